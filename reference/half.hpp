@@ -1,0 +1,15 @@
+// The numbers that a kernel can store: rounding of a double to fp16, bf16 or fp32 and back.
+#pragma once
+
+#include "reference/problem.hpp"
+
+namespace danaus {
+
+// Nearest value of `dtype`, ties to even, in one rounding (never through a second type), subnormals included. Too large
+// becomes infinity, NaN stays NaN, f64 is the identity.
+double round_to(Dtype dtype, double value);
+
+// The same from fp32, as a kernel rounds an accumulator; f32 and f64 are the identity.
+float round_to(Dtype dtype, float value);
+
+}  // namespace danaus

@@ -1,0 +1,31 @@
+// Frequency sparsity: which part of the filter's spectrum a case removes, and which work that saves.
+//
+// The spectrum is reshaped to the factors, last factor first: dimension 1 is the last stage's frequency digit dp, the
+// most significant one, and the last dimension is d1 (monarch.hpp draws the digits). Source: Fu et al. 2023, A.4 and
+// Table 10.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "reference/problem.hpp"
+
+namespace danaus {
+
+// 1 where the frequency is kept, 0 where it is removed; [N], natural order. All 1 without a mask.
+std::vector<std::uint8_t> kept_frequencies(const Problem& problem);
+
+// Removed frequencies over N. For the literal reading this is S of Table 10, 1 - prod (N_i - zeroed_i) / N_i.
+double sparsity(const Problem& problem);
+
+// What a transform may skip. Entry [s][block] belongs to stage s (outermost first) and to the frequency digits
+// (d1, ..., ds), d1 slowest: 1 when every frequency that has these digits is removed. Then the forward stage need not
+// make that output and the inverse stage need not read it. The last stage's entries are the mask itself in Monarch
+// order.
+std::vector<std::vector<std::uint8_t>> dead_blocks(const Problem& problem);
+
+// The simplest of these: entry [s] lists the digits ds that are dead whatever the other digits are, rows of the stage's
+// DFT matrix that nobody needs.
+std::vector<std::vector<int>> dead_digits(const Problem& problem);
+
+}  // namespace danaus

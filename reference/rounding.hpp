@@ -1,0 +1,42 @@
+// What a tensor-core Monarch convolution loses to rounding: a model of it, and the bounds that tests use.
+//
+// The model runs the Monarch pipeline with every matrix, twiddle, spectrum and stored intermediate rounded to the
+// case's dtype (subnormals and overflow included) and products accumulated in fp32 (f64: in fp64). It does forward: for
+// each stage product, round, twiddle, round; spectrum product, round; and the inverse alike. Gates round once each. The
+// right angle's weights are folded into the first matrix and twiddle, and into the last, and cost no rounding.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "reference/data.hpp"
+#include "reference/problem.hpp"
+
+namespace danaus {
+
+// Where the factor 1/N of forward and inverse transform goes. The filter's spectrum is the unnormalised DFT of k either
+// way: computed in double, rounded once, it keeps the filter's own scale.
+//   unitary   1/sqrt(Ns) in every DFT matrix, forward and inverse: intermediates keep the scale of u
+//   one_side  all of it in the first forward twiddle: intermediates shrink to scale / sqrt(N) and leave fp16's normal
+//   range
+enum class Scaling { unitary, one_side };
+
+std::string_view name(Scaling scaling);
+
+// y [B, H, L] as such a kernel would give it; compare() it with convolve() for the predicted error of an order, a dtype
+// and a data scale.
+std::vector<double> convolve_rounded(const Problem& problem, const Inputs& inputs, Scaling scaling = Scaling::unitary);
+
+// Bound on the relative L2 error of a computation in which each number is rounded `roundings` times one after the
+// other: c u sqrt(R). rounding.cpp holds c for each dtype and what was measured.
+double bound_l2_of_roundings(Dtype dtype, int roundings);
+
+// The same for the pipeline above, which rounds 8 p - 1 times.
+double bound_l2(Dtype dtype, int order);
+
+// Bound on the largest error over the largest expected value, among `samples` outputs whose errors behave like Gaussian
+// noise of relative L2 norm `bound_l2`.
+double bound_max(double bound_l2, std::int64_t samples);
+
+}  // namespace danaus
