@@ -1,0 +1,134 @@
+#include "model/profile.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace danaus {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// A file that is accepted, for the tests to break one number of.
+json good_file() {
+  const auto number = [](double value, const char* unit) {
+    return json{{"value", value}, {"unit", unit}, {"kind", "datasheet"}, {"source", "test"}};
+  };
+  return {{"name", "test"},
+          {"device", "none"},
+          {"numbers",
+           {{"matrix_side", number(16, "elements")},
+            {"matrix_rate", number(100, "TFLOP/s")},
+            {"general_rate", number(10, "TFLOP/s")},
+            {"hbm_bandwidth", number(1, "TB/s")},
+            {"sram_bandwidth", number(10, "TB/s")},
+            {"shared_memory_per_block", number(99, "KiB")},
+            {"sms", number(100, "SMs")},
+            {"clock", number(1000, "MHz")}}}};
+}
+
+std::string refusal(const json& file) {
+  try {
+    parse_profile(file.dump(), "broken");
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Profile, EveryShippedProfileLoadsByName) {
+  EXPECT_THAT(profile_names(), ElementsAre("A100-40GB", "H100-SXM", "H200"));
+  for (const std::string& name : profile_names()) EXPECT_EQ(load_profile(name).name, name);
+}
+
+TEST(Profile, HoldsTable19) {
+  const HardwareProfile a100 = load_profile("A100-40GB");
+  EXPECT_EQ(a100.hbm_bandwidth.value, 1.35);
+  EXPECT_EQ(a100.sram_bandwidth.value, 9.5);
+  EXPECT_EQ(a100.matrix_rate.value, 234);
+  EXPECT_EQ(a100.general_rate.value, 17.6);
+  EXPECT_EQ(a100.sram_bandwidth.kind, "published");
+}
+
+TEST(Profile, DerivesTheSramBandwidthThatAFileLeavesOut) {
+  const HardwareProfile h200 = load_profile("H200");
+  EXPECT_NEAR(h200.sram_bandwidth.value, 33.45, 0.01);  // 128 bytes x 132 SMs x 1.98 GHz
+  EXPECT_THAT(h200.sram_bandwidth.source, StartsWith("derived: 128 bytes a clock an SM x 132 SMs x 1980 MHz"));
+  EXPECT_EQ(load_profile("H100-SXM").sram_bandwidth.kind, "datasheet");
+}
+
+TEST(Profile, ReadsAFileFromAPath) {
+  const std::string path = testing::TempDir() + "/danaus_profile_test.json";
+  std::ofstream(path) << good_file().dump();
+  EXPECT_EQ(load_profile(path).shared_memory_per_block.value, 99);
+  EXPECT_THROW(load_profile("/nowhere/at/all.json"), std::invalid_argument);
+}
+
+TEST(Profile, NamesTheKnownOnesWhenAskedForAnother) {
+  try {
+    load_profile("V100");
+    FAIL() << "V100 was accepted";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("profile 'V100': unknown, must be one of A100-40GB, H100-SXM, H200"));
+  }
+}
+
+TEST(Profile, AcceptsTheFileThatTheRefusalsBreak) { EXPECT_EQ(refusal(good_file()), "accepted"); }
+
+TEST(Profile, RefusesByNameAMissingNumber) {
+  for (const char* key :
+       {"matrix_side", "matrix_rate", "general_rate", "hbm_bandwidth", "shared_memory_per_block", "sms", "clock"}) {
+    json file = good_file();
+    file["numbers"].erase(key);
+    EXPECT_EQ(refusal(file), std::string("profile broken: '") + key + "' is missing");
+  }
+}
+
+TEST(Profile, RefusesByNameANumberThatIsNotPositive) {
+  for (const json& value : {json(0), json(-1.5), json("16"), json(nullptr)}) {
+    json file = good_file();
+    file["numbers"]["clock"]["value"] = value;
+    EXPECT_EQ(refusal(file), "profile broken: clock: 'value' is " + value.dump() + ", must be a positive number");
+  }
+}
+
+TEST(Profile, RefusesByNameANumberAboveItsCeiling) {
+  json file = good_file();
+  file["numbers"]["hbm_bandwidth"] = {{"value", 5.0},     {"unit", "TB/s"}, {"kind", "measured"},
+                                      {"source", "copy"}, {"ceiling", 4.8}, {"ceiling_source", "datasheet"}};
+  EXPECT_EQ(refusal(file), "profile broken: hbm_bandwidth: measured value 5 TB/s is above its ceiling 4.8 (datasheet)");
+}
+
+TEST(Profile, RefusesAMeasuredRateThatNothingJudges) {
+  json file = good_file();
+  file["numbers"]["general_rate"]["kind"] = "measured";
+  EXPECT_THAT(refusal(file), HasSubstr("general_rate: a measured rate needs a 'ceiling'"));
+}
+
+TEST(Profile, RefusesWhatItDoesNotUnderstand) {
+  json unit = good_file();
+  unit["numbers"]["hbm_bandwidth"]["unit"] = "GB/s";
+  EXPECT_THAT(refusal(unit), HasSubstr("hbm_bandwidth: unit is 'GB/s', must be 'TB/s'"));
+  json kind = good_file();
+  kind["numbers"]["clock"]["kind"] = "guessed";
+  EXPECT_THAT(refusal(kind), HasSubstr("clock: kind is 'guessed'"));
+  json source = good_file();
+  source["numbers"]["clock"].erase("source");
+  EXPECT_THAT(refusal(source), HasSubstr("clock: 'source' is missing"));
+  json unknown = good_file();
+  unknown["numbers"]["hbm_bandwith"] = unknown["numbers"]["hbm_bandwidth"];
+  EXPECT_THAT(refusal(unknown), HasSubstr("unknown number 'hbm_bandwith'"));
+  json fraction = good_file();
+  fraction["numbers"]["sms"]["value"] = 1.5;
+  EXPECT_THAT(refusal(fraction), HasSubstr("sms: value is 1.5, must be a whole number"));
+  EXPECT_THROW(parse_profile("{\"name\": ", "cut"), std::invalid_argument);
+  EXPECT_THROW(parse_profile("[]", "list"), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace danaus
