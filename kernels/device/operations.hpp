@@ -1,0 +1,30 @@
+// The operations that kernels are written in.
+//
+// A kernel is one C++ function template over these operations. Under nvcc each of them is an instruction (cuda.hpp);
+// under a host compiler it is a step of the executor (kernels/host/operations.hpp), which checks it and counts it.
+//
+//   u32                      one 32-bit register; a packed pair of f16 or bf16 values has the lower index in the lower half
+//   Words<n>                 n registers moved by one memory instruction
+//   SharedAddress            byte offset into the block's shared memory
+//
+//   thread_index() lane_index() warp_index() block_index() block_count()
+//   permute_bytes(a, b, s)   prmt: any four bytes of the eight of a (0..3) and b (4..7)
+//   add2<T> sub2<T> mul2<T>  packed arithmetic, T = Dtype::f16 or Dtype::bf16, one rounding each
+//   fma2<T>(a, b, c)         a b + c           fnma2<T>(a, b, c)   c - a b
+//   pack2<T>(low, high)      two floats, rounded to nearest even
+//   mma_f16acc(a, b, c)      m16n8k16, f16 operands, accumulators rounded to f16 once an instruction
+//   mma_f32acc<T>(a, b, c)   m16n8k16, T operands, f32 accumulators
+//   load_shared<bytes>  store_shared  load_global<bytes>  store_global        bytes = 2, 4, 8 or 16, aligned to their size
+//   load_matrices<n, transposed>  store_matrices<n, transposed>   ldmatrix, stmatrix: n = 1, 2 or 4 matrices of 8 x 8 halves
+//   copy_async(to, from, bytes)  copy_async_commit()  copy_async_wait<n>()    cp.async: 16 bytes, the rest zero-filled
+//   tensor_load  tensor_store  store_commit()  store_wait_read<n>()           bulk tensor copies (sm_90)
+//   barrier_init barrier_expect barrier_wait                                  mbarrier in shared memory (sm_90)
+//   fence_async()            orders this thread's shared-memory writes before later bulk copies
+//   sync_warp()  sync_block()
+#pragma once
+
+#if defined(__CUDACC__)
+#include "kernels/device/cuda.hpp"
+#else
+#include "kernels/host/operations.hpp"
+#endif
