@@ -6,7 +6,7 @@
 // are cut to L (causal) or added up modulo L (circular). A literal mask makes the filter complex; y is the real part.
 #pragma once
 
-#include <span>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -31,7 +31,7 @@ std::vector<double> convolve(const Problem& problem, const Inputs& inputs, Metho
 // most 5, of at most 64.
 Problem planned(const Problem& problem);
 
-// Filter row k [K] as it acts on L samples: [min(K, L)], cut (causal) or wrapped modulo L (circular).
-std::vector<double> effective_filter(const Problem& problem, std::span<const double> k);
+// Size of the real FFTs that Method::fftw takes.
+std::int64_t real_fft_size(const Problem& problem);
 
 }  // namespace danaus

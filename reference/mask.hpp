@@ -18,6 +18,10 @@ std::vector<std::uint8_t> kept_frequencies(const Problem& problem);
 // Removed frequencies over N. For the literal reading this is S of Table 10, 1 - prod (N_i - zeroed_i) / N_i.
 double sparsity(const Problem& problem);
 
+// What the mask multiplies the half spectrum [N/2 + 1] of a real filter by, given that only the real part of the answer
+// is kept: the mean of a frequency's and its mirror's 1 or 0. Empty without a mask.
+std::vector<double> real_mask_weights(const Problem& problem);
+
 // What a transform may skip. Entry [s][block] belongs to stage s (outermost first) and to the frequency digits
 // (d1, ..., ds), d1 slowest: 1 when every frequency that has these digits is removed. Then the forward stage need not
 // make that output and the inverse stage need not read it. The last stage's entries are the mask itself in Monarch

@@ -1,0 +1,42 @@
+#include "reference/half.hpp"
+
+#include <Eigen/Core>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace danaus {
+namespace {
+
+// fp32 with the rounding that leaves the next, narrower rounding free to be right: inexact values go to the neighbour
+// whose last bit is 1, so no tie is made that was none ("round to odd", Boldo and Melquiond 2008).
+float round_to_odd(double value) {
+  const float nearest = static_cast<float>(value);
+  if (nearest == value || std::isnan(value) || (std::bit_cast<std::uint32_t>(nearest) & 1)) return nearest;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  return std::nextafter(nearest, value > nearest ? kInfinity : -kInfinity);
+}
+
+}  // namespace
+
+float round_to(Dtype dtype, float value) {
+  switch (dtype) {
+    case Dtype::f16:
+      return static_cast<float>(Eigen::half(value));
+    case Dtype::bf16:
+      return static_cast<float>(Eigen::bfloat16(value));
+    case Dtype::f32:
+    case Dtype::f64:
+      return value;
+  }
+  fail("round_to: dtype ", int(dtype), " is none of f16, bf16, f32, f64");
+}
+
+double round_to(Dtype dtype, double value) {
+  if (dtype == Dtype::f64) return value;
+  if (dtype == Dtype::f32) return static_cast<float>(value);
+  return round_to(dtype, round_to_odd(value));
+}
+
+}  // namespace danaus
