@@ -1,0 +1,26 @@
+// What is judged: every way of computing a convolution, one row each. A new kernel is one more row.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/convolution.hpp"
+#include "reference/rounding.hpp"
+
+namespace danaus {
+
+struct Candidate {
+  std::string_view name;           // --method
+  std::optional<Scaling> scaling;  // --scaling, for those that have one
+  std::string_view summary;
+  bool in_double;  // computes in double whatever the case's type; otherwise in the case's type
+  std::vector<double> (*compute)(const Problem& problem, const Inputs& inputs);  // y [B, H, L]
+  double (*bound)(const Problem& planned);  // on the relative L2 error that the computation itself adds
+};
+
+std::span<const Candidate> candidates();
+
+}  // namespace danaus

@@ -1,0 +1,33 @@
+// What a result was made with: the program's sources, the compiler, the machine and the memory it has left.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "experiments/cli.hpp"
+
+namespace danaus {
+
+using Json = nlohmann::ordered_json;
+
+// Written at build time by revision.cmake.
+struct Revision {
+  const char* git;      // commit, or "unknown" outside a git checkout
+  bool dirty;           // tracked files differ from that commit
+  const char* sources;  // digest of the sources this program was built from: rows with another one are stale
+};
+extern const Revision kRevision;
+
+// {"cpu": ..., "threads": ..., "os": ..., "compiler": ...}
+Json host_block();
+
+// The fields that every result row carries: git, dirty, sources, argv, host.
+Json provenance(const Console& console);
+
+// Bytes that this process may still take: the least of what the machine, its control group and ulimit leave.
+double available_memory();
+
+// Throws std::invalid_argument with both numbers unless `bytes` fit.
+void require_memory(const std::string& operation, double bytes);
+
+}  // namespace danaus

@@ -1,0 +1,109 @@
+// danaus list: the words that the other commands understand.
+#include <functional>
+
+#include "experiments/candidates.hpp"
+#include "experiments/commands.hpp"
+#include "experiments/record.hpp"
+#include "experiments/table.hpp"
+#include "experiments/trials.hpp"
+#include "model/profile.hpp"
+
+namespace danaus {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+struct Topic {
+  std::string name;
+  std::vector<Column> columns;
+  std::function<Rows()> rows;
+};
+
+Rows cases() {
+  Rows rows;
+  std::set<std::string> seen;
+  for (const Trial& trial : sweeps().front().trials(candidates()))
+    if (seen.insert(token(trial.problem)).second) rows.push_back({token(trial.problem), trial.group});
+  return rows;
+}
+
+Rows methods() {
+  Rows rows;
+  for (const Candidate& candidate : candidates())
+    rows.push_back({std::string(candidate.name), candidate.scaling ? std::string(name(*candidate.scaling)) : "",
+                    std::string(candidate.summary)});
+  return rows;
+}
+
+Rows data_kinds() {
+  return {
+      {"gaussian", "zero mean, unit variance"},   {"uniform", "from -1 to 1"},
+      {"impulse", "a single 1 in each row"},      {"constant", "1 everywhere"},
+      {"heavy_tailed", "the cube of a Gaussian"}, {"recording", "speech from Debian's alsa-utils, where installed"}};
+}
+
+Rows filters() {
+  return {{"random", "Gaussian"},
+          {"s4d", "decaying sinusoids, as S4D starts with"},
+          {"hyena", "an implicit filter under a window of exponential decay"}};
+}
+
+Rows profiles() {
+  Rows rows;
+  for (const std::string& name : profile_names()) rows.push_back({name, load_profile(name).device});
+  return rows;
+}
+
+Rows sweep_rows() {
+  Rows rows;
+  for (const Sweep& sweep : sweeps())
+    rows.push_back(
+        {std::string(sweep.name), std::to_string(sweep.trials(candidates()).size()), std::string(sweep.question)});
+  return rows;
+}
+
+const std::vector<Topic>& topics() {
+  static const std::vector<Topic> kTopics = {
+      {"methods", {{"method"}, {"scaling"}, {"what it is"}}, methods},
+      {"data", {{"data"}, {"what it is"}}, data_kinds},
+      {"filters", {{"filter"}, {"what it is"}}, filters},
+      {"profiles", {{"profile"}, {"device"}}, profiles},
+      {"sweeps", {{"sweep"}, {"rows", 0, Column::Align::right}, {"question"}}, sweep_rows},
+      {"cases", {{"case"}, {"there to vary"}}, cases},
+  };
+  return kTopics;
+}
+
+}  // namespace
+
+int run_list(std::span<const std::string> words, Console& console) {
+  std::string chosen, json;
+  CommandLine line("list", "The words that the other commands understand. Without a topic: all but the cases.");
+  line.argument("TOPIC", chosen, false, "methods, data, filters, profiles, sweeps or cases");
+  line.option("json", json, "FILE", "one JSON object a line; - for stdout, in place of the tables");
+  if (!line.parse(words, console)) return kExitOk;
+
+  ResultFile results(console, json, "list", {});
+  std::string names;
+  bool found = false, first = true;
+  for (const Topic& topic : topics()) {
+    names += (names.empty() ? "" : ", ") + topic.name;
+    if (chosen.empty() ? topic.name == "cases" : chosen != topic.name) continue;
+    found = true;
+    const Rows rows = topic.rows();
+    if (json != "-") {
+      if (!first) console.out << '\n';
+      print_table(console.out, topic.columns, rows);
+    }
+    first = false;
+    for (const auto& row : rows) {
+      Json object = {{"topic", topic.name}};
+      for (std::size_t i = 0; i < row.size(); ++i) object[topic.columns[i].title] = row[i];
+      if (!json.empty()) results.append(object);
+    }
+  }
+  if (!found) fail("list: topic '", chosen, "', must be one of ", names);
+  return kExitOk;
+}
+
+}  // namespace danaus

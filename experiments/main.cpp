@@ -1,0 +1,13 @@
+#include <unistd.h>
+
+#include <iostream>
+
+#include "experiments/commands.hpp"
+#include "experiments/interrupt.hpp"
+
+int main(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);
+  danaus::watch_for_interrupt();
+  danaus::Console console{std::cout, std::cerr, isatty(STDERR_FILENO) == 1, {argv, argv + argc}};
+  return danaus::run_program(console);
+}

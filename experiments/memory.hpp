@@ -1,0 +1,11 @@
+// How much memory a case takes, known before anything is allocated.
+#pragma once
+
+#include "reference/problem.hpp"
+
+namespace danaus {
+
+// Bytes for the case's arrays in double, its results and the complex work of one row.
+double memory_of(const Problem& planned);
+
+}  // namespace danaus

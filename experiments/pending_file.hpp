@@ -1,0 +1,30 @@
+// A file that appears complete or not at all: written beside its place under another name, then renamed.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace danaus {
+
+class PendingFile {
+ public:
+  // Creates the file under its other name, so that a place that cannot be written is known before any work.
+  // A device or a pipe (/dev/stdout) is opened as it is. Throws std::invalid_argument naming path and reason.
+  explicit PendingFile(const std::string& path);
+  ~PendingFile();
+  PendingFile(const PendingFile&) = delete;
+  PendingFile& operator=(const PendingFile&) = delete;
+
+  void write(std::string_view bytes);                           // throws where the disk is full
+  const std::string& written_path() const { return written_; }  // for a library that opens files by name
+  void commit();                                                // puts the file in its place
+
+ private:
+  std::string path_, written_;
+  int descriptor_ = -1;
+};
+
+// Writes all of `bytes`; on failure the message names `path` and the system's reason.
+void write_all(int descriptor, std::string_view bytes, const std::string& path);
+
+}  // namespace danaus

@@ -1,0 +1,51 @@
+// Result files: one JSON object a line, one line a case, written as it is made.
+//
+// A run that dies keeps the rows it finished; the same command then goes on with the rows that are missing. A row
+// stands when it answers the same question (identity) and was made from the same sources.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "experiments/environment.hpp"
+
+namespace danaus {
+
+inline constexpr int kSchema = 1;
+
+// The fields of a row that say what was asked, as one word: kind, case, method, data, scaling, profile, model.
+std::string identity(const Json& row);
+
+class ResultFile {
+ public:
+  // Opens `path` for rows of `kind`; "" keeps nothing, "-" writes to stdout. `planned` are the identities that this run
+  // will ask for: of those, rows from other sources and skipped ones are dropped, all other rows of the file stay as
+  // they are. A last line that a crash left half-written is dropped with a notice on console.err. Throws
+  // std::invalid_argument where the file cannot be read or written, or holds another schema or kind.
+  ResultFile(Console& console, const std::string& path, const std::string& kind, const std::set<std::string>& planned);
+  ~ResultFile();
+  ResultFile(const ResultFile&) = delete;
+  ResultFile& operator=(const ResultFile&) = delete;
+
+  // The row that already answers this, or null.
+  const Json* standing(const std::string& identity) const;
+
+  // Adds {"schema", "kind"} in front and the provenance behind `row`, and writes it out completely or, where the disk
+  // is full, not at all. Returns the row as written.
+  Json append(const Json& row);
+
+  // "in FILE" for a notice, or where the rows went instead.
+  std::string place() const;
+
+ private:
+  void read(const std::set<std::string>& planned);
+
+  Console& console_;
+  std::string path_, kind_;
+  Json provenance_;
+  std::map<std::string, Json> standing_;
+  int descriptor_ = -1;
+};
+
+}  // namespace danaus

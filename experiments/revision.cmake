@@ -1,0 +1,38 @@
+# Writes OUTPUT, a C++ file that says which sources the program is built from. Run at every build; the file changes only
+# when the answer does.
+#   git, dirty   the commit, for people
+#   sources      a digest of the files themselves: it knows uncommitted changes and needs no git
+execute_process(COMMAND git -C ${SOURCE_DIR} rev-parse --short=12 HEAD
+                OUTPUT_VARIABLE GIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE no_git)
+set(DIRTY false)
+if(no_git)
+  set(GIT unknown)
+else()
+  execute_process(COMMAND git -C ${SOURCE_DIR} diff --quiet HEAD ERROR_QUIET RESULT_VARIABLE changed)
+  if(changed)
+    set(DIRTY true)
+  endif()
+endif()
+
+set(all "")
+foreach(folder reference kernels model experiments)
+  file(GLOB_RECURSE files RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/${folder}/*.[ch]pp ${SOURCE_DIR}/${folder}/*.cu
+       ${SOURCE_DIR}/${folder}/*.cuh ${SOURCE_DIR}/${folder}/*.json)
+  list(SORT files)
+  foreach(file ${files})
+    file(SHA256 ${SOURCE_DIR}/${file} digest)
+    string(APPEND all "${file} ${digest}\n")
+  endforeach()
+endforeach()
+string(SHA256 SOURCES "${all}")
+string(SUBSTRING ${SOURCES} 0 12 SOURCES)
+
+file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[
+#include "experiments/environment.hpp"
+
+namespace danaus {
+
+const Revision kRevision{"@GIT@", @DIRTY@, "@SOURCES@"};
+
+}  // namespace danaus
+]])

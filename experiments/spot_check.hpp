@@ -1,0 +1,23 @@
+// An independent look at a finished convolution: the direct sum, sample by sample, over as many samples as time allows.
+#pragma once
+
+#include <span>
+
+#include "reference/compare.hpp"
+#include "reference/data.hpp"
+#include "reference/problem.hpp"
+
+namespace danaus {
+
+struct SpotCheck {
+  std::int64_t samples, of;  // checked, and how many there are
+  Comparison in_double;      // of y as computed
+  Comparison as_written;     // of y rounded to the case's type
+  bool plausible;            // no sample is off by more than double arithmetic explains
+};
+
+// y [B, H, L] as computed from `inputs`, without a mask. All samples where the sums take at most 2e8 multiplications,
+// else that many of them, drawn with a fixed seed.
+SpotCheck spot_check(const Problem& problem, const Inputs& inputs, std::span<const double> y);
+
+}  // namespace danaus

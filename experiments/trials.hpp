@@ -1,0 +1,39 @@
+// What is verified by default and in the sweeps: lists of trials, built here and nowhere else.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/candidates.hpp"
+#include "experiments/environment.hpp"
+#include "reference/data.hpp"
+#include "reference/problem.hpp"
+
+namespace danaus {
+
+// One candidate on one case with one kind of data.
+struct Trial {
+  Problem problem;
+  DataSpec data;  // without the recording itself
+  Candidate candidate;
+  std::string group;  // what the trial is there to vary
+};
+
+struct Sweep {
+  std::string_view name;
+  std::string_view question;
+  std::vector<Trial> (*trials)(std::span<const Candidate> candidates);
+  bool judges;  // a row beyond its bound is a failure; otherwise it is what the sweep is there to show
+};
+
+// The first one is the default.
+std::span<const Sweep> sweeps();
+
+// The fields of a result row that say what was tried: case, method, data, scaling, order.
+Json describe(const Trial& trial);
+
+// The command that repeats the trial.
+std::string repeat_command(const Trial& trial);
+
+}  // namespace danaus
