@@ -68,7 +68,8 @@ void add_notes(const Problem& p, const HardwareProfile& profile, std::vector<std
   if (!peaks.empty()) notes.push_back(text("datasheet peaks, so a lower bound: ", peaks));
   if (profile.sram_bandwidth.source.starts_with("derived"))
     notes.push_back("SRAM bandwidth " + profile.sram_bandwidth.source);
-  if (p.fold == Fold::pair) notes.push_back("pair fold: one sequence for two batch rows, where Eq. 2 has one for each");
+  if (p.fold == Fold::pair && p.batch > 1)
+    notes.push_back("pair fold: one sequence for two batch rows, where Eq. 2 has one for each");
   if (p.fold == Fold::half) notes.push_back("half fold: sequences of N/2 points, where Eq. 2 has N");
   if (p.pregate || p.postgate) notes.push_back("gates are not counted by Eq. 2");
   if (!p.mask.zeroed.empty()) notes.push_back("blocks that the frequency mask skips are not saved by Eq. 2");

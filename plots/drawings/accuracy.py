@@ -1,0 +1,100 @@
+"""Errors against the reference in double precision."""
+
+import math
+
+import style
+from matplotlib.lines import Line2D
+from results import case_fields
+
+
+def error_by_length(figure, rows):
+    """Relative L2 error against N: a panel for each dtype, a line and a dotted bound for each order."""
+    dtypes = [dtype for dtype in style.DTYPE if any(case_fields(row["case"])["dtype"] == dtype for row in rows)]
+    for axes, dtype in zip(panels(figure, len(dtypes)), dtypes):
+        lines = lines_by(rows, dtype, lambda row: row["order"])
+        for order, line in lines.items():
+            look = style.ORDER[order]
+            axes.plot(*measured(line), label=f"p = {order}", **look)
+            axes.plot(*bounds(line), color=look["color"], **style.BOUND)
+        power = exponent(max(row["verify"]["bound"] for line in lines.values() for _, row in line))
+        axes.set_ylim(0, 1.12 * max(row["verify"]["bound"] for line in lines.values() for _, row in line))
+        axes.yaxis.set_major_formatter(lambda value, _, power=power: f"{value / 10.0 ** power:g}")
+        axes.set_ylabel(f"relative L2 error  ($10^{{{power}}}$)")
+        axes.set_title(style.DTYPE[dtype], loc="left")
+        style.length_axis(axes, lengths(lines), every=2)
+    legend(figure, axes)
+
+
+def range_cliff(figure, rows):
+    """Relative L2 error against N for the two places of 1/N: a panel for each dtype, on one scale."""
+    dtypes = [dtype for dtype in style.DTYPE if any(case_fields(row["case"])["dtype"] == dtype for row in rows)]
+    names = {"one_side": "1/N folded into one side", "unitary": "unitary factors"}
+    every_axes = panels(figure, len(dtypes), sharey=True)
+    values = []
+    for axes, dtype in zip(every_axes, dtypes):
+        lines = lines_by(rows, dtype, lambda row: (row["scaling"], row["order"]))
+        labelled = set()
+        for (scaling, order), line in lines.items():
+            label = None if scaling in labelled else names[scaling]
+            labelled.add(scaling)
+            axes.plot(*measured(line), label=label, **style.SCALING[scaling])
+            failed = [point for point in line if point[1]["verify"]["status"] == "failed"]
+            axes.plot(*measured(failed), linestyle="none", marker=style.SCALING[scaling]["marker"],
+                      markerfacecolor="white", markeredgecolor=style.SCALING[scaling]["color"], markeredgewidth=1.5)
+            if scaling == "unitary":
+                axes.plot(*bounds(line), color=style.GREY, **style.BOUND)
+                axes.annotate(f"p = {order}", (math.sqrt(line[0][0] * line[-1][0]), 0.02), ha="center", fontsize=10,
+                              xycoords=("data", "axes fraction"), color=style.GREY)
+            values += [value for points in (measured(line), bounds(line)) for value in points[1] if math.isfinite(value)]
+        axes.set_title(style.DTYPE[dtype], loc="left")
+        style.length_axis(axes, lengths(lines), every=2)
+    every_axes[0].set_ylabel("relative L2 error")
+    style.plain_log_ticks(every_axes[0], values)
+    legend(figure, every_axes[0], hollow=True)
+
+
+def panels(figure, count, sharey=False):
+    grid = figure.add_gridspec(1, count)
+    made = []
+    for i in range(count):
+        made.append(figure.add_subplot(grid[0, i], sharey=made[0] if sharey and made else None))
+    return made
+
+
+def lines_by(rows, dtype, key):
+    """{key(row): [(N, row)]}, by N, of the rows with this dtype."""
+    lines = {}
+    for row in rows:
+        fields = case_fields(row["case"])
+        if fields["dtype"] == dtype:
+            lines.setdefault(key(row), []).append((fields["n"], row))
+    return {name: sorted(lines[name], key=lambda point: point[0]) for name in sorted(lines)}
+
+
+def lengths(lines):
+    return sorted({n for line in lines.values() for n, _ in line})
+
+
+def measured(line):
+    """N and errors; an error that is not finite (null in a row) leaves a gap."""
+    errors = [row["verify"]["rel_l2"] for _, row in line]
+    return [n for n, _ in line], [math.nan if error is None else error for error in errors]
+
+
+def bounds(line):
+    return [n for n, _ in line], [row["verify"]["bound"] for _, row in line]
+
+
+def exponent(value):
+    return math.floor(math.log10(value))
+
+
+def legend(figure, axes, hollow=False):
+    """One legend for all panels, above them."""
+    handles, labels = axes.get_legend_handles_labels()
+    handles.append(Line2D([], [], color=style.GREY, **style.BOUND))
+    labels.append("bound")
+    if hollow:
+        handles.append(Line2D([], [], linestyle="none", marker="s", markerfacecolor="white", markeredgecolor=style.GREY))
+        labels.append("above its bound")
+    style.legend_for_all(figure, handles, labels)

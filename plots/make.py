@@ -1,0 +1,116 @@
+#!/usr/bin/python3
+"""Draws the figures of figures.toml from result files, and writes the report.
+
+  plots/make.py --list                         every figure and table, and whether its data is there
+  plots/make.py                                all figures of out/*.jsonl as out/figures/*.svg and *.png
+  plots/make.py figure4 --data out --out /tmp  one figure
+  plots/make.py --report out/report.html       all figures, and the page that explains them
+
+Exit code 2 where an argument is wrong or a result file is refused; nothing is half-written.
+"""
+
+import argparse
+import importlib
+import sys
+import tomllib
+from pathlib import Path
+
+sys.dont_write_bytecode = True  # leaves the source tree as it is
+
+import report  # noqa: E402
+import results  # noqa: E402
+
+HERE = Path(__file__).resolve().parent
+
+
+def main(arguments):
+    with open(HERE / "figures.toml", "rb") as file:
+        entries = {name: {"id": name, **entry} for name, entry in tomllib.load(file).items()}
+    figures = [name for name, entry in entries.items() if "draw" in entry]
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("ids", nargs="*", metavar="ID", help=f"figures to draw, all where none is named: {', '.join(figures)}")
+    parser.add_argument("--data", type=Path, default=Path("out"), metavar="DIR", help="folder of result files (default: out)")
+    parser.add_argument("--out", type=Path, default=Path("out/figures"), metavar="DIR", help="folder of figures (default: out/figures)")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="also write the page with every figure and table")
+    parser.add_argument("--list", action="store_true", help="list figures and tables, and draw nothing")
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.ids if name not in figures]
+    if unknown:
+        parser.error(f"unknown figure '{unknown[0]}', must be one of {', '.join(figures)}")
+    if options.report and options.ids:
+        parser.error("--report shows every figure, name none with it")
+
+    if options.list:
+        list_entries(entries.values(), options.data)
+        return
+    chosen = options.ids or list(entries if options.report else figures)
+    sections = [make(entries[name], options.data) for name in chosen]  # all of it before the first file is written
+    write_figures(sections, options.out)
+    if options.report:
+        write_text(options.report, report.page(sections))
+        print(options.report)
+
+
+def list_entries(entries, data):
+    for entry in entries:
+        there = "ready" if (data / entry["data"]).exists() else f"no {data / entry['data']}"
+        print(f"{'figure' if 'draw' in entry else 'table':<8}{entry['id']:<16}{entry['paper']:<28}{there:<24}{entry['title']}")
+
+
+def make(entry, data):
+    """Reads the entry's results and draws or builds what it names."""
+    path = data / entry["data"]
+    found = results.read(path, entry["kind"], entry.get("accept", ["passed"]))
+    section = report.Section(entry, found)
+    try:
+        if "build" in entry:
+            section.table = function("tables", entry["build"])(found.rows)
+        else:
+            style = importlib.import_module("style")
+            section.figure = style.new_figure(entry["title"], found.footer(), entry["size"])
+            function("drawings", entry["draw"])(section.figure, found.rows)
+    except KeyError as error:
+        raise results.Refusal(f"{path}: {entry['id']} needs the field {error}, which a row lacks") from error
+    return section
+
+
+def function(folder, name):
+    module, function = name.split(".")
+    return getattr(importlib.import_module(f"{folder}.{module}"), function)
+
+
+def write_figures(sections, folder):
+    style = importlib.import_module("style")
+    folder.mkdir(parents=True, exist_ok=True)
+    for section in sections:
+        if section.figure is None:
+            continue
+        for suffix in (".svg", ".png"):
+            path = folder / (section.entry["id"] + suffix)
+            style.save(section.figure, path)
+            print(path)
+        section.svg = (folder / (section.entry["id"] + ".svg")).read_bytes()
+
+
+def write_text(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except results.Refusal as refusal:
+        complaint = refusal
+    except OSError as error:
+        complaint = f"cannot write {error.filename}: {error.strerror}"
+    else:
+        sys.exit(0)
+    print(f"make.py: {complaint}", file=sys.stderr)
+    sys.exit(2)

@@ -1,0 +1,100 @@
+"""Result files: one JSON object a line. A row that cannot be trusted is refused, not left out."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+SCHEMA = 1
+
+
+class Refusal(Exception):
+    """A result file that must not be drawn, and why, in one line."""
+
+
+@dataclass(frozen=True)
+class Results:
+    path: Path
+    rows: list
+    digest: str  # of the file, first 12 hexadecimal digits of its SHA-256
+
+    def distinct(self, field):
+        """The different values of a field over all rows, in order of appearance; rows without it do not count."""
+        return list({json.dumps(row[field]): row[field] for row in self.rows if field in row}.values())
+
+    def revision(self):
+        """The sources that the rows were made from, in words."""
+        revisions = {(row["git"], row.get("dirty", False)) for row in self.rows if "git" in row}
+        if len(revisions) > 1:
+            return f"{len(revisions)} git revisions"
+        return "".join(f"git {git[:12]}" + (" with changes" if dirty else "") for git, dirty in revisions) or "git unknown"
+
+    def machine(self):
+        """The device that timed the rows, else the host that computed them."""
+        for field, key in (("device", "name"), ("host", "cpu")):
+            names = [block.get(key, "unknown") for block in self.distinct(field) if block]
+            if names:
+                return names[0] if len(set(names)) == 1 else f"{len(set(names))} machines"
+        return "machine unknown"
+
+    def footer(self):
+        return f"{self.path.name}, sha256 {self.digest}  |  {self.revision()}  |  {self.machine()}"
+
+
+def read(path, kind, accept=("passed",)):
+    """All rows of a file, each of this schema and `kind`, and with a verdict in `accept` where it has one."""
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise Refusal(f"{path}: cannot be read: {error.strerror}") from None
+    rows = []
+    for number, line in enumerate(raw.splitlines(), start=1):
+        try:
+            row = json.loads(line)
+        except ValueError:
+            row = None
+        if not isinstance(row, dict):
+            raise Refusal(f"{path}, line {number}: is not a JSON object")
+        if row.get("schema") != SCHEMA:
+            raise Refusal(f"{path}, line {number}: schema {row.get('schema')}, must be {SCHEMA}")
+        if row.get("kind") != kind:
+            raise Refusal(f"{path}, line {number}: kind {row.get('kind')!r}, must be {kind!r}")
+        status = row.get("verify", {}).get("status")
+        if status is not None and status not in accept:
+            raise Refusal(f"{path}, line {number}: {row.get('case')} is {status}, must be {' or '.join(accept)} to be drawn")
+        rows.append(row)
+    if not rows:
+        raise Refusal(f"{path}: has no rows")
+    return Results(path, rows, hashlib.sha256(raw).hexdigest()[:12])
+
+
+def case_fields(token):
+    """What a drawing needs of a case token: {"dtype", "mode", "l", "k", "b", "h", "n", "fold", "factors", ...}.
+
+    K is L where the token has none. N is spelled in it, or is the product of its factors (twice that for the half fold),
+    or is L.
+    """
+    fields = {"gates": [], "fold": None, "zero": None}
+    for word in token.split("_")[1:]:
+        if word in ("f16", "bf16", "f32", "f64"):
+            fields["dtype"] = word
+        elif word in ("circular", "causal"):
+            fields["mode"] = word
+        elif word in ("plain", "pair", "half", "rightangle"):
+            fields["fold"] = word
+        elif word in ("pregate", "postgate"):
+            fields["gates"].append(word)
+        elif word.startswith("zero"):
+            fields["zero"] = word[4:]
+        elif word[0] == "r":
+            fields["factors"] = [int(factor) for factor in word[1:].split("x")]
+        else:
+            fields[word[0]] = int(word[1:])
+    fields.setdefault("k", fields["l"])
+    if "n" not in fields:
+        fields["n"] = fields["l"]
+        if "factors" in fields:
+            fields["n"] = 2 if fields["fold"] == "half" else 1
+            for factor in fields["factors"]:
+                fields["n"] *= factor
+    return fields

@@ -1,0 +1,116 @@
+"""How every figure looks: colours, markers, axes, title and footer. Nothing here knows what is drawn."""
+
+import math
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt  # noqa: E402  (the backend must be chosen first)
+from matplotlib.colors import LinearSegmentedColormap  # noqa: E402
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator  # noqa: E402
+
+# Okabe and Ito: eight colours that colour-blind readers can tell apart.
+BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
+    "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7")
+GREY = "#666666"
+LIGHT_GREY = "#D0D0D0"
+
+# One meaning, one look, in every figure; colour never stands alone.
+ORDER = {
+    1: {"color": BLACK, "marker": "x", "linestyle": (0, (1, 1))},
+    2: {"color": BLUE, "marker": "o", "linestyle": "-"},
+    3: {"color": VERMILION, "marker": "s", "linestyle": "--"},
+    4: {"color": GREEN, "marker": "^", "linestyle": "-."},
+    5: {"color": PURPLE, "marker": "D", "linestyle": (0, (3, 1, 1, 1, 1, 1))},
+}
+SCALING = {
+    "unitary": {"color": BLUE, "marker": "o", "linestyle": "-"},
+    "one_side": {"color": VERMILION, "marker": "s", "linestyle": "--"},
+}
+BOUND = {"linewidth": 1.2, "linestyle": (0, (1, 1.5))}
+
+DTYPE = {"f16": "fp16", "bf16": "bf16", "f32": "fp32", "f64": "fp64"}
+
+# Phase as colour: the real part from dark (1) to light (-1), the imaginary part from orange (i) to blue (-i).
+PHASE = LinearSegmentedColormap.from_list("phase", ["#CDBB85", "#2F8FCC", "#1B1B3A", "#E07B00", "#CDBB85"], N=512)
+
+plt.rcParams.update({
+    "font.size": 11, "axes.titlesize": 12, "axes.labelsize": 11, "xtick.labelsize": 10, "ytick.labelsize": 10,
+    "legend.fontsize": 10, "legend.frameon": False, "axes.spines.top": False, "axes.spines.right": False,
+    "axes.grid": True, "grid.color": "#E4E4E4", "grid.linewidth": 0.8, "axes.axisbelow": True,
+    "lines.linewidth": 1.8, "lines.markersize": 6, "svg.hashsalt": "danaus", "svg.fonttype": "path",
+})
+
+# Inches.
+MARGIN = 0.12
+TITLE = 0.42   # kept free above the axes
+LEGEND = 0.32  # kept free below the title where there is a legend for all axes
+FOOTER = 0.36  # kept free below the axes
+
+
+def new_figure(title, footer, size):
+    """An empty figure of `size` inches with its title and footer; the drawing function adds axes between them."""
+    width, height = size
+    figure = plt.figure(figsize=size, layout="constrained")
+    leave_room_above(figure, TITLE)
+    figure.text(MARGIN / width, 1 - MARGIN / height, title, fontsize=13, fontweight="bold", va="top")
+    figure.text(MARGIN / width, 0.1 / height, footer, fontsize=8, color=GREY, va="bottom")
+    return figure
+
+
+def legend_for_all(figure, handles, labels):
+    """One line of a legend between the title and the axes."""
+    width, height = figure.get_size_inches()
+    leave_room_above(figure, TITLE + LEGEND)
+    figure.legend(handles, labels, ncols=len(handles), loc="upper left", borderaxespad=0,
+                  bbox_to_anchor=(0.5 * MARGIN / width, 1 - TITLE / height))
+
+
+def leave_room_above(figure, inches):
+    _, height = figure.get_size_inches()
+    figure.get_layout_engine().set(rect=(0.005, FOOTER / height, 0.99, 1 - (FOOTER + inches) / height))
+
+
+def save(figure, path):
+    """Writes the figure, the same bytes for the same figure; the file appears complete or not at all."""
+    partial = path.with_name(path.name + ".partial")
+    metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+    try:
+        figure.savefig(partial, format=path.suffix[1:], dpi=150, metadata=metadata)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def length(n):
+    """256, 1K, 32K, 4M; in full where it is no multiple of 1024."""
+    for unit, suffix in ((1 << 20, "M"), (1 << 10, "K")):
+        if n >= unit and n % unit == 0:
+            return f"{n // unit}{suffix}"
+    return str(n)
+
+
+def length_axis(axes, lengths, every=1, label="FFT size N (samples)"):
+    """A logarithmic axis of lengths with a tick at every power of two that is a multiple of `every` octaves from 256."""
+    first, last = math.log2(min(lengths)), math.log2(max(lengths))
+    ticks = [1 << e for e in range(math.ceil(first), math.floor(last) + 1) if (e - 8) % every == 0]
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda n, _: length(round(n))))
+    axes.set_xlim(2 ** (first - 0.35), 2 ** (last + 0.35))
+    if label:
+        axes.set_xlabel(label)
+
+
+def plain_log_ticks(axes, values):
+    """A logarithmic y axis with its ticks written out: 1, 2, 5, 10 and so on; covers `values` with some room."""
+    low, high = min(values) / 1.25, max(values) * 1.25
+    steps = (1, 2, 5) if high / low < 2000 else (1,)
+    ticks = [step * 10.0 ** e for e in range(-12, 13) for step in steps]
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(FixedLocator(ticks))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    axes.set_ylim(low, high)

@@ -1,0 +1,80 @@
+"""What was verified, and how close to its bound."""
+
+from report import Table
+from results import case_fields
+
+VERDICTS = ("failed", "skipped", "passed")
+
+# What the table counts by: every case stands in one line of each of these.
+VARIED = {
+    "method and type": lambda row, case: f"{row['method']}, {case['dtype']}",
+    "mode and fold": lambda row, case: f"{case['mode']}, {case['fold'] or 'fold left open'}",
+    "order": lambda row, case: f"p = {row['order']}",
+    "filter length": lambda row, case: "K = L" if case["k"] == case["l"] else "K < L" if case["k"] < case["l"] else "K > L",
+    "gates": lambda row, case: " and ".join(case["gates"]) or "none",
+    "frequency mask": lambda row, case: "literal" if (case["zero"] or "").endswith("literal") else "hermitian" if case["zero"] else "none",
+    "data": lambda row, case: row["data"]["kind"].replace("_", " ") + scale_words(row["data"]),
+    "filter": lambda row, case: row["data"]["filter"],
+}
+
+
+def summary(rows):
+    """Counts and the worst clearance for each value of what was varied; every case below it."""
+    lines = []
+    for varied, value_of in VARIED.items():
+        groups = {}
+        for row in rows:
+            groups.setdefault(value_of(row, case_fields(row["case"])), []).append(row)
+        for value, group in sorted(groups.items()):
+            lines.append([varied, value, len(group), *(count(group, verdict) for verdict in reversed(VERDICTS)),
+                          format_or_blank(worst_clearance(group), ".2f")])
+            varied = ""  # named once
+    return Table(
+        columns=["varied", "value", "cases", "passed", "skipped", "failed", "worst clearance"],
+        rows=lines,
+        verdict=sentence(rows),
+        good=count(rows, "failed") == 0,
+        details=every_case(rows),
+        details_title=f"All {len(rows)} cases: failures first, then by clearance")
+
+
+def every_case(rows):
+    ordered = sorted(rows, key=lambda row: (VERDICTS.index(verdict(row)), -(row["verify"].get("clearance") or 0)))
+    return Table(
+        columns=["case", "method", "data", "filter", "verdict", "relative L2", "bound", "clearance", "SNR (dB)"],
+        rows=[[row["case"], row["method"] + (f", {row['scaling']}" if "scaling" in row else ""),
+               row["data"]["kind"].replace("_", " ") + scale_words(row["data"]), row["data"]["filter"],
+               verdict(row), row["verify"].get("reason") or number(row, "rel_l2", ".2e"), number(row, "bound", ".2e"),
+               number(row, "clearance", ".2f"), number(row, "snr_db", ".0f")] for row in ordered])
+
+
+def sentence(rows):
+    passed, skipped, failed = (count(rows, verdict) for verdict in reversed(VERDICTS))
+    text = f"{passed} of {len(rows)} cases passed, {skipped} skipped, {failed} failed"
+    worst = worst_clearance(rows)
+    return text + ("." if worst is None else f"; the largest error is {worst:.2f} of its bound.")
+
+
+def verdict(row):
+    return row["verify"]["status"]
+
+
+def count(rows, wanted):
+    return sum(verdict(row) == wanted for row in rows)
+
+
+def worst_clearance(rows):
+    """The largest error over its bound; none where no row has a finite one."""
+    return max((row["verify"]["clearance"] for row in rows if row["verify"].get("clearance") is not None), default=None)
+
+
+def number(row, field, form):
+    return format_or_blank(row["verify"].get(field), form)
+
+
+def format_or_blank(value, form):
+    return "" if value is None else format(value, form)
+
+
+def scale_words(data):
+    return "" if data["scale"] == 1 else f" at scale {data['scale']:g}"

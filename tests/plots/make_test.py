@@ -1,0 +1,146 @@
+"""make.py as a user calls it, on a few rows of each kind."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import tomllib
+import unittest
+from pathlib import Path
+
+PLOTS = Path(__file__).resolve().parents[2] / "plots"
+
+PROVENANCE = {"git": "0123456789abcdef", "dirty": False, "argv": ["danaus", "verify"], "host": {"cpu": "a <CPU>"}}
+
+
+def verify_row(case, order, status="passed", error=1e-4, method="rounded", scaling="unitary", **more):
+    return {"schema": 1, "kind": "verify", "case": case, "order": order, "method": method, "scaling": scaling,
+            "data": {"kind": "gaussian", "scale": 1, "filter": "random", "seed": "1"},
+            "verify": {"status": status, "rel_l2": error, "rel_max": error, "snr_db": 80, "bound": 2e-3,
+                       "clearance": None if error is None else error / 2e-3, "worst": 0}, **PROVENANCE, **more}
+
+
+def model_row(profile, n, factors, memory):
+    terms = [{"factor": f, "compute_us": 1, "memory_us": 1, "unit": "matrix" if f >= 16 else "general", "memory": memory,
+              "reason": ""} for f in factors]
+    return {"schema": 1, "kind": "model", "case": f"fftconv_f16_circular_l{n}_b1_h1_plain_r" + "x".join(map(str, factors)),
+            "order": len(factors), "profile": profile, "model": "eq2", "total_us": n, "ps_per_token_bh": 3.5 * len(factors),
+            "limit": memory, "terms": terms, "notes": [], **PROVENANCE}
+
+
+def good_rows():
+    """A folder's worth: {file: rows}."""
+    error = [verify_row(f"fftconv_{t}_circular_l{n}_b1_h1_r{a}x16", 2) for t in ("f16", "bf16") for n, a in ((256, 16), (512, 32))]
+    scalings = [verify_row(f"fftconv_{t}_circular_l{n}_b1_h1_r{a}x16", 2, "failed" if s == "one_side" else "passed",
+                           None if n == 512 and s == "one_side" else 5e-3, scaling=s)
+                for t in ("f16", "bf16") for n, a in ((256, 16), (512, 32)) for s in ("unitary", "one_side")]
+    return {
+        "verify.jsonl": [verify_row("fftconv_f16_causal_l100_k7_b2_h3_pregate_rightangle", 2),
+                         verify_row("fftconv_f16_causal_l100_b2_h3", 2, "skipped", None)],
+        "error.jsonl": error,
+        "range.jsonl": scalings,
+        "model.jsonl": [model_row(p, *point) for p in ("A100-40GB", "H200")
+                        for point in ((1024, [32, 32], "sram"), (65536, [256, 256], "hbm"), (1024, [16, 8, 8], "sram"))],
+        "factors.jsonl": [{"schema": 1, "kind": "factors", "case": "fftconv_f64_circular_l2_b1_h1_r2", "matrices": [
+            {"name": "stage 1", "rows": 2, "columns": 2, "nonzeros": [[0, 0, 1, 0], [0, 1, 1, 0], [1, 0, 1, 0], [1, 1, -1, 0]]}],
+            **PROVENANCE}],
+    }
+
+
+class MakeTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.data = Path(self.folder.name)
+        self.out = self.data / "figures"
+
+    def write(self, files):
+        for name, rows in files.items():
+            (self.data / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def make(self, *words):
+        return subprocess.run([sys.executable, "-B", PLOTS / "make.py", "--data", self.data, "--out", self.out, *words],
+                              capture_output=True, text=True)
+
+    def refused(self, *words):
+        """The one line of complaint; nothing may have been written."""
+        done = self.make(*words)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertFalse(self.out.exists() and any(self.out.iterdir()))
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        return done.stderr
+
+    def test_draws_every_figure_and_the_report(self):
+        self.write(good_rows())
+        page = self.data / "report.html"
+        done = self.make("--report", page)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        entries = tomllib.loads((PLOTS / "figures.toml").read_text())
+        figures = [name for name, entry in entries.items() if "draw" in entry]
+        expected = {f"{name}.{suffix}" for name in figures for suffix in ("svg", "png")}
+        self.assertEqual({path.name for path in self.out.iterdir()}, expected)
+        for path in self.out.iterdir():
+            self.assertTrue(path.read_bytes().startswith(b"\x89PNG" if path.suffix == ".png" else b"<?xml"))
+
+        text = page.read_text()
+        for entry in entries.values():
+            self.assertIn(entry["title"].replace("'", "&#x27;"), text)
+            self.assertIn(entry["question"].replace("'", "&#x27;"), text)
+        self.assertEqual(text.count("data:image/svg+xml;base64,"), len(figures))
+        self.assertIn("1 of 2 cases passed, 1 skipped, 0 failed", text)
+        self.assertIn("a &lt;CPU&gt;", text)
+        self.assertNotIn("http", text)  # needs nothing from elsewhere
+
+        first = {path.name: path.read_bytes() for path in self.out.iterdir()}
+        self.assertEqual(self.make("figure4").returncode, 0)
+        for name in ("figure4.svg", "figure4.png"):
+            self.assertEqual((self.out / name).read_bytes(), first[name], "the same rows must give the same bytes")
+
+    def test_the_report_says_when_a_case_failed(self):
+        files = good_rows()
+        files["verify.jsonl"].append(verify_row("fftconv_bf16_causal_l64_b1_h1", 2, "failed", None))
+        self.write(files)
+        page = self.data / "report.html"
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        self.assertIn('<p class="bad">1 of 3 cases passed, 1 skipped, 1 failed', page.read_text())
+
+    def test_refuses_another_schema(self):
+        files = good_rows()
+        files["error.jsonl"][1]["schema"] = 2
+        self.write(files)
+        self.assertIn("error.jsonl, line 2: schema 2, must be 1", self.refused("error"))
+
+    def test_refuses_another_kind(self):
+        files = good_rows()
+        files["error.jsonl"] = files["model.jsonl"]
+        self.write(files)
+        self.assertIn("line 1: kind 'model', must be 'verify'", self.refused("error"))
+
+    def test_refuses_an_unverified_row(self):
+        files = good_rows()
+        files["error.jsonl"].append(verify_row("fftconv_f16_circular_l256_b1_h1_r16x16", 2, "failed"))
+        self.write(files)
+        self.assertIn("fftconv_f16_circular_l256_b1_h1_r16x16 is failed, must be passed", self.refused("error"))
+
+    def test_refuses_a_broken_line_a_missing_file_an_empty_one_and_a_missing_field(self):
+        self.assertIn("error.jsonl: cannot be read: No such file", self.refused("error"))
+        (self.data / "error.jsonl").write_text("")
+        self.assertIn("error.jsonl: has no rows", self.refused("error"))
+        (self.data / "error.jsonl").write_text('{"schema": 1, "ki')
+        self.assertIn("error.jsonl, line 1: is not a JSON object", self.refused("error"))
+        row = verify_row("fftconv_f16_circular_l256_b1_h1_r16x16", 2)
+        del row["order"]
+        self.write({"error.jsonl": [row]})
+        self.assertIn("error needs the field 'order'", self.refused("error"))
+
+    def test_refuses_an_unknown_figure_and_lists_the_known(self):
+        done = self.make("figure5")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("unknown figure 'figure5', must be one of figure4, error, range, factors", done.stderr)
+        listed = self.make("--list")
+        self.assertEqual(listed.returncode, 0)
+        self.assertIn("figure4", listed.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
