@@ -29,9 +29,11 @@ def main(arguments):
     figures = [name for name, entry in entries.items() if "draw" in entry]
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("ids", nargs="*", metavar="ID", help=f"figures to draw, all where none is named: {', '.join(figures)}")
-    parser.add_argument("--data", type=Path, default=Path("out"), metavar="DIR", help="folder of result files (default: out)")
-    parser.add_argument("--out", type=Path, default=Path("out/figures"), metavar="DIR", help="folder of figures (default: out/figures)")
+    parser.add_argument("ids", nargs="*", metavar="ID", help=f"figures to draw (default: all): {', '.join(figures)}")
+    parser.add_argument("--data", type=Path, default=Path("out"), metavar="DIR",
+                        help="folder of result files (default: out)")
+    parser.add_argument("--out", type=Path, default=Path("out/figures"), metavar="DIR",
+                        help="folder of figures (default: out/figures)")
     parser.add_argument("--report", type=Path, metavar="FILE", help="also write the page with every figure and table")
     parser.add_argument("--list", action="store_true", help="list figures and tables, and draw nothing")
     options = parser.parse_args(arguments)
@@ -54,8 +56,10 @@ def main(arguments):
 
 def list_entries(entries, data):
     for entry in entries:
-        there = "ready" if (data / entry["data"]).exists() else f"no {data / entry['data']}"
-        print(f"{'figure' if 'draw' in entry else 'table':<8}{entry['id']:<16}{entry['paper']:<28}{there:<24}{entry['title']}")
+        path = data / entry["data"]
+        cells = ("figure" if "draw" in entry else "table", entry["id"], entry["title"], f"paper: {entry['paper']}",
+                 str(path) if path.exists() else f"needs {path}, which is not there")
+        print("{:<8}{:<16}{:<72}{:<36}{}".format(*cells))
 
 
 def make(entry, data):
@@ -63,11 +67,11 @@ def make(entry, data):
     path = data / entry["data"]
     found = results.read(path, entry["kind"], entry.get("accept", ["passed"]))
     section = report.Section(entry, found)
+    import style  # only now: it brings matplotlib, which a list or a refusal need not wait for
     try:
         if "build" in entry:
             section.table = function("tables", entry["build"])(found.rows)
         else:
-            style = importlib.import_module("style")
             section.figure = style.new_figure(entry["title"], found.footer(), entry["size"])
             function("drawings", entry["draw"])(section.figure, found.rows)
     except KeyError as error:
@@ -81,7 +85,7 @@ def function(folder, name):
 
 
 def write_figures(sections, folder):
-    style = importlib.import_module("style")
+    import style
     folder.mkdir(parents=True, exist_ok=True)
     for section in sections:
         if section.figure is None:
@@ -109,7 +113,7 @@ if __name__ == "__main__":
     except results.Refusal as refusal:
         complaint = refusal
     except OSError as error:
-        complaint = f"cannot write {error.filename}: {error.strerror}"
+        complaint = f"cannot write: {error}"
     else:
         sys.exit(0)
     print(f"make.py: {complaint}", file=sys.stderr)

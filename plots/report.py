@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 @dataclass
 class Table:
     columns: list
-    rows: list
+    rows: list  # of cells; a row of a single cell is a heading for those below it
     verdict: str = ""
     good: bool = True  # colour of the verdict
     details: "Table | None" = None  # a longer table behind a click
@@ -27,15 +27,15 @@ class Section:
 
 STYLE = """
 :root { color: #1a1a1a; background: #fff; font: 16px/1.5 system-ui, "DejaVu Sans", sans-serif; }
-body { max-width: 62rem; margin: 0 auto; padding: 1rem; }
+body { max-width: 64rem; margin: 0 auto; padding: 1rem; }
 h1 { font-size: 1.7rem; line-height: 1.2; margin: .5rem 0; } h2 { font-size: 1.25rem; margin: 2.5rem 0 .25rem; }
 p { margin: .4rem 0; } .question { font-size: 1.05rem; } .small { color: #595959; font-size: .85rem; }
 .wide { overflow-x: auto; margin: .75rem 0; } .wide img { display: block; width: 100%; min-width: 40rem; }
 table { border-collapse: collapse; font-size: .85rem; }
-th, td { text-align: left; padding: .25rem .8rem .25rem 0; vertical-align: top; white-space: nowrap; }
-th { border-bottom: 2px solid #1a1a1a; } td { border-bottom: 1px solid #ddd; }
-.number { text-align: right; font-variant-numeric: tabular-nums; } td.long { white-space: normal; min-width: 16rem; }
-td.token { white-space: normal; min-width: 18rem; font: .75rem/1.6 ui-monospace, "DejaVu Sans Mono", monospace; }
+th, td { text-align: left; padding: .25rem .8rem .25rem 0; vertical-align: top; border-bottom: 1px solid #ddd; }
+thead th { border-bottom: 2px solid #1a1a1a; vertical-align: bottom; } tbody th { padding-top: .8rem; }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; } td.long { min-width: 11rem; }
+td.token { min-width: 18rem; font: .75rem/1.6 ui-monospace, "DejaVu Sans Mono", monospace; }
 .good { color: #006b4e; font-weight: bold; } .bad { color: #a33c00; font-weight: bold; }
 summary { cursor: pointer; padding: .4rem 0; } nav a { display: inline-block; margin-right: 1rem; }
 a { color: #00558a; }
@@ -75,7 +75,8 @@ def show(section):
              f'<p>Expected: {escape(entry["claim"])}</p>']
     if section.svg:
         data = base64.b64encode(section.svg).decode()
-        parts.append(f'<div class="wide"><img src="data:image/svg+xml;base64,{data}" alt="{escape(entry["title"])}"></div>')
+        picture = f'<img alt="{escape(entry["title"])}" src="data:image/svg+xml;base64,{data}">'
+        parts.append(f'<div class="wide">{picture}</div>')
     if section.table:
         parts += [verdict(section.table), table_html(section.table)]
         if section.table.details:
@@ -91,20 +92,24 @@ def verdict(table):
 
 
 def table_html(table):
-    numeric = [all(is_number(row[i]) for row in table.rows) for i in range(len(table.columns))]
-    head = "".join(f'<th{" class=number" if right else ""}>{escape(column)}</th>' for column, right in zip(table.columns, numeric))
-    body = "".join("<tr>" + "".join(map(cell_html, row)) + "</tr>" for row in table.rows)
+    lines = [row for row in table.rows if len(row) > 1]
+    numeric = [all(is_number(row[i]) for row in lines) for i in range(len(table.columns))]
+    head = "".join(f'<th class="{"number" if right else ""}">{escape(column)}</th>'
+                   for column, right in zip(table.columns, numeric))
+    heading = '<th colspan="{}">{}</th>'
+    body = "".join("<tr>" + ("".join(map(cell_html, row, numeric)) if len(row) > 1 else
+                             heading.format(len(table.columns), escape(row[0]))) + "</tr>" for row in table.rows)
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def cell_html(value):
+def cell_html(value, in_numeric_column):
     text = str(value)
     if text == "failed":
         return '<td class="bad">failed</td>'
     if text.startswith("fftconv_"):
         # A token may break at its fields, so that a table fits on a phone.
         return f'<td class="token">{escape(text).replace("_", "_<wbr>")}</td>'
-    kind = "number" if text and is_number(text) else "long" if len(text) > 40 else ""
+    kind = "number" if in_numeric_column else "long" if len(text) > 40 else ""
     return f'<td class="{kind}">{escape(text)}</td>' if kind else f"<td>{escape(text)}</td>"
 
 
@@ -124,7 +129,8 @@ def sources(sections):
         if results.path in seen:
             continue
         seen.add(results.path)
-        hosts = "; ".join(", ".join(f"{key} {value}" for key, value in host.items()) for host in results.distinct("host"))
+        hosts = "; ".join(", ".join(f"{key} {value}" for key, value in host.items())
+                          for host in results.distinct("host"))
         commands = "; ".join(" ".join(map(str, argv)) for argv in results.distinct("argv"))
         rows.append([results.path.name, len(results.rows), results.revision(), results.digest, hosts, commands])
     return Table(["file", "rows", "revision", "sha256", "host", "command"], rows)

@@ -27,7 +27,9 @@ class Results:
         revisions = {(row["git"], row.get("dirty", False)) for row in self.rows if "git" in row}
         if len(revisions) > 1:
             return f"{len(revisions)} git revisions"
-        return "".join(f"git {git[:12]}" + (" with changes" if dirty else "") for git, dirty in revisions) or "git unknown"
+        for git, dirty in revisions:
+            return f"git {git[:12]}" + (" with changes" if dirty else "")
+        return "git unknown"
 
     def machine(self):
         """The device that timed the rows, else the host that computed them."""
@@ -61,7 +63,7 @@ def read(path, kind, accept=("passed",)):
             raise Refusal(f"{path}, line {number}: kind {row.get('kind')!r}, must be {kind!r}")
         status = row.get("verify", {}).get("status")
         if status is not None and status not in accept:
-            raise Refusal(f"{path}, line {number}: {row.get('case')} is {status}, must be {' or '.join(accept)} to be drawn")
+            raise Refusal(f"{path}, line {number}: {row.get('case')} is {status}, must be {' or '.join(accept)}")
         rows.append(row)
     if not rows:
         raise Refusal(f"{path}: has no rows")
@@ -71,8 +73,8 @@ def read(path, kind, accept=("passed",)):
 def case_fields(token):
     """What a drawing needs of a case token: {"dtype", "mode", "l", "k", "b", "h", "n", "fold", "factors", ...}.
 
-    K is L where the token has none. N is spelled in it, or is the product of its factors (twice that for the half fold),
-    or is L.
+    K is L where the token has none. N is spelled in it, or is the product of its factors (twice that for the half
+    fold), or is L.
     """
     fields = {"gates": [], "fold": None, "zero": None}
     for word in token.split("_")[1:]:

@@ -92,7 +92,7 @@ def length(n):
 
 
 def length_axis(axes, lengths, every=1, label="FFT size N (samples)"):
-    """A logarithmic axis of lengths with a tick at every power of two that is a multiple of `every` octaves from 256."""
+    """A logarithmic axis of lengths with ticks at 256 and every so many octaves from there."""
     first, last = math.log2(min(lengths)), math.log2(max(lengths))
     ticks = [1 << e for e in range(math.ceil(first), math.floor(last) + 1) if (e - 8) % every == 0]
     axes.set_xscale("log", base=2)

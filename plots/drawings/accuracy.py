@@ -19,7 +19,7 @@ def error_by_length(figure, rows):
         power = exponent(max(row["verify"]["bound"] for line in lines.values() for _, row in line))
         axes.set_ylim(0, 1.12 * max(row["verify"]["bound"] for line in lines.values() for _, row in line))
         axes.yaxis.set_major_formatter(lambda value, _, power=power: f"{value / 10.0 ** power:g}")
-        axes.set_ylabel(f"relative L2 error  ($10^{{{power}}}$)")
+        axes.set_ylabel(("relative L2 error  " if dtype == dtypes[0] else "") + f"($\\times\\,10^{{{power}}}$)")
         axes.set_title(style.DTYPE[dtype], loc="left")
         style.length_axis(axes, lengths(lines), every=2)
     legend(figure, axes)
@@ -45,11 +45,11 @@ def range_cliff(figure, rows):
                 axes.plot(*bounds(line), color=style.GREY, **style.BOUND)
                 axes.annotate(f"p = {order}", (math.sqrt(line[0][0] * line[-1][0]), 0.02), ha="center", fontsize=10,
                               xycoords=("data", "axes fraction"), color=style.GREY)
-            values += [value for points in (measured(line), bounds(line)) for value in points[1] if math.isfinite(value)]
+            values += [value for value in measured(line)[1] + bounds(line)[1] if math.isfinite(value)]
         axes.set_title(style.DTYPE[dtype], loc="left")
         style.length_axis(axes, lengths(lines), every=2)
     every_axes[0].set_ylabel("relative L2 error")
-    style.plain_log_ticks(every_axes[0], values)
+    style.plain_log_ticks(every_axes[0], [*values, 0.75 * min(values)])  # with room for the orders at the bottom
     legend(figure, every_axes[0], hollow=True)
 
 
@@ -95,6 +95,6 @@ def legend(figure, axes, hollow=False):
     handles.append(Line2D([], [], color=style.GREY, **style.BOUND))
     labels.append("bound")
     if hollow:
-        handles.append(Line2D([], [], linestyle="none", marker="s", markerfacecolor="white", markeredgecolor=style.GREY))
+        handles.append(Line2D([], [], linestyle="none", marker="s", markerfacecolor="w", markeredgecolor=style.GREY))
         labels.append("above its bound")
     style.legend_for_all(figure, handles, labels)

@@ -8,11 +8,13 @@ from results import case_fields
 PAPERS_PROFILE = "A100-40GB"  # gets the large panel
 
 # What the paper leaves open and model/factorization.hpp states.
-ASSUMPTION = "assumed: balanced factors; past the\nlimit orders 2 and 3 keep every step\nin HBM, order 4 only its outermost"
+ASSUMPTION = """assumed: balanced factors; past the
+limit orders 2 and 3 keep every step
+in HBM, order 4 only its outermost"""
 
 
 def cost_per_token(figure, rows):
-    """Cost per token against N, one line an order; a large panel for the paper's device, a small one for each other."""
+    """Cost per token against N, a line for each order; a large panel for the paper's device, small ones for others."""
     profiles = sorted({row["profile"] for row in rows}, key=lambda name: (name != PAPERS_PROFILE, name))
     main, *others = profiles
     grid = figure.add_gridspec(max(len(others), 1), 2 if others else 1, width_ratios=[2.3, 1] if others else None)
@@ -39,8 +41,8 @@ def cost_per_token(figure, rows):
 
 def heading(rows, profile):
     """The profile's name, and that its rates are no measurements where a row's notes say so."""
-    peaks = any(note.startswith("datasheet peaks") for row in rows if row["profile"] == profile for note in row["notes"])
-    return profile + (" (datasheet peaks)" if peaks else "")
+    notes = [note for row in rows if row["profile"] == profile for note in row["notes"]]
+    return profile + (" (datasheet peaks)" if any(note.startswith("datasheet peaks") for note in notes) else "")
 
 
 def lines_by_order(rows, profile):
@@ -64,7 +66,8 @@ def draw_lines(axes, lines):
     """Hollow markers where a factor is too small for the matrix unit."""
     for order, line in lines.items():
         look = style.ORDER[order]
-        axes.plot([n for n, _ in line], [row["ps_per_token_bh"] for _, row in line], label=f"order p = {order}", **look)
+        costs = [row["ps_per_token_bh"] for _, row in line]
+        axes.plot([n for n, _ in line], costs, label=f"order p = {order}", **look)
         small = [(n, row["ps_per_token_bh"]) for n, row in line if below_matrix_unit(row)]
         axes.plot([n for n, _ in small], [cost for _, cost in small], linestyle="none", marker=look["marker"],
                   markerfacecolor="white", markeredgecolor=look["color"], markeredgewidth=1.5)
@@ -83,5 +86,5 @@ def annotate(axes, lines):
     if in_sram and beyond:
         limit = math.sqrt(max(in_sram) * min(beyond))
         axes.axvline(limit, color=style.GREY, linewidth=1.2, linestyle=(0, (1, 1.5)))
-        axes.annotate("SRAM limit", (limit, 1), xycoords=("data", "axes fraction"), xytext=(-5, -4), ha="right", va="top",
-                      textcoords="offset points", fontsize=10, color=style.GREY)
+        axes.annotate("SRAM limit", (limit, 1), xycoords=("data", "axes fraction"), xytext=(-5, -4), ha="right",
+                      va="top", textcoords="offset points", fontsize=10, color=style.GREY)

@@ -5,32 +5,31 @@ from results import case_fields
 
 VERDICTS = ("failed", "skipped", "passed")
 
-# What the table counts by: every case stands in one line of each of these.
+# What the table counts by: every case is counted once under each of these.
 VARIED = {
     "method and type": lambda row, case: f"{row['method']}, {case['dtype']}",
     "mode and fold": lambda row, case: f"{case['mode']}, {case['fold'] or 'fold left open'}",
     "order": lambda row, case: f"p = {row['order']}",
-    "filter length": lambda row, case: "K = L" if case["k"] == case["l"] else "K < L" if case["k"] < case["l"] else "K > L",
+    "filter length": lambda row, case: filter_length(case["k"], case["l"]),
     "gates": lambda row, case: " and ".join(case["gates"]) or "none",
-    "frequency mask": lambda row, case: "literal" if (case["zero"] or "").endswith("literal") else "hermitian" if case["zero"] else "none",
+    "frequency mask": lambda row, case: mask_reading(case["zero"]),
     "data": lambda row, case: row["data"]["kind"].replace("_", " ") + scale_words(row["data"]),
     "filter": lambda row, case: row["data"]["filter"],
 }
 
 
 def summary(rows):
-    """Counts and the worst clearance for each value of what was varied; every case below it."""
+    """Counts and the worst clearance for each value of each thing that was varied; every case below it."""
     lines = []
     for varied, value_of in VARIED.items():
         groups = {}
         for row in rows:
             groups.setdefault(value_of(row, case_fields(row["case"])), []).append(row)
+        lines.append([varied])
         for value, group in sorted(groups.items()):
-            lines.append([varied, value, len(group), *(count(group, verdict) for verdict in reversed(VERDICTS)),
-                          format_or_blank(worst_clearance(group), ".2f")])
-            varied = ""  # named once
+            lines.append([value, counts(group), format_or_blank(worst_clearance(group), ".2f")])
     return Table(
-        columns=["varied", "value", "cases", "passed", "skipped", "failed", "worst clearance"],
+        columns=["cases with", "passed", "worst clearance"],
         rows=lines,
         verdict=sentence(rows),
         good=count(rows, "failed") == 0,
@@ -48,8 +47,16 @@ def every_case(rows):
                number(row, "clearance", ".2f"), number(row, "snr_db", ".0f")] for row in ordered])
 
 
+def counts(rows):
+    """All 14, or 12 of 14, 1 skipped, 1 failed."""
+    if count(rows, "passed") == len(rows):
+        return f"all {len(rows)}"
+    others = [f"{count(rows, verdict)} {verdict}" for verdict in ("skipped", "failed") if count(rows, verdict)]
+    return ", ".join([f"{count(rows, 'passed')} of {len(rows)}", *others])
+
+
 def sentence(rows):
-    passed, skipped, failed = (count(rows, verdict) for verdict in reversed(VERDICTS))
+    passed, skipped, failed = (count(rows, verdict) for verdict in ("passed", "skipped", "failed"))
     text = f"{passed} of {len(rows)} cases passed, {skipped} skipped, {failed} failed"
     worst = worst_clearance(rows)
     return text + ("." if worst is None else f"; the largest error is {worst:.2f} of its bound.")
@@ -74,6 +81,16 @@ def number(row, field, form):
 
 def format_or_blank(value, form):
     return "" if value is None else format(value, form)
+
+
+def filter_length(k, length):
+    return "K = L" if k == length else "K < L" if k < length else "K > L"
+
+
+def mask_reading(zero):
+    if zero is None:
+        return "none"
+    return "literal" if zero.endswith("literal") else "hermitian"
 
 
 def scale_words(data):
