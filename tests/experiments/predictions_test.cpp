@@ -1,0 +1,71 @@
+// danaus model and danaus factors: their rows.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <Eigen/Core>
+
+#include "experiments/environment.hpp"
+#include "reference/dft.hpp"
+#include "tests/experiments/support.hpp"
+
+namespace danaus {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<Json> rows_of(const std::string& text) {
+  std::vector<Json> rows;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) rows.push_back(Json::parse(line));
+  return rows;
+}
+
+TEST(Model, TermsAddUpAndNameTheirLimit) {
+  const Ran ran =
+      run({"model", "--case", "fftconv_f16_causal_l8192_b64_h768", "--profile", "H200", "--order", "3", "--json", "-"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json row = rows_of(ran.out).at(0);
+  EXPECT_EQ(row.at("kind"), "model");
+  EXPECT_EQ(row.at("order"), 3);
+  EXPECT_EQ(row.at("profile"), "H200");
+  double total = 0;
+  for (const Json& term : row.at("terms"))
+    total += term.at("compute_us").get<double>() + term.at("memory_us").get<double>();
+  EXPECT_NEAR(row.at("total_us"), total, 1e-9 * total);
+  EXPECT_NEAR(row.at("ps_per_token_bh"), total * 1e6 / (64. * 768 * 8192), 1e-9 * total);
+  EXPECT_FALSE(row.at("limit").get<std::string>().empty());
+}
+
+TEST(Model, PrintsWhereTheTimeGoes) {
+  const Ran ran = run({"model", "--case", "fftconv_f16_circular_l65536_b1_h1", "--profile", "A100-40GB"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.out, HasSubstr("stored in"));
+  EXPECT_THAT(ran.out, HasSubstr("limited by"));
+}
+
+TEST(Model, Figure4HasEveryLengthOrderAndProfile) {
+  const Folder folder;
+  const std::vector<std::string> words = {"model", "--sweep", "figure4", "--json", folder / "model.jsonl"};
+  ASSERT_EQ(run(words).code, 0);
+  const std::string once = read_file(folder / "model.jsonl");
+  EXPECT_EQ(rows_of(once).size(), 15 * 3 * 3);
+  ASSERT_EQ(run(words).code, 0);
+  EXPECT_EQ(read_file(folder / "model.jsonl"), once) << "rows that stand are not written again";
+}
+
+TEST(Factors, TheMatricesMultiplyToTheDft) {
+  const Ran ran = run({"factors", "--case", "fftconv_f64_circular_l12_b1_h1_plain_r3x4", "--json", "-"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  Eigen::MatrixXcd product = Eigen::MatrixXcd::Identity(12, 12);
+  const Json row = rows_of(ran.out).at(0);
+  for (const Json& matrix : row.at("matrices")) {
+    Eigen::MatrixXcd factor = Eigen::MatrixXcd::Zero(matrix.at("rows").get<int>(), matrix.at("columns").get<int>());
+    for (const Json& entry : matrix.at("nonzeros"))
+      factor(entry[0].get<int>(), entry[1].get<int>()) = {entry[2].get<double>(), entry[3].get<double>()};
+    product = factor * product;
+  }
+  EXPECT_LT((product - dense_dft(12)).cwiseAbs().maxCoeff(), 1e-13);
+}
+
+}  // namespace
+}  // namespace danaus
