@@ -32,6 +32,13 @@ std::vector<Complex> summed_dft(std::span<const Complex> x, int turn) {
   return spectrum;
 }
 
+// Pairwise, so that the error grows with the logarithm of the length.
+double dot(const Eigen::Ref<const Eigen::VectorXd>& a, const Eigen::Ref<const Eigen::VectorXd>& b) {
+  const std::int64_t size = a.size(), half = size / 2;
+  if (size <= 256) return a.dot(b);
+  return dot(a.head(half), b.head(half)) + dot(a.tail(size - half), b.tail(size - half));
+}
+
 // y[n] = sum_m filter[m] x[n - m], where x is zero or repeats before its first sample.
 class Direct final : public RowMethod {
  public:
@@ -60,7 +67,7 @@ class Direct final : public RowMethod {
     for (std::int64_t j = 0; j < std::ssize(x); ++j) history[before + j] = x[j];
     if (mode_ == Mode::circular || !kept_.empty()) history.head(before) = history.tail(before);
     std::vector<double> results(period_);
-    for (std::int64_t n = 0; n < period_; ++n) results[n] = reversed_.dot(history.segment(n, reversed_.size()));
+    for (std::int64_t n = 0; n < period_; ++n) results[n] = dot(reversed_, history.segment(n, reversed_.size()));
     to_length(mode_, results, y);
   }
 

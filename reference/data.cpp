@@ -33,7 +33,7 @@ auto parse_in(const Names& names, std::string_view what, std::string_view word) 
   std::string known;
   for (const auto& [value, text] : names) {
     if (word == text) return value;
-    known += (known.empty() ? "" : ", ") + std::string(text);
+    known.append(known.empty() ? "" : ", ").append(text);
   }
   fail(what, " '", word, "', must be one of ", known);
 }

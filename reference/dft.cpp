@@ -87,8 +87,13 @@ Eigen::MatrixXcd dense_dft(int n) {
   Eigen::VectorXcd root(n);
   for (int k = 0; k < n; ++k) root[k] = root_of_unity(k, n);
   Eigen::MatrixXcd matrix(n, n);
-  for (std::int64_t column = 0; column < n; ++column)
-    for (std::int64_t row = 0; row < n; ++row) matrix(row, column) = root[row * column % n];
+  for (int column = 0; column < n; ++column) {
+    int phase = 0;  // row * column modulo n
+    for (int row = 0; row < n; ++row) {
+      matrix(row, column) = root[phase];
+      phase = phase < n - column ? phase + column : phase + column - n;
+    }
+  }
   return matrix;
 }
 

@@ -14,7 +14,7 @@ namespace danaus {
 using Complex = std::complex<double>;
 
 // exp(-2 pi i numerator / denominator). The phase is reduced in integers to an eighth of a turn, so the result is good
-// to the last bit or two however large both are (denominator below 2^61).
+// to the last bit or two however large both are (denominator below 2^59).
 Complex root_of_unity(std::int64_t numerator, std::int64_t denominator);
 
 // The DFT as an n x n matrix.

@@ -33,6 +33,7 @@ Sparse permutation(std::int64_t n, Target target) {
   Sparse matrix(n, n);
   matrix.reserve(Eigen::VectorXi::Ones(n));
   for (std::int64_t column = 0; column < n; ++column) matrix.insert(target(column), column) = 1;
+  matrix.makeCompressed();
   return matrix;
 }
 
@@ -40,6 +41,7 @@ Sparse diagonal(const Eigen::VectorXcd& values) {
   Sparse matrix(values.size(), values.size());
   matrix.reserve(Eigen::VectorXi::Ones(values.size()));
   for (std::int64_t i = 0; i < values.size(); ++i) matrix.insert(i, i) = values[i];
+  matrix.makeCompressed();
   return matrix;
 }
 

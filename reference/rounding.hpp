@@ -32,11 +32,13 @@ std::vector<double> convolve_rounded(const Problem& problem, const Inputs& input
 // other: c u sqrt(R). rounding.cpp holds c for each dtype and what was measured.
 double bound_l2_of_roundings(Dtype dtype, int roundings);
 
-// The same for the pipeline above, which rounds 8 p - 1 times.
+// The same for the pipeline above, R = 8 p - 1: each way p matrices, p products, p - 1 twiddles and p - 1 twiddled
+// values; the filter's spectrum and the spectrum product; and one to spare.
 double bound_l2(Dtype dtype, int order);
 
-// Bound on the largest error over the largest expected value, among `samples` outputs whose errors behave like Gaussian
-// noise of relative L2 norm `bound_l2`.
+// Bound on the largest error over the largest expected value among `samples` outputs: bound_l2 (1 + sqrt(2 ln
+// samples)), the largest of that many Gaussian errors, whose rms is at most bound_l2 times the largest expected value,
+// with one rms to spare.
 double bound_max(double bound_l2, std::int64_t samples);
 
 }  // namespace danaus

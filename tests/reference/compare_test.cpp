@@ -1,0 +1,130 @@
+#include "reference/compare.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "reference/data.hpp"
+#include "reference/rounding.hpp"
+
+namespace danaus {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// The verdict that a two-stage fp16 kernel would get.
+class Comparator : public testing::Test {
+ protected:
+  const std::vector<double> expected_ = make_inputs(parse_problem("fftconv_f16_causal_l4096_b2_h1"), {}).u;
+  std::vector<double> actual_ = expected_;
+  const std::int64_t samples_ = std::ssize(expected_);
+
+  Comparison result() const { return compare(expected_, actual_); }
+  bool accepted() const {
+    const double bound = bound_l2(Dtype::f16, 2);
+    return within(result(), bound, bound_max(bound, samples_));
+  }
+};
+
+TEST_F(Comparator, AcceptsTheTruthItself) {
+  EXPECT_TRUE(accepted());
+  EXPECT_EQ(result().rel_l2, 0);
+  EXPECT_EQ(result().rel_max, 0);
+  EXPECT_EQ(result().snr_db, kInfinity);
+}
+
+TEST_F(Comparator, AcceptsRoundingNoise) {
+  DataSpec other;
+  other.seed = 1;
+  const std::vector<double> noise = make_inputs(parse_problem("fftconv_f16_causal_l4096_b2_h1"), other).u;
+  for (std::int64_t i = 0; i < samples_; ++i) actual_[i] += 1e-3 * noise[i];
+  EXPECT_TRUE(accepted());
+  EXPECT_NEAR(result().rel_l2, 1e-3, 5e-5);  // both norms are good to 1 / sqrt(8192)
+  EXPECT_NEAR(result().snr_db, 60, 0.4);
+}
+
+TEST_F(Comparator, RejectsAllZeros) {
+  actual_.assign(actual_.size(), 0.0);
+  EXPECT_FALSE(accepted());
+  EXPECT_EQ(result().rel_l2, 1);
+  EXPECT_EQ(result().rel_max, 1);
+  EXPECT_EQ(result().snr_db, 0);
+}
+
+TEST_F(Comparator, RejectsAShiftByOneSample) {
+  for (std::int64_t i = 0; i < samples_; ++i) actual_[i] = expected_[(i + 1) % samples_];
+  EXPECT_FALSE(accepted());
+}
+
+TEST_F(Comparator, RejectsAScaleErrorOfOnePercent) {
+  for (double& value : actual_) value *= 1.01;
+  EXPECT_FALSE(accepted());
+  EXPECT_NEAR(result().rel_l2, 0.01, 1e-12);
+  EXPECT_NEAR(result().snr_db, 40, 1e-9);
+}
+
+TEST_F(Comparator, RejectsOneFlippedSignByTheMaximum) {
+  // In 64 rows of 768 channels the L2 error of one sample vanishes; the maximum must see it alone.
+  const std::vector<double> expected(std::size_t{1} << 24, 1.0);
+  std::vector<double> actual = expected;
+  actual[123456] = -1;
+  const Comparison comparison = compare(expected, actual);
+  const double bound = bound_l2(Dtype::f16, 2);
+  EXPECT_LT(comparison.rel_l2, bound);
+  EXPECT_EQ(comparison.rel_max, 2);
+  EXPECT_EQ(comparison.worst, 123456);
+  EXPECT_FALSE(within(comparison, bound, bound_max(bound, std::ssize(expected))));
+}
+
+TEST_F(Comparator, RejectsOneValueThatIsNotFinite) {
+  for (double value : {std::nan(""), kInfinity, -kInfinity}) {
+    actual_ = expected_;
+    actual_[77] = value;
+    EXPECT_FALSE(accepted());
+    EXPECT_FALSE(result().finite);
+    EXPECT_EQ(result().worst, 77);
+    EXPECT_EQ(result().rel_l2, kInfinity);
+    EXPECT_EQ(result().rel_max, kInfinity);
+    EXPECT_EQ(result().snr_db, -kInfinity);
+    EXPECT_FALSE(within(result(), kInfinity, kInfinity));
+    // Nor can a truth with a hole be met.
+    EXPECT_FALSE(compare(actual_, actual_).finite);
+  }
+}
+
+TEST_F(Comparator, RejectsAnythingAgainstABoundThatIsNotANumber) {
+  EXPECT_FALSE(within(result(), std::nan(""), 1));
+  EXPECT_FALSE(within(result(), 1, std::nan("")));
+}
+
+TEST_F(Comparator, FindsTheWorstIndex) {
+  actual_[5] += 1e-3;
+  actual_[4000] -= 2e-3;
+  EXPECT_EQ(result().worst, 4000);
+}
+
+TEST(Compare, HasAnAnswerForZeroTruth) {
+  const std::vector<double> zero(4, 0.0), other = {0, 0, 1e-300, 0};
+  EXPECT_EQ(compare(zero, zero).rel_l2, 0);
+  EXPECT_EQ(compare(zero, other).rel_l2, kInfinity);
+  EXPECT_EQ(compare(zero, other).worst, 2);
+}
+
+TEST(Compare, NeitherOverflowsNorUnderflows) {
+  for (double scale : {1e-300, 1e300}) {
+    const std::vector<double> expected = {3 * scale, 4 * scale}, actual = {3 * scale, 4.5 * scale};
+    EXPECT_NEAR(compare(expected, actual).rel_l2, 0.1, 1e-12);
+    EXPECT_NEAR(compare(expected, actual).rel_max, 0.125, 1e-12);
+  }
+}
+
+TEST(Compare, RefusesSizesThatDoNotMatch) {
+  const std::vector<double> two(2), three(3), none;
+  EXPECT_THROW(compare(two, three), std::invalid_argument);
+  EXPECT_THROW(compare(none, none), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace danaus
