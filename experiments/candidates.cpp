@@ -2,16 +2,18 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 
 namespace danaus {
 namespace {
 
 int stages(const Problem& planned) { return static_cast<int>(planned.factors.size()); }
 
-// Two forward transforms and an inverse, each value rounded about once in each of log2 N steps, and the products.
+// Two forward transforms and an inverse, in which each value is rounded about once in each of log2 N steps, and the
+// products; as a random walk, and twice that for data whose energy the filter removes (constant data lose most).
 double fftw_bound(const Problem& planned) {
   const int steps = std::bit_width(static_cast<std::uint64_t>(planned.fft_size));
-  return bound_l2_of_roundings(Dtype::f64, 3 * steps + 4);
+  return 2 * unit_roundoff(Dtype::f64) * std::sqrt(3. * steps + 4);
 }
 
 template <Method method>

@@ -72,8 +72,8 @@ std::vector<double> filter_of(const Request& request, const Signal& k, const Sig
   const std::int64_t rows = k.shape.size() == 2 ? k.shape[0] : 1;
   if (rows == problem.channels) return k.values;
   if (rows != 1)
-    fail("convolve: k ", request.k, " is ", shape_text(k), ", must have 1 or ", problem.channels, " rows for u ",
-         shape_text(u));
+    fail("convolve: k ", request.k, " is ", shape_text(k), ", must have one row, or as many as u ", shape_text(u),
+         " has channels, ", problem.channels);
   std::vector<double> repeated;
   repeated.reserve(k.values.size() * static_cast<std::size_t>(problem.channels));
   for (std::int64_t channel = 0; channel < problem.channels; ++channel)

@@ -5,7 +5,8 @@
 
 namespace danaus {
 
-// Bytes for the case's arrays in double, its results and the complex work of one row.
-double memory_of(const Problem& planned);
+// Bytes for the case's arrays in double, its results and the complex work of one row. The case has its fold and N;
+// without factors the tables of the Monarch stages are not counted.
+double memory_of(const Problem& resolved);
 
 }  // namespace danaus

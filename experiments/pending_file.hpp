@@ -15,7 +15,8 @@ class PendingFile {
   PendingFile(const PendingFile&) = delete;
   PendingFile& operator=(const PendingFile&) = delete;
 
-  void write(std::string_view bytes);                           // throws where the disk is full
+  void write(std::string_view bytes);  // throws where the disk is full
+  const std::string& path() const { return path_; }
   const std::string& written_path() const { return written_; }  // for a library that opens files by name
   void commit();                                                // puts the file in its place
 

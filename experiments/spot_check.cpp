@@ -54,6 +54,7 @@ SpotCheck spot_check(const Problem& problem, const Inputs& inputs, std::span<con
   const auto total = static_cast<std::int64_t>(y.size());
   const double affordable = std::max(kFewest, kMultiplications / static_cast<double>(problem.filter_length));
   const std::int64_t count = affordable >= static_cast<double>(total) ? total : static_cast<std::int64_t>(affordable);
+  std::vector<std::int64_t> indices;
   std::vector<double> expected, computed, written;
   std::mt19937_64 random;
   constexpr double kTolerance = 1e-12;  // of the largest possible |y|: thousands of roundings in double
@@ -61,12 +62,16 @@ SpotCheck spot_check(const Problem& problem, const Inputs& inputs, std::span<con
   bool plausible = true;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto index = count == total ? i : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(total));
+    indices.push_back(index);
     expected.push_back(direct_sample(problem, inputs, index));
     computed.push_back(y[static_cast<std::size_t>(index)]);
     written.push_back(round_to(problem.dtype, computed.back()));
     plausible &= std::abs(computed.back() - expected.back()) <= most;  // false for NaN
   }
-  return {count, total, compare(expected, computed), compare(expected, written), plausible};
+  SpotCheck check{count, total, compare(expected, computed), compare(expected, written), plausible};
+  check.in_double.worst = indices[static_cast<std::size_t>(check.in_double.worst)];
+  check.as_written.worst = indices[static_cast<std::size_t>(check.as_written.worst)];
+  return check;
 }
 
 }  // namespace danaus

@@ -11,8 +11,8 @@ namespace danaus {
 
 struct SpotCheck {
   std::int64_t samples, of;  // checked, and how many there are
-  Comparison in_double;      // of y as computed
-  Comparison as_written;     // of y rounded to the case's type
+  Comparison in_double;      // of y as computed; `worst` is an index into y
+  Comparison as_written;     // of y rounded to the case's type; likewise
   bool plausible;            // no sample is off by more than double arithmetic explains
 };
 

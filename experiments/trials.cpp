@@ -68,6 +68,16 @@ void add_lengths(Matrix& matrix) {
         matrix.add("length and fold", laid_out(layout, length));
 }
 
+void add_long(Matrix& matrix) {
+  for (std::int64_t length : {16384, 65536, 100003, 1048576})
+    for (Layout layout : kDefaultLayouts) {
+      Problem problem = laid_out(layout, length);
+      problem.batch = 2;
+      problem.channels = 1;
+      if (layout.mode == Mode::causal || length % 2 == 0) matrix.add("long", problem);  // 100003 is prime
+    }
+}
+
 void add_orders(Matrix& matrix) {
   for (std::int64_t length : {64, 1024, 1536, 4096, 32768})
     for (int order = 1; order <= 5; ++order)
@@ -140,6 +150,7 @@ void add_data(Matrix& matrix) {
 std::vector<Trial> default_matrix(std::span<const Candidate> candidates) {
   Matrix matrix(candidates);
   add_lengths(matrix);
+  add_long(matrix);
   add_orders(matrix);
   add_filters(matrix);
   add_gates(matrix);

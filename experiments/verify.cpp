@@ -112,7 +112,10 @@ class Summary {
     ++tally.rows[status];
     ++rows_[status];
     const double clearance = number(row.at("verify"), "clearance");
-    if (clearance > tally.clearance || tally.where.empty()) tally.clearance = clearance, tally.where = row.at("case");
+    if (clearance > tally.clearance || tally.where.empty()) {
+      tally.clearance = clearance;
+      tally.where = row.at("case").get<std::string>() + ", " + row.at("method").get<std::string>();
+    }
   }
 
   int count(const std::string& status) const { return rows_.contains(status) ? rows_.at(status) : 0; }
@@ -194,11 +197,15 @@ int verify(std::span<const std::string> words, Console& console, std::span<const
   const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
   double memory = 0;
   std::size_t longest_token = 0;
-  std::vector<std::string> identities;
+  std::vector<std::string> identities, methods;
   for (Trial& trial : trials) {
     trial.data.seed = static_cast<std::uint64_t>(request.seed.value_or(0));
+    const std::string operation = "verify " + token(trial.problem);
+    require_memory(operation, memory_of(resolved(trial.problem)));  // before a plan for a size that is hopeless
     memory = std::max(memory, memory_of(planned(trial.problem)));
-    require_memory("verify " + token(trial.problem), memory);
+    require_memory(operation, memory);
+    const std::string method(trial.candidate.name);
+    if (std::find(methods.begin(), methods.end(), method) == methods.end()) methods.push_back(method);
     longest_token = std::max(longest_token, token(trial.problem).size());
     Json asked = describe(trial);
     asked["kind"] = "verify";
@@ -212,7 +219,7 @@ int verify(std::span<const std::string> words, Console& console, std::span<const
       console, "verify",
       {{"rows", std::to_string(trials.size()) +
                     (by_case ? " of the cases given" : " of the sweep '" + std::string(sweep.name) + "'")},
-       {"methods", join(request.methods)},
+       {"methods", join(methods)},
        {"recording", recording.empty() ? "none in " + request.recording + ", rows that need it are skipped"
                                        : std::to_string(recording.size()) + " samples of " + request.recording},
        {"threads", std::to_string(threads)},
@@ -250,7 +257,7 @@ int verify(std::span<const std::string> words, Console& console, std::span<const
   const auto report = [&](std::size_t i, const Json& row) {
     summary.add(trials[i].group, row);
     const bool failure = judges && row.at("verify").at("status") == "failed";
-    progress.clear();
+    if (!request.summary || failure) progress.clear();
     if (!request.summary || failure) print_row(cells_of(trials[i], row));
     if (failure) (table_wanted ? out : console.err) << "  repeat: " << repeat_command(trials[i]) << '\n';
     progress.show(++reported, row.at("case").get<std::string>());

@@ -76,7 +76,7 @@ void write_wav(PendingFile& file, const Signal& signal) {
   info.samplerate = signal.sample_rate;
   info.format = SF_FORMAT_WAV | SF_FORMAT_FLOAT;
   SoundFile sound(sf_open(file.written_path().c_str(), SFM_WRITE, &info));
-  if (!sound) fail("cannot write ", file.written_path(), ": ", sf_strerror(nullptr));
+  if (!sound) fail("cannot write ", file.path(), ": ", sf_strerror(nullptr));
   sf_command(sound.get(), SFC_SET_ADD_PEAK_CHUNK, nullptr, SF_FALSE);  // it holds the time: the same y, the same file
 
   std::vector<float> interleaved(static_cast<std::size_t>(kFramesAtOnce * channels));
@@ -86,11 +86,10 @@ void write_wav(PendingFile& file, const Signal& signal) {
       for (int channel = 0; channel < channels; ++channel)
         interleaved[frame * channels + channel] = static_cast<float>(signal.values[channel * frames + done + frame]);
     if (sf_writef_float(sound.get(), interleaved.data(), count) != count)
-      fail("cannot write ", file.written_path(), ": ", sf_strerror(sound.get()));
+      fail("cannot write ", file.path(), ": ", sf_strerror(sound.get()));
     done += count;
   }
-  if (const int error = sf_close(sound.release()))
-    fail("cannot write ", file.written_path(), ": ", sf_error_number(error));
+  if (const int error = sf_close(sound.release())) fail("cannot write ", file.path(), ": ", sf_error_number(error));
 }
 
 }  // namespace danaus

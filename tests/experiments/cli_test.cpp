@@ -81,9 +81,12 @@ TEST(Program, RefusesWhatItDoesNotKnow) {
 }
 
 TEST(Program, RefusesWhatDoesNotFitInMemoryBeforeAllocating) {
-  const Ran ran = run({"verify", "--case", "fftconv_f16_causal_l1000000000_b64_h768"});
-  EXPECT_EQ(ran.code, 2);
-  EXPECT_THAT(ran.err, testing::ContainsRegex("needs [0-9]+ bytes .* of memory, must be at most the [0-9]+ bytes"));
+  for (const char* word : {"fftconv_f16_causal_l1000000000_b64_h768", "fftconv_f16_causal_l100_k100000000000_b1_h1",
+                           "fftconv_f16_circular_l1000000000000_b1_h1"}) {
+    const Ran ran = run({"verify", "--case", word});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err, testing::ContainsRegex("needs [0-9]+ bytes .* of memory, must be at most the [0-9]+ bytes"));
+  }
 }
 
 TEST(Program, SaysWhenStdoutCannotBeWritten) {

@@ -129,7 +129,8 @@ TEST_F(Convolve, SaysWhatOverflowsItsType) {
 TEST_F(Convolve, RefusesWhatDoesNotMatch) {
   const auto u = put("u.npy", Dtype::f32, {2, 8}), k = put("k.npy", Dtype::f32, {2, 4});
   const auto wav = put("u.wav", Dtype::f32, {2, 8}, {}, 48000);
-  refuses({u, put("k3.npy", Dtype::f32, {3, 4}), "-o", y_}, "is [3, 4], must have 1 or 2 rows for u [2, 8]");
+  refuses({u, put("k3.npy", Dtype::f32, {3, 4}), "-o", y_},
+          "is [3, 4], must have one row, or as many as u [2, 8] has channels, 2");
   refuses({u, put("k4.npy", Dtype::f32, {1, 2, 4}), "-o", y_}, "is [1, 2, 4], must be [K] or [H, K]");
   refuses({u, k, "-o", y_, "--pregate", put("g.npy", Dtype::f32, {2, 7})},
           "pregate " + (folder_ / "g.npy") + " is [2, 7], must be [2, 8] like u");
