@@ -48,7 +48,7 @@ struct MonarchStage {
 
 std::vector<MonarchStage> monarch_stages(std::span<const int> factors);
 
-// The transform, applied stage by stage. Needs N complex numbers of tables for each stage, and no N x N matrix.
+// The transform, applied stage by stage. Its tables take little more than N complex numbers; nothing is N x N.
 class Monarch {
  public:
   // Throws when there is no factor or one is below 1 or above 4096 (its DFT matrix is dense).

@@ -53,6 +53,13 @@ TEST_F(Comparator, RejectsAllZeros) {
   EXPECT_EQ(result().snr_db, 0);
 }
 
+TEST_F(Comparator, RejectsTheNegative) {
+  for (double& value : actual_) value = -value;
+  EXPECT_FALSE(accepted());
+  EXPECT_DOUBLE_EQ(result().rel_l2, 2);
+  EXPECT_DOUBLE_EQ(result().rel_max, 2);
+}
+
 TEST_F(Comparator, RejectsAShiftByOneSample) {
   for (std::int64_t i = 0; i < samples_; ++i) actual_[i] = expected_[(i + 1) % samples_];
   EXPECT_FALSE(accepted());

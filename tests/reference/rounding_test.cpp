@@ -26,7 +26,7 @@ Comparison model_error(Dtype dtype, std::int64_t n, int order, double scale, Sca
   return compare(convolve(problem, inputs, Method::fftw), convolve_rounded(problem, inputs, scaling));
 }
 
-TEST(RoundingModel, ErrorIsATwoFifthsOfTheRandomWalkInHalfPrecision) {
+TEST(RoundingModel, ErrorIsTwoFifthsOfTheRandomWalkInHalfPrecision) {
   for (Dtype dtype : {Dtype::f16, Dtype::bf16})
     for (std::int64_t n : {256, 1024, 4096, 32768})
       for (int order = 2; order <= 5; ++order) {
@@ -55,6 +55,15 @@ TEST(RoundingModel, HasNoCliffInBf16EitherWay) {
   const double unitary = model_error(Dtype::bf16, 32768, 3, 0.02, Scaling::unitary).rel_l2;
   const double one_side = model_error(Dtype::bf16, 32768, 3, 0.02, Scaling::one_side).rel_l2;
   EXPECT_NEAR(one_side / unitary, 1, 0.2);
+}
+
+TEST(RoundingModel, RoundsEachNumberThatIsStored) {
+  // By hand, N = 2 in one stage [[1, 1], [1, -1]] / 2 and a spectrum of 3:
+  //   u = (2048, 3) -> (1025.5, 1022.5), stored (1026, 1022.5) -> times 3 (3078, 3067.5), stored (3078, 3068)
+  //   -> sum and difference (6146, 10), stored (6144, 10); every tie goes to the even neighbour
+  const Problem problem = parse_problem("fftconv_f16_circular_l2_b1_h1_n2_plain_r2");
+  const Inputs inputs{.u = {2048, 3}, .k = {3, 0}, .pregate = {}, .postgate = {}};
+  EXPECT_EQ(convolve_rounded(problem, inputs, Scaling::one_side), (std::vector<double>{6144, 10}));
 }
 
 TEST(RoundingModel, OverflowsAsFp16Does) {
