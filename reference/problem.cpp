@@ -44,7 +44,10 @@ std::vector<int> parse_list(std::string_view text, std::string_view field, std::
 
 std::string join(const std::vector<int>& list) {
   std::string text;
-  for (int value : list) text += (text.empty() ? "" : "x") + std::to_string(value);
+  for (int value : list) {
+    if (!text.empty()) text += 'x';
+    text += std::to_string(value);
+  }
   return text;
 }
 
