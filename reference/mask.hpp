@@ -15,7 +15,9 @@ namespace danaus {
 // 1 where the frequency is kept, 0 where it is removed; [N], natural order. All 1 without a mask.
 std::vector<std::uint8_t> kept_frequencies(const Problem& problem);
 
-// Removed frequencies over N. For the literal reading this is S of Table 10, 1 - prod (N_i - zeroed_i) / N_i.
+// Removed frequencies over N. For the literal reading this is S of Table 10, 1 - prod (N_i - zeroed_i) / N_i. The
+// hermitian one removes less: the paper's (16, 0, 0, 0) of 32 x 32 x 32 x 64 is the lower half of the spectrum, whose
+// mirror is the upper half, and removes the frequency N/2 alone.
 double sparsity(const Problem& problem);
 
 // What the mask multiplies the half spectrum [N/2 + 1] of a real filter by, given that only the real part of the answer

@@ -1,7 +1,7 @@
 // The Monarch factorization of the DFT, for any list of factors N = N1 N2 ... Np (outermost stage first).
 //
 //   time       n = ((n1 N2 + n2) N3 + n3) ... Np + np          n1 is the most significant digit
-//   frequency  k = d1 + N1 (d2 + N2 (d3 + ... N(p-1) dp))      d1 is the least significant digit
+//   frequency  k = d1 + N1 (d2 + N2 (d3 + ... + N(p-1) dp))    d1 is the least significant digit
 //
 // Stage s turns digit ns into digit ds. Before it the digits stand in memory as (ns, ..., np, d1, ..., d(s-1)), slowest
 // first; after it as (n(s+1), ..., np, d1, ..., ds). Every stage therefore does the same three things:
@@ -34,16 +34,16 @@ struct MonarchFactor {
 // stored numbers.
 std::vector<MonarchFactor> monarch_factors(std::span<const int> factors);
 
-// What a stage multiplies by. Rows and columns are stored row by row.
 using RowMatrix = Eigen::Matrix<Complex, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
+// What a stage multiplies by. A row of `twiddle` belongs to the time digits that are left, a column to this stage's
+// frequency digit; the last stage's is all ones.
 struct MonarchStage {
   int factor;           // Ns
   std::int64_t before;  // N1 ... N(s-1)
   std::int64_t after;   // N(s+1) ... Np
   RowMatrix dft;        // [Ns, Ns], symmetric
-  RowMatrix
-      twiddle;  // [after, Ns]: time digits that are left, frequency digit of this stage; all ones in the last stage
+  RowMatrix twiddle;    // [after, Ns]
 };
 
 std::vector<MonarchStage> monarch_stages(std::span<const int> factors);

@@ -18,8 +18,7 @@ namespace danaus {
 // Where the factor 1/N of forward and inverse transform goes. The filter's spectrum is the unnormalised DFT of k either
 // way: computed in double, rounded once, it keeps the filter's own scale.
 //   unitary   1/sqrt(Ns) in every DFT matrix, forward and inverse: intermediates keep the scale of u
-//   one_side  all of it in the first forward twiddle: intermediates shrink to scale / sqrt(N) and leave fp16's normal
-//   range
+//   one_side  all of it in the first forward twiddle: intermediates shrink to scale / sqrt(N), too small for fp16
 enum class Scaling { unitary, one_side };
 
 std::string_view name(Scaling scaling);
@@ -28,8 +27,10 @@ std::string_view name(Scaling scaling);
 // and a data scale.
 std::vector<double> convolve_rounded(const Problem& problem, const Inputs& inputs, Scaling scaling = Scaling::unitary);
 
-// Bound on the relative L2 error of a computation in which each number is rounded `roundings` times one after the
-// other: c u sqrt(R). rounding.cpp holds c for each dtype and what was measured.
+// Bound on the relative L2 error of a computation that rounds each number R times on its way: c u sqrt(R), u the unit
+// roundoff. c is 1 for f16 and bf16, 8 for f32 and 16 for f64; rounding.cpp says what was measured. A kernel that
+// rounds more often than the pipeline above (fp16 accumulators, for example) gives its own count. In bf16 the bound is
+// above 1 % from R = 7 on: an error of scale of that size hides in it.
 double bound_l2_of_roundings(Dtype dtype, int roundings);
 
 // The same for the pipeline above, R = 8 p - 1: each way p matrices, p products, p - 1 twiddles and p - 1 twiddled
