@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <regex>
+#include <string_view>
 
 #include "experiments/environment.hpp"
 
@@ -19,6 +19,7 @@ static_assert(std::endian::native == std::endian::little, "values are copied bet
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kChunk = std::size_t{1} << 16;  // values converted at a time
+constexpr std::uint32_t kLongestHeader = 1 << 16;     // bytes; only structured types need more
 
 struct Header {
   Dtype dtype;
@@ -49,18 +50,30 @@ std::string descriptor_of(Dtype dtype) {
 }
 
 // The header is a Python dictionary literal: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+// What stands after "'key':".
+std::string_view value_of(std::string_view text, const std::string& key, const std::string& path) {
+  const std::size_t found = std::min(text.find('\'' + key + '\''), text.find('"' + key + '"'));
+  const std::size_t colon = found == text.npos ? text.npos : text.find_first_not_of(' ', found + key.size() + 2);
+  const std::size_t value =
+      colon == text.npos || text[colon] != ':' ? text.npos : text.find_first_not_of(' ', colon + 1);
+  if (value == text.npos) fail(path, ": the .npy header has no '", key, "'");
+  return text.substr(value);
+}
+
+// The text between the first character, which must be `opening`, and the next `closing`.
+std::string enclosed(std::string_view value, char opening, char closing, const std::string& path) {
+  const std::size_t end = value.find(closing, 1);
+  if (value[0] != opening || end == value.npos) fail(path, ": the .npy header is malformed at ", value.substr(0, 40));
+  return std::string(value.substr(1, end - 1));
+}
+
 Header parse_header(const std::string& text, const std::string& path) {
-  const auto entry = [&](const char* key, const char* pattern) {
-    std::smatch match;
-    if (!std::regex_search(text, match, std::regex("['\"]" + std::string(key) + "['\"]\\s*:\\s*" + pattern)))
-      fail(path, ": the .npy header has no readable '", key, "', found ", text.substr(0, 200));
-    return match[1].str();
-  };
-  if (std::regex_search(text, std::regex("['\"]descr['\"]\\s*:\\s*\\[")))
-    fail(path, ": a structured type, must be '<f2', '<f4' or '<f8' (fp16, fp32, fp64)");
+  const std::string_view descriptor = value_of(text, "descr", path);
+  if (descriptor[0] == '[') fail(path, ": a structured type, must be '<f2', '<f4' or '<f8' (fp16, fp32, fp64)");
+  const char quote = descriptor[0] == '"' ? '"' : '\'';
   Header header;
-  header.dtype = dtype_of(entry("descr", "['\"]([^'\"]*)['\"]"), path);
-  const std::string shape = entry("shape", "\\(([^)]*)\\)");
+  header.dtype = dtype_of(enclosed(descriptor, quote, quote, path), path);
+  const std::string shape = enclosed(value_of(text, "shape", path), '(', ')', path);
   const char* at = shape.data();
   const char* const end = at + shape.size();
   while (at != end) {
@@ -77,7 +90,7 @@ Header parse_header(const std::string& text, const std::string& path) {
   }
   if (header.shape.empty() || header.shape.size() > 3)
     fail(path, ": shape (", shape, ") has rank ", header.shape.size(), ", must be from 1 to 3");
-  if (entry("fortran_order", "(True|False)") == "True")
+  if (!value_of(text, "fortran_order", path).starts_with("False"))
     fail(path, ": the array is in Fortran order, must be in C order; numpy.ascontiguousarray converts it");
   return header;
 }
@@ -120,6 +133,8 @@ Signal read_npy(const std::string& path) {
   file.read(reinterpret_cast<char*>(&header_bytes), version == 1 ? 2 : 4);
   if (!file || file.tellg() + std::int64_t{header_bytes} > file_bytes)
     fail(path, ": truncated, the file ends inside its .npy header");
+  if (header_bytes > kLongestHeader)
+    fail(path, ": a .npy header of ", header_bytes, " bytes, must be at most ", kLongestHeader);
   std::string text(header_bytes, ' ');
   file.read(text.data(), header_bytes);
   const Header header = parse_header(text, path);

@@ -19,7 +19,7 @@ std::string npy(const std::string& dictionary, const std::string& data, char ver
   const auto length = static_cast<std::uint32_t>(dictionary.size());
   std::string bytes = "\x93NUMPY";
   bytes += {version, '\0', static_cast<char>(length & 0xff), static_cast<char>(length >> 8)};
-  if (version > 1) bytes += std::string(2, '\0');
+  if (version > 1) bytes += {static_cast<char>(length >> 16), '\0'};
   return bytes + dictionary + data;
 }
 
@@ -101,7 +101,11 @@ TEST_F(SignalFile, RefusesBadNpyByName) {
   EXPECT_THAT(refusal("a.npy", npy(dictionary("<f4", "(1, 1, 2, 1)"), eight)),
               HasSubstr("rank 4, must be from 1 to 3"));
   EXPECT_THAT(refusal("a.npy", npy(dictionary("<f4", "(-2,)"), eight)), HasSubstr("must be whole numbers"));
-  EXPECT_THAT(refusal("a.npy", npy("{'descr': '<f4'}", eight)), HasSubstr("no readable 'shape'"));
+  EXPECT_THAT(refusal("a.npy", npy("{'descr': '<f4'}", eight)), HasSubstr("has no 'shape'"));
+  EXPECT_THAT(refusal("a.npy", npy("{'descr': '<f4', 'shape': (2", eight)), HasSubstr("malformed at (2"));
+  EXPECT_THAT(refusal("a.npy", npy("{'descr': '<f4', 'shape':", eight)), HasSubstr("has no 'shape'"));
+  EXPECT_THAT(refusal("a.npy", npy("'descr'", eight)), HasSubstr("has no 'descr'"));
+  EXPECT_THAT(refusal("a.npy", npy(std::string(100000, ' '), eight, 2)), HasSubstr("header of 100000 bytes"));
   EXPECT_THAT(refusal("a.npy", npy(dictionary("<f4", "(4611686018427387904, 4)"), eight)), HasSubstr("truncated"));
   EXPECT_THAT(refusal("a.npy", npy(dictionary("<f4", "(2,)"), eight, 9)), HasSubstr(".npy version 9"));
   EXPECT_THAT(refusal("a.mp3", ""), HasSubstr("must end in .npy or .wav"));
