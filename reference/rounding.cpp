@@ -185,13 +185,15 @@ std::vector<double> convolve_rounded(const Problem& problem, const Inputs& input
 
 // c of c u sqrt(R), with the largest rel_l2 / (u sqrt(8 p - 1)) that this model gave in unitary scaling over N = 256
 // ... 32768 in powers of two, p = 2 ... 5, circular pair and half, causal right angle and padded pair, all data kinds
-// and filters:
+// (as a recording, a mixture of sinusoids) and filters:
 //
 //   dtype   c   Gaussian data   worst, and where
 //   f16     1   0.46            0.70  constant data, half fold, p = 2
-//   bf16    1   0.47            0.54  a recording, pair fold, p = 3
-//   f32     8   1.73            4.42  constant data, padded pair, N = 256 * 128
-//   f64    16   2.24            3.85  constant data, pair fold, N = 128 * 64; 7.4 with a single factor of 1021
+//   bf16    1   0.45            0.54  mixture of sinusoids, pair fold, p = 3
+//   f32     8   1.64            4.42  constant data, padded pair, N = 256 * 128
+//   f64    16   2.24            3.85  constant data, pair fold, N = 128 * 64
+//
+// and of a single stage with N from 1 to 1024: 0.86 (f16, six outputs of N = 3), 0.62, 3.9 and 7.4 (N = 1021).
 //
 // In f16 and bf16 independent roundings add as a random walk: each is uniform within u, rms u / sqrt(3) of the values'
 // own rms or less. In f32 and f64 the accumulation rounds too, Ns times a stage, and c pays for that. The rest of c
