@@ -18,6 +18,16 @@ done
 [ -x "$program" ] || { echo "study: no program at $program; ./run build makes it" >&2; exit 2; }
 mkdir -p "$out"
 
+# Rows of an older program would stand in the report beside the new ones.
+sources=$("$program" info | sed -n 's/^sources *//p')
+for file in "$out"/{verify,error,range,model,factors}.jsonl; do
+  if [ -f "$file" ] && grep -qvF "\"sources\":\"$sources\"" "$file"; then
+    grep -F "\"sources\":\"$sources\"" "$file" >"$file.part" || true
+    echo "study: $file: dropped rows that another program made or a crash cut short" >&2
+    mv "$file.part" "$file"
+  fi
+done
+
 failed=0
 step() {  # step TITLE COMMAND...: goes on after a failed check (1), stops at anything else
   local code=0
