@@ -1,6 +1,7 @@
 // kernels/device/operations.hpp on the CPU. Every function stands for one instruction of the calling thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <source_location>
@@ -12,9 +13,13 @@
 #define DANAUS_DEVICE inline
 #define DANAUS_UNROLL
 
-namespace danaus::inline host_backend {
+#define DANAUS_BACKEND host_backend
+
+namespace danaus::inline DANAUS_BACKEND {
 
 using u32 = std::uint32_t;
+using std::max;
+using std::min;
 using SharedAddress = std::uint32_t;
 
 template <int count>
@@ -222,4 +227,4 @@ inline void sync_block(const Site site = Site::current()) { detail::rendezvous(d
 inline void count_fp32(int operations) { detail::counters().fp32_operations += std::uint64_t(operations); }
 
 }  // namespace device
-}  // namespace danaus::inline host_backend
+}  // namespace danaus::inline DANAUS_BACKEND

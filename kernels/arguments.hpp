@@ -1,0 +1,33 @@
+// What a fused kernel is given, the same for all of them.
+#pragma once
+
+#include "kernels/device/operations.hpp"
+
+namespace danaus::inline DANAUS_BACKEND {
+
+// How rows travel between global and shared memory.
+enum class Transfer {
+  tensor,   // bulk tensor copies: sm_90, L a multiple of the tensor map's grain, 16-byte aligned
+  vector,   // 16 bytes a thread: L a multiple of 8, 16-byte aligned
+  element,  // sample by sample: anything
+};
+
+struct FusedArguments {
+  TensorMap u_map, y_map, pregate_map, postgate_map;  // set for Transfer::tensor only
+  const void* u;         // [B, H, L]
+  const void* pregate;   // [B, H, L] or null
+  const void* postgate;  // [B, H, L] or null
+  void* y;               // [B, H, L]
+  const u32* spectrum;   // [H, N] complex pairs in the kernel's order
+  const u32* tables;     // constants of the kernel
+  int batch, channels, length;
+  Transfer transfer;
+  bool wrap;             // right angle only: circular output, y[n] = lo[n] + hi[n + L - N] or lo[n + L]
+};
+
+// Four registers of constants, lane by lane: word 4 (32 vector + lane) + i of a table.
+DANAUS_DEVICE Words<4> load_lane_words(const u32* table, int vector) {
+  return device::load_global<16>(table + 4 * (32 * vector + device::lane_index()));
+}
+
+}  // namespace danaus::inline DANAUS_BACKEND

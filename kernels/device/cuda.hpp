@@ -1,0 +1,274 @@
+// kernels/device/operations.hpp under nvcc: each operation is one PTX instruction, sm_80 and newer; what needs sm_90 is
+// compiled for it only, and a kernel reaches it only through a transfer that the plan allows on that device.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+
+#include "reference/problem.hpp"
+
+#define DANAUS_DEVICE __device__ __forceinline__
+#define DANAUS_UNROLL _Pragma("unroll")
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define DANAUS_HOPPER 1
+#else
+#define DANAUS_HOPPER 0
+#endif
+
+#define DANAUS_BACKEND cuda_backend
+
+namespace danaus::inline DANAUS_BACKEND {
+
+using u32 = std::uint32_t;
+using SharedAddress = std::uint32_t;
+using TensorMap = CUtensorMap;
+
+template <int count>
+struct Words {
+  u32 word[count];
+  DANAUS_DEVICE u32& operator[](int i) { return word[i]; }
+  DANAUS_DEVICE u32 operator[](int i) const { return word[i]; }
+};
+
+namespace device {
+
+extern __shared__ __align__(1024) unsigned char dynamic_shared_memory[];
+
+DANAUS_DEVICE u32 shared_window() { return static_cast<u32>(__cvta_generic_to_shared(dynamic_shared_memory)); }
+DANAUS_DEVICE int thread_index() { return threadIdx.x; }
+DANAUS_DEVICE int lane_index() { return threadIdx.x % 32; }
+// Broadcast, so that the compiler knows that a warp's threads agree and keeps what follows from it in uniform registers.
+DANAUS_DEVICE int warp_index() { return __shfl_sync(0xffffffffu, threadIdx.x / 32, 0); }
+DANAUS_DEVICE int block_index() { return blockIdx.x; }
+DANAUS_DEVICE int block_count() { return gridDim.x; }
+
+DANAUS_DEVICE u32 permute_bytes(u32 a, u32 b, u32 selector) { return __byte_perm(a, b, selector); }
+
+DANAUS_DEVICE u32 negate2(u32 a) { return a ^ 0x80008000u; }
+
+template <Dtype T>
+DANAUS_DEVICE u32 fma2(u32 a, u32 b, u32 c) {
+  u32 d;
+  if constexpr (T == Dtype::f16) asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  else asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  return d;
+}
+template <Dtype T>
+DANAUS_DEVICE u32 fnma2(u32 a, u32 b, u32 c) {
+  u32 d;
+  if constexpr (T == Dtype::f16) asm("{.reg .b32 n; neg.f16x2 n, %1; fma.rn.f16x2 %0, n, %2, %3;}" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  else asm("{.reg .b32 n; neg.bf16x2 n, %1; fma.rn.bf16x2 %0, n, %2, %3;}" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  return d;
+}
+// bf16 has no add, sub and mul before sm_90; a fused multiply-add by 1 or to -0 rounds the same way.
+template <Dtype T>
+DANAUS_DEVICE u32 mul2(u32 a, u32 b) {
+  u32 d;
+  if constexpr (T == Dtype::f16) asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  else d = fma2<T>(a, b, 0x80008000u);
+  return d;
+}
+template <Dtype T>
+DANAUS_DEVICE u32 add2(u32 a, u32 b) {
+  u32 d;
+  if constexpr (T == Dtype::f16) asm("add.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  else d = fma2<T>(a, 0x3f803f80u, b);
+  return d;
+}
+template <Dtype T>
+DANAUS_DEVICE u32 sub2(u32 a, u32 b) {
+  u32 d;
+  if constexpr (T == Dtype::f16) asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  else d = fma2<T>(b, 0xbf80bf80u, a);
+  return d;
+}
+template <Dtype T>
+DANAUS_DEVICE u32 pack2(float low, float high) {
+  u32 d;
+  if constexpr (T == Dtype::f16) asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(d) : "f"(high), "f"(low));
+  else asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(d) : "f"(high), "f"(low));
+  return d;
+}
+
+// Not volatile: the compiler may move and merge them (an mma has no effect but its result).
+DANAUS_DEVICE void mma_f16acc(u32 (&d)[2], const u32 (&a)[4], const u32 (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0,%1}, {%2,%3,%4,%5}, {%6,%7}, {%0,%1};"
+      : "+r"(d[0]), "+r"(d[1])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+template <Dtype T>
+DANAUS_DEVICE void mma_f32acc(float (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {
+  if constexpr (T == Dtype::f16)
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  else
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+template <int bytes>
+DANAUS_DEVICE Words<(bytes + 3) / 4> load_shared(SharedAddress from) {
+  static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
+  Words<(bytes + 3) / 4> w;
+  const u32 at = shared_window() + from;
+  if constexpr (bytes == 2) {
+    std::uint16_t half;
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(half) : "r"(at) : "memory");
+    w[0] = half;
+  }
+  if constexpr (bytes == 4) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(w[0]) : "r"(at) : "memory");
+  if constexpr (bytes == 8) asm volatile("ld.shared.v2.u32 {%0,%1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "r"(at) : "memory");
+  if constexpr (bytes == 16)
+    asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "r"(at) : "memory");
+  return w;
+}
+template <int bytes>
+DANAUS_DEVICE void store_shared(SharedAddress to, Words<(bytes + 3) / 4> w) {
+  static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
+  const u32 at = shared_window() + to;
+  if constexpr (bytes == 2) asm volatile("st.shared.u16 [%0], %1;" ::"r"(at), "h"(static_cast<std::uint16_t>(w[0])) : "memory");
+  if constexpr (bytes == 4) asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(w[0]) : "memory");
+  if constexpr (bytes == 8) asm volatile("st.shared.v2.u32 [%0], {%1,%2};" ::"r"(at), "r"(w[0]), "r"(w[1]) : "memory");
+  if constexpr (bytes == 16)
+    asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(at), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");
+}
+
+// Global loads are of memory that no kernel writes while this one runs: the read-only path, and free to be moved.
+template <int bytes>
+DANAUS_DEVICE Words<(bytes + 3) / 4> load_global(const void* from) {
+  static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
+  Words<(bytes + 3) / 4> w;
+  if constexpr (bytes == 2) {
+    std::uint16_t half;
+    asm("ld.global.nc.u16 %0, [%1];" : "=h"(half) : "l"(from));
+    w[0] = half;
+  }
+  if constexpr (bytes == 4) asm("ld.global.nc.u32 %0, [%1];" : "=r"(w[0]) : "l"(from));
+  if constexpr (bytes == 8) asm("ld.global.nc.v2.u32 {%0,%1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(from));
+  if constexpr (bytes == 16)
+    asm("ld.global.nc.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "l"(from));
+  return w;
+}
+template <int bytes>
+DANAUS_DEVICE void store_global(void* to, Words<(bytes + 3) / 4> w) {
+  static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
+  if constexpr (bytes == 2) asm volatile("st.global.u16 [%0], %1;" ::"l"(to), "h"(static_cast<std::uint16_t>(w[0])) : "memory");
+  if constexpr (bytes == 4) asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(w[0]) : "memory");
+  if constexpr (bytes == 8) asm volatile("st.global.v2.u32 [%0], {%1,%2};" ::"l"(to), "r"(w[0]), "r"(w[1]) : "memory");
+  if constexpr (bytes == 16)
+    asm volatile("st.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(to), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");
+}
+
+template <int count, bool transposed>
+DANAUS_DEVICE Words<count> load_matrices(SharedAddress row) {
+  static_assert(count == 1 || count == 2 || count == 4);
+  Words<count> w;
+  const u32 at = shared_window() + row;
+#define DANAUS_LDMATRIX(shape, ...) \
+  if constexpr (transposed) asm volatile("ldmatrix.sync.aligned.m8n8." shape ".trans.shared.b16 " __VA_ARGS__ : "memory"); \
+  else asm volatile("ldmatrix.sync.aligned.m8n8." shape ".shared.b16 " __VA_ARGS__ : "memory")
+  if constexpr (count == 1) { DANAUS_LDMATRIX("x1", "{%0}, [%1];" : "=r"(w[0]) : "r"(at)); }
+  if constexpr (count == 2) { DANAUS_LDMATRIX("x2", "{%0,%1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "r"(at)); }
+  if constexpr (count == 4) {
+    DANAUS_LDMATRIX("x4", "{%0,%1,%2,%3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "r"(at));
+  }
+#undef DANAUS_LDMATRIX
+  return w;
+}
+
+#if DANAUS_HOPPER
+template <int count, bool transposed>
+DANAUS_DEVICE void store_matrices(SharedAddress row, Words<count> w) {
+  static_assert(count == 1 || count == 2 || count == 4);
+  const u32 at = shared_window() + row;
+#define DANAUS_STMATRIX(shape, ...) \
+  if constexpr (transposed) asm volatile("stmatrix.sync.aligned.m8n8." shape ".trans.shared.b16 " __VA_ARGS__ : "memory"); \
+  else asm volatile("stmatrix.sync.aligned.m8n8." shape ".shared.b16 " __VA_ARGS__ : "memory")
+  if constexpr (count == 1) { DANAUS_STMATRIX("x1", "[%0], {%1};" ::"r"(at), "r"(w[0])); }
+  if constexpr (count == 2) { DANAUS_STMATRIX("x2", "[%0], {%1,%2};" ::"r"(at), "r"(w[0]), "r"(w[1])); }
+  if constexpr (count == 4) {
+    DANAUS_STMATRIX("x4", "[%0], {%1,%2,%3,%4};" ::"r"(at), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]));
+  }
+#undef DANAUS_STMATRIX
+}
+#else
+// Before sm_90: the rows' addresses are passed on by shuffles, the transpose is one movmatrix.
+template <int count, bool transposed>
+DANAUS_DEVICE void store_matrices(SharedAddress row, Words<count> w) {
+  const int lane = lane_index();
+  DANAUS_UNROLL for (int m = 0; m < count; ++m) {
+    const u32 address = __shfl_sync(0xffffffffu, row, 8 * m + lane / 4);
+    u32 value = w[m];
+    if constexpr (transposed) asm("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(value) : "r"(w[m]));
+    store_shared<4>(address + 4 * (lane % 4), {value});
+  }
+}
+#endif
+
+DANAUS_DEVICE void copy_async(SharedAddress to, const void* from, int copied) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_window() + to), "l"(from), "r"(copied) : "memory");
+}
+DANAUS_DEVICE void copy_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int pending>
+DANAUS_DEVICE void copy_async_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory"); }
+
+DANAUS_DEVICE void tensor_load(SharedAddress to, const TensorMap& map, const int (&at)[5], SharedAddress barrier) {
+#if DANAUS_HOPPER
+  asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3,%4,%5,%6,%7}], [%2];"
+               ::"r"(shared_window() + to), "l"(&map), "r"(shared_window() + barrier), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4])
+               : "memory");
+#endif
+}
+DANAUS_DEVICE void tensor_store(const TensorMap& map, const int (&at)[5], SharedAddress from) {
+#if DANAUS_HOPPER
+  asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.bulk_group [%0, {%2,%3,%4,%5,%6}], [%1];"
+               ::"l"(&map), "r"(shared_window() + from), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4])
+               : "memory");
+#endif
+}
+DANAUS_DEVICE void store_commit() {
+#if DANAUS_HOPPER
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+#endif
+}
+template <int pending>
+DANAUS_DEVICE void store_wait_read() {
+#if DANAUS_HOPPER
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
+#endif
+}
+DANAUS_DEVICE void barrier_init(SharedAddress barrier, u32 arrivals) {
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_window() + barrier), "r"(arrivals) : "memory");
+}
+DANAUS_DEVICE void barrier_expect(SharedAddress barrier, u32 bytes) {
+#if DANAUS_HOPPER
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_window() + barrier), "r"(bytes) : "memory");
+#endif
+}
+DANAUS_DEVICE void barrier_wait(SharedAddress barrier, u32 parity) {
+#if DANAUS_HOPPER
+  asm volatile(
+      "{.reg .pred done;\n"
+      "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra again;}" ::"r"(shared_window() + barrier), "r"(parity) : "memory");
+#endif
+}
+// Orders what this thread wrote to shared memory before the bulk copies that are issued after the next barrier, and makes
+// initialised barriers visible to them.
+DANAUS_DEVICE void fence_async() {
+#if DANAUS_HOPPER
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
+DANAUS_DEVICE u32 shuffle(u32 value, int source) { return __shfl_sync(0xffffffffu, value, source); }
+DANAUS_DEVICE void sync_warp() { __syncwarp(); }
+DANAUS_DEVICE void sync_block() { __syncthreads(); }
+DANAUS_DEVICE void count_fp32(int) {}
+
+}  // namespace device
+}  // namespace danaus::inline DANAUS_BACKEND

@@ -1,0 +1,215 @@
+// Complex 8 x 8 tiles, a warp wide: the register arithmetic that every kernel is made of.
+//
+// Lane 4 g + t holds, with e = 0, 1 the half of a register, the element [row 2t+e][column g] of a tile. So one index of
+// the data is in (2t+e), one in g, and all others number the tiles. Real and imaginary parts are in separate registers.
+//
+//            g = 0        1       ...     7
+//   2t+e=0   lane 0 low   lane 4  ...  lane 28
+//   2t+e=1   lane 0 high
+//   2t+e=2   lane 1 low            ...
+//
+// A DFT of 8 points is one real 16 x 16 matrix [[Fr, -Fi], [Fi, Fr]], that is, one m16n8k16 for eight of them:
+//   from the right  contracts (2t+e), leaves the result in g, and what was in g in (2t+e)
+//   from the left   contracts (2t+e) in place, two tiles at a time
+// The inverse DFT acts on (im, re) as the DFT acts on (re, im), up to the scale: conjugation swaps registers.
+#pragma once
+
+#include "kernels/device/operations.hpp"
+
+namespace danaus::inline DANAUS_BACKEND {
+
+struct Complex2 {
+  u32 re, im;
+};
+
+// Element [out][in] of a matrix at out = g, in = 2t+e, as the four A registers: re, im, -im, re.
+struct Matrix8 {
+  u32 a[4];
+};
+
+template <Dtype T>
+DANAUS_DEVICE void multiply_matrix(u32 (&d)[2], const u32 (&a)[4], const u32 (&b)[2]) {
+  if constexpr (T == Dtype::f16) {
+    d[0] = d[1] = 0;
+    device::mma_f16acc(d, a, b);
+  } else {
+    float sum[4] = {0, 0, 0, 0};
+    device::mma_f32acc<T>(sum, a, b);
+    d[0] = device::pack2<T>(sum[0], sum[1]);
+    d[1] = device::pack2<T>(sum[2], sum[3]);
+  }
+}
+
+// The same with a contraction over 16 complex points: a0 b0 + a1 b1. f16 rounds twice, bf16 once.
+template <Dtype T>
+DANAUS_DEVICE void multiply_matrices(u32 (&d)[2], const u32 (&a0)[4], const u32 (&b0)[2], const u32 (&a1)[4], const u32 (&b1)[2]) {
+  if constexpr (T == Dtype::f16) {
+    d[0] = d[1] = 0;
+    device::mma_f16acc(d, a0, b0);
+    device::mma_f16acc(d, a1, b1);
+  } else {
+    float sum[4] = {0, 0, 0, 0};
+    device::mma_f32acc<T>(sum, a0, b0);
+    device::mma_f32acc<T>(sum, a1, b1);
+    d[0] = device::pack2<T>(sum[0], sum[1]);
+    d[1] = device::pack2<T>(sum[2], sum[3]);
+  }
+}
+
+template <Dtype T, bool inverse>
+DANAUS_DEVICE Complex2 from_right(const Matrix8& m, Complex2 x) {
+  u32 d[2];
+  if constexpr (!inverse) {
+    multiply_matrix<T>(d, m.a, {x.re, x.im});
+    return {d[0], d[1]};
+  } else {
+    multiply_matrix<T>(d, m.a, {x.im, x.re});
+    return {d[1], d[0]};
+  }
+}
+
+template <Dtype T, bool inverse>
+DANAUS_DEVICE void from_left(const Matrix8& m, Complex2& p, Complex2& q) {
+  u32 first[2], second[2];
+  const u32 x[4] = {inverse ? p.im : p.re, inverse ? q.im : q.re, inverse ? p.re : p.im, inverse ? q.re : q.im};
+  multiply_matrix<T>(first, x, {m.a[0], m.a[2]});   // re of both, or im where the registers are swapped
+  multiply_matrix<T>(second, x, {m.a[1], m.a[3]});
+  p = inverse ? Complex2{second[0], first[0]} : Complex2{first[0], second[0]};
+  q = inverse ? Complex2{second[1], first[1]} : Complex2{first[1], second[1]};
+}
+
+// A DFT of 16 points: one more bit of the index numbers two tiles. block[i][j] maps input tile j to output tile i.
+struct Matrix16 {
+  Matrix8 block[2][2];
+};
+
+template <Dtype T, bool inverse>
+DANAUS_DEVICE void from_right(const Matrix16& m, Complex2& x0, Complex2& x1) {
+  Complex2 y[2];
+  DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
+    u32 d[2];
+    if constexpr (!inverse) {
+      multiply_matrices<T>(d, m.block[i][0].a, {x0.re, x0.im}, m.block[i][1].a, {x1.re, x1.im});
+      y[i] = {d[0], d[1]};
+    } else {
+      multiply_matrices<T>(d, m.block[i][0].a, {x0.im, x0.re}, m.block[i][1].a, {x1.im, x1.re});
+      y[i] = {d[1], d[0]};
+    }
+  }
+  x0 = y[0], x1 = y[1];
+}
+
+// p[j], q[j]: input tile j of two sequences of tiles.
+template <Dtype T, bool inverse>
+DANAUS_DEVICE void from_left(const Matrix16& m, Complex2& p0, Complex2& p1, Complex2& q0, Complex2& q1) {
+  const u32 x0[4] = {inverse ? p0.im : p0.re, inverse ? q0.im : q0.re, inverse ? p0.re : p0.im, inverse ? q0.re : q0.im};
+  const u32 x1[4] = {inverse ? p1.im : p1.re, inverse ? q1.im : q1.re, inverse ? p1.re : p1.im, inverse ? q1.re : q1.im};
+  Complex2 p[2], q[2];
+  DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
+    const auto& b0 = m.block[i][0].a;
+    const auto& b1 = m.block[i][1].a;
+    u32 first[2], second[2];
+    multiply_matrices<T>(first, x0, {b0[0], b0[2]}, x1, {b1[0], b1[2]});
+    multiply_matrices<T>(second, x0, {b0[1], b0[3]}, x1, {b1[1], b1[3]});
+    p[i] = inverse ? Complex2{second[0], first[0]} : Complex2{first[0], second[0]};
+    q[i] = inverse ? Complex2{second[1], first[1]} : Complex2{first[1], second[1]};
+  }
+  p0 = p[0], p1 = p[1], q0 = q[0], q1 = q[1];
+}
+
+template <Dtype T>
+DANAUS_DEVICE Complex2 add(Complex2 a, Complex2 b) {
+  return {device::add2<T>(a.re, b.re), device::add2<T>(a.im, b.im)};
+}
+template <Dtype T>
+DANAUS_DEVICE Complex2 subtract(Complex2 a, Complex2 b) {
+  return {device::sub2<T>(a.re, b.re), device::sub2<T>(a.im, b.im)};
+}
+
+// x w, or x conj(w).
+template <Dtype T, bool conjugate>
+DANAUS_DEVICE Complex2 times(Complex2 x, Complex2 w) {
+  if constexpr (!conjugate)
+    return {device::fnma2<T>(x.im, w.im, device::mul2<T>(x.re, w.re)), device::fma2<T>(x.re, w.im, device::mul2<T>(x.im, w.re))};
+  else
+    return {device::fma2<T>(x.im, w.im, device::mul2<T>(x.re, w.re)), device::fnma2<T>(x.re, w.im, device::mul2<T>(x.im, w.re))};
+}
+template <Dtype T>
+DANAUS_DEVICE u32 real_times_conjugate(Complex2 x, Complex2 w) {  // Re(x conj(w))
+  return device::fma2<T>(x.im, w.im, device::mul2<T>(x.re, w.re));
+}
+template <Dtype T>
+DANAUS_DEVICE u32 imaginary_times_conjugate(Complex2 x, Complex2 w) {  // Im(x conj(w))
+  return device::fnma2<T>(x.re, w.im, device::mul2<T>(x.im, w.re));
+}
+
+template <Dtype T>
+constexpr u32 packed_constant(u32 f16_pair, u32 bf16_pair) {
+  return T == Dtype::f16 ? f16_pair : bf16_pair;
+}
+
+// DFT over `radix` tiles in registers, elementwise, unscaled: 1, 2, 3, 4, 6 or 8.
+template <Dtype T, int radix, bool inverse>
+DANAUS_DEVICE void radix_dft(Complex2 (&x)[radix]) {
+  const auto minus_i = [](Complex2 z) -> Complex2 {  // times -i, or i for the inverse
+    return inverse ? Complex2{device::negate2(z.im), z.re} : Complex2{z.im, device::negate2(z.re)};
+  };
+  if constexpr (radix == 2) {
+    const Complex2 a = x[0];
+    x[0] = add<T>(a, x[1]);
+    x[1] = subtract<T>(a, x[1]);
+  } else if constexpr (radix == 3) {
+    constexpr u32 kHalf = packed_constant<T>(0x38003800u, 0x3f003f00u);        // 1/2
+    constexpr u32 kSine = packed_constant<T>(0x3aee3aeeu, 0x3f5e3f5eu);        // sqrt(3)/2
+    const Complex2 sum = add<T>(x[1], x[2]);
+    const Complex2 difference = subtract<T>(x[1], x[2]);
+    const Complex2 middle = {device::fnma2<T>(sum.re, kHalf, x[0].re), device::fnma2<T>(sum.im, kHalf, x[0].im)};
+    x[0] = add<T>(x[0], sum);
+    // middle -+ i sqrt(3)/2 difference
+    const Complex2 plus = {device::fma2<T>(difference.im, kSine, middle.re), device::fnma2<T>(difference.re, kSine, middle.im)};
+    const Complex2 minus = {device::fnma2<T>(difference.im, kSine, middle.re), device::fma2<T>(difference.re, kSine, middle.im)};
+    x[1] = inverse ? minus : plus;
+    x[2] = inverse ? plus : minus;
+  } else if constexpr (radix == 4) {
+    const Complex2 a = add<T>(x[0], x[2]), b = subtract<T>(x[0], x[2]);
+    const Complex2 c = add<T>(x[1], x[3]), d = subtract<T>(x[1], x[3]);
+    x[0] = add<T>(a, c);
+    x[2] = subtract<T>(a, c);
+    // b -+ i d, without forming i d
+    const Complex2 low = {device::add2<T>(b.re, d.im), device::sub2<T>(b.im, d.re)};
+    const Complex2 high = {device::sub2<T>(b.re, d.im), device::add2<T>(b.im, d.re)};
+    x[1] = inverse ? high : low;
+    x[3] = inverse ? low : high;
+  } else if constexpr (radix == 6) {  // Good-Thomas: 2 x 3 without twiddles; n = 3 n2 + 2 n3, k = 3 k2 + 4 k3 (mod 6)
+    Complex2 even[3] = {x[0], x[2], x[4]}, odd[3] = {x[3], x[5], x[1]};
+    radix_dft<T, 3, inverse>(even);
+    radix_dft<T, 3, inverse>(odd);
+    DANAUS_UNROLL for (int k3 = 0; k3 < 3; ++k3) {
+      x[(4 * k3) % 6] = add<T>(even[k3], odd[k3]);
+      x[(3 + 4 * k3) % 6] = subtract<T>(even[k3], odd[k3]);
+    }
+  } else if constexpr (radix == 8) {  // 2 x 4: k = k2 + 2 k4
+    constexpr u32 kRoot = packed_constant<T>(0x39a839a8u, 0x3f353f35u);        // sqrt(1/2)
+    Complex2 even[4], odd[4];
+    DANAUS_UNROLL for (int n = 0; n < 4; ++n) {
+      even[n] = add<T>(x[n], x[n + 4]);
+      odd[n] = subtract<T>(x[n], x[n + 4]);
+    }
+    // odd[n] times exp(-+ 2 pi i n / 8): (1 -+ i)/sqrt(2), -+ i, (-1 -+ i)/sqrt(2)
+    const Complex2 one = odd[1], three = odd[3];
+    const Complex2 one_i = minus_i(one), three_i = minus_i(three);
+    odd[1] = {device::mul2<T>(device::add2<T>(one.re, one_i.re), kRoot), device::mul2<T>(device::add2<T>(one.im, one_i.im), kRoot)};
+    odd[2] = minus_i(odd[2]);
+    odd[3] = {device::mul2<T>(device::sub2<T>(three_i.re, three.re), kRoot), device::mul2<T>(device::sub2<T>(three_i.im, three.im), kRoot)};
+    radix_dft<T, 4, inverse>(even);
+    radix_dft<T, 4, inverse>(odd);
+    DANAUS_UNROLL for (int k = 0; k < 4; ++k) {
+      x[2 * k] = even[k];
+      x[2 * k + 1] = odd[k];
+    }
+  } else {
+    static_assert(radix == 1, "radix_dft: 1, 2, 3, 4, 6 or 8");
+  }
+}
+
+}  // namespace danaus::inline DANAUS_BACKEND

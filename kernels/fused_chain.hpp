@@ -1,0 +1,266 @@
+// fused_chain: y = v * conv(w * u, k) with the whole FFT in one warp's registers, N = 256 r.
+//
+// source     the register chain of FlashFFTConv (Fu et al. 2023, algorithm 1) with a radix r over tiles on top
+// index      n = 256 nr + 16 n1 + n2,  k = kr + r (k1 + 16 k2);  nr, kr < r;  n1, n2, k1, k2 < 16
+// shapes     u, y, gates [B, H, L], L <= N; one warp takes two batch rows (pair fold) or one row (right angle)
+// types      storage f16 or bf16; f16 rounds every product of matrices to f16, bf16 accumulates a stage in f32
+// scaling    unitary up to a power of two; the power is in the DFT matrices, the rest in the spectrum
+// steps      radix r over nr | twiddle | DFT16 over n1 | twiddle | DFT16 over n2 | spectrum | and back
+// tile       x[nr][i][j]: rows 8 i + 2t+e, columns 8 j + g of the 16 x 16 block nr
+// resources  no block barrier; a ring of kRing slabs a warp
+// error      bound_l2_of_roundings(dtype, roundings): kernels/variants.hpp
+// reference  reference/convolution.hpp   test   tests/kernels/fused_test.cpp
+#pragma once
+
+#include "kernels/device/tile.hpp"
+#include "kernels/transfer.hpp"
+
+namespace danaus::inline DANAUS_BACKEND {
+
+struct WarpWorker {
+  static constexpr int kThreads = 32;
+  static DANAUS_DEVICE int index() { return device::lane_index(); }
+  static DANAUS_DEVICE void sync() { device::sync_warp(); }
+};
+
+template <Dtype type, Fold fold, bool gated, int radix, int warps, int ring>
+struct FusedChain {
+  static constexpr Dtype kType = type;
+  static constexpr bool kPair = fold == Fold::pair;
+  static constexpr bool kGated = gated;
+  static constexpr int kRadix = radix, kWarps = warps, kRing = ring;
+  static constexpr int kSize = 256 * radix;
+  static constexpr int kThreads = 32 * warps;
+
+  // One slab an item, in the order of the samples: lines of 64 samples, the 16-byte chunk c of line l at c ^ (l mod 8).
+  static constexpr int kSlabs = 1, kSlabOffset = 0;
+  static constexpr int kRowBytes = 2 * kSize, kChunks = kSize / 8;
+  static DANAUS_DEVICE int sample_of(int chunk) { return 8 * chunk; }
+  static DANAUS_DEVICE int chunk_address(int row, int chunk) {  // the swizzle counts lines from the slab's beginning
+    return row * kRowBytes + 16 * (chunk ^ ((chunk / 8 + row * kRowBytes / 128) % 8));
+  }
+  static DANAUS_DEVICE void locate(int chunk_of_row, int& slab, int& chunk) { slab = 0, chunk = chunk_of_row; }
+  static DANAUS_DEVICE void tensor_at(Item item, int, int (&at)[5]) {
+    at[0] = at[1] = at[2] = 0, at[3] = item.channel, at[4] = item.row;
+  }
+
+  // Tables, in vectors of four words a lane: DFT16 (16 words), its w256 twiddle (8), then per kr the outer twiddle (8).
+  static constexpr int kMatrixVectors = 4, kInnerVectors = 2, kOuterVectors = 2 * radix;
+  static constexpr int kWeightWords = 2 * radix;  // right angle: exp(i pi 256 nr / 2N) as packed pairs (re, im)
+  static constexpr int kTableWords = 128 * (kMatrixVectors + kInnerVectors + kOuterVectors) + kWeightWords;
+
+  static constexpr bool kOuterNeeded = radix > 1 || !kPair;
+  static constexpr int kParts = gated ? 3 : 1;  // u, and the gates
+  static constexpr int kPartBytes = (2 * kRowBytes + 1023) / 1024 * 1024;
+  static constexpr int kSlabBytes = kParts * kPartBytes;
+  static constexpr int kOuterBytes = kOuterNeeded ? 512 * kOuterVectors : 0;
+  static constexpr int kBarrierBytes = 8 * warps * ring;
+  static constexpr int kSlabsBegin = (kOuterBytes + kBarrierBytes + 1023) / 1024 * 1024;
+  static constexpr int kSharedBytes = kSlabsBegin + warps * ring * kSlabBytes;
+};
+
+namespace chain {
+
+using Tiles = Complex2[2][2];
+
+// Lane's address of the x4 matrices (i, j) of block nr of a row: n1 = 8 i + lane % 8, chunks of 8 samples n2 = 8 j.
+template <class P>
+DANAUS_DEVICE SharedAddress matrix_address(int row, int nr) {
+  const int lane = device::lane_index(), matrix = lane / 8;
+  return P::chunk_address(row, 32 * nr + 2 * (8 * (matrix / 2) + lane % 8) + matrix % 2);
+}
+
+template <class P>
+struct Constants {
+  Matrix16 dft;
+  Complex2 inner[2][2];  // w256^(k1 n2) at k1 = 8 i + g, n2 = 8 j + 2t+e; symmetric
+};
+
+template <class P>
+DANAUS_DEVICE Words<4> load_tile(SharedAddress slab, int row, int nr) {
+  return device::load_matrices<4, true>(slab + matrix_address<P>(row, nr));
+}
+
+template <class P>
+DANAUS_DEVICE void apply_gate(SharedAddress slab, int row, int nr, Words<4>& words) {
+  const Words<4> gate = load_tile<P>(slab, row, nr);
+  DANAUS_UNROLL for (int m = 0; m < 4; ++m) words[m] = device::mul2<P::kType>(words[m], gate[m]);
+}
+
+template <class P, bool inverse>
+DANAUS_DEVICE void outer_twiddles(Tiles (&x)[P::kRadix]) {
+  constexpr Dtype T = P::kType;
+  DANAUS_UNROLL for (int kr = P::kPair ? 1 : 0; kr < P::kRadix; ++kr)
+    DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
+      const Words<4> w = device::load_shared<16>(512 * (2 * kr + i) + 16 * device::lane_index());
+      DANAUS_UNROLL for (int j = 0; j < 2; ++j) x[kr][i][j] = times<T, inverse>(x[kr][i][j], {w[2 * j], w[2 * j + 1]});
+    }
+}
+
+template <class P, bool inverse>
+DANAUS_DEVICE void radix_over_blocks(Tiles (&x)[P::kRadix]) {
+  DANAUS_UNROLL for (int i = 0; i < 2; ++i)
+    DANAUS_UNROLL for (int j = 0; j < 2; ++j) {
+      Complex2 column[P::kRadix];
+      DANAUS_UNROLL for (int r = 0; r < P::kRadix; ++r) column[r] = x[r][i][j];
+      radix_dft<P::kType, P::kRadix, inverse>(column);
+      DANAUS_UNROLL for (int r = 0; r < P::kRadix; ++r) x[r][i][j] = column[r];
+    }
+}
+
+// 256 points: DFT16 over the rows, twiddle, DFT16 over the columns, spectrum, and back. Rows n1 become k1 and return.
+template <class P>
+DANAUS_DEVICE void convolve_block(Tiles& x, const Constants<P>& c, const u32* spectrum, int kr) {
+  constexpr Dtype T = P::kType;
+  DANAUS_UNROLL for (int j = 0; j < 2; ++j) from_right<T, false>(c.dft, x[0][j], x[1][j]);
+  // Now x[i][j]: columns k1 = 8 i + g, rows n2 = 8 j + 2t+e.
+  DANAUS_UNROLL for (int i = 0; i < 2; ++i)
+    DANAUS_UNROLL for (int j = 0; j < 2; ++j) x[i][j] = times<T, false>(x[i][j], c.inner[i][j]);
+  from_left<T, false>(c.dft, x[0][0], x[0][1], x[1][0], x[1][1]);
+  // Rows k2 = 8 j + 2t+e.
+  DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
+    const Words<4> w = load_lane_words(spectrum, 2 * kr + i);
+    DANAUS_UNROLL for (int j = 0; j < 2; ++j) x[i][j] = times<T, false>(x[i][j], {w[2 * j], w[2 * j + 1]});
+  }
+  DANAUS_UNROLL for (int i = 0; i < 2; ++i) from_right<T, true>(c.dft, x[i][0], x[i][1]);
+  // Columns n2 = 8 j + g, rows k1 = 8 i + 2t+e.
+  DANAUS_UNROLL for (int i = 0; i < 2; ++i)
+    DANAUS_UNROLL for (int j = 0; j < 2; ++j) x[i][j] = times<T, true>(x[i][j], c.inner[j][i]);
+  from_left<T, true>(c.dft, x[0][0], x[1][0], x[0][1], x[1][1]);
+}
+
+}  // namespace chain
+
+template <class P>
+DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
+  using namespace chain;
+  constexpr Dtype T = P::kType;
+  constexpr int r = P::kRadix;
+  const int warp = device::warp_index(), lane = device::lane_index();
+  const int groups = P::kPair ? (a.batch + 1) / 2 : a.batch;  // items a channel
+  const long long items = static_cast<long long>(groups) * a.channels;
+  const int first = static_cast<int>(items * device::block_index() / device::block_count());
+  const int last = static_cast<int>(items * (device::block_index() + 1) / device::block_count());
+  const auto item_of = [&](int number) { return Item{number / groups, (P::kPair ? 2 : 1) * (number % groups)}; };
+
+  // Outer twiddles into shared memory, barriers, constants into registers.
+  if constexpr (P::kOuterNeeded)
+    for (int i = device::thread_index(); i < 32 * P::kOuterVectors; i += P::kThreads)
+      device::store_shared<16>(16 * i, device::load_global<16>(a.tables + 128 * (P::kMatrixVectors + P::kInnerVectors) + 4 * i));
+  const SharedAddress barriers = P::kOuterBytes + 8 * P::kRing * warp;
+  const SharedAddress slabs = P::kSlabsBegin + warp * P::kRing * P::kSlabBytes;
+  if (lane == 0 && a.transfer == Transfer::tensor)
+    for (int i = 0; i < P::kRing; ++i) device::barrier_init(barriers + 8 * i, 1);
+  device::fence_async();
+  device::sync_block();
+
+  Constants<P> c;
+  DANAUS_UNROLL for (int b = 0; b < 4; ++b) {
+    const Words<4> w = load_lane_words(a.tables, b);
+    DANAUS_UNROLL for (int i = 0; i < 4; ++i) c.dft.block[b / 2][b % 2].a[i] = w[i];
+  }
+  DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
+    const Words<4> w = load_lane_words(a.tables, P::kMatrixVectors + i);
+    DANAUS_UNROLL for (int j = 0; j < 2; ++j) c.inner[i][j] = {w[2 * j], w[2 * j + 1]};
+  }
+  Complex2 weight[r];
+  if constexpr (!P::kPair) {
+    DANAUS_UNROLL for (int nr = 0; nr < r; ++nr) {
+      const Words<2> w = device::load_global<8>(a.tables + P::kTableWords - P::kWeightWords + 2 * nr);
+      weight[nr] = {w[0], w[1]};
+    }
+  }
+
+  const auto fetch = [&](int number, int place) {
+    const SharedAddress slab = slabs + place * P::kSlabBytes, barrier = barriers + 8 * place;
+    if (a.transfer == Transfer::tensor && lane == 0) {
+      const int parts = 1 + (P::kGated && a.pregate) + (P::kGated && a.postgate);
+      device::barrier_expect(barrier, parts * (P::kPair ? 2 : 1) * P::kRowBytes);
+    }
+    const Item item = item_of(number);
+    fetch_slab<P, WarpWorker>(a, a.u_map, a.u, item, 0, slab, barrier);
+    if constexpr (P::kGated) {
+      if (a.pregate) fetch_slab<P, WarpWorker>(a, a.pregate_map, a.pregate, item, 0, slab + P::kPartBytes, barrier);
+      if (a.postgate) fetch_slab<P, WarpWorker>(a, a.postgate_map, a.postgate, item, 0, slab + 2 * P::kPartBytes, barrier);
+    }
+  };
+
+  int next = first + warp;  // to be fetched
+  for (int place = 0; place < P::kRing - 1; ++place, next += P::kWarps) {
+    if (next < last) fetch(next, place);
+    device::copy_async_commit();
+  }
+
+  int place = 0, parity = 0;
+  for (int number = first + warp; number < last; number += P::kWarps) {
+    const SharedAddress slab = slabs + place * P::kSlabBytes;
+    const Item item = item_of(number);
+    const u32* spectrum = a.spectrum + static_cast<long long>(item.channel) * P::kSize;
+    if (a.transfer == Transfer::tensor) {
+      device::barrier_wait(barriers + 8 * place, parity);
+    } else {
+      device::copy_async_wait<P::kRing - 2>();
+      device::sync_warp();
+    }
+
+    Tiles x[r];
+    DANAUS_UNROLL for (int nr = 0; nr < r; ++nr) {
+      Words<4> re = load_tile<P>(slab, 0, nr), im{};
+      if constexpr (P::kPair) im = load_tile<P>(slab, 1, nr);
+      if constexpr (P::kGated)
+        if (a.pregate) {
+          apply_gate<P>(slab + P::kPartBytes, 0, nr, re);
+          if constexpr (P::kPair) apply_gate<P>(slab + P::kPartBytes, 1, nr, im);
+        }
+      DANAUS_UNROLL for (int m = 0; m < 4; ++m) {
+        Complex2& z = x[nr][m / 2][m % 2];
+        if constexpr (P::kPair) {
+          z = {re[m], im[m]};
+        } else if (nr == 0) {
+          z = {re[m], 0};
+        } else {
+          z = {device::mul2<T>(re[m], weight[nr].re), device::mul2<T>(re[m], weight[nr].im)};
+        }
+      }
+    }
+
+    // The place that the previous item left is free once its store has been read: load what comes a ring later.
+    if (a.transfer == Transfer::tensor) device::store_wait_read<0>();
+    device::sync_warp();
+    if (next < last) fetch(next, place == 0 ? P::kRing - 1 : place - 1);
+    next += P::kWarps;
+    device::copy_async_commit();
+
+    radix_over_blocks<P, false>(x);
+    if constexpr (P::kOuterNeeded) outer_twiddles<P, false>(x);
+    DANAUS_UNROLL for (int kr = 0; kr < r; ++kr) convolve_block<P>(x[kr], c, spectrum, kr);
+    if constexpr (P::kOuterNeeded) outer_twiddles<P, true>(x);
+    radix_over_blocks<P, true>(x);
+
+    DANAUS_UNROLL for (int nr = 0; nr < r; ++nr) {
+      Words<4> re, im;
+      DANAUS_UNROLL for (int m = 0; m < 4; ++m) {
+        const Complex2 z = x[nr][m / 2][m % 2];
+        re[m] = P::kPair || nr == 0 ? z.re : real_times_conjugate<T>(z, weight[nr]);
+        im[m] = P::kPair || nr == 0 ? z.im : imaginary_times_conjugate<T>(z, weight[nr]);
+      }
+      if constexpr (P::kGated)
+        if (a.postgate && !a.wrap) {
+          apply_gate<P>(slab + 2 * P::kPartBytes, 0, nr, re);
+          if constexpr (P::kPair) apply_gate<P>(slab + 2 * P::kPartBytes, 1, nr, im);
+        }
+      device::store_matrices<4, true>(slab + matrix_address<P>(0, nr), re);
+      if (P::kPair || a.wrap) device::store_matrices<4, true>(slab + matrix_address<P>(1, nr), im);
+    }
+    device::fence_async();
+    device::sync_warp();
+    if (!P::kPair && a.wrap)
+      store_wrapped<P, WarpWorker, T>(a, item, [&](int) { return slab; });
+    else
+      store_slab<P, WarpWorker>(a, item, 0, slab);
+    device::sync_warp();
+    if (++place == P::kRing) place = 0, parity ^= 1;
+  }
+}
+
+}  // namespace danaus::inline DANAUS_BACKEND
