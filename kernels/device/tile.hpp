@@ -143,11 +143,6 @@ DANAUS_DEVICE u32 imaginary_times_conjugate(Complex2 x, Complex2 w) {  // Im(x c
   return device::fnma2<T>(x.re, w.im, device::mul2<T>(x.im, w.re));
 }
 
-template <Dtype T>
-constexpr u32 packed_constant(u32 f16_pair, u32 bf16_pair) {
-  return T == Dtype::f16 ? f16_pair : bf16_pair;
-}
-
 // DFT over `radix` tiles in registers, elementwise, unscaled: 1, 2, 3, 4, 6 or 8.
 template <Dtype T, int radix, bool inverse>
 DANAUS_DEVICE void radix_dft(Complex2 (&x)[radix]) {
@@ -159,8 +154,8 @@ DANAUS_DEVICE void radix_dft(Complex2 (&x)[radix]) {
     x[0] = add<T>(a, x[1]);
     x[1] = subtract<T>(a, x[1]);
   } else if constexpr (radix == 3) {
-    constexpr u32 kHalf = packed_constant<T>(0x38003800u, 0x3f003f00u);        // 1/2
-    constexpr u32 kSine = packed_constant<T>(0x3aee3aeeu, 0x3f5e3f5eu);        // sqrt(3)/2
+    constexpr u32 kHalf = T == Dtype::f16 ? 0x38003800u : 0x3f003f00u;        // 1/2
+    constexpr u32 kSine = T == Dtype::f16 ? 0x3aee3aeeu : 0x3f5e3f5eu;        // sqrt(3)/2
     const Complex2 sum = add<T>(x[1], x[2]);
     const Complex2 difference = subtract<T>(x[1], x[2]);
     const Complex2 middle = {device::fnma2<T>(sum.re, kHalf, x[0].re), device::fnma2<T>(sum.im, kHalf, x[0].im)};
@@ -189,7 +184,7 @@ DANAUS_DEVICE void radix_dft(Complex2 (&x)[radix]) {
       x[(3 + 4 * k3) % 6] = subtract<T>(even[k3], odd[k3]);
     }
   } else if constexpr (radix == 8) {  // 2 x 4: k = k2 + 2 k4
-    constexpr u32 kRoot = packed_constant<T>(0x39a839a8u, 0x3f353f35u);        // sqrt(1/2)
+    constexpr u32 kRoot = T == Dtype::f16 ? 0x39a839a8u : 0x3f353f35u;        // sqrt(1/2)
     Complex2 even[4], odd[4];
     DANAUS_UNROLL for (int n = 0; n < 4; ++n) {
       even[n] = add<T>(x[n], x[n + 4]);
