@@ -12,6 +12,9 @@ enum class Transfer {
   element,  // sample by sample: anything
 };
 
+// Which transfers a kernel is compiled for: one of the two on the GPU, so that the hot one carries nothing of the other.
+enum class Path { tensor, threads, any };
+
 struct FusedArguments {
   TensorMap u_map, y_map, pregate_map, postgate_map;  // set for Transfer::tensor only
   const void* u;         // [B, H, L]

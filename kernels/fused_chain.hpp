@@ -131,17 +131,17 @@ DANAUS_DEVICE void convolve_block(Tiles& x, const Constants<P>& c, const u32* sp
 
 }  // namespace chain
 
-template <class P>
+template <class P, Path path = Path::any>
 DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
   using namespace chain;
   constexpr Dtype T = P::kType;
   constexpr int r = P::kRadix;
   const int warp = device::warp_index(), lane = device::lane_index();
-  const int groups = P::kPair ? (a.batch + 1) / 2 : a.batch;  // items a channel
-  const long long items = static_cast<long long>(groups) * a.channels;
-  const int first = static_cast<int>(items * device::block_index() / device::block_count());
+  const bool tensor = path == Path::any ? a.transfer == Transfer::tensor : path == Path::tensor;
+  const bool leader = lane == 0;  // issues the tensor copies
+  const long long items = static_cast<long long>(P::kPair ? (a.batch + 1) / 2 : a.batch) * a.channels;
+  const int first = static_cast<int>(items * device::block_index() / device::block_count()) + warp;
   const int last = static_cast<int>(items * (device::block_index() + 1) / device::block_count());
-  const auto item_of = [&](int number) { return Item{number / groups, (P::kPair ? 2 : 1) * (number % groups)}; };
 
   // Outer twiddles into shared memory, barriers, constants into registers.
   if constexpr (P::kOuterNeeded)
@@ -149,7 +149,7 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
       device::store_shared<16>(16 * i, device::load_global<16>(a.tables + 128 * (P::kMatrixVectors + P::kInnerVectors) + 4 * i));
   const SharedAddress barriers = P::kOuterBytes + 8 * P::kRing * warp;
   const SharedAddress slabs = P::kSlabsBegin + warp * P::kRing * P::kSlabBytes;
-  if (lane == 0 && a.transfer == Transfer::tensor)
+  if (leader && tensor)
     for (int i = 0; i < P::kRing; ++i) device::barrier_init(barriers + 8 * i, 1);
   device::fence_async();
   device::sync_block();
@@ -171,32 +171,35 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
     }
   }
 
-  const auto fetch = [&](int number, int place) {
-    const SharedAddress slab = slabs + place * P::kSlabBytes, barrier = barriers + 8 * place;
-    if (a.transfer == Transfer::tensor && lane == 0) {
-      const int parts = 1 + (P::kGated && a.pregate) + (P::kGated && a.postgate);
-      device::barrier_expect(barrier, parts * (P::kPair ? 2 : 1) * P::kRowBytes);
+  int fetched = first, fetch_place = 0;  // the item and the place that are loaded next
+  Item fetch_item = item_at<P>(a, first);
+  const auto fetch = [&] {
+    if (fetched < last && (!tensor || leader)) {
+      const SharedAddress slab = slabs + fetch_place * P::kSlabBytes, barrier = barriers + 8 * fetch_place;
+      if (tensor) {
+        const int parts = 1 + (P::kGated && a.pregate) + (P::kGated && a.postgate);
+        device::barrier_expect(barrier, parts * (P::kPair ? 2 : 1) * P::kRowBytes);
+      }
+      fetch_slab<P, WarpWorker>(a, tensor, a.u_map, a.u, fetch_item, 0, slab, barrier);
+      if constexpr (P::kGated) {
+        if (a.pregate) fetch_slab<P, WarpWorker>(a, tensor, a.pregate_map, a.pregate, fetch_item, 0, slab + P::kPartBytes, barrier);
+        if (a.postgate) fetch_slab<P, WarpWorker>(a, tensor, a.postgate_map, a.postgate, fetch_item, 0, slab + 2 * P::kPartBytes, barrier);
+      }
+      advance<P, P::kWarps>(a, fetch_item);
+      fetched += P::kWarps;
+      if (++fetch_place == P::kRing) fetch_place = 0;
     }
-    const Item item = item_of(number);
-    fetch_slab<P, WarpWorker>(a, a.u_map, a.u, item, 0, slab, barrier);
-    if constexpr (P::kGated) {
-      if (a.pregate) fetch_slab<P, WarpWorker>(a, a.pregate_map, a.pregate, item, 0, slab + P::kPartBytes, barrier);
-      if (a.postgate) fetch_slab<P, WarpWorker>(a, a.postgate_map, a.postgate, item, 0, slab + 2 * P::kPartBytes, barrier);
-    }
-  };
-
-  int next = first + warp;  // to be fetched
-  for (int place = 0; place < P::kRing - 1; ++place, next += P::kWarps) {
-    if (next < last) fetch(next, place);
     device::copy_async_commit();
-  }
+  };
+  for (int i = 0; i < P::kRing - 1; ++i) fetch();
 
-  int place = 0, parity = 0;
-  for (int number = first + warp; number < last; number += P::kWarps) {
+  Item item = item_at<P>(a, first);
+  int place = 0;
+  u32 parity = 0;
+  for (int number = first; number < last; number += P::kWarps) {
     const SharedAddress slab = slabs + place * P::kSlabBytes;
-    const Item item = item_of(number);
     const u32* spectrum = a.spectrum + static_cast<long long>(item.channel) * P::kSize;
-    if (a.transfer == Transfer::tensor) {
+    if (tensor) {
       device::barrier_wait(barriers + 8 * place, parity);
     } else {
       device::copy_async_wait<P::kRing - 2>();
@@ -225,11 +228,9 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
     }
 
     // The place that the previous item left is free once its store has been read: load what comes a ring later.
-    if (a.transfer == Transfer::tensor) device::store_wait_read<0>();
-    device::sync_warp();
-    if (next < last) fetch(next, place == 0 ? P::kRing - 1 : place - 1);
-    next += P::kWarps;
-    device::copy_async_commit();
+    if (tensor && leader) device::store_wait_read<0>();
+    if (!tensor) device::sync_warp();
+    fetch();
 
     radix_over_blocks<P, false>(x);
     if constexpr (P::kOuterNeeded) outer_twiddles<P, false>(x);
@@ -254,11 +255,12 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
     }
     device::fence_async();
     device::sync_warp();
-    if (!P::kPair && a.wrap)
+    if (!P::kPair && !tensor && a.wrap)
       store_wrapped<P, WarpWorker, T>(a, item, [&](int) { return slab; });
-    else
-      store_slab<P, WarpWorker>(a, item, 0, slab);
+    else if (!tensor || leader)
+      store_slab<P, WarpWorker>(a, tensor, item, 0, slab);
     device::sync_warp();
+    advance<P, P::kWarps>(a, item);
     if (++place == P::kRing) place = 0, parity ^= 1;
   }
 }

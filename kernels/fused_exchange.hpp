@@ -47,6 +47,8 @@ struct FusedExchange {
   static constexpr int kLines = kSlabBytes / 256;               // of step B: lines of a slab, two rows (re, im) each
   static constexpr int kLinePairsPerWarp = kLines / 2 / warps;
   static_assert(kLines % (2 * warps) == 0);
+  // Line pairs in flight: 16 registers of data as in step A.
+  static constexpr int kLinePairsAtOnce = kLinePairsPerWarp % (4 / kSlabs > 0 ? 4 / kSlabs : 1) == 0 ? (4 / kSlabs > 0 ? 4 / kSlabs : 1) : 1;
 
   // 16-byte chunk number (line, chunk of the line) <-> first sample; the line is 8 nr + n1 + 8 r (n2 / kRowsPerLine).
   static DANAUS_DEVICE int sample_of(int chunk) {
@@ -259,41 +261,51 @@ DANAUS_DEVICE void transform_column_back(const FusedArguments& a, Item item, Sha
   }
 }
 
-// Step B on lines 2 pair and 2 pair + 1 of every slab, in place.
+// Step B on the line pairs from `first` on, lines 2 pair and 2 pair + 1 of every slab, in place. Several pairs at a time give
+// a warp independent work while one waits for its loads and products.
 template <class P, class SlabAt>
-DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int pair, const Constants<P>& c, const u32* spectrum,
-                                  const Words<4>* held) {
+DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>& c, const u32* spectrum, const Words<4>* held) {
   constexpr Dtype T = P::kType;
+  constexpr int kPairs = P::kLinePairsAtOnce;
   const int lane = device::lane_index(), matrix = lane / 8, row = lane % 8;
   // Matrices re and im of line 2 pair, re and im of the next one.
-  const SharedAddress at = P::chunk_address(matrix % 2, 8 * (2 * pair + matrix / 2) + row);
-  Complex2 x[2][P::kSlabs];
-  DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) {
-    const Words<4> w = device::load_matrices<4, true>(slab_at(s) + at);
-    x[0][s] = {w[0], w[1]}, x[1][s] = {w[2], w[3]};
-  }
-  DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
-    radix_dft<T, P::kSlabs, false>(x[line]);
+  SharedAddress at[kPairs];
+  Complex2 x[kPairs][2][P::kSlabs];
+  DANAUS_UNROLL for (int p = 0; p < kPairs; ++p) {
+    at[p] = P::chunk_address(matrix % 2, 8 * (2 * (first + p) + matrix / 2) + row);
     DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) {
-      if (s > 0) x[line][s] = times<T, false>(x[line][s], c.slab[s]);
-      x[line][s] = times<T, false>(from_right<T, false>(c.n3, x[line][s]), c.b);
+      const Words<4> w = device::load_matrices<4, true>(slab_at(s) + at[p]);
+      x[p][0][s] = {w[0], w[1]}, x[p][1][s] = {w[2], w[3]};
     }
   }
-  DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) {
-    from_left<T, false>(c.n4, x[0][s], x[1][s]);
-    const Words<4> w = P::kSpectrumInRegisters ? held[s] : load_lane_words(spectrum, pair * P::kSlabs + s);
+  DANAUS_UNROLL for (int p = 0; p < kPairs; ++p)
     DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
-      x[line][s] = times<T, false>(x[line][s], {w[2 * line], w[2 * line + 1]});
-      x[line][s] = times<T, true>(from_right<T, true>(c.n4, x[line][s]), c.b_back);
+      radix_dft<T, P::kSlabs, false>(x[p][line]);
+      DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) {
+        Complex2& z = x[p][line][s];
+        if (s > 0) z = times<T, false>(z, c.slab[s]);
+        z = times<T, false>(from_right<T, false>(c.n3, z), c.b);
+      }
     }
-    from_left<T, true>(c.n3, x[0][s], x[1][s]);
+  DANAUS_UNROLL for (int p = 0; p < kPairs; ++p)
+    DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) {
+      from_left<T, false>(c.n4, x[p][0][s], x[p][1][s]);
+      const Words<4> w = P::kSpectrumInRegisters ? held[p * P::kSlabs + s] : load_lane_words(spectrum, (first + p) * P::kSlabs + s);
+      DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
+        Complex2& z = x[p][line][s];
+        z = times<T, false>(z, {w[2 * line], w[2 * line + 1]});
+        z = times<T, true>(from_right<T, true>(c.n4, z), c.b_back);
+      }
+    }
+  DANAUS_UNROLL for (int p = 0; p < kPairs; ++p) {
+    DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) from_left<T, true>(c.n3, x[p][0][s], x[p][1][s]);
+    DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
+      DANAUS_UNROLL for (int s = 1; s < P::kSlabs; ++s) x[p][line][s] = times<T, true>(x[p][line][s], c.slab[s]);
+      radix_dft<T, P::kSlabs, true>(x[p][line]);
+    }
+    DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s)
+      device::store_matrices<4, true>(slab_at(s) + at[p], Words<4>{x[p][0][s].re, x[p][0][s].im, x[p][1][s].re, x[p][1][s].im});
   }
-  DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
-    DANAUS_UNROLL for (int s = 1; s < P::kSlabs; ++s) x[line][s] = times<T, true>(x[line][s], c.slab[s]);
-    radix_dft<T, P::kSlabs, true>(x[line]);
-  }
-  DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s)
-    device::store_matrices<4, true>(slab_at(s) + at, Words<4>{x[0][s].re, x[0][s].im, x[1][s].re, x[1][s].im});
 }
 
 template <class P>
@@ -324,20 +336,19 @@ DANAUS_DEVICE void load_constants(const u32* tables, Constants<P>& c) {
 
 }  // namespace exchange
 
-template <class P>
+template <class P, Path path = Path::any>
 DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
   using namespace exchange;
   using Worker = BlockWorker<P::kThreads>;
   constexpr Dtype T = P::kType;
   const int warp = device::warp_index();
-  const bool leader = device::thread_index() == 0;
-  const int groups = P::kPair ? (a.batch + 1) / 2 : a.batch;  // items a channel
-  const long long items = static_cast<long long>(groups) * a.channels;
+  const bool tensor = path == Path::any ? a.transfer == Transfer::tensor : path == Path::tensor;
+  const bool leader = device::thread_index() == 0;  // issues the tensor copies
+  const long long items = static_cast<long long>(P::kPair ? (a.batch + 1) / 2 : a.batch) * a.channels;
   const int first = static_cast<int>(items * device::block_index() / device::block_count());
   const int count = static_cast<int>(items * (device::block_index() + 1) / device::block_count()) - first;
-  const auto item_of = [&](int number) { return Item{(first + number) / groups, (P::kPair ? 2 : 1) * ((first + number) % groups)}; };
 
-  if (leader && a.transfer == Transfer::tensor)
+  if (leader && tensor)
     for (int i = 0; i < P::kRing; ++i) device::barrier_init(8 * i, 1);
   device::fence_async();
   device::sync_block();
@@ -351,47 +362,53 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
   Words<4> held[kHeld];
   int held_channel = -1;
 
-  // Slab number s (of all that this block computes) lives at place s mod kRing.
+  // Slab number s of all that this block computes lives at place s mod kRing; `fetched` of them have been asked for.
+  const auto place_address = [](int place) -> SharedAddress { return P::kBarrierBytes + place * P::kSlabBytes; };
   const int slabs = count * P::kSlabs;
-  const auto place = [&](int slab) { return P::kBarrierBytes + slab % P::kRing * P::kSlabBytes; };
-  const auto fetch = [&](int slab) {
-    const SharedAddress barrier = 8 * (slab % P::kRing);
-    if (leader && a.transfer == Transfer::tensor) device::barrier_expect(barrier, (P::kPair ? 2 : 1) * P::kRowBytes);
-    fetch_slab<P, Worker>(a, a.u_map, a.u, item_of(slab / P::kSlabs), slab % P::kSlabs, place(slab), barrier);
+  int fetched = 0, fetch_place = 0, fetch_slab_index = 0;
+  Item fetch_item = item_at<P>(a, first);
+  const auto fetch_until = [&](int limit) {
+    for (; fetched < limit; ++fetched) {
+      const SharedAddress barrier = 8 * fetch_place;
+      if (tensor) device::barrier_expect(barrier, (P::kPair ? 2 : 1) * P::kRowBytes);
+      fetch_slab<P, Worker>(a, tensor, a.u_map, a.u, fetch_item, fetch_slab_index, place_address(fetch_place), barrier);
+      if (++fetch_place == P::kRing) fetch_place = 0;
+      if (++fetch_slab_index == P::kSlabs) fetch_slab_index = 0, advance<P, 1>(a, fetch_item);
+    }
   };
-  int next = 0;
-  for (; next < min(slabs, P::kRing); ++next) fetch(next);
+  if (!tensor || leader) fetch_until(min(slabs, P::kRing));
   device::copy_async_commit();
 
+  Item item = item_at<P>(a, first);
+  int place = 0;       // of the item's first slab
+  u32 parity = 0;      // of that place's barrier
   for (int number = 0; number < count; ++number) {
-    const Item item = item_of(number);
-    const int base = number * P::kSlabs;
-    const auto slab_at = [&](int s) -> SharedAddress { return place(base + s); };
-    if (a.transfer != Transfer::tensor) {
+    const auto wrapped = [&](int s) { return place + s >= P::kRing; };
+    const auto slab_at = [&](int s) { return place_address(wrapped(s) ? place + s - P::kRing : place + s); };
+    const u32* spectrum = a.spectrum + static_cast<long long>(item.channel) * P::kSize;
+    if (!tensor) {
       device::copy_async_wait<0>();
       device::sync_block();
     }
     if constexpr (P::kSpectrumInRegisters)
       if (item.channel != held_channel) {
         held_channel = item.channel;
-        DANAUS_UNROLL for (int i = 0; i < kHeld; ++i)
-          held[i] = load_lane_words(a.spectrum + static_cast<long long>(item.channel) * P::kSize, warp * kHeld + i);
+        DANAUS_UNROLL for (int i = 0; i < kHeld; ++i) held[i] = load_lane_words(spectrum, warp * kHeld + i);
       }
 
     DANAUS_UNROLL for (int j = 0; j < P::kUnitsPerWarp; ++j) {
       const int unit = warp + P::kWarps * j, s = unit / P::kColumnChunks;
-      if (a.transfer == Transfer::tensor) device::barrier_wait(8 * ((base + s) % P::kRing), (base + s) / P::kRing % 2);
+      if (tensor) device::barrier_wait(8 * (wrapped(s) ? place + s - P::kRing : place + s), parity ^ wrapped(s));
       transform_column<P>(a, item, slab_at(s), unit, c, split);
       // Places of earlier items are free once their stores have been read: load what comes next.
-      if (j == 0) {
-        if (leader && a.transfer == Transfer::tensor) device::store_wait_read<0>();
-        for (; next < min(slabs, base + P::kRing); ++next) fetch(next);
+      if (j == 0 && (!tensor || leader)) {
+        if (tensor) device::store_wait_read<0>();
+        fetch_until(min(slabs, number * P::kSlabs + P::kRing));
         device::copy_async_commit();
       }
     }
     device::sync_block();
-    const u32* spectrum = a.spectrum + static_cast<long long>(item.channel) * P::kSize;
-    DANAUS_UNROLL for (int i = 0; i < P::kLinePairsPerWarp; ++i)
+    DANAUS_UNROLL for (int i = 0; i < P::kLinePairsPerWarp; i += P::kLinePairsAtOnce)
       convolve_lines<P>(slab_at, warp * P::kLinePairsPerWarp + i, c, spectrum, held + (P::kSpectrumInRegisters ? i * P::kSlabs : 0));
     device::sync_block();
     DANAUS_UNROLL for (int j = 0; j < P::kUnitsPerWarp; ++j) {
@@ -400,11 +417,14 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
     }
     device::fence_async();
     device::sync_block();
-    if (!P::kPair && a.wrap)
+    if (!P::kPair && !tensor && a.wrap)
       store_wrapped<P, Worker, T>(a, item, slab_at);
-    else
-      for (int s = 0; s < P::kSlabs; ++s) store_slab<P, Worker>(a, item, s, slab_at(s));
-    if (a.transfer != Transfer::tensor || a.wrap) device::sync_block();
+    else if (!tensor || leader)
+      for (int s = 0; s < P::kSlabs; ++s) store_slab<P, Worker>(a, tensor, item, s, slab_at(s));
+    if (!tensor) device::sync_block();
+    advance<P, 1>(a, item);
+    place += P::kSlabs;
+    if (place >= P::kRing) place -= P::kRing, parity ^= 1;
   }
 }
 

@@ -17,10 +17,26 @@
 
 namespace danaus::inline DANAUS_BACKEND {
 
-// Where the rows of an item begin: channel h, rows b and, for the pair fold, b + 1.
+// Where the rows of an item begin: channel h, rows b and, for the pair fold, b + 1. Items are numbered along the batch,
+// then along the channels.
 struct Item {
   int channel, row;
 };
+
+template <class Shape>
+DANAUS_DEVICE Item item_at(const FusedArguments& a, int number) {
+  constexpr int kRows = Shape::kPair ? 2 : 1;
+  const int groups = (a.batch + kRows - 1) / kRows;
+  return {number / groups, kRows * (number % groups)};
+}
+
+// The item `steps` further on.
+template <class Shape, int steps>
+DANAUS_DEVICE void advance(const FusedArguments& a, Item& item) {
+  constexpr int kRows = Shape::kPair ? 2 : 1;
+  const int rows = (a.batch + kRows - 1) / kRows * kRows;
+  for (item.row += kRows * steps; item.row >= rows; item.row -= rows) ++item.channel;
+}
 
 template <class Shape>
 DANAUS_DEVICE long long row_offset(const FusedArguments& a, int row, int channel) {
@@ -47,18 +63,16 @@ DANAUS_DEVICE void store_chunk(void* rows, long long row_begin, int n, int lengt
     if (n + i < length) device::store_global<2>(at + i, {words[i / 2] >> (16 * (i % 2))});
 }
 
-// Begins to load slab `slab` of the item into `to`. Transfer::tensor completes on `barrier`; the others by
-// copy_async_wait and the worker's barrier.
+// Begins to load slab `slab` of the item into `to`. Transfer::tensor is for one thread to call and completes on `barrier`;
+// the others are for the whole worker and complete by copy_async_wait and the worker's barrier.
 template <class Shape, class Worker>
-DANAUS_DEVICE void fetch_slab(const FusedArguments& a, const TensorMap& map, const void* rows, Item item, int slab,
+DANAUS_DEVICE void fetch_slab(const FusedArguments& a, bool tensor, const TensorMap& map, const void* rows, Item item, int slab,
                               SharedAddress to, SharedAddress barrier) {
   constexpr int kRows = Shape::kPair ? 2 : 1;
-  if (a.transfer == Transfer::tensor) {
-    if (Worker::index() == 0) {
-      int at[5];
-      Shape::tensor_at(item, slab, at);
-      device::tensor_load(to, map, at, barrier);
-    }
+  if (tensor) {  // called by one thread
+    int at[5];
+    Shape::tensor_at(item, slab, at);
+    device::tensor_load(to, map, at, barrier);
     return;
   }
   for (int i = Worker::index(); i < kRows * Shape::kChunks; i += Worker::kThreads) {
@@ -77,15 +91,13 @@ DANAUS_DEVICE void fetch_slab(const FusedArguments& a, const TensorMap& map, con
 // Stores the item's slab from `from`. The caller has fenced and synchronised; the place is free again after
 // store_wait_read and the worker's barrier.
 template <class Shape, class Worker>
-DANAUS_DEVICE void store_slab(const FusedArguments& a, Item item, int slab, SharedAddress from) {
+DANAUS_DEVICE void store_slab(const FusedArguments& a, bool tensor, Item item, int slab, SharedAddress from) {
   constexpr int kRows = Shape::kPair ? 2 : 1;
-  if (a.transfer == Transfer::tensor) {
-    if (Worker::index() == 0) {
-      int at[5];
-      Shape::tensor_at(item, slab, at);
-      device::tensor_store(a.y_map, at, from);
-      device::store_commit();
-    }
+  if (tensor) {
+    int at[5];
+    Shape::tensor_at(item, slab, at);
+    device::tensor_store(a.y_map, at, from);
+    device::store_commit();
     return;
   }
   for (int i = Worker::index(); i < kRows * Shape::kChunks; i += Worker::kThreads) {

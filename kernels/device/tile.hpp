@@ -68,12 +68,13 @@ DANAUS_DEVICE Complex2 from_right(const Matrix8& m, Complex2 x) {
   }
 }
 
+// With im before re in the contraction, the aligned register pairs (-im, re) and (re, im) of the matrix give re and im.
 template <Dtype T, bool inverse>
 DANAUS_DEVICE void from_left(const Matrix8& m, Complex2& p, Complex2& q) {
   u32 first[2], second[2];
-  const u32 x[4] = {inverse ? p.im : p.re, inverse ? q.im : q.re, inverse ? p.re : p.im, inverse ? q.re : q.im};
-  multiply_matrix<T>(first, x, {m.a[0], m.a[2]});   // re of both, or im where the registers are swapped
-  multiply_matrix<T>(second, x, {m.a[1], m.a[3]});
+  const u32 x[4] = {inverse ? p.re : p.im, inverse ? q.re : q.im, inverse ? p.im : p.re, inverse ? q.im : q.re};
+  multiply_matrix<T>(first, x, {m.a[2], m.a[3]});   // re of both, or im where the registers are swapped
+  multiply_matrix<T>(second, x, {m.a[0], m.a[1]});
   p = inverse ? Complex2{second[0], first[0]} : Complex2{first[0], second[0]};
   q = inverse ? Complex2{second[1], first[1]} : Complex2{first[1], second[1]};
 }
@@ -102,15 +103,15 @@ DANAUS_DEVICE void from_right(const Matrix16& m, Complex2& x0, Complex2& x1) {
 // p[j], q[j]: input tile j of two sequences of tiles.
 template <Dtype T, bool inverse>
 DANAUS_DEVICE void from_left(const Matrix16& m, Complex2& p0, Complex2& p1, Complex2& q0, Complex2& q1) {
-  const u32 x0[4] = {inverse ? p0.im : p0.re, inverse ? q0.im : q0.re, inverse ? p0.re : p0.im, inverse ? q0.re : q0.im};
-  const u32 x1[4] = {inverse ? p1.im : p1.re, inverse ? q1.im : q1.re, inverse ? p1.re : p1.im, inverse ? q1.re : q1.im};
+  const u32 x0[4] = {inverse ? p0.re : p0.im, inverse ? q0.re : q0.im, inverse ? p0.im : p0.re, inverse ? q0.im : q0.re};
+  const u32 x1[4] = {inverse ? p1.re : p1.im, inverse ? q1.re : q1.im, inverse ? p1.im : p1.re, inverse ? q1.im : q1.re};
   Complex2 p[2], q[2];
   DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
     const auto& b0 = m.block[i][0].a;
     const auto& b1 = m.block[i][1].a;
     u32 first[2], second[2];
-    multiply_matrices<T>(first, x0, {b0[0], b0[2]}, x1, {b1[0], b1[2]});
-    multiply_matrices<T>(second, x0, {b0[1], b0[3]}, x1, {b1[1], b1[3]});
+    multiply_matrices<T>(first, x0, {b0[2], b0[3]}, x1, {b1[2], b1[3]});
+    multiply_matrices<T>(second, x0, {b0[0], b0[1]}, x1, {b1[0], b1[1]});
     p[i] = inverse ? Complex2{second[0], first[0]} : Complex2{first[0], second[0]};
     q[i] = inverse ? Complex2{second[1], first[1]} : Complex2{first[1], second[1]};
   }
