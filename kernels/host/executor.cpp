@@ -1,21 +1,16 @@
 #include "kernels/host/executor.hpp"
 
 #include <algorithm>
-#include <boost/context/fiber.hpp>
-#include <boost/context/fixedsize_stack.hpp>
-#include <bit>
 #include <cstring>
 #include <deque>
 #include <exception>
 #include <map>
+#include <optional>
 #include <random>
 #include <sstream>
 
+#include "kernels/host/fiber.hpp"
 #include "kernels/host/operations.hpp"
-
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/common_interface_defs.h>
-#endif
 
 namespace danaus::host {
 
@@ -29,7 +24,8 @@ using device::detail::Shuffle;
 using device::Site;
 
 constexpr int kWarp = 32;
-constexpr std::size_t kStackBytes = 128 * 1024;
+constexpr int kMostThreads = 1024;
+constexpr int kMostSharedBytes = 227 * 1024;  // of sm_90
 
 template <class... Part>
 [[noreturn]] void violate(const Part&... part) {
@@ -62,6 +58,13 @@ std::string place(const Site& site) {
   return file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(site.line());
 }
 
+// Where an access comes from, for messages.
+struct Origin {
+  const char* operation;
+  Site site;
+  int thread;
+};
+
 struct Request {
   Kind kind;
   void* data;
@@ -75,6 +78,7 @@ struct Request {
 };
 
 struct PendingCopy {  // a cp.async of one thread
+  Origin origin;
   SharedAddress to;
   std::uintptr_t from;
   int copied;
@@ -82,6 +86,7 @@ struct PendingCopy {  // a cp.async of one thread
 };
 
 struct PendingTensorStore {
+  Origin origin;
   const TensorMap* map;
   std::array<int, 5> at;
   SharedAddress from;
@@ -89,6 +94,7 @@ struct PendingTensorStore {
 };
 
 struct PendingTensorLoad {
+  Origin origin;
   const TensorMap* map;
   std::array<int, 5> at;
   SharedAddress to;
@@ -99,13 +105,15 @@ struct Lane {
   enum class Status { ready, waiting, finished } status = Status::finished;
   int thread = 0;
   Request request{};
-  boost::context::fiber fiber;      // the lane, while the scheduler runs
-  boost::context::fiber scheduler;  // the scheduler, while the lane runs
+  std::optional<Fiber> fiber;
   std::deque<PendingCopy> copies;
   std::deque<PendingTensorStore> stores;
   std::uint64_t copy_group = 0;
   std::uint64_t store_group = 0;
+  u32 fences = 0;
 };
+
+struct Abandoned {};  // unwinds the lanes that another lane's error left standing
 
 struct Barrier {
   u32 arrivals = 0;
@@ -121,64 +129,66 @@ struct Region {
   bool writable;
 };
 
-// Fiber stacks, kept from launch to launch: a block of 512 threads would otherwise map 64 MiB each time.
-class Stacks {
- public:
-  struct Allocator {
-    Stacks* owner;
-    boost::context::stack_context allocate() { return owner->take(); }
-    void deallocate(boost::context::stack_context& stack) { owner->free_.push_back(stack); }
-  };
-  ~Stacks() {
-    for (auto& stack : free_) source_.deallocate(stack);
-  }
-  Allocator allocator() { return {this}; }
+struct SharedAccess {
+  int lane;
+  SharedAddress address;
+  int bytes;
+};
 
- private:
-  boost::context::stack_context take() {
-    if (free_.empty()) return source_.allocate();
-    const auto stack = free_.back();
-    free_.pop_back();
-    return stack;
-  }
-  boost::context::fixedsize_stack source_{kStackBytes};
-  std::vector<boost::context::stack_context> free_;
+// Who wrote two bytes of shared memory last.
+struct Stamp {
+  std::int16_t thread = kNobody;
+  u32 fences = 0;  // of that thread, at the time
+  static constexpr std::int16_t kNobody = -1, kAsynchronousCopy = -2;
 };
 
 }  // namespace
 
 struct Executor::State {
   std::vector<Region> regions;
-  Stacks stacks;
+  StackPool stacks;
   Launch launch;
   const std::function<void()>* kernel = nullptr;
   Counters counters;
   std::mt19937_64 random;
   std::vector<std::uint8_t> shared;
-  std::vector<std::uint8_t> written;  // one flag per byte of shared memory
+  std::vector<Stamp> written;  // one for two bytes of shared memory
   std::vector<Lane> lanes;
   std::map<SharedAddress, Barrier> barriers;
   std::deque<PendingTensorLoad> loads;
   std::exception_ptr failure;
+  bool abandoned = false;
   Lane* current = nullptr;
   int block = 0;
 
   void run_block();
-  void resume(Lane& lane);
-  bool run_warp(int warp);                           // true if any lane moved
+  void enter(Lane& lane);
+  bool run_warp(int warp);  // true if any lane moved
   bool release_block();
+  void abandon_lanes();
   void carry_out(const std::vector<Lane*>& group);
   void memory(Kind kind, const std::vector<Lane*>& group);
   void matrices(Kind kind, const std::vector<Lane*>& group);
   template <bool f32>
   void mma(const std::vector<Lane*>& group);
-  void count_shared(std::vector<std::pair<SharedAddress, int>> accesses);
-  std::uint8_t* shared_at(SharedAddress address, int bytes, const char* what, bool write);
-  void global_at(std::uintptr_t address, std::size_t bytes, const char* what, bool write) const;
+  void count_shared(const std::vector<SharedAccess>& accesses);
+  Origin origin(const Lane& lane) const { return {name(lane.request.kind), lane.request.site, lane.thread}; }
+  template <class... Part>
+  [[noreturn]] void violate(const Origin& origin, const Part&... part) const {
+    host::violate(origin.operation, origin.site.line() ? " at " + place(origin.site) : "", " by thread ", origin.thread,
+                  " of block ", block, ": ", part...);
+  }
+  std::uint8_t* shared_at(const Origin& origin, SharedAddress address, int bytes);
+  std::uint8_t* written_shared(const Origin& origin, SharedAddress address, int bytes, Stamp stamp);
+  const std::uint8_t* read_shared(const Origin& origin, SharedAddress address, int bytes);
+  void check_global(const Origin& origin, std::uintptr_t address, std::size_t bytes, bool write) const;
+  void check(const Origin& origin, const TensorMap& map, SharedAddress shared) const;
+  void check_fenced(const PendingTensorStore& store);
   void land(const PendingCopy& copy);
   void land(const PendingTensorLoad& load);
   void land(const PendingTensorStore& store);
-  void arrive(Barrier& barrier);
+  Barrier& barrier_at(const Origin& origin, SharedAddress address);
+  void complete(Barrier& barrier);
   bool coin() { return random() & 1; }
   std::string where_lanes_stand() const;
 };
@@ -187,19 +197,19 @@ namespace {
 thread_local Executor::State* active = nullptr;
 }
 
-void Executor::State::resume(Lane& lane) {
+void Executor::State::enter(Lane& lane) {
   current = &lane;
-#if defined(__SANITIZE_ADDRESS__)
-  // The sanitizer must know that the stack changes; stack bounds of the fiber are not needed, those of this thread are
-  // restored by the finishing call.
-  void* fake = nullptr;
-  __sanitizer_start_switch_fiber(&fake, nullptr, 0);
-  lane.fiber = std::move(lane.fiber).resume();
-  __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
-#else
-  lane.fiber = std::move(lane.fiber).resume();
-#endif
+  lane.fiber->enter();
   current = nullptr;
+}
+
+// Lets the fibers that stand somewhere unwind their stacks.
+void Executor::State::abandon_lanes() {
+  abandoned = true;
+  for (Lane& lane : lanes)
+    while (lane.status != Lane::Status::finished) enter(lane);
+  abandoned = false;
+  lanes.clear();
 }
 
 std::string Executor::State::where_lanes_stand() const {
@@ -217,79 +227,95 @@ std::string Executor::State::where_lanes_stand() const {
   return out.str();
 }
 
-std::uint8_t* Executor::State::shared_at(SharedAddress address, int bytes, const char* what, bool write) {
-  if (address % static_cast<u32>(bytes > 16 ? 16 : bytes) != 0)
-    violate(what, ": shared address ", address, " is not aligned to its ", bytes, " bytes");
+std::uint8_t* Executor::State::shared_at(const Origin& origin, SharedAddress address, int bytes) {
+  if (address % static_cast<u32>(bytes) != 0)
+    violate(origin, "shared address ", address, " is not aligned to its ", bytes, " bytes");
   if (std::size_t{address} + bytes > shared.size())
-    violate(what, ": shared bytes ", address, " to ", address + bytes, " are outside the block's ", shared.size());
-  if (write) {
-    std::fill_n(written.begin() + address, bytes, std::uint8_t{1});
-  } else if (std::find(written.begin() + address, written.begin() + address + bytes, 0) != written.begin() + address + bytes) {
-    violate(what, ": shared bytes ", address, " to ", address + bytes, " are read before anything wrote them");
-  }
+    violate(origin, "shared bytes ", address, " to ", address + bytes, " are outside the block's ", shared.size());
   return shared.data() + address;
 }
 
-void Executor::State::global_at(std::uintptr_t address, std::size_t bytes, const char* what, bool write) const {
+std::uint8_t* Executor::State::written_shared(const Origin& origin, SharedAddress address, int bytes, Stamp stamp) {
+  std::uint8_t* at = shared_at(origin, address, bytes);
+  std::fill_n(written.begin() + address / 2, bytes / 2, stamp);
+  return at;
+}
+
+const std::uint8_t* Executor::State::read_shared(const Origin& origin, SharedAddress address, int bytes) {
+  const std::uint8_t* at = shared_at(origin, address, bytes);
+  for (int i = 0; i < bytes / 2; ++i)
+    if (written[address / 2 + i].thread == Stamp::kNobody)
+      violate(origin, "shared bytes ", address, " to ", address + bytes, " are read before anything wrote them");
+  return at;
+}
+
+void Executor::State::check_global(const Origin& origin, std::uintptr_t address, std::size_t bytes, bool write) const {
   for (const Region& region : regions) {
     if (address < region.begin || address >= region.end) continue;
     if (address + bytes > region.end)
-      violate(what, ": ", bytes, " bytes at offset ", address - region.begin, " run past the end of ", region.name, " (",
+      violate(origin, bytes, " bytes at offset ", address - region.begin, " run past the end of ", region.name, " (",
               region.end - region.begin, " bytes)");
-    if (write && !region.writable) violate(what, ": ", region.name, " may not be written");
+    if (write && !region.writable) violate(origin, region.name, " may not be written");
     return;
   }
   const Region* nearest = nullptr;
   for (const Region& region : regions)
     if (address >= region.end && (!nearest || region.end > nearest->end)) nearest = &region;
-  violate(what, ": address outside every declared buffer",
+  violate(origin, "address outside every declared buffer",
           nearest ? ", " + std::to_string(address - nearest->end) + " bytes past the end of " + nearest->name : std::string());
 }
 
-void Executor::State::count_shared(std::vector<std::pair<SharedAddress, int>> accesses) {
-  // The hardware serves 128 bytes a wavefront: a warp's 8-byte accesses in two halves, its 16-byte accesses in four
-  // quarters. Lanes that read the same word share it; different words of one bank take turns.
+// The hardware serves 128 bytes a wavefront: a warp's 8-byte accesses in two halves, its 16-byte accesses in four
+// quarters. Lanes that read the same word share it; different words of one bank take turns.
+void Executor::State::count_shared(const std::vector<SharedAccess>& accesses) {
   ++counters.shared_instructions;
-  if (accesses.empty()) return;
-  const int bytes = std::max(accesses.front().second, 4);
-  const std::size_t together = std::size_t(128 / bytes);
-  for (std::size_t first = 0; first < accesses.size(); first += together) {
-    std::array<std::vector<u32>, 32> words;
-    for (std::size_t i = first; i < std::min(accesses.size(), first + together); ++i)
-      for (u32 word = accesses[i].first / 4; word * 4 < accesses[i].first + u32(accesses[i].second); ++word) {
-        auto& bank = words[word % 32];
+  const int together = 128 / std::max(accesses.front().bytes, 4);
+  std::array<std::vector<u32>, 32> banks;
+  for (auto first = accesses.begin(); first != accesses.end();) {
+    for (auto& bank : banks) bank.clear();
+    const int part = first->lane / together;
+    for (; first != accesses.end() && first->lane / together == part; ++first)
+      for (u32 word = first->address / 4; word * 4 < first->address + u32(first->bytes); ++word) {
+        auto& bank = banks[word % 32];
         if (std::find(bank.begin(), bank.end(), word) == bank.end()) bank.push_back(word);
       }
     std::size_t passes = 1;
-    for (const auto& bank : words) passes = std::max(passes, bank.size());
+    for (const auto& bank : banks) passes = std::max(passes, bank.size());
     counters.shared_wavefronts += passes;
     counters.shared_conflicts += passes - 1;
   }
 }
 
 void Executor::State::memory(Kind kind, const std::vector<Lane*>& group) {
-  const char* what = name(kind);
-  std::vector<std::pair<SharedAddress, int>> shared_accesses;
+  std::vector<SharedAccess> shared_accesses;
   std::vector<std::uintptr_t> sectors;
   for (Lane* lane : group) {
     const auto& access = *static_cast<MemoryAccess*>(lane->request.data);
-    if (kind == Kind::load_shared || kind == Kind::store_shared) {
-      const bool write = kind == Kind::store_shared;
-      std::uint8_t* at = shared_at(access.shared, access.bytes, what, write);
-      if (write) std::memcpy(at, access.words, access.bytes);
-      else std::memcpy(access.words, at, access.bytes);
-      shared_accesses.emplace_back(access.shared, access.bytes);
+    const Origin from = origin(*lane);
+    const bool copies = kind == Kind::copy_async;
+    if (kind == Kind::load_shared || kind == Kind::store_shared || copies)
+      shared_accesses.push_back({lane->thread % kWarp, access.shared, access.bytes});
+    if (kind == Kind::load_shared) {
+      std::memcpy(access.words, read_shared(from, access.shared, access.bytes), access.bytes);
       continue;
     }
-    const std::size_t bytes = std::size_t(access.copied);
+    if (kind == Kind::store_shared) {
+      const Stamp stamp{std::int16_t(lane->thread), lane->fences};
+      std::memcpy(written_shared(from, access.shared, access.bytes, stamp), access.words, access.bytes);
+      continue;
+    }
+    if (copies) shared_at(from, access.shared, access.bytes);
+    if (copies && (access.copied < 0 || access.copied > access.bytes))
+      violate(from, access.copied, " bytes are copied, must be 0 to ", access.bytes);
     if (access.global % std::size_t(access.bytes) != 0)
-      violate(what, ": global address is not aligned to its ", access.bytes, " bytes");
-    if (bytes > 0) global_at(access.global, bytes, what, kind == Kind::store_global);
-    for (std::uintptr_t sector = access.global / 32; bytes > 0 && sector <= (access.global + bytes - 1) / 32; ++sector)
-      sectors.push_back(sector);
-    if (kind == Kind::copy_async) {
-      const PendingCopy copy{access.shared, access.global, access.copied, lane->copy_group};
-      shared_accesses.emplace_back(access.shared, access.bytes);
+      violate(from, "global address is not aligned to its ", access.bytes, " bytes");
+    const std::size_t bytes = std::size_t(access.copied);
+    if (bytes > 0) {
+      check_global(from, access.global, bytes, kind == Kind::store_global);
+      sectors.push_back(access.global / 32);
+    }
+    if (copies) {
+      const PendingCopy copy{from, access.shared, access.global, access.copied, lane->copy_group};
       if (coin()) land(copy);
       else lane->copies.push_back(copy);
     } else if (kind == Kind::store_global) {
@@ -301,7 +327,7 @@ void Executor::State::memory(Kind kind, const std::vector<Lane*>& group) {
   std::sort(sectors.begin(), sectors.end());
   const auto distinct = std::uint64_t(std::unique(sectors.begin(), sectors.end()) - sectors.begin());
   (kind == Kind::store_global ? counters.global_store_sectors : counters.global_load_sectors) += distinct;
-  if (!shared_accesses.empty()) count_shared(std::move(shared_accesses));
+  if (!shared_accesses.empty()) count_shared(shared_accesses);
 }
 
 // Matrix m has its eight rows of 16 bytes at the addresses of lanes 8 m to 8 m + 7. Lane 4 g + t holds elements 2 t and
@@ -310,21 +336,24 @@ void Executor::State::matrices(Kind kind, const std::vector<Lane*>& group) {
   const bool write = kind == Kind::store_matrices;
   const auto access = [&](int lane) -> MatrixAccess& { return *static_cast<MatrixAccess*>(group[lane]->request.data); };
   const int count = access(0).count;
-  std::vector<std::pair<SharedAddress, int>> rows;
+  std::vector<SharedAccess> rows;
   for (int matrix = 0; matrix < count; ++matrix)
     for (int row = 0; row < 8; ++row) {
       const SharedAddress address = access(8 * matrix + row).row;
-      std::uint8_t* bytes = shared_at(address, 16, name(kind), write);
-      rows.emplace_back(address, 16);
+      const Origin from = origin(*group[8 * matrix + row]);
+      shared_at(from, address, 16);
+      rows.push_back({8 * matrix + row, address, 16});
       for (int column = 0; column < 8; ++column) {
         const int major = access(0).transposed ? column : row;
         const int minor = access(0).transposed ? row : column;
-        auto* halves = reinterpret_cast<std::uint16_t*>(&access(4 * major + minor / 2).words[matrix]);
-        if (write) std::memcpy(bytes + 2 * column, halves + minor % 2, 2);
-        else std::memcpy(halves + minor % 2, bytes + 2 * column, 2);
+        const Lane& holder = *group[4 * major + minor / 2];
+        auto* half = reinterpret_cast<std::uint16_t*>(&access(4 * major + minor / 2).words[matrix]) + minor % 2;
+        const SharedAddress element = address + 2 * column;
+        if (write) std::memcpy(written_shared(from, element, 2, {std::int16_t(holder.thread), holder.fences}), half, 2);
+        else std::memcpy(half, read_shared(from, element, 2), 2);
       }
     }
-  count_shared(std::move(rows));
+  count_shared(rows);
 }
 
 // Lane 4 g + t holds, with e = 0, 1 the half of a register,
@@ -376,7 +405,8 @@ void Executor::State::carry_out(const std::vector<Lane*>& group) {
       for (int i = 0; i < kWarp; ++i) values[i] = static_cast<Shuffle*>(group[i]->request.data)->value;
       for (Lane* lane : group) {
         auto& shuffle = *static_cast<Shuffle*>(lane->request.data);
-        if (shuffle.source < 0 || shuffle.source >= kWarp) violate("shuffle: source lane ", shuffle.source, ", must be 0 to 31");
+        if (shuffle.source < 0 || shuffle.source >= kWarp)
+          violate(origin(*lane), "source lane ", shuffle.source, ", must be 0 to 31");
         shuffle.value = values[shuffle.source];
       }
       break;
@@ -399,7 +429,7 @@ bool Executor::State::run_warp(int warp) {
     int alive = 0;
     for (int i = 0; i < size; ++i) {
       Lane& lane = first[order[i]];
-      if (lane.status == Lane::Status::ready) resume(lane), moved = true;
+      if (lane.status == Lane::Status::ready) enter(lane), moved = true;
       if (failure) std::rethrow_exception(failure);
       alive += lane.status != Lane::Status::finished;
     }
@@ -407,14 +437,20 @@ bool Executor::State::run_warp(int warp) {
     // Ordinary memory accesses go first, for the lanes that stand at the same one; then operations of the whole warp.
     const auto gather = [&](auto admissible) {
       group.clear();
-      for (int i = 0; i < size; ++i) {
-        Lane& lane = first[i];
-        if (lane.status != Lane::Status::waiting || !admissible(lane.request)) continue;
-        if (group.empty() || lane.request.meets(group.front()->request)) group.push_back(&lane);
+      const Lane* leader = nullptr;
+      for (int i = 0; i < size && !leader; ++i) {
+        const Lane& lane = first[order[i]];
+        if (lane.status == Lane::Status::waiting && admissible(lane.request)) leader = &lane;
       }
+      for (int i = 0; i < size && leader; ++i)
+        if (first[i].status == Lane::Status::waiting && first[i].request.meets(leader->request)) group.push_back(first + i);
+      return leader;
     };
-    gather([](const Request& r) { return r.any_lanes(); });
-    if (group.empty()) {
+    if (const Lane* leader = gather([](const Request& r) { return r.any_lanes(); })) {
+      // Nothing but a barrier keeps the lanes of a warp in step.
+      if (launch.order == Order::random && random() % 4 == 0)
+        std::erase_if(group, [&](const Lane* lane) { return lane != leader && coin(); });
+    } else {
       gather([](const Request& r) { return r.whole_warp(); });
       if (static_cast<int>(group.size()) != kWarp) return moved;  // others are at a block-wide wait, or diverged
     }
@@ -423,7 +459,13 @@ bool Executor::State::run_warp(int warp) {
   }
 }
 
-void Executor::State::arrive(Barrier& barrier) {
+Barrier& Executor::State::barrier_at(const Origin& origin, SharedAddress address) {
+  const auto found = barriers.find(address);
+  if (found == barriers.end()) violate(origin, "no barrier was initialised at shared address ", address);
+  return found->second;
+}
+
+void Executor::State::complete(Barrier& barrier) {
   if (barrier.pending == 0 && barrier.bytes == 0) {
     barrier.phase ^= 1;
     barrier.pending = barrier.arrivals;
@@ -439,9 +481,7 @@ bool Executor::State::release_block() {
     if (lane.request.kind == Kind::sync_block) ++at_block;
     if (lane.request.kind == Kind::barrier_wait) {
       const auto& wait = *static_cast<device::detail::BarrierWait*>(lane.request.data);
-      const auto barrier = barriers.find(wait.barrier);
-      if (barrier == barriers.end()) violate("barrier_wait: no barrier was initialised at shared address ", wait.barrier);
-      if (barrier->second.phase != wait.parity) lane.status = Lane::Status::ready, released = true;
+      if (barrier_at(origin(lane), wait.barrier).phase != wait.parity) lane.status = Lane::Status::ready, released = true;
     }
   }
   if (released) return true;
@@ -461,32 +501,23 @@ bool Executor::State::release_block() {
 
 void Executor::State::run_block() {
   shared.assign(launch.shared_bytes, 0xff);  // a quiet NaN in every type
-  written.assign(launch.shared_bytes, 0);
+  written.assign((launch.shared_bytes + 1) / 2, Stamp{});
   barriers.clear();
   loads.clear();
   lanes = std::vector<Lane>(launch.threads);
   for (int thread = 0; thread < launch.threads; ++thread) {
     Lane& lane = lanes[thread];
     lane.thread = thread;
-    lane.status = Lane::Status::ready;
-    lane.fiber = boost::context::fiber(std::allocator_arg, stacks.allocator(), [this, &lane](boost::context::fiber&& scheduler) {
-      lane.scheduler = std::move(scheduler);
-#if defined(__SANITIZE_ADDRESS__)
-      __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
-#endif
+    lane.fiber.emplace(stacks, [this, &lane] {
       try {
-        (*kernel)();
-      } catch (const boost::context::detail::forced_unwind&) {
-        throw;
+        if (!abandoned) (*kernel)();
+      } catch (const Abandoned&) {
       } catch (...) {
         if (!failure) failure = std::current_exception();
       }
       lane.status = Lane::Status::finished;
-#if defined(__SANITIZE_ADDRESS__)
-      __sanitizer_start_switch_fiber(nullptr, nullptr, 0);
-#endif
-      return std::move(lane.scheduler);
     });
+    lane.status = Lane::Status::ready;
   }
   std::vector<int> warps((launch.threads + kWarp - 1) / kWarp);
   for (std::size_t i = 0; i < warps.size(); ++i) warps[i] = int(i);
@@ -497,17 +528,19 @@ void Executor::State::run_block() {
     if (launch.order == Order::random) std::shuffle(warps.begin(), warps.end(), random);
     bool moved = false;
     for (int warp : warps) moved |= run_warp(warp);
-    if (!moved && alive() && !release_block()) violate("no thread can go on: ", where_lanes_stand());
+    if (!moved && alive() && !release_block()) host::violate("no thread can go on: ", where_lanes_stand());
   }
-  if (!loads.empty()) violate("the block ended with ", loads.size(), " bulk loads that nothing waited for");
+  if (!loads.empty()) host::violate("block ", block, " ended with ", loads.size(), " bulk loads that nothing waited for");
   for (Lane& lane : lanes)
     for (const PendingTensorStore& store : lane.stores) land(store);
 }
 
 void Executor::State::land(const PendingCopy& copy) {
-  std::uint8_t* to = shared_at(copy.to, 16, "copy_async", true);
+  // Ordered like the thread's own writes.
+  const Stamp stamp{std::int16_t(copy.origin.thread), lanes[copy.origin.thread].fences};
+  std::uint8_t* to = written_shared(copy.origin, copy.to, 16, stamp);
   std::memset(to, 0, 16);
-  std::memcpy(to, reinterpret_cast<const void*>(copy.from), std::size_t(copy.copied));
+  if (copy.copied > 0) std::memcpy(to, reinterpret_cast<const void*>(copy.from), std::size_t(copy.copied));
 }
 
 namespace {
@@ -538,12 +571,26 @@ SharedAddress swizzled(SharedAddress address) { return address ^ (((address >> 7
 
 }  // namespace
 
+// What a device refuses when the map is made, and the alignment that the swizzle needs.
+void Executor::State::check(const Origin& origin, const TensorMap& map, SharedAddress shared) const {
+  if (shared % 1024 != 0) violate(origin, "shared address ", shared, " is not aligned to 1024");
+  if (reinterpret_cast<std::uintptr_t>(map.base) % 16 != 0) violate(origin, "the map's memory is not aligned to 16 bytes");
+  for (int d = 1; d < TensorMap::kRank; ++d)
+    if (map.stride_bytes[d] % 16 != 0)
+      violate(origin, "stride ", d, " of the map is ", map.stride_bytes[d], " bytes, must be a multiple of 16");
+  for (int d = 0; d < TensorMap::kRank; ++d)
+    if (map.box[d] < 1 || map.box[d] > 256 || map.extent[d] < 1)
+      violate(origin, "dimension ", d, " of the map has ", map.extent[d], " elements in boxes of ", map.box[d],
+              ", must be at least 1 and 1 to 256");
+  if (map.box[0] > 64) violate(origin, "the map's box is ", map.box[0], " elements wide, must be at most 64 (128 bytes)");
+}
+
 void Executor::State::land(const PendingTensorLoad& load) {
   std::int64_t bytes = 0;
   for_each_element(*load.map, load.at, [&](std::uint32_t offset, std::uintptr_t address) {
-    std::uint8_t* to = shared_at(swizzled(load.to + offset), 2, "tensor_load", true);
+    std::uint8_t* to = written_shared(load.origin, swizzled(load.to + offset), 2, {Stamp::kAsynchronousCopy});
     if (address) {
-      global_at(address, 2, "tensor_load", false);
+      check_global(load.origin, address, 2, false);
       std::memcpy(to, reinterpret_cast<const void*>(address), 2);
       counters.bulk_load_bytes += 2;
     } else {
@@ -553,14 +600,26 @@ void Executor::State::land(const PendingTensorLoad& load) {
   });
   Barrier& barrier = barriers.at(load.barrier);
   barrier.bytes -= bytes;
-  arrive(barrier);
+  complete(barrier);
+}
+
+void Executor::State::check_fenced(const PendingTensorStore& store) {
+  for_each_element(*store.map, store.at, [&](std::uint32_t offset, std::uintptr_t address) {
+    if (!address) return;
+    const SharedAddress from = swizzled(store.from + offset);
+    shared_at(store.origin, from, 2);
+    const Stamp stamp = written[from / 2];
+    if (stamp.thread >= 0 && lanes[stamp.thread].fences == stamp.fences)
+      violate(store.origin, "shared bytes ", from, " to ", from + 2, " were written by thread ", stamp.thread,
+              ", which has not called fence_async since");
+  });
 }
 
 void Executor::State::land(const PendingTensorStore& store) {
   for_each_element(*store.map, store.at, [&](std::uint32_t offset, std::uintptr_t address) {
     if (!address) return;
-    const std::uint8_t* from = shared_at(swizzled(store.from + offset), 2, "tensor_store", false);
-    global_at(address, 2, "tensor_store", true);
+    const std::uint8_t* from = read_shared(store.origin, swizzled(store.from + offset), 2);
+    check_global(store.origin, address, 2, true);
     std::memcpy(reinterpret_cast<void*>(address), from, 2);
     counters.bulk_store_bytes += 2;
   });
@@ -605,21 +664,25 @@ void Executor::declare(std::string name, const void* data, std::size_t bytes, bo
 void Executor::forget_memory() { state_->regions.clear(); }
 
 Counters Executor::run(const Launch& launch, const std::function<void()>& kernel) {
+  if (launch.blocks < 1) fail("executor: ", launch.blocks, " blocks, must be at least 1");
+  if (launch.threads < 1 || launch.threads > kMostThreads)
+    fail("executor: ", launch.threads, " threads a block, must be 1 to ", kMostThreads);
+  if (launch.shared_bytes < 0 || launch.shared_bytes > kMostSharedBytes)
+    fail("executor: ", launch.shared_bytes, " bytes of shared memory a block, must be 0 to ", kMostSharedBytes);
   State& s = *state_;
   s.launch = launch;
   s.kernel = &kernel;
   s.counters = {};
   s.random.seed(launch.seed);
   s.failure = nullptr;
-  State* const before = std::exchange(active, &s);
   struct Restore {
     State& s;
     State* before;
     ~Restore() {
-      s.lanes.clear();  // unwinds fibers that an error left standing
+      s.abandon_lanes();
       active = before;
     }
-  } restore{s, before};
+  } restore{s, std::exchange(active, &s)};
   for (s.block = 0; s.block < launch.blocks; ++s.block) s.run_block();
   return s.counters;
 }
@@ -645,46 +708,44 @@ void rendezvous(Kind kind, void* request, const Site& site) {
   host::Lane& lane = *executor().current;
   lane.request = {kind, request, site};
   lane.status = host::Lane::Status::waiting;
-#if defined(__SANITIZE_ADDRESS__)
-  void* fake = nullptr;
-  __sanitizer_start_switch_fiber(&fake, nullptr, 0);
-  lane.scheduler = std::move(lane.scheduler).resume();
-  __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
-#else
-  lane.scheduler = std::move(lane.scheduler).resume();
-#endif
+  lane.fiber->leave();
+  if (host::active->abandoned) throw host::Abandoned{};
 }
 
 Counters& counters() { return executor().counters; }
 
-void barrier_init(SharedAddress barrier, u32 arrivals) {
-  executor().shared_at(barrier, 8, "barrier_init", true);
-  executor().barriers[barrier] = {arrivals, arrivals, 0, 0};
+void barrier_init(SharedAddress barrier, u32 arrivals, const Site& site) {
+  auto& s = executor();
+  const host::Lane& lane = *s.current;
+  s.written_shared({"barrier_init", site, lane.thread}, barrier, 8, {std::int16_t(lane.thread), lane.fences});
+  s.barriers[barrier] = {arrivals, arrivals, 0, 0};
 }
 
-void barrier_expect(SharedAddress barrier, u32 bytes) {
+void barrier_expect(SharedAddress barrier, u32 bytes, const Site& site) {
   auto& s = executor();
-  const auto found = s.barriers.find(barrier);
-  if (found == s.barriers.end()) host::violate("barrier_expect: no barrier was initialised at shared address ", barrier);
-  if (found->second.pending == 0) host::violate("barrier_expect: more arrivals than the barrier at ", barrier, " counts");
-  found->second.bytes += bytes;
-  --found->second.pending;
-  s.arrive(found->second);
+  const host::Origin origin{"barrier_expect", site, s.current->thread};
+  host::Barrier& found = s.barrier_at(origin, barrier);
+  if (found.pending == 0) s.violate(origin, "more arrivals than the barrier at ", barrier, " counts");
+  found.bytes += bytes;
+  --found.pending;
+  s.complete(found);
 }
 
 void tensor_load(SharedAddress to, const TensorMap& map, const int (&at)[5], SharedAddress barrier, const Site& site) {
   auto& s = executor();
-  if (to % 1024 != 0) host::violate("tensor_load at ", host::place(site), ": shared address ", to, " is not aligned to 1024");
-  if (!s.barriers.contains(barrier)) host::violate("tensor_load: no barrier was initialised at shared address ", barrier);
-  const host::PendingTensorLoad load{&map, std::to_array(at), to, barrier};
+  const host::PendingTensorLoad load{{"tensor_load", site, s.current->thread}, &map, std::to_array(at), to, barrier};
+  s.check(load.origin, map, to);
+  s.barrier_at(load.origin, barrier);
   if (s.coin()) s.land(load);
   else s.loads.push_back(load);
 }
 
 void tensor_store(const TensorMap& map, const int (&at)[5], SharedAddress from, const Site& site) {
-  if (from % 1024 != 0) host::violate("tensor_store at ", host::place(site), ": shared address ", from, " is not aligned to 1024");
-  host::Lane& lane = *executor().current;
-  lane.stores.push_back({&map, std::to_array(at), from, lane.store_group});
+  auto& s = executor();
+  host::Lane& lane = *s.current;
+  lane.stores.push_back({{"tensor_store", site, lane.thread}, &map, std::to_array(at), from, lane.store_group});
+  s.check(lane.stores.back().origin, map, from);
+  s.check_fenced(lane.stores.back());
 }
 
 void copy_async_commit() { ++executor().current->copy_group; }
@@ -709,7 +770,7 @@ void store_wait_read(int pending) {
   }
 }
 
-void fence_async() {}
+void fence_async() { ++executor().current->fences; }
 
 }  // namespace detail
 }  // namespace danaus::inline host_backend::device

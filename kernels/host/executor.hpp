@@ -2,10 +2,12 @@
 //
 // Each lane runs until it reaches an operation that other lanes take part in (memory accesses too, so that their bank
 // conflicts and sectors can be counted), and the operation is carried out for all lanes that stand at it. Asynchronous
-// copies happen as late as their completion allows, or at once, by coin toss: a kernel that forgets to wait reads poison.
+// copies happen as late as their completion allows, or at once, by coin toss: a kernel that forgets to wait reads
+// poison.
 //
-// Violations throw ExecutionError: an access outside the buffers that were declared, a read of shared memory that nothing
-// wrote, a warp-wide operation that some lanes of the warp do not reach, a block that can never go on.
+// Violations throw ExecutionError with the operation, its place, thread and block: an access outside the buffers that
+// were declared, a read of shared memory that nothing wrote, a bulk store of what its writer has not fenced, a
+// warp-wide operation that some lanes of the warp do not reach, a block that can never go on.
 #pragma once
 
 #include <cstddef>
@@ -25,21 +27,21 @@ struct ExecutionError : std::runtime_error {
 
 // What a launch did. "Instructions" are per warp; arithmetic counts single threads' operations divided by 32.
 struct Counters {
-  std::uint64_t mma_f16acc = 0;            // m16n8k16 with f16 accumulators
-  std::uint64_t mma_f32acc = 0;            // m16n8k16 with f32 accumulators
-  std::uint64_t packed_operations = 0;     // add2, sub2, mul2, fma2: thread operations, two results each
-  std::uint64_t fp32_operations = 0;       // thread operations
-  std::uint64_t conversions = 0;           // pack2: thread operations
-  std::uint64_t byte_permutes = 0;         // thread operations
-  std::uint64_t global_load_sectors = 0;   // 32 bytes each, by ordinary loads and cp.async
+  std::uint64_t mma_f16acc = 0;           // m16n8k16 with f16 accumulators
+  std::uint64_t mma_f32acc = 0;           // m16n8k16 with f32 accumulators
+  std::uint64_t packed_operations = 0;    // add2, sub2, mul2, fma2: thread operations, two results each
+  std::uint64_t fp32_operations = 0;      // thread operations
+  std::uint64_t conversions = 0;          // pack2: thread operations
+  std::uint64_t byte_permutes = 0;        // thread operations
+  std::uint64_t global_load_sectors = 0;  // 32 bytes each, by ordinary loads and cp.async
   std::uint64_t global_store_sectors = 0;
-  std::uint64_t bulk_load_bytes = 0;       // by bulk tensor copies, zero fill not counted
+  std::uint64_t bulk_load_bytes = 0;  // by bulk tensor copies, zero fill not counted
   std::uint64_t bulk_store_bytes = 0;
-  std::uint64_t shared_instructions = 0;   // warp instructions that read or write shared memory
-  std::uint64_t shared_wavefronts = 0;     // 128 bytes each, conflicts included, bulk copies not
-  std::uint64_t shared_conflicts = 0;      // wavefronts above what the same bytes need
+  std::uint64_t shared_instructions = 0;  // warp instructions that read or write shared memory
+  std::uint64_t shared_wavefronts = 0;    // 128 bytes each, conflicts included, bulk copies not
+  std::uint64_t shared_conflicts = 0;     // wavefronts above what the same bytes need
   std::uint64_t warp_barriers = 0;
-  std::uint64_t block_barriers = 0;        // one for each block that passes
+  std::uint64_t block_barriers = 0;  // one for each block that passes
   Counters& operator+=(const Counters& other);
   bool operator==(const Counters&) const = default;
 };
@@ -47,7 +49,9 @@ struct Counters {
 // The name and the value of each counter, in declaration order.
 std::vector<std::pair<std::string, std::uint64_t>> items(const Counters& counters);
 
-enum class Order { ascending, random };  // in which order lanes and warps get to run
+// In which order lanes and warps get to run. Random order also parts the lanes of a warp between barriers, so that it
+// counts more memory instructions than a GPU would issue; ascending order keeps them together.
+enum class Order { ascending, random };
 
 struct Launch {
   int blocks = 1;

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <source_location>
 
 #include "kernels/host/executor.hpp"
@@ -85,8 +87,8 @@ void rendezvous(Kind kind, void* request, const Site& site);
 Counters& counters();
 void tensor_load(SharedAddress to, const TensorMap& map, const int (&at)[5], SharedAddress barrier, const Site& site);
 void tensor_store(const TensorMap& map, const int (&at)[5], SharedAddress from, const Site& site);
-void barrier_init(SharedAddress barrier, u32 arrivals);
-void barrier_expect(SharedAddress barrier, u32 bytes);
+void barrier_init(SharedAddress barrier, u32 arrivals, const Site& site);
+void barrier_expect(SharedAddress barrier, u32 bytes, const Site& site);
 void copy_async_commit();
 void copy_async_wait(int pending);
 void store_commit();
@@ -207,8 +209,12 @@ inline void tensor_store(const TensorMap& map, const int (&at)[5], SharedAddress
 }
 inline void store_commit() { detail::store_commit(); }
 template <int pending> void store_wait_read() { detail::store_wait_read(pending); }
-inline void barrier_init(SharedAddress barrier, u32 arrivals) { detail::barrier_init(barrier, arrivals); }
-inline void barrier_expect(SharedAddress barrier, u32 bytes) { detail::barrier_expect(barrier, bytes); }
+inline void barrier_init(SharedAddress barrier, u32 arrivals, const Site site = Site::current()) {
+  detail::barrier_init(barrier, arrivals, site);
+}
+inline void barrier_expect(SharedAddress barrier, u32 bytes, const Site site = Site::current()) {
+  detail::barrier_expect(barrier, bytes, site);
+}
 inline void barrier_wait(SharedAddress barrier, u32 parity, const Site site = Site::current()) {
   detail::BarrierWait request{barrier, parity};
   detail::rendezvous(detail::Kind::barrier_wait, &request, site);
@@ -222,6 +228,13 @@ inline u32 shuffle(u32 value, int source, const Site site = Site::current()) {
 }
 inline void sync_warp(const Site site = Site::current()) { detail::rendezvous(detail::Kind::sync_warp, nullptr, site); }
 inline void sync_block(const Site site = Site::current()) { detail::rendezvous(detail::Kind::sync_block, nullptr, site); }
+
+// sin and cos of pi x, each rounded once.
+inline void sincos_pi(float x, float& sine, float& cosine) {
+  const double angle = std::numbers::pi * (x - 2 * std::nearbyint(x / 2.));
+  sine = static_cast<float>(std::sin(angle));
+  cosine = static_cast<float>(std::cos(angle));
+}
 
 // fp32 arithmetic is ordinary C++; a kernel that wants it counted says how many operations it does.
 inline void count_fp32(int operations) { detail::counters().fp32_operations += std::uint64_t(operations); }

@@ -1,0 +1,545 @@
+// The executor catches what a GPU lets pass, and counts what a GPU would do.
+#include "kernels/host/executor.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "kernels/device/operations.hpp"
+
+namespace danaus {
+namespace {
+
+using host::Counters;
+using host::ExecutionError;
+using host::Executor;
+using host::Launch;
+using host::Order;
+using testing::HasSubstr;
+
+constexpr int kSeeds = 32;
+
+Counters run(int threads, int shared_bytes, const std::function<void()>& kernel) {
+  Executor executor;
+  return executor.run({.threads = threads, .shared_bytes = shared_bytes}, kernel);
+}
+
+template <class Action>
+std::string violation(Action action) {
+  try {
+    action();
+  } catch (const ExecutionError& error) {
+    return error.what();
+  }
+  return "no violation";
+}
+
+std::vector<u32> iota(int count) {
+  std::vector<u32> values(count);
+  std::iota(values.begin(), values.end(), 0u);
+  return values;
+}
+
+// ---- what is refused
+
+TEST(ExecutorChecks, GlobalAccessOutsideItsBufferIsCaught) {
+  std::vector<u32> u(64), y(64);
+  Executor executor;
+  executor.declare("u", u.data(), 63 * sizeof(u32), false);
+  executor.declare("y", y.data(), y.size() * sizeof(u32), true);
+  const auto load = [&](const u32* from) {
+    return violation([&] { executor.run({}, [&] { device::load_global<4>(from + device::lane_index()); }); });
+  };
+  EXPECT_EQ(load(u.data()), "no violation");
+  EXPECT_THAT(load(u.data() + 32), HasSubstr("outside every declared buffer, 0 bytes past the end of u"));
+  EXPECT_THAT(load(u.data() + 32), HasSubstr("load_global at executor_test.cpp:"));
+  EXPECT_THAT(load(u.data() + 32), HasSubstr("by thread 31 of block 0"));
+  EXPECT_THAT(violation([&] { executor.run({}, [&] { device::load_global<16>(u.data() + 60); }); }),
+              HasSubstr("16 bytes at offset 240 run past the end of u (252 bytes)"));
+  EXPECT_THAT(violation([&] { executor.run({}, [&] { device::store_global<4>(u.data(), {0}); }); }),
+              HasSubstr("u may not be written"));
+  EXPECT_THAT(violation([&] { executor.run({}, [&] { device::load_global<8>(u.data() + 1); }); }),
+              HasSubstr("not aligned to its 8 bytes"));
+}
+
+TEST(ExecutorChecks, SharedAccessOutsideTheBlocksMemoryIsCaught) {
+  EXPECT_THAT(violation([] { run(32, 128, [] { device::store_shared<4>(4 * device::lane_index() + 4, {0}); }); }),
+              HasSubstr("by thread 31 of block 0: shared bytes 128 to 132 are outside the block's 128"));
+  EXPECT_THAT(violation([] { run(32, 128, [] { device::store_matrices<2, false>(16 * device::lane_index(), {}); }); }),
+              HasSubstr("outside the block's 128"));
+  EXPECT_THAT(violation([] { run(32, 128, [] {
+                               device::store_shared<8>(4, {0, 0});
+                             }); }),
+              HasSubstr("shared address 4 is not aligned to its 8 bytes"));
+}
+
+TEST(ExecutorChecks, SharedMemoryThatNothingWroteIsCaught) {
+  const auto kernel = [](int written) {
+    return violation([=] {
+      run(32, 128, [=] {
+        if (device::lane_index() < written) device::store_shared<4>(4 * device::lane_index(), {7});
+        device::sync_warp();
+        device::load_shared<4>(4 * device::lane_index());
+      });
+    });
+  };
+  EXPECT_EQ(kernel(32), "no violation");
+  EXPECT_THAT(kernel(31), HasSubstr("shared bytes 124 to 128 are read before anything wrote them"));
+  // What one block wrote is not there for the next.
+  Executor executor;
+  EXPECT_THAT(violation([&] {
+                executor.run({.blocks = 2, .shared_bytes = 128}, [] {
+                  if (device::block_index() == 0) device::store_shared<4>(4 * device::lane_index(), {7});
+                  device::load_shared<4>(4 * device::lane_index());
+                });
+              }),
+              HasSubstr("of block 1"));
+}
+
+TEST(ExecutorChecks, DivergentWarpWideCallIsCaught) {
+  const std::string half = violation([] {
+    run(32, 0, [] {
+      if (device::lane_index() < 16) device::sync_warp();
+    });
+  });
+  EXPECT_THAT(half, HasSubstr("16 threads stand at sync_warp at executor_test.cpp:"));
+  EXPECT_THAT(half, HasSubstr("16 threads stand at the end"));
+  const std::string branches = violation([] {
+    run(32, 0, [] {
+      if (device::lane_index() == 3)
+        device::shuffle(0, 0);
+      else
+        device::shuffle(1, 0);
+    });
+  });
+  EXPECT_THAT(branches, HasSubstr("1 threads stand at shuffle"));
+  EXPECT_THAT(branches, HasSubstr("31 threads stand at shuffle"));
+}
+
+TEST(ExecutorChecks, DeadlockIsReportedWithWhereEveryThreadStands) {
+  const std::string report = violation([] {
+    run(96, 8, [] {
+      if (device::thread_index() == 0) device::barrier_init(0, 1);
+      if (device::warp_index() == 0)
+        device::sync_block();
+      else if (device::warp_index() == 1)
+        device::sync_warp(), device::barrier_wait(0, 0);
+    });
+  });
+  EXPECT_THAT(report, HasSubstr("no thread can go on: block 0"));
+  EXPECT_THAT(report, HasSubstr("32 threads stand at sync_block"));
+  EXPECT_THAT(report, HasSubstr("32 threads stand at barrier_wait"));
+  EXPECT_THAT(report, HasSubstr("32 threads stand at the end"));
+}
+
+TEST(ExecutorChecks, ErrorsUnwindEveryThreadAndLeaveTheExecutorUsable) {
+  Executor executor;
+  int alive = 0;
+  struct Counted {
+    int& count;
+    explicit Counted(int& c) : count(++c) {}
+    ~Counted() { --count; }
+  };
+  const auto throwing = [&] {
+    const Counted here(alive);
+    if (device::thread_index() == 40) throw std::runtime_error("thread 40 gives up");
+    device::sync_block();
+  };
+  EXPECT_THROW(executor.run({.threads = 64}, throwing), std::runtime_error);
+  EXPECT_EQ(alive, 0);
+  EXPECT_THROW(executor.run({.threads = 64, .shared_bytes = 4},
+                            [&] {
+                              const Counted here(alive);
+                              device::load_shared<4>(0);
+                            }),
+               ExecutionError);
+  EXPECT_EQ(alive, 0);
+  EXPECT_EQ(executor.run({.threads = 64}, [] { device::sync_block(); }).block_barriers, 1u);
+}
+
+TEST(ExecutorChecks, LaunchesThatNoDeviceTakesAreRefused) {
+  Executor executor;
+  EXPECT_THROW(executor.run({.blocks = 0}, [] {}), std::invalid_argument);
+  EXPECT_THROW(executor.run({.threads = 0}, [] {}), std::invalid_argument);
+  EXPECT_THROW(executor.run({.threads = 1025}, [] {}), std::invalid_argument);
+  EXPECT_THROW(executor.run({.shared_bytes = 227 * 1024 + 1}, [] {}), std::invalid_argument);
+  EXPECT_THROW(device::sync_warp(), ExecutionError);
+}
+
+// ---- races show in random order
+
+// Runs in ascending order and then over seeds in random order: {right in ascending order, seeds that were right}.
+template <class Kernel>
+std::pair<bool, int> trials(int threads, int shared_bytes, Kernel kernel, const std::vector<u32>& expected) {
+  std::vector<u32> y(expected.size());
+  Executor executor;
+  executor.declare("y", y.data(), y.size() * sizeof(u32), true);
+  const auto right = [&](Launch launch) {
+    std::fill(y.begin(), y.end(), 0xdeadbeef);
+    launch.threads = threads, launch.shared_bytes = shared_bytes;
+    const std::string error = violation([&] { executor.run(launch, [&] { kernel(y.data()); }); });
+    return error == "no violation" && y == expected;
+  };
+  int rights = 0;
+  for (int seed = 0; seed < kSeeds; ++seed) rights += right({.order = Order::random, .seed = std::uint64_t(seed)});
+  return {right({}), rights};
+}
+
+template <bool barrier>
+void second_warp_reads_the_first(u32* y) {
+  const int t = device::thread_index();
+  device::store_shared<4>(4 * t, {0});
+  device::sync_block();
+  if (t < 32) device::store_shared<4>(4 * t, {u32(t)});
+  if (barrier) device::sync_block();
+  if (t >= 32) device::store_global<4>(y + t - 32, device::load_shared<4>(4 * (t - 32)));
+}
+
+TEST(ExecutorOrder, MissingBlockBarrierShows) {
+  EXPECT_EQ(trials(64, 256, second_warp_reads_the_first<true>, iota(32)), std::pair(true, kSeeds));
+  const auto [ascending, random] = trials(64, 256, second_warp_reads_the_first<false>, iota(32));
+  EXPECT_TRUE(ascending);  // luck, which is why random order is there
+  EXPECT_LT(random, kSeeds);
+}
+
+template <bool barrier>
+void lanes_pass_values_on(u32* y) {
+  const int lane = device::lane_index();
+  device::store_shared<4>(4 * lane, {~0u});
+  device::sync_warp();
+  device::store_shared<4>(4 * lane, {u32(lane)});
+  if (barrier) device::sync_warp();
+  device::store_global<4>(y + (lane + 31) % 32, device::load_shared<4>(4 * ((lane + 31) % 32)));
+}
+
+TEST(ExecutorOrder, MissingWarpBarrierShows) {
+  EXPECT_EQ(trials(32, 128, lanes_pass_values_on<true>, iota(32)), std::pair(true, kSeeds));
+  const auto [ascending, random] = trials(32, 128, lanes_pass_values_on<false>, iota(32));
+  EXPECT_TRUE(ascending);
+  EXPECT_LT(random, kSeeds);
+}
+
+// ---- asynchronous copies
+
+template <bool wait>
+void copy_through_shared(const u32* u, u32* y) {
+  const int lane = device::lane_index();
+  device::copy_async(16 * lane, u + 4 * lane, 16);
+  device::copy_async_commit();
+  if (wait) device::copy_async_wait<0>();
+  device::store_global<16>(y + 4 * lane, device::load_shared<16>(16 * lane));
+}
+
+TEST(ExecutorCopies, AsynchronousCopiesMustBeWaitedFor) {
+  const std::vector<u32> u = iota(128);
+  std::vector<u32> y(128);
+  Executor executor;
+  executor.declare("u", u.data(), 512, false);
+  executor.declare("y", y.data(), 512, true);
+  int caught = 0;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    std::fill(y.begin(), y.end(), ~0u);
+    executor.run({.shared_bytes = 512, .seed = seed}, [&] { copy_through_shared<true>(u.data(), y.data()); });
+    EXPECT_EQ(y, u);
+    caught +=
+        violation([&] {
+          executor.run({.shared_bytes = 512, .seed = seed}, [&] { copy_through_shared<false>(u.data(), y.data()); });
+        }) != "no violation";
+  }
+  EXPECT_EQ(caught, kSeeds);  // 32 copies: one of them at least is late
+}
+
+TEST(ExecutorCopies, WaitingLeavesTheNewestGroupsPending) {
+  const std::vector<u32> u = iota(8);
+  Executor executor;
+  executor.declare("u", u.data(), 32, false);
+  const auto read = [&](SharedAddress from, std::uint64_t seed) {
+    return violation([&] {
+      executor.run({.threads = 1, .shared_bytes = 32, .seed = seed}, [&] {
+        device::copy_async(0, u.data(), 16);
+        device::copy_async_commit();
+        device::copy_async(16, u.data() + 4, 16);
+        device::copy_async_commit();
+        device::copy_async_wait<1>();
+        device::load_shared<16>(from);
+      });
+    });
+  };
+  int late = 0;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    EXPECT_EQ(read(0, seed), "no violation");
+    late += read(16, seed) != "no violation";
+  }
+  EXPECT_GT(late, 0);
+  EXPECT_LT(late, kSeeds);
+}
+
+TEST(ExecutorCopies, ShortCopiesAreFilledWithZeros) {
+  const std::vector<u32> u = {0x11112222, 0x33334444, 0x55556666, 0x77778888};
+  Executor executor;
+  executor.declare("u", u.data(), 6, false);
+  executor.run({.threads = 1, .shared_bytes = 32}, [&] {
+    device::copy_async(0, u.data(), 6);
+    device::copy_async(16, u.data(), 0);
+    device::copy_async_commit();
+    device::copy_async_wait<0>();
+    const Words<4> six = device::load_shared<16>(0), none = device::load_shared<16>(16);
+    EXPECT_EQ(std::to_array(six.word), (std::array<u32, 4>{0x11112222, 0x4444, 0, 0}));
+    EXPECT_EQ(std::to_array(none.word), (std::array<u32, 4>{}));
+  });
+}
+
+// A view of 3 rows of 64 halves and 5 in memory, in boxes of 16 rows of 64.
+struct Rows {
+  static constexpr int kPitch = 64, kRows = 13, kBoxBytes = 16 * 128;
+  std::vector<std::uint16_t> in = std::vector<std::uint16_t>(kPitch * kRows);
+  std::vector<std::uint16_t> out = std::vector<std::uint16_t>(kPitch * kRows, 0xffff);
+  Executor executor;
+  Rows() {
+    std::iota(in.begin(), in.end(), std::uint16_t{1});
+    executor.declare("in", in.data(), 2 * in.size(), false);
+    executor.declare("out", out.data(), 2 * out.size(), true);
+  }
+  static TensorMap map(std::vector<std::uint16_t>& rows) {
+    return {rows.data(), {kPitch, kRows, 1, 1, 1}, {2, 2 * kPitch, 16, 16, 16}, {64, 16, 1, 1, 1}};
+  }
+};
+
+constexpr SharedAddress kSlab = 1024;
+
+void load_box(const TensorMap& map, const int (&at)[5]) {
+  if (device::thread_index() == 0) {
+    device::barrier_init(0, 1);
+    device::fence_async();
+    device::barrier_expect(0, Rows::kBoxBytes);
+    device::tensor_load(kSlab, map, at, 0);
+  }
+  device::sync_block();
+}
+
+TEST(ExecutorTensorCopies, BoxLandsSwizzledAndZeroOutside) {
+  Rows rows;
+  const TensorMap map = Rows::map(rows.in);
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    const Counters counters = rows.executor.run({.threads = 64, .shared_bytes = 4096, .seed = seed}, [&] {
+      load_box(map, {0, 4, 0, 0, 0});
+      device::barrier_wait(0, 0);
+      const int column = device::thread_index();
+      for (int row = 0; row < 16; ++row) {
+        const int chunk = (column / 8) ^ (row % 8);
+        const u32 value = device::load_shared<2>(kSlab + 128 * row + 16 * chunk + 2 * (column % 8))[0];
+        EXPECT_EQ(value, row + 4 < Rows::kRows ? rows.in[(row + 4) * Rows::kPitch + column] : 0);
+      }
+    });
+    EXPECT_EQ(counters.bulk_load_bytes, 9u * 128);
+  }
+}
+
+TEST(ExecutorTensorCopies, LoadsMustBeWaitedFor) {
+  Rows rows;
+  const TensorMap map = Rows::map(rows.in);
+  int early = 0, unfinished = 0;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    early += violation([&] {
+               rows.executor.run({.shared_bytes = 4096, .seed = seed}, [&] {
+                 load_box(map, {0, 0, 0, 0, 0});
+                 device::load_shared<16>(kSlab);
+                 device::barrier_wait(0, 0);
+               });
+             }) != "no violation";
+    const std::string error = violation([&] {
+      rows.executor.run({.shared_bytes = 4096, .seed = seed}, [&] { load_box(map, {0, 0, 0, 0, 0}); });
+    });
+    unfinished += error == "block 0 ended with 1 bulk loads that nothing waited for";
+  }
+  EXPECT_GT(early, 0);
+  EXPECT_GT(unfinished, 0);
+}
+
+TEST(ExecutorTensorCopies, PhasesOfABarrierAlternate) {
+  Rows rows;
+  const TensorMap map = Rows::map(rows.in);
+  rows.executor.run({.shared_bytes = 4096}, [&] {
+    load_box(map, {0, 0, 0, 0, 0});
+    device::barrier_wait(0, 0);
+    if (device::thread_index() == 0) {
+      device::barrier_expect(0, Rows::kBoxBytes);
+      device::tensor_load(kSlab, map, {0, 1, 0, 0, 0}, 0);
+    }
+    device::barrier_wait(0, 1);
+    EXPECT_EQ(device::load_shared<2>(kSlab)[0], rows.in[Rows::kPitch]);
+  });
+}
+
+template <bool fence, bool wait>
+void write_two_boxes(const TensorMap& map) {
+  const auto fill = [](u32 value) {
+    for (int chunk = device::thread_index(); chunk < Rows::kBoxBytes / 16; chunk += 32)
+      device::store_shared<16>(kSlab + 16 * chunk, {value, value, value, value});
+    if (fence) device::fence_async();
+    device::sync_warp();
+  };
+  fill(0x00010001);
+  if (device::thread_index() == 0) {
+    device::tensor_store(map, {0, 5, 0, 0, 0}, kSlab);
+    device::store_commit();
+    if (wait) device::store_wait_read<0>();
+  }
+  device::sync_warp();
+  fill(0x00020002);
+}
+
+TEST(ExecutorTensorCopies, StoresWriteInsideTheViewOnly) {
+  Rows rows;
+  const TensorMap map = Rows::map(rows.out);
+  const Counters counters = rows.executor.run({.shared_bytes = 4096}, [&] { write_two_boxes<true, true>(map); });
+  for (int i = 0; i < Rows::kRows * Rows::kPitch; ++i) EXPECT_EQ(rows.out[i], i < 5 * Rows::kPitch ? 0xffff : 1);
+  EXPECT_EQ(counters.bulk_store_bytes, 8u * 128);
+}
+
+TEST(ExecutorTensorCopies, StoresWithoutAFenceAreCaughtAndWithoutAWaitReadLate) {
+  Rows rows;
+  const TensorMap map = Rows::map(rows.out);
+  EXPECT_THAT(violation([&] { rows.executor.run({.shared_bytes = 4096}, [&] { write_two_boxes<false, true>(map); }); }),
+              HasSubstr("were written by thread 0, which has not called fence_async since"));
+  rows.executor.run({.shared_bytes = 4096}, [&] { write_two_boxes<true, false>(map); });
+  EXPECT_EQ(rows.out.back(), 2);
+}
+
+TEST(ExecutorTensorCopies, MapsThatNoDeviceTakesAreRefused) {
+  Rows rows;
+  const auto load = [&](const TensorMap& map, SharedAddress to = kSlab) {
+    return violation([&] {
+      rows.executor.run({.threads = 1, .shared_bytes = 8192}, [&] {
+        device::barrier_init(0, 1);
+        device::tensor_load(to, map, {0, 0, 0, 0, 0}, 0);
+      });
+    });
+  };
+  TensorMap map = Rows::map(rows.in);
+  EXPECT_THAT(load(map, 1152), HasSubstr("shared address 1152 is not aligned to 1024"));
+  map.base = rows.in.data() + 1;
+  EXPECT_THAT(load(map), HasSubstr("the map's memory is not aligned to 16 bytes"));
+  map = Rows::map(rows.in), map.stride_bytes[1] = 130;
+  EXPECT_THAT(load(map), HasSubstr("stride 1 of the map is 130 bytes"));
+  map = Rows::map(rows.in), map.box[0] = 128;
+  EXPECT_THAT(load(map), HasSubstr("128 elements wide"));
+  map = Rows::map(rows.in), map.extent[1] = 14;  // one row more than there is memory for
+  map.box[1] = 14;
+  EXPECT_THAT(violation([&] {
+                rows.executor.run({.shared_bytes = 4096}, [&] {
+                  load_box(map, {0, 0, 0, 0, 0});
+                  device::barrier_wait(0, 0);
+                });
+              }),
+              HasSubstr("tensor_load"));
+  EXPECT_THAT(violation([&] { rows.executor.run({.shared_bytes = 8}, [] { device::barrier_expect(0, 16); }); }),
+              HasSubstr("no barrier was initialised"));
+}
+
+// ---- counters, against counts by hand
+
+TEST(ExecutorCounters, SharedWavefrontsAndBankConflicts) {
+  struct Pattern {
+    const char* name;
+    int stride;  // bytes from lane to lane
+    unsigned wavefronts, conflicts;
+  };
+  const auto count = []<int bytes>(std::integral_constant<int, bytes>, int stride) {
+    return run(32, 31 * stride + bytes, [=] { device::store_shared<bytes>(stride * device::lane_index(), {}); });
+  };
+  const auto expect = [](const Counters& counters, const Pattern& pattern) {
+    EXPECT_EQ(counters.shared_instructions, 1u) << pattern.name;
+    EXPECT_EQ(counters.shared_wavefronts, pattern.wavefronts) << pattern.name;
+    EXPECT_EQ(counters.shared_conflicts, pattern.conflicts) << pattern.name;
+  };
+  for (const Pattern& pattern : {Pattern{"2 bytes, side by side", 2, 1, 0}, Pattern{"2 bytes, a word apart", 4, 1, 0},
+                                 Pattern{"2 bytes, one bank", 128, 32, 31}})
+    expect(count(std::integral_constant<int, 2>(), pattern.stride), pattern);
+  for (const Pattern& pattern :
+       {Pattern{"4 bytes, side by side", 4, 1, 0}, Pattern{"4 bytes, one word", 0, 1, 0},
+        Pattern{"4 bytes, every other bank", 8, 2, 1}, Pattern{"4 bytes, one bank", 128, 32, 31},
+        Pattern{"4 bytes, padded column", 132, 1, 0}})
+    expect(count(std::integral_constant<int, 4>(), pattern.stride), pattern);
+  for (const Pattern& pattern : {Pattern{"8 bytes, side by side", 8, 2, 0}, Pattern{"8 bytes, 64 apart", 64, 16, 14}})
+    expect(count(std::integral_constant<int, 8>(), pattern.stride), pattern);
+  for (const Pattern& pattern :
+       {Pattern{"16 bytes, side by side", 16, 4, 0}, Pattern{"16 bytes, 128 apart", 128, 32, 28}})
+    expect(count(std::integral_constant<int, 16>(), pattern.stride), pattern);
+}
+
+TEST(ExecutorCounters, InactiveLanesLeaveTheirQuarterOfTheWarpIdle) {
+  const Counters counters = run(32, 512, [] {
+    if (device::lane_index() % 8 == 0) device::store_shared<16>(16 * device::lane_index(), {});
+  });
+  EXPECT_EQ(counters.shared_wavefronts, 4u);
+}
+
+TEST(ExecutorCounters, MatrixRowsConflictUnlessSwizzled) {
+  const auto count = [](bool swizzled) {
+    return run(32, 4096, [=] {
+      const int lane = device::lane_index();
+      device::store_matrices<4, true>(128 * lane + 16 * (swizzled ? lane % 8 : 0), {});
+    });
+  };
+  EXPECT_EQ(count(false).shared_wavefronts, 32u);
+  EXPECT_EQ(count(false).shared_conflicts, 28u);
+  EXPECT_EQ(count(true).shared_wavefronts, 4u);
+  EXPECT_EQ(count(true).shared_conflicts, 0u);
+}
+
+TEST(ExecutorCounters, GlobalSectorsAreThoseThatAWarpTouches) {
+  alignas(32) static std::array<u32, 512> memory;
+  Executor executor;
+  executor.declare("memory", memory.data(), sizeof memory, true);
+  const auto sectors = [&](int stride, int offset) {
+    const Counters loads =
+        executor.run({}, [&] { device::load_global<4>(memory.data() + stride * device::lane_index() + offset); });
+    const Counters stores =
+        executor.run({}, [&] { device::store_global<4>(memory.data() + stride * device::lane_index() + offset, {}); });
+    EXPECT_EQ(loads.global_load_sectors, stores.global_store_sectors);
+    EXPECT_EQ(loads.global_store_sectors + stores.global_load_sectors, 0u);
+    return loads.global_load_sectors;
+  };
+  EXPECT_EQ(sectors(1, 0), 4u);
+  EXPECT_EQ(sectors(1, 4), 5u);
+  EXPECT_EQ(sectors(0, 0), 1u);
+  EXPECT_EQ(sectors(8, 0), 32u);
+  EXPECT_EQ(sectors(4, 0), 16u);
+}
+
+TEST(ExecutorCounters, ASmallKernelByHand) {
+  // Two blocks of two warps. Each warp: 4 packed operations, 1 conversion, 2 byte permutes and 3 fp32 operations a
+  // lane; 1 mma of each kind; 1 warp barrier. Each block: 1 block barrier.
+  Executor executor;
+  const Counters counters = executor.run({.blocks = 2, .threads = 64}, [] {
+    u32 x = device::pack2<Dtype::f16>(1, 2);
+    x = device::add2<Dtype::f16>(x, x), x = device::mul2<Dtype::f16>(x, x);
+    x = device::sub2<Dtype::bf16>(x, x), x = device::fma2<Dtype::bf16>(x, x, x);
+    x = device::permute_bytes(x, device::negate2(x), 0x5410), x = device::permute_bytes(x, x, 0x7632);
+    device::count_fp32(3);
+    u32 halves[2] = {};
+    float floats[4] = {};
+    device::mma_f16acc(halves, {x, x, x, x}, {x, x});
+    device::mma_f32acc<Dtype::bf16>(floats, {x, x, x, x}, {x, x});
+    device::sync_warp();
+    device::sync_block();
+  });
+  Counters expected;
+  expected.mma_f16acc = expected.mma_f32acc = expected.warp_barriers = 4;
+  expected.packed_operations = 4 * 128, expected.conversions = 128, expected.byte_permutes = 2 * 128;
+  expected.fp32_operations = 3 * 128, expected.block_barriers = 2;
+  EXPECT_EQ(counters, expected);
+  Counters sum = counters;
+  sum += counters;
+  for (std::size_t i = 0; i < items(sum).size(); ++i) EXPECT_EQ(items(sum)[i].second, 2 * items(expected)[i].second);
+}
+
+}  // namespace
+}  // namespace danaus

@@ -1,0 +1,185 @@
+// Device operations on the CPU compute what the instructions compute: fragment layouts and roundings.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "kernels/device/operations.hpp"
+#include "kernels/host/executor.hpp"
+#include "reference/half.hpp"
+
+namespace danaus {
+namespace {
+
+using host::Executor;
+
+template <Dtype T>
+u32 pair(double low, double high) {
+  return host::encode<T>(low) | u32{host::encode<T>(high)} << 16;
+}
+
+// Fragments as the PTX manual draws them for m16n8k16: group g = lane / 4, thread of the group t = lane % 4.
+//   A a0,a1: row g, columns 2t, 2t+1   a2,a3: row g + 8   a4,a5: row g, columns + 8   a6,a7: row g + 8, columns + 8
+//   B b0,b1: rows 2t, 2t+1, column g   b2,b3: rows + 8
+//   C c0,c1: row g, columns 2t, 2t+1   c2,c3: row g + 8
+struct Matrices {
+  double a[16][16], b[16][8], c[16][8];
+  Matrices() {
+    std::mt19937 random(1);
+    std::uniform_int_distribution<int> small(-4, 4);
+    for (auto& row : a)
+      for (double& x : row) x = small(random);
+    for (auto& row : b)
+      for (double& x : row) x = small(random);
+    for (auto& row : c)
+      for (double& x : row) x = small(random);
+  }
+  double product(int row, int column) const {
+    double sum = c[row][column];
+    for (int k = 0; k < 16; ++k) sum += a[row][k] * b[k][column];
+    return sum;
+  }
+  template <Dtype T>
+  void load(u32 (&fa)[4], u32 (&fb)[2]) const {
+    const int g = device::lane_index() / 4, t = device::lane_index() % 4;
+    fa[0] = pair<T>(a[g][2 * t], a[g][2 * t + 1]), fa[1] = pair<T>(a[g + 8][2 * t], a[g + 8][2 * t + 1]);
+    fa[2] = pair<T>(a[g][2 * t + 8], a[g][2 * t + 9]), fa[3] = pair<T>(a[g + 8][2 * t + 8], a[g + 8][2 * t + 9]);
+    fb[0] = pair<T>(b[2 * t][g], b[2 * t + 1][g]), fb[1] = pair<T>(b[2 * t + 8][g], b[2 * t + 9][g]);
+  }
+};
+
+TEST(Instructions, MmaMultipliesMatricesOfSmallIntegersExactly) {
+  const Matrices m;
+  Executor().run({}, [&] {
+    const int g = device::lane_index() / 4, t = device::lane_index() % 4;
+    u32 a[4], b[2];
+    m.load<Dtype::f16>(a, b);
+    u32 halves[2] = {pair<Dtype::f16>(m.c[g][2 * t], m.c[g][2 * t + 1]),
+                     pair<Dtype::f16>(m.c[g + 8][2 * t], m.c[g + 8][2 * t + 1])};
+    device::mma_f16acc(halves, a, b);
+    float floats[2][4];
+    for (auto& f : floats)
+      f[0] = m.c[g][2 * t], f[1] = m.c[g][2 * t + 1], f[2] = m.c[g + 8][2 * t], f[3] = m.c[g + 8][2 * t + 1];
+    device::mma_f32acc<Dtype::f16>(floats[0], a, b);
+    m.load<Dtype::bf16>(a, b);
+    device::mma_f32acc<Dtype::bf16>(floats[1], a, b);
+    for (int i = 0; i < 4; ++i) {
+      const double expected = m.product(g + 8 * (i / 2), 2 * t + i % 2);
+      EXPECT_EQ(device::detail::half_of<Dtype::f16>(halves[i / 2], i % 2), expected);
+      EXPECT_EQ(floats[0][i], expected);
+      EXPECT_EQ(floats[1][i], expected);
+    }
+  });
+}
+
+TEST(Instructions, MmaRoundsHalfAccumulatorsOnce) {
+  // 2048 + 15 x 0.25 needs more than 11 bits: 2052 after one rounding, 2048 if each addition were rounded.
+  Executor().run({}, [] {
+    const u32 quarter = pair<Dtype::f16>(0.25, 0.25), one = pair<Dtype::f16>(1, 1);
+    u32 halves[2] = {pair<Dtype::f16>(2048, 2048), pair<Dtype::f16>(2048, 2048)};
+    float floats[4] = {2048, 2048, 2048, 2048};
+    device::mma_f16acc(halves, {quarter, quarter, quarter, quarter}, {one, one});
+    device::mma_f32acc<Dtype::f16>(floats, {quarter, quarter, quarter, quarter}, {one, one});
+    EXPECT_EQ(device::detail::half_of<Dtype::f16>(halves[1], 0), 2052);
+    EXPECT_EQ(floats[3], 2052);
+    halves[0] = pair<Dtype::f16>(2048, 2048), floats[0] = 2048;
+    const u32 first = device::lane_index() % 4 == 0 ? pair<Dtype::f16>(1, 0) : 0;
+    device::mma_f16acc(halves, {first, 0, 0, 0}, {first, 0});
+    device::mma_f32acc<Dtype::f16>(floats, {first, 0, 0, 0}, {one, 0});
+    EXPECT_EQ(device::detail::half_of<Dtype::f16>(halves[0], 0), 2048);  // ties to even
+    EXPECT_EQ(floats[0], 2049);
+  });
+}
+
+// Matrix m, row r, column c holds 64 m + 8 r + c; the rows lie in shared memory in an order of their own.
+SharedAddress place_of_row(int row) { return 16 * ((row * 5 + 3) % 32); }
+
+template <int count, bool transposed>
+void check_matrices() {
+  Executor().run({.shared_bytes = 512}, [] {
+    const int lane = device::lane_index(), g = lane / 4, t = lane % 4;
+    const auto element = [](int m, int row, int column) { return u32(64 * m + 8 * row + column); };
+    Words<4> row;
+    for (int i = 0; i < 4; ++i)
+      row[i] = element(lane / 8, lane % 8, 2 * i) | element(lane / 8, lane % 8, 2 * i + 1) << 16;
+    device::store_shared<16>(place_of_row(lane), row);
+    device::sync_warp();
+    const Words<count> loaded = device::load_matrices<count, transposed>(place_of_row(lane));
+    for (int m = 0; m < count; ++m)
+      for (int e = 0; e < 2; ++e)
+        EXPECT_EQ(loaded[m] >> 16 * e & 0xffff, transposed ? element(m, 2 * t + e, g) : element(m, g, 2 * t + e));
+    // Writing what was read, one row place further, moves the matrices as they are.
+    device::sync_warp();
+    device::store_matrices<count, transposed>(place_of_row((lane + 1) % 32), loaded);
+    device::sync_warp();
+    if (lane < 8 * count) {
+      const Words<4> moved = device::load_shared<16>(place_of_row((lane + 1) % 32));
+      EXPECT_EQ(std::to_array(moved.word), std::to_array(row.word));
+    }
+  });
+}
+
+TEST(Instructions, MatricesMoveByRowsOfSharedMemory) {
+  check_matrices<1, false>(), check_matrices<2, false>(), check_matrices<4, false>();
+  check_matrices<1, true>(), check_matrices<2, true>(), check_matrices<4, true>();
+}
+
+TEST(Instructions, ShufflesTakeAnyLanesValue) {
+  Executor().run({}, [] {
+    const int lane = device::lane_index();
+    EXPECT_EQ(device::shuffle(u32(lane * lane), (lane + 5) % 32), u32((lane + 5) % 32 * ((lane + 5) % 32)));
+  });
+}
+
+template <Dtype T>
+void check_packed_arithmetic() {
+  std::mt19937 random(2);
+  std::normal_distribution<double> normal(0, 100);
+  for (int i = 0; i < 2000; ++i) {
+    double x[3][2];
+    for (auto& v : x)
+      for (double& value : v) value = round_to(T, normal(random));
+    Executor().run({.threads = 1}, [&] {
+      const u32 a = pair<T>(x[0][0], x[0][1]), b = pair<T>(x[1][0], x[1][1]), c = pair<T>(x[2][0], x[2][1]);
+      for (int e = 0; e < 2; ++e) {
+        const auto value = [e](u32 word) { return device::detail::half_of<T>(word, e); };
+        EXPECT_EQ(value(device::add2<T>(a, b)), round_to(T, x[0][e] + x[1][e]));
+        EXPECT_EQ(value(device::sub2<T>(a, b)), round_to(T, x[0][e] - x[1][e]));
+        EXPECT_EQ(value(device::mul2<T>(a, b)), round_to(T, x[0][e] * x[1][e]));
+        EXPECT_EQ(value(device::fma2<T>(a, b, c)), round_to(T, x[0][e] * x[1][e] + x[2][e]));
+        EXPECT_EQ(value(device::fnma2<T>(a, b, c)), round_to(T, x[2][e] - x[0][e] * x[1][e]));
+        EXPECT_EQ(value(device::negate2(a)), -x[0][e]);
+      }
+      EXPECT_EQ(device::pack2<T>(float(x[0][0]), float(x[0][1])), a);
+    });
+  }
+}
+
+TEST(Instructions, PackedArithmeticRoundsOnce) {
+  check_packed_arithmetic<Dtype::f16>();
+  check_packed_arithmetic<Dtype::bf16>();
+}
+
+TEST(Instructions, BytesOfTwoWordsPermute) {
+  Executor().run({.threads = 1}, [] {
+    EXPECT_EQ(device::permute_bytes(0x33221100, 0x77665544, 0x5410), 0x55441100u);
+    EXPECT_EQ(device::permute_bytes(0x33221100, 0x77665544, 0x7632), 0x77663322u);
+    EXPECT_EQ(device::permute_bytes(0x33221100, 0x77665544, 0x1054), 0x11005544u);
+  });
+}
+
+TEST(Instructions, SineAndCosineOfMultiplesOfPi) {
+  for (float x : {0.f, 0.25f, -0.5f, 1.f, 1.5f, -7.25f, 0.3f, -1e-6f, 12345.125f}) {
+    float sine, cosine;
+    device::sincos_pi(x, sine, cosine);
+    const long double angle = std::numbers::pi_v<long double> * x;
+    EXPECT_NEAR(sine, std::sin(angle), 0x1p-24) << x;
+    EXPECT_NEAR(cosine, std::cos(angle), 0x1p-24) << x;
+  }
+}
+
+}  // namespace
+}  // namespace danaus
