@@ -573,7 +573,7 @@ SharedAddress swizzled(SharedAddress address) { return address ^ (((address >> 7
 
 // What a device refuses when the map is made, and the alignment that the swizzle needs.
 void Executor::State::check(const Origin& origin, const TensorMap& map, SharedAddress shared) const {
-  if (shared % 1024 != 0) violate(origin, "shared address ", shared, " is not aligned to 1024");
+  if (shared % 128 != 0) violate(origin, "shared address ", shared, " is not aligned to 128");
   if (reinterpret_cast<std::uintptr_t>(map.base) % 16 != 0) violate(origin, "the map's memory is not aligned to 16 bytes");
   for (int d = 1; d < TensorMap::kRank; ++d)
     if (map.stride_bytes[d] % 16 != 0)

@@ -423,7 +423,7 @@ TEST(ExecutorTensorCopies, MapsThatNoDeviceTakesAreRefused) {
     });
   };
   TensorMap map = Rows::map(rows.in);
-  EXPECT_THAT(load(map, 1152), HasSubstr("shared address 1152 is not aligned to 1024"));
+  EXPECT_THAT(load(map, 1088), HasSubstr("shared address 1088 is not aligned to 128"));
   map.base = rows.in.data() + 1;
   EXPECT_THAT(load(map), HasSubstr("the map's memory is not aligned to 16 bytes"));
   map = Rows::map(rows.in), map.stride_bytes[1] = 130;
