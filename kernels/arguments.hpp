@@ -33,4 +33,12 @@ DANAUS_DEVICE Words<4> load_lane_words(const u32* table, int vector) {
   return device::load_global<16>(table + 4 * (32 * vector + device::lane_index()));
 }
 
+// The same of a spectrum: read once an item, by every item of the channel.
+template <Cache rows>
+DANAUS_DEVICE Words<4> load_spectrum(const u32* spectrum, int vector) {
+  const u32* at = spectrum + 4 * (32 * vector + device::lane_index());
+  if constexpr (rows == Cache::stream) return device::load_global_kept(at);
+  else return device::load_global<16>(at);
+}
+
 }  // namespace danaus::inline DANAUS_BACKEND

@@ -34,11 +34,9 @@ struct FusedChain {
 
   // One slab an item, in the order of the samples: lines of 64 samples, the 16-byte chunk c of line l at c ^ (l mod 8).
   static constexpr int kSlabs = 1, kSlabOffset = 0;
+  static constexpr Cache kCache = Cache::normal;
   static constexpr int kRowBytes = 2 * kSize, kChunks = kSize / 8;
   static DANAUS_DEVICE int sample_of(int chunk) { return 8 * chunk; }
-  static DANAUS_DEVICE int chunk_address(int row, int chunk) {  // the swizzle counts lines from the slab's beginning
-    return row * kRowBytes + 16 * (chunk ^ ((chunk / 8 + row * kRowBytes / 128) % 8));
-  }
   static DANAUS_DEVICE void locate(int chunk_of_row, int& slab, int& chunk) { slab = 0, chunk = chunk_of_row; }
   static DANAUS_DEVICE void tensor_at(Item item, int, int (&at)[5]) {
     at[0] = at[1] = at[2] = 0, at[3] = item.channel, at[4] = item.row;
@@ -61,13 +59,13 @@ struct FusedChain {
 
 namespace chain {
 
-using Tiles = Complex2[2][2];
+using Tiles = Tiles256;
 
 // Lane's address of the x4 matrices (i, j) of block nr of a row: n1 = 8 i + lane % 8, chunks of 8 samples n2 = 8 j.
 template <class P>
 DANAUS_DEVICE SharedAddress matrix_address(int row, int nr) {
   const int lane = device::lane_index(), matrix = lane / 8;
-  return P::chunk_address(row, 32 * nr + 2 * (8 * (matrix / 2) + lane % 8) + matrix % 2);
+  return swizzled(row * P::kRowBytes + 16 * (32 * nr + 2 * (8 * (matrix / 2) + lane % 8) + matrix % 2));
 }
 
 template <class P>
@@ -106,27 +104,6 @@ DANAUS_DEVICE void radix_over_blocks(Tiles (&x)[P::kRadix]) {
       radix_dft<P::kType, P::kRadix, inverse>(column);
       DANAUS_UNROLL for (int r = 0; r < P::kRadix; ++r) x[r][i][j] = column[r];
     }
-}
-
-// 256 points: DFT16 over the rows, twiddle, DFT16 over the columns, spectrum, and back. Rows n1 become k1 and return.
-template <class P>
-DANAUS_DEVICE void convolve_block(Tiles& x, const Constants<P>& c, const u32* spectrum, int kr) {
-  constexpr Dtype T = P::kType;
-  DANAUS_UNROLL for (int j = 0; j < 2; ++j) from_right<T, false>(c.dft, x[0][j], x[1][j]);
-  // Now x[i][j]: columns k1 = 8 i + g, rows n2 = 8 j + 2t+e.
-  DANAUS_UNROLL for (int i = 0; i < 2; ++i)
-    DANAUS_UNROLL for (int j = 0; j < 2; ++j) x[i][j] = times<T, false>(x[i][j], c.inner[i][j]);
-  from_left<T, false>(c.dft, x[0][0], x[0][1], x[1][0], x[1][1]);
-  // Rows k2 = 8 j + 2t+e.
-  DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
-    const Words<4> w = load_lane_words(spectrum, 2 * kr + i);
-    DANAUS_UNROLL for (int j = 0; j < 2; ++j) x[i][j] = times<T, false>(x[i][j], {w[2 * j], w[2 * j + 1]});
-  }
-  DANAUS_UNROLL for (int i = 0; i < 2; ++i) from_right<T, true>(c.dft, x[i][0], x[i][1]);
-  // Columns n2 = 8 j + g, rows k1 = 8 i + 2t+e.
-  DANAUS_UNROLL for (int i = 0; i < 2; ++i)
-    DANAUS_UNROLL for (int j = 0; j < 2; ++j) x[i][j] = times<T, true>(x[i][j], c.inner[j][i]);
-  from_left<T, true>(c.dft, x[0][0], x[1][0], x[0][1], x[1][1]);
 }
 
 }  // namespace chain
@@ -234,7 +211,8 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
 
     radix_over_blocks<P, false>(x);
     if constexpr (P::kOuterNeeded) outer_twiddles<P, false>(x);
-    DANAUS_UNROLL for (int kr = 0; kr < r; ++kr) convolve_block<P>(x[kr], c, spectrum, kr);
+    DANAUS_UNROLL for (int kr = 0; kr < r; ++kr)
+      convolve_tiles<T>(x[kr], c.dft, c.inner, {load_spectrum<P::kCache>(spectrum, 2 * kr), load_spectrum<P::kCache>(spectrum, 2 * kr + 1)});
     if constexpr (P::kOuterNeeded) outer_twiddles<P, true>(x);
     radix_over_blocks<P, true>(x);
 

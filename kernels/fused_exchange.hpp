@@ -1,17 +1,23 @@
 // fused_exchange: y = v * conv(w * u, k) with one exchange through shared memory each way, N = 64 r x columns.
 //
 // source     FlashFFTConv's order-p convolution (Fu et al. 2023, algorithm 3) with radix-8 stages of one mma each
-// index      n = columns (64 nr + 8 n1 + n2) + 64 ns + 8 n3 + n4   k = kr + r (k1 + 8 k2) + 64 r (ks + S (k3 + 8 k4))
-//            nr, kr < r; ns, ks < S = columns / 64, or 1; n1, n2, n4, k1, k2, k4 < 8; n3, k3 < min(columns, 64) / 8
+// index      n = columns n_hi + n_lo, k = k_hi + 64 r k_lo
+//            n_hi = 64 nr + 8 n1 + n2 < 64 r. k_hi = kr + r (k1 + 8 k2), or for r = 2, where nr and n1 are one digit of 16,
+//            k_hi = 8 kr + k1 + 16 k2
+//            n_lo = 64 ns + 8 n3 + n4 < columns, ns < S = columns / 64 or 1. k_lo = ks + S (k3 + K3 k4), K3 = min(columns,
+//            64) / 8; for S = 2, 8 ks + k3 + 16 k4; for S = 4 two digits of 16: n_lo = 16 d1 + d2, k_lo = k1 + 16 k2
 // shapes     u, y, gates [B, H, L], L <= N; one block takes two batch rows (pair fold) or one row (right angle)
 // types      storage f16 or bf16; f16 rounds every product of matrices to f16, bf16 accumulates a stage in f32
 // scaling    unitary up to a power of two; the power is in the DFT matrices and twiddles, the rest in the spectrum
-// steps      A  one 16-byte column of samples (8 n4) over all 64 r rows a unit: radix r | twiddle | DFT8 n1 | twiddle |
-//               DFT8 n2 | twiddle, in place
-//            B  one row of columns a unit: radix S | twiddle | DFT8 n3 | twiddle | DFT8 n4 | spectrum | and back
+// steps      A  one 16-byte column of samples (8 n4) over all 64 r rows a unit: DFT over (nr,) n1 | twiddle | DFT8 n2 |
+//               twiddle, in place
+//            B  one row of columns a unit: DFT over (ns,) n3 | twiddle | DFT over n4 | spectrum | and back
 //            A  back
-// memory     a slab holds 64 columns of both rows; line nr 8 + n1 + 8 r n2 (128 bytes), its 16-byte chunk c at c ^ n1.
-//            After step A, k2 stands where n1 was and k1 where n2 was, so that every step works in place.
+// split      the twiddle between A and B, w_N^(n_lo k_hi) with n_lo = 8 unit + n4, is separable: its part in 8 unit is folded
+//            into the inner twiddle and the second matrix of step A, which each unit has its own of; the part in n4 is left
+// memory     a slab holds 64 columns of both rows; line nr 8 + n1 + 8 r n2 (128 bytes), its 16-byte chunk c swizzled.
+//            After step A, k2 stands where n1 was and k1 where n2 was, so that every step works in place. For S = 4 slabs lie
+//            one line off a multiple of 1024 bytes each: a matrix of step B then takes rows of two slabs without conflict.
 // resources  a block barrier between steps; one unit of step A for each warp and pass
 // error      bound_l2_of_roundings(dtype, roundings): kernels/variants.hpp
 // reference  reference/convolution.hpp   test   tests/kernels/fused_test.cpp
@@ -32,6 +38,9 @@ struct FusedExchange {
   static constexpr int kSize = 64 * radix * columns;
   static_assert(columns == 8 || columns == 16 || columns == 32 || columns % 64 == 0);
 
+  // Long rows would evict the spectra, which a channel's items share, from L2.
+  static constexpr Cache kCache = kSize >= 8192 ? Cache::stream : Cache::normal;
+
   static constexpr int kSlabs = columns <= 64 ? 1 : columns / 64;
   static constexpr int kSlabColumns = columns / kSlabs, kSlabOffset = 64;
   static constexpr int kColumnChunks = kSlabColumns / 8;        // 16-byte chunks of one row n_hi in a slab
@@ -47,8 +56,6 @@ struct FusedExchange {
   static constexpr int kLines = kSlabBytes / 256;               // of step B: lines of a slab, two rows (re, im) each
   static constexpr int kLinePairsPerWarp = kLines / 2 / warps;
   static_assert(kLines % (2 * warps) == 0);
-  // Line pairs in flight: 16 registers of data as in step A.
-  static constexpr int kLinePairsAtOnce = kLinePairsPerWarp % (4 / kSlabs > 0 ? 4 / kSlabs : 1) == 0 ? (4 / kSlabs > 0 ? 4 / kSlabs : 1) : 1;
 
   // 16-byte chunk number (line, chunk of the line) <-> first sample; the line is 8 nr + n1 + 8 r (n2 / kRowsPerLine).
   static DANAUS_DEVICE int sample_of(int chunk) {
@@ -56,7 +63,6 @@ struct FusedExchange {
     const int row = line % (8 * radix) * 8 + line / (8 * radix) * kRowsPerLine + c / kColumnChunks;
     return row * columns + c % kColumnChunks * 8;
   }
-  static DANAUS_DEVICE int chunk_address(int row, int chunk) { return row * kRowBytes + 16 * (chunk ^ (chunk / 8 % 8)); }
   static DANAUS_DEVICE void locate(int chunk_of_row, int& slab, int& chunk) {
     const int row = chunk_of_row / (columns / 8), column = chunk_of_row % (columns / 8);
     slab = column / kColumnChunks;
@@ -67,26 +73,35 @@ struct FusedExchange {
     at[0] = 64 * slab, at[1] = at[2] = 0, at[3] = item.channel, at[4] = item.row;
   }
 
-  // Tables, in vectors of four words a lane unless said otherwise.
-  static constexpr int kMatrices = 4;                            // DFT8 n1, DFT8 n2, DFT n3, DFT8 n4
-  static constexpr int kTwiddles = 1;                            // w64 in step A and w_B in step B: one vector
-  static constexpr int kOuterVectors = (radix + 1) / 2;          // w_{64 r}^(kr (8 n1 + n2)), two kr a vector
-  static constexpr int kSplitVectors = 4 * radix;                // per unit: w_N^(n_lo k_hi) at (kr, n4), two n4 a vector
-  static constexpr int kSlabVectors = (kSlabs + 1) / 2;          // w_{64 S}^(ks (8 n3 + n4)), two ks a vector
-  static constexpr int kWeightVectors = 1;                       // right angle: exp(i pi columns (8 n1 + n2) / 2N); w_B the other way
-  static constexpr int kOuterAt = kMatrices + kTwiddles;
-  static constexpr int kSlabAt = kOuterAt + kOuterVectors;
-  static constexpr int kWeightAt = kSlabAt + kSlabVectors;
-  static constexpr int kSplitAt = kWeightAt + kWeightVectors;
-  static constexpr int kRadixWeightAt = 128 * (kSplitAt + kUnits * kSplitVectors);  // words: exp(i pi 64 columns nr / 2N)
+  static constexpr bool kRows16 = radix == 2;         // nr and n1 are one digit of 16
+  static constexpr int kTopRadix = kRows16 ? 1 : radix;
+  static constexpr bool kColumns16 = kSlabs == 2;     // ns and n3 are one digit of 16
+  static constexpr bool kColumns256 = kSlabs == 4;    // n_lo is two digits of 16
+  static constexpr int kTopSlabs = kColumns16 || kColumns256 ? 1 : kSlabs;
+
+  // Tables, in vectors of four words a lane unless said otherwise; kernels/geometry.cpp makes them.
+  static constexpr int kEightAt = 0;                             // DFT8 n1, DFT n3, DFT8 n4
+  static constexpr int kSixteenAt = 3;                           // DFT16, four blocks
+  static constexpr int kInnerAt = 7;                             // step B: w_B two ks a vector, there (1) and back (1), or w256 (2)
+  static constexpr int kOuterAt = 9;                             // w_{64 r}^(kr (8 n1 + n2)), two kr a vector
+  static constexpr int kSlabAt = kOuterAt + 2;                   // w_{64 S}^(ks (8 n3 + n4)), two ks a vector
+  static constexpr int kWeightAt = kSlabAt + 2;                  // right angle: exp(i pi columns (8 n1 + n2) / 2N)
+  static constexpr int kSplitAt = kWeightAt + 1;                 // w_N^(n4 k_hi), two n4 a vector, four vectors a kr
+  static constexpr int kUnitAt = kSplitAt + 4 * radix;           // per unit, there and back: DFT8 n2; twiddles, two kr a vector
+  static constexpr int kUnitVectors = 1 + (radix + 1) / 2;
+  static constexpr int kRadixWeightAt = 128 * (kUnitAt + 2 * kUnits * kUnitVectors);  // words: exp(i pi 64 columns nr / 2N)
   static constexpr int kTableWords = kRadixWeightAt + 2 * radix;
 
   static_assert(kRowBytes % 1024 == 0, "both rows are swizzled alike");
+  static constexpr int kPitch = kSlabBytes + (kColumns256 ? 128 : 0);
   static constexpr int kBarrierBytes = 1024;
-  static constexpr int kSharedBytes = kBarrierBytes + ring * kSlabBytes;
-  // What stays in registers: the split twiddles where a warp has few of them, the spectrum likewise.
-  static constexpr bool kSplitInRegisters = kUnitsPerWarp * radix <= 1;
-  static constexpr bool kSpectrumInRegisters = kLinePairsPerWarp * kSlabs <= 4;
+  static constexpr int kSharedBytes = kBarrierBytes + ring * kPitch;
+  // What stays in registers: constants of a warp's only unit, split twiddles and spectrum where they are few.
+  static constexpr bool kUnitInRegisters = kUnitsPerWarp == 1 && radix == 1;
+  static constexpr bool kSplitInRegisters = radix == 1;
+  static constexpr bool kSpectrumInRegisters = !kColumns256 && kLinePairsPerWarp * kSlabs <= 4;
+  // Line pairs of step B in flight: 16 registers of data, as in step A.
+  static constexpr int kLinePairsAtOnce = 4 / kSlabs > 1 && kLinePairsPerWarp % (4 / kSlabs) == 0 ? 4 / kSlabs : 1;
 };
 
 template <int threads>
@@ -100,29 +115,56 @@ namespace exchange {
 
 template <class P>
 struct Constants {
-  Matrix8 n1, n2, n3, n4;
-  Complex2 a;              // twiddle of the 64-point DFT of step A; symmetric
-  Complex2 b, b_back;      // of step B, rows n4 and columns k3, and the other way round
+  Matrix8 n1, n3, n4;
+  Matrix16 sixteen;
+  Complex2 b[2], b_back[2];  // twiddle of step B, rows n4 and columns k3, and the other way round
+  Complex2 inner[2][2];      // S = 4: w256
   Complex2 outer[P::kRadix], slab[P::kSlabs];
-  Complex2 weight;         // right angle, rows n1 = 2t+e, n2 = g
+  Complex2 weight;           // right angle, rows n1 = 2t+e, n2 = g
   Complex2 radix_weight[P::kRadix];
 };
+
+// Constants of one unit of step A in one direction: DFT8 n2 and the twiddle before (after) it, with the split folded in.
+template <class P>
+struct UnitConstants {
+  Matrix8 n2;
+  Complex2 a[P::kRadix];
+};
+
+template <class P>
+DANAUS_DEVICE Matrix8 load_matrix8(const u32* tables, int number) {
+  const Words<4> w = load_lane_words(tables, number);
+  return {w[0], w[1], w[2], w[3]};
+}
+
+template <class P>
+DANAUS_DEVICE UnitConstants<P> load_unit(const u32* tables, int unit, bool back) {
+  const int at = P::kUnitAt + (2 * unit + back) * P::kUnitVectors;
+  UnitConstants<P> c;
+  c.n2 = load_matrix8<P>(tables, at);
+  DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; kr += 2) {
+    const Words<4> w = load_lane_words(tables, at + 1 + kr / 2);
+    c.a[kr] = {w[0], w[1]};
+    if (kr + 1 < P::kRadix) c.a[kr + 1] = {w[2], w[3]};
+  }
+  return c;
+}
 
 // Step A works on chunk column `unit`: for each nr two 16-byte loads a row give the 8 samples n4 of n1 = 2t and 2t+1 at
 // n2 = g. Where rows g and g + 1 are not neighbours in one line, odd g take n1 = 2t+1 first: eight lanes then read eight
 // different chunks.
 template <class P>
 struct Column {
-  SharedAddress address[2];
-  u32 low, high;            // byte selectors: (first, second) -> pairs of the low halves, of the high halves
+  SharedAddress address[2];  // in the slab's first row, nr = 0
+  u32 low, high;             // byte selectors: (first, second) -> pairs of the low halves, of the high halves
   bool swapped;
-  DANAUS_DEVICE explicit Column(int chunk) {
+  DANAUS_DEVICE Column(SharedAddress slab, int chunk) {
     const int lane = device::lane_index(), g = lane / 4, t = lane % 4;
     swapped = P::kRowsPerLine < 8 && g % 2 == 1;
     DANAUS_UNROLL for (int b = 0; b < 2; ++b) {
       const int n1 = 2 * t + (swapped ? 1 - b : b);
       const int line = n1 + 8 * P::kRadix * (g / P::kRowsPerLine);
-      address[b] = P::chunk_address(0, 8 * line + g % P::kRowsPerLine * P::kColumnChunks + chunk);
+      address[b] = swizzled(slab + 128 * line + 16 * (g % P::kRowsPerLine * P::kColumnChunks + chunk));
     }
     low = swapped ? 0x1054 : 0x5410;
     high = swapped ? 0x3276 : 0x7632;
@@ -141,14 +183,16 @@ struct Column {
       second[i] = device::permute_bytes(tiles[2 * i], tiles[2 * i + 1], two);
     }
   }
-  DANAUS_DEVICE void load(SharedAddress row, int nr, u32 (&tiles)[8]) const {
-    unpack(device::load_shared<16>(row + 1024 * nr + address[0]), device::load_shared<16>(row + 1024 * nr + address[1]), tiles);
+  DANAUS_DEVICE void load(int row, int nr, u32 (&tiles)[8]) const {
+    const SharedAddress offset = row * P::kRowBytes + 1024 * nr;
+    unpack(device::load_shared<16>(address[0] + offset), device::load_shared<16>(address[1] + offset), tiles);
   }
-  DANAUS_DEVICE void store(SharedAddress row, int nr, const u32 (&tiles)[8]) const {
+  DANAUS_DEVICE void store(int row, int nr, const u32 (&tiles)[8]) const {
+    const SharedAddress offset = row * P::kRowBytes + 1024 * nr;
     Words<4> first, second;
     pack(tiles, first, second);
-    device::store_shared<16>(row + 1024 * nr + address[0], first);
-    device::store_shared<16>(row + 1024 * nr + address[1], second);
+    device::store_shared<16>(address[0] + offset, first);
+    device::store_shared<16>(address[1] + offset, second);
   }
 };
 
@@ -185,79 +229,95 @@ DANAUS_DEVICE void radix_over_rows(Complex2 (&x)[P::kRadix][8]) {
 }
 
 template <class P, bool inverse>
-DANAUS_DEVICE void split_twiddles(Complex2 (&x)[8], const u32* tables, int unit, int kr, const Words<4> (&held)[4]) {
+DANAUS_DEVICE void split_twiddles(Complex2 (&x)[8], const u32* tables, int kr, const Words<4> (&held)[4]) {
   DANAUS_UNROLL for (int i = 0; i < 4; ++i) {
-    const Words<4> w = P::kSplitInRegisters ? held[i] : load_lane_words(tables, P::kSplitAt + unit * P::kSplitVectors + 4 * kr + i);
-    DANAUS_UNROLL for (int b = 0; b < 2; ++b) x[2 * i + b] = times<P::kType, inverse>(x[2 * i + b], {w[2 * b], w[2 * b + 1]});
+    const Words<4> w = P::kSplitInRegisters ? held[i] : load_lane_words(tables, P::kSplitAt + 4 * kr + i);
+    DANAUS_UNROLL for (int b = 0; b < 2; ++b)
+      if (i + b > 0) x[2 * i + b] = times<P::kType, inverse>(x[2 * i + b], {w[2 * b], w[2 * b + 1]});  // 1 at n4 = 0
   }
 }
 
 // Step A on one unit, in place.
 template <class P>
 DANAUS_DEVICE void transform_column(const FusedArguments& a, Item item, SharedAddress slab, int unit, const Constants<P>& c,
-                                    const Words<4> (&held)[4]) {
+                                    const UnitConstants<P>& own, const Words<4> (&split)[4]) {
   constexpr Dtype T = P::kType;
-  const Column<P> column(unit % P::kColumnChunks);
+  const Column<P> column(slab, unit % P::kColumnChunks);
   Complex2 x[P::kRadix][8];
   DANAUS_UNROLL for (int nr = 0; nr < P::kRadix; ++nr) {
     u32 re[8], im[8];
-    column.load(slab, nr, re);
-    if constexpr (P::kPair) column.load(slab + P::kRowBytes, nr, im);
+    column.load(0, nr, re);
+    if constexpr (P::kPair) column.load(1, nr, im);
     if constexpr (P::kGated)
       if (a.pregate) apply_gate<P>(a, a.pregate, item, unit, nr, column, re, im);
     DANAUS_UNROLL for (int i = 0; i < 8; ++i) {
-      if constexpr (P::kPair) x[nr][i] = {re[i], im[i]};
-      else x[nr][i] = {device::mul2<T>(re[i], c.radix_weight[nr].re), device::mul2<T>(re[i], c.radix_weight[nr].im)};
+      Complex2& z = x[nr][i];
+      if constexpr (P::kPair) {
+        z = {re[i], im[i]};
+      } else {  // the weight of the right angle
+        z = {device::mul2<T>(re[i], c.weight.re), device::mul2<T>(re[i], c.weight.im)};
+        if (nr > 0) z = times<T, false>(z, c.radix_weight[nr]);
+      }
     }
   }
-  radix_over_rows<P, false>(x);
+  if constexpr (P::kRows16) {
+    DANAUS_UNROLL for (int i = 0; i < 8; ++i) from_right<T, false>(c.sixteen, x[0][i], x[1][i]);
+  } else {
+    radix_over_rows<P, false>(x);
+    DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; ++kr)
+      DANAUS_UNROLL for (int i = 0; i < 8; ++i) {
+        if (kr > 0) x[kr][i] = times<T, false>(x[kr][i], c.outer[kr]);
+        x[kr][i] = from_right<T, false>(c.n1, x[kr][i]);
+      }
+  }
   DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; ++kr) {
-    DANAUS_UNROLL for (int i = 0; i < 8; ++i) {
-      Complex2& z = x[kr][i];
-      if (kr > 0) z = times<T, false>(z, c.outer[kr]);
-      if constexpr (!P::kPair) z = times<T, false>(z, c.weight);
-      z = times<T, false>(from_right<T, false>(c.n1, z), c.a);
-    }
-    DANAUS_UNROLL for (int i = 0; i < 8; i += 2) from_left<T, false>(c.n2, x[kr][i], x[kr][i + 1]);
-    split_twiddles<P, false>(x[kr], a.tables, unit, kr, held);
+    DANAUS_UNROLL for (int i = 0; i < 8; ++i) x[kr][i] = times<T, false>(x[kr][i], own.a[kr]);
+    DANAUS_UNROLL for (int i = 0; i < 8; i += 2) from_left<T, false>(own.n2, x[kr][i], x[kr][i + 1]);
+    split_twiddles<P, false>(x[kr], a.tables, kr, split);
     u32 re[8], im[8];
     DANAUS_UNROLL for (int i = 0; i < 8; ++i) re[i] = x[kr][i].re, im[i] = x[kr][i].im;
-    column.store(slab, kr, re);
-    column.store(slab + P::kRowBytes, kr, im);
+    column.store(0, kr, re);
+    column.store(1, kr, im);
   }
 }
 
 template <class P>
 DANAUS_DEVICE void transform_column_back(const FusedArguments& a, Item item, SharedAddress slab, int unit, const Constants<P>& c,
-                                         const Words<4> (&held)[4]) {
+                                         const UnitConstants<P>& own, const Words<4> (&split)[4]) {
   constexpr Dtype T = P::kType;
-  const Column<P> column(unit % P::kColumnChunks);
+  const Column<P> column(slab, unit % P::kColumnChunks);
   Complex2 x[P::kRadix][8];
   DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; ++kr) {
     u32 re[8], im[8];
-    column.load(slab, kr, re);
-    column.load(slab + P::kRowBytes, kr, im);
+    column.load(0, kr, re);
+    column.load(1, kr, im);
     DANAUS_UNROLL for (int i = 0; i < 8; ++i) x[kr][i] = {re[i], im[i]};
-    split_twiddles<P, true>(x[kr], a.tables, unit, kr, held);
-    DANAUS_UNROLL for (int i = 0; i < 8; ++i) x[kr][i] = times<T, true>(from_right<T, true>(c.n2, x[kr][i]), c.a);
-    DANAUS_UNROLL for (int i = 0; i < 8; i += 2) from_left<T, true>(c.n1, x[kr][i], x[kr][i + 1]);
-    DANAUS_UNROLL for (int i = 0; i < 8; ++i) {
-      Complex2& z = x[kr][i];
-      if constexpr (!P::kPair) z = times<T, true>(z, c.weight);
-      if (kr > 0) z = times<T, true>(z, c.outer[kr]);
-    }
+    split_twiddles<P, true>(x[kr], a.tables, kr, split);
+    DANAUS_UNROLL for (int i = 0; i < 8; ++i) x[kr][i] = times<T, true>(from_right<T, true>(own.n2, x[kr][i]), own.a[kr]);
   }
-  radix_over_rows<P, true>(x);
+  if constexpr (P::kRows16) {
+    DANAUS_UNROLL for (int i = 0; i < 8; i += 2)
+      from_left<T, true>(c.sixteen, x[0][i], x[1][i], x[0][i + 1], x[1][i + 1]);
+  } else {
+    DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; ++kr) {
+      DANAUS_UNROLL for (int i = 0; i < 8; i += 2) from_left<T, true>(c.n1, x[kr][i], x[kr][i + 1]);
+      DANAUS_UNROLL for (int i = 0; i < 8; ++i)
+        if (kr > 0) x[kr][i] = times<T, true>(x[kr][i], c.outer[kr]);
+    }
+    radix_over_rows<P, true>(x);
+  }
   DANAUS_UNROLL for (int nr = 0; nr < P::kRadix; ++nr) {
     u32 re[8], im[8];
     DANAUS_UNROLL for (int i = 0; i < 8; ++i) {
-      re[i] = P::kPair ? x[nr][i].re : real_times_conjugate<T>(x[nr][i], c.radix_weight[nr]);
-      im[i] = P::kPair ? x[nr][i].im : imaginary_times_conjugate<T>(x[nr][i], c.radix_weight[nr]);
+      Complex2 z = x[nr][i];
+      if (!P::kPair && nr > 0) z = times<T, true>(z, c.radix_weight[nr]);
+      re[i] = P::kPair ? z.re : real_times_conjugate<T>(z, c.weight);
+      im[i] = P::kPair ? z.im : imaginary_times_conjugate<T>(z, c.weight);
     }
     if constexpr (P::kGated)
       if (a.postgate && !a.wrap) apply_gate<P>(a, a.postgate, item, unit, nr, column, re, im);
-    column.store(slab, nr, re);
-    if (P::kPair || a.wrap) column.store(slab + P::kRowBytes, nr, im);
+    column.store(0, nr, re);
+    if (P::kPair || a.wrap) column.store(1, nr, im);
   }
 }
 
@@ -272,7 +332,7 @@ DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>&
   SharedAddress at[kPairs];
   Complex2 x[kPairs][2][P::kSlabs];
   DANAUS_UNROLL for (int p = 0; p < kPairs; ++p) {
-    at[p] = P::chunk_address(matrix % 2, 8 * (2 * (first + p) + matrix / 2) + row);
+    at[p] = swizzled(matrix % 2 * P::kRowBytes + 128 * (2 * (first + p) + matrix / 2) + 16 * row);
     DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) {
       const Words<4> w = device::load_matrices<4, true>(slab_at(s) + at[p]);
       x[p][0][s] = {w[0], w[1]}, x[p][1][s] = {w[2], w[3]};
@@ -280,46 +340,75 @@ DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>&
   }
   DANAUS_UNROLL for (int p = 0; p < kPairs; ++p)
     DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
-      radix_dft<T, P::kSlabs, false>(x[p][line]);
-      DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) {
-        Complex2& z = x[p][line][s];
-        if (s > 0) z = times<T, false>(z, c.slab[s]);
-        z = times<T, false>(from_right<T, false>(c.n3, z), c.b);
+      auto& z = x[p][line];
+      if constexpr (P::kColumns16) {
+        from_right<T, false>(c.sixteen, z[0], z[1]);
+      } else {
+        radix_dft<T, P::kSlabs, false>(z);
+        DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) {
+          if (s > 0) z[s] = times<T, false>(z[s], c.slab[s]);
+          z[s] = from_right<T, false>(c.n3, z[s]);
+        }
       }
+      DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) z[s] = times<T, false>(z[s], c.b[P::kColumns16 ? s : 0]);
     }
   DANAUS_UNROLL for (int p = 0; p < kPairs; ++p)
     DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) {
       from_left<T, false>(c.n4, x[p][0][s], x[p][1][s]);
-      const Words<4> w = P::kSpectrumInRegisters ? held[p * P::kSlabs + s] : load_lane_words(spectrum, (first + p) * P::kSlabs + s);
+      const Words<4> w = P::kSpectrumInRegisters ? held[p * P::kSlabs + s] : load_spectrum<P::kCache>(spectrum, (first + p) * P::kSlabs + s);
       DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
         Complex2& z = x[p][line][s];
         z = times<T, false>(z, {w[2 * line], w[2 * line + 1]});
-        z = times<T, true>(from_right<T, true>(c.n4, z), c.b_back);
+        z = times<T, true>(from_right<T, true>(c.n4, z), c.b_back[P::kColumns16 ? s : 0]);
       }
     }
   DANAUS_UNROLL for (int p = 0; p < kPairs; ++p) {
-    DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) from_left<T, true>(c.n3, x[p][0][s], x[p][1][s]);
-    DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
-      DANAUS_UNROLL for (int s = 1; s < P::kSlabs; ++s) x[p][line][s] = times<T, true>(x[p][line][s], c.slab[s]);
-      radix_dft<T, P::kSlabs, true>(x[p][line]);
+    if constexpr (P::kColumns16) {
+      from_left<T, true>(c.sixteen, x[p][0][0], x[p][0][1], x[p][1][0], x[p][1][1]);
+    } else {
+      DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) from_left<T, true>(c.n3, x[p][0][s], x[p][1][s]);
+      DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
+        DANAUS_UNROLL for (int s = 1; s < P::kSlabs; ++s) x[p][line][s] = times<T, true>(x[p][line][s], c.slab[s]);
+        radix_dft<T, P::kSlabs, true>(x[p][line]);
+      }
     }
     DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s)
       device::store_matrices<4, true>(slab_at(s) + at[p], Words<4>{x[p][0][s].re, x[p][0][s].im, x[p][1][s].re, x[p][1][s].im});
   }
 }
 
-template <class P>
-DANAUS_DEVICE Matrix8 load_matrix8(const u32* tables, int number) {
-  const Words<4> w = load_lane_words(tables, number);
-  return {w[0], w[1], w[2], w[3]};
+// Step B where a row has 256 columns: lines 2 pair and 2 pair + 1 of the four slabs, each a block of 16 x 16. Row d1 = 8 i +
+// 2t+e is chunk pair d1 mod 4 of slab d1 / 4, column d2 = 8 j + g is sample g of chunk j of the pair.
+template <class P, class SlabAt>
+DANAUS_DEVICE void convolve_blocks(SlabAt slab_at, int pair, const Constants<P>& c, const u32* spectrum) {
+  const int lane = device::lane_index(), i = lane / 16, j = lane / 8 % 2, row = lane % 8;
+  const SharedAddress chunk = slab_at(2 * i + row / 4) + 16 * (row % 4 * 2 + j);
+  SharedAddress at[2][2];
+  Tiles256 x[2];
+  DANAUS_UNROLL for (int line = 0; line < 2; ++line)
+    DANAUS_UNROLL for (int part = 0; part < 2; ++part) {
+      at[line][part] = swizzled(chunk + part * P::kRowBytes + 128 * (2 * pair + line));
+      const Words<4> w = device::load_matrices<4, true>(at[line][part]);
+      DANAUS_UNROLL for (int m = 0; m < 4; ++m) (part == 0 ? x[line][m / 2][m % 2].re : x[line][m / 2][m % 2].im) = w[m];
+    }
+  DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
+    const int vector = 2 * (2 * pair + line);
+    convolve_tiles<P::kType>(x[line], c.sixteen, c.inner, {load_spectrum<P::kCache>(spectrum, vector), load_spectrum<P::kCache>(spectrum, vector + 1)});
+    device::store_matrices<4, true>(at[line][0], Words<4>{x[line][0][0].re, x[line][0][1].re, x[line][1][0].re, x[line][1][1].re});
+    device::store_matrices<4, true>(at[line][1], Words<4>{x[line][0][0].im, x[line][0][1].im, x[line][1][0].im, x[line][1][1].im});
+  }
 }
 
 template <class P>
 DANAUS_DEVICE void load_constants(const u32* tables, Constants<P>& c) {
-  c.n1 = load_matrix8<P>(tables, 0), c.n2 = load_matrix8<P>(tables, 1);
-  c.n3 = load_matrix8<P>(tables, 2), c.n4 = load_matrix8<P>(tables, 3);
-  const Words<4> twiddles = load_lane_words(tables, P::kMatrices);
-  c.a = {twiddles[0], twiddles[1]}, c.b = {twiddles[2], twiddles[3]};
+  c.n1 = load_matrix8<P>(tables, P::kEightAt), c.n3 = load_matrix8<P>(tables, P::kEightAt + 1);
+  c.n4 = load_matrix8<P>(tables, P::kEightAt + 2);
+  DANAUS_UNROLL for (int b = 0; b < 4; ++b) c.sixteen.block[b / 2][b % 2] = load_matrix8<P>(tables, P::kSixteenAt + b);
+  const Words<4> there = load_lane_words(tables, P::kInnerAt), back = load_lane_words(tables, P::kInnerAt + 1);
+  DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
+    c.b[i] = c.inner[0][i] = {there[2 * i], there[2 * i + 1]};
+    c.b_back[i] = c.inner[1][i] = {back[2 * i], back[2 * i + 1]};
+  }
   DANAUS_UNROLL for (int i = 0; i < P::kRadix; ++i) {
     const Words<4> w = load_lane_words(tables, P::kOuterAt + i / 2);
     c.outer[i] = {w[i % 2 * 2], w[i % 2 * 2 + 1]};
@@ -331,7 +420,7 @@ DANAUS_DEVICE void load_constants(const u32* tables, Constants<P>& c) {
     c.slab[i] = {w[i % 2 * 2], w[i % 2 * 2 + 1]};
   }
   const Words<4> weight = load_lane_words(tables, P::kWeightAt);
-  c.weight = {weight[0], weight[1]}, c.b_back = {weight[2], weight[3]};
+  c.weight = {weight[0], weight[1]};
 }
 
 }  // namespace exchange
@@ -357,13 +446,15 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
   load_constants<P>(a.tables, c);
   Words<4> split[4];
   DANAUS_UNROLL for (int i = 0; i < 4; ++i)
-    if constexpr (P::kSplitInRegisters) split[i] = load_lane_words(a.tables, P::kSplitAt + warp * P::kSplitVectors + i);
+    if constexpr (P::kSplitInRegisters) split[i] = load_lane_words(a.tables, P::kSplitAt + i);
+  UnitConstants<P> there, back;
+  if constexpr (P::kUnitInRegisters) there = load_unit<P>(a.tables, warp, false), back = load_unit<P>(a.tables, warp, true);
   constexpr int kHeld = P::kSpectrumInRegisters ? P::kLinePairsPerWarp * P::kSlabs : 1;
   Words<4> held[kHeld];
   int held_channel = -1;
 
   // Slab number s of all that this block computes lives at place s mod kRing; `fetched` of them have been asked for.
-  const auto place_address = [](int place) -> SharedAddress { return P::kBarrierBytes + place * P::kSlabBytes; };
+  const auto place_address = [](int place) -> SharedAddress { return P::kBarrierBytes + place * P::kPitch; };
   const int slabs = count * P::kSlabs;
   int fetched = 0, fetch_place = 0, fetch_slab_index = 0;
   Item fetch_item = item_at<P>(a, first);
@@ -393,13 +484,14 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
     if constexpr (P::kSpectrumInRegisters)
       if (item.channel != held_channel) {
         held_channel = item.channel;
-        DANAUS_UNROLL for (int i = 0; i < kHeld; ++i) held[i] = load_lane_words(spectrum, warp * kHeld + i);
+        DANAUS_UNROLL for (int i = 0; i < kHeld; ++i) held[i] = load_spectrum<P::kCache>(spectrum, warp * kHeld + i);
       }
 
     DANAUS_UNROLL for (int j = 0; j < P::kUnitsPerWarp; ++j) {
       const int unit = warp + P::kWarps * j, s = unit / P::kColumnChunks;
       if (tensor) device::barrier_wait(8 * (wrapped(s) ? place + s - P::kRing : place + s), parity ^ wrapped(s));
-      transform_column<P>(a, item, slab_at(s), unit, c, split);
+      if constexpr (!P::kUnitInRegisters) there = load_unit<P>(a.tables, unit, false);
+      transform_column<P>(a, item, slab_at(s), unit, c, there, split);
       // Places of earlier items are free once their stores have been read: load what comes next.
       if (j == 0 && (!tensor || leader)) {
         if (tensor) device::store_wait_read<0>();
@@ -408,12 +500,16 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
       }
     }
     device::sync_block();
-    DANAUS_UNROLL for (int i = 0; i < P::kLinePairsPerWarp; i += P::kLinePairsAtOnce)
+    if constexpr (P::kColumns256)
+      DANAUS_UNROLL for (int i = 0; i < P::kLinePairsPerWarp; ++i)
+        convolve_blocks<P>(slab_at, warp * P::kLinePairsPerWarp + i, c, spectrum);
+    else DANAUS_UNROLL for (int i = 0; i < P::kLinePairsPerWarp; i += P::kLinePairsAtOnce)
       convolve_lines<P>(slab_at, warp * P::kLinePairsPerWarp + i, c, spectrum, held + (P::kSpectrumInRegisters ? i * P::kSlabs : 0));
     device::sync_block();
     DANAUS_UNROLL for (int j = 0; j < P::kUnitsPerWarp; ++j) {
       const int unit = warp + P::kWarps * j;
-      transform_column_back<P>(a, item, slab_at(unit / P::kColumnChunks), unit, c, split);
+      if constexpr (!P::kUnitInRegisters) back = load_unit<P>(a.tables, unit, true);
+      transform_column_back<P>(a, item, slab_at(unit / P::kColumnChunks), unit, c, back, split);
     }
     device::fence_async();
     device::sync_block();

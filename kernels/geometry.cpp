@@ -22,23 +22,36 @@ Complex root(std::int64_t n, std::int64_t a) {
 // Weight of sample n in the right-angle fold: exp(i pi n / 2N) = root of order 4N to the power -n.
 Complex weight(std::int64_t size, std::int64_t n) { return root(4 * size, -n); }
 
-int half_log2(int n) { return static_cast<int>(std::lround(std::log2(n) / 2)); }
-
-// Powers of two in the stages of one direction, so that each keeps the scale of white noise within sqrt 2.
+// Scales of the stages of one direction, powers of two: each keeps that of white noise within a factor of 2.
 struct Scales {
-  double matrix[4];      // DFT8 n1, DFT8 n2, DFT n3, DFT8 n4; chain: [0] is the DFT16 of both stages
-  double twiddle[2];     // inside step A, inside step B; chain: [0]
-  double split = 1;      // exchange: between the steps
-  double direction() const { return matrix[0] * matrix[1] * matrix[2] * matrix[3] * twiddle[0] * twiddle[1] * split; }
+  double eight = 0.5, sixteen = 0.25;  // DFT matrices
+  double columns = 1;                  // exchange: the DFT over n3
+  double inner = 1;                    // twiddle between the last two stages
+  double first;                        // twiddle between the first two, which makes the product unitary
+  double direction;                    // of all stages together
 };
 
 Scales scales(const Geometry& g) {
-  const double radix = std::ldexp(1.0, -half_log2(g.radix));
-  if (g.algorithm == Algorithm::chain) return {{0.25, 0.25, 1, 1}, {radix, 1}};
-  const int row_chunks = std::min(g.columns, 64) / 8;  // points of the n3 stage
-  return {{0.5, 0.5, row_chunks >= 4 ? 0.5 : 1, 0.5},
-          {0.5 * radix, row_chunks >= 2 ? 0.5 : 1},
-          std::ldexp(1.0, -half_log2(std::max(g.columns / 64, 1)))};
+  Scales s;
+  double product;
+  if (g.algorithm == Algorithm::chain) {
+    product = s.sixteen * s.sixteen;
+  } else {
+    const int slabs = std::max(g.columns / 64, 1), row_chunks = std::min(g.columns, 64) / 8;
+    product = g.radix == 2 ? s.sixteen * s.eight : s.eight * s.eight;
+    s.columns = row_chunks >= 4 ? 0.5 : 1;
+    if (slabs == 4) {
+      product *= s.sixteen * s.sixteen;
+    } else if (slabs == 2) {
+      product *= s.sixteen * s.eight;
+    } else {
+      s.inner = row_chunks >= 2 ? 0.5 : 1;
+      product *= s.columns * s.eight * s.inner;
+    }
+  }
+  s.first = std::exp2(-std::round(std::log2(product * std::sqrt(g.size()))));
+  s.direction = product * s.first;
+  return s;
 }
 
 // Appends words lane by lane, four a vector.
@@ -92,10 +105,10 @@ std::vector<std::uint32_t> chain_tables(const Geometry& g) {
   Table table(g.dtype);
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < 2; ++j)
-      table.matrix([=](int in, int out) { return s.matrix[0] * root(16, (8 * i + out) * (8 * j + in)); });
+      table.matrix([=](int in, int out) { return s.sixteen * root(16, (8 * i + out) * (8 * j + in)); });
   for (int i = 0; i < 2; ++i) {
     const auto inner = [=](int j) {
-      return [=](int n2, int k1) { return s.twiddle[0] * root(256, (8 * i + k1) * (8 * j + n2)); };
+      return [=](int n2, int k1) { return s.first * root(256, (8 * i + k1) * (8 * j + n2)); };
     };
     table.pair(inner(0), inner(1));
   }
@@ -113,48 +126,67 @@ std::vector<std::uint32_t> chain_tables(const Geometry& g) {
   return table.take();
 }
 
+// k_hi at (kr, k1, k2): where r = 2, nr and n1 are one digit.
+int row_frequency(int r, int kr, int k1, int k2) { return r == 2 ? 8 * kr + k1 + 16 * k2 : kr + r * (k1 + 8 * k2); }
+
 std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
   const Scales s = scales(g);
   const int n = g.size(), r = g.radix, columns = g.columns;
   const int slabs = std::max(columns / 64, 1), row_chunks = std::min(columns, 64) / 8;
   const bool pair = g.fold == Fold::pair;
   Table table(g.dtype);
-  table.matrix([=](int in, int out) { return s.matrix[0] * root(8, out * in); });
-  table.matrix([=](int in, int out) { return s.matrix[1] * root(8, out * in); });
+  // f(k) for k = from, from + 1, none beyond `end`.
+  const auto two = [&table](int from, int end, const std::function<Table::ComplexElement(int)>& f) {
+    table.pair(f(from), from + 1 < end ? f(from + 1) : Table::ComplexElement());
+  };
+  table.matrix([=](int in, int out) { return s.eight * root(8, out * in); });
   // Where rows n_hi share a line of 128 bytes, the stage over n3 is block diagonal.
   table.matrix([=](int in, int out) {
-    return in / row_chunks == out / row_chunks ? s.matrix[2] * root(row_chunks, (out % row_chunks) * (in % row_chunks)) : Complex(0);
+    return in / row_chunks == out / row_chunks ? s.columns * root(row_chunks, (out % row_chunks) * (in % row_chunks)) : Complex(0);
   });
-  table.matrix([=](int in, int out) { return s.matrix[3] * root(8, out * in); });
-  table.pair([=](int n2, int k1) { return s.twiddle[0] * root(64, n2 * k1); },
-             [=](int n4, int k3) { return s.twiddle[1] * root(8 * row_chunks, n4 * (k3 % row_chunks)); });
-  for (int kr = 0; kr < r; kr += 2) {
-    const auto outer = [=](int k) -> Table::ComplexElement {
-      if (k >= r) return {};
-      return [=](int n1, int n2) { return root(64 * r, k * (8 * n1 + n2)); };
-    };
-    table.pair(outer(kr), outer(kr + 1));
+  table.matrix([=](int in, int out) { return s.eight * root(8, out * in); });
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 2; ++j)
+      table.matrix([=](int in, int out) { return s.sixteen * root(16, (8 * i + out) * (8 * j + in)); });
+  if (slabs == 4) {
+    for (int i = 0; i < 2; ++i)
+      two(0, 2, [=](int j) { return [=](int row, int column) { return root(256, (8 * i + column) * (8 * j + row)); }; });
+  } else if (slabs == 2) {
+    two(0, 2, [=](int ks) { return [=](int n4, int k3) { return root(128, (8 * ks + k3) * n4); }; });
+    two(0, 2, [=](int ks) { return [=](int k3, int n4) { return root(128, (8 * ks + k3) * n4); }; });
+  } else {
+    const int points = 8 * row_chunks;
+    two(0, 1, [=](int) { return [=](int n4, int k3) { return s.inner * root(points, n4 * (k3 % row_chunks)); }; });
+    two(0, 1, [=](int) { return [=](int k3, int n4) { return s.inner * root(points, n4 * (k3 % row_chunks)); }; });
   }
-  for (int ks = 0; ks < slabs; ks += 2) {
-    const auto slab = [=](int k) -> Table::ComplexElement {
-      if (k >= slabs) return {};
-      return [=](int n3, int n4) { return root(64 * slabs, k * (8 * n3 + n4)); };
-    };
-    table.pair(slab(ks), slab(ks + 1));
-  }
-  table.pair([=](int n1, int n2) { return weight(n, columns * (8 * n1 + n2)); },
-             [=](int k3, int n4) { return s.twiddle[1] * root(8 * row_chunks, n4 * (k3 % row_chunks)); });
-  for (int unit = 0; unit < columns / 8; ++unit)
-    for (int kr = 0; kr < r; ++kr)
-      for (int n4 = 0; n4 < 8; n4 += 2) {
-        const auto split = [=](int low) {
-          return [=](int k2, int k1) {
-            const std::int64_t n_lo = 8 * unit + low, k_hi = kr + r * (k1 + 8 * k2);
-            return s.split * root(n, n_lo * k_hi) * (pair ? Complex(1) : weight(n, n_lo));
-          };
+  for (int kr = 0; kr < 4; kr += 2)
+    two(kr, 4, [=](int k) { return [=](int n1, int n2) { return root(64 * r, k * (8 * n1 + n2)); }; });
+  for (int ks = 0; ks < 4; ks += 2)
+    two(ks, 4, [=](int k) { return [=](int n3, int n4) { return root(64 * slabs, k * (8 * n3 + n4)); }; });
+  two(0, 1, [=](int) { return [=](int n1, int n2) { return weight(n, columns * (8 * n1 + n2)); }; });
+  for (int kr = 0; kr < r; ++kr)
+    for (int n4 = 0; n4 < 8; n4 += 2)
+      two(n4, 8, [=](int low) {
+        return [=](int k2, int k1) {
+          return root(n, std::int64_t{low} * row_frequency(r, kr, k1, k2)) * (pair ? Complex(1) : weight(n, low));
         };
-        table.pair(split(n4), split(n4 + 1));
-      }
+      });
+  // The split of a unit at its first sample: the factor in k2 goes with the matrix, the rest with the twiddle.
+  const int top = r == 2 ? 16 : 8;  // points of the stage before the twiddle
+  for (int unit = 0; unit < columns / 8; ++unit) {
+    const std::int64_t first = 8 * unit;
+    const auto matrix = [=](int n2, int k2) { return s.eight * root(8, n2 * k2) * root(n, first * row_frequency(r, 0, 0, k2)); };
+    const auto twiddle = [=](int kr, int k1, int n2) {
+      const int digit = r == 2 ? 8 * kr + k1 : k1;
+      return s.first * root(8 * top, digit * n2) * root(n, first * row_frequency(r, kr, k1, 0)) * (pair ? Complex(1) : weight(n, first));
+    };
+    table.matrix([=](int in, int out) { return matrix(in, out); });
+    for (int kr = 0; kr < r; kr += 2)
+      two(kr, r, [=](int k) { return [=](int n2, int k1) { return twiddle(k, k1, n2); }; });
+    table.matrix([=](int in, int out) { return matrix(out, in); });
+    for (int kr = 0; kr < r; kr += 2)
+      two(kr, r, [=](int k) { return [=](int k1, int n2) { return twiddle(k, k1, n2); }; });
+  }
   for (int nr = 0; nr < r; ++nr) table.broadcast(weight(n, std::int64_t{64} * columns * nr));
   return table.take();
 }
@@ -164,16 +196,16 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
 std::string_view name(Algorithm algorithm) { return algorithm == Algorithm::chain ? "chain" : "exchange"; }
 
 std::vector<int> factors(const Geometry& g) {
-  std::vector<int> list;
-  const auto add = [&list](int factor) {
+  if (g.algorithm == Algorithm::chain) return g.radix > 1 ? std::vector{g.radix, 16, 16} : std::vector{16, 16};
+  std::vector<int> list = g.radix == 1 ? std::vector{8, 8} : g.radix == 2 ? std::vector{16, 8} : std::vector{g.radix, 8, 8};
+  const int slabs = g.columns / 64;
+  const std::vector<int> columns = slabs == 4   ? std::vector{16, 16}
+                                   : slabs == 2 ? std::vector{16, 8}
+                                   : slabs == 1 ? std::vector{8, 8}
+                                   : slabs == 0 ? std::vector{g.columns / 8, 8}
+                                                : std::vector{slabs, 8, 8};
+  for (int factor : columns)
     if (factor > 1) list.push_back(factor);
-  };
-  add(g.radix);
-  if (g.algorithm == Algorithm::chain) {
-    add(16), add(16);
-  } else {
-    add(8), add(8), add(g.columns / 64), add(std::min(g.columns, 64) / 8), add(8);
-  }
   return list;
 }
 
@@ -197,19 +229,27 @@ std::vector<std::int32_t> spectrum_slots(const Geometry& g) {
       }
       const int slabs = std::max(g.columns / 64, 1), row_chunks = std::min(g.columns, 64) / 8;
       const int rows_per_line = 8 / row_chunks, lines = g.size() / slabs / 64;
-      for (int line = 0; line < lines; ++line)
-        for (int ks = 0; ks < slabs; ++ks) {
-          const int kr = line % (8 * r) / 8, k2 = line % 8;
-          const int k1 = line / (8 * r) * rows_per_line + column / row_chunks, k3 = column % row_chunks, k4 = row;
-          const int k = kr + r * (k1 + 8 * k2) + 64 * r * (ks + slabs * (k3 + row_chunks * k4));
-          slots[k] = slot(line / 2 * slabs + ks, lane, line % 2, e);
+      for (int line = 0; line < lines; ++line) {
+        const int kr = line % (8 * r) / 8, k2 = line % 8, k1 = line / (8 * r) * rows_per_line + column / row_chunks;
+        const int k_hi = row_frequency(r, kr, k1, k2);
+        if (slabs == 4) {
+          for (int i = 0; i < 2; ++i)
+            for (int j = 0; j < 2; ++j)
+              slots[k_hi + 64 * r * (8 * i + column + 16 * (8 * j + row))] = slot(2 * line + i, lane, j, e);
+          continue;
         }
+        for (int ks = 0; ks < slabs; ++ks) {
+          const int k3 = column % row_chunks, k4 = row;
+          const int k_lo = slabs == 2 ? 8 * ks + k3 + 16 * k4 : ks + slabs * (k3 + row_chunks * k4);
+          slots[k_hi + 64 * r * k_lo] = slot(line / 2 * slabs + ks, lane, line % 2, e);
+        }
+      }
     }
   return slots;
 }
 
 double spectrum_scale(const Geometry& g) {
-  const double direction = scales(g).direction();
+  const double direction = scales(g).direction;
   return 1 / (g.size() * direction * direction);
 }
 

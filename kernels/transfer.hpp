@@ -8,12 +8,14 @@
 // `Shape` says what a slab is:
 //   kSlabs, kRowBytes    slabs an item; bytes of one row in a slab, which holds two
 //   sample_of(chunk)     first sample (before adding slab offset) of 16-byte chunk number `chunk` of a row's slab
-//   chunk_address(row, chunk)  its place in the slab
+//   locate(chunk of a row)     its slab and its number there
 //   kSlabOffset          samples between the same chunk of successive slabs
 //   tensor_at(...)       coordinates for tensor copies
+//   kCache               what L2 should do with the rows
 #pragma once
 
 #include "kernels/arguments.hpp"
+#include "kernels/device/tile.hpp"
 
 namespace danaus::inline DANAUS_BACKEND {
 
@@ -72,14 +74,14 @@ DANAUS_DEVICE void fetch_slab(const FusedArguments& a, bool tensor, const Tensor
   if (tensor) {  // called by one thread
     int at[5];
     Shape::tensor_at(item, slab, at);
-    device::tensor_load(to, map, at, barrier);
+    device::tensor_load(to, map, at, barrier, Shape::kCache);
     return;
   }
   for (int i = Worker::index(); i < kRows * Shape::kChunks; i += Worker::kThreads) {
     const int row = item.row + i / Shape::kChunks, chunk = i % Shape::kChunks;
     const int n = Shape::sample_of(chunk) + slab * Shape::kSlabOffset;
     const int present = row < a.batch ? min(max(a.length - n, 0), 8) : 0;
-    const SharedAddress place = to + Shape::chunk_address(i / Shape::kChunks, chunk);
+    const SharedAddress place = swizzled(to + i / Shape::kChunks * Shape::kRowBytes + 16 * chunk);
     const long long begin = row_offset<Shape>(a, row, item.channel);
     if (a.transfer == Transfer::vector)
       device::copy_async(place, static_cast<const std::uint16_t*>(rows) + (present > 0 ? begin + n : 0), 2 * present);
@@ -96,7 +98,7 @@ DANAUS_DEVICE void store_slab(const FusedArguments& a, bool tensor, Item item, i
   if (tensor) {
     int at[5];
     Shape::tensor_at(item, slab, at);
-    device::tensor_store(a.y_map, at, from);
+    device::tensor_store(a.y_map, at, from, Shape::kCache);
     device::store_commit();
     return;
   }
@@ -104,7 +106,7 @@ DANAUS_DEVICE void store_slab(const FusedArguments& a, bool tensor, Item item, i
     const int row = item.row + i / Shape::kChunks, chunk = i % Shape::kChunks;
     const int n = Shape::sample_of(chunk) + slab * Shape::kSlabOffset;
     if (row >= a.batch || n >= a.length) continue;
-    const SharedAddress place = from + Shape::chunk_address(i / Shape::kChunks, chunk);
+    const SharedAddress place = swizzled(from + i / Shape::kChunks * Shape::kRowBytes + 16 * chunk);
     store_chunk(a.y, row_offset<Shape>(a, row, item.channel), n, a.length, a.transfer, device::load_shared<16>(place));
   }
 }
@@ -117,7 +119,7 @@ DANAUS_DEVICE void store_wrapped(const FusedArguments& a, Item item, SlabAt slab
     const int row = n >= Shape::kSize, m = n - row * Shape::kSize;
     int slab, chunk;
     Shape::locate(m / 8, slab, chunk);
-    return device::load_shared<2>(slab_at(slab) + Shape::chunk_address(row, chunk) + 2 * (m % 8))[0];
+    return device::load_shared<2>(swizzled(slab_at(slab) + row * Shape::kRowBytes + 16 * chunk) + 2 * (m % 8))[0];
   };
   const long long begin = row_offset<Shape>(a, item.row, item.channel);
   for (int n = Worker::index(); n < a.length; n += Worker::kThreads) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "kernels/device/cache.hpp"
 #include "reference/problem.hpp"
 
 #define DANAUS_DEVICE __device__ __forceinline__
@@ -137,6 +138,14 @@ DANAUS_DEVICE void store_shared(SharedAddress to, Words<(bytes + 3) / 4> w) {
     asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(at), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");
 }
 
+// What the L2 cache should do with a line.
+DANAUS_DEVICE std::uint64_t cache_policy(Cache cache) {
+  std::uint64_t policy;
+  if (cache == Cache::stream) asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  else asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
 // Global loads are of memory that no kernel writes while this one runs: the read-only path, and free to be moved.
 template <int bytes>
 DANAUS_DEVICE Words<(bytes + 3) / 4> load_global(const void* from) {
@@ -151,6 +160,13 @@ DANAUS_DEVICE Words<(bytes + 3) / 4> load_global(const void* from) {
   if constexpr (bytes == 8) asm("ld.global.nc.v2.u32 {%0,%1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(from));
   if constexpr (bytes == 16)
     asm("ld.global.nc.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "l"(from));
+  return w;
+}
+// 16 bytes that many blocks read again, but no block soon: kept in L2, not in L1.
+DANAUS_DEVICE Words<4> load_global_kept(const void* from) {
+  Words<4> w;
+  asm("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0,%1,%2,%3}, [%4], %5;"
+      : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "l"(from), "l"(cache_policy(Cache::keep)));
   return w;
 }
 template <int bytes>
@@ -216,18 +232,32 @@ DANAUS_DEVICE void copy_async_commit() { asm volatile("cp.async.commit_group;" :
 template <int pending>
 DANAUS_DEVICE void copy_async_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory"); }
 
-DANAUS_DEVICE void tensor_load(SharedAddress to, const TensorMap& map, const int (&at)[5], SharedAddress barrier) {
+DANAUS_DEVICE void tensor_load(SharedAddress to, const TensorMap& map, const int (&at)[5], SharedAddress barrier, Cache cache) {
 #if DANAUS_HOPPER
-  asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3,%4,%5,%6,%7}], [%2];"
-               ::"r"(shared_window() + to), "l"(&map), "r"(shared_window() + barrier), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4])
-               : "memory");
+#define DANAUS_TENSOR_LOAD "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes"
+  if (cache == Cache::normal)
+    asm volatile(DANAUS_TENSOR_LOAD " [%0], [%1, {%3,%4,%5,%6,%7}], [%2];"
+                 ::"r"(shared_window() + to), "l"(&map), "r"(shared_window() + barrier),
+                 "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]) : "memory");
+  else
+    asm volatile(DANAUS_TENSOR_LOAD ".L2::cache_hint [%0], [%1, {%3,%4,%5,%6,%7}], [%2], %8;"
+                 ::"r"(shared_window() + to), "l"(&map), "r"(shared_window() + barrier),
+                 "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]), "l"(cache_policy(cache)) : "memory");
+#undef DANAUS_TENSOR_LOAD
 #endif
 }
-DANAUS_DEVICE void tensor_store(const TensorMap& map, const int (&at)[5], SharedAddress from) {
+DANAUS_DEVICE void tensor_store(const TensorMap& map, const int (&at)[5], SharedAddress from, Cache cache) {
 #if DANAUS_HOPPER
-  asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.bulk_group [%0, {%2,%3,%4,%5,%6}], [%1];"
-               ::"l"(&map), "r"(shared_window() + from), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4])
-               : "memory");
+#define DANAUS_TENSOR_STORE "cp.async.bulk.tensor.5d.global.shared::cta.bulk_group"
+  if (cache == Cache::normal)
+    asm volatile(DANAUS_TENSOR_STORE " [%0, {%2,%3,%4,%5,%6}], [%1];"
+                 ::"l"(&map), "r"(shared_window() + from), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4])
+                 : "memory");
+  else
+    asm volatile(DANAUS_TENSOR_STORE ".L2::cache_hint [%0, {%2,%3,%4,%5,%6}], [%1], %7;"
+                 ::"l"(&map), "r"(shared_window() + from), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]),
+                 "l"(cache_policy(cache)) : "memory");
+#undef DANAUS_TENSOR_STORE
 #endif
 }
 DANAUS_DEVICE void store_commit() {
@@ -265,6 +295,7 @@ DANAUS_DEVICE void fence_async() {
 #endif
 }
 
+DANAUS_DEVICE void sincos_pi(float x, float& sine, float& cosine) { sincospif(x, &sine, &cosine); }
 DANAUS_DEVICE u32 shuffle(u32 value, int source) { return __shfl_sync(0xffffffffu, value, source); }
 DANAUS_DEVICE void sync_warp() { __syncwarp(); }
 DANAUS_DEVICE void sync_block() { __syncthreads(); }

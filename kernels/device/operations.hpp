@@ -12,9 +12,11 @@
 //   add2<T> sub2<T> mul2<T>  packed arithmetic, T = Dtype::f16 or Dtype::bf16, one rounding each
 //   fma2<T>(a, b, c)         a b + c           fnma2<T>(a, b, c)   c - a b
 //   pack2<T>(low, high)      two floats, rounded to nearest even
+//   sincos_pi(x, s, c)       sine and cosine of pi x, fp32
 //   mma_f16acc(a, b, c)      m16n8k16, f16 operands, accumulators rounded to f16 once an instruction
 //   mma_f32acc<T>(a, b, c)   m16n8k16, T operands, f32 accumulators
 //   load_shared<bytes>  store_shared  load_global<bytes>  store_global        bytes = 2, 4, 8 or 16, aligned to their size
+//   load_global_kept(from)   16 bytes that stay in L2 and pass by L1
 //   load_matrices<n, transposed>  store_matrices<n, transposed>   ldmatrix, stmatrix: n = 1, 2 or 4 matrices of 8 x 8 halves
 //   copy_async(to, from, bytes)  copy_async_commit()  copy_async_wait<n>()    cp.async: 16 bytes, the rest zero-filled
 //   tensor_load  tensor_store  store_commit()  store_wait_read<n>()           bulk tensor copies (sm_90)

@@ -118,6 +118,9 @@ DANAUS_DEVICE void from_left(const Matrix16& m, Complex2& p0, Complex2& p1, Comp
   p0 = p[0], p1 = p[1], q0 = q[0], q1 = q[1];
 }
 
+// The 128-byte swizzle of bulk tensor copies, on byte addresses of shared memory: 16-byte chunk c of line l is at c ^ (l mod 8).
+DANAUS_DEVICE SharedAddress swizzled(SharedAddress linear) { return linear ^ ((linear >> 3) & 0x70); }
+
 template <Dtype T>
 DANAUS_DEVICE Complex2 add(Complex2 a, Complex2 b) {
   return {device::add2<T>(a.re, b.re), device::add2<T>(a.im, b.im)};
@@ -206,6 +209,28 @@ DANAUS_DEVICE void radix_dft(Complex2 (&x)[radix]) {
   } else {
     static_assert(radix == 1, "radix_dft: 1, 2, 3, 4, 6 or 8");
   }
+}
+
+// 256 points in four tiles x[i][j], rows n1 = 8 i + 2t+e and columns n2 = 8 j + g, n = 16 n1 + n2.
+using Tiles256 = Complex2[2][2];
+
+// DFT16 over n1 | twiddle | DFT16 over n2 | spectrum | and back. k = k1 + 16 k2; spectrum[i] holds k1 = 8 i + g and
+// k2 = 8 j + 2t+e as words 2 j (re) and 2 j + 1 (im). twiddle[i][j] is w256^(k1 n2) at k1 = 8 i + g, n2 = 8 j + 2t+e.
+template <Dtype T>
+DANAUS_DEVICE void convolve_tiles(Tiles256& x, const Matrix16& dft, const Complex2 (&twiddle)[2][2], const Words<4> (&spectrum)[2]) {
+  DANAUS_UNROLL for (int j = 0; j < 2; ++j) from_right<T, false>(dft, x[0][j], x[1][j]);
+  // Columns k1 = 8 i + g, rows n2 = 8 j + 2t+e.
+  DANAUS_UNROLL for (int i = 0; i < 2; ++i)
+    DANAUS_UNROLL for (int j = 0; j < 2; ++j) x[i][j] = times<T, false>(x[i][j], twiddle[i][j]);
+  from_left<T, false>(dft, x[0][0], x[0][1], x[1][0], x[1][1]);
+  // Rows k2 = 8 j + 2t+e.
+  DANAUS_UNROLL for (int i = 0; i < 2; ++i)
+    DANAUS_UNROLL for (int j = 0; j < 2; ++j) x[i][j] = times<T, false>(x[i][j], {spectrum[i][2 * j], spectrum[i][2 * j + 1]});
+  DANAUS_UNROLL for (int i = 0; i < 2; ++i) from_right<T, true>(dft, x[i][0], x[i][1]);
+  // Columns n2 = 8 j + g, rows k1 = 8 i + 2t+e; the twiddle is symmetric.
+  DANAUS_UNROLL for (int i = 0; i < 2; ++i)
+    DANAUS_UNROLL for (int j = 0; j < 2; ++j) x[i][j] = times<T, true>(x[i][j], twiddle[j][i]);
+  from_left<T, true>(dft, x[0][0], x[1][0], x[0][1], x[1][1]);
 }
 
 }  // namespace danaus::inline DANAUS_BACKEND

@@ -8,6 +8,7 @@
 #include <numbers>
 #include <source_location>
 
+#include "kernels/device/cache.hpp"
 #include "kernels/host/executor.hpp"
 #include "kernels/host/halves.hpp"
 #include "reference/problem.hpp"
@@ -174,6 +175,7 @@ Words<(bytes + 3) / 4> load_global(const void* from, const Site site = Site::cur
   detail::rendezvous(detail::Kind::load_global, &request, site);
   return words;
 }
+inline Words<4> load_global_kept(const void* from, const Site site = Site::current()) { return load_global<16>(from, site); }
 template <int bytes>
 void store_global(void* to, Words<(bytes + 3) / 4> words, const Site site = Site::current()) {
   detail::MemoryAccess request{reinterpret_cast<std::uintptr_t>(to), 0, bytes, bytes, &words};
@@ -200,11 +202,11 @@ inline void copy_async(SharedAddress to, const void* from, int copied, const Sit
 inline void copy_async_commit() { detail::copy_async_commit(); }
 template <int pending> void copy_async_wait() { detail::copy_async_wait(pending); }
 
-inline void tensor_load(SharedAddress to, const TensorMap& map, const int (&at)[5], SharedAddress barrier,
+inline void tensor_load(SharedAddress to, const TensorMap& map, const int (&at)[5], SharedAddress barrier, Cache,
                         const Site site = Site::current()) {
   detail::tensor_load(to, map, at, barrier, site);
 }
-inline void tensor_store(const TensorMap& map, const int (&at)[5], SharedAddress from, const Site site = Site::current()) {
+inline void tensor_store(const TensorMap& map, const int (&at)[5], SharedAddress from, Cache, const Site site = Site::current()) {
   detail::tensor_store(map, at, from, site);
 }
 inline void store_commit() { detail::store_commit(); }
