@@ -37,14 +37,10 @@ Dtype dtype_of(const std::string& descriptor, const std::string& path) {
 
 std::string descriptor_of(Dtype dtype) {
   switch (dtype) {
-    case Dtype::f16:
-      return "<f2";
-    case Dtype::f32:
-      return "<f4";
-    case Dtype::f64:
-      return "<f8";
-    case Dtype::bf16:
-      break;
+    case Dtype::f16: return "<f2";
+    case Dtype::f32: return "<f4";
+    case Dtype::f64: return "<f8";
+    case Dtype::bf16: break;
   }
   fail("npy: type ", name(dtype), " does not exist in the format, must be f16, f32 or f64");
 }
@@ -154,15 +150,9 @@ Signal read_npy(const std::string& path) {
 
   Signal signal{header.dtype, header.shape, std::vector<double>(static_cast<std::size_t>(count))};
   switch (header.dtype) {
-    case Dtype::f16:
-      read_values<Eigen::half>(file, signal.values);
-      break;
-    case Dtype::f32:
-      read_values<float>(file, signal.values);
-      break;
-    default:
-      read_values<double>(file, signal.values);
-      break;
+    case Dtype::f16: read_values<Eigen::half>(file, signal.values); break;
+    case Dtype::f32: read_values<float>(file, signal.values); break;
+    default: read_values<double>(file, signal.values); break;
   }
   if (!file) fail("cannot read ", path, ": ", std::strerror(errno));
   return signal;
@@ -182,12 +172,9 @@ void write_npy(PendingFile& file, const Signal& signal) {
   file.write(std::string(kMagic) + std::string("\x01\x00", 2) + static_cast<char>(length & 0xff) +
              static_cast<char>(length >> 8) + text);
   switch (signal.dtype) {
-    case Dtype::f16:
-      return write_values<Eigen::half>(file, signal.values);
-    case Dtype::f32:
-      return write_values<float>(file, signal.values);
-    default:
-      return write_values<double>(file, signal.values);
+    case Dtype::f16: return write_values<Eigen::half>(file, signal.values);
+    case Dtype::f32: return write_values<float>(file, signal.values);
+    default: return write_values<double>(file, signal.values);
   }
 }
 

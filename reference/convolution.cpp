@@ -130,9 +130,7 @@ class ByMonarch final : public RowMethod {
         if (!second.empty()) second_results.resize(p_.fft_size);
         unfold_pair(z, results, second_results);
         break;
-      case Fold::half:
-        unfold_half(z, results);
-        break;
+      case Fold::half: unfold_half(z, results); break;
       case Fold::right_angle:
         unfold_right_angle(z, std::span(results).first(p_.fft_size), std::span(results).last(p_.fft_size));
         break;
@@ -144,12 +142,9 @@ class ByMonarch final : public RowMethod {
  private:
   std::vector<Complex> fold(std::span<const double> first, std::span<const double> second) const {
     switch (*p_.fold) {
-      case Fold::half:
-        return fold_half(first, p_.fft_size);
-      case Fold::right_angle:
-        return fold_right_angle(first, p_.fft_size);
-      default:
-        return fold_pair(first, second, p_.fft_size);
+      case Fold::half: return fold_half(first, p_.fft_size);
+      case Fold::right_angle: return fold_right_angle(first, p_.fft_size);
+      default: return fold_pair(first, second, p_.fft_size);
     }
   }
 
@@ -161,12 +156,9 @@ class ByMonarch final : public RowMethod {
 
 std::unique_ptr<RowMethod> make_method(const Problem& problem, Method method) {
   switch (method) {
-    case Method::direct:
-      return std::make_unique<Direct>(problem);
-    case Method::fftw:
-      return std::make_unique<Fftw>(problem);
-    case Method::monarch:
-      return std::make_unique<ByMonarch>(planned(problem));
+    case Method::direct: return std::make_unique<Direct>(problem);
+    case Method::fftw: return std::make_unique<Fftw>(problem);
+    case Method::monarch: return std::make_unique<ByMonarch>(planned(problem));
   }
   fail("convolve: method ", int(method), " is none of direct, fftw, monarch");
 }
@@ -175,12 +167,9 @@ std::unique_ptr<RowMethod> make_method(const Problem& problem, Method method) {
 
 std::string_view name(Method method) {
   switch (method) {
-    case Method::direct:
-      return "direct";
-    case Method::fftw:
-      return "fftw";
-    case Method::monarch:
-      return "monarch";
+    case Method::direct: return "direct";
+    case Method::fftw: return "fftw";
+    case Method::monarch: return "monarch";
   }
   fail("method: ", int(method), " is none of direct, fftw, monarch");
 }

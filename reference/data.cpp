@@ -79,23 +79,12 @@ std::vector<double> make_u(const Problem& p, const DataSpec& spec, const Stream&
   std::vector<double> u(rows * p.length);
   for (std::int64_t i = 0; i < std::ssize(u); ++i) {
     switch (spec.data) {
-      case DataKind::gaussian:
-        u[i] = stream.gaussian(i);
-        break;
-      case DataKind::uniform:
-        u[i] = 2 * stream.uniform(i) - 1;
-        break;
-      case DataKind::impulse:
-        break;
-      case DataKind::constant:
-        u[i] = 1;
-        break;
-      case DataKind::heavy_tailed:
-        u[i] = std::pow(stream.gaussian(i), 3) / std::sqrt(15.0);
-        break;
-      case DataKind::recording:
-        u[i] = spec.recording[i % std::ssize(spec.recording)];
-        break;
+      case DataKind::gaussian: u[i] = stream.gaussian(i); break;
+      case DataKind::uniform: u[i] = 2 * stream.uniform(i) - 1; break;
+      case DataKind::impulse: break;
+      case DataKind::constant: u[i] = 1; break;
+      case DataKind::heavy_tailed: u[i] = std::pow(stream.gaussian(i), 3) / std::sqrt(15.0); break;
+      case DataKind::recording: u[i] = spec.recording[i % std::ssize(spec.recording)]; break;
     }
   }
   if (spec.data == DataKind::impulse)

@@ -27,12 +27,9 @@ Plan make_plan(Kind kind, std::int64_t n) {
   std::vector<Complex> a(n), b(n);
   const auto plan = [&]() -> fftw_plan {
     switch (kind) {
-      case Kind::forward:
-        return fftw_plan_dft_1d(size, raw(a.data()), raw(b.data()), FFTW_FORWARD, kFlags);
-      case Kind::inverse:
-        return fftw_plan_dft_1d(size, raw(a.data()), raw(b.data()), FFTW_BACKWARD, kFlags);
-      case Kind::real:
-        return fftw_plan_dft_r2c_1d(size, reinterpret_cast<double*>(a.data()), raw(b.data()), kFlags);
+      case Kind::forward: return fftw_plan_dft_1d(size, raw(a.data()), raw(b.data()), FFTW_FORWARD, kFlags);
+      case Kind::inverse: return fftw_plan_dft_1d(size, raw(a.data()), raw(b.data()), FFTW_BACKWARD, kFlags);
+      case Kind::real: return fftw_plan_dft_r2c_1d(size, reinterpret_cast<double*>(a.data()), raw(b.data()), kFlags);
       case Kind::inverse_real:
         return fftw_plan_dft_c2r_1d(size, raw(a.data()), reinterpret_cast<double*>(b.data()),
                                     kFlags | FFTW_DESTROY_INPUT);
@@ -71,14 +68,10 @@ Complex root_of_unity(std::int64_t numerator, std::int64_t denominator) {
   const double angle = std::numbers::pi / 2 * (static_cast<double>(rest) / static_cast<double>(denominator));
   const double c = std::cos(angle), s = std::sin(angle);
   switch (quarter % 4) {
-    case 0:
-      return {c, -s};
-    case 1:
-      return {-s, -c};
-    case 2:
-      return {-c, s};
-    default:
-      return {s, c};
+    case 0: return {c, -s};
+    case 1: return {-s, -c};
+    case 2: return {-c, s};
+    default: return {s, c};
   }
 }
 

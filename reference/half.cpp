@@ -22,13 +22,10 @@ float round_to_odd(double value) {
 
 float round_to(Dtype dtype, float value) {
   switch (dtype) {
-    case Dtype::f16:
-      return static_cast<float>(Eigen::half(value));
-    case Dtype::bf16:
-      return static_cast<float>(Eigen::bfloat16(value));
+    case Dtype::f16: return static_cast<float>(Eigen::half(value));
+    case Dtype::bf16: return static_cast<float>(Eigen::bfloat16(value));
     case Dtype::f32:
-    case Dtype::f64:
-      return value;
+    case Dtype::f64: return value;
   }
   fail("round_to: dtype ", int(dtype), " is none of f16, bf16, f32, f64");
 }

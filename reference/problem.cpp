@@ -35,7 +35,8 @@ std::vector<int> parse_list(std::string_view text, std::string_view field, std::
   while (true) {
     const std::size_t cross = text.find('x');
     const std::int64_t value = parse_number(text.substr(0, cross), field, token);
-    if (value > std::numeric_limits<int>::max()) fail("token ", token, ": field '", field, "' has ", value, ", too large");
+    if (value > std::numeric_limits<int>::max())
+      fail("token ", token, ": field '", field, "' has ", value, ", too large");
     list.push_back(static_cast<int>(value));
     if (cross == std::string_view::npos) return list;
     text.remove_prefix(cross + 1);
@@ -108,7 +109,8 @@ Problem parse_problem(std::string_view token) {
   Problem p;
   std::vector<std::string> seen;
   const auto once = [&](std::string field) {
-    if (std::find(seen.begin(), seen.end(), field) != seen.end()) fail("token ", token, ": field '", field, "' stands twice");
+    if (std::find(seen.begin(), seen.end(), field) != seen.end())
+      fail("token ", token, ": field '", field, "' stands twice");
     seen.push_back(std::move(field));
   };
   const auto has = [&](std::string_view field) { return std::find(seen.begin(), seen.end(), field) != seen.end(); };
@@ -202,7 +204,8 @@ void validate(const Problem& p) {
     std::int64_t product = 1;
     for (int factor : p.factors) {
       if (factor < 1) fail("fftconv: factors ", join(p.factors), ", each must be at least 1");
-      if (product > kMostSamples / factor) fail("fftconv: factors ", join(p.factors), ", their product must be at most 2^46");
+      if (product > kMostSamples / factor)
+        fail("fftconv: factors ", join(p.factors), ", their product must be at most 2^46");
       product *= factor;
     }
     if (product != complex_points(r))
@@ -215,7 +218,8 @@ void validate(const Problem& p) {
     if (r.fold == Fold::half)
       fail("fftconv: a frequency mask is defined over N frequencies; the half fold computes N/2");
     if (p.factors.size() != p.mask.zeroed.size())
-      fail("fftconv: the mask has ", p.mask.zeroed.size(), " counts, must be one for each of the ", p.factors.size(), " factors");
+      fail("fftconv: the mask has ", p.mask.zeroed.size(), " counts, must be one for each of the ", p.factors.size(),
+           " factors");
     for (std::size_t i = 0; i < p.mask.zeroed.size(); ++i) {
       const int extent = p.factors[p.factors.size() - 1 - i];
       if (p.mask.zeroed[i] < 0 || p.mask.zeroed[i] >= extent)

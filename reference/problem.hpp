@@ -47,7 +47,9 @@ std::string_view name(Fold fold);
 // Which part of the filter's spectrum is zero: k_f is reshaped to the factors, the last factor's frequency digit first
 // (it is the most significant), and the last zeroed[i] indices of dimension i are removed (Fu et al. 2023, A.4).
 //   literal    the indices as the paper slices them; applied to a real filter it removes one of each conjugate pair
-//   hermitian  a frequency is kept when it or its mirror N - k is kept literally, so that a real filter stays real
+//   hermitian  a frequency is kept when it or its mirror N - k is kept literally, so that a real filter stays real;
+//              it removes less than Table 10 of the paper says, for (16, 0, 0, 0) almost nothing: the slice keeps the
+//              lower half of the spectrum, whose mirror is the upper half
 enum class MaskReading { literal, hermitian };
 
 struct FrequencyMask {
@@ -68,7 +70,7 @@ struct Problem {
   bool postgate = false;           //                         v
   std::int64_t fft_size = 0;       // N, in real samples
   std::optional<Fold> fold;
-  std::vector<int> factors;        // N (or N/2 for the half fold) = product, outermost stage first
+  std::vector<int> factors;  // N (or N/2 for the half fold) = product, outermost stage first
   FrequencyMask mask;
 
   bool operator==(const Problem&) const = default;
@@ -81,15 +83,16 @@ struct Problem {
 std::string token(const Problem& problem);
 Problem parse_problem(std::string_view token);
 
-// Throws unless the case means something: positive sizes, N large enough for mode and fold, factors that multiply to the
-// complex FFT's size, a mask that fits the factors. parse_problem() calls it.
+// Throws unless the case means something: positive sizes, N large enough for mode and fold, factors that multiply to
+// the complex FFT's size, a mask that fits the factors. parse_problem() calls it.
 void validate(const Problem& problem);
 
-// The same case with fold and N chosen where they were open: circular -> pair with N = L, causal -> right_angle with N = L.
+// The same case with fold and N chosen where they were open: pair for circular and right_angle for causal, and the N of
+// the factors or the smallest that the fold allows.
 Problem resolved(Problem problem);
 
-// Smallest N at which `fold` computes the case without unwanted aliasing: L for a circular convolution and for the right
-// angle; a circular convolution may use N = L exactly or wrap a linear one, N >= L + min(K, L) - 1, as padded causal needs.
+// Smallest N that holds the linear convolution without aliasing, L + min(K, L) - 1: what padded causal needs, and a
+// circular convolution that does not take N = L.
 std::int64_t smallest_linear_fft_size(const Problem& problem);
 
 // Points of the complex FFT: N, or N/2 for the half fold.

@@ -29,14 +29,9 @@ class Rounded final : public RowMethod {
   void set_filter(std::span<const double> filter) override {
     const std::int64_t n = p_.fft_size;
     switch (*p_.fold) {
-      case Fold::half:
-        spectrum_ = half_to_spectrum(dft(fold_half(filter, n)));
-        break;
-      case Fold::right_angle:
-        spectrum_ = dft(fold_right_angle(filter, n));
-        break;
-      default:
-        spectrum_ = dft(fold_pair(filter, {}, n));
+      case Fold::half: spectrum_ = half_to_spectrum(dft(fold_half(filter, n))); break;
+      case Fold::right_angle: spectrum_ = dft(fold_right_angle(filter, n)); break;
+      default: spectrum_ = dft(fold_pair(filter, {}, n));
     }
     for (std::size_t k = 0; k < kept_.size(); ++k) spectrum_[k] *= kept_[k];
     round(spectrum_);
@@ -60,14 +55,9 @@ class Rounded final : public RowMethod {
 
     std::vector<double> results(p_.fold == Fold::right_angle ? 2 * n : n), second_results(second.empty() ? 0 : n);
     switch (*p_.fold) {
-      case Fold::half:
-        unfold_half(z, results);
-        break;
-      case Fold::right_angle:
-        unfold_pair(z, std::span(results).first(n), std::span(results).last(n));
-        break;
-      default:
-        unfold_pair(z, results, second_results);
+      case Fold::half: unfold_half(z, results); break;
+      case Fold::right_angle: unfold_pair(z, std::span(results).first(n), std::span(results).last(n)); break;
+      default: unfold_pair(z, results, second_results);
     }
     to_length(p_.mode, results, y_first);
     to_length(p_.mode, second_results, y_second);

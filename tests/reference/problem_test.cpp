@@ -54,14 +54,17 @@ TEST(Problem, RefusesWhatMeansNothing) {
   EXPECT_NE(refusal("fftconv_f16_circular_l9_b1_h1_half").find("even N"), std::string::npos);
   EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_n16_r4x8").find("multiply to 32"), std::string::npos);
   EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_r4x4_zero4x0").find("from 0 to 3"), std::string::npos);
-  EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_r4x4_zero1").find("one for each of the 2 factors"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_r4x4_zero1").find("one for each of the 2 factors"),
+            std::string::npos);
   EXPECT_NE(refusal("fftconv_f16_causal_l16_b1_h1_rightangle_r4x4_zero1x1").find("frequency mask"), std::string::npos);
   EXPECT_NE(refusal("fftconv_f16_circular_l60000000000000_b64_h768").find("2^46"), std::string::npos);
 }
 
 TEST(Problem, ChoosesFoldAndSizeThatWereOpen) {
-  EXPECT_EQ(token(resolved(parse_problem("fftconv_f16_circular_l60_b1_h1"))), "fftconv_f16_circular_l60_b1_h1_n60_pair");
-  EXPECT_EQ(token(resolved(parse_problem("fftconv_f16_causal_l60_b1_h1"))), "fftconv_f16_causal_l60_b1_h1_n60_rightangle");
+  EXPECT_EQ(token(resolved(parse_problem("fftconv_f16_circular_l60_b1_h1"))),
+            "fftconv_f16_circular_l60_b1_h1_n60_pair");
+  EXPECT_EQ(token(resolved(parse_problem("fftconv_f16_causal_l60_b1_h1"))),
+            "fftconv_f16_causal_l60_b1_h1_n60_rightangle");
   EXPECT_EQ(resolved(parse_problem("fftconv_f16_causal_l60_k5_b1_h1_pair")).fft_size, 64);
   EXPECT_EQ(resolved(parse_problem("fftconv_f16_causal_l4_k4_b1_h1_half")).fft_size, 8);
 }
