@@ -47,6 +47,7 @@ struct FusedChain {
   static constexpr int kWeightWords = 2 * radix;  // right angle: exp(i pi 256 nr / 2N) as packed pairs (re, im)
   static constexpr int kTableWords = 128 * (kMatrixVectors + kInnerVectors + kOuterVectors) + kWeightWords;
 
+  static constexpr bool kSpectrumInRegisters = radix <= 2;
   static constexpr bool kOuterNeeded = radix > 1 || !kPair;
   static constexpr int kParts = gated ? 3 : 1;  // u, and the gates
   static constexpr int kPartBytes = (2 * kRowBytes + 1023) / 1024 * 1024;
@@ -117,8 +118,9 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
   const bool tensor = path == Path::any ? a.transfer == Transfer::tensor : path == Path::tensor;
   const bool leader = lane == 0;  // issues the tensor copies
   const long long items = static_cast<long long>(P::kPair ? (a.batch + 1) / 2 : a.batch) * a.channels;
-  const int first = static_cast<int>(items * device::block_index() / device::block_count()) + warp;
-  const int last = static_cast<int>(items * (device::block_index() + 1) / device::block_count());
+  const int worker = device::block_index() * P::kWarps + warp, workers = device::block_count() * P::kWarps;
+  const int first = static_cast<int>(items * worker / workers);
+  const int last = static_cast<int>(items * (worker + 1) / workers);
 
   // Outer twiddles into shared memory, barriers, constants into registers.
   if constexpr (P::kOuterNeeded)
@@ -162,24 +164,31 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
         if (a.pregate) fetch_slab<P, WarpWorker>(a, tensor, a.pregate_map, a.pregate, fetch_item, 0, slab + P::kPartBytes, barrier);
         if (a.postgate) fetch_slab<P, WarpWorker>(a, tensor, a.postgate_map, a.postgate, fetch_item, 0, slab + 2 * P::kPartBytes, barrier);
       }
-      advance<P, P::kWarps>(a, fetch_item);
-      fetched += P::kWarps;
+      advance<P>(a, fetch_item);
+      ++fetched;
       if (++fetch_place == P::kRing) fetch_place = 0;
     }
     device::copy_async_commit();
   };
-  for (int i = 0; i < P::kRing - 1; ++i) fetch();
+  for (int i = 0; i < P::kRing - 2; ++i) fetch();
 
+  Words<4> held[r][2];
+  int held_channel = -1;
   Item item = item_at<P>(a, first);
   int place = 0;
   u32 parity = 0;
-  for (int number = first; number < last; number += P::kWarps) {
+  for (int number = first; number < last; ++number) {
     const SharedAddress slab = slabs + place * P::kSlabBytes;
     const u32* spectrum = a.spectrum + static_cast<long long>(item.channel) * P::kSize;
+    if (P::kSpectrumInRegisters && item.channel != held_channel) {
+      held_channel = item.channel;
+      DANAUS_UNROLL for (int kr = 0; kr < r; ++kr)
+        DANAUS_UNROLL for (int i = 0; i < 2; ++i) held[kr][i] = load_lane_words(spectrum, 2 * kr + i);
+    }
     if (tensor) {
       device::barrier_wait(barriers + 8 * place, parity);
     } else {
-      device::copy_async_wait<P::kRing - 2>();
+      device::copy_async_wait<P::kRing - 3>();
       device::sync_warp();
     }
 
@@ -204,15 +213,19 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
       }
     }
 
-    // The place that the previous item left is free once its store has been read: load what comes a ring later.
-    if (tensor && leader) device::store_wait_read<0>();
+    // The place that the item before the previous one left is free once its store has been read: refill it.
+    if (tensor && leader) device::store_wait_read<1>();
     if (!tensor) device::sync_warp();
     fetch();
 
     radix_over_blocks<P, false>(x);
     if constexpr (P::kOuterNeeded) outer_twiddles<P, false>(x);
-    DANAUS_UNROLL for (int kr = 0; kr < r; ++kr)
-      convolve_tiles<T>(x[kr], c.dft, c.inner, {load_spectrum<P::kCache>(spectrum, 2 * kr), load_spectrum<P::kCache>(spectrum, 2 * kr + 1)});
+    DANAUS_UNROLL for (int kr = 0; kr < r; ++kr) {
+      if constexpr (P::kSpectrumInRegisters)
+        convolve_tiles<T>(x[kr], c.dft, c.inner, held[kr]);
+      else
+        convolve_tiles<T>(x[kr], c.dft, c.inner, {load_spectrum<P::kCache>(spectrum, 2 * kr), load_spectrum<P::kCache>(spectrum, 2 * kr + 1)});
+    }
     if constexpr (P::kOuterNeeded) outer_twiddles<P, true>(x);
     radix_over_blocks<P, true>(x);
 
@@ -238,7 +251,7 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
     else if (!tensor || leader)
       store_slab<P, WarpWorker>(a, tensor, item, 0, slab);
     device::sync_warp();
-    advance<P, P::kWarps>(a, item);
+    advance<P>(a, item);
     if (++place == P::kRing) place = 0, parity ^= 1;
   }
 }

@@ -23,6 +23,8 @@
 // reference  reference/convolution.hpp   test   tests/kernels/fused_test.cpp
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/device/tile.hpp"
 #include "kernels/transfer.hpp"
 
@@ -100,6 +102,10 @@ struct FusedExchange {
   static constexpr bool kUnitInRegisters = kUnitsPerWarp == 1 && radix == 1;
   static constexpr bool kSplitInRegisters = radix == 1;
   static constexpr bool kSpectrumInRegisters = !kColumns256 && kLinePairsPerWarp * kSlabs <= 4;
+  // Where the ring has room for three items, it is refilled one item behind the stores, so that nobody waits for them; where
+  // it has not, stores go out as slabs are finished, and their places are refilled as they become free.
+  static constexpr int kLag = ring >= 3 * kSlabs ? 1 : 0;
+  static constexpr int kStoresAnItem = kLag == 0 && kUnitsPerWarp % kSlabs == 0 ? kSlabs : kLag == 0 && kUnitsPerWarp % 2 == 0 && kSlabs % 2 == 0 ? 2 : 1;
   // Line pairs of step B in flight: 16 registers of data, as in step A.
   static constexpr int kLinePairsAtOnce = 4 / kSlabs > 1 && kLinePairsPerWarp % (4 / kSlabs) == 0 ? 4 / kSlabs : 1;
 };
@@ -382,6 +388,9 @@ DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>&
 template <class P, class SlabAt>
 DANAUS_DEVICE void convolve_blocks(SlabAt slab_at, int pair, const Constants<P>& c, const u32* spectrum) {
   const int lane = device::lane_index(), i = lane / 16, j = lane / 8 % 2, row = lane % 8;
+  Words<4> spectra[2][2];
+  DANAUS_UNROLL for (int line = 0; line < 2; ++line)
+    DANAUS_UNROLL for (int m = 0; m < 2; ++m) spectra[line][m] = load_spectrum<P::kCache>(spectrum, 2 * (2 * pair + line) + m);
   const SharedAddress chunk = slab_at(2 * i + row / 4) + 16 * (row % 4 * 2 + j);
   SharedAddress at[2][2];
   Tiles256 x[2];
@@ -392,8 +401,7 @@ DANAUS_DEVICE void convolve_blocks(SlabAt slab_at, int pair, const Constants<P>&
       DANAUS_UNROLL for (int m = 0; m < 4; ++m) (part == 0 ? x[line][m / 2][m % 2].re : x[line][m / 2][m % 2].im) = w[m];
     }
   DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
-    const int vector = 2 * (2 * pair + line);
-    convolve_tiles<P::kType>(x[line], c.sixteen, c.inner, {load_spectrum<P::kCache>(spectrum, vector), load_spectrum<P::kCache>(spectrum, vector + 1)});
+    convolve_tiles<P::kType>(x[line], c.sixteen, c.inner, spectra[line]);
     device::store_matrices<4, true>(at[line][0], Words<4>{x[line][0][0].re, x[line][0][1].re, x[line][1][0].re, x[line][1][1].re});
     device::store_matrices<4, true>(at[line][1], Words<4>{x[line][0][0].im, x[line][0][1].im, x[line][1][0].im, x[line][1][1].im});
   }
@@ -464,7 +472,7 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
       if (tensor) device::barrier_expect(barrier, (P::kPair ? 2 : 1) * P::kRowBytes);
       fetch_slab<P, Worker>(a, tensor, a.u_map, a.u, fetch_item, fetch_slab_index, place_address(fetch_place), barrier);
       if (++fetch_place == P::kRing) fetch_place = 0;
-      if (++fetch_slab_index == P::kSlabs) fetch_slab_index = 0, advance<P, 1>(a, fetch_item);
+      if (++fetch_slab_index == P::kSlabs) fetch_slab_index = 0, advance<P>(a, fetch_item);
     }
   };
   if (!tensor || leader) fetch_until(min(slabs, P::kRing));
@@ -487,18 +495,23 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
         DANAUS_UNROLL for (int i = 0; i < kHeld; ++i) held[i] = load_spectrum<P::kCache>(spectrum, warp * kHeld + i);
       }
 
+    // Places of earlier slabs are free once their stores have been read; `pending` of those that were issued may not be.
+    const auto refill = [&](auto pending, int freed) {
+      if (tensor && !leader) return;
+      if (tensor) device::store_wait_read<decltype(pending)::value>();
+      fetch_until(min(slabs, freed + P::kRing));
+      device::copy_async_commit();
+    };
+    if constexpr (P::kLag == 0 && P::kStoresAnItem > 1)
+      if (tensor) refill(std::integral_constant<int, P::kSlabs / P::kStoresAnItem>(), number * P::kSlabs - P::kSlabs / P::kStoresAnItem);
     DANAUS_UNROLL for (int j = 0; j < P::kUnitsPerWarp; ++j) {
       const int unit = warp + P::kWarps * j, s = unit / P::kColumnChunks;
       if (tensor) device::barrier_wait(8 * (wrapped(s) ? place + s - P::kRing : place + s), parity ^ wrapped(s));
       if constexpr (!P::kUnitInRegisters) there = load_unit<P>(a.tables, unit, false);
       transform_column<P>(a, item, slab_at(s), unit, c, there, split);
-      // Places of earlier items are free once their stores have been read: load what comes next.
-      if (j == 0 && (!tensor || leader)) {
-        if (tensor) device::store_wait_read<0>();
-        fetch_until(min(slabs, number * P::kSlabs + P::kRing));
-        device::copy_async_commit();
-      }
+      if (j == 0 && P::kLag == 1) refill(std::integral_constant<int, P::kSlabs>(), (number - 1) * P::kSlabs);
     }
+    if constexpr (P::kLag == 0) refill(std::integral_constant<int, 0>(), number * P::kSlabs);
     device::sync_block();
     if constexpr (P::kColumns256)
       DANAUS_UNROLL for (int i = 0; i < P::kLinePairsPerWarp; ++i)
@@ -510,15 +523,21 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
       const int unit = warp + P::kWarps * j;
       if constexpr (!P::kUnitInRegisters) back = load_unit<P>(a.tables, unit, true);
       transform_column_back<P>(a, item, slab_at(unit / P::kColumnChunks), unit, c, back, split);
+      // What is finished goes out at once where the ring is short.
+      constexpr int kEvery = P::kUnitsPerWarp / P::kStoresAnItem, kSlabsEvery = P::kSlabs / P::kStoresAnItem;
+      if (j % kEvery == kEvery - 1) {
+        device::fence_async();
+        device::sync_block();
+        if (P::kPair || tensor || !a.wrap) {
+          if (!tensor || leader)
+            for (int s = j / kEvery * kSlabsEvery; s < (j / kEvery + 1) * kSlabsEvery; ++s) store_slab<P, Worker>(a, tensor, item, s, slab_at(s));
+        } else if (j == P::kUnitsPerWarp - 1) {
+          store_wrapped<P, Worker, T>(a, item, slab_at);
+        }
+      }
     }
-    device::fence_async();
-    device::sync_block();
-    if (!P::kPair && !tensor && a.wrap)
-      store_wrapped<P, Worker, T>(a, item, slab_at);
-    else if (!tensor || leader)
-      for (int s = 0; s < P::kSlabs; ++s) store_slab<P, Worker>(a, tensor, item, s, slab_at(s));
     if (!tensor) device::sync_block();
-    advance<P, 1>(a, item);
+    advance<P>(a, item);
     place += P::kSlabs;
     if (place >= P::kRing) place -= P::kRing, parity ^= 1;
   }

@@ -32,12 +32,11 @@ DANAUS_DEVICE Item item_at(const FusedArguments& a, int number) {
   return {number / groups, kRows * (number % groups)};
 }
 
-// The item `steps` further on.
-template <class Shape, int steps>
+// The next item.
+template <class Shape>
 DANAUS_DEVICE void advance(const FusedArguments& a, Item& item) {
-  constexpr int kRows = Shape::kPair ? 2 : 1;
-  const int rows = (a.batch + kRows - 1) / kRows * kRows;
-  for (item.row += kRows * steps; item.row >= rows; item.row -= rows) ++item.channel;
+  item.row += Shape::kPair ? 2 : 1;
+  if (item.row >= a.batch) item.row = 0, ++item.channel;
 }
 
 template <class Shape>
