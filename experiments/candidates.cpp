@@ -9,13 +9,6 @@ namespace {
 
 int stages(const Problem& planned) { return static_cast<int>(planned.factors.size()); }
 
-// Two forward transforms and an inverse, in which each value is rounded about once in each of log2 N steps, and the
-// products; as a random walk, and twice that for data whose energy the filter removes (constant data lose most).
-double fftw_bound(const Problem& planned) {
-  const int steps = std::bit_width(static_cast<std::uint64_t>(planned.fft_size));
-  return 2 * unit_roundoff(Dtype::f64) * std::sqrt(3. * steps + 4);
-}
-
 template <Method method>
 std::vector<double> reference(const Problem& problem, const Inputs& inputs) {
   return convolve(problem, inputs, method);
@@ -43,5 +36,12 @@ constexpr std::array kCandidates = {
 }  // namespace
 
 std::span<const Candidate> candidates() { return kCandidates; }
+
+// Two forward transforms and an inverse, in which each value is rounded about once in each of log2 N steps, and the
+// products; as a random walk, and twice that for data whose energy the filter removes (constant data lose most).
+double fftw_bound(const Problem& planned) {
+  const int steps = std::bit_width(static_cast<std::uint64_t>(planned.fft_size));
+  return 2 * unit_roundoff(Dtype::f64) * std::sqrt(3. * steps + 4);
+}
 
 }  // namespace danaus

@@ -23,4 +23,7 @@ struct Candidate {
 
 std::span<const Candidate> candidates();
 
+// Of FFTW in double, which is also what other candidates are compared with.
+double fftw_bound(const Problem& planned);
+
 }  // namespace danaus

@@ -5,7 +5,7 @@
 #include <iomanip>
 #include <new>
 
-#include "experiments/interrupt.hpp"
+#include "experiments/program/interrupt.hpp"
 #include "reference/problem.hpp"
 
 namespace danaus {

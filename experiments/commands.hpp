@@ -5,7 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "experiments/cli.hpp"
+#include "experiments/candidates.hpp"
+#include "experiments/program/cli.hpp"
 
 namespace danaus {
 
@@ -17,6 +18,9 @@ struct Command {
 };
 
 std::span<const Command> commands();
+
+// danaus verify over any table of candidates; run_verify() has the program's own.
+int verify(std::span<const std::string> words, Console& console, std::span<const Candidate> candidates);
 
 int run_verify(std::span<const std::string> words, Console& console);
 int run_model(std::span<const std::string> words, Console& console);

@@ -4,13 +4,12 @@
 #include <optional>
 
 #include "experiments/commands.hpp"
-#include "experiments/interrupt.hpp"
-#include "experiments/memory.hpp"
-#include "experiments/progress.hpp"
-#include "experiments/record.hpp"
-#include "experiments/signal_file.hpp"
+#include "experiments/files/record.hpp"
+#include "experiments/files/signal_file.hpp"
+#include "experiments/program/interrupt.hpp"
+#include "experiments/program/memory.hpp"
+#include "experiments/program/terminal.hpp"
 #include "experiments/spot_check.hpp"
-#include "experiments/table.hpp"
 #include "reference/convolution.hpp"
 #include "reference/half.hpp"
 
@@ -136,13 +135,13 @@ int run_convolve(std::span<const std::string> words, Console& console) {
   line.option("mode", request.mode, "NAME", "causal (default) or circular");
   line.option("pregate", request.pregate, "FILE", "multiplies u");
   line.option("postgate", request.postgate, "FILE", "multiplies the result");
-  line.option("method", request.method, "NAME", "fftw (default), monarch or direct");
+  line.option("method", request.method, "NAME", names_in(kMethods) + " (default: fftw)");
   line.flag("allow-nonfinite", request.allow_nonfinite, "let NaN and infinity through");
   line.option("json", request.json, "FILE", "what was computed and its error as a JSON line; - for stdout");
   if (!line.parse(words, console)) return kExitOk;
   if (request.y.empty()) fail("convolve: no output file, -o FILE must name one");
   const SignalFormat format = signal_format(request.y);
-  const Method method = parse_method(request.method);
+  const Method method = parse_in(kMethods, "convolve: method", request.method);
   const Mode mode = parse_mode(request.mode);
 
   PendingFile output(request.y);

@@ -1,7 +1,7 @@
 // danaus factors: the matrices of a Monarch factorization, entry by entry, for a figure of their sparsity.
 #include "experiments/commands.hpp"
-#include "experiments/record.hpp"
-#include "experiments/table.hpp"
+#include "experiments/files/record.hpp"
+#include "experiments/program/terminal.hpp"
 #include "reference/convolution.hpp"
 #include "reference/monarch.hpp"
 
@@ -39,7 +39,7 @@ int run_factors(std::span<const std::string> words, Console& console) {
     problems.push_back(planned(parse_problem(word)));
     const std::int64_t points = complex_points(problems.back());
     if (points > kMostPoints) fail("factors: ", word, " has N=", points, ", must be at most ", kMostPoints);
-    identities.insert(identity({{"kind", "factors"}, {"case", token(problems.back())}}));
+    identities.insert(identity({{"case", token(problems.back())}}));
   }
   print_configuration(
       console, "factors",
@@ -66,8 +66,8 @@ int run_factors(std::span<const std::string> words, Console& console) {
                   {{"matrix", 0, left}, {"size", 0, right}, {"nonzeros", 0, right}, {"filled, %", 0, right}}, cells);
       console.out << '\n';
     }
-    if (!results.standing(identity({{"kind", "factors"}, {"case", token(problem)}})))
-      results.append({{"case", token(problem)}, {"order", problem.factors.size()}, {"matrices", matrices}});
+    const Json row = {{"case", token(problem)}, {"order", problem.factors.size()}, {"matrices", matrices}};
+    if (!results.standing(identity(row))) results.append(row);
   }
   return kExitOk;
 }

@@ -6,9 +6,10 @@
 #include <boost/version.hpp>
 
 #include "experiments/commands.hpp"
-#include "experiments/record.hpp"
-#include "experiments/recording.hpp"
-#include "experiments/table.hpp"
+#include "experiments/files/record.hpp"
+#include "experiments/files/signal_file.hpp"
+#include "experiments/program/memory.hpp"
+#include "experiments/program/terminal.hpp"
 
 namespace danaus {
 

@@ -24,7 +24,7 @@ double direct_multiplications(const Problem& planned) {
 
 // What the truth itself may be off by, relative L2. The direct sum rounds each sample once a term: a random walk.
 double truth_bound(Method truth, const Problem& planned) {
-  if (truth == Method::fftw) return candidates().front().bound(planned);
+  if (truth == Method::fftw) return fftw_bound(planned);
   const std::int64_t terms =
       planned.mask.zeroed.empty() ? std::min(planned.filter_length, planned.length) : planned.fft_size;
   return unit_roundoff(Dtype::f64) * std::sqrt(static_cast<double>(terms));
@@ -65,14 +65,18 @@ Json judge(const Trial& trial, const std::vector<double>& recording) {
   }
   const double bound = trial.candidate.bound(plan) + truth_bound(truth, plan);
   const double max_bound = bound_max(bound, samples);
-  row["verify"] = {{"status", within(comparison, bound, max_bound) ? "passed" : "failed"},
+  const double gain_bound = trial.data.data == DataKind::constant ? bound : bound_gain(bound, samples);
+  const double clearance = std::max(
+      {comparison.rel_l2 / bound, comparison.rel_max / max_bound, std::abs(comparison.gain_error) / gain_bound});
+  row["verify"] = {{"status", within(comparison, bound, max_bound, gain_bound) ? "passed" : "failed"},
                    {"truth", name(truth)},
                    {"samples", samples},
                    {"rel_l2", comparison.rel_l2},
                    {"rel_max", comparison.rel_max},
                    {"snr_db", comparison.snr_db},
+                   {"gain_error", comparison.gain_error},
                    {"bound", bound},
-                   {"clearance", std::max(comparison.rel_l2 / bound, comparison.rel_max / max_bound)},
+                   {"clearance", clearance},
                    {"worst", comparison.worst}};
   return row;
 }

@@ -9,8 +9,8 @@ namespace danaus {
 
 // The trial's result row: what was tried, and
 //   "verify": {"status": "passed" | "failed", "truth": "direct" | "fftw", "samples": how many were compared, "rel_l2",
-//   "rel_max", "snr_db", "bound",
-//              "clearance": the share of its bound that the error takes, the larger one of L2 and maximum,
+//   "rel_max", "snr_db", "gain_error", "bound": of the L2 error,
+//              "clearance": the share of its bound that an error takes, the largest of L2, maximum and gain,
 //              "worst": index into y [B, H, L]}
 //   or, where the trial cannot be made, {"status": "skipped", "reason"}
 // The truth is the direct sum where it is small enough or FFTW itself is judged (over some samples, where there are too

@@ -3,8 +3,8 @@
 
 #include "experiments/candidates.hpp"
 #include "experiments/commands.hpp"
-#include "experiments/record.hpp"
-#include "experiments/table.hpp"
+#include "experiments/files/record.hpp"
+#include "experiments/program/terminal.hpp"
 #include "experiments/trials.hpp"
 #include "model/profile.hpp"
 
@@ -35,17 +35,11 @@ Rows methods() {
   return rows;
 }
 
-Rows data_kinds() {
-  return {
-      {"gaussian", "zero mean, unit variance"},   {"uniform", "from -1 to 1"},
-      {"impulse", "a single 1 in each row"},      {"constant", "1 everywhere"},
-      {"heavy_tailed", "the cube of a Gaussian"}, {"recording", "speech from Debian's alsa-utils, where installed"}};
-}
-
-Rows filters() {
-  return {{"random", "Gaussian"},
-          {"s4d", "decaying sinusoids, as S4D starts with"},
-          {"hyena", "an implicit filter under a window of exponential decay"}};
+template <class Table>
+Rows named(const Table& table) {
+  Rows rows;
+  for (const auto& entry : table) rows.push_back({std::string(entry.name), std::string(entry.summary)});
+  return rows;
 }
 
 Rows profiles() {
@@ -65,8 +59,8 @@ Rows sweep_rows() {
 const std::vector<Topic>& topics() {
   static const std::vector<Topic> kTopics = {
       {"methods", {{"method"}, {"scaling"}, {"what it is"}}, methods},
-      {"data", {{"data"}, {"what it is"}}, data_kinds},
-      {"filters", {{"filter"}, {"what it is"}}, filters},
+      {"data", {{"data"}, {"what it is"}}, [] { return named(kDataKinds); }},
+      {"filters", {{"filter"}, {"what it is"}}, [] { return named(kFilterKinds); }},
       {"profiles", {{"profile"}, {"device"}}, profiles},
       {"sweeps", {{"sweep"}, {"rows", 0, Column::Align::right}, {"question"}}, sweep_rows},
       {"cases", {{"case"}, {"there to vary"}}, cases},

@@ -3,7 +3,7 @@
 #include <iostream>
 
 #include "experiments/commands.hpp"
-#include "experiments/interrupt.hpp"
+#include "experiments/program/interrupt.hpp"
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);

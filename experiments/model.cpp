@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "experiments/commands.hpp"
-#include "experiments/record.hpp"
-#include "experiments/table.hpp"
+#include "experiments/files/record.hpp"
+#include "experiments/program/terminal.hpp"
 #include "model/cost.hpp"
 
 namespace danaus {
@@ -78,6 +78,7 @@ std::vector<Question> figure4(const std::vector<HardwareProfile>& profiles, std:
         if (p != order.value_or(p)) continue;
         Problem problem;
         problem.length = problem.filter_length = length;
+        problem.fold = Fold::plain;  // Eq. 2 counts one complex sequence of N points for each row
         questions.push_back({with_factors(problem, profile, p), profile});
       }
   return questions;
@@ -117,11 +118,11 @@ int run_model(std::span<const std::string> words, Console& console) {
       questions.push_back({problem, profile});
     }
 
-  std::string profile_list;
-  for (const HardwareProfile& profile : profiles) profile_list += (profile_list.empty() ? "" : ", ") + profile.name;
+  std::vector<std::string> names;
+  for (const HardwareProfile& profile : profiles) names.push_back(profile.name);
   print_configuration(console, "model",
                       {{"predictions", std::to_string(questions.size())},
-                       {"profiles", profile_list},
+                       {"profiles", join(names)},
                        {"model", "eq2"},
                        {"rows kept", json.empty() ? "no (--json FILE keeps them)" : json}});
 
@@ -131,16 +132,11 @@ int run_model(std::span<const std::string> words, Console& console) {
   for (const Question& question : questions) {
     predictions.push_back(predict_eq2(question.problem, question.profile));
     rows.push_back(row_of(question, predictions.back()));
-    Json asked = rows.back();
-    asked["kind"] = "model";
-    identities.insert(identity(asked));
+    identities.insert(identity(rows.back()));
   }
   ResultFile results(console, json, "model", identities);
-  for (const Json& row : rows) {
-    Json asked = row;
-    asked["kind"] = "model";
-    if (!results.standing(identity(asked))) results.append(row);
-  }
+  for (const Json& row : rows)
+    if (!results.standing(identity(row))) results.append(row);
   if (json == "-") return kExitOk;
   if (!sweep.empty()) {
     print_overview(console.out, questions, predictions);

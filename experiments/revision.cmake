@@ -28,7 +28,7 @@ string(SHA256 SOURCES "${all}")
 string(SUBSTRING ${SOURCES} 0 12 SOURCES)
 
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[
-#include "experiments/environment.hpp"
+#include "experiments/program/environment.hpp"
 
 namespace danaus {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "experiments/candidates.hpp"
-#include "experiments/environment.hpp"
+#include "experiments/program/environment.hpp"
 #include "reference/data.hpp"
 #include "reference/problem.hpp"
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 
 namespace danaus {
@@ -10,15 +11,18 @@ struct Comparison {
   double rel_l2;       // ||actual - expected|| / ||expected||
   double rel_max;      // max |actual - expected| / max |expected|
   double snr_db;       // -20 log10(rel_l2): infinite when nothing differs
+  double gain_error;   // <expected, actual - expected> / <expected, expected>: 0.01 when actual is 1.01 expected
   std::int64_t worst;  // index of the largest difference, or of the first value that is not finite
   bool finite;         // no NaN and no infinity on either side
 };
 
-// Where the truth is zero throughout, a result that is too has errors 0, and any other has infinite ones. A NaN or an
-// infinity on either side makes both errors infinite. Throws when the sizes differ or are 0.
+// Where the truth is zero throughout, a result that is too has errors 0, and any other has infinite ones. So
+// has a NaN or an infinity on either side. Throws when the sizes differ or are 0.
 Comparison compare(std::span<const double> expected, std::span<const double> actual);
 
-// The one verdict: finite, and both errors at most their bounds.
-bool within(const Comparison& comparison, double bound_l2, double bound_max);
+// The one verdict: finite, every error at most its bound. The gain's error is never larger than the L2 error; a bound
+// of its own is for types so coarse that a wrong factor hides in their noise (bound_gain() in rounding.hpp).
+bool within(const Comparison& comparison, double bound_l2, double bound_max,
+            double bound_gain = std::numeric_limits<double>::infinity());
 
 }  // namespace danaus

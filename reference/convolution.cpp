@@ -165,20 +165,7 @@ std::unique_ptr<RowMethod> make_method(const Problem& problem, Method method) {
 
 }  // namespace
 
-std::string_view name(Method method) {
-  switch (method) {
-    case Method::direct: return "direct";
-    case Method::fftw: return "fftw";
-    case Method::monarch: return "monarch";
-  }
-  fail("method: ", int(method), " is none of direct, fftw, monarch");
-}
-
-Method parse_method(std::string_view word) {
-  for (Method method : {Method::direct, Method::fftw, Method::monarch})
-    if (name(method) == word) return method;
-  fail("method '", word, "', must be one of direct, fftw, monarch");
-}
+std::string_view name(Method method) { return name_in(kMethods, method); }
 
 std::vector<double> convolve(const Problem& problem, const Inputs& inputs, Method method) {
   validate(problem);

@@ -6,22 +6,27 @@
 // are cut to L (causal) or added up modulo L (circular). A literal mask makes the filter complex; y is the real part.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
 #include "reference/data.hpp"
+#include "reference/names.hpp"
 #include "reference/problem.hpp"
 
 namespace danaus {
 
-//   direct   the defining sum, O(L min(K, L)) a row; a mask goes through a direct DFT of the filter
-//   fftw     real FFTs at a size of its own choice
-//   monarch  the Monarch factorization by explicit factors, in the case's fold
 enum class Method { direct, fftw, monarch };
 
+inline constexpr std::array kMethods = {
+    Named{Method::fftw, "fftw", "real FFTs at a size of FFTW's choice"},
+    Named{Method::monarch, "monarch", "explicit Monarch factors, in the case's fold"},
+    Named{Method::direct, "direct",
+          "the defining sum, L min(K, L) products a row; a mask by a direct DFT of the filter"},
+};
+
 std::string_view name(Method method);
-Method parse_method(std::string_view word);
 
 // y [B, H, L]. Throws when the arrays do not have the sizes that the case says. Re-entrant; one thread.
 std::vector<double> convolve(const Problem& problem, const Inputs& inputs, Method method);

@@ -14,30 +14,6 @@
 namespace danaus {
 namespace {
 
-constexpr std::array kDataKinds = {
-    std::pair{DataKind::gaussian, "gaussian"},         std::pair{DataKind::uniform, "uniform"},
-    std::pair{DataKind::impulse, "impulse"},           std::pair{DataKind::constant, "constant"},
-    std::pair{DataKind::heavy_tailed, "heavy_tailed"}, std::pair{DataKind::recording, "recording"}};
-constexpr std::array kFilterKinds = {std::pair{FilterKind::random, "random"}, std::pair{FilterKind::s4d, "s4d"},
-                                     std::pair{FilterKind::hyena, "hyena"}};
-
-template <class Names, class Kind>
-std::string_view name_in(const Names& names, Kind kind) {
-  for (const auto& [value, word] : names)
-    if (value == kind) return word;
-  fail("kind ", int(kind), " has no name");
-}
-
-template <class Names>
-auto parse_in(const Names& names, std::string_view what, std::string_view word) {
-  std::string known;
-  for (const auto& [value, text] : names) {
-    if (word == text) return value;
-    known.append(known.empty() ? "" : ", ").append(text);
-  }
-  fail(what, " '", word, "', must be one of ", known);
-}
-
 // The last step of SplitMix64 (Steele et al. 2014): a bijection that leaves no visible trace of its argument.
 std::uint64_t scramble(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -176,8 +152,6 @@ std::vector<double> make_filter(const Problem& p, const DataSpec& spec, const St
 
 std::string_view name(DataKind kind) { return name_in(kDataKinds, kind); }
 std::string_view name(FilterKind kind) { return name_in(kFilterKinds, kind); }
-DataKind parse_data_kind(std::string_view word) { return parse_in(kDataKinds, "data kind", word); }
-FilterKind parse_filter_kind(std::string_view word) { return parse_in(kFilterKinds, "filter kind", word); }
 
 std::uint64_t data_seed(const Problem& problem, const DataSpec& spec) {
   std::string text = token(problem);

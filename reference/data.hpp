@@ -1,33 +1,39 @@
 // Inputs for a case: reproducible, and already rounded to what a kernel would read.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "reference/names.hpp"
 #include "reference/problem.hpp"
 
 namespace danaus {
 
 // Samples of u before scaling.
-//   gaussian      zero mean, unit variance
-//   uniform       from -1 to 1
-//   impulse       a single 1 in each row, at a random place
-//   constant      1 everywhere
-//   heavy_tailed  the cube of a Gaussian, unit variance: kurtosis 46
-//   recording     DataSpec::recording, one row after the other; it begins again where it ends
 enum class DataKind { gaussian, uniform, impulse, constant, heavy_tailed, recording };
 
+inline constexpr std::array kDataKinds = {
+    Named{DataKind::gaussian, "gaussian", "zero mean, unit variance"},
+    Named{DataKind::uniform, "uniform", "from -1 to 1"},
+    Named{DataKind::impulse, "impulse", "a single 1 in each row, at a random place"},
+    Named{DataKind::constant, "constant", "1 everywhere"},
+    Named{DataKind::heavy_tailed, "heavy_tailed", "the cube of a Gaussian, unit variance: kurtosis 46"},
+    Named{DataKind::recording, "recording", "a recording, one row after the other; it begins again where it ends"},
+};
+
 // Filters, each of unit L2 norm (random: on average), so that the convolution of white noise keeps its scale.
-//   random  Gaussian
-//   s4d     a sum of decaying sinusoids: S4D-Lin (Gu et al. 2022), 16 modes, a time step per channel
-//   hyena   a network of sines over positions under a window of exponential decay (Poli et al. 2023)
 enum class FilterKind { random, s4d, hyena };
+
+inline constexpr std::array kFilterKinds = {
+    Named{FilterKind::random, "random", "Gaussian"},
+    Named{FilterKind::s4d, "s4d", "decaying sinusoids: S4D-Lin (Gu et al. 2022), 16 modes, a time step per channel"},
+    Named{FilterKind::hyena, "hyena", "sines of positions under a window of exponential decay (Poli et al. 2023)"},
+};
 
 std::string_view name(DataKind kind);
 std::string_view name(FilterKind kind);
-DataKind parse_data_kind(std::string_view word);      // throws std::invalid_argument and lists the names
-FilterKind parse_filter_kind(std::string_view word);  // likewise
 
 struct DataSpec {
   DataKind data = DataKind::gaussian;

@@ -1,6 +1,7 @@
 #include "reference/rounding.hpp"
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -160,7 +161,7 @@ class Rounded final : public RowMethod {
 
 }  // namespace
 
-std::string_view name(Scaling scaling) { return scaling == Scaling::unitary ? "unitary" : "one_side"; }
+std::string_view name(Scaling scaling) { return name_in(kScalings, scaling); }
 
 std::vector<double> convolve_rounded(const Problem& problem, const Inputs& inputs, Scaling scaling) {
   const Problem p = planned(problem);
@@ -199,6 +200,12 @@ double bound_l2(Dtype dtype, int order) { return bound_l2_of_roundings(dtype, 8 
 
 double bound_max(double bound_l2, std::int64_t samples) {
   return bound_l2 * (1 + std::sqrt(2 * std::log(static_cast<double>(samples))));
+}
+
+// Rounded coefficients scale a result by as much as they are off on average. Of a thousand samples and more, bf16 makes
+// this 0.41 % at most (1.04 u) in this model over the cases above but constant data, which reach 0.82 %.
+double bound_gain(double bound_l2, std::int64_t samples) {
+  return std::min(bound_l2, 0.007 + 2 * bound_l2 / std::sqrt(static_cast<double>(samples)));
 }
 
 }  // namespace danaus

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include "experiments/environment.hpp"
-#include "experiments/interrupt.hpp"
-#include "experiments/signal_file.hpp"
+#include "experiments/files/signal_file.hpp"
+#include "experiments/program/environment.hpp"
+#include "experiments/program/interrupt.hpp"
 #include "tests/experiments/support.hpp"
 
 namespace danaus {

@@ -4,7 +4,7 @@
 
 #include <Eigen/Core>
 
-#include "experiments/environment.hpp"
+#include "experiments/program/environment.hpp"
 #include "reference/dft.hpp"
 #include "tests/experiments/support.hpp"
 

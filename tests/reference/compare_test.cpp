@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "reference/convolution.hpp"
 #include "reference/data.hpp"
 #include "reference/rounding.hpp"
 
@@ -33,6 +34,7 @@ TEST_F(Comparator, AcceptsTheTruthItself) {
   EXPECT_EQ(result().rel_l2, 0);
   EXPECT_EQ(result().rel_max, 0);
   EXPECT_EQ(result().snr_db, kInfinity);
+  EXPECT_EQ(result().gain_error, 0);
 }
 
 TEST_F(Comparator, AcceptsRoundingNoise) {
@@ -58,6 +60,7 @@ TEST_F(Comparator, RejectsTheNegative) {
   EXPECT_FALSE(accepted());
   EXPECT_DOUBLE_EQ(result().rel_l2, 2);
   EXPECT_DOUBLE_EQ(result().rel_max, 2);
+  EXPECT_DOUBLE_EQ(result().gain_error, -2);
 }
 
 TEST_F(Comparator, RejectsAShiftByOneSample) {
@@ -70,6 +73,23 @@ TEST_F(Comparator, RejectsAScaleErrorOfOnePercent) {
   EXPECT_FALSE(accepted());
   EXPECT_NEAR(result().rel_l2, 0.01, 1e-12);
   EXPECT_NEAR(result().snr_db, 40, 1e-9);
+}
+
+// The L2 bound of bf16 is 1.5 %, and rounding noise takes half of it: only the gain tells.
+TEST(Compare, SeesAScaleErrorOfOnePercentInBf16ByTheGain) {
+  const Problem problem = parse_problem("fftconv_bf16_circular_l4096_b2_h1_n4096_pair_r64x64");
+  const Inputs inputs = make_inputs(problem, {});
+  const std::vector<double> expected = convolve(problem, inputs, Method::fftw);
+  const std::int64_t samples = std::ssize(expected);
+  const double bound = bound_l2(Dtype::bf16, 2);
+  for (double factor : {0.99, 1.0, 1.01}) {
+    std::vector<double> actual = convolve_rounded(problem, inputs);
+    for (double& value : actual) value *= factor;
+    const Comparison comparison = compare(expected, actual);
+    EXPECT_LT(comparison.rel_l2, bound);
+    EXPECT_NEAR(comparison.gain_error, factor - 1, 0.003);
+    EXPECT_EQ(within(comparison, bound, bound_max(bound, samples), bound_gain(bound, samples)), factor == 1);
+  }
 }
 
 TEST_F(Comparator, RejectsOneFlippedSignByTheMaximum) {
@@ -124,6 +144,7 @@ TEST(Compare, NeitherOverflowsNorUnderflows) {
     const std::vector<double> expected = {3 * scale, 4 * scale}, actual = {3 * scale, 4.5 * scale};
     EXPECT_NEAR(compare(expected, actual).rel_l2, 0.1, 1e-12);
     EXPECT_NEAR(compare(expected, actual).rel_max, 0.125, 1e-12);
+    EXPECT_NEAR(compare(expected, actual).gain_error, 2.0 / 25, 1e-12);
   }
 }
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/pending_file.hpp"
+#include "experiments/files/pending_file.hpp"
 #include "reference/problem.hpp"
 
 namespace danaus {
@@ -32,5 +32,17 @@ Signal read_signal(const std::string& path);
 
 // `values` are rounded to `dtype` in the file. A .wav takes [channels, samples] and a sample rate.
 void write_signal(PendingFile& file, SignalFormat format, const Signal& signal);
+
+// The same by format: NumPy's own (numpy.org/doc/stable/reference/generated/numpy.lib.format.html), and libsndfile's.
+Signal read_npy(const std::string& path);
+Signal read_wav(const std::string& path);
+void write_npy(PendingFile& file, const Signal& signal);
+void write_wav(PendingFile& file, const Signal& signal);
+
+// A real recording to verify with: the speech samples of Debian's alsa-utils, where they are installed.
+inline constexpr const char* kRecordingFolder = "/usr/share/sounds/alsa";
+
+// First channel of every .wav file in `folder`, one after the other by name; empty where there is none.
+std::vector<double> read_recording(const std::string& folder);
 
 }  // namespace danaus

@@ -1,5 +1,4 @@
-#include "experiments/npy.hpp"
-
+// The .npy format, by hand: a header that is a Python dictionary, then the values.
 #include <Eigen/Core>
 #include <array>
 #include <bit>
@@ -10,7 +9,8 @@
 #include <fstream>
 #include <string_view>
 
-#include "experiments/environment.hpp"
+#include "experiments/files/signal_file.hpp"
+#include "experiments/program/memory.hpp"
 
 namespace danaus {
 namespace {

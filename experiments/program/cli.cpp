@@ -1,4 +1,4 @@
-#include "experiments/cli.hpp"
+#include "experiments/program/cli.hpp"
 
 #include <boost/program_options.hpp>
 #include <iomanip>

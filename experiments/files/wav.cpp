@@ -1,5 +1,4 @@
-#include "experiments/wav.hpp"
-
+// .wav files, through libsndfile.
 #include <sndfile.h>
 
 #include <algorithm>
@@ -12,7 +11,8 @@
 #include <limits>
 #include <memory>
 
-#include "experiments/environment.hpp"
+#include "experiments/files/signal_file.hpp"
+#include "experiments/program/memory.hpp"
 
 namespace danaus {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/in_order.hpp"
+#include "experiments/program/in_order.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "experiments/interrupt.hpp"
+#include "experiments/program/interrupt.hpp"
 
 namespace danaus {
 

@@ -1,4 +1,4 @@
-#include "experiments/interrupt.hpp"
+#include "experiments/program/interrupt.hpp"
 
 #include <atomic>
 #include <csignal>

@@ -1,4 +1,4 @@
-#include "experiments/pending_file.hpp"
+#include "experiments/files/pending_file.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

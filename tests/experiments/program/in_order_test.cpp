@@ -1,11 +1,11 @@
-#include "experiments/in_order.hpp"
+#include "experiments/program/in_order.hpp"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <thread>
 
-#include "experiments/interrupt.hpp"
+#include "experiments/program/interrupt.hpp"
 
 namespace danaus {
 namespace {

@@ -1,10 +1,10 @@
 // The command line as a person meets it: words in, text and exit code out.
-#include "experiments/cli.hpp"
+#include "experiments/program/cli.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "experiments/environment.hpp"
+#include "experiments/program/environment.hpp"
 #include "reference/problem.hpp"
 #include "tests/experiments/support.hpp"
 
@@ -47,7 +47,7 @@ TEST(Program, RefusesWhatItDoesNotKnow) {
       {{"verify", "--seed", "-1x"}, "--seed"},
       {{"verify", "--sweep", "all"}, "sweep 'all', must be one of matrix, error, range"},
       {{"verify", "--method", "cufft"}, "method 'cufft', must be one of fftw, monarch, rounded"},
-      {{"verify", "--scaling", "both"}, "scaling 'both', must be unitary or one_side"},
+      {{"verify", "--scaling", "both"}, "scaling 'both', must be one of unitary, one_side"},
       {{"verify", "--data", "pink"}, "pink"},
       {{"verify", "--filter", "box"}, "box"},
       {{"verify", "--sweep", "range", "--scale", "3"}, "no row of the sweep 'range'"},

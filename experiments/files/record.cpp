@@ -1,4 +1,4 @@
-#include "experiments/record.hpp"
+#include "experiments/files/record.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,13 +10,13 @@
 #include <fstream>
 #include <sstream>
 
-#include "experiments/pending_file.hpp"
+#include "experiments/files/pending_file.hpp"
 #include "reference/problem.hpp"
 
 namespace danaus {
 
 std::string identity(const Json& row) {
-  constexpr std::array kFields = {"kind", "case", "method", "data", "scaling", "profile", "model"};
+  constexpr std::array kFields = {"case", "method", "data", "scaling", "profile", "model"};
   Json asked = Json::object();
   for (const char* field : kFields)
     if (row.contains(field)) asked[field] = row[field];

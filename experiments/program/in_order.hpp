@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <functional>
 
-#include "experiments/environment.hpp"
+#include "experiments/program/environment.hpp"
 
 namespace danaus {
 

@@ -8,13 +8,13 @@
 #include <set>
 #include <string>
 
-#include "experiments/environment.hpp"
+#include "experiments/program/environment.hpp"
 
 namespace danaus {
 
 inline constexpr int kSchema = 1;
 
-// The fields of a row that say what was asked, as one word: kind, case, method, data, scaling, profile, model.
+// The fields of a row that say what was asked, as one word: case, method, data, scaling, profile, model.
 std::string identity(const Json& row);
 
 class ResultFile {

@@ -1,5 +1,5 @@
 // Users' files: what is read comes back, what is wrong is named.
-#include "experiments/signal_file.hpp"
+#include "experiments/files/signal_file.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Result files that crashes, other programs and full disks have been at.
-#include "experiments/record.hpp"
+#include "experiments/files/record.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,11 +18,7 @@ class Record : public testing::Test {
  protected:
   Json row(const std::string& word) const { return {{"case", word}, {"method", "fftw"}, {"value", 1}}; }
 
-  std::string asked(const std::string& word) const {
-    Json whole = row(word);
-    whole["kind"] = "verify";
-    return identity(whole);
-  }
+  std::string asked(const std::string& word) const { return identity(row(word)); }
 
   std::string line(const std::string& word, const std::string& sources = kRevision.sources) const {
     Json whole = {{"schema", 1}, {"kind", "verify"}};
@@ -73,9 +69,8 @@ TEST_F(Record, StandingRowsAreFoundAgain) {
 }
 
 TEST_F(Record, IdentityKnowsMethodDataAndScaling) {
-  Json one = {
-      {"kind", "verify"}, {"case", "a"}, {"method", "rounded"}, {"data", {{"scale", 1}}}, {"scaling", "unitary"}};
-  for (const char* field : {"kind", "case", "method", "data", "scaling"}) {
+  Json one = {{"case", "a"}, {"method", "rounded"}, {"data", {{"scale", 1}}}, {"scaling", "unitary"}};
+  for (const char* field : {"case", "method", "data", "scaling"}) {
     Json other = one;
     other[field] = "other";
     EXPECT_NE(identity(one), identity(other)) << field;

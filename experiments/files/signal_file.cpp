@@ -1,11 +1,23 @@
-#include "experiments/recording.hpp"
+#include "experiments/files/signal_file.hpp"
 
 #include <algorithm>
 #include <filesystem>
 
-#include "experiments/wav.hpp"
-
 namespace danaus {
+
+SignalFormat signal_format(const std::string& path) {
+  if (path.ends_with(".npy")) return SignalFormat::npy;
+  if (path.ends_with(".wav")) return SignalFormat::wav;
+  fail(path, ": unknown file type, the name must end in .npy or .wav");
+}
+
+Signal read_signal(const std::string& path) {
+  return signal_format(path) == SignalFormat::npy ? read_npy(path) : read_wav(path);
+}
+
+void write_signal(PendingFile& file, SignalFormat format, const Signal& signal) {
+  format == SignalFormat::npy ? write_npy(file, signal) : write_wav(file, signal);
+}
 
 std::vector<double> read_recording(const std::string& folder) {
   std::vector<std::string> paths;

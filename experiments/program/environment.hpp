@@ -1,10 +1,10 @@
-// What a result was made with: the program's sources, the compiler, the machine and the memory it has left.
+// What a result was made with: the program's sources, the compiler and the machine.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "experiments/cli.hpp"
+#include "experiments/program/cli.hpp"
 
 namespace danaus {
 
@@ -23,11 +23,5 @@ Json host_block();
 
 // The fields that every result row carries: git, dirty, sources, argv, host.
 Json provenance(const Console& console);
-
-// Bytes that this process may still take: the least of what the machine, its control group and ulimit leave.
-double available_memory();
-
-// Throws std::invalid_argument with both numbers unless `bytes` fit.
-void require_memory(const std::string& operation, double bytes);
 
 }  // namespace danaus

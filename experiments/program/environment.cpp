@@ -1,0 +1,39 @@
+#include "experiments/program/environment.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <thread>
+
+namespace danaus {
+namespace {
+
+// The rest of the first line of `path` that begins with `label` and `separator`.
+std::string field_of_file(const char* path, std::string_view label, char separator) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind(label, 0) != 0) continue;
+    std::string value = line.substr(std::min(line.size(), line.find(separator) + 1));
+    std::erase(value, '"');
+    return value.substr(std::min(value.size(), value.find_first_not_of(" \t")));
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+Json host_block() {
+  return {{"cpu", field_of_file("/proc/cpuinfo", "model name", ':')},
+          {"threads", std::thread::hardware_concurrency()},
+          {"os", field_of_file("/etc/os-release", "PRETTY_NAME", '=')},
+          {"compiler", "g++ " __VERSION__}};
+}
+
+Json provenance(const Console& console) {
+  return {{"git", kRevision.git},
+          {"dirty", kRevision.dirty},
+          {"sources", kRevision.sources},
+          {"argv", console.argv},
+          {"host", host_block()}};
+}
+
+}  // namespace danaus

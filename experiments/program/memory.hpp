@@ -1,0 +1,20 @@
+// How much memory a case takes, known before anything is allocated, and how much there is.
+#pragma once
+
+#include <string>
+
+#include "reference/problem.hpp"
+
+namespace danaus {
+
+// Bytes for the case's arrays in double, its results and the complex work of one row. The case has its fold and N;
+// without factors the tables of the Monarch stages are not counted.
+double memory_of(const Problem& resolved);
+
+// Bytes that this process may still take: the least of what the machine, its control group and ulimit leave.
+double available_memory();
+
+// Throws std::invalid_argument with both numbers unless `bytes` fit.
+void require_memory(const std::string& operation, double bytes);
+
+}  // namespace danaus
