@@ -2,11 +2,11 @@
 # The study: verify every default case, measure the rounding model, ask the cost model, draw the figures, write the
 # report. Resumable: rows that stand are not made again. Exit 1 when a case fails its bound (the report shows which).
 #
-#   experiments/study.sh [--program FILE] [--out FOLDER]     defaults: build/default/danaus, out
+#   ./run study [--out FOLDER] [--program FILE]     defaults: out, and the program that ./run build makes
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-program=build/default/danaus
+program=
 out=out
 while [ $# -gt 0 ]; do
   case "$1" in
@@ -15,8 +15,12 @@ while [ $# -gt 0 ]; do
     *) echo "study: unknown option '$1', must be --program FILE or --out FOLDER" >&2; exit 2 ;;
   esac
 done
-[ -x "$program" ] || { echo "study: no program at $program; ./run build makes it" >&2; exit 2; }
-mkdir -p "$out"
+mkdir -p "$out" || exit 2
+if [ -z "$program" ]; then
+  ./run build
+  program=build/default/danaus
+fi
+[ -x "$program" ] || { echo "study: $program is no program" >&2; exit 2; }
 
 # Rows of an older program would stand in the report beside the new ones.
 sources=$("$program" info | sed -n 's/^sources *//p')
