@@ -141,18 +141,20 @@ int verify(std::span<const std::string> words, Console& console, std::span<const
   require_memory_for(trials, threads);
   const std::vector<double> recording = read_recording(request.recording);
 
-  std::vector<std::string> identities;
+  std::vector<std::string> identities, methods;
   std::size_t longest_token = 0;
   for (const Trial& trial : trials) {
     identities.push_back(identity(describe(trial)));
     longest_token = std::max(longest_token, token(trial.problem).size());
+    const std::string method(trial.candidate.name);
+    if (std::find(methods.begin(), methods.end(), method) == methods.end()) methods.push_back(method);
   }
   print_configuration(
       console, "verify",
       {{"rows",
         std::to_string(trials.size()) +
             (request.sweep ? " of the sweep '" + std::string(request.sweep->name) + "'" : " of the cases given")},
-       {"methods", join(request.methods)},
+       {"methods", join(methods)},
        {"recording", recording.empty() ? "none in " + request.recording + ", rows that need it are skipped"
                                        : std::to_string(recording.size()) + " samples of " + request.recording},
        {"threads", std::to_string(threads)},

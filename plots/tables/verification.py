@@ -19,7 +19,7 @@ VARIED = {
 
 
 def summary(rows):
-    """Counts and the worst clearance for each value of each thing that was varied; every case below it."""
+    """Counts and the largest error over its bound for each value of each thing that was varied; every case below it."""
     lines = []
     for varied, value_of in VARIED.items():
         groups = {}
@@ -29,18 +29,18 @@ def summary(rows):
         for value, group in sorted(groups.items()):
             lines.append([value, counts(group), format_or_blank(worst_clearance(group), ".2f")])
     return Table(
-        columns=["cases with", "passed", "worst clearance"],
+        columns=["cases with", "passed", "largest error / bound"],
         rows=lines,
         verdict=sentence(rows),
         good=count(rows, "failed") == 0,
         details=every_case(rows),
-        details_title=f"All {len(rows)} cases: failures first, then by clearance")
+        details_title=f"All {len(rows)} cases: failures first, then by error / bound")
 
 
 def every_case(rows):
     ordered = sorted(rows, key=lambda row: (VERDICTS.index(verdict(row)), -(row["verify"].get("clearance") or 0)))
     return Table(
-        columns=["case", "method", "data", "filter", "verdict", "relative L2", "bound", "clearance", "SNR (dB)"],
+        columns=["case", "method", "data", "filter", "verdict", "relative L2", "bound", "error / bound", "SNR (dB)"],
         rows=[[row["case"], row["method"] + (f", {row['scaling']}" if "scaling" in row else ""),
                row["data"]["kind"].replace("_", " ") + scale_words(row["data"]), row["data"]["filter"],
                verdict(row), row["verify"].get("reason") or number(row, "rel_l2", ".2e"), number(row, "bound", ".2e"),
@@ -50,7 +50,7 @@ def every_case(rows):
 def counts(rows):
     """All 14, or 12 of 14, 1 skipped, 1 failed."""
     if count(rows, "passed") == len(rows):
-        return f"all {len(rows)}"
+        return f"all\u00a0{len(rows)}"
     others = [f"{count(rows, verdict)} {verdict}" for verdict in ("skipped", "failed") if count(rows, verdict)]
     return ", ".join([f"{count(rows, 'passed')} of {len(rows)}", *others])
 
