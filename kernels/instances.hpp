@@ -1,0 +1,117 @@
+// Turns the splits of one FFT size into kernels. Included by one file of each back end and size.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "kernels/fused_chain.hpp"
+#include "kernels/fused_exchange.hpp"
+#include "kernels/variants.hpp"
+
+namespace danaus::inline DANAUS_BACKEND {
+
+// A line of the table for one dtype, fold and gating.
+struct Instance {
+  Split split;
+  Dtype dtype;
+  Fold fold;
+  bool gated;
+  constexpr Tuning tuning() const { return split.tuning(dtype, gated); }
+};
+
+template <Instance i, Tuning tuning>
+constexpr auto shape_of() {
+  if constexpr (i.split.algorithm == Algorithm::chain)
+    return std::type_identity<FusedChain<i.dtype, i.fold, i.gated, i.split.radix, tuning.warps, tuning.ring>>();
+  else
+    return std::type_identity<FusedExchange<i.dtype, i.fold, i.gated, i.split.radix, i.split.columns, tuning.warps,
+                                            tuning.ring, tuning.blocks_per_sm>>();
+}
+template <Instance i, Tuning tuning>
+using Shape = typename decltype(shape_of<i, tuning>())::type;
+
+template <class P, Path path>
+DANAUS_DEVICE void fused(const FusedArguments& arguments) {
+  if constexpr (requires { P::kColumns; })
+    fused_exchange<P, path>(arguments);
+  else
+    fused_chain<P, path>(arguments);
+}
+
+// Shared memory of a block with ring 2, 3, ...
+template <Instance i, int warps, int... offset>
+constexpr auto shared_bytes(std::integer_sequence<int, offset...>) {
+  return std::array{Shape<i, Tuning{warps, 2 + offset, 1}>::kSharedBytes...};
+}
+
+// The tuning as far as the device class has room for it. Ring comes first to shrink while it holds two items; then
+// blocks per SM; then, of a chain, the warps; then the rest of an exchange's ring, down to one slab more than an item
+// has.
+template <Instance i, int device_class, int warps = i.tuning().warps>
+constexpr std::optional<Tuning> fitted() {
+  constexpr bool chain = i.split.algorithm == Algorithm::chain;
+  constexpr Tuning tuned = i.tuning();
+  constexpr auto bytes = shared_bytes<i, warps>(std::make_integer_sequence<int, tuned.ring - 1>());
+  constexpr int slabs = Shape<i, tuned>::kSlabs;
+  constexpr DeviceClass device = kDeviceClasses[device_class];
+  const auto fits = [&](int ring, int blocks) {
+    return bytes[ring - 2] <= device.block_bytes && blocks * (bytes[ring - 2] + kReservedBytes) <= device.sm_bytes;
+  };
+  for (int blocks = tuned.blocks_per_sm; blocks > 0; --blocks)
+    for (int ring = tuned.ring; ring >= std::min(2 * slabs, tuned.ring); --ring)
+      if (fits(ring, blocks))
+        return Tuning{warps, ring, warps == tuned.warps && ring == tuned.ring ? tuned.blocks_per_sm : blocks};
+  if constexpr (chain && warps > 1) return fitted<i, device_class, warps / 2>();
+  if constexpr (!chain)
+    for (int ring = std::min(2 * slabs, tuned.ring); ring > slabs; --ring)
+      if (fits(ring, 1)) return Tuning{warps, ring, 1};
+  return std::nullopt;
+}
+
+// Of each device class; nothing where there is no room at all.
+template <Instance i>
+inline constexpr std::array<std::optional<Tuning>, kDeviceClasses.size()> kTunings = {fitted<i, 0>(), fitted<i, 1>(),
+                                                                                      fitted<i, 2>()};
+
+constexpr unsigned classes_with(std::span<const std::optional<Tuning>> tunings, Tuning tuning) {
+  unsigned classes = 0;
+  for (std::size_t c = 0; c < tunings.size(); ++c) classes |= unsigned{tunings[c] == tuning} << c;
+  return classes;
+}
+
+// Calls visit.operator()<instance, tuning, classes>() for each different tuning, classes being those that it is for.
+template <Instance i, std::size_t device_class = 0, class Visit>
+void for_each_tuning(Visit& visit) {
+  if constexpr (kTunings<i>[device_class].has_value()) {
+    constexpr Tuning tuning = *kTunings<i>[device_class];
+    constexpr unsigned classes = classes_with(kTunings<i>, tuning);
+    if constexpr (classes % (1u << device_class) == 0) visit.template operator()<i, tuning, classes>();
+  }
+  if constexpr (device_class + 1 < kDeviceClasses.size()) for_each_tuning<i, device_class + 1>(visit);
+}
+
+template <Split split, class Visit>
+void for_each_instance_of(Visit& visit) {
+  for_each_tuning<Instance{split, Dtype::f16, Fold::pair, false}>(visit);
+  for_each_tuning<Instance{split, Dtype::f16, Fold::pair, true}>(visit);
+  for_each_tuning<Instance{split, Dtype::f16, Fold::right_angle, false}>(visit);
+  for_each_tuning<Instance{split, Dtype::f16, Fold::right_angle, true}>(visit);
+  for_each_tuning<Instance{split, Dtype::bf16, Fold::pair, false}>(visit);
+  for_each_tuning<Instance{split, Dtype::bf16, Fold::pair, true}>(visit);
+  for_each_tuning<Instance{split, Dtype::bf16, Fold::right_angle, false}>(visit);
+  for_each_tuning<Instance{split, Dtype::bf16, Fold::right_angle, true}>(visit);
+}
+
+// Every instance of a size, in the order of the table: the same for both back ends.
+template <int size, std::size_t line = 0, class Visit>
+void for_each_instance(Visit& visit) {
+  static_assert(std::any_of(kSplits.begin(), kSplits.end(), [](const Split& s) { return s.size() == size; }),
+                "a size that no line of the table has");
+  if constexpr (kSplits[line].size() == size) for_each_instance_of<kSplits[line]>(visit);
+  if constexpr (line + 1 < kSplits.size()) for_each_instance<size, line + 1>(visit);
+}
+
+}  // namespace danaus::inline DANAUS_BACKEND

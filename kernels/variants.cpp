@@ -1,0 +1,83 @@
+#include "kernels/variants.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "kernels/registry.hpp"
+
+namespace danaus {
+namespace {
+
+// The sizes of the table, each once.
+constexpr auto kSizes = [] {
+  std::array<int, kSplits.size()> sizes{};
+  std::transform(kSplits.begin(), kSplits.end(), sizes.begin(), [](const Split& split) { return split.size(); });
+  return sizes;
+}();
+static_assert(std::is_sorted(kSizes.begin(), kSizes.end()), "splits are sorted by N");
+
+constexpr bool one_is_preferred(int size) {
+  return std::count_if(kSplits.begin(), kSplits.end(),
+                       [=](const Split& split) { return split.size() == size && split.preferred; }) == 1;
+}
+static_assert(std::all_of(kSizes.begin(), kSizes.end(), one_is_preferred), "one split of each N is preferred");
+
+constexpr bool first_of_its_size(std::size_t i) { return i == 0 || kSizes[i] != kSizes[i - 1]; }
+
+template <int size>
+void append(std::vector<Variant>& list) {
+  std::vector<Variant> more = variants_of<size>();
+#if DANAUS_CUDA_ENABLED
+  const std::vector<CudaKernels> kernels = cuda_kernels_of<size>();
+  for (std::size_t i = 0; i < more.size(); ++i) more[i].cuda = kernels.at(i);
+#endif
+  list.insert(list.end(), more.begin(), more.end());
+}
+
+template <std::size_t... i>
+std::vector<Variant> collected(std::index_sequence<i...>) {
+  std::vector<Variant> list;
+  const auto one = [&]<std::size_t which>() {
+    if constexpr (first_of_its_size(which)) append<kSizes[which]>(list);
+  };
+  (one.template operator()<i>(), ...);
+  return list;
+}
+
+}  // namespace
+
+std::span<const Variant> variants() {
+  static const std::vector<Variant> kVariants = collected(std::make_index_sequence<kSplits.size()>());
+  return kVariants;
+}
+
+std::string name(const Variant& v) {
+  const Geometry& g = v.geometry;
+  const bool chain = g.algorithm == Algorithm::chain;
+  std::ostringstream word;
+  word << name(g.algorithm) << '_' << (chain ? g.radix : 64 * g.radix) << 'x' << g.columns << '_' << name(g.dtype)
+       << '_' << name(g.fold) << (v.gated ? "_gated" : "") << "_w" << v.tuning.warps << "_ring" << v.tuning.ring;
+  return word.str();
+}
+
+// Each number a sample meets or becomes is rounded once, each way:
+//   a stage of mma     its matrix; its product, twice in f16 where 16 points take two instructions
+//   a radix of sums    as many additions and products as one value depends on, its constants included
+//   a twiddle          itself, and two products added by a fused multiply-add
+// Between the two ways the spectrum and the product with it. The right angle adds a weight before the first twiddle
+// and, where a radix stands before that, one more.
+int roundings(const Geometry& g) {
+  const std::vector<int> stages = factors(g);
+  const int twiddle = 3, sixteen = g.dtype == Dtype::f16 ? 3 : 2;
+  int one_way = twiddle * (static_cast<int>(stages.size()) - 1);
+  for (int factor : stages)
+    one_way += factor == 16                                     ? sixteen
+               : factor == 8 && g.algorithm == Algorithm::chain ? 5
+               : factor == 6                                    ? 4
+               : factor == 3                                    ? 3
+                                                                : 2;
+  if (g.fold == Fold::right_angle) one_way += twiddle + (g.radix > 1 ? twiddle : 0);
+  return 2 * one_way + twiddle;
+}
+
+}  // namespace danaus
