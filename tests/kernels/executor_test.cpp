@@ -318,7 +318,7 @@ void load_box(const TensorMap& map, const int (&at)[5]) {
     device::barrier_init(0, 1);
     device::fence_async();
     device::barrier_expect(0, Rows::kBoxBytes);
-    device::tensor_load(kSlab, map, at, 0);
+    device::tensor_load(kSlab, map, at, 0, Cache::normal);
   }
   device::sync_block();
 }
@@ -370,7 +370,7 @@ TEST(ExecutorTensorCopies, PhasesOfABarrierAlternate) {
     device::barrier_wait(0, 0);
     if (device::thread_index() == 0) {
       device::barrier_expect(0, Rows::kBoxBytes);
-      device::tensor_load(kSlab, map, {0, 1, 0, 0, 0}, 0);
+      device::tensor_load(kSlab, map, {0, 1, 0, 0, 0}, 0, Cache::normal);
     }
     device::barrier_wait(0, 1);
     EXPECT_EQ(device::load_shared<2>(kSlab)[0], rows.in[Rows::kPitch]);
@@ -387,7 +387,7 @@ void write_two_boxes(const TensorMap& map) {
   };
   fill(0x00010001);
   if (device::thread_index() == 0) {
-    device::tensor_store(map, {0, 5, 0, 0, 0}, kSlab);
+    device::tensor_store(map, {0, 5, 0, 0, 0}, kSlab, Cache::normal);
     device::store_commit();
     if (wait) device::store_wait_read<0>();
   }
@@ -418,7 +418,7 @@ TEST(ExecutorTensorCopies, MapsThatNoDeviceTakesAreRefused) {
     return violation([&] {
       rows.executor.run({.threads = 1, .shared_bytes = 8192}, [&] {
         device::barrier_init(0, 1);
-        device::tensor_load(to, map, {0, 0, 0, 0, 0}, 0);
+        device::tensor_load(to, map, {0, 0, 0, 0, 0}, 0, Cache::normal);
       });
     });
   };
