@@ -105,7 +105,9 @@ struct FusedExchange {
   // Where the ring has room for three items, it is refilled one item behind the stores, so that nobody waits for them; where
   // it has not, stores go out as slabs are finished, and their places are refilled as they become free.
   static constexpr int kLag = ring >= 3 * kSlabs ? 1 : 0;
-  static constexpr int kStoresAnItem = kLag == 0 && kUnitsPerWarp % kSlabs == 0 ? kSlabs : kLag == 0 && kUnitsPerWarp % 2 == 0 && kSlabs % 2 == 0 ? 2 : 1;
+  static constexpr int kStoresAnItem = ring >= 2 * kSlabs ? 1 : kUnitsPerWarp % kSlabs == 0 ? kSlabs : kUnitsPerWarp % 2 == 0 && kSlabs % 2 == 0 ? 2 : 1;
+  // Spectra of the next lines before the present ones: 16K 1109 -> 1095 us, but 32K, short of registers, 2420 -> 2510 us.
+  static constexpr bool kAhead = kSize < 32768;
   // Line pairs of step B in flight: 16 registers of data, as in step A.
   static constexpr int kLinePairsAtOnce = 4 / kSlabs > 1 && kLinePairsPerWarp % (4 / kSlabs) == 0 ? 4 / kSlabs : 1;
 };
@@ -330,7 +332,7 @@ DANAUS_DEVICE void transform_column_back(const FusedArguments& a, Item item, Sha
 // Step B on the line pairs from `first` on, lines 2 pair and 2 pair + 1 of every slab, in place. Several pairs at a time give
 // a warp independent work while one waits for its loads and products.
 template <class P, class SlabAt>
-DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>& c, const u32* spectrum, const Words<4>* held) {
+DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>& c, const Words<4>* spectra) {
   constexpr Dtype T = P::kType;
   constexpr int kPairs = P::kLinePairsAtOnce;
   const int lane = device::lane_index(), matrix = lane / 8, row = lane % 8;
@@ -361,7 +363,7 @@ DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>&
   DANAUS_UNROLL for (int p = 0; p < kPairs; ++p)
     DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) {
       from_left<T, false>(c.n4, x[p][0][s], x[p][1][s]);
-      const Words<4> w = P::kSpectrumInRegisters ? held[p * P::kSlabs + s] : load_spectrum<P::kCache>(spectrum, (first + p) * P::kSlabs + s);
+      const Words<4> w = spectra[p * P::kSlabs + s];
       DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
         Complex2& z = x[p][line][s];
         z = times<T, false>(z, {w[2 * line], w[2 * line + 1]});
@@ -386,11 +388,8 @@ DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>&
 // Step B where a row has 256 columns: lines 2 pair and 2 pair + 1 of the four slabs, each a block of 16 x 16. Row d1 = 8 i +
 // 2t+e is chunk pair d1 mod 4 of slab d1 / 4, column d2 = 8 j + g is sample g of chunk j of the pair.
 template <class P, class SlabAt>
-DANAUS_DEVICE void convolve_blocks(SlabAt slab_at, int pair, const Constants<P>& c, const u32* spectrum) {
+DANAUS_DEVICE void convolve_blocks(SlabAt slab_at, int pair, const Constants<P>& c, const Words<4>* spectra) {
   const int lane = device::lane_index(), i = lane / 16, j = lane / 8 % 2, row = lane % 8;
-  Words<4> spectra[2][2];
-  DANAUS_UNROLL for (int line = 0; line < 2; ++line)
-    DANAUS_UNROLL for (int m = 0; m < 2; ++m) spectra[line][m] = load_spectrum<P::kCache>(spectrum, 2 * (2 * pair + line) + m);
   const SharedAddress chunk = slab_at(2 * i + row / 4) + 16 * (row % 4 * 2 + j);
   SharedAddress at[2][2];
   Tiles256 x[2];
@@ -401,7 +400,7 @@ DANAUS_DEVICE void convolve_blocks(SlabAt slab_at, int pair, const Constants<P>&
       DANAUS_UNROLL for (int m = 0; m < 4; ++m) (part == 0 ? x[line][m / 2][m % 2].re : x[line][m / 2][m % 2].im) = w[m];
     }
   DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
-    convolve_tiles<P::kType>(x[line], c.sixteen, c.inner, spectra[line]);
+    convolve_tiles<P::kType>(x[line], c.sixteen, c.inner, {spectra[2 * line], spectra[2 * line + 1]});
     device::store_matrices<4, true>(at[line][0], Words<4>{x[line][0][0].re, x[line][0][1].re, x[line][1][0].re, x[line][1][1].re});
     device::store_matrices<4, true>(at[line][1], Words<4>{x[line][0][0].im, x[line][0][1].im, x[line][1][0].im, x[line][1][1].im});
   }
@@ -502,22 +501,34 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
       fetch_until(min(slabs, freed + P::kRing));
       device::copy_async_commit();
     };
-    if constexpr (P::kLag == 0 && P::kStoresAnItem > 1)
+    if constexpr (P::kStoresAnItem > 1)
       if (tensor) refill(std::integral_constant<int, P::kSlabs / P::kStoresAnItem>(), number * P::kSlabs - P::kSlabs / P::kStoresAnItem);
     DANAUS_UNROLL for (int j = 0; j < P::kUnitsPerWarp; ++j) {
       const int unit = warp + P::kWarps * j, s = unit / P::kColumnChunks;
       if (tensor) device::barrier_wait(8 * (wrapped(s) ? place + s - P::kRing : place + s), parity ^ wrapped(s));
       if constexpr (!P::kUnitInRegisters) there = load_unit<P>(a.tables, unit, false);
       transform_column<P>(a, item, slab_at(s), unit, c, there, split);
-      if (j == 0 && P::kLag == 1) refill(std::integral_constant<int, P::kSlabs>(), (number - 1) * P::kSlabs);
+      if (j == 0 && P::kStoresAnItem == 1) refill(std::integral_constant<int, P::kLag * P::kSlabs>(), (number - P::kLag) * P::kSlabs);
     }
-    if constexpr (P::kLag == 0) refill(std::integral_constant<int, 0>(), number * P::kSlabs);
+    if constexpr (P::kStoresAnItem > 1) refill(std::integral_constant<int, 0>(), number * P::kSlabs);
+    // Spectra are asked for one batch of lines ahead, the first before the barrier.
+    constexpr int kBatch = P::kLinePairsAtOnce, kBatches = P::kLinePairsPerWarp / kBatch, kVectors = kBatch * P::kSlabs;
+    const auto load_batch = [&](int batch, Words<4> (&spectra)[kVectors]) {
+      DANAUS_UNROLL for (int i = 0; i < kVectors; ++i)
+        spectra[i] = P::kSpectrumInRegisters ? held[batch * kVectors + i]
+                                             : load_spectrum<P::kCache>(spectrum, (warp * kBatches + batch) * kVectors + i);
+    };
+    Words<4> spectra[kVectors], ahead[kVectors];
+    load_batch(0, ahead);
     device::sync_block();
-    if constexpr (P::kColumns256)
-      DANAUS_UNROLL for (int i = 0; i < P::kLinePairsPerWarp; ++i)
-        convolve_blocks<P>(slab_at, warp * P::kLinePairsPerWarp + i, c, spectrum);
-    else DANAUS_UNROLL for (int i = 0; i < P::kLinePairsPerWarp; i += P::kLinePairsAtOnce)
-      convolve_lines<P>(slab_at, warp * P::kLinePairsPerWarp + i, c, spectrum, held + (P::kSpectrumInRegisters ? i * P::kSlabs : 0));
+    DANAUS_UNROLL for (int batch = 0; batch < kBatches; ++batch) {
+      DANAUS_UNROLL for (int i = 0; i < kVectors; ++i) spectra[i] = ahead[i];
+      if (P::kAhead && batch + 1 < kBatches) load_batch(batch + 1, ahead);
+      const int first_pair = (warp * kBatches + batch) * kBatch;
+      if constexpr (P::kColumns256) convolve_blocks<P>(slab_at, first_pair, c, spectra);
+      else convolve_lines<P>(slab_at, first_pair, c, spectra);
+      if (!P::kAhead && batch + 1 < kBatches) load_batch(batch + 1, ahead);
+    }
     device::sync_block();
     DANAUS_UNROLL for (int j = 0; j < P::kUnitsPerWarp; ++j) {
       const int unit = warp + P::kWarps * j;
