@@ -47,6 +47,9 @@ struct FusedChain {
   static constexpr int kWeightWords = 2 * radix;  // right angle: exp(i pi 256 nr / 2N) as packed pairs (re, im)
   static constexpr int kTableWords = 128 * (kMatrixVectors + kInnerVectors + kOuterVectors) + kWeightWords;
 
+  // The ring is refilled an item behind the stores where it has room for that, so that nobody waits for them.
+  static_assert(ring >= 2);
+  static constexpr int kLag = ring > 2 ? 1 : 0;
   static constexpr bool kSpectrumInRegisters = radix <= 2;
   static constexpr bool kOuterNeeded = radix > 1 || !kPair;
   static constexpr int kParts = gated ? 3 : 1;  // u, and the gates
@@ -170,7 +173,7 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
     }
     device::copy_async_commit();
   };
-  for (int i = 0; i < P::kRing - 2; ++i) fetch();
+  for (int i = 0; i < P::kRing - 1 - P::kLag; ++i) fetch();
 
   Words<4> held[r][2];
   int held_channel = -1;
@@ -188,7 +191,7 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
     if (tensor) {
       device::barrier_wait(barriers + 8 * place, parity);
     } else {
-      device::copy_async_wait<P::kRing - 3>();
+      device::copy_async_wait<P::kRing - 2 - P::kLag>();
       device::sync_warp();
     }
 
@@ -213,8 +216,8 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
       }
     }
 
-    // The place that the item before the previous one left is free once its store has been read: refill it.
-    if (tensor && leader) device::store_wait_read<1>();
+    // A place is free once the store from it has been read: refill the one that an earlier item left.
+    if (tensor && leader) device::store_wait_read<P::kLag>();
     if (!tensor) device::sync_warp();
     fetch();
 
