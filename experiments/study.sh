@@ -17,7 +17,7 @@ while [ $# -gt 0 ]; do
 done
 mkdir -p "$out" || exit 2
 if [ -z "$program" ]; then
-  ./run build
+  ./run build danaus
   program=build/default/danaus
 fi
 [ -x "$program" ] || { echo "study: $program is no program" >&2; exit 2; }
