@@ -87,8 +87,8 @@ struct FusedExchange {
   static constexpr int kInnerAt = 7;                             // step B: w_B two ks a vector, there (1) and back (1), or w256 (2)
   static constexpr int kOuterAt = 9;                             // w_{64 r}^(kr (8 n1 + n2)), two kr a vector
   static constexpr int kSlabAt = kOuterAt + 2;                   // w_{64 S}^(ks (8 n3 + n4)), two ks a vector
-  static constexpr int kWeightAt = kSlabAt + 2;                  // right angle: exp(i pi columns (8 n1 + n2) / 2N)
-  static constexpr int kSplitAt = kWeightAt + 1;                 // w_N^(n4 k_hi), two n4 a vector, four vectors a kr
+  static constexpr int kRealAt = kSlabAt + 2;                    // right angle: first matrix there and back, two vectors each
+  static constexpr int kSplitAt = kRealAt + 4;                   // w_N^(n4 k_hi), two n4 a vector, four vectors a kr
   static constexpr int kUnitAt = kSplitAt + 4 * radix;           // per unit, there and back: DFT8 n2; twiddles, two kr a vector
   static constexpr int kUnitVectors = 1 + (radix + 1) / 2;
   static constexpr int kRadixWeightAt = 128 * (kUnitAt + 2 * kUnits * kUnitVectors);  // words: exp(i pi 64 columns nr / 2N)
@@ -123,12 +123,12 @@ namespace exchange {
 
 template <class P>
 struct Constants {
-  Matrix8 n1, n3, n4;
+  Matrix8 n1, n1_back, n3, n4;  // n1 with the weights of the right angle, n1_back transposed
+  RealMatrix16 top, top_back;   // right angle, r = 2
   Matrix16 sixteen;
   Complex2 b[2], b_back[2];  // twiddle of step B, rows n4 and columns k3, and the other way round
   Complex2 inner[2][2];      // S = 4: w256
   Complex2 outer[P::kRadix], slab[P::kSlabs];
-  Complex2 weight;           // right angle, rows n1 = 2t+e, n2 = g
   Complex2 radix_weight[P::kRadix];
 };
 
@@ -259,18 +259,17 @@ DANAUS_DEVICE void transform_column(const FusedArguments& a, Item item, SharedAd
     if constexpr (P::kGated)
       if (a.pregate) apply_gate<P>(a, a.pregate, item, unit, nr, column, re, im);
     DANAUS_UNROLL for (int i = 0; i < 8; ++i) {
-      Complex2& z = x[nr][i];
-      if constexpr (P::kPair) {
-        z = {re[i], im[i]};
-      } else {  // the weight of the right angle
-        z = {device::mul2<T>(re[i], c.weight.re), device::mul2<T>(re[i], c.weight.im)};
-        if (nr > 0) z = times<T, false>(z, c.radix_weight[nr]);
-      }
+      if constexpr (P::kPair) x[nr][i] = {re[i], im[i]};
+      else if constexpr (P::kRadix == 1) x[nr][i] = real_from_right<T>(c.n1, re[i]);
+      else if (P::kRows16 || nr == 0) x[nr][i] = {re[i], 0};
+      else x[nr][i] = {device::mul2<T>(re[i], c.radix_weight[nr].re), device::mul2<T>(re[i], c.radix_weight[nr].im)};
     }
   }
   if constexpr (P::kRows16) {
-    DANAUS_UNROLL for (int i = 0; i < 8; ++i) from_right<T, false>(c.sixteen, x[0][i], x[1][i]);
-  } else {
+    DANAUS_UNROLL for (int i = 0; i < 8; ++i)
+      if constexpr (P::kPair) from_right<T, false>(c.sixteen, x[0][i], x[1][i]);
+      else real_from_right<T>(c.top, x[0][i].re, x[1][i].re, x[0][i], x[1][i]);
+  } else if constexpr (P::kPair || P::kRadix > 1) {
     radix_over_rows<P, false>(x);
     DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; ++kr)
       DANAUS_UNROLL for (int i = 0; i < 8; ++i) {
@@ -303,29 +302,46 @@ DANAUS_DEVICE void transform_column_back(const FusedArguments& a, Item item, Sha
     split_twiddles<P, true>(x[kr], a.tables, kr, split);
     DANAUS_UNROLL for (int i = 0; i < 8; ++i) x[kr][i] = times<T, true>(from_right<T, true>(own.n2, x[kr][i]), own.a[kr]);
   }
-  if constexpr (P::kRows16) {
-    DANAUS_UNROLL for (int i = 0; i < 8; i += 2)
-      from_left<T, true>(c.sixteen, x[0][i], x[1][i], x[0][i + 1], x[1][i + 1]);
-  } else {
-    DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; ++kr) {
-      DANAUS_UNROLL for (int i = 0; i < 8; i += 2) from_left<T, true>(c.n1, x[kr][i], x[kr][i + 1]);
-      DANAUS_UNROLL for (int i = 0; i < 8; ++i)
-        if (kr > 0) x[kr][i] = times<T, true>(x[kr][i], c.outer[kr]);
+  u32 re[P::kRadix][8], im[P::kRadix][8];
+  if constexpr (!P::kPair && P::kRadix <= 2) {
+    // The last matrix gives the real part alone, and the imaginary one where the tail of the convolution is wanted.
+    DANAUS_UNROLL for (int part = 0; part < 2; ++part) {
+      if (part == 1 && !a.wrap) break;
+      auto& out = part == 0 ? re : im;
+      DANAUS_UNROLL for (int i = 0; i < 8; i += 2) {
+        if constexpr (P::kRows16) {
+          u32 p[2], q[2];
+          real_from_left<T>(c.top_back, {x[0][i], x[1][i]}, {x[0][i + 1], x[1][i + 1]}, part == 1, p, q);
+          DANAUS_UNROLL for (int nr = 0; nr < 2; ++nr) out[nr][i] = p[nr], out[nr][i + 1] = q[nr];
+        } else {
+          real_from_left<T>(c.n1_back, x[0][i], x[0][i + 1], part == 1, out[0][i], out[0][i + 1]);
+        }
+      }
     }
-    radix_over_rows<P, true>(x);
+  } else {
+    if constexpr (P::kRows16) {
+      DANAUS_UNROLL for (int i = 0; i < 8; i += 2)
+        from_left<T, true>(c.sixteen, x[0][i], x[1][i], x[0][i + 1], x[1][i + 1]);
+    } else {
+      DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; ++kr) {
+        DANAUS_UNROLL for (int i = 0; i < 8; i += 2) from_left<T, true>(P::kPair ? c.n1 : c.n1_back, x[kr][i], x[kr][i + 1]);
+        DANAUS_UNROLL for (int i = 0; i < 8; ++i)
+          if (kr > 0) x[kr][i] = times<T, true>(x[kr][i], c.outer[kr]);
+      }
+      radix_over_rows<P, true>(x);
+    }
+    DANAUS_UNROLL for (int nr = 0; nr < P::kRadix; ++nr)
+      DANAUS_UNROLL for (int i = 0; i < 8; ++i) {
+        const Complex2 z = x[nr][i];
+        re[nr][i] = P::kPair || nr == 0 ? z.re : real_times_conjugate<T>(z, c.radix_weight[nr]);
+        im[nr][i] = P::kPair || nr == 0 ? z.im : imaginary_times_conjugate<T>(z, c.radix_weight[nr]);
+      }
   }
   DANAUS_UNROLL for (int nr = 0; nr < P::kRadix; ++nr) {
-    u32 re[8], im[8];
-    DANAUS_UNROLL for (int i = 0; i < 8; ++i) {
-      Complex2 z = x[nr][i];
-      if (!P::kPair && nr > 0) z = times<T, true>(z, c.radix_weight[nr]);
-      re[i] = P::kPair ? z.re : real_times_conjugate<T>(z, c.weight);
-      im[i] = P::kPair ? z.im : imaginary_times_conjugate<T>(z, c.weight);
-    }
     if constexpr (P::kGated)
-      if (a.postgate && !a.wrap) apply_gate<P>(a, a.postgate, item, unit, nr, column, re, im);
-    column.store(0, nr, re);
-    if (P::kPair || a.wrap) column.store(1, nr, im);
+      if (a.postgate && !a.wrap) apply_gate<P>(a, a.postgate, item, unit, nr, column, re[nr], im[nr]);
+    column.store(0, nr, re[nr]);
+    if (P::kPair || a.wrap) column.store(1, nr, im[nr]);
   }
 }
 
@@ -408,7 +424,12 @@ DANAUS_DEVICE void convolve_blocks(SlabAt slab_at, int pair, const Constants<P>&
 
 template <class P>
 DANAUS_DEVICE void load_constants(const u32* tables, Constants<P>& c) {
-  c.n1 = load_matrix8<P>(tables, P::kEightAt), c.n3 = load_matrix8<P>(tables, P::kEightAt + 1);
+  c.n1 = load_matrix8<P>(tables, P::kPair ? P::kEightAt : P::kRealAt), c.n1_back = load_matrix8<P>(tables, P::kRealAt + 2);
+  DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
+    const Words<4> there = load_lane_words(tables, P::kRealAt + i), back = load_lane_words(tables, P::kRealAt + 2 + i);
+    DANAUS_UNROLL for (int j = 0; j < 4; ++j) c.top.part[i][j] = there[j], c.top_back.part[i][j] = back[j];
+  }
+  c.n3 = load_matrix8<P>(tables, P::kEightAt + 1);
   c.n4 = load_matrix8<P>(tables, P::kEightAt + 2);
   DANAUS_UNROLL for (int b = 0; b < 4; ++b) c.sixteen.block[b / 2][b % 2] = load_matrix8<P>(tables, P::kSixteenAt + b);
   const Words<4> there = load_lane_words(tables, P::kInnerAt), back = load_lane_words(tables, P::kInnerAt + 1);
@@ -426,8 +447,6 @@ DANAUS_DEVICE void load_constants(const u32* tables, Constants<P>& c) {
     const Words<4> w = load_lane_words(tables, P::kSlabAt + i / 2);
     c.slab[i] = {w[i % 2 * 2], w[i % 2 * 2 + 1]};
   }
-  const Words<4> weight = load_lane_words(tables, P::kWeightAt);
-  c.weight = {weight[0], weight[1]};
 }
 
 }  // namespace exchange

@@ -163,7 +163,23 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
     two(kr, 4, [=](int k) { return [=](int n1, int n2) { return root(64 * r, k * (8 * n1 + n2)); }; });
   for (int ks = 0; ks < 4; ks += 2)
     two(ks, 4, [=](int k) { return [=](int n3, int n4) { return root(64 * slabs, k * (8 * n3 + n4)); }; });
-  two(0, 1, [=](int) { return [=](int n1, int n2) { return weight(n, columns * (8 * n1 + n2)); }; });
+  // Right angle: the first matrix, weighted by a^(8 columns n1), there and transposed; two vectors each. For r = 2 its rows
+  // i are re and im of block [i][0], then of block [i][1].
+  const auto weighted = [=](int k1, int n1) {
+    const int points = r == 2 ? 16 : 8;
+    return (r == 2 ? s.sixteen : s.eight) * root(points, k1 * n1) * weight(n, std::int64_t{8} * columns * n1);
+  };
+  for (bool back : {false, true})
+    for (int i = 0; i < 2; ++i) {
+      if (r == 2) {
+        const auto block = [=](int j) {
+          return [=](int in, int out) { return back ? weighted(8 * j + in, 8 * i + out) : weighted(8 * i + out, 8 * j + in); };
+        };
+        table.pair(block(0), block(1));
+      } else {
+        table.matrix([=](int in, int out) { return back ? weighted(in, out) : weighted(out, in); });
+      }
+    }
   for (int kr = 0; kr < r; ++kr)
     for (int n4 = 0; n4 < 8; n4 += 2)
       two(n4, 8, [=](int low) {
@@ -178,7 +194,7 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
     const auto matrix = [=](int n2, int k2) { return s.eight * root(8, n2 * k2) * root(n, first * row_frequency(r, 0, 0, k2)); };
     const auto twiddle = [=](int kr, int k1, int n2) {
       const int digit = r == 2 ? 8 * kr + k1 : k1;
-      return s.first * root(8 * top, digit * n2) * root(n, first * row_frequency(r, kr, k1, 0)) * (pair ? Complex(1) : weight(n, first));
+      return s.first * root(8 * top, digit * n2) * root(n, first * row_frequency(r, kr, k1, 0)) * (pair ? Complex(1) : weight(n, first + std::int64_t{columns} * n2));
     };
     table.matrix([=](int in, int out) { return matrix(in, out); });
     for (int kr = 0; kr < r; kr += 2)

@@ -111,6 +111,23 @@ DANAUS_DEVICE void mma_f32acc(float (&d)[4], const u32 (&a)[4], const u32 (&b)[2
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
+DANAUS_DEVICE void mma_f16acc(u32 (&d)[2], const u32 (&a)[2], u32 b) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%0,%1}, {%2,%3}, {%4}, {%0,%1};"
+      : "+r"(d[0]), "+r"(d[1])
+      : "r"(a[0]), "r"(a[1]), "r"(b));
+}
+template <Dtype T>
+DANAUS_DEVICE void mma_f32acc(float (&d)[4], const u32 (&a)[2], u32 b) {
+  if constexpr (T == Dtype::f16)
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(b));
+  else
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(b));
+}
+
 template <int bytes>
 DANAUS_DEVICE Words<(bytes + 3) / 4> load_shared(SharedAddress from) {
   static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);

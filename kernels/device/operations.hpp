@@ -14,7 +14,7 @@
 //   pack2<T>(low, high)      two floats, rounded to nearest even
 //   sincos_pi(x, s, c)       sine and cosine of pi x, fp32
 //   mma_f16acc(a, b, c)      m16n8k16, f16 operands, accumulators rounded to f16 once an instruction
-//   mma_f32acc<T>(a, b, c)   m16n8k16, T operands, f32 accumulators
+//   mma_f32acc<T>(a, b, c)   m16n8k16, T operands, f32 accumulators; both exist as m16n8k8, with two registers of a, one of b
 //   load_shared<bytes>  store_shared  load_global<bytes>  store_global        bytes = 2, 4, 8 or 16, aligned to their size
 //   load_global_kept(from)   16 bytes that stay in L2 and pass by L1
 //   load_matrices<n, transposed>  store_matrices<n, transposed>   ldmatrix, stmatrix: n = 1, 2 or 4 matrices of 8 x 8 halves

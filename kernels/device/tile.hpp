@@ -118,6 +118,58 @@ DANAUS_DEVICE void from_left(const Matrix16& m, Complex2& p0, Complex2& p1, Comp
   p0 = p[0], p1 = p[1], q0 = q[0], q1 = q[1];
 }
 
+// Where the data is real before a DFT or only its real part is wanted after an inverse one, half the work is enough.
+template <Dtype T>
+DANAUS_DEVICE Complex2 real_from_right(const Matrix8& m, u32 x) {
+  u32 d[2];
+  if constexpr (T == Dtype::f16) {
+    d[0] = d[1] = 0;
+    device::mma_f16acc(d, {m.a[0], m.a[1]}, x);
+  } else {
+    float sum[4] = {0, 0, 0, 0};
+    device::mma_f32acc<T>(sum, {m.a[0], m.a[1]}, x);
+    d[0] = device::pack2<T>(sum[0], sum[1]);
+    d[1] = device::pack2<T>(sum[2], sum[3]);
+  }
+  return {d[0], d[1]};
+}
+
+// Parts of conj(m) applied from the left, for p and q: the real one, or the imaginary one.
+template <Dtype T>
+DANAUS_DEVICE void real_from_left(const Matrix8& m, Complex2 p, Complex2 q, bool imaginary, u32& of_p, u32& of_q) {
+  u32 d[2];
+  multiply_matrix<T>(d, {p.re, q.re, p.im, q.im}, {imaginary ? m.a[2] : m.a[0], imaginary ? m.a[3] : m.a[1]});
+  of_p = d[0], of_q = d[1];
+}
+
+// The same for 16 points. part[i] holds re and im of block [i][0], then of block [i][1].
+struct RealMatrix16 {
+  u32 part[2][4];
+};
+
+template <Dtype T>
+DANAUS_DEVICE void real_from_right(const RealMatrix16& m, u32 x0, u32 x1, Complex2& y0, Complex2& y1) {
+  u32 d[2];
+  multiply_matrix<T>(d, m.part[0], {x0, x1});
+  y0 = {d[0], d[1]};
+  multiply_matrix<T>(d, m.part[1], {x0, x1});
+  y1 = {d[0], d[1]};
+}
+
+// of_p[i], of_q[i]: output tile i.
+template <Dtype T>
+DANAUS_DEVICE void real_from_left(const RealMatrix16& m, const Complex2 (&p)[2], const Complex2 (&q)[2], bool imaginary,
+                                  u32 (&of_p)[2], u32 (&of_q)[2]) {
+  const u32 x0[4] = {p[0].re, q[0].re, p[0].im, q[0].im}, x1[4] = {p[1].re, q[1].re, p[1].im, q[1].im};
+  DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
+    const auto& part = m.part[i];
+    u32 d[2];
+    if (imaginary) multiply_matrices<T>(d, x0, {device::negate2(part[1]), part[0]}, x1, {device::negate2(part[3]), part[2]});
+    else multiply_matrices<T>(d, x0, {part[0], part[1]}, x1, {part[2], part[3]});
+    of_p[i] = d[0], of_q[i] = d[1];
+  }
+}
+
 // The 128-byte swizzle of bulk tensor copies, on byte addresses of shared memory: 16-byte chunk c of line l is at c ^ (l mod 8).
 DANAUS_DEVICE SharedAddress swizzled(SharedAddress linear) { return linear ^ ((linear >> 3) & 0x70); }
 

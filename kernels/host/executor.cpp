@@ -398,8 +398,13 @@ void Executor::State::carry_out(const std::vector<Lane*>& group) {
   switch (kind) {
     case Kind::load_matrices:
     case Kind::store_matrices: matrices(kind, group); break;
-    case Kind::mma_f16acc: ++counters.mma_f16acc, mma<false>(group); break;
-    case Kind::mma_f32acc: ++counters.mma_f32acc, mma<true>(group); break;
+    case Kind::mma_f16acc:
+    case Kind::mma_f32acc: {
+      const bool f32 = kind == Kind::mma_f32acc;
+      ++(static_cast<Mma*>(group.front()->request.data)->depth == 8 ? counters.mma_depth8 : f32 ? counters.mma_f32acc : counters.mma_f16acc);
+      f32 ? mma<true>(group) : mma<false>(group);
+      break;
+    }
     case Kind::shuffle: {
       std::array<u32, kWarp> values;
       for (int i = 0; i < kWarp; ++i) values[i] = static_cast<Shuffle*>(group[i]->request.data)->value;
@@ -626,7 +631,7 @@ void Executor::State::land(const PendingTensorStore& store) {
 }
 
 Counters& Counters::operator+=(const Counters& o) {
-  mma_f16acc += o.mma_f16acc, mma_f32acc += o.mma_f32acc, packed_operations += o.packed_operations;
+  mma_f16acc += o.mma_f16acc, mma_f32acc += o.mma_f32acc, mma_depth8 += o.mma_depth8, packed_operations += o.packed_operations;
   fp32_operations += o.fp32_operations, conversions += o.conversions, byte_permutes += o.byte_permutes;
   global_load_sectors += o.global_load_sectors, global_store_sectors += o.global_store_sectors;
   bulk_load_bytes += o.bulk_load_bytes, bulk_store_bytes += o.bulk_store_bytes;
@@ -638,6 +643,7 @@ Counters& Counters::operator+=(const Counters& o) {
 std::vector<std::pair<std::string, std::uint64_t>> items(const Counters& c) {
   return {{"mma_f16acc", c.mma_f16acc},
           {"mma_f32acc", c.mma_f32acc},
+          {"mma_depth8", c.mma_depth8},
           {"packed_operations", c.packed_operations},
           {"fp32_operations", c.fp32_operations},
           {"conversions", c.conversions},

@@ -29,6 +29,7 @@ struct ExecutionError : std::runtime_error {
 struct Counters {
   std::uint64_t mma_f16acc = 0;           // m16n8k16 with f16 accumulators
   std::uint64_t mma_f32acc = 0;           // m16n8k16 with f32 accumulators
+  std::uint64_t mma_depth8 = 0;           // m16n8k8 with either, half the work
   std::uint64_t packed_operations = 0;    // add2, sub2, mul2, fma2: thread operations, two results each
   std::uint64_t fp32_operations = 0;      // thread operations
   std::uint64_t conversions = 0;          // pack2: thread operations

@@ -74,6 +74,7 @@ struct Mma {
   const u32* b;
   void* accumulators;     // u32[2] or float[4], read and written
   bool bf16;
+  int depth;              // points that are contracted: 16, or 8 with the rest zero
 };
 struct Shuffle {
   u32 value;
@@ -147,12 +148,25 @@ template <Dtype T> u32 pack2(float low, float high) {
 inline u32 negate2(u32 a) { return a ^ 0x80008000u; }
 
 inline void mma_f16acc(u32 (&d)[2], const u32 (&a)[4], const u32 (&b)[2], const Site site = Site::current()) {
-  detail::Mma request{a, b, d, false};
+  detail::Mma request{a, b, d, false, 16};
   detail::rendezvous(detail::Kind::mma_f16acc, &request, site);
 }
 template <Dtype T>
 void mma_f32acc(float (&d)[4], const u32 (&a)[4], const u32 (&b)[2], const Site site = Site::current()) {
-  detail::Mma request{a, b, d, T == Dtype::bf16};
+  detail::Mma request{a, b, d, T == Dtype::bf16, 16};
+  detail::rendezvous(detail::Kind::mma_f32acc, &request, site);
+}
+
+// m16n8k8: a[0] (g, 2t+e), a[1] (g+8, 2t+e); b (2t+e, g).
+inline void mma_f16acc(u32 (&d)[2], const u32 (&a)[2], u32 b, const Site site = Site::current()) {
+  const u32 wide[4] = {a[0], a[1], 0, 0}, tall[2] = {b, 0};
+  detail::Mma request{wide, tall, d, false, 8};
+  detail::rendezvous(detail::Kind::mma_f16acc, &request, site);
+}
+template <Dtype T>
+void mma_f32acc(float (&d)[4], const u32 (&a)[2], u32 b, const Site site = Site::current()) {
+  const u32 wide[4] = {a[0], a[1], 0, 0}, tall[2] = {b, 0};
+  detail::Mma request{wide, tall, d, T == Dtype::bf16, 8};
   detail::rendezvous(detail::Kind::mma_f32acc, &request, site);
 }
 
