@@ -118,14 +118,6 @@ int run_model(std::span<const std::string> words, Console& console) {
       questions.push_back({problem, profile});
     }
 
-  std::vector<std::string> names;
-  for (const HardwareProfile& profile : profiles) names.push_back(profile.name);
-  print_configuration(console, "model",
-                      {{"predictions", std::to_string(questions.size())},
-                       {"profiles", join(names)},
-                       {"model", "eq2"},
-                       {"rows kept", json.empty() ? "no (--json FILE keeps them)" : json}});
-
   std::vector<Prediction> predictions;
   std::set<std::string> identities;
   std::vector<Json> rows;
@@ -134,6 +126,14 @@ int run_model(std::span<const std::string> words, Console& console) {
     rows.push_back(row_of(question, predictions.back()));
     identities.insert(identity(rows.back()));
   }
+  std::vector<std::string> names;
+  for (const HardwareProfile& profile : profiles) names.push_back(profile.name);
+  print_configuration(console, "model",
+                      {{"predictions", std::to_string(questions.size())},
+                       {"profiles", join(names)},
+                       {"model", "eq2"},
+                       {"rows kept", json.empty() ? "no (--json FILE keeps them)" : json}});
+
   ResultFile results(console, json, "model", identities);
   for (const Json& row : rows)
     if (!results.standing(identity(row))) results.append(row);
