@@ -60,24 +60,26 @@ std::string name(const Variant& v) {
   return word.str();
 }
 
-// Each number a sample meets or becomes is rounded once, each way:
+// Each number that a sample meets or becomes is rounded once, each way:
 //   a stage of mma     its matrix; its product, twice in f16 where 16 points take two instructions
 //   a radix of sums    as many additions and products as one value depends on, its constants included
 //   a twiddle          itself, and two products added by a fused multiply-add
-// Between the two ways the spectrum and the product with it. The right angle adds a weight before the first twiddle
-// and, where a radix stands before that, one more.
+// Between the two ways the spectrum and the product with it. The right angle's weights are part of matrices and
+// twiddles but for one factor: over the blocks where a radix of sums comes first, over the samples of a chain of one
+// block.
 int roundings(const Geometry& g) {
   const std::vector<int> stages = factors(g);
-  const int twiddle = 3, sixteen = g.dtype == Dtype::f16 ? 3 : 2;
-  int one_way = twiddle * (static_cast<int>(stages.size()) - 1);
-  for (int factor : stages)
-    one_way += factor == 16                                     ? sixteen
-               : factor == 8 && g.algorithm == Algorithm::chain ? 5
-               : factor == 6                                    ? 4
-               : factor == 3                                    ? 3
-                                                                : 2;
-  if (g.fold == Fold::right_angle) one_way += twiddle + (g.radix > 1 ? twiddle : 0);
-  return 2 * one_way + twiddle;
+  const bool chain = g.algorithm == Algorithm::chain;
+  constexpr int kTwiddle = 3;
+  const auto stage = [&](int factor) {
+    if (factor == 16) return g.dtype == Dtype::f16 ? 3 : 2;
+    if (factor == 8) return chain ? 5 : 2;
+    return factor == 6 ? 4 : factor == 3 ? 3 : 2;
+  };
+  int one_way = kTwiddle * (static_cast<int>(stages.size()) - 1);
+  for (int factor : stages) one_way += stage(factor);
+  if (g.fold == Fold::right_angle && (chain || g.radix > 2)) one_way += kTwiddle;
+  return 2 * one_way + kTwiddle;
 }
 
 }  // namespace danaus

@@ -111,6 +111,7 @@ struct Variant {
   Grid grid;
   Tuning tuning;
   unsigned classes;  // bit i: the variant of its split for kDeviceClasses[i]
+  int slabs;         // of an item
   int threads;
   int shared_bytes;
   int table_words;

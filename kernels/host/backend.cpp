@@ -1,0 +1,76 @@
+// Plans on the executor. Each call has an executor of its own, so that any number of threads may execute.
+#include "kernels/backend.hpp"
+
+#include "kernels/launch.hpp"
+#include "kernels/spectrum_table.hpp"
+
+namespace danaus {
+namespace {
+
+TensorMap make_map(const TensorShape& shape, const void* data) {
+  TensorMap map;
+  map.base = const_cast<void*>(data);
+  map.extent = shape.extent;
+  map.box = shape.box;
+  for (int d = 0; d < TensorMap::kRank; ++d) map.stride_bytes[d] = 2 * shape.stride[d];
+  return map;
+}
+
+class ExecutorBackend final : public Backend {
+ public:
+  explicit ExecutorBackend(Setup setup) : s_(std::move(setup)), spectrum_(s_.problem.channels * s_.size()) {}
+
+  void check_memory(const char*, const char*, const void*) const override {}
+
+  void check_stream(const char* operation, Stream stream) const override {
+    if (stream) fail(operation, ": a CUDA stream is given, but the plan is for the executor");
+  }
+
+  std::optional<host::Counters> transform_filter(const float* k, Stream) override {
+    const Problem& p = s_.problem;
+    const int parts = spectrum_parts(s_.size());
+    host::Executor executor;
+    executor.declare("k", k, sizeof(float) * p.channels * p.filter_length, false);
+    executor.declare("table", s_.spectrum_table.data(), sizeof(u32) * s_.spectrum_table.size(), false);
+    executor.declare("spectrum", spectrum_.data(), sizeof(u32) * spectrum_.size(), true);
+    const SpectrumArguments a = make_spectrum_arguments(s_, k, s_.spectrum_table.data(), spectrum_.data(), parts);
+    return run(executor, p.channels * parts, spectrum::kThreads, spectrum::kPointBytes * s_.size() / parts,
+               [&] { p.dtype == Dtype::f16 ? filter_spectrum<Dtype::f16>(a) : filter_spectrum<Dtype::bf16>(a); });
+  }
+
+  std::optional<host::Counters> execute(const Rows& rows, Stream) const override {
+    const Problem& p = s_.problem;
+    const Variant& v = *s_.choice.variant;
+    const std::size_t bytes = bytes_of_rows();
+    host::Executor executor;
+    executor.declare("u", rows.u, bytes, false);
+    executor.declare("y", rows.y, bytes, true);
+    if (p.pregate) executor.declare("pregate", rows.pregate, bytes, false);
+    if (p.postgate) executor.declare("postgate", rows.postgate, bytes, false);
+    executor.declare("spectrum", spectrum_.data(), sizeof(u32) * spectrum_.size(), false);
+    executor.declare("tables", s_.tables.data(), sizeof(u32) * s_.tables.size(), false);
+    const FusedArguments a = make_arguments(s_, rows, spectrum_.data(), s_.tables.data(), make_map);
+    return run(executor, grid_size(s_, a.transfer, s_.device.blocks), v.threads, v.shared_bytes, [&] { v.host(&a); });
+  }
+
+ private:
+  std::size_t bytes_of_rows() const {
+    return bytes(s_.problem.dtype) * s_.problem.batch * s_.problem.channels * s_.problem.length;
+  }
+
+  host::Counters run(host::Executor& executor, std::int64_t blocks, int threads, int shared_bytes,
+                     const std::function<void()>& kernel) const {
+    return executor.run({static_cast<int>(blocks), threads, shared_bytes, s_.device.order, s_.device.seed}, kernel);
+  }
+
+  Setup s_;
+  std::vector<u32> spectrum_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_executor_backend(Setup setup) {
+  return std::make_unique<ExecutorBackend>(std::move(setup));
+}
+
+}  // namespace danaus

@@ -1,0 +1,67 @@
+// The arguments of a launch, the same for both back ends but for their types.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/arguments.hpp"
+#include "kernels/backend.hpp"
+#include "kernels/spectrum.hpp"
+
+namespace danaus::inline DANAUS_BACKEND {
+
+// The fastest that length, alignment and device allow. Only transfers by threads know how to wrap.
+inline Transfer choose_transfer(const Setup& s, const Rows& rows) {
+  const auto misaligned = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16; };
+  if (misaligned(rows.u) || misaligned(rows.y) || misaligned(rows.pregate) || misaligned(rows.postgate))
+    return Transfer::element;
+  const std::int64_t length = s.problem.length, batch_stride_bytes = 2 * length * s.problem.channels;
+  const bool whole_lines = length % tensor_grain(s.choice.variant->geometry) == 0;
+  const bool addressable = batch_stride_bytes < std::int64_t{1} << 40;  // by a tensor map
+  if (s.device.has_tensor_copies() && whole_lines && addressable && !s.choice.wraps) return Transfer::tensor;
+  return length % 8 == 0 ? Transfer::vector : Transfer::element;
+}
+
+// make_map(shape, address) makes a tensor map.
+template <class MakeMap>
+FusedArguments make_arguments(const Setup& s, const Rows& rows, const u32* spectrum, const u32* tables,
+                              MakeMap make_map) {
+  FusedArguments a{};
+  a.u = rows.u, a.y = rows.y, a.pregate = rows.pregate, a.postgate = rows.postgate;
+  a.spectrum = spectrum, a.tables = tables;
+  a.batch = static_cast<int>(s.problem.batch);
+  a.channels = static_cast<int>(s.problem.channels);
+  a.length = static_cast<int>(s.problem.length);
+  a.wrap = s.choice.wraps;
+  a.transfer = choose_transfer(s, rows);
+  if (a.transfer == Transfer::tensor) {
+    const TensorShape shape = tensor_shape(s.choice.variant->geometry, a.batch, a.channels, a.length);
+    a.u_map = make_map(shape, rows.u);
+    a.y_map = make_map(shape, rows.y);
+    if (rows.pregate) a.pregate_map = make_map(shape, rows.pregate);
+    if (rows.postgate) a.postgate_map = make_map(shape, rows.postgate);
+  }
+  return a;
+}
+
+inline SpectrumArguments make_spectrum_arguments(const Setup& s, const float* k, const u32* table, u32* spectrum,
+                                                 int parts) {
+  SpectrumArguments a{};
+  a.k = k, a.table = table, a.spectrum = spectrum;
+  a.size = s.size(), a.parts = parts;
+  a.filter_length = static_cast<int>(s.problem.filter_length), a.period = static_cast<int>(s.problem.length);
+  a.wraps = s.problem.mode == Mode::circular;
+  a.right_angle = s.choice.variant->geometry.fold == Fold::right_angle;
+  return a;
+}
+
+// Blocks of a launch where `concurrent` run at once.
+inline std::int64_t grid_size(const Setup& s, Transfer transfer, std::int64_t concurrent) {
+  const Variant& v = *s.choice.variant;
+  if (v.geometry.algorithm == Algorithm::chain) return std::min(concurrent, (s.items() + v.tuning.warps - 1) / v.tuning.warps);
+  // Threads load an item before they begin with it, for which the ring must have room beside the item before.
+  if (transfer != Transfer::tensor && v.tuning.ring < 2 * v.slabs) return s.items();
+  if (v.grid == Grid::per_channel && s.problem.channels >= concurrent) return s.problem.channels;
+  return std::min(concurrent, s.items());
+}
+
+}  // namespace danaus::inline DANAUS_BACKEND

@@ -1,0 +1,115 @@
+// Runs a case through a plan and compares it with the truth.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "kernels/host/halves.hpp"
+#include "kernels/plan.hpp"
+#include "reference/compare.hpp"
+#include "reference/convolution.hpp"
+#include "reference/data.hpp"
+#include "reference/mask.hpp"
+#include "reference/rounding.hpp"
+
+namespace danaus {
+
+// Samples between guards, all NaN at first. `offset` samples from an address that is a multiple of 16 bytes.
+class GuardedSamples {
+ public:
+  static constexpr std::uint16_t kPoison = 0x7fff;  // NaN in f16 and bf16
+
+  GuardedSamples(std::int64_t count, int offset) : words_(2 * kGuard + count + 8, kPoison), count_(count) {
+    const auto address = reinterpret_cast<std::uintptr_t>(words_.data() + kGuard);
+    begin_ = kGuard + (16 - address % 16) % 16 / 2 + offset;
+  }
+  std::span<std::uint16_t> samples() { return std::span(words_).subspan(begin_, count_); }
+  bool guards_are_whole() const {
+    const auto poisoned = [](std::uint16_t word) { return word == kPoison; };
+    return std::all_of(words_.begin(), words_.begin() + begin_, poisoned) &&
+           std::all_of(words_.begin() + begin_ + count_, words_.end(), poisoned);
+  }
+
+ private:
+  static constexpr int kGuard = 64;
+  std::vector<std::uint16_t> words_;
+  std::int64_t count_, begin_;
+};
+
+inline void encode(Dtype dtype, std::span<const double> values, std::span<std::uint16_t> samples) {
+  std::transform(values.begin(), values.end(), samples.begin(), [dtype](double value) {
+    return dtype == Dtype::f16 ? host::encode<Dtype::f16>(value) : host::encode<Dtype::bf16>(value);
+  });
+}
+
+inline std::vector<double> decode(Dtype dtype, std::span<const std::uint16_t> samples) {
+  std::vector<double> values(samples.size());
+  std::transform(samples.begin(), samples.end(), values.begin(), [dtype](std::uint16_t bits) {
+    return dtype == Dtype::f16 ? host::decode<Dtype::f16>(bits) : host::decode<Dtype::bf16>(bits);
+  });
+  return values;
+}
+
+struct Outcome {
+  std::vector<double> y;  // [B, H, L]
+  host::Counters counters;
+};
+
+// y as a plan on the executor gives it. `offset` samples from 16-byte alignment.
+inline Outcome execute_plan(const Problem& problem, const Inputs& inputs, const Device& device, int offset = 0) {
+  const std::vector<std::uint8_t> kept =
+      problem.mask.zeroed.empty() ? std::vector<std::uint8_t>() : kept_frequencies(problem);
+  Plan plan(problem, device, kept);
+  plan.set_filter(std::vector<float>(inputs.k.begin(), inputs.k.end()));
+  GuardedSamples u(std::ssize(inputs.u), offset), y(std::ssize(inputs.u), offset);
+  GuardedSamples pregate(std::ssize(inputs.pregate), offset), postgate(std::ssize(inputs.postgate), offset);
+  encode(problem.dtype, inputs.u, u.samples());
+  encode(problem.dtype, inputs.pregate, pregate.samples());
+  encode(problem.dtype, inputs.postgate, postgate.samples());
+  const auto gate = [](GuardedSamples& samples, bool present) { return present ? samples.samples() : OutputSamples(); };
+  Outcome outcome;
+  outcome.counters =
+      *plan.execute(u.samples(), y.samples(), gate(pregate, problem.pregate), gate(postgate, problem.postgate));
+  outcome.y = decode(problem.dtype, y.samples());
+  EXPECT_TRUE(y.guards_are_whole()) << token(problem);
+  return outcome;
+}
+
+// Both errors within the bounds of the kernel's roundings; a gate rounds once.
+inline void expect_right(const Problem& problem, const DataSpec& spec, const Device& device, int offset = 0) {
+  const Inputs inputs = make_inputs(problem, spec);
+  const Variant& variant = *choose(problem, device).variant;
+  SCOPED_TRACE(testing::Message() << token(problem) << ", scale " << spec.scale << ", " << name(variant));
+  const Comparison comparison =
+      compare(convolve(problem, inputs, Method::fftw), execute_plan(problem, inputs, device, offset).y);
+  const double bound =
+      bound_l2_of_roundings(problem.dtype, roundings(variant.geometry) + problem.pregate + problem.postgate);
+  EXPECT_LE(comparison.rel_l2, bound) << "worst at " << comparison.worst;
+  EXPECT_LE(comparison.rel_max, bound_max(bound, std::ssize(inputs.u))) << "worst at " << comparison.worst;
+}
+
+// The executor with the limits of a device of this class.
+inline Device executor_like(int device_class) {
+  Device device = Device::executor();
+  device.name = kDeviceClasses[device_class].devices;
+  device.block_bytes = kDeviceClasses[device_class].block_bytes;
+  device.sm = device_class == 0 ? 90 : device_class == 1 ? 80 : 86;
+  return device;
+}
+
+// A case that this variant computes, on a device of the first class that it is for.
+inline Problem problem_for(const Variant& v, std::int64_t batch, std::int64_t channels, std::int64_t length) {
+  Problem p;
+  p.dtype = v.geometry.dtype;
+  p.mode = v.geometry.fold == Fold::pair ? Mode::circular : Mode::causal;
+  p.batch = batch, p.channels = channels, p.length = length, p.filter_length = length;
+  p.fold = v.geometry.fold, p.fft_size = v.size(), p.factors = factors(v.geometry);
+  return p;
+}
+
+}  // namespace danaus
