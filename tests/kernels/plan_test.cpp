@@ -1,0 +1,280 @@
+// Which kernel a plan takes, what it refuses, and that it can be used again and by many at once.
+#include "kernels/plan.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/kernels/support.hpp"
+
+namespace danaus {
+namespace {
+
+using testing::HasSubstr;
+
+Choice chosen(std::string_view token, const Device& device = Device::executor()) {
+  return choose(parse_problem(token), device);
+}
+
+template <class Action>
+std::string refusal(Action action) {
+  try {
+    action();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "no refusal";
+}
+
+std::string refused(std::string_view token, const Device& device = Device::executor()) {
+  return refusal([&] { chosen(token, device); });
+}
+
+// ---- choice
+
+TEST(Choice, CircularCasesAtAnFftSizeArePairedAndOthersWrapTheRightAngle) {
+  const Choice exact = chosen("fftconv_f16_circular_l768_b4_h2");
+  EXPECT_EQ(exact.variant->geometry.fold, Fold::pair);
+  EXPECT_EQ(exact.variant->size(), 768);
+  EXPECT_FALSE(exact.wraps);
+  const Choice other = chosen("fftconv_bf16_circular_l769_b4_h2");
+  EXPECT_EQ(other.variant->geometry.fold, Fold::right_angle);
+  EXPECT_EQ(other.variant->geometry.dtype, Dtype::bf16);
+  EXPECT_EQ(other.variant->size(), 1024);
+  EXPECT_TRUE(other.wraps);
+  EXPECT_TRUE(chosen("fftconv_f16_circular_l512_b4_h2_rightangle").wraps);
+}
+
+TEST(Choice, CausalCasesTakeTheSmallestSizeThatHoldsThem) {
+  for (const auto& [length, size] : {std::pair(1, 256), {256, 256}, {257, 512}, {1025, 1536}, {24577, 32768}}) {
+    Problem p;
+    p.mode = Mode::causal, p.length = p.filter_length = length;
+    const Choice choice = choose(p, Device::executor());
+    EXPECT_EQ(choice.variant->size(), size);
+    EXPECT_EQ(choice.variant->geometry.fold, Fold::right_angle);
+    EXPECT_FALSE(choice.wraps);
+  }
+  EXPECT_EQ(chosen("fftconv_f16_causal_l300_k213_b1_h1_pair").variant->size(), 512);  // padded: 300 + 213 - 1
+  EXPECT_EQ(chosen("fftconv_f16_causal_l300_k214_b1_h1_pair").variant->size(), 768);
+  EXPECT_EQ(chosen("fftconv_f16_causal_l300_b1_h1_n2048_rightangle").variant->size(), 2048);
+}
+
+TEST(Choice, PadsNoLengthByMoreThanHalfBeyondTheSmallestSize) {
+  for (int length = 257; length <= 32768; ++length) {
+    const auto size = std::find_if(kSplits.begin(), kSplits.end(), [=](const Split& s) { return s.size() >= length; });
+    ASSERT_NE(size, kSplits.end());
+    EXPECT_LE(size->size(), 2 * length) << length;
+    if (length > 512) {
+      EXPECT_LE(size->size(), 1.5 * length) << length;
+    }
+  }
+}
+
+TEST(Choice, GatesAndFactorsSelectTheVariant) {
+  EXPECT_FALSE(chosen("fftconv_f16_circular_l4096_b2_h1").variant->gated);
+  EXPECT_TRUE(chosen("fftconv_f16_circular_l4096_b2_h1_postgate").variant->gated);
+  for (const Variant& v : variants()) {
+    Problem p = problem_for(v, 1, 1, v.size());
+    p.pregate = v.gated;
+    if (v.suits(0)) {
+      EXPECT_EQ(choose(p, Device::executor()).variant, &v);
+    }
+  }
+}
+
+TEST(Choice, DevicesWithLessSharedMemoryGetWhatFits) {
+  for (std::size_t c = 0; c < kDeviceClasses.size(); ++c)
+    for (const Split& split : kSplits) {
+      if (split.size() > (c == 2 ? 16384 : 32768)) continue;
+      for (bool gated : {false, true})
+        for (Mode mode : {Mode::circular, Mode::causal}) {
+          Problem p;
+          p.mode = mode, p.length = p.filter_length = split.size(), p.postgate = gated;
+          const Choice choice = choose(p, executor_like(c));
+          EXPECT_EQ(choice.variant->size(), split.size());
+          EXPECT_LE(choice.variant->shared_bytes, kDeviceClasses[c].block_bytes);
+        }
+    }
+}
+
+TEST(Choice, RefusalsNameTheRuleAndWhatThereIs) {
+  EXPECT_THAT(refused("fftconv_f32_causal_l100_b1_h1"), HasSubstr("dtype f32 has no kernel; f16 and bf16 have"));
+  EXPECT_THAT(refused("fftconv_f16_causal_l100_b1_h1_half"), HasSubstr("the half fold has no kernel"));
+  EXPECT_THAT(refused("fftconv_f16_causal_l32769_b1_h1"),
+              HasSubstr("needs an FFT of 32769 points; the largest kernel has 32768"));
+  EXPECT_THAT(refused("fftconv_f16_causal_l20000_b1_h1_pair"), HasSubstr("needs an FFT of 39999 points"));
+  EXPECT_THAT(refused("fftconv_f16_causal_l100_b1_h1_n1000_rightangle"),
+              HasSubstr("N=1000 has no kernel; there are N = 256, 512, 768, 1024"));
+  EXPECT_THAT(refused("fftconv_f16_circular_l1000_b1_h1_pair"), HasSubstr("N=1000 has no kernel"));
+  EXPECT_THAT(refused("fftconv_f16_circular_l1000_k24_b1_h1_n1024_pair"),
+              HasSubstr("N=1024, a circular convolution in the pair fold has N = L=1000"));
+  EXPECT_THAT(refused("fftconv_f16_circular_l1024_b1_h1_r32x32"),
+              HasSubstr("N=1024 has no kernel of factors 32x32; there are 4x16x16"));
+  EXPECT_THAT(refused("fftconv_f16_circular_l1024_b65536_h65536"),
+              HasSubstr("B*H=4294967296, must be at most 2^31 - 1"));
+  EXPECT_THAT(
+      refused("fftconv_f16_circular_l100_b1_h1_r10x10_zero1x0"),
+      HasSubstr(
+          "a frequency mask needs the pair fold; a circular case has it where L is an FFT size, and L=100 is none"));
+}
+
+TEST(Choice, DevicesThatAreTooSmallAreRefusedWithWhatFits) {
+  Device device = executor_like(2);
+  const std::string large = refused("fftconv_f16_causal_l32768_b1_h1", device);
+  EXPECT_THAT(large, HasSubstr("bytes of shared memory a block, RTX has 101376; the nearest that fits is N=16384"));
+  EXPECT_THAT(large, HasSubstr("N=32768 needs 1"));
+  device.block_bytes = 64 * 1024;
+  EXPECT_THAT(refused("fftconv_f16_causal_l100_b1_h1", device), HasSubstr("kernels need at least 101376"));
+  device = Device::executor(), device.sm = 75;
+  EXPECT_THAT(refused("fftconv_f16_causal_l100_b1_h1", device), HasSubstr("compute capability 7.5, kernels need 8.0"));
+}
+
+// ---- what a plan computes beside the variants' own cases
+
+TEST(PlanResult, OddLengthsOffsetsAndFilters) {
+  for (std::string_view token :
+       {"fftconv_f16_causal_l1_b1_h1", "fftconv_bf16_circular_l1_k5_b3_h2",
+        "fftconv_f16_circular_l7_k100_b2_h3_pregate", "fftconv_f16_causal_l255_k1000_b3_h1_postgate",
+        "fftconv_bf16_circular_l257_k513_b1_h2_pregate_postgate", "fftconv_f16_circular_l256_k700_b5_h2",
+        "fftconv_f16_causal_l300_k200_b3_h2_pair", "fftconv_f16_causal_l320_b1_h1_n1024_rightangle"})
+    for (int offset : {0, 3}) expect_right(parse_problem(token), {}, Device::executor(), offset);
+}
+
+TEST(PlanResult, FrequencyMasks) {
+  for (std::string_view token : {"fftconv_f16_circular_l1024_b3_h2_r4x16x16_zero8x3x0",
+                                 "fftconv_f16_circular_l1024_b2_h1_r4x16x16_zero0x8x2literal",
+                                 "fftconv_bf16_circular_l4096_b2_h1_r8x8x8x8_zero3x0x0x4"})
+    expect_right(parse_problem(token), {}, Device::executor());
+}
+
+// ---- what a plan refuses to do
+
+struct Convolution {
+  Problem problem;
+  std::vector<float> k;
+  std::vector<std::uint16_t> u, y, w;
+  explicit Convolution(std::string_view token) : problem(parse_problem(token)) {
+    const Inputs inputs = make_inputs(problem, {});
+    k.assign(inputs.k.begin(), inputs.k.end());
+    u.resize(inputs.u.size()), y.resize(u.size()), w.resize(u.size());
+    encode(problem.dtype, inputs.u, u);
+  }
+};
+
+TEST(PlanRefusals, Filters) {
+  Convolution c("fftconv_f16_causal_l100_k20_b2_h3");
+  Plan plan(c.problem);
+  EXPECT_THAT(refusal([&] { plan.execute(c.u, c.y); }), HasSubstr("the plan has no filter yet"));
+  EXPECT_THAT(refusal([&] { plan.set_filter({}); }), HasSubstr("k is null"));
+  EXPECT_THAT(refusal([&] { plan.set_filter(std::span(c.k).first(59)); }),
+              HasSubstr("k has 59 samples, the plan needs H*K = 3*20"));
+  const auto* shifted = reinterpret_cast<const float*>(reinterpret_cast<const char*>(c.k.data()) + 2);
+  EXPECT_THAT(refusal([&] { plan.set_filter({shifted, 60}); }), HasSubstr("k is not aligned to its 4 bytes"));
+  EXPECT_THAT(refusal([&] { plan.set_filter(c.k, reinterpret_cast<Stream>(&c)); }),
+              HasSubstr("set_filter: a CUDA stream is given"));
+  plan.set_filter(c.k);
+  EXPECT_EQ(refusal([&] { plan.execute(c.u, c.y); }), "no refusal");
+}
+
+TEST(PlanRefusals, Buffers) {
+  Convolution c("fftconv_f16_causal_l100_b2_h3");
+  Plan plan(c.problem);
+  plan.set_filter(c.k);
+  plan.execute(c.u, c.y);
+  const std::vector<std::uint16_t> right = c.y;
+  const auto refused = [&](Samples u, OutputSamples y, Samples pregate = {}, Samples postgate = {},
+                           Stream stream = nullptr) {
+    return refusal([&] { plan.execute(u, y, pregate, postgate, stream); });
+  };
+  EXPECT_THAT(refused({}, c.y), HasSubstr("u is null"));
+  EXPECT_THAT(refused(c.u, {}), HasSubstr("y is null"));
+  EXPECT_THAT(refused(std::span(c.u).first(599), c.y), HasSubstr("u has 599 samples, the plan needs B*H*L = 2*3*100"));
+  EXPECT_THAT(refused(c.u, std::span(c.y).first(1)), HasSubstr("y has 1 samples"));
+  const auto* shifted = reinterpret_cast<const std::uint16_t*>(reinterpret_cast<const char*>(c.u.data()) + 1);
+  EXPECT_THAT(refused({shifted, 600}, c.y), HasSubstr("u is not aligned to its 2 bytes"));
+  EXPECT_THAT(refused(c.y, c.y), HasSubstr("y overlaps u"));
+  std::vector<std::uint16_t> both(1199);
+  EXPECT_THAT(refused(std::span(both).first(600), std::span(both).last(600)), HasSubstr("y overlaps u"));
+  EXPECT_THAT(refused(c.u, c.y, c.w), HasSubstr("a pregate is given, but the plan has none"));
+  EXPECT_THAT(refused(c.u, c.y, {}, c.w), HasSubstr("a postgate is given, but the plan has none"));
+  EXPECT_THAT(refused(c.u, c.y, {}, {}, reinterpret_cast<Stream>(&c)), HasSubstr("execute: a CUDA stream is given"));
+  // Usable as before.
+  std::fill(c.y.begin(), c.y.end(), 0);
+  plan.execute(c.u, c.y);
+  EXPECT_EQ(c.y, right);
+}
+
+TEST(PlanRefusals, Gates) {
+  Convolution c("fftconv_f16_causal_l100_b2_h3_pregate_postgate");
+  Plan plan(c.problem);
+  plan.set_filter(c.k);
+  EXPECT_THAT(refusal([&] { plan.execute(c.u, c.y, {}, c.w); }),
+              HasSubstr("the plan has a pregate, but none is given"));
+  EXPECT_THAT(refusal([&] { plan.execute(c.u, c.y, c.w); }), HasSubstr("the plan has a postgate, but none is given"));
+  EXPECT_THAT(refusal([&] { plan.execute(c.u, c.y, c.w, c.y); }), HasSubstr("y overlaps postgate"));
+  EXPECT_EQ(refusal([&] { plan.execute(c.u, c.y, c.u, c.u); }), "no refusal");  // inputs may be one
+}
+
+TEST(PlanRefusals, Masks) {
+  const Problem plain = parse_problem("fftconv_f16_circular_l1024_b2_h1");
+  const Problem masked = parse_problem("fftconv_f16_circular_l1024_b2_h1_r4x16x16_zero8x0x0");
+  EXPECT_THAT(refusal([&] { Plan(plain, Device::executor(), kept_frequencies(masked)); }),
+              HasSubstr("the case removes no frequencies"));
+  EXPECT_THAT(refusal([&] { Plan{masked}; }), HasSubstr("the case removes some frequencies, but 0 marks"));
+  EXPECT_THAT(refusal([&] { Plan(masked, Device::executor(), std::vector<std::uint8_t>(512)); }),
+              HasSubstr("512 frequencies, must be 1024"));
+}
+
+TEST(PlanRefusals, CudaWhereThereIsNone) {
+  if (Device::cuda_count() > 0) GTEST_SKIP() << "there is a CUDA device";
+  EXPECT_THAT(refusal([] { Device::cuda(); }), HasSubstr("CUDA device 0"));
+}
+
+// ---- use
+
+TEST(Plan, TakesAnotherFilterAndMoves) {
+  Convolution c("fftconv_f16_causal_l100_b2_h3");
+  Plan plan(c.problem);
+  plan.set_filter(std::vector<float>(c.k.size(), 0.f));
+  plan.execute(c.u, c.y);
+  EXPECT_EQ(c.y, std::vector<std::uint16_t>(c.y.size()));
+  plan.set_filter(c.k);
+  Plan moved = std::move(plan);
+  moved.execute(c.u, c.y);
+  EXPECT_EQ(compare(convolve(c.problem, make_inputs(c.problem, {}), Method::fftw), decode(Dtype::f16, c.y)).finite,
+            true);
+  EXPECT_NE(c.y, std::vector<std::uint16_t>(c.y.size()));
+  EXPECT_EQ(moved.description(), name(moved.variant()) + ": N=256 = 16 x 16, 256 threads and " +
+                                     std::to_string(moved.variant().shared_bytes) +
+                                     " bytes of shared memory a block, on executor");
+}
+
+TEST(Plan, ExecutesFromManyThreadsAtOnce) {
+  Convolution c("fftconv_f16_circular_l4096_b2_h1");
+  Plan plan(c.problem);
+  plan.set_filter(c.k);
+  plan.execute(c.u, c.y);
+  std::vector<std::vector<std::uint16_t>> results(4, std::vector<std::uint16_t>(c.y.size()));
+  std::vector<std::thread> threads;
+  for (auto& result : results) threads.emplace_back([&] { plan.execute(c.u, result); });
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& result : results) EXPECT_EQ(result, c.y);
+}
+
+TEST(Plan, CountsTheWorkOfTheKernel) {
+  // One pair of 4096 points: 64 tiles in each of 4 stages each way; u and y once; a complex spectrum of halves.
+  Convolution c("fftconv_f16_circular_l4096_b2_h1_r8x8x8x8");
+  Plan plan(c.problem);
+  plan.set_filter(c.k);
+  const host::Counters counters = *plan.execute(c.u, c.y);
+  EXPECT_EQ(counters.mma_f16acc, 512u);
+  EXPECT_EQ(counters.mma_f32acc, 0u);
+  EXPECT_EQ(counters.bulk_load_bytes, 2u * 4096 * 2);
+  EXPECT_EQ(counters.bulk_store_bytes, 2u * 4096 * 2);
+  EXPECT_EQ(counters.global_store_sectors, 0u);
+  EXPECT_GE(32 * counters.global_load_sectors, 4u * 4096);
+}
+
+}  // namespace
+}  // namespace danaus
