@@ -1,0 +1,102 @@
+// The CUDA runtime with errors as exceptions and handles that free themselves.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+namespace danaus {
+
+struct CudaError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Throws unless the call succeeded: DANAUS_CUDA(cudaMalloc(&data, bytes)).
+#define DANAUS_CUDA(call) ::danaus::check_cuda((call), #call, __FILE__, __LINE__)
+
+inline void check_cuda(cudaError_t error, const char* call, const char* file, int line) {
+  if (error == cudaSuccess) return;
+  cudaGetLastError();  // the next call shall not report this one's error
+  std::ostringstream message;
+  message << file << ':' << line << ": " << call << ": " << cudaGetErrorName(error) << " (" << cudaGetErrorString(error)
+          << ')';
+  throw CudaError(message.str());
+}
+
+// Makes a device the calling thread's current one for as long as it lives.
+class DeviceScope {
+ public:
+  explicit DeviceScope(int ordinal) {
+    DANAUS_CUDA(cudaGetDevice(&before_));
+    DANAUS_CUDA(cudaSetDevice(ordinal));
+  }
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+  ~DeviceScope() { cudaSetDevice(before_); }
+
+ private:
+  int before_ = 0;
+};
+
+// Memory of the device that is current at its construction.
+template <class T>
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  explicit DeviceBuffer(std::int64_t count) : count_(count) {
+    if (count > 0) DANAUS_CUDA(cudaMalloc(reinterpret_cast<void**>(&data_), bytes()));
+  }
+  DeviceBuffer(DeviceBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), count_(std::exchange(other.count_, 0)) {}
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    std::swap(data_, other.data_), std::swap(count_, other.count_);
+    return *this;
+  }
+  ~DeviceBuffer() { cudaFree(data_); }
+
+  T* data() const { return data_; }
+  std::int64_t size() const { return count_; }
+  std::size_t bytes() const { return sizeof(T) * static_cast<std::size_t>(count_); }
+
+ private:
+  T* data_ = nullptr;
+  std::int64_t count_ = 0;
+};
+
+class CudaStream {
+ public:
+  CudaStream() { DANAUS_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  CudaStream(const CudaStream&) = delete;
+  CudaStream& operator=(const CudaStream&) = delete;
+  ~CudaStream() { cudaStreamDestroy(stream_); }
+  operator cudaStream_t() const { return stream_; }
+  void synchronize() const { DANAUS_CUDA(cudaStreamSynchronize(stream_)); }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+class CudaEvent {
+ public:
+  CudaEvent() { DANAUS_CUDA(cudaEventCreate(&event_)); }
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
+  ~CudaEvent() { cudaEventDestroy(event_); }
+  operator cudaEvent_t() const { return event_; }
+  void record(cudaStream_t stream) const { DANAUS_CUDA(cudaEventRecord(event_, stream)); }
+  // Waits for this event.
+  double microseconds_since(const CudaEvent& start) const {
+    float milliseconds = 0;
+    DANAUS_CUDA(cudaEventSynchronize(event_));
+    DANAUS_CUDA(cudaEventElapsedTime(&milliseconds, start.event_, event_));
+    return 1e3 * milliseconds;
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+}  // namespace danaus
