@@ -40,6 +40,9 @@ if(DANAUS_CUDA_ENABLED)
   set(CMAKE_CUDA_ARCHITECTURES OFF)  # each kernel target names its own, from DANAUS_CUDA_ARCHITECTURES
   enable_language(CUDA)
   set(CMAKE_CUDA_STANDARD 20)
+  if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know nvcc's
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+  endif()
   find_package(CUDAToolkit REQUIRED)
 endif()
 

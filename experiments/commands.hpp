@@ -23,6 +23,7 @@ std::span<const Command> commands();
 int verify(std::span<const std::string> words, Console& console, std::span<const Candidate> candidates);
 
 int run_verify(std::span<const std::string> words, Console& console);
+int run_bench(std::span<const std::string> words, Console& console);
 int run_model(std::span<const std::string> words, Console& console);
 int run_factors(std::span<const std::string> words, Console& console);
 int run_convolve(std::span<const std::string> words, Console& console);

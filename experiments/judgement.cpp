@@ -37,6 +37,24 @@ Json skipped(Json row, const std::string& reason) {
 
 }  // namespace
 
+Json verdict(const Comparison& comparison, double bound, std::int64_t samples, double gain_bound) {
+  const double max_bound = bound_max(bound, samples);
+  // An error of 0 takes nothing of its bound, not even of 0.
+  const auto share = [](double error, double of) { return error == 0 ? 0 : error / of; };
+  const double clearance =
+      std::max({share(comparison.rel_l2, bound), share(comparison.rel_max, max_bound),
+                share(std::abs(comparison.gain_error), gain_bound)});
+  return {{"status", within(comparison, bound, max_bound, gain_bound) ? "passed" : "failed"},
+          {"samples", samples},
+          {"rel_l2", comparison.rel_l2},
+          {"rel_max", comparison.rel_max},
+          {"snr_db", comparison.snr_db},
+          {"gain_error", comparison.gain_error},
+          {"bound", bound},
+          {"clearance", clearance},
+          {"worst", comparison.worst}};
+}
+
 Json judge(const Trial& trial, const std::vector<double>& recording) {
   const Problem plan = planned(trial.problem);
   Json row = describe(trial);
@@ -64,20 +82,9 @@ Json judge(const Trial& trial, const std::vector<double>& recording) {
     comparison = compare(convolve(trial.problem, inputs, truth), computed);
   }
   const double bound = trial.candidate.bound(plan) + truth_bound(truth, plan);
-  const double max_bound = bound_max(bound, samples);
-  const double gain_bound = trial.data.data == DataKind::constant ? bound : bound_gain(bound, samples);
-  const double clearance = std::max(
-      {comparison.rel_l2 / bound, comparison.rel_max / max_bound, std::abs(comparison.gain_error) / gain_bound});
-  row["verify"] = {{"status", within(comparison, bound, max_bound, gain_bound) ? "passed" : "failed"},
-                   {"truth", name(truth)},
-                   {"samples", samples},
-                   {"rel_l2", comparison.rel_l2},
-                   {"rel_max", comparison.rel_max},
-                   {"snr_db", comparison.snr_db},
-                   {"gain_error", comparison.gain_error},
-                   {"bound", bound},
-                   {"clearance", clearance},
-                   {"worst", comparison.worst}};
+  row["verify"] = verdict(comparison, bound, samples,
+                          trial.data.data == DataKind::constant ? bound : bound_gain(bound, samples));
+  row["verify"]["truth"] = name(truth);
   return row;
 }
 

@@ -1,7 +1,8 @@
 # Writes OUTPUT, a C++ file that says which sources the program is built from. Run at every build; the file changes only
 # when the answer does.
 #   git, dirty   the commit, for people
-#   sources      a digest of the files themselves: it knows uncommitted changes and needs no git
+#   sources      a digest of the files themselves: it knows uncommitted changes and needs no git; the others are the
+#                same of fewer files
 execute_process(COMMAND git -C ${SOURCE_DIR} rev-parse --short=12 HEAD
                 OUTPUT_VARIABLE GIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE no_git)
 set(DIRTY false)
@@ -14,25 +15,34 @@ else()
   endif()
 endif()
 
-set(all "")
-foreach(folder reference kernels model experiments)
-  file(GLOB_RECURSE files RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/${folder}/*.[ch]pp ${SOURCE_DIR}/${folder}/*.cu
-       ${SOURCE_DIR}/${folder}/*.cuh ${SOURCE_DIR}/${folder}/*.json)
-  list(SORT files)
-  foreach(file ${files})
-    file(SHA256 ${SOURCE_DIR}/${file} digest)
-    string(APPEND all "${file} ${digest}\n")
+# Sets OUTPUT to the digest of the sources in some folders but for those under EXCEPT; plots/results.py does the same.
+function(digest_of output except)
+  set(all "")
+  foreach(folder ${ARGN})
+    file(GLOB_RECURSE files RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/${folder}/*.[ch]pp ${SOURCE_DIR}/${folder}/*.cu
+         ${SOURCE_DIR}/${folder}/*.cuh ${SOURCE_DIR}/${folder}/*.in ${SOURCE_DIR}/${folder}/*.json)
+    list(SORT files)
+    foreach(file ${files})
+      if(NOT file MATCHES "^${except}/")
+        file(SHA256 ${SOURCE_DIR}/${file} digest)
+        string(APPEND all "${file} ${digest}\n")
+      endif()
+    endforeach()
   endforeach()
-endforeach()
-string(SHA256 SOURCES "${all}")
-string(SUBSTRING ${SOURCES} 0 12 SOURCES)
+  string(SHA256 digest "${all}")
+  string(SUBSTRING ${digest} 0 12 digest)
+  set(${output} ${digest} PARENT_SCOPE)
+endfunction()
+digest_of(SOURCES "nothing" reference kernels model experiments)
+digest_of(KERNELS "kernels/host" kernels)
+digest_of(BASELINES "nothing" experiments/baselines)
 
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[
 #include "experiments/program/environment.hpp"
 
 namespace danaus {
 
-const Revision kRevision{"@GIT@", @DIRTY@, "@SOURCES@"};
+const Revision kRevision{"@GIT@", @DIRTY@, "@SOURCES@", "@KERNELS@", "@BASELINES@"};
 
 }  // namespace danaus
 ]])

@@ -16,7 +16,7 @@
 namespace danaus {
 
 std::string identity(const Json& row) {
-  constexpr std::array kFields = {"case", "method", "data", "scaling", "profile", "model"};
+  constexpr std::array kFields = {"case", "method", "data", "scaling", "profile", "model", "device", "protocol"};
   Json asked = Json::object();
   for (const char* field : kFields)
     if (row.contains(field)) asked[field] = row[field];
@@ -24,8 +24,12 @@ std::string identity(const Json& row) {
 }
 
 ResultFile::ResultFile(Console& console, const std::string& path, const std::string& kind,
-                       const std::set<std::string>& planned)
-    : console_(console), path_(path), kind_(kind), provenance_(provenance(console)) {
+                       const std::set<std::string>& planned, std::function<bool(const Json& row)> is_current)
+    : console_(console),
+      path_(path),
+      kind_(kind),
+      is_current_(std::move(is_current)),
+      provenance_(provenance(console)) {
   if (path_.empty() || path_ == "-") return;
   std::error_code ignored;
   if (std::filesystem::is_regular_file(path_, ignored)) read(planned);
@@ -36,6 +40,8 @@ ResultFile::ResultFile(Console& console, const std::string& path, const std::str
 ResultFile::~ResultFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
+
+bool ResultFile::has_these_sources(const Json& row) { return row.value("sources", Json()) == kRevision.sources; }
 
 void ResultFile::read(const std::set<std::string>& planned) {
   std::ifstream file(path_, std::ios::binary);
@@ -64,7 +70,7 @@ void ResultFile::read(const std::set<std::string>& planned) {
     if (planned.contains(asked)) {
       const bool skipped = row.value(Json::json_pointer("/verify/status"), "") == "skipped";
       if (skipped) continue;  // perhaps it can be made now
-      if (row.value("sources", Json()) != kRevision.sources) {
+      if (!is_current_(row)) {
         ++stale;
         continue;
       }

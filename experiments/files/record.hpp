@@ -4,6 +4,7 @@
 // stands when it answers the same question (identity) and was made from the same sources.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -14,16 +15,19 @@ namespace danaus {
 
 inline constexpr int kSchema = 1;
 
-// The fields of a row that say what was asked, as one word: case, method, data, scaling, profile, model.
+// The fields of a row that say what was asked, as one word: case, method, data, scaling, profile, model, device,
+// protocol.
 std::string identity(const Json& row);
 
 class ResultFile {
  public:
   // Opens `path` for rows of `kind`; "" keeps nothing, "-" writes to stdout. `planned` are the identities that this run
   // will ask for: of those, rows from other sources and skipped ones are dropped, all other rows of the file stay as
-  // they are. A last line that a crash left half-written is dropped with a notice on console.err. Throws
-  // std::invalid_argument where the file cannot be read or written, or holds another schema or kind.
-  ResultFile(Console& console, const std::string& path, const std::string& kind, const std::set<std::string>& planned);
+  // they are. A last line that a crash left half-written is dropped with a notice on console.err. `is_current` says
+  // whether a row is from these sources. Throws std::invalid_argument where the file cannot be read or written, or holds
+  // another schema or kind.
+  ResultFile(Console& console, const std::string& path, const std::string& kind, const std::set<std::string>& planned,
+             std::function<bool(const Json& row)> is_current = has_these_sources);
   ~ResultFile();
   ResultFile(const ResultFile&) = delete;
   ResultFile& operator=(const ResultFile&) = delete;
@@ -39,10 +43,12 @@ class ResultFile {
   std::string place() const;
 
  private:
+  static bool has_these_sources(const Json& row);
   void read(const std::set<std::string>& planned);
 
   Console& console_;
   std::string path_, kind_;
+  std::function<bool(const Json& row)> is_current_;
   Json provenance_;
   std::map<std::string, Json> standing_;
   int descriptor_ = -1;

@@ -15,6 +15,9 @@ struct Revision {
   const char* git;      // commit, or "unknown" outside a git checkout
   bool dirty;           // tracked files differ from that commit
   const char* sources;  // digest of the sources this program was built from: rows with another one are stale
+  // Digests of what can be timed, for rows that only a change of it makes stale:
+  const char* kernels;    // kernels/ without the executor
+  const char* baselines;  // experiments/baselines/
 };
 extern const Revision kRevision;
 

@@ -1,0 +1,40 @@
+// Verifies a case on a GPU, then times it.
+#pragma once
+
+#include <memory>
+
+#include "experiments/bench/methods.hpp"
+#include "experiments/bench/protocol.hpp"
+#include "experiments/program/environment.hpp"
+
+namespace danaus {
+
+class Bencher {
+ public:
+  virtual ~Bencher() = default;
+
+  // {"name", "sm", "multiprocessors", "l2_bytes", "memory_bytes", "driver", "runtime", "cufft", "mig",
+  //  "power_limit_watts"}: the same in every run on the device; what is not known is null.
+  virtual Json device() const = 0;
+
+  // What the device copies, in bytes read and written a second: gigabytes of noise, in bursts.
+  virtual double copy_rate() const = 0;
+
+  // The result row of a case by a method but for what was asked (describe_bench):
+  //   "variant", "fft_size"
+  //   "verify": {"status": "passed" | "failed", "truth", "rows": that were checked, "of", "nonfinite": in all rows, and
+  //              the errors and bounds of verdict()}; or {"status": "skipped", "reason"}
+  //   where it passed: "time_us": {"burst_cold", "burst_warm", "sustained_cold"}, "filter_us": each {"median", "q1",
+  //     "q3", "samples", "launches": timed together for a sample, "clock_mhz"}; warm where a set does not exceed the L2
+  //     several times over anyway
+  //   "sets": of inputs and outputs that launches rotate among, together several times the L2 (warm: one)
+  //   "work": {"bytes", "useful_flops"}, "floor": {"us": bytes over the copy rate, "copy_bytes_per_s"}
+  //   "load": {"sm_clock_mhz", "power_watts", "temperature_celsius"} as NVML has it under sustained load
+  //   "notes": of what may have disturbed the times
+  virtual Json row(const Problem& problem, BenchMethod method) = 0;
+};
+
+// Throws in a build without CUDA.
+std::unique_ptr<Bencher> make_bencher(const Device& device, const Protocol& protocol);
+
+}  // namespace danaus

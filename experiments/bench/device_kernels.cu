@@ -1,0 +1,89 @@
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <algorithm>
+
+#include "experiments/bench/device_kernels.hpp"
+#include "experiments/bench/noise.hpp"
+#include "kernels/cuda/runtime.hpp"
+
+namespace danaus {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr std::int64_t kMostBlocks = 4096;
+
+int blocks_for(std::int64_t count) {
+  return static_cast<int>(std::min(kMostBlocks, (count + kThreads - 1) / kThreads));
+}
+
+__device__ std::int64_t first_index() { return std::int64_t{blockIdx.x} * kThreads + threadIdx.x; }
+__device__ std::int64_t index_step() { return std::int64_t{gridDim.x} * kThreads; }
+
+__device__ unsigned long long nanoseconds() {
+  unsigned long long time;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
+  return time;
+}
+
+template <class Half>
+__global__ void fill_kernel(Half* out, std::int64_t count, std::uint64_t key) {
+  for (std::int64_t i = first_index(); i < count; i += index_step()) out[i] = Half(noise(key, i));
+}
+
+__global__ void fill_kernel(float* out, std::int64_t count, std::uint64_t key, float scale) {
+  for (std::int64_t i = first_index(); i < count; i += index_step()) out[i] = scale * noise(key, i);
+}
+
+// All bits of the exponent set.
+__global__ void count_kernel(const std::uint16_t* values, std::int64_t count, unsigned exponent,
+                             unsigned long long* found) {
+  unsigned long long here = 0;
+  for (std::int64_t i = first_index(); i < count; i += index_step()) here += (values[i] & exponent) == exponent;
+  if (here > 0) atomicAdd(found, here);
+}
+
+__global__ void hold_kernel(const volatile int* released) {
+  constexpr unsigned long long kLongest = 1000000000;
+  const unsigned long long start = nanoseconds();
+  while (*released == 0 && nanoseconds() - start < kLongest) __nanosleep(100);
+}
+
+__global__ void stamp_kernel(ClockStamp* stamps) {
+  unsigned multiprocessor;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+  stamps[multiprocessor] = {clock64(), nanoseconds()};
+}
+
+}  // namespace
+
+void fill_noise(Dtype dtype, std::uint16_t* out, std::int64_t count, std::uint64_t key, Stream stream) {
+  if (dtype == Dtype::f16)
+    fill_kernel<<<blocks_for(count), kThreads, 0, stream>>>(reinterpret_cast<__half*>(out), count, key);
+  else
+    fill_kernel<<<blocks_for(count), kThreads, 0, stream>>>(reinterpret_cast<__nv_bfloat16*>(out), count, key);
+  DANAUS_CUDA(cudaGetLastError());
+}
+
+void fill_noise(float* out, std::int64_t count, std::uint64_t key, float scale, Stream stream) {
+  fill_kernel<<<blocks_for(count), kThreads, 0, stream>>>(out, count, key, scale);
+  DANAUS_CUDA(cudaGetLastError());
+}
+
+void count_nonfinite(Dtype dtype, const std::uint16_t* values, std::int64_t count, unsigned long long* found,
+                     Stream stream) {
+  count_kernel<<<blocks_for(count), kThreads, 0, stream>>>(values, count, dtype == Dtype::f16 ? 0x7c00 : 0x7f80, found);
+  DANAUS_CUDA(cudaGetLastError());
+}
+
+void hold(const volatile int* released, Stream stream) {
+  hold_kernel<<<1, 1, 0, stream>>>(released);
+  DANAUS_CUDA(cudaGetLastError());
+}
+
+void stamp_clocks(ClockStamp* stamps, int multiprocessors, Stream stream) {
+  stamp_kernel<<<multiprocessors, 1, 0, stream>>>(stamps);
+  DANAUS_CUDA(cudaGetLastError());
+}
+
+}  // namespace danaus

@@ -1,0 +1,31 @@
+// Small kernels that a measurement needs around the one that is measured. All asynchronous on the stream.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/device.hpp"
+#include "reference/problem.hpp"
+
+namespace danaus {
+
+// out[i] = noise(key, i), rounded to `dtype` (f16 or bf16).
+void fill_noise(Dtype dtype, std::uint16_t* out, std::int64_t count, std::uint64_t key, Stream stream);
+// out[i] = scale noise(key, i)
+void fill_noise(float* out, std::int64_t count, std::uint64_t key, float scale, Stream stream);
+
+// Adds to *found how many of `values` are NaN or infinite; what was poisoned and never written is.
+void count_nonfinite(Dtype dtype, const std::uint16_t* values, std::int64_t count, unsigned long long* found,
+                     Stream stream);
+
+// Keeps the stream waiting until *released is not 0, a second at most: host memory that the device sees.
+void hold(const volatile int* released, Stream stream);
+
+// Two clocks of a multiprocessor, read together.
+struct ClockStamp {
+  long long cycles = 0;
+  unsigned long long ns = 0;
+};
+// stamps[i] for each multiprocessor i that a block of the launch happens to run on.
+void stamp_clocks(ClockStamp* stamps, int multiprocessors, Stream stream);
+
+}  // namespace danaus

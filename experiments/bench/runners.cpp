@@ -1,0 +1,52 @@
+// Makes a method ready: the plan's kernels here, the baselines in their folder.
+#include "experiments/baselines/baselines.hpp"
+#include "experiments/bench/methods.hpp"
+#include "kernels/plan.hpp"
+#include "reference/mask.hpp"
+#include "reference/rounding.hpp"
+
+namespace danaus {
+namespace {
+
+class Fused final : public BenchRunner {
+ public:
+  Fused(const Problem& problem, const Device& device)
+      : plan_(problem, device, problem.mask.zeroed.empty() ? std::vector<std::uint8_t>() : kept_frequencies(problem)) {}
+
+  void set_filter(const float* k, Stream stream) override {
+    const Problem& p = plan_.problem();
+    plan_.set_filter({k, static_cast<std::size_t>(p.channels * p.filter_length)}, stream);
+  }
+
+  void launch(const BenchArrays& arrays, Stream stream) override {
+    const Problem& p = plan_.problem();
+    const auto count = static_cast<std::size_t>(p.batch * p.channels * p.length);
+    plan_.execute({arrays.u, count}, {arrays.y, count}, {arrays.pregate, p.pregate ? count : 0},
+                  {arrays.postgate, p.postgate ? count : 0}, stream);
+  }
+
+  std::string variant() const override { return name(plan_.variant()); }
+  std::int64_t fft_size() const override { return plan_.variant().size(); }
+  double bound() const override {
+    const Problem& p = plan_.problem();
+    return bound_l2_of_roundings(p.dtype, roundings(plan_.variant().geometry) + p.pregate + p.postgate);
+  }
+
+ private:
+  Plan plan_;
+};
+
+}  // namespace
+
+std::unique_ptr<BenchRunner> make_runner(BenchMethod method, const Problem& problem, const Device& device) {
+  if (const auto why = obstacle(method, problem, device)) fail("bench: ", *why);
+  switch (method) {
+    case BenchMethod::kernel: return std::make_unique<Fused>(problem, device);
+    case BenchMethod::copy: return make_copy(problem);
+    case BenchMethod::cufft_f32: return make_cufft_f32(problem);
+    case BenchMethod::cufft_pairs: return make_cufft_pairs(problem);
+  }
+  fail("bench: method ", int(method), " is unknown");
+}
+
+}  // namespace danaus

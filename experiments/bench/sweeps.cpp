@@ -1,0 +1,76 @@
+#include "experiments/bench/sweeps.hpp"
+
+#include <array>
+
+namespace danaus {
+namespace {
+
+constexpr std::array kPowersOfTwo = {256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
+constexpr std::array kBetween = {768, 1536, 3072, 6144, 12288, 24576};
+
+// A case for each length, from one that says the rest.
+template <std::size_t count>
+std::vector<Problem> over(const std::array<int, count>& lengths, Problem problem) {
+  std::vector<Problem> cases;
+  for (int length : lengths) {
+    problem.length = problem.filter_length = length;
+    cases.push_back(problem);
+  }
+  return cases;
+}
+
+Problem rows(std::int64_t batch, std::int64_t channels) {
+  Problem problem;
+  problem.batch = batch, problem.channels = channels;
+  return problem;
+}
+
+std::vector<Problem> fp16() { return over(kPowersOfTwo, rows(64, 768)); }
+
+std::vector<Problem> between() { return over(kBetween, rows(64, 768)); }
+
+std::vector<Problem> bf16() {
+  Problem problem = rows(64, 768);
+  problem.dtype = Dtype::bf16;
+  return over(kPowersOfTwo, problem);
+}
+
+std::vector<Problem> gated() {
+  Problem problem = rows(64, 768);
+  problem.pregate = problem.postgate = true;
+  return over(kPowersOfTwo, problem);
+}
+
+std::vector<Problem> causal() {
+  Problem problem = rows(64, 768);
+  problem.mode = Mode::causal;
+  return over(kPowersOfTwo, problem);
+}
+
+std::vector<Problem> batch8() { return over(kPowersOfTwo, rows(8, 768)); }
+
+std::vector<Problem> batch1() { return over(kPowersOfTwo, rows(1, 4096)); }
+
+std::vector<Problem> speed() {
+  std::vector<Problem> all;
+  for (const auto& part : {fp16(), between(), bf16(), gated(), causal(), batch8(), batch1()})
+    all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+constexpr std::array kSweeps = {
+    BenchSweep{"speed", "how fast is each method in every mode and shape below?", &speed},
+    BenchSweep{"fp16", "and at B=64, H=768, circular, in powers of two?", &fp16},
+    BenchSweep{"between", "and at the FFT sizes between the powers of two?", &between},
+    BenchSweep{"bf16", "does bf16 cost more than fp16?", &bf16},
+    BenchSweep{"gated", "what do both gates cost?", &gated},
+    BenchSweep{"causal", "what does a causal convolution cost?", &causal},
+    BenchSweep{"batch8", "and with few batch rows: B=8, H=768?", &batch8},
+    BenchSweep{"batch1", "and with one, that has no partner in a pair: B=1, H=4096?", &batch1},
+};
+
+}  // namespace
+
+std::span<const BenchSweep> bench_sweeps() { return kSweeps; }
+
+}  // namespace danaus

@@ -1,0 +1,61 @@
+#include "experiments/bench/timings.hpp"
+
+#include <limits>
+
+namespace danaus {
+namespace {
+
+using enum Column::Align;
+
+double number(const Json& row, const char* pointer) {
+  const Json value = row.value(Json::json_pointer(pointer), Json());
+  return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::vector<Column> columns(std::size_t token_width) {
+  return {{"case", token_width, left}, {"method", 11, left},   {"variant", 36, left},  {"burst, us", 9, right},
+          {"q3 - q1", 7, right},       {"x floor", 7, right},  {"MHz", 5, right},      {"warm, us", 9, right},
+          {"sustained, us", 13, right}, {"MHz", 5, right},     {"filter, us", 10, right}, {"error/bound", 11, right},
+          {"verdict", 0, left}};
+}
+
+std::vector<std::string> cells_of(const Json& row) {
+  const double burst = number(row, "/time_us/burst_cold/median");
+  return {row.at("case"),
+          row.at("method"),
+          row.value("variant", "-"),
+          fixed(burst, 1),
+          fixed(number(row, "/time_us/burst_cold/q3") - number(row, "/time_us/burst_cold/q1"), 1),
+          fixed(burst / number(row, "/floor/us"), 2),
+          fixed(number(row, "/time_us/burst_cold/clock_mhz"), 0),
+          fixed(number(row, "/time_us/burst_warm/median"), 1),
+          fixed(number(row, "/time_us/sustained_cold/median"), 1),
+          fixed(number(row, "/time_us/sustained_cold/clock_mhz"), 0),
+          fixed(number(row, "/filter_us/median"), 1),
+          fixed(number(row, "/verify/clearance"), 2),
+          row.at("verify").at("status")};
+}
+
+}  // namespace
+
+Timings::Timings(Console& console, std::size_t rows, std::size_t token_width, bool to_stdout)
+    : out_(to_stdout ? console.out : nowhere_), console_(console), progress_(console, rows), token_width_(token_width) {}
+
+void Timings::add(const Json& row) {
+  progress_.clear();
+  ++statuses_[row.at("verify").at("status")];
+  if (!table_) table_.emplace(out_, columns(token_width_));
+  table_->row(cells_of(row));
+  out_.flush();
+  if (row.at("verify").contains("reason")) console_.err << "  " << row["verify"]["reason"].get<std::string>() << '\n';
+  progress_.show(++added_, row.at("case").get<std::string>());
+}
+
+void Timings::print_summary() {
+  progress_.clear();
+  out_ << '\n'
+       << added_ << " rows: " << statuses_["passed"] << " passed and timed, " << statuses_["failed"] << " failed, "
+       << statuses_["skipped"] << " skipped\n";
+}
+
+}  // namespace danaus
