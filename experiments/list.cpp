@@ -1,6 +1,8 @@
 // danaus list: the words that the other commands understand.
 #include <functional>
 
+#include "experiments/bench/methods.hpp"
+#include "experiments/bench/sweeps.hpp"
 #include "experiments/candidates.hpp"
 #include "experiments/commands.hpp"
 #include "experiments/files/record.hpp"
@@ -56,6 +58,13 @@ Rows sweep_rows() {
   return rows;
 }
 
+Rows bench_rows() {
+  Rows rows;
+  for (const BenchSweep& sweep : bench_sweeps())
+    rows.push_back({std::string(sweep.name), std::to_string(sweep.cases().size()), std::string(sweep.question)});
+  return rows;
+}
+
 const std::vector<Topic>& topics() {
   static const std::vector<Topic> kTopics = {
       {"methods", {{"method"}, {"scaling"}, {"what it is"}}, methods},
@@ -63,6 +72,8 @@ const std::vector<Topic>& topics() {
       {"filters", {{"filter"}, {"what it is"}}, [] { return named(kFilterKinds); }},
       {"profiles", {{"profile"}, {"device"}}, profiles},
       {"sweeps", {{"sweep"}, {"rows", 0, Column::Align::right}, {"question"}}, sweep_rows},
+      {"bench", {{"bench sweep"}, {"cases", 0, Column::Align::right}, {"question"}}, bench_rows},
+      {"timed", {{"timed method"}, {"what it is"}}, [] { return named(kBenchMethods); }},
       {"cases", {{"case"}, {"there to vary"}}, cases},
   };
   return kTopics;
@@ -73,7 +84,7 @@ const std::vector<Topic>& topics() {
 int run_list(std::span<const std::string> words, Console& console) {
   std::string chosen, json;
   CommandLine line("list", "The words that the other commands understand. Without a topic: all but the cases.");
-  line.argument("TOPIC", chosen, false, "methods, data, filters, profiles, sweeps or cases");
+  line.argument("TOPIC", chosen, false, "methods, data, filters, profiles, sweeps, bench, timed or cases");
   line.option("json", json, "FILE", "one JSON object a line; - for stdout, in place of the tables");
   if (!line.parse(words, console)) return kExitOk;
 

@@ -37,7 +37,7 @@ TEST(Program, RefusesWhatItDoesNotKnow) {
     std::vector<std::string> words;
     const char* message;
   } kWrong[] = {
-      {{"prove"}, "unknown command 'prove', must be one of verify, model"},
+      {{"prove"}, "unknown command 'prove', must be one of verify, bench, model"},
       {{"verify", "--speed"}, "verify: unrecognised option '--speed' (see danaus verify --help)"},
       {{"verify", "--met", "fftw"}, "unrecognised option '--met'"},
       {{"verify", "--case"}, "option '--case' is missing"},
