@@ -37,7 +37,7 @@ DANAUS_DEVICE Words<4> load_lane_words(const u32* table, int vector) {
 template <Cache rows>
 DANAUS_DEVICE Words<4> load_spectrum(const u32* spectrum, int vector) {
   const u32* at = spectrum + 4 * (32 * vector + device::lane_index());
-  if constexpr (rows == Cache::stream) return device::load_global_kept(at);
+  if constexpr (rows == Cache::stream) return device::load_global_once<Cache::keep>(at);
   else return device::load_global<16>(at);
 }
 

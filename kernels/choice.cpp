@@ -110,4 +110,13 @@ Choice choose(const Problem& p, const Device& device) {
           fold == Fold::right_angle && p.mode == Mode::circular};
 }
 
+bool has_kernel(const Problem& problem, const Device& device) {
+  try {
+    choose(problem, device);
+    return true;
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
 }  // namespace danaus

@@ -18,4 +18,7 @@ struct Choice {
 // device. Throws std::invalid_argument where no kernel does, and says what there is.
 Choice choose(const Problem& problem, const Device& device);
 
+// Whether choose() finds a kernel.
+bool has_kernel(const Problem& problem, const Device& device);
+
 }  // namespace danaus

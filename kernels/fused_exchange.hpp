@@ -10,11 +10,13 @@
 // types      storage f16 or bf16; f16 rounds every product of matrices to f16, bf16 accumulates a stage in f32
 // scaling    unitary up to a power of two; the power is in the DFT matrices and twiddles, the rest in the spectrum
 // steps      A  one 16-byte column of samples (8 n4) over all 64 r rows a unit: DFT over (nr,) n1 | twiddle | DFT8 n2 |
-//               twiddle, in place
+//               in place
 //            B  one row of columns a unit: DFT over (ns,) n3 | twiddle | DFT over n4 | spectrum | and back
 //            A  back
-// split      the twiddle between A and B, w_N^(n_lo k_hi) with n_lo = 8 unit + n4, is separable: its part in 8 unit is folded
-//            into the inner twiddle and the second matrix of step A, which each unit has its own of; the part in n4 is left
+// split      the twiddle between A and B, w_N^(n_lo k_hi) with n_lo = 8 unit + n4, is separable. Its part in 8 unit is folded
+//            into the inner twiddle and the second matrix of step A, which each unit has its own of; its part in n4 into the
+//            twiddle of step B, of which each line has its own, and its matrix over n4, of which each group of 8 r lines has.
+//            For S = 4, whose lines would need four times as many words, the part in n4 is a twiddle of step A
 // memory     a slab holds 64 columns of both rows; line nr 8 + n1 + 8 r n2 (128 bytes), its 16-byte chunk c swizzled.
 //            After step A, k2 stands where n1 was and k1 where n2 was, so that every step works in place. For S = 4 slabs lie
 //            one line off a multiple of 1024 bytes each: a matrix of step B then takes rows of two slabs without conflict.
@@ -82,14 +84,20 @@ struct FusedExchange {
   static constexpr int kTopSlabs = kColumns16 || kColumns256 ? 1 : kSlabs;
 
   // Tables, in vectors of four words a lane unless said otherwise; kernels/geometry.cpp makes them.
-  static constexpr int kEightAt = 0;                             // DFT8 n1, DFT n3, DFT8 n4
-  static constexpr int kSixteenAt = 3;                           // DFT16, four blocks
-  static constexpr int kInnerAt = 7;                             // step B: w_B two ks a vector, there (1) and back (1), or w256 (2)
-  static constexpr int kOuterAt = 9;                             // w_{64 r}^(kr (8 n1 + n2)), two kr a vector
+  static constexpr int kEightAt = 0;                             // DFT8 n1, DFT n3
+  static constexpr int kSixteenAt = 2;                           // DFT16, four blocks
+  static constexpr int kInnerAt = 6;                             // S = 4: w256
+  static constexpr int kOuterAt = 8;                             // w_{64 r}^(kr (8 n1 + n2)), two kr a vector
   static constexpr int kSlabAt = kOuterAt + 2;                   // w_{64 S}^(ks (8 n3 + n4)), two ks a vector
   static constexpr int kRealAt = kSlabAt + 2;                    // right angle: first matrix there and back, two vectors each
-  static constexpr int kSplitAt = kRealAt + 4;                   // w_N^(n4 k_hi), two n4 a vector, four vectors a kr
-  static constexpr int kUnitAt = kSplitAt + 4 * radix;           // per unit, there and back: DFT8 n2; twiddles, two kr a vector
+  static constexpr bool kSplitInLines = !kColumns256;
+  static constexpr int kSplitAt = kRealAt + 4;                   // S = 4: w_N^(n4 k_hi), two n4 a vector, four vectors a kr
+  static constexpr int kLineAt = kSplitAt + (kSplitInLines ? 0 : 4 * radix);  // otherwise, per line of a group: twiddles of step B,
+  static constexpr int kLineVectors = kColumns16 ? 2 : 1;                     // there and back; S = 2: there, back
+  static constexpr int kGroupLines = 8 * radix;
+  static constexpr int kGroupAt = kLineAt + (kSplitInLines ? kGroupLines * kLineVectors : 0);  // per group: DFT8 n4 there, back
+  static constexpr int kGroups = kSplitInLines ? kLines / kGroupLines : 0;
+  static constexpr int kUnitAt = kGroupAt + 2 * kGroups;         // per unit, there and back: DFT8 n2; twiddles, two kr a vector
   static constexpr int kUnitVectors = 1 + (radix + 1) / 2;
   static constexpr int kRadixWeightAt = 128 * (kUnitAt + 2 * kUnits * kUnitVectors);  // words: exp(i pi 64 columns nr / 2N)
   static constexpr int kTableWords = kRadixWeightAt + 2 * radix;
@@ -97,17 +105,25 @@ struct FusedExchange {
   static_assert(kRowBytes % 1024 == 0, "both rows are swizzled alike");
   static constexpr int kPitch = kSlabBytes + (kColumns256 ? 128 : 0);
   static constexpr int kBarrierBytes = 1024;
-  static constexpr int kSharedBytes = kBarrierBytes + ring * kPitch;
-  // What stays in registers: constants of a warp's only unit, split twiddles and spectrum where they are few.
+  // What stays in registers: constants of a warp's only unit, twiddles of lines, split twiddles and spectrum where they are few.
   static constexpr bool kUnitInRegisters = kUnitsPerWarp == 1 && radix == 1;
-  static constexpr bool kSplitInRegisters = radix == 1;
+  static constexpr bool kSplitInShared = !kSplitInLines && radix > 1 && ring <= 6;
+  static constexpr bool kSplitInRegisters = !kSplitInLines && radix == 1;
+  static constexpr int kLinesPerWarp = 2 * kLinePairsPerWarp;
+  static_assert(!kSplitInLines || kGroupLines % kLinesPerWarp == 0, "a warp's lines are of one group");
+  static constexpr bool kLinesInRegisters = kSplitInLines && kLinesPerWarp * kLineVectors <= 8;
+  static constexpr int kLineBytes = kSplitInLines && !kLinesInRegisters ? 512 * kGroupLines * kLineVectors : kSplitInShared ? 512 * 4 * radix : 0;
+  static constexpr int kSlabsBegin = kBarrierBytes + kLineBytes;
+  static constexpr int kSharedBytes = kSlabsBegin + ring * kPitch;
   static constexpr bool kSpectrumInRegisters = !kColumns256 && kLinePairsPerWarp * kSlabs <= 4;
   // Where the ring has room for three items, it is refilled one item behind the stores, so that nobody waits for them; where
   // it has not, stores go out as slabs are finished, and their places are refilled as they become free.
   static constexpr int kLag = ring >= 3 * kSlabs ? 1 : 0;
-  static constexpr int kStoresAnItem = ring >= 2 * kSlabs ? 1 : kUnitsPerWarp % kSlabs == 0 ? kSlabs : kUnitsPerWarp % 2 == 0 && kSlabs % 2 == 0 ? 2 : 1;
+  static constexpr int kStoresAnItem = gated || ring >= 2 * kSlabs ? 1 : kUnitsPerWarp % kSlabs == 0 ? kSlabs : kUnitsPerWarp % 2 == 0 && kSlabs % 2 == 0 ? 2 : 1;
   // Spectra of the next lines before the present ones: 16K 1109 -> 1095 us, but 32K, short of registers, 2420 -> 2510 us.
   static constexpr bool kAhead = kSize < 32768;
+  // A gate needs all slabs of an item at once, so those that the ring has no room for before are asked for first.
+  static constexpr bool kRefillFirst = gated && ring < 2 * kSlabs;
   // Line pairs of step B in flight: 16 registers of data, as in step A.
   static constexpr int kLinePairsAtOnce = 4 / kSlabs > 1 && kLinePairsPerWarp % (4 / kSlabs) == 0 ? 4 / kSlabs : 1;
 };
@@ -123,11 +139,11 @@ namespace exchange {
 
 template <class P>
 struct Constants {
-  Matrix8 n1, n1_back, n3, n4;  // n1 with the weights of the right angle, n1_back transposed
+  Matrix8 n1, n1_back, n3;      // n1 with the weights of the right angle, n1_back transposed
+  Matrix8 n4, n4_back;          // with the split's part of the warp's group
   RealMatrix16 top, top_back;   // right angle, r = 2
   Matrix16 sixteen;
-  Complex2 b[2], b_back[2];  // twiddle of step B, rows n4 and columns k3, and the other way round
-  Complex2 inner[2][2];      // S = 4: w256
+  Complex2 inner[2][2];       // S = 4: w256
   Complex2 outer[P::kRadix], slab[P::kSlabs];
   Complex2 radix_weight[P::kRadix];
 };
@@ -157,6 +173,22 @@ DANAUS_DEVICE UnitConstants<P> load_unit(const u32* tables, int unit, bool back)
   }
   return c;
 }
+
+// Twiddles of step B for one line, with the split's part of the line within its group: rows n4 and columns k3 there, the other
+// way round back.
+template <class P>
+struct LineTwiddles {
+  Complex2 there[P::kLineVectors], back[P::kLineVectors];
+  DANAUS_DEVICE LineTwiddles(const Words<4> (&w)[P::kLineVectors]) {
+    if constexpr (P::kLineVectors == 1) {
+      there[0] = {w[0][0], w[0][1]}, back[0] = {w[0][2], w[0][3]};
+    } else {
+      DANAUS_UNROLL for (int ks = 0; ks < 2; ++ks) {
+        there[ks] = {w[0][2 * ks], w[0][2 * ks + 1]}, back[ks] = {w[1][2 * ks], w[1][2 * ks + 1]};
+      }
+    }
+  }
+};
 
 // Step A works on chunk column `unit`: for each nr two 16-byte loads a row give the 8 samples n4 of n1 = 2t and 2t+1 at
 // n2 = g. Where rows g and g + 1 are not neighbours in one line, odd g take n1 = 2t+1 first: eight lanes then read eight
@@ -204,28 +236,6 @@ struct Column {
   }
 };
 
-// Multiplies the samples of a column by a gate that is read from global memory.
-template <class P>
-DANAUS_DEVICE void apply_gate(const FusedArguments& a, const void* gate, Item item, int unit, int nr, const Column<P>& column,
-                              u32 (&re)[8], u32 (&im)[8]) {
-  const int lane = device::lane_index(), g = lane / 4, t = lane % 4;
-  DANAUS_UNROLL for (int row = 0; row < (P::kPair ? 2 : 1); ++row) {
-    if (item.row + row >= a.batch) break;
-    Words<4> words[2];
-    DANAUS_UNROLL for (int b = 0; b < 2; ++b) {
-      const int n1 = 2 * t + (column.swapped ? 1 - b : b);
-      const int n = (64 * nr + 8 * n1 + g) * P::kColumns + 8 * unit;
-      words[b] = n < a.length ? load_chunk(gate, row_offset<P>(a, item.row + row, item.channel), n, a.length, a.transfer) : Words<4>{};
-    }
-    u32 tiles[8];
-    column.unpack(words[0], words[1], tiles);
-    DANAUS_UNROLL for (int i = 0; i < 8; ++i) {
-      u32& value = row == 0 ? re[i] : im[i];
-      value = device::mul2<P::kType>(value, tiles[i]);
-    }
-  }
-}
-
 template <class P, bool inverse>
 DANAUS_DEVICE void radix_over_rows(Complex2 (&x)[P::kRadix][8]) {
   DANAUS_UNROLL for (int i = 0; i < 8; ++i) {
@@ -239,7 +249,10 @@ DANAUS_DEVICE void radix_over_rows(Complex2 (&x)[P::kRadix][8]) {
 template <class P, bool inverse>
 DANAUS_DEVICE void split_twiddles(Complex2 (&x)[8], const u32* tables, int kr, const Words<4> (&held)[4]) {
   DANAUS_UNROLL for (int i = 0; i < 4; ++i) {
-    const Words<4> w = P::kSplitInRegisters ? held[i] : load_lane_words(tables, P::kSplitAt + 4 * kr + i);
+    Words<4> w;
+    if constexpr (P::kSplitInRegisters) w = held[i];
+    else if constexpr (P::kSplitInShared) w = device::load_shared<16>(P::kBarrierBytes + 512 * (4 * kr + i) + 16 * device::lane_index());
+    else w = load_lane_words(tables, P::kSplitAt + 4 * kr + i);
     DANAUS_UNROLL for (int b = 0; b < 2; ++b)
       if (i + b > 0) x[2 * i + b] = times<P::kType, inverse>(x[2 * i + b], {w[2 * b], w[2 * b + 1]});  // 1 at n4 = 0
   }
@@ -247,7 +260,7 @@ DANAUS_DEVICE void split_twiddles(Complex2 (&x)[8], const u32* tables, int kr, c
 
 // Step A on one unit, in place.
 template <class P>
-DANAUS_DEVICE void transform_column(const FusedArguments& a, Item item, SharedAddress slab, int unit, const Constants<P>& c,
+DANAUS_DEVICE void transform_column(const FusedArguments& a, SharedAddress slab, int unit, const Constants<P>& c,
                                     const UnitConstants<P>& own, const Words<4> (&split)[4]) {
   constexpr Dtype T = P::kType;
   const Column<P> column(slab, unit % P::kColumnChunks);
@@ -256,8 +269,6 @@ DANAUS_DEVICE void transform_column(const FusedArguments& a, Item item, SharedAd
     u32 re[8], im[8];
     column.load(0, nr, re);
     if constexpr (P::kPair) column.load(1, nr, im);
-    if constexpr (P::kGated)
-      if (a.pregate) apply_gate<P>(a, a.pregate, item, unit, nr, column, re, im);
     DANAUS_UNROLL for (int i = 0; i < 8; ++i) {
       if constexpr (P::kPair) x[nr][i] = {re[i], im[i]};
       else if constexpr (P::kRadix == 1) x[nr][i] = real_from_right<T>(c.n1, re[i]);
@@ -280,7 +291,7 @@ DANAUS_DEVICE void transform_column(const FusedArguments& a, Item item, SharedAd
   DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; ++kr) {
     DANAUS_UNROLL for (int i = 0; i < 8; ++i) x[kr][i] = times<T, false>(x[kr][i], own.a[kr]);
     DANAUS_UNROLL for (int i = 0; i < 8; i += 2) from_left<T, false>(own.n2, x[kr][i], x[kr][i + 1]);
-    split_twiddles<P, false>(x[kr], a.tables, kr, split);
+    if constexpr (!P::kSplitInLines) split_twiddles<P, false>(x[kr], a.tables, kr, split);
     u32 re[8], im[8];
     DANAUS_UNROLL for (int i = 0; i < 8; ++i) re[i] = x[kr][i].re, im[i] = x[kr][i].im;
     column.store(0, kr, re);
@@ -289,7 +300,7 @@ DANAUS_DEVICE void transform_column(const FusedArguments& a, Item item, SharedAd
 }
 
 template <class P>
-DANAUS_DEVICE void transform_column_back(const FusedArguments& a, Item item, SharedAddress slab, int unit, const Constants<P>& c,
+DANAUS_DEVICE void transform_column_back(const FusedArguments& a, SharedAddress slab, int unit, const Constants<P>& c,
                                          const UnitConstants<P>& own, const Words<4> (&split)[4]) {
   constexpr Dtype T = P::kType;
   const Column<P> column(slab, unit % P::kColumnChunks);
@@ -299,7 +310,7 @@ DANAUS_DEVICE void transform_column_back(const FusedArguments& a, Item item, Sha
     column.load(0, kr, re);
     column.load(1, kr, im);
     DANAUS_UNROLL for (int i = 0; i < 8; ++i) x[kr][i] = {re[i], im[i]};
-    split_twiddles<P, true>(x[kr], a.tables, kr, split);
+    if constexpr (!P::kSplitInLines) split_twiddles<P, true>(x[kr], a.tables, kr, split);
     DANAUS_UNROLL for (int i = 0; i < 8; ++i) x[kr][i] = times<T, true>(from_right<T, true>(own.n2, x[kr][i]), own.a[kr]);
   }
   u32 re[P::kRadix][8], im[P::kRadix][8];
@@ -338,8 +349,6 @@ DANAUS_DEVICE void transform_column_back(const FusedArguments& a, Item item, Sha
       }
   }
   DANAUS_UNROLL for (int nr = 0; nr < P::kRadix; ++nr) {
-    if constexpr (P::kGated)
-      if (a.postgate && !a.wrap) apply_gate<P>(a, a.postgate, item, unit, nr, column, re[nr], im[nr]);
     column.store(0, nr, re[nr]);
     if (P::kPair || a.wrap) column.store(1, nr, im[nr]);
   }
@@ -347,8 +356,8 @@ DANAUS_DEVICE void transform_column_back(const FusedArguments& a, Item item, Sha
 
 // Step B on the line pairs from `first` on, lines 2 pair and 2 pair + 1 of every slab, in place. Several pairs at a time give
 // a warp independent work while one waits for its loads and products.
-template <class P, class SlabAt>
-DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>& c, const Words<4>* spectra) {
+template <class P, class SlabAt, class TwiddlesOf>
+DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>& c, const Words<4>* spectra, TwiddlesOf twiddles_of) {
   constexpr Dtype T = P::kType;
   constexpr int kPairs = P::kLinePairsAtOnce;
   const int lane = device::lane_index(), matrix = lane / 8, row = lane % 8;
@@ -374,7 +383,8 @@ DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>&
           z[s] = from_right<T, false>(c.n3, z[s]);
         }
       }
-      DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) z[s] = times<T, false>(z[s], c.b[P::kColumns16 ? s : 0]);
+      const LineTwiddles<P> own = twiddles_of(2 * p + line);
+      DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) z[s] = times<T, false>(z[s], own.there[P::kColumns16 ? s : 0]);
     }
   DANAUS_UNROLL for (int p = 0; p < kPairs; ++p)
     DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) {
@@ -383,7 +393,7 @@ DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>&
       DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
         Complex2& z = x[p][line][s];
         z = times<T, false>(z, {w[2 * line], w[2 * line + 1]});
-        z = times<T, true>(from_right<T, true>(c.n4, z), c.b_back[P::kColumns16 ? s : 0]);
+        z = times<T, true>(from_right<T, true>(c.n4_back, z), twiddles_of(2 * p + line).back[P::kColumns16 ? s : 0]);
       }
     }
   DANAUS_UNROLL for (int p = 0; p < kPairs; ++p) {
@@ -423,19 +433,21 @@ DANAUS_DEVICE void convolve_blocks(SlabAt slab_at, int pair, const Constants<P>&
 }
 
 template <class P>
-DANAUS_DEVICE void load_constants(const u32* tables, Constants<P>& c) {
+DANAUS_DEVICE void load_constants(const u32* tables, int group, Constants<P>& c) {
   c.n1 = load_matrix8<P>(tables, P::kPair ? P::kEightAt : P::kRealAt), c.n1_back = load_matrix8<P>(tables, P::kRealAt + 2);
   DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
     const Words<4> there = load_lane_words(tables, P::kRealAt + i), back = load_lane_words(tables, P::kRealAt + 2 + i);
     DANAUS_UNROLL for (int j = 0; j < 4; ++j) c.top.part[i][j] = there[j], c.top_back.part[i][j] = back[j];
   }
   c.n3 = load_matrix8<P>(tables, P::kEightAt + 1);
-  c.n4 = load_matrix8<P>(tables, P::kEightAt + 2);
+  if constexpr (P::kSplitInLines) {
+    c.n4 = load_matrix8<P>(tables, P::kGroupAt + 2 * group);
+    c.n4_back = load_matrix8<P>(tables, P::kGroupAt + 2 * group + 1);
+  }
   DANAUS_UNROLL for (int b = 0; b < 4; ++b) c.sixteen.block[b / 2][b % 2] = load_matrix8<P>(tables, P::kSixteenAt + b);
-  const Words<4> there = load_lane_words(tables, P::kInnerAt), back = load_lane_words(tables, P::kInnerAt + 1);
   DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
-    c.b[i] = c.inner[0][i] = {there[2 * i], there[2 * i + 1]};
-    c.b_back[i] = c.inner[1][i] = {back[2 * i], back[2 * i + 1]};
+    const Words<4> w = load_lane_words(tables, P::kInnerAt + i);
+    DANAUS_UNROLL for (int j = 0; j < 2; ++j) c.inner[i][j] = {w[2 * j], w[2 * j + 1]};
   }
   DANAUS_UNROLL for (int i = 0; i < P::kRadix; ++i) {
     const Words<4> w = load_lane_words(tables, P::kOuterAt + i / 2);
@@ -465,14 +477,22 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
 
   if (leader && tensor)
     for (int i = 0; i < P::kRing; ++i) device::barrier_init(8 * i, 1);
+  for (int i = device::thread_index(); i < P::kLineBytes / 16; i += P::kThreads)
+    device::store_shared<16>(P::kBarrierBytes + 16 * i, device::load_global<16>(a.tables + 128 * P::kSplitAt + 4 * i));
   device::fence_async();
   device::sync_block();
 
   Constants<P> c;
-  load_constants<P>(a.tables, c);
+  load_constants<P>(a.tables, warp * P::kLinesPerWarp / P::kGroupLines, c);
   Words<4> split[4];
   DANAUS_UNROLL for (int i = 0; i < 4; ++i)
     if constexpr (P::kSplitInRegisters) split[i] = load_lane_words(a.tables, P::kSplitAt + i);
+  const int first_line = warp * P::kLinesPerWarp % P::kGroupLines;
+  Words<4> line_words[P::kLinesInRegisters ? P::kLinesPerWarp : 1][P::kLineVectors];
+  if constexpr (P::kLinesInRegisters)
+    DANAUS_UNROLL for (int i = 0; i < P::kLinesPerWarp; ++i)
+      DANAUS_UNROLL for (int v = 0; v < P::kLineVectors; ++v)
+        line_words[i][v] = load_lane_words(a.tables, P::kLineAt + (first_line + i) * P::kLineVectors + v);
   UnitConstants<P> there, back;
   if constexpr (P::kUnitInRegisters) there = load_unit<P>(a.tables, warp, false), back = load_unit<P>(a.tables, warp, true);
   constexpr int kHeld = P::kSpectrumInRegisters ? P::kLinePairsPerWarp * P::kSlabs : 1;
@@ -480,7 +500,7 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
   int held_channel = -1;
 
   // Slab number s of all that this block computes lives at place s mod kRing; `fetched` of them have been asked for.
-  const auto place_address = [](int place) -> SharedAddress { return P::kBarrierBytes + place * P::kPitch; };
+  const auto place_address = [](int place) -> SharedAddress { return P::kSlabsBegin + place * P::kPitch; };
   const int slabs = count * P::kSlabs;
   int fetched = 0, fetch_place = 0, fetch_slab_index = 0;
   Item fetch_item = item_at<P>(a, first);
@@ -489,6 +509,7 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
       const SharedAddress barrier = 8 * fetch_place;
       if (tensor) device::barrier_expect(barrier, (P::kPair ? 2 : 1) * P::kRowBytes);
       fetch_slab<P, Worker>(a, tensor, a.u_map, a.u, fetch_item, fetch_slab_index, place_address(fetch_place), barrier);
+      if (P::kGated && tensor) prefetch_gates<P>(a, fetch_item, fetch_slab_index);
       if (++fetch_place == P::kRing) fetch_place = 0;
       if (++fetch_slab_index == P::kSlabs) fetch_slab_index = 0, advance<P>(a, fetch_item);
     }
@@ -522,12 +543,23 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
     };
     if constexpr (P::kStoresAnItem > 1)
       if (tensor) refill(std::integral_constant<int, P::kSlabs / P::kStoresAnItem>(), number * P::kSlabs - P::kSlabs / P::kStoresAnItem);
+    const auto wait_for = [&](int s) {
+      if (tensor) device::barrier_wait(8 * (wrapped(s) ? place + s - P::kRing : place + s), parity ^ wrapped(s));
+    };
+    if constexpr (P::kRefillFirst) refill(std::integral_constant<int, 0>(), number * P::kSlabs);
+    if constexpr (P::kGated)
+      if (a.pregate) {
+        gate_slabs<P, Worker>(a, tensor, a.pregate, item, slab_at, [&] {
+          DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) wait_for(s);
+        });
+        device::sync_block();
+      }
     DANAUS_UNROLL for (int j = 0; j < P::kUnitsPerWarp; ++j) {
       const int unit = warp + P::kWarps * j, s = unit / P::kColumnChunks;
-      if (tensor) device::barrier_wait(8 * (wrapped(s) ? place + s - P::kRing : place + s), parity ^ wrapped(s));
+      wait_for(s);
       if constexpr (!P::kUnitInRegisters) there = load_unit<P>(a.tables, unit, false);
-      transform_column<P>(a, item, slab_at(s), unit, c, there, split);
-      if (j == 0 && P::kStoresAnItem == 1) refill(std::integral_constant<int, P::kLag * P::kSlabs>(), (number - P::kLag) * P::kSlabs);
+      transform_column<P>(a, slab_at(s), unit, c, there, split);
+      if (j == 0 && P::kStoresAnItem == 1 && !P::kRefillFirst) refill(std::integral_constant<int, P::kLag * P::kSlabs>(), (number - P::kLag) * P::kSlabs);
     }
     if constexpr (P::kStoresAnItem > 1) refill(std::integral_constant<int, 0>(), number * P::kSlabs);
     // Spectra are asked for one batch of lines ahead, the first before the barrier.
@@ -544,18 +576,26 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
       DANAUS_UNROLL for (int i = 0; i < kVectors; ++i) spectra[i] = ahead[i];
       if (P::kAhead && batch + 1 < kBatches) load_batch(batch + 1, ahead);
       const int first_pair = (warp * kBatches + batch) * kBatch;
+      const auto twiddles_of = [&](int line) {  // of the batch
+        if constexpr (P::kLinesInRegisters) return LineTwiddles<P>(line_words[2 * kBatch * batch + line]);
+        Words<4> w[P::kLineVectors];
+        DANAUS_UNROLL for (int v = 0; v < P::kLineVectors; ++v)
+          w[v] = device::load_shared<16>(P::kBarrierBytes + 512 * ((first_line + 2 * kBatch * batch + line) * P::kLineVectors + v) + 16 * device::lane_index());
+        return LineTwiddles<P>(w);
+      };
       if constexpr (P::kColumns256) convolve_blocks<P>(slab_at, first_pair, c, spectra);
-      else convolve_lines<P>(slab_at, first_pair, c, spectra);
+      else convolve_lines<P>(slab_at, first_pair, c, spectra, twiddles_of);
       if (!P::kAhead && batch + 1 < kBatches) load_batch(batch + 1, ahead);
     }
     device::sync_block();
     DANAUS_UNROLL for (int j = 0; j < P::kUnitsPerWarp; ++j) {
       const int unit = warp + P::kWarps * j;
       if constexpr (!P::kUnitInRegisters) back = load_unit<P>(a.tables, unit, true);
-      transform_column_back<P>(a, item, slab_at(unit / P::kColumnChunks), unit, c, back, split);
+      transform_column_back<P>(a, slab_at(unit / P::kColumnChunks), unit, c, back, split);
       // What is finished goes out at once where the ring is short.
       constexpr int kEvery = P::kUnitsPerWarp / P::kStoresAnItem, kSlabsEvery = P::kSlabs / P::kStoresAnItem;
       if (j % kEvery == kEvery - 1) {
+        if (P::kGated && a.postgate && !a.wrap) gate_slabs<P, Worker>(a, tensor, a.postgate, item, slab_at, [] { device::sync_block(); });
         device::fence_async();
         device::sync_block();
         if (P::kPair || tensor || !a.wrap) {

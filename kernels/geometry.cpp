@@ -144,21 +144,11 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
   table.matrix([=](int in, int out) {
     return in / row_chunks == out / row_chunks ? s.columns * root(row_chunks, (out % row_chunks) * (in % row_chunks)) : Complex(0);
   });
-  table.matrix([=](int in, int out) { return s.eight * root(8, out * in); });
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < 2; ++j)
       table.matrix([=](int in, int out) { return s.sixteen * root(16, (8 * i + out) * (8 * j + in)); });
-  if (slabs == 4) {
-    for (int i = 0; i < 2; ++i)
-      two(0, 2, [=](int j) { return [=](int row, int column) { return root(256, (8 * i + column) * (8 * j + row)); }; });
-  } else if (slabs == 2) {
-    two(0, 2, [=](int ks) { return [=](int n4, int k3) { return root(128, (8 * ks + k3) * n4); }; });
-    two(0, 2, [=](int ks) { return [=](int k3, int n4) { return root(128, (8 * ks + k3) * n4); }; });
-  } else {
-    const int points = 8 * row_chunks;
-    two(0, 1, [=](int) { return [=](int n4, int k3) { return s.inner * root(points, n4 * (k3 % row_chunks)); }; });
-    two(0, 1, [=](int) { return [=](int k3, int n4) { return s.inner * root(points, n4 * (k3 % row_chunks)); }; });
-  }
+  for (int i = 0; i < 2; ++i)
+    two(0, 2, [=](int j) { return [=](int row, int column) { return root(256, (8 * i + column) * (8 * j + row)); }; });
   for (int kr = 0; kr < 4; kr += 2)
     two(kr, 4, [=](int k) { return [=](int n1, int n2) { return root(64 * r, k * (8 * n1 + n2)); }; });
   for (int ks = 0; ks < 4; ks += 2)
@@ -180,13 +170,37 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
         table.matrix([=](int in, int out) { return back ? weighted(in, out) : weighted(out, in); });
       }
     }
-  for (int kr = 0; kr < r; ++kr)
-    for (int n4 = 0; n4 < 8; n4 += 2)
-      two(n4, 8, [=](int low) {
-        return [=](int k2, int k1) {
-          return root(n, std::int64_t{low} * row_frequency(r, kr, k1, k2)) * (pair ? Complex(1) : weight(n, low));
-        };
-      });
+  const auto split = [=](int n4, int k_hi) {
+    return root(n, std::int64_t{n4} * k_hi) * (pair ? Complex(1) : weight(n, n4));
+  };
+  if (slabs == 4) {
+    for (int kr = 0; kr < r; ++kr)
+      for (int n4 = 0; n4 < 8; n4 += 2)
+        two(n4, 8, [=](int low) {
+          return [=](int k2, int k1) { return split(low, row_frequency(r, kr, k1, k2)); };
+        });
+  } else {
+    // A line's rows k1 are those of its group, with the split's part in the matrix, and which of them, with the twiddle.
+    const int rows_per_line = 8 / row_chunks;
+    for (int line = 0; line < 8 * r; ++line) {
+      const auto twiddle = [=](int ks, int n4, int column) {
+        const int k3 = column % row_chunks, k1 = column / row_chunks;
+        const Complex inner = slabs == 2 ? root(128, (8 * ks + k3) * n4) : s.inner * root(8 * row_chunks, k3 * n4);
+        return inner * split(n4, row_frequency(r, line / 8, k1, line % 8));
+      };
+      const auto there = [=](int ks) { return [=](int n4, int column) { return twiddle(ks, n4, column); }; };
+      const auto back = [=](int ks) { return [=](int column, int n4) { return twiddle(ks, n4, column); }; };
+      if (slabs == 2) table.pair(there(0), there(1)), table.pair(back(0), back(1));
+      else table.pair(there(0), back(0));
+    }
+    for (int k1 = 0; k1 < 8; k1 += rows_per_line) {
+      const auto matrix = [=](int n4, int k4) {
+        return s.eight * root(8, n4 * k4) * root(n, std::int64_t{n4} * row_frequency(r, 0, k1, 0));
+      };
+      table.matrix([=](int in, int out) { return matrix(in, out); });
+      table.matrix([=](int in, int out) { return matrix(out, in); });
+    }
+  }
   // The split of a unit at its first sample: the factor in k2 goes with the matrix, the rest with the twiddle.
   const int top = r == 2 ? 16 : 8;  // points of the stage before the twiddle
   for (int unit = 0; unit < columns / 8; ++unit) {

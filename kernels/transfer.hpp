@@ -89,6 +89,46 @@ DANAUS_DEVICE void fetch_slab(const FusedArguments& a, bool tensor, const Tensor
   }
 }
 
+// Multiplies the item's slabs, in place, by a gate. For the whole worker: `ready` returns when the slabs are, with the first
+// of the gate already on its way, and the worker synchronises afterwards.
+template <class Shape, class Worker, class SlabAt, class Ready>
+DANAUS_DEVICE void gate_slabs(const FusedArguments& a, bool tensor, const void* gate, Item item, SlabAt slab_at, Ready ready) {
+  constexpr int kRows = Shape::kPair ? 2 : 1, kSlabChunks = kRows * Shape::kChunks;
+  constexpr int kAll = (Shape::kSlabs * kSlabChunks + Worker::kThreads - 1) / Worker::kThreads;
+  constexpr int kBatch = kAll <= 8 ? kAll : kAll % 8 == 0 ? 8 : kAll % 6 == 0 ? 6 : 4;  // words in flight
+  static_assert(kSlabChunks % Worker::kThreads == 0 && kAll % kBatch == 0);
+  DANAUS_UNROLL for (int first = 0; first < kAll; first += kBatch) {
+    Words<4> words[kBatch];
+    DANAUS_UNROLL for (int j = 0; j < kBatch; ++j) {
+      const int number = Worker::index() + (first + j) * Worker::kThreads, i = number % kSlabChunks;
+      const int row = item.row + i / Shape::kChunks;
+      const int n = Shape::sample_of(i % Shape::kChunks) + number / kSlabChunks * Shape::kSlabOffset;
+      const long long begin = row_offset<Shape>(a, row, item.channel);
+      words[j] = Words<4>{};
+      if (row < a.batch && n < a.length)
+        words[j] = tensor ? device::load_global_once<Shape::kCache>(static_cast<const std::uint16_t*>(gate) + begin + n)
+                          : load_chunk(gate, begin, n, a.length, a.transfer);
+    }
+    if (first == 0) ready();
+    DANAUS_UNROLL for (int j = 0; j < kBatch; ++j) {
+      const int number = Worker::index() + (first + j) * Worker::kThreads, i = number % kSlabChunks;
+      const SharedAddress place = swizzled(slab_at(number / kSlabChunks) + i / Shape::kChunks * Shape::kRowBytes + 16 * (i % Shape::kChunks));
+      Words<4> samples = device::load_shared<16>(place);
+      DANAUS_UNROLL for (int m = 0; m < 4; ++m) samples[m] = device::mul2<Shape::kType>(samples[m], words[j][m]);
+      device::store_shared<16>(place, samples);
+    }
+  }
+}
+
+// Asks L2 for the gates' part of a slab.
+template <class Shape>
+DANAUS_DEVICE void prefetch_gates(const FusedArguments& a, Item item, int slab) {
+  int at[5];
+  Shape::tensor_at(item, slab, at);
+  if (a.pregate) device::tensor_prefetch(a.pregate_map, at);
+  if (a.postgate) device::tensor_prefetch(a.postgate_map, at);
+}
+
 // Stores the item's slab from `from`. The caller has fenced and synchronised; the place is free again after
 // store_wait_read and the worker's barrier.
 template <class Shape, class Worker>

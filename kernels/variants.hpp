@@ -54,28 +54,28 @@ inline constexpr bool kPreferred = true, kAlternative = false;
 inline constexpr std::array kSplits = {
     //                     r  columns  {warps, ring, blocks}
     //                                 plain         gated
-    chain_split(kPreferred,      1,          {8, 4, 3},    {8, 3, 2}),                        //   256
-    chain_split(kPreferred,      2,          {8, 3, 3},    {8, 2, 2}),                        //   512
-    exchange_split(kAlternative, 1,   8,     {1, 4, 8},    {1, 4, 8},   Grid::persistent),
-    chain_split(kPreferred,      3,          {8, 3, 2},    {8, 2, 2}),                        //   768
-    chain_split(kPreferred,      4,          {8, 3, 2},    {8, 2, 1}),                        //  1024
-    exchange_split(kAlternative, 1,  16,     {2, 4, 8},    {2, 4, 8},   Grid::persistent),
-    exchange_split(kPreferred,   3,   8,     {1, 4, 8},    {1, 4, 8},   Grid::persistent),    //  1536
-    chain_split(kAlternative,    6,          {8, 3, 1},    {4, 2, 1}),
-    exchange_split(kPreferred,   1,  32,     {4, 6, 3},    {4, 6, 3},   Grid::per_channel),   //  2048
-    exchange_split(kAlternative, 2,  16,     {2, 4, 4},    {2, 4, 4},   Grid::per_channel),
+    chain_split(kPreferred,      1,          {8, 3, 4},    {8, 3, 2}),                        //   256
+    chain_split(kPreferred,      2,          {8, 4, 2},    {8, 2, 2}),                        //   512
+    exchange_split(kAlternative, 1,   8,     {1, 4, 14},   {1, 4, 8},   Grid::persistent),
+    chain_split(kPreferred,      3,          {8, 4, 2},    {8, 2, 2}),                        //   768
+    exchange_split(kPreferred,   1,  16,     {2, 4, 8},    {2, 4, 8},   Grid::persistent),    //  1024
+    chain_split(kAlternative,    4,          {8, 3, 2},    {8, 2, 1}),
+    chain_split(kPreferred,      6,          {8, 4, 1},    {4, 2, 1}),                        //  1536
+    exchange_split(kAlternative, 3,   8,     {1, 3, 8},    {1, 3, 8},   Grid::persistent),
+    exchange_split(kPreferred,   1,  32,     {4, 4, 4},    {4, 4, 4},   Grid::persistent),    //  2048
+    exchange_split(kAlternative, 2,  16,     {2, 4, 4},    {2, 4, 4},   Grid::persistent),
     chain_split(kAlternative,    8,          {8, 3, 1},    {4, 2, 1}),
-    exchange_split(kPreferred,   3,  16,     {2, 4, 4},    {2, 4, 4},   Grid::per_channel),   //  3072
-    exchange_split(kPreferred,   1,  64,     {8, 6, 2},    {8, 6, 2},   Grid::per_channel),   //  4096
-    exchange_split(kAlternative, 2,  32,     {4, 6, 2},    {4, 6, 2},   Grid::per_channel),
-    exchange_split(kPreferred,   3,  32,     {4, 4, 2},    {4, 4, 2},   Grid::per_channel),   //  6144
-    exchange_split(kPreferred,   1, 128,     {8, 6, 2},    {8, 6, 2},   Grid::per_channel),   //  8192
-    exchange_split(kAlternative, 2,  64,     {8, 3, 2},    {8, 3, 2},   Grid::per_channel),
+    exchange_split(kPreferred,   3,  16,     {2, 3, 4},    {2, 3, 4},   Grid::persistent),    //  3072
+    exchange_split(kPreferred,   1,  64,     {8, 4, 2},    {8, 4, 2},   Grid::per_channel),   //  4096
+    exchange_split(kAlternative, 2,  32,     {4, 4, 2},    {4, 4, 2},   Grid::per_channel),
+    exchange_split(kPreferred,   3,  32,     {4, 3, 2},    {4, 3, 2},   Grid::persistent),    //  6144
+    exchange_split(kPreferred,   2,  64,     {8, 3, 2},    {8, 3, 2},   Grid::persistent),    //  8192
+    exchange_split(kAlternative, 1, 128,     {8, 6, 2},    {8, 6, 2},   Grid::per_channel),
     exchange_split(kPreferred,   1, 192,     {8, 6, 2},    {8, 6, 2},   Grid::per_channel),   // 12288
     exchange_split(kAlternative, 3,  64,     {8, 4, 1},    {8, 4, 1},   Grid::per_channel),
-    exchange_split(kPreferred,   1, 256,     {16, 12, 1},  {16, 12, 1}, Grid::per_channel),   // 16384
+    exchange_split(kPreferred,   1, 256,     {16, 12, 1},  {16, 12, 1}, Grid::persistent),    // 16384
     exchange_split(kAlternative, 2, 128,     {16, 6, 1},   {16, 6, 1},  Grid::per_channel),
-    exchange_split(kPreferred,   2, 192,     {8, 6, 1},    {8, 6, 1},   Grid::per_channel),   // 24576
+    exchange_split(kPreferred,   2, 192,     {8, 7, 1},    {8, 7, 1},   Grid::per_channel),   // 24576
     exchange_split(kAlternative, 3, 128,     {16, 4, 1},   {16, 4, 1},  Grid::per_channel),
     exchange_split(kPreferred,   2, 256,     {16, 7, 1},   {16, 7, 1},  Grid::per_channel),   // 32768
     exchange_split(kAlternative, 4, 128,     {16, 3, 1},   {16, 3, 1},  Grid::per_channel),

@@ -179,11 +179,16 @@ DANAUS_DEVICE Words<(bytes + 3) / 4> load_global(const void* from) {
     asm("ld.global.nc.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "l"(from));
   return w;
 }
-// 16 bytes that many blocks read again, but no block soon: kept in L2, not in L1.
-DANAUS_DEVICE Words<4> load_global_kept(const void* from) {
+// 16 bytes that the block reads once: past L1, and treated by L2 as told.
+template <Cache cache>
+DANAUS_DEVICE Words<4> load_global_once(const void* from) {
   Words<4> w;
-  asm("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0,%1,%2,%3}, [%4], %5;"
-      : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "l"(from), "l"(cache_policy(Cache::keep)));
+  if constexpr (cache == Cache::normal)
+    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"
+        : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "l"(from));
+  else
+    asm("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0,%1,%2,%3}, [%4], %5;"
+        : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "l"(from), "l"(cache_policy(cache)));
   return w;
 }
 template <int bytes>
@@ -275,6 +280,13 @@ DANAUS_DEVICE void tensor_store(const TensorMap& map, const int (&at)[5], Shared
                  ::"l"(&map), "r"(shared_window() + from), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]),
                  "l"(cache_policy(cache)) : "memory");
 #undef DANAUS_TENSOR_STORE
+#endif
+}
+// Asks L2 for what a later load of the thread's block reads.
+DANAUS_DEVICE void tensor_prefetch(const TensorMap& map, const int (&at)[5]) {
+#if DANAUS_HOPPER
+  asm volatile("cp.async.bulk.prefetch.tensor.5d.L2.global.tile [%0, {%1,%2,%3,%4,%5}];"
+               ::"l"(&map), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]) : "memory");
 #endif
 }
 DANAUS_DEVICE void store_commit() {

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "reference/problem.hpp"
 
@@ -21,6 +24,19 @@ std::uint16_t encode(double value) {
   static_assert(T == Dtype::f16 || T == Dtype::bf16);
   if constexpr (T == Dtype::f16) return Eigen::numext::bit_cast<std::uint16_t>(Eigen::half(static_cast<float>(value)));
   return Eigen::numext::bit_cast<std::uint16_t>(Eigen::bfloat16(static_cast<float>(value)));
+}
+
+// Whole arrays, of a type known at run time.
+inline std::vector<std::uint16_t> encode(Dtype dtype, std::span<const double> values) {
+  std::vector<std::uint16_t> bits(values.size());
+  std::transform(values.begin(), values.end(), bits.begin(),
+                 dtype == Dtype::f16 ? encode<Dtype::f16> : encode<Dtype::bf16>);
+  return bits;
+}
+inline std::vector<double> decode(Dtype dtype, std::span<const std::uint16_t> bits) {
+  std::vector<double> values(bits.size());
+  std::transform(bits.begin(), bits.end(), values.begin(), dtype == Dtype::f16 ? decode<Dtype::f16> : decode<Dtype::bf16>);
+  return values;
 }
 
 }  // namespace danaus::host

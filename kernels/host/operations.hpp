@@ -189,7 +189,10 @@ Words<(bytes + 3) / 4> load_global(const void* from, const Site site = Site::cur
   detail::rendezvous(detail::Kind::load_global, &request, site);
   return words;
 }
-inline Words<4> load_global_kept(const void* from, const Site site = Site::current()) { return load_global<16>(from, site); }
+template <Cache>
+Words<4> load_global_once(const void* from, const Site site = Site::current()) {
+  return load_global<16>(from, site);
+}
 template <int bytes>
 void store_global(void* to, Words<(bytes + 3) / 4> words, const Site site = Site::current()) {
   detail::MemoryAccess request{reinterpret_cast<std::uintptr_t>(to), 0, bytes, bytes, &words};
@@ -220,6 +223,7 @@ inline void tensor_load(SharedAddress to, const TensorMap& map, const int (&at)[
                         const Site site = Site::current()) {
   detail::tensor_load(to, map, at, barrier, site);
 }
+inline void tensor_prefetch(const TensorMap&, const int (&)[5]) {}  // has no effect but on time
 inline void tensor_store(const TensorMap& map, const int (&at)[5], SharedAddress from, Cache, const Site site = Site::current()) {
   detail::tensor_store(map, at, from, site);
 }

@@ -157,8 +157,8 @@ struct Convolution {
   explicit Convolution(std::string_view token) : problem(parse_problem(token)) {
     const Inputs inputs = make_inputs(problem, {});
     k.assign(inputs.k.begin(), inputs.k.end());
-    u.resize(inputs.u.size()), y.resize(u.size()), w.resize(u.size());
-    encode(problem.dtype, inputs.u, u);
+    u = host::encode(problem.dtype, inputs.u);
+    y.resize(u.size()), w.resize(u.size());
   }
 };
 
@@ -242,7 +242,7 @@ TEST(Plan, TakesAnotherFilterAndMoves) {
   plan.set_filter(c.k);
   Plan moved = std::move(plan);
   moved.execute(c.u, c.y);
-  EXPECT_EQ(compare(convolve(c.problem, make_inputs(c.problem, {}), Method::fftw), decode(Dtype::f16, c.y)).finite,
+  EXPECT_EQ(compare(convolve(c.problem, make_inputs(c.problem, {}), Method::fftw), host::decode(Dtype::f16, c.y)).finite,
             true);
   EXPECT_NE(c.y, std::vector<std::uint16_t>(c.y.size()));
   EXPECT_EQ(moved.description(), name(moved.variant()) + ": N=256 = 16 x 16, 256 threads and " +

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <vector>
 
@@ -28,6 +28,11 @@ class GuardedSamples {
     const auto address = reinterpret_cast<std::uintptr_t>(words_.data() + kGuard);
     begin_ = kGuard + (16 - address % 16) % 16 / 2 + offset;
   }
+  GuardedSamples(Dtype dtype, const std::vector<double>& values, int offset) : GuardedSamples(std::ssize(values), offset) {
+    std::ranges::copy(host::encode(dtype, values), samples().begin());
+  }
+  std::span<std::uint16_t> words() { return words_; }
+  std::int64_t begin() const { return begin_; }  // of the samples among the words
   std::span<std::uint16_t> samples() { return std::span(words_).subspan(begin_, count_); }
   bool guards_are_whole() const {
     const auto poisoned = [](std::uint16_t word) { return word == kPoison; };
@@ -41,20 +46,6 @@ class GuardedSamples {
   std::int64_t count_, begin_;
 };
 
-inline void encode(Dtype dtype, std::span<const double> values, std::span<std::uint16_t> samples) {
-  std::transform(values.begin(), values.end(), samples.begin(), [dtype](double value) {
-    return dtype == Dtype::f16 ? host::encode<Dtype::f16>(value) : host::encode<Dtype::bf16>(value);
-  });
-}
-
-inline std::vector<double> decode(Dtype dtype, std::span<const std::uint16_t> samples) {
-  std::vector<double> values(samples.size());
-  std::transform(samples.begin(), samples.end(), values.begin(), [dtype](std::uint16_t bits) {
-    return dtype == Dtype::f16 ? host::decode<Dtype::f16>(bits) : host::decode<Dtype::bf16>(bits);
-  });
-  return values;
-}
-
 struct Outcome {
   std::vector<double> y;  // [B, H, L]
   host::Counters counters;
@@ -66,31 +57,34 @@ inline Outcome execute_plan(const Problem& problem, const Inputs& inputs, const 
       problem.mask.zeroed.empty() ? std::vector<std::uint8_t>() : kept_frequencies(problem);
   Plan plan(problem, device, kept);
   plan.set_filter(std::vector<float>(inputs.k.begin(), inputs.k.end()));
-  GuardedSamples u(std::ssize(inputs.u), offset), y(std::ssize(inputs.u), offset);
-  GuardedSamples pregate(std::ssize(inputs.pregate), offset), postgate(std::ssize(inputs.postgate), offset);
-  encode(problem.dtype, inputs.u, u.samples());
-  encode(problem.dtype, inputs.pregate, pregate.samples());
-  encode(problem.dtype, inputs.postgate, postgate.samples());
+  GuardedSamples u(problem.dtype, inputs.u, offset), y(std::ssize(inputs.u), offset);
+  GuardedSamples pregate(problem.dtype, inputs.pregate, offset), postgate(problem.dtype, inputs.postgate, offset);
   const auto gate = [](GuardedSamples& samples, bool present) { return present ? samples.samples() : OutputSamples(); };
   Outcome outcome;
   outcome.counters =
       *plan.execute(u.samples(), y.samples(), gate(pregate, problem.pregate), gate(postgate, problem.postgate));
-  outcome.y = decode(problem.dtype, y.samples());
+  outcome.y = host::decode(problem.dtype, y.samples());
   EXPECT_TRUE(y.guards_are_whole()) << token(problem);
   return outcome;
 }
 
-// Both errors within the bounds of the kernel's roundings; a gate rounds once.
-inline void expect_right(const Problem& problem, const DataSpec& spec, const Device& device, int offset = 0) {
-  const Inputs inputs = make_inputs(problem, spec);
-  const Variant& variant = *choose(problem, device).variant;
-  SCOPED_TRACE(testing::Message() << token(problem) << ", scale " << spec.scale << ", " << name(variant));
-  const Comparison comparison =
-      compare(convolve(problem, inputs, Method::fftw), execute_plan(problem, inputs, device, offset).y);
+// Errors within the bounds of the kernel's roundings; a gate rounds once.
+inline void expect_right(const Problem& problem, const Inputs& inputs, const std::vector<double>& y,
+                         const Variant& variant) {
+  const Comparison comparison = compare(convolve(problem, inputs, Method::fftw), y);
+  const std::int64_t samples = std::ssize(y);
   const double bound =
       bound_l2_of_roundings(problem.dtype, roundings(variant.geometry) + problem.pregate + problem.postgate);
   EXPECT_LE(comparison.rel_l2, bound) << "worst at " << comparison.worst;
-  EXPECT_LE(comparison.rel_max, bound_max(bound, std::ssize(inputs.u))) << "worst at " << comparison.worst;
+  EXPECT_LE(comparison.rel_max, bound_max(bound, samples)) << "worst at " << comparison.worst;
+  EXPECT_LE(std::abs(comparison.gain_error), bound_gain(bound, samples));
+}
+
+inline void expect_right(const Problem& problem, const DataSpec& spec, const Device& device, int offset = 0) {
+  const Variant& variant = *choose(problem, device).variant;
+  SCOPED_TRACE(testing::Message() << token(problem) << ", scale " << spec.scale << ", " << name(variant));
+  const Inputs inputs = make_inputs(problem, spec);
+  expect_right(problem, inputs, execute_plan(problem, inputs, device, offset).y, variant);
 }
 
 // The executor with the limits of a device of this class.
