@@ -4,6 +4,10 @@
 #include <bit>
 #include <cmath>
 
+#include "kernels/host/halves.hpp"
+#include "kernels/plan.hpp"
+#include "reference/mask.hpp"
+
 namespace danaus {
 namespace {
 
@@ -23,6 +27,32 @@ double pipeline_bound(const Problem& planned) { return bound_l2(planned.dtype, s
 
 double double_pipeline_bound(const Problem& planned) { return bound_l2(Dtype::f64, stages(planned)); }
 
+const Geometry& geometry_for(const Problem& problem) { return choose(problem, Device::executor()).variant->geometry; }
+
+Problem planned_by_kernel(const Problem& problem) {
+  const Geometry& geometry = geometry_for(problem);
+  Problem planned = problem;
+  planned.fold = geometry.fold, planned.fft_size = geometry.size(), planned.factors = factors(geometry);
+  return planned;
+}
+
+bool has_kernel(const Problem& problem) { return has_kernel(problem, Device::executor()); }
+
+std::vector<double> by_kernel(const Problem& problem, const Inputs& inputs) {
+  const bool masked = !problem.mask.zeroed.empty();
+  Plan plan(problem, Device::executor(), masked ? kept_frequencies(problem) : std::vector<std::uint8_t>());
+  plan.set_filter(std::vector<float>(inputs.k.begin(), inputs.k.end()));
+  const auto encoded = [&](const std::vector<double>& values) { return host::encode(problem.dtype, values); };
+  std::vector<std::uint16_t> y(inputs.u.size());
+  plan.execute(encoded(inputs.u), y, encoded(inputs.pregate), encoded(inputs.postgate));
+  return host::decode(problem.dtype, y);
+}
+
+// Its own count of roundings, and one a gate.
+double kernel_bound(const Problem& planned) {
+  return bound_l2_of_roundings(planned.dtype, roundings(geometry_for(planned)) + planned.pregate + planned.postgate);
+}
+
 constexpr std::array kCandidates = {
     Candidate{"fftw", std::nullopt, "FFTW in double", true, &reference<Method::fftw>, &fftw_bound},
     Candidate{"monarch", std::nullopt, "explicit Monarch factors in double", true, &reference<Method::monarch>,
@@ -31,6 +61,8 @@ constexpr std::array kCandidates = {
               &rounded<Scaling::unitary>, &pipeline_bound},
     Candidate{"rounded", Scaling::one_side, "the same with all of 1/N in the forward transform", false,
               &rounded<Scaling::one_side>, &pipeline_bound},
+    Candidate{"kernel", std::nullopt, "the fused kernel, executed on the CPU", false, &by_kernel, &kernel_bound,
+              &planned_by_kernel, &has_kernel},
 };
 
 }  // namespace

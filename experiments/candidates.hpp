@@ -19,6 +19,9 @@ struct Candidate {
   bool in_double;  // computes in double whatever the case's type; otherwise in the case's type
   std::vector<double> (*compute)(const Problem& problem, const Inputs& inputs);  // y [B, H, L]
   double (*bound)(const Problem& planned);  // on the relative L2 error that the computation itself adds
+  // The case with fold, N and factors as the candidate chooses them; throws, saying why, where it does not compute it.
+  Problem (*planned)(const Problem& problem) = &danaus::planned;
+  bool (*computes)(const Problem& problem) = [](const Problem&) { return true; };
 };
 
 std::span<const Candidate> candidates();

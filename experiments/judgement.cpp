@@ -41,9 +41,8 @@ Json verdict(const Comparison& comparison, double bound, std::int64_t samples, d
   const double max_bound = bound_max(bound, samples);
   // An error of 0 takes nothing of its bound, not even of 0.
   const auto share = [](double error, double of) { return error == 0 ? 0 : error / of; };
-  const double clearance =
-      std::max({share(comparison.rel_l2, bound), share(comparison.rel_max, max_bound),
-                share(std::abs(comparison.gain_error), gain_bound)});
+  const double clearance = std::max({share(comparison.rel_l2, bound), share(comparison.rel_max, max_bound),
+                                     share(std::abs(comparison.gain_error), gain_bound)});
   return {{"status", within(comparison, bound, max_bound, gain_bound) ? "passed" : "failed"},
           {"samples", samples},
           {"rel_l2", comparison.rel_l2},
@@ -56,7 +55,7 @@ Json verdict(const Comparison& comparison, double bound, std::int64_t samples, d
 }
 
 Json judge(const Trial& trial, const std::vector<double>& recording) {
-  const Problem plan = planned(trial.problem);
+  const Problem plan = trial.candidate.planned(trial.problem);
   Json row = describe(trial);
   DataSpec data = trial.data;
   if (data.data == DataKind::recording) {
@@ -82,8 +81,8 @@ Json judge(const Trial& trial, const std::vector<double>& recording) {
     comparison = compare(convolve(trial.problem, inputs, truth), computed);
   }
   const double bound = trial.candidate.bound(plan) + truth_bound(truth, plan);
-  row["verify"] = verdict(comparison, bound, samples,
-                          trial.data.data == DataKind::constant ? bound : bound_gain(bound, samples));
+  row["verify"] =
+      verdict(comparison, bound, samples, trial.data.data == DataKind::constant ? bound : bound_gain(bound, samples));
   row["verify"]["truth"] = name(truth);
   return row;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/choice.hpp"
 #include "reference/monarch.hpp"
 
 namespace danaus {
@@ -15,9 +16,10 @@ struct Layout {
 
 // Every way to put a case into complex FFTs. Causal with pair, half or plain is padded.
 constexpr std::array kLayouts = {
-    Layout{Mode::circular, Fold::plain},     Layout{Mode::circular, Fold::pair}, Layout{Mode::circular, Fold::half},
-    Layout{Mode::causal, Fold::right_angle}, Layout{Mode::causal, Fold::pair},   Layout{Mode::causal, Fold::half},
-    Layout{Mode::causal, Fold::plain},
+    Layout{Mode::circular, Fold::plain},     Layout{Mode::circular, Fold::pair},
+    Layout{Mode::circular, Fold::half},      Layout{Mode::circular, Fold::right_angle},
+    Layout{Mode::causal, Fold::right_angle}, Layout{Mode::causal, Fold::pair},
+    Layout{Mode::causal, Fold::half},        Layout{Mode::causal, Fold::plain},
 };
 
 // The ways that a case without anything said takes.
@@ -37,19 +39,14 @@ class Matrix {
  public:
   explicit Matrix(std::span<const Candidate> candidates) : candidates_(candidates) {}
 
-  // The case in double for candidates that compute in double, and in each of `dtypes` for the others.
+  // The case, if the candidate computes such: in double for those that compute in double, else in each of `dtypes`.
   void add(std::string_view group, Problem problem, const DataSpec& data = {},
            std::initializer_list<Dtype> dtypes = {Dtype::f16, Dtype::bf16}) {
     for (const Candidate& candidate : candidates_) {
       if (candidate.scaling == Scaling::one_side) continue;  // known to fail in fp16: the range sweep shows it
-      if (candidate.in_double) {
-        problem.dtype = Dtype::f64;
-        trials_.push_back({problem, data, candidate, std::string(group)});
-      } else {
-        for (Dtype dtype : dtypes) {
-          problem.dtype = dtype;
-          trials_.push_back({problem, data, candidate, std::string(group)});
-        }
+      for (Dtype dtype : candidate.in_double ? std::vector{Dtype::f64} : std::vector(dtypes)) {
+        problem.dtype = dtype;
+        if (candidate.computes(problem)) trials_.push_back({problem, data, candidate, std::string(group)});
       }
     }
   }
@@ -147,6 +144,20 @@ void add_data(Matrix& matrix) {
         }
 }
 
+// Each kernel that a plan for the executor can choose. The right angle's rows leave some of N empty.
+void add_kernels(Matrix& matrix) {
+  for (const Variant& v : variants()) {
+    const bool pair = v.geometry.fold == Fold::pair;
+    Problem problem = laid_out({pair ? Mode::circular : Mode::causal, v.geometry.fold}, pair ? v.size() : v.size() - 3);
+    problem.channels = 1;
+    problem.fft_size = v.size();
+    problem.factors = factors(v.geometry);
+    problem.pregate = problem.postgate = v.gated;
+    const bool chosen = choose(problem, Device::executor()).variant == &v;
+    if (chosen) matrix.add("split of a kernel", problem);  // in f16, and in bf16 with it
+  }
+}
+
 std::vector<Trial> default_matrix(std::span<const Candidate> candidates) {
   Matrix matrix(candidates);
   add_lengths(matrix);
@@ -156,6 +167,7 @@ std::vector<Trial> default_matrix(std::span<const Candidate> candidates) {
   add_gates(matrix);
   add_masks(matrix);
   add_data(matrix);
+  add_kernels(matrix);
   return std::move(matrix).take();
 }
 
@@ -213,7 +225,7 @@ Json describe(const Trial& trial) {
                 {"filter", name(trial.data.filter)},
                 {"seed", std::to_string(data_seed(trial.problem, trial.data))}}}};
   if (trial.candidate.scaling) row["scaling"] = name(*trial.candidate.scaling);
-  row["order"] = planned(trial.problem).factors.size();
+  row["order"] = trial.candidate.planned(trial.problem).factors.size();
   return row;
 }
 

@@ -31,6 +31,7 @@ struct Request {
   std::uint64_t seed = 0;
   std::string json, recording = kRecordingFolder;
   bool summary = false;
+  bool every_method = false;
 };
 
 std::vector<std::string> methods_of(std::span<const Candidate> candidates) {
@@ -79,7 +80,8 @@ bool read_request(std::span<const std::string> words, Console& console, std::spa
   for (const std::string& method : request.methods)
     if (std::find(methods.begin(), methods.end(), method) == methods.end())
       fail("verify: method '", method, "', must be one of ", join(methods));
-  if (request.methods.empty()) request.methods = methods;
+  request.every_method = request.methods.empty();
+  if (request.every_method) request.methods = methods;
   if (request.cases.empty()) request.sweep = sweep.empty() ? &sweeps().front() : &find_sweep(sweep);
   if (!data.empty()) request.data = parse_in(kDataKinds, "verify: data", data);
   if (!filter.empty()) request.filter = parse_in(kFilterKinds, "verify: filter", filter);
@@ -88,7 +90,7 @@ bool read_request(std::span<const std::string> words, Console& console, std::spa
   return true;
 }
 
-// The cases given, by each method asked for.
+// The cases given, by each method that computes them; one that was asked for by name says why it does not.
 std::vector<Trial> trials_of_cases(const Request& request, std::span<const Candidate> candidates) {
   DataSpec data;
   data.data = request.data.value_or(data.data);
@@ -99,8 +101,11 @@ std::vector<Trial> trials_of_cases(const Request& request, std::span<const Candi
   for (const std::string& token : request.cases)
     for (const std::string& method : request.methods)
       for (const Candidate& candidate : candidates)
-        if (candidate.name == method && candidate.scaling.value_or(scaling) == scaling)
-          trials.push_back({parse_problem(token), data, candidate, "cases given"});
+        if (candidate.name == method && candidate.scaling.value_or(scaling) == scaling) {
+          const Problem problem = parse_problem(token);
+          if (request.every_method && !candidate.computes(problem)) continue;
+          trials.push_back({problem, data, candidate, "cases given"});
+        }
   return trials;
 }
 
@@ -123,7 +128,7 @@ void require_memory_for(const std::vector<Trial>& trials, unsigned threads) {
   for (const Trial& trial : trials) {
     const std::string operation = "verify " + token(trial.problem);
     require_memory(operation, memory_of(resolved(trial.problem)));  // before a plan for a size that is hopeless
-    most = std::max(most, memory_of(planned(trial.problem)));
+    most = std::max(most, memory_of(trial.candidate.planned(trial.problem)));
     require_memory(operation, most);
   }
   require_memory("verify on " + std::to_string(threads) + " threads", most * std::min<double>(threads, trials.size()));

@@ -4,10 +4,14 @@
 
 #include <array>
 #include <atomic>
+#include <set>
 
 #include "experiments/commands.hpp"
+#include "experiments/files/record.hpp"
 #include "experiments/program/environment.hpp"
 #include "experiments/program/interrupt.hpp"
+#include "experiments/trials.hpp"
+#include "kernels/choice.hpp"
 #include "tests/experiments/support.hpp"
 
 namespace danaus {
@@ -50,7 +54,25 @@ TEST(Verify, RightMethodsPassOnEveryKindOfCase) {
                        "fftconv_bf16_circular_l64_b1_h2_n64_pair_r8x8_zero4x2", "--data", "heavy_tailed", "--scale",
                        "0.02", "--filter", "s4d"});
   EXPECT_EQ(ran.code, 0) << ran.out;
-  EXPECT_THAT(ran.out, HasSubstr("9 rows: 9 passed, 0 failed, 0 skipped"));
+  EXPECT_THAT(ran.out, HasSubstr("10 rows: 10 passed, 0 failed, 0 skipped"));
+}
+
+TEST(Verify, AMethodAskedForByNameSaysWhyItDoesNotComputeACase) {
+  const Ran ran = run({"verify", "--case", kCase, "--case", "fftconv_f32_circular_l64_b1_h1", "--method", "kernel"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("dtype f32 has no kernel"));
+  EXPECT_EQ(ran.out, "");
+}
+
+TEST(Verify, TheMatrixHasEachRowOnceAndEveryKernelOfTheExecutorsDevice) {
+  std::set<std::string> rows, verified, all;
+  for (const Trial& trial : sweeps().front().trials(candidates())) {
+    EXPECT_TRUE(rows.insert(identity(describe(trial))).second) << repeat_command(trial);
+    if (trial.candidate.name == "kernel") verified.insert(name(*choose(trial.problem, Device::executor()).variant));
+  }
+  for (const Variant& variant : variants())
+    if (variant.suits(0)) all.insert(name(variant));
+  EXPECT_EQ(verified, all);
 }
 
 TEST(Verify, WrongMethodsFailAndSayHowToRepeatIt) {
@@ -116,7 +138,7 @@ TEST(Verify, RowsHaveTheFormThatFiguresRead) {
     EXPECT_LE(verdict.at("rel_l2"), verdict.at("bound"));
     EXPECT_GE(verdict.at("clearance"), verdict.at("rel_l2").get<double>() / verdict.at("bound").get<double>());
   }
-  EXPECT_EQ(methods, (std::vector<std::string>{"fftw", "monarch", "rounded"}));
+  EXPECT_EQ(methods, (std::vector<std::string>{"fftw", "monarch", "rounded", "kernel"}));
   EXPECT_THAT(ran.err, HasSubstr("danaus verify\n  rows"));
 }
 
@@ -189,7 +211,7 @@ TEST(Verify, AnInterruptIsExit130) {
   const Ran ran = run({"verify", "--case", kCase});
   set_interrupt(false);
   EXPECT_EQ(ran.code, 130);
-  EXPECT_THAT(ran.err, HasSubstr("interrupted after 0 of 3 rows"));
+  EXPECT_THAT(ran.err, HasSubstr("interrupted after 0 of 4 rows"));
 }
 
 }  // namespace
