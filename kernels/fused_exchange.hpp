@@ -20,6 +20,8 @@
 // memory     a slab holds 64 columns of both rows; line nr 8 + n1 + 8 r n2 (128 bytes), its 16-byte chunk c swizzled.
 //            After step A, k2 stands where n1 was and k1 where n2 was, so that every step works in place. For S = 4 slabs lie
 //            one line off a multiple of 1024 bytes each: a matrix of step B then takes rows of two slabs without conflict.
+// gates      with tensor copies, through a ring of slabs of their own, in the order of their use: the pregate's of an item, then
+//            the postgate's; otherwise each thread multiplies its part of the slabs
 // resources  a block barrier between steps; one unit of step A for each warp and pass
 // error      bound_l2_of_roundings(dtype, roundings): kernels/variants.hpp
 // reference  reference/convolution.hpp   test   tests/kernels/fused_test.cpp
@@ -32,12 +34,13 @@
 
 namespace danaus::inline DANAUS_BACKEND {
 
-template <Dtype type, Fold fold, bool gated, int radix, int columns, int warps, int ring, int blocks_per_sm>
+template <Dtype type, Fold fold, bool gated, int radix, int columns, int warps, int ring, int blocks_per_sm, int gate_ring = 0>
 struct FusedExchange {
   static constexpr Dtype kType = type;
   static constexpr bool kPair = fold == Fold::pair;
   static constexpr bool kGated = gated;
   static constexpr int kRadix = radix, kColumns = columns, kWarps = warps, kRing = ring, kBlocksPerSm = blocks_per_sm;
+  static constexpr int kGateRing = gate_ring;
   static constexpr int kThreads = 32 * warps;
   static constexpr int kSize = 64 * radix * columns;
   static_assert(columns == 8 || columns == 16 || columns == 32 || columns % 64 == 0);
@@ -107,23 +110,28 @@ struct FusedExchange {
   static constexpr int kBarrierBytes = 1024;
   // What stays in registers: constants of a warp's only unit, twiddles of lines, split twiddles and spectrum where they are few.
   static constexpr bool kUnitInRegisters = kUnitsPerWarp == 1 && radix == 1;
-  static constexpr bool kSplitInShared = !kSplitInLines && radix > 1 && ring <= 6;
+  static constexpr bool kSplitInShared = !kSplitInLines && radix > 1 && ring + gate_ring <= 6;
   static constexpr bool kSplitInRegisters = !kSplitInLines && radix == 1;
   static constexpr int kLinesPerWarp = 2 * kLinePairsPerWarp;
   static_assert(!kSplitInLines || kGroupLines % kLinesPerWarp == 0, "a warp's lines are of one group");
   static constexpr bool kLinesInRegisters = kSplitInLines && kLinesPerWarp * kLineVectors <= 8;
   static constexpr int kLineBytes = kSplitInLines && !kLinesInRegisters ? 512 * kGroupLines * kLineVectors : kSplitInShared ? 512 * 4 * radix : 0;
   static constexpr int kSlabsBegin = kBarrierBytes + kLineBytes;
-  static constexpr int kSharedBytes = kSlabsBegin + ring * kPitch;
+  static constexpr int kGatesBegin = (kSlabsBegin + ring * kPitch + 1023) / 1024 * 1024;
+  static constexpr int kSharedBytes = gate_ring > 0 ? kGatesBegin + gate_ring * kSlabBytes : kSlabsBegin + ring * kPitch;
   static constexpr bool kSpectrumInRegisters = !kColumns256 && kLinePairsPerWarp * kSlabs <= 4;
   // Where the ring has room for three items, it is refilled one item behind the stores, so that nobody waits for them; where
   // it has not, stores go out as slabs are finished, and their places are refilled as they become free.
   static constexpr int kLag = ring >= 3 * kSlabs ? 1 : 0;
-  static constexpr int kStoresAnItem = gated || ring >= 2 * kSlabs ? 1 : kUnitsPerWarp % kSlabs == 0 ? kSlabs : kUnitsPerWarp % 2 == 0 && kSlabs % 2 == 0 ? 2 : 1;
+  static constexpr int kStoresAnItem = (gated && gate_ring == 0) || ring >= 2 * kSlabs ? 1 : kUnitsPerWarp % kSlabs == 0 ? kSlabs : kUnitsPerWarp % 2 == 0 && kSlabs % 2 == 0 ? 2 : 1;
   // Spectra of the next lines before the present ones: 16K 1109 -> 1095 us, but 32K, short of registers, 2420 -> 2510 us.
   static constexpr bool kAhead = kSize < 32768;
-  // A gate needs all slabs of an item at once, so those that the ring has no room for before are asked for first.
-  static constexpr bool kRefillFirst = gated && ring < 2 * kSlabs;
+  // Where threads apply a gate they need all slabs of an item at once, those that the ring has no room for before as well.
+  static constexpr bool kRefillFirst = gated && gate_ring == 0 && ring < 2 * kSlabs;
+  // Where the ring of gates cannot hold those of an item, the pregate's places are filled again as they become free.
+  static constexpr int kGateGroups = gate_ring >= kSlabs ? 1 : kUnitsPerWarp;
+  static_assert(gate_ring == 0 || (gate_ring * kGateGroups >= kSlabs && gate_ring * kStoresAnItem >= kSlabs));
+  static_assert(kStoresAnItem == 1 || kGateGroups == 1 || kGateGroups == kStoresAnItem);
   // Line pairs of step B in flight: 16 registers of data, as in step A.
   static constexpr int kLinePairsAtOnce = 4 / kSlabs > 1 && kLinePairsPerWarp % (4 / kSlabs) == 0 ? 4 / kSlabs : 1;
 };
@@ -223,17 +231,40 @@ struct Column {
       second[i] = device::permute_bytes(tiles[2 * i], tiles[2 * i + 1], two);
     }
   }
-  DANAUS_DEVICE void load(int row, int nr, u32 (&tiles)[8]) const {
-    const SharedAddress offset = row * P::kRowBytes + 1024 * nr;
-    unpack(device::load_shared<16>(address[0] + offset), device::load_shared<16>(address[1] + offset), tiles);
-  }
+  DANAUS_DEVICE void load(int row, int nr, u32 (&tiles)[8]) const { unpack(words(row, nr, 0), words(row, nr, 1), tiles); }
   DANAUS_DEVICE void store(int row, int nr, const u32 (&tiles)[8]) const {
-    const SharedAddress offset = row * P::kRowBytes + 1024 * nr;
     Words<4> first, second;
     pack(tiles, first, second);
-    device::store_shared<16>(address[0] + offset, first);
-    device::store_shared<16>(address[1] + offset, second);
+    keep(row, nr, first, second);
   }
+  // The same, times the samples of a gate.
+  DANAUS_DEVICE void load(int row, int nr, u32 (&tiles)[8], const Column& gate) const {
+    unpack(product(words(row, nr, 0), gate.words(row, nr, 0)), product(words(row, nr, 1), gate.words(row, nr, 1)), tiles);
+  }
+  DANAUS_DEVICE void store(int row, int nr, const u32 (&tiles)[8], const Column& gate) const {
+    Words<4> first, second;
+    pack(tiles, first, second);
+    keep(row, nr, product(first, gate.words(row, nr, 0)), product(second, gate.words(row, nr, 1)));
+  }
+
+ private:
+  DANAUS_DEVICE Words<4> words(int row, int nr, int b) const {
+    return device::load_shared<16>(address[b] + row * P::kRowBytes + 1024 * nr);
+  }
+  DANAUS_DEVICE void keep(int row, int nr, Words<4> first, Words<4> second) const {
+    device::store_shared<16>(address[0] + row * P::kRowBytes + 1024 * nr, first);
+    device::store_shared<16>(address[1] + row * P::kRowBytes + 1024 * nr, second);
+  }
+  static DANAUS_DEVICE Words<4> product(Words<4> a, Words<4> b) {
+    DANAUS_UNROLL for (int i = 0; i < 4; ++i) a[i] = device::mul2<P::kType>(a[i], b[i]);
+    return a;
+  }
+};
+
+// A gate's slab, if there is one.
+struct GateSlab {
+  bool present;
+  SharedAddress place;
 };
 
 template <class P, bool inverse>
@@ -260,15 +291,20 @@ DANAUS_DEVICE void split_twiddles(Complex2 (&x)[8], const u32* tables, int kr, c
 
 // Step A on one unit, in place.
 template <class P>
-DANAUS_DEVICE void transform_column(const FusedArguments& a, SharedAddress slab, int unit, const Constants<P>& c,
+DANAUS_DEVICE void transform_column(const FusedArguments& a, SharedAddress slab, GateSlab gate, int unit, const Constants<P>& c,
                                     const UnitConstants<P>& own, const Words<4> (&split)[4]) {
   constexpr Dtype T = P::kType;
-  const Column<P> column(slab, unit % P::kColumnChunks);
+  const Column<P> column(slab, unit % P::kColumnChunks), gate_column(gate.place, unit % P::kColumnChunks);
   Complex2 x[P::kRadix][8];
   DANAUS_UNROLL for (int nr = 0; nr < P::kRadix; ++nr) {
     u32 re[8], im[8];
-    column.load(0, nr, re);
-    if constexpr (P::kPair) column.load(1, nr, im);
+    if (P::kGateRing > 0 && gate.present) {
+      column.load(0, nr, re, gate_column);
+      if constexpr (P::kPair) column.load(1, nr, im, gate_column);
+    } else {
+      column.load(0, nr, re);
+      if constexpr (P::kPair) column.load(1, nr, im);
+    }
     DANAUS_UNROLL for (int i = 0; i < 8; ++i) {
       if constexpr (P::kPair) x[nr][i] = {re[i], im[i]};
       else if constexpr (P::kRadix == 1) x[nr][i] = real_from_right<T>(c.n1, re[i]);
@@ -300,10 +336,10 @@ DANAUS_DEVICE void transform_column(const FusedArguments& a, SharedAddress slab,
 }
 
 template <class P>
-DANAUS_DEVICE void transform_column_back(const FusedArguments& a, SharedAddress slab, int unit, const Constants<P>& c,
+DANAUS_DEVICE void transform_column_back(const FusedArguments& a, SharedAddress slab, GateSlab gate, int unit, const Constants<P>& c,
                                          const UnitConstants<P>& own, const Words<4> (&split)[4]) {
   constexpr Dtype T = P::kType;
-  const Column<P> column(slab, unit % P::kColumnChunks);
+  const Column<P> column(slab, unit % P::kColumnChunks), gate_column(gate.place, unit % P::kColumnChunks);
   Complex2 x[P::kRadix][8];
   DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; ++kr) {
     u32 re[8], im[8];
@@ -349,8 +385,13 @@ DANAUS_DEVICE void transform_column_back(const FusedArguments& a, SharedAddress 
       }
   }
   DANAUS_UNROLL for (int nr = 0; nr < P::kRadix; ++nr) {
-    column.store(0, nr, re[nr]);
-    if (P::kPair || a.wrap) column.store(1, nr, im[nr]);
+    if (P::kGateRing > 0 && gate.present) {
+      column.store(0, nr, re[nr], gate_column);
+      if constexpr (P::kPair) column.store(1, nr, im[nr], gate_column);
+    } else {
+      column.store(0, nr, re[nr]);
+      if (P::kPair || a.wrap) column.store(1, nr, im[nr]);
+    }
   }
 }
 
@@ -461,6 +502,63 @@ DANAUS_DEVICE void load_constants(const u32* tables, int group, Constants<P>& c)
   }
 }
 
+// The ring of gates.
+template <class P>
+class GateRing {
+ public:
+  DANAUS_DEVICE GateRing(const FusedArguments& a, bool tensor, Item first, int items)
+      : a_(a), item_(first), post_(!a.pregate), total_(tensor ? P::kSlabs * items * ((a.pregate != nullptr) + (a.postgate != nullptr)) : 0) {}
+
+  DANAUS_DEVICE static void init() {
+    for (int i = 0; i < kPlaces; ++i) device::barrier_init(barrier(i), 1);
+  }
+  // For the thread that issues the copies: fills the places that are free.
+  DANAUS_DEVICE void fetch() {
+    for (; fetched_ < min(total_, used_ + kPlaces); ++fetched_) {
+      device::barrier_expect(barrier(place_), (P::kPair ? 2 : 1) * P::kRowBytes);
+      int at[5];
+      P::tensor_at(item_, slab_, at);
+      device::tensor_load(address(place_), post_ ? a_.postgate_map : a_.pregate_map, at, barrier(place_), P::kCache);
+      if (++place_ == kPlaces) place_ = 0;
+      if (++slab_ < P::kSlabs) continue;
+      slab_ = 0;
+      if (post_ || !a_.postgate) advance<P>(a_, item_);
+      post_ = !post_ ? a_.postgate != nullptr : !a_.pregate;
+    }
+  }
+  // Slab s of the gate whose turn it is, when it has come.
+  DANAUS_DEVICE SharedAddress wait(int s) const {
+    int place = next_ + s;
+    u32 parity = parity_;
+    DANAUS_UNROLL for (int i = 0; i < kTurns; ++i)
+      if (place >= kPlaces) place -= kPlaces, parity ^= 1;
+    device::barrier_wait(barrier(place), parity);
+    return address(place);
+  }
+  // `slabs` more are no longer needed, by any thread of the block.
+  DANAUS_DEVICE void release(int slabs) { used_ += slabs; }
+  // The gate's turn is over.
+  DANAUS_DEVICE void turn() {
+    next_ += P::kSlabs;
+    DANAUS_UNROLL for (int i = 0; i < kTurns; ++i)
+      if (next_ >= kPlaces) next_ -= kPlaces, parity_ ^= 1;
+  }
+
+ private:
+  static constexpr int kPlaces = P::kGateRing > 0 ? P::kGateRing : 1;
+  static constexpr int kTurns = (P::kSlabs + kPlaces - 1) / kPlaces;  // of the ring, at most, for one gate
+  static DANAUS_DEVICE SharedAddress barrier(int place) { return 8 * (P::kRing + place); }
+  static DANAUS_DEVICE SharedAddress address(int place) { return P::kGatesBegin + place * P::kSlabBytes; }
+
+  const FusedArguments& a_;
+  Item item_;            // whose slab is fetched next,
+  bool post_;            // of which gate
+  int slab_ = 0, place_ = 0;
+  int total_, fetched_ = 0, used_ = 0;  // slabs of all items
+  int next_ = 0;         // place of the slab that is used next
+  u32 parity_ = 0;
+};
+
 }  // namespace exchange
 
 template <class P, Path path = Path::any>
@@ -475,8 +573,11 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
   const int first = static_cast<int>(items * device::block_index() / device::block_count());
   const int count = static_cast<int>(items * (device::block_index() + 1) / device::block_count()) - first;
 
-  if (leader && tensor)
+  const bool gates_by_tensor = P::kGateRing > 0 && tensor;
+  if (leader && tensor) {
     for (int i = 0; i < P::kRing; ++i) device::barrier_init(8 * i, 1);
+    if constexpr (P::kGateRing > 0) GateRing<P>::init();
+  }
   for (int i = device::thread_index(); i < P::kLineBytes / 16; i += P::kThreads)
     device::store_shared<16>(P::kBarrierBytes + 16 * i, device::load_global<16>(a.tables + 128 * P::kSplitAt + 4 * i));
   device::fence_async();
@@ -509,13 +610,18 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
       const SharedAddress barrier = 8 * fetch_place;
       if (tensor) device::barrier_expect(barrier, (P::kPair ? 2 : 1) * P::kRowBytes);
       fetch_slab<P, Worker>(a, tensor, a.u_map, a.u, fetch_item, fetch_slab_index, place_address(fetch_place), barrier);
-      if (P::kGated && tensor) prefetch_gates<P>(a, fetch_item, fetch_slab_index);
       if (++fetch_place == P::kRing) fetch_place = 0;
       if (++fetch_slab_index == P::kSlabs) fetch_slab_index = 0, advance<P>(a, fetch_item);
     }
   };
+  GateRing<P> gates(a, gates_by_tensor, item_at<P>(a, first), count);
   if (!tensor || leader) fetch_until(min(slabs, P::kRing));
+  if (gates_by_tensor && leader) gates.fetch();
   device::copy_async_commit();
+  const auto release_gates = [&](int released) {
+    gates.release(released);
+    if (leader) gates.fetch();
+  };
 
   Item item = item_at<P>(a, first);
   int place = 0;       // of the item's first slab
@@ -541,14 +647,16 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
       fetch_until(min(slabs, freed + P::kRing));
       device::copy_async_commit();
     };
+    constexpr bool kRefillBetween = P::kStoresAnItem > 1 && P::kRing < P::kSlabs + P::kSlabs / P::kStoresAnItem;
     if constexpr (P::kStoresAnItem > 1)
       if (tensor) refill(std::integral_constant<int, P::kSlabs / P::kStoresAnItem>(), number * P::kSlabs - P::kSlabs / P::kStoresAnItem);
     const auto wait_for = [&](int s) {
       if (tensor) device::barrier_wait(8 * (wrapped(s) ? place + s - P::kRing : place + s), parity ^ wrapped(s));
     };
     if constexpr (P::kRefillFirst) refill(std::integral_constant<int, 0>(), number * P::kSlabs);
+    const bool pregate = gates_by_tensor && a.pregate, postgate = gates_by_tensor && a.postgate;
     if constexpr (P::kGated)
-      if (a.pregate) {
+      if (a.pregate && !gates_by_tensor) {
         gate_slabs<P, Worker>(a, tensor, a.pregate, item, slab_at, [&] {
           DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) wait_for(s);
         });
@@ -558,10 +666,15 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
       const int unit = warp + P::kWarps * j, s = unit / P::kColumnChunks;
       wait_for(s);
       if constexpr (!P::kUnitInRegisters) there = load_unit<P>(a.tables, unit, false);
-      transform_column<P>(a, slab_at(s), unit, c, there, split);
+      transform_column<P>(a, slab_at(s), {pregate, pregate ? gates.wait(s) : 0}, unit, c, there, split);
       if (j == 0 && P::kStoresAnItem == 1 && !P::kRefillFirst) refill(std::integral_constant<int, P::kLag * P::kSlabs>(), (number - P::kLag) * P::kSlabs);
+      if (kRefillBetween && j == 0) refill(std::integral_constant<int, 0>(), number * P::kSlabs);
+      if (P::kGateGroups > 1 && pregate) {
+        device::sync_block();
+        release_gates(P::kSlabs / P::kGateGroups);
+      }
     }
-    if constexpr (P::kStoresAnItem > 1) refill(std::integral_constant<int, 0>(), number * P::kSlabs);
+    if constexpr (P::kStoresAnItem > 1 && !kRefillBetween) refill(std::integral_constant<int, 0>(), number * P::kSlabs);
     // Spectra are asked for one batch of lines ahead, the first before the barrier.
     constexpr int kBatch = P::kLinePairsAtOnce, kBatches = P::kLinePairsPerWarp / kBatch, kVectors = kBatch * P::kSlabs;
     const auto load_batch = [&](int batch, Words<4> (&spectra)[kVectors]) {
@@ -572,6 +685,10 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
     Words<4> spectra[kVectors], ahead[kVectors];
     load_batch(0, ahead);
     device::sync_block();
+    if (pregate) {
+      if constexpr (P::kGateGroups == 1) release_gates(P::kSlabs);
+      gates.turn();
+    }
     DANAUS_UNROLL for (int batch = 0; batch < kBatches; ++batch) {
       DANAUS_UNROLL for (int i = 0; i < kVectors; ++i) spectra[i] = ahead[i];
       if (P::kAhead && batch + 1 < kBatches) load_batch(batch + 1, ahead);
@@ -591,13 +708,14 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
     DANAUS_UNROLL for (int j = 0; j < P::kUnitsPerWarp; ++j) {
       const int unit = warp + P::kWarps * j;
       if constexpr (!P::kUnitInRegisters) back = load_unit<P>(a.tables, unit, true);
-      transform_column_back<P>(a, slab_at(unit / P::kColumnChunks), unit, c, back, split);
+      transform_column_back<P>(a, slab_at(unit / P::kColumnChunks), {postgate, postgate ? gates.wait(unit / P::kColumnChunks) : 0}, unit, c, back, split);
       // What is finished goes out at once where the ring is short.
       constexpr int kEvery = P::kUnitsPerWarp / P::kStoresAnItem, kSlabsEvery = P::kSlabs / P::kStoresAnItem;
       if (j % kEvery == kEvery - 1) {
-        if (P::kGated && a.postgate && !a.wrap) gate_slabs<P, Worker>(a, tensor, a.postgate, item, slab_at, [] { device::sync_block(); });
+        if (P::kGated && a.postgate && !a.wrap && !gates_by_tensor) gate_slabs<P, Worker>(a, tensor, a.postgate, item, slab_at, [] { device::sync_block(); });
         device::fence_async();
         device::sync_block();
+        if (postgate) release_gates(kSlabsEvery);
         if (P::kPair || tensor || !a.wrap) {
           if (!tensor || leader)
             for (int s = j / kEvery * kSlabsEvery; s < (j / kEvery + 1) * kSlabsEvery; ++s) store_slab<P, Worker>(a, tensor, item, s, slab_at(s));
@@ -607,6 +725,7 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
       }
     }
     if (!tensor) device::sync_block();
+    if (postgate) gates.turn();
     advance<P>(a, item);
     place += P::kSlabs;
     if (place >= P::kRing) place -= P::kRing, parity ^= 1;

@@ -120,15 +120,6 @@ DANAUS_DEVICE void gate_slabs(const FusedArguments& a, bool tensor, const void* 
   }
 }
 
-// Asks L2 for the gates' part of a slab.
-template <class Shape>
-DANAUS_DEVICE void prefetch_gates(const FusedArguments& a, Item item, int slab) {
-  int at[5];
-  Shape::tensor_at(item, slab, at);
-  if (a.pregate) device::tensor_prefetch(a.pregate_map, at);
-  if (a.postgate) device::tensor_prefetch(a.postgate_map, at);
-}
-
 // Stores the item's slab from `from`. The caller has fenced and synchronised; the place is free again after
 // store_wait_read and the worker's barrier.
 template <class Shape, class Worker>

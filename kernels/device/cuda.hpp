@@ -282,13 +282,6 @@ DANAUS_DEVICE void tensor_store(const TensorMap& map, const int (&at)[5], Shared
 #undef DANAUS_TENSOR_STORE
 #endif
 }
-// Asks L2 for what a later load of the thread's block reads.
-DANAUS_DEVICE void tensor_prefetch(const TensorMap& map, const int (&at)[5]) {
-#if DANAUS_HOPPER
-  asm volatile("cp.async.bulk.prefetch.tensor.5d.L2.global.tile [%0, {%1,%2,%3,%4,%5}];"
-               ::"l"(&map), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]) : "memory");
-#endif
-}
 DANAUS_DEVICE void store_commit() {
 #if DANAUS_HOPPER
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");

@@ -19,7 +19,7 @@
 //   load_global_once<cache>(from)   16 bytes, past L1, with a hint to L2
 //   load_matrices<n, transposed>  store_matrices<n, transposed>   ldmatrix, stmatrix: n = 1, 2 or 4 matrices of 8 x 8 halves
 //   copy_async(to, from, bytes)  copy_async_commit()  copy_async_wait<n>()    cp.async: 16 bytes, the rest zero-filled
-//   tensor_load  tensor_prefetch  tensor_store  store_commit()  store_wait_read<n>()      bulk tensor copies (sm_90)
+//   tensor_load  tensor_store  store_commit()  store_wait_read<n>()           bulk tensor copies (sm_90)
 //   barrier_init barrier_expect barrier_wait                                  mbarrier in shared memory (sm_90)
 //   fence_async()            orders this thread's shared-memory writes before later bulk copies
 //   sync_warp()  sync_block()

@@ -223,7 +223,6 @@ inline void tensor_load(SharedAddress to, const TensorMap& map, const int (&at)[
                         const Site site = Site::current()) {
   detail::tensor_load(to, map, at, barrier, site);
 }
-inline void tensor_prefetch(const TensorMap&, const int (&)[5]) {}  // has no effect but on time
 inline void tensor_store(const TensorMap& map, const int (&at)[5], SharedAddress from, Cache, const Site site = Site::current()) {
   detail::tensor_store(map, at, from, site);
 }
