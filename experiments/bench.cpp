@@ -12,9 +12,9 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "Verifies each case by each method on the GPU, then times it. Without --case it goes through a sweep, by default all\n"
-    "of them; --method selects rows of it. A case with factors times the kernel that has them. Exit 1 when a row fails,\n"
-    "77 without a GPU.";
+    "Verifies each case by each method on the GPU, then times it. Without --case it goes through a sweep, by default\n"
+    "all of them; --method selects rows of it. A case with factors times the kernel that has them. Exit 1 when a row\n"
+    "fails, 77 without a GPU.";
 
 struct Request {
   std::vector<std::string> cases;
@@ -120,7 +120,7 @@ int run_bench(std::span<const std::string> words, Console& console) {
   if (request.sweep) cases = request.sweep->cases();
 
   if (Device::cuda_count() == 0) {
-    console.err << "danaus: bench: no CUDA device; it needs a GPU and a build with CUDA (this one: "
+    console.err << "danaus: bench: no CUDA device; it needs a GPU and a build with CUDA (this one's: "
                 << DANAUS_CUDA_PARTS << ")\n";
     return kExitNoDevice;
   }
@@ -139,8 +139,9 @@ int run_bench(std::span<const std::string> words, Console& console) {
   }
   print_configuration(
       console, "bench",
-      {{"rows", std::to_string(questions.size()) +
-                    (request.sweep ? " of the sweep '" + std::string(request.sweep->name) + "'" : " of the cases given")},
+      {{"rows",
+        std::to_string(questions.size()) +
+            (request.sweep ? " of the sweep '" + std::string(request.sweep->name) + "'" : " of the cases given")},
        {"device", device.name + ", copies " + fixed(1e-12 * bencher->copy_rate(), 2) + " TB/s"},
        {"burst", std::to_string(request.protocol.repetitions) + " of " + std::to_string(request.protocol.launches) +
                      " launches, " + std::to_string(request.protocol.idle_ms) + " ms idle before each"},

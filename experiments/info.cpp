@@ -10,8 +10,22 @@
 #include "experiments/files/signal_file.hpp"
 #include "experiments/program/memory.hpp"
 #include "experiments/program/terminal.hpp"
+#include "kernels/device.hpp"
 
 namespace danaus {
+namespace {
+
+std::string gpus() {
+  std::ostringstream text;
+  for (int i = 0; i < Device::cuda_count(); ++i) {
+    const Device gpu = Device::cuda(i);
+    text << (i == 0 ? "" : "; ") << gpu.name << ", sm_" << gpu.sm << ", " << gpu.multiprocessors << " multiprocessors, "
+         << gpu.block_bytes << " bytes of shared memory a block";
+  }
+  return text.str().empty() ? "none" : text.str();
+}
+
+}  // namespace
 
 int run_info(std::span<const std::string> words, Console& console) {
   std::string json;
@@ -25,6 +39,8 @@ int run_info(std::span<const std::string> words, Console& console) {
       {"version", DANAUS_VERSION},
       {"git", std::string(kRevision.git) + (kRevision.dirty ? ", with uncommitted changes" : "")},
       {"sources", kRevision.sources},
+      {"kernels", kRevision.kernels},
+      {"baselines", kRevision.baselines},
       {"compiler", host["compiler"]},
       {"FFTW", fftw_version},
       {"Eigen", std::to_string(EIGEN_WORLD_VERSION) + '.' + std::to_string(EIGEN_MAJOR_VERSION) + '.' +
@@ -32,6 +48,7 @@ int run_info(std::span<const std::string> words, Console& console) {
       {"Boost", BOOST_LIB_VERSION},
       {"libsndfile", sf_version_string()},
       {"CUDA parts", DANAUS_CUDA_PARTS},
+      {"GPU", gpus()},
       {"system", host["os"]},
       {"CPU", host["cpu"].get<std::string>() + ", " + host["threads"].dump() + " threads"},
       {"memory left", human_bytes(available_memory())},

@@ -8,6 +8,7 @@
 #include "experiments/files/record.hpp"
 #include "experiments/program/terminal.hpp"
 #include "experiments/trials.hpp"
+#include "kernels/variants.hpp"
 #include "model/profile.hpp"
 
 namespace danaus {
@@ -19,6 +20,7 @@ struct Topic {
   std::string name;
   std::vector<Column> columns;
   std::function<Rows()> rows;
+  bool only_when_asked = false;  // long
 };
 
 Rows cases() {
@@ -65,16 +67,51 @@ Rows bench_rows() {
   return rows;
 }
 
+std::string devices_of(const Variant& variant) {
+  std::vector<std::string> devices;
+  for (std::size_t i = 0; i < kDeviceClasses.size(); ++i)
+    if (variant.suits(static_cast<int>(i))) devices.emplace_back(kDeviceClasses[i].devices);
+  return join(devices);
+}
+
+Rows kernels() {
+  Rows rows;
+  for (const Variant& v : variants()) {
+    std::ostringstream split;
+    for (int factor : factors(v.geometry)) split << (split.str().empty() ? "" : "x") << factor;
+    rows.push_back({name(v), std::to_string(v.size()), split.str(), std::string(name(v.geometry.fold)),
+                    v.gated ? "with" : "without", std::string(name(v.geometry.dtype)), std::to_string(v.threads),
+                    std::to_string(v.shared_bytes), std::to_string(v.tuning.blocks_per_sm), devices_of(v),
+                    v.preferred ? "by default" : "for its factors"});
+  }
+  return rows;
+}
+
 const std::vector<Topic>& topics() {
+  using enum Column::Align;
   static const std::vector<Topic> kTopics = {
       {"methods", {{"method"}, {"scaling"}, {"what it is"}}, methods},
       {"data", {{"data"}, {"what it is"}}, [] { return named(kDataKinds); }},
       {"filters", {{"filter"}, {"what it is"}}, [] { return named(kFilterKinds); }},
       {"profiles", {{"profile"}, {"device"}}, profiles},
-      {"sweeps", {{"sweep"}, {"rows", 0, Column::Align::right}, {"question"}}, sweep_rows},
-      {"bench", {{"bench sweep"}, {"cases", 0, Column::Align::right}, {"question"}}, bench_rows},
+      {"sweeps", {{"sweep"}, {"rows", 0, right}, {"question"}}, sweep_rows},
+      {"bench", {{"bench sweep"}, {"cases", 0, right}, {"question"}}, bench_rows},
       {"timed", {{"timed method"}, {"what it is"}}, [] { return named(kBenchMethods); }},
-      {"cases", {{"case"}, {"there to vary"}}, cases},
+      {"kernels",
+       {{"kernel"},
+        {"N", 0, right},
+        {"factors"},
+        {"fold"},
+        {"gates"},
+        {"dtype"},
+        {"threads", 0, right},
+        {"shared bytes", 0, right},
+        {"blocks per SM", 0, right},
+        {"devices"},
+        {"chosen"}},
+       kernels,
+       true},
+      {"cases", {{"case"}, {"there to vary"}}, cases, true},
   };
   return kTopics;
 }
@@ -83,8 +120,8 @@ const std::vector<Topic>& topics() {
 
 int run_list(std::span<const std::string> words, Console& console) {
   std::string chosen, json;
-  CommandLine line("list", "The words that the other commands understand. Without a topic: all but the cases.");
-  line.argument("TOPIC", chosen, false, "methods, data, filters, profiles, sweeps, bench, timed or cases");
+  CommandLine line("list", "The words that the other commands understand. Without a topic: all but kernels and cases.");
+  line.argument("TOPIC", chosen, false, "methods, data, filters, profiles, sweeps, bench, timed, kernels or cases");
   line.option("json", json, "FILE", "one JSON object a line; - for stdout, in place of the tables");
   if (!line.parse(words, console)) return kExitOk;
 
@@ -93,7 +130,7 @@ int run_list(std::span<const std::string> words, Console& console) {
   bool found = false, first = true;
   for (const Topic& topic : topics()) {
     names += (names.empty() ? "" : ", ") + topic.name;
-    if (chosen.empty() ? topic.name == "cases" : chosen != topic.name) continue;
+    if (chosen.empty() ? topic.only_when_asked : chosen != topic.name) continue;
     found = true;
     const Rows rows = topic.rows();
     if (json != "-") {

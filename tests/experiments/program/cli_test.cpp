@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "experiments/program/environment.hpp"
+#include "kernels/variants.hpp"
 #include "reference/problem.hpp"
 #include "tests/experiments/support.hpp"
 
@@ -109,6 +112,19 @@ TEST(List, NamesEverythingOfATopic) {
     EXPECT_EQ(token(parse_problem(word)), word);
   }
   EXPECT_GT(count, 300);
+}
+
+TEST(List, TellsEveryKernelFromTheOthers) {
+  const Ran ran = run({"list", "kernels", "--json", "-"});
+  std::istringstream lines(ran.out);
+  std::set<std::string> kernels;
+  for (std::string line; std::getline(lines, line);) {
+    const Json row = Json::parse(line);
+    const std::string kernel = row.at("kernel").get<std::string>() + row.at("blocks per SM").get<std::string>();
+    EXPECT_TRUE(kernels.insert(kernel).second) << line;
+    EXPECT_FALSE(row.at("devices").get<std::string>().empty()) << line;
+  }
+  EXPECT_EQ(kernels.size(), variants().size());
 }
 
 TEST(Info, NamesSourcesAndCompiler) {
