@@ -153,6 +153,8 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
     }
   }
 
+  device::let_next_grid_begin();
+  device::wait_for_previous_grid();
   int fetched = first, fetch_place = 0;  // the item and the place that are loaded next
   Item fetch_item = item_at<P>(a, first);
   const auto fetch = [&] {

@@ -110,7 +110,7 @@ struct FusedExchange {
   static constexpr int kBarrierBytes = 1024;
   // What stays in registers: constants of a warp's only unit, twiddles of lines, split twiddles and spectrum where they are few.
   static constexpr bool kUnitInRegisters = kUnitsPerWarp == 1 && radix == 1;
-  static constexpr bool kSplitInShared = !kSplitInLines && radix > 1 && ring + gate_ring <= 6;
+  static constexpr bool kSplitInShared = !kSplitInLines && radix > 1 && ring == kSlabs + 2 && gate_ring == 0;
   static constexpr bool kSplitInRegisters = !kSplitInLines && radix == 1;
   static constexpr int kLinesPerWarp = 2 * kLinePairsPerWarp;
   static_assert(!kSplitInLines || kGroupLines % kLinesPerWarp == 0, "a warp's lines are of one group");
@@ -133,7 +133,8 @@ struct FusedExchange {
   static_assert(gate_ring == 0 || (gate_ring * kGateGroups >= kSlabs && gate_ring * kStoresAnItem >= kSlabs));
   static_assert(kStoresAnItem == 1 || kGateGroups == 1 || kGateGroups == kStoresAnItem);
   // Line pairs of step B in flight: 16 registers of data, as in step A.
-  static constexpr int kLinePairsAtOnce = 4 / kSlabs > 1 && kLinePairsPerWarp % (4 / kSlabs) == 0 ? 4 / kSlabs : 1;
+  static constexpr int kMostPairs = (radix == 1 && type == Dtype::f16 && kPair ? 4 : 2) / kSlabs;
+  static constexpr int kLinePairsAtOnce = kMostPairs > 1 && kLinePairsPerWarp % kMostPairs == 0 ? kMostPairs : 1;
 };
 
 template <int threads>
@@ -596,6 +597,8 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
         line_words[i][v] = load_lane_words(a.tables, P::kLineAt + (first_line + i) * P::kLineVectors + v);
   UnitConstants<P> there, back;
   if constexpr (P::kUnitInRegisters) there = load_unit<P>(a.tables, warp, false), back = load_unit<P>(a.tables, warp, true);
+  device::let_next_grid_begin();
+  device::wait_for_previous_grid();
   constexpr int kHeld = P::kSpectrumInRegisters ? P::kLinePairsPerWarp * P::kSlabs : 1;
   Words<4> held[kHeld];
   int held_channel = -1;
@@ -711,20 +714,24 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
       transform_column_back<P>(a, slab_at(unit / P::kColumnChunks), {postgate, postgate ? gates.wait(unit / P::kColumnChunks) : 0}, unit, c, back, split);
       // What is finished goes out at once where the ring is short.
       constexpr int kEvery = P::kUnitsPerWarp / P::kStoresAnItem, kSlabsEvery = P::kSlabs / P::kStoresAnItem;
-      if (j % kEvery == kEvery - 1) {
-        if (P::kGated && a.postgate && !a.wrap && !gates_by_tensor) gate_slabs<P, Worker>(a, tensor, a.postgate, item, slab_at, [] { device::sync_block(); });
+      if (tensor && j % kEvery == kEvery - 1) {
+        if (P::kGated && a.postgate && !gates_by_tensor) gate_slabs<P, Worker>(a, tensor, a.postgate, item, slab_at, [] { device::sync_block(); });
         device::fence_async();
         device::sync_block();
         if (postgate) release_gates(kSlabsEvery);
-        if (P::kPair || tensor || !a.wrap) {
-          if (!tensor || leader)
-            for (int s = j / kEvery * kSlabsEvery; s < (j / kEvery + 1) * kSlabsEvery; ++s) store_slab<P, Worker>(a, tensor, item, s, slab_at(s));
-        } else if (j == P::kUnitsPerWarp - 1) {
-          store_wrapped<P, Worker, T>(a, item, slab_at);
-        }
+        if (leader)
+          for (int s = j / kEvery * kSlabsEvery; s < (j / kEvery + 1) * kSlabsEvery; ++s) store_slab<P, Worker>(a, tensor, item, s, slab_at(s));
       }
     }
-    if (!tensor) device::sync_block();
+    if (!tensor) {
+      if (P::kGated && a.postgate && !a.wrap) gate_slabs<P, Worker>(a, tensor, a.postgate, item, slab_at, [] { device::sync_block(); });
+      device::sync_block();
+      if (!P::kPair && a.wrap)
+        store_wrapped<P, Worker, T>(a, item, slab_at);
+      else
+        for (int s = 0; s < P::kSlabs; ++s) store_slab<P, Worker>(a, tensor, item, s, slab_at(s));
+      device::sync_block();
+    }
     if (postgate) gates.turn();
     advance<P>(a, item);
     place += P::kSlabs;

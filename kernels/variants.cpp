@@ -17,8 +17,13 @@ constexpr auto kSizes = [] {
 static_assert(std::is_sorted(kSizes.begin(), kSizes.end()), "splits are sorted by N");
 
 constexpr bool one_is_preferred(int size) {
-  return std::count_if(kSplits.begin(), kSplits.end(),
-                       [=](const Split& split) { return split.size() == size && split.preferred; }) == 1;
+  for (Dtype dtype : {Dtype::f16, Dtype::bf16})
+    for (bool gated : {false, true})
+      if (std::count_if(kSplits.begin(), kSplits.end(), [=](const Split& split) {
+            return split.size() == size && split.preferred_for(dtype, gated);
+          }) != 1)
+        return false;
+  return true;
 }
 static_assert(std::all_of(kSizes.begin(), kSizes.end(), one_is_preferred), "one split of each N is preferred");
 
@@ -57,6 +62,7 @@ std::string name(const Variant& v) {
   std::ostringstream word;
   word << name(g.algorithm) << '_' << (chain ? g.radix : 64 * g.radix) << 'x' << g.columns << '_' << name(g.dtype)
        << '_' << name(g.fold) << (v.gated ? "_gated" : "") << "_w" << v.tuning.warps << "_ring" << v.tuning.ring;
+  if (v.tuning.gates > 0) word << "_gates" << v.tuning.gates;
   return word.str();
 }
 

@@ -96,7 +96,7 @@ class CudaBackend final : public Backend {
     const void* kernel = s_.problem.dtype == Dtype::f16 ? reinterpret_cast<const void*>(&spectrum_kernel<Dtype::f16>)
                                                         : reinterpret_cast<const void*>(&spectrum_kernel<Dtype::bf16>);
     launch(kernel, s_.problem.channels * parts, spectrum::kThreads, spectrum::kPointBytes * s_.size() / parts, &a,
-           stream);
+           stream, false);
     if (copy.data()) DANAUS_CUDA(cudaStreamSynchronize(stream));
     return std::nullopt;
   }
@@ -107,7 +107,8 @@ class CudaBackend final : public Backend {
     FusedArguments a = make_arguments(s_, rows, spectrum_.data(), tables_.data(), make_map);
     const bool tensor = a.transfer == Transfer::tensor;
     launch(tensor ? v.cuda.tensor : v.cuda.threads,
-           grid_size(s_, a.transfer, tensor ? blocks_.tensor : blocks_.threads), v.threads, v.shared_bytes, &a, stream);
+           grid_size(s_, a.transfer, tensor ? blocks_.tensor : blocks_.threads), v.threads, v.shared_bytes, &a, stream,
+           s_.device.sm >= 90);
     return std::nullopt;
   }
 
@@ -139,11 +140,18 @@ class CudaBackend final : public Backend {
     return std::int64_t{per_multiprocessor} * s_.device.multiprocessors;
   }
 
+  // `overlapping`: begins where the stream's previous kernel leaves room, and waits for it by itself.
   static void launch(const void* kernel, std::int64_t blocks, int threads, int shared_bytes, void* arguments,
-                     Stream stream) {
+                     Stream stream, bool overlapping) {
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = static_cast<unsigned>(blocks), config.blockDim = threads;
+    config.dynamicSmemBytes = shared_bytes, config.stream = stream;
+    config.attrs = &attribute, config.numAttrs = overlapping;
     void* list[] = {arguments};
-    DANAUS_CUDA(
-        cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(blocks)), dim3(threads), list, shared_bytes, stream));
+    DANAUS_CUDA(cudaLaunchKernelExC(&config, kernel, list));
   }
 
   Setup s_;

@@ -317,6 +317,18 @@ DANAUS_DEVICE void fence_async() {
 #endif
 }
 
+// Programmatic dependent launch (sm_90).
+DANAUS_DEVICE void let_next_grid_begin() {
+#if DANAUS_HOPPER
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+DANAUS_DEVICE void wait_for_previous_grid() {
+#if DANAUS_HOPPER
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 DANAUS_DEVICE void sincos_pi(float x, float& sine, float& cosine) { sincospif(x, &sine, &cosine); }
 DANAUS_DEVICE u32 shuffle(u32 value, int source) { return __shfl_sync(0xffffffffu, value, source); }
 DANAUS_DEVICE void sync_warp() { __syncwarp(); }

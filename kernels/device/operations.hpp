@@ -23,6 +23,8 @@
 //   barrier_init barrier_expect barrier_wait                                  mbarrier in shared memory (sm_90)
 //   fence_async()            orders this thread's shared-memory writes before later bulk copies
 //   sync_warp()  sync_block()
+//   let_next_grid_begin()    the stream's next launch may begin where this one leaves room (sm_90)
+//   wait_for_previous_grid() what earlier launches of the stream wrote is there, and what they read may be overwritten
 #pragma once
 
 #if defined(__CUDACC__)

@@ -189,6 +189,8 @@ Words<(bytes + 3) / 4> load_global(const void* from, const Site site = Site::cur
   detail::rendezvous(detail::Kind::load_global, &request, site);
   return words;
 }
+inline void let_next_grid_begin() {}
+inline void wait_for_previous_grid() {}
 template <Cache>
 Words<4> load_global_once(const void* from, const Site site = Site::current()) {
   return load_global<16>(from, site);

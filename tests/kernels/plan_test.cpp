@@ -110,7 +110,7 @@ TEST(Choice, RefusalsNameTheRuleAndWhatThereIs) {
   EXPECT_THAT(refused("fftconv_f16_circular_l1000_k24_b1_h1_n1024_pair"),
               HasSubstr("N=1024, a circular convolution in the pair fold has N = L=1000"));
   EXPECT_THAT(refused("fftconv_f16_circular_l1024_b1_h1_r32x32"),
-              HasSubstr("N=1024 has no kernel of factors 32x32; there are 4x16x16"));
+              HasSubstr("N=1024 has no kernel of factors 32x32; there are 8x8x2x8, 4x16x16"));
   EXPECT_THAT(refused("fftconv_f16_circular_l1024_b65536_h65536"),
               HasSubstr("B*H=4294967296, must be at most 2^31 - 1"));
   EXPECT_THAT(
