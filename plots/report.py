@@ -4,6 +4,8 @@ import base64
 import html
 from dataclasses import dataclass, field
 
+from results import Results
+
 
 @dataclass
 class Table:
@@ -125,14 +127,15 @@ def is_number(value):
 def sources(sections):
     """One line for each result file."""
     rows, seen = [], set()
-    for results in (section.results for section in sections):
-        if results.path in seen:
+    for source in (source for section in sections for source in section.results.sources):
+        if source.path in seen:
             continue
-        seen.add(results.path)
+        seen.add(source.path)
+        of_file = Results([source], source.rows)
         hosts = "; ".join(", ".join(f"{key} {value}" for key, value in host.items())
-                          for host in results.distinct("host"))
-        commands = "; ".join(" ".join(map(str, argv)) for argv in results.distinct("argv"))
-        rows.append([results.path.name, len(results.rows), results.revision(), results.digest, hosts, commands])
+                          for host in of_file.distinct("host"))
+        commands = "; ".join(" ".join(map(str, argv)) for argv in of_file.distinct("argv"))
+        rows.append([source.path.name, len(source.rows), of_file.revision(), source.digest, hosts, commands])
     return Table(["file", "rows", "revision", "sha256", "host", "command"], rows)
 
 

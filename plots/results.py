@@ -13,10 +13,17 @@ class Refusal(Exception):
 
 
 @dataclass(frozen=True)
-class Results:
+class Source:
+    """A file, and what of it is shown."""
     path: Path
+    digest: str  # first 12 hexadecimal digits of its SHA-256
     rows: list
-    digest: str  # of the file, first 12 hexadecimal digits of its SHA-256
+
+
+@dataclass(frozen=True)
+class Results:
+    sources: list
+    rows: list
 
     def distinct(self, field):
         """The different values of a field over all rows, in order of appearance; rows without it do not count."""
@@ -40,15 +47,13 @@ class Results:
         return "machine unknown"
 
     def footer(self):
-        return f"{self.path.name}, sha256 {self.digest}  |  {self.revision()}  |  {self.machine()}"
+        files = "; ".join(f"{source.path.name}, sha256 {source.digest}" for source in self.sources)
+        return f"{files}  |  {self.revision()}  |  {self.machine()}"
 
 
 def read(path, kind, accept=("passed",)):
     """All rows of a file, each of this schema and `kind`, and with a verdict in `accept` where it has one."""
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise Refusal(f"{path}: cannot be read: {error.strerror}") from None
+    raw = contents(path)
     rows = []
     for number, line in enumerate(raw.splitlines(), start=1):
         try:
@@ -67,7 +72,18 @@ def read(path, kind, accept=("passed",)):
         rows.append(row)
     if not rows:
         raise Refusal(f"{path}: has no rows")
-    return Results(path, rows, hashlib.sha256(raw).hexdigest()[:12])
+    return Results([Source(path, digest(raw), rows)], rows)
+
+
+def contents(path):
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise Refusal(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def digest(raw):
+    return hashlib.sha256(raw).hexdigest()[:12]
 
 
 def case_fields(token):

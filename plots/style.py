@@ -59,11 +59,12 @@ def new_figure(title, footer, size):
     return figure
 
 
-def legend_for_all(figure, handles, labels):
-    """One line of a legend between the title and the axes."""
+def legend_for_all(figure, handles, labels, columns=None):
+    """A legend between the title and the axes, in one line unless it has a number of columns."""
     width, height = figure.get_size_inches()
-    leave_room_above(figure, TITLE + LEGEND)
-    figure.legend(handles, labels, ncols=len(handles), loc="upper left", borderaxespad=0,
+    columns = columns or len(handles)
+    leave_room_above(figure, TITLE + LEGEND * (1 + 0.7 * (math.ceil(len(handles) / columns) - 1)))
+    figure.legend(handles, labels, ncols=columns, loc="upper left", borderaxespad=0,
                   bbox_to_anchor=(0.5 * MARGIN / width, 1 - TITLE / height))
 
 

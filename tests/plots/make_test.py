@@ -1,6 +1,8 @@
 """make.py as a user calls it, on a few rows of each kind."""
 
 import json
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -8,7 +10,11 @@ import tomllib
 import unittest
 from pathlib import Path
 
-PLOTS = Path(__file__).resolve().parents[2] / "plots"
+ROOT = Path(__file__).resolve().parents[2]
+PLOTS = ROOT / "plots"
+sys.path.insert(0, str(PLOTS))
+
+import measurements  # noqa: E402
 
 PROVENANCE = {"git": "0123456789abcdef", "dirty": False, "argv": ["danaus", "verify"], "host": {"cpu": "a <CPU>"}}
 
@@ -31,6 +37,34 @@ def model_row(profile, n, factors, memory):
     return {"schema": 1, "kind": "model", "case": case, "order": len(factors), "profile": profile, "model": "eq2",
             "total_us": n, "ps_per_token_bh": 3.5 * len(factors), "limit": memory, "terms": terms, "notes": [],
             **PROVENANCE}
+
+
+def bench_row(case, method, us, code=None, status="passed", clock=1780):
+    """Made up. The floor is 10 us."""
+    series = {"median": us, "q1": us, "q3": us, "samples": [us], "launches": 10, "clock_mhz": clock}
+    row = {"schema": 1, "kind": "bench", "case": case, "method": method, "device": {"name": "a test H200"},
+           "code": code or (KERNELS if method == "kernel" else BASELINES), "floor": {"us": 10},
+           "verify": {"status": status, "rel_l2": 1e-4, "bound": 1e-3, "clearance": 0.1}, **PROVENANCE}
+    if status == "passed":
+        row |= {"time_us": {"burst_cold": series, "sustained_cold": {**series, "median": 1.5 * us, "clock_mhz": None}},
+                "filter_us": series, "notes": []}
+    return row
+
+
+KERNELS, BASELINES = measurements.digest_of("kernels", "kernels/host"), measurements.digest_of("experiments/baselines")
+MEASURED = "fftconv_f16_circular_l1024_b64_h768"
+
+
+def measured_rows():
+    return [bench_row(MEASURED, "kernel", 12), bench_row(MEASURED, "copy", 10.5), bench_row(MEASURED, "cufft_f32", 200),
+            bench_row(MEASURED, "cufft_pairs", 80), bench_row(MEASURED.replace("1024", "2048"), "kernel", 13, "stale"),
+            bench_row("fftconv_bf16_causal_l1024_b8_h768_pregate_postgate", "kernel", 14),
+            bench_row("fftconv_bf16_causal_l768_b8_h768", "kernel", 0, status="failed")]
+
+
+def words_of(page):
+    """The words of a page, a space between any two."""
+    return " ".join(re.sub("<[^>]*>", " ", page.read_text()).split())
 
 
 def good_rows():
@@ -58,14 +92,17 @@ class MakeTest(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.data = Path(self.folder.name)
         self.out = self.data / "figures"
+        self.committed = self.data / "committed"
+        self.committed.mkdir()
+        shutil.copy(measurements.COMMITTED / "h200_peers.csv", self.committed)
 
     def write(self, files):
         for name, rows in files.items():
             (self.data / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
 
     def make(self, *words):
-        return subprocess.run([sys.executable, "-B", PLOTS / "make.py", "--data", self.data, "--out", self.out, *words],
-                              capture_output=True, text=True)
+        return subprocess.run([sys.executable, "-B", PLOTS / "make.py", "--data", self.data, "--out", self.out,
+                               "--committed", self.committed, *words], capture_output=True, text=True)
 
     def refused(self, *words):
         """The one line of complaint; nothing may have been written."""
@@ -76,7 +113,7 @@ class MakeTest(unittest.TestCase):
         return done.stderr
 
     def test_draws_every_figure_and_the_report(self):
-        self.write(good_rows())
+        self.write(good_rows() | {"committed/measured.jsonl": measured_rows()})
         page = self.data / "report.html"
         done = self.make("--report", page)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -108,6 +145,52 @@ class MakeTest(unittest.TestCase):
         page = self.data / "report.html"
         self.assertEqual(self.make("--report", page).returncode, 0)
         self.assertIn('<p class="bad">1 of 3 cases passed, 1 skipped, 1 failed', page.read_text())
+
+    def test_what_shows_measured_rows_is_left_out_while_there_are_none(self):
+        self.write(good_rows())
+        page = self.data / "report.html"
+        done = self.make("--report", page)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("time-over-floor: left out, no measured rows in", done.stderr)
+        self.assertNotIn("Measured time", page.read_text())
+        asked = self.make("time-over-floor")
+        self.assertEqual(asked.returncode, 2)
+        self.assertIn("danaus bench makes them", asked.stderr)
+
+    def test_measured_rows_are_told_stale_and_give_way_to_the_reader_s_own(self):
+        own = [bench_row(MEASURED, "kernel", 11.5)]
+        self.write(good_rows() | {"committed/measured.jsonl": measured_rows(), "bench.jsonl": own})
+        page = self.data / "report.html"
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        text = words_of(page)
+        self.assertIn("6 of 7 rows verified and timed; 1 are stale: what they timed has changed since.", text)
+        self.assertIn("1K 10.0 11.5 1780 1.15 17.2 1.73 200.0 80.0 159.6 ThunderKittens", text)
+        self.assertRegex(text, r"2K 10\.0 13\.0 1780 .*stale: kernel")
+
+    def test_digests_are_those_that_a_build_makes(self):
+        written = self.data / "revision.cpp"
+        subprocess.run(["cmake", f"-DSOURCE_DIR={ROOT}", f"-DOUTPUT={written}", "-P",
+                        ROOT / "experiments" / "revision.cmake"], check=True)
+        self.assertIn(f'"{KERNELS}", "{BASELINES}"', written.read_text())
+
+    def test_the_readme_agrees_with_the_committed_rows(self):
+        copy = self.data / "README.md"
+        shutil.copy(ROOT / "README.md", copy)
+        done = self.make("--committed", measurements.COMMITTED, "--readme", copy)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(copy.read_text(), (ROOT / "README.md").read_text(), "plots/make.py --readme mends it")
+
+    def test_the_readme_s_table_stands_between_its_markers(self):
+        self.write({"committed/measured.jsonl": measured_rows()})
+        page = self.data / "README.md"
+        shutil.copy(ROOT / "README.md", page)
+        self.assertEqual(self.make("--readme", page).returncode, 0)
+        text = page.read_text()
+        self.assertIn("| 1K | 10.0 | 12.0 | 1.20 | 1780 | 18.0 | 1.80 |  | 80.0 | 159.6 ThunderKittens", text)
+        self.assertIn("| bf16, causal, both gates, B=8, H=768 |", text)
+        page.write_text("no markers")
+        self.assertIn("lacks the line '<!-- Measured times", self.refused("--readme", page))
+        self.assertEqual(page.read_text(), "no markers")
 
     def test_refuses_another_schema(self):
         files = good_rows()
@@ -141,7 +224,8 @@ class MakeTest(unittest.TestCase):
     def test_refuses_an_unknown_figure_and_lists_the_known(self):
         done = self.make("figure5")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("unknown figure 'figure5', must be one of figure4, error, range, factors", done.stderr)
+        self.assertIn("unknown figure 'figure5', must be one of time-over-floor, measured-error, figure4, error, range",
+                      done.stderr)
         listed = self.make("--list")
         self.assertEqual(listed.returncode, 0)
         self.assertIn("figure4", listed.stdout)

@@ -1,0 +1,130 @@
+"""Measured rows of danaus bench."""
+
+import style
+from matplotlib.lines import Line2D
+from measurements import left_to_the_plan, passed
+from results import case_fields
+
+# The case of the figure, and what is drawn of it: {method, or peer and type: its look}.
+CASE = {"dtype": "f16", "mode": "circular", "b": 64, "h": 768, "gates": []}
+
+SERIES = {"kernel, bursts": {"color": style.BLUE, "marker": "o", "linestyle": "-"},
+          "kernel, sustained": {"color": style.BLUE, "marker": "v", "linestyle": "--"},
+          "cuFFT fp16 pairs": {"color": style.ORANGE, "marker": "s", "linestyle": "-"},
+          "cuFFT fp32": {"color": style.GREEN, "marker": "^", "linestyle": "-"},
+          "copy": {"color": style.GREY, "marker": "", "linestyle": "-"}}
+TIMES = {"kernel, bursts": ("kernel", "burst_cold"), "kernel, sustained": ("kernel", "sustained_cold"),
+         "cuFFT fp16 pairs": ("cufft_pairs", "burst_cold"), "cuFFT fp32": ("cufft_f32", "burst_cold"),
+         "copy": ("copy", "burst_cold")}
+PEERS = {("FlashFFTConv", "f16"): {"color": style.VERMILION, "marker": "D"},
+         ("ThunderKittens fftconv", "bf16"): {"color": style.PURPLE, "marker": "P"},
+         ("torch rfft fp16", "f16"): {"color": style.BLACK, "marker": "x"}}
+
+METHOD = {"kernel": ("fused kernel", style.BLUE), "cufft_pairs": ("cuFFT pairs", style.ORANGE),
+          "cufft_f32": ("cuFFT fp32", style.GREEN)}
+KIND = {"circular": "o", "causal": "s", "gated": "D"}
+
+
+def time_over_floor(figure, rows, peers):
+    """Time over the floor against N, a panel for each device: lines are measured here, single markers by others."""
+    devices = list(dict.fromkeys(row["device"]["name"] for row in rows))
+    grid = figure.add_gridspec(1, len(devices))
+    stale = False
+    for i, device in enumerate(devices):
+        axes = figure.add_subplot(grid[0, i])
+        own = [row for row in rows if row["device"]["name"] == device and is_drawn(row)]
+        points = {name: line(own, *TIMES[name]) for name in SERIES}
+        for name, look in SERIES.items():
+            draw_line(axes, name, points[name], look)
+        stale = stale or any(is_stale for each in points.values() for _, _, is_stale in each)
+        others = peer_points(own, peers)
+        for peer, look in PEERS.items():
+            if peer in others:
+                label = peer[0] + (" (bf16)" if peer[1] == "bf16" else "")
+                axes.plot(*zip(*others[peer]), linestyle="none", label=label, markersize=7, markeredgewidth=1.5, **look)
+        axes.axhline(1, color=style.BLACK, linewidth=1.2, linestyle=style.BOUND["linestyle"])
+        ratios = [point[1] for group in (points, others) for each in group.values() for point in each]
+        if ratios:
+            style.length_axis(axes, [case_fields(row["case"])["l"] for row in own], label="L = N (samples)")
+            style.plain_log_ticks(axes, [1, *ratios])
+        axes.set_title(f"{device}, fp16, circular, B=64, H=768", loc="left")
+        if i == 0:
+            axes.set_ylabel("time / floor")
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    handles.append(Line2D([], [], color=style.BLACK, linewidth=1.2, linestyle=style.BOUND["linestyle"]))
+    labels.append("floor")
+    if stale:
+        handles.append(Line2D([], [], linestyle="none", marker="o", markerfacecolor="w", markeredgecolor=style.GREY))
+        labels.append("hollow: stale")
+    style.legend_for_all(figure, handles, labels, columns=5)
+
+
+def is_drawn(row):
+    fields = case_fields(row["case"])
+    return passed(row) and left_to_the_plan(row["case"]) and all(fields[key] == value for key, value in CASE.items())
+
+
+def line(rows, method, protocol):
+    """[(N, time over floor, whether the row is stale)], by N."""
+    return sorted((case_fields(row["case"])["l"], row["time_us"][protocol]["median"] / row["floor"]["us"], row["stale"])
+                  for row in rows if row["method"] == method and protocol in row["time_us"])
+
+
+def peer_points(rows, peers):
+    """{peer and type: [(N, time over the floor of the row with this N)]} of those that are drawn."""
+    points = {}
+    for row in {row["case"]: row for row in rows}.values():
+        for peer in peers.of(row):
+            if (peer.name, peer.dtype) in PEERS:
+                place = case_fields(row["case"])["l"], peer.us / row["floor"]["us"]
+                points.setdefault((peer.name, peer.dtype), []).append(place)
+    return points
+
+
+def draw_line(axes, name, points, look):
+    if not points:
+        return
+    lengths, ratios, _ = zip(*points)
+    axes.plot(lengths, ratios, label=name, **look)
+    stale = [(n, ratio) for n, ratio, is_stale in points if is_stale]
+    if stale:
+        axes.plot(*zip(*stale), linestyle="none", marker=look["marker"] or "o", markerfacecolor="white",
+                  markeredgecolor=look["color"], markeredgewidth=1.5)
+
+
+def error_against_bound(figure, rows, peers):
+    """Relative L2 error of each verified row against L, a panel for each type; a dash of its colour is its bound."""
+    convolutions = [row for row in rows if passed(row) and row["method"] in METHOD]
+    dtypes = [dtype for dtype in style.DTYPE if any(case_fields(row["case"])["dtype"] == dtype for row in convolutions)]
+    grid = figure.add_gridspec(1, max(len(dtypes), 1))
+    first = None
+    for i, dtype in enumerate(dtypes):
+        axes = figure.add_subplot(grid[0, i], sharey=first)
+        first = first or axes
+        here = [row for row in convolutions if case_fields(row["case"])["dtype"] == dtype]
+        for row in here:
+            fields, verdict = case_fields(row["case"]), row["verify"]
+            colour = METHOD[row["method"]][1]
+            marker = KIND["gated" if fields["gates"] else fields["mode"]]
+            axes.plot(fields["l"], verdict["rel_l2"], marker=marker, color=colour, linestyle="none",
+                      markerfacecolor="white" if row["stale"] else colour, markeredgecolor=colour)
+            axes.plot(fields["l"], verdict["bound"], marker="_", color=colour, markersize=13, markeredgewidth=1.5)
+        style.length_axis(axes, [case_fields(row["case"])["l"] for row in here], every=2, label="L (samples)")
+        axes.set_title(style.DTYPE[dtype], loc="left")
+    if not first:
+        return
+    first.set_ylabel("relative L2 error")
+    values = [row["verify"][field] for row in convolutions for field in ("rel_l2", "bound")]
+    style.plain_log_ticks(first, values)
+    first.yaxis.set_major_formatter(lambda value, _: f"{value:.0e}".replace("e-0", "e-"))
+    handles = [Line2D([], [], marker="o", linestyle="none", color=colour) for _, colour in METHOD.values()]
+    labels = [name for name, _ in METHOD.values()]
+    for kind, marker in KIND.items():
+        handles.append(Line2D([], [], marker=marker, linestyle="none", color=style.GREY))
+        labels.append(kind)
+    handles.append(Line2D([], [], marker="_", linestyle="none", color=style.GREY, markersize=13, markeredgewidth=1.5))
+    labels.append("bound")
+    if any(row["stale"] for row in convolutions):
+        handles.append(Line2D([], [], linestyle="none", marker="o", markerfacecolor="w", markeredgecolor=style.GREY))
+        labels.append("hollow: stale")
+    style.legend_for_all(figure, handles, labels, columns=4)

@@ -1,0 +1,137 @@
+"""How long measured convolutions take: for the report in full, for the README in short."""
+
+from measurements import left_to_the_plan, passed
+from report import Table
+from results import case_fields
+from style import DTYPE, length
+
+# Times in microseconds.
+COLUMNS = ["L", "floor", "burst", "MHz", "× floor", "sustained", "MHz", "× floor", "cuFFT fp32", "cuFFT pairs", "peer",
+           "best peer", "copy", "filter", "error / bound", "notes"]
+
+
+def times(rows, peers):
+    """A block for each device, type, mode, gating, B and H; a line for each length, or method that failed."""
+    lines = []
+    for heading, block in blocks(rows).items():
+        lines.append([heading])
+        for case, methods in block.items():
+            lines.append(cells(case, methods, peers))
+    return Table(columns=COLUMNS, rows=lines, verdict=sentence(rows), good=all(map(passed, rows)) and not stale(rows))
+
+
+def blocks(rows):
+    """{heading: {case: {method: row}}} of the cases that leave N and factors to the plan, by length."""
+    found = {}
+    for row in sorted(filter(lambda row: left_to_the_plan(row["case"]), rows), key=lambda row: place(row["case"])):
+        heading = f"{row['device']['name']}: {words(row['case'])}"
+        found.setdefault(heading, {}).setdefault(row["case"], {})[row["method"]] = row
+    return found
+
+
+def place(case):
+    """Where a case stands in the tables: large batches first, fp16, circular and ungated first."""
+    fields = case_fields(case)
+    return (-fields["b"], fields["h"], list(DTYPE).index(fields["dtype"]), fields["mode"] != "circular",
+            fields["gates"], fields["k"] != fields["l"], fields["l"])
+
+
+def words(case):
+    fields = case_fields(case)
+    gates = ["both gates" if len(fields["gates"]) == 2 else gate for gate in fields["gates"][:1]]
+    partial = ["K < L"] if fields["k"] < fields["l"] else ["K > L"] if fields["k"] > fields["l"] else []
+    return ", ".join([DTYPE[fields["dtype"]], fields["mode"], *gates, *partial, f"B={fields['b']}, H={fields['h']}"])
+
+
+def cells(case, methods, peers):
+    any_row = next(iter(methods.values()))
+    kernel, best, floor = methods.get("kernel"), peers.best(any_row), any_row["floor"]["us"]
+    return [length(case_fields(case)["l"]), f"{floor:.1f}", *protocol(kernel, "burst_cold", floor),
+            *protocol(kernel, "sustained_cold", floor), baseline(methods.get("cufft_f32")),
+            baseline(methods.get("cufft_pairs")), number(best.us) if best else "", best.label() if best else "",
+            baseline(methods.get("copy")), us((kernel or {}).get("filter_us")), clearance(kernel),
+            notes(methods, best)]
+
+
+def protocol(row, name, floor):
+    """Time, clock and multiple of the floor under a protocol."""
+    if row is not None and not passed(row):
+        return [row["verify"]["status"], "", ""]
+    series = (row or {}).get("time_us", {}).get(name)
+    if series is None:
+        return ["", "", ""]
+    clock = series["clock_mhz"]
+    return [number(series["median"]), "" if clock is None else f"{clock:.0f}", f"{series['median'] / floor:.2f}"]
+
+
+def baseline(row):
+    if row is None:
+        return ""
+    return us(row["time_us"]["burst_cold"]) if passed(row) else row["verify"]["status"]
+
+
+def us(series):
+    return "" if series is None else number(series["median"])
+
+
+def number(value):
+    return f"{value:.1f}" if value < 1000 else f"{value:.0f}"
+
+
+def clearance(row):
+    return f"{row['verify']['clearance']:.2f}" if row and passed(row) else ""
+
+
+def notes(methods, peer):
+    remarks = [f"{method}: {note}" for method, row in methods.items() for note in row.get("notes", [])]
+    remarks += [f"{method}: {row['verify'].get('reason', row['verify']['status'])}"
+                for method, row in methods.items() if not passed(row)]
+    if peer:
+        remarks += [f"peer: {note}" for note in (peer.note, "scaled from fewer rows" if peer.scaled else "") if note]
+    old = [method for method, row in methods.items() if row["stale"]]
+    return "; ".join(([f"stale: {', '.join(old)}"] if old else []) + remarks)
+
+
+def stale(rows):
+    return [row for row in rows if row["stale"]]
+
+
+def sentence(rows):
+    text = f"{sum(map(passed, rows))} of {len(rows)} rows verified and timed"
+    if stale(rows):
+        text += f"; {len(stale(rows))} are stale: what they timed has changed since"
+    return text + "."
+
+
+def readme(results, peers):
+    """Markdown for the README: the speed table of the device with most rows, and multiples of the floor for every other
+    block."""
+    names = [row["device"]["name"] for row in results.rows]
+    device = max(names, key=names.count)
+    main, *others = blocks([row for row in results.rows if row["device"]["name"] == device]).items()
+    lines = [f"{main[0]}, {results.revision()}; times in microseconds, clocks in MHz:", "",
+             "| L | floor | burst | × floor | clock | sustained | × floor | clock | best cuFFT here | best peer |",
+             "|---|---|---|---|---|---|---|---|---|---|"]
+    for case, methods in main[1].items():
+        row = cells(case, methods, peers)
+        n, floor, burst, burst_clock, burst_ratio, sustained, clock, ratio, *cufft = row[:10]
+        fastest = min((time for time in cufft if is_time(time)), key=float, default="")
+        best = peers.best(next(iter(methods.values())))
+        peer = f"{'~' if best.scaled else ''}{number(best.us)} {best.label()}" if best else ""
+        lines.append(f"| {n} | {floor} | {burst} | {burst_ratio} | {burst_clock} | {sustained} | {ratio} | {clock} | "
+                     f"{fastest} | {peer} |")
+    lengths = list(dict.fromkeys(case_fields(case)["l"] for _, block in others for case in block))
+    if others:
+        lines += ["", "Multiples of its own floor in bursts, for other cases:", "",
+                  "| | " + " | ".join(map(length, sorted(lengths))) + " |", "|---" * (len(lengths) + 1) + "|"]
+    for name, block in others:
+        ratios = {case_fields(case)["l"]: cells(case, methods, peers)[4] for case, methods in block.items()}
+        lines.append(f"| {name.split(': ', 1)[1]} | " + " | ".join(ratios.get(n, "") for n in sorted(lengths)) + " |")
+    return "\n".join(lines)
+
+
+def is_time(cell):
+    try:
+        return float(cell) > 0
+    except ValueError:
+        return False
