@@ -75,6 +75,7 @@ def leave_room_above(figure, inches):
 
 def save(figure, path):
     """Writes the figure, the same bytes for the same figure; the file appears complete or not at all."""
+    settle(figure)
     partial = path.with_name(path.name + ".partial")
     metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
     try:
@@ -82,6 +83,14 @@ def save(figure, path):
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def settle(figure):
+    """Lays the axes out for good. The layout's solver does not round alike each time; what is left of it is rounded."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        axes.set_position([round(part, 6) for part in axes.get_position(original=True).bounds])
 
 
 def length(n):
