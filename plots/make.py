@@ -150,7 +150,7 @@ def write_readme(path, committed):
     table = ""
     if found:
         peers = measurements.Peers(committed / entry["peers"])
-        table = "\n" + function("tables", "speed.readme")(found, peers) + "\n\n"
+        table = "\n" + function("tables", "readme.speed")(found, peers) + "\n\n"
     write_text(path, text[:begin + len(MARKERS[0])] + "\n" + table + text[end:])
 
 

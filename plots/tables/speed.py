@@ -1,4 +1,4 @@
-"""How long measured convolutions take: for the report in full, for the README in short."""
+"""How long measured convolutions take."""
 
 from measurements import left_to_the_plan, passed
 from report import Table
@@ -11,7 +11,7 @@ COLUMNS = ["L", "floor", "burst", "MHz", "× floor", "sustained", "MHz", "× flo
 
 
 def times(rows, peers):
-    """A block for each device, type, mode, gating, B and H; a line for each length, or method that failed."""
+    """A block for each device, type, mode, gating, B and H; a line for each length."""
     lines = []
     for heading, block in blocks(rows).items():
         lines.append([heading])
@@ -101,37 +101,3 @@ def sentence(rows):
     if stale(rows):
         text += f"; {len(stale(rows))} are stale: what they timed has changed since"
     return text + "."
-
-
-def readme(results, peers):
-    """Markdown for the README: the speed table of the device with most rows, and multiples of the floor for every other
-    block."""
-    names = [row["device"]["name"] for row in results.rows]
-    device = max(names, key=names.count)
-    main, *others = blocks([row for row in results.rows if row["device"]["name"] == device]).items()
-    lines = [f"{main[0]}, {results.revision()}; times in microseconds, clocks in MHz:", "",
-             "| L | floor | burst | × floor | clock | sustained | × floor | clock | best cuFFT here | best peer |",
-             "|---|---|---|---|---|---|---|---|---|---|"]
-    for case, methods in main[1].items():
-        row = cells(case, methods, peers)
-        n, floor, burst, burst_clock, burst_ratio, sustained, clock, ratio, *cufft = row[:10]
-        fastest = min((time for time in cufft if is_time(time)), key=float, default="")
-        best = peers.best(next(iter(methods.values())))
-        peer = f"{'~' if best.scaled else ''}{number(best.us)} {best.label()}" if best else ""
-        lines.append(f"| {n} | {floor} | {burst} | {burst_ratio} | {burst_clock} | {sustained} | {ratio} | {clock} | "
-                     f"{fastest} | {peer} |")
-    lengths = list(dict.fromkeys(case_fields(case)["l"] for _, block in others for case in block))
-    if others:
-        lines += ["", "Multiples of its own floor in bursts, for other cases:", "",
-                  "| | " + " | ".join(map(length, sorted(lengths))) + " |", "|---" * (len(lengths) + 1) + "|"]
-    for name, block in others:
-        ratios = {case_fields(case)["l"]: cells(case, methods, peers)[4] for case, methods in block.items()}
-        lines.append(f"| {name.split(': ', 1)[1]} | " + " | ".join(ratios.get(n, "") for n in sorted(lengths)) + " |")
-    return "\n".join(lines)
-
-
-def is_time(cell):
-    try:
-        return float(cell) > 0
-    except ValueError:
-        return False
