@@ -5,7 +5,7 @@
 //            n_hi = 64 nr + 8 n1 + n2 < 64 r. k_hi = kr + r (k1 + 8 k2), or for r = 2, where nr and n1 are one digit of 16,
 //            k_hi = 8 kr + k1 + 16 k2
 //            n_lo = 64 ns + 8 n3 + n4 < columns, ns < S = columns / 64 or 1. k_lo = ks + S (k3 + K3 k4), K3 = min(columns,
-//            64) / 8; for S = 2, 8 ks + k3 + 16 k4; for S = 4 two digits of 16: n_lo = 16 d1 + d2, k_lo = k1 + 16 k2
+//            64) / 8; for S = 2, where ns and n3 are one digit of 16, 8 ks + k3 + 16 k4
 // shapes     u, y, gates [B, H, L], L <= N; one block takes two batch rows (pair fold) or one row (right angle)
 // types      storage f16 or bf16; f16 rounds every product of matrices to f16, bf16 accumulates a stage in f32
 // scaling    unitary up to a power of two; the power is in the DFT matrices and twiddles, the rest in the spectrum
@@ -16,10 +16,8 @@
 // split      the twiddle between A and B, w_N^(n_lo k_hi) with n_lo = 8 unit + n4, is separable. Its part in 8 unit is folded
 //            into the inner twiddle and the second matrix of step A, which each unit has its own of; its part in n4 into the
 //            twiddle of step B, of which each line has its own, and its matrix over n4, of which each group of 8 r lines has.
-//            For S = 4, whose lines would need four times as many words, the part in n4 is a twiddle of step A
 // memory     a slab holds 64 columns of both rows; line nr 8 + n1 + 8 r n2 (128 bytes), its 16-byte chunk c swizzled.
-//            After step A, k2 stands where n1 was and k1 where n2 was, so that every step works in place. For S = 4 slabs lie
-//            one line off a multiple of 1024 bytes each: a matrix of step B then takes rows of two slabs without conflict.
+//            After step A, k2 stands where n1 was and k1 where n2 was, so that every step works in place
 // gates      with tensor copies, through a ring of slabs of their own, in the order of their use: the pregate's of an item, then
 //            the postgate's; otherwise each thread multiplies its part of the slabs
 // resources  a block barrier between steps; one unit of step A for each warp and pass
@@ -81,51 +79,46 @@ struct FusedExchange {
   }
 
   static constexpr bool kRows16 = radix == 2;         // nr and n1 are one digit of 16
-  static constexpr int kTopRadix = kRows16 ? 1 : radix;
   static constexpr bool kColumns16 = kSlabs == 2;     // ns and n3 are one digit of 16
-  static constexpr bool kColumns256 = kSlabs == 4;    // n_lo is two digits of 16
-  static constexpr int kTopSlabs = kColumns16 || kColumns256 ? 1 : kSlabs;
 
   // Tables, in vectors of four words a lane unless said otherwise; kernels/geometry.cpp makes them.
   static constexpr int kEightAt = 0;                             // DFT8 n1, DFT n3
   static constexpr int kSixteenAt = 2;                           // DFT16, four blocks
-  static constexpr int kInnerAt = 6;                             // S = 4: w256
-  static constexpr int kOuterAt = 8;                             // w_{64 r}^(kr (8 n1 + n2)), two kr a vector
+  static constexpr int kOuterAt = 6;                             // w_{64 r}^(kr (8 n1 + n2)), two kr a vector
   static constexpr int kSlabAt = kOuterAt + 2;                   // w_{64 S}^(ks (8 n3 + n4)), two ks a vector
   static constexpr int kRealAt = kSlabAt + 2;                    // right angle: first matrix there and back, two vectors each
-  static constexpr bool kSplitInLines = !kColumns256;
-  static constexpr int kSplitAt = kRealAt + 4;                   // S = 4: w_N^(n4 k_hi), two n4 a vector, four vectors a kr
-  static constexpr int kLineAt = kSplitAt + (kSplitInLines ? 0 : 4 * radix);  // otherwise, per line of a group: twiddles of step B,
-  static constexpr int kLineVectors = kColumns16 ? 2 : 1;                     // there and back; S = 2: there, back
-  static constexpr int kGroupLines = 8 * radix;
-  static constexpr int kGroupAt = kLineAt + (kSplitInLines ? kGroupLines * kLineVectors : 0);  // per group: DFT8 n4 there, back
-  static constexpr int kGroups = kSplitInLines ? kLines / kGroupLines : 0;
+  static constexpr int kLineAt = kRealAt + 4;                    // per line of a group: twiddles of step B, there and back;
+  static constexpr int kLineVectors = kColumns16 ? 2 : 1;        // for S = 2 a vector each
+  static constexpr int kGroupLines = 8 * radix, kGroups = kLines / kGroupLines;
+  static constexpr int kGroupAt = kLineAt + kGroupLines * kLineVectors;  // per group: DFT8 n4 there, back
   static constexpr int kUnitAt = kGroupAt + 2 * kGroups;         // per unit, there and back: DFT8 n2; twiddles, two kr a vector
   static constexpr int kUnitVectors = 1 + (radix + 1) / 2;
   static constexpr int kRadixWeightAt = 128 * (kUnitAt + 2 * kUnits * kUnitVectors);  // words: exp(i pi 64 columns nr / 2N)
   static constexpr int kTableWords = kRadixWeightAt + 2 * radix;
 
   static_assert(kRowBytes % 1024 == 0, "both rows are swizzled alike");
-  static constexpr int kPitch = kSlabBytes + (kColumns256 ? 128 : 0);
-  static constexpr int kBarrierBytes = 1024;
-  // What stays in registers: constants of a warp's only unit, twiddles of lines, split twiddles and spectrum where they are few.
+  // What stays in registers, where it is little: constants of a warp's only unit, twiddles of its lines, their spectrum.
   static constexpr bool kUnitInRegisters = kUnitsPerWarp == 1 && radix == 1;
-  static constexpr bool kSplitInShared = !kSplitInLines && radix > 1 && ring == kSlabs + 2 && gate_ring == 0;
-  static constexpr bool kSplitInRegisters = !kSplitInLines && radix == 1;
   static constexpr int kLinesPerWarp = 2 * kLinePairsPerWarp;
-  static_assert(!kSplitInLines || kGroupLines % kLinesPerWarp == 0, "a warp's lines are of one group");
-  static constexpr bool kLinesInRegisters = kSplitInLines && kLinesPerWarp * kLineVectors <= 8;
-  static constexpr int kLineBytes = kSplitInLines && !kLinesInRegisters ? 512 * kGroupLines * kLineVectors : kSplitInShared ? 512 * 4 * radix : 0;
-  static constexpr int kSlabsBegin = kBarrierBytes + kLineBytes;
-  static constexpr int kGatesBegin = (kSlabsBegin + ring * kPitch + 1023) / 1024 * 1024;
-  static constexpr int kSharedBytes = gate_ring > 0 ? kGatesBegin + gate_ring * kSlabBytes : kSlabsBegin + ring * kPitch;
-  static constexpr bool kSpectrumInRegisters = !kColumns256 && kLinePairsPerWarp * kSlabs <= 4;
+  static_assert(kGroupLines % kLinesPerWarp == 0, "a warp's lines are of one group");
+  static constexpr bool kLinesInRegisters = radix == 1 && kLinesPerWarp * kLineVectors <= 8;
+  static constexpr bool kSpectrumInRegisters = kLinePairsPerWarp * kSlabs <= 4;
+
+  // Shared memory: barriers, twiddles of lines, the ring of slabs, the ring of gates. At 32K a seventh slab is worth more than
+  // the twiddles (2412 -> 2313 us), which L1 then holds.
+  static constexpr int kLinesBegin = 1024;
+  static constexpr bool kLinesInShared = !kLinesInRegisters && kSize < 32768;
+  static constexpr int kLineBytes = kLinesInShared ? 512 * kGroupLines * kLineVectors : 0;
+  static constexpr int kSlabsBegin = kLinesBegin + kLineBytes;
+  static constexpr int kGatesBegin = kSlabsBegin + ring * kSlabBytes;
+  static constexpr int kSharedBytes = kGatesBegin + gate_ring * kSlabBytes;
+  static_assert(kSlabsBegin % 1024 == 0, "slabs are swizzled by their addresses");
   // Where the ring has room for three items, it is refilled one item behind the stores, so that nobody waits for them; where
   // it has not, stores go out as slabs are finished, and their places are refilled as they become free.
   static constexpr int kLag = ring >= 3 * kSlabs ? 1 : 0;
   static constexpr int kStoresAnItem = (gated && gate_ring == 0) || ring >= 2 * kSlabs ? 1 : kUnitsPerWarp % kSlabs == 0 ? kSlabs : kUnitsPerWarp % 2 == 0 && kSlabs % 2 == 0 ? 2 : 1;
-  // Spectra of the next lines before the present ones: 16K 1109 -> 1095 us, but 32K, short of registers, 2420 -> 2510 us.
-  static constexpr bool kAhead = kSize < 32768;
+  // Constants that a step needs are loaded for each item where they, beside the other step's, would not fit into registers.
+  static constexpr bool kConstantsPerItem = radix == 2 && kSlabs == 4;
   // Where threads apply a gate they need all slabs of an item at once, those that the ring has no room for before as well.
   static constexpr bool kRefillFirst = gated && gate_ring == 0 && ring < 2 * kSlabs;
   // Where the ring of gates cannot hold those of an item, the pregate's places are filled again as they become free.
@@ -133,8 +126,9 @@ struct FusedExchange {
   static_assert(gate_ring == 0 || (gate_ring * kGateGroups >= kSlabs && gate_ring * kStoresAnItem >= kSlabs));
   static_assert(kStoresAnItem == 1 || kGateGroups == 1 || kGateGroups == kStoresAnItem);
   // Line pairs of step B in flight: 16 registers of data, as in step A.
-  static constexpr int kMostPairs = (radix == 1 && type == Dtype::f16 && kPair ? 4 : 2) / kSlabs;
-  static constexpr int kLinePairsAtOnce = kMostPairs > 1 && kLinePairsPerWarp % kMostPairs == 0 ? kMostPairs : 1;
+  static constexpr int kMostTiles = radix == 1 && type == Dtype::f16 && kPair ? 4 : 2;
+  static constexpr int kMostPairs = kMostTiles > kSlabs ? kMostTiles / kSlabs : 1;
+  static constexpr int kLinePairsAtOnce = kLinePairsPerWarp % kMostPairs == 0 ? kMostPairs : 1;
 };
 
 template <int threads>
@@ -152,7 +146,6 @@ struct Constants {
   Matrix8 n4, n4_back;          // with the split's part of the warp's group
   RealMatrix16 top, top_back;   // right angle, r = 2
   Matrix16 sixteen;
-  Complex2 inner[2][2];       // S = 4: w256
   Complex2 outer[P::kRadix], slab[P::kSlabs];
   Complex2 radix_weight[P::kRadix];
 };
@@ -278,22 +271,9 @@ DANAUS_DEVICE void radix_over_rows(Complex2 (&x)[P::kRadix][8]) {
   }
 }
 
-template <class P, bool inverse>
-DANAUS_DEVICE void split_twiddles(Complex2 (&x)[8], const u32* tables, int kr, const Words<4> (&held)[4]) {
-  DANAUS_UNROLL for (int i = 0; i < 4; ++i) {
-    Words<4> w;
-    if constexpr (P::kSplitInRegisters) w = held[i];
-    else if constexpr (P::kSplitInShared) w = device::load_shared<16>(P::kBarrierBytes + 512 * (4 * kr + i) + 16 * device::lane_index());
-    else w = load_lane_words(tables, P::kSplitAt + 4 * kr + i);
-    DANAUS_UNROLL for (int b = 0; b < 2; ++b)
-      if (i + b > 0) x[2 * i + b] = times<P::kType, inverse>(x[2 * i + b], {w[2 * b], w[2 * b + 1]});  // 1 at n4 = 0
-  }
-}
-
 // Step A on one unit, in place.
 template <class P>
-DANAUS_DEVICE void transform_column(const FusedArguments& a, SharedAddress slab, GateSlab gate, int unit, const Constants<P>& c,
-                                    const UnitConstants<P>& own, const Words<4> (&split)[4]) {
+DANAUS_DEVICE void transform_column(SharedAddress slab, GateSlab gate, int unit, const Constants<P>& c, const UnitConstants<P>& own) {
   constexpr Dtype T = P::kType;
   const Column<P> column(slab, unit % P::kColumnChunks), gate_column(gate.place, unit % P::kColumnChunks);
   Complex2 x[P::kRadix][8];
@@ -328,7 +308,6 @@ DANAUS_DEVICE void transform_column(const FusedArguments& a, SharedAddress slab,
   DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; ++kr) {
     DANAUS_UNROLL for (int i = 0; i < 8; ++i) x[kr][i] = times<T, false>(x[kr][i], own.a[kr]);
     DANAUS_UNROLL for (int i = 0; i < 8; i += 2) from_left<T, false>(own.n2, x[kr][i], x[kr][i + 1]);
-    if constexpr (!P::kSplitInLines) split_twiddles<P, false>(x[kr], a.tables, kr, split);
     u32 re[8], im[8];
     DANAUS_UNROLL for (int i = 0; i < 8; ++i) re[i] = x[kr][i].re, im[i] = x[kr][i].im;
     column.store(0, kr, re);
@@ -337,8 +316,8 @@ DANAUS_DEVICE void transform_column(const FusedArguments& a, SharedAddress slab,
 }
 
 template <class P>
-DANAUS_DEVICE void transform_column_back(const FusedArguments& a, SharedAddress slab, GateSlab gate, int unit, const Constants<P>& c,
-                                         const UnitConstants<P>& own, const Words<4> (&split)[4]) {
+DANAUS_DEVICE void transform_column_back(SharedAddress slab, GateSlab gate, int unit, bool wrap, const Constants<P>& c,
+                                         const UnitConstants<P>& own) {
   constexpr Dtype T = P::kType;
   const Column<P> column(slab, unit % P::kColumnChunks), gate_column(gate.place, unit % P::kColumnChunks);
   Complex2 x[P::kRadix][8];
@@ -347,14 +326,13 @@ DANAUS_DEVICE void transform_column_back(const FusedArguments& a, SharedAddress 
     column.load(0, kr, re);
     column.load(1, kr, im);
     DANAUS_UNROLL for (int i = 0; i < 8; ++i) x[kr][i] = {re[i], im[i]};
-    if constexpr (!P::kSplitInLines) split_twiddles<P, true>(x[kr], a.tables, kr, split);
     DANAUS_UNROLL for (int i = 0; i < 8; ++i) x[kr][i] = times<T, true>(from_right<T, true>(own.n2, x[kr][i]), own.a[kr]);
   }
   u32 re[P::kRadix][8], im[P::kRadix][8];
   if constexpr (!P::kPair && P::kRadix <= 2) {
     // The last matrix gives the real part alone, and the imaginary one where the tail of the convolution is wanted.
     DANAUS_UNROLL for (int part = 0; part < 2; ++part) {
-      if (part == 1 && !a.wrap) break;
+      if (part == 1 && !wrap) break;
       auto& out = part == 0 ? re : im;
       DANAUS_UNROLL for (int i = 0; i < 8; i += 2) {
         if constexpr (P::kRows16) {
@@ -391,7 +369,7 @@ DANAUS_DEVICE void transform_column_back(const FusedArguments& a, SharedAddress 
       if constexpr (P::kPair) column.store(1, nr, im[nr], gate_column);
     } else {
       column.store(0, nr, re[nr]);
-      if (P::kPair || a.wrap) column.store(1, nr, im[nr]);
+      if (P::kPair || wrap) column.store(1, nr, im[nr]);
     }
   }
 }
@@ -453,50 +431,30 @@ DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>&
   }
 }
 
-// Step B where a row has 256 columns: lines 2 pair and 2 pair + 1 of the four slabs, each a block of 16 x 16. Row d1 = 8 i +
-// 2t+e is chunk pair d1 mod 4 of slab d1 / 4, column d2 = 8 j + g is sample g of chunk j of the pair.
-template <class P, class SlabAt>
-DANAUS_DEVICE void convolve_blocks(SlabAt slab_at, int pair, const Constants<P>& c, const Words<4>* spectra) {
-  const int lane = device::lane_index(), i = lane / 16, j = lane / 8 % 2, row = lane % 8;
-  const SharedAddress chunk = slab_at(2 * i + row / 4) + 16 * (row % 4 * 2 + j);
-  SharedAddress at[2][2];
-  Tiles256 x[2];
-  DANAUS_UNROLL for (int line = 0; line < 2; ++line)
-    DANAUS_UNROLL for (int part = 0; part < 2; ++part) {
-      at[line][part] = swizzled(chunk + part * P::kRowBytes + 128 * (2 * pair + line));
-      const Words<4> w = device::load_matrices<4, true>(at[line][part]);
-      DANAUS_UNROLL for (int m = 0; m < 4; ++m) (part == 0 ? x[line][m / 2][m % 2].re : x[line][m / 2][m % 2].im) = w[m];
-    }
-  DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
-    convolve_tiles<P::kType>(x[line], c.sixteen, c.inner, {spectra[2 * line], spectra[2 * line + 1]});
-    device::store_matrices<4, true>(at[line][0], Words<4>{x[line][0][0].re, x[line][0][1].re, x[line][1][0].re, x[line][1][1].re});
-    device::store_matrices<4, true>(at[line][1], Words<4>{x[line][0][0].im, x[line][0][1].im, x[line][1][0].im, x[line][1][1].im});
-  }
-}
-
 template <class P>
-DANAUS_DEVICE void load_constants(const u32* tables, int group, Constants<P>& c) {
+DANAUS_DEVICE void load_column_constants(const u32* tables, Constants<P>& c) {
   c.n1 = load_matrix8<P>(tables, P::kPair ? P::kEightAt : P::kRealAt), c.n1_back = load_matrix8<P>(tables, P::kRealAt + 2);
   DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
     const Words<4> there = load_lane_words(tables, P::kRealAt + i), back = load_lane_words(tables, P::kRealAt + 2 + i);
     DANAUS_UNROLL for (int j = 0; j < 4; ++j) c.top.part[i][j] = there[j], c.top_back.part[i][j] = back[j];
   }
-  c.n3 = load_matrix8<P>(tables, P::kEightAt + 1);
-  if constexpr (P::kSplitInLines) {
-    c.n4 = load_matrix8<P>(tables, P::kGroupAt + 2 * group);
-    c.n4_back = load_matrix8<P>(tables, P::kGroupAt + 2 * group + 1);
-  }
-  DANAUS_UNROLL for (int b = 0; b < 4; ++b) c.sixteen.block[b / 2][b % 2] = load_matrix8<P>(tables, P::kSixteenAt + b);
-  DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
-    const Words<4> w = load_lane_words(tables, P::kInnerAt + i);
-    DANAUS_UNROLL for (int j = 0; j < 2; ++j) c.inner[i][j] = {w[2 * j], w[2 * j + 1]};
-  }
+  if constexpr (P::kRows16)
+    DANAUS_UNROLL for (int b = 0; b < 4; ++b) c.sixteen.block[b / 2][b % 2] = load_matrix8<P>(tables, P::kSixteenAt + b);
   DANAUS_UNROLL for (int i = 0; i < P::kRadix; ++i) {
     const Words<4> w = load_lane_words(tables, P::kOuterAt + i / 2);
     c.outer[i] = {w[i % 2 * 2], w[i % 2 * 2 + 1]};
     const Words<2> v = device::load_global<8>(tables + P::kRadixWeightAt + 2 * i);
     c.radix_weight[i] = {v[0], v[1]};
   }
+}
+
+template <class P>
+DANAUS_DEVICE void load_line_constants(const u32* tables, int group, Constants<P>& c) {
+  c.n3 = load_matrix8<P>(tables, P::kEightAt + 1);
+  c.n4 = load_matrix8<P>(tables, P::kGroupAt + 2 * group);
+  c.n4_back = load_matrix8<P>(tables, P::kGroupAt + 2 * group + 1);
+  if constexpr (P::kColumns16)
+    DANAUS_UNROLL for (int b = 0; b < 4; ++b) c.sixteen.block[b / 2][b % 2] = load_matrix8<P>(tables, P::kSixteenAt + b);
   DANAUS_UNROLL for (int i = 0; i < P::kSlabs; ++i) {
     const Words<4> w = load_lane_words(tables, P::kSlabAt + i / 2);
     c.slab[i] = {w[i % 2 * 2], w[i % 2 * 2 + 1]};
@@ -580,15 +538,16 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
     if constexpr (P::kGateRing > 0) GateRing<P>::init();
   }
   for (int i = device::thread_index(); i < P::kLineBytes / 16; i += P::kThreads)
-    device::store_shared<16>(P::kBarrierBytes + 16 * i, device::load_global<16>(a.tables + 128 * P::kSplitAt + 4 * i));
+    device::store_shared<16>(P::kLinesBegin + 16 * i, device::load_global<16>(a.tables + 128 * P::kLineAt + 4 * i));
   device::fence_async();
   device::sync_block();
 
   Constants<P> c;
-  load_constants<P>(a.tables, warp * P::kLinesPerWarp / P::kGroupLines, c);
-  Words<4> split[4];
-  DANAUS_UNROLL for (int i = 0; i < 4; ++i)
-    if constexpr (P::kSplitInRegisters) split[i] = load_lane_words(a.tables, P::kSplitAt + i);
+  const int group = warp * P::kLinesPerWarp / P::kGroupLines;
+  if constexpr (!P::kConstantsPerItem) {
+    load_column_constants<P>(a.tables, c);
+    load_line_constants<P>(a.tables, group, c);
+  }
   const int first_line = warp * P::kLinesPerWarp % P::kGroupLines;
   Words<4> line_words[P::kLinesInRegisters ? P::kLinesPerWarp : 1][P::kLineVectors];
   if constexpr (P::kLinesInRegisters)
@@ -604,7 +563,7 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
   int held_channel = -1;
 
   // Slab number s of all that this block computes lives at place s mod kRing; `fetched` of them have been asked for.
-  const auto place_address = [](int place) -> SharedAddress { return P::kSlabsBegin + place * P::kPitch; };
+  const auto place_address = [](int place) -> SharedAddress { return P::kSlabsBegin + place * P::kSlabBytes; };
   const int slabs = count * P::kSlabs;
   int fetched = 0, fetch_place = 0, fetch_slab_index = 0;
   Item fetch_item = item_at<P>(a, first);
@@ -633,6 +592,7 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
     const auto wrapped = [&](int s) { return place + s >= P::kRing; };
     const auto slab_at = [&](int s) { return place_address(wrapped(s) ? place + s - P::kRing : place + s); };
     const u32* spectrum = a.spectrum + static_cast<long long>(item.channel) * P::kSize;
+    if constexpr (P::kConstantsPerItem) load_column_constants<P>(device::opaque(a.tables), c);
     if (!tensor) {
       device::copy_async_wait<0>();
       device::sync_block();
@@ -669,7 +629,7 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
       const int unit = warp + P::kWarps * j, s = unit / P::kColumnChunks;
       wait_for(s);
       if constexpr (!P::kUnitInRegisters) there = load_unit<P>(a.tables, unit, false);
-      transform_column<P>(a, slab_at(s), {pregate, pregate ? gates.wait(s) : 0}, unit, c, there, split);
+      transform_column<P>(slab_at(s), {pregate, pregate ? gates.wait(s) : 0}, unit, c, there);
       if (j == 0 && P::kStoresAnItem == 1 && !P::kRefillFirst) refill(std::integral_constant<int, P::kLag * P::kSlabs>(), (number - P::kLag) * P::kSlabs);
       if (kRefillBetween && j == 0) refill(std::integral_constant<int, 0>(), number * P::kSlabs);
       if (P::kGateGroups > 1 && pregate) {
@@ -687,6 +647,7 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
     };
     Words<4> spectra[kVectors], ahead[kVectors];
     load_batch(0, ahead);
+    if constexpr (P::kConstantsPerItem) load_line_constants<P>(device::opaque(a.tables), group, c);
     device::sync_block();
     if (pregate) {
       if constexpr (P::kGateGroups == 1) release_gates(P::kSlabs);
@@ -694,24 +655,27 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
     }
     DANAUS_UNROLL for (int batch = 0; batch < kBatches; ++batch) {
       DANAUS_UNROLL for (int i = 0; i < kVectors; ++i) spectra[i] = ahead[i];
-      if (P::kAhead && batch + 1 < kBatches) load_batch(batch + 1, ahead);
+      if (batch + 1 < kBatches) load_batch(batch + 1, ahead);
       const int first_pair = (warp * kBatches + batch) * kBatch;
       const auto twiddles_of = [&](int line) {  // of the batch
         if constexpr (P::kLinesInRegisters) return LineTwiddles<P>(line_words[2 * kBatch * batch + line]);
         Words<4> w[P::kLineVectors];
-        DANAUS_UNROLL for (int v = 0; v < P::kLineVectors; ++v)
-          w[v] = device::load_shared<16>(P::kBarrierBytes + 512 * ((first_line + 2 * kBatch * batch + line) * P::kLineVectors + v) + 16 * device::lane_index());
+        DANAUS_UNROLL for (int v = 0; v < P::kLineVectors; ++v) {
+          const int vector = (first_line + 2 * kBatch * batch + line) * P::kLineVectors + v;
+          w[v] = P::kLinesInShared ? device::load_shared<16>(P::kLinesBegin + 512 * vector + 16 * device::lane_index())
+                                   : load_lane_words(a.tables, P::kLineAt + vector);
+        }
         return LineTwiddles<P>(w);
       };
-      if constexpr (P::kColumns256) convolve_blocks<P>(slab_at, first_pair, c, spectra);
-      else convolve_lines<P>(slab_at, first_pair, c, spectra, twiddles_of);
-      if (!P::kAhead && batch + 1 < kBatches) load_batch(batch + 1, ahead);
+      convolve_lines<P>(slab_at, first_pair, c, spectra, twiddles_of);
     }
+    if constexpr (P::kConstantsPerItem) load_column_constants<P>(device::opaque(a.tables), c);
     device::sync_block();
     DANAUS_UNROLL for (int j = 0; j < P::kUnitsPerWarp; ++j) {
       const int unit = warp + P::kWarps * j;
       if constexpr (!P::kUnitInRegisters) back = load_unit<P>(a.tables, unit, true);
-      transform_column_back<P>(a, slab_at(unit / P::kColumnChunks), {postgate, postgate ? gates.wait(unit / P::kColumnChunks) : 0}, unit, c, back, split);
+      const int s = unit / P::kColumnChunks;
+      transform_column_back<P>(slab_at(s), {postgate, postgate ? gates.wait(s) : 0}, unit, a.wrap, c, back);
       // What is finished goes out at once where the ring is short.
       constexpr int kEvery = P::kUnitsPerWarp / P::kStoresAnItem, kSlabsEvery = P::kSlabs / P::kStoresAnItem;
       if (tensor && j % kEvery == kEvery - 1) {

@@ -40,9 +40,7 @@ Scales scales(const Geometry& g) {
     const int slabs = std::max(g.columns / 64, 1), row_chunks = std::min(g.columns, 64) / 8;
     product = g.radix == 2 ? s.sixteen * s.eight : s.eight * s.eight;
     s.columns = row_chunks >= 4 ? 0.5 : 1;
-    if (slabs == 4) {
-      product *= s.sixteen * s.sixteen;
-    } else if (slabs == 2) {
+    if (slabs == 2) {
       product *= s.sixteen * s.eight;
     } else {
       s.inner = row_chunks >= 2 ? 0.5 : 1;
@@ -147,8 +145,6 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < 2; ++j)
       table.matrix([=](int in, int out) { return s.sixteen * root(16, (8 * i + out) * (8 * j + in)); });
-  for (int i = 0; i < 2; ++i)
-    two(0, 2, [=](int j) { return [=](int row, int column) { return root(256, (8 * i + column) * (8 * j + row)); }; });
   for (int kr = 0; kr < 4; kr += 2)
     two(kr, 4, [=](int k) { return [=](int n1, int n2) { return root(64 * r, k * (8 * n1 + n2)); }; });
   for (int ks = 0; ks < 4; ks += 2)
@@ -173,33 +169,25 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
   const auto split = [=](int n4, int k_hi) {
     return root(n, std::int64_t{n4} * k_hi) * (pair ? Complex(1) : weight(n, n4));
   };
-  if (slabs == 4) {
-    for (int kr = 0; kr < r; ++kr)
-      for (int n4 = 0; n4 < 8; n4 += 2)
-        two(n4, 8, [=](int low) {
-          return [=](int k2, int k1) { return split(low, row_frequency(r, kr, k1, k2)); };
-        });
-  } else {
-    // A line's rows k1 are those of its group, with the split's part in the matrix, and which of them, with the twiddle.
-    const int rows_per_line = 8 / row_chunks;
-    for (int line = 0; line < 8 * r; ++line) {
-      const auto twiddle = [=](int ks, int n4, int column) {
-        const int k3 = column % row_chunks, k1 = column / row_chunks;
-        const Complex inner = slabs == 2 ? root(128, (8 * ks + k3) * n4) : s.inner * root(8 * row_chunks, k3 * n4);
-        return inner * split(n4, row_frequency(r, line / 8, k1, line % 8));
-      };
-      const auto there = [=](int ks) { return [=](int n4, int column) { return twiddle(ks, n4, column); }; };
-      const auto back = [=](int ks) { return [=](int column, int n4) { return twiddle(ks, n4, column); }; };
-      if (slabs == 2) table.pair(there(0), there(1)), table.pair(back(0), back(1));
-      else table.pair(there(0), back(0));
-    }
-    for (int k1 = 0; k1 < 8; k1 += rows_per_line) {
-      const auto matrix = [=](int n4, int k4) {
-        return s.eight * root(8, n4 * k4) * root(n, std::int64_t{n4} * row_frequency(r, 0, k1, 0));
-      };
-      table.matrix([=](int in, int out) { return matrix(in, out); });
-      table.matrix([=](int in, int out) { return matrix(out, in); });
-    }
+  // A line's rows k1 are those of its group, with the split's part in the matrix, and which of them, with the twiddle.
+  const int rows_per_line = 8 / row_chunks;
+  for (int line = 0; line < 8 * r; ++line) {
+    const auto twiddle = [=](int ks, int n4, int column) {
+      const int k3 = column % row_chunks, k1 = column / row_chunks;
+      const Complex inner = slabs == 2 ? root(128, (8 * ks + k3) * n4) : s.inner * root(8 * row_chunks, k3 * n4);
+      return inner * split(n4, row_frequency(r, line / 8, k1, line % 8));
+    };
+    const auto there = [=](int ks) { return [=](int n4, int column) { return twiddle(ks, n4, column); }; };
+    const auto back = [=](int ks) { return [=](int column, int n4) { return twiddle(ks, n4, column); }; };
+    if (slabs == 2) table.pair(there(0), there(1)), table.pair(back(0), back(1));
+    else table.pair(there(0), back(0));
+  }
+  for (int k1 = 0; k1 < 8; k1 += rows_per_line) {
+    const auto matrix = [=](int n4, int k4) {
+      return s.eight * root(8, n4 * k4) * root(n, std::int64_t{n4} * row_frequency(r, 0, k1, 0));
+    };
+    table.matrix([=](int in, int out) { return matrix(in, out); });
+    table.matrix([=](int in, int out) { return matrix(out, in); });
   }
   // The split of a unit at its first sample: the factor in k2 goes with the matrix, the rest with the twiddle.
   const int top = r == 2 ? 16 : 8;  // points of the stage before the twiddle
@@ -229,8 +217,7 @@ std::vector<int> factors(const Geometry& g) {
   if (g.algorithm == Algorithm::chain) return g.radix > 1 ? std::vector{g.radix, 16, 16} : std::vector{16, 16};
   std::vector<int> list = g.radix == 1 ? std::vector{8, 8} : g.radix == 2 ? std::vector{16, 8} : std::vector{g.radix, 8, 8};
   const int slabs = g.columns / 64;
-  const std::vector<int> columns = slabs == 4   ? std::vector{16, 16}
-                                   : slabs == 2 ? std::vector{16, 8}
+  const std::vector<int> columns = slabs == 2   ? std::vector{16, 8}
                                    : slabs == 1 ? std::vector{8, 8}
                                    : slabs == 0 ? std::vector{g.columns / 8, 8}
                                                 : std::vector{slabs, 8, 8};
@@ -262,12 +249,6 @@ std::vector<std::int32_t> spectrum_slots(const Geometry& g) {
       for (int line = 0; line < lines; ++line) {
         const int kr = line % (8 * r) / 8, k2 = line % 8, k1 = line / (8 * r) * rows_per_line + column / row_chunks;
         const int k_hi = row_frequency(r, kr, k1, k2);
-        if (slabs == 4) {
-          for (int i = 0; i < 2; ++i)
-            for (int j = 0; j < 2; ++j)
-              slots[k_hi + 64 * r * (8 * i + column + 16 * (8 * j + row))] = slot(2 * line + i, lane, j, e);
-          continue;
-        }
         for (int ks = 0; ks < slabs; ++ks) {
           const int k3 = column % row_chunks, k4 = row;
           const int k_lo = slabs == 2 ? 8 * ks + k3 + 16 * k4 : ks + slabs * (k3 + row_chunks * k4);

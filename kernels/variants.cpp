@@ -17,15 +17,15 @@ constexpr auto kSizes = [] {
 static_assert(std::is_sorted(kSizes.begin(), kSizes.end()), "splits are sorted by N");
 
 constexpr bool one_is_preferred(int size) {
-  for (Dtype dtype : {Dtype::f16, Dtype::bf16})
-    for (bool gated : {false, true})
-      if (std::count_if(kSplits.begin(), kSplits.end(), [=](const Split& split) {
-            return split.size() == size && split.preferred_for(dtype, gated);
-          }) != 1)
-        return false;
-  return true;
+  unsigned kinds = 0;
+  for (const Split& split : kSplits) {
+    if (split.size() != size) continue;
+    if (kinds & split.preferred) return false;
+    kinds |= split.preferred;
+  }
+  return kinds == kAll;
 }
-static_assert(std::all_of(kSizes.begin(), kSizes.end(), one_is_preferred), "one split of each N is preferred");
+static_assert(std::all_of(kSizes.begin(), kSizes.end(), one_is_preferred), "one split of each N is preferred for each kind");
 
 constexpr bool first_of_its_size(std::size_t i) { return i == 0 || kSizes[i] != kSizes[i - 1]; }
 

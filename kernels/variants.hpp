@@ -28,72 +28,65 @@ struct Tuning {
   bool operator==(const Tuning&) const = default;
 };
 
-// What a split is the choice for where the caller makes none. Gates and types shift what binds a kernel, and with it the
-// best split of some sizes.
-struct Preference {
-  bool f16 = false, f16_gated = false, bf16 = false, bf16_gated = false;
-};
-inline constexpr Preference kAlways = {true, true, true, true}, kNever = {};
+// The eight kinds of a variant, as a set of bits: a split may be the best for some of them only.
+constexpr unsigned kind(Dtype dtype, Fold fold, bool gated) {
+  return 1u << ((dtype == Dtype::bf16) + 2 * gated + 4 * (fold == Fold::right_angle));
+}
+inline constexpr unsigned kAll = 0xff, kNone = 0, kF16 = 0x55, kBf16 = 0xaa, kCausal = 0x30;  // kCausal: not gated
 
 struct Split {
   Algorithm algorithm;
-  int radix, columns;  // as in Geometry
-  Preference preferred;
-  Grid grid;
-  Tuning f16, f16_gated;
-  Tuning bf16 = f16, bf16_gated = f16_gated;
+  int radix, columns;   // as in Geometry
+  unsigned preferred;   // kinds that it is the choice for where the caller makes none
+  Tuning plain, gated;
+  Grid wanted_grid;
 
   constexpr int size() const { return algorithm == Algorithm::chain ? 256 * radix : 64 * radix * columns; }
-  constexpr Tuning tuning(Dtype dtype, bool gated) const {
-    return dtype == Dtype::f16 ? (gated ? f16_gated : f16) : (gated ? bf16_gated : bf16);
-  }
-  constexpr bool preferred_for(Dtype dtype, bool gated) const {
-    return dtype == Dtype::f16 ? (gated ? preferred.f16_gated : preferred.f16)
-                               : (gated ? preferred.bf16_gated : preferred.bf16);
+  constexpr Tuning tuning(bool with_gates) const { return with_gates ? gated : plain; }
+  // Kernels that memory does not bind have nothing of a block for each channel.
+  constexpr Grid grid(Dtype dtype, Fold fold, bool with_gates) const {
+    const bool computes = fold == Fold::right_angle || (dtype == Dtype::bf16 && !with_gates);
+    return computes ? Grid::persistent : wanted_grid;
   }
 };
 
-constexpr Split chain_split(int radix, Preference preferred, Tuning plain, Tuning gated) {
-  return {Algorithm::chain, radix, 256, preferred, Grid::persistent, plain, gated};
+constexpr Split chain_split(int radix, unsigned preferred, Tuning plain, Tuning gated) {
+  return {Algorithm::chain, radix, 256, preferred, plain, gated, Grid::persistent};
 }
-constexpr Split exchange_split(int radix, int columns, Preference preferred, Tuning plain, Tuning gated, Grid grid) {
-  return {Algorithm::exchange, radix, columns, preferred, grid, plain, gated};
+constexpr Split exchange_split(int radix, int columns, unsigned preferred, Tuning plain, Tuning gated, Grid grid) {
+  return {Algorithm::exchange, radix, columns, preferred, plain, gated, grid};
 }
 
 // Measured on an H200 with B=64, H=768: the fastest of the rings and blocks that fit, for each line.
 // clang-format off
 inline constexpr std::array kSplits = {
-    //             r  columns            {warps, ring, blocks, gates}
-    //                                    plain         gated
-    chain_split(   1,      kAlways,      {8, 3, 4},    {8, 2, 4}),                            //   256
-    chain_split(   2,      kAlways,      {8, 4, 2},    {8, 2, 2}),                            //   512
-    exchange_split(1,   8, kNever,       {1, 4, 12},   {1, 3, 10, 2},  Grid::persistent),
-    chain_split(   3,      kAlways,      {8, 4, 2},    {8, 2, 2}),                            //   768
-    exchange_split(1,  16, kAlways,      {2, 4, 8},    {2, 3, 8, 3},   Grid::persistent),     //  1024
-    chain_split(   4,      kNever,       {8, 3, 2},    {8, 2, 1}),
-    chain_split(   6,      kAlways,      {8, 4, 1},    {4, 2, 1}),                            //  1536
-    exchange_split(3,   8, kNever,       {1, 3, 7},    {1, 3, 5, 2},   Grid::persistent),
-    exchange_split(1,  32, kAlways,      {4, 4, 4},    {4, 4, 4, 2},   Grid::persistent),     //  2048
-    exchange_split(2,  16, kNever,       {2, 4, 4},    {2, 3, 4, 2},   Grid::persistent),
-    chain_split(   8,      kNever,       {8, 3, 1},    {4, 2, 1}),
-    exchange_split(3,  16, kAlways,      {2, 3, 4},    {2, 3, 3, 2},   Grid::persistent),     //  3072
-    exchange_split(1,  64, kAlways,      {8, 4, 2},    {8, 3, 2, 2},   Grid::per_channel),    //  4096
-    exchange_split(2,  32, kNever,       {4, 4, 2},    {4, 3, 2, 2},   Grid::per_channel),
-    exchange_split(3,  32, kAlways,      {4, 3, 2},    {4, 2, 2, 1},   Grid::persistent),     //  6144
-    exchange_split(2,  64, {.f16 = true, .f16_gated = true},
-                                         {8, 3, 2},    {8, 2, 2, 1},   Grid::per_channel),    //  8192
-    exchange_split(1, 128, {.bf16 = true, .bf16_gated = true},
-                                         {8, 6, 2},    {8, 4, 2, 2},   Grid::per_channel),
-    exchange_split(1, 192, kAlways,      {8, 6, 2},    {8, 4, 2, 3},   Grid::per_channel),    // 12288
-    exchange_split(3,  64, kNever,       {8, 4, 1},    {8, 3, 1, 1},   Grid::per_channel),
-    exchange_split(2, 128, {.f16 = true, .bf16 = true},
-                                         {16, 5, 1},   {16, 4, 1, 2},  Grid::per_channel),    // 16384
-    exchange_split(1, 256, {.f16_gated = true, .bf16_gated = true},
-                                         {16, 12, 1},  {16, 8, 1, 4},  Grid::per_channel),
-    exchange_split(2, 192, kAlways,      {8, 6, 1},    {8, 4, 1, 2},   Grid::per_channel),    // 24576
-    exchange_split(3, 128, kNever,       {16, 4, 1},   {16, 3, 1},     Grid::per_channel),
-    exchange_split(2, 256, kAlways,      {16, 6, 1},   {16, 5, 1, 2},  Grid::per_channel),    // 32768
-    exchange_split(4, 128, kNever,       {16, 3, 1},   {16, 3, 1},     Grid::per_channel),
+    //             r  columns              {warps, ring, blocks, gates}
+    //                                      plain         gated
+    chain_split(   1,      kAll,            {8, 3, 4},    {8, 2, 4}),                            //   256
+    chain_split(   2,      kAll,            {8, 4, 2},    {8, 2, 2}),                            //   512
+    exchange_split(1,   8, kNone,           {1, 4, 12},   {1, 3, 10, 2},  Grid::persistent),
+    chain_split(   3,      kAll,            {8, 4, 2},    {8, 2, 2}),                            //   768
+    exchange_split(1,  16, kAll,            {2, 4, 8},    {2, 3, 8, 3},   Grid::persistent),     //  1024
+    chain_split(   4,      kNone,           {8, 3, 2},    {8, 2, 1}),
+    chain_split(   6,      kAll,            {8, 4, 1},    {4, 2, 1}),                            //  1536
+    exchange_split(3,   8, kNone,           {1, 3, 7},    {1, 3, 5, 2},   Grid::persistent),
+    exchange_split(1,  32, kAll,            {4, 4, 4},    {4, 4, 4, 2},   Grid::persistent),     //  2048
+    exchange_split(2,  16, kNone,           {2, 4, 4},    {2, 3, 4, 2},   Grid::persistent),
+    chain_split(   8,      kNone,           {8, 3, 1},    {4, 2, 1}),
+    exchange_split(3,  16, kAll,            {2, 3, 4},    {2, 3, 3, 2},   Grid::persistent),     //  3072
+    exchange_split(1,  64, kAll,            {8, 4, 2},    {8, 3, 2, 2},   Grid::per_channel),    //  4096
+    exchange_split(2,  32, kNone,           {4, 4, 2},    {4, 3, 2, 2},   Grid::per_channel),
+    exchange_split(3,  32, kAll,            {4, 3, 2},    {4, 2, 2, 1},   Grid::persistent),     //  6144
+    exchange_split(2,  64, kF16,            {8, 3, 2},    {8, 2, 2, 1},   Grid::per_channel),    //  8192
+    exchange_split(1, 128, kBf16,           {8, 6, 2},    {8, 4, 2, 2},   Grid::per_channel),
+    exchange_split(1, 192, kAll,            {8, 6, 2},    {8, 4, 2, 3},   Grid::per_channel),    // 12288
+    exchange_split(3,  64, kNone,           {8, 4, 1},    {8, 3, 1, 1},   Grid::per_channel),
+    exchange_split(1, 256, kAll & ~kCausal, {16, 12, 1},  {16, 8, 1, 4},  Grid::persistent),     // 16384
+    exchange_split(2, 128, kCausal,         {16, 5, 1},   {16, 4, 1, 2},  Grid::per_channel),
+    exchange_split(2, 192, kAll,            {8, 6, 1},    {8, 4, 1, 2},   Grid::per_channel),    // 24576
+    exchange_split(3, 128, kNone,           {16, 4, 1},   {16, 3, 1},     Grid::per_channel),
+    exchange_split(2, 256, kAll,            {16, 7, 1},   {16, 5, 1, 2},  Grid::per_channel),    // 32768
+    exchange_split(4, 128, kNone,           {16, 3, 1},   {16, 3, 1},     Grid::per_channel),
 };
 // clang-format on
 
