@@ -117,8 +117,6 @@ struct FusedExchange {
   // it has not, stores go out as slabs are finished, and their places are refilled as they become free.
   static constexpr int kLag = ring >= 3 * kSlabs ? 1 : 0;
   static constexpr int kStoresAnItem = (gated && gate_ring == 0) || ring >= 2 * kSlabs ? 1 : kUnitsPerWarp % kSlabs == 0 ? kSlabs : kUnitsPerWarp % 2 == 0 && kSlabs % 2 == 0 ? 2 : 1;
-  // Constants that a step needs are loaded for each item where they, beside the other step's, would not fit into registers.
-  static constexpr bool kConstantsPerItem = radix == 2 && kSlabs == 4;
   // Where threads apply a gate they need all slabs of an item at once, those that the ring has no room for before as well.
   static constexpr bool kRefillFirst = gated && gate_ring == 0 && ring < 2 * kSlabs;
   // Where the ring of gates cannot hold those of an item, the pregate's places are filled again as they become free.
@@ -432,29 +430,22 @@ DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>&
 }
 
 template <class P>
-DANAUS_DEVICE void load_column_constants(const u32* tables, Constants<P>& c) {
+DANAUS_DEVICE void load_constants(const u32* tables, int group, Constants<P>& c) {
   c.n1 = load_matrix8<P>(tables, P::kPair ? P::kEightAt : P::kRealAt), c.n1_back = load_matrix8<P>(tables, P::kRealAt + 2);
   DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
     const Words<4> there = load_lane_words(tables, P::kRealAt + i), back = load_lane_words(tables, P::kRealAt + 2 + i);
     DANAUS_UNROLL for (int j = 0; j < 4; ++j) c.top.part[i][j] = there[j], c.top_back.part[i][j] = back[j];
   }
-  if constexpr (P::kRows16)
-    DANAUS_UNROLL for (int b = 0; b < 4; ++b) c.sixteen.block[b / 2][b % 2] = load_matrix8<P>(tables, P::kSixteenAt + b);
+  c.n3 = load_matrix8<P>(tables, P::kEightAt + 1);
+  c.n4 = load_matrix8<P>(tables, P::kGroupAt + 2 * group);
+  c.n4_back = load_matrix8<P>(tables, P::kGroupAt + 2 * group + 1);
+  DANAUS_UNROLL for (int b = 0; b < 4; ++b) c.sixteen.block[b / 2][b % 2] = load_matrix8<P>(tables, P::kSixteenAt + b);
   DANAUS_UNROLL for (int i = 0; i < P::kRadix; ++i) {
     const Words<4> w = load_lane_words(tables, P::kOuterAt + i / 2);
     c.outer[i] = {w[i % 2 * 2], w[i % 2 * 2 + 1]};
     const Words<2> v = device::load_global<8>(tables + P::kRadixWeightAt + 2 * i);
     c.radix_weight[i] = {v[0], v[1]};
   }
-}
-
-template <class P>
-DANAUS_DEVICE void load_line_constants(const u32* tables, int group, Constants<P>& c) {
-  c.n3 = load_matrix8<P>(tables, P::kEightAt + 1);
-  c.n4 = load_matrix8<P>(tables, P::kGroupAt + 2 * group);
-  c.n4_back = load_matrix8<P>(tables, P::kGroupAt + 2 * group + 1);
-  if constexpr (P::kColumns16)
-    DANAUS_UNROLL for (int b = 0; b < 4; ++b) c.sixteen.block[b / 2][b % 2] = load_matrix8<P>(tables, P::kSixteenAt + b);
   DANAUS_UNROLL for (int i = 0; i < P::kSlabs; ++i) {
     const Words<4> w = load_lane_words(tables, P::kSlabAt + i / 2);
     c.slab[i] = {w[i % 2 * 2], w[i % 2 * 2 + 1]};
@@ -543,11 +534,7 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
   device::sync_block();
 
   Constants<P> c;
-  const int group = warp * P::kLinesPerWarp / P::kGroupLines;
-  if constexpr (!P::kConstantsPerItem) {
-    load_column_constants<P>(a.tables, c);
-    load_line_constants<P>(a.tables, group, c);
-  }
+  load_constants<P>(a.tables, warp * P::kLinesPerWarp / P::kGroupLines, c);
   const int first_line = warp * P::kLinesPerWarp % P::kGroupLines;
   Words<4> line_words[P::kLinesInRegisters ? P::kLinesPerWarp : 1][P::kLineVectors];
   if constexpr (P::kLinesInRegisters)
@@ -592,7 +579,6 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
     const auto wrapped = [&](int s) { return place + s >= P::kRing; };
     const auto slab_at = [&](int s) { return place_address(wrapped(s) ? place + s - P::kRing : place + s); };
     const u32* spectrum = a.spectrum + static_cast<long long>(item.channel) * P::kSize;
-    if constexpr (P::kConstantsPerItem) load_column_constants<P>(device::opaque(a.tables), c);
     if (!tensor) {
       device::copy_async_wait<0>();
       device::sync_block();
@@ -647,7 +633,6 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
     };
     Words<4> spectra[kVectors], ahead[kVectors];
     load_batch(0, ahead);
-    if constexpr (P::kConstantsPerItem) load_line_constants<P>(device::opaque(a.tables), group, c);
     device::sync_block();
     if (pregate) {
       if constexpr (P::kGateGroups == 1) release_gates(P::kSlabs);
@@ -669,7 +654,6 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
       };
       convolve_lines<P>(slab_at, first_pair, c, spectra, twiddles_of);
     }
-    if constexpr (P::kConstantsPerItem) load_column_constants<P>(device::opaque(a.tables), c);
     device::sync_block();
     DANAUS_UNROLL for (int j = 0; j < P::kUnitsPerWarp; ++j) {
       const int unit = warp + P::kWarps * j;

@@ -19,7 +19,7 @@ struct Instance {
   Dtype dtype;
   Fold fold;
   bool gated;
-  constexpr Tuning tuning() const { return split.tuning(gated); }
+  constexpr Tuning tuning() const { return split.tuning(fold, gated); }
 };
 
 template <Instance i, Tuning tuning>

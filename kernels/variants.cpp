@@ -63,6 +63,7 @@ std::string name(const Variant& v) {
   word << name(g.algorithm) << '_' << (chain ? g.radix : 64 * g.radix) << 'x' << g.columns << '_' << name(g.dtype)
        << '_' << name(g.fold) << (v.gated ? "_gated" : "") << "_w" << v.tuning.warps << "_ring" << v.tuning.ring;
   if (v.tuning.gates > 0) word << "_gates" << v.tuning.gates;
+  word << "_x" << v.tuning.blocks_per_sm;
   return word.str();
 }
 

@@ -32,17 +32,19 @@ struct Tuning {
 constexpr unsigned kind(Dtype dtype, Fold fold, bool gated) {
   return 1u << ((dtype == Dtype::bf16) + 2 * gated + 4 * (fold == Fold::right_angle));
 }
-inline constexpr unsigned kAll = 0xff, kNone = 0, kF16 = 0x55, kBf16 = 0xaa, kCausal = 0x30;  // kCausal: not gated
+inline constexpr unsigned kAll = 0xff, kNone = 0, kF16 = 0x55, kBf16 = 0xaa, kCausal = 0xf0;
 
 struct Split {
   Algorithm algorithm;
   int radix, columns;   // as in Geometry
   unsigned preferred;   // kinds that it is the choice for where the caller makes none
-  Tuning plain, gated;
+  Tuning plain, gated, causal;  // causal: right angle, not gated
   Grid wanted_grid;
 
   constexpr int size() const { return algorithm == Algorithm::chain ? 256 * radix : 64 * radix * columns; }
-  constexpr Tuning tuning(bool with_gates) const { return with_gates ? gated : plain; }
+  constexpr Tuning tuning(Fold fold, bool with_gates) const {
+    return with_gates ? gated : fold == Fold::right_angle ? causal : plain;
+  }
   // Kernels that memory does not bind have nothing of a block for each channel.
   constexpr Grid grid(Dtype dtype, Fold fold, bool with_gates) const {
     const bool computes = fold == Fold::right_angle || (dtype == Dtype::bf16 && !with_gates);
@@ -50,19 +52,22 @@ struct Split {
   }
 };
 
+constexpr Split chain_split(int radix, unsigned preferred, Tuning plain, Tuning gated, Tuning causal) {
+  return {Algorithm::chain, radix, 256, preferred, plain, gated, causal, Grid::persistent};
+}
 constexpr Split chain_split(int radix, unsigned preferred, Tuning plain, Tuning gated) {
-  return {Algorithm::chain, radix, 256, preferred, plain, gated, Grid::persistent};
+  return chain_split(radix, preferred, plain, gated, plain);
 }
 constexpr Split exchange_split(int radix, int columns, unsigned preferred, Tuning plain, Tuning gated, Grid grid) {
-  return {Algorithm::exchange, radix, columns, preferred, plain, gated, grid};
+  return {Algorithm::exchange, radix, columns, preferred, plain, gated, plain, grid};
 }
 
 // Measured on an H200 with B=64, H=768: the fastest of the rings and blocks that fit, for each line.
 // clang-format off
 inline constexpr std::array kSplits = {
     //             r  columns              {warps, ring, blocks, gates}
-    //                                      plain         gated
-    chain_split(   1,      kAll,            {8, 3, 4},    {8, 2, 4}),                            //   256
+    //                                      plain         gated           causal
+    chain_split(   1,      kAll,            {8, 3, 4},    {8, 2, 4},      {8, 4, 3}),            //   256
     chain_split(   2,      kAll,            {8, 4, 2},    {8, 2, 2}),                            //   512
     exchange_split(1,   8, kNone,           {1, 4, 12},   {1, 3, 10, 2},  Grid::persistent),
     chain_split(   3,      kAll,            {8, 4, 2},    {8, 2, 2}),                            //   768
@@ -133,7 +138,7 @@ struct Variant {
 // All of them, by N and in the order of the table.
 std::span<const Variant> variants();
 
-// One word: the kernel, its split and what tells it from others of the split; exchange_64x128_f16_pair_w8_ring6.
+// One word: the kernel, its split and what tells it from others of the split; exchange_64x128_f16_pair_w8_ring6_x2.
 std::string name(const Variant& variant);
 
 // Roundings that a sample goes through on its way from u to y, gates aside; what bound_l2_of_roundings() takes.

@@ -329,12 +329,6 @@ DANAUS_DEVICE void wait_for_previous_grid() {
 #endif
 }
 
-// The same address, but the compiler does not know that: what is loaded from it is loaded there and then.
-DANAUS_DEVICE const u32* opaque(const u32* address) {
-  asm volatile("" : "+l"(address));
-  return address;
-}
-
 DANAUS_DEVICE void sincos_pi(float x, float& sine, float& cosine) { sincospif(x, &sine, &cosine); }
 DANAUS_DEVICE u32 shuffle(u32 value, int source) { return __shfl_sync(0xffffffffu, value, source); }
 DANAUS_DEVICE void sync_warp() { __syncwarp(); }

@@ -22,7 +22,6 @@
 //   tensor_load  tensor_store  store_commit()  store_wait_read<n>()           bulk tensor copies (sm_90)
 //   barrier_init barrier_expect barrier_wait                                  mbarrier in shared memory (sm_90)
 //   fence_async()            orders this thread's shared-memory writes before later bulk copies
-//   opaque(address)          hides from the compiler that the address is one that it knows
 //   sync_warp()  sync_block()
 //   let_next_grid_begin()    the stream's next launch may begin where this one leaves room (sm_90)
 //   wait_for_previous_grid() what earlier launches of the stream wrote is there, and what they read may be overwritten
