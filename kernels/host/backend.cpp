@@ -1,6 +1,9 @@
 // Plans on the executor. Each call has an executor of its own, so that any number of threads may execute.
 #include "kernels/backend.hpp"
 
+#include <utility>
+
+#include "kernels/host/aligned.hpp"
 #include "kernels/launch.hpp"
 #include "kernels/spectrum_table.hpp"
 
@@ -18,7 +21,11 @@ TensorMap make_map(const TensorShape& shape, const void* data) {
 
 class ExecutorBackend final : public Backend {
  public:
-  explicit ExecutorBackend(Setup setup) : s_(std::move(setup)), spectrum_(s_.problem.channels * s_.size()) {}
+  explicit ExecutorBackend(Setup setup)
+      : s_(std::move(setup)),
+        tables_(std::span(std::as_const(s_.tables))),
+        spectrum_table_(std::span(std::as_const(s_.spectrum_table))),
+        spectrum_(s_.problem.channels * s_.size()) {}
 
   void check_memory(const char*, const char*, const void*) const override {}
 
@@ -31,9 +38,9 @@ class ExecutorBackend final : public Backend {
     const int parts = spectrum_parts(s_.size());
     host::Executor executor;
     executor.declare("k", k, sizeof(float) * p.channels * p.filter_length, false);
-    executor.declare("table", s_.spectrum_table.data(), sizeof(u32) * s_.spectrum_table.size(), false);
-    executor.declare("spectrum", spectrum_.data(), sizeof(u32) * spectrum_.size(), true);
-    const SpectrumArguments a = make_spectrum_arguments(s_, k, s_.spectrum_table.data(), spectrum_.data(), parts);
+    executor.declare("table", spectrum_table_.data(), spectrum_table_.bytes(), false);
+    executor.declare("spectrum", spectrum_.data(), spectrum_.bytes(), true);
+    const SpectrumArguments a = make_spectrum_arguments(s_, k, spectrum_table_.data(), spectrum_.data(), parts);
     return run(executor, p.channels * parts, spectrum::kThreads, spectrum::kPointBytes * s_.size() / parts,
                [&] { p.dtype == Dtype::f16 ? filter_spectrum<Dtype::f16>(a) : filter_spectrum<Dtype::bf16>(a); });
   }
@@ -47,9 +54,9 @@ class ExecutorBackend final : public Backend {
     executor.declare("y", rows.y, bytes, true);
     if (p.pregate) executor.declare("pregate", rows.pregate, bytes, false);
     if (p.postgate) executor.declare("postgate", rows.postgate, bytes, false);
-    executor.declare("spectrum", spectrum_.data(), sizeof(u32) * spectrum_.size(), false);
-    executor.declare("tables", s_.tables.data(), sizeof(u32) * s_.tables.size(), false);
-    const FusedArguments a = make_arguments(s_, rows, spectrum_.data(), s_.tables.data(), make_map);
+    executor.declare("spectrum", spectrum_.data(), spectrum_.bytes(), false);
+    executor.declare("tables", tables_.data(), tables_.bytes(), false);
+    const FusedArguments a = make_arguments(s_, rows, spectrum_.data(), tables_.data(), make_map);
     return run(executor, grid_size(s_, a.transfer, s_.device.blocks), v.threads, v.shared_bytes, [&] { v.host(&a); });
   }
 
@@ -64,7 +71,7 @@ class ExecutorBackend final : public Backend {
   }
 
   Setup s_;
-  std::vector<u32> spectrum_;
+  host::AlignedArray<u32> tables_, spectrum_table_, spectrum_;
 };
 
 }  // namespace

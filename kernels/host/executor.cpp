@@ -8,6 +8,7 @@
 #include <optional>
 #include <random>
 #include <sstream>
+#include <vector>
 
 #include "kernels/host/fiber.hpp"
 #include "kernels/host/operations.hpp"
@@ -324,6 +325,7 @@ void Executor::State::memory(Kind kind, const std::vector<Lane*>& group) {
       std::memcpy(access.words, reinterpret_cast<const void*>(access.global), bytes);
     }
   }
+  if (kind != Kind::load_shared && kind != Kind::store_shared) ++counters.global_instructions;
   std::sort(sectors.begin(), sectors.end());
   const auto distinct = std::uint64_t(std::unique(sectors.begin(), sectors.end()) - sectors.begin());
   (kind == Kind::store_global ? counters.global_store_sectors : counters.global_load_sectors) += distinct;
@@ -630,33 +632,9 @@ void Executor::State::land(const PendingTensorStore& store) {
   });
 }
 
-Counters& Counters::operator+=(const Counters& o) {
-  mma_f16acc += o.mma_f16acc, mma_f32acc += o.mma_f32acc, mma_depth8 += o.mma_depth8, packed_operations += o.packed_operations;
-  fp32_operations += o.fp32_operations, conversions += o.conversions, byte_permutes += o.byte_permutes;
-  global_load_sectors += o.global_load_sectors, global_store_sectors += o.global_store_sectors;
-  bulk_load_bytes += o.bulk_load_bytes, bulk_store_bytes += o.bulk_store_bytes;
-  shared_instructions += o.shared_instructions, shared_wavefronts += o.shared_wavefronts;
-  shared_conflicts += o.shared_conflicts, warp_barriers += o.warp_barriers, block_barriers += o.block_barriers;
+Counters& Counters::operator+=(const Counters& other) {
+  for (const CounterField& field : kCounterFields) this->*field.value += other.*field.value;
   return *this;
-}
-
-std::vector<std::pair<std::string, std::uint64_t>> items(const Counters& c) {
-  return {{"mma_f16acc", c.mma_f16acc},
-          {"mma_f32acc", c.mma_f32acc},
-          {"mma_depth8", c.mma_depth8},
-          {"packed_operations", c.packed_operations},
-          {"fp32_operations", c.fp32_operations},
-          {"conversions", c.conversions},
-          {"byte_permutes", c.byte_permutes},
-          {"global_load_sectors", c.global_load_sectors},
-          {"global_store_sectors", c.global_store_sectors},
-          {"bulk_load_bytes", c.bulk_load_bytes},
-          {"bulk_store_bytes", c.bulk_store_bytes},
-          {"shared_instructions", c.shared_instructions},
-          {"shared_wavefronts", c.shared_wavefronts},
-          {"shared_conflicts", c.shared_conflicts},
-          {"warp_barriers", c.warp_barriers},
-          {"block_barriers", c.block_barriers}};
 }
 
 Executor::Executor() : state_(std::make_unique<State>()) {}

@@ -10,6 +10,7 @@
 // warp-wide operation that some lanes of the warp do not reach, a block that can never go on.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,7 +18,7 @@
 #include <source_location>
 #include <stdexcept>
 #include <string>
-#include <vector>
+#include <string_view>
 
 namespace danaus::host {
 
@@ -34,6 +35,7 @@ struct Counters {
   std::uint64_t fp32_operations = 0;      // thread operations
   std::uint64_t conversions = 0;          // pack2: thread operations
   std::uint64_t byte_permutes = 0;        // thread operations
+  std::uint64_t global_instructions = 0;  // warp instructions that read or write global memory, bulk copies not
   std::uint64_t global_load_sectors = 0;  // 32 bytes each, by ordinary loads and cp.async
   std::uint64_t global_store_sectors = 0;
   std::uint64_t bulk_load_bytes = 0;  // by bulk tensor copies, zero fill not counted
@@ -47,8 +49,31 @@ struct Counters {
   bool operator==(const Counters&) const = default;
 };
 
-// The name and the value of each counter, in declaration order.
-std::vector<std::pair<std::string, std::uint64_t>> items(const Counters& counters);
+// Each of them, by name, in declaration order.
+struct CounterField {
+  std::string_view name;
+  std::uint64_t Counters::*value;
+};
+inline constexpr std::array kCounterFields = {
+    CounterField{"mma_f16acc", &Counters::mma_f16acc},
+    CounterField{"mma_f32acc", &Counters::mma_f32acc},
+    CounterField{"mma_depth8", &Counters::mma_depth8},
+    CounterField{"packed_operations", &Counters::packed_operations},
+    CounterField{"fp32_operations", &Counters::fp32_operations},
+    CounterField{"conversions", &Counters::conversions},
+    CounterField{"byte_permutes", &Counters::byte_permutes},
+    CounterField{"global_instructions", &Counters::global_instructions},
+    CounterField{"global_load_sectors", &Counters::global_load_sectors},
+    CounterField{"global_store_sectors", &Counters::global_store_sectors},
+    CounterField{"bulk_load_bytes", &Counters::bulk_load_bytes},
+    CounterField{"bulk_store_bytes", &Counters::bulk_store_bytes},
+    CounterField{"shared_instructions", &Counters::shared_instructions},
+    CounterField{"shared_wavefronts", &Counters::shared_wavefronts},
+    CounterField{"shared_conflicts", &Counters::shared_conflicts},
+    CounterField{"warp_barriers", &Counters::warp_barriers},
+    CounterField{"block_barriers", &Counters::block_barriers},
+};
+static_assert(sizeof(Counters) == kCounterFields.size() * sizeof(std::uint64_t), "every counter has a name");
 
 // In which order lanes and warps get to run. Random order also parts the lanes of a warp between barriers, so that it
 // counts more memory instructions than a GPU would issue; ascending order keeps them together.

@@ -505,6 +505,8 @@ TEST(ExecutorCounters, GlobalSectorsAreThoseThatAWarpTouches) {
         executor.run({}, [&] { device::store_global<4>(memory.data() + stride * device::lane_index() + offset, {}); });
     EXPECT_EQ(loads.global_load_sectors, stores.global_store_sectors);
     EXPECT_EQ(loads.global_store_sectors + stores.global_load_sectors, 0u);
+    EXPECT_EQ(loads.global_instructions, 1u);
+    EXPECT_EQ(stores.global_instructions, 1u);
     return loads.global_load_sectors;
   };
   EXPECT_EQ(sectors(1, 0), 4u);
@@ -538,7 +540,8 @@ TEST(ExecutorCounters, ASmallKernelByHand) {
   EXPECT_EQ(counters, expected);
   Counters sum = counters;
   sum += counters;
-  for (std::size_t i = 0; i < items(sum).size(); ++i) EXPECT_EQ(items(sum)[i].second, 2 * items(expected)[i].second);
+  for (const host::CounterField& field : host::kCounterFields)
+    EXPECT_EQ(sum.*field.value, 2 * (expected.*field.value)) << field.name;
 }
 
 }  // namespace

@@ -1,0 +1,121 @@
+#include "kernels/host/work.hpp"
+
+#include "kernels/host/aligned.hpp"
+#include "kernels/launch.hpp"
+#include "kernels/plan.hpp"
+
+namespace danaus {
+namespace {
+
+using host::Counters;
+
+struct Execution {
+  Counters filter, launch;
+};
+
+// Work does not depend on what the samples and the marks are.
+Execution executed(const Problem& problem, const Device& device) {
+  const auto marks = problem.mask.zeroed.empty() ? 0 : choose(problem, device).variant->size();
+  Plan plan(problem, device, std::vector<std::uint8_t>(marks, 1));
+  const std::int64_t samples = problem.batch * problem.channels * problem.length;
+  const host::AlignedArray<float> k(problem.channels * problem.filter_length);
+  const host::AlignedArray<std::uint16_t> u(samples), y(samples), pregate(problem.pregate ? samples : 0),
+      postgate(problem.postgate ? samples : 0);
+  Execution execution;
+  execution.filter = *plan.set_filter(k.all());
+  execution.launch = *plan.execute(u.all(), y.all(), problem.pregate ? pregate.all() : Samples(),
+                                   problem.postgate ? postgate.all() : Samples());
+  return execution;
+}
+
+Counters operator*(std::int64_t times, const Counters& counters) {
+  Counters result;
+  for (const auto& [name, value] : host::kCounterFields)
+    result.*value = static_cast<std::uint64_t>(times) * counters.*value;
+  return result;
+}
+
+Counters operator+(Counters a, const Counters& b) { return a += b; }
+
+// (a - b) / parts; b is part of a, and what is left is `parts` times the same.
+Counters difference(const Counters& a, const Counters& b, std::uint64_t parts = 1) {
+  Counters result;
+  for (const auto& [name, value] : host::kCounterFields) {
+    if (a.*value < b.*value || (a.*value - b.*value) % parts != 0)
+      throw std::logic_error("count: " + std::string(name) + " does not grow evenly with blocks, items and channels");
+    result.*value = (a.*value - b.*value) / parts;
+  }
+  return result;
+}
+
+}  // namespace
+
+Counters Work::launch(const Extent& e) const {
+  return e.blocks * block + e.items * item + e.half_items * half_item + e.visits * visit;
+}
+
+std::int64_t concurrent_blocks(const Variant& variant, const Device& device) {
+  return std::int64_t{variant.tuning.blocks_per_sm} * device.multiprocessors;
+}
+
+Extent extent_of(const Problem& problem, const Device& device, std::int64_t concurrent) {
+  if (concurrent < 1) fail("count: ", concurrent, " blocks at once, must be at least 1");
+  const Setup setup{problem, choose(problem, device), device, {}, {}};
+  const Variant& variant = *setup.choice.variant;
+  const bool pair = variant.geometry.fold == Fold::pair, chain = variant.geometry.algorithm == Algorithm::chain;
+  Extent extent;
+  extent.blocks = grid_size(setup, choose_transfer(setup, {}), concurrent);
+  extent.half_items = pair && problem.batch % 2 == 1 ? problem.channels : 0;
+  extent.items = setup.items() - extent.half_items;
+
+  // Shared out as the kernels do it.
+  const std::int64_t items = setup.items(), items_of_channel = items / problem.channels;
+  const std::int64_t workers = extent.blocks * (chain ? variant.tuning.warps : 1);
+  for (std::int64_t worker = 0; worker < workers; ++worker) {
+    const std::int64_t first = items * worker / workers, last = items * (worker + 1) / workers;
+    if (first < last) extent.visits += (last - 1) / items_of_channel - first / items_of_channel + 1;
+  }
+  return extent;
+}
+
+Work count_work(const Problem& given_problem, const Device& given_device) {
+  Problem problem = given_problem;
+  Device device = given_device;
+  device.kind = Device::Kind::executor;
+  const Variant& variant = *choose(problem, device).variant;
+  const bool pair = variant.geometry.fold == Fold::pair, chain = variant.geometry.algorithm == Algorithm::chain;
+  const int rows = pair ? 2 : 1, workers = chain ? variant.tuning.warps : 1;
+  const auto shape = [&](int batch, int channels, int blocks) {
+    problem.batch = batch, problem.channels = channels, device.blocks = blocks;
+  };
+  Work work;
+
+  shape(rows, 1, 1);
+  const Execution single = executed(problem, device);  // a block, an item, a visit
+  work.filter = single.filter;
+  shape(rows * 2 * workers, 1, 1);
+  if (extent_of(problem, device, device.blocks).blocks > 1) {  // always a block of its own for each item
+    work.item = single.launch;
+  } else {
+    const Counters twice = executed(problem, device).launch;  // two items of one channel for each worker
+    shape(rows * workers, 1, 1);
+    const Counters once = workers == 1 ? single.launch : executed(problem, device).launch;
+    work.item = difference(twice, once, workers);
+
+    // As many items, and more channels. Where blocks go by channels, three share two.
+    const bool per_channel = variant.grid == Grid::per_channel;
+    per_channel ? shape(rows * 3, 2, 3) : shape(rows, 2 * workers, 1);
+    const Extent e = extent_of(problem, device, device.blocks);
+    const Counters several = executed(problem, device).launch;
+    const Counters rest = difference(single.launch, work.item);  // a block and a visit
+    work.visit = difference(several, e.items * work.item + e.blocks * rest, e.visits - e.blocks);
+    work.block = difference(rest, work.visit);
+  }
+  if (pair && given_problem.batch % 2 == 1) {
+    shape(1, 1, 1);
+    work.half_item = difference(executed(problem, device).launch, work.block + work.visit);
+  }
+  return work;
+}
+
+}  // namespace danaus

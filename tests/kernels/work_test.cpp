@@ -1,0 +1,93 @@
+// The work of large launches, counted by executing small ones.
+#include "kernels/host/work.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kernels/host/aligned.hpp"
+#include "kernels/plan.hpp"
+
+namespace danaus {
+namespace {
+
+struct Launched {
+  host::Counters filter, launch;
+};
+
+// All of it.
+Launched execute_whole(const Problem& p, const Device& device) {
+  Plan plan(p, device);
+  const std::int64_t samples = p.batch * p.channels * p.length;
+  const host::AlignedArray<float> k(p.channels * p.filter_length);
+  const host::AlignedArray<std::uint16_t> u(samples), y(samples), w(samples), v(samples);
+  Launched launched;
+  launched.filter = *plan.set_filter(k.all());
+  launched.launch = *plan.execute(u.all(), y.all(), p.pregate ? w.all() : Samples(), p.postgate ? v.all() : Samples());
+  return launched;
+}
+
+// Shapes that counting does not execute, with blocks that begin in the middle of channels.
+TEST(Work, OfALaunchIsThatOfItsPartsToTheLastSector) {
+  struct Case {
+    const char* token;
+    int blocks;
+  };
+  for (const Case& c : {Case{"fftconv_f16_circular_l256_b10_h7", 3},                  // chain, spectrum in registers
+                        Case{"fftconv_f16_circular_l768_b7_h5", 2},                   // chain without, odd batch
+                        Case{"fftconv_bf16_causal_l256_b5_h9_pregate_postgate", 2},   // chain, right angle, gates
+                        Case{"fftconv_f16_circular_l1024_b5_h4_postgate", 3},         // exchange, odd batch
+                        Case{"fftconv_f16_circular_l4096_b3_h5", 2},                  // a block for each channel
+                        Case{"fftconv_f16_circular_l4096_b6_h3", 5},                  // more blocks than channels
+                        Case{"fftconv_bf16_causal_l3008_k96_b3_h2", 2},               // rows that end before N
+                        Case{"fftconv_f16_circular_l992_b3_h2", 2}}) {                // by threads, wrapped
+    SCOPED_TRACE(c.token);
+    const Problem problem = parse_problem(c.token);
+    Device device = Device::executor();
+    device.blocks = c.blocks;
+    const Work work = count_work(problem, device);
+    const Launched whole = execute_whole(problem, device);
+    const host::Counters launch = work.launch(extent_of(problem, device, c.blocks));
+    for (const auto& [name, value] : host::kCounterFields) {
+      EXPECT_EQ(launch.*value, whole.launch.*value) << name;
+      EXPECT_EQ(work.filter.*value * problem.channels, whole.filter.*value) << name << " of the filter";
+    }
+  }
+}
+
+TEST(Work, ABlockTakesOneItemWhereTheRingHasNoRoomForTwo) {
+  const Device device = Device::executor();
+  const Problem problem = parse_problem("fftconv_f16_causal_l30000_k32_b2_h1");
+  const Extent extent = extent_of(problem, device, 1);
+  EXPECT_EQ(extent.blocks, 2);
+  const Work work = count_work(problem, device);
+  EXPECT_EQ(work.block, host::Counters());
+  EXPECT_TRUE(work.launch(extent) == execute_whole(problem, device).launch);
+}
+
+TEST(Work, OfItemsAndVisitsByHand) {
+  // 1024 points in the pair fold: every item reads u and writes y in bulk, 2 rows of 2 bytes a sample; a visit reads
+  // 4 bytes of spectrum a point, in sectors of 32.
+  const Work work = count_work(parse_problem("fftconv_f16_circular_l1024_b2_h1"), Device::executor());
+  EXPECT_EQ(work.item.bulk_load_bytes, 2u * 2 * 1024);
+  EXPECT_EQ(work.item.bulk_store_bytes, 2u * 2 * 1024);
+  EXPECT_EQ(work.item.global_load_sectors, 0u);
+  EXPECT_EQ(work.visit.global_load_sectors, 4u * 1024 / 32);
+  EXPECT_EQ(work.visit.mma_f16acc, 0u);
+}
+
+TEST(Work, ItemsAreSharedOutAsTheKernelsDoIt) {
+  const Device device = Device::executor();
+  const Extent whole = extent_of(parse_problem("fftconv_f16_circular_l1024_b64_h768"), device, 1056);
+  EXPECT_EQ(whole.blocks, 1056);
+  EXPECT_EQ(whole.items, 32 * 768);
+  EXPECT_EQ(whole.half_items, 0);
+  EXPECT_GE(whole.visits, 1056);
+  EXPECT_LT(whole.visits, 1056 + 768);
+  const Extent odd = extent_of(parse_problem("fftconv_f16_circular_l1024_b3_h5"), device, 2);
+  EXPECT_EQ(odd.items, 5);
+  EXPECT_EQ(odd.half_items, 5);
+  EXPECT_EQ(odd.visits, 6);  // five items each: channels 0, 1, 2 and 2, 3, 4
+  EXPECT_THROW(extent_of(parse_problem("fftconv_f16_circular_l1024_b3_h5"), device, 0), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace danaus
