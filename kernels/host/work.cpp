@@ -1,5 +1,7 @@
 #include "kernels/host/work.hpp"
 
+#include <algorithm>
+
 #include "kernels/host/aligned.hpp"
 #include "kernels/launch.hpp"
 #include "kernels/plan.hpp"
@@ -37,13 +39,19 @@ Counters operator*(std::int64_t times, const Counters& counters) {
 
 Counters operator+(Counters a, const Counters& b) { return a += b; }
 
+// Rows that do not begin at a sector touch one more or not, by turns.
+bool may_be_uneven(std::uint64_t Counters::*value) {
+  return value == &Counters::global_load_sectors || value == &Counters::global_store_sectors;
+}
+
 // (a - b) / parts; b is part of a, and what is left is `parts` times the same.
 Counters difference(const Counters& a, const Counters& b, std::uint64_t parts = 1) {
   Counters result;
   for (const auto& [name, value] : host::kCounterFields) {
-    if (a.*value < b.*value || (a.*value - b.*value) % parts != 0)
+    const std::uint64_t left = a.*value - std::min(a.*value, b.*value);
+    if (!may_be_uneven(value) && (a.*value < b.*value || left % parts != 0))
       throw std::logic_error("count: " + std::string(name) + " does not grow evenly with blocks, items and channels");
-    result.*value = (a.*value - b.*value) / parts;
+    result.*value = (left + parts / 2) / parts;
   }
   return result;
 }

@@ -63,6 +63,16 @@ TEST(Work, ABlockTakesOneItemWhereTheRingHasNoRoomForTwo) {
   EXPECT_TRUE(work.launch(extent) == execute_whole(problem, device).launch);
 }
 
+TEST(Work, RowsThatBeginInTheMiddleOfASectorTouchAboutAsMany) {
+  const Problem problem = parse_problem("fftconv_f16_causal_l301_k7_b3_h7");
+  const Device device = Device::executor();
+  const host::Counters launch = count_work(problem, device).launch(extent_of(problem, device, device.blocks));
+  host::Counters whole = execute_whole(problem, device).launch;
+  EXPECT_NEAR(double(launch.global_store_sectors) / double(whole.global_store_sectors), 1, 0.05);
+  whole.global_load_sectors = launch.global_load_sectors, whole.global_store_sectors = launch.global_store_sectors;
+  EXPECT_TRUE(launch == whole) << "all else is exact";
+}
+
 TEST(Work, OfItemsAndVisitsByHand) {
   // 1024 points in the pair fold: every item reads u and writes y in bulk, 2 rows of 2 bytes a sample; a visit reads
   // 4 bytes of spectrum a point, in sectors of 32.

@@ -1,0 +1,9 @@
+#include "experiments/counting/hardware.hpp"
+
+namespace danaus {
+
+void launch_once(const Problem& problem, const Device&) {
+  fail("count: ", token(problem), " is to be launched, but this build has no CUDA");
+}
+
+}  // namespace danaus
