@@ -24,27 +24,7 @@ add_library(SndFile::sndfile UNKNOWN IMPORTED)
 set_target_properties(SndFile::sndfile PROPERTIES
   IMPORTED_LOCATION ${SNDFILE_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${SNDFILE_INCLUDE_DIR})
 
-if(DANAUS_CUDA STREQUAL "AUTO")
-  include(CheckLanguage)
-  check_language(CUDA)
-  if(CMAKE_CUDA_COMPILER)
-    set(DANAUS_CUDA_ENABLED ON)
-  else()
-    set(DANAUS_CUDA_ENABLED OFF)
-  endif()
-else()
-  set(DANAUS_CUDA_ENABLED ${DANAUS_CUDA})
-endif()
-message(STATUS "CUDA parts: ${DANAUS_CUDA_ENABLED}")
-if(DANAUS_CUDA_ENABLED)
-  set(CMAKE_CUDA_ARCHITECTURES OFF)  # each kernel target names its own, from DANAUS_CUDA_ARCHITECTURES
-  enable_language(CUDA)
-  set(CMAKE_CUDA_STANDARD 20)
-  if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know nvcc's
-    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
-  endif()
-  find_package(CUDAToolkit REQUIRED)
-endif()
+include(cmake/cuda.cmake)
 
 # Compiler flags that every host target shares. No -ffast-math: isnan must work in reference and comparator.
 add_library(danaus_flags INTERFACE)
