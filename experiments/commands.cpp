@@ -14,6 +14,7 @@ namespace {
 constexpr std::array kCommands = {
     Command{"verify", "is every method as close to the truth as its bound says?", &run_verify},
     Command{"bench", "how long does each method take on the GPU, and is it right?", &run_bench},
+    Command{"calibrate", "what can this GPU do, as a hardware profile for the model?", &run_calibrate},
     Command{"count", "how much work does a kernel do, and does a GPU's own count agree?", &run_count},
     Command{"model", "what time does the cost model predict, and what limits it?", &run_model},
     Command{"convolve", "what is the convolution of my own u and k?", &run_convolve},

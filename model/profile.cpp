@@ -46,9 +46,28 @@ const Field kFields[] = {
     {"l2_size", "MiB", nullptr, &HardwareProfile::l2_size},
     {"wgmma_rate", "TFLOP/s", nullptr, &HardwareProfile::wgmma_rate},
     {"half2_rate", "TFLOP/s", nullptr, &HardwareProfile::half2_rate},
+    {"load_clock", "MHz", nullptr, &HardwareProfile::load_clock},
+    {"hbm_read_bandwidth", "TB/s", nullptr, &HardwareProfile::hbm_read_bandwidth},
+    {"hbm_write_bandwidth", "TB/s", nullptr, &HardwareProfile::hbm_write_bandwidth},
+    {"l2_bandwidth", "TB/s", nullptr, &HardwareProfile::l2_bandwidth},
+    {"shared_load_bandwidth", "TB/s", nullptr, &HardwareProfile::shared_load_bandwidth},
+    {"shared_store_bandwidth", "TB/s", nullptr, &HardwareProfile::shared_store_bandwidth},
+    {"ldmatrix_bandwidth", "TB/s", nullptr, &HardwareProfile::ldmatrix_bandwidth},
+    {"stmatrix_bandwidth", "TB/s", nullptr, &HardwareProfile::stmatrix_bandwidth},
+    {"mma_f16acc_rate", "TFLOP/s", nullptr, &HardwareProfile::mma_f16acc_rate},
+    {"mma_f32acc_rate", "TFLOP/s", nullptr, &HardwareProfile::mma_f32acc_rate},
+    {"mma_bf16_rate", "TFLOP/s", nullptr, &HardwareProfile::mma_bf16_rate},
+    {"mma_depth8_f16acc_rate", "TFLOP/s", nullptr, &HardwareProfile::mma_depth8_f16acc_rate},
+    {"mma_depth8_bf16_rate", "TFLOP/s", nullptr, &HardwareProfile::mma_depth8_bf16_rate},
+    {"half2_bf16_rate", "TFLOP/s", nullptr, &HardwareProfile::half2_bf16_rate},
+    {"permute_rate", "Top/s", nullptr, &HardwareProfile::permute_rate},
+    {"conversion_rate", "Top/s", nullptr, &HardwareProfile::conversion_rate},
+    {"conversion_bf16_rate", "Top/s", nullptr, &HardwareProfile::conversion_bf16_rate},
+    {"launch_latency", "us", nullptr, &HardwareProfile::launch_latency},
+    {"launch_interval", "us", nullptr, &HardwareProfile::launch_interval},
 };
 
-bool is_rate(const Field& field) { return field.unit == "TFLOP/s" || field.unit == "TB/s"; }
+bool is_rate(const Field& field) { return field.unit == "TFLOP/s" || field.unit == "TB/s" || field.unit == "Top/s"; }
 
 std::string read_text(const json& object, const std::string& key, std::string_view what) {
   if (!object.contains(key) || !object[key].is_string() || object[key].get<std::string>().empty())
@@ -71,7 +90,7 @@ void refuse_unknown(const json& object, std::initializer_list<std::string_view> 
 
 Quantity read_quantity(const json& object, const Field& field, const std::string& what) {
   if (!object.is_object()) fail(what, " is ", object.dump(), ", must be an object with value, unit, kind and source");
-  refuse_unknown(object, {"value", "unit", "source", "kind", "ceiling", "ceiling_source"}, what);
+  refuse_unknown(object, {"value", "unit", "source", "kind", "ceiling", "ceiling_source", "clock", "spread"}, what);
   Quantity q;
   q.value = read_positive(object, "value", what);
   q.unit = read_text(object, "unit", what);
@@ -81,6 +100,12 @@ Quantity read_quantity(const json& object, const Field& field, const std::string
   if (q.kind != "datasheet" && q.kind != "published" && q.kind != "measured")
     fail(what, ": kind is '", q.kind, "', must be datasheet, published or measured");
   if (field.whole && q.value != std::floor(q.value)) fail(what, ": value is ", q.value, ", must be a whole number");
+  if (object.contains("clock")) q.clock = read_positive(object, "clock", what);
+  if (object.contains("spread")) {
+    if (!object["spread"].is_number() || object["spread"].get<double>() < 0)
+      fail(what, ": 'spread' is ", object["spread"].dump(), ", must be a number from 0 on");
+    q.spread = object["spread"].get<double>();
+  }
   if (object.contains("ceiling")) {
     q.ceiling = read_positive(object, "ceiling", what);
     q.ceiling_source = read_text(object, "ceiling_source", what);
@@ -134,11 +159,18 @@ HardwareProfile parse_profile(std::string_view text, std::string_view origin) {
   const std::string what = "profile " + std::string(origin);
   const json file = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!file.is_object()) fail(what, ": is no JSON object");
-  refuse_unknown(file, {"name", "device", "numbers"}, what);
+  refuse_unknown(file, {"name", "device", "numbers", "notes"}, what);
 
   HardwareProfile profile;
   profile.name = read_text(file, "name", what);
   profile.device = read_text(file, "device", what);
+  if (file.contains("notes")) {
+    if (!file["notes"].is_array()) fail(what, ": 'notes' is ", file["notes"].dump(), ", must be a list of texts");
+    for (const json& note : file["notes"]) {
+      if (!note.is_string()) fail(what, ": note ", note.dump(), " must be a text");
+      profile.notes.push_back(note);
+    }
+  }
   if (!file.contains("numbers") || !file["numbers"].is_object())
     fail(what, ": 'numbers' is missing, must be an object");
   const json& numbers = file["numbers"];

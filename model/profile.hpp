@@ -20,6 +20,8 @@ struct Quantity {
   std::optional<double>
       ceiling;  // datasheet or derived limit in the same unit; a rate that is no datasheet peak has one
   std::string ceiling_source;
+  std::optional<double> clock;   // MHz of the SMs as it was measured
+  std::optional<double> spread;  // half the distance of the quartiles over the median, where it was measured often
 };
 
 // Symbols in brackets are those of Fu et al. 2023, Eq. 2. "Rate" and "bandwidth" are what can be achieved, where known.
@@ -37,6 +39,29 @@ struct HardwareProfile {
   std::optional<Quantity> l2_size;     // MiB
   std::optional<Quantity> wgmma_rate;  // TFLOP/s, matrix multiply by warp groups
   std::optional<Quantity> half2_rate;  // TFLOP/s, packed fp16 arithmetic outside the matrix unit
+
+  // What danaus calibrate measures beyond these, for the roofline over counted work.
+  std::optional<Quantity> load_clock;             // MHz, in short bursts of matrix products of random numbers
+  std::optional<Quantity> hbm_read_bandwidth;     // TB/s
+  std::optional<Quantity> hbm_write_bandwidth;    // TB/s
+  std::optional<Quantity> l2_bandwidth;           // TB/s, read from L2 by all SMs
+  std::optional<Quantity> shared_load_bandwidth;  // TB/s, of all SMs, 16 bytes a thread; likewise:
+  std::optional<Quantity> shared_store_bandwidth;
+  std::optional<Quantity> ldmatrix_bandwidth;
+  std::optional<Quantity> stmatrix_bandwidth;
+  std::optional<Quantity> mma_f16acc_rate;         // TFLOP/s, mma.sync m16n8k16 of fp16 with fp16 accumulators
+  std::optional<Quantity> mma_f32acc_rate;         // of fp16 with fp32 accumulators
+  std::optional<Quantity> mma_bf16_rate;           // of bf16 with fp32 accumulators
+  std::optional<Quantity> mma_depth8_f16acc_rate;  // the same of m16n8k8
+  std::optional<Quantity> mma_depth8_bf16_rate;
+  std::optional<Quantity> half2_bf16_rate;  // TFLOP/s, packed bf16 multiply-add
+  std::optional<Quantity> permute_rate;     // Top/s (10^12 operations of a thread): prmt
+  std::optional<Quantity> conversion_rate;  // Top/s: two fp32 to a pair of fp16
+  std::optional<Quantity> conversion_bf16_rate;
+  std::optional<Quantity> launch_latency;  // us, from the host's call of an empty kernel to its end as the host sees it
+  std::optional<Quantity> launch_interval;  // us, from one empty kernel to the next in a stream
+
+  std::vector<std::string> notes;  // on what may have disturbed the measurements
 };
 
 // Names that load_profile() knows, in alphabetical order.

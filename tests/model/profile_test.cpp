@@ -104,6 +104,21 @@ TEST(Profile, RefusesByNameANumberAboveItsCeiling) {
   EXPECT_EQ(refusal(file), "profile broken: hbm_bandwidth: measured value 5 TB/s is above its ceiling 4.8 (datasheet)");
 }
 
+TEST(Profile, KeepsClockSpreadAndNotes) {
+  json file = good_file();
+  file["notes"] = {"a note"};
+  file["numbers"]["permute_rate"] = {{"value", 14}, {"unit", "Top/s"}, {"kind", "measured"}, {"source", "test"},
+                                     {"ceiling", 33}, {"ceiling_source", "test"}, {"clock", 1500}, {"spread", 0}};
+  const HardwareProfile profile = parse_profile(file.dump(), "test");
+  EXPECT_EQ(profile.permute_rate->clock, 1500);
+  EXPECT_EQ(profile.permute_rate->spread, 0);
+  EXPECT_THAT(profile.notes, ElementsAre("a note"));
+  file["numbers"]["permute_rate"]["clock"] = 0;
+  EXPECT_THAT(refusal(file), HasSubstr("permute_rate: 'clock' is 0, must be a positive number"));
+  file["notes"] = "a note";
+  EXPECT_THAT(refusal(file), HasSubstr("'notes' is \"a note\", must be a list of texts"));
+}
+
 TEST(Profile, RefusesAMeasuredRateThatNothingJudges) {
   json file = good_file();
   file["numbers"]["general_rate"]["kind"] = "measured";

@@ -1,0 +1,87 @@
+// danaus calibrate: what the GPU at hand can do, as a hardware profile for the model.
+#include <array>
+#include <chrono>
+#include <ctime>
+
+#include "experiments/calibration/calibration.hpp"
+#include "experiments/commands.hpp"
+#include "experiments/files/pending_file.hpp"
+#include "experiments/program/terminal.hpp"
+
+namespace danaus {
+namespace {
+
+constexpr const char* kDescription =
+    "Measures bandwidths, instruction rates and launches of a GPU, in about half a minute, and writes them as a\n"
+    "hardware profile. A number that the hardware cannot have is refused, and nothing is written: exit 1.";
+
+std::string today() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::array<char, 16> date;
+  std::strftime(date.data(), date.size(), "%Y-%m-%d", std::gmtime(&now));
+  return date.data();
+}
+
+// The last word: "NVIDIA H200" is an H200.
+std::string short_name(const std::string& device) { return device.substr(device.find_last_of(' ') + 1); }
+
+void print(std::ostream& out, const Calibration& calibration) {
+  using enum Column::Align;
+  std::vector<std::vector<std::string>> cells;
+  for (const Measurement& m : calibration.measurements)
+    cells.push_back({m.key, fixed(m.value, m.value < 100 ? 2 : 0), m.unit, m.spread > 0 ? fixed(100 * m.spread, 2) : "",
+                     m.clock_mhz ? fixed(*m.clock_mhz, 0) : "", m.ceiling ? fixed(100 * m.value / *m.ceiling, 0) : "",
+                     m.source});
+  print_table(out,
+              {{"number", 0, left},
+               {"value", 0, right},
+               {"unit", 0, left},
+               {"spread, %", 0, right},
+               {"MHz", 0, right},
+               {"% of ceiling", 0, right},
+               {"measured by", 0, left}},
+              cells);
+  for (const std::string& note : calibration.notes) out << "note: " << note << '\n';
+}
+
+}  // namespace
+
+int run_calibrate(std::span<const std::string> words, Console& console) {
+  std::string output, name;
+  std::optional<int> ordinal;
+  CommandLine line("calibrate", kDescription);
+  line.option("output", output, "FILE", "the profile, for --profile FILE or model/profiles/");
+  line.option("name", name, "NAME", "the profile's name (default: the last word of the device's)");
+  line.option("device", ordinal, "NUMBER", "which GPU (default 0)");
+  if (!line.parse(words, console)) return kExitOk;
+  if (ordinal.value_or(0) < 0) fail("calibrate: device=", *ordinal, ", must be at least 0");
+  if (!output.empty() && !output.ends_with(".json")) fail("calibrate: output '", output, "', must end in .json");
+  if (Device::cuda_count() == 0) {
+    console.err << "danaus: calibrate: no CUDA device; it needs a GPU and a build with CUDA (this one's: "
+                << DANAUS_CUDA_PARTS << ")\n";
+    return kExitNoDevice;
+  }
+  const Device device = Device::cuda(ordinal.value_or(0));
+  if (name.empty()) name = short_name(device.name);
+  std::optional<PendingFile> file;  // a path that cannot be written is refused before the work
+  if (!output.empty()) file.emplace(output);
+  print_configuration(
+      console, "calibrate",
+      {{"device", device.name}, {"profile", output.empty() ? "not kept (--output FILE keeps it)" : output}});
+  Progress progress(console, 24);
+  std::size_t done = 0;
+  try {
+    const Calibration calibration = calibrate(device, [&](const std::string& what) { progress.show(done++, what); });
+    progress.clear();
+    print(console.out, calibration);
+    const std::string text = profile_text(name, today(), calibration);
+    if (file) file->write(text), file->commit();
+  } catch (const ImpossibleNumber& impossible) {
+    progress.clear();
+    console.err << "danaus: " << impossible.what() << '\n';
+    return kExitCheckFailed;
+  }
+  return kExitOk;
+}
+
+}  // namespace danaus
