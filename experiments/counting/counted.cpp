@@ -20,6 +20,13 @@ Counted count(const Problem& problem, const Device& device, std::int64_t concurr
   return counted;
 }
 
+double counted_instructions(const host::Counters& n) {
+  const auto of_threads = n.packed_operations + n.fp32_operations + n.conversions + n.byte_permutes;
+  return static_cast<double>(n.mma_f16acc + n.mma_f32acc + n.mma_depth8 + n.shared_instructions +
+                             n.global_instructions + n.warp_barriers) +
+         static_cast<double>(of_threads) / 32;
+}
+
 Json describe(const Counted& c) {
   return {{"variant", name(*c.variant)},
           {"fft_size", c.variant->size()},

@@ -17,6 +17,9 @@ struct Counted {
 // `concurrent` blocks run at once; 0: as many as the kernel is tuned for.
 Counted count(const Problem& problem, const Device& device, std::int64_t concurrent = 0);
 
+// Instructions of warps that the counters know: no addresses, moves, loops or waiting.
+double counted_instructions(const host::Counters& counters);
+
 // {"variant", "fft_size", "launch": {"blocks", "threads", "items", ...}, "counts": {"launch", "item", "half_item",
 // "visit", "block", "filter": {counter: value}}}
 Json describe(const Counted& counted);

@@ -38,12 +38,6 @@ struct Quantity {
 
 double warps(std::uint64_t thread_operations) { return static_cast<double>(thread_operations) / 32; }
 
-double instructions(const host::Counters& n) {
-  return static_cast<double>(n.mma_f16acc + n.mma_f32acc + n.mma_depth8 + n.shared_instructions +
-                             n.global_instructions + n.warp_barriers) +
-         warps(n.packed_operations + n.fp32_operations + n.conversions + n.byte_permutes);
-}
-
 const std::vector<Quantity>& compared_quantities() {
   static const std::vector<Quantity> kQuantities = {
       {"matrix instructions",
@@ -123,7 +117,7 @@ const std::vector<Quantity>& compared_quantities() {
        1,
        "counted: y; L2 still holds some of it as the kernel ends"},
       {"instructions",
-       [](const Counted& c) { return instructions(c.launch); },
+       [](const Counted& c) { return counted_instructions(c.launch); },
        {"smsp__inst_executed.sum"},
        1,
        "addresses, moves, loops and waiting are no operations of a kernel's source"},

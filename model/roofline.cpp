@@ -1,0 +1,155 @@
+#include "model/roofline.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+namespace danaus {
+namespace {
+
+constexpr double kTera = 1e12, kMega = 1e6, kMicro = 1e-6;
+
+// Work is done at rates of the profile; what it has not is taken from what every GPU of its kind has.
+class Rates {
+ public:
+  explicit Rates(const HardwareProfile& profile)
+      : p_(profile), clock_(profile.load_clock.value_or(profile.clock).value) {}
+
+  // A second, of a quantity that is bound to the SM clock.
+  double of(const Quantity& q) const { return q.value * kTera * (q.clock ? clock_ / *q.clock : 1); }
+  double of(const std::optional<Quantity>& wanted, const Quantity& otherwise, const char* name) {
+    if (!wanted) note(std::string(name) + " at the matrix rate");
+    return of(wanted ? *wanted : otherwise);
+  }
+  // So many in a clock of an SM.
+  double a_clock(double count) const { return count * p_.sms.value * clock_ * kMega; }
+  double operations(const std::optional<Quantity>& wanted, double count, const char* name) {
+    if (wanted) return of(*wanted);
+    std::ostringstream text;
+    text << name << " at " << count << " a clock an SM";
+    note(text.str());
+    return a_clock(count);
+  }
+  double packed(Dtype dtype) {
+    constexpr double kFlops = 4;
+    const auto& wanted = dtype == Dtype::bf16 && p_.half2_bf16_rate ? p_.half2_bf16_rate : p_.half2_rate;
+    if (wanted) return of(*wanted) / kFlops;
+    note("packed arithmetic at the instruction rate of fp32");
+    return of(p_.general_rate) / 2;
+  }
+
+  double clock() const { return clock_; }
+  std::vector<std::string> notes;
+
+ private:
+  void note(std::string text) {
+    text = "no rate in the profile: " + text;
+    if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(text);
+  }
+  const HardwareProfile& p_;
+  double clock_;
+};
+
+double norm(const std::vector<ResourceTime>& resources, double p) {
+  double longest = 0, sum = 0;
+  for (const ResourceTime& resource : resources) longest = std::max(longest, resource.us);
+  if (longest == 0) return 0;
+  for (const ResourceTime& resource : resources) sum += std::pow(resource.us / longest, p);
+  return longest * std::pow(sum, 1 / p);
+}
+
+std::string in_words(double amount, const char* unit, double rate) {
+  std::ostringstream text;
+  text.precision(3);
+  text << amount << ' ' << unit << " at " << rate << " a second";
+  return text.str();
+}
+
+}  // namespace
+
+RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& p, double overlap) {
+  if (!(overlap >= 1)) fail("roofline: overlap ", overlap, ", must be at least 1");
+  constexpr double kDeepFlops = 2. * 16 * 8 * 16, kShallowFlops = 2. * 16 * 8 * 8;
+  constexpr double kWavefrontBytes = 128, kSchedulers = 4, kPlainOperations = 64;
+  const bool bf16 = w.dtype == Dtype::bf16;
+  Rates rates(p);
+
+  RooflinePrediction prediction;
+  prediction.profile = p.name;
+  const auto add = [&](const char* name, double seconds, std::string what) {
+    prediction.resources.push_back({name, seconds / kMicro, std::move(what)});
+  };
+  add("hbm", w.hbm_bytes / (p.hbm_bandwidth.value * kTera),
+      in_words(w.hbm_bytes, "bytes", p.hbm_bandwidth.value * kTera));
+  if (p.l2_bandwidth)
+    add("l2", w.l2_bytes / (p.l2_bandwidth->value * kTera),
+        in_words(w.l2_bytes, "bytes", p.l2_bandwidth->value * kTera));
+
+  // What SMs do takes as long as on the one that does most.
+  const auto add_on_chip = [&](const char* name, double seconds, std::string what) {
+    add(name, w.imbalance * seconds, std::move(what));
+  };
+  const double wavefronts =
+      p.shared_load_bandwidth ? rates.of(*p.shared_load_bandwidth) / kWavefrontBytes : rates.a_clock(1);
+  add_on_chip("l1", w.l1_wavefronts / wavefronts, in_words(w.l1_wavefronts, "wavefronts", wavefronts));
+
+  const auto products = [&](double count, double flops, const std::optional<Quantity>& rate, const char* name) {
+    return count == 0 ? 0 : count * flops / rates.of(rate, p.matrix_rate, name);
+  };
+  const double tensor =
+      products(w.mma_f16acc, kDeepFlops, p.mma_f16acc_rate, "mma with fp16 accumulators") +
+      products(w.mma_f32acc, kDeepFlops, bf16 ? p.mma_bf16_rate : p.mma_f32acc_rate, "mma with fp32 accumulators") +
+      products(w.mma_depth8, kShallowFlops, bf16 ? p.mma_depth8_bf16_rate : p.mma_depth8_f16acc_rate, "mma m16n8k8");
+  const double flops = kDeepFlops * (w.mma_f16acc + w.mma_f32acc) + kShallowFlops * w.mma_depth8;
+  add_on_chip("tensor", tensor, in_words(flops, "flops", tensor > 0 ? flops / tensor : 0));
+
+  const double packed = rates.packed(w.dtype), fp32 = rates.of(p.general_rate) / 2;
+  add_on_chip("fma", w.packed_operations / packed + w.fp32_operations / fp32,
+              in_words(w.packed_operations, "packed operations", packed));
+
+  const double permutes = w.byte_permutes > 0 ? rates.operations(p.permute_rate, kPlainOperations, "byte permutes") : 1;
+  const double conversions = w.conversions > 0 ? rates.operations(bf16 ? p.conversion_bf16_rate : p.conversion_rate,
+                                                                  kPlainOperations, "conversions")
+                                               : 1;
+  add_on_chip("alu", w.byte_permutes / permutes + w.conversions / conversions,
+              in_words(w.byte_permutes + w.conversions, "permutes and conversions", permutes));
+
+  const double issue = rates.a_clock(kSchedulers);
+  add_on_chip("issue", w.warp_instructions / issue, in_words(w.warp_instructions, "instructions of warps", issue));
+
+  if (p.launch_interval) prediction.launch_us = p.launch_interval->value;
+  prediction.limit = std::max_element(prediction.resources.begin(), prediction.resources.end(),
+                                      [](const ResourceTime& a, const ResourceTime& b) { return a.us < b.us; })
+                         ->name;
+  prediction.notes = rates.notes;
+  std::ostringstream clock;
+  clock << "SM clock " << rates.clock() << " MHz" << (p.load_clock ? ", the profile's under load" : "");
+  prediction.notes.push_back(clock.str());
+  prediction.notes.insert(prediction.notes.end(), p.notes.begin(), p.notes.end());
+  prediction.overlap = overlap;
+  prediction.total_us = total_us(prediction, overlap);
+  return prediction;
+}
+
+double total_us(const RooflinePrediction& prediction, double overlap) {
+  return norm(prediction.resources, overlap) + prediction.launch_us;
+}
+
+double fit_overlap(std::span<const RooflinePrediction> predictions, std::span<const double> measured_us) {
+  if (predictions.empty() || predictions.size() != measured_us.size())
+    fail("fit overlap: ", predictions.size(), " predictions and ", measured_us.size(),
+         " times, must be as many, and some");
+  double best = 1, least = std::numeric_limits<double>::infinity();
+  for (int hundredths = 100; hundredths <= 1600; ++hundredths) {
+    double sum = 0;
+    for (std::size_t i = 0; i < predictions.size(); ++i) {
+      const double error = std::log(total_us(predictions[i], hundredths / 100.) / measured_us[i]);
+      sum += error * error;
+    }
+    if (sum < least) least = sum, best = hundredths / 100.;
+  }
+  return best;
+}
+
+}  // namespace danaus

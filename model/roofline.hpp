@@ -1,0 +1,66 @@
+// A roofline over counted work: the time that each resource of a GPU needs for what a kernel does, and one time of
+// them.
+//
+//   T = (t_1^p + t_2^p + ...)^(1/p) + launch
+//
+// p says how far resources work at the same time: with 1 never, as Eq. 2 has it; with infinity always, which is the
+// usual roofline. Real kernels are between: warps of a block fill each other's gaps, and wait for each other at its
+// barriers. It is the only number here that is neither counted nor a property of the device; fit_overlap() finds it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/profile.hpp"
+#include "reference/problem.hpp"
+
+namespace danaus {
+
+// What one launch of a kernel does.
+struct KernelWork {
+  Dtype dtype = Dtype::f16;      // of products of matrices and packed arithmetic
+  double mma_f16acc = 0;         // m16n8k16 with fp16 accumulators: instructions of warps, here and below
+  double mma_f32acc = 0;         // with fp32 accumulators
+  double mma_depth8 = 0;         // m16n8k8, accumulators as the type has them
+  double packed_operations = 0;  // of threads, here and below
+  double fp32_operations = 0;    // multiply-adds count as one
+  double byte_permutes = 0;
+  double conversions = 0;        // two floats to a pair
+  double warp_instructions = 0;  // all that are counted
+  double l1_wavefronts = 0;      // of 128 bytes through the data path of L1 and shared memory
+  double l2_bytes = 0;           // between L2 and the SMs
+  double hbm_bytes = 0;          // read and written
+  double imbalance = 1;          // work of the SM that has most, over the average of all of the device
+};
+
+struct ResourceTime {
+  std::string name;  // "hbm", "l2", "l1", "tensor", "fma", "alu", "issue"
+  double us = 0;
+  std::string what;  // work and rate, in words
+};
+
+struct RooflinePrediction {
+  std::string profile;
+  std::vector<ResourceTime> resources;
+  double overlap = 0;  // p
+  double launch_us = 0;
+  double total_us = 0;
+  std::string limit;               // the resource that needs most
+  std::vector<std::string> notes;  // which rates the profile has not, and what stands for them
+};
+
+// The middle between the two ways of adding times: as lengths of perpendicular sides.
+inline constexpr double kOverlap = 2;
+
+// Rates that depend on the SM clock are taken at the profile's load clock, where it has one.
+RooflinePrediction predict_roofline(const KernelWork& work, const HardwareProfile& profile, double overlap = kOverlap);
+
+// The time of a launch for another p; predict_roofline()'s resources do not depend on it.
+double total_us(const RooflinePrediction& prediction, double overlap);
+
+// The p from 1 to 16, to a hundredth, with the smallest mean square of log(predicted / measured). Throws where there is
+// nothing to fit, or not as many times as predictions.
+double fit_overlap(std::span<const RooflinePrediction> predictions, std::span<const double> measured_us);
+
+}  // namespace danaus

@@ -1,0 +1,102 @@
+// The roofline over counted work: each resource by hand, and how times become one.
+#include "model/roofline.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace danaus {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+Quantity quantity(double value, const char* unit) { return {value, unit, "test", "measured", {}, {}, {}, {}}; }
+
+// 100 SMs at 1000 MHz.
+HardwareProfile profile() {
+  HardwareProfile p;
+  p.name = "test";
+  p.matrix_rate = quantity(100, "TFLOP/s");
+  p.general_rate = quantity(20, "TFLOP/s");
+  p.hbm_bandwidth = quantity(2, "TB/s");
+  p.sms = quantity(100, "SMs");
+  p.clock = quantity(1000, "MHz");
+  return p;
+}
+
+double us(const RooflinePrediction& prediction, const std::string& name) {
+  for (const ResourceTime& resource : prediction.resources)
+    if (resource.name == name) return resource.us;
+  return std::nan("");
+}
+
+TEST(Roofline, TimesOfResourcesByHand) {
+  KernelWork work;
+  work.hbm_bytes = 2e8;
+  work.mma_f16acc = 1e6;       // 4096 flops each
+  work.mma_depth8 = 2e6;       // 2048
+  work.packed_operations = 1e9;
+  work.byte_permutes = 6.4e9;
+  work.l1_wavefronts = 1e7;
+  work.warp_instructions = 4e7;
+  HardwareProfile p = profile();
+  const RooflinePrediction without = predict_roofline(work, p);
+  EXPECT_DOUBLE_EQ(us(without, "hbm"), 100);
+  EXPECT_DOUBLE_EQ(us(without, "tensor"), 2 * 40.96);
+  EXPECT_DOUBLE_EQ(us(without, "fma"), 100);  // two flops of fp32 in the time of four
+  EXPECT_DOUBLE_EQ(us(without, "alu"), 1000);
+  EXPECT_DOUBLE_EQ(us(without, "l1"), 100);
+  EXPECT_DOUBLE_EQ(us(without, "issue"), 100);
+  EXPECT_EQ(without.limit, "alu");
+  EXPECT_THAT(without.notes, Contains(HasSubstr("byte permutes at 64 a clock an SM")));
+
+  // Measured at half the clock that the kernel has: twice the rate.
+  p.permute_rate = quantity(6.4, "Top/s"), p.permute_rate->clock = 500;
+  p.load_clock = quantity(1000, "MHz");
+  p.mma_f16acc_rate = quantity(409.6, "TFLOP/s");
+  p.half2_rate = quantity(80, "TFLOP/s");
+  const RooflinePrediction with = predict_roofline(work, p);
+  EXPECT_DOUBLE_EQ(us(with, "alu"), 500);
+  EXPECT_DOUBLE_EQ(us(with, "tensor"), 10 + 40.96);
+  EXPECT_DOUBLE_EQ(us(with, "fma"), 50);
+}
+
+TEST(Roofline, TheBusiestSmCountsOnTheChipAndNotInMemory) {
+  KernelWork work;
+  work.hbm_bytes = 2e8, work.l1_wavefronts = 1e7, work.imbalance = 1.5;
+  const RooflinePrediction prediction = predict_roofline(work, profile());
+  EXPECT_DOUBLE_EQ(us(prediction, "hbm"), 100);
+  EXPECT_DOUBLE_EQ(us(prediction, "l1"), 150);
+  EXPECT_EQ(prediction.limit, "l1");
+}
+
+TEST(Roofline, OneTimeLiesBetweenTheLongestAndTheSum) {
+  KernelWork work;
+  work.hbm_bytes = 6e7, work.l1_wavefronts = 4e6;
+  HardwareProfile p = profile();
+  p.launch_interval = quantity(3, "us");
+  EXPECT_DOUBLE_EQ(predict_roofline(work, p, 1).total_us, 30 + 40 + 3);
+  EXPECT_DOUBLE_EQ(predict_roofline(work, p, 2).total_us, 50 + 3);
+  EXPECT_NEAR(predict_roofline(work, p, 1000).total_us, 40 + 3, 1e-6);
+  EXPECT_THROW(predict_roofline(work, p, 0.5), std::invalid_argument);
+}
+
+TEST(Roofline, FindsTheOverlapThatTimesWereMadeWith) {
+  std::vector<RooflinePrediction> predictions;
+  std::vector<double> times;
+  for (double balance : {0.1, 0.5, 1., 2., 5.}) {
+    KernelWork work;
+    work.hbm_bytes = 2e8, work.l1_wavefronts = 1e7 * balance;
+    predictions.push_back(predict_roofline(work, profile()));
+    times.push_back(total_us(predictions.back(), 2.75));
+  }
+  EXPECT_DOUBLE_EQ(fit_overlap(predictions, times), 2.75);
+  times.pop_back();
+  EXPECT_THROW(fit_overlap(predictions, times), std::invalid_argument);
+  EXPECT_THROW(fit_overlap({}, {}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace danaus
