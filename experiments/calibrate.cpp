@@ -6,6 +6,7 @@
 #include "experiments/calibration/calibration.hpp"
 #include "experiments/commands.hpp"
 #include "experiments/files/pending_file.hpp"
+#include "experiments/files/record.hpp"
 #include "experiments/program/terminal.hpp"
 
 namespace danaus {
@@ -44,13 +45,26 @@ void print(std::ostream& out, const Calibration& calibration) {
   for (const std::string& note : calibration.notes) out << "note: " << note << '\n';
 }
 
+Json row_of(const Measurement& m, const Device& device) {
+  const auto known = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
+  return {{"device", {{"name", device.name}, {"sm", device.sm}, {"multiprocessors", device.multiprocessors}}},
+          {"number", m.key},
+          {"value", m.value},
+          {"unit", m.unit},
+          {"spread", m.spread},
+          {"clock_mhz", known(m.clock_mhz)},
+          {"ceiling", known(m.ceiling)},
+          {"measured_by", m.source}};
+}
+
 }  // namespace
 
 int run_calibrate(std::span<const std::string> words, Console& console) {
-  std::string output, name;
+  std::string output, name, json;
   std::optional<int> ordinal;
   CommandLine line("calibrate", kDescription);
   line.option("output", output, "FILE", "the profile, for --profile FILE or model/profiles/");
+  line.option("json", json, "FILE", "one JSON object a number; - for stdout, in place of the table");
   line.option("name", name, "NAME", "the profile's name (default: the last word of the device's)");
   line.option("device", ordinal, "NUMBER", "which GPU (default 0)");
   if (!line.parse(words, console)) return kExitOk;
@@ -73,7 +87,9 @@ int run_calibrate(std::span<const std::string> words, Console& console) {
   try {
     const Calibration calibration = calibrate(device, [&](const std::string& what) { progress.show(done++, what); });
     progress.clear();
-    print(console.out, calibration);
+    ResultFile results(console, json, "calibration", {});
+    for (const Measurement& m : calibration.measurements) results.append(row_of(m, device));
+    if (json != "-") print(console.out, calibration);
     const std::string text = profile_text(name, today(), calibration);
     if (file) file->write(text), file->commit();
   } catch (const ImpossibleNumber& impossible) {

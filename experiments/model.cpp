@@ -1,16 +1,29 @@
-// danaus model: what the cost model predicts, term by term, and what limits it.
+// danaus model: what the cost models predict, term by term, and what limits it.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "experiments/bench/sweeps.hpp"
 #include "experiments/commands.hpp"
+#include "experiments/counting/imitation.hpp"
+#include "experiments/counting/kernel_work.hpp"
 #include "experiments/files/record.hpp"
+#include "experiments/judged_models.hpp"
 #include "experiments/program/terminal.hpp"
 #include "model/cost.hpp"
 
 namespace danaus {
 namespace {
 
-// One prediction to make.
+constexpr const char* kDescription =
+    "The time that Eq. 2 of Fu et al. 2023 predicts, term by term, and beside it that of a roofline over the work "
+    "that\n"
+    "the executor counts for the case's kernel. With --measured both are judged by rows of danaus bench.";
+
+// Of the paper's Table 19.
+constexpr const char* kPaper = "A100-40GB";
+
+// A prediction of Eq. 2 to make.
 struct Question {
   Problem problem;  // with factors
   HardwareProfile profile;
@@ -53,6 +66,51 @@ void print_terms(std::ostream& out, const Question& question, const Prediction& 
   out << '\n';
 }
 
+// A prediction of the roofline to make.
+struct KernelQuestion {
+  Problem problem;
+  HardwareProfile profile;
+};
+
+Json row_of(const KernelQuestion& question, const Counted& counted, const RooflinePrediction& prediction) {
+  Json resources = Json::array();
+  for (const ResourceTime& resource : prediction.resources)
+    resources.push_back({{"name", resource.name}, {"us", resource.us}, {"what", resource.what}});
+  return {{"case", token(question.problem)},   {"profile", prediction.profile},     {"model", "roofline"},
+          {"variant", name(*counted.variant)}, {"total_us", prediction.total_us},   {"limit", prediction.limit},
+          {"overlap", prediction.overlap},     {"launch_us", prediction.launch_us}, {"resources", resources},
+          {"notes", prediction.notes}};
+}
+
+void print_resources(std::ostream& out, const Json& row) {
+  out << row["case"].get<std::string>() << " on " << row["profile"].get<std::string>() << ": counted work of "
+      << row["variant"].get<std::string>() << '\n';
+  std::vector<std::vector<std::string>> cells;
+  for (const Json& resource : row["resources"])
+    cells.push_back({resource["name"], fixed(resource["us"], 1), resource["what"]});
+  using enum Column::Align;
+  print_table(out, {{"resource", 0, left}, {"us", 0, right}, {"work", 0, left}}, cells);
+  out << "total " << fixed(row["total_us"], 1) << " us at overlap " << fixed(row["overlap"], 2) << ", "
+      << fixed(row["launch_us"], 1) << " us of them the launch; limited by " << row["limit"].get<std::string>() << '\n';
+  for (const Json& note : row["notes"]) out << "note: " << note.get<std::string>() << '\n';
+  out << '\n';
+}
+
+// A line for each prediction.
+void print_summary(std::ostream& out, const std::vector<Json>& rows) {
+  std::vector<std::vector<std::string>> cells;
+  for (const Json& row : rows) {
+    const bool eq2 = row["model"] == "eq2";
+    const std::string constants = row["profile"] == kPaper ? ", the paper's constants" : "";
+    cells.push_back({row["case"], eq2 ? "Eq. 2" : "roofline", row["profile"].get<std::string>() + constants,
+                     fixed(row["total_us"], 1), row["limit"]});
+  }
+  using enum Column::Align;
+  print_table(out,
+              {{"case", 0, left}, {"model", 0, left}, {"profile", 0, left}, {"us", 0, right}, {"limited by", 0, left}},
+              cells);
+}
+
 void print_overview(std::ostream& out, const std::vector<Question>& questions,
                     const std::vector<Prediction>& predictions) {
   std::vector<std::vector<std::string>> cells;
@@ -84,38 +142,99 @@ std::vector<Question> figure4(const std::vector<HardwareProfile>& profiles, std:
   return questions;
 }
 
+enum class Models { eq2, roofline, both };
+
+constexpr std::array kModels = {
+    Named{Models::eq2, "eq2", "Eq. 2"},
+    Named{Models::roofline, "roofline", "over counted work"},
+    Named{Models::both, "both", "both of them"},
+};
+
+struct Request {
+  std::vector<std::string> tokens, profiles;
+  std::string sweep, json, measured;
+  std::optional<int> order;
+  double overlap = kOverlap;
+  Models models = Models::both;
+};
+
+const BenchSweep* bench_sweep(const std::string& word) {
+  for (const BenchSweep& sweep : bench_sweeps())
+    if (sweep.name == word) return &sweep;
+  return nullptr;
+}
+
+// False when only help was wanted.
+bool read_request(std::span<const std::string> words, Console& console, Request& request) {
+  std::string model;
+  std::optional<double> overlap;
+  CommandLine line("model", kDescription);
+  line.option("case", request.tokens, "TOKEN", "a case; factors it does not name are chosen; may be repeated");
+  line.option("sweep", request.sweep, "NAME", "figure4: N = 256 to 4M, orders 2 to 4; or one of danaus bench");
+  line.option("model", model, "NAME", names_in(kModels) + " (default: both; figure4 is of Eq. 2 alone)");
+  line.option("profile", request.profiles, "NAME",
+              "hardware profile, by name or a .json file (default: all); may be repeated");
+  line.option("order", request.order, "NUMBER", "Eq. 2: number of factors (default: the cheapest; in figure4: all)");
+  line.option("overlap", overlap, "NUMBER", "roofline: 1 where nothing overlaps, large where all does (default: 2)");
+  line.option("measured", request.measured, "FILE",
+              "rows of danaus bench: fits the overlap to every other one, judges the models by the rest");
+  line.option("json", request.json, "FILE",
+              "result rows, one JSON object a line; - for stdout, in place of the tables");
+  if (!line.parse(words, console)) return false;
+
+  if (!model.empty()) request.models = parse_in(kModels, "model: model", model);
+  if (!request.tokens.empty() + !request.sweep.empty() + !request.measured.empty() != 1)
+    fail("model: one of --case, --sweep and --measured must be given");
+  const bool figure4 = request.sweep == "figure4";
+  if (!request.sweep.empty() && !figure4 && !bench_sweep(request.sweep))
+    fail("model: sweep '", request.sweep, "', must be figure4 or a sweep of danaus bench");
+  if (figure4 && request.models == Models::roofline) fail("model: figure4 has no kernels to count; leave --model out");
+  if (figure4) request.models = Models::eq2;
+  const auto& order = request.order;
+  if (order && (*order < 1 || *order > 5)) fail("model: order=", *order, ", must be from 1 to 5");
+  if (order && figure4 && std::find(std::begin(kOrders), std::end(kOrders), *order) == std::end(kOrders))
+    fail("model: order=", *order, ", the sweep has orders 2, 3 and 4");
+  if (overlap && !(*overlap >= 1)) fail("model: overlap=", *overlap, ", must be at least 1");
+  request.overlap = overlap.value_or(kOverlap);
+  if (request.profiles.empty())
+    request.profiles = request.measured.empty() ? profile_names() : std::vector<std::string>{"H200"};
+  return true;
+}
+
+// The case with factors for Eq. 2.
+Problem factored(const std::string& word, std::optional<int> order, const HardwareProfile& profile) {
+  const Problem problem = parse_problem(word);
+  if (order && !problem.factors.empty() && static_cast<int>(problem.factors.size()) != *order)
+    fail("model: order=", *order, ", but ", word, " has ", problem.factors.size(), " factors; leave one of them out");
+  return problem.factors.empty() ? with_factors(problem, profile, order.value_or(0)) : problem;
+}
+
 }  // namespace
 
 int run_model(std::span<const std::string> words, Console& console) {
-  std::vector<std::string> tokens, profile_words;
-  std::string sweep, json;
-  std::optional<int> order;
-  CommandLine line("model", "The time that Eq. 2 of Fu et al. 2023 predicts, term by term, and what takes most of it.");
-  line.option("case", tokens, "TOKEN", "a case; factors it does not name are chosen; may be repeated");
-  line.option("sweep", sweep, "NAME", "figure4: N = 256 to 4M, orders 2 to 4");
-  line.option("profile", profile_words, "NAME",
-              "hardware profile, by name or a .json file (default: all); may be repeated");
-  line.option("order", order, "NUMBER", "number of factors (default: the cheapest; in a sweep: all)");
-  line.option("json", json, "FILE", "result rows, one JSON object a line; - for stdout, in place of the tables");
-  if (!line.parse(words, console)) return kExitOk;
-  if (tokens.empty() == sweep.empty()) fail("model: either --case or --sweep must be given");
-  if (!sweep.empty() && sweep != "figure4") fail("model: sweep '", sweep, "', must be figure4");
-  if (order && (*order < 1 || *order > 5)) fail("model: order=", *order, ", must be from 1 to 5");
-  if (order && !sweep.empty() && std::find(std::begin(kOrders), std::end(kOrders), *order) == std::end(kOrders))
-    fail("model: order=", *order, ", the sweep has orders 2, 3 and 4");
-  if (profile_words.empty()) profile_words = profile_names();
-
+  Request request;
+  if (!read_request(words, console, request)) return kExitOk;
   std::vector<HardwareProfile> profiles;
-  for (const std::string& word : profile_words) profiles.push_back(load_profile(word));
-  std::vector<Question> questions = sweep.empty() ? std::vector<Question>{} : figure4(profiles, order);
+  std::vector<std::string> names;
+  for (const std::string& word : request.profiles) {
+    profiles.push_back(load_profile(word));
+    names.push_back(profiles.back().name);
+  }
+  if (!request.measured.empty()) return judge_models(request.measured, profiles.front(), load_profile(kPaper), console);
+
+  const bool figure = request.sweep == "figure4";
+  std::vector<std::string> tokens = request.tokens;
+  if (const BenchSweep* sweep = bench_sweep(request.sweep))
+    for (const Problem& problem : sweep->cases()) tokens.push_back(token(problem));
+  std::vector<Question> questions = figure ? figure4(profiles, request.order) : std::vector<Question>{};
+  std::vector<KernelQuestion> kernels;
   for (const std::string& word : tokens)
     for (const HardwareProfile& profile : profiles) {
-      Problem problem = parse_problem(word);
-      if (order && !problem.factors.empty() && static_cast<int>(problem.factors.size()) != *order)
-        fail("model: order=", *order, ", but ", word, " has ", problem.factors.size(),
-             " factors; leave one of them out");
-      if (problem.factors.empty()) problem = with_factors(problem, profile, order.value_or(0));
-      questions.push_back({problem, profile});
+      if (request.models != Models::roofline) questions.push_back({factored(word, request.order, profile), profile});
+      const Problem problem = parse_problem(word);
+      if (request.models == Models::roofline) choose(problem, imitation(profile));  // says why there is no kernel
+      if (request.models != Models::eq2 && has_kernel(problem, imitation(profile)))
+        kernels.push_back({problem, profile});
     }
 
   std::vector<Prediction> predictions;
@@ -124,25 +243,31 @@ int run_model(std::span<const std::string> words, Console& console) {
   for (const Question& question : questions) {
     predictions.push_back(predict_eq2(question.problem, question.profile));
     rows.push_back(row_of(question, predictions.back()));
-    identities.insert(identity(rows.back()));
   }
-  std::vector<std::string> names;
-  for (const HardwareProfile& profile : profiles) names.push_back(profile.name);
+  for (const KernelQuestion& question : kernels) {
+    const Device device = imitation(question.profile);
+    const Counted counted = count(question.problem, device);
+    rows.push_back(
+        row_of(question, counted, predict_roofline(kernel_work(counted, device), question.profile, request.overlap)));
+  }
+  for (const Json& row : rows) identities.insert(identity(row));
   print_configuration(console, "model",
-                      {{"predictions", std::to_string(questions.size())},
+                      {{"predictions", std::to_string(rows.size())},
                        {"profiles", join(names)},
-                       {"model", "eq2"},
-                       {"rows kept", json.empty() ? "no (--json FILE keeps them)" : json}});
+                       {"model", std::string(name_in(kModels, request.models))},
+                       {"rows kept", request.json.empty() ? "no (--json FILE keeps them)" : request.json}});
 
-  ResultFile results(console, json, "model", identities);
+  ResultFile results(console, request.json, "model", identities);
   for (const Json& row : rows)
     if (!results.standing(identity(row))) results.append(row);
-  if (json == "-") return kExitOk;
-  if (!sweep.empty()) {
+  if (request.json == "-") return kExitOk;
+  if (figure) {
     print_overview(console.out, questions, predictions);
-  } else {
-    for (std::size_t i = 0; i < questions.size(); ++i) print_terms(console.out, questions[i], predictions[i]);
+    return kExitOk;
   }
+  for (std::size_t i = 0; i < questions.size(); ++i) print_terms(console.out, questions[i], predictions[i]);
+  for (std::size_t i = questions.size(); i < rows.size(); ++i) print_resources(console.out, rows[i]);
+  print_summary(console.out, rows);
   return kExitOk;
 }
 

@@ -22,7 +22,8 @@ std::vector<Json> rows_of(const std::string& text) {
 
 TEST(Model, TermsAddUpAndNameTheirLimit) {
   const Ran ran =
-      run({"model", "--case", "fftconv_f16_causal_l8192_b64_h768", "--profile", "H200", "--order", "3", "--json", "-"});
+      run({"model", "--case", "fftconv_f16_causal_l8192_b64_h768", "--profile", "H200", "--order", "3", "--model", "eq2",
+           "--json", "-"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   const Json row = rows_of(ran.out).at(0);
   EXPECT_EQ(row.at("kind"), "model");
@@ -41,6 +42,56 @@ TEST(Model, PrintsWhereTheTimeGoes) {
   EXPECT_EQ(ran.code, 0);
   EXPECT_THAT(ran.out, HasSubstr("stored in"));
   EXPECT_THAT(ran.out, HasSubstr("limited by"));
+}
+
+TEST(Model, TheRooflineStandsBesideEq2WhereThereIsAKernel) {
+  const Ran ran = run({"model", "--case", "fftconv_bf16_causal_l1024_b64_h768", "--profile", "H200", "--json", "-"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const std::vector<Json> rows = rows_of(ran.out);
+  ASSERT_EQ(rows.size(), 2);
+  EXPECT_EQ(rows[0].at("model"), "eq2");
+  EXPECT_EQ(rows[1].at("model"), "roofline");
+  EXPECT_EQ(rows[1].at("case"), "fftconv_bf16_causal_l1024_b64_h768");
+  double longest = 0, sum = 0;
+  for (const Json& resource : rows[1].at("resources")) {
+    longest = std::max(longest, resource.at("us").get<double>());
+    sum += resource.at("us").get<double>();
+  }
+  EXPECT_GT(rows[1].at("total_us"), longest);
+  EXPECT_LT(rows[1].at("total_us"), sum);
+  EXPECT_GT(longest, 64. * 768 * 1024 * 4 / 4.8e6) << "no less than the bytes at the memory's own rate";
+
+  EXPECT_EQ(rows_of(run({"model", "--case", "fftconv_f16_circular_l65536_b1_h1", "--profile", "H200", "--json", "-"}).out).size(), 1)
+      << "no kernel computes 64K";
+  EXPECT_THAT(run({"model", "--case", "fftconv_f16_circular_l65536_b1_h1", "--model", "roofline"}).err,
+              HasSubstr("the largest kernel has 32768"));
+}
+
+TEST(Model, IsJudgedByMeasuredRows) {
+  const Folder folder;
+  const auto row = [](const char* token, double us, const char* status) {
+    return Json{{"schema", 1}, {"kind", "bench"}, {"case", token}, {"method", "kernel"}, {"verify", {{"status", status}}},
+                {"time_us", {{"burst_cold", {{"median", us}}}}}}.dump() + "\n";
+  };
+  write_file(folder / "bench.jsonl", row("fftconv_f16_circular_l1024_b64_h768", 60, "passed") +
+                                         row("fftconv_f16_circular_l2048_b64_h768", 120, "passed") +
+                                         row("fftconv_f16_circular_l4096_b64_h768", 220, "failed"));
+  const Ran ran = run({"model", "--measured", folder / "bench.jsonl"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("2 rows of"));
+  EXPECT_THAT(ran.out, HasSubstr("fitted to 1 rows. Absolute error of the 1 others:"));
+  EXPECT_THAT(ran.out, HasSubstr("roofline: median"));
+  write_file(folder / "bench.jsonl", row("fftconv_f16_circular_l1024_b64_h768", 60, "passed"));
+  EXPECT_THAT(run({"model", "--measured", folder / "bench.jsonl"}).err, HasSubstr("has 1 kernels that passed"));
+  write_file(folder / "bench.jsonl", "{}\n");
+  EXPECT_THAT(run({"model", "--measured", folder / "bench.jsonl"}).err, HasSubstr("line 1: is no row of danaus bench"));
+}
+
+TEST(Model, RefusesWhatDoesNotGoTogether) {
+  EXPECT_THAT(run({"model"}).err, HasSubstr("one of --case, --sweep and --measured must be given"));
+  EXPECT_THAT(run({"model", "--sweep", "figure4", "--model", "roofline"}).err, HasSubstr("figure4 has no kernels"));
+  EXPECT_THAT(run({"model", "--sweep", "fp16", "--overlap", "0.5"}).err, HasSubstr("overlap=0.5, must be at least 1"));
+  EXPECT_THAT(run({"model", "--case", "x", "--model", "eq3"}).err, HasSubstr("must be one of eq2, roofline, both"));
 }
 
 TEST(Model, Figure4HasEveryLengthOrderAndProfile) {

@@ -40,7 +40,7 @@ TEST(Program, RefusesWhatItDoesNotKnow) {
     std::vector<std::string> words;
     const char* message;
   } kWrong[] = {
-      {{"prove"}, "unknown command 'prove', must be one of verify, bench, model"},
+      {{"prove"}, "unknown command 'prove', must be one of verify, bench, calibrate, count, model"},
       {{"verify", "--speed"}, "verify: unrecognised option '--speed' (see danaus verify --help)"},
       {{"verify", "--met", "fftw"}, "unrecognised option '--met'"},
       {{"verify", "--case"}, "option '--case' is missing"},
@@ -62,7 +62,7 @@ TEST(Program, RefusesWhatItDoesNotKnow) {
       {{"verify", "--case", "fftconv_f16_causal_l8_b1_h1", "--json", "/no/such/folder/a.jsonl"},
        "cannot write /no/such/folder/a.jsonl: No such file or directory"},
       {{"verify", "word"}, "verify: more words without an option than the 0 it takes"},
-      {{"model"}, "either --case or --sweep must be given"},
+      {{"model"}, "one of --case, --sweep and --measured must be given"},
       {{"model", "--sweep", "figure5"}, "sweep 'figure5', must be figure4"},
       {{"model", "--sweep", "figure4", "--order", "9"}, "order=9, must be from 1 to 5"},
       {{"model", "--sweep", "figure4", "--order", "5"}, "order=5, the sweep has orders 2, 3 and 4"},
