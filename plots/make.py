@@ -61,27 +61,28 @@ def main(arguments):
     sections = [section for section in made if section]
     for name, section in zip(chosen, made):
         if section is None and options.ids:
-            raise results.Refusal(f"{name}: {nothing_measured(options)}")
+            raise results.Refusal(f"{name}: {nothing_measured(entries[name], options)}")
         if section is None:
-            print(f"make.py: {name}: left out, {nothing_measured(options)}", file=sys.stderr)
+            print(f"make.py: {name}: left out, {nothing_measured(entries[name], options)}", file=sys.stderr)
     write_figures(sections, options.out)
     if options.report:
         write_text(options.report, report.page(sections))
         print(options.report)
 
 
-def nothing_measured(options):
-    return f"no measured rows in {options.committed} or {options.data}; danaus bench makes them"
+def nothing_measured(entry, options):
+    return f"no measured rows in {options.committed} or {options.data}; {entry['measured_by']} makes them"
 
 
 def list_entries(entries, options):
     for entry in entries:
         path = options.data / entry["data"]
         missing = f"needs {path}, which is not there"
-        if "peers" in entry:
+        if "measured_by" in entry:
             found = measured(entry, options)
             stale = sum(row["stale"] for row in found.rows) if found else 0
-            here = f"{len(found.rows)} measured rows, {stale} of them stale" if found else nothing_measured(options)
+            here = (f"{len(found.rows)} measured rows, {stale} of them stale" if found
+                    else nothing_measured(entry, options))
         else:
             here = str(path) if path.exists() else missing
         what = "figure" if "draw" in entry else "table"
@@ -89,22 +90,24 @@ def list_entries(entries, options):
 
 
 def measured(entry, options):
-    return measurements.read_all(options.data / entry["data"], options.committed, entry["kind"], entry["accept"])
+    accept = entry.get("accept", ["passed"])
+    return measurements.read_all(options.data / entry["data"], options.committed, entry["kind"], accept)
 
 
 def make(entry, options):
     """Reads the entry's results and draws or builds what it names. None where nothing was measured yet."""
     path = options.data / entry["data"]
     more = []
-    if "peers" in entry:
+    if "measured_by" in entry:
         found = measured(entry, options)
         if found is None:
             return None
+    else:
+        found = results.read(path, entry["kind"], entry.get("accept", ["passed"]))
+    if "peers" in entry:
         peers = measurements.Peers(options.committed / entry["peers"])
         found = results.Results([*found.sources, peers.source], found.rows)
         more = [peers]
-    else:
-        found = results.read(path, entry["kind"], entry.get("accept", ["passed"]))
     section = report.Section(entry, found)
     import style  # only now: it brings matplotlib, which a list or a refusal need not wait for
     try:

@@ -62,6 +62,16 @@ def measured_rows():
             bench_row("fftconv_bf16_causal_l768_b8_h768", "kernel", 0, status="failed")]
 
 
+def counters_row():
+    """Made up."""
+    quantities = [{"name": "matrix instructions", "counted": 1536, "hardware": 1536, "ratio": 1, "metric": "a"},
+                  {"name": "byte permutes", "counted": 100, "hardware": 130, "ratio": 1.3, "metric": "b",
+                   "why": "a reason"},
+                  {"name": "global store sectors", "counted": 0, "hardware": 0, "ratio": None, "metric": "c"}]
+    return {"schema": 1, "kind": "counters", "case": MEASURED, "method": "kernel", "device": {"name": "a test H200"},
+            "code": KERNELS, "variant": "exchange", "blocks": 18, "quantities": quantities, **PROVENANCE}
+
+
 def words_of(page):
     """The words of a page, a space between any two."""
     return " ".join(re.sub("<[^>]*>", " ", page.read_text()).split())
@@ -113,7 +123,8 @@ class MakeTest(unittest.TestCase):
         return done.stderr
 
     def test_draws_every_figure_and_the_report(self):
-        self.write(good_rows() | {"committed/measured.jsonl": measured_rows()})
+        self.write(good_rows() | {"committed/measured.jsonl": measured_rows(),
+                                  "committed/counters.jsonl": [counters_row()]})
         page = self.data / "report.html"
         done = self.make("--report", page)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -130,6 +141,8 @@ class MakeTest(unittest.TestCase):
             self.assertIn(entry["question"].replace("'", "&#x27;"), text)
         self.assertEqual(text.count("data:image/svg+xml;base64,"), len(figures))
         self.assertIn("1 of 2 cases passed, 1 skipped, 0 failed", text)
+        self.assertIn("2 of 3 counts over 1 cases agree to 1%.", text)
+        self.assertIn("byte permutes 100 130 1.300 a reason", words_of(page))
         self.assertIn("a &lt;CPU&gt;", text)
         self.assertNotIn("http", text)  # needs nothing from elsewhere
 
@@ -153,6 +166,8 @@ class MakeTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("time-over-floor: left out, no measured rows in", done.stderr)
         self.assertNotIn("Measured time", page.read_text())
+        self.assertIn("counters: left out, no measured rows in", done.stderr)
+        self.assertIn("danaus count --hardware makes them", done.stderr)
         asked = self.make("time-over-floor")
         self.assertEqual(asked.returncode, 2)
         self.assertIn("danaus bench makes them", asked.stderr)

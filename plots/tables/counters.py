@@ -1,0 +1,28 @@
+"""What the executor counts, beside what a GPU does."""
+
+from report import Table
+
+COLUMNS = ["quantity", "counted", "hardware", "hardware / counted", "why they differ"]
+SAME = 0.01  # differences up to here are not explained
+
+
+def comparison(rows):
+    """A block for each case, a line for each quantity that both count."""
+    lines = []
+    for row in rows:
+        stale = ", stale: the kernels have changed since" if row["stale"] else ""
+        lines.append([f"{row['device']['name']}: {row['case']}, {row['variant']}, {row['blocks']} blocks{stale}"])
+        lines += [cells(quantity) for quantity in row["quantities"]]
+    quantities = [quantity for row in rows for quantity in row["quantities"]]
+    return Table(columns=COLUMNS, rows=lines, verdict=sentence(rows, quantities))
+
+
+def cells(quantity):
+    ratio = quantity["ratio"]
+    return [quantity["name"], f"{quantity['counted']:.0f}", f"{quantity['hardware']:.0f}",
+            "" if ratio is None else f"{ratio:.3f}", quantity.get("why", "")]
+
+
+def sentence(rows, quantities):
+    same = sum(abs(quantity["hardware"] - quantity["counted"]) <= SAME * quantity["counted"] for quantity in quantities)
+    return f"{same} of {len(quantities)} counts over {len(rows)} cases agree to {SAME:.0%}."
