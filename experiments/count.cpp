@@ -6,6 +6,7 @@
 #include "experiments/counting/counted.hpp"
 #include "experiments/counting/hardware.hpp"
 #include "experiments/counting/imitation.hpp"
+#include "experiments/files/pending_file.hpp"
 #include "experiments/files/record.hpp"
 #include "experiments/program/terminal.hpp"
 
@@ -22,7 +23,7 @@ struct Request {
   HardwareProfile profile;
   std::int64_t concurrent = 0;
   bool hardware = false, launch = false;
-  std::string json;
+  std::string json, printed;
 };
 
 const BenchSweep& find_sweep(const std::string& word) {
@@ -45,6 +46,7 @@ bool read_request(std::span<const std::string> words, Console& console, Request&
   line.option("profile", profile, "NAME", "the device whose kernels and multiprocessors are meant (default: H200)");
   line.option("blocks", blocks, "NUMBER", "thread blocks that run at once (default: what the kernel is tuned for)");
   line.flag("hardware", request.hardware, "compares with the counters of the GPU at hand");
+  line.option("printed", request.printed, "FILE", "with --hardware: keeps what ncu printed");
   line.flag("launch", request.launch, "only launches each case's kernel once on the GPU, for a profiler to look at");
   line.option("json", request.json, "FILE",
               "result rows, one JSON object a line; - for stdout, in place of the tables");
@@ -143,7 +145,13 @@ int compare_cases(const Request& request, Console& console) {
                        {"device", device.name},
                        {"counters", *profiler},
                        {"rows kept", request.json.empty() ? "no (--json FILE keeps them)" : request.json}});
-  const std::vector<Json> rows = compare_with_hardware(request.cases, device, *profiler);
+  const std::string printed = profile_launches(request.cases, *profiler);
+  if (!request.printed.empty()) {
+    PendingFile file(request.printed);
+    file.write(printed);
+    file.commit();
+  }
+  const std::vector<Json> rows = comparisons(request.cases, device, printed);
   std::set<std::string> identities;
   for (const Json& row : rows) identities.insert(identity(row));
   ResultFile results(console, request.json, "counters", identities, [](const Json&) { return false; });  // all anew

@@ -30,8 +30,9 @@ struct Step {
 // Eq. 2 for one sequence and one factor.
 Step cost_of_step(double points, int factor, Memory memory, const HardwareProfile& profile) {
   const bool matrix = factor >= profile.matrix_side.value;
-  const double rate = (matrix ? profile.matrix_rate : profile.general_rate).value * kTera;
-  const double bandwidth = (memory == Memory::sram ? profile.sram_bandwidth : profile.hbm_bandwidth).value * kTera;
+  const double rate = at_load_clock(matrix ? profile.matrix_rate : profile.general_rate, profile) * kTera;
+  const double bandwidth =
+      (memory == Memory::sram ? at_load_clock(profile.sram_bandwidth, profile) : profile.hbm_bandwidth.value) * kTera;
   return {16 * points * factor / rate, 4 * points / bandwidth, matrix};
 }
 

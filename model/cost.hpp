@@ -7,6 +7,8 @@
 // 4 N       bytes of one complex sequence of 16-bit values: the intermediate of step i
 // omega     bandwidth of the memory that holds it, by the rule in model/factorization.hpp
 //
+// gamma and the bandwidth of SRAM are those at the profile's load clock, where it has one.
+//
 // Eq. 2 adds compute and memory time, as if nothing overlapped, and sees no reads of k_f, gates, masks or launches.
 #pragma once
 

@@ -124,6 +124,7 @@ Quantity derive_sram_bandwidth(const HardwareProfile& profile) {
   q.value = kBytesPerClock * profile.sms.value * profile.clock.value * 1e6 / 1e12;
   q.unit = "TB/s";
   q.kind = profile.clock.kind;
+  q.clock = profile.clock.value;
   std::ostringstream source;
   source << "derived: " << kBytesPerClock << " bytes a clock an SM x " << profile.sms.value << " SMs x "
          << profile.clock.value << " MHz";
@@ -132,6 +133,10 @@ Quantity derive_sram_bandwidth(const HardwareProfile& profile) {
 }
 
 }  // namespace
+
+double at_load_clock(const Quantity& rate, const HardwareProfile& profile) {
+  return rate.value * (rate.clock && profile.load_clock ? profile.load_clock->value / *rate.clock : 1);
+}
 
 std::vector<std::string> profile_names() {
   std::vector<std::string> names;

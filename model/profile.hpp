@@ -64,6 +64,9 @@ struct HardwareProfile {
   std::vector<std::string> notes;  // on what may have disturbed the measurements
 };
 
+// A rate that goes with the SM clock, at the profile's load clock: as measured where either clock is not known.
+double at_load_clock(const Quantity& rate, const HardwareProfile& profile);
+
 // Names that load_profile() knows, in alphabetical order.
 std::vector<std::string> profile_names();
 

@@ -17,7 +17,7 @@ class Rates {
       : p_(profile), clock_(profile.load_clock.value_or(profile.clock).value) {}
 
   // A second, of a quantity that is bound to the SM clock.
-  double of(const Quantity& q) const { return q.value * kTera * (q.clock ? clock_ / *q.clock : 1); }
+  double of(const Quantity& q) const { return at_load_clock(q, p_) * kTera; }
   double of(const std::optional<Quantity>& wanted, const Quantity& otherwise, const char* name) {
     if (!wanted) note(std::string(name) + " at the matrix rate");
     return of(wanted ? *wanted : otherwise);

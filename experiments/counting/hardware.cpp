@@ -38,6 +38,8 @@ struct Quantity {
 
 double warps(std::uint64_t thread_operations) { return static_cast<double>(thread_operations) / 32; }
 
+double written_bytes(const Problem& p) { return moved_bytes(p) / (2 + p.pregate + p.postgate); }
+
 const std::vector<Quantity>& compared_quantities() {
   static const std::vector<Quantity> kQuantities = {
       {"matrix instructions",
@@ -104,15 +106,13 @@ const std::vector<Quantity>& compared_quantities() {
        "tables and spectra that L1 holds"},
       {"bytes read from memory",
        [](const Counted& c) {
-         return moved_bytes(c.problem) * (1 + c.problem.pregate + c.problem.postgate) /
-                    (2 + c.problem.pregate + c.problem.postgate) +
-                4. * c.variant->size() * c.problem.channels;
+         return moved_bytes(c.problem) - written_bytes(c.problem) + 4. * c.variant->size() * c.problem.channels;
        },
        {"dram__bytes_read.sum"},
        1,
        "counted: u, gates and spectra, once each"},
       {"bytes written to memory",
-       [](const Counted& c) { return moved_bytes(c.problem) / (2 + c.problem.pregate + c.problem.postgate); },
+       [](const Counted& c) { return written_bytes(c.problem); },
        {"dram__bytes_write.sum"},
        1,
        "counted: y; L2 still holds some of it as the kernel ends"},
@@ -176,19 +176,13 @@ std::optional<double> reading(const Quantity& quantity, const Readings& readings
   return sum;
 }
 
-struct Output {
-  std::string text;
-  int status;
-};
-
-Output output_of(const std::string& command) {
-  Output output;
+std::string output_of(const std::string& command) {
   std::FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
   if (!pipe) throw std::runtime_error("count: cannot run " + command);
+  std::string output;
   std::array<char, 65536> buffer;
-  while (const std::size_t size = std::fread(buffer.data(), 1, buffer.size(), pipe))
-    output.text.append(buffer.data(), size);
-  output.status = ::pclose(pipe);
+  while (const std::size_t size = std::fread(buffer.data(), 1, buffer.size(), pipe)) output.append(buffer.data(), size);
+  ::pclose(pipe);
   return output;
 }
 
@@ -196,7 +190,7 @@ std::string quoted(const std::string& word) { return "'" + word + "'"; }
 
 // The metrics that this ncu knows on this device. Those of instructions are not in its list.
 std::vector<std::string> known_metrics(const std::string& profiler) {
-  const std::string list = output_of(quoted(profiler) + " --query-metrics").text;
+  const std::string list = output_of(quoted(profiler) + " --query-metrics");
   std::vector<std::string> known = {kGridSize};
   for (const Quantity& quantity : compared_quantities())
     for (const std::string metric : quantity.metrics)
@@ -205,20 +199,29 @@ std::vector<std::string> known_metrics(const std::string& profiler) {
   return known;
 }
 
-std::vector<Readings> profile(const std::vector<Problem>& cases, const std::string& profiler,
-                              const std::vector<std::string>& metrics, std::string& complaint) {
+// What ncu prints as this program launches each case's kernel.
+std::string profile(const std::vector<Problem>& cases, const std::string& profiler, std::vector<std::string> metrics,
+                    bool opcodes) {
   std::ostringstream command;
-  command << quoted(profiler) << " --csv --print-units base --print-metric-instances details --clock-control none"
-          << " --kernel-name regex:fused_kernel --metrics ";
+  command << quoted(profiler) << " --csv --print-units base --clock-control none --kernel-name regex:fused_kernel";
+  if (opcodes) {
+    command << " --print-metric-instances details";
+    metrics.push_back(kByOpcode);
+  }
+  command << " --metrics ";
   for (std::size_t i = 0; i < metrics.size(); ++i) command << (i == 0 ? "" : ",") << metrics[i];
   command << ' ' << quoted(std::filesystem::read_symlink("/proc/self/exe").string()) << " count --launch";
   for (const Problem& problem : cases) command << " --case " << token(problem);
-  const Output output = output_of(command.str());
-  std::istringstream lines(output.text);
-  complaint.clear();
+  return output_of(command.str());
+}
+
+// Its lines that say what went wrong.
+std::string complaint_of(const std::string& printed) {
+  std::istringstream lines(printed);
+  std::string complaint;
   for (std::string line; std::getline(lines, line);)
-    if (line.find("ERROR") != std::string::npos || line.starts_with("danaus:")) complaint += line + '\n';
-  return parse_readings(output.text);
+    if (line.find("ERROR") != std::string::npos || line.starts_with("danaus:")) complaint += '\n' + line;
+  return complaint.empty() ? " nothing" : complaint;
 }
 
 }  // namespace
@@ -289,20 +292,18 @@ Json comparison(const Problem& problem, const Device& device, const Readings& re
           {"quantities", quantities}};
 }
 
-std::vector<Json> compare_with_hardware(const std::vector<Problem>& cases, const Device& device,
-                                        const std::string& profiler) {
-  std::vector<std::string> metrics = known_metrics(profiler);
-  metrics.push_back(kByOpcode);
-  std::string complaint;
-  std::vector<Readings> readings = profile(cases, profiler, metrics, complaint);
-  if (readings.size() != cases.size()) {  // perhaps for the opcodes, which it patches into the code
-    metrics.pop_back();
-    readings = profile(cases, profiler, metrics, complaint);
-  }
+std::string profile_launches(const std::vector<Problem>& cases, const std::string& profiler) {
+  const std::vector<std::string> metrics = known_metrics(profiler);
+  const std::string printed = profile(cases, profiler, metrics, true);
+  if (parse_readings(printed).size() == cases.size()) return printed;
+  return profile(cases, profiler, metrics, false);  // for opcodes it patches the kernels, which it may refuse
+}
+
+std::vector<Json> comparisons(const std::vector<Problem>& cases, const Device& device, const std::string& printed) {
+  const std::vector<Readings> readings = parse_readings(printed);
   if (readings.size() != cases.size())
-    throw std::runtime_error("count: " + profiler + " read " + std::to_string(readings.size()) + " of " +
-                             std::to_string(cases.size()) + " launches. It says:\n" +
-                             (complaint.empty() ? "nothing\n" : complaint));
+    throw std::runtime_error("count: ncu read " + std::to_string(readings.size()) + " of " +
+                             std::to_string(cases.size()) + " launches. It says:" + complaint_of(printed));
   std::vector<Json> rows;
   for (std::size_t i = 0; i < cases.size(); ++i) rows.push_back(comparison(cases[i], device, readings[i]));
   return rows;

@@ -35,9 +35,11 @@ std::vector<Readings> parse_readings(std::string_view output);
 // Quantities that ncu did not read are left out; "blocks" is what the device launched.
 Json comparison(const Problem& problem, const Device& device, const Readings& readings);
 
-// One row a case. Throws std::runtime_error with ncu's complaint where it reads nothing.
-std::vector<Json> compare_with_hardware(const std::vector<Problem>& cases, const Device& device,
-                                        const std::string& profiler);
+// What ncu prints as this program launches each case's kernel.
+std::string profile_launches(const std::vector<Problem>& cases, const std::string& profiler);
+
+// One row a case. Throws std::runtime_error with ncu's complaint where it has not read every launch.
+std::vector<Json> comparisons(const std::vector<Problem>& cases, const Device& device, const std::string& printed);
 
 // Launches the kernel of a case on a GPU, with noise. In builds with CUDA.
 void launch_once(const Problem& problem, const Device& device);

@@ -85,6 +85,36 @@ TEST(Count, ComparesQuantitiesThatBothHave) {
   EXPECT_FALSE(names.contains("shared wavefronts")) << "ncu did not read them";
 }
 
+TEST(Count, AsksTheProfilerAgainWithoutOpcodesWhereItRefusesThem) {
+  const Folder folder;
+  const std::string profiler = folder / "ncu";
+  write_file(profiler,
+             "#!/bin/sh\n"
+             "echo \"$@\" >> " +
+                 folder / "asked" +
+                 "\n"
+                 "case \"$*\" in *--query-metrics*) echo 'dram__bytes_read  Counter  byte'; exit;; esac\n"
+                 "case \"$*\" in *opcode*) echo '==ERROR== no'; exit 1;; esac\n"
+                 "echo '\"ID\",\"Metric Name\",\"Metric Value\"'; echo '\"0\",\"dram__bytes_read.sum\",\"96\"'\n");
+  std::filesystem::permissions(profiler, std::filesystem::perms::owner_all);
+  const std::vector<Problem> cases = {parse_problem("fftconv_f16_circular_l1024_b5_h6")};
+  EXPECT_EQ(parse_readings(profile_launches(cases, profiler)).at(0).at("dram__bytes_read.sum"), 96);
+  const std::string asked = read_file(folder / "asked");
+  EXPECT_THAT(asked, HasSubstr("--metrics launch__grid_size,dram__bytes_read.sum,sass__inst_executed_per_opcode "));
+  EXPECT_THAT(asked, HasSubstr("--metrics launch__grid_size,dram__bytes_read.sum /"));
+  EXPECT_THAT(asked, HasSubstr(" count --launch --case fftconv_f16_circular_l1024_b5_h6\n"));
+}
+
+TEST(Count, SaysWhatTheProfilerComplainsOf) {
+  const std::vector<Problem> cases = {parse_problem("fftconv_f16_circular_l1024_b5_h6")};
+  try {
+    comparisons(cases, Device::executor(), "==PROF== Connected\n==ERROR== ERR_NVGPUCTRPERM - no permission\n");
+    FAIL() << "nothing was read";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("read 0 of 1 launches. It says:\n==ERROR== ERR_NVGPUCTRPERM"));
+  }
+}
+
 TEST(Count, ComparedCasesHaveKernelsAndDiffer) {
   std::set<const Variant*> variants;
   for (const Problem& problem : compared_cases()) variants.insert(choose(problem, Device::executor()).variant);

@@ -119,6 +119,15 @@ TEST(Profile, KeepsClockSpreadAndNotes) {
   EXPECT_THAT(refusal(file), HasSubstr("'notes' is \"a note\", must be a list of texts"));
 }
 
+TEST(Profile, TakesRatesAtTheLoadClock) {
+  HardwareProfile profile = parse_profile(good_file().dump(), "test");
+  EXPECT_EQ(at_load_clock(profile.matrix_rate, profile), 100);
+  profile.load_clock = profile.clock, profile.load_clock->value = 900;
+  EXPECT_EQ(at_load_clock(profile.matrix_rate, profile), 100) << "nobody knows at which clock it was measured";
+  profile.matrix_rate.clock = 1200;
+  EXPECT_DOUBLE_EQ(at_load_clock(profile.matrix_rate, profile), 75);
+}
+
 TEST(Profile, RefusesAMeasuredRateThatNothingJudges) {
   json file = good_file();
   file["numbers"]["general_rate"]["kind"] = "measured";
