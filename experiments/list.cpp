@@ -77,9 +77,7 @@ std::string devices_of(const Variant& variant) {
 Rows kernels() {
   Rows rows;
   for (const Variant& v : variants()) {
-    std::ostringstream split;
-    for (int factor : factors(v.geometry)) split << (split.str().empty() ? "" : "x") << factor;
-    rows.push_back({name(v), std::to_string(v.size()), split.str(), std::string(name(v.geometry.fold)),
+    rows.push_back({name(v), std::to_string(v.size()), join(factors(v.geometry)), std::string(name(v.geometry.fold)),
                     v.gated ? "with" : "without", std::string(name(v.geometry.dtype)), std::to_string(v.threads),
                     std::to_string(v.shared_bytes), std::to_string(v.tuning.blocks_per_sm), devices_of(v),
                     v.preferred ? "by default" : "for its factors"});

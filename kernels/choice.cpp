@@ -7,12 +7,6 @@
 namespace danaus {
 namespace {
 
-std::string join(const std::vector<int>& list, std::string_view between) {
-  std::ostringstream text;
-  for (std::size_t i = 0; i < list.size(); ++i) text << (i == 0 ? "" : between) << list[i];
-  return text.str();
-}
-
 // The index into kDeviceClasses of the most that the device has room for.
 int class_of(const Device& device) {
   if (device.sm < 80)
@@ -89,10 +83,10 @@ Choice choose(const Problem& p, const Device& device) {
   if (split.empty()) {
     std::string known;
     for (const Variant* v : of_size) {
-      const std::string word = join(factors(v->geometry), "x");
+      const std::string word = join(factors(v->geometry));
       if (known.find(word) == std::string::npos) known += (known.empty() ? "" : ", ") + word;
     }
-    fail("plan: N=", size, " has no kernel of factors ", join(p.factors, "x"), "; there are ", known);
+    fail("plan: N=", size, " has no kernel of factors ", join(p.factors), "; there are ", known);
   }
 
   const int device_class = class_of(device);
@@ -103,7 +97,7 @@ Choice choose(const Problem& p, const Device& device) {
     fail("plan: N=", size, " needs ", (*std::min_element(split.begin(), split.end(), smaller))->shared_bytes,
          " bytes of shared memory a block, ", device.name, " has ", device.block_bytes,
          "; the nearest that fits is N=", nearest.back()->size(), " of factors ",
-         join(factors(nearest.back()->geometry), "x"));
+         join(factors(nearest.back()->geometry)));
   }
   const auto preferred = std::find_if(fitting.begin(), fitting.end(), [](const Variant* v) { return v->preferred; });
   return {preferred != fitting.end() ? *preferred : fitting.front(),

@@ -20,7 +20,6 @@ namespace danaus::inline DANAUS_BACKEND {
 struct WarpWorker {
   static constexpr int kThreads = 32;
   static DANAUS_DEVICE int index() { return device::lane_index(); }
-  static DANAUS_DEVICE void sync() { device::sync_warp(); }
 };
 
 template <Dtype type, Fold fold, bool gated, int radix, int warps, int ring>

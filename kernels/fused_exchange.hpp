@@ -32,12 +32,12 @@
 
 namespace danaus::inline DANAUS_BACKEND {
 
-template <Dtype type, Fold fold, bool gated, int radix, int columns, int warps, int ring, int blocks_per_sm, int gate_ring = 0>
+template <Dtype type, Fold fold, bool gated, int radix, int columns, int warps, int ring, int gate_ring>
 struct FusedExchange {
   static constexpr Dtype kType = type;
   static constexpr bool kPair = fold == Fold::pair;
   static constexpr bool kGated = gated;
-  static constexpr int kRadix = radix, kColumns = columns, kWarps = warps, kRing = ring, kBlocksPerSm = blocks_per_sm;
+  static constexpr int kRadix = radix, kColumns = columns, kWarps = warps, kRing = ring;
   static constexpr int kGateRing = gate_ring;
   static constexpr int kThreads = 32 * warps;
   static constexpr int kSize = 64 * radix * columns;
@@ -133,7 +133,6 @@ template <int threads>
 struct BlockWorker {
   static constexpr int kThreads = threads;
   static DANAUS_DEVICE int index() { return device::thread_index(); }
-  static DANAUS_DEVICE void sync() { device::sync_block(); }
 };
 
 namespace exchange {
@@ -577,7 +576,8 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
   u32 parity = 0;      // of that place's barrier
   for (int number = 0; number < count; ++number) {
     const auto wrapped = [&](int s) { return place + s >= P::kRing; };
-    const auto slab_at = [&](int s) { return place_address(wrapped(s) ? place + s - P::kRing : place + s); };
+    const auto place_of = [&](int s) { return wrapped(s) ? place + s - P::kRing : place + s; };
+    const auto slab_at = [&](int s) { return place_address(place_of(s)); };
     const u32* spectrum = a.spectrum + static_cast<long long>(item.channel) * P::kSize;
     if (!tensor) {
       device::copy_async_wait<0>();
@@ -600,7 +600,7 @@ DANAUS_DEVICE void fused_exchange(const FusedArguments& a) {
     if constexpr (P::kStoresAnItem > 1)
       if (tensor) refill(std::integral_constant<int, P::kSlabs / P::kStoresAnItem>(), number * P::kSlabs - P::kSlabs / P::kStoresAnItem);
     const auto wait_for = [&](int s) {
-      if (tensor) device::barrier_wait(8 * (wrapped(s) ? place + s - P::kRing : place + s), parity ^ wrapped(s));
+      if (tensor) device::barrier_wait(8 * place_of(s), parity ^ wrapped(s));
     };
     if constexpr (P::kRefillFirst) refill(std::integral_constant<int, 0>(), number * P::kSlabs);
     const bool pregate = gates_by_tensor && a.pregate, postgate = gates_by_tensor && a.postgate;

@@ -28,7 +28,7 @@ constexpr auto shape_of() {
     return std::type_identity<FusedChain<i.dtype, i.fold, i.gated, i.split.radix, tuning.warps, tuning.ring>>();
   else
     return std::type_identity<FusedExchange<i.dtype, i.fold, i.gated, i.split.radix, i.split.columns, tuning.warps,
-                                            tuning.ring, tuning.blocks_per_sm, tuning.gates>>();
+                                            tuning.ring, tuning.gates>>();
 }
 template <Instance i, Tuning tuning>
 using Shape = typename decltype(shape_of<i, tuning>())::type;

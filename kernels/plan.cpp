@@ -91,13 +91,8 @@ std::optional<host::Counters> Plan::execute(Samples u, OutputSamples y, Samples 
 
 std::string Plan::description() const {
   const Variant& v = variant();
-  std::ostringstream text;
-  text << name(v) << ": N=" << v.size() << " = ";
-  const char* between = "";
-  for (int factor : factors(v.geometry)) text << std::exchange(between, " x ") << factor;
-  text << ", " << v.threads << " threads and " << v.shared_bytes << " bytes of shared memory a block, on "
-       << device_.name;
-  return text.str();
+  return text(name(v), ": N=", v.size(), " = ", join(factors(v.geometry), " x "), ", ", v.threads, " threads and ",
+              v.shared_bytes, " bytes of shared memory a block, on ", device_.name);
 }
 
 #if !DANAUS_CUDA_ENABLED

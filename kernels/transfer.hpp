@@ -4,7 +4,6 @@
 // for the right angle). Slabs form a ring: slab number s lives at place s mod ring, and is loaded again when the stores
 // from its place have been read. `Worker` says who shares the ring (a warp or a block):
 //   kThreads             threads that take part         index()   number of this thread among them
-//   sync()               their barrier
 // `Shape` says what a slab is:
 //   kSlabs, kRowBytes    slabs an item; bytes of one row in a slab, which holds two
 //   sample_of(chunk)     first sample (before adding slab offset) of 16-byte chunk number `chunk` of a row's slab

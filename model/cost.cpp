@@ -4,18 +4,10 @@
 #include <array>
 #include <bit>
 #include <limits>
-#include <sstream>
 #include <utility>
 
 namespace danaus {
 namespace {
-
-template <class... Part>
-std::string text(const Part&... part) {
-  std::ostringstream out;
-  (out << ... << part);
-  return out.str();
-}
 
 constexpr double kTera = 1e12;
 constexpr double kMicro = 1e-6;

@@ -43,16 +43,16 @@ std::vector<int> parse_list(std::string_view text, std::string_view field, std::
   }
 }
 
-std::string join(const std::vector<int>& list) {
-  std::string text;
-  for (int value : list) {
-    if (!text.empty()) text += 'x';
-    text += std::to_string(value);
-  }
-  return text;
-}
-
 }  // namespace
+
+std::string join(const std::vector<int>& list, std::string_view between) {
+  std::string joined;
+  for (int value : list) {
+    if (!joined.empty()) joined += between;
+    joined += std::to_string(value);
+  }
+  return joined;
+}
 
 std::string_view name(Dtype dtype) {
   switch (dtype) {

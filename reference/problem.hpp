@@ -13,13 +13,22 @@
 
 namespace danaus {
 
+// Its parts, one after the other, as a stream prints them.
+template <class... Part>
+std::string text(const Part&... part) {
+  std::ostringstream out;
+  (out << ... << part);
+  return out.str();
+}
+
+// As tokens write factors: 8x8x16.
+std::string join(const std::vector<int>& list, std::string_view between = "x");
+
 // Throws std::invalid_argument. A message names the operation, the value and the rule:
 //   fail("convolve: L=", length, ", must be at least 1");
 template <class... Part>
 [[noreturn]] void fail(const Part&... part) {
-  std::ostringstream message;
-  (message << ... << part);
-  throw std::invalid_argument(message.str());
+  throw std::invalid_argument(text(part...));
 }
 
 // Type of u, y and the gates in memory. The filter is fp32 for f16 and bf16, else it has the type of u.

@@ -1,18 +1,10 @@
 #include <cmath>
-#include <sstream>
 
 #include "experiments/calibration/calibration.hpp"
 #include "reference/problem.hpp"
 
 namespace danaus {
 namespace {
-
-template <class... Part>
-std::string text(const Part&... part) {
-  std::ostringstream out;
-  (out << ... << part);
-  return out.str();
-}
 
 // Dense fp16 flops a clock of an SM's matrix units, by compute capability, from NVIDIA's white papers.
 double matrix_flops(int sm) {

@@ -30,9 +30,7 @@ constexpr int kMostSharedBytes = 227 * 1024;  // of sm_90
 
 template <class... Part>
 [[noreturn]] void violate(const Part&... part) {
-  std::ostringstream message;
-  (message << ... << part);
-  throw ExecutionError(message.str());
+  throw ExecutionError(text(part...));
 }
 
 const char* name(Kind kind) {
