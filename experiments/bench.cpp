@@ -32,18 +32,6 @@ struct Question {
   BenchMethod method;
 };
 
-std::string sweep_names() {
-  std::vector<std::string> names;
-  for (const BenchSweep& sweep : bench_sweeps()) names.emplace_back(sweep.name);
-  return join(names);
-}
-
-const BenchSweep& find_sweep(const std::string& word) {
-  for (const BenchSweep& sweep : bench_sweeps())
-    if (sweep.name == word) return sweep;
-  fail("bench: sweep '", word, "', must be one of ", sweep_names());
-}
-
 int at_least(std::string_view what, int least, const std::optional<int>& given, int otherwise) {
   if (given.value_or(otherwise) < least) fail("bench: ", what, '=', *given, ", must be at least ", least);
   return given.value_or(otherwise);
@@ -57,7 +45,7 @@ bool read_request(std::span<const std::string> words, Console& console, Request&
   bool burst_only = false;
   CommandLine line("bench", kDescription);
   line.option("case", request.cases, "TOKEN", "a case; may be repeated");
-  line.option("sweep", sweep, "NAME", sweep_names() + " (default: the first); see danaus list bench");
+  line.option("sweep", sweep, "NAME", bench_sweep_names() + " (default: the first); see danaus list bench");
   line.option("method", methods, "NAME", names_in(kBenchMethods) + " (default: all); may be repeated");
   line.option("device", device, "NUMBER", "which GPU (default 0)");
   line.option("launches", launches, "NUMBER", "timed together in a burst (default 10)");
@@ -67,7 +55,7 @@ bool read_request(std::span<const std::string> words, Console& console, Request&
   if (!line.parse(words, console)) return false;
 
   if (!request.cases.empty() && !sweep.empty()) fail("bench: --case and --sweep exclude each other");
-  if (request.cases.empty()) request.sweep = sweep.empty() ? &bench_sweeps().front() : &find_sweep(sweep);
+  if (request.cases.empty()) request.sweep = sweep.empty() ? &bench_sweeps().front() : &bench_sweep("bench", sweep);
   for (const std::string& method : methods) request.methods.push_back(parse_in(kBenchMethods, "bench: method", method));
   request.every_method = methods.empty();
   if (request.every_method)
@@ -119,11 +107,7 @@ int run_bench(std::span<const std::string> words, Console& console) {
   for (const std::string& word : request.cases) cases.push_back(parse_problem(word));
   if (request.sweep) cases = request.sweep->cases();
 
-  if (Device::cuda_count() == 0) {
-    console.err << "danaus: bench: no CUDA device; it needs a GPU and a build with CUDA (this one's: "
-                << DANAUS_CUDA_PARTS << ")\n";
-    return kExitNoDevice;
-  }
+  if (Device::cuda_count() == 0) return without_gpu(console, "bench");
   const Device device = Device::cuda(request.device);
   const std::vector<Question> questions = questions_of(request, cases, device);
   if (questions.empty()) fail("bench: no method computes ", token(cases.front()), " on ", device.name);

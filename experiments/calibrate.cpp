@@ -7,6 +7,7 @@
 #include "experiments/commands.hpp"
 #include "experiments/files/pending_file.hpp"
 #include "experiments/files/record.hpp"
+#include "experiments/program/environment.hpp"
 #include "experiments/program/terminal.hpp"
 
 namespace danaus {
@@ -70,11 +71,7 @@ int run_calibrate(std::span<const std::string> words, Console& console) {
   if (!line.parse(words, console)) return kExitOk;
   if (ordinal.value_or(0) < 0) fail("calibrate: device=", *ordinal, ", must be at least 0");
   if (!output.empty() && !output.ends_with(".json")) fail("calibrate: output '", output, "', must end in .json");
-  if (Device::cuda_count() == 0) {
-    console.err << "danaus: calibrate: no CUDA device; it needs a GPU and a build with CUDA (this one's: "
-                << DANAUS_CUDA_PARTS << ")\n";
-    return kExitNoDevice;
-  }
+  if (Device::cuda_count() == 0) return without_gpu(console, "calibrate");
   const Device device = Device::cuda(ordinal.value_or(0));
   if (name.empty()) name = short_name(device.name);
   std::optional<PendingFile> file;  // a path that cannot be written is refused before the work

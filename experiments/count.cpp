@@ -8,6 +8,7 @@
 #include "experiments/counting/imitation.hpp"
 #include "experiments/files/pending_file.hpp"
 #include "experiments/files/record.hpp"
+#include "experiments/program/environment.hpp"
 #include "experiments/program/terminal.hpp"
 
 namespace danaus {
@@ -25,15 +26,6 @@ struct Request {
   bool hardware = false, launch = false;
   std::string json, printed;
 };
-
-const BenchSweep& find_sweep(const std::string& word) {
-  std::vector<std::string> names;
-  for (const BenchSweep& sweep : bench_sweeps()) {
-    if (sweep.name == word) return sweep;
-    names.emplace_back(sweep.name);
-  }
-  fail("count: sweep '", word, "', must be one of ", join(names));
-}
 
 // False when only help was wanted.
 bool read_request(std::span<const std::string> words, Console& console, Request& request) {
@@ -58,7 +50,7 @@ bool read_request(std::span<const std::string> words, Console& console, Request&
   request.concurrent = blocks.value_or(0);
   request.profile = load_profile(profile);
   for (const std::string& word : tokens) request.cases.push_back(parse_problem(word));
-  if (!sweep.empty()) request.cases = find_sweep(sweep).cases();
+  if (!sweep.empty()) request.cases = bench_sweep("count", sweep).cases();
   if (request.cases.empty() && request.hardware) request.cases = compared_cases();
   if (request.cases.empty()) fail("count: either --case or --sweep must be given");
   return true;
@@ -168,12 +160,7 @@ int run_count(std::span<const std::string> words, Console& console) {
   Request request;
   if (!read_request(words, console, request)) return kExitOk;
   if (!request.hardware && !request.launch) return count_cases(request, console);
-  if (Device::cuda_count() == 0) {
-    console.err << "danaus: count: no CUDA device; --hardware and --launch need a GPU and a build with CUDA (this "
-                   "one's: "
-                << DANAUS_CUDA_PARTS << ")\n";
-    return kExitNoDevice;
-  }
+  if (Device::cuda_count() == 0) return without_gpu(console, "count", "--hardware and --launch need");
   if (request.hardware) return compare_cases(request, console);
   for (const Problem& problem : request.cases) launch_once(problem, Device::cuda());
   return kExitOk;

@@ -158,12 +158,6 @@ struct Request {
   Models models = Models::both;
 };
 
-const BenchSweep* bench_sweep(const std::string& word) {
-  for (const BenchSweep& sweep : bench_sweeps())
-    if (sweep.name == word) return &sweep;
-  return nullptr;
-}
-
 // False when only help was wanted.
 bool read_request(std::span<const std::string> words, Console& console, Request& request) {
   std::string model;
@@ -186,7 +180,7 @@ bool read_request(std::span<const std::string> words, Console& console, Request&
   if (!request.tokens.empty() + !request.sweep.empty() + !request.measured.empty() != 1)
     fail("model: one of --case, --sweep and --measured must be given");
   const bool figure4 = request.sweep == "figure4";
-  if (!request.sweep.empty() && !figure4 && !bench_sweep(request.sweep))
+  if (!request.sweep.empty() && !figure4 && !find_bench_sweep(request.sweep))
     fail("model: sweep '", request.sweep, "', must be figure4 or a sweep of danaus bench");
   if (figure4 && request.models == Models::roofline) fail("model: figure4 has no kernels to count; leave --model out");
   if (figure4) request.models = Models::eq2;
@@ -224,7 +218,7 @@ int run_model(std::span<const std::string> words, Console& console) {
 
   const bool figure = request.sweep == "figure4";
   std::vector<std::string> tokens = request.tokens;
-  if (const BenchSweep* sweep = bench_sweep(request.sweep))
+  if (const BenchSweep* sweep = find_bench_sweep(request.sweep))
     for (const Problem& problem : sweep->cases()) tokens.push_back(token(problem));
   std::vector<Question> questions = figure ? figure4(profiles, request.order) : std::vector<Question>{};
   std::vector<KernelQuestion> kernels;

@@ -1,6 +1,9 @@
 #include "experiments/bench/sweeps.hpp"
 
+#include <algorithm>
 #include <array>
+
+#include "experiments/program/terminal.hpp"
 
 namespace danaus {
 namespace {
@@ -72,5 +75,21 @@ constexpr std::array kSweeps = {
 }  // namespace
 
 std::span<const BenchSweep> bench_sweeps() { return kSweeps; }
+
+std::string bench_sweep_names() {
+  std::vector<std::string> names;
+  for (const BenchSweep& sweep : kSweeps) names.emplace_back(sweep.name);
+  return join(names);
+}
+
+const BenchSweep* find_bench_sweep(std::string_view name) {
+  const auto found = std::find_if(kSweeps.begin(), kSweeps.end(), [=](const BenchSweep& s) { return s.name == name; });
+  return found == kSweeps.end() ? nullptr : &*found;
+}
+
+const BenchSweep& bench_sweep(std::string_view operation, std::string_view name) {
+  if (const BenchSweep* sweep = find_bench_sweep(name)) return *sweep;
+  fail(operation, ": sweep '", name, "', must be one of ", bench_sweep_names());
+}
 
 }  // namespace danaus

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,5 +18,11 @@ struct BenchSweep {
 
 // The first one, `speed`, is the default and holds all others.
 std::span<const BenchSweep> bench_sweeps();
+std::string bench_sweep_names();
+
+// Null where there is none of that name.
+const BenchSweep* find_bench_sweep(std::string_view name);
+// Throws std::invalid_argument, which begins with the operation, and names those that there are.
+const BenchSweep& bench_sweep(std::string_view operation, std::string_view name);
 
 }  // namespace danaus

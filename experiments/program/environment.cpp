@@ -28,6 +28,12 @@ Json host_block() {
           {"compiler", "g++ " __VERSION__}};
 }
 
+int without_gpu(Console& console, std::string_view operation, std::string_view needs) {
+  console.err << "danaus: " << operation << ": no CUDA device; " << needs
+              << " a GPU and a build with CUDA (this one's: " << DANAUS_CUDA_PARTS << ")\n";
+  return kExitNoDevice;
+}
+
 Json provenance(const Console& console) {
   return {{"git", kRevision.git},
           {"dirty", kRevision.dirty},
