@@ -1,6 +1,7 @@
 #include "experiments/program/environment.hpp"
 
 #include <algorithm>
+#include <ctime>
 #include <fstream>
 #include <thread>
 
@@ -19,6 +20,14 @@ std::string field_of_file(const char* path, std::string_view label, char separat
   return "unknown";
 }
 
+// UTC, as in 2026-11-21.
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  char text[16] = "";
+  std::strftime(text, sizeof(text), "%F", std::gmtime(&now));
+  return text;
+}
+
 }  // namespace
 
 Json host_block() {
@@ -35,7 +44,8 @@ int without_gpu(Console& console, std::string_view operation, std::string_view n
 }
 
 Json provenance(const Console& console) {
-  return {{"git", kRevision.git},
+  return {{"date", today()},
+          {"git", kRevision.git},
           {"dirty", kRevision.dirty},
           {"sources", kRevision.sources},
           {"argv", console.argv},

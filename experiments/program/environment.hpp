@@ -27,7 +27,7 @@ Json host_block();
 // Says on stderr that there is no CUDA device, which `needs` one; returns kExitNoDevice.
 int without_gpu(Console& console, std::string_view operation, std::string_view needs = "it needs");
 
-// The fields that every result row carries: git, dirty, sources, argv, host.
+// The fields that every result row carries: date (UTC), git, dirty, sources, argv, host.
 Json provenance(const Console& console);
 
 }  // namespace danaus

@@ -51,7 +51,7 @@ TEST_F(Record, RowsCarrySchemaKindAndProvenance) {
   EXPECT_EQ(read.at("kind"), "verify");
   EXPECT_EQ(read.at("case"), "a");
   EXPECT_EQ(read.at("argv").size(), 4);
-  for (const char* field : {"git", "dirty", "sources", "host"}) EXPECT_TRUE(read.contains(field)) << field;
+  for (const char* field : {"date", "git", "dirty", "sources", "host"}) EXPECT_TRUE(read.contains(field)) << field;
 }
 
 TEST_F(Record, ARowIsInTheFileAsSoonAsItIsMade) {
