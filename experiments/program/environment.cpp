@@ -44,12 +44,8 @@ int without_gpu(Console& console, std::string_view operation, std::string_view n
 }
 
 Json provenance(const Console& console) {
-  return {{"date", today()},
-          {"git", kRevision.git},
-          {"dirty", kRevision.dirty},
-          {"sources", kRevision.sources},
-          {"argv", console.argv},
-          {"host", host_block()}};
+  return {{"date", today()},      {"git", kRevision.git}, {"dirty", kRevision.dirty}, {"sources", kRevision.sources},
+          {"argv", console.argv}, {"host", host_block()}};
 }
 
 }  // namespace danaus
