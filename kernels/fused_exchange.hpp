@@ -85,8 +85,8 @@ struct FusedExchange {
   static constexpr int kEightAt = 0;                             // DFT8 n1, DFT n3
   static constexpr int kSixteenAt = 2;                           // DFT16, four blocks
   static constexpr int kOuterAt = 6;                             // w_{64 r}^(kr (8 n1 + n2)), two kr a vector
-  static constexpr int kSlabAt = kOuterAt + 2;                   // w_{64 S}^(ks (8 n3 + n4)), two ks a vector
-  static constexpr int kRealAt = kSlabAt + 2;                    // right angle: first matrix there and back, two vectors each
+  static constexpr int kSlabAt = kOuterAt + 3;                   // w_{64 S}^(ks (8 n3 + n4)), two ks a vector
+  static constexpr int kRealAt = kSlabAt + 4;                    // right angle: first matrix there and back, two vectors each
   static constexpr int kLineAt = kRealAt + 4;                    // per line of a group: twiddles of step B, there and back;
   static constexpr int kLineVectors = kColumns16 ? 2 : 1;        // for S = 2 a vector each
   static constexpr int kGroupLines = 8 * radix, kGroups = kLines / kGroupLines;

@@ -145,10 +145,10 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < 2; ++j)
       table.matrix([=](int in, int out) { return s.sixteen * root(16, (8 * i + out) * (8 * j + in)); });
-  for (int kr = 0; kr < 4; kr += 2)
-    two(kr, 4, [=](int k) { return [=](int n1, int n2) { return root(64 * r, k * (8 * n1 + n2)); }; });
-  for (int ks = 0; ks < 4; ks += 2)
-    two(ks, 4, [=](int k) { return [=](int n3, int n4) { return root(64 * slabs, k * (8 * n3 + n4)); }; });
+  for (int kr = 0; kr < 6; kr += 2)
+    two(kr, 6, [=](int k) { return [=](int n1, int n2) { return root(64 * r, k * (8 * n1 + n2)); }; });
+  for (int ks = 0; ks < 8; ks += 2)
+    two(ks, 8, [=](int k) { return [=](int n3, int n4) { return root(64 * slabs, k * (8 * n3 + n4)); }; });
   // Right angle: the first matrix, weighted by a^(8 columns n1), there and transposed; two vectors each. For r = 2 its rows
   // i are re and im of block [i][0], then of block [i][1].
   const auto weighted = [=](int k1, int n1) {

@@ -5,6 +5,7 @@
 // and a chain's warps too (kernels/instances.hpp); a split that cannot shrink so far has no variant there.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -40,6 +41,7 @@ struct Split {
   unsigned preferred;   // kinds that it is the choice for where the caller makes none
   Tuning plain, gated, causal;  // causal: right angle, not gated
   Grid wanted_grid;
+  bool for_study = false;
 
   constexpr int size() const { return algorithm == Algorithm::chain ? 256 * radix : 64 * radix * columns; }
   constexpr Tuning tuning(Fold fold, bool with_gates) const {
@@ -62,9 +64,15 @@ constexpr Split exchange_split(int radix, int columns, unsigned preferred, Tunin
   return {Algorithm::exchange, radix, columns, preferred, plain, gated, plain, grid};
 }
 
+// A line that is the best for nothing, there to be compared with those that are: compiled where the CMake option
+// DANAUS_STUDY is on. Rings and blocks are what fits.
+constexpr Split for_study(int radix, int columns, Tuning plain, Tuning gated, Grid grid) {
+  return {Algorithm::exchange, radix, columns, kNone, plain, gated, plain, grid, true};
+}
+
 // Measured on an H200 with B=64, H=768: the fastest of the rings and blocks that fit, for each line.
 // clang-format off
-inline constexpr std::array kSplits = {
+inline constexpr std::array kTable = {
     //             r  columns              {warps, ring, blocks, gates}
     //                                      plain         gated           causal
     chain_split(   1,      kAll,            {8, 3, 4},    {8, 2, 4},      {8, 4, 3}),            //   256
@@ -73,27 +81,46 @@ inline constexpr std::array kSplits = {
     chain_split(   3,      kAll,            {8, 4, 2},    {8, 2, 2}),                            //   768
     exchange_split(1,  16, kAll,            {2, 4, 8},    {2, 3, 8, 3},   Grid::persistent),     //  1024
     chain_split(   4,      kNone,           {8, 3, 2},    {8, 2, 1}),
+    for_study(     2,   8,                  {1, 4, 8},    {1, 3, 7, 2},   Grid::persistent),
     chain_split(   6,      kAll,            {8, 4, 1},    {4, 2, 1}),                            //  1536
     exchange_split(3,   8, kNone,           {1, 3, 7},    {1, 3, 5, 2},   Grid::persistent),
     exchange_split(1,  32, kAll,            {4, 4, 4},    {4, 4, 4, 2},   Grid::persistent),     //  2048
     exchange_split(2,  16, kNone,           {2, 4, 4},    {2, 3, 4, 2},   Grid::persistent),
     chain_split(   8,      kNone,           {8, 3, 1},    {4, 2, 1}),
+    for_study(     4,   8,                  {1, 3, 5},    {1, 3, 4, 1},   Grid::persistent),
     exchange_split(3,  16, kAll,            {2, 3, 4},    {2, 3, 3, 2},   Grid::persistent),     //  3072
+    for_study(     6,   8,                  {1, 4, 3},    {1, 3, 3, 1},   Grid::persistent),
     exchange_split(1,  64, kAll,            {8, 4, 2},    {8, 3, 2, 2},   Grid::per_channel),    //  4096
     exchange_split(2,  32, kNone,           {4, 4, 2},    {4, 3, 2, 2},   Grid::per_channel),
+    for_study(     4,  16,                  {2, 3, 3},    {2, 2, 3, 1},   Grid::per_channel),
     exchange_split(3,  32, kAll,            {4, 3, 2},    {4, 2, 2, 1},   Grid::persistent),     //  6144
+    for_study(     6,  16,                  {2, 3, 2},    {2, 2, 2, 1},   Grid::persistent),
     exchange_split(2,  64, kF16,            {8, 3, 2},    {8, 2, 2, 1},   Grid::per_channel),    //  8192
     exchange_split(1, 128, kBf16,           {8, 6, 2},    {8, 4, 2, 2},   Grid::per_channel),
+    for_study(     4,  32,                  {4, 3, 2},    {4, 2, 2, 1},   Grid::per_channel),
     exchange_split(1, 192, kAll,            {8, 6, 2},    {8, 4, 2, 3},   Grid::per_channel),    // 12288
     exchange_split(3,  64, kNone,           {8, 4, 1},    {8, 3, 1, 1},   Grid::per_channel),
+    for_study(     6,  32,                  {4, 3, 1},    {4, 3, 1, 1},   Grid::per_channel),
     exchange_split(1, 256, kAll & ~kCausal, {16, 12, 1},  {16, 8, 1, 4},  Grid::persistent),     // 16384
     exchange_split(2, 128, kCausal,         {16, 5, 1},   {16, 4, 1, 2},  Grid::per_channel),
+    for_study(     4,  64,                  {8, 3, 1},    {8, 2, 1, 1},   Grid::per_channel),
     exchange_split(2, 192, kAll,            {8, 6, 1},    {8, 4, 1, 2},   Grid::per_channel),    // 24576
     exchange_split(3, 128, kNone,           {16, 4, 1},   {16, 3, 1},     Grid::per_channel),
+    for_study(     1, 384,                  {8, 12, 1},   {8, 8, 1, 4},   Grid::per_channel),
+    for_study(     6,  64,                  {8, 2, 1},    {8, 2, 1},      Grid::per_channel),
     exchange_split(2, 256, kAll,            {16, 7, 1},   {16, 5, 1, 2},  Grid::per_channel),    // 32768
     exchange_split(4, 128, kNone,           {16, 3, 1},   {16, 3, 1},     Grid::per_channel),
+    for_study(     1, 512,                  {8, 14, 1},   {8, 10, 1, 4},  Grid::per_channel),
 };
 // clang-format on
+
+// Those of this build.
+inline constexpr auto kSplits = [] {
+  constexpr auto compiled = [](const Split& split) { return DANAUS_STUDY || !split.for_study; };
+  std::array<Split, std::count_if(kTable.begin(), kTable.end(), compiled)> splits{};
+  std::copy_if(kTable.begin(), kTable.end(), splits.begin(), compiled);
+  return splits;
+}();
 
 // Devices are told apart by the shared memory that a block can have.
 struct DeviceClass {
