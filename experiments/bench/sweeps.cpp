@@ -4,6 +4,7 @@
 #include <array>
 
 #include "experiments/program/terminal.hpp"
+#include "kernels/variants.hpp"
 
 namespace danaus {
 namespace {
@@ -61,6 +62,24 @@ std::vector<Problem> speed() {
   return all;
 }
 
+// By every factorization of this build, which the cases name.
+std::vector<Problem> factorizations(Dtype dtype) {
+  std::vector<Problem> cases;
+  for (const Problem& mode : {fp16().front(), gated().front(), causal().front()})
+    for (const Split& split : kSplits) {
+      Problem problem = mode;
+      problem.dtype = dtype;
+      problem.length = problem.filter_length = split.size();
+      const Fold fold = problem.mode == Mode::causal ? Fold::right_angle : Fold::pair;
+      problem.factors = factors(Geometry{split.algorithm, dtype, fold, split.radix, split.columns});
+      cases.push_back(problem);
+    }
+  return cases;
+}
+
+std::vector<Problem> factorizations_fp16() { return factorizations(Dtype::f16); }
+std::vector<Problem> factorizations_bf16() { return factorizations(Dtype::bf16); }
+
 constexpr std::array kSweeps = {
     BenchSweep{"speed", "how fast is each method in every mode and shape below?", &speed},
     BenchSweep{"fp16", "and at B=64, H=768, circular, in powers of two?", &fp16},
@@ -70,6 +89,8 @@ constexpr std::array kSweeps = {
     BenchSweep{"causal", "what does a causal convolution cost?", &causal},
     BenchSweep{"batch8", "and with few batch rows: B=8, H=768?", &batch8},
     BenchSweep{"batch1", "and with one, that has no partner in a pair: B=1, H=4096?", &batch1},
+    BenchSweep{"factorizations-fp16", "how fast is every factorization that the kernels have?", &factorizations_fp16},
+    BenchSweep{"factorizations-bf16", "and in bf16?", &factorizations_bf16},
 };
 
 }  // namespace

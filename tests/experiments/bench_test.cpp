@@ -29,10 +29,20 @@ TEST(Bench, SweepsAreCasesThatTheKernelsCompute) {
     for (const Problem& problem : sweep.cases()) {
       EXPECT_EQ(parse_problem(token(problem)), problem);
       EXPECT_EQ(obstacle(BenchMethod::kernel, problem, Device::executor()), std::nullopt) << token(problem);
-      (&sweep == &bench_sweeps().front() ? whole : parts).insert(token(problem));
+      if (problem.factors.empty()) (&sweep == &bench_sweeps().front() ? whole : parts).insert(token(problem));
     }
-  EXPECT_EQ(whole, parts) << "the first sweep holds all others";
+  EXPECT_EQ(whole, parts) << "the first sweep holds all others that leave the factors to the plan";
   EXPECT_TRUE(whole.contains("fftconv_f16_circular_l32768_b64_h768"));
+}
+
+TEST(Bench, FactorizationsAreAllThatThisBuildHas) {
+  std::set<const Variant*> timed, all;
+  for (const char* sweep : {"factorizations-fp16", "factorizations-bf16"})
+    for (const Problem& problem : bench_sweep("test", sweep).cases())
+      timed.insert(choose(problem, Device::executor()).variant);
+  for (const Variant& v : variants())
+    if (v.suits(0) && !(v.gated && v.geometry.fold == Fold::right_angle)) all.insert(&v);
+  EXPECT_EQ(timed, all);
 }
 
 TEST(Bench, BaselinesSayWhatTheyDoNotCompute) {
