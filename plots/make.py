@@ -5,9 +5,9 @@
   plots/make.py                                all figures of out/*.jsonl as out/figures/*.svg and *.png
   plots/make.py figure4 --data out --out /tmp  one figure
   plots/make.py --report out/report.html       all figures, and the page that explains them
-  plots/make.py --readme README.md             the README's table of measured times, from committed rows
+  plots/make.py --readme README.md             the README's tables, from committed rows
 
-Measured rows come from experiments/results/ too; while there are none, what shows them is left out.
+Rows come from --data, and from experiments/results/ where that has such. A figure or table without rows is left out.
 Exit code 2 where an argument is wrong or a result file is refused; nothing is half-written.
 """
 
@@ -22,8 +22,22 @@ sys.dont_write_bytecode = True  # leaves the source tree as it is
 import measurements  # noqa: E402
 import report  # noqa: E402
 import results  # noqa: E402
+from paper import Paper  # noqa: E402
+from peers import Peers  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
+TIMED = ("bench", "counters")  # kinds whose rows a change of what they timed makes stale
+
+
+def judgement(options):
+    """What danaus model --measured said; no rows where nothing was judged."""
+    found = measurements.read_either(options.data / "judgement.jsonl", options.committed, measurements.JUDGEMENT)
+    return found or results.Results([], [])
+
+
+# What a function may be given beside its rows.
+BESIDE = {"paper": lambda options: Paper(options.committed), "peers": lambda options: Peers(options.committed),
+          "judgement": judgement}
 
 
 def main(arguments):
@@ -38,10 +52,10 @@ def main(arguments):
     parser.add_argument("--out", type=Path, default=Path("out/figures"), metavar="DIR",
                         help="folder of figures (default: out/figures)")
     parser.add_argument("--committed", type=Path, default=measurements.COMMITTED, metavar="DIR",
-                        help="folder of measured rows and peers' times (default: experiments/results)")
+                        help="folder of measured rows and of others' times (default: experiments/results)")
     parser.add_argument("--report", type=Path, metavar="FILE", help="also write the page with every figure and table")
     parser.add_argument("--readme", type=Path, metavar="FILE",
-                        help="write the table of measured times between its two markers in FILE, and nothing else")
+                        help="write the tables between their markers in FILE, and nothing else")
     parser.add_argument("--list", action="store_true", help="list figures and tables, and draw nothing")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.ids if name not in figures]
@@ -54,70 +68,70 @@ def main(arguments):
         list_entries(entries.values(), options)
         return
     if options.readme:
-        write_readme(options.readme, options.committed)
+        text = results.contents(options.readme).decode()
+        write_text(options.readme, function("tables", "readme.with_tables")(options.readme, text, options.committed))
         return
     chosen = options.ids or list(entries if options.report else figures)
-    made = [make(entries[name], options) for name in chosen]  # all of it before the first file is written
-    sections = [section for section in made if section]
-    for name, section in zip(chosen, made):
-        if section is None and options.ids:
-            raise results.Refusal(f"{name}: {nothing_measured(entries[name], options)}")
-        if section is None:
-            print(f"make.py: {name}: left out, {nothing_measured(entries[name], options)}", file=sys.stderr)
-    write_figures(sections, options.out)
+    made, missing = {}, {}
+    for name in chosen:  # all of it before the first file is written
+        section = make(entries[name], options)
+        if section:
+            made[name] = section
+        else:
+            missing[name] = no_rows(entries[name], options)
+    if missing and (options.ids or not made):
+        raise results.Refusal("; ".join(f"{name}: {why}" for name, why in missing.items()))
+    for name, why in missing.items():
+        print(f"make.py: {name}: left out, {why}", file=sys.stderr)
+    write_figures(made.values(), options.out)
     if options.report:
-        write_text(options.report, report.page(sections))
+        left_out = {entries[name]["title"]: why for name, why in missing.items()}
+        write_text(options.report, report.page(list(made.values()), left_out))
         print(options.report)
 
 
-def nothing_measured(entry, options):
-    return f"no measured rows in {options.committed} or {options.data}; {entry['measured_by']} makes them"
+def no_rows(entry, options):
+    return f"no rows in {options.data / entry['data']} or {options.committed}; {entry['made_by']} makes them"
 
 
 def list_entries(entries, options):
     for entry in entries:
-        path = options.data / entry["data"]
-        missing = f"needs {path}, which is not there"
-        if "measured_by" in entry:
-            found = measured(entry, options)
-            stale = sum(row["stale"] for row in found.rows) if found else 0
-            here = (f"{len(found.rows)} measured rows, {stale} of them stale" if found
-                    else nothing_measured(entry, options))
-        else:
-            here = str(path) if path.exists() else missing
+        found = rows_of(entry, options)
+        here = no_rows(entry, options)
+        if found:
+            stale = sum(row.get("stale", False) for row in found.rows)
+            here = f"{len(found.rows)} rows" + (f", {stale} of them stale" if stale else "")
         what = "figure" if "draw" in entry else "table"
         print("{:<8}{:<16}{:<72}{:<36}{}".format(what, entry["id"], entry["title"], f"paper: {entry['paper']}", here))
 
 
-def measured(entry, options):
-    accept = entry.get("accept", ["passed"])
-    return measurements.read_all(options.data / entry["data"], options.committed, entry["kind"], accept)
+def rows_of(entry, options):
+    """Of the entry's kinds; None where there are none."""
+    own, kinds, accept = options.data / entry["data"], entry["kinds"], entry.get("accept", ["passed"])
+    if kinds[0] in TIMED:
+        return measurements.read_all(own, options.committed, kinds[0], accept)
+    return measurements.read_either(own, options.committed, kinds, accept)
 
 
 def make(entry, options):
-    """Reads the entry's results and draws or builds what it names. None where nothing was measured yet."""
-    path = options.data / entry["data"]
-    more = []
-    if "measured_by" in entry:
-        found = measured(entry, options)
-        if found is None:
-            return None
-    else:
-        found = results.read(path, entry["kind"], entry.get("accept", ["passed"]))
-    if "peers" in entry:
-        peers = measurements.Peers(options.committed / entry["peers"])
-        found = results.Results([*found.sources, peers.source], found.rows)
-        more = [peers]
-    section = report.Section(entry, found)
-    import style  # only now: it brings matplotlib, which a list or a refusal need not wait for
+    """Reads the entry's results and draws or builds what it names. None where there are none."""
+    found = rows_of(entry, options)
+    if found is None:
+        return None
+    beside = [BESIDE[name](options) for name in entry.get("beside", [])]
+    section = report.Section(entry, found.beside(beside))
     try:
         if "build" in entry:
-            section.table = function("tables", entry["build"])(found.rows, *more)
-        else:
-            section.figure = style.new_figure(entry["title"], found.footer(), entry["size"])
-            function("drawings", entry["draw"])(section.figure, found.rows, *more)
+            section.table = function("tables", entry["build"])(found.rows, *beside)
+        if "draw" in entry:
+            import style  # only now: it brings matplotlib, which a list or a refusal need not wait for
+            for name in report.FORMS:
+                figure = style.new_figure(entry["title"], section.results.footer(), entry[name])
+                function("drawings", entry["draw"])(figure, found.rows, *beside)
+                section.figures[name] = figure
     except KeyError as error:
-        raise results.Refusal(f"{path}: {entry['id']} needs the field {error}, which a row lacks") from error
+        where = options.data / entry["data"]
+        raise results.Refusal(f"{where}: {entry['id']} needs the field {error}, which a row lacks") from error
     return section
 
 
@@ -127,34 +141,17 @@ def function(folder, name):
 
 
 def write_figures(sections, folder):
+    """Each as .svg and .png; for phones only as .svg."""
     import style
     folder.mkdir(parents=True, exist_ok=True)
     for section in sections:
-        if section.figure is None:
-            continue
-        for suffix in (".svg", ".png"):
-            path = folder / (section.entry["id"] + suffix)
-            style.save(section.figure, path)
-            print(path)
-        section.svg = (folder / (section.entry["id"] + ".svg")).read_bytes()
-
-
-MARKERS = "<!-- Measured times, written by plots/make.py --readme README.md -->", "<!-- End of measured times -->"
-
-
-def write_readme(path, committed):
-    text = results.contents(path).decode()
-    begin, end = (text.find(marker) for marker in MARKERS)
-    if not 0 <= begin < end:
-        raise results.Refusal(f"{path}: lacks the line '{MARKERS[0]}' or, after it, '{MARKERS[1]}'")
-    with open(HERE / "figures.toml", "rb") as file:
-        entry = tomllib.load(file)["speed"]
-    found = measurements.read_all(None, committed, entry["kind"], entry["accept"])
-    table = ""
-    if found:
-        peers = measurements.Peers(committed / entry["peers"])
-        table = "\n" + function("tables", "readme.speed")(found, peers) + "\n\n"
-    write_text(path, text[:begin + len(MARKERS[0])] + "\n" + table + text[end:])
+        for name, figure in section.figures.items():
+            stem = section.entry["id"] + ("-narrow" if name == "narrow" else "")
+            for suffix in (".svg", ".png") if name == "wide" else (".svg",):
+                path = folder / (stem + suffix)
+                style.save(figure, path)
+                print(path)
+            section.svgs[name] = (folder / (stem + ".svg")).read_bytes()
 
 
 def write_text(path, text):

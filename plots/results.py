@@ -1,8 +1,10 @@
 """Result files: one JSON object a line. A row that cannot be trusted is refused, not left out."""
 
+import csv
 import hashlib
+import io
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 SCHEMA = 1
@@ -17,17 +19,23 @@ class Source:
     """A file, and what of it is shown."""
     path: Path
     digest: str  # first 12 hexadecimal digits of its SHA-256
-    rows: list
+    rows: list = field(compare=False, repr=False)
+    committed: bool = False  # part of the repository, not made by the reader
 
 
 @dataclass(frozen=True)
 class Results:
     sources: list
     rows: list
+    others: tuple = ()  # what is shown beside the rows
 
     def distinct(self, field):
         """The different values of a field over all rows, in order of appearance; rows without it do not count."""
         return list({json.dumps(row[field]): row[field] for row in self.rows if field in row}.values())
+
+    def beside(self, others):
+        """The same rows; where others come from is named too."""
+        return Results(self.sources, self.rows, tuple(others))
 
     def revision(self):
         """The sources that the rows were made from, in words."""
@@ -40,19 +48,35 @@ class Results:
 
     def machine(self):
         """The device that timed the rows, else the host that computed them."""
-        for field, key in (("device", "name"), ("host", "cpu")):
-            names = [block.get(key, "unknown") for block in self.distinct(field) if block]
+        for block, key in (("device", "name"), ("host", "cpu")):
+            names = [value.get(key, "unknown") for value in self.distinct(block) if value]
             if names:
                 return names[0] if len(set(names)) == 1 else f"{len(set(names))} machines"
         return "machine unknown"
 
+    def dates(self):
+        """The day, or the first and the last, on which rows were made; nothing where no row says."""
+        days = sorted({row["date"] for row in self.rows if "date" in row})
+        return [f"{days[0]} to {days[-1]}" if days[0] != days[-1] else days[0]] if days else []
+
+    def made_by(self):
+        """Machine, day and revision, and whether any of it comes with the repository."""
+        words = ", ".join([self.machine(), *self.dates(), self.revision()])
+        committed = any(source.committed and source.rows for source in self.sources)
+        return f"committed rows of {words}" if committed else words
+
+    def all_sources(self):
+        return list(dict.fromkeys([*self.sources, *(source for other in self.others for source in other.sources)]))
+
     def footer(self):
-        files = "; ".join(f"{source.path.name}, sha256 {source.digest}" for source in self.sources)
-        return f"{files}  |  {self.revision()}  |  {self.machine()}"
+        made = [self.made_by(), *(other.made_by() for other in self.others
+                                  if isinstance(other, Results) and other.rows)]
+        files = (f"{source.path.name}, sha256 {source.digest}" for source in self.all_sources())
+        return f"{'; '.join(dict.fromkeys(made))}  |  {'; '.join(files)}"
 
 
-def read(path, kind, accept=("passed",)):
-    """All rows of a file, each of this schema and `kind`, and with a verdict in `accept` where it has one."""
+def read(path, kinds, accept=("passed",), committed=False):
+    """All rows of a file, each of this schema and one of `kinds`, and with a verdict in `accept` where it has one."""
     raw = contents(path)
     rows = []
     for number, line in enumerate(raw.splitlines(), start=1):
@@ -64,15 +88,33 @@ def read(path, kind, accept=("passed",)):
             raise Refusal(f"{path}, line {number}: is not a JSON object")
         if row.get("schema") != SCHEMA:
             raise Refusal(f"{path}, line {number}: schema {row.get('schema')}, must be {SCHEMA}")
-        if row.get("kind") != kind:
-            raise Refusal(f"{path}, line {number}: kind {row.get('kind')!r}, must be {kind!r}")
+        if row.get("kind") not in kinds:
+            expected = " or ".join(map(repr, kinds))
+            raise Refusal(f"{path}, line {number}: kind {row.get('kind')!r}, must be {expected}")
         status = row.get("verify", {}).get("status")
         if status is not None and status not in accept:
             raise Refusal(f"{path}, line {number}: {row.get('case')} is {status}, must be {' or '.join(accept)}")
         rows.append(row)
     if not rows:
         raise Refusal(f"{path}: has no rows")
-    return Results([Source(path, digest(raw), rows)], rows)
+    return Results([Source(path, digest(raw), rows, committed)], rows)
+
+
+def read_table(path, columns, made_from):
+    """A committed .csv: lines of comment, then a table. Its source, and made_from(row) of every row."""
+    raw = contents(path)
+    lines = [line for line in raw.decode().splitlines() if not line.startswith("#")]
+    table = csv.DictReader(io.StringIO("\n".join(lines)))
+    lacking = [column for column in columns if column not in (table.fieldnames or [])]
+    if lacking:
+        raise Refusal(f"{path}: lacks the column '{lacking[0]}'")
+    rows = []
+    for number, row in enumerate(table, start=1):
+        try:
+            rows.append(made_from(row))
+        except (TypeError, ValueError) as error:
+            raise Refusal(f"{path}, row {number} of the table: {error}") from error
+    return Source(path, digest(raw), [], committed=True), rows
 
 
 def contents(path):

@@ -1,14 +1,12 @@
 """How every figure looks: colours, markers, axes, title and footer. Nothing here knows what is drawn."""
 
 import math
+import textwrap
 
 import matplotlib
-
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt  # noqa: E402  (the backend must be chosen first)
-from matplotlib.colors import LinearSegmentedColormap  # noqa: E402
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator  # noqa: E402
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 # Okabe and Ito: eight colours that colour-blind readers can tell apart.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
@@ -29,13 +27,16 @@ SCALING = {
     "one_side": {"color": VERMILION, "marker": "s", "linestyle": "--"},
 }
 BOUND = {"linewidth": 1.2, "linestyle": (0, (1, 1.5))}
+MEASURED = {"marker": "o", "linestyle": "none", "markeredgecolor": BLACK}
+PAPER = {"marker": "x", "linestyle": "none", "color": BLACK, "markersize": 7, "markeredgewidth": 1.6}
+STALE = {"marker": "o", "linestyle": "none", "markerfacecolor": "white", "markeredgecolor": GREY}
 
 DTYPE = {"f16": "fp16", "bf16": "bf16", "f32": "fp32", "f64": "fp64"}
 
 # Phase as colour: the real part from dark (1) to light (-1), the imaginary part from orange (i) to blue (-i).
 PHASE = LinearSegmentedColormap.from_list("phase", ["#CDBB85", "#2F8FCC", "#1B1B3A", "#E07B00", "#CDBB85"], N=512)
 
-plt.rcParams.update({
+matplotlib.rcParams.update({
     "font.size": 11, "axes.titlesize": 12, "axes.labelsize": 11, "xtick.labelsize": 10, "ytick.labelsize": 10,
     "legend.fontsize": 10, "legend.frameon": False, "axes.spines.top": False, "axes.spines.right": False,
     "axes.grid": True, "grid.color": "#E4E4E4", "grid.linewidth": 0.8, "axes.axisbelow": True,
@@ -44,33 +45,57 @@ plt.rcParams.update({
 
 # Inches.
 MARGIN = 0.12
-TITLE = 0.42   # kept free above the axes
-LEGEND = 0.32  # kept free below the title where there is a legend for all axes
-FOOTER = 0.36  # kept free below the axes
+TITLE_LINE, LEGEND_LINE, FOOTER_LINE = 0.23, 0.22, 0.13
+NARROW = 7  # figures below this width are for phones: their panels stand one above the other
+
+
+class Page(Figure):
+    """A figure with a title above its axes and a footer below them, each of as many lines as its width asks for."""
+
+    above = below = 0.0  # inches kept free
+
+    def frame(self, title, footer):
+        width, height = self.get_size_inches()
+        titles = textwrap.wrap(title, int(9.2 * width))
+        footers = textwrap.wrap(footer, int(15.5 * width), break_on_hyphens=False)
+        self.above = 0.16 + TITLE_LINE * len(titles)
+        self.below = 0.2 + FOOTER_LINE * len(footers)
+        self.text(MARGIN / width, 1 - MARGIN / height, "\n".join(titles), fontsize=13, fontweight="bold", va="top")
+        self.text(MARGIN / width, 0.1 / height, "\n".join(footers), fontsize=8, color=GREY, va="bottom")
+        self.keep_free()
+
+    def keep_free(self):
+        _, height = self.get_size_inches()
+        self.get_layout_engine().set(rect=(0.005, self.below / height, 0.99, 1 - (self.above + self.below) / height))
+
+    def is_narrow(self):
+        return self.get_size_inches()[0] < NARROW
+
+    def panels(self, count, sharey=False):
+        """Axes side by side, or one above the other where the figure is narrow."""
+        grid = self.add_gridspec(count, 1) if self.is_narrow() else self.add_gridspec(1, count)
+        made = []
+        for place in grid:
+            made.append(self.add_subplot(place, sharey=made[0] if sharey and made else None))
+            if sharey and not self.is_narrow():
+                made[-1].tick_params(labelleft=made[-1] is made[0])
+        return made
+
+    def legend_for_all(self, handles, labels, columns=None, narrow_columns=2):
+        """A legend between the title and the axes, in one line unless it has a number of columns."""
+        width, height = self.get_size_inches()
+        columns = min(len(handles), narrow_columns if self.is_narrow() else columns or len(handles))
+        self.legend(handles, labels, ncols=columns, loc="upper left", borderaxespad=0, columnspacing=1.5,
+                    bbox_to_anchor=(0.5 * MARGIN / width, 1 - self.above / height))
+        self.above += 0.1 + LEGEND_LINE * math.ceil(len(handles) / columns)
+        self.keep_free()
 
 
 def new_figure(title, footer, size):
     """An empty figure of `size` inches with its title and footer; the drawing function adds axes between them."""
-    width, height = size
-    figure = plt.figure(figsize=size, layout="constrained")
-    leave_room_above(figure, TITLE)
-    figure.text(MARGIN / width, 1 - MARGIN / height, title, fontsize=13, fontweight="bold", va="top")
-    figure.text(MARGIN / width, 0.1 / height, footer, fontsize=8, color=GREY, va="bottom")
+    figure = Page(figsize=size, layout="constrained")
+    figure.frame(title, footer)
     return figure
-
-
-def legend_for_all(figure, handles, labels, columns=None):
-    """A legend between the title and the axes, in one line unless it has a number of columns."""
-    width, height = figure.get_size_inches()
-    columns = columns or len(handles)
-    leave_room_above(figure, TITLE + LEGEND * (1 + 0.7 * (math.ceil(len(handles) / columns) - 1)))
-    figure.legend(handles, labels, ncols=columns, loc="upper left", borderaxespad=0,
-                  bbox_to_anchor=(0.5 * MARGIN / width, 1 - TITLE / height))
-
-
-def leave_room_above(figure, inches):
-    _, height = figure.get_size_inches()
-    figure.get_layout_engine().set(rect=(0.005, FOOTER / height, 0.99, 1 - (FOOTER + inches) / height))
 
 
 def save(figure, path):
@@ -91,6 +116,14 @@ def settle(figure):
     figure.set_layout_engine("none")
     for axes in figure.axes:
         axes.set_position([round(part, 6) for part in axes.get_position(original=True).bounds])
+
+
+def measured(look, stale):
+    """A mark of a series for what was measured: filled, or hollow where it is stale."""
+    mark = {"marker": look["marker"], "color": look["color"], "linestyle": "none"}
+    if stale:
+        return {**mark, "markerfacecolor": "white", "markeredgewidth": 1.5}
+    return {**mark, "markeredgecolor": BLACK, "markeredgewidth": 0.7}
 
 
 def length(n):

@@ -10,7 +10,7 @@ from results import case_fields
 def error_by_length(figure, rows):
     """Relative L2 error against N: a panel for each dtype, a line and a dotted bound for each order."""
     dtypes = [dtype for dtype in style.DTYPE if any(case_fields(row["case"])["dtype"] == dtype for row in rows)]
-    for axes, dtype in zip(panels(figure, len(dtypes)), dtypes):
+    for axes, dtype in zip(figure.panels(len(dtypes)), dtypes):
         lines = lines_by(rows, dtype, lambda row: row["order"])
         for order, line in lines.items():
             look = style.ORDER[order]
@@ -19,7 +19,8 @@ def error_by_length(figure, rows):
         power = exponent(max(row["verify"]["bound"] for line in lines.values() for _, row in line))
         axes.set_ylim(0, 1.12 * max(row["verify"]["bound"] for line in lines.values() for _, row in line))
         axes.yaxis.set_major_formatter(lambda value, _, power=power: f"{value / 10.0 ** power:g}")
-        axes.set_ylabel(("relative L2 error  " if dtype == dtypes[0] else "") + f"($\\times\\,10^{{{power}}}$)")
+        begins_a_line = dtype == dtypes[0] or figure.is_narrow()
+        axes.set_ylabel(("relative L2 error  " if begins_a_line else "") + f"($\\times\\,10^{{{power}}}$)")
         axes.set_title(style.DTYPE[dtype], loc="left")
         style.length_axis(axes, lengths(lines), every=2)
     legend(figure, axes)
@@ -29,7 +30,7 @@ def range_cliff(figure, rows):
     """Relative L2 error against N for the two places of 1/N: a panel for each dtype, on one scale."""
     dtypes = [dtype for dtype in style.DTYPE if any(case_fields(row["case"])["dtype"] == dtype for row in rows)]
     names = {"one_side": "1/N folded into one side", "unitary": "unitary factors"}
-    every_axes = panels(figure, len(dtypes), sharey=True)
+    every_axes = figure.panels(len(dtypes), sharey=True)
     values = []
     for axes, dtype in zip(every_axes, dtypes):
         lines = lines_by(rows, dtype, lambda row: (row["scaling"], row["order"]))
@@ -51,14 +52,6 @@ def range_cliff(figure, rows):
     every_axes[0].set_ylabel("relative L2 error")
     style.plain_log_ticks(every_axes[0], [*values, 0.75 * min(values)])  # with room for the orders at the bottom
     legend(figure, every_axes[0], hollow=True)
-
-
-def panels(figure, count, sharey=False):
-    grid = figure.add_gridspec(1, count)
-    made = []
-    for i in range(count):
-        made.append(figure.add_subplot(grid[0, i], sharey=made[0] if sharey and made else None))
-    return made
 
 
 def lines_by(rows, dtype, key):
@@ -97,4 +90,4 @@ def legend(figure, axes, hollow=False):
     if hollow:
         handles.append(Line2D([], [], linestyle="none", marker="s", markerfacecolor="w", markeredgecolor=style.GREY))
         labels.append("above its bound")
-    style.legend_for_all(figure, handles, labels)
+    figure.legend_for_all(handles, labels)

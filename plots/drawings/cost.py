@@ -1,42 +1,67 @@
-"""Predicted cost: Eq. 2 of the paper."""
+"""Predicted cost of Eq. 2 of the paper, and beside it what was measured."""
 
 import math
 
 import style
+from judged import fastest_by_order, of_model
+from matplotlib.lines import Line2D
 from results import case_fields
 
-PAPERS_PROFILE = "A100-40GB"  # gets the large panel
-
-# What the paper leaves open and model/factorization.hpp states.
-ASSUMPTION = """assumed: balanced factors; past the
-limit orders 2 and 3 keep every step
-in HBM, order 4 only its outermost"""
+PAPERS_PROFILE = "A100-40GB"  # gets the large panel where nothing was measured
+MODEL = "eq2_profile"
 
 
-def cost_per_token(figure, rows):
-    """Cost per token against N, a line for each order; a large panel for the paper's device, small ones for others."""
-    profiles = sorted({row["profile"] for row in rows}, key=lambda name: (name != PAPERS_PROFILE, name))
-    main, *others = profiles
-    grid = figure.add_gridspec(max(len(others), 1), 2 if others else 1, width_ratios=[2.3, 1] if others else None)
+def cost_per_token(figure, rows, paper, judgement):
+    """Cost per token against N, a line for each order; in the large panel the device that was measured, with marks for
+    what it takes and what the paper's kernels took, and below it measured over modelled. Small panels for others."""
+    points = fastest_by_order(judgement.rows)
+    profile = points[0]["profile"] if points else PAPERS_PROFILE
+    rest = {row["profile"] for row in rows} - {profile}
+    main, below, others = places(figure, bool(points), sorted(rest, key=lambda name: (name != PAPERS_PROFILE, name)))
 
-    axes = figure.add_subplot(grid[:, 0])
-    lines = lines_by_order(rows, main)
+    axes = figure.add_subplot(main)
+    lines = lines_by_order(rows, profile)
     draw_lines(axes, lines)
     style.length_axis(axes, lengths(lines), every=2)
-    axes.set_ylabel("cost per token and sequence, C / (B H N)  (ps)")
-    axes.set_title(heading(rows, main), loc="left")
-    axes.legend(loc="upper left")
-    axes.text(0.985, 0.03, ASSUMPTION, transform=axes.transAxes, ha="right", va="bottom", fontsize=9, color=style.GREY)
+    axes.set_ylabel("cost per token and sequence (ps)")
+    axes.set_title(heading(rows, profile), loc="left")
     annotate(axes, lines)
+    orders = sorted({*lines, *(row["order"] for row in points)})
+    handles = [Line2D([], [], **style.ORDER[order]) for order in orders]
+    labels = [f"p = {order}" for order in orders]
+    if points:
+        draw_points(axes, points)
+        draw_paper(axes, paper.table(3))
+        handles += [Line2D([], [], color=style.GREY), Line2D([], [], color=style.GREY, **style.MEASURED),
+                    Line2D([], [], **style.PAPER)]
+        labels += ["line: Eq. 2", f"mark: measured, {points[0]['device']['name']}", "FlashFFTConv on an H100 (paper)"]
+        if any(row["stale"] for row in points):
+            handles.append(Line2D([], [], **style.STALE))
+            labels.append("hollow: stale")
+        draw_ratios(figure.add_subplot(below), points, lengths(lines))
+    figure.legend_for_all(handles, labels, columns=4 if points else None)
 
-    for i, profile in enumerate(others):
-        axes = figure.add_subplot(grid[i, 1])
-        lines = lines_by_order(rows, profile)
+    for place, name in others:
+        axes = figure.add_subplot(place)
+        lines = lines_by_order(rows, name)
         draw_lines(axes, lines)
-        last = i == len(others) - 1
+        last = name == others[-1][1]
         style.length_axis(axes, lengths(lines), every=4, label="N (samples)" if last else None)
         axes.set_ylabel("ps")
-        axes.set_title(heading(rows, profile), loc="left")
+        axes.set_title(heading(rows, name), loc="left", fontsize=10)
+
+
+def places(figure, ratios, others):
+    """Of the large panel, of the one below it, and of each of the small ones beside it or, on a narrow page, below."""
+    large = [2.4, 1] if ratios else [1]
+    if figure.is_narrow():
+        heights = [1.6 * part for part in large] + [0.9] * len(others)
+        grid = figure.add_gridspec(len(heights), 1, height_ratios=heights)
+        return grid[0], grid[1], [(grid[len(large) + i], name) for i, name in enumerate(others)]
+    columns = figure.add_gridspec(1, 2, width_ratios=[2.3, 1]) if others else figure.add_gridspec(1, 1)
+    left = columns[0].subgridspec(len(large), 1, height_ratios=large)
+    right = columns[-1].subgridspec(max(len(others), 1), 1)
+    return left[0], left[-1], [(right[i], name) for i, name in enumerate(others)]
 
 
 def heading(rows, profile):
@@ -63,15 +88,52 @@ def below_matrix_unit(row):
 
 
 def draw_lines(axes, lines):
-    """Hollow markers where a factor is too small for the matrix unit."""
+    """Thin where a factor is too small for the matrix unit."""
     for order, line in lines.items():
-        look = style.ORDER[order]
-        costs = [row["ps_per_token_bh"] for _, row in line]
-        axes.plot([n for n, _ in line], costs, label=f"order p = {order}", **look)
-        small = [(n, row["ps_per_token_bh"]) for n, row in line if below_matrix_unit(row)]
-        axes.plot([n for n, _ in small], [cost for _, cost in small], linestyle="none", marker=look["marker"],
-                  markerfacecolor="white", markeredgecolor=look["color"], markeredgewidth=1.5)
+        look = {**style.ORDER[order], "marker": ""}
+        ns = [n for n, _ in line]
+        axes.plot(ns, [row["ps_per_token_bh"] for _, row in line], **{**look, "linewidth": 0.8})
+        axes.plot(ns, [math.nan if below_matrix_unit(row) else row["ps_per_token_bh"] for _, row in line], **look)
     style.plain_log_ticks(axes, [row["ps_per_token_bh"] for line in lines.values() for _, row in line])
+
+
+def ps_per_token(row):
+    return row["measured_us"] * 1e6 / (row["batch"] * row["channels"] * row["n"])
+
+
+def draw_points(axes, points):
+    for row in points:
+        axes.plot(row["n"], ps_per_token(row), **style.measured(style.ORDER[row["order"]], row["stale"]))
+    cover(axes, map(ps_per_token, points))
+
+
+def draw_paper(axes, table):
+    """Brought to a token of a sequence; the order stands beside each."""
+    costs = [(line.fft_size, line.flashfftconv * 1e9 / (64 * 768 * line.fft_size), line.order) for line in table]
+    for n, cost, order in costs:
+        axes.plot(n, cost, **style.PAPER)
+        axes.annotate(str(order), (n, cost), xytext=(5, 2), textcoords="offset points", fontsize=8)
+    cover(axes, [cost for _, cost, _ in costs])
+
+
+def cover(axes, values):
+    values = list(values)
+    low, high = axes.get_ylim()
+    axes.set_ylim(min(low, 0.8 * min(values)), max(high, 1.25 * max(values)))
+
+
+def draw_ratios(axes, points, all_lengths):
+    """Measured over Eq. 2, where it knows the factors."""
+    ratios = []
+    for row in points:
+        model = of_model(row, MODEL)
+        if model:
+            ratios.append(row["measured_us"] / model["us"])
+            axes.plot(row["n"], ratios[-1], **style.measured(style.ORDER[row["order"]], row["stale"]))
+    axes.axhline(1, color=style.BLACK, linewidth=1.2)
+    style.plain_log_ticks(axes, [1, *ratios])
+    style.length_axis(axes, all_lengths, every=2)
+    axes.set_ylabel("measured / Eq. 2")
 
 
 def annotate(axes, lines):
@@ -79,8 +141,9 @@ def annotate(axes, lines):
     small = [(row["ps_per_token_bh"], n) for line in lines.values() for n, row in line if below_matrix_unit(row)]
     if small:
         cost, n = max(small)
-        axes.annotate("factors below the matrix unit\n(hollow markers)", (n, cost), xytext=(0, 10), ha="center",
-                      textcoords="offset points", fontsize=10, color=style.GREY)
+        axes.annotate("factors below the matrix unit\n(thin lines)", (n, 1.05 * cost), xytext=(0, 46), ha="center",
+                      textcoords="offset points", fontsize=10, color=style.GREY,
+                      arrowprops={"arrowstyle": "-", "color": style.GREY, "linewidth": 0.8})
     in_sram = [n for line in lines.values() for n, row in line if all(t["memory"] == "sram" for t in row["terms"])]
     beyond = [n for line in lines.values() for n, row in line if any(t["memory"] == "hbm" for t in row["terms"])]
     if in_sram and beyond:

@@ -9,18 +9,20 @@ import style
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 
-MOST_IN_A_LINE = 7
+MOST_IN_A_LINE, MOST_IN_A_NARROW_LINE = 7, 3
 NAME_WIDTH = 15  # characters of a matrix's name in one line
 
 
 def sparsity(figure, rows):
     """Lines of pictures for each case, a picture for each matrix and for the product of all: zeros white, other values
     coloured by their phase."""
+    most = MOST_IN_A_NARROW_LINE if figure.is_narrow() else MOST_IN_A_LINE
     lines = []  # a heading, or pictures as (name, values)
     for row in rows:
         matrices = [(matrix["name"], dense(matrix)) for matrix in row["matrices"]]
         matrices.append(("product of all", product([values for _, values in matrices])))
-        lines += [f"{row['case']}, applied from left to right", *even_parts(matrices)]
+        heading = [row["case"], "applied from left to right"]
+        lines += [(",\n" if figure.is_narrow() else ", ").join(heading), *even_parts(matrices, most)]
     grid = figure.add_gridspec(len(lines), max(len(line) for line in lines if isinstance(line, list)),
                                height_ratios=[1 if isinstance(line, list) else 0.1 for line in lines])
     all_axes = []
@@ -41,9 +43,9 @@ def sparsity(figure, rows):
     bar.set_label("phase of the value (rad)")
 
 
-def even_parts(matrices):
+def even_parts(matrices, most):
     """The list cut into the fewest parts that fit in a line, of about equal length."""
-    count = math.ceil(len(matrices) / MOST_IN_A_LINE)
+    count = math.ceil(len(matrices) / most)
     size = math.ceil(len(matrices) / count)
     return [matrices[start:start + size] for start in range(0, len(matrices), size)]
 

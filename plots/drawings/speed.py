@@ -18,7 +18,7 @@ TIMES = {"kernel, bursts": ("kernel", "burst_cold"), "kernel, sustained": ("kern
          "copy": ("copy", "burst_cold")}
 PEERS = {("FlashFFTConv", "f16"): {"color": style.VERMILION, "marker": "D"},
          ("ThunderKittens fftconv", "bf16"): {"color": style.PURPLE, "marker": "P"},
-         ("torch rfft fp16", "f16"): {"color": style.BLACK, "marker": "x"}}
+         ("torch rfft fp16", "f16"): {"color": style.SKY, "marker": "X"}}
 
 METHOD = {"kernel": ("fused kernel", style.BLUE), "cufft_pairs": ("cuFFT pairs", style.ORANGE),
           "cufft_f32": ("cuFFT fp32", style.GREEN)}
@@ -28,10 +28,8 @@ KIND = {"circular": "o", "causal": "s", "gated": "D"}
 def time_over_floor(figure, rows, peers):
     """Time over the floor against N, a panel for each device: lines are measured here, single markers by others."""
     devices = list(dict.fromkeys(row["device"]["name"] for row in rows))
-    grid = figure.add_gridspec(1, len(devices))
     stale = False
-    for i, device in enumerate(devices):
-        axes = figure.add_subplot(grid[0, i])
+    for i, (device, axes) in enumerate(zip(devices, figure.panels(len(devices)))):
         own = [row for row in rows if row["device"]["name"] == device and is_drawn(row)]
         points = {name: line(own, *TIMES[name]) for name in SERIES}
         for name, look in SERIES.items():
@@ -48,15 +46,15 @@ def time_over_floor(figure, rows, peers):
             style.length_axis(axes, [case_fields(row["case"])["l"] for row in own], label="L = N (samples)")
             style.plain_log_ticks(axes, [1, *ratios])
         axes.set_title(f"{device}, fp16, circular, B=64, H=768", loc="left")
-        if i == 0:
+        if i == 0 or figure.is_narrow():
             axes.set_ylabel("time / floor")
     handles, labels = figure.axes[0].get_legend_handles_labels()
     handles.append(Line2D([], [], color=style.BLACK, linewidth=1.2, linestyle=style.BOUND["linestyle"]))
     labels.append("floor")
     if stale:
-        handles.append(Line2D([], [], linestyle="none", marker="o", markerfacecolor="w", markeredgecolor=style.GREY))
+        handles.append(Line2D([], [], **style.STALE))
         labels.append("hollow: stale")
-    style.legend_for_all(figure, handles, labels, columns=5)
+    figure.legend_for_all(handles, labels, columns=5)
 
 
 def is_drawn(row):
@@ -92,15 +90,14 @@ def draw_line(axes, name, points, look):
                   markeredgecolor=look["color"], markeredgewidth=1.5)
 
 
-def error_against_bound(figure, rows, peers):
+def error_against_bound(figure, rows):
     """Relative L2 error of each verified row against L, a panel for each type; a dash of its colour is its bound."""
     convolutions = [row for row in rows if passed(row) and row["method"] in METHOD]
     dtypes = [dtype for dtype in style.DTYPE if any(case_fields(row["case"])["dtype"] == dtype for row in convolutions)]
-    grid = figure.add_gridspec(1, max(len(dtypes), 1))
-    first = None
-    for i, dtype in enumerate(dtypes):
-        axes = figure.add_subplot(grid[0, i], sharey=first)
-        first = first or axes
+    if not dtypes:
+        return
+    panels = figure.panels(len(dtypes), sharey=True)
+    for axes, dtype in zip(panels, dtypes):
         here = [row for row in convolutions if case_fields(row["case"])["dtype"] == dtype]
         for row in here:
             fields, verdict = case_fields(row["case"]), row["verify"]
@@ -111,8 +108,7 @@ def error_against_bound(figure, rows, peers):
             axes.plot(fields["l"], verdict["bound"], marker="_", color=colour, markersize=13, markeredgewidth=1.5)
         style.length_axis(axes, [case_fields(row["case"])["l"] for row in here], every=2, label="L (samples)")
         axes.set_title(style.DTYPE[dtype], loc="left")
-    if not first:
-        return
+    first = panels[0]
     first.set_ylabel("relative L2 error")
     values = [row["verify"][field] for row in convolutions for field in ("rel_l2", "bound")]
     style.plain_log_ticks(first, values)
@@ -125,6 +121,6 @@ def error_against_bound(figure, rows, peers):
     handles.append(Line2D([], [], marker="_", linestyle="none", color=style.GREY, markersize=13, markeredgewidth=1.5))
     labels.append("bound")
     if any(row["stale"] for row in convolutions):
-        handles.append(Line2D([], [], linestyle="none", marker="o", markerfacecolor="w", markeredgecolor=style.GREY))
+        handles.append(Line2D([], [], **style.STALE))
         labels.append("hollow: stale")
-    style.legend_for_all(figure, handles, labels, columns=4)
+    figure.legend_for_all(handles, labels, columns=4)

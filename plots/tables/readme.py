@@ -1,11 +1,37 @@
-"""How long measured convolutions take, in short: Markdown for the README."""
+"""The README's tables: Markdown between two markers each, from committed rows alone."""
 
-from measurements import passed
-from results import case_fields
+from judged import of_kind, title
+from measurements import JUDGEMENT, passed, read_all, read_either
+from peers import Peers
+from results import Refusal, case_fields
 from style import length
+from tables.judgement import TARGET, percent, subset
 from tables.speed import blocks, number, protocol
 
+BEGIN, END = "<!-- {}, written by plots/make.py --readme README.md -->", "<!-- End of {} -->"
 CUFFT = ("cufft_f32", "cufft_pairs")
+
+
+def with_tables(path, text, committed):
+    """The text of the README with everything between its markers made anew."""
+    for name, made in TABLES.items():
+        begin, end = BEGIN.format(name), END.format(name.lower())
+        first, last = text.find(begin), text.find(end)
+        if not 0 <= first < last:
+            raise Refusal(f"{path}: lacks the line '{begin}' or, after it, '{end}'")
+        table = made(committed)
+        text = text[:first + len(begin)] + "\n" + (f"\n{table}\n\n" if table else "") + text[last:]
+    return text
+
+
+def measured_times(committed):
+    rows = read_all(None, committed, "bench", ("passed", "failed", "skipped"))
+    return speed(rows, Peers(committed)) if rows else ""
+
+
+def judged_models(committed):
+    rows = read_either(None, committed, JUDGEMENT)
+    return judgement(rows) if rows else ""
 
 
 def speed(results, peers):
@@ -14,15 +40,27 @@ def speed(results, peers):
     names = [row["device"]["name"] for row in results.rows]
     device = max(names, key=names.count)
     (heading, main), *others = blocks([row for row in results.rows if row["device"]["name"] == device]).items()
-    lines = [f"{heading}, {results.revision()}. Times in microseconds, clocks in MHz; ~ is scaled from fewer rows, and a",
-             "peer's cuFFT without its packing:", "", *table(
-                 ["L", "floor", "burst", "× floor", "clock", "sustained", "× floor", "clock", "best cuFFT", "best peer"],
+    lines = [f"{heading}, {results.revision()}. Times in microseconds, clocks in MHz; ~ is scaled from fewer rows, and",
+             "a peer's cuFFT without its packing:", "", *table(
+                 ["L", "floor", "burst", "× floor", "clock", "sustained", "× floor", "clock", "best cuFFT",
+                  "best peer"],
                  [line(case, methods, peers) for case, methods in main.items()])]
     if others:
         lengths = sorted({case_fields(case)["l"] for _, block in others for case in block})
         lines += ["", "Bursts in multiples of the floor of each case, on the same GPU:", "", *table(
             ["", *map(length, lengths)], [ratios(heading, block, lengths) for heading, block in others])]
     return "\n".join(lines)
+
+
+def judgement(results):
+    """The two numbers of each model: how well it predicts, and what its choice costs."""
+    overall = [row for row in of_kind(results.rows, "summary") if not subset(row)]
+    judged = {str(row["held_out_rows"]) for row in overall}
+    cells = [[title(row["model"]), *(f"{percent(row[field])} %" for field in TARGET)] for row in overall]
+    return "\n".join([
+        f"{results.machine()}, {results.revision()}; error of the predicted time over {' or '.join(judged)} rows",
+        "that took no part in fitting, and what the factors that a model calls fastest cost over those that are:", "",
+        *table(["model", "median error", "90th percentile", "its choice costs, mean", "worst"], cells)])
 
 
 def line(case, methods, peers):
@@ -50,3 +88,6 @@ def ratios(heading, block, lengths):
 
 def table(columns, rows):
     return ["| " + " | ".join(cells) + " |" for cells in (columns, ["---"] * len(columns), *rows)]
+
+
+TABLES = {"Measured times": measured_times, "Judged models": judged_models}

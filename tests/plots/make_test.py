@@ -72,6 +72,40 @@ def counters_row():
             "code": KERNELS, "variant": "exchange", "blocks": 18, "quantities": quantities, **PROVENANCE}
 
 
+def prediction_row(n, factors, us, counted, stale=False, held_out=True):
+    """Made up. Eq. 2 says 100 us."""
+    def entry(name, predicted):
+        return {"name": name, "us": predicted, "error": predicted / us - 1, "limit": "hbm"}
+    models = [entry("eq2_paper", 200), entry("eq2_profile", 100), entry("counted", counted)]
+    return {"schema": 1, "kind": "prediction", "case": f"fftconv_f16_circular_l{n}_b64_h768", "kernel": "a kernel",
+            "dtype": "f16", "mode": "circular", "gated": False, "n": n, "order": len(factors), "factors": factors,
+            "batch": 64, "channels": 768, "profile": "H200", "device": {"name": "a test H200"}, "measured_us": us,
+            "stale": stale, "held_out": held_out, "models": models, **PROVENANCE}
+
+
+def judgement_rows(median=0.08):
+    """Made up: at 1K the clock prefers 8x16x8, Eq. 2 the other."""
+    choice = {"schema": 1, "kind": "choice", "dtype": "f16", "mode": "circular", "gated": False, "n": 1024,
+              "clock": {"factors": [8, 16, 8], "us": 50}, **PROVENANCE,
+              "models": [{"name": "eq2_profile", "factors": [4, 16, 16], "us": 60, "regret": 0.2},
+                         {"name": "counted", "factors": [8, 16, 8], "us": 50, "regret": 0}]}
+    summary = {"schema": 1, "kind": "summary", "model": "counted", "rows": 3, "held_out_rows": 2, "median": median,
+               "p90": 0.22, "mean_regret": 0.02, "worst_regret": 0.07, "device": {"name": "a test H200"}, **PROVENANCE}
+    return [prediction_row(1024, [8, 16, 8], 50, 52.5), prediction_row(1024, [4, 16, 16], 60, 57, held_out=False),
+            prediction_row(512, [2, 16, 16], 25, 25, stale=True), choice, summary,
+            {**summary, "model": "eq2_profile", "median": 0.3}, {**summary, "mode": "circular", "median": 0.04}]
+
+
+def what_if_rows():
+    """Made up: 99 KB are 1.5 times slower at 1K, and too little at 2K."""
+    fits = {"kernel": "exchange_64x16", "shared_bytes": 50000, "blocks_per_sm": 2}
+    none = {"kernel": None, "shared_bytes": None, "blocks_per_sm": None, "us": None}
+    place = {"schema": 1, "kind": "what_if", "dtype": "f16", "mode": "circular", "gated": False, **PROVENANCE}
+    return [{**place, "shared_kb": 227, "n": 1024, **fits, "us": 50},
+            {**place, "shared_kb": 99, "n": 1024, **fits, "us": 75},
+            {**place, "shared_kb": 227, "n": 2048, **fits, "us": 90}, {**place, "shared_kb": 99, "n": 2048, **none}]
+
+
 def words_of(page):
     """The words of a page, a space between any two."""
     return " ".join(re.sub("<[^>]*>", " ", page.read_text()).split())
@@ -93,6 +127,8 @@ def good_rows():
         "model.jsonl": [model_row(profile, *point) for profile in ("A100-40GB", "H200") for point in predictions],
         "factors.jsonl": [{"schema": 1, "kind": "factors", "case": "fftconv_f64_circular_l2_b1_h1_r2",
                            "matrices": [dft], **PROVENANCE}],
+        "judgement.jsonl": judgement_rows(),
+        "what_if.jsonl": what_if_rows(),
     }
 
 
@@ -104,7 +140,8 @@ class MakeTest(unittest.TestCase):
         self.out = self.data / "figures"
         self.committed = self.data / "committed"
         self.committed.mkdir()
-        shutil.copy(measurements.COMMITTED / "h200_peers.csv", self.committed)
+        for table in measurements.COMMITTED.glob("*.csv"):
+            shutil.copy(table, self.committed)
 
     def write(self, files):
         for name, rows in files.items():
@@ -130,7 +167,7 @@ class MakeTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         entries = tomllib.loads((PLOTS / "figures.toml").read_text())
         figures = [name for name, entry in entries.items() if "draw" in entry]
-        expected = {f"{name}.{suffix}" for name in figures for suffix in ("svg", "png")}
+        expected = {f"{name}{form}" for name in figures for form in (".svg", ".png", "-narrow.svg")}
         self.assertEqual({path.name for path in self.out.iterdir()}, expected)
         for path in self.out.iterdir():
             self.assertTrue(path.read_bytes().startswith(b"\x89PNG" if path.suffix == ".png" else b"<?xml"))
@@ -139,7 +176,7 @@ class MakeTest(unittest.TestCase):
         for entry in entries.values():
             self.assertIn(entry["title"].replace("'", "&#x27;"), text)
             self.assertIn(entry["question"].replace("'", "&#x27;"), text)
-        self.assertEqual(text.count("data:image/svg+xml;base64,"), len(figures))
+        self.assertEqual(text.count("data:image/svg+xml;base64,"), 2 * len(figures))
         self.assertIn("1 of 2 cases passed, 1 skipped, 0 failed", text)
         self.assertIn("2 of 3 counts over 1 cases agree to 1%.", text)
         self.assertIn("byte permutes 100 130 1.300 a reason", words_of(page))
@@ -152,35 +189,100 @@ class MakeTest(unittest.TestCase):
             self.assertEqual((self.out / name).read_bytes(), first[name], "the same rows must give the same bytes")
 
     def test_the_report_says_when_a_case_failed(self):
-        files = good_rows()
+        files = {"verify.jsonl": good_rows()["verify.jsonl"]}
         files["verify.jsonl"].append(verify_row("fftconv_bf16_causal_l64_b1_h1", "failed", None))
         self.write(files)
         page = self.data / "report.html"
         self.assertEqual(self.make("--report", page).returncode, 0)
         self.assertIn('<p class="bad">1 of 3 cases passed, 1 skipped, 1 failed', page.read_text())
 
-    def test_what_shows_measured_rows_is_left_out_while_there_are_none(self):
-        self.write(good_rows())
+    def test_what_has_no_rows_is_left_out_and_said(self):
+        self.write({"model.jsonl": good_rows()["model.jsonl"]})
         page = self.data / "report.html"
         done = self.make("--report", page)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("time-over-floor: left out, no measured rows in", done.stderr)
-        self.assertNotIn("Measured time", page.read_text())
-        self.assertIn("counters: left out, no measured rows in", done.stderr)
-        self.assertIn("danaus count --hardware makes them", done.stderr)
-        asked = self.make("time-over-floor")
-        self.assertEqual(asked.returncode, 2)
-        self.assertIn("danaus bench makes them", asked.stderr)
+        for name, command in (("time-over-floor", "danaus bench"), ("counters", "danaus count --hardware"),
+                              ("judgement", "danaus model --measured"), ("table11", "danaus bench")):
+            self.assertRegex(done.stderr, rf"(?m)^make.py: {name}: left out, no rows in .*; {command}.* makes them$")
+        self.assertNotIn('id="speed"', page.read_text())
+        self.assertIn("Left out, for want of rows: Verification: no rows in", words_of(page))
+        self.assertTrue((self.out / "figure4.svg").exists(), "the model needs no measured points")
+        self.assertIn("danaus bench makes them", self.make("time-over-floor").stderr)
+
+    def test_nothing_at_all_to_draw_is_refused(self):
+        self.assertIn("danaus verify makes them", self.refused("--report", self.data / "report.html"))
+        self.assertFalse((self.data / "report.html").exists())
 
     def test_measured_rows_are_told_stale_and_give_way_to_the_reader_s_own(self):
         own = [bench_row(MEASURED, "kernel", 11.5)]
-        self.write(good_rows() | {"committed/measured.jsonl": measured_rows(), "bench.jsonl": own})
+        self.write({"committed/measured.jsonl": measured_rows(), "bench.jsonl": own})
         page = self.data / "report.html"
         self.assertEqual(self.make("--report", page).returncode, 0)
         text = words_of(page)
         self.assertIn("6 of 7 rows verified and timed; 1 are stale: what they timed has changed since.", text)
         self.assertIn("1K 10.0 11.5 1780 1.15 17.2 1.73 200.0 80.0 159.6 ThunderKittens", text)
         self.assertRegex(text, r"2K 10\.0 13\.0 1780 .*stale: kernel")
+
+    def test_a_stale_row_takes_no_fresh_one_s_place(self):
+        old = bench_row(MEASURED, "kernel", 99, "stale")
+        self.write({"committed/measured.jsonl": measured_rows(), "committed/older.jsonl": [old]})
+        page = self.data / "report.html"
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        self.assertIn("1K 10.0 12.0 1780 1.20", words_of(page))
+
+    def test_committed_rows_are_named_as_such_with_device_and_day(self):
+        rows = [{**row, "date": "2026-11-21"} for row in measured_rows()]
+        said = "a test H200, 2026-11-21, git 0123456789ab"
+        page = self.data / "report.html"
+        self.write({"bench.jsonl": rows})
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        self.assertIn(f"From {said} | bench.jsonl", words_of(page))
+        (self.data / "bench.jsonl").rename(self.committed / "measured.jsonl")
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        self.assertIn(f"From committed rows of {said} | measured.jsonl", words_of(page))
+
+    def test_the_models_are_judged(self):
+        self.write({"judgement.jsonl": judgement_rows()})
+        page = self.data / "report.html"
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        text = words_of(page)
+        self.assertIn("Counted work predicts with median error 8.0 % (target 15)", text)
+        self.assertIn("1K 8 × 16 × 8 3 50.0 200.0 +300.0 100.0 +100.0 52.5 +5.0 hbm", text)
+        self.assertIn("1K 4 × 16 × 16 3 60.0 200.0 +233.3 100.0 +66.7 57.0 -5.0 hbm took part in fitting", text)
+        self.assertRegex(text, r"512 2 × 16 × 16 .* hbm stale")
+        self.assertIn("1K 8 × 16 × 8 50.0 4 × 16 × 16 20.0 8 × 16 × 8 0.0", text)
+        self.assertIn("only circular counted work 2 4.0", text)
+        self.write({"judgement.jsonl": judgement_rows(median=0.2)})
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        self.assertIn('<p class="bad">Counted work predicts with median error 20.0 %', page.read_text())
+
+    def test_what_does_not_fit_is_said(self):
+        self.write({"what_if.jsonl": what_if_rows()})
+        page = self.data / "report.html"
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        text = words_of(page)
+        self.assertIn("3 of 4 cases stay fused; not 2K with 99 KB.", text)
+        self.assertIn("1K exchange_64x16 50000 2 75.0 1.50", text)
+        self.assertIn("2K none fits", text)
+
+    def test_the_paper_s_tables_stand_beside_the_measured(self):
+        self.write({"committed/measured.jsonl": measured_rows()})
+        page = self.data / "report.html"
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        text = words_of(page)
+        # Ours is the convolution and its filter's transform, 12 us each; the peers of h200_peers.csv hold theirs too.
+        self.assertIn("1K 1.57 0.24 6.61 1.45 0.224 6.49 0.012 0.024 60.5 9.33", text)
+        self.assertIn("16K 3 29.9 12.2 6.17 2.45", text)
+        self.assertIn("Table 12: 39.91 and 3.28", text)
+
+    def test_refuses_a_broken_table(self):
+        self.write({"committed/measured.jsonl": measured_rows()})
+        table = self.committed / "paper_tables.csv"
+        table.write_text(table.read_text().replace("11,256,,0.43", "11,256,,a"))
+        self.assertRegex(self.refused("--report", self.data / "report.html"),
+                         r"paper_tables.csv, row 19 of the table: could not convert string to float: 'a'")
+        table.write_text("table,fft_size\n11,256\n")
+        self.assertIn("paper_tables.csv: lacks the column 'order'", self.refused("--report", self.data / "report.html"))
 
     def test_digests_are_those_that_a_build_makes(self):
         written = self.data / "revision.cpp"
@@ -195,14 +297,17 @@ class MakeTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(copy.read_text(), (ROOT / "README.md").read_text(), "plots/make.py --readme mends it")
 
-    def test_the_readme_s_table_stands_between_its_markers(self):
-        self.write({"committed/measured.jsonl": measured_rows()})
+    def test_the_readme_s_tables_stand_between_their_markers(self):
+        self.write({"committed/measured.jsonl": measured_rows(), "committed/judgement.jsonl": judgement_rows()})
         page = self.data / "README.md"
         shutil.copy(ROOT / "README.md", page)
         self.assertEqual(self.make("--readme", page).returncode, 0)
         text = page.read_text()
         self.assertIn("| 1K | 10.0 | 12.0 | 1.20 | 1780 | 18.0 | 1.80 |  | 80.0 | 159.6 ThunderKittens", text)
         self.assertIn("| bf16, causal, both gates, B=8, H=768 |", text)
+        self.assertIn("| counted work | 8.0 % | 22.0 % | 2.0 % | 7.0 % |", text)
+        page.write_text(text.replace("<!-- End of judged models -->", ""))
+        self.assertIn("lacks the line '<!-- Judged models", self.refused("--readme", page))
         page.write_text("no markers")
         self.assertIn("lacks the line '<!-- Measured times", self.refused("--readme", page))
         self.assertEqual(page.read_text(), "no markers")
@@ -218,6 +323,9 @@ class MakeTest(unittest.TestCase):
         files["error.jsonl"] = files["model.jsonl"]
         self.write(files)
         self.assertIn("line 1: kind 'model', must be 'verify'", self.refused("error"))
+        files["judgement.jsonl"] = files["model.jsonl"]
+        self.write(files)
+        self.assertIn("kind 'model', must be 'prediction' or 'choice' or 'summary'", self.refused("figure4"))
 
     def test_refuses_an_unverified_row(self):
         files = good_rows()
@@ -226,7 +334,7 @@ class MakeTest(unittest.TestCase):
         self.assertIn("fftconv_f16_circular_l256_b1_h1_r16x16 is failed, must be passed", self.refused("error"))
 
     def test_refuses_a_broken_line_a_missing_file_an_empty_one_and_a_missing_field(self):
-        self.assertIn("error.jsonl: cannot be read: No such file", self.refused("error"))
+        self.assertIn("error.jsonl or", self.refused("error"))
         (self.data / "error.jsonl").write_text("")
         self.assertIn("error.jsonl: has no rows", self.refused("error"))
         (self.data / "error.jsonl").write_text('{"schema": 1, "ki')
@@ -239,7 +347,7 @@ class MakeTest(unittest.TestCase):
     def test_refuses_an_unknown_figure_and_lists_the_known(self):
         done = self.make("figure5")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("unknown figure 'figure5', must be one of time-over-floor, measured-error, figure4, error, range",
+        self.assertIn("unknown figure 'figure5', must be one of measured-error, error, range, factors, figure4, ",
                       done.stderr)
         listed = self.make("--list")
         self.assertEqual(listed.returncode, 0)

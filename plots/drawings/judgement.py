@@ -1,0 +1,60 @@
+"""The cost models against the clock."""
+
+import style
+from judged import models_of, of_kind, of_model, title
+from matplotlib.lines import Line2D
+
+BANDS = (0.30, 0.15)  # what the study aims at: the 90th percentile and the median of the error
+SHADES = ("#EDEDED", "#DADADA")
+
+# Sideways: in octaves, so that equal N do not hide each other.
+MODE = {"circular": ({"marker": "o"}, -0.18), "circular, gated": ({"marker": "D"}, -0.06),
+        "causal": ({"marker": "s"}, 0.06), "causal, gated": ({"marker": "^"}, 0.18)}
+DTYPE = {"f16": ({"color": style.BLUE}, -0.02), "bf16": ({"color": style.ORANGE}, 0.02)}
+SIZE, FITTED_SIZE = 5, 2.8
+
+
+def mode(row):
+    return row["mode"] + (", gated" if row["gated"] else "")
+
+
+def predicted_over_measured(figure, rows):
+    """Predicted over measured time against N: a panel for each model, a mark for each kernel that was timed."""
+    rows = of_kind(rows, "prediction")
+    models = models_of(rows)
+    for i, (axes, model) in enumerate(zip(figure.panels(len(models)), models)):
+        ratios = [0.7, 1.3]
+        for band, shade in zip(BANDS, SHADES):
+            axes.axhspan(1 - band, 1 + band, color=shade, linewidth=0)
+        axes.axhline(1, color=style.BLACK, linewidth=1.2)
+        for row in rows:
+            predicted = of_model(row, model)
+            if predicted:
+                ratios.append(predicted["us"] / row["measured_us"])
+                (mark, left), (colour, right) = MODE[mode(row)], DTYPE[row["dtype"]]
+                size = SIZE if row["held_out"] else FITTED_SIZE
+                axes.plot(row["n"] * 2 ** (left + right), ratios[-1], markersize=size,
+                          **style.measured({**mark, **colour}, row["stale"]))
+        style.length_axis(axes, [row["n"] for row in rows], every=2)
+        axes.set_title(title(model), loc="left")
+        style.plain_log_ticks(axes, ratios)
+        if i == 0 or figure.is_narrow():
+            axes.set_ylabel("predicted / measured time")
+    legend(figure, rows)
+
+
+def legend(figure, rows):
+    modes, dtypes = ({of(row) for row in rows} for of in (mode, lambda row: row["dtype"]))
+    entries = [({**look, "color": style.GREY}, name) for name, (look, _) in MODE.items() if name in modes]
+    entries += [({**look, "marker": "o"}, style.DTYPE[name]) for name, (look, _) in DTYPE.items() if name in dtypes]
+    if not all(row["held_out"] for row in rows):
+        entries.append(({"color": style.GREY, "marker": "o", "markersize": FITTED_SIZE}, "small: took part in fitting"))
+    handles = [Line2D([], [], linestyle="none", **look) for look, _ in entries]
+    labels = [name for _, name in entries]
+    if any(row["stale"] for row in rows):
+        handles.append(Line2D([], [], **style.STALE))
+        labels.append("hollow: stale")
+    for band, shade in zip(reversed(BANDS), reversed(SHADES)):
+        handles.append(Line2D([], [], color=shade, linewidth=8))
+        labels.append(f"within {band:.0%}")
+    figure.legend_for_all(handles, labels, columns=4)

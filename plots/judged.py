@@ -1,0 +1,35 @@
+"""What the rows of danaus model --measured say, kind by kind."""
+
+# The models in the order in which they are shown.
+MODELS = {"eq2_paper": "Eq. 2, the paper's A100 rates", "eq2_profile": "Eq. 2, this GPU's rates",
+          "counted": "counted work"}
+
+
+def of_kind(rows, kind):
+    return [row for row in rows if row["kind"] == kind]
+
+
+def of_model(row, name):
+    """A row's entry for a model, None where the model has none."""
+    return next((entry for entry in row["models"] if entry["name"] == name and entry["us"] is not None), None)
+
+
+def models_of(rows):
+    """The names of the models that rows of predictions or choices know, in the order of MODELS."""
+    known = {entry["name"] for row in rows for entry in row["models"]}
+    return [name for name in MODELS if name in known] + sorted(known - set(MODELS))
+
+
+def title(model):
+    return MODELS.get(model, model)
+
+
+def fastest_by_order(rows):
+    """Of the predictions in fp16, circular and without gates, the fastest measured of each N and order, by N."""
+    fastest = {}
+    for row in of_kind(rows, "prediction"):
+        if (row["dtype"], row["mode"], row["gated"]) == ("f16", "circular", False):
+            place = row["n"], row["order"]
+            if place not in fastest or row["measured_us"] < fastest[place]["measured_us"]:
+                fastest[place] = row
+    return [fastest[place] for place in sorted(fastest)]

@@ -1,0 +1,39 @@
+"""The tables of Fu et al. 2023, as printed."""
+
+from dataclasses import dataclass
+
+from results import read_table
+
+FILE = "paper_tables.csv"
+COLUMNS = ["table", "fft_size", "order", "pytorch", "flashfftconv", "fusion_only", "ratio", "memory_ratio", "note"]
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A line of a table. Times in milliseconds, memory in units of 1000 MiB; None where nothing is printed."""
+    table: int
+    fft_size: int
+    order: "int | None"
+    pytorch: float
+    flashfftconv: float
+    fusion_only: "float | None"
+    ratio: float
+    memory_ratio: "float | None"
+    note: str
+
+
+def printed(row):
+    def number(column, kind=float):
+        return kind(row[column]) if row[column] else None
+    return Printed(int(row["table"]), int(row["fft_size"]), number("order", int), float(row["pytorch"]),
+                   float(row["flashfftconv"]), number("fusion_only"), float(row["ratio"]), number("memory_ratio"),
+                   row["note"])
+
+
+class Paper:
+    def __init__(self, committed):
+        source, self.rows = read_table(committed / FILE, COLUMNS, printed)
+        self.sources = [source]
+
+    def table(self, number):
+        return [row for row in self.rows if row.table == number]
