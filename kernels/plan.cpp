@@ -89,6 +89,12 @@ std::optional<host::Counters> Plan::execute(Samples u, OutputSamples y, Samples 
   return backend_->execute({u.data(), y.data(), pregate.data(), postgate.data()}, stream);
 }
 
+PlanBytes plan_bytes(const Problem& problem, const Device& device) {
+  const Geometry& geometry = choose(problem, device).variant->geometry;
+  const std::size_t words = make_tables(geometry).size() + make_spectrum_table(geometry, {}).size();
+  return {4 * problem.channels * geometry.size(), static_cast<std::int64_t>(4 * words)};
+}
+
 std::string Plan::description() const {
   const Variant& v = variant();
   return text(name(v), ": N=", v.size(), " = ", join(factors(v.geometry), " x "), ", ", v.threads, " threads and ",

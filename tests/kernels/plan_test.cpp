@@ -31,6 +31,15 @@ std::string refused(std::string_view token, const Device& device = Device::execu
   return refusal([&] { chosen(token, device); });
 }
 
+// ---- memory
+
+TEST(PlanBytes, AreTheSpectrumAndTheTables) {
+  const Problem p = parse_problem("fftconv_bf16_causal_l1000_k3_b5_h7_pregate");
+  const PlanBytes bytes = plan_bytes(p, Device::executor());
+  EXPECT_EQ(bytes.spectrum, 7 * 1024 * 4);
+  EXPECT_EQ(bytes.tables, 4 * (choose(p, Device::executor()).variant->table_words + 2 * 1024));
+}
+
 // ---- choice
 
 TEST(Choice, CircularCasesAtAnFftSizeArePairedAndOthersWrapTheRightAngle) {
