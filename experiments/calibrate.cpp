@@ -48,7 +48,7 @@ void print(std::ostream& out, const Calibration& calibration) {
 
 Json row_of(const Measurement& m, const Device& device) {
   const auto known = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
-  return {{"device", {{"name", device.name}, {"sm", device.sm}, {"multiprocessors", device.multiprocessors}}},
+  return {{"device", device_block(device)},
           {"number", m.key},
           {"value", m.value},
           {"unit", m.unit},

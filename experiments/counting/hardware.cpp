@@ -294,7 +294,7 @@ Json comparison(const Problem& problem, const Device& device, const Readings& re
   }
   return {{"case", token(problem)},
           {"method", "kernel"},
-          {"device", {{"name", device.name}, {"sm", device.sm}, {"multiprocessors", device.multiprocessors}}},
+          {"device", device_block(device)},
           {"code", kRevision.kernels},
           {"variant", name(*counted.variant)},
           {"blocks", counted.extent.blocks},

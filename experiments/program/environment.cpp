@@ -37,6 +37,10 @@ Json host_block() {
           {"compiler", "g++ " __VERSION__}};
 }
 
+Json device_block(const Device& device) {
+  return {{"name", device.name}, {"sm", device.sm}, {"multiprocessors", device.multiprocessors}};
+}
+
 int without_gpu(Console& console, std::string_view operation, std::string_view needs) {
   console.err << "danaus: " << operation << ": no CUDA device; " << needs
               << " a GPU and a build with CUDA (this one's: " << DANAUS_CUDA_PARTS << ")\n";

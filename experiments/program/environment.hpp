@@ -5,6 +5,7 @@
 #include <string>
 
 #include "experiments/program/cli.hpp"
+#include "kernels/device.hpp"
 
 namespace danaus {
 
@@ -23,6 +24,9 @@ extern const Revision kRevision;
 
 // {"cpu": ..., "threads": ..., "os": ..., "compiler": ...}
 Json host_block();
+
+// {"name": ..., "sm": ..., "multiprocessors": ...}
+Json device_block(const Device& device);
 
 // Says on stderr that there is no CUDA device, which `needs` one; returns kExitNoDevice.
 int without_gpu(Console& console, std::string_view operation, std::string_view needs = "it needs");
