@@ -47,7 +47,7 @@ class Peers:
         self.all = [row for row in rows if row]
 
     def of(self, row):
-        """The fastest time of each peer and type for a row's case on its device, the filter's transform not in it; there
+        """The fastest time of each peer and type for a row's case on its device, without the filter's transform; there
         are such for B=64, H=768, with both gates or none."""
         fields = case_fields(row["case"])
         here = DEVICE in row["device"]["name"] and fields["k"] == fields["l"]

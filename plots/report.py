@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from results import Results
 
+THOUSANDS = "\u202f"  # parts long numbers
 FORMS = ("wide", "narrow")  # of a figure; a phone shows the narrow one
 
 # Where what the paper printed, what a model predicts and what was measured meet, each has its mark: (sign, words).
@@ -23,8 +24,8 @@ class Group:
 
 @dataclass
 class Table:
-    columns: list
-    rows: list  # of cells; a row of a single cell is a heading for those below it
+    columns: list = field(default_factory=list)
+    rows: list = field(default_factory=list)  # of cells; one of a single cell is a heading for those below it
     groups: list = field(default_factory=list)  # over all columns, or none
     verdict: str = ""
     good: bool = True  # colour of the verdict
@@ -44,7 +45,7 @@ class Section:
 
 STYLE = """
 :root { color: #1a1a1a; background: #fff; font: 16px/1.5 system-ui, "DejaVu Sans", sans-serif; }
-body { max-width: 64rem; margin: 0 auto; padding: 1rem; overflow-wrap: break-word; }
+body { max-width: 68rem; margin: 0 auto; padding: 1rem; overflow-wrap: break-word; }
 h1 { font-size: 1.7rem; line-height: 1.2; margin: .5rem 0; }
 h2 { font-size: 1.4rem; line-height: 1.25; margin: 3.5rem 0 0; padding-top: .5rem; border-top: 2px solid #1a1a1a; }
 h3 { font-size: 1.15rem; line-height: 1.3; margin: 2rem 0 .25rem; }
@@ -54,7 +55,9 @@ table { border-collapse: collapse; font-size: .85rem; }
 th, td { text-align: left; padding: .25rem .8rem .25rem 0; vertical-align: top; border-bottom: 1px solid #ddd; }
 thead th { vertical-align: bottom; } thead tr:last-child th { border-bottom: 2px solid #1a1a1a; }
 tbody th { padding-top: .8rem; } .first { border-left: 1px solid #bbb; padding-left: .8rem; }
-.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; } td.long { min-width: 11rem; }
+.number { text-align: right; font-variant-numeric: tabular-nums; } td.number { white-space: nowrap; }
+td.long { min-width: 22rem; }
+.short { white-space: nowrap; } tbody th span { position: sticky; left: 0; }
 td.token { min-width: 18rem; font: .75rem/1.6 ui-monospace, "DejaVu Sans Mono", monospace; }
 .paper { color: #1a1a1a; } .model { color: #8a5a00; } .measured { color: #00558a; }
 .verdicts { list-style: none; padding: 0; } .verdicts li { margin: .5rem 0; } .verdicts p { margin: 0; }
@@ -73,6 +76,7 @@ def page(sections, left_out):
     for section in sections:
         chapters.setdefault(section.entry["chapter"], []).append(section)
     body = "".join(f"<h2>{escape(title)}</h2>\n" + "".join(map(show, each)) for title, each in chapters.items())
+    timed = {section.results.made_by() for section in sections if section.results.distinct("device")}
     marks = ", ".join(f'<span class="{mark}">{sign} {words}</span>' for mark, (sign, words) in MARKS.items())
     missing = "".join(f"<li>{escape(title)}: {escape(why)}</li>" for title, why in left_out.items())
     return f"""<!doctype html>
@@ -87,6 +91,7 @@ def page(sections, left_out):
 <h1>Danaus: long convolutions on tensor cores</h1>
 <ul class="verdicts">{verdicts}</ul>
 <p>Where they meet: {marks}.</p>
+{f'<p>Measured: {escape("; ".join(sorted(timed)))}.</p>' if timed else ""}
 <nav class="small">{"".join(map(contents, chapters.items()))}
 <p><b>About this page</b><a href="#sources">Sources</a></p></nav>
 {body}
@@ -115,7 +120,7 @@ def show(section):
         parts.append(f'<picture><source media="(max-width: 40rem)" srcset="{narrow}">'
                      f'<img alt="{escape(entry["title"])}" src="{wide}"></picture>')
     if section.table:
-        parts += [verdict(section.table), table_html(section.table)]
+        parts += [verdict(section.table), table_html(section.table) if section.table.rows else ""]
         if section.table.details:
             parts.append(f"<details><summary>{escape(section.table.details_title)}</summary>"
                          f"{table_html(section.table.details)}</details>")
@@ -138,7 +143,7 @@ def table_html(table):
     over = "".join(group_html(group, i > 0) for i, group in enumerate(table.groups))
     head = "".join(f'<th class="{name}">{escape(column)}</th>' for column, name in zip(table.columns, classes))
     body = "".join("<tr>" + ("".join(map(cell_html, row, classes)) if len(row) > 1 else
-                             f'<th colspan="{len(table.columns)}">{escape(row[0])}</th>') + "</tr>"
+                             f'<th colspan="{len(table.columns)}"><span>{escape(row[0])}</span></th>') + "</tr>"
                    for row in table.rows)
     return (f'<div class="wide"><table><thead>{f"<tr>{over}</tr>" if over else ""}<tr>{head}</tr></thead>'
             f"<tbody>{body}</tbody></table></div>")
@@ -156,14 +161,15 @@ def cell_html(value, name):
     if text.startswith("fftconv_"):
         # A token may break at its fields, so that a table fits on a phone.
         return f'<td class="token">{escape(text).replace("_", "_<wbr>")}</td>'
-    name = name + " long" if len(text) > 40 else name
-    return f'<td class="{name}">{escape(text)}</td>' if name else f"<td>{escape(text)}</td>"
+    if "number" not in name:
+        name += " long" if len(text) > 40 else " short" if len(text) <= 30 else ""
+    return f'<td class="{name.strip()}">{escape(text)}</td>'
 
 
 def is_number(value):
     """Whether a cell belongs in a column of numbers; an empty one does."""
     try:
-        float(value or 0)
+        float(str(value or 0).replace(THOUSANDS, ""))
     except ValueError:
         return False
     return True

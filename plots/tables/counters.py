@@ -1,6 +1,6 @@
 """What the executor counts, beside what a GPU does."""
 
-from report import Table
+from report import THOUSANDS, Table
 
 COLUMNS = ["quantity", "counted", "hardware", "hardware / counted", "why they differ"]
 SAME = 0.01  # differences up to here are not explained
@@ -19,8 +19,12 @@ def comparison(rows):
 
 def cells(quantity):
     ratio = quantity["ratio"]
-    return [quantity["name"], f"{quantity['counted']:.0f}", f"{quantity['hardware']:.0f}",
+    return [quantity["name"], whole(quantity["counted"]), whole(quantity["hardware"]),
             "" if ratio is None else f"{ratio:.3f}", quantity.get("why", "")]
+
+
+def whole(number):
+    return f"{number:,.0f}".replace(",", THOUSANDS)
 
 
 def sentence(rows, quantities):

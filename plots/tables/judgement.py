@@ -92,9 +92,10 @@ def choices(rows):
     """The fastest factors of each N by the clock and by each model, and what the model's cost."""
     rows = of_kind(rows, "choice")
     models = models_of(rows)
-    lines = []
+    made = []
     for words, group in grouped(rows).items():
-        lines.append([words])
+        lines = [[words]]
+        made.append(lines)
         for row in sorted(group, key=lambda row: row["n"]):
             cells = [length(row["n"]), times(row["clock"]["factors"]), number(row["clock"]["us"])]
             for model in models:
@@ -104,7 +105,9 @@ def choices(rows):
     columns = ["N", "factors", "us"] + ["factors", "cost, %"] * len(models)
     groups = [Group("", 1), Group("fastest by the clock", 2, "measured"),
               *(Group(f"chosen by {title(model)}", 2, "model") for model in models)]
-    return Table(columns, lines, groups)
+    first, rest = (made or [[]])[0], [line for lines in made[1:] for line in lines]
+    return Table(columns, first, groups, details=Table(columns, rest, groups) if rest else None,
+                 details_title=f"The same in {len(made) - 1} other types and modes")
 
 
 def grouped(rows):

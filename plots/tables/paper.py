@@ -1,6 +1,7 @@
 """The paper's tables of time and memory: as printed, others' programs measured here, and ours.
 
-Times hold the filter's transform, as the paper's do: ours is that of the convolution and that of the transform.
+Times hold the filter's transform, as the paper's do: ours is that of the convolution and that of the transform. Memory is
+all that is allocated, u, k and gates included, in the paper's unit.
 """
 
 from measurements import left_to_the_plan, passed
@@ -11,15 +12,19 @@ from style import length
 
 PAPER = "paper, one H100"
 FLASH = "FlashFFTConv"
+UNIT = 1000 * 2 ** 20  # bytes; printed as GB
 COMPLEX, REAL = "torch fft fp32 (complex)", "torch rfft fp32"  # PyTorch as the paper has it, and as it is faster
+TITLE = {COMPLEX: "PyTorch, complex", REAL: "PyTorch, real"}
+
+IN_FULL = {"order p": "order", "memory savings": "memory_ratio"}
 
 
 def table3(rows, paper, peers):
-    return times(rows, paper.table(3), peers, "circular", False, in_full=True)
+    return times(rows, paper.table(3), peers, "circular", False, {**IN_FULL, "fusion only": "fusion_only"})
 
 
 def table4(rows, paper, peers):
-    return times(rows, paper.table(4), peers, "circular", True, in_full=True)
+    return times(rows, paper.table(4), peers, "circular", True, IN_FULL)
 
 
 def table11(rows, paper, peers):
@@ -38,8 +43,9 @@ def table14(rows, paper, peers):
     return times(rows, paper.table(14), peers, "causal", True)
 
 
-def times(rows, printed, peers, mode, gated, in_full=False):
-    """Milliseconds of each; in_full: with the columns that only Tables 3 and 4 have."""
+def times(rows, printed, peers, mode, gated, more=None):
+    """Milliseconds of each; more: {column: field} of what only this table prints."""
+    more = more or {}
     own, lines = {}, []
     for row in rows:
         if is_ours(row, mode, gated):
@@ -51,18 +57,56 @@ def times(rows, printed, peers, mode, gated, in_full=False):
         row = own.get(l)
         ours = row["time_us"]["burst_cold"]["median"] if row else None
         both = ours + row["filter_us"]["median"] if row else None
-        lines.append([
-            length(line.fft_size), *([line.order] if in_full else []), printed_ms(line.pytorch),
-            printed_ms(line.flashfftconv), *([printed_ms(line.fusion_only), line.memory_ratio] if in_full else []),
-            line.ratio, ms(torch), ms(flash), ratio(torch, flash), ms(ours), ms(both), ratio(torch, both),
-            ratio(flash, both), "; ".join(filter(None, [line.note, "ours is stale" if row and row["stale"] else ""]))])
-    columns = ["N", *(["order p"] if in_full else []), "PyTorch", FLASH,
-               *(["fusion only", "memory savings"] if in_full else []), "speedup", pytorch, FLASH, "speedup",
-               "convolution", "with filter", "over PyTorch", f"over {FLASH}", "notes"]
-    groups = [Group("", 1), Group(f"{PAPER}, ms", 6 if in_full else 3, "paper"),
+        notes = filter(None, [line.note, "ours is stale" if row and row["stale"] else ""])
+        lines.append([length(line.fft_size), as_printed(line.pytorch), as_printed(line.flashfftconv),
+                      f"{line.ratio:.2f}", *(as_printed(getattr(line, field)) for field in more.values()),
+                      ms(torch), ms(flash), ratio(torch, flash),
+                      ms(ours), ms(both), ratio(torch, both), ratio(flash, both), "; ".join(notes)])
+    columns = ["N", "PyTorch", FLASH, "speedup", *more, TITLE[pytorch], FLASH, "speedup", "convolution", "with filter",
+               "over PyTorch", f"over {FLASH}", "notes"]
+    groups = [Group("", 1), Group(f"{PAPER}, ms", 3 + len(more), "paper"),
               Group(f"others, one {DEVICE}, ms", 3, "measured"),
               Group(f"ours, one {device_of(own)}, ms", 4, "measured"), Group("", 1)]
     return Table(columns, lines, groups)
+
+
+def table16(rows, paper, peers):
+    return memory(rows, paper.table(16), peers, False)
+
+
+def table17(rows, paper, peers):
+    return memory(rows, paper.table(17), peers, True)
+
+
+def memory(rows, printed, peers, gated):
+    own = {row["n"]: row for row in rows if row["gated"] == gated}
+    pytorch, lines = REAL if gated else COMPLEX, []
+    for line in printed:
+        n = line.fft_size
+        torch, flash = (whole_bytes(peers.whole(name, "circular", gated, n), gated) for name in (pytorch, FLASH))
+        ours = own[n]["total_bytes"] if n in own else None
+        beyond = own[n]["additional_bytes"] if n in own else None
+        lines.append([length(n), as_printed(line.pytorch), as_printed(line.flashfftconv), f"{line.ratio:.2f}",
+                      units(torch), units(flash), ratio(torch, flash), units(ours), units(beyond), ratio(torch, ours),
+                      ratio(flash, ours)])
+    columns = ["N", "PyTorch", FLASH, "savings", TITLE[pytorch], FLASH, "savings", "all", "beside u, k and gates",
+               "over PyTorch", f"over {FLASH}"]
+    groups = [Group("", 1), Group(f"{PAPER}, 1000 MiB", 3, "paper"),
+              Group(f"others, one {DEVICE}, 1000 MiB", 3, "measured"),
+              Group("ours, as the plan allocates, 1000 MiB", 4, "model")]
+    return Table(columns, lines, groups)
+
+
+def whole_bytes(peer, gated):
+    """With u, k and gates, which the peer's peak is beside."""
+    if peer is None:
+        return None
+    samples = BATCH * CHANNELS * peer.length
+    return peer.peak_bytes + 2 * samples * (3 if gated else 1) + 4 * CHANNELS * peer.length
+
+
+def units(count):
+    return "" if count is None else digits(count / UNIT)
 
 
 def is_ours(row, mode, gated):
@@ -82,16 +126,17 @@ def whole_us(peer):
 
 
 def ratio(slow, fast):
-    return f"{slow / fast:.3g}" if slow and fast else ""
+    return digits(slow / fast) if slow and fast else ""
 
 
-def printed_ms(value):
+def as_printed(value):
     return "" if value is None else f"{value:.10g}"
 
 
 def ms(us):
-    """Three digits, or all before the point."""
-    if us is None:
-        return ""
-    value = us / 1000
+    return "" if us is None else digits(us / 1000)
+
+
+def digits(value):
+    """Three of them, or all before the point."""
     return f"{value:.{3 if value < 1 else 2 if value < 10 else 1 if value < 100 else 0}f}"

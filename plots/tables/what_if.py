@@ -17,8 +17,8 @@ def kernels(rows):
             lines.append([f"{name}, {kilobytes} KB a block"])
             lines += [cells(row, whole.get(row["n"])) for row in line]
     missing = [row for row in rows if row["us"] is None]
-    return Table(["N", "kernel", "shared memory, bytes", "blocks an SM", "predicted, us", "over the most"], lines,
-                 details=None, verdict=sentence(missing, rows), good=True)
+    columns = ["N", "kernel", "shared memory, bytes", "blocks an SM", "predicted, us", "over the most"]
+    return Table(verdict=sentence(missing, rows), details=Table(columns, lines), details_title="The kernel of each N")
 
 
 def cells(row, whole):

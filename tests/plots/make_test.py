@@ -106,6 +106,12 @@ def what_if_rows():
             {**place, "shared_kb": 227, "n": 2048, **fits, "us": 90}, {**place, "shared_kb": 99, "n": 2048, **none}]
 
 
+def memory_row(n, gated):
+    """Made up: 0.2 of the paper's units in all, half as much beside the inputs."""
+    return {"schema": 1, "kind": "memory", "case": f"fftconv_f16_circular_l{n}_b64_h768", "gated": gated, "n": n,
+            "total_bytes": 200 << 20, "additional_bytes": 100 << 20, **PROVENANCE}
+
+
 def words_of(page):
     """The words of a page, a space between any two."""
     return " ".join(re.sub("<[^>]*>", " ", page.read_text()).split())
@@ -129,6 +135,7 @@ def good_rows():
                            "matrices": [dft], **PROVENANCE}],
         "judgement.jsonl": judgement_rows(),
         "what_if.jsonl": what_if_rows(),
+        "memory.jsonl": [memory_row(1024, False), memory_row(1024, True)],
     }
 
 
@@ -272,8 +279,15 @@ class MakeTest(unittest.TestCase):
         text = words_of(page)
         # Ours is the convolution and its filter's transform, 12 us each; the peers of h200_peers.csv hold theirs too.
         self.assertIn("1K 1.57 0.24 6.61 1.45 0.224 6.49 0.012 0.024 60.5 9.33", text)
-        self.assertIn("16K 3 29.9 12.2 6.17 2.45", text)
+        self.assertIn("16K 29.9 12.2 2.45 3 6.17", text)
         self.assertIn("Table 12: 39.91 and 3.28", text)
+
+    def test_memory_stands_in_the_paper_s_unit(self):
+        self.write({"memory.jsonl": [memory_row(1024, False)]})
+        page = self.data / "report.html"
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        # FlashFFTConv here: a peak of 110.1 MB beside u (100.7 MB) and k (3.1 MB), in units of 1000 MiB.
+        self.assertIn("1K 1.58 0.2 7.73 1.35 0.204 6.63 0.200 0.100 6.77 1.02", words_of(page))
 
     def test_refuses_a_broken_table(self):
         self.write({"committed/measured.jsonl": measured_rows()})
