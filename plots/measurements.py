@@ -14,8 +14,8 @@ JUDGEMENT = ("prediction", "choice", "summary")  # kinds of what danaus model --
 
 def read_all(own, committed, kind, accept):
     """Rows of `kind` in the files of the folder `committed`, and in the file `own`, which take their place where they
-    ask the same of the same device; a stale row takes no fresh one's place. Each row says whether it is stale. None where
-    there are no rows."""
+    ask the same of the same device; a stale row takes no fresh one's place. Each row says whether it is stale. None
+    where there are no rows."""
     parts = [read(path, [kind], accept, committed=True) for path in files_of([kind], committed)]
     if own and own.exists():
         parts.append(read(own, [kind], accept))

@@ -126,6 +126,15 @@ def measured(look, stale):
     return {**mark, "markeredgecolor": BLACK, "markeredgewidth": 0.7}
 
 
+def draw_marks(axes, marks):
+    """Points, each (x, y, look); those of one look are one object."""
+    groups = {}
+    for x, y, look in marks:
+        groups.setdefault(tuple(sorted(look.items())), []).append((x, y))
+    for look, points in groups.items():
+        axes.plot(*zip(*points), **dict(look))
+
+
 def length(n):
     """256, 1K, 32K, 4M; in full where it is no multiple of 1024."""
     for unit, suffix in ((1 << 20, "M"), (1 << 10, "K")):

@@ -23,21 +23,21 @@ def predicted_over_measured(figure, rows):
     rows = of_kind(rows, "prediction")
     models = models_of(rows)
     for i, (axes, model) in enumerate(zip(figure.panels(len(models)), models)):
-        ratios = [0.7, 1.3]
+        marks = []
         for band, shade in zip(BANDS, SHADES):
             axes.axhspan(1 - band, 1 + band, color=shade, linewidth=0)
         axes.axhline(1, color=style.BLACK, linewidth=1.2)
         for row in rows:
             predicted = of_model(row, model)
             if predicted:
-                ratios.append(predicted["us"] / row["measured_us"])
                 (mark, left), (colour, right) = MODE[mode(row)], DTYPE[row["dtype"]]
                 size = SIZE if row["held_out"] else FITTED_SIZE
-                axes.plot(row["n"] * 2 ** (left + right), ratios[-1], markersize=size,
-                          **style.measured({**mark, **colour}, row["stale"]))
+                marks.append((row["n"] * 2 ** (left + right), predicted["us"] / row["measured_us"],
+                              {**style.measured({**mark, **colour}, row["stale"]), "markersize": size}))
+        style.draw_marks(axes, marks)
         style.length_axis(axes, [row["n"] for row in rows], every=2)
         axes.set_title(title(model), loc="left")
-        style.plain_log_ticks(axes, ratios)
+        style.plain_log_ticks(axes, [0.7, 1.3, *(ratio for _, ratio, _ in marks)])
         if i == 0 or figure.is_narrow():
             axes.set_ylabel("predicted / measured time")
     legend(figure, rows)

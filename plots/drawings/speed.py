@@ -20,9 +20,11 @@ PEERS = {("FlashFFTConv", "f16"): {"color": style.VERMILION, "marker": "D"},
          ("ThunderKittens fftconv", "bf16"): {"color": style.PURPLE, "marker": "P"},
          ("torch rfft fp16", "f16"): {"color": style.SKY, "marker": "X"}}
 
-METHOD = {"kernel": ("fused kernel", style.BLUE), "cufft_pairs": ("cuFFT pairs", style.ORANGE),
-          "cufft_f32": ("cuFFT fp32", style.GREEN)}
-KIND = {"circular": "o", "causal": "s", "gated": "D"}
+# Of the errors; the numbers shift marks sideways by octaves, so that equal L do not hide each other.
+METHOD = {"kernel": ("fused kernel", style.BLUE, -0.15), "cufft_pairs": ("cuFFT pairs", style.ORANGE, 0),
+          "cufft_f32": ("cuFFT fp32", style.GREEN, 0.15)}
+KIND = {"circular": ("o", -0.03), "causal": ("s", 0), "gated": ("D", 0.03)}
+DASH = {"marker": "_", "linestyle": "none", "markersize": 11, "markeredgewidth": 1.5}
 
 
 def time_over_floor(figure, rows, peers):
@@ -99,13 +101,7 @@ def error_against_bound(figure, rows):
     panels = figure.panels(len(dtypes), sharey=True)
     for axes, dtype in zip(panels, dtypes):
         here = [row for row in convolutions if case_fields(row["case"])["dtype"] == dtype]
-        for row in here:
-            fields, verdict = case_fields(row["case"]), row["verify"]
-            colour = METHOD[row["method"]][1]
-            marker = KIND["gated" if fields["gates"] else fields["mode"]]
-            axes.plot(fields["l"], verdict["rel_l2"], marker=marker, color=colour, linestyle="none",
-                      markerfacecolor="white" if row["stale"] else colour, markeredgecolor=colour)
-            axes.plot(fields["l"], verdict["bound"], marker="_", color=colour, markersize=13, markeredgewidth=1.5)
+        style.draw_marks(axes, [mark for row in here for mark in marks(row)])
         style.length_axis(axes, [case_fields(row["case"])["l"] for row in here], every=2, label="L (samples)")
         axes.set_title(style.DTYPE[dtype], loc="left")
     first = panels[0]
@@ -113,14 +109,24 @@ def error_against_bound(figure, rows):
     values = [row["verify"][field] for row in convolutions for field in ("rel_l2", "bound")]
     style.plain_log_ticks(first, values)
     first.yaxis.set_major_formatter(lambda value, _: f"{value:.0e}".replace("e-0", "e-"))
-    handles = [Line2D([], [], marker="o", linestyle="none", color=colour) for _, colour in METHOD.values()]
-    labels = [name for name, _ in METHOD.values()]
-    for kind, marker in KIND.items():
+    handles = [Line2D([], [], marker="o", linestyle="none", color=colour) for _, colour, _ in METHOD.values()]
+    labels = [name for name, _, _ in METHOD.values()]
+    for kind, (marker, _) in KIND.items():
         handles.append(Line2D([], [], marker=marker, linestyle="none", color=style.GREY))
         labels.append(kind)
-    handles.append(Line2D([], [], marker="_", linestyle="none", color=style.GREY, markersize=13, markeredgewidth=1.5))
+    handles.append(Line2D([], [], color=style.GREY, **DASH))
     labels.append("bound")
     if any(row["stale"] for row in convolutions):
         handles.append(Line2D([], [], **style.STALE))
         labels.append("hollow: stale")
     figure.legend_for_all(handles, labels, columns=4)
+
+
+def marks(row):
+    """A row's error and its bound, as style.draw_marks() takes them."""
+    fields, verdict = case_fields(row["case"]), row["verify"]
+    _, colour, left = METHOD[row["method"]]
+    marker, right = KIND["gated" if fields["gates"] else fields["mode"]]
+    look = {**style.measured({"marker": marker, "color": colour}, row["stale"]), "markersize": 5}
+    return [(fields["l"] * 2 ** (left + right), verdict["rel_l2"], look),
+            (fields["l"] * 2 ** left, verdict["bound"], {"color": colour, **DASH})]

@@ -14,7 +14,8 @@ def comparison(rows):
         lines.append([f"{row['device']['name']}: {row['case']}, {row['variant']}, {row['blocks']} blocks{stale}"])
         lines += [cells(quantity) for quantity in row["quantities"]]
     quantities = [quantity for row in rows for quantity in row["quantities"]]
-    return Table(columns=COLUMNS, rows=lines, verdict=sentence(rows, quantities))
+    good = all(agrees(quantity) or quantity.get("why") for quantity in quantities) and not any(r["stale"] for r in rows)
+    return Table(columns=COLUMNS, rows=lines, verdict=sentence(rows, quantities), good=good)
 
 
 def cells(quantity):
@@ -28,5 +29,10 @@ def whole(number):
 
 
 def sentence(rows, quantities):
-    same = sum(abs(quantity["hardware"] - quantity["counted"]) <= SAME * quantity["counted"] for quantity in quantities)
-    return f"{same} of {len(quantities)} counts over {len(rows)} cases agree to {SAME:.0%}."
+    same = sum(map(agrees, quantities))
+    return (f"{same} of {len(quantities)} counts over {len(rows)} cases agree to {SAME:.0%}"
+            f"{'; why the others differ stands beside them' if same < len(quantities) else ''}.")
+
+
+def agrees(quantity):
+    return abs(quantity["hardware"] - quantity["counted"]) <= SAME * quantity["counted"]

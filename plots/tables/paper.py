@@ -1,7 +1,7 @@
 """The paper's tables of time and memory: as printed, others' programs measured here, and ours.
 
-Times hold the filter's transform, as the paper's do: ours is that of the convolution and that of the transform. Memory is
-all that is allocated, u, k and gates included, in the paper's unit.
+Times hold the filter's transform, as the paper's do: ours is that of the convolution and that of the transform. Memory
+is all that is allocated, u, k and gates included, in the paper's unit.
 """
 
 from measurements import left_to_the_plan, passed

@@ -11,7 +11,7 @@ COLUMNS = ["L", "floor", "burst", "MHz", "× floor", "sustained", "MHz", "× flo
 
 
 def times(rows, peers):
-    """A block for each device, type, mode, gating, B and H, all but the first behind a click; a line for each length."""
+    """A block for each device, type, mode, gating, B and H, the others behind a click; a line for each length."""
     made = []
     for heading, block in blocks(rows).items():
         made.append([[heading], *(cells(case, methods, peers) for case, methods in block.items())])

@@ -185,7 +185,7 @@ class MakeTest(unittest.TestCase):
             self.assertIn(entry["question"].replace("'", "&#x27;"), text)
         self.assertEqual(text.count("data:image/svg+xml;base64,"), 2 * len(figures))
         self.assertIn("1 of 2 cases passed, 1 skipped, 0 failed", text)
-        self.assertIn("2 of 3 counts over 1 cases agree to 1%.", text)
+        self.assertIn("2 of 3 counts over 1 cases agree to 1%; why the others differ stands beside them.", text)
         self.assertIn("byte permutes 100 130 1.300 a reason", words_of(page))
         self.assertIn("a &lt;CPU&gt;", text)
         self.assertNotIn("http", text)  # needs nothing from elsewhere
