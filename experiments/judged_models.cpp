@@ -1,114 +1,189 @@
 #include "experiments/judged_models.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <fstream>
-
 #include "experiments/counting/imitation.hpp"
-#include "experiments/counting/kernel_work.hpp"
 #include "experiments/files/record.hpp"
+#include "experiments/judging/regret.hpp"
 #include "experiments/program/terminal.hpp"
-#include "model/cost.hpp"
 
 namespace danaus {
 namespace {
 
-struct Measured {
-  Problem problem;
-  double us;
-};
+using enum Column::Align;
 
-std::vector<Measured> read_rows(const std::string& path, const Device& device) {
-  std::ifstream file(path);
-  if (!file) fail("model: cannot read ", path);
-  std::vector<Measured> rows;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    const Json row = Json::parse(line, nullptr, false);
-    if (!row.is_object() || row.value("schema", Json()) != kSchema || row.value("kind", "") != "bench")
-      fail("model: ", path, ", line ", number, ": is no row of danaus bench");
-    const Json us = row.value(Json::json_pointer("/time_us/burst_cold/median"), Json());
-    const bool passed = row.value(Json::json_pointer("/verify/status"), "") == "passed";
-    if (row.value("method", "") != "kernel" || !passed || !us.is_number()) continue;
-    const Problem problem = parse_problem(row.at("case").get<std::string>());
-    if (has_kernel(problem, device)) rows.push_back({problem, us});
-  }
-  if (rows.size() < 2)
-    fail("model: ", path, " has ", rows.size(), " kernels that passed and were timed, must be at least 2");
-  return rows;
+constexpr std::size_t kCounted = kJudgedModels.size() - 1;
+
+template <class T>
+Json known(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
 }
 
-struct Judged {
-  const char* model;
-  std::vector<double> us;
-};
+Json fields_of(const Kind& kind) {
+  return {{"dtype", name(kind.dtype)}, {"mode", name(kind.mode)}, {"gated", kind.gated}};
+}
 
-std::string percent(double error) {
-  std::string text = fixed(100 * error, 0);
-  if (error > 0) text.insert(text.begin(), '+');
+Json row_of(const JudgedKernel& judged, const JudgedKernels& all, const std::string& profile) {
+  const MeasuredKernel& m = judged.measured;
+  Json models = Json::array();
+  for (std::size_t i = 0; i < kJudgedModels.size(); ++i)
+    models.push_back({{"name", kJudgedModels[i].name},
+                      {"us", judged.models[i].us},
+                      {"error", judged.error(i)},
+                      {"limit", judged.models[i].limit}});
+  Json resources = Json::object();
+  for (const ResourceTime& resource : judged.resources) resources[resource.name + "_us"] = resource.us;
+  models[kCounted]["resources"] = resources;
+  models[kCounted]["overlap"] = all.overlap;
+  Json row = {{"kind", "prediction"}, {"case", m.token}, {"profile", profile}, {"kernel", name(*m.variant)}};
+  row.update(fields_of(kind_of(judged)));
+  row.update(Json{{"n", m.variant->size()},
+                  {"order", m.problem.factors.size()},
+                  {"factors", m.problem.factors},
+                  {"batch", m.problem.batch},
+                  {"channels", m.problem.channels},
+                  {"measured_us", m.us},
+                  {"clock_mhz", known(m.clock_mhz)},
+                  {"stale", m.stale},
+                  {"notes", m.notes},
+                  {"held_out", judged.held_out},
+                  {"models", models}});
+  return row;
+}
+
+Json row_of(const FactorChoice& choice, const std::string& profile) {
+  Json models = Json::array();
+  for (std::size_t i = 0; i < kJudgedModels.size(); ++i)
+    models.push_back({{"name", kJudgedModels[i].name},
+                      {"factors", choice.chosen[i]->measured.problem.factors},
+                      {"us", choice.chosen[i]->measured.us},
+                      {"regret", choice.regret(i)}});
+  const Problem& fastest = choice.fastest->measured.problem;
+  Json row = {{"kind", "choice"}, {"profile", profile}};
+  row.update(fields_of(choice.kind));
+  row.update(Json{{"n", choice.size()},
+                  {"batch", fastest.batch},
+                  {"channels", fastest.channels},
+                  {"held_out", choice.held_out},
+                  {"clock", {{"factors", fastest.factors}, {"us", choice.fastest->measured.us}}},
+                  {"models", models}});
+  return row;
+}
+
+Json row_of(const Summary& s, const JudgedKernels& all, const std::string& profile) {
+  Json row = {{"kind", "summary"}, {"model", kJudgedModels[s.model].name}, {"profile", profile}};
+  if (s.kind) row.update(fields_of(*s.kind));
+  row.update(Json{{"rows", s.rows},
+                  {"held_out_rows", s.held_out_rows},
+                  {"stale_rows", s.stale_rows},
+                  {"median", known(s.median)},
+                  {"p90", known(s.p90)},
+                  {"bias", known(s.bias)},
+                  {"choices", s.choices},
+                  {"mean_regret", known(s.mean_regret)},
+                  {"worst_regret", known(s.worst_regret)}});
+  if (s.model == kCounted) row["overlap"] = all.overlap, row["fitted_to"] = all.fitted_to;
+  return row;
+}
+
+std::string percent(std::optional<double> share, int decimals, bool is_signed = false) {
+  if (!share) return "-";
+  std::string text = fixed(100 * *share, decimals);
+  if (is_signed && *share > 0) text.insert(text.begin(), '+');
   return text;
 }
 
-// Between neighbours, as quartiles() is.
-double quantile(std::vector<double> values, double share) {
-  std::sort(values.begin(), values.end());
-  const double place = share * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  return std::lerp(values[below], values[std::min(below + 1, values.size() - 1)], place - static_cast<double>(below));
+std::string remarks(const JudgedKernel& judged) {
+  std::string words = judged.held_out ? "judging" : "fitting";
+  if (judged.measured.stale) words += ", stale";
+  for (const std::string& note : judged.measured.notes) words += ", " + note;
+  return words;
+}
+
+void print_predictions(std::ostream& out, const std::vector<JudgedKernel>& kernels) {
+  std::vector<Column> columns = {{"case", 0, left}, {"factors", 0, left}, {"measured, us", 0, right}};
+  for (const JudgedModel& model : kJudgedModels)
+    columns.push_back({std::string(model.title) + ", us", 0, right}), columns.push_back({"%", 0, right});
+  columns.push_back({"most time in", 0, left}), columns.push_back({"took part in", 0, left});
+  std::vector<std::vector<std::string>> cells;
+  for (const JudgedKernel& judged : kernels) {
+    cells.push_back({judged.measured.token, join(judged.measured.problem.factors), fixed(judged.measured.us, 1)});
+    for (std::size_t i = 0; i < kJudgedModels.size(); ++i) {
+      cells.back().push_back(fixed(judged.models[i].us, 1));
+      cells.back().push_back(percent(judged.error(i), 0, true));
+    }
+    cells.back().push_back(judged.models[kCounted].limit), cells.back().push_back(remarks(judged));
+  }
+  print_table(out, columns, cells);
+}
+
+std::string words_of(const Kind& kind) {
+  return text(name(kind.dtype), ' ', name(kind.mode), kind.gated ? " gated" : "");
+}
+
+void print_choices(std::ostream& out, const std::vector<FactorChoice>& choices) {
+  std::vector<Column> columns = {{"choice for", 0, left}, {"N", 0, right}, {"fastest by the clock", 0, left}, {"us", 0, right}};
+  for (const JudgedModel& model : kJudgedModels)
+    columns.push_back({std::string(model.title), 0, left}), columns.push_back({"regret, %", 0, right});
+  std::vector<std::vector<std::string>> cells;
+  for (const FactorChoice& choice : choices) {
+    cells.push_back({words_of(choice.kind), std::to_string(choice.size()),
+                     join(choice.fastest->measured.problem.factors), fixed(choice.fastest->measured.us, 1)});
+    for (std::size_t i = 0; i < kJudgedModels.size(); ++i) {
+      cells.back().push_back(join(choice.chosen[i]->measured.problem.factors));
+      cells.back().push_back(percent(choice.regret(i), 1));
+    }
+  }
+  print_table(out, columns, cells);
+}
+
+void print_summaries(std::ostream& out, const std::vector<Summary>& summaries) {
+  std::vector<std::vector<std::string>> cells;
+  for (const Summary& s : summaries)
+    cells.push_back({s.kind ? words_of(*s.kind) : "all", std::string(kJudgedModels[s.model].title),
+                     std::to_string(s.held_out_rows), percent(s.median, 1), percent(s.p90, 1), percent(s.bias, 1, true),
+                     std::to_string(s.choices), percent(s.mean_regret, 1), percent(s.worst_regret, 1)});
+  print_table(out,
+              {{"kernels", 0, left},
+               {"model", 0, left},
+               {"judged by", 0, right},
+               {"median error, %", 0, right},
+               {"90th percentile", 0, right},
+               {"bias", 0, right},
+               {"choices", 0, right},
+               {"mean regret, %", 0, right},
+               {"worst", 0, right}},
+              cells);
 }
 
 }  // namespace
 
-int judge_models(const std::string& path, const HardwareProfile& profile, const HardwareProfile& paper,
-                 Console& console) {
-  const Device device = imitation(profile);
-  const std::vector<Measured> rows = read_rows(path, device);
+int judge_models(const std::vector<std::string>& paths, const HardwareProfile& profile, const HardwareProfile& paper,
+                 const std::string& json, Console& console) {
+  RowsFile file(console, json);
+  const MeasuredKernels measured = read_measured_kernels(paths, imitation(profile));
   print_configuration(console, "model",
-                      {{"measured", std::to_string(rows.size()) + " rows of " + path},
+                      {{"measured", text(measured.kernels.size(), " kernels on ", measured.device, ", in ", join(paths))},
                        {"profile", profile.name},
-                       {"fitted to", "every other row; judged by the rest"}});
+                       {"fitted to", "kernels whose N is no power of two; judged by the others"},
+                       {"rows kept", json.empty() ? "no (--json FILE keeps them)" : json}});
+  if (measured.without_kernel > 0)
+    console.err << "notice: " << measured.without_kernel
+                << " rows are of kernels that this build has not (CMake option DANAUS_STUDY), left out\n";
 
-  Judged in_paper{"Eq. 2, the paper's constants", {}}, eq2{"Eq. 2", {}}, roofline{"roofline", {}};
-  std::vector<RooflinePrediction> predictions, fitted_to;
-  std::vector<double> times;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto of = [&](const HardwareProfile& constants) {
-      Problem plain = rows[i].problem;
-      plain.factors.clear();  // Eq. 2 has none of the kernels' radices
-      return predict_eq2(with_factors(plain, constants), constants).total_us;
-    };
-    in_paper.us.push_back(of(paper)), eq2.us.push_back(of(profile));
-    predictions.push_back(predict_roofline(kernel_work(count(rows[i].problem, device), device), profile));
-    if (i % 2 == 0) fitted_to.push_back(predictions.back()), times.push_back(rows[i].us);
-  }
-  const double overlap = fit_overlap(fitted_to, times);
-  for (const RooflinePrediction& prediction : predictions) roofline.us.push_back(total_us(prediction, overlap));
+  const JudgedKernels judged = judge(measured.kernels, profile, paper);
+  const std::vector<FactorChoice> choices = factor_choices(judged.kernels);
+  const std::vector<Summary> sums = summaries(judged.kernels, choices);
+  for (const JudgedKernel& kernel : judged.kernels) file.append(row_of(kernel, judged, profile.name));
+  for (const FactorChoice& choice : choices) file.append(row_of(choice, profile.name));
+  for (const Summary& summary : sums) file.append(row_of(summary, judged, profile.name));
+  file.commit();
+  if (json == "-") return kExitOk;
 
-  using enum Column::Align;
-  const std::vector<const Judged*> models = {&in_paper, &eq2, &roofline};
-  std::vector<Column> columns = {{"case", 0, left}, {"measured, us", 0, right}};
-  for (const Judged* judged : models)
-    columns.push_back({std::string(judged->model) + ", us", 0, right}), columns.push_back({"%", 0, right});
-  columns.push_back({"most time in", 0, left}), columns.push_back({"took part in", 0, left});
-  std::vector<std::vector<std::string>> cells;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    cells.push_back({token(rows[i].problem), fixed(rows[i].us, 1)});
-    for (const Judged* judged : models) {
-      cells.back().push_back(fixed(judged->us[i], 1));
-      cells.back().push_back(percent(judged->us[i] / rows[i].us - 1));
-    }
-    cells.back().push_back(predictions[i].limit), cells.back().push_back(i % 2 == 0 ? "fitting" : "judging");
-  }
-  print_table(console.out, columns, cells);
-
-  console.out << "\noverlap " << fixed(overlap, 2) << ", fitted to " << times.size() << " rows. Absolute error of the "
-              << rows.size() - times.size() << " others:\n";
-  for (const Judged* judged : models) {
-    std::vector<double> errors;
-    for (std::size_t i = 1; i < rows.size(); i += 2) errors.push_back(std::abs(judged->us[i] / rows[i].us - 1));
-    console.out << "  " << judged->model << ": median " << fixed(100 * quantile(errors, 0.5), 1)
-                << " %, 90th percentile " << fixed(100 * quantile(errors, 0.9), 1) << " %\n";
-  }
+  print_predictions(console.out, judged.kernels);
+  console.out << '\n';
+  if (!choices.empty()) print_choices(console.out, choices), console.out << '\n';
+  print_summaries(console.out, sums);
+  console.out << "\ncounted work: overlap " << fixed(judged.overlap, 2)
+              << (judged.fitted_to > 0 ? text(", fitted to ", judged.fitted_to, " kernels") : ", the model's own") << '\n';
   return kExitOk;
 }
 

@@ -1,18 +1,19 @@
-// The cost models against measured rows.
+// The cost models against measured rows: danaus model --measured.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "experiments/program/cli.hpp"
 #include "model/profile.hpp"
 
 namespace danaus {
 
-// Reads the kernels' rows of a result file of danaus bench. Every other one fits the roofline's overlap, the others
-// judge it: a table with the signed error of each model in each row, and the median and 90th percentile of the absolute
-// error over the rows that took no part in fitting. Times are burst medians. Throws where the file has fewer than two
-// rows.
-int judge_models(const std::string& path, const HardwareProfile& profile, const HardwareProfile& paper,
-                 Console& console);
+// Judges the models by the kernels' rows in result files of danaus bench: a table with the signed error of each model in
+// each row, what each model's choice of factors costs, and both in a few numbers. Rows of three kinds go to `json`,
+// written anew: "prediction" for each kernel, "choice" for each case that was measured with different factors, "summary"
+// for each model, over all and over each type, mode and gating; experiments/README.md has their fields.
+int judge_models(const std::vector<std::string>& paths, const HardwareProfile& profile, const HardwareProfile& paper,
+                 const std::string& json, Console& console);
 
 }  // namespace danaus

@@ -151,8 +151,8 @@ constexpr std::array kModels = {
 };
 
 struct Request {
-  std::vector<std::string> tokens, profiles;
-  std::string sweep, json, measured;
+  std::vector<std::string> tokens, profiles, measured;
+  std::string sweep, json;
   std::optional<int> order;
   double overlap = kOverlap;
   Models models = Models::both;
@@ -171,7 +171,7 @@ bool read_request(std::span<const std::string> words, Console& console, Request&
   line.option("order", request.order, "NUMBER", "Eq. 2: number of factors (default: the cheapest; in figure4: all)");
   line.option("overlap", overlap, "NUMBER", "roofline: 1 where nothing overlaps, large where all does (default: 2)");
   line.option("measured", request.measured, "FILE",
-              "rows of danaus bench: fits the overlap to every other one, judges the models by the rest");
+              "rows of danaus bench, by which the models are judged; may be repeated");
   line.option("json", request.json, "FILE",
               "result rows, one JSON object a line; - for stdout, in place of the tables");
   if (!line.parse(words, console)) return false;
@@ -214,7 +214,8 @@ int run_model(std::span<const std::string> words, Console& console) {
     profiles.push_back(load_profile(word));
     names.push_back(profiles.back().name);
   }
-  if (!request.measured.empty()) return judge_models(request.measured, profiles.front(), load_profile(kPaper), console);
+  if (!request.measured.empty())
+    return judge_models(request.measured, profiles.front(), load_profile(kPaper), request.json, console);
 
   const bool figure = request.sweep == "figure4";
   std::vector<std::string> tokens = request.tokens;

@@ -6,12 +6,15 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 
 #include "experiments/program/environment.hpp"
 
 namespace danaus {
+
+class PendingFile;
 
 inline constexpr int kSchema = 1;
 
@@ -52,6 +55,22 @@ class ResultFile {
   Json provenance_;
   std::map<std::string, Json> standing_;
   int descriptor_ = -1;
+};
+
+// A file of rows that are made all at once, each with its "kind": written whole, in place of what was there, or not at
+// all. "" keeps nothing, "-" writes to stdout. Throws std::invalid_argument where the file cannot be written.
+class RowsFile {
+ public:
+  RowsFile(Console& console, const std::string& path);
+  ~RowsFile();
+  void append(const Json& row);
+  void commit();
+
+ private:
+  Console& console_;
+  std::string lines_;
+  bool to_stdout_;
+  std::unique_ptr<PendingFile> file_;
 };
 
 }  // namespace danaus

@@ -67,26 +67,6 @@ TEST(Model, TheRooflineStandsBesideEq2WhereThereIsAKernel) {
               HasSubstr("the largest kernel has 32768"));
 }
 
-TEST(Model, IsJudgedByMeasuredRows) {
-  const Folder folder;
-  const auto row = [](const char* token, double us, const char* status) {
-    return Json{{"schema", 1}, {"kind", "bench"}, {"case", token}, {"method", "kernel"}, {"verify", {{"status", status}}},
-                {"time_us", {{"burst_cold", {{"median", us}}}}}}.dump() + "\n";
-  };
-  write_file(folder / "bench.jsonl", row("fftconv_f16_circular_l1024_b64_h768", 60, "passed") +
-                                         row("fftconv_f16_circular_l2048_b64_h768", 120, "passed") +
-                                         row("fftconv_f16_circular_l4096_b64_h768", 220, "failed"));
-  const Ran ran = run({"model", "--measured", folder / "bench.jsonl"});
-  ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("2 rows of"));
-  EXPECT_THAT(ran.out, HasSubstr("fitted to 1 rows. Absolute error of the 1 others:"));
-  EXPECT_THAT(ran.out, HasSubstr("roofline: median"));
-  write_file(folder / "bench.jsonl", row("fftconv_f16_circular_l1024_b64_h768", 60, "passed"));
-  EXPECT_THAT(run({"model", "--measured", folder / "bench.jsonl"}).err, HasSubstr("has 1 kernels that passed"));
-  write_file(folder / "bench.jsonl", "{}\n");
-  EXPECT_THAT(run({"model", "--measured", folder / "bench.jsonl"}).err, HasSubstr("line 1: is no row of danaus bench"));
-}
-
 TEST(Model, RefusesWhatDoesNotGoTogether) {
   EXPECT_THAT(run({"model"}).err, HasSubstr("one of --case, --sweep and --measured must be given"));
   EXPECT_THAT(run({"model", "--sweep", "figure4", "--model", "roofline"}).err, HasSubstr("figure4 has no kernels"));

@@ -1,0 +1,37 @@
+// The kernels' rows in result files of danaus bench.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/program/environment.hpp"
+#include "kernels/variants.hpp"
+
+namespace danaus {
+
+struct MeasuredKernel {
+  std::string token;      // the case as the row has it
+  Problem problem;        // with fold, N and factors of its kernel
+  bool asked_by_factors;  // the case names them
+  const Variant* variant;
+  double us;  // median of bursts
+  std::optional<double> clock_mhz;
+  bool stale;  // its sources have changed since
+  std::vector<std::string> notes;
+};
+
+struct MeasuredKernels {
+  std::vector<MeasuredKernel> kernels;
+  std::string device;
+  std::size_t without_kernel = 0;  // rows of kernels that this build has not
+};
+
+// Rows of the method kernel that passed and were timed, on `device` or what it imitates; of several rows of a case the
+// last. Throws where a file cannot be
+// read, a line is no row of danaus bench, rows are of several devices or of one with other multiprocessors, or there are
+// none.
+MeasuredKernels read_measured_kernels(const std::vector<std::string>& paths, const Device& device);
+
+}  // namespace danaus
