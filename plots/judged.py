@@ -24,12 +24,14 @@ def title(model):
     return MODELS.get(model, model)
 
 
-def fastest_by_order(rows):
-    """Of the predictions in fp16, circular and without gates, the fastest measured of each N and order, by N."""
-    fastest = {}
+def fastest(rows, *fields, dtype="f16", mode="circular", gated=False):
+    """Of the predictions for B=64, H=768 in this type and mode, the fastest measured of each value of the fields, by
+    value."""
+    found = {}
     for row in of_kind(rows, "prediction"):
-        if (row["dtype"], row["mode"], row["gated"]) == ("f16", "circular", False):
-            place = row["n"], row["order"]
-            if place not in fastest or row["measured_us"] < fastest[place]["measured_us"]:
-                fastest[place] = row
-    return [fastest[place] for place in sorted(fastest)]
+        asked = (row["dtype"], row["mode"], row["gated"], row["batch"], row["channels"])
+        if asked == (dtype, mode, gated, 64, 768):
+            place = tuple(row[field] for field in fields)
+            if place not in found or row["measured_us"] < found[place]["measured_us"]:
+                found[place] = row
+    return [found[place] for place in sorted(found)]

@@ -26,13 +26,15 @@ from paper import Paper  # noqa: E402
 from peers import Peers  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
+VERDICTS = ("passed", "failed", "skipped")
 TIMED = ("bench", "counters")  # kinds whose rows a change of what they timed makes stale
 
 
 def judgement(options):
-    """What danaus model --measured said; no rows where nothing was judged."""
+    """What danaus model --measured said, beside what it judged by; no rows where nothing was judged."""
     found = measurements.read_either(options.data / "judgement.jsonl", options.committed, measurements.JUDGEMENT)
-    return found or results.Results([], [])
+    timed = measurements.read_all(options.data / "bench.jsonl", options.committed, "bench", VERDICTS)
+    return found.beside([timed] if timed else []) if found else results.Results([], [])
 
 
 # What a function may be given beside its rows.
@@ -107,6 +109,9 @@ def list_entries(entries, options):
 
 def rows_of(entry, options):
     """Of the entry's kinds; None where there are none."""
+    if tuple(entry["kinds"]) == measurements.JUDGEMENT:
+        found = judgement(options)
+        return found if found.rows else None
     own, kinds, accept = options.data / entry["data"], entry["kinds"], entry.get("accept", ["passed"])
     if kinds[0] in TIMED:
         return measurements.read_all(own, options.committed, kinds[0], accept)
@@ -119,7 +124,7 @@ def make(entry, options):
     if found is None:
         return None
     beside = [BESIDE[name](options) for name in entry.get("beside", [])]
-    section = report.Section(entry, found.beside(beside))
+    section = report.Section(entry, found.beside([*found.others, *beside]))
     try:
         if "build" in entry:
             section.table = function("tables", entry["build"])(found.rows, *beside)

@@ -66,13 +66,16 @@ class Results:
         return f"committed rows of {words}" if committed else words
 
     def all_sources(self):
-        return list(dict.fromkeys([*self.sources, *(source for other in self.others for source in other.sources)]))
+        beside = (other.all_sources() if isinstance(other, Results) else other.sources for other in self.others)
+        return list(dict.fromkeys([*self.sources, *(source for sources in beside for source in sources)]))
+
+    def all_made_by(self):
+        beside = (words for other in self.others if isinstance(other, Results) for words in other.all_made_by())
+        return list(dict.fromkeys([*([self.made_by()] if self.rows else []), *beside]))
 
     def footer(self):
-        made = [self.made_by(), *(other.made_by() for other in self.others
-                                  if isinstance(other, Results) and other.rows)]
         files = (f"{source.path.name}, sha256 {source.digest}" for source in self.all_sources())
-        return f"{'; '.join(dict.fromkeys(made))}  |  {'; '.join(files)}"
+        return f"{'; '.join(self.all_made_by())}  |  {'; '.join(files)}"
 
 
 def read(path, kinds, accept=("passed",), committed=False):

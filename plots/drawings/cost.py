@@ -3,7 +3,7 @@
 import math
 
 import style
-from judged import fastest_by_order, of_model
+from judged import fastest, of_model
 from matplotlib.lines import Line2D
 from results import case_fields
 
@@ -14,7 +14,7 @@ MODEL = "eq2_profile"
 def cost_per_token(figure, rows, paper, judgement):
     """Cost per token against N, a line for each order; in the large panel the device that was measured, with marks for
     what it takes and what the paper's kernels took, and below it measured over modelled. Small panels for others."""
-    points = fastest_by_order(judgement.rows)
+    points = fastest(judgement.rows, "n", "order")
     profile = points[0]["profile"] if points else PAPERS_PROFILE
     rest = {row["profile"] for row in rows} - {profile}
     main, below, others = places(figure, bool(points), sorted(rest, key=lambda name: (name != PAPERS_PROFILE, name)))
@@ -34,7 +34,7 @@ def cost_per_token(figure, rows, paper, judgement):
         draw_paper(axes, paper.table(3))
         handles += [Line2D([], [], color=style.GREY), Line2D([], [], color=style.GREY, **style.MEASURED),
                     Line2D([], [], **style.PAPER)]
-        labels += ["line: Eq. 2", f"mark: measured, {points[0]['device']['name']}", "FlashFFTConv on an H100 (paper)"]
+        labels += ["line: Eq. 2", f"mark: measured, {profile}", "FlashFFTConv on an H100 (paper)"]
         if any(row["stale"] for row in points):
             handles.append(Line2D([], [], **style.STALE))
             labels.append("hollow: stale")

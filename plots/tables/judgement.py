@@ -17,12 +17,12 @@ def summary(rows):
     summaries = of_kind(rows, "summary")
     lines, overall = [], [row for row in summaries if not subset(row)]
     for row in overall:
-        lines.append(summary_cells("all", row))
+        lines.append(summary_cells(row))
     for words in dict.fromkeys(subset(row) for row in summaries if subset(row)):
         lines.append([f"only {words}"])
-        lines += [summary_cells(words, row) for row in summaries if subset(row) == words]
-    columns = ["model", "judged by rows", "median", "90th percentile", "mean", "worst"]
-    groups = [Group("", 2), Group("error of the prediction, %", 2), Group("cost of its choice, %", 2)]
+        lines += [summary_cells(row) for row in summaries if subset(row) == words]
+    columns = ["model", "kernels", "median", "90th percentile", "bias", "N", "mean", "worst"]
+    groups = [Group("", 1), Group("error of the prediction, %", 4), Group("cost of its choice, %", 3)]
     predictions = of_kind(rows, "prediction")
     table = Table(columns, lines, groups, details=every_prediction(predictions),
                   details_title=f"All {len(predictions)} predictions, with signed errors")
@@ -32,8 +32,9 @@ def summary(rows):
     return table
 
 
-def summary_cells(words, row):
-    return [title(row["model"]), row["held_out_rows"], *(percent(row[field]) for field in TARGET)]
+def summary_cells(row):
+    return [title(row["model"]), row["held_out_rows"], percent(row["median"]), percent(row["p90"]),
+            percent(row["bias"], signed=True), row["choices"], percent(row["mean_regret"]), percent(row["worst_regret"])]
 
 
 def subset(row):
@@ -56,12 +57,13 @@ def percent(share, signed=False):
 
 def sentence(row):
     said = ", ".join(f"{WORDS[field]} {percent(row[field])} % (target {100 * target:.0f})"
-                     for field, target in TARGET.items())
-    return f"Counted work predicts with {said}."
+                     for field, target in TARGET.items() if row[field] is not None)
+    fitted = f"fitted to {row['fitted_to']} kernels that do not judge it" if row["fitted_to"] else "not fitted"
+    return f"Counted work predicts with {said}; its overlap is {row['overlap']:.2f}, {fitted}."
 
 
 def meets_targets(row):
-    return all(row[field] <= target for field, target in TARGET.items())
+    return all(row[field] is not None and row[field] <= target for field, target in TARGET.items())
 
 
 def every_prediction(rows):
@@ -114,8 +116,10 @@ def grouped(rows):
     """{type, mode and gating in words: rows}, fp16, circular and ungated first."""
     order = list(DTYPE)
     groups = {}
-    for row in sorted(rows, key=lambda row: (row["gated"], row["mode"] != "circular", order.index(row["dtype"]))):
-        words = f"{DTYPE[row['dtype']]}, {row['mode']}" + (", both gates" if row["gated"] else "")
+    for row in sorted(rows, key=lambda row: (-row["batch"], row["gated"], row["mode"] != "circular",
+                                             order.index(row["dtype"]))):
+        words = f"{DTYPE[row['dtype']]}, {row['mode']}" + (", gated" if row["gated"] else "")
+        words += f", B={row['batch']}, H={row['channels']}"
         groups.setdefault(words, []).append(row)
     return groups
 

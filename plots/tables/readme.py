@@ -56,7 +56,7 @@ def judgement(results):
     """The two numbers of each model: how well it predicts, and what its choice costs."""
     overall = [row for row in of_kind(results.rows, "summary") if not subset(row)]
     judged = {str(row["held_out_rows"]) for row in overall}
-    cells = [[title(row["model"]), *(f"{percent(row[field])} %" for field in TARGET)] for row in overall]
+    cells = [[title(row["model"]), *(f"{percent(row[field])} %" if row[field] is not None else "" for field in TARGET)] for row in overall]
     return "\n".join([
         f"{results.machine()}, {results.revision()}; error of the predicted time over {' or '.join(judged)} rows",
         "that took no part in fitting, and what the factors that a model calls fastest cost over those that are:", "",

@@ -77,20 +77,22 @@ def prediction_row(n, factors, us, counted, stale=False, held_out=True):
     def entry(name, predicted):
         return {"name": name, "us": predicted, "error": predicted / us - 1, "limit": "hbm"}
     models = [entry("eq2_paper", 200), entry("eq2_profile", 100), entry("counted", counted)]
+    models[2]["resources"] = {"hbm_us": 0.8 * us, "tensor_us": 0.3 * us}
     return {"schema": 1, "kind": "prediction", "case": f"fftconv_f16_circular_l{n}_b64_h768", "kernel": "a kernel",
             "dtype": "f16", "mode": "circular", "gated": False, "n": n, "order": len(factors), "factors": factors,
-            "batch": 64, "channels": 768, "profile": "H200", "device": {"name": "a test H200"}, "measured_us": us,
+            "batch": 64, "channels": 768, "profile": "H200", "measured_us": us,
             "stale": stale, "held_out": held_out, "models": models, **PROVENANCE}
 
 
 def judgement_rows(median=0.08):
     """Made up: at 1K the clock prefers 8x16x8, Eq. 2 the other."""
     choice = {"schema": 1, "kind": "choice", "dtype": "f16", "mode": "circular", "gated": False, "n": 1024,
-              "clock": {"factors": [8, 16, 8], "us": 50}, **PROVENANCE,
+              "batch": 64, "channels": 768, "clock": {"factors": [8, 16, 8], "us": 50}, **PROVENANCE,
               "models": [{"name": "eq2_profile", "factors": [4, 16, 16], "us": 60, "regret": 0.2},
                          {"name": "counted", "factors": [8, 16, 8], "us": 50, "regret": 0}]}
     summary = {"schema": 1, "kind": "summary", "model": "counted", "rows": 3, "held_out_rows": 2, "median": median,
-               "p90": 0.22, "mean_regret": 0.02, "worst_regret": 0.07, "device": {"name": "a test H200"}, **PROVENANCE}
+               "p90": 0.22, "bias": 0.01, "choices": 1, "mean_regret": 0.02, "worst_regret": 0.07, "overlap": 2.5,
+               "fitted_to": 1, **PROVENANCE}
     return [prediction_row(1024, [8, 16, 8], 50, 52.5), prediction_row(1024, [4, 16, 16], 60, 57, held_out=False),
             prediction_row(512, [2, 16, 16], 25, 25, stale=True), choice, summary,
             {**summary, "model": "eq2_profile", "median": 0.3}, {**summary, "mode": "circular", "median": 0.04}]
@@ -258,7 +260,7 @@ class MakeTest(unittest.TestCase):
         self.assertIn("1K 4 × 16 × 16 3 60.0 200.0 +233.3 100.0 +66.7 57.0 -5.0 hbm took part in fitting", text)
         self.assertRegex(text, r"512 2 × 16 × 16 .* hbm stale")
         self.assertIn("1K 8 × 16 × 8 50.0 4 × 16 × 16 20.0 8 × 16 × 8 0.0", text)
-        self.assertIn("only circular counted work 2 4.0", text)
+        self.assertIn("only circular counted work 2 4.0 22.0 +1.0 1 2.0 7.0", text)
         self.write({"judgement.jsonl": judgement_rows(median=0.2)})
         self.assertEqual(self.make("--report", page).returncode, 0)
         self.assertIn('<p class="bad">Counted work predicts with median error 20.0 %', page.read_text())
