@@ -22,24 +22,9 @@ sys.dont_write_bytecode = True  # leaves the source tree as it is
 import measurements  # noqa: E402
 import report  # noqa: E402
 import results  # noqa: E402
-from paper import Paper  # noqa: E402
-from peers import Peers  # noqa: E402
+import sources  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
-VERDICTS = ("passed", "failed", "skipped")
-TIMED = ("bench", "counters")  # kinds whose rows a change of what they timed makes stale
-
-
-def judgement(options):
-    """What danaus model --measured said, beside what it judged by; no rows where nothing was judged."""
-    found = measurements.read_either(options.data / "judgement.jsonl", options.committed, measurements.JUDGEMENT)
-    timed = measurements.read_all(options.data / "bench.jsonl", options.committed, "bench", VERDICTS)
-    return found.beside([timed] if timed else []) if found else results.Results([], [])
-
-
-# What a function may be given beside its rows.
-BESIDE = {"paper": lambda options: Paper(options.committed), "peers": lambda options: Peers(options.committed),
-          "judgement": judgement}
 
 
 def main(arguments):
@@ -68,27 +53,29 @@ def main(arguments):
 
     if options.list:
         list_entries(entries.values(), options)
-        return
-    if options.readme:
+    elif options.readme:
         text = results.contents(options.readme).decode()
         write_text(options.readme, function("tables", "readme.with_tables")(options.readme, text, options.committed))
-        return
-    chosen = options.ids or list(entries if options.report else figures)
-    made, missing = {}, {}
-    for name in chosen:  # all of it before the first file is written
-        section = make(entries[name], options)
+    else:
+        draw([entries[name] for name in options.ids or (entries if options.report else figures)], options)
+
+
+def draw(chosen, options):
+    """Draws and builds all of it before the first file is written. What was not asked for by name may lack rows."""
+    sections, missing = [], []
+    for entry in chosen:
+        section = make(entry, options)
         if section:
-            made[name] = section
+            sections.append(section)
         else:
-            missing[name] = no_rows(entries[name], options)
-    if missing and (options.ids or not made):
-        raise results.Refusal("; ".join(f"{name}: {why}" for name, why in missing.items()))
-    for name, why in missing.items():
-        print(f"make.py: {name}: left out, {why}", file=sys.stderr)
-    write_figures(made.values(), options.out)
+            missing.append((entry, no_rows(entry, options)))
+    if missing and (options.ids or not sections):
+        raise results.Refusal("; ".join(f"{entry['id']}: {why}" for entry, why in missing))
+    for entry, why in missing:
+        print(f"make.py: {entry['id']}: left out, {why}", file=sys.stderr)
+    write_figures(sections, options.out)
     if options.report:
-        left_out = {entries[name]["title"]: why for name, why in missing.items()}
-        write_text(options.report, report.page(list(made.values()), left_out))
+        write_text(options.report, report.page(sections, {entry["title"]: why for entry, why in missing}))
         print(options.report)
 
 
@@ -98,7 +85,7 @@ def no_rows(entry, options):
 
 def list_entries(entries, options):
     for entry in entries:
-        found = rows_of(entry, options)
+        found = sources.rows_of(entry, options.data, options.committed)
         here = no_rows(entry, options)
         if found:
             stale = sum(row.get("stale", False) for row in found.rows)
@@ -107,23 +94,12 @@ def list_entries(entries, options):
         print("{:<8}{:<16}{:<72}{:<36}{}".format(what, entry["id"], entry["title"], f"paper: {entry['paper']}", here))
 
 
-def rows_of(entry, options):
-    """Of the entry's kinds; None where there are none."""
-    if tuple(entry["kinds"]) == measurements.JUDGEMENT:
-        found = judgement(options)
-        return found if found.rows else None
-    own, kinds, accept = options.data / entry["data"], entry["kinds"], entry.get("accept", ["passed"])
-    if kinds[0] in TIMED:
-        return measurements.read_all(own, options.committed, kinds[0], accept)
-    return measurements.read_either(own, options.committed, kinds, accept)
-
-
 def make(entry, options):
     """Reads the entry's results and draws or builds what it names. None where there are none."""
-    found = rows_of(entry, options)
+    found = sources.rows_of(entry, options.data, options.committed)
     if found is None:
         return None
-    beside = [BESIDE[name](options) for name in entry.get("beside", [])]
+    beside = sources.beside(entry, options.data, options.committed)
     section = report.Section(entry, found.beside([*found.others, *beside]))
     try:
         if "build" in entry:

@@ -37,7 +37,7 @@ def shares(figure, rows):
         axes.set_ylim(bottom=0)
         axes.set_title(name, loc="left")
         if i == 0 or figure.is_narrow():
-            axes.set_ylabel("time of the resource / measured time")
+            axes.set_ylabel("time needed / measured time")
     handles = [Line2D([], [], color=style.BLACK, linewidth=1.2), Line2D([], [], **PREDICTED)]
     handles += [Line2D([], [], **look) for _, look in RESOURCE.values()]
     labels = ["measured", "predicted by all", *(name for name, _ in RESOURCE.values())]

@@ -1,0 +1,37 @@
+"""Where the rows of a figure come from: the reader's own results, those of the repository, and what stands beside."""
+
+import measurements
+import results
+from paper import Paper
+from peers import Peers
+
+TIMED = ("bench", "counters")  # kinds whose rows a change of what they timed makes stale
+VERDICTS = ("passed", "failed", "skipped")
+
+
+def judgement(data, committed):
+    """What danaus model --measured said, beside what it judged by; no rows where nothing was judged."""
+    found = measurements.read_either(data / "judgement.jsonl", committed, measurements.JUDGEMENT)
+    timed = measurements.read_all(data / "bench.jsonl", committed, "bench", VERDICTS)
+    return found.beside([timed] if timed else []) if found else results.Results([], [])
+
+
+# What a function may be given beside its rows.
+BESIDE = {"paper": lambda data, committed: Paper(committed), "peers": lambda data, committed: Peers(committed),
+          "judgement": judgement}
+
+
+def rows_of(entry, data, committed):
+    """Of the kinds of an entry of figures.toml, from the folders of the reader's results and the repository's; None where
+    there are none."""
+    kinds, accept = entry["kinds"], entry.get("accept", ["passed"])
+    if tuple(kinds) == measurements.JUDGEMENT:
+        found = judgement(data, committed)
+        return found if found.rows else None
+    if kinds[0] in TIMED:
+        return measurements.read_all(data / entry["data"], committed, kinds[0], accept)
+    return measurements.read_either(data / entry["data"], committed, kinds, accept)
+
+
+def beside(entry, data, committed):
+    return [BESIDE[name](data, committed) for name in entry.get("beside", [])]
