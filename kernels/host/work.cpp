@@ -63,7 +63,8 @@ Counters Work::launch(const Extent& e) const {
 }
 
 std::int64_t concurrent_blocks(const Variant& variant, const Device& device) {
-  return std::int64_t{variant.tuning.blocks_per_sm} * device.multiprocessors;
+  const int with_room = (device.block_bytes + kReservedBytes) / (variant.shared_bytes + kReservedBytes);
+  return std::int64_t{std::min(variant.tuning.blocks_per_sm, with_room)} * device.multiprocessors;
 }
 
 Extent extent_of(const Problem& problem, const Device& device, std::int64_t concurrent) {

@@ -29,7 +29,7 @@ struct Work {
   host::Counters launch(const Extent& extent) const;
 };
 
-// Blocks that the device is to run at once, by the kernel's tuning.
+// Blocks that the device is to run at once, by the kernel's tuning and as far as its shared memory goes.
 std::int64_t concurrent_blocks(const Variant& variant, const Device& device);
 
 // The launch of a case where `concurrent` blocks run at once, on the executor or a GPU with the limits of `device`.
