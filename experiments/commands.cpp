@@ -18,6 +18,7 @@ constexpr std::array kCommands = {
     Command{"count", "how much work does a kernel do, and does a GPU's own count agree?", &run_count},
     Command{"model", "what time does the cost model predict, and what limits it?", &run_model},
     Command{"memory", "how much memory of the device does a convolution take?", &run_memory},
+    Command{"what-if", "what stays in one kernel with less shared memory, and what does that cost?", &run_what_if},
     Command{"convolve", "what is the convolution of my own u and k?", &run_convolve},
     Command{"factors", "what do the matrices of a Monarch factorization look like?", &run_factors},
     Command{"list", "which cases, methods, data, filters, profiles and sweeps are there?", &run_list},
