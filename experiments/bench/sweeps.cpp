@@ -10,6 +10,7 @@ namespace danaus {
 namespace {
 
 constexpr std::array kPowersOfTwo = {256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
+constexpr std::array kCausal = {128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};  // half of what padding takes
 constexpr std::array kBetween = {768, 1536, 3072, 6144, 12288, 24576};
 
 // A case for each length, from one that says the rest.
@@ -48,7 +49,14 @@ std::vector<Problem> gated() {
 std::vector<Problem> causal() {
   Problem problem = rows(64, 768);
   problem.mode = Mode::causal;
-  return over(kPowersOfTwo, problem);
+  return over(kCausal, problem);
+}
+
+std::vector<Problem> causal_gated() {
+  Problem problem = rows(64, 768);
+  problem.mode = Mode::causal;
+  problem.pregate = problem.postgate = true;
+  return over(kCausal, problem);
 }
 
 std::vector<Problem> batch8() { return over(kPowersOfTwo, rows(8, 768)); }
@@ -57,7 +65,7 @@ std::vector<Problem> batch1() { return over(kPowersOfTwo, rows(1, 4096)); }
 
 std::vector<Problem> speed() {
   std::vector<Problem> all;
-  for (const auto& part : {fp16(), between(), bf16(), gated(), causal(), batch8(), batch1()})
+  for (const auto& part : {fp16(), between(), bf16(), gated(), causal(), causal_gated(), batch8(), batch1()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }
@@ -87,6 +95,7 @@ constexpr std::array kSweeps = {
     BenchSweep{"bf16", "does bf16 cost more than fp16?", &bf16},
     BenchSweep{"gated", "what do both gates cost?", &gated},
     BenchSweep{"causal", "what does a causal convolution cost?", &causal},
+    BenchSweep{"causal-gated", "and with both gates?", &causal_gated},
     BenchSweep{"batch8", "and with few batch rows: B=8, H=768?", &batch8},
     BenchSweep{"batch1", "and with one, that has no partner in a pair: B=1, H=4096?", &batch1},
     BenchSweep{"factorizations-fp16", "how fast is every factorization that the kernels have?", &factorizations_fp16},
