@@ -1,4 +1,5 @@
 // danaus calibrate: what the GPU at hand can do, as a hardware profile for the model.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <ctime>
@@ -24,8 +25,13 @@ std::string today() {
   return date.data();
 }
 
-// The last word: "NVIDIA H200" is an H200.
-std::string short_name(const std::string& device) { return device.substr(device.find_last_of(' ') + 1); }
+// "NVIDIA H100 80GB HBM3" is H100-80GB-HBM3.
+std::string short_name(const std::string& device) {
+  constexpr std::string_view kMaker = "NVIDIA ";
+  std::string name = device.substr(device.starts_with(kMaker) ? kMaker.size() : 0);
+  std::replace(name.begin(), name.end(), ' ', '-');
+  return name;
+}
 
 void print(std::ostream& out, const Calibration& calibration) {
   using enum Column::Align;
@@ -66,7 +72,7 @@ int run_calibrate(std::span<const std::string> words, Console& console) {
   CommandLine line("calibrate", kDescription);
   line.option("output", output, "FILE", "the profile, for --profile FILE or model/profiles/");
   line.option("json", json, "FILE", "one JSON object a number; - for stdout, in place of the table");
-  line.option("name", name, "NAME", "the profile's name (default: the last word of the device's)");
+  line.option("name", name, "NAME", "the profile's name (default: the device's)");
   line.option("device", ordinal, "NUMBER", "which GPU (default 0)");
   if (!line.parse(words, console)) return kExitOk;
   if (ordinal.value_or(0) < 0) fail("calibrate: device=", *ordinal, ", must be at least 0");

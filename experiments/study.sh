@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
-# The study: verify every default case, measure the rounding model, ask the cost model, draw the figures, write the
-# report. Resumable: rows that stand are not made again. Exit 1 when a case fails its bound (the report shows which).
+# The study: verify every default case, ask the cost models, measure where there is a GPU, judge the models by measured
+# rows, draw the figures, write the report. Without a GPU the measured rows are those of experiments/results/.
+# Resumable: rows that stand are not made again. Exit 1 when a case fails its bound (the report shows which).
 #
-#   ./run study [--out FOLDER] [--program FILE]     defaults: out, and the program that ./run build makes
+#   ./run study [--out FOLDER] [--program FILE]
+#
+#   --out      where results go (default: out)
+#   --program  danaus itself (default: built with every factorization, for this machine's GPU where it has one and nvcc)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -17,14 +21,22 @@ while [ $# -gt 0 ]; do
 done
 mkdir -p "$out" || exit 2
 if [ -z "$program" ]; then
-  ./run build danaus
-  program=build/default/danaus
+  preset=study
+  if nvidia-smi -L >/dev/null 2>&1; then
+    if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
+      preset=study-gpu
+    else
+      echo "study: there is a GPU but no nvcc, so nothing can be measured on it" >&2
+    fi
+  fi
+  ./run build danaus "$preset"
+  program=build/$preset/danaus
 fi
 [ -x "$program" ] || { echo "study: $program is no program" >&2; exit 2; }
 
-# Rows of an older program would stand in the report beside the new ones.
+# Rows of an older program would stand in the report beside the new ones. Measured rows stay until their kernels change.
 sources=$("$program" info | sed -n 's/^sources *//p')
-for file in "$out"/{verify,error,range,model,factors}.jsonl; do
+for file in "$out"/{verify,error,range,model,factors,memory}.jsonl; do
   if [ -f "$file" ] && grep -qvF "\"sources\":\"$sources\"" "$file"; then
     grep -F "\"sources\":\"$sources\"" "$file" >"$file.part" || true
     echo "study: $file: dropped rows that another program made or a crash cut short" >&2
@@ -41,19 +53,56 @@ step() {  # step TITLE COMMAND...: goes on after a failed check (1), stops at an
   [ "$code" -eq 0 ] || failed=1
 }
 
+# The hardware profile of the GPU at hand: the program's own, or one that is measured once.
+calibrated_profile() {
+  local device=${gpu%%,*}
+  profile=${device#NVIDIA }
+  profile=${profile// /-}
+  "$program" list profiles | grep -q "^$profile " && return
+  profile=$out/$profile.json
+  [ -f "$profile" ] || step "Calibration: what this GPU can do" "$program" calibrate --output "$profile" >"$out/calibration.txt"
+}
+
+measure() {
+  calibrated_profile
+  measured=("$out/bench.jsonl")
+  for sweep in speed factorizations-fp16 factorizations-bf16; do
+    step "Measured time: the sweep $sweep" "$program" bench --sweep "$sweep" --json "$out/bench.jsonl" >"$out/bench-$sweep.txt"
+  done
+  printf '\n== The GPU'\''s own counters\n' >&2
+  "$program" count --hardware --json "$out/counters.jsonl" >"$out/counters.txt" ||
+    echo "study: no counters of the GPU; the report shows committed ones, where there are any" >&2
+}
+
+committed() {
+  profile=H200
+  mapfile -t measured < <(grep -lF '"kind":"bench"' experiments/results/*.jsonl)
+  echo "study: no GPU to measure on: measured rows are those of experiments/results/ (${#measured[@]} files)" >&2
+}
+
+judge() {
+  "$program" model "${measured[@]/#/--measured=}" --profile "$profile" --json "$out/judgement.jsonl" >"$out/judgement.txt"
+}
+
 figures() {
   /usr/bin/python3 plots/make.py --data "$out" --out "$out/figures" --report "$out/report.html" >&2 || return 2
 }
 
+gpu=$("$program" info | sed -n 's/^GPU  *//p')
 step "Verification: every candidate against the truth" "$program" verify --summary --json "$out/verify.jsonl"
 step "Rounding error by length, order and type" "$program" verify --summary --sweep error --json "$out/error.jsonl"
 step "Where 1/N goes: fp16 and bf16 at data scale 0.02" "$program" verify --summary --sweep range --json "$out/range.jsonl"
-step "Predicted time: Eq. 2" "$program" model --sweep figure4 --json "$out/model.jsonl" >"$out/model.txt"
 step "Monarch factors" "$program" factors --json "$out/factors.jsonl" >"$out/factors.txt"
+step "Predicted time: Eq. 2" "$program" model --sweep figure4 --json "$out/model.jsonl" >"$out/model.txt"
+if [ "$gpu" = none ]; then committed; else measure; fi
+[ ${#measured[@]} -eq 0 ] || step "The cost models against the clock" judge
+step "Memory" "$program" memory --json "$out/memory.jsonl" >"$out/memory.txt"
+step "What if a block had less shared memory?" "$program" what-if --profile "$profile" --json "$out/what_if.jsonl" >"$out/what_if.txt"
 step "Figures and report" figures
 
 count() { grep -c "\"status\":\"$1\"" "$out/verify.jsonl" || true; }
 printf '\nverified   %s passed, %s failed, %s skipped\n' "$(count passed)" "$(count failed)" "$(count skipped)"
+[ ! -f "$out/judgement.txt" ] || sed -n 's/^all  */judged     /p' "$out/judgement.txt"
 printf 'figures    %s (SVG and PNG)\n' "$out/figures"
 printf 'report     %s\n' "$out/report.html"
 exit "$failed"
