@@ -17,15 +17,16 @@ def kernels(rows):
             lines.append([f"{name}, {kilobytes} KB a block"])
             lines += [cells(row, whole.get(row["n"])) for row in line]
     missing = [row for row in rows if row["us"] is None]
-    columns = ["N", "kernel", "shared memory, bytes", "blocks an SM", "predicted, us", "over the most"]
+    columns = ["N", "kernel", "shared memory, bytes", "blocks an SM", "u and y by", "predicted, us", "over the most",
+               "bound by"]
     return Table(verdict=sentence(missing, rows), details=Table(columns, lines), details_title="The kernel of each N")
 
 
 def cells(row, whole):
     if row["us"] is None:
-        return [length(row["n"]), "none fits", "", "", "", ""]
-    return [length(row["n"]), row["kernel"], row["shared_bytes"], row["blocks_per_sm"], number(row["us"]),
-            f"{row['us'] / whole:.2f}" if whole else ""]
+        return [length(row["n"]), "none fits", "", "", "", "", "", ""]
+    return [length(row["n"]), row["kernel"], row["shared_bytes"], row["blocks_per_sm"], row["transfer"],
+            number(row["us"]), f"{row['us'] / whole:.2f}" if whole else "", row["limit"]]
 
 
 def sentence(missing, rows):

@@ -100,7 +100,7 @@ def judgement_rows(median=0.08):
 
 def what_if_rows():
     """Made up: 99 KB are 1.5 times slower at 1K, and too little at 2K."""
-    fits = {"kernel": "exchange_64x16", "shared_bytes": 50000, "blocks_per_sm": 2}
+    fits = {"kernel": "exchange_64x16", "shared_bytes": 50000, "blocks_per_sm": 2, "transfer": "threads", "limit": "hbm"}
     none = {"kernel": None, "shared_bytes": None, "blocks_per_sm": None, "us": None}
     place = {"schema": 1, "kind": "what_if", "dtype": "f16", "mode": "circular", "gated": False, **PROVENANCE}
     return [{**place, "shared_kb": 227, "n": 1024, **fits, "us": 50},
@@ -271,7 +271,7 @@ class MakeTest(unittest.TestCase):
         self.assertEqual(self.make("--report", page).returncode, 0)
         text = words_of(page)
         self.assertIn("3 of 4 cases stay fused; not 2K with 99 KB.", text)
-        self.assertIn("1K exchange_64x16 50000 2 75.0 1.50", text)
+        self.assertIn("1K exchange_64x16 50000 2 threads 75.0 1.50 hbm", text)
         self.assertIn("2K none fits", text)
 
     def test_the_paper_s_tables_stand_beside_the_measured(self):
