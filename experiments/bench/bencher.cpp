@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "experiments/bench/checked_rows.hpp"
 #include "experiments/bench/device_memory.hpp"
@@ -202,14 +203,21 @@ class CudaBencher final : public Bencher {
     return verdict;
   }
 
+  // They may come and go while a case is timed.
+  void note_other_processes(std::set<std::string>& notes) const {
+    if (monitor_.processes().value_or(0) > 1) notes.insert("another process computes on this GPU");
+  }
+
   void time(BenchRunner& runner, Json& row) {
-    Json notes = Json::array();
-    if (monitor_.processes().value_or(0) > 1) notes.push_back("another process computes on this GPU");
+    std::set<std::string> notes;
+    note_other_processes(notes);
 
     sets_->poison(stopwatch_.stream());
     std::int64_t next = 0;
     const auto rotate = [&](Stream stream) { runner.launch(sets_->set(next++ % sets_->count()), stream); };
     const Series cold = stopwatch_.burst(rotate);
+    for (const std::string& reason : monitor_.throttled_by())
+      if (reason != Monitor::kPowerCap) notes.insert("clock held back in bursts: " + reason);
     row["time_us"]["burst_cold"] = describe(cold);
     if (sets_->count() > 1)
       row["time_us"]["burst_warm"] =
@@ -221,7 +229,7 @@ class CudaBencher final : public Bencher {
                 {"power_watts", known(monitor_.power_watts())},
                 {"temperature_celsius", known(monitor_.temperature_celsius())}};
         for (const std::string& reason : monitor_.throttled_by())
-          notes.push_back("clock held back under sustained load: " + reason);
+          notes.insert("clock held back under sustained load: " + reason);
       });
       row["time_us"]["sustained_cold"] = describe(sustained);
       row["load"] = load;
@@ -229,6 +237,7 @@ class CudaBencher final : public Bencher {
     if (runner.convolves())
       row["filter_us"] = describe(stopwatch_.plain([&](Stream stream) { runner.set_filter(sets_->k(), stream); }));
     row["sets"] = sets_->count();
+    note_other_processes(notes);
     row["notes"] = notes;
 
     if (fetched_rows() != first_rows_) {

@@ -15,6 +15,8 @@ class Monitor {
   explicit Monitor(const std::string& bus);
   ~Monitor();
 
+  static constexpr const char* kPowerCap = "power_cap";  // any heavy work meets it, it is no disturbance
+
   bool works() const { return library_ != nullptr; }
 
   std::optional<std::string> driver() const;
@@ -26,7 +28,7 @@ class Monitor {
   std::optional<double> power_watts() const;
   std::optional<int> temperature_celsius() const;
   std::optional<int> processes() const;  // that compute on the device, this one among them
-  // Why the clock is below its highest: "power_cap", "thermal", "hardware_slowdown", "power_brake".
+  // Why the clock is below its highest: kPowerCap, "thermal", "hardware_slowdown", "power_brake".
   std::vector<std::string> throttled_by() const;
 
  private:

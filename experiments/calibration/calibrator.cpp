@@ -86,7 +86,7 @@ class Calibrator {
     const double near_us = quartiles(stopwatch_.plain(launch).us).median;
     return stopwatch_.sustained(launch, near_us, [&] {
       for (const std::string& reason : monitor_.throttled_by())
-        if (reason != "power_cap") notes_.insert("the clock was held back: " + reason);
+        if (reason != Monitor::kPowerCap) notes_.insert("the clock was held back: " + reason);
     });
   }
 
