@@ -67,6 +67,16 @@ TEST(Model, TheRooflineStandsBesideEq2WhereThereIsAKernel) {
               HasSubstr("the largest kernel has 32768"));
 }
 
+TEST(Model, RefusesAProfileByTheNumberThatIsWrong) {
+  const Folder folder;
+  write_file(folder / "gpu.json", R"({"name": "gpu", "device": "none", "numbers": {"matrix_side": {"value": 0,
+      "unit": "elements", "kind": "measured", "source": "test"}}})");
+  const Ran ran = run({"model", "--sweep", "figure4", "--profile", folder / "gpu.json", "--json", folder / "model.jsonl"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("gpu.json: matrix_side: 'value' is 0, must be a positive number"));
+  EXPECT_THAT(folder.files(), testing::ElementsAre("gpu.json"));
+}
+
 TEST(Model, RefusesWhatDoesNotGoTogether) {
   EXPECT_THAT(run({"model"}).err, HasSubstr("one of --case, --sweep and --measured must be given"));
   EXPECT_THAT(run({"model", "--sweep", "figure4", "--model", "roofline"}).err, HasSubstr("figure4 has no kernels"));
