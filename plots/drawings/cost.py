@@ -9,6 +9,7 @@ from results import case_fields
 
 PAPERS_PROFILE = "A100-40GB"  # gets the large panel where nothing was measured
 MODEL = "eq2_profile"
+DASH = {"marker": "_", "linestyle": "none", "markersize": 9, "markeredgewidth": 1.8}
 
 
 def cost_per_token(figure, rows, paper, judgement):
@@ -32,14 +33,15 @@ def cost_per_token(figure, rows, paper, judgement):
     if points:
         draw_points(axes, points)
         draw_paper(axes, paper.table(3))
-        handles += [Line2D([], [], color=style.GREY), Line2D([], [], color=style.GREY, **style.MEASURED),
-                    Line2D([], [], **style.PAPER)]
-        labels += ["line: Eq. 2", f"mark: measured, {profile}", "FlashFFTConv on an H100 (paper)"]
+        handles += [Line2D([], [], color=style.GREY), Line2D([], [], color=style.GREY, **DASH),
+                    Line2D([], [], color=style.GREY, **style.MEASURED), Line2D([], [], **style.PAPER)]
+        labels += ["line: Eq. 2", "dash: Eq. 2 of a kernel's factors", f"mark: measured, {profile}",
+                   "FlashFFTConv on an H100 (paper)"]
         if any(row["stale"] for row in points):
             handles.append(Line2D([], [], **style.STALE))
             labels.append("hollow: stale")
         draw_ratios(figure.add_subplot(below), points, lengths(lines))
-    figure.legend_for_all(handles, labels, columns=4 if points else None)
+    figure.legend_for_all(handles, labels, columns=5 if points else None)
 
     for place, name in others:
         axes = figure.add_subplot(place)
@@ -97,14 +99,21 @@ def draw_lines(axes, lines):
     style.plain_log_ticks(axes, [row["ps_per_token_bh"] for line in lines.values() for _, row in line])
 
 
-def ps_per_token(row):
-    return row["measured_us"] * 1e6 / (row["batch"] * row["channels"] * row["n"])
+def ps_per_token(row, us):
+    return us * 1e6 / (row["batch"] * row["channels"] * row["n"])
 
 
 def draw_points(axes, points):
+    """Each measured kernel, and what Eq. 2 says of its own factors."""
+    costs = []
     for row in points:
-        axes.plot(row["n"], ps_per_token(row), **style.measured(style.ORDER[row["order"]], row["stale"]))
-    cover(axes, map(ps_per_token, points))
+        look, predicted = style.ORDER[row["order"]], of_model(row, MODEL)
+        if predicted:
+            costs.append(ps_per_token(row, predicted["us"]))
+            axes.plot(row["n"], costs[-1], **{**DASH, "color": look["color"]})
+        costs.append(ps_per_token(row, row["measured_us"]))
+        axes.plot(row["n"], costs[-1], **style.measured(look, row["stale"]))
+    cover(axes, costs)
 
 
 def draw_paper(axes, table):
@@ -117,13 +126,12 @@ def draw_paper(axes, table):
 
 
 def cover(axes, values):
-    values = list(values)
     low, high = axes.get_ylim()
     axes.set_ylim(min(low, 0.8 * min(values)), max(high, 1.25 * max(values)))
 
 
 def draw_ratios(axes, points, all_lengths):
-    """Measured over Eq. 2, where it knows the factors."""
+    """Measured over Eq. 2 of the kernel's own factors."""
     ratios = []
     for row in points:
         model = of_model(row, MODEL)

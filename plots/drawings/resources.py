@@ -22,13 +22,15 @@ def shares(figure, rows):
     mode."""
     drawn = {name: fastest(rows, "n", **asked) for name, asked in PANELS.items()}
     drawn = {name: points for name, points in drawn.items() if points}
+    known = {resource: looks for resource, looks in RESOURCE.items()
+             if all(f"{resource}_us" in needed(row) for points in drawn.values() for row in points)}
     stale = any(row["stale"] for points in drawn.values() for row in points)
     for i, (axes, (name, points)) in enumerate(zip(figure.panels(len(drawn), sharey=True), drawn.items())):
         ns = [row["n"] for row in points]
         axes.axhline(1, color=style.BLACK, linewidth=1.2)
         axes.plot(ns, [of_model(row, MODEL)["us"] / row["measured_us"] for row in points], **PREDICTED)
-        for resource, (_, look) in RESOURCE.items():
-            share = [of_model(row, MODEL)["resources"].get(f"{resource}_us", 0) / row["measured_us"] for row in points]
+        for resource, (_, look) in known.items():
+            share = [needed(row)[f"{resource}_us"] / row["measured_us"] for row in points]
             axes.plot(ns, share, markersize=5, linewidth=1.2, **look)
             old = [(row["n"], value) for row, value in zip(points, share) if row["stale"]]
             if old:
@@ -39,9 +41,13 @@ def shares(figure, rows):
         if i == 0 or figure.is_narrow():
             axes.set_ylabel("time needed / measured time")
     handles = [Line2D([], [], color=style.BLACK, linewidth=1.2), Line2D([], [], **PREDICTED)]
-    handles += [Line2D([], [], **look) for _, look in RESOURCE.values()]
-    labels = ["measured", "predicted by all", *(name for name, _ in RESOURCE.values())]
+    handles += [Line2D([], [], **look) for _, look in known.values()]
+    labels = ["measured", "predicted by all", *(name for name, _ in known.values())]
     if stale:
         handles.append(Line2D([], [], **style.STALE))
         labels.append("hollow: stale")
     figure.legend_for_all(handles, labels, columns=5)
+
+
+def needed(row):
+    return of_model(row, MODEL)["resources"]
