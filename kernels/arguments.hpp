@@ -24,6 +24,7 @@ struct FusedArguments {
   const u32* spectrum;   // [H, N] complex pairs in the kernel's order
   const u32* tables;     // constants of the kernel
   int batch, channels, length;
+  int whole_channels;    // exchange: blocks that take a channel each
   Transfer transfer;
   bool wrap;             // right angle only: circular output, y[n] = lo[n] + hi[n + L - N] or lo[n + L]
 };

@@ -119,10 +119,9 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
   const int warp = device::warp_index(), lane = device::lane_index();
   const bool tensor = path == Path::any ? a.transfer == Transfer::tensor : path == Path::tensor;
   const bool leader = lane == 0;  // issues the tensor copies
-  const long long items = static_cast<long long>(P::kPair ? (a.batch + 1) / 2 : a.batch) * a.channels;
-  const int worker = device::block_index() * P::kWarps + warp, workers = device::block_count() * P::kWarps;
-  const int first = static_cast<int>(items * worker / workers);
-  const int last = static_cast<int>(items * (worker + 1) / workers);
+  const ItemRange items = even_share(0, static_cast<long long>(groups_of_rows<P>(a)) * a.channels,
+                                     device::block_index() * P::kWarps + warp, device::block_count() * P::kWarps);
+  const int first = items.first, last = first + items.count;
 
   // Outer twiddles into shared memory, barriers, constants into registers.
   if constexpr (P::kOuterNeeded)
@@ -258,6 +257,7 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
     advance<P>(a, item);
     if (++place == P::kRing) place = 0, parity ^= 1;
   }
+  if (tensor && leader) device::store_wait_read<0>();  // they read this block's shared memory
 }
 
 }  // namespace danaus::inline DANAUS_BACKEND

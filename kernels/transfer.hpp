@@ -24,11 +24,16 @@ struct Item {
   int channel, row;
 };
 
+// Items of a channel.
+template <class Shape>
+DANAUS_DEVICE int groups_of_rows(const FusedArguments& a) {
+  return Shape::kPair ? (a.batch + 1) / 2 : a.batch;
+}
+
 template <class Shape>
 DANAUS_DEVICE Item item_at(const FusedArguments& a, int number) {
-  constexpr int kRows = Shape::kPair ? 2 : 1;
-  const int groups = (a.batch + kRows - 1) / kRows;
-  return {number / groups, kRows * (number % groups)};
+  const int groups = groups_of_rows<Shape>(a);
+  return {number / groups, (Shape::kPair ? 2 : 1) * (number % groups)};
 }
 
 // The next item.
@@ -36,6 +41,26 @@ template <class Shape>
 DANAUS_DEVICE void advance(const FusedArguments& a, Item& item) {
   item.row += Shape::kPair ? 2 : 1;
   if (item.row >= a.batch) item.row = 0, ++item.channel;
+}
+
+// Items number first to first + count - 1 are those of one block or warp.
+struct ItemRange {
+  int first, count;
+};
+
+// Of share number `share` of `shares` even ones of the items from `begin` on.
+DANAUS_DEVICE ItemRange even_share(long long begin, long long items, int share, int shares) {
+  const long long first = items * share / shares;
+  return {static_cast<int>(begin + first), static_cast<int>(items * (share + 1) / shares - first)};
+}
+
+// The first a.whole_channels blocks of a launch take a channel each, and the others share what is left.
+template <class Shape>
+DANAUS_DEVICE ItemRange items_of_block(const FusedArguments& a) {
+  const int block = device::block_index(), whole = a.whole_channels, groups = groups_of_rows<Shape>(a);
+  if (block < whole) return {block * groups, groups};
+  const long long begin = static_cast<long long>(whole) * groups, items = static_cast<long long>(a.channels) * groups;
+  return even_share(begin, items - begin, block - whole, device::block_count() - whole);
 }
 
 template <class Shape>

@@ -17,10 +17,6 @@
 
 namespace danaus {
 
-// How a launch spreads over the device: as many blocks as run at once, or a block for each channel, which then loads
-// its spectrum once and starts out of step with its neighbours. Few channels get the former in any case.
-enum class Grid { persistent, per_channel };
-
 struct Tuning {
   int warps;          // of a block
   int ring;           // slabs of shared memory: of each warp in a chain, of the block in an exchange
@@ -34,83 +30,81 @@ constexpr unsigned kind(Dtype dtype, Fold fold, bool gated) {
   return 1u << ((dtype == Dtype::bf16) + 2 * gated + 4 * (fold == Fold::right_angle));
 }
 inline constexpr unsigned kAll = 0xff, kNone = 0, kF16 = 0x55, kBf16 = 0xaa, kCausal = 0xf0;
+inline constexpr unsigned kComputing = kCausal | kind(Dtype::bf16, Fold::pair, false);  // more than they move
 
 struct Split {
   Algorithm algorithm;
   int radix, columns;   // as in Geometry
   unsigned preferred;   // kinds that it is the choice for where the caller makes none
   Tuning plain, gated, causal;  // causal: right angle, not gated
-  Grid wanted_grid;
   bool for_study = false;
 
   constexpr int size() const { return algorithm == Algorithm::chain ? 256 * radix : 64 * radix * columns; }
   constexpr Tuning tuning(Fold fold, bool with_gates) const {
     return with_gates ? gated : fold == Fold::right_angle ? causal : plain;
   }
-  // Kernels that memory does not bind have nothing of a block for each channel.
-  constexpr Grid grid(Dtype dtype, Fold fold, bool with_gates) const {
-    const bool computes = fold == Fold::right_angle || (dtype == Dtype::bf16 && !with_gates);
-    return computes ? Grid::persistent : wanted_grid;
-  }
 };
 
 constexpr Split chain_split(int radix, unsigned preferred, Tuning plain, Tuning gated, Tuning causal) {
-  return {Algorithm::chain, radix, 256, preferred, plain, gated, causal, Grid::persistent};
+  return {Algorithm::chain, radix, 256, preferred, plain, gated, causal};
 }
 constexpr Split chain_split(int radix, unsigned preferred, Tuning plain, Tuning gated) {
   return chain_split(radix, preferred, plain, gated, plain);
 }
-constexpr Split exchange_split(int radix, int columns, unsigned preferred, Tuning plain, Tuning gated, Grid grid) {
-  return {Algorithm::exchange, radix, columns, preferred, plain, gated, plain, grid};
+constexpr Split exchange_split(int radix, int columns, unsigned preferred, Tuning plain, Tuning gated, Tuning causal) {
+  return {Algorithm::exchange, radix, columns, preferred, plain, gated, causal};
+}
+constexpr Split exchange_split(int radix, int columns, unsigned preferred, Tuning plain, Tuning gated) {
+  return exchange_split(radix, columns, preferred, plain, gated, plain);
 }
 
 // A line that is the best for nothing, there to be compared with those that are: compiled where the CMake option
 // DANAUS_STUDY is on. Rings and blocks are what fits.
-constexpr Split for_study(int radix, int columns, Tuning plain, Tuning gated, Grid grid) {
-  return {Algorithm::exchange, radix, columns, kNone, plain, gated, plain, grid, true};
+constexpr Split for_study(int radix, int columns, Tuning plain, Tuning gated) {
+  return {Algorithm::exchange, radix, columns, kNone, plain, gated, plain, true};
 }
 
 // Measured on an H200 with B=64, H=768: the fastest of the rings and blocks that fit, for each line.
 // clang-format off
 inline constexpr std::array kTable = {
-    //             r  columns              {warps, ring, blocks, gates}
-    //                                      plain         gated           causal
-    chain_split(   1,      kAll,            {8, 3, 4},    {8, 2, 4},      {8, 4, 3}),            //   256
-    chain_split(   2,      kAll,            {8, 4, 2},    {8, 2, 2}),                            //   512
-    exchange_split(1,   8, kNone,           {1, 4, 12},   {1, 3, 10, 2},  Grid::persistent),
-    chain_split(   3,      kAll,            {8, 4, 2},    {8, 2, 2}),                            //   768
-    exchange_split(1,  16, kAll,            {2, 4, 8},    {2, 3, 8, 3},   Grid::persistent),     //  1024
-    chain_split(   4,      kNone,           {8, 3, 2},    {8, 2, 1}),
-    for_study(     2,   8,                  {1, 4, 8},    {1, 3, 7, 2},   Grid::persistent),
-    chain_split(   6,      kAll,            {8, 4, 1},    {4, 2, 1}),                            //  1536
-    exchange_split(3,   8, kNone,           {1, 3, 7},    {1, 3, 5, 2},   Grid::persistent),
-    exchange_split(1,  32, kAll,            {4, 4, 4},    {4, 4, 4, 2},   Grid::persistent),     //  2048
-    exchange_split(2,  16, kNone,           {2, 4, 4},    {2, 3, 4, 2},   Grid::persistent),
-    chain_split(   8,      kNone,           {8, 3, 1},    {4, 2, 1}),
-    for_study(     4,   8,                  {1, 3, 5},    {1, 3, 4, 1},   Grid::persistent),
-    exchange_split(3,  16, kAll,            {2, 3, 4},    {2, 3, 3, 2},   Grid::persistent),     //  3072
-    for_study(     6,   8,                  {1, 4, 3},    {1, 3, 3, 1},   Grid::persistent),
-    exchange_split(1,  64, kAll,            {8, 4, 2},    {8, 3, 2, 2},   Grid::per_channel),    //  4096
-    exchange_split(2,  32, kNone,           {4, 4, 2},    {4, 3, 2, 2},   Grid::per_channel),
-    for_study(     4,  16,                  {2, 3, 3},    {2, 2, 3, 1},   Grid::per_channel),
-    exchange_split(3,  32, kAll,            {4, 3, 2},    {4, 2, 2, 1},   Grid::persistent),     //  6144
-    for_study(     6,  16,                  {2, 3, 2},    {2, 2, 2, 1},   Grid::persistent),
-    exchange_split(2,  64, kF16,            {8, 3, 2},    {8, 2, 2, 1},   Grid::per_channel),    //  8192
-    exchange_split(1, 128, kBf16,           {8, 6, 2},    {8, 4, 2, 2},   Grid::per_channel),
-    for_study(     4,  32,                  {4, 3, 2},    {4, 2, 2, 1},   Grid::per_channel),
-    exchange_split(1, 192, kAll,            {8, 6, 2},    {8, 4, 2, 3},   Grid::per_channel),    // 12288
-    exchange_split(3,  64, kNone,           {8, 4, 1},    {8, 3, 1, 1},   Grid::per_channel),
-    for_study(     6,  32,                  {4, 3, 1},    {4, 3, 1, 1},   Grid::per_channel),
-    exchange_split(1, 256, kAll & ~kCausal, {16, 12, 1},  {16, 8, 1, 4},  Grid::persistent),     // 16384
-    exchange_split(2, 128, kCausal,         {16, 5, 1},   {16, 4, 1, 2},  Grid::per_channel),
-    for_study(     4,  64,                  {8, 3, 1},    {8, 2, 1, 1},   Grid::per_channel),
-    exchange_split(2, 192, kAll,            {8, 6, 1},    {8, 4, 1, 2},   Grid::per_channel),    // 24576
-    exchange_split(3, 128, kNone,           {16, 4, 1},   {16, 3, 1},     Grid::per_channel),
-    for_study(     1, 384,                  {8, 12, 1},   {8, 8, 1, 4},   Grid::per_channel),
-    for_study(     6,  64,                  {8, 2, 1},    {8, 2, 1},      Grid::per_channel),
-    exchange_split(2, 256, kAll,            {16, 7, 1},   {16, 5, 1, 2},  Grid::per_channel),    // 32768
-    exchange_split(4, 128, kNone,           {16, 3, 1},   {16, 3, 1},     Grid::per_channel),
-    for_study(     1, 512,                  {8, 14, 1},   {8, 10, 1, 4},  Grid::per_channel),
+    //             r  columns               {warps, ring, blocks, gates}
+    //                                       plain          gated          causal
+    chain_split(   1,      kAll,             {8, 3, 4},     {8, 2, 4},     {8, 4, 3}),    //   256
+    chain_split(   2,      kAll,             {8, 4, 2},     {8, 2, 2}),                   //   512
+    exchange_split(1,   8, kNone,            {1, 4, 12},    {1, 3, 10, 2}),
+    chain_split(   3,      kAll,             {8, 4, 2},     {8, 2, 2}),                   //   768
+    exchange_split(1,  16, kAll,             {2, 4, 8},     {2, 3, 8, 3}),                //  1024
+    chain_split(   4,      kNone,            {8, 3, 2},     {8, 2, 1}),
+    for_study(     2,   8,                   {1, 4, 8},     {1, 3, 7, 2}),
+    chain_split(   6,      kAll,             {8, 4, 1},     {4, 2, 1}),                   //  1536
+    exchange_split(3,   8, kNone,            {1, 3, 7},     {1, 3, 5, 2}),
+    exchange_split(1,  32, kAll,             {4, 4, 4},     {4, 4, 4, 2}),                //  2048
+    exchange_split(2,  16, kNone,            {2, 4, 4},     {2, 3, 4, 2}),
+    chain_split(   8,      kNone,            {8, 3, 1},     {4, 2, 1}),
+    for_study(     4,   8,                   {1, 3, 5},     {1, 3, 4, 1}),
+    exchange_split(3,  16, kAll,             {2, 3, 4},     {2, 3, 3, 2}),                //  3072
+    for_study(     6,   8,                   {1, 4, 3},     {1, 3, 3, 1}),
+    exchange_split(1,  64, kAll,             {8, 5, 2},     {8, 3, 2, 2}),                //  4096
+    exchange_split(2,  32, kNone,            {4, 4, 2},     {4, 3, 2, 2}),
+    for_study(     4,  16,                   {2, 3, 3},     {2, 2, 3, 1}),
+    exchange_split(3,  32, kAll,             {4, 3, 2},     {4, 2, 2, 1}),                //  6144
+    for_study(     6,  16,                   {2, 3, 2},     {2, 2, 2, 1}),
+    exchange_split(2,  64, kF16,             {8, 3, 2},     {8, 2, 2, 1}),                //  8192
+    exchange_split(1, 128, kBf16,            {8, 6, 2},     {8, 4, 2, 2}),
+    for_study(     4,  32,                   {4, 3, 2},     {4, 2, 2, 1}),
+    exchange_split(1, 192, kAll,             {8, 6, 2},     {8, 4, 2, 3}),                // 12288
+    exchange_split(3,  64, kNone,            {8, 4, 1},     {8, 3, 1, 1}),
+    for_study(     6,  32,                   {4, 3, 1},     {4, 3, 1, 1}),
+    exchange_split(1, 256, kAll & ~kComputing,{16, 12, 1},   {16, 8, 1, 4}),              // 16384
+    exchange_split(2, 128, kComputing,       {16, 6, 1},    {16, 4, 1, 2}, {16, 5, 1}),
+    for_study(     4,  64,                   {8, 3, 1},     {8, 2, 1, 1}),
+    exchange_split(2, 192, kAll,             {8, 6, 1},     {8, 4, 1, 2}),                // 24576
+    exchange_split(3, 128, kNone,            {16, 4, 1},    {16, 3, 1}),
+    for_study(     1, 384,                   {8, 12, 1},    {8, 8, 1, 4}),
+    for_study(     6,  64,                   {8, 2, 1},     {8, 2, 1}),
+    exchange_split(2, 256, kAll,             {16, 7, 1},    {16, 5, 1, 2}),               // 32768
+    exchange_split(4, 128, kNone,            {16, 3, 1},    {16, 3, 1}),
+    for_study(     1, 512,                   {8, 14, 1},    {8, 10, 1, 4}),
 };
 // clang-format on
 
@@ -148,7 +142,6 @@ struct Variant {
   Geometry geometry;
   bool gated;  // takes gates, either or both
   bool preferred;
-  Grid grid;
   Tuning tuning;
   unsigned classes;  // bit i: the variant of its split for kDeviceClasses[i]
   int slabs;         // of an item

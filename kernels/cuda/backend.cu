@@ -104,10 +104,11 @@ class CudaBackend final : public Backend {
   std::optional<host::Counters> execute(const Rows& rows, Stream stream) const override {
     const DeviceScope scope(s_.device.ordinal);
     const Variant& v = *s_.choice.variant;
-    FusedArguments a = make_arguments(s_, rows, spectrum_.data(), tables_.data(), make_map);
-    const bool tensor = a.transfer == Transfer::tensor;
-    launch(tensor ? v.cuda.tensor : v.cuda.threads,
-           grid_size(s_, a.transfer, tensor ? blocks_.tensor : blocks_.threads), v.threads, v.shared_bytes, &a, stream,
+    const Transfer transfer = choose_transfer(s_, rows);
+    const bool tensor = transfer == Transfer::tensor;
+    const Spread over = spread(s_, transfer, tensor ? blocks_.tensor : blocks_.threads);
+    FusedArguments a = make_arguments(s_, rows, spectrum_.data(), tables_.data(), over, make_map);
+    launch(tensor ? v.cuda.tensor : v.cuda.threads, over.blocks, v.threads, v.shared_bytes, &a, stream,
            s_.device.sm >= 90);
     return std::nullopt;
   }

@@ -11,6 +11,8 @@
 
 #define DANAUS_DEVICE __device__ __forceinline__
 #define DANAUS_UNROLL _Pragma("unroll")
+#define DANAUS_PRAGMA(words) _Pragma(#words)
+#define DANAUS_UNROLL_BY(times) DANAUS_PRAGMA(unroll (times))
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define DANAUS_HOPPER 1

@@ -56,8 +56,9 @@ class ExecutorBackend final : public Backend {
     if (p.postgate) executor.declare("postgate", rows.postgate, bytes, false);
     executor.declare("spectrum", spectrum_.data(), spectrum_.bytes(), false);
     executor.declare("tables", tables_.data(), tables_.bytes(), false);
-    const FusedArguments a = make_arguments(s_, rows, spectrum_.data(), tables_.data(), make_map);
-    return run(executor, grid_size(s_, a.transfer, s_.device.blocks), v.threads, v.shared_bytes, [&] { v.host(&a); });
+    const Spread over = spread(s_, choose_transfer(s_, rows), s_.device.blocks);
+    const FusedArguments a = make_arguments(s_, rows, spectrum_.data(), tables_.data(), over, make_map);
+    return run(executor, over.blocks, v.threads, v.shared_bytes, [&] { v.host(&a); });
   }
 
  private:

@@ -536,8 +536,9 @@ void Executor::State::run_block() {
     if (!moved && alive() && !release_block()) host::violate("no thread can go on: ", where_lanes_stand());
   }
   if (!loads.empty()) host::violate("block ", block, " ended with ", loads.size(), " bulk loads that nothing waited for");
-  for (Lane& lane : lanes)
-    for (const PendingTensorStore& store : lane.stores) land(store);
+  for (const Lane& lane : lanes)
+    if (!lane.stores.empty())
+      host::violate("block ", block, " ended while ", lane.stores.size(), " bulk stores may still read its shared memory");
 }
 
 void Executor::State::land(const PendingCopy& copy) {

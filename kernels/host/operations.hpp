@@ -15,6 +15,7 @@
 
 #define DANAUS_DEVICE inline
 #define DANAUS_UNROLL
+#define DANAUS_UNROLL_BY(times)
 
 #define DANAUS_BACKEND host_backend
 

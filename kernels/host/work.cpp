@@ -73,13 +73,16 @@ Extent extent_of(const Problem& problem, const Device& device, std::int64_t conc
   const Variant& variant = *setup.choice.variant;
   const bool pair = variant.geometry.fold == Fold::pair, chain = variant.geometry.algorithm == Algorithm::chain;
   Extent extent;
-  extent.blocks = grid_size(setup, choose_transfer(setup, {}), concurrent);
+  const Spread over = spread(setup, choose_transfer(setup, {}), concurrent);
+  extent.blocks = over.blocks;
   extent.half_items = pair && problem.batch % 2 == 1 ? problem.channels : 0;
   extent.items = setup.items() - extent.half_items;
 
   // Shared out as the kernels do it.
-  const std::int64_t items = setup.items(), items_of_channel = items / problem.channels;
-  const std::int64_t workers = extent.blocks * (chain ? variant.tuning.warps : 1);
+  const std::int64_t items_of_channel = setup.items() / problem.channels;
+  const std::int64_t items = items_of_channel * (problem.channels - over.whole_channels);
+  const std::int64_t workers = (extent.blocks - over.whole_channels) * (chain ? variant.tuning.warps : 1);
+  extent.visits = over.whole_channels;
   for (std::int64_t worker = 0; worker < workers; ++worker) {
     const std::int64_t first = items * worker / workers, last = items * (worker + 1) / workers;
     if (first < last) extent.visits += (last - 1) / items_of_channel - first / items_of_channel + 1;
@@ -111,9 +114,7 @@ Work count_work(const Problem& given_problem, const Device& given_device) {
     const Counters once = workers == 1 ? single.launch : executed(problem, device).launch;
     work.item = difference(twice, once, workers);
 
-    // As many items, and more channels. Where blocks go by channels, three share two.
-    const bool per_channel = variant.grid == Grid::per_channel;
-    per_channel ? shape(rows * 3, 2, 3) : shape(rows, 2 * workers, 1);
+    shape(rows, 2 * workers, 1);  // as many items, and more channels
     const Extent e = extent_of(problem, device, device.blocks);
     const Counters several = executed(problem, device).launch;
     const Counters rest = difference(single.launch, work.item);  // a block and a visit

@@ -377,7 +377,9 @@ TEST(ExecutorTensorCopies, PhasesOfABarrierAlternate) {
   });
 }
 
-template <bool fence, bool wait>
+enum class Wait { before_the_next_box, at_the_end, never };
+
+template <bool fence, Wait wait>
 void write_two_boxes(const TensorMap& map) {
   const auto fill = [](u32 value) {
     for (int chunk = device::thread_index(); chunk < Rows::kBoxBytes / 16; chunk += 32)
@@ -389,16 +391,17 @@ void write_two_boxes(const TensorMap& map) {
   if (device::thread_index() == 0) {
     device::tensor_store(map, {0, 5, 0, 0, 0}, kSlab, Cache::normal);
     device::store_commit();
-    if (wait) device::store_wait_read<0>();
+    if (wait == Wait::before_the_next_box) device::store_wait_read<0>();
   }
   device::sync_warp();
   fill(0x00020002);
+  if (wait == Wait::at_the_end && device::thread_index() == 0) device::store_wait_read<0>();
 }
 
 TEST(ExecutorTensorCopies, StoresWriteInsideTheViewOnly) {
   Rows rows;
   const TensorMap map = Rows::map(rows.out);
-  const Counters counters = rows.executor.run({.shared_bytes = 4096}, [&] { write_two_boxes<true, true>(map); });
+  const Counters counters = rows.executor.run({.shared_bytes = 4096}, [&] { write_two_boxes<true, Wait::before_the_next_box>(map); });
   for (int i = 0; i < Rows::kRows * Rows::kPitch; ++i) EXPECT_EQ(rows.out[i], i < 5 * Rows::kPitch ? 0xffff : 1);
   EXPECT_EQ(counters.bulk_store_bytes, 8u * 128);
 }
@@ -406,10 +409,12 @@ TEST(ExecutorTensorCopies, StoresWriteInsideTheViewOnly) {
 TEST(ExecutorTensorCopies, StoresWithoutAFenceAreCaughtAndWithoutAWaitReadLate) {
   Rows rows;
   const TensorMap map = Rows::map(rows.out);
-  EXPECT_THAT(violation([&] { rows.executor.run({.shared_bytes = 4096}, [&] { write_two_boxes<false, true>(map); }); }),
+  EXPECT_THAT(violation([&] { rows.executor.run({.shared_bytes = 4096}, [&] { write_two_boxes<false, Wait::before_the_next_box>(map); }); }),
               HasSubstr("were written by thread 0, which has not called fence_async since"));
-  rows.executor.run({.shared_bytes = 4096}, [&] { write_two_boxes<true, false>(map); });
+  rows.executor.run({.shared_bytes = 4096}, [&] { write_two_boxes<true, Wait::at_the_end>(map); });
   EXPECT_EQ(rows.out.back(), 2);
+  EXPECT_EQ(violation([&] { rows.executor.run({.shared_bytes = 4096}, [&] { write_two_boxes<true, Wait::never>(map); }); }),
+            "block 0 ended while 1 bulk stores may still read its shared memory");
 }
 
 TEST(ExecutorTensorCopies, MapsThatNoDeviceTakesAreRefused) {

@@ -1,0 +1,120 @@
+// What fused_exchange computes with: sizes, places in memory, and which of its constants stay in registers.
+#pragma once
+
+#include "kernels/transfer.hpp"
+
+namespace danaus::inline DANAUS_BACKEND {
+
+// How a block goes through the steps of its items; | is a barrier of the block.
+enum class Order {
+  in_turn,     // A(n) | B(n) | A back(n) |         the ring has room for one item beside those that are on their way
+  overlapped,  // A back(n - 1), A(n) | B(n) |      for two
+  pipelined,   // A back(n - 2), A(n), B(n - 1) |   for three
+};
+
+template <Dtype type, Fold fold, bool gated, int radix, int columns, int warps, int ring, int gate_ring>
+struct FusedExchange {
+  static constexpr Dtype kType = type;
+  static constexpr bool kPair = fold == Fold::pair;
+  static constexpr bool kGated = gated;
+  static constexpr int kRadix = radix, kColumns = columns, kWarps = warps, kRing = ring;
+  static constexpr int kGateRing = gate_ring;
+  static constexpr int kThreads = 32 * warps;
+  static constexpr int kSize = 64 * radix * columns;
+  static_assert(columns == 8 || columns == 16 || columns == 32 || columns % 64 == 0);
+
+  // Long rows would evict the spectra, which a channel's items share, from L2.
+  static constexpr Cache kCache = kSize >= 8192 ? Cache::stream : Cache::normal;
+
+  static constexpr int kSlabs = columns <= 64 ? 1 : columns / 64;
+  static constexpr int kSlabColumns = columns / kSlabs, kSlabOffset = 64;
+  static constexpr int kColumnChunks = kSlabColumns / 8;        // 16-byte chunks of one row n_hi in a slab
+  static constexpr int kRowsPerLine = 8 / kColumnChunks;        // rows n2 that share a line of 128 bytes
+  static constexpr int kRowBytes = 128 * radix * kSlabColumns;  // 64 r rows of kSlabColumns samples
+  static constexpr int kSlabBytes = 2 * kRowBytes;
+  static constexpr int kChunks = kRowBytes / 16;
+  static_assert(kSlabBytes % 1024 == 0);
+
+  static constexpr int kUnits = kSlabs * kColumnChunks;         // of step A
+  static constexpr int kUnitsPerWarp = kUnits / warps;
+  static_assert(kUnits % warps == 0, "every warp takes the same number of columns, always the same ones");
+  static constexpr int kLines = kSlabBytes / 256;               // of step B: lines of a slab, two rows (re, im) each
+  static constexpr int kLinePairsPerWarp = kLines / 2 / warps;
+  static_assert(kLines % (2 * warps) == 0);
+
+  // 16-byte chunk number (line, chunk of the line) <-> first sample; the line is 8 nr + n1 + 8 r (n2 / kRowsPerLine).
+  static DANAUS_DEVICE int sample_of(int chunk) {
+    const int line = chunk / 8, c = chunk % 8;
+    const int row = line % (8 * radix) * 8 + line / (8 * radix) * kRowsPerLine + c / kColumnChunks;
+    return row * columns + c % kColumnChunks * 8;
+  }
+  static DANAUS_DEVICE void locate(int chunk_of_row, int& slab, int& chunk) {
+    const int row = chunk_of_row / (columns / 8), column = chunk_of_row % (columns / 8);
+    slab = column / kColumnChunks;
+    const int line = row / 8 + 8 * radix * (row % 8 / kRowsPerLine);
+    chunk = 8 * line + row % 8 % kRowsPerLine * kColumnChunks + column % kColumnChunks;
+  }
+  static DANAUS_DEVICE void tensor_at(Item item, int slab, int (&at)[5]) {
+    at[0] = 64 * slab, at[1] = at[2] = 0, at[3] = item.channel, at[4] = item.row;
+  }
+
+  static constexpr bool kRows16 = radix == 2;         // nr and n1 are one digit of 16
+  static constexpr bool kColumns16 = kSlabs == 2;     // ns and n3 are one digit of 16
+
+  // Tables, in vectors of four words a lane unless said otherwise; kernels/geometry.cpp makes them.
+  static constexpr int kEightAt = 0;                             // DFT8 n1, DFT n3
+  static constexpr int kSixteenAt = 2;                           // DFT16, four blocks
+  static constexpr int kOuterAt = 6;                             // w_{64 r}^(kr (8 n1 + n2)), two kr a vector
+  static constexpr int kSlabAt = kOuterAt + 3;                   // w_{64 S}^(ks (8 n3 + n4)), two ks a vector
+  static constexpr int kRealAt = kSlabAt + 4;                    // right angle: first matrix there and back, two vectors each
+  static constexpr int kLineAt = kRealAt + 4;                    // per line of a group: twiddles of step B, there and back;
+  static constexpr int kLineVectors = kColumns16 ? 2 : 1;        // for S = 2 a vector each
+  static constexpr int kGroupLines = 8 * radix, kGroups = kLines / kGroupLines;
+  static constexpr int kGroupAt = kLineAt + kGroupLines * kLineVectors;  // per group: DFT8 n4 there, back
+  static constexpr int kUnitAt = kGroupAt + 2 * kGroups;         // per unit, there and back: DFT8 n2; twiddles, two kr a vector
+  static constexpr int kUnitVectors = 1 + (radix + 1) / 2;
+  static constexpr int kRadixWeightAt = 128 * (kUnitAt + 2 * kUnits * kUnitVectors);  // words: exp(i pi 64 columns nr / 2N)
+  static constexpr int kTableWords = kRadixWeightAt + 2 * radix;
+
+  static_assert(kRowBytes % 1024 == 0, "both rows are swizzled alike");
+  // What stays in registers, where it is little: constants of a warp's only unit, twiddles of its lines, their spectrum.
+  static constexpr bool kUnitInRegisters = kUnitsPerWarp == 1 && radix == 1;
+  static constexpr int kLinesPerWarp = 2 * kLinePairsPerWarp;
+  static_assert(kGroupLines % kLinesPerWarp == 0, "a warp's lines are of one group");
+  static constexpr bool kLinesInRegisters = radix == 1 && kLinesPerWarp * kLineVectors <= 8;
+  static constexpr bool kSpectrumInRegisters = kLinePairsPerWarp * kSlabs <= 4;
+
+  // Shared memory: barriers, twiddles of lines, the ring of slabs, the ring of gates. At 32K a seventh slab is worth more than
+  // the twiddles (2412 -> 2313 us), which L1 then holds.
+  static constexpr int kLinesBegin = 1024;
+  static constexpr bool kLinesInShared = !kLinesInRegisters && kSize < 32768;
+  static constexpr int kLineBytes = kLinesInShared ? 512 * kGroupLines * kLineVectors : 0;
+  static constexpr int kSlabsBegin = kLinesBegin + kLineBytes;
+  static constexpr int kGatesBegin = kSlabsBegin + ring * kSlabBytes;
+  static constexpr int kSharedBytes = kGatesBegin + gate_ring * kSlabBytes;
+  static_assert(kSlabsBegin % 1024 == 0, "slabs are swizzled by their addresses");
+
+  // Of tensor copies; threads do their items in turn. Overlapping costs what is neither long nor gated more registers than it
+  // is worth.
+  static constexpr Order kOrder = ring >= 5 * kSlabs && !gated                                      ? Order::pipelined
+                                  : ring >= 3 * kSlabs && (gated ? gate_ring >= 2 * kSlabs : kSlabs > 1) ? Order::overlapped
+                                                                                                         : Order::in_turn;
+  // In turn: where the ring has room for three items, it is refilled one item behind the stores, so that nobody waits for them;
+  // where it has not room for two, stores go out as slabs are finished, and their places are refilled as they become free.
+  static constexpr int kLag = ring >= 3 * kSlabs ? 1 : 0;
+  static constexpr int kStoresAnItem = (gated && gate_ring == 0) || ring >= 2 * kSlabs ? 1 : kUnitsPerWarp % kSlabs == 0 ? kSlabs : kUnitsPerWarp % 2 == 0 && kSlabs % 2 == 0 ? 2 : 1;
+  // Slabs that a refill asks for without a branch: what makes the compiler spill least (32K bf16 with 1: 3140 us, 2: 2640, 3: 2910).
+  static constexpr int kFetchesAtOnce = kOrder != Order::in_turn || kSlabs == 1 ? 1 : kSlabs % 2 == 0 ? 2 : 3;
+  // Where threads apply a gate they need all slabs of an item at once, those that the ring has no room for before as well.
+  static constexpr bool kRefillFirst = gated && gate_ring == 0 && ring < 2 * kSlabs;
+  // Where the ring of gates cannot hold those of an item, the pregate's places are filled again as they become free.
+  static constexpr int kGateGroups = gate_ring >= kSlabs ? 1 : kUnitsPerWarp;
+  static_assert(gate_ring == 0 || (gate_ring * kGateGroups >= kSlabs && gate_ring * kStoresAnItem >= kSlabs));
+  static_assert(gate_ring == 0 || kStoresAnItem == 1 || kGateGroups == 1 || kGateGroups == kStoresAnItem);
+  // Line pairs of step B in flight: 16 registers of data, as in step A.
+  static constexpr int kMostTiles = radix == 1 && type == Dtype::f16 && kPair ? 4 : 2;
+  static constexpr int kMostPairs = kMostTiles > kSlabs ? kMostTiles / kSlabs : 1;
+  static constexpr int kLinePairsAtOnce = kLinePairsPerWarp % kMostPairs == 0 ? kMostPairs : 1;
+};
+
+}  // namespace danaus::inline DANAUS_BACKEND

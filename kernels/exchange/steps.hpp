@@ -1,0 +1,326 @@
+// The arithmetic of fused_exchange: its steps A, B and A back on slabs in shared memory.
+#pragma once
+
+#include "kernels/device/tile.hpp"
+#include "kernels/exchange/shape.hpp"
+
+namespace danaus::inline DANAUS_BACKEND {
+
+namespace exchange {
+
+template <class P>
+struct Constants {
+  Matrix8 n1, n1_back, n3;      // n1 with the weights of the right angle, n1_back transposed
+  Matrix8 n4, n4_back;          // with the split's part of the warp's group
+  RealMatrix16 top, top_back;   // right angle, r = 2
+  Matrix16 sixteen;
+  Complex2 outer[P::kRadix], slab[P::kSlabs];
+  Complex2 radix_weight[P::kRadix];
+};
+
+// Constants of one unit of step A in one direction: DFT8 n2 and the twiddle before (after) it, with the split folded in.
+template <class P>
+struct UnitConstants {
+  Matrix8 n2;
+  Complex2 a[P::kRadix];
+};
+
+template <class P>
+DANAUS_DEVICE Matrix8 load_matrix8(const u32* tables, int number) {
+  const Words<4> w = load_lane_words(tables, number);
+  return {w[0], w[1], w[2], w[3]};
+}
+
+template <class P>
+DANAUS_DEVICE UnitConstants<P> load_unit(const u32* tables, int unit, bool back) {
+  const int at = P::kUnitAt + (2 * unit + back) * P::kUnitVectors;
+  UnitConstants<P> c;
+  c.n2 = load_matrix8<P>(tables, at);
+  DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; kr += 2) {
+    const Words<4> w = load_lane_words(tables, at + 1 + kr / 2);
+    c.a[kr] = {w[0], w[1]};
+    if (kr + 1 < P::kRadix) c.a[kr + 1] = {w[2], w[3]};
+  }
+  return c;
+}
+
+// Twiddles of step B for one line, with the split's part of the line within its group: rows n4 and columns k3 there, the other
+// way round back.
+template <class P>
+struct LineTwiddles {
+  Complex2 there[P::kLineVectors], back[P::kLineVectors];
+  DANAUS_DEVICE LineTwiddles(const Words<4> (&w)[P::kLineVectors]) {
+    if constexpr (P::kLineVectors == 1) {
+      there[0] = {w[0][0], w[0][1]}, back[0] = {w[0][2], w[0][3]};
+    } else {
+      DANAUS_UNROLL for (int ks = 0; ks < 2; ++ks) {
+        there[ks] = {w[0][2 * ks], w[0][2 * ks + 1]}, back[ks] = {w[1][2 * ks], w[1][2 * ks + 1]};
+      }
+    }
+  }
+};
+
+// Step A works on chunk column `unit`: for each nr two 16-byte loads a row give the 8 samples n4 of n1 = 2t and 2t+1 at
+// n2 = g. Where rows g and g + 1 are not neighbours in one line, odd g take n1 = 2t+1 first: eight lanes then read eight
+// different chunks.
+template <class P>
+struct Column {
+  SharedAddress address[2];  // in the slab's first row, nr = 0
+  u32 low, high;             // byte selectors: (first, second) -> pairs of the low halves, of the high halves
+  bool swapped;
+  DANAUS_DEVICE Column(SharedAddress slab, int chunk) {
+    const int lane = device::lane_index(), g = lane / 4, t = lane % 4;
+    swapped = P::kRowsPerLine < 8 && g % 2 == 1;
+    DANAUS_UNROLL for (int b = 0; b < 2; ++b) {
+      const int n1 = 2 * t + (swapped ? 1 - b : b);
+      const int line = n1 + 8 * P::kRadix * (g / P::kRowsPerLine);
+      address[b] = slab + swizzled(128 * line + 16 * (g % P::kRowsPerLine * P::kColumnChunks + chunk));
+    }
+    low = swapped ? 0x1054 : 0x5410;
+    high = swapped ? 0x3276 : 0x7632;
+  }
+  // tiles[n4]: one register of each of the eight tiles.
+  DANAUS_DEVICE void unpack(Words<4> first, Words<4> second, u32 (&tiles)[8]) const {
+    DANAUS_UNROLL for (int i = 0; i < 4; ++i) {
+      tiles[2 * i] = device::permute_bytes(first[i], second[i], low);
+      tiles[2 * i + 1] = device::permute_bytes(first[i], second[i], high);
+    }
+  }
+  DANAUS_DEVICE void pack(const u32 (&tiles)[8], Words<4>& first, Words<4>& second) const {
+    const u32 one = swapped ? 0x7632 : 0x5410, two = swapped ? 0x5410 : 0x7632;
+    DANAUS_UNROLL for (int i = 0; i < 4; ++i) {
+      first[i] = device::permute_bytes(tiles[2 * i], tiles[2 * i + 1], one);
+      second[i] = device::permute_bytes(tiles[2 * i], tiles[2 * i + 1], two);
+    }
+  }
+  DANAUS_DEVICE void load(int row, int nr, u32 (&tiles)[8]) const { unpack(words(row, nr, 0), words(row, nr, 1), tiles); }
+  DANAUS_DEVICE void store(int row, int nr, const u32 (&tiles)[8]) const {
+    Words<4> first, second;
+    pack(tiles, first, second);
+    keep(row, nr, first, second);
+  }
+  // The same, times the samples of a gate.
+  DANAUS_DEVICE void load(int row, int nr, u32 (&tiles)[8], const Column& gate) const {
+    unpack(product(words(row, nr, 0), gate.words(row, nr, 0)), product(words(row, nr, 1), gate.words(row, nr, 1)), tiles);
+  }
+  DANAUS_DEVICE void store(int row, int nr, const u32 (&tiles)[8], const Column& gate) const {
+    Words<4> first, second;
+    pack(tiles, first, second);
+    keep(row, nr, product(first, gate.words(row, nr, 0)), product(second, gate.words(row, nr, 1)));
+  }
+
+ private:
+  DANAUS_DEVICE Words<4> words(int row, int nr, int b) const {
+    return device::load_shared<16>(address[b] + row * P::kRowBytes + 1024 * nr);
+  }
+  DANAUS_DEVICE void keep(int row, int nr, Words<4> first, Words<4> second) const {
+    device::store_shared<16>(address[0] + row * P::kRowBytes + 1024 * nr, first);
+    device::store_shared<16>(address[1] + row * P::kRowBytes + 1024 * nr, second);
+  }
+  static DANAUS_DEVICE Words<4> product(Words<4> a, Words<4> b) {
+    DANAUS_UNROLL for (int i = 0; i < 4; ++i) a[i] = device::mul2<P::kType>(a[i], b[i]);
+    return a;
+  }
+};
+
+// A gate's slab, if there is one.
+struct GateSlab {
+  bool present;
+  SharedAddress place;
+};
+
+template <class P, bool inverse>
+DANAUS_DEVICE void radix_over_rows(Complex2 (&x)[P::kRadix][8]) {
+  DANAUS_UNROLL for (int i = 0; i < 8; ++i) {
+    Complex2 column[P::kRadix];
+    DANAUS_UNROLL for (int r = 0; r < P::kRadix; ++r) column[r] = x[r][i];
+    radix_dft<P::kType, P::kRadix, inverse>(column);
+    DANAUS_UNROLL for (int r = 0; r < P::kRadix; ++r) x[r][i] = column[r];
+  }
+}
+
+// Step A on one unit, in place.
+template <class P>
+DANAUS_DEVICE void transform_column(SharedAddress slab, GateSlab gate, int unit, const Constants<P>& c, const UnitConstants<P>& own) {
+  constexpr Dtype T = P::kType;
+  const Column<P> column(slab, unit % P::kColumnChunks), gate_column(gate.place, unit % P::kColumnChunks);
+  Complex2 x[P::kRadix][8];
+  DANAUS_UNROLL for (int nr = 0; nr < P::kRadix; ++nr) {
+    u32 re[8], im[8];
+    if (P::kGateRing > 0 && gate.present) {
+      column.load(0, nr, re, gate_column);
+      if constexpr (P::kPair) column.load(1, nr, im, gate_column);
+    } else {
+      column.load(0, nr, re);
+      if constexpr (P::kPair) column.load(1, nr, im);
+    }
+    DANAUS_UNROLL for (int i = 0; i < 8; ++i) {
+      if constexpr (P::kPair) x[nr][i] = {re[i], im[i]};
+      else if constexpr (P::kRadix == 1) x[nr][i] = real_from_right<T>(c.n1, re[i]);
+      else if (P::kRows16 || nr == 0) x[nr][i] = {re[i], 0};
+      else x[nr][i] = {device::mul2<T>(re[i], c.radix_weight[nr].re), device::mul2<T>(re[i], c.radix_weight[nr].im)};
+    }
+  }
+  if constexpr (P::kRows16) {
+    DANAUS_UNROLL for (int i = 0; i < 8; ++i)
+      if constexpr (P::kPair) from_right<T, false>(c.sixteen, x[0][i], x[1][i]);
+      else real_from_right<T>(c.top, x[0][i].re, x[1][i].re, x[0][i], x[1][i]);
+  } else if constexpr (P::kPair || P::kRadix > 1) {
+    radix_over_rows<P, false>(x);
+    DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; ++kr)
+      DANAUS_UNROLL for (int i = 0; i < 8; ++i) {
+        if (kr > 0) x[kr][i] = times<T, false>(x[kr][i], c.outer[kr]);
+        x[kr][i] = from_right<T, false>(c.n1, x[kr][i]);
+      }
+  }
+  DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; ++kr) {
+    DANAUS_UNROLL for (int i = 0; i < 8; ++i) x[kr][i] = times<T, false>(x[kr][i], own.a[kr]);
+    DANAUS_UNROLL for (int i = 0; i < 8; i += 2) from_left<T, false>(own.n2, x[kr][i], x[kr][i + 1]);
+    u32 re[8], im[8];
+    DANAUS_UNROLL for (int i = 0; i < 8; ++i) re[i] = x[kr][i].re, im[i] = x[kr][i].im;
+    column.store(0, kr, re);
+    column.store(1, kr, im);
+  }
+}
+
+template <class P>
+DANAUS_DEVICE void transform_column_back(SharedAddress slab, GateSlab gate, int unit, bool wrap, const Constants<P>& c,
+                                         const UnitConstants<P>& own) {
+  constexpr Dtype T = P::kType;
+  const Column<P> column(slab, unit % P::kColumnChunks), gate_column(gate.place, unit % P::kColumnChunks);
+  Complex2 x[P::kRadix][8];
+  DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; ++kr) {
+    u32 re[8], im[8];
+    column.load(0, kr, re);
+    column.load(1, kr, im);
+    DANAUS_UNROLL for (int i = 0; i < 8; ++i) x[kr][i] = {re[i], im[i]};
+    DANAUS_UNROLL for (int i = 0; i < 8; ++i) x[kr][i] = times<T, true>(from_right<T, true>(own.n2, x[kr][i]), own.a[kr]);
+  }
+  u32 re[P::kRadix][8], im[P::kRadix][8];
+  if constexpr (!P::kPair && P::kRadix <= 2) {
+    // The last matrix gives the real part alone, and the imaginary one where the tail of the convolution is wanted.
+    DANAUS_UNROLL for (int part = 0; part < 2; ++part) {
+      if (part == 1 && !wrap) break;
+      auto& out = part == 0 ? re : im;
+      DANAUS_UNROLL for (int i = 0; i < 8; i += 2) {
+        if constexpr (P::kRows16) {
+          u32 p[2], q[2];
+          real_from_left<T>(c.top_back, {x[0][i], x[1][i]}, {x[0][i + 1], x[1][i + 1]}, part == 1, p, q);
+          DANAUS_UNROLL for (int nr = 0; nr < 2; ++nr) out[nr][i] = p[nr], out[nr][i + 1] = q[nr];
+        } else {
+          real_from_left<T>(c.n1_back, x[0][i], x[0][i + 1], part == 1, out[0][i], out[0][i + 1]);
+        }
+      }
+    }
+  } else {
+    if constexpr (P::kRows16) {
+      DANAUS_UNROLL for (int i = 0; i < 8; i += 2)
+        from_left<T, true>(c.sixteen, x[0][i], x[1][i], x[0][i + 1], x[1][i + 1]);
+    } else {
+      DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; ++kr) {
+        DANAUS_UNROLL for (int i = 0; i < 8; i += 2) from_left<T, true>(P::kPair ? c.n1 : c.n1_back, x[kr][i], x[kr][i + 1]);
+        DANAUS_UNROLL for (int i = 0; i < 8; ++i)
+          if (kr > 0) x[kr][i] = times<T, true>(x[kr][i], c.outer[kr]);
+      }
+      radix_over_rows<P, true>(x);
+    }
+    DANAUS_UNROLL for (int nr = 0; nr < P::kRadix; ++nr)
+      DANAUS_UNROLL for (int i = 0; i < 8; ++i) {
+        const Complex2 z = x[nr][i];
+        re[nr][i] = P::kPair || nr == 0 ? z.re : real_times_conjugate<T>(z, c.radix_weight[nr]);
+        im[nr][i] = P::kPair || nr == 0 ? z.im : imaginary_times_conjugate<T>(z, c.radix_weight[nr]);
+      }
+  }
+  DANAUS_UNROLL for (int nr = 0; nr < P::kRadix; ++nr) {
+    if (P::kGateRing > 0 && gate.present) {
+      column.store(0, nr, re[nr], gate_column);
+      if constexpr (P::kPair) column.store(1, nr, im[nr], gate_column);
+    } else {
+      column.store(0, nr, re[nr]);
+      if (P::kPair || wrap) column.store(1, nr, im[nr]);
+    }
+  }
+}
+
+// Step B on the line pairs from `first` on, lines 2 pair and 2 pair + 1 of every slab, in place. Several pairs at a time give
+// a warp independent work while one waits for its loads and products.
+template <class P, class SlabAt, class TwiddlesOf>
+DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>& c, const Words<4>* spectra, TwiddlesOf twiddles_of) {
+  constexpr Dtype T = P::kType;
+  constexpr int kPairs = P::kLinePairsAtOnce;
+  const int lane = device::lane_index(), matrix = lane / 8, row = lane % 8;
+  // Matrices re and im of line 2 pair, re and im of the next one.
+  SharedAddress at[kPairs];
+  Complex2 x[kPairs][2][P::kSlabs];
+  DANAUS_UNROLL for (int p = 0; p < kPairs; ++p) {
+    at[p] = swizzled(matrix % 2 * P::kRowBytes + 128 * (2 * (first + p) + matrix / 2) + 16 * row);
+    DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) {
+      const Words<4> w = device::load_matrices<4, true>(slab_at(s) + at[p]);
+      x[p][0][s] = {w[0], w[1]}, x[p][1][s] = {w[2], w[3]};
+    }
+  }
+  DANAUS_UNROLL for (int p = 0; p < kPairs; ++p)
+    DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
+      auto& z = x[p][line];
+      if constexpr (P::kColumns16) {
+        from_right<T, false>(c.sixteen, z[0], z[1]);
+      } else {
+        radix_dft<T, P::kSlabs, false>(z);
+        DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) {
+          if (s > 0) z[s] = times<T, false>(z[s], c.slab[s]);
+          z[s] = from_right<T, false>(c.n3, z[s]);
+        }
+      }
+      const LineTwiddles<P> own = twiddles_of(2 * p + line);
+      DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) z[s] = times<T, false>(z[s], own.there[P::kColumns16 ? s : 0]);
+    }
+  DANAUS_UNROLL for (int p = 0; p < kPairs; ++p)
+    DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) {
+      from_left<T, false>(c.n4, x[p][0][s], x[p][1][s]);
+      const Words<4> w = spectra[p * P::kSlabs + s];
+      DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
+        Complex2& z = x[p][line][s];
+        z = times<T, false>(z, {w[2 * line], w[2 * line + 1]});
+        z = times<T, true>(from_right<T, true>(c.n4_back, z), twiddles_of(2 * p + line).back[P::kColumns16 ? s : 0]);
+      }
+    }
+  DANAUS_UNROLL for (int p = 0; p < kPairs; ++p) {
+    if constexpr (P::kColumns16) {
+      from_left<T, true>(c.sixteen, x[p][0][0], x[p][0][1], x[p][1][0], x[p][1][1]);
+    } else {
+      DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) from_left<T, true>(c.n3, x[p][0][s], x[p][1][s]);
+      DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
+        DANAUS_UNROLL for (int s = 1; s < P::kSlabs; ++s) x[p][line][s] = times<T, true>(x[p][line][s], c.slab[s]);
+        radix_dft<T, P::kSlabs, true>(x[p][line]);
+      }
+    }
+    DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s)
+      device::store_matrices<4, true>(slab_at(s) + at[p], Words<4>{x[p][0][s].re, x[p][0][s].im, x[p][1][s].re, x[p][1][s].im});
+  }
+}
+
+template <class P>
+DANAUS_DEVICE void load_constants(const u32* tables, int group, Constants<P>& c) {
+  c.n1 = load_matrix8<P>(tables, P::kPair ? P::kEightAt : P::kRealAt), c.n1_back = load_matrix8<P>(tables, P::kRealAt + 2);
+  DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
+    const Words<4> there = load_lane_words(tables, P::kRealAt + i), back = load_lane_words(tables, P::kRealAt + 2 + i);
+    DANAUS_UNROLL for (int j = 0; j < 4; ++j) c.top.part[i][j] = there[j], c.top_back.part[i][j] = back[j];
+  }
+  c.n3 = load_matrix8<P>(tables, P::kEightAt + 1);
+  c.n4 = load_matrix8<P>(tables, P::kGroupAt + 2 * group);
+  c.n4_back = load_matrix8<P>(tables, P::kGroupAt + 2 * group + 1);
+  DANAUS_UNROLL for (int b = 0; b < 4; ++b) c.sixteen.block[b / 2][b % 2] = load_matrix8<P>(tables, P::kSixteenAt + b);
+  DANAUS_UNROLL for (int i = 0; i < P::kRadix; ++i) {
+    const Words<4> w = load_lane_words(tables, P::kOuterAt + i / 2);
+    c.outer[i] = {w[i % 2 * 2], w[i % 2 * 2 + 1]};
+    const Words<2> v = device::load_global<8>(tables + P::kRadixWeightAt + 2 * i);
+    c.radix_weight[i] = {v[0], v[1]};
+  }
+  DANAUS_UNROLL for (int i = 0; i < P::kSlabs; ++i) {
+    const Words<4> w = load_lane_words(tables, P::kSlabAt + i / 2);
+    c.slab[i] = {w[i % 2 * 2], w[i % 2 * 2 + 1]};
+  }
+}
+
+}  // namespace exchange
+}  // namespace danaus::inline DANAUS_BACKEND
