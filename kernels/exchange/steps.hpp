@@ -49,6 +49,7 @@ DANAUS_DEVICE UnitConstants<P> load_unit(const u32* tables, int unit, bool back)
 template <class P>
 struct LineTwiddles {
   Complex2 there[P::kLineVectors], back[P::kLineVectors];
+  DANAUS_DEVICE LineTwiddles() {}
   DANAUS_DEVICE LineTwiddles(const Words<4> (&w)[P::kLineVectors]) {
     if constexpr (P::kLineVectors == 1) {
       there[0] = {w[0][0], w[0][1]}, back[0] = {w[0][2], w[0][3]};
@@ -252,6 +253,7 @@ DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>&
   // Matrices re and im of line 2 pair, re and im of the next one.
   SharedAddress at[kPairs];
   Complex2 x[kPairs][2][P::kSlabs];
+  LineTwiddles<P> own[kPairs][2];
   DANAUS_UNROLL for (int p = 0; p < kPairs; ++p) {
     at[p] = swizzled(matrix % 2 * P::kRowBytes + 128 * (2 * (first + p) + matrix / 2) + 16 * row);
     DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) {
@@ -271,8 +273,8 @@ DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>&
           z[s] = from_right<T, false>(c.n3, z[s]);
         }
       }
-      const LineTwiddles<P> own = twiddles_of(2 * p + line);
-      DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) z[s] = times<T, false>(z[s], own.there[P::kColumns16 ? s : 0]);
+      own[p][line] = twiddles_of(2 * p + line);
+      DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) z[s] = times<T, false>(z[s], own[p][line].there[P::kColumns16 ? s : 0]);
     }
   DANAUS_UNROLL for (int p = 0; p < kPairs; ++p)
     DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) {
@@ -281,7 +283,7 @@ DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>&
       DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
         Complex2& z = x[p][line][s];
         z = times<T, false>(z, {w[2 * line], w[2 * line + 1]});
-        z = times<T, true>(from_right<T, true>(c.n4_back, z), twiddles_of(2 * p + line).back[P::kColumns16 ? s : 0]);
+        z = times<T, true>(from_right<T, true>(c.n4_back, z), own[p][line].back[P::kColumns16 ? s : 0]);
       }
     }
   DANAUS_UNROLL for (int p = 0; p < kPairs; ++p) {
