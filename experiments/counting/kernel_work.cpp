@@ -7,15 +7,11 @@ namespace {
 
 constexpr double kSectorBytes = 32, kWavefrontBytes = 128;
 
-double ratio_up(std::int64_t a, std::int64_t b) { return static_cast<double>((a + b - 1) / b); }
-
-// Items of the worker that has most, in as many rounds as blocks need, over those of all if they were shared out
-// evenly.
+// Items in the place that has most, over those of all if they were shared out evenly.
 double imbalance(const Counted& c, std::int64_t concurrent) {
   const std::int64_t items = c.extent.items + c.extent.half_items;
   const std::int64_t of_block = c.variant->geometry.algorithm == Algorithm::chain ? c.variant->tuning.warps : 1;
-  const double most = ratio_up(c.extent.blocks, concurrent) * ratio_up(items, c.extent.blocks * of_block);
-  return most * static_cast<double>(concurrent * of_block) / static_cast<double>(items);
+  return static_cast<double>(c.extent.most * concurrent * of_block) / static_cast<double>(items);
 }
 
 }  // namespace

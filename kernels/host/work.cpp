@@ -87,6 +87,9 @@ Extent extent_of(const Problem& problem, const Device& device, std::int64_t conc
     const std::int64_t first = items * worker / workers, last = items * (worker + 1) / workers;
     if (first < last) extent.visits += (last - 1) / items_of_channel - first / items_of_channel + 1;
   }
+  const auto ratio_up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+  extent.most = over.whole_channels / concurrent * items_of_channel;
+  if (workers > 0) extent.most += ratio_up(extent.blocks - over.whole_channels, concurrent) * ratio_up(items, workers);
   return extent;
 }
 

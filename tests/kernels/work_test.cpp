@@ -92,10 +92,18 @@ TEST(Work, ItemsAreSharedOutAsTheKernelsDoIt) {
   EXPECT_EQ(whole.half_items, 0);
   EXPECT_GE(whole.visits, 1056);
   EXPECT_LT(whole.visits, 1056 + 768);
+  EXPECT_EQ(whole.most, 24);  // of 23.3
   const Extent odd = extent_of(parse_problem("fftconv_f16_circular_l1024_b3_h5"), device, 2);
   EXPECT_EQ(odd.items, 5);
   EXPECT_EQ(odd.half_items, 5);
   EXPECT_EQ(odd.visits, 6);  // five items each: channels 0, 1, 2 and 2, 3, 4
+  EXPECT_EQ(odd.most, 5);
+  const Extent rounds = extent_of(parse_problem("fftconv_f16_circular_l4096_b64_h768"), device, 264);
+  EXPECT_EQ(rounds.blocks, 2 * 264 + 264);
+  EXPECT_EQ(rounds.most, 2 * 32 + 30) << "two rounds of whole channels, and 240 channels shared by 264 blocks";
+  const Extent by_item = extent_of(parse_problem("fftconv_f16_causal_l32000_b3_h5"), device, 2);
+  EXPECT_EQ(by_item.blocks, 15) << "threads that cannot load ahead: a block for each item";
+  EXPECT_EQ(by_item.most, 8);
   EXPECT_THROW(extent_of(parse_problem("fftconv_f16_circular_l1024_b3_h5"), device, 0), std::invalid_argument);
 }
 
