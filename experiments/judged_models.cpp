@@ -21,6 +21,10 @@ Json fields_of(const Kind& kind) {
   return {{"dtype", name(kind.dtype)}, {"mode", name(kind.mode)}, {"gated", kind.gated}};
 }
 
+Json fields_of(const Concurrency& concurrency) {
+  return {{"overlap", concurrency.overlap}, {"warp_rate", concurrency.warp_rate}};
+}
+
 Json row_of(const JudgedKernel& judged, const JudgedKernels& all, const std::string& profile) {
   const MeasuredKernel& m = judged.measured;
   Json models = Json::array();
@@ -32,7 +36,7 @@ Json row_of(const JudgedKernel& judged, const JudgedKernels& all, const std::str
   Json resources = Json::object();
   for (const ResourceTime& resource : judged.resources) resources[resource.name + "_us"] = resource.us;
   models[kCounted]["resources"] = resources;
-  models[kCounted]["overlap"] = all.overlap;
+  models[kCounted].update(fields_of(all.concurrency));
   Json row = {{"kind", "prediction"}, {"case", m.token}, {"profile", profile}, {"kernel", name(*m.variant)}};
   row.update(fields_of(kind_of(judged)));
   row.update(Json{{"n", m.variant->size()},
@@ -80,7 +84,7 @@ Json row_of(const Summary& s, const JudgedKernels& all, const std::string& profi
                   {"choices", s.choices},
                   {"mean_regret", known(s.mean_regret)},
                   {"worst_regret", known(s.worst_regret)}});
-  if (s.model == kCounted) row["overlap"] = all.overlap, row["fitted_to"] = all.fitted_to;
+  if (s.model == kCounted) row.update(fields_of(all.concurrency)), row["fitted_to"] = all.fitted_to;
   return row;
 }
 
@@ -182,7 +186,8 @@ int judge_models(const std::vector<std::string>& paths, const HardwareProfile& p
   console.out << '\n';
   if (!choices.empty()) print_choices(console.out, choices), console.out << '\n';
   print_summaries(console.out, sums);
-  console.out << "\ncounted work: overlap " << fixed(judged.overlap, 2)
+  console.out << "\ncounted work: overlap " << fixed(judged.concurrency.overlap, 2) << ", warp rate "
+              << fixed(judged.concurrency.warp_rate, 3)
               << (judged.fitted_to > 0 ? text(", fitted to ", judged.fitted_to, " kernels") : ", the model's own") << '\n';
   return kExitOk;
 }

@@ -78,7 +78,9 @@ Json row_of(const KernelQuestion& question, const Counted& counted, const Roofli
     resources.push_back({{"name", resource.name}, {"us", resource.us}, {"what", resource.what}});
   return {{"case", token(question.problem)},   {"profile", prediction.profile},     {"model", "roofline"},
           {"variant", name(*counted.variant)}, {"total_us", prediction.total_us},   {"limit", prediction.limit},
-          {"overlap", prediction.overlap},     {"launch_us", prediction.launch_us}, {"resources", resources},
+          {"overlap", prediction.concurrency.overlap},
+          {"warp_rate", prediction.concurrency.warp_rate},
+          {"launch_us", prediction.launch_us}, {"resources", resources},
           {"notes", prediction.notes}};
 }
 
@@ -90,8 +92,8 @@ void print_resources(std::ostream& out, const Json& row) {
     cells.push_back({resource["name"], fixed(resource["us"], 1), resource["what"]});
   using enum Column::Align;
   print_table(out, {{"resource", 0, left}, {"us", 0, right}, {"work", 0, left}}, cells);
-  out << "total " << fixed(row["total_us"], 1) << " us at overlap " << fixed(row["overlap"], 2) << ", "
-      << fixed(row["launch_us"], 1) << " us of them the launch; limited by " << row["limit"].get<std::string>() << '\n';
+  out << "total " << fixed(row["total_us"], 1) << " us at overlap " << fixed(row["overlap"], 2) << " and warp rate "
+      << fixed(row["warp_rate"], 3) << ", " << fixed(row["launch_us"], 1) << " us of them the launch; limited by " << row["limit"].get<std::string>() << '\n';
   for (const Json& note : row["notes"]) out << "note: " << note.get<std::string>() << '\n';
   out << '\n';
 }
@@ -154,14 +156,14 @@ struct Request {
   std::vector<std::string> tokens, profiles, measured;
   std::string sweep, json;
   std::optional<int> order;
-  double overlap = kOverlap;
+  Concurrency concurrency;
   Models models = Models::both;
 };
 
 // False when only help was wanted.
 bool read_request(std::span<const std::string> words, Console& console, Request& request) {
   std::string model;
-  std::optional<double> overlap;
+  std::optional<double> overlap, warp_rate;
   CommandLine line("model", kDescription);
   line.option("case", request.tokens, "TOKEN", "a case; factors it does not name are chosen; may be repeated");
   line.option("sweep", request.sweep, "NAME", "figure4: N = 256 to 4M, orders 2 to 4; or one of danaus bench");
@@ -169,7 +171,8 @@ bool read_request(std::span<const std::string> words, Console& console, Request&
   line.option("profile", request.profiles, "NAME",
               "hardware profile, by name or a .json file (default: all); may be repeated");
   line.option("order", request.order, "NUMBER", "Eq. 2: number of factors (default: the cheapest; in figure4: all)");
-  line.option("overlap", overlap, "NUMBER", "roofline: 1 where nothing overlaps, large where all does (default: 2)");
+  line.option("overlap", overlap, "NUMBER", "roofline: 1 where nothing overlaps, large where all does (default: as fitted)");
+  line.option("warp-rate", warp_rate, "NUMBER", "roofline: instructions a clock of one warp (default: as fitted)");
   line.option("measured", request.measured, "FILE",
               "rows of danaus bench, by which the models are judged; may be repeated");
   line.option("json", request.json, "FILE",
@@ -189,7 +192,9 @@ bool read_request(std::span<const std::string> words, Console& console, Request&
   if (order && figure4 && std::find(std::begin(kOrders), std::end(kOrders), *order) == std::end(kOrders))
     fail("model: order=", *order, ", the sweep has orders 2, 3 and 4");
   if (overlap && !(*overlap >= 1)) fail("model: overlap=", *overlap, ", must be at least 1");
-  request.overlap = overlap.value_or(kOverlap);
+  if (warp_rate && !(*warp_rate > 0)) fail("model: warp-rate=", *warp_rate, ", must be positive");
+  request.concurrency = {overlap.value_or(request.concurrency.overlap),
+                         warp_rate.value_or(request.concurrency.warp_rate)};
   if (request.profiles.empty())
     request.profiles = request.measured.empty() ? profile_names() : std::vector<std::string>{"H200"};
   return true;
@@ -243,7 +248,7 @@ int run_model(std::span<const std::string> words, Console& console) {
     const Device device = imitation(question.profile);
     const Counted counted = count(question.problem, device);
     rows.push_back(
-        row_of(question, counted, predict_roofline(kernel_work(counted, device), question.profile, request.overlap)));
+        row_of(question, counted, predict_roofline(kernel_work(counted, device), question.profile, request.concurrency)));
   }
   for (const Json& row : rows) identities.insert(identity(row));
   print_configuration(console, "model",

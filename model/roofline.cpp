@@ -51,11 +51,13 @@ class Rates {
   double clock_;
 };
 
-double norm(const std::vector<ResourceTime>& resources, double p) {
-  double longest = 0, sum = 0;
-  for (const ResourceTime& resource : resources) longest = std::max(longest, resource.us);
+constexpr const char* kIssue = "issue";
+
+double norm(const std::vector<double>& us, double p) {
+  const double longest = *std::max_element(us.begin(), us.end());
   if (longest == 0) return 0;
-  for (const ResourceTime& resource : resources) sum += std::pow(resource.us / longest, p);
+  double sum = 0;
+  for (double each : us) sum += std::pow(each / longest, p);
   return longest * std::pow(sum, 1 / p);
 }
 
@@ -68,8 +70,9 @@ std::string in_words(double amount, const char* unit, double rate) {
 
 }  // namespace
 
-RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& p, double overlap) {
-  if (!(overlap >= 1)) fail("roofline: overlap ", overlap, ", must be at least 1");
+RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& p, const Concurrency& concurrency) {
+  if (!(concurrency.overlap >= 1)) fail("roofline: overlap ", concurrency.overlap, ", must be at least 1");
+  if (!(concurrency.warp_rate > 0)) fail("roofline: warp rate ", concurrency.warp_rate, ", must be positive");
   constexpr double kDeepFlops = 2. * 16 * 8 * 16, kShallowFlops = 2. * 16 * 8 * 8;
   constexpr double kWavefrontBytes = 128, kSchedulers = 4, kPlainOperations = 64;
   const bool bf16 = w.dtype == Dtype::bf16;
@@ -115,8 +118,10 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   add_on_chip("alu", w.byte_permutes / permutes + w.conversions / conversions,
               in_words(w.byte_permutes + w.conversions, "permutes and conversions", permutes));
 
-  const double issue = rates.a_clock(kSchedulers);
-  add_on_chip("issue", w.warp_instructions / issue, in_words(w.warp_instructions, "instructions of warps", issue));
+  const double issue = rates.a_clock(std::min(kSchedulers, w.resident_warps * concurrency.warp_rate));
+  add_on_chip(kIssue, w.warp_instructions / issue, in_words(w.warp_instructions, "instructions of warps", issue));
+  prediction.schedulers_us = w.imbalance * w.warp_instructions / rates.a_clock(kSchedulers) / kMicro;
+  prediction.warps_us = w.imbalance * w.warp_instructions / rates.a_clock(w.resident_warps) / kMicro;
 
   if (p.launch_interval) prediction.launch_us = p.launch_interval->value;
   prediction.limit = std::max_element(prediction.resources.begin(), prediction.resources.end(),
@@ -127,28 +132,35 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   clock << "SM clock " << rates.clock() << " MHz" << (p.load_clock ? ", the profile's under load" : "");
   prediction.notes.push_back(clock.str());
   prediction.notes.insert(prediction.notes.end(), p.notes.begin(), p.notes.end());
-  prediction.overlap = overlap;
-  prediction.total_us = total_us(prediction, overlap);
+  prediction.concurrency = concurrency;
+  prediction.total_us = total_us(prediction, concurrency);
   return prediction;
 }
 
-double total_us(const RooflinePrediction& prediction, double overlap) {
-  return norm(prediction.resources, overlap) + prediction.launch_us;
+double total_us(const RooflinePrediction& prediction, const Concurrency& concurrency) {
+  std::vector<double> us;
+  for (const ResourceTime& resource : prediction.resources)
+    us.push_back(resource.name == kIssue
+                     ? std::max(prediction.schedulers_us, prediction.warps_us / concurrency.warp_rate)
+                     : resource.us);
+  return norm(us, concurrency.overlap) + prediction.launch_us;
 }
 
-double fit_overlap(std::span<const RooflinePrediction> predictions, std::span<const double> measured_us) {
+Concurrency fit_concurrency(std::span<const RooflinePrediction> predictions, std::span<const double> measured_us) {
   if (predictions.empty() || predictions.size() != measured_us.size())
-    fail("fit overlap: ", predictions.size(), " predictions and ", measured_us.size(),
-         " times, must be as many, and some");
-  double best = 1, least = std::numeric_limits<double>::infinity();
-  for (int hundredths = 100; hundredths <= 1600; ++hundredths) {
-    double sum = 0;
-    for (std::size_t i = 0; i < predictions.size(); ++i) {
-      const double error = std::log(total_us(predictions[i], hundredths / 100.) / measured_us[i]);
-      sum += error * error;
+    fail("fit: ", predictions.size(), " predictions and ", measured_us.size(), " times, must be as many, and some");
+  constexpr double kStep = 1.02;
+  Concurrency best;
+  double least = std::numeric_limits<double>::infinity();
+  for (Concurrency tried{1, 0}; tried.overlap <= 16; tried.overlap *= kStep)
+    for (tried.warp_rate = 0.05; tried.warp_rate <= 1; tried.warp_rate *= kStep) {
+      double sum = 0;
+      for (std::size_t i = 0; i < predictions.size(); ++i) {
+        const double error = std::log(total_us(predictions[i], tried) / measured_us[i]);
+        sum += error * error;
+      }
+      if (sum < least) least = sum, best = tried;
     }
-    if (sum < least) least = sum, best = hundredths / 100.;
-  }
   return best;
 }
 

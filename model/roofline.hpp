@@ -3,9 +3,12 @@
 //
 //   T = (t_1^p + t_2^p + ...)^(1/p) + launch
 //
-// p says how far resources work at the same time: with 1 never, as Eq. 2 has it; with infinity always, which is the
-// usual roofline. Real kernels are between: warps of a block fill each other's gaps, and wait for each other at its
-// barriers. It is the only number here that is neither counted nor a property of the device; fit_overlap() finds it.
+// Two numbers here are neither counted nor properties of the device; fit_concurrency() finds them.
+//   overlap    p: how far resources work at the same time. With 1 never, as Eq. 2 has it; with infinity always, which is
+//              the usual roofline. Real kernels are between: warps of a block fill each other's gaps, and wait for each
+//              other at its barriers.
+//   warp rate  instructions, of those that are counted, that one warp can issue in a clock: each waits for what it needs
+//              of those before it. So a kernel with few warps on an SM does not reach the rate of the SM's schedulers.
 #pragma once
 
 #include <span>
@@ -28,6 +31,7 @@ struct KernelWork {
   double byte_permutes = 0;
   double conversions = 0;        // two floats to a pair
   double warp_instructions = 0;  // all that are counted
+  double resident_warps = 64;    // on an SM at once
   double l1_wavefronts = 0;      // of 128 bytes through the data path of L1 and shared memory
   double l2_bytes = 0;           // between L2 and the SMs
   double hbm_bytes = 0;          // read and written
@@ -40,27 +44,32 @@ struct ResourceTime {
   std::string what;  // work and rate, in words
 };
 
+struct Concurrency {
+  double overlap = 2;
+  double warp_rate = 0.25;
+};
+
 struct RooflinePrediction {
   std::string profile;
   std::vector<ResourceTime> resources;
-  double overlap = 0;  // p
+  Concurrency concurrency;
+  double schedulers_us = 0, warps_us = 0;  // "issue" as schedulers limit it, and as warps do at a rate of 1
   double launch_us = 0;
   double total_us = 0;
   std::string limit;               // the resource that needs most
   std::vector<std::string> notes;  // which rates the profile has not, and what stands for them
 };
 
-// The middle between the two ways of adding times: as lengths of perpendicular sides.
-inline constexpr double kOverlap = 2;
+// Rates that depend on the SM clock are taken at the profile's load clock, where it has one. Throws unless the overlap is
+// at least 1 and the warp rate positive.
+RooflinePrediction predict_roofline(const KernelWork& work, const HardwareProfile& profile,
+                                    const Concurrency& concurrency = {});
 
-// Rates that depend on the SM clock are taken at the profile's load clock, where it has one.
-RooflinePrediction predict_roofline(const KernelWork& work, const HardwareProfile& profile, double overlap = kOverlap);
+// The time of a launch for other numbers.
+double total_us(const RooflinePrediction& prediction, const Concurrency& concurrency);
 
-// The time of a launch for another p; predict_roofline()'s resources do not depend on it.
-double total_us(const RooflinePrediction& prediction, double overlap);
-
-// The p from 1 to 16, to a hundredth, with the smallest mean square of log(predicted / measured). Throws where there is
-// nothing to fit, or not as many times as predictions.
-double fit_overlap(std::span<const RooflinePrediction> predictions, std::span<const double> measured_us);
+// The numbers with the smallest mean square of log(predicted / measured): p from 1 to 16, the warp rate from 0.05 to 1,
+// both in steps of 2 %. Throws where there is nothing to fit, or not as many times as predictions.
+Concurrency fit_concurrency(std::span<const RooflinePrediction> predictions, std::span<const double> measured_us);
 
 }  // namespace danaus

@@ -1,11 +1,15 @@
 #include "experiments/counting/kernel_work.hpp"
 
+#include <algorithm>
+
 #include "experiments/bench/work.hpp"
 
 namespace danaus {
 namespace {
 
 constexpr double kSectorBytes = 32, kWavefrontBytes = 128;
+
+double ratio_up(std::int64_t a, std::int64_t b) { return static_cast<double>((a + b - 1) / b); }
 
 // Items in the place that has most, over those of all if they were shared out evenly.
 double imbalance(const Counted& c, std::int64_t concurrent) {
@@ -40,6 +44,8 @@ KernelWork kernel_work(const Counted& c, const Device& device, std::int64_t conc
   work.l2_bytes = moved_bytes(c.problem) + spectrum_bytes * static_cast<double>(reads);
   work.hbm_bytes = moved_bytes(c.problem) + spectrum_bytes * channels;
   work.imbalance = imbalance(c, concurrent);
+  const double blocks_per_sm = ratio_up(std::min(concurrent, c.extent.blocks), device.multiprocessors);
+  work.resident_warps = blocks_per_sm * c.variant->threads / 32;
   return work;
 }
 

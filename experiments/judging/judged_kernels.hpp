@@ -39,12 +39,12 @@ struct JudgedKernel {
 
 struct JudgedKernels {
   std::vector<JudgedKernel> kernels;
-  double overlap;  // of counted work
-  int fitted_to;   // kernels; 0: none was there to fit it to, and it is the model's own
+  Concurrency concurrency;  // of counted work
+  int fitted_to;            // kernels; 0: there were none, and it is the model's own
 };
 
-// Counted work has one number that is neither counted nor a property of the device, its overlap. It is fitted to the
-// kernels whose N is no power of two, and judged by the others.
+// What of the roofline is neither counted nor a property of the device is fitted to the kernels whose N is no power of two;
+// the others took no part in it.
 JudgedKernels judge(const std::vector<MeasuredKernel>& measured, const HardwareProfile& profile,
                     const HardwareProfile& paper);
 

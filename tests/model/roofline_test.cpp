@@ -77,25 +77,44 @@ TEST(Roofline, OneTimeLiesBetweenTheLongestAndTheSum) {
   work.hbm_bytes = 6e7, work.l1_wavefronts = 4e6;
   HardwareProfile p = profile();
   p.launch_interval = quantity(3, "us");
-  EXPECT_DOUBLE_EQ(predict_roofline(work, p, 1).total_us, 30 + 40 + 3);
-  EXPECT_DOUBLE_EQ(predict_roofline(work, p, 2).total_us, 50 + 3);
-  EXPECT_NEAR(predict_roofline(work, p, 1000).total_us, 40 + 3, 1e-6);
-  EXPECT_THROW(predict_roofline(work, p, 0.5), std::invalid_argument);
+  EXPECT_DOUBLE_EQ(predict_roofline(work, p, {.overlap = 1}).total_us, 30 + 40 + 3);
+  EXPECT_DOUBLE_EQ(predict_roofline(work, p, {.overlap = 2}).total_us, 50 + 3);
+  EXPECT_NEAR(predict_roofline(work, p, {.overlap = 1000}).total_us, 40 + 3, 1e-6);
+  EXPECT_THROW(predict_roofline(work, p, {.overlap = 0.5}), std::invalid_argument);
 }
 
-TEST(Roofline, FindsTheOverlapThatTimesWereMadeWith) {
+TEST(Roofline, FewWarpsDoNotReachTheRateOfTheSchedulers) {
+  KernelWork work;
+  work.warp_instructions = 4e7;
+  const auto issue = [&](double warps) {
+    work.resident_warps = warps;
+    return us(predict_roofline(work, profile(), {.overlap = 2, .warp_rate = 0.25}), "issue");
+  };
+  EXPECT_DOUBLE_EQ(issue(64), 100);  // four a clock of each of 100 SMs
+  EXPECT_DOUBLE_EQ(issue(16), 100);
+  EXPECT_DOUBLE_EQ(issue(4), 400);
+  EXPECT_THROW(predict_roofline(work, profile(), {.overlap = 2, .warp_rate = 0}), std::invalid_argument);
+}
+
+TEST(Roofline, FindsTheNumbersThatTimesWereMadeWith) {
+  const Concurrency truth{2.75, 0.35};
   std::vector<RooflinePrediction> predictions;
   std::vector<double> times;
-  for (double balance : {0.1, 0.5, 1., 2., 5.}) {
-    KernelWork work;
-    work.hbm_bytes = 2e8, work.l1_wavefronts = 1e7 * balance;
-    predictions.push_back(predict_roofline(work, profile()));
-    times.push_back(total_us(predictions.back(), 2.75));
-  }
-  EXPECT_DOUBLE_EQ(fit_overlap(predictions, times), 2.75);
+  for (double balance : {0.1, 0.5, 1., 2., 5.})
+    for (double warps : {3., 8., 16.}) {
+      KernelWork work;
+      work.hbm_bytes = 2e8, work.l1_wavefronts = 1e7 * balance;
+      work.warp_instructions = 3e7, work.resident_warps = warps;
+      predictions.push_back(predict_roofline(work, profile()));
+      times.push_back(total_us(predictions.back(), truth));
+      EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), truth).total_us, times.back());
+    }
+  const Concurrency found = fit_concurrency(predictions, times);
+  EXPECT_NEAR(found.overlap, truth.overlap, 0.02 * truth.overlap);  // the steps of the search
+  EXPECT_NEAR(found.warp_rate, truth.warp_rate, 0.02 * truth.warp_rate);
   times.pop_back();
-  EXPECT_THROW(fit_overlap(predictions, times), std::invalid_argument);
-  EXPECT_THROW(fit_overlap({}, {}), std::invalid_argument);
+  EXPECT_THROW(fit_concurrency(predictions, times), std::invalid_argument);
+  EXPECT_THROW(fit_concurrency({}, {}), std::invalid_argument);
 }
 
 }  // namespace
