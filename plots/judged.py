@@ -1,5 +1,7 @@
 """What the rows of danaus model --measured say, kind by kind."""
 
+from results import case_fields
+
 # The models in the order in which they are shown.
 MODELS = {"eq2_paper": "Eq. 2, the paper's A100 rates", "eq2_profile": "Eq. 2, this GPU's rates",
           "counted": "counted work"}
@@ -25,12 +27,12 @@ def title(model):
 
 
 def fastest(rows, *fields, dtype="f16", mode="circular", gated=False):
-    """Of the predictions for B=64, H=768 in this type and mode, the fastest measured of each value of the fields, by
-    value."""
+    """Of the predictions for B=64, H=768 and L = N in this type and mode, the fastest measured of each value of the
+    fields, by value."""
     found = {}
     for row in of_kind(rows, "prediction"):
-        asked = (row["dtype"], row["mode"], row["gated"], row["batch"], row["channels"])
-        if asked == (dtype, mode, gated, 64, 768):
+        asked = (row["dtype"], row["mode"], row["gated"], row["batch"], row["channels"], case_fields(row["case"])["l"])
+        if asked == (dtype, mode, gated, 64, 768, row["n"]):
             place = tuple(row[field] for field in fields)
             if place not in found or row["measured_us"] < found[place]["measured_us"]:
                 found[place] = row

@@ -56,7 +56,7 @@ th, td { text-align: left; padding: .25rem .8rem .25rem 0; vertical-align: top; 
 thead th { vertical-align: bottom; } thead tr:last-child th { border-bottom: 2px solid #1a1a1a; }
 tbody th { padding-top: .8rem; } .first { border-left: 1px solid #bbb; padding-left: .8rem; }
 .number { text-align: right; font-variant-numeric: tabular-nums; } td.number { white-space: nowrap; }
-td.long { min-width: 22rem; }
+td.long { min-width: 30rem; }
 .short { white-space: nowrap; } tbody th span { position: sticky; left: 0; }
 td.token { min-width: 18rem; font: .75rem/1.6 ui-monospace, "DejaVu Sans Mono", monospace; }
 .paper { color: #1a1a1a; } .model { color: #8a5a00; } .measured { color: #00558a; }

@@ -112,6 +112,8 @@ def error_against_bound(figure, rows):
     handles = [Line2D([], [], marker="o", linestyle="none", color=colour) for _, colour, _ in METHOD.values()]
     labels = [name for name, _, _ in METHOD.values()]
     for kind, (marker, _) in KIND.items():
+        if not any(kind_of(row) == kind for row in convolutions):
+            continue
         handles.append(Line2D([], [], marker=marker, linestyle="none", color=style.GREY))
         labels.append(kind)
     handles.append(Line2D([], [], color=style.GREY, **DASH))
@@ -126,7 +128,12 @@ def marks(row):
     """A row's error and its bound, as style.draw_marks() takes them."""
     fields, verdict = case_fields(row["case"]), row["verify"]
     _, colour, left = METHOD[row["method"]]
-    marker, right = KIND["gated" if fields["gates"] else fields["mode"]]
+    marker, right = KIND[kind_of(row)]
     look = {**style.measured({"marker": marker, "color": colour}, row["stale"]), "markersize": 5}
     return [(fields["l"] * 2 ** (left + right), verdict["rel_l2"], look),
             (fields["l"] * 2 ** left, verdict["bound"], {"color": colour, **DASH})]
+
+
+def kind_of(row):
+    fields = case_fields(row["case"])
+    return "gated" if fields["gates"] else fields["mode"]

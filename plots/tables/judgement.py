@@ -63,7 +63,7 @@ def sentence(row):
 
 
 def meets_targets(row):
-    return all(row[field] is not None and row[field] <= target for field, target in TARGET.items())
+    return all(row[field] <= target for field, target in TARGET.items() if row[field] is not None)
 
 
 def every_prediction(rows):
@@ -93,6 +93,8 @@ def remarks(row):
 def choices(rows):
     """The fastest factors of each N by the clock and by each model, and what the model's cost."""
     rows = of_kind(rows, "choice")
+    if not rows:
+        return Table(verdict="No case was measured with different factors.", good=False)
     models = models_of(rows)
     made = []
     for words, group in grouped(rows).items():
@@ -107,7 +109,7 @@ def choices(rows):
     columns = ["N", "factors", "us"] + ["factors", "cost, %"] * len(models)
     groups = [Group("", 1), Group("fastest by the clock", 2, "measured"),
               *(Group(f"chosen by {title(model)}", 2, "model") for model in models)]
-    first, rest = (made or [[]])[0], [line for lines in made[1:] for line in lines]
+    first, rest = made[0], [line for lines in made[1:] for line in lines]
     return Table(columns, first, groups, details=Table(columns, rest, groups) if rest else None,
                  details_title=f"The same in {len(made) - 1} other types and modes")
 

@@ -84,7 +84,11 @@ def clearance(row):
 
 
 def notes(methods, peer):
-    remarks = [f"{method}: {note}" for method, row in methods.items() for note in row.get("notes", [])]
+    noted = {}  # {note: methods}
+    for method, row in methods.items():
+        for note in row.get("notes", []):
+            noted.setdefault(note, []).append(method)
+    remarks = [f"{', '.join(those)}: {note}" for note, those in noted.items()]
     remarks += [f"{method}: {row['verify'].get('reason', row['verify']['status'])}"
                 for method, row in methods.items() if not passed(row)]
     if peer:
