@@ -1,5 +1,7 @@
 """The README's tables: Markdown between two markers each, from committed rows alone."""
 
+import textwrap
+
 from judged import of_kind, title
 from measurements import JUDGEMENT, passed, read_all, read_either
 from peers import Peers
@@ -40,27 +42,34 @@ def speed(results, peers):
     names = [row["device"]["name"] for row in results.rows]
     device = max(names, key=names.count)
     (heading, main), *others = blocks([row for row in results.rows if row["device"]["name"] == device]).items()
-    lines = [f"{heading}, {results.revision()}. Times in microseconds, clocks in MHz; ~ is scaled from fewer rows, and",
-             "a peer's cuFFT without its packing:", "", *table(
-                 ["L", "floor", "burst", "× floor", "clock", "sustained", "× floor", "clock", "best cuFFT",
-                  "best peer"],
-                 [line(case, methods, peers) for case, methods in main.items()])]
+    origin = ", ".join([heading, *results.dates(), results.revision()])
+    lines = paragraph(f"{origin}. Times in microseconds, clocks in MHz; ~ is scaled from fewer rows, and a "
+                      "peer's cuFFT is without its packing:")
+    columns = ["L", "floor", "burst", "× floor", "clock", "sustained", "× floor", "clock", "best cuFFT", "best peer"]
+    lines += table(columns, [line(case, methods, peers) for case, methods in main.items()])
     if others:
         lengths = sorted({case_fields(case)["l"] for _, block in others for case in block})
-        lines += ["", "Bursts in multiples of the floor of each case, on the same GPU:", "", *table(
-            ["", *map(length, lengths)], [ratios(heading, block, lengths) for heading, block in others])]
+        lines += ["", *paragraph("Bursts in multiples of the floor of each case, on the same GPU:")]
+        lines += table(["", *map(length, lengths)], [ratios(heading, block, lengths) for heading, block in others])
     return "\n".join(lines)
 
 
 def judgement(results):
     """The two numbers of each model: how well it predicts, and what its choice costs."""
     overall = [row for row in of_kind(results.rows, "summary") if not subset(row)]
-    judged = {str(row["held_out_rows"]) for row in overall}
-    cells = [[title(row["model"]), *(f"{percent(row[field])} %" if row[field] is not None else "" for field in TARGET)] for row in overall]
-    return "\n".join([
-        f"{results.machine()}, {results.revision()}; error of the predicted time over {' or '.join(judged)} rows",
-        "that took no part in fitting, and what the factors that a model calls fastest cost over those that are:", "",
-        *table(["model", "median error", "90th percentile", "its choice costs, mean", "worst"], cells)])
+    kernels, choices = (" or ".join({str(row[field]) for row in overall}) for field in ("held_out_rows", "choices"))
+    lines = paragraph(
+        f"On the {overall[0]['profile']}: the absolute error of the time predicted for {kernels} measured kernels that "
+        f"no model was fitted to, and by how much the factors that a model calls fastest are slower than the fastest, "
+        f"in {choices} cases.")
+    cells = [[title(row["model"]), *("" if row[field] is None else f"{percent(row[field])} %" for field in TARGET)]
+             for row in overall]
+    columns = ["model", "error, median", "90th percentile", "its choice costs, mean", "worst"]
+    return "\n".join(lines + table(columns, cells))
+
+
+def paragraph(text):
+    return [*textwrap.wrap(text, 120, break_on_hyphens=False), ""]
 
 
 def line(case, methods, peers):

@@ -90,7 +90,7 @@ def judgement_rows(median=0.08):
               "batch": 64, "channels": 768, "clock": {"factors": [8, 16, 8], "us": 50}, **PROVENANCE,
               "models": [{"name": "eq2_profile", "factors": [4, 16, 16], "us": 60, "regret": 0.2},
                          {"name": "counted", "factors": [8, 16, 8], "us": 50, "regret": 0}]}
-    summary = {"schema": 1, "kind": "summary", "model": "counted", "rows": 3, "held_out_rows": 2, "median": median,
+    summary = {"schema": 1, "kind": "summary", "model": "counted", "profile": "H200", "rows": 3, "held_out_rows": 2, "median": median,
                "p90": 0.22, "bias": 0.01, "choices": 1, "mean_regret": 0.02, "worst_regret": 0.07, "overlap": 2.5,
                "fitted_to": 1, **PROVENANCE}
     return [prediction_row(1024, [8, 16, 8], 50, 52.5), prediction_row(1024, [4, 16, 16], 60, 57, held_out=False),
