@@ -22,8 +22,8 @@ BESIDE = {"paper": lambda data, committed: Paper(committed), "peers": lambda dat
 
 
 def rows_of(entry, data, committed):
-    """Of the kinds of an entry of figures.toml, from the folders of the reader's results and the repository's; None where
-    there are none."""
+    """Of the kinds of an entry of figures.toml, from the folders of the reader's results and of the repository's. None
+    where there are none."""
     kinds, accept = entry["kinds"], entry.get("accept", ["passed"])
     if tuple(kinds) == measurements.JUDGEMENT:
         found = judgement(data, committed)

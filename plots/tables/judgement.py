@@ -33,8 +33,9 @@ def summary(rows):
 
 
 def summary_cells(row):
-    return [title(row["model"]), row["held_out_rows"], percent(row["median"]), percent(row["p90"]),
-            percent(row["bias"], signed=True), row["choices"], percent(row["mean_regret"]), percent(row["worst_regret"])]
+    median, p90, mean, worst = (percent(row[field]) for field in TARGET)
+    bias = percent(row["bias"], signed=True)
+    return [title(row["model"]), row["held_out_rows"], median, p90, bias, row["choices"], mean, worst]
 
 
 def subset(row):

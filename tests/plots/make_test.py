@@ -90,8 +90,8 @@ def judgement_rows(median=0.08):
               "batch": 64, "channels": 768, "clock": {"factors": [8, 16, 8], "us": 50}, **PROVENANCE,
               "models": [{"name": "eq2_profile", "factors": [4, 16, 16], "us": 60, "regret": 0.2},
                          {"name": "counted", "factors": [8, 16, 8], "us": 50, "regret": 0}]}
-    summary = {"schema": 1, "kind": "summary", "model": "counted", "profile": "H200", "rows": 3, "held_out_rows": 2, "median": median,
-               "p90": 0.22, "bias": 0.01, "choices": 1, "mean_regret": 0.02, "worst_regret": 0.07, "overlap": 2.5,
+    summary = {"schema": 1, "kind": "summary", "model": "counted", "profile": "H200", "rows": 3,
+               "held_out_rows": 2, "median": median, "p90": 0.22, "bias": 0.01, "choices": 1, "mean_regret": 0.02, "worst_regret": 0.07, "overlap": 2.5,
                "fitted_to": 1, **PROVENANCE}
     return [prediction_row(1024, [8, 16, 8], 50, 52.5), prediction_row(1024, [4, 16, 16], 60, 57, held_out=False),
             prediction_row(512, [2, 16, 16], 25, 25, stale=True), choice, summary,
@@ -100,7 +100,8 @@ def judgement_rows(median=0.08):
 
 def what_if_rows():
     """Made up: 99 KB are 1.5 times slower at 1K, and too little at 2K."""
-    fits = {"kernel": "exchange_64x16", "shared_bytes": 50000, "blocks_per_sm": 2, "transfer": "threads", "limit": "hbm"}
+    fits = {"kernel": "exchange_64x16", "shared_bytes": 50000, "blocks_per_sm": 2, "transfer": "threads",
+            "limit": "hbm"}
     none = {"kernel": None, "shared_bytes": None, "blocks_per_sm": None, "us": None}
     place = {"schema": 1, "kind": "what_if", "dtype": "f16", "mode": "circular", "gated": False, **PROVENANCE}
     return [{**place, "shared_kb": 227, "n": 1024, **fits, "us": 50},
