@@ -124,7 +124,8 @@ std::string words_of(const Kind& kind) {
 }
 
 void print_choices(std::ostream& out, const std::vector<FactorChoice>& choices) {
-  std::vector<Column> columns = {{"choice for", 0, left}, {"N", 0, right}, {"fastest by the clock", 0, left}, {"us", 0, right}};
+  std::vector<Column> columns = {
+      {"choice for", 0, left}, {"N", 0, right}, {"fastest by the clock", 0, left}, {"us", 0, right}};
   for (const JudgedModel& model : kJudgedModels)
     columns.push_back({std::string(model.title), 0, left}), columns.push_back({"regret, %", 0, right});
   std::vector<std::vector<std::string>> cells;
@@ -164,11 +165,12 @@ int judge_models(const std::vector<std::string>& paths, const HardwareProfile& p
                  const std::string& json, Console& console) {
   RowsFile file(console, json);
   const MeasuredKernels measured = read_measured_kernels(paths, imitation(profile));
-  print_configuration(console, "model",
-                      {{"measured", text(measured.kernels.size(), " kernels on ", measured.device, ", in ", join(paths))},
-                       {"profile", profile.name},
-                       {"fitted to", "kernels whose N is no power of two; judged by the others"},
-                       {"rows kept", json.empty() ? "no (--json FILE keeps them)" : json}});
+  print_configuration(
+      console, "model",
+      {{"measured", text(measured.kernels.size(), " kernels on ", measured.device, ", in ", join(paths))},
+       {"profile", profile.name},
+       {"fitted to", "kernels whose N is no power of two; judged by the others"},
+       {"rows kept", json.empty() ? "no (--json FILE keeps them)" : json}});
   if (measured.without_kernel > 0)
     console.err << "notice: " << measured.without_kernel
                 << " rows are of kernels that this build has not (CMake option DANAUS_STUDY), left out\n";
@@ -188,7 +190,8 @@ int judge_models(const std::vector<std::string>& paths, const HardwareProfile& p
   print_summaries(console.out, sums);
   console.out << "\ncounted work: overlap " << fixed(judged.concurrency.overlap, 2) << ", warp rate "
               << fixed(judged.concurrency.warp_rate, 3)
-              << (judged.fitted_to > 0 ? text(", fitted to ", judged.fitted_to, " kernels") : ", the model's own") << '\n';
+              << (judged.fitted_to > 0 ? text(", fitted to ", judged.fitted_to, " kernels") : ", the model's own")
+              << '\n';
   return kExitOk;
 }
 

@@ -9,7 +9,8 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "The device memory of a convolution by a plan: u, k, gates and y, and what the plan keeps. Without --case: N = 256\n"
+    "The device memory of a convolution by a plan: u, k, gates and y, and what the plan keeps. Without --case: N = "
+    "256\n"
     "to 32K with B=64, H=768, without and with gates, as in Tables 16 and 17 of Fu et al. 2023, whose unit (printed\n"
     "there as GB) is 1000 MiB. Needs no GPU.";
 

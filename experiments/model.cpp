@@ -76,11 +76,16 @@ Json row_of(const KernelQuestion& question, const Counted& counted, const Roofli
   Json resources = Json::array();
   for (const ResourceTime& resource : prediction.resources)
     resources.push_back({{"name", resource.name}, {"us", resource.us}, {"what", resource.what}});
-  return {{"case", token(question.problem)},   {"profile", prediction.profile},     {"model", "roofline"},
-          {"variant", name(*counted.variant)}, {"total_us", prediction.total_us},   {"limit", prediction.limit},
+  return {{"case", token(question.problem)},
+          {"profile", prediction.profile},
+          {"model", "roofline"},
+          {"variant", name(*counted.variant)},
+          {"total_us", prediction.total_us},
+          {"limit", prediction.limit},
           {"overlap", prediction.concurrency.overlap},
           {"warp_rate", prediction.concurrency.warp_rate},
-          {"launch_us", prediction.launch_us}, {"resources", resources},
+          {"launch_us", prediction.launch_us},
+          {"resources", resources},
           {"notes", prediction.notes}};
 }
 
@@ -93,7 +98,8 @@ void print_resources(std::ostream& out, const Json& row) {
   using enum Column::Align;
   print_table(out, {{"resource", 0, left}, {"us", 0, right}, {"work", 0, left}}, cells);
   out << "total " << fixed(row["total_us"], 1) << " us at overlap " << fixed(row["overlap"], 2) << " and warp rate "
-      << fixed(row["warp_rate"], 3) << ", " << fixed(row["launch_us"], 1) << " us of them the launch; limited by " << row["limit"].get<std::string>() << '\n';
+      << fixed(row["warp_rate"], 3) << ", " << fixed(row["launch_us"], 1) << " us of them the launch; limited by "
+      << row["limit"].get<std::string>() << '\n';
   for (const Json& note : row["notes"]) out << "note: " << note.get<std::string>() << '\n';
   out << '\n';
 }
@@ -171,7 +177,8 @@ bool read_request(std::span<const std::string> words, Console& console, Request&
   line.option("profile", request.profiles, "NAME",
               "hardware profile, by name or a .json file (default: all); may be repeated");
   line.option("order", request.order, "NUMBER", "Eq. 2: number of factors (default: the cheapest; in figure4: all)");
-  line.option("overlap", overlap, "NUMBER", "roofline: 1 where nothing overlaps, large where all does (default: as fitted)");
+  line.option("overlap", overlap, "NUMBER",
+              "roofline: 1 where nothing overlaps, large where all does (default: as fitted)");
   line.option("warp-rate", warp_rate, "NUMBER", "roofline: instructions a clock of one warp (default: as fitted)");
   line.option("measured", request.measured, "FILE",
               "rows of danaus bench, by which the models are judged; may be repeated");
@@ -247,8 +254,8 @@ int run_model(std::span<const std::string> words, Console& console) {
   for (const KernelQuestion& question : kernels) {
     const Device device = imitation(question.profile);
     const Counted counted = count(question.problem, device);
-    rows.push_back(
-        row_of(question, counted, predict_roofline(kernel_work(counted, device), question.profile, request.concurrency)));
+    rows.push_back(row_of(question, counted,
+                          predict_roofline(kernel_work(counted, device), question.profile, request.concurrency)));
   }
   for (const Json& row : rows) identities.insert(identity(row));
   print_configuration(console, "model",

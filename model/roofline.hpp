@@ -4,10 +4,12 @@
 //   T = (t_1^p + t_2^p + ...)^(1/p) + launch
 //
 // Two numbers here are neither counted nor properties of the device; fit_concurrency() finds them.
-//   overlap    p: how far resources work at the same time. With 1 never, as Eq. 2 has it; with infinity always, which is
+//   overlap    p: how far resources work at the same time. With 1 never, as Eq. 2 has it; with infinity always, which
+//   is
 //              the usual roofline. Real kernels are between: warps of a block fill each other's gaps, and wait for each
 //              other at its barriers.
-//   warp rate  instructions, of those that are counted, that one warp can issue in a clock: each waits for what it needs
+//   warp rate  instructions, of those that are counted, that one warp can issue in a clock: each waits for what it
+//   needs
 //              of those before it. So a kernel with few warps on an SM does not reach the rate of the SM's schedulers.
 #pragma once
 
@@ -60,8 +62,8 @@ struct RooflinePrediction {
   std::vector<std::string> notes;  // which rates the profile has not, and what stands for them
 };
 
-// Rates that depend on the SM clock are taken at the profile's load clock, where it has one. Throws unless the overlap is
-// at least 1 and the warp rate positive.
+// Rates that depend on the SM clock are taken at the profile's load clock, where it has one. Throws unless the overlap
+// is at least 1 and the warp rate positive.
 RooflinePrediction predict_roofline(const KernelWork& work, const HardwareProfile& profile,
                                     const Concurrency& concurrency = {});
 

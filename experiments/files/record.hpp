@@ -27,8 +27,8 @@ class ResultFile {
   // Opens `path` for rows of `kind`; "" keeps nothing, "-" writes to stdout. `planned` are the identities that this run
   // will ask for: of those, rows from other sources and skipped ones are dropped, all other rows of the file stay as
   // they are. A last line that a crash left half-written is dropped with a notice on console.err. `is_current` says
-  // whether a row is from these sources. Throws std::invalid_argument where the file cannot be read or written, or holds
-  // another schema or kind.
+  // whether a row is from these sources. Throws std::invalid_argument where the file cannot be read or written, or
+  // holds another schema or kind.
   ResultFile(Console& console, const std::string& path, const std::string& kind, const std::set<std::string>& planned,
              std::function<bool(const Json& row)> is_current = has_these_sources);
   ~ResultFile();

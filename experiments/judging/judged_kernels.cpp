@@ -43,14 +43,16 @@ JudgedKernels judge(const std::vector<MeasuredKernel>& measured, const HardwareP
   std::vector<double> times;
   for (std::size_t i = 0; i < measured.size(); ++i)
     if (takes_part_in_fitting(measured[i])) fitted_to.push_back(predictions[i]), times.push_back(measured[i].us);
-  JudgedKernels judged{{}, fitted_to.empty() ? Concurrency() : fit_concurrency(fitted_to, times), int(fitted_to.size())};
+  JudgedKernels judged{
+      {}, fitted_to.empty() ? Concurrency() : fit_concurrency(fitted_to, times), int(fitted_to.size())};
   for (std::size_t i = 0; i < measured.size(); ++i) {
     const Problem& problem = measured[i].problem;
-    judged.kernels.push_back(
-        {measured[i],
-         !takes_part_in_fitting(measured[i]),
-         {eq2(problem, paper), eq2(problem, profile), {total_us(predictions[i], judged.concurrency), predictions[i].limit}},
-         predictions[i].resources});
+    judged.kernels.push_back({measured[i],
+                              !takes_part_in_fitting(measured[i]),
+                              {eq2(problem, paper),
+                               eq2(problem, profile),
+                               {total_us(predictions[i], judged.concurrency), predictions[i].limit}},
+                              predictions[i].resources});
   }
   return judged;
 }

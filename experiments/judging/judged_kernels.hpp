@@ -43,8 +43,8 @@ struct JudgedKernels {
   int fitted_to;            // kernels; 0: there were none, and it is the model's own
 };
 
-// What of the roofline is neither counted nor a property of the device is fitted to the kernels whose N is no power of two;
-// the others took no part in it.
+// What of the roofline is neither counted nor a property of the device is fitted to the kernels whose N is no power of
+// two; the others took no part in it.
 JudgedKernels judge(const std::vector<MeasuredKernel>& measured, const HardwareProfile& profile,
                     const HardwareProfile& paper);
 

@@ -33,8 +33,8 @@ void require_same_device(const Json& row, const std::string& where, const Device
   if (!name.empty() && found != name)
     fail("model: ", where, ": measured on ", found, ", the rows before it on ", name, "; judge one device at a time");
   if (multiprocessors != device.multiprocessors)
-    fail("model: ", where, ": measured on ", found, " with ", multiprocessors, " multiprocessors, profile ", device.name,
-         " has ", device.multiprocessors);
+    fail("model: ", where, ": measured on ", found, " with ", multiprocessors, " multiprocessors, profile ",
+         device.name, " has ", device.multiprocessors);
   name = found;
 }
 
@@ -70,8 +70,9 @@ MeasuredKernels read_measured_kernels(const std::vector<std::string>& paths, con
     }
   }
   if (measured.kernels.empty())
-    fail("model: ", join(paths), measured.without_kernel > 0 ? ": rows of kernels that this build has not"
-                                                             : ": no kernel that passed and was timed");
+    fail("model: ", join(paths),
+         measured.without_kernel > 0 ? ": rows of kernels that this build has not"
+                                     : ": no kernel that passed and was timed");
   return measured;
 }
 

@@ -60,8 +60,10 @@ std::vector<FactorChoice> factor_choices(const std::vector<JudgedKernel>& kernel
   std::vector<FactorChoice> list;
   for (const auto& [asked, candidates] : cases) {
     if (candidates.size() < 2) continue;
-    FactorChoice choice{kind_of(*candidates.front()), candidates.front()->held_out,
-                        least(candidates, [](const JudgedKernel& k) { return k.measured.us; }), {}};
+    FactorChoice choice{kind_of(*candidates.front()),
+                        candidates.front()->held_out,
+                        least(candidates, [](const JudgedKernel& k) { return k.measured.us; }),
+                        {}};
     for (std::size_t model = 0; model < kJudgedModels.size(); ++model)
       choice.chosen[model] = least(candidates, [=](const JudgedKernel& k) { return k.models[model].us; });
     list.push_back(choice);

@@ -50,7 +50,8 @@ class Judging : public testing::Test {
 };
 
 TEST_F(Judging, ReadsKernelsThatPassedAndWereTimed) {
-  Json copy = bench_row("fftconv_f16_circular_l512_b64_h768", 20), failed = copy, stale = bench_row("fftconv_f16_causal_l1000_b64_h768", 70);
+  Json copy = bench_row("fftconv_f16_circular_l512_b64_h768", 20), failed = copy,
+       stale = bench_row("fftconv_f16_causal_l1000_b64_h768", 70);
   copy["method"] = "copy", failed["verify"]["status"] = "failed", stale["code"] = "another";
   const MeasuredKernels measured =
       read({bench_row("fftconv_f16_circular_l1024_b64_h768_r4x16x16", 60), copy, failed, stale});
@@ -71,8 +72,8 @@ TEST_F(Judging, ReadsKernelsThatPassedAndWereTimed) {
 }
 
 TEST_F(Judging, TakesTheLastRowOfACase) {
-  const MeasuredKernels measured = read({bench_row("fftconv_f16_circular_l1024_b64_h768", 60),
-                                         bench_row("fftconv_f16_circular_l1024_b64_h768", 61)});
+  const MeasuredKernels measured = read(
+      {bench_row("fftconv_f16_circular_l1024_b64_h768", 60), bench_row("fftconv_f16_circular_l1024_b64_h768", 61)});
   ASSERT_EQ(measured.kernels.size(), 1);
   EXPECT_EQ(measured.kernels[0].us, 61);
 }
@@ -80,17 +81,21 @@ TEST_F(Judging, TakesTheLastRowOfACase) {
 TEST_F(Judging, RefusesRowsThatDoNotGoTogether) {
   const Json row = bench_row("fftconv_f16_circular_l1024_b64_h768", 60);
   Json elsewhere = row, smaller = row, other_kind = row;
-  elsewhere["device"]["name"] = "NVIDIA GH200", smaller["device"]["multiprocessors"] = 108, other_kind["kind"] = "verify";
-  EXPECT_THAT(refusal({row, elsewhere}), HasSubstr("line 2: measured on NVIDIA GH200, the rows before it on NVIDIA H200"));
+  elsewhere["device"]["name"] = "NVIDIA GH200", smaller["device"]["multiprocessors"] = 108,
+  other_kind["kind"] = "verify";
+  EXPECT_THAT(refusal({row, elsewhere}),
+              HasSubstr("line 2: measured on NVIDIA GH200, the rows before it on NVIDIA H200"));
   EXPECT_THAT(refusal({smaller}), HasSubstr("with 108 multiprocessors, profile H200 has 132"));
   EXPECT_THAT(refusal({row, other_kind}), HasSubstr("line 2: is no row of danaus bench"));
   EXPECT_THAT(refusal({}), HasSubstr("no kernel that passed and was timed"));
-  EXPECT_THAT(refusal({bench_row("fftconv_f16_circular_l1024_b64_h768_r32x32", 60)}), HasSubstr("kernels that this build has not"));
+  EXPECT_THAT(refusal({bench_row("fftconv_f16_circular_l1024_b64_h768_r32x32", 60)}),
+              HasSubstr("kernels that this build has not"));
   EXPECT_THROW(read_measured_kernels({"/nowhere/at/all.jsonl"}, Device::executor()), std::invalid_argument);
 }
 
 // A kernel with the times that models predict for it.
-JudgedKernel judged(const std::string& token, double measured_us, std::array<double, 3> predicted_us, bool held_out = true) {
+JudgedKernel judged(const std::string& token, double measured_us, std::array<double, 3> predicted_us,
+                    bool held_out = true) {
   const Problem problem = parse_problem(token);
   const Variant* variant = choose(problem, Device::executor()).variant;
   JudgedKernel kernel{{token, problem, true, variant, measured_us, {}, false, {}}, held_out, {}, {}};
@@ -165,7 +170,8 @@ TEST_F(Judging, WritesPredictionsChoicesAndSummaries) {
   EXPECT_EQ(rows["summary"][2].at("model"), "counted");
   EXPECT_EQ(rows["summary"][2].at("held_out_rows"), 2);
 
-  EXPECT_THAT(run({"model", "--measured", path, "--json", "/nowhere/at/all.jsonl"}).err, HasSubstr("/nowhere/at/all.jsonl"));
+  EXPECT_THAT(run({"model", "--measured", path, "--json", "/nowhere/at/all.jsonl"}).err,
+              HasSubstr("/nowhere/at/all.jsonl"));
 }
 
 }  // namespace

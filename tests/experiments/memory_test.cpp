@@ -21,7 +21,8 @@ TEST(Memory, IsOfEverythingThatAConvolutionHas) {
   EXPECT_EQ(row.at("spectrum_bytes"), 4 * 3 * 1024) << "of 1024 frequencies, however short the filter";
   const auto bytes = [&](const char* field) { return row.at(field).get<double>(); };
   EXPECT_EQ(bytes("additional_bytes"), bytes("y_bytes") + bytes("spectrum_bytes") + bytes("tables_bytes"));
-  EXPECT_EQ(bytes("total_bytes"), bytes("additional_bytes") + bytes("u_bytes") + bytes("k_bytes") + bytes("gates_bytes"));
+  EXPECT_EQ(bytes("total_bytes"),
+            bytes("additional_bytes") + bytes("u_bytes") + bytes("k_bytes") + bytes("gates_bytes"));
   EXPECT_DOUBLE_EQ(bytes("paper_unit"), bytes("total_bytes") / 1048576000);
 }
 

@@ -21,9 +21,8 @@ std::vector<Json> rows_of(const std::string& text) {
 }
 
 TEST(Model, TermsAddUpAndNameTheirLimit) {
-  const Ran ran =
-      run({"model", "--case", "fftconv_f16_causal_l8192_b64_h768", "--profile", "H200", "--order", "3", "--model", "eq2",
-           "--json", "-"});
+  const Ran ran = run({"model", "--case", "fftconv_f16_causal_l8192_b64_h768", "--profile", "H200", "--order", "3",
+                       "--model", "eq2", "--json", "-"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   const Json row = rows_of(ran.out).at(0);
   EXPECT_EQ(row.at("kind"), "model");
@@ -61,7 +60,10 @@ TEST(Model, TheRooflineStandsBesideEq2WhereThereIsAKernel) {
   EXPECT_LT(rows[1].at("total_us"), sum);
   EXPECT_GT(longest, 64. * 768 * 1024 * 4 / 4.8e6) << "no less than the bytes at the memory's own rate";
 
-  EXPECT_EQ(rows_of(run({"model", "--case", "fftconv_f16_circular_l65536_b1_h1", "--profile", "H200", "--json", "-"}).out).size(), 1)
+  EXPECT_EQ(
+      rows_of(run({"model", "--case", "fftconv_f16_circular_l65536_b1_h1", "--profile", "H200", "--json", "-"}).out)
+          .size(),
+      1)
       << "no kernel computes 64K";
   EXPECT_THAT(run({"model", "--case", "fftconv_f16_circular_l65536_b1_h1", "--model", "roofline"}).err,
               HasSubstr("the largest kernel has 32768"));
@@ -71,7 +73,8 @@ TEST(Model, RefusesAProfileByTheNumberThatIsWrong) {
   const Folder folder;
   write_file(folder / "gpu.json", R"({"name": "gpu", "device": "none", "numbers": {"matrix_side": {"value": 0,
       "unit": "elements", "kind": "measured", "source": "test"}}})");
-  const Ran ran = run({"model", "--sweep", "figure4", "--profile", folder / "gpu.json", "--json", folder / "model.jsonl"});
+  const Ran ran =
+      run({"model", "--sweep", "figure4", "--profile", folder / "gpu.json", "--json", folder / "model.jsonl"});
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err, HasSubstr("gpu.json: matrix_side: 'value' is 0, must be a positive number"));
   EXPECT_THAT(folder.files(), testing::ElementsAre("gpu.json"));

@@ -13,7 +13,8 @@ namespace {
 using testing::HasSubstr;
 
 TEST(WhatIf, EveryCaseHasAKernelThatFitsOrAReason) {
-  const std::string small = "fftconv_f16_circular_l512_b64_h768_postgate", large = "fftconv_bf16_causal_l32000_b64_h768";
+  const std::string small = "fftconv_f16_circular_l512_b64_h768_postgate",
+                    large = "fftconv_bf16_causal_l32000_b64_h768";
   const Ran ran = run({"what-if", "--case", small, "--case", large, "--json", "-"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   std::map<std::pair<std::string, int>, Json> rows;

@@ -35,8 +35,8 @@ double us(const RooflinePrediction& prediction, const std::string& name) {
 TEST(Roofline, TimesOfResourcesByHand) {
   KernelWork work;
   work.hbm_bytes = 2e8;
-  work.mma_f16acc = 1e6;       // 4096 flops each
-  work.mma_depth8 = 2e6;       // 2048
+  work.mma_f16acc = 1e6;  // 4096 flops each
+  work.mma_depth8 = 2e6;  // 2048
   work.packed_operations = 1e9;
   work.byte_permutes = 6.4e9;
   work.l1_wavefronts = 1e7;
