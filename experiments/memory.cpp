@@ -9,10 +9,9 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "The device memory of a convolution by a plan: u, k, gates and y, and what the plan keeps. Without --case: N = "
-    "256\n"
-    "to 32K with B=64, H=768, without and with gates, as in Tables 16 and 17 of Fu et al. 2023, whose unit (printed\n"
-    "there as GB) is 1000 MiB. Needs no GPU.";
+    "The device memory of a convolution by a plan: u, k, gates and y, and what the plan keeps. Without --case:\n"
+    "N = 256 to 32K with B=64, H=768, without and with gates, as in Tables 16 and 17 of Fu et al. 2023, whose unit\n"
+    "(printed there as GB) is 1000 MiB. Needs no GPU.";
 
 // The unit of the paper's tables: its numbers are of all that is allocated, u and k included.
 constexpr double kPaperUnit = 1000. * 1024 * 1024;

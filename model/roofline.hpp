@@ -4,13 +4,11 @@
 //   T = (t_1^p + t_2^p + ...)^(1/p) + launch
 //
 // Two numbers here are neither counted nor properties of the device; fit_concurrency() finds them.
-//   overlap    p: how far resources work at the same time. With 1 never, as Eq. 2 has it; with infinity always, which
-//   is
-//              the usual roofline. Real kernels are between: warps of a block fill each other's gaps, and wait for each
-//              other at its barriers.
+//   overlap    p: how far resources work at the same time. With 1 never, as Eq. 2 has it; with infinity always, as the
+//              usual roofline has it. Real kernels are between: warps of a block fill each other's gaps, and wait for
+//              each other at its barriers.
 //   warp rate  instructions, of those that are counted, that one warp can issue in a clock: each waits for what it
-//   needs
-//              of those before it. So a kernel with few warps on an SM does not reach the rate of the SM's schedulers.
+//              needs of those before it. So few warps on an SM do not reach the rate of its schedulers.
 #pragma once
 
 #include <span>
