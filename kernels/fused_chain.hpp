@@ -119,6 +119,7 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
   const int warp = device::warp_index(), lane = device::lane_index();
   const bool tensor = path == Path::any ? a.transfer == Transfer::tensor : path == Path::tensor;
   const bool leader = lane == 0;  // issues the tensor copies
+  const bool wrap = !P::kPair && path != Path::tensor && a.wrap;
   const ItemRange items = even_share(0, static_cast<long long>(groups_of_rows<P>(a)) * a.channels,
                                      device::block_index() * P::kWarps + warp, device::block_count() * P::kWarps);
   const int first = items.first, last = first + items.count;
@@ -240,16 +241,16 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
         im[m] = P::kPair || nr == 0 ? z.im : imaginary_times_conjugate<T>(z, weight[nr]);
       }
       if constexpr (P::kGated)
-        if (a.postgate && !a.wrap) {
+        if (a.postgate && !wrap) {
           apply_gate<P>(slab + 2 * P::kPartBytes, 0, nr, re);
           if constexpr (P::kPair) apply_gate<P>(slab + 2 * P::kPartBytes, 1, nr, im);
         }
       device::store_matrices<4, true>(slab + matrix_address<P>(0, nr), re);
-      if (P::kPair || a.wrap) device::store_matrices<4, true>(slab + matrix_address<P>(1, nr), im);
+      if (P::kPair || wrap) device::store_matrices<4, true>(slab + matrix_address<P>(1, nr), im);
     }
     device::fence_async();
     device::sync_warp();
-    if (!P::kPair && !tensor && a.wrap)
+    if (!tensor && wrap)
       store_wrapped<P, WarpWorker, T>(a, item, [&](int) { return slab; });
     else if (!tensor || leader)
       store_slab<P, WarpWorker>(a, tensor, item, 0, slab);

@@ -76,6 +76,7 @@ class Block {
   DANAUS_DEVICE bool gates_by_tensor() const { return P::kGateRing > 0 && tensor_; }
   DANAUS_DEVICE bool pregate() const { return gates_by_tensor() && a_.pregate; }
   DANAUS_DEVICE bool postgate() const { return gates_by_tensor() && a_.postgate; }
+  DANAUS_DEVICE bool wraps() const { return !P::kPair && path != Path::tensor && a_.wrap; }  // only threads can
 
   // Barriers, constants.
   DANAUS_DEVICE void prepare() {
@@ -102,12 +103,12 @@ class Block {
   // A warp's first line of step B, in its group.
   DANAUS_DEVICE int first_line() const { return warp_ * P::kLinesPerWarp % P::kGroupLines; }
 
-  static DANAUS_DEVICE bool wraps(int place, int slab) { return P::kRing % P::kSlabs != 0 && place + slab >= P::kRing; }
-  static DANAUS_DEVICE int place_of(int place, int slab) { return wraps(place, slab) ? place + slab - P::kRing : place + slab; }
+  static DANAUS_DEVICE bool is_beyond_end(int place, int slab) { return P::kRing % P::kSlabs != 0 && place + slab >= P::kRing; }
+  static DANAUS_DEVICE int place_of(int place, int slab) { return is_beyond_end(place, slab) ? place + slab - P::kRing : place + slab; }
   static DANAUS_DEVICE SharedAddress address_of(int place) { return P::kSlabsBegin + place * P::kSlabBytes; }
   static DANAUS_DEVICE SharedAddress slab_at(int place, int slab) { return address_of(place_of(place, slab)); }
   DANAUS_DEVICE void wait_for_slab(int place, u32 parity, int slab) const {
-    if (tensor_) device::barrier_wait(8 * place_of(place, slab), parity ^ wraps(place, slab));
+    if (tensor_) device::barrier_wait(8 * place_of(place, slab), parity ^ is_beyond_end(place, slab));
   }
 
   // Asks for slabs until `limit` of all that this block computes are there or on their way.
@@ -165,7 +166,7 @@ class Block {
     DANAUS_UNROLL for (int j = 0; j < P::kUnitsPerWarp; ++j) {
       const int unit = warp_ + P::kWarps * j, s = unit / P::kColumnChunks;
       if constexpr (!P::kUnitInRegisters) back_ = load_unit<P>(a_.tables, unit, true);
-      transform_column_back<P>(slab_at(place, s), {postgate(), postgate() ? gates_.wait(s) : 0}, unit, a_.wrap, constants_, back_);
+      transform_column_back<P>(slab_at(place, s), {postgate(), postgate() ? gates_.wait(s) : 0}, unit, wraps(), constants_, back_);
       after(j);
     }
   }
@@ -270,9 +271,9 @@ class Block {
   }
 
   DANAUS_DEVICE void store_by_threads(Item item, int place) const {
-    if (P::kGated && a_.postgate && !a_.wrap) gate_item(a_.postgate, item, place, [] { device::sync_block(); });
+    if (P::kGated && a_.postgate && !wraps()) gate_item(a_.postgate, item, place, [] { device::sync_block(); });
     device::sync_block();
-    if (!P::kPair && a_.wrap) store_wrapped<P, Worker, P::kType>(a_, item, [&](int s) { return slab_at(place, s); });
+    if (wraps()) store_wrapped<P, Worker, P::kType>(a_, item, [&](int s) { return slab_at(place, s); });
     else store_slabs(item, place, 0, P::kSlabs);
     device::sync_block();
   }

@@ -37,7 +37,6 @@ struct Split {
   int radix, columns;   // as in Geometry
   unsigned preferred;   // kinds that it is the choice for where the caller makes none
   Tuning plain, gated, causal;  // causal: right angle, not gated
-  bool for_study = false;
 
   constexpr int size() const { return algorithm == Algorithm::chain ? 256 * radix : 64 * radix * columns; }
   constexpr Tuning tuning(Fold fold, bool with_gates) const {
@@ -58,13 +57,9 @@ constexpr Split exchange_split(int radix, int columns, unsigned preferred, Tunin
   return exchange_split(radix, columns, preferred, plain, gated, plain);
 }
 
-// A line that is the best for nothing, there to be compared with those that are: compiled where the CMake option
-// DANAUS_STUDY is on. Rings and blocks are what fits.
-constexpr Split for_study(int radix, int columns, Tuning plain, Tuning gated) {
-  return {Algorithm::exchange, radix, columns, kNone, plain, gated, plain, true};
-}
-
-// Measured on an H200 with B=64, H=768: the fastest of the rings and blocks that fit, for each line.
+// Measured on an H200 with B=64, H=768: the fastest of the rings and blocks that fit, for each line. Those that are
+// preferred for nothing are there to be compared with: they are compiled where the CMake option DANAUS_STUDY is on, and
+// have rings and blocks that fit.
 // clang-format off
 inline constexpr std::array kTable = {
     //             r  columns               {warps, ring, blocks, gates}
@@ -75,42 +70,42 @@ inline constexpr std::array kTable = {
     chain_split(   3,      kAll,             {8, 4, 2},     {8, 2, 2}),                   //   768
     exchange_split(1,  16, kAll,             {2, 4, 8},     {2, 3, 8, 3}),                //  1024
     chain_split(   4,      kNone,            {8, 3, 2},     {8, 2, 1}),
-    for_study(     2,   8,                   {1, 4, 8},     {1, 3, 7, 2}),
+    exchange_split(2,   8, kNone,            {1, 4, 8},     {1, 3, 7, 2}),
     chain_split(   6,      kAll,             {8, 4, 1},     {4, 2, 1}),                   //  1536
     exchange_split(3,   8, kNone,            {1, 3, 7},     {1, 3, 5, 2}),
     exchange_split(1,  32, kAll,             {4, 4, 4},     {4, 4, 4, 2}),                //  2048
     exchange_split(2,  16, kNone,            {2, 4, 4},     {2, 3, 4, 2}),
     chain_split(   8,      kNone,            {8, 3, 1},     {4, 2, 1}),
-    for_study(     4,   8,                   {1, 3, 5},     {1, 3, 4, 1}),
+    exchange_split(4,   8, kNone,            {1, 3, 5},     {1, 3, 4, 1}),
     exchange_split(3,  16, kAll,             {2, 3, 4},     {2, 3, 3, 2}),                //  3072
-    for_study(     6,   8,                   {1, 4, 3},     {1, 3, 3, 1}),
+    exchange_split(6,   8, kNone,            {1, 4, 3},     {1, 3, 3, 1}),
     exchange_split(1,  64, kAll,             {8, 5, 2},     {8, 3, 2, 2}),                //  4096
     exchange_split(2,  32, kNone,            {4, 4, 2},     {4, 3, 2, 2}),
-    for_study(     4,  16,                   {2, 3, 3},     {2, 2, 3, 1}),
+    exchange_split(4,  16, kNone,            {2, 3, 3},     {2, 2, 3, 1}),
     exchange_split(3,  32, kAll,             {4, 3, 2},     {4, 2, 2, 1}),                //  6144
-    for_study(     6,  16,                   {2, 3, 2},     {2, 2, 2, 1}),
+    exchange_split(6,  16, kNone,            {2, 3, 2},     {2, 2, 2, 1}),
     exchange_split(2,  64, kF16,             {8, 3, 2},     {8, 2, 2, 1}),                //  8192
     exchange_split(1, 128, kBf16,            {8, 6, 2},     {8, 4, 2, 2}),
-    for_study(     4,  32,                   {4, 3, 2},     {4, 2, 2, 1}),
+    exchange_split(4,  32, kNone,            {4, 3, 2},     {4, 2, 2, 1}),
     exchange_split(1, 192, kAll,             {8, 6, 2},     {8, 4, 2, 3}),                // 12288
     exchange_split(3,  64, kNone,            {8, 4, 1},     {8, 3, 1, 1}),
-    for_study(     6,  32,                   {4, 3, 1},     {4, 3, 1, 1}),
+    exchange_split(6,  32, kNone,            {4, 3, 1},     {4, 3, 1, 1}),
     exchange_split(1, 256, kAll & ~kComputing,{16, 12, 1},   {16, 8, 1, 4}),              // 16384
     exchange_split(2, 128, kComputing,       {16, 6, 1},    {16, 4, 1, 2}, {16, 5, 1}),
-    for_study(     4,  64,                   {8, 3, 1},     {8, 2, 1, 1}),
+    exchange_split(4,  64, kNone,            {8, 3, 1},     {8, 2, 1, 1}),
     exchange_split(2, 192, kAll,             {8, 6, 1},     {8, 4, 1, 2}),                // 24576
     exchange_split(3, 128, kNone,            {16, 4, 1},    {16, 3, 1}),
-    for_study(     1, 384,                   {8, 12, 1},    {8, 8, 1, 4}),
-    for_study(     6,  64,                   {8, 2, 1},     {8, 2, 1}),
+    exchange_split(1, 384, kNone,            {8, 12, 1},    {8, 8, 1, 4}),
+    exchange_split(6,  64, kNone,            {8, 2, 1},     {8, 2, 1}),
     exchange_split(2, 256, kAll,             {16, 7, 1},    {16, 5, 1, 2}),               // 32768
     exchange_split(4, 128, kNone,            {16, 3, 1},    {16, 3, 1}),
-    for_study(     1, 512,                   {8, 14, 1},    {8, 10, 1, 4}),
+    exchange_split(1, 512, kNone,            {8, 14, 1},    {8, 10, 1, 4}),
 };
 // clang-format on
 
 // Those of this build.
 inline constexpr auto kSplits = [] {
-  constexpr auto compiled = [](const Split& split) { return DANAUS_STUDY || !split.for_study; };
+  constexpr auto compiled = [](const Split& split) { return DANAUS_STUDY || split.preferred != kNone; };
   std::array<Split, std::count_if(kTable.begin(), kTable.end(), compiled)> splits{};
   std::copy_if(kTable.begin(), kTable.end(), splits.begin(), compiled);
   return splits;

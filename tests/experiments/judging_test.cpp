@@ -54,7 +54,7 @@ TEST_F(Judging, ReadsKernelsThatPassedAndWereTimed) {
        stale = bench_row("fftconv_f16_causal_l1000_b64_h768", 70);
   copy["method"] = "copy", failed["verify"]["status"] = "failed", stale["code"] = "another";
   const MeasuredKernels measured =
-      read({bench_row("fftconv_f16_circular_l1024_b64_h768_r4x16x16", 60), copy, failed, stale});
+      read({bench_row("fftconv_f16_circular_l8192_b64_h768_r16x8x8x8", 60), copy, failed, stale});
   EXPECT_EQ(measured.device, "NVIDIA H200");
   ASSERT_EQ(measured.kernels.size(), 2);
   const MeasuredKernel& first = measured.kernels[0];
@@ -88,7 +88,7 @@ TEST_F(Judging, RefusesRowsThatDoNotGoTogether) {
   EXPECT_THAT(refusal({smaller}), HasSubstr("with 108 multiprocessors, profile H200 has 132"));
   EXPECT_THAT(refusal({row, other_kind}), HasSubstr("line 2: is no row of danaus bench"));
   EXPECT_THAT(refusal({}), HasSubstr("no kernel that passed and was timed"));
-  EXPECT_THAT(refusal({bench_row("fftconv_f16_circular_l1024_b64_h768_r32x32", 60)}),
+  EXPECT_THAT(refusal({bench_row("fftconv_f16_circular_l8192_b64_h768_r64x128", 60)}),
               HasSubstr("kernels that this build has not"));
   EXPECT_THROW(read_measured_kernels({"/nowhere/at/all.jsonl"}, Device::executor()), std::invalid_argument);
 }
@@ -105,9 +105,9 @@ JudgedKernel judged(const std::string& token, double measured_us, std::array<dou
 
 TEST(Regret, IsWhatTheModelsChoiceTakesLonger) {
   const std::vector<JudgedKernel> kernels = {
-      judged("fftconv_f16_circular_l1024_b64_h768_r8x8x2x8", 50, {90, 40, 10}),
-      judged("fftconv_f16_circular_l1024_b64_h768_r4x16x16", 60, {80, 50, 10.5}),
-      judged("fftconv_f16_circular_l1024_b8_h768_r4x16x16", 5, {1, 1, 1}),  // alone: nothing to choose from
+      judged("fftconv_f16_circular_l8192_b64_h768_r8x8x16x8", 50, {90, 40, 10}),
+      judged("fftconv_f16_circular_l8192_b64_h768_r16x8x8x8", 60, {80, 50, 10.5}),
+      judged("fftconv_f16_circular_l8192_b8_h768_r16x8x8x8", 5, {1, 1, 1}),  // alone: nothing to choose from
   };
   const std::vector<FactorChoice> list = factor_choices(kernels);
   ASSERT_EQ(list.size(), 1);
@@ -119,11 +119,11 @@ TEST(Regret, IsWhatTheModelsChoiceTakesLonger) {
 
 TEST(Regret, SummariesLeaveOutWhatWasFitted) {
   const std::vector<JudgedKernel> kernels = {
-      judged("fftconv_f16_circular_l1024_b64_h768_r8x8x2x8", 100, {110, 100, 130}),
-      judged("fftconv_f16_circular_l1024_b64_h768_r4x16x16", 100, {80, 100, 100}),
-      judged("fftconv_f16_causal_l1024_b64_h768_r4x16x16", 100, {160, 100, 100}),
+      judged("fftconv_f16_circular_l8192_b64_h768_r8x8x16x8", 100, {110, 100, 130}),
+      judged("fftconv_f16_circular_l8192_b64_h768_r16x8x8x8", 100, {80, 100, 100}),
+      judged("fftconv_f16_causal_l8192_b64_h768_r16x8x8x8", 100, {160, 100, 100}),
       judged("fftconv_f16_circular_l1536_b64_h768_r6x16x16", 100, {900, 100, 100}, false),
-      judged("fftconv_f16_circular_l1536_b64_h768_r3x8x8x8", 200, {100, 100, 100}, false),
+      judged("fftconv_f16_circular_l1536_b64_h768_r6x16x16", 200, {100, 100, 100}, false),
   };
   const std::vector<Summary> list = summaries(kernels, factor_choices(kernels));
   ASSERT_EQ(list.size(), 9);  // three models over all, circular and causal
@@ -144,8 +144,8 @@ TEST(Regret, SummariesLeaveOutWhatWasFitted) {
 }
 
 TEST_F(Judging, WritesPredictionsChoicesAndSummaries) {
-  const std::string path = file_of({bench_row("fftconv_f16_circular_l1024_b8_h768_r8x8x2x8", 9),
-                                    bench_row("fftconv_f16_circular_l1024_b8_h768_r4x16x16", 10),
+  const std::string path = file_of({bench_row("fftconv_f16_circular_l8192_b8_h768_r8x8x16x8", 9),
+                                    bench_row("fftconv_f16_circular_l8192_b8_h768_r16x8x8x8", 10),
                                     bench_row("fftconv_f16_circular_l1536_b8_h768", 15)});
   const Ran ran = run({"model", "--measured", path, "--json", folder_ / "judgement.jsonl"});
   ASSERT_EQ(ran.code, 0) << ran.err;
@@ -165,7 +165,7 @@ TEST_F(Judging, WritesPredictionsChoicesAndSummaries) {
   EXPECT_NEAR(counted.at("error"), counted.at("us").get<double>() / 15 - 1, 1e-12);
   EXPECT_NEAR(counted.at("us"), 15, 0.01 * 15) << "the only kernel that the overlap is fitted to";
   ASSERT_EQ(rows["choice"].size(), 1);
-  EXPECT_EQ(rows["choice"][0].at("clock").at("factors"), (std::vector<int>{8, 8, 2, 8}));
+  EXPECT_EQ(rows["choice"][0].at("clock").at("factors"), (std::vector<int>{8, 8, 16, 8}));
   EXPECT_EQ(rows["summary"].size(), 6);
   EXPECT_EQ(rows["summary"][2].at("model"), "counted");
   EXPECT_EQ(rows["summary"][2].at("held_out_rows"), 2);

@@ -118,8 +118,8 @@ TEST(Choice, RefusalsNameTheRuleAndWhatThereIs) {
   EXPECT_THAT(refused("fftconv_f16_circular_l1000_b1_h1_pair"), HasSubstr("N=1000 has no kernel"));
   EXPECT_THAT(refused("fftconv_f16_circular_l1000_k24_b1_h1_n1024_pair"),
               HasSubstr("N=1024, a circular convolution in the pair fold has N = L=1000"));
-  EXPECT_THAT(refused("fftconv_f16_circular_l1024_b1_h1_r32x32"),
-              HasSubstr("N=1024 has no kernel of factors 32x32; there are 8x8x2x8, 4x16x16"));
+  EXPECT_THAT(refused("fftconv_f16_circular_l8192_b1_h1_r64x128"),
+              HasSubstr("N=8192 has no kernel of factors 64x128; there are 16x8x8x8, 8x8x16x8"));
   EXPECT_THAT(refused("fftconv_f16_circular_l1024_b65536_h65536"),
               HasSubstr("B*H=4294967296, must be at most 2^31 - 1"));
   EXPECT_THAT(
@@ -151,8 +151,8 @@ TEST(PlanResult, OddLengthsOffsetsAndFilters) {
 }
 
 TEST(PlanResult, FrequencyMasks) {
-  for (std::string_view token : {"fftconv_f16_circular_l1024_b3_h2_r4x16x16_zero8x3x0",
-                                 "fftconv_f16_circular_l1024_b2_h1_r4x16x16_zero0x8x2literal",
+  for (std::string_view token : {"fftconv_f16_circular_l768_b3_h2_r3x16x16_zero8x3x0",
+                                 "fftconv_f16_circular_l768_b2_h1_r3x16x16_zero0x8x2literal",
                                  "fftconv_bf16_circular_l4096_b2_h1_r8x8x8x8_zero3x0x0x4"})
     expect_right(parse_problem(token), {}, Device::executor());
 }
@@ -227,12 +227,12 @@ TEST(PlanRefusals, Gates) {
 
 TEST(PlanRefusals, Masks) {
   const Problem plain = parse_problem("fftconv_f16_circular_l1024_b2_h1");
-  const Problem masked = parse_problem("fftconv_f16_circular_l1024_b2_h1_r4x16x16_zero8x0x0");
+  const Problem masked = parse_problem("fftconv_f16_circular_l768_b2_h1_r3x16x16_zero8x0x0");
   EXPECT_THAT(refusal([&] { Plan(plain, Device::executor(), kept_frequencies(masked)); }),
               HasSubstr("the case removes no frequencies"));
   EXPECT_THAT(refusal([&] { Plan{masked}; }), HasSubstr("the case removes some frequencies, but 0 marks"));
   EXPECT_THAT(refusal([&] { Plan(masked, Device::executor(), std::vector<std::uint8_t>(512)); }),
-              HasSubstr("512 frequencies, must be 1024"));
+              HasSubstr("512 frequencies, must be 768"));
 }
 
 TEST(PlanRefusals, CudaWhereThereIsNone) {
