@@ -28,7 +28,7 @@ def cost_per_token(figure, rows, paper, judgement):
     axes.set_title(heading(rows, profile), loc="left")
     annotate(axes, lines)
     orders = sorted({*lines, *(row["order"] for row in points)})
-    handles = [Line2D([], [], **style.ORDER[order]) for order in orders]
+    handles = [Line2D([], [], **style.ORDER[order] | ({} if points else {"marker": ""})) for order in orders]
     labels = [f"p = {order}" for order in orders]
     if points:
         draw_points(axes, points)
