@@ -15,13 +15,6 @@ __global__ void __launch_bounds__(spectrum::kThreads)
   filter_spectrum<T>(arguments);
 }
 
-template <class T>
-DeviceBuffer<T> uploaded(const std::vector<T>& values) {
-  DeviceBuffer<T> buffer(std::ssize(values));
-  DANAUS_CUDA(cudaMemcpy(buffer.data(), values.data(), buffer.bytes(), cudaMemcpyHostToDevice));
-  return buffer;
-}
-
 // By the runtime, so that nothing links with the driver.
 PFN_cuTensorMapEncodeTiled_v12000 tensor_map_encoder() {
   static const auto kEncode = [] {

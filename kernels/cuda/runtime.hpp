@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <ranges>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -65,6 +66,16 @@ class DeviceBuffer {
   T* data_ = nullptr;
   std::int64_t count_ = 0;
 };
+
+// Host values, on the device for every stream when this returns: the end of a copy from pageable memory may still be on its
+// way when cudaMemcpy returns, and streams that do not wait for the default one would overtake it.
+template <std::ranges::contiguous_range Values>
+auto uploaded(const Values& values) {
+  DeviceBuffer<std::ranges::range_value_t<Values>> buffer(std::ranges::ssize(values));
+  DANAUS_CUDA(cudaMemcpy(buffer.data(), std::ranges::data(values), buffer.bytes(), cudaMemcpyHostToDevice));
+  DANAUS_CUDA(cudaStreamSynchronize(nullptr));
+  return buffer;
+}
 
 class CudaStream {
  public:

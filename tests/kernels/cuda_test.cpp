@@ -14,9 +14,7 @@ using testing::HasSubstr;
 // The words of guarded samples on the device, from there and back.
 class OnDevice {
  public:
-  explicit OnDevice(GuardedSamples& samples) : host_(samples), words_(std::ssize(samples.words())) {
-    DANAUS_CUDA(cudaMemcpy(words_.data(), host_.words().data(), words_.bytes(), cudaMemcpyHostToDevice));
-  }
+  explicit OnDevice(GuardedSamples& samples) : host_(samples), words_(uploaded(samples.words())) {}
   OutputSamples samples() const { return {words_.data() + host_.begin(), host_.samples().size()}; }
   void fetch() { DANAUS_CUDA(cudaMemcpy(host_.words().data(), words_.data(), words_.bytes(), cudaMemcpyDeviceToHost)); }
 
@@ -107,8 +105,7 @@ TEST_F(Cuda, FiltersFromHostAndDeviceGiveTheSame) {
   const Problem p = parse_problem("fftconv_f16_causal_l8192_b2_h3");
   const Inputs inputs = make_inputs(p, {});
   const std::vector<float> k(inputs.k.begin(), inputs.k.end());
-  DeviceBuffer<float> device_k(std::ssize(k));
-  DANAUS_CUDA(cudaMemcpy(device_k.data(), k.data(), device_k.bytes(), cudaMemcpyHostToDevice));
+  const DeviceBuffer<float> device_k = uploaded(k);
   GuardedSamples u(p.dtype, inputs.u, 0), first(std::ssize(inputs.u), 0), second(std::ssize(inputs.u), 0);
   OnDevice device_u(u), device_first(first), device_second(second);
   Plan plan(p, device_);
