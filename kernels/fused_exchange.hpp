@@ -2,10 +2,10 @@
 //
 // source     FlashFFTConv's order-p convolution (Fu et al. 2023, algorithm 3) with radix-8 stages of one mma each
 // index      n = columns n_hi + n_lo, k = k_hi + 64 r k_lo
-//            n_hi = 64 nr + 8 n1 + n2 < 64 r. k_hi = kr + r (k1 + 8 k2), or for r = 2, where nr and n1 are one digit of 16,
-//            k_hi = 8 kr + k1 + 16 k2
-//            n_lo = 64 ns + 8 n3 + n4 < columns, ns < S = columns / 64 or 1. k_lo = ks + S (k3 + K3 k4), K3 = min(columns,
-//            64) / 8; for S = 2, where ns and n3 are one digit of 16, 8 ks + k3 + 16 k4
+//            n_hi = 64 nr + 8 n1 + n2 < 64 r, k_hi = kr + r (k1 + 8 k2). For r = 2, nr and n1 are one digit of 16
+//            n_lo = 64 ns + 8 n3 + n4 < columns, ns < S = columns / 64 or 1; k_lo = ks + S (k3 + K3 k4), K3 = min(columns,
+//            64) / 8. For even S the lowest bit of ns and n3 are one digit of 16, and what was slab 2 i + j becomes
+//            ks = i + S / 2 j
 // shapes     u, y, gates [B, H, L], L <= N; one block takes two batch rows (pair fold) or one row (right angle)
 // types      storage f16 or bf16; f16 rounds every product of matrices to f16, bf16 accumulates a stage in f32
 // scaling    unitary up to a power of two; the power is in the DFT matrices and twiddles, the rest in the spectrum
@@ -69,7 +69,8 @@ class Block {
 
  private:
   using Worker = BlockWorker<P::kThreads>;
-  using Spectra = Words<4>[P::kLinePairsAtOnce * P::kSlabs];
+  static constexpr int kVectors = P::kLinePairsAtOnce * P::kSlabs;  // of a spectrum, for one batch
+  using Spectra = Words<4>[kVectors];
   static constexpr int kBatches = P::kLinePairsPerWarp / P::kLinePairsAtOnce;  // of lines in step B
   static constexpr int kHeld = P::kSpectrumInRegisters ? P::kLinePairsPerWarp * P::kSlabs : 1;
 
@@ -84,14 +85,16 @@ class Block {
       for (int i = 0; i < P::kRing; ++i) device::barrier_init(8 * i, 1);
       if constexpr (P::kGateRing > 0) GateRing<P>::init();
     }
-    for (int i = device::thread_index(); i < P::kLineBytes / 16; i += P::kThreads)
-      device::store_shared<16>(P::kLinesBegin + 16 * i, device::load_global<16>(a_.tables + 128 * P::kLineAt + 4 * i));
+    for (int i = device::thread_index(); i < P::kTableBytes / 16; i += P::kThreads)
+      device::store_shared<16>(P::kTableBegin + 16 * i, device::load_global<16>(a_.tables + 128 * P::kTableAt + 4 * i));
     device::fence_async();
     device::sync_block();
 
-    load_constants<P>(a_.tables, warp_ * P::kLinesPerWarp / P::kGroupLines, constants_);
+    load_constants<P>(a_.tables, constants_);
+    if constexpr (!P::kSeveralGroups)
+      group_ = {load_matrix8<P>(a_.tables, P::kGroupAt + 2 * first_group()), load_matrix8<P>(a_.tables, P::kGroupAt + 2 * first_group() + 1)};
     if constexpr (P::kLinesInRegisters)
-      DANAUS_UNROLL for (int i = 0; i < P::kLinesPerWarp; ++i)
+      DANAUS_UNROLL for (int i = 0; i < P::kWarpLines; ++i)
         DANAUS_UNROLL for (int v = 0; v < P::kLineVectors; ++v)
           lines_[i][v] = load_lane_words(a_.tables, P::kLineAt + (first_line() + i) * P::kLineVectors + v);
     if constexpr (P::kUnitInRegisters)
@@ -100,8 +103,16 @@ class Block {
     device::wait_for_previous_grid();
   }
 
-  // A warp's first line of step B, in its group.
-  DANAUS_DEVICE int first_line() const { return warp_ * P::kLinesPerWarp % P::kGroupLines; }
+  // A warp's lines of step B: those from first_line() on of each group from first_group() on.
+  DANAUS_DEVICE int first_line() const { return warp_ * P::kWarpLines % P::kGroupLines; }
+  DANAUS_DEVICE int first_group() const { return warp_ * P::kWarpLines / P::kGroupLines * P::kWarpGroups; }
+  // The first pair of a batch of its lines, among all, and among those of its group.
+  static DANAUS_DEVICE constexpr int pair_in_group(int batch) { return batch * P::kLinePairsAtOnce % (P::kWarpLines / 2); }
+  static DANAUS_DEVICE constexpr int group_of(int batch) { return batch * P::kLinePairsAtOnce / (P::kWarpLines / 2); }
+  DANAUS_DEVICE int first_pair(int batch) const {
+    if constexpr (!P::kSeveralGroups) return warp_ * P::kLinePairsPerWarp + batch * P::kLinePairsAtOnce;
+    else return ((first_group() + group_of(batch)) * P::kGroupLines + first_line()) / 2 + pair_in_group(batch);
+  }
 
   static DANAUS_DEVICE bool is_beyond_end(int place, int slab) { return P::kRing % P::kSlabs != 0 && place + slab >= P::kRing; }
   static DANAUS_DEVICE int place_of(int place, int slab) { return is_beyond_end(place, slab) ? place + slab - P::kRing : place + slab; }
@@ -149,41 +160,61 @@ class Block {
     gate_slabs<P, Worker>(a_, tensor_, gate, item, [&](int s) { return slab_at(place, s); }, ready);
   }
 
+  // Calls visit(j) for each of this warp's units of step A.
+  template <class Visit>
+  static DANAUS_DEVICE void for_each_unit(Visit visit) {
+    if constexpr (P::kUnitsRolled) {
+      DANAUS_UNROLL_BY(1) for (int j = 0; j < P::kUnitsPerWarp; ++j) visit(j);
+    } else {
+      DANAUS_UNROLL for (int j = 0; j < P::kUnitsPerWarp; ++j) visit(j);
+    }
+  }
+
   // Step A, calling after(j) when this warp's unit j is done.
   template <class After>
   DANAUS_DEVICE void transform(int place, u32 parity, After after) {
-    DANAUS_UNROLL for (int j = 0; j < P::kUnitsPerWarp; ++j) {
+    for_each_unit([&](int j) {
       const int unit = warp_ + P::kWarps * j, s = unit / P::kColumnChunks;
       wait_for_slab(place, parity, s);
       if constexpr (!P::kUnitInRegisters) there_ = load_unit<P>(a_.tables, unit, false);
       transform_column<P>(slab_at(place, s), {pregate(), pregate() ? gates_.wait(s) : 0}, unit, constants_, there_);
       after(j);
-    }
+    });
   }
 
   template <class After>
   DANAUS_DEVICE void transform_back(int place, After after) {
-    DANAUS_UNROLL for (int j = 0; j < P::kUnitsPerWarp; ++j) {
+    for_each_unit([&](int j) {
       const int unit = warp_ + P::kWarps * j, s = unit / P::kColumnChunks;
       if constexpr (!P::kUnitInRegisters) back_ = load_unit<P>(a_.tables, unit, true);
       transform_column_back<P>(slab_at(place, s), {postgate(), postgate() ? gates_.wait(s) : 0}, unit, wraps(), constants_, back_);
       after(j);
-    }
+    });
   }
 
   // Spectra of one batch of this warp's lines, all of which registers hold where they can.
   DANAUS_DEVICE void hold_spectrum(int channel) {
-    if (!P::kSpectrumInRegisters || channel == held_channel_) return;
+    if (!(P::kSpectrumInRegisters || P::kSpectrumInShared) || channel == held_channel_) return;
     held_channel_ = channel;
-    DANAUS_UNROLL for (int i = 0; i < kHeld; ++i) held_[i] = load_spectrum<P::kCache>(spectrum_of(channel), warp_ * kHeld + i);
+    if constexpr (P::kSpectrumInShared) {
+      DANAUS_UNROLL for (int batch = 0; batch < kBatches; ++batch)
+        DANAUS_UNROLL for (int i = 0; i < kVectors; ++i) {
+          const int vector = first_pair(batch) * P::kSlabs + i;
+          device::store_shared<16>(spectrum_at(vector), load_spectrum<P::kCache>(spectrum_of(channel), vector));
+        }
+      return;
+    }
+    DANAUS_UNROLL for (int i = 0; i < kHeld; ++i)
+      held_[i] = load_spectrum<P::kCache>(spectrum_of(channel), first_pair(0) * P::kSlabs + i);
   }
   DANAUS_DEVICE void load_spectra(int channel, int batch, Spectra& spectra) const {
-    constexpr int kVectors = P::kLinePairsAtOnce * P::kSlabs;
     DANAUS_UNROLL for (int i = 0; i < kVectors; ++i) {
       if constexpr (P::kSpectrumInRegisters) spectra[i] = held_[batch * kVectors + i];
-      else spectra[i] = load_spectrum<P::kCache>(spectrum_of(channel), (warp_ * kBatches + batch) * kVectors + i);
+      else if constexpr (P::kSpectrumInShared) spectra[i] = device::load_shared<16>(spectrum_at(first_pair(batch) * P::kSlabs + i));
+      else spectra[i] = load_spectrum<P::kCache>(spectrum_of(channel), first_pair(batch) * P::kSlabs + i);
     }
   }
+  static DANAUS_DEVICE SharedAddress spectrum_at(int vector) { return P::kSpectrumBegin + 512 * vector + 16 * device::lane_index(); }
   DANAUS_DEVICE const u32* spectrum_of(int channel) const { return a_.spectrum + static_cast<long long>(channel) * P::kSize; }
 
   DANAUS_DEVICE LineTwiddles<P> twiddles_of(int line) const {  // of this warp's lines
@@ -192,12 +223,22 @@ class Block {
     } else {
       Words<4> w[P::kLineVectors];
       DANAUS_UNROLL for (int v = 0; v < P::kLineVectors; ++v) {
-        const int vector = (first_line() + line) * P::kLineVectors + v;
-        w[v] = P::kLinesInShared ? device::load_shared<16>(P::kLinesBegin + 512 * vector + 16 * device::lane_index())
-                                 : load_lane_words(a_.tables, P::kLineAt + vector);
+        w[v] = from_table((first_line() + line) * P::kLineVectors + v);
       }
       return LineTwiddles<P>(w);
     }
+  }
+  DANAUS_DEVICE GroupMatrices matrices_of(int group) const {  // of this warp's groups
+    if constexpr (P::kSeveralGroups) {
+      const Words<4> there = from_table(2 * (first_group() + group)), back = from_table(2 * (first_group() + group) + 1);
+      return {{there[0], there[1], there[2], there[3]}, {back[0], back[1], back[2], back[3]}};
+    } else {
+      return group_;
+    }
+  }
+  DANAUS_DEVICE Words<4> from_table(int vector) const {
+    if constexpr (P::kTableInShared) return device::load_shared<16>(P::kTableBegin + 512 * vector + 16 * device::lane_index());
+    else return load_lane_words(a_.tables, P::kTableAt + vector);
   }
 
   // Step B. Spectra are asked for one batch of lines ahead, the first by the caller.
@@ -206,9 +247,8 @@ class Block {
       Spectra spectra;
       DANAUS_UNROLL for (int i = 0; i < P::kLinePairsAtOnce * P::kSlabs; ++i) spectra[i] = ahead[i];
       if (batch + 1 < kBatches) load_spectra(channel, batch + 1, ahead);
-      const int first = batch * P::kLinePairsAtOnce;
-      convolve_lines<P>([&](int s) { return slab_at(place, s); }, warp_ * P::kLinePairsPerWarp + first, constants_, spectra,
-                        [&](int line) { return twiddles_of(2 * first + line); });
+      convolve_lines<P>([&](int s) { return slab_at(place, s); }, first_pair(batch), constants_, matrices_of(group_of(batch)), spectra,
+                        [&](int line) { return twiddles_of(2 * pair_in_group(batch) + line); });
     }
   }
 
@@ -348,7 +388,8 @@ class Block {
   const Item first_;
   Constants<P> constants_;
   UnitConstants<P> there_, back_;  // of a warp's only unit, or of the one at hand
-  Words<4> lines_[P::kLinesInRegisters ? P::kLinesPerWarp : 1][P::kLineVectors];
+  GroupMatrices group_;  // of a warp's only group
+  Words<4> lines_[P::kLinesInRegisters ? P::kWarpLines : 1][P::kLineVectors];
   Words<4> held_[kHeld];
   int held_channel_ = -1;
   int fetched_ = 0, fetch_place_ = 0, fetch_slab_ = 0;  // slabs that have been asked for; place and number of the next

@@ -40,8 +40,9 @@ Scales scales(const Geometry& g) {
     const int slabs = std::max(g.columns / 64, 1), row_chunks = std::min(g.columns, 64) / 8;
     product = g.radix == 2 ? s.sixteen * s.eight : s.eight * s.eight;
     s.columns = row_chunks >= 4 ? 0.5 : 1;
-    if (slabs == 2) {
-      product *= s.sixteen * s.eight;
+    if (slabs % 2 == 0) {
+      s.inner = slabs == 2 ? 1 : 0.5;
+      product *= s.sixteen * s.eight * s.inner;
     } else {
       s.inner = row_chunks >= 2 ? 0.5 : 1;
       product *= s.columns * s.eight * s.inner;
@@ -124,8 +125,11 @@ std::vector<std::uint32_t> chain_tables(const Geometry& g) {
   return table.take();
 }
 
-// k_hi at (kr, k1, k2): where r = 2, nr and n1 are one digit.
-int row_frequency(int r, int kr, int k1, int k2) { return r == 2 ? 8 * kr + k1 + 16 * k2 : kr + r * (k1 + 8 * k2); }
+// k_hi at (kr, k1, k2).
+int row_frequency(int r, int kr, int k1, int k2) { return kr + r * (k1 + 8 * k2); }
+
+// The digit ks that step B leaves where slab `slab` was.
+int slab_frequency(int slabs, int slab) { return slabs % 2 == 0 ? slab / 2 + slabs / 2 * (slab % 2) : slab; }
 
 std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
   const Scales s = scales(g);
@@ -142,13 +146,16 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
   table.matrix([=](int in, int out) {
     return in / row_chunks == out / row_chunks ? s.columns * root(row_chunks, (out % row_chunks) * (in % row_chunks)) : Complex(0);
   });
-  for (int i = 0; i < 2; ++i)
-    for (int j = 0; j < 2; ++j)
-      table.matrix([=](int in, int out) { return s.sixteen * root(16, (8 * i + out) * (8 * j + in)); });
+  table.matrix([=](int in, int out) { return s.sixteen * root(8, out * in); });
+  table.matrix([=](int in, int out) { return s.sixteen * root(16, (2 * out + 1) * in); });
+  table.matrix([=](int in, int out) { return s.sixteen * root(16, (2 * in + 1) * out); });
   for (int kr = 0; kr < 6; kr += 2)
     two(kr, 6, [=](int k) { return [=](int n1, int n2) { return root(64 * r, k * (8 * n1 + n2)); }; });
-  for (int ks = 0; ks < 8; ks += 2)
-    two(ks, 8, [=](int k) { return [=](int n3, int n4) { return root(64 * slabs, k * (8 * n3 + n4)); }; });
+  for (int slab = 0; slab < 8; slab += 2)
+    two(slab, 8, [=](int place) {
+      const int ks = slabs % 2 == 0 ? place / 2 : place, low = slabs % 2 == 0 ? place % 2 : 0;
+      return [=](int n3, int n4) { return root(64 * slabs, ks * (64 * low + 8 * n3 + n4)); };
+    });
   // Right angle: the first matrix, weighted by a^(8 columns n1), there and transposed; two vectors each. For r = 2 its rows
   // i are re and im of block [i][0], then of block [i][1].
   const auto weighted = [=](int k1, int n1) {
@@ -159,7 +166,7 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
     for (int i = 0; i < 2; ++i) {
       if (r == 2) {
         const auto block = [=](int j) {
-          return [=](int in, int out) { return back ? weighted(8 * j + in, 8 * i + out) : weighted(8 * i + out, 8 * j + in); };
+          return [=](int in, int out) { return back ? weighted(2 * in + j, 8 * i + out) : weighted(2 * out + i, 8 * j + in); };
         };
         table.pair(block(0), block(1));
       } else {
@@ -172,14 +179,14 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
   // A line's rows k1 are those of its group, with the split's part in the matrix, and which of them, with the twiddle.
   const int rows_per_line = 8 / row_chunks;
   for (int line = 0; line < 8 * r; ++line) {
-    const auto twiddle = [=](int ks, int n4, int column) {
+    const auto twiddle = [=](int low, int n4, int column) {
       const int k3 = column % row_chunks, k1 = column / row_chunks;
-      const Complex inner = slabs == 2 ? root(128, (8 * ks + k3) * n4) : s.inner * root(8 * row_chunks, k3 * n4);
-      return inner * split(n4, row_frequency(r, line / 8, k1, line % 8));
+      const Complex inner = slabs % 2 == 0 ? root(128, (2 * k3 + low) * n4) : root(8 * row_chunks, k3 * n4);
+      return s.inner * inner * split(n4, row_frequency(r, line / 8, k1, line % 8));
     };
-    const auto there = [=](int ks) { return [=](int n4, int column) { return twiddle(ks, n4, column); }; };
-    const auto back = [=](int ks) { return [=](int column, int n4) { return twiddle(ks, n4, column); }; };
-    if (slabs == 2) table.pair(there(0), there(1)), table.pair(back(0), back(1));
+    const auto there = [=](int low) { return [=](int n4, int column) { return twiddle(low, n4, column); }; };
+    const auto back = [=](int low) { return [=](int column, int n4) { return twiddle(low, n4, column); }; };
+    if (slabs % 2 == 0) table.pair(there(0), there(1)), table.pair(back(0), back(1));
     else table.pair(there(0), back(0));
   }
   for (int k1 = 0; k1 < 8; k1 += rows_per_line) {
@@ -195,7 +202,7 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
     const std::int64_t first = 8 * unit;
     const auto matrix = [=](int n2, int k2) { return s.eight * root(8, n2 * k2) * root(n, first * row_frequency(r, 0, 0, k2)); };
     const auto twiddle = [=](int kr, int k1, int n2) {
-      const int digit = r == 2 ? 8 * kr + k1 : k1;
+      const int digit = r == 2 ? kr + 2 * k1 : k1;
       return s.first * root(8 * top, digit * n2) * root(n, first * row_frequency(r, kr, k1, 0)) * (pair ? Complex(1) : weight(n, first + std::int64_t{columns} * n2));
     };
     table.matrix([=](int in, int out) { return matrix(in, out); });
@@ -217,10 +224,9 @@ std::vector<int> factors(const Geometry& g) {
   if (g.algorithm == Algorithm::chain) return g.radix > 1 ? std::vector{g.radix, 16, 16} : std::vector{16, 16};
   std::vector<int> list = g.radix == 1 ? std::vector{8, 8} : g.radix == 2 ? std::vector{16, 8} : std::vector{g.radix, 8, 8};
   const int slabs = g.columns / 64;
-  const std::vector<int> columns = slabs == 2   ? std::vector{16, 8}
-                                   : slabs == 1 ? std::vector{8, 8}
-                                   : slabs == 0 ? std::vector{g.columns / 8, 8}
-                                                : std::vector{slabs, 8, 8};
+  const std::vector<int> columns = slabs == 0       ? std::vector{g.columns / 8, 8}
+                                   : slabs % 2 == 0 ? std::vector{slabs / 2, 16, 8}
+                                                    : std::vector{slabs, 8, 8};
   for (int factor : columns)
     if (factor > 1) list.push_back(factor);
   return list;
@@ -249,10 +255,10 @@ std::vector<std::int32_t> spectrum_slots(const Geometry& g) {
       for (int line = 0; line < lines; ++line) {
         const int kr = line % (8 * r) / 8, k2 = line % 8, k1 = line / (8 * r) * rows_per_line + column / row_chunks;
         const int k_hi = row_frequency(r, kr, k1, k2);
-        for (int ks = 0; ks < slabs; ++ks) {
+        for (int slab = 0; slab < slabs; ++slab) {
           const int k3 = column % row_chunks, k4 = row;
-          const int k_lo = slabs == 2 ? 8 * ks + k3 + 16 * k4 : ks + slabs * (k3 + row_chunks * k4);
-          slots[k_hi + 64 * r * k_lo] = slot(line / 2 * slabs + ks, lane, line % 2, e);
+          const int k_lo = slab_frequency(slabs, slab) + slabs * (k3 + row_chunks * k4);
+          slots[k_hi + 64 * r * k_lo] = slot(line / 2 * slabs + slab, lane, line % 2, e);
         }
       }
     }

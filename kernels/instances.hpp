@@ -28,7 +28,7 @@ constexpr auto shape_of() {
     return std::type_identity<FusedChain<i.dtype, i.fold, i.gated, i.split.radix, tuning.warps, tuning.ring>>();
   else
     return std::type_identity<FusedExchange<i.dtype, i.fold, i.gated, i.split.radix, i.split.columns, tuning.warps,
-                                            tuning.ring, tuning.gates>>();
+                                            tuning.ring, tuning.gates, tuning.spectrum>>();
 }
 template <Instance i, Tuning tuning>
 using Shape = typename decltype(shape_of<i, tuning>())::type;
@@ -42,9 +42,9 @@ DANAUS_DEVICE void fused(const FusedArguments& arguments) {
 }
 
 // Shared memory of a block with ring 2, 3, ...
-template <Instance i, int warps, int gates, int... offset>
+template <Instance i, int warps, int gates, bool spectrum, int... offset>
 constexpr auto shared_bytes(std::integer_sequence<int, offset...>) {
-  return std::array{Shape<i, Tuning{warps, 2 + offset, 1, gates}>::kSharedBytes...};
+  return std::array{Shape<i, Tuning{warps, 2 + offset, 1, gates, spectrum}>::kSharedBytes...};
 }
 
 // The tuning as far as the device class has room for it. Ring comes first to shrink while it holds two items; then
@@ -55,7 +55,8 @@ constexpr std::optional<Tuning> fitted() {
   constexpr bool chain = i.split.algorithm == Algorithm::chain;
   constexpr Tuning tuned = i.tuning();
   constexpr int gates = device_class == 0 ? tuned.gates : 0;  // without tensor copies they are of no use
-  constexpr auto bytes = shared_bytes<i, warps, gates>(std::make_integer_sequence<int, tuned.ring - 1>());
+  constexpr bool spectrum = device_class == 0 && tuned.spectrum;  // the others have room for more of the ring instead
+  constexpr auto bytes = shared_bytes<i, warps, gates, spectrum>(std::make_integer_sequence<int, tuned.ring - 1>());
   constexpr int slabs = Shape<i, tuned>::kSlabs;
   constexpr DeviceClass device = kDeviceClasses[device_class];
   const auto fits = [&](int ring, int blocks) {
@@ -64,11 +65,11 @@ constexpr std::optional<Tuning> fitted() {
   for (int blocks = tuned.blocks_per_sm; blocks > 0; --blocks)
     for (int ring = tuned.ring; ring >= std::min(2 * slabs, tuned.ring); --ring)
       if (fits(ring, blocks))
-        return Tuning{warps, ring, warps == tuned.warps && ring == tuned.ring ? tuned.blocks_per_sm : blocks, gates};
+        return Tuning{warps, ring, warps == tuned.warps && ring == tuned.ring ? tuned.blocks_per_sm : blocks, gates, spectrum};
   if constexpr (chain && warps > 1) return fitted<i, device_class, warps / 2>();
   if constexpr (!chain)
     for (int ring = std::min(2 * slabs, tuned.ring); ring > slabs; --ring)
-      if (fits(ring, 1)) return Tuning{warps, ring, 1, gates};
+      if (fits(ring, 1)) return Tuning{warps, ring, 1, gates, spectrum};
   return std::nullopt;
 }
 

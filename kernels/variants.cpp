@@ -63,12 +63,13 @@ std::string name(const Variant& v) {
   word << name(g.algorithm) << '_' << (chain ? g.radix : 64 * g.radix) << 'x' << g.columns << '_' << name(g.dtype)
        << '_' << name(g.fold) << (v.gated ? "_gated" : "") << "_w" << v.tuning.warps << "_ring" << v.tuning.ring;
   if (v.tuning.gates > 0) word << "_gates" << v.tuning.gates;
+  if (v.tuning.spectrum) word << "_spectrum";
   word << "_x" << v.tuning.blocks_per_sm;
   return word.str();
 }
 
 // Each number that a sample meets or becomes is rounded once, each way:
-//   a stage of mma     its matrix; its product, twice in f16 where 16 points take two instructions
+//   a stage of mma     its matrix; its product; of 16 points one more, for the sum of two instructions or before them
 //   a radix of sums    as many additions and products as one value depends on, its constants included
 //   a twiddle          itself, and two products added by a fused multiply-add
 // Between the two ways the spectrum and the product with it. The right angle's weights are part of matrices and
@@ -79,13 +80,12 @@ int roundings(const Geometry& g) {
   const bool chain = g.algorithm == Algorithm::chain;
   constexpr int kTwiddle = 3;
   const auto stage = [&](int factor) {
-    if (factor == 16) return g.dtype == Dtype::f16 ? 3 : 2;
+    if (factor == 16) return chain && g.dtype == Dtype::bf16 ? 2 : 3;
     if (factor == 8) return chain ? 5 : 2;
     return factor == 6 ? 4 : factor == 3 ? 3 : 2;
   };
   int one_way = kTwiddle * (static_cast<int>(stages.size()) - 1);
   for (int factor : stages) one_way += stage(factor);
-  if (g.columns == 512) one_way += 3;  // one 8 of the exchange is a radix of sums, as in a chain
   if (g.fold == Fold::right_angle && (chain || g.radix > 2)) one_way += kTwiddle;
   return 2 * one_way + kTwiddle;
 }

@@ -1,6 +1,8 @@
 // What fused_exchange computes with: sizes, places in memory, and which of its constants stay in registers.
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/transfer.hpp"
 
 namespace danaus::inline DANAUS_BACKEND {
@@ -12,7 +14,7 @@ enum class Order {
   pipelined,   // A back(n - 2), A(n), B(n - 1) |   for three
 };
 
-template <Dtype type, Fold fold, bool gated, int radix, int columns, int warps, int ring, int gate_ring>
+template <Dtype type, Fold fold, bool gated, int radix, int columns, int warps, int ring, int gate_ring, bool spectrum_in_shared = false>
 struct FusedExchange {
   static constexpr Dtype kType = type;
   static constexpr bool kPair = fold == Fold::pair;
@@ -59,16 +61,16 @@ struct FusedExchange {
   }
 
   static constexpr bool kRows16 = radix == 2;         // nr and n1 are one digit of 16
-  static constexpr bool kColumns16 = kSlabs == 2;     // ns and n3 are one digit of 16
+  static constexpr bool kColumns16 = kSlabs % 2 == 0; // the lowest bit of ns and n3 are one digit of 16
 
   // Tables, in vectors of four words a lane unless said otherwise; kernels/geometry.cpp makes them.
   static constexpr int kEightAt = 0;                             // DFT8 n1, DFT n3
-  static constexpr int kSixteenAt = 2;                           // DFT16, four blocks
-  static constexpr int kOuterAt = 6;                             // w_{64 r}^(kr (8 n1 + n2)), two kr a vector
-  static constexpr int kSlabAt = kOuterAt + 3;                   // w_{64 S}^(ks (8 n3 + n4)), two ks a vector
+  static constexpr int kSixteenAt = 2;                           // DFT16: even, odd, odd transposed
+  static constexpr int kOuterAt = 5;                             // w_{64 r}^(kr (8 n1 + n2)), two kr a vector
+  static constexpr int kSlabAt = kOuterAt + 3;                   // before n3, two slabs a vector
   static constexpr int kRealAt = kSlabAt + 4;                    // right angle: first matrix there and back, two vectors each
   static constexpr int kLineAt = kRealAt + 4;                    // per line of a group: twiddles of step B, there and back;
-  static constexpr int kLineVectors = kColumns16 ? 2 : 1;        // for S = 2 a vector each
+  static constexpr int kLineVectors = kColumns16 ? 2 : 1;        // for even S a vector each
   static constexpr int kGroupLines = 8 * radix, kGroups = kLines / kGroupLines;
   static constexpr int kGroupAt = kLineAt + kGroupLines * kLineVectors;  // per group: DFT8 n4 there, back
   static constexpr int kUnitAt = kGroupAt + 2 * kGroups;         // per unit, there and back: DFT8 n2; twiddles, two kr a vector
@@ -78,18 +80,28 @@ struct FusedExchange {
 
   static_assert(kRowBytes % 1024 == 0, "both rows are swizzled alike");
   // What stays in registers, where it is little: constants of a warp's only unit, twiddles of its lines, their spectrum.
-  static constexpr bool kUnitInRegisters = kUnitsPerWarp == 1 && radix == 1;
+  // What the compiler has room for within 128 registers decides, so the rules below are measured ones.
+  static constexpr bool kUnitInRegisters = kUnitsPerWarp == 1 && (radix == 1 || warps <= 8);
   static constexpr int kLinesPerWarp = 2 * kLinePairsPerWarp;
-  static_assert(kGroupLines % kLinesPerWarp == 0, "a warp's lines are of one group");
-  static constexpr bool kLinesInRegisters = radix == 1 && kLinesPerWarp * kLineVectors <= 8;
-  static constexpr bool kSpectrumInRegisters = kLinePairsPerWarp * kSlabs <= 4;
+  // A warp has lines of one group, whose matrices registers hold; or, where that is faster, the same few lines of each of
+  // several groups, whose twiddles they hold (16K causal 1552 -> 1514 us, 32K bf16 2646 -> 2540; 8K the other way 474, 492).
+  static constexpr bool kGroupsPay = radix > 1 && (kSlabs == 4 || (type == Dtype::f16 && !kPair));
+  static constexpr int kHeldLines = 4 / kLineVectors, kHeldGroups = kLinesPerWarp / kHeldLines;
+  static constexpr bool kSeveralGroups = kGroupsPay && kLinesPerWarp % kHeldLines == 0 && kHeldGroups > 1 && kGroups % kHeldGroups == 0;
+  static constexpr int kWarpGroups = kSeveralGroups ? kHeldGroups : 1, kWarpLines = kLinesPerWarp / kWarpGroups;
+  static_assert(kGroupLines % kWarpLines == 0);
+  static constexpr bool kLinesInRegisters = kSeveralGroups || (radix == 1 && kLinesPerWarp * kLineVectors <= 8);
+  static constexpr bool kSpectrumInRegisters = !spectrum_in_shared && !kSeveralGroups && kLinePairsPerWarp * kSlabs <= 4;
 
-  // Shared memory: barriers, twiddles of lines, the ring of slabs, the ring of gates. At 32K a seventh slab is worth more than
-  // the twiddles (2412 -> 2313 us), which L1 then holds.
-  static constexpr int kLinesBegin = 1024;
-  static constexpr bool kLinesInShared = !kLinesInRegisters && kSize < 32768;
-  static constexpr int kLineBytes = kLinesInShared ? 512 * kGroupLines * kLineVectors : 0;
-  static constexpr int kSlabsBegin = kLinesBegin + kLineBytes;
+  // Shared memory: barriers, a table for step B, a channel's spectrum, the ring of slabs, the ring of gates. At 32K a seventh
+  // slab is worth more than the table (2412 -> 2313 us), which L1 then holds.
+  static constexpr int kTableBegin = 1024;
+  static constexpr bool kTableInShared = (kSeveralGroups || !kLinesInRegisters) && kSize < 32768;
+  static constexpr int kTableAt = kSeveralGroups ? kGroupAt : kLineAt;
+  static constexpr int kTableBytes = !kTableInShared ? 0 : kSeveralGroups ? 1024 * kGroups : 512 * kGroupLines * kLineVectors;
+  static constexpr bool kSpectrumInShared = spectrum_in_shared;
+  static constexpr int kSpectrumBegin = kTableBegin + kTableBytes;
+  static constexpr int kSlabsBegin = kSpectrumBegin + (spectrum_in_shared ? 4 * kSize : 0);
   static constexpr int kGatesBegin = kSlabsBegin + ring * kSlabBytes;
   static constexpr int kSharedBytes = kGatesBegin + gate_ring * kSlabBytes;
   static_assert(kSlabsBegin % 1024 == 0, "slabs are swizzled by their addresses");
@@ -103,18 +115,21 @@ struct FusedExchange {
   // where it has not room for two, stores go out as slabs are finished, and their places are refilled as they become free.
   static constexpr int kLag = ring >= 3 * kSlabs ? 1 : 0;
   static constexpr int kStoresAnItem = (gated && gate_ring == 0) || ring >= 2 * kSlabs ? 1 : kUnitsPerWarp % kSlabs == 0 ? kSlabs : kUnitsPerWarp % 2 == 0 && kSlabs % 2 == 0 ? 2 : 1;
-  // Slabs that a refill asks for without a branch: what makes the compiler spill least (32K bf16 with 1: 3140 us, 2: 2640, 3: 2910).
-  static constexpr int kFetchesAtOnce = kOrder != Order::in_turn || kSlabs == 1 ? 1 : kSlabs % 2 == 0 ? 2 : 3;
+  // Slabs that a refill asks for without a branch, and whether a warp's units are a loop: what makes the compiler spill
+  // least (32K bf16 causal, 1 and a loop: 4202 us, 2: 4353, 2 and no loop: 4569).
+  static constexpr int kFetchesAtOnce = kOrder != Order::in_turn || kSlabs == 1 || kSlabs == 4 ? 1 : kSlabs % 2 == 0 ? 2 : 3;
+  static constexpr bool kUnitsRolled = kSlabs == 4;
   // Where threads apply a gate they need all slabs of an item at once, those that the ring has no room for before as well.
   static constexpr bool kRefillFirst = gated && gate_ring == 0 && ring < 2 * kSlabs;
   // Where the ring of gates cannot hold those of an item, the pregate's places are filled again as they become free.
   static constexpr int kGateGroups = gate_ring >= kSlabs ? 1 : kUnitsPerWarp;
   static_assert(gate_ring == 0 || (gate_ring * kGateGroups >= kSlabs && gate_ring * kStoresAnItem >= kSlabs));
   static_assert(gate_ring == 0 || kStoresAnItem == 1 || kGateGroups == 1 || kGateGroups == kStoresAnItem);
-  // Line pairs of step B in flight: 16 registers of data, as in step A.
-  static constexpr int kMostTiles = radix == 1 && type == Dtype::f16 && kPair ? 4 : 2;
-  static constexpr int kMostPairs = kMostTiles > kSlabs ? kMostTiles / kSlabs : 1;
+  // Line pairs of step B in flight: up to 16 registers of data, as in step A.
+  static constexpr int kMostTiles = radix <= 2 && type == Dtype::f16 ? 4 : 2;
+  static constexpr int kMostPairs = std::clamp(kMostTiles / kSlabs, 1, kWarpLines / 2);
   static constexpr int kLinePairsAtOnce = kLinePairsPerWarp % kMostPairs == 0 ? kMostPairs : 1;
+  static_assert(kWarpLines % (2 * kLinePairsAtOnce) == 0, "they are of one group");
 };
 
 }  // namespace danaus::inline DANAUS_BACKEND

@@ -8,12 +8,16 @@ namespace danaus::inline DANAUS_BACKEND {
 
 namespace exchange {
 
+// The DFT over n4 there and back, with the split's part of a group of lines.
+struct GroupMatrices {
+  Matrix8 n4, n4_back;
+};
+
 template <class P>
 struct Constants {
   Matrix8 n1, n1_back, n3;      // n1 with the weights of the right angle, n1_back transposed
-  Matrix8 n4, n4_back;          // with the split's part of the warp's group
   RealMatrix16 top, top_back;   // right angle, r = 2
-  Matrix16 sixteen;
+  SplitMatrix16 sixteen;
   Complex2 outer[P::kRadix], slab[P::kSlabs];
   Complex2 radix_weight[P::kRadix];
 };
@@ -140,6 +144,17 @@ DANAUS_DEVICE void radix_over_rows(Complex2 (&x)[P::kRadix][8]) {
   }
 }
 
+// Over the upper digit of slabs whose lower one belongs to a DFT of 16 points.
+template <class P, bool inverse>
+DANAUS_DEVICE void radix_over_slabs(Complex2 (&z)[P::kSlabs]) {
+  DANAUS_UNROLL for (int low = 0; low < 2; ++low) {
+    Complex2 part[P::kSlabs / 2];
+    DANAUS_UNROLL for (int i = 0; i < P::kSlabs / 2; ++i) part[i] = z[2 * i + low];
+    radix_dft<P::kType, P::kSlabs / 2, inverse>(part);
+    DANAUS_UNROLL for (int i = 0; i < P::kSlabs / 2; ++i) z[2 * i + low] = part[i];
+  }
+}
+
 // Step A on one unit, in place.
 template <class P>
 DANAUS_DEVICE void transform_column(SharedAddress slab, GateSlab gate, int unit, const Constants<P>& c, const UnitConstants<P>& own) {
@@ -164,7 +179,7 @@ DANAUS_DEVICE void transform_column(SharedAddress slab, GateSlab gate, int unit,
   }
   if constexpr (P::kRows16) {
     DANAUS_UNROLL for (int i = 0; i < 8; ++i)
-      if constexpr (P::kPair) from_right<T, false>(c.sixteen, x[0][i], x[1][i]);
+      if constexpr (P::kPair) from_right<T>(c.sixteen, x[0][i], x[1][i]);
       else real_from_right<T>(c.top, x[0][i].re, x[1][i].re, x[0][i], x[1][i]);
   } else if constexpr (P::kPair || P::kRadix > 1) {
     radix_over_rows<P, false>(x);
@@ -216,7 +231,7 @@ DANAUS_DEVICE void transform_column_back(SharedAddress slab, GateSlab gate, int 
   } else {
     if constexpr (P::kRows16) {
       DANAUS_UNROLL for (int i = 0; i < 8; i += 2)
-        from_left<T, true>(c.sixteen, x[0][i], x[1][i], x[0][i + 1], x[1][i + 1]);
+        from_left_inverse<T>(c.sixteen, x[0][i], x[1][i], x[0][i + 1], x[1][i + 1]);
     } else {
       DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; ++kr) {
         DANAUS_UNROLL for (int i = 0; i < 8; i += 2) from_left<T, true>(P::kPair ? c.n1 : c.n1_back, x[kr][i], x[kr][i + 1]);
@@ -246,7 +261,8 @@ DANAUS_DEVICE void transform_column_back(SharedAddress slab, GateSlab gate, int 
 // Step B on the line pairs from `first` on, lines 2 pair and 2 pair + 1 of every slab, in place. Several pairs at a time give
 // a warp independent work while one waits for its loads and products.
 template <class P, class SlabAt, class TwiddlesOf>
-DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>& c, const Words<4>* spectra, TwiddlesOf twiddles_of) {
+DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>& c, const GroupMatrices& group, const Words<4>* spectra,
+                                  TwiddlesOf twiddles_of) {
   constexpr Dtype T = P::kType;
   constexpr int kPairs = P::kLinePairsAtOnce;
   const int lane = device::lane_index(), matrix = lane / 8, row = lane % 8;
@@ -265,7 +281,9 @@ DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>&
     DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
       auto& z = x[p][line];
       if constexpr (P::kColumns16) {
-        from_right<T, false>(c.sixteen, z[0], z[1]);
+        radix_over_slabs<P, false>(z);
+        DANAUS_UNROLL for (int s = 2; s < P::kSlabs; ++s) z[s] = times<T, false>(z[s], c.slab[s]);
+        DANAUS_UNROLL for (int s = 0; s < P::kSlabs; s += 2) from_right<T>(c.sixteen, z[s], z[s + 1]);
       } else {
         radix_dft<T, P::kSlabs, false>(z);
         DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) {
@@ -274,21 +292,26 @@ DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>&
         }
       }
       own[p][line] = twiddles_of(2 * p + line);
-      DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) z[s] = times<T, false>(z[s], own[p][line].there[P::kColumns16 ? s : 0]);
+      DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) z[s] = times<T, false>(z[s], own[p][line].there[P::kColumns16 ? s % 2 : 0]);
     }
   DANAUS_UNROLL for (int p = 0; p < kPairs; ++p)
     DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) {
-      from_left<T, false>(c.n4, x[p][0][s], x[p][1][s]);
+      from_left<T, false>(group.n4, x[p][0][s], x[p][1][s]);
       const Words<4> w = spectra[p * P::kSlabs + s];
       DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
         Complex2& z = x[p][line][s];
         z = times<T, false>(z, {w[2 * line], w[2 * line + 1]});
-        z = times<T, true>(from_right<T, true>(c.n4_back, z), own[p][line].back[P::kColumns16 ? s : 0]);
+        z = times<T, true>(from_right<T, true>(group.n4_back, z), own[p][line].back[P::kColumns16 ? s % 2 : 0]);
       }
     }
   DANAUS_UNROLL for (int p = 0; p < kPairs; ++p) {
     if constexpr (P::kColumns16) {
-      from_left<T, true>(c.sixteen, x[p][0][0], x[p][0][1], x[p][1][0], x[p][1][1]);
+      DANAUS_UNROLL for (int s = 0; s < P::kSlabs; s += 2)
+        from_left_inverse<T>(c.sixteen, x[p][0][s], x[p][0][s + 1], x[p][1][s], x[p][1][s + 1]);
+      DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
+        DANAUS_UNROLL for (int s = 2; s < P::kSlabs; ++s) x[p][line][s] = times<T, true>(x[p][line][s], c.slab[s]);
+        radix_over_slabs<P, true>(x[p][line]);
+      }
     } else {
       DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) from_left<T, true>(c.n3, x[p][0][s], x[p][1][s]);
       DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
@@ -302,16 +325,14 @@ DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>&
 }
 
 template <class P>
-DANAUS_DEVICE void load_constants(const u32* tables, int group, Constants<P>& c) {
+DANAUS_DEVICE void load_constants(const u32* tables, Constants<P>& c) {
   c.n1 = load_matrix8<P>(tables, P::kPair ? P::kEightAt : P::kRealAt), c.n1_back = load_matrix8<P>(tables, P::kRealAt + 2);
   DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
     const Words<4> there = load_lane_words(tables, P::kRealAt + i), back = load_lane_words(tables, P::kRealAt + 2 + i);
     DANAUS_UNROLL for (int j = 0; j < 4; ++j) c.top.part[i][j] = there[j], c.top_back.part[i][j] = back[j];
   }
   c.n3 = load_matrix8<P>(tables, P::kEightAt + 1);
-  c.n4 = load_matrix8<P>(tables, P::kGroupAt + 2 * group);
-  c.n4_back = load_matrix8<P>(tables, P::kGroupAt + 2 * group + 1);
-  DANAUS_UNROLL for (int b = 0; b < 4; ++b) c.sixteen.block[b / 2][b % 2] = load_matrix8<P>(tables, P::kSixteenAt + b);
+  c.sixteen = {load_matrix8<P>(tables, P::kSixteenAt), load_matrix8<P>(tables, P::kSixteenAt + 1), load_matrix8<P>(tables, P::kSixteenAt + 2)};
   DANAUS_UNROLL for (int i = 0; i < P::kRadix; ++i) {
     const Words<4> w = load_lane_words(tables, P::kOuterAt + i / 2);
     c.outer[i] = {w[i % 2 * 2], w[i % 2 * 2 + 1]};

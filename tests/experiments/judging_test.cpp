@@ -105,9 +105,9 @@ JudgedKernel judged(const std::string& token, double measured_us, std::array<dou
 
 TEST(Regret, IsWhatTheModelsChoiceTakesLonger) {
   const std::vector<JudgedKernel> kernels = {
-      judged("fftconv_f16_circular_l8192_b64_h768_r8x8x16x8", 50, {90, 40, 10}),
-      judged("fftconv_f16_circular_l8192_b64_h768_r16x8x8x8", 60, {80, 50, 10.5}),
-      judged("fftconv_f16_circular_l8192_b8_h768_r16x8x8x8", 5, {1, 1, 1}),  // alone: nothing to choose from
+      judged("fftconv_f16_circular_l16384_b64_h768_r8x8x2x16x8", 50, {90, 40, 10}),
+      judged("fftconv_f16_circular_l16384_b64_h768_r16x8x16x8", 60, {80, 50, 10.5}),
+      judged("fftconv_f16_circular_l16384_b8_h768_r16x8x16x8", 5, {1, 1, 1}),  // alone: nothing to choose from
   };
   const std::vector<FactorChoice> list = factor_choices(kernels);
   ASSERT_EQ(list.size(), 1);
@@ -119,9 +119,9 @@ TEST(Regret, IsWhatTheModelsChoiceTakesLonger) {
 
 TEST(Regret, SummariesLeaveOutWhatWasFitted) {
   const std::vector<JudgedKernel> kernels = {
-      judged("fftconv_f16_circular_l8192_b64_h768_r8x8x16x8", 100, {110, 100, 130}),
-      judged("fftconv_f16_circular_l8192_b64_h768_r16x8x8x8", 100, {80, 100, 100}),
-      judged("fftconv_f16_causal_l8192_b64_h768_r16x8x8x8", 100, {160, 100, 100}),
+      judged("fftconv_f16_circular_l16384_b64_h768_r8x8x2x16x8", 100, {110, 100, 130}),
+      judged("fftconv_f16_circular_l16384_b64_h768_r16x8x16x8", 100, {80, 100, 100}),
+      judged("fftconv_f16_causal_l16384_b64_h768_r16x8x16x8", 100, {160, 100, 100}),
       judged("fftconv_f16_circular_l1536_b64_h768_r6x16x16", 100, {900, 100, 100}, false),
       judged("fftconv_f16_circular_l1536_b64_h768_r6x16x16", 200, {100, 100, 100}, false),
   };
@@ -144,8 +144,8 @@ TEST(Regret, SummariesLeaveOutWhatWasFitted) {
 }
 
 TEST_F(Judging, WritesPredictionsChoicesAndSummaries) {
-  const std::string path = file_of({bench_row("fftconv_f16_circular_l8192_b8_h768_r8x8x16x8", 9),
-                                    bench_row("fftconv_f16_circular_l8192_b8_h768_r16x8x8x8", 10),
+  const std::string path = file_of({bench_row("fftconv_f16_circular_l16384_b8_h768_r8x8x2x16x8", 9),
+                                    bench_row("fftconv_f16_circular_l16384_b8_h768_r16x8x16x8", 10),
                                     bench_row("fftconv_f16_circular_l1536_b8_h768", 15)});
   const Ran ran = run({"model", "--measured", path, "--json", folder_ / "judgement.jsonl"});
   ASSERT_EQ(ran.code, 0) << ran.err;
@@ -165,7 +165,7 @@ TEST_F(Judging, WritesPredictionsChoicesAndSummaries) {
   EXPECT_NEAR(counted.at("error"), counted.at("us").get<double>() / 15 - 1, 1e-12);
   EXPECT_NEAR(counted.at("us"), 15, 0.01 * 15) << "the only kernel that the overlap is fitted to";
   ASSERT_EQ(rows["choice"].size(), 1);
-  EXPECT_EQ(rows["choice"][0].at("clock").at("factors"), (std::vector<int>{8, 8, 16, 8}));
+  EXPECT_EQ(rows["choice"][0].at("clock").at("factors"), (std::vector<int>{8, 8, 2, 16, 8}));
   EXPECT_EQ(rows["summary"].size(), 6);
   EXPECT_EQ(rows["summary"][2].at("model"), "counted");
   EXPECT_EQ(rows["summary"][2].at("held_out_rows"), 2);

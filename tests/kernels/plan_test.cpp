@@ -118,8 +118,8 @@ TEST(Choice, RefusalsNameTheRuleAndWhatThereIs) {
   EXPECT_THAT(refused("fftconv_f16_circular_l1000_b1_h1_pair"), HasSubstr("N=1000 has no kernel"));
   EXPECT_THAT(refused("fftconv_f16_circular_l1000_k24_b1_h1_n1024_pair"),
               HasSubstr("N=1024, a circular convolution in the pair fold has N = L=1000"));
-  EXPECT_THAT(refused("fftconv_f16_circular_l8192_b1_h1_r64x128"),
-              HasSubstr("N=8192 has no kernel of factors 64x128; there are 16x8x8x8, 8x8x16x8"));
+  EXPECT_THAT(refused("fftconv_f16_circular_l16384_b1_h1_r128x128"),
+              HasSubstr("N=16384 has no kernel of factors 128x128; there are 16x8x16x8, 8x8x2x16x8"));
   EXPECT_THAT(refused("fftconv_f16_circular_l1024_b65536_h65536"),
               HasSubstr("B*H=4294967296, must be at most 2^31 - 1"));
   EXPECT_THAT(
