@@ -251,7 +251,7 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
     device::fence_async();
     device::sync_warp();
     if (!tensor && wrap)
-      store_wrapped<P, WarpWorker, T>(a, item, [&](int) { return slab; });
+      store_wrapped<P, WarpWorker, T>(a, item, [&](int, int row) { return slab + row * P::kRowBytes; });
     else if (!tensor || leader)
       store_slab<P, WarpWorker>(a, tensor, item, 0, slab);
     device::sync_warp();

@@ -18,6 +18,7 @@
 //            twiddle of step B, of which each line has its own, and its matrix over n4, of which each group of 8 r lines has.
 // memory     a slab holds 64 columns of both rows; line nr 8 + n1 + 8 r n2 (128 bytes), its 16-byte chunk c swizzled.
 //            After step A, k2 stands where n1 was and k1 where n2 was, so that every step works in place
+//            The spectrum of a block's channel is in registers, in shared memory, or read from L2 for every item
 // gates      with tensor copies, through a ring of slabs of their own, in the order of their use: the pregate's of an item, then
 //            the postgate's; otherwise each thread multiplies its part of the slabs
 // order      where the ring has room, steps of neighbouring items stand between the same two barriers of the block (Order in
@@ -116,8 +117,15 @@ class Block {
 
   static DANAUS_DEVICE bool is_beyond_end(int place, int slab) { return P::kRing % P::kSlabs != 0 && place + slab >= P::kRing; }
   static DANAUS_DEVICE int place_of(int place, int slab) { return is_beyond_end(place, slab) ? place + slab - P::kRing : place + slab; }
-  static DANAUS_DEVICE SharedAddress address_of(int place) { return P::kSlabsBegin + place * P::kSlabBytes; }
+  static DANAUS_DEVICE SharedAddress address_of(int place) { return P::kSlabsBegin + place * P::kPlaceBytes; }
   static DANAUS_DEVICE SharedAddress slab_at(int place, int slab) { return address_of(place_of(place, slab)); }
+  static DANAUS_DEVICE SharedAddress imaginary_of(SharedAddress slab_at, int slab) {
+    return P::kApart ? P::kImaginaryBegin + slab * P::kRowBytes : slab_at + P::kRowBytes;
+  }
+  static DANAUS_DEVICE Column<P> column_of(int place, int unit) {
+    const int slab = unit / P::kColumnChunks;
+    return Column<P>(slab_at(place, slab), imaginary_of(slab_at(place, slab), slab), unit % P::kColumnChunks);
+  }
   DANAUS_DEVICE void wait_for_slab(int place, u32 parity, int slab) const {
     if (tensor_) device::barrier_wait(8 * place_of(place, slab), parity ^ is_beyond_end(place, slab));
   }
@@ -177,7 +185,7 @@ class Block {
       const int unit = warp_ + P::kWarps * j, s = unit / P::kColumnChunks;
       wait_for_slab(place, parity, s);
       if constexpr (!P::kUnitInRegisters) there_ = load_unit<P>(a_.tables, unit, false);
-      transform_column<P>(slab_at(place, s), {pregate(), pregate() ? gates_.wait(s) : 0}, unit, constants_, there_);
+      transform_column<P>(column_of(place, unit), {pregate(), pregate() ? gates_.wait(s) : 0}, unit, constants_, there_);
       after(j);
     });
   }
@@ -187,7 +195,7 @@ class Block {
     for_each_unit([&](int j) {
       const int unit = warp_ + P::kWarps * j, s = unit / P::kColumnChunks;
       if constexpr (!P::kUnitInRegisters) back_ = load_unit<P>(a_.tables, unit, true);
-      transform_column_back<P>(slab_at(place, s), {postgate(), postgate() ? gates_.wait(s) : 0}, unit, wraps(), constants_, back_);
+      transform_column_back<P>(column_of(place, unit), {postgate(), postgate() ? gates_.wait(s) : 0}, unit, wraps(), constants_, back_);
       after(j);
     });
   }
@@ -222,9 +230,7 @@ class Block {
       return LineTwiddles<P>(lines_[line]);
     } else {
       Words<4> w[P::kLineVectors];
-      DANAUS_UNROLL for (int v = 0; v < P::kLineVectors; ++v) {
-        w[v] = from_table((first_line() + line) * P::kLineVectors + v);
-      }
+      DANAUS_UNROLL for (int v = 0; v < P::kLineVectors; ++v) w[v] = from_table((first_line() + line) * P::kLineVectors + v);
       return LineTwiddles<P>(w);
     }
   }
@@ -247,7 +253,7 @@ class Block {
       Spectra spectra;
       DANAUS_UNROLL for (int i = 0; i < P::kLinePairsAtOnce * P::kSlabs; ++i) spectra[i] = ahead[i];
       if (batch + 1 < kBatches) load_spectra(channel, batch + 1, ahead);
-      convolve_lines<P>([&](int s) { return slab_at(place, s); }, first_pair(batch), constants_, matrices_of(group_of(batch)), spectra,
+      convolve_lines<P>([&](int s) { return slab_at(place, s); }, [&](int s) { return imaginary_of(slab_at(place, s), s); }, first_pair(batch), constants_, matrices_of(group_of(batch)), spectra,
                         [&](int line) { return twiddles_of(2 * pair_in_group(batch) + line); });
     }
   }
@@ -313,7 +319,9 @@ class Block {
   DANAUS_DEVICE void store_by_threads(Item item, int place) const {
     if (P::kGated && a_.postgate && !wraps()) gate_item(a_.postgate, item, place, [] { device::sync_block(); });
     device::sync_block();
-    if (wraps()) store_wrapped<P, Worker, P::kType>(a_, item, [&](int s) { return slab_at(place, s); });
+    if (wraps()) store_wrapped<P, Worker, P::kType>(a_, item, [&](int s, int row) {
+      return row == 0 ? slab_at(place, s) : imaginary_of(slab_at(place, s), s);
+    });
     else store_slabs(item, place, 0, P::kSlabs);
     device::sync_block();
   }

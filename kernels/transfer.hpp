@@ -166,14 +166,14 @@ DANAUS_DEVICE void store_slab(const FusedArguments& a, bool tensor, Item item, i
 }
 
 // Right angle with wrap: row 0 of the slabs is lo, row 1 is hi, sample n + N of the linear convolution being hi[n].
-// slab_at(s) gives the place of slab s.
-template <class Shape, class Worker, Dtype T, class SlabAt>
-DANAUS_DEVICE void store_wrapped(const FusedArguments& a, Item item, SlabAt slab_at) {
+// row_at(s, row) gives the place of that row of slab s.
+template <class Shape, class Worker, Dtype T, class RowAt>
+DANAUS_DEVICE void store_wrapped(const FusedArguments& a, Item item, RowAt row_at) {
   const auto sample = [&](int n) {
     const int row = n >= Shape::kSize, m = n - row * Shape::kSize;
     int slab, chunk;
     Shape::locate(m / 8, slab, chunk);
-    return device::load_shared<2>(swizzled(slab_at(slab) + row * Shape::kRowBytes + 16 * chunk) + 2 * (m % 8))[0];
+    return device::load_shared<2>(swizzled(row_at(slab, row) + 16 * chunk) + 2 * (m % 8))[0];
   };
   const long long begin = row_offset<Shape>(a, item.row, item.channel);
   for (int n = Worker::index(); n < a.length; n += Worker::kThreads) {

@@ -18,10 +18,11 @@
 namespace danaus {
 
 struct Tuning {
-  int warps;          // of a block
-  int ring;           // slabs of shared memory: of each warp in a chain, of the block in an exchange
-  int blocks_per_sm;  // what registers and shared memory are limited for
-  int gates = 0;      // exchange, gated: slabs of the ring of gates; 0 where threads apply them (no tensor copies)
+  int warps = 0;          // of a block
+  int ring = 0;           // slabs of shared memory: of each warp in a chain, of the block in an exchange, where those of the
+                          // right angle may be half as large (kernels/exchange/shape.hpp)
+  int blocks_per_sm = 0;  // what registers and shared memory are limited for
+  int gates = 0;          // exchange, gated: slabs of the ring of gates; 0 where threads apply them (no tensor copies)
   bool spectrum = false;  // exchange: shared memory holds the channel's spectrum
   bool operator==(const Tuning&) const = default;
 };
@@ -36,71 +37,73 @@ inline constexpr unsigned kF16Gated = kind(Dtype::f16, Fold::pair, true);
 
 struct Split {
   Algorithm algorithm;
-  int radix, columns;   // as in Geometry
-  unsigned preferred;   // kinds that it is the choice for where the caller makes none
-  Tuning plain, gated, causal;  // causal: right angle, not gated
+  int radix, columns;           // as in Geometry
+  unsigned preferred;           // kinds that it is the choice for where the caller makes none
+  Tuning plain, gated;          // pair
+  Tuning causal, gated_causal;  // right angle
 
   constexpr int size() const { return algorithm == Algorithm::chain ? 256 * radix : 64 * radix * columns; }
   constexpr Tuning tuning(Fold fold, bool with_gates) const {
-    return with_gates ? gated : fold == Fold::right_angle ? causal : plain;
+    return fold == Fold::pair ? (with_gates ? gated : plain) : with_gates ? gated_causal : causal;
   }
 };
 
-constexpr Split chain_split(int radix, unsigned preferred, Tuning plain, Tuning gated, Tuning causal) {
-  return {Algorithm::chain, radix, 256, preferred, plain, gated, causal};
+// Tunings of the right angle that are left out are those of the pair.
+constexpr Split split(Algorithm algorithm, int radix, int columns, unsigned preferred, Tuning plain, Tuning gated,
+                      Tuning causal, Tuning gated_causal) {
+  return {algorithm, radix, columns, preferred, plain, gated, causal.warps > 0 ? causal : plain,
+          gated_causal.warps > 0 ? gated_causal : gated};
 }
-constexpr Split chain_split(int radix, unsigned preferred, Tuning plain, Tuning gated) {
-  return chain_split(radix, preferred, plain, gated, plain);
+constexpr Split chain_split(int radix, unsigned preferred, Tuning plain, Tuning gated, Tuning causal = {}) {
+  return split(Algorithm::chain, radix, 256, preferred, plain, gated, causal, {});
 }
-constexpr Split exchange_split(int radix, int columns, unsigned preferred, Tuning plain, Tuning gated, Tuning causal) {
-  return {Algorithm::exchange, radix, columns, preferred, plain, gated, causal};
-}
-constexpr Split exchange_split(int radix, int columns, unsigned preferred, Tuning plain, Tuning gated) {
-  return exchange_split(radix, columns, preferred, plain, gated, plain);
+constexpr Split exchange_split(int radix, int columns, unsigned preferred, Tuning plain, Tuning gated,
+                               Tuning causal = {}, Tuning gated_causal = {}) {
+  return split(Algorithm::exchange, radix, columns, preferred, plain, gated, causal, gated_causal);
 }
 
 // Measured on an H200 with B=64, H=768: the fastest of the rings and blocks that fit, for each line. Those that are
 // preferred for nothing are there to be compared with: they are compiled where the CMake option DANAUS_STUDY is on, and
 // have rings and blocks that fit.
 // clang-format off
-inline constexpr bool kHeld = true;
+inline constexpr bool kHeld = true;  // the spectrum, by shared memory
 inline constexpr std::array kTable = {
     //             r  columns                {warps, ring, blocks, gates, spectrum}
-    //                                        plain                 gated           causal
-    chain_split(   1,      kAll,              {8, 3, 4},            {8, 2, 4},      {8, 4, 3}), //   256
-    chain_split(   2,      kAll,              {8, 4, 2},            {8, 2, 2}),                 //   512
+    //                                        plain                 gated           causal                gated causal
+    chain_split(   1,      kAll,              {8, 3, 4},            {8, 2, 4},      {8, 4, 3}),                           //   256
+    chain_split(   2,      kAll,              {8, 4, 2},            {8, 2, 2}),                                           //   512
     exchange_split(1,   8, kNone,             {1, 4, 12},           {1, 3, 10, 2}),
-    chain_split(   3,      kAll,              {8, 4, 2},            {8, 2, 2}),                 //   768
-    exchange_split(1,  16, kAll,              {2, 2, 8},            {2, 3, 8, 3}),              //  1024
+    chain_split(   3,      kAll,              {8, 4, 2},            {8, 2, 2}),                                           //   768
+    exchange_split(1,  16, kAll,              {2, 2, 8, 0, kHeld},  {2, 3, 8, 3}),                                        //  1024
     chain_split(   4,      kNone,             {8, 3, 2},            {8, 2, 1}),
     exchange_split(2,   8, kNone,             {1, 4, 8},            {1, 3, 7, 2}),
-    chain_split(   6,      kAll,              {8, 4, 1},            {4, 2, 1}),                 //  1536
+    chain_split(   6,      kAll,              {8, 4, 1},            {4, 2, 1}),                                           //  1536
     exchange_split(3,   8, kNone,             {1, 3, 7},            {1, 3, 5, 2}),
-    exchange_split(1,  32, kAll,              {4, 2, 4, 0, kHeld},  {4, 4, 4, 2}),              //  2048
+    exchange_split(1,  32, kAll,              {4, 2, 4, 0, kHeld},  {4, 4, 4, 2},   {4, 5, 4, 0, kHeld}),                 //  2048
     exchange_split(2,  16, kNone,             {2, 4, 4},            {2, 3, 4, 2}),
     chain_split(   8,      kNone,             {8, 3, 1},            {4, 2, 1}),
     exchange_split(4,   8, kNone,             {1, 3, 5},            {1, 3, 4, 1}),
-    exchange_split(3,  16, kAll,              {2, 2, 4},            {2, 3, 3, 2}),              //  3072
+    exchange_split(3,  16, kAll,              {2, 2, 4, 0, kHeld},  {2, 3, 3, 2}),                                        //  3072
     exchange_split(6,   8, kNone,             {1, 4, 3},            {1, 3, 3, 1}),
-    exchange_split(1,  64, kAll,              {8, 5, 2, 0, kHeld},  {8, 3, 2, 2}),              //  4096
+    exchange_split(1,  64, kAll,              {8, 5, 2, 0, kHeld},  {8, 3, 2, 2}),                                        //  4096
     exchange_split(2,  32, kNone,             {4, 4, 2},            {4, 3, 2, 2}),
     exchange_split(4,  16, kNone,             {2, 3, 3},            {2, 2, 3, 1}),
-    exchange_split(3,  32, kAll,              {4, 2, 2, 0, kHeld},  {4, 2, 2, 1}),              //  6144
+    exchange_split(3,  32, kAll,              {4, 2, 2, 0, kHeld},  {4, 2, 2, 1}),                                        //  6144
     exchange_split(6,  16, kNone,             {2, 3, 2},            {2, 2, 2, 1}),
-    exchange_split(2,  64, kAll,              {8, 2, 2, 0, kHeld},  {8, 2, 2, 1}),              //  8192
+    exchange_split(2,  64, kAll,              {8, 2, 2, 0, kHeld},  {8, 2, 2, 1}),                                        //  8192
     exchange_split(1, 128, kNone,             {8, 4, 2, 0, kHeld},  {8, 4, 2, 2}),
     exchange_split(4,  32, kNone,             {4, 3, 2},            {4, 2, 2, 1}),
-    exchange_split(1, 192, kAll,              {8, 6, 2},            {8, 4, 2, 3}),              // 12288
+    exchange_split(1, 192, kAll,              {8, 6, 2},            {8, 4, 2, 3}),                                        // 12288
     exchange_split(3,  64, kNone,             {8, 4, 1},            {8, 3, 1, 1}),
     exchange_split(6,  32, kNone,             {4, 3, 1},            {4, 3, 1, 1}),
-    exchange_split(2, 128, kAll & ~kF16Gated, {16, 4, 1, 0, kHeld}, {8, 2, 2, 1},   {8, 3, 2}), // 16384
+    exchange_split(2, 128, kAll & ~kF16Gated, {16, 4, 1, 0, kHeld}, {8, 2, 2, 1},   {8, 3, 2}),                           // 16384
     exchange_split(1, 256, kF16Gated,         {16, 12, 1},          {16, 8, 1, 4}),
     exchange_split(4,  64, kNone,             {8, 3, 1},            {8, 2, 1, 1}),
-    exchange_split(2, 192, kAll & ~kPlain,    {8, 6, 1},            {8, 4, 1, 2}),              // 24576
+    exchange_split(2, 192, kAll & ~kPlain,    {8, 6, 1},            {8, 4, 1, 2},   {8, 9, 1}),                           // 24576
     exchange_split(1, 384, kPlain,            {8, 12, 1},           {8, 8, 1, 4}),
     exchange_split(3, 128, kNone,             {16, 4, 1},           {16, 3, 1}),
     exchange_split(6,  64, kNone,             {8, 2, 1},            {8, 2, 1}),
-    exchange_split(2, 256, kAll,              {16, 7, 1},           {16, 5, 1, 2}),             // 32768
+    exchange_split(2, 256, kAll,              {16, 7, 1},           {16, 5, 1, 2},  {16, 8, 1}, {16, 6, 1, 4}),           // 32768
     exchange_split(4, 128, kNone,             {16, 3, 1},           {16, 3, 1}),
     exchange_split(1, 512, kNone,             {8, 14, 1},           {8, 10, 1, 4}),
 };

@@ -101,14 +101,19 @@ struct FusedExchange {
   static constexpr int kTableBytes = !kTableInShared ? 0 : kSeveralGroups ? 1024 * kGroups : 512 * kGroupLines * kLineVectors;
   static constexpr bool kSpectrumInShared = spectrum_in_shared;
   static constexpr int kSpectrumBegin = kTableBegin + kTableBytes;
-  static constexpr int kSlabsBegin = kSpectrumBegin + (spectrum_in_shared ? 4 * kSize : 0);
-  static constexpr int kGatesBegin = kSlabsBegin + ring * kSlabBytes;
-  static constexpr int kSharedBytes = kGatesBegin + gate_ring * kSlabBytes;
+  static constexpr int kImaginaryBegin = kSpectrumBegin + (spectrum_in_shared ? 4 * kSize : 0);
+  // Where items are done in turn, the imaginary rows of the right angle have one place for all items, and a place of the ring
+  // holds real ones alone.
+  static constexpr bool kApart = !kPair && (radix > 1 || kSlabs > 1);
+  static constexpr int kPlaceBytes = kApart ? kRowBytes : kSlabBytes, kGateBytes = kPair ? kSlabBytes : kRowBytes;
+  static constexpr int kSlabsBegin = kImaginaryBegin + (kApart ? kSlabs * kRowBytes : 0);
+  static constexpr int kGatesBegin = kSlabsBegin + ring * kPlaceBytes;
+  static constexpr int kSharedBytes = kGatesBegin + gate_ring * kGateBytes;
   static_assert(kSlabsBegin % 1024 == 0, "slabs are swizzled by their addresses");
 
   // Of tensor copies; threads do their items in turn. Overlapping costs what is neither long nor gated more registers than it
   // is worth.
-  static constexpr Order kOrder = ring >= 5 * kSlabs && !gated                                      ? Order::pipelined
+  static constexpr Order kOrder = kApart ? Order::in_turn : ring >= 5 * kSlabs && !gated                                      ? Order::pipelined
                                   : ring >= 3 * kSlabs && (gated ? gate_ring >= 2 * kSlabs : kSlabs > 1) ? Order::overlapped
                                                                                                          : Order::in_turn;
   // In turn: where the ring has room for three items, it is refilled one item behind the stores, so that nobody waits for them;

@@ -70,16 +70,17 @@ struct LineTwiddles {
 // different chunks.
 template <class P>
 struct Column {
-  SharedAddress address[2];  // in the slab's first row, nr = 0
+  SharedAddress address[2], imaginary[2];  // in the slab's first and second row, nr = 0
   u32 low, high;             // byte selectors: (first, second) -> pairs of the low halves, of the high halves
   bool swapped;
-  DANAUS_DEVICE Column(SharedAddress slab, int chunk) {
+  DANAUS_DEVICE Column(SharedAddress real, SharedAddress imaginary_row, int chunk) {
     const int lane = device::lane_index(), g = lane / 4, t = lane % 4;
     swapped = P::kRowsPerLine < 8 && g % 2 == 1;
     DANAUS_UNROLL for (int b = 0; b < 2; ++b) {
       const int n1 = 2 * t + (swapped ? 1 - b : b);
       const int line = n1 + 8 * P::kRadix * (g / P::kRowsPerLine);
-      address[b] = slab + swizzled(128 * line + 16 * (g % P::kRowsPerLine * P::kColumnChunks + chunk));
+      const SharedAddress offset = swizzled(128 * line + 16 * (g % P::kRowsPerLine * P::kColumnChunks + chunk));
+      address[b] = real + offset, imaginary[b] = imaginary_row + offset;
     }
     low = swapped ? 0x1054 : 0x5410;
     high = swapped ? 0x3276 : 0x7632;
@@ -116,11 +117,14 @@ struct Column {
 
  private:
   DANAUS_DEVICE Words<4> words(int row, int nr, int b) const {
-    return device::load_shared<16>(address[b] + row * P::kRowBytes + 1024 * nr);
+    return device::load_shared<16>(at(row, nr, b));
   }
   DANAUS_DEVICE void keep(int row, int nr, Words<4> first, Words<4> second) const {
-    device::store_shared<16>(address[0] + row * P::kRowBytes + 1024 * nr, first);
-    device::store_shared<16>(address[1] + row * P::kRowBytes + 1024 * nr, second);
+    device::store_shared<16>(at(row, nr, 0), first);
+    device::store_shared<16>(at(row, nr, 1), second);
+  }
+  DANAUS_DEVICE SharedAddress at(int row, int nr, int b) const {
+    return (P::kApart && row == 1 ? imaginary[b] : address[b] + row * P::kRowBytes) + 1024 * nr;
   }
   static DANAUS_DEVICE Words<4> product(Words<4> a, Words<4> b) {
     DANAUS_UNROLL for (int i = 0; i < 4; ++i) a[i] = device::mul2<P::kType>(a[i], b[i]);
@@ -157,9 +161,9 @@ DANAUS_DEVICE void radix_over_slabs(Complex2 (&z)[P::kSlabs]) {
 
 // Step A on one unit, in place.
 template <class P>
-DANAUS_DEVICE void transform_column(SharedAddress slab, GateSlab gate, int unit, const Constants<P>& c, const UnitConstants<P>& own) {
+DANAUS_DEVICE void transform_column(const Column<P>& column, GateSlab gate, int unit, const Constants<P>& c, const UnitConstants<P>& own) {
   constexpr Dtype T = P::kType;
-  const Column<P> column(slab, unit % P::kColumnChunks), gate_column(gate.place, unit % P::kColumnChunks);
+  const Column<P> gate_column(gate.place, gate.place + P::kRowBytes, unit % P::kColumnChunks);
   Complex2 x[P::kRadix][8];
   DANAUS_UNROLL for (int nr = 0; nr < P::kRadix; ++nr) {
     u32 re[8], im[8];
@@ -200,10 +204,10 @@ DANAUS_DEVICE void transform_column(SharedAddress slab, GateSlab gate, int unit,
 }
 
 template <class P>
-DANAUS_DEVICE void transform_column_back(SharedAddress slab, GateSlab gate, int unit, bool wrap, const Constants<P>& c,
+DANAUS_DEVICE void transform_column_back(const Column<P>& column, GateSlab gate, int unit, bool wrap, const Constants<P>& c,
                                          const UnitConstants<P>& own) {
   constexpr Dtype T = P::kType;
-  const Column<P> column(slab, unit % P::kColumnChunks), gate_column(gate.place, unit % P::kColumnChunks);
+  const Column<P> gate_column(gate.place, gate.place + P::kRowBytes, unit % P::kColumnChunks);
   Complex2 x[P::kRadix][8];
   DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; ++kr) {
     u32 re[8], im[8];
@@ -260,20 +264,21 @@ DANAUS_DEVICE void transform_column_back(SharedAddress slab, GateSlab gate, int 
 
 // Step B on the line pairs from `first` on, lines 2 pair and 2 pair + 1 of every slab, in place. Several pairs at a time give
 // a warp independent work while one waits for its loads and products.
-template <class P, class SlabAt, class TwiddlesOf>
-DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>& c, const GroupMatrices& group, const Words<4>* spectra,
+template <class P, class RealAt, class ImaginaryAt, class TwiddlesOf>
+DANAUS_DEVICE void convolve_lines(RealAt real_at, ImaginaryAt imaginary_at, int first, const Constants<P>& c, const GroupMatrices& group, const Words<4>* spectra,
                                   TwiddlesOf twiddles_of) {
   constexpr Dtype T = P::kType;
   constexpr int kPairs = P::kLinePairsAtOnce;
   const int lane = device::lane_index(), matrix = lane / 8, row = lane % 8;
   // Matrices re and im of line 2 pair, re and im of the next one.
+  const auto base_of = [&](int s) { return P::kApart && matrix % 2 == 1 ? imaginary_at(s) : real_at(s); };
   SharedAddress at[kPairs];
   Complex2 x[kPairs][2][P::kSlabs];
   LineTwiddles<P> own[kPairs][2];
   DANAUS_UNROLL for (int p = 0; p < kPairs; ++p) {
-    at[p] = swizzled(matrix % 2 * P::kRowBytes + 128 * (2 * (first + p) + matrix / 2) + 16 * row);
+    at[p] = swizzled(128 * (2 * (first + p) + matrix / 2) + 16 * row) + (P::kApart ? 0 : matrix % 2 * P::kRowBytes);
     DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) {
-      const Words<4> w = device::load_matrices<4, true>(slab_at(s) + at[p]);
+      const Words<4> w = device::load_matrices<4, true>(base_of(s) + at[p]);
       x[p][0][s] = {w[0], w[1]}, x[p][1][s] = {w[2], w[3]};
     }
   }
@@ -320,7 +325,7 @@ DANAUS_DEVICE void convolve_lines(SlabAt slab_at, int first, const Constants<P>&
       }
     }
     DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s)
-      device::store_matrices<4, true>(slab_at(s) + at[p], Words<4>{x[p][0][s].re, x[p][0][s].im, x[p][1][s].re, x[p][1][s].im});
+      device::store_matrices<4, true>(base_of(s) + at[p], Words<4>{x[p][0][s].re, x[p][0][s].im, x[p][1][s].re, x[p][1][s].im});
   }
 }
 
