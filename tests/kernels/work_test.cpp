@@ -55,7 +55,7 @@ TEST(Work, OfALaunchIsThatOfItsPartsToTheLastSector) {
 
 TEST(Work, ABlockTakesOneItemWhereTheRingHasNoRoomForTwo) {
   const Device device = Device::executor();
-  const Problem problem = parse_problem("fftconv_f16_causal_l15000_k32_b2_h1");
+  const Problem problem = parse_problem("fftconv_f16_causal_l15008_k32_b2_h1");
   const Extent extent = extent_of(problem, device, 1);
   EXPECT_EQ(extent.blocks, 2);
   const Work work = count_work(problem, device);
