@@ -156,8 +156,8 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
       const int ks = slabs % 2 == 0 ? place / 2 : place, low = slabs % 2 == 0 ? place % 2 : 0;
       return [=](int n3, int n4) { return root(64 * slabs, ks * (64 * low + 8 * n3 + n4)); };
     });
-  // Right angle: the first matrix, weighted by a^(8 columns n1), there and transposed; two vectors each. For r = 2 its rows
-  // i are re and im of block [i][0], then of block [i][1].
+  // Right angle: the first matrix, weighted by a^(8 columns n1), there and transposed; two vectors each. For r = 2,
+  // k = 2 k1 + i, and vector i is re and im of blocks [i][0] and [i][1].
   const auto weighted = [=](int k1, int n1) {
     const int points = r == 2 ? 16 : 8;
     return (r == 2 ? s.sixteen : s.eight) * root(points, k1 * n1) * weight(n, std::int64_t{8} * columns * n1);

@@ -1,11 +1,11 @@
 // Moves rows between global memory and the slabs of shared memory that a fused kernel computes in.
 //
-// A slab holds a part of the rows of one item (two batch rows for the pair fold, one row and room for its imaginary part
-// for the right angle). Slabs form a ring: slab number s lives at place s mod ring, and is loaded again when the stores
-// from its place have been read. `Worker` says who shares the ring (a warp or a block):
+// A slab holds a part of the rows of one item: two batch rows for the pair fold; one row for the right angle, and room for
+// its imaginary part, there or elsewhere. Slabs form a ring: slab number s lives at place s mod ring, and is loaded again
+// when the stores from its place have been read. `Worker` says who shares the ring (a warp or a block):
 //   kThreads             threads that take part         index()   number of this thread among them
 // `Shape` says what a slab is:
-//   kSlabs, kRowBytes    slabs an item; bytes of one row in a slab, which holds two
+//   kSlabs, kRowBytes    slabs an item; bytes of one row in a slab
 //   sample_of(chunk)     first sample (before adding slab offset) of 16-byte chunk number `chunk` of a row's slab
 //   locate(chunk of a row)     its slab and its number there
 //   kSlabOffset          samples between the same chunk of successive slabs
