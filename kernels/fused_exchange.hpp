@@ -210,10 +210,10 @@ class Block {
           const int vector = first_pair(batch) * P::kSlabs + i;
           device::store_shared<16>(spectrum_at(vector), load_spectrum<P::kCache>(spectrum_of(channel), vector));
         }
-      return;
+    } else {
+      DANAUS_UNROLL for (int i = 0; i < kHeld; ++i)
+        held_[i] = load_spectrum<P::kCache>(spectrum_of(channel), first_pair(0) * P::kSlabs + i);
     }
-    DANAUS_UNROLL for (int i = 0; i < kHeld; ++i)
-      held_[i] = load_spectrum<P::kCache>(spectrum_of(channel), first_pair(0) * P::kSlabs + i);
   }
   DANAUS_DEVICE void load_spectra(int channel, int batch, Spectra& spectra) const {
     DANAUS_UNROLL for (int i = 0; i < kVectors; ++i) {

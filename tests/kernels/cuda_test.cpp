@@ -81,7 +81,7 @@ TEST_P(CudaSizes, EveryVariantIsWithinItsBound) {
 INSTANTIATE_TEST_SUITE_P(Variants, CudaSizes,
                          testing::Values(256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576,
                                          32768),
-                         [](const auto& info) { return "n" + std::to_string(info.param); });
+                         [](const auto& info) { return std::string("n").append(std::to_string(info.param)); });
 
 // Lengths 1 to 600 and a sample of longer ones, in twelve parts.
 class CudaLengths : public Cuda, public testing::WithParamInterface<int> {};
