@@ -119,12 +119,14 @@ class Block {
   static DANAUS_DEVICE int place_of(int place, int slab) { return is_beyond_end(place, slab) ? place + slab - P::kRing : place + slab; }
   static DANAUS_DEVICE SharedAddress address_of(int place) { return P::kSlabsBegin + place * P::kPlaceBytes; }
   static DANAUS_DEVICE SharedAddress slab_at(int place, int slab) { return address_of(place_of(place, slab)); }
-  static DANAUS_DEVICE SharedAddress imaginary_of(SharedAddress slab_at, int slab) {
-    return P::kApart ? P::kImaginaryBegin + slab * P::kRowBytes : slab_at + P::kRowBytes;
+  // Row 0 or 1 of a slab: of the right angle, real or imaginary.
+  static DANAUS_DEVICE SharedAddress row_at(int place, int slab, int row) {
+    if constexpr (P::kApart) return row == 1 ? P::kImaginaryBegin + slab * P::kRowBytes : slab_at(place, slab);
+    else return slab_at(place, slab) + row * P::kRowBytes;
   }
   static DANAUS_DEVICE Column<P> column_of(int place, int unit) {
     const int slab = unit / P::kColumnChunks;
-    return Column<P>(slab_at(place, slab), imaginary_of(slab_at(place, slab), slab), unit % P::kColumnChunks);
+    return Column<P>(row_at(place, slab, 0), row_at(place, slab, 1), unit % P::kColumnChunks);
   }
   DANAUS_DEVICE void wait_for_slab(int place, u32 parity, int slab) const {
     if (tensor_) device::barrier_wait(8 * place_of(place, slab), parity ^ is_beyond_end(place, slab));
@@ -135,7 +137,7 @@ class Block {
     limit = min(limit, items_.count * P::kSlabs);
     DANAUS_UNROLL_BY(P::kFetchesAtOnce) for (; fetched_ < limit; ++fetched_) {
       const SharedAddress barrier = 8 * fetch_place_;
-      if (tensor_) device::barrier_expect(barrier, (P::kPair ? 2 : 1) * P::kRowBytes);
+      if (tensor_) device::barrier_expect(barrier, P::kLoadBytes);
       fetch_slab<P, Worker>(a_, tensor_, a_.u_map, a_.u, fetch_item_, fetch_slab_, address_of(fetch_place_), barrier);
       if (++fetch_place_ == P::kRing) fetch_place_ = 0;
       if (++fetch_slab_ == P::kSlabs) fetch_slab_ = 0, advance<P>(a_, fetch_item_);
@@ -251,9 +253,10 @@ class Block {
   DANAUS_DEVICE void convolve(int place, int channel, Spectra& ahead) const {
     DANAUS_UNROLL for (int batch = 0; batch < kBatches; ++batch) {
       Spectra spectra;
-      DANAUS_UNROLL for (int i = 0; i < P::kLinePairsAtOnce * P::kSlabs; ++i) spectra[i] = ahead[i];
+      DANAUS_UNROLL for (int i = 0; i < kVectors; ++i) spectra[i] = ahead[i];
       if (batch + 1 < kBatches) load_spectra(channel, batch + 1, ahead);
-      convolve_lines<P>([&](int s) { return slab_at(place, s); }, [&](int s) { return imaginary_of(slab_at(place, s), s); }, first_pair(batch), constants_, matrices_of(group_of(batch)), spectra,
+      convolve_lines<P>([&](int s, int row) { return row_at(place, s, row); }, first_pair(batch), constants_,
+                        matrices_of(group_of(batch)), spectra,
                         [&](int line) { return twiddles_of(2 * pair_in_group(batch) + line); });
     }
   }
@@ -319,9 +322,7 @@ class Block {
   DANAUS_DEVICE void store_by_threads(Item item, int place) const {
     if (P::kGated && a_.postgate && !wraps()) gate_item(a_.postgate, item, place, [] { device::sync_block(); });
     device::sync_block();
-    if (wraps()) store_wrapped<P, Worker, P::kType>(a_, item, [&](int s, int row) {
-      return row == 0 ? slab_at(place, s) : imaginary_of(slab_at(place, s), s);
-    });
+    if (wraps()) store_wrapped<P, Worker, P::kType>(a_, item, [&](int s, int row) { return row_at(place, s, row); });
     else store_slabs(item, place, 0, P::kSlabs);
     device::sync_block();
   }

@@ -20,7 +20,7 @@ class GateRing {
   // For the thread that issues the copies: fills the places that are free.
   DANAUS_DEVICE void fetch() {
     DANAUS_UNROLL_BY(P::kFetchesAtOnce) for (; fetched_ < min(total_, used_ + kPlaces); ++fetched_) {
-      device::barrier_expect(barrier(place_), P::kGateBytes);
+      device::barrier_expect(barrier(place_), P::kLoadBytes);
       int at[5];
       P::tensor_at(item_, slab_, at);
       device::tensor_load(address(place_), post_ ? a_.postgate_map : a_.pregate_map, at, barrier(place_), P::kCache);
@@ -53,7 +53,7 @@ class GateRing {
   static constexpr int kPlaces = P::kGateRing > 0 ? P::kGateRing : 1;
   static constexpr int kTurns = (P::kSlabs + kPlaces - 1) / kPlaces;  // of the ring, at most, for one gate
   static DANAUS_DEVICE SharedAddress barrier(int place) { return 8 * (P::kRing + place); }
-  static DANAUS_DEVICE SharedAddress address(int place) { return P::kGatesBegin + place * P::kGateBytes; }
+  static DANAUS_DEVICE SharedAddress address(int place) { return P::kGatesBegin + place * P::kLoadBytes; }
 
   const FusedArguments& a_;
   Item item_;            // whose slab is fetched next,

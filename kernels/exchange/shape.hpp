@@ -33,7 +33,7 @@ struct FusedExchange {
   static constexpr int kColumnChunks = kSlabColumns / 8;        // 16-byte chunks of one row n_hi in a slab
   static constexpr int kRowsPerLine = 8 / kColumnChunks;        // rows n2 that share a line of 128 bytes
   static constexpr int kRowBytes = 128 * radix * kSlabColumns;  // 64 r rows of kSlabColumns samples
-  static constexpr int kSlabBytes = 2 * kRowBytes;
+  static constexpr int kSlabBytes = 2 * kRowBytes, kLoadBytes = kPair ? kSlabBytes : kRowBytes;  // of one tensor copy
   static constexpr int kChunks = kRowBytes / 16;
   static_assert(kSlabBytes % 1024 == 0);
 
@@ -105,17 +105,19 @@ struct FusedExchange {
   // Where items are done in turn, the imaginary rows of the right angle have one place for all items, and a place of the ring
   // holds real ones alone.
   static constexpr bool kApart = !kPair && (radix > 1 || kSlabs > 1);
-  static constexpr int kPlaceBytes = kApart ? kRowBytes : kSlabBytes, kGateBytes = kPair ? kSlabBytes : kRowBytes;
+  static constexpr int kPlaceBytes = kApart ? kRowBytes : kSlabBytes;
   static constexpr int kSlabsBegin = kImaginaryBegin + (kApart ? kSlabs * kRowBytes : 0);
   static constexpr int kGatesBegin = kSlabsBegin + ring * kPlaceBytes;
-  static constexpr int kSharedBytes = kGatesBegin + gate_ring * kGateBytes;
+  static constexpr int kSharedBytes = kGatesBegin + gate_ring * kLoadBytes;
   static_assert(kSlabsBegin % 1024 == 0, "slabs are swizzled by their addresses");
 
   // Of tensor copies; threads do their items in turn. Overlapping costs what is neither long nor gated more registers than it
   // is worth.
-  static constexpr Order kOrder = kApart ? Order::in_turn : ring >= 5 * kSlabs && !gated                                      ? Order::pipelined
-                                  : ring >= 3 * kSlabs && (gated ? gate_ring >= 2 * kSlabs : kSlabs > 1) ? Order::overlapped
-                                                                                                         : Order::in_turn;
+  static constexpr bool kOverlaps = ring >= 3 * kSlabs && (gated ? gate_ring >= 2 * kSlabs : kSlabs > 1);
+  static constexpr Order kOrder = kApart                         ? Order::in_turn
+                                  : ring >= 5 * kSlabs && !gated ? Order::pipelined
+                                  : kOverlaps                    ? Order::overlapped
+                                                                 : Order::in_turn;
   // In turn: where the ring has room for three items, it is refilled one item behind the stores, so that nobody waits for them;
   // where it has not room for two, stores go out as slabs are finished, and their places are refilled as they become free.
   static constexpr int kLag = ring >= 3 * kSlabs ? 1 : 0;

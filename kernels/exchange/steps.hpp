@@ -264,14 +264,15 @@ DANAUS_DEVICE void transform_column_back(const Column<P>& column, GateSlab gate,
 
 // Step B on the line pairs from `first` on, lines 2 pair and 2 pair + 1 of every slab, in place. Several pairs at a time give
 // a warp independent work while one waits for its loads and products.
-template <class P, class RealAt, class ImaginaryAt, class TwiddlesOf>
-DANAUS_DEVICE void convolve_lines(RealAt real_at, ImaginaryAt imaginary_at, int first, const Constants<P>& c, const GroupMatrices& group, const Words<4>* spectra,
-                                  TwiddlesOf twiddles_of) {
+// row_at(s, row) gives the place of that row of slab s.
+template <class P, class RowAt, class TwiddlesOf>
+DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c, const GroupMatrices& group,
+                                  const Words<4>* spectra, TwiddlesOf twiddles_of) {
   constexpr Dtype T = P::kType;
   constexpr int kPairs = P::kLinePairsAtOnce;
   const int lane = device::lane_index(), matrix = lane / 8, row = lane % 8;
   // Matrices re and im of line 2 pair, re and im of the next one.
-  const auto base_of = [&](int s) { return P::kApart && matrix % 2 == 1 ? imaginary_at(s) : real_at(s); };
+  const auto base_of = [&](int s) { return P::kApart ? row_at(s, matrix % 2) : row_at(s, 0); };
   SharedAddress at[kPairs];
   Complex2 x[kPairs][2][P::kSlabs];
   LineTwiddles<P> own[kPairs][2];
