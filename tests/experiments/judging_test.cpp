@@ -122,8 +122,8 @@ TEST(Regret, SummariesLeaveOutWhatWasFitted) {
       judged("fftconv_f16_circular_l16384_b64_h768_r8x8x2x16x8", 100, {110, 100, 130}),
       judged("fftconv_f16_circular_l16384_b64_h768_r16x8x16x8", 100, {80, 100, 100}),
       judged("fftconv_f16_causal_l16384_b64_h768_r16x8x16x8", 100, {160, 100, 100}),
-      judged("fftconv_f16_circular_l1536_b64_h768_r6x16x16", 100, {900, 100, 100}, false),
-      judged("fftconv_f16_circular_l1536_b64_h768_r6x16x16", 200, {100, 100, 100}, false),
+      judged("fftconv_f16_circular_l24576_b64_h768_r16x8x3x8x8", 100, {900, 100, 100}, false),
+      judged("fftconv_f16_circular_l24576_b64_h768_r8x8x3x16x8", 200, {100, 100, 100}, false),
   };
   const std::vector<Summary> list = summaries(kernels, factor_choices(kernels));
   ASSERT_EQ(list.size(), 9);  // three models over all, circular and causal
@@ -134,7 +134,7 @@ TEST(Regret, SummariesLeaveOutWhatWasFitted) {
   EXPECT_NEAR(*all.median, 0.2, 1e-12);  // of 0.1, 0.2, 0.6
   EXPECT_NEAR(*all.p90, 0.52, 1e-12);    // four fifths of the way from the second to the third
   EXPECT_NEAR(*all.bias, 0.1, 1e-12);
-  EXPECT_EQ(all.choices, 1) << "that at 1536 took part in fitting";
+  EXPECT_EQ(all.choices, 1) << "that at 24576 took part in fitting";
   EXPECT_EQ(all.worst_regret, 0);
   for (const Summary& summary : list)
     if (summary.kind && summary.kind->mode == Mode::causal) {
