@@ -73,7 +73,7 @@ class Block {
   static constexpr int kVectors = P::kLinePairsAtOnce * P::kSlabs;  // of a spectrum, for one batch
   using Spectra = Words<4>[kVectors];
   static constexpr int kBatches = P::kLinePairsPerWarp / P::kLinePairsAtOnce;  // of lines in step B
-  static constexpr int kHeld = P::kSpectrumInRegisters ? P::kLinePairsPerWarp * P::kSlabs : 1;
+  static constexpr int kHeldVectors = P::kSpectrumInRegisters ? P::kLinePairsPerWarp * P::kSlabs : 1;
 
   DANAUS_DEVICE bool gates_by_tensor() const { return P::kGateRing > 0 && tensor_; }
   DANAUS_DEVICE bool pregate() const { return gates_by_tensor() && a_.pregate; }
@@ -213,7 +213,7 @@ class Block {
           device::store_shared<16>(spectrum_at(vector), load_spectrum<P::kCache>(spectrum_of(channel), vector));
         }
     } else {
-      DANAUS_UNROLL for (int i = 0; i < kHeld; ++i)
+      DANAUS_UNROLL for (int i = 0; i < kHeldVectors; ++i)
         held_[i] = load_spectrum<P::kCache>(spectrum_of(channel), first_pair(0) * P::kSlabs + i);
     }
   }
@@ -249,8 +249,9 @@ class Block {
     else return load_lane_words(a_.tables, P::kTableAt + vector);
   }
 
-  // Step B. Spectra are asked for one batch of lines ahead, the first by the caller.
-  DANAUS_DEVICE void convolve(int place, int channel, Spectra& ahead) const {
+  // Step B, calling after(batch) when a batch of lines is done. Spectra are asked for one batch ahead, the first by the caller.
+  template <class After>
+  DANAUS_DEVICE void convolve(int place, int channel, Spectra& ahead, After after) {
     DANAUS_UNROLL for (int batch = 0; batch < kBatches; ++batch) {
       Spectra spectra;
       DANAUS_UNROLL for (int i = 0; i < kVectors; ++i) spectra[i] = ahead[i];
@@ -258,6 +259,7 @@ class Block {
       convolve_lines<P>([&](int s, int row) { return row_at(place, s, row); }, first_pair(batch), constants_,
                         matrices_of(group_of(batch)), spectra,
                         [&](int line) { return twiddles_of(2 * pair_in_group(batch) + line); });
+      after(batch);
     }
   }
 
@@ -300,7 +302,7 @@ class Block {
         if constexpr (P::kGateGroups == 1) release_gates(P::kSlabs);
         gates_.turn();
       }
-      convolve(place, item.channel, ahead);
+      convolve(place, item.channel, ahead, [](int) {});
       device::sync_block();
       transform_back(place, [&](int j) {
         constexpr int kEvery = P::kUnitsPerWarp / P::kStoresAnItem, kSlabsEvery = P::kSlabs / P::kStoresAnItem;
@@ -338,7 +340,7 @@ class Block {
         transform_back(place_before, [](int) {});
         if (postgate()) gates_.turn();
         device::fence_async();
-        refill((number - 1) * P::kSlabs);
+        if constexpr (!P::kRefillsLate) refill((number - 1) * P::kSlabs);
       }
       Spectra ahead;
       if (begins) {
@@ -351,7 +353,9 @@ class Block {
       if (pregate() && begins) release_gates(P::kSlabs);
       if (postgate() && ends) release_gates(P::kSlabs);
       if (ends) store_slabs(before, place_before, 0, P::kSlabs);
-      if (begins) convolve(place, item.channel, ahead);
+      if (begins) convolve(place, item.channel, ahead, [&](int batch) {
+        if (P::kRefillsLate && batch == min(1, kBatches - 1)) refill(number * P::kSlabs);
+      });
       device::sync_block();
       before = item, place_before = place;
       advance<P>(a_, item);
@@ -372,7 +376,7 @@ class Block {
         Spectra ahead;
         hold_spectrum(middle.channel);
         load_spectra(middle.channel, 0, ahead);
-        convolve(middle_place, middle.channel, ahead);
+        convolve(middle_place, middle.channel, ahead, [](int) {});
         advance<P>(a_, middle);
       }
       if (round >= 2) {
@@ -399,7 +403,7 @@ class Block {
   UnitConstants<P> there_, back_;  // of a warp's only unit, or of the one at hand
   GroupMatrices group_;  // of a warp's only group
   Words<4> lines_[P::kLinesInRegisters ? P::kWarpLines : 1][P::kLineVectors];
-  Words<4> held_[kHeld];
+  Words<4> held_[kHeldVectors];
   int held_channel_ = -1;
   int fetched_ = 0, fetch_place_ = 0, fetch_slab_ = 0;  // slabs that have been asked for; place and number of the next
   Item fetch_item_;

@@ -22,6 +22,16 @@ Complex root(std::int64_t n, std::int64_t a) {
 // Weight of sample n in the right-angle fold: exp(i pi n / 2N) = root of order 4N to the power -n.
 Complex weight(std::int64_t size, std::int64_t n) { return root(4 * size, -n); }
 
+// Names of kernels/exchange/shape.hpp.
+struct Shape {
+  int slabs, row_chunks;   // 16-byte chunks of a row in a slab
+  int rows_per_line;       // of 128 bytes
+  bool rows16, columns16;  // whether a digit of 16 is part of n_hi, of n_lo
+  explicit Shape(const Geometry& g)
+      : slabs(std::max(g.columns / 64, 1)), row_chunks(std::min(g.columns, 64) / 8), rows_per_line(8 / row_chunks),
+        rows16(g.radix == 2), columns16(slabs % 2 == 0) {}
+};
+
 // Scales of the stages of one direction, powers of two: each keeps that of white noise within a factor of 2.
 struct Scales {
   double eight = 0.5, sixteen = 0.25;  // DFT matrices
@@ -37,14 +47,14 @@ Scales scales(const Geometry& g) {
   if (g.algorithm == Algorithm::chain) {
     product = s.sixteen * s.sixteen;
   } else {
-    const int slabs = std::max(g.columns / 64, 1), row_chunks = std::min(g.columns, 64) / 8;
-    product = g.radix == 2 ? s.sixteen * s.eight : s.eight * s.eight;
-    s.columns = row_chunks >= 4 ? 0.5 : 1;
-    if (slabs % 2 == 0) {
-      s.inner = slabs == 2 ? 1 : 0.5;
+    const Shape shape(g);
+    product = (shape.rows16 ? s.sixteen : s.eight) * s.eight;
+    s.columns = shape.row_chunks >= 4 ? 0.5 : 1;
+    if (shape.columns16) {
+      s.inner = shape.slabs == 2 ? 1 : 0.5;
       product *= s.sixteen * s.eight * s.inner;
     } else {
-      s.inner = row_chunks >= 2 ? 0.5 : 1;
+      s.inner = shape.row_chunks >= 2 ? 0.5 : 1;
       product *= s.columns * s.eight * s.inner;
     }
   }
@@ -129,12 +139,14 @@ std::vector<std::uint32_t> chain_tables(const Geometry& g) {
 int row_frequency(int r, int kr, int k1, int k2) { return kr + r * (k1 + 8 * k2); }
 
 // The digit ks that step B leaves where slab `slab` was.
-int slab_frequency(int slabs, int slab) { return slabs % 2 == 0 ? slab / 2 + slabs / 2 * (slab % 2) : slab; }
+int slab_frequency(const Shape& shape, int slab) {
+  return shape.columns16 ? slab / 2 + shape.slabs / 2 * (slab % 2) : slab;
+}
 
 std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
   const Scales s = scales(g);
   const int n = g.size(), r = g.radix, columns = g.columns;
-  const int slabs = std::max(columns / 64, 1), row_chunks = std::min(columns, 64) / 8;
+  const auto [slabs, row_chunks, rows_per_line, rows16, columns16] = Shape(g);
   const bool pair = g.fold == Fold::pair;
   Table table(g.dtype);
   // f(k) for k = from, from + 1, none beyond `end`.
@@ -153,18 +165,18 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
     two(kr, 6, [=](int k) { return [=](int n1, int n2) { return root(64 * r, k * (8 * n1 + n2)); }; });
   for (int slab = 0; slab < 8; slab += 2)
     two(slab, 8, [=](int place) {
-      const int ks = slabs % 2 == 0 ? place / 2 : place, low = slabs % 2 == 0 ? place % 2 : 0;
+      const int ks = columns16 ? place / 2 : place, low = columns16 ? place % 2 : 0;
       return [=](int n3, int n4) { return root(64 * slabs, ks * (64 * low + 8 * n3 + n4)); };
     });
   // Right angle: the first matrix, weighted by a^(8 columns n1), there and transposed; two vectors each. For r = 2,
   // k = 2 k1 + i, and vector i is re and im of blocks [i][0] and [i][1].
   const auto weighted = [=](int k1, int n1) {
-    const int points = r == 2 ? 16 : 8;
-    return (r == 2 ? s.sixteen : s.eight) * root(points, k1 * n1) * weight(n, std::int64_t{8} * columns * n1);
+    const int points = rows16 ? 16 : 8;
+    return (rows16 ? s.sixteen : s.eight) * root(points, k1 * n1) * weight(n, std::int64_t{8} * columns * n1);
   };
   for (bool back : {false, true})
     for (int i = 0; i < 2; ++i) {
-      if (r == 2) {
+      if (rows16) {
         const auto block = [=](int j) {
           return [=](int in, int out) { return back ? weighted(2 * in + j, 8 * i + out) : weighted(2 * out + i, 8 * j + in); };
         };
@@ -177,16 +189,15 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
     return root(n, std::int64_t{n4} * k_hi) * (pair ? Complex(1) : weight(n, n4));
   };
   // A line's rows k1 are those of its group, with the split's part in the matrix, and which of them, with the twiddle.
-  const int rows_per_line = 8 / row_chunks;
   for (int line = 0; line < 8 * r; ++line) {
     const auto twiddle = [=](int low, int n4, int column) {
       const int k3 = column % row_chunks, k1 = column / row_chunks;
-      const Complex inner = slabs % 2 == 0 ? root(128, (2 * k3 + low) * n4) : root(8 * row_chunks, k3 * n4);
+      const Complex inner = columns16 ? root(128, (2 * k3 + low) * n4) : root(8 * row_chunks, k3 * n4);
       return s.inner * inner * split(n4, row_frequency(r, line / 8, k1, line % 8));
     };
     const auto there = [=](int low) { return [=](int n4, int column) { return twiddle(low, n4, column); }; };
     const auto back = [=](int low) { return [=](int column, int n4) { return twiddle(low, n4, column); }; };
-    if (slabs % 2 == 0) table.pair(there(0), there(1)), table.pair(back(0), back(1));
+    if (columns16) table.pair(there(0), there(1)), table.pair(back(0), back(1));
     else table.pair(there(0), back(0));
   }
   for (int k1 = 0; k1 < 8; k1 += rows_per_line) {
@@ -197,12 +208,12 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
     table.matrix([=](int in, int out) { return matrix(out, in); });
   }
   // The split of a unit at its first sample: the factor in k2 goes with the matrix, the rest with the twiddle.
-  const int top = r == 2 ? 16 : 8;  // points of the stage before the twiddle
+  const int top = rows16 ? 16 : 8;  // points of the stage before the twiddle
   for (int unit = 0; unit < columns / 8; ++unit) {
     const std::int64_t first = 8 * unit;
     const auto matrix = [=](int n2, int k2) { return s.eight * root(8, n2 * k2) * root(n, first * row_frequency(r, 0, 0, k2)); };
     const auto twiddle = [=](int kr, int k1, int n2) {
-      const int digit = r == 2 ? kr + 2 * k1 : k1;
+      const int digit = rows16 ? kr + 2 * k1 : k1;
       return s.first * root(8 * top, digit * n2) * root(n, first * row_frequency(r, kr, k1, 0)) * (pair ? Complex(1) : weight(n, first + std::int64_t{columns} * n2));
     };
     table.matrix([=](int in, int out) { return matrix(in, out); });
@@ -222,11 +233,10 @@ std::string_view name(Algorithm algorithm) { return algorithm == Algorithm::chai
 
 std::vector<int> factors(const Geometry& g) {
   if (g.algorithm == Algorithm::chain) return g.radix > 1 ? std::vector{g.radix, 16, 16} : std::vector{16, 16};
-  std::vector<int> list = g.radix == 1 ? std::vector{8, 8} : g.radix == 2 ? std::vector{16, 8} : std::vector{g.radix, 8, 8};
-  const int slabs = g.columns / 64;
-  const std::vector<int> columns = slabs == 0       ? std::vector{g.columns / 8, 8}
-                                   : slabs % 2 == 0 ? std::vector{slabs / 2, 16, 8}
-                                                    : std::vector{slabs, 8, 8};
+  const Shape shape(g);
+  std::vector<int> list = shape.rows16 ? std::vector{16, 8} : g.radix == 1 ? std::vector{8, 8} : std::vector{g.radix, 8, 8};
+  const std::vector<int> columns = shape.columns16 ? std::vector{shape.slabs / 2, 16, 8}
+                                                   : std::vector{shape.slabs, shape.row_chunks, 8};
   for (int factor : columns)
     if (factor > 1) list.push_back(factor);
   return list;
@@ -250,14 +260,14 @@ std::vector<std::int32_t> spectrum_slots(const Geometry& g) {
               slots[kr + r * (8 * i + column + 16 * (8 * j + row))] = slot(2 * kr + i, lane, j, e);
         continue;
       }
-      const int slabs = std::max(g.columns / 64, 1), row_chunks = std::min(g.columns, 64) / 8;
-      const int rows_per_line = 8 / row_chunks, lines = g.size() / slabs / 64;
+      const Shape shape(g);
+      const int slabs = shape.slabs, row_chunks = shape.row_chunks, lines = g.size() / slabs / 64;
       for (int line = 0; line < lines; ++line) {
-        const int kr = line % (8 * r) / 8, k2 = line % 8, k1 = line / (8 * r) * rows_per_line + column / row_chunks;
+        const int kr = line % (8 * r) / 8, k2 = line % 8, k1 = line / (8 * r) * shape.rows_per_line + column / row_chunks;
         const int k_hi = row_frequency(r, kr, k1, k2);
         for (int slab = 0; slab < slabs; ++slab) {
           const int k3 = column % row_chunks, k4 = row;
-          const int k_lo = slab_frequency(slabs, slab) + slabs * (k3 + row_chunks * k4);
+          const int k_lo = slab_frequency(shape, slab) + slabs * (k3 + row_chunks * k4);
           slots[k_hi + 64 * r * k_lo] = slot(line / 2 * slabs + slab, lane, line % 2, e);
         }
       }

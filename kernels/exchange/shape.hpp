@@ -10,7 +10,7 @@ namespace danaus::inline DANAUS_BACKEND {
 // How a block goes through the steps of its items; | is a barrier of the block.
 enum class Order {
   in_turn,     // A(n) | B(n) | A back(n) |         the ring has room for one item beside those that are on their way
-  overlapped,  // A back(n - 1), A(n) | B(n) |      for two
+  overlapped,  // A back(n - 1), A(n) | B(n) |      for two, or for those two alone where it is refilled during B
   pipelined,   // A back(n - 2), A(n), B(n - 1) |   for three
 };
 
@@ -102,8 +102,8 @@ struct FusedExchange {
   static constexpr bool kSpectrumInShared = spectrum_in_shared;
   static constexpr int kSpectrumBegin = kTableBegin + kTableBytes;
   static constexpr int kImaginaryBegin = kSpectrumBegin + (spectrum_in_shared ? 4 * kSize : 0);
-  // Where items are done in turn, the imaginary rows of the right angle have one place for all items, and a place of the ring
-  // holds real ones alone.
+  // Where one item at a time is between A and A back, the imaginary rows of the right angle have one place for all items, and a
+  // place of the ring holds real ones alone.
   static constexpr bool kApart = !kPair && (radix > 1 || kSlabs > 1);
   static constexpr int kPlaceBytes = kApart ? kRowBytes : kSlabBytes;
   static constexpr int kSlabsBegin = kImaginaryBegin + (kApart ? kSlabs * kRowBytes : 0);
@@ -114,7 +114,14 @@ struct FusedExchange {
   // Of tensor copies; threads do their items in turn. Overlapping costs what is neither long nor gated more registers than it
   // is worth.
   static constexpr bool kOverlaps = ring >= 3 * kSlabs && (gated ? gate_ring >= 2 * kSlabs : kSlabs > 1);
-  static constexpr Order kOrder = kApart                         ? Order::in_turn
+  // A ring of two items is enough to overlap them if it is refilled during step B: when the stores of the item before have
+  // been read, early enough for the next one (32K causal 3380 -> 3140 us, 12K 737 -> 720). Some spill then: in turn, 24K takes
+  // 1864 us and not 1992, 16K f16 983 and not 1093, 24K bf16 causal 3371 and not 3497.
+  static constexpr bool kLateSpills = kSlabs == 6 || (type == Dtype::f16 ? kPair && radix == 2 : !kPair && kSlabs == 3);
+  static constexpr bool kRefillsLate = !gated && ring >= 2 * kSlabs && (kApart || ring < 3 * kSlabs) &&
+                                       (kSlabs > 1 || (kApart && radix > 2)) && !kLateSpills;
+  static constexpr Order kOrder = kRefillsLate                   ? Order::overlapped
+                                  : kApart                       ? Order::in_turn
                                   : ring >= 5 * kSlabs && !gated ? Order::pipelined
                                   : kOverlaps                    ? Order::overlapped
                                                                  : Order::in_turn;
@@ -123,9 +130,9 @@ struct FusedExchange {
   static constexpr int kLag = ring >= 3 * kSlabs ? 1 : 0;
   static constexpr int kStoresAnItem = (gated && gate_ring == 0) || ring >= 2 * kSlabs ? 1 : kUnitsPerWarp % kSlabs == 0 ? kSlabs : kUnitsPerWarp % 2 == 0 && kSlabs % 2 == 0 ? 2 : 1;
   // Slabs that a refill asks for without a branch, and whether a warp's units are a loop: what makes the compiler spill
-  // least (32K bf16 causal, 1 and a loop: 4202 us, 2: 4353, 2 and no loop: 4569).
+  // least (32K bf16 causal, 1 and a loop: 4202 us, 2: 4353, 2 and no loop: 4569; f16 3226 with a loop, 3139 without).
   static constexpr int kFetchesAtOnce = kOrder != Order::in_turn || kSlabs == 1 || kSlabs == 4 ? 1 : kSlabs % 2 == 0 ? 2 : 3;
-  static constexpr bool kUnitsRolled = kSlabs == 4;
+  static constexpr bool kUnitsRolled = kSlabs == 4 && !(kRefillsLate && type == Dtype::f16);
   // Where threads apply a gate they need all slabs of an item at once, those that the ring has no room for before as well.
   static constexpr bool kRefillFirst = gated && gate_ring == 0 && ring < 2 * kSlabs;
   // Where the ring of gates cannot hold those of an item, the pregate's places are filled again as they become free.

@@ -55,7 +55,7 @@ TEST(Work, OfALaunchIsThatOfItsPartsToTheLastSector) {
 
 TEST(Work, ABlockTakesOneItemWhereTheRingHasNoRoomForTwo) {
   const Device device = Device::executor();
-  const Problem problem = parse_problem("fftconv_f16_causal_l15008_k32_b2_h1");
+  const Problem problem = parse_problem("fftconv_f16_causal_l15008_k32_b2_h1_pregate");
   const Extent extent = extent_of(problem, device, 1);
   EXPECT_EQ(extent.blocks, 2);
   const Work work = count_work(problem, device);
@@ -101,7 +101,7 @@ TEST(Work, ItemsAreSharedOutAsTheKernelsDoIt) {
   const Extent rounds = extent_of(parse_problem("fftconv_f16_circular_l4096_b64_h768"), device, 264);
   EXPECT_EQ(rounds.blocks, 2 * 264 + 264);
   EXPECT_EQ(rounds.most, 2 * 32 + 30) << "two rounds of whole channels, and 240 channels shared by 264 blocks";
-  const Extent by_item = extent_of(parse_problem("fftconv_f16_causal_l16000_b3_h5"), device, 2);
+  const Extent by_item = extent_of(parse_problem("fftconv_f16_causal_l16000_b3_h5_pregate"), device, 2);
   EXPECT_EQ(by_item.blocks, 15) << "threads that cannot load ahead: a block for each item";
   EXPECT_EQ(by_item.most, 8);
   EXPECT_THROW(extent_of(parse_problem("fftconv_f16_circular_l1024_b3_h5"), device, 0), std::invalid_argument);
