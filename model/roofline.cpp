@@ -61,6 +61,10 @@ double norm(const std::vector<double>& us, double p) {
   return longest * std::pow(sum, 1 / p);
 }
 
+double issue_us(const RooflinePrediction& prediction, const Concurrency& concurrency) {
+  return std::max(prediction.schedulers_us, prediction.warps_us / concurrency.warp_rate);
+}
+
 std::string in_words(double amount, const char* unit, double rate) {
   std::ostringstream text;
   text.precision(3);
@@ -118,10 +122,11 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   add_on_chip("alu", w.byte_permutes / permutes + w.conversions / conversions,
               in_words(w.byte_permutes + w.conversions, "permutes and conversions", permutes));
 
-  const double issue = rates.a_clock(std::min(kSchedulers, w.resident_warps * concurrency.warp_rate));
-  add_on_chip(kIssue, w.warp_instructions / issue, in_words(w.warp_instructions, "instructions of warps", issue));
-  prediction.schedulers_us = w.imbalance * w.warp_instructions / rates.a_clock(kSchedulers) / kMicro;
-  prediction.warps_us = w.imbalance * w.warp_instructions / rates.a_clock(w.resident_warps) / kMicro;
+  const double instructions = w.imbalance * w.warp_instructions;
+  prediction.schedulers_us = instructions / rates.a_clock(kSchedulers) / kMicro;
+  prediction.warps_us = instructions / rates.a_clock(w.resident_warps) / kMicro;
+  const double issue = issue_us(prediction, concurrency) * kMicro;
+  add(kIssue, issue, in_words(instructions, "instructions of warps", issue > 0 ? instructions / issue : 0));
 
   if (p.launch_interval) prediction.launch_us = p.launch_interval->value;
   prediction.limit = std::max_element(prediction.resources.begin(), prediction.resources.end(),
@@ -140,9 +145,7 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
 double total_us(const RooflinePrediction& prediction, const Concurrency& concurrency) {
   std::vector<double> us;
   for (const ResourceTime& resource : prediction.resources)
-    us.push_back(resource.name == kIssue
-                     ? std::max(prediction.schedulers_us, prediction.warps_us / concurrency.warp_rate)
-                     : resource.us);
+    us.push_back(resource.name == kIssue ? issue_us(prediction, concurrency) : resource.us);
   return norm(us, concurrency.overlap) + prediction.launch_us;
 }
 

@@ -78,6 +78,23 @@ TEST_P(CudaSizes, EveryVariantIsWithinItsBound) {
   }
 }
 
+// So few blocks that each takes many items, of several channels; little enough for compute-sanitizer.
+TEST_P(CudaSizes, BlocksThatTakeManyItemsAreRight) {
+  Device few = device_;
+  few.multiprocessors = 1;
+  const int n = GetParam(), channels = n <= 2048 ? 40 : 7;
+  for (const Variant& v : variants()) {
+    if (v.size() != n) continue;
+    const bool pair = v.geometry.fold == Fold::pair;
+    for (int length : {n, pair ? n : n - 13}) {
+      Problem p = problem_for(v, 5, channels, length);
+      if (choose(p, few).variant != &v) continue;
+      p.pregate = p.postgate = v.gated;
+      expect_right_on_gpu(p, {}, few);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Variants, CudaSizes,
                          testing::Values(256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576,
                                          32768),
