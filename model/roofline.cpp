@@ -126,7 +126,7 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   prediction.schedulers_us = instructions / rates.a_clock(kSchedulers) / kMicro;
   prediction.warps_us = instructions / rates.a_clock(w.resident_warps) / kMicro;
   const double issue = issue_us(prediction, concurrency) * kMicro;
-  add(kIssue, issue, in_words(instructions, "instructions of warps", issue > 0 ? instructions / issue : 0));
+  add(kIssue, issue, in_words(w.warp_instructions, "instructions of warps", issue > 0 ? instructions / issue : 0));
 
   if (p.launch_interval) prediction.launch_us = p.launch_interval->value;
   prediction.limit = std::max_element(prediction.resources.begin(), prediction.resources.end(),
