@@ -36,6 +36,11 @@ namespace danaus::inline DANAUS_BACKEND {
 
 namespace exchange {
 
+// What follows a unit or a batch where nothing does.
+struct Nothing {
+  DANAUS_DEVICE void operator()(int) const {}
+};
+
 template <int threads>
 struct BlockWorker {
   static constexpr int kThreads = threads;
@@ -93,7 +98,7 @@ class Block {
 
     load_constants<P>(a_.tables, constants_);
     if constexpr (!P::kSeveralGroups)
-      group_ = {load_matrix8<P>(a_.tables, P::kGroupAt + 2 * first_group()), load_matrix8<P>(a_.tables, P::kGroupAt + 2 * first_group() + 1)};
+      group_ = {load_matrix(a_.tables, P::kGroupAt + 2 * first_group()), load_matrix(a_.tables, P::kGroupAt + 2 * first_group() + 1)};
     if constexpr (P::kLinesInRegisters)
       DANAUS_UNROLL for (int i = 0; i < P::kWarpLines; ++i)
         DANAUS_UNROLL for (int v = 0; v < P::kLineVectors; ++v)
@@ -238,8 +243,8 @@ class Block {
   }
   DANAUS_DEVICE GroupMatrices matrices_of(int group) const {  // of this warp's groups
     if constexpr (P::kSeveralGroups) {
-      const Words<4> there = from_table(2 * (first_group() + group)), back = from_table(2 * (first_group() + group) + 1);
-      return {{there[0], there[1], there[2], there[3]}, {back[0], back[1], back[2], back[3]}};
+      const int vector = 2 * (first_group() + group);
+      return {matrix_of(from_table(vector)), matrix_of(from_table(vector + 1))};
     } else {
       return group_;
     }
@@ -302,7 +307,7 @@ class Block {
         if constexpr (P::kGateGroups == 1) release_gates(P::kSlabs);
         gates_.turn();
       }
-      convolve(place, item.channel, ahead, [](int) {});
+      convolve(place, item.channel, ahead, Nothing());
       device::sync_block();
       transform_back(place, [&](int j) {
         constexpr int kEvery = P::kUnitsPerWarp / P::kStoresAnItem, kSlabsEvery = P::kSlabs / P::kStoresAnItem;
@@ -337,14 +342,14 @@ class Block {
     for (int number = 0; number <= items_.count; ++number) {
       const bool begins = number < items_.count, ends = number > 0;
       if (ends) {
-        transform_back(place_before, [](int) {});
+        transform_back(place_before, Nothing());
         if (postgate()) gates_.turn();
         device::fence_async();
         if constexpr (!P::kRefillsLate) refill((number - 1) * P::kSlabs);
       }
       Spectra ahead;
       if (begins) {
-        transform(place, parity, [](int) {});
+        transform(place, parity, Nothing());
         if (pregate()) gates_.turn();
         hold_spectrum(item.channel);
         load_spectra(item.channel, 0, ahead);
@@ -370,17 +375,17 @@ class Block {
     int place = 0, middle_place = 0, last_place = 0;  // of the item that begins, and of the others
     u32 parity = 0;
     for (int round = 0; round < items_.count + 2; ++round) {
-      if (round < items_.count) transform(place, parity, [](int) {});
+      if (round < items_.count) transform(place, parity, Nothing());
       refill(max(round - 2, 0) * P::kSlabs);
       if (round >= 1 && round <= items_.count) {
         Spectra ahead;
         hold_spectrum(middle.channel);
         load_spectra(middle.channel, 0, ahead);
-        convolve(middle_place, middle.channel, ahead, [](int) {});
+        convolve(middle_place, middle.channel, ahead, Nothing());
         advance<P>(a_, middle);
       }
       if (round >= 2) {
-        transform_back(last_place, [](int) {});
+        transform_back(last_place, Nothing());
         device::fence_async();
       }
       device::sync_block();

@@ -41,10 +41,15 @@ DANAUS_DEVICE void fused(const FusedArguments& arguments) {
     fused_chain<P, path>(arguments);
 }
 
+constexpr Tuning with_room(Tuning tuning, int ring, int blocks_per_sm) {
+  tuning.ring = ring, tuning.blocks_per_sm = blocks_per_sm;
+  return tuning;
+}
+
 // Shared memory of a block with ring 2, 3, ...
-template <Instance i, int warps, int gates, bool spectrum, int... offset>
+template <Instance i, Tuning tuning, int... offset>
 constexpr auto shared_bytes(std::integer_sequence<int, offset...>) {
-  return std::array{Shape<i, Tuning{warps, 2 + offset, 1, gates, spectrum}>::kSharedBytes...};
+  return std::array{Shape<i, with_room(tuning, 2 + offset, 1)>::kSharedBytes...};
 }
 
 // The tuning as far as the device class has room for it. Ring comes first to shrink while it holds two items; then
@@ -54,9 +59,9 @@ template <Instance i, int device_class, int warps = i.tuning().warps>
 constexpr std::optional<Tuning> fitted() {
   constexpr bool chain = i.split.algorithm == Algorithm::chain;
   constexpr Tuning tuned = i.tuning();
-  constexpr int gates = device_class == 0 ? tuned.gates : 0;  // without tensor copies they are of no use
-  constexpr bool spectrum = device_class == 0 && tuned.spectrum;  // the others have room for more of the ring instead
-  constexpr auto bytes = shared_bytes<i, warps, gates, spectrum>(std::make_integer_sequence<int, tuned.ring - 1>());
+  // Without tensor copies a ring of gates is of no use; instead of the spectrum there is room for more of the ring.
+  constexpr Tuning most = device_class == 0 ? tuned : Tuning{warps, tuned.ring, tuned.blocks_per_sm};
+  constexpr auto bytes = shared_bytes<i, most>(std::make_integer_sequence<int, tuned.ring - 1>());
   constexpr int slabs = Shape<i, tuned>::kSlabs;
   constexpr DeviceClass device = kDeviceClasses[device_class];
   const auto fits = [&](int ring, int blocks) {
@@ -64,12 +69,12 @@ constexpr std::optional<Tuning> fitted() {
   };
   for (int blocks = tuned.blocks_per_sm; blocks > 0; --blocks)
     for (int ring = tuned.ring; ring >= std::min(2 * slabs, tuned.ring); --ring)
-      if (fits(ring, blocks))
-        return Tuning{warps, ring, warps == tuned.warps && ring == tuned.ring ? tuned.blocks_per_sm : blocks, gates, spectrum};
+      if (fits(ring, blocks))  // where nothing but the number of blocks is less, the kernel as tuned will do
+        return with_room(most, ring, warps == tuned.warps && ring == tuned.ring ? tuned.blocks_per_sm : blocks);
   if constexpr (chain && warps > 1) return fitted<i, device_class, warps / 2>();
   if constexpr (!chain)
     for (int ring = std::min(2 * slabs, tuned.ring); ring > slabs; --ring)
-      if (fits(ring, 1)) return Tuning{warps, ring, 1, gates, spectrum};
+      if (fits(ring, 1)) return with_room(most, ring, 1);
   return std::nullopt;
 }
 

@@ -209,9 +209,9 @@ DANAUS_DEVICE SharedAddress swizzled(SharedAddress linear) { return linear ^ ((l
 template <Dtype T, bool conjugate>
 DANAUS_DEVICE Complex2 times(Complex2 x, Complex2 w) {
   if constexpr (!conjugate)
-    return {device::fnma2<T>(x.im, w.im, device::mul2<T>(x.re, w.re)), device::fma2<T>(x.re, w.im, device::mul2<T>(x.im, w.re))};
+    return {device::fnma2<T>(w.im, x.im, device::mul2<T>(x.re, w.re)), device::fma2<T>(x.re, w.im, device::mul2<T>(x.im, w.re))};
   else
-    return {device::fma2<T>(x.im, w.im, device::mul2<T>(x.re, w.re)), device::fnma2<T>(x.re, w.im, device::mul2<T>(x.im, w.re))};
+    return {device::fma2<T>(x.im, w.im, device::mul2<T>(x.re, w.re)), device::fnma2<T>(w.im, x.re, device::mul2<T>(x.im, w.re))};
 }
 template <Dtype T>
 DANAUS_DEVICE u32 real_times_conjugate(Complex2 x, Complex2 w) {  // Re(x conj(w))
@@ -219,7 +219,7 @@ DANAUS_DEVICE u32 real_times_conjugate(Complex2 x, Complex2 w) {  // Re(x conj(w
 }
 template <Dtype T>
 DANAUS_DEVICE u32 imaginary_times_conjugate(Complex2 x, Complex2 w) {  // Im(x conj(w))
-  return device::fnma2<T>(x.re, w.im, device::mul2<T>(x.im, w.re));
+  return device::fnma2<T>(w.im, x.re, device::mul2<T>(x.im, w.re));
 }
 
 // DFT over `radix` tiles in registers, elementwise, unscaled: 1, 2, 3, 4, 6 or 8.
@@ -237,11 +237,11 @@ DANAUS_DEVICE void radix_dft(Complex2 (&x)[radix]) {
     constexpr u32 kSine = T == Dtype::f16 ? 0x3aee3aeeu : 0x3f5e3f5eu;        // sqrt(3)/2
     const Complex2 sum = add<T>(x[1], x[2]);
     const Complex2 difference = subtract<T>(x[1], x[2]);
-    const Complex2 middle = {device::fnma2<T>(sum.re, kHalf, x[0].re), device::fnma2<T>(sum.im, kHalf, x[0].im)};
+    const Complex2 middle = {device::fnma2<T>(kHalf, sum.re, x[0].re), device::fnma2<T>(kHalf, sum.im, x[0].im)};
     x[0] = add<T>(x[0], sum);
     // middle -+ i sqrt(3)/2 difference
-    const Complex2 plus = {device::fma2<T>(difference.im, kSine, middle.re), device::fnma2<T>(difference.re, kSine, middle.im)};
-    const Complex2 minus = {device::fnma2<T>(difference.im, kSine, middle.re), device::fma2<T>(difference.re, kSine, middle.im)};
+    const Complex2 plus = {device::fma2<T>(difference.im, kSine, middle.re), device::fnma2<T>(kSine, difference.re, middle.im)};
+    const Complex2 minus = {device::fnma2<T>(kSine, difference.im, middle.re), device::fma2<T>(difference.re, kSine, middle.im)};
     x[1] = inverse ? minus : plus;
     x[2] = inverse ? plus : minus;
   } else if constexpr (radix == 4) {

@@ -29,17 +29,14 @@ struct UnitConstants {
   Complex2 a[P::kRadix];
 };
 
-template <class P>
-DANAUS_DEVICE Matrix8 load_matrix8(const u32* tables, int number) {
-  const Words<4> w = load_lane_words(tables, number);
-  return {w[0], w[1], w[2], w[3]};
-}
+DANAUS_DEVICE Matrix8 matrix_of(Words<4> w) { return {w[0], w[1], w[2], w[3]}; }
+DANAUS_DEVICE Matrix8 load_matrix(const u32* tables, int number) { return matrix_of(load_lane_words(tables, number)); }
 
 template <class P>
 DANAUS_DEVICE UnitConstants<P> load_unit(const u32* tables, int unit, bool back) {
   const int at = P::kUnitAt + (2 * unit + back) * P::kUnitVectors;
   UnitConstants<P> c;
-  c.n2 = load_matrix8<P>(tables, at);
+  c.n2 = load_matrix(tables, at);
   DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; kr += 2) {
     const Words<4> w = load_lane_words(tables, at + 1 + kr / 2);
     c.a[kr] = {w[0], w[1]};
@@ -271,7 +268,8 @@ DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c
   constexpr Dtype T = P::kType;
   constexpr int kPairs = P::kLinePairsAtOnce;
   const int lane = device::lane_index(), matrix = lane / 8, row = lane % 8;
-  // Matrices re and im of line 2 pair, re and im of the next one.
+  // Matrices re and im of line 2 pair, re and im of the next one. What tells the rows of a slab apart is in `at`, one sum for
+  // all slabs, unless they have places of their own.
   const auto base_of = [&](int s) { return P::kApart ? row_at(s, matrix % 2) : row_at(s, 0); };
   SharedAddress at[kPairs];
   Complex2 x[kPairs][2][P::kSlabs];
@@ -332,13 +330,13 @@ DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c
 
 template <class P>
 DANAUS_DEVICE void load_constants(const u32* tables, Constants<P>& c) {
-  c.n1 = load_matrix8<P>(tables, P::kPair ? P::kEightAt : P::kRealAt), c.n1_back = load_matrix8<P>(tables, P::kRealAt + 2);
+  c.n1 = load_matrix(tables, P::kPair ? P::kEightAt : P::kRealAt), c.n1_back = load_matrix(tables, P::kRealAt + 2);
   DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
     const Words<4> there = load_lane_words(tables, P::kRealAt + i), back = load_lane_words(tables, P::kRealAt + 2 + i);
     DANAUS_UNROLL for (int j = 0; j < 4; ++j) c.top.part[i][j] = there[j], c.top_back.part[i][j] = back[j];
   }
-  c.n3 = load_matrix8<P>(tables, P::kEightAt + 1);
-  c.sixteen = {load_matrix8<P>(tables, P::kSixteenAt), load_matrix8<P>(tables, P::kSixteenAt + 1), load_matrix8<P>(tables, P::kSixteenAt + 2)};
+  c.n3 = load_matrix(tables, P::kEightAt + 1);
+  c.sixteen = {load_matrix(tables, P::kSixteenAt), load_matrix(tables, P::kSixteenAt + 1), load_matrix(tables, P::kSixteenAt + 2)};
   DANAUS_UNROLL for (int i = 0; i < P::kRadix; ++i) {
     const Words<4> w = load_lane_words(tables, P::kOuterAt + i / 2);
     c.outer[i] = {w[i % 2 * 2], w[i % 2 * 2 + 1]};

@@ -153,7 +153,7 @@ TEST(PlanResult, OddLengthsOffsetsAndFilters) {
 TEST(PlanResult, FrequencyMasks) {
   for (std::string_view token : {"fftconv_f16_circular_l768_b3_h2_r3x16x16_zero8x3x0",
                                  "fftconv_f16_circular_l768_b2_h1_r3x16x16_zero0x8x2literal",
-                                 "fftconv_bf16_circular_l4096_b2_h1_r8x8x8x8_zero3x0x0x4"})
+                                 "fftconv_bf16_circular_l4096_b2_h1_r16x8x4x8_zero3x0x0x4"})
     expect_right(parse_problem(token), {}, Device::executor());
 }
 
@@ -273,7 +273,7 @@ TEST(Plan, ExecutesFromManyThreadsAtOnce) {
 
 TEST(Plan, CountsTheWorkOfTheKernel) {
   // One pair of 4096 points: 64 tiles in each of 4 stages each way; u and y once; a complex spectrum of halves.
-  Convolution c("fftconv_f16_circular_l4096_b2_h1_r8x8x8x8");
+  Convolution c("fftconv_f16_circular_l4096_b2_h1_r16x8x4x8");
   Plan plan(c.problem);
   plan.set_filter(c.k);
   const host::Counters counters = *plan.execute(c.u, c.y);
