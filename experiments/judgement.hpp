@@ -14,10 +14,10 @@ namespace danaus {
 //    "worst": index into what was compared}
 Json verdict(const Comparison& comparison, double bound, std::int64_t samples, double gain_bound);
 
-// The result row of one trial: what was tried, and "verify": its verdict() with "truth": "direct" | "fftw", or, where the
-// trial cannot be made, {"status": "skipped", "reason"}.
-// The truth is the direct sum where it is small enough or FFTW itself is judged (over some samples, where there are too
-// many), else FFTW. `recording` is what DataKind::recording reads.
+// The result row of one trial: what was tried, and "verify": its verdict() with "truth": "direct" | "fftw", or, where
+// the trial cannot be made, {"status": "skipped", "reason"}. The truth is the direct sum where it is small enough or
+// FFTW itself is judged (over some samples, where there are too many), else FFTW. `recording` is what
+// DataKind::recording reads.
 Json judge(const Trial& trial, const std::vector<double>& recording);
 
 }  // namespace danaus

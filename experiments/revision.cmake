@@ -1,8 +1,8 @@
 # Writes OUTPUT, a C++ file that says which sources the program is built from. Run at every build; the file changes only
 # when the answer does.
 #   git, dirty   the commit, for people
-#   sources      a digest of the files themselves: it knows uncommitted changes and needs no git; the others are the
-#                same of fewer files
+#   sources      a digest of the files themselves, of code without its comments and blanks: it knows uncommitted changes
+#                and needs no git; the others are the same of fewer files
 execute_process(COMMAND git -C ${SOURCE_DIR} rev-parse --short=12 HEAD
                 OUTPUT_VARIABLE GIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE no_git)
 set(DIRTY false)
@@ -24,7 +24,12 @@ function(digest_of output except)
     list(SORT files)
     foreach(file ${files})
       if(NOT file MATCHES "^${except}/")
-        file(SHA256 ${SOURCE_DIR}/${file} digest)
+        file(READ ${SOURCE_DIR}/${file} text)
+        if(NOT file MATCHES "[.]json$")
+          string(REGEX REPLACE "//[^\n]*" "" text "${text}")
+        endif()
+        string(REGEX REPLACE "[ \t\n]+" "" text "${text}")
+        string(SHA256 digest "${text}")
         string(APPEND all "${file} ${digest}\n")
       endif()
     endforeach()

@@ -12,11 +12,13 @@ enum class Transfer {
   element,  // sample by sample: anything
 };
 
-// Which transfers a kernel is compiled for: one of the two on the GPU, so that the hot one carries nothing of the other.
+// Which transfers a kernel is compiled for: on the GPU one of the two, so that the hot one carries nothing of the
+// other.
 enum class Path { tensor, threads, any };
 
 struct FusedArguments {
-  TensorMap u_map, y_map, pregate_map, postgate_map;  // set for Transfer::tensor only
+  // Set for Transfer::tensor only.
+  TensorMap u_map, y_map, pregate_map, postgate_map;
   const void* u;         // [B, H, L]
   const void* pregate;   // [B, H, L] or null
   const void* postgate;  // [B, H, L] or null
@@ -24,9 +26,9 @@ struct FusedArguments {
   const u32* spectrum;   // [H, N] complex pairs in the kernel's order
   const u32* tables;     // constants of the kernel
   int batch, channels, length;
-  int whole_channels;    // exchange: blocks that take a channel each
+  int whole_channels;  // exchange: blocks that take a channel each
   Transfer transfer;
-  bool wrap;             // right angle only: circular output, y[n] = lo[n] + hi[n + L - N] or lo[n + L]
+  bool wrap;  // right angle only: circular output, y[n] = lo[n] + hi[n + L - N] or lo[n + L]
 };
 
 // Four registers of constants, lane by lane: word 4 (32 vector + lane) + i of a table.
@@ -38,8 +40,10 @@ DANAUS_DEVICE Words<4> load_lane_words(const u32* table, int vector) {
 template <Cache rows>
 DANAUS_DEVICE Words<4> load_spectrum(const u32* spectrum, int vector) {
   const u32* at = spectrum + 4 * (32 * vector + device::lane_index());
-  if constexpr (rows == Cache::stream) return device::load_global_once<Cache::keep>(at);
-  else return device::load_global<16>(at);
+  if constexpr (rows == Cache::stream)
+    return device::load_global_once<Cache::keep>(at);
+  else
+    return device::load_global<16>(at);
 }
 
 }  // namespace danaus::inline DANAUS_BACKEND

@@ -85,28 +85,38 @@ DANAUS_DEVICE Words<4> load_tile(SharedAddress slab, int row, int nr) {
 template <class P>
 DANAUS_DEVICE void apply_gate(SharedAddress slab, int row, int nr, Words<4>& words) {
   const Words<4> gate = load_tile<P>(slab, row, nr);
-  DANAUS_UNROLL for (int m = 0; m < 4; ++m) words[m] = device::mul2<P::kType>(words[m], gate[m]);
+  DANAUS_UNROLL
+  for (int m = 0; m < 4; ++m) words[m] = device::mul2<P::kType>(words[m], gate[m]);
 }
 
 template <class P, bool inverse>
 DANAUS_DEVICE void outer_twiddles(Tiles (&x)[P::kRadix]) {
   constexpr Dtype T = P::kType;
-  DANAUS_UNROLL for (int kr = P::kPair ? 1 : 0; kr < P::kRadix; ++kr)
-    DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
+  DANAUS_UNROLL
+  for (int kr = P::kPair ? 1 : 0; kr < P::kRadix; ++kr) {
+    DANAUS_UNROLL
+    for (int i = 0; i < 2; ++i) {
       const Words<4> w = device::load_shared<16>(512 * (2 * kr + i) + 16 * device::lane_index());
-      DANAUS_UNROLL for (int j = 0; j < 2; ++j) x[kr][i][j] = times<T, inverse>(x[kr][i][j], {w[2 * j], w[2 * j + 1]});
+      DANAUS_UNROLL
+      for (int j = 0; j < 2; ++j) x[kr][i][j] = times<T, inverse>(x[kr][i][j], {w[2 * j], w[2 * j + 1]});
     }
+  }
 }
 
 template <class P, bool inverse>
 DANAUS_DEVICE void radix_over_blocks(Tiles (&x)[P::kRadix]) {
-  DANAUS_UNROLL for (int i = 0; i < 2; ++i)
-    DANAUS_UNROLL for (int j = 0; j < 2; ++j) {
+  DANAUS_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    DANAUS_UNROLL
+    for (int j = 0; j < 2; ++j) {
       Complex2 column[P::kRadix];
-      DANAUS_UNROLL for (int r = 0; r < P::kRadix; ++r) column[r] = x[r][i][j];
+      DANAUS_UNROLL
+      for (int r = 0; r < P::kRadix; ++r) column[r] = x[r][i][j];
       radix_dft<P::kType, P::kRadix, inverse>(column);
-      DANAUS_UNROLL for (int r = 0; r < P::kRadix; ++r) x[r][i][j] = column[r];
+      DANAUS_UNROLL
+      for (int r = 0; r < P::kRadix; ++r) x[r][i][j] = column[r];
     }
+  }
 }
 
 }  // namespace chain
@@ -127,7 +137,8 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
   // Outer twiddles into shared memory, barriers, constants into registers.
   if constexpr (P::kOuterNeeded)
     for (int i = device::thread_index(); i < 32 * P::kOuterVectors; i += P::kThreads)
-      device::store_shared<16>(16 * i, device::load_global<16>(a.tables + 128 * (P::kMatrixVectors + P::kInnerVectors) + 4 * i));
+      device::store_shared<16>(
+          16 * i, device::load_global<16>(a.tables + 128 * (P::kMatrixVectors + P::kInnerVectors) + 4 * i));
   const SharedAddress barriers = P::kOuterBytes + 8 * P::kRing * warp;
   const SharedAddress slabs = P::kSlabsBegin + warp * P::kRing * P::kSlabBytes;
   if (leader && tensor)
@@ -136,17 +147,22 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
   device::sync_block();
 
   Constants<P> c;
-  DANAUS_UNROLL for (int b = 0; b < 4; ++b) {
+  DANAUS_UNROLL
+  for (int b = 0; b < 4; ++b) {
     const Words<4> w = load_lane_words(a.tables, b);
-    DANAUS_UNROLL for (int i = 0; i < 4; ++i) c.dft.block[b / 2][b % 2].a[i] = w[i];
+    DANAUS_UNROLL
+    for (int i = 0; i < 4; ++i) c.dft.block[b / 2][b % 2].a[i] = w[i];
   }
-  DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
+  DANAUS_UNROLL
+  for (int i = 0; i < 2; ++i) {
     const Words<4> w = load_lane_words(a.tables, P::kMatrixVectors + i);
-    DANAUS_UNROLL for (int j = 0; j < 2; ++j) c.inner[i][j] = {w[2 * j], w[2 * j + 1]};
+    DANAUS_UNROLL
+    for (int j = 0; j < 2; ++j) c.inner[i][j] = {w[2 * j], w[2 * j + 1]};
   }
   Complex2 weight[r];
   if constexpr (!P::kPair) {
-    DANAUS_UNROLL for (int nr = 0; nr < r; ++nr) {
+    DANAUS_UNROLL
+    for (int nr = 0; nr < r; ++nr) {
       const Words<2> w = device::load_global<8>(a.tables + P::kTableWords - P::kWeightWords + 2 * nr);
       weight[nr] = {w[0], w[1]};
     }
@@ -165,8 +181,11 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
       }
       fetch_slab<P, WarpWorker>(a, tensor, a.u_map, a.u, fetch_item, 0, slab, barrier);
       if constexpr (P::kGated) {
-        if (a.pregate) fetch_slab<P, WarpWorker>(a, tensor, a.pregate_map, a.pregate, fetch_item, 0, slab + P::kPartBytes, barrier);
-        if (a.postgate) fetch_slab<P, WarpWorker>(a, tensor, a.postgate_map, a.postgate, fetch_item, 0, slab + 2 * P::kPartBytes, barrier);
+        if (a.pregate)
+          fetch_slab<P, WarpWorker>(a, tensor, a.pregate_map, a.pregate, fetch_item, 0, slab + P::kPartBytes, barrier);
+        if (a.postgate)
+          fetch_slab<P, WarpWorker>(a, tensor, a.postgate_map, a.postgate, fetch_item, 0, slab + 2 * P::kPartBytes,
+                                    barrier);
       }
       advance<P>(a, fetch_item);
       ++fetched;
@@ -186,8 +205,11 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
     const u32* spectrum = a.spectrum + static_cast<long long>(item.channel) * P::kSize;
     if (P::kSpectrumInRegisters && item.channel != held_channel) {
       held_channel = item.channel;
-      DANAUS_UNROLL for (int kr = 0; kr < r; ++kr)
-        DANAUS_UNROLL for (int i = 0; i < 2; ++i) held[kr][i] = load_lane_words(spectrum, 2 * kr + i);
+      DANAUS_UNROLL
+      for (int kr = 0; kr < r; ++kr) {
+        DANAUS_UNROLL
+        for (int i = 0; i < 2; ++i) held[kr][i] = load_lane_words(spectrum, 2 * kr + i);
+      }
     }
     if (tensor) {
       device::barrier_wait(barriers + 8 * place, parity);
@@ -197,7 +219,8 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
     }
 
     Tiles x[r];
-    DANAUS_UNROLL for (int nr = 0; nr < r; ++nr) {
+    DANAUS_UNROLL
+    for (int nr = 0; nr < r; ++nr) {
       Words<4> re = load_tile<P>(slab, 0, nr), im{};
       if constexpr (P::kPair) im = load_tile<P>(slab, 1, nr);
       if constexpr (P::kGated)
@@ -205,7 +228,8 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
           apply_gate<P>(slab + P::kPartBytes, 0, nr, re);
           if constexpr (P::kPair) apply_gate<P>(slab + P::kPartBytes, 1, nr, im);
         }
-      DANAUS_UNROLL for (int m = 0; m < 4; ++m) {
+      DANAUS_UNROLL
+      for (int m = 0; m < 4; ++m) {
         Complex2& z = x[nr][m / 2][m % 2];
         if constexpr (P::kPair) {
           z = {re[m], im[m]};
@@ -224,18 +248,22 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
 
     radix_over_blocks<P, false>(x);
     if constexpr (P::kOuterNeeded) outer_twiddles<P, false>(x);
-    DANAUS_UNROLL for (int kr = 0; kr < r; ++kr) {
+    DANAUS_UNROLL
+    for (int kr = 0; kr < r; ++kr) {
       if constexpr (P::kSpectrumInRegisters)
         convolve_tiles<T>(x[kr], c.dft, c.inner, held[kr]);
       else
-        convolve_tiles<T>(x[kr], c.dft, c.inner, {load_spectrum<P::kCache>(spectrum, 2 * kr), load_spectrum<P::kCache>(spectrum, 2 * kr + 1)});
+        convolve_tiles<T>(x[kr], c.dft, c.inner,
+                          {load_spectrum<P::kCache>(spectrum, 2 * kr), load_spectrum<P::kCache>(spectrum, 2 * kr + 1)});
     }
     if constexpr (P::kOuterNeeded) outer_twiddles<P, true>(x);
     radix_over_blocks<P, true>(x);
 
-    DANAUS_UNROLL for (int nr = 0; nr < r; ++nr) {
+    DANAUS_UNROLL
+    for (int nr = 0; nr < r; ++nr) {
       Words<4> re, im;
-      DANAUS_UNROLL for (int m = 0; m < 4; ++m) {
+      DANAUS_UNROLL
+      for (int m = 0; m < 4; ++m) {
         const Complex2 z = x[nr][m / 2][m % 2];
         re[m] = P::kPair || nr == 0 ? z.re : real_times_conjugate<T>(z, weight[nr]);
         im[m] = P::kPair || nr == 0 ? z.im : imaginary_times_conjugate<T>(z, weight[nr]);

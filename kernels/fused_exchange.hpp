@@ -3,9 +3,9 @@
 // source     FlashFFTConv's order-p convolution (Fu et al. 2023, algorithm 3) with radix-8 stages of one mma each
 // index      n = columns n_hi + n_lo, k = k_hi + 64 r k_lo
 //            n_hi = 64 nr + 8 n1 + n2 < 64 r, k_hi = kr + r (k1 + 8 k2). For r = 2, nr and n1 are one digit of 16
-//            n_lo = 64 ns + 8 n3 + n4 < columns, ns < S = columns / 64 or 1; k_lo = ks + S (k3 + K3 k4), K3 = min(columns,
-//            64) / 8. For even S the lowest bit of ns and n3 are one digit of 16, and what was slab 2 i + j becomes
-//            ks = i + S / 2 j
+//            n_lo = 64 ns + 8 n3 + n4 < columns, ns < S = columns / 64 or 1; k_lo = ks + S (k3 + K3 k4),
+//            K3 = min(columns, 64) / 8. For even S the lowest bit of ns and n3 are one digit of 16, and what was slab
+//            2 i + j becomes ks = i + S / 2 j
 // shapes     u, y, gates [B, H, L], L <= N; one block takes two batch rows (pair fold) or one row (right angle)
 // types      storage f16 or bf16; f16 rounds every product of matrices to f16, bf16 accumulates a stage in f32
 // scaling    unitary up to a power of two; the power is in the DFT matrices and twiddles, the rest in the spectrum
@@ -13,16 +13,17 @@
 //               in place
 //            B  one row of columns a unit: DFT over (ns,) n3 | twiddle | DFT over n4 | spectrum | and back
 //            A  back
-// split      the twiddle between A and B, w_N^(n_lo k_hi) with n_lo = 8 unit + n4, is separable. Its part in 8 unit is folded
-//            into the inner twiddle and the second matrix of step A, which each unit has its own of; its part in n4 into the
-//            twiddle of step B, of which each line has its own, and its matrix over n4, of which each group of 8 r lines has.
+// split      the twiddle between A and B, w_N^(n_lo k_hi) with n_lo = 8 unit + n4, is separable. Its part in 8 unit is
+//            folded into the inner twiddle and the second matrix of step A, which each unit has its own of; its part in
+//            n4 into the twiddle of step B, of which each line has its own, and its matrix over n4, of which each group
+//            of 8 r lines has
 // memory     a slab holds 64 columns of both rows; line nr 8 + n1 + 8 r n2 (128 bytes), its 16-byte chunk c swizzled.
 //            After step A, k2 stands where n1 was and k1 where n2 was, so that every step works in place
 //            The spectrum of a block's channel is in registers, in shared memory, or read from L2 for every item
-// gates      with tensor copies, through a ring of slabs of their own, in the order of their use: the pregate's of an item, then
-//            the postgate's; otherwise each thread multiplies its part of the slabs
-// order      where the ring has room, steps of neighbouring items stand between the same two barriers of the block (Order in
-//            kernels/exchange/shape.hpp): fewer barriers, and warps that wait for different things
+// gates      with tensor copies, through a ring of slabs of their own, in the order of their use: the pregate's of an
+//            item, then the postgate's; otherwise each thread multiplies its part of the slabs
+// order      where the ring has room, steps of neighbouring items stand between the same two barriers of the block
+//            (Order in kernels/exchange/shape.hpp): fewer barriers, and warps that wait for different things
 // resources  one unit of step A for each warp and pass
 // error      bound_l2_of_roundings(dtype, roundings): kernels/variants.hpp
 // reference  reference/convolution.hpp   test   tests/kernels/fused_test.cpp
@@ -66,10 +67,14 @@ class Block {
     if (!tensor_ || leader_) fetch_until(P::kRing);
     if (gates_by_tensor() && leader_) gates_.fetch();
     device::copy_async_commit();
-    if constexpr (path == Path::threads || P::kOrder == Order::in_turn) run_in_turn();
-    else if (path == Path::any && !tensor_) run_in_turn();
-    else if constexpr (P::kOrder == Order::overlapped) run_overlapped();
-    else run_pipelined();
+    if constexpr (path == Path::threads || P::kOrder == Order::in_turn)
+      run_in_turn();
+    else if (path == Path::any && !tensor_)
+      run_in_turn();
+    else if constexpr (P::kOrder == Order::overlapped)
+      run_overlapped();
+    else
+      run_pipelined();
     if (tensor_ && leader_) device::store_wait_read<0>();  // they read this block's shared memory
   }
 
@@ -98,11 +103,14 @@ class Block {
 
     load_constants<P>(a_.tables, constants_);
     if constexpr (!P::kSeveralGroups)
-      group_ = {load_matrix(a_.tables, P::kGroupAt + 2 * first_group()), load_matrix(a_.tables, P::kGroupAt + 2 * first_group() + 1)};
-    if constexpr (P::kLinesInRegisters)
-      DANAUS_UNROLL for (int i = 0; i < P::kWarpLines; ++i)
-        DANAUS_UNROLL for (int v = 0; v < P::kLineVectors; ++v)
-          lines_[i][v] = load_lane_words(a_.tables, P::kLineAt + (first_line() + i) * P::kLineVectors + v);
+      group_ = {load_matrix(a_.tables, P::kGroupAt + 2 * first_group()),
+                load_matrix(a_.tables, P::kGroupAt + 2 * first_group() + 1)};
+    if constexpr (P::kLinesInRegisters) DANAUS_UNROLL
+    for (int i = 0; i < P::kWarpLines; ++i) {
+      DANAUS_UNROLL
+      for (int v = 0; v < P::kLineVectors; ++v)
+        lines_[i][v] = load_lane_words(a_.tables, P::kLineAt + (first_line() + i) * P::kLineVectors + v);
+    }
     if constexpr (P::kUnitInRegisters)
       there_ = load_unit<P>(a_.tables, warp_, false), back_ = load_unit<P>(a_.tables, warp_, true);
     device::let_next_grid_begin();
@@ -113,21 +121,31 @@ class Block {
   DANAUS_DEVICE int first_line() const { return warp_ * P::kWarpLines % P::kGroupLines; }
   DANAUS_DEVICE int first_group() const { return warp_ * P::kWarpLines / P::kGroupLines * P::kWarpGroups; }
   // The first pair of a batch of its lines, among all, and among those of its group.
-  static DANAUS_DEVICE constexpr int pair_in_group(int batch) { return batch * P::kLinePairsAtOnce % (P::kWarpLines / 2); }
+  static DANAUS_DEVICE constexpr int pair_in_group(int batch) {
+    return batch * P::kLinePairsAtOnce % (P::kWarpLines / 2);
+  }
   static DANAUS_DEVICE constexpr int group_of(int batch) { return batch * P::kLinePairsAtOnce / (P::kWarpLines / 2); }
   DANAUS_DEVICE int first_pair(int batch) const {
-    if constexpr (!P::kSeveralGroups) return warp_ * P::kLinePairsPerWarp + batch * P::kLinePairsAtOnce;
-    else return ((first_group() + group_of(batch)) * P::kGroupLines + first_line()) / 2 + pair_in_group(batch);
+    if constexpr (!P::kSeveralGroups)
+      return warp_ * P::kLinePairsPerWarp + batch * P::kLinePairsAtOnce;
+    else
+      return ((first_group() + group_of(batch)) * P::kGroupLines + first_line()) / 2 + pair_in_group(batch);
   }
 
-  static DANAUS_DEVICE bool is_beyond_end(int place, int slab) { return P::kRing % P::kSlabs != 0 && place + slab >= P::kRing; }
-  static DANAUS_DEVICE int place_of(int place, int slab) { return is_beyond_end(place, slab) ? place + slab - P::kRing : place + slab; }
+  static DANAUS_DEVICE bool is_beyond_end(int place, int slab) {
+    return P::kRing % P::kSlabs != 0 && place + slab >= P::kRing;
+  }
+  static DANAUS_DEVICE int place_of(int place, int slab) {
+    return is_beyond_end(place, slab) ? place + slab - P::kRing : place + slab;
+  }
   static DANAUS_DEVICE SharedAddress address_of(int place) { return P::kSlabsBegin + place * P::kPlaceBytes; }
   static DANAUS_DEVICE SharedAddress slab_at(int place, int slab) { return address_of(place_of(place, slab)); }
   // Row 0 or 1 of a slab: of the right angle, real or imaginary.
   static DANAUS_DEVICE SharedAddress row_at(int place, int slab, int row) {
-    if constexpr (P::kApart) return row == 1 ? P::kImaginaryBegin + slab * P::kRowBytes : slab_at(place, slab);
-    else return slab_at(place, slab) + row * P::kRowBytes;
+    if constexpr (P::kApart)
+      return row == 1 ? P::kImaginaryBegin + slab * P::kRowBytes : slab_at(place, slab);
+    else
+      return slab_at(place, slab) + row * P::kRowBytes;
   }
   static DANAUS_DEVICE Column<P> column_of(int place, int unit) {
     const int slab = unit / P::kColumnChunks;
@@ -140,7 +158,8 @@ class Block {
   // Asks for slabs until `limit` of all that this block computes are there or on their way.
   DANAUS_DEVICE void fetch_until(int limit) {
     limit = min(limit, items_.count * P::kSlabs);
-    DANAUS_UNROLL_BY(P::kFetchesAtOnce) for (; fetched_ < limit; ++fetched_) {
+    DANAUS_UNROLL_BY(P::kFetchesAtOnce)
+    for (; fetched_ < limit; ++fetched_) {
       const SharedAddress barrier = 8 * fetch_place_;
       if (tensor_) device::barrier_expect(barrier, P::kLoadBytes);
       fetch_slab<P, Worker>(a_, tensor_, a_.u_map, a_.u, fetch_item_, fetch_slab_, address_of(fetch_place_), barrier);
@@ -156,7 +175,8 @@ class Block {
     if (tensor_ && !leader_) return;
     if (tensor_) device::store_wait_read<pending>();
     fetch_until(freed + P::kRing);
-    device::copy_async_commit();  // nothing, with tensor copies; without it the compiler spills (16K causal: 14 registers)
+    // With tensor copies it does nothing, but without it the compiler spills (16K causal: 14 registers).
+    device::copy_async_commit();
   }
 
   DANAUS_DEVICE void release_gates(int slabs) {
@@ -172,16 +192,19 @@ class Block {
   // A gate that threads apply; `ready` returns when the item's slabs are.
   template <class Ready>
   DANAUS_DEVICE void gate_item(const void* gate, Item item, int place, Ready ready) const {
-    gate_slabs<P, Worker>(a_, tensor_, gate, item, [&](int s) { return slab_at(place, s); }, ready);
+    gate_slabs<P, Worker>(
+        a_, tensor_, gate, item, [&](int s) { return slab_at(place, s); }, ready);
   }
 
   // Calls visit(j) for each of this warp's units of step A.
   template <class Visit>
   static DANAUS_DEVICE void for_each_unit(Visit visit) {
     if constexpr (P::kUnitsRolled) {
-      DANAUS_UNROLL_BY(1) for (int j = 0; j < P::kUnitsPerWarp; ++j) visit(j);
+      DANAUS_UNROLL_BY(1)
+      for (int j = 0; j < P::kUnitsPerWarp; ++j) visit(j);
     } else {
-      DANAUS_UNROLL for (int j = 0; j < P::kUnitsPerWarp; ++j) visit(j);
+      DANAUS_UNROLL
+      for (int j = 0; j < P::kUnitsPerWarp; ++j) visit(j);
     }
   }
 
@@ -192,7 +215,8 @@ class Block {
       const int unit = warp_ + P::kWarps * j, s = unit / P::kColumnChunks;
       wait_for_slab(place, parity, s);
       if constexpr (!P::kUnitInRegisters) there_ = load_unit<P>(a_.tables, unit, false);
-      transform_column<P>(column_of(place, unit), {pregate(), pregate() ? gates_.wait(s) : 0}, unit, constants_, there_);
+      transform_column<P>(column_of(place, unit), {pregate(), pregate() ? gates_.wait(s) : 0}, unit, constants_,
+                          there_);
       after(j);
     });
   }
@@ -202,7 +226,8 @@ class Block {
     for_each_unit([&](int j) {
       const int unit = warp_ + P::kWarps * j, s = unit / P::kColumnChunks;
       if constexpr (!P::kUnitInRegisters) back_ = load_unit<P>(a_.tables, unit, true);
-      transform_column_back<P>(column_of(place, unit), {postgate(), postgate() ? gates_.wait(s) : 0}, unit, wraps(), constants_, back_);
+      transform_column_back<P>(column_of(place, unit), {postgate(), postgate() ? gates_.wait(s) : 0}, unit, wraps(),
+                               constants_, back_);
       after(j);
     });
   }
@@ -212,32 +237,45 @@ class Block {
     if (!(P::kSpectrumInRegisters || P::kSpectrumInShared) || channel == held_channel_) return;
     held_channel_ = channel;
     if constexpr (P::kSpectrumInShared) {
-      DANAUS_UNROLL for (int batch = 0; batch < kBatches; ++batch)
-        DANAUS_UNROLL for (int i = 0; i < kVectors; ++i) {
+      DANAUS_UNROLL
+      for (int batch = 0; batch < kBatches; ++batch) {
+        DANAUS_UNROLL
+        for (int i = 0; i < kVectors; ++i) {
           const int vector = first_pair(batch) * P::kSlabs + i;
           device::store_shared<16>(spectrum_at(vector), load_spectrum<P::kCache>(spectrum_of(channel), vector));
         }
+      }
     } else {
-      DANAUS_UNROLL for (int i = 0; i < kHeldVectors; ++i)
+      DANAUS_UNROLL
+      for (int i = 0; i < kHeldVectors; ++i)
         held_[i] = load_spectrum<P::kCache>(spectrum_of(channel), first_pair(0) * P::kSlabs + i);
     }
   }
   DANAUS_DEVICE void load_spectra(int channel, int batch, Spectra& spectra) const {
-    DANAUS_UNROLL for (int i = 0; i < kVectors; ++i) {
-      if constexpr (P::kSpectrumInRegisters) spectra[i] = held_[batch * kVectors + i];
-      else if constexpr (P::kSpectrumInShared) spectra[i] = device::load_shared<16>(spectrum_at(first_pair(batch) * P::kSlabs + i));
-      else spectra[i] = load_spectrum<P::kCache>(spectrum_of(channel), first_pair(batch) * P::kSlabs + i);
+    DANAUS_UNROLL
+    for (int i = 0; i < kVectors; ++i) {
+      if constexpr (P::kSpectrumInRegisters)
+        spectra[i] = held_[batch * kVectors + i];
+      else if constexpr (P::kSpectrumInShared)
+        spectra[i] = device::load_shared<16>(spectrum_at(first_pair(batch) * P::kSlabs + i));
+      else
+        spectra[i] = load_spectrum<P::kCache>(spectrum_of(channel), first_pair(batch) * P::kSlabs + i);
     }
   }
-  static DANAUS_DEVICE SharedAddress spectrum_at(int vector) { return P::kSpectrumBegin + 512 * vector + 16 * device::lane_index(); }
-  DANAUS_DEVICE const u32* spectrum_of(int channel) const { return a_.spectrum + static_cast<long long>(channel) * P::kSize; }
+  static DANAUS_DEVICE SharedAddress spectrum_at(int vector) {
+    return P::kSpectrumBegin + 512 * vector + 16 * device::lane_index();
+  }
+  DANAUS_DEVICE const u32* spectrum_of(int channel) const {
+    return a_.spectrum + static_cast<long long>(channel) * P::kSize;
+  }
 
   DANAUS_DEVICE LineTwiddles<P> twiddles_of(int line) const {  // of this warp's lines
     if constexpr (P::kLinesInRegisters) {
       return LineTwiddles<P>(lines_[line]);
     } else {
       Words<4> w[P::kLineVectors];
-      DANAUS_UNROLL for (int v = 0; v < P::kLineVectors; ++v) w[v] = from_table((first_line() + line) * P::kLineVectors + v);
+      DANAUS_UNROLL
+      for (int v = 0; v < P::kLineVectors; ++v) w[v] = from_table((first_line() + line) * P::kLineVectors + v);
       return LineTwiddles<P>(w);
     }
   }
@@ -250,16 +288,21 @@ class Block {
     }
   }
   DANAUS_DEVICE Words<4> from_table(int vector) const {
-    if constexpr (P::kTableInShared) return device::load_shared<16>(P::kTableBegin + 512 * vector + 16 * device::lane_index());
-    else return load_lane_words(a_.tables, P::kTableAt + vector);
+    if constexpr (P::kTableInShared)
+      return device::load_shared<16>(P::kTableBegin + 512 * vector + 16 * device::lane_index());
+    else
+      return load_lane_words(a_.tables, P::kTableAt + vector);
   }
 
-  // Step B, calling after(batch) when a batch of lines is done. Spectra are asked for one batch ahead, the first by the caller.
+  // Step B, calling after(batch) when a batch of lines is done. Spectra are asked for a batch ahead, the first by the
+  // caller.
   template <class After>
   DANAUS_DEVICE void convolve(int place, int channel, Spectra& ahead, After after) {
-    DANAUS_UNROLL for (int batch = 0; batch < kBatches; ++batch) {
+    DANAUS_UNROLL
+    for (int batch = 0; batch < kBatches; ++batch) {
       Spectra spectra;
-      DANAUS_UNROLL for (int i = 0; i < kVectors; ++i) spectra[i] = ahead[i];
+      DANAUS_UNROLL
+      for (int i = 0; i < kVectors; ++i) spectra[i] = ahead[i];
       if (batch + 1 < kBatches) load_spectra(channel, batch + 1, ahead);
       convolve_lines<P>([&](int s, int row) { return row_at(place, s, row); }, first_pair(batch), constants_,
                         matrices_of(group_of(batch)), spectra,
@@ -287,12 +330,14 @@ class Block {
       if constexpr (P::kRefillFirst) refill(done);
       if (P::kGated && a_.pregate && !gates_by_tensor()) {
         gate_item(a_.pregate, item, place, [&] {
-          DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) wait_for_slab(place, parity, s);
+          DANAUS_UNROLL
+          for (int s = 0; s < P::kSlabs; ++s) wait_for_slab(place, parity, s);
         });
         device::sync_block();
       }
       transform(place, parity, [&](int j) {
-        if (j == 0 && P::kStoresAnItem == 1 && !P::kRefillFirst) refill<P::kLag * P::kSlabs>(done - P::kLag * P::kSlabs);
+        if (j == 0 && P::kStoresAnItem == 1 && !P::kRefillFirst)
+          refill<P::kLag * P::kSlabs>(done - P::kLag * P::kSlabs);
         if (j == 0 && kRefillBetween) refill(done);
         if (P::kGateGroups > 1 && pregate()) {
           device::sync_block();
@@ -312,7 +357,8 @@ class Block {
       transform_back(place, [&](int j) {
         constexpr int kEvery = P::kUnitsPerWarp / P::kStoresAnItem, kSlabsEvery = P::kSlabs / P::kStoresAnItem;
         if (!tensor_ || j % kEvery != kEvery - 1) return;
-        if (P::kGated && a_.postgate && !gates_by_tensor()) gate_item(a_.postgate, item, place, [] { device::sync_block(); });
+        if (P::kGated && a_.postgate && !gates_by_tensor())
+          gate_item(a_.postgate, item, place, [] { device::sync_block(); });
         device::fence_async();
         device::sync_block();
         if (postgate()) release_gates(kSlabsEvery);
@@ -329,8 +375,10 @@ class Block {
   DANAUS_DEVICE void store_by_threads(Item item, int place) const {
     if (P::kGated && a_.postgate && !wraps()) gate_item(a_.postgate, item, place, [] { device::sync_block(); });
     device::sync_block();
-    if (wraps()) store_wrapped<P, Worker, P::kType>(a_, item, [&](int s, int row) { return row_at(place, s, row); });
-    else store_slabs(item, place, 0, P::kSlabs);
+    if (wraps())
+      store_wrapped<P, Worker, P::kType>(a_, item, [&](int s, int row) { return row_at(place, s, row); });
+    else
+      store_slabs(item, place, 0, P::kSlabs);
     device::sync_block();
   }
 
@@ -340,7 +388,7 @@ class Block {
     int place = 0, place_before = 0;
     u32 parity = 0;
     for (int number = 0; number <= items_.count; ++number) {
-      const bool begins = number < items_.count, ends = number > 0;
+      const bool begins = number<items_.count, ends = number> 0;
       if (ends) {
         transform_back(place_before, Nothing());
         if (postgate()) gates_.turn();
@@ -358,9 +406,10 @@ class Block {
       if (pregate() && begins) release_gates(P::kSlabs);
       if (postgate() && ends) release_gates(P::kSlabs);
       if (ends) store_slabs(before, place_before, 0, P::kSlabs);
-      if (begins) convolve(place, item.channel, ahead, [&](int batch) {
-        if (P::kRefillsLate && batch == min(1, kBatches - 1)) refill(number * P::kSlabs);
-      });
+      if (begins)
+        convolve(place, item.channel, ahead, [&](int batch) {
+          if (P::kRefillsLate && batch == min(1, kBatches - 1)) refill(number * P::kSlabs);
+        });
       device::sync_block();
       before = item, place_before = place;
       advance<P>(a_, item);
@@ -369,7 +418,8 @@ class Block {
     }
   }
 
-  // Tensor copies only, no gates. In each round one item begins, the one before it is convolved, and the one before that ends.
+  // Tensor copies only, no gates. In each round one item begins, the one before it is convolved, and the one before
+  // that ends.
   DANAUS_DEVICE void run_pipelined() {
     Item middle = first_, last = first_;
     int place = 0, middle_place = 0, last_place = 0;  // of the item that begins, and of the others
@@ -406,7 +456,7 @@ class Block {
   const Item first_;
   Constants<P> constants_;
   UnitConstants<P> there_, back_;  // of a warp's only unit, or of the one at hand
-  GroupMatrices group_;  // of a warp's only group
+  GroupMatrices group_;            // of a warp's only group
   Words<4> lines_[P::kLinesInRegisters ? P::kWarpLines : 1][P::kLineVectors];
   Words<4> held_[kHeldVectors];
   int held_channel_ = -1;

@@ -28,8 +28,11 @@ struct Shape {
   int rows_per_line;       // of 128 bytes
   bool rows16, columns16;  // whether a digit of 16 is part of n_hi, of n_lo
   explicit Shape(const Geometry& g)
-      : slabs(std::max(g.columns / 64, 1)), row_chunks(std::min(g.columns, 64) / 8), rows_per_line(8 / row_chunks),
-        rows16(g.radix == 2), columns16(slabs % 2 == 0) {}
+      : slabs(std::max(g.columns / 64, 1)),
+        row_chunks(std::min(g.columns, 64) / 8),
+        rows_per_line(8 / row_chunks),
+        rows16(g.radix == 2),
+        columns16(slabs % 2 == 0) {}
 };
 
 // Scales of the stages of one direction, powers of two: each keeps that of white noise within a factor of 2.
@@ -83,7 +86,9 @@ class Table {
     vector({real(first), imaginary(first), real(second), imaginary(second)});
   }
   // Matrix element [out = g][in = 2t + e] as the A registers re, im, -im, re.
-  void matrix(const ComplexElement& m) { vector({real(m), imaginary(m), [m](int s, int g) { return -m(s, g).imag(); }, real(m)}); }
+  void matrix(const ComplexElement& m) {
+    vector({real(m), imaginary(m), [m](int s, int g) { return -m(s, g).imag(); }, real(m)});
+  }
   void broadcast(Complex z) {
     words_.push_back(pack(z.real(), z.real()));
     words_.push_back(pack(z.imag(), z.imag()));
@@ -156,7 +161,8 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
   table.matrix([=](int in, int out) { return s.eight * root(8, out * in); });
   // Where rows n_hi share a line of 128 bytes, the stage over n3 is block diagonal.
   table.matrix([=](int in, int out) {
-    return in / row_chunks == out / row_chunks ? s.columns * root(row_chunks, (out % row_chunks) * (in % row_chunks)) : Complex(0);
+    return in / row_chunks == out / row_chunks ? s.columns * root(row_chunks, (out % row_chunks) * (in % row_chunks))
+                                               : Complex(0);
   });
   table.matrix([=](int in, int out) { return s.sixteen * root(8, out * in); });
   table.matrix([=](int in, int out) { return s.sixteen * root(16, (2 * out + 1) * in); });
@@ -178,7 +184,9 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
     for (int i = 0; i < 2; ++i) {
       if (rows16) {
         const auto block = [=](int j) {
-          return [=](int in, int out) { return back ? weighted(2 * in + j, 8 * i + out) : weighted(2 * out + i, 8 * j + in); };
+          return [=](int in, int out) {
+            return back ? weighted(2 * in + j, 8 * i + out) : weighted(2 * out + i, 8 * j + in);
+          };
         };
         table.pair(block(0), block(1));
       } else {
@@ -197,8 +205,10 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
     };
     const auto there = [=](int low) { return [=](int n4, int column) { return twiddle(low, n4, column); }; };
     const auto back = [=](int low) { return [=](int column, int n4) { return twiddle(low, n4, column); }; };
-    if (columns16) table.pair(there(0), there(1)), table.pair(back(0), back(1));
-    else table.pair(there(0), back(0));
+    if (columns16)
+      table.pair(there(0), there(1)), table.pair(back(0), back(1));
+    else
+      table.pair(there(0), back(0));
   }
   for (int k1 = 0; k1 < 8; k1 += rows_per_line) {
     const auto matrix = [=](int n4, int k4) {
@@ -211,10 +221,13 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
   const int top = rows16 ? 16 : 8;  // points of the stage before the twiddle
   for (int unit = 0; unit < columns / 8; ++unit) {
     const std::int64_t first = 8 * unit;
-    const auto matrix = [=](int n2, int k2) { return s.eight * root(8, n2 * k2) * root(n, first * row_frequency(r, 0, 0, k2)); };
+    const auto matrix = [=](int n2, int k2) {
+      return s.eight * root(8, n2 * k2) * root(n, first * row_frequency(r, 0, 0, k2));
+    };
     const auto twiddle = [=](int kr, int k1, int n2) {
       const int digit = rows16 ? kr + 2 * k1 : k1;
-      return s.first * root(8 * top, digit * n2) * root(n, first * row_frequency(r, kr, k1, 0)) * (pair ? Complex(1) : weight(n, first + std::int64_t{columns} * n2));
+      return s.first * root(8 * top, digit * n2) * root(n, first * row_frequency(r, kr, k1, 0)) *
+             (pair ? Complex(1) : weight(n, first + std::int64_t{columns} * n2));
     };
     table.matrix([=](int in, int out) { return matrix(in, out); });
     for (int kr = 0; kr < r; kr += 2)
@@ -234,9 +247,11 @@ std::string_view name(Algorithm algorithm) { return algorithm == Algorithm::chai
 std::vector<int> factors(const Geometry& g) {
   if (g.algorithm == Algorithm::chain) return g.radix > 1 ? std::vector{g.radix, 16, 16} : std::vector{16, 16};
   const Shape shape(g);
-  std::vector<int> list = shape.rows16 ? std::vector{16, 8} : g.radix == 1 ? std::vector{8, 8} : std::vector{g.radix, 8, 8};
-  const std::vector<int> columns = shape.columns16 ? std::vector{shape.slabs / 2, 16, 8}
-                                                   : std::vector{shape.slabs, shape.row_chunks, 8};
+  std::vector<int> list = shape.rows16   ? std::vector{16, 8}
+                          : g.radix == 1 ? std::vector{8, 8}
+                                         : std::vector{g.radix, 8, 8};
+  const std::vector<int> columns =
+      shape.columns16 ? std::vector{shape.slabs / 2, 16, 8} : std::vector{shape.slabs, shape.row_chunks, 8};
   for (int factor : columns)
     if (factor > 1) list.push_back(factor);
   return list;
@@ -263,7 +278,8 @@ std::vector<std::int32_t> spectrum_slots(const Geometry& g) {
       const Shape shape(g);
       const int slabs = shape.slabs, row_chunks = shape.row_chunks, lines = g.size() / slabs / 64;
       for (int line = 0; line < lines; ++line) {
-        const int kr = line % (8 * r) / 8, k2 = line % 8, k1 = line / (8 * r) * shape.rows_per_line + column / row_chunks;
+        const int kr = line % (8 * r) / 8, k2 = line % 8,
+                  k1 = line / (8 * r) * shape.rows_per_line + column / row_chunks;
         const int k_hi = row_frequency(r, kr, k1, k2);
         for (int slab = 0; slab < slabs; ++slab) {
           const int k3 = column % row_chunks, k4 = row;
@@ -288,7 +304,9 @@ TensorShape tensor_shape(const Geometry& g, int batch, int channels, int length)
   const auto columns = std::uint64_t(g.columns);
   const std::uint32_t top = std::uint32_t(8 * g.radix);
   if (columns < 64)
-    return {{64, l / (8 * columns), columns / 8, h, b}, {1, 8 * columns, 64, l, h * l}, {64, top, std::uint32_t(columns / 8), 1, rows}};
+    return {{64, l / (8 * columns), columns / 8, h, b},
+            {1, 8 * columns, 64, l, h * l},
+            {64, top, std::uint32_t(columns / 8), 1, rows}};
   return {{columns, l / (8 * columns), 8, h, b}, {1, 8 * columns, columns, l, h * l}, {64, top, 8, 1, rows}};
 }
 

@@ -21,9 +21,9 @@ inline Transfer choose_transfer(const Setup& s, const Rows& rows) {
   return length % 8 == 0 ? Transfer::vector : Transfer::element;
 }
 
-// The blocks of a launch. The first of them take a channel each, so that those that run side by side move neighbouring rows,
-// as far as rounds of blocks are whole; the others, as many as run at once, share what is left. Against even shares of all
-// items: 2K 117 -> 112 us, 16K 1052 -> 1032, 32K 2420 -> 2260.
+// The blocks of a launch. The first of them take a channel each, so that those that run side by side move neighbouring
+// rows, as far as rounds of blocks are whole; the others, as many as run at once, share what is left. Against even
+// shares of all items: 2K 117 -> 112 us, 16K 1052 -> 1032, 32K 2420 -> 2260.
 struct Spread {
   std::int64_t blocks;
   int whole_channels;

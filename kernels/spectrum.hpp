@@ -106,10 +106,12 @@ DANAUS_DEVICE void stage(int points, int span) {
   for (int i = device::thread_index(); i < points / radix; i += kThreads) {
     const int n = i % step, first = i / step * span + n;
     Complex x[radix];
-    DANAUS_UNROLL for (int d = 0; d < radix; ++d) x[d] = load_point(first + d * step);
+    DANAUS_UNROLL
+    for (int d = 0; d < radix; ++d) x[d] = load_point(first + d * step);
     dft(x);
     store_point(first, x[0]);
-    DANAUS_UNROLL for (int d = 1; d < radix; ++d) {
+    DANAUS_UNROLL
+    for (int d = 1; d < radix; ++d) {
       const int angle = n * d;  // of span
       store_point(first + d * step, x[d] * turn(2 * (angle > span / 2 ? span - angle : -angle), span));
       device::count_fp32(6);

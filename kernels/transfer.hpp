@@ -1,8 +1,8 @@
 // Moves rows between global memory and the slabs of shared memory that a fused kernel computes in.
 //
-// A slab holds a part of the rows of one item: two batch rows for the pair fold; one row for the right angle, and room for
-// its imaginary part, there or elsewhere. Slabs form a ring: slab number s lives at place s mod ring, and is loaded again
-// when the stores from its place have been read. `Worker` says who shares the ring (a warp or a block):
+// A slab holds a part of the rows of one item: two batch rows for the pair fold; one row for the right angle, and room
+// for its imaginary part, there or elsewhere. Slabs form a ring: slab number s lives at place s mod ring, and is loaded
+// again when the stores from its place have been read. `Worker` says who shares the ring (a warp or a block):
 //   kThreads             threads that take part         index()   number of this thread among them
 // `Shape` says what a slab is:
 //   kSlabs, kRowBytes    slabs an item; bytes of one row in a slab
@@ -73,7 +73,8 @@ DANAUS_DEVICE Words<4> load_chunk(const void* rows, long long row_begin, int n, 
   const auto* at = static_cast<const std::uint16_t*>(rows) + row_begin + n;
   if (transfer != Transfer::element && n + 8 <= length) return device::load_global<16>(at);
   Words<4> words;
-  DANAUS_UNROLL for (int i = 0; i < 4; ++i) {
+  DANAUS_UNROLL
+  for (int i = 0; i < 4; ++i) {
     const u32 low = n + 2 * i < length ? device::load_global<2>(at + 2 * i)[0] : 0;
     const u32 high = n + 2 * i + 1 < length ? device::load_global<2>(at + 2 * i + 1)[0] : 0;
     words[i] = low | high << 16;
@@ -84,15 +85,16 @@ DANAUS_DEVICE Words<4> load_chunk(const void* rows, long long row_begin, int n, 
 DANAUS_DEVICE void store_chunk(void* rows, long long row_begin, int n, int length, Transfer transfer, Words<4> words) {
   auto* at = static_cast<std::uint16_t*>(rows) + row_begin + n;
   if (transfer != Transfer::element && n + 8 <= length) return device::store_global<16>(at, words);
-  DANAUS_UNROLL for (int i = 0; i < 8; ++i)
+  DANAUS_UNROLL
+  for (int i = 0; i < 8; ++i)
     if (n + i < length) device::store_global<2>(at + i, {words[i / 2] >> (16 * (i % 2))});
 }
 
-// Begins to load slab `slab` of the item into `to`. Transfer::tensor is for one thread to call and completes on `barrier`;
-// the others are for the whole worker and complete by copy_async_wait and the worker's barrier.
+// Begins to load slab `slab` of the item into `to`. Transfer::tensor is for one thread to call and completes on
+// `barrier`; the others are for the whole worker and complete by copy_async_wait and the worker's barrier.
 template <class Shape, class Worker>
-DANAUS_DEVICE void fetch_slab(const FusedArguments& a, bool tensor, const TensorMap& map, const void* rows, Item item, int slab,
-                              SharedAddress to, SharedAddress barrier) {
+DANAUS_DEVICE void fetch_slab(const FusedArguments& a, bool tensor, const TensorMap& map, const void* rows, Item item,
+                              int slab, SharedAddress to, SharedAddress barrier) {
   constexpr int kRows = Shape::kPair ? 2 : 1;
   if (tensor) {  // called by one thread
     int at[5];
@@ -113,17 +115,20 @@ DANAUS_DEVICE void fetch_slab(const FusedArguments& a, bool tensor, const Tensor
   }
 }
 
-// Multiplies the item's slabs, in place, by a gate. For the whole worker: `ready` returns when the slabs are, with the first
-// of the gate already on its way, and the worker synchronises afterwards.
+// Multiplies the item's slabs, in place, by a gate. For the whole worker: `ready` returns when the slabs are, with the
+// first of the gate already on its way, and the worker synchronises afterwards.
 template <class Shape, class Worker, class SlabAt, class Ready>
-DANAUS_DEVICE void gate_slabs(const FusedArguments& a, bool tensor, const void* gate, Item item, SlabAt slab_at, Ready ready) {
+DANAUS_DEVICE void gate_slabs(const FusedArguments& a, bool tensor, const void* gate, Item item, SlabAt slab_at,
+                              Ready ready) {
   constexpr int kRows = Shape::kPair ? 2 : 1, kSlabChunks = kRows * Shape::kChunks;
   constexpr int kAll = (Shape::kSlabs * kSlabChunks + Worker::kThreads - 1) / Worker::kThreads;
   constexpr int kBatch = kAll <= 8 ? kAll : kAll % 8 == 0 ? 8 : kAll % 6 == 0 ? 6 : 4;  // words in flight
   static_assert(kSlabChunks % Worker::kThreads == 0 && kAll % kBatch == 0);
-  DANAUS_UNROLL for (int first = 0; first < kAll; first += kBatch) {
+  DANAUS_UNROLL
+  for (int first = 0; first < kAll; first += kBatch) {
     Words<4> words[kBatch];
-    DANAUS_UNROLL for (int j = 0; j < kBatch; ++j) {
+    DANAUS_UNROLL
+    for (int j = 0; j < kBatch; ++j) {
       const int number = Worker::index() + (first + j) * Worker::kThreads, i = number % kSlabChunks;
       const int row = item.row + i / Shape::kChunks;
       const int n = Shape::sample_of(i % Shape::kChunks) + number / kSlabChunks * Shape::kSlabOffset;
@@ -134,11 +139,14 @@ DANAUS_DEVICE void gate_slabs(const FusedArguments& a, bool tensor, const void* 
                           : load_chunk(gate, begin, n, a.length, a.transfer);
     }
     if (first == 0) ready();
-    DANAUS_UNROLL for (int j = 0; j < kBatch; ++j) {
+    DANAUS_UNROLL
+    for (int j = 0; j < kBatch; ++j) {
       const int number = Worker::index() + (first + j) * Worker::kThreads, i = number % kSlabChunks;
-      const SharedAddress place = swizzled(slab_at(number / kSlabChunks) + i / Shape::kChunks * Shape::kRowBytes + 16 * (i % Shape::kChunks));
+      const SharedAddress place =
+          swizzled(slab_at(number / kSlabChunks) + i / Shape::kChunks * Shape::kRowBytes + 16 * (i % Shape::kChunks));
       Words<4> samples = device::load_shared<16>(place);
-      DANAUS_UNROLL for (int m = 0; m < 4; ++m) samples[m] = device::mul2<Shape::kType>(samples[m], words[j][m]);
+      DANAUS_UNROLL
+      for (int m = 0; m < 4; ++m) samples[m] = device::mul2<Shape::kType>(samples[m], words[j][m]);
       device::store_shared<16>(place, samples);
     }
   }
@@ -179,7 +187,9 @@ DANAUS_DEVICE void store_wrapped(const FusedArguments& a, Item item, RowAt row_a
   for (int n = Worker::index(); n < a.length; n += Worker::kThreads) {
     u32 value = sample(n);
     if (n + a.length < 2 * Shape::kSize) value = device::add2<T>(value, sample(n + a.length));
-    if (a.postgate) value = device::mul2<T>(value, device::load_global<2>(static_cast<const std::uint16_t*>(a.postgate) + begin + n)[0]);
+    if (a.postgate)
+      value =
+          device::mul2<T>(value, device::load_global<2>(static_cast<const std::uint16_t*>(a.postgate) + begin + n)[0]);
     device::store_global<2>(static_cast<std::uint16_t*>(a.y) + begin + n, {value & 0xffff});
   }
 }

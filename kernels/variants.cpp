@@ -25,7 +25,8 @@ constexpr bool one_is_preferred(int size) {
   }
   return kinds == kAll;
 }
-static_assert(std::all_of(kSizes.begin(), kSizes.end(), one_is_preferred), "one split of each N is preferred for each kind");
+static_assert(std::all_of(kSizes.begin(), kSizes.end(), one_is_preferred),
+              "one split of each N is preferred for each kind");
 
 constexpr bool first_of_its_size(std::size_t i) { return i == 0 || kSizes[i] != kSizes[i - 1]; }
 

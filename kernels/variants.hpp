@@ -18,9 +18,9 @@
 namespace danaus {
 
 struct Tuning {
-  int warps = 0;          // of a block
-  int ring = 0;           // slabs of shared memory: of each warp in a chain, of the block in an exchange, where those of the
-                          // right angle may be half as large (kernels/exchange/shape.hpp)
+  int warps = 0;  // of a block
+  int ring = 0;   // slabs of shared memory: of each warp in a chain, of the block in an exchange, where those of
+                  // the right angle may be half as large (kernels/exchange/shape.hpp)
   int blocks_per_sm = 0;  // what registers and shared memory are limited for
   int gates = 0;          // exchange, gated: slabs of the ring of gates; 0 where threads apply them (no tensor copies)
   bool spectrum = false;  // exchange: shared memory holds the channel's spectrum
@@ -32,7 +32,8 @@ constexpr unsigned kind(Dtype dtype, Fold fold, bool gated) {
   return 1u << ((dtype == Dtype::bf16) + 2 * gated + 4 * (fold == Fold::right_angle));
 }
 inline constexpr unsigned kAll = 0xff, kNone = 0;
-inline constexpr unsigned kF16Pair = kind(Dtype::f16, Fold::pair, false), kBf16Pair = kind(Dtype::bf16, Fold::pair, false);
+inline constexpr unsigned kF16Pair = kind(Dtype::f16, Fold::pair, false);
+inline constexpr unsigned kBf16Pair = kind(Dtype::bf16, Fold::pair, false);
 inline constexpr unsigned kGatedPair = kind(Dtype::f16, Fold::pair, true) | kind(Dtype::bf16, Fold::pair, true);
 
 struct Split {
@@ -51,8 +52,9 @@ struct Split {
 // Tunings of the right angle that are left out are those of the pair.
 constexpr Split split(Algorithm algorithm, int radix, int columns, unsigned preferred, Tuning plain, Tuning gated,
                       Tuning causal, Tuning gated_causal) {
-  return {algorithm, radix, columns, preferred, plain, gated, causal.warps > 0 ? causal : plain,
-          gated_causal.warps > 0 ? gated_causal : gated};
+  if (causal.warps == 0) causal = plain;
+  if (gated_causal.warps == 0) gated_causal = gated;
+  return {algorithm, radix, columns, preferred, plain, gated, causal, gated_causal};
 }
 constexpr Split chain_split(int radix, unsigned preferred, Tuning plain, Tuning gated, Tuning causal = {}) {
   return split(Algorithm::chain, radix, 256, preferred, plain, gated, causal, {});

@@ -51,12 +51,18 @@ def kind_of(path):
 
 
 def digest_of(folder, but_for=None):
-    """Of the sources in a folder: the same as experiments/revision.cmake, and so as the field "code" of a row."""
+    """Of the sources in a folder, without comments and blanks: the same as experiments/revision.cmake, and so as the
+    field "code" of a row."""
     names = (path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*")
              if re.search(r"\.([ch]pp|cuh?|in|json)$", path.name))
-    lines = [f"{name} {hashlib.sha256((ROOT / name).read_bytes()).hexdigest()}\n" for name in sorted(names)
+    lines = [f"{name} {hashlib.sha256(essence(ROOT / name)).hexdigest()}\n" for name in sorted(names)
              if not (but_for and name.startswith(but_for + "/"))]
     return digest("".join(lines).encode())
+
+
+def essence(path):
+    text = path.read_bytes()
+    return re.sub(rb"[ \t\n]+", b"", text if path.suffix == ".json" else re.sub(rb"//[^\n]*", b"", text))
 
 
 def left_to_the_plan(case):

@@ -7,7 +7,8 @@ namespace {
 
 class Copy final : public BenchRunner {
  public:
-  explicit Copy(const Problem& p) : bytes_(static_cast<std::size_t>(bytes(p.dtype) * p.batch * p.channels * p.length)) {}
+  explicit Copy(const Problem& p)
+      : bytes_(static_cast<std::size_t>(bytes(p.dtype) * p.batch * p.channels * p.length)) {}
 
   void set_filter(const float*, Stream) override {}
   void launch(const BenchArrays& arrays, Stream stream) override {

@@ -88,16 +88,16 @@ class CufftF32 final : public BenchRunner {
   void run(const BenchArrays& arrays, Stream stream) {
     const auto typed = [](const std::uint16_t* samples) { return reinterpret_cast<const T*>(samples); };
     const RowLaunch over_n(rows_, n_ / wide), over_spectrum(rows_, points()), over_y(rows_, p_.length / wide);
-    widen<T, wide><<<over_n.grid, over_n.threads, 0, stream>>>(typed(arrays.u), typed(arrays.pregate), x_.data(),
-                                                              p_.length, n_);
+    widen<T, wide>
+        <<<over_n.grid, over_n.threads, 0, stream>>>(typed(arrays.u), typed(arrays.pregate), x_.data(), p_.length, n_);
     DANAUS_CUDA(cudaGetLastError());
     forward_.execute(x_.data(), spectrum_.data(), CUFFT_FORWARD, stream);
     multiply<<<over_spectrum.grid, over_spectrum.threads, 0, stream>>>(spectrum_.data(), filter_.data(), p_.channels,
-                                                                      points(), 1 / static_cast<float>(n_));
+                                                                       points(), 1 / static_cast<float>(n_));
     DANAUS_CUDA(cudaGetLastError());
     inverse_.execute(spectrum_.data(), x_.data(), CUFFT_INVERSE, stream);
     narrow<T, wide><<<over_y.grid, over_y.threads, 0, stream>>>(x_.data(), typed(arrays.postgate),
-                                                               reinterpret_cast<T*>(arrays.y), p_.length, n_);
+                                                                reinterpret_cast<T*>(arrays.y), p_.length, n_);
     DANAUS_CUDA(cudaGetLastError());
   }
 

@@ -1,6 +1,6 @@
 // cuFFT in 16 bits: two batch rows packed as one complex sequence (the filter is real, so that the real and the
-// imaginary part of the result are the two answers), C2C in place, times the filter's spectrum, C2C, unpacked. The gates
-// are part of packing and unpacking. The strongest unfused way: it moves the fewest bytes.
+// imaginary part of the result are the two answers), C2C in place, times the filter's spectrum, C2C, unpacked. The
+// gates are part of packing and unpacking. The strongest unfused way: it moves the fewest bytes.
 #include "experiments/baselines/baselines.hpp"
 #include "experiments/baselines/cufft.hpp"
 #include "experiments/baselines/elementwise.cuh"
@@ -115,7 +115,7 @@ class CufftPairs final : public BenchRunner {
   void set_filter(const float* k, Stream stream) override {
     const RowLaunch over(p_.channels, n_);
     pad_filter<<<over.grid, over.threads, 0, stream>>>(k, filter_samples_.data(), p_.filter_length, taken_samples(p_),
-                                                      n_);
+                                                       n_);
     DANAUS_CUDA(cudaGetLastError());
     filter_plan_.execute(filter_samples_.data(), half_spectrum_.data(), CUFFT_FORWARD, stream);
     with_half_type(p_.dtype, [&]<class T>() {
@@ -148,15 +148,14 @@ class CufftPairs final : public BenchRunner {
     const RowLaunch over_z(rows_, n_ / wide), over_y(rows_, p_.length / wide);
     Complex16<T>* const z = packed<T>(z_);
     pack<T, wide><<<over_z.grid, over_z.threads, 0, stream>>>(typed(arrays.u), typed(arrays.pregate), z, p_.batch,
-                                                             p_.channels, p_.length, n_);
+                                                              p_.channels, p_.length, n_);
     DANAUS_CUDA(cudaGetLastError());
     plan_.execute(z, z, CUFFT_FORWARD, stream);
     multiply<T, wide><<<over_z.grid, over_z.threads, 0, stream>>>(z, packed<T>(filter_), p_.channels, n_);
     DANAUS_CUDA(cudaGetLastError());
     plan_.execute(z, z, CUFFT_INVERSE, stream);
-    unpack<T, wide><<<over_y.grid, over_y.threads, 0, stream>>>(z, typed(arrays.postgate),
-                                                               reinterpret_cast<T*>(arrays.y), p_.batch, p_.channels,
-                                                               p_.length, n_);
+    unpack<T, wide><<<over_y.grid, over_y.threads, 0, stream>>>(
+        z, typed(arrays.postgate), reinterpret_cast<T*>(arrays.y), p_.batch, p_.channels, p_.length, n_);
     DANAUS_CUDA(cudaGetLastError());
   }
 

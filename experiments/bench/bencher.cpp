@@ -45,8 +45,12 @@ cudaDeviceProp properties_of(const Device& device) {
 
 Json describe(const Series& series) {
   const Quartiles q = quartiles(series.us);
-  return {{"median", q.median}, {"q1", q.q1},           {"q3", q.q3},
-          {"samples", series.us}, {"launches", series.launches}, {"clock_mhz", known(series.clock_mhz)}};
+  return {{"median", q.median},
+          {"q1", q.q1},
+          {"q3", q.q3},
+          {"samples", series.us},
+          {"launches", series.launches},
+          {"clock_mhz", known(series.clock_mhz)}};
 }
 
 // The arrays of a case in device memory: as many sets of u, y and gates as are together several times the L2.
@@ -193,8 +197,8 @@ class CudaBencher final : public Bencher {
     first_rows_ = fetched_rows();
     const auto& expected = runner.convolves() ? rows_.y : rows_.inputs.u;
     const double bound = runner.convolves() ? runner.bound() + fftw_bound(planned(p)) : 0;
-    Json verdict = danaus::verdict(compare(expected, host::decode(p.dtype, first_rows_)), bound,
-                                   std::ssize(rows_.y), bound_gain(bound, std::ssize(rows_.y)));
+    Json verdict = danaus::verdict(compare(expected, host::decode(p.dtype, first_rows_)), bound, std::ssize(rows_.y),
+                                   bound_gain(bound, std::ssize(rows_.y)));
     if (nonfinite > 0) verdict["status"] = "failed";
     verdict["truth"] = runner.convolves() ? "fftw" : "u";
     verdict["rows"] = rows_.batch.size() * rows_.channels.size();

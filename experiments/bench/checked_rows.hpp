@@ -23,8 +23,8 @@ struct CheckedRows {
   std::vector<double> y;                      // their convolution by FFTW in double
 };
 
-// The first and the last of batch and channels and, with a fixed seed, others between, at most eight of each; batch rows
-// come with the partner that a pair gives them.
+// The first and the last of batch and channels and, with a fixed seed, others between, at most eight of each; batch
+// rows come with the partner that a pair gives them.
 CheckedRows checked_rows(const Problem& problem);
 
 }  // namespace danaus

@@ -28,7 +28,8 @@ std::optional<std::string> obstacle(BenchMethod method, const Problem& p, const 
   if (p.fft_size != 0 || p.fold || !p.factors.empty() || !p.mask.zeroed.empty())
     return who + ": chooses N for itself and knows no fold, factors or mask; leave them out of the case";
   if (method == BenchMethod::copy && (p.pregate || p.postgate)) return who + ": a plain copy has no gates";
-  if (method == BenchMethod::cufft_pairs && !std::has_single_bit(static_cast<std::uint64_t>(baseline_fft_size(method, p))))
+  if (method == BenchMethod::cufft_pairs &&
+      !std::has_single_bit(static_cast<std::uint64_t>(baseline_fft_size(method, p))))
     return who + ": N=" + std::to_string(p.length) + ", cuFFT takes only powers of two in 16 bits";
   return std::nullopt;
 }

@@ -49,9 +49,9 @@ class BenchRunner {
   virtual void set_filter(const float* k, Stream stream) = 0;  // k [H, K] on the device
   virtual void launch(const BenchArrays& arrays, Stream stream) = 0;
 
-  virtual std::string variant() const = 0;       // one word
-  virtual std::int64_t fft_size() const = 0;     // 0 without an FFT
-  virtual double bound() const = 0;              // on the relative L2 error that it adds
+  virtual std::string variant() const = 0;         // one word
+  virtual std::int64_t fft_size() const = 0;       // 0 without an FFT
+  virtual double bound() const = 0;                // on the relative L2 error that it adds
   virtual bool convolves() const { return true; }  // otherwise y is to be u
 };
 

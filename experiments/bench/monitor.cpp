@@ -84,8 +84,8 @@ std::vector<std::string> Monitor::throttled_by() const {
     unsigned long long bits;
     const char* name;
   };
-  constexpr std::array kReasons = {Reason{0x4, Monitor::kPowerCap}, Reason{0x8, "hardware_slowdown"}, Reason{0x60, "thermal"},
-                                   Reason{0x80, "power_brake"}};
+  constexpr std::array kReasons = {Reason{0x4, Monitor::kPowerCap}, Reason{0x8, "hardware_slowdown"},
+                                   Reason{0x60, "thermal"}, Reason{0x80, "power_brake"}};
   unsigned long long bits = 0;
   std::vector<std::string> names;
   if (!call("nvmlDeviceGetCurrentClocksThrottleReasons", device_, &bits)) return names;

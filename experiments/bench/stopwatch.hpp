@@ -17,8 +17,8 @@
 namespace danaus {
 
 struct Series {
-  std::vector<double> us;  // of one launch, a value for each group of launches timed together
-  int launches = 0;        // in each group
+  std::vector<double> us;           // of one launch, a value for each group of launches timed together
+  int launches = 0;                 // in each group
   std::optional<double> clock_mhz;  // median over multiprocessors and bursts; nothing where the time was too short
 };
 

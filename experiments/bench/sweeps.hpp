@@ -16,8 +16,8 @@ struct BenchSweep {
   std::vector<Problem> (*cases)();
 };
 
-// The first one, `speed`, is the default and holds all others but those of factorizations, which are those of the build:
-// with the CMake option DANAUS_STUDY every one that the kernels can have.
+// The first one, `speed`, is the default and holds all others but those of factorizations, which are those of the
+// build: with the CMake option DANAUS_STUDY every one that the kernels can have.
 std::span<const BenchSweep> bench_sweeps();
 std::string bench_sweep_names();
 

@@ -13,8 +13,8 @@ double number(const Json& row, const char* pointer) {
 }
 
 std::vector<Column> columns(std::size_t token_width) {
-  return {{"case", token_width, left}, {"method", 11, left},   {"variant", 36, left},  {"burst, us", 9, right},
-          {"q3 - q1", 7, right},       {"x floor", 7, right},  {"MHz", 5, right},      {"warm, us", 9, right},
+  return {{"case", token_width, left},  {"method", 11, left},  {"variant", 36, left},     {"burst, us", 9, right},
+          {"q3 - q1", 7, right},        {"x floor", 7, right}, {"MHz", 5, right},         {"warm, us", 9, right},
           {"sustained, us", 13, right}, {"MHz", 5, right},     {"filter, us", 10, right}, {"error/bound", 11, right},
           {"verdict", 0, left}};
 }
@@ -39,7 +39,10 @@ std::vector<std::string> cells_of(const Json& row) {
 }  // namespace
 
 Timings::Timings(Console& console, std::size_t rows, std::size_t token_width, bool to_stdout)
-    : out_(to_stdout ? console.out : nowhere_), console_(console), progress_(console, rows), token_width_(token_width) {}
+    : out_(to_stdout ? console.out : nowhere_),
+      console_(console),
+      progress_(console, rows),
+      token_width_(token_width) {}
 
 void Timings::add(const Json& row) {
   progress_.clear();

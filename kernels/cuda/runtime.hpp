@@ -67,8 +67,8 @@ class DeviceBuffer {
   std::int64_t count_ = 0;
 };
 
-// Host values, on the device for every stream when this returns: the end of a copy from pageable memory may still be on its
-// way when cudaMemcpy returns, and streams that do not wait for the default one would overtake it.
+// Host values, on the device for every stream when this returns: the end of a copy from pageable memory may still be on
+// its way when cudaMemcpy returns, and streams that do not wait for the default one would overtake it.
 template <std::ranges::contiguous_range Values>
 auto uploaded(const Values& values) {
   DeviceBuffer<std::ranges::range_value_t<Values>> buffer(std::ranges::ssize(values));

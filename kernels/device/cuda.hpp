@@ -12,7 +12,7 @@
 #define DANAUS_DEVICE __device__ __forceinline__
 #define DANAUS_UNROLL _Pragma("unroll")
 #define DANAUS_PRAGMA(words) _Pragma(#words)
-#define DANAUS_UNROLL_BY(times) DANAUS_PRAGMA(unroll (times))
+#define DANAUS_UNROLL_BY(times) DANAUS_PRAGMA(unroll(times))
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define DANAUS_HOPPER 1
@@ -42,7 +42,7 @@ extern __shared__ __align__(1024) unsigned char dynamic_shared_memory[];
 DANAUS_DEVICE u32 shared_window() { return static_cast<u32>(__cvta_generic_to_shared(dynamic_shared_memory)); }
 DANAUS_DEVICE int thread_index() { return threadIdx.x; }
 DANAUS_DEVICE int lane_index() { return threadIdx.x % 32; }
-// Broadcast, so that the compiler knows that a warp's threads agree and keeps what follows from it in uniform registers.
+// Broadcast: the compiler then knows that a warp's threads agree, and keeps what follows from it in uniform registers.
 DANAUS_DEVICE int warp_index() { return __shfl_sync(0xffffffffu, threadIdx.x / 32, 0); }
 DANAUS_DEVICE int block_index() { return blockIdx.x; }
 DANAUS_DEVICE int block_count() { return gridDim.x; }
@@ -54,12 +54,14 @@ DANAUS_DEVICE u32 negate2(u32 a) { return a ^ 0x80008000u; }
 template <Dtype T>
 DANAUS_DEVICE u32 fma2(u32 a, u32 b, u32 c) {
   u32 d;
-  if constexpr (T == Dtype::f16) asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
-  else asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  if constexpr (T == Dtype::f16)
+    asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  else
+    asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
   return d;
 }
-// f16 negates within the instruction. For bf16 the compiler would add one of the same pipe; flipping signs is an integer one,
-// and one for all products that share a.
+// f16 negates within the instruction. For bf16 the compiler would add one of the same pipe; flipping signs is an
+// integer one, and one for all products that share a.
 template <Dtype T>
 DANAUS_DEVICE u32 fnma2(u32 a, u32 b, u32 c) {
   if constexpr (T == Dtype::bf16) return fma2<T>(negate2(a), b, c);
@@ -71,29 +73,37 @@ DANAUS_DEVICE u32 fnma2(u32 a, u32 b, u32 c) {
 template <Dtype T>
 DANAUS_DEVICE u32 mul2(u32 a, u32 b) {
   u32 d;
-  if constexpr (T == Dtype::f16) asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
-  else d = fma2<T>(a, b, 0x80008000u);
+  if constexpr (T == Dtype::f16)
+    asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  else
+    d = fma2<T>(a, b, 0x80008000u);
   return d;
 }
 template <Dtype T>
 DANAUS_DEVICE u32 add2(u32 a, u32 b) {
   u32 d;
-  if constexpr (T == Dtype::f16) asm("add.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
-  else d = fma2<T>(a, 0x3f803f80u, b);
+  if constexpr (T == Dtype::f16)
+    asm("add.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  else
+    d = fma2<T>(a, 0x3f803f80u, b);
   return d;
 }
 template <Dtype T>
 DANAUS_DEVICE u32 sub2(u32 a, u32 b) {
   u32 d;
-  if constexpr (T == Dtype::f16) asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
-  else d = fma2<T>(b, 0xbf80bf80u, a);
+  if constexpr (T == Dtype::f16)
+    asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  else
+    d = fma2<T>(b, 0xbf80bf80u, a);
   return d;
 }
 template <Dtype T>
 DANAUS_DEVICE u32 pack2(float low, float high) {
   u32 d;
-  if constexpr (T == Dtype::f16) asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(d) : "f"(high), "f"(low));
-  else asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(d) : "f"(high), "f"(low));
+  if constexpr (T == Dtype::f16)
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(d) : "f"(high), "f"(low));
+  else
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(d) : "f"(high), "f"(low));
   return d;
 }
 
@@ -143,27 +153,35 @@ DANAUS_DEVICE Words<(bytes + 3) / 4> load_shared(SharedAddress from) {
     w[0] = half;
   }
   if constexpr (bytes == 4) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(w[0]) : "r"(at) : "memory");
-  if constexpr (bytes == 8) asm volatile("ld.shared.v2.u32 {%0,%1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "r"(at) : "memory");
+  if constexpr (bytes == 8)
+    asm volatile("ld.shared.v2.u32 {%0,%1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "r"(at) : "memory");
   if constexpr (bytes == 16)
-    asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "r"(at) : "memory");
+    asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+                 : "r"(at)
+                 : "memory");
   return w;
 }
 template <int bytes>
 DANAUS_DEVICE void store_shared(SharedAddress to, Words<(bytes + 3) / 4> w) {
   static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
   const u32 at = shared_window() + to;
-  if constexpr (bytes == 2) asm volatile("st.shared.u16 [%0], %1;" ::"r"(at), "h"(static_cast<std::uint16_t>(w[0])) : "memory");
+  if constexpr (bytes == 2)
+    asm volatile("st.shared.u16 [%0], %1;" ::"r"(at), "h"(static_cast<std::uint16_t>(w[0])) : "memory");
   if constexpr (bytes == 4) asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(w[0]) : "memory");
   if constexpr (bytes == 8) asm volatile("st.shared.v2.u32 [%0], {%1,%2};" ::"r"(at), "r"(w[0]), "r"(w[1]) : "memory");
   if constexpr (bytes == 16)
-    asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(at), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");
+    asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(at), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
+                 : "memory");
 }
 
 // What the L2 cache should do with a line.
 DANAUS_DEVICE std::uint64_t cache_policy(Cache cache) {
   std::uint64_t policy;
-  if (cache == Cache::stream) asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-  else asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  if (cache == Cache::stream)
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  else
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
   return policy;
 }
 
@@ -189,20 +207,24 @@ DANAUS_DEVICE Words<4> load_global_once(const void* from) {
   Words<4> w;
   if constexpr (cache == Cache::normal)
     asm("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"
-        : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "l"(from));
+        : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+        : "l"(from));
   else
     asm("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0,%1,%2,%3}, [%4], %5;"
-        : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "l"(from), "l"(cache_policy(cache)));
+        : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+        : "l"(from), "l"(cache_policy(cache)));
   return w;
 }
 template <int bytes>
 DANAUS_DEVICE void store_global(void* to, Words<(bytes + 3) / 4> w) {
   static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
-  if constexpr (bytes == 2) asm volatile("st.global.u16 [%0], %1;" ::"l"(to), "h"(static_cast<std::uint16_t>(w[0])) : "memory");
+  if constexpr (bytes == 2)
+    asm volatile("st.global.u16 [%0], %1;" ::"l"(to), "h"(static_cast<std::uint16_t>(w[0])) : "memory");
   if constexpr (bytes == 4) asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(w[0]) : "memory");
   if constexpr (bytes == 8) asm volatile("st.global.v2.u32 [%0], {%1,%2};" ::"l"(to), "r"(w[0]), "r"(w[1]) : "memory");
   if constexpr (bytes == 16)
-    asm volatile("st.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(to), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");
+    asm volatile("st.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(to), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
+                 : "memory");
 }
 
 template <int count, bool transposed>
@@ -210,11 +232,17 @@ DANAUS_DEVICE Words<count> load_matrices(SharedAddress row) {
   static_assert(count == 1 || count == 2 || count == 4);
   Words<count> w;
   const u32 at = shared_window() + row;
-#define DANAUS_LDMATRIX(shape, ...) \
-  if constexpr (transposed) asm volatile("ldmatrix.sync.aligned.m8n8." shape ".trans.shared.b16 " __VA_ARGS__ : "memory"); \
-  else asm volatile("ldmatrix.sync.aligned.m8n8." shape ".shared.b16 " __VA_ARGS__ : "memory")
-  if constexpr (count == 1) { DANAUS_LDMATRIX("x1", "{%0}, [%1];" : "=r"(w[0]) : "r"(at)); }
-  if constexpr (count == 2) { DANAUS_LDMATRIX("x2", "{%0,%1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "r"(at)); }
+#define DANAUS_LDMATRIX(shape, ...)                                                                \
+  if constexpr (transposed)                                                                        \
+    asm volatile("ldmatrix.sync.aligned.m8n8." shape ".trans.shared.b16 " __VA_ARGS__ : "memory"); \
+  else                                                                                             \
+    asm volatile("ldmatrix.sync.aligned.m8n8." shape ".shared.b16 " __VA_ARGS__ : "memory")
+  if constexpr (count == 1) {
+    DANAUS_LDMATRIX("x1", "{%0}, [%1];" : "=r"(w[0]) : "r"(at));
+  }
+  if constexpr (count == 2) {
+    DANAUS_LDMATRIX("x2", "{%0,%1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "r"(at));
+  }
   if constexpr (count == 4) {
     DANAUS_LDMATRIX("x4", "{%0,%1,%2,%3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "r"(at));
   }
@@ -227,11 +255,17 @@ template <int count, bool transposed>
 DANAUS_DEVICE void store_matrices(SharedAddress row, Words<count> w) {
   static_assert(count == 1 || count == 2 || count == 4);
   const u32 at = shared_window() + row;
-#define DANAUS_STMATRIX(shape, ...) \
-  if constexpr (transposed) asm volatile("stmatrix.sync.aligned.m8n8." shape ".trans.shared.b16 " __VA_ARGS__ : "memory"); \
-  else asm volatile("stmatrix.sync.aligned.m8n8." shape ".shared.b16 " __VA_ARGS__ : "memory")
-  if constexpr (count == 1) { DANAUS_STMATRIX("x1", "[%0], {%1};" ::"r"(at), "r"(w[0])); }
-  if constexpr (count == 2) { DANAUS_STMATRIX("x2", "[%0], {%1,%2};" ::"r"(at), "r"(w[0]), "r"(w[1])); }
+#define DANAUS_STMATRIX(shape, ...)                                                                \
+  if constexpr (transposed)                                                                        \
+    asm volatile("stmatrix.sync.aligned.m8n8." shape ".trans.shared.b16 " __VA_ARGS__ : "memory"); \
+  else                                                                                             \
+    asm volatile("stmatrix.sync.aligned.m8n8." shape ".shared.b16 " __VA_ARGS__ : "memory")
+  if constexpr (count == 1) {
+    DANAUS_STMATRIX("x1", "[%0], {%1};" ::"r"(at), "r"(w[0]));
+  }
+  if constexpr (count == 2) {
+    DANAUS_STMATRIX("x2", "[%0], {%1,%2};" ::"r"(at), "r"(w[0]), "r"(w[1]));
+  }
   if constexpr (count == 4) {
     DANAUS_STMATRIX("x4", "[%0], {%1,%2,%3,%4};" ::"r"(at), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]));
   }
@@ -242,7 +276,8 @@ DANAUS_DEVICE void store_matrices(SharedAddress row, Words<count> w) {
 template <int count, bool transposed>
 DANAUS_DEVICE void store_matrices(SharedAddress row, Words<count> w) {
   const int lane = lane_index();
-  DANAUS_UNROLL for (int m = 0; m < count; ++m) {
+  DANAUS_UNROLL
+  for (int m = 0; m < count; ++m) {
     const u32 address = __shfl_sync(0xffffffffu, row, 8 * m + lane / 4);
     u32 value = w[m];
     if constexpr (transposed) asm("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(value) : "r"(w[m]));
@@ -252,23 +287,29 @@ DANAUS_DEVICE void store_matrices(SharedAddress row, Words<count> w) {
 #endif
 
 DANAUS_DEVICE void copy_async(SharedAddress to, const void* from, int copied) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_window() + to), "l"(from), "r"(copied) : "memory");
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_window() + to), "l"(from), "r"(copied)
+               : "memory");
 }
 DANAUS_DEVICE void copy_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int pending>
-DANAUS_DEVICE void copy_async_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory"); }
+DANAUS_DEVICE void copy_async_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
 
-DANAUS_DEVICE void tensor_load(SharedAddress to, const TensorMap& map, const int (&at)[5], SharedAddress barrier, Cache cache) {
+DANAUS_DEVICE void tensor_load(SharedAddress to, const TensorMap& map, const int (&at)[5], SharedAddress barrier,
+                               Cache cache) {
 #if DANAUS_HOPPER
 #define DANAUS_TENSOR_LOAD "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes"
   if (cache == Cache::normal)
-    asm volatile(DANAUS_TENSOR_LOAD " [%0], [%1, {%3,%4,%5,%6,%7}], [%2];"
-                 ::"r"(shared_window() + to), "l"(&map), "r"(shared_window() + barrier),
-                 "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]) : "memory");
+    asm volatile(DANAUS_TENSOR_LOAD " [%0], [%1, {%3,%4,%5,%6,%7}], [%2];" ::"r"(shared_window() + to), "l"(&map),
+                 "r"(shared_window() + barrier), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4])
+                 : "memory");
   else
-    asm volatile(DANAUS_TENSOR_LOAD ".L2::cache_hint [%0], [%1, {%3,%4,%5,%6,%7}], [%2], %8;"
-                 ::"r"(shared_window() + to), "l"(&map), "r"(shared_window() + barrier),
-                 "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]), "l"(cache_policy(cache)) : "memory");
+    asm volatile(DANAUS_TENSOR_LOAD
+                 ".L2::cache_hint [%0], [%1, {%3,%4,%5,%6,%7}], [%2], %8;" ::"r"(shared_window() + to),
+                 "l"(&map), "r"(shared_window() + barrier), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]),
+                 "l"(cache_policy(cache))
+                 : "memory");
 #undef DANAUS_TENSOR_LOAD
 #endif
 }
@@ -276,13 +317,14 @@ DANAUS_DEVICE void tensor_store(const TensorMap& map, const int (&at)[5], Shared
 #if DANAUS_HOPPER
 #define DANAUS_TENSOR_STORE "cp.async.bulk.tensor.5d.global.shared::cta.bulk_group"
   if (cache == Cache::normal)
-    asm volatile(DANAUS_TENSOR_STORE " [%0, {%2,%3,%4,%5,%6}], [%1];"
-                 ::"l"(&map), "r"(shared_window() + from), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4])
+    asm volatile(DANAUS_TENSOR_STORE " [%0, {%2,%3,%4,%5,%6}], [%1];" ::"l"(&map), "r"(shared_window() + from),
+                 "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4])
                  : "memory");
   else
-    asm volatile(DANAUS_TENSOR_STORE ".L2::cache_hint [%0, {%2,%3,%4,%5,%6}], [%1], %7;"
-                 ::"l"(&map), "r"(shared_window() + from), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]),
-                 "l"(cache_policy(cache)) : "memory");
+    asm volatile(DANAUS_TENSOR_STORE ".L2::cache_hint [%0, {%2,%3,%4,%5,%6}], [%1], %7;" ::"l"(&map),
+                 "r"(shared_window() + from), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]),
+                 "l"(cache_policy(cache))
+                 : "memory");
 #undef DANAUS_TENSOR_STORE
 #endif
 }
@@ -302,7 +344,8 @@ DANAUS_DEVICE void barrier_init(SharedAddress barrier, u32 arrivals) {
 }
 DANAUS_DEVICE void barrier_expect(SharedAddress barrier, u32 bytes) {
 #if DANAUS_HOPPER
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_window() + barrier), "r"(bytes) : "memory");
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_window() + barrier), "r"(bytes)
+               : "memory");
 #endif
 }
 DANAUS_DEVICE void barrier_wait(SharedAddress barrier, u32 parity) {
@@ -310,11 +353,13 @@ DANAUS_DEVICE void barrier_wait(SharedAddress barrier, u32 parity) {
   asm volatile(
       "{.reg .pred done;\n"
       "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-      "@!done bra again;}" ::"r"(shared_window() + barrier), "r"(parity) : "memory");
+      "@!done bra again;}" ::"r"(shared_window() + barrier),
+      "r"(parity)
+      : "memory");
 #endif
 }
-// Orders what this thread wrote to shared memory before the bulk copies that are issued after the next barrier, and makes
-// initialised barriers visible to them.
+// Orders what this thread wrote to shared memory before the bulk copies that are issued after the next barrier, and
+// makes initialised barriers visible to them.
 DANAUS_DEVICE void fence_async() {
 #if DANAUS_HOPPER
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

@@ -3,7 +3,7 @@
 // A kernel is one C++ function template over these operations. Under nvcc each of them is an instruction (cuda.hpp);
 // under a host compiler it is a step of the executor (kernels/host/operations.hpp), which checks it and counts it.
 //
-//   u32                      one 32-bit register; a packed pair of f16 or bf16 values has the lower index in the lower half
+//   u32                      one 32-bit register; of a packed pair of f16 or bf16 the lower half has the lower index
 //   Words<n>                 n registers moved by one memory instruction
 //   SharedAddress            byte offset into the block's shared memory
 //
@@ -14,13 +14,15 @@
 //   pack2<T>(low, high)      two floats, rounded to nearest even
 //   sincos_pi(x, s, c)       sine and cosine of pi x, fp32
 //   mma_f16acc(a, b, c)      m16n8k16, f16 operands, accumulators rounded to f16 once an instruction
-//   mma_f32acc<T>(a, b, c)   m16n8k16, T operands, f32 accumulators; both exist as m16n8k8, with two registers of a, one of b
-//   load_shared<bytes>  store_shared  load_global<bytes>  store_global        bytes = 2, 4, 8 or 16, aligned to their size
-//   load_global_once<cache>(from)   16 bytes, past L1, with a hint to L2
-//   load_matrices<n, transposed>  store_matrices<n, transposed>   ldmatrix, stmatrix: n = 1, 2 or 4 matrices of 8 x 8 halves
-//   copy_async(to, from, bytes)  copy_async_commit()  copy_async_wait<n>()    cp.async: 16 bytes, the rest zero-filled
-//   tensor_load  tensor_store  store_commit()  store_wait_read<n>()           bulk tensor copies (sm_90)
-//   barrier_init barrier_expect barrier_wait                                  mbarrier in shared memory (sm_90)
+//   mma_f32acc<T>(a, b, c)   m16n8k16, T operands, f32 accumulators; both also as m16n8k8, with two registers of a and
+//                            one of b
+//   load_shared<bytes>  store_shared  load_global<bytes>  store_global      bytes = 2, 4, 8 or 16, aligned to their
+//   size load_global_once<cache>(from)                                           16 bytes, past L1, with a hint to L2
+//   load_matrices<n, transposed>  store_matrices<n, transposed>             ldmatrix, stmatrix: n = 1, 2 or 4 matrices
+//                                                                           of 8 x 8 halves
+//   copy_async(to, from, bytes)  copy_async_commit()  copy_async_wait<n>()  cp.async: 16 bytes, the rest zero-filled
+//   tensor_load  tensor_store  store_commit()  store_wait_read<n>()         bulk tensor copies (sm_90)
+//   barrier_init barrier_expect barrier_wait                                mbarrier in shared memory (sm_90)
 //   fence_async()            orders this thread's shared-memory writes before later bulk copies
 //   sync_warp()  sync_block()
 //   let_next_grid_begin()    the stream's next launch may begin where this one leaves room (sm_90)

@@ -51,7 +51,8 @@ DANAUS_DEVICE void multiply_matrix(u32 (&d)[2], const u32 (&a)[4], const u32 (&b
 
 // The same with a contraction over 16 complex points: a0 b0 + a1 b1. f16 rounds twice, bf16 once.
 template <Dtype T>
-DANAUS_DEVICE void multiply_matrices(u32 (&d)[2], const u32 (&a0)[4], const u32 (&b0)[2], const u32 (&a1)[4], const u32 (&b1)[2]) {
+DANAUS_DEVICE void multiply_matrices(u32 (&d)[2], const u32 (&a0)[4], const u32 (&b0)[2], const u32 (&a1)[4],
+                                     const u32 (&b1)[2]) {
   if constexpr (T == Dtype::f16) {
     d[0] = d[1] = 0;
     device::mma_f16acc(d, a0, b0);
@@ -82,7 +83,7 @@ template <Dtype T, bool inverse>
 DANAUS_DEVICE void from_left(const Matrix8& m, Complex2& p, Complex2& q) {
   u32 first[2], second[2];
   const u32 x[4] = {inverse ? p.re : p.im, inverse ? q.re : q.im, inverse ? p.im : p.re, inverse ? q.im : q.re};
-  multiply_matrix<T>(first, x, {m.a[2], m.a[3]});   // re of both, or im where the registers are swapped
+  multiply_matrix<T>(first, x, {m.a[2], m.a[3]});  // re of both, or im where the registers are swapped
   multiply_matrix<T>(second, x, {m.a[0], m.a[1]});
   p = inverse ? Complex2{second[0], first[0]} : Complex2{first[0], second[0]};
   q = inverse ? Complex2{second[1], first[1]} : Complex2{first[1], second[1]};
@@ -96,7 +97,8 @@ struct Matrix16 {
 template <Dtype T, bool inverse>
 DANAUS_DEVICE void from_right(const Matrix16& m, Complex2& x0, Complex2& x1) {
   Complex2 y[2];
-  DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
+  DANAUS_UNROLL
+  for (int i = 0; i < 2; ++i) {
     u32 d[2];
     if constexpr (!inverse) {
       multiply_matrices<T>(d, m.block[i][0].a, {x0.re, x0.im}, m.block[i][1].a, {x1.re, x1.im});
@@ -112,10 +114,13 @@ DANAUS_DEVICE void from_right(const Matrix16& m, Complex2& x0, Complex2& x1) {
 // p[j], q[j]: input tile j of two sequences of tiles.
 template <Dtype T, bool inverse>
 DANAUS_DEVICE void from_left(const Matrix16& m, Complex2& p0, Complex2& p1, Complex2& q0, Complex2& q1) {
-  const u32 x0[4] = {inverse ? p0.re : p0.im, inverse ? q0.re : q0.im, inverse ? p0.im : p0.re, inverse ? q0.im : q0.re};
-  const u32 x1[4] = {inverse ? p1.re : p1.im, inverse ? q1.re : q1.im, inverse ? p1.im : p1.re, inverse ? q1.im : q1.re};
+  const u32 x0[4] = {inverse ? p0.re : p0.im, inverse ? q0.re : q0.im, inverse ? p0.im : p0.re,
+                     inverse ? q0.im : q0.re};
+  const u32 x1[4] = {inverse ? p1.re : p1.im, inverse ? q1.re : q1.im, inverse ? p1.im : p1.re,
+                     inverse ? q1.im : q1.re};
   Complex2 p[2], q[2];
-  DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
+  DANAUS_UNROLL
+  for (int i = 0; i < 2; ++i) {
     const auto& b0 = m.block[i][0].a;
     const auto& b1 = m.block[i][1].a;
     u32 first[2], second[2];
@@ -193,25 +198,31 @@ template <Dtype T>
 DANAUS_DEVICE void real_from_left(const RealMatrix16& m, const Complex2 (&p)[2], const Complex2 (&q)[2], bool imaginary,
                                   u32 (&of_p)[2], u32 (&of_q)[2]) {
   const u32 x0[4] = {p[0].re, q[0].re, p[0].im, q[0].im}, x1[4] = {p[1].re, q[1].re, p[1].im, q[1].im};
-  DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
+  DANAUS_UNROLL
+  for (int i = 0; i < 2; ++i) {
     const auto& part = m.part[i];
     u32 d[2];
-    if (imaginary) multiply_matrices<T>(d, x0, {device::negate2(part[1]), part[0]}, x1, {device::negate2(part[3]), part[2]});
-    else multiply_matrices<T>(d, x0, {part[0], part[1]}, x1, {part[2], part[3]});
+    if (imaginary)
+      multiply_matrices<T>(d, x0, {device::negate2(part[1]), part[0]}, x1, {device::negate2(part[3]), part[2]});
+    else
+      multiply_matrices<T>(d, x0, {part[0], part[1]}, x1, {part[2], part[3]});
     of_p[i] = d[0], of_q[i] = d[1];
   }
 }
 
-// The 128-byte swizzle of bulk tensor copies, on byte addresses of shared memory: 16-byte chunk c of line l is at c ^ (l mod 8).
+// The 128-byte swizzle of bulk tensor copies, on byte addresses of shared memory: 16-byte chunk c of line l is at
+// c ^ (l mod 8).
 DANAUS_DEVICE SharedAddress swizzled(SharedAddress linear) { return linear ^ ((linear >> 3) & 0x70); }
 
 // x w, or x conj(w).
 template <Dtype T, bool conjugate>
 DANAUS_DEVICE Complex2 times(Complex2 x, Complex2 w) {
   if constexpr (!conjugate)
-    return {device::fnma2<T>(w.im, x.im, device::mul2<T>(x.re, w.re)), device::fma2<T>(x.re, w.im, device::mul2<T>(x.im, w.re))};
+    return {device::fnma2<T>(w.im, x.im, device::mul2<T>(x.re, w.re)),
+            device::fma2<T>(x.re, w.im, device::mul2<T>(x.im, w.re))};
   else
-    return {device::fma2<T>(x.im, w.im, device::mul2<T>(x.re, w.re)), device::fnma2<T>(w.im, x.re, device::mul2<T>(x.im, w.re))};
+    return {device::fma2<T>(x.im, w.im, device::mul2<T>(x.re, w.re)),
+            device::fnma2<T>(w.im, x.re, device::mul2<T>(x.im, w.re))};
 }
 template <Dtype T>
 DANAUS_DEVICE u32 real_times_conjugate(Complex2 x, Complex2 w) {  // Re(x conj(w))
@@ -233,15 +244,17 @@ DANAUS_DEVICE void radix_dft(Complex2 (&x)[radix]) {
     x[0] = add<T>(a, x[1]);
     x[1] = subtract<T>(a, x[1]);
   } else if constexpr (radix == 3) {
-    constexpr u32 kHalf = T == Dtype::f16 ? 0x38003800u : 0x3f003f00u;        // 1/2
-    constexpr u32 kSine = T == Dtype::f16 ? 0x3aee3aeeu : 0x3f5e3f5eu;        // sqrt(3)/2
+    constexpr u32 kHalf = T == Dtype::f16 ? 0x38003800u : 0x3f003f00u;  // 1/2
+    constexpr u32 kSine = T == Dtype::f16 ? 0x3aee3aeeu : 0x3f5e3f5eu;  // sqrt(3)/2
     const Complex2 sum = add<T>(x[1], x[2]);
     const Complex2 difference = subtract<T>(x[1], x[2]);
     const Complex2 middle = {device::fnma2<T>(kHalf, sum.re, x[0].re), device::fnma2<T>(kHalf, sum.im, x[0].im)};
     x[0] = add<T>(x[0], sum);
     // middle -+ i sqrt(3)/2 difference
-    const Complex2 plus = {device::fma2<T>(difference.im, kSine, middle.re), device::fnma2<T>(kSine, difference.re, middle.im)};
-    const Complex2 minus = {device::fnma2<T>(kSine, difference.im, middle.re), device::fma2<T>(difference.re, kSine, middle.im)};
+    const Complex2 plus = {device::fma2<T>(difference.im, kSine, middle.re),
+                           device::fnma2<T>(kSine, difference.re, middle.im)};
+    const Complex2 minus = {device::fnma2<T>(kSine, difference.im, middle.re),
+                            device::fma2<T>(difference.re, kSine, middle.im)};
     x[1] = inverse ? minus : plus;
     x[2] = inverse ? plus : minus;
   } else if constexpr (radix == 4) {
@@ -258,26 +271,32 @@ DANAUS_DEVICE void radix_dft(Complex2 (&x)[radix]) {
     Complex2 even[3] = {x[0], x[2], x[4]}, odd[3] = {x[3], x[5], x[1]};
     radix_dft<T, 3, inverse>(even);
     radix_dft<T, 3, inverse>(odd);
-    DANAUS_UNROLL for (int k3 = 0; k3 < 3; ++k3) {
+    DANAUS_UNROLL
+    for (int k3 = 0; k3 < 3; ++k3) {
       x[(4 * k3) % 6] = add<T>(even[k3], odd[k3]);
       x[(3 + 4 * k3) % 6] = subtract<T>(even[k3], odd[k3]);
     }
-  } else if constexpr (radix == 8) {  // 2 x 4: k = k2 + 2 k4
-    constexpr u32 kRoot = T == Dtype::f16 ? 0x39a839a8u : 0x3f353f35u;        // sqrt(1/2)
+  } else if constexpr (radix == 8) {
+    // 2 x 4: k = k2 + 2 k4.
+    constexpr u32 kRoot = T == Dtype::f16 ? 0x39a839a8u : 0x3f353f35u;  // sqrt(1/2)
     Complex2 even[4], odd[4];
-    DANAUS_UNROLL for (int n = 0; n < 4; ++n) {
+    DANAUS_UNROLL
+    for (int n = 0; n < 4; ++n) {
       even[n] = add<T>(x[n], x[n + 4]);
       odd[n] = subtract<T>(x[n], x[n + 4]);
     }
     // odd[n] times exp(-+ 2 pi i n / 8): (1 -+ i)/sqrt(2), -+ i, (-1 -+ i)/sqrt(2)
     const Complex2 one = odd[1], three = odd[3];
     const Complex2 one_i = minus_i(one), three_i = minus_i(three);
-    odd[1] = {device::mul2<T>(device::add2<T>(one.re, one_i.re), kRoot), device::mul2<T>(device::add2<T>(one.im, one_i.im), kRoot)};
+    odd[1] = {device::mul2<T>(device::add2<T>(one.re, one_i.re), kRoot),
+              device::mul2<T>(device::add2<T>(one.im, one_i.im), kRoot)};
     odd[2] = minus_i(odd[2]);
-    odd[3] = {device::mul2<T>(device::sub2<T>(three_i.re, three.re), kRoot), device::mul2<T>(device::sub2<T>(three_i.im, three.im), kRoot)};
+    odd[3] = {device::mul2<T>(device::sub2<T>(three_i.re, three.re), kRoot),
+              device::mul2<T>(device::sub2<T>(three_i.im, three.im), kRoot)};
     radix_dft<T, 4, inverse>(even);
     radix_dft<T, 4, inverse>(odd);
-    DANAUS_UNROLL for (int k = 0; k < 4; ++k) {
+    DANAUS_UNROLL
+    for (int k = 0; k < 4; ++k) {
       x[2 * k] = even[k];
       x[2 * k + 1] = odd[k];
     }
@@ -292,19 +311,31 @@ using Tiles256 = Complex2[2][2];
 // DFT16 over n1 | twiddle | DFT16 over n2 | spectrum | and back. k = k1 + 16 k2; spectrum[i] holds k1 = 8 i + g and
 // k2 = 8 j + 2t+e as words 2 j (re) and 2 j + 1 (im). twiddle[i][j] is w256^(k1 n2) at k1 = 8 i + g, n2 = 8 j + 2t+e.
 template <Dtype T>
-DANAUS_DEVICE void convolve_tiles(Tiles256& x, const Matrix16& dft, const Complex2 (&twiddle)[2][2], const Words<4> (&spectrum)[2]) {
-  DANAUS_UNROLL for (int j = 0; j < 2; ++j) from_right<T, false>(dft, x[0][j], x[1][j]);
+DANAUS_DEVICE void convolve_tiles(Tiles256& x, const Matrix16& dft, const Complex2 (&twiddle)[2][2],
+                                  const Words<4> (&spectrum)[2]) {
+  DANAUS_UNROLL
+  for (int j = 0; j < 2; ++j) from_right<T, false>(dft, x[0][j], x[1][j]);
   // Columns k1 = 8 i + g, rows n2 = 8 j + 2t+e.
-  DANAUS_UNROLL for (int i = 0; i < 2; ++i)
-    DANAUS_UNROLL for (int j = 0; j < 2; ++j) x[i][j] = times<T, false>(x[i][j], twiddle[i][j]);
+  DANAUS_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    DANAUS_UNROLL
+    for (int j = 0; j < 2; ++j) x[i][j] = times<T, false>(x[i][j], twiddle[i][j]);
+  }
   from_left<T, false>(dft, x[0][0], x[0][1], x[1][0], x[1][1]);
   // Rows k2 = 8 j + 2t+e.
-  DANAUS_UNROLL for (int i = 0; i < 2; ++i)
-    DANAUS_UNROLL for (int j = 0; j < 2; ++j) x[i][j] = times<T, false>(x[i][j], {spectrum[i][2 * j], spectrum[i][2 * j + 1]});
-  DANAUS_UNROLL for (int i = 0; i < 2; ++i) from_right<T, true>(dft, x[i][0], x[i][1]);
+  DANAUS_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    DANAUS_UNROLL
+    for (int j = 0; j < 2; ++j) x[i][j] = times<T, false>(x[i][j], {spectrum[i][2 * j], spectrum[i][2 * j + 1]});
+  }
+  DANAUS_UNROLL
+  for (int i = 0; i < 2; ++i) from_right<T, true>(dft, x[i][0], x[i][1]);
   // Columns n2 = 8 j + g, rows k1 = 8 i + 2t+e; the twiddle is symmetric.
-  DANAUS_UNROLL for (int i = 0; i < 2; ++i)
-    DANAUS_UNROLL for (int j = 0; j < 2; ++j) x[i][j] = times<T, true>(x[i][j], twiddle[j][i]);
+  DANAUS_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    DANAUS_UNROLL
+    for (int j = 0; j < 2; ++j) x[i][j] = times<T, true>(x[i][j], twiddle[j][i]);
+  }
   from_left<T, true>(dft, x[0][0], x[1][0], x[0][1], x[1][1]);
 }
 

@@ -12,14 +12,18 @@ template <class P>
 class GateRing {
  public:
   DANAUS_DEVICE GateRing(const FusedArguments& a, bool tensor, Item first, int items)
-      : a_(a), item_(first), post_(!a.pregate), total_(tensor ? P::kSlabs * items * ((a.pregate != nullptr) + (a.postgate != nullptr)) : 0) {}
+      : a_(a),
+        item_(first),
+        post_(!a.pregate),
+        total_(tensor ? P::kSlabs * items * ((a.pregate != nullptr) + (a.postgate != nullptr)) : 0) {}
 
   DANAUS_DEVICE static void init() {
     for (int i = 0; i < kPlaces; ++i) device::barrier_init(barrier(i), 1);
   }
   // For the thread that issues the copies: fills the places that are free.
   DANAUS_DEVICE void fetch() {
-    DANAUS_UNROLL_BY(P::kFetchesAtOnce) for (; fetched_ < min(total_, used_ + kPlaces); ++fetched_) {
+    DANAUS_UNROLL_BY(P::kFetchesAtOnce)
+    for (; fetched_ < min(total_, used_ + kPlaces); ++fetched_) {
       device::barrier_expect(barrier(place_), P::kLoadBytes);
       int at[5];
       P::tensor_at(item_, slab_, at);
@@ -35,7 +39,8 @@ class GateRing {
   DANAUS_DEVICE SharedAddress wait(int s) const {
     int place = next_ + s;
     u32 parity = parity_;
-    DANAUS_UNROLL for (int i = 0; i < kTurns; ++i)
+    DANAUS_UNROLL
+    for (int i = 0; i < kTurns; ++i)
       if (place >= kPlaces) place -= kPlaces, parity ^= 1;
     device::barrier_wait(barrier(place), parity);
     return address(place);
@@ -45,7 +50,8 @@ class GateRing {
   // The gate's turn is over.
   DANAUS_DEVICE void turn() {
     next_ += P::kSlabs;
-    DANAUS_UNROLL for (int i = 0; i < kTurns; ++i)
+    DANAUS_UNROLL
+    for (int i = 0; i < kTurns; ++i)
       if (next_ >= kPlaces) next_ -= kPlaces, parity_ ^= 1;
   }
 
@@ -56,11 +62,11 @@ class GateRing {
   static DANAUS_DEVICE SharedAddress address(int place) { return P::kGatesBegin + place * P::kLoadBytes; }
 
   const FusedArguments& a_;
-  Item item_;            // whose slab is fetched next,
-  bool post_;            // of which gate
+  Item item_;  // whose slab is fetched next,
+  bool post_;  // of which gate
   int slab_ = 0, place_ = 0;
   int total_, fetched_ = 0, used_ = 0;  // slabs of all items
-  int next_ = 0;         // place of the slab that is used next
+  int next_ = 0;                        // place of the slab that is used next
   u32 parity_ = 0;
 };
 

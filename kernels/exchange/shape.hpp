@@ -14,7 +14,8 @@ enum class Order {
   pipelined,   // A back(n - 2), A(n), B(n - 1) |   for three
 };
 
-template <Dtype type, Fold fold, bool gated, int radix, int columns, int warps, int ring, int gate_ring, bool spectrum_in_shared = false>
+template <Dtype type, Fold fold, bool gated, int radix, int columns, int warps, int ring, int gate_ring,
+          bool spectrum_in_shared = false>
 struct FusedExchange {
   static constexpr Dtype kType = type;
   static constexpr bool kPair = fold == Fold::pair;
@@ -37,10 +38,10 @@ struct FusedExchange {
   static constexpr int kChunks = kRowBytes / 16;
   static_assert(kSlabBytes % 1024 == 0);
 
-  static constexpr int kUnits = kSlabs * kColumnChunks;         // of step A
+  static constexpr int kUnits = kSlabs * kColumnChunks;  // of step A
   static constexpr int kUnitsPerWarp = kUnits / warps;
   static_assert(kUnits % warps == 0, "every warp takes the same number of columns, always the same ones");
-  static constexpr int kLines = kSlabBytes / 256;               // of step B: lines of a slab, two rows (re, im) each
+  static constexpr int kLines = kSlabBytes / 256;  // of step B: lines of a slab, two rows (re, im) each
   static constexpr int kLinePairsPerWarp = kLines / 2 / warps;
   static_assert(kLines % (2 * warps) == 0);
 
@@ -60,50 +61,56 @@ struct FusedExchange {
     at[0] = 64 * slab, at[1] = at[2] = 0, at[3] = item.channel, at[4] = item.row;
   }
 
-  static constexpr bool kRows16 = radix == 2;         // nr and n1 are one digit of 16
-  static constexpr bool kColumns16 = kSlabs % 2 == 0; // the lowest bit of ns and n3 are one digit of 16
+  static constexpr bool kRows16 = radix == 2;          // nr and n1 are one digit of 16
+  static constexpr bool kColumns16 = kSlabs % 2 == 0;  // the lowest bit of ns and n3 are one digit of 16
 
   // Tables, in vectors of four words a lane unless said otherwise; kernels/geometry.cpp makes them.
-  static constexpr int kEightAt = 0;                             // DFT8 n1, DFT n3
-  static constexpr int kSixteenAt = 2;                           // DFT16: even, odd, odd transposed
-  static constexpr int kOuterAt = 5;                             // w_{64 r}^(kr (8 n1 + n2)), two kr a vector
-  static constexpr int kSlabAt = kOuterAt + 3;                   // before n3, two slabs a vector
-  static constexpr int kRealAt = kSlabAt + 4;                    // right angle: first matrix there and back, two vectors each
-  static constexpr int kLineAt = kRealAt + 4;                    // per line of a group: twiddles of step B, there and back;
-  static constexpr int kLineVectors = kColumns16 ? 2 : 1;        // for even S a vector each
+  static constexpr int kEightAt = 0;                       // DFT8 n1, DFT n3
+  static constexpr int kSixteenAt = 2;                     // DFT16: even, odd, odd transposed
+  static constexpr int kOuterAt = 5;                       // w_{64 r}^(kr (8 n1 + n2)), two kr a vector
+  static constexpr int kSlabAt = kOuterAt + 3;             // before n3, two slabs a vector
+  static constexpr int kRealAt = kSlabAt + 4;              // right angle: first matrix there and back, two vectors each
+  static constexpr int kLineAt = kRealAt + 4;              // per line of a group: twiddles of step B, there and back;
+  static constexpr int kLineVectors = kColumns16 ? 2 : 1;  // for even S a vector each
   static constexpr int kGroupLines = 8 * radix, kGroups = kLines / kGroupLines;
   static constexpr int kGroupAt = kLineAt + kGroupLines * kLineVectors;  // per group: DFT8 n4 there, back
-  static constexpr int kUnitAt = kGroupAt + 2 * kGroups;         // per unit, there and back: DFT8 n2; twiddles, two kr a vector
+  static constexpr int kUnitAt =
+      kGroupAt + 2 * kGroups;  // per unit, there and back: DFT8 n2; twiddles, two kr a vector
   static constexpr int kUnitVectors = 1 + (radix + 1) / 2;
-  static constexpr int kRadixWeightAt = 128 * (kUnitAt + 2 * kUnits * kUnitVectors);  // words: exp(i pi 64 columns nr / 2N)
+  static constexpr int kRadixWeightAt =
+      128 * (kUnitAt + 2 * kUnits * kUnitVectors);  // words: exp(i pi 64 columns nr / 2N)
   static constexpr int kTableWords = kRadixWeightAt + 2 * radix;
 
   static_assert(kRowBytes % 1024 == 0, "both rows are swizzled alike");
-  // What stays in registers, where it is little: constants of a warp's only unit, twiddles of its lines, their spectrum.
-  // What the compiler has room for within 128 registers decides, so the rules below are measured ones.
+  // What stays in registers, where it is little: constants of a warp's only unit, twiddles of its lines, their
+  // spectrum. What the compiler has room for within 128 registers decides, so the rules below are measured ones.
   static constexpr bool kUnitInRegisters = kUnitsPerWarp == 1 && (radix == 1 || warps <= 8);
   static constexpr int kLinesPerWarp = 2 * kLinePairsPerWarp;
-  // A warp has lines of one group, whose matrices registers hold; or, where that is faster, the same few lines of each of
-  // several groups, whose twiddles they hold (16K causal 1552 -> 1514 us, 32K bf16 2646 -> 2540; 8K the other way 474, 492).
+  // A warp has lines of one group, whose matrices registers hold; or, where that is faster, the same few lines of each
+  // of several groups, whose twiddles they hold (16K causal 1552 -> 1514 us, 32K bf16 2646 -> 2540; but 8K 474 -> 492).
   static constexpr bool kGroupsPay = radix > 1 && (kSlabs == 4 || (type == Dtype::f16 && !kPair));
   static constexpr int kHeldLines = 4 / kLineVectors, kHeldGroups = kLinesPerWarp / kHeldLines;
-  static constexpr bool kSeveralGroups = kGroupsPay && kLinesPerWarp % kHeldLines == 0 && kHeldGroups > 1 && kGroups % kHeldGroups == 0;
+  static constexpr bool kSeveralGroups =
+      kGroupsPay && kLinesPerWarp % kHeldLines == 0 && kHeldGroups > 1 && kGroups % kHeldGroups == 0;
   static constexpr int kWarpGroups = kSeveralGroups ? kHeldGroups : 1, kWarpLines = kLinesPerWarp / kWarpGroups;
   static_assert(kGroupLines % kWarpLines == 0);
   static constexpr bool kLinesInRegisters = kSeveralGroups || (radix == 1 && kLinesPerWarp * kLineVectors <= 8);
-  static constexpr bool kSpectrumInRegisters = !spectrum_in_shared && !kSeveralGroups && kLinePairsPerWarp * kSlabs <= 4;
+  static constexpr bool kSpectrumInRegisters =
+      !spectrum_in_shared && !kSeveralGroups && kLinePairsPerWarp * kSlabs <= 4;
 
-  // Shared memory: barriers, a table for step B, a channel's spectrum, the ring of slabs, the ring of gates. At 32K a seventh
-  // slab is worth more than the table (2412 -> 2313 us), which L1 then holds.
+  // Shared memory: barriers, a table for step B, a channel's spectrum, the ring of slabs, the ring of gates. At 32K a
+  // seventh slab is worth more than the table (2412 -> 2313 us), which L1 then holds.
   static constexpr int kTableBegin = 1024;
   static constexpr bool kTableInShared = (kSeveralGroups || !kLinesInRegisters) && kSize < 32768;
   static constexpr int kTableAt = kSeveralGroups ? kGroupAt : kLineAt;
-  static constexpr int kTableBytes = !kTableInShared ? 0 : kSeveralGroups ? 1024 * kGroups : 512 * kGroupLines * kLineVectors;
+  static constexpr int kTableBytes = !kTableInShared  ? 0
+                                     : kSeveralGroups ? 1024 * kGroups
+                                                      : 512 * kGroupLines * kLineVectors;
   static constexpr bool kSpectrumInShared = spectrum_in_shared;
   static constexpr int kSpectrumBegin = kTableBegin + kTableBytes;
   static constexpr int kImaginaryBegin = kSpectrumBegin + (spectrum_in_shared ? 4 * kSize : 0);
-  // Where one item at a time is between A and A back, the imaginary rows of the right angle have one place for all items, and a
-  // place of the ring holds real ones alone.
+  // Where one item at a time is between A and A back, the imaginary rows of the right angle have one place for all
+  // items, and a place of the ring holds real ones alone.
   static constexpr bool kApart = !kPair && (radix > 1 || kSlabs > 1);
   static constexpr int kPlaceBytes = kApart ? kRowBytes : kSlabBytes;
   static constexpr int kSlabsBegin = kImaginaryBegin + (kApart ? kSlabs * kRowBytes : 0);
@@ -111,12 +118,12 @@ struct FusedExchange {
   static constexpr int kSharedBytes = kGatesBegin + gate_ring * kLoadBytes;
   static_assert(kSlabsBegin % 1024 == 0, "slabs are swizzled by their addresses");
 
-  // Of tensor copies; threads do their items in turn. Overlapping costs what is neither long nor gated more registers than it
-  // is worth.
+  // Of tensor copies; threads do their items in turn. Overlapping costs what is neither long nor gated more registers
+  // than it is worth.
   static constexpr bool kOverlaps = ring >= 3 * kSlabs && (gated ? gate_ring >= 2 * kSlabs : kSlabs > 1);
-  // A ring of two items is enough to overlap them if it is refilled during step B: when the stores of the item before have
-  // been read, early enough for the next one (32K causal 3380 -> 3140 us, 12K 737 -> 720). Some spill then: in turn, 24K takes
-  // 1864 us and not 1992, 16K f16 983 and not 1093, 24K bf16 causal 3371 and not 3497.
+  // A ring of two items is enough to overlap them if it is refilled during step B: when the stores of the item before
+  // have been read, early enough for the next one (32K causal 3380 -> 3140 us, 12K 737 -> 720). Some spill then: in
+  // turn, 24K takes 1864 us and not 1992, 16K f16 983 and not 1093, 24K bf16 causal 3371 and not 3497.
   static constexpr bool kLateSpills = kSlabs == 6 || (type == Dtype::f16 ? kPair && radix == 2 : !kPair && kSlabs == 3);
   static constexpr bool kRefillsLate = !gated && ring >= 2 * kSlabs && (kApart || ring < 3 * kSlabs) &&
                                        (kSlabs > 1 || (kApart && radix > 2)) && !kLateSpills;
@@ -125,15 +132,21 @@ struct FusedExchange {
                                   : ring >= 5 * kSlabs && !gated ? Order::pipelined
                                   : kOverlaps                    ? Order::overlapped
                                                                  : Order::in_turn;
-  // In turn: where the ring has room for three items, it is refilled one item behind the stores, so that nobody waits for them;
-  // where it has not room for two, stores go out as slabs are finished, and their places are refilled as they become free.
+  // In turn: where the ring has room for three items, it is refilled one item behind the stores, so that nobody waits
+  // for them; where it has not room for two, stores go out as slabs are finished, and their places are refilled as they
+  // become free.
   static constexpr int kLag = ring >= 3 * kSlabs ? 1 : 0;
-  static constexpr int kStoresAnItem = (gated && gate_ring == 0) || ring >= 2 * kSlabs ? 1 : kUnitsPerWarp % kSlabs == 0 ? kSlabs : kUnitsPerWarp % 2 == 0 && kSlabs % 2 == 0 ? 2 : 1;
+  static constexpr int kStoresAnItem = (gated && gate_ring == 0) || ring >= 2 * kSlabs ? 1
+                                       : kUnitsPerWarp % kSlabs == 0                   ? kSlabs
+                                       : kUnitsPerWarp % 2 == 0 && kSlabs % 2 == 0     ? 2
+                                                                                       : 1;
   // Slabs that a refill asks for without a branch, and whether a warp's units are a loop: what makes the compiler spill
   // least (32K bf16 causal, 1 and a loop: 4202 us, 2: 4353, 2 and no loop: 4569; f16 3226 with a loop, 3139 without).
-  static constexpr int kFetchesAtOnce = kOrder != Order::in_turn || kSlabs == 1 || kSlabs == 4 ? 1 : kSlabs % 2 == 0 ? 2 : 3;
+  static constexpr int kFetchesAtOnce = kOrder != Order::in_turn || kSlabs == 1 || kSlabs == 4 ? 1
+                                        : kSlabs % 2 == 0                                      ? 2
+                                                                                               : 3;
   static constexpr bool kUnitsRolled = kSlabs == 4 && !(kRefillsLate && type == Dtype::f16);
-  // Where threads apply a gate they need all slabs of an item at once, those that the ring has no room for before as well.
+  // Where threads apply a gate they need all slabs of an item at once, also those that the ring had no room for before.
   static constexpr bool kRefillFirst = gated && gate_ring == 0 && ring < 2 * kSlabs;
   // Where the ring of gates cannot hold those of an item, the pregate's places are filled again as they become free.
   static constexpr int kGateGroups = gate_ring >= kSlabs ? 1 : kUnitsPerWarp;

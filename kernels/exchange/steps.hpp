@@ -15,14 +15,14 @@ struct GroupMatrices {
 
 template <class P>
 struct Constants {
-  Matrix8 n1, n1_back, n3;      // n1 with the weights of the right angle, n1_back transposed
-  RealMatrix16 top, top_back;   // right angle, r = 2
+  Matrix8 n1, n1_back, n3;     // n1 with the weights of the right angle, n1_back transposed
+  RealMatrix16 top, top_back;  // right angle, r = 2
   SplitMatrix16 sixteen;
   Complex2 outer[P::kRadix], slab[P::kSlabs];
   Complex2 radix_weight[P::kRadix];
 };
 
-// Constants of one unit of step A in one direction: DFT8 n2 and the twiddle before (after) it, with the split folded in.
+// Constants of a unit of step A in one direction: DFT8 n2 and the twiddle before (after) it, with the split folded in.
 template <class P>
 struct UnitConstants {
   Matrix8 n2;
@@ -37,7 +37,8 @@ DANAUS_DEVICE UnitConstants<P> load_unit(const u32* tables, int unit, bool back)
   const int at = P::kUnitAt + (2 * unit + back) * P::kUnitVectors;
   UnitConstants<P> c;
   c.n2 = load_matrix(tables, at);
-  DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; kr += 2) {
+  DANAUS_UNROLL
+  for (int kr = 0; kr < P::kRadix; kr += 2) {
     const Words<4> w = load_lane_words(tables, at + 1 + kr / 2);
     c.a[kr] = {w[0], w[1]};
     if (kr + 1 < P::kRadix) c.a[kr + 1] = {w[2], w[3]};
@@ -45,8 +46,8 @@ DANAUS_DEVICE UnitConstants<P> load_unit(const u32* tables, int unit, bool back)
   return c;
 }
 
-// Twiddles of step B for one line, with the split's part of the line within its group: rows n4 and columns k3 there, the other
-// way round back.
+// Twiddles of step B for one line, with the split's part of the line within its group: rows n4 and columns k3 there,
+// the other way round back.
 template <class P>
 struct LineTwiddles {
   Complex2 there[P::kLineVectors], back[P::kLineVectors];
@@ -55,7 +56,8 @@ struct LineTwiddles {
     if constexpr (P::kLineVectors == 1) {
       there[0] = {w[0][0], w[0][1]}, back[0] = {w[0][2], w[0][3]};
     } else {
-      DANAUS_UNROLL for (int ks = 0; ks < 2; ++ks) {
+      DANAUS_UNROLL
+      for (int ks = 0; ks < 2; ++ks) {
         there[ks] = {w[0][2 * ks], w[0][2 * ks + 1]}, back[ks] = {w[1][2 * ks], w[1][2 * ks + 1]};
       }
     }
@@ -63,17 +65,18 @@ struct LineTwiddles {
 };
 
 // Step A works on chunk column `unit`: for each nr two 16-byte loads a row give the 8 samples n4 of n1 = 2t and 2t+1 at
-// n2 = g. Where rows g and g + 1 are not neighbours in one line, odd g take n1 = 2t+1 first: eight lanes then read eight
-// different chunks.
+// n2 = g. Where rows g and g + 1 are not neighbours in one line, odd g take n1 = 2t+1 first: eight lanes then read
+// eight different chunks.
 template <class P>
 struct Column {
   SharedAddress address[2], imaginary[2];  // in the slab's first and second row, nr = 0
-  u32 low, high;             // byte selectors: (first, second) -> pairs of the low halves, of the high halves
+  u32 low, high;  // byte selectors: (first, second) -> pairs of the low halves, of the high halves
   bool swapped;
   DANAUS_DEVICE Column(SharedAddress real, SharedAddress imaginary_row, int chunk) {
     const int lane = device::lane_index(), g = lane / 4, t = lane % 4;
     swapped = P::kRowsPerLine < 8 && g % 2 == 1;
-    DANAUS_UNROLL for (int b = 0; b < 2; ++b) {
+    DANAUS_UNROLL
+    for (int b = 0; b < 2; ++b) {
       const int n1 = 2 * t + (swapped ? 1 - b : b);
       const int line = n1 + 8 * P::kRadix * (g / P::kRowsPerLine);
       const SharedAddress offset = swizzled(128 * line + 16 * (g % P::kRowsPerLine * P::kColumnChunks + chunk));
@@ -84,19 +87,23 @@ struct Column {
   }
   // tiles[n4]: one register of each of the eight tiles.
   DANAUS_DEVICE void unpack(Words<4> first, Words<4> second, u32 (&tiles)[8]) const {
-    DANAUS_UNROLL for (int i = 0; i < 4; ++i) {
+    DANAUS_UNROLL
+    for (int i = 0; i < 4; ++i) {
       tiles[2 * i] = device::permute_bytes(first[i], second[i], low);
       tiles[2 * i + 1] = device::permute_bytes(first[i], second[i], high);
     }
   }
   DANAUS_DEVICE void pack(const u32 (&tiles)[8], Words<4>& first, Words<4>& second) const {
     const u32 one = swapped ? 0x7632 : 0x5410, two = swapped ? 0x5410 : 0x7632;
-    DANAUS_UNROLL for (int i = 0; i < 4; ++i) {
+    DANAUS_UNROLL
+    for (int i = 0; i < 4; ++i) {
       first[i] = device::permute_bytes(tiles[2 * i], tiles[2 * i + 1], one);
       second[i] = device::permute_bytes(tiles[2 * i], tiles[2 * i + 1], two);
     }
   }
-  DANAUS_DEVICE void load(int row, int nr, u32 (&tiles)[8]) const { unpack(words(row, nr, 0), words(row, nr, 1), tiles); }
+  DANAUS_DEVICE void load(int row, int nr, u32 (&tiles)[8]) const {
+    unpack(words(row, nr, 0), words(row, nr, 1), tiles);
+  }
   DANAUS_DEVICE void store(int row, int nr, const u32 (&tiles)[8]) const {
     Words<4> first, second;
     pack(tiles, first, second);
@@ -104,7 +111,8 @@ struct Column {
   }
   // The same, times the samples of a gate.
   DANAUS_DEVICE void load(int row, int nr, u32 (&tiles)[8], const Column& gate) const {
-    unpack(product(words(row, nr, 0), gate.words(row, nr, 0)), product(words(row, nr, 1), gate.words(row, nr, 1)), tiles);
+    unpack(product(words(row, nr, 0), gate.words(row, nr, 0)), product(words(row, nr, 1), gate.words(row, nr, 1)),
+           tiles);
   }
   DANAUS_DEVICE void store(int row, int nr, const u32 (&tiles)[8], const Column& gate) const {
     Words<4> first, second;
@@ -113,9 +121,7 @@ struct Column {
   }
 
  private:
-  DANAUS_DEVICE Words<4> words(int row, int nr, int b) const {
-    return device::load_shared<16>(at(row, nr, b));
-  }
+  DANAUS_DEVICE Words<4> words(int row, int nr, int b) const { return device::load_shared<16>(at(row, nr, b)); }
   DANAUS_DEVICE void keep(int row, int nr, Words<4> first, Words<4> second) const {
     device::store_shared<16>(at(row, nr, 0), first);
     device::store_shared<16>(at(row, nr, 1), second);
@@ -124,7 +130,8 @@ struct Column {
     return (P::kApart && row == 1 ? imaginary[b] : address[b] + row * P::kRowBytes) + 1024 * nr;
   }
   static DANAUS_DEVICE Words<4> product(Words<4> a, Words<4> b) {
-    DANAUS_UNROLL for (int i = 0; i < 4; ++i) a[i] = device::mul2<P::kType>(a[i], b[i]);
+    DANAUS_UNROLL
+    for (int i = 0; i < 4; ++i) a[i] = device::mul2<P::kType>(a[i], b[i]);
     return a;
   }
 };
@@ -137,32 +144,40 @@ struct GateSlab {
 
 template <class P, bool inverse>
 DANAUS_DEVICE void radix_over_rows(Complex2 (&x)[P::kRadix][8]) {
-  DANAUS_UNROLL for (int i = 0; i < 8; ++i) {
+  DANAUS_UNROLL
+  for (int i = 0; i < 8; ++i) {
     Complex2 column[P::kRadix];
-    DANAUS_UNROLL for (int r = 0; r < P::kRadix; ++r) column[r] = x[r][i];
+    DANAUS_UNROLL
+    for (int r = 0; r < P::kRadix; ++r) column[r] = x[r][i];
     radix_dft<P::kType, P::kRadix, inverse>(column);
-    DANAUS_UNROLL for (int r = 0; r < P::kRadix; ++r) x[r][i] = column[r];
+    DANAUS_UNROLL
+    for (int r = 0; r < P::kRadix; ++r) x[r][i] = column[r];
   }
 }
 
 // Over the upper digit of slabs whose lower one belongs to a DFT of 16 points.
 template <class P, bool inverse>
 DANAUS_DEVICE void radix_over_slabs(Complex2 (&z)[P::kSlabs]) {
-  DANAUS_UNROLL for (int low = 0; low < 2; ++low) {
+  DANAUS_UNROLL
+  for (int low = 0; low < 2; ++low) {
     Complex2 part[P::kSlabs / 2];
-    DANAUS_UNROLL for (int i = 0; i < P::kSlabs / 2; ++i) part[i] = z[2 * i + low];
+    DANAUS_UNROLL
+    for (int i = 0; i < P::kSlabs / 2; ++i) part[i] = z[2 * i + low];
     radix_dft<P::kType, P::kSlabs / 2, inverse>(part);
-    DANAUS_UNROLL for (int i = 0; i < P::kSlabs / 2; ++i) z[2 * i + low] = part[i];
+    DANAUS_UNROLL
+    for (int i = 0; i < P::kSlabs / 2; ++i) z[2 * i + low] = part[i];
   }
 }
 
 // Step A on one unit, in place.
 template <class P>
-DANAUS_DEVICE void transform_column(const Column<P>& column, GateSlab gate, int unit, const Constants<P>& c, const UnitConstants<P>& own) {
+DANAUS_DEVICE void transform_column(const Column<P>& column, GateSlab gate, int unit, const Constants<P>& c,
+                                    const UnitConstants<P>& own) {
   constexpr Dtype T = P::kType;
   const Column<P> gate_column(gate.place, gate.place + P::kRowBytes, unit % P::kColumnChunks);
   Complex2 x[P::kRadix][8];
-  DANAUS_UNROLL for (int nr = 0; nr < P::kRadix; ++nr) {
+  DANAUS_UNROLL
+  for (int nr = 0; nr < P::kRadix; ++nr) {
     u32 re[8], im[8];
     if (P::kGateRing > 0 && gate.present) {
       column.load(0, nr, re, gate_column);
@@ -171,59 +186,80 @@ DANAUS_DEVICE void transform_column(const Column<P>& column, GateSlab gate, int 
       column.load(0, nr, re);
       if constexpr (P::kPair) column.load(1, nr, im);
     }
-    DANAUS_UNROLL for (int i = 0; i < 8; ++i) {
-      if constexpr (P::kPair) x[nr][i] = {re[i], im[i]};
-      else if constexpr (P::kRadix == 1) x[nr][i] = real_from_right<T>(c.n1, re[i]);
-      else if (P::kRows16 || nr == 0) x[nr][i] = {re[i], 0};
-      else x[nr][i] = {device::mul2<T>(re[i], c.radix_weight[nr].re), device::mul2<T>(re[i], c.radix_weight[nr].im)};
+    DANAUS_UNROLL
+    for (int i = 0; i < 8; ++i) {
+      if constexpr (P::kPair)
+        x[nr][i] = {re[i], im[i]};
+      else if constexpr (P::kRadix == 1)
+        x[nr][i] = real_from_right<T>(c.n1, re[i]);
+      else if (P::kRows16 || nr == 0)
+        x[nr][i] = {re[i], 0};
+      else
+        x[nr][i] = {device::mul2<T>(re[i], c.radix_weight[nr].re), device::mul2<T>(re[i], c.radix_weight[nr].im)};
     }
   }
   if constexpr (P::kRows16) {
-    DANAUS_UNROLL for (int i = 0; i < 8; ++i)
-      if constexpr (P::kPair) from_right<T>(c.sixteen, x[0][i], x[1][i]);
-      else real_from_right<T>(c.top, x[0][i].re, x[1][i].re, x[0][i], x[1][i]);
+    DANAUS_UNROLL
+    for (int i = 0; i < 8; ++i)
+      if constexpr (P::kPair)
+        from_right<T>(c.sixteen, x[0][i], x[1][i]);
+      else
+        real_from_right<T>(c.top, x[0][i].re, x[1][i].re, x[0][i], x[1][i]);
   } else if constexpr (P::kPair || P::kRadix > 1) {
     radix_over_rows<P, false>(x);
-    DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; ++kr)
-      DANAUS_UNROLL for (int i = 0; i < 8; ++i) {
+    DANAUS_UNROLL
+    for (int kr = 0; kr < P::kRadix; ++kr) {
+      DANAUS_UNROLL
+      for (int i = 0; i < 8; ++i) {
         if (kr > 0) x[kr][i] = times<T, false>(x[kr][i], c.outer[kr]);
         x[kr][i] = from_right<T, false>(c.n1, x[kr][i]);
       }
+    }
   }
-  DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; ++kr) {
-    DANAUS_UNROLL for (int i = 0; i < 8; ++i) x[kr][i] = times<T, false>(x[kr][i], own.a[kr]);
-    DANAUS_UNROLL for (int i = 0; i < 8; i += 2) from_left<T, false>(own.n2, x[kr][i], x[kr][i + 1]);
+  DANAUS_UNROLL
+  for (int kr = 0; kr < P::kRadix; ++kr) {
+    DANAUS_UNROLL
+    for (int i = 0; i < 8; ++i) x[kr][i] = times<T, false>(x[kr][i], own.a[kr]);
+    DANAUS_UNROLL
+    for (int i = 0; i < 8; i += 2) from_left<T, false>(own.n2, x[kr][i], x[kr][i + 1]);
     u32 re[8], im[8];
-    DANAUS_UNROLL for (int i = 0; i < 8; ++i) re[i] = x[kr][i].re, im[i] = x[kr][i].im;
+    DANAUS_UNROLL
+    for (int i = 0; i < 8; ++i) re[i] = x[kr][i].re, im[i] = x[kr][i].im;
     column.store(0, kr, re);
     column.store(1, kr, im);
   }
 }
 
 template <class P>
-DANAUS_DEVICE void transform_column_back(const Column<P>& column, GateSlab gate, int unit, bool wrap, const Constants<P>& c,
-                                         const UnitConstants<P>& own) {
+DANAUS_DEVICE void transform_column_back(const Column<P>& column, GateSlab gate, int unit, bool wrap,
+                                         const Constants<P>& c, const UnitConstants<P>& own) {
   constexpr Dtype T = P::kType;
   const Column<P> gate_column(gate.place, gate.place + P::kRowBytes, unit % P::kColumnChunks);
   Complex2 x[P::kRadix][8];
-  DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; ++kr) {
+  DANAUS_UNROLL
+  for (int kr = 0; kr < P::kRadix; ++kr) {
     u32 re[8], im[8];
     column.load(0, kr, re);
     column.load(1, kr, im);
-    DANAUS_UNROLL for (int i = 0; i < 8; ++i) x[kr][i] = {re[i], im[i]};
-    DANAUS_UNROLL for (int i = 0; i < 8; ++i) x[kr][i] = times<T, true>(from_right<T, true>(own.n2, x[kr][i]), own.a[kr]);
+    DANAUS_UNROLL
+    for (int i = 0; i < 8; ++i) x[kr][i] = {re[i], im[i]};
+    DANAUS_UNROLL
+    for (int i = 0; i < 8; ++i) x[kr][i] = times<T, true>(from_right<T, true>(own.n2, x[kr][i]), own.a[kr]);
   }
   u32 re[P::kRadix][8], im[P::kRadix][8];
   if constexpr (!P::kPair && P::kRadix <= 2) {
     // The last matrix gives the real part alone, and the imaginary one where the tail of the convolution is wanted.
-    DANAUS_UNROLL for (int part = 0; part < 2; ++part) {
+    DANAUS_UNROLL
+    for (int part = 0; part < 2; ++part) {
       if (part == 1 && !wrap) break;
       auto& out = part == 0 ? re : im;
-      DANAUS_UNROLL for (int i = 0; i < 8; i += 2) {
+      DANAUS_UNROLL
+      for (int i = 0; i < 8; i += 2) {
         if constexpr (P::kRows16) {
           u32 p[2], q[2];
           real_from_left<T>(c.top_back, {x[0][i], x[1][i]}, {x[0][i + 1], x[1][i + 1]}, part == 1, p, q);
-          DANAUS_UNROLL for (int nr = 0; nr < 2; ++nr) out[nr][i] = p[nr], out[nr][i + 1] = q[nr];
+          DANAUS_UNROLL
+          for (int nr = 0; nr < 2; ++nr) out[nr][i] = p[nr], out[nr][i + 1] = q[nr];
         } else {
           real_from_left<T>(c.n1_back, x[0][i], x[0][i + 1], part == 1, out[0][i], out[0][i + 1]);
         }
@@ -231,24 +267,31 @@ DANAUS_DEVICE void transform_column_back(const Column<P>& column, GateSlab gate,
     }
   } else {
     if constexpr (P::kRows16) {
-      DANAUS_UNROLL for (int i = 0; i < 8; i += 2)
-        from_left_inverse<T>(c.sixteen, x[0][i], x[1][i], x[0][i + 1], x[1][i + 1]);
+      DANAUS_UNROLL
+      for (int i = 0; i < 8; i += 2) from_left_inverse<T>(c.sixteen, x[0][i], x[1][i], x[0][i + 1], x[1][i + 1]);
     } else {
-      DANAUS_UNROLL for (int kr = 0; kr < P::kRadix; ++kr) {
-        DANAUS_UNROLL for (int i = 0; i < 8; i += 2) from_left<T, true>(P::kPair ? c.n1 : c.n1_back, x[kr][i], x[kr][i + 1]);
-        DANAUS_UNROLL for (int i = 0; i < 8; ++i)
+      DANAUS_UNROLL
+      for (int kr = 0; kr < P::kRadix; ++kr) {
+        DANAUS_UNROLL
+        for (int i = 0; i < 8; i += 2) from_left<T, true>(P::kPair ? c.n1 : c.n1_back, x[kr][i], x[kr][i + 1]);
+        DANAUS_UNROLL
+        for (int i = 0; i < 8; ++i)
           if (kr > 0) x[kr][i] = times<T, true>(x[kr][i], c.outer[kr]);
       }
       radix_over_rows<P, true>(x);
     }
-    DANAUS_UNROLL for (int nr = 0; nr < P::kRadix; ++nr)
-      DANAUS_UNROLL for (int i = 0; i < 8; ++i) {
+    DANAUS_UNROLL
+    for (int nr = 0; nr < P::kRadix; ++nr) {
+      DANAUS_UNROLL
+      for (int i = 0; i < 8; ++i) {
         const Complex2 z = x[nr][i];
         re[nr][i] = P::kPair || nr == 0 ? z.re : real_times_conjugate<T>(z, c.radix_weight[nr]);
         im[nr][i] = P::kPair || nr == 0 ? z.im : imaginary_times_conjugate<T>(z, c.radix_weight[nr]);
       }
+    }
   }
-  DANAUS_UNROLL for (int nr = 0; nr < P::kRadix; ++nr) {
+  DANAUS_UNROLL
+  for (int nr = 0; nr < P::kRadix; ++nr) {
     if (P::kGateRing > 0 && gate.present) {
       column.store(0, nr, re[nr], gate_column);
       if constexpr (P::kPair) column.store(1, nr, im[nr], gate_column);
@@ -259,91 +302,118 @@ DANAUS_DEVICE void transform_column_back(const Column<P>& column, GateSlab gate,
   }
 }
 
-// Step B on the line pairs from `first` on, lines 2 pair and 2 pair + 1 of every slab, in place. Several pairs at a time give
-// a warp independent work while one waits for its loads and products.
-// row_at(s, row) gives the place of that row of slab s.
+// Step B on the line pairs from `first` on, lines 2 pair and 2 pair + 1 of every slab, in place; row_at(s, row) is the
+// place of that row of slab s. Several pairs at a time give a warp independent work while one waits for its loads and
+// products.
 template <class P, class RowAt, class TwiddlesOf>
 DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c, const GroupMatrices& group,
                                   const Words<4>* spectra, TwiddlesOf twiddles_of) {
   constexpr Dtype T = P::kType;
   constexpr int kPairs = P::kLinePairsAtOnce;
   const int lane = device::lane_index(), matrix = lane / 8, row = lane % 8;
-  // Matrices re and im of line 2 pair, re and im of the next one. What tells the rows of a slab apart is in `at`, one sum for
-  // all slabs, unless they have places of their own.
+  // Matrices re and im of line 2 pair, re and im of the next one. What tells the rows of a slab apart is in `at`, one
+  // sum for all slabs, unless they have places of their own.
   const auto base_of = [&](int s) { return P::kApart ? row_at(s, matrix % 2) : row_at(s, 0); };
   SharedAddress at[kPairs];
   Complex2 x[kPairs][2][P::kSlabs];
   LineTwiddles<P> own[kPairs][2];
-  DANAUS_UNROLL for (int p = 0; p < kPairs; ++p) {
+  DANAUS_UNROLL
+  for (int p = 0; p < kPairs; ++p) {
     at[p] = swizzled(128 * (2 * (first + p) + matrix / 2) + 16 * row) + (P::kApart ? 0 : matrix % 2 * P::kRowBytes);
-    DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) {
+    DANAUS_UNROLL
+    for (int s = 0; s < P::kSlabs; ++s) {
       const Words<4> w = device::load_matrices<4, true>(base_of(s) + at[p]);
       x[p][0][s] = {w[0], w[1]}, x[p][1][s] = {w[2], w[3]};
     }
   }
-  DANAUS_UNROLL for (int p = 0; p < kPairs; ++p)
-    DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
+  DANAUS_UNROLL
+  for (int p = 0; p < kPairs; ++p) {
+    DANAUS_UNROLL
+    for (int line = 0; line < 2; ++line) {
       auto& z = x[p][line];
       if constexpr (P::kColumns16) {
         radix_over_slabs<P, false>(z);
-        DANAUS_UNROLL for (int s = 2; s < P::kSlabs; ++s) z[s] = times<T, false>(z[s], c.slab[s]);
-        DANAUS_UNROLL for (int s = 0; s < P::kSlabs; s += 2) from_right<T>(c.sixteen, z[s], z[s + 1]);
+        DANAUS_UNROLL
+        for (int s = 2; s < P::kSlabs; ++s) z[s] = times<T, false>(z[s], c.slab[s]);
+        DANAUS_UNROLL
+        for (int s = 0; s < P::kSlabs; s += 2) from_right<T>(c.sixteen, z[s], z[s + 1]);
       } else {
         radix_dft<T, P::kSlabs, false>(z);
-        DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) {
+        DANAUS_UNROLL
+        for (int s = 0; s < P::kSlabs; ++s) {
           if (s > 0) z[s] = times<T, false>(z[s], c.slab[s]);
           z[s] = from_right<T, false>(c.n3, z[s]);
         }
       }
       own[p][line] = twiddles_of(2 * p + line);
-      DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) z[s] = times<T, false>(z[s], own[p][line].there[P::kColumns16 ? s % 2 : 0]);
+      DANAUS_UNROLL
+      for (int s = 0; s < P::kSlabs; ++s) z[s] = times<T, false>(z[s], own[p][line].there[P::kColumns16 ? s % 2 : 0]);
     }
-  DANAUS_UNROLL for (int p = 0; p < kPairs; ++p)
-    DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) {
+  }
+  DANAUS_UNROLL
+  for (int p = 0; p < kPairs; ++p) {
+    DANAUS_UNROLL
+    for (int s = 0; s < P::kSlabs; ++s) {
       from_left<T, false>(group.n4, x[p][0][s], x[p][1][s]);
       const Words<4> w = spectra[p * P::kSlabs + s];
-      DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
+      DANAUS_UNROLL
+      for (int line = 0; line < 2; ++line) {
         Complex2& z = x[p][line][s];
         z = times<T, false>(z, {w[2 * line], w[2 * line + 1]});
         z = times<T, true>(from_right<T, true>(group.n4_back, z), own[p][line].back[P::kColumns16 ? s % 2 : 0]);
       }
     }
-  DANAUS_UNROLL for (int p = 0; p < kPairs; ++p) {
+  }
+  DANAUS_UNROLL
+  for (int p = 0; p < kPairs; ++p) {
     if constexpr (P::kColumns16) {
-      DANAUS_UNROLL for (int s = 0; s < P::kSlabs; s += 2)
+      DANAUS_UNROLL
+      for (int s = 0; s < P::kSlabs; s += 2)
         from_left_inverse<T>(c.sixteen, x[p][0][s], x[p][0][s + 1], x[p][1][s], x[p][1][s + 1]);
-      DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
-        DANAUS_UNROLL for (int s = 2; s < P::kSlabs; ++s) x[p][line][s] = times<T, true>(x[p][line][s], c.slab[s]);
+      DANAUS_UNROLL
+      for (int line = 0; line < 2; ++line) {
+        DANAUS_UNROLL
+        for (int s = 2; s < P::kSlabs; ++s) x[p][line][s] = times<T, true>(x[p][line][s], c.slab[s]);
         radix_over_slabs<P, true>(x[p][line]);
       }
     } else {
-      DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s) from_left<T, true>(c.n3, x[p][0][s], x[p][1][s]);
-      DANAUS_UNROLL for (int line = 0; line < 2; ++line) {
-        DANAUS_UNROLL for (int s = 1; s < P::kSlabs; ++s) x[p][line][s] = times<T, true>(x[p][line][s], c.slab[s]);
+      DANAUS_UNROLL
+      for (int s = 0; s < P::kSlabs; ++s) from_left<T, true>(c.n3, x[p][0][s], x[p][1][s]);
+      DANAUS_UNROLL
+      for (int line = 0; line < 2; ++line) {
+        DANAUS_UNROLL
+        for (int s = 1; s < P::kSlabs; ++s) x[p][line][s] = times<T, true>(x[p][line][s], c.slab[s]);
         radix_dft<T, P::kSlabs, true>(x[p][line]);
       }
     }
-    DANAUS_UNROLL for (int s = 0; s < P::kSlabs; ++s)
-      device::store_matrices<4, true>(base_of(s) + at[p], Words<4>{x[p][0][s].re, x[p][0][s].im, x[p][1][s].re, x[p][1][s].im});
+    DANAUS_UNROLL
+    for (int s = 0; s < P::kSlabs; ++s)
+      device::store_matrices<4, true>(base_of(s) + at[p],
+                                      Words<4>{x[p][0][s].re, x[p][0][s].im, x[p][1][s].re, x[p][1][s].im});
   }
 }
 
 template <class P>
 DANAUS_DEVICE void load_constants(const u32* tables, Constants<P>& c) {
   c.n1 = load_matrix(tables, P::kPair ? P::kEightAt : P::kRealAt), c.n1_back = load_matrix(tables, P::kRealAt + 2);
-  DANAUS_UNROLL for (int i = 0; i < 2; ++i) {
+  DANAUS_UNROLL
+  for (int i = 0; i < 2; ++i) {
     const Words<4> there = load_lane_words(tables, P::kRealAt + i), back = load_lane_words(tables, P::kRealAt + 2 + i);
-    DANAUS_UNROLL for (int j = 0; j < 4; ++j) c.top.part[i][j] = there[j], c.top_back.part[i][j] = back[j];
+    DANAUS_UNROLL
+    for (int j = 0; j < 4; ++j) c.top.part[i][j] = there[j], c.top_back.part[i][j] = back[j];
   }
   c.n3 = load_matrix(tables, P::kEightAt + 1);
-  c.sixteen = {load_matrix(tables, P::kSixteenAt), load_matrix(tables, P::kSixteenAt + 1), load_matrix(tables, P::kSixteenAt + 2)};
-  DANAUS_UNROLL for (int i = 0; i < P::kRadix; ++i) {
+  c.sixteen = {load_matrix(tables, P::kSixteenAt), load_matrix(tables, P::kSixteenAt + 1),
+               load_matrix(tables, P::kSixteenAt + 2)};
+  DANAUS_UNROLL
+  for (int i = 0; i < P::kRadix; ++i) {
     const Words<4> w = load_lane_words(tables, P::kOuterAt + i / 2);
     c.outer[i] = {w[i % 2 * 2], w[i % 2 * 2 + 1]};
     const Words<2> v = device::load_global<8>(tables + P::kRadixWeightAt + 2 * i);
     c.radix_weight[i] = {v[0], v[1]};
   }
-  DANAUS_UNROLL for (int i = 0; i < P::kSlabs; ++i) {
+  DANAUS_UNROLL
+  for (int i = 0; i < P::kSlabs; ++i) {
     const Words<4> w = load_lane_words(tables, P::kSlabAt + i / 2);
     c.slab[i] = {w[i % 2 * 2], w[i % 2 * 2 + 1]};
   }

@@ -17,12 +17,12 @@ namespace danaus::host {
 
 namespace {
 
+using device::Site;
 using device::detail::Kind;
 using device::detail::MatrixAccess;
 using device::detail::MemoryAccess;
 using device::detail::Mma;
 using device::detail::Shuffle;
-using device::Site;
 
 constexpr int kWarp = 32;
 constexpr int kMostThreads = 1024;
@@ -261,7 +261,8 @@ void Executor::State::check_global(const Origin& origin, std::uintptr_t address,
   for (const Region& region : regions)
     if (address >= region.end && (!nearest || region.end > nearest->end)) nearest = &region;
   violate(origin, "address outside every declared buffer",
-          nearest ? ", " + std::to_string(address - nearest->end) + " bytes past the end of " + nearest->name : std::string());
+          nearest ? ", " + std::to_string(address - nearest->end) + " bytes past the end of " + nearest->name
+                  : std::string());
 }
 
 // The hardware serves 128 bytes a wavefront: a warp's 8-byte accesses in two halves, its 16-byte accesses in four
@@ -315,8 +316,10 @@ void Executor::State::memory(Kind kind, const std::vector<Lane*>& group) {
     }
     if (copies) {
       const PendingCopy copy{from, access.shared, access.global, access.copied, lane->copy_group};
-      if (coin()) land(copy);
-      else lane->copies.push_back(copy);
+      if (coin())
+        land(copy);
+      else
+        lane->copies.push_back(copy);
     } else if (kind == Kind::store_global) {
       std::memcpy(reinterpret_cast<void*>(access.global), access.words, bytes);
     } else {
@@ -349,8 +352,10 @@ void Executor::State::matrices(Kind kind, const std::vector<Lane*>& group) {
         const Lane& holder = *group[4 * major + minor / 2];
         auto* half = reinterpret_cast<std::uint16_t*>(&access(4 * major + minor / 2).words[matrix]) + minor % 2;
         const SharedAddress element = address + 2 * column;
-        if (write) std::memcpy(written_shared(from, element, 2, {std::int16_t(holder.thread), holder.fences}), half, 2);
-        else std::memcpy(half, read_shared(from, element, 2), 2);
+        if (write)
+          std::memcpy(written_shared(from, element, 2, {std::int16_t(holder.thread), holder.fences}), half, 2);
+        else
+          std::memcpy(half, read_shared(from, element, 2), 2);
       }
     }
   count_shared(rows);
@@ -401,7 +406,9 @@ void Executor::State::carry_out(const std::vector<Lane*>& group) {
     case Kind::mma_f16acc:
     case Kind::mma_f32acc: {
       const bool f32 = kind == Kind::mma_f32acc;
-      ++(static_cast<Mma*>(group.front()->request.data)->depth == 8 ? counters.mma_depth8 : f32 ? counters.mma_f32acc : counters.mma_f16acc);
+      ++(static_cast<Mma*>(group.front()->request.data)->depth == 8 ? counters.mma_depth8
+         : f32                                                      ? counters.mma_f32acc
+                                                                    : counters.mma_f16acc);
       f32 ? mma<true>(group) : mma<false>(group);
       break;
     }
@@ -448,7 +455,8 @@ bool Executor::State::run_warp(int warp) {
         if (lane.status == Lane::Status::waiting && admissible(lane.request)) leader = &lane;
       }
       for (int i = 0; i < size && leader; ++i)
-        if (first[i].status == Lane::Status::waiting && first[i].request.meets(leader->request)) group.push_back(first + i);
+        if (first[i].status == Lane::Status::waiting && first[i].request.meets(leader->request))
+          group.push_back(first + i);
       return leader;
     };
     if (const Lane* leader = gather([](const Request& r) { return r.any_lanes(); })) {
@@ -486,7 +494,8 @@ bool Executor::State::release_block() {
     if (lane.request.kind == Kind::sync_block) ++at_block;
     if (lane.request.kind == Kind::barrier_wait) {
       const auto& wait = *static_cast<device::detail::BarrierWait*>(lane.request.data);
-      if (barrier_at(origin(lane), wait.barrier).phase != wait.parity) lane.status = Lane::Status::ready, released = true;
+      if (barrier_at(origin(lane), wait.barrier).phase != wait.parity)
+        lane.status = Lane::Status::ready, released = true;
     }
   }
   if (released) return true;
@@ -535,10 +544,12 @@ void Executor::State::run_block() {
     for (int warp : warps) moved |= run_warp(warp);
     if (!moved && alive() && !release_block()) host::violate("no thread can go on: ", where_lanes_stand());
   }
-  if (!loads.empty()) host::violate("block ", block, " ended with ", loads.size(), " bulk loads that nothing waited for");
+  if (!loads.empty())
+    host::violate("block ", block, " ended with ", loads.size(), " bulk loads that nothing waited for");
   for (const Lane& lane : lanes)
     if (!lane.stores.empty())
-      host::violate("block ", block, " ended while ", lane.stores.size(), " bulk stores may still read its shared memory");
+      host::violate("block ", block, " ended while ", lane.stores.size(),
+                    " bulk stores may still read its shared memory");
 }
 
 void Executor::State::land(const PendingCopy& copy) {
@@ -580,7 +591,8 @@ SharedAddress swizzled(SharedAddress address) { return address ^ (((address >> 7
 // What a device refuses when the map is made, and the alignment that the swizzle needs.
 void Executor::State::check(const Origin& origin, const TensorMap& map, SharedAddress shared) const {
   if (shared % 128 != 0) violate(origin, "shared address ", shared, " is not aligned to 128");
-  if (reinterpret_cast<std::uintptr_t>(map.base) % 16 != 0) violate(origin, "the map's memory is not aligned to 16 bytes");
+  if (reinterpret_cast<std::uintptr_t>(map.base) % 16 != 0)
+    violate(origin, "the map's memory is not aligned to 16 bytes");
   for (int d = 1; d < TensorMap::kRank; ++d)
     if (map.stride_bytes[d] % 16 != 0)
       violate(origin, "stride ", d, " of the map is ", map.stride_bytes[d], " bytes, must be a multiple of 16");
@@ -588,7 +600,8 @@ void Executor::State::check(const Origin& origin, const TensorMap& map, SharedAd
     if (map.box[d] < 1 || map.box[d] > 256 || map.extent[d] < 1)
       violate(origin, "dimension ", d, " of the map has ", map.extent[d], " elements in boxes of ", map.box[d],
               ", must be at least 1 and 1 to 256");
-  if (map.box[0] > 64) violate(origin, "the map's box is ", map.box[0], " elements wide, must be at most 64 (128 bytes)");
+  if (map.box[0] > 64)
+    violate(origin, "the map's box is ", map.box[0], " elements wide, must be at most 64 (128 bytes)");
 }
 
 void Executor::State::land(const PendingTensorLoad& load) {
@@ -719,8 +732,10 @@ void tensor_load(SharedAddress to, const TensorMap& map, const int (&at)[5], Sha
   const host::PendingTensorLoad load{{"tensor_load", site, s.current->thread}, &map, std::to_array(at), to, barrier};
   s.check(load.origin, map, to);
   s.barrier_at(load.origin, barrier);
-  if (s.coin()) s.land(load);
-  else s.loads.push_back(load);
+  if (s.coin())
+    s.land(load);
+  else
+    s.loads.push_back(load);
 }
 
 void tensor_store(const TensorMap& map, const int (&at)[5], SharedAddress from, const Site& site) {

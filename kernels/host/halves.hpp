@@ -35,7 +35,8 @@ inline std::vector<std::uint16_t> encode(Dtype dtype, std::span<const double> va
 }
 inline std::vector<double> decode(Dtype dtype, std::span<const std::uint16_t> bits) {
   std::vector<double> values(bits.size());
-  std::transform(bits.begin(), bits.end(), values.begin(), dtype == Dtype::f16 ? decode<Dtype::f16> : decode<Dtype::bf16>);
+  std::transform(bits.begin(), bits.end(), values.begin(),
+                 dtype == Dtype::f16 ? decode<Dtype::f16> : decode<Dtype::bf16>);
   return values;
 }
 

@@ -52,17 +52,30 @@ using Site = std::source_location;
 namespace detail {
 
 enum class Kind : std::uint8_t {
-  load_global, store_global, load_shared, store_shared, copy_async,             // any lanes
-  load_matrices, store_matrices, mma_f16acc, mma_f32acc, shuffle, sync_warp,    // all lanes of the warp
-  sync_block, barrier_wait                                                      // until released
+  // Any lanes.
+  load_global,
+  store_global,
+  load_shared,
+  store_shared,
+  copy_async,
+  // All lanes of the warp.
+  load_matrices,
+  store_matrices,
+  mma_f16acc,
+  mma_f32acc,
+  shuffle,
+  sync_warp,
+  // Until released.
+  sync_block,
+  barrier_wait,
 };
 
 struct MemoryAccess {
   std::uintptr_t global;  // address
   SharedAddress shared;
   int bytes;
-  int copied;             // copy_async: bytes that are read, the rest is zero
-  void* words;            // register side
+  int copied;   // copy_async: bytes that are read, the rest is zero
+  void* words;  // register side
 };
 struct MatrixAccess {
   SharedAddress row;
@@ -73,9 +86,9 @@ struct MatrixAccess {
 struct Mma {
   const u32* a;
   const u32* b;
-  void* accumulators;     // u32[2] or float[4], read and written
+  void* accumulators;  // u32[2] or float[4], read and written
   bool bf16;
-  int depth;              // points that are contracted: 16, or 8 with the rest zero
+  int depth;  // points that are contracted: 16, or 8 with the rest zero
 };
 struct Shuffle {
   u32 value;
@@ -127,22 +140,30 @@ double half_of(u32 pair, int which) {
 }  // namespace detail
 
 // Products of two halves are exact in double, and so is their sum with a third unless it is 2^29 times smaller.
-template <Dtype T> u32 add2(u32 a, u32 b) {
+template <Dtype T>
+u32 add2(u32 a, u32 b) {
   return detail::packed<T>([=](int i) { return detail::half_of<T>(a, i) + detail::half_of<T>(b, i); });
 }
-template <Dtype T> u32 sub2(u32 a, u32 b) {
+template <Dtype T>
+u32 sub2(u32 a, u32 b) {
   return detail::packed<T>([=](int i) { return detail::half_of<T>(a, i) - detail::half_of<T>(b, i); });
 }
-template <Dtype T> u32 mul2(u32 a, u32 b) {
+template <Dtype T>
+u32 mul2(u32 a, u32 b) {
   return detail::packed<T>([=](int i) { return detail::half_of<T>(a, i) * detail::half_of<T>(b, i); });
 }
-template <Dtype T> u32 fma2(u32 a, u32 b, u32 c) {
-  return detail::packed<T>([=](int i) { return detail::half_of<T>(a, i) * detail::half_of<T>(b, i) + detail::half_of<T>(c, i); });
+template <Dtype T>
+u32 fma2(u32 a, u32 b, u32 c) {
+  return detail::packed<T>(
+      [=](int i) { return detail::half_of<T>(a, i) * detail::half_of<T>(b, i) + detail::half_of<T>(c, i); });
 }
-template <Dtype T> u32 fnma2(u32 a, u32 b, u32 c) {
-  return detail::packed<T>([=](int i) { return detail::half_of<T>(c, i) - detail::half_of<T>(a, i) * detail::half_of<T>(b, i); });
+template <Dtype T>
+u32 fnma2(u32 a, u32 b, u32 c) {
+  return detail::packed<T>(
+      [=](int i) { return detail::half_of<T>(c, i) - detail::half_of<T>(a, i) * detail::half_of<T>(b, i); });
 }
-template <Dtype T> u32 pack2(float low, float high) {
+template <Dtype T>
+u32 pack2(float low, float high) {
   ++detail::counters().conversions;
   return host::encode<T>(low) | (u32{host::encode<T>(high)} << 16);
 }
@@ -220,17 +241,24 @@ inline void copy_async(SharedAddress to, const void* from, int copied, const Sit
   detail::rendezvous(detail::Kind::copy_async, &request, site);
 }
 inline void copy_async_commit() { detail::copy_async_commit(); }
-template <int pending> void copy_async_wait() { detail::copy_async_wait(pending); }
+template <int pending>
+void copy_async_wait() {
+  detail::copy_async_wait(pending);
+}
 
 inline void tensor_load(SharedAddress to, const TensorMap& map, const int (&at)[5], SharedAddress barrier, Cache,
                         const Site site = Site::current()) {
   detail::tensor_load(to, map, at, barrier, site);
 }
-inline void tensor_store(const TensorMap& map, const int (&at)[5], SharedAddress from, Cache, const Site site = Site::current()) {
+inline void tensor_store(const TensorMap& map, const int (&at)[5], SharedAddress from, Cache,
+                         const Site site = Site::current()) {
   detail::tensor_store(map, at, from, site);
 }
 inline void store_commit() { detail::store_commit(); }
-template <int pending> void store_wait_read() { detail::store_wait_read(pending); }
+template <int pending>
+void store_wait_read() {
+  detail::store_wait_read(pending);
+}
 inline void barrier_init(SharedAddress barrier, u32 arrivals, const Site site = Site::current()) {
   detail::barrier_init(barrier, arrivals, site);
 }
@@ -249,7 +277,9 @@ inline u32 shuffle(u32 value, int source, const Site site = Site::current()) {
   return request.value;
 }
 inline void sync_warp(const Site site = Site::current()) { detail::rendezvous(detail::Kind::sync_warp, nullptr, site); }
-inline void sync_block(const Site site = Site::current()) { detail::rendezvous(detail::Kind::sync_block, nullptr, site); }
+inline void sync_block(const Site site = Site::current()) {
+  detail::rendezvous(detail::Kind::sync_block, nullptr, site);
+}
 
 // sin and cos of pi x, each rounded once.
 inline void sincos_pi(float x, float& sine, float& cosine) {

@@ -2,8 +2,8 @@
 //
 // Blocks do the same for each item (two batch rows of a channel in the pair fold, one row in the right angle), and a
 // little more as they begin and as they meet a channel. So what a launch does is a sum of these parts, and a few
-// executions of a few items tell them apart. Exact, but for sectors of ordinary loads and stores where rows do not begin
-// at a sector (L no multiple of 16, K none of 8): those are as of the rows that were executed.
+// executions of a few items tell them apart. Exact, but for sectors of ordinary loads and stores where rows do not
+// begin at a sector (L no multiple of 16, K none of 8): those are as of the rows that were executed.
 #pragma once
 
 #include <cstdint>

@@ -51,10 +51,12 @@ TEST(Bench, BaselinesSayWhatTheyDoNotCompute) {
   };
   EXPECT_EQ(why(BenchMethod::cufft_f32, "fftconv_f16_circular_l768_b2_h3_pregate"), "");
   EXPECT_EQ(why(BenchMethod::cufft_pairs, "fftconv_f16_causal_l768_b2_h3"), "");
-  EXPECT_THAT(why(BenchMethod::cufft_pairs, "fftconv_f16_circular_l768_b2_h3"), HasSubstr("N=768, cuFFT takes only powers"));
+  EXPECT_THAT(why(BenchMethod::cufft_pairs, "fftconv_f16_circular_l768_b2_h3"),
+              HasSubstr("N=768, cuFFT takes only powers"));
   EXPECT_THAT(why(BenchMethod::copy, "fftconv_f16_circular_l768_b2_h3_pregate"), HasSubstr("no gates"));
   EXPECT_THAT(why(BenchMethod::cufft_f32, "fftconv_f32_circular_l768_b2_h3"), HasSubstr("dtype f32"));
-  EXPECT_THAT(why(BenchMethod::cufft_f32, "fftconv_f16_circular_l4096_b2_h3_r64x64"), HasSubstr("chooses N for itself"));
+  EXPECT_THAT(why(BenchMethod::cufft_f32, "fftconv_f16_circular_l4096_b2_h3_r64x64"),
+              HasSubstr("chooses N for itself"));
 }
 
 TEST(Bench, BaselinesPadWhatIsCausal) {
@@ -177,9 +179,15 @@ TEST(Bench, SaysThatItNeedsAGpu) {
 TEST(Bench, EveryMethodIsVerifiedAndTimedOnAGpu) {
   if (Device::cuda_count() == 0) GTEST_SKIP() << "no CUDA device";
   const Folder folder;
-  const std::vector<std::string> words = {
-      "bench", "--case", "fftconv_f16_circular_l1024_b5_h3", "--case", "fftconv_bf16_causal_l300_k77_b3_h2_pregate_postgate",
-      "--repetitions", "2", "--json", folder / "bench.jsonl"};
+  const std::vector<std::string> words = {"bench",
+                                          "--case",
+                                          "fftconv_f16_circular_l1024_b5_h3",
+                                          "--case",
+                                          "fftconv_bf16_causal_l300_k77_b3_h2_pregate_postgate",
+                                          "--repetitions",
+                                          "2",
+                                          "--json",
+                                          folder / "bench.jsonl"};
   ASSERT_EQ(run(words).code, 0) << run(words).err;
   const std::string once = read_file(folder / "bench.jsonl");
   std::istringstream lines(once);

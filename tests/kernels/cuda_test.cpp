@@ -138,7 +138,8 @@ TEST_F(Cuda, MemoryAndStreamsOfOthersAreRefused) {
   Plan plan(p, device_);
   plan.set_filter(std::vector<float>(300));
   std::vector<std::uint16_t> host(600);
-  DeviceBuffer<std::uint16_t> u(600), y(600);
+  const auto u = uploaded(host);
+  DeviceBuffer<std::uint16_t> y(600);
   const auto refused = [&](Samples from, OutputSamples to, Stream stream = nullptr) -> std::string {
     try {
       plan.execute(from, to, {}, {}, stream);

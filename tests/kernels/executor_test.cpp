@@ -401,7 +401,8 @@ void write_two_boxes(const TensorMap& map) {
 TEST(ExecutorTensorCopies, StoresWriteInsideTheViewOnly) {
   Rows rows;
   const TensorMap map = Rows::map(rows.out);
-  const Counters counters = rows.executor.run({.shared_bytes = 4096}, [&] { write_two_boxes<true, Wait::before_the_next_box>(map); });
+  const Counters counters =
+      rows.executor.run({.shared_bytes = 4096}, [&] { write_two_boxes<true, Wait::before_the_next_box>(map); });
   for (int i = 0; i < Rows::kRows * Rows::kPitch; ++i) EXPECT_EQ(rows.out[i], i < 5 * Rows::kPitch ? 0xffff : 1);
   EXPECT_EQ(counters.bulk_store_bytes, 8u * 128);
 }
@@ -409,12 +410,16 @@ TEST(ExecutorTensorCopies, StoresWriteInsideTheViewOnly) {
 TEST(ExecutorTensorCopies, StoresWithoutAFenceAreCaughtAndWithoutAWaitReadLate) {
   Rows rows;
   const TensorMap map = Rows::map(rows.out);
-  EXPECT_THAT(violation([&] { rows.executor.run({.shared_bytes = 4096}, [&] { write_two_boxes<false, Wait::before_the_next_box>(map); }); }),
+  EXPECT_THAT(violation([&] {
+                rows.executor.run({.shared_bytes = 4096},
+                                  [&] { write_two_boxes<false, Wait::before_the_next_box>(map); });
+              }),
               HasSubstr("were written by thread 0, which has not called fence_async since"));
   rows.executor.run({.shared_bytes = 4096}, [&] { write_two_boxes<true, Wait::at_the_end>(map); });
   EXPECT_EQ(rows.out.back(), 2);
-  EXPECT_EQ(violation([&] { rows.executor.run({.shared_bytes = 4096}, [&] { write_two_boxes<true, Wait::never>(map); }); }),
-            "block 0 ended while 1 bulk stores may still read its shared memory");
+  EXPECT_EQ(
+      violation([&] { rows.executor.run({.shared_bytes = 4096}, [&] { write_two_boxes<true, Wait::never>(map); }); }),
+      "block 0 ended while 1 bulk stores may still read its shared memory");
 }
 
 TEST(ExecutorTensorCopies, MapsThatNoDeviceTakesAreRefused) {

@@ -251,8 +251,9 @@ TEST(Plan, TakesAnotherFilterAndMoves) {
   plan.set_filter(c.k);
   Plan moved = std::move(plan);
   moved.execute(c.u, c.y);
-  EXPECT_EQ(compare(convolve(c.problem, make_inputs(c.problem, {}), Method::fftw), host::decode(Dtype::f16, c.y)).finite,
-            true);
+  EXPECT_EQ(
+      compare(convolve(c.problem, make_inputs(c.problem, {}), Method::fftw), host::decode(Dtype::f16, c.y)).finite,
+      true);
   EXPECT_NE(c.y, std::vector<std::uint16_t>(c.y.size()));
   EXPECT_EQ(moved.description(), name(moved.variant()) + ": N=256 = 16 x 16, 256 threads and " +
                                      std::to_string(moved.variant().shared_bytes) +

@@ -28,7 +28,8 @@ class GuardedSamples {
     const auto address = reinterpret_cast<std::uintptr_t>(words_.data() + kGuard);
     begin_ = kGuard + (16 - address % 16) % 16 / 2 + offset;
   }
-  GuardedSamples(Dtype dtype, const std::vector<double>& values, int offset) : GuardedSamples(std::ssize(values), offset) {
+  GuardedSamples(Dtype dtype, const std::vector<double>& values, int offset)
+      : GuardedSamples(std::ssize(values), offset) {
     std::ranges::copy(host::encode(dtype, values), samples().begin());
   }
   std::span<std::uint16_t> words() { return words_; }

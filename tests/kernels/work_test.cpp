@@ -31,14 +31,14 @@ TEST(Work, OfALaunchIsThatOfItsPartsToTheLastSector) {
     const char* token;
     int blocks;
   };
-  for (const Case& c : {Case{"fftconv_f16_circular_l256_b10_h7", 3},                  // chain, spectrum in registers
-                        Case{"fftconv_f16_circular_l768_b7_h5", 2},                   // chain without, odd batch
-                        Case{"fftconv_bf16_causal_l256_b5_h9_pregate_postgate", 2},   // chain, right angle, gates
-                        Case{"fftconv_f16_circular_l1024_b5_h4_postgate", 3},         // exchange, odd batch
-                        Case{"fftconv_f16_circular_l4096_b3_h5", 2},                  // a block for each channel
-                        Case{"fftconv_f16_circular_l4096_b6_h3", 5},                  // more blocks than channels
-                        Case{"fftconv_bf16_causal_l3008_k96_b3_h2", 2},               // rows that end before N
-                        Case{"fftconv_f16_circular_l992_b3_h2", 2}}) {                // by threads, wrapped
+  for (const Case& c : {Case{"fftconv_f16_circular_l256_b10_h7", 3},                 // chain, spectrum in registers
+                        Case{"fftconv_f16_circular_l768_b7_h5", 2},                  // chain without, odd batch
+                        Case{"fftconv_bf16_causal_l256_b5_h9_pregate_postgate", 2},  // chain, right angle, gates
+                        Case{"fftconv_f16_circular_l1024_b5_h4_postgate", 3},        // exchange, odd batch
+                        Case{"fftconv_f16_circular_l4096_b3_h5", 2},                 // a block for each channel
+                        Case{"fftconv_f16_circular_l4096_b6_h3", 5},                 // more blocks than channels
+                        Case{"fftconv_bf16_causal_l3008_k96_b3_h2", 2},              // rows that end before N
+                        Case{"fftconv_f16_circular_l992_b3_h2", 2}}) {               // by threads, wrapped
     SCOPED_TRACE(c.token);
     const Problem problem = parse_problem(c.token);
     Device device = Device::executor();

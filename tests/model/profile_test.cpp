@@ -108,8 +108,9 @@ TEST(Profile, RefusesByNameANumberAboveItsCeiling) {
 TEST(Profile, KeepsClockSpreadAndNotes) {
   json file = good_file();
   file["notes"] = {"a note"};
-  file["numbers"]["permute_rate"] = {{"value", 14}, {"unit", "Top/s"}, {"kind", "measured"}, {"source", "test"},
-                                     {"ceiling", 33}, {"ceiling_source", "test"}, {"clock", 1500}, {"spread", 0}};
+  file["numbers"]["permute_rate"] = {{"value", 14},      {"unit", "Top/s"}, {"kind", "measured"},
+                                     {"source", "test"}, {"ceiling", 33},   {"ceiling_source", "test"},
+                                     {"clock", 1500},    {"spread", 0}};
   const HardwareProfile profile = parse_profile(file.dump(), "test");
   EXPECT_EQ(profile.permute_rate->clock, 1500);
   EXPECT_EQ(profile.permute_rate->spread, 0);
