@@ -60,13 +60,12 @@ DANAUS_DEVICE u32 fma2(u32 a, u32 b, u32 c) {
     asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
   return d;
 }
-// f16 negates within the instruction. For bf16 the compiler would add one of the same pipe; flipping signs is an
-// integer one, and one for all products that share a.
+// For f16 the negation is part of the instruction; bf16 has no such.
 template <Dtype T>
-DANAUS_DEVICE u32 fnma2(u32 a, u32 b, u32 c) {
-  if constexpr (T == Dtype::bf16) return fma2<T>(negate2(a), b, c);
+DANAUS_DEVICE u32 fms2(u32 a, u32 b, u32 c) {
+  if constexpr (T == Dtype::bf16) return fma2<T>(a, b, negate2(c));
   u32 d;
-  asm("{.reg .b32 n; neg.f16x2 n, %1; fma.rn.f16x2 %0, n, %2, %3;}" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  asm("{.reg .b32 n; neg.f16x2 n, %3; fma.rn.f16x2 %0, %1, %2, n;}" : "=r"(d) : "r"(a), "r"(b), "r"(c));
   return d;
 }
 // bf16 has no add, sub and mul before sm_90; a fused multiply-add by 1 or to -0 rounds the same way.

@@ -10,7 +10,7 @@
 //   thread_index() lane_index() warp_index() block_index() block_count()
 //   permute_bytes(a, b, s)   prmt: any four bytes of the eight of a (0..3) and b (4..7)
 //   add2<T> sub2<T> mul2<T>  packed arithmetic, T = Dtype::f16 or Dtype::bf16, one rounding each
-//   fma2<T>(a, b, c)         a b + c           fnma2<T>(a, b, c)   c - a b
+//   fma2<T>(a, b, c)         a b + c           fms2<T>(a, b, c)   a b - c
 //   pack2<T>(low, high)      two floats, rounded to nearest even
 //   sincos_pi(x, s, c)       sine and cosine of pi x, fp32
 //   mma_f16acc(a, b, c)      m16n8k16, f16 operands, accumulators rounded to f16 once an instruction

@@ -214,23 +214,33 @@ DANAUS_DEVICE void real_from_left(const RealMatrix16& m, const Complex2 (&p)[2],
 // c ^ (l mod 8).
 DANAUS_DEVICE SharedAddress swizzled(SharedAddress linear) { return linear ^ ((linear >> 3) & 0x70); }
 
+// a w - b v. f16 negates within an instruction. bf16 cannot, and the compiler would spend one of the same pipe on each
+// product: so the signs of v, part of a factor that many products share, are flipped once, by an integer instruction.
+template <Dtype T>
+DANAUS_DEVICE u32 difference_of_products(u32 a, u32 w, u32 b, u32 v) {
+  if constexpr (T == Dtype::f16) return device::fms2<T>(a, w, device::mul2<T>(b, v));
+  return device::fma2<T>(b, device::negate2(v), device::mul2<T>(a, w));
+}
+template <Dtype T>
+DANAUS_DEVICE u32 sum_of_products(u32 a, u32 w, u32 b, u32 v) {
+  return device::fma2<T>(b, v, device::mul2<T>(a, w));
+}
+
+template <Dtype T>
+DANAUS_DEVICE u32 real_times_conjugate(Complex2 x, Complex2 w) {  // Re(x conj(w))
+  return sum_of_products<T>(x.re, w.re, x.im, w.im);
+}
+template <Dtype T>
+DANAUS_DEVICE u32 imaginary_times_conjugate(Complex2 x, Complex2 w) {  // Im(x conj(w))
+  return difference_of_products<T>(x.im, w.re, x.re, w.im);
+}
 // x w, or x conj(w).
 template <Dtype T, bool conjugate>
 DANAUS_DEVICE Complex2 times(Complex2 x, Complex2 w) {
   if constexpr (!conjugate)
-    return {device::fnma2<T>(w.im, x.im, device::mul2<T>(x.re, w.re)),
-            device::fma2<T>(x.re, w.im, device::mul2<T>(x.im, w.re))};
+    return {difference_of_products<T>(x.re, w.re, x.im, w.im), sum_of_products<T>(x.im, w.re, x.re, w.im)};
   else
-    return {device::fma2<T>(x.im, w.im, device::mul2<T>(x.re, w.re)),
-            device::fnma2<T>(w.im, x.re, device::mul2<T>(x.im, w.re))};
-}
-template <Dtype T>
-DANAUS_DEVICE u32 real_times_conjugate(Complex2 x, Complex2 w) {  // Re(x conj(w))
-  return device::fma2<T>(x.im, w.im, device::mul2<T>(x.re, w.re));
-}
-template <Dtype T>
-DANAUS_DEVICE u32 imaginary_times_conjugate(Complex2 x, Complex2 w) {  // Im(x conj(w))
-  return device::fnma2<T>(w.im, x.re, device::mul2<T>(x.im, w.re));
+    return {real_times_conjugate<T>(x, w), imaginary_times_conjugate<T>(x, w)};
 }
 
 // DFT over `radix` tiles in registers, elementwise, unscaled: 1, 2, 3, 4, 6 or 8.
@@ -244,16 +254,18 @@ DANAUS_DEVICE void radix_dft(Complex2 (&x)[radix]) {
     x[0] = add<T>(a, x[1]);
     x[1] = subtract<T>(a, x[1]);
   } else if constexpr (radix == 3) {
-    constexpr u32 kHalf = T == Dtype::f16 ? 0x38003800u : 0x3f003f00u;  // 1/2
-    constexpr u32 kSine = T == Dtype::f16 ? 0x3aee3aeeu : 0x3f5e3f5eu;  // sqrt(3)/2
+    constexpr u32 kMinusHalf = T == Dtype::f16 ? 0xb800b800u : 0xbf00bf00u;  // -1/2
+    constexpr u32 kSine = T == Dtype::f16 ? 0x3aee3aeeu : 0x3f5e3f5eu;       // sqrt(3)/2
+    constexpr u32 kMinusSine = kSine | 0x80008000u;
     const Complex2 sum = add<T>(x[1], x[2]);
     const Complex2 difference = subtract<T>(x[1], x[2]);
-    const Complex2 middle = {device::fnma2<T>(kHalf, sum.re, x[0].re), device::fnma2<T>(kHalf, sum.im, x[0].im)};
+    const Complex2 middle = {device::fma2<T>(sum.re, kMinusHalf, x[0].re),
+                             device::fma2<T>(sum.im, kMinusHalf, x[0].im)};
     x[0] = add<T>(x[0], sum);
     // middle -+ i sqrt(3)/2 difference
     const Complex2 plus = {device::fma2<T>(difference.im, kSine, middle.re),
-                           device::fnma2<T>(kSine, difference.re, middle.im)};
-    const Complex2 minus = {device::fnma2<T>(kSine, difference.im, middle.re),
+                           device::fma2<T>(difference.re, kMinusSine, middle.im)};
+    const Complex2 minus = {device::fma2<T>(difference.im, kMinusSine, middle.re),
                             device::fma2<T>(difference.re, kSine, middle.im)};
     x[1] = inverse ? minus : plus;
     x[2] = inverse ? plus : minus;

@@ -158,9 +158,9 @@ u32 fma2(u32 a, u32 b, u32 c) {
       [=](int i) { return detail::half_of<T>(a, i) * detail::half_of<T>(b, i) + detail::half_of<T>(c, i); });
 }
 template <Dtype T>
-u32 fnma2(u32 a, u32 b, u32 c) {
+u32 fms2(u32 a, u32 b, u32 c) {
   return detail::packed<T>(
-      [=](int i) { return detail::half_of<T>(c, i) - detail::half_of<T>(a, i) * detail::half_of<T>(b, i); });
+      [=](int i) { return detail::half_of<T>(a, i) * detail::half_of<T>(b, i) - detail::half_of<T>(c, i); });
 }
 template <Dtype T>
 u32 pack2(float low, float high) {

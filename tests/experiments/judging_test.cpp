@@ -123,7 +123,7 @@ TEST(Regret, SummariesLeaveOutWhatWasFitted) {
       judged("fftconv_f16_circular_l16384_b64_h768_r16x8x16x8", 100, {80, 100, 100}),
       judged("fftconv_f16_causal_l16384_b64_h768_r16x8x16x8", 100, {160, 100, 100}),
       judged("fftconv_f16_circular_l24576_b64_h768_r16x8x3x8x8", 100, {900, 100, 100}, false),
-      judged("fftconv_f16_circular_l24576_b64_h768_r8x8x3x16x8", 200, {100, 100, 100}, false),
+      judged("fftconv_f16_circular_l24576_b64_h768_r3x8x8x16x8", 200, {100, 100, 100}, false),
   };
   const std::vector<Summary> list = summaries(kernels, factor_choices(kernels));
   ASSERT_EQ(list.size(), 9);  // three models over all, circular and causal

@@ -150,7 +150,7 @@ void check_packed_arithmetic() {
         EXPECT_EQ(value(device::sub2<T>(a, b)), round_to(T, x[0][e] - x[1][e]));
         EXPECT_EQ(value(device::mul2<T>(a, b)), round_to(T, x[0][e] * x[1][e]));
         EXPECT_EQ(value(device::fma2<T>(a, b, c)), round_to(T, x[0][e] * x[1][e] + x[2][e]));
-        EXPECT_EQ(value(device::fnma2<T>(a, b, c)), round_to(T, x[2][e] - x[0][e] * x[1][e]));
+        EXPECT_EQ(value(device::fms2<T>(a, b, c)), round_to(T, x[0][e] * x[1][e] - x[2][e]));
         EXPECT_EQ(value(device::negate2(a)), -x[0][e]);
       }
       EXPECT_EQ(device::pack2<T>(float(x[0][0]), float(x[0][1])), a);
