@@ -44,9 +44,10 @@ struct ResourceTime {
   std::string what;  // work and rate, in words
 };
 
+// By default as fitted to kernels on an H200 (experiments/results/h200_judgement.jsonl).
 struct Concurrency {
-  double overlap = 2;
-  double warp_rate = 0.25;
+  double overlap = 2.4;
+  double warp_rate = 0.3;
 };
 
 struct RooflinePrediction {
