@@ -12,8 +12,7 @@ enum class Transfer {
   element,  // sample by sample: anything
 };
 
-// Which transfers a kernel is compiled for: on the GPU one of the two, so that the hot one carries nothing of the
-// other.
+// Which transfers a kernel is compiled for: on the GPU one of the two, so that neither carries code of the other.
 enum class Path { tensor, threads, any };
 
 struct FusedArguments {

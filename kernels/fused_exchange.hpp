@@ -105,11 +105,13 @@ class Block {
     if constexpr (!P::kSeveralGroups)
       group_ = {load_matrix(a_.tables, P::kGroupAt + 2 * first_group()),
                 load_matrix(a_.tables, P::kGroupAt + 2 * first_group() + 1)};
-    if constexpr (P::kLinesInRegisters) DANAUS_UNROLL
-    for (int i = 0; i < P::kWarpLines; ++i) {
+    if constexpr (P::kLinesInRegisters) {
       DANAUS_UNROLL
-      for (int v = 0; v < P::kLineVectors; ++v)
-        lines_[i][v] = load_lane_words(a_.tables, P::kLineAt + (first_line() + i) * P::kLineVectors + v);
+      for (int i = 0; i < P::kWarpLines; ++i) {
+        DANAUS_UNROLL
+        for (int v = 0; v < P::kLineVectors; ++v)
+          lines_[i][v] = load_lane_words(a_.tables, P::kLineAt + (first_line() + i) * P::kLineVectors + v);
+      }
     }
     if constexpr (P::kUnitInRegisters)
       there_ = load_unit<P>(a_.tables, warp_, false), back_ = load_unit<P>(a_.tables, warp_, true);
@@ -388,7 +390,8 @@ class Block {
     int place = 0, place_before = 0;
     u32 parity = 0;
     for (int number = 0; number <= items_.count; ++number) {
-      const bool begins = number<items_.count, ends = number> 0;
+      const bool begins = number < items_.count;
+      const bool ends = number > 0;
       if (ends) {
         transform_back(place_before, Nothing());
         if (postgate()) gates_.turn();

@@ -130,8 +130,8 @@ struct Permutes {
   }
   __device__ void step() {
     DANAUS_UNROLL
-    for (int round = 0; round < 2; ++round) DANAUS_UNROLL
-    for (int i = 0; i < kChains; ++i) x[i] = device::permute_bytes(x[i], x[(i + 1) % kChains], selector);
+    for (int i = 0; i < kInstructions; ++i)
+      x[i % kChains] = device::permute_bytes(x[i % kChains], x[(i + 1) % kChains], selector);
   }
   __device__ Word result() const {
     Word word = 0;
@@ -151,8 +151,8 @@ struct Conversions {
   }
   __device__ void step() {
     DANAUS_UNROLL
-    for (int round = 0; round < 2; ++round) DANAUS_UNROLL
-    for (int i = 0; i < kChains; ++i) x[i] = device::pack2<T>(__uint_as_float(x[i]), c[i]);
+    for (int i = 0; i < kInstructions; ++i)
+      x[i % kChains] = device::pack2<T>(__uint_as_float(x[i % kChains]), c[i % kChains]);
   }
   __device__ Word result() const {
     Word word = 0;

@@ -226,26 +226,28 @@ DANAUS_DEVICE void store_global(void* to, Words<(bytes + 3) / 4> w) {
                  : "memory");
 }
 
+#define DANAUS_MOVE_MATRICES(instruction, shape, ...)                                                  \
+  if constexpr (transposed)                                                                            \
+    asm volatile(instruction ".sync.aligned.m8n8." shape ".trans.shared.b16 " __VA_ARGS__ : "memory"); \
+  else                                                                                                 \
+    asm volatile(instruction ".sync.aligned.m8n8." shape ".shared.b16 " __VA_ARGS__ : "memory")
+
 template <int count, bool transposed>
 DANAUS_DEVICE Words<count> load_matrices(SharedAddress row) {
   static_assert(count == 1 || count == 2 || count == 4);
   Words<count> w;
   const u32 at = shared_window() + row;
-#define DANAUS_LDMATRIX(shape, ...)                                                                \
-  if constexpr (transposed)                                                                        \
-    asm volatile("ldmatrix.sync.aligned.m8n8." shape ".trans.shared.b16 " __VA_ARGS__ : "memory"); \
-  else                                                                                             \
-    asm volatile("ldmatrix.sync.aligned.m8n8." shape ".shared.b16 " __VA_ARGS__ : "memory")
   if constexpr (count == 1) {
-    DANAUS_LDMATRIX("x1", "{%0}, [%1];" : "=r"(w[0]) : "r"(at));
+    DANAUS_MOVE_MATRICES("ldmatrix", "x1", "{%0}, [%1];" : "=r"(w[0]) : "r"(at));
   }
   if constexpr (count == 2) {
-    DANAUS_LDMATRIX("x2", "{%0,%1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "r"(at));
+    DANAUS_MOVE_MATRICES("ldmatrix", "x2", "{%0,%1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "r"(at));
   }
   if constexpr (count == 4) {
-    DANAUS_LDMATRIX("x4", "{%0,%1,%2,%3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "r"(at));
+    DANAUS_MOVE_MATRICES("ldmatrix", "x4", "{%0,%1,%2,%3}, [%4];"
+                         : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+                         : "r"(at));
   }
-#undef DANAUS_LDMATRIX
   return w;
 }
 
@@ -254,21 +256,16 @@ template <int count, bool transposed>
 DANAUS_DEVICE void store_matrices(SharedAddress row, Words<count> w) {
   static_assert(count == 1 || count == 2 || count == 4);
   const u32 at = shared_window() + row;
-#define DANAUS_STMATRIX(shape, ...)                                                                \
-  if constexpr (transposed)                                                                        \
-    asm volatile("stmatrix.sync.aligned.m8n8." shape ".trans.shared.b16 " __VA_ARGS__ : "memory"); \
-  else                                                                                             \
-    asm volatile("stmatrix.sync.aligned.m8n8." shape ".shared.b16 " __VA_ARGS__ : "memory")
   if constexpr (count == 1) {
-    DANAUS_STMATRIX("x1", "[%0], {%1};" ::"r"(at), "r"(w[0]));
+    DANAUS_MOVE_MATRICES("stmatrix", "x1", "[%0], {%1};" ::"r"(at), "r"(w[0]));
   }
   if constexpr (count == 2) {
-    DANAUS_STMATRIX("x2", "[%0], {%1,%2};" ::"r"(at), "r"(w[0]), "r"(w[1]));
+    DANAUS_MOVE_MATRICES("stmatrix", "x2", "[%0], {%1,%2};" ::"r"(at), "r"(w[0]), "r"(w[1]));
   }
   if constexpr (count == 4) {
-    DANAUS_STMATRIX("x4", "[%0], {%1,%2,%3,%4};" ::"r"(at), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]));
+    DANAUS_MOVE_MATRICES("stmatrix", "x4", "[%0], {%1,%2,%3,%4};" ::"r"(at), "r"(w[0]), "r"(w[1]), "r"(w[2]),
+                         "r"(w[3]));
   }
-#undef DANAUS_STMATRIX
 }
 #else
 // Before sm_90: the rows' addresses are passed on by shuffles, the transpose is one movmatrix.
@@ -284,6 +281,7 @@ DANAUS_DEVICE void store_matrices(SharedAddress row, Words<count> w) {
   }
 }
 #endif
+#undef DANAUS_MOVE_MATRICES
 
 DANAUS_DEVICE void copy_async(SharedAddress to, const void* from, int copied) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_window() + to), "l"(from), "r"(copied)

@@ -16,8 +16,8 @@
 //   mma_f16acc(a, b, c)      m16n8k16, f16 operands, accumulators rounded to f16 once an instruction
 //   mma_f32acc<T>(a, b, c)   m16n8k16, T operands, f32 accumulators; both also as m16n8k8, with two registers of a and
 //                            one of b
-//   load_shared<bytes>  store_shared  load_global<bytes>  store_global      bytes = 2, 4, 8 or 16, aligned to their
-//   size load_global_once<cache>(from)                                           16 bytes, past L1, with a hint to L2
+//   load_shared<bytes>  store_shared  load_global<bytes>  store_global      bytes = 2, 4, 8 or 16, and so aligned
+//   load_global_once<cache>(from)                                           16 bytes, past L1, with a hint to L2
 //   load_matrices<n, transposed>  store_matrices<n, transposed>             ldmatrix, stmatrix: n = 1, 2 or 4 matrices
 //                                                                           of 8 x 8 halves
 //   copy_async(to, from, bytes)  copy_async_commit()  copy_async_wait<n>()  cp.async: 16 bytes, the rest zero-filled

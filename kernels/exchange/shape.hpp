@@ -74,11 +74,11 @@ struct FusedExchange {
   static constexpr int kLineVectors = kColumns16 ? 2 : 1;  // for even S a vector each
   static constexpr int kGroupLines = 8 * radix, kGroups = kLines / kGroupLines;
   static constexpr int kGroupAt = kLineAt + kGroupLines * kLineVectors;  // per group: DFT8 n4 there, back
-  static constexpr int kUnitAt =
-      kGroupAt + 2 * kGroups;  // per unit, there and back: DFT8 n2; twiddles, two kr a vector
+  // Per unit, there and back: DFT8 n2; twiddles, two kr a vector.
+  static constexpr int kUnitAt = kGroupAt + 2 * kGroups;
   static constexpr int kUnitVectors = 1 + (radix + 1) / 2;
-  static constexpr int kRadixWeightAt =
-      128 * (kUnitAt + 2 * kUnits * kUnitVectors);  // words: exp(i pi 64 columns nr / 2N)
+  // Words: exp(i pi 64 columns nr / 2N).
+  static constexpr int kRadixWeightAt = 128 * (kUnitAt + 2 * kUnits * kUnitVectors);
   static constexpr int kTableWords = kRadixWeightAt + 2 * radix;
 
   static_assert(kRowBytes % 1024 == 0, "both rows are swizzled alike");
