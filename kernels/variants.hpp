@@ -34,7 +34,8 @@ constexpr unsigned kind(Dtype dtype, Fold fold, bool gated) {
 inline constexpr unsigned kAll = 0xff, kNone = 0;
 inline constexpr unsigned kF16Pair = kind(Dtype::f16, Fold::pair, false);
 inline constexpr unsigned kBf16Pair = kind(Dtype::bf16, Fold::pair, false);
-inline constexpr unsigned kGatedPair = kind(Dtype::f16, Fold::pair, true) | kind(Dtype::bf16, Fold::pair, true);
+inline constexpr unsigned kGatedF16 = kind(Dtype::f16, Fold::pair, true);
+inline constexpr unsigned kGatedPair = kGatedF16 | kind(Dtype::bf16, Fold::pair, true);
 
 struct Split {
   Algorithm algorithm;
@@ -72,36 +73,36 @@ inline constexpr bool kHeld = true;  // the spectrum, by shared memory
 inline constexpr std::array kTable = {
     //    N                       r, columns, preferred for             {warps, ring, blocks, gates, spectrum}
     //                                                              plain                 gated                 causal                gated causal
-    /*   256 */ chain_split(   1,      kAll,                {8, 4, 3},            {8, 2, 4}),
+    /*   256 */ chain_split(   1,      kAll,                {8, 4, 3},            {8, 2, 3}),
     /*   512 */ chain_split(   2,      kAll,                {8, 4, 2},            {8, 2, 2}),
                 exchange_split(1,   8, kNone,               {1, 2, 16, 0, kHeld}, {1, 3, 10, 2}),
-    /*   768 */ chain_split(   3,      kAll,                {4, 5, 3},            {8, 2, 2}),
-    /*  1024 */ exchange_split(1,  16, kAll & ~kBf16Pair,   {2, 2, 8, 0, kHeld},  {2, 3, 8, 2, kHeld}),
+    /*   768 */ chain_split(   3,      kAll,                {4, 5, 3},            {8, 2, 2},            {8, 4, 2}),
+    /*  1024 */ exchange_split(1,  16, kAll & ~kBf16Pair,   {2, 2, 8, 0, kHeld},  {2, 3, 8, 2, kHeld},  {},                   {2, 2, 8, 2, kHeld}),
                 chain_split(   4,      kBf16Pair,           {8, 3, 1},            {8, 2, 1},            {4, 4, 3}),
                 exchange_split(2,   8, kNone,               {1, 2, 12},           {1, 3, 7, 2}),
-    /*  1536 */ chain_split(   6,      kAll,                {8, 4, 1},            {4, 2, 1}),
+    /*  1536 */ chain_split(   6,      kAll,                {8, 3, 1},            {4, 2, 1}),
                 exchange_split(3,   8, kNone,               {1, 2, 8},            {1, 3, 5, 2}),
-    /*  2048 */ exchange_split(1,  32, kAll,                {4, 2, 4, 0, kHeld},  {4, 3, 4, 2, kHeld},  {4, 5, 4, 0, kHeld}),
+    /*  2048 */ exchange_split(1,  32, kAll,                {4, 2, 4, 0, kHeld},  {4, 3, 4, 2, kHeld},  {4, 5, 4, 0, kHeld},  {4, 2, 4, 2, kHeld}),
                 exchange_split(2,  16, kNone,               {2, 2, 6, 0, kHeld},  {2, 3, 4, 2}),
                 chain_split(   8,      kNone,               {8, 3, 1},            {4, 2, 1}),
                 exchange_split(4,   8, kNone,               {1, 2, 6},            {1, 3, 4, 1},         {1, 2, 7}),
     /*  3072 */ exchange_split(3,  16, kAll,                {2, 2, 4, 0, kHeld},  {2, 2, 3, 2, kHeld},  {},                   {2, 2, 4, 2, kHeld}),
                 exchange_split(6,   8, kNone,               {1, 2, 4},            {1, 3, 3, 1},         {1, 4, 4}),
-    /*  4096 */ exchange_split(2,  32, kAll,                {4, 2, 3, 0, kHeld},  {4, 3, 2, 2},         {4, 2, 4, 0, kHeld},  {4, 3, 3, 2, kHeld}),
+    /*  4096 */ exchange_split(2,  32, kAll,                {4, 2, 3, 0, kHeld},  {4, 3, 2, 2, kHeld},  {4, 2, 4, 0, kHeld},  {4, 3, 3, 2, kHeld}),
                 exchange_split(1,  64, kNone,               {8, 5, 2, 0, kHeld},  {8, 3, 2, 2, kHeld}),
                 exchange_split(4,  16, kNone,               {2, 2, 4},            {2, 2, 3, 1},         {2, 3, 4}),
-    /*  6144 */ exchange_split(3,  32, kAll,                {4, 2, 2, 0, kHeld},  {4, 2, 2, 1, kHeld},  {4, 2, 3, 0, kHeld},  {4, 2, 3, 1}),
+    /*  6144 */ exchange_split(3,  32, kAll,                {4, 2, 2, 0, kHeld},  {4, 2, 2, 1, kHeld},  {4, 2, 3, 0, kHeld},  {4, 3, 2, 2, kHeld}),
                 exchange_split(6,  16, kNone,               {2, 2, 3},            {2, 2, 2, 1},         {2, 3, 3}),
-    /*  8192 */ exchange_split(2,  64, kAll,                {8, 2, 2, 0, kHeld},  {8, 2, 2, 1}),
-                exchange_split(1, 128, kNone,               {8, 4, 2, 0, kHeld},  {8, 4, 2, 2}),
+    /*  8192 */ exchange_split(2,  64, kAll & ~kGatedF16,   {8, 2, 2, 0, kHeld},  {8, 2, 2, 1}),
+                exchange_split(1, 128, kGatedF16,           {8, 4, 2, 0, kHeld},  {8, 4, 2, 2}),
                 exchange_split(4,  32, kNone,               {4, 2, 2, 0, kHeld},  {4, 2, 2, 1}),
-    /* 12288 */ exchange_split(1, 192, kAll,                {8, 6, 2},            {8, 4, 2, 3}),
+    /* 12288 */ exchange_split(1, 192, kAll,                {8, 6, 2},            {8, 4, 2, 3},         {},                   {8, 6, 2, 3}),
                 exchange_split(3,  64, kNone,               {8, 3, 1, 0, kHeld},  {8, 3, 1, 1}),
                 exchange_split(6,  32, kNone,               {4, 2, 1, 0, kHeld},  {4, 3, 1, 1}),
     /* 16384 */ exchange_split(2, 128, kAll & ~kGatedPair,  {16, 4, 1, 0, kHeld}, {8, 2, 2, 1},         {8, 4, 2}),
                 exchange_split(1, 256, kGatedPair,          {16, 12, 1},          {16, 8, 1, 4}),
                 exchange_split(4,  64, kNone,               {8, 2, 1, 0, kHeld},  {8, 2, 1, 1}),
-    /* 24576 */ exchange_split(2, 192, kAll & ~kF16Pair,    {8, 6, 1},            {8, 4, 1, 2},         {8, 9, 1}),
+    /* 24576 */ exchange_split(2, 192, kAll & ~kF16Pair,    {8, 6, 1},            {8, 4, 1, 2},         {8, 7, 1},            {8, 5, 1, 3}),
                 exchange_split(1, 384, kNone,               {8, 12, 1},           {8, 8, 1, 4}),
                 exchange_split(3, 128, kF16Pair,            {16, 4, 1},           {16, 3, 1}),
                 exchange_split(6,  64, kNone,               {8, 2, 1},            {8, 2, 1}),
