@@ -153,6 +153,8 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
   const int n = g.size(), r = g.radix, columns = g.columns;
   const auto [slabs, row_chunks, rows_per_line, rows16, columns16] = Shape(g);
   const bool pair = g.fold == Fold::pair;
+  const bool real_rows = !pair && r <= 3;
+  const int top = rows16 || real_rows ? 8 * r : 8;  // points of the first stage of mma
   Table table(g.dtype);
   // f(k) for k = from, from + 1, none beyond `end`.
   const auto two = [&table](int from, int end, const std::function<Table::ComplexElement(int)>& f) {
@@ -174,25 +176,23 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
       const int ks = columns16 ? place / 2 : place, low = columns16 ? place % 2 : 0;
       return [=](int n3, int n4) { return root(64 * slabs, ks * (64 * low + 8 * n3 + n4)); };
     });
-  // Right angle: the first matrix, weighted by a^(8 columns n1), there and transposed; two vectors each. For r = 2,
-  // k = 2 k1 + i, and vector i is re and im of blocks [i][0] and [i][1].
+  // Right angle: the first matrix, weighted by a^(8 columns n1), there and transposed. Where nr and n1 are one digit,
+  // k = kr + r k1, it is r x r blocks, re and im of two of them a vector.
   const auto weighted = [=](int k1, int n1) {
-    const int points = rows16 ? 16 : 8;
-    return (rows16 ? s.sixteen : s.eight) * root(points, k1 * n1) * weight(n, std::int64_t{8} * columns * n1);
+    return (rows16 ? s.sixteen : s.eight) * root(top, k1 * n1) * weight(n, std::int64_t{8} * columns * n1);
   };
-  for (bool back : {false, true})
-    for (int i = 0; i < 2; ++i) {
-      if (rows16) {
-        const auto block = [=](int j) {
+  for (bool back : {false, true}) {
+    if (real_rows)
+      for (int first = 0; first < r * r; first += 2)
+        two(first, r * r, [=](int number) {
+          const int i = number / r, j = number % r;
           return [=](int in, int out) {
-            return back ? weighted(2 * in + j, 8 * i + out) : weighted(2 * out + i, 8 * j + in);
+            return back ? weighted(j + r * in, 8 * i + out) : weighted(i + r * out, 8 * j + in);
           };
-        };
-        table.pair(block(0), block(1));
-      } else {
-        table.matrix([=](int in, int out) { return back ? weighted(in, out) : weighted(out, in); });
-      }
-    }
+        });
+    else
+      table.matrix([=](int in, int out) { return back ? weighted(in, out) : weighted(out, in); });
+  }
   const auto split = [=](int n4, int k_hi) {
     return root(n, std::int64_t{n4} * k_hi) * (pair ? Complex(1) : weight(n, n4));
   };
@@ -218,14 +218,13 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
     table.matrix([=](int in, int out) { return matrix(out, in); });
   }
   // The split of a unit at its first sample: the factor in k2 goes with the matrix, the rest with the twiddle.
-  const int top = rows16 ? 16 : 8;  // points of the stage before the twiddle
   for (int unit = 0; unit < columns / 8; ++unit) {
     const std::int64_t first = 8 * unit;
     const auto matrix = [=](int n2, int k2) {
       return s.eight * root(8, n2 * k2) * root(n, first * row_frequency(r, 0, 0, k2));
     };
     const auto twiddle = [=](int kr, int k1, int n2) {
-      const int digit = rows16 ? kr + 2 * k1 : k1;
+      const int digit = top == 8 ? k1 : kr + r * k1;
       return s.first * root(8 * top, digit * n2) * root(n, first * row_frequency(r, kr, k1, 0)) *
              (pair ? Complex(1) : weight(n, first + std::int64_t{columns} * n2));
     };

@@ -70,24 +70,27 @@ std::string name(const Variant& v) {
 }
 
 // Each number that a sample meets or becomes is rounded once, each way:
-//   a stage of mma     its matrix; its product; of 16 points one more, for the sum of two instructions or before them
+//   a stage of mma     its matrix; its product; of 16 points one more, for the sum of two instructions or before them;
+//                      of 24 two more
 //   a radix of sums    as many additions and products as one value depends on, its constants included
 //   a twiddle          itself, and two products added by a fused multiply-add
 // Between the two ways the spectrum and the product with it. The right angle's weights are part of matrices and
 // twiddles but for one factor: over the blocks where a radix of sums comes first, over the samples of a chain of one
 // block.
 int roundings(const Geometry& g) {
-  const std::vector<int> stages = factors(g);
+  std::vector<int> stages = factors(g);
   const bool chain = g.algorithm == Algorithm::chain;
   constexpr int kTwiddle = 3;
+  const bool right_angle = g.fold == Fold::right_angle;
+  if (right_angle && !chain && g.radix == 3) stages.erase(stages.begin()), stages.front() = 24;
   const auto stage = [&](int factor) {
     if (factor == 16) return chain && g.dtype == Dtype::bf16 ? 2 : 3;
     if (factor == 8) return chain ? 5 : 2;
-    return factor == 6 ? 4 : factor == 3 ? 3 : 2;
+    return factor == 24 || factor == 6 ? 4 : factor == 3 ? 3 : 2;
   };
   int one_way = kTwiddle * (static_cast<int>(stages.size()) - 1);
   for (int factor : stages) one_way += stage(factor);
-  if (g.fold == Fold::right_angle && (chain || g.radix > 2)) one_way += kTwiddle;
+  if (right_angle && (chain || g.radix > 3)) one_way += kTwiddle;
   return 2 * one_way + kTwiddle;
 }
 

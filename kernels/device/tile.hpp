@@ -36,34 +36,51 @@ struct Matrix8 {
   u32 a[4];
 };
 
+// A sum of products of matrices. f16 is rounded after each product, bf16 once.
+template <Dtype T>
+class MatrixSum {
+ public:
+  DANAUS_DEVICE void add(const u32 (&a)[4], const u32 (&b)[2]) {
+    if constexpr (T == Dtype::f16)
+      device::mma_f16acc(halves_, a, b);
+    else
+      device::mma_f32acc<T>(floats_, a, b);
+  }
+  DANAUS_DEVICE void add(const u32 (&a)[2], u32 b) {
+    if constexpr (T == Dtype::f16)
+      device::mma_f16acc(halves_, a, b);
+    else
+      device::mma_f32acc<T>(floats_, a, b);
+  }
+  DANAUS_DEVICE void round_to(u32 (&d)[2]) const {
+    if constexpr (T == Dtype::f16) {
+      d[0] = halves_[0], d[1] = halves_[1];
+    } else {
+      d[0] = device::pack2<T>(floats_[0], floats_[1]);
+      d[1] = device::pack2<T>(floats_[2], floats_[3]);
+    }
+  }
+
+ private:
+  u32 halves_[2] = {0, 0};
+  float floats_[4] = {0, 0, 0, 0};
+};
+
 template <Dtype T>
 DANAUS_DEVICE void multiply_matrix(u32 (&d)[2], const u32 (&a)[4], const u32 (&b)[2]) {
-  if constexpr (T == Dtype::f16) {
-    d[0] = d[1] = 0;
-    device::mma_f16acc(d, a, b);
-  } else {
-    float sum[4] = {0, 0, 0, 0};
-    device::mma_f32acc<T>(sum, a, b);
-    d[0] = device::pack2<T>(sum[0], sum[1]);
-    d[1] = device::pack2<T>(sum[2], sum[3]);
-  }
+  MatrixSum<T> sum;
+  sum.add(a, b);
+  sum.round_to(d);
 }
 
-// The same with a contraction over 16 complex points: a0 b0 + a1 b1. f16 rounds twice, bf16 once.
+// The same with a contraction over 16 complex points: a0 b0 + a1 b1.
 template <Dtype T>
 DANAUS_DEVICE void multiply_matrices(u32 (&d)[2], const u32 (&a0)[4], const u32 (&b0)[2], const u32 (&a1)[4],
                                      const u32 (&b1)[2]) {
-  if constexpr (T == Dtype::f16) {
-    d[0] = d[1] = 0;
-    device::mma_f16acc(d, a0, b0);
-    device::mma_f16acc(d, a1, b1);
-  } else {
-    float sum[4] = {0, 0, 0, 0};
-    device::mma_f32acc<T>(sum, a0, b0);
-    device::mma_f32acc<T>(sum, a1, b1);
-    d[0] = device::pack2<T>(sum[0], sum[1]);
-    d[1] = device::pack2<T>(sum[2], sum[3]);
-  }
+  MatrixSum<T> sum;
+  sum.add(a0, b0);
+  sum.add(a1, b1);
+  sum.round_to(d);
 }
 
 template <Dtype T, bool inverse>
@@ -155,57 +172,42 @@ DANAUS_DEVICE void from_left_inverse(const SplitMatrix16& m, Complex2& p0, Compl
   q0 = add<T>(q, q1), q1 = subtract<T>(q, q1);
 }
 
-// Where the data is real before a DFT or only its real part is wanted after an inverse one, half the work is enough.
-template <Dtype T>
-DANAUS_DEVICE Complex2 real_from_right(const Matrix8& m, u32 x) {
-  u32 d[2];
-  if constexpr (T == Dtype::f16) {
-    d[0] = d[1] = 0;
-    device::mma_f16acc(d, {m.a[0], m.a[1]}, x);
-  } else {
-    float sum[4] = {0, 0, 0, 0};
-    device::mma_f32acc<T>(sum, {m.a[0], m.a[1]}, x);
-    d[0] = device::pack2<T>(sum[0], sum[1]);
-    d[1] = device::pack2<T>(sum[2], sum[3]);
-  }
-  return {d[0], d[1]};
-}
-
-// Parts of conj(m) applied from the left, for p and q: the real one, or the imaginary one.
-template <Dtype T>
-DANAUS_DEVICE void real_from_left(const Matrix8& m, Complex2 p, Complex2 q, bool imaginary, u32& of_p, u32& of_q) {
-  u32 d[2];
-  multiply_matrix<T>(d, {p.re, q.re, p.im, q.im}, {imaginary ? m.a[2] : m.a[0], imaginary ? m.a[3] : m.a[1]});
-  of_p = d[0], of_q = d[1];
-}
-
-// The same for 16 points. part[i] holds re and im of block [i][0], then of block [i][1].
-struct RealMatrix16 {
-  u32 part[2][4];
+// A DFT of 8 r points in r tiles where the data is real before it, or only one part is wanted after an inverse one:
+// half the work is enough. block[i][j], re and im, maps input tile j to output tile i.
+template <int r>
+struct RealMatrix {
+  u32 block[r][r][2];
 };
 
-template <Dtype T>
-DANAUS_DEVICE void real_from_right(const RealMatrix16& m, u32 x0, u32 x1, Complex2& y0, Complex2& y1) {
-  u32 d[2];
-  multiply_matrix<T>(d, m.part[0], {x0, x1});
-  y0 = {d[0], d[1]};
-  multiply_matrix<T>(d, m.part[1], {x0, x1});
-  y1 = {d[0], d[1]};
+template <Dtype T, int r>
+DANAUS_DEVICE void real_from_right(const RealMatrix<r>& m, const u32 (&x)[r], Complex2 (&y)[r]) {
+  DANAUS_UNROLL
+  for (int i = 0; i < r; ++i) {
+    MatrixSum<T> sum;
+    DANAUS_UNROLL
+    for (int j = 0; j + 1 < r; j += 2)
+      sum.add({m.block[i][j][0], m.block[i][j][1], m.block[i][j + 1][0], m.block[i][j + 1][1]}, {x[j], x[j + 1]});
+    if constexpr (r % 2 == 1) sum.add(m.block[i][r - 1], x[r - 1]);
+    u32 d[2];
+    sum.round_to(d);
+    y[i] = {d[0], d[1]};
+  }
 }
 
-// of_p[i], of_q[i]: output tile i.
-template <Dtype T>
-DANAUS_DEVICE void real_from_left(const RealMatrix16& m, const Complex2 (&p)[2], const Complex2 (&q)[2], bool imaginary,
-                                  u32 (&of_p)[2], u32 (&of_q)[2]) {
-  const u32 x0[4] = {p[0].re, q[0].re, p[0].im, q[0].im}, x1[4] = {p[1].re, q[1].re, p[1].im, q[1].im};
+// The real or the imaginary part of conj(m) applied from the left to two sequences of tiles, p and q.
+template <Dtype T, int r>
+DANAUS_DEVICE void real_from_left(const RealMatrix<r>& m, const Complex2 (&p)[r], const Complex2 (&q)[r],
+                                  bool imaginary, u32 (&of_p)[r], u32 (&of_q)[r]) {
   DANAUS_UNROLL
-  for (int i = 0; i < 2; ++i) {
-    const auto& part = m.part[i];
+  for (int i = 0; i < r; ++i) {
+    MatrixSum<T> sum;
+    DANAUS_UNROLL
+    for (int j = 0; j < r; ++j) {
+      const auto& [re, im] = m.block[i][j];
+      sum.add({p[j].re, q[j].re, p[j].im, q[j].im}, {imaginary ? device::negate2(im) : re, imaginary ? re : im});
+    }
     u32 d[2];
-    if (imaginary)
-      multiply_matrices<T>(d, x0, {device::negate2(part[1]), part[0]}, x1, {device::negate2(part[3]), part[2]});
-    else
-      multiply_matrices<T>(d, x0, {part[0], part[1]}, x1, {part[2], part[3]});
+    sum.round_to(d);
     of_p[i] = d[0], of_q[i] = d[1];
   }
 }

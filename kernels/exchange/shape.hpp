@@ -61,17 +61,19 @@ struct FusedExchange {
     at[0] = 64 * slab, at[1] = at[2] = 0, at[3] = item.channel, at[4] = item.row;
   }
 
-  static constexpr bool kRows16 = radix == 2;          // nr and n1 are one digit of 16
-  static constexpr bool kColumns16 = kSlabs % 2 == 0;  // the lowest bit of ns and n3 are one digit of 16
+  static constexpr bool kRows16 = radix == 2;              // nr and n1 are one digit of 16
+  static constexpr bool kRealRows = !kPair && radix <= 3;  // real data: nr and n1 are one digit of 8 r
+  static constexpr bool kColumns16 = kSlabs % 2 == 0;      // the lowest bit of ns and n3 are one digit of 16
 
   // Tables, in vectors of four words a lane unless said otherwise; kernels/geometry.cpp makes them.
-  static constexpr int kEightAt = 0;                       // DFT8 n1, DFT n3
-  static constexpr int kSixteenAt = 2;                     // DFT16: even, odd, odd transposed
-  static constexpr int kOuterAt = 5;                       // w_{64 r}^(kr (8 n1 + n2)), two kr a vector
-  static constexpr int kSlabAt = kOuterAt + 3;             // before n3, two slabs a vector
-  static constexpr int kRealAt = kSlabAt + 4;              // right angle: first matrix there and back, two vectors each
-  static constexpr int kLineAt = kRealAt + 4;              // per line of a group: twiddles of step B, there and back;
-  static constexpr int kLineVectors = kColumns16 ? 2 : 1;  // for even S a vector each
+  static constexpr int kEightAt = 0;               // DFT8 n1, DFT n3
+  static constexpr int kSixteenAt = 2;             // DFT16: even, odd, odd transposed
+  static constexpr int kOuterAt = 5;               // w_{64 r}^(kr (8 n1 + n2)), two kr a vector
+  static constexpr int kSlabAt = kOuterAt + 3;     // before n3, two slabs a vector
+  static constexpr int kWeightedAt = kSlabAt + 4;  // right angle: first matrix there, and back
+  static constexpr int kWeightedVectors = kRealRows ? (radix * radix + 1) / 2 : 1;
+  static constexpr int kLineAt = kWeightedAt + 2 * kWeightedVectors;  // per line of a group: step B's twiddles;
+  static constexpr int kLineVectors = kColumns16 ? 2 : 1;             // for even S a vector each
   static constexpr int kGroupLines = 8 * radix, kGroups = kLines / kGroupLines;
   static constexpr int kGroupAt = kLineAt + kGroupLines * kLineVectors;  // per group: DFT8 n4 there, back
   // Per unit, there and back: DFT8 n2; twiddles, two kr a vector.

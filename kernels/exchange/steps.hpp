@@ -15,8 +15,8 @@ struct GroupMatrices {
 
 template <class P>
 struct Constants {
-  Matrix8 n1, n1_back, n3;     // n1 with the weights of the right angle, n1_back transposed
-  RealMatrix16 top, top_back;  // right angle, r = 2
+  Matrix8 n1, n1_back, n3;  // n1 with the weights of the right angle, n1_back transposed
+  RealMatrix<P::kRealRows ? P::kRadix : 1> real, real_back;  // both for (nr, n1) where that is one digit of real data
   SplitMatrix16 sixteen;
   Complex2 outer[P::kRadix], slab[P::kSlabs];
   Complex2 radix_weight[P::kRadix];
@@ -175,37 +175,48 @@ DANAUS_DEVICE void transform_column(const Column<P>& column, GateSlab gate, int 
                                     const UnitConstants<P>& own) {
   constexpr Dtype T = P::kType;
   const Column<P> gate_column(gate.place, gate.place + P::kRowBytes, unit % P::kColumnChunks);
-  Complex2 x[P::kRadix][8];
+  u32 re[P::kRadix][8], im[P::kRadix][8];
   DANAUS_UNROLL
   for (int nr = 0; nr < P::kRadix; ++nr) {
-    u32 re[8], im[8];
     if (P::kGateRing > 0 && gate.present) {
-      column.load(0, nr, re, gate_column);
-      if constexpr (P::kPair) column.load(1, nr, im, gate_column);
+      column.load(0, nr, re[nr], gate_column);
+      if constexpr (P::kPair) column.load(1, nr, im[nr], gate_column);
     } else {
-      column.load(0, nr, re);
-      if constexpr (P::kPair) column.load(1, nr, im);
-    }
-    DANAUS_UNROLL
-    for (int i = 0; i < 8; ++i) {
-      if constexpr (P::kPair)
-        x[nr][i] = {re[i], im[i]};
-      else if constexpr (P::kRadix == 1)
-        x[nr][i] = real_from_right<T>(c.n1, re[i]);
-      else if (P::kRows16 || nr == 0)
-        x[nr][i] = {re[i], 0};
-      else
-        x[nr][i] = {device::mul2<T>(re[i], c.radix_weight[nr].re), device::mul2<T>(re[i], c.radix_weight[nr].im)};
+      column.load(0, nr, re[nr]);
+      if constexpr (P::kPair) column.load(1, nr, im[nr]);
     }
   }
-  if constexpr (P::kRows16) {
+  Complex2 x[P::kRadix][8];
+  if constexpr (P::kRealRows) {
     DANAUS_UNROLL
-    for (int i = 0; i < 8; ++i)
-      if constexpr (P::kPair)
-        from_right<T>(c.sixteen, x[0][i], x[1][i]);
-      else
-        real_from_right<T>(c.top, x[0][i].re, x[1][i].re, x[0][i], x[1][i]);
-  } else if constexpr (P::kPair || P::kRadix > 1) {
+    for (int i = 0; i < 8; ++i) {
+      u32 real[P::kRadix];
+      Complex2 product[P::kRadix];
+      DANAUS_UNROLL
+      for (int nr = 0; nr < P::kRadix; ++nr) real[nr] = re[nr][i];
+      real_from_right<T>(c.real, real, product);
+      DANAUS_UNROLL
+      for (int kr = 0; kr < P::kRadix; ++kr) x[kr][i] = product[kr];
+    }
+  } else {
+    DANAUS_UNROLL
+    for (int nr = 0; nr < P::kRadix; ++nr) {
+      const Complex2 w = c.radix_weight[nr];
+      DANAUS_UNROLL
+      for (int i = 0; i < 8; ++i) {
+        if constexpr (P::kPair)
+          x[nr][i] = {re[nr][i], im[nr][i]};
+        else if (nr == 0)
+          x[nr][i] = {re[nr][i], 0};
+        else
+          x[nr][i] = {device::mul2<T>(re[nr][i], w.re), device::mul2<T>(re[nr][i], w.im)};
+      }
+    }
+  }
+  if constexpr (P::kPair && P::kRows16) {
+    DANAUS_UNROLL
+    for (int i = 0; i < 8; ++i) from_right<T>(c.sixteen, x[0][i], x[1][i]);
+  } else if constexpr (!P::kRealRows) {
     radix_over_rows<P, false>(x);
     DANAUS_UNROLL
     for (int kr = 0; kr < P::kRadix; ++kr) {
@@ -222,11 +233,10 @@ DANAUS_DEVICE void transform_column(const Column<P>& column, GateSlab gate, int 
     for (int i = 0; i < 8; ++i) x[kr][i] = times<T, false>(x[kr][i], own.a[kr]);
     DANAUS_UNROLL
     for (int i = 0; i < 8; i += 2) from_left<T, false>(own.n2, x[kr][i], x[kr][i + 1]);
-    u32 re[8], im[8];
     DANAUS_UNROLL
-    for (int i = 0; i < 8; ++i) re[i] = x[kr][i].re, im[i] = x[kr][i].im;
-    column.store(0, kr, re);
-    column.store(1, kr, im);
+    for (int i = 0; i < 8; ++i) re[kr][i] = x[kr][i].re, im[kr][i] = x[kr][i].im;
+    column.store(0, kr, re[kr]);
+    column.store(1, kr, im[kr]);
   }
 }
 
@@ -247,7 +257,7 @@ DANAUS_DEVICE void transform_column_back(const Column<P>& column, GateSlab gate,
     for (int i = 0; i < 8; ++i) x[kr][i] = times<T, true>(from_right<T, true>(own.n2, x[kr][i]), own.a[kr]);
   }
   u32 re[P::kRadix][8], im[P::kRadix][8];
-  if constexpr (!P::kPair && P::kRadix <= 2) {
+  if constexpr (P::kRealRows) {
     // The last matrix gives the real part alone, and the imaginary one where the tail of the convolution is wanted.
     DANAUS_UNROLL
     for (int part = 0; part < 2; ++part) {
@@ -255,14 +265,13 @@ DANAUS_DEVICE void transform_column_back(const Column<P>& column, GateSlab gate,
       auto& out = part == 0 ? re : im;
       DANAUS_UNROLL
       for (int i = 0; i < 8; i += 2) {
-        if constexpr (P::kRows16) {
-          u32 p[2], q[2];
-          real_from_left<T>(c.top_back, {x[0][i], x[1][i]}, {x[0][i + 1], x[1][i + 1]}, part == 1, p, q);
-          DANAUS_UNROLL
-          for (int nr = 0; nr < 2; ++nr) out[nr][i] = p[nr], out[nr][i + 1] = q[nr];
-        } else {
-          real_from_left<T>(c.n1_back, x[0][i], x[0][i + 1], part == 1, out[0][i], out[0][i + 1]);
-        }
+        Complex2 p[P::kRadix], q[P::kRadix];
+        u32 of_p[P::kRadix], of_q[P::kRadix];
+        DANAUS_UNROLL
+        for (int kr = 0; kr < P::kRadix; ++kr) p[kr] = x[kr][i], q[kr] = x[kr][i + 1];
+        real_from_left<T>(c.real_back, p, q, part == 1, of_p, of_q);
+        DANAUS_UNROLL
+        for (int nr = 0; nr < P::kRadix; ++nr) out[nr][i] = of_p[nr], out[nr][i + 1] = of_q[nr];
       }
     }
   } else {
@@ -393,14 +402,27 @@ DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c
   }
 }
 
+template <int r>
+DANAUS_DEVICE void load_real(const u32* tables, int at, RealMatrix<r>& m) {
+  DANAUS_UNROLL
+  for (int first = 0; first < r * r; first += 2) {
+    const Words<4> w = load_lane_words(tables, at + first / 2);
+    DANAUS_UNROLL
+    for (int n = first; n < r * r && n < first + 2; ++n) {
+      DANAUS_UNROLL
+      for (int part = 0; part < 2; ++part) m.block[n / r][n % r][part] = w[2 * (n % 2) + part];
+    }
+  }
+}
+
 template <class P>
 DANAUS_DEVICE void load_constants(const u32* tables, Constants<P>& c) {
-  c.n1 = load_matrix(tables, P::kPair ? P::kEightAt : P::kRealAt), c.n1_back = load_matrix(tables, P::kRealAt + 2);
-  DANAUS_UNROLL
-  for (int i = 0; i < 2; ++i) {
-    const Words<4> there = load_lane_words(tables, P::kRealAt + i), back = load_lane_words(tables, P::kRealAt + 2 + i);
-    DANAUS_UNROLL
-    for (int j = 0; j < 4; ++j) c.top.part[i][j] = there[j], c.top_back.part[i][j] = back[j];
+  if constexpr (P::kRealRows) {
+    load_real(tables, P::kWeightedAt, c.real);
+    load_real(tables, P::kWeightedAt + P::kWeightedVectors, c.real_back);
+  } else {
+    c.n1 = load_matrix(tables, P::kPair ? P::kEightAt : P::kWeightedAt);
+    c.n1_back = load_matrix(tables, P::kWeightedAt + P::kWeightedVectors);
   }
   c.n3 = load_matrix(tables, P::kEightAt + 1);
   c.sixteen = {load_matrix(tables, P::kSixteenAt), load_matrix(tables, P::kSixteenAt + 1),
