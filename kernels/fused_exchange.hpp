@@ -102,9 +102,13 @@ class Block {
     device::sync_block();
 
     load_constants<P>(a_.tables, constants_);
-    if constexpr (!P::kSeveralGroups)
-      group_ = {load_matrix(a_.tables, P::kGroupAt + 2 * first_group()),
-                load_matrix(a_.tables, P::kGroupAt + 2 * first_group() + 1)};
+    if constexpr (!P::kSeveralGroups) {
+      DANAUS_UNROLL
+      for (int i = 0; i < P::kBatchGroups; ++i) {
+        const int vector = P::kGroupAt + 2 * (first_group() + i);
+        groups_[i] = {load_matrix(a_.tables, vector), load_matrix(a_.tables, vector + 1)};
+      }
+    }
     if constexpr (P::kLinesInRegisters) {
       DANAUS_UNROLL
       for (int i = 0; i < P::kWarpLines; ++i) {
@@ -122,16 +126,19 @@ class Block {
   // A warp's lines of step B: those from first_line() on of each group from first_group() on.
   DANAUS_DEVICE int first_line() const { return warp_ * P::kWarpLines % P::kGroupLines; }
   DANAUS_DEVICE int first_group() const { return warp_ * P::kWarpLines / P::kGroupLines * P::kWarpGroups; }
-  // The first pair of a batch of its lines, among all, and among those of its group.
-  static DANAUS_DEVICE constexpr int pair_in_group(int batch) {
-    return batch * P::kLinePairsAtOnce % (P::kWarpLines / 2);
-  }
-  static DANAUS_DEVICE constexpr int group_of(int batch) { return batch * P::kLinePairsAtOnce / (P::kWarpLines / 2); }
+  // A batch's first group among the warp's, and its first pair among the warp's of that group, and among all pairs.
+  static DANAUS_DEVICE constexpr int group_of(int batch) { return batch * P::kBatchPairs / (P::kWarpLines / 2); }
+  static DANAUS_DEVICE constexpr int pair_in_group(int batch) { return batch * P::kBatchPairs % (P::kWarpLines / 2); }
   DANAUS_DEVICE int first_pair(int batch) const {
-    if constexpr (!P::kSeveralGroups)
+    if constexpr (P::kWarpGroups == 1)
       return warp_ * P::kLinePairsPerWarp + batch * P::kLinePairsAtOnce;
     else
       return ((first_group() + group_of(batch)) * P::kGroupLines + first_line()) / 2 + pair_in_group(batch);
+  }
+  // The vector of a spectrum that belongs to slab i mod S of a batch's pair i / S.
+  DANAUS_DEVICE int spectrum_vector(int batch, int i) const {
+    const int pair = i / P::kSlabs, group = pair / P::kBatchPairs;
+    return (first_pair(batch) + group * P::kGroupLines / 2 + pair % P::kBatchPairs) * P::kSlabs + i % P::kSlabs;
   }
 
   static DANAUS_DEVICE bool is_beyond_end(int place, int slab) {
@@ -243,14 +250,14 @@ class Block {
       for (int batch = 0; batch < kBatches; ++batch) {
         DANAUS_UNROLL
         for (int i = 0; i < kVectors; ++i) {
-          const int vector = first_pair(batch) * P::kSlabs + i;
+          const int vector = spectrum_vector(batch, i);
           device::store_shared<16>(spectrum_at(vector), load_spectrum<P::kCache>(spectrum_of(channel), vector));
         }
       }
     } else {
       DANAUS_UNROLL
       for (int i = 0; i < kHeldVectors; ++i)
-        held_[i] = load_spectrum<P::kCache>(spectrum_of(channel), first_pair(0) * P::kSlabs + i);
+        held_[i] = load_spectrum<P::kCache>(spectrum_of(channel), spectrum_vector(i / kVectors, i % kVectors));
     }
   }
   DANAUS_DEVICE void load_spectra(int channel, int batch, Spectra& spectra) const {
@@ -259,9 +266,9 @@ class Block {
       if constexpr (P::kSpectrumInRegisters)
         spectra[i] = held_[batch * kVectors + i];
       else if constexpr (P::kSpectrumInShared)
-        spectra[i] = device::load_shared<16>(spectrum_at(first_pair(batch) * P::kSlabs + i));
+        spectra[i] = device::load_shared<16>(spectrum_at(spectrum_vector(batch, i)));
       else
-        spectra[i] = load_spectrum<P::kCache>(spectrum_of(channel), first_pair(batch) * P::kSlabs + i);
+        spectra[i] = load_spectrum<P::kCache>(spectrum_of(channel), spectrum_vector(batch, i));
     }
   }
   static DANAUS_DEVICE SharedAddress spectrum_at(int vector) {
@@ -281,12 +288,10 @@ class Block {
       return LineTwiddles<P>(w);
     }
   }
-  DANAUS_DEVICE GroupMatrices matrices_of(int group) const {  // of this warp's groups
+  DANAUS_DEVICE void load_groups(int batch) {
     if constexpr (P::kSeveralGroups) {
-      const int vector = 2 * (first_group() + group);
-      return {matrix_of(from_table(vector)), matrix_of(from_table(vector + 1))};
-    } else {
-      return group_;
+      const int vector = 2 * (first_group() + group_of(batch));
+      groups_[0] = {matrix_of(from_table(vector)), matrix_of(from_table(vector + 1))};
     }
   }
   DANAUS_DEVICE Words<4> from_table(int vector) const {
@@ -306,9 +311,9 @@ class Block {
       DANAUS_UNROLL
       for (int i = 0; i < kVectors; ++i) spectra[i] = ahead[i];
       if (batch + 1 < kBatches) load_spectra(channel, batch + 1, ahead);
-      convolve_lines<P>([&](int s, int row) { return row_at(place, s, row); }, first_pair(batch), constants_,
-                        matrices_of(group_of(batch)), spectra,
-                        [&](int line) { return twiddles_of(2 * pair_in_group(batch) + line); });
+      load_groups(batch);
+      convolve_lines<P>([&](int s, int row) { return row_at(place, s, row); }, first_pair(batch), constants_, groups_,
+                        spectra, [&](int line) { return twiddles_of(2 * pair_in_group(batch) + line); });
       after(batch);
     }
   }
@@ -458,8 +463,8 @@ class Block {
   const ItemRange items_;
   const Item first_;
   Constants<P> constants_;
-  UnitConstants<P> there_, back_;  // of a warp's only unit, or of the one at hand
-  GroupMatrices group_;            // of a warp's only group
+  UnitConstants<P> there_, back_;          // of a warp's only unit, or of the one at hand
+  GroupMatrices groups_[P::kBatchGroups];  // of the batch's groups
   Words<4> lines_[P::kLinesInRegisters ? P::kWarpLines : 1][P::kLineVectors];
   Words<4> held_[kHeldVectors];
   int held_channel_ = -1;

@@ -179,37 +179,33 @@ struct RealMatrix {
   u32 block[r][r][2];
 };
 
+// Output tile i.
 template <Dtype T, int r>
-DANAUS_DEVICE void real_from_right(const RealMatrix<r>& m, const u32 (&x)[r], Complex2 (&y)[r]) {
+DANAUS_DEVICE Complex2 real_from_right(const RealMatrix<r>& m, int i, const u32 (&x)[r]) {
+  MatrixSum<T> sum;
   DANAUS_UNROLL
-  for (int i = 0; i < r; ++i) {
-    MatrixSum<T> sum;
-    DANAUS_UNROLL
-    for (int j = 0; j + 1 < r; j += 2)
-      sum.add({m.block[i][j][0], m.block[i][j][1], m.block[i][j + 1][0], m.block[i][j + 1][1]}, {x[j], x[j + 1]});
-    if constexpr (r % 2 == 1) sum.add(m.block[i][r - 1], x[r - 1]);
-    u32 d[2];
-    sum.round_to(d);
-    y[i] = {d[0], d[1]};
-  }
+  for (int j = 0; j + 1 < r; j += 2)
+    sum.add({m.block[i][j][0], m.block[i][j][1], m.block[i][j + 1][0], m.block[i][j + 1][1]}, {x[j], x[j + 1]});
+  if constexpr (r % 2 == 1) sum.add(m.block[i][r - 1], x[r - 1]);
+  u32 d[2];
+  sum.round_to(d);
+  return {d[0], d[1]};
 }
 
-// The real or the imaginary part of conj(m) applied from the left to two sequences of tiles, p and q.
+// Output tile i of the real or the imaginary part of conj(m) applied from the left, for two sequences of tiles, p and
+// q.
 template <Dtype T, int r>
-DANAUS_DEVICE void real_from_left(const RealMatrix<r>& m, const Complex2 (&p)[r], const Complex2 (&q)[r],
-                                  bool imaginary, u32 (&of_p)[r], u32 (&of_q)[r]) {
+DANAUS_DEVICE void real_from_left(const RealMatrix<r>& m, int i, const Complex2 (&p)[r], const Complex2 (&q)[r],
+                                  bool imaginary, u32& of_p, u32& of_q) {
+  MatrixSum<T> sum;
   DANAUS_UNROLL
-  for (int i = 0; i < r; ++i) {
-    MatrixSum<T> sum;
-    DANAUS_UNROLL
-    for (int j = 0; j < r; ++j) {
-      const auto& [re, im] = m.block[i][j];
-      sum.add({p[j].re, q[j].re, p[j].im, q[j].im}, {imaginary ? device::negate2(im) : re, imaginary ? re : im});
-    }
-    u32 d[2];
-    sum.round_to(d);
-    of_p[i] = d[0], of_q[i] = d[1];
+  for (int j = 0; j < r; ++j) {
+    const auto& [re, im] = m.block[i][j];
+    sum.add({p[j].re, q[j].re, p[j].im, q[j].im}, {imaginary ? device::negate2(im) : re, imaginary ? re : im});
   }
+  u32 d[2];
+  sum.round_to(d);
+  of_p = d[0], of_q = d[1];
 }
 
 // The 128-byte swizzle of bulk tensor copies, on byte addresses of shared memory: 16-byte chunk c of line l is at

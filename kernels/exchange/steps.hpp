@@ -169,6 +169,85 @@ DANAUS_DEVICE void radix_over_slabs(Complex2 (&z)[P::kSlabs]) {
   }
 }
 
+// The DFT over nr and n1 of complex data, or of real data whose weights are no part of a matrix.
+template <class P>
+DANAUS_DEVICE void transform_rows(const u32 (&re)[P::kRadix][8], const u32 (&im)[P::kRadix][8], const Constants<P>& c,
+                                  Complex2 (&x)[P::kRadix][8]) {
+  constexpr Dtype T = P::kType;
+  DANAUS_UNROLL
+  for (int nr = 0; nr < P::kRadix; ++nr) {
+    const Complex2 w = c.radix_weight[nr];
+    DANAUS_UNROLL
+    for (int i = 0; i < 8; ++i) {
+      if constexpr (P::kPair)
+        x[nr][i] = {re[nr][i], im[nr][i]};
+      else if (nr == 0)
+        x[nr][i] = {re[nr][i], 0};
+      else
+        x[nr][i] = {device::mul2<T>(re[nr][i], w.re), device::mul2<T>(re[nr][i], w.im)};
+    }
+  }
+  if constexpr (P::kRows16) {
+    DANAUS_UNROLL
+    for (int i = 0; i < 8; ++i) from_right<T>(c.sixteen, x[0][i], x[1][i]);
+  } else {
+    radix_over_rows<P, false>(x);
+    DANAUS_UNROLL
+    for (int kr = 0; kr < P::kRadix; ++kr) {
+      DANAUS_UNROLL
+      for (int i = 0; i < 8; ++i) {
+        if (kr > 0) x[kr][i] = times<T, false>(x[kr][i], c.outer[kr]);
+        x[kr][i] = from_right<T, false>(c.n1, x[kr][i]);
+      }
+    }
+  }
+}
+
+// The inverse.
+template <class P>
+DANAUS_DEVICE void transform_rows_back(Complex2 (&x)[P::kRadix][8], const Constants<P>& c, u32 (&re)[P::kRadix][8],
+                                       u32 (&im)[P::kRadix][8]) {
+  constexpr Dtype T = P::kType;
+  if constexpr (P::kRows16) {
+    DANAUS_UNROLL
+    for (int i = 0; i < 8; i += 2) from_left_inverse<T>(c.sixteen, x[0][i], x[1][i], x[0][i + 1], x[1][i + 1]);
+  } else {
+    DANAUS_UNROLL
+    for (int kr = 0; kr < P::kRadix; ++kr) {
+      DANAUS_UNROLL
+      for (int i = 0; i < 8; i += 2) from_left<T, true>(P::kPair ? c.n1 : c.n1_back, x[kr][i], x[kr][i + 1]);
+      DANAUS_UNROLL
+      for (int i = 0; i < 8; ++i)
+        if (kr > 0) x[kr][i] = times<T, true>(x[kr][i], c.outer[kr]);
+    }
+    radix_over_rows<P, true>(x);
+  }
+  DANAUS_UNROLL
+  for (int nr = 0; nr < P::kRadix; ++nr) {
+    DANAUS_UNROLL
+    for (int i = 0; i < 8; ++i) {
+      const Complex2 z = x[nr][i];
+      re[nr][i] = P::kPair || nr == 0 ? z.re : real_times_conjugate<T>(z, c.radix_weight[nr]);
+      im[nr][i] = P::kPair || nr == 0 ? z.im : imaginary_times_conjugate<T>(z, c.radix_weight[nr]);
+    }
+  }
+}
+
+// The inverse for real data: the real part, or the imaginary one, where the tail of the convolution is wanted.
+template <class P>
+DANAUS_DEVICE void real_rows_back(const Complex2 (&x)[P::kRadix][8], const Constants<P>& c, bool imaginary,
+                                  u32 (&out)[P::kRadix][8]) {
+  DANAUS_UNROLL
+  for (int i = 0; i < 8; i += 2) {
+    Complex2 p[P::kRadix], q[P::kRadix];
+    DANAUS_UNROLL
+    for (int kr = 0; kr < P::kRadix; ++kr) p[kr] = x[kr][i], q[kr] = x[kr][i + 1];
+    DANAUS_UNROLL
+    for (int nr = 0; nr < P::kRadix; ++nr)
+      real_from_left<P::kType>(c.real_back, nr, p, q, imaginary, out[nr][i], out[nr][i + 1]);
+  }
+}
+
 // Step A on one unit, in place.
 template <class P>
 DANAUS_DEVICE void transform_column(const Column<P>& column, GateSlab gate, int unit, const Constants<P>& c,
@@ -187,56 +266,27 @@ DANAUS_DEVICE void transform_column(const Column<P>& column, GateSlab gate, int 
     }
   }
   Complex2 x[P::kRadix][8];
-  if constexpr (P::kRealRows) {
-    DANAUS_UNROLL
-    for (int i = 0; i < 8; ++i) {
-      u32 real[P::kRadix];
-      Complex2 product[P::kRadix];
-      DANAUS_UNROLL
-      for (int nr = 0; nr < P::kRadix; ++nr) real[nr] = re[nr][i];
-      real_from_right<T>(c.real, real, product);
-      DANAUS_UNROLL
-      for (int kr = 0; kr < P::kRadix; ++kr) x[kr][i] = product[kr];
-    }
-  } else {
-    DANAUS_UNROLL
-    for (int nr = 0; nr < P::kRadix; ++nr) {
-      const Complex2 w = c.radix_weight[nr];
-      DANAUS_UNROLL
-      for (int i = 0; i < 8; ++i) {
-        if constexpr (P::kPair)
-          x[nr][i] = {re[nr][i], im[nr][i]};
-        else if (nr == 0)
-          x[nr][i] = {re[nr][i], 0};
-        else
-          x[nr][i] = {device::mul2<T>(re[nr][i], w.re), device::mul2<T>(re[nr][i], w.im)};
-      }
-    }
-  }
-  if constexpr (P::kPair && P::kRows16) {
-    DANAUS_UNROLL
-    for (int i = 0; i < 8; ++i) from_right<T>(c.sixteen, x[0][i], x[1][i]);
-  } else if constexpr (!P::kRealRows) {
-    radix_over_rows<P, false>(x);
-    DANAUS_UNROLL
-    for (int kr = 0; kr < P::kRadix; ++kr) {
-      DANAUS_UNROLL
-      for (int i = 0; i < 8; ++i) {
-        if (kr > 0) x[kr][i] = times<T, false>(x[kr][i], c.outer[kr]);
-        x[kr][i] = from_right<T, false>(c.n1, x[kr][i]);
-      }
-    }
-  }
+  if constexpr (!P::kRealRows) transform_rows<P>(re, im, c, x);
   DANAUS_UNROLL
   for (int kr = 0; kr < P::kRadix; ++kr) {
+    if constexpr (P::kRealRows) {  // what real data becomes is twice as large: a part of it at a time
+      DANAUS_UNROLL
+      for (int i = 0; i < 8; ++i) {
+        u32 real[P::kRadix];
+        DANAUS_UNROLL
+        for (int nr = 0; nr < P::kRadix; ++nr) real[nr] = re[nr][i];
+        x[kr][i] = real_from_right<T>(c.real, kr, real);
+      }
+    }
     DANAUS_UNROLL
     for (int i = 0; i < 8; ++i) x[kr][i] = times<T, false>(x[kr][i], own.a[kr]);
     DANAUS_UNROLL
     for (int i = 0; i < 8; i += 2) from_left<T, false>(own.n2, x[kr][i], x[kr][i + 1]);
+    u32 re_out[8], im_out[8];
     DANAUS_UNROLL
-    for (int i = 0; i < 8; ++i) re[kr][i] = x[kr][i].re, im[kr][i] = x[kr][i].im;
-    column.store(0, kr, re[kr]);
-    column.store(1, kr, im[kr]);
+    for (int i = 0; i < 8; ++i) re_out[i] = x[kr][i].re, im_out[i] = x[kr][i].im;
+    column.store(0, kr, re_out);
+    column.store(1, kr, im_out);
   }
 }
 
@@ -248,56 +298,20 @@ DANAUS_DEVICE void transform_column_back(const Column<P>& column, GateSlab gate,
   Complex2 x[P::kRadix][8];
   DANAUS_UNROLL
   for (int kr = 0; kr < P::kRadix; ++kr) {
-    u32 re[8], im[8];
-    column.load(0, kr, re);
-    column.load(1, kr, im);
+    u32 re_in[8], im_in[8];
+    column.load(0, kr, re_in);
+    column.load(1, kr, im_in);
     DANAUS_UNROLL
-    for (int i = 0; i < 8; ++i) x[kr][i] = {re[i], im[i]};
+    for (int i = 0; i < 8; ++i) x[kr][i] = {re_in[i], im_in[i]};
     DANAUS_UNROLL
     for (int i = 0; i < 8; ++i) x[kr][i] = times<T, true>(from_right<T, true>(own.n2, x[kr][i]), own.a[kr]);
   }
   u32 re[P::kRadix][8], im[P::kRadix][8];
-  if constexpr (P::kRealRows) {
-    // The last matrix gives the real part alone, and the imaginary one where the tail of the convolution is wanted.
-    DANAUS_UNROLL
-    for (int part = 0; part < 2; ++part) {
-      if (part == 1 && !wrap) break;
-      auto& out = part == 0 ? re : im;
-      DANAUS_UNROLL
-      for (int i = 0; i < 8; i += 2) {
-        Complex2 p[P::kRadix], q[P::kRadix];
-        u32 of_p[P::kRadix], of_q[P::kRadix];
-        DANAUS_UNROLL
-        for (int kr = 0; kr < P::kRadix; ++kr) p[kr] = x[kr][i], q[kr] = x[kr][i + 1];
-        real_from_left<T>(c.real_back, p, q, part == 1, of_p, of_q);
-        DANAUS_UNROLL
-        for (int nr = 0; nr < P::kRadix; ++nr) out[nr][i] = of_p[nr], out[nr][i + 1] = of_q[nr];
-      }
-    }
+  if constexpr (!P::kRealRows) {
+    transform_rows_back<P>(x, c, re, im);
   } else {
-    if constexpr (P::kRows16) {
-      DANAUS_UNROLL
-      for (int i = 0; i < 8; i += 2) from_left_inverse<T>(c.sixteen, x[0][i], x[1][i], x[0][i + 1], x[1][i + 1]);
-    } else {
-      DANAUS_UNROLL
-      for (int kr = 0; kr < P::kRadix; ++kr) {
-        DANAUS_UNROLL
-        for (int i = 0; i < 8; i += 2) from_left<T, true>(P::kPair ? c.n1 : c.n1_back, x[kr][i], x[kr][i + 1]);
-        DANAUS_UNROLL
-        for (int i = 0; i < 8; ++i)
-          if (kr > 0) x[kr][i] = times<T, true>(x[kr][i], c.outer[kr]);
-      }
-      radix_over_rows<P, true>(x);
-    }
-    DANAUS_UNROLL
-    for (int nr = 0; nr < P::kRadix; ++nr) {
-      DANAUS_UNROLL
-      for (int i = 0; i < 8; ++i) {
-        const Complex2 z = x[nr][i];
-        re[nr][i] = P::kPair || nr == 0 ? z.re : real_times_conjugate<T>(z, c.radix_weight[nr]);
-        im[nr][i] = P::kPair || nr == 0 ? z.im : imaginary_times_conjugate<T>(z, c.radix_weight[nr]);
-      }
-    }
+    real_rows_back<P>(x, c, false, re);
+    if (wrap) real_rows_back<P>(x, c, true, im);
   }
   DANAUS_UNROLL
   for (int nr = 0; nr < P::kRadix; ++nr) {
@@ -311,12 +325,13 @@ DANAUS_DEVICE void transform_column_back(const Column<P>& column, GateSlab gate,
   }
 }
 
-// Step B on the line pairs from `first` on, lines 2 pair and 2 pair + 1 of every slab, in place; row_at(s, row) is the
-// place of that row of slab s. Several pairs at a time give a warp independent work while one waits for its loads and
-// products.
+// Step B on the line pairs from `first` on, and on the same ones of the next group where a batch has two; lines 2 pair
+// and 2 pair + 1 of every slab, in place; row_at(s, row) is the place of that row of slab s. Several pairs at a time
+// give a warp independent work while one waits for its loads and products.
 template <class P, class RowAt, class TwiddlesOf>
-DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c, const GroupMatrices& group,
-                                  const Words<4>* spectra, TwiddlesOf twiddles_of) {
+DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c,
+                                  const GroupMatrices (&groups)[P::kBatchGroups], const Words<4>* spectra,
+                                  TwiddlesOf twiddles_of) {
   constexpr Dtype T = P::kType;
   constexpr int kPairs = P::kLinePairsAtOnce;
   const int lane = device::lane_index(), matrix = lane / 8, row = lane % 8;
@@ -325,10 +340,12 @@ DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c
   const auto base_of = [&](int s) { return P::kApart ? row_at(s, matrix % 2) : row_at(s, 0); };
   SharedAddress at[kPairs];
   Complex2 x[kPairs][2][P::kSlabs];
-  LineTwiddles<P> own[kPairs][2];
+  LineTwiddles<P> own[P::kBatchPairs][2];
   DANAUS_UNROLL
   for (int p = 0; p < kPairs; ++p) {
-    at[p] = swizzled(128 * (2 * (first + p) + matrix / 2) + 16 * row) + (P::kApart ? 0 : matrix % 2 * P::kRowBytes);
+    const int pair = first + p % P::kBatchPairs, group = p / P::kBatchPairs;
+    at[p] = swizzled(128 * (2 * pair + matrix / 2) + 16 * row) + 128 * P::kGroupLines * group +
+            (P::kApart ? 0 : matrix % 2 * P::kRowBytes);
     DANAUS_UNROLL
     for (int s = 0; s < P::kSlabs; ++s) {
       const Words<4> w = device::load_matrices<4, true>(base_of(s) + at[p]);
@@ -354,13 +371,15 @@ DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c
           z[s] = from_right<T, false>(c.n3, z[s]);
         }
       }
-      own[p][line] = twiddles_of(2 * p + line);
+      auto& twiddles = own[p % P::kBatchPairs][line];
+      if (p < P::kBatchPairs) twiddles = twiddles_of(2 * p + line);
       DANAUS_UNROLL
-      for (int s = 0; s < P::kSlabs; ++s) z[s] = times<T, false>(z[s], own[p][line].there[P::kColumns16 ? s % 2 : 0]);
+      for (int s = 0; s < P::kSlabs; ++s) z[s] = times<T, false>(z[s], twiddles.there[P::kColumns16 ? s % 2 : 0]);
     }
   }
   DANAUS_UNROLL
   for (int p = 0; p < kPairs; ++p) {
+    const GroupMatrices& group = groups[p / P::kBatchPairs];
     DANAUS_UNROLL
     for (int s = 0; s < P::kSlabs; ++s) {
       from_left<T, false>(group.n4, x[p][0][s], x[p][1][s]);
@@ -369,7 +388,8 @@ DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c
       for (int line = 0; line < 2; ++line) {
         Complex2& z = x[p][line][s];
         z = times<T, false>(z, {w[2 * line], w[2 * line + 1]});
-        z = times<T, true>(from_right<T, true>(group.n4_back, z), own[p][line].back[P::kColumns16 ? s % 2 : 0]);
+        z = times<T, true>(from_right<T, true>(group.n4_back, z),
+                           own[p % P::kBatchPairs][line].back[P::kColumns16 ? s % 2 : 0]);
       }
     }
   }
