@@ -12,7 +12,7 @@
 // reference  reference/convolution.hpp   test   tests/kernels/fused_test.cpp
 #pragma once
 
-#include "kernels/device/tile.hpp"
+#include "kernels/device/radix.hpp"
 #include "kernels/transfer.hpp"
 
 namespace danaus::inline DANAUS_BACKEND {
@@ -43,8 +43,7 @@ struct FusedChain {
 
   // Tables, in vectors of four words a lane: DFT16 (16 words), its w256 twiddle (8), then per kr the outer twiddle (8).
   static constexpr int kMatrixVectors = 4, kInnerVectors = 2, kOuterVectors = 2 * radix;
-  static constexpr int kWeightWords = 2 * radix;  // right angle: exp(i pi 256 nr / 2N) as packed pairs (re, im)
-  static constexpr int kTableWords = 128 * (kMatrixVectors + kInnerVectors + kOuterVectors) + kWeightWords;
+  static constexpr int kTableWords = 128 * (kMatrixVectors + kInnerVectors + kOuterVectors);
 
   // The ring is refilled an item behind the stores where it has room for that, so that nobody waits for them.
   static_assert(ring >= 2);
@@ -103,18 +102,51 @@ DANAUS_DEVICE void outer_twiddles(Tiles (&x)[P::kRadix]) {
   }
 }
 
-template <class P, bool inverse>
-DANAUS_DEVICE void radix_over_blocks(Tiles (&x)[P::kRadix]) {
+// The radix over blocks, from samples to tiles: of real samples with the weights of the right angle.
+template <class P>
+DANAUS_DEVICE void transform_blocks(const Words<4> (&re)[P::kRadix], const Words<4> (&im)[P::kRadix],
+                                    Tiles (&x)[P::kRadix]) {
   DANAUS_UNROLL
-  for (int i = 0; i < 2; ++i) {
+  for (int m = 0; m < 4; ++m) {
+    Complex2 z[P::kRadix];
+    if constexpr (P::kPair) {
+      DANAUS_UNROLL
+      for (int nr = 0; nr < P::kRadix; ++nr) z[nr] = {re[nr][m], im[nr][m]};
+      radix_dft<P::kType, P::kRadix, false>(z);
+    } else {
+      u32 samples[P::kRadix];
+      DANAUS_UNROLL
+      for (int nr = 0; nr < P::kRadix; ++nr) samples[nr] = re[nr][m];
+      weighted_dft<P::kType, P::kRadix>(samples, z);
+    }
     DANAUS_UNROLL
-    for (int j = 0; j < 2; ++j) {
-      Complex2 column[P::kRadix];
+    for (int kr = 0; kr < P::kRadix; ++kr) x[kr][m / 2][m % 2] = z[kr];
+  }
+}
+
+// The inverse; of the right angle the imaginary part is that of the convolution's tail.
+template <class P>
+DANAUS_DEVICE void transform_blocks_back(const Tiles (&x)[P::kRadix], bool tail, Words<4> (&re)[P::kRadix],
+                                         Words<4> (&im)[P::kRadix]) {
+  DANAUS_UNROLL
+  for (int m = 0; m < 4; ++m) {
+    Complex2 z[P::kRadix];
+    DANAUS_UNROLL
+    for (int kr = 0; kr < P::kRadix; ++kr) z[kr] = x[kr][m / 2][m % 2];
+    if constexpr (P::kPair) {
+      radix_dft<P::kType, P::kRadix, true>(z);
       DANAUS_UNROLL
-      for (int r = 0; r < P::kRadix; ++r) column[r] = x[r][i][j];
-      radix_dft<P::kType, P::kRadix, inverse>(column);
+      for (int nr = 0; nr < P::kRadix; ++nr) re[nr][m] = z[nr].re, im[nr][m] = z[nr].im;
+    } else {
+      u32 samples[P::kRadix];
+      weighted_dft_back<P::kType, P::kRadix>(z, samples);
       DANAUS_UNROLL
-      for (int r = 0; r < P::kRadix; ++r) x[r][i][j] = column[r];
+      for (int nr = 0; nr < P::kRadix; ++nr) re[nr][m] = samples[nr];
+      if (tail) {
+        weighted_dft_back_imaginary<P::kType, P::kRadix>(z, samples);
+        DANAUS_UNROLL
+        for (int nr = 0; nr < P::kRadix; ++nr) im[nr][m] = samples[nr];
+      }
     }
   }
 }
@@ -159,15 +191,6 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
     DANAUS_UNROLL
     for (int j = 0; j < 2; ++j) c.inner[i][j] = {w[2 * j], w[2 * j + 1]};
   }
-  Complex2 weight[r];
-  if constexpr (!P::kPair) {
-    DANAUS_UNROLL
-    for (int nr = 0; nr < r; ++nr) {
-      const Words<2> w = device::load_global<8>(a.tables + P::kTableWords - P::kWeightWords + 2 * nr);
-      weight[nr] = {w[0], w[1]};
-    }
-  }
-
   device::let_next_grid_begin();
   device::wait_for_previous_grid();
   int fetched = first, fetch_place = 0;  // the item and the place that are loaded next
@@ -218,27 +241,16 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
       device::sync_warp();
     }
 
-    Tiles x[r];
+    Words<4> re[r], im[r];  // four tiles each
     DANAUS_UNROLL
     for (int nr = 0; nr < r; ++nr) {
-      Words<4> re = load_tile<P>(slab, 0, nr), im{};
-      if constexpr (P::kPair) im = load_tile<P>(slab, 1, nr);
+      re[nr] = load_tile<P>(slab, 0, nr);
+      if constexpr (P::kPair) im[nr] = load_tile<P>(slab, 1, nr);
       if constexpr (P::kGated)
         if (a.pregate) {
-          apply_gate<P>(slab + P::kPartBytes, 0, nr, re);
-          if constexpr (P::kPair) apply_gate<P>(slab + P::kPartBytes, 1, nr, im);
+          apply_gate<P>(slab + P::kPartBytes, 0, nr, re[nr]);
+          if constexpr (P::kPair) apply_gate<P>(slab + P::kPartBytes, 1, nr, im[nr]);
         }
-      DANAUS_UNROLL
-      for (int m = 0; m < 4; ++m) {
-        Complex2& z = x[nr][m / 2][m % 2];
-        if constexpr (P::kPair) {
-          z = {re[m], im[m]};
-        } else if (nr == 0) {
-          z = {re[m], 0};
-        } else {
-          z = {device::mul2<T>(re[m], weight[nr].re), device::mul2<T>(re[m], weight[nr].im)};
-        }
-      }
     }
 
     // A place is free once the store from it has been read: refill the one that an earlier item left.
@@ -246,7 +258,8 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
     if (!tensor) device::sync_warp();
     fetch();
 
-    radix_over_blocks<P, false>(x);
+    Tiles x[r];
+    transform_blocks<P>(re, im, x);
     if constexpr (P::kOuterNeeded) outer_twiddles<P, false>(x);
     DANAUS_UNROLL
     for (int kr = 0; kr < r; ++kr) {
@@ -257,24 +270,17 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
                           {load_spectrum<P::kCache>(spectrum, 2 * kr), load_spectrum<P::kCache>(spectrum, 2 * kr + 1)});
     }
     if constexpr (P::kOuterNeeded) outer_twiddles<P, true>(x);
-    radix_over_blocks<P, true>(x);
+    transform_blocks_back<P>(x, wrap, re, im);
 
     DANAUS_UNROLL
     for (int nr = 0; nr < r; ++nr) {
-      Words<4> re, im;
-      DANAUS_UNROLL
-      for (int m = 0; m < 4; ++m) {
-        const Complex2 z = x[nr][m / 2][m % 2];
-        re[m] = P::kPair || nr == 0 ? z.re : real_times_conjugate<T>(z, weight[nr]);
-        im[m] = P::kPair || nr == 0 ? z.im : imaginary_times_conjugate<T>(z, weight[nr]);
-      }
       if constexpr (P::kGated)
         if (a.postgate && !wrap) {
-          apply_gate<P>(slab + 2 * P::kPartBytes, 0, nr, re);
-          if constexpr (P::kPair) apply_gate<P>(slab + 2 * P::kPartBytes, 1, nr, im);
+          apply_gate<P>(slab + 2 * P::kPartBytes, 0, nr, re[nr]);
+          if constexpr (P::kPair) apply_gate<P>(slab + 2 * P::kPartBytes, 1, nr, im[nr]);
         }
-      device::store_matrices<4, true>(slab + matrix_address<P>(0, nr), re);
-      if (P::kPair || wrap) device::store_matrices<4, true>(slab + matrix_address<P>(1, nr), im);
+      device::store_matrices<4, true>(slab + matrix_address<P>(0, nr), re[nr]);
+      if (P::kPair || wrap) device::store_matrices<4, true>(slab + matrix_address<P>(1, nr), im[nr]);
     }
     device::fence_async();
     device::sync_warp();

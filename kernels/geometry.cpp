@@ -89,10 +89,6 @@ class Table {
   void matrix(const ComplexElement& m) {
     vector({real(m), imaginary(m), [m](int s, int g) { return -m(s, g).imag(); }, real(m)});
   }
-  void broadcast(Complex z) {
-    words_.push_back(pack(z.real(), z.real()));
-    words_.push_back(pack(z.imag(), z.imag()));
-  }
   std::vector<std::uint32_t> take() { return std::move(words_); }
 
  private:
@@ -136,7 +132,6 @@ std::vector<std::uint32_t> chain_tables(const Geometry& g) {
       };
       table.pair(outer(0), outer(1));
     }
-  for (int nr = 0; nr < r; ++nr) table.broadcast(weight(n, 256 * nr));
   return table.take();
 }
 
@@ -235,7 +230,6 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
     for (int kr = 0; kr < r; kr += 2)
       two(kr, r, [=](int k) { return [=](int k1, int n2) { return twiddle(k, k1, n2); }; });
   }
-  for (int nr = 0; nr < r; ++nr) table.broadcast(weight(n, std::int64_t{64} * columns * nr));
   return table.take();
 }
 

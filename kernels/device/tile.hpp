@@ -224,95 +224,13 @@ DANAUS_DEVICE u32 sum_of_products(u32 a, u32 w, u32 b, u32 v) {
   return device::fma2<T>(b, v, device::mul2<T>(a, w));
 }
 
-template <Dtype T>
-DANAUS_DEVICE u32 real_times_conjugate(Complex2 x, Complex2 w) {  // Re(x conj(w))
-  return sum_of_products<T>(x.re, w.re, x.im, w.im);
-}
-template <Dtype T>
-DANAUS_DEVICE u32 imaginary_times_conjugate(Complex2 x, Complex2 w) {  // Im(x conj(w))
-  return difference_of_products<T>(x.im, w.re, x.re, w.im);
-}
 // x w, or x conj(w).
 template <Dtype T, bool conjugate>
 DANAUS_DEVICE Complex2 times(Complex2 x, Complex2 w) {
   if constexpr (!conjugate)
     return {difference_of_products<T>(x.re, w.re, x.im, w.im), sum_of_products<T>(x.im, w.re, x.re, w.im)};
   else
-    return {real_times_conjugate<T>(x, w), imaginary_times_conjugate<T>(x, w)};
-}
-
-// DFT over `radix` tiles in registers, elementwise, unscaled: 1, 2, 3, 4, 6 or 8.
-template <Dtype T, int radix, bool inverse>
-DANAUS_DEVICE void radix_dft(Complex2 (&x)[radix]) {
-  const auto minus_i = [](Complex2 z) -> Complex2 {  // times -i, or i for the inverse
-    return inverse ? Complex2{device::negate2(z.im), z.re} : Complex2{z.im, device::negate2(z.re)};
-  };
-  if constexpr (radix == 2) {
-    const Complex2 a = x[0];
-    x[0] = add<T>(a, x[1]);
-    x[1] = subtract<T>(a, x[1]);
-  } else if constexpr (radix == 3) {
-    constexpr u32 kMinusHalf = T == Dtype::f16 ? 0xb800b800u : 0xbf00bf00u;  // -1/2
-    constexpr u32 kSine = T == Dtype::f16 ? 0x3aee3aeeu : 0x3f5e3f5eu;       // sqrt(3)/2
-    constexpr u32 kMinusSine = kSine | 0x80008000u;
-    const Complex2 sum = add<T>(x[1], x[2]);
-    const Complex2 difference = subtract<T>(x[1], x[2]);
-    const Complex2 middle = {device::fma2<T>(sum.re, kMinusHalf, x[0].re),
-                             device::fma2<T>(sum.im, kMinusHalf, x[0].im)};
-    x[0] = add<T>(x[0], sum);
-    // middle -+ i sqrt(3)/2 difference
-    const Complex2 plus = {device::fma2<T>(difference.im, kSine, middle.re),
-                           device::fma2<T>(difference.re, kMinusSine, middle.im)};
-    const Complex2 minus = {device::fma2<T>(difference.im, kMinusSine, middle.re),
-                            device::fma2<T>(difference.re, kSine, middle.im)};
-    x[1] = inverse ? minus : plus;
-    x[2] = inverse ? plus : minus;
-  } else if constexpr (radix == 4) {
-    const Complex2 a = add<T>(x[0], x[2]), b = subtract<T>(x[0], x[2]);
-    const Complex2 c = add<T>(x[1], x[3]), d = subtract<T>(x[1], x[3]);
-    x[0] = add<T>(a, c);
-    x[2] = subtract<T>(a, c);
-    // b -+ i d, without forming i d
-    const Complex2 low = {device::add2<T>(b.re, d.im), device::sub2<T>(b.im, d.re)};
-    const Complex2 high = {device::sub2<T>(b.re, d.im), device::add2<T>(b.im, d.re)};
-    x[1] = inverse ? high : low;
-    x[3] = inverse ? low : high;
-  } else if constexpr (radix == 6) {  // Good-Thomas: 2 x 3 without twiddles; n = 3 n2 + 2 n3, k = 3 k2 + 4 k3 (mod 6)
-    Complex2 even[3] = {x[0], x[2], x[4]}, odd[3] = {x[3], x[5], x[1]};
-    radix_dft<T, 3, inverse>(even);
-    radix_dft<T, 3, inverse>(odd);
-    DANAUS_UNROLL
-    for (int k3 = 0; k3 < 3; ++k3) {
-      x[(4 * k3) % 6] = add<T>(even[k3], odd[k3]);
-      x[(3 + 4 * k3) % 6] = subtract<T>(even[k3], odd[k3]);
-    }
-  } else if constexpr (radix == 8) {
-    // 2 x 4: k = k2 + 2 k4.
-    constexpr u32 kRoot = T == Dtype::f16 ? 0x39a839a8u : 0x3f353f35u;  // sqrt(1/2)
-    Complex2 even[4], odd[4];
-    DANAUS_UNROLL
-    for (int n = 0; n < 4; ++n) {
-      even[n] = add<T>(x[n], x[n + 4]);
-      odd[n] = subtract<T>(x[n], x[n + 4]);
-    }
-    // odd[n] times exp(-+ 2 pi i n / 8): (1 -+ i)/sqrt(2), -+ i, (-1 -+ i)/sqrt(2)
-    const Complex2 one = odd[1], three = odd[3];
-    const Complex2 one_i = minus_i(one), three_i = minus_i(three);
-    odd[1] = {device::mul2<T>(device::add2<T>(one.re, one_i.re), kRoot),
-              device::mul2<T>(device::add2<T>(one.im, one_i.im), kRoot)};
-    odd[2] = minus_i(odd[2]);
-    odd[3] = {device::mul2<T>(device::sub2<T>(three_i.re, three.re), kRoot),
-              device::mul2<T>(device::sub2<T>(three_i.im, three.im), kRoot)};
-    radix_dft<T, 4, inverse>(even);
-    radix_dft<T, 4, inverse>(odd);
-    DANAUS_UNROLL
-    for (int k = 0; k < 4; ++k) {
-      x[2 * k] = even[k];
-      x[2 * k + 1] = odd[k];
-    }
-  } else {
-    static_assert(radix == 1, "radix_dft: 1, 2, 3, 4, 6 or 8");
-  }
+    return {sum_of_products<T>(x.re, w.re, x.im, w.im), difference_of_products<T>(x.im, w.re, x.re, w.im)};
 }
 
 // 256 points in four tiles x[i][j], rows n1 = 8 i + 2t+e and columns n2 = 8 j + g, n = 16 n1 + n2.

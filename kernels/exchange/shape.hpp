@@ -79,9 +79,7 @@ struct FusedExchange {
   // Per unit, there and back: DFT8 n2; twiddles, two kr a vector.
   static constexpr int kUnitAt = kGroupAt + 2 * kGroups;
   static constexpr int kUnitVectors = 1 + (radix + 1) / 2;
-  // Words: exp(i pi 64 columns nr / 2N).
-  static constexpr int kRadixWeightAt = 128 * (kUnitAt + 2 * kUnits * kUnitVectors);
-  static constexpr int kTableWords = kRadixWeightAt + 2 * radix;
+  static constexpr int kTableWords = 128 * (kUnitAt + 2 * kUnits * kUnitVectors);
 
   static_assert(kRowBytes % 1024 == 0, "both rows are swizzled alike");
   // What stays in registers, where it is little: constants of a warp's only unit, twiddles of its lines, their

@@ -1,7 +1,7 @@
 // The arithmetic of fused_exchange: its steps A, B and A back on slabs in shared memory.
 #pragma once
 
-#include "kernels/device/tile.hpp"
+#include "kernels/device/radix.hpp"
 #include "kernels/exchange/shape.hpp"
 
 namespace danaus::inline DANAUS_BACKEND {
@@ -19,7 +19,6 @@ struct Constants {
   RealMatrix<P::kRealRows ? P::kRadix : 1> real, real_back;  // both for (nr, n1) where that is one digit of real data
   SplitMatrix16 sixteen;
   Complex2 outer[P::kRadix], slab[P::kSlabs];
-  Complex2 radix_weight[P::kRadix];
 };
 
 // Constants of a unit of step A in one direction: DFT8 n2 and the twiddle before (after) it, with the split folded in.
@@ -142,19 +141,6 @@ struct GateSlab {
   SharedAddress place;
 };
 
-template <class P, bool inverse>
-DANAUS_DEVICE void radix_over_rows(Complex2 (&x)[P::kRadix][8]) {
-  DANAUS_UNROLL
-  for (int i = 0; i < 8; ++i) {
-    Complex2 column[P::kRadix];
-    DANAUS_UNROLL
-    for (int r = 0; r < P::kRadix; ++r) column[r] = x[r][i];
-    radix_dft<P::kType, P::kRadix, inverse>(column);
-    DANAUS_UNROLL
-    for (int r = 0; r < P::kRadix; ++r) x[r][i] = column[r];
-  }
-}
-
 // Over the upper digit of slabs whose lower one belongs to a DFT of 16 points.
 template <class P, bool inverse>
 DANAUS_DEVICE void radix_over_slabs(Complex2 (&z)[P::kSlabs]) {
@@ -169,44 +155,42 @@ DANAUS_DEVICE void radix_over_slabs(Complex2 (&z)[P::kSlabs]) {
   }
 }
 
-// The DFT over nr and n1 of complex data, or of real data whose weights are no part of a matrix.
+// The DFT over nr and n1 of complex data, or of real data that is not one digit.
 template <class P>
 DANAUS_DEVICE void transform_rows(const u32 (&re)[P::kRadix][8], const u32 (&im)[P::kRadix][8], const Constants<P>& c,
                                   Complex2 (&x)[P::kRadix][8]) {
   constexpr Dtype T = P::kType;
   DANAUS_UNROLL
-  for (int nr = 0; nr < P::kRadix; ++nr) {
-    const Complex2 w = c.radix_weight[nr];
-    DANAUS_UNROLL
-    for (int i = 0; i < 8; ++i) {
-      if constexpr (P::kPair)
-        x[nr][i] = {re[nr][i], im[nr][i]};
-      else if (nr == 0)
-        x[nr][i] = {re[nr][i], 0};
-      else
-        x[nr][i] = {device::mul2<T>(re[nr][i], w.re), device::mul2<T>(re[nr][i], w.im)};
-    }
-  }
-  if constexpr (P::kRows16) {
-    DANAUS_UNROLL
-    for (int i = 0; i < 8; ++i) from_right<T>(c.sixteen, x[0][i], x[1][i]);
-  } else {
-    radix_over_rows<P, false>(x);
-    DANAUS_UNROLL
-    for (int kr = 0; kr < P::kRadix; ++kr) {
+  for (int i = 0; i < 8; ++i) {
+    Complex2 z[P::kRadix];
+    if constexpr (P::kPair) {
       DANAUS_UNROLL
-      for (int i = 0; i < 8; ++i) {
-        if (kr > 0) x[kr][i] = times<T, false>(x[kr][i], c.outer[kr]);
-        x[kr][i] = from_right<T, false>(c.n1, x[kr][i]);
+      for (int nr = 0; nr < P::kRadix; ++nr) z[nr] = {re[nr][i], im[nr][i]};
+      if constexpr (!P::kRows16) radix_dft<T, P::kRadix, false>(z);
+    } else {
+      u32 samples[P::kRadix];
+      DANAUS_UNROLL
+      for (int nr = 0; nr < P::kRadix; ++nr) samples[nr] = re[nr][i];
+      weighted_dft<T, P::kRadix>(samples, z);
+    }
+    if constexpr (P::kRows16) {
+      from_right<T>(c.sixteen, z[0], z[1]);
+    } else {
+      DANAUS_UNROLL
+      for (int kr = 0; kr < P::kRadix; ++kr) {
+        if (kr > 0) z[kr] = times<T, false>(z[kr], c.outer[kr]);
+        z[kr] = from_right<T, false>(c.n1, z[kr]);
       }
     }
+    DANAUS_UNROLL
+    for (int kr = 0; kr < P::kRadix; ++kr) x[kr][i] = z[kr];
   }
 }
 
-// The inverse.
+// The inverse; of the right angle the imaginary part is that of the convolution's tail.
 template <class P>
-DANAUS_DEVICE void transform_rows_back(Complex2 (&x)[P::kRadix][8], const Constants<P>& c, u32 (&re)[P::kRadix][8],
-                                       u32 (&im)[P::kRadix][8]) {
+DANAUS_DEVICE void transform_rows_back(Complex2 (&x)[P::kRadix][8], const Constants<P>& c, bool tail,
+                                       u32 (&re)[P::kRadix][8], u32 (&im)[P::kRadix][8]) {
   constexpr Dtype T = P::kType;
   if constexpr (P::kRows16) {
     DANAUS_UNROLL
@@ -220,15 +204,26 @@ DANAUS_DEVICE void transform_rows_back(Complex2 (&x)[P::kRadix][8], const Consta
       for (int i = 0; i < 8; ++i)
         if (kr > 0) x[kr][i] = times<T, true>(x[kr][i], c.outer[kr]);
     }
-    radix_over_rows<P, true>(x);
   }
   DANAUS_UNROLL
-  for (int nr = 0; nr < P::kRadix; ++nr) {
+  for (int i = 0; i < 8; ++i) {
+    Complex2 z[P::kRadix];
     DANAUS_UNROLL
-    for (int i = 0; i < 8; ++i) {
-      const Complex2 z = x[nr][i];
-      re[nr][i] = P::kPair || nr == 0 ? z.re : real_times_conjugate<T>(z, c.radix_weight[nr]);
-      im[nr][i] = P::kPair || nr == 0 ? z.im : imaginary_times_conjugate<T>(z, c.radix_weight[nr]);
+    for (int kr = 0; kr < P::kRadix; ++kr) z[kr] = x[kr][i];
+    if constexpr (P::kPair) {
+      if constexpr (!P::kRows16) radix_dft<T, P::kRadix, true>(z);
+      DANAUS_UNROLL
+      for (int nr = 0; nr < P::kRadix; ++nr) re[nr][i] = z[nr].re, im[nr][i] = z[nr].im;
+    } else {
+      u32 samples[P::kRadix];
+      weighted_dft_back<T, P::kRadix>(z, samples);
+      DANAUS_UNROLL
+      for (int nr = 0; nr < P::kRadix; ++nr) re[nr][i] = samples[nr];
+      if (tail) {
+        weighted_dft_back_imaginary<T, P::kRadix>(z, samples);
+        DANAUS_UNROLL
+        for (int nr = 0; nr < P::kRadix; ++nr) im[nr][i] = samples[nr];
+      }
     }
   }
 }
@@ -308,7 +303,7 @@ DANAUS_DEVICE void transform_column_back(const Column<P>& column, GateSlab gate,
   }
   u32 re[P::kRadix][8], im[P::kRadix][8];
   if constexpr (!P::kRealRows) {
-    transform_rows_back<P>(x, c, re, im);
+    transform_rows_back<P>(x, c, wrap, re, im);
   } else {
     real_rows_back<P>(x, c, false, re);
     if (wrap) real_rows_back<P>(x, c, true, im);
@@ -451,8 +446,6 @@ DANAUS_DEVICE void load_constants(const u32* tables, Constants<P>& c) {
   for (int i = 0; i < P::kRadix; ++i) {
     const Words<4> w = load_lane_words(tables, P::kOuterAt + i / 2);
     c.outer[i] = {w[i % 2 * 2], w[i % 2 * 2 + 1]};
-    const Words<2> v = device::load_global<8>(tables + P::kRadixWeightAt + 2 * i);
-    c.radix_weight[i] = {v[0], v[1]};
   }
   DANAUS_UNROLL
   for (int i = 0; i < P::kSlabs; ++i) {
