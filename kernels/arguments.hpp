@@ -30,12 +30,7 @@ struct FusedArguments {
   bool wrap;  // right angle only: circular output, y[n] = lo[n] + hi[n + L - N] or lo[n + L]
 };
 
-// Four registers of constants, lane by lane: word 4 (32 vector + lane) + i of a table.
-DANAUS_DEVICE Words<4> load_lane_words(const u32* table, int vector) {
-  return device::load_global<16>(table + 4 * (32 * vector + device::lane_index()));
-}
-
-// The same of a spectrum: read once an item, by every item of the channel.
+// Four registers of a spectrum, lane by lane: read once an item, by every item of the channel.
 template <Cache rows>
 DANAUS_DEVICE Words<4> load_spectrum(const u32* spectrum, int vector) {
   const u32* at = spectrum + 4 * (32 * vector + device::lane_index());

@@ -41,19 +41,24 @@ struct FusedChain {
     at[0] = at[1] = at[2] = 0, at[3] = item.channel, at[4] = item.row;
   }
 
-  // Tables, in vectors of four words a lane: DFT16 (16 words), its w256 twiddle (8), then per kr the outer twiddle (8).
-  static constexpr int kMatrixVectors = 4, kInnerVectors = 2, kOuterVectors = 2 * radix;
-  static constexpr int kTableWords = 128 * (kMatrixVectors + kInnerVectors + kOuterVectors);
+  // The right angle of one block: its weights are part of DFT16 n1, real on one side, and of the inner twiddle.
+  static constexpr bool kRealRows = !kPair && radix == 1;
+
+  // Tables, in vectors of four words a lane: DFT16; inner twiddle, w256^(k1 n2); then that of the way back, DFT16 n1
+  // there and back; or, per kr, the outer twiddle.
+  static constexpr int kMatrixAt = 0, kInnerAt = 4, kInnerBackAt = 6, kRealAt = 8, kOuterAt = 6;
+  static constexpr bool kOuterNeeded = radix > 1;
+  static constexpr int kOuterVectors = kOuterNeeded ? 2 * radix : 0;
+  static constexpr int kTableWords = 128 * (kRealRows ? kRealAt + 4 : kOuterAt + kOuterVectors);
 
   // The ring is refilled an item behind the stores where it has room for that, so that nobody waits for them.
   static_assert(ring >= 2);
   static constexpr int kLag = ring > 2 ? 1 : 0;
   static constexpr bool kSpectrumInRegisters = radix <= 2;
-  static constexpr bool kOuterNeeded = radix > 1 || !kPair;
   static constexpr int kParts = gated ? 3 : 1;  // u, and the gates
   static constexpr int kPartBytes = (2 * kRowBytes + 1023) / 1024 * 1024;
   static constexpr int kSlabBytes = kParts * kPartBytes;
-  static constexpr int kOuterBytes = kOuterNeeded ? 512 * kOuterVectors : 0;
+  static constexpr int kOuterBytes = 512 * kOuterVectors;
   static constexpr int kBarrierBytes = 8 * warps * ring;
   static constexpr int kSlabsBegin = (kOuterBytes + kBarrierBytes + 1023) / 1024 * 1024;
   static constexpr int kSharedBytes = kSlabsBegin + warps * ring * kSlabBytes;
@@ -73,8 +78,28 @@ DANAUS_DEVICE SharedAddress matrix_address(int row, int nr) {
 template <class P>
 struct Constants {
   Matrix16 dft;
-  Complex2 inner[2][2];  // w256^(k1 n2) at k1 = 8 i + g, n2 = 8 j + 2t+e; symmetric
+  Complex2 inner[2][2], inner_back[2][2];  // as convolve_tiles has them
+  RealMatrix<2> real, real_back;           // DFT16 n1, where data is real
 };
+
+template <class P>
+DANAUS_DEVICE void load_twiddle(const u32* tables, int at, Complex2 (&twiddle)[2][2]) {
+  DANAUS_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    const Words<4> w = load_lane_words(tables, at + i);
+    DANAUS_UNROLL
+    for (int j = 0; j < 2; ++j) twiddle[i][j] = {w[2 * j], w[2 * j + 1]};
+  }
+}
+
+template <class P>
+DANAUS_DEVICE void load_constants(const u32* tables, Constants<P>& c) {
+  DANAUS_UNROLL
+  for (int b = 0; b < 4; ++b) c.dft.block[b / 2][b % 2] = load_matrix(tables, P::kMatrixAt + b);
+  load_twiddle<P>(tables, P::kInnerAt, c.inner);
+  load_twiddle<P>(tables, P::kRealRows ? P::kInnerBackAt : P::kInnerAt, c.inner_back);  // symmetric without weights
+  if constexpr (P::kRealRows) load_real(tables, P::kRealAt, c.real), load_real(tables, P::kRealAt + 2, c.real_back);
+}
 
 template <class P>
 DANAUS_DEVICE Words<4> load_tile(SharedAddress slab, int row, int nr) {
@@ -86,6 +111,25 @@ DANAUS_DEVICE void apply_gate(SharedAddress slab, int row, int nr, Words<4>& wor
   const Words<4> gate = load_tile<P>(slab, row, nr);
   DANAUS_UNROLL
   for (int m = 0; m < 4; ++m) words[m] = device::mul2<P::kType>(words[m], gate[m]);
+}
+
+// DFT16 n1 of one block of real samples.
+template <class P>
+DANAUS_DEVICE void transform_real_rows(const Words<4>& re, const Constants<P>& c, Tiles& x) {
+  DANAUS_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    DANAUS_UNROLL
+    for (int j = 0; j < 2; ++j) x[i][j] = real_from_right<P::kType, 2>(c.real, i, {re[j], re[2 + j]});
+  }
+}
+
+// The real part of the inverse, or the imaginary one.
+template <class P>
+DANAUS_DEVICE void real_rows_back(const Tiles& x, const Constants<P>& c, bool imaginary, Words<4>& out) {
+  DANAUS_UNROLL
+  for (int i = 0; i < 2; ++i)
+    real_from_left<P::kType, 2>(c.real_back, i, {x[0][0], x[1][0]}, {x[0][1], x[1][1]}, imaginary, out[2 * i],
+                                out[2 * i + 1]);
 }
 
 template <class P, bool inverse>
@@ -169,8 +213,7 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
   // Outer twiddles into shared memory, barriers, constants into registers.
   if constexpr (P::kOuterNeeded)
     for (int i = device::thread_index(); i < 32 * P::kOuterVectors; i += P::kThreads)
-      device::store_shared<16>(
-          16 * i, device::load_global<16>(a.tables + 128 * (P::kMatrixVectors + P::kInnerVectors) + 4 * i));
+      device::store_shared<16>(16 * i, device::load_global<16>(a.tables + 128 * P::kOuterAt + 4 * i));
   const SharedAddress barriers = P::kOuterBytes + 8 * P::kRing * warp;
   const SharedAddress slabs = P::kSlabsBegin + warp * P::kRing * P::kSlabBytes;
   if (leader && tensor)
@@ -179,18 +222,7 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
   device::sync_block();
 
   Constants<P> c;
-  DANAUS_UNROLL
-  for (int b = 0; b < 4; ++b) {
-    const Words<4> w = load_lane_words(a.tables, b);
-    DANAUS_UNROLL
-    for (int i = 0; i < 4; ++i) c.dft.block[b / 2][b % 2].a[i] = w[i];
-  }
-  DANAUS_UNROLL
-  for (int i = 0; i < 2; ++i) {
-    const Words<4> w = load_lane_words(a.tables, P::kMatrixVectors + i);
-    DANAUS_UNROLL
-    for (int j = 0; j < 2; ++j) c.inner[i][j] = {w[2 * j], w[2 * j + 1]};
-  }
+  load_constants(a.tables, c);
   device::let_next_grid_begin();
   device::wait_for_previous_grid();
   int fetched = first, fetch_place = 0;  // the item and the place that are loaded next
@@ -259,18 +291,32 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
     fetch();
 
     Tiles x[r];
-    transform_blocks<P>(re, im, x);
-    if constexpr (P::kOuterNeeded) outer_twiddles<P, false>(x);
+    if constexpr (P::kRealRows) {
+      transform_real_rows<P>(re[0], c, x[0]);
+    } else {
+      transform_blocks<P>(re, im, x);
+      if constexpr (P::kOuterNeeded) outer_twiddles<P, false>(x);
+    }
     DANAUS_UNROLL
     for (int kr = 0; kr < r; ++kr) {
+      if constexpr (!P::kRealRows) {
+        DANAUS_UNROLL
+        for (int j = 0; j < 2; ++j) from_right<T, false>(c.dft, x[kr][0][j], x[kr][1][j]);
+      }
       if constexpr (P::kSpectrumInRegisters)
-        convolve_tiles<T>(x[kr], c.dft, c.inner, held[kr]);
+        convolve_tiles<T>(x[kr], c.dft, c.inner, c.inner_back, held[kr]);
       else
-        convolve_tiles<T>(x[kr], c.dft, c.inner,
+        convolve_tiles<T>(x[kr], c.dft, c.inner, c.inner_back,
                           {load_spectrum<P::kCache>(spectrum, 2 * kr), load_spectrum<P::kCache>(spectrum, 2 * kr + 1)});
+      if constexpr (!P::kRealRows) from_left<T, true>(c.dft, x[kr][0][0], x[kr][1][0], x[kr][0][1], x[kr][1][1]);
     }
-    if constexpr (P::kOuterNeeded) outer_twiddles<P, true>(x);
-    transform_blocks_back<P>(x, wrap, re, im);
+    if constexpr (P::kRealRows) {
+      real_rows_back<P>(x[0], c, false, re[0]);
+      if (wrap) real_rows_back<P>(x[0], c, true, im[0]);
+    } else {
+      if constexpr (P::kOuterNeeded) outer_twiddles<P, true>(x);
+      transform_blocks_back<P>(x, wrap, re, im);
+    }
 
     DANAUS_UNROLL
     for (int nr = 0; nr < r; ++nr) {

@@ -116,11 +116,34 @@ std::vector<std::uint32_t> chain_tables(const Geometry& g) {
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < 2; ++j)
       table.matrix([=](int in, int out) { return s.sixteen * root(16, (8 * i + out) * (8 * j + in)); });
-  for (int i = 0; i < 2; ++i) {
-    const auto inner = [=](int j) {
-      return [=](int n2, int k1) { return s.first * root(256, (8 * i + k1) * (8 * j + n2)); };
-    };
-    table.pair(inner(0), inner(1));
+  // Of one block of the right angle, weight n = 16 n1 + n2 in two parts.
+  const bool real_rows = !pair && r == 1;
+  const auto inner = [=](int k1, int n2) {
+    return s.first * root(256, k1 * n2) * (real_rows ? weight(n, n2) : Complex(1));
+  };
+  for (bool back : {false, true}) {
+    if (back && !real_rows) break;
+    for (int i = 0; i < 2; ++i) {
+      const auto part = [=](int j) {
+        return [=](int row, int column) {
+          return back ? inner(8 * j + row, 8 * i + column) : inner(8 * i + column, 8 * j + row);
+        };
+      };
+      table.pair(part(0), part(1));
+    }
+  }
+  if (real_rows) {
+    const auto weighted = [=](int k1, int n1) { return s.sixteen * root(16, k1 * n1) * weight(n, 16 * n1); };
+    for (bool back : {false, true})
+      for (int i = 0; i < 2; ++i) {
+        const auto block = [=](int j) {
+          return [=](int in, int out) {
+            return back ? weighted(8 * j + in, 8 * i + out) : weighted(8 * i + out, 8 * j + in);
+          };
+        };
+        table.pair(block(0), block(1));
+      }
+    return table.take();
   }
   for (int kr = 0; kr < r; ++kr)
     for (int i = 0; i < 2; ++i) {

@@ -75,8 +75,7 @@ std::string name(const Variant& v) {
 //   a radix of sums    as many additions and products as one value depends on, its constants included
 //   a twiddle          itself, and two products added by a fused multiply-add
 // Between the two ways the spectrum and the product with it. The right angle's weights are part of matrices and
-// twiddles but for one factor: over the blocks where a radix of sums comes first, over the samples of a chain of one
-// block.
+// twiddles but where a radix of sums comes first: there, those over its blocks round as a twiddle does.
 int roundings(const Geometry& g) {
   std::vector<int> stages = factors(g);
   const bool chain = g.algorithm == Algorithm::chain;
@@ -90,7 +89,7 @@ int roundings(const Geometry& g) {
   };
   int one_way = kTwiddle * (static_cast<int>(stages.size()) - 1);
   for (int factor : stages) one_way += stage(factor);
-  if (right_angle && (chain || g.radix > 3)) one_way += kTwiddle;
+  if (right_angle && g.radix > (chain ? 1 : 3)) one_way += kTwiddle;
   return 2 * one_way + kTwiddle;
 }
 

@@ -208,6 +208,27 @@ DANAUS_DEVICE void real_from_left(const RealMatrix<r>& m, int i, const Complex2 
   of_p = d[0], of_q = d[1];
 }
 
+// Four registers of constants, lane by lane: word 4 (32 vector + lane) + i of a table.
+DANAUS_DEVICE Words<4> load_lane_words(const u32* table, int vector) {
+  return device::load_global<16>(table + 4 * (32 * vector + device::lane_index()));
+}
+
+DANAUS_DEVICE Matrix8 matrix_of(Words<4> w) { return {w[0], w[1], w[2], w[3]}; }
+DANAUS_DEVICE Matrix8 load_matrix(const u32* table, int vector) { return matrix_of(load_lane_words(table, vector)); }
+
+template <int r>
+DANAUS_DEVICE void load_real(const u32* table, int at, RealMatrix<r>& m) {
+  DANAUS_UNROLL
+  for (int first = 0; first < r * r; first += 2) {
+    const Words<4> w = load_lane_words(table, at + first / 2);
+    DANAUS_UNROLL
+    for (int n = first; n < r * r && n < first + 2; ++n) {
+      DANAUS_UNROLL
+      for (int part = 0; part < 2; ++part) m.block[n / r][n % r][part] = w[2 * (n % 2) + part];
+    }
+  }
+}
+
 // The 128-byte swizzle of bulk tensor copies, on byte addresses of shared memory: 16-byte chunk c of line l is at
 // c ^ (l mod 8).
 DANAUS_DEVICE SharedAddress swizzled(SharedAddress linear) { return linear ^ ((linear >> 3) & 0x70); }
@@ -236,13 +257,12 @@ DANAUS_DEVICE Complex2 times(Complex2 x, Complex2 w) {
 // 256 points in four tiles x[i][j], rows n1 = 8 i + 2t+e and columns n2 = 8 j + g, n = 16 n1 + n2.
 using Tiles256 = Complex2[2][2];
 
-// DFT16 over n1 | twiddle | DFT16 over n2 | spectrum | and back. k = k1 + 16 k2; spectrum[i] holds k1 = 8 i + g and
-// k2 = 8 j + 2t+e as words 2 j (re) and 2 j + 1 (im). twiddle[i][j] is w256^(k1 n2) at k1 = 8 i + g, n2 = 8 j + 2t+e.
+// Of DFT16 over n1 | twiddle | DFT16 over n2 | spectrum | and back, what is between the stages over n1: k = k1 + 16 k2;
+// spectrum[i] holds k1 = 8 i + g and k2 = 8 j + 2t+e as words 2 j (re) and 2 j + 1 (im). twiddle[i][j] is for
+// k1 = 8 i + g and n2 = 8 j + 2t+e; twiddle_back[i][j], for n2 = 8 i + g and k1 = 8 j + 2t+e.
 template <Dtype T>
 DANAUS_DEVICE void convolve_tiles(Tiles256& x, const Matrix16& dft, const Complex2 (&twiddle)[2][2],
-                                  const Words<4> (&spectrum)[2]) {
-  DANAUS_UNROLL
-  for (int j = 0; j < 2; ++j) from_right<T, false>(dft, x[0][j], x[1][j]);
+                                  const Complex2 (&twiddle_back)[2][2], const Words<4> (&spectrum)[2]) {
   // Columns k1 = 8 i + g, rows n2 = 8 j + 2t+e.
   DANAUS_UNROLL
   for (int i = 0; i < 2; ++i) {
@@ -258,13 +278,12 @@ DANAUS_DEVICE void convolve_tiles(Tiles256& x, const Matrix16& dft, const Comple
   }
   DANAUS_UNROLL
   for (int i = 0; i < 2; ++i) from_right<T, true>(dft, x[i][0], x[i][1]);
-  // Columns n2 = 8 j + g, rows k1 = 8 i + 2t+e; the twiddle is symmetric.
+  // Columns n2 = 8 j + g, rows k1 = 8 i + 2t+e.
   DANAUS_UNROLL
   for (int i = 0; i < 2; ++i) {
     DANAUS_UNROLL
-    for (int j = 0; j < 2; ++j) x[i][j] = times<T, true>(x[i][j], twiddle[j][i]);
+    for (int j = 0; j < 2; ++j) x[i][j] = times<T, true>(x[i][j], twiddle_back[j][i]);
   }
-  from_left<T, true>(dft, x[0][0], x[1][0], x[0][1], x[1][1]);
 }
 
 }  // namespace danaus::inline DANAUS_BACKEND

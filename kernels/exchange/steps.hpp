@@ -28,9 +28,6 @@ struct UnitConstants {
   Complex2 a[P::kRadix];
 };
 
-DANAUS_DEVICE Matrix8 matrix_of(Words<4> w) { return {w[0], w[1], w[2], w[3]}; }
-DANAUS_DEVICE Matrix8 load_matrix(const u32* tables, int number) { return matrix_of(load_lane_words(tables, number)); }
-
 template <class P>
 DANAUS_DEVICE UnitConstants<P> load_unit(const u32* tables, int unit, bool back) {
   const int at = P::kUnitAt + (2 * unit + back) * P::kUnitVectors;
@@ -414,19 +411,6 @@ DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c
     for (int s = 0; s < P::kSlabs; ++s)
       device::store_matrices<4, true>(base_of(s) + at[p],
                                       Words<4>{x[p][0][s].re, x[p][0][s].im, x[p][1][s].re, x[p][1][s].im});
-  }
-}
-
-template <int r>
-DANAUS_DEVICE void load_real(const u32* tables, int at, RealMatrix<r>& m) {
-  DANAUS_UNROLL
-  for (int first = 0; first < r * r; first += 2) {
-    const Words<4> w = load_lane_words(tables, at + first / 2);
-    DANAUS_UNROLL
-    for (int n = first; n < r * r && n < first + 2; ++n) {
-      DANAUS_UNROLL
-      for (int part = 0; part < 2; ++part) m.block[n / r][n % r][part] = w[2 * (n % 2) + part];
-    }
   }
 }
 
