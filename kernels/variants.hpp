@@ -34,8 +34,7 @@ constexpr unsigned kind(Dtype dtype, Fold fold, bool gated) {
 inline constexpr unsigned kAll = 0xff, kNone = 0;
 inline constexpr unsigned kF16Pair = kind(Dtype::f16, Fold::pair, false);
 inline constexpr unsigned kBf16Pair = kind(Dtype::bf16, Fold::pair, false);
-inline constexpr unsigned kGatedF16 = kind(Dtype::f16, Fold::pair, true);
-inline constexpr unsigned kGatedPair = kGatedF16 | kind(Dtype::bf16, Fold::pair, true);
+inline constexpr unsigned kGatedPair = kind(Dtype::f16, Fold::pair, true) | kind(Dtype::bf16, Fold::pair, true);
 
 struct Split {
   Algorithm algorithm;
@@ -93,8 +92,8 @@ inline constexpr std::array kTable = {
                 exchange_split(4,  16, kNone,               {2, 2, 4},            {2, 2, 3, 1},         {2, 3, 4}),
     /*  6144 */ exchange_split(3,  32, kAll,                {4, 2, 2, 0, kHeld},  {4, 2, 2, 1, kHeld},  {4, 2, 3, 0, kHeld},  {4, 3, 2, 2, kHeld}),
                 exchange_split(6,  16, kNone,               {2, 2, 3},            {2, 2, 2, 1},         {2, 3, 3}),
-    /*  8192 */ exchange_split(2,  64, kAll & ~kGatedF16,   {8, 2, 2, 0, kHeld},  {8, 2, 2, 1}),
-                exchange_split(1, 128, kGatedF16,           {8, 4, 2, 0, kHeld},  {8, 4, 2, 2}),
+    /*  8192 */ exchange_split(2,  64, kAll,                {8, 2, 2, 0, kHeld},  {8, 2, 2, 1}),
+                exchange_split(1, 128, kNone,               {8, 4, 2, 0, kHeld},  {8, 4, 2, 2}),
                 exchange_split(4,  32, kNone,               {4, 2, 2, 0, kHeld},  {4, 2, 2, 1}),
     /* 12288 */ exchange_split(1, 192, kAll,                {8, 6, 2},            {8, 4, 2, 3},         {},                   {8, 6, 2, 3}),
                 exchange_split(3,  64, kNone,               {8, 3, 1, 0, kHeld},  {8, 3, 1, 1}),
