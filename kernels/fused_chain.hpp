@@ -152,17 +152,11 @@ DANAUS_DEVICE void transform_blocks(const Words<4> (&re)[P::kRadix], const Words
                                     Tiles (&x)[P::kRadix]) {
   DANAUS_UNROLL
   for (int m = 0; m < 4; ++m) {
+    u32 re_of[P::kRadix], im_of[P::kRadix];
     Complex2 z[P::kRadix];
-    if constexpr (P::kPair) {
-      DANAUS_UNROLL
-      for (int nr = 0; nr < P::kRadix; ++nr) z[nr] = {re[nr][m], im[nr][m]};
-      radix_dft<P::kType, P::kRadix, false>(z);
-    } else {
-      u32 samples[P::kRadix];
-      DANAUS_UNROLL
-      for (int nr = 0; nr < P::kRadix; ++nr) samples[nr] = re[nr][m];
-      weighted_dft<P::kType, P::kRadix>(samples, z);
-    }
+    DANAUS_UNROLL
+    for (int nr = 0; nr < P::kRadix; ++nr) re_of[nr] = re[nr][m], im_of[nr] = im[nr][m];
+    samples_to_radix<P::kType, P::kPair>(re_of, im_of, z);
     DANAUS_UNROLL
     for (int kr = 0; kr < P::kRadix; ++kr) x[kr][m / 2][m % 2] = z[kr];
   }
@@ -177,21 +171,10 @@ DANAUS_DEVICE void transform_blocks_back(const Tiles (&x)[P::kRadix], bool tail,
     Complex2 z[P::kRadix];
     DANAUS_UNROLL
     for (int kr = 0; kr < P::kRadix; ++kr) z[kr] = x[kr][m / 2][m % 2];
-    if constexpr (P::kPair) {
-      radix_dft<P::kType, P::kRadix, true>(z);
-      DANAUS_UNROLL
-      for (int nr = 0; nr < P::kRadix; ++nr) re[nr][m] = z[nr].re, im[nr][m] = z[nr].im;
-    } else {
-      u32 samples[P::kRadix];
-      weighted_dft_back<P::kType, P::kRadix>(z, samples);
-      DANAUS_UNROLL
-      for (int nr = 0; nr < P::kRadix; ++nr) re[nr][m] = samples[nr];
-      if (tail) {
-        weighted_dft_back_imaginary<P::kType, P::kRadix>(z, samples);
-        DANAUS_UNROLL
-        for (int nr = 0; nr < P::kRadix; ++nr) im[nr][m] = samples[nr];
-      }
-    }
+    u32 re_of[P::kRadix], im_of[P::kRadix] = {};
+    radix_to_samples<P::kType, P::kPair>(z, tail, re_of, im_of);
+    DANAUS_UNROLL
+    for (int nr = 0; nr < P::kRadix; ++nr) re[nr][m] = re_of[nr], im[nr][m] = im_of[nr];
   }
 }
 
@@ -273,7 +256,7 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
       device::sync_warp();
     }
 
-    Words<4> re[r], im[r];  // four tiles each
+    Words<4> re[r], im[r] = {};  // four tiles each
     DANAUS_UNROLL
     for (int nr = 0; nr < r; ++nr) {
       re[nr] = load_tile<P>(slab, 0, nr);

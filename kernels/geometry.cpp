@@ -89,6 +89,10 @@ class Table {
   void matrix(const ComplexElement& m) {
     vector({real(m), imaginary(m), [m](int s, int g) { return -m(s, g).imag(); }, real(m)});
   }
+  // f(0), f(1), ... f(count - 1), two a vector.
+  void list(int count, const std::function<ComplexElement(int)>& f) {
+    for (int i = 0; i < count; i += 2) pair(f(i), i + 1 < count ? f(i + 1) : ComplexElement());
+  }
   std::vector<std::uint32_t> take() { return std::move(words_); }
 
  private:
@@ -123,26 +127,22 @@ std::vector<std::uint32_t> chain_tables(const Geometry& g) {
   };
   for (bool back : {false, true}) {
     if (back && !real_rows) break;
-    for (int i = 0; i < 2; ++i) {
-      const auto part = [=](int j) {
-        return [=](int row, int column) {
-          return back ? inner(8 * j + row, 8 * i + column) : inner(8 * i + column, 8 * j + row);
-        };
+    table.list(4, [=](int number) {
+      const int i = number / 2, j = number % 2;
+      return [=](int row, int column) {
+        return back ? inner(8 * j + row, 8 * i + column) : inner(8 * i + column, 8 * j + row);
       };
-      table.pair(part(0), part(1));
-    }
+    });
   }
   if (real_rows) {
     const auto weighted = [=](int k1, int n1) { return s.sixteen * root(16, k1 * n1) * weight(n, 16 * n1); };
     for (bool back : {false, true})
-      for (int i = 0; i < 2; ++i) {
-        const auto block = [=](int j) {
-          return [=](int in, int out) {
-            return back ? weighted(8 * j + in, 8 * i + out) : weighted(8 * i + out, 8 * j + in);
-          };
+      table.list(4, [=](int number) {
+        const int i = number / 2, j = number % 2;
+        return [=](int in, int out) {
+          return back ? weighted(8 * j + in, 8 * i + out) : weighted(8 * i + out, 8 * j + in);
         };
-        table.pair(block(0), block(1));
-      }
+      });
     return table.take();
   }
   for (int kr = 0; kr < r; ++kr)
@@ -174,10 +174,6 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
   const bool real_rows = !pair && r <= 3;
   const int top = rows16 || real_rows ? 8 * r : 8;  // points of the first stage of mma
   Table table(g.dtype);
-  // f(k) for k = from, from + 1, none beyond `end`.
-  const auto two = [&table](int from, int end, const std::function<Table::ComplexElement(int)>& f) {
-    table.pair(f(from), from + 1 < end ? f(from + 1) : Table::ComplexElement());
-  };
   table.matrix([=](int in, int out) { return s.eight * root(8, out * in); });
   // Where rows n_hi share a line of 128 bytes, the stage over n3 is block diagonal.
   table.matrix([=](int in, int out) {
@@ -187,13 +183,11 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
   table.matrix([=](int in, int out) { return s.sixteen * root(8, out * in); });
   table.matrix([=](int in, int out) { return s.sixteen * root(16, (2 * out + 1) * in); });
   table.matrix([=](int in, int out) { return s.sixteen * root(16, (2 * in + 1) * out); });
-  for (int kr = 0; kr < 6; kr += 2)
-    two(kr, 6, [=](int k) { return [=](int n1, int n2) { return root(64 * r, k * (8 * n1 + n2)); }; });
-  for (int slab = 0; slab < 8; slab += 2)
-    two(slab, 8, [=](int place) {
-      const int ks = columns16 ? place / 2 : place, low = columns16 ? place % 2 : 0;
-      return [=](int n3, int n4) { return root(64 * slabs, ks * (64 * low + 8 * n3 + n4)); };
-    });
+  table.list(6, [=](int k) { return [=](int n1, int n2) { return root(64 * r, k * (8 * n1 + n2)); }; });
+  table.list(8, [=](int place) {
+    const int ks = columns16 ? place / 2 : place, low = columns16 ? place % 2 : 0;
+    return [=](int n3, int n4) { return root(64 * slabs, ks * (64 * low + 8 * n3 + n4)); };
+  });
   // Right angle: the first matrix, weighted by a^(8 columns n1), there and transposed. Where nr and n1 are one digit,
   // k = kr + r k1, it is r x r blocks, re and im of two of them a vector.
   const auto weighted = [=](int k1, int n1) {
@@ -201,13 +195,12 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
   };
   for (bool back : {false, true}) {
     if (real_rows)
-      for (int first = 0; first < r * r; first += 2)
-        two(first, r * r, [=](int number) {
-          const int i = number / r, j = number % r;
-          return [=](int in, int out) {
-            return back ? weighted(j + r * in, 8 * i + out) : weighted(i + r * out, 8 * j + in);
-          };
-        });
+      table.list(r * r, [=](int number) {
+        const int i = number / r, j = number % r;
+        return [=](int in, int out) {
+          return back ? weighted(j + r * in, 8 * i + out) : weighted(i + r * out, 8 * j + in);
+        };
+      });
     else
       table.matrix([=](int in, int out) { return back ? weighted(in, out) : weighted(out, in); });
   }
@@ -247,11 +240,9 @@ std::vector<std::uint32_t> exchange_tables(const Geometry& g) {
              (pair ? Complex(1) : weight(n, first + std::int64_t{columns} * n2));
     };
     table.matrix([=](int in, int out) { return matrix(in, out); });
-    for (int kr = 0; kr < r; kr += 2)
-      two(kr, r, [=](int k) { return [=](int n2, int k1) { return twiddle(k, k1, n2); }; });
+    table.list(r, [=](int k) { return [=](int n2, int k1) { return twiddle(k, k1, n2); }; });
     table.matrix([=](int in, int out) { return matrix(out, in); });
-    for (int kr = 0; kr < r; kr += 2)
-      two(kr, r, [=](int k) { return [=](int k1, int n2) { return twiddle(k, k1, n2); }; });
+    table.list(r, [=](int k) { return [=](int k1, int n2) { return twiddle(k, k1, n2); }; });
   }
   return table.take();
 }

@@ -216,4 +216,29 @@ DANAUS_DEVICE void weighted_dft_back_imaginary(const Complex2 (&y)[radix], u32 (
   weighted_dft_back<T, radix>(turned, x);
 }
 
+// The radix that a transform begins with: of complex samples, or of real ones that the right angle weights.
+template <Dtype T, bool pair, int radix>
+DANAUS_DEVICE void samples_to_radix(const u32 (&re)[radix], const u32 (&im)[radix], Complex2 (&x)[radix]) {
+  if constexpr (pair) {
+    DANAUS_UNROLL
+    for (int n = 0; n < radix; ++n) x[n] = {re[n], im[n]};
+    radix_dft<T, radix, false>(x);
+  } else {
+    weighted_dft<T, radix>(re, x);
+  }
+}
+
+// The inverse; of the right angle the imaginary part is that of the convolution's tail, where it is wanted.
+template <Dtype T, bool pair, int radix>
+DANAUS_DEVICE void radix_to_samples(Complex2 (&x)[radix], bool tail, u32 (&re)[radix], u32 (&im)[radix]) {
+  if constexpr (pair) {
+    radix_dft<T, radix, true>(x);
+    DANAUS_UNROLL
+    for (int n = 0; n < radix; ++n) re[n] = x[n].re, im[n] = x[n].im;
+  } else {
+    weighted_dft_back<T, radix>(x, re);
+    if (tail) weighted_dft_back_imaginary<T, radix>(x, im);
+  }
+}
+
 }  // namespace danaus::inline DANAUS_BACKEND

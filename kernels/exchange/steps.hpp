@@ -160,19 +160,14 @@ DANAUS_DEVICE void transform_rows(const u32 (&re)[P::kRadix][8], const u32 (&im)
   DANAUS_UNROLL
   for (int i = 0; i < 8; ++i) {
     Complex2 z[P::kRadix];
-    if constexpr (P::kPair) {
-      DANAUS_UNROLL
-      for (int nr = 0; nr < P::kRadix; ++nr) z[nr] = {re[nr][i], im[nr][i]};
-      if constexpr (!P::kRows16) radix_dft<T, P::kRadix, false>(z);
-    } else {
-      u32 samples[P::kRadix];
-      DANAUS_UNROLL
-      for (int nr = 0; nr < P::kRadix; ++nr) samples[nr] = re[nr][i];
-      weighted_dft<T, P::kRadix>(samples, z);
-    }
     if constexpr (P::kRows16) {
+      z[0] = {re[0][i], im[0][i]}, z[1] = {re[1][i], im[1][i]};
       from_right<T>(c.sixteen, z[0], z[1]);
     } else {
+      u32 re_of[P::kRadix], im_of[P::kRadix];
+      DANAUS_UNROLL
+      for (int nr = 0; nr < P::kRadix; ++nr) re_of[nr] = re[nr][i], im_of[nr] = im[nr][i];
+      samples_to_radix<T, P::kPair>(re_of, im_of, z);
       DANAUS_UNROLL
       for (int kr = 0; kr < P::kRadix; ++kr) {
         if (kr > 0) z[kr] = times<T, false>(z[kr], c.outer[kr]);
@@ -207,20 +202,13 @@ DANAUS_DEVICE void transform_rows_back(Complex2 (&x)[P::kRadix][8], const Consta
     Complex2 z[P::kRadix];
     DANAUS_UNROLL
     for (int kr = 0; kr < P::kRadix; ++kr) z[kr] = x[kr][i];
-    if constexpr (P::kPair) {
-      if constexpr (!P::kRows16) radix_dft<T, P::kRadix, true>(z);
-      DANAUS_UNROLL
-      for (int nr = 0; nr < P::kRadix; ++nr) re[nr][i] = z[nr].re, im[nr][i] = z[nr].im;
+    if constexpr (P::kRows16) {
+      re[0][i] = z[0].re, im[0][i] = z[0].im, re[1][i] = z[1].re, im[1][i] = z[1].im;
     } else {
-      u32 samples[P::kRadix];
-      weighted_dft_back<T, P::kRadix>(z, samples);
+      u32 re_of[P::kRadix], im_of[P::kRadix] = {};
+      radix_to_samples<T, P::kPair>(z, tail, re_of, im_of);
       DANAUS_UNROLL
-      for (int nr = 0; nr < P::kRadix; ++nr) re[nr][i] = samples[nr];
-      if (tail) {
-        weighted_dft_back_imaginary<T, P::kRadix>(z, samples);
-        DANAUS_UNROLL
-        for (int nr = 0; nr < P::kRadix; ++nr) im[nr][i] = samples[nr];
-      }
+      for (int nr = 0; nr < P::kRadix; ++nr) re[nr][i] = re_of[nr], im[nr][i] = im_of[nr];
     }
   }
 }
@@ -246,7 +234,7 @@ DANAUS_DEVICE void transform_column(const Column<P>& column, GateSlab gate, int 
                                     const UnitConstants<P>& own) {
   constexpr Dtype T = P::kType;
   const Column<P> gate_column(gate.place, gate.place + P::kRowBytes, unit % P::kColumnChunks);
-  u32 re[P::kRadix][8], im[P::kRadix][8];
+  u32 re[P::kRadix][8], im[P::kRadix][8] = {};
   DANAUS_UNROLL
   for (int nr = 0; nr < P::kRadix; ++nr) {
     if (P::kGateRing > 0 && gate.present) {
