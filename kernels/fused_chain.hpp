@@ -55,8 +55,10 @@ struct FusedChain {
   static_assert(ring >= 2);
   static constexpr int kLag = ring > 2 ? 1 : 0;
   static constexpr bool kSpectrumInRegisters = radix <= 2;
-  static constexpr int kParts = gated ? 3 : 1;  // u, and the gates
+  // A slab's parts have room for two rows each: of u, later of y; of a gate, or of both gates where items have one row.
+  static constexpr int kParts = !gated ? 1 : kPair ? 3 : 2;
   static constexpr int kPartBytes = (2 * kRowBytes + 1023) / 1024 * 1024;
+  static constexpr int kGateBytes = kPair ? kPartBytes : kRowBytes;  // from one gate to the other
   static constexpr int kSlabBytes = kParts * kPartBytes;
   static constexpr int kOuterBytes = 512 * kOuterVectors;
   static constexpr int kBarrierBytes = 8 * warps * ring;
@@ -106,11 +108,14 @@ DANAUS_DEVICE Words<4> load_tile(SharedAddress slab, int row, int nr) {
   return device::load_matrices<4, true>(slab + matrix_address<P>(row, nr));
 }
 
+enum Gate { pregate, postgate };
+
 template <class P>
-DANAUS_DEVICE void apply_gate(SharedAddress slab, int row, int nr, Words<4>& words) {
-  const Words<4> gate = load_tile<P>(slab, row, nr);
+DANAUS_DEVICE void apply_gate(SharedAddress slab, Gate gate, int row, int nr, Words<4>& words) {
+  const SharedAddress gates = slab + P::kPartBytes;
+  const Words<4> by = P::kPair ? load_tile<P>(gates + gate * P::kGateBytes, row, nr) : load_tile<P>(gates, gate, nr);
   DANAUS_UNROLL
-  for (int m = 0; m < 4; ++m) words[m] = device::mul2<P::kType>(words[m], gate[m]);
+  for (int m = 0; m < 4; ++m) words[m] = device::mul2<P::kType>(words[m], by[m]);
 }
 
 // DFT16 n1 of one block of real samples.
@@ -219,10 +224,10 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
       }
       fetch_slab<P, WarpWorker>(a, tensor, a.u_map, a.u, fetch_item, 0, slab, barrier);
       if constexpr (P::kGated) {
-        if (a.pregate)
-          fetch_slab<P, WarpWorker>(a, tensor, a.pregate_map, a.pregate, fetch_item, 0, slab + P::kPartBytes, barrier);
+        const SharedAddress gates = slab + P::kPartBytes;
+        if (a.pregate) fetch_slab<P, WarpWorker>(a, tensor, a.pregate_map, a.pregate, fetch_item, 0, gates, barrier);
         if (a.postgate)
-          fetch_slab<P, WarpWorker>(a, tensor, a.postgate_map, a.postgate, fetch_item, 0, slab + 2 * P::kPartBytes,
+          fetch_slab<P, WarpWorker>(a, tensor, a.postgate_map, a.postgate, fetch_item, 0, gates + P::kGateBytes,
                                     barrier);
       }
       advance<P>(a, fetch_item);
@@ -263,8 +268,8 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
       if constexpr (P::kPair) im[nr] = load_tile<P>(slab, 1, nr);
       if constexpr (P::kGated)
         if (a.pregate) {
-          apply_gate<P>(slab + P::kPartBytes, 0, nr, re[nr]);
-          if constexpr (P::kPair) apply_gate<P>(slab + P::kPartBytes, 1, nr, im[nr]);
+          apply_gate<P>(slab, pregate, 0, nr, re[nr]);
+          if constexpr (P::kPair) apply_gate<P>(slab, pregate, 1, nr, im[nr]);
         }
     }
 
@@ -305,8 +310,8 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
     for (int nr = 0; nr < r; ++nr) {
       if constexpr (P::kGated)
         if (a.postgate && !wrap) {
-          apply_gate<P>(slab + 2 * P::kPartBytes, 0, nr, re[nr]);
-          if constexpr (P::kPair) apply_gate<P>(slab + 2 * P::kPartBytes, 1, nr, im[nr]);
+          apply_gate<P>(slab, postgate, 0, nr, re[nr]);
+          if constexpr (P::kPair) apply_gate<P>(slab, postgate, 1, nr, im[nr]);
         }
       device::store_matrices<4, true>(slab + matrix_address<P>(0, nr), re[nr]);
       if (P::kPair || wrap) device::store_matrices<4, true>(slab + matrix_address<P>(1, nr), im[nr]);

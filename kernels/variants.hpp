@@ -32,7 +32,7 @@ constexpr unsigned kind(Dtype dtype, Fold fold, bool gated) {
   return 1u << ((dtype == Dtype::bf16) + 2 * gated + 4 * (fold == Fold::right_angle));
 }
 inline constexpr unsigned kAll = 0xff, kNone = 0;
-inline constexpr unsigned kF16Pair = kind(Dtype::f16, Fold::pair, false);
+inline constexpr unsigned kF16Plain = kind(Dtype::f16, Fold::pair, false) | kind(Dtype::f16, Fold::right_angle, false);
 inline constexpr unsigned kBf16Pair = kind(Dtype::bf16, Fold::pair, false);
 inline constexpr unsigned kGatedPair = kind(Dtype::f16, Fold::pair, true) | kind(Dtype::bf16, Fold::pair, true);
 
@@ -56,8 +56,9 @@ constexpr Split split(Algorithm algorithm, int radix, int columns, unsigned pref
   if (gated_causal.warps == 0) gated_causal = gated;
   return {algorithm, radix, columns, preferred, plain, gated, causal, gated_causal};
 }
-constexpr Split chain_split(int radix, unsigned preferred, Tuning plain, Tuning gated, Tuning causal = {}) {
-  return split(Algorithm::chain, radix, 256, preferred, plain, gated, causal, {});
+constexpr Split chain_split(int radix, unsigned preferred, Tuning plain, Tuning gated, Tuning causal = {},
+                            Tuning gated_causal = {}) {
+  return split(Algorithm::chain, radix, 256, preferred, plain, gated, causal, gated_causal);
 }
 constexpr Split exchange_split(int radix, int columns, unsigned preferred, Tuning plain, Tuning gated,
                                Tuning causal = {}, Tuning gated_causal = {}) {
@@ -73,13 +74,13 @@ inline constexpr std::array kTable = {
     //    N                       r, columns, preferred for             {warps, ring, blocks, gates, spectrum}
     //                                                              plain                 gated                 causal                gated causal
     /*   256 */ chain_split(   1,      kAll,                {8, 4, 3},            {8, 2, 3}),
-    /*   512 */ chain_split(   2,      kAll,                {8, 4, 2},            {8, 2, 2}),
+    /*   512 */ chain_split(   2,      kAll,                {8, 3, 2},            {8, 2, 2},            {20, 3, 1}),
                 exchange_split(1,   8, kNone,               {1, 2, 16, 0, kHeld}, {1, 3, 10, 2}),
-    /*   768 */ chain_split(   3,      kAll,                {4, 5, 3},            {8, 2, 2},            {8, 4, 2}),
+    /*   768 */ chain_split(   3,      kAll,                {12, 3, 1},           {12, 2, 1},           {16, 3, 1}),
     /*  1024 */ exchange_split(1,  16, kAll & ~kBf16Pair,   {2, 2, 8, 0, kHeld},  {2, 3, 8, 2, kHeld},  {},                   {2, 2, 8, 2, kHeld}),
                 chain_split(   4,      kBf16Pair,           {8, 3, 1},            {8, 2, 1},            {4, 4, 3}),
                 exchange_split(2,   8, kNone,               {1, 2, 12},           {1, 3, 7, 2}),
-    /*  1536 */ chain_split(   6,      kAll,                {8, 3, 1},            {4, 2, 1}),
+    /*  1536 */ chain_split(   6,      kAll,                {8, 3, 1},            {4, 2, 1},            {},                   {4, 2, 2}),
                 exchange_split(3,   8, kNone,               {1, 2, 8},            {1, 3, 5, 2}),
     /*  2048 */ exchange_split(1,  32, kAll,                {4, 2, 4, 0, kHeld},  {4, 3, 4, 2, kHeld},  {4, 5, 4, 0, kHeld},  {4, 2, 4, 2, kHeld}),
                 exchange_split(2,  16, kNone,               {2, 2, 6, 0, kHeld},  {2, 3, 4, 2}),
@@ -101,9 +102,9 @@ inline constexpr std::array kTable = {
     /* 16384 */ exchange_split(2, 128, kAll & ~kGatedPair,  {16, 4, 1, 0, kHeld}, {8, 2, 2, 1},         {8, 4, 2}),
                 exchange_split(1, 256, kGatedPair,          {16, 12, 1},          {16, 8, 1, 4}),
                 exchange_split(4,  64, kNone,               {8, 2, 1, 0, kHeld},  {8, 2, 1, 1}),
-    /* 24576 */ exchange_split(2, 192, kAll & ~kF16Pair,    {8, 6, 1},            {8, 4, 1, 2},         {8, 7, 1},            {8, 5, 1, 3}),
+    /* 24576 */ exchange_split(2, 192, kAll & ~kF16Plain,   {8, 6, 1},            {8, 4, 1, 2},         {8, 7, 1},            {8, 5, 1, 3}),
                 exchange_split(1, 384, kNone,               {8, 12, 1},           {8, 8, 1, 4}),
-                exchange_split(3, 128, kF16Pair,            {16, 4, 1},           {16, 3, 1}),
+                exchange_split(3, 128, kF16Plain,           {16, 4, 1},           {16, 3, 1}),
                 exchange_split(6,  64, kNone,               {8, 2, 1},            {8, 2, 1}),
     /* 32768 */ exchange_split(2, 256, kAll,                {16, 7, 1},           {16, 5, 1, 2},        {16, 8, 1},           {16, 6, 1, 4}),
                 exchange_split(4, 128, kNone,               {8, 3, 1},            {8, 3, 1}),
