@@ -55,11 +55,11 @@ struct FusedChain {
   static_assert(ring >= 2);
   static constexpr int kLag = ring > 2 ? 1 : 0;
   static constexpr bool kSpectrumInRegisters = radix <= 2;
-  // A slab's parts have room for two rows each: of u, later of y; of a gate, or of both gates where items have one row.
-  static constexpr int kParts = !gated ? 1 : kPair ? 3 : 2;
-  static constexpr int kPartBytes = (2 * kRowBytes + 1023) / 1024 * 1024;
-  static constexpr int kGateBytes = kPair ? kPartBytes : kRowBytes;  // from one gate to the other
-  static constexpr int kSlabBytes = kParts * kPartBytes;
+  // Rows of a slab: two of u, later of y, whatever an item has; then those of the gates.
+  static constexpr int kItemRows = kPair ? 2 : 1;
+  static constexpr int kPregateRow = 2, kPostgateRow = kPregateRow + kItemRows;
+  static constexpr int kSlabBytes = (gated ? kPostgateRow + kItemRows : 2) * kRowBytes;
+  static_assert(kSlabBytes % 1024 == 0, "slabs are swizzled by their addresses");
   static constexpr int kOuterBytes = 512 * kOuterVectors;
   static constexpr int kBarrierBytes = 8 * warps * ring;
   static constexpr int kSlabsBegin = (kOuterBytes + kBarrierBytes + 1023) / 1024 * 1024;
@@ -70,11 +70,13 @@ namespace chain {
 
 using Tiles = Tiles256;
 
-// Lane's address of the x4 matrices (i, j) of block nr of a row: n1 = 8 i + lane % 8, chunks of 8 samples n2 = 8 j.
+// Lane's address of the x4 matrices (i, j) of block nr of a row: n1 = 8 i + lane % 8, chunks of 8 samples n2 = 8 j. Two
+// rows are as long as a whole number of swizzled patterns.
 template <class P>
 DANAUS_DEVICE SharedAddress matrix_address(int row, int nr) {
   const int lane = device::lane_index(), matrix = lane / 8;
-  return swizzled(row * P::kRowBytes + 16 * (32 * nr + 2 * (8 * (matrix / 2) + lane % 8) + matrix % 2));
+  return row / 2 * 2 * P::kRowBytes +
+         swizzled(row % 2 * P::kRowBytes + 16 * (32 * nr + 2 * (8 * (matrix / 2) + lane % 8) + matrix % 2));
 }
 
 template <class P>
@@ -108,14 +110,11 @@ DANAUS_DEVICE Words<4> load_tile(SharedAddress slab, int row, int nr) {
   return device::load_matrices<4, true>(slab + matrix_address<P>(row, nr));
 }
 
-enum Gate { pregate, postgate };
-
 template <class P>
-DANAUS_DEVICE void apply_gate(SharedAddress slab, Gate gate, int row, int nr, Words<4>& words) {
-  const SharedAddress gates = slab + P::kPartBytes;
-  const Words<4> by = P::kPair ? load_tile<P>(gates + gate * P::kGateBytes, row, nr) : load_tile<P>(gates, gate, nr);
+DANAUS_DEVICE void apply_gate(SharedAddress slab, int row, int nr, Words<4>& words) {
+  const Words<4> gate = load_tile<P>(slab, row, nr);
   DANAUS_UNROLL
-  for (int m = 0; m < 4; ++m) words[m] = device::mul2<P::kType>(words[m], by[m]);
+  for (int m = 0; m < 4; ++m) words[m] = device::mul2<P::kType>(words[m], gate[m]);
 }
 
 // DFT16 n1 of one block of real samples.
@@ -219,16 +218,16 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
     if (fetched < last && (!tensor || leader)) {
       const SharedAddress slab = slabs + fetch_place * P::kSlabBytes, barrier = barriers + 8 * fetch_place;
       if (tensor) {
-        const int parts = 1 + (P::kGated && a.pregate) + (P::kGated && a.postgate);
-        device::barrier_expect(barrier, parts * (P::kPair ? 2 : 1) * P::kRowBytes);
+        const int tensors = 1 + (P::kGated && a.pregate) + (P::kGated && a.postgate);
+        device::barrier_expect(barrier, tensors * P::kItemRows * P::kRowBytes);
       }
-      fetch_slab<P, WarpWorker>(a, tensor, a.u_map, a.u, fetch_item, 0, slab, barrier);
+      const auto fetch_rows = [&](const TensorMap& map, const void* rows, int row) {
+        fetch_slab<P, WarpWorker>(a, tensor, map, rows, fetch_item, 0, slab + row * P::kRowBytes, barrier);
+      };
+      fetch_rows(a.u_map, a.u, 0);
       if constexpr (P::kGated) {
-        const SharedAddress gates = slab + P::kPartBytes;
-        if (a.pregate) fetch_slab<P, WarpWorker>(a, tensor, a.pregate_map, a.pregate, fetch_item, 0, gates, barrier);
-        if (a.postgate)
-          fetch_slab<P, WarpWorker>(a, tensor, a.postgate_map, a.postgate, fetch_item, 0, gates + P::kGateBytes,
-                                    barrier);
+        if (a.pregate) fetch_rows(a.pregate_map, a.pregate, P::kPregateRow);
+        if (a.postgate) fetch_rows(a.postgate_map, a.postgate, P::kPostgateRow);
       }
       advance<P>(a, fetch_item);
       ++fetched;
@@ -268,8 +267,8 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
       if constexpr (P::kPair) im[nr] = load_tile<P>(slab, 1, nr);
       if constexpr (P::kGated)
         if (a.pregate) {
-          apply_gate<P>(slab, pregate, 0, nr, re[nr]);
-          if constexpr (P::kPair) apply_gate<P>(slab, pregate, 1, nr, im[nr]);
+          apply_gate<P>(slab, P::kPregateRow, nr, re[nr]);
+          if constexpr (P::kPair) apply_gate<P>(slab, P::kPregateRow + 1, nr, im[nr]);
         }
     }
 
@@ -310,8 +309,8 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
     for (int nr = 0; nr < r; ++nr) {
       if constexpr (P::kGated)
         if (a.postgate && !wrap) {
-          apply_gate<P>(slab, postgate, 0, nr, re[nr]);
-          if constexpr (P::kPair) apply_gate<P>(slab, postgate, 1, nr, im[nr]);
+          apply_gate<P>(slab, P::kPostgateRow, nr, re[nr]);
+          if constexpr (P::kPair) apply_gate<P>(slab, P::kPostgateRow + 1, nr, im[nr]);
         }
       device::store_matrices<4, true>(slab + matrix_address<P>(0, nr), re[nr]);
       if (P::kPair || wrap) device::store_matrices<4, true>(slab + matrix_address<P>(1, nr), im[nr]);

@@ -69,7 +69,7 @@ constexpr std::optional<Tuning> fitted() {
   };
   for (int blocks = tuned.blocks_per_sm; blocks > 0; --blocks)
     for (int ring = tuned.ring; ring >= std::min(2 * slabs, tuned.ring); --ring)
-      if (fits(ring, blocks))  // where nothing but the number of blocks is less, the kernel as tuned will do
+      if (fits(ring, blocks))  // where only blocks are fewer than on the devices it is tuned for, that kernel will do
         return with_room(most, ring,
                          device_class > 0 && warps == tuned.warps && ring == tuned.ring ? tuned.blocks_per_sm : blocks);
   if constexpr (chain && warps > 1) return fitted<i, device_class, warps / 2>();

@@ -33,7 +33,7 @@ constexpr unsigned kind(Dtype dtype, Fold fold, bool gated) {
 }
 inline constexpr unsigned kAll = 0xff, kNone = 0, kCausal = 0xf0;
 inline constexpr unsigned kF16Pair = kind(Dtype::f16, Fold::pair, false);
-inline constexpr unsigned kF16Plain = kF16Pair | kind(Dtype::f16, Fold::right_angle, false);
+inline constexpr unsigned kF16Ungated = kF16Pair | kind(Dtype::f16, Fold::right_angle, false);
 inline constexpr unsigned kBf16Pair = kind(Dtype::bf16, Fold::pair, false);
 inline constexpr unsigned kGatedPair = kind(Dtype::f16, Fold::pair, true) | kind(Dtype::bf16, Fold::pair, true);
 
@@ -103,9 +103,9 @@ inline constexpr std::array kTable = {
     /* 16384 */ exchange_split(2, 128, kCausal | kBf16Pair, {16, 4, 1, 0, kHeld}, {8, 2, 2, 1},         {8, 4, 2}),
                 exchange_split(1, 256, kGatedPair,          {16, 12, 1},          {16, 8, 1, 4}),
                 exchange_split(4,  64, kF16Pair,            {8, 2, 1, 0, kHeld},  {8, 2, 1, 1}),
-    /* 24576 */ exchange_split(2, 192, kAll & ~kF16Plain,   {8, 6, 1},            {8, 4, 1, 2},         {8, 7, 1},            {8, 5, 1, 3}),
+    /* 24576 */ exchange_split(2, 192, kAll & ~kF16Ungated, {8, 6, 1},            {8, 4, 1, 2},         {8, 7, 1},            {8, 5, 1, 3}),
                 exchange_split(1, 384, kNone,               {8, 12, 1},           {8, 8, 1, 4}),
-                exchange_split(3, 128, kF16Plain,           {16, 4, 1},           {16, 3, 1}),
+                exchange_split(3, 128, kF16Ungated,         {16, 4, 1},           {16, 3, 1}),
                 exchange_split(6,  64, kNone,               {8, 2, 1},            {8, 2, 1}),
     /* 32768 */ exchange_split(2, 256, kAll,                {16, 7, 1},           {16, 5, 1, 2},        {16, 8, 1},           {16, 6, 1, 4}),
                 exchange_split(4, 128, kNone,               {8, 3, 1},            {8, 3, 1}),
