@@ -111,10 +111,14 @@ DANAUS_DEVICE Words<4> load_tile(SharedAddress slab, int row, int nr) {
 }
 
 template <class P>
-DANAUS_DEVICE void apply_gate(SharedAddress slab, int row, int nr, Words<4>& words) {
-  const Words<4> gate = load_tile<P>(slab, row, nr);
-  DANAUS_UNROLL
-  for (int m = 0; m < 4; ++m) words[m] = device::mul2<P::kType>(words[m], gate[m]);
+DANAUS_DEVICE void apply_gate(SharedAddress slab, int row, int nr, Words<4>& re, Words<4>& im) {
+  const auto apply = [=](int gate_row, Words<4>& words) {
+    const Words<4> gate = load_tile<P>(slab, gate_row, nr);
+    DANAUS_UNROLL
+    for (int m = 0; m < 4; ++m) words[m] = device::mul2<P::kType>(words[m], gate[m]);
+  };
+  apply(row, re);
+  if constexpr (P::kPair) apply(row + 1, im);
 }
 
 // DFT16 n1 of one block of real samples.
@@ -266,10 +270,7 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
       re[nr] = load_tile<P>(slab, 0, nr);
       if constexpr (P::kPair) im[nr] = load_tile<P>(slab, 1, nr);
       if constexpr (P::kGated)
-        if (a.pregate) {
-          apply_gate<P>(slab, P::kPregateRow, nr, re[nr]);
-          if constexpr (P::kPair) apply_gate<P>(slab, P::kPregateRow + 1, nr, im[nr]);
-        }
+        if (a.pregate) apply_gate<P>(slab, P::kPregateRow, nr, re[nr], im[nr]);
     }
 
     // A place is free once the store from it has been read: refill the one that an earlier item left.
@@ -308,10 +309,7 @@ DANAUS_DEVICE void fused_chain(const FusedArguments& a) {
     DANAUS_UNROLL
     for (int nr = 0; nr < r; ++nr) {
       if constexpr (P::kGated)
-        if (a.postgate && !wrap) {
-          apply_gate<P>(slab, P::kPostgateRow, nr, re[nr]);
-          if constexpr (P::kPair) apply_gate<P>(slab, P::kPostgateRow + 1, nr, im[nr]);
-        }
+        if (a.postgate && !wrap) apply_gate<P>(slab, P::kPostgateRow, nr, re[nr], im[nr]);
       device::store_matrices<4, true>(slab + matrix_address<P>(0, nr), re[nr]);
       if (P::kPair || wrap) device::store_matrices<4, true>(slab + matrix_address<P>(1, nr), im[nr]);
     }

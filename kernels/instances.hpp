@@ -19,7 +19,7 @@ struct Instance {
   Dtype dtype;
   Fold fold;
   bool gated;
-  constexpr Tuning tuning() const { return split.tuning(fold, gated); }
+  constexpr Tuning tuning() const { return split.tuning(dtype, fold, gated); }
 };
 
 template <Instance i, Tuning tuning>
@@ -28,7 +28,7 @@ constexpr auto shape_of() {
     return std::type_identity<FusedChain<i.dtype, i.fold, i.gated, i.split.radix, tuning.warps, tuning.ring>>();
   else
     return std::type_identity<FusedExchange<i.dtype, i.fold, i.gated, i.split.radix, i.split.columns, tuning.warps,
-                                            tuning.ring, tuning.gates, tuning.spectrum>>();
+                                            tuning.ring, tuning.gates, tuning.spectrum, tuning.table>>();
 }
 template <Instance i, Tuning tuning>
 using Shape = typename decltype(shape_of<i, tuning>())::type;
@@ -52,36 +52,36 @@ constexpr auto shared_bytes(std::integer_sequence<int, offset...>) {
   return std::array{Shape<i, with_room(tuning, 2 + offset, 1)>::kSharedBytes...};
 }
 
-// The tuning as far as the device class has room for it. Ring comes first to shrink while it holds two items; then
-// blocks per SM; then, of a chain, the warps; then the rest of an exchange's ring, down to one slab more than an item
-// has.
+constexpr bool fits(const DeviceClass& device, int shared_bytes, int blocks) {
+  return shared_bytes <= device.block_bytes && blocks * (shared_bytes + kReservedBytes) <= device.sm_bytes;
+}
+
+// The tuning as far as a device class has room for it, where that may be less than it is tuned for. Ring comes first to
+// shrink while it holds two items; then blocks per SM; then, of a chain, the warps; then the rest of an exchange's
+// ring, down to one slab more than an item has.
 template <Instance i, int device_class, int warps = i.tuning().warps>
 constexpr std::optional<Tuning> fitted() {
   constexpr bool chain = i.split.algorithm == Algorithm::chain;
   constexpr Tuning tuned = i.tuning();
   // Without tensor copies a ring of gates is of no use; instead of the spectrum there is room for more of the ring.
-  constexpr Tuning most = device_class == 0 ? tuned : Tuning{warps, tuned.ring, tuned.blocks_per_sm};
+  constexpr Tuning most = {.warps = warps, .table = tuned.table};
   constexpr auto bytes = shared_bytes<i, most>(std::make_integer_sequence<int, tuned.ring - 1>());
-  constexpr int slabs = Shape<i, tuned>::kSlabs;
+  constexpr int slabs = Shape<i, tuned>::kSlabs, two_items = std::min(2 * slabs, tuned.ring);
   constexpr DeviceClass device = kDeviceClasses[device_class];
-  const auto fits = [&](int ring, int blocks) {
-    return bytes[ring - 2] <= device.block_bytes && blocks * (bytes[ring - 2] + kReservedBytes) <= device.sm_bytes;
-  };
   for (int blocks = tuned.blocks_per_sm; blocks > 0; --blocks)
-    for (int ring = tuned.ring; ring >= std::min(2 * slabs, tuned.ring); --ring)
-      if (fits(ring, blocks))  // where only blocks are fewer than on the devices it is tuned for, that kernel will do
-        return with_room(most, ring,
-                         device_class > 0 && warps == tuned.warps && ring == tuned.ring ? tuned.blocks_per_sm : blocks);
+    for (int ring = tuned.ring; ring >= two_items; --ring)
+      if (fits(device, bytes[ring - 2], blocks))  // where only blocks are fewer than tuned, that kernel will do
+        return with_room(most, ring, warps == tuned.warps && ring == tuned.ring ? tuned.blocks_per_sm : blocks);
   if constexpr (chain && warps > 1) return fitted<i, device_class, warps / 2>();
   if constexpr (!chain)
-    for (int ring = std::min(2 * slabs, tuned.ring); ring > slabs; --ring)
-      if (fits(ring, 1)) return with_room(most, ring, 1);
+    for (int ring = two_items; ring > slabs; --ring)
+      if (fits(device, bytes[ring - 2], 1)) return with_room(most, ring, 1);
   return std::nullopt;
 }
 
-// Of each device class; nothing where there is no room at all.
+// Of each device class; nothing where there is no room at all. The first is what the table is tuned for.
 template <Instance i>
-inline constexpr std::array<std::optional<Tuning>, kDeviceClasses.size()> kTunings = {fitted<i, 0>(), fitted<i, 1>(),
+inline constexpr std::array<std::optional<Tuning>, kDeviceClasses.size()> kTunings = {i.tuning(), fitted<i, 1>(),
                                                                                       fitted<i, 2>()};
 
 constexpr unsigned classes_with(std::span<const std::optional<Tuning>> tunings, Tuning tuning) {
@@ -93,7 +93,8 @@ constexpr unsigned classes_with(std::span<const std::optional<Tuning>> tunings, 
 // Calls visit.operator()<instance, tuning, classes>() for each different tuning, classes being those that it is for.
 template <Instance i, std::size_t device_class = 0, class Visit>
 void for_each_tuning(Visit& visit) {
-  static_assert(kTunings<i>[0] == i.tuning(), "a line of the table is for devices that have room for it");
+  static_assert(fits(kDeviceClasses[0], Shape<i, i.tuning()>::kSharedBytes, i.tuning().blocks_per_sm),
+                "a line of the table is for devices that have room for it");
   if constexpr (kTunings<i>[device_class].has_value()) {
     constexpr Tuning tuning = *kTunings<i>[device_class];
     constexpr unsigned classes = classes_with(kTunings<i>, tuning);

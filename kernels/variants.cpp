@@ -65,6 +65,7 @@ std::string name(const Variant& v) {
        << '_' << name(g.fold) << (v.gated ? "_gated" : "") << "_w" << v.tuning.warps << "_ring" << v.tuning.ring;
   if (v.tuning.gates > 0) word << "_gates" << v.tuning.gates;
   if (v.tuning.spectrum) word << "_spectrum";
+  if (!v.tuning.table) word << "_l1";
   word << "_x" << v.tuning.blocks_per_sm;
   return word.str();
 }

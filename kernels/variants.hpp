@@ -24,6 +24,7 @@ struct Tuning {
   int blocks_per_sm = 0;  // what registers and shared memory are limited for
   int gates = 0;          // exchange, gated: slabs of the ring of gates; 0 where threads apply them (no tensor copies)
   bool spectrum = false;  // exchange: shared memory holds the channel's spectrum
+  bool table = true;      // exchange: and the table of step B; else L1 does, so that more blocks or slabs fit
   bool operator==(const Tuning&) const = default;
 };
 
@@ -35,35 +36,46 @@ inline constexpr unsigned kAll = 0xff, kNone = 0, kCausal = 0xf0;
 inline constexpr unsigned kF16Pair = kind(Dtype::f16, Fold::pair, false);
 inline constexpr unsigned kF16Ungated = kF16Pair | kind(Dtype::f16, Fold::right_angle, false);
 inline constexpr unsigned kBf16Pair = kind(Dtype::bf16, Fold::pair, false);
+inline constexpr unsigned kBf16Ungated = kBf16Pair | kind(Dtype::bf16, Fold::right_angle, false);
 inline constexpr unsigned kGatedPair = kind(Dtype::f16, Fold::pair, true) | kind(Dtype::bf16, Fold::pair, true);
 
-struct Split {
-  Algorithm algorithm;
-  int radix, columns;           // as in Geometry
-  unsigned preferred;           // kinds that it is the choice for where the caller makes none
-  Tuning plain, gated;          // pair
-  Tuning causal, gated_causal;  // right angle
+struct Tunings {
+  Tuning plain = {}, gated = {};          // pair
+  Tuning causal = {}, gated_causal = {};  // right angle
 
-  constexpr int size() const { return algorithm == Algorithm::chain ? 256 * radix : 64 * radix * columns; }
-  constexpr Tuning tuning(Fold fold, bool with_gates) const {
+  constexpr Tuning of(Fold fold, bool with_gates) const {
     return fold == Fold::pair ? (with_gates ? gated : plain) : with_gates ? gated_causal : causal;
   }
 };
 
-// Tunings of the right angle that are left out are those of the pair.
-constexpr Split split(Algorithm algorithm, int radix, int columns, unsigned preferred, Tuning plain, Tuning gated,
-                      Tuning causal, Tuning gated_causal) {
-  if (causal.warps == 0) causal = plain;
-  if (gated_causal.warps == 0) gated_causal = gated;
-  return {algorithm, radix, columns, preferred, plain, gated, causal, gated_causal};
+struct Split {
+  Algorithm algorithm;
+  int radix, columns;  // as in Geometry
+  unsigned preferred;  // kinds that it is the choice for where the caller makes none
+  Tunings f16, bf16;
+
+  constexpr int size() const { return algorithm == Algorithm::chain ? 256 * radix : 64 * radix * columns; }
+  constexpr Tuning tuning(Dtype dtype, Fold fold, bool gated) const {
+    return (dtype == Dtype::f16 ? f16 : bf16).of(fold, gated);
+  }
+};
+
+// Tunings that are left out: of the right angle, those of the pair; of bf16, those of f16.
+constexpr Tuning or_else(Tuning tuning, Tuning other) { return tuning.warps > 0 ? tuning : other; }
+constexpr Split split(Algorithm algorithm, int radix, int columns, unsigned preferred, Tunings f16, Tunings bf16) {
+  f16.causal = or_else(f16.causal, f16.plain);
+  f16.gated_causal = or_else(f16.gated_causal, f16.gated);
+  bf16 = {or_else(bf16.plain, f16.plain), or_else(bf16.gated, f16.gated), or_else(bf16.causal, f16.causal),
+          or_else(bf16.gated_causal, f16.gated_causal)};
+  return {algorithm, radix, columns, preferred, f16, bf16};
 }
 constexpr Split chain_split(int radix, unsigned preferred, Tuning plain, Tuning gated, Tuning causal = {},
-                            Tuning gated_causal = {}) {
-  return split(Algorithm::chain, radix, 256, preferred, plain, gated, causal, gated_causal);
+                            Tuning gated_causal = {}, Tunings bf16 = {}) {
+  return split(Algorithm::chain, radix, 256, preferred, {plain, gated, causal, gated_causal}, bf16);
 }
 constexpr Split exchange_split(int radix, int columns, unsigned preferred, Tuning plain, Tuning gated,
-                               Tuning causal = {}, Tuning gated_causal = {}) {
-  return split(Algorithm::exchange, radix, columns, preferred, plain, gated, causal, gated_causal);
+                               Tuning causal = {}, Tuning gated_causal = {}, Tunings bf16 = {}) {
+  return split(Algorithm::exchange, radix, columns, preferred, {plain, gated, causal, gated_causal}, bf16);
 }
 
 // Measured on an H200 with B=64, H=768: the fastest of the rings and blocks that fit, for each line. Those that are
@@ -71,45 +83,52 @@ constexpr Split exchange_split(int radix, int columns, unsigned preferred, Tunin
 // have rings and blocks that fit.
 // clang-format off
 inline constexpr bool kHeld = true;  // the spectrum, by shared memory
+inline constexpr bool kL1 = false;   // step B's table, not by shared memory
 inline constexpr std::array kTable = {
-    //    N                       r, columns, preferred for             {warps, ring, blocks, gates, spectrum}
-    //                                                              plain                 gated                 causal                gated causal
-    /*   256 */ chain_split(   1,      kAll,                {8, 4, 3},            {8, 2, 3}),
-    /*   512 */ chain_split(   2,      kAll,                {8, 3, 2},            {8, 2, 2},            {20, 3, 1}),
-                exchange_split(1,   8, kNone,               {1, 2, 16, 0, kHeld}, {1, 3, 10, 2}),
-    /*   768 */ chain_split(   3,      kAll,                {12, 3, 1},           {12, 2, 1},           {16, 3, 1}),
-    /*  1024 */ exchange_split(1,  16, kAll & ~kBf16Pair,   {2, 2, 8, 0, kHeld},  {2, 3, 8, 2, kHeld},  {},                   {2, 2, 8, 2, kHeld}),
-                chain_split(   4,      kBf16Pair,           {8, 3, 1},            {8, 2, 1},            {4, 4, 3}),
-                exchange_split(2,   8, kNone,               {1, 2, 12},           {1, 3, 7, 2}),
-    /*  1536 */ chain_split(   6,      kAll,                {8, 3, 1},            {4, 2, 1},            {},                   {4, 2, 2}),
-                exchange_split(3,   8, kNone,               {1, 2, 8},            {1, 3, 5, 2}),
-    /*  2048 */ exchange_split(1,  32, kAll,                {4, 2, 4, 0, kHeld},  {4, 3, 4, 2, kHeld},  {4, 5, 4, 0, kHeld},  {4, 2, 4, 2, kHeld}),
-                exchange_split(2,  16, kNone,               {2, 2, 6, 0, kHeld},  {2, 3, 4, 2}),
-                chain_split(   8,      kNone,               {8, 3, 1},            {4, 2, 1}),
-                exchange_split(4,   8, kNone,               {1, 2, 6},            {1, 3, 4, 1},         {1, 2, 7}),
-    /*  3072 */ exchange_split(3,  16, kAll,                {2, 2, 4, 0, kHeld},  {2, 2, 3, 2, kHeld},  {},                   {2, 2, 4, 2, kHeld}),
-                exchange_split(6,   8, kNone,               {1, 2, 4},            {1, 3, 3, 1},         {1, 4, 4}),
-    /*  4096 */ exchange_split(2,  32, kAll,                {4, 2, 3, 0, kHeld},  {4, 3, 2, 2, kHeld},  {4, 2, 4, 0, kHeld},  {4, 3, 3, 2, kHeld}),
-                exchange_split(1,  64, kNone,               {8, 5, 2, 0, kHeld},  {8, 3, 2, 2, kHeld}),
-                exchange_split(4,  16, kNone,               {2, 2, 4},            {2, 2, 3, 1},         {2, 3, 4}),
-    /*  6144 */ exchange_split(3,  32, kAll,                {4, 2, 2, 0, kHeld},  {4, 2, 2, 1, kHeld},  {4, 2, 3, 0, kHeld},  {4, 3, 2, 2, kHeld}),
-                exchange_split(6,  16, kNone,               {2, 2, 3},            {2, 2, 2, 1},         {2, 3, 3}),
-    /*  8192 */ exchange_split(2,  64, kAll,                {8, 2, 2, 0, kHeld},  {8, 2, 2, 1}),
-                exchange_split(1, 128, kNone,               {8, 4, 2, 0, kHeld},  {8, 4, 2, 2}),
-                exchange_split(4,  32, kNone,               {4, 2, 2, 0, kHeld},  {4, 2, 2, 1}),
-    /* 12288 */ exchange_split(1, 192, kAll,                {8, 6, 2},            {8, 4, 2, 3},         {},                   {8, 6, 2, 3}),
-                exchange_split(3,  64, kNone,               {8, 3, 1, 0, kHeld},  {8, 3, 1, 1}),
-                exchange_split(6,  32, kNone,               {4, 2, 1, 0, kHeld},  {4, 3, 1, 1}),
-    /* 16384 */ exchange_split(2, 128, kCausal | kBf16Pair, {16, 4, 1, 0, kHeld}, {8, 2, 2, 1},         {8, 4, 2}),
-                exchange_split(1, 256, kGatedPair,          {16, 12, 1},          {16, 8, 1, 4}),
-                exchange_split(4,  64, kF16Pair,            {8, 2, 1, 0, kHeld},  {8, 2, 1, 1}),
-    /* 24576 */ exchange_split(2, 192, kAll & ~kF16Ungated, {8, 6, 1},            {8, 4, 1, 2},         {8, 7, 1},            {8, 5, 1, 3}),
-                exchange_split(1, 384, kNone,               {8, 12, 1},           {8, 8, 1, 4}),
-                exchange_split(3, 128, kF16Ungated,         {16, 4, 1},           {16, 3, 1}),
-                exchange_split(6,  64, kNone,               {8, 2, 1},            {8, 2, 1}),
-    /* 32768 */ exchange_split(2, 256, kAll,                {16, 7, 1},           {16, 5, 1, 2},        {16, 8, 1},           {16, 6, 1, 4}),
-                exchange_split(4, 128, kNone,               {8, 3, 1},            {8, 3, 1}),
-                exchange_split(1, 512, kNone,               {8, 14, 1},           {8, 10, 1, 4}),
+    //    N                       r, columns, preferred for          {warps, ring, blocks, gates, spectrum, table}
+    //                                                               plain                       gated                       causal                      gated causal
+    /*   256 */ chain_split(   1,      kAll,                  {8, 4, 3},                  {8, 2, 3},                  {20, 4, 1}),
+    /*   512 */ chain_split(   2,      kAll,                  {8, 3, 2},                  {8, 2, 2},                  {20, 3, 1},                 {},
+                  /* bf16: */ {.causal = {12, 3, 1}}),
+                exchange_split(1,   8, kNone,                 {1, 2, 16, 0, kHeld},       {1, 3, 10, 2}),
+    /*   768 */ chain_split(   3,      kAll,                  {12, 3, 1},                 {12, 2, 1},                 {16, 3, 1}),
+    /*  1024 */ exchange_split(1,  16, kAll & ~kBf16Ungated,  {2, 2, 8, 0, kHeld},        {2, 3, 8, 2, kHeld},        {},                         {2, 2, 8, 2, kHeld}),
+                chain_split(   4,      kBf16Ungated,          {8, 3, 1},                  {8, 2, 1},                  {12, 4, 1}),
+                exchange_split(2,   8, kNone,                 {1, 2, 12},                 {1, 3, 7, 2}),
+    /*  1536 */ chain_split(   6,      kAll,                  {8, 3, 1},                  {4, 2, 1},                  {12, 2, 1},                 {4, 2, 2}),
+                exchange_split(3,   8, kNone,                 {1, 2, 8},                  {1, 3, 5, 2}),
+    /*  2048 */ exchange_split(1,  32, kAll,                  {4, 2, 4, 0, kHeld},        {4, 3, 4, 2, kHeld},        {4, 4, 4},                  {4, 2, 4, 2, kHeld}),
+                exchange_split(2,  16, kNone,                 {2, 2, 6, 0, kHeld},        {2, 3, 4, 2}),
+                chain_split(   8,      kNone,                 {8, 3, 1},                  {4, 2, 1}),
+                exchange_split(4,   8, kNone,                 {1, 2, 6},                  {1, 3, 4, 1},               {1, 2, 7}),
+    /*  3072 */ exchange_split(3,  16, kAll,                  {2, 2, 4, 0, kHeld},        {2, 2, 4, 1, kHeld, kL1},   {2, 2, 5, 0, kHeld, kL1},   {2, 2, 5, 1, kHeld, kL1},
+                  /* bf16: */ {.causal = {2, 2, 4, 0, kHeld}, .gated_causal = {2, 2, 4, 2, kHeld}}),
+                exchange_split(6,   8, kNone,                 {1, 2, 4},                  {1, 3, 3, 1},               {1, 4, 4}),
+    /*  4096 */ exchange_split(2,  32, kAll,                  {4, 2, 3, 0, kHeld},        {4, 3, 2, 2, kHeld},        {4, 2, 4, 0, kHeld},        {4, 3, 3, 2, kHeld}),
+                exchange_split(1,  64, kNone,                 {8, 5, 2, 0, kHeld},        {8, 3, 2, 2, kHeld}),
+                exchange_split(4,  16, kNone,                 {2, 2, 4},                  {2, 2, 3, 1},               {2, 3, 4}),
+    /*  6144 */ exchange_split(3,  32, kAll,                  {4, 2, 3, 0, kHeld, kL1},   {4, 2, 2, 1, kHeld},        {4, 2, 3, 0, kHeld},        {4, 3, 2, 2, kHeld},
+                  /* bf16: */ {.causal = {4, 2, 3, 0, kHeld, kL1}}),
+                exchange_split(6,  16, kNone,                 {2, 2, 3},                  {2, 2, 2, 1},               {2, 3, 3}),
+    /*  8192 */ exchange_split(2,  64, kAll,                  {8, 2, 2, 0, kHeld},        {8, 2, 2, 1, !kHeld, kL1},  {},                         {8, 2, 2, 1, kHeld},
+                  /* bf16: */ {.gated = {8, 2, 2, 1}}),
+                exchange_split(1, 128, kNone,                 {8, 4, 2, 0, kHeld},        {8, 4, 2, 2}),
+                exchange_split(4,  32, kNone,                 {4, 2, 2, 0, kHeld},        {4, 2, 2, 1}),
+    /* 12288 */ exchange_split(1, 192, kAll,                  {8, 6, 2},                  {8, 4, 2, 3},               {},                         {8, 6, 2, 3}),
+                exchange_split(3,  64, kNone,                 {8, 3, 1, 0, kHeld},        {8, 3, 1, 1}),
+                exchange_split(6,  32, kNone,                 {4, 2, 1, 0, kHeld},        {4, 3, 1, 1}),
+    /* 16384 */ exchange_split(2, 128, kCausal | kBf16Pair,   {16, 4, 1, 0, kHeld},       {8, 2, 2, 1},               {16, 4, 1, 0, kHeld},       {},
+                  /* bf16: */ {.causal = {8, 4, 2}}),
+                exchange_split(1, 256, kGatedPair,            {16, 12, 1},                {16, 8, 1, 4}),
+                exchange_split(4,  64, kF16Pair,              {8, 2, 1, 0, kHeld},        {8, 2, 1, 1}),
+    /* 24576 */ exchange_split(2, 192, kAll & ~kF16Ungated,   {8, 6, 1},                  {8, 4, 1, 2},               {8, 7, 1},                  {8, 5, 1, 3},
+                  /* bf16: */ {.plain = {8, 6, 1, 0, !kHeld, kL1}}),
+                exchange_split(1, 384, kNone,                 {8, 12, 1},                 {8, 8, 1, 4}),
+                exchange_split(3, 128, kF16Ungated,           {16, 4, 1},                 {16, 3, 1},                 {16, 4, 1, 0, !kHeld, kL1}),
+                exchange_split(6,  64, kNone,                 {8, 2, 1},                  {8, 2, 1}),
+    /* 32768 */ exchange_split(2, 256, kAll,                  {16, 7, 1, 0, !kHeld, kL1}, {16, 5, 1, 2, !kHeld, kL1}, {16, 8, 1, 0, !kHeld, kL1}, {16, 6, 1, 4, !kHeld, kL1}),
+                exchange_split(4, 128, kNone,                 {8, 3, 1, 0, !kHeld, kL1},  {8, 3, 1, 0, !kHeld, kL1}),
+                exchange_split(1, 512, kNone,                 {8, 14, 1, 0, !kHeld, kL1}, {8, 10, 1, 4, !kHeld, kL1}),
 };
 // clang-format on
 

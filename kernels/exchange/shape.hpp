@@ -15,7 +15,7 @@ enum class Order {
 };
 
 template <Dtype type, Fold fold, bool gated, int radix, int columns, int warps, int ring, int gate_ring,
-          bool spectrum_in_shared = false>
+          bool spectrum_in_shared = false, bool table_in_shared = true>
 struct FusedExchange {
   static constexpr Dtype kType = type;
   static constexpr bool kPair = fold == Fold::pair;
@@ -108,10 +108,11 @@ struct FusedExchange {
   static constexpr bool kSpectrumInRegisters =
       !spectrum_in_shared && !kSeveralGroups && kLinePairsPerWarp * kSlabs <= 4;
 
-  // Shared memory: barriers, a table for step B, a channel's spectrum, the ring of slabs, the ring of gates. At 32K a
-  // seventh slab is worth more than the table (2412 -> 2313 us), which L1 then holds.
+  // Shared memory: barriers, a table for step B, a channel's spectrum, the ring of slabs, the ring of gates. What the
+  // table leaves room for may be worth more, as a seventh slab of 32K (2412 -> 2313 us) or a fifth block of 3K (causal,
+  // 282 -> 268); L1 holds it then.
   static constexpr int kTableBegin = 1024;
-  static constexpr bool kTableInShared = (kSeveralGroups || !kLinesInRegisters) && kSize < 32768;
+  static constexpr bool kTableInShared = table_in_shared && (kSeveralGroups || !kLinesInRegisters);
   static constexpr int kTableAt = kSeveralGroups ? kGroupAt : kLineAt;
   static constexpr int kTableBytes = !kTableInShared  ? 0
                                      : kSeveralGroups ? 1024 * kGroups
