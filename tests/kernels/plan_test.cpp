@@ -255,9 +255,10 @@ TEST(Plan, TakesAnotherFilterAndMoves) {
       compare(convolve(c.problem, make_inputs(c.problem, {}), Method::fftw), host::decode(Dtype::f16, c.y)).finite,
       true);
   EXPECT_NE(c.y, std::vector<std::uint16_t>(c.y.size()));
-  EXPECT_EQ(moved.description(),
-            name(moved.variant()) + ": N=256 = 16 x 16, " + std::to_string(moved.variant().threads) + " threads and " +
-                std::to_string(moved.variant().shared_bytes) + " bytes of shared memory a block, on executor");
+  EXPECT_EQ(moved.description(), name(moved.variant()) + ": N=256 = 16 x 16, " +
+                                     std::to_string(32 * moved.variant().tuning.warps) + " threads and " +
+                                     std::to_string(moved.variant().shared_bytes) +
+                                     " bytes of shared memory a block, on executor");
 }
 
 TEST(Plan, ExecutesFromManyThreadsAtOnce) {
