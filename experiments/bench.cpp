@@ -28,7 +28,7 @@ struct Request {
 
 // A row to come.
 struct Question {
-  Problem problem;
+  Convolution problem;
   BenchMethod method;
 };
 
@@ -68,9 +68,10 @@ bool read_request(std::span<const std::string> words, Console& console, Request&
 }
 
 // Each case by each method that computes it on the device; a method that was asked for by name says why it does not.
-std::vector<Question> questions_of(const Request& request, const std::vector<Problem>& cases, const Device& device) {
+std::vector<Question> questions_of(const Request& request, const std::vector<Convolution>& cases,
+                                   const Device& device) {
   std::vector<Question> questions;
-  for (const Problem& problem : cases)
+  for (const Convolution& problem : cases)
     for (BenchMethod method : request.methods)
       if (!request.every_method || !obstacle(method, problem, device)) questions.push_back({problem, method});
   return questions;
@@ -103,8 +104,8 @@ bool times_this_code(const Json& row) {
 int run_bench(std::span<const std::string> words, Console& console) {
   Request request;
   if (!read_request(words, console, request)) return kExitOk;
-  std::vector<Problem> cases;
-  for (const std::string& word : request.cases) cases.push_back(parse_problem(word));
+  std::vector<Convolution> cases;
+  for (const std::string& word : request.cases) cases.push_back(parse_convolution(word));
   if (request.sweep) cases = request.sweep->cases();
 
   if (Device::cuda_count() == 0) return without_gpu(console, "bench");

@@ -4,12 +4,12 @@
 #include <benchmark/benchmark.h>
 
 #include "experiments/candidates.hpp"
-#include "reference/data.hpp"
+#include "reference/convolution/data.hpp"
 
 namespace danaus {
 namespace {
 
-void time_candidate(benchmark::State& state, const Candidate& candidate, const Problem& problem) {
+void time_candidate(benchmark::State& state, const Candidate& candidate, const Convolution& problem) {
   const Inputs inputs = make_inputs(problem, {});
   for (auto _ : state) benchmark::DoNotOptimize(candidate.compute(problem, inputs));
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(inputs.u.size()));
@@ -19,7 +19,7 @@ void register_benchmarks() {
   for (const Candidate& candidate : candidates()) {
     if (candidate.scaling == Scaling::one_side) continue;  // the same work
     for (std::int64_t length : {1024, 32768}) {
-      Problem problem;
+      Convolution problem;
       problem.dtype = candidate.in_double ? Dtype::f64 : Dtype::f16;
       problem.batch = 2;
       problem.length = problem.filter_length = length;

@@ -4,41 +4,43 @@
 #include <bit>
 #include <cmath>
 
-#include "kernels/host/halves.hpp"
+#include "kernels/executor/halves.hpp"
 #include "kernels/plan.hpp"
-#include "reference/mask.hpp"
+#include "reference/convolution/mask.hpp"
 
 namespace danaus {
 namespace {
 
-int stages(const Problem& planned) { return static_cast<int>(planned.factors.size()); }
+int stages(const Convolution& planned) { return static_cast<int>(planned.factors.size()); }
 
 template <Method method>
-std::vector<double> reference(const Problem& problem, const Inputs& inputs) {
+std::vector<double> reference(const Convolution& problem, const Inputs& inputs) {
   return convolve(problem, inputs, method);
 }
 
 template <Scaling scaling>
-std::vector<double> rounded(const Problem& problem, const Inputs& inputs) {
+std::vector<double> rounded(const Convolution& problem, const Inputs& inputs) {
   return convolve_rounded(problem, inputs, scaling);
 }
 
-double pipeline_bound(const Problem& planned) { return bound_l2(planned.dtype, stages(planned)); }
+double pipeline_bound(const Convolution& planned) { return bound_l2(planned.dtype, stages(planned)); }
 
-double double_pipeline_bound(const Problem& planned) { return bound_l2(Dtype::f64, stages(planned)); }
+double double_pipeline_bound(const Convolution& planned) { return bound_l2(Dtype::f64, stages(planned)); }
 
-const Geometry& geometry_for(const Problem& problem) { return choose(problem, Device::executor()).variant->geometry; }
+const Geometry& geometry_for(const Convolution& problem) {
+  return choose(problem, Device::executor()).variant->geometry;
+}
 
-Problem planned_by_kernel(const Problem& problem) {
+Convolution planned_by_kernel(const Convolution& problem) {
   const Geometry& geometry = geometry_for(problem);
-  Problem planned = problem;
+  Convolution planned = problem;
   planned.fold = geometry.fold, planned.fft_size = geometry.size(), planned.factors = factors(geometry);
   return planned;
 }
 
-bool has_kernel(const Problem& problem) { return has_kernel(problem, Device::executor()); }
+bool has_kernel(const Convolution& problem) { return has_kernel(problem, Device::executor()); }
 
-std::vector<double> by_kernel(const Problem& problem, const Inputs& inputs) {
+std::vector<double> by_kernel(const Convolution& problem, const Inputs& inputs) {
   const bool masked = !problem.mask.zeroed.empty();
   Plan plan(problem, Device::executor(), masked ? kept_frequencies(problem) : std::vector<std::uint8_t>());
   plan.set_filter(std::vector<float>(inputs.k.begin(), inputs.k.end()));
@@ -49,7 +51,7 @@ std::vector<double> by_kernel(const Problem& problem, const Inputs& inputs) {
 }
 
 // Its own count of roundings, and one a gate.
-double kernel_bound(const Problem& planned) {
+double kernel_bound(const Convolution& planned) {
   return bound_l2_of_roundings(planned.dtype, roundings(geometry_for(planned)) + planned.pregate + planned.postgate);
 }
 
@@ -71,7 +73,7 @@ std::span<const Candidate> candidates() { return kCandidates; }
 
 // Two forward transforms and an inverse, in which each value is rounded about once in each of log2 N steps, and the
 // products; as a random walk, and twice that for data whose energy the filter removes (constant data lose most).
-double fftw_bound(const Problem& planned) {
+double fftw_bound(const Convolution& planned) {
   const int steps = std::bit_width(static_cast<std::uint64_t>(planned.fft_size));
   return 2 * unit_roundoff(Dtype::f64) * std::sqrt(3. * steps + 4);
 }

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "reference/convolution.hpp"
-#include "reference/rounding.hpp"
+#include "reference/convolution/convolve.hpp"
+#include "reference/convolution/rounding.hpp"
 
 namespace danaus {
 
@@ -17,16 +17,16 @@ struct Candidate {
   std::optional<Scaling> scaling;  // --scaling, for those that have one
   std::string_view summary;
   bool in_double;  // computes in double whatever the case's type; otherwise in the case's type
-  std::vector<double> (*compute)(const Problem& problem, const Inputs& inputs);  // y [B, H, L]
-  double (*bound)(const Problem& planned);  // on the relative L2 error that the computation itself adds
+  std::vector<double> (*compute)(const Convolution& problem, const Inputs& inputs);  // y [B, H, L]
+  double (*bound)(const Convolution& planned);  // on the relative L2 error that the computation itself adds
   // The case with fold, N and factors as the candidate chooses them; throws, saying why, where it does not compute it.
-  Problem (*planned)(const Problem& problem) = &danaus::planned;
-  bool (*computes)(const Problem& problem) = [](const Problem&) { return true; };
+  Convolution (*planned)(const Convolution& problem) = &danaus::planned;
+  bool (*computes)(const Convolution& problem) = [](const Convolution&) { return true; };
 };
 
 std::span<const Candidate> candidates();
 
 // Of FFTW in double, which is also what other candidates are compared with.
-double fftw_bound(const Problem& planned);
+double fftw_bound(const Convolution& planned);
 
 }  // namespace danaus

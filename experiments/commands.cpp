@@ -6,7 +6,7 @@
 #include <new>
 
 #include "experiments/program/interrupt.hpp"
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 namespace {

@@ -1,4 +1,6 @@
 // danaus convolve: the user's own data.
+#include "reference/convolution/convolve.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -10,7 +12,6 @@
 #include "experiments/program/memory.hpp"
 #include "experiments/program/terminal.hpp"
 #include "experiments/spot_check.hpp"
-#include "reference/convolution.hpp"
 #include "reference/half.hpp"
 
 namespace danaus {
@@ -66,7 +67,7 @@ void match_rate(const std::string& path, const Signal& signal, const std::string
 }
 
 // The filter for every channel: [H, K] from [K], [1, K] or [H, K].
-std::vector<double> filter_of(const Request& request, const Signal& k, const Signal& u, const Problem& problem) {
+std::vector<double> filter_of(const Request& request, const Signal& k, const Signal& u, const Convolution& problem) {
   if (k.shape.size() > 2) fail("convolve: k ", request.k, " is ", shape_text(k), ", must be [K] or [H, K]");
   const std::int64_t rows = k.shape.size() == 2 ? k.shape[0] : 1;
   if (rows == problem.channels) return k.values;
@@ -81,9 +82,9 @@ std::vector<double> filter_of(const Request& request, const Signal& k, const Sig
 }
 
 // One channel after the other, so that Ctrl-C is heard between them.
-std::vector<double> compute(const Problem& problem, const Inputs& inputs, Method method, Console& console) {
+std::vector<double> compute(const Convolution& problem, const Inputs& inputs, Method method, Console& console) {
   std::vector<double> y(inputs.u.size());
-  Problem one = problem;
+  Convolution one = problem;
   one.channels = 1;
   Progress progress(console, static_cast<std::size_t>(problem.channels));
   for (std::int64_t channel = 0; channel < problem.channels; ++channel) {
@@ -148,7 +149,7 @@ int run_convolve(std::span<const std::string> words, Console& console) {
   ResultFile results(console, request.json, "convolve", {});
   const Signal u = read_signal(request.u), k = read_signal(request.k);
 
-  Problem problem;
+  Convolution problem;
   problem.dtype = u.dtype;
   problem.mode = mode;
   problem.length = u.shape.back();

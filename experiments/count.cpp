@@ -20,7 +20,7 @@ constexpr const char* kDescription =
     "which the kernels differ. Exit 77 without a GPU or ncu.";
 
 struct Request {
-  std::vector<Problem> cases;
+  std::vector<Convolution> cases;
   HardwareProfile profile;
   std::int64_t concurrent = 0;
   bool hardware = false, launch = false;
@@ -49,7 +49,7 @@ bool read_request(std::span<const std::string> words, Console& console, Request&
   if (blocks && *blocks < 1) fail("count: blocks=", *blocks, ", must be at least 1");
   request.concurrent = blocks.value_or(0);
   request.profile = load_profile(profile);
-  for (const std::string& word : tokens) request.cases.push_back(parse_problem(word));
+  for (const std::string& word : tokens) request.cases.push_back(parse_convolution(word));
   if (!sweep.empty()) request.cases = bench_sweep("count", sweep).cases();
   if (request.cases.empty() && request.hardware) request.cases = compared_cases();
   if (request.cases.empty()) fail("count: either --case or --sweep must be given");
@@ -86,7 +86,7 @@ int count_cases(const Request& request, Console& console) {
   const Device device = imitation(request.profile);
   std::vector<Json> asked;
   std::set<std::string> identities;
-  for (const Problem& problem : request.cases) {
+  for (const Convolution& problem : request.cases) {
     choose(problem, device);  // refuses before any work
     asked.push_back({{"case", token(problem)},
                      {"profile", request.profile.name},
@@ -131,7 +131,7 @@ int compare_cases(const Request& request, Console& console) {
     console.err << "danaus: count: no ncu on PATH or in /usr/local/cuda/bin; --hardware needs Nsight Compute\n";
     return kExitNoDevice;
   }
-  for (const Problem& problem : request.cases) choose(problem, device);  // refuses before any work
+  for (const Convolution& problem : request.cases) choose(problem, device);  // refuses before any work
   print_configuration(console, "count",
                       {{"cases", std::to_string(request.cases.size())},
                        {"device", device.name},
@@ -162,7 +162,7 @@ int run_count(std::span<const std::string> words, Console& console) {
   if (!request.hardware && !request.launch) return count_cases(request, console);
   if (Device::cuda_count() == 0) return without_gpu(console, "count", "--hardware and --launch need");
   if (request.hardware) return compare_cases(request, console);
-  for (const Problem& problem : request.cases) launch_once(problem, Device::cuda());
+  for (const Convolution& problem : request.cases) launch_once(problem, Device::cuda());
   return kExitOk;
 }
 

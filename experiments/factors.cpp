@@ -2,8 +2,8 @@
 #include "experiments/commands.hpp"
 #include "experiments/files/record.hpp"
 #include "experiments/program/terminal.hpp"
-#include "reference/convolution.hpp"
-#include "reference/monarch.hpp"
+#include "reference/convolution/convolve.hpp"
+#include "reference/convolution/monarch.hpp"
 
 namespace danaus {
 namespace {
@@ -33,10 +33,10 @@ int run_factors(std::span<const std::string> words, Console& console) {
   if (!line.parse(words, console)) return kExitOk;
   if (tokens.empty()) tokens.assign(std::begin(kDefaultCases), std::end(kDefaultCases));
 
-  std::vector<Problem> problems;
+  std::vector<Convolution> problems;
   std::set<std::string> identities;
   for (const std::string& word : tokens) {
-    problems.push_back(planned(parse_problem(word)));
+    problems.push_back(planned(parse_convolution(word)));
     const std::int64_t points = complex_points(problems.back());
     if (points > kMostPoints) fail("factors: ", word, " has N=", points, ", must be at most ", kMostPoints);
     identities.insert(identity({{"case", token(problems.back())}}));
@@ -46,7 +46,7 @@ int run_factors(std::span<const std::string> words, Console& console) {
       {{"cases", std::to_string(problems.size())}, {"rows kept", json.empty() ? "no (--json FILE keeps them)" : json}});
 
   ResultFile results(console, json, "factors", identities);
-  for (const Problem& problem : problems) {
+  for (const Convolution& problem : problems) {
     const std::vector<MonarchFactor> factors = monarch_factors(problem.factors);
     std::vector<std::vector<std::string>> cells;
     Json matrices = Json::array();

@@ -60,7 +60,7 @@ Json row_of(const FactorChoice& choice, const std::string& profile) {
                       {"factors", choice.chosen[i]->measured.problem.factors},
                       {"us", choice.chosen[i]->measured.us},
                       {"regret", choice.regret(i)}});
-  const Problem& fastest = choice.fastest->measured.problem;
+  const Convolution& fastest = choice.fastest->measured.problem;
   Json row = {{"kind", "choice"}, {"profile", profile}};
   row.update(fields_of(choice.kind));
   row.update(Json{{"n", choice.size()},

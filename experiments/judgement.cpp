@@ -14,7 +14,7 @@ namespace {
 constexpr double kDirectByDefault = 1 << 24;
 constexpr double kDirectForFftw = 2e8;
 
-double direct_multiplications(const Problem& planned) {
+double direct_multiplications(const Convolution& planned) {
   const auto size = static_cast<double>(planned.fft_size), length = static_cast<double>(planned.length);
   const double channels = static_cast<double>(planned.channels);
   const double rows = static_cast<double>(planned.batch) * channels;
@@ -23,7 +23,7 @@ double direct_multiplications(const Problem& planned) {
 }
 
 // What the truth itself may be off by, relative L2. The direct sum rounds each sample once a term: a random walk.
-double truth_bound(Method truth, const Problem& planned) {
+double truth_bound(Method truth, const Convolution& planned) {
   if (truth == Method::fftw) return fftw_bound(planned);
   const std::int64_t terms =
       planned.mask.zeroed.empty() ? std::min(planned.filter_length, planned.length) : planned.fft_size;
@@ -55,7 +55,7 @@ Json verdict(const Comparison& comparison, double bound, std::int64_t samples, d
 }
 
 Json judge(const Trial& trial, const std::vector<double>& recording) {
-  const Problem plan = trial.candidate.planned(trial.problem);
+  const Convolution plan = trial.candidate.planned(trial.problem);
   Json row = describe(trial);
   DataSpec data = trial.data;
   if (data.data == DataKind::recording) {

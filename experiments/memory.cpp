@@ -16,11 +16,11 @@ constexpr const char* kDescription =
 // The unit of the paper's tables: its numbers are of all that is allocated, u and k included.
 constexpr double kPaperUnit = 1000. * 1024 * 1024;
 
-std::vector<Problem> paper_cases() {
-  std::vector<Problem> cases;
+std::vector<Convolution> paper_cases() {
+  std::vector<Convolution> cases;
   for (bool gated : {false, true})
     for (std::int64_t length = 256; length <= 32768; length *= 2) {
-      Problem problem;
+      Convolution problem;
       problem.batch = 64, problem.channels = 768;
       problem.length = problem.filter_length = length;
       problem.pregate = problem.postgate = gated;
@@ -29,7 +29,7 @@ std::vector<Problem> paper_cases() {
   return cases;
 }
 
-Json row_of(const Problem& p, const HardwareProfile& profile) {
+Json row_of(const Convolution& p, const HardwareProfile& profile) {
   const Device device = imitation(profile);
   const PlanBytes plan = plan_bytes(p, device);
   const std::int64_t rows = bytes(p.dtype) * p.batch * p.channels * p.length;
@@ -92,12 +92,12 @@ int run_memory(std::span<const std::string> words, Console& console) {
   if (!line.parse(words, console)) return kExitOk;
 
   const HardwareProfile profile = load_profile(profile_name);
-  std::vector<Problem> cases;
-  for (const std::string& word : tokens) cases.push_back(parse_problem(word));
+  std::vector<Convolution> cases;
+  for (const std::string& word : tokens) cases.push_back(parse_convolution(word));
   if (cases.empty()) cases = paper_cases();
   std::vector<Json> rows;
   std::set<std::string> identities;
-  for (const Problem& problem : cases) {
+  for (const Convolution& problem : cases) {
     rows.push_back(row_of(problem, profile));
     identities.insert(identity(rows.back()));
   }

@@ -25,7 +25,7 @@ constexpr const char* kPaper = "A100-40GB";
 
 // A prediction of Eq. 2 to make.
 struct Question {
-  Problem problem;  // with factors
+  Convolution problem;  // with factors
   HardwareProfile profile;
 };
 
@@ -68,7 +68,7 @@ void print_terms(std::ostream& out, const Question& question, const Prediction& 
 
 // A prediction of the roofline to make.
 struct KernelQuestion {
-  Problem problem;
+  Convolution problem;
   HardwareProfile profile;
 };
 
@@ -142,7 +142,7 @@ std::vector<Question> figure4(const std::vector<HardwareProfile>& profiles, std:
     for (int p : kOrders)
       for (std::int64_t length = 256; length <= 4 << 20; length *= 2) {
         if (p != order.value_or(p)) continue;
-        Problem problem;
+        Convolution problem;
         problem.length = problem.filter_length = length;
         problem.fold = Fold::plain;  // Eq. 2 counts one complex sequence of N points for each row
         questions.push_back({with_factors(problem, profile, p), profile});
@@ -208,8 +208,8 @@ bool read_request(std::span<const std::string> words, Console& console, Request&
 }
 
 // The case with factors for Eq. 2.
-Problem factored(const std::string& word, std::optional<int> order, const HardwareProfile& profile) {
-  const Problem problem = parse_problem(word);
+Convolution factored(const std::string& word, std::optional<int> order, const HardwareProfile& profile) {
+  const Convolution problem = parse_convolution(word);
   if (order && !problem.factors.empty() && static_cast<int>(problem.factors.size()) != *order)
     fail("model: order=", *order, ", but ", word, " has ", problem.factors.size(), " factors; leave one of them out");
   return problem.factors.empty() ? with_factors(problem, profile, order.value_or(0)) : problem;
@@ -232,13 +232,13 @@ int run_model(std::span<const std::string> words, Console& console) {
   const bool figure = request.sweep == "figure4";
   std::vector<std::string> tokens = request.tokens;
   if (const BenchSweep* sweep = find_bench_sweep(request.sweep))
-    for (const Problem& problem : sweep->cases()) tokens.push_back(token(problem));
+    for (const Convolution& problem : sweep->cases()) tokens.push_back(token(problem));
   std::vector<Question> questions = figure ? figure4(profiles, request.order) : std::vector<Question>{};
   std::vector<KernelQuestion> kernels;
   for (const std::string& word : tokens)
     for (const HardwareProfile& profile : profiles) {
       if (request.models != Models::roofline) questions.push_back({factored(word, request.order, profile), profile});
-      const Problem problem = parse_problem(word);
+      const Convolution problem = parse_convolution(word);
       if (request.models == Models::roofline) choose(problem, imitation(profile));  // says why there is no kernel
       if (request.models != Models::eq2 && has_kernel(problem, imitation(profile)))
         kernels.push_back({problem, profile});

@@ -13,7 +13,7 @@ namespace {
 constexpr double kMultiplications = 2e8;  // a few tenths of a second
 constexpr double kFewest = 16;            // samples
 
-double direct_sample(const Problem& p, const Inputs& inputs, std::int64_t index) {
+double direct_sample(const Convolution& p, const Inputs& inputs, std::int64_t index) {
   const std::int64_t row = index / p.length, n = index % p.length;
   const double* const u = inputs.u.data() + row * p.length;
   const double* const gate = p.pregate ? inputs.pregate.data() + row * p.length : nullptr;
@@ -37,7 +37,7 @@ double largest(std::span<const double> values) {
 }
 
 // An upper limit for |y|, from the largest values of everything that enters it.
-double scale_of(const Problem& p, const Inputs& inputs) {
+double scale_of(const Convolution& p, const Inputs& inputs) {
   double filter = 0;
   for (std::int64_t channel = 0; channel < p.channels; ++channel) {
     double sum = 0;
@@ -50,7 +50,7 @@ double scale_of(const Problem& p, const Inputs& inputs) {
 
 }  // namespace
 
-SpotCheck spot_check(const Problem& problem, const Inputs& inputs, std::span<const double> y) {
+SpotCheck spot_check(const Convolution& problem, const Inputs& inputs, std::span<const double> y) {
   const auto total = static_cast<std::int64_t>(y.size());
   const double affordable = std::max(kFewest, kMultiplications / static_cast<double>(problem.filter_length));
   const std::int64_t count = affordable >= static_cast<double>(total) ? total : static_cast<std::int64_t>(affordable);

@@ -4,8 +4,8 @@
 #include <span>
 
 #include "reference/compare.hpp"
-#include "reference/data.hpp"
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
+#include "reference/convolution/data.hpp"
 
 namespace danaus {
 
@@ -18,6 +18,6 @@ struct SpotCheck {
 
 // y [B, H, L] as computed from `inputs`, without a mask. All samples where the sums take at most 2e8 multiplications,
 // else that many of them, drawn with a fixed seed.
-SpotCheck spot_check(const Problem& problem, const Inputs& inputs, std::span<const double> y);
+SpotCheck spot_check(const Convolution& problem, const Inputs& inputs, std::span<const double> y);
 
 }  // namespace danaus

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "kernels/choice.hpp"
-#include "reference/monarch.hpp"
+#include "reference/convolution/monarch.hpp"
 
 namespace danaus {
 namespace {
@@ -25,8 +25,8 @@ constexpr std::array kLayouts = {
 // The ways that a case without anything said takes.
 constexpr std::array kDefaultLayouts = {Layout{Mode::circular, Fold::pair}, Layout{Mode::causal, Fold::right_angle}};
 
-Problem laid_out(Layout layout, std::int64_t length) {
-  Problem problem;
+Convolution laid_out(Layout layout, std::int64_t length) {
+  Convolution problem;
   problem.mode = layout.mode;
   problem.fold = layout.fold;
   problem.batch = 3;  // an odd last row
@@ -40,7 +40,7 @@ class Matrix {
   explicit Matrix(std::span<const Candidate> candidates) : candidates_(candidates) {}
 
   // The case, if the candidate computes such: in double for those that compute in double, else in each of `dtypes`.
-  void add(std::string_view group, Problem problem, const DataSpec& data = {},
+  void add(std::string_view group, Convolution problem, const DataSpec& data = {},
            std::initializer_list<Dtype> dtypes = {Dtype::f16, Dtype::bf16}) {
     for (const Candidate& candidate : candidates_) {
       if (candidate.scaling == Scaling::one_side) continue;  // known to fail in fp16: the range sweep shows it
@@ -68,7 +68,7 @@ void add_lengths(Matrix& matrix) {
 void add_long(Matrix& matrix) {
   for (std::int64_t length : {16384, 65536, 100003, 1048576})
     for (Layout layout : kDefaultLayouts) {
-      Problem problem = laid_out(layout, length);
+      Convolution problem = laid_out(layout, length);
       problem.batch = 2;
       problem.channels = 1;
       if (layout.mode == Mode::causal || length % 2 == 0) matrix.add("long", problem);  // 100003 is prime
@@ -79,7 +79,7 @@ void add_orders(Matrix& matrix) {
   for (std::int64_t length : {64, 1024, 1536, 4096, 32768})
     for (int order = 1; order <= 5; ++order)
       for (Layout layout : kDefaultLayouts) {
-        Problem problem = laid_out(layout, length);
+        Convolution problem = laid_out(layout, length);
         problem.batch = 2;
         problem.channels = 1;
         problem.fft_size = length;
@@ -92,7 +92,7 @@ void add_filters(Matrix& matrix) {
   for (std::int64_t length : {128, 1024})
     for (std::int64_t filter_length : {std::int64_t{1}, std::int64_t{17}, length / 2, length + 13})
       for (Layout layout : kLayouts) {
-        Problem problem = laid_out(layout, length);
+        Convolution problem = laid_out(layout, length);
         problem.filter_length = filter_length;
         matrix.add("filter length", problem);
       }
@@ -104,7 +104,7 @@ void add_gates(Matrix& matrix) {
       for (bool postgate : {false, true})
         for (Layout layout : kDefaultLayouts) {
           if (!pregate && !postgate) continue;
-          Problem problem = laid_out(layout, length);
+          Convolution problem = laid_out(layout, length);
           problem.pregate = pregate;
           problem.postgate = postgate;
           matrix.add("gates", problem);
@@ -122,7 +122,7 @@ void add_masks(Matrix& matrix) {
       for (Mode mode : {Mode::circular, Mode::causal}) {
         std::int64_t size = 1;
         for (int factor : factors) size *= factor;
-        Problem problem = laid_out({mode, Fold::pair}, mode == Mode::circular ? size : size / 2);
+        Convolution problem = laid_out({mode, Fold::pair}, mode == Mode::circular ? size : size / 2);
         problem.fft_size = size;
         problem.factors = factors;
         problem.mask = {zeroed, reading};
@@ -148,7 +148,8 @@ void add_data(Matrix& matrix) {
 void add_kernels(Matrix& matrix) {
   for (const Variant& v : variants()) {
     const bool pair = v.geometry.fold == Fold::pair;
-    Problem problem = laid_out({pair ? Mode::circular : Mode::causal, v.geometry.fold}, pair ? v.size() : v.size() - 3);
+    Convolution problem =
+        laid_out({pair ? Mode::circular : Mode::causal, v.geometry.fold}, pair ? v.size() : v.size() - 3);
     problem.channels = 1;
     problem.fft_size = v.size();
     problem.factors = factors(v.geometry);
@@ -172,8 +173,8 @@ std::vector<Trial> default_matrix(std::span<const Candidate> candidates) {
 }
 
 // Rows enough that an error is that of many thousand samples, however short the case.
-Problem sweep_case(std::int64_t length, int order, Dtype dtype) {
-  Problem problem = laid_out({Mode::circular, Fold::pair}, length);
+Convolution sweep_case(std::int64_t length, int order, Dtype dtype) {
+  Convolution problem = laid_out({Mode::circular, Fold::pair}, length);
   problem.dtype = dtype;
   problem.batch = 2;
   problem.channels = std::max<std::int64_t>(1, 8192 / length);

@@ -7,14 +7,14 @@
 
 #include "experiments/candidates.hpp"
 #include "experiments/program/environment.hpp"
-#include "reference/data.hpp"
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
+#include "reference/convolution/data.hpp"
 
 namespace danaus {
 
 // One candidate on one case with one kind of data.
 struct Trial {
-  Problem problem;
+  Convolution problem;
   DataSpec data;  // without the recording itself
   Candidate candidate;
   std::string group;  // what the trial is there to vary

@@ -102,7 +102,7 @@ std::vector<Trial> trials_of_cases(const Request& request, std::span<const Candi
     for (const std::string& method : request.methods)
       for (const Candidate& candidate : candidates)
         if (candidate.name == method && candidate.scaling.value_or(scaling) == scaling) {
-          const Problem problem = parse_problem(token);
+          const Convolution problem = parse_convolution(token);
           if (request.every_method && !candidate.computes(problem)) continue;
           trials.push_back({problem, data, candidate, "cases given"});
         }

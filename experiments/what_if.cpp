@@ -19,21 +19,21 @@ constexpr const char* kDescription =
     "have no tensor copies, as their devices have none. Without --case: fp16, B=64, H=768. Needs no GPU.";
 
 struct Question {
-  Problem problem;
+  Convolution problem;
   HardwareProfile profile;  // with the limit changed
   int size;                 // N, of the kernel that has most room
 };
 
 // Every FFT size: circular, with both gates, and causal.
-std::vector<Problem> every_size() {
+std::vector<Convolution> every_size() {
   std::set<int> sizes;
   for (const Split& split : kSplits) sizes.insert(split.size());
-  std::vector<Problem> list;
+  std::vector<Convolution> list;
   for (const bool gated : {false, true})
     for (const Mode mode : {Mode::circular, Mode::causal}) {
       if (gated && mode == Mode::causal) continue;
       for (int size : sizes) {
-        Problem problem;
+        Convolution problem;
         problem.mode = mode, problem.pregate = problem.postgate = gated;
         problem.batch = 64, problem.channels = 768, problem.length = problem.filter_length = size;
         list.push_back(problem);
@@ -42,9 +42,9 @@ std::vector<Problem> every_size() {
   return list;
 }
 
-std::vector<Question> questions(const std::vector<Problem>& cases, const HardwareProfile& profile) {
+std::vector<Question> questions(const std::vector<Convolution>& cases, const HardwareProfile& profile) {
   std::vector<Question> list;
-  for (const Problem& problem : cases) {
+  for (const Convolution& problem : cases) {
     int size = 0;
     for (const DeviceClass& device : kDeviceClasses) {
       HardwareProfile changed = profile;
@@ -57,7 +57,7 @@ std::vector<Question> questions(const std::vector<Problem>& cases, const Hardwar
 }
 
 // Why no kernel computes the case.
-std::string refusal(const Problem& problem, const Device& device) {
+std::string refusal(const Convolution& problem, const Device& device) {
   try {
     choose(problem, device);
   } catch (const std::invalid_argument& error) {
@@ -136,8 +136,8 @@ int run_what_if(std::span<const std::string> words, Console& console) {
   if (!line.parse(words, console)) return kExitOk;
 
   const HardwareProfile profile = load_profile(profile_name);
-  std::vector<Problem> cases;
-  for (const std::string& word : tokens) cases.push_back(parse_problem(word));
+  std::vector<Convolution> cases;
+  for (const std::string& word : tokens) cases.push_back(parse_convolution(word));
   const std::vector<Question> asked = questions(tokens.empty() ? every_size() : cases, profile);
   RowsFile file(console, json);
   print_configuration(console, "what-if",

@@ -11,7 +11,7 @@
 namespace danaus {
 
 struct Setup {
-  Problem problem;
+  Convolution problem;
   Choice choice;
   Device device;
   std::vector<std::uint32_t> tables;          // make_tables()

@@ -21,7 +21,7 @@ bool is_size(std::int64_t size) {
   return std::any_of(kSplits.begin(), kSplits.end(), [=](const Split& split) { return split.size() == size; });
 }
 
-Fold fold_of(const Problem& p) {
+Fold fold_of(const Convolution& p) {
   if (p.fold) {
     if (*p.fold != Fold::pair && *p.fold != Fold::right_angle)
       fail("plan: the ", name(*p.fold), " fold has no kernel; pair and rightangle have");
@@ -37,7 +37,7 @@ void check_whole(std::string_view what, std::int64_t value) {
 
 }  // namespace
 
-Choice choose(const Problem& p, const Device& device) {
+Choice choose(const Convolution& p, const Device& device) {
   validate(p);
   if (p.dtype != Dtype::f16 && p.dtype != Dtype::bf16)
     fail("plan: dtype ", name(p.dtype), " has no kernel; f16 and bf16 have");
@@ -104,7 +104,7 @@ Choice choose(const Problem& p, const Device& device) {
           fold == Fold::right_angle && p.mode == Mode::circular};
 }
 
-bool has_kernel(const Problem& problem, const Device& device) {
+bool has_kernel(const Convolution& problem, const Device& device) {
   try {
     choose(problem, device);
     return true;

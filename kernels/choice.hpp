@@ -3,7 +3,7 @@
 
 #include "kernels/device.hpp"
 #include "kernels/variants.hpp"
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 
@@ -16,9 +16,9 @@ struct Choice {
 // N, where it is open: L for the pair fold, the smallest that holds L for the right angle, or L + K - 1 for a causal
 // case in the pair fold. The split, where the case has no factors: the preferred one, or another if only that fits the
 // device. Throws std::invalid_argument where no kernel does, and says what there is.
-Choice choose(const Problem& problem, const Device& device);
+Choice choose(const Convolution& problem, const Device& device);
 
 // Whether choose() finds a kernel.
-bool has_kernel(const Problem& problem, const Device& device);
+bool has_kernel(const Convolution& problem, const Device& device);
 
 }  // namespace danaus

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "kernels/host/executor.hpp"
+#include "kernels/executor/executor.hpp"
 
 // The CUDA runtime's stream, so that a cudaStream_t is one without its headers.
 struct CUstream_st;

@@ -9,10 +9,10 @@
 // tile       x[nr][i][j]: rows 8 i + 2t+e, columns 8 j + g of the 16 x 16 block nr
 // resources  no block barrier; a ring of kRing slabs a warp
 // error      bound_l2_of_roundings(dtype, roundings): kernels/variants.hpp
-// reference  reference/convolution.hpp   test   tests/kernels/fused_test.cpp
+// reference  reference/convolution/convolve.hpp   test   tests/kernels/fused_test.cpp
 #pragma once
 
-#include "kernels/device/radix.hpp"
+#include "kernels/tile/radix.hpp"
 #include "kernels/transfer.hpp"
 
 namespace danaus::inline DANAUS_BACKEND {

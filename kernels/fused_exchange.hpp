@@ -26,7 +26,7 @@
 //            (Order in kernels/exchange/shape.hpp): fewer barriers, and warps that wait for different things
 // resources  one unit of step A for each warp and pass
 // error      bound_l2_of_roundings(dtype, roundings): kernels/variants.hpp
-// reference  reference/convolution.hpp   test   tests/kernels/fused_test.cpp
+// reference  reference/convolution/convolve.hpp   test   tests/kernels/fused_test.cpp
 #pragma once
 
 #include "kernels/exchange/gate_ring.hpp"

@@ -6,7 +6,7 @@
 #include <functional>
 #include <numbers>
 
-#include "kernels/host/halves.hpp"
+#include "kernels/executor/halves.hpp"
 
 namespace danaus {
 namespace {

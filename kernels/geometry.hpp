@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 

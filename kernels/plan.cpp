@@ -9,7 +9,7 @@
 namespace danaus {
 namespace {
 
-std::unique_ptr<Backend> make_backend(const Problem& problem, const Device& device, const Choice& choice,
+std::unique_ptr<Backend> make_backend(const Convolution& problem, const Device& device, const Choice& choice,
                                       std::span<const std::uint8_t> kept) {
   if (problem.mask.zeroed.empty() != kept.empty())
     fail("plan: the case removes ", problem.mask.zeroed.empty() ? "no" : "some", " frequencies, but ", kept.size(),
@@ -35,7 +35,7 @@ struct Range {
 
 }  // namespace
 
-Plan::Plan(const Problem& problem, const Device& device, std::span<const std::uint8_t> kept)
+Plan::Plan(const Convolution& problem, const Device& device, std::span<const std::uint8_t> kept)
     : problem_(problem),
       device_(device),
       choice_(choose(problem, device)),
@@ -89,7 +89,7 @@ std::optional<host::Counters> Plan::execute(Samples u, OutputSamples y, Samples 
   return backend_->execute({u.data(), y.data(), pregate.data(), postgate.data()}, stream);
 }
 
-PlanBytes plan_bytes(const Problem& problem, const Device& device) {
+PlanBytes plan_bytes(const Convolution& problem, const Device& device) {
   const Geometry& geometry = choose(problem, device).variant->geometry;
   const std::size_t words = make_tables(geometry).size() + make_spectrum_table(geometry, {}).size();
   return {4 * problem.channels * geometry.size(), static_cast<std::int64_t>(4 * words)};

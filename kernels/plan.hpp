@@ -1,7 +1,7 @@
 // A plan, in the manner of FFTW and cuFFT: made once for a case and a device, given a filter, executed any number of
 // times.
 //
-//   Plan plan(parse_problem("fftconv_f16_causal_l1024_b64_h768"), Device::cuda());
+//   Plan plan(parse_convolution("fftconv_f16_causal_l1024_b64_h768"), Device::cuda());
 //   plan.set_filter(k);
 //   plan.execute(u, y, {}, {}, stream);
 #pragma once
@@ -14,7 +14,7 @@
 
 #include "kernels/choice.hpp"
 #include "kernels/device.hpp"
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 
@@ -28,9 +28,10 @@ using OutputSamples = std::span<std::uint16_t>;
 // caller gave, before any work; std::runtime_error with call, file and line for what CUDA refused.
 class Plan {
  public:
-  // `kept` [N] are the marks of kept_frequencies(problem) (reference/mask.hpp) where the case removes frequencies,
-  // empty otherwise. Throws where no kernel computes the case on the device; kernels/choice.hpp says which one does.
-  explicit Plan(const Problem& problem, const Device& device = Device::executor(),
+  // `kept` [N] are the marks of kept_frequencies(problem) (reference/convolution/mask.hpp) where the case removes
+  // frequencies, empty otherwise. Throws where no kernel computes the case on the device; kernels/choice.hpp says which
+  // one does.
+  explicit Plan(const Convolution& problem, const Device& device = Device::executor(),
                 std::span<const std::uint8_t> kept = {});
   Plan(Plan&&) noexcept;
   Plan& operator=(Plan&&) noexcept;
@@ -46,7 +47,7 @@ class Plan {
   std::optional<host::Counters> execute(Samples u, OutputSamples y, Samples pregate = {}, Samples postgate = {},
                                         Stream stream = nullptr) const;
 
-  const Problem& problem() const { return problem_; }
+  const Convolution& problem() const { return problem_; }
   const Device& device() const { return device_; }
   const Variant& variant() const { return *choice_.variant; }
 
@@ -54,7 +55,7 @@ class Plan {
   std::string description() const;
 
  private:
-  Problem problem_;
+  Convolution problem_;
   Device device_;
   Choice choice_;
   std::unique_ptr<Backend> backend_;
@@ -67,6 +68,6 @@ struct PlanBytes {
   std::int64_t spectrum;  // [H, N] complex numbers of 16 bits
   std::int64_t tables;    // constants of the kernel and of the filter's transform
 };
-PlanBytes plan_bytes(const Problem& problem, const Device& device);
+PlanBytes plan_bytes(const Convolution& problem, const Device& device);
 
 }  // namespace danaus

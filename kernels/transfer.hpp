@@ -14,7 +14,7 @@
 #pragma once
 
 #include "kernels/arguments.hpp"
-#include "kernels/device/tile.hpp"
+#include "kernels/tile/tile.hpp"
 
 namespace danaus::inline DANAUS_BACKEND {
 

@@ -50,7 +50,7 @@ std::string reason(int factor, bool matrix, const Place& place, std::int64_t poi
               profile.shared_memory_per_block.value, " KiB: ", place.memory == Memory::sram ? "SRAM" : "HBM");
 }
 
-void add_notes(const Problem& p, const HardwareProfile& profile, std::vector<std::string>& notes) {
+void add_notes(const Convolution& p, const HardwareProfile& profile, std::vector<std::string>& notes) {
   notes.push_back("compute and memory times are added, as if nothing overlapped");
   notes.push_back("factors and memories by the rule of model/factorization.hpp; the paper leaves both open");
   std::string peaks;
@@ -82,7 +82,7 @@ int choose_order(std::int64_t points, const HardwareProfile& profile) {
   return best_order;
 }
 
-Problem with_factors(Problem p, const HardwareProfile& profile, int order) {
+Convolution with_factors(Convolution p, const HardwareProfile& profile, int order) {
   validate(p);
   p.fold = resolved(p).fold;
   const auto next_power_of_two = [](std::int64_t n) {
@@ -105,11 +105,11 @@ Problem with_factors(Problem p, const HardwareProfile& profile, int order) {
   return p;
 }
 
-Prediction predict_eq2(const Problem& problem, const HardwareProfile& profile) {
+Prediction predict_eq2(const Convolution& problem, const HardwareProfile& profile) {
   validate(problem);
   if (problem.factors.empty()) fail("predict: ", token(problem), " has no factors, Eq. 2 needs them");
   if (bytes(problem.dtype) != 2) fail("predict: ", name(problem.dtype), ", Eq. 2 is for 16-bit types (f16, bf16)");
-  const Problem p = resolved(problem);
+  const Convolution p = resolved(problem);
   const std::int64_t points = complex_points(p);
   const std::int64_t rows = p.fold == Fold::pair ? (p.batch + 1) / 2 : p.batch;
   const double sequences = static_cast<double>(rows) * static_cast<double>(p.channels);

@@ -18,7 +18,7 @@
 
 #include "model/factorization.hpp"
 #include "model/profile.hpp"
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 
@@ -50,11 +50,11 @@ int choose_order(std::int64_t points, const HardwareProfile& profile);
 
 // The case with everything chosen that it leaves open, for a prediction: the fold as resolved() has it, the smallest
 // power of two N that the fold needs, and factors of the given order, or of the cheapest one where `order` is 0.
-Problem with_factors(Problem problem, const HardwareProfile& profile, int order = 0);
+Convolution with_factors(Convolution problem, const HardwareProfile& profile, int order = 0);
 
 // Eq. 2 for a case with factors. Folds change how many complex sequences there are (pair: one for two batch rows) or
 // how long they are (half: N/2 points); the paper's own count is the plain fold. Throws unless the case is valid,
 // 16-bit and has factors, see with_factors().
-Prediction predict_eq2(const Problem& problem, const HardwareProfile& profile);
+Prediction predict_eq2(const Convolution& problem, const HardwareProfile& profile);
 
 }  // namespace danaus

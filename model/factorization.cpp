@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 namespace {

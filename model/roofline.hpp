@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "model/profile.hpp"
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 

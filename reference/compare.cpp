@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "reference/problem.hpp"
+#include "reference/basics.hpp"
 
 namespace danaus {
 

@@ -9,7 +9,7 @@
 #include <numbers>
 #include <utility>
 
-#include "reference/problem.hpp"
+#include "reference/basics.hpp"
 
 namespace danaus {
 namespace {

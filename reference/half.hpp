@@ -1,7 +1,7 @@
 // The numbers that a kernel can store: rounding of a double to fp16, bf16 or fp32 and back.
 #pragma once
 
-#include "reference/problem.hpp"
+#include "reference/basics.hpp"
 
 namespace danaus {
 

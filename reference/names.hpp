@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "reference/problem.hpp"
+#include "reference/basics.hpp"
 
 namespace danaus {
 

@@ -7,7 +7,7 @@ namespace {
 
 class Copy final : public BenchRunner {
  public:
-  explicit Copy(const Problem& p)
+  explicit Copy(const Convolution& p)
       : bytes_(static_cast<std::size_t>(bytes(p.dtype) * p.batch * p.channels * p.length)) {}
 
   void set_filter(const float*, Stream) override {}
@@ -25,6 +25,6 @@ class Copy final : public BenchRunner {
 
 }  // namespace
 
-std::unique_ptr<BenchRunner> make_copy(const Problem& problem) { return std::make_unique<Copy>(problem); }
+std::unique_ptr<BenchRunner> make_copy(const Convolution& problem) { return std::make_unique<Copy>(problem); }
 
 }  // namespace danaus

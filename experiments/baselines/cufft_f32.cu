@@ -53,7 +53,7 @@ __global__ void multiply(float2* spectrum, const float2* filter, std::int64_t ch
 
 class CufftF32 final : public BenchRunner {
  public:
-  explicit CufftF32(const Problem& p)
+  explicit CufftF32(const Convolution& p)
       : p_(p),
         n_(baseline_fft_size(BenchMethod::cufft_f32, p)),
         rows_(p.batch * p.channels),
@@ -101,7 +101,7 @@ class CufftF32 final : public BenchRunner {
     DANAUS_CUDA(cudaGetLastError());
   }
 
-  Problem p_;
+  Convolution p_;
   std::int64_t n_, rows_;
   DeviceBuffer<float2> filter_;
   DeviceBuffer<float> x_;  // also the padded filter: [H, N] is no more than [B * H, N]
@@ -111,6 +111,6 @@ class CufftF32 final : public BenchRunner {
 
 }  // namespace
 
-std::unique_ptr<BenchRunner> make_cufft_f32(const Problem& problem) { return std::make_unique<CufftF32>(problem); }
+std::unique_ptr<BenchRunner> make_cufft_f32(const Convolution& problem) { return std::make_unique<CufftF32>(problem); }
 
 }  // namespace danaus

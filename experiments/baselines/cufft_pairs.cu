@@ -101,7 +101,7 @@ __global__ void mirror(const float2* half, Complex16<T>* whole, std::int64_t n) 
 
 class CufftPairs final : public BenchRunner {
  public:
-  explicit CufftPairs(const Problem& p)
+  explicit CufftPairs(const Convolution& p)
       : p_(p),
         n_(baseline_fft_size(BenchMethod::cufft_pairs, p)),
         rows_((p.batch + 1) / 2 * p.channels),
@@ -159,7 +159,7 @@ class CufftPairs final : public BenchRunner {
     DANAUS_CUDA(cudaGetLastError());
   }
 
-  Problem p_;
+  Convolution p_;
   std::int64_t n_, rows_;
   DeviceBuffer<float> filter_samples_;
   DeviceBuffer<float2> half_spectrum_;
@@ -169,6 +169,8 @@ class CufftPairs final : public BenchRunner {
 
 }  // namespace
 
-std::unique_ptr<BenchRunner> make_cufft_pairs(const Problem& problem) { return std::make_unique<CufftPairs>(problem); }
+std::unique_ptr<BenchRunner> make_cufft_pairs(const Convolution& problem) {
+  return std::make_unique<CufftPairs>(problem);
+}
 
 }  // namespace danaus

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/runtime.hpp"
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 
@@ -51,7 +51,7 @@ inline __global__ void pad_filter(const float* k, float* out, std::int64_t filte
 }
 
 // Of a case's filter, the samples that can matter.
-inline std::int64_t taken_samples(const Problem& p) {
+inline std::int64_t taken_samples(const Convolution& p) {
   return p.mode == Mode::causal ? std::min(p.filter_length, p.length) : p.filter_length;
 }
 

@@ -15,7 +15,7 @@
 #include "experiments/bench/work.hpp"
 #include "experiments/candidates.hpp"
 #include "experiments/judgement.hpp"
-#include "kernels/host/halves.hpp"
+#include "kernels/executor/halves.hpp"
 #include "reference/compare.hpp"
 
 namespace danaus {
@@ -56,7 +56,7 @@ Json describe(const Series& series) {
 // The arrays of a case in device memory: as many sets of u, y and gates as are together several times the L2.
 class Sets {
  public:
-  Sets(const Problem& p, std::int64_t l2_bytes, Stream stream)
+  Sets(const Convolution& p, std::int64_t l2_bytes, Stream stream)
       : problem_(p), samples_(p.batch * p.channels * p.length), step_((samples_ + kGrain - 1) / kGrain * kGrain) {
     const auto set_bytes = static_cast<std::int64_t>(moved_bytes(p));
     count_ = (kTimesL2 * l2_bytes + set_bytes - 1) / set_bytes;
@@ -73,7 +73,7 @@ class Sets {
     y_ = room_for<std::uint16_t>(step_ * count_, "y");
   }
 
-  const Problem& problem() const { return problem_; }
+  const Convolution& problem() const { return problem_; }
   std::int64_t count() const { return count_; }
   std::int64_t samples() const { return samples_; }
   const float* k() const { return k_.data(); }
@@ -89,7 +89,7 @@ class Sets {
  private:
   static constexpr std::int64_t kGrain = 64;  // samples: sets begin at whole cache lines
 
-  Problem problem_;
+  Convolution problem_;
   std::int64_t samples_, step_, count_;
   DeviceBuffer<float> k_;
   DeviceBuffer<std::uint16_t> u_, pregate_, postgate_, y_;
@@ -127,7 +127,7 @@ class CudaBencher final : public Bencher {
 
   double copy_rate() const override { return copy_rate_; }
 
-  Json row(const Problem& problem, BenchMethod method) override {
+  Json row(const Convolution& problem, BenchMethod method) override {
     Json row = Json::object();
     const std::int64_t moved = static_cast<std::int64_t>(moved_bytes(problem));
     try {
@@ -161,7 +161,7 @@ class CudaBencher final : public Bencher {
   }
 
   // Arrays and truth of the case, kept for the next method.
-  void prepare(const Problem& problem) {
+  void prepare(const Convolution& problem) {
     if (sets_ && sets_->problem() == problem) return;
     sets_.reset();  // gives the memory back first
     rows_ = checked_rows(problem);
@@ -170,7 +170,7 @@ class CudaBencher final : public Bencher {
 
   // The checked rows of y of set 0.
   std::vector<std::uint16_t> fetched_rows() const {
-    const Problem& p = sets_->problem();
+    const Convolution& p = sets_->problem();
     std::vector<std::uint16_t> words(rows_.y.size());
     auto out = words.data();
     for (std::int64_t b : rows_.batch)
@@ -183,7 +183,7 @@ class CudaBencher final : public Bencher {
   }
 
   Json verify(BenchRunner& runner) {
-    const Problem& p = sets_->problem();
+    const Convolution& p = sets_->problem();
     const Stream stream = stopwatch_.stream();
     runner.set_filter(sets_->k(), stream);
     sets_->poison(stream);

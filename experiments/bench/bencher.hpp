@@ -31,7 +31,7 @@ class Bencher {
   //   "work": {"bytes", "useful_flops"}, "floor": {"us": bytes over the copy rate, "copy_bytes_per_s"}
   //   "load": {"sm_clock_mhz", "power_watts", "temperature_celsius"} as NVML has it under sustained load
   //   "notes": of what may have disturbed the times
-  virtual Json row(const Problem& problem, BenchMethod method) = 0;
+  virtual Json row(const Convolution& problem, BenchMethod method) = 0;
 };
 
 // Throws in a build without CUDA.

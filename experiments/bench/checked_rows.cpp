@@ -6,7 +6,7 @@
 #include <set>
 
 #include "experiments/bench/noise.hpp"
-#include "reference/convolution.hpp"
+#include "reference/convolution/convolve.hpp"
 #include "reference/half.hpp"
 
 namespace danaus {
@@ -30,16 +30,16 @@ std::vector<std::int64_t> some_of(std::int64_t count, bool pairs) {
 
 }  // namespace
 
-std::uint64_t array_key(const Problem& problem, BenchArray array) {
+std::uint64_t array_key(const Convolution& problem, BenchArray array) {
   return noise_key(data_seed(problem, {}), static_cast<std::uint64_t>(array));
 }
 
-float filter_scale(const Problem& p) {
+float filter_scale(const Convolution& p) {
   const std::int64_t counting = p.mode == Mode::causal ? std::min(p.filter_length, p.length) : p.filter_length;
   return static_cast<float>(1 / std::sqrt(static_cast<double>(counting)));
 }
 
-CheckedRows checked_rows(const Problem& problem) {
+CheckedRows checked_rows(const Convolution& problem) {
   CheckedRows rows{some_of(problem.batch, true), some_of(problem.channels, false), problem, {}, {}};
   rows.problem.batch = std::ssize(rows.batch), rows.problem.channels = std::ssize(rows.channels);
   const auto made = [&](BenchArray array) {

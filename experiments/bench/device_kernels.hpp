@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "kernels/device.hpp"
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 

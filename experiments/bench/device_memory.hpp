@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/cuda/runtime.hpp"
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 

@@ -3,13 +3,13 @@
 #include <bit>
 
 #include "kernels/choice.hpp"
+#include "reference/convolution/rounding.hpp"
 #include "reference/dft.hpp"
-#include "reference/rounding.hpp"
 
 namespace danaus {
 namespace {
 
-std::optional<std::string> kernel_obstacle(const Problem& problem, const Device& device) {
+std::optional<std::string> kernel_obstacle(const Convolution& problem, const Device& device) {
   try {
     choose(problem, device);
     return std::nullopt;
@@ -20,7 +20,7 @@ std::optional<std::string> kernel_obstacle(const Problem& problem, const Device&
 
 }  // namespace
 
-std::optional<std::string> obstacle(BenchMethod method, const Problem& p, const Device& device) {
+std::optional<std::string> obstacle(BenchMethod method, const Convolution& p, const Device& device) {
   if (method == BenchMethod::kernel) return kernel_obstacle(p, device);
   const std::string who(name_in(kBenchMethods, method));
   if (p.dtype != Dtype::f16 && p.dtype != Dtype::bf16)
@@ -34,7 +34,7 @@ std::optional<std::string> obstacle(BenchMethod method, const Problem& p, const 
   return std::nullopt;
 }
 
-std::int64_t baseline_fft_size(BenchMethod method, const Problem& p) {
+std::int64_t baseline_fft_size(BenchMethod method, const Convolution& p) {
   if (p.mode == Mode::circular) return p.length;
   const std::int64_t least = smallest_linear_fft_size(p);
   if (method == BenchMethod::cufft_f32) return next_smooth(least);
@@ -44,7 +44,7 @@ std::int64_t baseline_fft_size(BenchMethod method, const Problem& p) {
 // f32: the result is rounded once to 16 bits; what comes before is rounded in fp32, some numbers in each of log2 N
 // steps. pairs: every step rounds a twiddle, its product and a sum, and both ways take log2 N steps at most; then the
 // spectrum, the product with it, and the gates, which the f32 baseline has in fp32.
-double baseline_bound(BenchMethod method, const Problem& p) {
+double baseline_bound(BenchMethod method, const Convolution& p) {
   const int steps = std::bit_width(static_cast<std::uint64_t>(baseline_fft_size(method, p)));
   constexpr int kEachStep = 3;
   const int both_ways = 2 * kEachStep * steps + kEachStep;

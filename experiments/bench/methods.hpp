@@ -8,8 +8,8 @@
 #include <string>
 
 #include "kernels/device.hpp"
+#include "reference/convolution/convolution.hpp"
 #include "reference/names.hpp"
-#include "reference/problem.hpp"
 
 namespace danaus {
 
@@ -25,14 +25,14 @@ inline constexpr std::array kBenchMethods = {
 
 // Why a method does not compute a case on a device; nothing where it does. What only the kernels understand (N, fold,
 // factors, masks) keeps a case from the others.
-std::optional<std::string> obstacle(BenchMethod method, const Problem& problem, const Device& device);
+std::optional<std::string> obstacle(BenchMethod method, const Convolution& problem, const Device& device);
 
 // FFT size of a cuFFT baseline: L where the case is circular; else the linear convolution padded with zeros, to a size
 // with small prime factors (f32) or a power of two (pairs).
-std::int64_t baseline_fft_size(BenchMethod method, const Problem& problem);
+std::int64_t baseline_fft_size(BenchMethod method, const Convolution& problem);
 
 // Bound on the relative L2 error that a cuFFT baseline adds.
-double baseline_bound(BenchMethod method, const Problem& problem);
+double baseline_bound(BenchMethod method, const Convolution& problem);
 
 // Memory of the device, [B, H, L] each; gates null where the case has none.
 struct BenchArrays {
@@ -56,6 +56,6 @@ class BenchRunner {
 };
 
 // In builds with CUDA. Throws where there is an obstacle, or too little memory on the device.
-std::unique_ptr<BenchRunner> make_runner(BenchMethod method, const Problem& problem, const Device& device);
+std::unique_ptr<BenchRunner> make_runner(BenchMethod method, const Convolution& problem, const Device& device);
 
 }  // namespace danaus

@@ -2,24 +2,24 @@
 #include "experiments/baselines/baselines.hpp"
 #include "experiments/bench/methods.hpp"
 #include "kernels/plan.hpp"
-#include "reference/mask.hpp"
-#include "reference/rounding.hpp"
+#include "reference/convolution/mask.hpp"
+#include "reference/convolution/rounding.hpp"
 
 namespace danaus {
 namespace {
 
 class Fused final : public BenchRunner {
  public:
-  Fused(const Problem& problem, const Device& device)
+  Fused(const Convolution& problem, const Device& device)
       : plan_(problem, device, problem.mask.zeroed.empty() ? std::vector<std::uint8_t>() : kept_frequencies(problem)) {}
 
   void set_filter(const float* k, Stream stream) override {
-    const Problem& p = plan_.problem();
+    const Convolution& p = plan_.problem();
     plan_.set_filter({k, static_cast<std::size_t>(p.channels * p.filter_length)}, stream);
   }
 
   void launch(const BenchArrays& arrays, Stream stream) override {
-    const Problem& p = plan_.problem();
+    const Convolution& p = plan_.problem();
     const auto count = static_cast<std::size_t>(p.batch * p.channels * p.length);
     plan_.execute({arrays.u, count}, {arrays.y, count}, {arrays.pregate, p.pregate ? count : 0},
                   {arrays.postgate, p.postgate ? count : 0}, stream);
@@ -28,7 +28,7 @@ class Fused final : public BenchRunner {
   std::string variant() const override { return name(plan_.variant()); }
   std::int64_t fft_size() const override { return plan_.variant().size(); }
   double bound() const override {
-    const Problem& p = plan_.problem();
+    const Convolution& p = plan_.problem();
     return bound_l2_of_roundings(p.dtype, roundings(plan_.variant().geometry) + p.pregate + p.postgate);
   }
 
@@ -38,7 +38,7 @@ class Fused final : public BenchRunner {
 
 }  // namespace
 
-std::unique_ptr<BenchRunner> make_runner(BenchMethod method, const Problem& problem, const Device& device) {
+std::unique_ptr<BenchRunner> make_runner(BenchMethod method, const Convolution& problem, const Device& device) {
   if (const auto why = obstacle(method, problem, device)) fail("bench: ", *why);
   switch (method) {
     case BenchMethod::kernel: return std::make_unique<Fused>(problem, device);

@@ -15,8 +15,8 @@ constexpr std::array kBetween = {768, 1536, 3072, 6144, 12288, 24576};
 
 // A case for each length, from one that says the rest.
 template <std::size_t count>
-std::vector<Problem> over(const std::array<int, count>& lengths, Problem problem) {
-  std::vector<Problem> cases;
+std::vector<Convolution> over(const std::array<int, count>& lengths, Convolution problem) {
+  std::vector<Convolution> cases;
   for (int length : lengths) {
     problem.length = problem.filter_length = length;
     cases.push_back(problem);
@@ -24,58 +24,58 @@ std::vector<Problem> over(const std::array<int, count>& lengths, Problem problem
   return cases;
 }
 
-Problem rows(std::int64_t batch, std::int64_t channels) {
-  Problem problem;
+Convolution rows(std::int64_t batch, std::int64_t channels) {
+  Convolution problem;
   problem.batch = batch, problem.channels = channels;
   return problem;
 }
 
-std::vector<Problem> fp16() { return over(kPowersOfTwo, rows(64, 768)); }
+std::vector<Convolution> fp16() { return over(kPowersOfTwo, rows(64, 768)); }
 
-std::vector<Problem> between() { return over(kBetween, rows(64, 768)); }
+std::vector<Convolution> between() { return over(kBetween, rows(64, 768)); }
 
-std::vector<Problem> bf16() {
-  Problem problem = rows(64, 768);
+std::vector<Convolution> bf16() {
+  Convolution problem = rows(64, 768);
   problem.dtype = Dtype::bf16;
   return over(kPowersOfTwo, problem);
 }
 
-std::vector<Problem> gated() {
-  Problem problem = rows(64, 768);
+std::vector<Convolution> gated() {
+  Convolution problem = rows(64, 768);
   problem.pregate = problem.postgate = true;
   return over(kPowersOfTwo, problem);
 }
 
-std::vector<Problem> causal() {
-  Problem problem = rows(64, 768);
+std::vector<Convolution> causal() {
+  Convolution problem = rows(64, 768);
   problem.mode = Mode::causal;
   return over(kCausal, problem);
 }
 
-std::vector<Problem> causal_gated() {
-  Problem problem = rows(64, 768);
+std::vector<Convolution> causal_gated() {
+  Convolution problem = rows(64, 768);
   problem.mode = Mode::causal;
   problem.pregate = problem.postgate = true;
   return over(kCausal, problem);
 }
 
-std::vector<Problem> batch8() { return over(kPowersOfTwo, rows(8, 768)); }
+std::vector<Convolution> batch8() { return over(kPowersOfTwo, rows(8, 768)); }
 
-std::vector<Problem> batch1() { return over(kPowersOfTwo, rows(1, 4096)); }
+std::vector<Convolution> batch1() { return over(kPowersOfTwo, rows(1, 4096)); }
 
-std::vector<Problem> speed() {
-  std::vector<Problem> all;
+std::vector<Convolution> speed() {
+  std::vector<Convolution> all;
   for (const auto& part : {fp16(), between(), bf16(), gated(), causal(), causal_gated(), batch8(), batch1()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 
 // By every factorization of this build, which the cases name.
-std::vector<Problem> factorizations(Dtype dtype) {
-  std::vector<Problem> cases;
-  for (const Problem& mode : {fp16().front(), gated().front(), causal().front()})
+std::vector<Convolution> factorizations(Dtype dtype) {
+  std::vector<Convolution> cases;
+  for (const Convolution& mode : {fp16().front(), gated().front(), causal().front()})
     for (const Split& split : kSplits) {
-      Problem problem = mode;
+      Convolution problem = mode;
       problem.dtype = dtype;
       problem.length = problem.filter_length = split.size();
       const Fold fold = problem.mode == Mode::causal ? Fold::right_angle : Fold::pair;
@@ -85,8 +85,8 @@ std::vector<Problem> factorizations(Dtype dtype) {
   return cases;
 }
 
-std::vector<Problem> factorizations_fp16() { return factorizations(Dtype::f16); }
-std::vector<Problem> factorizations_bf16() { return factorizations(Dtype::bf16); }
+std::vector<Convolution> factorizations_fp16() { return factorizations(Dtype::f16); }
+std::vector<Convolution> factorizations_bf16() { return factorizations(Dtype::bf16); }
 
 constexpr std::array kSweeps = {
     BenchSweep{"speed", "how fast is each method in every mode and shape below?", &speed},

@@ -6,14 +6,14 @@
 #include <string_view>
 #include <vector>
 
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 
 struct BenchSweep {
   std::string_view name;
   std::string_view question;
-  std::vector<Problem> (*cases)();
+  std::vector<Convolution> (*cases)();
 };
 
 // The first one, `speed`, is the default and holds all others but those of factorizations, which are those of the

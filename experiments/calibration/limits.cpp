@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "experiments/calibration/calibration.hpp"
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 namespace {

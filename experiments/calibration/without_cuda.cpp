@@ -1,5 +1,5 @@
 #include "experiments/calibration/calibration.hpp"
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 

@@ -11,7 +11,7 @@ Json values(const host::Counters& counters) {
 
 }  // namespace
 
-Counted count(const Problem& problem, const Device& device, std::int64_t concurrent) {
+Counted count(const Convolution& problem, const Device& device, std::int64_t concurrent) {
   Counted counted{problem, choose(problem, device).variant, {}, {}, {}};
   if (concurrent == 0) concurrent = concurrent_blocks(*counted.variant, device);
   counted.extent = extent_of(problem, device, concurrent);

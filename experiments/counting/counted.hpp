@@ -7,7 +7,7 @@
 namespace danaus {
 
 struct Counted {
-  Problem problem;
+  Convolution problem;
   const Variant* variant;
   Extent extent;
   Work work;
@@ -15,7 +15,7 @@ struct Counted {
 };
 
 // `concurrent` blocks run at once; 0: as many as the kernel is tuned for.
-Counted count(const Problem& problem, const Device& device, std::int64_t concurrent = 0);
+Counted count(const Convolution& problem, const Device& device, std::int64_t concurrent = 0);
 
 // Instructions of warps that the counters know: no addresses, moves, loops or waiting.
 double counted_instructions(const host::Counters& counters);

@@ -38,7 +38,7 @@ struct Quantity {
 
 double warps(std::uint64_t thread_operations) { return static_cast<double>(thread_operations) / 32; }
 
-double written_bytes(const Problem& p) { return moved_bytes(p) / (2 + p.pregate + p.postgate); }
+double written_bytes(const Convolution& p) { return moved_bytes(p) / (2 + p.pregate + p.postgate); }
 
 const std::vector<Quantity>& compared_quantities() {
   static const std::vector<Quantity> kQuantities = {
@@ -209,8 +209,8 @@ std::vector<std::string> known_metrics(const std::string& profiler) {
 }
 
 // What ncu prints as this program launches each case's kernel.
-std::string profile(const std::vector<Problem>& cases, const std::string& profiler, std::vector<std::string> metrics,
-                    bool opcodes) {
+std::string profile(const std::vector<Convolution>& cases, const std::string& profiler,
+                    std::vector<std::string> metrics, bool opcodes) {
   std::ostringstream command;
   command << quoted(profiler) << " --csv --print-units base --clock-control none --kernel-name regex:fused_kernel";
   if (opcodes) {
@@ -220,7 +220,7 @@ std::string profile(const std::vector<Problem>& cases, const std::string& profil
   command << " --metrics ";
   for (std::size_t i = 0; i < metrics.size(); ++i) command << (i == 0 ? "" : ",") << metrics[i];
   command << ' ' << quoted(std::filesystem::read_symlink("/proc/self/exe").string()) << " count --launch";
-  for (const Problem& problem : cases) command << " --case " << token(problem);
+  for (const Convolution& problem : cases) command << " --case " << token(problem);
   return output_of(command.str());
 }
 
@@ -235,9 +235,9 @@ std::string complaint_of(const std::string& printed) {
 
 }  // namespace
 
-std::vector<Problem> compared_cases() {
-  std::vector<Problem> cases;
-  for (const char* word : kComparedTokens) cases.push_back(parse_problem(word));
+std::vector<Convolution> compared_cases() {
+  std::vector<Convolution> cases;
+  for (const char* word : kComparedTokens) cases.push_back(parse_convolution(word));
   return cases;
 }
 
@@ -274,7 +274,7 @@ std::vector<Readings> parse_readings(std::string_view output) {
   return in_order;
 }
 
-Json comparison(const Problem& problem, const Device& device, const Readings& readings) {
+Json comparison(const Convolution& problem, const Device& device, const Readings& readings) {
   const auto grid = readings.find(kGridSize);
   const Counted counted = count(problem, device, grid == readings.end() ? 0 : std::llround(grid->second));
   Json quantities = Json::array();
@@ -301,14 +301,14 @@ Json comparison(const Problem& problem, const Device& device, const Readings& re
           {"quantities", quantities}};
 }
 
-std::string profile_launches(const std::vector<Problem>& cases, const std::string& profiler) {
+std::string profile_launches(const std::vector<Convolution>& cases, const std::string& profiler) {
   const std::vector<std::string> metrics = known_metrics(profiler);
   const std::string printed = profile(cases, profiler, metrics, true);
   if (parse_readings(printed).size() == cases.size()) return printed;
   return profile(cases, profiler, metrics, false);  // for opcodes it patches the kernels, which it may refuse
 }
 
-std::vector<Json> comparisons(const std::vector<Problem>& cases, const Device& device, const std::string& printed) {
+std::vector<Json> comparisons(const std::vector<Convolution>& cases, const Device& device, const std::string& printed) {
   const std::vector<Readings> readings = parse_readings(printed);
   if (readings.size() != cases.size())
     throw std::runtime_error("count: ncu read " + std::to_string(readings.size()) + " of " +

@@ -16,7 +16,7 @@ namespace danaus {
 
 // Chains and exchanges, both folds, both types, with and without gates and tensor copies, 256 to 32K; small enough to
 // be repeated.
-std::vector<Problem> compared_cases();
+std::vector<Convolution> compared_cases();
 
 // The path of ncu, where there is one.
 std::optional<std::string> find_profiler();
@@ -33,15 +33,15 @@ std::vector<Readings> parse_readings(std::string_view output);
 //    "quantities": [{"name", "counted", "hardware", "ratio": hardware over counted, "metric", "why" where they
 //    differ}]}
 // Quantities that ncu did not read are left out; "blocks" is what the device launched.
-Json comparison(const Problem& problem, const Device& device, const Readings& readings);
+Json comparison(const Convolution& problem, const Device& device, const Readings& readings);
 
 // What ncu prints as this program launches each case's kernel.
-std::string profile_launches(const std::vector<Problem>& cases, const std::string& profiler);
+std::string profile_launches(const std::vector<Convolution>& cases, const std::string& profiler);
 
 // One row a case. Throws std::runtime_error with ncu's complaint where it has not read every launch.
-std::vector<Json> comparisons(const std::vector<Problem>& cases, const Device& device, const std::string& printed);
+std::vector<Json> comparisons(const std::vector<Convolution>& cases, const Device& device, const std::string& printed);
 
 // Launches the kernel of a case on a GPU, with noise. In builds with CUDA.
-void launch_once(const Problem& problem, const Device& device);
+void launch_once(const Convolution& problem, const Device& device);
 
 }  // namespace danaus

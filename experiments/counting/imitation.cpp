@@ -3,7 +3,7 @@
 #include <array>
 
 #include "kernels/variants.hpp"
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 

@@ -6,7 +6,7 @@
 
 namespace danaus {
 
-void launch_once(const Problem& p, const Device& device) {
+void launch_once(const Convolution& p, const Device& device) {
   const DeviceScope scope(device.ordinal);
   const CudaStream stream;
   const std::int64_t samples = p.batch * p.channels * p.length;

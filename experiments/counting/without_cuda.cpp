@@ -2,7 +2,7 @@
 
 namespace danaus {
 
-void launch_once(const Problem& problem, const Device&) {
+void launch_once(const Convolution& problem, const Device&) {
   fail("count: ", token(problem), " is to be launched, but this build has no CUDA");
 }
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 

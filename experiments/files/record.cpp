@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "experiments/files/pending_file.hpp"
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "experiments/files/pending_file.hpp"
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 

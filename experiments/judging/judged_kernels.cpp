@@ -15,7 +15,7 @@ bool takes_part_in_fitting(const MeasuredKernel& kernel) {
   return !std::has_single_bit(static_cast<unsigned>(kernel.variant->size()));
 }
 
-ModelTime eq2(const Problem& problem, const HardwareProfile& profile) {
+ModelTime eq2(const Convolution& problem, const HardwareProfile& profile) {
   const Prediction prediction = predict_eq2(problem, profile);
   return {prediction.total_us, prediction.limit};
 }
@@ -46,7 +46,7 @@ JudgedKernels judge(const std::vector<MeasuredKernel>& measured, const HardwareP
   JudgedKernels judged{
       {}, fitted_to.empty() ? Concurrency() : fit_concurrency(fitted_to, times), int(fitted_to.size())};
   for (std::size_t i = 0; i < measured.size(); ++i) {
-    const Problem& problem = measured[i].problem;
+    const Convolution& problem = measured[i].problem;
     judged.kernels.push_back({measured[i],
                               !takes_part_in_fitting(measured[i]),
                               {eq2(problem, paper),

@@ -10,9 +10,9 @@
 namespace danaus {
 namespace {
 
-MeasuredKernel measured_kernel(const Json& row, double us, const Problem& asked, const Device& device) {
+MeasuredKernel measured_kernel(const Json& row, double us, const Convolution& asked, const Device& device) {
   const Variant& variant = *choose(asked, device).variant;
-  Problem problem = asked;
+  Convolution problem = asked;
   problem.fold = variant.geometry.fold;
   problem.fft_size = variant.size();
   problem.factors = factors(variant.geometry);
@@ -55,7 +55,7 @@ MeasuredKernels read_measured_kernels(const std::vector<std::string>& paths, con
       const bool passed = row.value(Json::json_pointer("/verify/status"), "") == "passed";
       if (row.value("method", "") != "kernel" || !passed || !us.is_number()) continue;
       require_same_device(row, where, device, measured.device);
-      const Problem asked = parse_problem(row.at("case").get<std::string>());
+      const Convolution asked = parse_convolution(row.at("case").get<std::string>());
       if (!has_kernel(asked, device)) {
         ++measured.without_kernel;
         continue;

@@ -13,7 +13,7 @@ namespace danaus {
 
 struct MeasuredKernel {
   std::string token;      // the case as the row has it
-  Problem problem;        // with fold, N and factors of its kernel
+  Convolution problem;    // with fold, N and factors of its kernel
   bool asked_by_factors;  // the case names them
   const Variant* variant;
   double us;  // median of bursts

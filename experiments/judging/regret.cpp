@@ -46,14 +46,14 @@ Summary summary(std::size_t model, std::optional<Kind> kind, const std::vector<J
 }  // namespace
 
 Kind kind_of(const JudgedKernel& kernel) {
-  const Problem& p = kernel.measured.problem;
+  const Convolution& p = kernel.measured.problem;
   return {p.dtype, p.mode, p.pregate || p.postgate};
 }
 
 std::vector<FactorChoice> factor_choices(const std::vector<JudgedKernel>& kernels) {
   std::map<std::string, std::vector<const JudgedKernel*>> cases;
   for (const JudgedKernel& kernel : kernels) {
-    Problem any_factors = kernel.measured.problem;
+    Convolution any_factors = kernel.measured.problem;
     any_factors.factors.clear();
     if (kernel.measured.asked_by_factors) cases[token(any_factors)].push_back(&kernel);
   }

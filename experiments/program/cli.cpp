@@ -3,7 +3,7 @@
 #include <boost/program_options.hpp>
 #include <iomanip>
 
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 

@@ -45,7 +45,7 @@ std::string in_words(double bytes) {
 
 }  // namespace
 
-double memory_of(const Problem& resolved) {
+double memory_of(const Convolution& resolved) {
   constexpr double kReal = sizeof(double), kComplex = 2 * sizeof(double);
   const double rows = static_cast<double>(resolved.batch) * static_cast<double>(resolved.channels);
   // u, y, the truth and one copy on the way; each gate

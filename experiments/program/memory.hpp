@@ -3,13 +3,13 @@
 
 #include <string>
 
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 
 // Bytes for the case's arrays in double, its results and the complex work of one row. The case has its fold and N;
 // without factors the tables of the Monarch stages are not counted.
-double memory_of(const Problem& resolved);
+double memory_of(const Convolution& resolved);
 
 // Bytes that this process may still take: the least of what the machine, its control group and ulimit leave.
 double available_memory();

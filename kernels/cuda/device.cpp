@@ -1,7 +1,7 @@
 #include "kernels/device.hpp"
 
 #include "kernels/cuda/runtime.hpp"
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 

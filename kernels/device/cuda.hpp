@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "kernels/device/cache.hpp"
-#include "reference/problem.hpp"
+#include "reference/basics.hpp"
 
 #define DANAUS_DEVICE __device__ __forceinline__
 #define DANAUS_UNROLL _Pragma("unroll")

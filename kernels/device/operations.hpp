@@ -1,7 +1,7 @@
 // The operations that kernels are written in.
 //
 // A kernel is one C++ function template over these operations. Under nvcc each of them is an instruction (cuda.hpp);
-// under a host compiler it is a step of the executor (kernels/host/operations.hpp), which checks it and counts it.
+// under a host compiler it is a step of the executor (kernels/executor/operations.hpp), which checks it and counts it.
 //
 //   u32                      one 32-bit register; of a packed pair of f16 or bf16 the lower half has the lower index
 //   Words<n>                 n registers moved by one memory instruction
@@ -32,5 +32,5 @@
 #if defined(__CUDACC__)
 #include "kernels/device/cuda.hpp"
 #else
-#include "kernels/host/operations.hpp"
+#include "kernels/executor/operations.hpp"
 #endif

@@ -1,8 +1,8 @@
 // The arithmetic of fused_exchange: its steps A, B and A back on slabs in shared memory.
 #pragma once
 
-#include "kernels/device/radix.hpp"
 #include "kernels/exchange/shape.hpp"
+#include "kernels/tile/radix.hpp"
 
 namespace danaus::inline DANAUS_BACKEND {
 

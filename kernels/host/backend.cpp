@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "kernels/host/aligned.hpp"
+#include "kernels/executor/aligned.hpp"
 #include "kernels/launch.hpp"
 #include "kernels/spectrum_table.hpp"
 
@@ -34,7 +34,7 @@ class ExecutorBackend final : public Backend {
   }
 
   std::optional<host::Counters> transform_filter(const float* k, Stream) override {
-    const Problem& p = s_.problem;
+    const Convolution& p = s_.problem;
     const int parts = spectrum_parts(s_.size());
     host::Executor executor;
     executor.declare("k", k, sizeof(float) * p.channels * p.filter_length, false);
@@ -46,7 +46,7 @@ class ExecutorBackend final : public Backend {
   }
 
   std::optional<host::Counters> execute(const Rows& rows, Stream) const override {
-    const Problem& p = s_.problem;
+    const Convolution& p = s_.problem;
     const Variant& v = *s_.choice.variant;
     const std::size_t bytes = bytes_of_rows();
     host::Executor executor;

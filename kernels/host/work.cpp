@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/host/aligned.hpp"
+#include "kernels/executor/aligned.hpp"
 #include "kernels/launch.hpp"
 #include "kernels/plan.hpp"
 
@@ -16,7 +16,7 @@ struct Execution {
 };
 
 // Work does not depend on what the samples and the marks are.
-Execution executed(const Problem& problem, const Device& device) {
+Execution executed(const Convolution& problem, const Device& device) {
   const auto marks = problem.mask.zeroed.empty() ? 0 : choose(problem, device).variant->size();
   Plan plan(problem, device, std::vector<std::uint8_t>(marks, 1));
   const std::int64_t samples = problem.batch * problem.channels * problem.length;
@@ -67,7 +67,7 @@ std::int64_t concurrent_blocks(const Variant& variant, const Device& device) {
   return std::int64_t{std::min(variant.tuning.blocks_per_sm, with_room)} * device.multiprocessors;
 }
 
-Extent extent_of(const Problem& problem, const Device& device, std::int64_t concurrent) {
+Extent extent_of(const Convolution& problem, const Device& device, std::int64_t concurrent) {
   if (concurrent < 1) fail("count: ", concurrent, " blocks at once, must be at least 1");
   const Setup setup{problem, choose(problem, device), device, {}, {}};
   const Variant& variant = *setup.choice.variant;
@@ -93,8 +93,8 @@ Extent extent_of(const Problem& problem, const Device& device, std::int64_t conc
   return extent;
 }
 
-Work count_work(const Problem& given_problem, const Device& given_device) {
-  Problem problem = given_problem;
+Work count_work(const Convolution& given_problem, const Device& given_device) {
+  Convolution problem = given_problem;
   Device device = given_device;
   device.kind = Device::Kind::executor;
   const Variant& variant = *choose(problem, device).variant;

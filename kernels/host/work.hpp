@@ -10,7 +10,7 @@
 
 #include "kernels/choice.hpp"
 #include "kernels/device.hpp"
-#include "kernels/host/executor.hpp"
+#include "kernels/executor/executor.hpp"
 
 namespace danaus {
 
@@ -34,10 +34,10 @@ struct Work {
 std::int64_t concurrent_blocks(const Variant& variant, const Device& device);
 
 // The launch of a case where `concurrent` blocks run at once, on the executor or a GPU with the limits of `device`.
-Extent extent_of(const Problem& problem, const Device& device, std::int64_t concurrent);
+Extent extent_of(const Convolution& problem, const Device& device, std::int64_t concurrent);
 
 // By executing the kernel that the plan chooses on the device, or one with its limits, on a few items. Half items are
 // counted where the case has them. Throws where no kernel computes the case.
-Work count_work(const Problem& problem, const Device& device);
+Work count_work(const Convolution& problem, const Device& device);
 
 }  // namespace danaus

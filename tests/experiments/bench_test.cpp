@@ -14,7 +14,7 @@
 #include "experiments/bench/work.hpp"
 #include "kernels/choice.hpp"
 #include "reference/compare.hpp"
-#include "reference/convolution.hpp"
+#include "reference/convolution/convolve.hpp"
 #include "tests/experiments/support.hpp"
 
 namespace danaus {
@@ -26,8 +26,8 @@ using testing::HasSubstr;
 TEST(Bench, SweepsAreCasesThatTheKernelsCompute) {
   std::set<std::string> parts, whole;
   for (const BenchSweep& sweep : bench_sweeps())
-    for (const Problem& problem : sweep.cases()) {
-      EXPECT_EQ(parse_problem(token(problem)), problem);
+    for (const Convolution& problem : sweep.cases()) {
+      EXPECT_EQ(parse_convolution(token(problem)), problem);
       EXPECT_EQ(obstacle(BenchMethod::kernel, problem, Device::executor()), std::nullopt) << token(problem);
       if (problem.factors.empty()) (&sweep == &bench_sweeps().front() ? whole : parts).insert(token(problem));
     }
@@ -38,7 +38,7 @@ TEST(Bench, SweepsAreCasesThatTheKernelsCompute) {
 TEST(Bench, FactorizationsAreAllThatThisBuildHas) {
   std::set<const Variant*> timed, all;
   for (const char* sweep : {"factorizations-fp16", "factorizations-bf16"})
-    for (const Problem& problem : bench_sweep("test", sweep).cases())
+    for (const Convolution& problem : bench_sweep("test", sweep).cases())
       timed.insert(choose(problem, Device::executor()).variant);
   for (const Variant& v : variants())
     if (v.suits(0) && !(v.gated && v.geometry.fold == Fold::right_angle)) all.insert(&v);
@@ -47,7 +47,7 @@ TEST(Bench, FactorizationsAreAllThatThisBuildHas) {
 
 TEST(Bench, BaselinesSayWhatTheyDoNotCompute) {
   const auto why = [](BenchMethod method, const char* token) {
-    return obstacle(method, parse_problem(token), Device::executor()).value_or("");
+    return obstacle(method, parse_convolution(token), Device::executor()).value_or("");
   };
   EXPECT_EQ(why(BenchMethod::cufft_f32, "fftconv_f16_circular_l768_b2_h3_pregate"), "");
   EXPECT_EQ(why(BenchMethod::cufft_pairs, "fftconv_f16_causal_l768_b2_h3"), "");
@@ -60,10 +60,10 @@ TEST(Bench, BaselinesSayWhatTheyDoNotCompute) {
 }
 
 TEST(Bench, BaselinesPadWhatIsCausal) {
-  const Problem causal = parse_problem("fftconv_f16_causal_l1000_k600_b1_h1");
+  const Convolution causal = parse_convolution("fftconv_f16_causal_l1000_k600_b1_h1");
   EXPECT_EQ(baseline_fft_size(BenchMethod::cufft_f32, causal), 1600);
   EXPECT_EQ(baseline_fft_size(BenchMethod::cufft_pairs, causal), 2048);
-  EXPECT_EQ(baseline_fft_size(BenchMethod::cufft_f32, parse_problem("fftconv_f16_circular_l1000_b1_h1")), 1000);
+  EXPECT_EQ(baseline_fft_size(BenchMethod::cufft_f32, parse_convolution("fftconv_f16_circular_l1000_b1_h1")), 1000);
 }
 
 TEST(Bench, NoiseHasUnitVarianceAndNoTrace) {
@@ -98,15 +98,15 @@ TEST(Bench, QuartilesLieBetweenNeighbours) {
 }
 
 TEST(Bench, WorkIsThatOfTheCase) {
-  const Problem plain = parse_problem("fftconv_f16_circular_l1024_b64_h768");
+  const Convolution plain = parse_convolution("fftconv_f16_circular_l1024_b64_h768");
   EXPECT_EQ(moved_bytes(plain), 201326592);
-  EXPECT_EQ(moved_bytes(parse_problem("fftconv_bf16_causal_l1024_b64_h768_pregate_postgate")), 2 * 201326592.);
+  EXPECT_EQ(moved_bytes(parse_convolution("fftconv_bf16_causal_l1024_b64_h768_pregate_postgate")), 2 * 201326592.);
   EXPECT_EQ(useful_flops(plain), 64. * 768 * (2 * 2.5 * 1024 * 10 + 6 * 512));
-  EXPECT_EQ(useful_flops(parse_problem("fftconv_f16_causal_l512_b64_h768")), useful_flops(plain));
+  EXPECT_EQ(useful_flops(parse_convolution("fftconv_f16_causal_l512_b64_h768")), useful_flops(plain));
 }
 
 TEST(Bench, ChecksFirstAndLastRowsAndWholePairs) {
-  const CheckedRows rows = checked_rows(parse_problem("fftconv_f16_circular_l16_b65_h100"));
+  const CheckedRows rows = checked_rows(parse_convolution("fftconv_f16_circular_l16_b65_h100"));
   EXPECT_EQ(rows.batch.front(), 0);
   EXPECT_EQ(rows.batch.back(), 64);
   EXPECT_EQ(rows.channels.front(), 0);
@@ -117,7 +117,7 @@ TEST(Bench, ChecksFirstAndLastRowsAndWholePairs) {
 }
 
 TEST(Bench, TheTruthOfCheckedRowsIsThatOfTheWholeCase) {
-  const Problem problem = parse_problem("fftconv_f16_causal_l20_k7_b3_h9_pregate_postgate");
+  const Convolution problem = parse_convolution("fftconv_f16_causal_l20_k7_b3_h9_pregate_postgate");
   const CheckedRows rows = checked_rows(problem);
   const auto filled = [&](BenchArray array) {
     std::vector<double> values(3 * 9 * 20);

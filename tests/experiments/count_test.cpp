@@ -34,7 +34,7 @@ TEST(Count, PrintsEachCounter) {
 }
 
 TEST(Count, TakesTheKernelsOfTheProfile) {
-  const Problem problem = parse_problem("fftconv_f16_circular_l16384_b2_h1");
+  const Convolution problem = parse_convolution("fftconv_f16_circular_l16384_b2_h1");
   const Device a100 = imitation(load_profile("A100-40GB")), h200 = imitation(load_profile("H200"));
   EXPECT_EQ(a100.multiprocessors, 108);
   EXPECT_FALSE(a100.has_tensor_copies());
@@ -64,7 +64,7 @@ TEST(Count, ReadsWhatTheProfilerPrints) {
 }
 
 TEST(Count, ComparesQuantitiesThatBothHave) {
-  const Problem problem = parse_problem("fftconv_f16_circular_l1024_b5_h6");
+  const Convolution problem = parse_convolution("fftconv_f16_circular_l1024_b5_h6");
   const Json row = comparison(problem, imitation(load_profile("H200")), parse_readings(kPrinted).front());
   EXPECT_EQ(row.at("blocks"), 18);
   std::set<std::string> names;
@@ -97,7 +97,7 @@ TEST(Count, AsksTheProfilerAgainWithoutOpcodesWhereItRefusesThem) {
                  "case \"$*\" in *opcode*) echo '==ERROR== no'; exit 1;; esac\n"
                  "echo '\"ID\",\"Metric Name\",\"Metric Value\"'; echo '\"0\",\"dram__bytes_read.sum\",\"96\"'\n");
   std::filesystem::permissions(profiler, std::filesystem::perms::owner_all);
-  const std::vector<Problem> cases = {parse_problem("fftconv_f16_circular_l1024_b5_h6")};
+  const std::vector<Convolution> cases = {parse_convolution("fftconv_f16_circular_l1024_b5_h6")};
   EXPECT_EQ(parse_readings(profile_launches(cases, profiler)).at(0).at("dram__bytes_read.sum"), 96);
   const std::string asked = read_file(folder / "asked");
   EXPECT_THAT(asked, HasSubstr("--metrics launch__grid_size,dram__bytes_read.sum,sass__inst_executed_per_opcode "));
@@ -106,7 +106,7 @@ TEST(Count, AsksTheProfilerAgainWithoutOpcodesWhereItRefusesThem) {
 }
 
 TEST(Count, SaysWhatTheProfilerComplainsOf) {
-  const std::vector<Problem> cases = {parse_problem("fftconv_f16_circular_l1024_b5_h6")};
+  const std::vector<Convolution> cases = {parse_convolution("fftconv_f16_circular_l1024_b5_h6")};
   try {
     comparisons(cases, Device::executor(), "==PROF== Connected\n==ERROR== ERR_NVGPUCTRPERM - no permission\n");
     FAIL() << "nothing was read";
@@ -117,7 +117,7 @@ TEST(Count, SaysWhatTheProfilerComplainsOf) {
 
 TEST(Count, ComparedCasesHaveKernelsAndDiffer) {
   std::set<const Variant*> variants;
-  for (const Problem& problem : compared_cases()) variants.insert(choose(problem, Device::executor()).variant);
+  for (const Convolution& problem : compared_cases()) variants.insert(choose(problem, Device::executor()).variant);
   EXPECT_EQ(variants.size(), compared_cases().size());
 }
 

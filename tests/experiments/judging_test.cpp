@@ -96,7 +96,7 @@ TEST_F(Judging, RefusesRowsThatDoNotGoTogether) {
 // A kernel with the times that models predict for it.
 JudgedKernel judged(const std::string& token, double measured_us, std::array<double, 3> predicted_us,
                     bool held_out = true) {
-  const Problem problem = parse_problem(token);
+  const Convolution problem = parse_convolution(token);
   const Variant* variant = choose(problem, Device::executor()).variant;
   JudgedKernel kernel{{token, problem, true, variant, measured_us, {}, false, {}}, held_out, {}, {}};
   for (int i = 0; i < 3; ++i) kernel.models[i] = {predicted_us[i], "hbm"};

@@ -5,19 +5,19 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reference/convolution.hpp"
+#include "reference/convolution/convolve.hpp"
 
 namespace danaus {
 namespace {
 
 struct Case {
-  Problem problem;
+  Convolution problem;
   Inputs inputs;
   std::vector<double> y;
 };
 
 Case made(const std::string& token) {
-  Case made{parse_problem(token), {}, {}};
+  Case made{parse_convolution(token), {}, {}};
   made.inputs = make_inputs(made.problem, {});
   made.y = convolve(made.problem, made.inputs, Method::fftw);
   return made;

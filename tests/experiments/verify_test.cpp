@@ -19,24 +19,26 @@ namespace {
 
 using testing::HasSubstr;
 
-std::vector<double> right(const Problem& problem, const Inputs& inputs) {
+std::vector<double> right(const Convolution& problem, const Inputs& inputs) {
   return convolve(problem, inputs, Method::monarch);
 }
-std::vector<double> one_percent_off(const Problem& problem, const Inputs& inputs) {
+std::vector<double> one_percent_off(const Convolution& problem, const Inputs& inputs) {
   std::vector<double> y = right(problem, inputs);
   for (double& value : y) value *= 1.01;
   return y;
 }
-std::vector<double> nothing(const Problem&, const Inputs& inputs) { return std::vector<double>(inputs.u.size(), 0.); }
-std::vector<double> not_a_number(const Problem& problem, const Inputs& inputs) {
+std::vector<double> nothing(const Convolution&, const Inputs& inputs) {
+  return std::vector<double>(inputs.u.size(), 0.);
+}
+std::vector<double> not_a_number(const Convolution& problem, const Inputs& inputs) {
   std::vector<double> y = right(problem, inputs);
   y.back() = std::nan("");
   return y;
 }
 
-double bound(const Problem& planned) { return bound_l2(planned.dtype, static_cast<int>(planned.factors.size())); }
+double bound(const Convolution& planned) { return bound_l2(planned.dtype, static_cast<int>(planned.factors.size())); }
 
-Candidate candidate(const char* name, std::vector<double> (*compute)(const Problem&, const Inputs&)) {
+Candidate candidate(const char* name, std::vector<double> (*compute)(const Convolution&, const Inputs&)) {
   return {name, std::nullopt, "", false, compute, &bound};
 }
 
@@ -89,7 +91,7 @@ TEST(Verify, WrongMethodsFailAndSayHowToRepeatIt) {
 
 // Where rounding noise alone may reach 1.5 %: the gain tells.
 TEST(Verify, AScaleErrorOfOnePercentFailsInBf16) {
-  const auto rounded_and_off = [](const Problem& problem, const Inputs& inputs) {
+  const auto rounded_and_off = [](const Convolution& problem, const Inputs& inputs) {
     std::vector<double> y = convolve_rounded(problem, inputs);
     for (double& value : y) value *= 1.01;
     return y;
@@ -162,7 +164,7 @@ TEST(Verify, EverySweepSelectsRowsByOption) {
 
 std::atomic<int> calls;
 
-std::vector<double> interrupted_at_the_third(const Problem& problem, const Inputs& inputs) {
+std::vector<double> interrupted_at_the_third(const Convolution& problem, const Inputs& inputs) {
   if (++calls == 3) set_interrupt(true);
   return right(problem, inputs);
 }

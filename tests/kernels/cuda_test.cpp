@@ -23,7 +23,8 @@ class OnDevice {
   DeviceBuffer<std::uint16_t> words_;
 };
 
-std::vector<double> execute_on_gpu(const Problem& problem, const Inputs& inputs, const Device& device, int offset = 0) {
+std::vector<double> execute_on_gpu(const Convolution& problem, const Inputs& inputs, const Device& device,
+                                   int offset = 0) {
   Plan plan(problem, device);
   plan.set_filter(std::vector<float>(inputs.k.begin(), inputs.k.end()));
   GuardedSamples u(problem.dtype, inputs.u, offset), y(std::ssize(inputs.u), offset);
@@ -38,7 +39,7 @@ std::vector<double> execute_on_gpu(const Problem& problem, const Inputs& inputs,
   return host::decode(problem.dtype, y.samples());
 }
 
-void expect_right_on_gpu(const Problem& problem, const DataSpec& spec, const Device& device, int offset = 0) {
+void expect_right_on_gpu(const Convolution& problem, const DataSpec& spec, const Device& device, int offset = 0) {
   const Variant& variant = *choose(problem, device).variant;
   SCOPED_TRACE(testing::Message() << token(problem) << ", scale " << spec.scale << ", " << name(variant));
   const Inputs inputs = make_inputs(problem, spec);
@@ -66,7 +67,7 @@ TEST_P(CudaSizes, EveryVariantIsWithinItsBound) {
     if (v.size() != n) continue;
     const bool pair = v.geometry.fold == Fold::pair;
     for (std::int64_t length : {n, pair ? n : n - 8, pair ? n : n - 13}) {
-      Problem p = problem_for(v, draw(1, 2, 7), draw(1, 3, many), length);
+      Convolution p = problem_for(v, draw(1, 2, 7), draw(1, 3, many), length);
       p.filter_length = draw(length, length / 7, std::int64_t{1});
       if (!pair && length != n) p.mode = draw(Mode::causal, Mode::circular);
       if (v.gated) p.pregate = draw(true, false), p.postgate = !p.pregate || draw(true, false);
@@ -86,7 +87,7 @@ TEST_P(CudaSizes, BlocksThatTakeManyItemsAreRight) {
   for (const Variant& v : variants()) {
     if (v.size() != n) continue;
     for (int length : {n, n - 13}) {
-      Problem p = problem_for(v, 5, channels, length);
+      Convolution p = problem_for(v, 5, channels, length);
       if ((v.geometry.fold == Fold::pair && length != n) || choose(p, few).variant != &v) continue;
       p.pregate = p.postgate = v.gated;
       expect_right_on_gpu(p, {}, few);
@@ -109,7 +110,7 @@ TEST_P(CudaLengths, AreAllWithinTheirBound) {
   for (int i = 0; i < 10; ++i) lengths.push_back(1 + random() % 32768);
   for (std::int64_t length : lengths)
     for (Mode mode : {Mode::circular, Mode::causal}) {
-      Problem p;
+      Convolution p;
       p.mode = mode, p.batch = 3, p.channels = 2, p.length = p.filter_length = length;
       expect_right_on_gpu(p, {}, device_);
     }
@@ -118,7 +119,7 @@ TEST_P(CudaLengths, AreAllWithinTheirBound) {
 INSTANTIATE_TEST_SUITE_P(Parts, CudaLengths, testing::Range(0, 12));
 
 TEST_F(Cuda, FiltersFromHostAndDeviceGiveTheSame) {
-  const Problem p = parse_problem("fftconv_f16_causal_l8192_b2_h3");
+  const Convolution p = parse_convolution("fftconv_f16_causal_l8192_b2_h3");
   const Inputs inputs = make_inputs(p, {});
   const std::vector<float> k(inputs.k.begin(), inputs.k.end());
   const DeviceBuffer<float> device_k = uploaded(k);
@@ -134,7 +135,7 @@ TEST_F(Cuda, FiltersFromHostAndDeviceGiveTheSame) {
 }
 
 TEST_F(Cuda, MemoryAndStreamsOfOthersAreRefused) {
-  const Problem p = parse_problem("fftconv_f16_causal_l100_b2_h3");
+  const Convolution p = parse_convolution("fftconv_f16_causal_l100_b2_h3");
   Plan plan(p, device_);
   plan.set_filter(std::vector<float>(300));
   std::vector<std::uint16_t> host(600);

@@ -1,5 +1,5 @@
 // The executor catches what a GPU lets pass, and counts what a GPU would do.
-#include "kernels/host/executor.hpp"
+#include "kernels/executor/executor.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

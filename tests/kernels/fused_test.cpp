@@ -45,7 +45,7 @@ TEST_P(Fused, EveryVariantIsWithinItsBound) {
                                   : transfer == Transfer::tensor ? n
                                   : transfer == Transfer::vector ? n - 8
                                                                  : n - 13;
-      Problem p = problem_for(v, batch, channels, length);
+      Convolution p = problem_for(v, batch, channels, length);
       if (!pair && transfer != Transfer::tensor) p.mode = draw(Mode::causal, Mode::circular);
       p.filter_length = draw(length, length, length / 7, std::int64_t{1});
       if (v.gated) p.pregate = draw(true, true, false), p.postgate = !p.pregate || draw(true, false);
@@ -66,7 +66,7 @@ TEST_P(Fused, EveryVariantIsWithinItsBound) {
 TEST_P(Fused, SmallIntegersComeOutExactly) {
   for_each_variant([&](const Variant& v, const Device& device) {
     if (!v.preferred && v.size() > 4096) return;  // they share their transfers with the preferred split
-    Problem p = problem_for(v, 3, 1, v.size());
+    Convolution p = problem_for(v, 3, 1, v.size());
     p.pregate = p.postgate = v.gated;
     Inputs inputs = make_inputs(p, {});
     for (double& x : inputs.u) x = std::clamp(std::round(x), -2., 2.);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/device/operations.hpp"
-#include "kernels/host/executor.hpp"
+#include "kernels/executor/executor.hpp"
 #include "reference/half.hpp"
 
 namespace danaus {

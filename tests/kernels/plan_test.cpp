@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 
 Choice chosen(std::string_view token, const Device& device = Device::executor()) {
-  return choose(parse_problem(token), device);
+  return choose(parse_convolution(token), device);
 }
 
 template <class Action>
@@ -34,7 +34,7 @@ std::string refused(std::string_view token, const Device& device = Device::execu
 // ---- memory
 
 TEST(PlanBytes, AreTheSpectrumAndTheTables) {
-  const Problem p = parse_problem("fftconv_bf16_causal_l1000_k3_b5_h7_pregate");
+  const Convolution p = parse_convolution("fftconv_bf16_causal_l1000_k3_b5_h7_pregate");
   const PlanBytes bytes = plan_bytes(p, Device::executor());
   EXPECT_EQ(bytes.spectrum, 7 * 1024 * 4);
   EXPECT_EQ(bytes.tables, 4 * (choose(p, Device::executor()).variant->table_words + 2 * 1024));
@@ -57,7 +57,7 @@ TEST(Choice, CircularCasesAtAnFftSizeArePairedAndOthersWrapTheRightAngle) {
 
 TEST(Choice, CausalCasesTakeTheSmallestSizeThatHoldsThem) {
   for (const auto& [length, size] : {std::pair(1, 256), {256, 256}, {257, 512}, {1025, 1536}, {24577, 32768}}) {
-    Problem p;
+    Convolution p;
     p.mode = Mode::causal, p.length = p.filter_length = length;
     const Choice choice = choose(p, Device::executor());
     EXPECT_EQ(choice.variant->size(), size);
@@ -84,7 +84,7 @@ TEST(Choice, GatesAndFactorsSelectTheVariant) {
   EXPECT_FALSE(chosen("fftconv_f16_circular_l4096_b2_h1").variant->gated);
   EXPECT_TRUE(chosen("fftconv_f16_circular_l4096_b2_h1_postgate").variant->gated);
   for (const Variant& v : variants()) {
-    Problem p = problem_for(v, 1, 1, v.size());
+    Convolution p = problem_for(v, 1, 1, v.size());
     p.pregate = v.gated;
     if (v.suits(0)) {
       EXPECT_EQ(choose(p, Device::executor()).variant, &v);
@@ -98,7 +98,7 @@ TEST(Choice, DevicesWithLessSharedMemoryGetWhatFits) {
       if (split.size() > (c == 2 ? 16384 : 32768)) continue;
       for (bool gated : {false, true})
         for (Mode mode : {Mode::circular, Mode::causal}) {
-          Problem p;
+          Convolution p;
           p.mode = mode, p.length = p.filter_length = split.size(), p.postgate = gated;
           const Choice choice = choose(p, executor_like(c));
           EXPECT_EQ(choice.variant->size(), split.size());
@@ -147,23 +147,23 @@ TEST(PlanResult, OddLengthsOffsetsAndFilters) {
         "fftconv_f16_circular_l7_k100_b2_h3_pregate", "fftconv_f16_causal_l255_k1000_b3_h1_postgate",
         "fftconv_bf16_circular_l257_k513_b1_h2_pregate_postgate", "fftconv_f16_circular_l256_k700_b5_h2",
         "fftconv_f16_causal_l300_k200_b3_h2_pair", "fftconv_f16_causal_l320_b1_h1_n1024_rightangle"})
-    for (int offset : {0, 3}) expect_right(parse_problem(token), {}, Device::executor(), offset);
+    for (int offset : {0, 3}) expect_right(parse_convolution(token), {}, Device::executor(), offset);
 }
 
 TEST(PlanResult, FrequencyMasks) {
   for (std::string_view token : {"fftconv_f16_circular_l768_b3_h2_r3x16x16_zero8x3x0",
                                  "fftconv_f16_circular_l768_b2_h1_r3x16x16_zero0x8x2literal",
                                  "fftconv_bf16_circular_l4096_b2_h1_r16x8x4x8_zero3x0x0x4"})
-    expect_right(parse_problem(token), {}, Device::executor());
+    expect_right(parse_convolution(token), {}, Device::executor());
 }
 
 // ---- what a plan refuses to do
 
-struct Convolution {
-  Problem problem;
+struct Given {
+  Convolution problem;
   std::vector<float> k;
   std::vector<std::uint16_t> u, y, w;
-  explicit Convolution(std::string_view token) : problem(parse_problem(token)) {
+  explicit Given(std::string_view token) : problem(parse_convolution(token)) {
     const Inputs inputs = make_inputs(problem, {});
     k.assign(inputs.k.begin(), inputs.k.end());
     u = host::encode(problem.dtype, inputs.u);
@@ -172,7 +172,7 @@ struct Convolution {
 };
 
 TEST(PlanRefusals, Filters) {
-  Convolution c("fftconv_f16_causal_l100_k20_b2_h3");
+  Given c("fftconv_f16_causal_l100_k20_b2_h3");
   Plan plan(c.problem);
   EXPECT_THAT(refusal([&] { plan.execute(c.u, c.y); }), HasSubstr("the plan has no filter yet"));
   EXPECT_THAT(refusal([&] { plan.set_filter({}); }), HasSubstr("k is null"));
@@ -187,7 +187,7 @@ TEST(PlanRefusals, Filters) {
 }
 
 TEST(PlanRefusals, Buffers) {
-  Convolution c("fftconv_f16_causal_l100_b2_h3");
+  Given c("fftconv_f16_causal_l100_b2_h3");
   Plan plan(c.problem);
   plan.set_filter(c.k);
   plan.execute(c.u, c.y);
@@ -215,7 +215,7 @@ TEST(PlanRefusals, Buffers) {
 }
 
 TEST(PlanRefusals, Gates) {
-  Convolution c("fftconv_f16_causal_l100_b2_h3_pregate_postgate");
+  Given c("fftconv_f16_causal_l100_b2_h3_pregate_postgate");
   Plan plan(c.problem);
   plan.set_filter(c.k);
   EXPECT_THAT(refusal([&] { plan.execute(c.u, c.y, {}, c.w); }),
@@ -226,8 +226,8 @@ TEST(PlanRefusals, Gates) {
 }
 
 TEST(PlanRefusals, Masks) {
-  const Problem plain = parse_problem("fftconv_f16_circular_l1024_b2_h1");
-  const Problem masked = parse_problem("fftconv_f16_circular_l768_b2_h1_r3x16x16_zero8x0x0");
+  const Convolution plain = parse_convolution("fftconv_f16_circular_l1024_b2_h1");
+  const Convolution masked = parse_convolution("fftconv_f16_circular_l768_b2_h1_r3x16x16_zero8x0x0");
   EXPECT_THAT(refusal([&] { Plan(plain, Device::executor(), kept_frequencies(masked)); }),
               HasSubstr("the case removes no frequencies"));
   EXPECT_THAT(refusal([&] { Plan{masked}; }), HasSubstr("the case removes some frequencies, but 0 marks"));
@@ -243,7 +243,7 @@ TEST(PlanRefusals, CudaWhereThereIsNone) {
 // ---- use
 
 TEST(Plan, TakesAnotherFilterAndMoves) {
-  Convolution c("fftconv_f16_causal_l100_b2_h3");
+  Given c("fftconv_f16_causal_l100_b2_h3");
   Plan plan(c.problem);
   plan.set_filter(std::vector<float>(c.k.size(), 0.f));
   plan.execute(c.u, c.y);
@@ -262,7 +262,7 @@ TEST(Plan, TakesAnotherFilterAndMoves) {
 }
 
 TEST(Plan, ExecutesFromManyThreadsAtOnce) {
-  Convolution c("fftconv_f16_circular_l4096_b2_h1");
+  Given c("fftconv_f16_circular_l4096_b2_h1");
   Plan plan(c.problem);
   plan.set_filter(c.k);
   plan.execute(c.u, c.y);
@@ -275,7 +275,7 @@ TEST(Plan, ExecutesFromManyThreadsAtOnce) {
 
 TEST(Plan, CountsTheWorkOfTheKernel) {
   // One pair of 4096 points: 64 tiles in each of 4 stages each way; u and y once; a complex spectrum of halves.
-  Convolution c("fftconv_f16_circular_l4096_b2_h1_r16x8x4x8");
+  Given c("fftconv_f16_circular_l4096_b2_h1_r16x8x4x8");
   Plan plan(c.problem);
   plan.set_filter(c.k);
   const host::Counters counters = *plan.execute(c.u, c.y);

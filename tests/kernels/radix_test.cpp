@@ -1,5 +1,5 @@
 // The small DFTs in registers, plain and weighted, are the sums that they stand for.
-#include "kernels/device/radix.hpp"
+#include "kernels/tile/radix.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <numbers>
 #include <random>
 
-#include "kernels/host/executor.hpp"
-#include "kernels/host/halves.hpp"
-#include "reference/problem.hpp"
+#include "kernels/executor/executor.hpp"
+#include "kernels/executor/halves.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 namespace {

@@ -8,7 +8,7 @@
 #include <numbers>
 #include <random>
 
-#include "kernels/host/executor.hpp"
+#include "kernels/executor/executor.hpp"
 #include "kernels/spectrum_table.hpp"
 #include "reference/dft.hpp"
 

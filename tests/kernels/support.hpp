@@ -9,13 +9,13 @@
 #include <span>
 #include <vector>
 
-#include "kernels/host/halves.hpp"
+#include "kernels/executor/halves.hpp"
 #include "kernels/plan.hpp"
 #include "reference/compare.hpp"
-#include "reference/convolution.hpp"
-#include "reference/data.hpp"
-#include "reference/mask.hpp"
-#include "reference/rounding.hpp"
+#include "reference/convolution/convolve.hpp"
+#include "reference/convolution/data.hpp"
+#include "reference/convolution/mask.hpp"
+#include "reference/convolution/rounding.hpp"
 
 namespace danaus {
 
@@ -53,7 +53,7 @@ struct Outcome {
 };
 
 // y as a plan on the executor gives it. `offset` samples from 16-byte alignment.
-inline Outcome execute_plan(const Problem& problem, const Inputs& inputs, const Device& device, int offset = 0) {
+inline Outcome execute_plan(const Convolution& problem, const Inputs& inputs, const Device& device, int offset = 0) {
   const std::vector<std::uint8_t> kept =
       problem.mask.zeroed.empty() ? std::vector<std::uint8_t>() : kept_frequencies(problem);
   Plan plan(problem, device, kept);
@@ -70,7 +70,7 @@ inline Outcome execute_plan(const Problem& problem, const Inputs& inputs, const 
 }
 
 // Errors within the bounds of the kernel's roundings; a gate rounds once.
-inline void expect_right(const Problem& problem, const Inputs& inputs, const std::vector<double>& y,
+inline void expect_right(const Convolution& problem, const Inputs& inputs, const std::vector<double>& y,
                          const Variant& variant) {
   const Comparison comparison = compare(convolve(problem, inputs, Method::fftw), y);
   const std::int64_t samples = std::ssize(y);
@@ -81,7 +81,7 @@ inline void expect_right(const Problem& problem, const Inputs& inputs, const std
   EXPECT_LE(std::abs(comparison.gain_error), bound_gain(bound, samples));
 }
 
-inline void expect_right(const Problem& problem, const DataSpec& spec, const Device& device, int offset = 0) {
+inline void expect_right(const Convolution& problem, const DataSpec& spec, const Device& device, int offset = 0) {
   const Variant& variant = *choose(problem, device).variant;
   SCOPED_TRACE(testing::Message() << token(problem) << ", scale " << spec.scale << ", " << name(variant));
   const Inputs inputs = make_inputs(problem, spec);
@@ -98,8 +98,8 @@ inline Device executor_like(int device_class) {
 }
 
 // A case that this variant computes, on a device of the first class that it is for.
-inline Problem problem_for(const Variant& v, std::int64_t batch, std::int64_t channels, std::int64_t length) {
-  Problem p;
+inline Convolution problem_for(const Variant& v, std::int64_t batch, std::int64_t channels, std::int64_t length) {
+  Convolution p;
   p.dtype = v.geometry.dtype;
   p.mode = v.geometry.fold == Fold::pair ? Mode::circular : Mode::causal;
   p.batch = batch, p.channels = channels, p.length = length, p.filter_length = length;

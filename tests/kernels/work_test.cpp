@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/host/aligned.hpp"
+#include "kernels/executor/aligned.hpp"
 #include "kernels/plan.hpp"
 
 namespace danaus {
@@ -14,7 +14,7 @@ struct Launched {
 };
 
 // All of it.
-Launched execute_whole(const Problem& p, const Device& device) {
+Launched execute_whole(const Convolution& p, const Device& device) {
   Plan plan(p, device);
   const std::int64_t samples = p.batch * p.channels * p.length;
   const host::AlignedArray<float> k(p.channels * p.filter_length);
@@ -40,7 +40,7 @@ TEST(Work, OfALaunchIsThatOfItsPartsToTheLastSector) {
                         Case{"fftconv_bf16_causal_l3008_k96_b3_h2", 2},              // rows that end before N
                         Case{"fftconv_f16_circular_l992_b3_h2", 2}}) {               // by threads, wrapped
     SCOPED_TRACE(c.token);
-    const Problem problem = parse_problem(c.token);
+    const Convolution problem = parse_convolution(c.token);
     Device device = Device::executor();
     device.blocks = c.blocks;
     const Work work = count_work(problem, device);
@@ -55,7 +55,7 @@ TEST(Work, OfALaunchIsThatOfItsPartsToTheLastSector) {
 
 TEST(Work, ABlockTakesOneItemWhereTheRingHasNoRoomForTwo) {
   const Device device = Device::executor();
-  const Problem problem = parse_problem("fftconv_f16_causal_l15008_k32_b2_h1_pregate");
+  const Convolution problem = parse_convolution("fftconv_f16_causal_l15008_k32_b2_h1_pregate");
   const Extent extent = extent_of(problem, device, 1);
   EXPECT_EQ(extent.blocks, 2);
   const Work work = count_work(problem, device);
@@ -64,7 +64,7 @@ TEST(Work, ABlockTakesOneItemWhereTheRingHasNoRoomForTwo) {
 }
 
 TEST(Work, RowsThatBeginInTheMiddleOfASectorTouchAboutAsMany) {
-  const Problem problem = parse_problem("fftconv_f16_causal_l301_k7_b3_h7");
+  const Convolution problem = parse_convolution("fftconv_f16_causal_l301_k7_b3_h7");
   const Device device = Device::executor();
   const host::Counters launch = count_work(problem, device).launch(extent_of(problem, device, device.blocks));
   host::Counters whole = execute_whole(problem, device).launch;
@@ -76,7 +76,7 @@ TEST(Work, RowsThatBeginInTheMiddleOfASectorTouchAboutAsMany) {
 TEST(Work, OfItemsAndVisitsByHand) {
   // 1024 points in the pair fold: every item reads u and writes y in bulk, 2 rows of 2 bytes a sample; a visit reads
   // 4 bytes of spectrum a point, in sectors of 32.
-  const Work work = count_work(parse_problem("fftconv_f16_circular_l1024_b2_h1"), Device::executor());
+  const Work work = count_work(parse_convolution("fftconv_f16_circular_l1024_b2_h1"), Device::executor());
   EXPECT_EQ(work.item.bulk_load_bytes, 2u * 2 * 1024);
   EXPECT_EQ(work.item.bulk_store_bytes, 2u * 2 * 1024);
   EXPECT_EQ(work.item.global_load_sectors, 0u);
@@ -86,25 +86,25 @@ TEST(Work, OfItemsAndVisitsByHand) {
 
 TEST(Work, ItemsAreSharedOutAsTheKernelsDoIt) {
   const Device device = Device::executor();
-  const Extent whole = extent_of(parse_problem("fftconv_f16_circular_l1024_b64_h768"), device, 1056);
+  const Extent whole = extent_of(parse_convolution("fftconv_f16_circular_l1024_b64_h768"), device, 1056);
   EXPECT_EQ(whole.blocks, 1056);
   EXPECT_EQ(whole.items, 32 * 768);
   EXPECT_EQ(whole.half_items, 0);
   EXPECT_GE(whole.visits, 1056);
   EXPECT_LT(whole.visits, 1056 + 768);
   EXPECT_EQ(whole.most, 24);  // of 23.3
-  const Extent odd = extent_of(parse_problem("fftconv_f16_circular_l1024_b3_h5"), device, 2);
+  const Extent odd = extent_of(parse_convolution("fftconv_f16_circular_l1024_b3_h5"), device, 2);
   EXPECT_EQ(odd.items, 5);
   EXPECT_EQ(odd.half_items, 5);
   EXPECT_EQ(odd.visits, 6);  // five items each: channels 0, 1, 2 and 2, 3, 4
   EXPECT_EQ(odd.most, 5);
-  const Extent rounds = extent_of(parse_problem("fftconv_f16_circular_l4096_b64_h768"), device, 264);
+  const Extent rounds = extent_of(parse_convolution("fftconv_f16_circular_l4096_b64_h768"), device, 264);
   EXPECT_EQ(rounds.blocks, 2 * 264 + 264);
   EXPECT_EQ(rounds.most, 2 * 32 + 30) << "two rounds of whole channels, and 240 channels shared by 264 blocks";
-  const Extent by_item = extent_of(parse_problem("fftconv_f16_causal_l16000_b3_h5_pregate"), device, 2);
+  const Extent by_item = extent_of(parse_convolution("fftconv_f16_causal_l16000_b3_h5_pregate"), device, 2);
   EXPECT_EQ(by_item.blocks, 15) << "threads that cannot load ahead: a block for each item";
   EXPECT_EQ(by_item.most, 8);
-  EXPECT_THROW(extent_of(parse_problem("fftconv_f16_circular_l1024_b3_h5"), device, 0), std::invalid_argument);
+  EXPECT_THROW(extent_of(parse_convolution("fftconv_f16_circular_l1024_b3_h5"), device, 0), std::invalid_argument);
 }
 
 }  // namespace

@@ -13,8 +13,8 @@ using testing::HasSubstr;
 constexpr std::int64_t K = 1 << 10;
 constexpr std::int64_t M = 1 << 20;
 
-Problem one_sequence(std::int64_t points) {
-  Problem p;
+Convolution one_sequence(std::int64_t points) {
+  Convolution p;
   p.length = p.filter_length = points;
   p.fold = Fold::plain;
   return p;
@@ -103,7 +103,7 @@ TEST(Cost, ChoosesTheOrdersThatThePaperUses) {
 }
 
 TEST(Cost, NamesUnitMemoryAndReasonOfEachStep) {
-  const Prediction p = predict_eq2(parse_problem("fftconv_f16_circular_l16384_b1_h1_plain_r16x16x8x8"), a100());
+  const Prediction p = predict_eq2(parse_convolution("fftconv_f16_circular_l16384_b1_h1_plain_r16x16x8x8"), a100());
   ASSERT_EQ(p.terms.size(), 4U);
   EXPECT_EQ(p.terms[0].unit, "matrix");
   EXPECT_EQ(p.terms[3].unit, "general");
@@ -126,7 +126,7 @@ TEST(Cost, NamesHbmWhereItTakesTheLargestShare) {
 }
 
 TEST(Cost, CountsTheSequencesThatAFoldMakes) {
-  const auto total = [](const char* token) { return predict_eq2(parse_problem(token), a100()).total_us; };
+  const auto total = [](const char* token) { return predict_eq2(parse_convolution(token), a100()).total_us; };
   const double plain = total("fftconv_f16_circular_l1024_b64_h768_plain_r32x32");
   EXPECT_DOUBLE_EQ(plain, 64 * 768 * total("fftconv_f16_circular_l1024_b1_h1_plain_r32x32"));
   EXPECT_DOUBLE_EQ(total("fftconv_f16_circular_l1024_b64_h768_pair_r32x32"), plain / 2);
@@ -137,7 +137,7 @@ TEST(Cost, CountsTheSequencesThatAFoldMakes) {
 
 TEST(Cost, ChoosesWhatACaseLeavesOpen) {
   const auto completed = [](const char* text, int order = 0) {
-    return token(with_factors(parse_problem(text), a100(), order));
+    return token(with_factors(parse_convolution(text), a100(), order));
   };
   EXPECT_EQ(completed("fftconv_f16_circular_l1024_b2_h1"), "fftconv_f16_circular_l1024_b2_h1_n1024_pair_r32x32");
   EXPECT_EQ(completed("fftconv_f16_causal_l1000_b2_h1"), "fftconv_f16_causal_l1000_b2_h1_n1024_rightangle_r32x32");
@@ -150,7 +150,7 @@ TEST(Cost, ChoosesWhatACaseLeavesOpen) {
 
 TEST(Cost, SaysWhatTheNumberDoesNot) {
   const Prediction h100 =
-      predict_eq2(parse_problem("fftconv_f16_circular_l1024_b2_h1_pregate_r32x32"), load_profile("H100-SXM"));
+      predict_eq2(parse_convolution("fftconv_f16_circular_l1024_b2_h1_pregate_r32x32"), load_profile("H100-SXM"));
   EXPECT_THAT(h100.notes, Contains(HasSubstr("datasheet peaks, so a lower bound: matrix rate, general rate")));
   EXPECT_THAT(h100.notes, Contains(HasSubstr("SRAM bandwidth derived: 128 bytes")));
   EXPECT_THAT(h100.notes, Contains(HasSubstr("pair fold")));
@@ -158,9 +158,10 @@ TEST(Cost, SaysWhatTheNumberDoesNot) {
 }
 
 TEST(Cost, RefusesWhatEq2DoesNotDescribe) {
-  EXPECT_THROW(predict_eq2(parse_problem("fftconv_f16_circular_l1024_b1_h1"), a100()), std::invalid_argument);
-  EXPECT_THROW(predict_eq2(parse_problem("fftconv_f32_circular_l1024_b1_h1_r32x32"), a100()), std::invalid_argument);
-  EXPECT_THROW(with_factors(parse_problem("fftconv_f16_circular_l1024_b1_h1_r32x32"), a100(), 3),
+  EXPECT_THROW(predict_eq2(parse_convolution("fftconv_f16_circular_l1024_b1_h1"), a100()), std::invalid_argument);
+  EXPECT_THROW(predict_eq2(parse_convolution("fftconv_f32_circular_l1024_b1_h1_r32x32"), a100()),
+               std::invalid_argument);
+  EXPECT_THROW(with_factors(parse_convolution("fftconv_f16_circular_l1024_b1_h1_r32x32"), a100(), 3),
                std::invalid_argument);
   EXPECT_THROW(with_factors(one_sequence(2), a100()), std::invalid_argument);
 }

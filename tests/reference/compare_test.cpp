@@ -6,9 +6,9 @@
 #include <limits>
 #include <vector>
 
-#include "reference/convolution.hpp"
-#include "reference/data.hpp"
-#include "reference/rounding.hpp"
+#include "reference/convolution/convolve.hpp"
+#include "reference/convolution/data.hpp"
+#include "reference/convolution/rounding.hpp"
 
 namespace danaus {
 namespace {
@@ -18,7 +18,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // The verdict that a two-stage fp16 kernel would get.
 class Comparator : public testing::Test {
  protected:
-  const std::vector<double> expected_ = make_inputs(parse_problem("fftconv_f16_causal_l4096_b2_h1"), {}).u;
+  const std::vector<double> expected_ = make_inputs(parse_convolution("fftconv_f16_causal_l4096_b2_h1"), {}).u;
   std::vector<double> actual_ = expected_;
   const std::int64_t samples_ = std::ssize(expected_);
 
@@ -40,7 +40,7 @@ TEST_F(Comparator, AcceptsTheTruthItself) {
 TEST_F(Comparator, AcceptsRoundingNoise) {
   DataSpec other;
   other.seed = 1;
-  const std::vector<double> noise = make_inputs(parse_problem("fftconv_f16_causal_l4096_b2_h1"), other).u;
+  const std::vector<double> noise = make_inputs(parse_convolution("fftconv_f16_causal_l4096_b2_h1"), other).u;
   for (std::int64_t i = 0; i < samples_; ++i) actual_[i] += 1e-3 * noise[i];
   EXPECT_TRUE(accepted());
   EXPECT_NEAR(result().rel_l2, 1e-3, 5e-5);  // both norms are good to 1 / sqrt(8192)
@@ -77,7 +77,7 @@ TEST_F(Comparator, RejectsAScaleErrorOfOnePercent) {
 
 // The L2 bound of bf16 is 1.5 %, and rounding noise takes half of it: only the gain tells.
 TEST(Compare, SeesAScaleErrorOfOnePercentInBf16ByTheGain) {
-  const Problem problem = parse_problem("fftconv_bf16_circular_l4096_b2_h1_n4096_pair_r64x64");
+  const Convolution problem = parse_convolution("fftconv_bf16_circular_l4096_b2_h1_n4096_pair_r64x64");
   const Inputs inputs = make_inputs(problem, {});
   const std::vector<double> expected = convolve(problem, inputs, Method::fftw);
   const std::int64_t samples = std::ssize(expected);

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <thread>
 
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "reference/convolution.hpp"
-#include "reference/data.hpp"
-#include "reference/rounding.hpp"
+#include "reference/convolution/convolve.hpp"
+#include "reference/convolution/data.hpp"
+#include "reference/convolution/rounding.hpp"
 
 namespace danaus {
 namespace {

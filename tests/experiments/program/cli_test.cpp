@@ -8,7 +8,7 @@
 
 #include "experiments/program/environment.hpp"
 #include "kernels/variants.hpp"
-#include "reference/problem.hpp"
+#include "reference/convolution/convolution.hpp"
 #include "tests/experiments/support.hpp"
 
 namespace danaus {
@@ -109,7 +109,7 @@ TEST(List, NamesEverythingOfATopic) {
   int count = 0;
   for (std::string line; std::getline(lines, line); ++count) {
     const std::string word = Json::parse(line).at("case");
-    EXPECT_EQ(token(parse_problem(word)), word);
+    EXPECT_EQ(token(parse_convolution(word)), word);
   }
   EXPECT_GT(count, 300);
 }

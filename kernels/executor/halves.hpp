@@ -1,0 +1,43 @@
+// f16 and bf16 as bits, by Eigen's types: round to nearest even, subnormals kept, overflow to infinity.
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "reference/basics.hpp"
+
+namespace danaus::host {
+
+template <Dtype T>
+float decode(std::uint16_t bits) {
+  static_assert(T == Dtype::f16 || T == Dtype::bf16);
+  if constexpr (T == Dtype::f16) return static_cast<float>(Eigen::numext::bit_cast<Eigen::half>(bits));
+  return static_cast<float>(Eigen::numext::bit_cast<Eigen::bfloat16>(bits));
+}
+
+// Through float: a double result that is no float has been rounded once more, which matters only within 2^-29 of a tie.
+template <Dtype T>
+std::uint16_t encode(double value) {
+  static_assert(T == Dtype::f16 || T == Dtype::bf16);
+  if constexpr (T == Dtype::f16) return Eigen::numext::bit_cast<std::uint16_t>(Eigen::half(static_cast<float>(value)));
+  return Eigen::numext::bit_cast<std::uint16_t>(Eigen::bfloat16(static_cast<float>(value)));
+}
+
+// Whole arrays, of a type known at run time.
+inline std::vector<std::uint16_t> encode(Dtype dtype, std::span<const double> values) {
+  std::vector<std::uint16_t> bits(values.size());
+  std::transform(values.begin(), values.end(), bits.begin(),
+                 dtype == Dtype::f16 ? encode<Dtype::f16> : encode<Dtype::bf16>);
+  return bits;
+}
+inline std::vector<double> decode(Dtype dtype, std::span<const std::uint16_t> bits) {
+  std::vector<double> values(bits.size());
+  std::transform(bits.begin(), bits.end(), values.begin(),
+                 dtype == Dtype::f16 ? decode<Dtype::f16> : decode<Dtype::bf16>);
+  return values;
+}
+
+}  // namespace danaus::host

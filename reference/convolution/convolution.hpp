@@ -1,0 +1,89 @@
+// What is asked: one long convolution, described completely by one word, its token.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/operation.hpp"
+
+namespace danaus {
+
+// circular: y[n] = sum_m k[m] u[(n - m) mod L].   causal: y[n] = sum_{m <= n} k[m] u[n - m].   Both for 0 <= n < L.
+enum class Mode { circular, causal };
+
+std::string_view name(Mode mode);
+
+// How real rows are put into complex FFTs of size N.
+//   plain        one row, imaginary part zero
+//   pair         two batch rows: u1 + i u2
+//   half         one row of N samples in N/2 complex points (one decimation in time; N even)
+//   right_angle  one row weighted by exp(i pi n / 2N): the cyclic convolution is lo + i hi, the first N samples of the
+//                linear convolution and the N after them
+enum class Fold { plain, pair, half, right_angle };
+
+std::string_view name(Fold fold);
+
+// Which part of the filter's spectrum is zero: k_f is reshaped to the factors, the last factor's frequency digit first
+// (it is the most significant), and the last zeroed[i] indices of dimension i are removed (Fu et al. 2023, A.4).
+//   literal    the indices as the paper slices them; applied to a real filter it removes one of each conjugate pair
+//   hermitian  a frequency is kept when it or its mirror N - k is kept literally, so that a real filter stays real;
+//              it removes less than Table 10 of the paper says, for (16, 0, 0, 0) almost nothing: the slice keeps the
+//              lower half of the spectrum, whose mirror is the upper half
+enum class MaskReading { literal, hermitian };
+
+struct FrequencyMask {
+  std::vector<int> zeroed;  // one count per dimension; empty: nothing is removed
+  MaskReading reading = MaskReading::hermitian;
+  bool operator==(const FrequencyMask&) const = default;
+};
+
+// One case. Everything that is left open (fft_size 0, no fold, no factors) is the choice of whoever computes it.
+struct Convolution {
+  Dtype dtype = Dtype::f16;  // of u, y and the gates; the filter is fp32 for f16 and bf16, else it has this type
+  Mode mode = Mode::circular;
+  std::int64_t batch = 1;          // B
+  std::int64_t channels = 1;       // H
+  std::int64_t length = 1;         // L: samples of u and y
+  std::int64_t filter_length = 1;  // K: samples of the filter; K < L is a partial filter, K > L wraps or is cut
+  bool pregate = false;            // y = v * conv(w * u, k): w
+  bool postgate = false;           //                         v
+  std::int64_t fft_size = 0;       // N, in real samples
+  std::optional<Fold> fold;
+  std::vector<int> factors;  // N (or N/2 for the half fold) = product, outermost stage first
+  FrequencyMask mask;
+
+  bool operator==(const Convolution&) const = default;
+};
+
+// The case as one word, and back. Fields in this order, those in brackets only where they say something:
+//   fftconv_<dtype>_<mode>_l<L>[_k<K>]_b<B>_h<H>[_pregate][_postgate][_n<N>][_<fold>][_r<N1>x<N2>x...][_zero<a>x<b>x...[literal]]
+// for example fftconv_f16_causal_l1024_b64_h768. K is left out when K = L. parse() accepts exactly what token() prints,
+// with the fields in any order, and says which field of a wrong token breaks which rule.
+std::string token(const Convolution& problem);
+Convolution parse_convolution(std::string_view token);
+
+// What reference/operation.hpp asks of every operation.
+std::vector<Array> arrays(const Convolution& problem);
+Values make_values(const Convolution& problem, std::uint64_t seed);
+Values truth(const Convolution& problem, const Values& values);
+double useful_flops(const Convolution& problem);
+
+// Throws unless the case means something: positive sizes, N large enough for mode and fold, factors that multiply to
+// the complex FFT's size, a mask that fits the factors. parse_convolution() calls it.
+void validate(const Convolution& problem);
+
+// The same case with fold and N chosen where they were open: pair for circular and right_angle for causal, and the N of
+// the factors or the smallest that the fold allows.
+Convolution resolved(Convolution problem);
+
+// Smallest N that holds the linear convolution without aliasing, L + min(K, L) - 1: what padded causal needs, and a
+// circular convolution that does not take N = L.
+std::int64_t smallest_linear_fft_size(const Convolution& problem);
+
+// Points of the complex FFT: N, or N/2 for the half fold.
+std::int64_t complex_points(const Convolution& resolved);
+
+}  // namespace danaus

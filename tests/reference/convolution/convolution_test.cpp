@@ -1,0 +1,74 @@
+#include "reference/convolution/convolution.hpp"
+
+#include <gtest/gtest.h>
+
+namespace danaus {
+namespace {
+
+std::string refusal(const std::string& token) {
+  try {
+    parse_convolution(token);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Token, RoundTrips) {
+  for (const char* text : {
+           "fftconv_f16_causal_l1024_b64_h768",
+           "fftconv_bf16_circular_l1000_k17_b3_h5_pregate_n2048_pair",
+           "fftconv_f32_causal_l7_k9_b1_h1_postgate_n13_plain",
+           "fftconv_f64_circular_l64_b2_h1_n64_half_r8x4",
+           "fftconv_f16_circular_l4096_k100_b2_h2_pregate_postgate_n4096_pair_r16x16x16_zero8x8x0literal",
+           "fftconv_f16_circular_l16_b1_h1_r4x4_zero2x0",
+           "fftconv_f16_causal_l48_b1_h1_n48_rightangle_r3x16",
+       }) {
+    const Convolution problem = parse_convolution(text);
+    EXPECT_EQ(token(problem), text);
+    EXPECT_EQ(parse_convolution(token(problem)), problem);
+  }
+}
+
+TEST(Token, FieldsComeInAnyOrder) {
+  EXPECT_EQ(token(parse_convolution("fftconv_h768_l1024_causal_b64_f16")), "fftconv_f16_causal_l1024_b64_h768");
+}
+
+TEST(Token, SaysWhatIsWrong) {
+  EXPECT_NE(refusal("conv_f16").find("begins with 'fftconv'"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f8_causal_l4_b1_h1").find("unknown field 'f8'"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_causal_l4_b1").find("'h' is missing"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_causal_l4x_b1_h1").find("whole number"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_causal_l4_l5_b1_h1").find("stands twice"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_causal__l4_b1_h1").find("empty field"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_causal_l99999999999999999999_b1_h1").find("whole number"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_causal_l4_b1_h1_").find("empty field"), std::string::npos);
+  EXPECT_NE(refusal("").find("begins with 'fftconv'"), std::string::npos);
+}
+
+TEST(Convolution, RefusesWhatMeansNothing) {
+  EXPECT_NE(refusal("fftconv_f16_causal_l0_b1_h1").find("L=0, must be at least 1"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_causal_l4_k0_b1_h1").find("K=0, must be at least 1"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_causal_l8_b1_h1_n8_pair").find("needs N >= 15"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_circular_l8_k3_b1_h1_n9_pair").find("N >= 10 or N = L"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_causal_l8_b1_h1_n7_rightangle").find("N >= L=8"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_circular_l9_b1_h1_half").find("even N"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_n16_r4x8").find("multiply to 32"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_r4x4_zero4x0").find("from 0 to 3"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_r4x4_zero1").find("one for each of the 2 factors"),
+            std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_causal_l16_b1_h1_rightangle_r4x4_zero1x1").find("frequency mask"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_circular_l60000000000000_b64_h768").find("2^46"), std::string::npos);
+}
+
+TEST(Convolution, ChoosesFoldAndSizeThatWereOpen) {
+  EXPECT_EQ(token(resolved(parse_convolution("fftconv_f16_circular_l60_b1_h1"))),
+            "fftconv_f16_circular_l60_b1_h1_n60_pair");
+  EXPECT_EQ(token(resolved(parse_convolution("fftconv_f16_causal_l60_b1_h1"))),
+            "fftconv_f16_causal_l60_b1_h1_n60_rightangle");
+  EXPECT_EQ(resolved(parse_convolution("fftconv_f16_causal_l60_k5_b1_h1_pair")).fft_size, 64);
+  EXPECT_EQ(resolved(parse_convolution("fftconv_f16_causal_l4_k4_b1_h1_half")).fft_size, 8);
+}
+
+}  // namespace
+}  // namespace danaus

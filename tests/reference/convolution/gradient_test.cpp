@@ -1,0 +1,67 @@
+#include "reference/convolution/gradient.hpp"
+
+#include <gtest/gtest.h>
+
+#include "reference/convolution/convolve.hpp"
+
+namespace danaus {
+namespace {
+
+// y is linear in each of its arrays, so a central difference of any step is exact up to rounding.
+double slope(const Convolution& problem, const Inputs& inputs, std::vector<double> Inputs::*array, std::size_t index,
+             const std::vector<double>& dy) {
+  const auto loss = [&](double step) {
+    Inputs moved = inputs;
+    (moved.*array)[index] += step;
+    const std::vector<double> y = convolve(problem, moved, Method::direct);
+    double sum = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) sum += y[i] * dy[i];
+    return sum;
+  };
+  return (loss(0.5) - loss(-0.5)) / 1.0;
+}
+
+class FiniteDifferences : public testing::TestWithParam<const char*> {};
+
+TEST_P(FiniteDifferences, Agree) {
+  const Convolution problem = parse_convolution(GetParam());
+  const Inputs inputs = make_inputs(problem, {});
+  DataSpec other;
+  other.seed = 1;
+  const std::vector<double> dy = make_inputs(problem, other).u;
+  const Gradients result = gradients(problem, inputs, dy);
+
+  const auto check = [&](const char* what, std::vector<double> Inputs::*array, const std::vector<double>& gradient) {
+    ASSERT_EQ(gradient.size(), (inputs.*array).size()) << what;
+    for (std::size_t i = 0; i < gradient.size(); ++i)
+      ASSERT_NEAR(gradient[i], slope(problem, inputs, array, i, dy), 1e-12) << what << " at " << i;
+  };
+  check("u", &Inputs::u, result.du);
+  check("k", &Inputs::k, result.dk);
+  check("pregate", &Inputs::pregate, result.dpregate);
+  check("postgate", &Inputs::postgate, result.dpostgate);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, FiniteDifferences,
+                         testing::Values("fftconv_f64_causal_l12_b3_h2",                         //
+                                         "fftconv_f64_circular_l12_b3_h2",                       //
+                                         "fftconv_f64_causal_l13_k5_b2_h2_pregate_postgate",     //
+                                         "fftconv_f64_circular_l13_k5_b2_h2_pregate_postgate",   //
+                                         "fftconv_f64_causal_l7_k11_b2_h1_pregate",              //
+                                         "fftconv_f64_circular_l7_k17_b2_h1_postgate",           //
+                                         "fftconv_f64_causal_l1_k3_b1_h1",                       //
+                                         "fftconv_f64_circular_l12_k4_b2_h1_n15_pair",           //
+                                         "fftconv_f64_circular_l12_b2_h1_r3x4_zero1x1_pregate",  //
+                                         "fftconv_f64_circular_l12_b2_h1_r3x4_zero2x1literal",   //
+                                         "fftconv_f64_causal_l12_k4_b2_h1_n15_pair_r3x5_zero2x1_postgate",
+                                         "fftconv_f64_circular_l7_k9_b2_h1_n15_pair_r3x5_zero2x1literal"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(Gradients, RefuseArraysOfOtherSizes) {
+  const Convolution problem = parse_convolution("fftconv_f64_causal_l12_b1_h1");
+  const Inputs inputs = make_inputs(problem, {});
+  EXPECT_THROW(gradients(problem, inputs, std::vector<double>(11)), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace danaus

@@ -1,0 +1,49 @@
+// Cases of every operation that there is.
+#include "reference/operation.hpp"
+
+#include <gtest/gtest.h>
+
+#include "reference/compare.hpp"
+#include "reference/convolution/convolve.hpp"
+
+namespace danaus {
+namespace {
+
+TEST(Operations, AreFoundByTheFirstWordOfAToken) {
+  const Case asked = parse_case("fftconv_f16_causal_l24_b2_h3_postgate");
+  EXPECT_EQ(asked.token(), "fftconv_f16_causal_l24_b2_h3_postgate");
+  ASSERT_TRUE(asked.as<Convolution>());
+  EXPECT_EQ(asked.as<Convolution>()->length, 24);
+  EXPECT_FALSE(asked.as<int>());
+  try {
+    parse_case("fft_f16");
+    FAIL() << "an operation that there is not";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("begins with its operation, one of fftconv"), std::string::npos);
+  }
+}
+
+TEST(Operations, SayWhichArraysTheyReadAndWrite) {
+  const Case asked = parse_case("fftconv_bf16_circular_l24_k5_b2_h3_pregate");
+  const Values values = asked.make_values(), results = asked.truth(values);
+  for (const Array& array : asked.arrays()) {
+    SCOPED_TRACE(array.name);
+    const Values& found = array.role == Role::output ? results : values;
+    ASSERT_TRUE(found.contains(array.name));
+    EXPECT_EQ(std::ssize(found.find(array.name)->second), array.size());
+    EXPECT_EQ(array.batched, array.extents.front() == 2);
+  }
+  EXPECT_EQ(values.size() + results.size(), asked.arrays().size());
+  EXPECT_NE(values, asked.make_values(1)) << "another seed";
+}
+
+TEST(Operations, GiveTheTruthOfTheirReference) {
+  const Case asked = parse_case("fftconv_f64_causal_l24_k5_b2_h3_pregate_postgate");
+  const Values values = asked.make_values();
+  const Inputs inputs = {values.at("u"), values.at("k"), values.at("pregate"), values.at("postgate")};
+  const std::vector<double> direct = convolve(*asked.as<Convolution>(), inputs, Method::direct);
+  EXPECT_LT(compare(direct, asked.truth(values).at("y")).rel_l2, 1e-14);
+}
+
+}  // namespace
+}  // namespace danaus
