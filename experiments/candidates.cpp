@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "kernels/executor/halves.hpp"
+#include "kernels/device/halves.hpp"
 #include "kernels/plan.hpp"
 #include "reference/convolution/mask.hpp"
 

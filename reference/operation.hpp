@@ -1,11 +1,11 @@
 // Operations, and a case of any of them as one value.
 //
-// An operation is a folder here: a struct of what is asked, its token, its arrays, and the truth in double. It is found
-// by the first word of a token. CMake lists the folders that have an operation.cpp; nothing else knows them by name.
+// An operation is a folder here: a struct of what is asked, its token, its arrays (operation.cpp), and the truth in
+// double (truth.cpp, by truth.hpp). It is found by the first word of a token. CMake lists the folders; nothing else
+// knows them by name.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,7 +29,8 @@ struct Array {
   Role role;
   Dtype dtype;
   std::vector<std::int64_t> extents;
-  bool batched;  // its first extent is the batch
+  bool batched;            // its first extent is the batch
+  std::string_view shape;  // the extents' names, as messages have them: B*H*L
   std::int64_t size() const {
     std::int64_t product = 1;
     for (std::int64_t extent : extents) product *= extent;
@@ -37,17 +38,12 @@ struct Array {
   }
 };
 
-// Numbers of arrays by name, each already rounded to its array's type.
-using Values = std::map<std::string, std::vector<double>, std::less<>>;
-
 namespace detail {
 
 struct AnyAsked {
   virtual ~AnyAsked() = default;
   virtual std::string get_token() const = 0;
   virtual std::vector<Array> get_arrays() const = 0;
-  virtual Values get_values(std::uint64_t seed) const = 0;
-  virtual Values get_truth(const Values& values) const = 0;
   virtual double get_flops() const = 0;
 };
 template <class Asked>
@@ -55,8 +51,6 @@ struct AskedOf final : AnyAsked {
   explicit AskedOf(Asked asked) : value(std::move(asked)) {}
   std::string get_token() const override { return token(value); }
   std::vector<Array> get_arrays() const override { return arrays(value); }
-  Values get_values(std::uint64_t seed) const override { return make_values(value, seed); }
-  Values get_truth(const Values& values) const override { return truth(value, values); }
   double get_flops() const override { return useful_flops(value); }
   Asked value;
 };
@@ -64,11 +58,9 @@ struct AskedOf final : AnyAsked {
 }  // namespace detail
 
 // A struct of an operation, whichever it is. For a struct Asked these are found by its namespace:
-//   std::string token(const Asked&)                          the case as one word
-//   std::vector<Array> arrays(const Asked&)                  what it reads and writes
-//   Values make_values(const Asked&, std::uint64_t seed)     inputs and filters, reproducible
-//   Values truth(const Asked&, const Values&)                outputs in double
-//   double useful_flops(const Asked&)                        by FFTW's convention
+//   std::string token(const Asked&)            the case as one word
+//   std::vector<Array> arrays(const Asked&)    what it reads and writes
+//   double useful_flops(const Asked&)          by FFTW's convention
 class Case {
  public:
   template <class Asked>
@@ -84,8 +76,6 @@ class Case {
 
   std::string token() const { return asked_->get_token(); }
   std::vector<Array> arrays() const { return asked_->get_arrays(); }
-  Values make_values(std::uint64_t seed = 0) const { return asked_->get_values(seed); }
-  Values truth(const Values& values) const { return asked_->get_truth(values); }
   double useful_flops() const { return asked_->get_flops(); }
 
  private:

@@ -15,7 +15,7 @@
 #include "experiments/bench/work.hpp"
 #include "experiments/candidates.hpp"
 #include "experiments/judgement.hpp"
-#include "kernels/executor/halves.hpp"
+#include "kernels/device/halves.hpp"
 #include "reference/compare.hpp"
 
 namespace danaus {

@@ -1,7 +1,9 @@
-// A variant as a CUDA kernel, for the architectures whose devices it is tuned for, empty for the others.
+// What every kernel has in common on a GPU: for which devices there is code of it.
 #pragma once
 
-#include "kernels/instances.hpp"
+#include "kernels/device/operations.hpp"
+#include "kernels/families/instances.hpp"
+#include "kernels/memory/arguments.hpp"
 
 namespace danaus::inline cuda_backend {
 
@@ -17,11 +19,26 @@ inline constexpr unsigned kClassesOfArchitecture = 0b100;
 inline constexpr unsigned kClassesOfArchitecture = 0b001;
 #endif
 
-template <class P, Path path, int blocks_per_sm, unsigned classes>
-__global__ void __launch_bounds__(P::kThreads, blocks_per_sm)
-    fused_kernel(const __grid_constant__ FusedArguments arguments) {
-  if constexpr ((classes & kClassesOfArchitecture) != 0 && (path != Path::tensor || DANAUS_HOPPER))
-    fused<P, path>(arguments);
+template <Path path, unsigned classes>
+inline constexpr bool kRunsHere = (classes & kClassesOfArchitecture) != 0 && (path != Path::tensor || DANAUS_HOPPER);
+
+// A kernel on a device that it is not compiled for: an error of the launch, and not an output that nothing wrote.
+DANAUS_DEVICE void refuse() { asm volatile("trap;"); }
+
+// Where no GPU is, nvcc only shows that kernels compile: a few sizes are enough (DANAUS_CUDA_SAMPLE).
+template <class Key>
+constexpr bool has_cuda_code(const Key& key) {
+  if constexpr (requires { key.size(); })
+    return !DANAUS_CUDA_SAMPLE || key.size() == 0 || key.size() == 512 || key.size() == 1024 || key.size() == 4096;
+  return true;
+}
+
+template <class Shape>
+constexpr int threads_of(Shape) {
+  if constexpr (requires { Shape::layout; })
+    return Shape::layout.threads;
+  else
+    return Shape::threads;
 }
 
 }  // namespace danaus::inline cuda_backend

@@ -67,8 +67,6 @@ Convolution parse_convolution(std::string_view token);
 
 // What reference/operation.hpp asks of every operation.
 std::vector<Array> arrays(const Convolution& problem);
-Values make_values(const Convolution& problem, std::uint64_t seed);
-Values truth(const Convolution& problem, const Values& values);
 double useful_flops(const Convolution& problem);
 
 // Throws unless the case means something: positive sizes, N large enough for mode and fold, factors that multiply to

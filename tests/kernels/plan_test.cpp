@@ -1,11 +1,13 @@
 // Which kernel a plan takes, what it refuses, and that it can be used again and by many at once.
-#include "kernels/plan.hpp"
+#include "kernels/plan/plan.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <thread>
 
+#include "kernels/cuda/machine.hpp"
+#include "kernels/executor/aligned.hpp"
 #include "tests/kernels/support.hpp"
 
 namespace danaus {
@@ -13,9 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-Choice chosen(std::string_view token, const Device& device = Device::executor()) {
-  return choose(parse_convolution(token), device);
-}
+Choice chosen(std::string_view token, const Device& device = {}) { return choose(parse_convolution(token), device); }
 
 template <class Action>
 std::string refusal(Action action) {
@@ -27,7 +27,7 @@ std::string refusal(Action action) {
   return "no refusal";
 }
 
-std::string refused(std::string_view token, const Device& device = Device::executor()) {
+std::string refused(std::string_view token, const Device& device = {}) {
   return refusal([&] { chosen(token, device); });
 }
 
@@ -35,22 +35,22 @@ std::string refused(std::string_view token, const Device& device = Device::execu
 
 TEST(PlanBytes, AreTheSpectrumAndTheTables) {
   const Convolution p = parse_convolution("fftconv_bf16_causal_l1000_k3_b5_h7_pregate");
-  const PlanBytes bytes = plan_bytes(p, Device::executor());
+  const PlanBytes bytes = plan_bytes(p, Device());
   EXPECT_EQ(bytes.spectrum, 7 * 1024 * 4);
-  EXPECT_EQ(bytes.tables, 4 * (choose(p, Device::executor()).variant->table_words + 2 * 1024));
+  EXPECT_EQ(bytes.tables, 4 * (std::ssize(choose(p, Device()).variant->make_tables()) + 2 * 1024));
 }
 
 // ---- choice
 
 TEST(Choice, CircularCasesAtAnFftSizeArePairedAndOthersWrapTheRightAngle) {
   const Choice exact = chosen("fftconv_f16_circular_l768_b4_h2");
-  EXPECT_EQ(exact.variant->geometry.fold, Fold::pair);
-  EXPECT_EQ(exact.variant->size(), 768);
+  EXPECT_EQ(exact.variant->fold, Fold::pair);
+  EXPECT_EQ(exact.variant->size, 768);
   EXPECT_FALSE(exact.wraps);
   const Choice other = chosen("fftconv_bf16_circular_l769_b4_h2");
-  EXPECT_EQ(other.variant->geometry.fold, Fold::right_angle);
-  EXPECT_EQ(other.variant->geometry.dtype, Dtype::bf16);
-  EXPECT_EQ(other.variant->size(), 1024);
+  EXPECT_EQ(other.variant->fold, Fold::right_angle);
+  EXPECT_EQ(other.variant->dtype, Dtype::bf16);
+  EXPECT_EQ(other.variant->size, 1024);
   EXPECT_TRUE(other.wraps);
   EXPECT_TRUE(chosen("fftconv_f16_circular_l512_b4_h2_rightangle").wraps);
 }
@@ -59,23 +59,23 @@ TEST(Choice, CausalCasesTakeTheSmallestSizeThatHoldsThem) {
   for (const auto& [length, size] : {std::pair(1, 256), {256, 256}, {257, 512}, {1025, 1536}, {24577, 32768}}) {
     Convolution p;
     p.mode = Mode::causal, p.length = p.filter_length = length;
-    const Choice choice = choose(p, Device::executor());
-    EXPECT_EQ(choice.variant->size(), size);
-    EXPECT_EQ(choice.variant->geometry.fold, Fold::right_angle);
+    const Choice choice = choose(p, Device());
+    EXPECT_EQ(choice.variant->size, size);
+    EXPECT_EQ(choice.variant->fold, Fold::right_angle);
     EXPECT_FALSE(choice.wraps);
   }
-  EXPECT_EQ(chosen("fftconv_f16_causal_l300_k213_b1_h1_pair").variant->size(), 512);  // padded: 300 + 213 - 1
-  EXPECT_EQ(chosen("fftconv_f16_causal_l300_k214_b1_h1_pair").variant->size(), 768);
-  EXPECT_EQ(chosen("fftconv_f16_causal_l300_b1_h1_n2048_rightangle").variant->size(), 2048);
+  EXPECT_EQ(chosen("fftconv_f16_causal_l300_k213_b1_h1_pair").variant->size, 512);  // padded: 300 + 213 - 1
+  EXPECT_EQ(chosen("fftconv_f16_causal_l300_k214_b1_h1_pair").variant->size, 768);
+  EXPECT_EQ(chosen("fftconv_f16_causal_l300_b1_h1_n2048_rightangle").variant->size, 2048);
 }
 
 TEST(Choice, PadsNoLengthByMoreThanHalfBeyondTheSmallestSize) {
   for (int length = 257; length <= 32768; ++length) {
-    const auto size = std::find_if(kSplits.begin(), kSplits.end(), [=](const Split& s) { return s.size() >= length; });
-    ASSERT_NE(size, kSplits.end());
-    EXPECT_LE(size->size(), 2 * length) << length;
+    const auto v = std::ranges::find_if(variants(), [=](const auto& v) { return v->size >= length; });
+    ASSERT_NE(v, variants().end());
+    EXPECT_LE((*v)->size, 2 * length) << length;
     if (length > 512) {
-      EXPECT_LE(size->size(), 1.5 * length) << length;
+      EXPECT_LE((*v)->size, 1.5 * length) << length;
     }
   }
 }
@@ -83,25 +83,22 @@ TEST(Choice, PadsNoLengthByMoreThanHalfBeyondTheSmallestSize) {
 TEST(Choice, GatesAndFactorsSelectTheVariant) {
   EXPECT_FALSE(chosen("fftconv_f16_circular_l4096_b2_h1").variant->gated);
   EXPECT_TRUE(chosen("fftconv_f16_circular_l4096_b2_h1_postgate").variant->gated);
-  for (const Variant& v : variants()) {
-    Convolution p = problem_for(v, 1, 1, v.size());
-    p.pregate = v.gated;
-    if (v.suits(0)) {
-      EXPECT_EQ(choose(p, Device::executor()).variant, &v);
+  for (const auto& v : variants())
+    if (v->suits(0)) {
+      EXPECT_EQ(choose(problem_for(*v, 1, 1, full_length(*v)), Device()).variant, v.get());
     }
-  }
 }
 
 TEST(Choice, DevicesWithLessSharedMemoryGetWhatFits) {
   for (std::size_t c = 0; c < kDeviceClasses.size(); ++c)
-    for (const Split& split : kSplits) {
-      if (split.size() > (c == 2 ? 16384 : 32768)) continue;
+    for (const auto& v : variants()) {
+      if (v->size == 0 || v->size > (c == 2 ? 16384 : 32768)) continue;
       for (bool gated : {false, true})
         for (Mode mode : {Mode::circular, Mode::causal}) {
           Convolution p;
-          p.mode = mode, p.length = p.filter_length = split.size(), p.postgate = gated;
-          const Choice choice = choose(p, executor_like(c));
-          EXPECT_EQ(choice.variant->size(), split.size());
+          p.mode = mode, p.length = p.filter_length = v->size, p.postgate = gated;
+          const Choice choice = choose(p, device_like(c));
+          EXPECT_EQ(choice.variant->size, v->size);
           EXPECT_LE(choice.variant->shared_bytes, kDeviceClasses[c].block_bytes);
         }
     }
@@ -129,13 +126,13 @@ TEST(Choice, RefusalsNameTheRuleAndWhatThereIs) {
 }
 
 TEST(Choice, DevicesThatAreTooSmallAreRefusedWithWhatFits) {
-  Device device = executor_like(2);
+  Device device = device_like(2);
   const std::string large = refused("fftconv_f16_causal_l32768_b1_h1", device);
   EXPECT_THAT(large, HasSubstr("bytes of shared memory a block, RTX has 101376; the nearest that fits is N=16384"));
   EXPECT_THAT(large, HasSubstr("N=32768 needs 1"));
   device.block_bytes = 64 * 1024;
   EXPECT_THAT(refused("fftconv_f16_causal_l100_b1_h1", device), HasSubstr("kernels need at least 101376"));
-  device = Device::executor(), device.sm = 75;
+  device = Device(), device.sm = 75;
   EXPECT_THAT(refused("fftconv_f16_causal_l100_b1_h1", device), HasSubstr("compute capability 7.5, kernels need 8.0"));
 }
 
@@ -147,14 +144,14 @@ TEST(PlanResult, OddLengthsOffsetsAndFilters) {
         "fftconv_f16_circular_l7_k100_b2_h3_pregate", "fftconv_f16_causal_l255_k1000_b3_h1_postgate",
         "fftconv_bf16_circular_l257_k513_b1_h2_pregate_postgate", "fftconv_f16_circular_l256_k700_b5_h2",
         "fftconv_f16_causal_l300_k200_b3_h2_pair", "fftconv_f16_causal_l320_b1_h1_n1024_rightangle"})
-    for (int offset : {0, 3}) expect_right(parse_convolution(token), {}, Device::executor(), offset);
+    for (int offset : {0, 3}) expect_right(parse_convolution(token), {}, ExecutorOptions(), offset);
 }
 
 TEST(PlanResult, FrequencyMasks) {
   for (std::string_view token : {"fftconv_f16_circular_l768_b3_h2_r3x16x16_zero8x3x0",
                                  "fftconv_f16_circular_l768_b2_h1_r3x16x16_zero0x8x2literal",
                                  "fftconv_bf16_circular_l4096_b2_h1_r16x8x4x8_zero3x0x0x4"})
-    expect_right(parse_convolution(token), {}, Device::executor());
+    expect_right(parse_convolution(token), {}, ExecutorOptions());
 }
 
 // ---- what a plan refuses to do
@@ -169,32 +166,35 @@ struct Given {
     u = host::encode(problem.dtype, inputs.u);
     y.resize(u.size()), w.resize(u.size());
   }
+  std::vector<Buffer> buffers() { return {{"u", std::span(u)}, {"y", std::span(y)}}; }
 };
 
 TEST(PlanRefusals, Filters) {
   Given c("fftconv_f16_causal_l100_k20_b2_h3");
-  Plan plan(c.problem);
-  EXPECT_THAT(refusal([&] { plan.execute(c.u, c.y); }), HasSubstr("the plan has no filter yet"));
+  Plan plan(c.problem, executor_machine());
+  EXPECT_THAT(refusal([&] { plan.execute(c.buffers()); }), HasSubstr("the plan has no filter yet"));
   EXPECT_THAT(refusal([&] { plan.set_filter({}); }), HasSubstr("k is null"));
   EXPECT_THAT(refusal([&] { plan.set_filter(std::span(c.k).first(59)); }),
               HasSubstr("k has 59 samples, the plan needs H*K = 3*20"));
   const auto* shifted = reinterpret_cast<const float*>(reinterpret_cast<const char*>(c.k.data()) + 2);
   EXPECT_THAT(refusal([&] { plan.set_filter({shifted, 60}); }), HasSubstr("k is not aligned to its 4 bytes"));
-  EXPECT_THAT(refusal([&] { plan.set_filter(c.k, reinterpret_cast<Stream>(&c)); }),
+  EXPECT_THAT(refusal([&] { plan.set_filter(c.k, {.stream = reinterpret_cast<Stream>(&c)}); }),
               HasSubstr("set_filter: a CUDA stream is given"));
   plan.set_filter(c.k);
-  EXPECT_EQ(refusal([&] { plan.execute(c.u, c.y); }), "no refusal");
+  EXPECT_EQ(refusal([&] { plan.execute(c.buffers()); }), "no refusal");
 }
 
 TEST(PlanRefusals, Buffers) {
   Given c("fftconv_f16_causal_l100_b2_h3");
-  Plan plan(c.problem);
+  Plan plan(c.problem, executor_machine());
   plan.set_filter(c.k);
-  plan.execute(c.u, c.y);
+  plan.execute(c.buffers());
   const std::vector<std::uint16_t> right = c.y;
-  const auto refused = [&](Samples u, OutputSamples y, Samples pregate = {}, Samples postgate = {},
-                           Stream stream = nullptr) {
-    return refusal([&] { plan.execute(u, y, pregate, postgate, stream); });
+  using Samples = std::span<const std::uint16_t>;
+  const auto refused = [&](Samples u, Samples y, const std::vector<Buffer>& others = {}, Stream stream = nullptr) {
+    std::vector<Buffer> buffers = {{"u", u}, {"y", y}};
+    buffers.insert(buffers.end(), others.begin(), others.end());
+    return refusal([&] { plan.execute(buffers, {.stream = stream}); });
   };
   EXPECT_THAT(refused({}, c.y), HasSubstr("u is null"));
   EXPECT_THAT(refused(c.u, {}), HasSubstr("y is null"));
@@ -205,70 +205,105 @@ TEST(PlanRefusals, Buffers) {
   EXPECT_THAT(refused(c.y, c.y), HasSubstr("y overlaps u"));
   std::vector<std::uint16_t> both(1199);
   EXPECT_THAT(refused(std::span(both).first(600), std::span(both).last(600)), HasSubstr("y overlaps u"));
-  EXPECT_THAT(refused(c.u, c.y, c.w), HasSubstr("a pregate is given, but the plan has none"));
-  EXPECT_THAT(refused(c.u, c.y, {}, c.w), HasSubstr("a postgate is given, but the plan has none"));
-  EXPECT_THAT(refused(c.u, c.y, {}, {}, reinterpret_cast<Stream>(&c)), HasSubstr("execute: a CUDA stream is given"));
+  EXPECT_THAT(refused(c.u, c.y, {{"pregate", std::span(c.w)}}), HasSubstr("a pregate is given, but the plan has none"));
+  EXPECT_THAT(refused(c.u, c.y, {{"postgate", std::span(c.w)}}),
+              HasSubstr("a postgate is given, but the plan has none"));
+  EXPECT_THAT(refused(c.u, c.y, {}, reinterpret_cast<Stream>(&c)), HasSubstr("execute: a CUDA stream is given"));
   // Usable as before.
   std::fill(c.y.begin(), c.y.end(), 0);
-  plan.execute(c.u, c.y);
+  plan.execute(c.buffers());
   EXPECT_EQ(c.y, right);
 }
 
 TEST(PlanRefusals, Gates) {
   Given c("fftconv_f16_causal_l100_b2_h3_pregate_postgate");
-  Plan plan(c.problem);
+  Plan plan(c.problem, executor_machine());
   plan.set_filter(c.k);
-  EXPECT_THAT(refusal([&] { plan.execute(c.u, c.y, {}, c.w); }),
-              HasSubstr("the plan has a pregate, but none is given"));
-  EXPECT_THAT(refusal([&] { plan.execute(c.u, c.y, c.w); }), HasSubstr("the plan has a postgate, but none is given"));
-  EXPECT_THAT(refusal([&] { plan.execute(c.u, c.y, c.w, c.y); }), HasSubstr("y overlaps postgate"));
-  EXPECT_EQ(refusal([&] { plan.execute(c.u, c.y, c.u, c.u); }), "no refusal");  // inputs may be one
+  const auto refused = [&](const char* gate, std::vector<std::uint16_t>* samples, const char* other = nullptr,
+                           std::vector<std::uint16_t>* other_samples = nullptr) {
+    std::vector<Buffer> buffers = c.buffers();
+    buffers.emplace_back(gate, std::span(*samples));
+    if (other) buffers.emplace_back(other, std::span(*other_samples));
+    return refusal([&] { plan.execute(buffers); });
+  };
+  EXPECT_THAT(refused("postgate", &c.w), HasSubstr("the plan has a pregate, but none is given"));
+  EXPECT_THAT(refused("pregate", &c.w), HasSubstr("the plan has a postgate, but none is given"));
+  EXPECT_THAT(refused("pregate", &c.w, "postgate", &c.y), HasSubstr("y overlaps postgate"));
+  EXPECT_EQ(refused("pregate", &c.u, "postgate", &c.u), "no refusal");  // inputs may be one
 }
 
 TEST(PlanRefusals, Masks) {
   const Convolution plain = parse_convolution("fftconv_f16_circular_l1024_b2_h1");
   const Convolution masked = parse_convolution("fftconv_f16_circular_l768_b2_h1_r3x16x16_zero8x0x0");
-  EXPECT_THAT(refusal([&] { Plan(plain, Device::executor(), kept_frequencies(masked)); }),
+  EXPECT_THAT(refusal([&] { Plan(plain, executor_machine(), kept_frequencies(masked)); }),
               HasSubstr("the case removes no frequencies"));
-  EXPECT_THAT(refusal([&] { Plan{masked}; }), HasSubstr("the case removes some frequencies, but 0 marks"));
-  EXPECT_THAT(refusal([&] { Plan(masked, Device::executor(), std::vector<std::uint8_t>(512)); }),
+  EXPECT_THAT(refusal([&] { Plan(masked, executor_machine()); }),
+              HasSubstr("the case removes some frequencies, but 0 marks"));
+  EXPECT_THAT(refusal([&] { Plan(masked, executor_machine(), std::vector<std::uint8_t>(512)); }),
               HasSubstr("512 frequencies, must be 768"));
 }
 
 TEST(PlanRefusals, CudaWhereThereIsNone) {
-  if (Device::cuda_count() > 0) GTEST_SKIP() << "there is a CUDA device";
-  EXPECT_THAT(refusal([] { Device::cuda(); }), HasSubstr("CUDA device 0"));
+  if (cuda_device_count() > 0) GTEST_SKIP() << "there is a CUDA device";
+  EXPECT_THAT(refusal([] { cuda_machine(); }), HasSubstr("CUDA device 0"));
 }
 
 // ---- use
 
 TEST(Plan, TakesAnotherFilterAndMoves) {
   Given c("fftconv_f16_causal_l100_b2_h3");
-  Plan plan(c.problem);
+  Plan plan(c.problem, executor_machine());
   plan.set_filter(std::vector<float>(c.k.size(), 0.f));
-  plan.execute(c.u, c.y);
+  plan.execute(c.buffers());
   EXPECT_EQ(c.y, std::vector<std::uint16_t>(c.y.size()));
   plan.set_filter(c.k);
   Plan moved = std::move(plan);
-  moved.execute(c.u, c.y);
+  moved.execute(c.buffers());
   EXPECT_EQ(
       compare(convolve(c.problem, make_inputs(c.problem, {}), Method::fftw), host::decode(Dtype::f16, c.y)).finite,
       true);
   EXPECT_NE(c.y, std::vector<std::uint16_t>(c.y.size()));
-  EXPECT_EQ(moved.description(), name(moved.variant()) + ": N=256 = 16 x 16, " +
-                                     std::to_string(32 * moved.variant().tuning.warps) + " threads and " +
-                                     std::to_string(moved.variant().shared_bytes) +
-                                     " bytes of shared memory a block, on executor");
+  EXPECT_EQ(moved.description(),
+            moved.variant().name + ": N=256 = 16 x 16, " + std::to_string(moved.variant().threads) + " threads and " +
+                std::to_string(moved.variant().shared_bytes) + " bytes of shared memory a block, on executor");
+}
+
+TEST(Plan, OneServesManyFiltersOfTheCallersAndSmallerBatches) {
+  Given c("fftconv_f16_causal_l100_b3_h3");
+  Plan plan(c.problem, executor_machine());
+  ASSERT_EQ(plan.prepared_bytes(), 3 * 256 * 4);
+  const host::AlignedArray<std::uint32_t> first(plan.prepared_bytes() / 4), second(plan.prepared_bytes() / 4);
+  const std::vector<float> zeros(c.k.size(), 0.f);
+  plan.set_filter(c.k, {.prepared = first.data()});
+  plan.set_filter(zeros, {.prepared = second.data()});
+  EXPECT_THAT(refusal([&] { plan.execute(c.buffers()); }), HasSubstr("the plan has no filter yet"));
+  plan.execute(c.buffers(), {.prepared = first.data()});
+  const std::vector<std::uint16_t> right = c.y;
+  plan.set_filter(c.k);
+  plan.execute(c.buffers());
+  EXPECT_EQ(c.y, right);
+  // Two rows of three: those that are not asked for stay as they are.
+  const std::size_t two_rows = c.y.size() / 3 * 2;
+  std::fill(c.y.begin(), c.y.end(), 7);
+  const std::vector<Buffer> some = {{"u", std::span(c.u).first(two_rows)}, {"y", std::span(c.y).first(two_rows)}};
+  plan.execute(some, {.batch = 2});
+  EXPECT_TRUE(std::equal(c.y.begin(), c.y.begin() + two_rows, right.begin()));
+  EXPECT_TRUE(std::all_of(c.y.begin() + two_rows, c.y.end(), [](std::uint16_t word) { return word == 7; }));
+  EXPECT_THAT(refusal([&] { plan.execute(some); }), HasSubstr("u has 600 samples, the plan needs B*H*L = 3*3*100"));
+  EXPECT_THAT(refusal([&] { plan.execute(some, {.batch = 4}); }), HasSubstr("batch=4, must be from 1 to the 3"));
+  plan.execute(c.buffers(), {.prepared = second.data()});
+  EXPECT_EQ(c.y, std::vector<std::uint16_t>(c.y.size()));
 }
 
 TEST(Plan, ExecutesFromManyThreadsAtOnce) {
   Given c("fftconv_f16_circular_l4096_b2_h1");
-  Plan plan(c.problem);
+  Plan plan(c.problem, executor_machine());
   plan.set_filter(c.k);
-  plan.execute(c.u, c.y);
+  plan.execute(c.buffers());
   std::vector<std::vector<std::uint16_t>> results(4, std::vector<std::uint16_t>(c.y.size()));
   std::vector<std::thread> threads;
-  for (auto& result : results) threads.emplace_back([&] { plan.execute(c.u, result); });
+  for (auto& result : results)
+    threads.emplace_back([&] { plan.execute({{"u", std::span(c.u)}, {"y", std::span(result)}}); });
   for (std::thread& thread : threads) thread.join();
   for (const auto& result : results) EXPECT_EQ(result, c.y);
 }
@@ -276,9 +311,10 @@ TEST(Plan, ExecutesFromManyThreadsAtOnce) {
 TEST(Plan, CountsTheWorkOfTheKernel) {
   // One pair of 4096 points: 64 tiles in each of 4 stages each way; u and y once; a complex spectrum of halves.
   Given c("fftconv_f16_circular_l4096_b2_h1_r16x8x4x8");
-  Plan plan(c.problem);
+  host::Counters counters;
+  Plan plan(c.problem, executor_machine({.observer = [&](const Launch&, const host::Counters& of) { counters = of; }}));
   plan.set_filter(c.k);
-  const host::Counters counters = *plan.execute(c.u, c.y);
+  plan.execute(c.buffers());
   EXPECT_EQ(counters.mma_f16acc, 512u);
   EXPECT_EQ(counters.mma_f32acc, 0u);
   EXPECT_EQ(counters.bulk_load_bytes, 2u * 4096 * 2);

@@ -8,8 +8,8 @@
 #include <numbers>
 #include <random>
 
+#include "kernels/device/halves.hpp"
 #include "kernels/executor/executor.hpp"
-#include "kernels/executor/halves.hpp"
 #include "reference/convolution/convolution.hpp"
 
 namespace danaus {

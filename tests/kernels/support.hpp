@@ -9,8 +9,11 @@
 #include <span>
 #include <vector>
 
-#include "kernels/executor/halves.hpp"
-#include "kernels/plan.hpp"
+#include "kernels/cpu/machine.hpp"
+#include "kernels/device/halves.hpp"
+#include "kernels/plan/choice.hpp"
+#include "kernels/plan/plan.hpp"
+#include "kernels/plan/registry.hpp"
 #include "reference/compare.hpp"
 #include "reference/convolution/convolve.hpp"
 #include "reference/convolution/data.hpp"
@@ -47,26 +50,30 @@ class GuardedSamples {
   std::int64_t count_, begin_;
 };
 
-struct Outcome {
-  std::vector<double> y;  // [B, H, L]
-  host::Counters counters;
-};
+// The buffers of a call of execute(), gates where the case has them.
+template <class Samples>
+std::vector<Buffer> buffers_of(const Convolution& problem, const Samples& u, const Samples& y, const Samples& pregate,
+                               const Samples& postgate) {
+  std::vector<Buffer> buffers = {{"u", u}, {"y", y}};
+  if (problem.pregate) buffers.emplace_back("pregate", pregate);
+  if (problem.postgate) buffers.emplace_back("postgate", postgate);
+  return buffers;
+}
 
-// y as a plan on the executor gives it. `offset` samples from 16-byte alignment.
-inline Outcome execute_plan(const Convolution& problem, const Inputs& inputs, const Device& device, int offset = 0) {
-  const std::vector<std::uint8_t> kept =
-      problem.mask.zeroed.empty() ? std::vector<std::uint8_t>() : kept_frequencies(problem);
-  Plan plan(problem, device, kept);
+inline std::vector<std::uint8_t> marks_of(const Convolution& problem) {
+  return problem.mask.zeroed.empty() ? std::vector<std::uint8_t>() : kept_frequencies(problem);
+}
+
+// y [B, H, L] as a plan on the executor gives it. `offset` samples from 16-byte alignment.
+inline std::vector<double> execute_plan(const Convolution& problem, const Inputs& inputs,
+                                        const ExecutorOptions& options, int offset = 0) {
+  Plan plan(problem, executor_machine(options), marks_of(problem));
   plan.set_filter(std::vector<float>(inputs.k.begin(), inputs.k.end()));
   GuardedSamples u(problem.dtype, inputs.u, offset), y(std::ssize(inputs.u), offset);
   GuardedSamples pregate(problem.dtype, inputs.pregate, offset), postgate(problem.dtype, inputs.postgate, offset);
-  const auto gate = [](GuardedSamples& samples, bool present) { return present ? samples.samples() : OutputSamples(); };
-  Outcome outcome;
-  outcome.counters =
-      *plan.execute(u.samples(), y.samples(), gate(pregate, problem.pregate), gate(postgate, problem.postgate));
-  outcome.y = host::decode(problem.dtype, y.samples());
+  plan.execute(buffers_of(problem, u.samples(), y.samples(), pregate.samples(), postgate.samples()));
   EXPECT_TRUE(y.guards_are_whole()) << token(problem);
-  return outcome;
+  return host::decode(problem.dtype, y.samples());
 }
 
 // Errors within the bounds of the kernel's roundings; a gate rounds once.
@@ -74,37 +81,47 @@ inline void expect_right(const Convolution& problem, const Inputs& inputs, const
                          const Variant& variant) {
   const Comparison comparison = compare(convolve(problem, inputs, Method::fftw), y);
   const std::int64_t samples = std::ssize(y);
-  const double bound =
-      bound_l2_of_roundings(problem.dtype, roundings(variant.geometry) + problem.pregate + problem.postgate);
+  const double bound = bound_l2_of_roundings(problem.dtype, variant.roundings() + problem.pregate + problem.postgate);
   EXPECT_LE(comparison.rel_l2, bound) << "worst at " << comparison.worst;
   EXPECT_LE(comparison.rel_max, bound_max(bound, samples)) << "worst at " << comparison.worst;
   EXPECT_LE(std::abs(comparison.gain_error), bound_gain(bound, samples));
 }
 
-inline void expect_right(const Convolution& problem, const DataSpec& spec, const Device& device, int offset = 0) {
-  const Variant& variant = *choose(problem, device).variant;
-  SCOPED_TRACE(testing::Message() << token(problem) << ", scale " << spec.scale << ", " << name(variant));
+inline void expect_right(const Convolution& problem, const DataSpec& spec, const ExecutorOptions& options,
+                         int offset = 0) {
+  const Variant& variant = *choose(problem, options.device).variant;
+  SCOPED_TRACE(testing::Message() << token(problem) << ", scale " << spec.scale << ", " << variant.name << ", sm_"
+                                  << options.device.sm << ", blocks " << options.blocks << ", order "
+                                  << int(options.order) << ", seed " << options.seed << ", offset " << offset);
   const Inputs inputs = make_inputs(problem, spec);
-  expect_right(problem, inputs, execute_plan(problem, inputs, device, offset).y, variant);
+  expect_right(problem, inputs, execute_plan(problem, inputs, options, offset), variant);
 }
 
-// The executor with the limits of a device of this class.
-inline Device executor_like(int device_class) {
-  Device device = Device::executor();
+// The limits of a device of this class.
+inline Device device_like(int device_class) {
+  Device device;
   device.name = kDeviceClasses[device_class].devices;
   device.block_bytes = kDeviceClasses[device_class].block_bytes;
   device.sm = device_class == 0 ? 90 : device_class == 1 ? 80 : 86;
   return device;
 }
 
-// A case that this variant computes, on a device of the first class that it is for.
+// A case that this variant computes, of `length` samples, on a device of the first class that it is for.
 inline Convolution problem_for(const Variant& v, std::int64_t batch, std::int64_t channels, std::int64_t length) {
   Convolution p;
-  p.dtype = v.geometry.dtype;
-  p.mode = v.geometry.fold == Fold::pair ? Mode::circular : Mode::causal;
+  p.dtype = v.dtype;
+  p.mode = v.fold == Fold::pair ? Mode::circular : Mode::causal;
   p.batch = batch, p.channels = channels, p.length = length, p.filter_length = length;
-  p.fold = v.geometry.fold, p.fft_size = v.size(), p.factors = factors(v.geometry);
+  if (v.size > 0) {
+    p.fold = v.fold, p.fft_size = v.size, p.factors = v.factors;
+  } else {
+    for (p.filter_length = 1; p.filter_length < length && !v.takes(p);) ++p.filter_length;
+  }
+  p.pregate = p.postgate = v.gated;
   return p;
 }
+
+// A length that suits a test of it.
+inline std::int64_t full_length(const Variant& v) { return v.size > 0 ? v.size : 1024; }
 
 }  // namespace danaus

@@ -1,10 +1,11 @@
 // The work of large launches, counted by executing small ones.
-#include "kernels/host/work.hpp"
+#include "kernels/cpu/work.hpp"
 
 #include <gtest/gtest.h>
 
+#include "kernels/cpu/machine.hpp"
 #include "kernels/executor/aligned.hpp"
-#include "kernels/plan.hpp"
+#include "kernels/plan/plan.hpp"
 
 namespace danaus {
 namespace {
@@ -14,14 +15,23 @@ struct Launched {
 };
 
 // All of it.
-Launched execute_whole(const Convolution& p, const Device& device) {
-  Plan plan(p, device);
+Launched execute_whole(const Convolution& p, const Device& device, int blocks) {
+  host::Counters counted;
+  Plan plan(p, executor_machine(
+                   {.device = device, .blocks = blocks, .observer = [&](const Launch&, const host::Counters& counters) {
+                      counted = counters;
+                    }}));
   const std::int64_t samples = p.batch * p.channels * p.length;
   const host::AlignedArray<float> k(p.channels * p.filter_length);
   const host::AlignedArray<std::uint16_t> u(samples), y(samples), w(samples), v(samples);
   Launched launched;
-  launched.filter = *plan.set_filter(k.all());
-  launched.launch = *plan.execute(u.all(), y.all(), p.pregate ? w.all() : Samples(), p.postgate ? v.all() : Samples());
+  plan.set_filter(k.all());
+  launched.filter = counted;
+  std::vector<Buffer> buffers = {{"u", u.all()}, {"y", y.all()}};
+  if (p.pregate) buffers.emplace_back("pregate", w.all());
+  if (p.postgate) buffers.emplace_back("postgate", v.all());
+  plan.execute(buffers);
+  launched.launch = counted;
   return launched;
 }
 
@@ -41,10 +51,9 @@ TEST(Work, OfALaunchIsThatOfItsPartsToTheLastSector) {
                         Case{"fftconv_f16_circular_l992_b3_h2", 2}}) {               // by threads, wrapped
     SCOPED_TRACE(c.token);
     const Convolution problem = parse_convolution(c.token);
-    Device device = Device::executor();
-    device.blocks = c.blocks;
+    const Device device;
     const Work work = count_work(problem, device);
-    const Launched whole = execute_whole(problem, device);
+    const Launched whole = execute_whole(problem, device, c.blocks);
     const host::Counters launch = work.launch(extent_of(problem, device, c.blocks));
     for (const auto& [name, value] : host::kCounterFields) {
       EXPECT_EQ(launch.*value, whole.launch.*value) << name;
@@ -54,20 +63,20 @@ TEST(Work, OfALaunchIsThatOfItsPartsToTheLastSector) {
 }
 
 TEST(Work, ABlockTakesOneItemWhereTheRingHasNoRoomForTwo) {
-  const Device device = Device::executor();
+  const Device device;
   const Convolution problem = parse_convolution("fftconv_f16_causal_l15008_k32_b2_h1_pregate");
   const Extent extent = extent_of(problem, device, 1);
   EXPECT_EQ(extent.blocks, 2);
   const Work work = count_work(problem, device);
   EXPECT_EQ(work.block, host::Counters());
-  EXPECT_TRUE(work.launch(extent) == execute_whole(problem, device).launch);
+  EXPECT_TRUE(work.launch(extent) == execute_whole(problem, device, 1).launch);
 }
 
 TEST(Work, RowsThatBeginInTheMiddleOfASectorTouchAboutAsMany) {
   const Convolution problem = parse_convolution("fftconv_f16_causal_l301_k7_b3_h7");
-  const Device device = Device::executor();
-  const host::Counters launch = count_work(problem, device).launch(extent_of(problem, device, device.blocks));
-  host::Counters whole = execute_whole(problem, device).launch;
+  const Device device;
+  const host::Counters launch = count_work(problem, device).launch(extent_of(problem, device, 2));
+  host::Counters whole = execute_whole(problem, device, 2).launch;
   EXPECT_NEAR(double(launch.global_store_sectors) / double(whole.global_store_sectors), 1, 0.05);
   whole.global_load_sectors = launch.global_load_sectors, whole.global_store_sectors = launch.global_store_sectors;
   EXPECT_TRUE(launch == whole) << "all else is exact";
@@ -76,7 +85,7 @@ TEST(Work, RowsThatBeginInTheMiddleOfASectorTouchAboutAsMany) {
 TEST(Work, OfItemsAndVisitsByHand) {
   // 1024 points in the pair fold: every item reads u and writes y in bulk, 2 rows of 2 bytes a sample; a visit reads
   // 4 bytes of spectrum a point, in sectors of 32.
-  const Work work = count_work(parse_convolution("fftconv_f16_circular_l1024_b2_h1"), Device::executor());
+  const Work work = count_work(parse_convolution("fftconv_f16_circular_l1024_b2_h1"), Device());
   EXPECT_EQ(work.item.bulk_load_bytes, 2u * 2 * 1024);
   EXPECT_EQ(work.item.bulk_store_bytes, 2u * 2 * 1024);
   EXPECT_EQ(work.item.global_load_sectors, 0u);
@@ -85,7 +94,7 @@ TEST(Work, OfItemsAndVisitsByHand) {
 }
 
 TEST(Work, ItemsAreSharedOutAsTheKernelsDoIt) {
-  const Device device = Device::executor();
+  const Device device;
   const Extent whole = extent_of(parse_convolution("fftconv_f16_circular_l1024_b64_h768"), device, 1056);
   EXPECT_EQ(whole.blocks, 1056);
   EXPECT_EQ(whole.items, 32 * 768);

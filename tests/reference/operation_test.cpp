@@ -5,6 +5,7 @@
 
 #include "reference/compare.hpp"
 #include "reference/convolution/convolve.hpp"
+#include "reference/truth.hpp"
 
 namespace danaus {
 namespace {
@@ -25,7 +26,7 @@ TEST(Operations, AreFoundByTheFirstWordOfAToken) {
 
 TEST(Operations, SayWhichArraysTheyReadAndWrite) {
   const Case asked = parse_case("fftconv_bf16_circular_l24_k5_b2_h3_pregate");
-  const Values values = asked.make_values(), results = asked.truth(values);
+  const Values values = make_values(asked), results = truth(asked, values);
   for (const Array& array : asked.arrays()) {
     SCOPED_TRACE(array.name);
     const Values& found = array.role == Role::output ? results : values;
@@ -34,15 +35,15 @@ TEST(Operations, SayWhichArraysTheyReadAndWrite) {
     EXPECT_EQ(array.batched, array.extents.front() == 2);
   }
   EXPECT_EQ(values.size() + results.size(), asked.arrays().size());
-  EXPECT_NE(values, asked.make_values(1)) << "another seed";
+  EXPECT_NE(values, make_values(asked, 1)) << "another seed";
 }
 
 TEST(Operations, GiveTheTruthOfTheirReference) {
   const Case asked = parse_case("fftconv_f64_causal_l24_k5_b2_h3_pregate_postgate");
-  const Values values = asked.make_values();
+  const Values values = make_values(asked);
   const Inputs inputs = {values.at("u"), values.at("k"), values.at("pregate"), values.at("postgate")};
   const std::vector<double> direct = convolve(*asked.as<Convolution>(), inputs, Method::direct);
-  EXPECT_LT(compare(direct, asked.truth(values).at("y")).rel_l2, 1e-14);
+  EXPECT_LT(compare(direct, truth(asked, values).at("y")).rel_l2, 1e-14);
 }
 
 }  // namespace

@@ -1,0 +1,83 @@
+#include "kernels/cpu/machine.hpp"
+
+#include <cstring>
+#include <stdexcept>
+
+#include "kernels/cpu/kernels.hpp"
+#include "kernels/executor/aligned.hpp"
+#include "kernels/executor/tensor_view.hpp"
+
+namespace danaus {
+namespace {
+
+// Each launch has an executor of its own, so that any number of threads may launch.
+class ExecutorMachine final : public Machine {
+ public:
+  explicit ExecutorMachine(ExecutorOptions options) : options_(std::move(options)) {
+    if (options_.blocks < 1) fail("executor: blocks=", options_.blocks, ", must be at least 1");
+  }
+
+  const Device& device() const override { return options_.device; }
+  bool has(const KernelId& kernel) const override { return host_kernel(kernel) != nullptr; }
+
+  std::int64_t concurrent_blocks(const KernelId& kernel, Path, int, int, int) const override {
+    if (!has(kernel))
+      fail("plan: this build has no kernel ", kernel.family, ' ', kernel.line, '.', kernel.instance,
+           " for the executor; configure it with DANAUS_ALL=ON");
+    return options_.blocks;
+  }
+
+  TensorMap make_tensor_map(const TensorShape& shape, const void* data) const override {
+    host::TensorView view;
+    view.base = const_cast<void*>(data);
+    view.extent = shape.extent, view.box = shape.box;
+    for (int d = 0; d < host::TensorView::kRank; ++d) view.stride_bytes[d] = 2 * shape.stride[d];
+    return host::make_tensor_map(view);
+  }
+
+  std::shared_ptr<void> allocate(std::int64_t bytes) const override {
+    const auto array = std::make_shared<host::AlignedArray<unsigned char>>(bytes);
+    return {array, array->data()};
+  }
+  std::shared_ptr<void> upload(const void* values, std::int64_t bytes) const override {
+    auto memory = allocate(bytes);
+    if (bytes > 0) std::memcpy(memory.get(), values, static_cast<std::size_t>(bytes));
+    return memory;
+  }
+  void copy(void* to, const void* from, std::int64_t bytes, Stream) const override {
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  }
+  bool is_host_memory(const void*) const override { return false; }
+  bool is_capturing(Stream) const override { return false; }
+  void synchronize(Stream) const override {}
+  void synchronize() const override {}
+  void check_memory(const char*, const char*, const void*) const override {}
+  void check_stream(const char* operation, Stream stream) const override {
+    if (stream) fail(operation, ": a CUDA stream is given, but the plan is for the executor");
+  }
+
+  void launch(const Launch& launch, Stream) const override {
+    host::Executor executor;
+    for (int i = 0; i < launch.region_count; ++i) {
+      const Region& region = launch.regions[i];
+      executor.declare(region.name, region.data, static_cast<std::size_t>(region.bytes), region.written);
+    }
+    const HostKernel run = host_kernel(launch.kernel);
+    if (!run) throw std::logic_error("executor: a kernel that this build has not");
+    const host::Counters counters = executor.run(
+        {static_cast<int>(launch.blocks), launch.threads, launch.shared_bytes, options_.order, options_.seed},
+        [&] { run(launch.arguments.data()); });
+    if (options_.observer) options_.observer(launch, counters);
+  }
+
+ private:
+  ExecutorOptions options_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Machine> executor_machine(ExecutorOptions options) {
+  return std::make_shared<ExecutorMachine>(std::move(options));
+}
+
+}  // namespace danaus

@@ -1,0 +1,42 @@
+// The work of a launch of any size, counted by executing a little of it.
+//
+// Blocks do the same for each item (two batch rows of a channel in the pair fold, one row in the right angle), and a
+// little more as they begin and as they meet a channel. So what a launch does is a sum of these parts, and a few
+// executions of a few items tell them apart. Exact, but for sectors of ordinary loads and stores where rows do not
+// begin at a sector (L no multiple of 16, K none of 8): those are as of the rows that were executed.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/executor/executor.hpp"
+#include "kernels/plan/choice.hpp"
+
+namespace danaus {
+
+// What a launch consists of.
+struct Extent {
+  std::int64_t blocks = 0;
+  std::int64_t items = 0;       // of all the rows that an item has
+  std::int64_t half_items = 0;  // pair fold: of the last row of an odd batch
+  std::int64_t visits = 0;      // workers (blocks, or warps that work by themselves) times the channels that they meet
+  std::int64_t most = 0;        // items that one worker after another computes in the place that has most of them
+};
+
+struct Work {
+  host::Counters block, item, half_item, visit;  // of each
+  host::Counters filter;                         // the transform of one channel's filter, which is not in the above
+
+  host::Counters launch(const Extent& extent) const;
+};
+
+// Blocks that the device is to run at once, by the kernel's tuning and as far as its shared memory goes.
+std::int64_t concurrent_blocks(const Variant& variant, const Device& device);
+
+// The launch of a case where `concurrent` blocks run at once, on the executor or a GPU with the limits of `device`.
+Extent extent_of(const Convolution& problem, const Device& device, std::int64_t concurrent);
+
+// By executing the kernel that the plan chooses on the device, or one with its limits, on a few items. Half items are
+// counted where the case has them. Throws where no kernel computes the case.
+Work count_work(const Convolution& problem, const Device& device);
+
+}  // namespace danaus

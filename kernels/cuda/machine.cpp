@@ -1,0 +1,189 @@
+#include "kernels/cuda/machine.hpp"
+
+#include <cudaTypedefs.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cuda/kernels.hpp"
+#include "kernels/cuda/runtime.hpp"
+
+namespace danaus {
+namespace {
+
+static_assert(sizeof(CUtensorMap) == sizeof(TensorMap) && alignof(CUtensorMap) <= alignof(TensorMap));
+
+// By the runtime, so that nothing links with the driver.
+PFN_cuTensorMapEncodeTiled_v12000 tensor_map_encoder() {
+  static const auto kEncode = [] {
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult found;
+    DANAUS_CUDA(
+        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found));
+    if (found != cudaDriverEntryPointSuccess) throw CudaError("the driver has no cuTensorMapEncodeTiled");
+    return reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(function);
+  }();
+  return kEncode;
+}
+
+cudaPointerAttributes attributes_of(const void* data) {
+  cudaPointerAttributes memory;
+  DANAUS_CUDA(cudaPointerGetAttributes(&memory, data));
+  return memory;
+}
+
+bool is_host(const cudaPointerAttributes& memory) {
+  return memory.type == cudaMemoryTypeUnregistered || memory.type == cudaMemoryTypeHost;
+}
+
+class CudaMachine final : public Machine {
+ public:
+  CudaMachine(int ordinal, int multiprocessors) : ordinal_(ordinal) {
+    cudaDeviceProp properties;
+    DANAUS_CUDA(cudaGetDeviceProperties(&properties, ordinal));
+    device_.name = properties.name;
+    device_.sm = 10 * properties.major + properties.minor;
+    device_.block_bytes = static_cast<int>(properties.sharedMemPerBlockOptin);
+    device_.multiprocessors = multiprocessors > 0 ? multiprocessors : properties.multiProcessorCount;
+  }
+
+  int ordinal() const { return ordinal_; }
+  const Device& device() const override { return device_; }
+
+  bool has(const KernelId& kernel) const override { return cuda_kernels(kernel).threads != nullptr; }
+
+  // Lets the kernel have its shared memory.
+  std::int64_t concurrent_blocks(const KernelId& id, Path path, int threads, int shared_bytes, int) const override {
+    const DeviceScope scope(ordinal_);
+    const void* kernel = cuda_kernels(id).of(path);
+    cudaFuncAttributes code;
+    const cudaError_t error = kernel ? cudaFuncGetAttributes(&code, kernel) : cudaErrorInvalidDeviceFunction;
+    if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction) {
+      cudaGetLastError();
+      fail("plan: this build has no code of the kernel ", id.family, ' ', id.line, '.', id.instance, " for ",
+           device_.name, " (sm_", device_.sm,
+           "); DANAUS_CUDA_ARCHITECTURES names the architectures, DANAUS_ALL=ON compiles every kernel for them");
+    }
+    DANAUS_CUDA(error);
+    DANAUS_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
+    int per_multiprocessor = 0;
+    DANAUS_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel, threads, shared_bytes));
+    if (per_multiprocessor == 0)
+      fail("plan: a block of ", threads, " threads and ", shared_bytes, " bytes of shared memory does not fit on ",
+           device_.name);
+    return std::int64_t{per_multiprocessor} * device_.multiprocessors;
+  }
+
+  TensorMap make_tensor_map(const TensorShape& shape, const void* data) const override {
+    constexpr int kRank = 5;
+    cuuint64_t extent[kRank], stride_bytes[kRank - 1];
+    cuuint32_t box[kRank], step[kRank];
+    for (int d = 0; d < kRank; ++d) extent[d] = shape.extent[d], box[d] = shape.box[d], step[d] = 1;
+    for (int d = 1; d < kRank; ++d) stride_bytes[d - 1] = 2 * shape.stride[d];
+    CUtensorMap encoded;
+    const CUresult result =
+        tensor_map_encoder()(&encoded, CU_TENSOR_MAP_DATA_TYPE_UINT16, kRank, const_cast<void*>(data), extent,
+                             stride_bytes, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                             CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    if (result != CUDA_SUCCESS) throw CudaError(text(__FILE__, ':', __LINE__, ": cuTensorMapEncodeTiled: ", result));
+    TensorMap map;
+    std::memcpy(&map, &encoded, sizeof(map));
+    return map;
+  }
+
+  std::shared_ptr<void> allocate(std::int64_t bytes) const override {
+    const DeviceScope scope(ordinal_);
+    void* memory = nullptr;
+    DANAUS_CUDA(cudaMalloc(&memory, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))));
+    return {memory, [](void* data) { cudaFree(data); }};
+  }
+  // The end of a copy from pageable memory may still be on its way when cudaMemcpy returns, and streams that do not
+  // wait for the default one would overtake it.
+  std::shared_ptr<void> upload(const void* values, std::int64_t bytes) const override {
+    const DeviceScope scope(ordinal_);
+    auto memory = allocate(bytes);
+    DANAUS_CUDA(cudaMemcpy(memory.get(), values, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice));
+    DANAUS_CUDA(cudaStreamSynchronize(nullptr));
+    return memory;
+  }
+  void copy(void* to, const void* from, std::int64_t bytes, Stream stream) const override {
+    const DeviceScope scope(ordinal_);
+    DANAUS_CUDA(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream));
+  }
+  bool is_host_memory(const void* data) const override { return is_host(attributes_of(data)); }
+  bool is_capturing(Stream stream) const override {
+    cudaStreamCaptureStatus status;
+    DANAUS_CUDA(cudaStreamIsCapturing(stream, &status));
+    return status != cudaStreamCaptureStatusNone;
+  }
+  void synchronize(Stream stream) const override {
+    const DeviceScope scope(ordinal_);
+    DANAUS_CUDA(cudaStreamSynchronize(stream));
+  }
+  void synchronize() const override {
+    const DeviceScope scope(ordinal_);
+    DANAUS_CUDA(cudaDeviceSynchronize());
+  }
+
+  void check_memory(const char* operation, const char* what, const void* data) const override {
+    const cudaPointerAttributes memory = attributes_of(data);
+    if (is_host(memory)) fail(operation, ": ", what, " is in host memory, the plan is for ", device_.name);
+    if (memory.type == cudaMemoryTypeDevice && memory.device != ordinal_)
+      fail(operation, ": ", what, " is on CUDA device ", memory.device, ", the plan is for device ", ordinal_);
+  }
+
+  void check_stream(const char* operation, Stream stream) const override {
+    const DeviceScope scope(ordinal_);
+    int ordinal = ordinal_;
+    if (stream) DANAUS_CUDA(cudaStreamGetDevice(stream, &ordinal));
+    if (ordinal != ordinal_)
+      fail(operation, ": the stream is of CUDA device ", ordinal, ", the plan is for device ", ordinal_);
+  }
+
+  void launch(const Launch& launch, Stream stream) const override {
+    const DeviceScope scope(ordinal_);
+    cudaLaunchAttribute attributes[2]{};
+    unsigned count = 0;
+    if (launch.overlapping) {
+      attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+      attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+    }
+    if (launch.cluster > 1) {
+      attributes[count].id = cudaLaunchAttributeClusterDimension;
+      attributes[count++].val.clusterDim = {static_cast<unsigned>(launch.cluster), 1, 1};
+    }
+    cudaLaunchConfig_t config{};
+    config.gridDim = static_cast<unsigned>(launch.blocks), config.blockDim = static_cast<unsigned>(launch.threads);
+    config.dynamicSmemBytes = static_cast<std::size_t>(launch.shared_bytes), config.stream = stream;
+    config.attrs = attributes, config.numAttrs = count;
+    void* list[] = {const_cast<std::byte*>(launch.arguments.data())};
+    DANAUS_CUDA(cudaLaunchKernelExC(&config, cuda_kernels(launch.kernel).of(launch.path), list));
+  }
+
+ private:
+  int ordinal_;
+  Device device_;
+};
+
+}  // namespace
+
+int cuda_device_count() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+  cudaGetLastError();  // no driver, or one that is too old for this runtime
+  return 0;
+}
+
+std::shared_ptr<const Machine> cuda_machine(int ordinal, int multiprocessors) {
+  const int count = cuda_device_count();
+  if (ordinal < 0 || ordinal >= count) fail("device: CUDA device ", ordinal, " is asked for; there are ", count);
+  return std::make_shared<CudaMachine>(ordinal, multiprocessors);
+}
+
+int cuda_ordinal(const Machine& machine) {
+  const auto* cuda = dynamic_cast<const CudaMachine*>(&machine);
+  if (!cuda) fail("device: ", machine.device().name, " is no CUDA device");
+  return cuda->ordinal();
+}
+
+}  // namespace danaus

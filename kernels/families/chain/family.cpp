@@ -1,0 +1,45 @@
+#include "kernels/families/chain/family.hpp"
+
+#include <algorithm>
+
+#include "kernels/families/roundings.hpp"
+
+namespace danaus::chain {
+
+std::string Family::key_words(const Key& key) { return text(key.radix, "x256"); }
+
+std::string Family::tuning_words(const Tuning& t) { return text('w', t.warps, "_ring", t.ring); }
+
+std::vector<int> Family::factors(const Layout& l) {
+  return l.radix > 1 ? std::vector{l.radix, 16, 16} : std::vector{16, 16};
+}
+
+int Family::roundings(const Layout& l) {
+  const int sixteen = l.dtype == Dtype::bf16 ? 2 : 3;
+  // Additions and products of radix_dft() that one value depends on.
+  const int radix = l.radix == 1 ? 0 : l.radix == 8 ? 5 : l.radix == 6 ? 4 : l.radix == 3 ? 3 : 2;
+  const int stages = l.radix > 1 ? 3 : 2;
+  int one_way = 2 * sixteen + radix + kTwiddleRoundings * (stages - 1);
+  if (!l.pair && l.radix > 1) one_way += kTwiddleRoundings;  // weights of the right angle over blocks
+  return 2 * one_way + kTwiddleRoundings;
+}
+
+TensorShape Family::tensor_shape(const Layout& layout, int batch, int channels, int length) {
+  const auto l = std::uint64_t(length), h = std::uint64_t(channels), b = std::uint64_t(batch);
+  return {{64, l / 64, 1, h, b},
+          {1, 64, l, l, h * l},
+          {64, std::uint32_t(layout.size / 64), 1, 1, std::uint32_t(layout.item_rows)}};
+}
+
+int Family::tensor_grain(const Layout&) { return 64; }
+
+Share Family::share(const Layout& l, const Load& load) {
+  const std::int64_t warps = l.tuning.warps, items = load.items_of_channel * load.channels;
+  return {std::min(load.concurrent, (items + warps - 1) / warps),
+          l.tuning.warps,
+          {static_cast<int>(load.items_of_channel), 0}};
+}
+
+std::vector<std::unique_ptr<const Variant>> variants() { return variants_of<Family>(); }
+
+}  // namespace danaus::chain

@@ -1,0 +1,288 @@
+// chain: y = v * conv(w * u, k) with the whole FFT in one warp's registers, N = 256 r.
+//
+// source     the register chain of FlashFFTConv (Fu et al. 2023, algorithm 1) with a radix r over tiles on top
+// index      n = 256 nr + 16 n1 + n2,  k = kr + r (k1 + 16 k2);  nr, kr < r;  n1, n2, k1, k2 < 16
+// shapes     u, y, gates [B, H, L], L <= N; one warp takes two batch rows (pair fold) or one row (right angle)
+// types      storage f16 or bf16; f16 rounds every product of matrices to f16, bf16 accumulates a stage in f32
+// scaling    unitary up to a power of two; the power is in the DFT matrices, the rest in the spectrum
+// steps      radix r over nr | twiddle | DFT16 over n1 | twiddle | DFT16 over n2 | spectrum | and back
+// tile       x[nr][i][j]: rows 8 i + 2t+e, columns 8 j + g of the 16 x 16 block nr
+// resources  no block barrier; a ring of slabs a warp: layout.hpp
+// error      bound_l2_of_roundings(dtype, Family::roundings(layout))
+// reference  reference/convolution/convolve.hpp   test   tests/kernels/families_test.cpp
+#pragma once
+
+#include "kernels/families/chain/layout.hpp"
+#include "kernels/memory/rows.hpp"
+#include "kernels/middle/multiply.hpp"
+#include "kernels/tile/radix.hpp"
+
+namespace danaus::chain::inline DANAUS_BACKEND {
+
+struct WarpWorker {
+  static constexpr int kThreads = 32;
+  static DANAUS_DEVICE int index() { return device::lane_index(); }
+};
+
+// A kernel's layout, and where its samples lie.
+template <Key key, Tuning tuning>
+struct Shape {
+  static constexpr Layout layout{key, tuning};
+  static_assert(!layout.broken_rule(), "tunings.hpp has a line that Layout::broken_rule() refuses");
+
+  static DANAUS_DEVICE int sample_of(int chunk) { return 8 * chunk; }
+  static DANAUS_DEVICE void locate(int chunk_of_row, int& slab, int& chunk) { slab = 0, chunk = chunk_of_row; }
+  static DANAUS_DEVICE void tensor_at(Item item, int, int (&at)[5]) {
+    at[0] = at[1] = at[2] = 0, at[3] = item.channel, at[4] = item.row;
+  }
+};
+
+using Tiles = Tiles256;
+
+// Lane's address of the x4 matrices (i, j) of block nr of a row: n1 = 8 i + lane % 8, chunks of 8 samples n2 = 8 j. Two
+// rows are as long as a whole number of swizzled patterns.
+template <class P>
+DANAUS_DEVICE SharedAddress matrix_address(int row, int nr) {
+  const int lane = device::lane_index(), matrix = lane / 8;
+  return row / 2 * 2 * P::layout.row_bytes +
+         swizzled(row % 2 * P::layout.row_bytes + 16 * (32 * nr + 2 * (8 * (matrix / 2) + lane % 8) + matrix % 2));
+}
+
+template <class P>
+struct Constants {
+  Matrix16 dft;
+  Complex2 inner[2][2], inner_back[2][2];  // as convolve_tiles has them
+  RealMatrix<2> real, real_back;           // DFT16 n1, where data is real
+};
+
+template <class P>
+DANAUS_DEVICE void load_twiddle(const u32* tables, int at, Complex2 (&twiddle)[2][2]) {
+  DANAUS_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    const Words<4> w = load_lane_words(tables, at + i);
+    DANAUS_UNROLL
+    for (int j = 0; j < 2; ++j) twiddle[i][j] = {w[2 * j], w[2 * j + 1]};
+  }
+}
+
+template <class P>
+DANAUS_DEVICE void load_constants(const u32* tables, Constants<P>& c) {
+  DANAUS_UNROLL
+  for (int b = 0; b < 4; ++b) c.dft.block[b / 2][b % 2] = load_matrix(tables, P::layout.matrix_at + b);
+  load_twiddle<P>(tables, P::layout.inner_at, c.inner);
+  load_twiddle<P>(tables, P::layout.real_rows ? P::layout.inner_back_at : P::layout.inner_at,
+                  c.inner_back);  // symmetric without weights
+  if constexpr (P::layout.real_rows)
+    load_real(tables, P::layout.real_at, c.real),
+        load_real(tables, P::layout.real_at + P::layout.real_vectors, c.real_back);
+}
+
+template <class P>
+DANAUS_DEVICE Words<4> load_tile(SharedAddress slab, int row, int nr) {
+  return device::load_matrices<4, true>(slab + matrix_address<P>(row, nr));
+}
+
+template <class P>
+DANAUS_DEVICE void apply_gate(SharedAddress slab, int row, int nr, Words<4>& re, Words<4>& im) {
+  const auto apply = [=](int gate_row, Words<4>& words) {
+    const Words<4> gate = load_tile<P>(slab, gate_row, nr);
+    DANAUS_UNROLL
+    for (int m = 0; m < 4; ++m) words[m] = device::mul2<P::layout.dtype>(words[m], gate[m]);
+  };
+  apply(row, re);
+  if constexpr (P::layout.pair) apply(row + 1, im);
+}
+
+// DFT16 n1 of one block of real samples.
+template <class P>
+DANAUS_DEVICE void transform_real_rows(const Words<4>& re, const Constants<P>& c, Tiles& x) {
+  DANAUS_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    DANAUS_UNROLL
+    for (int j = 0; j < 2; ++j) x[i][j] = real_from_right<P::layout.dtype, 2>(c.real, i, {re[j], re[2 + j]});
+  }
+}
+
+// The real part of the inverse, or the imaginary one.
+template <class P>
+DANAUS_DEVICE void real_rows_back(const Tiles& x, const Constants<P>& c, bool imaginary, Words<4>& out) {
+  DANAUS_UNROLL
+  for (int i = 0; i < 2; ++i)
+    real_from_left<P::layout.dtype, 2>(c.real_back, i, {x[0][0], x[1][0]}, {x[0][1], x[1][1]}, imaginary, out[2 * i],
+                                       out[2 * i + 1]);
+}
+
+template <class P, bool inverse>
+DANAUS_DEVICE void outer_twiddles(Tiles (&x)[P::layout.radix]) {
+  constexpr Dtype T = P::layout.dtype;
+  DANAUS_UNROLL
+  for (int kr = P::layout.pair ? 1 : 0; kr < P::layout.radix; ++kr) {
+    DANAUS_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      const Words<4> w = device::load_shared<16>(512 * (2 * kr + i) + 16 * device::lane_index());
+      DANAUS_UNROLL
+      for (int j = 0; j < 2; ++j) x[kr][i][j] = times<T, inverse>(x[kr][i][j], {w[2 * j], w[2 * j + 1]});
+    }
+  }
+}
+
+// The radix over blocks, from samples to tiles: of real samples with the weights of the right angle.
+template <class P>
+DANAUS_DEVICE void transform_blocks(const Words<4> (&re)[P::layout.radix], const Words<4> (&im)[P::layout.radix],
+                                    Tiles (&x)[P::layout.radix]) {
+  DANAUS_UNROLL
+  for (int m = 0; m < 4; ++m) {
+    u32 re_of[P::layout.radix], im_of[P::layout.radix];
+    Complex2 z[P::layout.radix];
+    DANAUS_UNROLL
+    for (int nr = 0; nr < P::layout.radix; ++nr) re_of[nr] = re[nr][m], im_of[nr] = im[nr][m];
+    samples_to_radix<P::layout.dtype, P::layout.pair>(re_of, im_of, z);
+    DANAUS_UNROLL
+    for (int kr = 0; kr < P::layout.radix; ++kr) x[kr][m / 2][m % 2] = z[kr];
+  }
+}
+
+// The inverse; of the right angle the imaginary part is that of the convolution's tail.
+template <class P>
+DANAUS_DEVICE void transform_blocks_back(const Tiles (&x)[P::layout.radix], bool tail, Words<4> (&re)[P::layout.radix],
+                                         Words<4> (&im)[P::layout.radix]) {
+  DANAUS_UNROLL
+  for (int m = 0; m < 4; ++m) {
+    Complex2 z[P::layout.radix];
+    DANAUS_UNROLL
+    for (int kr = 0; kr < P::layout.radix; ++kr) z[kr] = x[kr][m / 2][m % 2];
+    u32 re_of[P::layout.radix], im_of[P::layout.radix] = {};
+    radix_to_samples<P::layout.dtype, P::layout.pair>(z, tail, re_of, im_of);
+    DANAUS_UNROLL
+    for (int nr = 0; nr < P::layout.radix; ++nr) re[nr][m] = re_of[nr], im[nr][m] = im_of[nr];
+  }
+}
+
+template <class P, Path path>
+DANAUS_DEVICE void run(const ConvolutionArguments& a) {
+  constexpr Dtype T = P::layout.dtype;
+  constexpr int r = P::layout.radix;
+  const int warp = device::warp_index(), lane = device::lane_index();
+  const bool tensor = path == Path::any ? a.transfer == Transfer::tensor : path == Path::tensor;
+  const bool leader = lane == 0;  // issues the tensor copies
+  const bool wrap = !P::layout.pair && path != Path::tensor && a.wrap;
+  const int warps = P::layout.tuning.warps;
+  const ItemRange items =
+      a.division.of(device::block_index() * warps + warp, device::block_count() * warps, a.channels);
+  const int first = items.first, last = first + items.count;
+
+  // Outer twiddles into shared memory, barriers, constants into registers.
+  if constexpr (P::layout.outer_vectors > 0)
+    for (int i = device::thread_index(); i < 32 * P::layout.outer_vectors; i += P::layout.threads)
+      device::store_shared<16>(16 * i, device::load_global<16>(a.tables + 128 * P::layout.outer_at + 4 * i));
+  const SharedAddress barriers = P::layout.barriers_begin + 8 * P::layout.tuning.ring * warp;
+  const SharedAddress slabs = P::layout.slabs_begin + warp * P::layout.tuning.ring * P::layout.slab_bytes;
+  if (leader && tensor)
+    for (int i = 0; i < P::layout.tuning.ring; ++i) device::barrier_init(barriers + 8 * i, 1);
+  device::fence_async();
+  device::sync_block();
+
+  Constants<P> c;
+  load_constants(a.tables, c);
+  device::let_next_grid_begin();
+  device::wait_for_previous_grid();
+  int fetched = first, fetch_place = 0;  // the item and the place that are loaded next
+  Item fetch_item = item_at<P>(a, first);
+  const auto fetch = [&] {
+    if (fetched < last && (!tensor || leader)) {
+      const SharedAddress slab = slabs + fetch_place * P::layout.slab_bytes, barrier = barriers + 8 * fetch_place;
+      if (tensor) {
+        const int tensors = 1 + (P::layout.gated && a.pregate) + (P::layout.gated && a.postgate);
+        device::barrier_expect(barrier, tensors * P::layout.item_rows * P::layout.row_bytes);
+      }
+      const auto fetch_rows = [&](const TensorMap& map, const void* rows, int row) {
+        fetch_slab<P, WarpWorker>(a, tensor, map, rows, fetch_item, 0, slab + row * P::layout.row_bytes, barrier);
+      };
+      fetch_rows(a.u_map, a.u, 0);
+      if constexpr (P::layout.gated) {
+        if (a.pregate) fetch_rows(a.pregate_map, a.pregate, P::layout.pregate_row);
+        if (a.postgate) fetch_rows(a.postgate_map, a.postgate, P::layout.postgate_row);
+      }
+      advance<P>(a, fetch_item);
+      ++fetched;
+      if (++fetch_place == P::layout.tuning.ring) fetch_place = 0;
+    }
+    device::copy_async_commit();
+  };
+  for (int i = 0; i < P::layout.tuning.ring - 1 - P::layout.lag; ++i) fetch();
+
+  ChannelSpectrum<P::layout.tuning.spectrum, P::layout.rows, 2 * r> spectrum(a.spectrum, P::layout.size, 0);
+  Item item = item_at<P>(a, first);
+  int place = 0;
+  u32 parity = 0;
+  for (int number = first; number < last; ++number) {
+    const SharedAddress slab = slabs + place * P::layout.slab_bytes;
+    spectrum.hold(item.channel, [](int i) { return i; });
+    if (tensor) {
+      device::barrier_wait(barriers + 8 * place, parity);
+    } else {
+      device::copy_async_wait<P::layout.tuning.ring - 2 - P::layout.lag>();
+      device::sync_warp();
+    }
+
+    Words<4> re[r], im[r] = {};  // four tiles each
+    DANAUS_UNROLL
+    for (int nr = 0; nr < r; ++nr) {
+      re[nr] = load_tile<P>(slab, 0, nr);
+      if constexpr (P::layout.pair) im[nr] = load_tile<P>(slab, 1, nr);
+      if constexpr (P::layout.gated)
+        if (a.pregate) apply_gate<P>(slab, P::layout.pregate_row, nr, re[nr], im[nr]);
+    }
+
+    // A place is free once the store from it has been read: refill the one that an earlier item left.
+    if (tensor && leader) device::store_wait_read<P::layout.lag>();
+    if (!tensor) device::sync_warp();
+    fetch();
+
+    Tiles x[r];
+    if constexpr (P::layout.real_rows) {
+      transform_real_rows<P>(re[0], c, x[0]);
+    } else {
+      transform_blocks<P>(re, im, x);
+      if constexpr (P::layout.outer_vectors > 0) outer_twiddles<P, false>(x);
+    }
+    DANAUS_UNROLL
+    for (int kr = 0; kr < r; ++kr) {
+      if constexpr (!P::layout.real_rows) {
+        DANAUS_UNROLL
+        for (int j = 0; j < 2; ++j) from_right<T, false>(c.dft, x[kr][0][j], x[kr][1][j]);
+      }
+      const Words<4> of_row[2] = {spectrum.load(item.channel, 2 * kr, 2 * kr),
+                                  spectrum.load(item.channel, 2 * kr + 1, 2 * kr + 1)};
+      convolve_tiles<T>(x[kr], c.dft, c.inner, c.inner_back, of_row);
+      if constexpr (!P::layout.real_rows) from_left<T, true>(c.dft, x[kr][0][0], x[kr][1][0], x[kr][0][1], x[kr][1][1]);
+    }
+    if constexpr (P::layout.real_rows) {
+      real_rows_back<P>(x[0], c, false, re[0]);
+      if (wrap) real_rows_back<P>(x[0], c, true, im[0]);
+    } else {
+      if constexpr (P::layout.outer_vectors > 0) outer_twiddles<P, true>(x);
+      transform_blocks_back<P>(x, wrap, re, im);
+    }
+
+    DANAUS_UNROLL
+    for (int nr = 0; nr < r; ++nr) {
+      if constexpr (P::layout.gated)
+        if (a.postgate && !wrap) apply_gate<P>(slab, P::layout.postgate_row, nr, re[nr], im[nr]);
+      device::store_matrices<4, true>(slab + matrix_address<P>(0, nr), re[nr]);
+      if (P::layout.pair || wrap) device::store_matrices<4, true>(slab + matrix_address<P>(1, nr), im[nr]);
+    }
+    device::fence_async();
+    device::sync_warp();
+    if (!tensor && wrap)
+      store_wrapped<P, WarpWorker, T>(a, item, [&](int, int row) { return slab + row * P::layout.row_bytes; });
+    else if (!tensor || leader)
+      store_slab<P, WarpWorker>(a, tensor, item, 0, slab);
+    device::sync_warp();
+    advance<P>(a, item);
+    if (++place == P::layout.tuning.ring) place = 0, parity ^= 1;
+  }
+  if (tensor && leader) device::store_wait_read<0>();  // they read this block's shared memory
+}
+
+}  // namespace danaus::chain::inline DANAUS_BACKEND

@@ -1,0 +1,51 @@
+// Measured on an H200 with B=64, H=768: the fastest that was found for each kind of each radix.
+#pragma once
+
+#include <array>
+
+#include "kernels/families/chain/layout.hpp"
+#include "kernels/families/kinds.hpp"
+
+namespace danaus::chain {
+
+struct Line {
+  int radix;
+  Kinds kinds;  // that have this tuning
+  Worth worth;
+  Tuning tuning;
+};
+
+// clang-format off
+inline constexpr std::array kLines = [] {
+  using enum Keep;
+  return std::to_array<Line>({
+    //   N      r  kinds                        worth      warps
+    //                                                         ring
+    //                                                            blocks
+    //                                                               spectrum
+    /*  256 */ {1, kPair & kPlain,              kChosen,  { 8, 4, 3, registers }},
+    /*  256 */ {1, kGated,                      kChosen,  { 8, 2, 3, registers }},
+    /*  256 */ {1, kCausal & kPlain,            kChosen,  {20, 4, 1, registers }},
+    /*  512 */ {2, kPair & kPlain,              kChosen,  { 8, 3, 2, registers }},
+    /*  512 */ {2, kGated,                      kChosen,  { 8, 2, 2, registers }},
+    /*  512 */ {2, kF16 & kCausal & kPlain,     kChosen,  {20, 3, 1, registers }},
+    /*  512 */ {2, kBf16 & kCausal & kPlain,    kChosen,  {12, 3, 1, registers }},
+    /*  768 */ {3, kPair & kPlain,              kChosen,  {12, 3, 1, cache     }},
+    /*  768 */ {3, kGated,                      kChosen,  {12, 2, 1, cache     }},
+    /*  768 */ {3, kCausal & kPlain,            kChosen,  {16, 3, 1, cache     }},
+    /* 1024 */ {4, kF16 & kPair & kPlain,       kStudied, { 8, 3, 1, cache     }},
+    /* 1024 */ {4, kGated,                      kStudied, { 8, 2, 1, cache     }},
+    /* 1024 */ {4, kF16 & kCausal & kPlain,     kStudied, {12, 4, 1, cache     }},
+    /* 1024 */ {4, kBf16 & kPair & kPlain,      kChosen,  { 8, 3, 1, cache     }},
+    /* 1024 */ {4, kBf16 & kCausal & kPlain,    kChosen,  {12, 4, 1, cache     }},
+    /* 1536 */ {6, kPair & kPlain,              kChosen,  { 8, 3, 1, cache     }},
+    /* 1536 */ {6, kPair & kGated,              kChosen,  { 4, 2, 1, cache     }},
+    /* 1536 */ {6, kCausal & kPlain,            kChosen,  {12, 2, 1, cache     }},
+    /* 1536 */ {6, kCausal & kGated,            kChosen,  { 4, 2, 2, cache     }},
+    /* 2048 */ {8, kPlain,                      kStudied, { 8, 3, 1, cache     }},
+    /* 2048 */ {8, kGated,                      kStudied, { 4, 2, 1, cache     }},
+  });
+}();
+// clang-format on
+
+}  // namespace danaus::chain

@@ -1,0 +1,113 @@
+// Gates: each sample of u meets the pregate's as it is read, each of y the postgate's as it is written. Their rows come
+// through a ring of slabs of their own, filled by tensor copies in the order of their use, the pregate's of an item,
+// then the postgate's; or, where there is no ring, straight from global memory.
+#pragma once
+
+#include "kernels/families/exchange/column.hpp"
+
+namespace danaus::exchange::inline DANAUS_BACKEND {
+
+// The part of a gate that belongs to one unit of one item.
+template <class P>
+struct Gate {
+  bool present, in_ring;
+  Column<P> slab;    // in the ring
+  const void* rows;  // in global memory
+  Item item;
+  int unit;
+
+  DANAUS_DEVICE Words<4> words(const ConvolutionArguments& a, int row, int nr, int b) const {
+    if (in_ring) return slab.words(row, nr, b);
+    const int n = Column<P>::sample(unit, nr, b);
+    if (item.row + row >= a.batch || n >= a.length) return {};
+    return load_chunk(rows, row_offset<P>(a, item.row + row, item.channel), n, a.length, a.transfer);
+  }
+};
+
+template <class P>
+DANAUS_DEVICE Words<4> gated(Words<4> samples, Words<4> gate) {
+  DANAUS_UNROLL
+  for (int i = 0; i < 4; ++i) samples[i] = device::mul2<P::layout.dtype>(samples[i], gate[i]);
+  return samples;
+}
+
+// column.load() and store() with each sample times its gate's.
+template <class P>
+DANAUS_DEVICE void load_gated(const Column<P>& column, const Gate<P>& gate, const ConvolutionArguments& a, int row,
+                              int nr, u32 (&tiles)[8]) {
+  column.unpack(gated<P>(column.words(row, nr, 0), gate.words(a, row, nr, 0)),
+                gated<P>(column.words(row, nr, 1), gate.words(a, row, nr, 1)), tiles);
+}
+template <class P>
+DANAUS_DEVICE void store_gated(const Column<P>& column, const Gate<P>& gate, const ConvolutionArguments& a, int row,
+                               int nr, const u32 (&tiles)[8]) {
+  Words<4> first, second;
+  column.pack(tiles, first, second);
+  column.keep(row, nr, gated<P>(first, gate.words(a, row, nr, 0)), gated<P>(second, gate.words(a, row, nr, 1)));
+}
+
+// The ring of gates.
+template <class P>
+class GateRing {
+ public:
+  DANAUS_DEVICE GateRing(const ConvolutionArguments& a, bool tensor, Item first, int items)
+      : a_(a),
+        item_(first),
+        post_(!a.pregate),
+        total_(tensor ? P::layout.slabs * items * ((a.pregate != nullptr) + (a.postgate != nullptr)) : 0) {}
+
+  DANAUS_DEVICE static void init() {
+    for (int i = 0; i < kPlaces; ++i) device::barrier_init(barrier(i), 1);
+  }
+  // For the thread that issues the copies: fills the places that are free.
+  DANAUS_DEVICE void fetch() {
+    DANAUS_UNROLL_BY(P::layout.tuning.fetches)
+    for (; fetched_ < min(total_, used_ + kPlaces); ++fetched_) {
+      device::barrier_expect(barrier(place_), P::layout.load_bytes);
+      int at[5];
+      P::tensor_at(item_, slab_, at);
+      device::tensor_load(address(place_), post_ ? a_.postgate_map : a_.pregate_map, at, barrier(place_),
+                          P::layout.rows);
+      if (++place_ == kPlaces) place_ = 0;
+      if (++slab_ < P::layout.slabs) continue;
+      slab_ = 0;
+      if (post_ || !a_.postgate) advance<P>(a_, item_);
+      post_ = !post_ ? a_.postgate != nullptr : !a_.pregate;
+    }
+  }
+  // Slab s of the gate whose turn it is, when it has come.
+  DANAUS_DEVICE SharedAddress wait(int s) const {
+    int place = next_ + s;
+    u32 parity = parity_;
+    DANAUS_UNROLL
+    for (int i = 0; i < kTurns; ++i)
+      if (place >= kPlaces) place -= kPlaces, parity ^= 1;
+    device::barrier_wait(barrier(place), parity);
+    return address(place);
+  }
+  // `slabs` more are no longer needed, by any thread of the block.
+  DANAUS_DEVICE void release(int slabs) { used_ += slabs; }
+  // The gate's turn is over.
+  DANAUS_DEVICE void turn() {
+    next_ += P::layout.slabs;
+    DANAUS_UNROLL
+    for (int i = 0; i < kTurns; ++i)
+      if (next_ >= kPlaces) next_ -= kPlaces, parity_ ^= 1;
+  }
+
+ private:
+  static constexpr int kPlaces = P::layout.tuning.gate_ring > 0 ? P::layout.tuning.gate_ring : 1;
+  static constexpr int kTurns = (P::layout.slabs + kPlaces - 1) / kPlaces;  // of the ring, at most, for one gate
+  static DANAUS_DEVICE SharedAddress barrier(int place) { return 8 * (P::layout.tuning.ring + place); }
+  static DANAUS_DEVICE SharedAddress address(int place) { return P::layout.gates_begin + place * P::layout.load_bytes; }
+
+  const ConvolutionArguments& a_;
+  Item item_;  // whose slab is fetched next,
+  bool post_;  // of which gate
+  int slab_ = 0, place_ = 0;
+  int total_, fetched_ = 0, used_ = 0;  // slabs of all items
+  int next_ = 0;                        // place of the slab that is used next
+  u32 parity_ = 0;
+};
+
+}  // namespace danaus::exchange::inline DANAUS_BACKEND

@@ -1,0 +1,489 @@
+// exchange: y = v * conv(w * u, k) with one exchange through shared memory each way, N = 64 r x columns.
+//
+// source     FlashFFTConv's order-p convolution (Fu et al. 2023, algorithm 3) with radix-8 stages of one mma each
+// index      n = columns n_hi + n_lo, k = k_hi + 64 r k_lo
+//            n_hi = 64 nr + 8 n1 + n2 < 64 r, k_hi = kr + r (k1 + 8 k2). For r = 2, nr and n1 are one digit of 16
+//            n_lo = 64 ns + 8 n3 + n4 < columns, ns < S = columns / 64 or 1; k_lo = ks + S (k3 + K3 k4),
+//            K3 = min(columns, 64) / 8. For even S the lowest bit of ns and n3 are one digit of 16, and what was slab
+//            2 i + j becomes ks = i + S / 2 j
+// shapes     u, y, gates [B, H, L], L <= N; one block takes two batch rows (pair fold) or one row (right angle)
+// types      storage f16 or bf16; f16 rounds every product of matrices to f16, bf16 accumulates a stage in f32
+// scaling    unitary up to a power of two; the power is in the DFT matrices and twiddles, the rest in the spectrum
+// steps      A  one 16-byte column of samples (8 n4) over all 64 r rows a unit: DFT over (nr,) n1 | twiddle | DFT8 n2 |
+//               in place
+//            B  one row of columns a unit: DFT over (ns,) n3 | twiddle | DFT over n4 | spectrum | and back
+//            A  back
+// split      the twiddle between A and B, w_N^(n_lo k_hi) with n_lo = 8 unit + n4, is separable. Its part in 8 unit is
+//            folded into the inner twiddle and the second matrix of step A, which each unit has its own of; its part in
+//            n4 into the twiddle of step B, of which each line has its own, and its matrix over n4, of which each group
+//            of 8 r lines has
+// memory     a slab holds 64 columns of both rows; line nr 8 + n1 + 8 r n2 (128 bytes), its 16-byte chunk c swizzled.
+//            After step A, k2 stands where n1 was and k1 where n2 was, so that every step works in place
+//            The spectrum of a block's channel is in registers, in shared memory, or read from L2 for every item
+// gates      where samples are read and written: gates.hpp
+// order      where the ring has room, steps of neighbouring items stand between the same two barriers of the block
+//            (Order in layout.hpp): fewer barriers, and warps that wait for different things
+// resources  layout.hpp
+// error      bound_l2_of_roundings(dtype, Family::roundings(layout))
+// reference  reference/convolution/convolve.hpp   test   tests/kernels/families_test.cpp
+#pragma once
+
+#include "kernels/families/exchange/gates.hpp"
+#include "kernels/families/exchange/steps.hpp"
+#include "kernels/middle/multiply.hpp"
+
+namespace danaus::exchange::inline DANAUS_BACKEND {
+
+// A kernel's layout, and where its samples lie.
+template <Key key, Tuning tuning>
+struct Shape {
+  static constexpr Layout layout{key, tuning};
+  static_assert(!layout.broken_rule(), "tunings.hpp has a line that Layout::broken_rule() refuses");
+
+  // 16-byte chunk number (line, chunk of the line) <-> first sample; the line is 8 nr + n1 + 8 r (n2 / rows_per_line).
+  static DANAUS_DEVICE int sample_of(int chunk) {
+    const int line = chunk / 8, c = chunk % 8;
+    const int row =
+        line % (8 * layout.radix) * 8 + line / (8 * layout.radix) * layout.rows_per_line + c / layout.column_chunks;
+    return row * layout.columns + c % layout.column_chunks * 8;
+  }
+  static DANAUS_DEVICE void locate(int chunk_of_row, int& slab, int& chunk) {
+    const int row = chunk_of_row / (layout.columns / 8), column = chunk_of_row % (layout.columns / 8);
+    slab = column / layout.column_chunks;
+    const int line = row / 8 + 8 * layout.radix * (row % 8 / layout.rows_per_line);
+    chunk = 8 * line + row % 8 % layout.rows_per_line * layout.column_chunks + column % layout.column_chunks;
+  }
+  static DANAUS_DEVICE void tensor_at(Item item, int slab, int (&at)[5]) {
+    at[0] = 64 * slab, at[1] = at[2] = 0, at[3] = item.channel, at[4] = item.row;
+  }
+};
+
+// What follows a unit or a batch where nothing does.
+struct Nothing {
+  DANAUS_DEVICE void operator()(int) const {}
+};
+
+template <int threads>
+struct BlockWorker {
+  static constexpr int kThreads = threads;
+  static DANAUS_DEVICE int index() { return device::thread_index(); }
+};
+
+// One block of the kernel. A slab's place in the ring is `place`; that of an item is the place of its first slab.
+template <class P, Path path>
+class Block {
+ public:
+  DANAUS_DEVICE explicit Block(const ConvolutionArguments& a)
+      : a_(a),
+        tensor_(path == Path::any ? a.transfer == Transfer::tensor : path == Path::tensor),
+        leader_(device::thread_index() == 0),
+        warp_(device::warp_index()),
+        items_(a.division.of(device::block_index(), device::block_count(), a.channels)),
+        first_(item_at<P>(a, items_.first)),
+        spectrum_(a.spectrum, layout.size, layout.spectrum_begin),
+        fetch_item_(first_),
+        gates_(a, gates_in_ring(), first_, items_.count) {}
+
+  DANAUS_DEVICE void run() {
+    prepare();
+    if (!tensor_ || leader_) fetch_until(layout.tuning.ring);
+    if (gates_in_ring() && leader_) gates_.fetch();
+    device::copy_async_commit();
+    if (!tensor_) {
+      if constexpr (path != Path::tensor) run_by_threads();
+    } else if constexpr (path != Path::threads) {
+      switch (layout.tuning.order) {
+        case Order::in_turn: run_in_turn(); break;
+        case Order::slab_by_slab: run_slab_by_slab(); break;
+        case Order::overlapped:
+        case Order::overlapped_late: run_overlapped(); break;
+      }
+      if (leader_) device::store_wait_read<0>();  // they read this block's shared memory
+    }
+  }
+
+ private:
+  static constexpr Layout layout = P::layout;
+  using Worker = BlockWorker<layout.threads>;
+  static constexpr int kVectors = layout.tuning.pairs * layout.slabs;  // of a spectrum, for one batch
+  using Spectra = Words<4>[kVectors];
+
+  DANAUS_DEVICE bool gates_in_ring() const { return layout.tuning.gate_ring > 0 && tensor_; }
+  DANAUS_DEVICE bool pregate() const { return layout.gated && a_.pregate; }
+  DANAUS_DEVICE bool postgate() const { return layout.gated && a_.postgate && !wraps(); }
+  DANAUS_DEVICE bool wraps() const { return !layout.pair && path != Path::tensor && a_.wrap; }  // only threads can
+
+  // Barriers, constants.
+  DANAUS_DEVICE void prepare() {
+    if (leader_ && tensor_) {
+      for (int i = 0; i < layout.tuning.ring; ++i) device::barrier_init(8 * i, 1);
+      if constexpr (layout.tuning.gate_ring > 0) GateRing<P>::init();
+    }
+    for (int i = device::thread_index(); i < layout.table_bytes / 16; i += layout.threads)
+      device::store_shared<16>(layout.table_begin + 16 * i,
+                               device::load_global<16>(a_.tables + 128 * layout.shared_table + 4 * i));
+    device::fence_async();
+    device::sync_block();
+
+    load_constants<P>(a_.tables, constants_);
+    if constexpr (!layout.several_groups) {
+      DANAUS_UNROLL
+      for (int i = 0; i < layout.batch_groups; ++i) {
+        const int vector = layout.group_at + 2 * (first_group() + i);
+        groups_[i] = {load_matrix(a_.tables, vector), load_matrix(a_.tables, vector + 1)};
+      }
+    }
+    if constexpr (layout.lines_in_registers) {
+      DANAUS_UNROLL
+      for (int i = 0; i < layout.warp_lines; ++i) {
+        DANAUS_UNROLL
+        for (int v = 0; v < layout.line_vectors; ++v)
+          lines_[i][v] = load_lane_words(a_.tables, layout.line_at + (first_line() + i) * layout.line_vectors + v);
+      }
+    }
+    if constexpr (layout.tuning.unit_in_registers)
+      there_ = load_unit<P>(a_.tables, warp_, false), back_ = load_unit<P>(a_.tables, warp_, true);
+    device::let_next_grid_begin();
+    device::wait_for_previous_grid();
+  }
+
+  // A warp's lines of step B: those from first_line() on of each group from first_group() on.
+  DANAUS_DEVICE int first_line() const { return warp_ * layout.warp_lines % layout.group_lines; }
+  DANAUS_DEVICE int first_group() const { return warp_ * layout.warp_lines / layout.group_lines * layout.warp_groups; }
+  // A batch's first group among the warp's, and its first pair among the warp's of that group, and among all pairs.
+  static DANAUS_DEVICE constexpr int group_of(int batch) {
+    return batch * layout.batch_pairs / (layout.warp_lines / 2);
+  }
+  static DANAUS_DEVICE constexpr int pair_in_group(int batch) {
+    return batch * layout.batch_pairs % (layout.warp_lines / 2);
+  }
+  DANAUS_DEVICE int first_pair(int batch) const {
+    if constexpr (layout.warp_groups == 1)
+      return warp_ * layout.pairs_per_warp + batch * layout.tuning.pairs;
+    else
+      return ((first_group() + group_of(batch)) * layout.group_lines + first_line()) / 2 + pair_in_group(batch);
+  }
+  // The vector of a spectrum that belongs to slab i mod S of a batch's pair i / S.
+  DANAUS_DEVICE int spectrum_vector(int batch, int i) const {
+    const int pair = i / layout.slabs, group = pair / layout.batch_pairs;
+    return (first_pair(batch) + group * layout.group_lines / 2 + pair % layout.batch_pairs) * layout.slabs +
+           i % layout.slabs;
+  }
+
+  static DANAUS_DEVICE bool is_beyond_end(int place, int slab) {
+    return layout.tuning.ring % layout.slabs != 0 && place + slab >= layout.tuning.ring;
+  }
+  static DANAUS_DEVICE int place_of(int place, int slab) {
+    return is_beyond_end(place, slab) ? place + slab - layout.tuning.ring : place + slab;
+  }
+  static DANAUS_DEVICE SharedAddress address_of(int place) { return layout.slabs_begin + place * layout.place_bytes; }
+  static DANAUS_DEVICE SharedAddress slab_at(int place, int slab) { return address_of(place_of(place, slab)); }
+  // Row 0 or 1 of a slab: of the right angle, real or imaginary.
+  static DANAUS_DEVICE SharedAddress row_at(int place, int slab, int row) {
+    if constexpr (layout.apart)
+      return row == 1 ? layout.imaginary_begin + slab * layout.row_bytes : slab_at(place, slab);
+    else
+      return slab_at(place, slab) + row * layout.row_bytes;
+  }
+  static DANAUS_DEVICE Column<P> column_of(int place, int unit) {
+    const int slab = unit / layout.column_chunks;
+    return Column<P>(row_at(place, slab, 0), row_at(place, slab, 1), unit % layout.column_chunks);
+  }
+  DANAUS_DEVICE void wait_for_slab(int place, u32 parity, int slab) const {
+    if (tensor_) device::barrier_wait(8 * place_of(place, slab), parity ^ is_beyond_end(place, slab));
+  }
+  // The next item's place, and its parity.
+  static DANAUS_DEVICE void step(int& place, u32& parity) {
+    place += layout.slabs;
+    if (place >= layout.tuning.ring) place -= layout.tuning.ring, parity ^= 1;
+  }
+
+  // Asks for slabs until `limit` of all that this block computes are there or on their way.
+  DANAUS_DEVICE void fetch_until(int limit) {
+    limit = min(limit, items_.count * layout.slabs);
+    DANAUS_UNROLL_BY(layout.tuning.fetches)
+    for (; fetched_ < limit; ++fetched_) {
+      const SharedAddress barrier = 8 * fetch_place_;
+      if (tensor_) device::barrier_expect(barrier, layout.load_bytes);
+      fetch_slab<P, Worker>(a_, tensor_, a_.u_map, a_.u, fetch_item_, fetch_slab_, address_of(fetch_place_), barrier);
+      if (++fetch_place_ == layout.tuning.ring) fetch_place_ = 0;
+      if (++fetch_slab_ == layout.slabs) fetch_slab_ = 0, advance<P>(a_, fetch_item_);
+    }
+  }
+
+  // Places of slabs are free once their stores have been read; the last `pending` of those that were issued may not be.
+  // `freed` slabs are then done with.
+  template <int pending = 0>
+  DANAUS_DEVICE void refill(int freed) {
+    if (tensor_ && !leader_) return;
+    if (tensor_) device::store_wait_read<pending>();
+    fetch_until(freed + layout.tuning.ring);
+    // With tensor copies it does nothing, but without it the compiler spills (16K causal: 14 registers).
+    device::copy_async_commit();
+  }
+
+  DANAUS_DEVICE void release_gates(int slabs) {
+    gates_.release(slabs);
+    if (leader_) gates_.fetch();
+  }
+
+  DANAUS_DEVICE void store_slabs(Item item, int place, int first, int last) const {
+    if (tensor_ && !leader_) return;
+    for (int s = first; s < last; ++s) store_slab<P, Worker>(a_, tensor_, item, s, slab_at(place, s));
+  }
+
+  // Calls visit(j) for each of this warp's units of step A.
+  template <class Visit>
+  static DANAUS_DEVICE void for_each_unit(Visit visit) {
+    if constexpr (layout.tuning.units_rolled) {
+      DANAUS_UNROLL_BY(1)
+      for (int j = 0; j < layout.units_per_warp; ++j) visit(j);
+    } else {
+      DANAUS_UNROLL
+      for (int j = 0; j < layout.units_per_warp; ++j) visit(j);
+    }
+  }
+
+  // A gate's part for a unit, when it has come.
+  DANAUS_DEVICE Gate<P> gate_of(bool present, const void* rows, Item item, int unit) const {
+    Gate<P> gate{present, gates_in_ring(), {}, rows, item, unit};
+    if (present && gates_in_ring()) {
+      const SharedAddress slab = gates_.wait(unit / layout.column_chunks);
+      gate.slab = Column<P>(slab, slab + layout.row_bytes, unit % layout.column_chunks);
+    }
+    return gate;
+  }
+
+  // Step A, calling after(j) when this warp's unit j is done.
+  template <class After>
+  DANAUS_DEVICE void transform(Item item, int place, u32 parity, After after) {
+    for_each_unit([&](int j) {
+      const int unit = warp_ + layout.tuning.warps * j;
+      wait_for_slab(place, parity, unit / layout.column_chunks);
+      if constexpr (!layout.tuning.unit_in_registers) there_ = load_unit<P>(a_.tables, unit, false);
+      transform_column<P>(a_, column_of(place, unit), gate_of(pregate(), a_.pregate, item, unit), constants_, there_);
+      after(j);
+    });
+  }
+
+  template <class After>
+  DANAUS_DEVICE void transform_back(Item item, int place, After after) {
+    for_each_unit([&](int j) {
+      const int unit = warp_ + layout.tuning.warps * j;
+      if constexpr (!layout.tuning.unit_in_registers) back_ = load_unit<P>(a_.tables, unit, true);
+      transform_column_back<P>(a_, column_of(place, unit), gate_of(postgate(), a_.postgate, item, unit), wraps(),
+                               constants_, back_);
+      after(j);
+    });
+  }
+
+  DANAUS_DEVICE void hold_spectrum(int channel) {
+    spectrum_.hold(channel, [&](int i) { return spectrum_vector(i / kVectors, i % kVectors); });
+  }
+  DANAUS_DEVICE void load_spectra(int channel, int batch, Spectra& spectra) const {
+    DANAUS_UNROLL
+    for (int i = 0; i < kVectors; ++i)
+      spectra[i] = spectrum_.load(channel, batch * kVectors + i, spectrum_vector(batch, i));
+  }
+
+  DANAUS_DEVICE LineTwiddles<P> twiddles_of(int line) const {  // of this warp's lines
+    if constexpr (layout.lines_in_registers) {
+      return LineTwiddles<P>(lines_[line]);
+    } else {
+      Words<4> w[layout.line_vectors];
+      DANAUS_UNROLL
+      for (int v = 0; v < layout.line_vectors; ++v) w[v] = from_table((first_line() + line) * layout.line_vectors + v);
+      return LineTwiddles<P>(w);
+    }
+  }
+  DANAUS_DEVICE void load_groups(int batch) {
+    if constexpr (layout.several_groups) {
+      const int vector = 2 * (first_group() + group_of(batch));
+      groups_[0] = {matrix_of(from_table(vector)), matrix_of(from_table(vector + 1))};
+    }
+  }
+  DANAUS_DEVICE Words<4> from_table(int vector) const {
+    if constexpr (layout.tuning.twiddles == Keep::shared)
+      return device::load_shared<16>(layout.table_begin + 512 * vector + 16 * device::lane_index());
+    else
+      return load_lane_words(a_.tables, layout.shared_table + vector);
+  }
+
+  // Step B, calling after(batch) when a batch of lines is done. Spectra are asked for a batch ahead, the first by the
+  // caller.
+  template <class After>
+  DANAUS_DEVICE void convolve(int place, int channel, Spectra& ahead, After after) {
+    DANAUS_UNROLL
+    for (int batch = 0; batch < layout.batches; ++batch) {
+      Spectra spectra;
+      DANAUS_UNROLL
+      for (int i = 0; i < kVectors; ++i) spectra[i] = ahead[i];
+      if (batch + 1 < layout.batches) load_spectra(channel, batch + 1, ahead);
+      load_groups(batch);
+      convolve_lines<P>([&](int s, int row) { return row_at(place, s, row); }, first_pair(batch), constants_, groups_,
+                        spectra, [&](int line) { return twiddles_of(2 * pair_in_group(batch) + line); });
+      after(batch);
+    }
+  }
+
+  // Of a ring of gates that cannot hold an item's: the pregate's places are filled again after each unit.
+  DANAUS_DEVICE void release_pregate_of_unit() {
+    if (layout.gate_groups == 1 || !pregate() || !gates_in_ring()) return;
+    device::sync_block();
+    release_gates(layout.slabs / layout.gate_groups);
+  }
+  DANAUS_DEVICE void release_pregate() {
+    if (!pregate() || !gates_in_ring()) return;
+    if constexpr (layout.gate_groups == 1) release_gates(layout.slabs);
+    gates_.turn();
+  }
+
+  // A(n) | B(n) | A back(n) |
+  DANAUS_DEVICE void run_in_turn() {
+    Item item = first_;
+    int place = 0;
+    u32 parity = 0;
+    for (int number = 0; number < items_.count; ++number) {
+      hold_spectrum(item.channel);
+      transform(item, place, parity, [&](int j) {
+        if (j == 0) refill<layout.lag * layout.slabs>((number - layout.lag) * layout.slabs);
+        release_pregate_of_unit();
+      });
+      Spectra ahead;
+      load_spectra(item.channel, 0, ahead);
+      device::sync_block();
+      release_pregate();
+      convolve(place, item.channel, ahead, Nothing());
+      device::sync_block();
+      transform_back(item, place, Nothing());
+      device::fence_async();
+      device::sync_block();
+      if (postgate() && gates_in_ring()) release_gates(layout.slabs), gates_.turn();
+      store_slabs(item, place, 0, layout.slabs);
+      advance<P>(a_, item);
+      step(place, parity);
+    }
+  }
+
+  // The same with a ring that has not room for two items: slabs are stored as they are done, `kStored` at a time.
+  DANAUS_DEVICE void run_slab_by_slab() {
+    constexpr int kStored = layout.slabs / layout.tuning.stores;
+    constexpr int kUnits = layout.units_per_warp / layout.tuning.stores;  // of a warp, between two stores
+    Item item = first_;
+    int place = 0;
+    u32 parity = 0;
+    for (int number = 0; number < items_.count; ++number) {
+      const int done = number * layout.slabs;
+      hold_spectrum(item.channel);
+      refill<kStored>(done - kStored);
+      transform(item, place, parity, [&](int j) {
+        if (j == 0 && layout.refills_between) refill(done);
+        release_pregate_of_unit();
+      });
+      if constexpr (!layout.refills_between) refill(done);
+      Spectra ahead;
+      load_spectra(item.channel, 0, ahead);
+      device::sync_block();
+      release_pregate();
+      convolve(place, item.channel, ahead, Nothing());
+      device::sync_block();
+      transform_back(item, place, [&](int j) {
+        if (j % kUnits != kUnits - 1) return;
+        device::fence_async();
+        device::sync_block();
+        if (postgate() && gates_in_ring()) release_gates(kStored);
+        store_slabs(item, place, j / kUnits * kStored, (j / kUnits + 1) * kStored);
+      });
+      if (postgate() && gates_in_ring()) gates_.turn();
+      advance<P>(a_, item);
+      step(place, parity);
+    }
+  }
+
+  // A back(n - 1), A(n) | B(n) |
+  DANAUS_DEVICE void run_overlapped() {
+    constexpr bool kLate = layout.tuning.order == Order::overlapped_late;
+    Item item = first_, before = first_;
+    int place = 0, place_before = 0;
+    u32 parity = 0;
+    for (int number = 0; number <= items_.count; ++number) {
+      const bool begins = number < items_.count;
+      const bool ends = number > 0;
+      if (ends) {
+        transform_back(before, place_before, Nothing());
+        if (postgate() && gates_in_ring()) gates_.turn();
+        device::fence_async();
+        if constexpr (!kLate) refill((number - 1) * layout.slabs);
+      }
+      Spectra ahead;
+      if (begins) {
+        transform(item, place, parity, Nothing());
+        if (pregate() && gates_in_ring()) gates_.turn();
+        hold_spectrum(item.channel);
+        load_spectra(item.channel, 0, ahead);
+      }
+      device::sync_block();
+      if (pregate() && gates_in_ring() && begins) release_gates(layout.slabs);
+      if (postgate() && gates_in_ring() && ends) release_gates(layout.slabs);
+      if (ends) store_slabs(before, place_before, 0, layout.slabs);
+      if (begins)
+        convolve(place, item.channel, ahead, [&](int batch) {
+          if (kLate && batch == min(1, layout.batches - 1)) refill(number * layout.slabs);
+        });
+      device::sync_block();
+      before = item, place_before = place;
+      advance<P>(a_, item);
+      step(place, parity);
+    }
+  }
+
+  // In turn, for rows that no tensor copy moves.
+  DANAUS_DEVICE void run_by_threads() {
+    Item item = first_;
+    int place = 0;
+    u32 parity = 0;
+    for (int number = 0; number < items_.count; ++number) {
+      device::copy_async_wait<0>();
+      device::sync_block();
+      hold_spectrum(item.channel);
+      transform(item, place, parity, [&](int j) {
+        if (j == 0) refill((number - layout.lag) * layout.slabs);
+      });
+      Spectra ahead;
+      load_spectra(item.channel, 0, ahead);
+      device::sync_block();
+      convolve(place, item.channel, ahead, Nothing());
+      device::sync_block();
+      transform_back(item, place, Nothing());
+      device::sync_block();
+      if (wraps())
+        store_wrapped<P, Worker, layout.dtype>(a_, item, [&](int s, int row) { return row_at(place, s, row); });
+      else
+        store_slabs(item, place, 0, layout.slabs);
+      device::sync_block();
+      advance<P>(a_, item);
+      step(place, parity);
+    }
+  }
+
+  const ConvolutionArguments& a_;
+  const bool tensor_, leader_;  // the leader issues the tensor copies
+  const int warp_;
+  const ItemRange items_;
+  const Item first_;
+  ChannelSpectrum<layout.tuning.spectrum, layout.rows, layout.pairs_per_warp * layout.slabs> spectrum_;
+  Constants<P> constants_;
+  UnitConstants<P> there_, back_;              // of a warp's only unit, or of the one at hand
+  GroupMatrices groups_[layout.batch_groups];  // of the batch's groups
+  Words<4> lines_[layout.lines_in_registers ? layout.warp_lines : 1][layout.line_vectors];
+  int fetched_ = 0, fetch_place_ = 0, fetch_slab_ = 0;  // slabs that have been asked for; place and number of the next
+  Item fetch_item_;
+  GateRing<P> gates_;
+};
+
+template <class P, Path path>
+DANAUS_DEVICE void run(const ConvolutionArguments& a) {
+  Block<P, path>(a).run();
+}
+
+}  // namespace danaus::exchange::inline DANAUS_BACKEND

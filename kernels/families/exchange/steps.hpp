@@ -1,0 +1,350 @@
+// The arithmetic of the exchange: its steps A, B and A back on slabs in shared memory.
+#pragma once
+
+#include "kernels/families/exchange/gates.hpp"
+#include "kernels/tile/radix.hpp"
+
+namespace danaus::exchange::inline DANAUS_BACKEND {
+
+// The DFT over n4 there and back, with the split's part of a group of lines.
+struct GroupMatrices {
+  Matrix8 n4, n4_back;
+};
+
+template <class P>
+struct Constants {
+  Matrix8 n1, n1_back, n3;  // n1 with the weights of the right angle, n1_back transposed
+  RealMatrix<P::layout.real_rows ? P::layout.radix : 1> real,
+      real_back;  // both for (nr, n1) where that is one digit of real data
+  SplitMatrix16 sixteen;
+  Complex2 outer[P::layout.radix], slab[P::layout.slabs];
+};
+
+// Constants of a unit of step A in one direction: DFT8 n2 and the twiddle before (after) it, with the split folded in.
+template <class P>
+struct UnitConstants {
+  Matrix8 n2;
+  Complex2 a[P::layout.radix];
+};
+
+template <class P>
+DANAUS_DEVICE UnitConstants<P> load_unit(const u32* tables, int unit, bool back) {
+  const int at = P::layout.unit_at + (2 * unit + back) * P::layout.unit_vectors;
+  UnitConstants<P> c;
+  c.n2 = load_matrix(tables, at);
+  DANAUS_UNROLL
+  for (int kr = 0; kr < P::layout.radix; kr += 2) {
+    const Words<4> w = load_lane_words(tables, at + 1 + kr / 2);
+    c.a[kr] = {w[0], w[1]};
+    if (kr + 1 < P::layout.radix) c.a[kr + 1] = {w[2], w[3]};
+  }
+  return c;
+}
+
+// Twiddles of step B for one line, with the split's part of the line within its group: rows n4 and columns k3 there,
+// the other way round back.
+template <class P>
+struct LineTwiddles {
+  Complex2 there[P::layout.line_vectors], back[P::layout.line_vectors];
+  DANAUS_DEVICE LineTwiddles() {}
+  DANAUS_DEVICE LineTwiddles(const Words<4> (&w)[P::layout.line_vectors]) {
+    if constexpr (P::layout.line_vectors == 1) {
+      there[0] = {w[0][0], w[0][1]}, back[0] = {w[0][2], w[0][3]};
+    } else {
+      DANAUS_UNROLL
+      for (int ks = 0; ks < 2; ++ks) {
+        there[ks] = {w[0][2 * ks], w[0][2 * ks + 1]}, back[ks] = {w[1][2 * ks], w[1][2 * ks + 1]};
+      }
+    }
+  }
+};
+
+// Over the upper digit of slabs whose lower one belongs to a DFT of 16 points.
+template <class P, bool inverse>
+DANAUS_DEVICE void radix_over_slabs(Complex2 (&z)[P::layout.slabs]) {
+  DANAUS_UNROLL
+  for (int low = 0; low < 2; ++low) {
+    Complex2 part[P::layout.slabs / 2];
+    DANAUS_UNROLL
+    for (int i = 0; i < P::layout.slabs / 2; ++i) part[i] = z[2 * i + low];
+    radix_dft<P::layout.dtype, P::layout.slabs / 2, inverse>(part);
+    DANAUS_UNROLL
+    for (int i = 0; i < P::layout.slabs / 2; ++i) z[2 * i + low] = part[i];
+  }
+}
+
+// The DFT over nr and n1 of complex data, or of real data that is not one digit.
+template <class P>
+DANAUS_DEVICE void transform_rows(const u32 (&re)[P::layout.radix][8], const u32 (&im)[P::layout.radix][8],
+                                  const Constants<P>& c, Complex2 (&x)[P::layout.radix][8]) {
+  constexpr Dtype T = P::layout.dtype;
+  DANAUS_UNROLL
+  for (int i = 0; i < 8; ++i) {
+    Complex2 z[P::layout.radix];
+    if constexpr (P::layout.rows16) {
+      z[0] = {re[0][i], im[0][i]}, z[1] = {re[1][i], im[1][i]};
+      from_right<T>(c.sixteen, z[0], z[1]);
+    } else {
+      u32 re_of[P::layout.radix], im_of[P::layout.radix];
+      DANAUS_UNROLL
+      for (int nr = 0; nr < P::layout.radix; ++nr) re_of[nr] = re[nr][i], im_of[nr] = im[nr][i];
+      samples_to_radix<T, P::layout.pair>(re_of, im_of, z);
+      DANAUS_UNROLL
+      for (int kr = 0; kr < P::layout.radix; ++kr) {
+        if (kr > 0) z[kr] = times<T, false>(z[kr], c.outer[kr]);
+        z[kr] = from_right<T, false>(c.n1, z[kr]);
+      }
+    }
+    DANAUS_UNROLL
+    for (int kr = 0; kr < P::layout.radix; ++kr) x[kr][i] = z[kr];
+  }
+}
+
+// The inverse; of the right angle the imaginary part is that of the convolution's tail.
+template <class P>
+DANAUS_DEVICE void transform_rows_back(Complex2 (&x)[P::layout.radix][8], const Constants<P>& c, bool tail,
+                                       u32 (&re)[P::layout.radix][8], u32 (&im)[P::layout.radix][8]) {
+  constexpr Dtype T = P::layout.dtype;
+  if constexpr (P::layout.rows16) {
+    DANAUS_UNROLL
+    for (int i = 0; i < 8; i += 2) from_left_inverse<T>(c.sixteen, x[0][i], x[1][i], x[0][i + 1], x[1][i + 1]);
+  } else {
+    DANAUS_UNROLL
+    for (int kr = 0; kr < P::layout.radix; ++kr) {
+      DANAUS_UNROLL
+      for (int i = 0; i < 8; i += 2) from_left<T, true>(P::layout.pair ? c.n1 : c.n1_back, x[kr][i], x[kr][i + 1]);
+      DANAUS_UNROLL
+      for (int i = 0; i < 8; ++i)
+        if (kr > 0) x[kr][i] = times<T, true>(x[kr][i], c.outer[kr]);
+    }
+  }
+  DANAUS_UNROLL
+  for (int i = 0; i < 8; ++i) {
+    Complex2 z[P::layout.radix];
+    DANAUS_UNROLL
+    for (int kr = 0; kr < P::layout.radix; ++kr) z[kr] = x[kr][i];
+    if constexpr (P::layout.rows16) {
+      re[0][i] = z[0].re, im[0][i] = z[0].im, re[1][i] = z[1].re, im[1][i] = z[1].im;
+    } else {
+      u32 re_of[P::layout.radix], im_of[P::layout.radix] = {};
+      radix_to_samples<T, P::layout.pair>(z, tail, re_of, im_of);
+      DANAUS_UNROLL
+      for (int nr = 0; nr < P::layout.radix; ++nr) re[nr][i] = re_of[nr], im[nr][i] = im_of[nr];
+    }
+  }
+}
+
+// The inverse for real data: the real part, or the imaginary one, where the tail of the convolution is wanted.
+template <class P>
+DANAUS_DEVICE void real_rows_back(const Complex2 (&x)[P::layout.radix][8], const Constants<P>& c, bool imaginary,
+                                  u32 (&out)[P::layout.radix][8]) {
+  DANAUS_UNROLL
+  for (int i = 0; i < 8; i += 2) {
+    Complex2 p[P::layout.radix], q[P::layout.radix];
+    DANAUS_UNROLL
+    for (int kr = 0; kr < P::layout.radix; ++kr) p[kr] = x[kr][i], q[kr] = x[kr][i + 1];
+    DANAUS_UNROLL
+    for (int nr = 0; nr < P::layout.radix; ++nr)
+      real_from_left<P::layout.dtype>(c.real_back, nr, p, q, imaginary, out[nr][i], out[nr][i + 1]);
+  }
+}
+
+// Step A on one unit, in place.
+template <class P>
+DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<P>& column, const Gate<P>& pregate,
+                                    const Constants<P>& c, const UnitConstants<P>& own) {
+  constexpr Dtype T = P::layout.dtype;
+  u32 re[P::layout.radix][8], im[P::layout.radix][8] = {};
+  DANAUS_UNROLL
+  for (int nr = 0; nr < P::layout.radix; ++nr) {
+    if (P::layout.gated && pregate.present) {
+      load_gated<P>(column, pregate, a, 0, nr, re[nr]);
+      if constexpr (P::layout.pair) load_gated<P>(column, pregate, a, 1, nr, im[nr]);
+    } else {
+      column.load(0, nr, re[nr]);
+      if constexpr (P::layout.pair) column.load(1, nr, im[nr]);
+    }
+  }
+  Complex2 x[P::layout.radix][8];
+  if constexpr (!P::layout.real_rows) transform_rows<P>(re, im, c, x);
+  DANAUS_UNROLL
+  for (int kr = 0; kr < P::layout.radix; ++kr) {
+    if constexpr (P::layout.real_rows) {  // what real data becomes is twice as large: a part of it at a time
+      DANAUS_UNROLL
+      for (int i = 0; i < 8; ++i) {
+        u32 real[P::layout.radix];
+        DANAUS_UNROLL
+        for (int nr = 0; nr < P::layout.radix; ++nr) real[nr] = re[nr][i];
+        x[kr][i] = real_from_right<T>(c.real, kr, real);
+      }
+    }
+    DANAUS_UNROLL
+    for (int i = 0; i < 8; ++i) x[kr][i] = times<T, false>(x[kr][i], own.a[kr]);
+    DANAUS_UNROLL
+    for (int i = 0; i < 8; i += 2) from_left<T, false>(own.n2, x[kr][i], x[kr][i + 1]);
+    u32 re_out[8], im_out[8];
+    DANAUS_UNROLL
+    for (int i = 0; i < 8; ++i) re_out[i] = x[kr][i].re, im_out[i] = x[kr][i].im;
+    column.store(0, kr, re_out);
+    column.store(1, kr, im_out);
+  }
+}
+
+template <class P>
+DANAUS_DEVICE void transform_column_back(const ConvolutionArguments& a, const Column<P>& column,
+                                         const Gate<P>& postgate, bool wrap, const Constants<P>& c,
+                                         const UnitConstants<P>& own) {
+  constexpr Dtype T = P::layout.dtype;
+  Complex2 x[P::layout.radix][8];
+  DANAUS_UNROLL
+  for (int kr = 0; kr < P::layout.radix; ++kr) {
+    u32 re_in[8], im_in[8];
+    column.load(0, kr, re_in);
+    column.load(1, kr, im_in);
+    DANAUS_UNROLL
+    for (int i = 0; i < 8; ++i) x[kr][i] = {re_in[i], im_in[i]};
+    DANAUS_UNROLL
+    for (int i = 0; i < 8; ++i) x[kr][i] = times<T, true>(from_right<T, true>(own.n2, x[kr][i]), own.a[kr]);
+  }
+  u32 re[P::layout.radix][8], im[P::layout.radix][8];
+  if constexpr (!P::layout.real_rows) {
+    transform_rows_back<P>(x, c, wrap, re, im);
+  } else {
+    real_rows_back<P>(x, c, false, re);
+    if (wrap) real_rows_back<P>(x, c, true, im);
+  }
+  DANAUS_UNROLL
+  for (int nr = 0; nr < P::layout.radix; ++nr) {
+    if (P::layout.gated && postgate.present) {
+      store_gated<P>(column, postgate, a, 0, nr, re[nr]);
+      if constexpr (P::layout.pair) store_gated<P>(column, postgate, a, 1, nr, im[nr]);
+    } else {
+      column.store(0, nr, re[nr]);
+      if (P::layout.pair || wrap) column.store(1, nr, im[nr]);
+    }
+  }
+}
+
+// Step B on the line pairs from `first` on, and on the same ones of the next group where a batch has two; lines 2 pair
+// and 2 pair + 1 of every slab, in place; row_at(s, row) is the place of that row of slab s. Several pairs at a time
+// give a warp independent work while one waits for its loads and products.
+template <class P, class RowAt, class TwiddlesOf>
+DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c,
+                                  const GroupMatrices (&groups)[P::layout.batch_groups], const Words<4>* spectra,
+                                  TwiddlesOf twiddles_of) {
+  constexpr Dtype T = P::layout.dtype;
+  constexpr int kPairs = P::layout.tuning.pairs;
+  const int lane = device::lane_index(), matrix = lane / 8, row = lane % 8;
+  // Matrices re and im of line 2 pair, re and im of the next one. What tells the rows of a slab apart is in `at`, one
+  // sum for all slabs, unless they have places of their own.
+  const auto base_of = [&](int s) { return P::layout.apart ? row_at(s, matrix % 2) : row_at(s, 0); };
+  SharedAddress at[kPairs];
+  Complex2 x[kPairs][2][P::layout.slabs];
+  LineTwiddles<P> own[P::layout.batch_pairs][2];
+  DANAUS_UNROLL
+  for (int p = 0; p < kPairs; ++p) {
+    const int pair = first + p % P::layout.batch_pairs, group = p / P::layout.batch_pairs;
+    at[p] = swizzled(128 * (2 * pair + matrix / 2) + 16 * row) + 128 * P::layout.group_lines * group +
+            (P::layout.apart ? 0 : matrix % 2 * P::layout.row_bytes);
+    DANAUS_UNROLL
+    for (int s = 0; s < P::layout.slabs; ++s) {
+      const Words<4> w = device::load_matrices<4, true>(base_of(s) + at[p]);
+      x[p][0][s] = {w[0], w[1]}, x[p][1][s] = {w[2], w[3]};
+    }
+  }
+  DANAUS_UNROLL
+  for (int p = 0; p < kPairs; ++p) {
+    DANAUS_UNROLL
+    for (int line = 0; line < 2; ++line) {
+      auto& z = x[p][line];
+      if constexpr (P::layout.columns16) {
+        radix_over_slabs<P, false>(z);
+        DANAUS_UNROLL
+        for (int s = 2; s < P::layout.slabs; ++s) z[s] = times<T, false>(z[s], c.slab[s]);
+        DANAUS_UNROLL
+        for (int s = 0; s < P::layout.slabs; s += 2) from_right<T>(c.sixteen, z[s], z[s + 1]);
+      } else {
+        radix_dft<T, P::layout.slabs, false>(z);
+        DANAUS_UNROLL
+        for (int s = 0; s < P::layout.slabs; ++s) {
+          if (s > 0) z[s] = times<T, false>(z[s], c.slab[s]);
+          z[s] = from_right<T, false>(c.n3, z[s]);
+        }
+      }
+      auto& twiddles = own[p % P::layout.batch_pairs][line];
+      if (p < P::layout.batch_pairs) twiddles = twiddles_of(2 * p + line);
+      DANAUS_UNROLL
+      for (int s = 0; s < P::layout.slabs; ++s)
+        z[s] = times<T, false>(z[s], twiddles.there[P::layout.columns16 ? s % 2 : 0]);
+    }
+  }
+  DANAUS_UNROLL
+  for (int p = 0; p < kPairs; ++p) {
+    const GroupMatrices& group = groups[p / P::layout.batch_pairs];
+    DANAUS_UNROLL
+    for (int s = 0; s < P::layout.slabs; ++s) {
+      from_left<T, false>(group.n4, x[p][0][s], x[p][1][s]);
+      const Words<4> w = spectra[p * P::layout.slabs + s];
+      DANAUS_UNROLL
+      for (int line = 0; line < 2; ++line) {
+        Complex2& z = x[p][line][s];
+        z = times<T, false>(z, {w[2 * line], w[2 * line + 1]});
+        z = times<T, true>(from_right<T, true>(group.n4_back, z),
+                           own[p % P::layout.batch_pairs][line].back[P::layout.columns16 ? s % 2 : 0]);
+      }
+    }
+  }
+  DANAUS_UNROLL
+  for (int p = 0; p < kPairs; ++p) {
+    if constexpr (P::layout.columns16) {
+      DANAUS_UNROLL
+      for (int s = 0; s < P::layout.slabs; s += 2)
+        from_left_inverse<T>(c.sixteen, x[p][0][s], x[p][0][s + 1], x[p][1][s], x[p][1][s + 1]);
+      DANAUS_UNROLL
+      for (int line = 0; line < 2; ++line) {
+        DANAUS_UNROLL
+        for (int s = 2; s < P::layout.slabs; ++s) x[p][line][s] = times<T, true>(x[p][line][s], c.slab[s]);
+        radix_over_slabs<P, true>(x[p][line]);
+      }
+    } else {
+      DANAUS_UNROLL
+      for (int s = 0; s < P::layout.slabs; ++s) from_left<T, true>(c.n3, x[p][0][s], x[p][1][s]);
+      DANAUS_UNROLL
+      for (int line = 0; line < 2; ++line) {
+        DANAUS_UNROLL
+        for (int s = 1; s < P::layout.slabs; ++s) x[p][line][s] = times<T, true>(x[p][line][s], c.slab[s]);
+        radix_dft<T, P::layout.slabs, true>(x[p][line]);
+      }
+    }
+    DANAUS_UNROLL
+    for (int s = 0; s < P::layout.slabs; ++s)
+      device::store_matrices<4, true>(base_of(s) + at[p],
+                                      Words<4>{x[p][0][s].re, x[p][0][s].im, x[p][1][s].re, x[p][1][s].im});
+  }
+}
+
+template <class P>
+DANAUS_DEVICE void load_constants(const u32* tables, Constants<P>& c) {
+  if constexpr (P::layout.real_rows) {
+    load_real(tables, P::layout.weighted_at, c.real);
+    load_real(tables, P::layout.weighted_at + P::layout.weighted_vectors, c.real_back);
+  } else {
+    c.n1 = load_matrix(tables, P::layout.pair ? P::layout.eight_at : P::layout.weighted_at);
+    if constexpr (!P::layout.pair) c.n1_back = load_matrix(tables, P::layout.weighted_at + P::layout.weighted_vectors);
+  }
+  c.n3 = load_matrix(tables, P::layout.eight_at + 1);
+  c.sixteen = {load_matrix(tables, P::layout.sixteen_at), load_matrix(tables, P::layout.sixteen_at + 1),
+               load_matrix(tables, P::layout.sixteen_at + 2)};
+  DANAUS_UNROLL
+  for (int i = 0; i < P::layout.radix; ++i) {
+    const Words<4> w = load_lane_words(tables, P::layout.outer_at + i / 2);
+    c.outer[i] = {w[i % 2 * 2], w[i % 2 * 2 + 1]};
+  }
+  DANAUS_UNROLL
+  for (int i = 0; i < P::layout.slabs; ++i) {
+    const Words<4> w = load_lane_words(tables, P::layout.slab_at + i / 2);
+    c.slab[i] = {w[i % 2 * 2], w[i % 2 * 2 + 1]};
+  }
+}
+
+}  // namespace danaus::exchange::inline DANAUS_BACKEND

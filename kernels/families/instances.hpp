@@ -1,0 +1,91 @@
+// The kernels of a family: the lines of its table, taken apart into kinds and device classes; and which of them this
+// build has.
+//
+// By default it has those that are chosen for something, for the device classes of DANAUS_DEVICE_CLASSES (a set of
+// bits), and of the other classes those of a few sizes, so that nothing goes untested. DANAUS_ALL has all of them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "kernels/families/device_class.hpp"
+#include "kernels/families/kinds.hpp"
+
+namespace danaus {
+
+// One kernel: a line of the table for one kind, as the device classes of `classes` have room for it.
+template <class Family>
+struct Instance {
+  typename Family::Key key{};
+  typename Family::Tuning tuning{};
+  Worth worth{};
+  unsigned classes = 0;   // bit i: kDeviceClasses[i]
+  bool compiled = false;  // in this build
+};
+
+template <class Family>
+struct Instances {
+  std::array<Instance<Family>, 8 * kDeviceClasses.size()> list{};
+  int count = 0;
+};
+
+constexpr bool is_compiled(int size, Worth worth, std::size_t device_class) {
+  if (DANAUS_ALL) return true;
+  const bool sampled = size == 256 || size == 1024 || size == 4096;
+  return worth == kChosen && (DANAUS_DEVICE_CLASSES >> device_class & 1 || sampled);
+}
+
+// Those of one line of a table of fused convolutions. What several classes have alike is one instance.
+template <class Family>
+constexpr Instances<Family> fused_instances(std::size_t line_number) {
+  const auto& line = Family::lines[line_number];
+  Instances<Family> all;
+  for (Dtype dtype : {Dtype::f16, Dtype::bf16})
+    for (Fold fold : {Fold::pair, Fold::right_angle})
+      for (bool gated : {false, true}) {
+        if (!(line.kinds & kind(dtype, fold, gated))) continue;
+        const auto key = Family::key_of(line, dtype, fold, gated);
+        const int first = all.count;
+        for (std::size_t c = 0; c < kDeviceClasses.size(); ++c) {
+          const auto tuning = c == 0 ? std::optional(line.tuning) : Family::fitted(key, line.tuning, kDeviceClasses[c]);
+          if (!tuning) continue;
+          int i = first;
+          while (i < all.count && !(all.list[i].tuning == *tuning)) ++i;
+          if (i == all.count) all.list[all.count++] = {key, *tuning, line.worth};
+          all.list[i].classes |= 1u << c;
+          all.list[i].compiled |= is_compiled(key.size(), line.worth, c);
+        }
+      }
+  return all;
+}
+
+namespace detail {
+
+template <class Family, std::size_t line, class Visit, std::size_t... number>
+void visit_line(Visit& visit, std::index_sequence<number...>) {
+  constexpr Instances<Family> all = Family::instances(line);
+  const auto one = [&]<std::size_t i>() {
+    if constexpr (all.list[i].compiled) visit.template operator()<line, i, all.list[i]>();
+  };
+  (one.template operator()<number>(), ...);
+}
+
+template <class Family, std::size_t line>
+inline constexpr std::size_t kInstanceCount = static_cast<std::size_t>(Family::instances(line).count);
+
+}  // namespace detail
+
+// Calls visit.operator()<line, number, instance>() for those that this build has, of every line whose number is `line`
+// modulo `step`.
+template <class Family, std::size_t line, std::size_t step, class Visit>
+void for_each_instance(Visit visit) {
+  if constexpr (line < Family::line_count) {
+    detail::visit_line<Family, line>(visit, std::make_index_sequence<detail::kInstanceCount<Family, line>>());
+    for_each_instance<Family, line + step, step>(visit);
+  }
+}
+
+}  // namespace danaus

@@ -1,0 +1,133 @@
+// A kernel of some family, as everything outside the family sees it.
+//
+// A family is a folder here. Its family.hpp exports, as members of a struct Family, the same names as every other:
+//   name                     of the folder
+//   Key, Tuning, Layout      what a kernel is compiled for; what measurement decides; the sizes and places that follow
+//   lines                    the table: kinds, worth, tuning, and what of the key they share
+//   key_of(line, dtype, fold, gated)       fitted(key, tuning, device class): the tuning as far as there is room
+//   tuning_words(tuning)     what tells it from others of its key
+//   factors, spectrum_slots, spectrum_scale, make_tables, roundings, tensor_shape, tensor_grain, share
+//   takes(layout, problem)   only of families without an FFT, whose keys have size 0 and whose spectrum is the filter
+//                            itself: which cases they compute
+// and its kernel.hpp Shape<key, tuning> and run<Shape, path>(arguments). CMake finds the folder; registry, choice,
+// tests, bench and counting walk over all families, and one that lacks a name does not compile.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/families/device_class.hpp"
+#include "kernels/families/instances.hpp"
+#include "kernels/memory/arguments.hpp"
+#include "kernels/memory/layout.hpp"
+
+namespace danaus {
+
+// A tensor map's extents, strides (in samples) and box, in five dimensions, for rows [B, H, L].
+struct TensorShape {
+  std::array<std::uint64_t, 5> extent;
+  std::array<std::uint64_t, 5> stride;
+  std::array<std::uint32_t, 5> box;
+};
+
+// Who of a launch computes what.
+struct Share {
+  std::int64_t blocks;
+  int workers_of_block;  // 1, or its warps where each works by itself
+  Division division;     // among the workers
+};
+
+// What a launch is to share out.
+struct Load {
+  std::int64_t items_of_channel, channels;
+  Transfer transfer;
+  std::int64_t concurrent;  // blocks that run at once
+};
+
+class Variant {
+ public:
+  virtual ~Variant() = default;
+
+  std::string_view family;
+  std::size_t line, instance;  // of the family's table, and of the line
+  Dtype dtype;
+  Fold fold;
+  bool gated;
+  int size;                  // N; 0 without an FFT
+  std::vector<int> factors;  // of N, outermost stage first
+  bool preferred;            // the choice of its kind and N where the caller makes none
+  unsigned classes;          // bit i: for kDeviceClasses[i]
+  bool compiled;             // in this build
+  int threads, shared_bytes, blocks_per_sm;
+  std::string name;  // one word: exchange_64x128_f16_pair_w8_ring6_x2
+
+  bool suits(int device_class) const { return classes >> device_class & 1; }
+  int item_rows() const { return fold == Fold::pair ? 2 : 1; }
+  std::int64_t items_of_channel(std::int64_t batch) const { return (batch + item_rows() - 1) / item_rows(); }
+
+  // Whether it computes the case, which it has the type, the gates and room for: any where there is an FFT that holds
+  // it.
+  virtual bool takes(const Convolution& problem) const = 0;
+  // Constants of the kernel, computed in double and rounded once.
+  virtual std::vector<std::uint32_t> make_tables() const = 0;
+  // Where the kernel reads frequency k of the spectrum: slot[k], 0 <= slot < N. Slot s is the complex number whose real
+  // part is half 4 (s / 2) + s mod 2 of a channel's N packed pairs, its imaginary part two halves later.
+  virtual std::vector<std::int32_t> spectrum_slots() const = 0;
+  // What the unnormalised spectrum is multiplied by: 1 / N over the scales of the forward and the inverse stages, a
+  // number between 1/4 and 4 that keeps every intermediate at the scale of u.
+  virtual double spectrum_scale() const = 0;
+  // That a sample goes through on its way from u to y, gates aside; what bound_l2_of_roundings() takes.
+  virtual int roundings() const = 0;
+  virtual TensorShape tensor_shape(int batch, int channels, int length) const = 0;
+  // L must be a multiple of this for tensor copies: rows of the map's outer dimension are whole.
+  virtual int tensor_grain() const = 0;
+  virtual Share share(const Load& load) const = 0;
+};
+
+// A variant of a family, from what the family exports.
+template <class Family>
+class VariantOf final : public Variant {
+ public:
+  VariantOf(const Instance<Family>& made, std::size_t line_number, std::size_t instance_number)
+      : layout_(made.key, made.tuning) {
+    family = Family::name, line = line_number, instance = instance_number;
+    dtype = made.key.dtype, fold = made.key.fold, gated = made.key.gated, size = made.key.size();
+    factors = Family::factors(layout_);
+    preferred = made.worth == kChosen, classes = made.classes, compiled = made.compiled;
+    threads = layout_.threads, shared_bytes = layout_.shared_bytes, blocks_per_sm = made.tuning.blocks;
+    name = text(family, '_', Family::key_words(made.key), '_', danaus::name(dtype), '_', danaus::name(fold),
+                gated ? "_gated" : "", '_', Family::tuning_words(made.tuning), "_x", blocks_per_sm);
+  }
+  bool takes(const Convolution& problem) const override {
+    if constexpr (requires { Family::takes(layout_, problem); }) return Family::takes(layout_, problem);
+    return true;
+  }
+  std::vector<std::uint32_t> make_tables() const override { return Family::make_tables(layout_); }
+  std::vector<std::int32_t> spectrum_slots() const override { return Family::spectrum_slots(layout_); }
+  double spectrum_scale() const override { return Family::spectrum_scale(layout_); }
+  int roundings() const override { return Family::roundings(layout_); }
+  TensorShape tensor_shape(int batch, int channels, int length) const override {
+    return Family::tensor_shape(layout_, batch, channels, length);
+  }
+  int tensor_grain() const override { return Family::tensor_grain(layout_); }
+  Share share(const Load& load) const override { return Family::share(layout_, load); }
+
+ private:
+  typename Family::Layout layout_;
+};
+
+template <class Family>
+std::vector<std::unique_ptr<const Variant>> variants_of() {
+  std::vector<std::unique_ptr<const Variant>> list;
+  for (std::size_t line = 0; line < Family::line_count; ++line) {
+    const Instances<Family> all = Family::instances(line);
+    for (int i = 0; i < all.count; ++i) list.push_back(std::make_unique<VariantOf<Family>>(all.list[i], line, i));
+  }
+  return list;
+}
+
+}  // namespace danaus

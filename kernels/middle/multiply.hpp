@@ -1,0 +1,62 @@
+// The product with the filter's spectrum: where a channel's spectrum is kept while its items go by.
+#pragma once
+
+#include "kernels/device/operations.hpp"
+#include "kernels/memory/layout.hpp"
+
+namespace danaus::inline DANAUS_BACKEND {
+
+// Four registers of a spectrum, lane by lane: read once an item, by every item of the channel.
+template <Cache rows>
+DANAUS_DEVICE Words<4> load_spectrum(const u32* spectrum, int vector) {
+  const u32* at = spectrum + 4 * (32 * vector + device::lane_index());
+  if constexpr (rows == Cache::stream)
+    return device::load_global_once<Cache::keep>(at);
+  else
+    return device::load_global<16>(at);
+}
+
+// A warp's `count` vectors of the spectrum at hand, [H, size] of them in memory. They stay in registers or in shared
+// memory (from `shared` on, each at its own number) until the channel changes, or are read from L2 for every item.
+template <Keep keep, Cache rows, int count>
+class ChannelSpectrum {
+ public:
+  DANAUS_DEVICE ChannelSpectrum(const u32* spectra, int size, SharedAddress shared)
+      : spectra_(spectra), size_(size), shared_(shared) {}
+
+  // vector_of(i): the number of this warp's i-th vector.
+  template <class VectorOf>
+  DANAUS_DEVICE void hold(int channel, VectorOf vector_of) {
+    if (keep == Keep::cache || channel == channel_) return;
+    channel_ = channel;
+    DANAUS_UNROLL
+    for (int i = 0; i < count; ++i) {
+      const Words<4> words = load_spectrum<rows>(of(channel), vector_of(i));
+      if constexpr (keep == Keep::shared)
+        device::store_shared<16>(place(vector_of(i)), words);
+      else
+        held_[keep == Keep::registers ? i : 0] = words;
+    }
+  }
+  // The i-th vector, whose number is `vector`.
+  DANAUS_DEVICE Words<4> load(int channel, int i, int vector) const {
+    if constexpr (keep == Keep::registers)
+      return held_[i];
+    else if constexpr (keep == Keep::shared)
+      return device::load_shared<16>(place(vector));
+    else
+      return load_spectrum<rows>(of(channel), vector);
+  }
+
+ private:
+  DANAUS_DEVICE const u32* of(int channel) const { return spectra_ + static_cast<long long>(channel) * size_; }
+  DANAUS_DEVICE SharedAddress place(int vector) const { return shared_ + 512 * vector + 16 * device::lane_index(); }
+
+  const u32* spectra_;
+  int size_;
+  SharedAddress shared_;
+  int channel_ = -1;
+  Words<4> held_[keep == Keep::registers ? count : 1];
+};
+
+}  // namespace danaus::inline DANAUS_BACKEND

@@ -1,0 +1,127 @@
+#include "kernels/plan/choice.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include "kernels/plan/registry.hpp"
+
+namespace danaus {
+namespace {
+
+bool is_size(std::int64_t size) {
+  return std::ranges::any_of(variants(), [=](const auto& v) { return v->size == size; });
+}
+
+Fold fold_of(const Convolution& p) {
+  if (p.fold) {
+    if (*p.fold != Fold::pair && *p.fold != Fold::right_angle)
+      fail("plan: the ", name(*p.fold), " fold has no kernel; pair and rightangle have");
+    return *p.fold;
+  }
+  const bool n_is_length = resolved(p).fft_size == p.length;
+  return p.mode == Mode::circular && n_is_length && is_size(p.length) ? Fold::pair : Fold::right_angle;
+}
+
+// A kernel that needs no FFT, where one computes the case and the case names none.
+const Variant* without_fft(const Convolution& p, const Device& device) {
+  if (p.fold || p.fft_size != 0 || !p.factors.empty() || !p.mask.zeroed.empty()) return nullptr;
+  const int device_class = device_class_of(device);
+  for (const auto& v : variants())
+    if (v->size == 0 && v->dtype == p.dtype && v->gated == (p.pregate || p.postgate) && v->preferred &&
+        v->suits(device_class) && v->takes(p))
+      return v.get();
+  return nullptr;
+}
+
+void check_whole(std::string_view what, std::int64_t value) {
+  if (value > std::numeric_limits<int>::max()) fail("plan: ", what, '=', value, ", must be at most 2^31 - 1");
+}
+
+}  // namespace
+
+int device_class_of(const Device& device) {
+  if (device.sm < 80)
+    fail("plan: ", device.name, " has compute capability ", device.sm / 10, '.', device.sm % 10, ", kernels need 8.0");
+  for (std::size_t i = 0; i < kDeviceClasses.size(); ++i)
+    if (device.block_bytes >= kDeviceClasses[i].block_bytes) return static_cast<int>(i);
+  fail("plan: ", device.name, " has ", device.block_bytes, " bytes of shared memory a block, kernels need at least ",
+       kDeviceClasses.back().block_bytes);
+}
+
+Choice choose(const Convolution& p, const Device& device) {
+  validate(p);
+  if (p.dtype != Dtype::f16 && p.dtype != Dtype::bf16)
+    fail("plan: dtype ", name(p.dtype), " has no kernel; f16 and bf16 have");
+  check_whole("K", p.filter_length), check_whole("B", p.batch), check_whole("H", p.channels),
+      check_whole("B*H", p.batch * p.channels);
+
+  if (const Variant* direct = without_fft(p, device)) return {direct, false};
+
+  const Fold fold = fold_of(p);
+  if (fold != Fold::pair && !p.mask.zeroed.empty())
+    fail("plan: a frequency mask needs the pair fold; a circular case has it where L is an FFT size, and L=", p.length,
+         " is none");
+  const bool circular_pair = fold == Fold::pair && p.mode == Mode::circular;
+  const std::int64_t asked = p.fft_size != 0 || !p.factors.empty() ? resolved(p).fft_size
+                             : circular_pair                       ? p.length
+                                                                   : 0;
+  const std::int64_t least = fold == Fold::pair ? (circular_pair ? p.length : smallest_linear_fft_size(p)) : p.length;
+  if (circular_pair && asked != p.length)
+    fail("plan: N=", asked, ", a circular convolution in the pair fold has N = L=", p.length,
+         "; rightangle takes any N >= L");
+  if (asked != 0 && asked < least) fail("plan: N=", asked, ", must be at least ", least);
+
+  const bool gated = p.pregate || p.postgate;
+  std::vector<const Variant*> kin;  // right but for size, factors and device
+  for (const auto& v : variants())
+    if (v->size > 0 && v->dtype == p.dtype && v->fold == fold && v->gated == gated) kin.push_back(v.get());
+  const auto only = [](const std::vector<const Variant*>& list, const std::function<bool(const Variant&)>& condition) {
+    std::vector<const Variant*> rest;
+    std::copy_if(list.begin(), list.end(), std::back_inserter(rest), [&](const Variant* v) { return condition(*v); });
+    return rest;
+  };
+
+  std::vector<int> sizes;
+  for (const Variant* v : kin)
+    if (sizes.empty() || sizes.back() != v->size) sizes.push_back(v->size);
+  if (asked != 0 && !std::count(sizes.begin(), sizes.end(), asked))
+    fail("plan: N=", asked, " has no kernel; there are N = ", join(sizes, ", "));
+  if (least > sizes.back())
+    fail("plan: ", token(p), " needs an FFT of ", least, " points; the largest kernel has ", sizes.back());
+  const int size = static_cast<int>(asked != 0 ? asked : *std::lower_bound(sizes.begin(), sizes.end(), least));
+
+  const auto of_size = only(kin, [=](const Variant& v) { return v.size == size; });
+  const auto split = only(of_size, [&](const Variant& v) { return p.factors.empty() || v.factors == p.factors; });
+  if (split.empty()) {
+    std::string known;
+    for (const Variant* v : of_size) {
+      const std::string word = join(v->factors);
+      if (known.find(word) == std::string::npos) known += (known.empty() ? "" : ", ") + word;
+    }
+    fail("plan: N=", size, " has no kernel of factors ", join(p.factors), "; there are ", known);
+  }
+
+  const int device_class = device_class_of(device);
+  const auto fitting = only(split, [=](const Variant& v) { return v.suits(device_class); });
+  if (fitting.empty()) {
+    const auto smaller = [](const Variant* a, const Variant* b) { return a->shared_bytes < b->shared_bytes; };
+    const auto nearest = only(kin, [=](const Variant& v) { return v.suits(device_class) && v.size <= size; });
+    fail("plan: N=", size, " needs ", (*std::min_element(split.begin(), split.end(), smaller))->shared_bytes,
+         " bytes of shared memory a block, ", device.name, " has ", device.block_bytes,
+         "; the nearest that fits is N=", nearest.back()->size, " of factors ", join(nearest.back()->factors));
+  }
+  const auto preferred = std::find_if(fitting.begin(), fitting.end(), [](const Variant* v) { return v->preferred; });
+  return {preferred != fitting.end() ? *preferred : fitting.front(),
+          fold == Fold::right_angle && p.mode == Mode::circular};
+}
+
+bool has_kernel(const Convolution& problem, const Device& device) {
+  try {
+    return choose(problem, device).variant->compiled;
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
+}  // namespace danaus

@@ -1,0 +1,47 @@
+// Where a plan runs: a GPU, or the executor in its place.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "kernels/plan/program.hpp"
+
+// The CUDA runtime's stream, so that a cudaStream_t is one without its headers.
+struct CUstream_st;
+
+namespace danaus {
+
+using Stream = CUstream_st*;
+
+class Machine {
+ public:
+  virtual ~Machine() = default;
+  virtual const Device& device() const = 0;
+
+  // Whether this build has the kernel's code for the machine, by the path that it would take there.
+  virtual bool has(const KernelId& kernel) const = 0;
+  // Blocks that run at once. Throws std::invalid_argument where not even one does.
+  virtual std::int64_t concurrent_blocks(const KernelId& kernel, Path path, int threads, int shared_bytes,
+                                         int tuned_blocks) const = 0;
+  virtual TensorMap make_tensor_map(const TensorShape& shape, const void* data) const = 0;
+
+  // Memory of the machine; freed with the pointer. Throws std::runtime_error where there is none left.
+  virtual std::shared_ptr<void> allocate(std::int64_t bytes) const = 0;
+  // Values of the host, in memory of the machine for every stream when this returns.
+  virtual std::shared_ptr<void> upload(const void* values, std::int64_t bytes) const = 0;
+  // Between memories of the machine.
+  virtual void copy(void* to, const void* from, std::int64_t bytes, Stream stream) const = 0;
+  virtual bool is_host_memory(const void* data) const = 0;
+  virtual bool is_capturing(Stream stream) const = 0;
+  virtual void synchronize(Stream stream) const = 0;
+  // Waits for everything that runs on the machine.
+  virtual void synchronize() const = 0;
+
+  // Throw unless the memory is where kernels can reach it, and the stream is the machine's; `what` names the memory.
+  virtual void check_memory(const char* operation, const char* what, const void* data) const = 0;
+  virtual void check_stream(const char* operation, Stream stream) const = 0;
+
+  virtual void launch(const Launch& launch, Stream stream) const = 0;
+};
+
+}  // namespace danaus

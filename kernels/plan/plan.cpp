@@ -1,0 +1,220 @@
+#include "kernels/plan/plan.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace danaus {
+namespace {
+
+std::int64_t constant_bytes_of(const Program& program) {
+  std::int64_t bytes = 0;
+  for (const auto* steps : {&program.prepare, &program.execute})
+    for (const auto& step : *steps) bytes += 4 * std::ssize(step->constants());
+  return bytes;
+}
+
+bool overlap(const Buffer& a, const Buffer& b) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(a.data), other = reinterpret_cast<std::uintptr_t>(b.data);
+  return begin < other + b.bytes && other < begin + a.bytes;
+}
+
+// The extents of an array as a message has them: B*H*L = 2*3*100.
+std::string product_of(const Array& array, std::int64_t batch) {
+  std::string factors;
+  for (std::size_t i = 0; i < array.extents.size(); ++i)
+    factors += (i > 0 ? "*" : "") + std::to_string(i == 0 && array.batched ? batch : array.extents[i]);
+  return text(array.shape, " = ", factors);
+}
+
+}  // namespace
+
+struct Plan::State {
+  State(Case asked_case, std::shared_ptr<const Machine> on, std::span<const std::uint8_t> kept)
+      : asked(std::move(asked_case)), arrays(asked.arrays()), machine(std::move(on)) {
+    if (!machine) fail("plan: there is no machine");
+    program = make_program(asked, machine->device(), kept);
+    for (const auto* steps : {&program.prepare, &program.execute})
+      for (const auto& step : *steps) {
+        step->check(*machine);
+        const std::vector<std::uint32_t> words = step->constants();
+        constants.push_back(machine->upload(words.data(), 4 * std::ssize(words)));
+      }
+  }
+
+  // The buffers of the arrays of these roles, checked, in the order of the arrays.
+  Call call_of(const char* operation, std::span<const Buffer> buffers, std::initializer_list<Role> roles,
+               std::int64_t batch) const;
+  void launch(const std::vector<std::unique_ptr<Step>>& steps, std::size_t first_constants, const Call& call,
+              Stream stream) const {
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const auto* words = static_cast<const std::uint32_t*>(constants[first_constants + i].get());
+      machine->launch(steps[i]->bind(call, *machine, words), stream);
+    }
+  }
+  std::int64_t batch_of(const char* operation, const CallOptions& options) const;
+  void* workspace_for(const CallOptions& options, std::int64_t batch) const;
+
+  Case asked;
+  std::vector<Array> arrays;
+  std::shared_ptr<const Machine> machine;
+  Program program;
+  std::vector<std::shared_ptr<void>> constants;  // of the steps of prepare, then of execute
+  std::shared_ptr<void> prepared;                // the plan's own, once it has some
+  bool has_filter = false;                       // in there
+  mutable std::mutex own_workspace;
+  mutable std::shared_ptr<void> workspace;
+  mutable std::int64_t workspace_size = 0;
+};
+
+Call Plan::State::call_of(const char* operation, std::span<const Buffer> buffers, std::initializer_list<Role> roles,
+                          std::int64_t batch) const {
+  Call call;
+  call.batch = batch;
+  const auto is_wanted = [&](const Array& array) { return std::ranges::find(roles, array.role) != roles.end(); };
+  const auto array_of = [&](std::string_view name) {
+    return std::ranges::find_if(arrays, [&](const Array& a) { return a.name == name && is_wanted(a); });
+  };
+  for (const Buffer& buffer : buffers)
+    if (array_of(buffer.name) == arrays.end()) fail(operation, ": a ", buffer.name, " is given, but the plan has none");
+  std::vector<std::pair<const Array*, const Buffer*>> given;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const Array& array = arrays[i];
+    if (!is_wanted(array)) continue;
+    const auto buffer = std::ranges::find(buffers, array.name, &Buffer::name);
+    if (buffer == buffers.end()) fail(operation, ": the plan has a ", array.name, ", but none is given");
+    if (!buffer->data) fail(operation, ": ", array.name, " is null");
+    const std::int64_t size = bytes(array.dtype);
+    const std::int64_t samples = array.batched ? array.size() / array.extents.front() * batch : array.size();
+    if (static_cast<std::int64_t>(buffer->bytes) != size * samples)
+      fail(operation, ": ", array.name, " has ", static_cast<std::int64_t>(buffer->bytes) / size,
+           " samples, the plan needs ", product_of(array, batch));
+    if (reinterpret_cast<std::uintptr_t>(buffer->data) % size != 0)
+      fail(operation, ": ", array.name, " is not aligned to its ", size, " bytes");
+    given.emplace_back(&array, &*buffer);
+    call.arrays.at(i) = const_cast<void*>(buffer->data);
+  }
+  for (const auto& [output, written] : given)
+    for (const auto& [other, buffer] : given)
+      if (output->role == Role::output && other != output && overlap(*written, *buffer))
+        fail(operation, ": ", output->name, " overlaps ", other->name);
+  return call;
+}
+
+std::int64_t Plan::State::batch_of(const char* operation, const CallOptions& options) const {
+  std::int64_t batch = 1;
+  for (const Array& array : arrays)
+    if (array.batched) batch = array.extents.front();
+  if (options.batch < 0 || options.batch > batch)
+    fail(operation, ": batch=", options.batch, ", must be from 1 to the ", batch, " of the plan's case");
+  return options.batch > 0 ? options.batch : batch;
+}
+
+void* Plan::State::workspace_for(const CallOptions& options, std::int64_t batch) const {
+  const std::int64_t needed = program.workspace_bytes_per_row * batch;
+  if (needed == 0) return nullptr;
+  if (options.workspace) {
+    if (static_cast<std::int64_t>(options.workspace_bytes) < needed)
+      fail("execute: the workspace has ", options.workspace_bytes, " bytes, the plan needs ", needed, " for ", batch,
+           " rows");
+    machine->check_memory("execute", "workspace", options.workspace);
+    return options.workspace;
+  }
+  const std::lock_guard lock(own_workspace);
+  if (workspace_size < needed) {
+    if (machine->is_capturing(options.stream))
+      fail("execute: the stream is being captured, where nothing can be allocated; give a workspace of ", needed,
+           " bytes, or execute once before");
+    workspace = machine->allocate(needed);
+    workspace_size = needed;
+  }
+  return workspace.get();
+}
+
+Plan::Plan(Case asked, std::shared_ptr<const Machine> machine, std::span<const std::uint8_t> kept)
+    : state_(std::make_unique<State>(std::move(asked), std::move(machine), kept)) {}
+Plan::Plan(Plan&&) noexcept = default;
+Plan& Plan::operator=(Plan&&) noexcept = default;
+Plan::~Plan() = default;
+
+const Case& Plan::asked() const { return state_->asked; }
+const Machine& Plan::machine() const { return *state_->machine; }
+const Variant& Plan::variant() const { return *state_->program.variant; }
+std::int64_t Plan::prepared_bytes() const { return state_->program.prepared_bytes; }
+std::int64_t Plan::workspace_bytes(std::int64_t batch) const { return state_->program.workspace_bytes_per_row * batch; }
+std::int64_t Plan::constant_bytes() const { return constant_bytes_of(state_->program); }
+
+void Plan::prepare(std::span<const Buffer> filters, const CallOptions& options) {
+  constexpr const char* kOperation = "set_filter";
+  State& s = *state_;
+  Call call = s.call_of(kOperation, filters, {Role::filter}, s.batch_of(kOperation, options));
+  s.machine->check_stream(kOperation, options.stream);
+  if (options.prepared) s.machine->check_memory(kOperation, "prepared", options.prepared);
+
+  const bool own = !options.prepared, capturing = s.machine->is_capturing(options.stream);
+  std::vector<std::shared_ptr<void>> copies;  // of filters of the host
+  for (std::size_t i = 0; i < s.arrays.size(); ++i) {
+    const Array& array = s.arrays[i];
+    if (array.role != Role::filter) continue;
+    if (!s.machine->is_host_memory(call.arrays[i])) {
+      s.machine->check_memory(kOperation, array.name.data(), call.arrays[i]);
+      continue;
+    }
+    if (capturing)
+      fail(kOperation, ": ", array.name, " is in host memory, which is copied at once; while the stream is captured ",
+           "give memory of the device");
+    copies.push_back(s.machine->upload(call.arrays[i], bytes(array.dtype) * array.size()));
+    call.arrays[i] = copies.back().get();
+  }
+  if (own && !s.prepared) {
+    if (capturing)
+      fail(kOperation, ": the stream is being captured, where nothing can be allocated; set a filter before");
+    auto memory = s.machine->allocate(s.program.prepared_bytes);
+    s.prepared = std::move(memory);
+  } else if (own && !copies.empty()) {
+    s.machine->synchronize();  // earlier calls on other streams may still read it
+  }
+  call.prepared = own ? s.prepared.get() : options.prepared;
+  if (s.program.prepared_is_filter)
+    for (std::size_t i = 0; i < s.arrays.size(); ++i)
+      if (s.arrays[i].role == Role::filter)
+        s.machine->copy(call.prepared, call.arrays[i], s.program.prepared_bytes, options.stream);
+  s.launch(s.program.prepare, 0, call, options.stream);
+  if (!copies.empty()) s.machine->synchronize(options.stream);
+  s.has_filter |= own;
+}
+
+void Plan::execute(std::span<const Buffer> arrays, const CallOptions& options) const {
+  constexpr const char* kOperation = "execute";
+  const State& s = *state_;
+  if (!options.prepared && !s.has_filter) fail(kOperation, ": the plan has no filter yet; call set_filter first");
+  const std::int64_t batch = s.batch_of(kOperation, options);
+  Call call = s.call_of(kOperation, arrays, {Role::input, Role::output}, batch);
+  for (const Buffer& buffer : arrays) s.machine->check_memory(kOperation, buffer.name.data(), buffer.data);
+  if (options.prepared) s.machine->check_memory(kOperation, "prepared", options.prepared);
+  s.machine->check_stream(kOperation, options.stream);
+  call.prepared = options.prepared ? options.prepared : s.prepared.get();
+  call.workspace = s.workspace_for(options, batch);
+  s.launch(s.program.execute, s.program.prepare.size(), call, options.stream);
+}
+
+void Plan::set_filter(std::span<const float> k, const CallOptions& options) {
+  const Buffer buffer("k", k);
+  prepare(std::span(&buffer, 1), options);
+}
+
+PlanBytes plan_bytes(const Convolution& problem, const Device& device) {
+  const bool masked = !problem.mask.zeroed.empty();
+  Convolution plain = problem;  // a mask changes values, not sizes
+  if (masked) plain.mask = {};
+  const Program program = make_program(plain, device);
+  return {program.prepared_bytes, constant_bytes_of(program)};
+}
+
+std::string Plan::description() const {
+  const Variant& v = variant();
+  return text(v.name, ": N=", v.size, " = ", join(v.factors, " x "), ", ", v.threads, " threads and ", v.shared_bytes,
+              " bytes of shared memory a block, on ", machine().device().name);
+}
+
+}  // namespace danaus

@@ -1,0 +1,97 @@
+// A plan, in the manner of FFTW and cuFFT: made once for a case and a machine, given a filter, executed any number of
+// times.
+//
+//   Plan plan(parse_case("fftconv_f16_causal_l1024_b64_h768"), cuda_machine());
+//   plan.set_filter(k);
+//   plan.execute({{"u", u}, {"y", y}}, {.stream = stream});
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kernels/plan/machine.hpp"
+#include "kernels/plan/program.hpp"
+#include "reference/operation.hpp"
+
+namespace danaus {
+
+// An array of a call: of the machine's memory, by the name that the case's arrays() give it.
+struct Buffer {
+  std::string_view name;
+  const void* data = nullptr;  // outputs are written
+  std::size_t bytes = 0;
+
+  Buffer(std::string_view name, const void* data, std::size_t bytes) : name(name), data(data), bytes(bytes) {}
+  template <class T>
+  Buffer(std::string_view name, std::span<T> values) : Buffer(name, values.data(), values.size_bytes()) {}
+};
+
+// What may come with a call; by default the plan's own memory, the case's batch and the default stream.
+struct CallOptions {
+  Stream stream = nullptr;
+  std::int64_t batch = 0;     // rows of this call, where they are not those of the case
+  void* prepared = nullptr;   // of the caller, prepared_bytes(): what prepare() writes and execute() reads
+  void* workspace = nullptr;  // of the caller, workspace_bytes(batch)
+  std::size_t workspace_bytes = 0;
+};
+
+// After an error that is not CUDA's own a plan is as it was before the call. Errors: std::invalid_argument for what the
+// caller gave, before any work; std::runtime_error with call, file and line for what CUDA refused.
+class Plan {
+ public:
+  // `kept` [N] are the marks of kept_frequencies(problem) (reference/convolution/mask.hpp) where the case removes
+  // frequencies, empty otherwise. Throws where no kernel computes the case on the machine; choice.hpp says which does.
+  Plan(Case asked, std::shared_ptr<const Machine> machine, std::span<const std::uint8_t> kept = {});
+  Plan(Plan&&) noexcept;
+  Plan& operator=(Plan&&) noexcept;
+  ~Plan();
+
+  // Of what prepare() makes of the filters; aligned to 256 bytes where the caller gives it.
+  std::int64_t prepared_bytes() const;
+  // Between the launches of execute(); the plan makes its own at the first call that gives none.
+  std::int64_t workspace_bytes(std::int64_t batch) const;
+  // Constants that the plan keeps on the machine.
+  std::int64_t constant_bytes() const;
+
+  // Filters, each of the case's. Of the host: copied, and ready when this returns; earlier calls on any stream that
+  // read the plan's own are waited for. Of the machine: read by kernels on the stream, to which other streams that
+  // execute have to be ordered. Into the plan's own memory not while another thread executes.
+  void prepare(std::span<const Buffer> filters, const CallOptions& options = {});
+
+  // Inputs and outputs, each of the case's: contiguous, aligned to whole samples; 16 bytes are fastest. Outputs overlap
+  // nothing else. Asynchronous on a GPU. From any thread, any number at once, where the workspace is the caller's or
+  // none is needed. Nothing is allocated while the stream is captured.
+  void execute(std::span<const Buffer> arrays, const CallOptions& options = {}) const;
+  void execute(std::initializer_list<Buffer> arrays, const CallOptions& options = {}) const {
+    execute(std::span(arrays.begin(), arrays.size()), options);
+  }
+
+  // prepare() of a convolution: k [H, K].
+  void set_filter(std::span<const float> k, const CallOptions& options = {});
+
+  const Case& asked() const;
+  const Machine& machine() const;
+  // The kernel that has most of the work.
+  const Variant& variant() const;
+
+  // One line: kernel, N and its factors, fold, threads, shared memory, device.
+  std::string description() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Memory of the device that a plan for the case keeps, beside u, y and gates, which are the caller's. Throws where no
+// kernel computes the case on the device.
+struct PlanBytes {
+  std::int64_t spectrum;  // [H, N] complex numbers of 16 bits
+  std::int64_t tables;    // constants of the kernel and of the filter's transform
+};
+PlanBytes plan_bytes(const Convolution& problem, const Device& device);
+
+}  // namespace danaus

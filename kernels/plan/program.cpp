@@ -1,0 +1,170 @@
+#include "kernels/plan/program.hpp"
+
+#include <algorithm>
+
+#include "kernels/families/spectrum/family.hpp"
+#include "kernels/plan/choice.hpp"
+#include "kernels/plan/machine.hpp"
+
+namespace danaus {
+namespace {
+
+// Where the arrays of a convolution stand among those of its case.
+struct ConvolutionArrays {
+  int u = -1, pregate = -1, postgate = -1, k = -1, y = -1;
+  explicit ConvolutionArrays(const Case& asked) {
+    const std::vector<Array> arrays = asked.arrays();
+    const auto find = [&](std::string_view name) {
+      const auto found = std::ranges::find(arrays, name, &Array::name);
+      return found == arrays.end() ? -1 : static_cast<int>(found - arrays.begin());
+    };
+    u = find("u"), pregate = find("pregate"), postgate = find("postgate"), k = find("k"), y = find("y");
+  }
+};
+
+void* at(const Call& call, int array) { return array < 0 ? nullptr : call.arrays[array]; }
+
+// A filter's transform into the order of a convolution's kernel.
+class Transform final : public Step {
+ public:
+  Transform(const Case& asked, const Variant& convolution, std::vector<std::uint8_t> kept)
+      : problem_(*asked.as<Convolution>()), arrays_(asked), convolution_(convolution), kept_(std::move(kept)) {}
+
+  std::string_view name() const override { return "filter"; }
+  std::vector<std::uint32_t> constants() const override { return spectrum::make_table(convolution_, kept_); }
+  void check(const Machine& machine) const override {
+    machine.concurrent_blocks(kernel(), Path::threads, kTuning.threads, shared_bytes(), kTuning.blocks);
+  }
+  Launch bind(const Call& call, const Machine&, const std::uint32_t* constants) const override {
+    const Convolution& p = problem_;
+    spectrum::Arguments a{};
+    a.k = static_cast<const float*>(at(call, arrays_.k));
+    a.table = constants;
+    a.spectrum = static_cast<std::uint32_t*>(call.prepared);
+    a.size = convolution_.size, a.parts = spectrum::parts(a.size);
+    a.filter_length = static_cast<int>(p.filter_length), a.period = static_cast<int>(p.length);
+    a.wraps = p.mode == Mode::circular, a.right_angle = convolution_.fold == Fold::right_angle;
+    Launch launch;
+    launch.kernel = kernel(), launch.path = Path::threads;
+    launch.blocks = p.channels * a.parts, launch.threads = kTuning.threads, launch.shared_bytes = shared_bytes();
+    launch.touches({"k", a.k, std::int64_t{4} * p.channels * p.filter_length, false, false});
+    launch.touches({"table", a.table, std::int64_t{8} * a.size, false, true});
+    launch.touches({"spectrum", a.spectrum, std::int64_t{4} * p.channels * a.size, true, false});
+    launch.give(a);
+    return launch;
+  }
+
+ private:
+  static constexpr spectrum::Tuning kTuning{};
+  KernelId kernel() const { return {spectrum::Family::name, problem_.dtype == Dtype::f16 ? 0u : 1u, 0}; }
+  int shared_bytes() const { return spectrum::kPointBytes * convolution_.size / spectrum::parts(convolution_.size); }
+
+  Convolution problem_;
+  ConvolutionArrays arrays_;
+  const Variant& convolution_;
+  std::vector<std::uint8_t> kept_;
+};
+
+// A convolution in one launch.
+class FusedConvolution final : public Step {
+ public:
+  FusedConvolution(const Case& asked, const Variant& variant, bool wraps)
+      : problem_(*asked.as<Convolution>()), arrays_(asked), variant_(variant), wraps_(wraps) {
+    table_words_ = std::ssize(variant.make_tables());
+  }
+
+  std::string_view name() const override { return "convolution"; }
+  std::vector<std::uint32_t> constants() const override { return variant_.make_tables(); }
+  void check(const Machine& machine) const override {
+    if (machine.device().has_tensor_copies()) concurrent_blocks(machine, Transfer::tensor);
+    concurrent_blocks(machine, Transfer::vector);
+  }
+
+  Launch bind(const Call& call, const Machine& machine, const std::uint32_t* constants) const override {
+    const Convolution& p = problem_;
+    ConvolutionArguments a{};
+    a.u = at(call, arrays_.u), a.y = at(call, arrays_.y);
+    a.pregate = at(call, arrays_.pregate), a.postgate = at(call, arrays_.postgate);
+    a.spectrum = static_cast<const std::uint32_t*>(call.prepared), a.tables = constants;
+    a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(p.channels);
+    a.length = static_cast<int>(p.length);
+    a.wrap = wraps_;
+    a.transfer = choose_transfer(p, variant_, machine.device(), wraps_, {a.u, a.y, a.pregate, a.postgate});
+    const Share share = variant_.share(
+        {variant_.items_of_channel(call.batch), p.channels, a.transfer, concurrent_blocks(machine, a.transfer)});
+    a.division = share.division;
+    if (a.transfer == Transfer::tensor) {
+      const TensorShape shape = variant_.tensor_shape(a.batch, a.channels, a.length);
+      a.u_map = machine.make_tensor_map(shape, a.u);
+      a.y_map = machine.make_tensor_map(shape, a.y);
+      if (a.pregate) a.pregate_map = machine.make_tensor_map(shape, a.pregate);
+      if (a.postgate) a.postgate_map = machine.make_tensor_map(shape, a.postgate);
+    }
+    Launch launch;
+    launch.kernel = kernel(), launch.path = path_of(a.transfer);
+    launch.blocks = share.blocks, launch.threads = variant_.threads, launch.shared_bytes = variant_.shared_bytes;
+    launch.overlapping = machine.device().sm >= 90;
+    const std::int64_t row_bytes = bytes(p.dtype) * call.batch * p.channels * p.length;
+    launch.touches({"u", a.u, row_bytes, false, false});
+    launch.touches({"y", a.y, row_bytes, true, false});
+    if (a.pregate) launch.touches({"pregate", a.pregate, row_bytes, false, false});
+    if (a.postgate) launch.touches({"postgate", a.postgate, row_bytes, false, false});
+    const std::int64_t of_channel = variant_.size == 0 ? p.filter_length : variant_.size;
+    launch.touches({"spectrum", a.spectrum, std::int64_t{4} * p.channels * of_channel, false, false});
+    launch.touches({"tables", a.tables, 4 * table_words_, false, true});
+    launch.give(a);
+    return launch;
+  }
+
+ private:
+  static Path path_of(Transfer transfer) { return transfer == Transfer::tensor ? Path::tensor : Path::threads; }
+  KernelId kernel() const { return {variant_.family, variant_.line, variant_.instance}; }
+  std::int64_t concurrent_blocks(const Machine& machine, Transfer transfer) const {
+    return machine.concurrent_blocks(kernel(), path_of(transfer), variant_.threads, variant_.shared_bytes,
+                                     variant_.blocks_per_sm);
+  }
+
+  Convolution problem_;
+  ConvolutionArrays arrays_;
+  const Variant& variant_;
+  bool wraps_;
+  std::int64_t table_words_;
+};
+
+}  // namespace
+
+// Only transfers by threads know how to wrap.
+Transfer choose_transfer(const Convolution& p, const Variant& variant, const Device& device, bool wraps,
+                         std::initializer_list<const void*> rows) {
+  const auto misaligned = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 != 0; };
+  if (std::ranges::any_of(rows, misaligned)) return Transfer::element;
+  const bool whole_lines = p.length % variant.tensor_grain() == 0;
+  const bool addressable = 2 * p.length * p.channels < std::int64_t{1} << 40;  // by a tensor map
+  if (device.has_tensor_copies() && whole_lines && addressable && !wraps) return Transfer::tensor;
+  return p.length % 8 == 0 ? Transfer::vector : Transfer::element;
+}
+
+Program make_program(const Case& asked, const Device& device, std::span<const std::uint8_t> kept) {
+  const Convolution* p = asked.as<Convolution>();
+  if (!p) fail("plan: ", asked.token(), " is of an operation that has no kernel");
+  const Choice choice = choose(*p, device);
+  if (p->mask.zeroed.empty() != kept.empty())
+    fail("plan: the case removes ", p->mask.zeroed.empty() ? "no" : "some", " frequencies, but ", kept.size(),
+         " marks of kept ones are given");
+  if (!choice.variant->compiled)
+    fail("plan: this build has not the kernel ", choice.variant->name, "; configure it with DANAUS_ALL=ON");
+  Program program;
+  program.variant = choice.variant;
+  if (choice.variant->size == 0) {
+    program.prepared_is_filter = true;
+    program.prepared_bytes = 4 * p->channels * p->filter_length;
+  } else {
+    program.prepare.push_back(
+        std::make_unique<Transform>(asked, *choice.variant, std::vector<std::uint8_t>(kept.begin(), kept.end())));
+    program.prepared_bytes = 4 * p->channels * choice.variant->size;
+  }
+  program.execute.push_back(std::make_unique<FusedConvolution>(asked, *choice.variant, choice.wraps));
+  return program;
+}
+
+}  // namespace danaus

@@ -1,0 +1,97 @@
+// Programs: what a plan runs for a case, as a list of launches and the bytes between them.
+//
+// A fused convolution is one launch; its filter's transform is another, made once for many calls. A program is made
+// once; batch, pointers, stream and workspace come with each call.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/families/variant.hpp"
+#include "kernels/memory/arguments.hpp"
+#include "reference/operation.hpp"
+
+namespace danaus {
+
+// A kernel of a family: one of its lines, one of the line's instances.
+struct KernelId {
+  std::string_view family;
+  std::size_t line = 0, instance = 0;
+  auto operator<=>(const KernelId&) const = default;
+};
+
+// Memory that a launch touches.
+struct Region {
+  const char* name;
+  const void* data;
+  std::int64_t bytes;
+  bool written;
+  bool constant;  // no kernel writes it; of everything else the stream's previous kernel may still be writing
+};
+
+struct Launch {
+  KernelId kernel;
+  Path path = Path::any;
+  std::int64_t blocks = 1;
+  int threads = 0, shared_bytes = 0, cluster = 1;
+  bool overlapping = false;  // begins where the stream's previous kernel leaves room, and waits for it by itself
+  std::array<Region, 8> regions{};
+  int region_count = 0;
+  alignas(TensorMap) std::array<std::byte, 1024> arguments;
+  std::size_t argument_bytes = 0;
+
+  void touches(const Region& region) { regions.at(region_count++) = region; }
+  template <class Arguments>
+  void give(const Arguments& values) {
+    static_assert(std::is_trivially_copyable_v<Arguments> && sizeof(Arguments) <= sizeof(arguments));
+    std::memcpy(arguments.data(), &values, argument_bytes = sizeof(Arguments));
+  }
+};
+
+// What comes with each call.
+struct Call {
+  std::int64_t batch = 0;
+  std::array<void*, 12> arrays{};  // in the order of the case's arrays(); those of the call's role
+  void* prepared = nullptr;
+  void* workspace = nullptr;
+};
+
+class Machine;
+
+// One launch of a program, before a call has bound it.
+class Step {
+ public:
+  virtual ~Step() = default;
+  virtual std::string_view name() const = 0;
+  // Constants that its kernel reads: uploaded once, by the plan.
+  virtual std::vector<std::uint32_t> constants() const { return {}; }
+  // Throws std::invalid_argument where the machine has no code for its kernels, or no room.
+  virtual void check(const Machine& machine) const = 0;
+  virtual Launch bind(const Call& call, const Machine& machine, const std::uint32_t* constants) const = 0;
+};
+
+struct Program {
+  std::vector<std::unique_ptr<Step>> prepare, execute;
+  const Variant* variant = nullptr;          // the kernel that has most of the work
+  std::int64_t prepared_bytes = 0;           // that prepare makes of the filters, for any number of calls of execute
+  bool prepared_is_filter = false;           // there is nothing to prepare: the filter's taps as they are
+  std::int64_t workspace_bytes_per_row = 0;  // of the batch, between the launches of execute
+};
+
+// Throws where no kernel computes the case on the device. `kept` [N] are the marks of kept frequencies (make_table() in
+// families/spectrum/family.hpp) where the case removes some, else empty.
+Program make_program(const Case& asked, const Device& device, std::span<const std::uint8_t> kept = {});
+
+// The fastest that length, alignment of the rows and device allow.
+Transfer choose_transfer(const Convolution& problem, const Variant& variant, const Device& device, bool wraps,
+                         std::initializer_list<const void*> rows);
+
+}  // namespace danaus

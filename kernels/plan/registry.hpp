@@ -1,0 +1,16 @@
+// Every kernel that the tables of the families have: what choice, tests, bench, list and counting walk over.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/families/variant.hpp"
+
+namespace danaus {
+
+// By N, then by family, in the order of their tables. Of one N and kind exactly one is preferred. Those that this build
+// has not are there too, as not compiled.
+std::span<const std::unique_ptr<const Variant>> variants();
+
+}  // namespace danaus

@@ -1,0 +1,120 @@
+// Every variant of every family against the truth in double.
+#include <bit>
+#include <cmath>
+#include <random>
+
+#include "tests/kernels/support.hpp"
+
+namespace danaus {
+namespace {
+
+struct Part {
+  std::string_view family;
+  int size;
+  Dtype dtype;
+};
+
+class Families : public testing::TestWithParam<Part> {
+ protected:
+  template <class Check>
+  void for_each_variant(Check check) const {
+    for (const auto& v : variants())
+      if (v->compiled && v->family == GetParam().family && v->size == GetParam().size && v->dtype == GetParam().dtype) {
+        ExecutorOptions options;
+        options.device = device_like(std::countr_zero(v->classes));
+        check(*v, options);
+      }
+  }
+};
+
+// Each variant moves rows in each way, those of large sizes by threads in one of two, those for smaller devices, which
+// differ in the ring alone, only so. All else that can vary is drawn: gates, modes, batches, channels, filter lengths,
+// scales, orders.
+TEST_P(Families, EveryVariantIsWithinItsBound) {
+  std::mt19937 random(GetParam().size);
+  const auto draw = [&](auto... options) { return std::array{options...}[random() % sizeof...(options)]; };
+  int number = 0;
+  for_each_variant([&](const Variant& v, ExecutorOptions options) {
+    const bool pair = v.fold == Fold::pair, large = v.size > 4096;
+    const std::int64_t n = full_length(v);
+    const Transfer by_threads = ++number % 2 == 0 ? Transfer::vector : Transfer::element;
+    for (Transfer transfer : {Transfer::tensor, Transfer::vector, Transfer::element}) {
+      if (transfer == Transfer::tensor && !v.suits(0)) continue;
+      if (transfer != Transfer::tensor && transfer != by_threads && (large || !v.suits(0))) continue;
+      // Large: three items in one block, so that its ring goes round.
+      const std::int64_t batch = pair ? draw(5, 6) : large ? 3 : draw(1, 2, 5), channels = large ? 1 : draw(1, 2, 3);
+      options.blocks = large ? 1 : draw(1, 2);
+      const std::int64_t length = pair && v.size > 0             ? n
+                                  : transfer == Transfer::tensor ? n
+                                  : transfer == Transfer::vector ? n - 8
+                                                                 : n - 13;
+      Convolution p = problem_for(v, batch, channels, length);
+      if (!pair && transfer != Transfer::tensor) p.mode = draw(Mode::causal, Mode::circular);
+      if (v.size > 0) p.filter_length = draw(length, length, length / 7, std::int64_t{1});
+      if (v.gated) p.pregate = draw(true, true, false), p.postgate = !p.pregate || draw(true, false);
+      DataSpec spec;
+      spec.scale = draw(1., 0.02, 1e-4, 100.);
+      if (p.filter_length == 1) spec.scale = std::max(spec.scale, 0.02);  // a single tap may be small itself
+      options.order = draw(host::Order::ascending, host::Order::ascending, host::Order::random);
+      options.seed = random();
+      if (transfer != Transfer::tensor) options.device.sm = std::min(options.device.sm, 80);
+      expect_right(p, spec, options, transfer == Transfer::element ? 1 : 0);
+      ASSERT_EQ(choose(p, options.device).variant, &v);
+    }
+  });
+}
+
+// Small integers come out exact once rounded: a sample at a wrong place would be off by one at least, rounding is not.
+// A few taps of +-1, so that outputs stay below 2^5 and their error below 1/2 in bf16 too.
+TEST_P(Families, SmallIntegersComeOutExactly) {
+  for_each_variant([&](const Variant& v, const ExecutorOptions& options) {
+    if (!v.preferred && v.size > 4096) return;  // they share their transfers with the preferred split
+    Convolution p = problem_for(v, 3, 1, full_length(v));
+    const std::int64_t taps = p.filter_length;
+    Inputs inputs = make_inputs(p, {});
+    for (double& x : inputs.u) x = std::clamp(std::round(x), -2., 2.);
+    for (double& x : inputs.pregate) x = x > 0 ? 1 : -1;
+    for (double& x : inputs.postgate) x = x > 0 ? 2 : 1;
+    std::fill(inputs.k.begin(), inputs.k.end(), 0.);
+    for (std::int64_t n : {std::int64_t{0}, std::min<std::int64_t>(1, taps - 1), taps / 3, taps - 1})
+      inputs.k[n] = n % 2 == 0 ? 1 : -1;
+    std::vector<double> expected = convolve(p, inputs, Method::fftw), actual = execute_plan(p, inputs, options);
+    for (double& x : expected) x = std::round(x);
+    for (double& x : actual) x = std::round(x);
+    const auto wrong = std::mismatch(expected.begin(), expected.end(), actual.begin());
+    EXPECT_TRUE(wrong.first == expected.end())
+        << v.name << ", " << token(p) << ": sample " << wrong.first - expected.begin() << " is " << *wrong.second
+        << ", must be " << *wrong.first;
+  });
+}
+
+std::vector<Part> parts() {
+  std::vector<Part> list;
+  for (const auto& v : variants())
+    for (Dtype dtype : {Dtype::f16, Dtype::bf16}) {
+      const auto same = [&](const Part& p) { return p.family == v->family && p.size == v->size && p.dtype == dtype; };
+      if (std::ranges::none_of(list, same)) list.push_back({v->family, v->size, dtype});
+    }
+  return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, Families, testing::ValuesIn(parts()), [](const auto& info) {
+  return text(info.param.family, '_', name(info.param.dtype), '_', info.param.size);
+});
+
+// Every kernel that is the choice for something has exactly one line of its kind and N.
+TEST(Registry, OneVariantOfEachKindAndSizeIsPreferred) {
+  for (std::size_t device_class = 0; device_class < kDeviceClasses.size(); ++device_class)
+    for (const auto& v : variants()) {
+      if (v->size == 0 || !v->suits(static_cast<int>(device_class))) continue;
+      int preferred = 0, kin = 0;
+      for (const auto& other : variants())
+        if (other->size == v->size && other->dtype == v->dtype && other->fold == v->fold && other->gated == v->gated &&
+            other->suits(static_cast<int>(device_class)))
+          preferred += other->preferred, ++kin;
+      EXPECT_TRUE(preferred == 1 || (device_class > 0 && preferred == 0 && kin > 0)) << v->name;
+    }
+}
+
+}  // namespace
+}  // namespace danaus
