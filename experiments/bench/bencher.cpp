@@ -13,8 +13,8 @@
 #include "experiments/bench/statistics.hpp"
 #include "experiments/bench/stopwatch.hpp"
 #include "experiments/bench/work.hpp"
-#include "experiments/candidates.hpp"
-#include "experiments/judgement.hpp"
+#include "experiments/verify/candidates.hpp"
+#include "experiments/verify/verification.hpp"
 #include "kernels/executor/halves.hpp"
 #include "reference/compare.hpp"
 

@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "experiments/bench/methods.hpp"
+#include "experiments/bench/contenders.hpp"
 #include "experiments/bench/protocol.hpp"
-#include "experiments/program/environment.hpp"
+#include "experiments/cli/environment.hpp"
 
 namespace danaus {
 

@@ -1,6 +1,6 @@
 // Makes a method ready: the plan's kernels here, the baselines in their folder.
-#include "experiments/baselines/baselines.hpp"
-#include "experiments/bench/methods.hpp"
+#include "experiments/bench/baselines/baselines.hpp"
+#include "experiments/bench/contenders.hpp"
 #include "kernels/plan.hpp"
 #include "reference/convolution/mask.hpp"
 #include "reference/convolution/rounding.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "experiments/program/terminal.hpp"
+#include "experiments/cli/table.hpp"
 #include "kernels/variants.hpp"
 
 namespace danaus {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "experiments/program/environment.hpp"
-#include "experiments/program/terminal.hpp"
+#include "experiments/cli/environment.hpp"
+#include "experiments/cli/table.hpp"
 
 namespace danaus {
 

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "experiments/counting/imitation.hpp"
-#include "experiments/files/record.hpp"
+#include "experiments/count/imitation.hpp"
+#include "experiments/io/result_file.hpp"
 #include "experiments/judging/regret.hpp"
 #include "kernels/choice.hpp"
 #include "tests/experiments/support.hpp"
