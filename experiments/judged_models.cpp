@@ -2,7 +2,7 @@
 
 #include "experiments/cli/table.hpp"
 #include "experiments/count/imitation.hpp"
-#include "experiments/io/result_file.hpp"
+#include "experiments/io/rows_file.hpp"
 #include "experiments/judging/regret.hpp"
 
 namespace danaus {

@@ -20,35 +20,35 @@ std::optional<std::string> kernel_obstacle(const Convolution& problem, const Dev
 
 }  // namespace
 
-std::optional<std::string> obstacle(BenchMethod method, const Convolution& p, const Device& device) {
-  if (method == BenchMethod::kernel) return kernel_obstacle(p, device);
-  const std::string who(name_in(kBenchMethods, method));
+std::optional<std::string> obstacle(Contender contender, const Convolution& p, const Device& device) {
+  if (contender == Contender::kernel) return kernel_obstacle(p, device);
+  const std::string who(name_in(kContenders, contender));
   if (p.dtype != Dtype::f16 && p.dtype != Dtype::bf16)
     return who + ": dtype " + std::string(name(p.dtype)) + ", must be f16 or bf16";
   if (p.fft_size != 0 || p.fold || !p.factors.empty() || !p.mask.zeroed.empty())
     return who + ": chooses N for itself and knows no fold, factors or mask; leave them out of the case";
-  if (method == BenchMethod::copy && (p.pregate || p.postgate)) return who + ": a plain copy has no gates";
-  if (method == BenchMethod::cufft_pairs &&
-      !std::has_single_bit(static_cast<std::uint64_t>(baseline_fft_size(method, p))))
+  if (contender == Contender::copy && (p.pregate || p.postgate)) return who + ": a plain copy has no gates";
+  if (contender == Contender::cufft_pairs &&
+      !std::has_single_bit(static_cast<std::uint64_t>(baseline_fft_size(contender, p))))
     return who + ": N=" + std::to_string(p.length) + ", cuFFT takes only powers of two in 16 bits";
   return std::nullopt;
 }
 
-std::int64_t baseline_fft_size(BenchMethod method, const Convolution& p) {
+std::int64_t baseline_fft_size(Contender contender, const Convolution& p) {
   if (p.mode == Mode::circular) return p.length;
   const std::int64_t least = smallest_linear_fft_size(p);
-  if (method == BenchMethod::cufft_f32) return next_smooth(least);
+  if (contender == Contender::cufft_f32) return next_smooth(least);
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(least)));
 }
 
 // f32: the result is rounded once to 16 bits; what comes before is rounded in fp32, some numbers in each of log2 N
 // steps. pairs: every step rounds a twiddle, its product and a sum, and both ways take log2 N steps at most; then the
 // spectrum, the product with it, and the gates, which the f32 baseline has in fp32.
-double baseline_bound(BenchMethod method, const Convolution& p) {
-  const int steps = std::bit_width(static_cast<std::uint64_t>(baseline_fft_size(method, p)));
+double baseline_bound(Contender contender, const Convolution& p) {
+  const int steps = std::bit_width(static_cast<std::uint64_t>(baseline_fft_size(contender, p)));
   constexpr int kEachStep = 3;
   const int both_ways = 2 * kEachStep * steps + kEachStep;
-  if (method == BenchMethod::cufft_f32)
+  if (contender == Contender::cufft_f32)
     return bound_l2_of_roundings(p.dtype, 1) + bound_l2_of_roundings(Dtype::f32, both_ways);
   return bound_l2_of_roundings(p.dtype, both_ways + p.pregate + p.postgate);
 }

@@ -1,4 +1,4 @@
-// What is timed: the fused kernels, and what they are measured against.
+// What is timed: the fused kernels, and the baselines that they are measured against. --method names one.
 #pragma once
 
 #include <array>
@@ -13,41 +13,41 @@
 
 namespace danaus {
 
-enum class BenchMethod { kernel, copy, cufft_f32, cufft_pairs };
+enum class Contender { kernel, copy, cufft_f32, cufft_pairs };
 
-inline constexpr std::array kBenchMethods = {
-    Named{BenchMethod::kernel, "kernel", "the fused kernel that the plan chooses"},
-    Named{BenchMethod::copy, "copy", "a plain copy of u to y: what reading and writing once costs"},
-    Named{BenchMethod::cufft_f32, "cufft_f32", "cuFFT in fp32, R2C and C2R, with conversions from and to 16 bits"},
-    Named{BenchMethod::cufft_pairs, "cufft_pairs",
+inline constexpr std::array kContenders = {
+    Named{Contender::kernel, "kernel", "the fused kernel that the plan chooses"},
+    Named{Contender::copy, "copy", "a plain copy of u to y: what reading and writing once costs"},
+    Named{Contender::cufft_f32, "cufft_f32", "cuFFT in fp32, R2C and C2R, with conversions from and to 16 bits"},
+    Named{Contender::cufft_pairs, "cufft_pairs",
           "cuFFT in 16 bits, C2C, two batch rows as one complex sequence, packing included; powers of two"},
 };
 
-// Why a method does not compute a case on a device; nothing where it does. What only the kernels understand (N, fold,
-// factors, masks) keeps a case from the others.
-std::optional<std::string> obstacle(BenchMethod method, const Convolution& problem, const Device& device);
+// Why a contender does not compute a case on a device; nothing where it does. What only the kernels understand (N,
+// fold, factors, masks) keeps a case from the others.
+std::optional<std::string> obstacle(Contender contender, const Convolution& problem, const Device& device);
 
 // FFT size of a cuFFT baseline: L where the case is circular; else the linear convolution padded with zeros, to a size
 // with small prime factors (f32) or a power of two (pairs).
-std::int64_t baseline_fft_size(BenchMethod method, const Convolution& problem);
+std::int64_t baseline_fft_size(Contender contender, const Convolution& problem);
 
 // Bound on the relative L2 error that a cuFFT baseline adds.
-double baseline_bound(BenchMethod method, const Convolution& problem);
+double baseline_bound(Contender contender, const Convolution& problem);
 
 // Memory of the device, [B, H, L] each; gates null where the case has none.
-struct BenchArrays {
+struct DeviceArrays {
   const std::uint16_t* u;
   std::uint16_t* y;
   const std::uint16_t* pregate;
   const std::uint16_t* postgate;
 };
 
-// A method made ready for a case on a device; everything that it needs is allocated. Both calls are asynchronous.
-class BenchRunner {
+// A contender made ready for a case on a device; everything that it needs is allocated. Both calls are asynchronous.
+class Runner {
  public:
-  virtual ~BenchRunner() = default;
+  virtual ~Runner() = default;
   virtual void set_filter(const float* k, Stream stream) = 0;  // k [H, K] on the device
-  virtual void launch(const BenchArrays& arrays, Stream stream) = 0;
+  virtual void launch(const DeviceArrays& arrays, Stream stream) = 0;
 
   virtual std::string variant() const = 0;         // one word
   virtual std::int64_t fft_size() const = 0;       // 0 without an FFT
@@ -56,6 +56,6 @@ class BenchRunner {
 };
 
 // In builds with CUDA. Throws where there is an obstacle, or too little memory on the device.
-std::unique_ptr<BenchRunner> make_runner(BenchMethod method, const Convolution& problem, const Device& device);
+std::unique_ptr<Runner> make_runner(Contender contender, const Convolution& problem, const Device& device);
 
 }  // namespace danaus

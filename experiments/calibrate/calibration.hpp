@@ -59,6 +59,9 @@ struct Calibration {
 // Takes about half a minute. `say` is told what comes next. In builds with CUDA.
 Calibration calibrate(const Device& device, const std::function<void(const std::string& what)>& say);
 
+// The fields of a result row: "device", "number", "value", "unit", "spread", "clock_mhz", "ceiling", "measured_by".
+Json row_of(const Measurement& measurement, const Device& device);
+
 // The text of a profile file, which parse_profile() has accepted; `date` as 2026-11-21.
 std::string profile_text(const std::string& name, const std::string& date, const Calibration& calibration);
 

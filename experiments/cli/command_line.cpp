@@ -9,16 +9,6 @@ namespace danaus {
 
 namespace po = boost::program_options;
 
-void print_configuration(Console& console, std::string_view command,
-                         const std::vector<std::pair<std::string, std::string>>& settings) {
-  std::size_t width = 0;
-  for (const auto& [name, value] : settings) width = std::max(width, name.size());
-  console.err << "danaus " << command << '\n';
-  for (const auto& [name, value] : settings)
-    console.err << "  " << std::left << std::setw(static_cast<int>(width) + 2) << name << value << '\n';
-  console.err.flush();
-}
-
 struct CommandLine::State {
   std::string command, description;
   po::options_description options{"options", 110, 60};

@@ -20,7 +20,8 @@ std::string field_of_file(const char* path, std::string_view label, char separat
   return "unknown";
 }
 
-// UTC, as in 2026-11-21.
+}  // namespace
+
 std::string today() {
   const std::time_t now = std::time(nullptr);
   char text[16] = "";
@@ -28,7 +29,9 @@ std::string today() {
   return text;
 }
 
-}  // namespace
+std::string sources_in_words() {
+  return std::string(kRevision.sources) + ", git " + kRevision.git + (kRevision.dirty ? ", dirty" : "");
+}
 
 Json host_block() {
   return {{"cpu", field_of_file("/proc/cpuinfo", "model name", ':')},

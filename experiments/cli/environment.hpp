@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "experiments/cli/command_line.hpp"
+#include "experiments/cli/console.hpp"
 #include "kernels/device.hpp"
 
 namespace danaus {
@@ -21,6 +21,9 @@ struct Revision {
   const char* baselines;  // experiments/bench/baselines/
 };
 extern const Revision kRevision;
+std::string sources_in_words();  // digest, commit, and whether it is dirty
+
+std::string today();  // UTC, as in 2026-11-21
 
 // {"cpu": ..., "threads": ..., "os": ..., "compiler": ...}
 Json host_block();

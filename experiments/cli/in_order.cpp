@@ -15,6 +15,13 @@ namespace danaus {
 
 void compute_in_order(std::size_t count, unsigned threads, const std::function<Json(std::size_t)>& compute,
                       const std::function<void(std::size_t, const Json&)>& deliver) {
+  if (threads <= 1) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (interrupt_requested()) throw Interrupted("interrupted");
+      deliver(i, compute(i));
+    }
+    return;
+  }
   std::mutex mutex;
   std::condition_variable ready;
   std::vector<std::optional<Json>> results(count);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdexcept>
+#include <string>
 
 namespace danaus {
 
@@ -10,12 +11,25 @@ class Interrupted : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// From here on the first SIGINT only raises a flag; a second one ends the process at once.
+// From here on the first SIGINT or SIGTERM only raises a flag; a second one ends the process at once, without the files
+// of RemovedWhenKilled.
 void watch_for_interrupt();
 
 bool interrupt_requested();
 
 // Raises the flag as SIGINT would (true), or lowers it again (false).
 void set_interrupt(bool requested);
+
+// A file that a second signal takes away with the process.
+class RemovedWhenKilled {
+ public:
+  explicit RemovedWhenKilled(const std::string& path);
+  ~RemovedWhenKilled();
+  RemovedWhenKilled(const RemovedWhenKilled&) = delete;
+  RemovedWhenKilled& operator=(const RemovedWhenKilled&) = delete;
+
+ private:
+  char* path_;  // what the signal's handler sees
+};
 
 }  // namespace danaus

@@ -1,14 +1,10 @@
-// What people see: tables on stdout, and on stderr, where it is a terminal, how far a sweep is.
+// Tables for people.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <ostream>
 #include <string>
-#include <string_view>
 #include <vector>
-
-#include "experiments/cli/command_line.hpp"
 
 namespace danaus {
 
@@ -38,20 +34,5 @@ std::string human_bytes(double bytes);          // 1536 -> "1.5 KiB"
 
 // "a, b, c"
 std::string join(const std::vector<std::string>& words);
-
-// One line that says how much is done and how long the rest takes.
-class Progress {
- public:
-  Progress(Console& console, std::size_t total) : console_(console), total_(total) {}
-  ~Progress() { clear(); }
-
-  void show(std::size_t done, std::string_view current);
-  void clear();  // before anything else is printed
-
- private:
-  Console& console_;
-  std::size_t total_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 }  // namespace danaus

@@ -1,15 +1,12 @@
 // danaus calibrate: what the GPU at hand can do, as a hardware profile for the model.
 #include <algorithm>
-#include <array>
-#include <chrono>
-#include <ctime>
 
 #include "experiments/calibrate/calibration.hpp"
-#include "experiments/cli/environment.hpp"
+#include "experiments/cli/interrupt.hpp"
 #include "experiments/cli/table.hpp"
 #include "experiments/commands/commands.hpp"
+#include "experiments/commands/job.hpp"
 #include "experiments/io/pending_file.hpp"
-#include "experiments/io/result_file.hpp"
 
 namespace danaus {
 namespace {
@@ -17,13 +14,6 @@ namespace {
 constexpr const char* kDescription =
     "Measures bandwidths, instruction rates and launches of a GPU, in about half a minute, and writes them as a\n"
     "hardware profile. A number that the hardware cannot have is refused, and nothing is written: exit 1.";
-
-std::string today() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::array<char, 16> date;
-  std::strftime(date.data(), date.size(), "%Y-%m-%d", std::gmtime(&now));
-  return date.data();
-}
 
 // "NVIDIA H100 80GB HBM3" is H100-80GB-HBM3.
 std::string short_name(const std::string& device) {
@@ -52,48 +42,37 @@ void print(std::ostream& out, const Calibration& calibration) {
   for (const std::string& note : calibration.notes) out << "note: " << note << '\n';
 }
 
-Json row_of(const Measurement& m, const Device& device) {
-  const auto known = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
-  return {{"device", device_block(device)},
-          {"number", m.key},
-          {"value", m.value},
-          {"unit", m.unit},
-          {"spread", m.spread},
-          {"clock_mhz", known(m.clock_mhz)},
-          {"ceiling", known(m.ceiling)},
-          {"measured_by", m.source}};
-}
-
 }  // namespace
 
 int run_calibrate(std::span<const std::string> words, Console& console) {
-  std::string output, name, json;
+  Job job(console, "calibrate", kDescription);
+  std::string output, name;
   std::optional<int> ordinal;
-  CommandLine line("calibrate", kDescription);
-  line.option("output", output, "FILE", "the profile, for --profile FILE or model/profiles/");
-  line.option("json", json, "FILE", "one JSON object a number; - for stdout, in place of the table");
-  line.option("name", name, "NAME", "the profile's name (default: the device's)");
-  line.option("device", ordinal, "NUMBER", "which GPU (default 0)");
-  if (!line.parse(words, console)) return kExitOk;
+  job.line.option("output", output, "FILE", "the profile, for --profile FILE or model/profiles/");
+  job.line.option("name", name, "NAME", "the profile's name (default: the device's)");
+  job.line.option("device", ordinal, "NUMBER", "which GPU (default 0)");
+  if (!job.parse(words, "one JSON object a number; - for stdout, in place of the table")) return kExitOk;
   if (ordinal.value_or(0) < 0) fail("calibrate: device=", *ordinal, ", must be at least 0");
   if (!output.empty() && !output.ends_with(".json")) fail("calibrate: output '", output, "', must end in .json");
+  job.writes("--output", output);
   if (Device::cuda_count() == 0) return without_gpu(console, "calibrate");
   const Device device = Device::cuda(ordinal.value_or(0));
   if (name.empty()) name = short_name(device.name);
   std::optional<PendingFile> file;  // a path that cannot be written is refused before the work
   if (!output.empty()) file.emplace(output);
-  print_configuration(
-      console, "calibrate",
-      {{"device", device.name}, {"profile", output.empty() ? "not kept (--output FILE keeps it)" : output}});
+  ResultFile results = job.log("calibration");
+  job.configure({{"device", device.name}, {"profile", output.empty() ? "not kept (--output FILE keeps it)" : output}});
   Progress progress(console, 24);
   std::size_t done = 0;
   try {
-    const Calibration calibration = calibrate(device, [&](const std::string& what) { progress.show(done++, what); });
+    const Calibration calibration = calibrate(device, [&](const std::string& what) {
+      if (interrupt_requested()) throw Interrupted("calibrate: interrupted, nothing was written");
+      progress.show(done++, what);
+    });
     progress.clear();
-    ResultFile results(console, json, "calibration", {});
-    for (const Measurement& m : calibration.measurements) results.append(row_of(m, device));
-    if (json != "-") print(console.out, calibration);
     const std::string text = profile_text(name, today(), calibration);
+    for (const Measurement& m : calibration.measurements) results.append(row_of(m, device));
+    print(job.out(), calibration);
     if (file) file->write(text), file->commit();
   } catch (const ImpossibleNumber& impossible) {
     progress.clear();

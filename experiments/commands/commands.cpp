@@ -5,6 +5,7 @@
 #include <iomanip>
 #include <new>
 
+#include "experiments/cli/console.hpp"
 #include "experiments/cli/interrupt.hpp"
 #include "reference/convolution/convolution.hpp"
 
@@ -62,12 +63,12 @@ int run_program(Console& console) {
     if (!console.out) fail("stdout: what was printed could not be written (a full disk or a closed pipe)");
     return code;
   } catch (const Interrupted& interrupted) {
-    console.err << "danaus: " << interrupted.what() << std::endl;
+    console.err << "danaus: " << printable(interrupted.what()) << std::endl;
     return kExitInterrupted;
   } catch (const std::bad_alloc&) {
     console.err << "danaus: out of memory" << std::endl;
   } catch (const std::exception& error) {
-    console.err << "danaus: " << error.what() << std::endl;
+    console.err << "danaus: " << printable(error.what()) << std::endl;
   }
   return kExitBadInput;
 }

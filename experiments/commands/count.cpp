@@ -2,14 +2,13 @@
 #include <algorithm>
 
 #include "experiments/bench/sweeps.hpp"
-#include "experiments/cli/environment.hpp"
 #include "experiments/cli/table.hpp"
 #include "experiments/commands/commands.hpp"
+#include "experiments/commands/job.hpp"
 #include "experiments/count/counted.hpp"
 #include "experiments/count/hardware.hpp"
 #include "experiments/count/imitation.hpp"
 #include "experiments/io/pending_file.hpp"
-#include "experiments/io/result_file.hpp"
 
 namespace danaus {
 namespace {
@@ -19,93 +18,82 @@ constexpr const char* kDescription =
     "With --hardware a GPU's own counters stand beside it, by Nsight Compute (ncu); without --case for nine cases in\n"
     "which the kernels differ. Exit 77 without a GPU or ncu.";
 
-struct Request {
+struct Options {
   std::vector<Convolution> cases;
   HardwareProfile profile;
   std::int64_t concurrent = 0;
   bool hardware = false, launch = false;
-  std::string json, printed;
+  std::string printed;
 };
 
 // False when only help was wanted.
-bool read_request(std::span<const std::string> words, Console& console, Request& request) {
+bool read_options(Job& job, std::span<const std::string> words, Options& options) {
   std::vector<std::string> tokens;
   std::string sweep, profile = "H200";
   std::optional<int> blocks;
-  CommandLine line("count", kDescription);
+  CommandLine& line = job.line;
   line.option("case", tokens, "TOKEN", "a case; may be repeated");
   line.option("sweep", sweep, "NAME", "the cases of a sweep of danaus bench");
   line.option("profile", profile, "NAME", "the device whose kernels and multiprocessors are meant (default: H200)");
   line.option("blocks", blocks, "NUMBER", "thread blocks that run at once (default: what the kernel is tuned for)");
-  line.flag("hardware", request.hardware, "compares with the counters of the GPU at hand");
-  line.option("printed", request.printed, "FILE", "with --hardware: keeps what ncu printed");
-  line.flag("launch", request.launch, "only launches each case's kernel once on the GPU, for a profiler to look at");
-  line.option("json", request.json, "FILE",
-              "result rows, one JSON object a line; - for stdout, in place of the tables");
-  if (!line.parse(words, console)) return false;
+  line.flag("hardware", options.hardware, "compares with the counters of the GPU at hand");
+  line.option("printed", options.printed, "FILE", "with --hardware: keeps what ncu printed");
+  line.flag("launch", options.launch, "only launches each case's kernel once on the GPU, for a profiler to look at");
+  if (!job.parse(words)) return false;
 
   if (!tokens.empty() && !sweep.empty()) fail("count: --case and --sweep exclude each other");
-  if (request.hardware && request.launch) fail("count: --hardware and --launch exclude each other");
+  if (options.hardware && options.launch) fail("count: --hardware and --launch exclude each other");
   if (blocks && *blocks < 1) fail("count: blocks=", *blocks, ", must be at least 1");
-  request.concurrent = blocks.value_or(0);
-  request.profile = load_profile(profile);
-  for (const std::string& word : tokens) request.cases.push_back(parse_convolution(word));
-  if (!sweep.empty()) request.cases = bench_sweep("count", sweep).cases();
-  if (request.cases.empty() && request.hardware) request.cases = compared_cases();
-  if (request.cases.empty()) fail("count: either --case or --sweep must be given");
+  job.writes("--printed", options.printed);
+  options.concurrent = blocks.value_or(0);
+  options.profile = job.profile(profile);
+  for (const std::string& word : tokens) options.cases.push_back(parse_convolution(word));
+  if (!sweep.empty()) options.cases = case_sweep("count", sweep).cases();
+  if (options.cases.empty() && options.hardware) options.cases = compared_cases();
+  if (options.cases.empty()) fail("count: either --case or --sweep must be given");
   return true;
 }
 
-std::string item_name(const Variant& variant) {
-  return variant.geometry.fold == Fold::pair ? "a pair of rows" : "a row";
-}
-
-void print(std::ostream& out, const Counted& c) {
-  const Work& w = c.work;
-  const bool odd = c.extent.half_items > 0;
-  out << token(c.problem) << ": " << name(*c.variant) << ", " << c.extent.blocks << " blocks of " << c.variant->threads
-      << " threads, " << c.extent.items + c.extent.half_items << " times " << item_name(*c.variant) << '\n';
+// A line for each counter, a column for each part of the work.
+void print_counts(std::ostream& out, const Json& row) {
+  const Json &launch = row.at("launch"), &counts = row.at("counts");
+  const auto half_items = launch.at("half_items").get<std::int64_t>();
+  out << row.at("case").get<std::string>() << ": " << row.at("variant").get<std::string>() << ", "
+      << launch.at("blocks") << " blocks of " << launch.at("threads") << " threads, "
+      << launch.at("items").get<std::int64_t>() + half_items << " items\n";
   using enum Column::Align;
-  std::vector<Column> columns = {{"counted", 0, left}, {item_name(*c.variant), 0, right}};
-  if (odd) columns.push_back({"a last row", 0, right});
-  for (const char* title : {"a channel met", "a block", "the launch", "a filter"}) columns.push_back({title, 0, right});
-  std::vector<std::vector<std::string>> rows;
-  for (const auto& [name, value] : host::kCounterFields) {
-    std::string words(name);
+  std::vector<std::pair<std::string, std::string>> parts = {{"item", "an item"}};
+  if (half_items > 0) parts.emplace_back("half_item", "a last row");
+  parts.insert(parts.end(),
+               {{"visit", "a channel met"}, {"block", "a block"}, {"launch", "the launch"}, {"filter", "a filter"}});
+  std::vector<Column> columns = {{"counted", 0, left}};
+  for (const auto& [part, title] : parts) columns.push_back({title, 0, right});
+  std::vector<std::vector<std::string>> cells;
+  for (const auto& [name, value] : counts.at("launch").items()) {
+    std::string words = name;
     std::replace(words.begin(), words.end(), '_', ' ');
-    rows.push_back({words, std::to_string(w.item.*value)});
-    if (odd) rows.back().push_back(std::to_string(w.half_item.*value));
-    for (const host::Counters& counters : {w.visit, w.block, c.launch, w.filter})
-      rows.back().push_back(std::to_string(counters.*value));
+    cells.push_back({words});
+    for (const auto& [part, title] : parts) cells.back().push_back(counts.at(part).at(name).dump());
   }
-  print_table(out, columns, rows);
+  print_table(out, columns, cells);
   out << '\n';
 }
 
-int count_cases(const Request& request, Console& console) {
-  const Device device = imitation(request.profile);
+int count_cases(const Options& options, Job& job) {
+  const Device device = imitation(options.profile);
   std::vector<Json> asked;
-  std::set<std::string> identities;
-  for (const Convolution& problem : request.cases) {
-    choose(problem, device);  // refuses before any work
+  for (const Convolution& problem : options.cases) {
+    require_kernel(problem, device);
     asked.push_back({{"case", token(problem)},
-                     {"profile", request.profile.name},
-                     {"protocol", {{"concurrent", request.concurrent}}}});
-    identities.insert(identity(asked.back()));
+                     {"profile", options.profile.name},
+                     {"protocol", {{"concurrent", options.concurrent}}}});
   }
-  print_configuration(
-      console, "count",
-      {{"cases", std::to_string(request.cases.size())},
-       {"device", request.profile.name + ", " + std::to_string(device.multiprocessors) + " multiprocessors"},
-       {"rows kept", request.json.empty() ? "no (--json FILE keeps them)" : request.json}});
-  ResultFile results(console, request.json, "count", identities);
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    const Counted counted = count(request.cases[i], device, request.concurrent);
-    if (request.json != "-") print(console.out, counted);
-    if (results.standing(identity(asked[i]))) continue;
-    asked[i].update(describe(counted));
-    results.append(asked[i]);
-  }
+  job.configure({{"cases", std::to_string(options.cases.size())},
+                 {"device", text(options.profile.name, ", ", device.multiprocessors, " multiprocessors")}});
+  job.make({.kind = "count",
+            .asked = asked,
+            .make = [&](std::size_t i) { return describe(count(options.cases[i], device, options.concurrent)); },
+            .show = [&](std::size_t, const Json& row) { print_counts(job.out(), row); }});
   return kExitOk;
 }
 
@@ -124,45 +112,40 @@ void print_comparison(std::ostream& out, const Json& row) {
   out << '\n';
 }
 
-int compare_cases(const Request& request, Console& console) {
+int compare_cases(const Options& options, Job& job) {
   const Device device = Device::cuda();
   const std::optional<std::string> profiler = find_profiler();
   if (!profiler) {
-    console.err << "danaus: count: no ncu on PATH or in /usr/local/cuda/bin; --hardware needs Nsight Compute\n";
+    job.console().err << "danaus: count: no ncu on PATH or in /usr/local/cuda/bin; --hardware needs Nsight Compute\n";
     return kExitNoDevice;
   }
-  for (const Convolution& problem : request.cases) choose(problem, device);  // refuses before any work
-  print_configuration(console, "count",
-                      {{"cases", std::to_string(request.cases.size())},
-                       {"device", device.name},
-                       {"counters", *profiler},
-                       {"rows kept", request.json.empty() ? "no (--json FILE keeps them)" : request.json}});
-  const std::string printed = profile_launches(request.cases, *profiler);
-  if (!request.printed.empty()) {
-    PendingFile file(request.printed);
+  for (const Convolution& problem : options.cases) require_kernel(problem, device);
+  job.configure({{"cases", std::to_string(options.cases.size())}, {"device", device.name}, {"counters", *profiler}});
+  const std::string printed = profile_launches(options.cases, *profiler);
+  if (!options.printed.empty()) {
+    PendingFile file(options.printed);
     file.write(printed);
     file.commit();
   }
-  const std::vector<Json> rows = comparisons(request.cases, device, printed);
-  std::set<std::string> identities;
-  for (const Json& row : rows) identities.insert(identity(row));
-  ResultFile results(console, request.json, "counters", identities, [](const Json&) { return false; });  // all anew
-  for (const Json& row : rows) {
-    results.append(row);
-    if (request.json != "-") print_comparison(console.out, row);
-  }
+  const std::vector<Json> rows = comparisons(options.cases, device, printed);
+  job.make({.kind = "counters",
+            .asked = rows,
+            .make = [](std::size_t) { return Json::object(); },
+            .show = [&](std::size_t, const Json& row) { print_comparison(job.out(), row); },
+            .is_current = [](const Json&) { return false; }});  // all anew
   return kExitOk;
 }
 
 }  // namespace
 
 int run_count(std::span<const std::string> words, Console& console) {
-  Request request;
-  if (!read_request(words, console, request)) return kExitOk;
-  if (!request.hardware && !request.launch) return count_cases(request, console);
+  Job job(console, "count", kDescription);
+  Options options;
+  if (!read_options(job, words, options)) return kExitOk;
+  if (!options.hardware && !options.launch) return count_cases(options, job);
   if (Device::cuda_count() == 0) return without_gpu(console, "count", "--hardware and --launch need");
-  if (request.hardware) return compare_cases(request, console);
-  for (const Convolution& problem : request.cases) launch_once(problem, Device::cuda());
+  if (options.hardware) return compare_cases(options, job);
+  for (const Convolution& problem : options.cases) launch_once(problem, Device::cuda());
   return kExitOk;
 }
 

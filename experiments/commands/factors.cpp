@@ -1,7 +1,7 @@
 // danaus factors: the matrices of a Monarch factorization, entry by entry, for a figure of their sparsity.
 #include "experiments/cli/table.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/io/result_file.hpp"
+#include "experiments/commands/job.hpp"
 #include "reference/convolution/convolve.hpp"
 #include "reference/convolution/monarch.hpp"
 
@@ -20,55 +20,57 @@ Json entries_of(const Eigen::SparseMatrix<Complex>& matrix) {
   return entries;
 }
 
+Json matrices_of(const Convolution& problem) {
+  Json matrices = Json::array();
+  for (const MonarchFactor& factor : monarch_factors(problem.factors))
+    matrices.push_back({{"name", factor.name},
+                        {"rows", factor.matrix.rows()},
+                        {"columns", factor.matrix.cols()},
+                        {"nonzeros", entries_of(factor.matrix)}});
+  return matrices;
+}
+
+void print(std::ostream& out, const Json& row) {
+  std::vector<std::vector<std::string>> cells;
+  for (const Json& matrix : row.at("matrices")) {
+    const double rows = matrix.at("rows"), columns = matrix.at("columns");
+    const auto nonzeros = matrix.at("nonzeros").size();
+    cells.push_back({matrix.at("name"), text(rows, " x ", columns), std::to_string(nonzeros),
+                     fixed(100. * static_cast<double>(nonzeros) / (rows * columns), 2)});
+  }
+  out << row.at("case").get<std::string>() << '\n';
+  using enum Column::Align;
+  print_table(out, {{"matrix", 0, left}, {"size", 0, right}, {"nonzeros", 0, right}, {"filled, %", 0, right}}, cells);
+  out << '\n';
+}
+
 }  // namespace
 
 int run_factors(std::span<const std::string> words, Console& console) {
+  Job job(console, "factors",
+          "The matrices whose product is the DFT of a case: permutations, block-diagonal DFTs, twiddles.");
   std::vector<std::string> tokens;
-  std::string json;
-  CommandLine line("factors",
-                   "The matrices whose product is the DFT of a case: permutations, block-diagonal DFTs, twiddles.");
-  line.option("case", tokens, "TOKEN",
-              "a case with or without factors (default: N = 64 as 8x8 and as 4x4x4); may be repeated");
-  line.option("json", json, "FILE", "one row a case with all nonzeros [row, column, re, im]; - for stdout");
-  if (!line.parse(words, console)) return kExitOk;
+  job.line.option("case", tokens, "TOKEN",
+                  "a case with or without factors (default: N = 64 as 8x8 and as 4x4x4); may be repeated");
+  if (!job.parse(words, "one row a case with all nonzeros [row, column, re, im]; - for stdout")) return kExitOk;
   if (tokens.empty()) tokens.assign(std::begin(kDefaultCases), std::end(kDefaultCases));
 
   std::vector<Convolution> problems;
-  std::set<std::string> identities;
+  std::vector<Json> asked;
   for (const std::string& word : tokens) {
     problems.push_back(planned(parse_convolution(word)));
     const std::int64_t points = complex_points(problems.back());
     if (points > kMostPoints) fail("factors: ", word, " has N=", points, ", must be at most ", kMostPoints);
-    identities.insert(identity({{"case", token(problems.back())}}));
+    asked.push_back({{"case", token(problems.back())}, {"order", problems.back().factors.size()}});
   }
-  print_configuration(
-      console, "factors",
-      {{"cases", std::to_string(problems.size())}, {"rows kept", json.empty() ? "no (--json FILE keeps them)" : json}});
-
-  ResultFile results(console, json, "factors", identities);
-  for (const Convolution& problem : problems) {
-    const std::vector<MonarchFactor> factors = monarch_factors(problem.factors);
-    std::vector<std::vector<std::string>> cells;
-    Json matrices = Json::array();
-    for (const MonarchFactor& factor : factors) {
-      const auto rows = factor.matrix.rows(), columns = factor.matrix.cols();
-      cells.push_back(
-          {factor.name, std::to_string(rows) + " x " + std::to_string(columns),
-           std::to_string(factor.matrix.nonZeros()),
-           fixed(100. * static_cast<double>(factor.matrix.nonZeros()) / static_cast<double>(rows * columns), 2)});
-      matrices.push_back(
-          {{"name", factor.name}, {"rows", rows}, {"columns", columns}, {"nonzeros", entries_of(factor.matrix)}});
-    }
-    if (json != "-") {
-      console.out << token(problem) << '\n';
-      using enum Column::Align;
-      print_table(console.out,
-                  {{"matrix", 0, left}, {"size", 0, right}, {"nonzeros", 0, right}, {"filled, %", 0, right}}, cells);
-      console.out << '\n';
-    }
-    const Json row = {{"case", token(problem)}, {"order", problem.factors.size()}, {"matrices", matrices}};
-    if (!results.standing(identity(row))) results.append(row);
-  }
+  job.configure({{"cases", std::to_string(problems.size())}});
+  job.make({.kind = "factors",
+            .asked = asked,
+            .make =
+                [&](std::size_t i) {
+                  return Json{{"matrices", matrices_of(problems[i])}};
+                },
+            .show = [&](std::size_t, const Json& row) { print(job.out(), row); }});
   return kExitOk;
 }
 

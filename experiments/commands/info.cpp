@@ -8,7 +8,7 @@
 #include "experiments/cli/memory.hpp"
 #include "experiments/cli/table.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/io/result_file.hpp"
+#include "experiments/commands/job.hpp"
 #include "experiments/io/signal_file.hpp"
 #include "kernels/device.hpp"
 
@@ -28,10 +28,8 @@ std::string gpus() {
 }  // namespace
 
 int run_info(std::span<const std::string> words, Console& console) {
-  std::string json;
-  CommandLine line("info", "What this program was built from, and the machine it runs on.");
-  line.option("json", json, "FILE", "one JSON object; - for stdout, in place of the table");
-  if (!line.parse(words, console)) return kExitOk;
+  Job job(console, "info", "What this program was built from, and the machine it runs on.");
+  if (!job.parse(words, "one JSON object; - for stdout, in place of the table")) return kExitOk;
 
   const Json host = host_block();
   const std::size_t recording = read_recording(kRecordingFolder).size();
@@ -55,10 +53,10 @@ int run_info(std::span<const std::string> words, Console& console) {
       {"recording", recording == 0 ? std::string("none in ") + kRecordingFolder
                                    : std::to_string(recording) + " samples in " + kRecordingFolder},
   };
-  if (json != "-") print_table(console.out, {{"danaus"}, {""}}, rows);
+  print_table(job.out(), {{"danaus"}, {""}}, rows);
   Json object = Json::object();
   for (const auto& row : rows) object[row[0]] = row[1];
-  ResultFile(console, json, "info", {}).append({{"info", object}});
+  job.log("info").append({{"info", object}});
   return kExitOk;
 }
 

@@ -1,11 +1,13 @@
 // danaus list: the words that the other commands understand.
+#include <algorithm>
 #include <functional>
+#include <set>
 
 #include "experiments/bench/contenders.hpp"
 #include "experiments/bench/sweeps.hpp"
 #include "experiments/cli/table.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/io/result_file.hpp"
+#include "experiments/commands/job.hpp"
 #include "experiments/verify/candidates.hpp"
 #include "experiments/verify/trials.hpp"
 #include "kernels/variants.hpp"
@@ -26,7 +28,7 @@ struct Topic {
 Rows cases() {
   Rows rows;
   std::set<std::string> seen;
-  for (const Trial& trial : sweeps().front().trials(candidates()))
+  for (const Trial& trial : trial_sweeps().front().trials(candidates()))
     if (seen.insert(token(trial.problem)).second) rows.push_back({token(trial.problem), trial.group});
   return rows;
 }
@@ -54,7 +56,7 @@ Rows profiles() {
 
 Rows sweep_rows() {
   Rows rows;
-  for (const Sweep& sweep : sweeps())
+  for (const TrialSweep& sweep : trial_sweeps())
     rows.push_back(
         {std::string(sweep.name), std::to_string(sweep.trials(candidates()).size()), std::string(sweep.question)});
   return rows;
@@ -62,7 +64,7 @@ Rows sweep_rows() {
 
 Rows bench_rows() {
   Rows rows;
-  for (const BenchSweep& sweep : bench_sweeps())
+  for (const CaseSweep& sweep : case_sweeps())
     rows.push_back({std::string(sweep.name), std::to_string(sweep.cases().size()), std::string(sweep.question)});
   return rows;
 }
@@ -94,7 +96,7 @@ const std::vector<Topic>& topics() {
       {"profiles", {{"profile"}, {"device"}}, profiles},
       {"sweeps", {{"sweep"}, {"rows", 0, right}, {"question"}}, sweep_rows},
       {"bench", {{"bench sweep"}, {"cases", 0, right}, {"question"}}, bench_rows},
-      {"timed", {{"timed method"}, {"what it is"}}, [] { return named(kBenchMethods); }},
+      {"timed", {{"timed method"}, {"what it is"}}, [] { return named(kContenders); }},
       {"kernels",
        {{"kernel"},
         {"N", 0, right},
@@ -117,32 +119,29 @@ const std::vector<Topic>& topics() {
 }  // namespace
 
 int run_list(std::span<const std::string> words, Console& console) {
-  std::string chosen, json;
-  CommandLine line("list", "The words that the other commands understand. Without a topic: all but kernels and cases.");
-  line.argument("TOPIC", chosen, false, "methods, data, filters, profiles, sweeps, bench, timed, kernels or cases");
-  line.option("json", json, "FILE", "one JSON object a line; - for stdout, in place of the tables");
-  if (!line.parse(words, console)) return kExitOk;
+  Job job(console, "list", "The words that the other commands understand. Without a topic: all but kernels and cases.");
+  std::string chosen;
+  job.line.argument("TOPIC", chosen, false, "methods, data, filters, profiles, sweeps, bench, timed, kernels or cases");
+  if (!job.parse(words, "one JSON object a line; - for stdout, in place of the tables")) return kExitOk;
 
-  ResultFile results(console, json, "list", {});
-  std::string names;
-  bool found = false, first = true;
+  std::vector<std::string> names;
+  for (const Topic& topic : topics()) names.push_back(topic.name);
+  if (!chosen.empty() && std::find(names.begin(), names.end(), chosen) == names.end())
+    fail("list: topic '", chosen, "', must be one of ", join(names));
+  ResultFile results = job.log("list");
+  bool first = true;
   for (const Topic& topic : topics()) {
-    names += (names.empty() ? "" : ", ") + topic.name;
     if (chosen.empty() ? topic.only_when_asked : chosen != topic.name) continue;
-    found = true;
     const Rows rows = topic.rows();
-    if (json != "-") {
-      if (!first) console.out << '\n';
-      print_table(console.out, topic.columns, rows);
-    }
+    if (!first) job.out() << '\n';
+    print_table(job.out(), topic.columns, rows);
     first = false;
     for (const auto& row : rows) {
       Json object = {{"topic", topic.name}};
       for (std::size_t i = 0; i < row.size(); ++i) object[topic.columns[i].title] = row[i];
-      if (!json.empty()) results.append(object);
+      results.append(object);
     }
   }
-  if (!found) fail("list: topic '", chosen, "', must be one of ", names);
   return kExitOk;
 }
 

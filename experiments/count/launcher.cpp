@@ -20,7 +20,7 @@ void launch_once(const Convolution& p, const Device& device) {
   const auto u = filled(BenchArray::u, true), pregate = filled(BenchArray::pregate, p.pregate),
              postgate = filled(BenchArray::postgate, p.postgate);
   const auto y = room_for<std::uint16_t>(samples, "y");
-  const auto runner = make_runner(BenchMethod::kernel, p, device);
+  const auto runner = make_runner(Contender::kernel, p, device);
   runner->set_filter(k.data(), stream);
   runner->launch({u.data(), y.data(), pregate.data(), postgate.data()}, stream);
   stream.synchronize();

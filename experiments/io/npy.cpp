@@ -63,6 +63,26 @@ std::string enclosed(std::string_view value, char opening, char closing, const s
   return std::string(value.substr(1, end - 1));
 }
 
+// "3, 4" or "3,", as Python writes a tuple between its parentheses.
+std::vector<std::int64_t> parse_shape(std::string_view tuple, const std::string& path) {
+  const auto without_blanks = [](std::string_view text) {
+    const std::size_t first = std::min(text.find_first_not_of(' '), text.size());
+    return text.substr(first, text.find_last_not_of(' ') + 1 - first);
+  };
+  std::vector<std::int64_t> shape;
+  for (std::string_view rest = without_blanks(tuple); !rest.empty();) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view word = without_blanks(rest.substr(0, comma));
+    std::int64_t extent = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), extent);
+    if (error != std::errc() || end != word.data() + word.size() || extent < 0)
+      fail(path, ": the .npy header has shape (", tuple, "), must be whole numbers with commas between them");
+    shape.push_back(extent);
+    rest = comma == rest.npos ? "" : without_blanks(rest.substr(comma + 1));
+  }
+  return shape;
+}
+
 Header parse_header(const std::string& text, const std::string& path) {
   const std::string_view descriptor = value_of(text, "descr", path);
   if (descriptor[0] == '[') fail(path, ": a structured type, must be '<f2', '<f4' or '<f8' (fp16, fp32, fp64)");
@@ -70,20 +90,7 @@ Header parse_header(const std::string& text, const std::string& path) {
   Header header;
   header.dtype = dtype_of(enclosed(descriptor, quote, quote, path), path);
   const std::string shape = enclosed(value_of(text, "shape", path), '(', ')', path);
-  const char* at = shape.data();
-  const char* const end = at + shape.size();
-  while (at != end) {
-    if (*at == ' ' || *at == ',') {
-      ++at;
-      continue;
-    }
-    std::int64_t extent = 0;
-    const auto [next, error] = std::from_chars(at, end, extent);
-    if (error != std::errc() || extent < 0)
-      fail(path, ": the .npy header has shape (", shape, "), must be whole numbers");
-    header.shape.push_back(extent);
-    at = next;
-  }
+  header.shape = parse_shape(shape, path);
   if (header.shape.empty() || header.shape.size() > 3)
     fail(path, ": shape (", shape, ") has rank ", header.shape.size(), ", must be from 1 to 3");
   if (!value_of(text, "fortran_order", path).starts_with("False"))

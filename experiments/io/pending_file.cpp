@@ -1,6 +1,7 @@
 #include "experiments/io/pending_file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -26,12 +27,16 @@ PendingFile::PendingFile(const std::string& path) : path_(path) {
   if (std::filesystem::is_symlink(path_, ignored) && std::filesystem::exists(path_, ignored))
     path_ = std::filesystem::canonical(path_).string();  // the link stays a link
   if (std::filesystem::is_directory(path_, ignored)) fail("cannot write ", path, ": it is a directory");
-  const bool in_place = std::filesystem::exists(path_, ignored) && !std::filesystem::is_regular_file(path_, ignored);
-  if (!in_place && std::filesystem::exists(path_, ignored) && ::access(path_.c_str(), W_OK) != 0)
+  struct stat replaced;
+  const bool exists = ::stat(path_.c_str(), &replaced) == 0, in_place = exists && !S_ISREG(replaced.st_mode);
+  if (exists && !in_place && ::access(path_.c_str(), W_OK) != 0)
     fail("cannot write ", path, ": ", std::strerror(errno));
   written_ = in_place ? path_ : path_ + ".part" + std::to_string(::getpid());
+  if (!in_place) removed_when_killed_ = std::make_unique<RemovedWhenKilled>(written_);
   descriptor_ = ::open(written_.c_str(), O_WRONLY | O_CLOEXEC | (in_place ? 0 : O_CREAT | O_TRUNC), 0666);
   if (descriptor_ < 0) fail("cannot write ", path, ": ", std::strerror(errno));
+  constexpr mode_t kPermissions = 07777;
+  if (exists && !in_place) ::fchmod(descriptor_, replaced.st_mode & kPermissions);
 }
 
 PendingFile::~PendingFile() {

@@ -11,15 +11,14 @@
 #include <string>
 
 #include "experiments/cli/environment.hpp"
+#include "experiments/io/locked_file.hpp"
 
 namespace danaus {
 
-class PendingFile;
-
 inline constexpr int kSchema = 1;
 
-// The fields of a row that say what was asked, as one word: case, method, data, scaling, profile, model, device,
-// protocol.
+// The fields of a row that say what was asked, as one word: case, method, data, scaling, profile, model, overlap,
+// warp_rate, device, protocol, shared_kb.
 std::string identity(const Json& row);
 
 class ResultFile {
@@ -27,13 +26,11 @@ class ResultFile {
   // Opens `path` for rows of `kind`; "" keeps nothing, "-" writes to stdout. `planned` are the identities that this run
   // will ask for: of those, rows from other sources and skipped ones are dropped, all other rows of the file stay as
   // they are. A last line that a crash left half-written is dropped with a notice on console.err. `is_current` says
-  // whether a row is from these sources. Throws std::invalid_argument where the file cannot be read or written, or
-  // holds another schema or kind.
+  // whether a row is from these sources; by default it has their digest. Throws std::invalid_argument where the file
+  // cannot be read or written, is written to by another process, or holds anything but rows of this kind as their
+  // schema has them (schema.hpp); such a file stays as it is.
   ResultFile(Console& console, const std::string& path, const std::string& kind, const std::set<std::string>& planned,
-             std::function<bool(const Json& row)> is_current = has_these_sources);
-  ~ResultFile();
-  ResultFile(const ResultFile&) = delete;
-  ResultFile& operator=(const ResultFile&) = delete;
+             std::function<bool(const Json& row)> is_current = {});
 
   // The row that already answers this, or null.
   const Json* standing(const std::string& identity) const;
@@ -42,35 +39,17 @@ class ResultFile {
   // is full, not at all. Returns the row as written.
   Json append(const Json& row);
 
-  // "in FILE" for a notice, or where the rows went instead.
-  std::string place() const;
-
  private:
-  static bool has_these_sources(const Json& row);
   void read(const std::set<std::string>& planned);
+  // Whether a line without an end is what a crash left of a row of this kind.
+  bool begins_a_row(std::string_view line, bool after_others) const;
 
   Console& console_;
   std::string path_, kind_;
   std::function<bool(const Json& row)> is_current_;
   Json provenance_;
   std::map<std::string, Json> standing_;
-  int descriptor_ = -1;
-};
-
-// A file of rows that are made all at once, each with its "kind": written whole, in place of what was there, or not at
-// all. "" keeps nothing, "-" writes to stdout. Throws std::invalid_argument where the file cannot be written.
-class RowsFile {
- public:
-  RowsFile(Console& console, const std::string& path);
-  ~RowsFile();
-  void append(const Json& row);
-  void commit();
-
- private:
-  Console& console_;
-  std::string lines_;
-  bool to_stdout_;
-  std::unique_ptr<PendingFile> file_;
+  std::unique_ptr<LockedFile> file_;  // null where rows go to stdout or nowhere
 };
 
 }  // namespace danaus

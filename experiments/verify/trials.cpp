@@ -207,15 +207,16 @@ std::vector<Trial> range_sweep(std::span<const Candidate> candidates) {
 }
 
 constexpr std::array kSweeps = {
-    Sweep{"matrix", "is every candidate within its bound, over lengths, folds, orders, filters, gates, masks and data?",
-          &default_matrix, true},
-    Sweep{"error", "how does rounding error grow with N and order, for each type?", &error_sweep, true},
-    Sweep{"range", "what becomes of fp16 at data scale 0.02 when 1/N sits on one side?", &range_sweep, false},
+    TrialSweep{"matrix",
+               "is every candidate within its bound, over lengths, folds, orders, filters, gates, masks and data?",
+               &default_matrix, true},
+    TrialSweep{"error", "how does rounding error grow with N and order, for each type?", &error_sweep, true},
+    TrialSweep{"range", "what becomes of fp16 at data scale 0.02 when 1/N sits on one side?", &range_sweep, false},
 };
 
 }  // namespace
 
-std::span<const Sweep> sweeps() { return kSweeps; }
+std::span<const TrialSweep> trial_sweeps() { return kSweeps; }
 
 Json describe(const Trial& trial) {
   Json row = {{"case", token(trial.problem)},

@@ -20,7 +20,8 @@ struct Trial {
   std::string group;  // what the trial is there to vary
 };
 
-struct Sweep {
+// A named list of trials.
+struct TrialSweep {
   std::string_view name;
   std::string_view question;
   std::vector<Trial> (*trials)(std::span<const Candidate> candidates);
@@ -28,7 +29,7 @@ struct Sweep {
 };
 
 // The first one is the default.
-std::span<const Sweep> sweeps();
+std::span<const TrialSweep> trial_sweeps();
 
 // The fields of a result row that say what was tried: case, method, data, scaling, order.
 Json describe(const Trial& trial);

@@ -34,11 +34,8 @@ std::vector<std::string> cells_of(const Trial& trial, const Json& row) {
 
 }  // namespace
 
-Verdicts::Verdicts(Console& console, const Options& options)
-    : console_(console),
-      options_(options),
-      out_(options.to_stdout ? console.out : nowhere_),
-      progress_(console, options.rows) {}
+Verdicts::Verdicts(std::ostream& out, std::ostream& failures, const Options& options)
+    : out_(out), failures_(failures), options_(options) {}
 
 void Verdicts::add(const Trial& trial, const Json& row) {
   const std::string status = row.at("verify").at("status");
@@ -54,18 +51,16 @@ void Verdicts::add(const Trial& trial, const Json& row) {
 
   const bool failure = options_.judges && status == "failed";
   if (failure || !options_.failures_only) {
-    progress_.clear();
     if (!table_) table_.emplace(out_, columns(options_.token_width));
     table_->row(cells_of(trial, row));
   }
-  if (failure) (options_.to_stdout ? out_ : console_.err) << "  repeat: " << repeat_command(trial) << '\n';
-  progress_.show(++added_, row.at("case").get<std::string>());
+  if (failure) failures_ << "  repeat: " << repeat_command(trial) << '\n';
+  ++added_;
 }
 
 int Verdicts::count(const std::string& status) const { return statuses_.contains(status) ? statuses_.at(status) : 0; }
 
 void Verdicts::print_summary() {
-  progress_.clear();
   if (table_) out_ << '\n';
   std::vector<std::vector<std::string>> cells;
   for (const std::string& name : order_) {

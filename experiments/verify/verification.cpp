@@ -30,10 +30,7 @@ double truth_bound(Method truth, const Convolution& planned) {
   return unit_roundoff(Dtype::f64) * std::sqrt(static_cast<double>(terms));
 }
 
-Json skipped(Json row, const std::string& reason) {
-  row["verify"] = {{"status", "skipped"}, {"reason", reason}};
-  return row;
-}
+Json skipped(const std::string& reason) { return {{"verify", {{"status", "skipped"}, {"reason", reason}}}}; }
 
 }  // namespace
 
@@ -54,19 +51,19 @@ Json verdict(const Comparison& comparison, double bound, std::int64_t samples, d
           {"worst", comparison.worst}};
 }
 
-Json judge(const Trial& trial, const std::vector<double>& recording) {
+Json verified(const Trial& trial, const Recording& recording) {
   const Convolution plan = trial.candidate.planned(trial.problem);
-  Json row = describe(trial);
   DataSpec data = trial.data;
   if (data.data == DataKind::recording) {
-    if (recording.empty()) return skipped(std::move(row), "no recording is installed (Debian: alsa-utils)");
-    data.recording = recording;
+    if (recording.samples.empty())
+      return skipped("no recording: " + recording.folder + " has no .wav file (Debian: alsa-utils has some)");
+    data.recording = recording.samples;
   }
   const double multiplications = direct_multiplications(plan);
   const bool judges_fftw = trial.candidate.name == name(Method::fftw);
   const bool some_samples = judges_fftw && multiplications > kDirectForFftw;
   if (some_samples && !plan.mask.zeroed.empty())
-    return skipped(std::move(row), "FFTW is judged by the direct sum, which takes too long for a mask of this size");
+    return skipped("FFTW is judged by the direct sum, which takes too long for a mask of this size");
   const Method truth = judges_fftw || multiplications <= kDirectByDefault ? Method::direct : Method::fftw;
 
   const Inputs inputs = make_inputs(trial.problem, data);
@@ -81,10 +78,10 @@ Json judge(const Trial& trial, const std::vector<double>& recording) {
     comparison = compare(convolve(trial.problem, inputs, truth), computed);
   }
   const double bound = trial.candidate.bound(plan) + truth_bound(truth, plan);
-  row["verify"] =
-      verdict(comparison, bound, samples, trial.data.data == DataKind::constant ? bound : bound_gain(bound, samples));
-  row["verify"]["truth"] = name(truth);
-  return row;
+  const double gain_bound = trial.data.data == DataKind::constant ? bound : bound_gain(bound, samples);
+  Json verdict = danaus::verdict(comparison, bound, samples, gain_bound);
+  verdict["truth"] = name(truth);
+  return {{"verify", verdict}};
 }
 
 }  // namespace danaus

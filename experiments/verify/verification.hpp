@@ -1,6 +1,7 @@
 // Results against the truth, and whether they are as close as their bound says.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "experiments/verify/trials.hpp"
@@ -14,10 +15,16 @@ namespace danaus {
 //    "worst": index into what was compared}
 Json verdict(const Comparison& comparison, double bound, std::int64_t samples, double gain_bound);
 
-// The result row of one trial: what was tried, and "verify": its verdict() with "truth": "direct" | "fftw", or, where
-// the trial cannot be made, {"status": "skipped", "reason"}. The truth is the direct sum where it is small enough or
-// FFTW itself is judged (over some samples, where there are too many), else FFTW. `recording` is what
-// DataKind::recording reads.
-Json judge(const Trial& trial, const std::vector<double>& recording);
+// What DataKind::recording reads, and where from; without samples where there are none.
+struct Recording {
+  std::string folder;
+  std::vector<double> samples;
+};
+
+// Makes a trial: {"verify": its verdict() with "truth": "direct" | "fftw"} or, where the trial cannot be made,
+// {"verify":
+// {"status": "skipped", "reason"}}. The truth is the direct sum where it is small enough or FFTW itself is judged (over
+// some samples, where there are too many), else FFTW.
+Json verified(const Trial& trial, const Recording& recording);
 
 }  // namespace danaus

@@ -170,6 +170,9 @@ TEST_F(Judging, WritesPredictionsChoicesAndSummaries) {
   EXPECT_EQ(rows["summary"][2].at("model"), "counted");
   EXPECT_EQ(rows["summary"][2].at("held_out_rows"), 2);
 
+  const std::string measured = read_file(path);
+  EXPECT_THAT(run({"model", "--measured", path, "--json", path}).err, HasSubstr("is the file of --json"));
+  EXPECT_EQ(read_file(path), measured);
   EXPECT_THAT(run({"model", "--measured", path, "--json", "/nowhere/at/all.jsonl"}).err,
               HasSubstr("/nowhere/at/all.jsonl"));
 }

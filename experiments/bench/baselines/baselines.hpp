@@ -8,8 +8,8 @@
 
 namespace danaus {
 
-std::unique_ptr<BenchRunner> make_copy(const Convolution& problem);
-std::unique_ptr<BenchRunner> make_cufft_f32(const Convolution& problem);
-std::unique_ptr<BenchRunner> make_cufft_pairs(const Convolution& problem);
+std::unique_ptr<Runner> make_copy(const Convolution& problem);
+std::unique_ptr<Runner> make_cufft_f32(const Convolution& problem);
+std::unique_ptr<Runner> make_cufft_pairs(const Convolution& problem);
 
 }  // namespace danaus

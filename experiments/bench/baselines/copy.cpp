@@ -5,13 +5,13 @@
 namespace danaus {
 namespace {
 
-class Copy final : public BenchRunner {
+class Copy final : public Runner {
  public:
   explicit Copy(const Convolution& p)
       : bytes_(static_cast<std::size_t>(bytes(p.dtype) * p.batch * p.channels * p.length)) {}
 
   void set_filter(const float*, Stream) override {}
-  void launch(const BenchArrays& arrays, Stream stream) override {
+  void launch(const DeviceArrays& arrays, Stream stream) override {
     DANAUS_CUDA(cudaMemcpyAsync(arrays.y, arrays.u, bytes_, cudaMemcpyDeviceToDevice, stream));
   }
   std::string variant() const override { return "cudaMemcpyAsync"; }
@@ -25,6 +25,6 @@ class Copy final : public BenchRunner {
 
 }  // namespace
 
-std::unique_ptr<BenchRunner> make_copy(const Convolution& problem) { return std::make_unique<Copy>(problem); }
+std::unique_ptr<Runner> make_copy(const Convolution& problem) { return std::make_unique<Copy>(problem); }
 
 }  // namespace danaus

@@ -51,11 +51,11 @@ __global__ void multiply(float2* spectrum, const float2* filter, std::int64_t ch
   }
 }
 
-class CufftF32 final : public BenchRunner {
+class CufftF32 final : public Runner {
  public:
   explicit CufftF32(const Convolution& p)
       : p_(p),
-        n_(baseline_fft_size(BenchMethod::cufft_f32, p)),
+        n_(baseline_fft_size(Contender::cufft_f32, p)),
         rows_(p.batch * p.channels),
         filter_(room_for<float2>(p.channels * points(), "the filter's spectrum")),
         x_(room_for<float>(rows_ * n_, "the samples in fp32")),
@@ -71,7 +71,7 @@ class CufftF32 final : public BenchRunner {
     filter_plan_.execute(x_.data(), filter_.data(), CUFFT_FORWARD, stream);
   }
 
-  void launch(const BenchArrays& arrays, Stream stream) override {
+  void launch(const DeviceArrays& arrays, Stream stream) override {
     with_half_type(p_.dtype, [&]<class T>() {
       p_.length % kWide == 0 && n_ % kWide == 0 ? run<T, kWide>(arrays, stream) : run<T, 1>(arrays, stream);
     });
@@ -79,13 +79,13 @@ class CufftF32 final : public BenchRunner {
 
   std::string variant() const override { return "r2c_f32"; }
   std::int64_t fft_size() const override { return n_; }
-  double bound() const override { return baseline_bound(BenchMethod::cufft_f32, p_); }
+  double bound() const override { return baseline_bound(Contender::cufft_f32, p_); }
 
  private:
   std::int64_t points() const { return n_ / 2 + 1; }
 
   template <class T, int wide>
-  void run(const BenchArrays& arrays, Stream stream) {
+  void run(const DeviceArrays& arrays, Stream stream) {
     const auto typed = [](const std::uint16_t* samples) { return reinterpret_cast<const T*>(samples); };
     const RowLaunch over_n(rows_, n_ / wide), over_spectrum(rows_, points()), over_y(rows_, p_.length / wide);
     widen<T, wide>
@@ -111,6 +111,6 @@ class CufftF32 final : public BenchRunner {
 
 }  // namespace
 
-std::unique_ptr<BenchRunner> make_cufft_f32(const Convolution& problem) { return std::make_unique<CufftF32>(problem); }
+std::unique_ptr<Runner> make_cufft_f32(const Convolution& problem) { return std::make_unique<CufftF32>(problem); }
 
 }  // namespace danaus

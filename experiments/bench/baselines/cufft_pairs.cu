@@ -99,11 +99,11 @@ __global__ void mirror(const float2* half, Complex16<T>* whole, std::int64_t n) 
   }
 }
 
-class CufftPairs final : public BenchRunner {
+class CufftPairs final : public Runner {
  public:
   explicit CufftPairs(const Convolution& p)
       : p_(p),
-        n_(baseline_fft_size(BenchMethod::cufft_pairs, p)),
+        n_(baseline_fft_size(Contender::cufft_pairs, p)),
         rows_((p.batch + 1) / 2 * p.channels),
         filter_samples_(room_for<float>(p.channels * n_, "the padded filter")),
         half_spectrum_(room_for<float2>(p.channels * (n_ / 2 + 1), "the filter's spectrum in fp32")),
@@ -124,7 +124,7 @@ class CufftPairs final : public BenchRunner {
     DANAUS_CUDA(cudaGetLastError());
   }
 
-  void launch(const BenchArrays& arrays, Stream stream) override {
+  void launch(const DeviceArrays& arrays, Stream stream) override {
     with_half_type(p_.dtype, [&]<class T>() {
       p_.length % kWide == 0 && n_ % kWide == 0 ? run<T, kWide>(arrays, stream) : run<T, 1>(arrays, stream);
     });
@@ -132,7 +132,7 @@ class CufftPairs final : public BenchRunner {
 
   std::string variant() const override { return p_.dtype == Dtype::f16 ? "c2c_f16" : "c2c_bf16"; }
   std::int64_t fft_size() const override { return n_; }
-  double bound() const override { return baseline_bound(BenchMethod::cufft_pairs, p_); }
+  double bound() const override { return baseline_bound(Contender::cufft_pairs, p_); }
 
  private:
   cudaDataType type() const { return p_.dtype == Dtype::f16 ? CUDA_C_16F : CUDA_C_16BF; }
@@ -143,7 +143,7 @@ class CufftPairs final : public BenchRunner {
   }
 
   template <class T, int wide>
-  void run(const BenchArrays& arrays, Stream stream) {
+  void run(const DeviceArrays& arrays, Stream stream) {
     const auto typed = [](const std::uint16_t* samples) { return reinterpret_cast<const T*>(samples); };
     const RowLaunch over_z(rows_, n_ / wide), over_y(rows_, p_.length / wide);
     Complex16<T>* const z = packed<T>(z_);
@@ -169,8 +169,6 @@ class CufftPairs final : public BenchRunner {
 
 }  // namespace
 
-std::unique_ptr<BenchRunner> make_cufft_pairs(const Convolution& problem) {
-  return std::make_unique<CufftPairs>(problem);
-}
+std::unique_ptr<Runner> make_cufft_pairs(const Convolution& problem) { return std::make_unique<CufftPairs>(problem); }
 
 }  // namespace danaus

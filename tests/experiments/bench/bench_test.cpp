@@ -25,11 +25,11 @@ using testing::HasSubstr;
 
 TEST(Bench, SweepsAreCasesThatTheKernelsCompute) {
   std::set<std::string> parts, whole;
-  for (const BenchSweep& sweep : bench_sweeps())
+  for (const CaseSweep& sweep : case_sweeps())
     for (const Convolution& problem : sweep.cases()) {
       EXPECT_EQ(parse_convolution(token(problem)), problem);
-      EXPECT_EQ(obstacle(BenchMethod::kernel, problem, Device::executor()), std::nullopt) << token(problem);
-      if (problem.factors.empty()) (&sweep == &bench_sweeps().front() ? whole : parts).insert(token(problem));
+      EXPECT_EQ(obstacle(Contender::kernel, problem, Device::executor()), std::nullopt) << token(problem);
+      if (problem.factors.empty()) (&sweep == &case_sweeps().front() ? whole : parts).insert(token(problem));
     }
   EXPECT_EQ(whole, parts) << "the first sweep holds all others that leave the factors to the plan";
   EXPECT_TRUE(whole.contains("fftconv_f16_circular_l32768_b64_h768"));
@@ -38,7 +38,7 @@ TEST(Bench, SweepsAreCasesThatTheKernelsCompute) {
 TEST(Bench, FactorizationsAreAllThatThisBuildHas) {
   std::set<const Variant*> timed, all;
   for (const char* sweep : {"factorizations-fp16", "factorizations-bf16"})
-    for (const Convolution& problem : bench_sweep("test", sweep).cases())
+    for (const Convolution& problem : case_sweep("test", sweep).cases())
       timed.insert(choose(problem, Device::executor()).variant);
   for (const Variant& v : variants())
     if (v.suits(0) && !(v.gated && v.geometry.fold == Fold::right_angle)) all.insert(&v);
@@ -46,24 +46,23 @@ TEST(Bench, FactorizationsAreAllThatThisBuildHas) {
 }
 
 TEST(Bench, BaselinesSayWhatTheyDoNotCompute) {
-  const auto why = [](BenchMethod method, const char* token) {
-    return obstacle(method, parse_convolution(token), Device::executor()).value_or("");
+  const auto why = [](Contender contender, const char* token) {
+    return obstacle(contender, parse_convolution(token), Device::executor()).value_or("");
   };
-  EXPECT_EQ(why(BenchMethod::cufft_f32, "fftconv_f16_circular_l768_b2_h3_pregate"), "");
-  EXPECT_EQ(why(BenchMethod::cufft_pairs, "fftconv_f16_causal_l768_b2_h3"), "");
-  EXPECT_THAT(why(BenchMethod::cufft_pairs, "fftconv_f16_circular_l768_b2_h3"),
+  EXPECT_EQ(why(Contender::cufft_f32, "fftconv_f16_circular_l768_b2_h3_pregate"), "");
+  EXPECT_EQ(why(Contender::cufft_pairs, "fftconv_f16_causal_l768_b2_h3"), "");
+  EXPECT_THAT(why(Contender::cufft_pairs, "fftconv_f16_circular_l768_b2_h3"),
               HasSubstr("N=768, cuFFT takes only powers"));
-  EXPECT_THAT(why(BenchMethod::copy, "fftconv_f16_circular_l768_b2_h3_pregate"), HasSubstr("no gates"));
-  EXPECT_THAT(why(BenchMethod::cufft_f32, "fftconv_f32_circular_l768_b2_h3"), HasSubstr("dtype f32"));
-  EXPECT_THAT(why(BenchMethod::cufft_f32, "fftconv_f16_circular_l4096_b2_h3_r64x64"),
-              HasSubstr("chooses N for itself"));
+  EXPECT_THAT(why(Contender::copy, "fftconv_f16_circular_l768_b2_h3_pregate"), HasSubstr("no gates"));
+  EXPECT_THAT(why(Contender::cufft_f32, "fftconv_f32_circular_l768_b2_h3"), HasSubstr("dtype f32"));
+  EXPECT_THAT(why(Contender::cufft_f32, "fftconv_f16_circular_l4096_b2_h3_r64x64"), HasSubstr("chooses N for itself"));
 }
 
 TEST(Bench, BaselinesPadWhatIsCausal) {
   const Convolution causal = parse_convolution("fftconv_f16_causal_l1000_k600_b1_h1");
-  EXPECT_EQ(baseline_fft_size(BenchMethod::cufft_f32, causal), 1600);
-  EXPECT_EQ(baseline_fft_size(BenchMethod::cufft_pairs, causal), 2048);
-  EXPECT_EQ(baseline_fft_size(BenchMethod::cufft_f32, parse_convolution("fftconv_f16_circular_l1000_b1_h1")), 1000);
+  EXPECT_EQ(baseline_fft_size(Contender::cufft_f32, causal), 1600);
+  EXPECT_EQ(baseline_fft_size(Contender::cufft_pairs, causal), 2048);
+  EXPECT_EQ(baseline_fft_size(Contender::cufft_f32, parse_convolution("fftconv_f16_circular_l1000_b1_h1")), 1000);
 }
 
 TEST(Bench, NoiseHasUnitVarianceAndNoTrace) {
@@ -138,8 +137,7 @@ TEST(Bench, TheTruthOfCheckedRowsIsThatOfTheWholeCase) {
 
 TEST(Bench, PrintsWhatARowHasAndSaysWhyItHasNoTime) {
   std::ostringstream out, err;
-  Console console{out, err, false, {}};
-  Timings timings(console, 2, 40, true);
+  Timings timings(out, err, 40);
   const Json series = {{"median", 120.0}, {"q1", 119.0}, {"q3", 122.0}, {"clock_mhz", 1780.2}};
   timings.add({{"case", "fftconv_f16_circular_l1024_b64_h768"},
                {"method", "kernel"},
@@ -160,6 +158,7 @@ TEST(Bench, RefusesBadWordsBeforeItLooksForAGpu) {
   EXPECT_THAT(run({"bench", "--sweep", "fast"}).err, HasSubstr("sweep 'fast', must be one of speed, fp16"));
   EXPECT_THAT(run({"bench", "--method", "cudnn"}).err, HasSubstr("method 'cudnn', must be one of kernel, copy"));
   EXPECT_THAT(run({"bench", "--launches", "0"}).err, HasSubstr("launches=0, must be at least 1"));
+  EXPECT_THAT(run({"bench", "--launches", "101"}).err, HasSubstr("launches=101, must be at most 100"));
   EXPECT_THAT(run({"bench", "--case", "x", "--sweep", "fp16"}).err, HasSubstr("exclude each other"));
   const Ran ran = run({"bench", "--case", "fftconv_f16_causal_l0_b1_h1"});
   EXPECT_EQ(ran.code, 2);

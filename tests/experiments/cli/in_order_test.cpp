@@ -26,6 +26,20 @@ TEST(InOrder, DeliversInOrderWhateverTakesLonger) {
   EXPECT_TRUE(std::is_sorted(delivered.begin(), delivered.end()));
 }
 
+TEST(InOrder, OneThreadIsTheCallersOwn) {
+  const auto caller = std::this_thread::get_id();
+  std::size_t delivered = 0;
+  compute_in_order(
+      3, 1,
+      [&](std::size_t i) {
+        EXPECT_EQ(std::this_thread::get_id(), caller);
+        EXPECT_EQ(delivered, i) << "each is delivered before the next begins";
+        return Json(i);
+      },
+      [&](std::size_t, const Json&) { ++delivered; });
+  EXPECT_EQ(delivered, 3u);
+}
+
 TEST(InOrder, WhatCameBeforeAFailureIsDelivered) {
   std::size_t delivered = 0;
   const auto compute = [](std::size_t i) {

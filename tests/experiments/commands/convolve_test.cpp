@@ -174,6 +174,53 @@ TEST_F(Convolve, AnInterruptWritesNothing) {
   EXPECT_EQ(folder_.files().size(), 2);
 }
 
+// A sum of 10^12 products, which takes many minutes: the test ends because it is broken off.
+TEST_F(Convolve, ADirectSumOfOneChannelHearsAnInterrupt) {
+  constexpr std::int64_t kLength = 1 << 20;
+  const auto u = put("u.npy", Dtype::f32, {kLength}), k = put("k.npy", Dtype::f32, {kLength});
+  for (const char* mode : {"causal", "circular"}) {
+    set_interrupt(true);
+    const Ran ran = convolve({u, k, "-o", y_, "--method", "direct", "--mode", mode});
+    set_interrupt(false);
+    EXPECT_EQ(ran.code, 130);
+    EXPECT_EQ(folder_.files().size(), 2);
+  }
+}
+
+// 20000 x 20000 products are several pieces.
+TEST_F(Convolve, ADirectSumInPiecesIsTheWholeOne) {
+  constexpr std::int64_t kLength = 20000;
+  const auto u = put("u.npy", Dtype::f64, {kLength}), k = put("k.npy", Dtype::f64, {kLength});
+  for (const char* mode : {"causal", "circular"}) {
+    ASSERT_EQ(convolve({u, k, "-o", y_, "--method", "direct", "--mode", mode}).code, 0);
+    const std::vector<double> direct = read_signal(y_).values;
+    ASSERT_EQ(convolve({u, k, "-o", y_, "--mode", mode}).code, 0);
+    const std::vector<double> by_fftw = read_signal(y_).values;
+    for (std::int64_t n = 0; n < kLength; ++n) ASSERT_NEAR(direct[n], by_fftw[n], 1e-6) << mode << ' ' << n;
+  }
+}
+
+TEST_F(Convolve, RefusesAFileThatIsTwoThings) {
+  const auto u = put("u.wav", Dtype::f32, {1, 8}, {}, 8000), k = put("k.npy", Dtype::f32, {4});
+  std::filesystem::create_hard_link(u, folder_ / "link.wav");
+  const std::string before = read_file(u);
+  refuses({u, k, "-o", folder_ / "y.wav", "--json", u}, "U " + u + " is the file of --json, must be another one");
+  refuses({u, k, "-o", u}, "--output " + u + " is the file of U");
+  refuses({u, k, "-o", folder_ / "link.wav"}, "is the file of U");
+  refuses({u, k, "-o", y_, "--pregate", y_}, "--output " + y_ + " is the file of --pregate");
+  refuses({u, k, "-o", y_, "--json", folder_ / "." + "/y.npy"}, "is the file of --json");
+  EXPECT_EQ(read_file(u), before);
+}
+
+TEST_F(Convolve, AHeadersEscapeCodesDoNotReachTheTerminal) {
+  std::string header = "{'descr': '\x1b[31m\xc2\x9b', 'fortran_order': False, 'shape': (1,), }\n";
+  write_file(folder_ / "u.npy",
+             std::string("\x93NUMPY\x01\0", 8) + static_cast<char>(header.size()) + '\0' + header + "1234");
+  const Ran ran = convolve({folder_ / "u.npy", put("k.npy", Dtype::f32, {1}), "-o", y_});
+  EXPECT_THAT(ran.err, HasSubstr("unsupported type '\\x1b[31m\\x9b'"));
+  EXPECT_EQ(ran.err.find('\x1b'), std::string::npos);
+}
+
 TEST_F(Convolve, AFullDiskLeavesNothing) {
   const auto u = put("u.npy", Dtype::f32, {4}), k = put("k.npy", Dtype::f32, {1});
   std::filesystem::create_symlink("/dev/full", folder_ / "full.npy");

@@ -101,6 +101,9 @@ TEST_F(SignalFile, RefusesBadNpyByName) {
   EXPECT_THAT(refusal("a.npy", npy(dictionary("<f4", "(1, 1, 2, 1)"), eight)),
               HasSubstr("rank 4, must be from 1 to 3"));
   EXPECT_THAT(refusal("a.npy", npy(dictionary("<f4", "(-2,)"), eight)), HasSubstr("must be whole numbers"));
+  for (const char* shape : {"(1 2)", "(,2)", "(2,,1)", "(2, x)", "(2L,)"})
+    EXPECT_THAT(refusal("a.npy", npy(dictionary("<f4", shape), eight)), HasSubstr("whole numbers with commas"))
+        << shape;
   EXPECT_THAT(refusal("a.npy", npy("{'descr': '<f4'}", eight)), HasSubstr("has no 'shape'"));
   EXPECT_THAT(refusal("a.npy", npy("{'descr': '<f4', 'shape': (2", eight)), HasSubstr("malformed at (2"));
   EXPECT_THAT(refusal("a.npy", npy("{'descr': '<f4', 'shape':", eight)), HasSubstr("has no 'shape'"));
@@ -156,6 +159,15 @@ TEST_F(SignalFile, AppearsCompleteOrNotAtAll) {
   }
   EXPECT_EQ(read_file(folder_ / "y.npy"), "old");
   EXPECT_EQ(folder_.files().size(), 1);
+}
+
+TEST_F(SignalFile, WhatIsReplacedKeepsItsMode) {
+  write_file(folder_ / "y.npy", "old");
+  const auto mode = std::filesystem::perms(0604);
+  std::filesystem::permissions(folder_ / "y.npy", mode);
+  write("y.npy", {Dtype::f32, {1}, {1}, 0});
+  EXPECT_EQ(std::filesystem::status(folder_ / "y.npy").permissions(), mode);
+  EXPECT_EQ(read_signal(folder_ / "y.npy").values, std::vector<double>{1});
 }
 
 TEST_F(SignalFile, AFullDiskIsReported) {

@@ -97,6 +97,29 @@ TEST(Model, Figure4HasEveryLengthOrderAndProfile) {
   EXPECT_EQ(read_file(folder / "model.jsonl"), once) << "rows that stand are not written again";
 }
 
+TEST(Model, ARooflineWithOtherNumbersIsAnotherRow) {
+  const Folder folder;
+  std::vector<std::string> words = {"model",     "--case", "fftconv_f16_circular_l512_b8_h8",
+                                    "--profile", "H200",   "--model",
+                                    "roofline",  "--json", folder / "model.jsonl"};
+  ASSERT_EQ(run(words).code, 0);
+  words.insert(words.end(), {"--overlap", "1"});
+  ASSERT_EQ(run(words).code, 0);
+  const std::vector<Json> rows = rows_of(read_file(folder / "model.jsonl"));
+  ASSERT_EQ(rows.size(), 2);
+  EXPECT_GT(rows[1].at("total_us"), rows[0].at("total_us"));
+}
+
+TEST(Model, DoesNotWriteWhatItReads) {
+  const Folder folder;
+  write_file(folder / "gpu.json", "{}");
+  const Ran ran = run({"model", "--case", "fftconv_f16_circular_l512_b8_h8", "--profile", folder / "gpu.json", "--json",
+                       folder / "gpu.json"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--profile " + folder / "gpu.json" + " is the file of --json"));
+  EXPECT_EQ(read_file(folder / "gpu.json"), "{}");
+}
+
 TEST(Factors, TheMatricesMultiplyToTheDft) {
   const Ran ran = run({"factors", "--case", "fftconv_f64_circular_l12_b1_h1_plain_r3x4", "--json", "-"});
   ASSERT_EQ(ran.code, 0) << ran.err;

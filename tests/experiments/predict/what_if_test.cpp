@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "experiments/cli/environment.hpp"
@@ -41,6 +42,25 @@ TEST(WhatIf, EveryCaseHasAKernelThatFitsOrAReason) {
   EXPECT_EQ(whole.at("transfer"), "tensor copies");
   const Ran model = run({"model", "--case", large, "--profile", "H200", "--model", "roofline", "--json", "-"});
   EXPECT_EQ(whole.at("us"), Json::parse(model.out).at("total_us")) << "nothing is changed";
+}
+
+TEST(WhatIf, AddsToItsOwnRowsAndTouchesNoOthers) {
+  const Folder folder;
+  const std::string path = folder / "rows.jsonl";
+  ASSERT_EQ(run({"verify", "--case", "fftconv_f64_causal_l8_b1_h1", "--json", path}).code, 0);
+  const std::string verified = read_file(path);
+  const std::vector<std::string> words = {"what-if", "--case", "fftconv_f16_circular_l512_b64_h768", "--json", path};
+  const Ran refused = run(words);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("line 1: kind \"verify\", must be \"what_if\""));
+  EXPECT_EQ(read_file(path), verified);
+
+  std::filesystem::remove(path);
+  ASSERT_EQ(run(words).code, 0);
+  const std::string once = read_file(path);
+  EXPECT_EQ(std::count(once.begin(), once.end(), '\n'), 3);
+  EXPECT_THAT(run(words).err, HasSubstr("3 rows stand"));
+  EXPECT_EQ(read_file(path), once);
 }
 
 }  // namespace

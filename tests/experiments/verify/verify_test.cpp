@@ -68,7 +68,7 @@ TEST(Verify, AMethodAskedForByNameSaysWhyItDoesNotComputeACase) {
 
 TEST(Verify, TheMatrixHasEachRowOnceAndEveryKernelOfTheExecutorsDevice) {
   std::set<std::string> rows, verified, all;
-  for (const Trial& trial : sweeps().front().trials(candidates())) {
+  for (const Trial& trial : trial_sweeps().front().trials(candidates())) {
     EXPECT_TRUE(rows.insert(identity(describe(trial))).second) << repeat_command(trial);
     if (trial.candidate.name == "kernel") verified.insert(name(*choose(trial.problem, Device::executor()).variant));
   }
@@ -154,6 +154,18 @@ TEST(Verify, ARecordingIsReadWhereThereIsOneAndElseSkipped) {
   EXPECT_EQ(absent.code, 0);
   EXPECT_THAT(absent.out, HasSubstr("0 passed, 0 failed, 1 skipped"));
   EXPECT_THAT(absent.err, HasSubstr("rows that need it are skipped"));
+  with.insert(with.end(), {"--json", "-"});
+  EXPECT_THAT(run(with).out, HasSubstr("no recording: " + folder / "" + " has no .wav file"));
+}
+
+TEST(Verify, ARecordingThatWasNamedIsThere) {
+  const Folder folder;
+  write_file(folder / "a.wav", "no folder");
+  for (const std::string& named : {std::string("/nonexistent"), folder / "a.wav"}) {
+    const Ran ran = run({"verify", "--case", kCase, "--data", "recording", "--recording", named});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_EQ(ran.err, "danaus: verify: recording '" + named + "', must be a folder with .wav files\n");
+  }
 }
 
 TEST(Verify, EverySweepSelectsRowsByOption) {

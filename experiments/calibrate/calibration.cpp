@@ -1,9 +1,10 @@
+#include "experiments/calibrate/calibration.hpp"
+
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
-#include "experiments/calibrate/calibration.hpp"
 #include "model/profile.hpp"
 
 namespace danaus {
@@ -27,6 +28,18 @@ Json object_of(const Measurement& m, const std::string& date) {
 }
 
 }  // namespace
+
+Json row_of(const Measurement& m, const Device& device) {
+  const auto known = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
+  return {{"device", device_block(device)},
+          {"number", m.key},
+          {"value", m.value},
+          {"unit", m.unit},
+          {"spread", m.spread},
+          {"clock_mhz", known(m.clock_mhz)},
+          {"ceiling", known(m.ceiling)},
+          {"measured_by", m.source}};
+}
 
 std::string profile_text(const std::string& name, const std::string& date, const Calibration& calibration) {
   std::string text = "{\n  \"name\": " + Json(name).dump() +
