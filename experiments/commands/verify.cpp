@@ -9,7 +9,7 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
 #include "experiments/io/signal_file.hpp"
-#include "experiments/verify/trials.hpp"
+#include "experiments/verify/selection.hpp"
 #include "experiments/verify/verdicts.hpp"
 #include "experiments/verify/verification.hpp"
 
@@ -22,24 +22,10 @@ constexpr const char* kDescription =
     "--scaling then select rows of it. Exit 1 when a row fails.";
 
 struct Options {
-  std::vector<std::string> cases, methods;
-  const TrialSweep* sweep = nullptr;  // without cases
-  std::optional<DataKind> data;
-  std::optional<FilterKind> filter;
-  std::optional<Scaling> scaling;
-  std::optional<double> scale;
-  std::uint64_t seed = 0;
+  TrialSelection trials;
   std::string recording;
   bool summary = false;
-  bool every_method = false;
 };
-
-std::vector<std::string> methods_of(std::span<const Candidate> candidates) {
-  std::vector<std::string> methods;
-  for (const Candidate& candidate : candidates)
-    if (methods.empty() || methods.back() != candidate.name) methods.emplace_back(candidate.name);
-  return methods;
-}
 
 std::string sweep_names() {
   std::vector<std::string> names;
@@ -56,74 +42,40 @@ const TrialSweep& find_sweep(const std::string& word) {
 // False when only help was wanted.
 bool read_options(Job& job, std::span<const std::string> words, std::span<const Candidate> candidates,
                   Options& options) {
+  TrialSelection& trials = options.trials;
   const std::vector<std::string> methods = methods_of(candidates);
   std::string sweep, data, filter, scaling;
   std::optional<int> seed;
   CommandLine& line = job.line;
-  line.option("case", options.cases, "TOKEN", "a case, as printed by a failing row; may be repeated");
+  line.option("case", trials.cases, "TOKEN", "a case, as printed by a failing row; may be repeated");
   line.option("sweep", sweep, "NAME", sweep_names() + " (default: the first); see danaus list sweeps");
-  line.option("method", options.methods, "NAME", join(methods) + " (default: all); may be repeated");
+  line.option("method", trials.methods, "NAME", join(methods) + " (default: all); may be repeated");
   line.option("data", data, "KIND", names_in(kDataKinds));
-  line.option("scale", options.scale, "NUMBER", "multiplies u (default 1)");
+  line.option("scale", trials.scale, "NUMBER", "multiplies u (default 1)");
   line.option("filter", filter, "KIND", names_in(kFilterKinds));
   line.option("scaling", scaling, "NAME", "where the rounding model puts 1/N: " + names_in(kScalings));
   line.option("seed", seed, "NUMBER", "other data for the same case (default 0)");
   line.option("recording", options.recording, "FOLDER",
-              std::string("its .wav files are --data recording (default: ") + kRecordingFolder + ")");
+              text("its .wav files are --data recording (default: ", kRecordingFolder, ')'));
   line.flag("summary", options.summary, "in the table only the rows that fail");
   if (!job.parse(words)) return false;
 
-  if (!options.cases.empty() && !sweep.empty()) fail("verify: --case and --sweep exclude each other");
-  if (options.scale && !(std::isfinite(*options.scale) && *options.scale > 0))
-    fail("verify: scale=", *options.scale, ", must be positive");
+  if (!trials.cases.empty() && !sweep.empty()) fail("verify: --case and --sweep exclude each other");
+  if (trials.scale && !(std::isfinite(*trials.scale) && *trials.scale > 0))
+    fail("verify: scale=", *trials.scale, ", must be positive");
   if (seed.value_or(0) < 0) fail("verify: seed=", *seed, ", must not be negative");
   if (!options.recording.empty() && !std::filesystem::is_directory(options.recording))
     fail("verify: recording '", options.recording, "', must be a folder with .wav files");
-  for (const std::string& method : options.methods)
+  for (const std::string& method : trials.methods)
     if (std::find(methods.begin(), methods.end(), method) == methods.end())
       fail("verify: method '", method, "', must be one of ", join(methods));
-  options.every_method = options.methods.empty();
-  if (options.every_method) options.methods = methods;
-  if (options.cases.empty()) options.sweep = sweep.empty() ? &trial_sweeps().front() : &find_sweep(sweep);
-  if (!data.empty()) options.data = parse_in(kDataKinds, "verify: data", data);
-  if (!filter.empty()) options.filter = parse_in(kFilterKinds, "verify: filter", filter);
-  if (!scaling.empty()) options.scaling = parse_in(kScalings, "verify: scaling", scaling);
-  options.seed = static_cast<std::uint64_t>(seed.value_or(0));
+  if (trials.cases.empty()) trials.sweep = sweep.empty() ? &trial_sweeps().front() : &find_sweep(sweep);
+  if (!data.empty()) trials.data = parse_in(kDataKinds, "verify: data", data);
+  if (!filter.empty()) trials.filter = parse_in(kFilterKinds, "verify: filter", filter);
+  if (!scaling.empty()) trials.scaling = parse_in(kScalings, "verify: scaling", scaling);
+  trials.seed = static_cast<std::uint64_t>(seed.value_or(0));
   if (options.recording.empty()) options.recording = kRecordingFolder;
   return true;
-}
-
-// The cases given, by each method that computes them; one that was asked for by name says why it does not.
-std::vector<Trial> trials_of_cases(const Options& options, std::span<const Candidate> candidates) {
-  DataSpec data;
-  data.data = options.data.value_or(data.data);
-  data.filter = options.filter.value_or(data.filter);
-  data.scale = options.scale.value_or(data.scale);
-  const Scaling scaling = options.scaling.value_or(Scaling::unitary);
-  std::vector<Trial> trials;
-  for (const std::string& token : options.cases)
-    for (const std::string& method : options.methods)
-      for (const Candidate& candidate : candidates)
-        if (candidate.name == method && candidate.scaling.value_or(scaling) == scaling) {
-          const Convolution problem = parse_convolution(token);
-          if (options.every_method && !candidate.computes(problem)) continue;
-          trials.push_back({problem, data, candidate, "cases given"});
-        }
-  return trials;
-}
-
-// A sweep, without the rows that the options rule out.
-std::vector<Trial> trials_of_sweep(const Options& options, std::span<const Candidate> candidates) {
-  std::vector<Trial> trials = options.sweep->trials(candidates);
-  std::erase_if(trials, [&](const Trial& trial) {
-    return std::find(options.methods.begin(), options.methods.end(), trial.candidate.name) == options.methods.end() ||
-           trial.data.data != options.data.value_or(trial.data.data) ||
-           trial.data.filter != options.filter.value_or(trial.data.filter) ||
-           trial.data.scale != options.scale.value_or(trial.data.scale) ||
-           (options.scaling && trial.candidate.scaling != options.scaling);
-  });
-  if (trials.empty()) fail("verify: no row of the sweep '", options.sweep->name, "' has what the options ask for");
-  return trials;
 }
 
 void require_memory_for(const std::vector<Trial>& trials, unsigned threads) {
@@ -137,16 +89,15 @@ void require_memory_for(const std::vector<Trial>& trials, unsigned threads) {
   require_memory("verify on " + std::to_string(threads) + " threads", most * std::min<double>(threads, trials.size()));
 }
 
-Settings settings_of(const Options& options, const std::vector<Trial>& trials, const Recording& recording,
+Settings settings_of(const TrialSweep* sweep, const std::vector<Trial>& trials, const Recording& recording,
                      unsigned threads) {
   std::vector<std::string> methods;
   for (const Trial& trial : trials)
     if (const std::string method(trial.candidate.name);
         std::find(methods.begin(), methods.end(), method) == methods.end())
       methods.push_back(method);
-  const std::string of =
-      options.sweep ? " of the sweep '" + std::string(options.sweep->name) + "'" : " of the cases given";
-  return {{"rows", std::to_string(trials.size()) + of},
+  const std::string rows_of = sweep ? text("the sweep '", sweep->name, "'") : "the cases given";
+  return {{"rows", text(trials.size(), " of ", rows_of)},
           {"methods", join(methods)},
           {"recording", recording.samples.empty()
                             ? "none in " + recording.folder + ", rows that need it are skipped"
@@ -161,22 +112,21 @@ int verify(std::span<const std::string> words, Console& console, std::span<const
   Job job(console, "verify", kDescription);
   Options options;
   if (!read_options(job, words, candidates, options)) return kExitOk;
-  std::vector<Trial> trials =
-      options.sweep ? trials_of_sweep(options, candidates) : trials_of_cases(options, candidates);
+  const TrialSweep* const sweep = options.trials.sweep;
+  const std::vector<Trial> trials = selected_trials(options.trials, candidates);
   const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
   require_memory_for(trials, threads);
   const Recording recording{options.recording, read_recording(options.recording)};
 
   std::vector<Json> asked;
   std::size_t longest_token = 0;
-  for (Trial& trial : trials) {
-    trial.data.seed = options.seed;
+  for (const Trial& trial : trials) {
     asked.push_back(describe(trial));
     longest_token = std::max(longest_token, token(trial.problem).size());
   }
-  job.configure(settings_of(options, trials, recording, threads));
+  job.configure(settings_of(sweep, trials, recording, threads));
 
-  const bool judges = !options.sweep || options.sweep->judges;
+  const bool judges = !sweep || sweep->judges;
   Verdicts verdicts(job.out(), job.prints() ? job.out() : console.err, {longest_token, options.summary, judges});
   job.make({.kind = "verify",
             .asked = asked,
