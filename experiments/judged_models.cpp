@@ -1,9 +1,9 @@
 #include "experiments/judged_models.hpp"
 
-#include "experiments/counting/imitation.hpp"
-#include "experiments/files/record.hpp"
+#include "experiments/cli/table.hpp"
+#include "experiments/count/imitation.hpp"
+#include "experiments/io/rows_file.hpp"
 #include "experiments/judging/regret.hpp"
-#include "experiments/program/terminal.hpp"
 
 namespace danaus {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/program/cli.hpp"
+#include "experiments/cli/command_line.hpp"
 #include "model/profile.hpp"
 
 namespace danaus {

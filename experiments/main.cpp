@@ -2,8 +2,8 @@
 
 #include <iostream>
 
-#include "experiments/commands.hpp"
-#include "experiments/program/interrupt.hpp"
+#include "experiments/cli/interrupt.hpp"
+#include "experiments/commands/commands.hpp"
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);

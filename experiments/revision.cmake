@@ -38,12 +38,12 @@ function(digest_of output except)
   string(SUBSTRING ${digest} 0 12 digest)
   set(${output} ${digest} PARENT_SCOPE)
 endfunction()
-digest_of(SOURCES "nothing" reference kernels model experiments)
+digest_of(SOURCES "experiments/results" reference kernels model experiments)
 digest_of(KERNELS "kernels/host" kernels)
-digest_of(BASELINES "nothing" experiments/baselines)
+digest_of(BASELINES "nothing" experiments/bench/baselines)
 
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[
-#include "experiments/program/environment.hpp"
+#include "experiments/cli/environment.hpp"
 
 namespace danaus {
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -30,18 +31,19 @@ struct Field {
   Quantity HardwareProfile::*required = nullptr;
   std::optional<Quantity> HardwareProfile::*optional = nullptr;
   bool whole = false;  // a count, not a rate
+  double most = std::numeric_limits<double>::infinity();
 };
 
 constexpr std::string_view kSramBandwidth = "sram_bandwidth";
 
 const Field kFields[] = {
-    {"matrix_side", "elements", &HardwareProfile::matrix_side, nullptr, true},
+    {"matrix_side", "elements", &HardwareProfile::matrix_side, nullptr, true, 4096},
     {"matrix_rate", "TFLOP/s", &HardwareProfile::matrix_rate},
     {"general_rate", "TFLOP/s", &HardwareProfile::general_rate},
     {"hbm_bandwidth", "TB/s", &HardwareProfile::hbm_bandwidth},
     {kSramBandwidth, "TB/s", &HardwareProfile::sram_bandwidth},
-    {"shared_memory_per_block", "KiB", &HardwareProfile::shared_memory_per_block},
-    {"sms", "SMs", &HardwareProfile::sms, nullptr, true},
+    {"shared_memory_per_block", "KiB", &HardwareProfile::shared_memory_per_block, nullptr, false, 1048576},
+    {"sms", "SMs", &HardwareProfile::sms, nullptr, true, 65536},
     {"clock", "MHz", &HardwareProfile::clock},
     {"l2_size", "MiB", nullptr, &HardwareProfile::l2_size},
     {"wgmma_rate", "TFLOP/s", nullptr, &HardwareProfile::wgmma_rate},
@@ -100,6 +102,7 @@ Quantity read_quantity(const json& object, const Field& field, const std::string
   if (q.kind != "datasheet" && q.kind != "published" && q.kind != "measured")
     fail(what, ": kind is '", q.kind, "', must be datasheet, published or measured");
   if (field.whole && q.value != std::floor(q.value)) fail(what, ": value is ", q.value, ", must be a whole number");
+  if (q.value > field.most) fail(what, ": value is ", q.value, ", must be at most ", field.most);
   if (object.contains("clock")) q.clock = read_positive(object, "clock", what);
   if (object.contains("spread")) {
     if (!object["spread"].is_number() || object["spread"].get<double>() < 0)

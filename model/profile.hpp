@@ -2,7 +2,7 @@
 //
 // Profiles are data files, model/profiles/*.json, compiled into the library. A file names each number as the members of
 // HardwareProfile are named here. A number is refused, by name, when it is missing, not positive, in another unit,
-// without a source, or above its ceiling.
+// without a source, above its ceiling, or more than any device has.
 #pragma once
 
 #include <optional>

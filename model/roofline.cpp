@@ -39,12 +39,31 @@ class Rates {
     return of(p_.general_rate) / 2;
   }
 
+  // Of 128 bytes, through L1 and shared memory.
+  double wavefronts() {
+    constexpr double kBytes = 128;
+    if (p_.shared_load_bandwidth) return of(*p_.shared_load_bandwidth) / kBytes;
+    note("shared memory at 128 bytes a clock an SM");
+    return a_clock(1);
+  }
+  // A second, or nothing: then what needs it is left out.
+  std::optional<double> l2_bytes() {
+    if (p_.l2_bandwidth) return p_.l2_bandwidth->value * kTera;
+    note("L2 is left out");
+    return std::nullopt;
+  }
+  double launch_us() {
+    if (p_.launch_interval) return p_.launch_interval->value;
+    note("the launch is left out");
+    return 0;
+  }
+
   double clock() const { return clock_; }
   std::vector<std::string> notes;
 
  private:
   void note(std::string text) {
-    text = "no rate in the profile: " + text;
+    text = "not in the profile: " + text;
     if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(text);
   }
   const HardwareProfile& p_;
@@ -78,7 +97,7 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   if (!(concurrency.overlap >= 1)) fail("roofline: overlap ", concurrency.overlap, ", must be at least 1");
   if (!(concurrency.warp_rate > 0)) fail("roofline: warp rate ", concurrency.warp_rate, ", must be positive");
   constexpr double kDeepFlops = 2. * 16 * 8 * 16, kShallowFlops = 2. * 16 * 8 * 8;
-  constexpr double kWavefrontBytes = 128, kSchedulers = 4, kPlainOperations = 64;
+  constexpr double kSchedulers = 4, kPlainOperations = 64;
   const bool bf16 = w.dtype == Dtype::bf16;
   Rates rates(p);
 
@@ -89,16 +108,13 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   };
   add("hbm", w.hbm_bytes / (p.hbm_bandwidth.value * kTera),
       in_words(w.hbm_bytes, "bytes", p.hbm_bandwidth.value * kTera));
-  if (p.l2_bandwidth)
-    add("l2", w.l2_bytes / (p.l2_bandwidth->value * kTera),
-        in_words(w.l2_bytes, "bytes", p.l2_bandwidth->value * kTera));
+  if (const auto rate = rates.l2_bytes()) add("l2", w.l2_bytes / *rate, in_words(w.l2_bytes, "bytes", *rate));
 
   // What SMs do takes as long as on the one that does most.
   const auto add_on_chip = [&](const char* name, double seconds, std::string what) {
     add(name, w.imbalance * seconds, std::move(what));
   };
-  const double wavefronts =
-      p.shared_load_bandwidth ? rates.of(*p.shared_load_bandwidth) / kWavefrontBytes : rates.a_clock(1);
+  const double wavefronts = rates.wavefronts();
   add_on_chip("l1", w.l1_wavefronts / wavefronts, in_words(w.l1_wavefronts, "wavefronts", wavefronts));
 
   const auto products = [&](double count, double flops, const std::optional<Quantity>& rate, const char* name) {
@@ -128,7 +144,7 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   const double issue = issue_us(prediction, concurrency) * kMicro;
   add(kIssue, issue, in_words(w.warp_instructions, "instructions of warps", issue > 0 ? instructions / issue : 0));
 
-  if (p.launch_interval) prediction.launch_us = p.launch_interval->value;
+  prediction.launch_us = rates.launch_us();
   prediction.limit = std::max_element(prediction.resources.begin(), prediction.resources.end(),
                                       [](const ResourceTime& a, const ResourceTime& b) { return a.us < b.us; })
                          ->name;

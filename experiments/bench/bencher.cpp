@@ -16,6 +16,9 @@
 #include "experiments/candidates.hpp"
 #include "experiments/judgement.hpp"
 #include "kernels/device/halves.hpp"
+#include "experiments/verify/candidates.hpp"
+#include "experiments/verify/verification.hpp"
+#include "kernels/executor/halves.hpp"
 #include "reference/compare.hpp"
 
 namespace danaus {
@@ -77,7 +80,7 @@ class Sets {
   std::int64_t count() const { return count_; }
   std::int64_t samples() const { return samples_; }
   const float* k() const { return k_.data(); }
-  BenchArrays set(std::int64_t which) const {
+  DeviceArrays set(std::int64_t which) const {
     const auto at = [&](const DeviceBuffer<std::uint16_t>& buffer) {
       return buffer.data() ? buffer.data() + which * step_ : nullptr;
     };
@@ -127,12 +130,12 @@ class CudaBencher final : public Bencher {
 
   double copy_rate() const override { return copy_rate_; }
 
-  Json row(const Convolution& problem, BenchMethod method) override {
+  Json row(const Convolution& problem, Contender contender) override {
     Json row = Json::object();
     const std::int64_t moved = static_cast<std::int64_t>(moved_bytes(problem));
     try {
       prepare(problem);
-      const auto runner = make_runner(method, problem, device_);
+      const auto runner = make_runner(contender, problem, device_);
       row["variant"] = runner->variant();
       row["fft_size"] = runner->fft_size();
       row["verify"] = verify(*runner);
@@ -160,7 +163,7 @@ class CudaBencher final : public Bencher {
     return 2 * static_cast<double>(from.bytes()) / (1e-6 * quartiles(series.us).median);
   }
 
-  // Arrays and truth of the case, kept for the next method.
+  // Arrays and truth of the case, kept for the next contender.
   void prepare(const Convolution& problem) {
     if (sets_ && sets_->problem() == problem) return;
     sets_.reset();  // gives the memory back first
@@ -182,7 +185,7 @@ class CudaBencher final : public Bencher {
     return words;
   }
 
-  Json verify(BenchRunner& runner) {
+  Json verify(Runner& runner) {
     const Convolution& p = sets_->problem();
     const Stream stream = stopwatch_.stream();
     runner.set_filter(sets_->k(), stream);
@@ -212,7 +215,7 @@ class CudaBencher final : public Bencher {
     if (monitor_.processes().value_or(0) > 1) notes.insert("another process computes on this GPU");
   }
 
-  void time(BenchRunner& runner, Json& row) {
+  void time(Runner& runner, Json& row) {
     std::set<std::string> notes;
     note_other_processes(notes);
 

@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "experiments/bench/methods.hpp"
+#include "experiments/bench/contenders.hpp"
 #include "experiments/bench/protocol.hpp"
-#include "experiments/program/environment.hpp"
+#include "experiments/cli/environment.hpp"
 
 namespace danaus {
 
@@ -20,7 +20,7 @@ class Bencher {
   // What the device copies, in bytes read and written a second: gigabytes of noise, in bursts.
   virtual double copy_rate() const = 0;
 
-  // The result row of a case by a method but for what was asked (describe_bench):
+  // The result row of a case by a contender but for what was asked:
   //   "variant", "fft_size"
   //   "verify": {"status": "passed" | "failed", "truth", "rows": that were checked, "of", "nonfinite": in all rows, and
   //              the errors and bounds of verdict()}; or {"status": "skipped", "reason"}
@@ -31,7 +31,7 @@ class Bencher {
   //   "work": {"bytes", "useful_flops"}, "floor": {"us": bytes over the copy rate, "copy_bytes_per_s"}
   //   "load": {"sm_clock_mhz", "power_watts", "temperature_celsius"} as NVML has it under sustained load
   //   "notes": of what may have disturbed the times
-  virtual Json row(const Convolution& problem, BenchMethod method) = 0;
+  virtual Json row(const Convolution& problem, Contender contender) = 0;
 };
 
 // Throws in a build without CUDA.

@@ -3,6 +3,10 @@
 
 namespace danaus {
 
+// Launches of a burst are queued while a kernel holds the stream back, a second at most; a stream takes some hundred
+// kernels before it makes the host wait, and a launch of a baseline is up to five.
+inline constexpr int kMostLaunches = 100;
+
 //   burst      idle, warm-up launches, then some launches timed together; again and again
 //   sustained  load without a break, then launches timed group by group while it goes on
 struct Protocol {

@@ -1,6 +1,6 @@
-// Makes a method ready: the plan's kernels here, the baselines in their folder.
-#include "experiments/baselines/baselines.hpp"
-#include "experiments/bench/methods.hpp"
+// Makes a contender ready: the plan's kernels here, the baselines in their folder.
+#include "experiments/bench/baselines/baselines.hpp"
+#include "experiments/bench/contenders.hpp"
 #include "kernels/plan.hpp"
 #include "reference/convolution/mask.hpp"
 #include "reference/convolution/rounding.hpp"
@@ -8,7 +8,7 @@
 namespace danaus {
 namespace {
 
-class Fused final : public BenchRunner {
+class Fused final : public Runner {
  public:
   Fused(const Convolution& problem, const Device& device)
       : plan_(problem, device, problem.mask.zeroed.empty() ? std::vector<std::uint8_t>() : kept_frequencies(problem)) {}
@@ -18,7 +18,7 @@ class Fused final : public BenchRunner {
     plan_.set_filter({k, static_cast<std::size_t>(p.channels * p.filter_length)}, stream);
   }
 
-  void launch(const BenchArrays& arrays, Stream stream) override {
+  void launch(const DeviceArrays& arrays, Stream stream) override {
     const Convolution& p = plan_.problem();
     const auto count = static_cast<std::size_t>(p.batch * p.channels * p.length);
     plan_.execute({arrays.u, count}, {arrays.y, count}, {arrays.pregate, p.pregate ? count : 0},
@@ -38,15 +38,15 @@ class Fused final : public BenchRunner {
 
 }  // namespace
 
-std::unique_ptr<BenchRunner> make_runner(BenchMethod method, const Convolution& problem, const Device& device) {
-  if (const auto why = obstacle(method, problem, device)) fail("bench: ", *why);
-  switch (method) {
-    case BenchMethod::kernel: return std::make_unique<Fused>(problem, device);
-    case BenchMethod::copy: return make_copy(problem);
-    case BenchMethod::cufft_f32: return make_cufft_f32(problem);
-    case BenchMethod::cufft_pairs: return make_cufft_pairs(problem);
+std::unique_ptr<Runner> make_runner(Contender contender, const Convolution& problem, const Device& device) {
+  if (const auto why = obstacle(contender, problem, device)) fail("bench: ", *why);
+  switch (contender) {
+    case Contender::kernel: return std::make_unique<Fused>(problem, device);
+    case Contender::copy: return make_copy(problem);
+    case Contender::cufft_f32: return make_cufft_f32(problem);
+    case Contender::cufft_pairs: return make_cufft_pairs(problem);
   }
-  fail("bench: method ", int(method), " is unknown");
+  fail("bench: contender ", int(contender), " is unknown");
 }
 
 }  // namespace danaus

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "experiments/program/terminal.hpp"
+#include "experiments/cli/table.hpp"
 #include "kernels/variants.hpp"
 
 namespace danaus {
@@ -89,37 +89,37 @@ std::vector<Convolution> factorizations_fp16() { return factorizations(Dtype::f1
 std::vector<Convolution> factorizations_bf16() { return factorizations(Dtype::bf16); }
 
 constexpr std::array kSweeps = {
-    BenchSweep{"speed", "how fast is each method in every mode and shape below?", &speed},
-    BenchSweep{"fp16", "and at B=64, H=768, circular, in powers of two?", &fp16},
-    BenchSweep{"between", "and at the FFT sizes between the powers of two?", &between},
-    BenchSweep{"bf16", "does bf16 cost more than fp16?", &bf16},
-    BenchSweep{"gated", "what do both gates cost?", &gated},
-    BenchSweep{"causal", "what does a causal convolution cost?", &causal},
-    BenchSweep{"causal-gated", "and with both gates?", &causal_gated},
-    BenchSweep{"batch8", "and with few batch rows: B=8, H=768?", &batch8},
-    BenchSweep{"batch1", "and with one, that has no partner in a pair: B=1, H=4096?", &batch1},
-    BenchSweep{"factorizations-fp16", "how fast is every factorization that the kernels have?", &factorizations_fp16},
-    BenchSweep{"factorizations-bf16", "and in bf16?", &factorizations_bf16},
+    CaseSweep{"speed", "how fast is each method in every mode and shape below?", &speed},
+    CaseSweep{"fp16", "and at B=64, H=768, circular, in powers of two?", &fp16},
+    CaseSweep{"between", "and at the FFT sizes between the powers of two?", &between},
+    CaseSweep{"bf16", "does bf16 cost more than fp16?", &bf16},
+    CaseSweep{"gated", "what do both gates cost?", &gated},
+    CaseSweep{"causal", "what does a causal convolution cost?", &causal},
+    CaseSweep{"causal-gated", "and with both gates?", &causal_gated},
+    CaseSweep{"batch8", "and with few batch rows: B=8, H=768?", &batch8},
+    CaseSweep{"batch1", "and with one, that has no partner in a pair: B=1, H=4096?", &batch1},
+    CaseSweep{"factorizations-fp16", "how fast is every factorization that the kernels have?", &factorizations_fp16},
+    CaseSweep{"factorizations-bf16", "and in bf16?", &factorizations_bf16},
 };
 
 }  // namespace
 
-std::span<const BenchSweep> bench_sweeps() { return kSweeps; }
+std::span<const CaseSweep> case_sweeps() { return kSweeps; }
 
-std::string bench_sweep_names() {
+std::string case_sweep_names() {
   std::vector<std::string> names;
-  for (const BenchSweep& sweep : kSweeps) names.emplace_back(sweep.name);
+  for (const CaseSweep& sweep : kSweeps) names.emplace_back(sweep.name);
   return join(names);
 }
 
-const BenchSweep* find_bench_sweep(std::string_view name) {
-  const auto found = std::find_if(kSweeps.begin(), kSweeps.end(), [=](const BenchSweep& s) { return s.name == name; });
+const CaseSweep* find_case_sweep(std::string_view name) {
+  const auto found = std::find_if(kSweeps.begin(), kSweeps.end(), [=](const CaseSweep& s) { return s.name == name; });
   return found == kSweeps.end() ? nullptr : &*found;
 }
 
-const BenchSweep& bench_sweep(std::string_view operation, std::string_view name) {
-  if (const BenchSweep* sweep = find_bench_sweep(name)) return *sweep;
-  fail(operation, ": sweep '", name, "', must be one of ", bench_sweep_names());
+const CaseSweep& case_sweep(std::string_view operation, std::string_view name) {
+  if (const CaseSweep* sweep = find_case_sweep(name)) return *sweep;
+  fail(operation, ": sweep '", name, "', must be one of ", case_sweep_names());
 }
 
 }  // namespace danaus

@@ -10,7 +10,7 @@
 
 namespace danaus {
 
-struct BenchSweep {
+struct CaseSweep {
   std::string_view name;
   std::string_view question;
   std::vector<Convolution> (*cases)();
@@ -18,12 +18,12 @@ struct BenchSweep {
 
 // The first one, `speed`, is the default and holds all others but those of factorizations, which are those of the
 // build: with the CMake option DANAUS_STUDY every one that the kernels can have.
-std::span<const BenchSweep> bench_sweeps();
-std::string bench_sweep_names();
+std::span<const CaseSweep> case_sweeps();
+std::string case_sweep_names();
 
 // Null where there is none of that name.
-const BenchSweep* find_bench_sweep(std::string_view name);
+const CaseSweep* find_case_sweep(std::string_view name);
 // Throws std::invalid_argument, which begins with the operation, and names those that there are.
-const BenchSweep& bench_sweep(std::string_view operation, std::string_view name);
+const CaseSweep& case_sweep(std::string_view operation, std::string_view name);
 
 }  // namespace danaus

@@ -3,9 +3,9 @@
 #include <bit>
 #include <thread>
 
-#include "experiments/counting/imitation.hpp"
-#include "experiments/counting/kernel_work.hpp"
-#include "experiments/program/in_order.hpp"
+#include "experiments/cli/in_order.hpp"
+#include "experiments/count/imitation.hpp"
+#include "experiments/count/kernel_work.hpp"
 #include "model/cost.hpp"
 
 namespace danaus {

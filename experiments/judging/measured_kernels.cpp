@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fstream>
 
-#include "experiments/files/record.hpp"
-#include "experiments/program/terminal.hpp"
+#include "experiments/cli/table.hpp"
+#include "experiments/io/result_file.hpp"
 #include "kernels/choice.hpp"
 
 namespace danaus {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/program/environment.hpp"
+#include "experiments/cli/environment.hpp"
 #include "kernels/variants.hpp"
 
 namespace danaus {

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "experiments/counting/imitation.hpp"
-#include "experiments/files/record.hpp"
+#include "experiments/count/imitation.hpp"
+#include "experiments/io/result_file.hpp"
 #include "experiments/judging/regret.hpp"
 #include "kernels/choice.hpp"
 #include "tests/experiments/support.hpp"
@@ -170,6 +170,9 @@ TEST_F(Judging, WritesPredictionsChoicesAndSummaries) {
   EXPECT_EQ(rows["summary"][2].at("model"), "counted");
   EXPECT_EQ(rows["summary"][2].at("held_out_rows"), 2);
 
+  const std::string measured = read_file(path);
+  EXPECT_THAT(run({"model", "--measured", path, "--json", path}).err, HasSubstr("is the file of --json"));
+  EXPECT_EQ(read_file(path), measured);
   EXPECT_THAT(run({"model", "--measured", path, "--json", "/nowhere/at/all.jsonl"}).err,
               HasSubstr("/nowhere/at/all.jsonl"));
 }

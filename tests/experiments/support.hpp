@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/commands.hpp"
+#include "experiments/commands/commands.hpp"
 
 namespace danaus {
 

@@ -105,6 +105,16 @@ TEST(Profile, RefusesByNameANumberAboveItsCeiling) {
   EXPECT_EQ(refusal(file), "profile broken: hbm_bandwidth: measured value 5 TB/s is above its ceiling 4.8 (datasheet)");
 }
 
+TEST(Profile, RefusesByNameACountThatNoDeviceHas) {
+  const std::pair<const char*, double> kTooMany[] = {
+      {"sms", 1e18}, {"matrix_side", 1e9}, {"shared_memory_per_block", 3e6}};
+  for (const auto& [key, value] : kTooMany) {
+    json file = good_file();
+    file["numbers"][key]["value"] = value;
+    EXPECT_THAT(refusal(file), testing::ContainsRegex(std::string(key) + ": value is .*, must be at most"));
+  }
+}
+
 TEST(Profile, KeepsClockSpreadAndNotes) {
   json file = good_file();
   file["notes"] = {"a note"};

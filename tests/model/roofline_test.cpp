@@ -11,6 +11,7 @@ namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 Quantity quantity(double value, const char* unit) { return {value, unit, "test", "measured", {}, {}, {}, {}}; }
 
@@ -61,6 +62,21 @@ TEST(Roofline, TimesOfResourcesByHand) {
   EXPECT_DOUBLE_EQ(us(with, "alu"), 500);
   EXPECT_DOUBLE_EQ(us(with, "tensor"), 10 + 40.96);
   EXPECT_DOUBLE_EQ(us(with, "fma"), 50);
+}
+
+TEST(Roofline, SaysWhatTheProfileHasNot) {
+  KernelWork work;
+  work.hbm_bytes = 2e8, work.l1_wavefronts = 1e7, work.l2_bytes = 1e8;
+  HardwareProfile p = profile();
+  const std::vector<std::string> without = predict_roofline(work, p).notes;
+  EXPECT_THAT(without, Contains("not in the profile: L2 is left out"));
+  EXPECT_THAT(without, Contains("not in the profile: the launch is left out"));
+  EXPECT_THAT(without, Contains("not in the profile: shared memory at 128 bytes a clock an SM"));
+  p.l2_bandwidth = quantity(5, "TB/s");
+  p.launch_interval = quantity(3, "us");
+  p.shared_load_bandwidth = quantity(12, "TB/s");
+  for (const std::string& note : predict_roofline(work, p).notes)
+    EXPECT_THAT(note, testing::AnyOf(Not(HasSubstr("not in the profile")), HasSubstr("packed arithmetic")));
 }
 
 TEST(Roofline, TheBusiestSmCountsOnTheChipAndNotInMemory) {

@@ -1,0 +1,40 @@
+// What a result was made with: the program's sources, the compiler and the machine.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "experiments/cli/console.hpp"
+#include "kernels/device.hpp"
+
+namespace danaus {
+
+using Json = nlohmann::ordered_json;
+
+// Written at build time by revision.cmake.
+struct Revision {
+  const char* git;      // commit, or "unknown" outside a git checkout
+  bool dirty;           // tracked files differ from that commit
+  const char* sources;  // digest of the sources this program was built from: rows with another one are stale
+  // Digests of what can be timed, for rows that only a change of it makes stale:
+  const char* kernels;    // kernels/ without the executor
+  const char* baselines;  // experiments/bench/baselines/
+};
+extern const Revision kRevision;
+std::string sources_in_words();  // digest, commit, and whether it is dirty
+
+std::string today();  // UTC, as in 2026-11-21
+
+// {"cpu": ..., "threads": ..., "os": ..., "compiler": ...}
+Json host_block();
+
+// {"name": ..., "sm": ..., "multiprocessors": ...}
+Json device_block(const Device& device);
+
+// Says on stderr that there is no CUDA device, which `needs` one; returns kExitNoDevice.
+int without_gpu(Console& console, std::string_view operation, std::string_view needs = "it needs");
+
+// The fields that every result row carries: date (UTC), git, dirty, sources, argv, host.
+Json provenance(const Console& console);
+
+}  // namespace danaus

@@ -1,0 +1,52 @@
+#include "experiments/cli/interrupt.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+namespace danaus {
+namespace {
+
+// A signal's handler may touch only lock-free atomics, and call little more than unlink().
+std::atomic<bool> requested{false};
+std::array<std::atomic<char*>, 16> removed_when_killed{};
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<char*>::is_always_lock_free);
+
+extern "C" void raise_flag_or_end(int signal) {
+  if (!requested.exchange(true)) return;
+  for (const std::atomic<char*>& path : removed_when_killed)
+    if (const char* place = path) ::unlink(place);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+}  // namespace
+
+void watch_for_interrupt() {
+  for (int signal : {SIGINT, SIGTERM}) std::signal(signal, raise_flag_or_end);
+}
+
+bool interrupt_requested() { return requested; }
+
+void set_interrupt(bool value) { requested = value; }
+
+RemovedWhenKilled::RemovedWhenKilled(const std::string& path) : path_(::strdup(path.c_str())) {
+  for (std::atomic<char*>& place : removed_when_killed) {
+    char* nothing = nullptr;
+    if (place.compare_exchange_strong(nothing, path_)) return;
+  }
+}
+
+RemovedWhenKilled::~RemovedWhenKilled() {
+  for (std::atomic<char*>& place : removed_when_killed) {
+    char* mine = path_;
+    if (place.compare_exchange_strong(mine, nullptr)) break;
+  }
+  std::free(path_);
+}
+
+}  // namespace danaus

@@ -1,0 +1,35 @@
+// Ctrl-C between two rows, not in the middle of one: what was finished stays.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace danaus {
+
+class Interrupted : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// From here on the first SIGINT or SIGTERM only raises a flag; a second one ends the process at once, without the files
+// of RemovedWhenKilled.
+void watch_for_interrupt();
+
+bool interrupt_requested();
+
+// Raises the flag as SIGINT would (true), or lowers it again (false).
+void set_interrupt(bool requested);
+
+// A file that a second signal takes away with the process.
+class RemovedWhenKilled {
+ public:
+  explicit RemovedWhenKilled(const std::string& path);
+  ~RemovedWhenKilled();
+  RemovedWhenKilled(const RemovedWhenKilled&) = delete;
+  RemovedWhenKilled& operator=(const RemovedWhenKilled&) = delete;
+
+ private:
+  char* path_;  // what the signal's handler sees
+};
+
+}  // namespace danaus

@@ -1,0 +1,145 @@
+// danaus bench: how long does each method take on the GPU?
+#include <algorithm>
+#include <limits>
+
+#include "experiments/bench/bencher.hpp"
+#include "experiments/bench/sweeps.hpp"
+#include "experiments/bench/timings.hpp"
+#include "experiments/cli/table.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/commands/job.hpp"
+
+namespace danaus {
+namespace {
+
+constexpr const char* kDescription =
+    "Verifies each case by each method on the GPU, then times it. Without --case it goes through a sweep, by default\n"
+    "all of them; --method selects rows of it. A case with factors times the kernel that has them. Exit 1 when a row\n"
+    "fails, 77 without a GPU.";
+
+struct Options {
+  std::vector<Convolution> cases;
+  std::string rows_of;  // in words
+  std::vector<Contender> contenders;
+  bool every_contender = false;
+  int device = 0;
+  Protocol protocol;
+};
+
+// A row to come.
+struct TimedCase {
+  Convolution problem;
+  Contender contender;
+};
+
+int in_range(std::string_view what, int least, int most, const std::optional<int>& given, int otherwise) {
+  const int value = given.value_or(otherwise);
+  if (value < least) fail("bench: ", what, '=', value, ", must be at least ", least);
+  if (value > most) fail("bench: ", what, '=', value, ", must be at most ", most);
+  return value;
+}
+
+// False when only help was wanted.
+bool read_options(Job& job, std::span<const std::string> words, Options& options) {
+  constexpr int kAny = std::numeric_limits<int>::max();
+  std::string sweep;
+  std::vector<std::string> tokens, methods;
+  std::optional<int> device, launches, repetitions;
+  bool burst_only = false;
+  CommandLine& line = job.line;
+  line.option("case", tokens, "TOKEN", "a case; may be repeated");
+  line.option("sweep", sweep, "NAME", case_sweep_names() + " (default: the first); see danaus list bench");
+  line.option("method", methods, "NAME", names_in(kContenders) + " (default: all); may be repeated");
+  line.option("device", device, "NUMBER", "which GPU (default 0)");
+  line.option("launches", launches, "NUMBER",
+              text("timed together in a burst (default 10, at most ", kMostLaunches, ')'));
+  line.option("repetitions", repetitions, "NUMBER", "bursts, 150 ms of idling before each (default 5)");
+  line.flag("burst-only", burst_only, "leaves out the times under sustained load");
+  if (!job.parse(words)) return false;
+
+  if (!tokens.empty() && !sweep.empty()) fail("bench: --case and --sweep exclude each other");
+  const CaseSweep& chosen = sweep.empty() ? case_sweeps().front() : case_sweep("bench", sweep);
+  options.rows_of = tokens.empty() ? text("the sweep '", chosen.name, "'") : "the cases given";
+  for (const std::string& method : methods)
+    options.contenders.push_back(parse_in(kContenders, "bench: method", method));
+  options.every_contender = methods.empty();
+  if (options.every_contender)
+    for (const auto& entry : kContenders) options.contenders.push_back(entry.value);
+  options.device = in_range("device", 0, kAny, device, options.device);
+  options.protocol.launches = in_range("launches", 1, kMostLaunches, launches, options.protocol.launches);
+  options.protocol.repetitions = in_range("repetitions", 1, kAny, repetitions, options.protocol.repetitions);
+  options.protocol.sustained = !burst_only;
+  for (const std::string& word : tokens) options.cases.push_back(parse_convolution(word));
+  if (tokens.empty()) options.cases = chosen.cases();
+  return true;
+}
+
+// Each case by each contender that computes it on the device; one that was asked for by name says why it does not.
+std::vector<TimedCase> timed_cases(const Options& options, const Device& device) {
+  std::vector<TimedCase> list;
+  for (const Convolution& problem : options.cases)
+    for (Contender contender : options.contenders)
+      if (!options.every_contender || !obstacle(contender, problem, device)) list.push_back({problem, contender});
+  if (list.empty()) fail("bench: no method computes ", token(options.cases.front()), " on ", device.name);
+  return list;
+}
+
+// The fields of a row that say what was asked, and which code was timed.
+Json describe(const TimedCase& timed, const Json& device, const Protocol& protocol) {
+  const bool kernel = timed.contender == Contender::kernel;
+  return {{"case", token(timed.problem)},
+          {"method", name_in(kContenders, timed.contender)},
+          {"device", device},
+          {"protocol",
+           {{"launches", protocol.launches},
+            {"warmups", protocol.warmups},
+            {"repetitions", protocol.repetitions},
+            {"idle_ms", protocol.idle_ms},
+            {"load_ms", protocol.load_ms},
+            {"sustained", protocol.sustained}}},
+          {"code", kernel ? kRevision.kernels : kRevision.baselines}};
+}
+
+// A row stands as long as what it timed is the same, whatever became of the rest of the program.
+bool times_this_code(const Json& row) {
+  const bool kernel = row.value("method", "") == name_in(kContenders, Contender::kernel);
+  return row.value("code", "") == (kernel ? kRevision.kernels : kRevision.baselines);
+}
+
+}  // namespace
+
+int run_bench(std::span<const std::string> words, Console& console) {
+  Job job(console, "bench", kDescription);
+  Options options;
+  if (!read_options(job, words, options)) return kExitOk;
+  if (Device::cuda_count() == 0) return without_gpu(console, "bench");
+  const Device device = Device::cuda(options.device);
+  const std::vector<TimedCase> list = timed_cases(options, device);
+  const Protocol& protocol = options.protocol;
+  const std::unique_ptr<Bencher> bencher = make_bencher(device, protocol);
+
+  std::vector<Json> asked;
+  std::size_t longest_token = 0;
+  for (const TimedCase& timed : list) {
+    asked.push_back(describe(timed, bencher->device(), protocol));
+    longest_token = std::max(longest_token, token(timed.problem).size());
+  }
+  job.configure(
+      {{"rows", text(list.size(), " of ", options.rows_of)},
+       {"device", device.name + ", copies " + fixed(1e-12 * bencher->copy_rate(), 2) + " TB/s"},
+       {"burst",
+        text(protocol.repetitions, " of ", protocol.launches, " launches, ", protocol.idle_ms, " ms idle before each")},
+       {"sustained", protocol.sustained ? text("after ", protocol.load_ms, " ms of load") : "no (--burst-only)"},
+       {"sources", sources_in_words()}});
+
+  Timings timings(job.out(), console.err, longest_token);
+  job.make({.kind = "bench",
+            .asked = asked,
+            .make = [&](std::size_t i) { return bencher->row(list[i].problem, list[i].contender); },
+            .show = [&](std::size_t, const Json& row) { timings.add(row); },
+            .is_current = times_this_code});
+  timings.print_summary();
+  return timings.failed() > 0 ? kExitCheckFailed : kExitOk;
+}
+
+}  // namespace danaus

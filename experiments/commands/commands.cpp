@@ -1,0 +1,76 @@
+#include "experiments/commands/commands.hpp"
+
+#include <array>
+#include <exception>
+#include <iomanip>
+#include <new>
+
+#include "experiments/cli/console.hpp"
+#include "experiments/cli/interrupt.hpp"
+#include "reference/convolution/convolution.hpp"
+
+namespace danaus {
+namespace {
+
+constexpr std::array kCommands = {
+    Command{"verify", "is every method as close to the truth as its bound says?", &run_verify},
+    Command{"bench", "how long does each method take on the GPU, and is it right?", &run_bench},
+    Command{"calibrate", "what can this GPU do, as a hardware profile for the model?", &run_calibrate},
+    Command{"count", "how much work does a kernel do, and does a GPU's own count agree?", &run_count},
+    Command{"model", "what time does the cost model predict, and what limits it?", &run_model},
+    Command{"memory", "how much memory of the device does a convolution take?", &run_memory},
+    Command{"what-if", "what stays in one kernel with less shared memory, and what does that cost?", &run_what_if},
+    Command{"convolve", "what is the convolution of my own u and k?", &run_convolve},
+    Command{"factors", "what do the matrices of a Monarch factorization look like?", &run_factors},
+    Command{"list", "which cases, methods, data, filters, profiles and sweeps are there?", &run_list},
+    Command{"info", "what is this program, and what machine does it run on?", &run_info},
+};
+
+void print_usage(std::ostream& out) {
+  out << "usage: danaus COMMAND [options]    (danaus COMMAND --help lists them)\n\n";
+  for (const Command& command : kCommands)
+    out << "  " << std::left << std::setw(10) << command.name << command.question << '\n';
+  out << "\nexit codes: 0 ok, 1 a check failed, 2 bad input or usage, 77 no suitable device, 130 interrupted\n";
+}
+
+int dispatch(Console& console) {
+  const std::span<const std::string> argv = console.argv;
+  if (argv.size() < 2) {
+    print_usage(console.err);
+    return kExitBadInput;
+  }
+  const std::string& word = argv[1];
+  if (word == "--help" || word == "-h" || word == "help") {
+    print_usage(console.out);
+    return kExitOk;
+  }
+  std::string names;
+  for (const Command& command : kCommands) {
+    if (command.name == word) return command.run(argv.subspan(2), console);
+    names += (names.empty() ? "" : ", ") + std::string(command.name);
+  }
+  fail("unknown command '", word, "', must be one of ", names);
+}
+
+}  // namespace
+
+std::span<const Command> commands() { return kCommands; }
+
+int run_program(Console& console) {
+  try {
+    const int code = dispatch(console);
+    console.out.flush();
+    if (!console.out) fail("stdout: what was printed could not be written (a full disk or a closed pipe)");
+    return code;
+  } catch (const Interrupted& interrupted) {
+    console.err << "danaus: " << printable(interrupted.what()) << std::endl;
+    return kExitInterrupted;
+  } catch (const std::bad_alloc&) {
+    console.err << "danaus: out of memory" << std::endl;
+  } catch (const std::exception& error) {
+    console.err << "danaus: " << printable(error.what()) << std::endl;
+  }
+  return kExitBadInput;
+}
+
+}  // namespace danaus

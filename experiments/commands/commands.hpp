@@ -1,0 +1,41 @@
+// The subcommands of the program: one function per question, all listed in one table.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "experiments/cli/command_line.hpp"
+#include "experiments/verify/candidates.hpp"
+
+namespace danaus {
+
+struct Command {
+  std::string_view name;
+  std::string_view question;  // what it answers, for the program's own help
+  // `words` is what follows the command's name; returns an exit code, throws std::invalid_argument for bad input.
+  int (*run)(std::span<const std::string> words, Console& console);
+};
+
+std::span<const Command> commands();
+
+// danaus verify over any table of candidates; run_verify() has the program's own.
+int verify(std::span<const std::string> words, Console& console, std::span<const Candidate> candidates);
+
+int run_verify(std::span<const std::string> words, Console& console);
+int run_bench(std::span<const std::string> words, Console& console);
+int run_calibrate(std::span<const std::string> words, Console& console);
+int run_count(std::span<const std::string> words, Console& console);
+int run_model(std::span<const std::string> words, Console& console);
+int run_factors(std::span<const std::string> words, Console& console);
+int run_memory(std::span<const std::string> words, Console& console);
+int run_what_if(std::span<const std::string> words, Console& console);
+int run_convolve(std::span<const std::string> words, Console& console);
+int run_list(std::span<const std::string> words, Console& console);
+int run_info(std::span<const std::string> words, Console& console);
+
+// The program without its process: console.argv is the whole command line. Turns every error into one line on
+// console.err and an exit code.
+int run_program(Console& console);
+
+}  // namespace danaus

@@ -1,0 +1,152 @@
+// danaus count: the work of a kernel, as the executor counts it; and as a GPU does, beside it.
+#include <algorithm>
+
+#include "experiments/bench/sweeps.hpp"
+#include "experiments/cli/table.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/commands/job.hpp"
+#include "experiments/count/counted.hpp"
+#include "experiments/count/hardware.hpp"
+#include "experiments/count/imitation.hpp"
+#include "experiments/io/pending_file.hpp"
+
+namespace danaus {
+namespace {
+
+constexpr const char* kDescription =
+    "The work of the kernel that a plan chooses: executed on the CPU for a few rows, and from there for any B and H.\n"
+    "With --hardware a GPU's own counters stand beside it, by Nsight Compute (ncu); without --case for nine cases in\n"
+    "which the kernels differ. Exit 77 without a GPU or ncu.";
+
+struct Options {
+  std::vector<Convolution> cases;
+  HardwareProfile profile;
+  std::int64_t concurrent = 0;
+  bool hardware = false, launch = false;
+  std::string printed;
+};
+
+// False when only help was wanted.
+bool read_options(Job& job, std::span<const std::string> words, Options& options) {
+  std::vector<std::string> tokens;
+  std::string sweep, profile = "H200";
+  std::optional<int> blocks;
+  CommandLine& line = job.line;
+  line.option("case", tokens, "TOKEN", "a case; may be repeated");
+  line.option("sweep", sweep, "NAME", "the cases of a sweep of danaus bench");
+  line.option("profile", profile, "NAME", "the device whose kernels and multiprocessors are meant (default: H200)");
+  line.option("blocks", blocks, "NUMBER", "thread blocks that run at once (default: what the kernel is tuned for)");
+  line.flag("hardware", options.hardware, "compares with the counters of the GPU at hand");
+  line.option("printed", options.printed, "FILE", "with --hardware: keeps what ncu printed");
+  line.flag("launch", options.launch, "only launches each case's kernel once on the GPU, for a profiler to look at");
+  if (!job.parse(words)) return false;
+
+  if (!tokens.empty() && !sweep.empty()) fail("count: --case and --sweep exclude each other");
+  if (options.hardware && options.launch) fail("count: --hardware and --launch exclude each other");
+  if (blocks && *blocks < 1) fail("count: blocks=", *blocks, ", must be at least 1");
+  job.writes("--printed", options.printed);
+  options.concurrent = blocks.value_or(0);
+  options.profile = job.profile(profile);
+  for (const std::string& word : tokens) options.cases.push_back(parse_convolution(word));
+  if (!sweep.empty()) options.cases = case_sweep("count", sweep).cases();
+  if (options.cases.empty() && options.hardware) options.cases = compared_cases();
+  if (options.cases.empty()) fail("count: either --case or --sweep must be given");
+  return true;
+}
+
+// A line for each counter, a column for each part of the work.
+void print_counts(std::ostream& out, const Json& row) {
+  const Json &launch = row.at("launch"), &counts = row.at("counts");
+  const auto half_items = launch.at("half_items").get<std::int64_t>();
+  out << row.at("case").get<std::string>() << ": " << row.at("variant").get<std::string>() << ", "
+      << launch.at("blocks") << " blocks of " << launch.at("threads") << " threads, "
+      << launch.at("items").get<std::int64_t>() + half_items << " items\n";
+  using enum Column::Align;
+  std::vector<std::pair<std::string, std::string>> parts = {{"item", "an item"}};
+  if (half_items > 0) parts.emplace_back("half_item", "a last row");
+  parts.insert(parts.end(),
+               {{"visit", "a channel met"}, {"block", "a block"}, {"launch", "the launch"}, {"filter", "a filter"}});
+  std::vector<Column> columns = {{"counted", 0, left}};
+  for (const auto& [part, title] : parts) columns.push_back({title, 0, right});
+  std::vector<std::vector<std::string>> cells;
+  for (const auto& [name, value] : counts.at("launch").items()) {
+    std::string words = name;
+    std::replace(words.begin(), words.end(), '_', ' ');
+    cells.push_back({words});
+    for (const auto& [part, title] : parts) cells.back().push_back(counts.at(part).at(name).dump());
+  }
+  print_table(out, columns, cells);
+  out << '\n';
+}
+
+int count_cases(const Options& options, Job& job) {
+  const Device device = imitation(options.profile);
+  std::vector<Json> asked;
+  for (const Convolution& problem : options.cases) {
+    require_kernel(problem, device);
+    asked.push_back({{"case", token(problem)},
+                     {"profile", options.profile.name},
+                     {"protocol", {{"concurrent", options.concurrent}}}});
+  }
+  job.configure({{"cases", std::to_string(options.cases.size())},
+                 {"device", text(options.profile.name, ", ", device.multiprocessors, " multiprocessors")}});
+  job.make({.kind = "count",
+            .asked = asked,
+            .make = [&](std::size_t i) { return describe(count(options.cases[i], device, options.concurrent)); },
+            .show = [&](std::size_t, const Json& row) { print_counts(job.out(), row); }});
+  return kExitOk;
+}
+
+void print_comparison(std::ostream& out, const Json& row) {
+  out << row.at("case").get<std::string>() << ": " << row.at("variant").get<std::string>() << ", " << row.at("blocks")
+      << " blocks\n";
+  using enum Column::Align;
+  std::vector<std::vector<std::string>> cells;
+  for (const Json& quantity : row.at("quantities"))
+    cells.push_back({quantity.at("name"), fixed(quantity.at("counted"), 0), fixed(quantity.at("hardware"), 0),
+                     quantity.at("ratio").is_null() ? "-" : fixed(quantity.at("ratio"), 4), quantity.value("why", "")});
+  print_table(
+      out,
+      {{"quantity", 0, left}, {"counted", 0, right}, {"hardware", 0, right}, {"ratio", 0, right}, {"why", 0, left}},
+      cells);
+  out << '\n';
+}
+
+int compare_cases(const Options& options, Job& job) {
+  const Device device = Device::cuda();
+  const std::optional<std::string> profiler = find_profiler();
+  if (!profiler) {
+    job.console().err << "danaus: count: no ncu on PATH or in /usr/local/cuda/bin; --hardware needs Nsight Compute\n";
+    return kExitNoDevice;
+  }
+  for (const Convolution& problem : options.cases) require_kernel(problem, device);
+  job.configure({{"cases", std::to_string(options.cases.size())}, {"device", device.name}, {"counters", *profiler}});
+  const std::string printed = profile_launches(options.cases, *profiler);
+  if (!options.printed.empty()) {
+    PendingFile file(options.printed);
+    file.write(printed);
+    file.commit();
+  }
+  const std::vector<Json> rows = comparisons(options.cases, device, printed);
+  job.make({.kind = "counters",
+            .asked = rows,
+            .make = [](std::size_t) { return Json::object(); },
+            .show = [&](std::size_t, const Json& row) { print_comparison(job.out(), row); },
+            .is_current = [](const Json&) { return false; }});  // all anew
+  return kExitOk;
+}
+
+}  // namespace
+
+int run_count(std::span<const std::string> words, Console& console) {
+  Job job(console, "count", kDescription);
+  Options options;
+  if (!read_options(job, words, options)) return kExitOk;
+  if (!options.hardware && !options.launch) return count_cases(options, job);
+  if (Device::cuda_count() == 0) return without_gpu(console, "count", "--hardware and --launch need");
+  if (options.hardware) return compare_cases(options, job);
+  for (const Convolution& problem : options.cases) launch_once(problem, Device::cuda());
+  return kExitOk;
+}
+
+}  // namespace danaus

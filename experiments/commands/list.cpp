@@ -1,0 +1,148 @@
+// danaus list: the words that the other commands understand.
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "experiments/bench/contenders.hpp"
+#include "experiments/bench/sweeps.hpp"
+#include "experiments/cli/table.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/commands/job.hpp"
+#include "experiments/verify/candidates.hpp"
+#include "experiments/verify/trials.hpp"
+#include "kernels/variants.hpp"
+#include "model/profile.hpp"
+
+namespace danaus {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+struct Topic {
+  std::string name;
+  std::vector<Column> columns;
+  std::function<Rows()> rows;
+  bool only_when_asked = false;  // long
+};
+
+Rows cases() {
+  Rows rows;
+  std::set<std::string> seen;
+  for (const Trial& trial : trial_sweeps().front().trials(candidates()))
+    if (seen.insert(token(trial.problem)).second) rows.push_back({token(trial.problem), trial.group});
+  return rows;
+}
+
+Rows methods() {
+  Rows rows;
+  for (const Candidate& candidate : candidates())
+    rows.push_back({std::string(candidate.name), candidate.scaling ? std::string(name(*candidate.scaling)) : "",
+                    std::string(candidate.summary)});
+  return rows;
+}
+
+template <class Table>
+Rows named(const Table& table) {
+  Rows rows;
+  for (const auto& entry : table) rows.push_back({std::string(entry.name), std::string(entry.summary)});
+  return rows;
+}
+
+Rows profiles() {
+  Rows rows;
+  for (const std::string& name : profile_names()) rows.push_back({name, load_profile(name).device});
+  return rows;
+}
+
+Rows sweep_rows() {
+  Rows rows;
+  for (const TrialSweep& sweep : trial_sweeps())
+    rows.push_back(
+        {std::string(sweep.name), std::to_string(sweep.trials(candidates()).size()), std::string(sweep.question)});
+  return rows;
+}
+
+Rows bench_rows() {
+  Rows rows;
+  for (const CaseSweep& sweep : case_sweeps())
+    rows.push_back({std::string(sweep.name), std::to_string(sweep.cases().size()), std::string(sweep.question)});
+  return rows;
+}
+
+std::string devices_of(const Variant& variant) {
+  std::vector<std::string> devices;
+  for (std::size_t i = 0; i < kDeviceClasses.size(); ++i)
+    if (variant.suits(static_cast<int>(i))) devices.emplace_back(kDeviceClasses[i].devices);
+  return join(devices);
+}
+
+Rows kernels() {
+  Rows rows;
+  for (const Variant& v : variants()) {
+    rows.push_back({name(v), std::to_string(v.size()), join(factors(v.geometry)), std::string(name(v.geometry.fold)),
+                    v.gated ? "with" : "without", std::string(name(v.geometry.dtype)), std::to_string(v.threads),
+                    std::to_string(v.shared_bytes), std::to_string(v.tuning.blocks_per_sm), devices_of(v),
+                    v.preferred ? "by default" : "for its factors"});
+  }
+  return rows;
+}
+
+const std::vector<Topic>& topics() {
+  using enum Column::Align;
+  static const std::vector<Topic> kTopics = {
+      {"methods", {{"method"}, {"scaling"}, {"what it is"}}, methods},
+      {"data", {{"data"}, {"what it is"}}, [] { return named(kDataKinds); }},
+      {"filters", {{"filter"}, {"what it is"}}, [] { return named(kFilterKinds); }},
+      {"profiles", {{"profile"}, {"device"}}, profiles},
+      {"sweeps", {{"sweep"}, {"rows", 0, right}, {"question"}}, sweep_rows},
+      {"bench", {{"bench sweep"}, {"cases", 0, right}, {"question"}}, bench_rows},
+      {"timed", {{"timed method"}, {"what it is"}}, [] { return named(kContenders); }},
+      {"kernels",
+       {{"kernel"},
+        {"N", 0, right},
+        {"factors"},
+        {"fold"},
+        {"gates"},
+        {"dtype"},
+        {"threads", 0, right},
+        {"shared bytes", 0, right},
+        {"blocks per SM", 0, right},
+        {"devices"},
+        {"chosen"}},
+       kernels,
+       true},
+      {"cases", {{"case"}, {"there to vary"}}, cases, true},
+  };
+  return kTopics;
+}
+
+}  // namespace
+
+int run_list(std::span<const std::string> words, Console& console) {
+  Job job(console, "list", "The words that the other commands understand. Without a topic: all but kernels and cases.");
+  std::string chosen;
+  job.line.argument("TOPIC", chosen, false, "methods, data, filters, profiles, sweeps, bench, timed, kernels or cases");
+  if (!job.parse(words, "one JSON object a line; - for stdout, in place of the tables")) return kExitOk;
+
+  std::vector<std::string> names;
+  for (const Topic& topic : topics()) names.push_back(topic.name);
+  if (!chosen.empty() && std::find(names.begin(), names.end(), chosen) == names.end())
+    fail("list: topic '", chosen, "', must be one of ", join(names));
+  ResultFile results = job.log("list");
+  bool first = true;
+  for (const Topic& topic : topics()) {
+    if (chosen.empty() ? topic.only_when_asked : chosen != topic.name) continue;
+    const Rows rows = topic.rows();
+    if (!first) job.out() << '\n';
+    print_table(job.out(), topic.columns, rows);
+    first = false;
+    for (const auto& row : rows) {
+      Json object = {{"topic", topic.name}};
+      for (std::size_t i = 0; i < row.size(); ++i) object[topic.columns[i].title] = row[i];
+      results.append(object);
+    }
+  }
+  return kExitOk;
+}
+
+}  // namespace danaus

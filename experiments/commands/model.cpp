@@ -1,0 +1,199 @@
+// danaus model: what the cost models predict, term by term, and what limits it.
+#include <algorithm>
+#include <array>
+
+#include "experiments/bench/sweeps.hpp"
+#include "experiments/cli/table.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/commands/job.hpp"
+#include "experiments/count/counted.hpp"
+#include "experiments/count/imitation.hpp"
+#include "experiments/judged_models.hpp"
+#include "experiments/predict/predictions.hpp"
+#include "model/cost.hpp"
+#include "reference/names.hpp"
+
+namespace danaus {
+namespace {
+
+using enum Column::Align;
+
+constexpr const char* kDescription =
+    "The time that Eq. 2 of Fu et al. 2023 predicts, term by term, and beside it that of a roofline over the work "
+    "that\n"
+    "the executor counts for the case's kernel. With --measured both are judged by rows of danaus bench.";
+
+// Of the paper's Table 19.
+constexpr const char* kPaper = "A100-40GB";
+
+void print_terms(std::ostream& out, const Json& row) {
+  out << row["case"].get<std::string>() << " on " << row["profile"].get<std::string>() << '\n';
+  std::vector<std::vector<std::string>> cells;
+  for (const Json& term : row["terms"])
+    cells.push_back({term["factor"].dump(), fixed(term["compute_us"], 3), term["unit"], fixed(term["memory_us"], 3),
+                     term["memory"], term["reason"]});
+  print_table(out,
+              {{"factor", 0, right},
+               {"compute, us", 0, right},
+               {"unit", 0, left},
+               {"memory, us", 0, right},
+               {"stored in", 0, left},
+               {"why", 0, left}},
+              cells);
+  out << "total " << fixed(row["total_us"], 3) << " us, " << fixed(row["ps_per_token_bh"], 2)
+      << " ps per token, limited by " << row["limit"].get<std::string>() << '\n';
+}
+
+void print_resources(std::ostream& out, const Json& row) {
+  out << row["case"].get<std::string>() << " on " << row["profile"].get<std::string>() << ": counted work of "
+      << row["variant"].get<std::string>() << '\n';
+  std::vector<std::vector<std::string>> cells;
+  for (const Json& resource : row["resources"])
+    cells.push_back({resource["name"], fixed(resource["us"], 1), resource["what"]});
+  print_table(out, {{"resource", 0, left}, {"us", 0, right}, {"work", 0, left}}, cells);
+  out << "total " << fixed(row["total_us"], 1) << " us at overlap " << fixed(row["overlap"], 2) << " and warp rate "
+      << fixed(row["warp_rate"], 3) << ", " << fixed(row["launch_us"], 1) << " us of them the launch; limited by "
+      << row["limit"].get<std::string>() << '\n';
+}
+
+void print_prediction(std::ostream& out, const Json& row) {
+  row["model"] == "eq2" ? print_terms(out, row) : print_resources(out, row);
+  for (const Json& note : row["notes"]) out << "note: " << note.get<std::string>() << '\n';
+  out << '\n';
+}
+
+// A line for each prediction.
+void print_summary(std::ostream& out, const std::vector<Json>& rows) {
+  std::vector<std::vector<std::string>> cells;
+  for (const Json& row : rows) {
+    const std::string constants = row["profile"] == kPaper ? ", the paper's constants" : "";
+    cells.push_back({row["case"], row["model"] == "eq2" ? "Eq. 2" : "roofline",
+                     row["profile"].get<std::string>() + constants, fixed(row["total_us"], 1), row["limit"]});
+  }
+  print_table(out,
+              {{"case", 0, left}, {"model", 0, left}, {"profile", 0, left}, {"us", 0, right}, {"limited by", 0, left}},
+              cells);
+}
+
+void print_figure4(std::ostream& out, const std::vector<Json>& rows) {
+  std::vector<std::vector<std::string>> cells;
+  for (const Json& row : rows) {
+    const Convolution problem = parse_convolution(row["case"].get<std::string>());
+    cells.push_back({row["profile"], std::to_string(problem.fft_size), join(problem.factors, " x "),
+                     fixed(row["ps_per_token_bh"], 2), row["limit"]});
+  }
+  print_table(
+      out,
+      {{"profile", 0, left}, {"N", 0, right}, {"factors", 0, left}, {"ps per token", 0, right}, {"limit", 0, left}},
+      cells);
+}
+
+enum class Models { eq2, roofline, both };
+
+constexpr std::array kModels = {
+    Named{Models::eq2, "eq2", "Eq. 2"},
+    Named{Models::roofline, "roofline", "over counted work"},
+    Named{Models::both, "both", "both of them"},
+};
+
+struct Options {
+  std::vector<std::string> tokens, profiles, measured;
+  bool figure4 = false;
+  std::optional<int> order;
+  Concurrency concurrency;
+  Models models = Models::both;
+};
+
+// False when only help was wanted.
+bool read_options(Job& job, std::span<const std::string> words, Options& options) {
+  std::string model, sweep;
+  std::optional<double> overlap, warp_rate;
+  CommandLine& line = job.line;
+  line.option("case", options.tokens, "TOKEN", "a case; factors it does not name are chosen; may be repeated");
+  line.option("sweep", sweep, "NAME", "figure4: N = 256 to 4M, orders 2 to 4; or one of danaus bench");
+  line.option("model", model, "NAME", names_in(kModels) + " (default: both; figure4 is of Eq. 2 alone)");
+  line.option("profile", options.profiles, "NAME",
+              "hardware profile, by name or a .json file (default: all); may be repeated");
+  line.option("order", options.order, "NUMBER", "Eq. 2: number of factors (default: the cheapest; in figure4: all)");
+  line.option("overlap", overlap, "NUMBER",
+              "roofline: 1 where nothing overlaps, large where all does (default: as fitted)");
+  line.option("warp-rate", warp_rate, "NUMBER", "roofline: instructions a clock of one warp (default: as fitted)");
+  line.option("measured", options.measured, "FILE",
+              "rows of danaus bench, by which the models are judged; may be repeated");
+  if (!job.parse(words)) return false;
+
+  for (const std::string& file : options.measured) job.reads("--measured", file);
+  if (!model.empty()) options.models = parse_in(kModels, "model: model", model);
+  if (!options.tokens.empty() + !sweep.empty() + !options.measured.empty() != 1)
+    fail("model: one of --case, --sweep and --measured must be given");
+  options.figure4 = sweep == "figure4";
+  const CaseSweep* cases = find_case_sweep(sweep);
+  if (!sweep.empty() && !options.figure4 && !cases)
+    fail("model: sweep '", sweep, "', must be figure4 or a sweep of danaus bench");
+  if (cases)
+    for (const Convolution& problem : cases->cases()) options.tokens.push_back(token(problem));
+  if (options.figure4 && options.models == Models::roofline)
+    fail("model: figure4 has no kernels to count; leave --model out");
+  if (options.figure4) options.models = Models::eq2;
+  const auto& order = options.order;
+  if (order && (*order < 1 || *order > 5)) fail("model: order=", *order, ", must be from 1 to 5");
+  if (order && options.figure4 && std::find(std::begin(kOrders), std::end(kOrders), *order) == std::end(kOrders))
+    fail("model: order=", *order, ", the sweep has orders 2, 3 and 4");
+  if (overlap && !(*overlap >= 1)) fail("model: overlap=", *overlap, ", must be at least 1");
+  if (warp_rate && !(*warp_rate > 0)) fail("model: warp-rate=", *warp_rate, ", must be positive");
+  options.concurrency = {overlap.value_or(options.concurrency.overlap),
+                         warp_rate.value_or(options.concurrency.warp_rate)};
+  if (options.profiles.empty())
+    options.profiles = options.measured.empty() ? profile_names() : std::vector<std::string>{"H200"};
+  return true;
+}
+
+// Those of Eq. 2 before those of the roofline.
+std::vector<PredictedCase> predicted_cases(const Options& options, const std::vector<HardwareProfile>& profiles) {
+  std::vector<PredictedCase> cases, of_kernels;
+  if (options.figure4) cases = figure4_cases(profiles, options.order);
+  for (const std::string& word : options.tokens)
+    for (const HardwareProfile& profile : profiles) {
+      if (options.models == Models::roofline) require_kernel(parse_convolution(word), imitation(profile));
+      if (options.models != Models::roofline) cases.push_back(for_eq2(word, options.order, profile));
+      if (options.models == Models::eq2) continue;
+      if (const auto of_kernel = for_roofline(word, profile, options.concurrency)) of_kernels.push_back(*of_kernel);
+    }
+  cases.insert(cases.end(), of_kernels.begin(), of_kernels.end());
+  return cases;
+}
+
+}  // namespace
+
+int run_model(std::span<const std::string> words, Console& console) {
+  Job job(console, "model", kDescription);
+  Options options;
+  if (!read_options(job, words, options)) return kExitOk;
+  std::vector<HardwareProfile> profiles;
+  std::vector<std::string> names;
+  for (const std::string& word : options.profiles) {
+    profiles.push_back(job.profile(word));
+    names.push_back(profiles.back().name);
+  }
+  if (!options.measured.empty())
+    return judge_models(options.measured, profiles.front(), load_profile(kPaper), job.json(), console);
+
+  const std::vector<PredictedCase> cases = predicted_cases(options, profiles);
+  std::vector<Json> asked, rows;
+  for (const PredictedCase& predicted : cases) asked.push_back(describe(predicted));
+  job.configure({{"predictions", std::to_string(cases.size())},
+                 {"profiles", join(names)},
+                 {"model", std::string(name_in(kModels, options.models))}});
+  job.make({.kind = "model",
+            .asked = asked,
+            .make = [&](std::size_t i) { return prediction(cases[i]); },
+            .show =
+                [&](std::size_t, const Json& row) {
+                  if (!options.figure4) print_prediction(job.out(), row);
+                  rows.push_back(row);
+                }});
+  options.figure4 ? print_figure4(job.out(), rows) : print_summary(job.out(), rows);
+  return kExitOk;
+}
+
+}  // namespace danaus

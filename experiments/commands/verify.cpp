@@ -1,0 +1,142 @@
+// danaus verify: is every candidate as close to the truth as its bound says?
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <thread>
+
+#include "experiments/cli/memory.hpp"
+#include "experiments/cli/table.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/commands/job.hpp"
+#include "experiments/io/signal_file.hpp"
+#include "experiments/verify/selection.hpp"
+#include "experiments/verify/verdicts.hpp"
+#include "experiments/verify/verification.hpp"
+
+namespace danaus {
+namespace {
+
+constexpr const char* kDescription =
+    "Computes each case by each method, compares with the truth in double, and judges the error by its bound.\n"
+    "Without --case it goes through a sweep, by default the whole matrix; --method, --data, --scale, --filter and\n"
+    "--scaling then select rows of it. Exit 1 when a row fails.";
+
+struct Options {
+  TrialSelection trials;
+  std::string recording;
+  bool summary = false;
+};
+
+std::string sweep_names() {
+  std::vector<std::string> names;
+  for (const TrialSweep& sweep : trial_sweeps()) names.emplace_back(sweep.name);
+  return join(names);
+}
+
+const TrialSweep& find_sweep(const std::string& word) {
+  for (const TrialSweep& sweep : trial_sweeps())
+    if (sweep.name == word) return sweep;
+  fail("verify: sweep '", word, "', must be one of ", sweep_names());
+}
+
+// False when only help was wanted.
+bool read_options(Job& job, std::span<const std::string> words, std::span<const Candidate> candidates,
+                  Options& options) {
+  TrialSelection& trials = options.trials;
+  const std::vector<std::string> methods = methods_of(candidates);
+  std::string sweep, data, filter, scaling;
+  std::optional<int> seed;
+  CommandLine& line = job.line;
+  line.option("case", trials.cases, "TOKEN", "a case, as printed by a failing row; may be repeated");
+  line.option("sweep", sweep, "NAME", sweep_names() + " (default: the first); see danaus list sweeps");
+  line.option("method", trials.methods, "NAME", join(methods) + " (default: all); may be repeated");
+  line.option("data", data, "KIND", names_in(kDataKinds));
+  line.option("scale", trials.scale, "NUMBER", "multiplies u (default 1)");
+  line.option("filter", filter, "KIND", names_in(kFilterKinds));
+  line.option("scaling", scaling, "NAME", "where the rounding model puts 1/N: " + names_in(kScalings));
+  line.option("seed", seed, "NUMBER", "other data for the same case (default 0)");
+  line.option("recording", options.recording, "FOLDER",
+              text("its .wav files are --data recording (default: ", kRecordingFolder, ')'));
+  line.flag("summary", options.summary, "in the table only the rows that fail");
+  if (!job.parse(words)) return false;
+
+  if (!trials.cases.empty() && !sweep.empty()) fail("verify: --case and --sweep exclude each other");
+  if (trials.scale && !(std::isfinite(*trials.scale) && *trials.scale > 0))
+    fail("verify: scale=", *trials.scale, ", must be positive");
+  if (seed.value_or(0) < 0) fail("verify: seed=", *seed, ", must not be negative");
+  if (!options.recording.empty() && !std::filesystem::is_directory(options.recording))
+    fail("verify: recording '", options.recording, "', must be a folder with .wav files");
+  for (const std::string& method : trials.methods)
+    if (std::find(methods.begin(), methods.end(), method) == methods.end())
+      fail("verify: method '", method, "', must be one of ", join(methods));
+  if (trials.cases.empty()) trials.sweep = sweep.empty() ? &trial_sweeps().front() : &find_sweep(sweep);
+  if (!data.empty()) trials.data = parse_in(kDataKinds, "verify: data", data);
+  if (!filter.empty()) trials.filter = parse_in(kFilterKinds, "verify: filter", filter);
+  if (!scaling.empty()) trials.scaling = parse_in(kScalings, "verify: scaling", scaling);
+  trials.seed = static_cast<std::uint64_t>(seed.value_or(0));
+  if (options.recording.empty()) options.recording = kRecordingFolder;
+  return true;
+}
+
+void require_memory_for(const std::vector<Trial>& trials, unsigned threads) {
+  double most = 0;
+  for (const Trial& trial : trials) {
+    const std::string operation = "verify " + token(trial.problem);
+    require_memory(operation, memory_of(resolved(trial.problem)));  // before a plan for a size that is hopeless
+    most = std::max(most, memory_of(trial.candidate.planned(trial.problem)));
+    require_memory(operation, most);
+  }
+  require_memory("verify on " + std::to_string(threads) + " threads", most * std::min<double>(threads, trials.size()));
+}
+
+Settings settings_of(const TrialSweep* sweep, const std::vector<Trial>& trials, const Recording& recording,
+                     unsigned threads) {
+  std::vector<std::string> methods;
+  for (const Trial& trial : trials)
+    if (const std::string method(trial.candidate.name);
+        std::find(methods.begin(), methods.end(), method) == methods.end())
+      methods.push_back(method);
+  const std::string rows_of = sweep ? text("the sweep '", sweep->name, "'") : "the cases given";
+  return {{"rows", text(trials.size(), " of ", rows_of)},
+          {"methods", join(methods)},
+          {"recording", recording.samples.empty()
+                            ? "none in " + recording.folder + ", rows that need it are skipped"
+                            : std::to_string(recording.samples.size()) + " samples of " + recording.folder},
+          {"threads", std::to_string(threads)},
+          {"sources", sources_in_words()}};
+}
+
+}  // namespace
+
+int verify(std::span<const std::string> words, Console& console, std::span<const Candidate> candidates) {
+  Job job(console, "verify", kDescription);
+  Options options;
+  if (!read_options(job, words, candidates, options)) return kExitOk;
+  const TrialSweep* const sweep = options.trials.sweep;
+  const std::vector<Trial> trials = selected_trials(options.trials, candidates);
+  const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
+  require_memory_for(trials, threads);
+  const Recording recording{options.recording, read_recording(options.recording)};
+
+  std::vector<Json> asked;
+  std::size_t longest_token = 0;
+  for (const Trial& trial : trials) {
+    asked.push_back(describe(trial));
+    longest_token = std::max(longest_token, token(trial.problem).size());
+  }
+  job.configure(settings_of(sweep, trials, recording, threads));
+
+  const bool judges = !sweep || sweep->judges;
+  Verdicts verdicts(job.out(), job.prints() ? job.out() : console.err, {longest_token, options.summary, judges});
+  job.make({.kind = "verify",
+            .asked = asked,
+            .make = [&](std::size_t i) { return verified(trials[i], recording); },
+            .show = [&](std::size_t i, const Json& row) { verdicts.add(trials[i], row); },
+            .threads = threads});
+  verdicts.print_summary();
+  return judges && verdicts.count("failed") > 0 ? kExitCheckFailed : kExitOk;
+}
+
+int run_verify(std::span<const std::string> words, Console& console) { return verify(words, console, candidates()); }
+
+}  // namespace danaus

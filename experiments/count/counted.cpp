@@ -1,0 +1,50 @@
+#include "experiments/count/counted.hpp"
+
+namespace danaus {
+namespace {
+
+Json values(const host::Counters& counters) {
+  Json object = Json::object();
+  for (const auto& [name, value] : host::kCounterFields) object[std::string(name)] = counters.*value;
+  return object;
+}
+
+}  // namespace
+
+void require_kernel(const Convolution& problem, const Device& device) { choose(problem, device); }
+
+Counted count(const Convolution& problem, const Device& device, std::int64_t concurrent) {
+  Counted counted{problem, choose(problem, device).variant, {}, {}, {}};
+  if (concurrent == 0) concurrent = concurrent_blocks(*counted.variant, device);
+  counted.extent = extent_of(problem, device, concurrent);
+  counted.work = count_work(problem, device);
+  counted.launch = counted.work.launch(counted.extent);
+  return counted;
+}
+
+double counted_instructions(const host::Counters& n) {
+  const auto of_threads = n.packed_operations + n.fp32_operations + n.conversions + n.byte_permutes;
+  return static_cast<double>(n.mma_f16acc + n.mma_f32acc + n.mma_depth8 + n.shared_instructions +
+                             n.global_instructions + n.warp_barriers) +
+         static_cast<double>(of_threads) / 32;
+}
+
+Json describe(const Counted& c) {
+  return {{"variant", name(*c.variant)},
+          {"fft_size", c.variant->size()},
+          {"launch",
+           {{"blocks", c.extent.blocks},
+            {"threads", c.variant->threads},
+            {"items", c.extent.items},
+            {"half_items", c.extent.half_items},
+            {"visits", c.extent.visits}}},
+          {"counts",
+           {{"launch", values(c.launch)},
+            {"item", values(c.work.item)},
+            {"half_item", values(c.work.half_item)},
+            {"visit", values(c.work.visit)},
+            {"block", values(c.work.block)},
+            {"filter", values(c.work.filter)}}}};
+}
+
+}  // namespace danaus

@@ -1,0 +1,30 @@
+// The work of a case's kernel, with what it is counted for.
+#pragma once
+
+#include "experiments/cli/environment.hpp"
+#include "kernels/host/work.hpp"
+
+namespace danaus {
+
+struct Counted {
+  Convolution problem;
+  const Variant* variant;
+  Extent extent;
+  Work work;
+  host::Counters launch;  // all of it
+};
+
+// Throws std::invalid_argument, saying why, where the device has no kernel for the case.
+void require_kernel(const Convolution& problem, const Device& device);
+
+// `concurrent` blocks run at once; 0: as many as the kernel is tuned for.
+Counted count(const Convolution& problem, const Device& device, std::int64_t concurrent = 0);
+
+// Instructions of warps that the counters know: no addresses, moves, loops or waiting.
+double counted_instructions(const host::Counters& counters);
+
+// {"variant", "fft_size", "launch": {"blocks", "threads", "items", ...}, "counts": {"launch", "item", "half_item",
+// "visit", "block", "filter": {counter: value}}}
+Json describe(const Counted& counted);
+
+}  // namespace danaus

@@ -1,0 +1,321 @@
+#include "experiments/count/hardware.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "experiments/bench/work.hpp"
+
+namespace danaus {
+namespace {
+
+constexpr std::array kComparedTokens = {
+    "fftconv_f16_circular_l256_b32_h528",                   // chain
+    "fftconv_bf16_circular_l768_b16_h264",                  // chain with a radix on top
+    "fftconv_f16_circular_l1024_b16_h264",                  // exchange
+    "fftconv_f16_causal_l1024_b16_h264",                    // right angle
+    "fftconv_f16_circular_l4096_b8_h132_pregate_postgate",  // gates
+    "fftconv_f16_causal_l4048_b8_h132",                     // without tensor copies
+    "fftconv_bf16_circular_l8192_b8_h132",
+    "fftconv_bf16_causal_l16384_b8_h66",
+    "fftconv_f16_circular_l32768_b8_h66",
+};
+
+// What both count. Tensor copies pass L1 by paths of their own, which have their own metrics.
+struct Quantity {
+  const char* name;
+  double (*counted)(const Counted& c);
+  std::vector<const char*> metrics;  // their sum; "sass:" begins an opcode
+  double scale;                      // of what the metrics count to what is counted
+  const char* why;                   // they may differ
+};
+
+double warps(std::uint64_t thread_operations) { return static_cast<double>(thread_operations) / 32; }
+
+double written_bytes(const Convolution& p) { return moved_bytes(p) / (2 + p.pregate + p.postgate); }
+
+const std::vector<Quantity>& compared_quantities() {
+  static const std::vector<Quantity> kQuantities = {
+      {"matrix instructions",
+       [](const Counted& c) { return double(c.launch.mma_f16acc + c.launch.mma_f32acc + c.launch.mma_depth8); },
+       {"sm__inst_executed_pipe_tensor_op_hmma.sum"},
+       1,
+       "the compiler computes what is behind a branch, the tail of a wrapped convolution, before it"},
+      {"packed half instructions",
+       [](const Counted& c) { return warps(c.launch.packed_operations); },
+       {"sass:HFMA2", "sass:HADD2", "sass:HMUL2"},
+       1,
+       "the compiler also moves constants and negates by these"},
+      {"conversions",
+       [](const Counted& c) { return warps(c.launch.conversions); },
+       {"sass:F2FP"},
+       1,
+       "the compiler packs halves of its own"},
+      {"byte permutes",
+       [](const Counted& c) { return warps(c.launch.byte_permutes); },
+       {"sass:PRMT"},
+       1,
+       "the compiler permutes bytes of its own, and permutes once where values are used twice"},
+      {"global load sectors",
+       [](const Counted& c) { return double(c.launch.global_load_sectors); },
+       {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+        "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_access.sum",
+        "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_bypass.sum"},
+       1,
+       "the compiler drops loads of constants that a kernel does not use, and repeats some"},
+      {"global store sectors",
+       [](const Counted& c) { return double(c.launch.global_store_sectors); },
+       {"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"},
+       1,
+       ""},
+      {"tensor copies in, bytes",
+       [](const Counted& c) { return double(c.launch.bulk_load_bytes); },
+       {"l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum"},
+       1,
+       "descriptors of the copies"},
+      {"tensor copies out, bytes",
+       [](const Counted& c) { return double(c.launch.bulk_store_bytes); },
+       {"l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_st.sum"},
+       1,
+       ""},
+      {"shared wavefronts",
+       [](const Counted& c) { return double(c.launch.shared_wavefronts); },
+       {"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"},
+       1,
+       "turns lost to copies into shared memory, and polls of their barriers; the compiler drops some loads"},
+      {"shared bank conflicts",
+       [](const Counted& c) { return double(c.launch.shared_conflicts); },
+       {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"},
+       1,
+       "the hardware also counts turns lost to copies into shared memory"},
+      {"block barriers, by warps",
+       [](const Counted& c) { return double(c.launch.block_barriers) * c.variant->threads / 32; },
+       {"sass:BAR"},
+       1,
+       ""},
+      {"bytes that L2 reads for L1",
+       [](const Counted& c) { return double(c.launch.bulk_load_bytes) + 32. * double(c.launch.global_load_sectors); },
+       {"lts__t_sectors_srcunit_tex_op_read.sum"},
+       32,
+       "tables and spectra that L1 holds"},
+      {"bytes read from memory",
+       [](const Counted& c) {
+         return moved_bytes(c.problem) - written_bytes(c.problem) + 4. * c.variant->size() * c.problem.channels;
+       },
+       {"dram__bytes_read.sum"},
+       1,
+       "counted: u, gates and spectra, once each"},
+      {"bytes written to memory",
+       [](const Counted& c) { return written_bytes(c.problem); },
+       {"dram__bytes_write.sum"},
+       1,
+       "counted: y; L2 still holds some of it as the kernel ends"},
+      {"instructions",
+       [](const Counted& c) { return counted_instructions(c.launch); },
+       {"smsp__inst_executed.sum"},
+       1,
+       "addresses, moves, loops and waiting are no operations of a kernel's source"},
+  };
+  return kQuantities;
+}
+
+constexpr std::string_view kOpcode = "sass:";
+constexpr const char* kByOpcode = "sass__inst_executed_per_opcode";
+constexpr const char* kGridSize = "launch__grid_size";
+// Beyond this they are said to differ.
+constexpr double kTolerance = 0.01;
+
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells;
+  std::string cell;
+  bool quoted = false;
+  for (char c : line) {
+    if (c == '"') {
+      quoted = !quoted;
+    } else if (c == ',' && !quoted) {
+      cells.push_back(cell);
+      cell.clear();
+    } else {
+      cell += c;
+    }
+  }
+  cells.push_back(cell);
+  return cells;
+}
+
+// Of a text that begins with it; thousands may be parted by commas.
+std::optional<double> leading_number(std::string text) {
+  std::erase(text, ',');
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (end == text.c_str()) return std::nullopt;
+  return value;
+}
+
+// As in "1,020 (HADD2: 1,000; HFMA2.MMA: 20)"; what follows a point is left out.
+void read_opcodes(const std::string& text, Readings& readings) {
+  const std::string capitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", digits = "0123456789";
+  for (std::size_t begin = 0; (begin = text.find_first_of(capitals, begin)) != std::string::npos;) {
+    const std::size_t end = text.find_first_not_of(capitals + digits + '_', begin);
+    const std::size_t colon = text.find_first_of(":=", begin);
+    if (colon == std::string::npos) return;
+    const std::size_t number = text.find_first_of(digits, colon);
+    if (number == std::string::npos) return;
+    const std::string name = std::string(kOpcode) + text.substr(begin, end - begin);
+    begin = std::min(text.find_first_not_of(digits + ",.", number), text.size());
+    readings[name] += leading_number(text.substr(number, begin - number)).value_or(0);
+  }
+}
+
+// The sum of those that were read; nothing where none was.
+std::optional<double> reading(const Quantity& quantity, const Readings& readings) {
+  std::optional<double> sum;
+  for (const std::string metric : quantity.metrics) {
+    const bool opcode = metric.starts_with(kOpcode);
+    if (opcode && readings.contains(kByOpcode)) sum = sum.value_or(0);
+    for (const auto& [name, value] : readings)  // HFMA2.MMA is an HFMA2
+      if (name == metric || (opcode && name.starts_with(metric))) sum = sum.value_or(0) + quantity.scale * value;
+  }
+  return sum;
+}
+
+std::string output_of(const std::string& command) {
+  std::FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
+  if (!pipe) throw std::runtime_error("count: cannot run " + command);
+  std::string output;
+  std::array<char, 65536> buffer;
+  while (const std::size_t size = std::fread(buffer.data(), 1, buffer.size(), pipe)) output.append(buffer.data(), size);
+  ::pclose(pipe);
+  return output;
+}
+
+std::string quoted(const std::string& word) { return "'" + word + "'"; }
+
+// The metrics that this ncu knows on this device. Those of instructions are not in its list.
+std::vector<std::string> known_metrics(const std::string& profiler) {
+  const std::string list = output_of(quoted(profiler) + " --query-metrics");
+  std::vector<std::string> known = {kGridSize};
+  for (const Quantity& quantity : compared_quantities())
+    for (const std::string metric : quantity.metrics)
+      if (!metric.starts_with(kOpcode) && list.find(metric.substr(0, metric.rfind('.'))) != std::string::npos)
+        known.push_back(metric);
+  return known;
+}
+
+// What ncu prints as this program launches each case's kernel.
+std::string profile(const std::vector<Convolution>& cases, const std::string& profiler,
+                    std::vector<std::string> metrics, bool opcodes) {
+  std::ostringstream command;
+  command << quoted(profiler) << " --csv --print-units base --clock-control none --kernel-name regex:fused_kernel";
+  if (opcodes) {
+    command << " --print-metric-instances details";
+    metrics.push_back(kByOpcode);
+  }
+  command << " --metrics ";
+  for (std::size_t i = 0; i < metrics.size(); ++i) command << (i == 0 ? "" : ",") << metrics[i];
+  command << ' ' << quoted(std::filesystem::read_symlink("/proc/self/exe").string()) << " count --launch";
+  for (const Convolution& problem : cases) command << " --case " << token(problem);
+  return output_of(command.str());
+}
+
+// Its lines that say what went wrong.
+std::string complaint_of(const std::string& printed) {
+  std::istringstream lines(printed);
+  std::string complaint;
+  for (std::string line; std::getline(lines, line);)
+    if (line.find("ERROR") != std::string::npos || line.starts_with("danaus:")) complaint += '\n' + line;
+  return complaint.empty() ? " nothing" : complaint;
+}
+
+}  // namespace
+
+std::vector<Convolution> compared_cases() {
+  std::vector<Convolution> cases;
+  for (const char* word : kComparedTokens) cases.push_back(parse_convolution(word));
+  return cases;
+}
+
+std::optional<std::string> find_profiler() {
+  std::string path = std::getenv("PATH") ? std::getenv("PATH") : "";
+  path += ":/usr/local/cuda/bin";
+  std::istringstream folders(path);
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (!folder.empty() && ::access((folder + "/ncu").c_str(), X_OK) == 0) return folder + "/ncu";
+  return std::nullopt;
+}
+
+std::vector<Readings> parse_readings(std::string_view output) {
+  std::istringstream lines{std::string(output)};
+  std::map<int, Readings> launches;
+  std::size_t id = 0, metric = 0, value = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with('"')) continue;
+    const std::vector<std::string> cells = cells_of(line);
+    if (cells.front() == "ID") {
+      const auto place = [&](const char* title) {
+        return static_cast<std::size_t>(std::find(cells.begin(), cells.end(), title) - cells.begin());
+      };
+      id = place("ID"), metric = place("Metric Name"), value = place("Metric Value");
+      continue;
+    }
+    if (value == 0 || value >= cells.size()) continue;
+    Readings& readings = launches[std::atoi(cells[id].c_str())];
+    if (const auto number = leading_number(cells[value])) readings[cells[metric]] = *number;
+    if (cells[metric] == kByOpcode) read_opcodes(cells[value], readings);
+  }
+  std::vector<Readings> in_order;
+  for (auto& [number, readings] : launches) in_order.push_back(std::move(readings));
+  return in_order;
+}
+
+Json comparison(const Convolution& problem, const Device& device, const Readings& readings) {
+  const auto grid = readings.find(kGridSize);
+  const Counted counted = count(problem, device, grid == readings.end() ? 0 : std::llround(grid->second));
+  Json quantities = Json::array();
+  for (const Quantity& quantity : compared_quantities()) {
+    const std::optional<double> hardware = reading(quantity, readings);
+    if (!hardware) continue;
+    const double executor = quantity.counted(counted);
+    std::string metrics;
+    for (const char* metric : quantity.metrics) metrics += (metrics.empty() ? "" : " + ") + std::string(metric);
+    Json entry = {{"name", quantity.name},
+                  {"counted", executor},
+                  {"hardware", *hardware},
+                  {"ratio", executor > 0 ? Json(*hardware / executor) : Json()},
+                  {"metric", metrics}};
+    if (std::abs(*hardware - executor) > kTolerance * executor) entry["why"] = quantity.why;
+    quantities.push_back(entry);
+  }
+  return {{"case", token(problem)},
+          {"method", "kernel"},
+          {"device", device_block(device)},
+          {"code", kRevision.kernels},
+          {"variant", name(*counted.variant)},
+          {"blocks", counted.extent.blocks},
+          {"quantities", quantities}};
+}
+
+std::string profile_launches(const std::vector<Convolution>& cases, const std::string& profiler) {
+  const std::vector<std::string> metrics = known_metrics(profiler);
+  const std::string printed = profile(cases, profiler, metrics, true);
+  if (parse_readings(printed).size() == cases.size()) return printed;
+  return profile(cases, profiler, metrics, false);  // for opcodes it patches the kernels, which it may refuse
+}
+
+std::vector<Json> comparisons(const std::vector<Convolution>& cases, const Device& device, const std::string& printed) {
+  const std::vector<Readings> readings = parse_readings(printed);
+  if (readings.size() != cases.size())
+    throw std::runtime_error("count: ncu read " + std::to_string(readings.size()) + " of " +
+                             std::to_string(cases.size()) + " launches. It says:" + complaint_of(printed));
+  std::vector<Json> rows;
+  for (std::size_t i = 0; i < cases.size(); ++i) rows.push_back(comparison(cases[i], device, readings[i]));
+  return rows;
+}
+
+}  // namespace danaus

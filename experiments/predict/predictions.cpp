@@ -1,0 +1,83 @@
+#include "experiments/predict/predictions.hpp"
+
+#include "experiments/count/imitation.hpp"
+#include "experiments/count/kernel_work.hpp"
+#include "model/cost.hpp"
+
+namespace danaus {
+namespace {
+
+Json predicted_by_eq2(const PredictedCase& predicted) {
+  const Prediction prediction = predict_eq2(predicted.problem, predicted.profile);
+  Json terms = Json::array();
+  for (const Term& term : prediction.terms)
+    terms.push_back({{"factor", term.factor},
+                     {"compute_us", term.compute_us},
+                     {"memory_us", term.memory_us},
+                     {"unit", term.unit},
+                     {"memory", term.memory},
+                     {"reason", term.reason}});
+  return {{"order", predicted.problem.factors.size()},
+          {"total_us", prediction.total_us},
+          {"ps_per_token_bh", prediction.ps_per_token_bh},
+          {"limit", prediction.limit},
+          {"terms", terms},
+          {"notes", prediction.notes}};
+}
+
+Json predicted_by_roofline(const PredictedCase& predicted) {
+  const Device device = imitation(predicted.profile);
+  const Counted counted = count(predicted.problem, device);
+  const RooflinePrediction prediction =
+      predict_roofline(kernel_work(counted, device), predicted.profile, predicted.concurrency);
+  Json resources = Json::array();
+  for (const ResourceTime& resource : prediction.resources)
+    resources.push_back({{"name", resource.name}, {"us", resource.us}, {"what", resource.what}});
+  return {{"variant", name(*counted.variant)}, {"total_us", prediction.total_us}, {"limit", prediction.limit},
+          {"launch_us", prediction.launch_us}, {"resources", resources},          {"notes", prediction.notes}};
+}
+
+}  // namespace
+
+PredictedCase for_eq2(const std::string& token, std::optional<int> order, const HardwareProfile& profile) {
+  const Convolution problem = parse_convolution(token);
+  if (order && !problem.factors.empty() && static_cast<int>(problem.factors.size()) != *order)
+    fail("model: order=", *order, ", but ", token, " has ", problem.factors.size(), " factors; leave one of them out");
+  return {CostModel::eq2, problem.factors.empty() ? with_factors(problem, profile, order.value_or(0)) : problem,
+          profile};
+}
+
+std::optional<PredictedCase> for_roofline(const std::string& token, const HardwareProfile& profile,
+                                          const Concurrency& concurrency) {
+  const Convolution problem = parse_convolution(token);
+  if (!has_kernel(problem, imitation(profile))) return std::nullopt;
+  return PredictedCase{CostModel::roofline, problem, profile, concurrency};
+}
+
+std::vector<PredictedCase> figure4_cases(const std::vector<HardwareProfile>& profiles, std::optional<int> order) {
+  std::vector<PredictedCase> cases;
+  for (const HardwareProfile& profile : profiles)
+    for (int p : kOrders)
+      for (std::int64_t length = 256; length <= 4 << 20; length *= 2) {
+        if (p != order.value_or(p)) continue;
+        Convolution problem;
+        problem.length = problem.filter_length = length;
+        problem.fold = Fold::plain;  // Eq. 2 counts one complex sequence of N points for each row
+        cases.push_back({CostModel::eq2, with_factors(problem, profile, p), profile});
+      }
+  return cases;
+}
+
+Json describe(const PredictedCase& predicted) {
+  const bool eq2 = predicted.model == CostModel::eq2;
+  Json asked = {
+      {"case", token(predicted.problem)}, {"profile", predicted.profile.name}, {"model", eq2 ? "eq2" : "roofline"}};
+  if (!eq2) asked["overlap"] = predicted.concurrency.overlap, asked["warp_rate"] = predicted.concurrency.warp_rate;
+  return asked;
+}
+
+Json prediction(const PredictedCase& predicted) {
+  return predicted.model == CostModel::eq2 ? predicted_by_eq2(predicted) : predicted_by_roofline(predicted);
+}
+
+}  // namespace danaus

@@ -1,0 +1,40 @@
+// What the cost models say of a case on a device: Eq. 2, and the roofline over the work that the executor counts.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/cli/environment.hpp"
+#include "model/profile.hpp"
+#include "model/roofline.hpp"
+#include "reference/convolution/convolution.hpp"
+
+namespace danaus {
+
+enum class CostModel { eq2, roofline };
+
+// A prediction to make. Eq. 2 needs a case with factors, the roofline one that has a kernel.
+struct PredictedCase {
+  CostModel model;
+  Convolution problem;
+  HardwareProfile profile;
+  Concurrency concurrency = {};  // of the roofline
+};
+
+// The case for Eq. 2, which takes the cheapest factors of that order, or of any, where it names none.
+// Throws std::invalid_argument where the order contradicts the case's own factors.
+PredictedCase for_eq2(const std::string& token, std::optional<int> order, const HardwareProfile& profile);
+
+// The case for the roofline; nothing where the device has no kernel for it.
+std::optional<PredictedCase> for_roofline(const std::string& token, const HardwareProfile& profile,
+                                          const Concurrency& concurrency);
+
+// Fu et al. 2023, Figure 4, and the same for later devices: N = 256 to 4M by each order of kOrders, or by one.
+std::vector<PredictedCase> figure4_cases(const std::vector<HardwareProfile>& profiles, std::optional<int> order);
+
+// The fields of a result row that say what is predicted, and those that say what: "model" rows (schema model).
+Json describe(const PredictedCase& predicted);
+Json prediction(const PredictedCase& predicted);
+
+}  // namespace danaus

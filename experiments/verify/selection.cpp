@@ -1,0 +1,58 @@
+#include "experiments/verify/selection.hpp"
+
+#include <algorithm>
+
+namespace danaus {
+namespace {
+
+std::vector<Trial> trials_of_cases(const TrialSelection& selection, std::span<const Candidate> candidates) {
+  DataSpec data;
+  data.data = selection.data.value_or(data.data);
+  data.filter = selection.filter.value_or(data.filter);
+  data.scale = selection.scale.value_or(data.scale);
+  const Scaling scaling = selection.scaling.value_or(Scaling::unitary);
+  const bool every_method = selection.methods.empty();
+  std::vector<Trial> trials;
+  for (const std::string& token : selection.cases)
+    for (const std::string& method : every_method ? methods_of(candidates) : selection.methods)
+      for (const Candidate& candidate : candidates)
+        if (candidate.name == method && candidate.scaling.value_or(scaling) == scaling) {
+          const Convolution problem = parse_convolution(token);
+          if (every_method && !candidate.computes(problem)) continue;
+          trials.push_back({problem, data, candidate, "cases given"});
+        }
+  return trials;
+}
+
+std::vector<Trial> trials_of_sweep(const TrialSelection& selection, std::span<const Candidate> candidates) {
+  const auto& methods = selection.methods;
+  std::vector<Trial> trials = selection.sweep->trials(candidates);
+  std::erase_if(trials, [&](const Trial& trial) {
+    const bool wanted =
+        methods.empty() || std::find(methods.begin(), methods.end(), trial.candidate.name) != methods.end();
+    return !wanted || trial.data.data != selection.data.value_or(trial.data.data) ||
+           trial.data.filter != selection.filter.value_or(trial.data.filter) ||
+           trial.data.scale != selection.scale.value_or(trial.data.scale) ||
+           (selection.scaling && trial.candidate.scaling != selection.scaling);
+  });
+  if (trials.empty()) fail("verify: no row of the sweep '", selection.sweep->name, "' has what the options ask for");
+  return trials;
+}
+
+}  // namespace
+
+std::vector<std::string> methods_of(std::span<const Candidate> candidates) {
+  std::vector<std::string> methods;
+  for (const Candidate& candidate : candidates)
+    if (methods.empty() || methods.back() != candidate.name) methods.emplace_back(candidate.name);
+  return methods;
+}
+
+std::vector<Trial> selected_trials(const TrialSelection& selection, std::span<const Candidate> candidates) {
+  std::vector<Trial> trials =
+      selection.sweep ? trials_of_sweep(selection, candidates) : trials_of_cases(selection, candidates);
+  for (Trial& trial : trials) trial.data.seed = selection.seed;
+  return trials;
+}
+
+}  // namespace danaus

@@ -1,0 +1,246 @@
+#include "experiments/verify/trials.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/choice.hpp"
+#include "reference/convolution/monarch.hpp"
+
+namespace danaus {
+namespace {
+
+struct Layout {
+  Mode mode;
+  Fold fold;
+};
+
+// Every way to put a case into complex FFTs. Causal with pair, half or plain is padded.
+constexpr std::array kLayouts = {
+    Layout{Mode::circular, Fold::plain},     Layout{Mode::circular, Fold::pair},
+    Layout{Mode::circular, Fold::half},      Layout{Mode::circular, Fold::right_angle},
+    Layout{Mode::causal, Fold::right_angle}, Layout{Mode::causal, Fold::pair},
+    Layout{Mode::causal, Fold::half},        Layout{Mode::causal, Fold::plain},
+};
+
+// The ways that a case without anything said takes.
+constexpr std::array kDefaultLayouts = {Layout{Mode::circular, Fold::pair}, Layout{Mode::causal, Fold::right_angle}};
+
+Convolution laid_out(Layout layout, std::int64_t length) {
+  Convolution problem;
+  problem.mode = layout.mode;
+  problem.fold = layout.fold;
+  problem.batch = 3;  // an odd last row
+  problem.channels = 2;
+  problem.length = problem.filter_length = length;
+  return problem;
+}
+
+class Matrix {
+ public:
+  explicit Matrix(std::span<const Candidate> candidates) : candidates_(candidates) {}
+
+  // The case, if the candidate computes such: in double for those that compute in double, else in each of `dtypes`.
+  void add(std::string_view group, Convolution problem, const DataSpec& data = {},
+           std::initializer_list<Dtype> dtypes = {Dtype::f16, Dtype::bf16}) {
+    for (const Candidate& candidate : candidates_) {
+      if (candidate.scaling == Scaling::one_side) continue;  // known to fail in fp16: the range sweep shows it
+      for (Dtype dtype : candidate.in_double ? std::vector{Dtype::f64} : std::vector(dtypes)) {
+        problem.dtype = dtype;
+        if (candidate.computes(problem)) trials_.push_back({problem, data, candidate, std::string(group)});
+      }
+    }
+  }
+
+  std::vector<Trial> take() && { return std::move(trials_); }
+
+ private:
+  std::span<const Candidate> candidates_;
+  std::vector<Trial> trials_;
+};
+
+void add_lengths(Matrix& matrix) {
+  for (std::int64_t length : {1, 2, 3, 7, 16, 60, 127, 256, 1000, 1024, 1500, 4096})
+    for (Layout layout : kLayouts)
+      if (layout.mode == Mode::causal || layout.fold != Fold::half || length % 2 == 0)
+        matrix.add("length and fold", laid_out(layout, length));
+}
+
+void add_long(Matrix& matrix) {
+  for (std::int64_t length : {16384, 65536, 100003, 1048576})
+    for (Layout layout : kDefaultLayouts) {
+      Convolution problem = laid_out(layout, length);
+      problem.batch = 2;
+      problem.channels = 1;
+      if (layout.mode == Mode::causal || length % 2 == 0) matrix.add("long", problem);  // 100003 is prime
+    }
+}
+
+void add_orders(Matrix& matrix) {
+  for (std::int64_t length : {64, 1024, 1536, 4096, 32768})
+    for (int order = 1; order <= 5; ++order)
+      for (Layout layout : kDefaultLayouts) {
+        Convolution problem = laid_out(layout, length);
+        problem.batch = 2;
+        problem.channels = 1;
+        problem.fft_size = length;
+        problem.factors = balanced_factors(length, order);
+        if (problem.factors.front() <= 1024) matrix.add("order", problem, {}, {Dtype::f16, Dtype::bf16, Dtype::f32});
+      }
+}
+
+void add_filters(Matrix& matrix) {
+  for (std::int64_t length : {128, 1024})
+    for (std::int64_t filter_length : {std::int64_t{1}, std::int64_t{17}, length / 2, length + 13})
+      for (Layout layout : kLayouts) {
+        Convolution problem = laid_out(layout, length);
+        problem.filter_length = filter_length;
+        matrix.add("filter length", problem);
+      }
+}
+
+void add_gates(Matrix& matrix) {
+  for (std::int64_t length : {255, 1024})
+    for (bool pregate : {false, true})
+      for (bool postgate : {false, true})
+        for (Layout layout : kDefaultLayouts) {
+          if (!pregate && !postgate) continue;
+          Convolution problem = laid_out(layout, length);
+          problem.pregate = pregate;
+          problem.postgate = postgate;
+          matrix.add("gates", problem);
+        }
+}
+
+void add_masks(Matrix& matrix) {
+  const struct {
+    std::vector<int> factors, zeroed;
+  } kMasks[] = {
+      {{16, 16}, {8, 0}}, {{16, 16}, {8, 8}}, {{16, 16}, {0, 4}}, {{8, 8, 16}, {8, 4, 2}}, {{8, 4, 4, 8}, {4, 2, 2, 4}},
+  };
+  for (const auto& [factors, zeroed] : kMasks)
+    for (MaskReading reading : {MaskReading::hermitian, MaskReading::literal})
+      for (Mode mode : {Mode::circular, Mode::causal}) {
+        std::int64_t size = 1;
+        for (int factor : factors) size *= factor;
+        Convolution problem = laid_out({mode, Fold::pair}, mode == Mode::circular ? size : size / 2);
+        problem.fft_size = size;
+        problem.factors = factors;
+        problem.mask = {zeroed, reading};
+        matrix.add("mask", problem);
+      }
+}
+
+void add_data(Matrix& matrix) {
+  for (DataKind data : {DataKind::gaussian, DataKind::uniform, DataKind::impulse, DataKind::constant,
+                        DataKind::heavy_tailed, DataKind::recording})
+    for (double scale : {1.0, 0.02})
+      for (FilterKind filter : {FilterKind::random, FilterKind::s4d, FilterKind::hyena})
+        for (Layout layout : kDefaultLayouts) {
+          DataSpec spec;
+          spec.data = data;
+          spec.scale = scale;
+          spec.filter = filter;
+          matrix.add("data, scale, filter", laid_out(layout, 2048), spec);
+        }
+}
+
+// Each kernel that a plan for the executor can choose. The right angle's rows leave some of N empty.
+void add_kernels(Matrix& matrix) {
+  for (const Variant& v : variants()) {
+    const bool pair = v.geometry.fold == Fold::pair;
+    Convolution problem =
+        laid_out({pair ? Mode::circular : Mode::causal, v.geometry.fold}, pair ? v.size() : v.size() - 3);
+    problem.channels = 1;
+    problem.fft_size = v.size();
+    problem.factors = factors(v.geometry);
+    problem.pregate = problem.postgate = v.gated;
+    const bool chosen = choose(problem, Device::executor()).variant == &v;
+    if (chosen) matrix.add("split of a kernel", problem);  // in f16, and in bf16 with it
+  }
+}
+
+std::vector<Trial> default_matrix(std::span<const Candidate> candidates) {
+  Matrix matrix(candidates);
+  add_lengths(matrix);
+  add_long(matrix);
+  add_orders(matrix);
+  add_filters(matrix);
+  add_gates(matrix);
+  add_masks(matrix);
+  add_data(matrix);
+  add_kernels(matrix);
+  return std::move(matrix).take();
+}
+
+// Rows enough that an error is that of many thousand samples, however short the case.
+Convolution sweep_case(std::int64_t length, int order, Dtype dtype) {
+  Convolution problem = laid_out({Mode::circular, Fold::pair}, length);
+  problem.dtype = dtype;
+  problem.batch = 2;
+  problem.channels = std::max<std::int64_t>(1, 8192 / length);
+  problem.fft_size = length;
+  problem.factors = balanced_factors(length, order);
+  return problem;
+}
+
+std::vector<Trial> error_sweep(std::span<const Candidate> candidates) {
+  std::vector<Trial> trials;
+  for (const Candidate& candidate : candidates)
+    if (candidate.scaling == Scaling::unitary)
+      for (Dtype dtype : {Dtype::f16, Dtype::bf16, Dtype::f32})
+        for (int order : {2, 3, 4})
+          for (std::int64_t length = 256; length <= 65536; length *= 2)
+            trials.push_back({sweep_case(length, order, dtype), {}, candidate, "error"});
+  return trials;
+}
+
+std::vector<Trial> range_sweep(std::span<const Candidate> candidates) {
+  DataSpec data;
+  data.scale = 0.02;
+  std::vector<Trial> trials;
+  for (const Candidate& candidate : candidates)
+    if (candidate.scaling)
+      for (Dtype dtype : {Dtype::f16, Dtype::bf16})
+        for (std::int64_t length = 256; length <= 65536; length *= 2)
+          trials.push_back({sweep_case(length, length <= 2048 ? 2 : 3, dtype), data, candidate, "range"});
+  return trials;
+}
+
+constexpr std::array kSweeps = {
+    TrialSweep{"matrix",
+               "is every candidate within its bound, over lengths, folds, orders, filters, gates, masks and data?",
+               &default_matrix, true},
+    TrialSweep{"error", "how does rounding error grow with N and order, for each type?", &error_sweep, true},
+    TrialSweep{"range", "what becomes of fp16 at data scale 0.02 when 1/N sits on one side?", &range_sweep, false},
+};
+
+}  // namespace
+
+std::span<const TrialSweep> trial_sweeps() { return kSweeps; }
+
+Json describe(const Trial& trial) {
+  Json row = {{"case", token(trial.problem)},
+              {"method", trial.candidate.name},
+              {"data",
+               {{"kind", name(trial.data.data)},
+                {"scale", trial.data.scale},
+                {"filter", name(trial.data.filter)},
+                {"seed", std::to_string(data_seed(trial.problem, trial.data))}}}};
+  if (trial.candidate.scaling) row["scaling"] = name(*trial.candidate.scaling);
+  row["order"] = trial.candidate.planned(trial.problem).factors.size();
+  return row;
+}
+
+std::string repeat_command(const Trial& trial) {
+  std::ostringstream command;
+  command << "danaus verify --case " << token(trial.problem) << " --method " << trial.candidate.name;
+  const DataSpec defaults;
+  if (trial.candidate.scaling == Scaling::one_side) command << " --scaling " << name(*trial.candidate.scaling);
+  if (trial.data.data != defaults.data) command << " --data " << name(trial.data.data);
+  if (trial.data.scale != defaults.scale) command << " --scale " << trial.data.scale;
+  if (trial.data.filter != defaults.filter) command << " --filter " << name(trial.data.filter);
+  if (trial.data.seed != defaults.seed) command << " --seed " << trial.data.seed;
+  return command.str();
+}
+
+}  // namespace danaus

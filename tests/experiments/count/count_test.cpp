@@ -1,0 +1,136 @@
+// danaus count: its rows, and how a GPU's own counters are read and compared.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "experiments/count/hardware.hpp"
+#include "experiments/count/imitation.hpp"
+#include "kernels/choice.hpp"
+#include "tests/experiments/support.hpp"
+
+namespace danaus {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Count, ARowHoldsTheLaunchAndItsParts) {
+  const Ran ran = run({"count", "--case", "fftconv_f16_circular_l1024_b5_h6", "--profile", "H100-SXM", "--json", "-"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json row = Json::parse(ran.out);
+  EXPECT_EQ(row.at("kind"), "count");
+  EXPECT_EQ(row.at("launch").at("items"), 12);
+  EXPECT_EQ(row.at("launch").at("half_items"), 6);
+  EXPECT_EQ(row.at("launch").at("blocks"), 18);  // fewer than run at once
+  const Json& counts = row.at("counts");
+  EXPECT_EQ(counts.at("launch").at("bulk_load_bytes"), 5 * 6 * 1024 * 2);
+  EXPECT_EQ(counts.at("launch").at("mma_f16acc"), 18 * counts.at("item").at("mma_f16acc").get<int>());
+  EXPECT_GT(counts.at("filter").at("fp32_operations"), 0);
+}
+
+TEST(Count, PrintsEachCounter) {
+  const Ran ran = run({"count", "--case", "fftconv_f16_causal_l300_b1_h1"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  for (const auto& field : {"mma f16acc", "packed operations", "shared wavefronts", "block barriers"})
+    EXPECT_THAT(ran.out, HasSubstr(field));
+}
+
+TEST(Count, TakesTheKernelsOfTheProfile) {
+  const Convolution problem = parse_convolution("fftconv_f16_circular_l16384_b2_h1");
+  const Device a100 = imitation(load_profile("A100-40GB")), h200 = imitation(load_profile("H200"));
+  EXPECT_EQ(a100.multiprocessors, 108);
+  EXPECT_FALSE(a100.has_tensor_copies());
+  EXPECT_TRUE(h200.has_tensor_copies());
+  EXPECT_NE(choose(problem, a100).variant, choose(problem, h200).variant);
+}
+
+// As ncu prints it: its own lines, then quoted cells, numbers with commas.
+constexpr const char* kPrinted = R"csv(==PROF== Connected to process 17
+==PROF== Profiling "fused_kernel" - 0: 0%....100% - 3 passes
+"ID","Process ID","Kernel Name","Block Size","Grid Size","Metric Name","Metric Unit","Metric Value"
+"0","17","void fused_kernel<a, b>(c)","(64, 1, 1)","(18, 1, 1)","launch__grid_size","","18"
+"0","17","void fused_kernel<a, b>(c)","(64, 1, 1)","(18, 1, 1)","sm__inst_executed_pipe_tensor_op_hmma.sum","inst","1,536"
+"0","17","void fused_kernel<a, b>(c)","(64, 1, 1)","(18, 1, 1)","sass__inst_executed_per_opcode","inst","9,000 (HADD2: 1,000; HFMA2.MMA: 20; PRMT: 300)"
+"1","17","void fused_kernel<a, b>(c)","(64, 1, 1)","(7, 1, 1)","launch__grid_size","","7"
+)csv";
+
+TEST(Count, ReadsWhatTheProfilerPrints) {
+  const std::vector<Readings> readings = parse_readings(kPrinted);
+  ASSERT_EQ(readings.size(), 2);
+  EXPECT_EQ(readings[0].at("sm__inst_executed_pipe_tensor_op_hmma.sum"), 1536);
+  EXPECT_EQ(readings[0].at("sass:HADD2"), 1000);
+  EXPECT_EQ(readings[0].at("sass:HFMA2"), 20);
+  EXPECT_EQ(readings[0].at("sass:PRMT"), 300);
+  EXPECT_EQ(readings[1].at("launch__grid_size"), 7);
+  EXPECT_TRUE(parse_readings("==ERROR== ERR_NVGPUCTRPERM\n").empty());
+}
+
+TEST(Count, ComparesQuantitiesThatBothHave) {
+  const Convolution problem = parse_convolution("fftconv_f16_circular_l1024_b5_h6");
+  const Json row = comparison(problem, imitation(load_profile("H200")), parse_readings(kPrinted).front());
+  EXPECT_EQ(row.at("blocks"), 18);
+  std::set<std::string> names;
+  for (const Json& quantity : row.at("quantities")) {
+    names.insert(quantity.at("name").get<std::string>());
+    if (quantity.at("ratio").is_null()) {
+      EXPECT_EQ(quantity.at("counted"), 0);
+      continue;
+    }
+    EXPECT_DOUBLE_EQ(quantity.at("ratio").get<double>() * quantity.at("counted").get<double>(),
+                     quantity.at("hardware").get<double>());
+    if (quantity.at("name") == "packed half instructions") {
+      EXPECT_EQ(quantity.at("hardware"), 1020);
+      EXPECT_TRUE(quantity.contains("why"));
+    }
+  }
+  EXPECT_TRUE(names.contains("matrix instructions"));
+  EXPECT_FALSE(names.contains("shared wavefronts")) << "ncu did not read them";
+}
+
+TEST(Count, AsksTheProfilerAgainWithoutOpcodesWhereItRefusesThem) {
+  const Folder folder;
+  const std::string profiler = folder / "ncu";
+  write_file(profiler,
+             "#!/bin/sh\n"
+             "echo \"$@\" >> " +
+                 folder / "asked" +
+                 "\n"
+                 "case \"$*\" in *--query-metrics*) echo 'dram__bytes_read  Counter  byte'; exit;; esac\n"
+                 "case \"$*\" in *opcode*) echo '==ERROR== no'; exit 1;; esac\n"
+                 "echo '\"ID\",\"Metric Name\",\"Metric Value\"'; echo '\"0\",\"dram__bytes_read.sum\",\"96\"'\n");
+  std::filesystem::permissions(profiler, std::filesystem::perms::owner_all);
+  const std::vector<Convolution> cases = {parse_convolution("fftconv_f16_circular_l1024_b5_h6")};
+  EXPECT_EQ(parse_readings(profile_launches(cases, profiler)).at(0).at("dram__bytes_read.sum"), 96);
+  const std::string asked = read_file(folder / "asked");
+  EXPECT_THAT(asked, HasSubstr("--metrics launch__grid_size,dram__bytes_read.sum,sass__inst_executed_per_opcode "));
+  EXPECT_THAT(asked, HasSubstr("--metrics launch__grid_size,dram__bytes_read.sum /"));
+  EXPECT_THAT(asked, HasSubstr(" count --launch --case fftconv_f16_circular_l1024_b5_h6\n"));
+}
+
+TEST(Count, SaysWhatTheProfilerComplainsOf) {
+  const std::vector<Convolution> cases = {parse_convolution("fftconv_f16_circular_l1024_b5_h6")};
+  try {
+    comparisons(cases, Device::executor(), "==PROF== Connected\n==ERROR== ERR_NVGPUCTRPERM - no permission\n");
+    FAIL() << "nothing was read";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("read 0 of 1 launches. It says:\n==ERROR== ERR_NVGPUCTRPERM"));
+  }
+}
+
+TEST(Count, ComparedCasesHaveKernelsAndDiffer) {
+  std::set<const Variant*> variants;
+  for (const Convolution& problem : compared_cases()) variants.insert(choose(problem, Device::executor()).variant);
+  EXPECT_EQ(variants.size(), compared_cases().size());
+}
+
+TEST(Count, RefusesBadWordsAndSaysThatItNeedsAGpu) {
+  EXPECT_THAT(run({"count"}).err, HasSubstr("either --case or --sweep must be given"));
+  EXPECT_THAT(run({"count", "--sweep", "fast"}).err, HasSubstr("sweep 'fast', must be one of speed"));
+  EXPECT_THAT(run({"count", "--case", "fftconv_f32_causal_l8_b1_h1"}).err, HasSubstr("f16 and bf16 have"));
+  EXPECT_THAT(run({"count", "--hardware", "--blocks", "0"}).err, HasSubstr("blocks=0, must be at least 1"));
+  if (Device::cuda_count() > 0) GTEST_SKIP() << "there is one";
+  const Ran ran = run({"count", "--hardware"});
+  EXPECT_EQ(ran.code, 77);
+  EXPECT_THAT(ran.err, HasSubstr("no CUDA device"));
+}
+
+}  // namespace
+}  // namespace danaus

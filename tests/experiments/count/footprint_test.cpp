@@ -1,0 +1,36 @@
+// danaus memory: its rows, by hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "experiments/cli/environment.hpp"
+#include "tests/experiments/support.hpp"
+
+namespace danaus {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Memory, IsOfEverythingThatAConvolutionHas) {
+  const Ran ran = run({"memory", "--case", "fftconv_f16_circular_l1024_k64_b8_h3_postgate", "--json", "-"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json row = Json::parse(ran.out);
+  EXPECT_EQ(row.at("kind"), "memory");
+  EXPECT_EQ(row.at("u_bytes"), 2 * 8 * 3 * 1024);
+  EXPECT_EQ(row.at("gates_bytes"), row.at("u_bytes")) << "one of the two";
+  EXPECT_EQ(row.at("k_bytes"), 4 * 3 * 64);
+  EXPECT_EQ(row.at("spectrum_bytes"), 4 * 3 * 1024) << "of 1024 frequencies, however short the filter";
+  const auto bytes = [&](const char* field) { return row.at(field).get<double>(); };
+  EXPECT_EQ(bytes("additional_bytes"), bytes("y_bytes") + bytes("spectrum_bytes") + bytes("tables_bytes"));
+  EXPECT_EQ(bytes("total_bytes"),
+            bytes("additional_bytes") + bytes("u_bytes") + bytes("k_bytes") + bytes("gates_bytes"));
+  EXPECT_DOUBLE_EQ(bytes("paper_unit"), bytes("total_bytes") / 1048576000);
+}
+
+TEST(Memory, RefusesACaseWithoutAKernel) {
+  const Ran ran = run({"memory", "--case", "fftconv_f32_circular_l1024_b8_h3"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("dtype f32 has no kernel"));
+}
+
+}  // namespace
+}  // namespace danaus

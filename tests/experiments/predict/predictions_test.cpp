@@ -1,0 +1,138 @@
+// danaus model and danaus factors: their rows.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <Eigen/Core>
+
+#include "experiments/cli/environment.hpp"
+#include "reference/dft.hpp"
+#include "tests/experiments/support.hpp"
+
+namespace danaus {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<Json> rows_of(const std::string& text) {
+  std::vector<Json> rows;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) rows.push_back(Json::parse(line));
+  return rows;
+}
+
+TEST(Model, TermsAddUpAndNameTheirLimit) {
+  const Ran ran = run({"model", "--case", "fftconv_f16_causal_l8192_b64_h768", "--profile", "H200", "--order", "3",
+                       "--model", "eq2", "--json", "-"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json row = rows_of(ran.out).at(0);
+  EXPECT_EQ(row.at("kind"), "model");
+  EXPECT_EQ(row.at("order"), 3);
+  EXPECT_EQ(row.at("profile"), "H200");
+  double total = 0;
+  for (const Json& term : row.at("terms"))
+    total += term.at("compute_us").get<double>() + term.at("memory_us").get<double>();
+  EXPECT_NEAR(row.at("total_us"), total, 1e-9 * total);
+  EXPECT_NEAR(row.at("ps_per_token_bh"), total * 1e6 / (64. * 768 * 8192), 1e-9 * total);
+  EXPECT_FALSE(row.at("limit").get<std::string>().empty());
+}
+
+TEST(Model, PrintsWhereTheTimeGoes) {
+  const Ran ran = run({"model", "--case", "fftconv_f16_circular_l65536_b1_h1", "--profile", "A100-40GB"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.out, HasSubstr("stored in"));
+  EXPECT_THAT(ran.out, HasSubstr("limited by"));
+}
+
+TEST(Model, TheRooflineStandsBesideEq2WhereThereIsAKernel) {
+  const Ran ran = run({"model", "--case", "fftconv_bf16_causal_l1024_b64_h768", "--profile", "H200", "--json", "-"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const std::vector<Json> rows = rows_of(ran.out);
+  ASSERT_EQ(rows.size(), 2);
+  EXPECT_EQ(rows[0].at("model"), "eq2");
+  EXPECT_EQ(rows[1].at("model"), "roofline");
+  EXPECT_EQ(rows[1].at("case"), "fftconv_bf16_causal_l1024_b64_h768");
+  double longest = 0, sum = 0;
+  for (const Json& resource : rows[1].at("resources")) {
+    longest = std::max(longest, resource.at("us").get<double>());
+    sum += resource.at("us").get<double>();
+  }
+  EXPECT_GT(rows[1].at("total_us"), longest);
+  EXPECT_LT(rows[1].at("total_us"), sum);
+  EXPECT_GT(longest, 64. * 768 * 1024 * 4 / 4.8e6) << "no less than the bytes at the memory's own rate";
+
+  EXPECT_EQ(
+      rows_of(run({"model", "--case", "fftconv_f16_circular_l65536_b1_h1", "--profile", "H200", "--json", "-"}).out)
+          .size(),
+      1)
+      << "no kernel computes 64K";
+  EXPECT_THAT(run({"model", "--case", "fftconv_f16_circular_l65536_b1_h1", "--model", "roofline"}).err,
+              HasSubstr("the largest kernel has 32768"));
+}
+
+TEST(Model, RefusesAProfileByTheNumberThatIsWrong) {
+  const Folder folder;
+  write_file(folder / "gpu.json", R"({"name": "gpu", "device": "none", "numbers": {"matrix_side": {"value": 0,
+      "unit": "elements", "kind": "measured", "source": "test"}}})");
+  const Ran ran =
+      run({"model", "--sweep", "figure4", "--profile", folder / "gpu.json", "--json", folder / "model.jsonl"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("gpu.json: matrix_side: 'value' is 0, must be a positive number"));
+  EXPECT_THAT(folder.files(), testing::ElementsAre("gpu.json"));
+}
+
+TEST(Model, RefusesWhatDoesNotGoTogether) {
+  EXPECT_THAT(run({"model"}).err, HasSubstr("one of --case, --sweep and --measured must be given"));
+  EXPECT_THAT(run({"model", "--sweep", "figure4", "--model", "roofline"}).err, HasSubstr("figure4 has no kernels"));
+  EXPECT_THAT(run({"model", "--sweep", "fp16", "--overlap", "0.5"}).err, HasSubstr("overlap=0.5, must be at least 1"));
+  EXPECT_THAT(run({"model", "--case", "x", "--model", "eq3"}).err, HasSubstr("must be one of eq2, roofline, both"));
+}
+
+TEST(Model, Figure4HasEveryLengthOrderAndProfile) {
+  const Folder folder;
+  const std::vector<std::string> words = {"model", "--sweep", "figure4", "--json", folder / "model.jsonl"};
+  ASSERT_EQ(run(words).code, 0);
+  const std::string once = read_file(folder / "model.jsonl");
+  EXPECT_EQ(rows_of(once).size(), 15 * 3 * 3);
+  ASSERT_EQ(run(words).code, 0);
+  EXPECT_EQ(read_file(folder / "model.jsonl"), once) << "rows that stand are not written again";
+}
+
+TEST(Model, ARooflineWithOtherNumbersIsAnotherRow) {
+  const Folder folder;
+  std::vector<std::string> words = {"model",     "--case", "fftconv_f16_circular_l512_b8_h8",
+                                    "--profile", "H200",   "--model",
+                                    "roofline",  "--json", folder / "model.jsonl"};
+  ASSERT_EQ(run(words).code, 0);
+  words.insert(words.end(), {"--overlap", "1"});
+  ASSERT_EQ(run(words).code, 0);
+  const std::vector<Json> rows = rows_of(read_file(folder / "model.jsonl"));
+  ASSERT_EQ(rows.size(), 2);
+  EXPECT_GT(rows[1].at("total_us"), rows[0].at("total_us"));
+}
+
+TEST(Model, DoesNotWriteWhatItReads) {
+  const Folder folder;
+  write_file(folder / "gpu.json", "{}");
+  const Ran ran = run({"model", "--case", "fftconv_f16_circular_l512_b8_h8", "--profile", folder / "gpu.json", "--json",
+                       folder / "gpu.json"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--profile " + folder / "gpu.json" + " is the file of --json"));
+  EXPECT_EQ(read_file(folder / "gpu.json"), "{}");
+}
+
+TEST(Factors, TheMatricesMultiplyToTheDft) {
+  const Ran ran = run({"factors", "--case", "fftconv_f64_circular_l12_b1_h1_plain_r3x4", "--json", "-"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  Eigen::MatrixXcd product = Eigen::MatrixXcd::Identity(12, 12);
+  const Json row = rows_of(ran.out).at(0);
+  for (const Json& matrix : row.at("matrices")) {
+    Eigen::MatrixXcd factor = Eigen::MatrixXcd::Zero(matrix.at("rows").get<int>(), matrix.at("columns").get<int>());
+    for (const Json& entry : matrix.at("nonzeros"))
+      factor(entry[0].get<int>(), entry[1].get<int>()) = {entry[2].get<double>(), entry[3].get<double>()};
+    product = factor * product;
+  }
+  EXPECT_LT((product - dense_dft(12)).cwiseAbs().maxCoeff(), 1e-13);
+}
+
+}  // namespace
+}  // namespace danaus
