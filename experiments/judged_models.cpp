@@ -37,9 +37,9 @@ Json row_of(const JudgedKernel& judged, const JudgedKernels& all, const std::str
   for (const ResourceTime& resource : judged.resources) resources[resource.name + "_us"] = resource.us;
   models[kCounted]["resources"] = resources;
   models[kCounted].update(fields_of(all.concurrency));
-  Json row = {{"kind", "prediction"}, {"case", m.token}, {"profile", profile}, {"kernel", name(*m.variant)}};
+  Json row = {{"kind", "prediction"}, {"case", m.token}, {"profile", profile}, {"kernel", m.variant->name}};
   row.update(fields_of(kind_of(judged)));
-  row.update(Json{{"n", m.variant->size()},
+  row.update(Json{{"n", m.variant->size},
                   {"order", m.problem.factors.size()},
                   {"factors", m.problem.factors},
                   {"batch", m.problem.batch},

@@ -13,12 +13,9 @@
 #include "experiments/bench/statistics.hpp"
 #include "experiments/bench/stopwatch.hpp"
 #include "experiments/bench/work.hpp"
-#include "experiments/candidates.hpp"
-#include "experiments/judgement.hpp"
-#include "kernels/device/halves.hpp"
 #include "experiments/verify/candidates.hpp"
 #include "experiments/verify/verification.hpp"
-#include "kernels/executor/halves.hpp"
+#include "kernels/device/halves.hpp"
 #include "reference/compare.hpp"
 
 namespace danaus {

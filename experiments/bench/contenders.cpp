@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "kernels/choice.hpp"
+#include "kernels/plan/choice.hpp"
 #include "reference/convolution/rounding.hpp"
 #include "reference/dft.hpp"
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "kernels/device.hpp"
+#include "kernels/plan/machine.hpp"
 #include "reference/convolution/convolution.hpp"
 #include "reference/names.hpp"
 

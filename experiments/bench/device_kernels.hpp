@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/device.hpp"
+#include "kernels/plan/machine.hpp"
 #include "reference/convolution/convolution.hpp"
 
 namespace danaus {

@@ -1,7 +1,10 @@
 // Makes a contender ready: the plan's kernels here, the baselines in their folder.
+#include <array>
+
 #include "experiments/bench/baselines/baselines.hpp"
 #include "experiments/bench/contenders.hpp"
-#include "kernels/plan.hpp"
+#include "kernels/cuda/machine.hpp"
+#include "kernels/plan/plan.hpp"
 #include "reference/convolution/mask.hpp"
 #include "reference/convolution/rounding.hpp"
 
@@ -11,28 +14,33 @@ namespace {
 class Fused final : public Runner {
  public:
   Fused(const Convolution& problem, const Device& device)
-      : plan_(problem, device, problem.mask.zeroed.empty() ? std::vector<std::uint8_t>() : kept_frequencies(problem)) {}
+      : problem_(problem),
+        plan_(problem, cuda_machine(device.ordinal),
+              problem.mask.zeroed.empty() ? std::vector<std::uint8_t>() : kept_frequencies(problem)) {}
 
   void set_filter(const float* k, Stream stream) override {
-    const Convolution& p = plan_.problem();
-    plan_.set_filter({k, static_cast<std::size_t>(p.channels * p.filter_length)}, stream);
+    plan_.set_filter({k, static_cast<std::size_t>(problem_.channels * problem_.filter_length)}, {.stream = stream});
   }
 
   void launch(const DeviceArrays& arrays, Stream stream) override {
-    const Convolution& p = plan_.problem();
-    const auto count = static_cast<std::size_t>(p.batch * p.channels * p.length);
-    plan_.execute({arrays.u, count}, {arrays.y, count}, {arrays.pregate, p.pregate ? count : 0},
-                  {arrays.postgate, p.postgate ? count : 0}, stream);
+    const Convolution& p = problem_;
+    const std::size_t bytes = sizeof(std::uint16_t) * static_cast<std::size_t>(p.batch * p.channels * p.length);
+    std::array<Buffer, 4> buffers = {Buffer("u", arrays.u, bytes), Buffer("y", arrays.y, bytes), Buffer("", nullptr, 0),
+                                     Buffer("", nullptr, 0)};
+    std::size_t count = 2;
+    if (p.pregate) buffers[count++] = {"pregate", arrays.pregate, bytes};
+    if (p.postgate) buffers[count++] = {"postgate", arrays.postgate, bytes};
+    plan_.execute(std::span(buffers).first(count), {.stream = stream});
   }
 
-  std::string variant() const override { return name(plan_.variant()); }
-  std::int64_t fft_size() const override { return plan_.variant().size(); }
+  std::string variant() const override { return plan_.variant().name; }
+  std::int64_t fft_size() const override { return plan_.variant().size; }
   double bound() const override {
-    const Convolution& p = plan_.problem();
-    return bound_l2_of_roundings(p.dtype, roundings(plan_.variant().geometry) + p.pregate + p.postgate);
+    return bound_l2_of_roundings(problem_.dtype, plan_.variant().roundings() + problem_.pregate + problem_.postgate);
   }
 
  private:
+  Convolution problem_;
   Plan plan_;
 };
 

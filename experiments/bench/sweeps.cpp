@@ -4,7 +4,7 @@
 #include <array>
 
 #include "experiments/cli/table.hpp"
-#include "kernels/variants.hpp"
+#include "kernels/plan/registry.hpp"
 
 namespace danaus {
 namespace {
@@ -74,12 +74,13 @@ std::vector<Convolution> speed() {
 std::vector<Convolution> factorizations(Dtype dtype) {
   std::vector<Convolution> cases;
   for (const Convolution& mode : {fp16().front(), gated().front(), causal().front()})
-    for (const Split& split : kSplits) {
+    for (const auto& v : variants()) {
+      const Fold fold = mode.mode == Mode::causal ? Fold::right_angle : Fold::pair;
+      if (!v->compiled || !v->suits(0) || v->dtype != dtype || v->fold != fold || v->gated != mode.pregate) continue;
       Convolution problem = mode;
       problem.dtype = dtype;
-      problem.length = problem.filter_length = split.size();
-      const Fold fold = problem.mode == Mode::causal ? Fold::right_angle : Fold::pair;
-      problem.factors = factors(Geometry{split.algorithm, dtype, fold, split.radix, split.columns});
+      problem.length = problem.filter_length = v->size;
+      problem.factors = v->factors;
       cases.push_back(problem);
     }
   return cases;

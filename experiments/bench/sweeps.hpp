@@ -17,7 +17,7 @@ struct CaseSweep {
 };
 
 // The first one, `speed`, is the default and holds all others but those of factorizations, which are those of the
-// build: with the CMake option DANAUS_STUDY every one that the kernels can have.
+// build: with the CMake option DANAUS_ALL every one that the kernels can have.
 std::span<const CaseSweep> case_sweeps();
 std::string case_sweep_names();
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "experiments/cli/environment.hpp"
-#include "kernels/device.hpp"
+#include "kernels/plan/machine.hpp"
 
 namespace danaus {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "experiments/cli/console.hpp"
-#include "kernels/device.hpp"
+#include "kernels/plan/machine.hpp"
 
 namespace danaus {
 

@@ -8,6 +8,7 @@
 #include "experiments/cli/table.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
+#include "kernels/cuda/machine.hpp"
 
 namespace danaus {
 namespace {
@@ -112,8 +113,8 @@ int run_bench(std::span<const std::string> words, Console& console) {
   Job job(console, "bench", kDescription);
   Options options;
   if (!read_options(job, words, options)) return kExitOk;
-  if (Device::cuda_count() == 0) return without_gpu(console, "bench");
-  const Device device = Device::cuda(options.device);
+  if (cuda_device_count() == 0) return without_gpu(console, "bench");
+  const Device device = cuda_device(options.device);
   const std::vector<TimedCase> list = timed_cases(options, device);
   const Protocol& protocol = options.protocol;
   const std::unique_ptr<Bencher> bencher = make_bencher(device, protocol);

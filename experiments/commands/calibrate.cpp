@@ -7,6 +7,7 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
 #include "experiments/io/pending_file.hpp"
+#include "kernels/cuda/machine.hpp"
 
 namespace danaus {
 namespace {
@@ -55,8 +56,8 @@ int run_calibrate(std::span<const std::string> words, Console& console) {
   if (ordinal.value_or(0) < 0) fail("calibrate: device=", *ordinal, ", must be at least 0");
   if (!output.empty() && !output.ends_with(".json")) fail("calibrate: output '", output, "', must end in .json");
   job.writes("--output", output);
-  if (Device::cuda_count() == 0) return without_gpu(console, "calibrate");
-  const Device device = Device::cuda(ordinal.value_or(0));
+  if (cuda_device_count() == 0) return without_gpu(console, "calibrate");
+  const Device device = cuda_device(ordinal.value_or(0));
   if (name.empty()) name = short_name(device.name);
   std::optional<PendingFile> file;  // a path that cannot be written is refused before the work
   if (!output.empty()) file.emplace(output);

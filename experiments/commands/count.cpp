@@ -9,6 +9,7 @@
 #include "experiments/count/hardware.hpp"
 #include "experiments/count/imitation.hpp"
 #include "experiments/io/pending_file.hpp"
+#include "kernels/cuda/machine.hpp"
 
 namespace danaus {
 namespace {
@@ -113,7 +114,7 @@ void print_comparison(std::ostream& out, const Json& row) {
 }
 
 int compare_cases(const Options& options, Job& job) {
-  const Device device = Device::cuda();
+  const Device device = cuda_device();
   const std::optional<std::string> profiler = find_profiler();
   if (!profiler) {
     job.console().err << "danaus: count: no ncu on PATH or in /usr/local/cuda/bin; --hardware needs Nsight Compute\n";
@@ -143,9 +144,9 @@ int run_count(std::span<const std::string> words, Console& console) {
   Options options;
   if (!read_options(job, words, options)) return kExitOk;
   if (!options.hardware && !options.launch) return count_cases(options, job);
-  if (Device::cuda_count() == 0) return without_gpu(console, "count", "--hardware and --launch need");
+  if (cuda_device_count() == 0) return without_gpu(console, "count", "--hardware and --launch need");
   if (options.hardware) return compare_cases(options, job);
-  for (const Convolution& problem : options.cases) launch_once(problem, Device::cuda());
+  for (const Convolution& problem : options.cases) launch_once(problem, cuda_device());
   return kExitOk;
 }
 

@@ -10,15 +10,16 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
 #include "experiments/io/signal_file.hpp"
-#include "kernels/device.hpp"
+#include "kernels/cuda/machine.hpp"
+#include "kernels/plan/machine.hpp"
 
 namespace danaus {
 namespace {
 
 std::string gpus() {
   std::ostringstream text;
-  for (int i = 0; i < Device::cuda_count(); ++i) {
-    const Device gpu = Device::cuda(i);
+  for (int i = 0; i < cuda_device_count(); ++i) {
+    const Device gpu = cuda_device(i);
     text << (i == 0 ? "" : "; ") << gpu.name << ", sm_" << gpu.sm << ", " << gpu.multiprocessors << " multiprocessors, "
          << gpu.block_bytes << " bytes of shared memory a block";
   }

@@ -10,7 +10,7 @@
 #include "experiments/commands/job.hpp"
 #include "experiments/verify/candidates.hpp"
 #include "experiments/verify/trials.hpp"
-#include "kernels/variants.hpp"
+#include "kernels/plan/registry.hpp"
 #include "model/profile.hpp"
 
 namespace danaus {
@@ -78,12 +78,11 @@ std::string devices_of(const Variant& variant) {
 
 Rows kernels() {
   Rows rows;
-  for (const Variant& v : variants()) {
-    rows.push_back({name(v), std::to_string(v.size()), join(factors(v.geometry)), std::string(name(v.geometry.fold)),
-                    v.gated ? "with" : "without", std::string(name(v.geometry.dtype)), std::to_string(v.threads),
-                    std::to_string(v.shared_bytes), std::to_string(v.tuning.blocks_per_sm), devices_of(v),
-                    v.preferred ? "by default" : "for its factors"});
-  }
+  for (const auto& v : variants())
+    rows.push_back({v->name, std::to_string(v->size), join(v->factors), std::string(name(v->fold)),
+                    v->gated ? "with" : "without", std::string(name(v->dtype)), std::to_string(v->threads),
+                    std::to_string(v->shared_bytes), std::to_string(v->blocks_per_sm), devices_of(*v),
+                    v->preferred ? "by default" : "for its factors", v->compiled ? "yes" : "with DANAUS_ALL"});
   return rows;
 }
 
@@ -108,7 +107,8 @@ const std::vector<Topic>& topics() {
         {"shared bytes", 0, right},
         {"blocks per SM", 0, right},
         {"devices"},
-        {"chosen"}},
+        {"chosen"},
+        {"compiled"}},
        kernels,
        true},
       {"cases", {{"case"}, {"there to vary"}}, cases, true},

@@ -30,8 +30,8 @@ double counted_instructions(const host::Counters& n) {
 }
 
 Json describe(const Counted& c) {
-  return {{"variant", name(*c.variant)},
-          {"fft_size", c.variant->size()},
+  return {{"variant", c.variant->name},
+          {"fft_size", c.variant->size},
           {"launch",
            {{"blocks", c.extent.blocks},
             {"threads", c.variant->threads},

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "experiments/cli/environment.hpp"
-#include "kernels/host/work.hpp"
+#include "kernels/cpu/work.hpp"
 
 namespace danaus {
 

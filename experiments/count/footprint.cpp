@@ -1,7 +1,7 @@
 #include "experiments/count/footprint.hpp"
 
 #include "experiments/count/imitation.hpp"
-#include "kernels/plan.hpp"
+#include "kernels/plan/plan.hpp"
 
 namespace danaus {
 namespace {
@@ -36,7 +36,7 @@ Json footprint(const Convolution& p, const HardwareProfile& profile) {
           {"dtype", name(p.dtype)},
           {"mode", name(p.mode)},
           {"gated", p.pregate || p.postgate},
-          {"n", choose(p, device).variant->size()},
+          {"n", choose(p, device).variant->size},
           {"batch", p.batch},
           {"channels", p.channels},
           {"u_bytes", rows},

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <sstream>
 
 #include "experiments/bench/work.hpp"
@@ -106,7 +107,7 @@ const std::vector<Quantity>& compared_quantities() {
        "tables and spectra that L1 holds"},
       {"bytes read from memory",
        [](const Counted& c) {
-         return moved_bytes(c.problem) - written_bytes(c.problem) + 4. * c.variant->size() * c.problem.channels;
+         return moved_bytes(c.problem) - written_bytes(c.problem) + 4. * c.variant->size * c.problem.channels;
        },
        {"dram__bytes_read.sum"},
        1,
@@ -212,7 +213,12 @@ std::vector<std::string> known_metrics(const std::string& profiler) {
 std::string profile(const std::vector<Convolution>& cases, const std::string& profiler,
                     std::vector<std::string> metrics, bool opcodes) {
   std::ostringstream command;
-  command << quoted(profiler) << " --csv --print-units base --clock-control none --kernel-name regex:fused_kernel";
+  std::set<std::string_view> families;
+  for (const auto& v : variants()) families.insert(v->family);
+  std::string names;
+  for (std::string_view family : families) names.append(names.empty() ? "" : "|").append(family);
+  command << quoted(profiler) << " --csv --print-units base --clock-control none --kernel-name "
+          << quoted("regex:^(" + names + ")_kernel");
   if (opcodes) {
     command << " --print-metric-instances details";
     metrics.push_back(kByOpcode);
@@ -292,12 +298,9 @@ Json comparison(const Convolution& problem, const Device& device, const Readings
     if (std::abs(*hardware - executor) > kTolerance * executor) entry["why"] = quantity.why;
     quantities.push_back(entry);
   }
-  return {{"case", token(problem)},
-          {"method", "kernel"},
-          {"device", device_block(device)},
-          {"code", kRevision.kernels},
-          {"variant", name(*counted.variant)},
-          {"blocks", counted.extent.blocks},
+  return {{"case", token(problem)},           {"method", "kernel"},
+          {"device", device_block(device)},   {"code", kRevision.kernels},
+          {"variant", counted.variant->name}, {"blocks", counted.extent.blocks},
           {"quantities", quantities}};
 }
 

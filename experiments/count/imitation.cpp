@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "kernels/variants.hpp"
+#include "kernels/plan/registry.hpp"
 #include "reference/convolution/convolution.hpp"
 
 namespace danaus {
@@ -10,7 +10,7 @@ namespace danaus {
 Device imitation(const HardwareProfile& profile) {
   constexpr std::array kCapability = {90, 80, 86};  // of the device classes
   static_assert(kCapability.size() == kDeviceClasses.size());
-  Device device = Device::executor();
+  Device device;
   device.name = profile.name;
   device.block_bytes = static_cast<int>(1024 * profile.shared_memory_per_block.value);
   device.multiprocessors = static_cast<int>(profile.sms.value);

@@ -1,7 +1,7 @@
 // The executor in place of the device that a hardware profile describes.
 #pragma once
 
-#include "kernels/device.hpp"
+#include "kernels/plan/machine.hpp"
 #include "model/profile.hpp"
 
 namespace danaus {

@@ -14,7 +14,7 @@ double ratio_up(std::int64_t a, std::int64_t b) { return static_cast<double>((a 
 // Items in the place that has most, over those of all if they were shared out evenly.
 double imbalance(const Counted& c, std::int64_t concurrent) {
   const std::int64_t items = c.extent.items + c.extent.half_items;
-  const std::int64_t of_block = c.variant->geometry.algorithm == Algorithm::chain ? c.variant->tuning.warps : 1;
+  const std::int64_t of_block = c.extent.workers_of_block;
   return static_cast<double>(c.extent.most * concurrent * of_block) / static_cast<double>(items);
 }
 
@@ -23,7 +23,7 @@ double imbalance(const Counted& c, std::int64_t concurrent) {
 KernelWork kernel_work(const Counted& c, const Device& device, std::int64_t concurrent) {
   if (concurrent == 0) concurrent = concurrent_blocks(*c.variant, device);
   const host::Counters& n = c.launch;
-  const double spectrum_bytes = 4. * c.variant->size(), channels = static_cast<double>(c.problem.channels);
+  const double spectrum_bytes = 4. * c.variant->size, channels = static_cast<double>(c.problem.channels);
   const bool kept = kSectorBytes * static_cast<double>(c.work.visit.global_load_sectors) >= spectrum_bytes;
   const std::int64_t reads = kept ? c.extent.visits : c.extent.items + c.extent.half_items;
 

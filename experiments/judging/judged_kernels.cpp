@@ -12,7 +12,7 @@ namespace danaus {
 namespace {
 
 bool takes_part_in_fitting(const MeasuredKernel& kernel) {
-  return !std::has_single_bit(static_cast<unsigned>(kernel.variant->size()));
+  return !std::has_single_bit(static_cast<unsigned>(kernel.variant->size));
 }
 
 ModelTime eq2(const Convolution& problem, const HardwareProfile& profile) {

@@ -5,7 +5,7 @@
 
 #include "experiments/cli/table.hpp"
 #include "experiments/io/result_file.hpp"
-#include "kernels/choice.hpp"
+#include "kernels/plan/choice.hpp"
 
 namespace danaus {
 namespace {
@@ -15,7 +15,7 @@ MeasuredKernel measured_kernel(const Json& row, double us, const Convolution& as
   Convolution problem = asked;
   problem.fold = variant.geometry.fold;
   problem.fft_size = variant.size();
-  problem.factors = factors(variant.geometry);
+  problem.factors = variant.factors;
   const Json clock = row.value(Json::json_pointer("/time_us/burst_cold/clock_mhz"), Json());
   return {row["case"],
           problem,

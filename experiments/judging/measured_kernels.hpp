@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "experiments/cli/environment.hpp"
-#include "kernels/variants.hpp"
+#include "kernels/plan/registry.hpp"
 
 namespace danaus {
 

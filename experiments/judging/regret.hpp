@@ -25,7 +25,7 @@ struct FactorChoice {
   bool held_out;
   const JudgedKernel* fastest;                                   // by the clock
   std::array<const JudgedKernel*, kJudgedModels.size()> chosen;  // by each model
-  int size() const { return fastest->measured.variant->size(); }
+  int size() const { return fastest->measured.variant->size; }
   // By how much the chosen one is slower than the fastest, relative.
   double regret(std::size_t model) const { return chosen[model]->measured.us / fastest->measured.us - 1; }
 };

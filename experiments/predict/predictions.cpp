@@ -33,7 +33,7 @@ Json predicted_by_roofline(const PredictedCase& predicted) {
   Json resources = Json::array();
   for (const ResourceTime& resource : prediction.resources)
     resources.push_back({{"name", resource.name}, {"us", resource.us}, {"what", resource.what}});
-  return {{"variant", name(*counted.variant)}, {"total_us", prediction.total_us}, {"limit", prediction.limit},
+  return {{"variant", counted.variant->name},  {"total_us", prediction.total_us}, {"limit", prediction.limit},
           {"launch_us", prediction.launch_us}, {"resources", resources},          {"notes", prediction.notes}};
 }
 

@@ -4,6 +4,7 @@
 
 #include "experiments/count/imitation.hpp"
 #include "experiments/count/kernel_work.hpp"
+#include "kernels/plan/registry.hpp"
 #include "model/roofline.hpp"
 
 namespace danaus {
@@ -12,18 +13,18 @@ namespace {
 // Why no kernel computes the case.
 std::string refusal(const Convolution& problem, const Device& device) {
   try {
-    choose(problem, device);
+    return "this build has not the kernel " + choose(problem, device).variant->name;
   } catch (const std::invalid_argument& error) {
     return error.what();
   }
-  return "";
 }
 
 }  // namespace
 
 std::vector<Convolution> every_size() {
   std::set<int> sizes;
-  for (const Split& split : kSplits) sizes.insert(split.size());
+  for (const auto& v : variants())
+    if (v->size > 0) sizes.insert(v->size);
   std::vector<Convolution> list;
   for (const bool gated : {false, true})
     for (const Mode mode : {Mode::circular, Mode::causal}) {
@@ -45,7 +46,7 @@ std::vector<LimitedCase> limited_cases(const std::vector<Convolution>& cases, co
     for (const DeviceClass& device : kDeviceClasses) {
       HardwareProfile changed = profile;
       changed.shared_memory_per_block.value = device.block_bytes / 1024;
-      if (size == 0) size = choose(problem, imitation(changed)).variant->size();  // or refuses, before any work
+      if (size == 0) size = choose(problem, imitation(changed)).variant->size;  // or refuses, before any work
       list.push_back({problem, changed, size});
     }
   }
@@ -76,8 +77,8 @@ Json what_if(const LimitedCase& limited) {
             {"reason", refusal(problem, device)}};
   const Variant& variant = *choose(problem, device).variant;
   const RooflinePrediction prediction = predict_roofline(kernel_work(count(problem, device), device), profile);
-  return {{"kernel", name(variant)},
-          {"factors", factors(variant.geometry)},
+  return {{"kernel", variant.name},
+          {"factors", variant.factors},
           {"shared_bytes", variant.shared_bytes},
           {"blocks_per_sm", concurrent_blocks(variant, device) / device.multiprocessors},
           {"transfer", device.has_tensor_copies() ? "tensor copies" : "threads"},

@@ -4,8 +4,10 @@
 #include <bit>
 #include <cmath>
 
+#include "kernels/cpu/machine.hpp"
 #include "kernels/device/halves.hpp"
-#include "kernels/plan.hpp"
+#include "kernels/plan/choice.hpp"
+#include "kernels/plan/plan.hpp"
 #include "reference/convolution/mask.hpp"
 
 namespace danaus {
@@ -27,32 +29,35 @@ double pipeline_bound(const Convolution& planned) { return bound_l2(planned.dtyp
 
 double double_pipeline_bound(const Convolution& planned) { return bound_l2(Dtype::f64, stages(planned)); }
 
-const Geometry& geometry_for(const Convolution& problem) {
-  return choose(problem, Device::executor()).variant->geometry;
-}
+const Variant& variant_for(const Convolution& problem) { return *choose(problem, Device()).variant; }
 
 Convolution planned_by_kernel(const Convolution& problem) {
-  const Geometry& geometry = geometry_for(problem);
+  const Variant& variant = variant_for(problem);
   Convolution planned = problem;
-  planned.fold = geometry.fold, planned.fft_size = geometry.size(), planned.factors = factors(geometry);
+  planned.fold = variant.fold, planned.fft_size = variant.size, planned.factors = variant.factors;
   return planned;
 }
 
-bool has_kernel(const Convolution& problem) { return has_kernel(problem, Device::executor()); }
+bool has_kernel(const Convolution& problem) { return has_kernel(problem, Device()); }
 
 std::vector<double> by_kernel(const Convolution& problem, const Inputs& inputs) {
   const bool masked = !problem.mask.zeroed.empty();
-  Plan plan(problem, Device::executor(), masked ? kept_frequencies(problem) : std::vector<std::uint8_t>());
+  Plan plan(problem, executor_machine(), masked ? kept_frequencies(problem) : std::vector<std::uint8_t>());
   plan.set_filter(std::vector<float>(inputs.k.begin(), inputs.k.end()));
   const auto encoded = [&](const std::vector<double>& values) { return host::encode(problem.dtype, values); };
   std::vector<std::uint16_t> y(inputs.u.size());
-  plan.execute(encoded(inputs.u), y, encoded(inputs.pregate), encoded(inputs.postgate));
+  const std::vector<std::uint16_t> u = encoded(inputs.u), pregate = encoded(inputs.pregate),
+                                   postgate = encoded(inputs.postgate);
+  std::vector<Buffer> buffers = {{"u", std::span(u)}, {"y", std::span(y)}};
+  if (problem.pregate) buffers.emplace_back("pregate", std::span(pregate));
+  if (problem.postgate) buffers.emplace_back("postgate", std::span(postgate));
+  plan.execute(buffers);
   return host::decode(problem.dtype, y);
 }
 
 // Its own count of roundings, and one a gate.
 double kernel_bound(const Convolution& planned) {
-  return bound_l2_of_roundings(planned.dtype, roundings(geometry_for(planned)) + planned.pregate + planned.postgate);
+  return bound_l2_of_roundings(planned.dtype, variant_for(planned).roundings() + planned.pregate + planned.postgate);
 }
 
 constexpr std::array kCandidates = {

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/choice.hpp"
+#include "kernels/plan/choice.hpp"
+#include "kernels/plan/registry.hpp"
 #include "reference/convolution/monarch.hpp"
 
 namespace danaus {
@@ -146,15 +147,15 @@ void add_data(Matrix& matrix) {
 
 // Each kernel that a plan for the executor can choose. The right angle's rows leave some of N empty.
 void add_kernels(Matrix& matrix) {
-  for (const Variant& v : variants()) {
-    const bool pair = v.geometry.fold == Fold::pair;
-    Convolution problem =
-        laid_out({pair ? Mode::circular : Mode::causal, v.geometry.fold}, pair ? v.size() : v.size() - 3);
+  for (const auto& v : variants()) {
+    if (!v->compiled || v->size == 0) continue;
+    const bool pair = v->fold == Fold::pair;
+    Convolution problem = laid_out({pair ? Mode::circular : Mode::causal, v->fold}, pair ? v->size : v->size - 3);
     problem.channels = 1;
-    problem.fft_size = v.size();
-    problem.factors = factors(v.geometry);
-    problem.pregate = problem.postgate = v.gated;
-    const bool chosen = choose(problem, Device::executor()).variant == &v;
+    problem.fft_size = v->size;
+    problem.factors = v->factors;
+    problem.pregate = problem.postgate = v->gated;
+    const bool chosen = choose(problem, Device()).variant == v.get();
     if (chosen) matrix.add("split of a kernel", problem);  // in f16, and in bf16 with it
   }
 }

@@ -22,8 +22,7 @@ class ExecutorMachine final : public Machine {
 
   std::int64_t concurrent_blocks(const KernelId& kernel, Path, int, int, int) const override {
     if (!has(kernel))
-      fail("plan: this build has no kernel ", kernel.family, ' ', kernel.line, '.', kernel.instance,
-           " for the executor; configure it with DANAUS_ALL=ON");
+      throw std::logic_error(text("executor: no kernel ", kernel.family, ' ', kernel.line, '.', kernel.instance));
     return options_.blocks;
   }
 

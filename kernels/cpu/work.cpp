@@ -89,7 +89,7 @@ Extent extent_of(const Convolution& problem, const Device& device, std::int64_t 
   const int channels = static_cast<int>(problem.channels), of_channel = division.items_of_channel;
 
   Extent extent;
-  extent.blocks = share.blocks;
+  extent.blocks = share.blocks, extent.workers_of_block = share.workers_of_block;
   extent.half_items = variant.item_rows() == 2 && problem.batch % 2 == 1 ? problem.channels : 0;
   extent.items = problem.channels * of_channel - extent.half_items;
   const int workers = static_cast<int>(share.blocks * share.workers_of_block);

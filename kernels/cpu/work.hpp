@@ -19,7 +19,8 @@ struct Extent {
   std::int64_t items = 0;       // of all the rows that an item has
   std::int64_t half_items = 0;  // pair fold: of the last row of an odd batch
   std::int64_t visits = 0;      // workers (blocks, or warps that work by themselves) times the channels that they meet
-  std::int64_t most = 0;        // items that one worker after another computes in the place that has most of them
+  int workers_of_block = 1;
+  std::int64_t most = 0;  // items that one worker after another computes in the place that has most of them
 };
 
 struct Work {

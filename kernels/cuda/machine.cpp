@@ -41,13 +41,12 @@ class CudaMachine final : public Machine {
   CudaMachine(int ordinal, int multiprocessors) : ordinal_(ordinal) {
     cudaDeviceProp properties;
     DANAUS_CUDA(cudaGetDeviceProperties(&properties, ordinal));
-    device_.name = properties.name;
+    device_.name = properties.name, device_.ordinal = ordinal;
     device_.sm = 10 * properties.major + properties.minor;
     device_.block_bytes = static_cast<int>(properties.sharedMemPerBlockOptin);
     device_.multiprocessors = multiprocessors > 0 ? multiprocessors : properties.multiProcessorCount;
   }
 
-  int ordinal() const { return ordinal_; }
   const Device& device() const override { return device_; }
 
   bool has(const KernelId& kernel) const override { return cuda_kernels(kernel).threads != nullptr; }
@@ -178,12 +177,6 @@ std::shared_ptr<const Machine> cuda_machine(int ordinal, int multiprocessors) {
   const int count = cuda_device_count();
   if (ordinal < 0 || ordinal >= count) fail("device: CUDA device ", ordinal, " is asked for; there are ", count);
   return std::make_shared<CudaMachine>(ordinal, multiprocessors);
-}
-
-int cuda_ordinal(const Machine& machine) {
-  const auto* cuda = dynamic_cast<const CudaMachine*>(&machine);
-  if (!cuda) fail("device: ", machine.device().name, " is no CUDA device");
-  return cuda->ordinal();
 }
 
 }  // namespace danaus

@@ -14,7 +14,7 @@ int cuda_device_count();
 // launches are then shared out as if there were no more.
 std::shared_ptr<const Machine> cuda_machine(int ordinal = 0, int multiprocessors = 0);
 
-// Its number among the CUDA devices.
-int cuda_ordinal(const Machine& machine);
+// Its limits.
+inline Device cuda_device(int ordinal = 0) { return cuda_machine(ordinal)->device(); }
 
 }  // namespace danaus

@@ -8,6 +8,4 @@ std::shared_ptr<const Machine> cuda_machine(int ordinal, int) {
   fail("device: CUDA device ", ordinal, " is asked for, but this build has no CUDA");
 }
 
-int cuda_ordinal(const Machine& machine) { fail("device: ", machine.device().name, " is no CUDA device"); }
-
 }  // namespace danaus

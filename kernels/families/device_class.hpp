@@ -13,6 +13,7 @@ struct Device {
   int sm = 90;                   // compute capability, 10 major + minor
   int block_bytes = 227 * 1024;  // shared memory that a block can have
   int multiprocessors = 1;
+  int ordinal = 0;  // of a CUDA device
 
   bool has_tensor_copies() const { return sm >= 90; }
 };

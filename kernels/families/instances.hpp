@@ -64,17 +64,19 @@ constexpr Instances<Family> fused_instances(std::size_t line_number) {
 
 namespace detail {
 
-template <class Family, std::size_t line, class Visit, std::size_t... number>
-void visit_line(Visit& visit, std::index_sequence<number...>) {
-  constexpr Instances<Family> all = Family::instances(line);
-  const auto one = [&]<std::size_t i>() {
-    if constexpr (all.list[i].compiled) visit.template operator()<line, i, all.list[i]>();
-  };
-  (one.template operator()<number>(), ...);
+template <class Family, std::size_t line>
+inline constexpr Instances<Family> kInstances = Family::instances(line);
+
+template <class Family, std::size_t line, std::size_t number, class Visit>
+void visit_one(Visit& visit) {
+  constexpr Instance<Family> instance = kInstances<Family, line>.list[number];
+  if constexpr (instance.compiled) visit.template operator()<line, number, instance>();
 }
 
-template <class Family, std::size_t line>
-inline constexpr std::size_t kInstanceCount = static_cast<std::size_t>(Family::instances(line).count);
+template <class Family, std::size_t line, class Visit, std::size_t... number>
+void visit_line(Visit& visit, std::index_sequence<number...>) {
+  (visit_one<Family, line, number>(visit), ...);
+}
 
 }  // namespace detail
 
@@ -83,7 +85,7 @@ inline constexpr std::size_t kInstanceCount = static_cast<std::size_t>(Family::i
 template <class Family, std::size_t line, std::size_t step, class Visit>
 void for_each_instance(Visit visit) {
   if constexpr (line < Family::line_count) {
-    detail::visit_line<Family, line>(visit, std::make_index_sequence<detail::kInstanceCount<Family, line>>());
+    detail::visit_line<Family, line>(visit, std::make_index_sequence<detail::kInstances<Family, line>.count>());
     for_each_instance<Family, line + step, step>(visit);
   }
 }

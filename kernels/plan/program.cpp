@@ -151,8 +151,6 @@ Program make_program(const Case& asked, const Device& device, std::span<const st
   if (p->mask.zeroed.empty() != kept.empty())
     fail("plan: the case removes ", p->mask.zeroed.empty() ? "no" : "some", " frequencies, but ", kept.size(),
          " marks of kept ones are given");
-  if (!choice.variant->compiled)
-    fail("plan: this build has not the kernel ", choice.variant->name, "; configure it with DANAUS_ALL=ON");
   Program program;
   program.variant = choice.variant;
   if (choice.variant->size == 0) {

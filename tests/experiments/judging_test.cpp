@@ -5,7 +5,7 @@
 #include "experiments/count/imitation.hpp"
 #include "experiments/io/result_file.hpp"
 #include "experiments/judging/regret.hpp"
-#include "kernels/choice.hpp"
+#include "kernels/plan/choice.hpp"
 #include "tests/experiments/support.hpp"
 
 namespace danaus {
@@ -90,14 +90,14 @@ TEST_F(Judging, RefusesRowsThatDoNotGoTogether) {
   EXPECT_THAT(refusal({}), HasSubstr("no kernel that passed and was timed"));
   EXPECT_THAT(refusal({bench_row("fftconv_f16_circular_l8192_b64_h768_r64x128", 60)}),
               HasSubstr("kernels that this build has not"));
-  EXPECT_THROW(read_measured_kernels({"/nowhere/at/all.jsonl"}, Device::executor()), std::invalid_argument);
+  EXPECT_THROW(read_measured_kernels({"/nowhere/at/all.jsonl"}, Device()), std::invalid_argument);
 }
 
 // A kernel with the times that models predict for it.
 JudgedKernel judged(const std::string& token, double measured_us, std::array<double, 3> predicted_us,
                     bool held_out = true) {
   const Convolution problem = parse_convolution(token);
-  const Variant* variant = choose(problem, Device::executor()).variant;
+  const Variant* variant = choose(problem, Device()).variant;
   JudgedKernel kernel{{token, problem, true, variant, measured_us, {}, false, {}}, held_out, {}, {}};
   for (int i = 0; i < 3; ++i) kernel.models[i] = {predicted_us[i], "hbm"};
   return kernel;

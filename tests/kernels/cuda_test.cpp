@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "kernels/cuda/machine.hpp"
 #include "kernels/cuda/runtime.hpp"
 #include "tests/kernels/support.hpp"
 
@@ -15,7 +16,7 @@ using testing::HasSubstr;
 class OnDevice {
  public:
   explicit OnDevice(GuardedSamples& samples) : host_(samples), words_(uploaded(samples.words())) {}
-  OutputSamples samples() const { return {words_.data() + host_.begin(), host_.samples().size()}; }
+  std::span<std::uint16_t> samples() const { return {words_.data() + host_.begin(), host_.samples().size()}; }
   void fetch() { DANAUS_CUDA(cudaMemcpy(host_.words().data(), words_.data(), words_.bytes(), cudaMemcpyDeviceToHost)); }
 
  private:
@@ -23,36 +24,45 @@ class OnDevice {
   DeviceBuffer<std::uint16_t> words_;
 };
 
-std::vector<double> execute_on_gpu(const Convolution& problem, const Inputs& inputs, const Device& device,
+using OnMachine = std::shared_ptr<const Machine>;
+
+std::vector<double> execute_on_gpu(const Convolution& problem, const Inputs& inputs, const OnMachine& machine,
                                    int offset = 0) {
-  Plan plan(problem, device);
+  Plan plan(problem, machine, marks_of(problem));
   plan.set_filter(std::vector<float>(inputs.k.begin(), inputs.k.end()));
   GuardedSamples u(problem.dtype, inputs.u, offset), y(std::ssize(inputs.u), offset);
   GuardedSamples pregate(problem.dtype, inputs.pregate, offset), postgate(problem.dtype, inputs.postgate, offset);
   OnDevice device_u(u), device_y(y), device_pregate(pregate), device_postgate(postgate);
   const CudaStream stream;
-  plan.execute(device_u.samples(), device_y.samples(), problem.pregate ? device_pregate.samples() : OutputSamples(),
-               problem.postgate ? device_postgate.samples() : OutputSamples(), stream);
+  plan.execute(
+      buffers_of(problem, device_u.samples(), device_y.samples(), device_pregate.samples(), device_postgate.samples()),
+      {.stream = stream});
   stream.synchronize();
   device_y.fetch();
   EXPECT_TRUE(y.guards_are_whole());
   return host::decode(problem.dtype, y.samples());
 }
 
-void expect_right_on_gpu(const Convolution& problem, const DataSpec& spec, const Device& device, int offset = 0) {
-  const Variant& variant = *choose(problem, device).variant;
-  SCOPED_TRACE(testing::Message() << token(problem) << ", scale " << spec.scale << ", " << name(variant));
+void expect_right_on_gpu(const Convolution& problem, const DataSpec& spec, const OnMachine& machine, int offset = 0) {
+  const Variant& variant = *choose(problem, machine->device()).variant;
+  SCOPED_TRACE(testing::Message() << token(problem) << ", scale " << spec.scale << ", " << variant.name << ", offset "
+                                  << offset);
   const Inputs inputs = make_inputs(problem, spec);
-  expect_right(problem, inputs, execute_on_gpu(problem, inputs, device, offset), variant);
+  expect_right(problem, inputs, execute_on_gpu(problem, inputs, machine, offset), variant);
+}
+
+// Whether this build has the kernel's code for the machine.
+bool has_code(const Machine& machine, const Variant& v) {
+  return v.compiled && machine.has({v.family, v.line, v.instance});
 }
 
 class Cuda : public testing::Test {
  protected:
   void SetUp() override {
-    if (Device::cuda_count() == 0) GTEST_SKIP() << "no CUDA device";
-    device_ = Device::cuda();
+    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
+    machine_ = cuda_machine();
   }
-  Device device_;
+  OnMachine machine_;
 };
 
 // One test a size, so that they can be shared out among processes.
@@ -63,42 +73,47 @@ TEST_P(CudaSizes, EveryVariantIsWithinItsBound) {
   const auto draw = [&](auto... options) { return std::array{options...}[random() % sizeof...(options)]; };
   const std::int64_t n = GetParam();
   const int many = n < 8192 ? 200 : 80;  // channels: more items than run at once
-  for (const Variant& v : variants()) {
-    if (v.size() != n) continue;
-    const bool pair = v.geometry.fold == Fold::pair;
+  for (const auto& variant : variants()) {
+    const Variant& v = *variant;
+    if (v.size != n || !has_code(*machine_, v)) continue;
+    const bool pair = v.fold == Fold::pair;
     for (std::int64_t length : {n, pair ? n : n - 8, pair ? n : n - 13}) {
       Convolution p = problem_for(v, draw(1, 2, 7), draw(1, 3, many), length);
       p.filter_length = draw(length, length / 7, std::int64_t{1});
       if (!pair && length != n) p.mode = draw(Mode::causal, Mode::circular);
       if (v.gated) p.pregate = draw(true, false), p.postgate = !p.pregate || draw(true, false);
-      if (choose(p, device_).variant != &v) continue;  // for another device
+      if (choose(p, machine_->device()).variant != &v) continue;  // for another device
       DataSpec spec;
       spec.scale = p.filter_length == 1 ? draw(1., 100.) : draw(1., 0.02, 1e-4, 100.);
-      for (int offset : {0, 1}) expect_right_on_gpu(p, spec, device_, offset);
+      for (int offset : {0, 1}) expect_right_on_gpu(p, spec, machine_, offset);
     }
   }
 }
 
 // So few blocks that each takes many items, of several channels; little enough for compute-sanitizer.
 TEST_P(CudaSizes, BlocksThatTakeManyItemsAreRight) {
-  Device few = device_;
-  few.multiprocessors = 1;
+  const OnMachine few = cuda_machine(0, 1);
   const int n = GetParam(), channels = n <= 2048 ? 40 : 7;
-  for (const Variant& v : variants()) {
-    if (v.size() != n) continue;
+  for (const auto& variant : variants()) {
+    const Variant& v = *variant;
+    if (v.size != n || !has_code(*machine_, v)) continue;
     for (int length : {n, n - 13}) {
       Convolution p = problem_for(v, 5, channels, length);
-      if ((v.geometry.fold == Fold::pair && length != n) || choose(p, few).variant != &v) continue;
-      p.pregate = p.postgate = v.gated;
+      if ((v.fold == Fold::pair && length != n) || choose(p, few->device()).variant != &v) continue;
       expect_right_on_gpu(p, {}, few);
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, CudaSizes,
-                         testing::Values(256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576,
-                                         32768),
-                         [](const auto& info) { return std::string("n").append(std::to_string(info.param)); });
+std::vector<int> sizes() {
+  std::vector<int> list;
+  for (const auto& v : variants())
+    if (v->size > 0 && (list.empty() || list.back() != v->size)) list.push_back(v->size);
+  return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, CudaSizes, testing::ValuesIn(sizes()),
+                         [](const auto& info) { return text("n", info.param); });
 
 // Lengths 1 to 600 and a sample of longer ones, in twelve parts.
 class CudaLengths : public Cuda, public testing::WithParamInterface<int> {};
@@ -112,7 +127,7 @@ TEST_P(CudaLengths, AreAllWithinTheirBound) {
     for (Mode mode : {Mode::circular, Mode::causal}) {
       Convolution p;
       p.mode = mode, p.batch = 3, p.channels = 2, p.length = p.filter_length = length;
-      expect_right_on_gpu(p, {}, device_);
+      if (has_code(*machine_, *choose(p, machine_->device()).variant)) expect_right_on_gpu(p, {}, machine_);
     }
 }
 
@@ -125,35 +140,36 @@ TEST_F(Cuda, FiltersFromHostAndDeviceGiveTheSame) {
   const DeviceBuffer<float> device_k = uploaded(k);
   GuardedSamples u(p.dtype, inputs.u, 0), first(std::ssize(inputs.u), 0), second(std::ssize(inputs.u), 0);
   OnDevice device_u(u), device_first(first), device_second(second);
-  Plan plan(p, device_);
+  Plan plan(p, machine_);
   plan.set_filter(k);
-  plan.execute(device_u.samples(), device_first.samples());
-  plan.set_filter({device_k.data(), k.size()});
-  plan.execute(device_u.samples(), device_second.samples());
+  plan.execute({{"u", device_u.samples()}, {"y", device_first.samples()}});
+  plan.set_filter(std::span(device_k.data(), k.size()));
+  plan.execute({{"u", device_u.samples()}, {"y", device_second.samples()}});
   device_first.fetch(), device_second.fetch();
   EXPECT_TRUE(std::ranges::equal(first.samples(), second.samples()));
 }
 
 TEST_F(Cuda, MemoryAndStreamsOfOthersAreRefused) {
   const Convolution p = parse_convolution("fftconv_f16_causal_l100_b2_h3");
-  Plan plan(p, device_);
+  Plan plan(p, machine_);
   plan.set_filter(std::vector<float>(300));
   std::vector<std::uint16_t> host(600);
   const auto u = uploaded(host);
   DeviceBuffer<std::uint16_t> y(600);
-  const auto refused = [&](Samples from, OutputSamples to, Stream stream = nullptr) -> std::string {
+  using Samples = std::span<const std::uint16_t>;
+  const auto refused = [&](Samples from, Samples to, Stream stream = nullptr) -> std::string {
     try {
-      plan.execute(from, to, {}, {}, stream);
+      plan.execute({{"u", from}, {"y", to}}, {.stream = stream});
     } catch (const std::invalid_argument& error) {
       return error.what();
     }
     return "no refusal";
   };
   const Samples device_u{u.data(), 600};
-  const OutputSamples device_y{y.data(), 600};
+  const Samples device_y{y.data(), 600};
   EXPECT_THAT(refused(host, device_y), HasSubstr("u is in host memory"));
   EXPECT_THAT(refused(device_u, host), HasSubstr("y is in host memory"));
-  if (Device::cuda_count() > 1) {
+  if (cuda_device_count() > 1) {
     const DeviceScope other(1);
     const CudaStream stream;
     EXPECT_THAT(refused(device_u, device_y, stream), HasSubstr("the stream is of CUDA device 1"));
@@ -162,6 +178,102 @@ TEST_F(Cuda, MemoryAndStreamsOfOthersAreRefused) {
   }
   EXPECT_EQ(refused(device_u, device_y), "no refusal");
   DANAUS_CUDA(cudaDeviceSynchronize());
+}
+
+// Each call of a stream begins while the one before it still runs: what it reads may not have been written yet.
+TEST_F(Cuda, CallsThatReadWhatTheOneBeforeThemWroteWaitForIt) {
+  for (const char* word : {"fftconv_f16_circular_l1024_b40_h700", "fftconv_f16_circular_l4096_b8_h700",
+                           "fftconv_bf16_causal_l504_b5_h900"}) {
+    SCOPED_TRACE(word);
+    const Convolution p = parse_convolution(word);
+    if (!has_code(*machine_, *choose(p, machine_->device()).variant)) continue;
+    const Inputs inputs = make_inputs(p, {});
+    Plan plan(p, machine_);
+    plan.set_filter(std::vector<float>(inputs.k.begin(), inputs.k.end()));
+    const auto start = uploaded(host::encode(p.dtype, inputs.u));
+    const auto chained = [&](bool wait) {
+      const CudaStream stream;
+      DeviceBuffer<std::uint16_t> even(start.size()), odd(start.size());
+      DANAUS_CUDA(cudaMemcpyAsync(even.data(), start.data(), start.bytes(), cudaMemcpyDeviceToDevice, stream));
+      for (int call = 0; call < 20; ++call) {
+        const auto& from = call % 2 == 0 ? even : odd;
+        const auto& to = call % 2 == 0 ? odd : even;
+        plan.execute({{"u", from.data(), from.bytes()}, {"y", to.data(), to.bytes()}}, {.stream = stream});
+        if (wait) stream.synchronize();
+      }
+      stream.synchronize();
+      std::vector<std::uint16_t> words(start.size());
+      DANAUS_CUDA(cudaMemcpy(words.data(), even.data(), even.bytes(), cudaMemcpyDeviceToHost));
+      return words;
+    };
+    const std::vector<std::uint16_t> one_by_one = chained(true);
+    for (int repetition = 0; repetition < 5; ++repetition) EXPECT_TRUE(chained(false) == one_by_one);
+  }
+}
+
+TEST_F(Cuda, ACapturedCallGivesWhatTheCallGives) {
+  const Convolution p = parse_convolution("fftconv_f16_causal_l1024_b3_h5");
+  const Inputs inputs = make_inputs(p, {});
+  const auto k = uploaded(std::vector<float>(inputs.k.begin(), inputs.k.end()));
+  const auto u = uploaded(host::encode(p.dtype, inputs.u));
+  DeviceBuffer<std::uint16_t> y(u.size());
+  Plan plan(p, machine_);
+  const CudaStream stream;
+  cudaGraph_t graph;
+  cudaGraphExec_t executable;
+  const auto capture = [&] {
+    DANAUS_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    std::string refusal;
+    try {
+      plan.set_filter(std::span<const float>(k.data(), k.size()), {.stream = stream});
+      plan.execute({{"u", u.data(), u.bytes()}, {"y", y.data(), y.bytes()}}, {.stream = stream});
+    } catch (const std::invalid_argument& error) {
+      refusal = error.what();
+    }
+    DANAUS_CUDA(cudaStreamEndCapture(stream, &graph));
+    return refusal;
+  };
+  EXPECT_THAT(capture(), HasSubstr("set_filter: the stream is being captured, where nothing can be allocated"));
+  DANAUS_CUDA(cudaGraphDestroy(graph));
+  plan.set_filter(std::span<const float>(k.data(), k.size()), {.stream = stream});
+  EXPECT_EQ(capture(), "");
+  DANAUS_CUDA(cudaGraphInstantiate(&executable, graph, 0));
+  DANAUS_CUDA(cudaMemset(y.data(), 0xff, y.bytes()));
+  for (int launch = 0; launch < 3; ++launch) DANAUS_CUDA(cudaGraphLaunch(executable, stream));
+  stream.synchronize();
+  std::vector<std::uint16_t> words(y.size());
+  DANAUS_CUDA(cudaMemcpy(words.data(), y.data(), y.bytes(), cudaMemcpyDeviceToHost));
+  expect_right(p, inputs, host::decode(p.dtype, words), plan.variant());
+  DANAUS_CUDA(cudaGraphExecDestroy(executable));
+  DANAUS_CUDA(cudaGraphDestroy(graph));
+}
+
+// A filter from the host is there when set_filter() returns; calls on other streams still read the one before it.
+TEST_F(Cuda, AFilterFromTheHostWaitsForCallsThatReadTheOneBeforeIt) {
+  const Convolution p = parse_convolution("fftconv_f16_circular_l1024_b64_h700");
+  const Inputs inputs = make_inputs(p, {});
+  Plan plan(p, machine_);
+  const std::vector<float> k(inputs.k.begin(), inputs.k.end()), zeros(k.size(), 0.f);
+  const auto u = uploaded(host::encode(p.dtype, inputs.u));
+  DeviceBuffer<std::uint16_t> y(u.size()), last(u.size());
+  const CudaStream stream;
+  const auto call = [&](const DeviceBuffer<std::uint16_t>& to) {
+    plan.execute({{"u", u.data(), u.bytes()}, {"y", to.data(), to.bytes()}}, {.stream = stream});
+  };
+  plan.set_filter(k);
+  call(last);
+  stream.synchronize();
+  std::vector<std::uint16_t> right(u.size()), words(u.size());
+  DANAUS_CUDA(cudaMemcpy(right.data(), last.data(), last.bytes(), cudaMemcpyDeviceToHost));
+  for (int repetition = 0; repetition < 5; ++repetition) {
+    plan.set_filter(k);
+    for (int i = 0; i < 200; ++i) call(y);
+    call(last);
+    plan.set_filter(zeros);
+    stream.synchronize();
+    DANAUS_CUDA(cudaMemcpy(words.data(), last.data(), last.bytes(), cudaMemcpyDeviceToHost));
+    ASSERT_TRUE(words == right) << "call " << repetition << " read the filter that came after it";
+  }
 }
 
 TEST_F(Cuda, ErrorsOfCudaNameTheCallAndItsPlace) {

@@ -12,7 +12,8 @@
 #include "experiments/bench/sweeps.hpp"
 #include "experiments/bench/timings.hpp"
 #include "experiments/bench/work.hpp"
-#include "kernels/choice.hpp"
+#include "kernels/cuda/machine.hpp"
+#include "kernels/plan/choice.hpp"
 #include "reference/compare.hpp"
 #include "reference/convolution/convolve.hpp"
 #include "tests/experiments/support.hpp"
@@ -28,7 +29,7 @@ TEST(Bench, SweepsAreCasesThatTheKernelsCompute) {
   for (const CaseSweep& sweep : case_sweeps())
     for (const Convolution& problem : sweep.cases()) {
       EXPECT_EQ(parse_convolution(token(problem)), problem);
-      EXPECT_EQ(obstacle(Contender::kernel, problem, Device::executor()), std::nullopt) << token(problem);
+      EXPECT_EQ(obstacle(Contender::kernel, problem, Device()), std::nullopt) << token(problem);
       if (problem.factors.empty()) (&sweep == &case_sweeps().front() ? whole : parts).insert(token(problem));
     }
   EXPECT_EQ(whole, parts) << "the first sweep holds all others that leave the factors to the plan";
@@ -39,15 +40,15 @@ TEST(Bench, FactorizationsAreAllThatThisBuildHas) {
   std::set<const Variant*> timed, all;
   for (const char* sweep : {"factorizations-fp16", "factorizations-bf16"})
     for (const Convolution& problem : case_sweep("test", sweep).cases())
-      timed.insert(choose(problem, Device::executor()).variant);
-  for (const Variant& v : variants())
-    if (v.suits(0) && !(v.gated && v.geometry.fold == Fold::right_angle)) all.insert(&v);
+      timed.insert(choose(problem, Device()).variant);
+  for (const auto& v : variants())
+    if (v->compiled && v->suits(0) && !(v->gated && v->fold == Fold::right_angle)) all.insert(v.get());
   EXPECT_EQ(timed, all);
 }
 
 TEST(Bench, BaselinesSayWhatTheyDoNotCompute) {
   const auto why = [](Contender contender, const char* token) {
-    return obstacle(contender, parse_convolution(token), Device::executor()).value_or("");
+    return obstacle(contender, parse_convolution(token), Device()).value_or("");
   };
   EXPECT_EQ(why(Contender::cufft_f32, "fftconv_f16_circular_l768_b2_h3_pregate"), "");
   EXPECT_EQ(why(Contender::cufft_pairs, "fftconv_f16_causal_l768_b2_h3"), "");
@@ -166,7 +167,7 @@ TEST(Bench, RefusesBadWordsBeforeItLooksForAGpu) {
 }
 
 TEST(Bench, SaysThatItNeedsAGpu) {
-  if (Device::cuda_count() > 0) GTEST_SKIP() << "there is one";
+  if (cuda_device_count() > 0) GTEST_SKIP() << "there is one";
   const Folder folder;
   const Ran ran = run({"bench", "--json", folder / "bench.jsonl"});
   EXPECT_EQ(ran.code, 77);
@@ -176,7 +177,7 @@ TEST(Bench, SaysThatItNeedsAGpu) {
 }
 
 TEST(Bench, EveryMethodIsVerifiedAndTimedOnAGpu) {
-  if (Device::cuda_count() == 0) GTEST_SKIP() << "no CUDA device";
+  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
   const Folder folder;
   const std::vector<std::string> words = {"bench",
                                           "--case",

@@ -89,7 +89,7 @@ TEST(Calibrate, WritesNothingImpossible) {
 
 TEST(Calibrate, SaysThatItNeedsAGpu) {
   EXPECT_THAT(run({"calibrate", "--output", "profile.txt"}).err, HasSubstr("output 'profile.txt', must end in .json"));
-  if (Device::cuda_count() > 0) GTEST_SKIP() << "there is one";
+  if (cuda_device_count() > 0) GTEST_SKIP() << "there is one";
   const Folder folder;
   const Ran ran = run({"calibrate", "--output", folder / "profile.json"});
   EXPECT_EQ(ran.code, 77);
@@ -98,7 +98,7 @@ TEST(Calibrate, SaysThatItNeedsAGpu) {
 }
 
 TEST(Calibrate, MeasuresAGpu) {
-  if (Device::cuda_count() == 0) GTEST_SKIP() << "no CUDA device";
+  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
   const Folder folder;
   const Ran ran = run({"calibrate", "--output", folder / "profile.json"});
   ASSERT_EQ(ran.code, 0) << ran.err;

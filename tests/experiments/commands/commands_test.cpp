@@ -6,7 +6,7 @@
 
 #include "experiments/cli/command_line.hpp"
 #include "experiments/cli/environment.hpp"
-#include "kernels/variants.hpp"
+#include "kernels/plan/registry.hpp"
 #include "reference/convolution/convolution.hpp"
 #include "tests/experiments/support.hpp"
 

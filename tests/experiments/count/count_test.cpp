@@ -4,7 +4,8 @@
 
 #include "experiments/count/hardware.hpp"
 #include "experiments/count/imitation.hpp"
-#include "kernels/choice.hpp"
+#include "kernels/cuda/machine.hpp"
+#include "kernels/plan/choice.hpp"
 #include "tests/experiments/support.hpp"
 
 namespace danaus {
@@ -108,7 +109,7 @@ TEST(Count, AsksTheProfilerAgainWithoutOpcodesWhereItRefusesThem) {
 TEST(Count, SaysWhatTheProfilerComplainsOf) {
   const std::vector<Convolution> cases = {parse_convolution("fftconv_f16_circular_l1024_b5_h6")};
   try {
-    comparisons(cases, Device::executor(), "==PROF== Connected\n==ERROR== ERR_NVGPUCTRPERM - no permission\n");
+    comparisons(cases, Device(), "==PROF== Connected\n==ERROR== ERR_NVGPUCTRPERM - no permission\n");
     FAIL() << "nothing was read";
   } catch (const std::runtime_error& error) {
     EXPECT_THAT(error.what(), HasSubstr("read 0 of 1 launches. It says:\n==ERROR== ERR_NVGPUCTRPERM"));
@@ -117,7 +118,7 @@ TEST(Count, SaysWhatTheProfilerComplainsOf) {
 
 TEST(Count, ComparedCasesHaveKernelsAndDiffer) {
   std::set<const Variant*> variants;
-  for (const Convolution& problem : compared_cases()) variants.insert(choose(problem, Device::executor()).variant);
+  for (const Convolution& problem : compared_cases()) variants.insert(choose(problem, Device()).variant);
   EXPECT_EQ(variants.size(), compared_cases().size());
 }
 
@@ -126,7 +127,7 @@ TEST(Count, RefusesBadWordsAndSaysThatItNeedsAGpu) {
   EXPECT_THAT(run({"count", "--sweep", "fast"}).err, HasSubstr("sweep 'fast', must be one of speed"));
   EXPECT_THAT(run({"count", "--case", "fftconv_f32_causal_l8_b1_h1"}).err, HasSubstr("f16 and bf16 have"));
   EXPECT_THAT(run({"count", "--hardware", "--blocks", "0"}).err, HasSubstr("blocks=0, must be at least 1"));
-  if (Device::cuda_count() > 0) GTEST_SKIP() << "there is one";
+  if (cuda_device_count() > 0) GTEST_SKIP() << "there is one";
   const Ran ran = run({"count", "--hardware"});
   EXPECT_EQ(ran.code, 77);
   EXPECT_THAT(ran.err, HasSubstr("no CUDA device"));

@@ -29,10 +29,10 @@ TEST(Schema, KnowsEveryKindOfResultFile) {
 
 TEST(Schema, DescribesWhatACalibrationWrites) {
   Measurement measurement{"permute_rate", "Top/s", "a test", 14};
-  const Json row = written("calibration", row_of(measurement, Device::executor()));
+  const Json row = written("calibration", row_of(measurement, Device()));
   EXPECT_EQ(violation("calibration", row).value_or(""), "");
   measurement.clock_mhz = 1500, measurement.ceiling = 30;
-  EXPECT_EQ(violation("calibration", written("calibration", row_of(measurement, Device::executor()))).value_or(""), "");
+  EXPECT_EQ(violation("calibration", written("calibration", row_of(measurement, Device()))).value_or(""), "");
   Json damaged = row;
   damaged["spread"] = -1;
   EXPECT_EQ(violation("calibration", damaged), "spread is -1, must be at least 0");
