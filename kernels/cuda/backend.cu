@@ -1,6 +1,8 @@
 // Plans on a CUDA device.
 #include <cudaTypedefs.h>
 
+#include <bit>
+
 #include "kernels/backend.hpp"
 #include "kernels/cuda/runtime.hpp"
 #include "kernels/launch.hpp"
@@ -28,7 +30,7 @@ PFN_cuTensorMapEncodeTiled_v12000 tensor_map_encoder() {
   return kEncode;
 }
 
-CUtensorMap make_map(const TensorShape& shape, const void* data) {
+TensorMap make_map(const TensorShape& shape, const void* data) {
   constexpr int kRank = 5;
   cuuint64_t extent[kRank], stride_bytes[kRank - 1];
   cuuint32_t box[kRank], step[kRank];
@@ -44,7 +46,7 @@ CUtensorMap make_map(const TensorShape& shape, const void* data) {
     message << __FILE__ << ':' << __LINE__ << ": cuTensorMapEncodeTiled: error " << result;
     throw CudaError(message.str());
   }
-  return map;
+  return std::bit_cast<TensorMap>(map);
 }
 
 class CudaBackend final : public Backend {

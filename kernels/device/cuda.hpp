@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "kernels/device/cache.hpp"
+#include "kernels/device/tensor_map.hpp"
 #include "reference/basics.hpp"
 
 #define DANAUS_DEVICE __device__ __forceinline__
@@ -26,7 +27,7 @@ namespace danaus::inline DANAUS_BACKEND {
 
 using u32 = std::uint32_t;
 using SharedAddress = std::uint32_t;
-using TensorMap = CUtensorMap;
+static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && alignof(TensorMap) >= alignof(CUtensorMap));
 
 template <int count>
 struct Words {

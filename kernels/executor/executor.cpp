@@ -12,6 +12,7 @@
 
 #include "kernels/executor/fiber.hpp"
 #include "kernels/executor/operations.hpp"
+#include "kernels/executor/tensor_view.hpp"
 
 namespace danaus::host {
 
@@ -86,7 +87,7 @@ struct PendingCopy {  // a cp.async of one thread
 
 struct PendingTensorStore {
   Origin origin;
-  const TensorMap* map;
+  TensorView view;
   std::array<int, 5> at;
   SharedAddress from;
   std::uint64_t group;
@@ -94,7 +95,7 @@ struct PendingTensorStore {
 
 struct PendingTensorLoad {
   Origin origin;
-  const TensorMap* map;
+  TensorView view;
   std::array<int, 5> at;
   SharedAddress to;
   SharedAddress barrier;
@@ -181,7 +182,7 @@ struct Executor::State {
   std::uint8_t* written_shared(const Origin& origin, SharedAddress address, int bytes, Stamp stamp);
   const std::uint8_t* read_shared(const Origin& origin, SharedAddress address, int bytes);
   void check_global(const Origin& origin, std::uintptr_t address, std::size_t bytes, bool write) const;
-  void check(const Origin& origin, const TensorMap& map, SharedAddress shared) const;
+  void check(const Origin& origin, const TensorView& map, SharedAddress shared) const;
   void check_fenced(const PendingTensorStore& store);
   void land(const PendingCopy& copy);
   void land(const PendingTensorLoad& load);
@@ -564,7 +565,7 @@ namespace {
 
 // Calls visit(shared byte offset of an element within the box, its global address or 0 where outside the extents).
 template <class Visit>
-void for_each_element(const TensorMap& map, const std::array<int, 5>& at, Visit visit) {
+void for_each_element(const TensorView& map, const std::array<int, 5>& at, Visit visit) {
   std::array<std::uint32_t, 5> i{};
   std::uint32_t element = 0;
   for (i[4] = 0; i[4] < map.box[4]; ++i[4])
@@ -589,14 +590,14 @@ SharedAddress swizzled(SharedAddress address) { return address ^ (((address >> 7
 }  // namespace
 
 // What a device refuses when the map is made, and the alignment that the swizzle needs.
-void Executor::State::check(const Origin& origin, const TensorMap& map, SharedAddress shared) const {
+void Executor::State::check(const Origin& origin, const TensorView& map, SharedAddress shared) const {
   if (shared % 128 != 0) violate(origin, "shared address ", shared, " is not aligned to 128");
   if (reinterpret_cast<std::uintptr_t>(map.base) % 16 != 0)
     violate(origin, "the map's memory is not aligned to 16 bytes");
-  for (int d = 1; d < TensorMap::kRank; ++d)
+  for (int d = 1; d < TensorView::kRank; ++d)
     if (map.stride_bytes[d] % 16 != 0)
       violate(origin, "stride ", d, " of the map is ", map.stride_bytes[d], " bytes, must be a multiple of 16");
-  for (int d = 0; d < TensorMap::kRank; ++d)
+  for (int d = 0; d < TensorView::kRank; ++d)
     if (map.box[d] < 1 || map.box[d] > 256 || map.extent[d] < 1)
       violate(origin, "dimension ", d, " of the map has ", map.extent[d], " elements in boxes of ", map.box[d],
               ", must be at least 1 and 1 to 256");
@@ -606,7 +607,7 @@ void Executor::State::check(const Origin& origin, const TensorMap& map, SharedAd
 
 void Executor::State::land(const PendingTensorLoad& load) {
   std::int64_t bytes = 0;
-  for_each_element(*load.map, load.at, [&](std::uint32_t offset, std::uintptr_t address) {
+  for_each_element(load.view, load.at, [&](std::uint32_t offset, std::uintptr_t address) {
     std::uint8_t* to = written_shared(load.origin, swizzled(load.to + offset), 2, {Stamp::kAsynchronousCopy});
     if (address) {
       check_global(load.origin, address, 2, false);
@@ -623,7 +624,7 @@ void Executor::State::land(const PendingTensorLoad& load) {
 }
 
 void Executor::State::check_fenced(const PendingTensorStore& store) {
-  for_each_element(*store.map, store.at, [&](std::uint32_t offset, std::uintptr_t address) {
+  for_each_element(store.view, store.at, [&](std::uint32_t offset, std::uintptr_t address) {
     if (!address) return;
     const SharedAddress from = swizzled(store.from + offset);
     shared_at(store.origin, from, 2);
@@ -635,7 +636,7 @@ void Executor::State::check_fenced(const PendingTensorStore& store) {
 }
 
 void Executor::State::land(const PendingTensorStore& store) {
-  for_each_element(*store.map, store.at, [&](std::uint32_t offset, std::uintptr_t address) {
+  for_each_element(store.view, store.at, [&](std::uint32_t offset, std::uintptr_t address) {
     if (!address) return;
     const std::uint8_t* from = read_shared(store.origin, swizzled(store.from + offset), 2);
     check_global(store.origin, address, 2, true);
@@ -729,8 +730,9 @@ void barrier_expect(SharedAddress barrier, u32 bytes, const Site& site) {
 
 void tensor_load(SharedAddress to, const TensorMap& map, const int (&at)[5], SharedAddress barrier, const Site& site) {
   auto& s = executor();
-  const host::PendingTensorLoad load{{"tensor_load", site, s.current->thread}, &map, std::to_array(at), to, barrier};
-  s.check(load.origin, map, to);
+  const host::PendingTensorLoad load{
+      {"tensor_load", site, s.current->thread}, host::view_of(map), std::to_array(at), to, barrier};
+  s.check(load.origin, load.view, to);
   s.barrier_at(load.origin, barrier);
   if (s.coin())
     s.land(load);
@@ -741,8 +743,9 @@ void tensor_load(SharedAddress to, const TensorMap& map, const int (&at)[5], Sha
 void tensor_store(const TensorMap& map, const int (&at)[5], SharedAddress from, const Site& site) {
   auto& s = executor();
   host::Lane& lane = *s.current;
-  lane.stores.push_back({{"tensor_store", site, lane.thread}, &map, std::to_array(at), from, lane.store_group});
-  s.check(lane.stores.back().origin, map, from);
+  lane.stores.push_back(
+      {{"tensor_store", site, lane.thread}, host::view_of(map), std::to_array(at), from, lane.store_group});
+  s.check(lane.stores.back().origin, lane.stores.back().view, from);
   s.check_fenced(lane.stores.back());
 }
 

@@ -9,6 +9,7 @@
 #include <source_location>
 
 #include "kernels/device/cache.hpp"
+#include "kernels/device/tensor_map.hpp"
 #include "kernels/executor/executor.hpp"
 #include "kernels/executor/halves.hpp"
 #include "reference/basics.hpp"
@@ -31,17 +32,6 @@ struct Words {
   u32 word[count];
   u32& operator[](int i) { return word[i]; }
   u32 operator[](int i) const { return word[i]; }
-};
-
-// A view of global memory as at most five dimensions, the first contiguous, copied box by box; elements of two bytes.
-// Coordinates outside the extents read zero and are not written. The 16-byte chunk c of line l (128 bytes) of shared
-// memory lands at chunk c ^ (l mod 8) where swizzled.
-struct TensorMap {
-  static constexpr int kRank = 5;
-  void* base = nullptr;
-  std::array<std::uint64_t, kRank> extent{1, 1, 1, 1, 1};
-  std::array<std::uint64_t, kRank> stride_bytes{2, 0, 0, 0, 0};
-  std::array<std::uint32_t, kRank> box{1, 1, 1, 1, 1};
 };
 
 namespace device {

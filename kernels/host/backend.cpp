@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/executor/aligned.hpp"
+#include "kernels/executor/tensor_view.hpp"
 #include "kernels/launch.hpp"
 #include "kernels/spectrum_table.hpp"
 
@@ -11,12 +12,12 @@ namespace danaus {
 namespace {
 
 TensorMap make_map(const TensorShape& shape, const void* data) {
-  TensorMap map;
-  map.base = const_cast<void*>(data);
-  map.extent = shape.extent;
-  map.box = shape.box;
-  for (int d = 0; d < TensorMap::kRank; ++d) map.stride_bytes[d] = 2 * shape.stride[d];
-  return map;
+  host::TensorView view;
+  view.base = const_cast<void*>(data);
+  view.extent = shape.extent;
+  view.box = shape.box;
+  for (int d = 0; d < host::TensorView::kRank; ++d) view.stride_bytes[d] = 2 * shape.stride[d];
+  return host::make_tensor_map(view);
 }
 
 class ExecutorBackend final : public Backend {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/device/operations.hpp"
+#include "kernels/executor/tensor_view.hpp"
 
 namespace danaus {
 namespace {
@@ -20,7 +21,9 @@ using host::Counters;
 using host::ExecutionError;
 using host::Executor;
 using host::Launch;
+using host::make_tensor_map;
 using host::Order;
+using host::TensorView;
 using testing::HasSubstr;
 
 constexpr int kSeeds = 32;
@@ -306,9 +309,10 @@ struct Rows {
     executor.declare("in", in.data(), 2 * in.size(), false);
     executor.declare("out", out.data(), 2 * out.size(), true);
   }
-  static TensorMap map(std::vector<std::uint16_t>& rows) {
+  static TensorView view(std::vector<std::uint16_t>& rows) {
     return {rows.data(), {kPitch, kRows, 1, 1, 1}, {2, 2 * kPitch, 16, 16, 16}, {64, 16, 1, 1, 1}};
   }
+  static TensorMap map(std::vector<std::uint16_t>& rows) { return make_tensor_map(view(rows)); }
 };
 
 constexpr SharedAddress kSlab = 1024;
@@ -424,7 +428,8 @@ TEST(ExecutorTensorCopies, StoresWithoutAFenceAreCaughtAndWithoutAWaitReadLate) 
 
 TEST(ExecutorTensorCopies, MapsThatNoDeviceTakesAreRefused) {
   Rows rows;
-  const auto load = [&](const TensorMap& map, SharedAddress to = kSlab) {
+  const auto load = [&](const TensorView& view, SharedAddress to = kSlab) {
+    const TensorMap map = make_tensor_map(view);
     return violation([&] {
       rows.executor.run({.threads = 1, .shared_bytes = 8192}, [&] {
         device::barrier_init(0, 1);
@@ -432,16 +437,17 @@ TEST(ExecutorTensorCopies, MapsThatNoDeviceTakesAreRefused) {
       });
     });
   };
-  TensorMap map = Rows::map(rows.in);
-  EXPECT_THAT(load(map, 1088), HasSubstr("shared address 1088 is not aligned to 128"));
-  map.base = rows.in.data() + 1;
-  EXPECT_THAT(load(map), HasSubstr("the map's memory is not aligned to 16 bytes"));
-  map = Rows::map(rows.in), map.stride_bytes[1] = 130;
-  EXPECT_THAT(load(map), HasSubstr("stride 1 of the map is 130 bytes"));
-  map = Rows::map(rows.in), map.box[0] = 128;
-  EXPECT_THAT(load(map), HasSubstr("128 elements wide"));
-  map = Rows::map(rows.in), map.extent[1] = 14;  // one row more than there is memory for
-  map.box[1] = 14;
+  TensorView view = Rows::view(rows.in);
+  EXPECT_THAT(load(view, 1088), HasSubstr("shared address 1088 is not aligned to 128"));
+  view.base = rows.in.data() + 1;
+  EXPECT_THAT(load(view), HasSubstr("the map's memory is not aligned to 16 bytes"));
+  view = Rows::view(rows.in), view.stride_bytes[1] = 130;
+  EXPECT_THAT(load(view), HasSubstr("stride 1 of the map is 130 bytes"));
+  view = Rows::view(rows.in), view.box[0] = 128;
+  EXPECT_THAT(load(view), HasSubstr("128 elements wide"));
+  view = Rows::view(rows.in), view.extent[1] = 14;  // one row more than there is memory for
+  view.box[1] = 14;
+  const TensorMap map = make_tensor_map(view);
   EXPECT_THAT(violation([&] {
                 rows.executor.run({.shared_bytes = 4096}, [&] {
                   load_box(map, {0, 0, 0, 0, 0});
