@@ -1,5 +1,6 @@
 // Asynchronous copies: they happen at once or as late as they may, and count as done when they were waited for.
 #include <cstring>
+#include <utility>
 
 #include "kernels/executor/state.hpp"
 
@@ -139,15 +140,23 @@ void Executor::State::read(BulkStore& store) {
   }
 }
 
-void Executor::State::write(const BulkStore& store) {
+void Executor::State::land(BulkStore& store) {
+  if (std::exchange(store.landed, true)) return;
   const std::uint8_t* from = store.read.data();
-  const Lane& lane = *store.origin.lane;
   for (const Run& run : store.runs) {
     if (!run.memory) continue;
     std::memcpy(reinterpret_cast<void*>(run.memory), from, run.bytes);
     from += run.bytes;
     counters.bulk_store_bytes += std::uint64_t(run.bytes);
-    if (!launch.resident) continue;
+  }
+}
+
+void Executor::State::complete_write(BulkStore& store) {
+  land(store);
+  if (!launch.resident) return;
+  const Lane& lane = *store.origin.lane;
+  for (const Run& run : store.runs) {
+    if (!run.memory) continue;
     Region& region = region_at(store.origin, run.memory, run.bytes, true);
     region.history.complete_write(store.stamp, {lane.clock, lane.number, store.stamp.site}, run.memory - region.begin,
                                   run.bytes);
@@ -239,10 +248,14 @@ void store_wait(int pending, bool written) {
     s.writes.push_back(std::move(*store));
   }
   lane.stores.erase(lane.stores.begin(), store);
-  std::erase_if(s.writes, [&](const host::BulkStore& read) {
-    if (!is_over(read) || !(written || !s.launch.resident || s.coin())) return false;
-    s.write(read);
-    return true;
+  std::erase_if(s.writes, [&](host::BulkStore& read) {
+    if (!is_over(read)) return false;
+    if (written || !s.launch.resident) {
+      s.complete_write(read);
+      return true;
+    }
+    if (s.coin()) s.land(read);
+    return false;
   });
 }
 

@@ -224,9 +224,9 @@ void Executor::State::end(Block& block) {
   for (int thread = 0; thread < launch.threads; thread += kWarp) count_accesses(block.lanes[thread].warp());
   for (const Lane& lane : block.lanes)
     if (!lane.stores.empty()) refuse_end("while ", lane.stores.size(), " bulk stores may still read its shared memory");
-  std::erase_if(writes, [&](const BulkStore& store) {
+  std::erase_if(writes, [&](BulkStore& store) {
     if (store.origin.lane->of != &block) return false;
-    write(store);
+    land(store);
     return true;
   });
   if (blocks.size() == 1) return;

@@ -120,6 +120,7 @@ struct BulkStore {  // shared to global memory
   std::uint64_t group;
   std::vector<Run> runs;
   std::vector<std::uint8_t> read;  // once it has read shared memory
+  bool landed = false;             // global memory has it, whether or not that was waited for
 };
 
 struct BulkLoad {  // into shared memory, completing on a barrier of the same block
@@ -275,7 +276,8 @@ struct Executor::State {
   void land(const BulkLoad& load);
   void begin_store(BulkStore store);
   void read(BulkStore& store);
-  void write(const BulkStore& store);
+  void land(BulkStore& store);
+  void complete_write(BulkStore& store);
 
   // clusters.cpp
   Block& block_of(const Origin& origin, RemoteAddress address);
