@@ -59,13 +59,17 @@ class ExecutorMachine final : public Machine {
     host::Executor executor;
     for (int i = 0; i < launch.region_count; ++i) {
       const Region& region = launch.regions[i];
-      executor.declare(region.name, region.data, static_cast<std::size_t>(region.bytes), region.written);
+      executor.declare(region.name, region.data, static_cast<std::size_t>(region.bytes), region.written,
+                       !region.constant);
     }
     const HostKernel run = host_kernel(launch.kernel);
     if (!run) throw std::logic_error("executor: a kernel that this build has not");
-    const host::Counters counters = executor.run(
-        {static_cast<int>(launch.blocks), launch.threads, launch.shared_bytes, options_.order, options_.seed},
-        [&] { run(launch.arguments.data()); });
+    host::Launch on;
+    on.blocks = static_cast<int>(launch.blocks), on.threads = launch.threads, on.shared_bytes = launch.shared_bytes;
+    on.cluster = launch.cluster, on.order = options_.order, on.seed = options_.seed;
+    on.description = text(launch.description, launch.path == Path::tensor ? ", tensor copies, " : ", threads' copies, ",
+                          launch.blocks, " blocks, order ", int(options_.order), ", seed ", options_.seed);
+    const host::Counters counters = executor.run(on, [&] { run(launch.arguments.data()); });
     if (options_.observer) options_.observer(launch, counters);
   }
 

@@ -1,13 +1,20 @@
-// Runs a thread block on the CPU: one fiber per CUDA thread, a rendezvous for every warp-wide and block-wide operation.
+// Runs thread blocks on the CPU: one fiber per CUDA thread, a rendezvous for every warp-wide and block-wide operation.
 //
-// Each lane runs until it reaches an operation that other lanes take part in (memory accesses too, so that their bank
-// conflicts and sectors can be counted), and the operation is carried out for all lanes that stand at it. Asynchronous
-// copies happen as late as their completion allows, or at once, by coin toss: a kernel that forgets to wait reads
-// poison.
+// Each lane runs until it reaches an operation that other lanes take part in, which is carried out when they are there.
+// Its own accesses to memory happen at once, and are counted, together with those of the warp's other lanes, when the
+// warp meets again. Asynchronous copies happen as late as their completion allows, or at once, by coin toss.
 //
-// Violations throw ExecutionError with the operation, its place, thread and block: an access outside the buffers that
-// were declared, a read of shared memory that nothing wrote, a bulk store of what its writer has not fenced, a
-// warp-wide operation that some lanes of the warp do not reach, a block that can never go on.
+// Violations throw ExecutionError with the operation, its place, thread and block:
+//   bounds       an access outside the buffers that were declared, or outside the block's shared memory; misalignment
+//   unwritten    a read of shared memory that nothing wrote
+//   races        two accesses to the same memory, not both reads, that no barrier orders: of threads of a block or a
+//                cluster, of asynchronous copies and of what comes after them. Matrix loads and stores, products and
+//                shuffles are no barriers, although a warp meets there
+//   proxies      a bulk copy of what its writer has not fenced
+//   earlier      memory that the stream's earlier kernels may be using, before wait_for_previous_grid
+//   lifetime     shared memory of a block that may have ended; copies that nothing waited for
+//   progress     a warp-wide operation that some lanes of the warp do not reach, a launch that can never go on
+// Which accesses are ordered is known by vector clocks (clocks.hpp), not by how the lanes happened to run.
 #pragma once
 
 #include <array>
@@ -38,13 +45,16 @@ struct Counters {
   std::uint64_t global_instructions = 0;  // warp instructions that read or write global memory, bulk copies not
   std::uint64_t global_load_sectors = 0;  // 32 bytes each, by ordinary loads and cp.async
   std::uint64_t global_store_sectors = 0;
-  std::uint64_t bulk_load_bytes = 0;  // by bulk tensor copies, zero fill not counted
+  std::uint64_t bulk_load_bytes = 0;  // by bulk copies, of tensors or not, zero fill not counted
   std::uint64_t bulk_store_bytes = 0;
   std::uint64_t shared_instructions = 0;  // warp instructions that read or write shared memory
   std::uint64_t shared_wavefronts = 0;    // 128 bytes each, conflicts included, bulk copies not
   std::uint64_t shared_conflicts = 0;     // wavefronts above what the same bytes need
   std::uint64_t warp_barriers = 0;
-  std::uint64_t block_barriers = 0;  // one for each block that passes
+  std::uint64_t block_barriers = 0;      // one for each block that passes
+  std::uint64_t cluster_barriers = 0;    // one for each cluster that passes
+  std::uint64_t remote_load_bytes = 0;   // from the shared memory of another block of the cluster
+  std::uint64_t remote_store_bytes = 0;  // to it, asynchronously or not
   Counters& operator+=(const Counters& other);
   bool operator==(const Counters&) const = default;
 };
@@ -72,11 +82,13 @@ inline constexpr std::array kCounterFields = {
     CounterField{"shared_conflicts", &Counters::shared_conflicts},
     CounterField{"warp_barriers", &Counters::warp_barriers},
     CounterField{"block_barriers", &Counters::block_barriers},
+    CounterField{"cluster_barriers", &Counters::cluster_barriers},
+    CounterField{"remote_load_bytes", &Counters::remote_load_bytes},
+    CounterField{"remote_store_bytes", &Counters::remote_store_bytes},
 };
 static_assert(sizeof(Counters) == kCounterFields.size() * sizeof(std::uint64_t), "every counter has a name");
 
-// In which order lanes and warps get to run. Random order also parts the lanes of a warp between barriers, so that it
-// counts more memory instructions than a GPU would issue; ascending order keeps them together.
+// In which order lanes and warps get to run, and copies that are under way land.
 enum class Order { ascending, random };
 
 struct Launch {
@@ -84,7 +96,10 @@ struct Launch {
   int threads = 32;
   int shared_bytes = 0;
   Order order = Order::ascending;
-  std::uint64_t seed = 0;  // of the random order and of the coin tosses
+  std::uint64_t seed = 0;        // of the random order and of the coin tosses
+  int cluster = 1;               // blocks of a cluster, 1 to 16, which run at the same time
+  bool resident = false;         // all blocks run at the same time, so that one may wait for another's flag
+  std::string description = {};  // put in front of every ExecutionError: what it takes to run the launch again
 };
 
 class Executor {
@@ -92,11 +107,14 @@ class Executor {
   Executor();
   ~Executor();
 
-  // Declares memory that kernels may touch. `name` appears in errors. Valid until forget_memory().
-  void declare(std::string name, const void* data, std::size_t bytes, bool writable);
+  // Declares memory that kernels may touch. `name` appears in errors. `awaited`: earlier kernels of the stream may
+  // still be writing or reading it, so that a thread may touch it only after wait_for_previous_grid. Valid until
+  // forget_memory().
+  void declare(std::string name, const void* data, std::size_t bytes, bool writable, bool awaited = false);
   void forget_memory();
 
-  // Runs `kernel` once for each thread of each block, block after block. Throws what a thread throws.
+  // Runs `kernel` once for each thread of each block: cluster after cluster, or all at once. Throws what a thread
+  // throws.
   Counters run(const Launch& launch, const std::function<void()>& kernel);
 
   struct State;

@@ -1,10 +1,9 @@
-// A function on a stack of its own, left and entered again: Boost.Context, with each switch told to AddressSanitizer.
+// Functions on stacks of their own that switch to each other: Boost.Context, with each switch told to AddressSanitizer.
 #pragma once
 
 #include <boost/context/fiber.hpp>
 #include <boost/context/fixedsize_stack.hpp>
 #include <cstddef>
-#include <functional>
 #include <utility>
 #include <vector>
 
@@ -40,36 +39,33 @@ class StackPool {
   std::vector<boost::context::stack_context> free_;
 };
 
-// Must have finished before it is destroyed.
+// Must have finished before it is destroyed. One without a body stands for the stack that the program runs on.
 class Fiber {
  public:
-  Fiber(StackPool& pool, std::function<void()> body) : body_(std::move(body)), stack_(pool.take()) {
-    inside_ = boost::context::fiber(std::allocator_arg, boost::context::preallocated(stack_.sp, stack_.size, stack_),
-                                    Returner{&pool}, [this](boost::context::fiber&& outside) {
-                                      outside_ = std::move(outside);
-                                      arrived(nullptr, &outside_bottom_, &outside_size_);
-                                      body_();
-                                      departs(nullptr, outside_bottom_, outside_size_);
-                                      return std::move(outside_);
-                                    });
+  Fiber() = default;
+  // `body` runs when the fiber is switched to for the first time, and returns the fiber to go on with when it is over.
+  template <class Body>
+  Fiber(StackPool& pool, Body body) {
+    const auto stack = pool.take();
+    bottom_ = static_cast<char*>(stack.sp) - stack.size, size_ = stack.size;
+    suspended_ = boost::context::fiber(std::allocator_arg, boost::context::preallocated(stack.sp, stack.size, stack),
+                                       Returner{&pool}, [this, body](boost::context::fiber&& before) {
+                                         arrived(nullptr, std::move(before));
+                                         Fiber& next = *body();
+                                         departs(nullptr, next);
+                                         departing_ = this;
+                                         return std::move(next.suspended_);
+                                       });
   }
   Fiber(const Fiber&) = delete;
-  Fiber& operator=(const Fiber&) = delete;
+  Fiber& operator=(Fiber&& other) = delete;
 
-  // From outside: goes on with the body until it leaves or ends.
-  void enter() {
+  // From this fiber, which runs: goes on with `next` until something switches back.
+  void switch_to(Fiber& next) {
     void* frames = nullptr;
-    departs(&frames, static_cast<char*>(stack_.sp) - stack_.size, stack_.size);
-    inside_ = std::move(inside_).resume();
-    arrived(frames, nullptr, nullptr);
-  }
-
-  // From inside the body: goes on where enter() was called.
-  void leave() {
-    void* frames = nullptr;
-    departs(&frames, outside_bottom_, outside_size_);
-    outside_ = std::move(outside_).resume();
-    arrived(frames, nullptr, nullptr);
+    departs(&frames, next);
+    departing_ = this;
+    arrived(frames, std::move(next.suspended_).resume());
   }
 
  private:
@@ -79,24 +75,23 @@ class Fiber {
     void deallocate(boost::context::stack_context& stack) { pool->give_back(stack); }
   };
 
+  // In the fiber that was switched to: keeps the one that was left, unless that is over.
+  static void arrived([[maybe_unused]] void* frames, boost::context::fiber&& before) {
 #if defined(__SANITIZE_ADDRESS__)
-  static void departs(void** frames, const void* bottom, std::size_t size) {
-    __sanitizer_start_switch_fiber(frames, bottom, size);
-  }
-  static void arrived(void* frames, const void** bottom, std::size_t* size) {
-    __sanitizer_finish_switch_fiber(frames, bottom, size);
-  }
-#else
-  static void departs(void**, const void*, std::size_t) {}
-  static void arrived(void*, const void**, std::size_t*) {}
+    __sanitizer_finish_switch_fiber(frames, &departing_->bottom_, &departing_->size_);
 #endif
+    departing_->suspended_ = std::move(before);
+  }
+  static void departs([[maybe_unused]] void** frames, [[maybe_unused]] const Fiber& next) {
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_start_switch_fiber(frames, next.bottom_, next.size_);
+#endif
+  }
 
-  std::function<void()> body_;
-  boost::context::stack_context stack_;
-  boost::context::fiber inside_;   // the body, while the outside runs
-  boost::context::fiber outside_;  // the outside, while the body runs
-  const void* outside_bottom_ = nullptr;
-  std::size_t outside_size_ = 0;
+  static inline thread_local Fiber* departing_ = nullptr;
+  boost::context::fiber suspended_;  // while it does not run
+  const void* bottom_ = nullptr;     // of its stack
+  std::size_t size_ = 0;
 };
 
 }  // namespace danaus::host

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <numbers>
@@ -27,6 +26,12 @@ using std::max;
 using std::min;
 using SharedAddress = std::uint32_t;
 
+// Rank of the block in its cluster above, offset into its shared memory below.
+struct RemoteAddress {
+  std::uint32_t value;
+  friend RemoteAddress operator+(RemoteAddress a, std::uint32_t bytes) { return {a.value + bytes}; }
+};
+
 template <int count>
 struct Words {
   u32 word[count];
@@ -41,13 +46,8 @@ using Site = std::source_location;
 
 namespace detail {
 
+// What lanes wait for.
 enum class Kind : std::uint8_t {
-  // Any lanes.
-  load_global,
-  store_global,
-  load_shared,
-  store_shared,
-  copy_async,
   // All lanes of the warp.
   load_matrices,
   store_matrices,
@@ -58,15 +58,10 @@ enum class Kind : std::uint8_t {
   // Until released.
   sync_block,
   barrier_wait,
+  wait_cluster,
+  wait_until_at_least,
 };
 
-struct MemoryAccess {
-  std::uintptr_t global;  // address
-  SharedAddress shared;
-  int bytes;
-  int copied;   // copy_async: bytes that are read, the rest is zero
-  void* words;  // register side
-};
 struct MatrixAccess {
   SharedAddress row;
   int count;
@@ -87,30 +82,73 @@ struct Shuffle {
 struct BarrierWait {
   SharedAddress barrier;
   u32 parity;
+  bool of_cluster;
+};
+struct FlagWait {
+  const u32* flag;
+  u32 value;
 };
 
-void rendezvous(Kind kind, void* request, const Site& site);
-Counters& counters();
-void tensor_load(SharedAddress to, const TensorMap& map, const int (&at)[5], SharedAddress barrier, const Site& site);
-void tensor_store(const TensorMap& map, const int (&at)[5], SharedAddress from, const Site& site);
-void barrier_init(SharedAddress barrier, u32 arrivals, const Site& site);
-void barrier_expect(SharedAddress barrier, u32 bytes, const Site& site);
+// Which thread runs.
+struct Place {
+  int thread, block, block_count, rank, cluster_size;
+  Counters* counters;
+};
+extern constinit thread_local Place* running;
+[[noreturn]] void refuse_outside();
+inline Place& here() {
+  if (!running) refuse_outside();
+  return *running;
+}
+
+void rendezvous(Kind kind, void* request, Site site);
+
+void load_shared(SharedAddress from, int bytes, void* words, Site site);
+void store_shared(SharedAddress to, int bytes, const void* words, Site site);
+void load_global(const void* from, int bytes, bool written, void* words, Site site);
+void store_global(void* to, int bytes, const void* words, Site site);
+
+void copy_async(SharedAddress to, const void* from, int copied, Site site);
 void copy_async_commit();
 void copy_async_wait(int pending);
+
+void tensor_load(SharedAddress to, const TensorMap& map, const int (&at)[5], SharedAddress barrier, Site site);
+void tensor_store(const TensorMap& map, const int (&at)[5], SharedAddress from, Site site);
+void bulk_load(SharedAddress to, const void* from, u32 bytes, SharedAddress barrier, Site site);
+void bulk_store(void* to, SharedAddress from, u32 bytes, Site site);
 void store_commit();
-void store_wait_read(int pending);
+void store_wait(int pending, bool written);
 void fence_async();
+
+void barrier_init(SharedAddress barrier, u32 arrivals, Site site);
+void barrier_arrive(SharedAddress barrier, Site site);
+void barrier_expect(SharedAddress barrier, u32 bytes, Site site);
+void barrier_wait(SharedAddress barrier, u32 parity, bool of_cluster, Site site);
+
+RemoteAddress remote_address(SharedAddress address, int rank, Site site);
+void load_remote(RemoteAddress from, int bytes, void* words, Site site);
+void store_remote(RemoteAddress to, int bytes, const void* words, Site site);
+void store_remote_async(RemoteAddress to, int bytes, const void* words, RemoteAddress barrier, Site site);
+void copy_remote(RemoteAddress to, SharedAddress from, u32 bytes, RemoteAddress barrier, Site site);
+void barrier_arrive_remote(RemoteAddress barrier, Site site);
+void arrive_cluster(Site site);
+void wait_cluster(Site site);
+
+void wait_for_previous_grid();
+u32 load_acquire(const u32* flag, Site site);
+void store_release(u32* flag, u32 value, bool add, Site site);
+void wait_until_at_least(const u32* flag, u32 value, Site site);
 
 }  // namespace detail
 
-int thread_index();
-int block_index();
-int block_count();
+inline int thread_index() { return detail::here().thread; }
+inline int block_index() { return detail::here().block; }
+inline int block_count() { return detail::here().block_count; }
 inline int lane_index() { return thread_index() % 32; }
 inline int warp_index() { return thread_index() / 32; }
 
 inline u32 permute_bytes(u32 a, u32 b, u32 selector) {
-  ++detail::counters().byte_permutes;
+  ++detail::here().counters->byte_permutes;
   const std::uint64_t bytes = (std::uint64_t{b} << 32) | a;
   u32 result = 0;
   for (int i = 0; i < 4; ++i) result |= u32((bytes >> (8 * ((selector >> (4 * i)) & 7))) & 0xff) << (8 * i);
@@ -120,7 +158,7 @@ inline u32 permute_bytes(u32 a, u32 b, u32 selector) {
 namespace detail {
 template <Dtype T, class Operation>
 u32 packed(Operation operation) {
-  ++counters().packed_operations;
+  ++here().counters->packed_operations;
   return host::encode<T>(operation(0)) | (u32{host::encode<T>(operation(1))} << 16);
 }
 template <Dtype T>
@@ -154,7 +192,7 @@ u32 fms2(u32 a, u32 b, u32 c) {
 }
 template <Dtype T>
 u32 pack2(float low, float high) {
-  ++detail::counters().conversions;
+  ++detail::here().counters->conversions;
   return host::encode<T>(low) | (u32{host::encode<T>(high)} << 16);
 }
 inline u32 negate2(u32 a) { return a ^ 0x80008000u; }
@@ -184,33 +222,38 @@ void mma_f32acc(float (&d)[4], const u32 (&a)[2], u32 b, const Site site = Site:
 
 template <int bytes>
 Words<(bytes + 3) / 4> load_shared(SharedAddress from, const Site site = Site::current()) {
+  static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
   Words<(bytes + 3) / 4> words{};
-  detail::MemoryAccess request{0, from, bytes, bytes, &words};
-  detail::rendezvous(detail::Kind::load_shared, &request, site);
+  detail::load_shared(from, bytes, &words, site);
   return words;
 }
 template <int bytes>
 void store_shared(SharedAddress to, Words<(bytes + 3) / 4> words, const Site site = Site::current()) {
-  detail::MemoryAccess request{0, to, bytes, bytes, &words};
-  detail::rendezvous(detail::Kind::store_shared, &request, site);
+  static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
+  detail::store_shared(to, bytes, &words, site);
 }
 template <int bytes>
 Words<(bytes + 3) / 4> load_global(const void* from, const Site site = Site::current()) {
+  static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
   Words<(bytes + 3) / 4> words{};
-  detail::MemoryAccess request{reinterpret_cast<std::uintptr_t>(from), 0, bytes, bytes, &words};
-  detail::rendezvous(detail::Kind::load_global, &request, site);
+  detail::load_global(from, bytes, false, &words, site);
   return words;
 }
-inline void let_next_grid_begin() {}
-inline void wait_for_previous_grid() {}
 template <Cache>
 Words<4> load_global_once(const void* from, const Site site = Site::current()) {
   return load_global<16>(from, site);
 }
 template <int bytes>
+Words<(bytes + 3) / 4> load_written(const void* from, const Site site = Site::current()) {
+  static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
+  Words<(bytes + 3) / 4> words{};
+  detail::load_global(from, bytes, true, &words, site);
+  return words;
+}
+template <int bytes>
 void store_global(void* to, Words<(bytes + 3) / 4> words, const Site site = Site::current()) {
-  detail::MemoryAccess request{reinterpret_cast<std::uintptr_t>(to), 0, bytes, bytes, &words};
-  detail::rendezvous(detail::Kind::store_global, &request, site);
+  static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
+  detail::store_global(to, bytes, &words, site);
 }
 
 template <int count, bool transposed>
@@ -227,8 +270,7 @@ void store_matrices(SharedAddress row, Words<count> words, const Site site = Sit
 }
 
 inline void copy_async(SharedAddress to, const void* from, int copied, const Site site = Site::current()) {
-  detail::MemoryAccess request{reinterpret_cast<std::uintptr_t>(from), to, 16, copied, nullptr};
-  detail::rendezvous(detail::Kind::copy_async, &request, site);
+  detail::copy_async(to, from, copied, site);
 }
 inline void copy_async_commit() { detail::copy_async_commit(); }
 template <int pending>
@@ -244,22 +286,39 @@ inline void tensor_store(const TensorMap& map, const int (&at)[5], SharedAddress
                          const Site site = Site::current()) {
   detail::tensor_store(map, at, from, site);
 }
+inline void tensor_prefetch(const TensorMap&, const int (&)[5]) {}
+inline void bulk_load(SharedAddress to, const void* from, u32 bytes, SharedAddress barrier, Cache,
+                      const Site site = Site::current()) {
+  detail::bulk_load(to, from, bytes, barrier, site);
+}
+inline void bulk_store(void* to, SharedAddress from, u32 bytes, Cache, const Site site = Site::current()) {
+  detail::bulk_store(to, from, bytes, site);
+}
+inline void bulk_prefetch(const void*, u32) {}
 inline void store_commit() { detail::store_commit(); }
 template <int pending>
 void store_wait_read() {
-  detail::store_wait_read(pending);
+  detail::store_wait(pending, false);
 }
+template <int pending>
+void store_wait() {
+  detail::store_wait(pending, true);
+}
+inline void fence_async() { detail::fence_async(); }
+inline void fence_async_global() {}
+
 inline void barrier_init(SharedAddress barrier, u32 arrivals, const Site site = Site::current()) {
   detail::barrier_init(barrier, arrivals, site);
+}
+inline void barrier_arrive(SharedAddress barrier, const Site site = Site::current()) {
+  detail::barrier_arrive(barrier, site);
 }
 inline void barrier_expect(SharedAddress barrier, u32 bytes, const Site site = Site::current()) {
   detail::barrier_expect(barrier, bytes, site);
 }
 inline void barrier_wait(SharedAddress barrier, u32 parity, const Site site = Site::current()) {
-  detail::BarrierWait request{barrier, parity};
-  detail::rendezvous(detail::Kind::barrier_wait, &request, site);
+  detail::barrier_wait(barrier, parity, false, site);
 }
-inline void fence_async() { detail::fence_async(); }
 
 inline u32 shuffle(u32 value, int source, const Site site = Site::current()) {
   detail::Shuffle request{value, source};
@@ -271,6 +330,60 @@ inline void sync_block(const Site site = Site::current()) {
   detail::rendezvous(detail::Kind::sync_block, nullptr, site);
 }
 
+inline int cluster_rank() { return detail::here().rank; }
+inline int cluster_size() { return detail::here().cluster_size; }
+inline void arrive_cluster(const Site site = Site::current()) { detail::arrive_cluster(site); }
+inline void wait_cluster(const Site site = Site::current()) { detail::wait_cluster(site); }
+inline void sync_cluster(const Site site = Site::current()) {
+  detail::arrive_cluster(site);
+  detail::wait_cluster(site);
+}
+inline RemoteAddress remote_address(SharedAddress address, int rank, const Site site = Site::current()) {
+  return detail::remote_address(address, rank, site);
+}
+template <int bytes>
+Words<bytes / 4> load_remote(RemoteAddress from, const Site site = Site::current()) {
+  static_assert(bytes == 4 || bytes == 8 || bytes == 16);
+  Words<bytes / 4> words{};
+  detail::load_remote(from, bytes, &words, site);
+  return words;
+}
+template <int bytes>
+void store_remote(RemoteAddress to, Words<bytes / 4> words, const Site site = Site::current()) {
+  static_assert(bytes == 4 || bytes == 8 || bytes == 16);
+  detail::store_remote(to, bytes, &words, site);
+}
+template <int bytes>
+void store_remote_async(RemoteAddress to, Words<bytes / 4> words, RemoteAddress barrier,
+                        const Site site = Site::current()) {
+  static_assert(bytes == 4 || bytes == 8 || bytes == 16);
+  detail::store_remote_async(to, bytes, &words, barrier, site);
+}
+inline void copy_remote(RemoteAddress to, SharedAddress from, u32 bytes, RemoteAddress barrier,
+                        const Site site = Site::current()) {
+  detail::copy_remote(to, from, bytes, barrier, site);
+}
+inline void barrier_arrive_remote(RemoteAddress barrier, const Site site = Site::current()) {
+  detail::barrier_arrive_remote(barrier, site);
+}
+inline void barrier_wait_cluster(SharedAddress barrier, u32 parity, const Site site = Site::current()) {
+  detail::barrier_wait(barrier, parity, true, site);
+}
+
+inline void let_next_grid_begin() {}
+inline void wait_for_previous_grid() { detail::wait_for_previous_grid(); }
+
+inline u32 load_acquire(const u32* flag, const Site site = Site::current()) { return detail::load_acquire(flag, site); }
+inline void store_release(u32* flag, u32 value, const Site site = Site::current()) {
+  detail::store_release(flag, value, false, site);
+}
+inline void add_release(u32* flag, u32 value, const Site site = Site::current()) {
+  detail::store_release(flag, value, true, site);
+}
+inline void wait_until_at_least(const u32* flag, u32 value, const Site site = Site::current()) {
+  detail::wait_until_at_least(flag, value, site);
+}
+
 // sin and cos of pi x, each rounded once.
 inline void sincos_pi(float x, float& sine, float& cosine) {
   const double angle = std::numbers::pi * (x - 2 * std::nearbyint(x / 2.));
@@ -279,7 +392,7 @@ inline void sincos_pi(float x, float& sine, float& cosine) {
 }
 
 // fp32 arithmetic is ordinary C++; a kernel that wants it counted says how many operations it does.
-inline void count_fp32(int operations) { detail::counters().fp32_operations += std::uint64_t(operations); }
+inline void count_fp32(int operations) { detail::here().counters->fp32_operations += std::uint64_t(operations); }
 
 }  // namespace device
 }  // namespace danaus::inline DANAUS_BACKEND

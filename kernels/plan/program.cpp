@@ -28,7 +28,11 @@ void* at(const Call& call, int array) { return array < 0 ? nullptr : call.arrays
 class Transform final : public Step {
  public:
   Transform(const Case& asked, const Variant& convolution, std::vector<std::uint8_t> kept)
-      : problem_(*asked.as<Convolution>()), arrays_(asked), convolution_(convolution), kept_(std::move(kept)) {}
+      : problem_(*asked.as<Convolution>()),
+        arrays_(asked),
+        convolution_(convolution),
+        kept_(std::move(kept)),
+        description_("filter of " + asked.token() + " for " + convolution.name) {}
 
   std::string_view name() const override { return "filter"; }
   std::vector<std::uint32_t> constants() const override { return spectrum::make_table(convolution_, kept_); }
@@ -45,6 +49,7 @@ class Transform final : public Step {
     a.filter_length = static_cast<int>(p.filter_length), a.period = static_cast<int>(p.length);
     a.wraps = p.mode == Mode::circular, a.right_angle = convolution_.fold == Fold::right_angle;
     Launch launch;
+    launch.description = description_;
     launch.kernel = kernel(), launch.path = Path::threads;
     launch.blocks = p.channels * a.parts, launch.threads = kTuning.threads, launch.shared_bytes = shared_bytes();
     launch.touches({"k", a.k, std::int64_t{4} * p.channels * p.filter_length, false, false});
@@ -63,13 +68,18 @@ class Transform final : public Step {
   ConvolutionArrays arrays_;
   const Variant& convolution_;
   std::vector<std::uint8_t> kept_;
+  std::string description_;
 };
 
 // A convolution in one launch.
 class FusedConvolution final : public Step {
  public:
   FusedConvolution(const Case& asked, const Variant& variant, bool wraps)
-      : problem_(*asked.as<Convolution>()), arrays_(asked), variant_(variant), wraps_(wraps) {
+      : problem_(*asked.as<Convolution>()),
+        arrays_(asked),
+        variant_(variant),
+        wraps_(wraps),
+        description_(asked.token() + ", " + variant.name) {
     table_words_ = std::ssize(variant.make_tables());
   }
 
@@ -101,6 +111,7 @@ class FusedConvolution final : public Step {
       if (a.postgate) a.postgate_map = machine.make_tensor_map(shape, a.postgate);
     }
     Launch launch;
+    launch.description = description_;
     launch.kernel = kernel(), launch.path = path_of(a.transfer);
     launch.blocks = share.blocks, launch.threads = variant_.threads, launch.shared_bytes = variant_.shared_bytes;
     launch.overlapping = machine.device().sm >= 90;
@@ -129,6 +140,7 @@ class FusedConvolution final : public Step {
   const Variant& variant_;
   bool wraps_;
   std::int64_t table_words_;
+  std::string description_;
 };
 
 }  // namespace

@@ -38,6 +38,7 @@ struct Region {
 };
 
 struct Launch {
+  std::string_view description;  // of case and kernel, for messages; the step's
   KernelId kernel;
   Path path = Path::any;
   std::int64_t blocks = 1;

@@ -11,8 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/device/operations.hpp"
-#include "kernels/executor/tensor_view.hpp"
+#include "tests/kernels/executor_support.hpp"
 
 namespace danaus {
 namespace {
@@ -20,34 +19,11 @@ namespace {
 using host::Counters;
 using host::ExecutionError;
 using host::Executor;
-using host::Launch;
 using host::make_tensor_map;
 using host::Order;
 using host::TensorView;
 using testing::HasSubstr;
-
-constexpr int kSeeds = 32;
-
-Counters run(int threads, int shared_bytes, const std::function<void()>& kernel) {
-  Executor executor;
-  return executor.run({.threads = threads, .shared_bytes = shared_bytes}, kernel);
-}
-
-template <class Action>
-std::string violation(Action action) {
-  try {
-    action();
-  } catch (const ExecutionError& error) {
-    return error.what();
-  }
-  return "no violation";
-}
-
-std::vector<u32> iota(int count) {
-  std::vector<u32> values(count);
-  std::iota(values.begin(), values.end(), 0u);
-  return values;
-}
+using testing::StartsWith;
 
 // ---- what is refused
 
@@ -129,6 +105,7 @@ TEST(ExecutorChecks, DeadlockIsReportedWithWhereEveryThreadStands) {
   const std::string report = violation([] {
     run(96, 8, [] {
       if (device::thread_index() == 0) device::barrier_init(0, 1);
+      device::sync_block();
       if (device::warp_index() == 0)
         device::sync_block();
       else if (device::warp_index() == 1)
@@ -166,6 +143,65 @@ TEST(ExecutorChecks, ErrorsUnwindEveryThreadAndLeaveTheExecutorUsable) {
   EXPECT_EQ(executor.run({.threads = 64}, [] { device::sync_block(); }).block_barriers, 1u);
 }
 
+TEST(ExecutorChecks, MemoryOfEarlierKernelsIsWaitedFor) {
+  alignas(16) static std::array<u32, 128> u, y, table;
+  Executor executor;
+  executor.declare("u", u.data(), sizeof u, false, true);
+  executor.declare("y", y.data(), sizeof y, true, true);
+  executor.declare("table", table.data(), sizeof table, false);
+  const auto before_and_after = [&](auto access) {
+    const auto refused = [&](bool wait) {
+      return violation_in_any_order({.shared_bytes = 1024}, executor, [&, wait] {
+        device::let_next_grid_begin();
+        if (wait) device::wait_for_previous_grid();
+        access();
+      });
+    };
+    EXPECT_EQ(refused(true), "no violation");
+    return refused(false);
+  };
+  const int word = 4 * 31;
+  EXPECT_THAT(before_and_after([&] { device::load_global<16>(u.data() + word); }),
+              HasSubstr("load_global at executor_test.cpp:"));
+  EXPECT_THAT(before_and_after([&] { device::load_global_once<Cache::keep>(u.data() + word); }),
+              HasSubstr("u may be in use by an earlier kernel: wait_for_previous_grid comes first"));
+  EXPECT_THAT(before_and_after([&] { device::store_global<4>(y.data() + device::lane_index(), {}); }),
+              HasSubstr("y may be in use by an earlier kernel"));
+  EXPECT_THAT(before_and_after([&] { device::copy_async(16 * device::lane_index(), u.data(), 16); }),
+              HasSubstr("copy_async at "));
+  EXPECT_THAT(before_and_after([&] {
+                if (device::lane_index() > 0) return;
+                device::barrier_init(0, 1);
+                device::fence_async();
+                device::barrier_expect(0, 16);
+                device::bulk_load(16, u.data(), 16, 0, Cache::normal);
+                device::barrier_wait(0, 0);
+              }),
+              HasSubstr("bulk_load at "));
+  EXPECT_EQ(before_and_after([&] { device::load_global<16>(table.data()); }), "no violation");
+  // Who issues a copy waits, whoever else has waited.
+  EXPECT_THAT(violation_in_any_order({.shared_bytes = 1024}, executor,
+                                     [&] {
+                                       if (device::lane_index() != 3) device::wait_for_previous_grid();
+                                       device::sync_warp();
+                                       device::load_global<4>(u.data());
+                                     }),
+              HasSubstr("by thread 3 of block 0: u may be in use"));
+}
+
+TEST(ExecutorChecks, ErrorsBeginWithTheLaunchesDescription) {
+  const auto refused = [](std::string description, auto kernel) {
+    return violation([&] { Executor().run({.shared_bytes = 4, .description = description}, kernel); });
+  };
+  const auto divergent = [] {
+    if (device::lane_index() < 16) device::sync_warp();
+  };
+  EXPECT_THAT(refused("token x, seed 7", [] { device::load_shared<4>(0); }),
+              StartsWith("token x, seed 7: load_shared at executor_test.cpp:"));
+  EXPECT_THAT(refused("token x, seed 7", divergent), StartsWith("token x, seed 7: no thread can go on: block 0"));
+  EXPECT_THAT(refused("", divergent), StartsWith("no thread can go on: block 0"));
+}
+
 TEST(ExecutorChecks, LaunchesThatNoDeviceTakesAreRefused) {
   Executor executor;
   EXPECT_THROW(executor.run({.blocks = 0}, [] {}), std::invalid_argument);
@@ -173,59 +209,6 @@ TEST(ExecutorChecks, LaunchesThatNoDeviceTakesAreRefused) {
   EXPECT_THROW(executor.run({.threads = 1025}, [] {}), std::invalid_argument);
   EXPECT_THROW(executor.run({.shared_bytes = 227 * 1024 + 1}, [] {}), std::invalid_argument);
   EXPECT_THROW(device::sync_warp(), ExecutionError);
-}
-
-// ---- races show in random order
-
-// Runs in ascending order and then over seeds in random order: {right in ascending order, seeds that were right}.
-template <class Kernel>
-std::pair<bool, int> trials(int threads, int shared_bytes, Kernel kernel, const std::vector<u32>& expected) {
-  std::vector<u32> y(expected.size());
-  Executor executor;
-  executor.declare("y", y.data(), y.size() * sizeof(u32), true);
-  const auto right = [&](Launch launch) {
-    std::fill(y.begin(), y.end(), 0xdeadbeef);
-    launch.threads = threads, launch.shared_bytes = shared_bytes;
-    const std::string error = violation([&] { executor.run(launch, [&] { kernel(y.data()); }); });
-    return error == "no violation" && y == expected;
-  };
-  int rights = 0;
-  for (int seed = 0; seed < kSeeds; ++seed) rights += right({.order = Order::random, .seed = std::uint64_t(seed)});
-  return {right({}), rights};
-}
-
-template <bool barrier>
-void second_warp_reads_the_first(u32* y) {
-  const int t = device::thread_index();
-  device::store_shared<4>(4 * t, {0});
-  device::sync_block();
-  if (t < 32) device::store_shared<4>(4 * t, {u32(t)});
-  if (barrier) device::sync_block();
-  if (t >= 32) device::store_global<4>(y + t - 32, device::load_shared<4>(4 * (t - 32)));
-}
-
-TEST(ExecutorOrder, MissingBlockBarrierShows) {
-  EXPECT_EQ(trials(64, 256, second_warp_reads_the_first<true>, iota(32)), std::pair(true, kSeeds));
-  const auto [ascending, random] = trials(64, 256, second_warp_reads_the_first<false>, iota(32));
-  EXPECT_TRUE(ascending);  // luck, which is why random order is there
-  EXPECT_LT(random, kSeeds);
-}
-
-template <bool barrier>
-void lanes_pass_values_on(u32* y) {
-  const int lane = device::lane_index();
-  device::store_shared<4>(4 * lane, {~0u});
-  device::sync_warp();
-  device::store_shared<4>(4 * lane, {u32(lane)});
-  if (barrier) device::sync_warp();
-  device::store_global<4>(y + (lane + 31) % 32, device::load_shared<4>(4 * ((lane + 31) % 32)));
-}
-
-TEST(ExecutorOrder, MissingWarpBarrierShows) {
-  EXPECT_EQ(trials(32, 128, lanes_pass_values_on<true>, iota(32)), std::pair(true, kSeeds));
-  const auto [ascending, random] = trials(32, 128, lanes_pass_values_on<false>, iota(32));
-  EXPECT_TRUE(ascending);
-  EXPECT_LT(random, kSeeds);
 }
 
 // ---- asynchronous copies
@@ -245,17 +228,16 @@ TEST(ExecutorCopies, AsynchronousCopiesMustBeWaitedFor) {
   Executor executor;
   executor.declare("u", u.data(), 512, false);
   executor.declare("y", y.data(), 512, true);
-  int caught = 0;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     std::fill(y.begin(), y.end(), ~0u);
     executor.run({.shared_bytes = 512, .seed = seed}, [&] { copy_through_shared<true>(u.data(), y.data()); });
     EXPECT_EQ(y, u);
-    caught +=
-        violation([&] {
-          executor.run({.shared_bytes = 512, .seed = seed}, [&] { copy_through_shared<false>(u.data(), y.data()); });
-        }) != "no violation";
+    EXPECT_THAT(violation([&] {
+                  executor.run({.shared_bytes = 512, .seed = seed},
+                               [&] { copy_through_shared<false>(u.data(), y.data()); });
+                }),
+                HasSubstr("which was not waited for since"));
   }
-  EXPECT_EQ(caught, kSeeds);  // 32 copies: one of them at least is late
 }
 
 TEST(ExecutorCopies, WaitingLeavesTheNewestGroupsPending) {
@@ -274,13 +256,10 @@ TEST(ExecutorCopies, WaitingLeavesTheNewestGroupsPending) {
       });
     });
   };
-  int late = 0;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     EXPECT_EQ(read(0, seed), "no violation");
-    late += read(16, seed) != "no violation";
+    EXPECT_THAT(read(16, seed), HasSubstr("were written by a copy of thread 0 at executor_test.cpp:"));
   }
-  EXPECT_GT(late, 0);
-  EXPECT_LT(late, kSeeds);
 }
 
 TEST(ExecutorCopies, ShortCopiesAreFilledWithZeros) {
@@ -296,35 +275,6 @@ TEST(ExecutorCopies, ShortCopiesAreFilledWithZeros) {
     EXPECT_EQ(std::to_array(six.word), (std::array<u32, 4>{0x11112222, 0x4444, 0, 0}));
     EXPECT_EQ(std::to_array(none.word), (std::array<u32, 4>{}));
   });
-}
-
-// A view of 3 rows of 64 halves and 5 in memory, in boxes of 16 rows of 64.
-struct Rows {
-  static constexpr int kPitch = 64, kRows = 13, kBoxBytes = 16 * 128;
-  std::vector<std::uint16_t> in = std::vector<std::uint16_t>(kPitch * kRows);
-  std::vector<std::uint16_t> out = std::vector<std::uint16_t>(kPitch * kRows, 0xffff);
-  Executor executor;
-  Rows() {
-    std::iota(in.begin(), in.end(), std::uint16_t{1});
-    executor.declare("in", in.data(), 2 * in.size(), false);
-    executor.declare("out", out.data(), 2 * out.size(), true);
-  }
-  static TensorView view(std::vector<std::uint16_t>& rows) {
-    return {rows.data(), {kPitch, kRows, 1, 1, 1}, {2, 2 * kPitch, 16, 16, 16}, {64, 16, 1, 1, 1}};
-  }
-  static TensorMap map(std::vector<std::uint16_t>& rows) { return make_tensor_map(view(rows)); }
-};
-
-constexpr SharedAddress kSlab = 1024;
-
-void load_box(const TensorMap& map, const int (&at)[5]) {
-  if (device::thread_index() == 0) {
-    device::barrier_init(0, 1);
-    device::fence_async();
-    device::barrier_expect(0, Rows::kBoxBytes);
-    device::tensor_load(kSlab, map, at, 0, Cache::normal);
-  }
-  device::sync_block();
 }
 
 TEST(ExecutorTensorCopies, BoxLandsSwizzledAndZeroOutside) {
@@ -348,22 +298,20 @@ TEST(ExecutorTensorCopies, BoxLandsSwizzledAndZeroOutside) {
 TEST(ExecutorTensorCopies, LoadsMustBeWaitedFor) {
   Rows rows;
   const TensorMap map = Rows::map(rows.in);
-  int early = 0, unfinished = 0;
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    early += violation([&] {
-               rows.executor.run({.shared_bytes = 4096, .seed = seed}, [&] {
-                 load_box(map, {0, 0, 0, 0, 0});
-                 device::load_shared<16>(kSlab);
-                 device::barrier_wait(0, 0);
-               });
-             }) != "no violation";
-    const std::string error = violation([&] {
-      rows.executor.run({.shared_bytes = 4096, .seed = seed}, [&] { load_box(map, {0, 0, 0, 0, 0}); });
-    });
-    unfinished += error == "block 0 ended with 1 bulk loads that nothing waited for";
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {  // whether the copy is late or not
+    EXPECT_THAT(violation([&] {
+                  rows.executor.run({.shared_bytes = 4096, .seed = seed}, [&] {
+                    load_box(map, {0, 0, 0, 0, 0});
+                    device::load_shared<16>(kSlab);
+                    device::barrier_wait(0, 0);
+                  });
+                }),
+                HasSubstr("shared bytes 1024 to 1040 were written by an asynchronous copy at executor_support.hpp:"));
+    EXPECT_EQ(violation([&] {
+                rows.executor.run({.shared_bytes = 4096, .seed = seed}, [&] { load_box(map, {0, 0, 0, 0, 0}); });
+              }),
+              "block 0 ended with 1 bulk loads that nothing waited for");
   }
-  EXPECT_GT(early, 0);
-  EXPECT_GT(unfinished, 0);
 }
 
 TEST(ExecutorTensorCopies, PhasesOfABarrierAlternate) {
@@ -381,49 +329,50 @@ TEST(ExecutorTensorCopies, PhasesOfABarrierAlternate) {
   });
 }
 
-enum class Wait { before_the_next_box, at_the_end, never };
-
-template <bool fence, Wait wait>
+template <bool fence, bool wait>
 void write_two_boxes(const TensorMap& map) {
-  const auto fill = [](u32 value) {
+  for (u32 value : {0x00010001, 0x00020002}) {
     for (int chunk = device::thread_index(); chunk < Rows::kBoxBytes / 16; chunk += 32)
       device::store_shared<16>(kSlab + 16 * chunk, {value, value, value, value});
     if (fence) device::fence_async();
     device::sync_warp();
-  };
-  fill(0x00010001);
-  if (device::thread_index() == 0) {
-    device::tensor_store(map, {0, 5, 0, 0, 0}, kSlab, Cache::normal);
-    device::store_commit();
-    if (wait == Wait::before_the_next_box) device::store_wait_read<0>();
+    if (device::thread_index() == 0) {
+      device::tensor_store(map, {0, value == 0x00010001 ? 5 : 20, 0, 0, 0}, kSlab, Cache::normal);
+      device::store_commit();
+      if (wait) device::store_wait_read<0>();
+    }
+    device::sync_warp();
   }
-  device::sync_warp();
-  fill(0x00020002);
-  if (wait == Wait::at_the_end && device::thread_index() == 0) device::store_wait_read<0>();
 }
 
 TEST(ExecutorTensorCopies, StoresWriteInsideTheViewOnly) {
   Rows rows;
   const TensorMap map = Rows::map(rows.out);
-  const Counters counters =
-      rows.executor.run({.shared_bytes = 4096}, [&] { write_two_boxes<true, Wait::before_the_next_box>(map); });
+  const Counters counters = rows.executor.run({.shared_bytes = 4096}, [&] { write_two_boxes<true, true>(map); });
   for (int i = 0; i < Rows::kRows * Rows::kPitch; ++i) EXPECT_EQ(rows.out[i], i < 5 * Rows::kPitch ? 0xffff : 1);
   EXPECT_EQ(counters.bulk_store_bytes, 8u * 128);
 }
 
-TEST(ExecutorTensorCopies, StoresWithoutAFenceAreCaughtAndWithoutAWaitReadLate) {
+TEST(ExecutorTensorCopies, StoresTakeAFenceBeforeAndAWaitAfter) {
   Rows rows;
   const TensorMap map = Rows::map(rows.out);
-  EXPECT_THAT(violation([&] {
-                rows.executor.run({.shared_bytes = 4096},
-                                  [&] { write_two_boxes<false, Wait::before_the_next_box>(map); });
-              }),
+  const auto refused = [&](auto kernel) {
+    return violation_in_any_order({.shared_bytes = 4096}, rows.executor, kernel);
+  };
+  EXPECT_THAT(refused([&] { write_two_boxes<false, true>(map); }),
               HasSubstr("were written by thread 0, which has not called fence_async since"));
-  rows.executor.run({.shared_bytes = 4096}, [&] { write_two_boxes<true, Wait::at_the_end>(map); });
-  EXPECT_EQ(rows.out.back(), 2);
-  EXPECT_EQ(
-      violation([&] { rows.executor.run({.shared_bytes = 4096}, [&] { write_two_boxes<true, Wait::never>(map); }); }),
-      "block 0 ended while 1 bulk stores may still read its shared memory");
+  EXPECT_THAT(refused([&] { write_two_boxes<true, false>(map); }),
+              HasSubstr("are read by a copy of thread 0 at executor_test.cpp:"));
+  EXPECT_EQ(refused([&] { write_two_boxes<true, true>(map); }), "no violation");
+  EXPECT_EQ(refused([&] {
+              device::store_shared<16>(kSlab + 16 * device::lane_index(), {});
+              device::fence_async();
+              device::sync_warp();
+              if (device::lane_index() > 0) return;
+              device::bulk_store(rows.out.data(), kSlab, 512, Cache::normal);
+              device::store_commit();
+            }),
+            "block 0 ended while 1 bulk stores may still read its shared memory");
 }
 
 TEST(ExecutorTensorCopies, MapsThatNoDeviceTakesAreRefused) {
@@ -459,6 +408,78 @@ TEST(ExecutorTensorCopies, MapsThatNoDeviceTakesAreRefused) {
               HasSubstr("no barrier was initialised"));
 }
 
+// ---- bulk copies of what lies together
+
+TEST(ExecutorBulkCopies, BytesGoThereAndBack) {
+  const int count = 256;
+  alignas(16) static std::array<u32, count> u, y;
+  std::iota(u.begin(), u.end(), 5u);
+  Executor executor;
+  executor.declare("u", u.data(), sizeof u, false);
+  executor.declare("y", y.data(), sizeof y, true);
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    y.fill(0);
+    const Counters counters = executor.run({.shared_bytes = 16 + 4 * count, .seed = seed}, [&] {
+      const int lane = device::lane_index();
+      if (lane == 0) {
+        device::barrier_init(0, 1);
+        device::fence_async();
+        device::barrier_expect(0, 4 * count);
+        device::bulk_prefetch(u.data(), 4 * count);
+        device::bulk_load(16, u.data(), 4 * count, 0, Cache::stream);
+      }
+      device::sync_warp();
+      device::barrier_wait(0, 0);
+      for (int i = lane; i < count; i += 32)
+        device::store_shared<4>(16 + 4 * i, {device::load_shared<4>(16 + 4 * i)[0] + 1});
+      device::fence_async();
+      device::sync_warp();
+      if (lane > 0) return;
+      device::bulk_store(y.data(), 16, 2 * count, Cache::normal);
+      device::store_commit();
+      device::bulk_store(y.data() + count / 2, 16 + 2 * count, 2 * count, Cache::normal);
+      device::store_commit();
+      device::store_wait_read<1>();
+      device::store_wait<0>();
+    });
+    for (int i = 0; i < count; ++i) EXPECT_EQ(y[i], u32(i + 6));
+    EXPECT_EQ(counters.bulk_load_bytes, 4u * count);
+    EXPECT_EQ(counters.bulk_store_bytes, 4u * count);
+    EXPECT_EQ(counters.global_instructions, 0u);
+  }
+}
+
+TEST(ExecutorBulkCopies, BytesThatNoDeviceTakesAreRefused) {
+  alignas(16) static std::array<u32, 8> u;
+  Executor executor;
+  executor.declare("u", u.data(), sizeof u, false);
+  const auto load = [&](SharedAddress to, const u32* from, u32 bytes) {
+    return violation([&] {
+      executor.run({.threads = 1, .shared_bytes = 256}, [&] {
+        device::barrier_init(0, 1);
+        device::fence_async();
+        device::barrier_expect(0, bytes);
+        device::bulk_load(to, from, bytes, 0, Cache::normal);
+        device::barrier_wait(0, 0);
+      });
+    });
+  };
+  EXPECT_EQ(load(16, u.data(), 32), "no violation");
+  EXPECT_THAT(load(16, u.data(), 24), HasSubstr("24 bytes at shared address 16, all must be multiples of 16"));
+  EXPECT_THAT(load(24, u.data(), 32), HasSubstr("32 bytes at shared address 24, all must be multiples of 16"));
+  EXPECT_THAT(load(16, u.data() + 1, 16), HasSubstr("all must be multiples of 16"));
+  EXPECT_THAT(load(16, u.data(), 48), HasSubstr("bulk_load at executor_test.cpp:"));
+  EXPECT_THAT(load(240, u.data(), 32), HasSubstr("outside the block's 256"));
+  EXPECT_THAT(violation([&] {
+                executor.run({.threads = 1, .shared_bytes = 16}, [&] {
+                  device::store_shared<16>(0, {});
+                  device::fence_async();
+                  device::bulk_store(u.data(), 0, 16, Cache::normal);
+                });
+              }),
+              HasSubstr("u may not be written"));
+}
+
 // ---- counters, against counts by hand
 
 TEST(ExecutorCounters, SharedWavefrontsAndBankConflicts) {
@@ -479,15 +500,21 @@ TEST(ExecutorCounters, SharedWavefrontsAndBankConflicts) {
                                  Pattern{"2 bytes, one bank", 128, 32, 31}})
     expect(count(std::integral_constant<int, 2>(), pattern.stride), pattern);
   for (const Pattern& pattern :
-       {Pattern{"4 bytes, side by side", 4, 1, 0}, Pattern{"4 bytes, one word", 0, 1, 0},
-        Pattern{"4 bytes, every other bank", 8, 2, 1}, Pattern{"4 bytes, one bank", 128, 32, 31},
-        Pattern{"4 bytes, padded column", 132, 1, 0}})
+       {Pattern{"4 bytes, side by side", 4, 1, 0}, Pattern{"4 bytes, every other bank", 8, 2, 1},
+        Pattern{"4 bytes, one bank", 128, 32, 31}, Pattern{"4 bytes, padded column", 132, 1, 0}})
     expect(count(std::integral_constant<int, 4>(), pattern.stride), pattern);
   for (const Pattern& pattern : {Pattern{"8 bytes, side by side", 8, 2, 0}, Pattern{"8 bytes, 64 apart", 64, 16, 14}})
     expect(count(std::integral_constant<int, 8>(), pattern.stride), pattern);
   for (const Pattern& pattern :
        {Pattern{"16 bytes, side by side", 16, 4, 0}, Pattern{"16 bytes, 128 apart", 128, 32, 28}})
     expect(count(std::integral_constant<int, 16>(), pattern.stride), pattern);
+  const Counters one_word = run(32, 4, [] {
+    if (device::lane_index() == 0) device::store_shared<4>(0, {});
+    device::sync_warp();
+    device::load_shared<4>(0);
+  });
+  EXPECT_EQ(one_word.shared_wavefronts, 2u);
+  EXPECT_EQ(one_word.shared_conflicts, 0u);
 }
 
 TEST(ExecutorCounters, InactiveLanesLeaveTheirQuarterOfTheWarpIdle) {
@@ -530,6 +557,30 @@ TEST(ExecutorCounters, GlobalSectorsAreThoseThatAWarpTouches) {
   EXPECT_EQ(sectors(0, 0), 1u);
   EXPECT_EQ(sectors(8, 0), 32u);
   EXPECT_EQ(sectors(4, 0), 16u);
+}
+
+// Lanes that run apart between barriers still make one instruction where they meet in the source.
+TEST(ExecutorCounters, OrderDoesNotChangeWhatIsCounted) {
+  alignas(32) static std::array<u32, 128> memory;
+  Executor executor;
+  executor.declare("memory", memory.data(), sizeof memory, true);
+  const auto count = [&](Order order, std::uint64_t seed) {
+    return executor.run({.blocks = 2, .threads = 64, .shared_bytes = 256, .order = order, .seed = seed}, [] {
+      const int t = device::thread_index();
+      for (int round = 0; round < 4; ++round) {
+        if (t % 32 < 8 * round) device::store_shared<4>(4 * t, device::load_global<4>(memory.data() + t));
+        device::store_shared<4>(4 * t, {});
+        device::sync_warp();
+        device::load_shared<4>(4 * (t ^ round));
+        device::sync_block();
+      }
+      device::store_global<4>(memory.data() + t, {});
+    });
+  };
+  const Counters ascending = count(Order::ascending, 0);
+  EXPECT_EQ(ascending.global_instructions, 2u * 2 * (3 + 1));
+  EXPECT_EQ(ascending.shared_instructions, 2u * 2 * (3 + 4 + 4));
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) EXPECT_EQ(count(Order::random, seed), ascending) << seed;
 }
 
 TEST(ExecutorCounters, ASmallKernelByHand) {

@@ -1,0 +1,101 @@
+// What a warp does as one: moves matrices, multiplies them, shuffles.
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/executor/state.hpp"
+
+namespace danaus::host {
+
+using device::detail::MatrixAccess;
+using device::detail::Mma;
+using device::detail::Shuffle;
+
+// Matrix m has its eight rows of 16 bytes at the addresses of lanes 8 m to 8 m + 7. Lane 4 g + t holds elements 2 t and
+// 2 t + 1 of row g, or, transposed, of column g. The accesses are of the lanes that hold the elements.
+void Executor::State::move_matrices(bool write) {
+  const auto access = [&](int lane) -> MatrixAccess& { return *static_cast<MatrixAccess*>(warp[lane].request.data); };
+  const char* operation = write ? "store_matrices" : "load_matrices";
+  const int count = access(0).count;
+  const bool transposed = access(0).transposed;
+  Block& block = *warp.front().of;
+  std::array<SharedAccess, kWarp> rows;
+  for (int number = 0; number < 8 * count; ++number) {
+    const int matrix = number / 8, row = number % 8;
+    const SharedAddress address = access(number).row;
+    shared_at({operation, warp[number].request.site, &warp[number]}, block, address, 16);
+    rows[number] = {number, address, 16};
+    const int pieces = transposed ? 8 : 4, bytes = 16 / pieces;
+    for (int piece = 0; piece < pieces; ++piece) {
+      Lane& holder = warp[transposed ? 4 * piece + row / 2 : 4 * row + piece];
+      auto* words = static_cast<MatrixAccess*>(holder.request.data)->words;
+      auto* held = reinterpret_cast<std::uint8_t*>(words + matrix) + (transposed ? row % 2 * 2 : 0);
+      const Origin from{operation, holder.request.site, &holder};
+      const SharedAddress at = address + bytes * piece;
+      const Stamp mine = stamp(holder, holder.request.site);
+      if (write)
+        std::memcpy(write_shared(from, block, at, bytes, mine), held, bytes);
+      else
+        std::memcpy(held, read_shared(from, block, at, bytes, mine), bytes);
+    }
+  }
+  count_shared({rows.data(), std::size_t(8 * count)});
+}
+
+// Lane 4 g + t holds, with e = 0, 1 the half of a register,
+//   A [16 x 16]: a[0] (g, 2t+e)  a[1] (g+8, 2t+e)  a[2] (g, 2t+e+8)  a[3] (g+8, 2t+e+8)
+//   B [16 x 8]:  b[0] (2t+e, g)  b[1] (2t+e+8, g)
+//   C, D [16 x 8]: rows g and g+8, columns 2t+e
+template <bool f32>
+void Executor::State::multiply() {
+  const auto request = [&](int lane) -> Mma& { return *static_cast<Mma*>(warp[lane].request.data); };
+  const int depth = request(0).depth;  // of what the fragments hold, the rest being zero
+  ++(depth == 8 ? counters.mma_depth8 : f32 ? counters.mma_f32acc : counters.mma_f16acc);
+  std::uint16_t a_bits[16][16] = {}, b_bits[16][8] = {};
+  for (int lane = 0; lane < kWarp; ++lane) {
+    const int g = lane / 4, t = lane % 4;
+    const Mma& m = request(lane);
+    for (int r = 0; r < depth / 8; ++r)
+      for (int e = 0; e < 2; ++e) {
+        a_bits[g][2 * t + e + 8 * r] = std::uint16_t(m.a[2 * r] >> (16 * e));
+        a_bits[g + 8][2 * t + e + 8 * r] = std::uint16_t(m.a[2 * r + 1] >> (16 * e));
+        b_bits[2 * t + e + 8 * r][g] = std::uint16_t(m.b[r] >> (16 * e));
+      }
+  }
+  float a[16][16], b[16][8], product[16][8] = {};
+  const auto take = [&]<Dtype T>() {
+    std::transform(&a_bits[0][0], &a_bits[0][0] + 256, &a[0][0], decode<T>);
+    std::transform(&b_bits[0][0], &b_bits[0][0] + 128, &b[0][0], decode<T>);
+  };
+  request(0).bf16 ? take.template operator()<Dtype::bf16>() : take.template operator()<Dtype::f16>();
+  for (int row = 0; row < 16; ++row)
+    for (int k = 0; k < depth; ++k)
+      for (int column = 0; column < 8; ++column) product[row][column] += a[row][k] * b[k][column];
+  for (int lane = 0; lane < kWarp; ++lane) {
+    const int g = lane / 4, t = lane % 4;
+    for (int r = 0; r < 2; ++r)
+      for (int e = 0; e < 2; ++e) {
+        const float sum = product[g + 8 * r][2 * t + e];
+        if constexpr (f32) {
+          static_cast<float*>(request(lane).accumulators)[2 * r + e] += sum;
+        } else {
+          auto* halves = reinterpret_cast<std::uint16_t*>(static_cast<u32*>(request(lane).accumulators) + r) + e;
+          *halves = encode<Dtype::f16>(decode<Dtype::f16>(*halves) + sum);
+        }
+      }
+  }
+}
+template void Executor::State::multiply<false>();
+template void Executor::State::multiply<true>();
+
+void Executor::State::shuffle() {
+  std::array<u32, kWarp> values;
+  for (int i = 0; i < kWarp; ++i) values[i] = static_cast<Shuffle*>(warp[i].request.data)->value;
+  for (const Lane& lane : warp) {
+    auto& shuffle = *static_cast<Shuffle*>(lane.request.data);
+    if (shuffle.source < 0 || shuffle.source >= kWarp)
+      violate({"shuffle", lane.request.site, &lane}, "source lane ", shuffle.source, ", must be 0 to 31");
+    shuffle.value = values[shuffle.source];
+  }
+}
+
+}  // namespace danaus::host

@@ -1,0 +1,323 @@
+// Accesses that no barrier orders are refused, in every order in which the lanes may run.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+#include "tests/kernels/executor_support.hpp"
+
+namespace danaus {
+namespace {
+
+using host::Executor;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr const char* kOrdered = "no violation";
+
+// ---- barriers of warps and blocks
+
+template <bool barrier>
+void second_warp_reads_the_first(u32* y) {
+  const int t = device::thread_index();
+  if (t < 32) device::store_shared<4>(4 * t, {u32(t)});
+  if (barrier) device::sync_block();
+  if (t >= 32) device::store_global<4>(y + t - 32, device::load_shared<4>(4 * (t - 32)));
+}
+
+template <bool barrier>
+void lanes_pass_values_on(u32* y) {
+  const int lane = device::lane_index();
+  device::store_shared<4>(4 * lane, {~0u});
+  device::sync_warp();
+  device::store_shared<4>(4 * lane, {u32(lane)});
+  if (barrier) device::sync_warp();
+  device::store_global<4>(y + (lane + 31) % 32, device::load_shared<4>(4 * ((lane + 31) % 32)));
+}
+
+TEST(ExecutorRaces, ReadsWithoutABarrierAreRefused) {
+  std::vector<u32> y(32);
+  Executor executor;
+  executor.declare("y", y.data(), 128, true);
+  const auto refused = [&](int threads, void (*kernel)(u32*)) {
+    std::fill(y.begin(), y.end(), ~0u);
+    return violation_in_any_order({.threads = threads, .shared_bytes = 128}, executor, [&] { kernel(y.data()); });
+  };
+  EXPECT_EQ(refused(64, second_warp_reads_the_first<true>), kOrdered);
+  EXPECT_EQ(y, iota(32));
+  EXPECT_EQ(refused(32, lanes_pass_values_on<true>), kOrdered);
+  EXPECT_EQ(y, iota(32));
+  EXPECT_THAT(
+      refused(64, second_warp_reads_the_first<false>),
+      AllOf(HasSubstr("load_shared at executor_races_test.cpp:26 by thread 32 of block 0: shared bytes 0 to 4 "),
+            HasSubstr("were written by thread 0 at executor_races_test.cpp:24, with no barrier since")));
+  EXPECT_THAT(refused(32, lanes_pass_values_on<false>), HasSubstr("with no barrier since"));
+}
+
+TEST(ExecutorRaces, AWarpsBarrierIsNoneForAnotherWarp) {
+  EXPECT_THAT(violation_in_any_order(64, 4,
+                                     [] {
+                                       if (device::thread_index() == 0) device::store_shared<4>(0, {});
+                                       device::sync_warp();
+                                       if (device::thread_index() == 32) device::load_shared<4>(0);
+                                     }),
+              HasSubstr("were written by thread 0"));
+}
+
+// Writes after reads, writes after writes: of one reader, and of several that have not seen each other.
+TEST(ExecutorRaces, WritesWithoutABarrierAreRefused) {
+  const auto write_after = [](int first, int last, bool read, bool barrier) {
+    return violation_in_any_order(64, 4, [=] {
+      const int t = device::thread_index();
+      if (t == 0) device::store_shared<4>(0, {});
+      device::sync_block();
+      if (t >= first && t < last) {
+        if (read)
+          device::load_shared<4>(0);
+        else
+          device::store_shared<4>(0, {});
+      }
+      if (barrier) device::sync_block();
+      if (t == 40) device::store_shared<4>(0, {});
+    });
+  };
+  EXPECT_THAT(write_after(3, 4, true, false), HasSubstr("are read by thread 3 at executor_races_test.cpp:"));
+  EXPECT_THAT(write_after(3, 9, true, false), HasSubstr("are read by thread"));
+  EXPECT_THAT(write_after(38, 41, true, false), HasSubstr("are read by thread"));
+  EXPECT_THAT(write_after(3, 4, false, false), HasSubstr("were written by thread 3"));
+  EXPECT_EQ(write_after(40, 41, true, false), kOrdered);  // its own
+  EXPECT_EQ(write_after(40, 41, false, false), kOrdered);
+  EXPECT_EQ(write_after(0, 64, true, true), kOrdered);
+  EXPECT_EQ(write_after(3, 4, false, true), kOrdered);
+}
+
+TEST(ExecutorRaces, ReadersAreForgottenOnceAllHaveSeenThem) {
+  EXPECT_EQ(violation_in_any_order(64, 4,
+                                   [] {
+                                     for (int round = 0; round < 3; ++round) {
+                                       if (device::thread_index() == 21 * round) device::store_shared<4>(0, {});
+                                       device::sync_block();
+                                       device::load_shared<4>(0);
+                                       device::sync_warp();
+                                       device::load_shared<4>(0);
+                                       device::sync_block();
+                                     }
+                                   }),
+            kOrdered);
+}
+
+enum class Between { nothing, shuffle, product, barrier };
+
+void stand(Between between) {
+  u32 d[2] = {};
+  if (between == Between::shuffle) device::shuffle(0, 0);
+  if (between == Between::product) device::mma_f16acc(d, {0, 0, 0, 0}, {0, 0});
+  if (between == Between::barrier) device::sync_warp();
+}
+
+// Warps meet there, but order nothing.
+TEST(ExecutorRaces, MatricesProductsAndShufflesAreNoBarriers) {
+  const auto stored_then_loaded = [](bool transposed, Between between) {
+    return violation_in_any_order(32, 512, [=] {
+      const SharedAddress row = 16 * device::lane_index();
+      device::store_shared<16>(row, {});
+      stand(between);
+      transposed ? device::load_matrices<4, true>(row) : device::load_matrices<4, false>(row);
+    });
+  };
+  const auto moved_and_loaded = [](bool transposed, Between between) {
+    return violation_in_any_order(32, 512, [=] {
+      const SharedAddress row = 16 * device::lane_index();
+      transposed ? device::store_matrices<4, true>(row, {}) : device::store_matrices<4, false>(row, {});
+      stand(between);
+      device::load_shared<16>(row);
+    });
+  };
+  const auto loaded_then_stored = [](bool transposed, Between between) {
+    return violation_in_any_order(32, 512, [=] {
+      const SharedAddress row = 16 * device::lane_index();
+      device::store_shared<16>(row, {});
+      device::sync_warp();
+      transposed ? device::load_matrices<4, true>(row) : device::load_matrices<4, false>(row);
+      stand(between);
+      device::store_shared<16>(row, {});
+    });
+  };
+  for (bool transposed : {false, true}) {
+    for (Between between : {Between::nothing, Between::shuffle, Between::product}) {
+      EXPECT_THAT(stored_then_loaded(transposed, between), HasSubstr("load_matrices at executor_races_test.cpp:"));
+      EXPECT_THAT(moved_and_loaded(transposed, between), HasSubstr("were written by thread"));
+      EXPECT_THAT(loaded_then_stored(transposed, between), HasSubstr("are read by thread"));
+    }
+    EXPECT_EQ(stored_then_loaded(transposed, Between::barrier), kOrdered);
+    EXPECT_EQ(moved_and_loaded(transposed, Between::barrier), kOrdered);
+    EXPECT_EQ(loaded_then_stored(transposed, Between::barrier), kOrdered);
+  }
+}
+
+// In place, each lane its own elements: nobody else is concerned.
+TEST(ExecutorRaces, MatricesMayBeStoredWhereTheyCameFrom) {
+  EXPECT_EQ(violation_in_any_order(32, 512,
+                                   [] {
+                                     const SharedAddress row = 16 * device::lane_index();
+                                     device::store_shared<16>(row, {});
+                                     device::sync_warp();
+                                     const Words<4> w = device::load_matrices<4, true>(row);
+                                     device::store_matrices<4, true>(row, w);
+                                   }),
+            kOrdered);
+}
+
+// ---- mbarriers
+
+constexpr SharedAddress kBarrier = 0, kData = 16;
+
+// Warp 0 writes and arrives, warp 1 waits and reads: thread 32, and others by its barrier.
+std::string handed_over(bool arrive_first, bool wait, bool pass_on) {
+  return violation_in_any_order(64, 32, [=] {
+    const int t = device::thread_index();
+    if (t == 0) device::barrier_init(kBarrier, 1);
+    device::sync_block();
+    if (t == 0) {
+      if (arrive_first) device::barrier_arrive(kBarrier);
+      device::store_shared<4>(kData, {7});
+      if (!arrive_first) device::barrier_arrive(kBarrier);
+    }
+    if (t == 32 && wait) device::barrier_wait(kBarrier, 0);
+    if (pass_on && t >= 32) device::sync_warp();
+    if (t == (pass_on ? 63 : 32)) device::load_shared<4>(kData);
+  });
+}
+
+TEST(ExecutorRaces, AnArrivalHandsOverWhatCameBefore) {
+  EXPECT_EQ(handed_over(false, true, false), kOrdered);
+  EXPECT_EQ(handed_over(false, true, true), kOrdered);
+  EXPECT_NE(handed_over(true, true, false), kOrdered);
+  EXPECT_NE(handed_over(false, false, false), kOrdered);
+  EXPECT_NE(handed_over(false, false, true), kOrdered);
+}
+
+TEST(ExecutorRaces, AWaitIsNoBarrierOfTheBlock) {
+  const auto after_a_wait = [](bool barrier) {
+    return violation_in_any_order(64, 32, [=] {
+      const int t = device::thread_index();
+      if (t == 0) device::barrier_init(kBarrier, 1), device::barrier_arrive(kBarrier);
+      device::sync_block();
+      if (t == 40) device::store_shared<4>(kData, {7});
+      device::barrier_wait(kBarrier, 0);
+      if (barrier) device::sync_block();
+      if (t == 0) device::load_shared<4>(kData);
+    });
+  };
+  EXPECT_NE(after_a_wait(false), kOrdered);
+  EXPECT_EQ(after_a_wait(true), kOrdered);
+}
+
+TEST(ExecutorRaces, BarriersTakeABarrierAfterTheyAreInitialised) {
+  const auto waits = [](bool barrier) {
+    return violation_in_any_order(64, 8, [=] {
+      if (device::thread_index() == 0) device::barrier_init(kBarrier, 1), device::barrier_arrive(kBarrier);
+      if (barrier) device::sync_block();
+      device::barrier_wait(kBarrier, 0);
+    });
+  };
+  EXPECT_EQ(waits(true), kOrdered);
+  EXPECT_THAT(waits(false), testing::AnyOf(HasSubstr("was initialised by thread 0 at executor_races_test.cpp:"),
+                                           HasSubstr("no barrier was initialised")));
+}
+
+TEST(ExecutorRaces, MoreArrivalsThanABarrierCountsAreRefused) {
+  EXPECT_EQ(violation_in_any_order(1, 8,
+                                   [] {
+                                     device::barrier_init(0, 2);
+                                     for (int phase = 0; phase < 2; ++phase) {
+                                       device::barrier_arrive(0), device::barrier_arrive(0);
+                                       device::barrier_wait(0, phase);
+                                     }
+                                   }),
+            kOrdered);
+  EXPECT_THAT(violation_in_any_order(1, 8,
+                                     [] {
+                                       device::barrier_init(0, 1);
+                                       device::barrier_expect(0, 16);
+                                       device::barrier_arrive(0);
+                                     }),
+              HasSubstr("more arrivals than the barrier at 0 counts"));
+}
+
+// ---- asynchronous copies
+
+TEST(ExecutorRaces, CopiedBytesTakeAWaitAndABarrierForOtherLanes) {
+  const std::vector<u32> u = iota(4);
+  Executor executor;
+  executor.declare("u", u.data(), 16, false);
+  const auto read_by = [&](int lane, bool barrier) {
+    return violation_in_any_order({.shared_bytes = 16}, executor, [&, lane, barrier] {
+      if (device::lane_index() == 0) {
+        device::copy_async(0, u.data(), 16);
+        device::copy_async_commit();
+        device::copy_async_wait<0>();
+      }
+      if (barrier) device::sync_warp();
+      if (device::lane_index() == lane) device::load_shared<16>(0);
+    });
+  };
+  EXPECT_EQ(read_by(0, false), kOrdered);
+  EXPECT_EQ(read_by(1, true), kOrdered);
+  EXPECT_THAT(read_by(1, false), HasSubstr("were written by thread 0"));
+}
+
+// A place is loaded again while others may still be reading it: before the barrier, or after.
+TEST(ExecutorRaces, PlacesAreFreeOnlyAfterABarrier) {
+  Rows rows;
+  const TensorMap map = Rows::map(rows.in);
+  const auto reloaded = [&](bool barrier) {
+    return violation_in_any_order({.threads = 64, .shared_bytes = 4096}, rows.executor, [&, barrier] {
+      load_box(map, {0, 0, 0, 0, 0});
+      device::barrier_wait(0, 0);
+      device::load_shared<16>(kSlab + 16 * device::thread_index());
+      if (barrier) device::sync_block();
+      if (device::thread_index() == 63) {
+        device::barrier_expect(0, Rows::kBoxBytes);
+        device::tensor_load(kSlab, map, {0, 1, 0, 0, 0}, 0, Cache::normal);
+      }
+      device::barrier_wait(0, 1);
+    });
+  };
+  EXPECT_EQ(reloaded(true), kOrdered);
+  EXPECT_THAT(reloaded(false),
+              AllOf(HasSubstr("tensor_load at executor_races_test.cpp:"), HasSubstr("are read by thread")));
+}
+
+// Once a thread has waited, its barriers tell the others.
+TEST(ExecutorRaces, LoadsThatOneThreadWaitedForAreThereAfterABarrier) {
+  Rows rows;
+  const TensorMap map = Rows::map(rows.in);
+  const auto read = [&](bool barrier) {
+    return violation_in_any_order({.threads = 64, .shared_bytes = 4096}, rows.executor, [&, barrier] {
+      load_box(map, {0, 0, 0, 0, 0});
+      if (device::thread_index() == 5) device::barrier_wait(0, 0);
+      if (barrier) device::sync_block();
+      if (device::thread_index() == (barrier ? 63 : 6)) device::load_shared<16>(kSlab);
+    });
+  };
+  EXPECT_EQ(read(true), kOrdered);
+  EXPECT_THAT(read(false), HasSubstr("were written by an asynchronous copy"));
+}
+
+TEST(ExecutorRaces, BarriersOfBulkCopiesTakeAFence) {
+  Rows rows;
+  const TensorMap map = Rows::map(rows.in);
+  EXPECT_THAT(violation_in_any_order({.threads = 1, .shared_bytes = 4096}, rows.executor,
+                                     [&] {
+                                       device::barrier_init(0, 1);
+                                       device::barrier_expect(0, Rows::kBoxBytes);
+                                       device::tensor_load(kSlab, map, {0, 0, 0, 0, 0}, 0, Cache::normal);
+                                       device::barrier_wait(0, 0);
+                                     }),
+              HasSubstr("was initialised by thread 0, which has not called fence_async since"));
+}
+
+}  // namespace
+}  // namespace danaus
