@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/device/operations.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus::inline DANAUS_BACKEND {
 
