@@ -8,7 +8,7 @@
 #include "experiments/counting/imitation.hpp"
 #include "experiments/counting/kernel_work.hpp"
 #include "experiments/files/record.hpp"
-#include "experiments/judged_models.hpp"
+#include "experiments/predict/measured_predictions.hpp"
 #include "experiments/program/terminal.hpp"
 #include "model/cost.hpp"
 
@@ -18,7 +18,8 @@ namespace {
 constexpr const char* kDescription =
     "The time that Eq. 2 of Fu et al. 2023 predicts, term by term, and beside it that of a roofline over the work "
     "that\n"
-    "the executor counts for the case's kernel. With --measured both are judged by rows of danaus bench.";
+    "the executor counts for the case's kernel. With --measured both are asked about the kernels that danaus bench "
+    "timed.";
 
 // Of the paper's Table 19.
 constexpr const char* kPaper = "A100-40GB";
@@ -181,7 +182,7 @@ bool read_request(std::span<const std::string> words, Console& console, Request&
               "roofline: 1 where nothing overlaps, large where all does (default: as fitted)");
   line.option("warp-rate", warp_rate, "NUMBER", "roofline: instructions a clock of one warp (default: as fitted)");
   line.option("measured", request.measured, "FILE",
-              "rows of danaus bench, by which the models are judged; may be repeated");
+              "rows of danaus bench: predict the kernels that they timed; may be repeated");
   line.option("json", request.json, "FILE",
               "result rows, one JSON object a line; - for stdout, in place of the tables");
   if (!line.parse(words, console)) return false;
@@ -202,6 +203,11 @@ bool read_request(std::span<const std::string> words, Console& console, Request&
   if (warp_rate && !(*warp_rate > 0)) fail("model: warp-rate=", *warp_rate, ", must be positive");
   request.concurrency = {overlap.value_or(request.concurrency.overlap),
                          warp_rate.value_or(request.concurrency.warp_rate)};
+  if (!request.measured.empty() && (overlap || warp_rate))
+    fail("model: ", overlap ? "overlap" : "warp-rate",
+         " with --measured: plots/make.py fits it to the rows; leave it out");
+  if (!request.measured.empty() && request.profiles.size() > 1)
+    fail("model: ", request.profiles.size(), " profiles, --measured takes that of the device that was measured");
   if (request.profiles.empty())
     request.profiles = request.measured.empty() ? profile_names() : std::vector<std::string>{"H200"};
   return true;
@@ -227,7 +233,7 @@ int run_model(std::span<const std::string> words, Console& console) {
     names.push_back(profiles.back().name);
   }
   if (!request.measured.empty())
-    return judge_models(request.measured, profiles.front(), load_profile(kPaper), request.json, console);
+    return predict_measured(request.measured, profiles.front(), load_profile(kPaper), request.json, console);
 
   const bool figure = request.sweep == "figure4";
   std::vector<std::string> tokens = request.tokens;

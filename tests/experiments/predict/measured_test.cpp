@@ -1,10 +1,12 @@
-// danaus model --measured: the rows that it reads, what the models' errors come to, and what their choices cost.
+// danaus model --measured: the rows that it reads, and those that it writes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "experiments/counting/imitation.hpp"
 #include "experiments/files/record.hpp"
-#include "experiments/judging/regret.hpp"
+#include "experiments/predict/measured_kernels.hpp"
 #include "kernels/choice.hpp"
 #include "tests/experiments/support.hpp"
 
@@ -27,7 +29,7 @@ Json bench_row(const std::string& token, double us) {
           {"notes", {"another process computes on this GPU"}}};
 }
 
-class Judging : public testing::Test {
+class Measured : public testing::Test {
  protected:
   std::string file_of(const std::vector<Json>& rows) const {
     std::string lines;
@@ -49,7 +51,7 @@ class Judging : public testing::Test {
   Folder folder_;
 };
 
-TEST_F(Judging, ReadsKernelsThatPassedAndWereTimed) {
+TEST_F(Measured, ReadsKernelsThatPassedAndWereTimed) {
   Json copy = bench_row("fftconv_f16_circular_l512_b64_h768", 20), failed = copy,
        stale = bench_row("fftconv_f16_causal_l1000_b64_h768", 70);
   copy["method"] = "copy", failed["verify"]["status"] = "failed", stale["code"] = "another";
@@ -71,14 +73,14 @@ TEST_F(Judging, ReadsKernelsThatPassedAndWereTimed) {
   EXPECT_EQ(second.problem.fft_size, 1024);
 }
 
-TEST_F(Judging, TakesTheLastRowOfACase) {
+TEST_F(Measured, TakesTheLastRowOfACase) {
   const MeasuredKernels measured = read(
       {bench_row("fftconv_f16_circular_l1024_b64_h768", 60), bench_row("fftconv_f16_circular_l1024_b64_h768", 61)});
   ASSERT_EQ(measured.kernels.size(), 1);
   EXPECT_EQ(measured.kernels[0].us, 61);
 }
 
-TEST_F(Judging, RefusesRowsThatDoNotGoTogether) {
+TEST_F(Measured, RefusesRowsThatDoNotGoTogether) {
   const Json row = bench_row("fftconv_f16_circular_l1024_b64_h768", 60);
   Json elsewhere = row, smaller = row, other_kind = row;
   elsewhere["device"]["name"] = "NVIDIA GH200", smaller["device"]["multiprocessors"] = 108,
@@ -93,85 +95,76 @@ TEST_F(Judging, RefusesRowsThatDoNotGoTogether) {
   EXPECT_THROW(read_measured_kernels({"/nowhere/at/all.jsonl"}, Device::executor()), std::invalid_argument);
 }
 
-// A kernel with the times that models predict for it.
-JudgedKernel judged(const std::string& token, double measured_us, std::array<double, 3> predicted_us,
-                    bool held_out = true) {
-  const Convolution problem = parse_convolution(token);
-  const Variant* variant = choose(problem, Device::executor()).variant;
-  JudgedKernel kernel{{token, problem, true, variant, measured_us, {}, false, {}}, held_out, {}, {}};
-  for (int i = 0; i < 3; ++i) kernel.models[i] = {predicted_us[i], "hbm"};
-  return kernel;
-}
-
-TEST(Regret, IsWhatTheModelsChoiceTakesLonger) {
-  const std::vector<JudgedKernel> kernels = {
-      judged("fftconv_f16_circular_l16384_b64_h768_r8x8x2x16x8", 50, {90, 40, 10}),
-      judged("fftconv_f16_circular_l16384_b64_h768_r16x8x16x8", 60, {80, 50, 10.5}),
-      judged("fftconv_f16_circular_l16384_b8_h768_r16x8x16x8", 5, {1, 1, 1}),  // alone: nothing to choose from
+TEST_F(Measured, RefusesADamagedFieldByName) {
+  const Json row = bench_row("fftconv_f16_circular_l1024_b64_h768", 60);
+  const auto with = [&](const char* pointer, const Json& value) {
+    Json damaged = row;
+    damaged[Json::json_pointer(pointer)] = value;
+    return refusal({row, damaged});
   };
-  const std::vector<FactorChoice> list = factor_choices(kernels);
-  ASSERT_EQ(list.size(), 1);
-  EXPECT_EQ(list[0].fastest, &kernels[0]);
-  EXPECT_DOUBLE_EQ(list[0].regret(0), 0.2);
-  EXPECT_DOUBLE_EQ(list[0].regret(1), 0);
-  EXPECT_DOUBLE_EQ(list[0].regret(2), 0);
+  EXPECT_THAT(with("/case", 3), HasSubstr("line 2: /case is 3, must be a string"));
+  EXPECT_THAT(with("/case", "fftconv_f16"), HasSubstr("line 2: "));
+  EXPECT_THAT(with("/case", nullptr), HasSubstr("line 2: lacks /case, a string"));
+  EXPECT_THAT(with("/kind", nullptr), HasSubstr("line 2: is no row of danaus bench"));
+  EXPECT_THAT(with("/method", true), HasSubstr("/method is true, must be a string"));
+  EXPECT_THAT(with("/verify", "passed"), HasSubstr("lacks /verify/status, a string"));
+  EXPECT_THAT(with("/device", Json::array()), HasSubstr("lacks /device/name, a string"));
+  EXPECT_THAT(with("/device/multiprocessors", 131.5), HasSubstr("is 131.5, must be a whole number"));
+  EXPECT_THAT(with("/code", 7), HasSubstr("/code is 7, must be a string"));
+  EXPECT_THAT(with("/notes", {1}), HasSubstr("/notes is [1], must be a list of strings"));
+  EXPECT_THAT(with("/time_us/burst_cold/median", "60"), HasSubstr("median is \"60\", must be a number"));
+  EXPECT_THAT(with("/time_us/burst_cold/median", false), HasSubstr("median is false, must be a number"));
+  EXPECT_THAT(with("/time_us/burst_cold/median", 0), HasSubstr("a median of 0 us, must be positive"));
+  EXPECT_THAT(with("/time_us/burst_cold/clock_mhz", Json::object()), HasSubstr("clock_mhz is {}, must be a number"));
 }
 
-TEST(Regret, SummariesLeaveOutWhatWasFitted) {
-  const std::vector<JudgedKernel> kernels = {
-      judged("fftconv_f16_circular_l16384_b64_h768_r8x8x2x16x8", 100, {110, 100, 130}),
-      judged("fftconv_f16_circular_l16384_b64_h768_r16x8x16x8", 100, {80, 100, 100}),
-      judged("fftconv_f16_causal_l16384_b64_h768_r16x8x16x8", 100, {160, 100, 100}),
-      judged("fftconv_f16_circular_l24576_b64_h768_r16x8x3x8x8", 100, {900, 100, 100}, false),
-      judged("fftconv_f16_circular_l24576_b64_h768_r3x8x8x16x8", 200, {100, 100, 100}, false),
-  };
-  const std::vector<Summary> list = summaries(kernels, factor_choices(kernels));
-  ASSERT_EQ(list.size(), 9);  // three models over all, circular and causal
-  const Summary& all = list[0];
-  EXPECT_FALSE(all.kind);
-  EXPECT_EQ(all.rows, 5);
-  EXPECT_EQ(all.held_out_rows, 3);
-  EXPECT_NEAR(*all.median, 0.2, 1e-12);  // of 0.1, 0.2, 0.6
-  EXPECT_NEAR(*all.p90, 0.52, 1e-12);    // four fifths of the way from the second to the third
-  EXPECT_NEAR(*all.bias, 0.1, 1e-12);
-  EXPECT_EQ(all.choices, 1) << "that at 24576 took part in fitting";
-  EXPECT_EQ(all.worst_regret, 0);
-  for (const Summary& summary : list)
-    if (summary.kind && summary.kind->mode == Mode::causal) {
-      EXPECT_EQ(summary.held_out_rows, 1);
-      EXPECT_FALSE(summary.mean_regret);
-    }
-}
-
-TEST_F(Judging, WritesPredictionsChoicesAndSummaries) {
+TEST_F(Measured, WritesWhatTheModelsSayAndJudgesNothing) {
   const std::string path = file_of({bench_row("fftconv_f16_circular_l16384_b8_h768_r8x8x2x16x8", 9),
-                                    bench_row("fftconv_f16_circular_l16384_b8_h768_r16x8x16x8", 10),
                                     bench_row("fftconv_f16_circular_l1536_b8_h768", 15)});
-  const Ran ran = run({"model", "--measured", path, "--json", folder_ / "judgement.jsonl"});
+  const Ran ran = run({"model", "--measured", path, "--json", folder_ / "predictions.jsonl"});
   ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("fitted to 1 kernels"));
-  std::map<std::string, std::vector<Json>> rows;
-  std::istringstream lines(read_file(folder_ / "judgement.jsonl"));
-  for (std::string line; std::getline(lines, line);) {
-    const Json row = Json::parse(line);
-    rows[row.at("kind")].push_back(row);
-  }
-  ASSERT_EQ(rows["prediction"].size(), 3);
-  const Json& row = rows["prediction"][2];
+  EXPECT_THAT(ran.out, HasSubstr("counted work: overlap 2.40, warp rate 0.300"));
+  std::vector<Json> rows;
+  std::istringstream lines(read_file(folder_ / "predictions.jsonl"));
+  for (std::string line; std::getline(lines, line);) rows.push_back(Json::parse(line));
+  ASSERT_EQ(rows.size(), 2);
+  EXPECT_TRUE(rows[0].at("asked_by_factors"));
+  const Json& row = rows[1];
+  EXPECT_EQ(row.at("kind"), "prediction");
   EXPECT_EQ(row.at("factors"), (std::vector<int>{6, 16, 16}));
-  EXPECT_FALSE(row.at("held_out"));
-  const Json& counted = row.at("models").at(2);
-  EXPECT_EQ(counted.at("name"), "counted");
-  EXPECT_NEAR(counted.at("error"), counted.at("us").get<double>() / 15 - 1, 1e-12);
-  EXPECT_NEAR(counted.at("us"), 15, 0.01 * 15) << "the only kernel that the overlap is fitted to";
-  ASSERT_EQ(rows["choice"].size(), 1);
-  EXPECT_EQ(rows["choice"][0].at("clock").at("factors"), (std::vector<int>{8, 8, 2, 16, 8}));
-  EXPECT_EQ(rows["summary"].size(), 6);
-  EXPECT_EQ(rows["summary"][2].at("model"), "counted");
-  EXPECT_EQ(rows["summary"][2].at("held_out_rows"), 2);
+  EXPECT_EQ(row.at("n"), 1536);
+  EXPECT_EQ(row.at("fold"), "pair");
+  EXPECT_FALSE(row.at("asked_by_factors"));
+  EXPECT_EQ(row.at("measured_us"), 15);
+  EXPECT_FALSE(row.contains("held_out"));
 
+  // Put together, its parts are what danaus model says of the case.
+  const auto predicted = [](const char* model, const char* profile) {
+    const Ran ran = run({"model", "--case", "fftconv_f16_circular_l1536_b8_h768_pair_r6x16x16", "--profile", profile,
+                         "--model", model, "--overlap", "3", "--warp-rate", "0.2", "--json", "-"});
+    return Json::parse(ran.out);
+  };
+  EXPECT_EQ(row.at("eq2_paper").at("us"), predicted("eq2", "A100-40GB").at("total_us"));
+  EXPECT_EQ(row.at("eq2_profile").at("us"), predicted("eq2", "H200").at("total_us"));
+  EXPECT_EQ(row.at("eq2_profile").at("limit"), predicted("eq2", "H200").at("limit"));
+  const Json& counted = row.at("counted");
+  EXPECT_FALSE(counted.at("resources_us").contains("issue"));
+  const double issue = std::max(counted.at("schedulers_us").get<double>(), counted.at("warps_us").get<double>() / 0.2);
+  double sum = std::pow(issue, 3);
+  for (const Json& us : counted.at("resources_us")) sum += std::pow(us.get<double>(), 3);
+  const double total = std::cbrt(sum) + counted.at("launch_us").get<double>();
+  EXPECT_NEAR(predicted("roofline", "H200").at("total_us"), total, 1e-9 * total);
+}
+
+TEST_F(Measured, RefusesWhatItCannotDo) {
+  const std::string path = file_of({bench_row("fftconv_f16_circular_l1024_b8_h768", 9)});
   EXPECT_THAT(run({"model", "--measured", path, "--json", "/nowhere/at/all.jsonl"}).err,
               HasSubstr("/nowhere/at/all.jsonl"));
+  const Ran two = run({"model", "--measured", path, "--profile", "H200", "--profile", "A100-40GB"});
+  EXPECT_EQ(two.code, 2);
+  EXPECT_THAT(run({"model", "--measured", path, "--warp-rate", "0.2"}).err,
+              HasSubstr("warp-rate with --measured: plots/make.py fits it"));
+  EXPECT_THAT(two.err, HasSubstr("2 profiles, --measured takes that of the device that was measured"));
 }
 
 }  // namespace
