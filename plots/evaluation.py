@@ -1,12 +1,12 @@
 """The cost models against the clock: fitted to some of the kernels that were measured, judged by the others.
 
-A row of kind "prediction" holds what the models say of a kernel that danaus bench timed. Eq. 2 says a time. Counted work
-says what time each resource needs, of which one time is made as in model/roofline.hpp:
+A row of kind "prediction" holds what the models say of a kernel that danaus bench timed. Eq. 2 says a time. Counted
+work says what time each resource needs, of which one time is made as in model/roofline.hpp:
 
   T = (t_1^p + t_2^p + ...)^(1/p) + launch
 
-The overlap p is fitted, and so is the warp rate, of which the time of instruction issue follows: that of the schedulers,
-or that of the warps over their rate where this is longer.
+The overlap p is fitted, and so is the warp rate, of which the time of instruction issue follows: that of the
+schedulers, or that of the warps over their rate where this is longer.
 
 An error is predicted over measured time, minus 1. Regret is what a model's choice of factors costs: the measured time
 of what it calls fastest over that of the fastest, minus 1.

@@ -11,8 +11,8 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from rows import bench_row, counters_row, factors_row, good_rows, memory_row, model_row, prediction_rows, verify_row
-from rows import measured_rows, what_if_rows
+from rows import (bench_row, counters_row, factors_row, good_rows, measured_rows, memory_row, model_row,
+                  prediction_rows, verify_row, what_if_rows)
 
 import make
 import measurements
@@ -138,7 +138,8 @@ class DamagedTest(unittest.TestCase):
         self.assertIn("line 2: 'clock_mhz' is true, must be of type number or null", said_of(("clock_mhz",), True))
         self.assertIn("line 2: 'dtype' is \"f64\", must be one of f16 or bf16", said_of(("dtype",), "f64"))
         self.assertIn("line 2: 'factors.1' is 2.5, must be of type integer", said_of(("factors", 1), 2.5))
-        self.assertIn("line 2: has a field 'eq2_paper.error' that such rows have not", said_of(("eq2_paper", "error"), 1))
+        self.assertIn("line 2: has a field 'eq2_paper.error' that such rows have not",
+                      said_of(("eq2_paper", "error"), 1))
         self.assertIn("line 2: case 'fftconv_f16_lx' has a word 'lx' that is none of a case",
                       said_of(("case",), "fftconv_f16_lx"))
         self.assertIn("line 2: case 'fftconv_f16' lacks its mode", said_of(("case",), "fftconv_f16"))
