@@ -80,8 +80,12 @@ committed() {
   echo "study: no GPU to measure on: measured rows are those of experiments/results/ (${#measured[@]} files)" >&2
 }
 
-judge() {
-  "$program" model "${measured[@]/#/--measured=}" --profile "$profile" --json "$out/judgement.jsonl" >"$out/judgement.txt"
+predict() {
+  "$program" model "${measured[@]/#/--measured=}" --profile "$profile" --json "$out/predictions.jsonl" >"$out/predictions.txt"
+}
+
+judgement() {  # how well the models predict, in a few lines
+  [ ! -f "$out/predictions.jsonl" ] || /usr/bin/python3 plots/make.py --data "$out" --judge
 }
 
 figures() {
@@ -95,14 +99,14 @@ step "Where 1/N goes: fp16 and bf16 at data scale 0.02" "$program" verify --summ
 step "Monarch factors" "$program" factors --json "$out/factors.jsonl" >"$out/factors.txt"
 step "Predicted time: Eq. 2" "$program" model --sweep figure4 --json "$out/model.jsonl" >"$out/model.txt"
 if [ "$gpu" = none ]; then committed; else measure; fi
-[ ${#measured[@]} -eq 0 ] || step "The cost models against the clock" judge
+[ ${#measured[@]} -eq 0 ] || step "What the cost models predict for what was measured" predict
 step "Memory" "$program" memory --json "$out/memory.jsonl" >"$out/memory.txt"
 step "What if a block had less shared memory?" "$program" what-if --profile "$profile" --json "$out/what_if.jsonl" >"$out/what_if.txt"
 step "Figures and report" figures
 
 count() { grep -c "\"status\":\"$1\"" "$out/verify.jsonl" || true; }
 printf '\nverified   %s passed, %s failed, %s skipped\n' "$(count passed)" "$(count failed)" "$(count skipped)"
-[ ! -f "$out/judgement.txt" ] || sed -n 's/^all  */judged     /p' "$out/judgement.txt"
 printf 'figures    %s (SVG and PNG)\n' "$out/figures"
-printf 'report     %s\n' "$out/report.html"
+printf 'report     %s\n\n' "$out/report.html"
+judgement
 exit "$failed"

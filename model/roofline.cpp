@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <sstream>
 
 namespace danaus {
@@ -70,18 +69,11 @@ class Rates {
   double clock_;
 };
 
-constexpr const char* kIssue = "issue";
-
-double norm(const std::vector<double>& us, double p) {
-  const double longest = *std::max_element(us.begin(), us.end());
+double norm(const std::vector<ResourceTime>& times, double longest, double p) {
   if (longest == 0) return 0;
   double sum = 0;
-  for (double each : us) sum += std::pow(each / longest, p);
+  for (const ResourceTime& each : times) sum += std::pow(each.us / longest, p);
   return longest * std::pow(sum, 1 / p);
-}
-
-double issue_us(const RooflinePrediction& prediction, const Concurrency& concurrency) {
-  return std::max(prediction.schedulers_us, prediction.warps_us / concurrency.warp_rate);
 }
 
 std::string in_words(double amount, const char* unit, double rate) {
@@ -141,46 +133,22 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   const double instructions = w.imbalance * w.warp_instructions;
   prediction.schedulers_us = instructions / rates.a_clock(kSchedulers) / kMicro;
   prediction.warps_us = instructions / rates.a_clock(w.resident_warps) / kMicro;
-  const double issue = issue_us(prediction, concurrency) * kMicro;
+  const double issue = std::max(prediction.schedulers_us, prediction.warps_us / concurrency.warp_rate) * kMicro;
   add(kIssue, issue, in_words(w.warp_instructions, "instructions of warps", issue > 0 ? instructions / issue : 0));
 
   prediction.launch_us = rates.launch_us();
-  prediction.limit = std::max_element(prediction.resources.begin(), prediction.resources.end(),
-                                      [](const ResourceTime& a, const ResourceTime& b) { return a.us < b.us; })
-                         ->name;
+  const ResourceTime& most =
+      *std::max_element(prediction.resources.begin(), prediction.resources.end(),
+                        [](const ResourceTime& a, const ResourceTime& b) { return a.us < b.us; });
+  prediction.limit = most.name;
+  prediction.total_us = norm(prediction.resources, most.us, concurrency.overlap) + prediction.launch_us;
   prediction.notes = rates.notes;
   std::ostringstream clock;
   clock << "SM clock " << rates.clock() << " MHz" << (p.load_clock ? ", the profile's under load" : "");
   prediction.notes.push_back(clock.str());
   prediction.notes.insert(prediction.notes.end(), p.notes.begin(), p.notes.end());
   prediction.concurrency = concurrency;
-  prediction.total_us = total_us(prediction, concurrency);
   return prediction;
-}
-
-double total_us(const RooflinePrediction& prediction, const Concurrency& concurrency) {
-  std::vector<double> us;
-  for (const ResourceTime& resource : prediction.resources)
-    us.push_back(resource.name == kIssue ? issue_us(prediction, concurrency) : resource.us);
-  return norm(us, concurrency.overlap) + prediction.launch_us;
-}
-
-Concurrency fit_concurrency(std::span<const RooflinePrediction> predictions, std::span<const double> measured_us) {
-  if (predictions.empty() || predictions.size() != measured_us.size())
-    fail("fit: ", predictions.size(), " predictions and ", measured_us.size(), " times, must be as many, and some");
-  constexpr double kStep = 1.02;
-  Concurrency best;
-  double least = std::numeric_limits<double>::infinity();
-  for (Concurrency tried{1, 0}; tried.overlap <= 16; tried.overlap *= kStep)
-    for (tried.warp_rate = 0.05; tried.warp_rate <= 1; tried.warp_rate *= kStep) {
-      double sum = 0;
-      for (std::size_t i = 0; i < predictions.size(); ++i) {
-        const double error = std::log(total_us(predictions[i], tried) / measured_us[i]);
-        sum += error * error;
-      }
-      if (sum < least) least = sum, best = tried;
-    }
-  return best;
 }
 
 }  // namespace danaus

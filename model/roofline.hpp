@@ -3,7 +3,7 @@
 //
 //   T = (t_1^p + t_2^p + ...)^(1/p) + launch
 //
-// Two numbers here are neither counted nor properties of the device; fit_concurrency() finds them.
+// Two numbers here are neither counted nor properties of the device; plots/evaluation.py fits them to measured times.
 //   overlap    p: how far resources work at the same time. With 1 never, as Eq. 2 has it; with infinity always, as the
 //              usual roofline has it. Real kernels are between: warps of a block fill each other's gaps, and wait for
 //              each other at its barriers.
@@ -11,7 +11,6 @@
 //              needs of those before it. So few warps on an SM do not reach the rate of its schedulers.
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -38,13 +37,15 @@ struct KernelWork {
   double imbalance = 1;          // work of the SM that has most, over the average of all of the device
 };
 
+inline constexpr const char* kIssue = "issue";
+
 struct ResourceTime {
-  std::string name;  // "hbm", "l2", "l1", "tensor", "fma", "alu", "issue"
+  std::string name;  // "hbm", "l2", "l1", "tensor", "fma", "alu", kIssue
   double us = 0;
   std::string what;  // work and rate, in words
 };
 
-// By default as fitted to kernels on an H200 (experiments/results/h200_judgement.jsonl).
+// By default as fitted to kernels on an H200 (experiments/results/h200_predictions.jsonl).
 struct Concurrency {
   double overlap = 2.4;
   double warp_rate = 0.3;
@@ -54,7 +55,7 @@ struct RooflinePrediction {
   std::string profile;
   std::vector<ResourceTime> resources;
   Concurrency concurrency;
-  double schedulers_us = 0, warps_us = 0;  // "issue" as schedulers limit it, and as warps do at a rate of 1
+  double schedulers_us = 0, warps_us = 0;  // of kIssue: as schedulers limit it, and as warps do at a rate of 1
   double launch_us = 0;
   double total_us = 0;
   std::string limit;               // the resource that needs most
@@ -65,12 +66,5 @@ struct RooflinePrediction {
 // is at least 1 and the warp rate positive.
 RooflinePrediction predict_roofline(const KernelWork& work, const HardwareProfile& profile,
                                     const Concurrency& concurrency = {});
-
-// The time of a launch for other numbers.
-double total_us(const RooflinePrediction& prediction, const Concurrency& concurrency);
-
-// The numbers with the smallest mean square of log(predicted / measured): p from 1 to 16, the warp rate from 0.05 to 1,
-// both in steps of 2 %. Throws where there is nothing to fit, or not as many times as predictions.
-Concurrency fit_concurrency(std::span<const RooflinePrediction> predictions, std::span<const double> measured_us);
 
 }  // namespace danaus

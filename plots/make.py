@@ -5,6 +5,7 @@
   plots/make.py                                all figures of out/*.jsonl as out/figures/*.svg and *.png
   plots/make.py figure4 --data out --out /tmp  one figure
   plots/make.py --report out/report.html       all figures, and the page that explains them
+  plots/make.py --judge                        how well the models predict what was measured, in a small table
   plots/make.py --readme README.md             the README's tables, from committed rows
 
 Rows come from --data, and from experiments/results/ where that has such. A figure or table without rows is left out.
@@ -43,6 +44,7 @@ def main(arguments):
     parser.add_argument("--report", type=Path, metavar="FILE", help="also write the page with every figure and table")
     parser.add_argument("--readme", type=Path, metavar="FILE",
                         help="write the tables between their markers in FILE, and nothing else")
+    parser.add_argument("--judge", action="store_true", help="print how well the models predict, and draw nothing")
     parser.add_argument("--list", action="store_true", help="list figures and tables, and draw nothing")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.ids if name not in figures]
@@ -53,8 +55,13 @@ def main(arguments):
 
     if options.list:
         list_entries(entries.values(), options)
+    elif options.judge:
+        predictions = sources.rows_of(entries["judgement"], options.data, options.committed)
+        if not predictions:
+            raise results.Refusal(no_rows(entries["judgement"], options))
+        print(function("tables", "readme.judgement")(predictions.rows))
     elif options.readme:
-        text = results.contents(options.readme).decode()
+        text = results.text(options.readme)
         write_text(options.readme, function("tables", "readme.with_tables")(options.readme, text, options.committed))
     else:
         draw([entries[name] for name in options.ids or (entries if options.report else figures)], options)
@@ -145,14 +152,20 @@ def write_text(path, text):
         partial.unlink(missing_ok=True)
 
 
-if __name__ == "__main__":
+def run(arguments):
+    """The exit code."""
     try:
-        main(sys.argv[1:])
+        main(arguments)
+        return 0
     except results.Refusal as refusal:
         complaint = refusal
     except OSError as error:
         complaint = f"cannot write: {error}"
-    else:
-        sys.exit(0)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:  # until each kind has its schema
+        complaint = f"a field of a row is of a wrong type: {error!r}"
     print(f"make.py: {complaint}", file=sys.stderr)
-    sys.exit(2)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))

@@ -1,5 +1,6 @@
 """Measured rows: the repository's and the reader's own, and which of them are stale."""
 
+import functools
 import hashlib
 import json
 import re
@@ -9,17 +10,18 @@ from results import Results, case_fields, contents, digest, read
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMITTED = ROOT / "experiments" / "results"
-JUDGEMENT = ("prediction", "choice", "summary")  # kinds of what danaus model --measured says
+VERDICTS = ("passed", "failed", "skipped")
 
 
 def read_all(own, committed, kind, accept):
     """Rows of `kind` in the files of the folder `committed`, and in the file `own`, which take their place where they
     ask the same of the same device; a stale row takes no fresh one's place. Each row says whether it is stale. None
     where there are no rows."""
-    parts = [read(path, [kind], accept, committed=True) for path in files_of([kind], committed)]
+    kinds, accept = (kind,), tuple(accept)
+    parts = [read(path, kinds, accept, committed=True) for path in files_of(kinds, committed)]
     if own and own.exists():
-        parts.append(read(own, [kind], accept))
-    code = {True: digest_of("kernels", "kernels/host"), False: digest_of("experiments/baselines")}
+        parts.append(read(own, kinds, accept))
+    code = {True: digest_of("kernels", "kernels/host"), False: digest_of("experiments/bench/baselines")}
     latest = {}
     for row in (row for part in parts for row in part.rows):
         row = {**row, "stale": row["code"] != code[row["method"] == "kernel"]}
@@ -31,6 +33,7 @@ def read_all(own, committed, kind, accept):
 
 def read_either(own, committed, kinds, accept=()):
     """The rows of the file `own`; where it is not there those of `committed`. None where there are none."""
+    kinds, accept = tuple(kinds), tuple(accept)
     if own and own.exists():
         return read(own, kinds, accept)
     parts = [read(path, kinds, accept, committed=True) for path in files_of(kinds, committed)]
@@ -50,6 +53,7 @@ def kind_of(path):
         return None
 
 
+@functools.cache
 def digest_of(folder, but_for=None):
     """Of the sources in a folder, without comments and blanks: the same as experiments/revision.cmake, and so as the
     field "code" of a row."""

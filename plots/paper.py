@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from results import read_table
+from results import number, read_table
 
 FILE = "paper_tables.csv"
-COLUMNS = ["table", "fft_size", "order", "pytorch", "flashfftconv", "fusion_only", "ratio", "memory_ratio", "note"]
+COLUMNS = ("table", "fft_size", "order", "pytorch", "flashfftconv", "fusion_only", "ratio", "memory_ratio", "note")
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,10 @@ class Printed:
 
 
 def printed(row):
-    def number(column, kind=float):
-        return kind(row[column]) if row[column] else None
-    return Printed(int(row["table"]), int(row["fft_size"]), number("order", int), float(row["pytorch"]),
-                   float(row["flashfftconv"]), number("fusion_only"), float(row["ratio"]), number("memory_ratio"),
+    def perhaps(column, kind=float):
+        return number(row[column], kind) if row[column] else None
+    return Printed(int(row["table"]), int(row["fft_size"]), perhaps("order", int), number(row["pytorch"]),
+                   number(row["flashfftconv"]), perhaps("fusion_only"), number(row["ratio"]), perhaps("memory_ratio"),
                    row["note"])
 
 

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from results import case_fields, read_table
+from results import case_fields, number, read_table
 
 FILE = "h200_peers.csv"
 DEVICE = "H200"
 BATCH, CHANNELS = 64, 768  # what all numbers are brought to
 
-COLUMNS = ["peer", "dtype", "mode", "gated", "pass", "filter", "length", "batch", "channels", "scaled_us", "peak_mb",
-           "status", "note"]
+COLUMNS = ("peer", "dtype", "mode", "gated", "pass", "filter", "length", "batch", "channels", "scaled_us", "peak_mb",
+           "status", "note")
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Peer:
     length: int
     us: float
     scaled: bool  # brought linearly to B and H from fewer rows
-    peak_bytes: float  # of device memory beside u and k, likewise
+    peak_bytes: "float | None"  # of device memory beside u and k, likewise; None where it was not asked
     note: str
 
     def label(self):
@@ -36,8 +36,8 @@ def peer_of(row):
         return None
     times = BATCH * CHANNELS / (int(row["batch"]) * int(row["channels"]))
     return Peer(row["peer"], row["dtype"], row["mode"], row["gated"] == "1", row["filter"] == "timed",
-                int(row["length"]), float(row["scaled_us"]), times != 1,
-                float(row["peak_mb"] or "nan") * 1e6 * times, row["note"])
+                int(row["length"]), number(row["scaled_us"]), times != 1,
+                number(row["peak_mb"]) * 1e6 * times if row["peak_mb"] else None, row["note"])
 
 
 class Peers:

@@ -1,13 +1,18 @@
 """Result files: one JSON object a line. A row that cannot be trusted is refused, not left out."""
 
 import csv
+import functools
 import hashlib
-import io
 import json
+import math
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from jsonschema import Draft202012Validator
+
 SCHEMA = 1
+SCHEMAS = Path(__file__).resolve().parents[1] / "experiments" / "results" / "schemas"
 
 
 class Refusal(Exception):
@@ -78,46 +83,129 @@ class Results:
         return f"{'; '.join(self.all_made_by())}  |  {'; '.join(files)}"
 
 
+@functools.cache
 def read(path, kinds, accept=("passed",), committed=False):
-    """All rows of a file, each of this schema and one of `kinds`, and with a verdict in `accept` where it has one."""
+    """All rows of a file, each of this schema, one of `kinds` and as the schema of its kind says, and with a verdict in
+    `accept` where it has one."""
     raw = contents(path)
     rows = []
     for number, line in enumerate(raw.splitlines(), start=1):
         try:
-            row = json.loads(line)
-        except ValueError:
-            row = None
-        if not isinstance(row, dict):
-            raise Refusal(f"{path}, line {number}: is not a JSON object")
-        if row.get("schema") != SCHEMA:
-            raise Refusal(f"{path}, line {number}: schema {row.get('schema')}, must be {SCHEMA}")
-        if row.get("kind") not in kinds:
-            expected = " or ".join(map(repr, kinds))
-            raise Refusal(f"{path}, line {number}: kind {row.get('kind')!r}, must be {expected}")
-        status = row.get("verify", {}).get("status")
-        if status is not None and status not in accept:
-            raise Refusal(f"{path}, line {number}: {row.get('case')} is {status}, must be {' or '.join(accept)}")
-        rows.append(row)
+            rows.append(checked(json_object(line), kinds, accept))
+        except ValueError as error:
+            raise Refusal(f"{path}, line {number}: {error}") from None
     if not rows:
         raise Refusal(f"{path}: has no rows")
     return Results([Source(path, digest(raw), rows, committed)], rows)
 
 
+def json_object(line):
+    """Raises ValueError, as all below, where it is none; NaN and infinities are no JSON."""
+    try:
+        row = json.loads(line, parse_constant=not_finite, parse_float=finite)
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+        row = None
+    if not isinstance(row, dict):
+        raise ValueError("is not a JSON object")
+    return row
+
+
+def not_finite(word):
+    raise ValueError(f"holds {word}, must be a finite number or null")
+
+
+def finite(word):
+    number = float(word)
+    return number if math.isfinite(number) else not_finite(word)
+
+
+def checked(row, kinds, accept):
+    if row.get("schema") != SCHEMA:
+        raise ValueError(f"schema {row.get('schema')}, must be {SCHEMA}")
+    kind = row.get("kind")
+    if kind not in kinds:
+        raise ValueError(f"kind {kind!r}, must be {' or '.join(map(repr, kinds))}")
+    for error in validator(kind).iter_errors(row):
+        raise ValueError(complaint(cause(error)))
+    if "case" in row:
+        case_fields(row["case"])
+    if "verify" in row and row["verify"]["status"] not in accept:
+        raise ValueError(f"{row.get('case')} is {row['verify']['status']}, must be {' or '.join(accept)}")
+    return row
+
+
+@functools.cache
+def validator(kind):
+    path = SCHEMAS / f"{kind}.schema.json"
+    if not path.exists():  # until each kind has its schema
+        return Draft202012Validator(OF_ANY_ROW)
+    return Draft202012Validator(json.loads(path.read_text(encoding="utf-8")))
+
+
+OF_ANY_ROW = {  # until each kind has its schema
+    "properties": {"verify": {"type": "object", "required": ["status"]}, "case": {"type": "string"},
+                   "date": {"type": "string"}, "git": {"type": "string"}, "dirty": {"type": "boolean"},
+                   "argv": {"type": "array", "items": {"type": "string"}},
+                   "host": {"type": "object", "additionalProperties": {"type": ["string", "integer"]}},
+                   "device": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}}}
+
+RULES = {"type": "of type {}", "enum": "one of {}", "const": "{}", "minimum": "at least {}",
+         "exclusiveMinimum": "above {}", "maximum": "at most {}", "minItems": "a list of {} or more",
+         "minLength": "a string of {} or more", "pattern": "as {}"}
+
+
+def cause(error):
+    """Of a value that is none of several, what keeps it from being the one that it says it is."""
+    while error.context:
+        others = {}  # by the one that it might be
+        for each in error.context:
+            others.setdefault(each.schema_path[0], []).append(each)
+        error = min(others.values(), key=lambda those: sum(1 + 9 * (each.validator in ("const", "enum", "type"))
+                                                           for each in those))[0]
+    return error
+
+
+def complaint(error):
+    """What a validator found wrong, with the name of the field."""
+    place = [str(part) for part in error.absolute_path]
+    if error.validator == "required":
+        missing = next(name for name in error.validator_value if name not in error.instance)
+        return f"lacks the field '{'.'.join([*place, missing])}'"
+    if error.validator == "additionalProperties" and error.validator_value is False:
+        unknown = next(name for name in error.instance if name not in error.schema["properties"])
+        return f"has a field '{'.'.join([*place, unknown])}' that such rows have not"
+    said, wanted = json.dumps(error.instance), error.validator_value
+    if isinstance(wanted, list):
+        wanted = " or ".join(value if isinstance(value, str) else json.dumps(value) for value in wanted)
+    rule = RULES.get(error.validator, f"as its schema says ({error.validator} {{}})").format(wanted)
+    return f"'{'.'.join(place)}' is {said if len(said) <= 40 else said[:37] + '...'}, must be {rule}"
+
+
+@functools.cache
 def read_table(path, columns, made_from):
     """A committed .csv: lines of comment, then a table. Its source, and made_from(row) of every row."""
     raw = contents(path)
-    lines = [line for line in raw.decode().splitlines() if not line.startswith("#")]
-    table = csv.DictReader(io.StringIO("\n".join(lines)))
-    lacking = [column for column in columns if column not in (table.fieldnames or [])]
-    if lacking:
-        raise Refusal(f"{path}: lacks the column '{lacking[0]}'")
+    table = csv.DictReader((line for line in text(path).splitlines() if not line.startswith("#")), strict=True)
     rows = []
-    for number, row in enumerate(table, start=1):
-        try:
+    try:
+        lacking = [column for column in columns if column not in (table.fieldnames or [])]
+        if lacking:
+            raise Refusal(f"{path}: lacks the column '{lacking[0]}'")
+        for row in table:
+            if None in row or None in row.values():
+                raise ValueError(f"has not the {len(table.fieldnames)} columns that the table has")
             rows.append(made_from(row))
-        except (TypeError, ValueError) as error:
-            raise Refusal(f"{path}, row {number} of the table: {error}") from error
+    except (ValueError, ArithmeticError, csv.Error) as error:
+        raise Refusal(f"{path}, row {len(rows) + 1} of the table: {error}") from error
     return Source(path, digest(raw), [], committed=True), rows
+
+
+def number(word, kind=float):
+    """Of a cell. Raises ValueError where it is no number, or none that is finite."""
+    value = kind(word)
+    if not math.isfinite(value):
+        not_finite(word)
+    return value
 
 
 def contents(path):
@@ -127,37 +215,52 @@ def contents(path):
         raise Refusal(f"{path}: cannot be read: {error.strerror}") from None
 
 
+def text(path):
+    try:
+        return contents(path).decode()
+    except UnicodeDecodeError as error:
+        raise Refusal(f"{path}: is no text in UTF-8: {error.reason} at byte {error.start}") from None
+
+
 def digest(raw):
     return hashlib.sha256(raw).hexdigest()[:12]
 
 
+DTYPES, MODES, FOLDS = ("f16", "bf16", "f32", "f64"), ("circular", "causal"), ("plain", "pair", "half", "rightangle")
+GATES = ("pregate", "postgate")
+
+
+@functools.cache
 def case_fields(token):
     """What a drawing needs of a case token: {"dtype", "mode", "l", "k", "b", "h", "n", "fold", "factors", ...}.
 
     K is L where the token has none. N is spelled in it, or is the product of its factors (twice that for the half
-    fold), or is L.
+    fold), or is L. Raises ValueError where it is no such token.
     """
     fields = {"gates": [], "fold": None, "zero": None}
-    for word in token.split("_")[1:]:
-        if word in ("f16", "bf16", "f32", "f64"):
+    operation, *words = token.split("_")
+    for word in words:
+        if word in DTYPES:
             fields["dtype"] = word
-        elif word in ("circular", "causal"):
+        elif word in MODES:
             fields["mode"] = word
-        elif word in ("plain", "pair", "half", "rightangle"):
+        elif word in FOLDS:
             fields["fold"] = word
-        elif word in ("pregate", "postgate"):
+        elif word in GATES:
             fields["gates"].append(word)
         elif word.startswith("zero"):
             fields["zero"] = word[4:]
-        elif word[0] == "r":
+        elif re.fullmatch(r"r[1-9]\d{0,9}(x[1-9]\d{0,9})*", word):
             fields["factors"] = [int(factor) for factor in word[1:].split("x")]
-        else:
+        elif re.fullmatch(r"[lkbhn][1-9]\d{0,9}", word):
             fields[word[0]] = int(word[1:])
+        else:
+            raise ValueError(f"case '{token}' has a word '{word}' that is none of a case")
+    lacking = [name for name in ("dtype", "mode", "l", "b", "h") if name not in fields]
+    if lacking:
+        raise ValueError(f"case '{token}' lacks its {lacking[0]}")
     fields.setdefault("k", fields["l"])
     if "n" not in fields:
-        fields["n"] = fields["l"]
-        if "factors" in fields:
-            fields["n"] = 2 if fields["fold"] == "half" else 1
-            for factor in fields["factors"]:
-                fields["n"] *= factor
+        fields["n"] = math.prod(fields.get("factors", [fields["l"]]))
+        fields["n"] *= 2 if "factors" in fields and fields["fold"] == "half" else 1
     return fields

@@ -6,27 +6,26 @@ from paper import Paper
 from peers import Peers
 
 TIMED = ("bench", "counters")  # kinds whose rows a change of what they timed makes stale
-VERDICTS = ("passed", "failed", "skipped")
 
 
-def judgement(data, committed):
-    """What danaus model --measured said, beside what it judged by; no rows where nothing was judged."""
-    found = measurements.read_either(data / "judgement.jsonl", committed, measurements.JUDGEMENT)
-    timed = measurements.read_all(data / "bench.jsonl", committed, "bench", VERDICTS)
+def predictions(data, committed):
+    """What the models say of the kernels that were measured, beside the measured rows; no rows where there are none."""
+    found = measurements.read_either(data / "predictions.jsonl", committed, ["prediction"])
+    timed = measurements.read_all(data / "bench.jsonl", committed, "bench", measurements.VERDICTS)
     return found.beside([timed] if timed else []) if found else results.Results([], [])
 
 
 # What a function may be given beside its rows.
 BESIDE = {"paper": lambda data, committed: Paper(committed), "peers": lambda data, committed: Peers(committed),
-          "judgement": judgement}
+          "predictions": predictions}
 
 
 def rows_of(entry, data, committed):
     """Of the kinds of an entry of figures.toml, from the folders of the reader's results and of the repository's. None
     where there are none."""
     kinds, accept = entry["kinds"], entry.get("accept", ["passed"])
-    if tuple(kinds) == measurements.JUDGEMENT:
-        found = judgement(data, committed)
+    if kinds == ["prediction"]:
+        found = predictions(data, committed)
         return found if found.rows else None
     if kinds[0] in TIMED:
         return measurements.read_all(data / entry["data"], committed, kinds[0], accept)

@@ -8,7 +8,7 @@
 #include "experiments/commands/job.hpp"
 #include "experiments/count/counted.hpp"
 #include "experiments/count/imitation.hpp"
-#include "experiments/judged_models.hpp"
+#include "experiments/predict/measured_predictions.hpp"
 #include "experiments/predict/predictions.hpp"
 #include "model/cost.hpp"
 #include "reference/names.hpp"
@@ -21,7 +21,8 @@ using enum Column::Align;
 constexpr const char* kDescription =
     "The time that Eq. 2 of Fu et al. 2023 predicts, term by term, and beside it that of a roofline over the work "
     "that\n"
-    "the executor counts for the case's kernel. With --measured both are judged by rows of danaus bench.";
+    "the executor counts for the case's kernel. With --measured both are asked about the kernels that danaus bench\n"
+    "timed.";
 
 // Of the paper's Table 19.
 constexpr const char* kPaper = "A100-40GB";
@@ -119,7 +120,7 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
               "roofline: 1 where nothing overlaps, large where all does (default: as fitted)");
   line.option("warp-rate", warp_rate, "NUMBER", "roofline: instructions a clock of one warp (default: as fitted)");
   line.option("measured", options.measured, "FILE",
-              "rows of danaus bench, by which the models are judged; may be repeated");
+              "rows of danaus bench: predict the kernels that they timed; may be repeated");
   if (!job.parse(words)) return false;
 
   for (const std::string& file : options.measured) job.reads("--measured", file);
@@ -143,6 +144,11 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   if (warp_rate && !(*warp_rate > 0)) fail("model: warp-rate=", *warp_rate, ", must be positive");
   options.concurrency = {overlap.value_or(options.concurrency.overlap),
                          warp_rate.value_or(options.concurrency.warp_rate)};
+  if (!options.measured.empty() && (overlap || warp_rate))
+    fail("model: ", overlap ? "overlap" : "warp-rate",
+         " with --measured: plots/make.py fits it to the rows; leave it out");
+  if (!options.measured.empty() && options.profiles.size() > 1)
+    fail("model: ", options.profiles.size(), " profiles, --measured takes that of the device that was measured");
   if (options.profiles.empty())
     options.profiles = options.measured.empty() ? profile_names() : std::vector<std::string>{"H200"};
   return true;
@@ -176,7 +182,7 @@ int run_model(std::span<const std::string> words, Console& console) {
     names.push_back(profiles.back().name);
   }
   if (!options.measured.empty())
-    return judge_models(options.measured, profiles.front(), load_profile(kPaper), job.json(), console);
+    return predict_measured(options.measured, profiles.front(), load_profile(kPaper), job.json(), console);
 
   const std::vector<PredictedCase> cases = predicted_cases(options, profiles);
   std::vector<Json> asked, rows;

@@ -3,7 +3,7 @@
 import math
 
 import style
-from judged import fastest, of_model
+from evaluation import evaluate, fastest
 from matplotlib.lines import Line2D
 from results import case_fields
 
@@ -12,11 +12,11 @@ MODEL = "eq2_profile"
 DASH = {"marker": "_", "linestyle": "none", "markersize": 9, "markeredgewidth": 1.8}
 
 
-def cost_per_token(figure, rows, paper, judgement):
+def cost_per_token(figure, rows, paper, predictions):
     """Cost per token against N, a line for each order; in the large panel the device that was measured, with marks for
     what it takes and what the paper's kernels took, and below it measured over modelled. Small panels for others."""
-    points = fastest(judgement.rows, "n", "order")
-    profile = points[0]["profile"] if points else PAPERS_PROFILE
+    points = fastest(evaluate(predictions.rows).kernels, "n", "order") if predictions.rows else []
+    profile = points[0].row["profile"] if points else PAPERS_PROFILE
     rest = {row["profile"] for row in rows} - {profile}
     main, below, others = places(figure, bool(points), sorted(rest, key=lambda name: (name != PAPERS_PROFILE, name)))
 
@@ -27,7 +27,7 @@ def cost_per_token(figure, rows, paper, judgement):
     axes.set_ylabel("cost per token and sequence (ps)")
     axes.set_title(heading(rows, profile), loc="left")
     annotate(axes, lines)
-    orders = sorted({*lines, *(row["order"] for row in points)})
+    orders = sorted({*lines, *(kernel.row["order"] for kernel in points)})
     handles = [Line2D([], [], **style.ORDER[order] | ({} if points else {"marker": ""})) for order in orders]
     labels = [f"p = {order}" for order in orders]
     if points:
@@ -37,7 +37,7 @@ def cost_per_token(figure, rows, paper, judgement):
                     Line2D([], [], color=style.GREY, **style.MEASURED), Line2D([], [], **style.PAPER)]
         labels += ["line: Eq. 2", "dash: Eq. 2 of a kernel's factors", f"mark: measured, {profile}",
                    "FlashFFTConv on an H100 (paper)"]
-        if any(row["stale"] for row in points):
+        if any(kernel.row["stale"] for kernel in points):
             handles.append(Line2D([], [], **style.STALE))
             labels.append("hollow: stale")
         draw_ratios(figure.add_subplot(below), points, lengths(lines))
@@ -106,13 +106,13 @@ def ps_per_token(row, us):
 def draw_points(axes, points):
     """Each measured kernel, and what Eq. 2 says of its own factors."""
     costs = []
-    for row in points:
-        look, predicted = style.ORDER[row["order"]], of_model(row, MODEL)
-        if predicted:
-            costs.append(ps_per_token(row, predicted["us"]))
-            axes.plot(row["n"], costs[-1], **{**DASH, "color": look["color"]})
-        costs.append(ps_per_token(row, row["measured_us"]))
-        axes.plot(row["n"], costs[-1], **style.measured(look, row["stale"]))
+    for kernel in points:
+        row = kernel.row
+        look, n = style.ORDER[row["order"]], row["n"]
+        predicted, measured = (ps_per_token(row, us) for us in (kernel.models[MODEL].us, row["measured_us"]))
+        axes.plot(n, predicted, **{**DASH, "color": look["color"]})
+        axes.plot(n, measured, **style.measured(look, row["stale"]))
+        costs += [predicted, measured]
     cover(axes, costs)
 
 
@@ -133,11 +133,10 @@ def cover(axes, values):
 def draw_ratios(axes, points, all_lengths):
     """Measured over Eq. 2 of the kernel's own factors."""
     ratios = []
-    for row in points:
-        model = of_model(row, MODEL)
-        if model:
-            ratios.append(row["measured_us"] / model["us"])
-            axes.plot(row["n"], ratios[-1], **style.measured(style.ORDER[row["order"]], row["stale"]))
+    for kernel in points:
+        row = kernel.row
+        ratios.append(row["measured_us"] / kernel.models[MODEL].us)
+        axes.plot(row["n"], ratios[-1], **style.measured(style.ORDER[row["order"]], row["stale"]))
     axes.axhline(1, color=style.BLACK, linewidth=1.2)
     style.plain_log_ticks(axes, [1, *ratios])
     style.length_axis(axes, all_lengths, every=2)

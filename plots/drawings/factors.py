@@ -8,9 +8,11 @@ import numpy as np
 import style
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
+from results import Refusal
 
 MOST_IN_A_LINE, MOST_IN_A_NARROW_LINE = 7, 3
 NAME_WIDTH = 15  # characters of a matrix's name in one line
+MOST_ELEMENTS = 1 << 24  # of a matrix that can be drawn
 
 
 def sparsity(figure, rows):
@@ -51,8 +53,13 @@ def even_parts(matrices, most):
 
 
 def dense(matrix):
-    values = np.zeros((matrix["rows"], matrix["columns"]), complex)
+    rows, columns = matrix["rows"], matrix["columns"]
+    if not 0 < rows * columns <= MOST_ELEMENTS:
+        raise Refusal(f"factors: {matrix['name']} has {rows} x {columns} elements, must be 1 to {MOST_ELEMENTS} in all")
+    values = np.zeros((rows, columns), complex)
     for i, j, real, imaginary in matrix["nonzeros"]:
+        if not (0 <= i < rows and 0 <= j < columns):
+            raise Refusal(f"factors: {matrix['name']} has an element at {i}, {j}, must be within {rows} x {columns}")
         values[i, j] = complex(real, imaginary)
     return values
 

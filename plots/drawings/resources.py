@@ -1,10 +1,9 @@
 """Where the time of a kernel goes: what each resource needs by counted work, over what the clock says."""
 
 import style
-from judged import fastest, of_model
+from evaluation import COUNTED, evaluate, fastest
 from matplotlib.lines import Line2D
 
-MODEL = "counted"
 PANELS = {"fp16, circular": {}, "fp16, circular, gated": {"gated": True}, "fp16, causal": {"mode": "causal"},
           "bf16, circular": {"dtype": "bf16"}}
 RESOURCE = {"hbm": ("HBM", {"color": style.BLUE, "marker": "o"}),
@@ -20,19 +19,22 @@ PREDICTED = {"color": style.GREY, "linewidth": 4, "alpha": 0.45}
 def shares(figure, rows):
     """Time of each resource over measured time against N, of the fastest factors of each N; a panel for each type and
     mode."""
-    drawn = {name: fastest(rows, "n", **asked) for name, asked in PANELS.items()}
+    kernels = evaluate(rows).kernels
+    drawn = {name: fastest(kernels, "n", **asked) for name, asked in PANELS.items()}
     drawn = {name: points for name, points in drawn.items() if points}
+    if not drawn:
+        return
     known = {resource: looks for resource, looks in RESOURCE.items()
-             if all(f"{resource}_us" in needed(row) for points in drawn.values() for row in points)}
-    stale = any(row["stale"] for points in drawn.values() for row in points)
+             if all(resource in kernel.resources for points in drawn.values() for kernel in points)}
+    stale = any(kernel.row["stale"] for points in drawn.values() for kernel in points)
     for i, (axes, (name, points)) in enumerate(zip(figure.panels(len(drawn), sharey=True), drawn.items())):
-        ns = [row["n"] for row in points]
+        ns = [kernel.row["n"] for kernel in points]
         axes.axhline(1, color=style.BLACK, linewidth=1.2)
-        axes.plot(ns, [of_model(row, MODEL)["us"] / row["measured_us"] for row in points], **PREDICTED)
+        axes.plot(ns, [1 + kernel.error(COUNTED) for kernel in points], **PREDICTED)
         for resource, (_, look) in known.items():
-            share = [needed(row)[f"{resource}_us"] / row["measured_us"] for row in points]
+            share = [kernel.resources[resource] / kernel.row["measured_us"] for kernel in points]
             axes.plot(ns, share, markersize=5, linewidth=1.2, **look)
-            old = [(row["n"], value) for row, value in zip(points, share) if row["stale"]]
+            old = [(n, value) for n, value, kernel in zip(ns, share, points) if kernel.row["stale"]]
             if old:
                 axes.plot(*zip(*old), **{**look, "linestyle": "none", "markerfacecolor": "white", "markersize": 5})
         style.length_axis(axes, ns, every=2, label="N (samples)")
@@ -47,7 +49,3 @@ def shares(figure, rows):
         handles.append(Line2D([], [], **style.STALE))
         labels.append("hollow: stale")
     figure.legend_for_all(handles, labels, columns=5)
-
-
-def needed(row):
-    return of_model(row, MODEL)["resources"]

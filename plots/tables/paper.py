@@ -99,7 +99,7 @@ def memory(rows, printed, peers, gated):
 
 def whole_bytes(peer, gated):
     """With u, k and gates, which the peer's peak is beside."""
-    if peer is None:
+    if peer is None or peer.peak_bytes is None:
         return None
     samples = BATCH * CHANNELS * peer.length
     return peer.peak_bytes + 2 * samples * (3 if gated else 1) + 4 * CHANNELS * peer.length

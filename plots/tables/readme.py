@@ -2,12 +2,12 @@
 
 import textwrap
 
-from judged import of_kind, title
-from measurements import JUDGEMENT, passed, read_all, read_either
+from evaluation import MODELS, evaluate
+from measurements import VERDICTS, passed, read_all, read_either
 from peers import Peers
 from results import Refusal, case_fields
 from style import length
-from tables.judgement import TARGET, percent, subset
+from tables.judgement import TARGET, percent
 from tables.speed import blocks, number, protocol
 
 BEGIN, END = "<!-- {}, written by plots/make.py --readme README.md -->", "<!-- End of {} -->"
@@ -27,13 +27,13 @@ def with_tables(path, text, committed):
 
 
 def measured_times(committed):
-    rows = read_all(None, committed, "bench", ("passed", "failed", "skipped"))
+    rows = read_all(None, committed, "bench", VERDICTS)
     return speed(rows, Peers(committed)) if rows else ""
 
 
 def judged_models(committed):
-    rows = read_either(None, committed, JUDGEMENT)
-    return judgement(rows) if rows else ""
+    predictions = read_either(None, committed, ["prediction"])
+    return judgement(predictions.rows) if predictions else ""
 
 
 def speed(results, peers):
@@ -54,16 +54,17 @@ def speed(results, peers):
     return "\n".join(lines)
 
 
-def judgement(results):
+def judgement(rows):
     """The two numbers of each model: how well it predicts, and what its choice costs."""
-    overall = [row for row in of_kind(results.rows, "summary") if not subset(row)]
-    kernels, choices = (" or ".join({str(row[field]) for row in overall}) for field in ("held_out_rows", "choices"))
+    evaluation = evaluate(rows)
+    overall = [summary for summary in evaluation.summaries if summary.kind is None]
     lines = paragraph(
-        f"On the {overall[0]['profile']}: the absolute error of the time predicted for {kernels} measured kernels that "
-        f"no model was fitted to, and by how much the factors that a model calls fastest are slower than the fastest, "
-        f"in {choices} cases.")
-    cells = [[title(row["model"]), *("" if row[field] is None else f"{percent(row[field])} %" for field in TARGET)]
-             for row in overall]
+        f"On the {evaluation.profile}: the absolute error of the time predicted for {overall[0].held_out_rows} "
+        f"measured kernels that no model was fitted to, and by how much the factors that a model calls fastest are "
+        f"slower than the fastest, in {overall[0].choices} cases.")
+    cells = [[MODELS[summary.model], *(f"{percent(value)} %" if value is not None else ""
+                                       for value in (getattr(summary, field) for field in TARGET))]
+             for summary in overall]
     columns = ["model", "error, median", "90th percentile", "its choice costs, mean", "worst"]
     return "\n".join(lines + table(columns, cells))
 

@@ -112,26 +112,5 @@ TEST(Roofline, FewWarpsDoNotReachTheRateOfTheSchedulers) {
   EXPECT_THROW(predict_roofline(work, profile(), {.overlap = 2, .warp_rate = 0}), std::invalid_argument);
 }
 
-TEST(Roofline, FindsTheNumbersThatTimesWereMadeWith) {
-  const Concurrency truth{2.75, 0.35};
-  std::vector<RooflinePrediction> predictions;
-  std::vector<double> times;
-  for (double balance : {0.1, 0.5, 1., 2., 5.})
-    for (double warps : {3., 8., 16.}) {
-      KernelWork work;
-      work.hbm_bytes = 2e8, work.l1_wavefronts = 1e7 * balance;
-      work.warp_instructions = 3e7, work.resident_warps = warps;
-      predictions.push_back(predict_roofline(work, profile()));
-      times.push_back(total_us(predictions.back(), truth));
-      EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), truth).total_us, times.back());
-    }
-  const Concurrency found = fit_concurrency(predictions, times);
-  EXPECT_NEAR(found.overlap, truth.overlap, 0.02 * truth.overlap);  // the steps of the search
-  EXPECT_NEAR(found.warp_rate, truth.warp_rate, 0.02 * truth.warp_rate);
-  times.pop_back();
-  EXPECT_THROW(fit_concurrency(predictions, times), std::invalid_argument);
-  EXPECT_THROW(fit_concurrency({}, {}), std::invalid_argument);
-}
-
 }  // namespace
 }  // namespace danaus

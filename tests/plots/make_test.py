@@ -1,5 +1,6 @@
 """make.py as a user calls it, on a few rows of each kind."""
 
+import html
 import json
 import re
 import shutil
@@ -10,136 +11,15 @@ import tomllib
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-PLOTS = ROOT / "plots"
-sys.path.insert(0, str(PLOTS))
+from rows import (BASELINES, KERNELS, MEASURED, PLOTS, ROOT, bench_row, counters_row, good_rows, measured_rows,
+                  memory_row, prediction_row, prediction_rows, verify_row, what_if_rows)
 
-import measurements  # noqa: E402
-
-PROVENANCE = {"git": "0123456789abcdef", "dirty": False, "argv": ["danaus", "verify"], "host": {"cpu": "a <CPU>"}}
-
-
-LENGTHS = {256: "r16x16", 512: "r32x16"}
-
-
-def verify_row(case, status="passed", error=1e-4, scaling="unitary"):
-    clearance = None if error is None else error / 2e-3
-    return {"schema": 1, "kind": "verify", "case": case, "order": 2, "method": "rounded", "scaling": scaling,
-            "data": {"kind": "gaussian", "scale": 1, "filter": "random", "seed": "1"},
-            "verify": {"status": status, "rel_l2": error, "rel_max": error, "snr_db": 80, "bound": 2e-3,
-                       "clearance": clearance, "worst": 0}, **PROVENANCE}
-
-
-def model_row(profile, n, factors, memory):
-    terms = [{"factor": factor, "compute_us": 1, "memory_us": 1, "unit": "matrix" if factor >= 16 else "general",
-              "memory": memory, "reason": ""} for factor in factors]
-    case = f"fftconv_f16_circular_l{n}_b1_h1_plain_r" + "x".join(map(str, factors))
-    return {"schema": 1, "kind": "model", "case": case, "order": len(factors), "profile": profile, "model": "eq2",
-            "total_us": n, "ps_per_token_bh": 3.5 * len(factors), "limit": memory, "terms": terms, "notes": [],
-            **PROVENANCE}
-
-
-def bench_row(case, method, us, code=None, status="passed", clock=1780):
-    """Made up. The floor is 10 us."""
-    series = {"median": us, "q1": us, "q3": us, "samples": [us], "launches": 10, "clock_mhz": clock}
-    row = {"schema": 1, "kind": "bench", "case": case, "method": method, "device": {"name": "a test H200"},
-           "code": code or (KERNELS if method == "kernel" else BASELINES), "floor": {"us": 10},
-           "verify": {"status": status, "rel_l2": 1e-4, "bound": 1e-3, "clearance": 0.1}, **PROVENANCE}
-    if status == "passed":
-        row |= {"time_us": {"burst_cold": series, "sustained_cold": {**series, "median": 1.5 * us, "clock_mhz": None}},
-                "filter_us": series, "notes": []}
-    return row
-
-
-KERNELS, BASELINES = measurements.digest_of("kernels", "kernels/host"), measurements.digest_of("experiments/baselines")
-MEASURED = "fftconv_f16_circular_l1024_b64_h768"
-
-
-def measured_rows():
-    return [bench_row(MEASURED, "kernel", 12), bench_row(MEASURED, "copy", 10.5), bench_row(MEASURED, "cufft_f32", 200),
-            bench_row(MEASURED, "cufft_pairs", 80), bench_row(MEASURED.replace("1024", "2048"), "kernel", 13, "stale"),
-            bench_row("fftconv_bf16_causal_l1024_b8_h768_pregate_postgate", "kernel", 14),
-            bench_row("fftconv_bf16_causal_l768_b8_h768", "kernel", 0, status="failed")]
-
-
-def counters_row():
-    """Made up."""
-    quantities = [{"name": "matrix instructions", "counted": 1536, "hardware": 1536, "ratio": 1, "metric": "a"},
-                  {"name": "byte permutes", "counted": 100, "hardware": 130, "ratio": 1.3, "metric": "b",
-                   "why": "a reason"},
-                  {"name": "global store sectors", "counted": 0, "hardware": 0, "ratio": None, "metric": "c"}]
-    return {"schema": 1, "kind": "counters", "case": MEASURED, "method": "kernel", "device": {"name": "a test H200"},
-            "code": KERNELS, "variant": "exchange", "blocks": 18, "quantities": quantities, **PROVENANCE}
-
-
-def prediction_row(n, factors, us, counted, stale=False, held_out=True):
-    """Made up. Eq. 2 says 100 us."""
-    def entry(name, predicted):
-        return {"name": name, "us": predicted, "error": predicted / us - 1, "limit": "hbm"}
-    models = [entry("eq2_paper", 200), entry("eq2_profile", 100), entry("counted", counted)]
-    models[2]["resources"] = {"hbm_us": 0.8 * us, "tensor_us": 0.3 * us}
-    return {"schema": 1, "kind": "prediction", "case": f"fftconv_f16_circular_l{n}_b64_h768", "kernel": "a kernel",
-            "dtype": "f16", "mode": "circular", "gated": False, "n": n, "order": len(factors), "factors": factors,
-            "batch": 64, "channels": 768, "profile": "H200", "measured_us": us,
-            "stale": stale, "held_out": held_out, "models": models, **PROVENANCE}
-
-
-def judgement_rows(median=0.08):
-    """Made up: at 1K the clock prefers 8x16x8, Eq. 2 the other."""
-    choice = {"schema": 1, "kind": "choice", "dtype": "f16", "mode": "circular", "gated": False, "n": 1024,
-              "batch": 64, "channels": 768, "clock": {"factors": [8, 16, 8], "us": 50}, **PROVENANCE,
-              "models": [{"name": "eq2_profile", "factors": [4, 16, 16], "us": 60, "regret": 0.2},
-                         {"name": "counted", "factors": [8, 16, 8], "us": 50, "regret": 0}]}
-    summary = {"schema": 1, "kind": "summary", "model": "counted", "profile": "H200", "rows": 3,
-               "held_out_rows": 2, "median": median, "p90": 0.22, "bias": 0.01, "choices": 1, "mean_regret": 0.02, "worst_regret": 0.07, "overlap": 2.5,
-               "fitted_to": 1, **PROVENANCE}
-    return [prediction_row(1024, [8, 16, 8], 50, 52.5), prediction_row(1024, [4, 16, 16], 60, 57, held_out=False),
-            prediction_row(512, [2, 16, 16], 25, 25, stale=True), choice, summary,
-            {**summary, "model": "eq2_profile", "median": 0.3}, {**summary, "mode": "circular", "median": 0.04}]
-
-
-def what_if_rows():
-    """Made up: 99 KB are 1.5 times slower at 1K, and too little at 2K."""
-    fits = {"kernel": "exchange_64x16", "shared_bytes": 50000, "blocks_per_sm": 2, "transfer": "threads",
-            "limit": "hbm"}
-    none = {"kernel": None, "shared_bytes": None, "blocks_per_sm": None, "us": None}
-    place = {"schema": 1, "kind": "what_if", "dtype": "f16", "mode": "circular", "gated": False, **PROVENANCE}
-    return [{**place, "shared_kb": 227, "n": 1024, **fits, "us": 50},
-            {**place, "shared_kb": 99, "n": 1024, **fits, "us": 75},
-            {**place, "shared_kb": 227, "n": 2048, **fits, "us": 90}, {**place, "shared_kb": 99, "n": 2048, **none}]
-
-
-def memory_row(n, gated):
-    """Made up: 0.2 of the paper's units in all, half as much beside the inputs."""
-    return {"schema": 1, "kind": "memory", "case": f"fftconv_f16_circular_l{n}_b64_h768", "gated": gated, "n": n,
-            "total_bytes": 200 << 20, "additional_bytes": 100 << 20, **PROVENANCE}
+import measurements
 
 
 def words_of(page):
     """The words of a page, a space between any two."""
     return " ".join(re.sub("<[^>]*>", " ", page.read_text()).split())
-
-
-def good_rows():
-    """A folder's worth: {file: rows}."""
-    cases = [f"fftconv_{dtype}_circular_l{n}_b1_h1_{factors}" for dtype in ("f16", "bf16")
-             for n, factors in LENGTHS.items()]
-    predictions = ((1024, [32, 32], "sram"), (65536, [256, 256], "hbm"), (1024, [16, 8, 8], "sram"))
-    dft = {"name": "stage 1", "rows": 2, "columns": 2,
-           "nonzeros": [[0, 0, 1, 0], [0, 1, 1, 0], [1, 0, 1, 0], [1, 1, -1, 0]]}
-    return {
-        "verify.jsonl": [verify_row("fftconv_f16_causal_l100_k7_b2_h3_pregate_rightangle"),
-                         verify_row("fftconv_f16_causal_l100_b2_h3", "skipped", None)],
-        "error.jsonl": [verify_row(case) for case in cases],
-        "range.jsonl": [verify_row(case) for case in cases] +
-                       [verify_row(case, "failed", None if "l512" in case else 5e-3, "one_side") for case in cases],
-        "model.jsonl": [model_row(profile, *point) for profile in ("A100-40GB", "H200") for point in predictions],
-        "factors.jsonl": [{"schema": 1, "kind": "factors", "case": "fftconv_f64_circular_l2_b1_h1_r2",
-                           "matrices": [dft], **PROVENANCE}],
-        "judgement.jsonl": judgement_rows(),
-        "what_if.jsonl": what_if_rows(),
-        "memory.jsonl": [memory_row(1024, False), memory_row(1024, True)],
-    }
 
 
 class MakeTest(unittest.TestCase):
@@ -183,9 +63,10 @@ class MakeTest(unittest.TestCase):
             self.assertTrue(path.read_bytes().startswith(b"\x89PNG" if path.suffix == ".png" else b"<?xml"))
 
         text = page.read_text()
+        words = html.unescape(words_of(page))
         for entry in entries.values():
-            self.assertIn(entry["title"].replace("'", "&#x27;"), text)
-            self.assertIn(entry["question"].replace("'", "&#x27;"), text)
+            self.assertIn(" ".join(entry["title"].split()), words)
+            self.assertIn(entry["question"], words)
         self.assertEqual(text.count("data:image/svg+xml;base64,"), 2 * len(figures))
         self.assertIn("1 of 2 cases passed, 1 skipped, 0 failed", text)
         self.assertIn("2 of 3 counts over 1 cases agree to 1%; why the others differ stands beside them.", text)
@@ -252,19 +133,35 @@ class MakeTest(unittest.TestCase):
         self.assertIn(f"From committed rows of {said} | measured.jsonl", words_of(page))
 
     def test_the_models_are_judged(self):
-        self.write({"judgement.jsonl": judgement_rows()})
+        self.write({"predictions.jsonl": prediction_rows()})
         page = self.data / "report.html"
         self.assertEqual(self.make("--report", page).returncode, 0)
         text = words_of(page)
-        self.assertIn("Counted work predicts with median error 8.0 % (target 15)", text)
+        # Over 52.5 / 50, 57 / 60 and 25 / 25, the errors 5, -5 and 0 %.
+        self.assertIn("Counted work predicts with median error 5.0 % (target 15), 90th percentile 5.0 % (target 30), "
+                      "its choice costs on average 0.0 % (target 3), at worst 0.0 % (target 10)", text)
+        self.assertIn("fitted to 1 kernels that do not judge it", text)
         self.assertIn("1K 8 × 16 × 8 3 50.0 200.0 +300.0 100.0 +100.0 52.5 +5.0 hbm", text)
-        self.assertIn("1K 4 × 16 × 16 3 60.0 200.0 +233.3 100.0 +66.7 57.0 -5.0 hbm took part in fitting", text)
+        self.assertIn("768 3 × 16 × 16 3 40.0 200.0 +400.0 100.0 +150.0 41.0 +2.5 hbm took part in fitting", text)
         self.assertRegex(text, r"512 2 × 16 × 16 .* hbm stale")
-        self.assertIn("1K 8 × 16 × 8 50.0 4 × 16 × 16 20.0 8 × 16 × 8 0.0", text)
-        self.assertIn("only circular counted work 2 4.0 22.0 +1.0 1 2.0 7.0", text)
-        self.write({"judgement.jsonl": judgement_rows(median=0.2)})
+        self.assertIn("1K 8 × 16 × 8 50.0 4 × 16 × 16 20.0 4 × 16 × 16 20.0 8 × 16 × 8 0.0", text)
+        self.assertIn("only fp16, circular, without gates", text)
+        self.assertIn("counted work 3 5.0 5.0 +0.0 1 0.0 0.0", text)
+        printed = self.make("--judge")
+        self.assertEqual(printed.returncode, 0, printed.stderr)
+        self.assertIn("| counted work | 5.0 % | 5.0 % | 0.0 % | 0.0 % |", printed.stdout)
+
+        self.write({"predictions.jsonl": [prediction_row([16, 16], 100, 120)]})
         self.assertEqual(self.make("--report", page).returncode, 0)
         self.assertIn('<p class="bad">Counted work predicts with median error 20.0 %', page.read_text())
+        self.assertIn("No case was measured with different factors.", words_of(page))
+
+    def test_predictions_for_two_devices_are_refused(self):
+        rows = prediction_rows()
+        rows[1]["profile"] = "H100"
+        self.write({"predictions.jsonl": rows})
+        self.assertIn("evaluation: predictions of 2 profiles, H200, H100", self.refused("judgement"))
+        self.assertIn("danaus model --measured FILE", self.make("--data", self.out, "--judge").stderr)
 
     def test_what_does_not_fit_is_said(self):
         self.write({"what_if.jsonl": what_if_rows()})
@@ -318,14 +215,14 @@ class MakeTest(unittest.TestCase):
         self.assertEqual(copy.read_text(), (ROOT / "README.md").read_text(), "plots/make.py --readme mends it")
 
     def test_the_readme_s_tables_stand_between_their_markers(self):
-        self.write({"committed/measured.jsonl": measured_rows(), "committed/judgement.jsonl": judgement_rows()})
+        self.write({"committed/measured.jsonl": measured_rows(), "committed/predictions.jsonl": prediction_rows()})
         page = self.data / "README.md"
         shutil.copy(ROOT / "README.md", page)
         self.assertEqual(self.make("--readme", page).returncode, 0)
         text = page.read_text()
         self.assertIn("| 1K | 10.0 | 12.0 | 1.20 | 1780 | 18.0 | 1.80 |  | 80.0 | 159.6 ThunderKittens", text)
         self.assertIn("| bf16, causal, both gates, B=8, H=768 |", text)
-        self.assertIn("| counted work | 8.0 % | 22.0 % | 2.0 % | 7.0 % |", text)
+        self.assertIn("| counted work | 5.0 % | 5.0 % | 0.0 % | 0.0 % |", text)
         page.write_text(text.replace("<!-- End of judged models -->", ""))
         self.assertIn("lacks the line '<!-- Judged models", self.refused("--readme", page))
         page.write_text("no markers")
@@ -343,9 +240,9 @@ class MakeTest(unittest.TestCase):
         files["error.jsonl"] = files["model.jsonl"]
         self.write(files)
         self.assertIn("line 1: kind 'model', must be 'verify'", self.refused("error"))
-        files["judgement.jsonl"] = files["model.jsonl"]
+        files["predictions.jsonl"] = files["model.jsonl"]
         self.write(files)
-        self.assertIn("kind 'model', must be 'prediction' or 'choice' or 'summary'", self.refused("figure4"))
+        self.assertIn("kind 'model', must be 'prediction'", self.refused("figure4"))
 
     def test_refuses_an_unverified_row(self):
         files = good_rows()

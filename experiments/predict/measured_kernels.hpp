@@ -29,8 +29,8 @@ struct MeasuredKernels {
 };
 
 // Rows of the method kernel that passed and were timed, on `device` or what it imitates; of several rows of a case the
-// last. Throws where a file cannot be read, a line is no row of danaus bench, rows are of several devices or of one
-// with other multiprocessors, or there are none.
+// last. Throws where a file cannot be read, a line is no row of danaus bench or a field of it is damaged, rows are of
+// several devices or of one with other multiprocessors, or there are none.
 MeasuredKernels read_measured_kernels(const std::vector<std::string>& paths, const Device& device);
 
 }  // namespace danaus

@@ -1,0 +1,139 @@
+#include "experiments/predict/measured_kernels.hpp"
+
+#include <algorithm>
+#include <fstream>
+
+#include "experiments/io/result_file.hpp"
+#include "experiments/cli/table.hpp"
+#include "kernels/plan/choice.hpp"
+
+namespace danaus {
+namespace {
+
+// Whether a value is of a type, which is "a ..." in words.
+template <class T>
+struct Type;
+template <>
+struct Type<std::string> {
+  static constexpr const char* kName = "a string";
+  static bool has(const Json& value) { return value.is_string(); }
+};
+template <>
+struct Type<double> {
+  static constexpr const char* kName = "a number";
+  static bool has(const Json& value) { return value.is_number(); }
+};
+template <>
+struct Type<int> {
+  static constexpr const char* kName = "a whole number";
+  static bool has(const Json& value) { return value.is_number_integer(); }
+};
+template <>
+struct Type<std::vector<std::string>> {
+  static constexpr const char* kName = "a list of strings";
+  static bool has(const Json& value) {
+    return value.is_array() && std::all_of(value.begin(), value.end(), Type<std::string>::has);
+  }
+};
+
+// A line of a result file.
+struct Line {
+  std::string where;
+  Json row;
+
+  // The field at a JSON pointer; nothing where it is absent or null. Throws where it is of another type.
+  template <class T>
+  std::optional<T> find(const char* pointer) const {
+    const Json::json_pointer path(pointer);
+    if (!row.contains(path) || row.at(path).is_null()) return std::nullopt;
+    const Json& value = row.at(path);
+    if (!Type<T>::has(value)) fail("model: ", where, ": ", pointer, " is ", value.dump(), ", must be ", Type<T>::kName);
+    return value.get<T>();
+  }
+  template <class T>
+  T get(const char* pointer) const {
+    const std::optional<T> found = find<T>(pointer);
+    if (!found) fail("model: ", where, ": lacks ", pointer, ", ", Type<T>::kName);
+    return *found;
+  }
+};
+
+Convolution asked_by(const Line& line) {
+  const auto token = line.get<std::string>("/case");
+  try {
+    return parse_convolution(token);
+  } catch (const std::invalid_argument& error) {
+    fail("model: ", line.where, ": ", error.what());
+  }
+}
+
+MeasuredKernel measured_kernel(const Line& line, double us, const Convolution& asked, const Device& device) {
+  if (!(us > 0)) fail("model: ", line.where, ": a median of ", us, " us, must be positive");
+  const Variant& variant = *choose(asked, device).variant;
+  Convolution problem = asked;
+  problem.fold = variant.fold;
+  problem.fft_size = variant.size;
+  problem.factors = variant.factors;
+  return {line.get<std::string>("/case"),
+          problem,
+          !asked.factors.empty(),
+          &variant,
+          us,
+          line.find<double>("/time_us/burst_cold/clock_mhz"),
+          line.get<std::string>("/code") != kRevision.kernels,
+          line.find<std::vector<std::string>>("/notes").value_or(std::vector<std::string>())};
+}
+
+void require_same_device(const Line& line, const Device& device, std::string& name) {
+  const auto found = line.get<std::string>("/device/name");
+  const int multiprocessors = line.get<int>("/device/multiprocessors");
+  if (!name.empty() && found != name)
+    fail("model: ", line.where, ": measured on ", found, ", the rows before it on ", name, "; predict one device at a ",
+         "time");
+  if (multiprocessors != device.multiprocessors)
+    fail("model: ", line.where, ": measured on ", found, " with ", multiprocessors, " multiprocessors, profile ",
+         device.name, " has ", device.multiprocessors);
+  name = found;
+}
+
+void read_file(const std::string& path, const Device& device, MeasuredKernels& measured) {
+  std::ifstream file(path);
+  if (!file) fail("model: cannot read ", path);
+  std::string text_of_line;
+  for (int number = 1; std::getline(file, text_of_line); ++number) {
+    const Line line{text(path, ", line ", number), Json::parse(text_of_line, nullptr, false)};
+    if (!line.row.is_object() || line.row.value("schema", Json()) != kSchema ||
+        line.row.value("kind", Json()) != "bench")
+      fail("model: ", line.where, ": is no row of danaus bench");
+    const bool passed = line.get<std::string>("/verify/status") == "passed";
+    const auto us = line.find<double>("/time_us/burst_cold/median");
+    if (line.get<std::string>("/method") != "kernel" || !passed || !us) continue;
+    require_same_device(line, device, measured.device);
+    const Convolution asked = asked_by(line);
+    if (!has_kernel(asked, device)) {
+      ++measured.without_kernel;
+      continue;
+    }
+    const MeasuredKernel kernel = measured_kernel(line, *us, asked, device);
+    const auto again = std::find_if(measured.kernels.begin(), measured.kernels.end(),
+                                    [&](const MeasuredKernel& known) { return known.token == kernel.token; });
+    if (again == measured.kernels.end())
+      measured.kernels.push_back(kernel);
+    else
+      *again = kernel;
+  }
+}
+
+}  // namespace
+
+MeasuredKernels read_measured_kernels(const std::vector<std::string>& paths, const Device& device) {
+  MeasuredKernels measured;
+  for (const std::string& path : paths) read_file(path, device, measured);
+  if (measured.kernels.empty())
+    fail("model: ", join(paths),
+         measured.without_kernel > 0 ? ": rows of kernels that this build has not"
+                                     : ": no kernel that passed and was timed");
+  return measured;
+}
+
+}  // namespace danaus

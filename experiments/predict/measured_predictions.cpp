@@ -1,0 +1,124 @@
+#include "experiments/predict/measured_predictions.hpp"
+
+#include <thread>
+
+#include "experiments/count/imitation.hpp"
+#include "experiments/count/kernel_work.hpp"
+#include "experiments/io/result_file.hpp"
+#include "experiments/predict/measured_kernels.hpp"
+#include "experiments/cli/in_order.hpp"
+#include "experiments/cli/table.hpp"
+#include "experiments/io/rows_file.hpp"
+#include "model/cost.hpp"
+
+namespace danaus {
+namespace {
+
+// Executing kernels to count their work takes most of the time: on all cores.
+std::vector<RooflinePrediction> counted(const std::vector<MeasuredKernel>& kernels, const HardwareProfile& profile) {
+  const Device device = imitation(profile);
+  std::vector<RooflinePrediction> predictions(kernels.size());
+  compute_in_order(
+      kernels.size(), std::thread::hardware_concurrency(),
+      [&](std::size_t i) {
+        const KernelWork work = kernel_work(count(kernels[i].problem, device), device);
+        predictions[i] = predict_roofline(work, profile);
+        return Json();
+      },
+      [](std::size_t, const Json&) {});
+  return predictions;
+}
+
+Json row_of(const Prediction& eq2) { return {{"us", eq2.total_us}, {"limit", eq2.limit}}; }
+
+// Without instruction issue, which takes as long as the slower of schedulers and warps.
+Json row_of(const RooflinePrediction& prediction) {
+  Json resources = Json::object();
+  for (const ResourceTime& resource : prediction.resources)
+    if (resource.name != kIssue) resources[resource.name] = resource.us;
+  return {{"resources_us", resources},
+          {"schedulers_us", prediction.schedulers_us},
+          {"warps_us", prediction.warps_us},
+          {"launch_us", prediction.launch_us},
+          {"overlap", prediction.concurrency.overlap},
+          {"warp_rate", prediction.concurrency.warp_rate}};
+}
+
+Json row_of(const MeasuredKernel& m, const Prediction& eq2_paper, const Prediction& eq2_profile,
+            const RooflinePrediction& counted) {
+  const Convolution& p = m.problem;
+  return {{"kind", "prediction"},
+          {"case", m.token},
+          {"profile", counted.profile},
+          {"kernel", m.variant->name},
+          {"dtype", name(p.dtype)},
+          {"mode", name(p.mode)},
+          {"gated", p.pregate || p.postgate},
+          {"fold", name(*p.fold)},
+          {"n", m.variant->size},
+          {"order", p.factors.size()},
+          {"factors", p.factors},
+          {"asked_by_factors", m.asked_by_factors},
+          {"batch", p.batch},
+          {"channels", p.channels},
+          {"measured_us", m.us},
+          {"clock_mhz", m.clock_mhz ? Json(*m.clock_mhz) : Json()},
+          {"stale", m.stale},
+          {"eq2_paper", row_of(eq2_paper)},
+          {"eq2_profile", row_of(eq2_profile)},
+          {"counted", row_of(counted)},
+          {"notes", m.notes}};
+}
+
+std::string remarks(const MeasuredKernel& kernel) {
+  std::string words = kernel.stale ? "stale" : "";
+  for (const std::string& note : kernel.notes) words += (words.empty() ? "" : ", ") + note;
+  return words;
+}
+
+}  // namespace
+
+int predict_measured(const std::vector<std::string>& paths, const HardwareProfile& profile,
+                     const HardwareProfile& paper, const std::string& json, Console& console) {
+  RowsFile file(console, json);
+  const MeasuredKernels measured = read_measured_kernels(paths, imitation(profile));
+  print_configuration(
+      console, "model",
+      {{"measured", text(measured.kernels.size(), " kernels on ", measured.device, ", in ", join(paths))},
+       {"profile", profile.name},
+       {"rows kept", json.empty() ? "no (--json FILE keeps them)" : json}});
+  if (measured.without_kernel > 0)
+    console.err << "notice: " << measured.without_kernel
+                << " rows are of kernels that this build has not (CMake option DANAUS_ALL), left out\n";
+
+  const std::vector<RooflinePrediction> predictions = counted(measured.kernels, profile);
+  std::vector<std::vector<std::string>> cells;
+  for (std::size_t i = 0; i < measured.kernels.size(); ++i) {
+    const MeasuredKernel& kernel = measured.kernels[i];
+    const Prediction eq2_paper = predict_eq2(kernel.problem, paper), eq2_profile = predict_eq2(kernel.problem, profile);
+    file.append(row_of(kernel, eq2_paper, eq2_profile, predictions[i]));
+    cells.push_back({kernel.token, join(kernel.problem.factors), fixed(kernel.us, 1), fixed(eq2_paper.total_us, 1),
+                     fixed(eq2_profile.total_us, 1), fixed(predictions[i].total_us, 1), predictions[i].limit,
+                     remarks(kernel)});
+  }
+  file.commit();
+  if (json == "-") return kExitOk;
+
+  using enum Column::Align;
+  print_table(console.out,
+              {{"case", 0, left},
+               {"factors", 0, left},
+               {"measured, us", 0, right},
+               {"Eq. 2, " + paper.name, 0, right},
+               {"Eq. 2, " + profile.name, 0, right},
+               {"counted work", 0, right},
+               {"most time in", 0, left},
+               {"notes", 0, left}},
+              cells);
+  const Concurrency own;
+  console.out << "\ncounted work: overlap " << fixed(own.overlap, 2) << ", warp rate " << fixed(own.warp_rate, 3)
+              << "; plots/make.py --judge fits them and judges the models\n";
+  return kExitOk;
+}
+
+}  // namespace danaus

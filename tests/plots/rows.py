@@ -1,0 +1,152 @@
+"""Rows of each kind, whole as danaus writes them, with made-up values."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PLOTS = ROOT / "plots"
+sys.path.insert(0, str(PLOTS))
+sys.dont_write_bytecode = True
+
+import measurements  # noqa: E402
+
+PROVENANCE = {"date": "2026-11-20", "git": "0123456789ab", "dirty": False, "sources": "abcdef012345",
+              "argv": ["danaus", "verify"],
+              "host": {"cpu": "a <CPU>", "threads": 2, "os": "an OS", "compiler": "g++ 12.2.0"}}
+LENGTHS = {256: "r16x16", 512: "r32x16"}
+KERNELS, BASELINES = measurements.digest_of("kernels", "kernels/host"), measurements.digest_of("experiments/baselines")
+MEASURED = "fftconv_f16_circular_l1024_b64_h768"
+
+
+def verdict(status, error, bound, clearance):
+    return {"status": status, "samples": 64, "rel_l2": error, "rel_max": error, "snr_db": 80, "gain_error": 1e-5,
+            "bound": bound, "clearance": clearance, "worst": 0, "truth": "fftw"}
+
+
+def verify_row(case, status="passed", error=1e-4, scaling="unitary"):
+    said = verdict(status, error, 2e-3, None if error is None else error / 2e-3)
+    if status == "skipped":
+        said = {"status": status, "reason": "no recording is installed"}
+    return {"schema": 1, "kind": "verify", "case": case, "method": "rounded", "scaling": scaling,
+            "data": {"kind": "gaussian", "scale": 1, "filter": "random", "seed": "1"}, "order": 2, "verify": said,
+            **PROVENANCE}
+
+
+def model_row(profile, n, factors, memory):
+    terms = [{"factor": factor, "compute_us": 1, "memory_us": 1, "unit": "matrix" if factor >= 16 else "general",
+              "memory": memory, "reason": "because"} for factor in factors]
+    case = f"fftconv_f16_circular_l{n}_b1_h1_plain_r" + "x".join(map(str, factors))
+    return {"schema": 1, "kind": "model", "case": case, "order": len(factors), "profile": profile, "model": "eq2",
+            "total_us": n, "ps_per_token_bh": 3.5 * len(factors), "limit": memory, "terms": terms, "notes": [],
+            **PROVENANCE}
+
+
+def factors_row():
+    """A DFT of 2 points."""
+    matrix = {"name": "stage 1", "rows": 2, "columns": 2,
+              "nonzeros": [[0, 0, 1, 0], [0, 1, 1, 0], [1, 0, 1, 0], [1, 1, -1, 0]]}
+    return {"schema": 1, "kind": "factors", "case": "fftconv_f64_circular_l2_b1_h1_r2", "order": 1,
+            "matrices": [matrix], **PROVENANCE}
+
+
+def bench_row(case, method, us, code=None, status="passed", clock=1780):
+    """The floor is 10 us."""
+    series = {"median": us, "q1": us, "q3": us, "samples": [us], "launches": 10, "clock_mhz": clock}
+    device = {"name": "a test H200", "sm": 90, "multiprocessors": 132, "l2_bytes": 62914560,
+              "memory_bytes": 150109880320, "driver": "580", "runtime": "13.0", "cufft": "12000", "mig": False,
+              "power_limit_watts": 700}
+    protocol = {"launches": 10, "warmups": 3, "repetitions": 5, "idle_ms": 150, "load_ms": 300, "sustained": True}
+    row = {"schema": 1, "kind": "bench", "case": case, "method": method, "device": device, "protocol": protocol,
+           "code": code or (KERNELS if method == "kernel" else BASELINES), "variant": "a variant", "fft_size": 1024,
+           "verify": {**verdict(status, 1e-4, 1e-3, 0.1), "rows": 64, "of": 49152, "nonfinite": 0},
+           "floor": {"us": 10, "copy_bytes_per_s": 4e12}, "work": {"bytes": 1000, "useful_flops": 1000}, **PROVENANCE}
+    if status == "passed":
+        row |= {"time_us": {"burst_cold": series, "burst_warm": series,
+                            "sustained_cold": {**series, "median": 1.5 * us, "clock_mhz": None}},
+                "load": {"sm_clock_mhz": 1980, "power_watts": 350.5, "temperature_celsius": 43},
+                "filter_us": series, "sets": 5, "notes": []}
+    return row
+
+
+def measured_rows():
+    return [bench_row(MEASURED, "kernel", 12), bench_row(MEASURED, "copy", 10.5), bench_row(MEASURED, "cufft_f32", 200),
+            bench_row(MEASURED, "cufft_pairs", 80), bench_row(MEASURED.replace("1024", "2048"), "kernel", 13, "stale"),
+            bench_row("fftconv_bf16_causal_l1024_b8_h768_pregate_postgate", "kernel", 14),
+            bench_row("fftconv_bf16_causal_l768_b8_h768", "kernel", 0, status="failed")]
+
+
+def counters_row():
+    quantities = [{"name": "matrix instructions", "counted": 1536, "hardware": 1536, "ratio": 1, "metric": "a"},
+                  {"name": "byte permutes", "counted": 100, "hardware": 130, "ratio": 1.3, "metric": "b",
+                   "why": "a reason"},
+                  {"name": "global store sectors", "counted": 0, "hardware": 0, "ratio": None, "metric": "c"}]
+    return {"schema": 1, "kind": "counters", "case": MEASURED, "method": "kernel",
+            "device": {"name": "a test H200", "sm": 90, "multiprocessors": 132}, "code": KERNELS, "variant": "exchange",
+            "blocks": 18, "quantities": quantities, **PROVENANCE}
+
+
+def prediction_row(factors, us, counted_us, n=None, mode="circular", eq2=100, batch=64, asked_by_factors=True,
+                   stale=False):
+    """Eq. 2 says 100 us by this GPU's rates, and twice that by the paper's. Counted work needs so long of HBM, a tenth
+    of it of another resource, and nothing to launch; its instructions hardly any time."""
+    product = 1
+    for factor in factors:
+        product *= factor
+    n = n or product
+    case = f"fftconv_f16_{mode}_l{n}_b{batch}_h768" + ("_r" + "x".join(map(str, factors)) if asked_by_factors else "")
+    return {"schema": 1, "kind": "prediction", "case": case, "profile": "H200", "kernel": "a kernel", "dtype": "f16",
+            "mode": mode, "gated": False, "fold": "pair" if mode == "circular" else "rightangle", "n": n,
+            "order": len(factors), "factors": factors, "asked_by_factors": asked_by_factors, "batch": batch,
+            "channels": 768, "measured_us": us, "clock_mhz": 1780, "stale": stale,
+            "eq2_paper": {"us": 2 * eq2, "limit": "matrix"}, "eq2_profile": {"us": eq2, "limit": "matrix"},
+            "counted": {"resources_us": {"hbm": counted_us, "l2": 0, "l1": 0, "tensor": 0, "fma": 0, "alu": 0},
+                        "schedulers_us": 0, "warps_us": 0, "launch_us": 0, "overlap": 2.4, "warp_rate": 0.3},
+            "notes": [], **PROVENANCE}
+
+
+def prediction_rows():
+    """At 1K the clock prefers 8x16x8, Eq. 2 does not know; at 768 the counted work is fitted, to no avail."""
+    return [prediction_row([8, 16, 8], 50, 52.5), prediction_row([4, 16, 16], 60, 57, eq2=90),
+            prediction_row([2, 16, 16], 25, 25, stale=True, asked_by_factors=False),
+            prediction_row([3, 16, 16], 40, 41, asked_by_factors=False)]
+
+
+def what_if_rows():
+    """99 KB are 1.5 times slower at 1K, and too little at 2K."""
+    fits = {"kernel": "exchange_64x16", "factors": [64, 16], "shared_bytes": 50000, "blocks_per_sm": 2,
+            "transfer": "threads", "limit": "hbm"}
+    none = {"kernel": None, "shared_bytes": None, "blocks_per_sm": None, "us": None, "reason": "too large"}
+
+    def row(kilobytes, n, rest):
+        return {"schema": 1, "kind": "what_if", "case": f"fftconv_f16_circular_l{n}_b64_h768", "profile": "H200",
+                "dtype": "f16", "mode": "circular", "gated": False, "n": n, "batch": 64, "channels": 768,
+                "shared_kb": kilobytes, **rest, **PROVENANCE}
+    return [row(227, 1024, {**fits, "us": 50}), row(99, 1024, {**fits, "us": 75}), row(227, 2048, {**fits, "us": 90}),
+            row(99, 2048, none)]
+
+
+def memory_row(n, gated):
+    """0.2 of the paper's units in all, half as much beside the inputs."""
+    return {"schema": 1, "kind": "memory", "case": f"fftconv_f16_circular_l{n}_b64_h768", "profile": "H200",
+            "dtype": "f16", "mode": "circular", "gated": gated, "n": n, "batch": 64, "channels": 768, "u_bytes": 1000,
+            "k_bytes": 1000, "gates_bytes": 0, "y_bytes": 1000, "spectrum_bytes": 1000, "tables_bytes": 1000,
+            "total_bytes": 200 << 20, "additional_bytes": 100 << 20, "paper_unit": 0.2, **PROVENANCE}
+
+
+def good_rows():
+    """A folder's worth: {file: rows}."""
+    cases = [f"fftconv_{dtype}_circular_l{n}_b1_h1_{factors}" for dtype in ("f16", "bf16")
+             for n, factors in LENGTHS.items()]
+    points = ((1024, [32, 32], "sram"), (65536, [256, 256], "hbm"), (1024, [16, 8, 8], "sram"))
+    return {
+        "verify.jsonl": [verify_row("fftconv_f16_causal_l100_k7_b2_h3_pregate_rightangle"),
+                         verify_row("fftconv_f16_causal_l100_b2_h3", "skipped")],
+        "error.jsonl": [verify_row(case) for case in cases],
+        "range.jsonl": [verify_row(case) for case in cases] +
+                       [verify_row(case, "failed", None if "l512" in case else 5e-3, "one_side") for case in cases],
+        "model.jsonl": [model_row(profile, *point) for profile in ("A100-40GB", "H200") for point in points],
+        "factors.jsonl": [factors_row()],
+        "predictions.jsonl": prediction_rows(),
+        "what_if.jsonl": what_if_rows(),
+        "memory.jsonl": [memory_row(1024, False), memory_row(1024, True)],
+    }
