@@ -15,7 +15,8 @@ else()
   endif()
 endif()
 
-# Sets OUTPUT to the digest of the sources in some folders but for those under EXCEPT; plots/results.py does the same.
+# Sets OUTPUT to the digest of the sources in some folders but for tests and those under EXCEPT, a regular expression;
+# plots/measurements.py does the same.
 function(digest_of output except)
   set(all "")
   foreach(folder ${ARGN})
@@ -23,7 +24,7 @@ function(digest_of output except)
          ${SOURCE_DIR}/${folder}/*.cuh ${SOURCE_DIR}/${folder}/*.in ${SOURCE_DIR}/${folder}/*.json)
     list(SORT files)
     foreach(file ${files})
-      if(NOT file MATCHES "^${except}/")
+      if(NOT file MATCHES "^${except}/" AND NOT file MATCHES "_test[.]cpp$")
         file(READ ${SOURCE_DIR}/${file} text)
         if(NOT file MATCHES "[.]json$")
           string(REGEX REPLACE "//[^\n]*" "" text "${text}")
@@ -39,7 +40,7 @@ function(digest_of output except)
   set(${output} ${digest} PARENT_SCOPE)
 endfunction()
 digest_of(SOURCES "experiments/results" reference kernels model experiments)
-digest_of(KERNELS "kernels/host" kernels)
+digest_of(KERNELS "kernels/(executor|cpu)" kernels)
 digest_of(BASELINES "nothing" experiments/bench/baselines)
 
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[

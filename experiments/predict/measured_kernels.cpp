@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fstream>
 
-#include "experiments/io/result_file.hpp"
 #include "experiments/cli/table.hpp"
+#include "experiments/io/result_file.hpp"
 #include "kernels/plan/choice.hpp"
 
 namespace danaus {

@@ -2,13 +2,13 @@
 
 #include <thread>
 
+#include "experiments/cli/in_order.hpp"
+#include "experiments/cli/table.hpp"
 #include "experiments/count/imitation.hpp"
 #include "experiments/count/kernel_work.hpp"
 #include "experiments/io/result_file.hpp"
-#include "experiments/predict/measured_kernels.hpp"
-#include "experiments/cli/in_order.hpp"
-#include "experiments/cli/table.hpp"
 #include "experiments/io/rows_file.hpp"
+#include "experiments/predict/measured_kernels.hpp"
 #include "model/cost.hpp"
 
 namespace danaus {

@@ -43,6 +43,8 @@ class ExecutorMachine final : public Machine {
     if (bytes > 0) std::memcpy(memory.get(), values, static_cast<std::size_t>(bytes));
     return memory;
   }
+  void copy_from_host(void* to, const void* from, std::int64_t bytes) const override { copy(to, from, bytes, nullptr); }
+  void copy_to_host(void* to, const void* from, std::int64_t bytes) const override { copy(to, from, bytes, nullptr); }
   void copy(void* to, const void* from, std::int64_t bytes, Stream) const override {
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
   }

@@ -93,7 +93,14 @@ class CudaMachine final : public Machine {
   std::shared_ptr<void> allocate(std::int64_t bytes) const override {
     const DeviceScope scope(ordinal_);
     void* memory = nullptr;
-    DANAUS_CUDA(cudaMalloc(&memory, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))));
+    const cudaError_t error = cudaMalloc(&memory, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)));
+    if (error == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      std::size_t left = 0, total = 0;
+      DANAUS_CUDA(cudaMemGetInfo(&left, &total));
+      throw OutOfMemory(text("plan: ", bytes, " bytes of memory of ", device_.name, " are needed, ", left, " are free"));
+    }
+    DANAUS_CUDA(error);
     return {memory, [](void* data) { cudaFree(data); }};
   }
   // The end of a copy from pageable memory may still be on its way when cudaMemcpy returns, and streams that do not
@@ -104,6 +111,15 @@ class CudaMachine final : public Machine {
     DANAUS_CUDA(cudaMemcpy(memory.get(), values, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice));
     DANAUS_CUDA(cudaStreamSynchronize(nullptr));
     return memory;
+  }
+  void copy_from_host(void* to, const void* from, std::int64_t bytes) const override {
+    synchronize();
+    DANAUS_CUDA(cudaMemcpy(to, from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice));
+    synchronize();
+  }
+  void copy_to_host(void* to, const void* from, std::int64_t bytes) const override {
+    synchronize();
+    DANAUS_CUDA(cudaMemcpy(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost));
   }
   void copy(void* to, const void* from, std::int64_t bytes, Stream stream) const override {
     const DeviceScope scope(ordinal_);
@@ -175,7 +191,8 @@ int cuda_device_count() {
 
 std::shared_ptr<const Machine> cuda_machine(int ordinal, int multiprocessors) {
   const int count = cuda_device_count();
-  if (ordinal < 0 || ordinal >= count) fail("device: CUDA device ", ordinal, " is asked for; there are ", count);
+  if (ordinal < 0 || ordinal >= count)
+    throw NoDevice(text("device: CUDA device ", ordinal, " is asked for; there are ", count));
   return std::make_shared<CudaMachine>(ordinal, multiprocessors);
 }
 

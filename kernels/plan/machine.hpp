@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 
 #include "kernels/plan/program.hpp"
 
@@ -12,6 +13,13 @@ struct CUstream_st;
 namespace danaus {
 
 using Stream = CUstream_st*;
+
+struct NoDevice : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+struct OutOfMemory : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 class Machine {
  public:
@@ -25,10 +33,13 @@ class Machine {
                                          int tuned_blocks) const = 0;
   virtual TensorMap make_tensor_map(const TensorShape& shape, const void* data) const = 0;
 
-  // Memory of the machine; freed with the pointer. Throws std::runtime_error where there is none left.
+  // Memory of the machine; freed with the pointer. Throws OutOfMemory where there is not as much left.
   virtual std::shared_ptr<void> allocate(std::int64_t bytes) const = 0;
   // Values of the host, in memory of the machine for every stream when this returns.
   virtual std::shared_ptr<void> upload(const void* values, std::int64_t bytes) const = 0;
+  // Between memory of the host and of the machine; done when they return, after all that was asked before.
+  virtual void copy_from_host(void* to, const void* from, std::int64_t bytes) const = 0;
+  virtual void copy_to_host(void* to, const void* from, std::int64_t bytes) const = 0;
   // Between memories of the machine.
   virtual void copy(void* to, const void* from, std::int64_t bytes, Stream stream) const = 0;
   virtual bool is_host_memory(const void* data) const = 0;

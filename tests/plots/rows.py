@@ -14,7 +14,7 @@ PROVENANCE = {"date": "2026-11-20", "git": "0123456789ab", "dirty": False, "sour
               "argv": ["danaus", "verify"],
               "host": {"cpu": "a <CPU>", "threads": 2, "os": "an OS", "compiler": "g++ 12.2.0"}}
 LENGTHS = {256: "r16x16", 512: "r32x16"}
-KERNELS, BASELINES = measurements.digest_of("kernels", "kernels/host"), measurements.digest_of("experiments/baselines")
+KERNELS, BASELINES = measurements.digest_of("kernels", "kernels/(executor|cpu)"), measurements.digest_of("experiments/bench/baselines")
 MEASURED = "fftconv_f16_circular_l1024_b64_h768"
 
 
