@@ -157,6 +157,14 @@ class DamagedTest(unittest.TestCase):
             row = {**prediction_rows()[0], "kind": kind}
             self.assertIn("must be 'prediction'", self.refusal([row], ["judgement"]))
 
+    def test_an_element_outside_its_matrix_is_refused(self):
+        for place in (-1, 2):
+            row = damaged(factors_row(), ("matrices", 0, "nonzeros", 0, 1), place)
+            self.assertRegex(self.refusal([row], ["factors"], "factors.jsonl"),
+                             f"at 0, {place}, must be within 2 x 2|nonzeros.0.1' is {place}, must be at least 0")
+        row = damaged(factors_row(), ("matrices", 0, "rows"), 10 ** 9)
+        self.assertIn("stage 1 has 1000000000 x 2 elements, must be", self.refusal([row], ["factors"], "factors.jsonl"))
+
     def test_every_schema_takes_the_committed_rows_and_those_of_these_tests(self):
         for path in results.SCHEMAS.glob("*.schema.json"):
             kind = path.name.split(".")[0]

@@ -122,6 +122,13 @@ class JudgementTest(unittest.TestCase):
             if summary.kind == ("f16", "causal", False):
                 self.assertEqual((summary.held_out_rows, summary.choices, summary.mean_regret), (1, 0, None))
 
+    def test_regrets_have_a_mean_and_a_worst(self):
+        evaluated = evaluate([said([16, 16], 50, 2, 2, 2), said([4, 4, 16], 60, 1, 1, 3),
+                              said([32, 16], 70, 1, 1, 1), said([2, 16, 16], 98, 2, 2, 1.5)])
+        overall = evaluated.summaries[OVERALL]
+        self.assertEqual((overall.choices, round(overall.worst_regret, 12)), (2, 0.2))
+        self.assertAlmostEqual(overall.mean_regret, 0.1, places=12)
+
     def test_without_held_out_rows_there_is_nothing_to_say(self):
         for summary in evaluate([said([3, 16, 16], 100, 1, 1, 1)]).summaries:
             self.assertEqual((summary.rows, summary.held_out_rows), (1, 0))
