@@ -559,6 +559,16 @@ TEST(ExecutorCounters, GlobalSectorsAreThoseThatAWarpTouches) {
   EXPECT_EQ(sectors(4, 0), 16u);
 }
 
+TEST(ExecutorCounters, LanesAtOnePlaceInTheSourceMakeOneInstruction) {
+  const Counters counters = run(32, 128, [] {
+    if (device::lane_index() < 16)
+      device::store_shared<4>(4 * device::lane_index(), {});
+    else
+      device::store_shared<4>(4 * device::lane_index(), {});
+  });
+  EXPECT_EQ(counters.shared_instructions, 2u);
+}
+
 // Lanes that run apart between barriers still make one instruction where they meet in the source.
 TEST(ExecutorCounters, OrderDoesNotChangeWhatIsCounted) {
   alignas(32) static std::array<u32, 128> memory;
