@@ -18,13 +18,34 @@
 //                            one of b
 //   load_shared<bytes>  store_shared  load_global<bytes>  store_global      bytes = 2, 4, 8 or 16, and so aligned
 //   load_global_once<cache>(from)                                           16 bytes, past L1, with a hint to L2
+//   load_written<bytes>(from)                                               global memory that this launch writes
 //   load_matrices<n, transposed>  store_matrices<n, transposed>             ldmatrix, stmatrix: n = 1, 2 or 4 matrices
 //                                                                           of 8 x 8 halves
 //   copy_async(to, from, bytes)  copy_async_commit()  copy_async_wait<n>()  cp.async: 16 bytes, the rest zero-filled
-//   tensor_load  tensor_store  store_commit()  store_wait_read<n>()         bulk tensor copies (sm_90)
-//   barrier_init barrier_expect barrier_wait                                mbarrier in shared memory (sm_90)
+//   tensor_load  tensor_store  tensor_prefetch                              bulk tensor copies (sm_90)
+//   bulk_load(to, from, bytes, barrier, cache)  bulk_store(to, from, bytes, cache)  bulk_prefetch(from, bytes)
+//                            bulk copies of what lies together: addresses and bytes are multiples of 16 (sm_90)
+//   store_commit()  store_wait_read<n>()  store_wait<n>()
+//                            until all but n groups of this thread's bulk stores have read, or have written too
+//   barrier_init barrier_arrive barrier_expect barrier_wait                 mbarrier in shared memory (sm_90)
 //   fence_async()            orders this thread's shared-memory writes before later bulk copies
+//   fence_async_global()     the same for global memory, and bulk copies before later accesses
 //   sync_warp()  sync_block()
+//
+// Clusters (sm_90): the shared memory of their other blocks, from when a barrier of the cluster has passed until one
+// before the block ends.
+//   cluster_rank()  cluster_size()
+//   sync_cluster()  arrive_cluster()  wait_cluster()                        in one, or with work in between
+//   RemoteAddress            remote_address(address, rank): the same place in that block; + adds bytes
+//   load_remote<bytes>  store_remote<bytes>                                 bytes = 4, 8 or 16, and so aligned
+//   store_remote_async<bytes>(to, words, barrier)                           completes on an mbarrier of the same block,
+//   copy_remote(to, from, bytes, barrier)                                   as this does; multiples of 16
+//   barrier_arrive_remote(barrier)
+//   barrier_wait_cluster(barrier, parity)   and what threads of other blocks did before they arrived is there
+//
+// Flags: words of global memory by which blocks that run at the same time hand work to each other.
+//   load_acquire(flag)  store_release(flag, value)  add_release(flag, value)  wait_until_at_least(flag, value)
+//
 //   let_next_grid_begin()    the stream's next launch may begin where this one leaves room (sm_90)
 //   wait_for_previous_grid() what earlier launches of the stream wrote is there, and what they read may be overwritten
 #pragma once

@@ -1,4 +1,5 @@
 // What a warp does as one: moves matrices, multiplies them, shuffles.
+#include <algorithm>
 #include <cstring>
 
 #include "kernels/executor/state.hpp"
@@ -47,20 +48,23 @@ void Executor::State::move_matrices(bool write) {
 template <bool f32>
 void Executor::State::multiply() {
   const auto request = [&](int lane) -> Mma& { return *static_cast<Mma*>(warp[lane].request.data); };
-  const int depth = request(0).depth;
+  const int depth = request(0).depth;  // of what the fragments hold, the rest being zero
   ++(depth == 8 ? counters.mma_depth8 : f32 ? counters.mma_f32acc : counters.mma_f16acc);
+  std::uint16_t a_bits[16][16] = {}, b_bits[16][8] = {};
+  for (int lane = 0; lane < kWarp; ++lane) {
+    const int g = lane / 4, t = lane % 4;
+    const Mma& m = request(lane);
+    for (int r = 0; r < depth / 8; ++r)
+      for (int e = 0; e < 2; ++e) {
+        a_bits[g][2 * t + e + 8 * r] = std::uint16_t(m.a[2 * r] >> (16 * e));
+        a_bits[g + 8][2 * t + e + 8 * r] = std::uint16_t(m.a[2 * r + 1] >> (16 * e));
+        b_bits[2 * t + e + 8 * r][g] = std::uint16_t(m.b[r] >> (16 * e));
+      }
+  }
   float a[16][16], b[16][8], product[16][8] = {};
   const auto take = [&]<Dtype T>() {
-    for (int lane = 0; lane < kWarp; ++lane) {
-      const int g = lane / 4, t = lane % 4;
-      const Mma& m = request(lane);
-      for (int e = 0; e < 2; ++e)
-        for (int r = 0; r < depth / 8; ++r) {
-          a[g][2 * t + e + 8 * r] = decode<T>(std::uint16_t(m.a[2 * r] >> (16 * e)));
-          a[g + 8][2 * t + e + 8 * r] = decode<T>(std::uint16_t(m.a[2 * r + 1] >> (16 * e)));
-          b[2 * t + e + 8 * r][g] = decode<T>(std::uint16_t(m.b[r] >> (16 * e)));
-        }
-    }
+    std::transform(&a_bits[0][0], &a_bits[0][0] + 256, &a[0][0], decode<T>);
+    std::transform(&b_bits[0][0], &b_bits[0][0] + 128, &b[0][0], decode<T>);
   };
   request(0).bf16 ? take.template operator()<Dtype::bf16>() : take.template operator()<Dtype::f16>();
   for (int row = 0; row < 16; ++row)

@@ -231,11 +231,10 @@ void Executor::State::end(Block& block) {
   });
   if (blocks.size() == 1) return;
   // Whoever used its memory must have told it.
-  Meeting meeting;
-  for (Lane& lane : block.lanes) meeting.join(lane);
+  synchronise(block.lanes);
   Thread all;
   all.number = kNobody;
-  all.knows = meeting.all();
+  all.knows = block.lanes.front().knows;
   const std::size_t own = block.lanes.front().number, last = own + block.lanes.size();
   const auto left = block.history.first_unseen(all, [&](Who who) {
     if (who < lane_count) return who < own || who >= last;

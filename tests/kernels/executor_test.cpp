@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstring>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ using host::make_tensor_map;
 using host::Order;
 using host::TensorView;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 // ---- what is refused
 
@@ -139,6 +141,65 @@ TEST(ExecutorChecks, ErrorsUnwindEveryThreadAndLeaveTheExecutorUsable) {
                ExecutionError);
   EXPECT_EQ(alive, 0);
   EXPECT_EQ(executor.run({.threads = 64}, [] { device::sync_block(); }).block_barriers, 1u);
+}
+
+TEST(ExecutorChecks, MemoryOfEarlierKernelsIsWaitedFor) {
+  alignas(16) static std::array<u32, 128> u, y, table;
+  Executor executor;
+  executor.declare("u", u.data(), sizeof u, false, true);
+  executor.declare("y", y.data(), sizeof y, true, true);
+  executor.declare("table", table.data(), sizeof table, false);
+  const auto before_and_after = [&](auto access) {
+    const auto refused = [&](bool wait) {
+      return violation_in_any_order({.shared_bytes = 1024}, executor, [&, wait] {
+        device::let_next_grid_begin();
+        if (wait) device::wait_for_previous_grid();
+        access();
+      });
+    };
+    EXPECT_EQ(refused(true), "no violation");
+    return refused(false);
+  };
+  const int word = 4 * 31;
+  EXPECT_THAT(before_and_after([&] { device::load_global<16>(u.data() + word); }),
+              HasSubstr("load_global at executor_test.cpp:"));
+  EXPECT_THAT(before_and_after([&] { device::load_global_once<Cache::keep>(u.data() + word); }),
+              HasSubstr("u may be in use by an earlier kernel: wait_for_previous_grid comes first"));
+  EXPECT_THAT(before_and_after([&] { device::store_global<4>(y.data() + device::lane_index(), {}); }),
+              HasSubstr("y may be in use by an earlier kernel"));
+  EXPECT_THAT(before_and_after([&] { device::copy_async(16 * device::lane_index(), u.data(), 16); }),
+              HasSubstr("copy_async at "));
+  EXPECT_THAT(before_and_after([&] {
+                if (device::lane_index() > 0) return;
+                device::barrier_init(0, 1);
+                device::fence_async();
+                device::barrier_expect(0, 16);
+                device::bulk_load(16, u.data(), 16, 0, Cache::normal);
+                device::barrier_wait(0, 0);
+              }),
+              HasSubstr("bulk_load at "));
+  EXPECT_EQ(before_and_after([&] { device::load_global<16>(table.data()); }), "no violation");
+  // Who issues a copy waits, whoever else has waited.
+  EXPECT_THAT(violation_in_any_order({.shared_bytes = 1024}, executor,
+                                     [&] {
+                                       if (device::lane_index() != 3) device::wait_for_previous_grid();
+                                       device::sync_warp();
+                                       device::load_global<4>(u.data());
+                                     }),
+              HasSubstr("by thread 3 of block 0: u may be in use"));
+}
+
+TEST(ExecutorChecks, ErrorsBeginWithTheLaunchesDescription) {
+  const auto refused = [](std::string description, auto kernel) {
+    return violation([&] { Executor().run({.shared_bytes = 4, .description = description}, kernel); });
+  };
+  const auto divergent = [] {
+    if (device::lane_index() < 16) device::sync_warp();
+  };
+  EXPECT_THAT(refused("token x, seed 7", [] { device::load_shared<4>(0); }),
+              StartsWith("token x, seed 7: load_shared at executor_test.cpp:"));
+  EXPECT_THAT(refused("token x, seed 7", divergent), StartsWith("token x, seed 7: no thread can go on: block 0"));
+  EXPECT_THAT(refused("", divergent), StartsWith("no thread can go on: block 0"));
 }
 
 TEST(ExecutorChecks, LaunchesThatNoDeviceTakesAreRefused) {
@@ -347,6 +408,78 @@ TEST(ExecutorTensorCopies, MapsThatNoDeviceTakesAreRefused) {
               HasSubstr("no barrier was initialised"));
 }
 
+// ---- bulk copies of what lies together
+
+TEST(ExecutorBulkCopies, BytesGoThereAndBack) {
+  const int count = 256;
+  alignas(16) static std::array<u32, count> u, y;
+  std::iota(u.begin(), u.end(), 5u);
+  Executor executor;
+  executor.declare("u", u.data(), sizeof u, false);
+  executor.declare("y", y.data(), sizeof y, true);
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    y.fill(0);
+    const Counters counters = executor.run({.shared_bytes = 16 + 4 * count, .seed = seed}, [&] {
+      const int lane = device::lane_index();
+      if (lane == 0) {
+        device::barrier_init(0, 1);
+        device::fence_async();
+        device::barrier_expect(0, 4 * count);
+        device::bulk_prefetch(u.data(), 4 * count);
+        device::bulk_load(16, u.data(), 4 * count, 0, Cache::stream);
+      }
+      device::sync_warp();
+      device::barrier_wait(0, 0);
+      for (int i = lane; i < count; i += 32)
+        device::store_shared<4>(16 + 4 * i, {device::load_shared<4>(16 + 4 * i)[0] + 1});
+      device::fence_async();
+      device::sync_warp();
+      if (lane > 0) return;
+      device::bulk_store(y.data(), 16, 2 * count, Cache::normal);
+      device::store_commit();
+      device::bulk_store(y.data() + count / 2, 16 + 2 * count, 2 * count, Cache::normal);
+      device::store_commit();
+      device::store_wait_read<1>();
+      device::store_wait<0>();
+    });
+    for (int i = 0; i < count; ++i) EXPECT_EQ(y[i], u32(i + 6));
+    EXPECT_EQ(counters.bulk_load_bytes, 4u * count);
+    EXPECT_EQ(counters.bulk_store_bytes, 4u * count);
+    EXPECT_EQ(counters.global_instructions, 0u);
+  }
+}
+
+TEST(ExecutorBulkCopies, BytesThatNoDeviceTakesAreRefused) {
+  alignas(16) static std::array<u32, 8> u;
+  Executor executor;
+  executor.declare("u", u.data(), sizeof u, false);
+  const auto load = [&](SharedAddress to, const u32* from, u32 bytes) {
+    return violation([&] {
+      executor.run({.threads = 1, .shared_bytes = 256}, [&] {
+        device::barrier_init(0, 1);
+        device::fence_async();
+        device::barrier_expect(0, bytes);
+        device::bulk_load(to, from, bytes, 0, Cache::normal);
+        device::barrier_wait(0, 0);
+      });
+    });
+  };
+  EXPECT_EQ(load(16, u.data(), 32), "no violation");
+  EXPECT_THAT(load(16, u.data(), 24), HasSubstr("24 bytes at shared address 16, all must be multiples of 16"));
+  EXPECT_THAT(load(24, u.data(), 32), HasSubstr("32 bytes at shared address 24, all must be multiples of 16"));
+  EXPECT_THAT(load(16, u.data() + 1, 16), HasSubstr("all must be multiples of 16"));
+  EXPECT_THAT(load(16, u.data(), 48), HasSubstr("bulk_load at executor_test.cpp:"));
+  EXPECT_THAT(load(240, u.data(), 32), HasSubstr("outside the block's 256"));
+  EXPECT_THAT(violation([&] {
+                executor.run({.threads = 1, .shared_bytes = 16}, [&] {
+                  device::store_shared<16>(0, {});
+                  device::fence_async();
+                  device::bulk_store(u.data(), 0, 16, Cache::normal);
+                });
+              }),
+              HasSubstr("u may not be written"));
+}
+
 // ---- counters, against counts by hand
 
 TEST(ExecutorCounters, SharedWavefrontsAndBankConflicts) {
@@ -424,6 +557,40 @@ TEST(ExecutorCounters, GlobalSectorsAreThoseThatAWarpTouches) {
   EXPECT_EQ(sectors(0, 0), 1u);
   EXPECT_EQ(sectors(8, 0), 32u);
   EXPECT_EQ(sectors(4, 0), 16u);
+}
+
+TEST(ExecutorCounters, LanesAtOnePlaceInTheSourceMakeOneInstruction) {
+  const Counters counters = run(32, 128, [] {
+    if (device::lane_index() < 16)
+      device::store_shared<4>(4 * device::lane_index(), {});
+    else
+      device::store_shared<4>(4 * device::lane_index(), {});
+  });
+  EXPECT_EQ(counters.shared_instructions, 2u);
+}
+
+// Lanes that run apart between barriers still make one instruction where they meet in the source.
+TEST(ExecutorCounters, OrderDoesNotChangeWhatIsCounted) {
+  alignas(32) static std::array<u32, 128> memory;
+  Executor executor;
+  executor.declare("memory", memory.data(), sizeof memory, true);
+  const auto count = [&](Order order, std::uint64_t seed) {
+    return executor.run({.blocks = 2, .threads = 64, .shared_bytes = 256, .order = order, .seed = seed}, [] {
+      const int t = device::thread_index();
+      for (int round = 0; round < 4; ++round) {
+        if (t % 32 < 8 * round) device::store_shared<4>(4 * t, device::load_global<4>(memory.data() + t));
+        device::store_shared<4>(4 * t, {});
+        device::sync_warp();
+        device::load_shared<4>(4 * (t ^ round));
+        device::sync_block();
+      }
+      device::store_global<4>(memory.data() + t, {});
+    });
+  };
+  const Counters ascending = count(Order::ascending, 0);
+  EXPECT_EQ(ascending.global_instructions, 2u * 2 * (3 + 1));
+  EXPECT_EQ(ascending.shared_instructions, 2u * 2 * (3 + 4 + 4));
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) EXPECT_EQ(count(Order::random, seed), ascending) << seed;
 }
 
 TEST(ExecutorCounters, ASmallKernelByHand) {

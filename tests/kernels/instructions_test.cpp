@@ -163,6 +163,20 @@ TEST(Instructions, PackedArithmeticRoundsOnce) {
   check_packed_arithmetic<Dtype::bf16>();
 }
 
+TEST(Instructions, EveryHalfHasItsValue) {
+  for (u32 bits = 0; bits < 0x10000; ++bits) {
+    const int exponent = int(bits >> 10 & 0x1f), fraction = int(bits & 0x3ff);
+    double value = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+    if (exponent == 31) value = fraction == 0 ? INFINITY : NAN;
+    const float decoded = host::decode<Dtype::f16>(std::uint16_t(bits));
+    if (std::isnan(value))
+      EXPECT_TRUE(std::isnan(decoded)) << bits;
+    else
+      EXPECT_EQ(decoded, bits & 0x8000 ? -value : value) << bits;
+    EXPECT_EQ(std::signbit(decoded), bits >> 15) << bits;
+  }
+}
+
 TEST(Instructions, BytesOfTwoWordsPermute) {
   Executor().run({.threads = 1}, [] {
     EXPECT_EQ(device::permute_bytes(0x33221100, 0x77665544, 0x5410), 0x55441100u);
