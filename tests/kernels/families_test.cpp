@@ -12,6 +12,9 @@ struct Part {
   std::string_view family;
   int size;
   Dtype dtype;
+  friend void PrintTo(const Part& part, std::ostream* out) {
+    *out << part.family << '_' << name(part.dtype) << '_' << part.size;
+  }
 };
 
 class Families : public testing::TestWithParam<Part> {
