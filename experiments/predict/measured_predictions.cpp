@@ -1,5 +1,7 @@
 #include "experiments/predict/measured_predictions.hpp"
 
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "experiments/cli/in_order.hpp"
@@ -13,6 +15,8 @@
 
 namespace danaus {
 namespace {
+
+constexpr const char* kKind = "prediction";
 
 // Executing kernels to count their work takes most of the time: on all cores.
 std::vector<RooflinePrediction> counted(const std::vector<MeasuredKernel>& kernels, const HardwareProfile& profile) {
@@ -47,7 +51,7 @@ Json row_of(const RooflinePrediction& prediction) {
 Json row_of(const MeasuredKernel& m, const Prediction& eq2_paper, const Prediction& eq2_profile,
             const RooflinePrediction& counted) {
   const Convolution& p = m.problem;
-  return {{"kind", "prediction"},
+  return {{"kind", kKind},
           {"case", m.token},
           {"profile", counted.profile},
           {"kernel", m.variant->name},
@@ -70,6 +74,18 @@ Json row_of(const MeasuredKernel& m, const Prediction& eq2_paper, const Predicti
           {"notes", m.notes}};
 }
 
+// Rows of this kind are written over, and nothing else that a user may have.
+void require_predictions_or_nothing(const std::string& json) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(json, ignored)) return;
+  std::ifstream file(json);
+  for (std::string line; std::getline(file, line);) {
+    const Json row = Json::parse(line, nullptr, false);
+    if (!row.is_object() || row.value("kind", Json()) != kKind)
+      fail("model: ", json, ": holds something else than rows of kind ", kKind, "; not written over");
+  }
+}
+
 std::string remarks(const MeasuredKernel& kernel) {
   std::string words = kernel.stale ? "stale" : "";
   for (const std::string& note : kernel.notes) words += (words.empty() ? "" : ", ") + note;
@@ -80,6 +96,7 @@ std::string remarks(const MeasuredKernel& kernel) {
 
 int predict_measured(const std::vector<std::string>& paths, const HardwareProfile& profile,
                      const HardwareProfile& paper, const std::string& json, Console& console) {
+  require_predictions_or_nothing(json);
   RowsFile file(console, json);
   const MeasuredKernels measured = read_measured_kernels(paths, imitation(profile));
   print_configuration(

@@ -156,6 +156,19 @@ TEST_F(Measured, WritesWhatTheModelsSayAndJudgesNothing) {
   EXPECT_NEAR(predicted("roofline", "H200").at("total_us"), total, 1e-9 * total);
 }
 
+TEST_F(Measured, WritesOverItsOwnRowsAndNothingElse) {
+  const std::string path = file_of({bench_row("fftconv_f16_circular_l1024_b8_h768", 9)}), before = read_file(path);
+  const Ran over_input = run({"model", "--measured", path, "--json", path});
+  EXPECT_EQ(over_input.code, 2);
+  EXPECT_THAT(over_input.err, HasSubstr("holds something else than rows of kind prediction; not written over"));
+  EXPECT_EQ(read_file(path), before);
+  write_file(folder_ / "notes.txt", "my only copy");
+  EXPECT_EQ(run({"model", "--measured", path, "--json", folder_ / "notes.txt"}).code, 2);
+  EXPECT_EQ(read_file(folder_ / "notes.txt"), "my only copy");
+  for (int time = 0; time < 2; ++time)
+    EXPECT_EQ(run({"model", "--measured", path, "--json", folder_ / "predictions.jsonl"}).code, 0);
+}
+
 TEST_F(Measured, RefusesWhatItCannotDo) {
   const std::string path = file_of({bench_row("fftconv_f16_circular_l1024_b8_h768", 9)});
   EXPECT_THAT(run({"model", "--measured", path, "--json", "/nowhere/at/all.jsonl"}).err,
