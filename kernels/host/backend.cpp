@@ -43,6 +43,7 @@ class ExecutorBackend final : public Backend {
     executor.declare("spectrum", spectrum_.data(), spectrum_.bytes(), true);
     const SpectrumArguments a = make_spectrum_arguments(s_, k, spectrum_table_.data(), spectrum_.data(), parts);
     return run(executor, p.channels * parts, spectrum::kThreads, spectrum::kPointBytes * s_.size() / parts,
+               token(p) + ", filter",
                [&] { p.dtype == Dtype::f16 ? filter_spectrum<Dtype::f16>(a) : filter_spectrum<Dtype::bf16>(a); });
   }
 
@@ -51,15 +52,23 @@ class ExecutorBackend final : public Backend {
     const Variant& v = *s_.choice.variant;
     const std::size_t bytes = bytes_of_rows();
     host::Executor executor;
-    executor.declare("u", rows.u, bytes, false);
-    executor.declare("y", rows.y, bytes, true);
-    if (p.pregate) executor.declare("pregate", rows.pregate, bytes, false);
-    if (p.postgate) executor.declare("postgate", rows.postgate, bytes, false);
-    executor.declare("spectrum", spectrum_.data(), spectrum_.bytes(), false);
+    // The launch overlaps with the one before it, which may be making all of these.
+    executor.declare("u", rows.u, bytes, false, true);
+    executor.declare("y", rows.y, bytes, true, true);
+    if (p.pregate) executor.declare("pregate", rows.pregate, bytes, false, true);
+    if (p.postgate) executor.declare("postgate", rows.postgate, bytes, false, true);
+    executor.declare("spectrum", spectrum_.data(), spectrum_.bytes(), false, true);
     executor.declare("tables", tables_.data(), tables_.bytes(), false);
     const Spread over = spread(s_, choose_transfer(s_, rows), s_.device.blocks);
     const FusedArguments a = make_arguments(s_, rows, spectrum_.data(), tables_.data(), over, make_map);
-    return run(executor, over.blocks, v.threads, v.shared_bytes, [&] { v.host(&a); });
+    const auto name_of = [](Transfer transfer) {
+      return transfer == Transfer::tensor ? "tensor" : transfer == Transfer::vector ? "vector" : "element";
+    };
+    const std::string description =
+        text(token(p), ", ", name(v), ", transfer ", name_of(a.transfer), ", ", over.blocks, " blocks, ",
+             s_.device.order == host::Order::random ? "random" : "ascending", " order, seed ", s_.device.seed,
+             ", u at ", reinterpret_cast<std::uintptr_t>(rows.u) % 16, " modulo 16 bytes");
+    return run(executor, over.blocks, v.threads, v.shared_bytes, description, [&] { v.host(&a); });
   }
 
  private:
@@ -68,8 +77,14 @@ class ExecutorBackend final : public Backend {
   }
 
   host::Counters run(host::Executor& executor, std::int64_t blocks, int threads, int shared_bytes,
-                     const std::function<void()>& kernel) const {
-    return executor.run({static_cast<int>(blocks), threads, shared_bytes, s_.device.order, s_.device.seed}, kernel);
+                     const std::string& description, const std::function<void()>& kernel) const {
+    return executor.run({.blocks = static_cast<int>(blocks),
+                         .threads = threads,
+                         .shared_bytes = shared_bytes,
+                         .order = s_.device.order,
+                         .seed = s_.device.seed,
+                         .description = description},
+                        kernel);
   }
 
   Setup s_;
