@@ -161,8 +161,6 @@ def run(arguments):
         complaint = refusal
     except OSError as error:
         complaint = f"cannot write: {error}"
-    except (AttributeError, LookupError, TypeError, ValueError) as error:  # until each kind has its schema
-        complaint = f"a field of a row is of a wrong type: {error!r}"
     print(f"make.py: {complaint}", file=sys.stderr)
     return 2
 

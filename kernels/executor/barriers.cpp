@@ -55,6 +55,9 @@ void barrier_init(SharedAddress barrier, u32 arrivals, Site site) {
   host::Lane& lane = *s.current;
   const host::Origin origin{"barrier_init", site, &lane};
   if (arrivals < 1) s.violate(origin, "a barrier of no arrivals");
+  if (s.lane_count + s.barrier_count >= host::kMostNumbers)
+    s.violate(origin, "the launch has initialised barriers ", s.barrier_count,
+              " times, more than the executor tells apart");
   const host::Stamp stamp = s.stamp(lane, site);
   s.write_shared(origin, *lane.of, barrier, 8, stamp);
   host::Barrier& made = lane.of->barriers[barrier] = {};

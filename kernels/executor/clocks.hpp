@@ -20,6 +20,7 @@ using Clock = std::int32_t;
 using Who = std::uint16_t;
 
 constexpr Who kNobody = 0xffff;
+constexpr int kMostNumbers = 0xfff0;                            // of threads and barriers together
 constexpr Clock kInFlight = std::numeric_limits<Clock>::max();  // of a copy that its thread has not waited for
 
 // One access: who, when, and from which place in the source (Sites).

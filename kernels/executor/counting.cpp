@@ -47,17 +47,22 @@ void Executor::State::count_shared(std::span<const SharedAccess> accesses) {
   ++counters.shared_instructions;
   const int together = 128 / std::max(accesses.front().bytes, 4);
   for (auto first = accesses.begin(); first != accesses.end();) {
-    std::array<std::array<u32, kWarp>, kBanks> words;
-    std::array<std::uint8_t, kBanks> count{};
+    std::array<u32, kBanks> seen;  // the first word of each bank; few banks have more
+    std::vector<u32> more;
+    u32 used = 0;
+    std::array<std::uint8_t, kBanks> count;
     int passes = 1;
     const int part = first->lane / together;
     for (; first != accesses.end() && first->lane / together == part; ++first)
       for (u32 word = first->address / 4; word * 4 < first->address + u32(first->bytes); ++word) {
-        auto& bank = words[word % kBanks];
-        auto& used = count[word % kBanks];
-        if (std::find(bank.begin(), bank.begin() + used, word) != bank.begin() + used) continue;
-        bank[used++] = word;
-        passes = std::max<int>(passes, used);
+        const u32 bank = word % kBanks;
+        if (!(used >> bank & 1)) {
+          used |= 1u << bank;
+          seen[bank] = word, count[bank] = 1;
+        } else if (seen[bank] != word && std::ranges::find(more, word) == more.end()) {
+          more.push_back(word);
+          passes = std::max<int>(passes, ++count[bank]);
+        }
       }
     counters.shared_wavefronts += std::uint64_t(passes);
     counters.shared_conflicts += std::uint64_t(passes - 1);

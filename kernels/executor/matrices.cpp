@@ -1,4 +1,5 @@
 // What a warp does as one: moves matrices, multiplies them, shuffles.
+#include <Eigen/Core>
 #include <algorithm>
 #include <cstring>
 
@@ -50,26 +51,32 @@ void Executor::State::multiply() {
   const auto request = [&](int lane) -> Mma& { return *static_cast<Mma*>(warp[lane].request.data); };
   const int depth = request(0).depth;  // of what the fragments hold, the rest being zero
   ++(depth == 8 ? counters.mma_depth8 : f32 ? counters.mma_f32acc : counters.mma_f16acc);
-  std::uint16_t a_bits[16][16] = {}, b_bits[16][8] = {};
+  using Row = Eigen::Array<float, 8, 1>;
+  std::array<std::uint16_t, 256> a_bits{};
+  std::array<std::uint16_t, 128> b_bits{};
   for (int lane = 0; lane < kWarp; ++lane) {
     const int g = lane / 4, t = lane % 4;
     const Mma& m = request(lane);
     for (int r = 0; r < depth / 8; ++r)
       for (int e = 0; e < 2; ++e) {
-        a_bits[g][2 * t + e + 8 * r] = std::uint16_t(m.a[2 * r] >> (16 * e));
-        a_bits[g + 8][2 * t + e + 8 * r] = std::uint16_t(m.a[2 * r + 1] >> (16 * e));
-        b_bits[2 * t + e + 8 * r][g] = std::uint16_t(m.b[r] >> (16 * e));
+        const int k = 2 * t + e + 8 * r;
+        a_bits[16 * g + k] = std::uint16_t(m.a[2 * r] >> (16 * e));
+        a_bits[16 * (g + 8) + k] = std::uint16_t(m.a[2 * r + 1] >> (16 * e));
+        b_bits[8 * k + g] = std::uint16_t(m.b[r] >> (16 * e));
       }
   }
-  float a[16][16], b[16][8], product[16][8] = {};
+  std::array<float, 256> a;
+  std::array<float, 128> b;
   const auto take = [&]<Dtype T>() {
-    std::transform(&a_bits[0][0], &a_bits[0][0] + 256, &a[0][0], decode<T>);
-    std::transform(&b_bits[0][0], &b_bits[0][0] + 128, &b[0][0], decode<T>);
+    std::ranges::transform(a_bits, a.begin(), decode<T>);
+    std::ranges::transform(b_bits, b.begin(), decode<T>);
   };
   request(0).bf16 ? take.template operator()<Dtype::bf16>() : take.template operator()<Dtype::f16>();
-  for (int row = 0; row < 16; ++row)
-    for (int k = 0; k < depth; ++k)
-      for (int column = 0; column < 8; ++column) product[row][column] += a[row][k] * b[k][column];
+  std::array<Row, 16> product;
+  for (int row = 0; row < 16; ++row) {
+    product[row].setZero();
+    for (int k = 0; k < depth; ++k) product[row] += a[16 * row + k] * Eigen::Map<const Row>(&b[8 * k]);
+  }
   for (int lane = 0; lane < kWarp; ++lane) {
     const int g = lane / 4, t = lane % 4;
     for (int r = 0; r < 2; ++r)

@@ -5,7 +5,7 @@
 
 namespace danaus::host {
 
-// "by thread 3", with its block where that is another; or the copies that a barrier stands for.
+// "thread 3", with its block where that is another; or the copies that a barrier stands for.
 std::string Executor::State::who(const Stamp& stamp, const Origin& origin) const {
   if (stamp.who >= lane_count) return "an asynchronous copy";
   const Lane& lane = lanes[stamp.who];
@@ -17,7 +17,7 @@ std::string Executor::State::at(const Stamp& stamp) const {
   return stamp.site == 0 ? "" : " at " + place(sites[stamp.site]);
 }
 
-void Executor::State::refuse(const Origin& origin, const std::string& memory, int bytes,
+void Executor::State::refuse(const Origin& origin, const std::string& memory, std::size_t at_byte, int bytes,
                              const History::Conflict& conflict) const {
   const Stamp& earlier = conflict.earlier;
   const bool copy = earlier.clock == kInFlight || earlier.who >= lane_count;
@@ -26,11 +26,11 @@ void Executor::State::refuse(const Origin& origin, const std::string& memory, in
     what = text(conflict.with == History::Conflict::With::write ? "were written by " : "are read by ",
                 copy && earlier.who < lane_count ? "a copy of " : "", who(earlier, origin), at(earlier),
                 copy ? ", which was not waited for since" : ", with no barrier since");
-  violate(origin, memory, " bytes ", conflict.at, " to ", conflict.at + bytes, " ", what);
+  violate(origin, memory, " bytes ", at_byte, " to ", at_byte + std::size_t(bytes), " ", what);
 }
 
 std::uint8_t* Executor::State::shared_at(const Origin& origin, Block& block, SharedAddress address, int bytes) const {
-  if (address % static_cast<u32>(bytes) != 0)
+  if ((address & (static_cast<u32>(bytes) - 1)) != 0)  // a power of two
     violate(origin, "shared address ", address, " is not aligned to its ", bytes, " bytes");
   if (std::size_t{address} + bytes > block.shared.size())
     violate(origin, "shared bytes ", address, " to ", address + bytes, " are outside the block's ",
@@ -41,22 +41,16 @@ std::uint8_t* Executor::State::shared_at(const Origin& origin, Block& block, Sha
 const std::uint8_t* Executor::State::read_shared(const Origin& origin, Block& block, SharedAddress address, int bytes,
                                                  const Stamp& stamp) {
   const std::uint8_t* at = shared_at(origin, block, address, bytes);
-  if (const auto conflict = block.history.read(*origin.lane, stamp, address, bytes)) {
-    auto whole = *conflict;
-    whole.at = address;
-    refuse(origin, "shared", bytes, whole);
-  }
+  if (const auto conflict = block.history.read(*origin.lane, stamp, address, bytes))
+    refuse(origin, "shared", address, bytes, *conflict);
   return at;
 }
 
 std::uint8_t* Executor::State::write_shared(const Origin& origin, Block& block, SharedAddress address, int bytes,
                                             const Stamp& stamp) {
   std::uint8_t* at = shared_at(origin, block, address, bytes);
-  if (const auto conflict = block.history.write(*origin.lane, stamp, address, bytes)) {
-    auto whole = *conflict;
-    whole.at = address;
-    refuse(origin, "shared", bytes, whole);
-  }
+  if (const auto conflict = block.history.write(*origin.lane, stamp, address, bytes))
+    refuse(origin, "shared", address, bytes, *conflict);
   return at;
 }
 
@@ -97,7 +91,7 @@ void Executor::State::read_global(const Origin& origin, std::uintptr_t address, 
     violate(origin, region.name, " is written by this launch", at(region.history.writer(offset)),
             ", and is to be read by load_written");
   if (const auto conflict = region.history.read(*origin.lane, stamp, offset, bytes))
-    refuse(origin, region.name, 2, *conflict);
+    refuse(origin, region.name, conflict->at, 2, *conflict);
 }
 
 void Executor::State::write_global(const Origin& origin, std::uintptr_t address, std::size_t bytes,
@@ -105,7 +99,7 @@ void Executor::State::write_global(const Origin& origin, std::uintptr_t address,
   Region& region = region_at(origin, address, bytes, true);
   if (!launch.resident) return;
   if (const auto conflict = region.history.write(*origin.lane, stamp, address - region.begin, bytes))
-    refuse(origin, region.name, 2, *conflict);
+    refuse(origin, region.name, conflict->at, 2, *conflict);
 }
 
 }  // namespace danaus::host

@@ -249,7 +249,7 @@ struct Executor::State {
   void read_global(const Origin& origin, std::uintptr_t address, std::size_t bytes, const Stamp& stamp,
                    bool may_be_written);
   void write_global(const Origin& origin, std::uintptr_t address, std::size_t bytes, const Stamp& stamp);
-  [[noreturn]] void refuse(const Origin& origin, const std::string& memory, int bytes,
+  [[noreturn]] void refuse(const Origin& origin, const std::string& memory, std::size_t at_byte, int bytes,
                            const History::Conflict& conflict) const;
   std::string who(const Stamp& stamp, const Origin& origin) const;
   std::string at(const Stamp& stamp) const;

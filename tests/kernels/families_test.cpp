@@ -91,6 +91,22 @@ TEST_P(Families, SmallIntegersComeOutExactly) {
   });
 }
 
+// Workers with rings of their own (warps) take so many items each that every ring goes round.
+TEST_P(Families, RingsOfWarpsGoRound) {
+  constexpr int kItems = 8;  // of a worker: more than any ring has places
+  for_each_variant([&](const Variant& v, ExecutorOptions options) {
+    const int workers = v.share({1, 1, Transfer::tensor, 1}).workers_of_block;
+    if (workers == 1 || !v.preferred) return;
+    options.blocks = 1;
+    for (bool tensor : {true, false}) {
+      if (tensor && !v.suits(0)) continue;
+      if (!tensor) options.device.sm = 80;
+      const std::int64_t length = tensor || v.fold == Fold::pair ? v.size : v.size - 8;
+      expect_right(problem_for(v, v.item_rows() * kItems * workers, 1, length), {}, options);
+    }
+  });
+}
+
 std::vector<Part> parts() {
   std::vector<Part> list;
   for (const auto& v : variants())
