@@ -1,6 +1,7 @@
 #include "experiments/count/footprint.hpp"
 
 #include "experiments/count/imitation.hpp"
+#include "kernels/plan/choice.hpp"
 #include "kernels/plan/plan.hpp"
 
 namespace danaus {

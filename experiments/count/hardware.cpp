@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "experiments/bench/work.hpp"
+#include "kernels/plan/registry.hpp"
 
 namespace danaus {
 namespace {

@@ -14,6 +14,7 @@
 #include "experiments/bench/work.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "kernels/plan/choice.hpp"
+#include "kernels/plan/registry.hpp"
 #include "reference/compare.hpp"
 #include "reference/convolution/convolve.hpp"
 #include "tests/experiments/support.hpp"

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "experiments/calibrate/calibration.hpp"
+#include "kernels/cuda/machine.hpp"
 #include "model/profile.hpp"
 #include "tests/experiments/support.hpp"
 

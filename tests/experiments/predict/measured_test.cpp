@@ -68,7 +68,7 @@ TEST_F(Measured, ReadsKernelsThatPassedAndWereTimed) {
   const MeasuredKernel& second = measured.kernels[1];
   EXPECT_TRUE(second.stale);
   EXPECT_FALSE(second.asked_by_factors);
-  EXPECT_EQ(second.problem.factors, factors(second.variant->geometry)) << "those of its kernel";
+  EXPECT_EQ(second.problem.factors, second.variant->factors) << "those of its kernel";
   EXPECT_EQ(second.problem.fold, Fold::right_angle);
   EXPECT_EQ(second.problem.fft_size, 1024);
 }
@@ -92,7 +92,7 @@ TEST_F(Measured, RefusesRowsThatDoNotGoTogether) {
   EXPECT_THAT(refusal({}), HasSubstr("no kernel that passed and was timed"));
   EXPECT_THAT(refusal({bench_row("fftconv_f16_circular_l8192_b64_h768_r64x128", 60)}),
               HasSubstr("kernels that this build has not"));
-  EXPECT_THROW(read_measured_kernels({"/nowhere/at/all.jsonl"}, Device::executor()), std::invalid_argument);
+  EXPECT_THROW(read_measured_kernels({"/nowhere/at/all.jsonl"}, Device()), std::invalid_argument);
 }
 
 TEST_F(Measured, RefusesADamagedFieldByName) {

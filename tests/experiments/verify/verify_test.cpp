@@ -12,6 +12,7 @@
 #include "experiments/io/result_file.hpp"
 #include "experiments/verify/trials.hpp"
 #include "kernels/plan/choice.hpp"
+#include "kernels/plan/registry.hpp"
 #include "tests/experiments/support.hpp"
 
 namespace danaus {
