@@ -150,6 +150,7 @@ class CudaMachine final : public Machine {
   void check_stream(const char* operation, Stream stream) const override {
     const DeviceScope scope(ordinal_);
     int ordinal = ordinal_;
+    if (is_capturing(stream)) return;  // where CUDA does not say of which device it is
     if (stream) DANAUS_CUDA(cudaStreamGetDevice(stream, &ordinal));
     if (ordinal != ordinal_)
       fail(operation, ": the stream is of CUDA device ", ordinal, ", the plan is for device ", ordinal_);

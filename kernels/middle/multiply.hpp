@@ -16,22 +16,20 @@ DANAUS_DEVICE Words<4> load_spectrum(const u32* spectrum, int vector) {
     return device::load_global<16>(at);
 }
 
-// A warp's `count` vectors of the spectrum at hand, [H, size] of them in memory. They stay in registers or in shared
-// memory (from `shared` on, each at its own number) until the channel changes, or are read from L2 for every item.
-template <Keep keep, Cache rows, int count>
+// A warp's `count` vectors of the spectrum at hand, of N = `size` points. They stay in registers or in shared memory
+// (from `shared` on, each at its own number) until the channel changes, or are read from L2 for every item. `spectra`
+// [H, N] is the launch's argument each time: kept here it would take registers.
+template <Keep keep, Cache rows, int count, int size, SharedAddress shared>
 class ChannelSpectrum {
  public:
-  DANAUS_DEVICE ChannelSpectrum(const u32* spectra, int size, SharedAddress shared)
-      : spectra_(spectra), size_(size), shared_(shared) {}
-
   // vector_of(i): the number of this warp's i-th vector.
   template <class VectorOf>
-  DANAUS_DEVICE void hold(int channel, VectorOf vector_of) {
+  DANAUS_DEVICE void hold(const u32* spectra, int channel, VectorOf vector_of) {
     if (keep == Keep::cache || channel == channel_) return;
     channel_ = channel;
     DANAUS_UNROLL
     for (int i = 0; i < count; ++i) {
-      const Words<4> words = load_spectrum<rows>(of(channel), vector_of(i));
+      const Words<4> words = load_spectrum<rows>(of(spectra, channel), vector_of(i));
       if constexpr (keep == Keep::shared)
         device::store_shared<16>(place(vector_of(i)), words);
       else
@@ -39,22 +37,21 @@ class ChannelSpectrum {
     }
   }
   // The i-th vector, whose number is `vector`.
-  DANAUS_DEVICE Words<4> load(int channel, int i, int vector) const {
+  DANAUS_DEVICE Words<4> load(const u32* spectra, int channel, int i, int vector) const {
     if constexpr (keep == Keep::registers)
       return held_[i];
     else if constexpr (keep == Keep::shared)
       return device::load_shared<16>(place(vector));
     else
-      return load_spectrum<rows>(of(channel), vector);
+      return load_spectrum<rows>(of(spectra, channel), vector);
   }
 
  private:
-  DANAUS_DEVICE const u32* of(int channel) const { return spectra_ + static_cast<long long>(channel) * size_; }
-  DANAUS_DEVICE SharedAddress place(int vector) const { return shared_ + 512 * vector + 16 * device::lane_index(); }
+  static DANAUS_DEVICE const u32* of(const u32* spectra, int channel) {
+    return spectra + static_cast<long long>(channel) * size;
+  }
+  static DANAUS_DEVICE SharedAddress place(int vector) { return shared + 512 * vector + 16 * device::lane_index(); }
 
-  const u32* spectra_;
-  int size_;
-  SharedAddress shared_;
   int channel_ = -1;
   Words<4> held_[keep == Keep::registers ? count : 1];
 };

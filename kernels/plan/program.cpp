@@ -32,7 +32,12 @@ class Transform final : public Step {
         arrays_(asked),
         convolution_(convolution),
         kept_(std::move(kept)),
-        description_("filter of " + asked.token() + " for " + convolution.name) {}
+        description_("filter of " + asked.token() + " for " + convolution.name) {
+    // Its kernel reduces phases in 32 bits.
+    if (4 * spectrum::parts(convolution.size) * problem_.length >= std::int64_t{1} << 31)
+      fail("plan: L=", problem_.length, " with an FFT of ", convolution.size,
+           " points, the filter's transform needs 4 ", "times its parts times L below 2^31");
+  }
 
   std::string_view name() const override { return "filter"; }
   std::vector<std::uint32_t> constants() const override { return spectrum::make_table(convolution_, kept_); }

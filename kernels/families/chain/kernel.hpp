@@ -211,13 +211,13 @@ DANAUS_DEVICE void run(const ConvolutionArguments& a) {
   };
   for (int i = 0; i < P::layout.tuning.ring - 1 - P::layout.lag; ++i) fetch();
 
-  ChannelSpectrum<P::layout.tuning.spectrum, P::layout.rows, 2 * r> spectrum(a.spectrum, P::layout.size, 0);
+  ChannelSpectrum<P::layout.tuning.spectrum, P::layout.rows, 2 * r, P::layout.size, 0> spectrum;
   Item item = item_at<P>(a, first);
   int place = 0;
   u32 parity = 0;
   for (int number = first; number < last; ++number) {
     const SharedAddress slab = slabs + place * P::layout.slab_bytes;
-    spectrum.hold(item.channel, [](int i) { return i; });
+    spectrum.hold(a.spectrum, item.channel, [](int i) { return i; });
     if (tensor) {
       device::barrier_wait(barriers + 8 * place, parity);
     } else {
@@ -252,8 +252,8 @@ DANAUS_DEVICE void run(const ConvolutionArguments& a) {
         DANAUS_UNROLL
         for (int j = 0; j < 2; ++j) from_right<T, false>(c.dft, x[kr][0][j], x[kr][1][j]);
       }
-      const Words<4> of_row[2] = {spectrum.load(item.channel, 2 * kr, 2 * kr),
-                                  spectrum.load(item.channel, 2 * kr + 1, 2 * kr + 1)};
+      const Words<4> of_row[2] = {spectrum.load(a.spectrum, item.channel, 2 * kr, 2 * kr),
+                                  spectrum.load(a.spectrum, item.channel, 2 * kr + 1, 2 * kr + 1)};
       convolve_tiles<T>(x[kr], c.dft, c.inner, c.inner_back, of_row);
       if constexpr (!P::layout.real_rows) from_left<T, true>(c.dft, x[kr][0][0], x[kr][1][0], x[kr][0][1], x[kr][1][1]);
     }

@@ -80,7 +80,6 @@ class Block {
         warp_(device::warp_index()),
         items_(a.division.of(device::block_index(), device::block_count(), a.channels)),
         first_(item_at<P>(a, items_.first)),
-        spectrum_(a.spectrum, layout.size, layout.spectrum_begin),
         fetch_item_(first_),
         gates_(a, gates_in_ring(), first_, items_.count) {}
 
@@ -278,12 +277,12 @@ class Block {
   }
 
   DANAUS_DEVICE void hold_spectrum(int channel) {
-    spectrum_.hold(channel, [&](int i) { return spectrum_vector(i / kVectors, i % kVectors); });
+    spectrum_.hold(a_.spectrum, channel, [&](int i) { return spectrum_vector(i / kVectors, i % kVectors); });
   }
   DANAUS_DEVICE void load_spectra(int channel, int batch, Spectra& spectra) const {
     DANAUS_UNROLL
     for (int i = 0; i < kVectors; ++i)
-      spectra[i] = spectrum_.load(channel, batch * kVectors + i, spectrum_vector(batch, i));
+      spectra[i] = spectrum_.load(a_.spectrum, channel, batch * kVectors + i, spectrum_vector(batch, i));
   }
 
   DANAUS_DEVICE LineTwiddles<P> twiddles_of(int line) const {  // of this warp's lines
@@ -471,10 +470,12 @@ class Block {
   const int warp_;
   const ItemRange items_;
   const Item first_;
-  ChannelSpectrum<layout.tuning.spectrum, layout.rows, layout.pairs_per_warp * layout.slabs> spectrum_;
   Constants<P> constants_;
   UnitConstants<P> there_, back_;              // of a warp's only unit, or of the one at hand
   GroupMatrices groups_[layout.batch_groups];  // of the batch's groups
+  ChannelSpectrum<layout.tuning.spectrum, layout.rows, layout.pairs_per_warp * layout.slabs, layout.size,
+                  layout.spectrum_begin>
+      spectrum_;
   Words<4> lines_[layout.lines_in_registers ? layout.warp_lines : 1][layout.line_vectors];
   int fetched_ = 0, fetch_place_ = 0, fetch_slab_ = 0;  // slabs that have been asked for; place and number of the next
   Item fetch_item_;

@@ -121,10 +121,7 @@ DANAUS_DEVICE void transform_part(const Arguments& a, int channel, int q) {
           tap += float_of(device::load_global<4>(k + at)[0]);
           device::count_fp32(1);
         }
-      // In units of -pi / 2N, in 64 bits only where 4 q m may need them.
-      const int turns = a.period <= (1 << 29) / a.parts
-                            ? (4 * q * m - (a.right_angle ? m : 0)) % (4 * a.size)
-                            : static_cast<int>((4ll * q * m - (a.right_angle ? m : 0)) % (4ll * a.size));
+      const int turns = (4 * q * m - (a.right_angle ? m : 0)) % (4 * a.size);  // in units of -pi / 2N
       const Complex by = turn(turns > 2 * a.size ? 4 * a.size - turns : -turns, 2 * a.size);
       sum = {sum.re + tap * by.re, sum.im + tap * by.im};
       device::count_fp32(4);
