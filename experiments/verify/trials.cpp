@@ -42,10 +42,10 @@ class Matrix {
 
   // The case, if the candidate computes such: in double for those that compute in double, else in each of `dtypes`.
   void add(std::string_view group, Convolution problem, const DataSpec& data = {},
-           std::initializer_list<Dtype> dtypes = {Dtype::f16, Dtype::bf16}) {
+           const std::vector<Dtype>& dtypes = {Dtype::f16, Dtype::bf16}) {
     for (const Candidate& candidate : candidates_) {
       if (candidate.scaling == Scaling::one_side) continue;  // known to fail in fp16: the range sweep shows it
-      for (Dtype dtype : candidate.in_double ? std::vector{Dtype::f64} : std::vector(dtypes)) {
+      for (Dtype dtype : candidate.in_double ? std::vector{Dtype::f64} : dtypes) {
         problem.dtype = dtype;
         if (candidate.computes(problem)) trials_.push_back({problem, data, candidate, std::string(group)});
       }
@@ -147,17 +147,23 @@ void add_data(Matrix& matrix) {
 
 // Each kernel that a plan for the executor can choose. The right angle's rows leave some of N empty.
 void add_kernels(Matrix& matrix) {
+  std::vector<std::pair<Convolution, std::vector<Dtype>>> splits;  // with the types that they have a kernel of
   for (const auto& v : variants()) {
     if (!v->compiled || v->size == 0) continue;
     const bool pair = v->fold == Fold::pair;
     Convolution problem = laid_out({pair ? Mode::circular : Mode::causal, v->fold}, pair ? v->size : v->size - 3);
+    problem.dtype = v->dtype;
     problem.channels = 1;
     problem.fft_size = v->size;
     problem.factors = v->factors;
     problem.pregate = problem.postgate = v->gated;
-    const bool chosen = choose(problem, Device()).variant == v.get();
-    if (chosen) matrix.add("split of a kernel", problem);  // in f16, and in bf16 with it
+    if (choose(problem, Device()).variant != v.get()) continue;
+    problem.dtype = Dtype::f16;
+    auto split = std::ranges::find(splits, problem, &decltype(splits)::value_type::first);
+    if (split == splits.end()) split = splits.insert(split, {problem, {}});
+    split->second.push_back(v->dtype);
   }
+  for (const auto& [problem, dtypes] : splits) matrix.add("split of a kernel", problem, {}, dtypes);
 }
 
 std::vector<Trial> default_matrix(std::span<const Candidate> candidates) {

@@ -30,7 +30,7 @@ struct Family {
   // item has.
   static constexpr std::optional<Tuning> fitted(const Key& key, const Tuning& tuned, const DeviceClass& device) {
     Tuning smaller = tuned;
-    smaller.gate_ring = 0, smaller.spectrum = Keep::cache, smaller.order = Order::in_turn, smaller.stores = 1;
+    smaller.gate_ring = 0, smaller.spectrum = Keep::cache;
     const Layout most(key, smaller);
     if (!most.several_groups && most.pairs_per_warp * most.slabs <= 4) smaller.spectrum = Keep::registers;
     const int two_items = std::min(2 * most.slabs, tuned.ring);
@@ -40,6 +40,7 @@ struct Family {
         smaller.ring = ring, smaller.blocks = blocks;
         if (!device.fits(Layout(key, smaller).shared_bytes, blocks)) continue;
         if (ring == tuned.ring) smaller.blocks = tuned.blocks;  // that kernel will do
+        if (Layout(key, smaller).broken_rule()) smaller.order = Order::in_turn, smaller.stores = 1;
         return smaller;
       }
     return std::nullopt;

@@ -119,7 +119,7 @@ TEST_F(Measured, RefusesADamagedFieldByName) {
 }
 
 TEST_F(Measured, WritesWhatTheModelsSayAndJudgesNothing) {
-  const std::string path = file_of({bench_row("fftconv_f16_circular_l16384_b8_h768_r8x8x2x16x8", 9),
+  const std::string path = file_of({bench_row("fftconv_f16_circular_l16384_b8_h768_r4x8x8x8x8", 9),
                                     bench_row("fftconv_f16_circular_l1536_b8_h768", 15)});
   const Ran ran = run({"model", "--measured", path, "--json", folder_ / "predictions.jsonl"});
   ASSERT_EQ(ran.code, 0) << ran.err;
@@ -160,7 +160,7 @@ TEST_F(Measured, WritesOverItsOwnRowsAndNothingElse) {
   const std::string path = file_of({bench_row("fftconv_f16_circular_l1024_b8_h768", 9)}), before = read_file(path);
   const Ran over_input = run({"model", "--measured", path, "--json", path});
   EXPECT_EQ(over_input.code, 2);
-  EXPECT_THAT(over_input.err, HasSubstr("holds something else than rows of kind prediction; not written over"));
+  EXPECT_THAT(over_input.err, HasSubstr("is the file of --json, must be another one"));
   EXPECT_EQ(read_file(path), before);
   write_file(folder_ / "notes.txt", "my only copy");
   EXPECT_EQ(run({"model", "--measured", path, "--json", folder_ / "notes.txt"}).code, 2);
