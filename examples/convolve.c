@@ -1,4 +1,5 @@
-/* Convolves noise with a decaying filter on the first GPU, in C. Without a GPU it says so, and what the case would take. */
+/* Convolves noise with a decaying filter on the first GPU, in C. Without a GPU it says so, and what the case would
+ * take. */
 #include <danaus.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +15,8 @@ int main(void) {
   danaus_array_info info;
   printf("danaus %s, %s\n", danaus_version(), token);
   for (int i = 0; danaus_case_array(token, i, &info) == DANAUS_OK; ++i)
-    printf("  %s %s [%lld, %lld, %lld]\n", info.name, info.dtype, (long long)info.extents[0], (long long)info.extents[1],
-           info.rank > 2 ? (long long)info.extents[2] : 1);
+    printf("  %s %s [%lld, %lld, %lld]\n", info.name, info.dtype, (long long)info.extents[0],
+           (long long)info.extents[1], info.rank > 2 ? (long long)info.extents[2] : 1);
 
   danaus_plan* plan = NULL;
   const danaus_status status = danaus_plan_create(token, 0, NULL, 0, &plan);
@@ -30,7 +31,7 @@ int main(void) {
   static float k[kChannels * kLength];
   static uint16_t u[kSamples], y[kSamples]; /* bf16: the upper half of a float */
   for (int i = 0; i < kChannels * kLength; ++i) k[i] = i % kLength == 0 ? 1.f : 0.f; /* the identity */
-  for (int i = 0; i < kSamples; ++i) u[i] = (uint16_t)(0x3f80 + i % 64);              /* 1 to 1.5 */
+  for (int i = 0; i < kSamples; ++i) u[i] = (uint16_t)(0x3f80 + i % 64);             /* 1 to 1.5 */
 
   void *device_u, *device_y;
   check(danaus_allocate(0, sizeof u, &device_u), "u");

@@ -29,7 +29,8 @@ DevicePointer allocated(std::size_t bytes) {
 int main() try {
   if (danaus_device_count() == 0) {
     danaus_plan* none = nullptr;
-    const bool refused = danaus_plan_create("fftconv_f16_circular_l512_b4_h8", 0, nullptr, 0, &none) == DANAUS_NO_DEVICE;
+    const bool refused =
+        danaus_plan_create("fftconv_f16_circular_l512_b4_h8", 0, nullptr, 0, &none) == DANAUS_NO_DEVICE;
     std::printf("%s\n", danaus_last_error());
     return refused ? 0 : 1;
   }

@@ -9,8 +9,9 @@
  *   danaus_array arrays[] = {{"u", u_data, u_bytes}, {"y", y_data, y_bytes}};
  *   danaus_execute(plan, arrays, 2, NULL);
  *
- * Every function returns a status; nothing is thrown across this interface. After an error that is not CUDA's own a plan
- * is as it was before the call. Plans may be executed from many threads at once, each call with memory of its own. */
+ * Every function returns a status; nothing is thrown across this interface. After an error that is not CUDA's own a
+ * plan is as it was before the call. Plans may be executed from many threads at once, each call with memory of its own.
+ */
 #ifndef DANAUS_H
 #define DANAUS_H
 
@@ -48,8 +49,8 @@ DANAUS_API const char* danaus_last_error(void);
 /* CUDA devices; 0 without CUDA or a driver. */
 DANAUS_API int danaus_device_count(void);
 
-/* A plan for a case (its token, as in the README) on a CUDA device. kept [N] marks the frequencies that a case with a mask
- * keeps, 1 or 0; NULL and 0 without a mask. */
+/* A plan for a case (its token, as in the README) on a CUDA device. kept [N] marks the frequencies that a case with a
+ * mask keeps, 1 or 0; NULL and 0 without a mask. */
 DANAUS_API danaus_status danaus_plan_create(const char* token, int device, const uint8_t* kept, size_t kept_count,
                                             danaus_plan** plan);
 /* The caller waits for calls that still run. NULL is no plan. */
@@ -87,17 +88,18 @@ typedef struct danaus_array {
   size_t bytes;
 } danaus_array;
 
-/* What may come with a call; all zero, or NULL in its place, for the plan's own memory, the case's batch and the default
- * stream. */
+/* What may come with a call; all zero, or NULL in its place, for the plan's own memory, the case's batch and the
+ * default stream. */
 typedef struct danaus_call {
-  void* stream;     /* cudaStream_t */
-  int64_t batch;    /* rows of this call, where they are fewer than the case's */
-  void* prepared;   /* of the caller: written by danaus_prepare, read by danaus_execute */
-  void* workspace;  /* of the caller */
+  void* stream;    /* cudaStream_t */
+  int64_t batch;   /* rows of this call, where they are fewer than the case's */
+  void* prepared;  /* of the caller: written by danaus_prepare, read by danaus_execute */
+  void* workspace; /* of the caller */
   size_t workspace_bytes;
 } danaus_call;
 
-/* Filters of the host are copied, and ready when this returns; those of the device are read by kernels on the stream. */
+/* Filters of the host are copied, and ready when this returns; those of the device are read by kernels on the stream.
+ */
 DANAUS_API danaus_status danaus_prepare(danaus_plan* plan, const danaus_array* filters, size_t count,
                                         const danaus_call* call);
 
@@ -106,8 +108,8 @@ DANAUS_API danaus_status danaus_prepare(danaus_plan* plan, const danaus_array* f
 DANAUS_API danaus_status danaus_execute(const danaus_plan* plan, const danaus_array* arrays, size_t count,
                                         const danaus_call* call);
 
-/* Memory of a device for programs that have no CUDA runtime of their own. Copies are done when they return, after all that
- * was asked of the device before them. */
+/* Memory of a device for programs that have no CUDA runtime of their own. Copies are done when they return, after all
+ * that was asked of the device before them. */
 DANAUS_API danaus_status danaus_allocate(int device, size_t bytes, void** data);
 DANAUS_API void danaus_free(void* data);
 DANAUS_API danaus_status danaus_copy_to_device(int device, void* to, const void* from, size_t bytes);
