@@ -119,8 +119,12 @@ danaus_status danaus_case_array(const char* token, int index, danaus_array_info*
     if (index < 0 || index >= std::ssize(arrays))
       fail("case_array: index=", index, ", ", token, " has ", arrays.size(), " arrays");
     const Array& array = arrays[static_cast<size_t>(index)];
-    *info = {array.name.data(), name(array.dtype).data(), static_cast<danaus_role>(array.role), array.batched,
-             static_cast<int>(array.extents.size()), {}};
+    *info = {array.name.data(),
+             name(array.dtype).data(),
+             static_cast<danaus_role>(array.role),
+             array.batched,
+             static_cast<int>(array.extents.size()),
+             {}};
     for (size_t i = 0; i < array.extents.size(); ++i) info->extents[i] = array.extents[i];
   });
 }

@@ -98,7 +98,8 @@ class CudaMachine final : public Machine {
       cudaGetLastError();
       std::size_t left = 0, total = 0;
       DANAUS_CUDA(cudaMemGetInfo(&left, &total));
-      throw OutOfMemory(text("plan: ", bytes, " bytes of memory of ", device_.name, " are needed, ", left, " are free"));
+      throw OutOfMemory(
+          text("plan: ", bytes, " bytes of memory of ", device_.name, " are needed, ", left, " are free"));
     }
     DANAUS_CUDA(error);
     return {memory, [](void* data) { cudaFree(data); }};
