@@ -91,8 +91,8 @@ class FusedConvolution final : public Step {
   std::string_view name() const override { return "convolution"; }
   std::vector<std::uint32_t> constants() const override { return variant_.make_tables(); }
   void check(const Machine& machine) const override {
-    if (machine.device().has_tensor_copies()) concurrent_blocks(machine, Transfer::tensor);
-    concurrent_blocks(machine, Transfer::vector);
+    if (machine.device().has_tensor_copies()) concurrent_.tensor = concurrent_blocks(machine, Path::tensor);
+    concurrent_.threads = concurrent_blocks(machine, Path::threads);
   }
 
   Launch bind(const Call& call, const Machine& machine, const std::uint32_t* constants) const override {
@@ -105,8 +105,8 @@ class FusedConvolution final : public Step {
     a.length = static_cast<int>(p.length);
     a.wrap = wraps_;
     a.transfer = choose_transfer(p, variant_, machine.device(), wraps_, {a.u, a.y, a.pregate, a.postgate});
-    const Share share = variant_.share(
-        {variant_.items_of_channel(call.batch), p.channels, a.transfer, concurrent_blocks(machine, a.transfer)});
+    const Share share = variant_.share({variant_.items_of_channel(call.batch), p.channels, a.transfer,
+                                        a.transfer == Transfer::tensor ? concurrent_.tensor : concurrent_.threads});
     a.division = share.division;
     if (a.transfer == Transfer::tensor) {
       const TensorShape shape = variant_.tensor_shape(a.batch, a.channels, a.length);
@@ -135,9 +135,8 @@ class FusedConvolution final : public Step {
  private:
   static Path path_of(Transfer transfer) { return transfer == Transfer::tensor ? Path::tensor : Path::threads; }
   KernelId kernel() const { return {variant_.family, variant_.line, variant_.instance}; }
-  std::int64_t concurrent_blocks(const Machine& machine, Transfer transfer) const {
-    return machine.concurrent_blocks(kernel(), path_of(transfer), variant_.threads, variant_.shared_bytes,
-                                     variant_.blocks_per_sm);
+  std::int64_t concurrent_blocks(const Machine& machine, Path path) const {
+    return machine.concurrent_blocks(kernel(), path, variant_.threads, variant_.shared_bytes, variant_.blocks_per_sm);
   }
 
   Convolution problem_;
@@ -146,6 +145,8 @@ class FusedConvolution final : public Step {
   bool wraps_;
   std::int64_t table_words_;
   std::string description_;
+  // Blocks that the machine runs at once: asked by check(), and not again at each call.
+  mutable struct { std::int64_t tensor = 1, threads = 1; } concurrent_;
 };
 
 }  // namespace
