@@ -20,7 +20,7 @@ class ExecutorMachine final : public Machine {
   const Device& device() const override { return options_.device; }
   bool has(const KernelId& kernel) const override { return host_kernel(kernel) != nullptr; }
 
-  std::int64_t concurrent_blocks(const KernelId& kernel, Path, int, int, int) const override {
+  std::int64_t concurrent_blocks(const KernelId& kernel, Path, int, int) const override {
     if (!has(kernel))
       throw std::logic_error(text("executor: no kernel ", kernel.family, ' ', kernel.line, '.', kernel.instance));
     return options_.blocks;

@@ -52,7 +52,7 @@ class CudaMachine final : public Machine {
   bool has(const KernelId& kernel) const override { return cuda_kernels(kernel).threads != nullptr; }
 
   // Lets the kernel have its shared memory.
-  std::int64_t concurrent_blocks(const KernelId& id, Path path, int threads, int shared_bytes, int) const override {
+  std::int64_t concurrent_blocks(const KernelId& id, Path path, int threads, int shared_bytes) const override {
     const DeviceScope scope(ordinal_);
     const void* kernel = cuda_kernels(id).of(path);
     cudaFuncAttributes code;

@@ -190,9 +190,9 @@ DANAUS_DEVICE std::uint64_t cache_policy(Cache cache) {
   return policy;
 }
 
-// Global loads are of memory that no kernel writes while this one runs: the read-only path, and free to be moved.
+// Of a kernel's own tables, which no kernel ever writes: by the read-only path, and free to be moved and merged.
 template <int bytes>
-DANAUS_DEVICE Words<(bytes + 3) / 4> load_global(const void* from) {
+DANAUS_DEVICE Words<(bytes + 3) / 4> load_constant(const void* from) {
   static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
   Words<(bytes + 3) / 4> w;
   if constexpr (bytes == 2) {
@@ -206,38 +206,34 @@ DANAUS_DEVICE Words<(bytes + 3) / 4> load_global(const void* from) {
     asm("ld.global.nc.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "l"(from));
   return w;
 }
-// 16 bytes that the block reads once: past L1, and treated by L2 as told.
-template <Cache cache>
-DANAUS_DEVICE Words<4> load_global_once(const void* from) {
-  Words<4> w;
-  if constexpr (cache == Cache::normal)
-    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"
-        : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
-        : "l"(from));
-  else
-    asm("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0,%1,%2,%3}, [%4], %5;"
-        : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
-        : "l"(from), "l"(cache_policy(cache)));
-  return w;
-}
-// Memory that this launch writes: coherent, and not moved past what orders it.
+// Of data, which the launch before or a block of this one may have written: not moved past what orders it.
 template <int bytes>
-DANAUS_DEVICE Words<(bytes + 3) / 4> load_written(const void* from) {
+DANAUS_DEVICE Words<(bytes + 3) / 4> load_global(const void* from) {
   static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
   Words<(bytes + 3) / 4> w;
   if constexpr (bytes == 2) {
     std::uint16_t half;
-    asm volatile("ld.global.u16 %0, [%1];" : "=h"(half) : "l"(from) : "memory");
+    asm volatile("ld.global.u16 %0, [%1];" : "=h"(half) : "l"(from));
     w[0] = half;
   }
-  if constexpr (bytes == 4) asm volatile("ld.global.u32 %0, [%1];" : "=r"(w[0]) : "l"(from) : "memory");
-  if constexpr (bytes == 8)
-    asm volatile("ld.global.v2.u32 {%0,%1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(from) : "memory");
+  if constexpr (bytes == 4) asm volatile("ld.global.u32 %0, [%1];" : "=r"(w[0]) : "l"(from));
+  if constexpr (bytes == 8) asm volatile("ld.global.v2.u32 {%0,%1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(from));
   if constexpr (bytes == 16)
-    asm volatile("ld.global.v4.u32 {%0,%1,%2,%3}, [%4];"
+    asm volatile("ld.global.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "l"(from));
+  return w;
+}
+// 16 bytes of data that the block reads once: past L1, and treated by L2 as told.
+template <Cache cache>
+DANAUS_DEVICE Words<4> load_global_once(const void* from) {
+  Words<4> w;
+  if constexpr (cache == Cache::normal)
+    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"
                  : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
-                 : "l"(from)
-                 : "memory");
+                 : "l"(from));
+  else
+    asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v4.u32 {%0,%1,%2,%3}, [%4], %5;"
+                 : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+                 : "l"(from), "l"(cache_policy(cache)));
   return w;
 }
 template <int bytes>

@@ -18,7 +18,7 @@
 //                            one of b
 //   load_shared<bytes>  store_shared  load_global<bytes>  store_global      bytes = 2, 4, 8 or 16, and so aligned
 //   load_global_once<cache>(from)                                           16 bytes, past L1, with a hint to L2
-//   load_written<bytes>(from)                                               global memory that this launch writes
+//   load_constant<bytes>(from)                                              of tables, which no kernel writes
 //   load_matrices<n, transposed>  store_matrices<n, transposed>             ldmatrix, stmatrix: n = 1, 2 or 4 matrices
 //                                                                           of 8 x 8 halves
 //   copy_async(to, from, bytes)  copy_async_commit()  copy_async_wait<n>()  cp.async: 16 bytes, the rest zero-filled

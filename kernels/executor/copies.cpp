@@ -93,7 +93,7 @@ void Executor::State::begin_load(BulkLoad load, bool from_global) {
   for (const Run& run : load.runs) {
     write_shared(load.origin, *load.to, run.shared, run.bytes, load.stamp);
     if (!from_global || !run.memory) continue;
-    read_global(load.origin, run.memory, std::size_t(run.bytes), load.stamp, true);
+    read_global(load.origin, run.memory, std::size_t(run.bytes), load.stamp);
     counters.bulk_load_bytes += std::uint64_t(run.bytes);
   }
   if (coin())
@@ -178,7 +178,7 @@ void copy_async(SharedAddress to, const void* from, int copied, Site site) {
   s.shared_at(origin, *lane.of, to, 16);
   if (copied < 0 || copied > 16) s.violate(origin, copied, " bytes are copied, must be 0 to 16");
   if (address % 16 != 0) s.violate(origin, "global address is not aligned to its 16 bytes");
-  if (copied > 0) s.read_global(origin, address, std::size_t(copied), s.stamp(lane, site), true);
+  if (copied > 0) s.read_global(origin, address, std::size_t(copied), s.stamp(lane, site));
   host::PendingCopy copy{
       {host::kInFlight, lane.number, s.sites.number(site)}, to, address, copied, lane.copy_group, false};
   s.write_shared(origin, *lane.of, to, 16, copy.stamp);

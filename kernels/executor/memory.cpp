@@ -83,14 +83,12 @@ Region& Executor::State::region_at(const Origin& origin, std::uintptr_t address,
 }
 
 void Executor::State::read_global(const Origin& origin, std::uintptr_t address, std::size_t bytes, const Stamp& stamp,
-                                  bool may_be_written) {
+                                  bool constant) {
   Region& region = region_at(origin, address, bytes, false);
+  if (constant && (region.writable || region.awaited))
+    violate(origin, region.name, " may be written by a kernel: load_global reads it");
   if (!launch.resident || !region.writable) return;
-  const std::size_t offset = address - region.begin;
-  if (!may_be_written && region.history.writer(offset).who != kNobody)
-    violate(origin, region.name, " is written by this launch", at(region.history.writer(offset)),
-            ", and is to be read by load_written");
-  if (const auto conflict = region.history.read(*origin.lane, stamp, offset, bytes))
+  if (const auto conflict = region.history.read(*origin.lane, stamp, address - region.begin, bytes))
     refuse(origin, region.name, conflict->at, 2, *conflict);
 }
 
@@ -132,12 +130,12 @@ std::uintptr_t aligned_global(host::Executor::State& s, const Origin& origin, co
 }
 }  // namespace
 
-void load_global(const void* from, int bytes, bool written, void* words, Site site) {
+void load_global(const void* from, int bytes, bool constant, void* words, Site site) {
   auto& s = host::running_state();
   Lane& lane = *s.current;
-  const Origin origin{written ? "load_written" : "load_global", site, &lane};
+  const Origin origin{constant ? "load_constant" : "load_global", site, &lane};
   const std::uintptr_t at = aligned_global(s, origin, from, bytes);
-  s.read_global(origin, at, bytes, s.stamp(lane, site), written);
+  s.read_global(origin, at, bytes, s.stamp(lane, site), constant);
   std::memcpy(words, from, bytes);
   lane.accesses.push_back({site, at, 0, std::uint8_t(bytes), Access::Space::global_load, true});
 }

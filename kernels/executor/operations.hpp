@@ -105,7 +105,7 @@ void rendezvous(Kind kind, void* request, Site site);
 
 void load_shared(SharedAddress from, int bytes, void* words, Site site);
 void store_shared(SharedAddress to, int bytes, const void* words, Site site);
-void load_global(const void* from, int bytes, bool written, void* words, Site site);
+void load_global(const void* from, int bytes, bool constant, void* words, Site site);
 void store_global(void* to, int bytes, const void* words, Site site);
 
 void copy_async(SharedAddress to, const void* from, int copied, Site site);
@@ -233,6 +233,13 @@ void store_shared(SharedAddress to, Words<(bytes + 3) / 4> words, const Site sit
   detail::store_shared(to, bytes, &words, site);
 }
 template <int bytes>
+Words<(bytes + 3) / 4> load_constant(const void* from, const Site site = Site::current()) {
+  static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
+  Words<(bytes + 3) / 4> words{};
+  detail::load_global(from, bytes, true, &words, site);
+  return words;
+}
+template <int bytes>
 Words<(bytes + 3) / 4> load_global(const void* from, const Site site = Site::current()) {
   static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
   Words<(bytes + 3) / 4> words{};
@@ -242,13 +249,6 @@ Words<(bytes + 3) / 4> load_global(const void* from, const Site site = Site::cur
 template <Cache>
 Words<4> load_global_once(const void* from, const Site site = Site::current()) {
   return load_global<16>(from, site);
-}
-template <int bytes>
-Words<(bytes + 3) / 4> load_written(const void* from, const Site site = Site::current()) {
-  static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
-  Words<(bytes + 3) / 4> words{};
-  detail::load_global(from, bytes, true, &words, site);
-  return words;
 }
 template <int bytes>
 void store_global(void* to, Words<(bytes + 3) / 4> words, const Site site = Site::current()) {

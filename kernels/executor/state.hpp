@@ -247,7 +247,7 @@ struct Executor::State {
   void check_fenced(const Origin& origin, const Block& block, SharedAddress address, int bytes) const;
   Region& region_at(const Origin& origin, std::uintptr_t address, std::size_t bytes, bool write);
   void read_global(const Origin& origin, std::uintptr_t address, std::size_t bytes, const Stamp& stamp,
-                   bool may_be_written);
+                   bool constant = false);
   void write_global(const Origin& origin, std::uintptr_t address, std::size_t bytes, const Stamp& stamp);
   [[noreturn]] void refuse(const Origin& origin, const std::string& memory, std::size_t at_byte, int bytes,
                            const History::Conflict& conflict) const;

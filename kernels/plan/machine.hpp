@@ -29,8 +29,7 @@ class Machine {
   // Whether this build has the kernel's code for the machine, by the path that it would take there.
   virtual bool has(const KernelId& kernel) const = 0;
   // Blocks that run at once. Throws std::invalid_argument where not even one does.
-  virtual std::int64_t concurrent_blocks(const KernelId& kernel, Path path, int threads, int shared_bytes,
-                                         int tuned_blocks) const = 0;
+  virtual std::int64_t concurrent_blocks(const KernelId& kernel, Path path, int threads, int shared_bytes) const = 0;
   virtual TensorMap make_tensor_map(const TensorShape& shape, const void* data) const = 0;
 
   // Memory of the machine; freed with the pointer. Throws OutOfMemory where there is not as much left.

@@ -30,6 +30,11 @@ std::string product_of(const Array& array, std::int64_t batch) {
 }  // namespace
 
 struct Plan::State {
+  struct Constants {
+    std::shared_ptr<void> memory;
+    std::size_t count;  // words
+  };
+
   State(Case asked_case, std::shared_ptr<const Machine> on, std::span<const std::uint8_t> kept)
       : asked(std::move(asked_case)), arrays(asked.arrays()), machine(std::move(on)) {
     if (!machine) fail("plan: there is no machine");
@@ -38,9 +43,9 @@ struct Plan::State {
       fail("plan: this build has not the kernel ", program.variant->name, "; configure it with DANAUS_ALL=ON");
     for (const auto* steps : {&program.prepare, &program.execute})
       for (const auto& step : *steps) {
-        step->check(*machine);
+        step->fit(*machine);
         const std::vector<std::uint32_t> words = step->constants();
-        constants.push_back(machine->upload(words.data(), 4 * std::ssize(words)));
+        constants.push_back({machine->upload(words.data(), 4 * std::ssize(words)), words.size()});
       }
   }
 
@@ -50,8 +55,9 @@ struct Plan::State {
   void launch(const std::vector<std::unique_ptr<Step>>& steps, std::size_t first_constants, const Call& call,
               Stream stream) const {
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      const auto* words = static_cast<const std::uint32_t*>(constants[first_constants + i].get());
-      machine->launch(steps[i]->bind(call, *machine, words), stream);
+      const Constants& words = constants[first_constants + i];
+      const std::span on_machine(static_cast<const std::uint32_t*>(words.memory.get()), words.count);
+      machine->launch(steps[i]->bind(call, *machine, on_machine), stream);
     }
   }
   std::int64_t batch_of(const char* operation, const CallOptions& options) const;
@@ -61,9 +67,9 @@ struct Plan::State {
   std::vector<Array> arrays;
   std::shared_ptr<const Machine> machine;
   Program program;
-  std::vector<std::shared_ptr<void>> constants;  // of the steps of prepare, then of execute
-  std::shared_ptr<void> prepared;                // the plan's own, once it has some
-  bool has_filter = false;                       // in there
+  std::vector<Constants> constants;  // of the steps of prepare, then of execute
+  std::shared_ptr<void> prepared;    // the plan's own, once it has some
+  bool has_filter = false;           // in there
   mutable std::mutex own_workspace;
   mutable std::shared_ptr<void> workspace;
   mutable std::int64_t workspace_size = 0;

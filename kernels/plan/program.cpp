@@ -41,14 +41,14 @@ class Transform final : public Step {
 
   std::string_view name() const override { return "filter"; }
   std::vector<std::uint32_t> constants() const override { return spectrum::make_table(convolution_, kept_); }
-  void check(const Machine& machine) const override {
-    machine.concurrent_blocks(kernel(), Path::threads, kTuning.threads, shared_bytes(), kTuning.blocks);
+  void fit(const Machine& machine) override {
+    machine.concurrent_blocks(kernel(), Path::threads, kTuning.threads, shared_bytes());
   }
-  Launch bind(const Call& call, const Machine&, const std::uint32_t* constants) const override {
+  Launch bind(const Call& call, const Machine&, std::span<const std::uint32_t> constants) const override {
     const Convolution& p = problem_;
     spectrum::Arguments a{};
     a.k = static_cast<const float*>(at(call, arrays_.k));
-    a.table = constants;
+    a.table = constants.data();
     a.spectrum = static_cast<std::uint32_t*>(call.prepared);
     a.size = convolution_.size, a.parts = spectrum::parts(a.size);
     a.filter_length = static_cast<int>(p.filter_length), a.period = static_cast<int>(p.length);
@@ -58,7 +58,7 @@ class Transform final : public Step {
     launch.kernel = kernel(), launch.path = Path::threads;
     launch.blocks = p.channels * a.parts, launch.threads = kTuning.threads, launch.shared_bytes = shared_bytes();
     launch.touches({"k", a.k, std::int64_t{4} * p.channels * p.filter_length, false, false});
-    launch.touches({"table", a.table, std::int64_t{8} * a.size, false, true});
+    launch.touches({"table", a.table, static_cast<std::int64_t>(constants.size_bytes()), false, true});
     launch.touches({"spectrum", a.spectrum, std::int64_t{4} * p.channels * a.size, true, false});
     launch.give(a);
     return launch;
@@ -84,23 +84,21 @@ class FusedConvolution final : public Step {
         arrays_(asked),
         variant_(variant),
         wraps_(wraps),
-        description_(asked.token() + ", " + variant.name) {
-    table_words_ = std::ssize(variant.make_tables());
-  }
+        description_(asked.token() + ", " + variant.name) {}
 
   std::string_view name() const override { return "convolution"; }
   std::vector<std::uint32_t> constants() const override { return variant_.make_tables(); }
-  void check(const Machine& machine) const override {
+  void fit(const Machine& machine) override {
     if (machine.device().has_tensor_copies()) concurrent_.tensor = concurrent_blocks(machine, Path::tensor);
     concurrent_.threads = concurrent_blocks(machine, Path::threads);
   }
 
-  Launch bind(const Call& call, const Machine& machine, const std::uint32_t* constants) const override {
+  Launch bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants) const override {
     const Convolution& p = problem_;
     ConvolutionArguments a{};
     a.u = at(call, arrays_.u), a.y = at(call, arrays_.y);
     a.pregate = at(call, arrays_.pregate), a.postgate = at(call, arrays_.postgate);
-    a.spectrum = static_cast<const std::uint32_t*>(call.prepared), a.tables = constants;
+    a.spectrum = static_cast<const std::uint32_t*>(call.prepared), a.tables = constants.data();
     a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(p.channels);
     a.length = static_cast<int>(p.length);
     a.wrap = wraps_;
@@ -127,7 +125,7 @@ class FusedConvolution final : public Step {
     if (a.postgate) launch.touches({"postgate", a.postgate, row_bytes, false, false});
     const std::int64_t of_channel = variant_.size == 0 ? p.filter_length : variant_.size;
     launch.touches({"spectrum", a.spectrum, std::int64_t{4} * p.channels * of_channel, false, false});
-    launch.touches({"tables", a.tables, 4 * table_words_, false, true});
+    launch.touches({"tables", a.tables, static_cast<std::int64_t>(constants.size_bytes()), false, true});
     launch.give(a);
     return launch;
   }
@@ -136,17 +134,17 @@ class FusedConvolution final : public Step {
   static Path path_of(Transfer transfer) { return transfer == Transfer::tensor ? Path::tensor : Path::threads; }
   KernelId kernel() const { return {variant_.family, variant_.line, variant_.instance}; }
   std::int64_t concurrent_blocks(const Machine& machine, Path path) const {
-    return machine.concurrent_blocks(kernel(), path, variant_.threads, variant_.shared_bytes, variant_.blocks_per_sm);
+    return machine.concurrent_blocks(kernel(), path, variant_.threads, variant_.shared_bytes);
   }
 
   Convolution problem_;
   ConvolutionArrays arrays_;
   const Variant& variant_;
   bool wraps_;
-  std::int64_t table_words_;
   std::string description_;
-  // Blocks that the machine runs at once: asked by check(), and not again at each call.
-  mutable struct { std::int64_t tensor = 1, threads = 1; } concurrent_;
+  struct {
+    std::int64_t tensor = 1, threads = 1;
+  } concurrent_;  // blocks that the machine runs at once
 };
 
 }  // namespace

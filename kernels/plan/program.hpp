@@ -74,9 +74,10 @@ class Step {
   virtual std::string_view name() const = 0;
   // Constants that its kernel reads: uploaded once, by the plan.
   virtual std::vector<std::uint32_t> constants() const { return {}; }
-  // Throws std::invalid_argument where the machine has no code for its kernels, or no room.
-  virtual void check(const Machine& machine) const = 0;
-  virtual Launch bind(const Call& call, const Machine& machine, const std::uint32_t* constants) const = 0;
+  // Learns what the machine has room for. Throws std::invalid_argument where it has no code for the kernel, or no room.
+  virtual void fit(const Machine& machine) = 0;
+  // `constants` are in memory of the machine.
+  virtual Launch bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants) const = 0;
 };
 
 struct Program {

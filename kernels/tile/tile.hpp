@@ -210,7 +210,7 @@ DANAUS_DEVICE void real_from_left(const RealMatrix<r>& m, int i, const Complex2 
 
 // Four registers of constants, lane by lane: word 4 (32 vector + lane) + i of a table.
 DANAUS_DEVICE Words<4> load_lane_words(const u32* table, int vector) {
-  return device::load_global<16>(table + 4 * (32 * vector + device::lane_index()));
+  return device::load_constant<16>(table + 4 * (32 * vector + device::lane_index()));
 }
 
 DANAUS_DEVICE Matrix8 matrix_of(Words<4> w) { return {w[0], w[1], w[2], w[3]}; }

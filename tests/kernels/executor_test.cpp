@@ -178,7 +178,15 @@ TEST(ExecutorChecks, MemoryOfEarlierKernelsIsWaitedFor) {
                 device::barrier_wait(0, 0);
               }),
               HasSubstr("bulk_load at "));
-  EXPECT_EQ(before_and_after([&] { device::load_global<16>(table.data()); }), "no violation");
+  EXPECT_EQ(before_and_after([&] { device::load_constant<16>(table.data()); }), "no violation");
+  // By the read-only path it may be moved before the wait, so it is refused after it too.
+  for (const bool wait : {false, true})
+    EXPECT_THAT(violation_in_any_order({}, executor,
+                                       [&, wait] {
+                                         if (wait) device::wait_for_previous_grid();
+                                         device::load_constant<16>(u.data() + word);
+                                       }),
+                HasSubstr(wait ? "u may be written by a kernel: load_global reads it" : "wait_for_previous_grid"));
   // Who issues a copy waits, whoever else has waited.
   EXPECT_THAT(violation_in_any_order({.shared_bytes = 1024}, executor,
                                      [&] {

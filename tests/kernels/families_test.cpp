@@ -107,6 +107,28 @@ TEST_P(Families, RingsOfWarpsGoRound) {
   });
 }
 
+// Tables hold roots of unity times powers of two, real and imaginary part in neighbouring words; zeros where a matrix
+// is block diagonal, or where an odd count leaves room. What a whole convolution may hide in its bound shows here: 1 %
+// of one entry changes a modulus by as much, two roundings by 0.1 % (f16; bf16 has the same numbers in fewer digits).
+TEST_P(Families, TablesHoldRootsOfUnity) {
+  if (GetParam().dtype != Dtype::f16) return;
+  for_each_variant([&](const Variant& v, const ExecutorOptions&) {
+    const std::vector<std::uint32_t> table = v.make_tables();
+    ASSERT_EQ(table.size() % 2, 0u);
+    for (std::size_t i = 0; i < table.size(); i += 2)
+      for (int half : {0, 1}) {
+        const auto part = [&](std::size_t at) {
+          return host::decode<Dtype::f16>(static_cast<std::uint16_t>(table[at] >> (16 * half)));
+        };
+        const double modulus = std::hypot(part(i), part(i + 1));
+        if (modulus == 0) continue;
+        const double power = std::log2(modulus);
+        ASSERT_LE(std::abs(power - std::round(power)), 2 * unit_roundoff(Dtype::f16))
+            << v.name << ": words " << i << " and " << i + 1 << ", half " << half;
+      }
+  });
+}
+
 std::vector<Part> parts() {
   std::vector<Part> list;
   for (const auto& v : variants())

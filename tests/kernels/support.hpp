@@ -82,8 +82,11 @@ inline void expect_right(const Convolution& problem, const Inputs& inputs, const
   const Comparison comparison = compare(convolve(problem, inputs, Method::fftw), y);
   const std::int64_t samples = std::ssize(y);
   const double bound = bound_l2_of_roundings(problem.dtype, variant.roundings() + problem.pregate + problem.postgate);
-  EXPECT_LE(comparison.rel_l2, bound) << "worst at " << comparison.worst;
-  EXPECT_LE(comparison.rel_max, bound_max(bound, samples)) << "worst at " << comparison.worst;
+  const std::int64_t row = comparison.worst / problem.length, n = comparison.worst % problem.length;
+  SCOPED_TRACE(testing::Message() << "worst at b=" << row / problem.channels << ", h=" << row % problem.channels
+                                  << ", n=" << n);
+  EXPECT_LE(comparison.rel_l2, bound);
+  EXPECT_LE(comparison.rel_max, bound_max(bound, samples));
   EXPECT_LE(std::abs(comparison.gain_error), bound_gain(bound, samples));
 }
 

@@ -158,131 +158,166 @@ DANAUS_DEVICE void transform_blocks_back(const Tiles (&x)[P::layout.radix], bool
   }
 }
 
+// One warp of the kernel: its items, one after the other, through its own ring of slabs.
 template <class P, Path path>
-DANAUS_DEVICE void run(const ConvolutionArguments& a) {
-  constexpr Dtype T = P::layout.dtype;
-  constexpr int r = P::layout.radix;
-  const int warp = device::warp_index(), lane = device::lane_index();
-  const bool tensor = path == Path::any ? a.transfer == Transfer::tensor : path == Path::tensor;
-  const bool leader = lane == 0;  // issues the tensor copies
-  const bool wrap = !P::layout.pair && path != Path::tensor && a.wrap;
-  const int warps = P::layout.tuning.warps;
-  const ItemRange items =
-      a.division.of(device::block_index() * warps + warp, device::block_count() * warps, a.channels);
-  const int first = items.first, last = first + items.count;
+class Warp {
+ public:
+  DANAUS_DEVICE explicit Warp(const ConvolutionArguments& a)
+      : a_(a),
+        tensor_(path == Path::any ? a.transfer == Transfer::tensor : path == Path::tensor),
+        leader_(device::lane_index() == 0),
+        slabs_(layout.slabs_begin + device::warp_index() * layout.tuning.ring * layout.slab_bytes),
+        barriers_(layout.barriers_begin + device::warp_index() * layout.tuning.ring * 8),
+        items_(a.division.of(device::block_index() * layout.tuning.warps + device::warp_index(),
+                             device::block_count() * layout.tuning.warps, a.channels)),
+        fetch_item_(item_at<P>(a, items_.first)) {}
+
+  DANAUS_DEVICE void run() {
+    prepare();
+    for (int i = 0; i < kAhead; ++i) fetch();
+    Item item = item_at<P>(a_, items_.first);
+    int place = 0;
+    u32 parity = 0;
+    for (int number = 0; number < items_.count; ++number) {
+      const SharedAddress slab = slab_at(place);
+      spectrum_.hold(a_.spectrum, item.channel, [](int i) { return i; });
+      wait_for(place, parity);
+      Words<4> re[r], im[r] = {};  // four tiles each
+      load(slab, re, im);
+      // A place is free once the store from it has been read: refill the one that an earlier item left.
+      if (tensor_ && leader_) device::store_wait_read<layout.lag>();
+      if (!tensor_) device::sync_warp();
+      fetch();
+      convolve(item.channel, re, im);
+      store(item, slab, re, im);
+      advance<P>(a_, item);
+      if (++place == layout.tuning.ring) place = 0, parity ^= 1;
+    }
+    if (tensor_ && leader_) device::store_wait_read<0>();  // they read this block's shared memory
+  }
+
+ private:
+  static constexpr Layout layout = P::layout;
+  static constexpr Dtype T = layout.dtype;
+  static constexpr int r = layout.radix;
+  static constexpr int kAhead = layout.tuning.ring - 1 - layout.lag;  // items that are fetched before they are needed
+  using Samples = Words<4>[r];
+
+  DANAUS_DEVICE SharedAddress slab_at(int place) const { return slabs_ + place * layout.slab_bytes; }
+  DANAUS_DEVICE SharedAddress barrier_at(int place) const { return barriers_ + 8 * place; }
+  DANAUS_DEVICE bool pregate() const { return layout.gated && a_.pregate; }
+  DANAUS_DEVICE bool postgate() const { return layout.gated && a_.postgate; }
+  DANAUS_DEVICE bool wraps() const { return !layout.pair && path != Path::tensor && a_.wrap; }  // only threads can
 
   // Outer twiddles into shared memory, barriers, constants into registers.
-  if constexpr (P::layout.outer_vectors > 0)
-    for (int i = device::thread_index(); i < 32 * P::layout.outer_vectors; i += P::layout.threads)
-      device::store_shared<16>(16 * i, device::load_global<16>(a.tables + 128 * P::layout.outer_at + 4 * i));
-  const SharedAddress barriers = P::layout.barriers_begin + 8 * P::layout.tuning.ring * warp;
-  const SharedAddress slabs = P::layout.slabs_begin + warp * P::layout.tuning.ring * P::layout.slab_bytes;
-  if (leader && tensor)
-    for (int i = 0; i < P::layout.tuning.ring; ++i) device::barrier_init(barriers + 8 * i, 1);
-  device::fence_async();
-  device::sync_block();
+  DANAUS_DEVICE void prepare() {
+    if constexpr (layout.outer_vectors > 0)
+      for (int i = device::thread_index(); i < 32 * layout.outer_vectors; i += layout.threads)
+        device::store_shared<16>(16 * i, device::load_constant<16>(a_.tables + 128 * layout.outer_at + 4 * i));
+    if (leader_ && tensor_)
+      for (int i = 0; i < layout.tuning.ring; ++i) device::barrier_init(barrier_at(i), 1);
+    device::fence_async();
+    device::sync_block();
+    load_constants(a_.tables, constants_);
+    device::let_next_grid_begin();
+    device::wait_for_previous_grid();
+  }
 
-  Constants<P> c;
-  load_constants(a.tables, c);
-  device::let_next_grid_begin();
-  device::wait_for_previous_grid();
-  int fetched = first, fetch_place = 0;  // the item and the place that are loaded next
-  Item fetch_item = item_at<P>(a, first);
-  const auto fetch = [&] {
-    if (fetched < last && (!tensor || leader)) {
-      const SharedAddress slab = slabs + fetch_place * P::layout.slab_bytes, barrier = barriers + 8 * fetch_place;
-      if (tensor) {
-        const int tensors = 1 + (P::layout.gated && a.pregate) + (P::layout.gated && a.postgate);
-        device::barrier_expect(barrier, tensors * P::layout.item_rows * P::layout.row_bytes);
-      }
+  // Asks for the next item that is not on its way.
+  DANAUS_DEVICE void fetch() {
+    if (fetched_ < items_.count && (!tensor_ || leader_)) {
+      const SharedAddress slab = slab_at(fetch_place_), barrier = barrier_at(fetch_place_);
+      if (tensor_) device::barrier_expect(barrier, (1 + pregate() + postgate()) * layout.item_rows * layout.row_bytes);
       const auto fetch_rows = [&](const TensorMap& map, const void* rows, int row) {
-        fetch_slab<P, WarpWorker>(a, tensor, map, rows, fetch_item, 0, slab + row * P::layout.row_bytes, barrier);
+        fetch_slab<P, WarpWorker>(a_, tensor_, map, rows, fetch_item_, 0, slab + row * layout.row_bytes, barrier);
       };
-      fetch_rows(a.u_map, a.u, 0);
-      if constexpr (P::layout.gated) {
-        if (a.pregate) fetch_rows(a.pregate_map, a.pregate, P::layout.pregate_row);
-        if (a.postgate) fetch_rows(a.postgate_map, a.postgate, P::layout.postgate_row);
-      }
-      advance<P>(a, fetch_item);
-      ++fetched;
-      if (++fetch_place == P::layout.tuning.ring) fetch_place = 0;
+      fetch_rows(a_.u_map, a_.u, 0);
+      if (pregate()) fetch_rows(a_.pregate_map, a_.pregate, layout.pregate_row);
+      if (postgate()) fetch_rows(a_.postgate_map, a_.postgate, layout.postgate_row);
+      advance<P>(a_, fetch_item_);
+      ++fetched_;
+      if (++fetch_place_ == layout.tuning.ring) fetch_place_ = 0;
     }
     device::copy_async_commit();
-  };
-  for (int i = 0; i < P::layout.tuning.ring - 1 - P::layout.lag; ++i) fetch();
+  }
 
-  ChannelSpectrum<P::layout.tuning.spectrum, P::layout.rows, 2 * r, P::layout.size, 0> spectrum;
-  Item item = item_at<P>(a, first);
-  int place = 0;
-  u32 parity = 0;
-  for (int number = first; number < last; ++number) {
-    const SharedAddress slab = slabs + place * P::layout.slab_bytes;
-    spectrum.hold(a.spectrum, item.channel, [](int i) { return i; });
-    if (tensor) {
-      device::barrier_wait(barriers + 8 * place, parity);
+  DANAUS_DEVICE void wait_for(int place, u32 parity) const {
+    if (tensor_) {
+      device::barrier_wait(barrier_at(place), parity);
     } else {
-      device::copy_async_wait<P::layout.tuning.ring - 2 - P::layout.lag>();
+      device::copy_async_wait<kAhead - 1>();
       device::sync_warp();
     }
+  }
 
-    Words<4> re[r], im[r] = {};  // four tiles each
+  DANAUS_DEVICE void load(SharedAddress slab, Samples& re, Samples& im) const {
     DANAUS_UNROLL
     for (int nr = 0; nr < r; ++nr) {
       re[nr] = load_tile<P>(slab, 0, nr);
-      if constexpr (P::layout.pair) im[nr] = load_tile<P>(slab, 1, nr);
-      if constexpr (P::layout.gated)
-        if (a.pregate) apply_gate<P>(slab, P::layout.pregate_row, nr, re[nr], im[nr]);
+      if constexpr (layout.pair) im[nr] = load_tile<P>(slab, 1, nr);
+      if (pregate()) apply_gate<P>(slab, layout.pregate_row, nr, re[nr], im[nr]);
     }
+  }
 
-    // A place is free once the store from it has been read: refill the one that an earlier item left.
-    if (tensor && leader) device::store_wait_read<P::layout.lag>();
-    if (!tensor) device::sync_warp();
-    fetch();
-
+  // From samples to samples. Of the right angle re is the first N of the convolution, im its tail where it wraps.
+  DANAUS_DEVICE void convolve(int channel, Samples& re, Samples& im) const {
     Tiles x[r];
-    if constexpr (P::layout.real_rows) {
-      transform_real_rows<P>(re[0], c, x[0]);
+    if constexpr (layout.real_rows) {
+      transform_real_rows<P>(re[0], constants_, x[0]);
     } else {
       transform_blocks<P>(re, im, x);
-      if constexpr (P::layout.outer_vectors > 0) outer_twiddles<P, false>(x);
+      if constexpr (layout.outer_vectors > 0) outer_twiddles<P, false>(x);
     }
+    const Matrix16& dft = constants_.dft;
     DANAUS_UNROLL
     for (int kr = 0; kr < r; ++kr) {
-      if constexpr (!P::layout.real_rows) {
+      if constexpr (!layout.real_rows) {
         DANAUS_UNROLL
-        for (int j = 0; j < 2; ++j) from_right<T, false>(c.dft, x[kr][0][j], x[kr][1][j]);
+        for (int j = 0; j < 2; ++j) from_right<T, false>(dft, x[kr][0][j], x[kr][1][j]);
       }
-      const Words<4> of_row[2] = {spectrum.load(a.spectrum, item.channel, 2 * kr, 2 * kr),
-                                  spectrum.load(a.spectrum, item.channel, 2 * kr + 1, 2 * kr + 1)};
-      convolve_tiles<T>(x[kr], c.dft, c.inner, c.inner_back, of_row);
-      if constexpr (!P::layout.real_rows) from_left<T, true>(c.dft, x[kr][0][0], x[kr][1][0], x[kr][0][1], x[kr][1][1]);
+      const Words<4> of_row[2] = {spectrum_.load(a_.spectrum, channel, 2 * kr, 2 * kr),
+                                  spectrum_.load(a_.spectrum, channel, 2 * kr + 1, 2 * kr + 1)};
+      convolve_tiles<T>(x[kr], dft, constants_.inner, constants_.inner_back, of_row);
+      if constexpr (!layout.real_rows) from_left<T, true>(dft, x[kr][0][0], x[kr][1][0], x[kr][0][1], x[kr][1][1]);
     }
-    if constexpr (P::layout.real_rows) {
-      real_rows_back<P>(x[0], c, false, re[0]);
-      if (wrap) real_rows_back<P>(x[0], c, true, im[0]);
+    if constexpr (layout.real_rows) {
+      real_rows_back<P>(x[0], constants_, false, re[0]);
+      if (wraps()) real_rows_back<P>(x[0], constants_, true, im[0]);
     } else {
-      if constexpr (P::layout.outer_vectors > 0) outer_twiddles<P, true>(x);
-      transform_blocks_back<P>(x, wrap, re, im);
+      if constexpr (layout.outer_vectors > 0) outer_twiddles<P, true>(x);
+      transform_blocks_back<P>(x, wraps(), re, im);
     }
+  }
 
+  DANAUS_DEVICE void store(Item item, SharedAddress slab, Samples& re, Samples& im) const {
     DANAUS_UNROLL
     for (int nr = 0; nr < r; ++nr) {
-      if constexpr (P::layout.gated)
-        if (a.postgate && !wrap) apply_gate<P>(slab, P::layout.postgate_row, nr, re[nr], im[nr]);
+      if (postgate() && !wraps()) apply_gate<P>(slab, layout.postgate_row, nr, re[nr], im[nr]);
       device::store_matrices<4, true>(slab + matrix_address<P>(0, nr), re[nr]);
-      if (P::layout.pair || wrap) device::store_matrices<4, true>(slab + matrix_address<P>(1, nr), im[nr]);
+      if (layout.pair || wraps()) device::store_matrices<4, true>(slab + matrix_address<P>(1, nr), im[nr]);
     }
     device::fence_async();
     device::sync_warp();
-    if (!tensor && wrap)
-      store_wrapped<P, WarpWorker, T>(a, item, [&](int, int row) { return slab + row * P::layout.row_bytes; });
-    else if (!tensor || leader)
-      store_slab<P, WarpWorker>(a, tensor, item, 0, slab);
+    if (!tensor_ && wraps())
+      store_wrapped<P, WarpWorker, T>(a_, item, [&](int, int row) { return slab + row * layout.row_bytes; });
+    else if (!tensor_ || leader_)
+      store_slab<P, WarpWorker>(a_, tensor_, item, 0, slab);
     device::sync_warp();
-    advance<P>(a, item);
-    if (++place == P::layout.tuning.ring) place = 0, parity ^= 1;
   }
-  if (tensor && leader) device::store_wait_read<0>();  // they read this block's shared memory
+
+  const ConvolutionArguments& a_;
+  const bool tensor_, leader_;  // the leader issues the tensor copies
+  const SharedAddress slabs_, barriers_;  // of the warp's ring
+  const ItemRange items_;
+  Constants<P> constants_;
+  ChannelSpectrum<layout.tuning.spectrum, layout.rows, 2 * r, layout.size, 0> spectrum_;
+  int fetched_ = 0, fetch_place_ = 0;  // items that have been asked for; the place of the next
+  Item fetch_item_;
+};
+
+template <class P, Path path>
+DANAUS_DEVICE void run(const ConvolutionArguments& a) {
+  Warp<P, path>(a).run();
 }
 
 }  // namespace danaus::chain::inline DANAUS_BACKEND

@@ -120,7 +120,7 @@ class Block {
     }
     for (int i = device::thread_index(); i < layout.table_bytes / 16; i += layout.threads)
       device::store_shared<16>(layout.table_begin + 16 * i,
-                               device::load_global<16>(a_.tables + 128 * layout.shared_table + 4 * i));
+                               device::load_constant<16>(a_.tables + 128 * layout.shared_table + 4 * i));
     device::fence_async();
     device::sync_block();
 

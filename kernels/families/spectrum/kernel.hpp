@@ -146,7 +146,7 @@ DANAUS_DEVICE void run(const Arguments& a) {
   transform_part<P>(a, channel, q);
   const int pairs = a.size / a.parts / 2;
   for (int i = device::thread_index(); i < pairs; i += P::threads) {
-    const Words<4> entry = device::load_global<16>(a.table + kEntryWords * (q * pairs + i));
+    const Words<4> entry = device::load_constant<16>(a.table + kEntryWords * (q * pairs + i));
     const Complex first = load_point(entry[1] & 0xffff), second = load_point(entry[1] >> 16);
     const float scale[2] = {float_of(entry[2]), float_of(entry[3])};
     device::count_fp32(4);
