@@ -15,8 +15,8 @@ else()
   endif()
 endif()
 
-# Sets OUTPUT to the digest of the sources in some folders but for tests and those under EXCEPT, a regular expression;
-# plots/measurements.py does the same.
+# Sets OUTPUT to the digest of the sources in some folders but for tests and those that EXCEPT, a regular expression,
+# matches from the beginning; plots/measurements.py does the same.
 function(digest_of output except)
   set(all "")
   foreach(folder ${ARGN})
@@ -24,7 +24,7 @@ function(digest_of output except)
          ${SOURCE_DIR}/${folder}/*.cuh ${SOURCE_DIR}/${folder}/*.in ${SOURCE_DIR}/${folder}/*.json)
     list(SORT files)
     foreach(file ${files})
-      if(NOT file MATCHES "^${except}/" AND NOT file MATCHES "_test[.]cpp$")
+      if(NOT file MATCHES "^(${except})" AND NOT file MATCHES "_test[.]cpp$")
         file(READ ${SOURCE_DIR}/${file} text)
         if(NOT file MATCHES "[.]json$")
           string(REGEX REPLACE "//[^\n]*" "" text "${text}")
@@ -39,16 +39,40 @@ function(digest_of output except)
   string(SUBSTRING ${digest} 0 12 digest)
   set(${output} ${digest} PARENT_SCOPE)
 endfunction()
-digest_of(SOURCES "experiments/results" reference kernels model experiments)
-digest_of(KERNELS "kernels/(executor|cpu)" kernels)
+digest_of(SOURCES "experiments/results/" reference kernels model experiments)
 digest_of(BASELINES "nothing" experiments/bench/baselines)
+
+# What is timed with a kernel: its family, what families share, the filter's transform; not the host's side of a plan.
+file(GLOB families RELATIVE ${SOURCE_DIR}/kernels/families ${SOURCE_DIR}/kernels/families/*/family.hpp)
+list(TRANSFORM families REPLACE "/family.hpp$" "")
+set(KERNELS "")
+foreach(family ${families})
+  set(others ${families})
+  list(REMOVE_ITEM others ${family} spectrum)
+  list(JOIN others "|" others)
+  digest_of(DIGEST "kernels/(executor/|cpu/|danaus[.]|plan/(plan|program|machine)[.]|families/(${others})/)" kernels)
+  string(APPEND KERNELS "    {\"${family}\", \"${DIGEST}\"},\n")
+endforeach()
 
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[
 #include "experiments/cli/environment.hpp"
 
 namespace danaus {
 
-const Revision kRevision{"@GIT@", @DIRTY@, "@SOURCES@", "@KERNELS@", "@BASELINES@"};
+const Revision kRevision{"@GIT@", @DIRTY@, "@SOURCES@", "@BASELINES@"};
+
+namespace {
+constexpr struct {
+  std::string_view family, digest;
+} kKernels[] = {
+@KERNELS@};
+}  // namespace
+
+std::string code_of_kernel(std::string_view variant) {
+  for (const auto& [family, digest] : kKernels)
+    if (variant.substr(0, variant.find('_')) == family) return std::string(digest);
+  return "no kernel";
+}
 
 }  // namespace danaus
 ]])

@@ -21,10 +21,9 @@ def read_all(own, committed, kind, accept):
     parts = [read(path, kinds, accept, committed=True) for path in files_of(kinds, committed)]
     if own and own.exists():
         parts.append(read(own, kinds, accept))
-    code = {True: digest_of("kernels", "kernels/(executor|cpu)"), False: digest_of("experiments/bench/baselines")}
     latest = {}
     for row in (row for part in parts for row in part.rows):
-        row = {**row, "stale": row["code"] != code[row["method"] == "kernel"]}
+        row = {**row, "stale": row["code"] != code_of(row["method"], row.get("variant", ""))}
         place = row["case"], row["method"], row["device"]["name"]
         if not row["stale"] or latest.get(place, row)["stale"]:
             latest[place] = row
@@ -53,14 +52,27 @@ def kind_of(path):
         return None
 
 
+def code_of(method, variant):
+    """What a row's field "code" is where its kernel, or its baseline, is as it was: the digest of
+    experiments/revision.cmake. A variant's name begins with its family's."""
+    if method != "kernel":
+        return digest_of("experiments/bench/baselines")
+    family = variant.split("_")[0]
+    families = {path.parent.name for path in (ROOT / "kernels" / "families").glob("*/family.hpp")}
+    if family not in families:
+        return "no kernel"
+    others = "|".join(sorted(families - {family, "spectrum"}))
+    return digest_of("kernels", "kernels/(executor/|cpu/|danaus[.]|plan/(plan|program|machine)[.]"
+                                f"|families/({others})/)")
+
+
 @functools.cache
 def digest_of(folder, but_for=None):
-    """Of the sources in a folder, without comments and blanks: the same as experiments/revision.cmake, and so as the
-    field "code" of a row."""
+    """Of the sources in a folder, without comments, blanks, tests, and files whose names `but_for` matches."""
     names = (path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*")
              if re.search(r"\.([ch]pp|cuh?|in|json)$", path.name))
     lines = [f"{name} {hashlib.sha256(essence(ROOT / name)).hexdigest()}\n" for name in sorted(names)
-             if not (but_for and re.match(but_for + "/", name)) and not name.endswith("_test.cpp")]
+             if not (but_for and re.match(but_for, name)) and not name.endswith("_test.cpp")]
     return digest("".join(lines).encode())
 
 

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "experiments/cli/console.hpp"
 #include "kernels/plan/machine.hpp"
@@ -16,11 +17,12 @@ struct Revision {
   const char* git;      // commit, or "unknown" outside a git checkout
   bool dirty;           // tracked files differ from that commit
   const char* sources;  // digest of the sources this program was built from: rows with another one are stale
-  // Digests of what can be timed, for rows that only a change of it makes stale:
-  const char* kernels;    // kernels/ without the executor
+  // Of what is timed, for rows that only a change of it makes stale:
   const char* baselines;  // experiments/bench/baselines/
 };
 extern const Revision kRevision;
+// The same of a kernel, by the name of its variant, which begins with that of its family.
+std::string code_of_kernel(std::string_view variant);
 std::string sources_in_words();  // digest, commit, and whether it is dirty
 
 std::string today();  // UTC, as in 2026-11-21

@@ -9,6 +9,7 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
 #include "kernels/cuda/machine.hpp"
+#include "kernels/plan/choice.hpp"
 
 namespace danaus {
 namespace {
@@ -85,12 +86,16 @@ std::vector<TimedCase> timed_cases(const Options& options, const Device& device)
   return list;
 }
 
+std::string code_of(const TimedCase& timed, const Device& device) {
+  if (timed.contender != Contender::kernel) return kRevision.baselines;
+  return code_of_kernel(has_kernel(timed.problem, device) ? choose(timed.problem, device).variant->name : "");
+}
+
 // The fields of a row that say what was asked, and which code was timed.
-Json describe(const TimedCase& timed, const Json& device, const Protocol& protocol) {
-  const bool kernel = timed.contender == Contender::kernel;
+Json describe(const TimedCase& timed, const Device& device, const Json& device_fields, const Protocol& protocol) {
   return {{"case", token(timed.problem)},
           {"method", name_in(kContenders, timed.contender)},
-          {"device", device},
+          {"device", device_fields},
           {"protocol",
            {{"launches", protocol.launches},
             {"warmups", protocol.warmups},
@@ -98,13 +103,13 @@ Json describe(const TimedCase& timed, const Json& device, const Protocol& protoc
             {"idle_ms", protocol.idle_ms},
             {"load_ms", protocol.load_ms},
             {"sustained", protocol.sustained}}},
-          {"code", kernel ? kRevision.kernels : kRevision.baselines}};
+          {"code", code_of(timed, device)}};
 }
 
 // A row stands as long as what it timed is the same, whatever became of the rest of the program.
 bool times_this_code(const Json& row) {
   const bool kernel = row.value("method", "") == name_in(kContenders, Contender::kernel);
-  return row.value("code", "") == (kernel ? kRevision.kernels : kRevision.baselines);
+  return row.value("code", "") == (kernel ? code_of_kernel(row.value("variant", "")) : kRevision.baselines);
 }
 
 }  // namespace
@@ -122,7 +127,7 @@ int run_bench(std::span<const std::string> words, Console& console) {
   std::vector<Json> asked;
   std::size_t longest_token = 0;
   for (const TimedCase& timed : list) {
-    asked.push_back(describe(timed, bencher->device(), protocol));
+    asked.push_back(describe(timed, device, bencher->device(), protocol));
     longest_token = std::max(longest_token, token(timed.problem).size());
   }
   job.configure(

@@ -38,7 +38,6 @@ int run_info(std::span<const std::string> words, Console& console) {
       {"version", DANAUS_VERSION},
       {"git", std::string(kRevision.git) + (kRevision.dirty ? ", with uncommitted changes" : "")},
       {"sources", kRevision.sources},
-      {"kernels", kRevision.kernels},
       {"baselines", kRevision.baselines},
       {"compiler", host["compiler"]},
       {"FFTW", fftw_version},

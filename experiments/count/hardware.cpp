@@ -300,7 +300,7 @@ Json comparison(const Convolution& problem, const Device& device, const Readings
     quantities.push_back(entry);
   }
   return {{"case", token(problem)},           {"method", "kernel"},
-          {"device", device_block(device)},   {"code", kRevision.kernels},
+          {"device", device_block(device)},   {"code", code_of_kernel(counted.variant->name)},
           {"variant", counted.variant->name}, {"blocks", counted.extent.blocks},
           {"quantities", quantities}};
 }

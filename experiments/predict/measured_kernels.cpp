@@ -80,7 +80,7 @@ MeasuredKernel measured_kernel(const Line& line, double us, const Convolution& a
           &variant,
           us,
           line.find<double>("/time_us/burst_cold/clock_mhz"),
-          line.get<std::string>("/code") != kRevision.kernels,
+          line.get<std::string>("/code") != code_of_kernel(variant.name),
           line.find<std::vector<std::string>>("/notes").value_or(std::vector<std::string>())};
 }
 

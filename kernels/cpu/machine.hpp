@@ -12,7 +12,7 @@ namespace danaus {
 
 struct ExecutorOptions {
   Device device = {};  // whose limits it has: kernels are those that such a device would run
-  int blocks = 2;  // that a launch makes, where the work is shared out among as many as run at once
+  int blocks = 2;      // that a launch makes, where the work is shared out among as many as run at once
   host::Order order = host::Order::ascending;  // in which threads get to run
   std::uint64_t seed = 0;
   // Told what each launch did, from the thread that launched it.

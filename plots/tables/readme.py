@@ -3,7 +3,7 @@
 import textwrap
 
 from evaluation import MODELS, evaluate
-from measurements import VERDICTS, passed, read_all, read_either
+from measurements import VERDICTS, left_to_the_plan, passed, read_all, read_either
 from peers import Peers
 from results import Refusal, case_fields
 from style import length
@@ -26,6 +26,56 @@ def with_tables(path, text, committed):
     return text
 
 
+def claims(committed):
+    """What the committed rows say in one line each."""
+    rows = read_all(None, committed, "bench", VERDICTS)
+    predictions = read_either(None, committed, ["prediction"])
+    if not rows or not predictions:
+        return ""
+    peers = Peers(committed)
+    of_device = rows_of_main_device(rows)
+    kernels = [row for row in of_device if row["method"] == "kernel"]
+    plain = [row for row in kernels if left_to_the_plan(row["case"]) and passed(row)]
+    main = next(iter(blocks(of_device).values()))
+    shown = [methods["kernel"] for methods in main.values() if "kernel" in methods and passed(methods["kernel"])]
+    floors = [burst(row) / row["floor"]["us"] for row in shown]
+    gains = [best.us / burst(row) for row in plain if (best := peers.best(row))]
+    within = sum(passed(row) for row in kernels)
+    most = max(row["verify"]["clearance"] for row in kernels if row["verify"]["clearance"] is not None)
+    counted = next(summary for summary in evaluate(predictions.rows).summaries
+                   if summary.kind is None and summary.model == "counted")
+    device, bench, files = shown[0]["device"]["name"], "h200_bench.jsonl", "experiments/results/"
+    cells = [
+        ["A convolution takes little longer than copying its data.",
+         f"{min(floors):.2f} to {max(floors):.2f} floors, fp16, N = {length(lengths_of(shown)[0])} to "
+         f"{length(lengths_of(shown)[-1])}", device, bench],
+        ["It is faster than the fastest public kernel.", f"{min(gains):.1f} to {max(gains):.1f} times, where one exists",
+         device, f"{bench}, h200_peers.csv"],
+        ["Every kernel that was timed is right.", f"{within} of {len(kernels)} within their bounds, which the worst "
+         f"takes {100 * most:.0f} % of", device, bench],
+        ["Work counted without a GPU predicts the time.", f"{percent(counted.median)} % off in the median, "
+         f"{percent(counted.p90)} % at the 90th percentile", device, "h200_predictions.jsonl"],
+        ["A choice of factors by it is nearly the fastest.", f"{percent(counted.mean_regret)} % slower on average, "
+         f"{percent(counted.worst_regret)} % at worst", device, "h200_predictions.jsonl"],
+    ]
+    return "\n".join(table(["claim", "figure", "device", f"rows in {files}"], cells))
+
+
+def rows_of_main_device(results):
+    """Of the device with most rows."""
+    names = [row["device"]["name"] for row in results.rows]
+    device = max(names, key=names.count)
+    return [row for row in results.rows if row["device"]["name"] == device]
+
+
+def burst(row):
+    return row["time_us"]["burst_cold"]["median"]
+
+
+def lengths_of(rows):
+    return sorted(case_fields(row["case"])["l"] for row in rows)
+
+
 def measured_times(committed):
     rows = read_all(None, committed, "bench", VERDICTS)
     return speed(rows, Peers(committed)) if rows else ""
@@ -37,11 +87,8 @@ def judged_models(committed):
 
 
 def speed(results, peers):
-    """Of the device with most rows: a table for the first block of cases, and for every other its multiples of the
-    floor."""
-    names = [row["device"]["name"] for row in results.rows]
-    device = max(names, key=names.count)
-    (heading, main), *others = blocks([row for row in results.rows if row["device"]["name"] == device]).items()
+    """A table for the first block of cases, and for every other its multiples of the floor."""
+    (heading, main), *others = blocks(rows_of_main_device(results)).items()
     origin = ", ".join([heading, *results.dates(), results.revision()])
     lines = paragraph(f"{origin}. Times in microseconds, clocks in MHz; ~ is scaled from fewer rows, and a "
                       "peer's cuFFT is without its packing:")
@@ -100,4 +147,4 @@ def table(columns, rows):
     return ["| " + " | ".join(cells) + " |" for cells in (columns, ["---"] * len(columns), *rows)]
 
 
-TABLES = {"Measured times": measured_times, "Judged models": judged_models}
+TABLES = {"Claims": claims, "Measured times": measured_times, "Judged models": judged_models}

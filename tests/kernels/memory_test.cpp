@@ -1,9 +1,9 @@
 // Where rows and spectra lie, and who computes which: also where numbers need more than 32 bits.
-#include "kernels/memory/rows.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
+
+#include "kernels/memory/rows.hpp"
 #include "kernels/middle/multiply.hpp"
 #include "tests/kernels/executor_support.hpp"
 

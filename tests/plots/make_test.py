@@ -205,7 +205,11 @@ class MakeTest(unittest.TestCase):
         written = self.data / "revision.cpp"
         subprocess.run(["cmake", f"-DSOURCE_DIR={ROOT}", f"-DOUTPUT={written}", "-P",
                         ROOT / "experiments" / "revision.cmake"], check=True)
-        self.assertIn(f'"{KERNELS}", "{BASELINES}"', written.read_text())
+        text = written.read_text()
+        self.assertIn(f'"{BASELINES}"}};', text)
+        for family in ("chain", "exchange", "spectrum"):
+            self.assertIn(f'{{"{family}", "{measurements.code_of("kernel", family)}"}}', text)
+        self.assertEqual(KERNELS, measurements.code_of("kernel", "exchange"))
 
     def test_the_readme_agrees_with_the_committed_rows(self):
         copy = self.data / "README.md"

@@ -306,7 +306,7 @@ class Warp {
   }
 
   const ConvolutionArguments& a_;
-  const bool tensor_, leader_;  // the leader issues the tensor copies
+  const bool tensor_, leader_;            // the leader issues the tensor copies
   const SharedAddress slabs_, barriers_;  // of the warp's ring
   const ItemRange items_;
   Constants<P> constants_;
