@@ -6,6 +6,7 @@
 #include "experiments/cli/table.hpp"
 #include "experiments/io/result_file.hpp"
 #include "kernels/plan/choice.hpp"
+#include "kernels/plan/plan.hpp"
 
 namespace danaus {
 namespace {
@@ -70,12 +71,8 @@ Convolution asked_by(const Line& line) {
 MeasuredKernel measured_kernel(const Line& line, double us, const Convolution& asked, const Device& device) {
   if (!(us > 0)) fail("model: ", line.where, ": a median of ", us, " us, must be positive");
   const Variant& variant = *choose(asked, device).variant;
-  Convolution problem = asked;
-  problem.fold = variant.fold;
-  problem.fft_size = variant.size;
-  problem.factors = variant.factors;
   return {line.get<std::string>("/case"),
-          problem,
+          planned(asked, variant),
           !asked.factors.empty(),
           &variant,
           us,

@@ -219,9 +219,16 @@ PlanBytes plan_bytes(const Convolution& problem, const Device& device) {
   return {program.prepared_bytes, constant_bytes_of(program)};
 }
 
+Convolution planned(const Convolution& problem, const Variant& variant) {
+  Convolution by = problem;
+  if (variant.size > 0) by.fold = variant.fold, by.fft_size = variant.size, by.factors = variant.factors;
+  return by;
+}
+
 std::string Plan::description() const {
   const Variant& v = variant();
-  return text(v.name, ": N=", v.size, " = ", join(v.factors, " x "), ", ", v.threads, " threads and ", v.shared_bytes,
+  const std::string transform = v.size > 0 ? text("N=", v.size, " = ", join(v.factors, " x ")) : "no FFT";
+  return text(v.name, ": ", transform, ", ", v.threads, " threads and ", v.shared_bytes,
               " bytes of shared memory a block, on ", machine().device().name);
 }
 

@@ -94,4 +94,7 @@ struct PlanBytes {
 };
 PlanBytes plan_bytes(const Convolution& problem, const Device& device);
 
+// The case with the fold, N and factors that the variant computes it by; as it is where that needs no FFT.
+Convolution planned(const Convolution& problem, const Variant& variant);
+
 }  // namespace danaus
