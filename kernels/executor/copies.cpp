@@ -51,8 +51,11 @@ std::vector<Run> runs_of(SharedAddress shared, std::uintptr_t memory, u32 bytes)
   return runs;
 }
 
-// What a device refuses when the map is made, and the alignment that the swizzle needs.
-void check(const Executor::State& s, const Origin& origin, const TensorView& map, SharedAddress shared) {
+// What a device refuses when the map is made, and the alignment that the swizzle needs. A first coordinate that is no
+// multiple of 16 bytes is an illegal instruction on an H200, with every swizzle and either way.
+void check(const Executor::State& s, const Origin& origin, const TensorView& map, const int (&at)[5],
+           SharedAddress shared) {
+  if (at[0] % 8 != 0) s.violate(origin, "the first coordinate is ", at[0], ", must be a multiple of 8 (16 bytes)");
   if (shared % 128 != 0) s.violate(origin, "shared address ", shared, " is not aligned to 128");
   if (reinterpret_cast<std::uintptr_t>(map.base) % 16 != 0)
     s.violate(origin, "the map's memory is not aligned to 16 bytes");
@@ -205,7 +208,7 @@ void tensor_load(SharedAddress to, const TensorMap& map, const int (&at)[5], Sha
   auto& s = host::running_state();
   const host::TensorView view = host::view_of(map);
   const Origin origin{"tensor_load", site, s.current};
-  host::check(s, origin, view, to);
+  host::check(s, origin, view, at, to);
   s.begin_load({origin, {}, s.current->of, barrier, host::runs_of(view, at, to), {}}, true);
 }
 
@@ -221,7 +224,7 @@ void tensor_store(const TensorMap& map, const int (&at)[5], SharedAddress from, 
   auto& s = host::running_state();
   const host::TensorView view = host::view_of(map);
   const Origin origin{"tensor_store", site, s.current};
-  host::check(s, origin, view, from);
+  host::check(s, origin, view, at, from);
   s.begin_store({origin, {}, s.current->store_group, host::runs_of(view, at, from), {}});
 }
 

@@ -385,17 +385,18 @@ TEST(ExecutorTensorCopies, StoresTakeAFenceBeforeAndAWaitAfter) {
 
 TEST(ExecutorTensorCopies, MapsThatNoDeviceTakesAreRefused) {
   Rows rows;
-  const auto load = [&](const TensorView& view, SharedAddress to = kSlab) {
+  const auto load = [&](const TensorView& view, SharedAddress to = kSlab, int first = 0) {
     const TensorMap map = make_tensor_map(view);
     return violation([&] {
       rows.executor.run({.threads = 1, .shared_bytes = 8192}, [&] {
         device::barrier_init(0, 1);
-        device::tensor_load(to, map, {0, 0, 0, 0, 0}, 0, Cache::normal);
+        device::tensor_load(to, map, {first, 0, 0, 0, 0}, 0, Cache::normal);
       });
     });
   };
   TensorView view = Rows::view(rows.in);
   EXPECT_THAT(load(view, 1088), HasSubstr("shared address 1088 is not aligned to 128"));
+  EXPECT_THAT(load(view, kSlab, 4), HasSubstr("the first coordinate is 4, must be a multiple of 8 (16 bytes)"));
   view.base = rows.in.data() + 1;
   EXPECT_THAT(load(view), HasSubstr("the map's memory is not aligned to 16 bytes"));
   view = Rows::view(rows.in), view.stride_bytes[1] = 130;
