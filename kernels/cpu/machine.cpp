@@ -69,7 +69,10 @@ class ExecutorMachine final : public Machine {
     host::Launch on;
     on.blocks = static_cast<int>(launch.blocks), on.threads = launch.threads, on.shared_bytes = launch.shared_bytes;
     on.cluster = launch.cluster, on.order = options_.order, on.seed = options_.seed;
-    on.description = text(launch.description, launch.path == Path::tensor ? ", tensor copies, " : ", threads' copies, ",
+    on.description = text(launch.description,
+                          launch.path == Path::threads     ? ", threads' copies, "
+                          : launch.path == Path::enclosing ? ", enclosing copies, "
+                                                           : ", tensor copies, ",
                           launch.blocks, " blocks, order ", int(options_.order), ", seed ", options_.seed);
     const host::Counters counters = executor.run(on, [&] { run(launch.arguments.data()); });
     if (options_.observer) options_.observer(launch, counters);

@@ -51,23 +51,27 @@ bool may_be_uneven(std::uint64_t Counters::*value) {
   return value == &Counters::global_load_sectors || value == &Counters::global_store_sectors;
 }
 
-// (a - b) / parts; b is part of a, and what is left is `parts` times the same.
-Counters difference(const Counters& a, const Counters& b, std::uint64_t parts = 1) {
+// (a - b) / parts; b is part of a, and what is left is `parts` times the same, or, of rows that differ, on average.
+Counters difference(const Counters& a, const Counters& b, std::uint64_t parts = 1, bool uneven = false) {
   Counters result;
   for (const auto& [name, value] : host::kCounterFields) {
     const std::uint64_t left = a.*value - std::min(a.*value, b.*value);
-    if (!may_be_uneven(value) && (a.*value < b.*value || left % parts != 0))
+    if (!uneven && !may_be_uneven(value) && (a.*value < b.*value || left % parts != 0))
       throw std::logic_error("count: " + std::string(name) + " does not grow evenly with blocks, items and channels");
     result.*value = (left + parts / 2) / parts;
   }
   return result;
 }
 
-Share share_of(const Convolution& problem, const Device& device, std::int64_t concurrent) {
+Transfer transfer_of(const Convolution& problem, const Device& device) {
   const Choice choice = choose(problem, device);
-  const Variant& variant = *choice.variant;
-  return variant.share({variant.items_of_channel(problem.batch), problem.channels,
-                        choose_transfer(problem, variant, device, choice.wraps, {}), concurrent});
+  return choose_transfer(problem, *choice.variant, device, choice.wraps, {});
+}
+
+Share share_of(const Convolution& problem, const Device& device, std::int64_t concurrent) {
+  const Variant& variant = *choose(problem, device).variant;
+  return variant.share(
+      {variant.items_of_channel(problem.batch), problem.channels, transfer_of(problem, device), concurrent});
 }
 
 }  // namespace
@@ -122,15 +126,18 @@ Work count_work(const Convolution& given_problem, const Device& device) {
   if (share_of(problem, device, 1).blocks > 1) {  // always a block of its own for each item
     work.item = single.launch;
   } else {
-    const Counters twice = run(rows * 2 * workers, 1).launch;  // two items of one channel for each worker
-    const Counters once = workers == 1 ? single.launch : run(rows * workers, 1).launch;
-    work.item = difference(twice, once, workers);
+    // Rows that come with what encloses them differ by their alignments, eight in turn, and at the arrays' end.
+    const bool uneven = transfer_of(problem, device) == Transfer::enclosing;
+    const int each = (uneven ? 8 : 1) * workers;
+    const Counters twice = run(rows * 2 * each, 1).launch;  // of one channel, twice as many items for each worker
+    const Counters once = each == 1 ? single.launch : run(rows * each, 1).launch;
+    work.item = difference(twice, once, each, uneven);
 
     const Counters several = run(rows, 2 * workers).launch;  // as many items, and more channels
     const Extent e = extent_of(problem, device, 1);
-    const Counters rest = difference(single.launch, work.item);  // a block and a visit
-    work.visit = difference(several, e.items * work.item + e.blocks * rest, e.visits - e.blocks);
-    work.block = difference(rest, work.visit);
+    const Counters rest = difference(single.launch, work.item, 1, uneven);  // a block and a visit
+    work.visit = difference(several, e.items * work.item + e.blocks * rest, e.visits - e.blocks, uneven);
+    work.block = difference(rest, work.visit, 1, uneven);
   }
   if (rows == 2 && given_problem.batch % 2 == 1) work.half_item = difference(run(1, 1).launch, work.block + work.visit);
   return work;

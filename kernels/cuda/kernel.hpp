@@ -20,7 +20,7 @@ inline constexpr unsigned kClassesOfArchitecture = 0b001;
 #endif
 
 template <Path path, unsigned classes>
-inline constexpr bool kRunsHere = (classes & kClassesOfArchitecture) != 0 && (path != Path::tensor || DANAUS_HOPPER);
+inline constexpr bool kRunsHere = (classes & kClassesOfArchitecture) != 0 && (path == Path::threads || DANAUS_HOPPER);
 
 // A kernel on a device that it is not compiled for: an error of the launch, and not an output that nothing wrote.
 DANAUS_DEVICE void refuse() { asm volatile("trap;"); }
@@ -30,6 +30,13 @@ template <class Key>
 constexpr bool has_cuda_code(const Key& key) {
   if constexpr (requires { key.size(); }) return !DANAUS_CUDA_SAMPLE || is_sampled(key.size());
   return true;
+}
+
+// Variant::takes_any_alignment() of a kernel's key.
+template <class Key>
+constexpr bool has_enclosing_path(const Key& key) {
+  if constexpr (requires { key.fold; }) return key.size() > 0 && key.fold == Fold::right_angle;
+  return false;
 }
 
 template <class Shape>

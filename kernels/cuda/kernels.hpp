@@ -7,11 +7,14 @@
 
 namespace danaus {
 
-// With bulk tensor copies, and without; null where this build has them not.
+// One for each path; null where this build has it not.
 struct CudaKernels {
   const void* tensor = nullptr;
+  const void* enclosing = nullptr;
   const void* threads = nullptr;
-  const void* of(Path path) const { return path == Path::tensor ? tensor : threads; }
+  const void* of(Path path) const {
+    return path == Path::tensor ? tensor : path == Path::enclosing ? enclosing : threads;
+  }
 };
 
 CudaKernels cuda_kernels(const KernelId& kernel);

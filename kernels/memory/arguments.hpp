@@ -10,17 +10,30 @@ namespace danaus {
 
 // How rows travel between global and shared memory.
 enum class Transfer {
-  tensor,   // bulk tensor copies: sm_90, L a multiple of the tensor map's grain, 16-byte aligned
-  vector,   // 16 bytes a thread: L a multiple of 8, 16-byte aligned
-  element,  // sample by sample: anything
+  tensor,     // bulk tensor copies: sm_90, L a multiple of the tensor map's grain, 16-byte aligned
+  enclosing,  // the same of the aligned bytes that a row lies in, stored by threads: sm_90, any L and alignment that
+              // all rows share, as long as N has room for what stands before a row
+  vector,     // 16 bytes a thread: L a multiple of 8, 16-byte aligned
+  element,    // sample by sample: anything
 };
 
-// Which transfers a kernel is compiled for: on the GPU one of the two, so that neither carries code of the other.
-enum class Path { tensor, threads, any };
+// Which transfers a kernel is compiled for: on the GPU one path each, so that none carries code of another.
+enum class Path { tensor, enclosing, threads, any };
+
+// Coordinates of a map have 32 bits: one dimension counts blocks of so many samples.
+inline constexpr long long kMapBlock = 1ll << 30;
+
+constexpr Path path_of(Transfer transfer) {
+  return transfer == Transfer::tensor      ? Path::tensor
+         : transfer == Transfer::enclosing ? Path::enclosing
+                                           : Path::threads;
+}
 
 struct ConvolutionArguments {
-  // Set for Transfer::tensor only.
+  // Of whole rows for Transfer::tensor; of the aligned bytes from any on for Transfer::enclosing, and those of 128
+  // bytes.
   TensorMap u_map, y_map, pregate_map, postgate_map;
+  TensorMap u_line, pregate_line, postgate_line;
   const void* u;                  // [B, H, L]
   const void* pregate;            // [B, H, L] or null
   const void* postgate;           // [B, H, L] or null
@@ -28,6 +41,10 @@ struct ConvolutionArguments {
   const std::uint32_t* spectrum;  // [H, N] complex pairs in the kernel's order
   const std::uint32_t* tables;    // constants of the kernel
   int batch, channels, length;
+  // Transfer::enclosing: samples from an aligned address to where every array begins; from which aligned sample on a
+  // map of whole slabs would reach beyond the arrays' end; where the lines' maps begin, which end there.
+  int shift;
+  long long late, lines_begin;
   Division division;  // of the items among blocks or warps
   Transfer transfer;
   bool wrap;  // right angle only: circular output, y[n] = lo[n] + hi[n + L - N] or lo[n + L]

@@ -42,92 +42,155 @@ DANAUS_DEVICE long long row_offset(const ConvolutionArguments& a, int row, int c
   return (static_cast<long long>(row) * a.channels + channel) * a.length;
 }
 
-// The 8 samples from n on, zero beyond the row's end.
-DANAUS_DEVICE Words<4> load_chunk(const void* rows, long long row_begin, int n, int length, Transfer transfer) {
-  const auto* at = static_cast<const std::uint16_t*>(rows) + row_begin + n;
-  if (transfer != Transfer::element && n + 8 <= length) return device::load_global<16>(at);
-  Words<4> words;
+// A row as threads see it: samples `first` to `last` - 1 from `begin` on, where an address is aligned or Transfer is
+// element. With Transfer::enclosing what a row is computed as begins up to 7 samples before it: a convolution does not
+// mind being shifted.
+struct RowPlace {
+  long long begin;
+  int first, last;
+};
+
+template <class Shape>
+DANAUS_DEVICE RowPlace row_place(const ConvolutionArguments& a, int row, int channel) {
+  const long long offset = row_offset<Shape>(a, row, channel);
+  if (a.transfer != Transfer::enclosing) return {offset, 0, a.length};
+  const int before = static_cast<int>((a.shift + offset) % 8);
+  return {offset - before, before, before + a.length};
+}
+
+// Of the 8 samples from n on those that are the row's, the others zero.
+DANAUS_DEVICE Words<4> within(const RowPlace& row, int n, Words<4> words) {
+  if (n >= row.first && n + 8 <= row.last) return words;
   DANAUS_UNROLL
   for (int i = 0; i < 4; ++i) {
-    const u32 low = n + 2 * i < length ? device::load_global<2>(at + 2 * i)[0] : 0;
-    const u32 high = n + 2 * i + 1 < length ? device::load_global<2>(at + 2 * i + 1)[0] : 0;
-    words[i] = low | high << 16;
+    const int at = n + 2 * i;
+    const u32 low = at >= row.first && at < row.last ? 0xffff : 0;
+    const u32 high = at + 1 >= row.first && at + 1 < row.last ? 0xffff0000 : 0;
+    words[i] &= low | high;
   }
   return words;
 }
 
-DANAUS_DEVICE void store_chunk(void* rows, long long row_begin, int n, int length, Transfer transfer, Words<4> words) {
-  auto* at = static_cast<std::uint16_t*>(rows) + row_begin + n;
-  if (transfer != Transfer::element && n + 8 <= length) return device::store_global<16>(at, words);
+// The 8 samples from n on, zero where the row has none.
+DANAUS_DEVICE Words<4> load_chunk(const void* rows, const RowPlace& row, int n, Transfer transfer) {
+  const auto* at = static_cast<const std::uint16_t*>(rows) + row.begin + n;
+  if (transfer != Transfer::element && n >= row.first && n + 8 <= row.last) return device::load_global<16>(at);
+  const auto sample = [&](int i) -> u32 {
+    return n + i >= row.first && n + i < row.last ? device::load_global<2>(at + i)[0] : 0;
+  };
+  Words<4> words;
   DANAUS_UNROLL
-  for (int i = 0; i < 8; ++i)
-    if (n + i < length) device::store_global<2>(at + i, {words[i / 2] >> (16 * (i % 2))});
+  for (int i = 0; i < 4; ++i) words[i] = sample(2 * i) | sample(2 * i + 1) << 16;
+  return words;
 }
 
-// Begins to load slab `slab` of the item into `to`. Transfer::tensor is for one thread to call and completes on
-// `barrier`; the others are for the whole worker and complete by copy_async_wait and the worker's barrier.
-template <class Shape, class Worker>
-DANAUS_DEVICE void fetch_slab(const ConvolutionArguments& a, bool tensor, const TensorMap& map, const void* rows,
-                              Item item, int slab, SharedAddress to, SharedAddress barrier) {
+DANAUS_DEVICE void store_chunk(void* rows, const RowPlace& row, int n, Transfer transfer, Words<4> words) {
+  auto* at = static_cast<std::uint16_t*>(rows) + row.begin + n;
+  if (transfer != Transfer::element && n >= row.first && n + 8 <= row.last) return device::store_global<16>(at, words);
+  DANAUS_UNROLL
+  for (int i = 0; i < 8; ++i)
+    if (n + i >= row.first && n + i < row.last) device::store_global<2>(at + i, {words[i / 2] >> (16 * (i % 2))});
+}
+
+// Begins to load slab `slab` of the item into `to`, by bulk copies: for one thread to call. They complete on `barrier`.
+// `line` is the map of 128 bytes, for Path::enclosing.
+template <class Shape>
+DANAUS_DEVICE void copy_slab(const ConvolutionArguments& a, Path path, const TensorMap& map, const TensorMap& line,
+                             Item item, int slab, SharedAddress to, SharedAddress barrier) {
   constexpr auto layout = Shape::layout;
-  if (tensor) {  // called by one thread
-    int at[5];
-    Shape::tensor_at(item, slab, at);
-    device::tensor_load(to, map, at, barrier, layout.rows);
-    return;
+  int at[5];
+  Shape::tensor_at(item, slab, at);
+  if (path == Path::enclosing) {
+    const long long begin = (a.shift + row_offset<Shape>(a, item.row, item.channel)) / 8 * 8;
+    if (begin >= a.late) {
+      for (int i = 0; i < layout.row_bytes / 128; ++i) {
+        const int place[5] = {
+            static_cast<int>(begin - a.lines_begin) + Shape::sample_of(8 * i) + slab * layout.slab_offset, 0, 0, 0, 0};
+        device::tensor_load(to + 128 * i, line, place, barrier, layout.rows);
+      }
+      return;
+    }
+    at[0] += static_cast<int>(begin % kMapBlock), at[3] = static_cast<int>(begin / kMapBlock), at[4] = 0;
   }
+  device::tensor_load(to, map, at, barrier, layout.rows);
+}
+
+// The same for the whole worker, by threads. It completes by copy_async_wait and the worker's barrier.
+template <class Shape, class Worker>
+DANAUS_DEVICE void copy_slab_by_threads(const ConvolutionArguments& a, const void* rows, Item item, int slab,
+                                        SharedAddress to) {
+  constexpr auto layout = Shape::layout;
   for (int i = Worker::index(); i < layout.item_rows * layout.row_chunks; i += Worker::kThreads) {
     const int row = item.row + i / layout.row_chunks, chunk = i % layout.row_chunks;
     const int n = Shape::sample_of(chunk) + slab * layout.slab_offset;
     const int present = row < a.batch ? min(max(a.length - n, 0), 8) : 0;
     const SharedAddress place = swizzled(to + i / layout.row_chunks * layout.row_bytes + 16 * chunk);
-    const long long begin = row_offset<Shape>(a, row, item.channel);
+    const RowPlace from = {row_offset<Shape>(a, row, item.channel), 0, a.length};
     if (a.transfer == Transfer::vector)
-      device::copy_async(place, static_cast<const std::uint16_t*>(rows) + (present > 0 ? begin + n : 0), 2 * present);
+      device::copy_async(place, static_cast<const std::uint16_t*>(rows) + (present > 0 ? from.begin + n : 0),
+                         2 * present);
     else
-      device::store_shared<16>(place, present > 0 ? load_chunk(rows, begin, n, a.length, a.transfer) : Words<4>{});
+      device::store_shared<16>(place, present > 0 ? load_chunk(rows, from, n, a.transfer) : Words<4>{});
   }
 }
 
-// Stores the item's slab from `from`. The caller has fenced and synchronised; the place is free again after
-// store_wait_read and the worker's barrier.
+// Stores the item's slab from `from` by a bulk copy: for one thread to call, which the caller has fenced and
+// synchronised. The place is free again after store_wait_read and the worker's barrier.
+template <class Shape>
+DANAUS_DEVICE void store_slab(const ConvolutionArguments& a, Item item, int slab, SharedAddress from) {
+  int at[5];
+  Shape::tensor_at(item, slab, at);
+  device::tensor_store(a.y_map, at, from, Shape::layout.rows);
+  device::store_commit();
+}
+
+// The same for the whole worker, by threads. The place is free again after the worker's barrier.
 template <class Shape, class Worker>
-DANAUS_DEVICE void store_slab(const ConvolutionArguments& a, bool tensor, Item item, int slab, SharedAddress from) {
+DANAUS_DEVICE void store_slab_by_threads(const ConvolutionArguments& a, Item item, int slab, SharedAddress from) {
   constexpr auto layout = Shape::layout;
-  if (tensor) {
-    int at[5];
-    Shape::tensor_at(item, slab, at);
-    device::tensor_store(a.y_map, at, from, layout.rows);
-    device::store_commit();
-    return;
-  }
   for (int i = Worker::index(); i < layout.item_rows * layout.row_chunks; i += Worker::kThreads) {
     const int row = item.row + i / layout.row_chunks, chunk = i % layout.row_chunks;
     const int n = Shape::sample_of(chunk) + slab * layout.slab_offset;
-    if (row >= a.batch || n >= a.length) continue;
+    const RowPlace to = row_place<Shape>(a, row, item.channel);
+    if (row >= a.batch || n >= to.last) continue;
     const SharedAddress place = swizzled(from + i / layout.row_chunks * layout.row_bytes + 16 * chunk);
-    store_chunk(a.y, row_offset<Shape>(a, row, item.channel), n, a.length, a.transfer, device::load_shared<16>(place));
+    store_chunk(a.y, to, n, a.transfer, device::load_shared<16>(place));
   }
 }
 
 // Right angle with wrap: row 0 of the slabs is lo, row 1 is hi, sample n + N of the linear convolution being hi[n].
-// row_at(s, row) gives the place of that row of slab s.
+// y[n] is sample n of it and, L later, what wraps. row_at(s, row) gives the place of that row of slab s.
 template <class Shape, class Worker, Dtype T, class RowAt>
 DANAUS_DEVICE void store_wrapped(const ConvolutionArguments& a, Item item, RowAt row_at) {
-  const auto sample = [&](int n) {
-    const int row = n >= Shape::layout.size, m = n - row * Shape::layout.size;
+  constexpr auto layout = Shape::layout;
+  constexpr int kChunks = layout.size / 8;  // of lo, and of hi
+  const auto chunk_of_linear = [&](int number) -> Words<4> {
+    if (number >= 2 * kChunks) return {};
     int slab, chunk;
-    Shape::locate(m / 8, slab, chunk);
-    return device::load_shared<2>(swizzled(row_at(slab, row) + 16 * chunk) + 2 * (m % 8))[0];
+    Shape::locate(number % kChunks, slab, chunk);
+    return device::load_shared<16>(swizzled(row_at(slab, number / kChunks) + 16 * chunk));
   };
-  const long long begin = row_offset<Shape>(a, item.row, item.channel);
-  for (int n = Worker::index(); n < a.length; n += Worker::kThreads) {
-    u32 value = sample(n);
-    if (n + a.length < 2 * Shape::layout.size) value = device::add2<T>(value, sample(n + a.length));
-    if (a.postgate)
-      value =
-          device::mul2<T>(value, device::load_global<2>(static_cast<const std::uint16_t*>(a.postgate) + begin + n)[0]);
-    device::store_global<2>(static_cast<std::uint16_t*>(a.y) + begin + n, {value & 0xffff});
+  const RowPlace to = row_place<Shape>(a, item.row, item.channel);
+  const int later = a.length / 8, samples = a.length % 8;  // the way to what wraps
+  for (int i = Worker::index(); 8 * i < to.last; i += Worker::kThreads) {
+    Words<4> words = chunk_of_linear(i);
+    const Words<4> first = chunk_of_linear(i + later), second = chunk_of_linear(i + later + 1);
+    u32 w[8] = {first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3]};
+    DANAUS_UNROLL
+    for (int j = 0; j < 6; ++j) w[j] = samples & 4 ? w[j + 2] : w[j];
+    DANAUS_UNROLL
+    for (int j = 0; j < 5; ++j) w[j] = samples & 2 ? w[j + 1] : w[j];
+    DANAUS_UNROLL
+    for (int j = 0; j < 4; ++j) {
+      if (samples & 1) w[j] = device::permute_bytes(w[j], w[j + 1], 0x5432);
+      words[j] = device::add2<T>(words[j], w[j]);
+    }
+    if (a.postgate) {
+      const Words<4> gate = load_chunk(a.postgate, to, 8 * i, a.transfer);
+      DANAUS_UNROLL
+      for (int j = 0; j < 4; ++j) words[j] = device::mul2<T>(words[j], gate[j]);
+    }
+    store_chunk(a.y, to, 8 * i, a.transfer, words);
   }
 }
 

@@ -89,7 +89,10 @@ class FusedConvolution final : public Step {
   std::string_view name() const override { return "convolution"; }
   std::vector<std::uint32_t> constants() const override { return variant_.make_tables(); }
   void fit(const Machine& machine) override {
-    if (machine.device().has_tensor_copies()) concurrent_.tensor = concurrent_blocks(machine, Path::tensor);
+    if (machine.device().has_tensor_copies()) {
+      concurrent_.tensor = concurrent_blocks(machine, Path::tensor);
+      if (variant_.takes_any_alignment()) concurrent_.enclosing = concurrent_blocks(machine, Path::enclosing);
+    }
     concurrent_.threads = concurrent_blocks(machine, Path::threads);
   }
 
@@ -103,8 +106,11 @@ class FusedConvolution final : public Step {
     a.length = static_cast<int>(p.length);
     a.wrap = wraps_;
     a.transfer = choose_transfer(p, variant_, machine.device(), wraps_, {a.u, a.y, a.pregate, a.postgate});
+    const Path path = path_of(a.transfer);
     const Share share = variant_.share({variant_.items_of_channel(call.batch), p.channels, a.transfer,
-                                        a.transfer == Transfer::tensor ? concurrent_.tensor : concurrent_.threads});
+                                        path == Path::tensor      ? concurrent_.tensor
+                                        : path == Path::enclosing ? concurrent_.enclosing
+                                                                  : concurrent_.threads});
     a.division = share.division;
     if (a.transfer == Transfer::tensor) {
       const TensorShape shape = variant_.tensor_shape(a.batch, a.channels, a.length);
@@ -113,16 +119,20 @@ class FusedConvolution final : public Step {
       if (a.pregate) a.pregate_map = machine.make_tensor_map(shape, a.pregate);
       if (a.postgate) a.postgate_map = machine.make_tensor_map(shape, a.postgate);
     }
+    if (a.transfer == Transfer::enclosing) bind_enclosing(machine, a);
     Launch launch;
     launch.description = description_;
-    launch.kernel = kernel(), launch.path = path_of(a.transfer);
+    launch.kernel = kernel(), launch.path = path;
     launch.blocks = share.blocks, launch.threads = variant_.threads, launch.shared_bytes = variant_.shared_bytes;
     launch.overlapping = machine.device().sm >= 90;
     const std::int64_t row_bytes = bytes(p.dtype) * call.batch * p.channels * p.length;
-    launch.touches({"u", a.u, row_bytes, false, false});
+    const auto reads = [&](const char* name, const void* rows) {  // with what stands before, at aligned addresses
+      launch.touches({name, samples_before(rows, a.shift), row_bytes + 2 * a.shift, false, false});
+    };
+    reads("u", a.u);
     launch.touches({"y", a.y, row_bytes, true, false});
-    if (a.pregate) launch.touches({"pregate", a.pregate, row_bytes, false, false});
-    if (a.postgate) launch.touches({"postgate", a.postgate, row_bytes, false, false});
+    if (a.pregate) reads("pregate", a.pregate);
+    if (a.postgate) reads("postgate", a.postgate);
     const std::int64_t of_channel = variant_.size == 0 ? p.filter_length : variant_.size;
     launch.touches({"spectrum", a.spectrum, std::int64_t{4} * p.channels * of_channel, false, false});
     launch.touches({"tables", a.tables, static_cast<std::int64_t>(constants.size_bytes()), false, true});
@@ -131,7 +141,35 @@ class FusedConvolution final : public Step {
   }
 
  private:
-  static Path path_of(Transfer transfer) { return transfer == Transfer::tensor ? Path::tensor : Path::threads; }
+  static const void* samples_before(const void* rows, int samples) {
+    return static_cast<const std::uint16_t*>(rows) - samples;
+  }
+
+  // Maps of the arrays from the aligned address before them on, as one sequence of samples, which the boxes of a slab
+  // begin anywhere in.
+  void bind_enclosing(const Machine& machine, ConvolutionArguments& a) const {
+    const std::int64_t grain = variant_.tensor_grain(), reach = (a.length + 7 + grain - 1) / grain * grain;
+    const std::int64_t rows = std::int64_t{a.batch} * a.channels;
+    a.shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(a.u) % 16 / 2);
+    const std::int64_t samples = a.shift + rows * a.length;
+    a.late = samples - reach + 1;
+    a.lines_begin = std::max<std::int64_t>(samples - kMapBlock, 0) / 8 * 8;
+    TensorShape slab = variant_.tensor_shape(1, 1, static_cast<int>(reach));
+    slab.extent[0] = std::min<std::uint64_t>(samples, kMapBlock + 64);
+    slab.extent[3] = (samples + kMapBlock - 1) / kMapBlock, slab.stride[3] = kMapBlock;
+    slab.extent[4] = 1, slab.stride[4] = kMapBlock, slab.box[3] = slab.box[4] = 1;
+    const TensorShape line = {
+        {static_cast<std::uint64_t>(samples - a.lines_begin), 1, 1, 1, 1}, {1, 64, 64, 64, 64}, {64, 1, 1, 1, 1}};
+    const auto bind = [&](const void* data, TensorMap& map, TensorMap& line_map) {
+      const void* begin = samples_before(data, a.shift);
+      map = machine.make_tensor_map(slab, begin);
+      line_map = machine.make_tensor_map(line, static_cast<const std::uint16_t*>(begin) + a.lines_begin);
+    };
+    bind(a.u, a.u_map, a.u_line);
+    if (a.pregate) bind(a.pregate, a.pregate_map, a.pregate_line);
+    if (a.postgate) bind(a.postgate, a.postgate_map, a.postgate_line);
+  }
+
   KernelId kernel() const { return {variant_.family, variant_.line, variant_.instance}; }
   std::int64_t concurrent_blocks(const Machine& machine, Path path) const {
     return machine.concurrent_blocks(kernel(), path, variant_.threads, variant_.shared_bytes);
@@ -143,21 +181,27 @@ class FusedConvolution final : public Step {
   bool wraps_;
   std::string description_;
   struct {
-    std::int64_t tensor = 1, threads = 1;
+    std::int64_t tensor = 1, enclosing = 1, threads = 1;
   } concurrent_;  // blocks that the machine runs at once
 };
 
 }  // namespace
 
-// Only transfers by threads know how to wrap.
+// Whole tensor copies do not wrap.
 Transfer choose_transfer(const Convolution& p, const Variant& variant, const Device& device, bool wraps,
                          std::initializer_list<const void*> rows) {
-  const auto misaligned = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 != 0; };
-  if (std::ranges::any_of(rows, misaligned)) return Transfer::element;
+  const auto shift_of = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 / 2; };  // samples
+  const std::uintptr_t shift = rows.size() > 0 ? shift_of(*rows.begin()) : 0;
+  const bool alike = std::ranges::all_of(rows, [&](const void* data) { return !data || shift_of(data) == shift; });
+  const bool aligned = alike && shift == 0;
   const bool whole_lines = p.length % variant.tensor_grain() == 0;
   const bool addressable = 2 * p.length * p.channels < std::int64_t{1} << 40;  // by a tensor map
-  if (device.has_tensor_copies() && whole_lines && addressable && !wraps) return Transfer::tensor;
-  return p.length % 8 == 0 ? Transfer::vector : Transfer::element;
+  if (device.has_tensor_copies() && addressable) {
+    if (aligned && whole_lines && !wraps) return Transfer::tensor;
+    const auto before = static_cast<std::int64_t>(p.length % 8 == 0 ? shift : 7);  // at most, of any row
+    if (alike && variant.takes_any_alignment() && before + p.length <= variant.size) return Transfer::enclosing;
+  }
+  return aligned && p.length % 8 == 0 ? Transfer::vector : Transfer::element;
 }
 
 Program make_program(const Case& asked, const Device& device, std::span<const std::uint8_t> kept) {

@@ -41,9 +41,10 @@ TEST_P(Families, EveryVariantIsWithinItsBound) {
     const bool pair = v.fold == Fold::pair, large = v.size > 4096;
     const std::int64_t n = full_length(v);
     const Transfer by_threads = ++number % 2 == 0 ? Transfer::vector : Transfer::element;
-    for (Transfer transfer : {Transfer::tensor, Transfer::vector, Transfer::element}) {
-      if (transfer == Transfer::tensor && !v.suits(0)) continue;
-      if (transfer != Transfer::tensor && transfer != by_threads && (large || !v.suits(0))) continue;
+    for (Transfer transfer : {Transfer::tensor, Transfer::enclosing, Transfer::vector, Transfer::element}) {
+      if (path_of(transfer) != Path::threads && !v.suits(0)) continue;
+      if (transfer == Transfer::enclosing && !v.takes_any_alignment()) continue;
+      if (path_of(transfer) == Path::threads && transfer != by_threads && (large || !v.suits(0))) continue;
       // Large: three items in one block, so that its ring goes round.
       const std::int64_t batch = pair ? draw(5, 6) : large ? 3 : draw(1, 2, 5), channels = large ? 1 : draw(1, 2, 3);
       options.blocks = large ? 1 : draw(1, 2);
@@ -60,8 +61,14 @@ TEST_P(Families, EveryVariantIsWithinItsBound) {
       if (p.filter_length == 1) spec.scale = std::max(spec.scale, 0.02);  // a single tap may be small itself
       options.order = draw(host::Order::ascending, host::Order::ascending, host::Order::random);
       options.seed = random();
-      if (transfer != Transfer::tensor) options.device.sm = std::min(options.device.sm, 80);
-      expect_right(p, spec, options, transfer == Transfer::element ? 1 : 0);
+      if (path_of(transfer) == Path::threads) options.device.sm = 80;
+      options.observer = [&v, transfer](const Launch& launch, const host::Counters&) {
+        if (launch.kernel.family == v.family) EXPECT_EQ(launch.path, path_of(transfer));
+      };
+      expect_right(p, spec, options,
+                   transfer == Transfer::element     ? 1
+                   : transfer == Transfer::enclosing ? draw(0, 5)
+                                                     : 0);
       ASSERT_EQ(choose(p, options.device).variant, &v);
     }
   });

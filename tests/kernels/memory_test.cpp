@@ -61,10 +61,10 @@ TEST(Rows, LieBeyond32BitsToo) {
   for (Transfer transfer : {Transfer::vector, Transfer::element})
     EXPECT_EQ(violation([&] {
                 executor.run({}, [&] {
-                  const Words<4> words = load_chunk(rows, begin, 24, 32, transfer);
+                  const Words<4> words = load_chunk(rows, {begin, 0, 32}, 24, transfer);
                   EXPECT_EQ(words[0], 9u | 10u << 16);
                   if (device::thread_index() == 0)
-                    store_chunk(as_element(row, begin + 16), begin, 16, 32, transfer, words);
+                    store_chunk(as_element(row, begin + 16), {begin, 0, 32}, 16, transfer, words);
                 });
               }),
               "no violation");

@@ -226,11 +226,12 @@ class MakeTest(unittest.TestCase):
         text = page.read_text()
         self.assertIn("| 1K | 10.0 | 12.0 | 1.20 | 1780 | 18.0 | 1.80 |  | 80.0 | 159.6 ThunderKittens", text)
         self.assertIn("| bf16, causal, both gates, B=8, H=768 |", text)
+        self.assertIn("| Work counted without a GPU predicts the time. | 5.0 % off in the median, 5.0 % at the 90th", text)
         self.assertIn("| counted work | 5.0 % | 5.0 % | 0.0 % | 0.0 % |", text)
         page.write_text(text.replace("<!-- End of judged models -->", ""))
         self.assertIn("lacks the line '<!-- Judged models", self.refused("--readme", page))
         page.write_text("no markers")
-        self.assertIn("lacks the line '<!-- Measured times", self.refused("--readme", page))
+        self.assertIn("lacks the line '<!-- Claims", self.refused("--readme", page))
         self.assertEqual(page.read_text(), "no markers")
 
     def test_refuses_another_schema(self):

@@ -164,7 +164,7 @@ class Warp {
  public:
   DANAUS_DEVICE explicit Warp(const ConvolutionArguments& a)
       : a_(a),
-        tensor_(path == Path::any ? a.transfer == Transfer::tensor : path == Path::tensor),
+        path_(path == Path::any ? path_of(a.transfer) : path),
         leader_(device::lane_index() == 0),
         slabs_(layout.slabs_begin + device::warp_index() * layout.tuning.ring * layout.slab_bytes),
         barriers_(layout.barriers_begin + device::warp_index() * layout.tuning.ring * 8),
@@ -182,18 +182,19 @@ class Warp {
       const SharedAddress slab = slab_at(place);
       spectrum_.hold(a_.spectrum, item.channel, [](int i) { return i; });
       wait_for(place, parity);
+      if constexpr (!layout.pair) cut(item, slab);
       Words<4> re[r], im[r] = {};  // four tiles each
       load(slab, re, im);
       // A place is free once the store from it has been read: refill the one that an earlier item left.
-      if (tensor_ && leader_) device::store_wait_read<layout.lag>();
-      if (!tensor_) device::sync_warp();
+      if (path_ == Path::tensor && leader_) device::store_wait_read<layout.lag>();
+      if (path_ != Path::tensor) device::sync_warp();
       fetch();
       convolve(item.channel, re, im);
       store(item, slab, re, im);
       advance<P>(a_, item);
       if (++place == layout.tuning.ring) place = 0, parity ^= 1;
     }
-    if (tensor_ && leader_) device::store_wait_read<0>();  // they read this block's shared memory
+    if (path_ == Path::tensor && leader_) device::store_wait_read<0>();  // they read this block's shared memory
   }
 
  private:
@@ -205,16 +206,17 @@ class Warp {
 
   DANAUS_DEVICE SharedAddress slab_at(int place) const { return slabs_ + place * layout.slab_bytes; }
   DANAUS_DEVICE SharedAddress barrier_at(int place) const { return barriers_ + 8 * place; }
+  DANAUS_DEVICE bool in_bulk() const { return path_ != Path::threads; }  // by copies that the leader issues
   DANAUS_DEVICE bool pregate() const { return layout.gated && a_.pregate; }
   DANAUS_DEVICE bool postgate() const { return layout.gated && a_.postgate; }
-  DANAUS_DEVICE bool wraps() const { return !layout.pair && path != Path::tensor && a_.wrap; }  // only threads can
+  DANAUS_DEVICE bool wraps() const { return !layout.pair && path != Path::tensor && a_.wrap; }  // stored by threads
 
   // Outer twiddles into shared memory, barriers, constants into registers.
   DANAUS_DEVICE void prepare() {
     if constexpr (layout.outer_vectors > 0)
       for (int i = device::thread_index(); i < 32 * layout.outer_vectors; i += layout.threads)
         device::store_shared<16>(16 * i, device::load_constant<16>(a_.tables + 128 * layout.outer_at + 4 * i));
-    if (leader_ && tensor_)
+    if (leader_ && in_bulk())
       for (int i = 0; i < layout.tuning.ring; ++i) device::barrier_init(barrier_at(i), 1);
     device::fence_async();
     device::sync_block();
@@ -225,15 +227,19 @@ class Warp {
 
   // Asks for the next item that is not on its way.
   DANAUS_DEVICE void fetch() {
-    if (fetched_ < items_.count && (!tensor_ || leader_)) {
+    if (fetched_ < items_.count && (!in_bulk() || leader_)) {
       const SharedAddress slab = slab_at(fetch_place_), barrier = barrier_at(fetch_place_);
-      if (tensor_) device::barrier_expect(barrier, (1 + pregate() + postgate()) * layout.item_rows * layout.row_bytes);
-      const auto fetch_rows = [&](const TensorMap& map, const void* rows, int row) {
-        fetch_slab<P, WarpWorker>(a_, tensor_, map, rows, fetch_item_, 0, slab + row * layout.row_bytes, barrier);
+      if (in_bulk())
+        device::barrier_expect(barrier, (1 + pregate() + postgate()) * layout.item_rows * layout.row_bytes);
+      const auto fetch_rows = [&](const TensorMap& map, const TensorMap& line, const void* rows, int row) {
+        if (in_bulk())
+          copy_slab<P>(a_, path_, map, line, fetch_item_, 0, slab + row * layout.row_bytes, barrier);
+        else
+          copy_slab_by_threads<P, WarpWorker>(a_, rows, fetch_item_, 0, slab + row * layout.row_bytes);
       };
-      fetch_rows(a_.u_map, a_.u, 0);
-      if (pregate()) fetch_rows(a_.pregate_map, a_.pregate, layout.pregate_row);
-      if (postgate()) fetch_rows(a_.postgate_map, a_.postgate, layout.postgate_row);
+      fetch_rows(a_.u_map, a_.u_line, a_.u, 0);
+      if (pregate()) fetch_rows(a_.pregate_map, a_.pregate_line, a_.pregate, layout.pregate_row);
+      if (postgate()) fetch_rows(a_.postgate_map, a_.postgate_line, a_.postgate, layout.postgate_row);
       advance<P>(a_, fetch_item_);
       ++fetched_;
       if (++fetch_place_ == layout.tuning.ring) fetch_place_ = 0;
@@ -241,8 +247,23 @@ class Warp {
     device::copy_async_commit();
   }
 
+  // Zeros where an enclosing copy brought what is not the row's.
+  DANAUS_DEVICE void cut(Item item, SharedAddress slab) const {
+    if (path_ != Path::enclosing) return;
+    const RowPlace row = row_place<P>(a_, item.row, item.channel);
+    for (int chunk = device::lane_index(); chunk < layout.row_chunks; chunk += 32) {
+      if (8 * chunk >= row.first && 8 * chunk + 8 <= row.last) continue;
+      const auto cut_at = [&](SharedAddress at) {
+        device::store_shared<16>(at, within(row, 8 * chunk, device::load_shared<16>(at)));
+      };
+      cut_at(swizzled(slab + 16 * chunk));
+      if (pregate()) cut_at(swizzled(slab + layout.pregate_row * layout.row_bytes + 16 * chunk));
+    }
+    device::sync_warp();
+  }
+
   DANAUS_DEVICE void wait_for(int place, u32 parity) const {
-    if (tensor_) {
+    if (in_bulk()) {
       device::barrier_wait(barrier_at(place), parity);
     } else {
       device::copy_async_wait<kAhead - 1>();
@@ -298,15 +319,18 @@ class Warp {
     }
     device::fence_async();
     device::sync_warp();
-    if (!tensor_ && wraps())
+    if (path_ != Path::tensor && wraps())
       store_wrapped<P, WarpWorker, T>(a_, item, [&](int, int row) { return slab + row * layout.row_bytes; });
-    else if (!tensor_ || leader_)
-      store_slab<P, WarpWorker>(a_, tensor_, item, 0, slab);
+    else if (path_ != Path::tensor)
+      store_slab_by_threads<P, WarpWorker>(a_, item, 0, slab);
+    else if (leader_)
+      store_slab<P>(a_, item, 0, slab);
     device::sync_warp();
   }
 
   const ConvolutionArguments& a_;
-  const bool tensor_, leader_;            // the leader issues the tensor copies
+  const Path path_;
+  const bool leader_;                     // issues the bulk copies
   const SharedAddress slabs_, barriers_;  // of the warp's ring
   const ItemRange items_;
   Constants<P> constants_;

@@ -54,7 +54,7 @@ int Family::tensor_grain(const Layout& l) { return std::max(8 * l.columns, 64); 
 Share Family::share(const Layout& l, const Load& load) {
   const std::int64_t of_channel = load.items_of_channel, items = of_channel * load.channels;
   // Threads load an item before they begin with it, for which the ring must have room beside the item before.
-  if (load.transfer != Transfer::tensor && l.tuning.ring < 2 * l.slabs)
+  if (path_of(load.transfer) == Path::threads && l.tuning.ring < 2 * l.slabs)
     return {items, 1, {static_cast<int>(of_channel), 0}};
   constexpr int kWorthABlock = 8;  // items; fewer do not pay for its start
   const std::int64_t whole = of_channel < kWorthABlock ? 0 : load.channels / load.concurrent * load.concurrent;

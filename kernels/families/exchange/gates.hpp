@@ -19,8 +19,9 @@ struct Gate {
   DANAUS_DEVICE Words<4> words(const ConvolutionArguments& a, int row, int nr, int b) const {
     if (in_ring) return slab.words(row, nr, b);
     const int n = Column<P>::sample(unit, nr, b);
-    if (item.row + row >= a.batch || n >= a.length) return {};
-    return load_chunk(rows, row_offset<P>(a, item.row + row, item.channel), n, a.length, a.transfer);
+    const RowPlace from = row_place<P>(a, item.row + row, item.channel);
+    if (item.row + row >= a.batch || n >= from.last) return {};
+    return load_chunk(rows, from, n, a.transfer);
   }
 };
 
@@ -31,13 +32,7 @@ DANAUS_DEVICE Words<4> gated(Words<4> samples, Words<4> gate) {
   return samples;
 }
 
-// column.load() and store() with each sample times its gate's.
-template <class P>
-DANAUS_DEVICE void load_gated(const Column<P>& column, const Gate<P>& gate, const ConvolutionArguments& a, int row,
-                              int nr, u32 (&tiles)[8]) {
-  column.unpack(gated<P>(column.words(row, nr, 0), gate.words(a, row, nr, 0)),
-                gated<P>(column.words(row, nr, 1), gate.words(a, row, nr, 1)), tiles);
-}
+// column.store() with each sample times its gate's.
 template <class P>
 DANAUS_DEVICE void store_gated(const Column<P>& column, const Gate<P>& gate, const ConvolutionArguments& a, int row,
                                int nr, const u32 (&tiles)[8]) {
@@ -50,11 +45,13 @@ DANAUS_DEVICE void store_gated(const Column<P>& column, const Gate<P>& gate, con
 template <class P>
 class GateRing {
  public:
-  DANAUS_DEVICE GateRing(const ConvolutionArguments& a, bool tensor, Item first, int items)
+  DANAUS_DEVICE GateRing(const ConvolutionArguments& a, Path path, bool in_use, bool postgate, Item first, int items)
       : a_(a),
+        path_(path),
+        has_post_(postgate),
         item_(first),
         post_(!a.pregate),
-        total_(tensor ? P::layout.slabs * items * ((a.pregate != nullptr) + (a.postgate != nullptr)) : 0) {}
+        total_(in_use ? P::layout.slabs * items * ((a.pregate != nullptr) + postgate) : 0) {}
 
   DANAUS_DEVICE static void init() {
     for (int i = 0; i < kPlaces; ++i) device::barrier_init(barrier(i), 1);
@@ -64,15 +61,13 @@ class GateRing {
     DANAUS_UNROLL_BY(P::layout.tuning.fetches)
     for (; fetched_ < min(total_, used_ + kPlaces); ++fetched_) {
       device::barrier_expect(barrier(place_), P::layout.load_bytes);
-      int at[5];
-      P::tensor_at(item_, slab_, at);
-      device::tensor_load(address(place_), post_ ? a_.postgate_map : a_.pregate_map, at, barrier(place_),
-                          P::layout.rows);
+      copy_slab<P>(a_, path_, post_ ? a_.postgate_map : a_.pregate_map, post_ ? a_.postgate_line : a_.pregate_line,
+                   item_, slab_, address(place_), barrier(place_));
       if (++place_ == kPlaces) place_ = 0;
       if (++slab_ < P::layout.slabs) continue;
       slab_ = 0;
-      if (post_ || !a_.postgate) advance<P>(a_, item_);
-      post_ = !post_ ? a_.postgate != nullptr : !a_.pregate;
+      if (post_ || !has_post_) advance<P>(a_, item_);
+      post_ = !post_ ? has_post_ : !a_.pregate;
     }
   }
   // Slab s of the gate whose turn it is, when it has come.
@@ -102,6 +97,8 @@ class GateRing {
   static DANAUS_DEVICE SharedAddress address(int place) { return P::layout.gates_begin + place * P::layout.load_bytes; }
 
   const ConvolutionArguments& a_;
+  const Path path_;
+  const bool has_post_;
   Item item_;  // whose slab is fetched next,
   bool post_;  // of which gate
   int slab_ = 0, place_ = 0;

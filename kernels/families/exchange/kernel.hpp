@@ -75,30 +75,33 @@ class Block {
  public:
   DANAUS_DEVICE explicit Block(const ConvolutionArguments& a)
       : a_(a),
-        tensor_(path == Path::any ? a.transfer == Transfer::tensor : path == Path::tensor),
+        path_(path == Path::any ? path_of(a.transfer) : path),
         leader_(device::thread_index() == 0),
         warp_(device::warp_index()),
         items_(a.division.of(device::block_index(), device::block_count(), a.channels)),
         first_(item_at<P>(a, items_.first)),
         fetch_item_(first_),
-        gates_(a, gates_in_ring(), first_, items_.count) {}
+        gates_(a, path_, gates_in_ring(), postgate(), first_, items_.count) {}
 
   DANAUS_DEVICE void run() {
     prepare();
-    if (!tensor_ || leader_) fetch_until(layout.tuning.ring);
+    if (!in_bulk() || leader_) fetch_until(layout.tuning.ring);
     if (gates_in_ring() && leader_) gates_.fetch();
     device::copy_async_commit();
-    if (!tensor_) {
-      if constexpr (path != Path::tensor) run_by_threads();
-    } else if constexpr (path != Path::threads) {
-      switch (layout.tuning.order) {
-        case Order::in_turn: run_in_turn(); break;
-        case Order::slab_by_slab: run_slab_by_slab(); break;
-        case Order::overlapped:
-        case Order::overlapped_late: run_overlapped(); break;
+    if constexpr (path == Path::threads || path == Path::any)
+      if (path_ == Path::threads) run_by_threads();
+    if constexpr (!layout.pair && (path == Path::enclosing || path == Path::any))
+      if (path_ == Path::enclosing) run_enclosing();
+    if constexpr (path == Path::tensor || path == Path::any)
+      if (path_ == Path::tensor) {
+        switch (layout.tuning.order) {
+          case Order::in_turn: run_in_turn(); break;
+          case Order::slab_by_slab: run_slab_by_slab(); break;
+          case Order::overlapped:
+          case Order::overlapped_late: run_overlapped(); break;
+        }
+        if (leader_) device::store_wait_read<0>();  // they read this block's shared memory
       }
-      if (leader_) device::store_wait_read<0>();  // they read this block's shared memory
-    }
   }
 
  private:
@@ -107,14 +110,15 @@ class Block {
   static constexpr int kVectors = layout.tuning.pairs * layout.slabs;  // of a spectrum, for one batch
   using Spectra = Words<4>[kVectors];
 
-  DANAUS_DEVICE bool gates_in_ring() const { return layout.tuning.gate_ring > 0 && tensor_; }
+  DANAUS_DEVICE bool in_bulk() const { return path_ != Path::threads; }  // by copies that the leader issues
+  DANAUS_DEVICE bool gates_in_ring() const { return layout.tuning.gate_ring > 0 && in_bulk(); }
   DANAUS_DEVICE bool pregate() const { return layout.gated && a_.pregate; }
   DANAUS_DEVICE bool postgate() const { return layout.gated && a_.postgate && !wraps(); }
-  DANAUS_DEVICE bool wraps() const { return !layout.pair && path != Path::tensor && a_.wrap; }  // only threads can
+  DANAUS_DEVICE bool wraps() const { return !layout.pair && path != Path::tensor && a_.wrap; }  // stored by threads
 
   // Barriers, constants.
   DANAUS_DEVICE void prepare() {
-    if (leader_ && tensor_) {
+    if (leader_ && in_bulk()) {
       for (int i = 0; i < layout.tuning.ring; ++i) device::barrier_init(8 * i, 1);
       if constexpr (layout.tuning.gate_ring > 0) GateRing<P>::init();
     }
@@ -189,7 +193,7 @@ class Block {
     return Column<P>(row_at(place, slab, 0), row_at(place, slab, 1), unit % layout.column_chunks);
   }
   DANAUS_DEVICE void wait_for_slab(int place, u32 parity, int slab) const {
-    if (tensor_) device::barrier_wait(8 * place_of(place, slab), parity ^ is_beyond_end(place, slab));
+    if (in_bulk()) device::barrier_wait(8 * place_of(place, slab), parity ^ is_beyond_end(place, slab));
   }
   // The next item's place, and its parity.
   static DANAUS_DEVICE void step(int& place, u32& parity) {
@@ -202,9 +206,13 @@ class Block {
     limit = min(limit, items_.count * layout.slabs);
     DANAUS_UNROLL_BY(layout.tuning.fetches)
     for (; fetched_ < limit; ++fetched_) {
-      const SharedAddress barrier = 8 * fetch_place_;
-      if (tensor_) device::barrier_expect(barrier, layout.load_bytes);
-      fetch_slab<P, Worker>(a_, tensor_, a_.u_map, a_.u, fetch_item_, fetch_slab_, address_of(fetch_place_), barrier);
+      const SharedAddress place = address_of(fetch_place_), barrier = 8 * fetch_place_;
+      if (in_bulk()) {
+        device::barrier_expect(barrier, layout.load_bytes);
+        copy_slab<P>(a_, path_, a_.u_map, a_.u_line, fetch_item_, fetch_slab_, place, barrier);
+      } else {
+        copy_slab_by_threads<P, Worker>(a_, a_.u, fetch_item_, fetch_slab_, place);
+      }
       if (++fetch_place_ == layout.tuning.ring) fetch_place_ = 0;
       if (++fetch_slab_ == layout.slabs) fetch_slab_ = 0, advance<P>(a_, fetch_item_);
     }
@@ -214,8 +222,8 @@ class Block {
   // `freed` slabs are then done with.
   template <int pending = 0>
   DANAUS_DEVICE void refill(int freed) {
-    if (tensor_ && !leader_) return;
-    if (tensor_) device::store_wait_read<pending>();
+    if (in_bulk() && !leader_) return;
+    if (path_ == Path::tensor) device::store_wait_read<pending>();
     fetch_until(freed + layout.tuning.ring);
     // With tensor copies it does nothing, but without it the compiler spills (16K causal: 14 registers).
     device::copy_async_commit();
@@ -227,8 +235,15 @@ class Block {
   }
 
   DANAUS_DEVICE void store_slabs(Item item, int place, int first, int last) const {
-    if (tensor_ && !leader_) return;
-    for (int s = first; s < last; ++s) store_slab<P, Worker>(a_, tensor_, item, s, slab_at(place, s));
+    if (!leader_) return;
+    for (int s = first; s < last; ++s) store_slab<P>(a_, item, s, slab_at(place, s));
+  }
+  DANAUS_DEVICE void store_by_threads(Item item, int place) const {
+    if (wraps()) {
+      store_wrapped<P, Worker, layout.dtype>(a_, item, [&](int s, int row) { return row_at(place, s, row); });
+    } else {
+      for (int s = 0; s < layout.slabs; ++s) store_slab_by_threads<P, Worker>(a_, item, s, slab_at(place, s));
+    }
   }
 
   // Calls visit(j) for each of this warp's units of step A.
@@ -260,7 +275,12 @@ class Block {
       const int unit = warp_ + layout.tuning.warps * j;
       wait_for_slab(place, parity, unit / layout.column_chunks);
       if constexpr (!layout.tuning.unit_in_registers) there_ = load_unit<P>(a_.tables, unit, false);
-      transform_column<P>(a_, column_of(place, unit), gate_of(pregate(), a_.pregate, item, unit), constants_, there_);
+      const RowPlace row = row_place<P>(a_, item.row, item.channel);
+      transform_column<P>(a_, column_of(place, unit), gate_of(pregate(), a_.pregate, item, unit), constants_, there_,
+                          [&](int nr, int b, Words<4> words) {
+                            if (path_ != Path::enclosing) return words;  // zeros have come with the copy
+                            return within(row, Column<P>::sample(unit, nr, b), words);
+                          });
       after(j);
     });
   }
@@ -455,18 +475,58 @@ class Block {
       device::sync_block();
       transform_back(item, place, Nothing());
       device::sync_block();
-      if (wraps())
-        store_wrapped<P, Worker, layout.dtype>(a_, item, [&](int s, int row) { return row_at(place, s, row); });
-      else
-        store_slabs(item, place, 0, layout.slabs);
+      store_by_threads(item, place);
       device::sync_block();
       advance<P>(a_, item);
       step(place, parity);
     }
   }
 
+  // In turn, for rows that come in bulk and are stored by threads.
+  DANAUS_DEVICE void run_enclosing() {
+    constexpr int kStored = layout.slabs / layout.tuning.stores;
+    constexpr int kUnits = layout.units_per_warp / layout.tuning.stores;
+    constexpr bool kRoom = layout.tuning.ring >= 2 * layout.slabs;  // for another item
+    Item item = first_;
+    int place = 0;
+    u32 parity = 0;
+    for (int number = 0; number < items_.count; ++number) {
+      hold_spectrum(item.channel);
+      transform(item, place, parity, [&](int) { release_pregate_of_unit(); });
+      Spectra ahead;
+      load_spectra(item.channel, 0, ahead);
+      device::fence_async();
+      device::sync_block();
+      if constexpr (kRoom) refill(number * layout.slabs);  // the item before has been stored
+      release_pregate();
+      convolve(place, item.channel, ahead, Nothing());
+      device::sync_block();
+      transform_back(item, place,
+                     [&](int j) {  // the postgate's places are filled again as they are where slabs are stored
+                       if (!postgate() || !gates_in_ring() || j % kUnits != kUnits - 1) return;
+                       device::sync_block();
+                       release_gates(kStored);
+                     });
+      if (postgate() && gates_in_ring())
+        gates_.turn();
+      else
+        device::sync_block();
+      store_by_threads(item, place);
+      if constexpr (!kRoom) {
+        device::fence_async();
+        device::sync_block();
+        refill((number + 1) * layout.slabs);
+      } else if (layout.apart && wraps()) {
+        device::sync_block();  // items share the imaginary rows
+      }
+      advance<P>(a_, item);
+      step(place, parity);
+    }
+  }
+
   const ConvolutionArguments& a_;
-  const bool tensor_, leader_;  // the leader issues the tensor copies
+  const Path path_;
+  const bool leader_;  // issues the bulk copies
   const int warp_;
   const ItemRange items_;
   const Item first_;

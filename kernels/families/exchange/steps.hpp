@@ -149,21 +149,27 @@ DANAUS_DEVICE void real_rows_back(const Complex2 (&x)[P::layout.radix][8], const
   }
 }
 
-// Step A on one unit, in place.
-template <class P>
+// Step A on one unit, in place. `cut` is called with (nr, b) and words that are read, and gives them without what is
+// not the row's.
+template <class P, class Cut>
 DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<P>& column, const Gate<P>& pregate,
-                                    const Constants<P>& c, const UnitConstants<P>& own) {
+                                    const Constants<P>& c, const UnitConstants<P>& own, Cut cut) {
   constexpr Dtype T = P::layout.dtype;
   u32 re[P::layout.radix][8], im[P::layout.radix][8] = {};
+  const auto load = [&](int row, int nr, u32(&tiles)[8]) {
+    Words<4> words[2];
+    DANAUS_UNROLL
+    for (int b = 0; b < 2; ++b) {
+      words[b] = column.words(row, nr, b);
+      if (P::layout.gated && pregate.present) words[b] = gated<P>(words[b], pregate.words(a, row, nr, b));
+      words[b] = cut(nr, b, words[b]);
+    }
+    column.unpack(words[0], words[1], tiles);
+  };
   DANAUS_UNROLL
   for (int nr = 0; nr < P::layout.radix; ++nr) {
-    if (P::layout.gated && pregate.present) {
-      load_gated<P>(column, pregate, a, 0, nr, re[nr]);
-      if constexpr (P::layout.pair) load_gated<P>(column, pregate, a, 1, nr, im[nr]);
-    } else {
-      column.load(0, nr, re[nr]);
-      if constexpr (P::layout.pair) column.load(1, nr, im[nr]);
-    }
+    load(0, nr, re[nr]);
+    if constexpr (P::layout.pair) load(1, nr, im[nr]);
   }
   Complex2 x[P::layout.radix][8];
   if constexpr (!P::layout.real_rows) transform_rows<P>(re, im, c, x);
