@@ -23,7 +23,7 @@ enum class Path { tensor, enclosing, threads, any };
 // Coordinates of a map have 32 bits: one dimension counts blocks of so many samples.
 inline constexpr long long kMapBlock = 1ll << 30;
 
-constexpr Path path_of(Transfer transfer) {
+DANAUS_HOST_AND_DEVICE constexpr Path path_of(Transfer transfer) {
   return transfer == Transfer::tensor      ? Path::tensor
          : transfer == Transfer::enclosing ? Path::enclosing
                                            : Path::threads;
