@@ -31,9 +31,7 @@ double double_pipeline_bound(const Convolution& planned) { return bound_l2(Dtype
 
 const Variant& variant_for(const Convolution& problem) { return *choose(problem, Device()).variant; }
 
-Convolution planned_by_kernel(const Convolution& problem) {
-  return planned(problem, variant_for(problem));
-}
+Convolution planned_by_kernel(const Convolution& problem) { return planned(problem, variant_for(problem)); }
 
 bool has_kernel(const Convolution& problem) { return has_kernel(problem, Device()); }
 

@@ -58,15 +58,19 @@ DANAUS_DEVICE RowPlace row_place(const ConvolutionArguments& a, int row, int cha
   return {offset - before, before, before + a.length};
 }
 
-// Of the 8 samples from n on those that are the row's, the others zero.
+// Of the 8 samples from n on, a multiple of 8, those that are the row's, the others zero. Most chunks are whole: what
+// it takes to cut one stands behind a branch for each end.
 DANAUS_DEVICE Words<4> within(const RowPlace& row, int n, Words<4> words) {
-  if (n >= row.first && n + 8 <= row.last) return words;
-  DANAUS_UNROLL
-  for (int i = 0; i < 4; ++i) {
-    const int at = n + 2 * i;
-    const u32 low = at >= row.first && at < row.last ? 0xffff : 0;
-    const u32 high = at + 1 >= row.first && at + 1 < row.last ? 0xffff0000 : 0;
-    words[i] &= low | high;
+  const int present = row.last - n;
+  if (present < 8) {
+    DANAUS_UNROLL
+    for (int i = 0; i < 4; ++i)
+      words[i] = present >= 2 * i + 2 ? words[i] : present == 2 * i + 1 ? words[i] & 0xffff : 0;
+  }
+  if (n < row.first) {  // which is less than 8
+    DANAUS_UNROLL
+    for (int i = 0; i < 4; ++i)
+      words[i] = row.first <= 2 * i ? words[i] : row.first == 2 * i + 1 ? words[i] & 0xffff0000 : 0;
   }
   return words;
 }
@@ -87,9 +91,10 @@ DANAUS_DEVICE Words<4> load_chunk(const void* rows, const RowPlace& row, int n, 
 DANAUS_DEVICE void store_chunk(void* rows, const RowPlace& row, int n, Transfer transfer, Words<4> words) {
   auto* at = static_cast<std::uint16_t*>(rows) + row.begin + n;
   if (transfer != Transfer::element && n >= row.first && n + 8 <= row.last) return device::store_global<16>(at, words);
+  const u32 length = row.last - row.first;
   DANAUS_UNROLL
   for (int i = 0; i < 8; ++i)
-    if (n + i >= row.first && n + i < row.last) device::store_global<2>(at + i, {words[i / 2] >> (16 * (i % 2))});
+    if (static_cast<u32>(n + i - row.first) < length) device::store_global<2>(at + i, {words[i / 2] >> (16 * (i % 2))});
 }
 
 // Begins to load slab `slab` of the item into `to`, by bulk copies: for one thread to call. They complete on `barrier`.
@@ -148,13 +153,14 @@ DANAUS_DEVICE void store_slab(const ConvolutionArguments& a, Item item, int slab
 template <class Shape, class Worker>
 DANAUS_DEVICE void store_slab_by_threads(const ConvolutionArguments& a, Item item, int slab, SharedAddress from) {
   constexpr auto layout = Shape::layout;
-  for (int i = Worker::index(); i < layout.item_rows * layout.row_chunks; i += Worker::kThreads) {
-    const int row = item.row + i / layout.row_chunks, chunk = i % layout.row_chunks;
-    const int n = Shape::sample_of(chunk) + slab * layout.slab_offset;
-    const RowPlace to = row_place<Shape>(a, row, item.channel);
-    if (row >= a.batch || n >= to.last) continue;
-    const SharedAddress place = swizzled(from + i / layout.row_chunks * layout.row_bytes + 16 * chunk);
-    store_chunk(a.y, to, n, a.transfer, device::load_shared<16>(place));
+  for (int i = 0; i < layout.item_rows && item.row + i < a.batch; ++i) {
+    const RowPlace to = row_place<Shape>(a, item.row + i, item.channel);
+    for (int chunk = Worker::index(); chunk < layout.row_chunks; chunk += Worker::kThreads) {
+      const int n = Shape::sample_of(chunk) + slab * layout.slab_offset;
+      if (n >= to.last) continue;
+      const SharedAddress place = swizzled(from + i * layout.row_bytes + 16 * chunk);
+      store_chunk(a.y, to, n, a.transfer, device::load_shared<16>(place));
+    }
   }
 }
 

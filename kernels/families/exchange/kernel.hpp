@@ -271,11 +271,11 @@ class Block {
   // Step A, calling after(j) when this warp's unit j is done.
   template <class After>
   DANAUS_DEVICE void transform(Item item, int place, u32 parity, After after) {
+    const RowPlace row = path_ == Path::enclosing ? row_place<P>(a_, item.row, item.channel) : RowPlace{};
     for_each_unit([&](int j) {
       const int unit = warp_ + layout.tuning.warps * j;
       wait_for_slab(place, parity, unit / layout.column_chunks);
       if constexpr (!layout.tuning.unit_in_registers) there_ = load_unit<P>(a_.tables, unit, false);
-      const RowPlace row = row_place<P>(a_, item.row, item.channel);
       transform_column<P>(a_, column_of(place, unit), gate_of(pregate(), a_.pregate, item, unit), constants_, there_,
                           [&](int nr, int b, Words<4> words) {
                             if (path_ != Path::enclosing) return words;  // zeros have come with the copy
