@@ -164,6 +164,35 @@ DANAUS_DEVICE void store_slab_by_threads(const ConvolutionArguments& a, Item ite
   }
 }
 
+// The same for a whole item of one row that came with Transfer::enclosing; slab_at(s) is the place of slab s. Chunks of
+// which all samples are the row's have one code, so that their places need little arithmetic, its ends another.
+template <class Shape, class Worker, class SlabAt>
+DANAUS_DEVICE void store_enclosed(const ConvolutionArguments& a, Item item, SlabAt slab_at) {
+  constexpr auto layout = Shape::layout;
+  constexpr int kThreads = Worker::kThreads;
+  // What the compiler should know of it: chunk / 8 and the like are then constants and shifts.
+  const int index = (kThreads & (kThreads - 1)) == 0 ? Worker::index() % kThreads : Worker::index();
+  const RowPlace to = row_place<Shape>(a, item.row, item.channel);
+  auto* rows = static_cast<std::uint16_t*>(a.y) + to.begin;
+  for (int s = 0; s < layout.slabs; ++s) {
+    const SharedAddress from = slab_at(s);
+    DANAUS_UNROLL
+    for (int round = 0; round < (layout.row_chunks + kThreads - 1) / kThreads; ++round) {
+      const int chunk = index + round * kThreads;
+      if (layout.row_chunks % kThreads != 0 && chunk >= layout.row_chunks) break;
+      const int n = Shape::sample_of(chunk) + s * layout.slab_offset;
+      if (n >= to.first && n + 8 <= to.last)
+        device::store_global<16>(rows + n, device::load_shared<16>(swizzled(from + 16 * chunk)));
+    }
+  }
+  // A sample a thread: up to 7 before the first whole chunk, up to 7 after the last.
+  const int end = index / 8, n = (end == 0 ? 0 : to.last / 8 * 8) + index % 8;
+  if (index >= 16 || n < to.first || n >= to.last || (end == 0 && (to.first == 0 || to.last < 8))) return;
+  int slab, chunk;
+  Shape::locate(n / 8, slab, chunk);
+  device::store_global<2>(rows + n, device::load_shared<2>(swizzled(slab_at(slab) + 16 * chunk) + 2 * (n % 8)));
+}
+
 // Right angle with wrap: row 0 of the slabs is lo, row 1 is hi, sample n + N of the linear convolution being hi[n].
 // y[n] is sample n of it and, L later, what wraps. row_at(s, row) gives the place of that row of slab s.
 template <class Shape, class Worker, Dtype T, class RowAt>

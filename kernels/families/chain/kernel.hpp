@@ -321,7 +321,9 @@ class Warp {
     device::sync_warp();
     if (path_ != Path::tensor && wraps())
       store_wrapped<P, WarpWorker, T>(a_, item, [&](int, int row) { return slab + row * layout.row_bytes; });
-    else if (path_ != Path::tensor)
+    else if (!layout.pair && path_ == Path::enclosing)
+      store_enclosed<P, WarpWorker>(a_, item, [&](int) { return slab; });
+    else if (path_ == Path::threads)
       store_slab_by_threads<P, WarpWorker>(a_, item, 0, slab);
     else if (leader_)
       store_slab<P>(a_, item, 0, slab);

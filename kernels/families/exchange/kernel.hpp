@@ -241,6 +241,8 @@ class Block {
   DANAUS_DEVICE void store_by_threads(Item item, int place) const {
     if (wraps()) {
       store_wrapped<P, Worker, layout.dtype>(a_, item, [&](int s, int row) { return row_at(place, s, row); });
+    } else if (path_ == Path::enclosing) {
+      store_enclosed<P, Worker>(a_, item, [&](int s) { return slab_at(place, s); });
     } else {
       for (int s = 0; s < layout.slabs; ++s) store_slab_by_threads<P, Worker>(a_, item, s, slab_at(place, s));
     }
