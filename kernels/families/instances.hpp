@@ -3,13 +3,12 @@
 //
 // By default it has those that are chosen for something, for the device classes of DANAUS_DEVICE_CLASSES (a set of
 // bits), and of the other classes those of a few sizes, so that nothing goes untested. DANAUS_ALL has all of them,
-// DANAUS_SIZES (a list; 0: every size) none of the sizes that it leaves out.
+// DANAUS_WANTED (an expression in `size`, of the CMake list DANAUS_SIZES) leaves sizes out.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -38,8 +37,7 @@ struct Instances {
 constexpr bool is_sampled(int size) { return size == 0 || size == 256 || size == 1024 || size == 4096; }
 
 constexpr bool is_compiled(int size, Worth worth, std::size_t device_class) {
-  constexpr int sizes[] = {DANAUS_SIZES};
-  if (sizes[0] != 0 && size != 0 && std::ranges::find(sizes, size) == std::end(sizes)) return false;
+  if (size != 0 && !(DANAUS_WANTED)) return false;
   if (DANAUS_ALL) return true;
   return worth == kChosen && (DANAUS_DEVICE_CLASSES >> device_class & 1 || is_sampled(size));
 }

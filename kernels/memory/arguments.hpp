@@ -21,7 +21,7 @@ enum class Transfer {
 enum class Path { tensor, enclosing, threads, any };
 
 // Coordinates of a map have 32 bits: one dimension counts blocks of so many samples.
-inline constexpr long long kMapBlock = 1ll << 30;
+inline constexpr int kMapBlockBits = 30, kMapBlock = 1 << kMapBlockBits;
 
 DANAUS_HOST_AND_DEVICE constexpr Path path_of(Transfer transfer) {
   return transfer == Transfer::tensor      ? Path::tensor

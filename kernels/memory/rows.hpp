@@ -54,7 +54,7 @@ template <class Shape>
 DANAUS_DEVICE RowPlace row_place(const ConvolutionArguments& a, int row, int channel) {
   const long long offset = row_offset<Shape>(a, row, channel);
   if (a.transfer != Transfer::enclosing) return {offset, 0, a.length};
-  const int before = static_cast<int>((a.shift + offset) % 8);
+  const int before = static_cast<int>(a.shift + offset) & 7;
   return {offset - before, before, before + a.length};
 }
 
@@ -106,8 +106,9 @@ DANAUS_DEVICE void copy_slab(const ConvolutionArguments& a, Path path, const Ten
   int at[5];
   Shape::tensor_at(item, slab, at);
   if (path == Path::enclosing) {
-    const long long begin = (a.shift + row_offset<Shape>(a, item.row, item.channel)) / 8 * 8;
+    const long long begin = (a.shift + row_offset<Shape>(a, item.row, item.channel)) & ~7ll;
     if (begin >= a.late) {
+      DANAUS_UNROLL_BY(1)
       for (int i = 0; i < layout.row_bytes / 128; ++i) {
         const int place[5] = {
             static_cast<int>(begin - a.lines_begin) + Shape::sample_of(8 * i) + slab * layout.slab_offset, 0, 0, 0, 0};
@@ -115,7 +116,7 @@ DANAUS_DEVICE void copy_slab(const ConvolutionArguments& a, Path path, const Ten
       }
       return;
     }
-    at[0] += static_cast<int>(begin % kMapBlock), at[3] = static_cast<int>(begin / kMapBlock), at[4] = 0;
+    at[0] += static_cast<int>(begin) & (kMapBlock - 1), at[3] = static_cast<int>(begin >> kMapBlockBits), at[4] = 0;
   }
   device::tensor_load(to, map, at, barrier, layout.rows);
 }
@@ -185,6 +186,7 @@ DANAUS_DEVICE void store_enclosed(const ConvolutionArguments& a, Item item, Slab
         device::store_global<16>(rows + n, device::load_shared<16>(swizzled(from + 16 * chunk)));
     }
   }
+  if (to.first == 0 && to.last % 8 == 0) return;
   // A sample a thread: up to 7 before the first whole chunk, up to 7 after the last.
   const int end = index / 8, n = (end == 0 ? 0 : to.last / 8 * 8) + index % 8;
   if (index >= 16 || n < to.first || n >= to.last || (end == 0 && (to.first == 0 || to.last < 8))) return;
