@@ -63,7 +63,9 @@ TEST_P(Families, EveryVariantIsWithinItsBound) {
       options.seed = random();
       if (path_of(transfer) == Path::threads) options.device.sm = 80;
       options.observer = [&v, transfer](const Launch& launch, const host::Counters&) {
-        if (launch.kernel.family == v.family) EXPECT_EQ(launch.path, path_of(transfer));
+        if (launch.kernel.family == v.family) {
+          EXPECT_EQ(launch.path, path_of(transfer));
+        }
       };
       expect_right(p, spec, options,
                    transfer == Transfer::element     ? 1
