@@ -58,12 +58,16 @@ def code_of(method, variant):
     if method != "kernel":
         return digest_of("experiments/bench/baselines")
     family = variant.split("_")[0]
-    families = {path.parent.name for path in (ROOT / "kernels" / "families").glob("*/family.hpp")}
-    if family not in families:
+    if family not in families():
         return "no kernel"
-    others = "|".join(sorted(families - {family, "spectrum"}))
+    others = "|".join(sorted(families() - {family, "spectrum"}))
     return digest_of("kernels", "kernels/(executor/|cpu/|danaus[.]|plan/(plan|program|machine)[.]"
                                 f"|families/({others})/)")
+
+
+@functools.cache
+def families():
+    return frozenset(path.parent.name for path in (ROOT / "kernels" / "families").glob("*/family.hpp"))
 
 
 @functools.cache

@@ -63,15 +63,11 @@ Counters difference(const Counters& a, const Counters& b, std::uint64_t parts = 
   return result;
 }
 
-Transfer transfer_of(const Convolution& problem, const Device& device) {
-  const Choice choice = choose(problem, device);
-  return choose_transfer(problem, *choice.variant, device, choice.wraps, {});
-}
-
 Share share_of(const Convolution& problem, const Device& device, std::int64_t concurrent) {
-  const Variant& variant = *choose(problem, device).variant;
-  return variant.share(
-      {variant.items_of_channel(problem.batch), problem.channels, transfer_of(problem, device), concurrent});
+  const Choice choice = choose(problem, device);
+  const Variant& variant = *choice.variant;
+  return variant.share({variant.items_of_channel(problem.batch), problem.channels,
+                        choose_transfer(problem, variant, device, choice.wraps, {}), concurrent});
 }
 
 }  // namespace
@@ -112,7 +108,8 @@ Extent extent_of(const Convolution& problem, const Device& device, std::int64_t 
 
 Work count_work(const Convolution& given_problem, const Device& device) {
   Convolution problem = given_problem;
-  const Variant& variant = *choose(problem, device).variant;
+  const Choice choice = choose(problem, device);
+  const Variant& variant = *choice.variant;
   const int rows = variant.item_rows(), workers = share_of(problem, device, 1).workers_of_block;
   const auto run = [&](int batch, int channels) {
     problem.batch = batch, problem.channels = channels;
@@ -127,7 +124,7 @@ Work count_work(const Convolution& given_problem, const Device& device) {
     work.item = single.launch;
   } else {
     // Rows that come with what encloses them differ by their alignments, eight in turn, and at the arrays' end.
-    const bool uneven = transfer_of(problem, device) == Transfer::enclosing;
+    const bool uneven = choose_transfer(problem, variant, device, choice.wraps, {}) == Transfer::enclosing;
     const int each = (uneven ? 8 : 1) * workers;
     const Counters twice = run(rows * 2 * each, 1).launch;  // of one channel, twice as many items for each worker
     const Counters once = each == 1 ? single.launch : run(rows * each, 1).launch;

@@ -150,7 +150,11 @@ const Machine& Plan::machine() const { return *state_->machine; }
 const Variant& Plan::variant() const { return *state_->program.variant; }
 std::int64_t Plan::prepared_bytes() const { return state_->program.prepared_bytes; }
 std::int64_t Plan::workspace_bytes(std::int64_t batch) const { return state_->program.workspace_bytes_per_row * batch; }
-std::int64_t Plan::constant_bytes() const { return constant_bytes_of(state_->program); }
+std::int64_t Plan::constant_bytes() const {
+  std::int64_t bytes = 0;
+  for (const auto& words : state_->constants) bytes += 4 * static_cast<std::int64_t>(words.count);
+  return bytes;
+}
 
 void Plan::prepare(std::span<const Buffer> filters, const CallOptions& options) {
   constexpr const char* kOperation = "set_filter";

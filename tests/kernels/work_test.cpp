@@ -40,6 +40,7 @@ TEST(Work, OfALaunchIsThatOfItsPartsToTheLastSector) {
   struct Case {
     const char* token;
     int blocks;
+    int sm = 90;
   };
   for (const Case& c : {Case{"fftconv_f16_circular_l256_b10_h7", 3},                 // chain, spectrum in registers
                         Case{"fftconv_f16_circular_l768_b7_h5", 2},                  // chain without, odd batch
@@ -47,10 +48,13 @@ TEST(Work, OfALaunchIsThatOfItsPartsToTheLastSector) {
                         Case{"fftconv_f16_circular_l1024_b5_h4_postgate", 3},        // exchange, odd batch
                         Case{"fftconv_f16_circular_l4096_b3_h5", 2},                 // a block for each channel
                         Case{"fftconv_f16_circular_l4096_b6_h3", 5},                 // more blocks than channels
-                        Case{"fftconv_bf16_causal_l2944_k96_b3_h2", 2}}) {           // rows that end before N
+                        Case{"fftconv_bf16_causal_l2944_k96_b3_h2", 2},              // rows that end before N
+                        Case{"fftconv_bf16_causal_l3008_k96_b3_h2", 2, 80},          // the same, by threads
+                        Case{"fftconv_f16_circular_l992_b3_h2", 2, 80}}) {           // by threads, wrapped
     SCOPED_TRACE(c.token);
     const Convolution problem = parse_convolution(c.token);
-    const Device device;
+    Device device;
+    device.sm = c.sm;
     const Work work = count_work(problem, device);
     const Launched whole = execute_whole(problem, device, c.blocks);
     const host::Counters launch = work.launch(extent_of(problem, device, c.blocks));
