@@ -32,10 +32,9 @@ constexpr bool has_cuda_code(const Key& key) {
   return true;
 }
 
-// Variant::takes_any_alignment() of a kernel's key.
 template <class Key>
 constexpr bool has_enclosing_path(const Key& key) {
-  if constexpr (requires { key.fold; }) return key.size() > 0 && key.fold == Fold::right_angle;
+  if constexpr (requires { key.fold; }) return takes_any_alignment(key.size(), key.fold);
   return false;
 }
 

@@ -83,8 +83,7 @@ class Variant {
   // That a sample goes through on its way from u to y, gates aside; what bound_l2_of_roundings() takes.
   virtual int roundings() const = 0;
   virtual TensorShape tensor_shape(int batch, int channels, int length) const = 0;
-  // Whether Transfer::enclosing moves its rows: of one row an item.
-  bool takes_any_alignment() const { return size > 0 && fold == Fold::right_angle; }
+  bool takes_any_alignment() const { return danaus::takes_any_alignment(size, fold); }
   // L must be a multiple of this for tensor copies: rows of the map's outer dimension are whole.
   virtual int tensor_grain() const = 0;
   virtual Share share(const Load& load) const = 0;
