@@ -88,7 +88,7 @@ std::vector<TimedCase> timed_cases(const Options& options, const Device& device)
 
 std::string code_of(const TimedCase& timed, const Device& device) {
   if (timed.contender != Contender::kernel) return kRevision.baselines;
-  return code_of_kernel(has_kernel(timed.problem, device) ? choose(timed.problem, device).variant->name : "");
+  return code_of_kernel(has_kernel(timed.problem, device) ? choose(timed.problem, device).name : "");
 }
 
 // The fields of a row that say what was asked, and which code was timed.

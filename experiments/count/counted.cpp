@@ -14,7 +14,7 @@ Json values(const host::Counters& counters) {
 void require_kernel(const Convolution& problem, const Device& device) { choose(problem, device); }
 
 Counted count(const Convolution& problem, const Device& device, std::int64_t concurrent) {
-  Counted counted{problem, choose(problem, device).variant, {}, {}, {}};
+  Counted counted{problem, &choose(problem, device), {}, {}, {}};
   if (concurrent == 0) concurrent = concurrent_blocks(*counted.variant, device);
   counted.extent = extent_of(problem, device, concurrent);
   counted.work = count_work(problem, device);

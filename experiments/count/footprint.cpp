@@ -37,7 +37,7 @@ Json footprint(const Convolution& p, const HardwareProfile& profile) {
           {"dtype", name(p.dtype)},
           {"mode", name(p.mode)},
           {"gated", p.pregate || p.postgate},
-          {"n", choose(p, device).variant->size},
+          {"n", choose(p, device).size},
           {"batch", p.batch},
           {"channels", p.channels},
           {"u_bytes", rows},

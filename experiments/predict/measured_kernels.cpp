@@ -70,7 +70,7 @@ Convolution asked_by(const Line& line) {
 
 MeasuredKernel measured_kernel(const Line& line, double us, const Convolution& asked, const Device& device) {
   if (!(us > 0)) fail("model: ", line.where, ": a median of ", us, " us, must be positive");
-  const Variant& variant = *choose(asked, device).variant;
+  const Variant& variant = choose(asked, device);
   return {line.get<std::string>("/case"),
           planned(asked, variant),
           !asked.factors.empty(),

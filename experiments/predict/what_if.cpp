@@ -13,7 +13,7 @@ namespace {
 // Why no kernel computes the case.
 std::string refusal(const Convolution& problem, const Device& device) {
   try {
-    return "this build has not the kernel " + choose(problem, device).variant->name;
+    return "this build has not the kernel " + choose(problem, device).name;
   } catch (const std::invalid_argument& error) {
     return error.what();
   }
@@ -46,7 +46,7 @@ std::vector<LimitedCase> limited_cases(const std::vector<Convolution>& cases, co
     for (const DeviceClass& device : kDeviceClasses) {
       HardwareProfile changed = profile;
       changed.shared_memory_per_block.value = device.block_bytes / 1024;
-      if (size == 0) size = choose(problem, imitation(changed)).variant->size;  // or refuses, before any work
+      if (size == 0) size = choose(problem, imitation(changed)).size;  // or refuses, before any work
       list.push_back({problem, changed, size});
     }
   }
@@ -75,7 +75,7 @@ Json what_if(const LimitedCase& limited) {
             {"blocks_per_sm", nullptr},
             {"us", nullptr},
             {"reason", refusal(problem, device)}};
-  const Variant& variant = *choose(problem, device).variant;
+  const Variant& variant = choose(problem, device);
   const RooflinePrediction prediction = predict_roofline(kernel_work(count(problem, device), device), profile);
   return {{"kernel", variant.name},
           {"factors", variant.factors},

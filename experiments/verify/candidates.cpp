@@ -29,7 +29,7 @@ double pipeline_bound(const Convolution& planned) { return bound_l2(planned.dtyp
 
 double double_pipeline_bound(const Convolution& planned) { return bound_l2(Dtype::f64, stages(planned)); }
 
-const Variant& variant_for(const Convolution& problem) { return *choose(problem, Device()).variant; }
+const Variant& variant_for(const Convolution& problem) { return choose(problem, Device()); }
 
 Convolution planned_by_kernel(const Convolution& problem) { return planned(problem, variant_for(problem)); }
 
@@ -38,7 +38,7 @@ bool has_kernel(const Convolution& problem) { return has_kernel(problem, Device(
 std::vector<double> by_kernel(const Convolution& problem, const Inputs& inputs) {
   const bool masked = !problem.mask.zeroed.empty();
   Plan plan(problem, executor_machine(), masked ? kept_frequencies(problem) : std::vector<std::uint8_t>());
-  plan.set_filter(std::vector<float>(inputs.k.begin(), inputs.k.end()));
+  plan.set_filter(host::encode_bytes(filter_dtype(problem), inputs.k));
   const auto encoded = [&](const std::vector<double>& values) { return host::encode(problem.dtype, values); };
   std::vector<std::uint16_t> y(inputs.u.size());
   const std::vector<std::uint16_t> u = encoded(inputs.u), pregate = encoded(inputs.pregate),

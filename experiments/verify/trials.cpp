@@ -157,7 +157,7 @@ void add_kernels(Matrix& matrix) {
     problem.fft_size = v->size;
     problem.factors = v->factors;
     problem.pregate = problem.postgate = v->gated;
-    if (choose(problem, Device()).variant != v.get()) continue;
+    if (&choose(problem, Device()) != v.get()) continue;
     problem.dtype = Dtype::f16;
     auto split = std::ranges::find(splits, problem, &decltype(splits)::value_type::first);
     if (split == splits.end()) split = splits.insert(split, {problem, {}});

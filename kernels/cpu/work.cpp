@@ -1,9 +1,11 @@
 #include "kernels/cpu/work.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "kernels/cpu/machine.hpp"
 #include "kernels/executor/aligned.hpp"
+#include "kernels/families/spectrum/family.hpp"
 #include "kernels/plan/plan.hpp"
 
 namespace danaus {
@@ -11,30 +13,55 @@ namespace {
 
 using host::Counters;
 
-struct Execution {
-  Counters filter, launch;
+// A plan whose launches leave their counters. Work does not depend on what the samples and the marks are.
+class Counting {
+ public:
+  Counting(const Convolution& problem, const Device& device)
+      : problem_(problem), k_(bytes(filter_dtype(problem)) * problem.channels * problem.filter_length) {
+    ExecutorOptions options;
+    options.device = device, options.blocks = 1;
+    options.observer = [this](const Launch&, const Counters& counters) { counted_ = counters; };
+    const auto marks = problem.mask.zeroed.empty() ? 0 : choose(problem, device).size;
+    plan_.emplace(problem, executor_machine(options), std::vector<std::uint8_t>(marks, 1));
+  }
+  Counters filter() {
+    plan_->set_filter(k_.all());
+    return counted_;
+  }
+  Counters launch() {
+    filter();
+    const std::int64_t samples = problem_.batch * problem_.channels * problem_.length;
+    const host::AlignedArray<std::uint16_t> u(samples), y(samples), gate(samples);
+    std::vector<Buffer> buffers = {{"u", u.all()}, {"y", y.all()}};
+    if (problem_.pregate) buffers.emplace_back("pregate", gate.all());
+    if (problem_.postgate) buffers.emplace_back("postgate", gate.all());
+    plan_->execute(buffers);
+    return counted_;
+  }
+
+ private:
+  Convolution problem_;
+  host::AlignedArray<std::byte> k_;
+  Counters counted_;
+  std::optional<Plan> plan_;
 };
 
-// Work does not depend on what the samples and the marks are.
-Execution executed(const Convolution& problem, const Device& device, int blocks) {
-  Execution execution;
-  Counters counted;
-  ExecutorOptions options;
-  options.device = device, options.blocks = blocks;
-  options.observer = [&](const Launch&, const Counters& counters) { counted = counters; };
-  const auto marks = problem.mask.zeroed.empty() ? 0 : choose(problem, device).variant->size;
-  Plan plan(problem, executor_machine(options), std::vector<std::uint8_t>(marks, 1));
-  const std::int64_t samples = problem.batch * problem.channels * problem.length;
-  const host::AlignedArray<float> k(problem.channels * problem.filter_length);
-  const host::AlignedArray<std::uint16_t> u(samples), y(samples), gate(samples);
-  plan.set_filter(k.all());
-  execution.filter = counted;
-  std::vector<Buffer> buffers = {{"u", u.all()}, {"y", y.all()}};
-  if (problem.pregate) buffers.emplace_back("pregate", gate.all());
-  if (problem.postgate) buffers.emplace_back("postgate", gate.all());
-  plan.execute(buffers);
-  execution.launch = counted;
-  return execution;
+// Of as many channels as a block of the filter's kernel takes, and of those that are left.
+Counters filter_work(Convolution problem, const Device& device) {
+  const Variant& variant = choose(problem, device);
+  if (variant.size == 0) return {};
+  const spectrum::Split split = spectrum::split_of(variant.fold, variant.size, device.block_bytes);
+  const std::int64_t of_block = split.layout().tuning.transforms, channels = problem.channels;
+  problem.batch = 1;
+  const auto counted = [&](std::int64_t some) {
+    problem.channels = some;
+    return some > 0 ? Counting(problem, device).filter() : Counters();
+  };
+  Counters all = counted(channels % of_block);
+  const Counters whole = channels >= of_block ? counted(of_block) : Counters();
+  for (const auto& [name, value] : host::kCounterFields)
+    all.*value += static_cast<std::uint64_t>(channels / of_block) * whole.*value;
+  return all;
 }
 
 Counters operator*(std::int64_t times, const Counters& counters) {
@@ -64,10 +91,9 @@ Counters difference(const Counters& a, const Counters& b, std::uint64_t parts = 
 }
 
 Share share_of(const Convolution& problem, const Device& device, std::int64_t concurrent) {
-  const Choice choice = choose(problem, device);
-  const Variant& variant = *choice.variant;
+  const Variant& variant = choose(problem, device);
   return variant.share({variant.items_of_channel(problem.batch), problem.channels,
-                        choose_transfer(problem, variant, device, choice.wraps, {}), concurrent});
+                        choose_transfer(problem, variant, device, {}), concurrent});
 }
 
 }  // namespace
@@ -83,7 +109,7 @@ std::int64_t concurrent_blocks(const Variant& variant, const Device& device) {
 
 Extent extent_of(const Convolution& problem, const Device& device, std::int64_t concurrent) {
   if (concurrent < 1) fail("count: ", concurrent, " blocks at once, must be at least 1");
-  const Variant& variant = *choose(problem, device).variant;
+  const Variant& variant = choose(problem, device);
   const Share share = share_of(problem, device, concurrent);
   const Division& division = share.division;
   const int channels = static_cast<int>(problem.channels), of_channel = division.items_of_channel;
@@ -108,35 +134,34 @@ Extent extent_of(const Convolution& problem, const Device& device, std::int64_t 
 
 Work count_work(const Convolution& given_problem, const Device& device) {
   Convolution problem = given_problem;
-  const Choice choice = choose(problem, device);
-  const Variant& variant = *choice.variant;
+  const Variant& variant = choose(problem, device);
   const int rows = variant.item_rows(), workers = share_of(problem, device, 1).workers_of_block;
   const auto run = [&](int batch, int channels) {
     problem.batch = batch, problem.channels = channels;
-    return executed(problem, device, 1);
+    return Counting(problem, device).launch();
   };
   Work work;
 
-  const Execution single = run(rows, 1);  // a block, an item, a visit
-  work.filter = single.filter;
+  work.filter = filter_work(given_problem, device);
+  const Counters single = run(rows, 1);  // a block, an item, a visit
   problem.batch = rows * 2 * workers, problem.channels = 1;
   if (share_of(problem, device, 1).blocks > 1) {  // always a block of its own for each item
-    work.item = single.launch;
+    work.item = single;
   } else {
     // Rows that come with what encloses them differ by their alignments, eight in turn, and at the arrays' end.
-    const bool uneven = choose_transfer(problem, variant, device, choice.wraps, {}) == Transfer::enclosing;
+    const bool uneven = choose_transfer(problem, variant, device, {}) == Transfer::enclosing;
     const int each = (uneven ? 8 : 1) * workers;
-    const Counters twice = run(rows * 2 * each, 1).launch;  // of one channel, twice as many items for each worker
-    const Counters once = each == 1 ? single.launch : run(rows * each, 1).launch;
+    const Counters twice = run(rows * 2 * each, 1);  // of one channel, twice as many items for each worker
+    const Counters once = each == 1 ? single : run(rows * each, 1);
     work.item = difference(twice, once, each, uneven);
 
-    const Counters several = run(rows, 2 * workers).launch;  // as many items, and more channels
+    const Counters several = run(rows, 2 * workers);  // as many items, and more channels
     const Extent e = extent_of(problem, device, 1);
-    const Counters rest = difference(single.launch, work.item, 1, uneven);  // a block and a visit
+    const Counters rest = difference(single, work.item, 1, uneven);  // a block and a visit
     work.visit = difference(several, e.items * work.item + e.blocks * rest, e.visits - e.blocks, uneven);
     work.block = difference(rest, work.visit, 1, uneven);
   }
-  if (rows == 2 && given_problem.batch % 2 == 1) work.half_item = difference(run(1, 1).launch, work.block + work.visit);
+  if (rows == 2 && given_problem.batch % 2 == 1) work.half_item = difference(run(1, 1), work.block + work.visit);
   return work;
 }
 

@@ -25,7 +25,7 @@ struct Extent {
 
 struct Work {
   host::Counters block, item, half_item, visit;  // of each
-  host::Counters filter;                         // the transform of one channel's filter, which is not in the above
+  host::Counters filter;                         // the transform of all filters of the case, which is not in the above
 
   host::Counters launch(const Extent& extent) const;
 };

@@ -32,18 +32,15 @@ constexpr bool has_cuda_code(const Key& key) {
   return true;
 }
 
+// Of a kernel that moves no rows Path::threads alone.
+template <class Key>
+constexpr bool has_tensor_path(const Key&) {
+  return requires(Key key) { key.fold; };
+}
 template <class Key>
 constexpr bool has_enclosing_path(const Key& key) {
   if constexpr (requires { key.fold; }) return takes_any_alignment(key.size(), key.fold);
   return false;
-}
-
-template <class Shape>
-constexpr int threads_of(Shape) {
-  if constexpr (requires { Shape::layout; })
-    return Shape::layout.threads;
-  else
-    return Shape::threads;
 }
 
 }  // namespace danaus::inline cuda_backend

@@ -53,6 +53,11 @@ DANAUS_DEVICE int warp_index() { return __shfl_sync(0xffffffffu, threadIdx.x / 3
 DANAUS_DEVICE int block_index() { return blockIdx.x; }
 DANAUS_DEVICE int block_count() { return gridDim.x; }
 
+DANAUS_DEVICE u32 shift_left(u32 a, u32 bits) {
+  u32 shifted;
+  asm("shl.b32 %0, %1, %2;" : "=r"(shifted) : "r"(a), "r"(bits));
+  return shifted;
+}
 DANAUS_DEVICE u32 permute_bytes(u32 a, u32 b, u32 selector) { return __byte_perm(a, b, selector); }
 
 DANAUS_DEVICE u32 negate2(u32 a) { return a ^ 0x80008000u; }
@@ -110,6 +115,13 @@ DANAUS_DEVICE u32 pack2(float low, float high) {
   else
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(d) : "f"(high), "f"(low));
   return d;
+}
+template <Dtype T>
+DANAUS_DEVICE float lower_float(u32 pair) {
+  if constexpr (T == Dtype::bf16) return __uint_as_float(pair << 16);
+  float value;
+  asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, low;}" : "=f"(value) : "r"(pair));
+  return value;
 }
 
 // Not volatile: the compiler may move and merge them (an mma has no effect but its result).

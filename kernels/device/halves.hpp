@@ -4,6 +4,7 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -38,6 +39,19 @@ inline std::vector<std::uint16_t> encode(Dtype dtype, std::span<const double> va
   std::transform(values.begin(), values.end(), bits.begin(),
                  dtype == Dtype::f16 ? encode<Dtype::f16> : encode<Dtype::bf16>);
   return bits;
+}
+// Of f16, bf16 or f32.
+inline std::vector<std::byte> encode_bytes(Dtype dtype, std::span<const double> values) {
+  std::vector<std::byte> bytes;
+  const auto append = [&](const auto& encoded) {
+    const auto view = std::as_bytes(std::span(encoded));
+    bytes.assign(view.begin(), view.end());
+  };
+  if (dtype == Dtype::f32)
+    append(std::vector<float>(values.begin(), values.end()));
+  else
+    append(encode(dtype, values));
+  return bytes;
 }
 inline std::vector<double> decode(Dtype dtype, std::span<const std::uint16_t> bits) {
   std::vector<double> values(bits.size());

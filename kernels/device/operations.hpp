@@ -9,9 +9,11 @@
 //
 //   thread_index() lane_index() warp_index() block_index() block_count()
 //   permute_bytes(a, b, s)   prmt: any four bytes of the eight of a (0..3) and b (4..7)
+//   shift_left(a, bits)      a << bits for bits >= 0, 0 from 32 bits on
 //   add2<T> sub2<T> mul2<T>  packed arithmetic, T = Dtype::f16 or Dtype::bf16, one rounding each
 //   fma2<T>(a, b, c)         a b + c           fms2<T>(a, b, c)   a b - c
 //   pack2<T>(low, high)      two floats, rounded to nearest even
+//   lower_float<T>(pair)     the lower half as a float
 //   sincos_pi(x, s, c)       sine and cosine of pi x, fp32
 //   mma_f16acc(a, b, c)      m16n8k16, f16 operands, accumulators rounded to f16 once an instruction
 //   mma_f32acc<T>(a, b, c)   m16n8k16, T operands, f32 accumulators; both also as m16n8k8, with two registers of a and

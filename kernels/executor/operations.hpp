@@ -147,6 +147,7 @@ inline int block_count() { return detail::here().block_count; }
 inline int lane_index() { return thread_index() % 32; }
 inline int warp_index() { return thread_index() / 32; }
 
+inline u32 shift_left(u32 a, u32 bits) { return bits < 32 ? a << bits : 0; }
 inline u32 permute_bytes(u32 a, u32 b, u32 selector) {
   ++detail::here().counters->byte_permutes;
   const std::uint64_t bytes = (std::uint64_t{b} << 32) | a;
@@ -194,6 +195,11 @@ template <Dtype T>
 u32 pack2(float low, float high) {
   ++detail::here().counters->conversions;
   return host::encode<T>(low) | (u32{host::encode<T>(high)} << 16);
+}
+template <Dtype T>
+float lower_float(u32 pair) {
+  ++detail::here().counters->conversions;
+  return host::decode<T>(std::uint16_t(pair));
 }
 inline u32 negate2(u32 a) { return a ^ 0x80008000u; }
 

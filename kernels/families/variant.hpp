@@ -32,6 +32,7 @@ struct TensorShape {
   std::array<std::uint64_t, 5> extent;
   std::array<std::uint64_t, 5> stride;
   std::array<std::uint32_t, 5> box;
+  bool whole_lines = true;  // boxes begin at multiples of 128 bytes
 };
 
 // Who of a launch computes what.

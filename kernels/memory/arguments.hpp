@@ -47,7 +47,7 @@ struct ConvolutionArguments {
   long long late, lines_begin;
   Division division;  // of the items among blocks or warps
   Transfer transfer;
-  bool wrap;  // right angle only: circular output, y[n] = lo[n] + hi[n + L - N] or lo[n + L]
+  bool beyond;  // Transfer::enclosing: some rows have samples beyond N (RowPlace)
 };
 
 }  // namespace danaus

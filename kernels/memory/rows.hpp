@@ -7,6 +7,7 @@
 // `Shape` says what a slab is:
 //   layout               a RowLayout
 //   sample_of(chunk)     first sample (before adding slab offset) of 16-byte chunk number `chunk` of a row's slab
+//   is_sum(n)            whether sample_of(i + n j) is sample_of(i) + sample_of(n j) for 0 <= i < n
 //   locate(chunk of a row)     its slab and its number there
 //   tensor_at(...)       coordinates for tensor copies
 #pragma once
@@ -18,60 +19,55 @@
 
 namespace danaus::inline DANAUS_BACKEND {
 
-// Where the rows of an item begin: channel h, rows b and, for the pair fold, b + 1. Items are numbered along the batch,
-// then along the channels.
+// Where the rows of an item are: channel h, rows b and, for the pair fold, b + 1; sample 0 of the first in an array.
+// Items are numbered along the batch, then along the channels.
 struct Item {
   int channel, row;
+  long long offset;
 };
+
+DANAUS_DEVICE long long samples_to_next_row(const ConvolutionArguments& a) {
+  return static_cast<long long>(a.channels) * a.length;
+}
 
 template <class Shape>
 DANAUS_DEVICE Item item_at(const ConvolutionArguments& a, int number) {
   const int of_channel = a.division.items_of_channel;
-  return {number / of_channel, Shape::layout.item_rows * (number % of_channel)};
+  const int channel = number / of_channel, row = Shape::layout.item_rows * (number % of_channel);
+  return {channel, row, row * samples_to_next_row(a) + static_cast<long long>(channel) * a.length};
 }
 
 // The next item.
 template <class Shape>
 DANAUS_DEVICE void advance(const ConvolutionArguments& a, Item& item) {
-  item.row += Shape::layout.item_rows;
-  if (item.row >= a.batch) item.row = 0, ++item.channel;
-}
-
-template <class Shape>
-DANAUS_DEVICE long long row_offset(const ConvolutionArguments& a, int row, int channel) {
-  return (static_cast<long long>(row) * a.channels + channel) * a.length;
+  item.row += Shape::layout.item_rows, item.offset += Shape::layout.item_rows * samples_to_next_row(a);
+  if (item.row >= a.batch) item = {item.channel + 1, 0, static_cast<long long>(item.channel + 1) * a.length};
 }
 
 // A row as threads see it: samples `first` to `last` - 1 from `begin` on, where an address is aligned or Transfer is
 // element. With Transfer::enclosing what a row is computed as begins up to 7 samples before it: a convolution does not
-// mind being shifted.
+// mind being shifted. Up to 7 of its samples may then stand beyond N: sample N + j is i times one at j, where the right
+// angle has a^N = i, and so are the first samples of u, as of y, the real part of what is computed, and the ones beyond
+// N the imaginary part of the same chunk.
 struct RowPlace {
   long long begin;
   int first, last;
 };
 
-template <class Shape>
-DANAUS_DEVICE RowPlace row_place(const ConvolutionArguments& a, int row, int channel) {
-  const long long offset = row_offset<Shape>(a, row, channel);
-  if (a.transfer != Transfer::enclosing) return {offset, 0, a.length};
+// Of the item's first or second row.
+DANAUS_DEVICE RowPlace row_place(const ConvolutionArguments& a, Path path, const Item& item, int row = 0) {
+  const long long offset = item.offset + row * samples_to_next_row(a);
+  if (path != Path::enclosing) return {offset, 0, a.length};
   const int before = static_cast<int>(a.shift + offset) & 7;
   return {offset - before, before, before + a.length};
 }
 
-// Of the 8 samples from n on, a multiple of 8, those that are the row's, the others zero. Most chunks are whole: what
-// it takes to cut one stands behind a branch for each end.
+// Of the 8 samples from n on, a multiple of 8, those that are the row's, the others zero.
 DANAUS_DEVICE Words<4> within(const RowPlace& row, int n, Words<4> words) {
-  const int present = row.last - n;
-  if (present < 8) {
-    DANAUS_UNROLL
-    for (int i = 0; i < 4; ++i)
-      words[i] = present >= 2 * i + 2 ? words[i] : present == 2 * i + 1 ? words[i] & 0xffff : 0;
-  }
-  if (n < row.first) {  // which is less than 8
-    DANAUS_UNROLL
-    for (int i = 0; i < 4; ++i)
-      words[i] = row.first <= 2 * i ? words[i] : row.first == 2 * i + 1 ? words[i] & 0xffff0000 : 0;
-  }
+  const int before = 16 * (row.first - n), present = 16 * (row.last - n);  // bits
+  DANAUS_UNROLL
+  for (int i = 0; i < 4; ++i)
+    words[i] &= device::shift_left(~0u, max(before - 32 * i, 0)) & ~device::shift_left(~0u, max(present - 32 * i, 0));
   return words;
 }
 
@@ -106,7 +102,7 @@ DANAUS_DEVICE void copy_slab(const ConvolutionArguments& a, Path path, const Ten
   int at[5];
   Shape::tensor_at(item, slab, at);
   if (path == Path::enclosing) {
-    const long long begin = (a.shift + row_offset<Shape>(a, item.row, item.channel)) & ~7ll;
+    const long long begin = (a.shift + item.offset) & ~7ll;
     if (begin >= a.late) {
       DANAUS_UNROLL_BY(1)
       for (int i = 0; i < layout.row_bytes / 128; ++i) {
@@ -131,7 +127,7 @@ DANAUS_DEVICE void copy_slab_by_threads(const ConvolutionArguments& a, const voi
     const int n = Shape::sample_of(chunk) + slab * layout.slab_offset;
     const int present = row < a.batch ? min(max(a.length - n, 0), 8) : 0;
     const SharedAddress place = swizzled(to + i / layout.row_chunks * layout.row_bytes + 16 * chunk);
-    const RowPlace from = {row_offset<Shape>(a, row, item.channel), 0, a.length};
+    const RowPlace from = row_place(a, Path::threads, item, i / layout.row_chunks);
     if (a.transfer == Transfer::vector)
       device::copy_async(place, static_cast<const std::uint16_t*>(rows) + (present > 0 ? from.begin + n : 0),
                          2 * present);
@@ -155,7 +151,7 @@ template <class Shape, class Worker>
 DANAUS_DEVICE void store_slab_by_threads(const ConvolutionArguments& a, Item item, int slab, SharedAddress from) {
   constexpr auto layout = Shape::layout;
   for (int i = 0; i < layout.item_rows && item.row + i < a.batch; ++i) {
-    const RowPlace to = row_place<Shape>(a, item.row + i, item.channel);
+    const RowPlace to = row_place(a, Path::threads, item, i);
     for (int chunk = Worker::index(); chunk < layout.row_chunks; chunk += Worker::kThreads) {
       const int n = Shape::sample_of(chunk) + slab * layout.slab_offset;
       if (n >= to.last) continue;
@@ -165,70 +161,43 @@ DANAUS_DEVICE void store_slab_by_threads(const ConvolutionArguments& a, Item ite
   }
 }
 
-// The same for a whole item of one row that came with Transfer::enclosing; slab_at(s) is the place of slab s. Chunks of
-// which all samples are the row's have one code, so that their places need little arithmetic, its ends another.
+// The same for slabs `first` to `last` - 1 of an item of one row that came with Transfer::enclosing; slab_at(s) is the
+// place of slab s. Chunks of which all samples are the row's take little arithmetic; its ends are stored sample by
+// sample.
 template <class Shape, class Worker, class SlabAt>
-DANAUS_DEVICE void store_enclosed(const ConvolutionArguments& a, Item item, SlabAt slab_at) {
+DANAUS_DEVICE void store_enclosed(const ConvolutionArguments& a, const Item& item, int first, int last,
+                                  SlabAt slab_at) {
   constexpr auto layout = Shape::layout;
-  constexpr int kThreads = Worker::kThreads;
-  // What the compiler should know of it: chunk / 8 and the like are then constants and shifts.
-  const int index = (kThreads & (kThreads - 1)) == 0 ? Worker::index() % kThreads : Worker::index();
-  const RowPlace to = row_place<Shape>(a, item.row, item.channel);
+  constexpr int kThreads = Worker::kThreads, kRounds = (layout.row_chunks + kThreads - 1) / kThreads;
+  constexpr bool kIsSum = Shape::is_sum(kThreads);
+  const int index = Worker::index();
+  const RowPlace to = row_place(a, Path::enclosing, item);
+  const int own = Shape::sample_of(index);
   auto* rows = static_cast<std::uint16_t*>(a.y) + to.begin;
-  for (int s = 0; s < layout.slabs; ++s) {
-    const SharedAddress from = slab_at(s);
+  auto* own_rows = rows + own;
+  for (int s = first; s < last; ++s) {
+    const SharedAddress from = swizzled(slab_at(s) + 16 * index);
     DANAUS_UNROLL
-    for (int round = 0; round < (layout.row_chunks + kThreads - 1) / kThreads; ++round) {
+    for (int round = 0; round < kRounds; ++round) {
       const int chunk = index + round * kThreads;
       if (layout.row_chunks % kThreads != 0 && chunk >= layout.row_chunks) break;
-      const int n = Shape::sample_of(chunk) + s * layout.slab_offset;
-      if (n >= to.first && n + 8 <= to.last)
-        device::store_global<16>(rows + n, device::load_shared<16>(swizzled(from + 16 * chunk)));
+      const int later = kIsSum ? Shape::sample_of(round * kThreads) : Shape::sample_of(chunk) - own;
+      const int n = own + later + s * layout.slab_offset;
+      const bool begins = round == 0 && n == 0 && to.first > 0;  // with what is not the row's
+      if (!begins && n + 8 <= to.last)
+        device::store_global<16>(own_rows + later + s * layout.slab_offset,
+                                 device::load_shared<16>(swizzled_later(from, 16 * round * kThreads)));
     }
   }
   if (to.first == 0 && to.last % 8 == 0) return;
-  // A sample a thread: up to 7 before the first whole chunk, up to 7 after the last.
-  const int end = index / 8, n = (end == 0 ? 0 : to.last / 8 * 8) + index % 8;
-  if (index >= 16 || n < to.first || n >= to.last || (end == 0 && (to.first == 0 || to.last < 8))) return;
+  // Up to 7 samples before the first whole chunk, up to 7 after the last: a sample a thread.
+  const bool after = index >= 8 || to.first == 0;
+  const int n = index % 8 + (after ? to.last & ~7 : 0);
+  if (index >= 16 || n < to.first || n >= min(to.last, layout.size) || (after && index < 8)) return;
   int slab, chunk;
   Shape::locate(n / 8, slab, chunk);
+  if (slab < first || slab >= last) return;
   device::store_global<2>(rows + n, device::load_shared<2>(swizzled(slab_at(slab) + 16 * chunk) + 2 * (n % 8)));
-}
-
-// Right angle with wrap: row 0 of the slabs is lo, row 1 is hi, sample n + N of the linear convolution being hi[n].
-// y[n] is sample n of it and, L later, what wraps. row_at(s, row) gives the place of that row of slab s.
-template <class Shape, class Worker, Dtype T, class RowAt>
-DANAUS_DEVICE void store_wrapped(const ConvolutionArguments& a, Item item, RowAt row_at) {
-  constexpr auto layout = Shape::layout;
-  constexpr int kChunks = layout.size / 8;  // of lo, and of hi
-  const auto chunk_of_linear = [&](int number) -> Words<4> {
-    if (number >= 2 * kChunks) return {};
-    int slab, chunk;
-    Shape::locate(number % kChunks, slab, chunk);
-    return device::load_shared<16>(swizzled(row_at(slab, number / kChunks) + 16 * chunk));
-  };
-  const RowPlace to = row_place<Shape>(a, item.row, item.channel);
-  const int later = a.length / 8, samples = a.length % 8;  // the way to what wraps
-  for (int i = Worker::index(); 8 * i < to.last; i += Worker::kThreads) {
-    Words<4> words = chunk_of_linear(i);
-    const Words<4> first = chunk_of_linear(i + later), second = chunk_of_linear(i + later + 1);
-    u32 w[8] = {first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3]};
-    DANAUS_UNROLL
-    for (int j = 0; j < 6; ++j) w[j] = samples & 4 ? w[j + 2] : w[j];
-    DANAUS_UNROLL
-    for (int j = 0; j < 5; ++j) w[j] = samples & 2 ? w[j + 1] : w[j];
-    DANAUS_UNROLL
-    for (int j = 0; j < 4; ++j) {
-      if (samples & 1) w[j] = device::permute_bytes(w[j], w[j + 1], 0x5432);
-      words[j] = device::add2<T>(words[j], w[j]);
-    }
-    if (a.postgate) {
-      const Words<4> gate = load_chunk(a.postgate, to, 8 * i, a.transfer);
-      DANAUS_UNROLL
-      for (int j = 0; j < 4; ++j) words[j] = device::mul2<T>(words[j], gate[j]);
-    }
-    store_chunk(a.y, to, 8 * i, a.transfer, words);
-  }
 }
 
 }  // namespace danaus::inline DANAUS_BACKEND

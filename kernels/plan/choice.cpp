@@ -49,14 +49,14 @@ int device_class_of(const Device& device) {
        kDeviceClasses.back().block_bytes);
 }
 
-Choice choose(const Convolution& p, const Device& device) {
+const Variant& choose(const Convolution& p, const Device& device) {
   validate(p);
   if (p.dtype != Dtype::f16 && p.dtype != Dtype::bf16)
     fail("plan: dtype ", name(p.dtype), " has no kernel; f16 and bf16 have");
   check_whole("K", p.filter_length), check_whole("B", p.batch), check_whole("H", p.channels),
       check_whole("B*H", p.batch * p.channels);
 
-  if (const Variant* direct = without_fft(p, device)) return {direct, false};
+  if (const Variant* direct = without_fft(p, device)) return *direct;
 
   const Fold fold = fold_of(p);
   if (fold != Fold::pair && !p.mask.zeroed.empty())
@@ -112,13 +112,12 @@ Choice choose(const Convolution& p, const Device& device) {
          "; the nearest that fits is N=", nearest.back()->size, " of factors ", join(nearest.back()->factors));
   }
   const auto preferred = std::find_if(fitting.begin(), fitting.end(), [](const Variant* v) { return v->preferred; });
-  return {preferred != fitting.end() ? *preferred : fitting.front(),
-          fold == Fold::right_angle && p.mode == Mode::circular};
+  return preferred != fitting.end() ? **preferred : *fitting.front();
 }
 
 bool has_kernel(const Convolution& problem, const Device& device) {
   try {
-    return choose(problem, device).variant->compiled;
+    return choose(problem, device).compiled;
   } catch (const std::invalid_argument&) {
     return false;
   }

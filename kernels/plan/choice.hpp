@@ -5,11 +5,6 @@
 
 namespace danaus {
 
-struct Choice {
-  const Variant* variant;
-  bool wraps;  // circular by the right angle: lo and hi are added modulo L
-};
-
 // The index into kDeviceClasses of the most that the device has room for. Throws where it has less than any.
 int device_class_of(const Device& device);
 
@@ -18,7 +13,7 @@ int device_class_of(const Device& device);
 // case in the pair fold. The split, where the case has no factors: the preferred one, or another if only that fits the
 // device. Whether this build has it is not asked. Throws std::invalid_argument where no kernel does, and says what
 // there is.
-Choice choose(const Convolution& problem, const Device& device);
+const Variant& choose(const Convolution& problem, const Device& device);
 
 // Whether choose() finds a kernel that this build has.
 bool has_kernel(const Convolution& problem, const Device& device);

@@ -210,7 +210,9 @@ void Plan::execute(std::span<const Buffer> arrays, const CallOptions& options) c
   s.launch(s.program.execute, s.program.prepare.size(), call, options.stream);
 }
 
-void Plan::set_filter(std::span<const float> k, const CallOptions& options) {
+void Plan::set_filter(std::span<const float> k, const CallOptions& options) { set_filter(std::as_bytes(k), options); }
+
+void Plan::set_filter(std::span<const std::byte> k, const CallOptions& options) {
   const Buffer buffer("k", k);
   prepare(std::span(&buffer, 1), options);
 }

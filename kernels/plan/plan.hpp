@@ -70,8 +70,9 @@ class Plan {
     execute(std::span(arrays.begin(), arrays.size()), options);
   }
 
-  // prepare() of a convolution: k [H, K].
+  // prepare() of a convolution: k [H, K], of the type that the case's filter has.
   void set_filter(std::span<const float> k, const CallOptions& options = {});
+  void set_filter(std::span<const std::byte> k, const CallOptions& options = {});
 
   const Case& asked() const;
   const Machine& machine() const;

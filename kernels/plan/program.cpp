@@ -27,63 +27,68 @@ void* at(const Call& call, int array) { return array < 0 ? nullptr : call.arrays
 // A filter's transform into the order of a convolution's kernel.
 class Transform final : public Step {
  public:
-  Transform(const Case& asked, const Variant& convolution, std::vector<std::uint8_t> kept)
+  Transform(const Case& asked, const Variant& convolution, const Device& device, std::span<const std::uint8_t> kept)
       : problem_(*asked.as<Convolution>()),
         arrays_(asked),
+        k_dtype_(asked.arrays().at(arrays_.k).dtype),
         convolution_(convolution),
-        kept_(std::move(kept)),
-        description_("filter of " + asked.token() + " for " + convolution.name) {
-    // Its kernel reduces phases in 32 bits.
-    if (4 * spectrum::parts(convolution.size) * problem_.length >= std::int64_t{1} << 31)
-      fail("plan: L=", problem_.length, " with an FFT of ", convolution.size,
-           " points, the filter's transform needs 4 ", "times its parts times L below 2^31");
-  }
+        split_(spectrum::split_of(convolution.fold, convolution.size, device.block_bytes)),
+        table_(spectrum::make_table(convolution, split_, kept)),
+        description_("filter of " + asked.token() + " for " + convolution.name) {}
 
   std::string_view name() const override { return "filter"; }
-  std::vector<std::uint32_t> constants() const override { return spectrum::make_table(convolution_, kept_); }
+  std::vector<std::uint32_t> constants() const override { return table_.words; }
   void fit(const Machine& machine) override {
-    machine.concurrent_blocks(kernel(), Path::threads, kTuning.threads, shared_bytes());
+    const spectrum::Layout layout = split_.layout();
+    machine.concurrent_blocks(kernel(), Path::threads, layout.threads, layout.shared_bytes);
   }
-  Launch bind(const Call& call, const Machine&, std::span<const std::uint32_t> constants) const override {
+  Launch bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants) const override {
     const Convolution& p = problem_;
+    const spectrum::Layout layout = split_.layout();
     spectrum::Arguments a{};
-    a.k = static_cast<const float*>(at(call, arrays_.k));
-    a.table = constants.data();
+    a.k = at(call, arrays_.k);
+    a.entries = constants.data(), a.roots = constants.data() + table_.roots_at;
+    if (table_.numbers_at >= 0) a.numbers = constants.data() + table_.numbers_at;
+    if (table_.marks_at >= 0) a.marks = constants.data() + table_.marks_at;
     a.spectrum = static_cast<std::uint32_t*>(call.prepared);
-    a.size = convolution_.size, a.parts = spectrum::parts(a.size);
-    a.filter_length = static_cast<int>(p.filter_length), a.period = static_cast<int>(p.length);
-    a.wraps = p.mode == Mode::circular, a.right_angle = convolution_.fold == Fold::right_angle;
+    a.filter_length = p.filter_length;
+    a.channels = static_cast<int>(p.channels), a.period = static_cast<int>(p.length);
+    a.size = convolution_.size, a.parts = split_.parts;
+    a.scale = static_cast<float>(convolution_.spectrum_scale());
+    a.k_dtype = k_dtype_, a.dtype = p.dtype;
+    a.circular = p.mode == Mode::circular, a.right_angle = convolution_.fold == Fold::right_angle;
     Launch launch;
     launch.description = description_;
     launch.kernel = kernel(), launch.path = Path::threads;
-    launch.blocks = p.channels * a.parts, launch.threads = kTuning.threads, launch.shared_bytes = shared_bytes();
-    launch.touches({"k", a.k, std::int64_t{4} * p.channels * p.filter_length, false, false});
-    launch.touches({"table", a.table, static_cast<std::int64_t>(constants.size_bytes()), false, true});
+    launch.blocks = (p.channels * a.parts + layout.tuning.transforms - 1) / layout.tuning.transforms;
+    launch.threads = layout.threads, launch.shared_bytes = layout.shared_bytes;
+    launch.overlapping = machine.device().sm >= 90;
+    launch.touches({"k", a.k, std::int64_t{bytes(k_dtype_)} * p.channels * p.filter_length, false, false});
+    launch.touches({"table", a.entries, static_cast<std::int64_t>(constants.size_bytes()), false, true});
     launch.touches({"spectrum", a.spectrum, std::int64_t{4} * p.channels * a.size, true, false});
     launch.give(a);
     return launch;
   }
 
  private:
-  static constexpr spectrum::Tuning kTuning{};
-  KernelId kernel() const { return {spectrum::Family::name, problem_.dtype == Dtype::f16 ? 0u : 1u, 0}; }
-  int shared_bytes() const { return spectrum::kPointBytes * convolution_.size / spectrum::parts(convolution_.size); }
+  KernelId kernel() const { return {spectrum::Family::name, split_.line, 0}; }
 
   Convolution problem_;
   ConvolutionArrays arrays_;
+  Dtype k_dtype_;
   const Variant& convolution_;
-  std::vector<std::uint8_t> kept_;
+  spectrum::Split split_;
+  spectrum::Table table_;
   std::string description_;
 };
 
 // A convolution in one launch.
 class FusedConvolution final : public Step {
  public:
-  FusedConvolution(const Case& asked, const Variant& variant, bool wraps)
+  FusedConvolution(const Case& asked, const Variant& variant)
       : problem_(*asked.as<Convolution>()),
         arrays_(asked),
         variant_(variant),
-        wraps_(wraps),
         description_(asked.token() + ", " + variant.name) {}
 
   std::string_view name() const override { return "convolution"; }
@@ -104,8 +109,7 @@ class FusedConvolution final : public Step {
     a.spectrum = static_cast<const std::uint32_t*>(call.prepared), a.tables = constants.data();
     a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(p.channels);
     a.length = static_cast<int>(p.length);
-    a.wrap = wraps_;
-    a.transfer = choose_transfer(p, variant_, machine.device(), wraps_, {a.u, a.y, a.pregate, a.postgate});
+    a.transfer = choose_transfer(p, variant_, machine.device(), {a.u, a.y, a.pregate, a.postgate});
     const Path path = path_of(a.transfer);
     const Share share = variant_.share({variant_.items_of_channel(call.batch), p.channels, a.transfer,
                                         path == Path::tensor      ? concurrent_.tensor
@@ -153,11 +157,13 @@ class FusedConvolution final : public Step {
     a.shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(a.u) % 16 / 2);
     const std::int64_t samples = a.shift + rows * a.length;
     a.late = samples - reach + 1;
+    a.beyond = a.length + (a.length % 8 == 0 ? a.shift : 7) > variant_.size;
     a.lines_begin = std::max<std::int64_t>(samples - kMapBlock, 0) / 8 * 8;
     TensorShape slab = variant_.tensor_shape(1, 1, static_cast<int>(reach));
     slab.extent[0] = std::min<std::uint64_t>(samples, kMapBlock + 64);
     slab.extent[3] = (samples + kMapBlock - 1) / kMapBlock, slab.stride[3] = kMapBlock;
     slab.extent[4] = 1, slab.stride[4] = kMapBlock, slab.box[3] = slab.box[4] = 1;
+    slab.whole_lines = false;
     const TensorShape line = {
         {static_cast<std::uint64_t>(samples - a.lines_begin), 1, 1, 1, 1}, {1, 64, 64, 64, 64}, {64, 1, 1, 1, 1}};
     const auto bind = [&](const void* data, TensorMap& map, TensorMap& line_map) {
@@ -178,7 +184,6 @@ class FusedConvolution final : public Step {
   Convolution problem_;
   ConvolutionArrays arrays_;
   const Variant& variant_;
-  bool wraps_;
   std::string description_;
   struct {
     std::int64_t tensor = 1, enclosing = 1, threads = 1;
@@ -187,8 +192,7 @@ class FusedConvolution final : public Step {
 
 }  // namespace
 
-// Whole tensor copies do not wrap.
-Transfer choose_transfer(const Convolution& p, const Variant& variant, const Device& device, bool wraps,
+Transfer choose_transfer(const Convolution& p, const Variant& variant, const Device& device,
                          std::initializer_list<const void*> rows) {
   const auto shift_of = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 / 2; };  // samples
   const std::uintptr_t shift = rows.size() > 0 ? shift_of(*rows.begin()) : 0;
@@ -197,9 +201,8 @@ Transfer choose_transfer(const Convolution& p, const Variant& variant, const Dev
   const bool whole_lines = p.length % variant.tensor_grain() == 0;
   const bool addressable = 2 * p.length * p.channels < std::int64_t{1} << 40;  // by a tensor map
   if (device.has_tensor_copies() && addressable) {
-    if (aligned && whole_lines && !wraps) return Transfer::tensor;
-    const auto before = static_cast<std::int64_t>(p.length % 8 == 0 ? shift : 7);  // at most, of any row
-    if (alike && variant.takes_any_alignment() && before + p.length <= variant.size) return Transfer::enclosing;
+    if (aligned && whole_lines) return Transfer::tensor;
+    if (alike && variant.takes_any_alignment()) return Transfer::enclosing;
   }
   return aligned && p.length % 8 == 0 ? Transfer::vector : Transfer::element;
 }
@@ -207,21 +210,20 @@ Transfer choose_transfer(const Convolution& p, const Variant& variant, const Dev
 Program make_program(const Case& asked, const Device& device, std::span<const std::uint8_t> kept) {
   const Convolution* p = asked.as<Convolution>();
   if (!p) fail("plan: ", asked.token(), " is of an operation that has no kernel");
-  const Choice choice = choose(*p, device);
+  const Variant& variant = choose(*p, device);
   if (p->mask.zeroed.empty() != kept.empty())
     fail("plan: the case removes ", p->mask.zeroed.empty() ? "no" : "some", " frequencies, but ", kept.size(),
          " marks of kept ones are given");
   Program program;
-  program.variant = choice.variant;
-  if (choice.variant->size == 0) {
+  program.variant = &variant;
+  if (variant.size == 0) {
     program.prepared_is_filter = true;
     program.prepared_bytes = 4 * p->channels * p->filter_length;
   } else {
-    program.prepare.push_back(
-        std::make_unique<Transform>(asked, *choice.variant, std::vector<std::uint8_t>(kept.begin(), kept.end())));
-    program.prepared_bytes = 4 * p->channels * choice.variant->size;
+    program.prepare.push_back(std::make_unique<Transform>(asked, variant, device, kept));
+    program.prepared_bytes = 4 * p->channels * variant.size;
   }
-  program.execute.push_back(std::make_unique<FusedConvolution>(asked, *choice.variant, choice.wraps));
+  program.execute.push_back(std::make_unique<FusedConvolution>(asked, variant));
   return program;
 }
 

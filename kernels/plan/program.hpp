@@ -93,7 +93,7 @@ struct Program {
 Program make_program(const Case& asked, const Device& device, std::span<const std::uint8_t> kept = {});
 
 // The fastest that length, alignment of the rows and device allow.
-Transfer choose_transfer(const Convolution& problem, const Variant& variant, const Device& device, bool wraps,
+Transfer choose_transfer(const Convolution& problem, const Variant& variant, const Device& device,
                          std::initializer_list<const void*> rows);
 
 }  // namespace danaus

@@ -207,15 +207,6 @@ DANAUS_DEVICE void weighted_dft_back(const Complex2 (&y)[radix], u32 (&x)[radix]
   }
 }
 
-// Its imaginary part, which is the real one for -i y.
-template <Dtype T, int radix>
-DANAUS_DEVICE void weighted_dft_back_imaginary(const Complex2 (&y)[radix], u32 (&x)[radix]) {
-  Complex2 turned[radix];
-  DANAUS_UNROLL
-  for (int k = 0; k < radix; ++k) turned[k] = {y[k].im, device::negate2(y[k].re)};
-  weighted_dft_back<T, radix>(turned, x);
-}
-
 // The radix that a transform begins with: of complex samples, or of real ones that the right angle weights.
 template <Dtype T, bool pair, int radix>
 DANAUS_DEVICE void samples_to_radix(const u32 (&re)[radix], const u32 (&im)[radix], Complex2 (&x)[radix]) {
@@ -228,17 +219,31 @@ DANAUS_DEVICE void samples_to_radix(const u32 (&re)[radix], const u32 (&im)[radi
   }
 }
 
-// The inverse; of the right angle the imaginary part is that of the convolution's tail, where it is wanted.
+// The inverse; of the right angle the real part alone.
 template <Dtype T, bool pair, int radix>
-DANAUS_DEVICE void radix_to_samples(Complex2 (&x)[radix], bool tail, u32 (&re)[radix], u32 (&im)[radix]) {
+DANAUS_DEVICE void radix_to_samples(Complex2 (&x)[radix], u32 (&re)[radix], u32 (&im)[radix]) {
   if constexpr (pair) {
     radix_dft<T, radix, true>(x);
     DANAUS_UNROLL
     for (int n = 0; n < radix; ++n) re[n] = x[n].re, im[n] = x[n].im;
   } else {
     weighted_dft_back<T, radix>(x, re);
-    if (tail) weighted_dft_back_imaginary<T, radix>(x, im);
   }
+}
+
+// Of the right angle, what an imaginary part of the first of the samples adds, and that part of the inverse: sample 0
+// has weight 1 everywhere.
+template <Dtype T, int radix>
+DANAUS_DEVICE void add_imaginary_first(u32 first, Complex2 (&x)[radix]) {
+  DANAUS_UNROLL
+  for (int k = 0; k < radix; ++k) x[k].im = device::add2<T>(x[k].im, first);
+}
+template <Dtype T, int radix>
+DANAUS_DEVICE u32 imaginary_first(const Complex2 (&x)[radix]) {
+  u32 sum = x[0].im;
+  DANAUS_UNROLL
+  for (int k = 1; k < radix; ++k) sum = device::add2<T>(sum, x[k].im);
+  return sum;
 }
 
 }  // namespace danaus::inline DANAUS_BACKEND

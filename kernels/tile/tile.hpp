@@ -232,6 +232,11 @@ DANAUS_DEVICE void load_real(const u32* table, int at, RealMatrix<r>& m) {
 // The 128-byte swizzle of bulk tensor copies, on byte addresses of shared memory: 16-byte chunk c of line l is at
 // c ^ (l mod 8).
 DANAUS_DEVICE SharedAddress swizzled(SharedAddress linear) { return linear ^ ((linear >> 3) & 0x70); }
+// Of an address that `swizzled` has been applied to, the one `bytes` later: a multiple of 512, and of more than what
+// the first differed by from a multiple of 1024.
+DANAUS_DEVICE SharedAddress swizzled_later(SharedAddress address, int bytes) {
+  return (address ^ ((bytes >> 3) & 0x70)) + bytes;
+}
 
 // a w - b v. f16 negates within an instruction. bf16 cannot, and the compiler would spend one of the same pipe on each
 // product: so the signs of v, part of a factor that many products share, are flipped once, by an integer instruction.

@@ -42,7 +42,8 @@ struct FrequencyMask {
 
 // One case. Everything that is left open (fft_size 0, no fold, no factors) is the choice of whoever computes it.
 struct Convolution {
-  Dtype dtype = Dtype::f16;  // of u, y and the gates; the filter is fp32 for f16 and bf16, else it has this type
+  Dtype dtype = Dtype::f16;   // of u, y and the gates
+  Dtype filter = Dtype::f32;  // of k, where u is f16 or bf16: f32, f16 or bf16; else k has the type of u
   Mode mode = Mode::circular;
   std::int64_t batch = 1;          // B
   std::int64_t channels = 1;       // H
@@ -59,11 +60,16 @@ struct Convolution {
 };
 
 // The case as one word, and back. Fields in this order, those in brackets only where they say something:
-//   fftconv_<dtype>_<mode>_l<L>[_k<K>]_b<B>_h<H>[_pregate][_postgate][_n<N>][_<fold>][_r<N1>x<N2>x...][_zero<a>x<b>x...[literal]]
+//   fftconv_<dtype>_<mode>_l<L>[_k<K>][_kf16|_kbf16]_b<B>_h<H>[_pregate][_postgate][_n<N>][_<fold>][_r<N1>x<N2>x...][_zero<a>x<b>x...[literal]]
 // for example fftconv_f16_causal_l1024_b64_h768. K is left out when K = L. parse() accepts exactly what token() prints,
 // with the fields in any order, and says which field of a wrong token breaks which rule.
 std::string token(const Convolution& problem);
 Convolution parse_convolution(std::string_view token);
+
+// The type of k.
+inline Dtype filter_dtype(const Convolution& p) {
+  return p.dtype == Dtype::f16 || p.dtype == Dtype::bf16 ? p.filter : p.dtype;
+}
 
 // What reference/operation.hpp asks of every operation.
 std::vector<Array> arrays(const Convolution& problem);

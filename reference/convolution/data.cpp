@@ -143,8 +143,7 @@ std::vector<double> make_filter(const Convolution& p, const DataSpec& spec, cons
         break;
     }
   }
-  const Dtype stored = p.dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32;
-  for (double& value : k) value = round_to(stored, value);
+  for (double& value : k) value = round_to(filter_dtype(p), value);
   return k;
 }
 

@@ -45,7 +45,7 @@ struct DataSpec {
 
 struct Inputs {
   std::vector<double> u;         // [B, H, L], rounded to the case's dtype
-  std::vector<double> k;         // [H, K], rounded to fp32 (to fp64 in an f64 case)
+  std::vector<double> k;         // [H, K], rounded to filter_dtype()
   std::vector<double> pregate;   // [B, H, L], rounded like u; empty without this gate
   std::vector<double> postgate;  // likewise
 };

@@ -33,6 +33,7 @@ std::string token(const Convolution& p) {
   std::ostringstream out;
   out << "fftconv_" << name(p.dtype) << '_' << name(p.mode) << "_l" << p.length;
   if (p.filter_length != p.length) out << "_k" << p.filter_length;
+  if (p.filter != Dtype::f32) out << "_k" << name(p.filter);
   out << "_b" << p.batch << "_h" << p.channels;
   if (p.pregate) out << "_pregate";
   if (p.postgate) out << "_postgate";
@@ -53,6 +54,11 @@ Convolution parse_convolution(std::string_view token) {
   const auto dtype = fields.take_one_of(kDtypes, "dtype");
   const auto mode = fields.take_one_of(kModes, "mode");
   p.fold = fields.take_one_of(kFolds, "fold");
+  for (Dtype filter : {Dtype::f16, Dtype::bf16})
+    if (fields.take_word(text('k', name(filter)))) {
+      if (p.filter != Dtype::f32) fail("token '", token, "': k is kf16 or kbf16, not both");
+      p.filter = filter;
+    }
   p.pregate = fields.take_word("pregate");
   p.postgate = fields.take_word("postgate");
   if (auto list = fields.take("zero")) {
@@ -72,7 +78,8 @@ Convolution parse_convolution(std::string_view token) {
     p.fft_size = *size;
   }
   fields.finish(
-      "f16|bf16|f32|f64, circular|causal, l, k, b, h, pregate, postgate, n, plain|pair|half|rightangle, r, zero");
+      "f16|bf16|f32|f64, circular|causal, l, k, kf16|kbf16, b, h, pregate, postgate, n, plain|pair|half|rightangle, r, "
+      "zero");
   p.dtype = fields.required(dtype, "dtype"), p.mode = fields.required(mode, "mode");
   p.length = fields.required(length, "l"), p.filter_length = filter_length.value_or(p.length);
   p.batch = fields.required(batch, "b"), p.channels = fields.required(channels, "h");
@@ -103,6 +110,9 @@ void validate(const Convolution& p) {
     fail("fftconv: B*H*L = ", p.batch, "*", p.channels, "*", p.length, " samples, must be at most 2^46");
   if (too_many(1, p.channels, p.filter_length))
     fail("fftconv: H*K = ", p.channels, "*", p.filter_length, " samples, must be at most 2^46");
+
+  if (p.filter != Dtype::f32 && filter_dtype(p) != p.filter)
+    fail("fftconv: the filter is ", name(p.filter), ", of ", name(p.dtype), " samples it must be ", name(p.dtype));
 
   const Convolution r = resolved(p);
   if (r.fold == Fold::half && r.fft_size % 2 != 0) fail("fftconv: N=", r.fft_size, ", the half fold needs an even N");
@@ -171,12 +181,7 @@ std::vector<Array> arrays(const Convolution& p) {
   std::vector<Array> list = {{"u", Role::input, p.dtype, rows, true, "B*H*L"}};
   if (p.pregate) list.push_back({"pregate", Role::input, p.dtype, rows, true, "B*H*L"});
   if (p.postgate) list.push_back({"postgate", Role::input, p.dtype, rows, true, "B*H*L"});
-  list.push_back({"k",
-                  Role::filter,
-                  p.dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32,
-                  {p.channels, p.filter_length},
-                  false,
-                  "H*K"});
+  list.push_back({"k", Role::filter, filter_dtype(p), {p.channels, p.filter_length}, false, "H*K"});
   list.push_back({"y", Role::output, p.dtype, rows, true, "B*H*L"});
   return list;
 }

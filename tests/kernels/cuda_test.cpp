@@ -29,7 +29,7 @@ using OnMachine = std::shared_ptr<const Machine>;
 std::vector<double> execute_on_gpu(const Convolution& problem, const Inputs& inputs, const OnMachine& machine,
                                    int offset = 0) {
   Plan plan(problem, machine, marks_of(problem));
-  plan.set_filter(std::vector<float>(inputs.k.begin(), inputs.k.end()));
+  plan.set_filter(host::encode_bytes(filter_dtype(problem), inputs.k));
   GuardedSamples u(problem.dtype, inputs.u, offset), y(std::ssize(inputs.u), offset);
   GuardedSamples pregate(problem.dtype, inputs.pregate, offset), postgate(problem.dtype, inputs.postgate, offset);
   OnDevice device_u(u), device_y(y), device_pregate(pregate), device_postgate(postgate);
@@ -44,7 +44,7 @@ std::vector<double> execute_on_gpu(const Convolution& problem, const Inputs& inp
 }
 
 void expect_right_on_gpu(const Convolution& problem, const DataSpec& spec, const OnMachine& machine, int offset = 0) {
-  const Variant& variant = *choose(problem, machine->device()).variant;
+  const Variant& variant = choose(problem, machine->device());
   SCOPED_TRACE(testing::Message() << token(problem) << ", scale " << spec.scale << ", " << variant.name << ", offset "
                                   << offset);
   const Inputs inputs = make_inputs(problem, spec);
@@ -82,7 +82,7 @@ TEST_P(CudaSizes, EveryVariantIsWithinItsBound) {
       p.filter_length = draw(length, length / 7, std::int64_t{1});
       if (!pair && length != n) p.mode = draw(Mode::causal, Mode::circular);
       if (v.gated) p.pregate = draw(true, false), p.postgate = !p.pregate || draw(true, false);
-      if (choose(p, machine_->device()).variant != &v) continue;  // for another device
+      if (&choose(p, machine_->device()) != &v) continue;  // for another device
       DataSpec spec;
       spec.scale = p.filter_length == 1 ? draw(1., 100.) : draw(1., 0.02, 1e-4, 100.);
       for (int offset : {0, 1}) expect_right_on_gpu(p, spec, machine_, offset);
@@ -99,7 +99,7 @@ TEST_P(CudaSizes, BlocksThatTakeManyItemsAreRight) {
     if (v.size != n || !has_code(*machine_, v)) continue;
     for (int length : {n, n - 13}) {
       Convolution p = problem_for(v, 5, channels, length);
-      if ((v.fold == Fold::pair && length != n) || choose(p, few->device()).variant != &v) continue;
+      if ((v.fold == Fold::pair && length != n) || &choose(p, few->device()) != &v) continue;
       expect_right_on_gpu(p, {}, few);
     }
   }
@@ -127,7 +127,7 @@ TEST_P(CudaLengths, AreAllWithinTheirBound) {
     for (Mode mode : {Mode::circular, Mode::causal}) {
       Convolution p;
       p.mode = mode, p.batch = 3, p.channels = 2, p.length = p.filter_length = length;
-      if (has_code(*machine_, *choose(p, machine_->device()).variant)) expect_right_on_gpu(p, {}, machine_);
+      if (has_code(*machine_, choose(p, machine_->device()))) expect_right_on_gpu(p, {}, machine_);
     }
 }
 
@@ -186,10 +186,10 @@ TEST_F(Cuda, CallsThatReadWhatTheOneBeforeThemWroteWaitForIt) {
                            "fftconv_bf16_causal_l504_b5_h900"}) {
     SCOPED_TRACE(word);
     const Convolution p = parse_convolution(word);
-    if (!has_code(*machine_, *choose(p, machine_->device()).variant)) continue;
+    if (!has_code(*machine_, choose(p, machine_->device()))) continue;
     const Inputs inputs = make_inputs(p, {});
     Plan plan(p, machine_);
-    plan.set_filter(std::vector<float>(inputs.k.begin(), inputs.k.end()));
+    plan.set_filter(host::encode_bytes(filter_dtype(p), inputs.k));
     const auto start = uploaded(host::encode(p.dtype, inputs.u));
     const auto chained = [&](bool wait) {
       const CudaStream stream;

@@ -51,7 +51,12 @@ TEST(Rows, LieBeyond32BitsToo) {
   a.channels = 1000, a.length = 32768, a.batch = 1000;
   const std::int64_t begin = (std::int64_t{999} * 1000 + 7) * 32768;
   ASSERT_GT(begin, 7 * kTwo32);
-  EXPECT_EQ(row_offset<PairsOf32K>(a, 999, 7), begin);
+  a.division = {500, 0};
+  EXPECT_EQ(item_at<PairsOf32K>(a, 7 * 500 + 499).offset, begin - 1000 * 32768);
+  EXPECT_EQ(row_place(a, Path::threads, item_at<PairsOf32K>(a, 7 * 500 + 499), 1).begin, begin);
+  Item item = item_at<PairsOf32K>(a, 7 * 500 + 498);
+  advance<PairsOf32K>(a, item);
+  EXPECT_EQ(item.offset, begin - 1000 * 32768);
 
   alignas(16) std::uint16_t row[16];
   std::iota(std::begin(row), std::end(row), std::uint16_t{1});

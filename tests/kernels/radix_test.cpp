@@ -71,14 +71,15 @@ TYPED_TEST(RadixOf, AgreesWithTheSums) {
       samples[n] = words[n].re;
     }
     Complex2 there[r], back[r], weighted[r];
-    u32 real[r], imaginary[r];
+    u32 real[r], imaginary = 0;
     host::Executor().run({.threads = 1}, [&] {
       for (int n = 0; n < r; ++n) there[n] = back[n] = words[n];
       radix_dft<T, r, false>(there);
       radix_dft<T, r, true>(back);
       weighted_dft<T, r>(samples, weighted);
+      add_imaginary_first<T>(words[0].im, weighted);
       weighted_dft_back<T, r>(words, real);
-      weighted_dft_back_imaginary<T, r>(words, imaginary);
+      imaginary = imaginary_first<T>(words);
     });
     const auto value = [](Complex2 z) { return Complex(lower_half<T>(z.re), lower_half<T>(z.im)); };
     for (int k = 0; k < r; ++k) {
@@ -86,14 +87,14 @@ TYPED_TEST(RadixOf, AgreesWithTheSums) {
       for (int n = 0; n < r; ++n) {
         forward += x[n] * root(-double(n * k) / r);
         inverse += x[n] * root(double(n * k) / r);
-        of_samples += x[n].real() * weight(n) * root(-double(n * k) / r);
+        of_samples += (n == 0 ? x[n] : x[n].real()) * weight(n) * root(-double(n * k) / r);
       }
       EXPECT_LT(std::abs(value(there[k]) - forward), bound);
       EXPECT_LT(std::abs(value(back[k]) - inverse), bound);
       EXPECT_LT(std::abs(value(weighted[k]) - of_samples), bound);
       const Complex unweighted = inverse * std::conj(weight(k));
       EXPECT_NEAR(lower_half<T>(real[k]), unweighted.real(), bound);
-      EXPECT_NEAR(lower_half<T>(imaginary[k]), unweighted.imag(), bound);
+      if (k == 0) EXPECT_NEAR(lower_half<T>(imaginary), unweighted.imag(), bound);
     }
   }
 }

@@ -68,7 +68,7 @@ inline std::vector<std::uint8_t> marks_of(const Convolution& problem) {
 inline std::vector<double> execute_plan(const Convolution& problem, const Inputs& inputs,
                                         const ExecutorOptions& options, int offset = 0) {
   Plan plan(problem, executor_machine(options), marks_of(problem));
-  plan.set_filter(std::vector<float>(inputs.k.begin(), inputs.k.end()));
+  plan.set_filter(host::encode_bytes(filter_dtype(problem), inputs.k));
   GuardedSamples u(problem.dtype, inputs.u, offset), y(std::ssize(inputs.u), offset);
   GuardedSamples pregate(problem.dtype, inputs.pregate, offset), postgate(problem.dtype, inputs.postgate, offset);
   plan.execute(buffers_of(problem, u.samples(), y.samples(), pregate.samples(), postgate.samples()));
@@ -92,7 +92,7 @@ inline void expect_right(const Convolution& problem, const Inputs& inputs, const
 
 inline void expect_right(const Convolution& problem, const DataSpec& spec, const ExecutorOptions& options,
                          int offset = 0) {
-  const Variant& variant = *choose(problem, options.device).variant;
+  const Variant& variant = choose(problem, options.device);
   SCOPED_TRACE(testing::Message() << token(problem) << ", scale " << spec.scale << ", " << variant.name << ", sm_"
                                   << options.device.sm << ", blocks " << options.blocks << ", order "
                                   << int(options.order) << ", seed " << options.seed << ", offset " << offset);

@@ -31,6 +31,7 @@ struct Shape {
   static_assert(!layout.broken_rule(), "tunings.hpp has a line that Layout::broken_rule() refuses");
 
   static DANAUS_DEVICE int sample_of(int chunk) { return 8 * chunk; }
+  static DANAUS_DEVICE constexpr bool is_sum(int) { return true; }
   static DANAUS_DEVICE void locate(int chunk_of_row, int& slab, int& chunk) { slab = 0, chunk = chunk_of_row; }
   static DANAUS_DEVICE void tensor_at(Item item, int, int (&at)[5]) {
     at[0] = at[1] = at[2] = 0, at[3] = item.channel, at[4] = item.row;
@@ -103,13 +104,43 @@ DANAUS_DEVICE void transform_real_rows(const Words<4>& re, const Constants<P>& c
   }
 }
 
-// The real part of the inverse, or the imaginary one.
+// The real part of the inverse.
 template <class P>
-DANAUS_DEVICE void real_rows_back(const Tiles& x, const Constants<P>& c, bool imaginary, Words<4>& out) {
+DANAUS_DEVICE void real_rows_back(const Tiles& x, const Constants<P>& c, Words<4>& out) {
   DANAUS_UNROLL
   for (int i = 0; i < 2; ++i)
-    real_from_left<P::layout.dtype, 2>(c.real_back, i, {x[0][0], x[1][0]}, {x[0][1], x[1][1]}, imaginary, out[2 * i],
+    real_from_left<P::layout.dtype, 2>(c.real_back, i, {x[0][0], x[1][0]}, {x[0][1], x[1][1]}, false, out[2 * i],
                                        out[2 * i + 1]);
+}
+
+// What an imaginary part of the samples of tile (0, 0) of block 0 adds to the DFT over blocks, or over the rows of one
+// block; and that part of the inverse.
+template <class P>
+DANAUS_DEVICE void add_imaginary(u32 tile, const Constants<P>& c, Tiles (&x)[P::layout.radix]) {
+  constexpr Dtype T = P::layout.dtype;
+  DANAUS_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    if constexpr (P::layout.real_rows) {
+      const Complex2 turned = real_from_right<T, 2>(c.real, i, {tile, 0});
+      x[0][i][0] = add<T>(x[0][i][0], {device::negate2(turned.im), turned.re});
+    } else if (i == 0) {
+      DANAUS_UNROLL
+      for (int kr = 0; kr < P::layout.radix; ++kr) x[kr][0][0].im = device::add2<T>(x[kr][0][0].im, tile);
+    }
+  }
+}
+template <class P>
+DANAUS_DEVICE u32 imaginary_back(const Tiles (&x)[P::layout.radix], const Constants<P>& c) {
+  u32 tile = x[0][0][0].im;
+  if constexpr (P::layout.real_rows) {
+    u32 unused;
+    real_from_left<P::layout.dtype, 2>(c.real_back, 0, {x[0][0][0], x[0][1][0]}, {x[0][0][1], x[0][1][1]}, true, tile,
+                                       unused);
+  } else {
+    DANAUS_UNROLL
+    for (int kr = 1; kr < P::layout.radix; ++kr) tile = device::add2<P::layout.dtype>(tile, x[kr][0][0].im);
+  }
+  return tile;
 }
 
 template <class P, bool inverse>
@@ -142,9 +173,9 @@ DANAUS_DEVICE void transform_blocks(const Words<4> (&re)[P::layout.radix], const
   }
 }
 
-// The inverse; of the right angle the imaginary part is that of the convolution's tail.
+// The inverse; of the right angle the real part alone.
 template <class P>
-DANAUS_DEVICE void transform_blocks_back(const Tiles (&x)[P::layout.radix], bool tail, Words<4> (&re)[P::layout.radix],
+DANAUS_DEVICE void transform_blocks_back(const Tiles (&x)[P::layout.radix], Words<4> (&re)[P::layout.radix],
                                          Words<4> (&im)[P::layout.radix]) {
   DANAUS_UNROLL
   for (int m = 0; m < 4; ++m) {
@@ -152,7 +183,7 @@ DANAUS_DEVICE void transform_blocks_back(const Tiles (&x)[P::layout.radix], bool
     DANAUS_UNROLL
     for (int kr = 0; kr < P::layout.radix; ++kr) z[kr] = x[kr][m / 2][m % 2];
     u32 re_of[P::layout.radix], im_of[P::layout.radix] = {};
-    radix_to_samples<P::layout.dtype, P::layout.pair>(z, tail, re_of, im_of);
+    radix_to_samples<P::layout.dtype, P::layout.pair>(z, re_of, im_of);
     DANAUS_UNROLL
     for (int nr = 0; nr < P::layout.radix; ++nr) re[nr][m] = re_of[nr], im[nr][m] = im_of[nr];
   }
@@ -181,6 +212,7 @@ class Warp {
     for (int number = 0; number < items_.count; ++number) {
       const SharedAddress slab = slab_at(place);
       spectrum_.hold(a_.spectrum, item.channel, [](int i) { return i; });
+      if (has_beyond()) beyond_ = load_beyond(item);
       wait_for(place, parity);
       if constexpr (!layout.pair) cut(item, slab);
       Words<4> re[r], im[r] = {};  // four tiles each
@@ -190,6 +222,7 @@ class Warp {
       if (path_ != Path::tensor) device::sync_warp();
       fetch();
       convolve(item.channel, re, im);
+      if (has_beyond()) store_beyond(item, beyond_);
       store(item, slab, re, im);
       advance<P>(a_, item);
       if (++place == layout.tuning.ring) place = 0, parity ^= 1;
@@ -209,7 +242,9 @@ class Warp {
   DANAUS_DEVICE bool in_bulk() const { return path_ != Path::threads; }  // by copies that the leader issues
   DANAUS_DEVICE bool pregate() const { return layout.gated && a_.pregate; }
   DANAUS_DEVICE bool postgate() const { return layout.gated && a_.postgate; }
-  DANAUS_DEVICE bool wraps() const { return !layout.pair && path != Path::tensor && a_.wrap; }  // stored by threads
+  DANAUS_DEVICE bool has_beyond() const {
+    return !layout.pair && (path == Path::enclosing || path == Path::any) && a_.beyond;
+  }
 
   // Outer twiddles into shared memory, barriers, constants into registers.
   DANAUS_DEVICE void prepare() {
@@ -247,12 +282,13 @@ class Warp {
     device::copy_async_commit();
   }
 
-  // Zeros where an enclosing copy brought what is not the row's.
+  // Zeros where an enclosing copy brought what is not the row's: in its first chunk, and in those from its last sample
+  // on to the end of the slab's part that is there, a line and what stands before a row at most.
   DANAUS_DEVICE void cut(Item item, SharedAddress slab) const {
     if (path_ != Path::enclosing) return;
-    const RowPlace row = row_place<P>(a_, item.row, item.channel);
-    for (int chunk = device::lane_index(); chunk < layout.row_chunks; chunk += 32) {
-      if (8 * chunk >= row.first && 8 * chunk + 8 <= row.last) continue;
+    const RowPlace row = row_place(a_, Path::enclosing, item);
+    const int lane = device::lane_index(), chunk = lane == 31 ? 0 : row.last / 8 + lane;
+    if (lane == 31 ? row.first > 0 && row.last >= 8 : lane < 10 && chunk < layout.row_chunks) {
       const auto cut_at = [&](SharedAddress at) {
         device::store_shared<16>(at, within(row, 8 * chunk, device::load_shared<16>(at)));
       };
@@ -260,6 +296,26 @@ class Warp {
       if (pregate()) cut_at(swizzled(slab + layout.pregate_row * layout.row_bytes + 16 * chunk));
     }
     device::sync_warp();
+  }
+
+  // The samples beyond N: this lane's of tile (0, 0), whose first row they are.
+  DANAUS_DEVICE u32 load_beyond(Item item) const {
+    const RowPlace row = row_place(a_, Path::enclosing, item);
+    const int n = layout.size + device::lane_index() / 4;
+    if (device::lane_index() % 4 != 0 || n >= row.last) return 0;
+    const auto sample = [&](const void* rows) {
+      return device::load_global<2>(static_cast<const std::uint16_t*>(rows) + row.begin + n)[0];
+    };
+    return pregate() ? device::mul2<T>(sample(a_.u), sample(a_.pregate)) : sample(a_.u);
+  }
+  DANAUS_DEVICE void store_beyond(Item item, u32 tile) const {
+    const RowPlace row = row_place(a_, Path::enclosing, item);
+    const int n = layout.size + device::lane_index() / 4;
+    if (device::lane_index() % 4 != 0 || n >= row.last) return;
+    if (postgate())
+      tile = device::mul2<T>(tile,
+                             device::load_global<2>(static_cast<const std::uint16_t*>(a_.postgate) + row.begin + n)[0]);
+    device::store_global<2>(static_cast<std::uint16_t*>(a_.y) + row.begin + n, {tile & 0xffff});
   }
 
   DANAUS_DEVICE void wait_for(int place, u32 parity) const {
@@ -280,15 +336,16 @@ class Warp {
     }
   }
 
-  // From samples to samples. Of the right angle re is the first N of the convolution, im its tail where it wraps.
-  DANAUS_DEVICE void convolve(int channel, Samples& re, Samples& im) const {
+  // From samples to samples; of the right angle the imaginary part is in beyond_, as far as it is wanted.
+  DANAUS_DEVICE void convolve(int channel, Samples& re, Samples& im) {
     Tiles x[r];
     if constexpr (layout.real_rows) {
       transform_real_rows<P>(re[0], constants_, x[0]);
     } else {
       transform_blocks<P>(re, im, x);
-      if constexpr (layout.outer_vectors > 0) outer_twiddles<P, false>(x);
     }
+    if (has_beyond()) add_imaginary<P>(beyond_, constants_, x);
+    if constexpr (layout.outer_vectors > 0) outer_twiddles<P, false>(x);
     const Matrix16& dft = constants_.dft;
     DANAUS_UNROLL
     for (int kr = 0; kr < r; ++kr) {
@@ -301,28 +358,25 @@ class Warp {
       convolve_tiles<T>(x[kr], dft, constants_.inner, constants_.inner_back, of_row);
       if constexpr (!layout.real_rows) from_left<T, true>(dft, x[kr][0][0], x[kr][1][0], x[kr][0][1], x[kr][1][1]);
     }
-    if constexpr (layout.real_rows) {
-      real_rows_back<P>(x[0], constants_, false, re[0]);
-      if (wraps()) real_rows_back<P>(x[0], constants_, true, im[0]);
-    } else {
-      if constexpr (layout.outer_vectors > 0) outer_twiddles<P, true>(x);
-      transform_blocks_back<P>(x, wraps(), re, im);
-    }
+    if constexpr (layout.outer_vectors > 0) outer_twiddles<P, true>(x);
+    if (has_beyond()) beyond_ = imaginary_back<P>(x, constants_);
+    if constexpr (layout.real_rows)
+      real_rows_back<P>(x[0], constants_, re[0]);
+    else
+      transform_blocks_back<P>(x, re, im);
   }
 
   DANAUS_DEVICE void store(Item item, SharedAddress slab, Samples& re, Samples& im) const {
     DANAUS_UNROLL
     for (int nr = 0; nr < r; ++nr) {
-      if (postgate() && !wraps()) apply_gate<P>(slab, layout.postgate_row, nr, re[nr], im[nr]);
+      if (postgate()) apply_gate<P>(slab, layout.postgate_row, nr, re[nr], im[nr]);
       device::store_matrices<4, true>(slab + matrix_address<P>(0, nr), re[nr]);
-      if (layout.pair || wraps()) device::store_matrices<4, true>(slab + matrix_address<P>(1, nr), im[nr]);
+      if constexpr (layout.pair) device::store_matrices<4, true>(slab + matrix_address<P>(1, nr), im[nr]);
     }
     device::fence_async();
     device::sync_warp();
-    if (path_ != Path::tensor && wraps())
-      store_wrapped<P, WarpWorker, T>(a_, item, [&](int, int row) { return slab + row * layout.row_bytes; });
-    else if (!layout.pair && path_ == Path::enclosing)
-      store_enclosed<P, WarpWorker>(a_, item, [&](int) { return slab; });
+    if (!layout.pair && path_ == Path::enclosing)
+      store_enclosed<P, WarpWorker>(a_, item, 0, 1, [&](int) { return slab; });
     else if (path_ == Path::threads)
       store_slab_by_threads<P, WarpWorker>(a_, item, 0, slab);
     else if (leader_)
@@ -339,6 +393,7 @@ class Warp {
   ChannelSpectrum<layout.tuning.spectrum, layout.rows, 2 * r, layout.size, 0> spectrum_;
   int fetched_ = 0, fetch_place_ = 0;  // items that have been asked for; the place of the next
   Item fetch_item_;
+  u32 beyond_ = 0;  // the item's samples beyond N, of u and then of y (load_beyond)
 };
 
 template <class P, Path path>

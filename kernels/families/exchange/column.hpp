@@ -58,11 +58,12 @@ struct Column {
     device::store_shared<16>(at(row, nr, 0), first);
     device::store_shared<16>(at(row, nr, 1), second);
   }
-  // First of the 8 samples that this lane has of `unit` in loads (nr, b).
-  static DANAUS_DEVICE int sample(int unit, int nr, int b) {
+  // The row n_hi that this lane has in loads (0, b), and the first of the 8 samples that it has of `unit` in (nr, b).
+  static DANAUS_DEVICE int row(int b) {
     const int lane = device::lane_index(), g = lane / 4, n1 = 2 * (lane % 4) + (takes_odd_first(g) ? 1 - b : b);
-    return P::layout.columns * (64 * nr + 8 * n1 + g) + 8 * unit;
+    return 8 * n1 + g;
   }
+  static DANAUS_DEVICE int sample(int unit, int nr, int b) { return P::layout.columns * (64 * nr + row(b)) + 8 * unit; }
 
  private:
   static DANAUS_DEVICE bool takes_odd_first(int g) { return P::layout.rows_per_line < 8 && g % 2 == 1; }

@@ -11,6 +11,7 @@ namespace danaus::exchange::inline DANAUS_BACKEND {
 template <class P>
 struct Gate {
   bool present, in_ring;
+  Path path;
   Column<P> slab;    // in the ring
   const void* rows;  // in global memory
   Item item;
@@ -19,7 +20,7 @@ struct Gate {
   DANAUS_DEVICE Words<4> words(const ConvolutionArguments& a, int row, int nr, int b) const {
     if (in_ring) return slab.words(row, nr, b);
     const int n = Column<P>::sample(unit, nr, b);
-    const RowPlace from = row_place<P>(a, item.row + row, item.channel);
+    const RowPlace from = row_place(a, path, item, row);
     if (item.row + row >= a.batch || n >= from.last) return {};
     return load_chunk(rows, from, n, a.transfer);
   }

@@ -47,6 +47,10 @@ struct Shape {
         line % (8 * layout.radix) * 8 + line / (8 * layout.radix) * layout.rows_per_line + c / layout.column_chunks;
     return row * layout.columns + c % layout.column_chunks * 8;
   }
+  // With whole planes of n2 at a time, or parts of one.
+  static DANAUS_DEVICE constexpr bool is_sum(int chunks) {
+    return chunks % (64 * layout.radix) == 0 || 64 * layout.radix % chunks == 0;
+  }
   static DANAUS_DEVICE void locate(int chunk_of_row, int& slab, int& chunk) {
     const int row = chunk_of_row / (layout.columns / 8), column = chunk_of_row % (layout.columns / 8);
     slab = column / layout.column_chunks;
@@ -89,38 +93,38 @@ class Block {
     if (gates_in_ring() && leader_) gates_.fetch();
     device::copy_async_commit();
     if constexpr (path == Path::threads || path == Path::any)
-      if (path_ == Path::threads) run_by_threads();
-    if constexpr (!layout.pair && (path == Path::enclosing || path == Path::any))
-      if (path_ == Path::enclosing) run_enclosing();
-    if constexpr (path == Path::tensor || path == Path::any)
-      if (path_ == Path::tensor) {
-        switch (layout.tuning.order) {
-          case Order::in_turn: run_in_turn(); break;
-          case Order::slab_by_slab: run_slab_by_slab(); break;
-          case Order::overlapped:
-          case Order::overlapped_late: run_overlapped(); break;
-        }
-        if (leader_) device::store_wait_read<0>();  // they read this block's shared memory
+      if (path_ == Path::threads) return run_by_threads();
+    if constexpr (path != Path::threads) {
+      switch (layout.tuning.order) {
+        case Order::in_turn: run_in_turn(); break;
+        case Order::slab_by_slab: run_slab_by_slab(); break;
+        case Order::overlapped:
+        case Order::overlapped_late: run_overlapped(); break;
       }
+      if (path_ == Path::tensor && leader_) device::store_wait_read<0>();  // they read this block's shared memory
+    }
   }
 
  private:
   static constexpr Layout layout = P::layout;
   using Worker = BlockWorker<layout.threads>;
+  static constexpr SharedAddress kStored = 8 * (layout.tuning.ring + layout.tuning.gate_ring);  // barrier
+  static constexpr int kSlabsStored = layout.slabs / layout.tuning.stores;                      // at a time
   static constexpr int kVectors = layout.tuning.pairs * layout.slabs;  // of a spectrum, for one batch
   using Spectra = Words<4>[kVectors];
 
   DANAUS_DEVICE bool in_bulk() const { return path_ != Path::threads; }  // by copies that the leader issues
   DANAUS_DEVICE bool gates_in_ring() const { return layout.tuning.gate_ring > 0 && in_bulk(); }
   DANAUS_DEVICE bool pregate() const { return layout.gated && a_.pregate; }
-  DANAUS_DEVICE bool postgate() const { return layout.gated && a_.postgate && !wraps(); }
-  DANAUS_DEVICE bool wraps() const { return !layout.pair && path != Path::tensor && a_.wrap; }  // stored by threads
+  DANAUS_DEVICE bool postgate() const { return layout.gated && a_.postgate; }
+  DANAUS_DEVICE bool is_enclosing() const { return !layout.pair && path_ == Path::enclosing; }
 
   // Barriers, constants.
   DANAUS_DEVICE void prepare() {
     if (leader_ && in_bulk()) {
       for (int i = 0; i < layout.tuning.ring; ++i) device::barrier_init(8 * i, 1);
       if constexpr (layout.tuning.gate_ring > 0) GateRing<P>::init();
+      if (is_enclosing()) device::barrier_init(kStored, layout.tuning.warps);
     }
     for (int i = device::thread_index(); i < layout.table_bytes / 16; i += layout.threads)
       device::store_shared<16>(layout.table_begin + 16 * i,
@@ -219,11 +223,13 @@ class Block {
   }
 
   // Places of slabs are free once their stores have been read; the last `pending` of those that were issued may not be.
-  // `freed` slabs are then done with.
+  // `freed` slabs are then done with. Of stores by threads a block barrier stands between one and the next.
   template <int pending = 0>
   DANAUS_DEVICE void refill(int freed) {
     if (in_bulk() && !leader_) return;
     if (path_ == Path::tensor) device::store_wait_read<pending>();
+    if (is_enclosing() && stores_ > 0 && freed == stores_ * kSlabsStored)
+      device::barrier_wait(kStored, (stores_ - 1) & 1);
     fetch_until(freed + layout.tuning.ring);
     // With tensor copies it does nothing, but without it the compiler spills (16K causal: 14 registers).
     device::copy_async_commit();
@@ -234,17 +240,15 @@ class Block {
     if (leader_) gates_.fetch();
   }
 
-  DANAUS_DEVICE void store_slabs(Item item, int place, int first, int last) const {
-    if (!leader_) return;
-    for (int s = first; s < last; ++s) store_slab<P>(a_, item, s, slab_at(place, s));
-  }
-  DANAUS_DEVICE void store_by_threads(Item item, int place) const {
-    if (wraps()) {
-      store_wrapped<P, Worker, layout.dtype>(a_, item, [&](int s, int row) { return row_at(place, s, row); });
-    } else if (path_ == Path::enclosing) {
-      store_enclosed<P, Worker>(a_, item, [&](int s) { return slab_at(place, s); });
-    } else {
-      for (int s = 0; s < layout.slabs; ++s) store_slab_by_threads<P, Worker>(a_, item, s, slab_at(place, s));
+  // For all threads to call, who then have no barrier.
+  DANAUS_DEVICE void store_slabs(Item item, int place, int first, int last) {
+    if (is_enclosing()) {
+      store_enclosed<P, Worker>(a_, item, first, last, [&](int s) { return slab_at(place, s); });
+      device::sync_warp();
+      if (device::lane_index() == 0) device::barrier_arrive(kStored);
+      ++stores_;
+    } else if (leader_) {
+      for (int s = first; s < last; ++s) store_slab<P>(a_, item, s, slab_at(place, s));
     }
   }
 
@@ -262,7 +266,7 @@ class Block {
 
   // A gate's part for a unit, when it has come.
   DANAUS_DEVICE Gate<P> gate_of(bool present, const void* rows, Item item, int unit) const {
-    Gate<P> gate{present, gates_in_ring(), {}, rows, item, unit};
+    Gate<P> gate{present, gates_in_ring(), path_, {}, rows, item, unit};
     if (present && gates_in_ring()) {
       const SharedAddress slab = gates_.wait(unit / layout.column_chunks);
       gate.slab = Column<P>(slab, slab + layout.row_bytes, unit % layout.column_chunks);
@@ -270,19 +274,42 @@ class Block {
     return gate;
   }
 
+  // Whether the item's rows may have samples beyond N, which the unit of its first ones takes along.
+  DANAUS_DEVICE bool has_beyond(int unit) const {
+    return !layout.pair && (path == Path::enclosing || path == Path::any) && a_.beyond && unit == 0;
+  }
+  // Those of one of the arrays, for its first lane.
+  DANAUS_DEVICE Words<4> load_beyond(const void* rows, const RowPlace& row) const {
+    return device::lane_index() == 0 ? load_chunk(rows, row, layout.size, Transfer::enclosing) : Words<4>{};
+  }
+
   // Step A, calling after(j) when this warp's unit j is done.
   template <class After>
   DANAUS_DEVICE void transform(Item item, int place, u32 parity, After after) {
-    const RowPlace row = path_ == Path::enclosing ? row_place<P>(a_, item.row, item.channel) : RowPlace{};
+    const RowPlace row = is_enclosing() ? row_place(a_, Path::enclosing, item) : RowPlace{};
+    const int end = row.last / layout.columns;  // the row n_hi from which on not all samples are the row's
     for_each_unit([&](int j) {
       const int unit = warp_ + layout.tuning.warps * j;
+      Words<4> tail{};
+      if (has_beyond(unit)) {
+        tail = load_beyond(a_.u, row);
+        if (pregate()) tail = gated<P>(tail, load_beyond(a_.pregate, row));
+      }
       wait_for_slab(place, parity, unit / layout.column_chunks);
       if constexpr (!layout.tuning.unit_in_registers) there_ = load_unit<P>(a_.tables, unit, false);
-      transform_column<P>(a_, column_of(place, unit), gate_of(pregate(), a_.pregate, item, unit), constants_, there_,
-                          [&](int nr, int b, Words<4> words) {
-                            if (path_ != Path::enclosing) return words;  // zeros have come with the copy
-                            return within(row, Column<P>::sample(unit, nr, b), words);
-                          });
+      const auto cut = [&](int nr, int b, Words<4> words) {
+        if (!is_enclosing()) return words;  // zeros have come with the copy
+        const bool first = unit == 0 && nr == 0 && b == 0 && device::lane_index() == 0;
+        if (!first && 64 * nr < end - Column<P>::row(b)) return words;
+        const int n = Column<P>::sample(unit, nr, b);
+        if (n >= row.last) return Words<4>{};
+        return n + 8 > row.last || n < row.first ? within(row, n, words) : words;
+      };
+      const Gate<P> gate = gate_of(pregate(), a_.pregate, item, unit);
+      if (has_beyond(unit))
+        transform_column<P, !layout.pair>(a_, column_of(place, unit), gate, constants_, there_, tail, cut);
+      else
+        transform_column<P, false>(a_, column_of(place, unit), gate, constants_, there_, tail, cut);
       after(j);
     });
   }
@@ -292,8 +319,16 @@ class Block {
     for_each_unit([&](int j) {
       const int unit = warp_ + layout.tuning.warps * j;
       if constexpr (!layout.tuning.unit_in_registers) back_ = load_unit<P>(a_.tables, unit, true);
-      transform_column_back<P>(a_, column_of(place, unit), gate_of(postgate(), a_.postgate, item, unit), wraps(),
-                               constants_, back_);
+      const Gate<P> gate = gate_of(postgate(), a_.postgate, item, unit);
+      Words<4> tail{};
+      if (has_beyond(unit)) {
+        transform_column_back<P, !layout.pair>(a_, column_of(place, unit), gate, constants_, back_, tail);
+        const RowPlace row = row_place(a_, Path::enclosing, item);
+        if (postgate()) tail = gated<P>(tail, load_beyond(a_.postgate, row));
+        if (device::lane_index() == 0) store_chunk(a_.y, row, layout.size, Transfer::enclosing, tail);
+      } else {
+        transform_column_back<P, false>(a_, column_of(place, unit), gate, constants_, back_, tail);
+      }
       after(j);
     });
   }
@@ -386,9 +421,8 @@ class Block {
     }
   }
 
-  // The same with a ring that has not room for two items: slabs are stored as they are done, `kStored` at a time.
+  // The same with a ring that has not room for two items: slabs are stored as they are done, some at a time.
   DANAUS_DEVICE void run_slab_by_slab() {
-    constexpr int kStored = layout.slabs / layout.tuning.stores;
     constexpr int kUnits = layout.units_per_warp / layout.tuning.stores;  // of a warp, between two stores
     Item item = first_;
     int place = 0;
@@ -396,7 +430,7 @@ class Block {
     for (int number = 0; number < items_.count; ++number) {
       const int done = number * layout.slabs;
       hold_spectrum(item.channel);
-      refill<kStored>(done - kStored);
+      refill<kSlabsStored>(done - kSlabsStored);
       transform(item, place, parity, [&](int j) {
         if (j == 0 && layout.refills_between) refill(done);
         release_pregate_of_unit();
@@ -412,8 +446,8 @@ class Block {
         if (j % kUnits != kUnits - 1) return;
         device::fence_async();
         device::sync_block();
-        if (postgate() && gates_in_ring()) release_gates(kStored);
-        store_slabs(item, place, j / kUnits * kStored, (j / kUnits + 1) * kStored);
+        if (postgate() && gates_in_ring()) release_gates(kSlabsStored);
+        store_slabs(item, place, j / kUnits * kSlabsStored, (j / kUnits + 1) * kSlabsStored);
       });
       if (postgate() && gates_in_ring()) gates_.turn();
       advance<P>(a_, item);
@@ -477,50 +511,8 @@ class Block {
       device::sync_block();
       transform_back(item, place, Nothing());
       device::sync_block();
-      store_by_threads(item, place);
+      for (int s = 0; s < layout.slabs; ++s) store_slab_by_threads<P, Worker>(a_, item, s, slab_at(place, s));
       device::sync_block();
-      advance<P>(a_, item);
-      step(place, parity);
-    }
-  }
-
-  // In turn, for rows that come in bulk and are stored by threads.
-  DANAUS_DEVICE void run_enclosing() {
-    constexpr int kStored = layout.slabs / layout.tuning.stores;
-    constexpr int kUnits = layout.units_per_warp / layout.tuning.stores;
-    constexpr bool kRoom = layout.tuning.ring >= 2 * layout.slabs;  // for another item
-    Item item = first_;
-    int place = 0;
-    u32 parity = 0;
-    for (int number = 0; number < items_.count; ++number) {
-      hold_spectrum(item.channel);
-      transform(item, place, parity, [&](int) { release_pregate_of_unit(); });
-      Spectra ahead;
-      load_spectra(item.channel, 0, ahead);
-      device::fence_async();
-      device::sync_block();
-      if constexpr (kRoom) refill(number * layout.slabs);  // the item before has been stored
-      release_pregate();
-      convolve(place, item.channel, ahead, Nothing());
-      device::sync_block();
-      transform_back(item, place,
-                     [&](int j) {  // the postgate's places are filled again as they are where slabs are stored
-                       if (!postgate() || !gates_in_ring() || j % kUnits != kUnits - 1) return;
-                       device::sync_block();
-                       release_gates(kStored);
-                     });
-      if (postgate() && gates_in_ring())
-        gates_.turn();
-      else
-        device::sync_block();
-      store_by_threads(item, place);
-      if constexpr (!kRoom) {
-        device::fence_async();
-        device::sync_block();
-        refill((number + 1) * layout.slabs);
-      } else if (layout.apart && wraps()) {
-        device::sync_block();  // items share the imaginary rows
-      }
       advance<P>(a_, item);
       step(place, parity);
     }
@@ -541,6 +533,7 @@ class Block {
   Words<4> lines_[layout.lines_in_registers ? layout.warp_lines : 1][layout.line_vectors];
   int fetched_ = 0, fetch_place_ = 0, fetch_slab_ = 0;  // slabs that have been asked for; place and number of the next
   Item fetch_item_;
+  int stores_ = 0;  // by threads, each of kSlabsStored slabs
   GateRing<P> gates_;
 };
 

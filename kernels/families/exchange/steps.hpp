@@ -73,8 +73,9 @@ DANAUS_DEVICE void radix_over_slabs(Complex2 (&z)[P::layout.slabs]) {
   }
 }
 
-// The DFT over nr and n1 of complex data, or of real data that is not one digit.
-template <class P>
+// The DFT over nr and n1 of complex data, or of real data that is not one digit, whose first rows may have an imaginary
+// part (`beyond`).
+template <class P, bool beyond>
 DANAUS_DEVICE void transform_rows(const u32 (&re)[P::layout.radix][8], const u32 (&im)[P::layout.radix][8],
                                   const Constants<P>& c, Complex2 (&x)[P::layout.radix][8]) {
   constexpr Dtype T = P::layout.dtype;
@@ -89,6 +90,7 @@ DANAUS_DEVICE void transform_rows(const u32 (&re)[P::layout.radix][8], const u32
       DANAUS_UNROLL
       for (int nr = 0; nr < P::layout.radix; ++nr) re_of[nr] = re[nr][i], im_of[nr] = im[nr][i];
       samples_to_radix<T, P::layout.pair>(re_of, im_of, z);
+      if constexpr (beyond) add_imaginary_first<T>(im[0][i], z);
       DANAUS_UNROLL
       for (int kr = 0; kr < P::layout.radix; ++kr) {
         if (kr > 0) z[kr] = times<T, false>(z[kr], c.outer[kr]);
@@ -100,9 +102,9 @@ DANAUS_DEVICE void transform_rows(const u32 (&re)[P::layout.radix][8], const u32
   }
 }
 
-// The inverse; of the right angle the imaginary part is that of the convolution's tail.
-template <class P>
-DANAUS_DEVICE void transform_rows_back(Complex2 (&x)[P::layout.radix][8], const Constants<P>& c, bool tail,
+// The inverse; of the right angle the real part, and of nr = 0 the imaginary one if it is wanted (`beyond`).
+template <class P, bool beyond>
+DANAUS_DEVICE void transform_rows_back(Complex2 (&x)[P::layout.radix][8], const Constants<P>& c,
                                        u32 (&re)[P::layout.radix][8], u32 (&im)[P::layout.radix][8]) {
   constexpr Dtype T = P::layout.dtype;
   if constexpr (P::layout.rows16) {
@@ -126,34 +128,45 @@ DANAUS_DEVICE void transform_rows_back(Complex2 (&x)[P::layout.radix][8], const 
     if constexpr (P::layout.rows16) {
       re[0][i] = z[0].re, im[0][i] = z[0].im, re[1][i] = z[1].re, im[1][i] = z[1].im;
     } else {
+      if constexpr (beyond) im[0][i] = imaginary_first<T>(z);
       u32 re_of[P::layout.radix], im_of[P::layout.radix] = {};
-      radix_to_samples<T, P::layout.pair>(z, tail, re_of, im_of);
+      radix_to_samples<T, P::layout.pair>(z, re_of, im_of);
       DANAUS_UNROLL
-      for (int nr = 0; nr < P::layout.radix; ++nr) re[nr][i] = re_of[nr], im[nr][i] = im_of[nr];
+      for (int nr = 0; nr < P::layout.radix; ++nr) {
+        re[nr][i] = re_of[nr];
+        if constexpr (P::layout.pair) im[nr][i] = im_of[nr];
+      }
     }
   }
 }
 
-// The inverse for real data: the real part, or the imaginary one, where the tail of the convolution is wanted.
+// What an imaginary part of the rows of nr = 0 adds to output tile kr of real data.
 template <class P>
-DANAUS_DEVICE void real_rows_back(const Complex2 (&x)[P::layout.radix][8], const Constants<P>& c, bool imaginary,
-                                  u32 (&out)[P::layout.radix][8]) {
+DANAUS_DEVICE void add_imaginary(u32 tile, const Constants<P>& c, int kr, Complex2& x) {
+  u32 rows[P::layout.radix] = {tile};
+  const Complex2 turned = real_from_right<P::layout.dtype>(c.real, kr, rows);
+  x = add<P::layout.dtype>(x, {device::negate2(turned.im), turned.re});
+}
+
+// The inverse for real data: row tile nr of the real part, or the imaginary one.
+template <class P>
+DANAUS_DEVICE void real_rows_back(const Complex2 (&x)[P::layout.radix][8], const Constants<P>& c, int nr,
+                                  bool imaginary, u32 (&out)[8]) {
   DANAUS_UNROLL
   for (int i = 0; i < 8; i += 2) {
     Complex2 p[P::layout.radix], q[P::layout.radix];
     DANAUS_UNROLL
     for (int kr = 0; kr < P::layout.radix; ++kr) p[kr] = x[kr][i], q[kr] = x[kr][i + 1];
-    DANAUS_UNROLL
-    for (int nr = 0; nr < P::layout.radix; ++nr)
-      real_from_left<P::layout.dtype>(c.real_back, nr, p, q, imaginary, out[nr][i], out[nr][i + 1]);
+    real_from_left<P::layout.dtype>(c.real_back, nr, p, q, imaginary, out[i], out[i + 1]);
   }
 }
 
 // Step A on one unit, in place. `cut` is called with (nr, b) and words that are read, and gives them without what is
-// not the row's.
-template <class P, class Cut>
+// not the row's. `beyond`: of the unit that has the first samples, `tail` are those beyond N (RowPlace in
+// memory/rows.hpp), a chunk of them in the first lane, zeros in others.
+template <class P, bool beyond, class Cut>
 DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<P>& column, const Gate<P>& pregate,
-                                    const Constants<P>& c, const UnitConstants<P>& own, Cut cut) {
+                                    const Constants<P>& c, const UnitConstants<P>& own, Words<4> tail, Cut cut) {
   constexpr Dtype T = P::layout.dtype;
   u32 re[P::layout.radix][8], im[P::layout.radix][8] = {};
   const auto load = [&](int row, int nr, u32(&tiles)[8]) {
@@ -171,8 +184,9 @@ DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<
     load(0, nr, re[nr]);
     if constexpr (P::layout.pair) load(1, nr, im[nr]);
   }
+  if constexpr (beyond) column.unpack(tail, {}, im[0]);
   Complex2 x[P::layout.radix][8];
-  if constexpr (!P::layout.real_rows) transform_rows<P>(re, im, c, x);
+  if constexpr (!P::layout.real_rows) transform_rows<P, beyond>(re, im, c, x);
   DANAUS_UNROLL
   for (int kr = 0; kr < P::layout.radix; ++kr) {
     if constexpr (P::layout.real_rows) {  // what real data becomes is twice as large: a part of it at a time
@@ -182,6 +196,7 @@ DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<
         DANAUS_UNROLL
         for (int nr = 0; nr < P::layout.radix; ++nr) real[nr] = re[nr][i];
         x[kr][i] = real_from_right<T>(c.real, kr, real);
+        if constexpr (beyond) add_imaginary<P>(im[0][i], c, kr, x[kr][i]);
       }
     }
     DANAUS_UNROLL
@@ -196,10 +211,10 @@ DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<
   }
 }
 
-template <class P>
+template <class P, bool beyond>
 DANAUS_DEVICE void transform_column_back(const ConvolutionArguments& a, const Column<P>& column,
-                                         const Gate<P>& postgate, bool wrap, const Constants<P>& c,
-                                         const UnitConstants<P>& own) {
+                                         const Gate<P>& postgate, const Constants<P>& c, const UnitConstants<P>& own,
+                                         Words<4>& tail) {
   constexpr Dtype T = P::layout.dtype;
   Complex2 x[P::layout.radix][8];
   DANAUS_UNROLL
@@ -214,10 +229,15 @@ DANAUS_DEVICE void transform_column_back(const ConvolutionArguments& a, const Co
   }
   u32 re[P::layout.radix][8], im[P::layout.radix][8];
   if constexpr (!P::layout.real_rows) {
-    transform_rows_back<P>(x, c, wrap, re, im);
+    transform_rows_back<P, beyond>(x, c, re, im);
   } else {
-    real_rows_back<P>(x, c, false, re);
-    if (wrap) real_rows_back<P>(x, c, true, im);
+    DANAUS_UNROLL
+    for (int nr = 0; nr < P::layout.radix; ++nr) real_rows_back<P>(x, c, nr, false, re[nr]);
+    if constexpr (beyond) real_rows_back<P>(x, c, 0, true, im[0]);
+  }
+  if constexpr (beyond) {
+    Words<4> unused;
+    column.pack(im[0], tail, unused);
   }
   DANAUS_UNROLL
   for (int nr = 0; nr < P::layout.radix; ++nr) {
@@ -226,7 +246,7 @@ DANAUS_DEVICE void transform_column_back(const ConvolutionArguments& a, const Co
       if constexpr (P::layout.pair) store_gated<P>(column, postgate, a, 1, nr, im[nr]);
     } else {
       column.store(0, nr, re[nr]);
-      if (P::layout.pair || wrap) column.store(1, nr, im[nr]);
+      if constexpr (P::layout.pair) column.store(1, nr, im[nr]);
     }
   }
 }

@@ -6,21 +6,28 @@
 #include <span>
 #include <vector>
 
-#include "kernels/families/spectrum/layout.hpp"
+#include "kernels/families/spectrum/tunings.hpp"
 #include "kernels/families/variant.hpp"
 
 namespace danaus::spectrum {
+
+constexpr bool is_wanted(int size) {
+  static_cast<void>(size);
+  return DANAUS_WANTED;
+}
 
 struct Family {
   static constexpr std::string_view name = "spectrum";
   using Key = spectrum::Key;
   using Tuning = spectrum::Tuning;
+  using Layout = spectrum::Layout;
   using Arguments = spectrum::Arguments;
-  static constexpr std::size_t line_count = 2;
+  static constexpr std::size_t line_count = kLines.size();
 
   static constexpr Instances<Family> instances(std::size_t line) {
+    const int points = kLines[line].points;  // of FFTs of as many, or of twice as many
     Instances<Family> all;
-    all.list[all.count++] = {{line == 0 ? Dtype::f16 : Dtype::bf16}, {}, kChosen, 0b111, true};
+    all.list[all.count++] = {{points}, kLines[line].tuning, kChosen, 0b111, is_wanted(points) || is_wanted(2 * points)};
     return all;
   }
 };
@@ -28,17 +35,29 @@ struct Family {
 // No convolution by itself.
 std::vector<std::unique_ptr<const Variant>> variants();
 
-// R: blocks that share a channel's transform of N points, so that each has a part of it in 32 KB of shared memory.
-int parts(int size);
+// How a convolution's filters are transformed: the line of the table, and R, the parts of a channel.
+struct Split {
+  std::size_t line;
+  int parts;
+  Layout layout() const { return {{kLines[line].points}, kLines[line].tuning}; }
+  bool operator==(const Split&) const = default;
+};
+// The fewest parts that `block_bytes` of shared memory have room for.
+Split split_of(Fold fold, int size, int block_bytes);
 
-// Where the kernel leaves frequency m of a part of `points` points.
-int place(int m, int points);
+// [M / 2] exp(-2 pi i j / M), complex fp32.
+std::vector<std::uint32_t> roots_of(int points);
 
-// [R, N / 2R] entries of four words, one for each pair of slots: its number in the spectrum; the places of its two
-// frequencies in the part, the second in the upper half; what each is multiplied by, as fp32.
+// Constants of the kernel (Arguments): entries, roots, numbers where there are several parts, marks where there is a
+// mask.
+struct Table {
+  std::vector<std::uint32_t> words;
+  std::int64_t roots_at = 0, numbers_at = -1, marks_at = -1;  // -1: there are none
+};
+
 // `kept` [N] masks frequencies, 1 kept and 0 removed; empty keeps all. Of a mask that is not symmetric, kept[k] !=
 // kept[N - k], the part that leaves a real filter real is applied: a frequency and its mirror get the mean of their
 // marks, which gives the real part of what the complex filter gives.
-std::vector<std::uint32_t> make_table(const Variant& convolution, std::span<const std::uint8_t> kept);
+Table make_table(const Variant& convolution, const Split& split, std::span<const std::uint8_t> kept);
 
 }  // namespace danaus::spectrum

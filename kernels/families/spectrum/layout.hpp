@@ -1,4 +1,4 @@
-// Of the filter's transform: what its kernel is compiled for and given.
+// Of the filter's transform: what its kernel is compiled for and given, and the sizes and places that follow.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +9,61 @@
 namespace danaus::spectrum {
 
 struct Key {
-  Dtype dtype;  // of the spectrum
+  int points;  // M: of the complex transform
+  constexpr int size() const { return points; }
   bool operator==(const Key&) const = default;
 };
 
 struct Tuning {
-  int threads = 256;
-  int blocks = 1;  // on an SM at once, at least
+  int radix0 = 1, radix1 = 1, radix2 = 1, radix3 = 1;  // of the stages, outermost first; 1 for one that there is not
+  int threads = 32;                                    // of a transform
+  int transforms = 1;                                  // of a block
+  int blocks = 1;                                      // on an SM at once, at least
   bool operator==(const Tuning&) const = default;
 };
 
-inline constexpr int kMostPoints = 4096;  // of a part, in shared memory
-inline constexpr int kPointBytes = 8;
-inline constexpr int kEntryWords = 4;  // of the table
+// Shared memory has the points of each transform, in place: point p = n0 S0 + n1 S1 + n2 S2 + n3 becomes frequency
+// n0 + r0 (n1 + r1 (n2 + r2 n3)), where stage i replaces digit i of the point by one of the frequency.
+struct Layout {
+  Key key;
+  Tuning tuning;
 
-// The radix of the stage that takes apart transforms of `span` points.
-DANAUS_HOST_AND_DEVICE constexpr int stage_radix(int span) { return span % 3 == 0 ? 3 : span % 4 == 0 ? 4 : 2; }
+  constexpr Layout(const Key& k, const Tuning& t) : key(k), tuning(t) {}
+
+  int points = key.points;
+  int threads = tuning.threads * tuning.transforms;
+  int step0 = points / tuning.radix0, step1 = step0 / tuning.radix1, step2 = step1 / tuning.radix2;
+  int transform_bytes = 8 * (points + points / 16 + tuning.radix0 + 1) / 16 * 16 + 16;
+  int shared_bytes = transform_bytes * tuning.transforms;
+
+  constexpr const char* broken_rule() const {
+    const Tuning& t = tuning;
+    if (t.radix0 * t.radix1 * t.radix2 * t.radix3 != points) return "radices: their product is the number of points";
+    if (threads % 32 != 0) return "transforms: whole warps";
+    return nullptr;
+  }
+};
+
+// Where point p is, in 8 bytes: lanes that are 16 points apart, or a step of the first stage, shall not meet in a bank.
+DANAUS_HOST_AND_DEVICE constexpr int place_of(int p, int step0) { return p + p / 16 + p / step0; }
+
+// An entry of the table: two places, each with this bit where the frequency is the conjugate's.
+inline constexpr int kMirrored = 0x8000;
 
 struct Arguments {
-  const float* k;              // [H, K]
-  const std::uint32_t* table;  // make_table()
-  std::uint32_t* spectrum;     // [H, N] complex numbers: pairs of real parts, then of imaginary parts
-  int size;                    // N
-  int parts;                   // R
-  int filter_length, period;   // K, L
-  bool wraps;                  // circular
-  bool right_angle;
+  const void* k;                 // [H, K]
+  const std::uint32_t* entries;  // [parts, entries, 2]: what two pairs of slots of a part are gathered from
+  const std::uint32_t* numbers;  // [parts, entries]: which ones of the channel; null: in order
+  const std::uint32_t* roots;    // [M / 2] exp(-2 pi i j / M), complex fp32
+  const std::uint32_t* marks;    // [M + 1] fp32 by which frequencies are multiplied, or null
+  std::uint32_t* spectrum;       // [H, N] complex numbers: pairs of real parts, then of imaginary parts
+  long long filter_length;       // K
+  int channels, period;          // H, L
+  int size;                      // N
+  int parts;                     // R: N = R M for the right angle, 2 M for the pair fold, where it is 1
+  float scale;
+  Dtype k_dtype, dtype;  // of the taps, of the spectrum
+  bool circular, right_angle;
 };
 
 }  // namespace danaus::spectrum

@@ -1,53 +1,86 @@
+#include <algorithm>
 #include <array>
 #include <bit>
 
 #include "kernels/families/spectrum/family.hpp"
+#include "kernels/tile/table.hpp"
 
 namespace danaus::spectrum {
+namespace {
+
+// Frequency M is behind the others.
+int place_of_frequency(const Layout& layout, int f) {
+  const Tuning& t = layout.tuning;
+  if (f == layout.points) return place_of(f, layout.step0);
+  int p = 0;
+  for (const auto& [radix, step] :
+       {std::pair(t.radix0, layout.step0), {t.radix1, layout.step1}, {t.radix2, layout.step2}, {t.radix3, 1}})
+    p += f % radix * step, f /= radix;
+  return place_of(p, layout.step0);
+}
+
+}  // namespace
 
 std::vector<std::unique_ptr<const Variant>> variants() { return {}; }
 
-int parts(int size) {
-  int count = 1;
-  while (size / count > kMostPoints) count *= 2;
-  return count;
-}
-
-int place(int m, int points) {
-  int at = 0;
-  for (int span = points; span > 1;) {
-    const int radix = stage_radix(span);
-    span /= radix;
-    at += m % radix * span;
-    m /= radix;
+Split split_of(Fold fold, int size, int block_bytes) {
+  for (int parts = 1; parts <= (fold == Fold::pair ? 1 : size); parts *= 2) {
+    const int points = fold == Fold::pair ? size / 2 : size / parts;
+    const auto line = std::ranges::find(kLines, points, &Line::points);
+    if (line == kLines.end()) continue;
+    const Split split{static_cast<std::size_t>(line - kLines.begin()), parts};
+    if (split.layout().shared_bytes <= block_bytes) return split;
   }
-  return at;
+  throw std::logic_error(text("spectrum: no transform of ", size, " points fits ", block_bytes, " bytes"));
 }
 
-std::vector<std::uint32_t> make_table(const Variant& convolution, std::span<const std::uint8_t> kept) {
-  const int size = convolution.size, part_count = parts(size), points = size / part_count;
+std::vector<std::uint32_t> roots_of(int points) {
+  std::vector<std::uint32_t> words;
+  for (int j = 0; j < points / 2; ++j)
+    for (double part : {root(points, j).real(), root(points, j).imag()})
+      words.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(part)));
+  return words;
+}
+
+Table make_table(const Variant& convolution, const Split& split, std::span<const std::uint8_t> kept) {
+  const Layout layout = split.layout();
+  const int size = convolution.size, parts = split.parts, points = layout.points, entries = size / parts / 4;
   if (!kept.empty() && std::ssize(kept) != size)
     fail("spectrum: the mask has ", kept.size(), " frequencies, must be ", size, " (N)");
-  const double scale = convolution.spectrum_scale();
   const std::vector<std::int32_t> slots = convolution.spectrum_slots();
   std::vector<std::array<int, 2>> frequency(size / 2);  // of a pair of slots
   for (int k = 0; k < size; ++k) frequency[slots[k] / 2][slots[k] % 2] = k;
 
-  std::vector<std::uint32_t> table(2 * size);
-  std::vector<int> filled(part_count);  // entries of each part
-  for (int pair = 0; pair < size / 2; ++pair) {
-    const auto [first, second] = frequency[pair];
-    const int q = first % part_count;
-    if (second % part_count != q)
-      throw std::logic_error(text("spectrum: slots ", 2 * pair, " and ", 2 * pair + 1, " belong to two parts"));
-    const auto weight = [&](int k) {
-      const double mark = kept.empty() ? 1 : (kept[k] + kept[(size - k) % size]) / 2.0;
-      return std::bit_cast<std::uint32_t>(static_cast<float>(scale * mark));
-    };
-    std::uint32_t* entry = table.data() + kEntryWords * (q * (points / 2) + filled[q]++);
-    entry[0] = pair;
-    entry[1] = place(first / part_count, points) | place(second / part_count, points) << 16;
-    entry[2] = weight(first), entry[3] = weight(second);
+  const auto entry = [&](int k) -> std::uint32_t {
+    const int m = k / parts;
+    const bool mirrored = convolution.fold == Fold::pair && m > points;
+    return (mirrored ? kMirrored : 0) | place_of_frequency(layout, mirrored ? size - m : m);
+  };
+  Table table;
+  table.words.resize(size / 2);
+  std::vector<std::uint32_t> numbers(size / 4);
+  std::vector<int> filled(parts);  // entries of each part
+  for (int number = 0; number < size / 4; ++number) {
+    const auto& of_first = frequency[2 * number];
+    const auto& of_second = frequency[2 * number + 1];
+    const int part = of_first[0] % parts, at = part * entries + filled[part]++;
+    for (int k : {of_first[1], of_second[0], of_second[1]})
+      if (k % parts != part) throw std::logic_error(text("spectrum: slots from ", 4 * number, " on are of two parts"));
+    table.words[2 * at] = entry(of_first[0]) | entry(of_first[1]) << 16;
+    table.words[2 * at + 1] = entry(of_second[0]) | entry(of_second[1]) << 16;
+    numbers[at] = number;
+  }
+  table.roots_at = std::ssize(table.words);
+  const std::vector<std::uint32_t> roots = roots_of(points);
+  table.words.insert(table.words.end(), roots.begin(), roots.end());
+  if (parts > 1) {
+    table.numbers_at = std::ssize(table.words);
+    table.words.insert(table.words.end(), numbers.begin(), numbers.end());
+  }
+  if (!kept.empty()) {
+    table.marks_at = std::ssize(table.words);
+    for (int k = 0; k <= points; ++k)
+      table.words.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(kept[k] + kept[(size - k) % size]) / 2));
   }
   return table;
 }

@@ -40,8 +40,7 @@ TEST(Bench, SweepsAreCasesThatTheKernelsCompute) {
 TEST(Bench, FactorizationsAreAllThatThisBuildHas) {
   std::set<const Variant*> timed, all;
   for (const char* sweep : {"factorizations-fp16", "factorizations-bf16"})
-    for (const Convolution& problem : case_sweep("test", sweep).cases())
-      timed.insert(choose(problem, Device()).variant);
+    for (const Convolution& problem : case_sweep("test", sweep).cases()) timed.insert(&choose(problem, Device()));
   for (const auto& v : variants())
     if (v->compiled && v->suits(0) && !(v->gated && v->fold == Fold::right_angle)) all.insert(v.get());
   EXPECT_EQ(timed, all);

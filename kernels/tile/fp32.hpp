@@ -1,0 +1,131 @@
+// Complex arithmetic in fp32, and DFTs of the points that one thread holds: r = 2^a 3^b, by radices 4, 3 and 2.
+#pragma once
+
+#include "kernels/device/operations.hpp"
+
+namespace danaus::inline DANAUS_BACKEND::fp32 {
+
+struct Complex {
+  float re, im;
+};
+
+DANAUS_DEVICE Complex operator+(Complex a, Complex b) {
+  device::count_fp32(2);
+  return {a.re + b.re, a.im + b.im};
+}
+DANAUS_DEVICE Complex operator-(Complex a, Complex b) {
+  device::count_fp32(2);
+  return {a.re - b.re, a.im - b.im};
+}
+DANAUS_DEVICE Complex operator*(Complex a, Complex b) {
+  device::count_fp32(6);
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+DANAUS_DEVICE Complex operator*(float a, Complex b) {
+  device::count_fp32(2);
+  return {a * b.re, a * b.im};
+}
+DANAUS_DEVICE Complex minus_i_times(Complex a) { return {a.im, -a.re}; }
+DANAUS_DEVICE Complex conjugate(Complex a) { return {a.re, -a.im}; }
+
+// exp(i pi numerator / denominator) for |numerator| <= denominator.
+DANAUS_DEVICE Complex turn(int numerator, int denominator) {
+  Complex result;
+  device::sincos_pi(static_cast<float>(numerator) / static_cast<float>(denominator), result.im, result.re);
+  return result;
+}
+
+// The sine of 2 pi k / n, 0 <= k < n, by its series.
+constexpr double sine_of_turn(int k, int n) {
+  if (2 * k > n) return -sine_of_turn(n - k, n);
+  if (4 * k > n) return sine_of_turn(n - 2 * k, 2 * n);  // pi - x
+  const double x = 6.28318530717958647693 * k / n;
+  double term = x, sum = x;
+  for (int i = 2; i < 24; i += 2) term *= -x * x / (i * (i + 1)), sum += term;
+  return sum;
+}
+
+// exp(-2 pi i k / n) for k < n.
+template <int n>
+struct Roots {
+  Complex at[n];
+};
+template <int n>
+constexpr Roots<n> make_roots() {
+  Roots<n> roots{};
+  for (int k = 0; k < n; ++k)
+    roots.at[k] = {static_cast<float>(sine_of_turn((4 * k + n) % (4 * n), 4 * n)),
+                   static_cast<float>(-sine_of_turn(k, n))};
+  return roots;
+}
+template <int n>
+inline constexpr Roots<n> kRoots = make_roots<n>();
+
+// x exp(-2 pi i k / n), without products where there need be none; k is a constant of an unrolled loop.
+template <int n>
+DANAUS_DEVICE Complex times_root(Complex x, int k) {
+  constexpr Roots<n> roots = kRoots<n>;
+  k %= n;
+  if (k == 0) return x;
+  if (4 * k == n) return minus_i_times(x);
+  if (2 * k == n) return {-x.re, -x.im};
+  if (4 * k == 3 * n) return {-x.im, x.re};
+  return x * roots.at[k];
+}
+
+template <int r>
+DANAUS_DEVICE void dft(Complex (&x)[r]) {
+  if constexpr (r == 2) {
+    const Complex first = x[0];
+    x[0] = first + x[1];
+    x[1] = first - x[1];
+  } else if constexpr (r == 3) {
+    constexpr float kSine = 0.866025403784438647f;  // of 2 pi / 3
+    const Complex sum = x[1] + x[2], middle = x[0] - 0.5f * sum;
+    const Complex side = kSine * minus_i_times(x[1] - x[2]);
+    x[0] = x[0] + sum;
+    x[1] = middle + side;
+    x[2] = middle - side;
+  } else if constexpr (r == 4) {
+    const Complex a = x[0] + x[2], b = x[0] - x[2], c = x[1] + x[3], d = minus_i_times(x[1] - x[3]);
+    x[0] = a + c;
+    x[1] = b + d;
+    x[2] = a - c;
+    x[3] = b - d;
+  } else if constexpr (r > 1) {  // n = b n1 + n2, k = k1 + a k2
+    constexpr int a = r % 4 == 0 ? 4 : r % 3 == 0 ? 3 : 2, b = r / a;
+    Complex rows[a][b];
+    DANAUS_UNROLL
+    for (int n2 = 0; n2 < b; ++n2) {
+      Complex column[a];
+      DANAUS_UNROLL
+      for (int n1 = 0; n1 < a; ++n1) column[n1] = x[b * n1 + n2];
+      dft(column);
+      DANAUS_UNROLL
+      for (int k1 = 0; k1 < a; ++k1) rows[k1][n2] = times_root<r>(column[k1], n2 * k1);
+    }
+    DANAUS_UNROLL
+    for (int k1 = 0; k1 < a; ++k1) {
+      dft(rows[k1]);
+      DANAUS_UNROLL
+      for (int k2 = 0; k2 < b; ++k2) x[k1 + a * k2] = rows[k1][k2];
+    }
+  }
+}
+
+// x[k] times w^k, out of w and w^4: so an error of w grows sixfold at most for r = 16.
+template <int r>
+DANAUS_DEVICE void times_powers(Complex (&x)[r], Complex w, Complex w4) {
+  const Complex w2 = w * w, low[4] = {{1, 0}, w, w2, w2 * w};
+  Complex high = w4;
+  DANAUS_UNROLL
+  for (int k = 0; k < r; ++k) {
+    if (k % 4 == 0 && k > 4) high = high * w4;
+    if (k < 4)
+      x[k] = k == 0 ? x[k] : x[k] * low[k];
+    else
+      x[k] = x[k] * (k % 4 == 0 ? high : low[k % 4] * high);
+  }
+}
+
+}  // namespace danaus::inline DANAUS_BACKEND::fp32
