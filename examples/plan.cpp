@@ -50,7 +50,9 @@ int main() try {
     std::vector<float> k(8 * 512);
     for (std::size_t h = 0; h < 8; ++h) k[512 * h] = gain;
     const DevicePointer spectrum = allocated(static_cast<std::size_t>(bytes.prepared));
-    const danaus_call call = {nullptr, 0, spectrum.get(), nullptr, 0};
+    danaus_call call = {};
+    call.prepared = spectrum.get(), call.prepared_bytes = static_cast<std::size_t>(bytes.prepared);
+    call.prepared_for = danaus_plan_kernel(plan.get());
     const danaus_array filter = {"k", k.data(), 4 * k.size()};
     check(danaus_prepare(plan.get(), &filter, 1, &call));
     const danaus_array arrays[] = {{"u", u.get(), 2 * kSamples}, {"y", y.get(), 2 * kSamples}};

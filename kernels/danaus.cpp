@@ -58,7 +58,12 @@ void require(const char* operation, const char* what, Pointer pointer) {
 
 CallOptions options_of(const danaus_call* call) {
   if (!call) return {};
-  return {static_cast<Stream>(call->stream), call->batch, call->prepared, call->workspace, call->workspace_bytes};
+  CallOptions options;
+  options.stream = static_cast<Stream>(call->stream), options.batch = call->batch;
+  options.prepared = call->prepared, options.prepared_bytes = call->prepared_bytes;
+  if (call->prepared_for) options.prepared_for = call->prepared_for;
+  options.workspace = call->workspace, options.workspace_bytes = call->workspace_bytes;
+  return options;
 }
 
 std::vector<Buffer> buffers_of(const char* operation, const danaus_array* arrays, size_t count) {
@@ -102,6 +107,8 @@ void danaus_plan_destroy(danaus_plan* plan) { delete plan; }
 
 const char* danaus_plan_description(const danaus_plan* plan) { return plan ? plan->description.c_str() : ""; }
 
+const char* danaus_plan_kernel(const danaus_plan* plan) { return plan ? plan->plan.variant().name.c_str() : ""; }
+
 danaus_status danaus_plan_bytes(const danaus_plan* plan, int64_t batch, danaus_bytes* bytes) {
   return guarded([&] {
     require("plan_bytes", "plan", plan);
@@ -141,6 +148,13 @@ danaus_status danaus_execute(const danaus_plan* plan, const danaus_array* arrays
   return guarded([&] {
     require("execute", "plan", plan);
     plan->plan.execute(buffers_of("execute", arrays, count), options_of(call));
+  });
+}
+
+danaus_status danaus_whole_call(danaus_plan* plan, const danaus_array* arrays, size_t count, const danaus_call* call) {
+  return guarded([&] {
+    require("whole_call", "plan", plan);
+    plan->plan.whole_call(buffers_of("whole_call", arrays, count), options_of(call));
   });
 }
 

@@ -59,6 +59,9 @@ DANAUS_API void danaus_plan_destroy(danaus_plan* plan);
 /* One line: kernel, N and its factors, threads, shared memory, device. Valid as long as the plan. */
 DANAUS_API const char* danaus_plan_description(const danaus_plan* plan);
 
+/* Of the plan, one word: what is prepared for one kernel no other can read. Valid as long as the plan. */
+DANAUS_API const char* danaus_plan_kernel(const danaus_plan* plan);
+
 typedef struct danaus_bytes {
   int64_t prepared;  /* what danaus_prepare makes of the filters */
   int64_t workspace; /* between the launches of danaus_execute, for this batch */
@@ -94,6 +97,8 @@ typedef struct danaus_call {
   void* stream;    /* cudaStream_t */
   int64_t batch;   /* rows of this call, where they are fewer than the case's */
   void* prepared;  /* of the caller: written by danaus_prepare, read by danaus_execute */
+  size_t prepared_bytes;
+  const char* prepared_for; /* danaus_plan_kernel() of the plan that prepared it, where the caller keeps it: checked */
   void* workspace; /* of the caller */
   size_t workspace_bytes;
 } danaus_call;
@@ -107,6 +112,10 @@ DANAUS_API danaus_status danaus_prepare(danaus_plan* plan, const danaus_array* f
  * stream is captured. */
 DANAUS_API danaus_status danaus_execute(const danaus_plan* plan, const danaus_array* arrays, size_t count,
                                         const danaus_call* call);
+
+/* Both, for filters that are others at every call: all arrays of the case. */
+DANAUS_API danaus_status danaus_whole_call(danaus_plan* plan, const danaus_array* arrays, size_t count,
+                                           const danaus_call* call);
 
 /* Memory of a device for programs that have no CUDA runtime of their own. Copies are done when they return, after all
  * that was asked of the device before them. */

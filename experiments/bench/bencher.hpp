@@ -24,9 +24,9 @@ class Bencher {
   //   "variant", "fft_size"
   //   "verify": {"status": "passed" | "failed", "truth", "rows": that were checked, "of", "nonfinite": in all rows, and
   //              the errors and bounds of verdict()}; or {"status": "skipped", "reason"}
-  //   where it passed: "time_us": {"burst_cold", "burst_warm", "sustained_cold"}, "filter_us": each {"median", "q1",
-  //     "q3", "samples", "launches": timed together for a sample, "clock_mhz"}; warm where a set does not exceed the L2
-  //     several times over anyway
+  //   where it passed: "time_us": {"burst_cold", "burst_warm", "sustained_cold"}, "filter_us", "call_us": {"stream",
+  //     "graph"} of both together, each {"median", "q1", "q3", "samples", "launches": timed together for a sample,
+  //     "clock_mhz"}; warm where a set does not exceed the L2 several times over anyway
   //   "sets": of inputs and outputs that launches rotate among, together several times the L2 (warm: one)
   //   "work": {"bytes", "useful_flops"}, "floor": {"us": bytes over the copy rate, "copy_bytes_per_s"}
   //   "load": {"sm_clock_mhz", "power_watts", "temperature_celsius"} as NVML has it under sustained load

@@ -57,7 +57,8 @@ CheckedRows checked_rows(const Convolution& problem) {
   const std::uint64_t key = array_key(problem, BenchArray::k);
   for (std::int64_t h : rows.channels)
     for (std::int64_t m = 0; m < problem.filter_length; ++m)
-      rows.inputs.k.push_back(filter_scale(problem) * noise(key, h * problem.filter_length + m));
+      rows.inputs.k.push_back(
+          round_to(filter_dtype(problem), filter_scale(problem) * noise(key, h * problem.filter_length + m)));
   rows.y = convolve(rows.problem, rows.inputs, Method::fftw);
   return rows;
 }

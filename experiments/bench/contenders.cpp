@@ -27,6 +27,8 @@ std::optional<std::string> obstacle(Contender contender, const Convolution& p, c
     return who + ": dtype " + std::string(name(p.dtype)) + ", must be f16 or bf16";
   if (p.fft_size != 0 || p.fold || !p.factors.empty() || !p.mask.zeroed.empty())
     return who + ": chooses N for itself and knows no fold, factors or mask; leave them out of the case";
+  if (contender != Contender::copy && p.filter != Dtype::f32)
+    return who + ": takes filters in f32, not in " + std::string(name(p.filter));
   if (contender == Contender::copy && (p.pregate || p.postgate)) return who + ": a plain copy has no gates";
   if (contender == Contender::cufft_pairs &&
       !std::has_single_bit(static_cast<std::uint64_t>(baseline_fft_size(contender, p))))

@@ -46,7 +46,7 @@ struct DeviceArrays {
 class Runner {
  public:
   virtual ~Runner() = default;
-  virtual void set_filter(const float* k, Stream stream) = 0;  // k [H, K] on the device
+  virtual void set_filter(const void* k, Stream stream) = 0;  // k [H, K] of filter_dtype() on the device
   virtual void launch(const DeviceArrays& arrays, Stream stream) = 0;
 
   virtual std::string variant() const = 0;         // one word

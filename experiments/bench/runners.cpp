@@ -18,8 +18,9 @@ class Fused final : public Runner {
         plan_(problem, cuda_machine(device.ordinal),
               problem.mask.zeroed.empty() ? std::vector<std::uint8_t>() : kept_frequencies(problem)) {}
 
-  void set_filter(const float* k, Stream stream) override {
-    plan_.set_filter({k, static_cast<std::size_t>(problem_.channels * problem_.filter_length)}, {.stream = stream});
+  void set_filter(const void* k, Stream stream) override {
+    const std::int64_t size = bytes(filter_dtype(problem_)) * problem_.channels * problem_.filter_length;
+    plan_.set_filter(std::span(static_cast<const std::byte*>(k), static_cast<std::size_t>(size)), {.stream = stream});
   }
 
   void launch(const DeviceArrays& arrays, Stream stream) override {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "experiments/cli/table.hpp"
 #include "kernels/plan/registry.hpp"
@@ -70,6 +71,32 @@ std::vector<Convolution> speed() {
   return all;
 }
 
+// Lengths as they come: those that have shown cliffs, and more of any size, none of them an FFT size.
+std::vector<Convolution> lengths() {
+  std::vector<std::int64_t> all = {1000, 1001, 1023, 1025, 4000, 4095, 8760, 14113, 30000};
+  constexpr int kDrawn = 35;
+  for (int i = 0; i < kDrawn; ++i) {  // evenly over the sizes, by the golden ratio
+    const double place = std::fmod(0.6180339887498949 * (i + 1), 1);
+    all.push_back(std::llround(std::exp2(7 + 8 * place)));
+  }
+  std::sort(all.begin(), all.end());
+  std::vector<Convolution> cases;
+  for (Mode mode : {Mode::causal, Mode::circular})
+    for (std::int64_t length : all) {
+      Convolution problem = rows(64, 768);
+      problem.mode = mode;
+      problem.length = problem.filter_length = length;
+      cases.push_back(problem);
+    }
+  return cases;
+}
+
+std::vector<Convolution> whole_call() {
+  std::vector<Convolution> all;
+  for (const auto& part : {fp16(), causal(), batch8(), batch1()}) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
 // By every factorization of this build, which the cases name.
 std::vector<Convolution> factorizations(Dtype dtype) {
   std::vector<Convolution> cases;
@@ -99,6 +126,8 @@ constexpr std::array kSweeps = {
     CaseSweep{"causal-gated", "and with both gates?", &causal_gated},
     CaseSweep{"batch8", "and with few batch rows: B=8, H=768?", &batch8},
     CaseSweep{"batch1", "and with one, that has no partner in a pair: B=1, H=4096?", &batch1},
+    CaseSweep{"whole-call", "and with another filter at each call, whose transform counts?", &whole_call},
+    CaseSweep{"lengths", "what does a length cost that is no FFT size?", &lengths},
     CaseSweep{"factorizations-fp16", "how fast is every factorization that the kernels have?", &factorizations_fp16},
     CaseSweep{"factorizations-bf16", "and in bf16?", &factorizations_bf16},
 };

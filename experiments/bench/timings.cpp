@@ -15,8 +15,8 @@ double number(const Json& row, const char* pointer) {
 std::vector<Column> columns(std::size_t token_width) {
   return {{"case", token_width, left},  {"method", 11, left},  {"variant", 36, left},     {"burst, us", 9, right},
           {"q3 - q1", 7, right},        {"x floor", 7, right}, {"MHz", 5, right},         {"warm, us", 9, right},
-          {"sustained, us", 13, right}, {"MHz", 5, right},     {"filter, us", 10, right}, {"error/bound", 11, right},
-          {"verdict", 0, left}};
+          {"sustained, us", 13, right}, {"MHz", 5, right},     {"filter, us", 10, right}, {"call, us", 9, right},
+          {"error/bound", 11, right},   {"verdict", 0, left}};
 }
 
 std::vector<std::string> cells_of(const Json& row) {
@@ -32,6 +32,7 @@ std::vector<std::string> cells_of(const Json& row) {
           fixed(number(row, "/time_us/sustained_cold/median"), 1),
           fixed(number(row, "/time_us/sustained_cold/clock_mhz"), 0),
           fixed(number(row, "/filter_us/median"), 1),
+          fixed(number(row, "/call_us/graph/median"), 1),
           fixed(number(row, "/verify/clearance"), 2),
           row.at("verify").at("status")};
 }

@@ -23,6 +23,7 @@ std::span<const Command> commands();
 int verify(std::span<const std::string> words, Console& console, std::span<const Candidate> candidates);
 
 int run_verify(std::span<const std::string> words, Console& console);
+int run_random(std::span<const std::string> words, Console& console);
 int run_bench(std::span<const std::string> words, Console& console);
 int run_calibrate(std::span<const std::string> words, Console& console);
 int run_count(std::span<const std::string> words, Console& console);

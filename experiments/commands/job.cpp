@@ -75,7 +75,7 @@ void Job::make(const RowsToMake& rows) {
   const auto show = [&](const Json& row) {
     progress.clear();
     if (rows.show) rows.show(done, row);
-    progress.show(++done, row.at("case").get<std::string>());
+    progress.show(++done, row.value("case", rows.kind));
   };
   const auto show_standing = [&](std::size_t until) {
     while (done < until) show(*results.standing(identities[done]));

@@ -90,6 +90,39 @@ class CudaStream {
   cudaStream_t stream_ = nullptr;
 };
 
+// What a function launches on a stream, once captured, to be launched again.
+class CudaGraph {
+ public:
+  template <class Launch>
+  CudaGraph(cudaStream_t stream, Launch launch) {
+    cudaGraph_t graph = nullptr;
+    DANAUS_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    try {
+      launch(stream);
+    } catch (...) {
+      cudaStreamEndCapture(stream, &graph);
+      if (graph) cudaGraphDestroy(graph);
+      throw;
+    }
+    DANAUS_CUDA(cudaStreamEndCapture(stream, &graph));
+    const cudaError_t error = cudaGraphInstantiate(&executable_, graph, 0);
+    cudaGraphDestroy(graph);
+    DANAUS_CUDA(error);
+  }
+  CudaGraph(CudaGraph&& other) noexcept : executable_(std::exchange(other.executable_, nullptr)) {}
+  CudaGraph& operator=(CudaGraph&& other) noexcept {
+    std::swap(executable_, other.executable_);
+    return *this;
+  }
+  ~CudaGraph() {
+    if (executable_) cudaGraphExecDestroy(executable_);
+  }
+  void launch(cudaStream_t stream) const { DANAUS_CUDA(cudaGraphLaunch(executable_, stream)); }
+
+ private:
+  cudaGraphExec_t executable_ = nullptr;
+};
+
 class CudaEvent {
  public:
   CudaEvent() { DANAUS_CUDA(cudaEventCreate(&event_)); }

@@ -36,6 +36,10 @@ class ChannelSpectrum {
         held_[keep == Keep::registers ? i : 0] = words;
     }
   }
+  // Begins to bring a channel's spectrum to L2, where hold() or load() will find it: for one thread to call (sm_90).
+  static DANAUS_DEVICE void prefetch(const u32* spectra, int channel) {
+    device::bulk_prefetch(of(spectra, channel), 4 * size);
+  }
   // The i-th vector, whose number is `vector`.
   DANAUS_DEVICE Words<4> load(const u32* spectra, int channel, int i, int vector) const {
     if constexpr (keep == Keep::registers)

@@ -62,6 +62,7 @@ struct Plan::State {
   }
   std::int64_t batch_of(const char* operation, const CallOptions& options) const;
   void* workspace_for(const CallOptions& options, std::int64_t batch) const;
+  void check_prepared(const char* operation, const CallOptions& options) const;
 
   Case asked;
   std::vector<Array> arrays;
@@ -95,8 +96,8 @@ Call Plan::State::call_of(const char* operation, std::span<const Buffer> buffers
     const std::int64_t size = bytes(array.dtype);
     const std::int64_t samples = array.batched ? array.size() / array.extents.front() * batch : array.size();
     if (static_cast<std::int64_t>(buffer->bytes) != size * samples)
-      fail(operation, ": ", array.name, " has ", static_cast<std::int64_t>(buffer->bytes) / size,
-           " samples, the plan needs ", product_of(array, batch));
+      fail(operation, ": ", array.name, " has ", static_cast<std::int64_t>(buffer->bytes) / size, " samples of ",
+           name(array.dtype), ", the plan needs ", product_of(array, batch));
     if (reinterpret_cast<std::uintptr_t>(buffer->data) % size != 0)
       fail(operation, ": ", array.name, " is not aligned to its ", size, " bytes");
     given.emplace_back(&array, &*buffer);
@@ -116,6 +117,16 @@ std::int64_t Plan::State::batch_of(const char* operation, const CallOptions& opt
   if (options.batch < 0 || options.batch > batch)
     fail(operation, ": batch=", options.batch, ", must be from 1 to the ", batch, " of the plan's case");
   return options.batch > 0 ? options.batch : batch;
+}
+
+void Plan::State::check_prepared(const char* operation, const CallOptions& options) const {
+  if (!options.prepared) return;
+  if (static_cast<std::int64_t>(options.prepared_bytes) < program.prepared_bytes)
+    fail(operation, ": prepared has ", options.prepared_bytes, " bytes, the plan needs ", program.prepared_bytes);
+  if (!options.prepared_for.empty() && options.prepared_for != program.variant->name)
+    fail(operation, ": prepared was made for the kernel ", options.prepared_for, ", the plan's is ",
+         program.variant->name);
+  machine->check_memory(operation, "prepared", options.prepared);
 }
 
 void* Plan::State::workspace_for(const CallOptions& options, std::int64_t batch) const {
@@ -161,7 +172,7 @@ void Plan::prepare(std::span<const Buffer> filters, const CallOptions& options) 
   State& s = *state_;
   Call call = s.call_of(kOperation, filters, {Role::filter}, s.batch_of(kOperation, options));
   s.machine->check_stream(kOperation, options.stream);
-  if (options.prepared) s.machine->check_memory(kOperation, "prepared", options.prepared);
+  s.check_prepared(kOperation, options);
 
   const bool own = !options.prepared, capturing = s.machine->is_capturing(options.stream);
   std::vector<std::shared_ptr<void>> copies;  // of filters of the host
@@ -203,11 +214,24 @@ void Plan::execute(std::span<const Buffer> arrays, const CallOptions& options) c
   const std::int64_t batch = s.batch_of(kOperation, options);
   Call call = s.call_of(kOperation, arrays, {Role::input, Role::output}, batch);
   for (const Buffer& buffer : arrays) s.machine->check_memory(kOperation, buffer.name.data(), buffer.data);
-  if (options.prepared) s.machine->check_memory(kOperation, "prepared", options.prepared);
+  s.check_prepared(kOperation, options);
   s.machine->check_stream(kOperation, options.stream);
   call.prepared = options.prepared ? options.prepared : s.prepared.get();
   call.workspace = s.workspace_for(options, batch);
   s.launch(s.program.execute, s.program.prepare.size(), call, options.stream);
+}
+
+void Plan::whole_call(std::span<const Buffer> arrays, const CallOptions& options) {
+  std::vector<Buffer> filters, others;
+  for (const Buffer& buffer : arrays) {
+    const auto array = std::ranges::find(state_->arrays, buffer.name, &Array::name);
+    const bool is_filter = array != state_->arrays.end() && array->role == Role::filter;
+    (is_filter ? filters : others).push_back(buffer);
+  }
+  constexpr const char* kOperation = "whole_call";  // what is wrong is to be found before any work
+  state_->call_of(kOperation, others, {Role::input, Role::output}, state_->batch_of(kOperation, options));
+  prepare(filters, options);
+  execute(others, options);
 }
 
 void Plan::set_filter(std::span<const float> k, const CallOptions& options) { set_filter(std::as_bytes(k), options); }

@@ -33,10 +33,12 @@ struct Buffer {
 // What may come with a call; by default the plan's own memory, the case's batch and the default stream.
 struct CallOptions {
   Stream stream = nullptr;
-  std::int64_t batch = 0;     // rows of this call, where they are not those of the case
-  void* prepared = nullptr;   // of the caller, prepared_bytes(): what prepare() writes and execute() reads
-  void* workspace = nullptr;  // of the caller, workspace_bytes(batch)
-  std::size_t workspace_bytes = 0;
+  std::int64_t batch = 0;           // rows of this call, where they are not those of the case
+  void* prepared = nullptr;         // of the caller: what prepare() writes and execute() reads
+  std::size_t prepared_bytes = 0;   // Plan::prepared_bytes() at least
+  std::string_view prepared_for{};  // variant().name of the plan that prepared it, where the caller keeps it: checked
+  void* workspace = nullptr;        // of the caller
+  std::size_t workspace_bytes = 0;  // Plan::workspace_bytes(batch) at least
 };
 
 // After an error that is not CUDA's own a plan is as it was before the call. Errors: std::invalid_argument for what the
@@ -69,6 +71,9 @@ class Plan {
   void execute(std::initializer_list<Buffer> arrays, const CallOptions& options = {}) const {
     execute(std::span(arrays.begin(), arrays.size()), options);
   }
+
+  // prepare() and execute() of one batch, for filters that are others at every call: all arrays of the case.
+  void whole_call(std::span<const Buffer> arrays, const CallOptions& options = {});
 
   // prepare() of a convolution: k [H, K], of the type that the case's filter has.
   void set_filter(std::span<const float> k, const CallOptions& options = {});

@@ -7,7 +7,7 @@ from style import DTYPE, length
 
 # Times in microseconds.
 COLUMNS = ["L", "floor", "burst", "MHz", "× floor", "sustained", "MHz", "× floor", "cuFFT fp32", "cuFFT pairs", "peer",
-           "best peer", "copy", "filter", "error / bound", "notes"]
+           "best peer", "copy", "filter", "call", "cuFFT call", "error / bound", "notes"]
 
 
 def times(rows, peers):
@@ -50,7 +50,9 @@ def cells(case, methods, peers):
     return [length(case_fields(case)["l"]), f"{floor:.1f}", *protocol(kernel, "burst_cold", floor),
             *protocol(kernel, "sustained_cold", floor), baseline(methods.get("cufft_f32")),
             baseline(methods.get("cufft_pairs")), number(best.us) if best else "", best.label() if best else "",
-            baseline(methods.get("copy")), us((kernel or {}).get("filter_us")), clearance(kernel),
+            baseline(methods.get("copy")), us((kernel or {}).get("filter_us")), call(kernel),
+            min((call(methods.get(name)) for name in ("cufft_f32", "cufft_pairs") if call(methods.get(name))),
+                key=float, default=""), clearance(kernel),
             notes(methods, best)]
 
 
@@ -73,6 +75,11 @@ def baseline(row):
 
 def us(series):
     return "" if series is None else number(series["median"])
+
+
+def call(row):
+    """Filter's transform and convolution, from a CUDA graph."""
+    return us((row or {}).get("call_us", {}).get("graph"))
 
 
 def number(value):

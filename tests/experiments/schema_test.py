@@ -17,7 +17,7 @@ import jsonschema
 RESULTS = Path(__file__).resolve().parents[2] / "experiments" / "results"
 SCHEMAS = RESULTS / "schemas"
 KERNEL_CASE = "fftconv_f16_circular_l512_b3_h2"
-WRITTEN_WITHOUT_A_GPU = {"verify", "count", "model", "memory", "what_if", "factors", "convolve", "list", "info"}
+WRITTEN_WITHOUT_A_GPU = {"verify", "count", "model", "memory", "what_if", "factors", "convolve", "list", "info", "random"}
 # What models are judged by is written by the plots' side.
 OF_OTHERS = {"prediction", "choice", "summary"}
 
@@ -51,6 +51,7 @@ def written_rows():
     rows = [
         *rows_of("verify", "--case", KERNEL_CASE, "--case", "fftconv_f16_causal_l64_b1_h1", "--scaling", "one_side"),
         *rows_of("verify", "--case", KERNEL_CASE),
+        *rows_of("random", "--count", "3"),
         *rows_of("count", "--case", KERNEL_CASE, "--case", "fftconv_bf16_causal_l512_b1_h1"),
         *rows_of("model", "--case", KERNEL_CASE),
         *rows_of("memory", "--case", KERNEL_CASE),

@@ -173,7 +173,7 @@ TEST(PlanRefusals, Filters) {
   EXPECT_THAT(refusal([&] { plan.execute(c.buffers()); }), HasSubstr("the plan has no filter yet"));
   EXPECT_THAT(refusal([&] { plan.set_filter(std::span<const float>()); }), HasSubstr("k is null"));
   EXPECT_THAT(refusal([&] { plan.set_filter(std::span(c.k).first(59)); }),
-              HasSubstr("k has 59 samples, the plan needs H*K = 3*20"));
+              HasSubstr("k has 59 samples of f32, the plan needs H*K = 3*20"));
   const auto* shifted = reinterpret_cast<const float*>(reinterpret_cast<const char*>(c.k.data()) + 2);
   EXPECT_THAT(refusal([&] { plan.set_filter({shifted, 60}); }), HasSubstr("k is not aligned to its 4 bytes"));
   EXPECT_THAT(refusal([&] { plan.set_filter(c.k, {.stream = reinterpret_cast<Stream>(&c)}); }),
@@ -196,7 +196,8 @@ TEST(PlanRefusals, Buffers) {
   };
   EXPECT_THAT(refused({}, c.y), HasSubstr("u is null"));
   EXPECT_THAT(refused(c.u, {}), HasSubstr("y is null"));
-  EXPECT_THAT(refused(std::span(c.u).first(599), c.y), HasSubstr("u has 599 samples, the plan needs B*H*L = 2*3*100"));
+  EXPECT_THAT(refused(std::span(c.u).first(599), c.y),
+              HasSubstr("u has 599 samples of f16, the plan needs B*H*L = 2*3*100"));
   EXPECT_THAT(refused(c.u, std::span(c.y).first(1)), HasSubstr("y has 1 samples"));
   const auto* shifted = reinterpret_cast<const std::uint16_t*>(reinterpret_cast<const char*>(c.u.data()) + 1);
   EXPECT_THAT(refused({shifted, 600}, c.y), HasSubstr("u is not aligned to its 2 bytes"));
@@ -272,10 +273,13 @@ TEST(Plan, OneServesManyFiltersOfTheCallersAndSmallerBatches) {
   ASSERT_EQ(plan.prepared_bytes(), 3 * 256 * 4);
   const host::AlignedArray<std::uint32_t> first(plan.prepared_bytes() / 4), second(plan.prepared_bytes() / 4);
   const std::vector<float> zeros(c.k.size(), 0.f);
-  plan.set_filter(c.k, {.prepared = first.data()});
-  plan.set_filter(zeros, {.prepared = second.data()});
+  const auto in = [&](const host::AlignedArray<std::uint32_t>& memory) {
+    return CallOptions{.prepared = memory.data(), .prepared_bytes = 4 * memory.all().size()};
+  };
+  plan.set_filter(c.k, in(first));
+  plan.set_filter(zeros, in(second));
   EXPECT_THAT(refusal([&] { plan.execute(c.buffers()); }), HasSubstr("the plan has no filter yet"));
-  plan.execute(c.buffers(), {.prepared = first.data()});
+  plan.execute(c.buffers(), in(first));
   const std::vector<std::uint16_t> right = c.y;
   plan.set_filter(c.k);
   plan.execute(c.buffers());
@@ -287,10 +291,45 @@ TEST(Plan, OneServesManyFiltersOfTheCallersAndSmallerBatches) {
   plan.execute(some, {.batch = 2});
   EXPECT_TRUE(std::equal(c.y.begin(), c.y.begin() + two_rows, right.begin()));
   EXPECT_TRUE(std::all_of(c.y.begin() + two_rows, c.y.end(), [](std::uint16_t word) { return word == 7; }));
-  EXPECT_THAT(refusal([&] { plan.execute(some); }), HasSubstr("u has 600 samples, the plan needs B*H*L = 3*3*100"));
+  EXPECT_THAT(refusal([&] { plan.execute(some); }),
+              HasSubstr("u has 600 samples of f16, the plan needs B*H*L = 3*3*100"));
   EXPECT_THAT(refusal([&] { plan.execute(some, {.batch = 4}); }), HasSubstr("batch=4, must be from 1 to the 3"));
-  plan.execute(c.buffers(), {.prepared = second.data()});
+  plan.execute(c.buffers(), in(second));
   EXPECT_EQ(c.y, std::vector<std::uint16_t>(c.y.size()));
+  // Not those of another plan, nor less memory than it takes.
+  Given other("fftconv_bf16_causal_l100_b3_h3");
+  Plan another(other.problem, executor_machine());
+  EXPECT_THAT(refusal([&] {
+                CallOptions options = in(first);
+                options.prepared_for = plan.variant().name;
+                another.execute(other.buffers(), options);
+              }),
+              HasSubstr("prepared was made for the kernel " + plan.variant().name));
+  EXPECT_THAT(refusal([&] { plan.execute(c.buffers(), {.prepared = first.data(), .prepared_bytes = 100}); }),
+              HasSubstr("prepared has 100 bytes, the plan needs 3072"));
+}
+
+TEST(Plan, OneCallPreparesAndExecutes) {
+  Given c("fftconv_f16_causal_l100_kf16_b2_h3");
+  const std::vector<std::byte> k = host::encode_bytes(Dtype::f16, make_inputs(c.problem, {}).k);
+  Plan plan(c.problem, executor_machine());
+  plan.set_filter(k);
+  plan.execute(c.buffers());
+  const std::vector<std::uint16_t> right = c.y;
+  std::fill(c.y.begin(), c.y.end(), 0);
+  Plan fresh(c.problem, executor_machine());
+  std::vector<Buffer> all = c.buffers();
+  EXPECT_THAT(refusal([&] { fresh.whole_call(all); }), HasSubstr("the plan has a k, but none is given"));
+  all.emplace_back("k", std::span(k));
+  fresh.whole_call(all);
+  EXPECT_EQ(c.y, right);
+  // What is wrong is found before the filter is another.
+  const std::vector<std::byte> zeros(k.size());
+  all.back() = Buffer("k", std::span(zeros));
+  all.front() = Buffer("u", std::span(c.u).first(1));
+  EXPECT_THAT(refusal([&] { fresh.whole_call(all); }), HasSubstr("whole_call: u has 1 samples of f16"));
+  fresh.execute(c.buffers());
+  EXPECT_EQ(c.y, right);
 }
 
 TEST(Plan, ExecutesFromManyThreadsAtOnce) {

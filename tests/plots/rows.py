@@ -65,7 +65,8 @@ def bench_row(case, method, us, code=None, status="passed", clock=1780):
         row |= {"time_us": {"burst_cold": series, "burst_warm": series,
                             "sustained_cold": {**series, "median": 1.5 * us, "clock_mhz": None}},
                 "load": {"sm_clock_mhz": 1980, "power_watts": 350.5, "temperature_celsius": 43},
-                "filter_us": series, "sets": 5, "notes": []}
+                "filter_us": series, "call_us": {"stream": series, "graph": {**series, "median": 2 * us}}, "sets": 5,
+                "notes": []}
     return row
 
 

@@ -10,7 +10,7 @@ class Copy final : public Runner {
   explicit Copy(const Convolution& p)
       : bytes_(static_cast<std::size_t>(bytes(p.dtype) * p.batch * p.channels * p.length)) {}
 
-  void set_filter(const float*, Stream) override {}
+  void set_filter(const void*, Stream) override {}
   void launch(const DeviceArrays& arrays, Stream stream) override {
     DANAUS_CUDA(cudaMemcpyAsync(arrays.y, arrays.u, bytes_, cudaMemcpyDeviceToDevice, stream));
   }

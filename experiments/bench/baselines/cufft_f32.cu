@@ -64,9 +64,10 @@ class CufftF32 final : public Runner {
         forward_(n_, rows_, CUDA_R_32F, CUDA_C_32F, CUDA_C_32F),
         inverse_(n_, rows_, CUDA_C_32F, CUDA_R_32F, CUDA_C_32F) {}
 
-  void set_filter(const float* k, Stream stream) override {
+  void set_filter(const void* k, Stream stream) override {
     const RowLaunch over(p_.channels, n_);
-    pad_filter<<<over.grid, over.threads, 0, stream>>>(k, x_.data(), p_.filter_length, taken_samples(p_), n_);
+    pad_filter<<<over.grid, over.threads, 0, stream>>>(static_cast<const float*>(k), x_.data(), p_.filter_length,
+                                                       taken_samples(p_), n_);
     DANAUS_CUDA(cudaGetLastError());
     filter_plan_.execute(x_.data(), filter_.data(), CUFFT_FORWARD, stream);
   }

@@ -112,10 +112,10 @@ class CufftPairs final : public Runner {
         filter_plan_(n_, p.channels, CUDA_R_32F, CUDA_C_32F, CUDA_C_32F),
         plan_(n_, rows_, type(), type(), type()) {}
 
-  void set_filter(const float* k, Stream stream) override {
+  void set_filter(const void* k, Stream stream) override {
     const RowLaunch over(p_.channels, n_);
-    pad_filter<<<over.grid, over.threads, 0, stream>>>(k, filter_samples_.data(), p_.filter_length, taken_samples(p_),
-                                                       n_);
+    pad_filter<<<over.grid, over.threads, 0, stream>>>(static_cast<const float*>(k), filter_samples_.data(),
+                                                       p_.filter_length, taken_samples(p_), n_);
     DANAUS_CUDA(cudaGetLastError());
     filter_plan_.execute(filter_samples_.data(), half_spectrum_.data(), CUFFT_FORWARD, stream);
     with_half_type(p_.dtype, [&]<class T>() {

@@ -264,6 +264,8 @@ class Warp {
   DANAUS_DEVICE void fetch() {
     if (fetched_ < items_.count && (!in_bulk() || leader_)) {
       const SharedAddress slab = slab_at(fetch_place_), barrier = barrier_at(fetch_place_);
+      if (in_bulk() && fetch_item_.channel != fetched_channel_)
+        spectrum_.prefetch(a_.spectrum, fetched_channel_ = fetch_item_.channel);
       if (in_bulk())
         device::barrier_expect(barrier, (1 + pregate() + postgate()) * layout.item_rows * layout.row_bytes);
       const auto fetch_rows = [&](const TensorMap& map, const TensorMap& line, const void* rows, int row) {
@@ -393,7 +395,8 @@ class Warp {
   ChannelSpectrum<layout.tuning.spectrum, layout.rows, 2 * r, layout.size, 0> spectrum_;
   int fetched_ = 0, fetch_place_ = 0;  // items that have been asked for; the place of the next
   Item fetch_item_;
-  u32 beyond_ = 0;  // the item's samples beyond N, of u and then of y (load_beyond)
+  int fetched_channel_ = -1;  // whose spectrum has been asked for
+  u32 beyond_ = 0;            // the item's samples beyond N, of u and then of y (load_beyond)
 };
 
 template <class P, Path path>

@@ -212,6 +212,8 @@ class Block {
     for (; fetched_ < limit; ++fetched_) {
       const SharedAddress place = address_of(fetch_place_), barrier = 8 * fetch_place_;
       if (in_bulk()) {
+        if (fetch_item_.channel != fetched_channel_)
+          spectrum_.prefetch(a_.spectrum, fetched_channel_ = fetch_item_.channel);
         device::barrier_expect(barrier, layout.load_bytes);
         copy_slab<P>(a_, path_, a_.u_map, a_.u_line, fetch_item_, fetch_slab_, place, barrier);
       } else {
@@ -533,7 +535,8 @@ class Block {
   Words<4> lines_[layout.lines_in_registers ? layout.warp_lines : 1][layout.line_vectors];
   int fetched_ = 0, fetch_place_ = 0, fetch_slab_ = 0;  // slabs that have been asked for; place and number of the next
   Item fetch_item_;
-  int stores_ = 0;  // by threads, each of kSlabsStored slabs
+  int fetched_channel_ = -1;  // whose spectrum has been asked for
+  int stores_ = 0;            // by threads, each of kSlabsStored slabs
   GateRing<P> gates_;
 };
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "experiments/bench/checked_rows.hpp"
@@ -31,10 +32,23 @@ TEST(Bench, SweepsAreCasesThatTheKernelsCompute) {
     for (const Convolution& problem : sweep.cases()) {
       EXPECT_EQ(parse_convolution(token(problem)), problem);
       EXPECT_EQ(obstacle(Contender::kernel, problem, Device()), std::nullopt) << token(problem);
-      if (problem.factors.empty()) (&sweep == &case_sweeps().front() ? whole : parts).insert(token(problem));
+      if (problem.factors.empty() && sweep.name != "lengths") (&sweep == &case_sweeps().front() ? whole : parts).insert(token(problem));
     }
-  EXPECT_EQ(whole, parts) << "the first sweep holds all others that leave the factors to the plan";
+  EXPECT_EQ(whole, parts) << "the first sweep holds all others that leave the factors to the plan, but for lengths";
   EXPECT_TRUE(whole.contains("fftconv_f16_circular_l32768_b64_h768"));
+}
+
+TEST(Bench, LengthsAreManyAndNoFftSizes) {
+  std::map<Mode, std::set<std::int64_t>> lengths;
+  for (const Convolution& problem : case_sweep("test", "lengths").cases()) {
+    lengths[problem.mode].insert(problem.length);
+    EXPECT_NE(choose(problem, Device()).size, problem.length);
+  }
+  for (Mode mode : {Mode::causal, Mode::circular}) {
+    EXPECT_GE(lengths[mode].size(), 40u);
+    for (std::int64_t length : {1000, 1001, 1023, 1025, 4000, 4095, 8760, 14113, 30000})
+      EXPECT_TRUE(lengths[mode].contains(length)) << length;
+  }
 }
 
 TEST(Bench, FactorizationsAreAllThatThisBuildHas) {

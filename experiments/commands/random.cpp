@@ -1,0 +1,136 @@
+// danaus random: does any call, whatever its lengths, alignments and data, give a wrong result?
+#include <algorithm>
+#include <thread>
+
+#include "experiments/cli/table.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/commands/job.hpp"
+#include "experiments/random/random_case.hpp"
+#include "kernels/cpu/machine.hpp"
+#include "kernels/cuda/machine.hpp"
+
+namespace danaus {
+namespace {
+
+constexpr const char* kDescription =
+    "Random convolutions by plans, on the executor or a GPU, against the truth in double: lengths to 32K, filters of "
+    "1\n"
+    "tap to 2 L, types, modes, gates, alignments, scales. The error is judged against what was summed, |u| |k|. A row\n"
+    "for every 500 cases; a seed and a number make a case again. Exit 1 when a case fails.";
+
+constexpr std::int64_t kCasesOfRow = 500;
+
+struct Options {
+  std::uint64_t seed = 0;
+  std::int64_t count = 2000;
+  std::optional<int> only;
+  std::optional<int> device;
+};
+
+bool read_options(Job& job, std::span<const std::string> words, Options& options) {
+  std::optional<int> seed, count;
+  job.line.option("count", count, "NUMBER", "how many cases (default 2000)");
+  job.line.option("seed", seed, "NUMBER", "others (default 0)");
+  job.line.option("only", options.only, "NUMBER", "this one of them alone");
+  job.line.option("device", options.device, "NUMBER", "which GPU (default: the executor, on the CPU)");
+  if (!job.parse(words)) return false;
+  const auto at_least = [](const char* name, std::optional<int> value, int least) {
+    if (value && *value < least) fail("random: ", name, '=', *value, ", must be at least ", least);
+  };
+  at_least("count", count, 1), at_least("seed", seed, 0), at_least("only", options.only, 0);
+  if (options.only && count) fail("random: --only and --count exclude each other");
+  options.seed = static_cast<std::uint64_t>(seed.value_or(0)), options.count = count.value_or(options.count);
+  return true;
+}
+
+std::string repeat_command(const Options& options, std::int64_t number) {
+  return text("danaus random --seed ", options.seed, " --only ", number,
+              options.device ? text(" --device ", *options.device) : "");
+}
+
+struct Judged {
+  std::int64_t number = -1;
+  RandomVerdict verdict;
+};
+
+bool is_worse(const Judged& a, const Judged& b) {
+  if (a.verdict.passed() != b.verdict.passed()) return !a.verdict.passed();
+  return a.verdict.clearance > b.verdict.clearance;
+}
+
+Json case_fields(const Options& options, const Judged& judged) {
+  const RandomCase c = random_case(options.seed, judged.number);
+  Json fields = {{"number", judged.number},       {"case", token(c.problem)},
+                 {"data", describe(c)},           {"error", judged.verdict.error},
+                 {"bound", judged.verdict.bound}, {"clearance", judged.verdict.clearance}};
+  if (!judged.verdict.violation.empty()) fields["violation"] = judged.verdict.violation;
+  return fields;
+}
+
+// Cases first to first + count - 1: how many passed, and the worst.
+Json judged_cases(const Options& options, std::int64_t first, std::int64_t count,
+                  const std::shared_ptr<const Machine>& machine) {
+  Judged worst;
+  Json failed = Json::array();
+  for (std::int64_t number = first; number < first + count; ++number) {
+    const Judged judged{number, judge(random_case(options.seed, number), machine)};
+    if (!judged.verdict.passed()) failed.push_back(number);
+    if (worst.number < 0 || is_worse(judged, worst)) worst = judged;
+  }
+  return {{"failed", failed}, {"worst", case_fields(options, worst)}};
+}
+
+}  // namespace
+
+int run_random(std::span<const std::string> words, Console& console) {
+  Job job(console, "random", kDescription);
+  Options options;
+  if (!read_options(job, words, options)) return kExitOk;
+  if (options.device && cuda_device_count() == 0) return without_gpu(console, "random");
+  const std::shared_ptr<const Machine> machine = options.device ? cuda_machine(*options.device) : executor_machine();
+  const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
+
+  std::vector<Json> asked;
+  const std::int64_t begin = options.only.value_or(0), end = options.only ? begin + 1 : options.count;
+  for (std::int64_t first = begin; first < end; first += kCasesOfRow)
+    asked.push_back({{"seed", std::to_string(options.seed)},
+                     {"first", first},
+                     {"count", std::min(kCasesOfRow, end - first)},
+                     {"device", device_block(machine->device())}});
+  job.configure({{"cases", std::to_string(end - begin)},
+                 {"seed", std::to_string(options.seed)},
+                 {"device", machine->device().name},
+                 {"threads", std::to_string(threads)},
+                 {"sources", sources_in_words()}});
+
+  std::vector<std::int64_t> failed;
+  Json worst;
+  job.make(
+      {.kind = "random",
+       .asked = asked,
+       .make =
+           [&](std::size_t i) { return judged_cases(options, asked[i].at("first"), asked[i].at("count"), machine); },
+       .show =
+           [&](std::size_t, const Json& row) {
+             for (const Json& number : row.at("failed")) failed.push_back(number);
+             const Json& of_row = row.at("worst");
+             const auto badness = [](const Json& of) {
+               return of.contains("violation") ? 1e300 : of.at("clearance").get<double>();
+             };
+             if (worst.is_null() || badness(of_row) > badness(worst)) worst = of_row;
+           },
+       .threads = threads});
+
+  std::ostream& out = job.out();
+  out << "seed " << options.seed << ": " << end - begin << " cases, " << failed.size() << " failed\n";
+  out << "worst: number " << worst.at("number").get<std::int64_t>() << ", " << worst.at("case").get<std::string>()
+      << ", " << worst.at("data").get<std::string>() << ": error " << scientific(worst.at("error").get<double>())
+      << ", " << fixed(worst.at("clearance").get<double>(), 2) << " of its bound"
+      << (worst.contains("violation") ? "; " + worst.at("violation").get<std::string>() : "") << '\n';
+  std::ostream& failures = job.prints() ? out : console.err;
+  for (std::size_t i = 0; i < std::min<std::size_t>(failed.size(), 10); ++i)
+    failures << "failed: " << repeat_command(options, failed[i]) << '\n';
+  return failed.empty() ? kExitOk : kExitCheckFailed;
+}
+
+}  // namespace danaus
