@@ -40,8 +40,11 @@ TEST_P(Families, EveryVariantIsWithinItsBound) {
   for_each_variant([&](const Variant& v, ExecutorOptions options) {
     const bool pair = v.fold == Fold::pair, large = v.size > 4096;
     const std::int64_t n = full_length(v);
+    const int sm = options.device.sm;
     const Transfer by_threads = ++number % 2 == 0 ? Transfer::vector : Transfer::element;
-    for (Transfer transfer : {Transfer::tensor, Transfer::enclosing, Transfer::vector, Transfer::element}) {
+    constexpr std::array kTransfers = {Transfer::tensor, Transfer::enclosing, Transfer::vector, Transfer::element};
+    for (int trial = 0; trial < (large ? 1 : 3) * std::ssize(kTransfers); ++trial) {
+      const Transfer transfer = kTransfers[trial % kTransfers.size()];
       if (path_of(transfer) != Path::threads && !v.suits(0)) continue;
       if (transfer == Transfer::enclosing && !v.takes_any_alignment()) continue;
       if (path_of(transfer) == Path::threads && transfer != by_threads && (large || !v.suits(0))) continue;
@@ -61,7 +64,7 @@ TEST_P(Families, EveryVariantIsWithinItsBound) {
       if (p.filter_length == 1) spec.scale = std::max(spec.scale, 0.02);  // a single tap may be small itself
       options.order = draw(host::Order::ascending, host::Order::ascending, host::Order::random);
       options.seed = random();
-      if (path_of(transfer) == Path::threads) options.device.sm = 80;
+      options.device.sm = path_of(transfer) == Path::threads ? std::min(sm, 80) : sm;
       options.observer = [&v, transfer](const Launch& launch, const host::Counters&) {
         if (launch.kernel.family == v.family) {
           EXPECT_EQ(launch.path, path_of(transfer));
@@ -79,9 +82,7 @@ TEST_P(Families, EveryVariantIsWithinItsBound) {
 // Small integers come out exact once rounded: a sample at a wrong place would be off by one at least, rounding is not.
 // A few taps of +-1, so that outputs stay below 2^5 and their error below 1/2 in bf16 too.
 TEST_P(Families, SmallIntegersComeOutExactly) {
-  for_each_variant([&](const Variant& v, const ExecutorOptions& options) {
-    if (!v.preferred && v.size > 4096) return;  // they share their transfers with the preferred split
-    Convolution p = problem_for(v, 3, 1, full_length(v));
+  const auto check = [](const Variant& v, const Convolution& p, const ExecutorOptions& options) {
     const std::int64_t taps = p.filter_length;
     Inputs inputs = make_inputs(p, {});
     for (double& x : inputs.u) x = std::clamp(std::round(x), -2., 2.);
@@ -97,6 +98,16 @@ TEST_P(Families, SmallIntegersComeOutExactly) {
     EXPECT_TRUE(wrong.first == expected.end())
         << v.name << ", " << token(p) << ": sample " << wrong.first - expected.begin() << " is " << *wrong.second
         << ", must be " << *wrong.first;
+  };
+  for_each_variant([&](const Variant& v, const ExecutorOptions& options) {
+    if (!v.preferred && v.size > 4096) return;  // they share their transfers with the preferred split
+    check(v, problem_for(v, 3, 1, full_length(v)), options);
+    if (!v.takes_any_alignment() || !v.suits(0)) return;
+    for (Mode mode : {Mode::causal, Mode::circular}) {  // rows of which samples are beyond N: up to 6, by alignment
+      Convolution p = problem_for(v, 8, 1, full_length(v) - 1);
+      p.mode = mode;
+      check(v, p, options);
+    }
   });
 }
 

@@ -32,7 +32,8 @@ TEST(Bench, SweepsAreCasesThatTheKernelsCompute) {
     for (const Convolution& problem : sweep.cases()) {
       EXPECT_EQ(parse_convolution(token(problem)), problem);
       EXPECT_EQ(obstacle(Contender::kernel, problem, Device()), std::nullopt) << token(problem);
-      if (problem.factors.empty() && sweep.name != "lengths") (&sweep == &case_sweeps().front() ? whole : parts).insert(token(problem));
+      if (problem.factors.empty() && sweep.name != "lengths")
+        (&sweep == &case_sweeps().front() ? whole : parts).insert(token(problem));
     }
   EXPECT_EQ(whole, parts) << "the first sweep holds all others that leave the factors to the plan, but for lengths";
   EXPECT_TRUE(whole.contains("fftconv_f16_circular_l32768_b64_h768"));
