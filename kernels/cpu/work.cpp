@@ -133,8 +133,8 @@ Extent extent_of(const Convolution& problem, const Device& device, std::int64_t 
 }
 
 Work count_work(const Convolution& given_problem, const Device& device) {
-  Convolution problem = given_problem;
-  const Variant& variant = choose(problem, device);
+  const Variant& variant = choose(given_problem, device);
+  Convolution problem = planned(given_problem, variant);  // by the same kernel, whatever its batch
   const int rows = variant.item_rows(), workers = share_of(problem, device, 1).workers_of_block;
   const auto run = [&](int batch, int channels) {
     problem.batch = batch, problem.channels = channels;
@@ -142,7 +142,7 @@ Work count_work(const Convolution& given_problem, const Device& device) {
   };
   Work work;
 
-  work.filter = filter_work(given_problem, device);
+  work.filter = filter_work(problem, device);
   const Counters single = run(rows, 1);  // a block, an item, a visit
   problem.batch = rows * 2 * workers, problem.channels = 1;
   if (share_of(problem, device, 1).blocks > 1) {  // always a block of its own for each item

@@ -20,7 +20,8 @@ Fold fold_of(const Convolution& p) {
     return *p.fold;
   }
   const bool n_is_length = resolved(p).fft_size == p.length;
-  return p.mode == Mode::circular && n_is_length && is_size(p.length) ? Fold::pair : Fold::right_angle;
+  const bool alone = p.batch == 1 && p.mask.zeroed.empty();  // a row without a partner: half of a pair would be empty
+  return p.mode == Mode::circular && n_is_length && is_size(p.length) && !alone ? Fold::pair : Fold::right_angle;
 }
 
 // A kernel that needs no FFT, where one computes the case and the case names none.
