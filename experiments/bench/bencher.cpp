@@ -90,11 +90,13 @@ class Sets {
 
   void fill_filter(Stream stream) {
     const Convolution& p = problem_;
-    auto taps = room_for<float>(p.channels * p.filter_length, "k");
-    fill_noise(taps.data(), taps.size(), array_key(p, BenchArray::k), filter_scale(p), stream);
-    std::vector<float> values(taps.size());
+    const std::int64_t count = p.channels * p.filter_length;
+    k_ = room_for<std::byte>(bytes(Dtype::f32) * count, "k");
+    fill_noise(reinterpret_cast<float*>(k_.data()), count, array_key(p, BenchArray::k), filter_scale(p), stream);
+    if (filter_dtype(p) == Dtype::f32) return;
+    std::vector<float> values(static_cast<std::size_t>(count));
     DANAUS_CUDA(cudaStreamSynchronize(stream));
-    DANAUS_CUDA(cudaMemcpy(values.data(), taps.data(), taps.bytes(), cudaMemcpyDeviceToHost));
+    DANAUS_CUDA(cudaMemcpy(values.data(), k_.data(), k_.bytes(), cudaMemcpyDeviceToHost));
     const auto encoded = host::encode_bytes(filter_dtype(p), std::vector<double>(values.begin(), values.end()));
     k_ = room_for<std::byte>(std::ssize(encoded), "k");
     DANAUS_CUDA(cudaMemcpy(k_.data(), encoded.data(), encoded.size(), cudaMemcpyHostToDevice));

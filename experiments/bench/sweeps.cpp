@@ -15,14 +15,20 @@ constexpr std::array kCausal = {128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32
 constexpr std::array kBetween = {768, 1536, 3072, 6144, 12288, 24576};
 
 // A case for each length, from one that says the rest.
-template <std::size_t count>
-std::vector<Convolution> over(const std::array<int, count>& lengths, Convolution problem) {
+template <class Lengths>
+std::vector<Convolution> over(const Lengths& lengths, Convolution problem) {
   std::vector<Convolution> cases;
-  for (int length : lengths) {
+  for (std::int64_t length : lengths) {
     problem.length = problem.filter_length = length;
     cases.push_back(problem);
   }
   return cases;
+}
+
+std::vector<Convolution> joined(const std::vector<std::vector<Convolution>>& parts) {
+  std::vector<Convolution> all;
+  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
 }
 
 Convolution rows(std::int64_t batch, std::int64_t channels) {
@@ -65,10 +71,7 @@ std::vector<Convolution> batch8() { return over(kPowersOfTwo, rows(8, 768)); }
 std::vector<Convolution> batch1() { return over(kPowersOfTwo, rows(1, 4096)); }
 
 std::vector<Convolution> speed() {
-  std::vector<Convolution> all;
-  for (const auto& part : {fp16(), between(), bf16(), gated(), causal(), causal_gated(), batch8(), batch1()})
-    all.insert(all.end(), part.begin(), part.end());
-  return all;
+  return joined({fp16(), between(), bf16(), gated(), causal(), causal_gated(), batch8(), batch1()});
 }
 
 // Lengths as they come: those that have shown cliffs, and more of any size, none of them an FFT size.
@@ -80,22 +83,12 @@ std::vector<Convolution> lengths() {
     all.push_back(std::llround(std::exp2(7 + 8 * place)));
   }
   std::sort(all.begin(), all.end());
-  std::vector<Convolution> cases;
-  for (Mode mode : {Mode::causal, Mode::circular})
-    for (std::int64_t length : all) {
-      Convolution problem = rows(64, 768);
-      problem.mode = mode;
-      problem.length = problem.filter_length = length;
-      cases.push_back(problem);
-    }
-  return cases;
+  Convolution causal = rows(64, 768);
+  causal.mode = Mode::causal;
+  return joined({over(all, causal), over(all, rows(64, 768))});
 }
 
-std::vector<Convolution> whole_call() {
-  std::vector<Convolution> all;
-  for (const auto& part : {fp16(), causal(), batch8(), batch1()}) all.insert(all.end(), part.begin(), part.end());
-  return all;
-}
+std::vector<Convolution> whole_call() { return joined({fp16(), causal(), batch8(), batch1()}); }
 
 // By every factorization of this build, which the cases name.
 std::vector<Convolution> factorizations(Dtype dtype) {

@@ -1,5 +1,6 @@
 // danaus random: does any call, whatever its lengths, alignments and data, give a wrong result?
 #include <algorithm>
+#include <limits>
 #include <thread>
 
 #include "experiments/cli/table.hpp"
@@ -13,10 +14,9 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "Random convolutions by plans, on the executor or a GPU, against the truth in double: lengths to 32K, filters of "
-    "1\n"
-    "tap to 2 L, types, modes, gates, alignments, scales. The error is judged against what was summed, |u| |k|. A row\n"
-    "for every 500 cases; a seed and a number make a case again. Exit 1 when a case fails.";
+    "Random convolutions by plans, on the executor or a GPU, against the truth in double: lengths to 32K, filters\n"
+    "from one tap to 2 L, types, modes, gates, alignments, scales. The error is judged against what was summed,\n"
+    "|u| |k|. A row for every 500 cases; a seed and a number make a case again. Exit 1 when a case fails.";
 
 constexpr std::int64_t kCasesOfRow = 500;
 
@@ -48,36 +48,37 @@ std::string repeat_command(const Options& options, std::int64_t number) {
               options.device ? text(" --device ", *options.device) : "");
 }
 
-struct Judged {
-  std::int64_t number = -1;
-  RandomVerdict verdict;
-};
-
-bool is_worse(const Judged& a, const Judged& b) {
-  if (a.verdict.passed() != b.verdict.passed()) return !a.verdict.passed();
-  return a.verdict.clearance > b.verdict.clearance;
-}
-
-Json case_fields(const Options& options, const Judged& judged) {
-  const RandomCase c = random_case(options.seed, judged.number);
-  Json fields = {{"number", judged.number},       {"case", token(c.problem)},
-                 {"data", describe(c)},           {"error", judged.verdict.error},
-                 {"bound", judged.verdict.bound}, {"clearance", judged.verdict.clearance}};
-  if (!judged.verdict.violation.empty()) fields["violation"] = judged.verdict.violation;
+Json judged_case(const Options& options, std::int64_t number, const RandomVerdict& verdict) {
+  const RandomCase c = random_case(options.seed, number);
+  Json fields = {{"number", number},       {"case", token(c.problem)}, {"data", describe(c)},
+                 {"error", verdict.error}, {"bound", verdict.bound},   {"clearance", verdict.clearance}};
+  if (!verdict.violation.empty()) fields["violation"] = verdict.violation;
   return fields;
 }
 
-// Cases first to first + count - 1: how many passed, and the worst.
+// Null in a file where y was not finite.
+double number_of(const Json& judged, const char* field) {
+  const Json& value = judged.at(field);
+  return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
+
+// The share of its bound; of what is wrong beyond that, more than any share.
+double badness(const Json& judged) { return judged.contains("violation") ? 1e300 : number_of(judged, "clearance"); }
+
+void keep_worse(Json& worst, const Json& judged) {
+  if (worst.is_null() || badness(judged) > badness(worst)) worst = judged;
+}
+
+// Cases first to first + count - 1: which failed, and the worst.
 Json judged_cases(const Options& options, std::int64_t first, std::int64_t count,
                   const std::shared_ptr<const Machine>& machine) {
-  Judged worst;
-  Json failed = Json::array();
+  Json worst, failed = Json::array();
   for (std::int64_t number = first; number < first + count; ++number) {
-    const Judged judged{number, judge(random_case(options.seed, number), machine)};
-    if (!judged.verdict.passed()) failed.push_back(number);
-    if (worst.number < 0 || is_worse(judged, worst)) worst = judged;
+    const RandomVerdict verdict = judge(random_case(options.seed, number), machine);
+    if (!verdict.passed()) failed.push_back(number);
+    keep_worse(worst, judged_case(options, number, verdict));
   }
-  return {{"failed", failed}, {"worst", case_fields(options, worst)}};
+  return {{"failed", failed}, {"worst", worst}};
 }
 
 }  // namespace
@@ -113,19 +114,15 @@ int run_random(std::span<const std::string> words, Console& console) {
        .show =
            [&](std::size_t, const Json& row) {
              for (const Json& number : row.at("failed")) failed.push_back(number);
-             const Json& of_row = row.at("worst");
-             const auto badness = [](const Json& of) {
-               return of.contains("violation") ? 1e300 : of.at("clearance").get<double>();
-             };
-             if (worst.is_null() || badness(of_row) > badness(worst)) worst = of_row;
+             keep_worse(worst, row.at("worst"));
            },
        .threads = threads});
 
   std::ostream& out = job.out();
   out << "seed " << options.seed << ": " << end - begin << " cases, " << failed.size() << " failed\n";
   out << "worst: number " << worst.at("number").get<std::int64_t>() << ", " << worst.at("case").get<std::string>()
-      << ", " << worst.at("data").get<std::string>() << ": error " << scientific(worst.at("error").get<double>())
-      << ", " << fixed(worst.at("clearance").get<double>(), 2) << " of its bound"
+      << ", " << worst.at("data").get<std::string>() << ": error " << scientific(number_of(worst, "error")) << ", "
+      << fixed(number_of(worst, "clearance"), 2) << " of its bound"
       << (worst.contains("violation") ? "; " + worst.at("violation").get<std::string>() : "") << '\n';
   std::ostream& failures = job.prints() ? out : console.err;
   for (std::size_t i = 0; i < std::min<std::size_t>(failed.size(), 10); ++i)

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <random>
+#include <set>
 #include <span>
 
 #include "kernels/device/halves.hpp"
-#include "kernels/plan/choice.hpp"
 #include "kernels/plan/plan.hpp"
+#include "kernels/plan/registry.hpp"
 #include "reference/bounds.hpp"
 #include "reference/convolution/convolve.hpp"
 #include "reference/convolution/data.hpp"
@@ -21,7 +21,6 @@ namespace {
 constexpr std::int64_t kLongest = 32768, kMostSamples = std::int64_t{1} << 17;
 constexpr int kGuard = 64;                 // samples on each side of y that must stay as they are
 constexpr std::uint16_t kPoison = 0x7fff;  // NaN in both types
-constexpr std::array kSizes = {256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};
 
 class Draw {
  public:
@@ -43,10 +42,22 @@ class Draw {
   std::mt19937_64 random_;
 };
 
+// Of the kernels, each once.
+const std::vector<int>& fft_sizes() {
+  static const std::vector<int> kSizes = [] {
+    std::set<int> sizes;
+    for (const auto& v : variants())
+      if (v->size > 0) sizes.insert(v->size);
+    return std::vector<int>(sizes.begin(), sizes.end());
+  }();
+  return kSizes;
+}
+
 std::int64_t length_from(Draw& draw) {
   switch (draw.from(0, 3)) {
     case 0:
-      return std::clamp<std::int64_t>(kSizes[draw.from(0, std::ssize(kSizes) - 1)] + draw.from(-9, 9), 1, kLongest);
+      return std::clamp<std::int64_t>(fft_sizes()[draw.from(0, std::ssize(fft_sizes()) - 1)] + draw.from(-9, 9), 1,
+                                      kLongest);
     case 1: return std::min(kLongest, 8 * draw.of_any_scale(kLongest / 8));
     default: return draw.of_any_scale(kLongest);
   }

@@ -51,8 +51,8 @@ def cells(case, methods, peers):
             *protocol(kernel, "sustained_cold", floor), baseline(methods.get("cufft_f32")),
             baseline(methods.get("cufft_pairs")), number(best.us) if best else "", best.label() if best else "",
             baseline(methods.get("copy")), us((kernel or {}).get("filter_us")), call(kernel),
-            min((call(methods.get(name)) for name in ("cufft_f32", "cufft_pairs") if call(methods.get(name))),
-                key=float, default=""), clearance(kernel),
+            min(filter(None, (call(methods.get(name)) for name in ("cufft_f32", "cufft_pairs"))), key=float, default=""),
+            clearance(kernel),
             notes(methods, best)]
 
 
