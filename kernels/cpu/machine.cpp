@@ -72,6 +72,7 @@ class ExecutorMachine final : public Machine {
     on.description = text(launch.description,
                           launch.path == Path::threads     ? ", threads' copies, "
                           : launch.path == Path::enclosing ? ", enclosing copies, "
+                          : launch.path == Path::overhang  ? ", enclosing copies of rows beyond N, "
                                                            : ", tensor copies, ",
                           launch.blocks, " blocks, order ", int(options_.order), ", seed ", options_.seed);
     const host::Counters counters = executor.run(on, [&] { run(launch.arguments.data()); });

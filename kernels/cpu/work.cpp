@@ -149,7 +149,7 @@ Work count_work(const Convolution& given_problem, const Device& device) {
     work.item = single;
   } else {
     // Rows that come with what encloses them differ by their alignments, eight in turn, and at the arrays' end.
-    const bool uneven = choose_transfer(problem, variant, device, {}) == Transfer::enclosing;
+    const bool uneven = encloses(path_of(choose_transfer(problem, variant, device, {})));
     const int each = (uneven ? 8 : 1) * workers;
     const Counters twice = run(rows * 2 * each, 1);  // of one channel, twice as many items for each worker
     const Counters once = each == 1 ? single : run(rows * each, 1);

@@ -32,15 +32,13 @@ constexpr bool has_cuda_code(const Key& key) {
   return true;
 }
 
-// Of a kernel that moves no rows Path::threads alone.
+// A kernel that moves no rows has Path::threads alone.
 template <class Key>
-constexpr bool has_tensor_path(const Key&) {
-  return requires(Key key) { key.fold; };
-}
-template <class Key>
-constexpr bool has_enclosing_path(const Key& key) {
-  if constexpr (requires { key.fold; }) return takes_any_alignment(key.size(), key.fold);
-  return false;
+constexpr bool has_path(const Key& key, Path path) {
+  if constexpr (requires { key.fold; })
+    return !encloses(path) || takes_any_alignment(key.size(), key.fold);
+  else
+    return path == Path::threads;
 }
 
 }  // namespace danaus::inline cuda_backend

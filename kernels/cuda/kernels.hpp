@@ -1,6 +1,7 @@
 // The kernels of this build for cudaLaunchKernel.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "kernels/plan/program.hpp"
@@ -9,12 +10,8 @@ namespace danaus {
 
 // One for each path; null where this build has it not.
 struct CudaKernels {
-  const void* tensor = nullptr;
-  const void* enclosing = nullptr;
-  const void* threads = nullptr;
-  const void* of(Path path) const {
-    return path == Path::tensor ? tensor : path == Path::enclosing ? enclosing : threads;
-  }
+  std::array<const void*, kPaths> list{};
+  const void* of(Path path) const { return list.at(static_cast<std::size_t>(path)); }
 };
 
 CudaKernels cuda_kernels(const KernelId& kernel);

@@ -49,7 +49,7 @@ class CudaMachine final : public Machine {
 
   const Device& device() const override { return device_; }
 
-  bool has(const KernelId& kernel) const override { return cuda_kernels(kernel).threads != nullptr; }
+  bool has(const KernelId& kernel) const override { return cuda_kernels(kernel).of(Path::threads) != nullptr; }
 
   // Lets the kernel have its shared memory.
   std::int64_t concurrent_blocks(const KernelId& id, Path path, int threads, int shared_bytes) const override {
@@ -80,11 +80,10 @@ class CudaMachine final : public Machine {
     for (int d = 0; d < kRank; ++d) extent[d] = shape.extent[d], box[d] = shape.box[d], step[d] = 1;
     for (int d = 1; d < kRank; ++d) stride_bytes[d - 1] = 2 * shape.stride[d];
     CUtensorMap encoded;
-    // Of lines that lie in two of L2's each, whole ones would be fetched twice.
-    const auto promotion = shape.whole_lines ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B : CU_TENSOR_MAP_L2_PROMOTION_NONE;
-    const CUresult result = tensor_map_encoder()(
-        &encoded, CU_TENSOR_MAP_DATA_TYPE_UINT16, kRank, const_cast<void*>(data), extent, stride_bytes, box, step,
-        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    const CUresult result =
+        tensor_map_encoder()(&encoded, CU_TENSOR_MAP_DATA_TYPE_UINT16, kRank, const_cast<void*>(data), extent,
+                             stride_bytes, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                             CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result != CUDA_SUCCESS) throw CudaError(text(__FILE__, ':', __LINE__, ": cuTensorMapEncodeTiled: ", result));
     TensorMap map;
     std::memcpy(&map, &encoded, sizeof(map));

@@ -224,6 +224,8 @@ void tensor_store(const TensorMap& map, const int (&at)[5], SharedAddress from, 
   const host::TensorView view = host::view_of(map);
   const Origin origin{"tensor_store", site, s.current};
   host::check(s, origin, view, at, from);
+  for (int d = 0; d < host::TensorView::kRank; ++d)  // an H200 calls that an illegal instruction
+    if (at[d] < 0) s.violate(origin, "coordinate ", d, " is ", at[d], ", stores take none below 0");
   s.begin_store({origin, {}, s.current->store_group, host::runs_of(view, at, from), {}});
 }
 

@@ -36,7 +36,7 @@ struct Instances {
 // A chain of one block, a chain or an exchange, an exchange of several slabs. 0 is no FFT.
 constexpr bool is_sampled(int size) { return size == 0 || size == 256 || size == 1024 || size == 4096; }
 
-// Whether Transfer::enclosing moves a kernel's rows: of one row an item.
+// Whether a kernel takes enclosed rows: of one row an item.
 constexpr bool takes_any_alignment(int size, Fold fold) { return size > 0 && fold == Fold::right_angle; }
 
 constexpr bool is_compiled(int size, Worth worth, std::size_t device_class) {

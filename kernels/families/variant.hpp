@@ -6,7 +6,7 @@
 //   lines                    the table: kinds, worth, tuning, and what of the key they share
 //   key_of(line, dtype, fold, gated)       fitted(key, tuning, device class): the tuning as far as there is room
 //   tuning_words(tuning)     what tells it from others of its key
-//   factors, spectrum_slots, spectrum_scale, make_tables, roundings, tensor_shape, tensor_grain, share
+//   factors, spectrum_slots, spectrum_scale, make_tables, roundings, share
 //   takes(layout, problem)   only of families without an FFT, whose keys have size 0 and whose spectrum is the filter
 //                            itself: which cases they compute
 // and its kernel.hpp Shape<key, tuning> and run<Shape, path>(arguments). CMake finds the folder; registry, choice,
@@ -32,7 +32,6 @@ struct TensorShape {
   std::array<std::uint64_t, 5> extent;
   std::array<std::uint64_t, 5> stride;
   std::array<std::uint32_t, 5> box;
-  bool whole_lines = true;  // boxes begin at multiples of 128 bytes
 };
 
 // Who of a launch computes what.
@@ -83,12 +82,23 @@ class Variant {
   virtual double spectrum_scale() const = 0;
   // That a sample goes through on its way from u to y, gates aside; what bound_l2_of_roundings() takes.
   virtual int roundings() const = 0;
-  virtual TensorShape tensor_shape(int batch, int channels, int length) const = 0;
+  // How rows lie in shared memory.
+  virtual const RowLayout& rows() const = 0;
+  // Of rows [B, H, L] and what a slab has of them. L must be a multiple of the grain.
+  TensorShape tensor_shape(int batch, int channels, int length) const;
+  int tensor_grain() const { return rows().line_step; }
   bool takes_any_alignment() const { return danaus::takes_any_alignment(size, fold); }
-  // L must be a multiple of this for tensor copies: rows of the map's outer dimension are whole.
-  virtual int tensor_grain() const = 0;
   virtual Share share(const Load& load) const = 0;
 };
+
+inline TensorShape Variant::tensor_shape(int batch, int channels, int length) const {
+  const RowLayout& r = rows();
+  const auto l = std::uint64_t(length), h = std::uint64_t(channels), b = std::uint64_t(batch);
+  const auto line = std::uint64_t(r.line_step), plane = std::uint64_t(r.plane_step);
+  return {{64u * r.slabs, l / line, std::uint64_t(r.planes), h, b},
+          {1, line, plane, l, h * l},
+          {64, std::uint32_t(r.plane_lines), std::uint32_t(r.planes), 1, std::uint32_t(r.item_rows)}};
+}
 
 // A variant of a family, from what the family exports.
 template <class Family>
@@ -112,10 +122,7 @@ class VariantOf final : public Variant {
   std::vector<std::int32_t> spectrum_slots() const override { return Family::spectrum_slots(layout_); }
   double spectrum_scale() const override { return Family::spectrum_scale(layout_); }
   int roundings() const override { return Family::roundings(layout_); }
-  TensorShape tensor_shape(int batch, int channels, int length) const override {
-    return Family::tensor_shape(layout_, batch, channels, length);
-  }
-  int tensor_grain() const override { return Family::tensor_grain(layout_); }
+  const RowLayout& rows() const override { return layout_; }
   Share share(const Load& load) const override { return Family::share(layout_, load); }
 
  private:

@@ -1,6 +1,7 @@
 // What a fused convolution's kernel is given, the same for every family and on both machines.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/device/tensor_map.hpp"
@@ -12,13 +13,17 @@ namespace danaus {
 enum class Transfer {
   tensor,     // bulk tensor copies: sm_90, L a multiple of the tensor map's grain, 16-byte aligned
   enclosing,  // the same of the aligned bytes that a row lies in, stored by threads: sm_90, any L and alignment that
-              // all rows share, as long as N has room for what stands before a row
+              // all rows share
+  overhang,   // the same where some rows have samples beyond N (RowPlace in memory/rows.hpp)
   vector,     // 16 bytes a thread: L a multiple of 8, 16-byte aligned
   element,    // sample by sample: anything
 };
 
 // Which transfers a kernel is compiled for: on the GPU one path each, so that none carries code of another.
-enum class Path { tensor, enclosing, threads, any };
+enum class Path { tensor, enclosing, overhang, threads, any };
+inline constexpr std::size_t kPaths = 4;  // without any
+
+DANAUS_HOST_AND_DEVICE constexpr bool encloses(Path path) { return path == Path::enclosing || path == Path::overhang; }
 
 // Coordinates of a map have 32 bits: one dimension counts blocks of so many samples.
 inline constexpr int kMapBlockBits = 30, kMapBlock = 1 << kMapBlockBits;
@@ -26,14 +31,15 @@ inline constexpr int kMapBlockBits = 30, kMapBlock = 1 << kMapBlockBits;
 DANAUS_HOST_AND_DEVICE constexpr Path path_of(Transfer transfer) {
   return transfer == Transfer::tensor      ? Path::tensor
          : transfer == Transfer::enclosing ? Path::enclosing
+         : transfer == Transfer::overhang  ? Path::overhang
                                            : Path::threads;
 }
 
 struct ConvolutionArguments {
-  // Of whole rows for Transfer::tensor; of the aligned bytes from any on for Transfer::enclosing, and those of 128
-  // bytes.
+  // Of whole rows for Transfer::tensor. Where rows are enclosed, of the aligned bytes from any on, and lines of 128
+  // bytes; of y what store_enclosed() says.
   TensorMap u_map, y_map, pregate_map, postgate_map;
-  TensorMap u_line, pregate_line, postgate_line;
+  TensorMap u_line, y_line, pregate_line, postgate_line;
   const void* u;                  // [B, H, L]
   const void* pregate;            // [B, H, L] or null
   const void* postgate;           // [B, H, L] or null
@@ -41,13 +47,13 @@ struct ConvolutionArguments {
   const std::uint32_t* spectrum;  // [H, N] complex pairs in the kernel's order
   const std::uint32_t* tables;    // constants of the kernel
   int batch, channels, length;
-  // Transfer::enclosing: samples from an aligned address to where every array begins; from which aligned sample on a
+  // Enclosed rows: samples from an aligned address to where every array begins; from which aligned sample on a
   // map of whole slabs would reach beyond the arrays' end; where the lines' maps begin, which end there.
   int shift;
+  int whole_lines;  // so many lines of each plane (RowLayout) are of samples that every row has
   long long late, lines_begin;
   Division division;  // of the items among blocks or warps
   Transfer transfer;
-  bool beyond;  // Transfer::enclosing: some rows have samples beyond N (RowPlace)
 };
 
 }  // namespace danaus

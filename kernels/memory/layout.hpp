@@ -10,28 +10,34 @@ namespace danaus {
 enum class Keep { registers, shared, cache };
 
 // A slab is a part of the rows of one item: of two batch rows (pair), or of one row, real and imaginary (right angle).
+// It has lines of 64 samples (128 bytes), plane by plane; its 16-byte chunk number c is chunk c mod 8 of line c / 8.
 struct RowLayout {
-  constexpr RowLayout(Dtype type, Fold fold, bool with_gates, int fft_size, int slabs_of_item, int bytes_of_row,
-                      int offset_of_slab, Cache of_rows)
+  constexpr RowLayout(Dtype type, Fold fold, bool with_gates, int fft_size, int slabs_of_item, int lines_of_plane,
+                      int step_of_lines, int step_of_planes, Cache of_rows)
       : dtype(type),
         pair(fold == Fold::pair),
         gated(with_gates),
         size(fft_size),
         slabs(slabs_of_item),
-        row_bytes(bytes_of_row),
-        slab_offset(offset_of_slab),
+        plane_lines(lines_of_plane),
+        line_step(step_of_lines),
+        plane_step(step_of_planes),
         rows(of_rows) {}
 
   Dtype dtype;
   bool pair;        // fold: pair or right angle
   bool gated;       // takes gates, either or both
   int size;         // N
-  int slabs;        // of an item
-  int row_bytes;    // of one row in a slab
-  int slab_offset;  // samples between the same chunk of successive slabs
+  int slabs;        // of an item; 64 samples from one to the next
+  int plane_lines;  // of a plane of a row's slab,
+  int line_step;    //   samples from one to the next
+  int plane_step;   // samples from a plane to the next
   Cache rows;       // what L2 should do with u, y and the gates
   int item_rows = pair ? 2 : 1;
-  int row_chunks = row_bytes / 16;  // 16-byte chunks of a row in a slab
+  int row_bytes = 2 * size / slabs;  // of one row in a slab
+  int row_chunks = row_bytes / 16;
+  int planes = row_chunks / 8 / plane_lines;
+  bool stores_in_bulk = planes >= 4;  // what an enclosed row's slabs have of it wherever it begins
 };
 
 }  // namespace danaus

@@ -94,11 +94,11 @@ class FusedConvolution final : public Step {
   std::string_view name() const override { return "convolution"; }
   std::vector<std::uint32_t> constants() const override { return variant_.make_tables(); }
   void fit(const Machine& machine) override {
-    if (machine.device().has_tensor_copies()) {
-      concurrent_.tensor = concurrent_blocks(machine, Path::tensor);
-      if (variant_.takes_any_alignment()) concurrent_.enclosing = concurrent_blocks(machine, Path::enclosing);
-    }
-    concurrent_.threads = concurrent_blocks(machine, Path::threads);
+    const auto fit = [&](Path path) { concurrent(path) = concurrent_blocks(machine, path); };
+    fit(Path::threads);
+    if (!machine.device().has_tensor_copies()) return;
+    fit(Path::tensor);
+    if (variant_.takes_any_alignment()) fit(Path::enclosing), fit(Path::overhang);
   }
 
   Launch bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants) const override {
@@ -111,10 +111,8 @@ class FusedConvolution final : public Step {
     a.length = static_cast<int>(p.length);
     a.transfer = choose_transfer(p, variant_, machine.device(), {a.u, a.y, a.pregate, a.postgate});
     const Path path = path_of(a.transfer);
-    const Share share = variant_.share({variant_.items_of_channel(call.batch), p.channels, a.transfer,
-                                        path == Path::tensor      ? concurrent_.tensor
-                                        : path == Path::enclosing ? concurrent_.enclosing
-                                                                  : concurrent_.threads});
+    const Share share =
+        variant_.share({variant_.items_of_channel(call.batch), p.channels, a.transfer, concurrent(path)});
     a.division = share.division;
     if (a.transfer == Transfer::tensor) {
       const TensorShape shape = variant_.tensor_shape(a.batch, a.channels, a.length);
@@ -123,7 +121,7 @@ class FusedConvolution final : public Step {
       if (a.pregate) a.pregate_map = machine.make_tensor_map(shape, a.pregate);
       if (a.postgate) a.postgate_map = machine.make_tensor_map(shape, a.postgate);
     }
-    if (a.transfer == Transfer::enclosing) bind_enclosing(machine, a);
+    if (encloses(path)) bind_enclosing(machine, a);
     Launch launch;
     launch.description = description_;
     launch.kernel = kernel(), launch.path = path;
@@ -145,6 +143,9 @@ class FusedConvolution final : public Step {
   }
 
  private:
+  std::int64_t& concurrent(Path path) { return concurrent_.at(static_cast<std::size_t>(path)); }
+  std::int64_t concurrent(Path path) const { return concurrent_.at(static_cast<std::size_t>(path)); }
+
   static const void* samples_before(const void* rows, int samples) {
     return static_cast<const std::uint16_t*>(rows) - samples;
   }
@@ -157,13 +158,11 @@ class FusedConvolution final : public Step {
     a.shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(a.u) % 16 / 2);
     const std::int64_t samples = a.shift + rows * a.length;
     a.late = samples - reach + 1;
-    a.beyond = a.length + (a.length % 8 == 0 ? a.shift : 7) > variant_.size;
     a.lines_begin = std::max<std::int64_t>(samples - kMapBlock, 0) / 8 * 8;
     TensorShape slab = variant_.tensor_shape(1, 1, static_cast<int>(reach));
-    slab.extent[0] = std::min<std::uint64_t>(samples, kMapBlock + 64);
+    slab.extent[0] = std::min<std::uint64_t>(samples, kMapBlock + 64 * variant_.rows().slabs);
     slab.extent[3] = (samples + kMapBlock - 1) / kMapBlock, slab.stride[3] = kMapBlock;
     slab.extent[4] = 1, slab.stride[4] = kMapBlock, slab.box[3] = slab.box[4] = 1;
-    slab.whole_lines = false;
     const TensorShape line = {
         {static_cast<std::uint64_t>(samples - a.lines_begin), 1, 1, 1, 1}, {1, 64, 64, 64, 64}, {64, 1, 1, 1, 1}};
     const auto bind = [&](const void* data, TensorMap& map, TensorMap& line_map) {
@@ -174,6 +173,19 @@ class FusedConvolution final : public Step {
     bind(a.u, a.u_map, a.u_line);
     if (a.pregate) bind(a.pregate, a.pregate_map, a.pregate_line);
     if (a.postgate) bind(a.postgate, a.postgate_map, a.postgate_line);
+
+    // Of y whole lines: in planes from the second on, and in the first those from the second on.
+    const RowLayout& rows_of = variant_.rows();
+    if (!rows_of.stores_in_bulk) return;
+    a.whole_lines = static_cast<int>(a.length / grain);
+    const auto part_of_y = [&](int planes, int lines, std::int64_t begin) {
+      TensorShape part = slab;
+      part.extent[1] = std::max(a.whole_lines - (rows_of.plane_lines - lines), 1), part.box[1] = lines;
+      part.extent[2] = part.box[2] = planes;
+      return machine.make_tensor_map(part, static_cast<const std::uint16_t*>(samples_before(a.y, a.shift)) + begin);
+    };
+    a.y_map = part_of_y(rows_of.planes - 1, rows_of.plane_lines, rows_of.plane_step);
+    a.y_line = part_of_y(1, rows_of.plane_lines - 1, rows_of.line_step);
   }
 
   KernelId kernel() const { return {variant_.family, variant_.line, variant_.instance}; }
@@ -185,9 +197,7 @@ class FusedConvolution final : public Step {
   ConvolutionArrays arrays_;
   const Variant& variant_;
   std::string description_;
-  struct {
-    std::int64_t tensor = 1, enclosing = 1, threads = 1;
-  } concurrent_;  // blocks that the machine runs at once
+  std::array<std::int64_t, kPaths> concurrent_{1, 1, 1, 1};  // blocks that the machine runs at once
 };
 
 }  // namespace
@@ -202,7 +212,9 @@ Transfer choose_transfer(const Convolution& p, const Variant& variant, const Dev
   const bool addressable = 2 * p.length * p.channels < std::int64_t{1} << 40;  // by a tensor map
   if (device.has_tensor_copies() && addressable) {
     if (aligned && whole_lines) return Transfer::tensor;
-    if (alike && variant.takes_any_alignment()) return Transfer::enclosing;
+    const std::int64_t before = p.length % 8 == 0 ? static_cast<std::int64_t>(shift) : 7;  // at most
+    if (alike && variant.takes_any_alignment())
+      return before + p.length > variant.size ? Transfer::overhang : Transfer::enclosing;
   }
   return aligned && p.length % 8 == 0 ? Transfer::vector : Transfer::element;
 }

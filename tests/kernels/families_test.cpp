@@ -42,19 +42,21 @@ TEST_P(Families, EveryVariantIsWithinItsBound) {
     const std::int64_t n = full_length(v);
     const int sm = options.device.sm;
     const Transfer by_threads = ++number % 2 == 0 ? Transfer::vector : Transfer::element;
-    constexpr std::array kTransfers = {Transfer::tensor, Transfer::enclosing, Transfer::vector, Transfer::element};
+    constexpr std::array kTransfers = {Transfer::tensor, Transfer::enclosing, Transfer::overhang, Transfer::vector,
+                                       Transfer::element};
     for (int trial = 0; trial < (large ? 1 : 3) * std::ssize(kTransfers); ++trial) {
       const Transfer transfer = kTransfers[trial % kTransfers.size()];
       if (path_of(transfer) != Path::threads && !v.suits(0)) continue;
-      if (transfer == Transfer::enclosing && !v.takes_any_alignment()) continue;
+      if (encloses(path_of(transfer)) && !v.takes_any_alignment()) continue;
       if (path_of(transfer) == Path::threads && transfer != by_threads && (large || !v.suits(0))) continue;
       // Large: three items in one block, so that its ring goes round.
       const std::int64_t batch = pair ? draw(5, 6) : large ? 3 : draw(1, 2, 5), channels = large ? 1 : draw(1, 2, 3);
       options.blocks = large ? 1 : draw(1, 2);
-      const std::int64_t length = pair && v.size > 0             ? n
-                                  : transfer == Transfer::tensor ? n
-                                  : transfer == Transfer::vector ? n - 8
-                                                                 : draw(n - 13, n - 5, n - 1);
+      const std::int64_t length = pair && v.size > 0               ? n
+                                  : transfer == Transfer::tensor   ? n
+                                  : transfer == Transfer::vector   ? n - 8
+                                  : transfer == Transfer::overhang ? draw(n - 5, n - 1)
+                                                                   : draw(n - 13, n - 11, n - 9);
       Convolution p = problem_for(v, batch, channels, length);
       if (!pair && transfer != Transfer::tensor) p.mode = draw(Mode::causal, Mode::circular);
       if (v.size > 0) p.filter_length = draw(length, length, length / 7, std::int64_t{1});
@@ -70,10 +72,7 @@ TEST_P(Families, EveryVariantIsWithinItsBound) {
           EXPECT_EQ(launch.path, path_of(transfer));
         }
       };
-      expect_right(p, spec, options,
-                   transfer == Transfer::element     ? 1
-                   : transfer == Transfer::enclosing ? draw(0, 5)
-                                                     : 0);
+      expect_right(p, spec, options, transfer == Transfer::element ? 1 : encloses(path_of(transfer)) ? draw(0, 5) : 0);
       ASSERT_EQ(&choose(p, options.device), &v);
     }
   });

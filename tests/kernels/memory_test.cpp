@@ -19,7 +19,7 @@ T* as_element(T* data, std::int64_t index) {
 }
 
 struct PairsOf32K {
-  static constexpr RowLayout layout{Dtype::f16, Fold::pair, true, 32768, 8, 4096, 64, Cache::normal};
+  static constexpr RowLayout layout{Dtype::f16, Fold::pair, true, 32768, 8, 8, 4096, 512, Cache::normal};
 };
 
 TEST(Division, SharesAllItemsOnce) {

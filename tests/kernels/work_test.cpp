@@ -87,8 +87,9 @@ TEST(Work, OfRowsThatComeWithWhatEnclosesThemIsCountedOnAverage) {
     const host::Counters whole = execute_whole(problem, device, 4).launch;
     for (const auto& [name, value] : host::kCounterFields) {
       const bool conflicts = value == &host::Counters::shared_conflicts;  // few, of all wavefronts
+      const bool barriers = value == &host::Counters::warp_barriers;  // one more for an end in the middle of a chunk
       const auto all = double(conflicts ? whole.shared_wavefronts : whole.*value);
-      EXPECT_NEAR(double(launch.*value), double(whole.*value), 0.05 * all) << name;
+      EXPECT_NEAR(double(launch.*value), double(whole.*value), (barriers ? 0.1 : 0.05) * all) << name;
     }
   }
 }

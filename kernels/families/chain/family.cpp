@@ -24,15 +24,6 @@ int Family::roundings(const Layout& l) {
   return 2 * one_way + kTwiddleRoundings;
 }
 
-TensorShape Family::tensor_shape(const Layout& layout, int batch, int channels, int length) {
-  const auto l = std::uint64_t(length), h = std::uint64_t(channels), b = std::uint64_t(batch);
-  return {{64, l / 64, 1, h, b},
-          {1, 64, l, l, h * l},
-          {64, std::uint32_t(layout.size / 64), 1, 1, std::uint32_t(layout.item_rows)}};
-}
-
-int Family::tensor_grain(const Layout&) { return 64; }
-
 Share Family::share(const Layout& l, const Load& load) {
   const std::int64_t warps = l.tuning.warps, items = load.items_of_channel * load.channels;
   return {std::min(load.concurrent, (items + warps - 1) / warps),

@@ -46,8 +46,6 @@ struct Family {
   static double spectrum_scale(const Layout& layout);
   static std::vector<std::uint32_t> make_tables(const Layout& layout);
   static int roundings(const Layout& layout);
-  static TensorShape tensor_shape(const Layout& layout, int batch, int channels, int length);
-  static int tensor_grain(const Layout& layout);
   static Share share(const Layout& layout, const Load& load);
 };
 

@@ -30,9 +30,6 @@ struct Shape {
   static constexpr Layout layout{key, tuning};
   static_assert(!layout.broken_rule(), "tunings.hpp has a line that Layout::broken_rule() refuses");
 
-  static DANAUS_DEVICE int sample_of(int chunk) { return 8 * chunk; }
-  static DANAUS_DEVICE constexpr bool is_sum(int) { return true; }
-  static DANAUS_DEVICE void locate(int chunk_of_row, int& slab, int& chunk) { slab = 0, chunk = chunk_of_row; }
   static DANAUS_DEVICE void tensor_at(Item item, int, int (&at)[5]) {
     at[0] = at[1] = at[2] = 0, at[3] = item.channel, at[4] = item.row;
   }
@@ -218,7 +215,7 @@ class Warp {
       Words<4> re[r], im[r] = {};  // four tiles each
       load(slab, re, im);
       // A place is free once the store from it has been read: refill the one that an earlier item left.
-      if (path_ == Path::tensor && leader_) device::store_wait_read<layout.lag>();
+      if (in_bulk() && leader_) device::store_wait_read<layout.lag>();
       if (path_ != Path::tensor) device::sync_warp();
       fetch();
       convolve(item.channel, re, im);
@@ -227,7 +224,7 @@ class Warp {
       advance<P>(a_, item);
       if (++place == layout.tuning.ring) place = 0, parity ^= 1;
     }
-    if (path_ == Path::tensor && leader_) device::store_wait_read<0>();  // they read this block's shared memory
+    if (in_bulk() && leader_) device::store_wait_read<0>();  // they read this block's shared memory
   }
 
  private:
@@ -242,9 +239,7 @@ class Warp {
   DANAUS_DEVICE bool in_bulk() const { return path_ != Path::threads; }  // by copies that the leader issues
   DANAUS_DEVICE bool pregate() const { return layout.gated && a_.pregate; }
   DANAUS_DEVICE bool postgate() const { return layout.gated && a_.postgate; }
-  DANAUS_DEVICE bool has_beyond() const {
-    return !layout.pair && (path == Path::enclosing || path == Path::any) && a_.beyond;
-  }
+  DANAUS_DEVICE bool has_beyond() const { return !layout.pair && path_ == Path::overhang; }
 
   // Outer twiddles into shared memory, barriers, constants into registers.
   DANAUS_DEVICE void prepare() {
@@ -287,7 +282,7 @@ class Warp {
   // Zeros where an enclosing copy brought what is not the row's: in its first chunk, and in those from its last sample
   // on to the end of the slab's part that is there, a line and what stands before a row at most.
   DANAUS_DEVICE void cut(Item item, SharedAddress slab) const {
-    if (path_ != Path::enclosing) return;
+    if (!encloses(path_)) return;
     const RowPlace row = row_place(a_, Path::enclosing, item);
     const int lane = device::lane_index(), chunk = lane == 31 ? 0 : row.last / 8 + lane;
     if (lane == 31 ? row.first > 0 && row.last >= 8 : lane < 10 && chunk < layout.row_chunks) {
@@ -377,7 +372,7 @@ class Warp {
     }
     device::fence_async();
     device::sync_warp();
-    if (!layout.pair && path_ == Path::enclosing)
+    if (!layout.pair && encloses(path_))
       store_enclosed<P, WarpWorker>(a_, item, 0, 1, [&](int) { return slab; });
     else if (path_ == Path::threads)
       store_slab_by_threads<P, WarpWorker>(a_, item, 0, slab);

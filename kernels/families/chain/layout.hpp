@@ -30,7 +30,7 @@ struct Layout : RowLayout {
   Tuning tuning;
 
   constexpr Layout(const Key& k, const Tuning& t)
-      : RowLayout(k.dtype, k.fold, k.gated, k.size(), 1, 2 * k.size(), 0, Cache::normal), key(k), tuning(t) {}
+      : RowLayout(k.dtype, k.fold, k.gated, k.size(), 1, k.size() / 64, 64, 64, Cache::normal), key(k), tuning(t) {}
 
   int radix = key.radix;
   int threads = 32 * tuning.warps;

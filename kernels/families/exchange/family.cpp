@@ -35,19 +35,6 @@ int Family::roundings(const Layout& l) {
   return 2 * one_way + kTwiddleRoundings;
 }
 
-TensorShape Family::tensor_shape(const Layout& layout, int batch, int channels, int length) {
-  const auto l = std::uint64_t(length), h = std::uint64_t(channels), b = std::uint64_t(batch);
-  const auto columns = std::uint64_t(layout.columns);
-  const std::uint32_t top = std::uint32_t(8 * layout.radix), rows = std::uint32_t(layout.item_rows);
-  if (columns < 64)
-    return {{64, l / (8 * columns), columns / 8, h, b},
-            {1, 8 * columns, 64, l, h * l},
-            {64, top, std::uint32_t(columns / 8), 1, rows}};
-  return {{columns, l / (8 * columns), 8, h, b}, {1, 8 * columns, columns, l, h * l}, {64, top, 8, 1, rows}};
-}
-
-int Family::tensor_grain(const Layout& l) { return std::max(8 * l.columns, 64); }
-
 // The first blocks take a channel each, so that those that run side by side move neighbouring rows, as far as rounds of
 // blocks are whole; the others, as many as run at once, share what is left. Against even shares of all items: 2K 117 ->
 // 112 us, 16K 1052 -> 1032, 32K 2420 -> 2260.

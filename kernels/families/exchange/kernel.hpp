@@ -40,23 +40,6 @@ struct Shape {
   static constexpr Layout layout{key, tuning};
   static_assert(!layout.broken_rule(), "tunings.hpp has a line that Layout::broken_rule() refuses");
 
-  // 16-byte chunk number (line, chunk of the line) <-> first sample; the line is 8 nr + n1 + 8 r (n2 / rows_per_line).
-  static DANAUS_DEVICE int sample_of(int chunk) {
-    const int line = chunk / 8, c = chunk % 8;
-    const int row =
-        line % (8 * layout.radix) * 8 + line / (8 * layout.radix) * layout.rows_per_line + c / layout.column_chunks;
-    return row * layout.columns + c % layout.column_chunks * 8;
-  }
-  // With whole planes of n2 at a time, or parts of one.
-  static DANAUS_DEVICE constexpr bool is_sum(int chunks) {
-    return chunks % (64 * layout.radix) == 0 || 64 * layout.radix % chunks == 0;
-  }
-  static DANAUS_DEVICE void locate(int chunk_of_row, int& slab, int& chunk) {
-    const int row = chunk_of_row / (layout.columns / 8), column = chunk_of_row % (layout.columns / 8);
-    slab = column / layout.column_chunks;
-    const int line = row / 8 + 8 * layout.radix * (row % 8 / layout.rows_per_line);
-    chunk = 8 * line + row % 8 % layout.rows_per_line * layout.column_chunks + column % layout.column_chunks;
-  }
   static DANAUS_DEVICE void tensor_at(Item item, int slab, int (&at)[5]) {
     at[0] = 64 * slab, at[1] = at[2] = 0, at[3] = item.channel, at[4] = item.row;
   }
@@ -101,7 +84,7 @@ class Block {
         case Order::overlapped:
         case Order::overlapped_late: run_overlapped(); break;
       }
-      if (path_ == Path::tensor && leader_) device::store_wait_read<0>();  // they read this block's shared memory
+      if (leader_) device::store_wait_read<0>();  // they read this block's shared memory
     }
   }
 
@@ -117,7 +100,7 @@ class Block {
   DANAUS_DEVICE bool gates_in_ring() const { return layout.tuning.gate_ring > 0 && in_bulk(); }
   DANAUS_DEVICE bool pregate() const { return layout.gated && a_.pregate; }
   DANAUS_DEVICE bool postgate() const { return layout.gated && a_.postgate; }
-  DANAUS_DEVICE bool is_enclosing() const { return !layout.pair && path_ == Path::enclosing; }
+  DANAUS_DEVICE bool is_enclosing() const { return !layout.pair && encloses(path_); }
 
   // Barriers, constants.
   DANAUS_DEVICE void prepare() {
@@ -229,7 +212,7 @@ class Block {
   template <int pending = 0>
   DANAUS_DEVICE void refill(int freed) {
     if (in_bulk() && !leader_) return;
-    if (path_ == Path::tensor) device::store_wait_read<pending>();
+    if (in_bulk()) device::store_wait_read<pending>();
     if (is_enclosing() && stores_ > 0 && freed == stores_ * kSlabsStored)
       device::barrier_wait(kStored, (stores_ - 1) & 1);
     fetch_until(freed + layout.tuning.ring);
@@ -277,9 +260,7 @@ class Block {
   }
 
   // Whether the item's rows may have samples beyond N, which the unit of its first ones takes along.
-  DANAUS_DEVICE bool has_beyond(int unit) const {
-    return !layout.pair && (path == Path::enclosing || path == Path::any) && a_.beyond && unit == 0;
-  }
+  DANAUS_DEVICE bool has_beyond(int unit) const { return !layout.pair && path_ == Path::overhang && unit == 0; }
   // Those of one of the arrays, for its first lane.
   DANAUS_DEVICE Words<4> load_beyond(const void* rows, const RowPlace& row) const {
     return device::lane_index() == 0 ? load_chunk(rows, row, layout.size, Transfer::enclosing) : Words<4>{};
@@ -289,7 +270,6 @@ class Block {
   template <class After>
   DANAUS_DEVICE void transform(Item item, int place, u32 parity, After after) {
     const RowPlace row = is_enclosing() ? row_place(a_, Path::enclosing, item) : RowPlace{};
-    const int end = row.last / layout.columns;  // the row n_hi from which on not all samples are the row's
     for_each_unit([&](int j) {
       const int unit = warp_ + layout.tuning.warps * j;
       Words<4> tail{};
@@ -299,15 +279,13 @@ class Block {
       }
       wait_for_slab(place, parity, unit / layout.column_chunks);
       if constexpr (!layout.tuning.unit_in_registers) there_ = load_unit<P>(a_.tables, unit, false);
+      const Gate<P> gate = gate_of(pregate(), a_.pregate, item, unit);
       const auto cut = [&](int nr, int b, Words<4> words) {
         if (!is_enclosing()) return words;  // zeros have come with the copy
-        const bool first = unit == 0 && nr == 0 && b == 0 && device::lane_index() == 0;
-        if (!first && 64 * nr < end - Column<P>::row(b)) return words;
         const int n = Column<P>::sample(unit, nr, b);
-        if (n >= row.last) return Words<4>{};
-        return n + 8 > row.last || n < row.first ? within(row, n, words) : words;
+        const bool begins = nr == 0 && b == 0 && n < row.first;
+        return begins || n + 8 > row.last ? within(row, n, words) : words;
       };
-      const Gate<P> gate = gate_of(pregate(), a_.pregate, item, unit);
       if (has_beyond(unit))
         transform_column<P, !layout.pair>(a_, column_of(place, unit), gate, constants_, there_, tail, cut);
       else

@@ -56,8 +56,8 @@ struct Layout : RowLayout {
   Tuning tuning;
 
   constexpr Layout(const Key& k, const Tuning& t)
-      : RowLayout(k.dtype, k.fold, k.gated, k.size(), k.columns <= 64 ? 1 : k.columns / 64,
-                  128 * k.radix * (k.columns <= 64 ? k.columns : 64), 64, t.rows),
+      : RowLayout(k.dtype, k.fold, k.gated, k.size(), k.columns <= 64 ? 1 : k.columns / 64, 8 * k.radix, 8 * k.columns,
+                  k.columns <= 64 ? 64 : k.columns, t.rows),
         key(k),
         tuning(t) {}
 
