@@ -36,9 +36,7 @@ class Fused final : public Runner {
 
   std::string variant() const override { return plan_.variant().name; }
   std::int64_t fft_size() const override { return plan_.variant().size; }
-  double bound() const override {
-    return bound_l2_of_roundings(problem_.dtype, plan_.variant().roundings() + problem_.pregate + problem_.postgate);
-  }
+  double bound() const override { return bound_l2_of_kernel(problem_, plan_.variant().roundings()); }
 
  private:
   Convolution problem_;

@@ -9,9 +9,9 @@
 #include "kernels/device/halves.hpp"
 #include "kernels/plan/plan.hpp"
 #include "kernels/plan/registry.hpp"
-#include "reference/bounds.hpp"
 #include "reference/convolution/convolve.hpp"
 #include "reference/convolution/data.hpp"
+#include "reference/convolution/rounding.hpp"
 #include "reference/convolution/rows.hpp"
 #include "reference/half.hpp"
 
@@ -187,13 +187,13 @@ RandomVerdict verdict_of(const RandomCase& c, const Inputs& inputs, const std::v
                          const std::vector<double>& y, int roundings) {
   const Dtype dtype = c.problem.dtype;
   const double least = dtype == Dtype::f16 ? 0x1p-25 : 0;
-  const double floor = least * std::sqrt(static_cast<double>(roundings) * static_cast<double>(truth.size()));
+  const double floor = least * std::sqrt(roundings * static_cast<double>(truth.size()));
   double error = 0;
   for (std::size_t i = 0; i < truth.size(); ++i) error += std::pow(y[i] - truth[i], 2);
   const double relative_to = std::sqrt(summed(c.problem, inputs));
   RandomVerdict verdict;
   verdict.error = std::sqrt(error) / relative_to;
-  verdict.bound = bound_l2_of_roundings(dtype, roundings) + floor / relative_to;
+  verdict.bound = bound_l2_of_kernel(c.problem, roundings) + floor / relative_to;
   verdict.clearance = verdict.error / verdict.bound;
   if (!std::isfinite(error)) verdict.violation = "y is not finite";
   return verdict;
@@ -217,7 +217,7 @@ RandomVerdict judge(const RandomCase& c, const std::shared_ptr<const Machine>& m
   plan.execute(buffers);
   bool whole = true;
   const std::vector<double> actual = host::decode(p.dtype, y.fetch(whole));
-  RandomVerdict verdict = verdict_of(c, inputs, truth, actual, plan.variant().roundings() + p.pregate + p.postgate);
+  RandomVerdict verdict = verdict_of(c, inputs, truth, actual, plan.variant().roundings());
   if (!whole) verdict.violation = "samples beside y were written";
   return verdict;
 } catch (const std::exception& error) {

@@ -52,7 +52,7 @@ std::vector<double> by_kernel(const Convolution& problem, const Inputs& inputs) 
 
 // Its own count of roundings, and one a gate.
 double kernel_bound(const Convolution& planned) {
-  return bound_l2_of_roundings(planned.dtype, variant_for(planned).roundings() + planned.pregate + planned.postgate);
+  return bound_l2_of_kernel(planned, variant_for(planned).roundings());
 }
 
 constexpr std::array kCandidates = {

@@ -62,7 +62,7 @@ DANAUS_DEVICE u32 permute_bytes(u32 a, u32 b, u32 selector) { return __byte_perm
 
 DANAUS_DEVICE u32 negate2(u32 a) { return a ^ 0x80008000u; }
 
-template <Dtype T>
+template <Dtype T = Dtype::f16>
 DANAUS_DEVICE u32 fma2(u32 a, u32 b, u32 c) {
   u32 d;
   if constexpr (T == Dtype::f16)
@@ -72,7 +72,7 @@ DANAUS_DEVICE u32 fma2(u32 a, u32 b, u32 c) {
   return d;
 }
 // For f16 the negation is part of the instruction; bf16 has no such.
-template <Dtype T>
+template <Dtype T = Dtype::f16>
 DANAUS_DEVICE u32 fms2(u32 a, u32 b, u32 c) {
   if constexpr (T == Dtype::bf16) return fma2<T>(a, b, negate2(c));
   u32 d;
@@ -80,7 +80,7 @@ DANAUS_DEVICE u32 fms2(u32 a, u32 b, u32 c) {
   return d;
 }
 // bf16 has no add, sub and mul before sm_90; a fused multiply-add by 1 or to -0 rounds the same way.
-template <Dtype T>
+template <Dtype T = Dtype::f16>
 DANAUS_DEVICE u32 mul2(u32 a, u32 b) {
   u32 d;
   if constexpr (T == Dtype::f16)
@@ -89,7 +89,7 @@ DANAUS_DEVICE u32 mul2(u32 a, u32 b) {
     d = fma2<T>(a, b, 0x80008000u);
   return d;
 }
-template <Dtype T>
+template <Dtype T = Dtype::f16>
 DANAUS_DEVICE u32 add2(u32 a, u32 b) {
   u32 d;
   if constexpr (T == Dtype::f16)
@@ -98,7 +98,7 @@ DANAUS_DEVICE u32 add2(u32 a, u32 b) {
     d = fma2<T>(a, 0x3f803f80u, b);
   return d;
 }
-template <Dtype T>
+template <Dtype T = Dtype::f16>
 DANAUS_DEVICE u32 sub2(u32 a, u32 b) {
   u32 d;
   if constexpr (T == Dtype::f16)
@@ -107,7 +107,7 @@ DANAUS_DEVICE u32 sub2(u32 a, u32 b) {
     d = fma2<T>(b, 0xbf80bf80u, a);
   return d;
 }
-template <Dtype T>
+template <Dtype T = Dtype::f16>
 DANAUS_DEVICE u32 pack2(float low, float high) {
   u32 d;
   if constexpr (T == Dtype::f16)
@@ -116,13 +116,31 @@ DANAUS_DEVICE u32 pack2(float low, float high) {
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(d) : "f"(high), "f"(low));
   return d;
 }
-template <Dtype T>
+template <Dtype T = Dtype::f16>
 DANAUS_DEVICE float lower_float(u32 pair) {
   if constexpr (T == Dtype::bf16) return __uint_as_float(pair << 16);
   float value;
   asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, low;}" : "=f"(value) : "r"(pair));
   return value;
 }
+
+template <Dtype T = Dtype::f16>
+DANAUS_DEVICE float upper_float(u32 pair) {
+  if constexpr (T == Dtype::bf16) return __uint_as_float(pair & 0xffff0000u);
+  float value;
+  asm("{.reg .b16 low, high; mov.b32 {low, high}, %1; cvt.f32.f16 %0, high;}" : "=f"(value) : "r"(pair));
+  return value;
+}
+template <Dtype T = Dtype::f16>
+DANAUS_DEVICE u32 max2(u32 a, u32 b) {
+  u32 d;
+  if constexpr (T == Dtype::f16)
+    asm("max.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  else
+    asm("max.bf16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+DANAUS_DEVICE u32 max_of_warp(u32 a) { return __reduce_max_sync(0xffffffffu, a); }
 
 // Not volatile: the compiler may move and merge them (an mma has no effect but its result).
 DANAUS_DEVICE void mma_f16acc(u32 (&d)[2], const u32 (&a)[4], const u32 (&b)[2]) {

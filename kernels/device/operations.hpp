@@ -13,7 +13,9 @@
 //   add2<T> sub2<T> mul2<T>  packed arithmetic, T = Dtype::f16 or Dtype::bf16, one rounding each
 //   fma2<T>(a, b, c)         a b + c           fms2<T>(a, b, c)   a b - c
 //   pack2<T>(low, high)      two floats, rounded to nearest even
-//   lower_float<T>(pair)     the lower half as a float
+//   lower_float<T>(pair)     the lower half as a float           upper_float<T>(pair)   the upper one
+//   max2<T>(a, b)            the greater ones
+//   max_of_warp(a)           the greatest of the warp's
 //   sincos_pi(x, s, c)       sine and cosine of pi x, fp32
 //   mma_f16acc(a, b, c)      m16n8k16, f16 operands, accumulators rounded to f16 once an instruction
 //   mma_f32acc<T>(a, b, c)   m16n8k16, T operands, f32 accumulators; both also as m16n8k8, with two registers of a and

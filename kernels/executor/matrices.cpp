@@ -105,4 +105,10 @@ void Executor::State::shuffle() {
   }
 }
 
+void Executor::State::max_of_warp() {
+  u32 greatest = 0;
+  for (const Lane& lane : warp) greatest = std::max(greatest, *static_cast<const u32*>(lane.request.data));
+  for (const Lane& lane : warp) *static_cast<u32*>(lane.request.data) = greatest;
+}
+
 }  // namespace danaus::host

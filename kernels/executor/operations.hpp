@@ -54,6 +54,7 @@ enum class Kind : std::uint8_t {
   mma_f16acc,
   mma_f32acc,
   shuffle,
+  max_of_warp,
   sync_warp,
   // Until released.
   sync_block,
@@ -169,37 +170,46 @@ double half_of(u32 pair, int which) {
 }  // namespace detail
 
 // Products of two halves are exact in double, and so is their sum with a third unless it is 2^29 times smaller.
-template <Dtype T>
+template <Dtype T = Dtype::f16>
 u32 add2(u32 a, u32 b) {
   return detail::packed<T>([=](int i) { return detail::half_of<T>(a, i) + detail::half_of<T>(b, i); });
 }
-template <Dtype T>
+template <Dtype T = Dtype::f16>
 u32 sub2(u32 a, u32 b) {
   return detail::packed<T>([=](int i) { return detail::half_of<T>(a, i) - detail::half_of<T>(b, i); });
 }
-template <Dtype T>
+template <Dtype T = Dtype::f16>
 u32 mul2(u32 a, u32 b) {
   return detail::packed<T>([=](int i) { return detail::half_of<T>(a, i) * detail::half_of<T>(b, i); });
 }
-template <Dtype T>
+template <Dtype T = Dtype::f16>
 u32 fma2(u32 a, u32 b, u32 c) {
   return detail::packed<T>(
       [=](int i) { return detail::half_of<T>(a, i) * detail::half_of<T>(b, i) + detail::half_of<T>(c, i); });
 }
-template <Dtype T>
+template <Dtype T = Dtype::f16>
 u32 fms2(u32 a, u32 b, u32 c) {
   return detail::packed<T>(
       [=](int i) { return detail::half_of<T>(a, i) * detail::half_of<T>(b, i) - detail::half_of<T>(c, i); });
 }
-template <Dtype T>
+template <Dtype T = Dtype::f16>
 u32 pack2(float low, float high) {
   ++detail::here().counters->conversions;
   return host::encode<T>(low) | (u32{host::encode<T>(high)} << 16);
 }
-template <Dtype T>
+template <Dtype T = Dtype::f16>
 float lower_float(u32 pair) {
   ++detail::here().counters->conversions;
   return host::decode<T>(std::uint16_t(pair));
+}
+template <Dtype T = Dtype::f16>
+float upper_float(u32 pair) {
+  ++detail::here().counters->conversions;
+  return host::decode<T>(std::uint16_t(pair >> 16));
+}
+template <Dtype T = Dtype::f16>
+u32 max2(u32 a, u32 b) {
+  return detail::packed<T>([=](int i) { return std::fmax(detail::half_of<T>(a, i), detail::half_of<T>(b, i)); });
 }
 inline u32 negate2(u32 a) { return a ^ 0x80008000u; }
 
@@ -330,6 +340,10 @@ inline u32 shuffle(u32 value, int source, const Site site = Site::current()) {
   detail::Shuffle request{value, source};
   detail::rendezvous(detail::Kind::shuffle, &request, site);
   return request.value;
+}
+inline u32 max_of_warp(u32 value, const Site site = Site::current()) {
+  detail::rendezvous(detail::Kind::max_of_warp, &value, site);
+  return value;
 }
 inline void sync_warp(const Site site = Site::current()) { detail::rendezvous(detail::Kind::sync_warp, nullptr, site); }
 inline void sync_block(const Site site = Site::current()) {

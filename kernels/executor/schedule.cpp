@@ -16,6 +16,7 @@ const char* name(Kind kind) {
     case Kind::mma_f16acc: return "mma_f16acc";
     case Kind::mma_f32acc: return "mma_f32acc";
     case Kind::shuffle: return "shuffle";
+    case Kind::max_of_warp: return "max_of_warp";
     case Kind::sync_warp: return "sync_warp";
     case Kind::sync_block: return "sync_block";
     case Kind::barrier_wait: return "barrier_wait";
@@ -154,6 +155,7 @@ void Executor::State::carry_out() {
     case Kind::mma_f16acc: return multiply<false>();
     case Kind::mma_f32acc: return multiply<true>();
     case Kind::shuffle: return shuffle();
+    case Kind::max_of_warp: return max_of_warp();
     default: ++counters.warp_barriers; return synchronise(warp);
   }
 }

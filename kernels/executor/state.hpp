@@ -263,6 +263,7 @@ struct Executor::State {
   template <bool f32>
   void multiply();
   void shuffle();
+  void max_of_warp();
 
   // barriers.cpp
   Barrier& barrier_at(const Origin& origin, Block& block, SharedAddress address, bool by_copy = false);

@@ -53,7 +53,7 @@ constexpr Instances<Family> fused_instances(std::size_t line_number) {
   for (Dtype dtype : {Dtype::f16, Dtype::bf16})
     for (Fold fold : {Fold::pair, Fold::right_angle})
       for (bool gated : {false, true}) {
-        if (!(line.kinds & kind(dtype, fold, gated))) continue;
+        if (!(line.kinds & kind(fold, gated))) continue;
         const auto key = Family::key_of(line, dtype, fold, gated);
         const int first = all.count;
         for (std::size_t c = 0; c < kDeviceClasses.size(); ++c) {

@@ -5,17 +5,14 @@
 
 namespace danaus {
 
-// A set of the eight kinds of kernels: f16 or bf16, pair fold or right angle, with gates or without.
+// A set of the four kinds of kernels: pair fold or right angle, with gates or without. f16 and bf16 are tuned alike.
 using Kinds = unsigned;
 
-constexpr Kinds kind(Dtype dtype, Fold fold, bool gated) {
-  return 1u << ((dtype == Dtype::bf16) + 2 * gated + 4 * (fold == Fold::right_angle));
-}
+constexpr Kinds kind(Fold fold, bool gated) { return 1u << (gated + 2 * (fold == Fold::right_angle)); }
 
-inline constexpr Kinds kAll = 0xff;
-inline constexpr Kinds kF16 = 0x55, kBf16 = 0xaa;
-inline constexpr Kinds kPlain = 0x33, kGated = 0xcc;
-inline constexpr Kinds kPair = 0x0f, kCausal = 0xf0;
+inline constexpr Kinds kAll = 0xf;
+inline constexpr Kinds kPlain = 0x5, kGated = 0xa;
+inline constexpr Kinds kPair = 0x3, kCausal = 0xc;
 
 enum class Worth {
   kChosen,   // the choice where the caller makes none

@@ -80,7 +80,7 @@ class Variant {
   // What the unnormalised spectrum is multiplied by: 1 / N over the scales of the forward and the inverse stages, a
   // number between 1/4 and 4 that keeps every intermediate at the scale of u.
   virtual double spectrum_scale() const = 0;
-  // That a sample goes through on its way from u to y, gates aside; what bound_l2_of_roundings() takes.
+  // That a sample goes through on its way from u to y, gates aside; what bound_l2_of_kernel() takes.
   virtual int roundings() const = 0;
   // How rows lie in shared memory.
   virtual const RowLayout& rows() const = 0;

@@ -45,6 +45,7 @@ struct ConvolutionArguments {
   const void* postgate;           // [B, H, L] or null
   void* y;                        // [B, H, L]
   const std::uint32_t* spectrum;  // [H, N] complex pairs in the kernel's order
+  const float* spectrum_factors;  // [H]: what each channel's was divided by, of bf16 samples
   const std::uint32_t* tables;    // constants of the kernel
   int batch, channels, length;
   // Enclosed rows: samples from an aligned address to where every array begins; from which aligned sample on a

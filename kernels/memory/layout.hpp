@@ -24,15 +24,16 @@ struct RowLayout {
         plane_step(step_of_planes),
         rows(of_rows) {}
 
-  Dtype dtype;
-  bool pair;        // fold: pair or right angle
-  bool gated;       // takes gates, either or both
-  int size;         // N
-  int slabs;        // of an item; 64 samples from one to the next
-  int plane_lines;  // of a plane of a row's slab,
-  int line_step;    //   samples from one to the next
-  int plane_step;   // samples from a plane to the next
-  Cache rows;       // what L2 should do with u, y and the gates
+  Dtype dtype;                         // of rows; arithmetic is of f16
+  bool pair;                           // fold: pair or right angle
+  bool gated;                          // takes gates, either or both
+  int size;                            // N
+  int slabs;                           // of an item; 64 samples from one to the next
+  int plane_lines;                     // of a plane of a row's slab,
+  int line_step;                       //   samples from one to the next
+  int plane_step;                      // samples from a plane to the next
+  Cache rows;                          // what L2 should do with u, y and the gates
+  bool scaled = dtype == Dtype::bf16;  // tile/scaled.hpp
   int item_rows = pair ? 2 : 1;
   int row_bytes = 2 * size / slabs;  // of one row in a slab
   int row_chunks = row_bytes / 16;

@@ -1,6 +1,8 @@
 // The product with the filter's spectrum: where a channel's spectrum is kept while its items go by.
 #pragma once
 
+#include <cstring>
+
 #include "kernels/device/operations.hpp"
 #include "kernels/memory/layout.hpp"
 
@@ -36,6 +38,15 @@ class ChannelSpectrum {
         held_[keep == Keep::registers ? i : 0] = words;
     }
   }
+  // What the channel's spectrum was divided by.
+  DANAUS_DEVICE float factor(const float* factors, int channel) {
+    if (channel != factor_channel_) {
+      const u32 word = device::load_global<4>(factors + channel)[0];
+      memcpy(&factor_, &word, 4);
+      factor_channel_ = channel;
+    }
+    return factor_;
+  }
   // Begins to bring a channel's spectrum to L2, where hold() or load() will find it: for one thread to call (sm_90).
   static DANAUS_DEVICE void prefetch(const u32* spectra, int channel) {
     device::bulk_prefetch(of(spectra, channel), 4 * size);
@@ -56,7 +67,8 @@ class ChannelSpectrum {
   }
   static DANAUS_DEVICE SharedAddress place(int vector) { return shared + 512 * vector + 16 * device::lane_index(); }
 
-  int channel_ = -1;
+  int channel_ = -1, factor_channel_ = -1;
+  float factor_ = 0;
   Words<4> held_[keep == Keep::registers ? count : 1];
 };
 

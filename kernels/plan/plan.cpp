@@ -121,11 +121,11 @@ std::int64_t Plan::State::batch_of(const char* operation, const CallOptions& opt
 
 void Plan::State::check_prepared(const char* operation, const CallOptions& options) const {
   if (!options.prepared) return;
-  if (static_cast<std::int64_t>(options.prepared_bytes) < program.prepared_bytes)
-    fail(operation, ": prepared has ", options.prepared_bytes, " bytes, the plan needs ", program.prepared_bytes);
   if (!options.prepared_for.empty() && options.prepared_for != program.variant->name)
     fail(operation, ": prepared was made for the kernel ", options.prepared_for, ", the plan's is ",
          program.variant->name);
+  if (static_cast<std::int64_t>(options.prepared_bytes) < program.prepared_bytes)
+    fail(operation, ": prepared has ", options.prepared_bytes, " bytes, the plan needs ", program.prepared_bytes);
   machine->check_memory(operation, "prepared", options.prepared);
 }
 

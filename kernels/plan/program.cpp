@@ -24,6 +24,15 @@ struct ConvolutionArrays {
 
 void* at(const Call& call, int array) { return array < 0 ? nullptr : call.arrays[array]; }
 
+// Spectra [H, N], of bf16 samples then the factors [H] of their channels; without an FFT the filter.
+std::int64_t prepared_bytes_of(const Convolution& p, const Variant& variant) {
+  if (variant.size == 0) return 4 * p.channels * p.filter_length;
+  return 4 * p.channels * (variant.size + (p.dtype == Dtype::bf16));
+}
+float* factors_of(void* prepared, const Convolution& p, const Variant& variant) {
+  return static_cast<float*>(prepared) + p.channels * variant.size;
+}
+
 // A filter's transform into the order of a convolution's kernel.
 class Transform final : public Step {
  public:
@@ -55,7 +64,8 @@ class Transform final : public Step {
     a.channels = static_cast<int>(p.channels), a.period = static_cast<int>(p.length);
     a.size = convolution_.size, a.parts = split_.parts;
     a.scale = static_cast<float>(convolution_.spectrum_scale());
-    a.k_dtype = k_dtype_, a.dtype = p.dtype;
+    a.k_dtype = k_dtype_;
+    if (p.dtype == Dtype::bf16) a.factors = factors_of(call.prepared, p, convolution_);
     a.circular = p.mode == Mode::circular, a.right_angle = convolution_.fold == Fold::right_angle;
     Launch launch;
     launch.description = description_;
@@ -65,7 +75,7 @@ class Transform final : public Step {
     launch.overlapping = machine.device().sm >= 90;
     launch.touches({"k", a.k, std::int64_t{bytes(k_dtype_)} * p.channels * p.filter_length, false, false});
     launch.touches({"table", a.entries, static_cast<std::int64_t>(constants.size_bytes()), false, true});
-    launch.touches({"spectrum", a.spectrum, std::int64_t{4} * p.channels * a.size, true, false});
+    launch.touches({"spectrum", a.spectrum, prepared_bytes_of(p, convolution_), true, false});
     launch.give(a);
     return launch;
   }
@@ -107,6 +117,7 @@ class FusedConvolution final : public Step {
     a.u = at(call, arrays_.u), a.y = at(call, arrays_.y);
     a.pregate = at(call, arrays_.pregate), a.postgate = at(call, arrays_.postgate);
     a.spectrum = static_cast<const std::uint32_t*>(call.prepared), a.tables = constants.data();
+    if (p.dtype == Dtype::bf16 && variant_.size > 0) a.spectrum_factors = factors_of(call.prepared, p, variant_);
     a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(p.channels);
     a.length = static_cast<int>(p.length);
     a.transfer = choose_transfer(p, variant_, machine.device(), {a.u, a.y, a.pregate, a.postgate});
@@ -135,8 +146,7 @@ class FusedConvolution final : public Step {
     launch.touches({"y", a.y, row_bytes, true, false});
     if (a.pregate) reads("pregate", a.pregate);
     if (a.postgate) reads("postgate", a.postgate);
-    const std::int64_t of_channel = variant_.size == 0 ? p.filter_length : variant_.size;
-    launch.touches({"spectrum", a.spectrum, std::int64_t{4} * p.channels * of_channel, false, false});
+    launch.touches({"spectrum", a.spectrum, prepared_bytes_of(p, variant_), false, false});
     launch.touches({"tables", a.tables, static_cast<std::int64_t>(constants.size_bytes()), false, true});
     launch.give(a);
     return launch;
@@ -230,10 +240,10 @@ Program make_program(const Case& asked, const Device& device, std::span<const st
   program.variant = &variant;
   if (variant.size == 0) {
     program.prepared_is_filter = true;
-    program.prepared_bytes = 4 * p->channels * p->filter_length;
+    program.prepared_bytes = prepared_bytes_of(*p, variant);
   } else {
     program.prepare.push_back(std::make_unique<Transform>(asked, variant, device, kept));
-    program.prepared_bytes = 4 * p->channels * variant.size;
+    program.prepared_bytes = prepared_bytes_of(*p, variant);
   }
   program.execute.push_back(std::make_unique<FusedConvolution>(asked, variant));
   return program;

@@ -7,10 +7,9 @@
 
 namespace danaus::inline DANAUS_BACKEND {
 
-// A number in both halves of a register, rounded to nearest even; of the size of sines.
-template <Dtype T>
+// A number in both halves of a register as f16, rounded to nearest even; of the size of sines.
 constexpr u32 constant(double value) {
-  constexpr int kDigits = T == Dtype::f16 ? 10 : 7, kBias = T == Dtype::f16 ? 15 : 127;
+  constexpr int kDigits = 10, kBias = 15;
   const auto bits = std::bit_cast<std::uint64_t>(value);
   const auto exponent = static_cast<int>(bits >> 52 & 0x7ff) - 1023;
   const std::uint64_t wide = std::uint64_t(exponent + kBias) << 52 | (bits & ((std::uint64_t{1} << 52) - 1));
@@ -20,74 +19,73 @@ constexpr u32 constant(double value) {
 }
 
 // Sines of angles in degrees.
-template <Dtype T>
 struct Sine {
   static constexpr double kRoot2 = 1.41421356237309504880, kRoot3 = 1.73205080756887729353;
-  static constexpr u32 k30 = constant<T>(0.5), kMinus30 = constant<T>(-0.5);
-  static constexpr u32 k45 = constant<T>(kRoot2 / 2), kMinus45 = constant<T>(-kRoot2 / 2);
-  static constexpr u32 k60 = constant<T>(kRoot3 / 2), kMinus60 = constant<T>(-kRoot3 / 2);
-  static constexpr u32 k45Times60 = constant<T>(kRoot2 / 2 * kRoot3 / 2);
+  static constexpr u32 k30 = constant(0.5), kMinus30 = constant(-0.5);
+  static constexpr u32 k45 = constant(kRoot2 / 2), kMinus45 = constant(-kRoot2 / 2);
+  static constexpr u32 k60 = constant(kRoot3 / 2), kMinus60 = constant(-kRoot3 / 2);
+  static constexpr u32 k45Times60 = constant(kRoot2 / 2 * kRoot3 / 2);
 };
 
-template <Dtype T, int radix, bool inverse>
+template <int radix, bool inverse>
 DANAUS_DEVICE void radix_dft(Complex2 (&x)[radix]) {
   const auto minus_i = [](Complex2 z) -> Complex2 {  // times -i, or i for the inverse
     return inverse ? Complex2{device::negate2(z.im), z.re} : Complex2{z.im, device::negate2(z.re)};
   };
   if constexpr (radix == 2) {
     const Complex2 a = x[0];
-    x[0] = add<T>(a, x[1]);
-    x[1] = subtract<T>(a, x[1]);
+    x[0] = add(a, x[1]);
+    x[1] = subtract(a, x[1]);
   } else if constexpr (radix == 3) {
-    const Complex2 sum = add<T>(x[1], x[2]);
-    const Complex2 difference = subtract<T>(x[1], x[2]);
-    const Complex2 middle = {device::fma2<T>(sum.re, Sine<T>::kMinus30, x[0].re),
-                             device::fma2<T>(sum.im, Sine<T>::kMinus30, x[0].im)};
-    x[0] = add<T>(x[0], sum);
+    const Complex2 sum = add(x[1], x[2]);
+    const Complex2 difference = subtract(x[1], x[2]);
+    const Complex2 middle = {device::fma2(sum.re, Sine::kMinus30, x[0].re),
+                             device::fma2(sum.im, Sine::kMinus30, x[0].im)};
+    x[0] = add(x[0], sum);
     // middle -+ i sqrt(3)/2 difference
-    const Complex2 plus = {device::fma2<T>(difference.im, Sine<T>::k60, middle.re),
-                           device::fma2<T>(difference.re, Sine<T>::kMinus60, middle.im)};
-    const Complex2 minus = {device::fma2<T>(difference.im, Sine<T>::kMinus60, middle.re),
-                            device::fma2<T>(difference.re, Sine<T>::k60, middle.im)};
+    const Complex2 plus = {device::fma2(difference.im, Sine::k60, middle.re),
+                           device::fma2(difference.re, Sine::kMinus60, middle.im)};
+    const Complex2 minus = {device::fma2(difference.im, Sine::kMinus60, middle.re),
+                            device::fma2(difference.re, Sine::k60, middle.im)};
     x[1] = inverse ? minus : plus;
     x[2] = inverse ? plus : minus;
   } else if constexpr (radix == 4) {
-    const Complex2 a = add<T>(x[0], x[2]), b = subtract<T>(x[0], x[2]);
-    const Complex2 c = add<T>(x[1], x[3]), d = subtract<T>(x[1], x[3]);
-    x[0] = add<T>(a, c);
-    x[2] = subtract<T>(a, c);
+    const Complex2 a = add(x[0], x[2]), b = subtract(x[0], x[2]);
+    const Complex2 c = add(x[1], x[3]), d = subtract(x[1], x[3]);
+    x[0] = add(a, c);
+    x[2] = subtract(a, c);
     // b -+ i d, without forming i d
-    const Complex2 low = {device::add2<T>(b.re, d.im), device::sub2<T>(b.im, d.re)};
-    const Complex2 high = {device::sub2<T>(b.re, d.im), device::add2<T>(b.im, d.re)};
+    const Complex2 low = {device::add2(b.re, d.im), device::sub2(b.im, d.re)};
+    const Complex2 high = {device::sub2(b.re, d.im), device::add2(b.im, d.re)};
     x[1] = inverse ? high : low;
     x[3] = inverse ? low : high;
   } else if constexpr (radix == 6) {  // Good-Thomas: 2 x 3 without twiddles; n = 3 n2 + 2 n3, k = 3 k2 + 4 k3 (mod 6)
     Complex2 even[3] = {x[0], x[2], x[4]}, odd[3] = {x[3], x[5], x[1]};
-    radix_dft<T, 3, inverse>(even);
-    radix_dft<T, 3, inverse>(odd);
+    radix_dft<3, inverse>(even);
+    radix_dft<3, inverse>(odd);
     DANAUS_UNROLL
     for (int k3 = 0; k3 < 3; ++k3) {
-      x[(4 * k3) % 6] = add<T>(even[k3], odd[k3]);
-      x[(3 + 4 * k3) % 6] = subtract<T>(even[k3], odd[k3]);
+      x[(4 * k3) % 6] = add(even[k3], odd[k3]);
+      x[(3 + 4 * k3) % 6] = subtract(even[k3], odd[k3]);
     }
   } else if constexpr (radix == 8) {
     // 2 x 4: k = k2 + 2 k4.
     Complex2 even[4], odd[4];
     DANAUS_UNROLL
     for (int n = 0; n < 4; ++n) {
-      even[n] = add<T>(x[n], x[n + 4]);
-      odd[n] = subtract<T>(x[n], x[n + 4]);
+      even[n] = add(x[n], x[n + 4]);
+      odd[n] = subtract(x[n], x[n + 4]);
     }
     // odd[n] times exp(-+ 2 pi i n / 8): (1 -+ i)/sqrt(2), -+ i, (-1 -+ i)/sqrt(2)
     const Complex2 one = odd[1], three = odd[3];
     const Complex2 one_i = minus_i(one), three_i = minus_i(three);
-    odd[1] = {device::mul2<T>(device::add2<T>(one.re, one_i.re), Sine<T>::k45),
-              device::mul2<T>(device::add2<T>(one.im, one_i.im), Sine<T>::k45)};
+    odd[1] = {device::mul2(device::add2(one.re, one_i.re), Sine::k45),
+              device::mul2(device::add2(one.im, one_i.im), Sine::k45)};
     odd[2] = minus_i(odd[2]);
-    odd[3] = {device::mul2<T>(device::sub2<T>(three_i.re, three.re), Sine<T>::k45),
-              device::mul2<T>(device::sub2<T>(three_i.im, three.im), Sine<T>::k45)};
-    radix_dft<T, 4, inverse>(even);
-    radix_dft<T, 4, inverse>(odd);
+    odd[3] = {device::mul2(device::sub2(three_i.re, three.re), Sine::k45),
+              device::mul2(device::sub2(three_i.im, three.im), Sine::k45)};
+    radix_dft<4, inverse>(even);
+    radix_dft<4, inverse>(odd);
     DANAUS_UNROLL
     for (int k = 0; k < 4; ++k) {
       x[2 * k] = even[k];
@@ -103,7 +101,7 @@ template <int radix>
 struct Weights {
   Complex2 at[radix];
 };
-template <Dtype T, int radix>
+template <int radix>
 constexpr Weights<radix> make_weights() {
   // cos(pi j / 16); backwards, the sines.
   constexpr double kCosines[9] = {1,
@@ -118,131 +116,131 @@ constexpr Weights<radix> make_weights() {
   static_assert(8 % radix == 0);
   Weights<radix> w{};
   for (int n = 0; n < radix; ++n)
-    w.at[n] = {constant<T>(kCosines[8 * n / radix]), n == 0 ? 0 : constant<T>(kCosines[8 - 8 * n / radix])};
+    w.at[n] = {constant(kCosines[8 * n / radix]), n == 0 ? 0 : constant(kCosines[8 - 8 * n / radix])};
   return w;
 }
-template <Dtype T, int radix>
-inline constexpr Weights<radix> kWeights = make_weights<T, radix>();
+template <int radix>
+inline constexpr Weights<radix> kWeights = make_weights<radix>();
 
 // Where the right angle weights blocks of real samples before a DFT over them, weights and DFT are one small matrix,
 // with less work than both: y_k = sum_n x_n exp(i pi n / 2r) exp(-2 pi i n k / r).
-template <Dtype T, int radix>
+template <int radix>
 DANAUS_DEVICE void weighted_dft(const u32 (&x)[radix], Complex2 (&y)[radix]) {
   if constexpr (radix == 1) {
     y[0] = {x[0], 0};
   } else if constexpr (radix == 2) {
-    const u32 turned = device::mul2<T>(x[1], Sine<T>::k45);
-    y[0] = {device::add2<T>(x[0], turned), turned};
-    y[1] = {device::sub2<T>(x[0], turned), device::negate2(turned)};
+    const u32 turned = device::mul2(x[1], Sine::k45);
+    y[0] = {device::add2(x[0], turned), turned};
+    y[1] = {device::sub2(x[0], turned), device::negate2(turned)};
   } else if constexpr (radix == 3) {
-    const u32 re = device::fma2<T>(x[2], Sine<T>::k30, x[0]), im = device::mul2<T>(x[1], Sine<T>::k30);
-    y[0] = {device::fma2<T>(x[1], Sine<T>::k60, re), device::fma2<T>(x[2], Sine<T>::k60, im)};
-    y[1] = {device::sub2<T>(x[0], x[2]), device::negate2(x[1])};
-    y[2] = {device::fma2<T>(x[1], Sine<T>::kMinus60, re), device::fma2<T>(x[2], Sine<T>::kMinus60, im)};
+    const u32 re = device::fma2(x[2], Sine::k30, x[0]), im = device::mul2(x[1], Sine::k30);
+    y[0] = {device::fma2(x[1], Sine::k60, re), device::fma2(x[2], Sine::k60, im)};
+    y[1] = {device::sub2(x[0], x[2]), device::negate2(x[1])};
+    y[2] = {device::fma2(x[1], Sine::kMinus60, re), device::fma2(x[2], Sine::kMinus60, im)};
   } else if constexpr (radix == 6) {
     // Good-Thomas, as in radix_dft. x[1] is n = 7, whose weight is i times that of 1.
     Complex2 even[3];
-    weighted_dft<T, 3>({x[0], x[2], x[4]}, even);
-    const u32 sum = device::add2<T>(x[5], x[1]), difference = device::sub2<T>(x[5], x[1]);
-    const u32 im = device::mul2<T>(difference, Sine<T>::k30);
-    const Complex2 odd[3] = {{device::fma2<T>(sum, Sine<T>::k60, x[3]), im},
+    weighted_dft<3>({x[0], x[2], x[4]}, even);
+    const u32 sum = device::add2(x[5], x[1]), difference = device::sub2(x[5], x[1]);
+    const u32 im = device::mul2(difference, Sine::k30);
+    const Complex2 odd[3] = {{device::fma2(sum, Sine::k60, x[3]), im},
                              {x[3], device::negate2(difference)},
-                             {device::fma2<T>(sum, Sine<T>::kMinus60, x[3]), im}};
+                             {device::fma2(sum, Sine::kMinus60, x[3]), im}};
     DANAUS_UNROLL
     for (int k3 = 0; k3 < 3; ++k3) {  // odd ones times (1 + i) / sqrt(2)
       const Complex2 e = even[k3], o = odd[k3];
-      const u32 re_turned = device::sub2<T>(o.re, o.im), im_turned = device::add2<T>(o.re, o.im);
-      y[4 * k3 % 6] = {device::fma2<T>(re_turned, Sine<T>::k45, e.re), device::fma2<T>(im_turned, Sine<T>::k45, e.im)};
-      y[(3 + 4 * k3) % 6] = {device::fma2<T>(re_turned, Sine<T>::kMinus45, e.re),
-                             device::fma2<T>(im_turned, Sine<T>::kMinus45, e.im)};
+      const u32 re_turned = device::sub2(o.re, o.im), im_turned = device::add2(o.re, o.im);
+      y[4 * k3 % 6] = {device::fma2(re_turned, Sine::k45, e.re), device::fma2(im_turned, Sine::k45, e.im)};
+      y[(3 + 4 * k3) % 6] = {device::fma2(re_turned, Sine::kMinus45, e.re),
+                             device::fma2(im_turned, Sine::kMinus45, e.im)};
     }
   } else {
-    constexpr Weights<radix> a = kWeights<T, radix>;
+    constexpr Weights<radix> a = kWeights<radix>;
     y[0] = {x[0], 0};
     DANAUS_UNROLL
-    for (int n = 1; n < radix; ++n) y[n] = {device::mul2<T>(x[n], a.at[n].re), device::mul2<T>(x[n], a.at[n].im)};
-    radix_dft<T, radix, false>(y);
+    for (int n = 1; n < radix; ++n) y[n] = {device::mul2(x[n], a.at[n].re), device::mul2(x[n], a.at[n].im)};
+    radix_dft<radix, false>(y);
   }
 }
 
 // The real part of the inverse, x_n = Re(exp(-i pi n / 2r) sum_k y_k exp(2 pi i n k / r)): the same matrix, transposed.
-template <Dtype T, int radix>
+template <int radix>
 DANAUS_DEVICE void weighted_dft_back(const Complex2 (&y)[radix], u32 (&x)[radix]) {
   if constexpr (radix == 1) {
     x[0] = y[0].re;
   } else if constexpr (radix == 2) {
-    const Complex2 difference = subtract<T>(y[0], y[1]);
-    x[0] = device::add2<T>(y[0].re, y[1].re);
-    x[1] = device::mul2<T>(device::add2<T>(difference.re, difference.im), Sine<T>::k45);
+    const Complex2 difference = subtract(y[0], y[1]);
+    x[0] = device::add2(y[0].re, y[1].re);
+    x[1] = device::mul2(device::add2(difference.re, difference.im), Sine::k45);
   } else if constexpr (radix == 3) {
-    const Complex2 sum = add<T>(y[0], y[2]), difference = subtract<T>(y[0], y[2]);
-    x[0] = device::add2<T>(sum.re, y[1].re);
-    x[1] = device::fma2<T>(difference.re, Sine<T>::k60, device::fms2<T>(sum.im, Sine<T>::k30, y[1].im));
-    x[2] = device::fma2<T>(difference.im, Sine<T>::k60, device::fms2<T>(sum.re, Sine<T>::k30, y[1].re));
+    const Complex2 sum = add(y[0], y[2]), difference = subtract(y[0], y[2]);
+    x[0] = device::add2(sum.re, y[1].re);
+    x[1] = device::fma2(difference.re, Sine::k60, device::fms2(sum.im, Sine::k30, y[1].im));
+    x[2] = device::fma2(difference.im, Sine::k60, device::fms2(sum.re, Sine::k30, y[1].re));
   } else if constexpr (radix == 6) {
     Complex2 even[3], odd[3];  // odd ones without their sqrt(1/2)
     DANAUS_UNROLL
     for (int k3 = 0; k3 < 3; ++k3) {
-      const Complex2 p = y[4 * k3 % 6], q = y[(3 + 4 * k3) % 6], difference = subtract<T>(p, q);
-      even[k3] = add<T>(p, q);
-      odd[k3] = {device::add2<T>(difference.re, difference.im), device::sub2<T>(difference.im, difference.re)};
+      const Complex2 p = y[4 * k3 % 6], q = y[(3 + 4 * k3) % 6], difference = subtract(p, q);
+      even[k3] = add(p, q);
+      odd[k3] = {device::add2(difference.re, difference.im), device::sub2(difference.im, difference.re)};
     }
     u32 of_even[3];
-    weighted_dft_back<T, 3>(even, of_even);
+    weighted_dft_back<3>(even, of_even);
     x[0] = of_even[0], x[2] = of_even[1], x[4] = of_even[2];
-    const u32 sum = device::mul2<T>(device::sub2<T>(odd[0].re, odd[2].re), Sine<T>::k45Times60);
-    const u32 difference = device::fms2<T>(device::add2<T>(odd[0].im, odd[2].im), Sine<T>::k30, odd[1].im);
-    x[3] = device::mul2<T>(device::add2<T>(device::add2<T>(odd[0].re, odd[2].re), odd[1].re), Sine<T>::k45);
-    x[5] = device::fma2<T>(difference, Sine<T>::k45, sum);
-    x[1] = device::fma2<T>(difference, Sine<T>::kMinus45, sum);
+    const u32 sum = device::mul2(device::sub2(odd[0].re, odd[2].re), Sine::k45Times60);
+    const u32 difference = device::fms2(device::add2(odd[0].im, odd[2].im), Sine::k30, odd[1].im);
+    x[3] = device::mul2(device::add2(device::add2(odd[0].re, odd[2].re), odd[1].re), Sine::k45);
+    x[5] = device::fma2(difference, Sine::k45, sum);
+    x[1] = device::fma2(difference, Sine::kMinus45, sum);
   } else {
-    constexpr Weights<radix> a = kWeights<T, radix>;
+    constexpr Weights<radix> a = kWeights<radix>;
     Complex2 z[radix];
     DANAUS_UNROLL
     for (int k = 0; k < radix; ++k) z[k] = y[k];
-    radix_dft<T, radix, true>(z);
+    radix_dft<radix, true>(z);
     x[0] = z[0].re;
     DANAUS_UNROLL
-    for (int n = 1; n < radix; ++n) x[n] = times<T, true>(z[n], a.at[n]).re;
+    for (int n = 1; n < radix; ++n) x[n] = times<true>(z[n], a.at[n]).re;
   }
 }
 
 // The radix that a transform begins with: of complex samples, or of real ones that the right angle weights.
-template <Dtype T, bool pair, int radix>
+template <bool pair, int radix>
 DANAUS_DEVICE void samples_to_radix(const u32 (&re)[radix], const u32 (&im)[radix], Complex2 (&x)[radix]) {
   if constexpr (pair) {
     DANAUS_UNROLL
     for (int n = 0; n < radix; ++n) x[n] = {re[n], im[n]};
-    radix_dft<T, radix, false>(x);
+    radix_dft<radix, false>(x);
   } else {
-    weighted_dft<T, radix>(re, x);
+    weighted_dft<radix>(re, x);
   }
 }
 
 // The inverse; of the right angle the real part alone.
-template <Dtype T, bool pair, int radix>
+template <bool pair, int radix>
 DANAUS_DEVICE void radix_to_samples(Complex2 (&x)[radix], u32 (&re)[radix], u32 (&im)[radix]) {
   if constexpr (pair) {
-    radix_dft<T, radix, true>(x);
+    radix_dft<radix, true>(x);
     DANAUS_UNROLL
     for (int n = 0; n < radix; ++n) re[n] = x[n].re, im[n] = x[n].im;
   } else {
-    weighted_dft_back<T, radix>(x, re);
+    weighted_dft_back<radix>(x, re);
   }
 }
 
 // Of the right angle, what an imaginary part of the first of the samples adds, and that part of the inverse: sample 0
 // has weight 1 everywhere.
-template <Dtype T, int radix>
+template <int radix>
 DANAUS_DEVICE void add_imaginary_first(u32 first, Complex2 (&x)[radix]) {
   DANAUS_UNROLL
-  for (int k = 0; k < radix; ++k) x[k].im = device::add2<T>(x[k].im, first);
+  for (int k = 0; k < radix; ++k) x[k].im = device::add2(x[k].im, first);
 }
-template <Dtype T, int radix>
+template <int radix>
 DANAUS_DEVICE u32 imaginary_first(const Complex2 (&x)[radix]) {
   u32 sum = x[0].im;
   DANAUS_UNROLL
-  for (int k = 1; k < radix; ++k) sum = device::add2<T>(sum, x[k].im);
+  for (int k = 1; k < radix; ++k) sum = device::add2(sum, x[k].im);
   return sum;
 }
 

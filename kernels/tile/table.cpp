@@ -19,11 +19,8 @@ Element imaginary(const ComplexElement& f) {
   return f ? Element([f](int s, int g) { return f(s, g).imag(); }) : Element();
 }
 
-std::uint32_t pack(Dtype dtype, double low, double high) {
-  const auto half = [=](double x) {
-    return dtype == Dtype::f16 ? host::encode<Dtype::f16>(x) : host::encode<Dtype::bf16>(x);
-  };
-  return half(low) | (std::uint32_t{half(high)} << 16);
+std::uint32_t pack(double low, double high) {
+  return host::encode<Dtype::f16>(low) | (std::uint32_t{host::encode<Dtype::f16>(high)} << 16);
 }
 
 }  // namespace
@@ -41,8 +38,7 @@ void Table::vector(int at, const std::array<Element, 4>& words) {
   for (int lane = 0; lane < 32; ++lane)
     for (int word = 0; word < 4; ++word) {
       const int g = lane / 4, t = lane % 4;
-      if (const Element& f = words[word])
-        words_[128 * at + 4 * lane + word] = pack(dtype_, f(2 * t, g), f(2 * t + 1, g));
+      if (const Element& f = words[word]) words_[128 * at + 4 * lane + word] = pack(f(2 * t, g), f(2 * t + 1, g));
     }
 }
 

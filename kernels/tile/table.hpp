@@ -1,4 +1,5 @@
-// Tables of constants for kernels, written on the host: vectors of four words a lane, as tiles need them (tile.hpp).
+// Tables of f16 constants for kernels, written on the host: vectors of four words a lane, as tiles need them
+// (tile.hpp).
 #pragma once
 
 #include <array>
@@ -24,7 +25,7 @@ class Table {
   using Element = std::function<double(int, int)>;
   using ComplexElement = std::function<std::complex<double>(int, int)>;
 
-  Table(Dtype dtype, int vectors) : dtype_(dtype), words_(128 * vectors), written_(vectors) {}
+  explicit Table(int vectors) : words_(128 * vectors), written_(vectors) {}
 
   void vector(int at, const std::array<Element, 4>& words);
   // re and im of two elements.
@@ -38,7 +39,6 @@ class Table {
   std::vector<std::uint32_t> take();
 
  private:
-  Dtype dtype_;
   std::vector<std::uint32_t> words_;
   std::vector<bool> written_;
 };

@@ -22,86 +22,45 @@ struct Complex2 {
   u32 re, im;
 };
 
-template <Dtype T>
-DANAUS_DEVICE Complex2 add(Complex2 a, Complex2 b) {
-  return {device::add2<T>(a.re, b.re), device::add2<T>(a.im, b.im)};
-}
-template <Dtype T>
-DANAUS_DEVICE Complex2 subtract(Complex2 a, Complex2 b) {
-  return {device::sub2<T>(a.re, b.re), device::sub2<T>(a.im, b.im)};
-}
+DANAUS_DEVICE Complex2 add(Complex2 a, Complex2 b) { return {device::add2(a.re, b.re), device::add2(a.im, b.im)}; }
+DANAUS_DEVICE Complex2 subtract(Complex2 a, Complex2 b) { return {device::sub2(a.re, b.re), device::sub2(a.im, b.im)}; }
 
 // Element [out][in] of a matrix at out = g, in = 2t+e, as the four A registers: re, im, -im, re.
 struct Matrix8 {
   u32 a[4];
 };
 
-// A sum of products of matrices. f16 is rounded after each product, bf16 once.
-template <Dtype T>
-class MatrixSum {
- public:
-  DANAUS_DEVICE void add(const u32 (&a)[4], const u32 (&b)[2]) {
-    if constexpr (T == Dtype::f16)
-      device::mma_f16acc(halves_, a, b);
-    else
-      device::mma_f32acc<T>(floats_, a, b);
-  }
-  DANAUS_DEVICE void add(const u32 (&a)[2], u32 b) {
-    if constexpr (T == Dtype::f16)
-      device::mma_f16acc(halves_, a, b);
-    else
-      device::mma_f32acc<T>(floats_, a, b);
-  }
-  DANAUS_DEVICE void round_to(u32 (&d)[2]) const {
-    if constexpr (T == Dtype::f16) {
-      d[0] = halves_[0], d[1] = halves_[1];
-    } else {
-      d[0] = device::pack2<T>(floats_[0], floats_[1]);
-      d[1] = device::pack2<T>(floats_[2], floats_[3]);
-    }
-  }
-
- private:
-  u32 halves_[2] = {0, 0};
-  float floats_[4] = {0, 0, 0, 0};
-};
-
-template <Dtype T>
+// Products of matrices, rounded after each instruction; the second with a contraction over 16 complex points, a0 b0 +
+// a1 b1.
 DANAUS_DEVICE void multiply_matrix(u32 (&d)[2], const u32 (&a)[4], const u32 (&b)[2]) {
-  MatrixSum<T> sum;
-  sum.add(a, b);
-  sum.round_to(d);
+  d[0] = d[1] = 0;
+  device::mma_f16acc(d, a, b);
 }
-
-// The same with a contraction over 16 complex points: a0 b0 + a1 b1.
-template <Dtype T>
 DANAUS_DEVICE void multiply_matrices(u32 (&d)[2], const u32 (&a0)[4], const u32 (&b0)[2], const u32 (&a1)[4],
                                      const u32 (&b1)[2]) {
-  MatrixSum<T> sum;
-  sum.add(a0, b0);
-  sum.add(a1, b1);
-  sum.round_to(d);
+  multiply_matrix(d, a0, b0);
+  device::mma_f16acc(d, a1, b1);
 }
 
-template <Dtype T, bool inverse>
+template <bool inverse>
 DANAUS_DEVICE Complex2 from_right(const Matrix8& m, Complex2 x) {
   u32 d[2];
   if constexpr (!inverse) {
-    multiply_matrix<T>(d, m.a, {x.re, x.im});
+    multiply_matrix(d, m.a, {x.re, x.im});
     return {d[0], d[1]};
   } else {
-    multiply_matrix<T>(d, m.a, {x.im, x.re});
+    multiply_matrix(d, m.a, {x.im, x.re});
     return {d[1], d[0]};
   }
 }
 
 // With im before re in the contraction, the aligned register pairs (-im, re) and (re, im) of the matrix give re and im.
-template <Dtype T, bool inverse>
+template <bool inverse>
 DANAUS_DEVICE void from_left(const Matrix8& m, Complex2& p, Complex2& q) {
   u32 first[2], second[2];
   const u32 x[4] = {inverse ? p.re : p.im, inverse ? q.re : q.im, inverse ? p.im : p.re, inverse ? q.im : q.re};
-  multiply_matrix<T>(first, x, {m.a[2], m.a[3]});  // re of both, or im where the registers are swapped
-  multiply_matrix<T>(second, x, {m.a[0], m.a[1]});
+  multiply_matrix(first, x, {m.a[2], m.a[3]});  // re of both, or im where the registers are swapped
+  multiply_matrix(second, x, {m.a[0], m.a[1]});
   p = inverse ? Complex2{second[0], first[0]} : Complex2{first[0], second[0]};
   q = inverse ? Complex2{second[1], first[1]} : Complex2{first[1], second[1]};
 }
@@ -111,17 +70,17 @@ struct Matrix16 {
   Matrix8 block[2][2];
 };
 
-template <Dtype T, bool inverse>
+template <bool inverse>
 DANAUS_DEVICE void from_right(const Matrix16& m, Complex2& x0, Complex2& x1) {
   Complex2 y[2];
   DANAUS_UNROLL
   for (int i = 0; i < 2; ++i) {
     u32 d[2];
     if constexpr (!inverse) {
-      multiply_matrices<T>(d, m.block[i][0].a, {x0.re, x0.im}, m.block[i][1].a, {x1.re, x1.im});
+      multiply_matrices(d, m.block[i][0].a, {x0.re, x0.im}, m.block[i][1].a, {x1.re, x1.im});
       y[i] = {d[0], d[1]};
     } else {
-      multiply_matrices<T>(d, m.block[i][0].a, {x0.im, x0.re}, m.block[i][1].a, {x1.im, x1.re});
+      multiply_matrices(d, m.block[i][0].a, {x0.im, x0.re}, m.block[i][1].a, {x1.im, x1.re});
       y[i] = {d[1], d[0]};
     }
   }
@@ -129,7 +88,7 @@ DANAUS_DEVICE void from_right(const Matrix16& m, Complex2& x0, Complex2& x1) {
 }
 
 // p[j], q[j]: input tile j of two sequences of tiles.
-template <Dtype T, bool inverse>
+template <bool inverse>
 DANAUS_DEVICE void from_left(const Matrix16& m, Complex2& p0, Complex2& p1, Complex2& q0, Complex2& q1) {
   const u32 x0[4] = {inverse ? p0.re : p0.im, inverse ? q0.re : q0.im, inverse ? p0.im : p0.re,
                      inverse ? q0.im : q0.re};
@@ -141,8 +100,8 @@ DANAUS_DEVICE void from_left(const Matrix16& m, Complex2& p0, Complex2& p1, Comp
     const auto& b0 = m.block[i][0].a;
     const auto& b1 = m.block[i][1].a;
     u32 first[2], second[2];
-    multiply_matrices<T>(first, x0, {b0[2], b0[3]}, x1, {b1[2], b1[3]});
-    multiply_matrices<T>(second, x0, {b0[0], b0[1]}, x1, {b1[0], b1[1]});
+    multiply_matrices(first, x0, {b0[2], b0[3]}, x1, {b1[2], b1[3]});
+    multiply_matrices(second, x0, {b0[0], b0[1]}, x1, {b1[0], b1[1]});
     p[i] = inverse ? Complex2{second[0], first[0]} : Complex2{first[0], second[0]};
     q[i] = inverse ? Complex2{second[1], first[1]} : Complex2{first[1], second[1]};
   }
@@ -155,21 +114,19 @@ struct SplitMatrix16 {
   Matrix8 even, odd, odd_back;  // odd_back is odd transposed
 };
 
-template <Dtype T>
 DANAUS_DEVICE void from_right(const SplitMatrix16& m, Complex2& x0, Complex2& x1) {
-  const Complex2 difference = subtract<T>(x0, x1);
-  x0 = from_right<T, false>(m.even, add<T>(x0, x1));
-  x1 = from_right<T, false>(m.odd, difference);
+  const Complex2 difference = subtract(x0, x1);
+  x0 = from_right<false>(m.even, add(x0, x1));
+  x1 = from_right<false>(m.odd, difference);
 }
 
 // The inverse, for two sequences of tiles p and q.
-template <Dtype T>
 DANAUS_DEVICE void from_left_inverse(const SplitMatrix16& m, Complex2& p0, Complex2& p1, Complex2& q0, Complex2& q1) {
-  from_left<T, true>(m.even, p0, q0);
-  from_left<T, true>(m.odd_back, p1, q1);
+  from_left<true>(m.even, p0, q0);
+  from_left<true>(m.odd_back, p1, q1);
   const Complex2 p = p0, q = q0;
-  p0 = add<T>(p, p1), p1 = subtract<T>(p, p1);
-  q0 = add<T>(q, q1), q1 = subtract<T>(q, q1);
+  p0 = add(p, p1), p1 = subtract(p, p1);
+  q0 = add(q, q1), q1 = subtract(q, q1);
 }
 
 // A DFT of 8 r points in r tiles where the data is real before it, or only one part is wanted after an inverse one:
@@ -180,31 +137,29 @@ struct RealMatrix {
 };
 
 // Output tile i.
-template <Dtype T, int r>
+template <int r>
 DANAUS_DEVICE Complex2 real_from_right(const RealMatrix<r>& m, int i, const u32 (&x)[r]) {
-  MatrixSum<T> sum;
+  u32 d[2] = {0, 0};
   DANAUS_UNROLL
   for (int j = 0; j + 1 < r; j += 2)
-    sum.add({m.block[i][j][0], m.block[i][j][1], m.block[i][j + 1][0], m.block[i][j + 1][1]}, {x[j], x[j + 1]});
-  if constexpr (r % 2 == 1) sum.add(m.block[i][r - 1], x[r - 1]);
-  u32 d[2];
-  sum.round_to(d);
+    device::mma_f16acc(d, {m.block[i][j][0], m.block[i][j][1], m.block[i][j + 1][0], m.block[i][j + 1][1]},
+                       {x[j], x[j + 1]});
+  if constexpr (r % 2 == 1) device::mma_f16acc(d, m.block[i][r - 1], x[r - 1]);
   return {d[0], d[1]};
 }
 
 // Output tile i of the real or the imaginary part of conj(m) applied from the left, for two sequences of tiles, p and
 // q.
-template <Dtype T, int r>
+template <int r>
 DANAUS_DEVICE void real_from_left(const RealMatrix<r>& m, int i, const Complex2 (&p)[r], const Complex2 (&q)[r],
                                   bool imaginary, u32& of_p, u32& of_q) {
-  MatrixSum<T> sum;
+  u32 d[2] = {0, 0};
   DANAUS_UNROLL
   for (int j = 0; j < r; ++j) {
     const auto& [re, im] = m.block[i][j];
-    sum.add({p[j].re, q[j].re, p[j].im, q[j].im}, {imaginary ? device::negate2(im) : re, imaginary ? re : im});
+    device::mma_f16acc(d, {p[j].re, q[j].re, p[j].im, q[j].im},
+                       {imaginary ? device::negate2(im) : re, imaginary ? re : im});
   }
-  u32 d[2];
-  sum.round_to(d);
   of_p = d[0], of_q = d[1];
 }
 
@@ -238,25 +193,17 @@ DANAUS_DEVICE SharedAddress swizzled_later(SharedAddress address, int bytes) {
   return (address ^ ((bytes >> 3) & 0x70)) + bytes;
 }
 
-// a w - b v. f16 negates within an instruction. bf16 cannot, and the compiler would spend one of the same pipe on each
-// product: so the signs of v, part of a factor that many products share, are flipped once, by an integer instruction.
-template <Dtype T>
-DANAUS_DEVICE u32 difference_of_products(u32 a, u32 w, u32 b, u32 v) {
-  if constexpr (T == Dtype::f16) return device::fms2<T>(a, w, device::mul2<T>(b, v));
-  return device::fma2<T>(b, device::negate2(v), device::mul2<T>(a, w));
-}
-template <Dtype T>
-DANAUS_DEVICE u32 sum_of_products(u32 a, u32 w, u32 b, u32 v) {
-  return device::fma2<T>(b, v, device::mul2<T>(a, w));
-}
+// a w - b v, a w + b v.
+DANAUS_DEVICE u32 difference_of_products(u32 a, u32 w, u32 b, u32 v) { return device::fms2(a, w, device::mul2(b, v)); }
+DANAUS_DEVICE u32 sum_of_products(u32 a, u32 w, u32 b, u32 v) { return device::fma2(b, v, device::mul2(a, w)); }
 
 // x w, or x conj(w).
-template <Dtype T, bool conjugate>
+template <bool conjugate>
 DANAUS_DEVICE Complex2 times(Complex2 x, Complex2 w) {
   if constexpr (!conjugate)
-    return {difference_of_products<T>(x.re, w.re, x.im, w.im), sum_of_products<T>(x.im, w.re, x.re, w.im)};
+    return {difference_of_products(x.re, w.re, x.im, w.im), sum_of_products(x.im, w.re, x.re, w.im)};
   else
-    return {sum_of_products<T>(x.re, w.re, x.im, w.im), difference_of_products<T>(x.im, w.re, x.re, w.im)};
+    return {sum_of_products(x.re, w.re, x.im, w.im), difference_of_products(x.im, w.re, x.re, w.im)};
 }
 
 // 256 points in four tiles x[i][j], rows n1 = 8 i + 2t+e and columns n2 = 8 j + g, n = 16 n1 + n2.
@@ -265,29 +212,28 @@ using Tiles256 = Complex2[2][2];
 // Of DFT16 over n1 | twiddle | DFT16 over n2 | spectrum | and back, what is between the stages over n1: k = k1 + 16 k2;
 // spectrum[i] holds k1 = 8 i + g and k2 = 8 j + 2t+e as words 2 j (re) and 2 j + 1 (im). twiddle[i][j] is for
 // k1 = 8 i + g and n2 = 8 j + 2t+e; twiddle_back[i][j], for n2 = 8 i + g and k1 = 8 j + 2t+e.
-template <Dtype T>
 DANAUS_DEVICE void convolve_tiles(Tiles256& x, const Matrix16& dft, const Complex2 (&twiddle)[2][2],
                                   const Complex2 (&twiddle_back)[2][2], const Words<4> (&spectrum)[2]) {
   // Columns k1 = 8 i + g, rows n2 = 8 j + 2t+e.
   DANAUS_UNROLL
   for (int i = 0; i < 2; ++i) {
     DANAUS_UNROLL
-    for (int j = 0; j < 2; ++j) x[i][j] = times<T, false>(x[i][j], twiddle[i][j]);
+    for (int j = 0; j < 2; ++j) x[i][j] = times<false>(x[i][j], twiddle[i][j]);
   }
-  from_left<T, false>(dft, x[0][0], x[0][1], x[1][0], x[1][1]);
+  from_left<false>(dft, x[0][0], x[0][1], x[1][0], x[1][1]);
   // Rows k2 = 8 j + 2t+e.
   DANAUS_UNROLL
   for (int i = 0; i < 2; ++i) {
     DANAUS_UNROLL
-    for (int j = 0; j < 2; ++j) x[i][j] = times<T, false>(x[i][j], {spectrum[i][2 * j], spectrum[i][2 * j + 1]});
+    for (int j = 0; j < 2; ++j) x[i][j] = times<false>(x[i][j], {spectrum[i][2 * j], spectrum[i][2 * j + 1]});
   }
   DANAUS_UNROLL
-  for (int i = 0; i < 2; ++i) from_right<T, true>(dft, x[i][0], x[i][1]);
+  for (int i = 0; i < 2; ++i) from_right<true>(dft, x[i][0], x[i][1]);
   // Columns n2 = 8 j + g, rows k1 = 8 i + 2t+e.
   DANAUS_UNROLL
   for (int i = 0; i < 2; ++i) {
     DANAUS_UNROLL
-    for (int j = 0; j < 2; ++j) x[i][j] = times<T, true>(x[i][j], twiddle_back[j][i]);
+    for (int j = 0; j < 2; ++j) x[i][j] = times<true>(x[i][j], twiddle_back[j][i]);
   }
 }
 

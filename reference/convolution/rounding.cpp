@@ -174,6 +174,11 @@ std::vector<double> convolve_rounded(const Convolution& problem, const Inputs& i
   return convolve_rows(p, inputs, method, p.dtype);
 }
 
+double bound_l2_of_kernel(const Convolution& p, int roundings) {
+  if (p.dtype == Dtype::f16) return bound_l2_of_roundings(p.dtype, roundings + p.pregate + p.postgate);
+  return std::hypot(bound_l2_of_roundings(Dtype::f16, roundings), bound_l2_of_roundings(p.dtype, 1 + p.pregate));
+}
+
 double bound_l2(Dtype dtype, int order) { return bound_l2_of_roundings(dtype, 8 * order - 1); }
 
 }  // namespace danaus

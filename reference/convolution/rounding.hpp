@@ -35,6 +35,11 @@ std::string_view name(Scaling scaling);
 std::vector<double> convolve_rounded(const Convolution& problem, const Inputs& inputs,
                                      Scaling scaling = Scaling::unitary);
 
+// Bound on the relative L2 error of a kernel that computes the case in f16 with so many roundings, gates aside. f16
+// samples are rounded by each gate too; bf16 samples, which become f16 by a power of two, by the pregate and when they
+// are y.
+double bound_l2_of_kernel(const Convolution& problem, int roundings);
+
 // bound_l2_of_roundings() for the pipeline above, R = 8 p - 1: each way p matrices, p products, p - 1 twiddles and p -
 // 1 twiddled values; the filter's spectrum and the spectrum product; and one to spare.
 double bound_l2(Dtype dtype, int order);

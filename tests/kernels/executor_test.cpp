@@ -397,6 +397,15 @@ TEST(ExecutorTensorCopies, MapsThatNoDeviceTakesAreRefused) {
   TensorView view = Rows::view(rows.in);
   EXPECT_THAT(load(view, 1088), HasSubstr("shared address 1088 is not aligned to 128"));
   EXPECT_THAT(load(view, kSlab, 4), HasSubstr("the first coordinate is 4, must be a multiple of 8 (16 bytes)"));
+  const TensorMap out = make_tensor_map(Rows::view(rows.out));
+  const auto store_at = [&](int line) {
+    return violation([&] {
+      rows.executor.run({.threads = 1, .shared_bytes = 8192}, [&] {
+        device::tensor_store(out, {0, line, 0, 0, 0}, kSlab, Cache::normal);
+      });
+    });
+  };
+  EXPECT_THAT(store_at(-1), HasSubstr("coordinate 1 is -1, stores take none below 0"));
   view.base = rows.in.data() + 1;
   EXPECT_THAT(load(view), HasSubstr("the map's memory is not aligned to 16 bytes"));
   view = Rows::view(rows.in), view.stride_bytes[1] = 130;

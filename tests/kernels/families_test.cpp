@@ -126,9 +126,48 @@ TEST_P(Families, RingsOfWarpsGoRound) {
   });
 }
 
+// bf16 samples far from what f16 holds: all of them, of which parts of a row are small beside others, and the filter.
+TEST_P(Families, Bf16KeepsItsRange) {
+  if (GetParam().dtype != Dtype::bf16) return;
+  for_each_variant([&](const Variant& v, const ExecutorOptions& options) {
+    if (!v.preferred || !v.suits(0) || v.size == 0) return;
+    const Convolution p = problem_for(v, v.item_rows(), 1, full_length(v));
+    for (const auto& [of_u, of_k] : {std::pair{0x1p100, 0x1p-110}, std::pair{0x1p-90, 0x1p60}}) {
+      Inputs inputs = make_inputs(p, {});
+      for (std::size_t i = 0; i < inputs.u.size(); ++i)
+        inputs.u[i] *= of_u *
+                       (i % 64 < 16  ? 0x1p-20
+                        : i % 8 == 3 ? 0x1p-6
+                                     : 1) *
+                       (i >= std::size_t(v.size) ? 0x1p20 : 1);
+      for (double& tap : inputs.k) tap *= of_k;
+      SCOPED_TRACE(testing::Message() << v.name << ", u times " << of_u << ", k times " << of_k);
+      expect_right(p, inputs, execute_plan(p, inputs, options), v);
+    }
+  });
+}
+
+// What stands before an enclosed row and behind it is others', whatever it is.
+TEST_P(Families, ARowThatIsNotFiniteSpoilsNoOther) {
+  for_each_variant([&](const Variant& v, const ExecutorOptions& options) {
+    if (!v.preferred || !v.suits(0) || !v.takes_any_alignment()) return;
+    Convolution p = problem_for(v, 3, 1, full_length(v) - 11);
+    Inputs inputs = make_inputs(p, {});
+    for (auto* array : {&inputs.u, &inputs.pregate, &inputs.postgate})
+      for (std::size_t i = 0; i < array->size(); ++i)
+        if (static_cast<std::int64_t>(i) / p.length == 1) (*array)[i] = NAN;
+    std::vector<double> y = execute_plan(p, inputs, options);
+    for (auto* array : {&inputs.u, &inputs.pregate, &inputs.postgate, &y})
+      for (std::size_t i = 0; i < array->size(); ++i)
+        if (static_cast<std::int64_t>(i) / p.length == 1) (*array)[i] = 0;
+    SCOPED_TRACE(v.name);
+    expect_right(p, inputs, y, v);
+  });
+}
+
 // Tables hold roots of unity times powers of two, real and imaginary part in neighbouring words; zeros where a matrix
 // is block diagonal, or where an odd count leaves room. What a whole convolution may hide in its bound shows here: 1 %
-// of one entry changes a modulus by as much, two roundings by 0.1 % (f16; bf16 has the same numbers in fewer digits).
+// of one entry changes a modulus by as much, two roundings by 0.1 %. bf16 has the same tables.
 TEST_P(Families, TablesHoldRootsOfUnity) {
   if (GetParam().dtype != Dtype::f16) return;
   for_each_variant([&](const Variant& v, const ExecutorOptions&) {

@@ -151,8 +151,11 @@ void check_packed_arithmetic() {
         EXPECT_EQ(value(device::mul2<T>(a, b)), round_to(T, x[0][e] * x[1][e]));
         EXPECT_EQ(value(device::fma2<T>(a, b, c)), round_to(T, x[0][e] * x[1][e] + x[2][e]));
         EXPECT_EQ(value(device::fms2<T>(a, b, c)), round_to(T, x[0][e] * x[1][e] - x[2][e]));
+        EXPECT_EQ(value(device::max2<T>(a, b)), std::max(x[0][e], x[1][e]));
         EXPECT_EQ(value(device::negate2(a)), -x[0][e]);
       }
+      EXPECT_EQ(device::lower_float<T>(a), x[0][0]);
+      EXPECT_EQ(device::upper_float<T>(a), x[0][1]);
       EXPECT_EQ(device::pack2<T>(float(x[0][0]), float(x[0][1])), a);
     });
   }
@@ -175,6 +178,13 @@ TEST(Instructions, EveryHalfHasItsValue) {
       EXPECT_EQ(decoded, bits & 0x8000 ? -value : value) << bits;
     EXPECT_EQ(std::signbit(decoded), bits >> 15) << bits;
   }
+}
+
+TEST(Instructions, TheGreatestOfAWarpIsEveryLanes) {
+  Executor().run({.threads = 64}, [] {
+    const u32 own = device::thread_index() == 9 ? 0x80000000u : device::thread_index();
+    EXPECT_EQ(device::max_of_warp(own), device::warp_index() == 0 ? 0x80000000u : 63u);
+  });
 }
 
 TEST(Instructions, BytesOfTwoWordsPermute) {

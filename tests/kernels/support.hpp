@@ -81,7 +81,7 @@ inline void expect_right(const Convolution& problem, const Inputs& inputs, const
                          const Variant& variant) {
   const Comparison comparison = compare(convolve(problem, inputs, Method::fftw), y);
   const std::int64_t samples = std::ssize(y);
-  const double bound = bound_l2_of_roundings(problem.dtype, variant.roundings() + problem.pregate + problem.postgate);
+  const double bound = bound_l2_of_kernel(problem, variant.roundings());
   const std::int64_t row = comparison.worst / problem.length, n = comparison.worst % problem.length;
   SCOPED_TRACE(testing::Message() << "worst at b=" << row / problem.channels << ", h=" << row % problem.channels
                                   << ", n=" << n);

@@ -15,11 +15,10 @@ std::vector<int> Family::factors(const Layout& l) {
 }
 
 int Family::roundings(const Layout& l) {
-  const int sixteen = l.dtype == Dtype::bf16 ? 2 : 3;
   // Additions and products of radix_dft() that one value depends on.
   const int radix = l.radix == 1 ? 0 : l.radix == 8 ? 5 : l.radix == 6 ? 4 : l.radix == 3 ? 3 : 2;
   const int stages = l.radix > 1 ? 3 : 2;
-  int one_way = 2 * sixteen + radix + kTwiddleRoundings * (stages - 1);
+  int one_way = 2 * 3 + radix + kTwiddleRoundings * (stages - 1);
   if (!l.pair && l.radix > 1) one_way += kTwiddleRoundings;  // weights of the right angle over blocks
   return 2 * one_way + kTwiddleRoundings;
 }

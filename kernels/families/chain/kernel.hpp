@@ -3,12 +3,13 @@
 // source     the register chain of FlashFFTConv (Fu et al. 2023, algorithm 1) with a radix r over tiles on top
 // index      n = 256 nr + 16 n1 + n2,  k = kr + r (k1 + 16 k2);  nr, kr < r;  n1, n2, k1, k2 < 16
 // shapes     u, y, gates [B, H, L], L <= N; one warp takes two batch rows (pair fold) or one row (right angle)
-// types      storage f16 or bf16; f16 rounds every product of matrices to f16, bf16 accumulates a stage in f32
+// types      samples f16 or bf16; arithmetic f16, which rounds every product of matrices; bf16 samples become f16 by a
+//            power of two of their own (tile/scaled.hpp): of an item
 // scaling    unitary up to a power of two; the power is in the DFT matrices, the rest in the spectrum
 // steps      radix r over nr | twiddle | DFT16 over n1 | twiddle | DFT16 over n2 | spectrum | and back
 // tile       x[nr][i][j]: rows 8 i + 2t+e, columns 8 j + g of the 16 x 16 block nr
 // resources  no block barrier; a ring of slabs a warp: layout.hpp
-// error      bound_l2_of_roundings(dtype, Family::roundings(layout))
+// error      bound_l2_of_kernel(case, Family::roundings(layout))
 // reference  reference/convolution/convolve.hpp   test   tests/kernels/families_test.cpp
 #pragma once
 
@@ -16,6 +17,7 @@
 #include "kernels/memory/rows.hpp"
 #include "kernels/middle/multiply.hpp"
 #include "kernels/tile/radix.hpp"
+#include "kernels/tile/scaled.hpp"
 
 namespace danaus::chain::inline DANAUS_BACKEND {
 
@@ -80,24 +82,13 @@ DANAUS_DEVICE Words<4> load_tile(SharedAddress slab, int row, int nr) {
   return device::load_matrices<4, true>(slab + matrix_address<P>(row, nr));
 }
 
-template <class P>
-DANAUS_DEVICE void apply_gate(SharedAddress slab, int row, int nr, Words<4>& re, Words<4>& im) {
-  const auto apply = [=](int gate_row, Words<4>& words) {
-    const Words<4> gate = load_tile<P>(slab, gate_row, nr);
-    DANAUS_UNROLL
-    for (int m = 0; m < 4; ++m) words[m] = device::mul2<P::layout.dtype>(words[m], gate[m]);
-  };
-  apply(row, re);
-  if constexpr (P::layout.pair) apply(row + 1, im);
-}
-
 // DFT16 n1 of one block of real samples.
 template <class P>
 DANAUS_DEVICE void transform_real_rows(const Words<4>& re, const Constants<P>& c, Tiles& x) {
   DANAUS_UNROLL
   for (int i = 0; i < 2; ++i) {
     DANAUS_UNROLL
-    for (int j = 0; j < 2; ++j) x[i][j] = real_from_right<P::layout.dtype, 2>(c.real, i, {re[j], re[2 + j]});
+    for (int j = 0; j < 2; ++j) x[i][j] = real_from_right<2>(c.real, i, {re[j], re[2 + j]});
   }
 }
 
@@ -106,23 +97,21 @@ template <class P>
 DANAUS_DEVICE void real_rows_back(const Tiles& x, const Constants<P>& c, Words<4>& out) {
   DANAUS_UNROLL
   for (int i = 0; i < 2; ++i)
-    real_from_left<P::layout.dtype, 2>(c.real_back, i, {x[0][0], x[1][0]}, {x[0][1], x[1][1]}, false, out[2 * i],
-                                       out[2 * i + 1]);
+    real_from_left<2>(c.real_back, i, {x[0][0], x[1][0]}, {x[0][1], x[1][1]}, false, out[2 * i], out[2 * i + 1]);
 }
 
 // What an imaginary part of the samples of tile (0, 0) of block 0 adds to the DFT over blocks, or over the rows of one
 // block; and that part of the inverse.
 template <class P>
 DANAUS_DEVICE void add_imaginary(u32 tile, const Constants<P>& c, Tiles (&x)[P::layout.radix]) {
-  constexpr Dtype T = P::layout.dtype;
   DANAUS_UNROLL
   for (int i = 0; i < 2; ++i) {
     if constexpr (P::layout.real_rows) {
-      const Complex2 turned = real_from_right<T, 2>(c.real, i, {tile, 0});
-      x[0][i][0] = add<T>(x[0][i][0], {device::negate2(turned.im), turned.re});
+      const Complex2 turned = real_from_right<2>(c.real, i, {tile, 0});
+      x[0][i][0] = add(x[0][i][0], {device::negate2(turned.im), turned.re});
     } else if (i == 0) {
       DANAUS_UNROLL
-      for (int kr = 0; kr < P::layout.radix; ++kr) x[kr][0][0].im = device::add2<T>(x[kr][0][0].im, tile);
+      for (int kr = 0; kr < P::layout.radix; ++kr) x[kr][0][0].im = device::add2(x[kr][0][0].im, tile);
     }
   }
 }
@@ -131,25 +120,23 @@ DANAUS_DEVICE u32 imaginary_back(const Tiles (&x)[P::layout.radix], const Consta
   u32 tile = x[0][0][0].im;
   if constexpr (P::layout.real_rows) {
     u32 unused;
-    real_from_left<P::layout.dtype, 2>(c.real_back, 0, {x[0][0][0], x[0][1][0]}, {x[0][0][1], x[0][1][1]}, true, tile,
-                                       unused);
+    real_from_left<2>(c.real_back, 0, {x[0][0][0], x[0][1][0]}, {x[0][0][1], x[0][1][1]}, true, tile, unused);
   } else {
     DANAUS_UNROLL
-    for (int kr = 1; kr < P::layout.radix; ++kr) tile = device::add2<P::layout.dtype>(tile, x[kr][0][0].im);
+    for (int kr = 1; kr < P::layout.radix; ++kr) tile = device::add2(tile, x[kr][0][0].im);
   }
   return tile;
 }
 
 template <class P, bool inverse>
 DANAUS_DEVICE void outer_twiddles(Tiles (&x)[P::layout.radix]) {
-  constexpr Dtype T = P::layout.dtype;
   DANAUS_UNROLL
   for (int kr = P::layout.pair ? 1 : 0; kr < P::layout.radix; ++kr) {
     DANAUS_UNROLL
     for (int i = 0; i < 2; ++i) {
       const Words<4> w = device::load_shared<16>(512 * (2 * kr + i) + 16 * device::lane_index());
       DANAUS_UNROLL
-      for (int j = 0; j < 2; ++j) x[kr][i][j] = times<T, inverse>(x[kr][i][j], {w[2 * j], w[2 * j + 1]});
+      for (int j = 0; j < 2; ++j) x[kr][i][j] = times<inverse>(x[kr][i][j], {w[2 * j], w[2 * j + 1]});
     }
   }
 }
@@ -164,7 +151,7 @@ DANAUS_DEVICE void transform_blocks(const Words<4> (&re)[P::layout.radix], const
     Complex2 z[P::layout.radix];
     DANAUS_UNROLL
     for (int nr = 0; nr < P::layout.radix; ++nr) re_of[nr] = re[nr][m], im_of[nr] = im[nr][m];
-    samples_to_radix<P::layout.dtype, P::layout.pair>(re_of, im_of, z);
+    samples_to_radix<P::layout.pair>(re_of, im_of, z);
     DANAUS_UNROLL
     for (int kr = 0; kr < P::layout.radix; ++kr) x[kr][m / 2][m % 2] = z[kr];
   }
@@ -180,7 +167,7 @@ DANAUS_DEVICE void transform_blocks_back(const Tiles (&x)[P::layout.radix], Word
     DANAUS_UNROLL
     for (int kr = 0; kr < P::layout.radix; ++kr) z[kr] = x[kr][m / 2][m % 2];
     u32 re_of[P::layout.radix], im_of[P::layout.radix] = {};
-    radix_to_samples<P::layout.dtype, P::layout.pair>(z, re_of, im_of);
+    radix_to_samples<P::layout.pair>(z, re_of, im_of);
     DANAUS_UNROLL
     for (int nr = 0; nr < P::layout.radix; ++nr) re[nr][m] = re_of[nr], im[nr][m] = im_of[nr];
   }
@@ -214,13 +201,17 @@ class Warp {
       if constexpr (!layout.pair) cut(item, slab);
       Words<4> re[r], im[r] = {};  // four tiles each
       load(slab, re, im);
+      if constexpr (layout.scaled) narrow(re, im);
       // A place is free once the store from it has been read: refill the one that an earlier item left.
       if (in_bulk() && leader_) device::store_wait_read<layout.lag>();
       if (path_ != Path::tensor) device::sync_warp();
       fetch();
       convolve(item.channel, re, im);
-      if (has_beyond()) store_beyond(item, beyond_);
-      store(item, slab, re, im);
+      float factor = 1;
+      if constexpr (layout.scaled)
+        factor = scaled::power_of_two(exponent_) * spectrum_.factor(a_.spectrum_factors, item.channel);
+      if (has_beyond()) store_beyond(item, factor, beyond_);
+      store(item, slab, factor, re, im);
       advance<P>(a_, item);
       if (++place == layout.tuning.ring) place = 0, parity ^= 1;
     }
@@ -229,7 +220,6 @@ class Warp {
 
  private:
   static constexpr Layout layout = P::layout;
-  static constexpr Dtype T = layout.dtype;
   static constexpr int r = layout.radix;
   static constexpr int kAhead = layout.tuning.ring - 1 - layout.lag;  // items that are fetched before they are needed
   using Samples = Words<4>[r];
@@ -303,15 +293,15 @@ class Warp {
     const auto sample = [&](const void* rows) {
       return device::load_global<2>(static_cast<const std::uint16_t*>(rows) + row.begin + n)[0];
     };
-    return pregate() ? device::mul2<T>(sample(a_.u), sample(a_.pregate)) : sample(a_.u);
+    return pregate() ? device::mul2<layout.dtype>(sample(a_.u), sample(a_.pregate)) : sample(a_.u);
   }
-  DANAUS_DEVICE void store_beyond(Item item, u32 tile) const {
+  DANAUS_DEVICE void store_beyond(Item item, float factor, u32 tile) const {
     const RowPlace row = row_place(a_, Path::enclosing, item);
     const int n = layout.size + device::lane_index() / 4;
     if (device::lane_index() % 4 != 0 || n >= row.last) return;
-    if (postgate())
-      tile = device::mul2<T>(tile,
-                             device::load_global<2>(static_cast<const std::uint16_t*>(a_.postgate) + row.begin + n)[0]);
+    const auto* gates = static_cast<const std::uint16_t*>(a_.postgate) + row.begin + n;
+    tile = postgate() ? scaled::samples_of<layout.dtype>(tile, factor, device::load_global<2>(gates)[0])
+                      : scaled::samples_of<layout.dtype>(tile, factor);
     device::store_global<2>(static_cast<std::uint16_t*>(a_.y) + row.begin + n, {tile & 0xffff});
   }
 
@@ -329,8 +319,33 @@ class Warp {
     for (int nr = 0; nr < r; ++nr) {
       re[nr] = load_tile<P>(slab, 0, nr);
       if constexpr (layout.pair) im[nr] = load_tile<P>(slab, 1, nr);
-      if (pregate()) apply_gate<P>(slab, layout.pregate_row, nr, re[nr], im[nr]);
+      if (!pregate()) continue;
+      for_each_word(slab, layout.pregate_row, nr, re[nr], im[nr],
+                    [](u32 word, u32 gate) { return device::mul2<layout.dtype>(word, gate); });
     }
+  }
+
+  // By what makes the item's greatest sample one of 1 to 2.
+  DANAUS_DEVICE void narrow(Samples& re, Samples& im) {
+    u32 greatest = has_beyond() ? scaled::greatest(0, beyond_) : 0;
+    DANAUS_UNROLL
+    for (int nr = 0; nr < r; ++nr) {
+      DANAUS_UNROLL
+      for (int m = 0; m < 4; ++m) {
+        greatest = scaled::greatest(greatest, re[nr][m]);
+        if constexpr (layout.pair) greatest = scaled::greatest(greatest, im[nr][m]);
+      }
+    }
+    exponent_ = scaled::exponent_of_warp(greatest);
+    DANAUS_UNROLL
+    for (int nr = 0; nr < r; ++nr) {
+      DANAUS_UNROLL
+      for (int m = 0; m < 4; ++m) {
+        re[nr][m] = scaled::narrow(re[nr][m], exponent_);
+        if constexpr (layout.pair) im[nr][m] = scaled::narrow(im[nr][m], exponent_);
+      }
+    }
+    if (has_beyond()) beyond_ = scaled::narrow(beyond_, exponent_);
   }
 
   // From samples to samples; of the right angle the imaginary part is in beyond_, as far as it is wanted.
@@ -348,12 +363,12 @@ class Warp {
     for (int kr = 0; kr < r; ++kr) {
       if constexpr (!layout.real_rows) {
         DANAUS_UNROLL
-        for (int j = 0; j < 2; ++j) from_right<T, false>(dft, x[kr][0][j], x[kr][1][j]);
+        for (int j = 0; j < 2; ++j) from_right<false>(dft, x[kr][0][j], x[kr][1][j]);
       }
       const Words<4> of_row[2] = {spectrum_.load(a_.spectrum, channel, 2 * kr, 2 * kr),
                                   spectrum_.load(a_.spectrum, channel, 2 * kr + 1, 2 * kr + 1)};
-      convolve_tiles<T>(x[kr], dft, constants_.inner, constants_.inner_back, of_row);
-      if constexpr (!layout.real_rows) from_left<T, true>(dft, x[kr][0][0], x[kr][1][0], x[kr][0][1], x[kr][1][1]);
+      convolve_tiles(x[kr], dft, constants_.inner, constants_.inner_back, of_row);
+      if constexpr (!layout.real_rows) from_left<true>(dft, x[kr][0][0], x[kr][1][0], x[kr][0][1], x[kr][1][1]);
     }
     if constexpr (layout.outer_vectors > 0) outer_twiddles<P, true>(x);
     if (has_beyond()) beyond_ = imaginary_back<P>(x, constants_);
@@ -363,10 +378,31 @@ class Warp {
       transform_blocks_back<P>(x, re, im);
   }
 
-  DANAUS_DEVICE void store(Item item, SharedAddress slab, Samples& re, Samples& im) const {
+  // of(words of a block, those of a gate) in their place.
+  template <class Of>
+  static DANAUS_DEVICE void for_each_word(SharedAddress slab, int gate_row, int nr, Words<4>& re, Words<4>& im, Of of) {
+    const auto apply = [&](int row, Words<4>& words) {
+      const Words<4> gate = load_tile<P>(slab, row, nr);
+      DANAUS_UNROLL
+      for (int m = 0; m < 4; ++m) words[m] = of(words[m], gate[m]);
+    };
+    apply(gate_row, re);
+    if constexpr (layout.pair) apply(gate_row + 1, im);
+  }
+
+  DANAUS_DEVICE void store(Item item, SharedAddress slab, float factor, Samples& re, Samples& im) const {
     DANAUS_UNROLL
     for (int nr = 0; nr < r; ++nr) {
-      if (postgate()) apply_gate<P>(slab, layout.postgate_row, nr, re[nr], im[nr]);
+      if (postgate()) {
+        for_each_word(slab, layout.postgate_row, nr, re[nr], im[nr],
+                      [&](u32 word, u32 gate) { return scaled::samples_of<layout.dtype>(word, factor, gate); });
+      } else if constexpr (layout.scaled) {
+        DANAUS_UNROLL
+        for (int m = 0; m < 4; ++m) {
+          re[nr][m] = scaled::samples_of<layout.dtype>(re[nr][m], factor);
+          if constexpr (layout.pair) im[nr][m] = scaled::samples_of<layout.dtype>(im[nr][m], factor);
+        }
+      }
       device::store_matrices<4, true>(slab + matrix_address<P>(0, nr), re[nr]);
       if constexpr (layout.pair) device::store_matrices<4, true>(slab + matrix_address<P>(1, nr), im[nr]);
     }
@@ -391,6 +427,7 @@ class Warp {
   int fetched_ = 0, fetch_place_ = 0;  // items that have been asked for; the place of the next
   Item fetch_item_;
   int fetched_channel_ = -1;  // whose spectrum has been asked for
+  int exponent_ = 0;          // of the item's greatest sample
   u32 beyond_ = 0;            // the item's samples beyond N, of u and then of y (load_beyond)
 };
 

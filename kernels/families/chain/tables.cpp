@@ -29,7 +29,7 @@ Scales scales(const Layout& l) {
 std::vector<std::uint32_t> Family::make_tables(const Layout& l) {
   const Scales s = scales(l);
   const int n = l.size;
-  Table table(l.dtype, l.table_vectors);
+  Table table(l.table_vectors);
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < 2; ++j)
       table.matrix(l.matrix_at + 2 * i + j,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/families/exchange/column.hpp"
+#include "kernels/tile/scaled.hpp"
 
 namespace danaus::exchange::inline DANAUS_BACKEND {
 
@@ -12,8 +13,9 @@ template <class P>
 struct Gate {
   bool present, in_ring;
   Path path;
-  Column<P> slab;    // in the ring
-  const void* rows;  // in global memory
+  SharedAddress slab_begin;  // in the ring
+  Column<P> slab;            // there
+  const void* rows;          // in global memory
   Item item;
   int unit;
 
@@ -33,13 +35,31 @@ DANAUS_DEVICE Words<4> gated(Words<4> samples, Words<4> gate) {
   return samples;
 }
 
-// column.store() with each sample times its gate's.
+// Results as samples of y, by a gate or without one.
 template <class P>
-DANAUS_DEVICE void store_gated(const Column<P>& column, const Gate<P>& gate, const ConvolutionArguments& a, int row,
-                               int nr, const u32 (&tiles)[8]) {
-  Words<4> first, second;
-  column.pack(tiles, first, second);
-  column.keep(row, nr, gated<P>(first, gate.words(a, row, nr, 0)), gated<P>(second, gate.words(a, row, nr, 1)));
+DANAUS_DEVICE Words<4> samples_of(Words<4> results, float factor) {
+  DANAUS_UNROLL
+  for (int i = 0; i < 4; ++i) results[i] = scaled::samples_of<P::layout.dtype>(results[i], factor);
+  return results;
+}
+template <class P>
+DANAUS_DEVICE Words<4> samples_of(Words<4> results, float factor, Words<4> gate) {
+  DANAUS_UNROLL
+  for (int i = 0; i < 4; ++i) results[i] = scaled::samples_of<P::layout.dtype>(results[i], factor, gate[i]);
+  return results;
+}
+
+// column.store() of results as samples of y.
+template <class P>
+DANAUS_DEVICE void store_samples(const Column<P>& column, const Gate<P>& gate, const ConvolutionArguments& a, int row,
+                                 int nr, float factor, const u32 (&tiles)[8]) {
+  Words<4> words[2];
+  column.pack(tiles, words[0], words[1]);
+  DANAUS_UNROLL
+  for (int b = 0; b < 2; ++b)
+    words[b] = P::layout.gated && gate.present ? samples_of<P>(words[b], factor, gate.words(a, row, nr, b))
+                                               : samples_of<P>(words[b], factor);
+  column.keep(row, nr, words[0], words[1]);
 }
 
 // The ring of gates.

@@ -7,7 +7,8 @@
 //            K3 = min(columns, 64) / 8. For even S the lowest bit of ns and n3 are one digit of 16, and what was slab
 //            2 i + j becomes ks = i + S / 2 j
 // shapes     u, y, gates [B, H, L], L <= N; one block takes two batch rows (pair fold) or one row (right angle)
-// types      storage f16 or bf16; f16 rounds every product of matrices to f16, bf16 accumulates a stage in f32
+// types      samples f16 or bf16; arithmetic f16, which rounds every product of matrices; bf16 samples become f16 by
+//            powers of two, one for each unit of step A, which step B makes those of the item (tile/scaled.hpp)
 // scaling    unitary up to a power of two; the power is in the DFT matrices and twiddles, the rest in the spectrum
 // steps      A  one 16-byte column of samples (8 n4) over all 64 r rows a unit: DFT over (nr,) n1 | twiddle | DFT8 n2 |
 //               in place
@@ -24,7 +25,7 @@
 // order      where the ring has room, steps of neighbouring items stand between the same two barriers of the block
 //            (Order in layout.hpp): fewer barriers, and warps that wait for different things
 // resources  layout.hpp
-// error      bound_l2_of_roundings(dtype, Family::roundings(layout))
+// error      bound_l2_of_kernel(case, Family::roundings(layout))
 // reference  reference/convolution/convolve.hpp   test   tests/kernels/families_test.cpp
 #pragma once
 
@@ -92,8 +93,9 @@ class Block {
   static constexpr Layout layout = P::layout;
   using Worker = BlockWorker<layout.threads>;
   static constexpr SharedAddress kStored = 8 * (layout.tuning.ring + layout.tuning.gate_ring);  // barrier
-  static constexpr int kSlabsStored = layout.slabs / layout.tuning.stores;                      // at a time
-  static constexpr int kVectors = layout.tuning.pairs * layout.slabs;  // of a spectrum, for one batch
+  static constexpr SharedAddress kExponents = 512;  // of the units of step A, behind the barriers
+  static constexpr int kSlabsStored = layout.slabs / layout.tuning.stores;  // at a time
+  static constexpr int kVectors = layout.tuning.pairs * layout.slabs;       // of a spectrum, for one batch
   using Spectra = Words<4>[kVectors];
 
   DANAUS_DEVICE bool in_bulk() const { return path_ != Path::threads; }  // by copies that the leader issues
@@ -251,10 +253,10 @@ class Block {
 
   // A gate's part for a unit, when it has come.
   DANAUS_DEVICE Gate<P> gate_of(bool present, const void* rows, Item item, int unit) const {
-    Gate<P> gate{present, gates_in_ring(), path_, {}, rows, item, unit};
+    Gate<P> gate{present, gates_in_ring(), path_, 0, {}, rows, item, unit};
     if (present && gates_in_ring()) {
-      const SharedAddress slab = gates_.wait(unit / layout.column_chunks);
-      gate.slab = Column<P>(slab, slab + layout.row_bytes, unit % layout.column_chunks);
+      gate.slab_begin = gates_.wait(unit / layout.column_chunks);
+      gate.slab = Column<P>(gate.slab_begin, gate.slab_begin + layout.row_bytes, unit % layout.column_chunks);
     }
     return gate;
   }
@@ -264,6 +266,21 @@ class Block {
   // Those of one of the arrays, for its first lane.
   DANAUS_DEVICE Words<4> load_beyond(const void* rows, const RowPlace& row) const {
     return device::lane_index() == 0 ? load_chunk(rows, row, layout.size, Transfer::enclosing) : Words<4>{};
+  }
+
+  // Zeros for what an enclosing copy brought of other rows into the row's first and last chunks, in the slab at `slab`,
+  // for the warp whose unit they belong to.
+  DANAUS_DEVICE void clear_ends(const RowPlace& row, int unit, SharedAddress slab) const {
+    const bool begins = unit == 0 && row.first > 0;
+    const bool ends = row.last % 8 != 0 && row.last < layout.size && row.last / 8 % layout.units == unit;
+    if (!begins && !ends) return;
+    const int lane = device::lane_index();
+    if (lane == 0 ? begins : lane == 1 && ends && (!begins || row.last >= 8)) {
+      const int n = lane == 0 ? 0 : row.last & ~7;
+      const SharedAddress at = swizzled(slab + 16 * chunk_of<P>(n));
+      device::store_shared<16>(at, within(row, n, device::load_shared<16>(at)));
+    }
+    device::sync_warp();
   }
 
   // Step A, calling after(j) when this warp's unit j is done.
@@ -280,16 +297,24 @@ class Block {
       wait_for_slab(place, parity, unit / layout.column_chunks);
       if constexpr (!layout.tuning.unit_in_registers) there_ = load_unit<P>(a_.tables, unit, false);
       const Gate<P> gate = gate_of(pregate(), a_.pregate, item, unit);
+      if (is_enclosing()) {
+        clear_ends(row, unit, slab_at(place, unit / layout.column_chunks));
+        if (gate.present && gate.in_ring) clear_ends(row, unit, gate.slab_begin);
+      }
       const auto cut = [&](int nr, int b, Words<4> words) {
         if (!is_enclosing()) return words;  // zeros have come with the copy
         const int n = Column<P>::sample(unit, nr, b);
-        const bool begins = nr == 0 && b == 0 && n < row.first;
-        return begins || n + 8 > row.last ? within(row, n, words) : words;
+        const u32 present = n < row.last ? ~0u : 0;  // by a mask, not by a branch, which would cost moves
+        DANAUS_UNROLL
+        for (int i = 0; i < 4; ++i) words[i] &= present;
+        return words;
       };
       if (has_beyond(unit))
-        transform_column<P, !layout.pair>(a_, column_of(place, unit), gate, constants_, there_, tail, cut);
+        transform_column<P, !layout.pair>(a_, column_of(place, unit), gate, constants_, there_, tail,
+                                          kExponents + 4 * unit, cut);
       else
-        transform_column<P, false>(a_, column_of(place, unit), gate, constants_, there_, tail, cut);
+        transform_column<P, false>(a_, column_of(place, unit), gate, constants_, there_, tail, kExponents + 4 * unit,
+                                   cut);
       after(j);
     });
   }
@@ -302,12 +327,12 @@ class Block {
       const Gate<P> gate = gate_of(postgate(), a_.postgate, item, unit);
       Words<4> tail{};
       if (has_beyond(unit)) {
-        transform_column_back<P, !layout.pair>(a_, column_of(place, unit), gate, constants_, back_, tail);
+        transform_column_back<P, !layout.pair>(a_, column_of(place, unit), gate, constants_, back_, factor_, tail);
         const RowPlace row = row_place(a_, Path::enclosing, item);
-        if (postgate()) tail = gated<P>(tail, load_beyond(a_.postgate, row));
+        tail = postgate() ? samples_of<P>(tail, factor_, load_beyond(a_.postgate, row)) : samples_of<P>(tail, factor_);
         if (device::lane_index() == 0) store_chunk(a_.y, row, layout.size, Transfer::enclosing, tail);
       } else {
-        transform_column_back<P, false>(a_, column_of(place, unit), gate, constants_, back_, tail);
+        transform_column_back<P, false>(a_, column_of(place, unit), gate, constants_, back_, factor_, tail);
       }
       after(j);
     });
@@ -345,10 +370,33 @@ class Block {
       return load_lane_words(a_.tables, layout.shared_table + vector);
   }
 
+  // Units of step A have powers of two of their own. What makes them the greatest one's, of each slab's tiles; and what
+  // the results are then to be multiplied by.
+  DANAUS_DEVICE void scale_units(int channel, u32 (&unit_scales)[layout.slabs]) {
+    const int lane = device::lane_index(), t = lane % 4;
+    const auto exponent_of = [](int unit) {
+      return static_cast<int>(device::load_shared<4>(kExponents + 4 * unit)[0]);
+    };
+    int greatest = lane < layout.units ? exponent_of(lane) : 0;
+    if (layout.units > 32 && lane + 32 < layout.units) greatest = max(greatest, exponent_of(lane + 32));
+    greatest = static_cast<int>(device::max_of_warp(greatest));
+    factor_ = scaled::power_of_two(greatest) * spectrum_.factor(a_.spectrum_factors, channel);
+    if constexpr (layout.units > 1) {
+      DANAUS_UNROLL
+      for (int s = 0; s < layout.slabs; ++s) {
+        const int unit = s * layout.column_chunks + 2 * t % layout.column_chunks;
+        const auto below = [&](int u) { return scaled::power_of_two(max(127 + exponent_of(u) - greatest, 1)); };
+        unit_scales[s] = device::pack2(below(unit), below(unit + 1));
+      }
+    }
+  }
+
   // Step B, calling after(batch) when a batch of lines is done. Spectra are asked for a batch ahead, the first by the
   // caller.
   template <class After>
   DANAUS_DEVICE void convolve(int place, int channel, Spectra& ahead, After after) {
+    u32 unit_scales[layout.slabs] = {};
+    if constexpr (layout.scaled) scale_units(channel, unit_scales);
     DANAUS_UNROLL
     for (int batch = 0; batch < layout.batches; ++batch) {
       Spectra spectra;
@@ -357,7 +405,7 @@ class Block {
       if (batch + 1 < layout.batches) load_spectra(channel, batch + 1, ahead);
       load_groups(batch);
       convolve_lines<P>([&](int s, int row) { return row_at(place, s, row); }, first_pair(batch), constants_, groups_,
-                        spectra, [&](int line) { return twiddles_of(2 * pair_in_group(batch) + line); });
+                        spectra, unit_scales, [&](int line) { return twiddles_of(2 * pair_in_group(batch) + line); });
       after(batch);
     }
   }
@@ -514,6 +562,7 @@ class Block {
   int fetched_ = 0, fetch_place_ = 0, fetch_slab_ = 0;  // slabs that have been asked for; place and number of the next
   Item fetch_item_;
   int fetched_channel_ = -1;  // whose spectrum has been asked for
+  float factor_ = 0;          // of the item between steps B and A back
   int stores_ = 0;            // by threads, each of kSlabsStored slabs
   GateRing<P> gates_;
 };

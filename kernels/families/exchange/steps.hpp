@@ -67,7 +67,7 @@ DANAUS_DEVICE void radix_over_slabs(Complex2 (&z)[P::layout.slabs]) {
     Complex2 part[P::layout.slabs / 2];
     DANAUS_UNROLL
     for (int i = 0; i < P::layout.slabs / 2; ++i) part[i] = z[2 * i + low];
-    radix_dft<P::layout.dtype, P::layout.slabs / 2, inverse>(part);
+    radix_dft<P::layout.slabs / 2, inverse>(part);
     DANAUS_UNROLL
     for (int i = 0; i < P::layout.slabs / 2; ++i) z[2 * i + low] = part[i];
   }
@@ -78,23 +78,22 @@ DANAUS_DEVICE void radix_over_slabs(Complex2 (&z)[P::layout.slabs]) {
 template <class P, bool beyond>
 DANAUS_DEVICE void transform_rows(const u32 (&re)[P::layout.radix][8], const u32 (&im)[P::layout.radix][8],
                                   const Constants<P>& c, Complex2 (&x)[P::layout.radix][8]) {
-  constexpr Dtype T = P::layout.dtype;
   DANAUS_UNROLL
   for (int i = 0; i < 8; ++i) {
     Complex2 z[P::layout.radix];
     if constexpr (P::layout.rows16) {
       z[0] = {re[0][i], im[0][i]}, z[1] = {re[1][i], im[1][i]};
-      from_right<T>(c.sixteen, z[0], z[1]);
+      from_right(c.sixteen, z[0], z[1]);
     } else {
       u32 re_of[P::layout.radix], im_of[P::layout.radix];
       DANAUS_UNROLL
       for (int nr = 0; nr < P::layout.radix; ++nr) re_of[nr] = re[nr][i], im_of[nr] = im[nr][i];
-      samples_to_radix<T, P::layout.pair>(re_of, im_of, z);
-      if constexpr (beyond) add_imaginary_first<T>(im[0][i], z);
+      samples_to_radix<P::layout.pair>(re_of, im_of, z);
+      if constexpr (beyond) add_imaginary_first(im[0][i], z);
       DANAUS_UNROLL
       for (int kr = 0; kr < P::layout.radix; ++kr) {
-        if (kr > 0) z[kr] = times<T, false>(z[kr], c.outer[kr]);
-        z[kr] = from_right<T, false>(c.n1, z[kr]);
+        if (kr > 0) z[kr] = times<false>(z[kr], c.outer[kr]);
+        z[kr] = from_right<false>(c.n1, z[kr]);
       }
     }
     DANAUS_UNROLL
@@ -106,18 +105,17 @@ DANAUS_DEVICE void transform_rows(const u32 (&re)[P::layout.radix][8], const u32
 template <class P, bool beyond>
 DANAUS_DEVICE void transform_rows_back(Complex2 (&x)[P::layout.radix][8], const Constants<P>& c,
                                        u32 (&re)[P::layout.radix][8], u32 (&im)[P::layout.radix][8]) {
-  constexpr Dtype T = P::layout.dtype;
   if constexpr (P::layout.rows16) {
     DANAUS_UNROLL
-    for (int i = 0; i < 8; i += 2) from_left_inverse<T>(c.sixteen, x[0][i], x[1][i], x[0][i + 1], x[1][i + 1]);
+    for (int i = 0; i < 8; i += 2) from_left_inverse(c.sixteen, x[0][i], x[1][i], x[0][i + 1], x[1][i + 1]);
   } else {
     DANAUS_UNROLL
     for (int kr = 0; kr < P::layout.radix; ++kr) {
       DANAUS_UNROLL
-      for (int i = 0; i < 8; i += 2) from_left<T, true>(P::layout.pair ? c.n1 : c.n1_back, x[kr][i], x[kr][i + 1]);
+      for (int i = 0; i < 8; i += 2) from_left<true>(P::layout.pair ? c.n1 : c.n1_back, x[kr][i], x[kr][i + 1]);
       DANAUS_UNROLL
       for (int i = 0; i < 8; ++i)
-        if (kr > 0) x[kr][i] = times<T, true>(x[kr][i], c.outer[kr]);
+        if (kr > 0) x[kr][i] = times<true>(x[kr][i], c.outer[kr]);
     }
   }
   DANAUS_UNROLL
@@ -128,9 +126,9 @@ DANAUS_DEVICE void transform_rows_back(Complex2 (&x)[P::layout.radix][8], const 
     if constexpr (P::layout.rows16) {
       re[0][i] = z[0].re, im[0][i] = z[0].im, re[1][i] = z[1].re, im[1][i] = z[1].im;
     } else {
-      if constexpr (beyond) im[0][i] = imaginary_first<T>(z);
+      if constexpr (beyond) im[0][i] = imaginary_first(z);
       u32 re_of[P::layout.radix], im_of[P::layout.radix] = {};
-      radix_to_samples<T, P::layout.pair>(z, re_of, im_of);
+      radix_to_samples<P::layout.pair>(z, re_of, im_of);
       DANAUS_UNROLL
       for (int nr = 0; nr < P::layout.radix; ++nr) {
         re[nr][i] = re_of[nr];
@@ -144,8 +142,8 @@ DANAUS_DEVICE void transform_rows_back(Complex2 (&x)[P::layout.radix][8], const 
 template <class P>
 DANAUS_DEVICE void add_imaginary(u32 tile, const Constants<P>& c, int kr, Complex2& x) {
   u32 rows[P::layout.radix] = {tile};
-  const Complex2 turned = real_from_right<P::layout.dtype>(c.real, kr, rows);
-  x = add<P::layout.dtype>(x, {device::negate2(turned.im), turned.re});
+  const Complex2 turned = real_from_right(c.real, kr, rows);
+  x = add(x, {device::negate2(turned.im), turned.re});
 }
 
 // The inverse for real data: row tile nr of the real part, or the imaginary one.
@@ -157,7 +155,7 @@ DANAUS_DEVICE void real_rows_back(const Complex2 (&x)[P::layout.radix][8], const
     Complex2 p[P::layout.radix], q[P::layout.radix];
     DANAUS_UNROLL
     for (int kr = 0; kr < P::layout.radix; ++kr) p[kr] = x[kr][i], q[kr] = x[kr][i + 1];
-    real_from_left<P::layout.dtype>(c.real_back, nr, p, q, imaginary, out[i], out[i + 1]);
+    real_from_left(c.real_back, nr, p, q, imaginary, out[i], out[i + 1]);
   }
 }
 
@@ -166,8 +164,8 @@ DANAUS_DEVICE void real_rows_back(const Complex2 (&x)[P::layout.radix][8], const
 // memory/rows.hpp), a chunk of them in the first lane, zeros in others.
 template <class P, bool beyond, class Cut>
 DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<P>& column, const Gate<P>& pregate,
-                                    const Constants<P>& c, const UnitConstants<P>& own, Words<4> tail, Cut cut) {
-  constexpr Dtype T = P::layout.dtype;
+                                    const Constants<P>& c, const UnitConstants<P>& own, Words<4> tail,
+                                    SharedAddress exponent_at, Cut cut) {
   u32 re[P::layout.radix][8], im[P::layout.radix][8] = {};
   const auto load = [&](int row, int nr, u32(&tiles)[8]) {
     Words<4> words[2];
@@ -185,6 +183,27 @@ DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<
     if constexpr (P::layout.pair) load(1, nr, im[nr]);
   }
   if constexpr (beyond) column.unpack(tail, {}, im[0]);
+  if constexpr (P::layout.scaled) {
+    u32 greatest = 0;
+    DANAUS_UNROLL
+    for (int nr = 0; nr < P::layout.radix; ++nr) {
+      DANAUS_UNROLL
+      for (int i = 0; i < 8; ++i) {
+        greatest = scaled::greatest(greatest, re[nr][i]);
+        if (P::layout.pair || (beyond && nr == 0)) greatest = scaled::greatest(greatest, im[nr][i]);
+      }
+    }
+    const int exponent = scaled::exponent_of_warp(greatest);
+    if (device::lane_index() == 0) device::store_shared<4>(exponent_at, {static_cast<u32>(exponent)});
+    DANAUS_UNROLL
+    for (int nr = 0; nr < P::layout.radix; ++nr) {
+      DANAUS_UNROLL
+      for (int i = 0; i < 8; ++i) {
+        re[nr][i] = scaled::narrow(re[nr][i], exponent);
+        if (P::layout.pair || (beyond && nr == 0)) im[nr][i] = scaled::narrow(im[nr][i], exponent);
+      }
+    }
+  }
   Complex2 x[P::layout.radix][8];
   if constexpr (!P::layout.real_rows) transform_rows<P, beyond>(re, im, c, x);
   DANAUS_UNROLL
@@ -195,14 +214,14 @@ DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<
         u32 real[P::layout.radix];
         DANAUS_UNROLL
         for (int nr = 0; nr < P::layout.radix; ++nr) real[nr] = re[nr][i];
-        x[kr][i] = real_from_right<T>(c.real, kr, real);
+        x[kr][i] = real_from_right(c.real, kr, real);
         if constexpr (beyond) add_imaginary<P>(im[0][i], c, kr, x[kr][i]);
       }
     }
     DANAUS_UNROLL
-    for (int i = 0; i < 8; ++i) x[kr][i] = times<T, false>(x[kr][i], own.a[kr]);
+    for (int i = 0; i < 8; ++i) x[kr][i] = times<false>(x[kr][i], own.a[kr]);
     DANAUS_UNROLL
-    for (int i = 0; i < 8; i += 2) from_left<T, false>(own.n2, x[kr][i], x[kr][i + 1]);
+    for (int i = 0; i < 8; i += 2) from_left<false>(own.n2, x[kr][i], x[kr][i + 1]);
     u32 re_out[8], im_out[8];
     DANAUS_UNROLL
     for (int i = 0; i < 8; ++i) re_out[i] = x[kr][i].re, im_out[i] = x[kr][i].im;
@@ -214,8 +233,7 @@ DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<
 template <class P, bool beyond>
 DANAUS_DEVICE void transform_column_back(const ConvolutionArguments& a, const Column<P>& column,
                                          const Gate<P>& postgate, const Constants<P>& c, const UnitConstants<P>& own,
-                                         Words<4>& tail) {
-  constexpr Dtype T = P::layout.dtype;
+                                         float factor, Words<4>& tail) {
   Complex2 x[P::layout.radix][8];
   DANAUS_UNROLL
   for (int kr = 0; kr < P::layout.radix; ++kr) {
@@ -225,7 +243,7 @@ DANAUS_DEVICE void transform_column_back(const ConvolutionArguments& a, const Co
     DANAUS_UNROLL
     for (int i = 0; i < 8; ++i) x[kr][i] = {re_in[i], im_in[i]};
     DANAUS_UNROLL
-    for (int i = 0; i < 8; ++i) x[kr][i] = times<T, true>(from_right<T, true>(own.n2, x[kr][i]), own.a[kr]);
+    for (int i = 0; i < 8; ++i) x[kr][i] = times<true>(from_right<true>(own.n2, x[kr][i]), own.a[kr]);
   }
   u32 re[P::layout.radix][8], im[P::layout.radix][8];
   if constexpr (!P::layout.real_rows) {
@@ -241,13 +259,8 @@ DANAUS_DEVICE void transform_column_back(const ConvolutionArguments& a, const Co
   }
   DANAUS_UNROLL
   for (int nr = 0; nr < P::layout.radix; ++nr) {
-    if (P::layout.gated && postgate.present) {
-      store_gated<P>(column, postgate, a, 0, nr, re[nr]);
-      if constexpr (P::layout.pair) store_gated<P>(column, postgate, a, 1, nr, im[nr]);
-    } else {
-      column.store(0, nr, re[nr]);
-      if constexpr (P::layout.pair) column.store(1, nr, im[nr]);
-    }
+    store_samples<P>(column, postgate, a, 0, nr, factor, re[nr]);
+    if constexpr (P::layout.pair) store_samples<P>(column, postgate, a, 1, nr, factor, im[nr]);
   }
 }
 
@@ -257,8 +270,7 @@ DANAUS_DEVICE void transform_column_back(const ConvolutionArguments& a, const Co
 template <class P, class RowAt, class TwiddlesOf>
 DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c,
                                   const GroupMatrices (&groups)[P::layout.batch_groups], const Words<4>* spectra,
-                                  TwiddlesOf twiddles_of) {
-  constexpr Dtype T = P::layout.dtype;
+                                  const u32 (&unit_scales)[P::layout.slabs], TwiddlesOf twiddles_of) {
   constexpr int kPairs = P::layout.tuning.pairs;
   const int lane = device::lane_index(), matrix = lane / 8, row = lane % 8;
   // Matrices re and im of line 2 pair, re and im of the next one. What tells the rows of a slab apart is in `at`, one
@@ -276,6 +288,13 @@ DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c
     for (int s = 0; s < P::layout.slabs; ++s) {
       const Words<4> w = device::load_matrices<4, true>(base_of(s) + at[p]);
       x[p][0][s] = {w[0], w[1]}, x[p][1][s] = {w[2], w[3]};
+      if constexpr (P::layout.scaled && P::layout.units > 1) {
+        DANAUS_UNROLL
+        for (int line = 0; line < 2; ++line) {
+          Complex2& z = x[p][line][s];
+          z = {device::mul2(z.re, unit_scales[s]), device::mul2(z.im, unit_scales[s])};
+        }
+      }
     }
   }
   DANAUS_UNROLL
@@ -286,22 +305,22 @@ DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c
       if constexpr (P::layout.columns16) {
         radix_over_slabs<P, false>(z);
         DANAUS_UNROLL
-        for (int s = 2; s < P::layout.slabs; ++s) z[s] = times<T, false>(z[s], c.slab[s]);
+        for (int s = 2; s < P::layout.slabs; ++s) z[s] = times<false>(z[s], c.slab[s]);
         DANAUS_UNROLL
-        for (int s = 0; s < P::layout.slabs; s += 2) from_right<T>(c.sixteen, z[s], z[s + 1]);
+        for (int s = 0; s < P::layout.slabs; s += 2) from_right(c.sixteen, z[s], z[s + 1]);
       } else {
-        radix_dft<T, P::layout.slabs, false>(z);
+        radix_dft<P::layout.slabs, false>(z);
         DANAUS_UNROLL
         for (int s = 0; s < P::layout.slabs; ++s) {
-          if (s > 0) z[s] = times<T, false>(z[s], c.slab[s]);
-          z[s] = from_right<T, false>(c.n3, z[s]);
+          if (s > 0) z[s] = times<false>(z[s], c.slab[s]);
+          z[s] = from_right<false>(c.n3, z[s]);
         }
       }
       auto& twiddles = own[p % P::layout.batch_pairs][line];
       if (p < P::layout.batch_pairs) twiddles = twiddles_of(2 * p + line);
       DANAUS_UNROLL
       for (int s = 0; s < P::layout.slabs; ++s)
-        z[s] = times<T, false>(z[s], twiddles.there[P::layout.columns16 ? s % 2 : 0]);
+        z[s] = times<false>(z[s], twiddles.there[P::layout.columns16 ? s % 2 : 0]);
     }
   }
   DANAUS_UNROLL
@@ -309,14 +328,14 @@ DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c
     const GroupMatrices& group = groups[p / P::layout.batch_pairs];
     DANAUS_UNROLL
     for (int s = 0; s < P::layout.slabs; ++s) {
-      from_left<T, false>(group.n4, x[p][0][s], x[p][1][s]);
+      from_left<false>(group.n4, x[p][0][s], x[p][1][s]);
       const Words<4> w = spectra[p * P::layout.slabs + s];
       DANAUS_UNROLL
       for (int line = 0; line < 2; ++line) {
         Complex2& z = x[p][line][s];
-        z = times<T, false>(z, {w[2 * line], w[2 * line + 1]});
-        z = times<T, true>(from_right<T, true>(group.n4_back, z),
-                           own[p % P::layout.batch_pairs][line].back[P::layout.columns16 ? s % 2 : 0]);
+        z = times<false>(z, {w[2 * line], w[2 * line + 1]});
+        z = times<true>(from_right<true>(group.n4_back, z),
+                        own[p % P::layout.batch_pairs][line].back[P::layout.columns16 ? s % 2 : 0]);
       }
     }
   }
@@ -325,21 +344,21 @@ DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c
     if constexpr (P::layout.columns16) {
       DANAUS_UNROLL
       for (int s = 0; s < P::layout.slabs; s += 2)
-        from_left_inverse<T>(c.sixteen, x[p][0][s], x[p][0][s + 1], x[p][1][s], x[p][1][s + 1]);
+        from_left_inverse(c.sixteen, x[p][0][s], x[p][0][s + 1], x[p][1][s], x[p][1][s + 1]);
       DANAUS_UNROLL
       for (int line = 0; line < 2; ++line) {
         DANAUS_UNROLL
-        for (int s = 2; s < P::layout.slabs; ++s) x[p][line][s] = times<T, true>(x[p][line][s], c.slab[s]);
+        for (int s = 2; s < P::layout.slabs; ++s) x[p][line][s] = times<true>(x[p][line][s], c.slab[s]);
         radix_over_slabs<P, true>(x[p][line]);
       }
     } else {
       DANAUS_UNROLL
-      for (int s = 0; s < P::layout.slabs; ++s) from_left<T, true>(c.n3, x[p][0][s], x[p][1][s]);
+      for (int s = 0; s < P::layout.slabs; ++s) from_left<true>(c.n3, x[p][0][s], x[p][1][s]);
       DANAUS_UNROLL
       for (int line = 0; line < 2; ++line) {
         DANAUS_UNROLL
-        for (int s = 1; s < P::layout.slabs; ++s) x[p][line][s] = times<T, true>(x[p][line][s], c.slab[s]);
-        radix_dft<T, P::layout.slabs, true>(x[p][line]);
+        for (int s = 1; s < P::layout.slabs; ++s) x[p][line][s] = times<true>(x[p][line][s], c.slab[s]);
+        radix_dft<P::layout.slabs, true>(x[p][line]);
       }
     }
     DANAUS_UNROLL

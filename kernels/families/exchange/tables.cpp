@@ -47,7 +47,7 @@ std::vector<std::uint32_t> Family::make_tables(const Layout& l) {
   const int n = l.size, r = l.radix, columns = l.columns, slabs = l.slabs, row_chunks = l.column_chunks;
   const bool pair = l.pair, rows16 = l.rows16, columns16 = l.columns16, real_rows = l.real_rows;
   const int top = rows16 || real_rows ? 8 * r : 8;  // points of the first stage of mma
-  Table table(l.dtype, l.table_vectors);
+  Table table(l.table_vectors);
   table.matrix(l.eight_at, [=](int in, int out) { return s.eight * root(8, out * in); });
   // Where rows n_hi share a line of 128 bytes, the stage over n3 is block diagonal.
   table.matrix(l.eight_at + 1, [=](int in, int out) {

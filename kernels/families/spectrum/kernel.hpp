@@ -10,23 +10,29 @@
 //            the convolution's spectrum_slots() order it
 //            circular by the right angle: the taps once more L samples before, where a^N = i makes them
 //            z[n] -= i k[n - (N - L)]. Then the real part of lo + i hi is the circular convolution
-// types      k fp32, f16 or bf16; arithmetic fp32; spectrum f16 or bf16
-// scaling    by an argument, at the end; marks of frequencies, of the pair fold alone, there too
+// types      k fp32, f16 or bf16; arithmetic fp32; spectrum f16
+// scaling    by an argument, at the end; marks of frequencies, of the pair fold alone, there too. For bf16 samples,
+// whose
+//            filter may be of any size, each channel's also by a power of two near the sum of its taps' magnitudes,
+//            which no frequency exceeds: the factor by which the convolution multiplies again
 // memory     a transform's points in shared memory; at the end the first word of each is a pair of 16 bits, which are
 //            gathered in the order of the spectrum. Code is loops over few butterflies: what runs once waits for it
 // error      relative L2 at most 1e-6 before the rounding to T
 // reference  reference/dft.hpp   test   tests/kernels/spectrum_test.cpp
 #pragma once
 
+#include <cmath>
 #include <cstring>
 
 #include "kernels/families/spectrum/layout.hpp"
 #include "kernels/memory/arguments.hpp"
 #include "kernels/tile/fp32.hpp"
+#include "kernels/tile/scaled.hpp"
 
 namespace danaus::spectrum::inline DANAUS_BACKEND {
 
 using fp32::Complex;
+using scaled::power_of_two;
 
 template <Key key, Tuning tuning>
 struct Shape {
@@ -62,17 +68,27 @@ class Transform {
 
   DANAUS_DEVICE int channel() const { return channel_; }
   DANAUS_DEVICE int part() const { return part_; }
+  // What frequencies are multiplied by, where the spectrum is told apart from a factor of its channel's.
+  DANAUS_DEVICE float scale() const { return scale_; }
 
   // From taps to frequencies: calls keep(f, x, place), where the place is then the caller's. Of the right angle f is of
   // the M points.
   template <class Keep>
-  DANAUS_DEVICE void run(Keep keep) const {
+  DANAUS_DEVICE void run(Keep keep) {
+    float sum;
     switch (a_.k_dtype) {
-      case Dtype::f16: fill<Dtype::f16>(); break;
-      case Dtype::bf16: fill<Dtype::bf16>(); break;
-      default: fill<Dtype::f32>();
+      case Dtype::f16: sum = fill<Dtype::f16>(); break;
+      case Dtype::bf16: sum = fill<Dtype::bf16>(); break;
+      default: sum = fill<Dtype::f32>();
     }
-    device::sync_block();
+    if (a_.factors) {
+      const int exponent = exponent_of_sum(sum);
+      scale_ = power_of_two(254 - exponent);
+      if (thread_ == 0 && part_ == 0 && channel_ < a_.channels)
+        device::store_global<4>(a_.factors + channel_, {word_of(power_of_two(exponent))});
+    } else {
+      device::sync_block();
+    }
     constexpr Tuning t = layout.tuning;
     stage<t.radix0, layout.points>(keep);
     stage<t.radix1, layout.step0, t.radix2 == 1>(keep);
@@ -145,22 +161,30 @@ class Transform {
     return sum;
   }
 
+  // Returns the sum of the magnitudes of the taps that the thread has read.
   template <Dtype T>
-  DANAUS_DEVICE void fill() const {
+  DANAUS_DEVICE float fill() const {
     const int count = channel_ < a_.channels ? static_cast<int>(min(a_.filter_length, (long long)a_.period)) : 0;
+    float sum = 0;
+    const auto added = [&](float tap) {
+      sum += fabsf(tap);
+      device::count_fp32(1);
+      return tap;
+    };
     if (!a_.right_angle) {
       DANAUS_UNROLL_BY(4)
       for (int n = thread_; n < layout.points; n += layout.tuning.threads)
-        store(address(n), {tap<T>(2 * n, count), tap<T>(2 * n + 1, count)});
+        store(address(n), {added(tap<T>(2 * n, count)), added(tap<T>(2 * n + 1, count))});
     } else if (a_.circular) {
       fill_weighted([&](int m, Complex weight) {
-        return weight * Complex{tap<T>(m, count), -tap<T>(m - (a_.size - a_.period), count)};
+        return weight * Complex{added(tap<T>(m, count)), -added(tap<T>(m - (a_.size - a_.period), count))};
       });
     } else {
       fill_weighted([&](int m, Complex weight) {
-        return (static_cast<u32>(m) < static_cast<u32>(count) ? load_tap<T>(m) : 0) * weight;
+        return added(static_cast<u32>(m) < static_cast<u32>(count) ? load_tap<T>(m) : 0) * weight;
       });
     }
+    return sum;
   }
   // Of the right angle: weighted(m, weight) gives sample m times the weight.
   template <class Weighted>
@@ -178,6 +202,20 @@ class Transform {
         weight = weight * turned;
       }
     }
+  }
+
+  // The exponent of the sum of what the transform's threads give, between two barriers of the block.
+  DANAUS_DEVICE int exponent_of_sum(float sum) const {
+    for (int distance = 16; distance > 0; distance /= 2)
+      sum += float_of(device::shuffle(word_of(sum), device::lane_index() ^ distance));
+    const SharedAddress sums = layout.sums_begin + 4 * (device::thread_index() / layout.tuning.threads) * layout.warps;
+    if (device::lane_index() == 0) device::store_shared<4>(sums + 4 * (thread_ / 32), {word_of(sum)});
+    device::sync_block();
+    sum = 0;
+    DANAUS_UNROLL_BY(4)
+    for (int warp = 0; warp < layout.warps; ++warp) sum += float_of(device::load_shared<4>(sums + 4 * warp)[0]);
+    device::count_fp32(5 + layout.warps);
+    return min(max(static_cast<int>(word_of(sum) >> 23), 1), 253);
   }
 
   // Parts transforms of `span` points into r of them each. After the last stage of the right angle frequencies go to
@@ -241,18 +279,18 @@ class Transform {
   const int thread_;
   const SharedAddress begin_;
   int channel_, part_;
+  float scale_ = 1;
 };
 
 template <class P, Path path>
 DANAUS_DEVICE void run(const Arguments& a) {
   device::let_next_grid_begin();
   device::wait_for_previous_grid();
-  const Transform<P> transform(a);
+  Transform<P> transform(a);
   transform.run([&](int f, Complex x, SharedAddress at) {
-    x = a.scale * x;
+    x = a.scale * transform.scale() * x;
     if (a.marks) x = float_of(device::load_constant<4>(a.marks + f)[0]) * x;
-    const u32 f16 = device::pack2<Dtype::f16>(x.re, x.im), bf16 = device::pack2<Dtype::bf16>(x.re, x.im);
-    device::store_shared<4>(at, {a.dtype == Dtype::f16 ? f16 : bf16});
+    device::store_shared<4>(at, {device::pack2<Dtype::f16>(x.re, x.im)});
   });
   device::sync_block();
   if (transform.channel() < a.channels) transform.gather();

@@ -34,12 +34,14 @@ struct Layout {
   int threads = tuning.threads * tuning.transforms;
   int step0 = points / tuning.radix0, step1 = step0 / tuning.radix1, step2 = step1 / tuning.radix2;
   int transform_bytes = 8 * (points + points / 16 + tuning.radix0 + 1) / 16 * 16 + 16;
-  int shared_bytes = transform_bytes * tuning.transforms;
+  int warps = tuning.threads / 32;                       // of a transform
+  int sums_begin = transform_bytes * tuning.transforms;  // of each of its warps' taps
+  int shared_bytes = sums_begin + 4 * warps * tuning.transforms;
 
   constexpr const char* broken_rule() const {
     const Tuning& t = tuning;
     if (t.radix0 * t.radix1 * t.radix2 * t.radix3 != points) return "radices: their product is the number of points";
-    if (threads % 32 != 0) return "transforms: whole warps";
+    if (tuning.threads % 32 != 0) return "threads: whole warps";
     return nullptr;
   }
 };
@@ -56,13 +58,14 @@ struct Arguments {
   const std::uint32_t* numbers;  // [parts, entries]: which ones of the channel; null: in order
   const std::uint32_t* roots;    // [M / 2] exp(-2 pi i j / M), complex fp32
   const std::uint32_t* marks;    // [M + 1] fp32 by which frequencies are multiplied, or null
+  float* factors;                // [H]: what each channel's spectrum is divided by, or null: nothing
   std::uint32_t* spectrum;       // [H, N] complex numbers: pairs of real parts, then of imaginary parts
   long long filter_length;       // K
   int channels, period;          // H, L
   int size;                      // N
   int parts;                     // R: N = R M for the right angle, 2 M for the pair fold, where it is 1
   float scale;
-  Dtype k_dtype, dtype;  // of the taps, of the spectrum
+  Dtype k_dtype;  // of the taps
   bool circular, right_angle;
 };
 
