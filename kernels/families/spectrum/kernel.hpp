@@ -12,12 +12,11 @@
 //            z[n] -= i k[n - (N - L)]. Then the real part of lo + i hi is the circular convolution
 // types      k fp32, f16 or bf16; arithmetic fp32; spectrum f16
 // scaling    by an argument, at the end; marks of frequencies, of the pair fold alone, there too. For bf16 samples,
-// whose
-//            filter may be of any size, each channel's also by a power of two near the sum of its taps' magnitudes,
-//            which no frequency exceeds: the factor by which the convolution multiplies again
+//            whose filter may be of any size, each channel's also by a power of two near the sum of its taps'
+//            magnitudes, which no frequency exceeds: the factor by which the convolution multiplies again
 // memory     a transform's points in shared memory; at the end the first word of each is a pair of 16 bits, which are
 //            gathered in the order of the spectrum. Code is loops over few butterflies: what runs once waits for it
-// error      relative L2 at most 1e-6 before the rounding to T
+// error      relative L2 at most 1e-6 before the rounding to f16
 // reference  reference/dft.hpp   test   tests/kernels/spectrum_test.cpp
 #pragma once
 
