@@ -8,8 +8,8 @@ FILE = "h200_peers.csv"
 DEVICE = "H200"
 BATCH, CHANNELS = 64, 768  # what all numbers are brought to
 
-COLUMNS = ("peer", "dtype", "mode", "gated", "pass", "filter", "length", "batch", "channels", "scaled_us", "peak_mb",
-           "status", "note")
+COLUMNS = ("peer", "dtype", "mode", "gated", "pass", "filter", "length", "batch", "channels", "scaled_us", "rel_l2",
+           "peak_mb", "status", "note")
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class Peer:
     length: int
     us: float
     scaled: bool  # brought linearly to B and H from fewer rows
+    rel_l2: "float | None"  # error of y; None where it was not asked
     peak_bytes: "float | None"  # of device memory beside u and k, likewise; None where it was not asked
     note: str
 
@@ -37,6 +38,7 @@ def peer_of(row):
     times = BATCH * CHANNELS / (int(row["batch"]) * int(row["channels"]))
     return Peer(row["peer"], row["dtype"], row["mode"], row["gated"] == "1", row["filter"] == "timed",
                 int(row["length"]), number(row["scaled_us"]), times != 1,
+                number(row["rel_l2"]) if row["rel_l2"] else None,
                 number(row["peak_mb"]) * 1e6 * times if row["peak_mb"] else None, row["note"])
 
 

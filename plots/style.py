@@ -156,13 +156,14 @@ def length_axis(axes, lengths, every=1, label="FFT size N (samples)"):
         axes.set_xlabel(label)
 
 
-def plain_log_ticks(axes, values):
-    """A logarithmic y axis with its ticks written out: 1, 2, 5, 10 and so on; covers `values` with some room."""
+def plain_log_ticks(axes, values, which="y"):
+    """A logarithmic axis, x or y, with its ticks written out: 1, 2, 5, 10 and so on; covers `values` with some room."""
     low, high = min(values) / 1.25, max(values) * 1.25
     steps = (1, 1.2, 1.5, 2, 3, 4, 5, 6, 7, 8, 9) if high / low < 5 else (1, 2, 5) if high / low < 2000 else (1,)
     ticks = [step * 10.0 ** e for e in range(-12, 13) for step in steps]
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(FixedLocator(ticks))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-    axes.set_ylim(low, high)
+    axes.set(**{f"{which}scale": "log"})
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    axes.set(**{f"{which}lim": (low, high)})

@@ -1,0 +1,70 @@
+"""Errors of measured rows of danaus bench against their times, beside those of other people."""
+
+import style
+from matplotlib.lines import Line2D
+from measurements import left_to_the_plan, passed
+from results import case_fields
+
+CASE = {"mode": "circular", "b": 64, "h": 768, "gates": []}
+METHODS = {("kernel", "f16"): ("fused kernel, fp16", {"color": style.BLUE, "marker": "o"}),
+           ("kernel", "bf16"): ("fused kernel, bf16", {"color": style.BLUE, "marker": "s"}),
+           ("cufft_pairs", "f16"): ("cuFFT fp16 pairs", {"color": style.ORANGE, "marker": "o"}),
+           ("cufft_f32", "f16"): ("cuFFT fp32, fp16 data", {"color": style.GREEN, "marker": "o"}),
+           ("cufft_f32", "bf16"): ("cuFFT fp32, bf16 data", {"color": style.GREEN, "marker": "s"})}
+PEERS = {("FlashFFTConv", "f16"): {"color": style.VERMILION, "marker": "o"},
+         ("FlashFFTConv", "bf16"): {"color": style.VERMILION, "marker": "s"},
+         ("ThunderKittens fftconv", "bf16"): {"color": style.PURPLE, "marker": "s"},
+         ("torch rfft fp32", "f16"): {"color": style.SKY, "marker": "o"}}
+SHORTEST = 1024
+
+
+def each_method(figure, rows, peers):
+    """Relative L2 error against time over the floor, a panel for each device: a line goes from 1K to 32K samples."""
+    devices = list(dict.fromkeys(row["device"]["name"] for row in rows))
+    looks = {}
+    panels = figure.panels(len(devices), sharey=True)
+    for device, axes in zip(devices, panels):
+        own = [row for row in rows if row["device"]["name"] == device and is_drawn(row)]
+        points = {}  # of a label: [(N, time over the floor, error, whether the row is stale)]
+        for row in own:
+            if found := METHODS.get((row["method"], case_fields(row["case"])["dtype"])):
+                label, looks[label] = found
+                points.setdefault(label, []).append((length_of(row), over_floor(row, us(row)), row["verify"]["rel_l2"],
+                                                     row["stale"]))
+        for row in {length_of(row): row for row in own}.values():
+            for peer in peers.of(row):
+                if (look := PEERS.get((peer.name, peer.dtype))) and peer.rel_l2:
+                    looks[peer.label()] = look
+                    points.setdefault(peer.label(), []).append((peer.length, over_floor(row, peer.us), peer.rel_l2,
+                                                                False))
+        for label, line in points.items():
+            line.sort()
+            axes.plot([x for _, x, _, _ in line], [y for _, _, y, _ in line], color=looks[label]["color"], linewidth=1)
+            style.draw_marks(axes, [(x, y, {**style.measured(looks[label], stale), "markersize": 5})
+                                    for _, x, y, stale in line])
+        if points:
+            style.plain_log_ticks(axes, [x for line in points.values() for _, x, _, _ in line], "x")
+            style.plain_log_ticks(axes, [y for line in points.values() for _, _, y, _ in line])
+            axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0e}".replace("e-0", "e-"))
+        axes.set_xlabel("time / floor")
+        axes.set_title(f"{device}, circular, B=64, H=768", loc="left")
+    panels[0].set_ylabel("relative L2 error")
+    figure.legend_for_all([Line2D([], [], linewidth=1, **look) for look in looks.values()], list(looks), columns=3)
+
+
+def length_of(row):
+    return case_fields(row["case"])["l"]
+
+
+def us(row):
+    return row["time_us"]["burst_cold"]["median"]
+
+
+def over_floor(row, time_us):
+    return time_us / row["floor"]["us"]
+
+
+def is_drawn(row):
+    fields = case_fields(row["case"])
+    return (passed(row) and left_to_the_plan(row["case"]) and fields["k"] == fields["l"] and fields["l"] >= SHORTEST
+            and all(fields[key] == value for key, value in CASE.items()))
