@@ -553,7 +553,7 @@ class Block {
   const ItemRange items_;
   const Item first_;
   Constants<P> constants_;
-  UnitConstants<P> there_, back_;              // of a warp's only unit, or of the one at hand
+  RowTwiddles<P> there_, back_;                // of a warp's only unit, or of the one at hand
   GroupMatrices groups_[layout.batch_groups];  // of the batch's groups
   ChannelSpectrum<layout.tuning.spectrum, layout.rows, layout.pairs_per_warp * layout.slabs, layout.size,
                   layout.spectrum_begin>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/families/exchange/gates.hpp"
-#include "kernels/tile/radix.hpp"
+#include "kernels/tile/rows64.hpp"
 
 namespace danaus::exchange::inline DANAUS_BACKEND {
 
@@ -12,25 +12,15 @@ struct GroupMatrices {
 };
 
 template <class P>
-struct Constants {
-  Matrix8 n1, n1_back, n3;  // n1 with the weights of the right angle, n1_back transposed
-  RealMatrix<P::layout.real_rows ? P::layout.radix : 1> real,
-      real_back;  // both for (nr, n1) where that is one digit of real data
-  SplitMatrix16 sixteen;
-  Complex2 outer[P::layout.radix], slab[P::layout.slabs];
-};
-
-// Constants of a unit of step A in one direction: DFT8 n2 and the twiddle before (after) it, with the split folded in.
-template <class P>
-struct UnitConstants {
-  Matrix8 n2;
-  Complex2 a[P::layout.radix];
+struct Constants : RowConstants<P> {
+  Matrix8 n3;
+  Complex2 slab[P::layout.slabs];
 };
 
 template <class P>
-DANAUS_DEVICE UnitConstants<P> load_unit(const u32* tables, int unit, bool back) {
+DANAUS_DEVICE RowTwiddles<P> load_unit(const u32* tables, int unit, bool back) {
   const int at = P::layout.unit_at + (2 * unit + back) * P::layout.unit_vectors;
-  UnitConstants<P> c;
+  RowTwiddles<P> c;
   c.n2 = load_matrix(tables, at);
   DANAUS_UNROLL
   for (int kr = 0; kr < P::layout.radix; kr += 2) {
@@ -73,98 +63,12 @@ DANAUS_DEVICE void radix_over_slabs(Complex2 (&z)[P::layout.slabs]) {
   }
 }
 
-// The DFT over nr and n1 of complex data, or of real data that is not one digit, whose first rows may have an imaginary
-// part (`beyond`).
-template <class P, bool beyond>
-DANAUS_DEVICE void transform_rows(const u32 (&re)[P::layout.radix][8], const u32 (&im)[P::layout.radix][8],
-                                  const Constants<P>& c, Complex2 (&x)[P::layout.radix][8]) {
-  DANAUS_UNROLL
-  for (int i = 0; i < 8; ++i) {
-    Complex2 z[P::layout.radix];
-    if constexpr (P::layout.rows16) {
-      z[0] = {re[0][i], im[0][i]}, z[1] = {re[1][i], im[1][i]};
-      from_right(c.sixteen, z[0], z[1]);
-    } else {
-      u32 re_of[P::layout.radix], im_of[P::layout.radix];
-      DANAUS_UNROLL
-      for (int nr = 0; nr < P::layout.radix; ++nr) re_of[nr] = re[nr][i], im_of[nr] = im[nr][i];
-      samples_to_radix<P::layout.pair>(re_of, im_of, z);
-      if constexpr (beyond) add_imaginary_first(im[0][i], z);
-      DANAUS_UNROLL
-      for (int kr = 0; kr < P::layout.radix; ++kr) {
-        if (kr > 0) z[kr] = times<false>(z[kr], c.outer[kr]);
-        z[kr] = from_right<false>(c.n1, z[kr]);
-      }
-    }
-    DANAUS_UNROLL
-    for (int kr = 0; kr < P::layout.radix; ++kr) x[kr][i] = z[kr];
-  }
-}
-
-// The inverse; of the right angle the real part, and of nr = 0 the imaginary one if it is wanted (`beyond`).
-template <class P, bool beyond>
-DANAUS_DEVICE void transform_rows_back(Complex2 (&x)[P::layout.radix][8], const Constants<P>& c,
-                                       u32 (&re)[P::layout.radix][8], u32 (&im)[P::layout.radix][8]) {
-  if constexpr (P::layout.rows16) {
-    DANAUS_UNROLL
-    for (int i = 0; i < 8; i += 2) from_left_inverse(c.sixteen, x[0][i], x[1][i], x[0][i + 1], x[1][i + 1]);
-  } else {
-    DANAUS_UNROLL
-    for (int kr = 0; kr < P::layout.radix; ++kr) {
-      DANAUS_UNROLL
-      for (int i = 0; i < 8; i += 2) from_left<true>(P::layout.pair ? c.n1 : c.n1_back, x[kr][i], x[kr][i + 1]);
-      DANAUS_UNROLL
-      for (int i = 0; i < 8; ++i)
-        if (kr > 0) x[kr][i] = times<true>(x[kr][i], c.outer[kr]);
-    }
-  }
-  DANAUS_UNROLL
-  for (int i = 0; i < 8; ++i) {
-    Complex2 z[P::layout.radix];
-    DANAUS_UNROLL
-    for (int kr = 0; kr < P::layout.radix; ++kr) z[kr] = x[kr][i];
-    if constexpr (P::layout.rows16) {
-      re[0][i] = z[0].re, im[0][i] = z[0].im, re[1][i] = z[1].re, im[1][i] = z[1].im;
-    } else {
-      if constexpr (beyond) im[0][i] = imaginary_first(z);
-      u32 re_of[P::layout.radix], im_of[P::layout.radix] = {};
-      radix_to_samples<P::layout.pair>(z, re_of, im_of);
-      DANAUS_UNROLL
-      for (int nr = 0; nr < P::layout.radix; ++nr) {
-        re[nr][i] = re_of[nr];
-        if constexpr (P::layout.pair) im[nr][i] = im_of[nr];
-      }
-    }
-  }
-}
-
-// What an imaginary part of the rows of nr = 0 adds to output tile kr of real data.
-template <class P>
-DANAUS_DEVICE void add_imaginary(u32 tile, const Constants<P>& c, int kr, Complex2& x) {
-  u32 rows[P::layout.radix] = {tile};
-  const Complex2 turned = real_from_right(c.real, kr, rows);
-  x = add(x, {device::negate2(turned.im), turned.re});
-}
-
-// The inverse for real data: row tile nr of the real part, or the imaginary one.
-template <class P>
-DANAUS_DEVICE void real_rows_back(const Complex2 (&x)[P::layout.radix][8], const Constants<P>& c, int nr,
-                                  bool imaginary, u32 (&out)[8]) {
-  DANAUS_UNROLL
-  for (int i = 0; i < 8; i += 2) {
-    Complex2 p[P::layout.radix], q[P::layout.radix];
-    DANAUS_UNROLL
-    for (int kr = 0; kr < P::layout.radix; ++kr) p[kr] = x[kr][i], q[kr] = x[kr][i + 1];
-    real_from_left(c.real_back, nr, p, q, imaginary, out[i], out[i + 1]);
-  }
-}
-
 // Step A on one unit, in place. `cut` is called with (nr, b) and words that are read, and gives them without what is
 // not the row's. `beyond`: of the unit that has the first samples, `tail` are those beyond N (RowPlace in
 // memory/rows.hpp), a chunk of them in the first lane, zeros in others.
 template <class P, bool beyond, class Cut>
 DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<P>& column, const Gate<P>& pregate,
-                                    const Constants<P>& c, const UnitConstants<P>& own, Words<4> tail,
+                                    const Constants<P>& c, const RowTwiddles<P>& own, Words<4> tail,
                                     SharedAddress exponent_at, Cut cut) {
   u32 re[P::layout.radix][8], im[P::layout.radix][8] = {};
   const auto load = [&](int row, int nr, u32(&tiles)[8]) {
@@ -204,55 +108,27 @@ DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<
       }
     }
   }
-  Complex2 x[P::layout.radix][8];
-  if constexpr (!P::layout.real_rows) transform_rows<P, beyond>(re, im, c, x);
-  DANAUS_UNROLL
-  for (int kr = 0; kr < P::layout.radix; ++kr) {
-    if constexpr (P::layout.real_rows) {  // what real data becomes is twice as large: a part of it at a time
-      DANAUS_UNROLL
-      for (int i = 0; i < 8; ++i) {
-        u32 real[P::layout.radix];
-        DANAUS_UNROLL
-        for (int nr = 0; nr < P::layout.radix; ++nr) real[nr] = re[nr][i];
-        x[kr][i] = real_from_right(c.real, kr, real);
-        if constexpr (beyond) add_imaginary<P>(im[0][i], c, kr, x[kr][i]);
-      }
-    }
-    DANAUS_UNROLL
-    for (int i = 0; i < 8; ++i) x[kr][i] = times<false>(x[kr][i], own.a[kr]);
-    DANAUS_UNROLL
-    for (int i = 0; i < 8; i += 2) from_left<false>(own.n2, x[kr][i], x[kr][i + 1]);
+  rows_there<P, beyond>(re, im, c, own, [&](int kr, const Complex2(&x)[8]) {
     u32 re_out[8], im_out[8];
     DANAUS_UNROLL
-    for (int i = 0; i < 8; ++i) re_out[i] = x[kr][i].re, im_out[i] = x[kr][i].im;
+    for (int i = 0; i < 8; ++i) re_out[i] = x[i].re, im_out[i] = x[i].im;
     column.store(0, kr, re_out);
     column.store(1, kr, im_out);
-  }
+  });
 }
 
 template <class P, bool beyond>
 DANAUS_DEVICE void transform_column_back(const ConvolutionArguments& a, const Column<P>& column,
-                                         const Gate<P>& postgate, const Constants<P>& c, const UnitConstants<P>& own,
+                                         const Gate<P>& postgate, const Constants<P>& c, const RowTwiddles<P>& own,
                                          float factor, Words<4>& tail) {
-  Complex2 x[P::layout.radix][8];
-  DANAUS_UNROLL
-  for (int kr = 0; kr < P::layout.radix; ++kr) {
+  u32 re[P::layout.radix][8], im[P::layout.radix][8];
+  rows_back<P, beyond>(c, own, re, im, [&](int kr, Complex2(&x)[8]) {
     u32 re_in[8], im_in[8];
     column.load(0, kr, re_in);
     column.load(1, kr, im_in);
     DANAUS_UNROLL
-    for (int i = 0; i < 8; ++i) x[kr][i] = {re_in[i], im_in[i]};
-    DANAUS_UNROLL
-    for (int i = 0; i < 8; ++i) x[kr][i] = times<true>(from_right<true>(own.n2, x[kr][i]), own.a[kr]);
-  }
-  u32 re[P::layout.radix][8], im[P::layout.radix][8];
-  if constexpr (!P::layout.real_rows) {
-    transform_rows_back<P, beyond>(x, c, re, im);
-  } else {
-    DANAUS_UNROLL
-    for (int nr = 0; nr < P::layout.radix; ++nr) real_rows_back<P>(x, c, nr, false, re[nr]);
-    if constexpr (beyond) real_rows_back<P>(x, c, 0, true, im[0]);
-  }
+    for (int i = 0; i < 8; ++i) x[i] = {re_in[i], im_in[i]};
+  });
   if constexpr (beyond) {
     Words<4> unused;
     column.pack(im[0], tail, unused);
