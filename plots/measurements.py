@@ -92,5 +92,14 @@ def left_to_the_plan(case):
     return not said
 
 
+def length_of(row):
+    return case_fields(row["case"])["l"]
+
+
+def us(row):
+    """The median time in bursts."""
+    return row["time_us"]["burst_cold"]["median"]
+
+
 def passed(row):
     return row["verify"]["status"] == "passed"

@@ -10,7 +10,6 @@ using Kinds = unsigned;
 
 constexpr Kinds kind(Fold fold, bool gated) { return 1u << (gated + 2 * (fold == Fold::right_angle)); }
 
-inline constexpr Kinds kAll = 0xf;
 inline constexpr Kinds kPlain = 0x5, kGated = 0xa;
 inline constexpr Kinds kPair = 0x3, kCausal = 0xc;
 

@@ -238,13 +238,9 @@ Program make_program(const Case& asked, const Device& device, std::span<const st
          " marks of kept ones are given");
   Program program;
   program.variant = &variant;
-  if (variant.size == 0) {
-    program.prepared_is_filter = true;
-    program.prepared_bytes = prepared_bytes_of(*p, variant);
-  } else {
-    program.prepare.push_back(std::make_unique<Transform>(asked, variant, device, kept));
-    program.prepared_bytes = prepared_bytes_of(*p, variant);
-  }
+  program.prepared_bytes = prepared_bytes_of(*p, variant);
+  program.prepared_is_filter = variant.size == 0;
+  if (variant.size > 0) program.prepare.push_back(std::make_unique<Transform>(asked, variant, device, kept));
   program.execute.push_back(std::make_unique<FusedConvolution>(asked, variant));
   return program;
 }

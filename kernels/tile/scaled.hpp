@@ -34,6 +34,16 @@ DANAUS_DEVICE u32 narrow(u32 samples, int exponent) {
                                    device::upper_float<Dtype::bf16>(samples) * factor);
 }
 
+// The same in place of all words that for_each(visit) visits; returns the exponent.
+template <class ForEach>
+DANAUS_DEVICE int narrow_all(ForEach for_each) {
+  u32 greatest_of_all = 0;
+  for_each([&](u32& samples) { greatest_of_all = greatest(greatest_of_all, samples); });
+  const int exponent = exponent_of_warp(greatest_of_all);
+  for_each([&](u32& samples) { samples = narrow(samples, exponent); });
+  return exponent;
+}
+
 // Back, to samples of type T, the second times a gate's: of bf16 rounded once, at the end.
 template <Dtype T>
 DANAUS_DEVICE u32 samples_of(u32 results, float factor) {

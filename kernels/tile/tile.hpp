@@ -187,11 +187,6 @@ DANAUS_DEVICE void load_real(const u32* table, int at, RealMatrix<r>& m) {
 // The 128-byte swizzle of bulk tensor copies, on byte addresses of shared memory: 16-byte chunk c of line l is at
 // c ^ (l mod 8).
 DANAUS_DEVICE SharedAddress swizzled(SharedAddress linear) { return linear ^ ((linear >> 3) & 0x70); }
-// Of an address that `swizzled` has been applied to, the one `bytes` later: a multiple of 512, and of more than what
-// the first differed by from a multiple of 1024.
-DANAUS_DEVICE SharedAddress swizzled_later(SharedAddress address, int bytes) {
-  return (address ^ ((bytes >> 3) & 0x70)) + bytes;
-}
 
 // a w - b v, a w + b v.
 DANAUS_DEVICE u32 difference_of_products(u32 a, u32 w, u32 b, u32 v) { return device::fms2(a, w, device::mul2(b, v)); }

@@ -2,7 +2,7 @@
 
 import style
 from matplotlib.lines import Line2D
-from measurements import left_to_the_plan, passed
+from measurements import left_to_the_plan, length_of, passed, us
 from results import case_fields
 
 CASE = {"mode": "circular", "b": 64, "h": 768, "gates": []}
@@ -50,14 +50,6 @@ def each_method(figure, rows, peers):
         axes.set_title(f"{device}, circular, B=64, H=768", loc="left")
     panels[0].set_ylabel("relative L2 error")
     figure.legend_for_all([Line2D([], [], linewidth=1, **look) for look in looks.values()], list(looks), columns=3)
-
-
-def length_of(row):
-    return case_fields(row["case"])["l"]
-
-
-def us(row):
-    return row["time_us"]["burst_cold"]["median"]
 
 
 def over_floor(row, time_us):

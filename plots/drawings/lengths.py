@@ -2,7 +2,7 @@
 
 import style
 from matplotlib.lines import Line2D
-from measurements import left_to_the_plan, passed
+from measurements import left_to_the_plan, length_of, passed, us
 from results import case_fields
 
 CASE = {"dtype": "f16", "b": 64, "h": 768, "gates": []}
@@ -51,14 +51,6 @@ def is_drawn(row):
 
 def mode_of(row):
     return case_fields(row["case"])["mode"]
-
-
-def length_of(row):
-    return case_fields(row["case"])["l"]
-
-
-def us(row):
-    return row["time_us"]["burst_cold"]["median"]
 
 
 def ps(row):

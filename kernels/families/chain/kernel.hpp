@@ -201,7 +201,8 @@ class Warp {
       if constexpr (!layout.pair) cut(item, slab);
       Words<4> re[r], im[r] = {};  // four tiles each
       load(slab, re, im);
-      if constexpr (layout.scaled) narrow(re, im);
+      int exponent = 0;
+      if constexpr (layout.scaled) exponent = narrow(re, im);
       // A place is free once the store from it has been read: refill the one that an earlier item left.
       if (in_bulk() && leader_) device::store_wait_read<layout.lag>();
       if (path_ != Path::tensor) device::sync_warp();
@@ -209,7 +210,7 @@ class Warp {
       convolve(item.channel, re, im);
       float factor = 1;
       if constexpr (layout.scaled)
-        factor = scaled::power_of_two(exponent_) * spectrum_.factor(a_.spectrum_factors, item.channel);
+        factor = scaled::power_of_two(exponent) * spectrum_.factor(a_.spectrum_factors, item.channel);
       if (has_beyond()) store_beyond(item, factor, beyond_);
       store(item, slab, factor, re, im);
       advance<P>(a_, item);
@@ -325,27 +326,19 @@ class Warp {
     }
   }
 
-  // By what makes the item's greatest sample one of 1 to 2.
-  DANAUS_DEVICE void narrow(Samples& re, Samples& im) {
-    u32 greatest = has_beyond() ? scaled::greatest(0, beyond_) : 0;
-    DANAUS_UNROLL
-    for (int nr = 0; nr < r; ++nr) {
+  // By what makes the item's greatest sample one of 1 to 2; returns its exponent.
+  DANAUS_DEVICE int narrow(Samples& re, Samples& im) {
+    return scaled::narrow_all([&](auto visit) {
       DANAUS_UNROLL
-      for (int m = 0; m < 4; ++m) {
-        greatest = scaled::greatest(greatest, re[nr][m]);
-        if constexpr (layout.pair) greatest = scaled::greatest(greatest, im[nr][m]);
+      for (int nr = 0; nr < r; ++nr) {
+        DANAUS_UNROLL
+        for (int m = 0; m < 4; ++m) {
+          visit(re[nr][m]);
+          if constexpr (layout.pair) visit(im[nr][m]);
+        }
       }
-    }
-    exponent_ = scaled::exponent_of_warp(greatest);
-    DANAUS_UNROLL
-    for (int nr = 0; nr < r; ++nr) {
-      DANAUS_UNROLL
-      for (int m = 0; m < 4; ++m) {
-        re[nr][m] = scaled::narrow(re[nr][m], exponent_);
-        if constexpr (layout.pair) im[nr][m] = scaled::narrow(im[nr][m], exponent_);
-      }
-    }
-    if (has_beyond()) beyond_ = scaled::narrow(beyond_, exponent_);
+      if (has_beyond()) visit(beyond_);
+    });
   }
 
   // From samples to samples; of the right angle the imaginary part is in beyond_, as far as it is wanted.
@@ -427,7 +420,6 @@ class Warp {
   int fetched_ = 0, fetch_place_ = 0;  // items that have been asked for; the place of the next
   Item fetch_item_;
   int fetched_channel_ = -1;  // whose spectrum has been asked for
-  int exponent_ = 0;          // of the item's greatest sample
   u32 beyond_ = 0;            // the item's samples beyond N, of u and then of y (load_beyond)
 };
 

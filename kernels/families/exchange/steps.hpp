@@ -88,25 +88,17 @@ DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<
   }
   if constexpr (beyond) column.unpack(tail, {}, im[0]);
   if constexpr (P::layout.scaled) {
-    u32 greatest = 0;
-    DANAUS_UNROLL
-    for (int nr = 0; nr < P::layout.radix; ++nr) {
+    const int exponent = scaled::narrow_all([&](auto visit) {
       DANAUS_UNROLL
-      for (int i = 0; i < 8; ++i) {
-        greatest = scaled::greatest(greatest, re[nr][i]);
-        if (P::layout.pair || (beyond && nr == 0)) greatest = scaled::greatest(greatest, im[nr][i]);
+      for (int nr = 0; nr < P::layout.radix; ++nr) {
+        DANAUS_UNROLL
+        for (int i = 0; i < 8; ++i) {
+          visit(re[nr][i]);
+          if (P::layout.pair || (beyond && nr == 0)) visit(im[nr][i]);
+        }
       }
-    }
-    const int exponent = scaled::exponent_of_warp(greatest);
+    });
     if (device::lane_index() == 0) device::store_shared<4>(exponent_at, {static_cast<u32>(exponent)});
-    DANAUS_UNROLL
-    for (int nr = 0; nr < P::layout.radix; ++nr) {
-      DANAUS_UNROLL
-      for (int i = 0; i < 8; ++i) {
-        re[nr][i] = scaled::narrow(re[nr][i], exponent);
-        if (P::layout.pair || (beyond && nr == 0)) im[nr][i] = scaled::narrow(im[nr][i], exponent);
-      }
-    }
   }
   rows_there<P, beyond>(re, im, c, own, [&](int kr, const Complex2(&x)[8]) {
     u32 re_out[8], im_out[8];

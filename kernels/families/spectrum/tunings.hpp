@@ -1,8 +1,7 @@
 // Measured on an H200 with H=768. Radices of at most 16 leave room for many warps. Radix 3 comes last, so that digits
 // of a frequency are bits. Up to 2048 points the launch is a chain of latencies, and threads enough for 8 points each,
-// or 4 of the smallest, shorten it: 128 points 7.5 -> 3.8 us, 1024 10.2 -> 7.5, 2048 19.0 -> 14.4; at 4096 they
-// lose, 17.1
-// -> 20.2.
+// or 4 of the smallest, shorten it: 128 points 7.5 -> 3.8 us, 1024 10.2 -> 7.5, 2048 19.0 -> 14.4; at 4096 they lose,
+// 17.1 -> 20.2.
 #pragma once
 
 #include <array>
