@@ -25,11 +25,13 @@ struct Sine {
   static constexpr u32 k30 = constant(0.5), kMinus30 = constant(-0.5);
   static constexpr u32 k45 = constant(kRoot2 / 2), kMinus45 = constant(-kRoot2 / 2);
   static constexpr u32 k60 = constant(kRoot3 / 2), kMinus60 = constant(-kRoot3 / 2);
+  static constexpr u32 k90 = constant(1), kMinus90 = constant(-1);
   static constexpr u32 k45Times60 = constant(kRoot2 / 2 * kRoot3 / 2);
 };
 
 // Of 5 and 7 points, whose DFTs are sums over the pairs n and r - n.
-constexpr bool is_odd_prime(int radix) { return radix == 5 || radix == 7; }
+template <int radix>
+inline constexpr bool kIsOddPrime = radix == 5 || radix == 7;
 
 // Cosines and sines of k n turns / r, [k][n], and those of the right angle, n (1 - 4 k) turns / 4 r; 0, 1 and -1
 // exactly.
@@ -59,8 +61,8 @@ inline constexpr OddRoots<r> kOddRoots = make_odd_roots<r>();
 // sum + x c, of which c is a constant of an unrolled loop.
 DANAUS_DEVICE u32 add_times(u32 sum, u32 x, u32 c) {
   if (c == 0) return sum;
-  if (c == constant(1)) return device::add2(sum, x);
-  if (c == constant(-1)) return device::sub2(sum, x);
+  if (c == Sine::k90) return device::add2(sum, x);
+  if (c == Sine::kMinus90) return device::sub2(sum, x);
   return device::fma2(x, c, sum);
 }
 
@@ -154,7 +156,7 @@ DANAUS_DEVICE void radix_dft(Complex2 (&x)[radix]) {
     const Complex2 high = {device::sub2(b.re, d.im), device::add2(b.im, d.re)};
     x[1] = inverse ? high : low;
     x[3] = inverse ? low : high;
-  } else if constexpr (is_odd_prime(radix)) {
+  } else if constexpr (kIsOddPrime<radix>) {
     odd_dft<radix, inverse>(x);
   } else if constexpr (radix == 6) {  // Good-Thomas: 2 x 3 without twiddles; n = 3 n2 + 2 n3, k = 3 k2 + 4 k3 (mod 6)
     Complex2 even[3] = {x[0], x[2], x[4]}, odd[3] = {x[3], x[5], x[1]};
@@ -234,7 +236,7 @@ DANAUS_DEVICE void weighted_dft(const u32 (&x)[radix], Complex2 (&y)[radix]) {
     y[0] = {device::fma2(x[1], Sine::k60, re), device::fma2(x[2], Sine::k60, im)};
     y[1] = {device::sub2(x[0], x[2]), device::negate2(x[1])};
     y[2] = {device::fma2(x[1], Sine::kMinus60, re), device::fma2(x[2], Sine::kMinus60, im)};
-  } else if constexpr (is_odd_prime(radix)) {
+  } else if constexpr (kIsOddPrime<radix>) {
     odd_weighted_dft<radix>(x, y);
   } else if constexpr (radix == 6) {
     // Good-Thomas, as in radix_dft. x[1] is n = 7, whose weight is i times that of 1.
@@ -276,7 +278,7 @@ DANAUS_DEVICE void weighted_dft_back(const Complex2 (&y)[radix], u32 (&x)[radix]
     x[0] = device::add2(sum.re, y[1].re);
     x[1] = device::fma2(difference.re, Sine::k60, device::fms2(sum.im, Sine::k30, y[1].im));
     x[2] = device::fma2(difference.im, Sine::k60, device::fms2(sum.re, Sine::k30, y[1].re));
-  } else if constexpr (is_odd_prime(radix)) {
+  } else if constexpr (kIsOddPrime<radix>) {
     odd_weighted_dft_back<radix>(y, x);
   } else if constexpr (radix == 6) {
     Complex2 even[3], odd[3];  // odd ones without their sqrt(1/2)
