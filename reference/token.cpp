@@ -8,6 +8,10 @@ namespace danaus {
 
 std::string_view operation_word(std::string_view token) { return token.substr(0, token.find('_')); }
 
+std::string with_word(std::string_view word, std::string_view token) {
+  return std::string(word) + std::string(token.substr(operation_word(token).size()));
+}
+
 TokenFields::TokenFields(std::string_view token) : token_(token) {
   std::string_view rest = token;
   for (std::size_t end = rest.find('_'); end != std::string_view::npos;) {

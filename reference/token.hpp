@@ -19,6 +19,8 @@ namespace danaus {
 
 // The word that a token begins with.
 std::string_view operation_word(std::string_view token);
+// The token with another first word.
+std::string with_word(std::string_view word, std::string_view token);
 
 // The fields of a token, taken out one by one; what an operation does not take is an error. Words of their own come
 // first: "half" is not the number of an h. Every function throws std::invalid_argument with token, field and rule.

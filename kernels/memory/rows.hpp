@@ -150,6 +150,27 @@ DANAUS_DEVICE void copy_slab_by_threads(const ConvolutionArguments& a, const voi
   }
 }
 
+// The same times a gate, unless that is null: then the product is done when this returns.
+template <class Shape, class Worker>
+DANAUS_DEVICE void copy_gated_slab_by_threads(const ConvolutionArguments& a, const void* rows, const void* gate,
+                                              Item item, int slab, SharedAddress to) {
+  constexpr auto layout = Shape::layout;
+  if (!gate) return copy_slab_by_threads<Shape, Worker>(a, rows, item, slab, to);
+  DANAUS_UNROLL_BY(2)
+  for (int i = Worker::index(); i < layout.item_rows * layout.row_chunks; i += Worker::kThreads) {
+    const int row = i / layout.row_chunks, chunk = i % layout.row_chunks, n = sample_of<Shape>(slab, chunk);
+    Words<4> words{};
+    if (item.row + row < a.batch && n < a.length) {
+      const RowPlace from = row_place(a, Path::threads, item, row);
+      const Words<4> factors = load_chunk(gate, from, n, a.transfer);
+      words = load_chunk(rows, from, n, a.transfer);
+      DANAUS_UNROLL
+      for (int w = 0; w < 4; ++w) words[w] = device::mul2<layout.dtype>(words[w], factors[w]);
+    }
+    device::store_shared<16>(swizzled(to + row * layout.row_bytes + 16 * chunk), words);
+  }
+}
+
 // Stores the item's slab from `from` by a bulk copy: for one thread to call, which the caller has fenced and
 // synchronised. The place is free again after store_wait_read and the worker's barrier.
 template <class Shape>

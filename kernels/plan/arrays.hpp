@@ -7,31 +7,51 @@
 
 namespace danaus {
 
+// The number of an array among those of a case; -1 where it has none.
+inline int array_of(const std::vector<Array>& arrays, std::string_view name) {
+  const auto found = std::ranges::find(arrays, name, &Array::name);
+  return found == arrays.end() ? -1 : static_cast<int>(found - arrays.begin());
+}
+
 struct ConvolutionArrays {
-  int u = -1, pregate = -1, postgate = -1, k = -1, y = -1;
+  int u = -1, pregate = -1, postgate = -1, y = -1;
+  ConvolutionArrays(int of_u, int of_pregate, int of_postgate, int of_y)
+      : u(of_u), pregate(of_pregate), postgate(of_postgate), y(of_y) {}
   explicit ConvolutionArrays(const Case& asked) {
     const std::vector<Array> arrays = asked.arrays();
-    const auto find = [&](std::string_view name) {
-      const auto found = std::ranges::find(arrays, name, &Array::name);
-      return found == arrays.end() ? -1 : static_cast<int>(found - arrays.begin());
-    };
-    u = find("u"), pregate = find("pregate"), postgate = find("postgate"), k = find("k"), y = find("y");
+    u = array_of(arrays, "u"), pregate = array_of(arrays, "pregate");
+    postgate = array_of(arrays, "postgate"), y = array_of(arrays, "y");
   }
 };
+
+inline void* at(const Call& call, int array) { return array < 0 ? nullptr : call.arrays[array]; }
 
 // Of what one launch of a long convolution leaves for the next: so much stays in L2, beside what streams by.
 inline std::int64_t chunk_bytes(const Device& device) { return device.cache_bytes / 2; }
 
-inline void* at(const Call& call, int array) { return array < 0 ? nullptr : call.arrays[array]; }
+// What is prepared of a case's filters, in words: a spectrum [H, N], its conjugate [H, N], or both; of bf16 samples the
+// factors [H, N1] of their channels, N1 the rows of outer passes. Without an FFT the filter.
+struct Prepared {
+  std::int64_t spectrum = -1, conjugate = -1, factors = -1;
+  std::int64_t words = 0;
 
-// Spectra [H, N], of bf16 samples then the factors [H, N1] of their channels, N1 the rows of outer passes; without an
-// FFT the filter.
-inline std::int64_t prepared_bytes_of(const Convolution& p, const Variant& variant, int rows = 1) {
-  if (variant.size == 0) return 4 * p.channels * p.filter_length;
-  return 4 * p.channels * (variant.size + (p.dtype == Dtype::bf16 ? rows : 0));
+  Prepared(const Convolution& p, int size, int rows, bool plain, bool conjugated) {
+    const auto take = [&](std::int64_t count) { return std::exchange(words, words + count); };
+    if (plain) spectrum = take(p.channels * (size > 0 ? size : p.filter_length));
+    if (conjugated) conjugate = take(p.channels * size);
+    if (p.dtype == Dtype::bf16 && size > 0) factors = take(p.channels * rows);
+  }
+  std::int64_t bytes() const { return 4 * words; }
+};
+
+// In a call's prepared memory; null where there is none.
+inline std::uint32_t* prepared_at(const Call& call, std::int64_t word) {
+  return word < 0 ? nullptr : static_cast<std::uint32_t*>(call.prepared) + word;
 }
-inline float* factors_of(void* prepared, const Convolution& p, const Variant& variant) {
-  return static_cast<float*>(prepared) + p.channels * variant.size;
-}
+
+// What a convolution's step reads: one of the spectra, and the factors.
+struct SpectrumPlace {
+  std::int64_t spectrum, factors;
+};
 
 }  // namespace danaus

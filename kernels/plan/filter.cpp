@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/families/spectrum/family.hpp"
-#include "kernels/plan/arrays.hpp"
+#include "kernels/plan/long.hpp"
 #include "kernels/plan/machine.hpp"
 
 namespace danaus {
@@ -33,17 +33,32 @@ void bind_table(const spectrum::Table& table, const std::uint32_t* constants, sp
   if (table.marks_at >= 0) a.marks = constants + table.marks_at;
 }
 
+// What is written, from a number of the spectrum and a factor on.
+void bind_spectra(const Call& call, const Prepared& prepared, std::int64_t first, std::int64_t first_factor,
+                  spectrum::Arguments& a) {
+  const auto from = [&](std::int64_t word, std::int64_t skipped) {
+    return word < 0 ? nullptr : prepared_at(call, word) + skipped;
+  };
+  a.spectrum = from(prepared.spectrum, first), a.conjugate = from(prepared.conjugate, first);
+  a.factors = reinterpret_cast<float*>(from(prepared.factors, first_factor));
+}
+void touch_spectra(Launch& launch, const spectrum::Arguments& a, std::int64_t numbers, std::int64_t factors) {
+  if (a.spectrum) launch.touches({"spectrum", a.spectrum, 4 * numbers, true, false});
+  if (a.conjugate) launch.touches({"conjugate spectrum", a.conjugate, 4 * numbers, true, false});
+  if (a.factors) launch.touches({"factors", a.factors, 4 * factors, true, false});
+}
+
 // Taps as a case has them.
 class Taps {
  public:
-  explicit Taps(const Case& asked)
-      : problem_(*asked.as<Convolution>()), arrays_(asked), dtype_(asked.arrays().at(arrays_.k).dtype) {}
+  Taps(const Case& asked, const Convolution& problem)
+      : problem_(problem), array_(array_of(asked.arrays(), "k")), dtype_(filter_dtype(problem)) {}
 
   const Convolution& problem() const { return problem_; }
   // From channel `first` on.
   spectrum::Arguments arguments(const Call& call, std::int64_t first = 0) const {
     spectrum::Arguments a{};
-    a.k = static_cast<const std::byte*>(at(call, arrays_.k)) + bytes(dtype_) * first * problem_.filter_length;
+    a.k = static_cast<const std::byte*>(at(call, array_)) + bytes(dtype_) * first * problem_.filter_length;
     a.k_dtype = dtype_;
     a.filter_length = problem_.filter_length, a.period = static_cast<int>(problem_.length);
     a.circular = problem_.mode == Mode::circular;
@@ -55,7 +70,7 @@ class Taps {
 
  private:
   Convolution problem_;
-  ConvolutionArrays arrays_;
+  int array_;
   Dtype dtype_;
 };
 
@@ -65,8 +80,10 @@ Region table_region(std::span<const std::uint32_t> words) {
 
 class Transform final : public Step {
  public:
-  Transform(const Case& asked, const Variant& convolution, const Device& device, std::span<const std::uint8_t> kept)
-      : taps_(asked),
+  Transform(const Case& asked, const Convolution& problem, const Prepared& prepared, const Variant& convolution,
+            const Device& device, std::span<const std::uint8_t> kept)
+      : taps_(asked, problem),
+        prepared_(prepared),
         convolution_(convolution),
         split_(spectrum::split_of(convolution.fold == Fold::pair, convolution.size, device.block_bytes)),
         table_(spectrum::make_table(convolution, split_, kept)),
@@ -80,23 +97,23 @@ class Transform final : public Step {
     const Convolution& p = taps_.problem();
     spectrum::Arguments a = taps_.arguments(call);
     bind_table(table_, constants.data(), a);
-    a.spectrum = static_cast<std::uint32_t*>(call.prepared);
+    bind_spectra(call, prepared_, 0, 0, a);
     a.channels = static_cast<int>(p.channels);
     a.size = convolution_.size, a.parts = split_.parts;
     a.scale = static_cast<float>(convolution_.spectrum_scale());
-    if (p.dtype == Dtype::bf16) a.factors = factors_of(call.prepared, p, convolution_);
     a.right_angle = convolution_.fold == Fold::right_angle, a.real_pairs = split_.real_pairs;
     const int of_block = split_.layout().tuning.transforms;
     Launch launch = launch_of(split_, (p.channels * a.parts + of_block - 1) / of_block, description_, machine);
     launch.touches(taps_.region(a.k, p.channels));
     launch.touches(table_region(constants));
-    launch.touches({"spectrum", a.spectrum, prepared_bytes_of(p, convolution_), true, false});
+    touch_spectra(launch, a, p.channels * convolution_.size, p.channels);
     launch.give(a);
     to(launch);
   }
 
  private:
   Taps taps_;
+  Prepared prepared_;
   const Variant& convolution_;
   spectrum::Split split_;
   spectrum::Table table_;
@@ -105,23 +122,19 @@ class Transform final : public Step {
 
 class LongTransform final : public Step {
  public:
-  LongTransform(const Case& asked, const Variant& convolution, const Variant& inner, const Device& device)
-      : taps_(asked),
+  LongTransform(const Case& asked, const Convolution& problem, const Prepared& prepared, const LongVariant& convolution,
+                const Device& device)
+      : taps_(asked, problem),
+        prepared_(prepared),
         convolution_(convolution),
-        inner_(inner),
-        rows_(convolution.size / inner.size),
+        inner_(convolution.inner()),
+        rows_(convolution.outer_rows()),
         columns_split_(spectrum::split_of_columns(rows_)),
-        split_(spectrum::split_of(false, inner.size, device.block_bytes)),
-        table_(spectrum::make_table(inner, split_, {})),
+        split_(spectrum::split_of(false, inner_.size, device.block_bytes)),
+        table_(spectrum::make_table(inner_, split_, {})),
         columns_words_(spectrum::roots_of(rows_)),
         chunk_bytes_(chunk_bytes(device)),
         description_("filter of " + asked.token() + " for " + convolution.name) {}
-
-  // Rows of that many channels are in the workspace at a time, and in L2.
-  std::int64_t channels_at_once() const {
-    return std::clamp<std::int64_t>(chunk_bytes_ / row_bytes(), 1, taps_.problem().channels);
-  }
-  std::int64_t row_bytes() const { return std::int64_t{8} * convolution_.size; }
 
   std::string_view name() const override { return "filter"; }
   std::vector<std::uint32_t> constants() const override {
@@ -130,6 +143,7 @@ class LongTransform final : public Step {
     return words;
   }
   void fit(const Machine& machine) override { danaus::fit(columns_split_, machine), danaus::fit(split_, machine); }
+  std::int64_t workspace_bytes(std::int64_t) const override { return channels_at_once() * row_bytes(); }
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
             const LaunchTo& to) const override {
     for (std::int64_t first = 0; first < taps_.problem().channels; first += channels_at_once()) {
@@ -140,6 +154,11 @@ class LongTransform final : public Step {
   }
 
  private:
+  std::int64_t row_bytes() const { return std::int64_t{8} * convolution_.size; }
+  // Of which the workspace has the rows, and so L2.
+  std::int64_t channels_at_once() const {
+    return std::clamp<std::int64_t>(chunk_bytes_ / row_bytes(), 1, taps_.problem().channels);
+  }
   Launch columns_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
                         std::int64_t first, std::int64_t count) const {
     spectrum::Arguments a = taps_.arguments(call, first);
@@ -157,12 +176,10 @@ class LongTransform final : public Step {
   // Each row of a channel is one.
   Launch rows_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
                      std::int64_t first, std::int64_t count) const {
-    const Convolution& p = taps_.problem();
     spectrum::Arguments a{};
     bind_table(table_, constants.data(), a);
     a.rows = static_cast<float*>(call.workspace);
-    a.spectrum = static_cast<std::uint32_t*>(call.prepared) + first * convolution_.size;
-    if (p.dtype == Dtype::bf16) a.factors = factors_of(call.prepared, p, convolution_) + first * rows_;
+    bind_spectra(call, prepared_, first * convolution_.size, first * rows_, a);
     a.channels = static_cast<int>(count * rows_);
     a.size = inner_.size, a.parts = split_.parts;
     a.scale = static_cast<float>(convolution_.spectrum_scale());
@@ -171,13 +188,13 @@ class LongTransform final : public Step {
         launch_of(split_, (std::int64_t{a.channels} * a.parts + of_block - 1) / of_block, description_, machine);
     launch.touches({"rows", a.rows, count * row_bytes(), false, false});
     launch.touches(table_region(constants));
-    launch.touches({"spectrum", a.spectrum, 4 * count * convolution_.size, true, false});
-    if (a.factors) launch.touches({"factors", a.factors, 4 * count * rows_, true, false});
+    touch_spectra(launch, a, count * convolution_.size, count * rows_);
     launch.give(a);
     return launch;
   }
 
   Taps taps_;
+  Prepared prepared_;
   const Variant& convolution_;
   const Variant& inner_;
   int rows_;  // N1
@@ -190,16 +207,12 @@ class LongTransform final : public Step {
 
 }  // namespace
 
-std::unique_ptr<Step> make_filter_transform(const Case& asked, const Variant& convolution, const Device& device,
+std::unique_ptr<Step> make_filter_transform(const Case& asked, const Convolution& problem, const Prepared& prepared,
+                                            const Variant& variant, const Device& device,
                                             std::span<const std::uint8_t> kept) {
-  return std::make_unique<Transform>(asked, convolution, device, kept);
-}
-
-LongFilterTransform make_long_filter_transform(const Case& asked, const Variant& convolution, const Variant& inner,
-                                               const Device& device) {
-  auto step = std::make_unique<LongTransform>(asked, convolution, inner, device);
-  const std::int64_t bytes = step->channels_at_once() * step->row_bytes();
-  return {std::move(step), bytes};
+  if (const auto* of_passes = dynamic_cast<const LongVariant*>(&variant))
+    return std::make_unique<LongTransform>(asked, problem, prepared, *of_passes, device);
+  return std::make_unique<Transform>(asked, problem, prepared, variant, device, kept);
 }
 
 }  // namespace danaus

@@ -7,6 +7,38 @@ namespace {
 
 const void* samples_before(const void* rows, int samples) { return static_cast<const std::uint16_t*>(rows) - samples; }
 
+class FusedConvolution final : public Step {
+ public:
+  FusedConvolution(const Case& asked, const Convolution& problem, const ConvolutionArrays& arrays,
+                   const SpectrumPlace& place, const Variant& variant)
+      : problem_(problem), arrays_(arrays), place_(place), kernel_(variant, asked.token() + ", " + variant.name) {}
+
+  std::string_view name() const override { return "convolution"; }
+  std::vector<std::uint32_t> constants() const override { return kernel_.variant().make_tables(); }
+  void fit(const Machine& machine) override { kernel_.fit(machine); }
+
+  void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
+            const LaunchTo& to) const override {
+    const Convolution& p = problem_;
+    const int size = kernel_.variant().size;
+    ConvolutionArguments a{};
+    a.u = at(call, arrays_.u), a.y = at(call, arrays_.y);
+    a.pregate = at(call, arrays_.pregate), a.postgate = at(call, arrays_.postgate);
+    a.spectrum = prepared_at(call, place_.spectrum), a.tables = constants.data();
+    a.spectrum_factors = reinterpret_cast<const float*>(prepared_at(call, place_.factors));
+    a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(p.channels);
+    a.length = static_cast<int>(p.length);
+    const std::int64_t spectrum_bytes = 4 * p.channels * (size > 0 ? size : p.filter_length);
+    to(kernel_.launch(a, machine, spectrum_bytes, static_cast<std::int64_t>(constants.size_bytes())));
+  }
+
+ private:
+  Convolution problem_;
+  ConvolutionArrays arrays_;
+  SpectrumPlace place_;
+  FusedKernel kernel_;
+};
+
 }  // namespace
 
 Transfer choose_transfer(std::int64_t length, std::int64_t channels, const Variant& variant, const Device& device,
@@ -64,6 +96,7 @@ Launch FusedKernel::launch(ConvolutionArguments a, const Machine& machine, std::
   if (a.pregate) reads("pregate", a.pregate);
   if (a.postgate) reads("postgate", a.postgate);
   launch.touches({"spectrum", a.spectrum, spectrum_bytes, false, false});
+  if (a.spectrum_factors) launch.touches({"factors", a.spectrum_factors, std::int64_t{4} * a.channels, false, false});
   launch.touches({"tables", a.tables, table_bytes, false, true});
   launch.give(a);
   return launch;
@@ -105,6 +138,12 @@ void FusedKernel::bind_enclosing(const Machine& machine, ConvolutionArguments& a
   };
   a.y_map = part_of_y(rows_of.planes - 1, rows_of.plane_lines, rows_of.plane_step);
   a.y_line = part_of_y(1, rows_of.plane_lines - 1, rows_of.line_step);
+}
+
+std::unique_ptr<Step> make_fused_convolution(const Case& asked, const Convolution& problem,
+                                             const ConvolutionArrays& arrays, const SpectrumPlace& place,
+                                             const Variant& variant) {
+  return std::make_unique<FusedConvolution>(asked, problem, arrays, place, variant);
 }
 
 }  // namespace danaus

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "kernels/plan/arrays.hpp"
 #include "kernels/plan/machine.hpp"
 
 namespace danaus {
@@ -31,5 +32,10 @@ class FusedKernel {
   std::string description_;
   std::array<std::int64_t, kPaths> concurrent_{1, 1, 1, 1};  // blocks that the machine runs at once
 };
+
+// The convolution `problem` of a case, of these of its arrays, with what is prepared at the place.
+std::unique_ptr<Step> make_fused_convolution(const Case& asked, const Convolution& problem,
+                                             const ConvolutionArrays& arrays, const SpectrumPlace& place,
+                                             const Variant& variant);
 
 }  // namespace danaus

@@ -6,8 +6,8 @@
 #include <tuple>
 
 #include "kernels/plan/arrays.hpp"
-#include "kernels/plan/filter.hpp"
 #include "kernels/plan/fused.hpp"
+#include "kernels/plan/outer_pass.hpp"
 #include "kernels/plan/registry.hpp"
 
 namespace danaus {
@@ -16,104 +16,81 @@ namespace {
 // Outer passes and what is between them, channels by channels.
 class LongConvolution final : public Step {
  public:
-  LongConvolution(const Case& asked, const LongVariant& variant, const Device& device)
-      : problem_(*asked.as<Convolution>()),
-        arrays_(asked),
+  LongConvolution(const Case& asked, const Convolution& problem, const ConvolutionArrays& arrays,
+                  const SpectrumPlace& place, const LongVariant& variant, const Device& device)
+      : problem_(problem),
+        arrays_(arrays),
+        place_(place),
         variant_(variant),
+        there_(variant.outer_pass(false, asked.token() + ", outer pass, " + variant.name)),
         inner_(variant.inner(), asked.token() + ", between outer passes, " + variant.inner().name),
-        description_(asked.token() + ", outer pass, " + variant.name) {
-    const std::int64_t bytes = plane_rows(problem_.batch) * row_bytes();
+        back_(variant.outer_pass(true, asked.token() + ", outer pass back, " + variant.name)),
+        there_words_(there_.constants().size()),
+        inner_words_(variant.inner().make_tables().size()) {
+    const std::int64_t bytes = plane_rows(variant.fold, problem.batch) * plane_bytes(variant.size);
     channels_ = std::clamp<std::int64_t>(chunk_bytes(device) / bytes, 1, problem_.channels);
   }
 
   std::string_view name() const override { return "convolution"; }
   std::vector<std::uint32_t> constants() const override {
-    std::vector<std::uint32_t> words = variant_.make_tables();
-    const std::vector<std::uint32_t> inner = variant_.inner().make_tables();
-    words.insert(words.end(), inner.begin(), inner.end());
+    std::vector<std::uint32_t> words = there_.constants();
+    for (const std::vector<std::uint32_t>& more : {variant_.inner().make_tables(), back_.constants()})
+      words.insert(words.end(), more.begin(), more.end());
     return words;
   }
-  void fit(const Machine& machine) override {
-    inner_.fit(machine);
-    const outer::Layout layout = variant_.outer_layout(false);
-    for (bool back : {false, true})
-      concurrent_ =
-          machine.concurrent_blocks(variant_.outer_kernel(back), Path::threads, layout.threads, layout.shared_bytes);
+  void fit(const Machine& machine) override { there_.fit(machine), inner_.fit(machine), back_.fit(machine); }
+  std::int64_t workspace_bytes(std::int64_t batch) const override {
+    return plane_rows(variant_.fold, batch) * channels_ * plane_bytes(variant_.size);
   }
-  // Of the planes of two rows of the batch.
-  std::int64_t bytes_of_two_rows() const { return plane_rows(2) * channels_ * row_bytes(); }
 
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
             const LaunchTo& to) const override {
+    const auto of_inner = constants.subspan(there_words_, inner_words_);
     for (std::int64_t first = 0; first < problem_.channels; first += channels_) {
       const std::int64_t count = std::min(channels_, problem_.channels - first);
-      to(outer_launch(call, machine, constants, first, count, false));
-      to(inner_launch(call, machine, constants, first, count));
-      to(outer_launch(call, machine, constants, first, count, true));
+      const auto rows = [&](const char* name, int array, const char* gate, int gate_array) -> OuterPass::Rows {
+        return {name,
+                at(call, array),
+                gate,
+                at(call, gate_array),
+                call.workspace,
+                call.batch,
+                problem_.channels,
+                problem_.length,
+                first,
+                count};
+      };
+      to(there_.launch(rows("u", arrays_.u, "pregate", arrays_.pregate), machine, constants.first(there_words_)));
+      to(inner_launch(call, machine, of_inner, first, count));
+      to(back_.launch(rows("y", arrays_.y, "postgate", arrays_.postgate), machine,
+                      constants.subspan(there_words_ + inner_words_)));
     }
   }
 
  private:
-  std::int64_t row_bytes() const { return std::int64_t{2} * variant_.size; }
-  std::int64_t plane_rows(std::int64_t batch) const { return 2 * variant_.items_of_channel(batch); }
-
-  Launch outer_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
-                      std::int64_t first, std::int64_t count, bool back) const {
-    const Convolution& p = problem_;
-    const outer::Layout layout = variant_.outer_layout(back);
-    outer::Arguments a{};
-    void* const u = at(call, arrays_.u);
-    void* const y = at(call, arrays_.y);
-    a.samples = u, a.result = y, a.gate = at(call, back ? arrays_.postgate : arrays_.pregate);
-    a.planes = call.workspace, a.tables = constants.data();
-    a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(p.channels);
-    a.length = static_cast<int>(p.length);
-    a.first_channel = static_cast<int>(first), a.channel_count = static_cast<int>(count);
-    a.columns = variant_.inner().size;
-    const auto is_aligned = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; };
-    a.aligned = p.length % 8 == 0 && is_aligned(back ? y : u) && is_aligned(a.gate);
-    const std::int64_t tiles = a.columns / 64, items = count * variant_.items_of_channel(call.batch);
-    Launch launch;
-    launch.description = description_;
-    launch.kernel = variant_.outer_kernel(back), launch.path = Path::threads;
-    launch.blocks = std::clamp<std::int64_t>(concurrent_ / tiles, 1, items) * tiles;
-    launch.threads = layout.threads, launch.shared_bytes = layout.shared_bytes;
-    launch.overlapping = machine.device().sm >= 90;
-    const std::int64_t bytes = std::int64_t{2} * call.batch * p.channels * p.length;
-    if (back)
-      launch.touches({"y", y, bytes, true, false});
-    else
-      launch.touches({"u", u, bytes, false, false});
-    if (a.gate) launch.touches({back ? "postgate" : "pregate", a.gate, bytes, false, false});
-    launch.touches({"planes", a.planes, plane_rows(call.batch) * count * row_bytes(), !back, false});
-    launch.touches({"tables", a.tables, static_cast<std::int64_t>(constants.size_bytes()), false, true});
-    launch.give(a);
-    return launch;
-  }
-
   Launch inner_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
                       std::int64_t first, std::int64_t count) const {
     const int rows = variant_.outer_rows();
-    const std::size_t tables_at = variant_.make_tables().size();
     ConvolutionArguments a{};
     a.u = a.y = call.workspace;
-    a.spectrum = static_cast<const std::uint32_t*>(call.prepared) + first * variant_.size;
-    if (problem_.dtype == Dtype::bf16)
-      a.spectrum_factors = factors_of(call.prepared, problem_, variant_) + first * rows;
-    a.tables = constants.data() + tables_at;
-    a.batch = static_cast<int>(plane_rows(call.batch)), a.channels = static_cast<int>(count * rows);
+    a.spectrum = prepared_at(call, place_.spectrum) + first * variant_.size;
+    if (place_.factors >= 0)
+      a.spectrum_factors = reinterpret_cast<float*>(prepared_at(call, place_.factors)) + first * rows;
+    a.tables = constants.data();
+    a.batch = static_cast<int>(plane_rows(variant_.fold, call.batch)), a.channels = static_cast<int>(count * rows);
     a.length = variant_.inner().size;
-    return inner_.launch(a, machine, prepared_bytes_of(problem_, variant_, rows) - 4 * first * variant_.size,
-                         static_cast<std::int64_t>(4 * (constants.size() - tables_at)));
+    return inner_.launch(a, machine, 4 * count * variant_.size, static_cast<std::int64_t>(constants.size_bytes()));
   }
 
   Convolution problem_;
   ConvolutionArrays arrays_;
+  SpectrumPlace place_;
   const LongVariant& variant_;
+  OuterPass there_;
   FusedKernel inner_;
-  std::string description_;
+  OuterPass back_;
+  std::size_t there_words_, inner_words_;
   std::int64_t channels_ = 1;  // at a time
-  std::int64_t concurrent_ = 1;
 };
 
 }  // namespace
@@ -134,12 +111,8 @@ LongVariant::LongVariant(const Variant& fused, Fold of_fold, bool with_gates, st
               gated ? "_gated" : "", '_', fused.name);
 }
 
-KernelId LongVariant::outer_kernel(bool back) const {
-  const Instances<outer::Family> all = outer::Family::instances(line);
-  const outer::Key key = outer_layout(back).key;
-  std::size_t number = 0;
-  while (!(all.list.at(number).key == key)) ++number;
-  return {family, line, number};
+OuterPass LongVariant::outer_pass(bool back, std::string description) const {
+  return {dtype, fold, line, back, inner_.size, std::move(description)};
 }
 
 std::vector<std::int32_t> LongVariant::spectrum_slots() const {
@@ -169,6 +142,7 @@ std::span<const std::unique_ptr<const LongVariant>> long_variants() {
             if (64 * outer::kLines[line].radix * fused->size > longest)
               all.push_back(std::make_unique<LongVariant>(*fused, fold, gated, line));
     }
+    std::erase_if(all, [](const auto& v) { return v->classes == 0; });  // no device has room for both
     // The fewest rows first, and preferred: outer passes are then one radix shorter. Not measured yet.
     std::ranges::stable_sort(all, {}, [](const auto& v) { return std::pair(v->size, v->outer_rows()); });
     std::set<std::tuple<int, Dtype, Fold, bool>> known;
@@ -179,18 +153,10 @@ std::span<const std::unique_ptr<const LongVariant>> long_variants() {
   return kVariants;
 }
 
-Program make_long_program(const Case& asked, const LongVariant& variant, const Device& device) {
-  const Convolution& p = *asked.as<Convolution>();
-  Program program;
-  program.variant = &variant;
-  LongFilterTransform filter = make_long_filter_transform(asked, variant, variant.inner(), device);
-  program.prepare.push_back(std::move(filter.step));
-  program.prepare_workspace_bytes = filter.workspace_bytes;
-  program.prepared_bytes = prepared_bytes_of(p, variant, variant.outer_rows());
-  auto step = std::make_unique<LongConvolution>(asked, variant, device);
-  program.workspace_bytes_per_two_rows = step->bytes_of_two_rows();
-  program.execute.push_back(std::move(step));
-  return program;
+std::unique_ptr<Step> make_long_convolution(const Case& asked, const Convolution& problem,
+                                            const ConvolutionArrays& arrays, const SpectrumPlace& place,
+                                            const LongVariant& variant, const Device& device) {
+  return std::make_unique<LongConvolution>(asked, problem, arrays, place, variant, device);
 }
 
 }  // namespace danaus

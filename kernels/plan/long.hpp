@@ -5,7 +5,8 @@
 #include <span>
 
 #include "kernels/families/outer/family.hpp"
-#include "kernels/plan/program.hpp"
+#include "kernels/plan/arrays.hpp"
+#include "kernels/plan/outer_pass.hpp"
 
 namespace danaus {
 
@@ -19,7 +20,7 @@ class LongVariant final : public Variant {
   outer::Layout outer_layout(bool back) const {
     return {{dtype, fold, outer::kLines[line].radix, back}, outer::kLines[line].tuning};
   }
-  KernelId outer_kernel(bool back) const;
+  OuterPass outer_pass(bool back, std::string description) const;
 
   bool takes(const Convolution&) const override { return true; }
   std::vector<std::uint32_t> make_tables() const override {
@@ -35,9 +36,18 @@ class LongVariant final : public Variant {
   const Variant& inner_;
 };
 
+// N1 of outer passes; 1 without.
+inline int outer_rows(const Variant& variant) {
+  const auto* of_passes = dynamic_cast<const LongVariant*>(&variant);
+  return of_passes ? of_passes->outer_rows() : 1;
+}
+
 // By N, the preferred split of each first.
 std::span<const std::unique_ptr<const LongVariant>> long_variants();
 
-Program make_long_program(const Case& asked, const LongVariant& variant, const Device& device);
+// The convolution `problem` of a case, of these of its arrays, with what is prepared at the place.
+std::unique_ptr<Step> make_long_convolution(const Case& asked, const Convolution& problem,
+                                            const ConvolutionArrays& arrays, const SpectrumPlace& place,
+                                            const LongVariant& variant, const Device& device);
 
 }  // namespace danaus

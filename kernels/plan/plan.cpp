@@ -158,7 +158,10 @@ const Case& Plan::asked() const { return state_->asked; }
 const Machine& Plan::machine() const { return *state_->machine; }
 const Variant& Plan::variant() const { return *state_->program.variant; }
 std::int64_t Plan::prepared_bytes() const { return state_->program.prepared_bytes; }
-std::int64_t Plan::workspace_bytes(std::int64_t batch) const { return state_->program.workspace_bytes(batch); }
+std::int64_t Plan::workspace_bytes(std::int64_t batch) const {
+  return std::max(danaus::workspace_bytes(state_->program.prepare, batch),
+                  danaus::workspace_bytes(state_->program.execute, batch));
+}
 std::int64_t Plan::constant_bytes() const {
   std::int64_t bytes = 0;
   for (const auto& words : state_->constants) bytes += 4 * static_cast<std::int64_t>(words.count);
@@ -196,7 +199,7 @@ void Plan::prepare(std::span<const Buffer> filters, const CallOptions& options) 
     s.machine->synchronize();  // earlier calls on other streams may still read it
   }
   call.prepared = own ? s.prepared.get() : options.prepared;
-  call.workspace = s.workspace_for(kOperation, options, s.program.prepare_workspace_bytes);
+  call.workspace = s.workspace_for(kOperation, options, danaus::workspace_bytes(s.program.prepare, 1));
   if (s.program.prepared_is_filter)
     for (std::size_t i = 0; i < s.arrays.size(); ++i)
       if (s.arrays[i].role == Role::filter)
@@ -216,7 +219,7 @@ void Plan::execute(std::span<const Buffer> arrays, const CallOptions& options) c
   s.check_prepared(kOperation, options);
   s.machine->check_stream(kOperation, options.stream);
   call.prepared = options.prepared ? options.prepared : s.prepared.get();
-  call.workspace = s.workspace_for(kOperation, options, s.program.workspace_bytes_per_two_rows * ((batch + 1) / 2));
+  call.workspace = s.workspace_for(kOperation, options, danaus::workspace_bytes(s.program.execute, batch));
   s.launch(s.program.execute, s.program.prepare.size(), call, options.stream);
 }
 

@@ -80,6 +80,8 @@ class Step {
   virtual std::vector<std::uint32_t> constants() const { return {}; }
   // Learns what the machine has room for. Throws std::invalid_argument where it has no code for the kernel, or no room.
   virtual void fit(const Machine& machine) = 0;
+  // That its launches need between them; known once it fits.
+  virtual std::int64_t workspace_bytes(std::int64_t batch) const { return static_cast<void>(batch), 0; }
   // `constants` are in memory of the machine.
   virtual void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
                     const LaunchTo& to) const = 0;
@@ -90,13 +92,14 @@ struct Program {
   const Variant* variant = nullptr;  // the kernel that has most of the work
   std::int64_t prepared_bytes = 0;   // that prepare makes of the filters, for any number of calls of execute
   bool prepared_is_filter = false;   // there is nothing to prepare: the filter's taps as they are
-  std::int64_t workspace_bytes_per_two_rows = 0;  // of the batch, between the launches of execute
-  std::int64_t prepare_workspace_bytes = 0;       // between those of prepare
-  // Of either, which run one after the other.
-  std::int64_t workspace_bytes(std::int64_t batch) const {
-    return std::max(prepare_workspace_bytes, workspace_bytes_per_two_rows * ((batch + 1) / 2));
-  }
 };
+
+// Of steps that run one after the other.
+inline std::int64_t workspace_bytes(const std::vector<std::unique_ptr<Step>>& steps, std::int64_t batch) {
+  std::int64_t most = 0;
+  for (const auto& step : steps) most = std::max(most, step->workspace_bytes(batch));
+  return most;
+}
 
 // Throws where no kernel computes the case on the device. `kept` [N] are the marks of kept frequencies (make_table() in
 // families/spectrum/family.hpp) where the case removes some, else empty.

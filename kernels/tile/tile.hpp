@@ -207,8 +207,7 @@ using Tiles256 = Complex2[2][2];
 // Of DFT16 over n1 | twiddle | DFT16 over n2 | spectrum | and back, what is between the stages over n1: k = k1 + 16 k2;
 // spectrum[i] holds k1 = 8 i + g and k2 = 8 j + 2t+e as words 2 j (re) and 2 j + 1 (im). twiddle[i][j] is for
 // k1 = 8 i + g and n2 = 8 j + 2t+e; twiddle_back[i][j], for n2 = 8 i + g and k1 = 8 j + 2t+e.
-DANAUS_DEVICE void convolve_tiles(Tiles256& x, const Matrix16& dft, const Complex2 (&twiddle)[2][2],
-                                  const Complex2 (&twiddle_back)[2][2], const Words<4> (&spectrum)[2]) {
+DANAUS_DEVICE void columns_there(Tiles256& x, const Matrix16& dft, const Complex2 (&twiddle)[2][2]) {
   // Columns k1 = 8 i + g, rows n2 = 8 j + 2t+e.
   DANAUS_UNROLL
   for (int i = 0; i < 2; ++i) {
@@ -216,6 +215,10 @@ DANAUS_DEVICE void convolve_tiles(Tiles256& x, const Matrix16& dft, const Comple
     for (int j = 0; j < 2; ++j) x[i][j] = times<false>(x[i][j], twiddle[i][j]);
   }
   from_left<false>(dft, x[0][0], x[0][1], x[1][0], x[1][1]);
+}
+DANAUS_DEVICE void convolve_tiles(Tiles256& x, const Matrix16& dft, const Complex2 (&twiddle)[2][2],
+                                  const Complex2 (&twiddle_back)[2][2], const Words<4> (&spectrum)[2]) {
+  columns_there(x, dft, twiddle);
   // Rows k2 = 8 j + 2t+e.
   DANAUS_UNROLL
   for (int i = 0; i < 2; ++i) {

@@ -173,6 +173,24 @@ DANAUS_DEVICE void transform_blocks_back(const Tiles (&x)[P::layout.radix], Word
   }
 }
 
+// The DFT from samples up to the stage over n1, of kr what its own product leaves to do.
+template <class P>
+DANAUS_DEVICE void samples_there(const Words<4> (&re)[P::layout.radix], const Words<4> (&im)[P::layout.radix],
+                                 const Constants<P>& c, Tiles (&x)[P::layout.radix]) {
+  if constexpr (P::layout.real_rows) {
+    transform_real_rows<P>(re[0], c, x[0]);
+  } else {
+    transform_blocks<P>(re, im, x);
+  }
+}
+template <class P>
+DANAUS_DEVICE void rows_there(const Constants<P>& c, Tiles& x) {
+  if constexpr (!P::layout.real_rows) {
+    DANAUS_UNROLL
+    for (int j = 0; j < 2; ++j) from_right<false>(c.dft, x[0][j], x[1][j]);
+  }
+}
+
 // One warp of the kernel: its items, one after the other, through its own ring of slabs.
 template <class P, Path path>
 class Warp {
@@ -344,20 +362,13 @@ class Warp {
   // From samples to samples; of the right angle the imaginary part is in beyond_, as far as it is wanted.
   DANAUS_DEVICE void convolve(int channel, Samples& re, Samples& im) {
     Tiles x[r];
-    if constexpr (layout.real_rows) {
-      transform_real_rows<P>(re[0], constants_, x[0]);
-    } else {
-      transform_blocks<P>(re, im, x);
-    }
+    samples_there<P>(re, im, constants_, x);
     if (has_beyond()) add_imaginary<P>(beyond_, constants_, x);
     if constexpr (layout.outer_vectors > 0) outer_twiddles<P, false>(x);
     const Matrix16& dft = constants_.dft;
     DANAUS_UNROLL
     for (int kr = 0; kr < r; ++kr) {
-      if constexpr (!layout.real_rows) {
-        DANAUS_UNROLL
-        for (int j = 0; j < 2; ++j) from_right<false>(dft, x[kr][0][j], x[kr][1][j]);
-      }
+      rows_there<P>(constants_, x[kr]);
       const Words<4> of_row[2] = {spectrum_.load(a_.spectrum, channel, 2 * kr, 2 * kr),
                                   spectrum_.load(a_.spectrum, channel, 2 * kr + 1, 2 * kr + 1)};
       convolve_tiles(x[kr], dft, constants_.inner, constants_.inner_back, of_row);

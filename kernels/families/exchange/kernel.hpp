@@ -370,33 +370,14 @@ class Block {
       return load_lane_words(a_.tables, layout.shared_table + vector);
   }
 
-  // Units of step A have powers of two of their own. What makes them the greatest one's, of each slab's tiles; and what
-  // the results are then to be multiplied by.
-  DANAUS_DEVICE void scale_units(int channel, u32 (&unit_scales)[layout.slabs]) {
-    const int lane = device::lane_index(), t = lane % 4;
-    const auto exponent_of = [](int unit) {
-      return static_cast<int>(device::load_shared<4>(kExponents + 4 * unit)[0]);
-    };
-    int greatest = lane < layout.units ? exponent_of(lane) : 0;
-    if (layout.units > 32 && lane + 32 < layout.units) greatest = max(greatest, exponent_of(lane + 32));
-    greatest = static_cast<int>(device::max_of_warp(greatest));
-    factor_ = scaled::power_of_two(greatest) * spectrum_.factor(a_.spectrum_factors, channel);
-    if constexpr (layout.units > 1) {
-      DANAUS_UNROLL
-      for (int s = 0; s < layout.slabs; ++s) {
-        const int unit = s * layout.column_chunks + 2 * t % layout.column_chunks;
-        const auto below = [&](int u) { return scaled::power_of_two(max(127 + exponent_of(u) - greatest, 1)); };
-        unit_scales[s] = device::pack2(below(unit), below(unit + 1));
-      }
-    }
-  }
-
   // Step B, calling after(batch) when a batch of lines is done. Spectra are asked for a batch ahead, the first by the
   // caller.
   template <class After>
   DANAUS_DEVICE void convolve(int place, int channel, Spectra& ahead, After after) {
     u32 unit_scales[layout.slabs] = {};
-    if constexpr (layout.scaled) scale_units(channel, unit_scales);
+    if constexpr (layout.scaled)
+      factor_ = scaled::power_of_two(scale_units<P>(kExponents, unit_scales)) *
+                spectrum_.factor(a_.spectrum_factors, channel);
     DANAUS_UNROLL
     for (int batch = 0; batch < layout.batches; ++batch) {
       Spectra spectra;

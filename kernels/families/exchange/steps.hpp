@@ -132,29 +132,36 @@ DANAUS_DEVICE void transform_column_back(const ConvolutionArguments& a, const Co
   }
 }
 
-// Step B on the line pairs from `first` on, and on the same ones of the next group where a batch has two; lines 2 pair
-// and 2 pair + 1 of every slab, in place; row_at(s, row) is the place of that row of slab s. Several pairs at a time
-// give a warp independent work while one waits for its loads and products.
-template <class P, class RowAt, class TwiddlesOf>
-DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c,
-                                  const GroupMatrices (&groups)[P::layout.batch_groups], const Words<4>* spectra,
-                                  const u32 (&unit_scales)[P::layout.slabs], TwiddlesOf twiddles_of) {
-  constexpr int kPairs = P::layout.tuning.pairs;
+// The registers of the line pairs that a warp has at once: of each pair two lines, in every slab.
+template <class P>
+using LinePairs = Complex2[P::layout.tuning.pairs][2][P::layout.slabs];
+// Where they are in a slab, in `at`; twiddles of those of one group.
+template <class P>
+using LinePlaces = SharedAddress[P::layout.tuning.pairs];
+template <class P>
+using PairTwiddles = LineTwiddles<P>[P::layout.batch_pairs][2];
+
+// Matrices re and im of line 2 pair, re and im of the next one. What tells the rows of a slab apart is in `at`, one sum
+// for all slabs, unless they have places of their own.
+template <class P, class RowAt>
+DANAUS_DEVICE SharedAddress line_base(RowAt row_at, int s) {
+  return P::layout.apart ? row_at(s, device::lane_index() / 8 % 2) : row_at(s, 0);
+}
+
+// The line pairs from `first` on, and the same ones of the next group where a batch has two; lines 2 pair and
+// 2 pair + 1 of every slab; row_at(s, row) is the place of that row of slab s.
+template <class P, class RowAt>
+DANAUS_DEVICE void load_lines(RowAt row_at, int first, const u32 (&unit_scales)[P::layout.slabs], LinePlaces<P>& at,
+                              LinePairs<P>& x) {
   const int lane = device::lane_index(), matrix = lane / 8, row = lane % 8;
-  // Matrices re and im of line 2 pair, re and im of the next one. What tells the rows of a slab apart is in `at`, one
-  // sum for all slabs, unless they have places of their own.
-  const auto base_of = [&](int s) { return P::layout.apart ? row_at(s, matrix % 2) : row_at(s, 0); };
-  SharedAddress at[kPairs];
-  Complex2 x[kPairs][2][P::layout.slabs];
-  LineTwiddles<P> own[P::layout.batch_pairs][2];
   DANAUS_UNROLL
-  for (int p = 0; p < kPairs; ++p) {
+  for (int p = 0; p < P::layout.tuning.pairs; ++p) {
     const int pair = first + p % P::layout.batch_pairs, group = p / P::layout.batch_pairs;
     at[p] = swizzled(128 * (2 * pair + matrix / 2) + 16 * row) + 128 * P::layout.group_lines * group +
             (P::layout.apart ? 0 : matrix % 2 * P::layout.row_bytes);
     DANAUS_UNROLL
     for (int s = 0; s < P::layout.slabs; ++s) {
-      const Words<4> w = device::load_matrices<4, true>(base_of(s) + at[p]);
+      const Words<4> w = device::load_matrices<4, true>(line_base<P>(row_at, s) + at[p]);
       x[p][0][s] = {w[0], w[1]}, x[p][1][s] = {w[2], w[3]};
       if constexpr (P::layout.scaled && P::layout.units > 1) {
         DANAUS_UNROLL
@@ -165,8 +172,14 @@ DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c
       }
     }
   }
+}
+
+// The DFT over (ns,) n3 of them, and the twiddle after it, which twiddles_of(line) gives.
+template <class P, class TwiddlesOf>
+DANAUS_DEVICE void transform_lines(const Constants<P>& c, TwiddlesOf twiddles_of, PairTwiddles<P>& own,
+                                   LinePairs<P>& x) {
   DANAUS_UNROLL
-  for (int p = 0; p < kPairs; ++p) {
+  for (int p = 0; p < P::layout.tuning.pairs; ++p) {
     DANAUS_UNROLL
     for (int line = 0; line < 2; ++line) {
       auto& z = x[p][line];
@@ -191,6 +204,20 @@ DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c
         z[s] = times<false>(z[s], twiddles.there[P::layout.columns16 ? s % 2 : 0]);
     }
   }
+}
+
+// Step B on a batch of line pairs, in place. Several pairs at a time give a warp independent work while one waits for
+// its loads and products.
+template <class P, class RowAt, class TwiddlesOf>
+DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c,
+                                  const GroupMatrices (&groups)[P::layout.batch_groups], const Words<4>* spectra,
+                                  const u32 (&unit_scales)[P::layout.slabs], TwiddlesOf twiddles_of) {
+  constexpr int kPairs = P::layout.tuning.pairs;
+  LinePlaces<P> at;
+  LinePairs<P> x;
+  PairTwiddles<P> own;
+  load_lines<P>(row_at, first, unit_scales, at, x);
+  transform_lines<P>(c, twiddles_of, own, x);
   DANAUS_UNROLL
   for (int p = 0; p < kPairs; ++p) {
     const GroupMatrices& group = groups[p / P::layout.batch_pairs];
@@ -231,9 +258,29 @@ DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c
     }
     DANAUS_UNROLL
     for (int s = 0; s < P::layout.slabs; ++s)
-      device::store_matrices<4, true>(base_of(s) + at[p],
+      device::store_matrices<4, true>(line_base<P>(row_at, s) + at[p],
                                       Words<4>{x[p][0][s].re, x[p][0][s].im, x[p][1][s].re, x[p][1][s].im});
   }
+}
+
+// Units of step A have powers of two of their own, whose exponents are from `exponents` on. What makes them the
+// greatest one's, which it returns, of each slab's tiles.
+template <class P>
+DANAUS_DEVICE int scale_units(SharedAddress exponents, u32 (&unit_scales)[P::layout.slabs]) {
+  const int lane = device::lane_index(), t = lane % 4;
+  const auto exponent_of = [=](int unit) { return static_cast<int>(device::load_shared<4>(exponents + 4 * unit)[0]); };
+  int greatest = lane < P::layout.units ? exponent_of(lane) : 0;
+  if (P::layout.units > 32 && lane + 32 < P::layout.units) greatest = max(greatest, exponent_of(lane + 32));
+  greatest = static_cast<int>(device::max_of_warp(greatest));
+  if constexpr (P::layout.units > 1) {
+    DANAUS_UNROLL
+    for (int s = 0; s < P::layout.slabs; ++s) {
+      const int unit = s * P::layout.column_chunks + 2 * t % P::layout.column_chunks;
+      const auto below = [&](int u) { return scaled::power_of_two(max(127 + exponent_of(u) - greatest, 1)); };
+      unit_scales[s] = device::pack2(below(unit), below(unit + 1));
+    }
+  }
+  return greatest;
 }
 
 template <class P>

@@ -115,8 +115,8 @@ class Points {
  public:
   static constexpr Layout layout = P::layout;
 
-  DANAUS_DEVICE Points(const Arguments& a, int thread, int transform)
-      : roots_(a.roots), thread_(thread), begin_(transform * layout.transform_bytes) {}
+  DANAUS_DEVICE Points(const u32* roots, int thread, int transform)
+      : roots_(roots), thread_(thread), begin_(transform * layout.transform_bytes) {}
 
   DANAUS_DEVICE int thread() const { return thread_; }
   DANAUS_DEVICE SharedAddress begin() const { return begin_; }
@@ -202,7 +202,8 @@ class Transform {
 
   DANAUS_DEVICE explicit Transform(const Arguments& a)
       : a_(a),
-        points_(a, device::thread_index() % layout.tuning.threads, device::thread_index() / layout.tuning.threads) {
+        points_(a.roots, device::thread_index() % layout.tuning.threads,
+                device::thread_index() / layout.tuning.threads) {
     const int number =
         device::block_index() * layout.tuning.transforms + device::thread_index() / layout.tuning.threads;
     channel_ = number / a.parts, part_ = number % a.parts;
@@ -233,7 +234,7 @@ class Transform {
   // The part of the spectrum, from the first words of the places: two pairs of slots at a time.
   DANAUS_DEVICE void gather() const {
     const int entries = a_.size / a_.parts / 4, first = part_ * entries;
-    u32* spectrum = a_.spectrum + static_cast<long long>(channel_) * a_.size;
+    const long long begin = static_cast<long long>(channel_) * a_.size;
     const auto value = [&](u32 place, u32 sign) {
       return device::load_shared<4>(points_.begin() + 8 * (place & (kMirrored - 1)))[0] ^ (sign & 0x80000000u);
     };
@@ -248,7 +249,10 @@ class Transform {
         words[2 * pair] = device::permute_bytes(even, odd, 0x5410);
         words[2 * pair + 1] = device::permute_bytes(even, odd, 0x7632);
       }
-      device::store_global<16>(spectrum + 4 * at, words);
+      if (a_.spectrum) device::store_global<16>(a_.spectrum + begin + 4 * at, words);
+      if (!a_.conjugate) continue;
+      words[1] ^= 0x80008000u, words[3] ^= 0x80008000u;
+      device::store_global<16>(a_.conjugate + begin + 4 * at, words);
     }
   }
 
@@ -371,11 +375,11 @@ class Columns {
 
   DANAUS_DEVICE void run() const {
     const int row = device::thread_index() / kAtOnce, column = device::thread_index() % kAtOnce;
-    const Points<P> moved(a_, 0, column);
+    const Points<P> moved(a_.roots, 0, column);
     with_type_of_taps(a_, [&]<Dtype T>() { fill<T>(moved, row, first_ + column); });
     device::sync_block();
     const int thread = device::thread_index();
-    Points<P>(a_, thread % layout.tuning.threads, thread / layout.tuning.threads)
+    Points<P>(a_.roots, thread % layout.tuning.threads, thread / layout.tuning.threads)
         .transform(true, [](int, Complex, SharedAddress) {});
     store(moved, row, first_ + column);
   }

@@ -63,6 +63,7 @@ struct Arguments {
   const std::uint32_t* marks;    // [M + 1] fp32 by which frequencies are multiplied, or null
   float* factors;                // [H]: what each channel's spectrum is divided by, or null: nothing
   std::uint32_t* spectrum;       // [H, N] complex numbers: pairs of real parts, then of imaginary parts
+  std::uint32_t* conjugate;      // the same of the conjugate; either may be null
   long long filter_length;       // K
   int channels, period;          // H, of the inner pass H N1; L
   int size;                      // N, of the inner pass N2

@@ -1,0 +1,139 @@
+// correlate_chain: the sums over a channel's rows of conj(U) dY, of which the filter's gradient is the inverse
+// transform, with the whole FFT in one warp's registers, N = 256 r.
+//
+// source     chain/kernel.hpp, its steps up to where the spectrum would come
+// index      the chain's; the sums stand where sum_index() says
+// shapes     u, dy, gates [B, H, L], L <= N; one warp takes a part of a channel's items, and of each two batch rows
+//            (pair fold) or one row (right angle)
+// fold, types, scaling, order, error   as correlate_exchange/kernel.hpp has them
+// reference  reference/convolution/gradient.hpp   test   tests/kernels/backward_test.cpp
+#pragma once
+
+#include "kernels/families/chain/kernel.hpp"
+#include "kernels/families/correlate_chain/layout.hpp"
+#include "kernels/middle/accumulate.hpp"
+
+namespace danaus::correlate_chain::inline DANAUS_BACKEND {
+
+template <Key key, Tuning tuning>
+struct Shape {
+  static constexpr Layout layout{key, tuning};
+  static_assert(!layout.broken_rule(), "tunings.hpp has a line that Layout::broken_rule() refuses");
+  using Steps = chain::Shape<layout.steps.key, layout.steps.tuning>;
+};
+
+template <class P>
+class Warp {
+ public:
+  DANAUS_DEVICE explicit Warp(const CorrelationArguments& a)
+      : a_(a), slabs_(layout.slabs_begin + 2 * device::warp_index() * layout.tuning.ring * layout.array_stride) {
+    const int worker = device::block_index() * layout.tuning.warps + device::warp_index();
+    channel_ = worker / a.parts, part_ = worker % a.parts;
+    items_ = channel_ < a.rows.channels ? a.items_of(part_) : ItemRange{0, 0};
+  }
+
+  DANAUS_DEVICE void run() {
+    prepare();
+    DANAUS_UNROLL
+    for (int i = 0; i < layout.tuning.ring - 1; ++i) load(i, i);
+    int place = 0;
+    for (int i = 0; i < items_.count; ++i) {
+      device::copy_async_wait<layout.tuning.ring - 2>();
+      device::sync_warp();  // and the item before this one has been read
+      load(i + layout.tuning.ring - 1, place == 0 ? layout.tuning.ring - 1 : place - 1);
+      Tiles u[r], dy[r];
+      const float factor = transform(place, 0, u);
+      const float other = transform(place, 1, dy);
+      DANAUS_UNROLL
+      for (int n = 0; n < 4 * r; ++n)
+        sums_[n].add(u[n / 4][n / 2 % 2][n % 2], dy[n / 4][n / 2 % 2][n % 2], factor * other);
+      if (++place == layout.tuning.ring) place = 0;
+    }
+    device::copy_async_wait<0>();
+    if (channel_ < a_.rows.channels) store();
+  }
+
+ private:
+  static constexpr Layout layout = P::layout;
+  using S = typename P::Steps;
+  static constexpr auto steps = S::layout;
+  static constexpr int r = steps.radix;
+  using Tiles = chain::Tiles;
+
+  DANAUS_DEVICE void prepare() {
+    if constexpr (steps.outer_vectors > 0)
+      for (int i = device::thread_index(); i < 32 * steps.outer_vectors; i += layout.threads)
+        device::store_shared<16>(16 * i, device::load_constant<16>(a_.rows.tables + 128 * steps.outer_at + 4 * i));
+    chain::load_constants<S>(a_.rows.tables, constants_);
+    device::sync_block();
+    device::let_next_grid_begin();
+    device::wait_for_previous_grid();
+  }
+
+  DANAUS_DEVICE SharedAddress slab_at(int place, int array) const {
+    return slabs_ + (2 * place + array) * layout.array_stride;
+  }
+  DANAUS_DEVICE void load(int i, int place) const {
+    if (i < items_.count) {
+      const int row = steps.item_rows * (items_.first + i);
+      const Item item{channel_, row,
+                      row * samples_to_next_row(a_.rows) + static_cast<long long>(channel_) * a_.rows.length};
+      const auto copy = [&](int array, const void* rows, const void* gate) {
+        copy_gated_slab_by_threads<S, chain::WarpWorker>(a_.rows, rows, gate, item, 0, slab_at(place, array));
+      };
+      copy(0, a_.rows.u, a_.rows.pregate);
+      copy(1, a_.dy, a_.rows.postgate);
+    }
+    device::copy_async_commit();
+  }
+
+  // One array of an item; returns what it was divided by.
+  DANAUS_DEVICE float transform(int place, int array, Tiles (&x)[r]) const {
+    Words<4> re[r], im[r] = {};
+    DANAUS_UNROLL
+    for (int nr = 0; nr < r; ++nr) {
+      re[nr] = chain::load_tile<S>(slab_at(place, array), 0, nr);
+      if constexpr (steps.pair) im[nr] = chain::load_tile<S>(slab_at(place, array), 1, nr);
+    }
+    float factor = 1;
+    if constexpr (steps.scaled)
+      factor = scaled::power_of_two(scaled::narrow_all([&](auto visit) {
+        DANAUS_UNROLL
+        for (int nr = 0; nr < r; ++nr) {
+          DANAUS_UNROLL
+          for (int m = 0; m < 4; ++m) {
+            visit(re[nr][m]);
+            if constexpr (steps.pair) visit(im[nr][m]);
+          }
+        }
+      }));
+    chain::samples_there<S>(re, im, constants_, x);
+    if constexpr (steps.outer_vectors > 0) chain::outer_twiddles<S, false>(x);
+    DANAUS_UNROLL
+    for (int kr = 0; kr < r; ++kr) {
+      chain::rows_there<S>(constants_, x[kr]);
+      columns_there(x[kr], constants_.dft, constants_.inner);
+    }
+    return factor;
+  }
+
+  DANAUS_DEVICE void store() const {
+    float* const sums = a_.sums + 2 * (static_cast<long long>(part_) * a_.rows.channels + channel_) * layout.size;
+    DANAUS_UNROLL
+    for (int n = 0; n < 4 * r; ++n) sums_[n].store(sums, n / 2, n % 2);
+  }
+
+  const CorrelationArguments& a_;
+  const SharedAddress slabs_;  // of the warp's ring
+  int channel_, part_;
+  ItemRange items_;
+  chain::Constants<S> constants_;
+  ComplexSums sums_[4 * r];
+};
+
+template <class P, Path path>
+DANAUS_DEVICE void run(const CorrelationArguments& a) {
+  Warp<P>(a).run();
+}
+
+}  // namespace danaus::correlate_chain::inline DANAUS_BACKEND

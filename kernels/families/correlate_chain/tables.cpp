@@ -1,0 +1,15 @@
+#include "kernels/families/chain/family.hpp"
+#include "kernels/families/correlate_chain/family.hpp"
+
+namespace danaus::correlate_chain {
+
+std::vector<std::unique_ptr<const Variant>> variants() { return {}; }
+std::vector<std::unique_ptr<const Correlator>> correlators() { return correlators_of<Family>(); }
+
+std::vector<std::int32_t> Family::spectrum_slots(const Layout& l) { return chain::Family::spectrum_slots(l.steps); }
+double Family::spectrum_scale(const Layout& l) { return chain::Family::spectrum_scale(l.steps); }
+std::vector<std::uint32_t> Family::make_tables(const Layout& l) { return chain::Family::make_tables(l.steps); }
+// Two transforms one way, of which a convolution has one each way.
+int Family::roundings(const Layout& l) { return chain::Family::roundings(l.steps); }
+
+}  // namespace danaus::correlate_chain

@@ -1,0 +1,31 @@
+// What the kernels of a filter's gradient are given: sums over the batch of conj(U) dY, for all frequencies.
+#pragma once
+
+#include "kernels/memory/arguments.hpp"
+
+namespace danaus {
+
+// Blocks, or warps that work by themselves, take the items of part p of a channel's parts each: which ones, and in
+// which order they are summed, depends on the numbers here alone.
+struct CorrelationArguments {
+  // Of u, pregate, postgate, tables, batch, channels, length, transfer, and items_of_channel of the division.
+  ConvolutionArguments rows;
+  const void* dy;  // [B, H, L]
+  float* sums;     // [P, H, N] complex fp32, where sum_index() says
+  int parts;       // P
+
+  // Of part `part`, among the channel's.
+  DANAUS_HOST_AND_DEVICE ItemRange items_of(int part) const {
+    const long long items = rows.division.items_of_channel;
+    const int first = static_cast<int>(items * part / parts);
+    return {first, static_cast<int>(items * (part + 1) / parts) - first};
+  }
+};
+
+// Where the complex number of a slot of the spectrum (middle/slots.hpp) is among the sums: of each vector's halves j 16
+// bytes a lane.
+DANAUS_HOST_AND_DEVICE constexpr int sum_index(int slot) {
+  return slot / 128 * 128 + slot / 2 % 2 * 64 + slot / 4 % 32 * 2 + slot % 2;
+}
+
+}  // namespace danaus

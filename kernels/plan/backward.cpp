@@ -1,0 +1,53 @@
+#include "kernels/plan/backward.hpp"
+
+#include "kernels/plan/arrays.hpp"
+#include "kernels/plan/choice.hpp"
+#include "kernels/plan/convolution.hpp"
+#include "kernels/plan/correlation.hpp"
+#include "kernels/plan/filter.hpp"
+#include "kernels/plan/long.hpp"
+
+namespace danaus {
+namespace {
+
+// A kernel with an FFT: what needs none keeps no spectrum.
+const Variant& choose_transform(Convolution p, const Device& device) {
+  const Variant& variant = choose(p, device);
+  if (variant.size > 0) return variant;
+  p.fold = Fold::right_angle;
+  return choose(p, device);
+}
+
+Program make_passes(const Case& asked, const Convolution& p, bool forward, const Device& device) {
+  const Variant& variant = choose_transform(p, device);
+  const std::vector<Array> arrays = asked.arrays();
+  const auto number = [&](std::string_view name) { return array_of(arrays, name); };
+  const int u = number("u"), dy = number("dy"), w = number("pregate"), v = number("postgate");
+
+  const Prepared prepared(p, variant.size, outer_rows(variant), forward || p.postgate, true);
+  Program program;
+  program.variant = &variant;
+  program.prepared_bytes = prepared.bytes();
+  program.prepare.push_back(make_filter_transform(asked, p, prepared, variant, device, {}));
+  const auto convolve = [&](std::int64_t spectrum, const ConvolutionArrays& of) {
+    program.execute.push_back(make_convolution(asked, p, of, {spectrum, prepared.factors}, variant, device));
+  };
+  if (forward) convolve(prepared.spectrum, {u, w, v, number("y")});
+  convolve(prepared.conjugate, {dy, v, w, number("du")});
+  if (p.pregate) convolve(prepared.conjugate, {dy, v, u, number("dpregate")});
+  if (p.postgate) convolve(prepared.spectrum, {u, w, dy, number("dpostgate")});
+  program.execute.push_back(make_correlation(asked, p, {u, w, dy, v, number("dk")}, device).step);
+  return program;
+}
+
+}  // namespace
+
+Program make_backward_program(const Case& asked, const Backward& backward, const Device& device) {
+  return make_passes(asked, backward.forward, false, device);
+}
+
+Program make_step_program(const Case& asked, const TrainingStep& step, const Device& device) {
+  return make_passes(asked, step.forward, true, device);
+}
+
+}  // namespace danaus

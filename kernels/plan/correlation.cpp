@@ -1,0 +1,273 @@
+#include "kernels/plan/correlation.hpp"
+
+#include <algorithm>
+
+#include "kernels/families/correlate_chain/family.hpp"
+#include "kernels/families/correlate_exchange/family.hpp"
+#include "kernels/families/taps/family.hpp"
+#include "kernels/plan/arrays.hpp"
+#include "kernels/plan/choice.hpp"
+#include "kernels/plan/machine.hpp"
+#include "kernels/plan/outer_pass.hpp"
+
+namespace danaus {
+namespace {
+
+// N = N1 N2: the kernel of N2 points, and the line of the outer passes of N1 rows, if there are any.
+struct Split {
+  const Correlator* correlator = nullptr;
+  int line = -1;
+  int outer_rows() const { return line < 0 ? 1 : 64 * outer::kLines[line].radix; }
+  int size() const { return outer_rows() * correlator->size; }
+};
+
+// The smallest that holds the rows, with the fewest launches; by the pair fold where N is L.
+Split split_of(const Convolution& p, const Device& device) {
+  const int device_class = device_class_of(device);
+  const auto best_of = [&](bool pair) {
+    Split best;
+    const auto consider = [&](const Split& split) {
+      if (pair ? split.size() != p.length : split.size() < p.length) return;
+      const auto rank = [](const Split& s) { return std::pair(s.size(), s.outer_rows()); };
+      if (!best.correlator || rank(split) < rank(best)) best = split;
+    };
+    for (const auto& c : correlators()) {
+      if (c->dtype != p.dtype || !c->suits(device_class)) continue;
+      if (c->pair == pair) consider({c.get()});
+      if (!c->pair) continue;  // between outer passes rows are complex
+      for (int line = 0; line < static_cast<int>(outer::kLines.size()); ++line) {
+        const outer::Layout layout({p.dtype, pair ? Fold::pair : Fold::right_angle, outer::kLines[line].radix, false},
+                                   outer::kLines[line].tuning);
+        if (kDeviceClasses[device_class].fits(layout.shared_bytes, 1)) consider({c.get(), line});
+      }
+    }
+    return best;
+  };
+  if (p.mode == Mode::circular && p.batch > 1)
+    if (const Split pair = best_of(true); pair.correlator) return pair;
+  const Split split = best_of(false);
+  if (!split.correlator) fail("plan: no kernel has room for the gradient of a filter of ", p.length, " samples");
+  return split;
+}
+
+class Correlation final : public Step {
+ public:
+  Correlation(const Case& asked, const Convolution& problem, const CorrelationArrays& arrays, const Split& split,
+              const Device& device)
+      : problem_(problem),
+        arrays_(arrays),
+        split_(split),
+        pair_(split.line < 0 ? split.correlator->pair
+                             : problem.mode == Mode::circular && split.size() == problem.length),
+        description_("dk of " + asked.token() + ", " + split.correlator->name) {
+    if (split.line >= 0) {
+      there_.emplace(problem.dtype, fold(), split.line, false, split.correlator->size, description_);
+      words_.push_back(there_->constants());
+      columns_ = spectrum::split_of_columns(split.outer_rows());
+      words_.push_back(spectrum::roots_of(split.outer_rows()));
+    } else {
+      words_.resize(2);
+    }
+    words_.push_back(split.correlator->make_tables());
+    words_.push_back(taps::make_table(split.correlator->spectrum_slots()));
+    rows_ = spectrum::split_of(false, split.correlator->size, device.block_bytes);
+    const std::int64_t all = problem.channels, limit = chunk_bytes(device);
+    channels_ =
+        split.line < 0 ? all : std::clamp<std::int64_t>(limit / (2 * bytes_of_planes(problem.batch, 1)), 1, all);
+  }
+
+  std::string_view name() const override { return "filter's gradient"; }
+  std::vector<std::uint32_t> constants() const override {
+    std::vector<std::uint32_t> all;
+    for (const auto& words : words_) all.insert(all.end(), words.begin(), words.end());
+    return all;
+  }
+  void fit(const Machine& machine) override {
+    if (there_) there_->fit(machine), fit_taps(columns_, machine);
+    fit_taps(rows_, machine);
+    const Correlator& c = *split_.correlator;
+    const std::int64_t workers =
+        machine.concurrent_blocks(kernel(), Path::threads, c.threads, c.shared_bytes) * c.warps_of_block;
+    // A part a worker, as far as there are items: of the case's batch, whatever a call's, so that sums keep their
+    // order.
+    const std::int64_t rows = channels_ * split_.outer_rows();
+    parts_ = std::clamp<std::int64_t>((workers + rows - 1) / rows, 1, items(problem_.batch));
+  }
+  std::int64_t workspace_bytes(std::int64_t batch) const override {
+    const std::int64_t planes = there_ ? 2 * bytes_of_planes(batch, channels_) : 0;
+    return planes + sum_bytes(channels_) + (there_ ? row_bytes(channels_) : 0);
+  }
+
+  void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
+            const LaunchTo& to) const override {
+    std::span<const std::uint32_t> words[4];
+    std::size_t begin = 0;
+    for (int i = 0; i < 4; ++i) words[i] = constants.subspan(begin, words_[i].size()), begin += words_[i].size();
+    for (std::int64_t first = 0; first < problem_.channels; first += channels_) {
+      const std::int64_t count = std::min(channels_, problem_.channels - first);
+      auto* workspace = static_cast<std::byte*>(call.workspace);
+      const auto take = [&](std::int64_t bytes) { return std::exchange(workspace, workspace + bytes); };
+      void* const planes[2] = {there_ ? take(bytes_of_planes(call.batch, count)) : nullptr,
+                               there_ ? take(bytes_of_planes(call.batch, count)) : nullptr};
+      auto* sums = reinterpret_cast<float*>(take(sum_bytes(count)));
+      auto* rows = there_ ? reinterpret_cast<float*>(workspace) : nullptr;
+      if (there_) {
+        const Convolution& p = problem_;
+        const auto pass = [&](const char* name, int array, const char* gate, int gate_array, void* to_planes) {
+          to(there_->launch({name, at(call, array), gate, at(call, gate_array), to_planes, call.batch, p.channels,
+                             p.length, first, count},
+                            machine, words[0]));
+        };
+        pass("u", arrays_.u, "pregate", arrays_.pregate, planes[0]);
+        pass("dy", arrays_.dy, "postgate", arrays_.postgate, planes[1]);
+      }
+      to(sums_launch(call, machine, words[2], planes, sums, count));
+      to(rows_launch(call, machine, words[3], sums, rows, first, count));
+      if (!there_) continue;
+      to(columns_launch(call, machine, words[1], rows, first, count, false));
+      if (wraps()) to(columns_launch(call, machine, words[1], rows, first, count, true));
+    }
+  }
+
+ private:
+  Fold fold() const { return pair_ ? Fold::pair : Fold::right_angle; }
+  bool wraps() const { return problem_.mode == Mode::circular && !pair_; }
+  KernelId kernel() const { return {split_.correlator->family, split_.correlator->line, split_.correlator->instance}; }
+  std::int64_t bytes_of_planes(std::int64_t batch, std::int64_t channels) const {
+    return plane_rows(fold(), batch) * channels * plane_bytes(split_.size());
+  }
+  std::int64_t row_bytes(std::int64_t channels) const { return 8 * channels * split_.size(); }
+  std::int64_t sum_bytes(std::int64_t channels) const { return parts_ * row_bytes(channels); }
+  // Of the correlator, of each of its channels.
+  std::int64_t items(std::int64_t batch) const {
+    const int rows = split_.correlator->item_rows();
+    return ((there_ ? plane_rows(fold(), batch) : batch) + rows - 1) / rows;
+  }
+
+  static void fit_taps(const spectrum::Split& split, const Machine& machine) {
+    const taps::Layout layout = split.layout();
+    machine.concurrent_blocks({taps::Family::name, split.line, 0}, Path::threads, layout.threads, layout.shared_bytes);
+  }
+  Launch launch_of(const Machine& machine, const KernelId& id, std::int64_t blocks, int threads,
+                   int shared_bytes) const {
+    Launch launch;
+    launch.description = description_;
+    launch.kernel = id, launch.path = Path::threads;
+    launch.blocks = blocks, launch.threads = threads, launch.shared_bytes = shared_bytes;
+    launch.overlapping = machine.device().sm >= 90;
+    return launch;
+  }
+
+  Launch sums_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
+                     void* const (&planes)[2], float* sums, std::int64_t count) const {
+    const Correlator& c = *split_.correlator;
+    CorrelationArguments a{};
+    ConvolutionArguments& rows = a.rows;
+    rows.u = there_ ? planes[0] : at(call, arrays_.u), a.dy = there_ ? planes[1] : at(call, arrays_.dy);
+    if (!there_) rows.pregate = at(call, arrays_.pregate), rows.postgate = at(call, arrays_.postgate);
+    rows.tables = constants.data();
+    rows.batch = static_cast<int>(there_ ? plane_rows(fold(), call.batch) : call.batch);
+    rows.channels = static_cast<int>(count * split_.outer_rows());
+    rows.length = static_cast<int>(there_ ? c.size : problem_.length);
+    rows.division.items_of_channel = static_cast<int>(items(call.batch));
+    const auto is_aligned = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; };
+    const bool aligned = rows.length % 8 == 0 && is_aligned(rows.u) && is_aligned(a.dy) && is_aligned(rows.pregate) &&
+                         is_aligned(rows.postgate);
+    rows.transfer = aligned ? Transfer::vector : Transfer::element;
+    a.sums = sums, a.parts = static_cast<int>(parts_);
+    const std::int64_t workers = parts_ * rows.channels;
+    Launch launch =
+        launch_of(machine, kernel(), (workers + c.warps_of_block - 1) / c.warps_of_block, c.threads, c.shared_bytes);
+    const std::int64_t bytes = std::int64_t{2} * rows.batch * rows.channels * rows.length;
+    const auto reads = [&](const char* what, const void* data) {
+      if (data) launch.touches({what, data, bytes, false, false});
+    };
+    reads(there_ ? "planes of u" : "u", rows.u), reads(there_ ? "planes of dy" : "dy", a.dy);
+    reads("pregate", rows.pregate), reads("postgate", rows.postgate);
+    launch.touches({"sums", sums, sum_bytes(count), true, false});
+    launch.touches({"tables", rows.tables, static_cast<std::int64_t>(constants.size_bytes()), false, true});
+    launch.give(a);
+    return launch;
+  }
+
+  taps::Arguments taps_arguments(const Call& call, float* rows, std::int64_t first, std::int64_t count) const {
+    taps::Arguments a{};
+    a.rows = rows, a.dk = static_cast<float*>(at(call, arrays_.dk)) + first * problem_.filter_length;
+    a.filter_length = problem_.filter_length;
+    a.channels = static_cast<int>(count), a.period = static_cast<int>(problem_.length);
+    a.size = split_.size(), a.outer_rows = split_.outer_rows();
+    a.parts = static_cast<int>(parts_);
+    a.circular = problem_.mode == Mode::circular, a.right_angle = !pair_;
+    return a;
+  }
+  Region dk_region(const taps::Arguments& a) const {
+    return {"dk", a.dk, 4 * a.channels * problem_.filter_length, true, false};
+  }
+
+  Launch rows_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
+                     const float* sums, float* rows, std::int64_t first, std::int64_t count) const {
+    const Correlator& c = *split_.correlator;
+    taps::Arguments a = taps_arguments(call, rows, first, count);
+    a.sums = sums, a.frequencies = constants.data(), a.roots = constants.data() + c.size;
+    double scale = c.spectrum_scale();
+    if (there_) scale /= split_.outer_rows() * there_->layout().scale * there_->layout().scale;
+    a.scale = static_cast<float>(scale);
+    const taps::Layout layout = rows_.layout();
+    const std::int64_t of_block = layout.tuning.transforms, all = count * split_.outer_rows();
+    Launch launch = launch_of(machine, {taps::Family::name, rows_.line, 0}, (all + of_block - 1) / of_block,
+                              layout.threads, layout.shared_bytes);
+    launch.touches({"sums", sums, sum_bytes(count), false, false});
+    launch.touches({"table", constants.data(), static_cast<std::int64_t>(constants.size_bytes()), false, true});
+    launch.touches(rows ? Region{"rows", rows, row_bytes(count), true, false} : dk_region(a));
+    launch.give(a);
+    return launch;
+  }
+  Launch columns_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants, float* rows,
+                        std::int64_t first, std::int64_t count, bool wraps) const {
+    taps::Arguments a = taps_arguments(call, rows, first, count);
+    a.roots = constants.data(), a.wraps = wraps;
+    const taps::Layout layout = columns_.layout();
+    Launch launch =
+        launch_of(machine, {taps::Family::name, columns_.line, 0},
+                  count * (split_.correlator->size / layout.tuning.transforms), layout.threads, layout.shared_bytes);
+    launch.touches({"rows", rows, row_bytes(count), false, false});
+    launch.touches({"table", constants.data(), static_cast<std::int64_t>(constants.size_bytes()), false, true});
+    launch.touches(dk_region(a));
+    launch.give(a);
+    return launch;
+  }
+
+  Convolution problem_;
+  CorrelationArrays arrays_;
+  Split split_;
+  bool pair_;  // fold, of rows as they are given
+  std::string description_;
+  std::optional<OuterPass> there_;
+  spectrum::Split columns_{}, rows_{};             // the inverse transforms
+  std::vector<std::vector<std::uint32_t>> words_;  // constants: of the outer pass, columns, correlator, rows
+  std::int64_t channels_ = 1, parts_ = 1;          // at a time; of each channel
+};
+
+}  // namespace
+
+std::span<const std::unique_ptr<const Correlator>> correlators() {
+  static const std::vector<std::unique_ptr<const Correlator>> kAll = [] {
+    std::vector<std::unique_ptr<const Correlator>> all = correlate_chain::correlators();
+    std::ranges::move(correlate_exchange::correlators(), std::back_inserter(all));
+    return all;
+  }();
+  return kAll;
+}
+
+CorrelationStep make_correlation(const Case& asked, const Convolution& problem, const CorrelationArrays& arrays,
+                                 const Device& device) {
+  const Split split = split_of(problem, device);
+  const int outer = split.line < 0 ? 0
+                                   : 2 * outer::roundings_of_pass(outer::Layout(
+                                             {problem.dtype, Fold::right_angle, outer::kLines[split.line].radix, false},
+                                             outer::kLines[split.line].tuning));
+  const int roundings = split.correlator->roundings() + outer;
+  return {std::make_unique<Correlation>(asked, problem, arrays, split, device), roundings};
+}
+
+}  // namespace danaus

@@ -1,0 +1,53 @@
+#include "kernels/plan/outer_pass.hpp"
+
+#include <algorithm>
+
+namespace danaus {
+
+OuterPass::OuterPass(Dtype dtype, Fold fold, std::size_t line, bool back, int columns, std::string description)
+    : layout_({dtype, fold, outer::kLines[line].radix, back}, outer::kLines[line].tuning),
+      line_(line),
+      columns_(columns),
+      description_(std::move(description)) {}
+
+KernelId OuterPass::kernel() const {
+  const Instances<outer::Family> all = outer::Family::instances(line_);
+  std::size_t number = 0;
+  while (!(all.list.at(number).key == layout_.key)) ++number;
+  return {outer::Family::name, line_, number};
+}
+
+void OuterPass::fit(const Machine& machine) {
+  concurrent_ = machine.concurrent_blocks(kernel(), Path::threads, layout_.threads, layout_.shared_bytes);
+}
+
+Launch OuterPass::launch(const Rows& rows, const Machine& machine, std::span<const std::uint32_t> constants) const {
+  const bool back = layout_.key.back;
+  outer::Arguments a{};
+  a.samples = rows.samples, a.result = rows.samples, a.gate = rows.gate;
+  a.planes = rows.planes, a.tables = constants.data();
+  a.batch = static_cast<int>(rows.batch), a.channels = static_cast<int>(rows.channels);
+  a.length = static_cast<int>(rows.length);
+  a.first_channel = static_cast<int>(rows.first), a.channel_count = static_cast<int>(rows.count);
+  a.columns = columns_;
+  const auto is_aligned = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; };
+  a.aligned = rows.length % 8 == 0 && is_aligned(rows.samples) && is_aligned(rows.gate);
+  const std::int64_t tiles = columns_ / 64;
+  const std::int64_t items = rows.count * ((rows.batch + layout_.item_rows - 1) / layout_.item_rows);
+  Launch launch;
+  launch.description = description_;
+  launch.kernel = kernel(), launch.path = Path::threads;
+  launch.blocks = std::clamp<std::int64_t>(concurrent_ / tiles, 1, items) * tiles;
+  launch.threads = layout_.threads, launch.shared_bytes = layout_.shared_bytes;
+  launch.overlapping = machine.device().sm >= 90;
+  const std::int64_t bytes = std::int64_t{2} * rows.batch * rows.channels * rows.length;
+  launch.touches({rows.name, rows.samples, bytes, back, false});
+  if (a.gate) launch.touches({rows.gate_name, a.gate, bytes, false, false});
+  const std::int64_t planes = plane_rows(layout_.key.fold, rows.batch) * rows.count;
+  launch.touches({"planes", a.planes, planes * plane_bytes(std::int64_t{layout_.rows} * columns_), !back, false});
+  launch.touches({"tables", a.tables, static_cast<std::int64_t>(constants.size_bytes()), false, true});
+  launch.give(a);
+  return launch;
+}
+
+}  // namespace danaus

@@ -1,0 +1,47 @@
+// An outer pass of a long convolution as a launch (families/outer).
+#pragma once
+
+#include <string>
+
+#include "kernels/families/outer/family.hpp"
+#include "kernels/plan/machine.hpp"
+
+namespace danaus {
+
+class OuterPass {
+ public:
+  // Between rows of N1 `columns` points, N1 that of the line of the family's table.
+  OuterPass(Dtype dtype, Fold fold, std::size_t line, bool back, int columns, std::string description);
+
+  const outer::Layout& layout() const { return layout_; }
+  std::vector<std::uint32_t> constants() const { return outer::make_tables(layout_, columns_); }
+  void fit(const Machine& machine);
+
+  // Channels `first` to `first` + `count` - 1 of samples [B, H, L]: from them to planes, or back.
+  struct Rows {
+    const char* name;
+    void* samples;
+    const char* gate_name;
+    const void* gate;  // or null
+    void* planes;
+    std::int64_t batch, channels, length, first, count;
+  };
+  Launch launch(const Rows& rows, const Machine& machine, std::span<const std::uint32_t> constants) const;
+
+ private:
+  KernelId kernel() const;
+
+  outer::Layout layout_;
+  std::size_t line_;
+  int columns_;
+  std::string description_;
+  std::int64_t concurrent_ = 1;
+};
+
+// Rows of planes that a batch becomes, and bytes of one of a channel.
+inline std::int64_t plane_rows(Fold fold, std::int64_t batch) {
+  return fold == Fold::pair ? (batch + 1) / 2 * 2 : 2 * batch;
+}
+inline std::int64_t plane_bytes(std::int64_t size) { return 2 * size; }
+
+}  // namespace danaus

@@ -1,0 +1,36 @@
+#include "reference/truth.hpp"
+
+#include "reference/backward/backward.hpp"
+#include "reference/convolution/data.hpp"
+#include "reference/convolution/gradient.hpp"
+
+namespace danaus {
+namespace {
+
+Values make_backward_values(const Case& asked, std::uint64_t seed) {
+  const Backward& backward = *asked.as<Backward>();
+  Values values = make_values(backward.forward, seed);
+  DataSpec other;
+  other.seed = seed + 1;
+  values["dy"] = make_inputs(backward.forward, other).u;
+  return values;
+}
+
+Values backward_outputs(const Case& asked, const Values& values) {
+  const Convolution& p = asked.as<Backward>()->forward;
+  const auto of = [&](std::string_view name) {
+    const auto found = values.find(name);
+    return found == values.end() ? std::vector<double>() : found->second;
+  };
+  Gradients result = gradients(p, {of("u"), of("k"), of("pregate"), of("postgate")}, of("dy"));
+  Values outputs = {{"du", std::move(result.du)}, {"dk", std::move(result.dk)}};
+  if (p.pregate) outputs["dpregate"] = std::move(result.dpregate);
+  if (p.postgate) outputs["dpostgate"] = std::move(result.dpostgate);
+  return outputs;
+}
+
+}  // namespace
+
+Truth backward_truth() { return {"fftconvgrad", &make_backward_values, &backward_outputs}; }
+
+}  // namespace danaus

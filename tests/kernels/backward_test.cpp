@@ -1,0 +1,172 @@
+// Gradients through plans, against the truth in double.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/plan/correlation.hpp"
+#include "reference/step/step.hpp"
+#include "reference/truth.hpp"
+#include "tests/kernels/support.hpp"
+
+namespace danaus {
+namespace {
+
+using testing::HasSubstr;
+
+// Memory of a case's arrays: outputs NaN at first.
+class Memory {
+ public:
+  Memory(const Case& asked, const Values& values) : arrays_(asked.arrays()) {
+    for (const Array& array : arrays_) {
+      std::vector<std::byte> bytes(danaus::bytes(array.dtype) * array.size(), std::byte{0x7f});
+      if (array.role != Role::output) bytes = host::encode_bytes(array.dtype, values.find(array.name)->second);
+      memory_.push_back(std::move(bytes));
+    }
+  }
+  std::vector<Buffer> buffers(bool filters) {
+    std::vector<Buffer> list;
+    for (std::size_t i = 0; i < arrays_.size(); ++i)
+      if ((arrays_[i].role == Role::filter) == filters) list.emplace_back(arrays_[i].name, std::span(memory_[i]));
+    return list;
+  }
+  std::vector<double> values(std::string_view name) const {
+    const std::size_t i = std::ranges::find(arrays_, name, &Array::name) - arrays_.begin();
+    std::vector<double> values(arrays_[i].size());
+    for (std::size_t n = 0; n < values.size(); ++n) {
+      if (arrays_[i].dtype == Dtype::f32) {
+        float value;
+        std::memcpy(&value, memory_[i].data() + 4 * n, 4);
+        values[n] = value;
+      } else {
+        std::uint16_t bits;
+        std::memcpy(&bits, memory_[i].data() + 2 * n, 2);
+        values[n] = arrays_[i].dtype == Dtype::f16 ? host::decode<Dtype::f16>(bits) : host::decode<Dtype::bf16>(bits);
+      }
+    }
+    return values;
+  }
+
+ private:
+  std::vector<Array> arrays_;
+  std::vector<std::vector<std::byte>> memory_;
+};
+
+Memory run_plan(const Case& asked, const Values& values, const ExecutorOptions& options = {}) {
+  Memory memory(asked, values);
+  Plan plan(asked, executor_machine(options));
+  plan.prepare(memory.buffers(true));
+  plan.execute(memory.buffers(false));
+  return memory;
+}
+
+double norm(const std::vector<double>& x) {
+  double sum = 0;
+  for (double value : x) sum += value * value;
+  return std::sqrt(sum);
+}
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return std::sqrt(sum);
+}
+
+// What was summed to dk, as one number: the root of the sum over rows of |w u|^2 |v dy|^2, where rows err
+// independently.
+double size_of_sums(const Convolution& p, const Values& values) {
+  const auto gated = [&](const char* rows, const char* gate, bool has_gate, std::size_t i) {
+    return values.find(rows)->second[i] * (has_gate ? values.find(gate)->second[i] : 1);
+  };
+  double sum = 0;
+  for (std::int64_t row = 0; row < p.batch * p.channels; ++row) {
+    double of_u = 0, of_dy = 0;
+    for (std::int64_t i = row * p.length; i < (row + 1) * p.length; ++i) {
+      of_u += std::pow(gated("u", "pregate", p.pregate, i), 2);
+      of_dy += std::pow(gated("dy", "postgate", p.postgate, i), 2);
+    }
+    sum += of_u * of_dy;
+  }
+  return std::sqrt(sum);
+}
+
+void expect_gradients(std::string_view word, const ExecutorOptions& options = {}) {
+  SCOPED_TRACE(word);
+  const Backward asked = parse_backward(word);
+  const Convolution& p = asked.forward;
+  const Values values = make_values(asked), expected = truth(asked, values);
+  const Memory memory = run_plan(asked, values, options);
+  const Plan plan(asked, executor_machine(options));
+  const double bound = bound_l2_of_kernel(p, plan.variant().roundings());
+  for (const char* name : {"du", "dpregate", "dpostgate"}) {
+    const auto found = expected.find(name);
+    if (found == expected.end()) continue;
+    EXPECT_LE(distance(memory.values(name), found->second), bound * norm(found->second)) << name;
+  }
+  const int roundings = make_correlation(asked, p, {0, -1, 1, -1, 2}, options.device).roundings;
+  EXPECT_LE(distance(memory.values("dk"), expected.find("dk")->second),
+            bound_l2_of_correlation(p, roundings) * size_of_sums(p, values));
+}
+
+// Every correlator's size, both folds and types.
+TEST(Gradients, EverySizeOfTheCorrelators) {
+  for (const auto& c : correlators()) {
+    if (!c->compiled || !c->suits(0)) continue;
+    expect_gradients(text("fftconvgrad_", name(c->dtype), c->pair ? "_circular_l" : "_causal_l",
+                          c->pair ? c->size : c->size - 3, "_b3_h2"));
+  }
+}
+
+TEST(Gradients, LengthsFiltersAndGates) {
+  for (std::string_view word :
+       {"fftconvgrad_f16_causal_l1_b1_h1", "fftconvgrad_f16_causal_l250_k40_b2_h3_pregate_postgate",
+        "fftconvgrad_bf16_circular_l300_k1000_b3_h2_postgate", "fftconvgrad_f16_circular_l256_k700_b5_h2_pregate",
+        "fftconvgrad_f16_causal_l1000_k3000_b2_h2", "fftconvgrad_f16_circular_l1001_k5_b4_h1",
+        "fftconvgrad_bf16_causal_l4001_k100_b2_h1_pregate", "fftconvgrad_f16_circular_l8192_b2_h1_pregate_postgate",
+        "fftconvgrad_f16_causal_l900_k7_kf16_b2_h2"})
+    expect_gradients(word);
+}
+
+TEST(Gradients, LongOnes) {
+  for (std::string_view word :
+       {"fftconvgrad_f16_circular_l16384_b3_h1_pregate_postgate", "fftconvgrad_bf16_causal_l20000_k30000_b1_h2",
+        "fftconvgrad_f16_circular_l33001_k40000_b1_h1", "fftconvgrad_f16_circular_l65536_b2_h1"})
+    expect_gradients(word);
+  ExecutorOptions little;
+  little.device.cache_bytes = 1 << 20;  // channels by channels
+  expect_gradients("fftconvgrad_f16_causal_l16384_b2_h3", little);
+}
+
+// However many blocks share a channel.
+TEST(Gradients, PartsOfABatchAreSummedInTheirOrder) {
+  const Case asked = parse_case("fftconvgrad_f16_causal_l2000_b9_h2");
+  const Values values = make_values(asked);
+  ExecutorOptions several;
+  several.blocks = 7;
+  const std::vector<double> first = run_plan(asked, values, several).values("dk");
+  expect_gradients(asked.token(), several);
+  several.order = host::Order::random;
+  EXPECT_EQ(run_plan(asked, values, several).values("dk"), first);
+}
+
+// The step is the forward convolution and the gradients, bit by bit.
+TEST(Gradients, AStepIsBothPasses) {
+  for (std::string_view fields :
+       {"f16_causal_l1000_b3_h2_pregate_postgate", "bf16_circular_l512_b2_h2", "f16_causal_l40000_k100_b1_h1"}) {
+    const auto word = [&](const char* operation) { return parse_case(text(operation, '_', fields)); };
+    const Values values = make_values(word("fftconvstep"));
+    Memory step = run_plan(word("fftconvstep"), values), backward = run_plan(word("fftconvgrad"), values);
+    for (const Array& array : word("fftconvgrad").arrays())
+      if (array.role == Role::output) EXPECT_EQ(step.values(array.name), backward.values(array.name)) << array.name;
+    EXPECT_EQ(step.values("y"), run_plan(word("fftconv"), values).values("y"));
+  }
+}
+
+TEST(Gradients, TokensOfAnotherOperation) {
+  const Case asked = parse_case("fftconvgrad_f16_causal_l100_b2_h3_pregate");
+  EXPECT_EQ(asked.token(), "fftconvgrad_f16_causal_l100_b2_h3_pregate");
+  EXPECT_THROW(parse_backward("fftconv_f16_causal_l100_b2_h3"), std::invalid_argument);
+  EXPECT_THROW(parse_backward("fftconvgrad_f16_circular_l768_b2_h1_r3x16x16_zero8x0x0"), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace danaus
