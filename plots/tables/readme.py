@@ -2,12 +2,12 @@
 
 import textwrap
 
-from evaluation import MODELS, evaluate
+from evaluation import COUNTED, MODELS, NULLS, evaluate
 from measurements import VERDICTS, left_to_the_plan, passed, read_all, read_either
 from peers import Peers
 from results import Refusal, case_fields
 from style import length
-from tables.judgement import TARGET, percent
+from tables.judgement import NOT_ITS_GPU, TITLES, beaten_words, best_of, percent, stale_words
 from tables.speed import blocks, number, protocol
 
 BEGIN, END = "<!-- {}, written by plots/make.py --readme README.md -->", "<!-- End of {} -->"
@@ -33,7 +33,7 @@ def claims(committed):
     if not rows or not predictions:
         return ""
     peers = Peers(committed)
-    of_device = rows_of_main_device(rows)
+    of_device, staleness = without_stale(rows_of_main_device(rows))
     kernels = [row for row in of_device if row["method"] == "kernel"]
     plain = [row for row in kernels if left_to_the_plan(row["case"]) and passed(row)]
     main = next(iter(blocks(of_device).values()))
@@ -42,8 +42,8 @@ def claims(committed):
     gains = [best.us / burst(row) for row in plain if (best := peers.best(row))]
     within = sum(passed(row) for row in kernels)
     most = max(row["verify"]["clearance"] for row in kernels if row["verify"]["clearance"] is not None)
-    counted = next(summary for summary in evaluate(predictions.rows).summaries
-                   if summary.kind is None and summary.model == "counted")
+    judgement = evaluate(predictions.rows)
+    counted, beaten = judgement.summary(COUNTED), judgement.beaten()
     device, bench, files = shown[0]["device"]["name"], "h200_bench.jsonl", "experiments/results/"
     cells = [
         ["A convolution takes little longer than copying its data.",
@@ -54,11 +54,32 @@ def claims(committed):
         ["Every kernel that was timed is right.", f"{within} of {len(kernels)} within their bounds, which the worst "
          f"takes {100 * most:.0f} % of", device, bench],
         ["Work counted without a GPU predicts the time.", f"{percent(counted.median)} % off in the median, "
-         f"{percent(counted.p90)} % at the 90th percentile", device, "h200_predictions.jsonl"],
+         f"{percent(counted.p90)} % at the 90th percentile, at lengths that it was not fitted to"
+         + but_for_nulls(beaten, "median", "p90"), device, "h200_predictions.jsonl"],
         ["A choice of factors by it is nearly the fastest.", f"{percent(counted.mean_regret)} % slower on average, "
-         f"{percent(counted.worst_regret)} % at worst", device, "h200_predictions.jsonl"],
+         f"{percent(counted.worst_regret)} % at worst, of {counted.choices} choices"
+         + but_for_nulls(beaten, "mean_regret", "worst_regret"), device, "h200_predictions.jsonl"],
     ]
-    return "\n".join(table(["claim", "figure", "device", f"rows in {files}"], cells))
+    lines = table(["claim", "figure", "device", f"rows in {files}"], cells)
+    return "\n".join(lines + (["", *textwrap.wrap(staleness, 120)] if staleness else []))
+
+
+def without_stale(rows):
+    """The rows that count, and what is to be said of the others. Where none is fresh, all count for what they timed."""
+    fresh = [row for row in rows if not row["stale"]]
+    old = len(rows) - len(fresh)
+    if not fresh:
+        return rows, ("All measured rows are stale: the kernels have changed since, and these are figures of the kernels "
+                      "as they were.")
+    return fresh, f"{old} of {len(rows)} measured rows are stale and count for nothing here." if old else ""
+
+
+def but_for_nulls(beaten, *names):
+    """What does better than counted work in the first of these figures in which something does."""
+    for name in names:
+        if name in beaten:
+            return f"; **beaten** by {best_of(beaten[name], name)}"
+    return ""
 
 
 def rows_of_main_device(results):
@@ -102,18 +123,31 @@ def speed(results, peers):
 
 
 def judgement(rows):
-    """The two numbers of each model: how well it predicts, and what its choice costs."""
-    evaluation = evaluate(rows)
-    overall = [summary for summary in evaluation.summaries if summary.kind is None]
+    """How well each model predicts, what its choice costs, and the same of the nulls."""
+    judged = evaluate(rows)
+    summaries = [judged.summary(model) for model in TITLES]
+    profiles = " and the ".join(sorted({kernel.row["profile"] for kernel in judged.counting}))
+    how = ("each predicted by a fit to those of other lengths" if judged.fitted else "which no model was fitted to")
     lines = paragraph(
-        f"On the {evaluation.profile}: the absolute error of the time predicted for {overall[0].held_out_rows} "
-        f"measured kernels that no model was fitted to, and by how much the factors that a model calls fastest are "
-        f"slower than the fastest, in {overall[0].choices} cases.")
-    cells = [[MODELS[summary.model], *(f"{percent(value)} %" if value is not None else ""
-                                       for value in (getattr(summary, field) for field in TARGET))]
-             for summary in overall]
-    columns = ["model", "error, median", "90th percentile", "its choice costs, mean", "worst"]
+        f"On the {profiles}: the absolute error of the time predicted for {summaries[0].rows} measured kernels, {how}, "
+        f"and by how much the factors that a model calls fastest are slower than the fastest, in {summaries[0].choices} "
+        f"cases. In brackets what 95 % of draws of other cases would give. Where counted work is worse than a null model, "
+        f"it has shown nothing. {beaten_words(judged)}{stale_words(judged)}")
+    cells = [[("" if summary.model in MODELS else "null: ") + TITLES[summary.model],
+              with_interval(summary, "median") or ("" if summary.model in NULLS else NOT_ITS_GPU),
+              with_interval(summary, "p90"), with_interval(summary, "mean_regret"), of(summary.p90_regret),
+              of(summary.worst_regret)] for summary in summaries]
+    columns = ["model", "error, median", "90th percentile", "its choice costs, mean", "90th percentile", "worst"]
     return "\n".join(lines + table(columns, cells))
+
+
+def with_interval(summary, name):
+    ends = summary.intervals.get(name)
+    return of(getattr(summary, name)) + (f" ({percent(ends[0])} to {percent(ends[1])})" if ends else "")
+
+
+def of(share):
+    return "" if share is None else f"{percent(share)} %"
 
 
 def paragraph(text):
