@@ -264,7 +264,7 @@ class IntervalTest(unittest.TestCase):
         self.assertIsNone(intervals.quantile([], 0.5))
 
     def test_a_draw_is_the_quantile_and_the_mean_of_what_it_drew(self):
-        values, cases = np.array([0.3, 0.1, 0.7, 0.2, 0.9]), ["a", "b", "a", "c", "d"]
+        values, cases = np.random.default_rng(7).random(60), [i % 40 for i in range(60)]
         bootstrap = intervals.Bootstrap(cases)
         drawn = [np.repeat(values, times) for times in bootstrap.times]
         for share in (0.5, 0.9):
