@@ -103,11 +103,16 @@ Json describe(const TimedCase& timed, const Device& device, const Json& device_f
             {"idle_ms", protocol.idle_ms},
             {"load_ms", protocol.load_ms},
             {"sustained", protocol.sustained}}},
-          {"code", code_of(timed, device)}};
+          {"code", code_of(timed, device)},
+          {"stopwatch", kRevision.stopwatch},
+          {"compiler", compiler_in_words()}};
 }
 
-// A row stands as long as what it timed is the same, whatever became of the rest of the program.
+// A row stands as long as what it timed, what timed it and the compiler are the same, whatever became of the rest of
+// the program.
 bool times_this_code(const Json& row) {
+  if (row.value("stopwatch", "") != kRevision.stopwatch || row.value("compiler", "") != compiler_in_words())
+    return false;
   const bool kernel = row.value("method", "") == name_in(kContenders, Contender::kernel);
   return row.value("code", "") == (kernel ? code_of_kernel(row.value("variant", "")) : kRevision.baselines);
 }

@@ -301,8 +301,8 @@ Json comparison(const Convolution& problem, const Device& device, const Readings
   }
   return {{"case", token(problem)},           {"method", "kernel"},
           {"device", device_block(device)},   {"code", code_of_kernel(counted.variant->name)},
-          {"variant", counted.variant->name}, {"blocks", counted.extent.blocks},
-          {"quantities", quantities}};
+          {"compiler", compiler_in_words()},  {"variant", counted.variant->name},
+          {"blocks", counted.extent.blocks},  {"quantities", quantities}};
 }
 
 std::string profile_launches(const std::vector<Convolution>& cases, const std::string& profiler) {

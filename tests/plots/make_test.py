@@ -121,6 +121,12 @@ class MakeTest(unittest.TestCase):
         self.assertEqual(self.make("--report", page).returncode, 0)
         self.assertIn("1K 10.0 12.0 1780 1.20", words_of(page))
 
+    def test_a_row_that_another_stopwatch_timed_is_stale(self):
+        row = bench_row(MEASURED, "kernel", 12)
+        for stopwatch, stale in ((measurements.stopwatch(), False), ("another", True), (None, False)):
+            timed = {**row, "stopwatch": stopwatch} if stopwatch else row  # older rows do not say it
+            self.assertEqual(measurements.is_stale(timed), stale, stopwatch)
+
     def test_committed_rows_are_named_as_such_with_device_and_day(self):
         rows = [{**row, "date": "2026-11-21"} for row in measured_rows()]
         said = "a test H200, 2026-11-21, git 0123456789ab"
@@ -219,7 +225,7 @@ class MakeTest(unittest.TestCase):
         subprocess.run(["cmake", f"-DSOURCE_DIR={ROOT}", f"-DOUTPUT={written}", "-P",
                         ROOT / "experiments" / "revision.cmake"], check=True)
         text = written.read_text()
-        self.assertIn(f'"{BASELINES}"}};', text)
+        self.assertIn(f'"{BASELINES}", "{measurements.stopwatch()}"}};', text)
         for family in ("chain", "exchange", "spectrum"):
             self.assertIn(f'{{"{family}", "{measurements.code_of("kernel", family)}"}}', text)
         self.assertEqual(KERNELS, measurements.code_of("kernel", "exchange"))
