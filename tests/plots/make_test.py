@@ -69,8 +69,9 @@ class MakeTest(unittest.TestCase):
             self.assertIn(entry["question"], words)
         self.assertEqual(text.count("data:image/svg+xml;base64,"), 2 * len(figures))
         self.assertIn("1 of 2 cases passed, 1 skipped, 0 failed", text)
-        self.assertIn("2 of 3 counts over 1 cases agree to 1%; why the others differ stands beside them.", text)
-        self.assertIn("byte permutes 100 130 1.300 a reason", words_of(page))
+        self.assertIn('<p class="good">2 of 3 counts over 1 cases agree to 1%, 1 are within a range that has a reason, '
+                      '0 are not explained.', text)
+        self.assertIn("byte permutes 100 130 1.300 90 to 130 a reason", words_of(page))
         self.assertIn("a &lt;CPU&gt;", text)
         self.assertNotIn("http", text)  # needs nothing from elsewhere
 
@@ -86,6 +87,21 @@ class MakeTest(unittest.TestCase):
         page = self.data / "report.html"
         self.assertEqual(self.make("--report", page).returncode, 0)
         self.assertIn('<p class="bad">1 of 3 cases passed, 1 skipped, 1 failed', page.read_text())
+
+    def test_a_count_outside_its_range_is_red(self):
+        page = self.data / "report.html"
+        for change, explained in (({}, 1), ({"hardware": 131}, 0), ({"hardware": 89}, 0), ({"most": 129}, 0)):
+            row = counters_row()
+            row["quantities"][1] |= change
+            self.write({"counters.jsonl": [row]})
+            self.assertEqual(self.make("--report", page).returncode, 0)
+            self.assertIn(f'<p class="{"good" if explained else "bad"}">2 of 3 counts over 1 cases agree to 1%, '
+                          f'{explained} are within', page.read_text())
+            self.assertEqual('<td class="bad">outside what is expected</td>' in page.read_text(), not explained)
+        del row["quantities"][1]["least"]  # from before there were ranges
+        self.write({"counters.jsonl": [row]})
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        self.assertIn("0 are within a range that has a reason, 1 is not explained", page.read_text())
 
     def test_what_has_no_rows_is_left_out_and_said(self):
         self.write({"model.jsonl": good_rows()["model.jsonl"]})

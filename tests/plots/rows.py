@@ -80,8 +80,9 @@ def measured_rows():
 def counters_row():
     quantities = [{"name": "matrix instructions", "counted": 1536, "hardware": 1536, "ratio": 1, "metric": "a"},
                   {"name": "byte permutes", "counted": 100, "hardware": 130, "ratio": 1.3, "metric": "b",
-                   "why": "a reason"},
-                  {"name": "global store sectors", "counted": 0, "hardware": 0, "ratio": None, "metric": "c"}]
+                   "least": 90, "most": 130, "why": "a reason"},
+                  {"name": "global store sectors", "counted": 0, "hardware": 0, "ratio": None, "metric": "c",
+                   "least": 0, "most": 0}]
     return {"schema": 1, "kind": "counters", "case": MEASURED, "method": "kernel",
             "device": {"name": "a test H200", "sm": 90, "multiprocessors": 132}, "code": KERNELS, "variant": "exchange",
             "blocks": 18, "quantities": quantities, **PROVENANCE}
