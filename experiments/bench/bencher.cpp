@@ -210,8 +210,9 @@ class CudaBencher final : public Bencher {
     first_rows_ = fetched_rows();
     const auto& expected = runner.convolves() ? rows_.y : rows_.inputs.u;
     const double bound = runner.convolves() ? runner.bound() + fftw_bound(planned(p)) : 0;
-    Json verdict = danaus::verdict(compare(expected, host::decode(p.dtype, first_rows_)), bound, std::ssize(rows_.y),
-                                   bound_gain(bound, std::ssize(rows_.y)));
+    const std::int64_t samples = std::ssize(rows_.y);
+    Json verdict = danaus::verdict(compare(expected, host::decode(p.dtype, first_rows_)),
+                                   {bound, bound_gain(bound, samples), samples, kUsualShare});
     if (nonfinite > 0) verdict["status"] = "failed";
     verdict["truth"] = runner.convolves() ? "fftw" : "u";
     verdict["rows"] = rows_.batch.size() * rows_.channels.size();

@@ -64,7 +64,7 @@ constexpr std::array kCandidates = {
     Candidate{"rounded", Scaling::one_side, "the same with all of 1/N in the forward transform", false,
               &rounded<Scaling::one_side>, &pipeline_bound},
     Candidate{"kernel", std::nullopt, "the fused kernel, executed on the CPU", false, &by_kernel, &kernel_bound,
-              &planned_by_kernel, &has_kernel},
+              &planned_by_kernel, &has_kernel, kUsualShare},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <set>
 
 #include "experiments/cli/environment.hpp"
@@ -102,6 +103,56 @@ TEST(Verify, AScaleErrorOfOnePercentFailsInBf16) {
     const Ran ran = verify_with(std::array{candidate("off", rounded_and_off)}, {"--case", word});
     EXPECT_THAT(ran.out, HasSubstr("1 rows: 0 passed, 1 failed"));
   }
+}
+
+// y is one sample of u, or u in another place; errors come from all of u.
+TEST(Verify, AFilterOfOneLastTapPassesAndOnePercentOffFails) {
+  const std::vector<std::string> words = {
+      "--case", "fftconv_f16_causal_l1000_b3_h4", "--case", "fftconv_f16_circular_l1024_b3_h4", "--filter", "last_tap"};
+  std::vector<std::string> all = {"verify"};
+  all.insert(all.end(), words.begin(), words.end());
+  const Ran ran = run(all);
+  EXPECT_EQ(ran.code, 0) << ran.out;
+  EXPECT_THAT(ran.out, HasSubstr("8 rows: 8 passed, 0 failed, 0 skipped"));
+  const auto kernel_off = [](const Convolution& problem, const Inputs& inputs) {
+    std::vector<double> y = convolve_rounded(problem, inputs);
+    for (double& value : y) value *= 1.01;
+    return y;
+  };
+  EXPECT_THAT(verify_with(std::array{candidate("off", kernel_off)}, words).out,
+              HasSubstr("2 rows: 0 passed, 2 failed"));
+}
+
+// Noise of Gaussian data at so many bounds.
+template <int percent>
+std::vector<double> noisy(const Convolution& problem, const Inputs& inputs) {
+  const Convolution p = planned(problem);
+  std::vector<double> y = right(problem, inputs);
+  DataSpec other;
+  other.seed = 99;
+  const std::vector<double> noise = make_inputs(problem, other).u;
+  double y_square = 0, noise_square = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) y_square += y[i] * y[i], noise_square += noise[i] * noise[i];
+  const double scale = percent / 100. * bound(p) * std::sqrt(y_square / noise_square);
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] += scale * noise[i];
+  return y;
+}
+
+Candidate careful(std::vector<double> (*compute)(const Convolution&, const Inputs&)) {
+  Candidate made = candidate("noisy", compute);
+  made.usual_share = kUsualShare;
+  return made;
+}
+
+TEST(Verify, GaussianDataThatTakeMoreThanTheyShouldFail) {
+  const std::vector<std::string> words = {"--case", "fftconv_f16_circular_l1024_b2_h2"};
+  EXPECT_EQ(verify_with(std::array{careful(noisy<55>)}, words).code, 0);
+  const Ran ran = verify_with(std::array{careful(noisy<65>)}, words);
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out + ran.err, HasSubstr("such data take at most 0.6 of the bound, not 0.65"));
+  std::vector<std::string> other = words;
+  other.insert(other.end(), {"--data", "heavy_tailed"});
+  EXPECT_EQ(verify_with(std::array{careful(noisy<65>)}, other).code, 0) << "they may";
 }
 
 TEST(Verify, OneFailureAmongManyRowsIsEnough) {
