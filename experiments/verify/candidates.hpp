@@ -25,6 +25,9 @@ struct Candidate {
   double usual_share = 1;  // of its bound of L2 errors that Gaussian data may take
 };
 
+// The name of the one that needs a GPU, and computes no case without.
+inline constexpr std::string_view kOnGpu = "gpu";
+
 std::span<const Candidate> candidates();
 
 // Of FFTW in double, which is also what other candidates are compared with.

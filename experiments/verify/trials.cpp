@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/cuda/machine.hpp"
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/registry.hpp"
 #include "reference/convolution/monarch.hpp"
@@ -245,6 +246,7 @@ Json describe(const Trial& trial) {
                 {"filter", name(trial.data.filter)},
                 {"seed", std::to_string(data_seed(trial.problem, trial.data))}}}};
   if (trial.candidate.scaling) row["scaling"] = name(*trial.candidate.scaling);
+  if (trial.candidate.name == kOnGpu) row["device"] = device_block(cuda_device());
   row["order"] = trial.candidate.planned(trial.problem).factors.size();
   return row;
 }

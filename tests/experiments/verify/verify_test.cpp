@@ -12,6 +12,7 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/io/result_file.hpp"
 #include "experiments/verify/trials.hpp"
+#include "kernels/cuda/machine.hpp"
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/registry.hpp"
 #include "tests/experiments/support.hpp"
@@ -58,7 +59,8 @@ TEST(Verify, RightMethodsPassOnEveryKindOfCase) {
                        "fftconv_bf16_circular_l64_b1_h2_n64_pair_r8x8_zero4x2", "--data", "heavy_tailed", "--scale",
                        "0.02", "--filter", "s4d"});
   EXPECT_EQ(ran.code, 0) << ran.out;
-  EXPECT_THAT(ran.out, HasSubstr("10 rows: 10 passed, 0 failed, 0 skipped"));
+  const int rows = 10 + (cuda_device_count() > 0 ? 2 : 0);  // two of these in 16 bits
+  EXPECT_THAT(ran.out, HasSubstr(text(rows, " rows: ", rows, " passed, 0 failed, 0 skipped")));
 }
 
 TEST(Verify, AMethodAskedForByNameSaysWhyItDoesNotComputeACase) {
@@ -66,6 +68,30 @@ TEST(Verify, AMethodAskedForByNameSaysWhyItDoesNotComputeACase) {
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err, HasSubstr("dtype f32 has no kernel"));
   EXPECT_EQ(ran.out, "");
+}
+
+TEST(Verify, TheKernelsOfAGpuAreAMethodOfTheirOwn) {
+  const std::vector<std::string> words = {"verify",
+                                          "--method",
+                                          "gpu",
+                                          "--case",
+                                          "fftconv_bf16_circular_l256_b3_h2_n256_pair_r16x16_zero8x0",
+                                          "--case",
+                                          "fftconv_f16_causal_l1000_b3_h2_postgate",
+                                          "--scale",
+                                          "0.02",
+                                          "--json",
+                                          "-"};
+  const Ran ran = run(words);
+  if (cuda_device_count() == 0) {
+    EXPECT_EQ(ran.code, 77);
+    EXPECT_THAT(ran.err, HasSubstr("no CUDA device; --method gpu needs a GPU"));
+    for (const Trial& trial : trial_sweeps().front().trials(candidates())) EXPECT_NE(trial.candidate.name, kOnGpu);
+    return;
+  }
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json row = Json::parse(ran.out.substr(0, ran.out.find('\n')));
+  EXPECT_EQ(row.at("device").at("name"), cuda_device().name);
 }
 
 TEST(Verify, TheMatrixHasEachRowOnceAndEveryKernelOfTheExecutorsDevice) {
@@ -113,7 +139,8 @@ TEST(Verify, AFilterOfOneLastTapPassesAndOnePercentOffFails) {
   all.insert(all.end(), words.begin(), words.end());
   const Ran ran = run(all);
   EXPECT_EQ(ran.code, 0) << ran.out;
-  EXPECT_THAT(ran.out, HasSubstr("8 rows: 8 passed, 0 failed, 0 skipped"));
+  const int rows = cuda_device_count() > 0 ? 10 : 8;
+  EXPECT_THAT(ran.out, HasSubstr(text(rows, " rows: ", rows, " passed, 0 failed, 0 skipped")));
   const auto kernel_off = [](const Convolution& problem, const Inputs& inputs) {
     std::vector<double> y = convolve_rounded(problem, inputs);
     for (double& value : y) value *= 1.01;
