@@ -62,7 +62,7 @@ def is_stale(row):
 def stopwatch():
     """What a row's field "stopwatch" is where what times is as it was, likewise."""
     return digest_of("experiments/bench", "cmake", but_for="experiments/bench/(baselines/|bencher|checked_rows|"
-                     "contenders|runners|sweeps|timings|without_cuda|work)")
+                     "contenders|every_row|runners|sweeps|timings|without_cuda|work)")
 
 
 def code_of(method, variant):
