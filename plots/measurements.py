@@ -115,5 +115,14 @@ def us(row):
     return row["time_us"]["burst_cold"]["median"]
 
 
+def floor_with_spectrum(row):
+    """The time of a copy of all that a kernel must move: u, gates, y and its spectrum, [H, N] complex numbers of 16
+    bits, which older rows do not say."""
+    if "with_spectrum_us" in row["floor"]:
+        return row["floor"]["with_spectrum_us"]
+    spectrum_bytes = 4 * row.get("fft_size", 0) * case_fields(row["case"])["h"]
+    return row["floor"]["us"] + 1e6 * spectrum_bytes / row["floor"]["copy_bytes_per_s"]
+
+
 def passed(row):
     return row["verify"]["status"] == "passed"

@@ -3,15 +3,16 @@
 import textwrap
 
 from evaluation import COUNTED, MODELS, NULLS, evaluate
-from measurements import VERDICTS, left_to_the_plan, passed, read_all, read_either
+from measurements import VERDICTS, floor_with_spectrum, left_to_the_plan, passed, read_all, read_either
 from peers import Peers
 from results import Refusal, case_fields
 from style import length
 from tables.judgement import NOT_ITS_GPU, TITLES, beaten_words, best_of, percent, stale_words
-from tables.speed import blocks, number, protocol
+from tables.speed import blocks, number, over_whole_floor, protocol
 
 BEGIN, END = "<!-- {}, written by plots/make.py --readme README.md -->", "<!-- End of {} -->"
 CUFFT = ("cufft_f32", "cufft_pairs")
+MUCH = 1.2  # the floor with the spectrum over that without
 
 
 def with_tables(path, text, committed):
@@ -118,7 +119,8 @@ def speed(results, peers):
     if others:
         lengths = sorted({case_fields(case)["l"] for _, block in others for case in block})
         lines += ["", *paragraph("Bursts in multiples of the floor of each case, on the same GPU:")]
-        lines += table(["", *map(length, lengths)], [ratios(heading, block, lengths) for heading, block in others])
+        lines += table(["", *map(length, lengths)], [line for heading, block in others for line in
+                                                    ratios(heading, block, lengths)])
     return "\n".join(lines)
 
 
@@ -168,13 +170,15 @@ def line(case, methods, peers):
 
 
 def ratios(heading, block, lengths):
-    """The block's name, and for each length the multiple of the floor or nothing."""
+    """The block's name, and for each length the multiple of the floor or nothing; where spectra are much of what must
+    move, once more with them."""
     by_length = {case_fields(case)["l"]: methods for case, methods in block.items()}
-    cells = [heading.split(": ", 1)[1]]
-    for n in lengths:
-        kernel = by_length.get(n, {}).get("kernel")
-        cells.append(protocol(kernel, "burst_cold", kernel["floor"]["us"])[2] if kernel else "")
-    return cells
+    kernels = [by_length.get(n, {}).get("kernel") for n in lengths]
+    lines = [[heading.split(": ", 1)[1], *(protocol(kernel, "burst_cold", kernel["floor"]["us"])[2] if kernel else ""
+                                           for kernel in kernels)]]
+    if any(kernel and floor_with_spectrum(kernel) > MUCH * kernel["floor"]["us"] for kernel in kernels):
+        lines.append(["the same, with the spectrum in the floor", *map(over_whole_floor, kernels)])
+    return lines
 
 
 def table(columns, rows):

@@ -127,21 +127,31 @@ class MakeTest(unittest.TestCase):
         self.assertEqual(self.make("--report", page).returncode, 0)
         text = words_of(page)
         self.assertIn("6 of 7 rows verified and timed; 1 are stale: what they timed has changed since.", text)
-        self.assertIn("1K 10.0 11.5 1780 1.15 17.2 1.73 200.0 80.0 159.6 ThunderKittens", text)
-        self.assertRegex(text, r"2K 10\.0 13\.0 1780 .*stale: kernel")
+        # The spectrum of 1K points and 768 channels takes a copy 0.79 us.
+        self.assertIn("1K 10.0 10.8 11.5 1780 1.15 1.07 17.2 1.73 200.0 80.0 159.6 ThunderKittens", text)
+        self.assertRegex(text, r"2K 10\.0 10\.8 13\.0 1780 .*stale: kernel")
 
     def test_a_stale_row_takes_no_fresh_one_s_place(self):
         old = bench_row(MEASURED, "kernel", 99, "stale")
         self.write({"committed/measured.jsonl": measured_rows(), "committed/older.jsonl": [old]})
         page = self.data / "report.html"
         self.assertEqual(self.make("--report", page).returncode, 0)
-        self.assertIn("1K 10.0 12.0 1780 1.20", words_of(page))
+        self.assertIn("1K 10.0 10.8 12.0 1780 1.20", words_of(page))
 
     def test_a_row_that_another_stopwatch_timed_is_stale(self):
         row = bench_row(MEASURED, "kernel", 12)
         for stopwatch, stale in ((measurements.stopwatch(), False), ("another", True), (None, False)):
             timed = {**row, "stopwatch": stopwatch} if stopwatch else row  # older rows do not say it
             self.assertEqual(measurements.is_stale(timed), stale, stopwatch)
+
+    def test_a_row_says_what_it_takes_of_a_copy_in_the_same_turns_and_of_the_floor_with_its_spectrum(self):
+        row = bench_row(MEASURED, "kernel", 12)
+        row["ratios"] = {"copy": {"median": 1.143, "q1": 1.139, "q3": 1.151}}
+        row["floor"]["with_spectrum_us"] = 11
+        self.write({"committed/measured.jsonl": [row]})
+        page = self.data / "report.html"
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        self.assertIn("1K 10.0 11.0 12.0 1780 1.20 1.09 1.14 (1.14 to 1.15) 18.0 1.80", words_of(page))
 
     def test_committed_rows_are_named_as_such_with_device_and_day(self):
         rows = [{**row, "date": "2026-11-21"} for row in measured_rows()]
