@@ -114,7 +114,7 @@ def notes(methods, peer):
     remarks += [f"{method}: {row['verify'].get('reason', row['verify']['status'])}"
                 for method, row in methods.items() if not passed(row)]
     if peer:
-        remarks += [f"peer: {note}" for note in (peer.note, "scaled from fewer rows" if peer.scaled else "") if note]
+        remarks += [f"peer: {note}" for note in (peer.words(), "scaled from fewer rows" if peer.scaled else "") if note]
     old = [method for method, row in methods.items() if row["stale"]]
     return "; ".join(([f"stale: {', '.join(old)}"] if old else []) + remarks)
 

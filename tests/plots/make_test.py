@@ -230,6 +230,16 @@ class MakeTest(unittest.TestCase):
         # Table 13 has 512 samples at N = 1K, which others pad.
         self.assertIn("1K 1.57 0.24 6.45 1.45 0.224 6.45 0.008 0.016 90.5 14.0", text)
 
+    def test_peers_say_what_is_known_of_their_times(self):
+        row = bench_row(MEASURED.replace("1024", "512"), "kernel", 28)
+        self.write({"committed/measured.jsonl": [*measured_rows(), row]})
+        page = self.data / "report.html"
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        text = words_of(page)
+        self.assertIn("80.1 cuFFTDx 1.5 fused, batch pairs (fp16)", text, "of 16-bit samples, not of fp32")
+        self.assertIn("peer: fp32 inside, repeated runs, caches not recorded", text)
+        self.assertIn("peer: repeated runs, caches not recorded, after mending a fault in its filter index", text)
+
     def test_memory_stands_in_the_paper_s_unit(self):
         self.write({"memory.jsonl": [memory_row(1024, False)]})
         page = self.data / "report.html"
