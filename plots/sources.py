@@ -9,8 +9,12 @@ TIMED = ("bench", "counters")  # kinds whose rows a change of what they timed ma
 
 
 def predictions(data, committed):
-    """What the models say of the kernels that were measured, beside the measured rows; no rows where there are none."""
+    """What the models say of the kernels that were measured, beside the measured rows; no rows where there are none.
+    Predictions of which none counts, since the kernels have changed since they were timed, give way to committed ones,
+    which were made with the kernels that were timed."""
     found = measurements.read_either(data / "predictions.jsonl", committed, ["prediction"])
+    if found and all(row["stale"] for row in found.rows):
+        found = measurements.read_either(None, committed, ["prediction"]) or found
     timed = measurements.read_all(data / "bench.jsonl", committed, "bench", measurements.VERDICTS)
     return found.beside([timed] if timed else []) if found else results.Results([], [])
 

@@ -192,6 +192,16 @@ class MakeTest(unittest.TestCase):
         self.assertIn('<p class="bad">Counted work, not fitted, predicts with median error 20.0 %', page.read_text())
         self.assertIn("No case was measured with different factors.", words_of(page))
 
+    def test_predictions_of_which_none_counts_give_way_to_committed_ones(self):
+        stale = [{**row, "stale": True} for row in prediction_rows()]
+        self.write({"predictions.jsonl": stale})
+        page = self.data / "report.html"
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        self.assertIn("4 of 4 rows are stale and count for nothing here.", words_of(page))
+        self.write({"committed/predictions.jsonl": prediction_rows()})
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        self.assertIn("1 of 4 rows are stale and count for nothing here.", words_of(page))
+
     def test_two_gpus_stand_beside_each_other(self):
         rows = prediction_rows()
         self.write({"predictions.jsonl": rows + [{**row, "profile": "H100"} for row in rows]})
