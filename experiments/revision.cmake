@@ -41,6 +41,7 @@ function(digest_of output except)
   set(${output} ${digest} PARENT_SCOPE)
 endfunction()
 digest_of(SOURCES "experiments/results/" reference kernels model experiments)
+digest_of(ALL_KERNELS "nothing" kernels)
 digest_of(BASELINES "nothing" experiments/bench/baselines)
 # What times, whatever is timed: not what verifies, chooses and prints. And the flags that nvcc is given.
 digest_of(STOPWATCH "experiments/bench/(baselines/|bencher|checked_rows|contenders|every_row|runners|sweeps|timings|without_cuda|work)"
@@ -63,7 +64,7 @@ file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[
 
 namespace danaus {
 
-const Revision kRevision{"@GIT@", @DIRTY@, "@SOURCES@", "@BASELINES@", "@STOPWATCH@"};
+const Revision kRevision{"@GIT@", @DIRTY@, "@SOURCES@", "@BASELINES@", "@STOPWATCH@", "@ALL_KERNELS@"};
 
 namespace {
 constexpr struct {

@@ -65,6 +65,11 @@ def stopwatch():
                      "contenders|every_row|runners|sweeps|timings|without_cuda|work)")
 
 
+def all_kernels():
+    """What a row's field "code" is where it is of all kernels and these are as they were, likewise."""
+    return digest_of("kernels")
+
+
 def code_of(method, variant):
     """What a row's field "code" is where its kernel, or its baseline, is as it was: the digest of
     experiments/revision.cmake. A variant's name begins with its family's."""

@@ -5,6 +5,7 @@ import results
 from paper import Paper
 from peers import Peers
 
+CHECKS = ["check", "random"]
 TIMED = ("bench", "counters")  # kinds whose rows a change of what they timed makes stale
 
 
@@ -19,6 +20,18 @@ def predictions(data, committed):
     return found.beside([timed] if timed else []) if found else results.Results([], [])
 
 
+def checks(data, committed):
+    """Rows of tests, tools and random cases, each saying whether it is stale: the reader's own and the repository's.
+    None where there are none."""
+    found = [measurements.read_either(path, committed, [kind]) for path, kind in
+             ((data / "checks.jsonl", "check"), (data / "random.jsonl", "random"))]
+    found = [each for each in found if each]
+    if not found:
+        return None
+    rows = [{**row, "stale": row.get("code") != measurements.all_kernels()} for each in found for row in each.rows]
+    return results.Results([source for each in found for source in each.sources], rows)
+
+
 # What a function may be given beside its rows.
 BESIDE = {"paper": lambda data, committed: Paper(committed), "peers": lambda data, committed: Peers(committed),
           "predictions": predictions}
@@ -31,6 +44,8 @@ def rows_of(entry, data, committed):
     if kinds == ["prediction"]:
         found = predictions(data, committed)
         return found if found.rows else None
+    if kinds == CHECKS:
+        return checks(data, committed)
     if kinds[0] in TIMED:
         return measurements.read_all(data / entry["data"], committed, kinds[0], accept)
     return measurements.read_either(data / entry["data"], committed, kinds, accept)

@@ -20,6 +20,7 @@ struct Revision {
   // Of what is timed, for rows that only a change of it makes stale:
   const char* baselines;  // experiments/bench/baselines/
   const char* stopwatch;  // what times them, and the flags that they are compiled with
+  const char* kernels;    // all of kernels/: rows of tests and random cases with another one are stale
 };
 extern const Revision kRevision;
 // The same of a kernel, by the name of its variant, which begins with that of its family.

@@ -11,8 +11,8 @@ import tomllib
 import unittest
 from pathlib import Path
 
-from rows import (BASELINES, KERNELS, MEASURED, PLOTS, ROOT, bench_row, counters_row, good_rows, measured_rows,
-                  memory_row, prediction_row, prediction_rows, verify_row, what_if_rows)
+from rows import (BASELINES, KERNELS, MEASURED, PLOTS, ROOT, bench_row, check_row, counters_row, good_rows,
+                  measured_rows, memory_row, prediction_row, prediction_rows, random_row, verify_row, what_if_rows)
 
 import measurements
 
@@ -218,6 +218,24 @@ class MakeTest(unittest.TestCase):
         self.assertIn("evaluation: profile H200 predicts rows of 4 devices, GPU 0, ", self.refused("judgement"))
         self.assertIn("danaus model --measured FILE", self.make("--data", self.out, "--judge").stderr)
 
+    def test_what_ran_where(self):
+        page = self.data / "report.html"
+        self.write({"committed/checks.jsonl": [check_row(), check_row("memcheck")],
+                    "committed/random.jsonl": [random_row(), random_row(500, 0.45)]})
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        text = words_of(page)
+        self.assertIn('<p class="good">4 rows of 1 device; 0 of them with failures, 0 stale.</p>', page.read_text())
+        self.assertIn("kernels_cuda_test, memcheck 30 0 1 0 580.1 2026-11-20 0123456789ab", text)
+        self.assertIn("random cases 1000 0 0 3 0.45", text)
+        for rows, words in (([check_row(failed=["Plan.Runs"])], "1 of them with failures, 0 stale"),
+                            ([check_row(stale=True)], "0 of them with failures, 1 stale")):
+            self.write({"committed/checks.jsonl": rows})
+            self.assertEqual(self.make("--report", page).returncode, 0)
+            self.assertIn('<p class="bad">3 rows of 1 device; ' + words, page.read_text())
+        self.write({"committed/random.jsonl": [random_row(failed=[9])]})
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        self.assertIn("random cases 499 1 0 3 0.40", words_of(page))
+
     def test_what_does_not_fit_is_said(self):
         self.write({"what_if.jsonl": what_if_rows()})
         page = self.data / "report.html"
@@ -271,7 +289,8 @@ class MakeTest(unittest.TestCase):
         subprocess.run(["cmake", f"-DSOURCE_DIR={ROOT}", f"-DOUTPUT={written}", "-P",
                         ROOT / "experiments" / "revision.cmake"], check=True)
         text = written.read_text()
-        self.assertIn(f'"{BASELINES}", "{measurements.stopwatch()}"}};', text)
+        self.assertIn(f'"{BASELINES}", "{measurements.stopwatch()}", '
+                      f'"{measurements.all_kernels()}"}};', text)
         for family in ("chain", "exchange", "spectrum"):
             self.assertIn(f'{{"{family}", "{measurements.code_of("kernel", family)}"}}', text)
         self.assertEqual(KERNELS, measurements.code_of("kernel", "exchange"))
