@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What runs right on a GPU: the tests of the kernels by themselves and under each tool of compute-sanitizer, and random
-# cases, a row each for experiments/results/. A tool that is not there is left out and said. Exit 1 when anything failed.
+# cases, a row each for experiments/results/. A tool that is not there is left out and said. Exit 1 when any failed.
 #
 #   experiments/checks.sh [--out FOLDER] [--device NUMBER] [--count NUMBER] [--tests FILE] [--program FILE]
 #
@@ -11,7 +11,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-out=out device=0 count=20000 tests= program=
+out=out device=0 count=20000 tests='' program=''
 while [ $# -gt 0 ]; do
   case "$1" in
     --out | --device | --count | --tests | --program)
@@ -54,7 +54,8 @@ for tool in memcheck racecheck initcheck synccheck; do
     echo "checks: no compute-sanitizer, $tool is left out" >&2
     continue
   fi
-  "$sanitizer" --tool "$tool" "$tests" --gtest_brief=1 "--gtest_output=json:$out/$tool.json" >"$out/$tool.txt" 2>&1 || true
+  "$sanitizer" --tool "$tool" "$tests" --gtest_brief=1 "--gtest_output=json:$out/$tool.json" \
+    >"$out/$tool.txt" 2>&1 || true
   record "$tool" "$out/$tool.txt"
 done
 code=0

@@ -44,8 +44,8 @@ digest_of(SOURCES "experiments/results/" reference kernels model experiments)
 digest_of(ALL_KERNELS "nothing" kernels)
 digest_of(BASELINES "nothing" experiments/bench/baselines)
 # What times, whatever is timed: not what verifies, chooses and prints. And the flags that nvcc is given.
-digest_of(STOPWATCH "experiments/bench/(baselines/|bencher|checked_rows|contenders|every_row|runners|sweeps|timings|without_cuda|work)"
-          experiments/bench cmake)
+set(others "baselines/|bencher|checked_rows|contenders|every_row|runners|sweeps|timings|without_cuda|work")
+digest_of(STOPWATCH "experiments/bench/(${others})|cmake/(danaus|dependencies|package)" experiments/bench cmake)
 
 # What is timed with a kernel: its family, what families share, the filter's transform; not the host's side of a plan.
 file(GLOB families RELATIVE ${SOURCE_DIR}/kernels/families ${SOURCE_DIR}/kernels/families/*/family.hpp)

@@ -61,8 +61,9 @@ def is_stale(row):
 
 def stopwatch():
     """What a row's field "stopwatch" is where what times is as it was, likewise."""
-    return digest_of("experiments/bench", "cmake", but_for="experiments/bench/(baselines/|bencher|checked_rows|"
-                     "contenders|every_row|runners|sweeps|timings|without_cuda|work)")
+    others = "baselines/|bencher|checked_rows|contenders|every_row|runners|sweeps|timings|without_cuda|work"
+    return digest_of("experiments/bench", "cmake",
+                     but_for=f"experiments/bench/({others})|cmake/(danaus|dependencies|package)")
 
 
 def all_kernels():

@@ -2,8 +2,8 @@
 
 from report import Table
 
-COLUMNS = ["what", "passed", "failed", "skipped", "errors", "seed", "worst error / bound", "worst case", "driver", "day",
-           "revision", "notes"]
+COLUMNS = ["what", "passed", "failed", "skipped", "errors", "seed", "worst error / bound", "worst case", "driver",
+           "day", "revision", "notes"]
 RANDOM = "random cases"
 
 
@@ -22,8 +22,8 @@ def ran(rows):
         wrong += sum(row["status"] == "failed" for row in checks) + sum(bool(row["failed"]) for row in here
                                                                         if row["kind"] == "random")
     devices = len({row["device"]["name"] for row in rows})
-    verdict = (f"{len(rows)} rows of {devices} {'device' if devices == 1 else 'devices'}; {wrong} of them with failures, "
-               f"{stale} stale.")
+    verdict = (f"{len(rows)} rows of {devices} {'device' if devices == 1 else 'devices'}; {wrong} of them with "
+               f"failures, {stale} stale.")
     return Table(COLUMNS, lines, verdict=verdict, good=wrong == 0 and stale == 0)
 
 
@@ -38,7 +38,8 @@ def random_cells(seed, parts):
     """All parts of a seed together."""
     count, failed = sum(row["count"] for row in parts), sum(len(row["failed"]) for row in parts)
     worst = max((row["worst"] for row in parts), key=badness)
-    return [RANDOM, count - failed, failed, 0, "", seed, "" if worst["clearance"] is None else f"{worst['clearance']:.2f}",
+    share = "" if worst["clearance"] is None else f"{worst['clearance']:.2f}"
+    return [RANDOM, count - failed, failed, 0, "", seed, share,
             f"{worst['case']}, {worst['data']}", *made_by(parts), remarks(parts, worst.get("violation", ""))]
 
 

@@ -38,8 +38,8 @@ def sentence(rows, quantities):
     same = [quantity for quantity in quantities if agrees(quantity)]
     within = sum(is_explained(quantity) for quantity in quantities if not agrees(quantity))
     others = sum(not is_explained(quantity) for quantity in quantities)
-    return (f"{len(same)} of {len(quantities)} counts over {len(rows)} cases agree to {SAME:.0%}, {within} are within a "
-            f"range that has a reason, {others} {'is' if others == 1 else 'are'} not explained.")
+    return (f"{len(same)} of {len(quantities)} counts over {len(rows)} cases agree to {SAME:.0%}, {within} are within "
+            f"a range that has a reason, {others} {'is' if others == 1 else 'are'} not explained.")
 
 
 def is_explained(quantity):

@@ -24,19 +24,23 @@ def summary(rows):
             lines.append([f"only {part}" if " on the " not in f" {part}" else part])
         elif each.model == next(iter(NULLS)):
             lines.append(["null models: what does not beat them has shown nothing"])
-        lines.append([TITLES[each.model], *summary_cells(each)])
+        lines.append([title_of(each), *summary_cells(each)])
     return Table(["model", *COLUMNS], lines, [Group("", 1), *GROUPS], verdict=sentence(judgement),
                  good=meets_aims(judgement), details=every_prediction(judgement.kernels),
                  details_title=f"All {len(rows)} predictions, with signed errors")
 
 
+def title_of(summary):
+    other = summary.model == PAPERS and summary.median is None and summary.rows > 0
+    return TITLES[summary.model] + (f" ({NOT_ITS_GPU}: only its choice counts)" if other else "")
+
+
 def summary_cells(of):
     def interval(name):
         return " to ".join(percent(end) for end in of.intervals[name]) if name in of.intervals else ""
-    median = NOT_ITS_GPU if of.model == PAPERS and of.median is None else percent(of.median)
-    return [of.rows, median, interval("median"), percent(of.p90), interval("p90"), percent(of.bias, signed=True),
-            of.choices, of.ties or "", percent(of.mean_regret), interval("mean_regret"), percent(of.p90_regret),
-            percent(of.worst_regret)]
+    return [of.rows, percent(of.median), interval("median"), percent(of.p90), interval("p90"),
+            percent(of.bias, signed=True), of.choices, of.ties or "", percent(of.mean_regret), interval("mean_regret"),
+            percent(of.p90_regret), percent(of.worst_regret)]
 
 
 def percent(share, signed=False):
@@ -57,7 +61,8 @@ def beaten_words(judgement):
     beaten = judgement.beaten()
     if not beaten:
         return "It beats every null model."
-    return "It is beaten: " + "; ".join(f"{WORDS[name]}, by {best_of(nulls, name)}" for name, nulls in beaten.items()) + "."
+    words = (f"{WORDS[name]}, by {best_of(nulls, name)}" for name, nulls in beaten.items())
+    return f"It is beaten: {'; '.join(words)}."
 
 
 def best_of(nulls, name):

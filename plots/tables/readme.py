@@ -70,8 +70,8 @@ def without_stale(rows):
     fresh = [row for row in rows if not row["stale"]]
     old = len(rows) - len(fresh)
     if not fresh:
-        return rows, ("All measured rows are stale: the kernels have changed since, and these are figures of the kernels "
-                      "as they were.")
+        return rows, ("All measured rows are stale: the kernels have changed since, and these are figures of the "
+                      "kernels as they were.")
     return fresh, f"{old} of {len(rows)} measured rows are stale and count for nothing here." if old else ""
 
 
@@ -132,9 +132,9 @@ def judgement(rows):
     how = ("each predicted by a fit to those of other lengths" if judged.fitted else "which no model was fitted to")
     lines = paragraph(
         f"On the {profiles}: the absolute error of the time predicted for {summaries[0].rows} measured kernels, {how}, "
-        f"and by how much the factors that a model calls fastest are slower than the fastest, in {summaries[0].choices} "
-        f"cases. In brackets what 95 % of draws of other cases would give. Where counted work is worse than a null model, "
-        f"it has shown nothing. {beaten_words(judged)}{stale_words(judged)}")
+        f"and by how much the factors that a model calls fastest are slower than the fastest, in "
+        f"{summaries[0].choices} cases. In brackets what 95 % of draws of other cases would give. Where counted work "
+        f"is worse than a null model, it has shown nothing. {beaten_words(judged)}{stale_words(judged)}")
     cells = [[("" if summary.model in MODELS else "null: ") + TITLES[summary.model],
               with_interval(summary, "median") or ("" if summary.model in NULLS else NOT_ITS_GPU),
               with_interval(summary, "p90"), with_interval(summary, "mean_regret"), of(summary.p90_regret),

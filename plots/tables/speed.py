@@ -6,8 +6,8 @@ from results import case_fields
 from style import DTYPE, length
 
 # Times in microseconds.
-COLUMNS = ["L", "floor", "with spectrum", "burst", "MHz", "× floor", "× that with spectrum", "× copy", "sustained", "MHz",
-           "× floor", "cuFFT fp32", "cuFFT pairs", "peer", "best peer", "copy", "filter", "call", "cuFFT call",
+COLUMNS = ["L", "floor", "with spectrum", "burst", "MHz", "× floor", "× that with spectrum", "× copy", "sustained",
+           "MHz", "× floor", "cuFFT fp32", "cuFFT pairs", "peer", "best peer", "copy", "filter", "call", "cuFFT call",
            "error / bound", "notes"]
 
 

@@ -16,7 +16,8 @@ class ChecksTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
-        self.program("tests", 'for word; do case $word in --gtest_output=json:*) echo {} >"${word#*json:}";; esac; done')
+        self.program("tests", "for word; do case $word in\n"
+                     '--gtest_output=json:*) echo {} >"${word#*json:}";;\nesac; done')
 
     def program(self, name, body):
         path = self.folder / name

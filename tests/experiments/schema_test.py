@@ -17,7 +17,8 @@ import jsonschema
 RESULTS = Path(__file__).resolve().parents[2] / "experiments" / "results"
 SCHEMAS = RESULTS / "schemas"
 KERNEL_CASE = "fftconv_f16_circular_l512_b3_h2"
-WRITTEN_WITHOUT_A_GPU = {"verify", "count", "model", "memory", "what_if", "factors", "convolve", "list", "info", "random", "check"}
+WRITTEN_WITHOUT_A_GPU = {"verify", "count", "model", "memory", "what_if", "factors", "convolve", "list", "info",
+                         "random", "check"}
 # What models are judged by is written by the plots' side.
 OF_OTHERS = {"prediction", "choice", "summary"}
 

@@ -147,7 +147,8 @@ class JudgementTest(unittest.TestCase):
         found = evaluate([row])
         self.assertIsNone(found.kernels[0].error("eq2_paper"))
         self.assertIsNone(found.summary("eq2_paper").median)
-        self.assertIn("about another GPU", judgement.summary_cells(found.summary("eq2_paper")))
+        self.assertIn("about another GPU", judgement.title_of(found.summary("eq2_paper")))
+        self.assertNotIn("about another GPU", judgement.title_of(found.summary("eq2_profile")))
         its_own = evaluate([{**row, "profile": evaluation.PAPERS_PROFILE}])
         self.assertAlmostEqual(its_own.summary("eq2_paper").median, 6.5, places=12)
 

@@ -11,8 +11,8 @@ import tomllib
 import unittest
 from pathlib import Path
 
-from rows import (BASELINES, KERNELS, MEASURED, PLOTS, ROOT, bench_row, check_row, counters_row, good_rows,
-                  measured_rows, memory_row, prediction_row, prediction_rows, random_row, verify_row, what_if_rows)
+from rows import (BASELINES, KERNELS, MEASURED, PLOTS, ROOT, bench_row, counters_row, good_rows,
+                  measured_rows, memory_row, prediction_row, prediction_rows, verify_row, what_if_rows)
 
 import measurements
 
@@ -88,21 +88,6 @@ class MakeTest(unittest.TestCase):
         self.assertEqual(self.make("--report", page).returncode, 0)
         self.assertIn('<p class="bad">1 of 3 cases passed, 1 skipped, 1 failed', page.read_text())
 
-    def test_a_count_outside_its_range_is_red(self):
-        page = self.data / "report.html"
-        for change, explained in (({}, 1), ({"hardware": 131}, 0), ({"hardware": 89}, 0), ({"most": 129}, 0)):
-            row = counters_row()
-            row["quantities"][1] |= change
-            self.write({"counters.jsonl": [row]})
-            self.assertEqual(self.make("--report", page).returncode, 0)
-            self.assertIn(f'<p class="{"good" if explained else "bad"}">2 of 3 counts over 1 cases agree to 1%, '
-                          f'{explained} are within', page.read_text())
-            self.assertEqual('<td class="bad">outside what is expected</td>' in page.read_text(), not explained)
-        del row["quantities"][1]["least"]  # from before there were ranges
-        self.write({"counters.jsonl": [row]})
-        self.assertEqual(self.make("--report", page).returncode, 0)
-        self.assertIn("0 are within a range that has a reason, 1 is not explained", page.read_text())
-
     def test_what_has_no_rows_is_left_out_and_said(self):
         self.write({"model.jsonl": good_rows()["model.jsonl"]})
         page = self.data / "report.html"
@@ -137,21 +122,6 @@ class MakeTest(unittest.TestCase):
         page = self.data / "report.html"
         self.assertEqual(self.make("--report", page).returncode, 0)
         self.assertIn("1K 10.0 10.8 12.0 1780 1.20", words_of(page))
-
-    def test_a_row_that_another_stopwatch_timed_is_stale(self):
-        row = bench_row(MEASURED, "kernel", 12)
-        for stopwatch, stale in ((measurements.stopwatch(), False), ("another", True), (None, False)):
-            timed = {**row, "stopwatch": stopwatch} if stopwatch else row  # older rows do not say it
-            self.assertEqual(measurements.is_stale(timed), stale, stopwatch)
-
-    def test_a_row_says_what_it_takes_of_a_copy_in_the_same_turns_and_of_the_floor_with_its_spectrum(self):
-        row = bench_row(MEASURED, "kernel", 12)
-        row["ratios"] = {"copy": {"median": 1.143, "q1": 1.139, "q3": 1.151}}
-        row["floor"]["with_spectrum_us"] = 11
-        self.write({"committed/measured.jsonl": [row]})
-        page = self.data / "report.html"
-        self.assertEqual(self.make("--report", page).returncode, 0)
-        self.assertIn("1K 10.0 11.0 12.0 1780 1.20 1.09 1.14 (1.14 to 1.15) 18.0 1.80", words_of(page))
 
     def test_committed_rows_are_named_as_such_with_device_and_day(self):
         rows = [{**row, "date": "2026-11-21"} for row in measured_rows()]
@@ -192,16 +162,6 @@ class MakeTest(unittest.TestCase):
         self.assertIn('<p class="bad">Counted work, not fitted, predicts with median error 20.0 %', page.read_text())
         self.assertIn("No case was measured with different factors.", words_of(page))
 
-    def test_predictions_of_which_none_counts_give_way_to_committed_ones(self):
-        stale = [{**row, "stale": True} for row in prediction_rows()]
-        self.write({"predictions.jsonl": stale})
-        page = self.data / "report.html"
-        self.assertEqual(self.make("--report", page).returncode, 0)
-        self.assertIn("4 of 4 rows are stale and count for nothing here.", words_of(page))
-        self.write({"committed/predictions.jsonl": prediction_rows()})
-        self.assertEqual(self.make("--report", page).returncode, 0)
-        self.assertIn("1 of 4 rows are stale and count for nothing here.", words_of(page))
-
     def test_two_gpus_stand_beside_each_other(self):
         rows = prediction_rows()
         self.write({"predictions.jsonl": rows + [{**row, "profile": "H100"} for row in rows]})
@@ -217,24 +177,6 @@ class MakeTest(unittest.TestCase):
         self.write({"predictions.jsonl": rows})
         self.assertIn("evaluation: profile H200 predicts rows of 4 devices, GPU 0, ", self.refused("judgement"))
         self.assertIn("danaus model --measured FILE", self.make("--data", self.out, "--judge").stderr)
-
-    def test_what_ran_where(self):
-        page = self.data / "report.html"
-        self.write({"committed/checks.jsonl": [check_row(), check_row("memcheck")],
-                    "committed/random.jsonl": [random_row(), random_row(500, 0.45)]})
-        self.assertEqual(self.make("--report", page).returncode, 0)
-        text = words_of(page)
-        self.assertIn('<p class="good">4 rows of 1 device; 0 of them with failures, 0 stale.</p>', page.read_text())
-        self.assertIn("kernels_cuda_test, memcheck 30 0 1 0 580.1 2026-11-20 0123456789ab", text)
-        self.assertIn("random cases 1000 0 0 3 0.45", text)
-        for rows, words in (([check_row(failed=["Plan.Runs"])], "1 of them with failures, 0 stale"),
-                            ([check_row(stale=True)], "0 of them with failures, 1 stale")):
-            self.write({"committed/checks.jsonl": rows})
-            self.assertEqual(self.make("--report", page).returncode, 0)
-            self.assertIn('<p class="bad">3 rows of 1 device; ' + words, page.read_text())
-        self.write({"committed/random.jsonl": [random_row(failed=[9])]})
-        self.assertEqual(self.make("--report", page).returncode, 0)
-        self.assertIn("random cases 499 1 0 3 0.40", words_of(page))
 
     def test_what_does_not_fit_is_said(self):
         self.write({"what_if.jsonl": what_if_rows()})
@@ -257,16 +199,6 @@ class MakeTest(unittest.TestCase):
         self.assertIn("Table 12: 39.91 and 3.28", text)
         # Table 13 has 512 samples at N = 1K, which others pad.
         self.assertIn("1K 1.57 0.24 6.45 1.45 0.224 6.45 0.008 0.016 90.5 14.0", text)
-
-    def test_peers_say_what_is_known_of_their_times(self):
-        row = bench_row(MEASURED.replace("1024", "512"), "kernel", 28)
-        self.write({"committed/measured.jsonl": [*measured_rows(), row]})
-        page = self.data / "report.html"
-        self.assertEqual(self.make("--report", page).returncode, 0)
-        text = words_of(page)
-        self.assertIn("80.1 cuFFTDx 1.5 fused, batch pairs (fp16)", text, "of 16-bit samples, not of fp32")
-        self.assertIn("peer: fp32 inside, repeated runs, caches not recorded", text)
-        self.assertIn("peer: repeated runs, caches not recorded, after mending a fault in its filter index", text)
 
     def test_memory_stands_in_the_paper_s_unit(self):
         self.write({"memory.jsonl": [memory_row(1024, False)]})

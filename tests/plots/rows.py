@@ -100,8 +100,9 @@ def check_row(method="tests", failed=(), stale=False):
 def random_row(first=0, clearance=0.4, failed=()):
     worst = {"number": first + 7, "case": "fftconv_f16_causal_l100_b1_h1", "data": "filter gaussian, scale 1",
              "error": clearance * 1e-3, "bound": 1e-3, "clearance": clearance}
-    return {"schema": 1, "kind": "random", "seed": "3", "first": first, "count": 500, "code": measurements.all_kernels(),
-            "device": {"name": "a test H200", "sm": 90, "multiprocessors": 132}, "driver": "580.1",
+    return {"schema": 1, "kind": "random", "seed": "3", "first": first, "count": 500,
+            "code": measurements.all_kernels(), "driver": "580.1",
+            "device": {"name": "a test H200", "sm": 90, "multiprocessors": 132},
             "failed": list(failed), "worst": worst, **PROVENANCE}
 
 
