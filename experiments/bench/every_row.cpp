@@ -75,7 +75,7 @@ Json compare_every_row(const Sets& sets, Contender contender, const Runner& runn
     reference->launch(arrays, stream);
     add_difference(p.dtype, judged, y.data(), sets.samples(), all.data(), stream);
   }
-  return verdict_of(fetched(all, stream), runner.bound() + reference->bound(), sets,
+  return verdict_of(fetched(all, stream), kUsualShare * (runner.bound() + reference->bound()), sets,
                     name_in(kContenders, other->contender));
 } catch (const std::invalid_argument& refusal) {
   return {{"skipped", refusal.what()}};  // too little memory for another method

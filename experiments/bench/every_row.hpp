@@ -8,8 +8,8 @@ namespace danaus {
 
 // Compares y, as `runner` left it in every set, with what another contender makes of the same inputs: kernels with
 // cuFFT in fp32, cuFFT with kernels, a copy with u.
-//   {"against": method, "rows", "sets", "rel_l2", "rel_max", "bound": of rel_l2, the two bounds together}, and "reason"
-//   where they differ by more; or {"skipped": why there is nothing to compare with}
+//   {"against": method, "rows", "sets", "rel_l2", "rel_max", "bound": of rel_l2, what Gaussian data may take of the two
+//   bounds together}, and "reason" where they differ by more; or {"skipped": why there is nothing to compare with}
 Json compare_every_row(const Sets& sets, Contender contender, const Runner& runner, const Device& device,
                        Stream stream);
 

@@ -2,7 +2,7 @@
 
 import textwrap
 
-from evaluation import COUNTED, MODELS, NULLS, evaluate
+from evaluation import COUNTED, NULLS, evaluate
 from measurements import VERDICTS, floor_with_spectrum, left_to_the_plan, passed, read_all, read_either
 from peers import Peers
 from results import Refusal, case_fields
@@ -128,6 +128,7 @@ def judgement(rows):
     """How well each model predicts, what its choice costs, and the same of the nulls."""
     judged = evaluate(rows)
     summaries = [judged.summary(model) for model in TITLES]
+    of_gpus = [each for each in judged.summaries() if each.model == COUNTED and each.part.startswith("on the ")]
     profiles = " and the ".join(sorted({kernel.row["profile"] for kernel in judged.counting}))
     how = ("each predicted by a fit to those of other lengths" if judged.fitted else "which no model was fitted to")
     lines = paragraph(
@@ -135,12 +136,17 @@ def judgement(rows):
         f"and by how much the factors that a model calls fastest are slower than the fastest, in "
         f"{summaries[0].choices} cases. In brackets what 95 % of draws of other cases would give. Where counted work "
         f"is worse than a null model, it has shown nothing. {beaten_words(judged)}{stale_words(judged)}")
-    cells = [[("" if summary.model in MODELS else "null: ") + TITLES[summary.model],
+    cells = [[heading_of(summary),
               with_interval(summary, "median") or ("" if summary.model in NULLS else NOT_ITS_GPU),
               with_interval(summary, "p90"), with_interval(summary, "mean_regret"), of(summary.p90_regret),
-              of(summary.worst_regret)] for summary in summaries]
+              of(summary.worst_regret)] for summary in (*summaries, *of_gpus)]
     columns = ["model", "error, median", "90th percentile", "its choice costs, mean", "90th percentile", "worst"]
     return "\n".join(lines + table(columns, cells))
+
+
+def heading_of(summary):
+    words = ("null: " if summary.model in NULLS else "") + TITLES[summary.model]
+    return f"{words}, {summary.part}" if summary.part else words
 
 
 def with_interval(summary, name):

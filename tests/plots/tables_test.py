@@ -10,7 +10,7 @@ from rows import MEASURED, bench_row, check_row, counters_row, prediction_rows, 
 import measurements
 import sources
 from peers import Peers
-from tables import checks, counters, speed
+from tables import checks, counters, readme, speed
 
 
 def fresh(rows):
@@ -52,7 +52,8 @@ class ChecksTest(unittest.TestCase):
         self.assertTrue(table.good)
         self.assertEqual(table.verdict, "4 rows of 1 device; 0 of them with failures, 0 stale.")
         self.assertEqual(line_of(table, "kernels_cuda_test, memcheck"),
-                         ["kernels_cuda_test, memcheck", 30, 0, 1, 0, "", "", "", "580.1", "2026-11-20", "0123456789ab", ""])
+                         ["kernels_cuda_test, memcheck", 30, 0, 1, 0, "", "", "", "580.1", "2026-11-20",
+                          "0123456789ab", ""])
         self.assertEqual(line_of(table, checks.RANDOM)[1:8],
                          [1000, 0, 0, "", "3", "0.45", "fftconv_f16_causal_l100_b1_h1, filter gaussian, scale 1"])
 
@@ -107,6 +108,16 @@ class SpeedTest(unittest.TestCase):
         self.assertIn("after mending a fault in its filter index",
                       self.cells(bench_row(MEASURED, "kernel", 28))["notes"])
         self.assertEqual({peer.dtype for peer in self.PEERS.all}, {"f16", "bf16"})
+
+
+class ReadmeTest(unittest.TestCase):
+    def test_figures_of_several_gpus_stand_below_those_of_all(self):
+        one, two = prediction_rows(), [{**row, "profile": "H100"} for row in prediction_rows()]
+        self.assertNotIn("on the H", readme.judgement(one).split("| model |")[1])
+        table = readme.judgement(one + two)
+        self.assertIn("On the H100 and the H200: the absolute error", table)
+        self.assertEqual([line.split(" | ")[0] for line in table.splitlines() if line.startswith("| counted work")],
+                         ["| counted work", "| counted work, on the H100", "| counted work, on the H200"])
 
 
 class SourcesTest(unittest.TestCase):
