@@ -21,7 +21,8 @@ function(digest_of output except)
   set(all "")
   foreach(folder ${ARGN})
     file(GLOB_RECURSE files RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/${folder}/*.[ch]pp ${SOURCE_DIR}/${folder}/*.cu
-         ${SOURCE_DIR}/${folder}/*.cuh ${SOURCE_DIR}/${folder}/*.in ${SOURCE_DIR}/${folder}/*.json)
+         ${SOURCE_DIR}/${folder}/*.cuh ${SOURCE_DIR}/${folder}/*.in ${SOURCE_DIR}/${folder}/*.json
+         ${SOURCE_DIR}/${folder}/*.cmake)
     list(SORT files)
     foreach(file ${files})
       if(NOT file MATCHES "^(${except})" AND NOT file MATCHES "_test[.]cpp$")
@@ -40,7 +41,11 @@ function(digest_of output except)
   set(${output} ${digest} PARENT_SCOPE)
 endfunction()
 digest_of(SOURCES "experiments/results/" reference kernels model experiments)
+digest_of(ALL_KERNELS "nothing" kernels)
 digest_of(BASELINES "nothing" experiments/bench/baselines)
+# What times, whatever is timed: not what verifies, chooses and prints. And the flags that nvcc is given.
+set(others "baselines/|bencher|checked_rows|contenders|every_row|runners|sweeps|timings|without_cuda|work")
+digest_of(STOPWATCH "experiments/bench/(${others})|cmake/(danaus|dependencies|package)" experiments/bench cmake)
 
 # What is timed with a kernel: its family, what families share, the filter's transform; not the host's side of a plan.
 file(GLOB families RELATIVE ${SOURCE_DIR}/kernels/families ${SOURCE_DIR}/kernels/families/*/family.hpp)
@@ -59,7 +64,7 @@ file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[
 
 namespace danaus {
 
-const Revision kRevision{"@GIT@", @DIRTY@, "@SOURCES@", "@BASELINES@"};
+const Revision kRevision{"@GIT@", @DIRTY@, "@SOURCES@", "@BASELINES@", "@STOPWATCH@", "@ALL_KERNELS@"};
 
 namespace {
 constexpr struct {

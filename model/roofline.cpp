@@ -83,6 +83,15 @@ std::string in_words(double amount, const char* unit, double rate) {
   return text.str();
 }
 
+// What is to be said of a fit where its GPU is not that of the profile; else nothing.
+std::string fit_of_another_gpu(const Concurrency& concurrency, const HardwareProfile& p) {
+  if (concurrency.fitted_to.empty() || concurrency.fitted_to == p.name) return "";
+  std::ostringstream text;
+  text << "overlap " << concurrency.overlap << " and warp rate " << concurrency.warp_rate
+       << " were fitted to kernels on the " << concurrency.fitted_to << ", none of them on the " << p.name;
+  return text.str();
+}
+
 }  // namespace
 
 RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& p, const Concurrency& concurrency) {
@@ -147,6 +156,7 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   clock << "SM clock " << rates.clock() << " MHz" << (p.load_clock ? ", the profile's under load" : "");
   prediction.notes.push_back(clock.str());
   prediction.notes.insert(prediction.notes.end(), p.notes.begin(), p.notes.end());
+  if (const std::string other = fit_of_another_gpu(concurrency, p); !other.empty()) prediction.notes.push_back(other);
   prediction.concurrency = concurrency;
   return prediction;
 }

@@ -49,6 +49,7 @@ struct ResourceTime {
 struct Concurrency {
   double overlap = 2.4;
   double warp_rate = 0.3;
+  std::string fitted_to = "H200";  // the profile of the GPU; empty where the numbers are a user's
 };
 
 struct RooflinePrediction {
@@ -62,8 +63,8 @@ struct RooflinePrediction {
   std::vector<std::string> notes;  // which rates the profile has not, and what stands for them
 };
 
-// Rates that depend on the SM clock are taken at the profile's load clock, where it has one. Throws unless the overlap
-// is at least 1 and the warp rate positive.
+// Rates that depend on the SM clock are taken at the profile's load clock, where it has one. Notes say which, and where
+// the fit is of another GPU. Throws unless the overlap is at least 1 and the warp rate positive.
 RooflinePrediction predict_roofline(const KernelWork& work, const HardwareProfile& profile,
                                     const Concurrency& concurrency = {});
 

@@ -1,39 +1,41 @@
-"""The cost models against the clock: fitted to some of the kernels that were measured, judged by the others.
+"""The cost models against the clock: each kernel is judged by a fit that has seen none of its group.
 
-A row of kind "prediction" holds what the models say of a kernel that danaus bench timed. Eq. 2 says a time. Counted
-work says what time each resource needs, of which one time is made as in model/roofline.hpp:
-
-  T = (t_1^p + t_2^p + ...)^(1/p) + launch
-
-The overlap p is fitted, and so is the warp rate, of which the time of instruction issue follows: that of the
-schedulers, or that of the warps over their rate where this is longer.
+A row of kind "prediction" holds what the models say of a kernel that danaus bench timed. Eq. 2 says a time; of counted
+work roofline.py makes one. Its two free numbers are fitted to all groups of kernels but one, and judged by that one;
+what a group is says a split: a length, an algorithm, a type, a mode or a GPU. Beside every figure stand those of null
+models, which know less than any model should: what does not beat them has not been shown to be good for anything.
 
 An error is predicted over measured time, minus 1. Regret is what a model's choice of factors costs: the measured time
-of what it calls fastest over that of the fastest, minus 1.
+of what it calls fastest over that of the fastest, minus 1. Where it calls several equally fast it has not chosen: its
+regret is the mean over them. Rows are stale where the kernel had changed between the clock and the prediction; they
+are shown, and are part of no fit, no figure and no choice.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+from intervals import Bootstrap, quantile
 from results import Refusal, case_fields
+from roofline import Concurrency, CountedWork, fits
 from style import DTYPE
 
-# In the order in which they are shown. Eq. 2 is of the kernel's own factors; with the paper's rates it is about another
-# device: only its choice counts.
+# In the order in which they are shown. Eq. 2 is of the kernel's own factors. With the paper's rates it is about the
+# paper's GPU: elsewhere only its choice counts.
 MODELS = {"eq2_paper": "Eq. 2, the paper's A100 rates", "eq2_profile": "Eq. 2, this GPU's rates",
           "counted": "counted work"}
-COUNTED = "counted"
-ISSUE = "issue"
+NULLS = {"floor": "a constant times the floor", "sum": "sum of the resources", "longest": "longest of the resources",
+         "table": "the table's order", "random": "any factors"}
+COUNTED, PAPERS = "counted", "eq2_paper"
+PAPERS_PROFILE = "A100-40GB"
+TIE = 1e-9  # times that differ by less, relatively, are equal
 
-STEP = 1.02  # of the search for the best fit
-OVERLAPS, WARP_RATES = (1, 16), (0.05, 1)  # from, to
+SPLITS = {"length": lambda row: row["n"], "algorithm": lambda row: (row["kernel"].split("_")[0], row["order"]),
+          "type": lambda row: row["dtype"], "mode": lambda row: row["mode"], "GPU": lambda row: row["profile"]}
+MAIN = "length"  # the split of figures and tables that name none
 
-
-@dataclass(frozen=True)
-class Concurrency:
-    """What of counted work is fitted."""
-    overlap: float
-    warp_rate: float  # instructions, of those that are counted, that one warp can issue in a clock
+QUANTILES = {"median": 0.5, "p90": 0.9}  # of absolute errors
+# What the study aims at, of counted work, and to be better than every null besides.
+AIM = {"median": 0.07, "p90": 0.16, "mean_regret": 0.01, "worst_regret": 0.10}
 
 
 @dataclass(frozen=True)
@@ -44,134 +46,219 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel that was measured, and what each model says of it."""
+    """A kernel that was measured, and what each model says of it that was fitted without its group."""
     row: dict
-    held_out: bool  # took no part in fitting
     models: dict  # of MODELS: its Prediction
     resources: dict  # the microseconds that each needs, by counted work
 
     def error(self, model):
-        """Signed, relative."""
+        """Signed, relative. None where the model is about another GPU."""
+        if model == PAPERS and self.row["profile"] != PAPERS_PROFILE:
+            return None
         return self.models[model].us / self.row["measured_us"] - 1
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A case that was measured with different factors."""
-    held_out: bool
-    fastest: Kernel  # by the clock
-    chosen: dict  # of MODELS: the Kernel that it calls fastest
+    """A case that was measured with different factors, at least two of them in rows that are not stale."""
+    candidates: list  # Kernels
+    chosen: dict  # of MODELS and NULLS: the Kernels that it calls fastest, one unless they tie
+
+    @property
+    def fastest(self):
+        """By the clock."""
+        return min(self.candidates, key=lambda kernel: kernel.row["measured_us"])
 
     def regret(self, model):
-        return self.chosen[model].row["measured_us"] / self.fastest.row["measured_us"] - 1
+        times = [kernel.row["measured_us"] for kernel in self.chosen[model]]
+        return sum(times) / len(times) / self.fastest.row["measured_us"] - 1
+
+    def is_tie(self, model):
+        return len(self.chosen[model]) > 1
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Of one model, over the kernels and the choices that took no part in fitting. None where there are none."""
+    """Of one model or null over some kernels and choices. None where there are none, or where it says no times."""
     model: str
-    kind: "tuple | None"  # type, mode and gating; None: all kernels
-    rows: int
-    held_out_rows: int
-    stale_rows: int
+    part: str  # of the kernels, in words; empty: all
+    rows: int  # that count
     choices: int
+    ties: int  # of them
     median: "float | None"  # of the absolute error, and likewise p90
     p90: "float | None"
     bias: "float | None"  # median of the signed error
     mean_regret: "float | None"
+    p90_regret: "float | None"
     worst_regret: "float | None"
+    intervals: dict = field(default_factory=dict)  # {"median", "p90", "mean_regret": (from, to)}, where there are cases
 
 
 @dataclass(frozen=True)
-class Evaluation:
-    profile: str
-    concurrency: Concurrency
-    fitted_to: int  # kernels; 0: there were none to fit to, and it is the one that the rows were made with
+class Judgement:
+    """By one split of the kernels."""
+    split: str
+    fits: dict  # {group of the rows that count: the Concurrency that was fitted to the others}
+    fitted: bool  # else there was one group only, and the numbers are those that the rows were made with
     kernels: list
     choices: list
-    summaries: list  # each model over all kernels, then over those of each kind
+    errors: dict = field(repr=False)  # {what says times: its signed errors of all kernels; NaN where it has none}
+
+    @property
+    def counting(self):
+        return [kernel for kernel in self.kernels if not kernel.row["stale"]]
+
+    @property
+    def stale_rows(self):
+        return len(self.kernels) - len(self.counting)
+
+    def summaries(self):
+        """Of each model and null over all kernels; then of the models over those of each GPU, where there are several,
+        and of each type, mode and gating."""
+        return [self.summary(model) for model in (*MODELS, *NULLS)] + [
+            self.summary(model, *part) for part in parts(self.counting) for model in MODELS]
+
+    def summary(self, model, part="", includes=lambda row: True):
+        counted = [i for i, kernel in enumerate(self.kernels) if not kernel.row["stale"] and includes(kernel.row)]
+        said = [i for i in counted if model in self.errors and np.isfinite(self.errors[model][i])]
+        errors = self.errors[model][said] if said else np.array([])
+        chosen = [choice for choice in self.choices if includes(choice.fastest.row)]
+        regrets = np.array([choice.regret(model) for choice in chosen])
+        intervals = interval_of_errors(abs(errors), [str(case_of(self.kernels[i].row)) for i in said])
+        if len(regrets) > 1:
+            intervals["mean_regret"] = Bootstrap(range(len(regrets))).of_mean(regrets)
+        return Summary(model, part, len(counted), len(chosen), sum(choice.is_tie(model) for choice in chosen),
+                       *(quantile(abs(errors), share) for share in QUANTILES.values()), quantile(errors, 0.5),
+                       float(regrets.mean()) if chosen else None, quantile(regrets, 0.9),
+                       float(regrets.max()) if chosen else None, intervals)
+
+    def beaten(self, model=COUNTED):
+        """{figure of AIM: [the Summaries of nulls that are better in it, best first]}, where there are such."""
+        own, nulls = self.summary(model), [self.summary(null) for null in NULLS]
+        better = {}
+        for name in AIM:
+            known = [null for null in nulls if None not in (getattr(null, name), getattr(own, name))]
+            those = [null for null in known if getattr(null, name) < getattr(own, name)]
+            if those:
+                better[name] = sorted(those, key=lambda null: getattr(null, name))
+        return better
+
+    def failures(self, model=COUNTED):
+        """The kernels whose error is larger than a tenth of them may have, the largest first."""
+        far = [kernel for kernel in self.counting if abs(kernel.error(model) or 0) > AIM["p90"]]
+        return sorted(far, key=lambda kernel: -abs(kernel.error(model)))
 
 
-def off_powers_of_two(row):
-    """The kernels that the models are fitted to unless said otherwise: the others judge them."""
-    return row["n"] & (row["n"] - 1) != 0
+def interval_of_errors(errors, cases):
+    if len(set(cases)) < 2:
+        return {}
+    bootstrap = Bootstrap(cases)
+    return {name: bootstrap.of_quantile(errors, share) for name, share in QUANTILES.items()}
 
 
-def evaluate(rows, takes_part=off_powers_of_two):
-    """Rows of one profile, fitted to those that take part."""
-    profile = the_only(rows, "profiles", lambda row: row["profile"])
-    fitted_to = [row for row in rows if takes_part(row)]
-    concurrency = fit(fitted_to) if fitted_to else the_only(rows, "fits", lambda row: Concurrency(
-        row["counted"]["overlap"], row["counted"]["warp_rate"]))
-    work = CountedWork(rows)
-    kernels = [Kernel(row, not takes_part(row), predictions(row, us, resources), resources) for row, us, resources in
-               zip(rows, work.total_us(concurrency), work.resource_times(concurrency))]
-    choices = factor_choices(kernels)
-    return Evaluation(profile, concurrency, len(fitted_to), kernels, choices, summaries(kernels, choices))
+def evaluate(rows, split=MAIN):
+    """The Judgement of rows of kind "prediction" by a split."""
+    require_one_device_each(rows)
+    work, measured = CountedWork(rows), np.array([row["measured_us"] for row in rows])
+    group_of = [SPLITS[split](row) for row in rows]
+    groups = sorted({group for group, row in zip(group_of, rows) if not row["stale"]})
+    fitted = len(groups) > 1
+    taken = np.array([[group != each and not row["stale"] for each in groups] for group, row in zip(group_of, rows)])
+    found = fits(work, measured, taken.astype(float)) if fitted else [rows_own(rows)]
+    # A stale row may be the only one of its group; it is in no fit, and any serves to show it.
+    place = [groups.index(group) if fitted and group in groups else 0 for group in group_of]
+
+    us = {model: np.array([row[model]["us"] for row in rows]) for model in MODELS if model != COUNTED}
+    us[COUNTED] = each_at(place, [work.total_us(fit) for fit in found])
+    us |= {"sum": work.sum(), "longest": work.longest()}
+    if fitted:
+        us["floor"] = work.floor * each_at(place, constants(measured / work.floor, taken)[:, np.newaxis])
+    resources = [work.resource_times(fit) for fit in found]
+    kernels = [kernel(row, us[COUNTED][i], resources[place[i]][i]) for i, row in enumerate(rows)]
+    errors = {name: times / measured - 1 for name, times in us.items()}
+    errors[PAPERS][[row["profile"] != PAPERS_PROFILE for row in rows]] = np.nan
+    choices = factor_choices(kernels, us | {"floor": work.floor, "table": places_in_table(rows),
+                                            "random": np.zeros(len(rows))})
+    return Judgement(split, dict(zip(groups, found)) if fitted else {}, fitted, kernels, choices, errors)
+
+
+def each_at(place, lines):
+    """Of column i the element of line place[i]; a line of one element stands for all columns."""
+    return np.broadcast_to(lines, (len(lines), len(place)))[place, np.arange(len(place))]
+
+
+def kernel(row, counted_us, resources):
+    said = {model: Prediction(**row[model]) for model in MODELS if model != COUNTED}
+    return Kernel(row, {**said, COUNTED: Prediction(float(counted_us), max(resources, key=resources.get))}, resources)
+
+
+def constants(ratios, taken):
+    """The geometric mean of the ratios of what is taken, for each column of it."""
+    return np.exp(np.log(ratios) @ taken / taken.sum(axis=0))
+
+
+def rows_own(rows):
+    """The fit that the program had as it made the rows."""
+    return the_only(rows, "fits", lambda row: Concurrency(row["counted"]["overlap"], row["counted"]["warp_rate"]))
 
 
 def the_only(rows, what, of):
     found = list(dict.fromkeys(map(of, rows)))
     if len(found) != 1:
         raise Refusal(f"evaluation: predictions of {len(found)} {what}, {', '.join(map(str, found))}; "
-                      "must be of one device, as one command made them")
+                      "must be of one, as one command made them")
     return found[0]
 
 
-class CountedWork:
-    """Of some kernels, as arrays: a line for each resource but instruction issue, a column for each kernel."""
-
-    def __init__(self, rows):
-        counted = [row["counted"] for row in rows]
-        self.names = list(dict.fromkeys(name for each in counted for name in each["resources_us"]))
-        self.resources = np.array([[each["resources_us"].get(name, 0) for each in counted] for name in self.names])
-        self.schedulers, self.warps, self.launch = (
-            np.array([each[field] for each in counted]) for field in ("schedulers_us", "warps_us", "launch_us"))
-        self.scale = np.maximum(self.resources.max(axis=0), self.schedulers)  # what powers are taken over
-
-    def issue(self, warp_rate):
-        return np.maximum(self.schedulers, self.warps / warp_rate)
-
-    def total(self, overlap, issue):
-        """`issue` as issue() has it, or several lines of such."""
-        powers = ((self.resources / self.scale) ** overlap).sum(axis=0) + (issue / self.scale) ** overlap
-        return self.scale * powers ** (1 / overlap) + self.launch
-
-    def total_us(self, concurrency):
-        """Of each kernel."""
-        return self.total(concurrency.overlap, self.issue(concurrency.warp_rate)).tolist()
-
-    def resource_times(self, concurrency):
-        """{resource: us} of each kernel."""
-        times = np.vstack([self.resources, self.issue(concurrency.warp_rate)])
-        return [dict(zip([*self.names, ISSUE], column)) for column in times.T.tolist()]
+def require_one_device_each(rows):
+    devices = {}
+    for row in rows:
+        if "device" in row:  # older rows do not say it
+            devices.setdefault(row["profile"], set()).add(row["device"])
+    for profile, names in devices.items():
+        if len(names) > 1:
+            raise Refusal(f"evaluation: profile {profile} predicts rows of {len(names)} devices, "
+                          f"{', '.join(sorted(names))}; must be of one")
 
 
-def fit(rows):
-    """What has the smallest mean square of log(predicted / measured), in steps of 2 %."""
-    if not rows:
-        raise Refusal("evaluation: 0 kernels to fit to, must be some")
-    work = CountedWork(rows)
-    measured = np.array([row["measured_us"] for row in rows])
-    rates = steps(*WARP_RATES)
-    issue = work.issue(np.array(rates)[:, np.newaxis])  # a line for each rate
-    best = []
-    for overlap in steps(*OVERLAPS):
-        squares = (np.log(work.total(overlap, issue) / measured) ** 2).sum(axis=1)
-        best.append((squares.min(), overlap, rates[squares.argmin()]))
-    return Concurrency(*min(best)[1:])
+def places_in_table(rows):
+    """Of each row's kernel, as the table of kernels has them: the preferred one first, then in their order. A row says
+    whether its kernel is preferred; of older rows those say it that leave the factors to the plan."""
+    preferred = {(kin_of(row), row["kernel"]) for row in rows
+                 if row.get("preferred", not row["asked_by_factors"])}
+    return np.array([0 if (kin_of(row), row["kernel"]) in preferred else 1 + i for i, row in enumerate(rows)])
 
 
-def steps(first, last):
-    made = [first]
-    while made[-1] * STEP <= last:
-        made.append(made[-1] * STEP)
-    return made
+def kin_of(row):
+    """What kernels to choose from have in common."""
+    return row["profile"], row["dtype"], row["fold"], row["gated"], row["n"]
 
 
-def predictions(row, counted_us, resources):
-    said = {model: Prediction(**row[model]) for model in MODELS if model != COUNTED}
-    return {**said, COUNTED: Prediction(counted_us, max(resources, key=resources.get))}
+def factor_choices(kernels, scores):
+    """Of the kernels that were asked for by their factors. `scores`: {model or null: of each kernel; the least of a
+    case is chosen}."""
+    cases = {}
+    for i, kernel in enumerate(kernels):
+        if kernel.row["asked_by_factors"] and not kernel.row["stale"]:
+            cases.setdefault(case_of(kernel.row), []).append(i)
+    choices = [Choice([kernels[i] for i in candidates],
+                      {name: [kernels[candidates[j]] for j in least(score[candidates])]
+                       for name, score in scores.items()})
+               for candidates in cases.values() if len(candidates) > 1]
+    return sorted(choices, key=lambda choice: (place_of(kind_of(choice.fastest.row)), choice.fastest.row["n"],
+                                               choice.fastest.row["profile"]))
+
+
+def least(scores):
+    """The places of the least, which are several where they tie."""
+    return np.flatnonzero(scores <= scores.min() * (1 + TIE)).tolist()
+
+
+def case_of(row):
+    """What a row's case asks for, with any factors, of its device."""
+    asked = {**case_fields(row["case"]), "n": row["n"], "fold": row["fold"], "factors": None,
+             "profile": row["profile"]}
+    return tuple(sorted((field, str(value)) for field, value in asked.items()))
 
 
 def kind_of(row):
@@ -184,52 +271,28 @@ def place_of(kind):
     return list(DTYPE).index(dtype), mode != "circular", gated
 
 
-def factor_choices(kernels):
-    """Of the kernels that were asked for by their factors."""
-    cases = {}
-    for kernel in kernels:
-        if kernel.row["asked_by_factors"]:
-            cases.setdefault(but_for_factors(kernel.row), []).append(kernel)
-    choices = [Choice(all(kernel.held_out for kernel in candidates),
-                      min(candidates, key=lambda kernel: kernel.row["measured_us"]),
-                      {model: min(candidates, key=lambda kernel: kernel.models[model].us) for model in MODELS})
-               for candidates in cases.values() if len(candidates) > 1]
-    return sorted(choices, key=lambda choice: (place_of(kind_of(choice.fastest.row)), choice.fastest.row["n"]))
-
-
-def but_for_factors(row):
-    """What a row's case asks for, with any factors."""
-    asked = {**case_fields(row["case"]), "n": row["n"], "fold": row["fold"], "factors": None}
-    return tuple(sorted((field, str(value)) for field, value in asked.items()))
-
-
-def summaries(kernels, choices):
+def parts(kernels):
+    """(words, whether a row is of it) of each part of the kernels that has figures of its own."""
+    profiles = sorted({kernel.row["profile"] for kernel in kernels})
+    of_gpus = [(f"on the {profile}", lambda row, it=profile: row["profile"] == it) for profile in profiles]
     kinds = sorted({kind_of(kernel.row) for kernel in kernels}, key=place_of)
-    return [summary(model, kind, kernels, choices) for kind in (None, *kinds) for model in MODELS]
+    return (of_gpus if len(profiles) > 1 else []) + [
+        (words_of(kind), lambda row, it=kind: kind_of(row) == it) for kind in kinds]
 
 
-def summary(model, kind, kernels, choices):
-    here = [kernel for kernel in kernels if kind in (None, kind_of(kernel.row))]
-    errors = np.array([kernel.error(model) for kernel in here if kernel.held_out])
-    regrets = np.array([choice.regret(model) for choice in choices
-                        if choice.held_out and kind in (None, kind_of(choice.fastest.row))])
-    return Summary(model, kind, len(here), len(errors), sum(kernel.row["stale"] for kernel in here), len(regrets),
-                   quantile(abs(errors), 0.5), quantile(abs(errors), 0.9), quantile(errors, 0.5),
-                   float(regrets.mean()) if len(regrets) else None, float(regrets.max()) if len(regrets) else None)
-
-
-def quantile(values, share):
-    """Between two neighbours by linear interpolation."""
-    return float(np.quantile(values, share)) if len(values) else None
+def words_of(kind):
+    dtype, mode, gated = kind
+    return f"{DTYPE[dtype]}, {mode}, {'gated' if gated else 'without gates'}"
 
 
 def fastest(kernels, *fields, dtype="f16", mode="circular", gated=False):
-    """Of those for B=64, H=768 and L = N in this type and mode, the fastest by the clock of each value of the fields of
-    a row, by value."""
-    found = {}
+    """Of those for B=64, H=768 and L = N in this type and mode, on the GPU that most kernels were timed on, the fastest
+    by the clock of each value of the fields of a row, by value."""
+    profiles = [kernel.row["profile"] for kernel in kernels]
+    main, found = max(profiles, key=profiles.count), {}
     for kernel in kernels:
         row = kernel.row
-        asked = (*kind_of(row), row["batch"], row["channels"], case_fields(row["case"])["l"])
-        if asked == (dtype, mode, gated, 64, 768, row["n"]):
+        asked = (*kind_of(row), row["batch"], row["channels"], case_fields(row["case"])["l"], row["profile"])
+        if asked == (dtype, mode, gated, 64, 768, row["n"], main):
             found.setdefault(tuple(row[field] for field in fields), []).append(kernel)
     return [min(found[place], key=lambda kernel: kernel.row["measured_us"]) for place in sorted(found)]

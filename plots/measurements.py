@@ -23,7 +23,7 @@ def read_all(own, committed, kind, accept):
         parts.append(read(own, kinds, accept))
     latest = {}
     for row in (row for part in parts for row in part.rows):
-        row = {**row, "stale": row["code"] != code_of(row["method"], row.get("variant", ""))}
+        row = {**row, "stale": is_stale(row)}
         place = row["case"], row["method"], row["device"]["name"]
         if not row["stale"] or latest.get(place, row)["stale"]:
             latest[place] = row
@@ -52,6 +52,25 @@ def kind_of(path):
         return None
 
 
+def is_stale(row):
+    """Whether what was timed has changed since, or what timed it; of the latter rows from before they said it are
+    silent, and only the former counts."""
+    return (row["code"] != code_of(row["method"], row.get("variant", ""))
+            or row.get("stopwatch", stopwatch()) != stopwatch())
+
+
+def stopwatch():
+    """What a row's field "stopwatch" is where what times is as it was, likewise."""
+    others = "baselines/|bencher|checked_rows|contenders|every_row|runners|sweeps|timings|without_cuda|work"
+    return digest_of("experiments/bench", "cmake",
+                     but_for=f"experiments/bench/({others})|cmake/(danaus|dependencies|package)")
+
+
+def all_kernels():
+    """What a row's field "code" is where it is of all kernels and these are as they were, likewise."""
+    return digest_of("kernels")
+
+
 def code_of(method, variant):
     """What a row's field "code" is where its kernel, or its baseline, is as it was: the digest of
     experiments/revision.cmake. A variant's name begins with its family's."""
@@ -61,8 +80,8 @@ def code_of(method, variant):
     if family not in families():
         return "no kernel"
     others = "|".join(sorted(families() - {family, "spectrum"}))
-    return digest_of("kernels", "kernels/(executor/|cpu/|danaus[.]|plan/(plan|program|machine)[.]"
-                                f"|families/({others})/)")
+    return digest_of("kernels", but_for="kernels/(executor/|cpu/|danaus[.]|plan/(plan|program|machine)[.]"
+                     f"|families/({others})/)")
 
 
 @functools.cache
@@ -71,11 +90,12 @@ def families():
 
 
 @functools.cache
-def digest_of(folder, but_for=None):
-    """Of the sources in a folder, without comments, blanks, tests, and files whose names `but_for` matches."""
-    names = (path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*")
-             if re.search(r"\.([ch]pp|cuh?|in|json)$", path.name))
-    lines = [f"{name} {hashlib.sha256(essence(ROOT / name)).hexdigest()}\n" for name in sorted(names)
+def digest_of(*folders, but_for=None):
+    """Of the sources in some folders, without comments, blanks, tests, and files whose names `but_for` matches."""
+    names = [name for folder in folders for name in sorted(
+        path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*")
+        if re.search(r"\.([ch]pp|cuh?|in|json|cmake)$", path.name))]
+    lines = [f"{name} {hashlib.sha256(essence(ROOT / name)).hexdigest()}\n" for name in names
              if not (but_for and re.match(but_for, name)) and not name.endswith("_test.cpp")]
     return digest("".join(lines).encode())
 
@@ -99,6 +119,15 @@ def length_of(row):
 def us(row):
     """The median time in bursts."""
     return row["time_us"]["burst_cold"]["median"]
+
+
+def floor_with_spectrum(row):
+    """The time of a copy of all that a kernel must move: u, gates, y and its spectrum, [H, N] complex numbers of 16
+    bits, which older rows do not say."""
+    if "with_spectrum_us" in row["floor"]:
+        return row["floor"]["with_spectrum_us"]
+    spectrum_bytes = 4 * row.get("fft_size", 0) * case_fields(row["case"])["h"]
+    return row["floor"]["us"] + 1e6 * spectrum_bytes / row["floor"]["copy_bytes_per_s"]
 
 
 def passed(row):

@@ -8,13 +8,13 @@ FILE = "h200_peers.csv"
 DEVICE = "H200"
 BATCH, CHANNELS = 64, 768  # what all numbers are brought to
 
-COLUMNS = ("peer", "dtype", "mode", "gated", "pass", "filter", "length", "batch", "channels", "scaled_us", "rel_l2",
-           "peak_mb", "status", "note")
+COLUMNS = ("peer", "dtype", "arithmetic", "mode", "gated", "pass", "filter", "length", "batch", "channels", "protocol",
+           "caches", "scaled_us", "rel_l2", "peak_mb", "status", "note")
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A forward convolution by another program, for B=64, H=768."""
+    """A forward convolution of 16-bit samples by another program, for B=64, H=768."""
     name: str
     dtype: str
     mode: str
@@ -25,21 +25,31 @@ class Peer:
     scaled: bool  # brought linearly to B and H from fewer rows
     rel_l2: "float | None"  # error of y; None where it was not asked
     peak_bytes: "float | None"  # of device memory beside u and k, likewise; None where it was not asked
+    arithmetic: str  # of the transform; empty: not recorded, and likewise
+    protocol: str  # how it was timed
+    caches: str  # cold or warm
     note: str
+
+    def words(self):
+        """What is known beside the time."""
+        known = [f"{self.arithmetic} inside"] if self.arithmetic else []
+        known += [f"{self.protocol} runs", f"caches {self.caches or 'not recorded'}"]
+        return ", ".join(known + ([self.note] if self.note else []))
 
     def label(self):
         return self.name if "fp" in self.name else f"{self.name} ({'fp16' if self.dtype == 'f16' else self.dtype})"
 
 
 def peer_of(row):
-    """None where the row is no forward convolution that was right and timed."""
-    if (row["pass"], row["status"]) != ("fwd", "ok") or not row["scaled_us"]:
+    """None where the row is no forward convolution of 16-bit samples that was right and timed."""
+    if (row["pass"], row["status"]) != ("fwd", "ok") or not row["scaled_us"] or row["dtype"] == "f32":
         return None
     times = BATCH * CHANNELS / (int(row["batch"]) * int(row["channels"]))
     return Peer(row["peer"], row["dtype"], row["mode"], row["gated"] == "1", row["filter"] == "timed",
                 int(row["length"]), number(row["scaled_us"]), times != 1,
                 number(row["rel_l2"]) if row["rel_l2"] else None,
-                number(row["peak_mb"]) * 1e6 * times if row["peak_mb"] else None, row["note"])
+                number(row["peak_mb"]) * 1e6 * times if row["peak_mb"] else None, row["arithmetic"], row["protocol"],
+                row["caches"], row["note"])
 
 
 class Peers:

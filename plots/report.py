@@ -101,8 +101,8 @@ def sources(sections):
             continue
         seen.add(source.path)
         of_file = Results([source], source.rows)
-        hosts = "; ".join(", ".join(f"{key} {value}" for key, value in host.items())
-                          for host in of_file.distinct("host"))
+        hosts = "; ".join([*(", ".join(f"{key} {value}" for key, value in host.items())
+                             for host in of_file.distinct("host")), *of_file.distinct("compiler")])
         commands = "; ".join(" ".join(map(str, argv)) for argv in of_file.distinct("argv"))
         rows.append([source.path.name, len(source.rows) or "", of_file.made_by() if source.rows else "committed",
                      source.digest, hosts, commands])

@@ -5,14 +5,31 @@ import results
 from paper import Paper
 from peers import Peers
 
+CHECKS = ["check", "random"]
 TIMED = ("bench", "counters")  # kinds whose rows a change of what they timed makes stale
 
 
 def predictions(data, committed):
-    """What the models say of the kernels that were measured, beside the measured rows; no rows where there are none."""
+    """What the models say of the kernels that were measured, beside the measured rows; no rows where there are none.
+    Predictions of which none counts, since the kernels have changed since they were timed, give way to committed ones,
+    which were made with the kernels that were timed."""
     found = measurements.read_either(data / "predictions.jsonl", committed, ["prediction"])
+    if found and all(row["stale"] for row in found.rows):
+        found = measurements.read_either(None, committed, ["prediction"]) or found
     timed = measurements.read_all(data / "bench.jsonl", committed, "bench", measurements.VERDICTS)
     return found.beside([timed] if timed else []) if found else results.Results([], [])
+
+
+def checks(data, committed):
+    """Rows of tests, tools and random cases, each saying whether it is stale: the reader's own and the repository's.
+    None where there are none."""
+    found = [measurements.read_either(path, committed, [kind]) for path, kind in
+             ((data / "checks.jsonl", "check"), (data / "random.jsonl", "random"))]
+    found = [each for each in found if each]
+    if not found:
+        return None
+    rows = [{**row, "stale": row.get("code") != measurements.all_kernels()} for each in found for row in each.rows]
+    return results.Results([source for each in found for source in each.sources], rows)
 
 
 # What a function may be given beside its rows.
@@ -27,6 +44,8 @@ def rows_of(entry, data, committed):
     if kinds == ["prediction"]:
         found = predictions(data, committed)
         return found if found.rows else None
+    if kinds == CHECKS:
+        return checks(data, committed)
     if kinds[0] in TIMED:
         return measurements.read_all(data / entry["data"], committed, kinds[0], accept)
     return measurements.read_either(data / entry["data"], committed, kinds, accept)

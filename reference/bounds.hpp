@@ -12,6 +12,11 @@ namespace danaus {
 // counts its own roundings.
 double bound_l2_of_roundings(Dtype dtype, int roundings);
 
+// Of bound_l2 what Gaussian data may take, of so many samples and more: rounding takes 0.3 to 0.5 of it. What takes
+// more computes something else, or counts its roundings wrong.
+inline constexpr double kUsualShare = 0.6;
+inline constexpr std::int64_t kManySamples = 256;
+
 // Bound on the largest error over the largest expected value among `samples` outputs: bound_l2 (1 + sqrt(2 ln
 // samples)), the largest of that many Gaussian errors, whose rms is at most bound_l2 times the largest expected value,
 // with one rms to spare.

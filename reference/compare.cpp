@@ -8,7 +8,7 @@
 
 namespace danaus {
 
-Comparison compare(std::span<const double> expected, std::span<const double> actual) {
+Comparison compare(std::span<const double> expected, std::span<const double> actual, double summed) {
   if (expected.size() != actual.size() || expected.empty())
     fail("compare: ", expected.size(), " expected and ", actual.size(),
          " actual values, must be as many and at least 1");
@@ -23,7 +23,7 @@ Comparison compare(std::span<const double> expected, std::span<const double> act
     if (error > largest_error) largest_error = error, worst = i;
   }
   if (largest_error == 0) return {0, 0, kInfinity, 0, worst, true};
-  if (largest_expected == 0) return {kInfinity, kInfinity, -kInfinity, kInfinity, worst, true};
+  if (largest_expected == 0) return {kInfinity, kInfinity, -kInfinity, kInfinity, worst, true, kInfinity};
 
   // Values are divided by their largest, so that no square overflows or vanishes.
   double expected_square = 0, error_square = 0, product = 0;
@@ -34,8 +34,16 @@ Comparison compare(std::span<const double> expected, std::span<const double> act
     product += value * error;
   }
   const double rel_max = largest_error / largest_expected;
-  const double rel_l2 = rel_max * std::sqrt(error_square / expected_square);
-  return {rel_l2, rel_max, -20 * std::log10(rel_l2), rel_max * product / expected_square, worst, true};
+  const double gain_error = rel_max * product / expected_square;
+  const double cancelled = summed / (largest_expected * std::sqrt(expected_square));
+  if (cancelled <= kWellConditioned) {
+    const double rel_l2 = rel_max * std::sqrt(error_square / expected_square);
+    return {rel_l2, rel_max, -20 * std::log10(rel_l2), gain_error, worst, true};
+  }
+  const double rms = summed / std::sqrt(static_cast<double>(expected.size()));
+  const double rel_l2 = largest_error * std::sqrt(error_square) / summed;
+  return {rel_l2,   largest_error / std::max(largest_expected, rms), -20 * std::log10(rel_l2), gain_error, worst, true,
+          cancelled};
 }
 
 bool within(const Comparison& comparison, double bound_l2, double bound_max, double bound_gain) {

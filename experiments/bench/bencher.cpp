@@ -8,21 +8,21 @@
 
 #include "experiments/bench/checked_rows.hpp"
 #include "experiments/bench/device_memory.hpp"
+#include "experiments/bench/every_row.hpp"
 #include "experiments/bench/monitor.hpp"
 #include "experiments/bench/noise.hpp"
+#include "experiments/bench/sets.hpp"
 #include "experiments/bench/statistics.hpp"
 #include "experiments/bench/stopwatch.hpp"
 #include "experiments/bench/work.hpp"
 #include "experiments/verify/candidates.hpp"
 #include "experiments/verify/verification.hpp"
 #include "kernels/device/halves.hpp"
+#include "kernels/plan/plan.hpp"
 #include "reference/compare.hpp"
 
 namespace danaus {
 namespace {
-
-// Sets together exceed the L2 this many times.
-constexpr std::int64_t kTimesL2 = 4;
 
 template <class T>
 Json known(const std::optional<T>& value) {
@@ -52,61 +52,6 @@ Json describe(const Series& series) {
           {"launches", series.launches},
           {"clock_mhz", known(series.clock_mhz)}};
 }
-
-// The arrays of a case in device memory: as many sets of u, y and gates as are together several times the L2.
-class Sets {
- public:
-  Sets(const Convolution& p, std::int64_t l2_bytes, Stream stream)
-      : problem_(p), samples_(p.batch * p.channels * p.length), step_((samples_ + kGrain - 1) / kGrain * kGrain) {
-    const auto set_bytes = static_cast<std::int64_t>(moved_bytes(p));
-    count_ = (kTimesL2 * l2_bytes + set_bytes - 1) / set_bytes;
-    const auto filled = [&](BenchArray array, const char* what) {
-      auto buffer = room_for<std::uint16_t>(step_ * count_, what);
-      fill_noise(p.dtype, buffer.data(), buffer.size(), array_key(p, array), stream);
-      return buffer;
-    };
-    fill_filter(stream);
-    u_ = filled(BenchArray::u, "u");
-    if (p.pregate) pregate_ = filled(BenchArray::pregate, "pregate");
-    if (p.postgate) postgate_ = filled(BenchArray::postgate, "postgate");
-    y_ = room_for<std::uint16_t>(step_ * count_, "y");
-  }
-
-  const Convolution& problem() const { return problem_; }
-  std::int64_t count() const { return count_; }
-  std::int64_t samples() const { return samples_; }
-  const void* k() const { return k_.data(); }
-  DeviceArrays set(std::int64_t which) const {
-    const auto at = [&](const DeviceBuffer<std::uint16_t>& buffer) {
-      return buffer.data() ? buffer.data() + which * step_ : nullptr;
-    };
-    return {at(u_), at(y_), at(pregate_), at(postgate_)};
-  }
-  // NaN everywhere in y, in either type.
-  void poison(Stream stream) const { DANAUS_CUDA(cudaMemsetAsync(y_.data(), 0xff, y_.bytes(), stream)); }
-
- private:
-  static constexpr std::int64_t kGrain = 64;  // samples: sets begin at whole cache lines
-
-  void fill_filter(Stream stream) {
-    const Convolution& p = problem_;
-    const std::int64_t count = p.channels * p.filter_length;
-    k_ = room_for<std::byte>(bytes(Dtype::f32) * count, "k");
-    fill_noise(reinterpret_cast<float*>(k_.data()), count, array_key(p, BenchArray::k), filter_scale(p), stream);
-    if (filter_dtype(p) == Dtype::f32) return;
-    std::vector<float> values(static_cast<std::size_t>(count));
-    DANAUS_CUDA(cudaStreamSynchronize(stream));
-    DANAUS_CUDA(cudaMemcpy(values.data(), k_.data(), k_.bytes(), cudaMemcpyDeviceToHost));
-    const auto encoded = host::encode_bytes(filter_dtype(p), std::vector<double>(values.begin(), values.end()));
-    k_ = room_for<std::byte>(std::ssize(encoded), "k");
-    DANAUS_CUDA(cudaMemcpy(k_.data(), encoded.data(), encoded.size(), cudaMemcpyHostToDevice));
-  }
-
-  Convolution problem_;
-  std::int64_t samples_, step_, count_;
-  DeviceBuffer<std::byte> k_;
-  DeviceBuffer<std::uint16_t> u_, pregate_, postgate_, y_;
-};
 
 class CudaBencher final : public Bencher {
  public:
@@ -140,25 +85,54 @@ class CudaBencher final : public Bencher {
 
   double copy_rate() const override { return copy_rate_; }
 
-  Json row(const Convolution& problem, Contender contender) override {
-    Json row = Json::object();
-    const std::int64_t moved = static_cast<std::int64_t>(moved_bytes(problem));
-    try {
-      prepare(problem);
-      const auto runner = make_runner(contender, problem, device_);
-      row["variant"] = runner->variant();
-      row["fft_size"] = runner->fft_size();
-      row["verify"] = verify(*runner);
-      if (row["verify"]["status"] == "passed") time(*runner, row);
-    } catch (const std::invalid_argument& refusal) {
-      row["verify"] = {{"status", "skipped"}, {"reason", refusal.what()}};
+  std::vector<Json> rows(const Convolution& problem, const std::vector<Contender>& contenders) override {
+    std::vector<Entry> entries;
+    for (Contender contender : contenders) {
+      Entry& entry = entries.emplace_back(contender);
+      try {
+        prepare(problem);
+        const auto runner = make_runner(contender, problem, device_);
+        entry.row["variant"] = runner->variant();
+        entry.row["fft_size"] = runner->fft_size();
+        verify(*runner, entry);
+      } catch (const std::invalid_argument& refusal) {
+        entry.row["verify"] = {{"status", "skipped"}, {"reason", refusal.what()}};
+      }
     }
-    row["work"] = {{"bytes", moved}, {"useful_flops", useful_flops(problem)}};
-    row["floor"] = {{"us", 1e6 * static_cast<double>(moved) / copy_rate_}, {"copy_bytes_per_s", copy_rate_}};
-    return row;
+    std::vector<Entry*> untimed;
+    for (Entry& entry : entries)
+      if (entry.row["verify"]["status"] == "passed") untimed.push_back(&entry);
+    while (!untimed.empty()) time_some(untimed);
+
+    std::vector<Json> rows;
+    for (Entry& entry : entries) {
+      add_work(problem, entry);
+      rows.push_back(std::move(entry.row));
+    }
+    return rows;
   }
 
  private:
+  // A contender and its row.
+  struct Entry {
+    explicit Entry(Contender contender) : contender(contender) {}
+    Contender contender;
+    Json row = Json::object();
+    std::vector<unsigned long long> sums;  // of y of every set, as verified
+    std::unique_ptr<Runner> runner;        // while it is timed
+    Series bursts;
+    std::int64_t next = 0;  // set to be launched with
+  };
+
+  void add_work(const Convolution& problem, Entry& entry) const {
+    const double moved = moved_bytes(problem);
+    entry.row["work"] = {{"bytes", static_cast<std::int64_t>(moved)}, {"useful_flops", useful_flops(problem)}};
+    entry.row["floor"] = {{"us", 1e6 * moved / copy_rate_}, {"copy_bytes_per_s", copy_rate_}};
+    if (entry.contender == Contender::kernel && entry.row.contains("variant"))
+      entry.row["floor"]["with_spectrum_us"] =
+          1e6 * (moved + static_cast<double>(plan_bytes(problem, device_).spectrum)) / copy_rate_;
+  }
+
   double measured_copy_rate() {
     std::size_t left = 0, total = 0;
     DANAUS_CUDA(cudaMemGetInfo(&left, &total));
@@ -195,29 +169,37 @@ class CudaBencher final : public Bencher {
     return words;
   }
 
-  Json verify(Runner& runner) {
+  // Some rows against the truth, all of every set against another method, and what each set's y is to remain.
+  void verify(Runner& runner, Entry& entry) {
     const Convolution& p = sets_->problem();
     const Stream stream = stopwatch_.stream();
     runner.set_filter(sets_->k(), stream);
     sets_->poison(stream);
-    runner.launch(sets_->set(0), stream);
     DANAUS_CUDA(cudaMemsetAsync(nonfinite_.data(), 0, nonfinite_.bytes(), stream));
-    count_nonfinite(p.dtype, sets_->set(0).y, sets_->samples(), nonfinite_.data(), stream);
+    for (std::int64_t i = 0; i < sets_->count(); ++i) {
+      runner.launch(sets_->set(i), stream);
+      count_nonfinite(p.dtype, sets_->set(i).y, sets_->samples(), nonfinite_.data(), stream);
+    }
     DANAUS_CUDA(cudaStreamSynchronize(stream));
     unsigned long long nonfinite = 0;
     DANAUS_CUDA(cudaMemcpy(&nonfinite, nonfinite_.data(), sizeof(nonfinite), cudaMemcpyDeviceToHost));
 
-    first_rows_ = fetched_rows();
     const auto& expected = runner.convolves() ? rows_.y : rows_.inputs.u;
     const double bound = runner.convolves() ? runner.bound() + fftw_bound(planned(p)) : 0;
-    Json verdict = danaus::verdict(compare(expected, host::decode(p.dtype, first_rows_)), bound, std::ssize(rows_.y),
-                                   bound_gain(bound, std::ssize(rows_.y)));
+    const std::int64_t samples = std::ssize(rows_.y);
+    Json verdict = danaus::verdict(compare(expected, host::decode(p.dtype, fetched_rows())),
+                                   {bound, bound_gain(bound, samples), samples, kUsualShare});
     if (nonfinite > 0) verdict["status"] = "failed";
     verdict["truth"] = runner.convolves() ? "fftw" : "u";
     verdict["rows"] = rows_.batch.size() * rows_.channels.size();
     verdict["of"] = p.batch * p.channels;
     verdict["nonfinite"] = nonfinite;
-    return verdict;
+    entry.sums = checksums(*sets_, stream);
+    Json every = compare_every_row(*sets_, entry.contender, runner, device_, stream);
+    if (every.contains("reason"))
+      verdict["status"] = "failed", verdict["reason"] = every["reason"], every.erase("reason");
+    verdict["every"] = every;
+    entry.row["verify"] = verdict;
   }
 
   // They may come and go while a case is timed.
@@ -225,23 +207,80 @@ class CudaBencher final : public Bencher {
     if (monitor_.processes().value_or(0) > 1) notes.insert("another process computes on this GPU");
   }
 
-  void time(Runner& runner, Json& row) {
+  // Those that the device has memory for together take turns in bursts; the others stay untimed.
+  void time_some(std::vector<Entry*>& untimed) {
+    std::vector<Entry*> together, later;
+    for (Entry* entry : untimed) try {
+        entry->runner = make_runner(entry->contender, sets_->problem(), device_);
+        entry->runner->set_filter(sets_->k(), stopwatch_.stream());
+        together.push_back(entry);
+      } catch (const std::invalid_argument& refusal) {
+        if (!together.empty())
+          later.push_back(entry);
+        else
+          entry->row["verify"] = {{"status", "skipped"}, {"reason", refusal.what()}};
+      }
+    untimed = later;
+    if (together.empty()) return;
+    time_bursts(together);
+    for (Entry* entry : together) {
+      if (entry->row["verify"]["status"] == "passed") time_alone(*entry);
+      entry->runner.reset();
+    }
+  }
+
+  Stopwatch::Launch rotation(Entry& entry) {
+    return [&](Stream stream) { entry.runner->launch(sets_->set(entry.next++ % sets_->count()), stream); };
+  }
+
+  void time_bursts(const std::vector<Entry*>& together) {
+    sets_->poison(stopwatch_.stream());
+    std::vector<Stopwatch::Launch> launches;
+    for (Entry* entry : together) launches.push_back(rotation(*entry));
+    const std::int64_t last = protocol_.warmups + protocol_.launches;
+    const std::vector<Series> bursts =
+        stopwatch_.bursts(launches, [&](std::size_t i) { require_same(*together[i], together[i]->next - last); });
+    for (std::size_t i = 0; i < together.size(); ++i) {
+      together[i]->bursts = bursts[i];
+      together[i]->row["time_us"]["burst_cold"] = describe(bursts[i]);
+    }
+    for (Entry* entry : together)
+      for (const Entry* other : together) {
+        const bool is_a_measure = other->contender == Contender::copy || other->contender == Contender::kernel;
+        if (other == entry || !is_a_measure) continue;
+        const Quartiles q = ratios(entry->bursts.us, other->bursts.us);
+        entry->row["ratios"][std::string(name_in(kContenders, other->contender))] = {
+            {"median", q.median}, {"q1", q.q1}, {"q3", q.q3}};
+      }
+  }
+
+  // Fails a row whose timed launches, those numbered from `first` to the last, left other results than were verified.
+  void require_same(Entry& entry, std::int64_t first) {
+    const std::vector<unsigned long long> sums = checksums(*sets_, stopwatch_.stream());
+    for (std::int64_t launch = std::max<std::int64_t>(first, 0); launch < entry.next; ++launch) {
+      const auto set = static_cast<std::size_t>(launch % sets_->count());
+      if (sums[set] == entry.sums[set]) continue;
+      entry.row["verify"]["status"] = "failed";
+      entry.row["verify"]["reason"] = "timed launches gave other results than the one that was verified";
+    }
+  }
+
+  // What is not in turns: of one set, under load, with the filter's transform.
+  void time_alone(Entry& entry) {
+    Json& row = entry.row;
+    Runner& runner = *entry.runner;
     std::set<std::string> notes;
     note_other_processes(notes);
-
-    sets_->poison(stopwatch_.stream());
-    std::int64_t next = 0;
-    const auto rotate = [&](Stream stream) { runner.launch(sets_->set(next++ % sets_->count()), stream); };
-    const Series cold = stopwatch_.burst(rotate);
     for (const std::string& reason : monitor_.throttled_by())
       if (reason != Monitor::kPowerCap) notes.insert("clock held back in bursts: " + reason);
-    row["time_us"]["burst_cold"] = describe(cold);
+    sets_->poison(stopwatch_.stream());
+    const std::int64_t first = entry.next;
     if (sets_->count() > 1)
       row["time_us"]["burst_warm"] =
           describe(stopwatch_.burst([&](Stream stream) { runner.launch(sets_->set(0), stream); }));
     if (protocol_.sustained) {
       Json load;
-      const Series sustained = stopwatch_.sustained(rotate, quartiles(cold.us).median, [&] {
+      const Series sustained = stopwatch_.sustained(rotation(entry), quartiles(entry.bursts.us).median, [&] {
         load = {{"sm_clock_mhz", known(monitor_.sm_clock_mhz())},
                 {"power_watts", known(monitor_.power_watts())},
                 {"temperature_celsius", known(monitor_.temperature_celsius())}};
@@ -252,15 +291,11 @@ class CudaBencher final : public Bencher {
       row["load"] = load;
     }
     if (runner.convolves()) time_whole_call(runner, row);
+    require_same(entry, first);
     row["sets"] = sets_->count();
     note_other_processes(notes);
     row["notes"] = notes;
-
-    if (fetched_rows() != first_rows_) {
-      row["verify"]["status"] = "failed";
-      row["verify"]["reason"] = "timed launches gave other results than the one that was verified";
-      row.erase("time_us");
-    }
+    if (row["verify"]["status"] != "passed") row.erase("time_us");
   }
 
   // With the filter's transform, as who has another filter at each call pays it: launched, and replayed as a graph.
@@ -289,7 +324,6 @@ class CudaBencher final : public Bencher {
   double copy_rate_ = 0;
   std::unique_ptr<Sets> sets_;
   CheckedRows rows_;
-  std::vector<std::uint16_t> first_rows_;
 };
 
 }  // namespace

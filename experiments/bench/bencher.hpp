@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "experiments/bench/contenders.hpp"
 #include "experiments/bench/protocol.hpp"
@@ -20,18 +21,22 @@ class Bencher {
   // What the device copies, in bytes read and written a second: gigabytes of noise, in bursts.
   virtual double copy_rate() const = 0;
 
-  // The result row of a case by a contender but for what was asked:
+  // The result rows of a case by some contenders but for what was asked:
   //   "variant", "fft_size"
   //   "verify": {"status": "passed" | "failed", "truth", "rows": that were checked, "of", "nonfinite": in all rows, and
-  //              the errors and bounds of verdict()}; or {"status": "skipped", "reason"}
+  //              the errors and bounds of verdict(), "every": compare_every_row()}; or {"status": "skipped", "reason"}
   //   where it passed: "time_us": {"burst_cold", "burst_warm", "sustained_cold"}, "filter_us", "call_us": {"stream",
   //     "graph"} of both together, each {"median", "q1", "q3", "samples", "launches": timed together for a sample,
   //     "clock_mhz"}; warm where a set does not exceed the L2 several times over anyway
+  //   "ratios": {"copy", "kernel": {"median", "q1", "q3"} of its bursts over theirs in the same turns}
   //   "sets": of inputs and outputs that launches rotate among, together several times the L2 (warm: one)
-  //   "work": {"bytes", "useful_flops"}, "floor": {"us": bytes over the copy rate, "copy_bytes_per_s"}
+  //   "work": {"bytes", "useful_flops"}, "floor": {"us": bytes over the copy rate, "with_spectrum_us": of a kernel,
+  //   with
+  //     those of the spectrum, "copy_bytes_per_s"}
   //   "load": {"sm_clock_mhz", "power_watts", "temperature_celsius"} as NVML has it under sustained load
   //   "notes": of what may have disturbed the times
-  virtual Json row(const Convolution& problem, Contender contender) = 0;
+  // Bursts of the contenders take turns, as far as the device has memory for all; the rest is timed one by one.
+  virtual std::vector<Json> rows(const Convolution& problem, const std::vector<Contender>& contenders) = 0;
 };
 
 // Throws in a build without CUDA.

@@ -43,6 +43,34 @@ __global__ void count_kernel(const std::uint16_t* values, std::int64_t count, un
   if (here > 0) atomicAdd(found, here);
 }
 
+// Maxima of numbers that are not negative are maxima of their bits.
+__device__ void merge_atomically(Difference* all, const Difference& here) {
+  atomicAdd(&all->error_square, here.error_square);
+  atomicAdd(&all->expected_square, here.expected_square);
+  atomicMax(reinterpret_cast<int*>(&all->largest_error), __float_as_int(here.largest_error));
+  atomicMax(reinterpret_cast<int*>(&all->largest_expected), __float_as_int(here.largest_expected));
+  atomicAdd(&all->nonfinite, here.nonfinite);
+}
+
+template <class Half>
+__global__ void difference_kernel(const Half* actual, const Half* expected, std::int64_t count, Difference* all) {
+  __shared__ Difference block[kThreads];
+  Difference here{};
+  for (std::int64_t i = first_index(); i < count; i += index_step()) here.add(float(actual[i]), float(expected[i]));
+  block[threadIdx.x] = here;
+  for (int half = kThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) block[threadIdx.x].merge(block[threadIdx.x + half]);
+  }
+  if (threadIdx.x == 0) merge_atomically(all, block[0]);
+}
+
+__global__ void checksum_kernel(const std::uint16_t* values, std::int64_t count, unsigned long long* sum) {
+  unsigned long long here = 0;
+  for (std::int64_t i = first_index(); i < count; i += index_step()) here += checksum_of(values[i], i);
+  atomicAdd(sum, here);
+}
+
 __global__ void hold_kernel(const volatile int* released) {
   constexpr unsigned long long kLongest = 1000000000;
   const unsigned long long start = nanoseconds();
@@ -73,6 +101,23 @@ void fill_noise(float* out, std::int64_t count, std::uint64_t key, float scale, 
 void count_nonfinite(Dtype dtype, const std::uint16_t* values, std::int64_t count, unsigned long long* found,
                      Stream stream) {
   count_kernel<<<blocks_for(count), kThreads, 0, stream>>>(values, count, dtype == Dtype::f16 ? 0x7c00 : 0x7f80, found);
+  DANAUS_CUDA(cudaGetLastError());
+}
+
+void add_difference(Dtype dtype, const std::uint16_t* actual, const std::uint16_t* expected, std::int64_t count,
+                    Difference* difference, Stream stream) {
+  const auto launch = [&]<class Half>(const Half* a, const Half* e) {
+    difference_kernel<<<blocks_for(count), kThreads, 0, stream>>>(a, e, count, difference);
+  };
+  if (dtype == Dtype::f16)
+    launch(reinterpret_cast<const __half*>(actual), reinterpret_cast<const __half*>(expected));
+  else
+    launch(reinterpret_cast<const __nv_bfloat16*>(actual), reinterpret_cast<const __nv_bfloat16*>(expected));
+  DANAUS_CUDA(cudaGetLastError());
+}
+
+void add_checksum(const std::uint16_t* values, std::int64_t count, unsigned long long* sum, Stream stream) {
+  checksum_kernel<<<blocks_for(count), kThreads, 0, stream>>>(values, count, sum);
   DANAUS_CUDA(cudaGetLastError());
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "experiments/bench/difference.hpp"
 #include "kernels/plan/machine.hpp"
 #include "reference/convolution/convolution.hpp"
 
@@ -16,6 +17,13 @@ void fill_noise(float* out, std::int64_t count, std::uint64_t key, float scale, 
 // Adds to *found how many of `values` are NaN or infinite; what was poisoned and never written is.
 void count_nonfinite(Dtype dtype, const std::uint16_t* values, std::int64_t count, unsigned long long* found,
                      Stream stream);
+
+// Merges into *difference, which begins as Difference{}: f16 or bf16 samples of a result and of what it is to be.
+void add_difference(Dtype dtype, const std::uint16_t* actual, const std::uint16_t* expected, std::int64_t count,
+                    Difference* difference, Stream stream);
+
+// Adds checksum_of() each of `values` to *sum.
+void add_checksum(const std::uint16_t* values, std::int64_t count, unsigned long long* sum, Stream stream);
 
 // Keeps the stream waiting until *released is not 0, a second at most: host memory that the device sees.
 void hold(const volatile int* released, Stream stream);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "reference/convolution/convolution.hpp"
 
@@ -28,6 +29,13 @@ double quantile(std::vector<double> values, double share) {
   if (values.empty()) fail("quantile: 0 values, must be at least 1");
   std::sort(values.begin(), values.end());
   return at_share(values, share);
+}
+
+Quartiles ratios(const std::vector<double>& over, const std::vector<double>& under) {
+  if (over.size() != under.size()) fail("ratios: ", over.size(), " values over ", under.size(), ", must be as many");
+  std::vector<double> values(over.size());
+  std::ranges::transform(over, under, values.begin(), std::divides());
+  return quartiles(values);
 }
 
 }  // namespace danaus

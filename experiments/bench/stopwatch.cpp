@@ -84,15 +84,27 @@ void Stopwatch::read_clocks(std::vector<double>& mhz) const {
                     static_cast<double>(after[i].ns - before[i].ns));
 }
 
+void Stopwatch::add_burst(const Launch& launch, Series& series, std::vector<double>& mhz) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(protocol_.idle_ms));
+  series.us.push_back(held_group(launch, protocol_.warmups, protocol_.launches));
+  read_clocks(mhz);
+}
+
 Series Stopwatch::burst(const Launch& launch) {
-  Series series{{}, protocol_.launches, {}};
-  std::vector<double> mhz;
-  for (int i = 0; i < protocol_.repetitions; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(protocol_.idle_ms));
-    series.us.push_back(held_group(launch, protocol_.warmups, protocol_.launches));
-    read_clocks(mhz);
-  }
-  if (!mhz.empty()) series.clock_mhz = quartiles(mhz).median;
+  return bursts({launch}, [](std::size_t) {}).front();
+}
+
+std::vector<Series> Stopwatch::bursts(const std::vector<Launch>& launches,
+                                      const std::function<void(std::size_t)>& after) {
+  std::vector<Series> series(launches.size(), {{}, protocol_.launches, {}});
+  std::vector<std::vector<double>> mhz(launches.size());
+  for (int turn = 0; turn < protocol_.repetitions; ++turn)
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+      add_burst(launches[i], series[i], mhz[i]);
+      if (turn == protocol_.repetitions - 1) after(i);
+    }
+  for (std::size_t i = 0; i < launches.size(); ++i)
+    if (!mhz[i].empty()) series[i].clock_mhz = quartiles(mhz[i]).median;
   return series;
 }
 

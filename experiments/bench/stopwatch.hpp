@@ -32,6 +32,9 @@ class Stopwatch {
   Stream stream() const { return stream_; }
 
   Series burst(const Launch& launch);
+  // Bursts of several by turns, so that what drifts drifts for all: sample i of one and of another are of the same
+  // turn. `after` is called behind each last burst, before another's.
+  std::vector<Series> bursts(const std::vector<Launch>& launches, const std::function<void(std::size_t)>& after);
   // `near_us` is about what a launch takes. `under_load` is called once while the device works.
   Series sustained(const Launch& launch, double near_us, const std::function<void()>& under_load);
   // Without idling before, for what is not the main thing.
@@ -41,6 +44,7 @@ class Stopwatch {
   // Times `launches` launches after `warmups`, held back until all are queued.
   double held_group(const Launch& launch, int warmups, int launches);
   void read_clocks(std::vector<double>& mhz) const;
+  void add_burst(const Launch& launch, Series& series, std::vector<double>& mhz);
 
   class Gate;  // holds the stream back
   Protocol protocol_;

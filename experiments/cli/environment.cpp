@@ -29,6 +29,8 @@ std::string today() {
   return text;
 }
 
+std::string compiler_in_words() { return DANAUS_COMPILER; }
+
 std::string sources_in_words() {
   return std::string(kRevision.sources) + ", git " + kRevision.git + (kRevision.dirty ? ", dirty" : "");
 }

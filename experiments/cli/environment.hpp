@@ -19,10 +19,14 @@ struct Revision {
   const char* sources;  // digest of the sources this program was built from: rows with another one are stale
   // Of what is timed, for rows that only a change of it makes stale:
   const char* baselines;  // experiments/bench/baselines/
+  const char* stopwatch;  // what times them, and the flags that they are compiled with
+  const char* kernels;    // all of kernels/: rows of tests and random cases with another one are stale
 };
 extern const Revision kRevision;
 // The same of a kernel, by the name of its variant, which begins with that of its family.
 std::string code_of_kernel(std::string_view variant);
+// The compiler of what runs on a GPU, its flags and architectures, in words; that of the host in builds without CUDA.
+std::string compiler_in_words();
 std::string sources_in_words();  // digest, commit, and whether it is dirty
 
 std::string today();  // UTC, as in 2026-11-21

@@ -1,6 +1,7 @@
 // danaus bench: how long does each method take on the GPU?
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "experiments/bench/bencher.hpp"
 #include "experiments/bench/sweeps.hpp"
@@ -103,14 +104,46 @@ Json describe(const TimedCase& timed, const Device& device, const Json& device_f
             {"idle_ms", protocol.idle_ms},
             {"load_ms", protocol.load_ms},
             {"sustained", protocol.sustained}}},
-          {"code", code_of(timed, device)}};
+          {"code", code_of(timed, device)},
+          {"stopwatch", kRevision.stopwatch},
+          {"compiler", compiler_in_words()}};
 }
 
-// A row stands as long as what it timed is the same, whatever became of the rest of the program.
+// A row stands as long as what it timed, what timed it and the compiler are the same, whatever became of the rest of
+// the program.
 bool times_this_code(const Json& row) {
+  if (row.value("stopwatch", "") != kRevision.stopwatch || row.value("compiler", "") != compiler_in_words())
+    return false;
   const bool kernel = row.value("method", "") == name_in(kContenders, Contender::kernel);
   return row.value("code", "") == (kernel ? code_of_kernel(row.value("variant", "")) : kRevision.baselines);
 }
+
+// Rows of a case are made together, so that its methods can take turns; they are asked for one by one.
+class RowsOfCases {
+ public:
+  RowsOfCases(Bencher& bencher, const std::vector<TimedCase>& list) : bencher_(bencher), list_(list) {}
+
+  Json row(std::size_t i) {
+    if (!made_.contains(i)) make_from(i);
+    const Json row = made_.at(i);
+    made_.erase(i);
+    return row;
+  }
+
+ private:
+  void make_from(std::size_t first) {
+    made_.clear();
+    std::vector<Contender> contenders;
+    for (std::size_t i = first; i < list_.size() && list_[i].problem == list_[first].problem; ++i)
+      contenders.push_back(list_[i].contender);
+    std::vector<Json> rows = bencher_.rows(list_[first].problem, contenders);
+    for (std::size_t i = 0; i < rows.size(); ++i) made_.emplace(first + i, std::move(rows[i]));
+  }
+
+  Bencher& bencher_;
+  const std::vector<TimedCase>& list_;
+  std::map<std::size_t, Json> made_;
+};
 
 }  // namespace
 
@@ -139,9 +172,10 @@ int run_bench(std::span<const std::string> words, Console& console) {
        {"sources", sources_in_words()}});
 
   Timings timings(job.out(), console.err, longest_token);
+  RowsOfCases rows(*bencher, list);
   job.make({.kind = "bench",
             .asked = asked,
-            .make = [&](std::size_t i) { return bencher->row(list[i].problem, list[i].contender); },
+            .make = [&](std::size_t i) { return rows.row(i); },
             .show = [&](std::size_t, const Json& row) { timings.add(row); },
             .is_current = times_this_code});
   timings.print_summary();

@@ -142,8 +142,9 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
     fail("model: order=", *order, ", the sweep has orders 2, 3 and 4");
   if (overlap && !(*overlap >= 1)) fail("model: overlap=", *overlap, ", must be at least 1");
   if (warp_rate && !(*warp_rate > 0)) fail("model: warp-rate=", *warp_rate, ", must be positive");
-  options.concurrency = {overlap.value_or(options.concurrency.overlap),
-                         warp_rate.value_or(options.concurrency.warp_rate)};
+  if (overlap || warp_rate)
+    options.concurrency = {overlap.value_or(options.concurrency.overlap),
+                           warp_rate.value_or(options.concurrency.warp_rate), ""};
   if (!options.measured.empty() && (overlap || warp_rate))
     fail("model: ", overlap ? "overlap" : "warp-rate",
          " with --measured: plots/make.py fits it to the rows; leave it out");

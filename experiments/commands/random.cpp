@@ -7,6 +7,7 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
 #include "experiments/random/random_case.hpp"
+#include "experiments/record/check.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/cuda/machine.hpp"
 
@@ -97,7 +98,10 @@ int run_random(std::span<const std::string> words, Console& console) {
     asked.push_back({{"seed", std::to_string(options.seed)},
                      {"first", first},
                      {"count", std::min(kCasesOfRow, end - first)},
-                     {"device", device_block(machine->device())}});
+                     {"device", device_block(machine->device())},
+                     {"code", kRevision.kernels}});
+  if (options.device)
+    for (Json& row : asked) row["driver"] = gpu_driver(*options.device).value_or("unknown");
   job.configure({{"cases", std::to_string(end - begin)},
                  {"seed", std::to_string(options.seed)},
                  {"device", machine->device().name},

@@ -12,6 +12,7 @@
 #include "experiments/verify/selection.hpp"
 #include "experiments/verify/verdicts.hpp"
 #include "experiments/verify/verification.hpp"
+#include "kernels/cuda/machine.hpp"
 
 namespace danaus {
 namespace {
@@ -19,7 +20,8 @@ namespace {
 constexpr const char* kDescription =
     "Computes each case by each method, compares with the truth in double, and judges the error by its bound.\n"
     "Without --case it goes through a sweep, by default the whole matrix; --method, --data, --scale, --filter and\n"
-    "--scaling then select rows of it. Exit 1 when a row fails.";
+    "--scaling then select rows of it. Where there is a GPU, its kernels are among the methods. Exit 1 when a row\n"
+    "fails, 77 where --method gpu finds none.";
 
 struct Options {
   TrialSelection trials;
@@ -112,6 +114,8 @@ int verify(std::span<const std::string> words, Console& console, std::span<const
   Job job(console, "verify", kDescription);
   Options options;
   if (!read_options(job, words, candidates, options)) return kExitOk;
+  if (std::ranges::count(options.trials.methods, kOnGpu) > 0 && cuda_device_count() == 0)
+    return without_gpu(console, "verify", text("--method ", kOnGpu, " needs"));
   const TrialSweep* const sweep = options.trials.sweep;
   const std::vector<Trial> trials = selected_trials(options.trials, candidates);
   const unsigned threads = std::max(1u, std::thread::hardware_concurrency());

@@ -11,7 +11,7 @@
 #include <set>
 #include <sstream>
 
-#include "experiments/bench/work.hpp"
+#include "experiments/count/quantities.hpp"
 #include "kernels/plan/registry.hpp"
 
 namespace danaus {
@@ -28,104 +28,6 @@ constexpr std::array kComparedTokens = {
     "fftconv_bf16_causal_l16384_b8_h66",
     "fftconv_f16_circular_l32768_b8_h66",
 };
-
-// What both count. Tensor copies pass L1 by paths of their own, which have their own metrics.
-struct Quantity {
-  const char* name;
-  double (*counted)(const Counted& c);
-  std::vector<const char*> metrics;  // their sum; "sass:" begins an opcode
-  double scale;                      // of what the metrics count to what is counted
-  const char* why;                   // they may differ
-};
-
-double warps(std::uint64_t thread_operations) { return static_cast<double>(thread_operations) / 32; }
-
-double written_bytes(const Convolution& p) { return moved_bytes(p) / (2 + p.pregate + p.postgate); }
-
-const std::vector<Quantity>& compared_quantities() {
-  static const std::vector<Quantity> kQuantities = {
-      {"matrix instructions",
-       [](const Counted& c) { return double(c.launch.mma_f16acc + c.launch.mma_f32acc + c.launch.mma_depth8); },
-       {"sm__inst_executed_pipe_tensor_op_hmma.sum"},
-       1,
-       "the compiler computes what is behind a branch, the tail of a wrapped convolution, before it"},
-      {"packed half instructions",
-       [](const Counted& c) { return warps(c.launch.packed_operations); },
-       {"sass:HFMA2", "sass:HADD2", "sass:HMUL2"},
-       1,
-       "the compiler also moves constants and negates by these"},
-      {"conversions",
-       [](const Counted& c) { return warps(c.launch.conversions); },
-       {"sass:F2FP"},
-       1,
-       "the compiler packs halves of its own"},
-      {"byte permutes",
-       [](const Counted& c) { return warps(c.launch.byte_permutes); },
-       {"sass:PRMT"},
-       1,
-       "the compiler permutes bytes of its own, and permutes once where values are used twice"},
-      {"global load sectors",
-       [](const Counted& c) { return double(c.launch.global_load_sectors); },
-       {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-        "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_access.sum",
-        "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_bypass.sum"},
-       1,
-       "the compiler drops loads of constants that a kernel does not use, and repeats some"},
-      {"global store sectors",
-       [](const Counted& c) { return double(c.launch.global_store_sectors); },
-       {"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"},
-       1,
-       ""},
-      {"tensor copies in, bytes",
-       [](const Counted& c) { return double(c.launch.bulk_load_bytes); },
-       {"l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum"},
-       1,
-       "descriptors of the copies"},
-      {"tensor copies out, bytes",
-       [](const Counted& c) { return double(c.launch.bulk_store_bytes); },
-       {"l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_st.sum"},
-       1,
-       ""},
-      {"shared wavefronts",
-       [](const Counted& c) { return double(c.launch.shared_wavefronts); },
-       {"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"},
-       1,
-       "turns lost to copies into shared memory, and polls of their barriers; the compiler drops some loads"},
-      {"shared bank conflicts",
-       [](const Counted& c) { return double(c.launch.shared_conflicts); },
-       {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"},
-       1,
-       "the hardware also counts turns lost to copies into shared memory"},
-      {"block barriers, by warps",
-       [](const Counted& c) { return double(c.launch.block_barriers) * c.variant->threads / 32; },
-       {"sass:BAR"},
-       1,
-       ""},
-      {"bytes that L2 reads for L1",
-       [](const Counted& c) { return double(c.launch.bulk_load_bytes) + 32. * double(c.launch.global_load_sectors); },
-       {"lts__t_sectors_srcunit_tex_op_read.sum"},
-       32,
-       "tables and spectra that L1 holds"},
-      {"bytes read from memory",
-       [](const Counted& c) {
-         return moved_bytes(c.problem) - written_bytes(c.problem) + 4. * c.variant->size * c.problem.channels;
-       },
-       {"dram__bytes_read.sum"},
-       1,
-       "counted: u, gates and spectra, once each"},
-      {"bytes written to memory",
-       [](const Counted& c) { return written_bytes(c.problem); },
-       {"dram__bytes_write.sum"},
-       1,
-       "counted: y; L2 still holds some of it as the kernel ends"},
-      {"instructions",
-       [](const Counted& c) { return counted_instructions(c.launch); },
-       {"smsp__inst_executed.sum"},
-       1,
-       "addresses, moves, loops and waiting are no operations of a kernel's source"},
-  };
-  return kQuantities;
-}
 
 constexpr std::string_view kOpcode = "sass:";
 constexpr const char* kByOpcode = "sass__inst_executed_per_opcode";
@@ -296,13 +198,19 @@ Json comparison(const Convolution& problem, const Device& device, const Readings
                   {"hardware", *hardware},
                   {"ratio", executor > 0 ? Json(*hardware / executor) : Json()},
                   {"metric", metrics}};
+    const Range expected = quantity.expected(counted, executor);
+    entry["least"] = expected.least, entry["most"] = expected.most;
     if (std::abs(*hardware - executor) > kTolerance * executor) entry["why"] = quantity.why;
     quantities.push_back(entry);
   }
-  return {{"case", token(problem)},           {"method", "kernel"},
-          {"device", device_block(device)},   {"code", code_of_kernel(counted.variant->name)},
-          {"variant", counted.variant->name}, {"blocks", counted.extent.blocks},
-          {"quantities", quantities}};
+  return {{"case", token(problem)},          {"method", "kernel"},
+          {"device", device_block(device)},  {"code", code_of_kernel(counted.variant->name)},
+          {"compiler", compiler_in_words()}, {"variant", counted.variant->name},
+          {"blocks", counted.extent.blocks}, {"quantities", quantities}};
+}
+
+bool is_explained(const Json& quantity) {
+  return Range{quantity.at("least"), quantity.at("most")}.holds(quantity.at("hardware"));
 }
 
 std::string profile_launches(const std::vector<Convolution>& cases, const std::string& profiler) {

@@ -30,10 +30,13 @@ std::vector<Readings> parse_readings(std::string_view output);
 
 // The comparison of a case, as a row without provenance:
 //   {"case", "method", "device", "variant", "blocks", "code",
-//    "quantities": [{"name", "counted", "hardware", "ratio": hardware over counted, "metric", "why" where they
-//    differ}]}
+//    "quantities": [{"name", "counted", "hardware", "ratio": hardware over counted, "metric", "least", "most": what
+//    hardware may be, "why" where they differ}]}
 // Quantities that ncu did not read are left out; "blocks" is what the device launched.
 Json comparison(const Convolution& problem, const Device& device, const Readings& readings);
+
+// Whether what hardware counted is within its range.
+bool is_explained(const Json& quantity);
 
 // What ncu prints as this program launches each case's kernel.
 std::string profile_launches(const std::vector<Convolution>& cases, const std::string& profiler);

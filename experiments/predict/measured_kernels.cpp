@@ -7,6 +7,7 @@
 #include "experiments/io/result_file.hpp"
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/plan.hpp"
+#include "kernels/plan/registry.hpp"
 
 namespace danaus {
 namespace {
@@ -68,11 +69,29 @@ Convolution asked_by(const Line& line) {
   }
 }
 
-MeasuredKernel measured_kernel(const Line& line, double us, const Convolution& asked, const Device& device) {
+// The kernel that a row names. Throws where a row names one that could not have computed its case.
+const Variant* kernel_of(const Line& line, const Convolution& asked) {
+  const auto name = line.get<std::string>("/variant");
+  const auto found = std::ranges::find_if(variants(), [&](const auto& v) { return v->name == name; });
+  if (found == variants().end()) return nullptr;
+  const Variant& v = **found;
+  const bool gated = asked.pregate || asked.postgate;
+  if (v.dtype != asked.dtype || v.gated != gated || (!asked.factors.empty() && v.factors != asked.factors))
+    fail("model: ", line.where, ": /variant is ", name, ", which does not compute ", token(asked));
+  return &v;
+}
+
+// What a plan is asked for so that it takes this kernel; nothing where it takes another one whatever it is asked.
+std::optional<Convolution> asking_for(const Variant& variant, const Convolution& asked, const Device& device) {
+  const Convolution problem = planned(asked, variant);
+  return has_kernel(problem, device) && &choose(problem, device) == &variant ? std::optional(problem) : std::nullopt;
+}
+
+MeasuredKernel measured_kernel(const Line& line, double us, const Convolution& asked, const Convolution& problem,
+                               const Variant& variant) {
   if (!(us > 0)) fail("model: ", line.where, ": a median of ", us, " us, must be positive");
-  const Variant& variant = choose(asked, device);
   return {line.get<std::string>("/case"),
-          planned(asked, variant),
+          problem,
           !asked.factors.empty(),
           &variant,
           us,
@@ -107,11 +126,13 @@ void read_file(const std::string& path, const Device& device, MeasuredKernels& m
     if (line.get<std::string>("/method") != "kernel" || !passed || !us) continue;
     require_same_device(line, device, measured.device);
     const Convolution asked = asked_by(line);
-    if (!has_kernel(asked, device)) {
-      ++measured.without_kernel;
+    const Variant* variant = kernel_of(line, asked);
+    const auto problem = variant ? asking_for(*variant, asked, device) : std::nullopt;
+    if (!problem) {
+      ++(variant && variant->compiled ? measured.of_other_kernel : measured.without_kernel);
       continue;
     }
-    const MeasuredKernel kernel = measured_kernel(line, *us, asked, device);
+    const MeasuredKernel kernel = measured_kernel(line, *us, asked, *problem, *variant);
     const auto again = std::find_if(measured.kernels.begin(), measured.kernels.end(),
                                     [&](const MeasuredKernel& known) { return known.token == kernel.token; });
     if (again == measured.kernels.end())
@@ -128,8 +149,8 @@ MeasuredKernels read_measured_kernels(const std::vector<std::string>& paths, con
   for (const std::string& path : paths) read_file(path, device, measured);
   if (measured.kernels.empty())
     fail("model: ", join(paths),
-         measured.without_kernel > 0 ? ": rows of kernels that this build has not"
-                                     : ": no kernel that passed and was timed");
+         measured.without_kernel + measured.of_other_kernel > 0 ? ": rows of kernels that this build has not"
+                                                                : ": no kernel that passed and was timed");
   return measured;
 }
 

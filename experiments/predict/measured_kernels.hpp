@@ -25,12 +25,14 @@ struct MeasuredKernel {
 struct MeasuredKernels {
   std::vector<MeasuredKernel> kernels;
   std::string device;
-  std::size_t without_kernel = 0;  // rows of kernels that this build has not
+  std::size_t without_kernel = 0;   // rows of kernels that this build has not
+  std::size_t of_other_kernel = 0;  // rows of kernels that a plan no longer chooses, whatever the case says
 };
 
 // Rows of the method kernel that passed and were timed, on `device` or what it imitates; of several rows of a case the
-// last. Throws where a file cannot be read, a line is no row of danaus bench or a field of it is damaged, rows are of
-// several devices or of one with other multiprocessors, or there are none.
+// last. A row is of the kernel that it names, whatever a plan would choose today. Throws where a file cannot be read, a
+// line is no row of danaus bench or a field of it is damaged or lacks, rows are of several devices or of one with other
+// multiprocessors, or there are none.
 MeasuredKernels read_measured_kernels(const std::vector<std::string>& paths, const Device& device);
 
 }  // namespace danaus

@@ -48,13 +48,15 @@ Json row_of(const RooflinePrediction& prediction) {
           {"warp_rate", prediction.concurrency.warp_rate}};
 }
 
-Json row_of(const MeasuredKernel& m, const Prediction& eq2_paper, const Prediction& eq2_profile,
-            const RooflinePrediction& counted) {
+Json row_of(const MeasuredKernel& m, const std::string& device, const Prediction& eq2_paper,
+            const Prediction& eq2_profile, const RooflinePrediction& counted) {
   const Convolution& p = m.problem;
   return {{"kind", kKind},
           {"case", m.token},
           {"profile", counted.profile},
           {"kernel", m.variant->name},
+          {"device", device},
+          {"preferred", m.variant->preferred},
           {"dtype", name(p.dtype)},
           {"mode", name(p.mode)},
           {"gated", p.pregate || p.postgate},
@@ -107,19 +109,23 @@ int predict_measured(const std::vector<std::string>& paths, const HardwareProfil
   if (measured.without_kernel > 0)
     console.err << "notice: " << measured.without_kernel
                 << " rows are of kernels that this build has not (CMake option DANAUS_ALL), left out\n";
+  if (measured.of_other_kernel > 0)
+    console.err << "notice: " << measured.of_other_kernel
+                << " rows are of kernels that plans no longer choose for their factors, left out\n";
 
   const std::vector<RooflinePrediction> predictions = counted(measured.kernels, profile);
   std::vector<std::vector<std::string>> cells;
   for (std::size_t i = 0; i < measured.kernels.size(); ++i) {
     const MeasuredKernel& kernel = measured.kernels[i];
     const Prediction eq2_paper = predict_eq2(kernel.problem, paper), eq2_profile = predict_eq2(kernel.problem, profile);
-    file.append(row_of(kernel, eq2_paper, eq2_profile, predictions[i]));
+    file.append(row_of(kernel, measured.device, eq2_paper, eq2_profile, predictions[i]));
     cells.push_back({kernel.token, join(kernel.problem.factors), fixed(kernel.us, 1), fixed(eq2_paper.total_us, 1),
                      fixed(eq2_profile.total_us, 1), fixed(predictions[i].total_us, 1), predictions[i].limit,
                      remarks(kernel)});
   }
   file.commit();
   if (json == "-") return kExitOk;
+  // Of what the program itself was fitted to, for want of rows to fit to; plots/make.py --judge fits it to these.
 
   using enum Column::Align;
   print_table(console.out,
@@ -134,7 +140,10 @@ int predict_measured(const std::vector<std::string>& paths, const HardwareProfil
               cells);
   const Concurrency own;
   console.out << "\ncounted work: overlap " << fixed(own.overlap, 2) << ", warp rate " << fixed(own.warp_rate, 3)
-              << "; plots/make.py --judge fits them and judges the models\n";
+              << ", fitted to kernels on the " << own.fitted_to
+              << "; plots/make.py --judge fits them to these rows and judges the models\n";
+  if (profile.name != paper.name)
+    console.out << "Eq. 2, " << paper.name << ": times of that GPU, not of the one that was measured\n";
   return kExitOk;
 }
 

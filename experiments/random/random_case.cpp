@@ -9,10 +9,10 @@
 #include "kernels/device/halves.hpp"
 #include "kernels/plan/plan.hpp"
 #include "kernels/plan/registry.hpp"
+#include "reference/convolution/conditioning.hpp"
 #include "reference/convolution/convolve.hpp"
 #include "reference/convolution/data.hpp"
 #include "reference/convolution/rounding.hpp"
-#include "reference/convolution/rows.hpp"
 #include "reference/half.hpp"
 
 namespace danaus {
@@ -82,12 +82,6 @@ void fill_filter(const RandomCase& c, std::vector<double>& k) {
   for (double& tap : k) tap = round_to(filter_dtype(p), tap);
 }
 
-double square(std::span<const double> values) {
-  double sum = 0;
-  for (double value : values) sum += value * value;
-  return sum;
-}
-
 // Memory of the machine for samples `offset` after an aligned address, with guards around them.
 class GuardedArray {
  public:
@@ -117,24 +111,6 @@ class GuardedArray {
   std::vector<std::uint16_t> words_;
   std::shared_ptr<void> memory_;
 };
-
-// What rows' errors are relative to, squared.
-double summed(const Convolution& p, const Inputs& inputs) {
-  double all = 0;
-  for (std::int64_t row = 0; row < p.batch * p.channels; ++row) {
-    const auto part = [&](const std::vector<double>& values) {
-      return std::span(values).subspan(row * p.length, p.length);
-    };
-    const std::int64_t h = row % p.channels;
-    const double filter =
-        square(effective_filter(p, std::span(inputs.k).subspan(h * p.filter_length, p.filter_length)));
-    double input = 0;
-    for (std::int64_t n = 0; n < p.length; ++n)
-      input += std::pow(part(inputs.u)[n] * (p.pregate ? part(inputs.pregate)[n] : 1), 2);
-    all += filter * input * (p.postgate ? square(part(inputs.postgate)) / static_cast<double>(p.length) : 1);
-  }
-  return all;
-}
 
 }  // namespace
 
@@ -190,7 +166,7 @@ RandomVerdict verdict_of(const RandomCase& c, const Inputs& inputs, const std::v
   const double floor = least * std::sqrt(roundings * static_cast<double>(truth.size()));
   double error = 0;
   for (std::size_t i = 0; i < truth.size(); ++i) error += std::pow(y[i] - truth[i], 2);
-  const double relative_to = std::sqrt(summed(c.problem, inputs));
+  const double relative_to = summed(c.problem, inputs);
   RandomVerdict verdict;
   verdict.error = std::sqrt(error) / relative_to;
   verdict.bound = bound_l2_of_kernel(c.problem, roundings) + floor / relative_to;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/cpu/machine.hpp"
+#include "kernels/cuda/machine.hpp"
 #include "kernels/device/halves.hpp"
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/plan.hpp"
@@ -29,30 +30,75 @@ double pipeline_bound(const Convolution& planned) { return bound_l2(planned.dtyp
 
 double double_pipeline_bound(const Convolution& planned) { return bound_l2(Dtype::f64, stages(planned)); }
 
-const Variant& variant_for(const Convolution& problem) { return choose(problem, Device()); }
+// Where the two candidates that run kernels run them.
+struct OnExecutor {
+  static Device device() { return {}; }
+  static std::shared_ptr<const Machine> machine() { return executor_machine(); }
+};
+struct OnGpu {
+  static Device device() { return cuda_device(); }
+  static std::shared_ptr<const Machine> machine() { return cuda_machine(); }
+};
 
-Convolution planned_by_kernel(const Convolution& problem) { return planned(problem, variant_for(problem)); }
+template <class Place>
+const Variant& variant_for(const Convolution& problem) {
+  return choose(problem, Place::device());
+}
 
-bool has_kernel(const Convolution& problem) { return has_kernel(problem, Device()); }
+template <class Place>
+Convolution planned_by_kernel(const Convolution& problem) {
+  return planned(problem, variant_for<Place>(problem));
+}
 
+bool executor_computes(const Convolution& problem) { return has_kernel(problem, Device()); }
+
+bool gpu_computes(const Convolution& problem) {
+  static const bool kHasGpu = cuda_device_count() > 0;
+  return kHasGpu && has_kernel(problem, cuda_device());
+}
+
+// Samples in memory of the machine.
+class Uploaded {
+ public:
+  Uploaded(const Machine& machine, std::span<const std::uint16_t> samples)
+      : bytes_(std::ssize(samples) * 2), memory_(machine.upload(samples.data(), bytes_)) {}
+  Buffer as(std::string_view name) const { return {name, memory_.get(), static_cast<std::size_t>(bytes_)}; }
+  std::vector<std::uint16_t> fetch(const Machine& machine) const {
+    std::vector<std::uint16_t> samples(bytes_ / 2);
+    machine.copy_to_host(samples.data(), memory_.get(), bytes_);
+    return samples;
+  }
+
+ private:
+  std::int64_t bytes_;
+  std::shared_ptr<void> memory_;
+};
+
+// y begins as NaN.
+template <class Place>
 std::vector<double> by_kernel(const Convolution& problem, const Inputs& inputs) {
+  constexpr std::uint16_t kPoison = 0x7fff;
+  const std::shared_ptr<const Machine> machine = Place::machine();
   const bool masked = !problem.mask.zeroed.empty();
-  Plan plan(problem, executor_machine(), masked ? kept_frequencies(problem) : std::vector<std::uint8_t>());
+  Plan plan(problem, machine, masked ? kept_frequencies(problem) : std::vector<std::uint8_t>());
   plan.set_filter(host::encode_bytes(filter_dtype(problem), inputs.k));
-  const auto encoded = [&](const std::vector<double>& values) { return host::encode(problem.dtype, values); };
-  std::vector<std::uint16_t> y(inputs.u.size());
-  const std::vector<std::uint16_t> u = encoded(inputs.u), pregate = encoded(inputs.pregate),
-                                   postgate = encoded(inputs.postgate);
-  std::vector<Buffer> buffers = {{"u", std::span(u)}, {"y", std::span(y)}};
-  if (problem.pregate) buffers.emplace_back("pregate", std::span(pregate));
-  if (problem.postgate) buffers.emplace_back("postgate", std::span(postgate));
+  const auto uploaded = [&](const std::vector<double>& values) {
+    return Uploaded(*machine, host::encode(problem.dtype, values));
+  };
+  const Uploaded u = uploaded(inputs.u), y(*machine, std::vector<std::uint16_t>(inputs.u.size(), kPoison));
+  std::vector<Buffer> buffers = {u.as("u"), y.as("y")};
+  std::vector<Uploaded> gates;
+  if (problem.pregate) buffers.push_back(gates.emplace_back(uploaded(inputs.pregate)).as("pregate"));
+  if (problem.postgate) buffers.push_back(gates.emplace_back(uploaded(inputs.postgate)).as("postgate"));
   plan.execute(buffers);
-  return host::decode(problem.dtype, y);
+  machine->synchronize();
+  return host::decode(problem.dtype, y.fetch(*machine));
 }
 
 // Its own count of roundings, and one a gate.
+template <class Place>
 double kernel_bound(const Convolution& planned) {
-  return bound_l2_of_kernel(planned, variant_for(planned).roundings());
+  return bound_l2_of_kernel(planned, variant_for<Place>(planned).roundings());
 }
 
 constexpr std::array kCandidates = {
@@ -63,8 +109,10 @@ constexpr std::array kCandidates = {
               &rounded<Scaling::unitary>, &pipeline_bound},
     Candidate{"rounded", Scaling::one_side, "the same with all of 1/N in the forward transform", false,
               &rounded<Scaling::one_side>, &pipeline_bound},
-    Candidate{"kernel", std::nullopt, "the fused kernel, executed on the CPU", false, &by_kernel, &kernel_bound,
-              &planned_by_kernel, &has_kernel},
+    Candidate{"kernel", std::nullopt, "the fused kernel, executed on the CPU", false, &by_kernel<OnExecutor>,
+              &kernel_bound<OnExecutor>, &planned_by_kernel<OnExecutor>, &executor_computes, kUsualShare},
+    Candidate{kOnGpu, std::nullopt, "the fused kernel on the first GPU", false, &by_kernel<OnGpu>, &kernel_bound<OnGpu>,
+              &planned_by_kernel<OnGpu>, &gpu_computes, kUsualShare},
 };
 
 }  // namespace

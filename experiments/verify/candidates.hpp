@@ -22,7 +22,11 @@ struct Candidate {
   // The case with fold, N and factors as the candidate chooses them; throws, saying why, where it does not compute it.
   Convolution (*planned)(const Convolution& problem) = &danaus::planned;
   bool (*computes)(const Convolution& problem) = [](const Convolution&) { return true; };
+  double usual_share = 1;  // of its bound of L2 errors that Gaussian data may take
 };
+
+// The name of the one that needs a GPU, and computes no case without.
+inline constexpr std::string_view kOnGpu = "gpu";
 
 std::span<const Candidate> candidates();
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/cuda/machine.hpp"
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/registry.hpp"
 #include "reference/convolution/monarch.hpp"
@@ -145,6 +146,16 @@ void add_data(Matrix& matrix) {
         }
 }
 
+// y is one sample of u, or all of them in another place.
+void add_last_taps(Matrix& matrix) {
+  for (std::int64_t length : {1000, 1024})
+    for (Layout layout : kDefaultLayouts) {
+      DataSpec spec;
+      spec.filter = FilterKind::last_tap;
+      matrix.add("last tap", laid_out(layout, length), spec);
+    }
+}
+
 // Each kernel that a plan for the executor can choose. The right angle's rows leave some of N empty.
 void add_kernels(Matrix& matrix) {
   std::vector<std::pair<Convolution, std::vector<Dtype>>> splits;  // with the types that they have a kernel of
@@ -175,6 +186,7 @@ std::vector<Trial> default_matrix(std::span<const Candidate> candidates) {
   add_gates(matrix);
   add_masks(matrix);
   add_data(matrix);
+  add_last_taps(matrix);
   add_kernels(matrix);
   return std::move(matrix).take();
 }
@@ -234,6 +246,7 @@ Json describe(const Trial& trial) {
                 {"filter", name(trial.data.filter)},
                 {"seed", std::to_string(data_seed(trial.problem, trial.data))}}}};
   if (trial.candidate.scaling) row["scaling"] = name(*trial.candidate.scaling);
+  if (trial.candidate.name == kOnGpu) row["device"] = device_block(cuda_device());
   row["order"] = trial.candidate.planned(trial.problem).factors.size();
   return row;
 }

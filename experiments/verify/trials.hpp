@@ -31,7 +31,7 @@ struct TrialSweep {
 // The first one is the default.
 std::span<const TrialSweep> trial_sweeps();
 
-// The fields of a result row that say what was tried: case, method, data, scaling, order.
+// The fields of a result row that say what was tried: case, method, data, scaling, device, order.
 Json describe(const Trial& trial);
 
 // The command that repeats the trial.

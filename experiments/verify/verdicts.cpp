@@ -54,6 +54,8 @@ void Verdicts::add(const Trial& trial, const Json& row) {
     if (!table_) table_.emplace(out_, columns(options_.token_width));
     table_->row(cells_of(trial, row));
   }
+  if (failure && row.at("verify").contains("reason"))
+    failures_ << "  " << row.at("verify").at("reason").get<std::string>() << '\n';
   if (failure) failures_ << "  repeat: " << repeat_command(trial) << '\n';
   ++added_;
 }

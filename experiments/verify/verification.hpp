@@ -12,8 +12,16 @@ namespace danaus {
 //   {"status": "passed" | "failed", "samples": how many were compared, "rel_l2", "rel_max", "snr_db", "gain_error",
 //    "bound": of the L2 error,
 //    "clearance": the share of its bound that an error takes, the largest of L2, maximum and gain,
-//    "worst": index into what was compared}
-Json verdict(const Comparison& comparison, double bound, std::int64_t samples, double gain_bound);
+//    "worst": index into what was compared,
+//    "cancelled": what was summed over the truth, where errors are relative to the former,
+//    "reason": where a share that such data do not take is why it failed}
+struct Expected {
+  double bound;       // of the L2 error
+  double gain_bound;  // where errors are relative to the truth
+  std::int64_t samples;
+  double share = 1;  // of its bound that the L2 error may take, of kManySamples and more
+};
+Json verdict(const Comparison& comparison, const Expected& expected);
 
 // What DataKind::recording reads, and where from; without samples where there are none.
 struct Recording {

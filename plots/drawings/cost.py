@@ -3,11 +3,10 @@
 import math
 
 import style
-from evaluation import evaluate, fastest
+from evaluation import PAPERS_PROFILE, evaluate, fastest
 from matplotlib.lines import Line2D
 from results import case_fields
 
-PAPERS_PROFILE = "A100-40GB"  # gets the large panel where nothing was measured
 MODEL = "eq2_profile"
 DASH = {"marker": "_", "linestyle": "none", "markersize": 9, "markeredgewidth": 1.8}
 
@@ -16,7 +15,7 @@ def cost_per_token(figure, rows, paper, predictions):
     """Cost per token against N, a line for each order; in the large panel the device that was measured, with marks for
     what it takes and what the paper's kernels took, and below it measured over modelled. Small panels for others."""
     points = fastest(evaluate(predictions.rows).kernels, "n", "order") if predictions.rows else []
-    profile = points[0].row["profile"] if points else PAPERS_PROFILE
+    profile = points[0].row["profile"] if points else PAPERS_PROFILE  # in the large panel
     rest = {row["profile"] for row in rows} - {profile}
     main, below, others = places(figure, bool(points), sorted(rest, key=lambda name: (name != PAPERS_PROFILE, name)))
 

@@ -1,17 +1,16 @@
 """The cost models against the clock."""
 
 import style
-from evaluation import MODELS, evaluate
+from evaluation import AIM, MODELS, evaluate
 from matplotlib.lines import Line2D
 
-BANDS = (0.30, 0.15)  # what the study aims at: the 90th percentile and the median of the error
+BANDS = (AIM["p90"], AIM["median"])
 SHADES = ("#EDEDED", "#DADADA")
 
 # Sideways: in octaves, so that equal N do not hide each other.
 MODE = {"circular": ({"marker": "o"}, -0.18), "circular, gated": ({"marker": "D"}, -0.06),
         "causal": ({"marker": "s"}, 0.06), "causal, gated": ({"marker": "^"}, 0.18)}
 DTYPE = {"f16": ({"color": style.BLUE}, -0.02), "bf16": ({"color": style.ORANGE}, 0.02)}
-SIZE, FITTED_SIZE = 5, 2.8
 
 
 def mode(row):
@@ -19,19 +18,20 @@ def mode(row):
 
 
 def predicted_over_measured(figure, rows):
-    """Predicted over measured time against N: a panel for each model, a mark for each kernel that was timed."""
+    """Predicted over measured time against N: a panel for each GPU and each model that is about it, a mark for each
+    kernel that was timed."""
     kernels = evaluate(rows).kernels
-    for i, (axes, (model, title)) in enumerate(zip(figure.panels(len(MODELS)), MODELS.items())):
+    drawn = panels(kernels)
+    for i, (axes, (title, model, points)) in enumerate(zip(figure.panels(len(drawn)), drawn)):
         marks = []
         for band, shade in zip(BANDS, SHADES):
             axes.axhspan(1 - band, 1 + band, color=shade, linewidth=0)
         axes.axhline(1, color=style.BLACK, linewidth=1.2)
-        for kernel in kernels:
+        for kernel in points:
             row = kernel.row
             (mark, left), (colour, right) = MODE[mode(row)], DTYPE[row["dtype"]]
-            size = SIZE if kernel.held_out else FITTED_SIZE
-            marks.append((row["n"] * 2 ** (left + right), kernel.models[model].us / row["measured_us"],
-                          {**style.measured({**mark, **colour}, row["stale"]), "markersize": size}))
+            marks.append((row["n"] * 2 ** (left + right), 1 + kernel.error(model),
+                          {**style.measured({**mark, **colour}, row["stale"]), "markersize": 5}))
         style.draw_marks(axes, marks)
         style.length_axis(axes, [row["n"] for row in rows], every=2)
         axes.set_title(title, loc="left")
@@ -41,12 +41,20 @@ def predicted_over_measured(figure, rows):
     legend(figure, kernels)
 
 
+def panels(kernels):
+    """(title, model, kernels) of each."""
+    profiles, found = sorted({kernel.row["profile"] for kernel in kernels}), []
+    for profile in profiles:
+        points = [kernel for kernel in kernels if kernel.row["profile"] == profile]
+        found += [(title + (f", {profile}" if len(profiles) > 1 else ""), model, points)
+                  for model, title in MODELS.items() if points[0].error(model) is not None]
+    return found
+
+
 def legend(figure, kernels):
     modes, dtypes = ({of(kernel.row) for kernel in kernels} for of in (mode, lambda row: row["dtype"]))
     entries = [({**look, "color": style.GREY}, name) for name, (look, _) in MODE.items() if name in modes]
     entries += [({**look, "marker": "o"}, style.DTYPE[name]) for name, (look, _) in DTYPE.items() if name in dtypes]
-    if not all(kernel.held_out for kernel in kernels):
-        entries.append(({"color": style.GREY, "marker": "o", "markersize": FITTED_SIZE}, "small: took part in fitting"))
     handles = [Line2D([], [], linestyle="none", **look) for look, _ in entries]
     labels = [name for _, name in entries]
     if any(kernel.row["stale"] for kernel in kernels):

@@ -2,7 +2,8 @@
 
 from report import THOUSANDS, Table
 
-COLUMNS = ["quantity", "counted", "hardware", "hardware / counted", "why they differ"]
+COLUMNS = ["quantity", "counted", "hardware", "hardware / counted", "expected", "why they differ"]
+OUTSIDE = "outside what is expected"
 SAME = 0.01  # differences up to here are not explained
 
 
@@ -14,14 +15,19 @@ def comparison(rows):
         lines.append([f"{row['device']['name']}: {row['case']}, {row['variant']}, {row['blocks']} blocks{stale}"])
         lines += [cells(quantity) for quantity in row["quantities"]]
     quantities = [quantity for row in rows for quantity in row["quantities"]]
-    good = all(agrees(quantity) or quantity.get("why") for quantity in quantities) and not any(r["stale"] for r in rows)
+    good = all(map(is_explained, quantities)) and not any(row["stale"] for row in rows)
     return Table(columns=COLUMNS, rows=lines, verdict=sentence(rows, quantities), good=good)
 
 
 def cells(quantity):
     ratio = quantity["ratio"]
     return [quantity["name"], whole(quantity["counted"]), whole(quantity["hardware"]),
-            "" if ratio is None else f"{ratio:.3f}", quantity.get("why", "")]
+            "" if ratio is None else f"{ratio:.3f}", expected(quantity),
+            quantity.get("why", "") if is_explained(quantity) else OUTSIDE]
+
+
+def expected(quantity):
+    return f"{whole(quantity['least'])} to {whole(quantity['most'])}" if "least" in quantity else ""
 
 
 def whole(number):
@@ -29,10 +35,21 @@ def whole(number):
 
 
 def sentence(rows, quantities):
-    same = sum(map(agrees, quantities))
-    return (f"{same} of {len(quantities)} counts over {len(rows)} cases agree to {SAME:.0%}"
-            f"{'; why the others differ stands beside them' if same < len(quantities) else ''}.")
+    same = [quantity for quantity in quantities if agrees(quantity)]
+    within = sum(is_explained(quantity) for quantity in quantities if not agrees(quantity))
+    others = sum(not is_explained(quantity) for quantity in quantities)
+    return (f"{len(same)} of {len(quantities)} counts over {len(rows)} cases agree to {SAME:.0%}, {within} are within "
+            f"a range that has a reason, {others} {'is' if others == 1 else 'are'} not explained.")
+
+
+def is_explained(quantity):
+    """Whether the hardware's count is within its range; a row from before there were ranges explains nothing that
+    differs."""
+    if "least" not in quantity:
+        return agrees(quantity)
+    return quantity["least"] <= quantity["hardware"] <= quantity["most"]
 
 
 def agrees(quantity):
+    """To a percent."""
     return abs(quantity["hardware"] - quantity["counted"]) <= SAME * quantity["counted"]

@@ -1,40 +1,46 @@
-"""How well the cost models predict, what their choices cost, and every prediction."""
+"""How well the cost models predict, what their choices cost, where they fail, and every prediction."""
 
-from evaluation import COUNTED, MODELS, evaluate
+from evaluation import AIM, COUNTED, MODELS, NULLS, PAPERS, SPLITS, evaluate
 from report import Group, Table
 from style import DTYPE, length
 from tables.speed import number
 
-TARGET = {"median": 0.15, "p90": 0.30, "mean_regret": 0.03, "worst_regret": 0.10}  # of the counted work
+TITLES = MODELS | NULLS
 WORDS = {"median": "median error", "p90": "90th percentile", "mean_regret": "its choice costs on average",
          "worst_regret": "at worst"}
+COLUMNS = ["kernels", "median", "95 %", "90th percentile", "95 %", "bias", "choices", "ties", "mean", "95 %",
+           "90th percentile", "worst"]
+GROUPS = [Group("error of the prediction, %", 6), Group("cost of its choice, %", 6)]
+NOT_ITS_GPU = "about another GPU"
 
 
 def summary(rows):
-    """Two numbers of each model: how well it predicts, and what its choice costs; every prediction behind a click."""
-    evaluation = evaluate(rows)
-    lines, kind = [], None
-    for each in evaluation.summaries:
-        if each.kind != kind:
-            kind = each.kind
-            lines.append([f"only {words_of(kind)}"])
-        lines.append(summary_cells(each))
-    columns = ["model", "kernels", "median", "90th percentile", "bias", "N", "mean", "worst"]
-    groups = [Group("", 1), Group("error of the prediction, %", 4), Group("cost of its choice, %", 3)]
-    counted = next(each for each in evaluation.summaries if each.model == COUNTED)
-    return Table(columns, lines, groups, verdict=sentence(counted, evaluation), good=meets_targets(counted),
-                 details=every_prediction(evaluation.kernels),
+    """Each model, then the nulls, then the models by kind; every prediction behind a click."""
+    judgement = evaluate(rows)
+    lines, part = [], ""
+    for each in judgement.summaries():
+        if each.part != part:
+            part = each.part
+            lines.append([f"only {part}" if " on the " not in f" {part}" else part])
+        elif each.model == next(iter(NULLS)):
+            lines.append(["null models: what does not beat them has shown nothing"])
+        lines.append([title_of(each), *summary_cells(each)])
+    return Table(["model", *COLUMNS], lines, [Group("", 1), *GROUPS], verdict=sentence(judgement),
+                 good=meets_aims(judgement), details=every_prediction(judgement.kernels),
                  details_title=f"All {len(rows)} predictions, with signed errors")
 
 
+def title_of(summary):
+    other = summary.model == PAPERS and summary.median is None and summary.rows > 0
+    return TITLES[summary.model] + (f" ({NOT_ITS_GPU}: only its choice counts)" if other else "")
+
+
 def summary_cells(of):
-    median, p90, mean, worst = (percent(getattr(of, field)) for field in TARGET)
-    return [MODELS[of.model], of.held_out_rows, median, p90, percent(of.bias, signed=True), of.choices, mean, worst]
-
-
-def words_of(kind):
-    dtype, mode, gated = kind
-    return f"{DTYPE[dtype]}, {mode}, {'gated' if gated else 'without gates'}"
+    def interval(name):
+        return " to ".join(percent(end) for end in of.intervals[name]) if name in of.intervals else ""
+    return [of.rows, percent(of.median), interval("median"), percent(of.p90), interval("p90"),
+            percent(of.bias, signed=True), of.choices, of.ties or "", percent(of.mean_regret), interval("mean_regret"),
+            percent(of.p90_regret), percent(of.worst_regret)]
 
 
 def percent(share, signed=False):
@@ -43,17 +49,95 @@ def percent(share, signed=False):
     return f"{100 * share:+.1f}" if signed else f"{100 * share:.1f}"
 
 
-def sentence(counted, evaluation):
-    said = ", ".join(f"{WORDS[field]} {percent(getattr(counted, field))} % (target {100 * target:.0f})"
-                     for field, target in TARGET.items() if getattr(counted, field) is not None)
-    fitted = (f"fitted to {evaluation.fitted_to} kernels that do not judge it" if evaluation.fitted_to else
-              "not fitted")
-    return f"Counted work predicts with {said}; its overlap is {evaluation.concurrency.overlap:.2f}, {fitted}."
+def sentence(judgement):
+    counted = judgement.summary(COUNTED)
+    said = ", ".join(f"{WORDS[name]} {percent(getattr(counted, name))} % (aim {100 * aim:.0f})"
+                     for name, aim in AIM.items() if getattr(counted, name) is not None)
+    how = "fitted without the length that it predicts" if judgement.fitted else "not fitted"
+    return f"Counted work, {how}, predicts with {said}. {beaten_words(judgement)}{stale_words(judgement)}"
 
 
-def meets_targets(counted):
-    return all(getattr(counted, field) <= target for field, target in TARGET.items()
-               if getattr(counted, field) is not None)
+def beaten_words(judgement):
+    beaten = judgement.beaten()
+    if not beaten:
+        return "It beats every null model."
+    words = (f"{WORDS[name]}, by {best_of(nulls, name)}" for name, nulls in beaten.items())
+    return f"It is beaten: {'; '.join(words)}."
+
+
+def best_of(nulls, name):
+    """The best, with its figure, and how many others."""
+    others = f" and {len(nulls) - 1} more" if len(nulls) > 1 else ""
+    return f"{NULLS[nulls[0].model]} ({percent(getattr(nulls[0], name))} %){others}"
+
+
+def stale_words(judgement):
+    stale = judgement.stale_rows
+    return f" {stale} of {len(judgement.kernels)} rows are stale and count for nothing here." if stale else ""
+
+
+def meets_aims(judgement):
+    counted = judgement.summary(COUNTED)
+    return not judgement.beaten() and all(getattr(counted, name) <= aim for name, aim in AIM.items()
+                                          if getattr(counted, name) is not None)
+
+
+def splits(rows):
+    """Counted work and the best null, fitted to all groups but one and judged by that one, for every way to group."""
+    lines, not_possible = [], []
+    for name in SPLITS:
+        judgement = evaluate(rows, name)
+        if not judgement.fitted:
+            not_possible.append(name)
+            continue
+        lines.append([f"one {name} left out: {', '.join(map(group_words, judgement.fits))}"])
+        lines += [[TITLES[model], *summary_cells(judgement.summary(model))] for model in (COUNTED, *NULLS)]
+        fits = judgement.fits.values()
+        for what in ("overlap", "warp_rate"):
+            found = sorted(getattr(fit, what) for fit in fits)
+            lines[-len(NULLS) - 1].append(f"{found[0]:.2f} to {found[-1]:.2f}")
+        for line in lines[-len(NULLS):]:
+            line += ["", ""]
+    verdict = f"No {in_words(not_possible)} can be left out: the rows are of one." if not_possible else ""
+    return Table(["model", *COLUMNS, "overlap", "warp rate"], lines, [Group("", 1), *GROUPS, Group("fits", 2)],
+                 verdict=verdict, good=not not_possible)
+
+
+def in_words(names):
+    return " or ".join([", ".join(names[:-1])] * (len(names) > 1) + names[-1:])
+
+
+def group_words(group):
+    return " ".join(map(str, group)) + " factors" if isinstance(group, tuple) else str(DTYPE.get(group, group))
+
+
+def failures(rows):
+    """Every kernel whose error is larger than a tenth of them may have, and every choice that costs more than any may.
+    """
+    judgement = evaluate(rows)
+    found, counting = judgement.failures(), judgement.counting
+    costly = sorted((choice for choice in judgement.choices if choice.regret(COUNTED) > AIM["worst_regret"]),
+                    key=lambda choice: -choice.regret(COUNTED))
+    lines = [[f"predicted times off by more than {AIM['p90']:.0%}"]] if found else []
+    for kernel in found:
+        row = kernel.row
+        lines.append([row["case"], row["kernel"], number(row["measured_us"]), number(kernel.models[COUNTED].us),
+                      percent(kernel.error(COUNTED), signed=True), kernel.models[COUNTED].limit, ""])
+    lines += [[f"choices that cost more than {AIM['worst_regret']:.0%}"]] if costly else []
+    for choice in costly:
+        fastest = choice.fastest.row
+        for kernel in choice.chosen[COUNTED]:
+            row = kernel.row
+            lines.append([row["case"], row["kernel"], number(row["measured_us"]), number(kernel.models[COUNTED].us),
+                          percent(kernel.error(COUNTED), signed=True), kernel.models[COUNTED].limit,
+                          f"of {len(choice.candidates)} the fastest is {times(fastest['factors'])}, "
+                          f"{number(fastest['measured_us'])} us: costs {percent(choice.regret(COUNTED))} %"])
+    far = len(found) / len(counting) if counting else 0
+    verdict = (f"{len(found)} of {len(counting)} kernels ({percent(far)} %, aim 10) are off by more than "
+               f"{AIM['p90']:.0%}; {len(costly)} of {len(judgement.choices)} choices cost more than "
+               f"{AIM['worst_regret']:.0%}.")
+    columns = ["case", "kernel", "measured, us", "predicted, us", "error, %", "bound by", "choice"]
+    return Table(columns, lines, verdict=verdict, good=far <= 0.1 and not costly)
 
 
 def every_prediction(kernels):
@@ -73,9 +157,7 @@ def every_prediction(kernels):
 
 
 def remarks(kernel):
-    said = ["stale"] if kernel.row["stale"] else []
-    said += [] if kernel.held_out else ["took part in fitting"]
-    return "; ".join(said + kernel.row["notes"])
+    return "; ".join((["stale"] if kernel.row["stale"] else []) + kernel.row["notes"])
 
 
 def choices(rows):
@@ -89,13 +171,16 @@ def choices(rows):
         made.append(lines)
         for choice in sorted(group, key=lambda choice: choice.fastest.row["n"]):
             fastest = choice.fastest.row
-            cells = [length(fastest["n"]), times(fastest["factors"]), number(fastest["measured_us"])]
-            for model in MODELS:
-                cells += [times(choice.chosen[model].row["factors"]), percent(choice.regret(model))]
-            lines.append(cells)
-    columns = ["N", "factors", "us"] + ["factors", "cost, %"] * len(MODELS)
-    groups = [Group("", 1), Group("fastest by the clock", 2, "measured"),
-              *(Group(f"chosen by {title}", 2, "model") for title in MODELS.values())]
+            cells = [length(fastest["n"]), len(choice.candidates), times(fastest["factors"]),
+                     number(fastest["measured_us"])]
+            for model in (*MODELS, "table"):
+                cells += [" or ".join(times(kernel.row["factors"]) for kernel in choice.chosen[model]),
+                          percent(choice.regret(model))]
+            lines.append([*cells, percent(choice.regret("random"))])
+    columns = ["N", "candidates", "factors", "us"] + ["factors", "cost, %"] * (len(MODELS) + 1) + ["cost, %"]
+    groups = [Group("", 2), Group("fastest by the clock", 2, "measured"),
+              *(Group(f"chosen by {title}", 2, "model") for title in MODELS.values()),
+              Group(NULLS["table"], 2), Group(NULLS["random"], 1)]
     first, rest = made[0], [line for lines in made[1:] for line in lines]
     return Table(columns, first, groups, details=Table(columns, rest, groups) if rest else None,
                  details_title=f"The same in {len(made) - 1} other types and modes")
@@ -107,13 +192,13 @@ def grouped(items, row_of):
 
     def place(item):
         row = row_of(item)
-        return -row["batch"], row["gated"], row["mode"] != "circular", order.index(row["dtype"])
+        return row["profile"], -row["batch"], row["gated"], row["mode"] != "circular", order.index(row["dtype"])
 
-    groups = {}
+    groups, several = {}, len({row_of(item)["profile"] for item in items}) > 1
     for item in sorted(items, key=place):
         row = row_of(item)
         words = f"{DTYPE[row['dtype']]}, {row['mode']}" + (", gated" if row["gated"] else "")
-        words += f", B={row['batch']}, H={row['channels']}"
+        words += f", B={row['batch']}, H={row['channels']}" + (f", on the {row['profile']}" if several else "")
         groups.setdefault(words, []).append(item)
     return groups
 

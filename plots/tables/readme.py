@@ -2,16 +2,17 @@
 
 import textwrap
 
-from evaluation import MODELS, evaluate
-from measurements import VERDICTS, left_to_the_plan, passed, read_all, read_either
+from evaluation import COUNTED, NULLS, evaluate
+from measurements import VERDICTS, floor_with_spectrum, left_to_the_plan, passed, read_all, read_either
 from peers import Peers
 from results import Refusal, case_fields
 from style import length
-from tables.judgement import TARGET, percent
-from tables.speed import blocks, number, protocol
+from tables.judgement import NOT_ITS_GPU, TITLES, beaten_words, best_of, percent, stale_words
+from tables.speed import blocks, number, over_whole_floor, protocol
 
 BEGIN, END = "<!-- {}, written by plots/make.py --readme README.md -->", "<!-- End of {} -->"
 CUFFT = ("cufft_f32", "cufft_pairs")
+MUCH = 1.2  # the floor with the spectrum over that without
 
 
 def with_tables(path, text, committed):
@@ -33,7 +34,7 @@ def claims(committed):
     if not rows or not predictions:
         return ""
     peers = Peers(committed)
-    of_device = rows_of_main_device(rows)
+    of_device, staleness = without_stale(rows_of_main_device(rows))
     kernels = [row for row in of_device if row["method"] == "kernel"]
     plain = [row for row in kernels if left_to_the_plan(row["case"]) and passed(row)]
     main = next(iter(blocks(of_device).values()))
@@ -42,23 +43,44 @@ def claims(committed):
     gains = [best.us / burst(row) for row in plain if (best := peers.best(row))]
     within = sum(passed(row) for row in kernels)
     most = max(row["verify"]["clearance"] for row in kernels if row["verify"]["clearance"] is not None)
-    counted = next(summary for summary in evaluate(predictions.rows).summaries
-                   if summary.kind is None and summary.model == "counted")
+    judgement = evaluate(predictions.rows)
+    counted, beaten = judgement.summary(COUNTED), judgement.beaten()
     device, bench, files = shown[0]["device"]["name"], "h200_bench.jsonl", "experiments/results/"
     cells = [
         ["A convolution takes little longer than copying its data.",
          f"{min(floors):.2f} to {max(floors):.2f} floors, fp16, N = {length(lengths_of(shown)[0])} to "
          f"{length(lengths_of(shown)[-1])}", device, bench],
-        ["It is faster than the fastest public kernel.", f"{min(gains):.1f} to {max(gains):.1f} times, where one exists",
+        ["It is faster than the fastest other kernel.", f"{min(gains):.1f} to {max(gains):.1f} times, where one exists",
          device, f"{bench}, h200_peers.csv"],
         ["Every kernel that was timed is right.", f"{within} of {len(kernels)} within their bounds, which the worst "
          f"takes {100 * most:.0f} % of", device, bench],
         ["Work counted without a GPU predicts the time.", f"{percent(counted.median)} % off in the median, "
-         f"{percent(counted.p90)} % at the 90th percentile", device, "h200_predictions.jsonl"],
+         f"{percent(counted.p90)} % at the 90th percentile, at lengths that it was not fitted to"
+         + but_for_nulls(beaten, "median", "p90"), device, "h200_predictions.jsonl"],
         ["A choice of factors by it is nearly the fastest.", f"{percent(counted.mean_regret)} % slower on average, "
-         f"{percent(counted.worst_regret)} % at worst", device, "h200_predictions.jsonl"],
+         f"{percent(counted.worst_regret)} % at worst, of {counted.choices} choices"
+         + but_for_nulls(beaten, "mean_regret", "worst_regret"), device, "h200_predictions.jsonl"],
     ]
-    return "\n".join(table(["claim", "figure", "device", f"rows in {files}"], cells))
+    lines = table(["claim", "figure", "device", f"rows in {files}"], cells)
+    return "\n".join(lines + (["", *textwrap.wrap(staleness, 120)] if staleness else []))
+
+
+def without_stale(rows):
+    """The rows that count, and what is to be said of the others. Where none is fresh, all count for what they timed."""
+    fresh = [row for row in rows if not row["stale"]]
+    old = len(rows) - len(fresh)
+    if not fresh:
+        return rows, ("All measured rows are stale: the kernels have changed since, and these are figures of the "
+                      "kernels as they were.")
+    return fresh, f"{old} of {len(rows)} measured rows are stale and count for nothing here." if old else ""
+
+
+def but_for_nulls(beaten, *names):
+    """What does better than counted work in the first of these figures in which something does."""
+    for name in names:
+        if name in beaten:
+            return f"; **beaten** by {best_of(beaten[name], name)}"
+    return ""
 
 
 def rows_of_main_device(results):
@@ -97,23 +119,43 @@ def speed(results, peers):
     if others:
         lengths = sorted({case_fields(case)["l"] for _, block in others for case in block})
         lines += ["", *paragraph("Bursts in multiples of the floor of each case, on the same GPU:")]
-        lines += table(["", *map(length, lengths)], [ratios(heading, block, lengths) for heading, block in others])
+        lines += table(["", *map(length, lengths)], [line for heading, block in others for line in
+                                                    ratios(heading, block, lengths)])
     return "\n".join(lines)
 
 
 def judgement(rows):
-    """The two numbers of each model: how well it predicts, and what its choice costs."""
-    evaluation = evaluate(rows)
-    overall = [summary for summary in evaluation.summaries if summary.kind is None]
+    """How well each model predicts, what its choice costs, and the same of the nulls."""
+    judged = evaluate(rows)
+    summaries = [judged.summary(model) for model in TITLES]
+    of_gpus = [each for each in judged.summaries() if each.model == COUNTED and each.part.startswith("on the ")]
+    profiles = " and the ".join(sorted({kernel.row["profile"] for kernel in judged.counting}))
+    how = ("each predicted by a fit to those of other lengths" if judged.fitted else "which no model was fitted to")
     lines = paragraph(
-        f"On the {evaluation.profile}: the absolute error of the time predicted for {overall[0].held_out_rows} "
-        f"measured kernels that no model was fitted to, and by how much the factors that a model calls fastest are "
-        f"slower than the fastest, in {overall[0].choices} cases.")
-    cells = [[MODELS[summary.model], *(f"{percent(value)} %" if value is not None else ""
-                                       for value in (getattr(summary, field) for field in TARGET))]
-             for summary in overall]
-    columns = ["model", "error, median", "90th percentile", "its choice costs, mean", "worst"]
+        f"On the {profiles}: the absolute error of the time predicted for {summaries[0].rows} measured kernels, {how}, "
+        f"and by how much the factors that a model calls fastest are slower than the fastest, in "
+        f"{summaries[0].choices} cases. In brackets what 95 % of draws of other cases would give. Where counted work "
+        f"is worse than a null model, it has shown nothing. {beaten_words(judged)}{stale_words(judged)}")
+    cells = [[heading_of(summary),
+              with_interval(summary, "median") or ("" if summary.model in NULLS else NOT_ITS_GPU),
+              with_interval(summary, "p90"), with_interval(summary, "mean_regret"), of(summary.p90_regret),
+              of(summary.worst_regret)] for summary in (*summaries, *of_gpus)]
+    columns = ["model", "error, median", "90th percentile", "its choice costs, mean", "90th percentile", "worst"]
     return "\n".join(lines + table(columns, cells))
+
+
+def heading_of(summary):
+    words = ("null: " if summary.model in NULLS else "") + TITLES[summary.model]
+    return f"{words}, {summary.part}" if summary.part else words
+
+
+def with_interval(summary, name):
+    ends = summary.intervals.get(name)
+    return of(getattr(summary, name)) + (f" ({percent(ends[0])} to {percent(ends[1])})" if ends else "")
+
+
+def of(share):
+    return "" if share is None else f"{percent(share)} %"
 
 
 def paragraph(text):
@@ -134,13 +176,15 @@ def line(case, methods, peers):
 
 
 def ratios(heading, block, lengths):
-    """The block's name, and for each length the multiple of the floor or nothing."""
+    """The block's name, and for each length the multiple of the floor or nothing; where spectra are much of what must
+    move, once more with them."""
     by_length = {case_fields(case)["l"]: methods for case, methods in block.items()}
-    cells = [heading.split(": ", 1)[1]]
-    for n in lengths:
-        kernel = by_length.get(n, {}).get("kernel")
-        cells.append(protocol(kernel, "burst_cold", kernel["floor"]["us"])[2] if kernel else "")
-    return cells
+    kernels = [by_length.get(n, {}).get("kernel") for n in lengths]
+    lines = [[heading.split(": ", 1)[1], *(protocol(kernel, "burst_cold", kernel["floor"]["us"])[2] if kernel else ""
+                                           for kernel in kernels)]]
+    if any(kernel and floor_with_spectrum(kernel) > MUCH * kernel["floor"]["us"] for kernel in kernels):
+        lines.append(["the same, with the spectrum in the floor", *map(over_whole_floor, kernels)])
+    return lines
 
 
 def table(columns, rows):

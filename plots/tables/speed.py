@@ -1,13 +1,14 @@
 """How long measured convolutions take."""
 
-from measurements import left_to_the_plan, passed
+from measurements import floor_with_spectrum, left_to_the_plan, passed
 from report import Table
 from results import case_fields
 from style import DTYPE, length
 
 # Times in microseconds.
-COLUMNS = ["L", "floor", "burst", "MHz", "× floor", "sustained", "MHz", "× floor", "cuFFT fp32", "cuFFT pairs", "peer",
-           "best peer", "copy", "filter", "call", "cuFFT call", "error / bound", "notes"]
+COLUMNS = ["L", "floor", "with spectrum", "burst", "MHz", "× floor", "× that with spectrum", "× copy", "sustained",
+           "MHz", "× floor", "cuFFT fp32", "cuFFT pairs", "peer", "best peer", "copy", "filter", "call", "cuFFT call",
+           "error / bound", "notes"]
 
 
 def times(rows, peers):
@@ -47,7 +48,8 @@ def words(case):
 def cells(case, methods, peers):
     any_row = next(iter(methods.values()))
     kernel, best, floor = methods.get("kernel"), peers.best(any_row), any_row["floor"]["us"]
-    return [length(case_fields(case)["l"]), f"{floor:.1f}", *protocol(kernel, "burst_cold", floor),
+    return [length(case_fields(case)["l"]), f"{floor:.1f}", number(floor_with_spectrum(kernel)) if kernel else "",
+            *protocol(kernel, "burst_cold", floor), over_whole_floor(kernel), over_copy(kernel),
             *protocol(kernel, "sustained_cold", floor), baseline(methods.get("cufft_f32")),
             baseline(methods.get("cufft_pairs")), number(best.us) if best else "", best.label() if best else "",
             baseline(methods.get("copy")), us((kernel or {}).get("filter_us")), call(kernel),
@@ -65,6 +67,19 @@ def protocol(row, name, floor):
         return ["", "", ""]
     clock = series["clock_mhz"]
     return [number(series["median"]), "" if clock is None else f"{clock:.0f}", f"{series['median'] / floor:.2f}"]
+
+
+def over_whole_floor(row):
+    """Bursts over the floor with the spectrum."""
+    if row is None or not passed(row):
+        return ""
+    return f"{row['time_us']['burst_cold']['median'] / floor_with_spectrum(row):.2f}"
+
+
+def over_copy(row):
+    """Over a copy of u to y in the same turns, with the quartiles; rows say it where methods took turns."""
+    ratio = (row or {}).get("ratios", {}).get("copy")
+    return f"{ratio['median']:.2f} ({ratio['q1']:.2f} to {ratio['q3']:.2f})" if ratio else ""
 
 
 def baseline(row):
@@ -99,7 +114,7 @@ def notes(methods, peer):
     remarks += [f"{method}: {row['verify'].get('reason', row['verify']['status'])}"
                 for method, row in methods.items() if not passed(row)]
     if peer:
-        remarks += [f"peer: {note}" for note in (peer.note, "scaled from fewer rows" if peer.scaled else "") if note]
+        remarks += [f"peer: {note}" for note in (peer.words(), "scaled from fewer rows" if peer.scaled else "") if note]
     old = [method for method, row in methods.items() if row["stale"]]
     return "; ".join(([f"stale: {', '.join(old)}"] if old else []) + remarks)
 

@@ -141,6 +141,7 @@ std::vector<double> make_filter(const Convolution& p, const DataSpec& spec, cons
         fill_hyena(row, channel, p.channels, stream);
         scale_to_unit_norm(row);
         break;
+      case FilterKind::last_tap: row[std::min(p.filter_length, p.length) - 1] = 1; break;
     }
   }
   for (double& value : k) value = round_to(filter_dtype(p), value);

@@ -24,12 +24,13 @@ inline constexpr std::array kDataKinds = {
 };
 
 // Filters, each of unit L2 norm (random: on average), so that the convolution of white noise keeps its scale.
-enum class FilterKind { random, s4d, hyena };
+enum class FilterKind { random, s4d, hyena, last_tap };
 
 inline constexpr std::array kFilterKinds = {
     Named{FilterKind::random, "random", "Gaussian"},
     Named{FilterKind::s4d, "s4d", "decaying sinusoids: S4D-Lin (Gu et al. 2022), 16 modes, a time step per channel"},
     Named{FilterKind::hyena, "hyena", "sines of positions under a window of exponential decay (Poli et al. 2023)"},
+    Named{FilterKind::last_tap, "last_tap", "1 at the last sample that counts: a causal case keeps one sample of u"},
 };
 
 std::string_view name(DataKind kind);

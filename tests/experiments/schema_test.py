@@ -17,7 +17,8 @@ import jsonschema
 RESULTS = Path(__file__).resolve().parents[2] / "experiments" / "results"
 SCHEMAS = RESULTS / "schemas"
 KERNEL_CASE = "fftconv_f16_circular_l512_b3_h2"
-WRITTEN_WITHOUT_A_GPU = {"verify", "count", "model", "memory", "what_if", "factors", "convolve", "list", "info", "random"}
+WRITTEN_WITHOUT_A_GPU = {"verify", "count", "model", "memory", "what_if", "factors", "convolve", "list", "info",
+                         "random", "check"}
 # What models are judged by is written by the plots' side.
 OF_OTHERS = {"prediction", "choice", "summary"}
 
@@ -61,6 +62,12 @@ def written_rows():
     ]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        results, log = folder / "results.json", folder / "log.txt"
+        results.write_text(json.dumps({"testsuites": [{"name": "A", "testsuite": [
+            {"name": "B", "result": "COMPLETED"}]}]}))
+        log.write_text("========= ERROR SUMMARY: 0 errors")
+        rows += rows_of("record", "--program", "tests", "--results", results)
+        rows += rows_of("record", "--program", "tests", "--results", results, "--tool", "memcheck", "--log", log)
         rows += rows_of("verify", "--case", KERNEL_CASE, "--data", "recording", "--recording", name)  # skipped
         (folder / "u.npy").write_bytes(npy([1, 2, 3]))
         (folder / "nan.npy").write_bytes(npy([1, float("nan")]))

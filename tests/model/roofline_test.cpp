@@ -33,6 +33,15 @@ double us(const RooflinePrediction& prediction, const std::string& name) {
   return std::nan("");
 }
 
+TEST(Roofline, AFitOfAnotherGpuIsSaid) {
+  HardwareProfile its_own = profile();
+  its_own.name = Concurrency().fitted_to;
+  const auto is_said = Contains(HasSubstr("were fitted to kernels on the H200, none of them on the test"));
+  EXPECT_THAT(predict_roofline({}, profile()).notes, is_said);
+  EXPECT_THAT(predict_roofline({}, its_own).notes, Not(Contains(HasSubstr("fitted"))));
+  EXPECT_THAT(predict_roofline({}, profile(), {2, 0.5, ""}).notes, Not(Contains(HasSubstr("fitted"))));
+}
+
 TEST(Roofline, TimesOfResourcesByHand) {
   KernelWork work;
   work.hbm_bytes = 2e8;

@@ -11,7 +11,7 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from rows import (bench_row, counters_row, factors_row, good_rows, measured_rows, memory_row, model_row,
+from rows import (bench_row, check_row, counters_row, factors_row, good_rows, measured_rows, memory_row, model_row,
                   prediction_rows, verify_row, what_if_rows)
 
 import make
@@ -35,6 +35,7 @@ READERS = {
 # Of these there are tables only.
 TABLES = {
     "counters": ("counters.jsonl", [counters_row()]),
+    "check": ("checks.jsonl", [check_row("memcheck"), check_row()]),
     "memory": ("memory.jsonl", [memory_row(1024, True), memory_row(1024, False)]),
 }
 

@@ -3,14 +3,16 @@
 import math
 import unittest
 
+import numpy as np
 from rows import prediction_row
 
 import evaluation
+import intervals
 import results
-from evaluation import Concurrency, evaluate
-
-MODELS = list(evaluation.MODELS)
-OVERALL = 0  # of the summaries, the first for each model
+import roofline
+from evaluation import COUNTED, MODELS, NULLS, evaluate
+from roofline import Concurrency
+from tables import judgement
 
 
 def said(factors, us, eq2_paper, eq2_profile, counted, **fields):
@@ -27,11 +29,18 @@ def with_work(row, launch=0.0, schedulers=0.0, warps=0.0, **resources):
 
 
 def counted_us(row, concurrency):
-    return evaluation.CountedWork([row]).total_us(concurrency)[0]
+    return roofline.CountedWork([row]).total_us(concurrency)[0]
 
 
-def regrets(choice):
-    return [round(choice.regret(model), 12) for model in MODELS]
+def regrets(choice, names=MODELS):
+    return [round(choice.regret(model), 12) for model in names]
+
+
+def made_with(truth, n, l1, launch=0):
+    """A row of FFT size n whose time is what counted work says at `truth`."""
+    row = with_work(prediction_row([n // 256, 16, 16], 1, 100), l1=l1, schedulers=75, warps=300 / 8, launch=launch)
+    row["measured_us"] = float(counted_us(row, truth))
+    return row
 
 
 class CountedWorkTest(unittest.TestCase):
@@ -45,7 +54,7 @@ class CountedWorkTest(unittest.TestCase):
         row = with_work(prediction_row([16, 16], 1, 30), schedulers=40, warps=15)
         self.assertAlmostEqual(counted_us(row, Concurrency(2, 0.5)), 50, places=12)  # 15 / 0.5 < 40
         self.assertAlmostEqual(counted_us(row, Concurrency(2, 0.1)), math.hypot(30, 150), places=12)
-        times = evaluation.CountedWork([row]).resource_times(Concurrency(2, 0.1))[0]
+        times = roofline.CountedWork([row]).resource_times(Concurrency(2, 0.1))[0]
         self.assertEqual((times["hbm"], times["issue"]), (30, 150))
 
     def test_what_needs_most_is_the_limit_at_the_rate_that_is_fitted(self):
@@ -62,27 +71,86 @@ class CountedWorkTest(unittest.TestCase):
                 row = with_work(prediction_row([3, 16, 16], 1, 100), l1=100 * balance, schedulers=75, warps=300 / warps)
                 row["measured_us"] = counted_us(row, truth)
                 rows.append(row)
-        found = evaluation.fit(rows)
+        found = roofline.fit(rows)
         self.assertAlmostEqual(found.overlap, truth.overlap, delta=0.02 * truth.overlap)  # the steps of the search
         self.assertAlmostEqual(found.warp_rate, truth.warp_rate, delta=0.02 * truth.warp_rate)
-        self.assertEqual(evaluate(rows).concurrency, found)
         with self.assertRaisesRegex(results.Refusal, "0 kernels to fit to, must be some"):
-            evaluation.fit([])
+            roofline.fit([])
 
-    def test_without_kernels_to_fit_to_it_is_the_rows_own(self):
-        rows = [prediction_row([16, 16], 10, 10), prediction_row([2, 16, 16], 20, 20)]
-        evaluated = evaluate(rows)
-        self.assertEqual((evaluated.fitted_to, evaluated.concurrency), (0, Concurrency(2.4, 0.3)))
+    def test_nulls_fit_nothing(self):
+        row = with_work(prediction_row([16, 16], 1, 30), l1=40, launch=3, schedulers=20, warps=1000)
+        work = roofline.CountedWork([row])
+        self.assertEqual((work.floor[0], work.sum()[0], work.longest()[0]), (30, 30 + 40 + 20 + 3, 40 + 3))
+
+
+class SplitTest(unittest.TestCase):
+    TRUTHS = {256: Concurrency(1, 1), 512: Concurrency(4, 1), 1024: Concurrency(4, 1)}
+
+    def rows(self):
+        return [made_with(self.TRUTHS[n], n, l1) for n in self.TRUTHS for l1 in (50, 100)]
+
+    def test_a_kernel_is_judged_by_a_fit_that_has_not_seen_its_group(self):
+        rows = self.rows()
+        found = evaluate(rows)
+        self.assertEqual(list(found.fits), [256, 512, 1024])
+        self.assertAlmostEqual(found.fits[256].overlap, 4, delta=0.08)  # the steps of the search
+        # At an overlap of 4 in place of 1, 100, 100 and 75 take 1.325 ^ 1/4 of 100 and not 275.
+        wrong = (1 + 1 + 0.75 ** 4) ** (1 / 4) / 2.75 - 1
+        self.assertAlmostEqual(found.kernels[1].error(COUNTED), wrong, delta=0.01)
+        changed = [{**row, "measured_us": 7 * row["measured_us"]} if row["n"] == 512 else row for row in rows]
+        self.assertEqual(evaluate(changed).fits[512], found.fits[512])
+        self.assertNotEqual(evaluate(changed).fits[256], found.fits[256])
+
+    def test_stale_rows_are_in_no_fit_and_no_figure(self):
+        rows = self.rows()
+        stale = {**made_with(Concurrency(1, 1), 1024, 100), "stale": True, "measured_us": 9999}
+        alone = {**made_with(Concurrency(1, 1), 2048, 100), "stale": True, "measured_us": 9999}
+        found = evaluate([*rows, stale, alone])
+        self.assertEqual(found.fits, evaluate(rows).fits)
+        self.assertEqual(found.summary(COUNTED), evaluate(rows).summary(COUNTED))
+        self.assertEqual((found.stale_rows, len(found.kernels)), (2, 8))
+        self.assertIn("2 of 8 rows are stale and count for nothing here", judgement.sentence(found))
+        self.assertEqual(evaluate([alone, stale]).summary(COUNTED).median, None)
+
+    def test_every_split_leaves_out_what_it_says(self):
+        rows = [said([16, 16], 1, 1, 1, 1), said([8, 8, 16], 1, 1, 1, 1), said([16, 16], 1, 1, 1, 1, mode="causal"),
+                {**said([16, 16], 1, 1, 1, 1), "dtype": "bf16"}, {**said([16, 16], 1, 1, 1, 1), "profile": "H100"}]
+        rows[1]["kernel"] = "exchange_a"
+        found = {split: list(evaluate(rows, split).fits) for split in evaluation.SPLITS}
+        self.assertEqual(found, {"length": [256, 1024], "algorithm": [("a kernel", 2), ("exchange", 3)],
+                                 "type": ["bf16", "f16"], "mode": ["causal", "circular"], "GPU": ["H100", "H200"]})
+
+    def test_rows_of_one_group_are_judged_by_the_fit_of_the_program_and_that_is_said(self):
+        rows = [prediction_row([16, 16], 10, 10), prediction_row([4, 4, 16], 20, 20)]
+        found = evaluate(rows)
+        self.assertEqual((found.fitted, found.fits), (False, {}))
+        self.assertIn("not fitted", judgement.sentence(found))
+        self.assertIn("the rows are of one", judgement.splits(rows).verdict)
         rows[1]["counted"]["overlap"] = 3.5
         with self.assertRaisesRegex(results.Refusal, "predictions of 2 fits"):
+            evaluate(rows)
+
+    def test_a_profile_of_two_devices_is_refused_by_name(self):
+        rows = [{**prediction_row([16, 16], 1, 1), "device": name} for name in ("an H200", "an H100")]
+        with self.assertRaisesRegex(results.Refusal, "profile H200 predicts rows of 2 devices, an H100, an H200"):
             evaluate(rows)
 
 
 class JudgementTest(unittest.TestCase):
     def test_errors_are_signed_and_relative(self):
         kernel = evaluate([said([16, 16], 100, 110, 80, 130)]).kernels[0]
-        for model, error in zip(MODELS, (0.1, -0.2, 0.3)):
-            self.assertAlmostEqual(kernel.error(model), error, places=12)
+        self.assertAlmostEqual(kernel.error("eq2_profile"), -0.2, places=12)
+        self.assertAlmostEqual(kernel.error(COUNTED), 0.3, places=12)
+
+    def test_the_paper_s_rates_say_nothing_about_another_gpu(self):
+        row = said([16, 16], 100, 750, 80, 130)
+        found = evaluate([row])
+        self.assertIsNone(found.kernels[0].error("eq2_paper"))
+        self.assertIsNone(found.summary("eq2_paper").median)
+        self.assertIn("about another GPU", judgement.title_of(found.summary("eq2_paper")))
+        self.assertNotIn("about another GPU", judgement.title_of(found.summary("eq2_profile")))
+        its_own = evaluate([{**row, "profile": evaluation.PAPERS_PROFILE}])
+        self.assertAlmostEqual(its_own.summary("eq2_paper").median, 6.5, places=12)
 
     def test_regret_is_what_the_model_s_choice_takes_longer(self):
         rows = [said([8, 8, 2, 16, 8], 50, 90, 40, 10), said([16, 8, 16, 8], 60, 80, 50, 10.5),
@@ -93,6 +161,51 @@ class JudgementTest(unittest.TestCase):
         self.assertIs(choices[0].fastest.row, rows[0])
         self.assertEqual(regrets(choices[0]), [0.2, 0, 0])
 
+    def test_equal_times_are_no_choice(self):
+        """The mean over them, wherever they stand in the file."""
+        rows = [said([16, 16], 50, 7, 2, 3), said([4, 4, 16], 60, 7, 1, 3 * (1 + 1e-12)), said([8, 32], 100, 9, 1, 5)]
+        for order in (rows, rows[::-1]):
+            found = evaluate(order)
+            self.assertEqual(regrets(found.choices[0]), [0.1, 0.6, 0.1])
+            self.assertEqual([found.summary(model).ties for model in MODELS], [1, 1, 1])
+
+    def test_nulls_choose_by_what_they_know(self):
+        rows = [with_work(said([16, 16], 80, 1, 1, 30), l1=25, schedulers=9),
+                with_work(said([4, 4, 16], 60, 1, 1, 30), l1=20, schedulers=40),
+                with_work(said([8, 32], 50, 1, 1, 30), l1=40, schedulers=1)]
+        choice = evaluate(rows).choices[0]
+        # The floor is 30 of all; sums are 64, 90 and 71; the longest 30, 40 and 40; the first of the table takes 80.
+        self.assertEqual(regrets(choice, NULLS), [round((80 + 60 + 50) / 150 - 1, 12), 0.6, 0.6, 0.6,
+                                                  round((80 + 60 + 50) / 150 - 1, 12)])
+
+    def test_the_table_s_order_puts_the_preferred_first(self):
+        rows = [said([16, 16], 80, 1, 1, 30), said([4, 4, 16], 60, 1, 1, 30), said([8, 32], 50, 1, 1, 30)]
+        for i, row in enumerate(rows):
+            row["kernel"] = f"kernel_{i}"
+        self.assertEqual(regrets(evaluate(rows).choices[0], ["table"]), [0.6])
+        plan = {**said([4, 4, 16], 60, 1, 1, 30, asked_by_factors=False, batch=8), "kernel": "kernel_1"}
+        self.assertEqual(regrets(evaluate([*rows, plan]).choices[0], ["table"]), [0.2])
+        rows = [{**row, "preferred": i == 2} for i, row in enumerate(rows)]
+        self.assertEqual(regrets(evaluate(rows).choices[0], ["table"]), [0])
+
+    def test_what_is_beaten_by_a_null_says_so(self):
+        rows = [said([16, 16], 50, 1, 1, 40), said([4, 4, 16], 60, 1, 1, 30)]
+        found = evaluate(rows)
+        # Counted work takes what needs 30 us and costs 20 %; the table's first is the fastest, any factors cost 10 %.
+        self.assertEqual({name: [null.model for null in nulls] for name, nulls in found.beaten().items()},
+                         {"mean_regret": ["table", "random"], "worst_regret": ["table", "random"]})
+        self.assertIn("It is beaten: its choice costs on average, by the table's order (0.0 %) and 1 more; ",
+                      judgement.sentence(found))
+        self.assertFalse(judgement.meets_aims(found))
+        rows[0]["counted"]["resources_us"]["hbm"], rows[1]["counted"]["resources_us"]["hbm"] = 50, 60
+        self.assertIn("It beats every null model.", judgement.sentence(evaluate(rows)))
+        self.assertTrue(judgement.meets_aims(evaluate(rows)))
+
+    def test_a_constant_times_the_floor_is_fitted_to_the_others(self):
+        rows = [said([16, 16], 30, 1, 1, 10), said([2, 16, 16], 20, 1, 1, 10), said([4, 16, 16], 80, 1, 1, 10)]
+        # 256 is predicted by the geometric mean of 2 and 8, which is 4: 40 us and not 30.
+        self.assertAlmostEqual(evaluate(rows).errors["floor"][0], 1 / 3, places=12)
+
     def test_a_case_is_the_same_but_for_its_factors(self):
         first, second = said([16, 16], 50, 1, 1, 1), said([4, 4, 16], 60, 1, 1, 1)
         self.assertEqual(len(evaluate([first, second]).choices), 1)
@@ -100,66 +213,81 @@ class JudgementTest(unittest.TestCase):
         self.assertEqual(len(evaluate([first, second]).choices), 1)
         second["fold"] = "rightangle"
         self.assertEqual(len(evaluate([first, second]).choices), 0)
+        second["fold"], second["profile"] = "pair", "H100"
+        self.assertEqual(len(evaluate([first, second]).choices), 0)
 
-    def test_summaries_leave_out_what_was_fitted(self):
-        rows = [said([8, 8, 2, 16, 8], 100, 110, 100, 130), said([16, 8, 16, 8], 100, 80, 100, 100),
-                said([16, 8, 16, 8], 100, 160, 100, 100, mode="causal", stale=True),
-                said([16, 8, 3, 8, 8], 100, 900, 100, 100), said([3, 8, 8, 16, 8], 200, 100, 100, 100)]
-        evaluated = evaluate(rows)
-        self.assertEqual(evaluated.fitted_to, 2)
-        self.assertEqual([kernel.held_out for kernel in evaluated.kernels], [True, True, True, False, False])
-        self.assertEqual([choice.held_out for choice in evaluated.choices], [True, False])
-        self.assertEqual([(each.kind, each.model) for each in evaluated.summaries],
-                         [(kind, model) for kind in (None, ("f16", "circular", False), ("f16", "causal", False))
-                          for model in MODELS])
-        overall = evaluated.summaries[OVERALL]
-        self.assertEqual((overall.rows, overall.held_out_rows, overall.stale_rows), (5, 3, 1))
+    def test_summaries_are_of_all_and_of_each_kind(self):
+        rows = [said([16, 16], 100, 1, 110, 110), said([4, 4, 16], 100, 1, 80, 80),
+                said([16, 16], 100, 1, 160, 160, mode="causal"), said([16, 16], 100, 1, 900, 900, stale=True)]
+        found = evaluate(rows)
+        kinds = ["fp16, circular, without gates", "fp16, causal, without gates"]
+        self.assertEqual([(each.part, each.model) for each in found.summaries()],
+                         [("", model) for model in (*MODELS, *NULLS)] + [(kind, model) for kind in kinds
+                                                                         for model in MODELS])
+        overall = found.summary("eq2_profile")
+        self.assertEqual(overall.rows, 3)
         self.assertAlmostEqual(overall.median, 0.2, places=12)  # of 0.1, 0.2, 0.6
         self.assertAlmostEqual(overall.p90, 0.52, places=12)  # four fifths of the way from the second to the third
         self.assertAlmostEqual(overall.bias, 0.1, places=12)
-        self.assertEqual((overall.choices, overall.worst_regret), (1, 0), "that at 24576 took part in fitting")
-        for summary in evaluated.summaries:
-            if summary.kind == ("f16", "causal", False):
-                self.assertEqual((summary.held_out_rows, summary.choices, summary.mean_regret), (1, 0, None))
+        causal = next(each for each in found.summaries() if each.part == kinds[1])
+        self.assertEqual((causal.rows, causal.choices, causal.mean_regret), (1, 0, None))
+        on_two = evaluate([*rows, {**rows[0], "profile": "H100"}]).summaries()
+        self.assertEqual([each.rows for each in on_two if each.part.startswith("on the") and each.model == COUNTED],
+                         [1, 3])
 
-    def test_regrets_have_a_mean_and_a_worst(self):
-        evaluated = evaluate([said([16, 16], 50, 2, 2, 2), said([4, 4, 16], 60, 1, 1, 3),
-                              said([32, 16], 70, 1, 1, 1), said([2, 16, 16], 98, 2, 2, 1.5)])
-        overall = evaluated.summaries[OVERALL]
+    def test_regrets_have_a_mean_a_90th_percentile_and_a_worst(self):
+        found = evaluate([said([16, 16], 50, 2, 2, 2), said([4, 4, 16], 60, 1, 1, 3),
+                          said([32, 16], 70, 1, 1, 1), said([2, 16, 16], 98, 2, 2, 1.5)])
+        overall = found.summary("eq2_paper")
         self.assertEqual((overall.choices, round(overall.worst_regret, 12)), (2, 0.2))
         self.assertAlmostEqual(overall.mean_regret, 0.1, places=12)
+        self.assertAlmostEqual(overall.p90_regret, 0.18, places=12)
 
-    def test_without_held_out_rows_there_is_nothing_to_say(self):
-        for summary in evaluate([said([3, 16, 16], 100, 1, 1, 1)]).summaries:
-            self.assertEqual((summary.rows, summary.held_out_rows), (1, 0))
-            self.assertEqual((summary.median, summary.p90, summary.bias, summary.worst_regret), (None,) * 4)
+    def test_failures_are_listed_the_largest_first(self):
+        rows = [said([16, 16], 100, 1, 1, 130), said([4, 4, 16], 100, 1, 1, 40), said([8, 32], 100, 1, 1, 115),
+                said([2, 8, 16], 100, 1, 1, 500, stale=True)]
+        found = evaluate(rows)
+        self.assertEqual([kernel.row["factors"] for kernel in found.failures()], [[4, 4, 16], [16, 16]])
+        shown = judgement.failures(rows)
+        self.assertFalse(shown.good)
+        self.assertIn("2 of 3 kernels (66.7 %, aim 10) are off by more than 16%", shown.verdict)
+        self.assertEqual([line[4] for line in shown.rows[1:]], ["-60.0", "+30.0"])
+        costly = judgement.failures([said([16, 16], 100, 1, 1, 100), said([4, 4, 16], 150, 1, 1, 90)])
+        self.assertEqual(costly.rows[-1][-1], "of 2 the fastest is 16 × 16, 100.0 us: costs 50.0 %")
+        self.assertTrue(judgement.failures([said([16, 16], 100, 1, 1, 100)]).good)
 
-    def test_held_out_rows_take_no_part_in_fitting(self):
-        def fitted(held_out_us):
-            return evaluate([with_work(said([3, 16, 16], 70, 1, 1, 40), l1=30, schedulers=5, warps=3),
-                             with_work(said([6, 16, 16], 90, 1, 1, 70), l1=50, schedulers=5, warps=9),
-                             with_work(said([16, 16], held_out_us, 1, 1, 10), l1=9, schedulers=5, warps=5)])
-        first, second = fitted(12), fitted(1200)
-        self.assertEqual(first.concurrency, second.concurrency)
-        self.assertEqual(first.kernels[2].models, second.kernels[2].models)
-        everything = evaluate([kernel.row for kernel in second.kernels], takes_part=lambda row: True)
-        self.assertNotEqual(everything.concurrency, second.concurrency)
-        self.assertEqual(everything.fitted_to, 3)
 
-    def test_the_only_kernel_that_is_fitted_is_met(self):
-        rows = [prediction_row([8, 8, 2, 16, 8], 9, 5), prediction_row([16, 8, 16, 8], 10, 5),
-                with_work(prediction_row([6, 16, 16], 15, 9, asked_by_factors=False), l1=8, schedulers=2, warps=1)]
-        evaluated = evaluate(rows)
-        self.assertEqual(evaluated.fitted_to, 1)
-        self.assertAlmostEqual(evaluated.kernels[2].models["counted"].us, 15, delta=0.01 * 15)
-        self.assertEqual(evaluated.choices[0].fastest.row["factors"], [8, 8, 2, 16, 8])
-        self.assertEqual(evaluated.summaries[MODELS.index("counted")].held_out_rows, 2)
-
+class IntervalTest(unittest.TestCase):
     def test_quantiles_lie_between_neighbours(self):
-        self.assertEqual(evaluation.quantile([4], 0.9), 4)
-        self.assertAlmostEqual(evaluation.quantile([10, 0], 0.9), 9, places=12)
-        self.assertAlmostEqual(evaluation.quantile([3, 1, 2, 10], 0.5), 2.5, places=12)
-        self.assertIsNone(evaluation.quantile([], 0.5))
+        self.assertEqual(intervals.quantile([4], 0.9), 4)
+        self.assertAlmostEqual(intervals.quantile([10, 0], 0.9), 9, places=12)
+        self.assertAlmostEqual(intervals.quantile([3, 1, 2, 10], 0.5), 2.5, places=12)
+        self.assertIsNone(intervals.quantile([], 0.5))
+
+    def test_a_draw_is_the_quantile_and_the_mean_of_what_it_drew(self):
+        values, cases = np.random.default_rng(7).random(60), [i % 40 for i in range(60)]
+        bootstrap = intervals.Bootstrap(cases)
+        drawn = [np.repeat(values, times) for times in bootstrap.times]
+        for share in (0.5, 0.9):
+            expected = intervals.inside([np.quantile(each, share) for each in drawn])
+            np.testing.assert_allclose(bootstrap.of_quantile(values, share), expected, rtol=1e-12)
+        np.testing.assert_allclose(bootstrap.of_mean(values), intervals.inside([each.mean() for each in drawn]),
+                                   rtol=1e-12)
+
+    def test_the_rows_of_a_case_are_drawn_together(self):
+        times = intervals.Bootstrap(["a", "b", "a", "c"]).times
+        self.assertTrue((times[:, 0] == times[:, 2]).all())
+        self.assertTrue((times[:, [0, 1, 3]].sum(axis=1) == 3).all())
+
+    def test_many_alike_are_as_wide_as_their_cases(self):
+        """Ten values of a thousand rows each say what ten values say; taken for independent they would say more."""
+        values = np.arange(10.0)
+        few = intervals.Bootstrap(range(10)).of_mean(values)
+        many = intervals.Bootstrap(np.repeat(range(10), 1000)).of_mean(np.repeat(values, 1000))
+        np.testing.assert_allclose(many, few)
+        # The mean of ten draws of these has a standard deviation of sqrt(8.25 / 10), 95 % lie within 1.96 of it.
+        self.assertAlmostEqual(few[1] - few[0], 2 * 1.96 * math.sqrt(8.25 / 10), delta=0.2)
+        self.assertEqual(intervals.Bootstrap(range(10)).of_mean(values), few, "the same rows, the same interval")
 
 
 if __name__ == "__main__":

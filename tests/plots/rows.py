@@ -80,11 +80,30 @@ def measured_rows():
 def counters_row():
     quantities = [{"name": "matrix instructions", "counted": 1536, "hardware": 1536, "ratio": 1, "metric": "a"},
                   {"name": "byte permutes", "counted": 100, "hardware": 130, "ratio": 1.3, "metric": "b",
-                   "why": "a reason"},
-                  {"name": "global store sectors", "counted": 0, "hardware": 0, "ratio": None, "metric": "c"}]
+                   "least": 90, "most": 130, "why": "a reason"},
+                  {"name": "global store sectors", "counted": 0, "hardware": 0, "ratio": None, "metric": "c",
+                   "least": 0, "most": 0}]
     return {"schema": 1, "kind": "counters", "case": MEASURED, "method": "kernel",
             "device": {"name": "a test H200", "sm": 90, "multiprocessors": 132}, "code": KERNELS, "variant": "exchange",
             "blocks": 18, "quantities": quantities, **PROVENANCE}
+
+
+def check_row(method="tests", failed=(), stale=False):
+    row = {"schema": 1, "kind": "check", "method": method, "device": {"name": "a test H200", "sm": 90,
+           "multiprocessors": 132}, "driver": "580.1", "code": "stale" if stale else measurements.all_kernels(),
+           "compiler": "NVIDIA 13.0", "program": "kernels_cuda_test",
+           "tests": {"passed": 30 - len(failed), "failed": len(failed), "skipped": 1}, "failed": list(failed),
+           "status": "failed" if failed else "passed", **PROVENANCE}
+    return row if method == "tests" else {**row, "errors": 0}
+
+
+def random_row(first=0, clearance=0.4, failed=()):
+    worst = {"number": first + 7, "case": "fftconv_f16_causal_l100_b1_h1", "data": "filter gaussian, scale 1",
+             "error": clearance * 1e-3, "bound": 1e-3, "clearance": clearance}
+    return {"schema": 1, "kind": "random", "seed": "3", "first": first, "count": 500,
+            "code": measurements.all_kernels(), "driver": "580.1",
+            "device": {"name": "a test H200", "sm": 90, "multiprocessors": 132},
+            "failed": list(failed), "worst": worst, **PROVENANCE}
 
 
 def prediction_row(factors, us, counted_us, n=None, mode="circular", eq2=100, batch=64, asked_by_factors=True,
@@ -151,4 +170,6 @@ def good_rows():
         "predictions.jsonl": prediction_rows(),
         "what_if.jsonl": what_if_rows(),
         "memory.jsonl": [memory_row(1024, False), memory_row(1024, True)],
+        "checks.jsonl": [check_row(), check_row("memcheck")],
+        "random.jsonl": [random_row(), random_row(500, 0.45)],
     }

@@ -47,6 +47,38 @@ TEST_F(Comparator, AcceptsRoundingNoise) {
   EXPECT_NEAR(result().snr_db, 60, 0.4);
 }
 
+// A filter of one last tap leaves one sample of thousands; what was summed and cancelled leaves its rounding in all.
+TEST_F(Comparator, ErrorsAreRelativeToWhatWasSummedWhereLittleIsLeft) {
+  DataSpec other;
+  other.seed = 1;
+  const std::vector<double> noise = make_inputs(parse_convolution("fftconv_f16_causal_l4096_b2_h1"), other).u;
+  std::vector<double> expected(expected_.size(), 0.0);
+  expected[4095] = 0.5, expected[8191] = -0.3;
+  std::vector<double> actual = expected;
+  for (std::int64_t i = 0; i < samples_; ++i) actual[i] += 1e-3 * noise[i];
+  const double all = std::sqrt(static_cast<double>(samples_)), bound = bound_l2(Dtype::f16, 2);
+  EXPECT_FALSE(within(compare(expected, actual), bound, bound_max(bound, samples_)));
+  const Comparison comparison = compare(expected, actual, all);
+  EXPECT_NEAR(comparison.rel_l2, 1e-3, 5e-5);
+  EXPECT_NEAR(comparison.cancelled, all / std::hypot(0.5, 0.3), 1e-9);
+  EXPECT_TRUE(within(comparison, bound, bound_max(bound, samples_)));
+  actual[17] += 0.02;  // six times what rounding may leave
+  EXPECT_FALSE(within(compare(expected, actual, all), bound, bound_max(bound, samples_)));
+}
+
+TEST_F(Comparator, ErrorsAreRelativeToTheTruthWhereMostIsLeft) {
+  for (double& value : actual_) value *= 1.003;
+  double square = 0;
+  for (double value : expected_) square += value * value;
+  for (double more : {0., 0.5, 1.9}) {
+    const Comparison comparison = compare(expected_, actual_, more * std::sqrt(square));
+    EXPECT_NEAR(comparison.rel_l2, 0.003, 1e-12) << more;
+    EXPECT_EQ(comparison.cancelled, 1) << more;
+  }
+  EXPECT_NEAR(compare(expected_, actual_, 3 * std::sqrt(square)).rel_l2, 0.001, 1e-12);
+  EXPECT_NEAR(compare(expected_, actual_, 3 * std::sqrt(square)).gain_error, 0.003, 1e-12) << "whatever was summed";
+}
+
 TEST_F(Comparator, RejectsAllZeros) {
   actual_.assign(actual_.size(), 0.0);
   EXPECT_FALSE(accepted());

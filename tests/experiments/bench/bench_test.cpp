@@ -8,6 +8,7 @@
 
 #include "experiments/bench/checked_rows.hpp"
 #include "experiments/bench/contenders.hpp"
+#include "experiments/bench/difference.hpp"
 #include "experiments/bench/noise.hpp"
 #include "experiments/bench/statistics.hpp"
 #include "experiments/bench/sweeps.hpp"
@@ -110,6 +111,48 @@ TEST(Bench, QuartilesLieBetweenNeighbours) {
   EXPECT_DOUBLE_EQ(even.q3, 3.25);
   EXPECT_DOUBLE_EQ(quartiles({7}).q3, 7);
   EXPECT_THROW(quartiles({}), std::invalid_argument);
+}
+
+TEST(Bench, RatiosAreOfTheSameTurns) {
+  // The clock fell by half in the second turn, for both: the ratio did not.
+  const Quartiles q = ratios({12, 24, 13}, {10, 20, 10});
+  EXPECT_DOUBLE_EQ(q.q1, 1.2);
+  EXPECT_DOUBLE_EQ(q.median, 1.2);
+  EXPECT_DOUBLE_EQ(q.q3, 1.25);
+  EXPECT_THROW(ratios({1, 2}, {1}), std::invalid_argument);
+}
+
+TEST(Bench, ADifferenceIsThatOfAllSamplesInAnyOrder) {
+  Difference all{}, first{}, second{};
+  const std::vector<float> expected = {3, -4, 0, 12}, actual = {3, -4.5, 0, 12};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    all.add(actual[i], expected[i]);
+    (i < 2 ? first : second).add(actual[i], expected[i]);
+  }
+  second.merge(first);
+  for (const Difference& d : {all, second}) {
+    EXPECT_DOUBLE_EQ(d.rel_l2(), 0.5 / 13);
+    EXPECT_DOUBLE_EQ(d.rel_max(), 0.5 / 12);
+    EXPECT_EQ(d.nonfinite, 0u);
+  }
+  Difference same{};
+  same.add(0, 0);
+  EXPECT_EQ(same.rel_l2(), 0) << "of zeros";
+  all.add(NAN, 1), all.add(1, INFINITY);
+  EXPECT_EQ(all.nonfinite, 2u);
+  EXPECT_DOUBLE_EQ(all.rel_l2(), 0.5 / 13) << "what is not finite is counted and in no sum";
+}
+
+TEST(Bench, AChecksumKnowsSamplesAndTheirPlaces) {
+  const auto sum = [](const std::vector<std::uint16_t>& words) {
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < words.size(); ++i) all += checksum_of(words[i], static_cast<std::int64_t>(i));
+    return all;
+  };
+  EXPECT_EQ(sum({1, 2, 3}), sum({1, 2, 3}));
+  EXPECT_NE(sum({1, 2, 3}), sum({1, 2, 4}));
+  EXPECT_NE(sum({1, 2, 3}), sum({2, 1, 3})) << "two rows that changed places";
+  EXPECT_NE(sum({0, 0}), sum({0}));
 }
 
 TEST(Bench, WorkIsThatOfTheCase) {
@@ -215,6 +258,12 @@ TEST(Bench, EveryMethodIsVerifiedAndTimedOnAGpu) {
     EXPECT_EQ(row.at("time_us").at("burst_cold").at("samples").size(), 2);
     EXPECT_GT(row.at("time_us").at("sustained_cold").at("median"), 0);
     EXPECT_GT(row.at("floor").at("us"), 0);
+    const bool is_kernel = row.at("method") == "kernel";
+    EXPECT_EQ(row.at("floor").contains("with_spectrum_us"), is_kernel);
+    EXPECT_EQ(row.at("ratios").contains("kernel"), !is_kernel);
+    const Json& every = row.at("verify").at("every");
+    EXPECT_EQ(every.at("against"), is_kernel ? "cufft_f32" : row.at("method") == "copy" ? "u" : "kernel");
+    EXPECT_EQ(every.at("rows"), row.at("verify").at("of").get<int>() * every.at("sets").get<int>());
   }
   EXPECT_THAT(methods, ElementsAre("kernel", "copy", "cufft_f32", "cufft_pairs", "kernel", "cufft_f32", "cufft_pairs"));
   ASSERT_EQ(run(words).code, 0);

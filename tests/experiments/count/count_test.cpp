@@ -86,6 +86,54 @@ TEST(Count, ComparesQuantitiesThatBothHave) {
   EXPECT_FALSE(names.contains("shared wavefronts")) << "ncu did not read them";
 }
 
+// A launch of which ncu read one metric.
+class Explained : public testing::Test {
+ protected:
+  Json quantity(const char* metric, double value) const {
+    return comparison(problem_, device_, {{"launch__grid_size", 18}, {metric, value}}).at("quantities").at(0);
+  }
+  double counted(const char* metric) const { return quantity(metric, 1).at("counted"); }
+  bool is_explained_at(const char* metric, double value) const { return is_explained(quantity(metric, value)); }
+
+  Convolution problem_ = parse_convolution("fftconv_f16_circular_l1024_b16_h264");
+  Device device_ = imitation(load_profile("H200"));
+  static constexpr double kCopied = 2. * 2 * 16 * 264 * 1024;  // bytes of u and y
+};
+
+TEST_F(Explained, ProductsAreExact) {
+  const char* products = "sm__inst_executed_pipe_tensor_op_hmma.sum";
+  EXPECT_TRUE(is_explained_at(products, counted(products)));
+  EXPECT_FALSE(is_explained_at(products, counted(products) + 1)) << "this case has no tail";
+  EXPECT_FALSE(is_explained_at(products, counted(products) - 1));
+}
+
+TEST_F(Explained, CopiesTakeATurnOfSharedMemoryForEach128Bytes) {
+  const char *wavefronts = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+             *conflicts = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum";
+  const double turns = kCopied / 128;
+  EXPECT_TRUE(is_explained_at(wavefronts, counted(wavefronts) + turns));
+  EXPECT_FALSE(is_explained_at(wavefronts, counted(wavefronts) + 1.5 * turns));
+  EXPECT_FALSE(is_explained_at(wavefronts, 0.9 * counted(wavefronts)));
+  EXPECT_EQ(counted(conflicts), 0);
+  EXPECT_TRUE(is_explained_at(conflicts, turns));
+  EXPECT_FALSE(is_explained_at(conflicts, 1.5 * turns));
+}
+
+TEST_F(Explained, CachesSaveWhatIsReadAgainAndNothingElse) {
+  const char *memory = "dram__bytes_read.sum", *l2 = "lts__t_sectors_srcunit_tex_op_read.sum";
+  EXPECT_TRUE(is_explained_at(memory, counted(memory)));
+  EXPECT_FALSE(is_explained_at(memory, 1.1 * counted(memory)));
+  EXPECT_TRUE(is_explained_at(l2, counted(memory) / 32));
+  EXPECT_FALSE(is_explained_at(l2, 0.9 * counted(memory) / 32)) << "less than u and the spectra have";
+}
+
+TEST_F(Explained, InstructionsThatAreNoOperationsAreNotWithoutEnd) {
+  const char* instructions = "smsp__inst_executed.sum";
+  EXPECT_TRUE(is_explained_at(instructions, 2 * counted(instructions)));
+  EXPECT_FALSE(is_explained_at(instructions, 4 * counted(instructions)));
+  EXPECT_FALSE(is_explained_at(instructions, 0.9 * counted(instructions)));
+}
+
 TEST(Count, AsksTheProfilerAgainWithoutOpcodesWhereItRefusesThem) {
   const Folder folder;
   const std::string profiler = folder / "ncu";

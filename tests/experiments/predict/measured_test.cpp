@@ -16,6 +16,13 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+// The kernel that a plan would choose on an H200; one that is nowhere, where there is none.
+std::string chosen_name(const std::string& token) {
+  const Device device = imitation(load_profile("H200"));
+  const Convolution problem = parse_convolution(token);
+  return has_kernel(problem, device) ? choose(problem, device).name : "exchange_nowhere";
+}
+
 // A row of danaus bench on an H200, by the kernels of this build.
 Json bench_row(const std::string& token, double us) {
   return {{"schema", kSchema},
@@ -24,6 +31,7 @@ Json bench_row(const std::string& token, double us) {
           {"method", "kernel"},
           {"device", {{"name", "NVIDIA H200"}, {"multiprocessors", 132}}},
           {"code", code_of_kernel("exchange")},
+          {"variant", chosen_name(token)},
           {"verify", {{"status", "passed"}}},
           {"time_us", {{"burst_cold", {{"median", us}, {"clock_mhz", 1800.}}}}},
           {"notes", {"another process computes on this GPU"}}};
@@ -71,6 +79,32 @@ TEST_F(Measured, ReadsKernelsThatPassedAndWereTimed) {
   EXPECT_EQ(second.problem.factors, second.variant->factors) << "those of its kernel";
   EXPECT_EQ(second.problem.fold, Fold::right_angle);
   EXPECT_EQ(second.problem.fft_size, 1024);
+}
+
+TEST_F(Measured, ARowIsOfTheKernelThatItNames) {
+  Json row = bench_row("fftconv_bf16_causal_l1000_b64_h768", 70);
+  row["variant"] = chosen_name("fftconv_bf16_causal_l2000_b64_h768");  // which holds 1000 samples too
+  const MeasuredKernels measured = read({row});
+  ASSERT_EQ(measured.kernels.size(), 1);
+  EXPECT_EQ(measured.kernels[0].variant->name, row["variant"]);
+  EXPECT_EQ(measured.kernels[0].problem.fft_size, 2048) << "what is counted is what was timed";
+}
+
+TEST_F(Measured, ARowOfAKernelThatIsNoMoreIsLeftOutAndCounted) {
+  const Json row = bench_row("fftconv_f16_circular_l1024_b64_h768", 60);
+  Json gone = bench_row("fftconv_f16_circular_l512_b64_h768", 60);
+  gone["variant"] = "exchange_64x8_f16_pair_w99_ring2_x16";
+  const MeasuredKernels measured = read({row, gone});
+  EXPECT_EQ(measured.kernels.size(), 1);
+  EXPECT_EQ(measured.without_kernel, 1);
+}
+
+TEST_F(Measured, RefusesARowWithoutItsKernelOrOfOneThatCannotBe) {
+  Json row = bench_row("fftconv_f16_circular_l1024_b64_h768", 60), nameless = row, other = row;
+  nameless.erase("variant");
+  other["variant"] = chosen_name("fftconv_bf16_circular_l1024_b64_h768");
+  EXPECT_THAT(refusal({row, nameless}), HasSubstr("line 2: lacks /variant, a string"));
+  EXPECT_THAT(refusal({other}), HasSubstr("which does not compute fftconv_f16_circular_l1024_b64_h768"));
 }
 
 TEST_F(Measured, TakesTheLastRowOfACase) {
@@ -135,6 +169,8 @@ TEST_F(Measured, WritesWhatTheModelsSayAndJudgesNothing) {
   EXPECT_EQ(row.at("n"), 1536);
   EXPECT_EQ(row.at("fold"), "pair");
   EXPECT_FALSE(row.at("asked_by_factors"));
+  EXPECT_EQ(row.at("device"), "NVIDIA H200");
+  EXPECT_TRUE(row.at("preferred"));
   EXPECT_EQ(row.at("measured_us"), 15);
   EXPECT_FALSE(row.contains("held_out"));
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <set>
 
 #include "experiments/cli/environment.hpp"
@@ -12,6 +13,7 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/io/result_file.hpp"
 #include "experiments/verify/trials.hpp"
+#include "kernels/cuda/machine.hpp"
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/registry.hpp"
 #include "tests/experiments/support.hpp"
@@ -58,7 +60,8 @@ TEST(Verify, RightMethodsPassOnEveryKindOfCase) {
                        "fftconv_bf16_circular_l64_b1_h2_n64_pair_r8x8_zero4x2", "--data", "heavy_tailed", "--scale",
                        "0.02", "--filter", "s4d"});
   EXPECT_EQ(ran.code, 0) << ran.out;
-  EXPECT_THAT(ran.out, HasSubstr("10 rows: 10 passed, 0 failed, 0 skipped"));
+  const int rows = 10 + (cuda_device_count() > 0 ? 2 : 0);  // two of these in 16 bits
+  EXPECT_THAT(ran.out, HasSubstr(text(rows, " rows: ", rows, " passed, 0 failed, 0 skipped")));
 }
 
 TEST(Verify, AMethodAskedForByNameSaysWhyItDoesNotComputeACase) {
@@ -66,6 +69,30 @@ TEST(Verify, AMethodAskedForByNameSaysWhyItDoesNotComputeACase) {
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err, HasSubstr("dtype f32 has no kernel"));
   EXPECT_EQ(ran.out, "");
+}
+
+TEST(Verify, TheKernelsOfAGpuAreAMethodOfTheirOwn) {
+  const std::vector<std::string> words = {"verify",
+                                          "--method",
+                                          "gpu",
+                                          "--case",
+                                          "fftconv_bf16_circular_l256_b3_h2_n256_pair_r16x16_zero8x0",
+                                          "--case",
+                                          "fftconv_f16_causal_l1000_b3_h2_postgate",
+                                          "--scale",
+                                          "0.02",
+                                          "--json",
+                                          "-"};
+  const Ran ran = run(words);
+  if (cuda_device_count() == 0) {
+    EXPECT_EQ(ran.code, 77);
+    EXPECT_THAT(ran.err, HasSubstr("no CUDA device; --method gpu needs a GPU"));
+    for (const Trial& trial : trial_sweeps().front().trials(candidates())) EXPECT_NE(trial.candidate.name, kOnGpu);
+    return;
+  }
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json row = Json::parse(ran.out.substr(0, ran.out.find('\n')));
+  EXPECT_EQ(row.at("device").at("name"), cuda_device().name);
 }
 
 TEST(Verify, TheMatrixHasEachRowOnceAndEveryKernelOfTheExecutorsDevice) {
@@ -103,6 +130,57 @@ TEST(Verify, AScaleErrorOfOnePercentFailsInBf16) {
     const Ran ran = verify_with(std::array{candidate("off", rounded_and_off)}, {"--case", word});
     EXPECT_THAT(ran.out, HasSubstr("1 rows: 0 passed, 1 failed"));
   }
+}
+
+// y is one sample of u, or u in another place; errors come from all of u.
+TEST(Verify, AFilterOfOneLastTapPassesAndOnePercentOffFails) {
+  const std::vector<std::string> words = {
+      "--case", "fftconv_f16_causal_l1000_b3_h4", "--case", "fftconv_f16_circular_l1024_b3_h4", "--filter", "last_tap"};
+  std::vector<std::string> all = {"verify"};
+  all.insert(all.end(), words.begin(), words.end());
+  const Ran ran = run(all);
+  EXPECT_EQ(ran.code, 0) << ran.out;
+  const int rows = cuda_device_count() > 0 ? 10 : 8;
+  EXPECT_THAT(ran.out, HasSubstr(text(rows, " rows: ", rows, " passed, 0 failed, 0 skipped")));
+  const auto kernel_off = [](const Convolution& problem, const Inputs& inputs) {
+    std::vector<double> y = convolve_rounded(problem, inputs);
+    for (double& value : y) value *= 1.01;
+    return y;
+  };
+  EXPECT_THAT(verify_with(std::array{candidate("off", kernel_off)}, words).out,
+              HasSubstr("2 rows: 0 passed, 2 failed"));
+}
+
+// Noise of Gaussian data at so many bounds.
+template <int percent>
+std::vector<double> noisy(const Convolution& problem, const Inputs& inputs) {
+  const Convolution p = planned(problem);
+  std::vector<double> y = right(problem, inputs);
+  DataSpec other;
+  other.seed = 99;
+  const std::vector<double> noise = make_inputs(problem, other).u;
+  double y_square = 0, noise_square = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) y_square += y[i] * y[i], noise_square += noise[i] * noise[i];
+  const double scale = percent / 100. * bound(p) * std::sqrt(y_square / noise_square);
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] += scale * noise[i];
+  return y;
+}
+
+Candidate careful(std::vector<double> (*compute)(const Convolution&, const Inputs&)) {
+  Candidate made = candidate("noisy", compute);
+  made.usual_share = kUsualShare;
+  return made;
+}
+
+TEST(Verify, GaussianDataThatTakeMoreThanTheyShouldFail) {
+  const std::vector<std::string> words = {"--case", "fftconv_f16_circular_l1024_b2_h2"};
+  EXPECT_EQ(verify_with(std::array{careful(noisy<55>)}, words).code, 0);
+  const Ran ran = verify_with(std::array{careful(noisy<65>)}, words);
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out + ran.err, HasSubstr("such data take at most 0.6 of the bound, not 0.65"));
+  std::vector<std::string> other = words;
+  other.insert(other.end(), {"--data", "heavy_tailed"});
+  EXPECT_EQ(verify_with(std::array{careful(noisy<65>)}, other).code, 0) << "they may";
 }
 
 TEST(Verify, OneFailureAmongManyRowsIsEnough) {

@@ -1,0 +1,76 @@
+// danaus record: what ran where.
+#include <fstream>
+#include <sstream>
+
+#include "experiments/commands/commands.hpp"
+#include "experiments/commands/job.hpp"
+#include "experiments/record/check.hpp"
+#include "kernels/cpu/machine.hpp"
+#include "kernels/cuda/machine.hpp"
+
+namespace danaus {
+namespace {
+
+constexpr const char* kDescription =
+    "A row of what ran where: from what a program of tests wrote (--gtest_output=json:FILE), and what a tool of\n"
+    "compute-sanitizer printed that watched it. Exit 1 when a test failed or the tool found something.";
+
+struct Options {
+  std::string program, results, log;
+  Tool tool = Tool::none;
+  std::optional<int> device;
+};
+
+bool read_options(Job& job, std::span<const std::string> words, Options& options) {
+  std::string tool;
+  CommandLine& line = job.line;
+  line.option("program", options.program, "NAME", "of the tests' program");
+  line.option("results", options.results, "FILE", "what it wrote");
+  line.option("tool", tool, "NAME", names_in(kTools) + " (default: the first)");
+  line.option("log", options.log, "FILE", "what the tool printed");
+  line.option("device", options.device, "NUMBER", "which GPU it ran on (default: the executor, on the CPU)");
+  if (!job.parse(words)) return false;
+  if (options.program.empty() || options.results.empty()) fail("record: --program and --results must be given");
+  if (!tool.empty()) options.tool = parse_in(kTools, "record: tool", tool);
+  job.reads("--results", options.results);
+  job.reads("--log", options.log);
+  return true;
+}
+
+Text read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail("record: cannot read ", path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return {path, text.str()};
+}
+
+}  // namespace
+
+int run_record(std::span<const std::string> words, Console& console) {
+  Job job(console, "record", kDescription);
+  Options options;
+  if (!read_options(job, words, options)) return kExitOk;
+  if (options.device && cuda_device_count() == 0) return without_gpu(console, "record", "--device needs");
+  const Device device = options.device ? cuda_device(*options.device) : executor_machine()->device();
+  const std::optional<Text> log = options.log.empty() ? std::nullopt : std::optional(read(options.log));
+  Json row = {{"method", name_in(kTools, options.tool)}, {"device", device_block(device)}};
+  if (options.device) row["driver"] = gpu_driver(*options.device).value_or("unknown");
+  row["code"] = kRevision.kernels;
+  row["compiler"] = compiler_in_words();
+  row.update(check_of(options.tool, options.program, read(options.results), log));
+
+  job.configure({{"program", options.program}, {"tool", row["method"]}, {"device", device.name}});
+  job.make({.kind = "check",
+            .asked = {row},
+            .make = [](std::size_t) { return Json::object(); },
+            .show = {},
+            .is_current = [](const Json&) { return false; }});  // a new run takes the place of one before
+  const Json& tests = row["tests"];
+  job.out() << options.program << ", " << row["method"].get<std::string>() << ", on " << device.name << ": "
+            << tests["passed"] << " passed, " << tests["failed"] << " failed, " << tests["skipped"] << " skipped"
+            << (row.contains("errors") ? text(", ", row["errors"].get<int>(), " errors") : "") << '\n';
+  return row["status"] == "passed" ? kExitOk : kExitCheckFailed;
+}
+
+}  // namespace danaus

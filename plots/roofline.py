@@ -1,0 +1,88 @@
+"""Counted work as one time, and the fit of what is free in it.
+
+A row of kind "prediction" says what time each resource needs, of which one time is made as in model/roofline.hpp:
+
+  T = (t_1^p + t_2^p + ...)^(1/p) + launch
+
+The overlap p is fitted, and so is the warp rate, of which the time of instruction issue follows: that of the
+schedulers, or that of the warps over their rate where this is longer.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from results import Refusal
+
+ISSUE = "issue"
+
+STEP = 1.02  # of the search for the best fit
+OVERLAPS, WARP_RATES = (1, 16), (0.05, 1)  # from, to
+
+
+@dataclass(frozen=True)
+class Concurrency:
+    """What of counted work is fitted."""
+    overlap: float
+    warp_rate: float  # instructions, of those that are counted, that one warp can issue in a clock
+
+
+class CountedWork:
+    """Of some kernels, as arrays: a line for each resource but instruction issue, a column for each kernel."""
+
+    def __init__(self, rows):
+        counted = [row["counted"] for row in rows]
+        self.names = list(dict.fromkeys(name for each in counted for name in each["resources_us"]))
+        self.resources = np.array([[each["resources_us"].get(name, 0) for each in counted] for name in self.names])
+        self.schedulers, self.warps, self.launch = (
+            np.array([each[field] for each in counted]) for field in ("schedulers_us", "warps_us", "launch_us"))
+        self.scale = np.maximum(self.resources.max(axis=0), self.schedulers)  # what powers are taken over
+        self.floor = self.resources[self.names.index("hbm")]  # what must move, at the memory's rate
+
+    def issue(self, warp_rate):
+        return np.maximum(self.schedulers, self.warps / warp_rate)
+
+    def total(self, overlap, issue):
+        """`issue` as issue() has it, or several lines of such."""
+        powers = ((self.resources / self.scale) ** overlap).sum(axis=0) + (issue / self.scale) ** overlap
+        return self.scale * powers ** (1 / overlap) + self.launch
+
+    def total_us(self, concurrency):
+        """Of each kernel."""
+        return self.total(concurrency.overlap, self.issue(concurrency.warp_rate))
+
+    def resource_times(self, concurrency):
+        """{resource: us} of each kernel."""
+        times = np.vstack([self.resources, self.issue(concurrency.warp_rate)])
+        return [dict(zip([*self.names, ISSUE], column)) for column in times.T.tolist()]
+
+    def sum(self):
+        """The time were nothing done at once, with instructions at the schedulers' rate: nothing is fitted."""
+        return self.resources.sum(axis=0) + self.schedulers + self.launch
+
+    def longest(self):
+        """The time were everything done at once, likewise."""
+        return self.scale + self.launch
+
+
+def fit(rows):
+    """What has the smallest mean square of log(predicted / measured), in steps of 2 %."""
+    if not rows:
+        raise Refusal("evaluation: 0 kernels to fit to, must be some")
+    measured = np.array([row["measured_us"] for row in rows])
+    return fits(CountedWork(rows), measured, np.ones((len(rows), 1)))[0]
+
+
+def fits(work, measured_us, taken):
+    """Several at once: a column of `taken` has 1 for each kernel that one of them is fitted to, else 0."""
+    overlaps, rates = steps(*OVERLAPS), steps(*WARP_RATES)
+    issue = work.issue(np.array(rates)[:, np.newaxis])  # a line for each rate
+    squares = np.stack([np.log(work.total(overlap, issue) / measured_us) ** 2 @ taken for overlap in overlaps])
+    best = squares.reshape(-1, taken.shape[1]).argmin(axis=0)
+    return [Concurrency(overlaps[i // len(rates)], rates[i % len(rates)]) for i in best.tolist()]
+
+
+def steps(first, last):
+    made = [first]
+    while made[-1] * STEP <= last:
+        made.append(made[-1] * STEP)
+    return made

@@ -1,0 +1,61 @@
+"""What ran where: tests, sanitizer tools and random cases, on which device, and what came of them."""
+
+from report import Table
+
+COLUMNS = ["what", "passed", "failed", "skipped", "errors", "seed", "worst error / bound", "worst case", "driver",
+           "day", "revision", "notes"]
+RANDOM = "random cases"
+
+
+def ran(rows):
+    """A block for each device: a line for each program of tests by itself and under each tool, and for each seed."""
+    lines, stale, wrong = [], 0, 0
+    for name in dict.fromkeys(row["device"]["name"] for row in rows):
+        here = [row for row in rows if row["device"]["name"] == name]
+        checks, seeds = [row for row in here if row["kind"] == "check"], {}
+        for row in here:
+            if row["kind"] == "random":
+                seeds.setdefault(row["seed"], []).append(row)
+        lines.append([name])
+        lines += [check_cells(row) for row in checks] + [random_cells(seed, parts) for seed, parts in seeds.items()]
+        stale += sum(row["stale"] for row in here)
+        wrong += sum(row["status"] == "failed" for row in checks) + sum(bool(row["failed"]) for row in here
+                                                                        if row["kind"] == "random")
+    devices = len({row["device"]["name"] for row in rows})
+    verdict = (f"{len(rows)} rows of {devices} {'device' if devices == 1 else 'devices'}; {wrong} of them with "
+               f"failures, {stale} stale.")
+    return Table(COLUMNS, lines, verdict=verdict, good=wrong == 0 and stale == 0)
+
+
+def check_cells(row):
+    counts = row["tests"]
+    failed = ", ".join(row["failed"][:3]) + (" and others" if len(row["failed"]) > 3 else "")
+    return [f"{row['program']}, {row['method']}", counts["passed"], counts["failed"], counts["skipped"],
+            row.get("errors", ""), "", "", "", *made_by([row]), remarks([row], failed)]
+
+
+def random_cells(seed, parts):
+    """All parts of a seed together."""
+    count, failed = sum(row["count"] for row in parts), sum(len(row["failed"]) for row in parts)
+    worst = max((row["worst"] for row in parts), key=badness)
+    share = "" if worst["clearance"] is None else f"{worst['clearance']:.2f}"
+    return [RANDOM, count - failed, failed, 0, "", seed, share,
+            f"{worst['case']}, {worst['data']}", *made_by(parts), remarks(parts, worst.get("violation", ""))]
+
+
+def badness(worst):
+    """Of a case that broke a rule, or whose y is not finite, more than of any error."""
+    if "violation" in worst or worst["clearance"] is None:
+        return float("inf")
+    return worst["clearance"]
+
+
+def made_by(rows):
+    days = sorted({row["date"] for row in rows})
+    revisions = sorted({row["git"][:12] + (" with changes" if row["dirty"] else "") for row in rows})
+    return [rows[0].get("driver", ""), " to ".join(dict.fromkeys((days[0], days[-1]))), ", ".join(revisions)]
+
+
+def remarks(rows, other):
+    old = "stale: the kernels have changed since" if any(row["stale"] for row in rows) else ""
+    return "; ".join(filter(None, (old, other)))

@@ -1,0 +1,71 @@
+"""experiments/checks.sh with programs that stand in for the tests, compute-sanitizer and danaus: what it runs, and when
+it fails."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[2] / "experiments" / "checks.sh"
+TOOLS = ["memcheck", "racecheck", "initcheck", "synccheck"]
+
+
+class ChecksTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.program("tests", "for word; do case $word in\n"
+                     '--gtest_output=json:*) echo {} >"${word#*json:}";;\nesac; done')
+
+    def program(self, name, body):
+        path = self.folder / name
+        path.write_text(f'#!/bin/sh\necho "$(basename "$0") $*" >>"{self.folder}/asked"\n{body}\n')
+        path.chmod(0o755)
+
+    def checks(self, *words):
+        return subprocess.run([SCRIPT, "--out", self.folder / "out", "--tests", self.folder / "tests", "--program",
+                               self.folder / "danaus", *words], capture_output=True, text=True,
+                              env={**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}"})
+
+    def asked(self, program):
+        return [line for line in (self.folder / "asked").read_text().splitlines() if line.startswith(program + " ")]
+
+    def test_runs_the_tests_under_every_tool_and_random_cases(self):
+        self.program("compute-sanitizer", 'shift 2; "$@"')
+        self.program("danaus", "exit 0")
+        done = self.checks("--count", "7")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([line.split()[2] for line in self.asked("compute-sanitizer")], TOOLS)
+        recorded = [line for line in self.asked("danaus") if " record " in line]
+        self.assertEqual([line.split("--tool ")[1].split()[0] for line in recorded], ["tests", *TOOLS])
+        for line in recorded[1:]:
+            self.assertIn("--log", line)
+        self.assertIn("random --count 7 --device 0", self.asked("danaus")[-1])
+        self.assertEqual(len(list((self.folder / "out").glob("*.json"))), 5)
+
+    def test_a_failure_does_not_stop_the_others_and_is_not_forgotten(self):
+        self.program("compute-sanitizer", 'shift 2; "$@"; exit 1')
+        self.program("danaus", 'case "$*" in *racecheck*) exit 1;; esac')
+        self.assertEqual(self.checks().returncode, 1)
+        self.assertEqual(len(self.asked("danaus")), 6)
+        self.program("danaus", 'case "$1" in random) exit 1;; esac')
+        self.assertEqual(self.checks().returncode, 1)
+
+    def test_stops_where_a_row_cannot_be_made(self):
+        self.program("compute-sanitizer", 'shift 2; "$@"')
+        self.program("danaus", "exit 77")
+        self.assertEqual(self.checks().returncode, 77)
+        self.assertEqual(len(self.asked("danaus")), 1)
+        self.program("danaus", 'case "$1" in random) exit 2;; esac')
+        self.assertEqual(self.checks().returncode, 2)
+
+    def test_refuses_what_it_does_not_know(self):
+        self.assertIn("unknown option '--fast', must be --out", self.checks("--fast").stderr)
+        self.assertIn("is no program", self.checks("--tests", "/nowhere").stderr)
+        self.assertEqual(self.checks("--count").returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,81 @@
+// danaus record: what it reads of tests and tools, and what it refuses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "experiments/record/check.hpp"
+#include "tests/experiments/support.hpp"
+
+namespace danaus {
+namespace {
+
+using testing::HasSubstr;
+
+// As GoogleTest writes it, without what is not read.
+constexpr const char* kResults = R"json({"tests": 3, "failures": 1, "testsuites": [
+  {"name": "Plan", "testsuite": [
+    {"name": "Runs", "status": "RUN", "result": "COMPLETED"},
+    {"name": "Stops", "status": "RUN", "result": "COMPLETED", "failures": [{"failure": "no", "type": ""}]}]},
+  {"name": "Gpu", "testsuite": [{"name": "IsThere", "status": "RUN", "result": "SKIPPED"}]}]})json";
+constexpr const char* kGood =
+    R"json({"testsuites": [{"name": "A", "testsuite": [{"name": "B", "result": "COMPLETED"}]}]})json";
+
+Json check(Tool tool, const char* results, const char* log = nullptr) {
+  return check_of(tool, "kernels_cuda_test", {"results.json", results},
+                  log ? std::optional(Text{"log.txt", log}) : std::nullopt);
+}
+
+TEST(Checks, CountsTestsAndNamesThoseThatFailed) {
+  const Json row = check(Tool::none, kResults);
+  EXPECT_EQ(row.at("tests"), Json({{"passed", 1}, {"failed", 1}, {"skipped", 1}}));
+  EXPECT_EQ(row.at("failed"), Json({"Plan.Stops"}));
+  EXPECT_EQ(row.at("status"), "failed");
+  EXPECT_EQ(check(Tool::none, kGood).at("status"), "passed");
+  EXPECT_EQ(check(Tool::none, R"({"testsuites": []})").at("status"), "failed") << "nothing ran";
+}
+
+TEST(Checks, AToolThatFoundSomethingFails) {
+  EXPECT_EQ(check(Tool::memcheck, kGood, "...\n========= ERROR SUMMARY: 0 errors\n").at("status"), "passed");
+  const Json found = check(Tool::initcheck, kGood, "========= ERROR SUMMARY: 12 errors\n");
+  EXPECT_EQ(found.at("status"), "failed");
+  EXPECT_EQ(found.at("errors"), 12);
+  const char* races = "========= RACECHECK SUMMARY: 3 hazards displayed (2 errors, 1 warning)\n";
+  EXPECT_EQ(check(Tool::racecheck, kGood, races).at("errors"), 3) << "a warning is one too";
+}
+
+TEST(Checks, RefusesWhatIsNoResultAndAToolThatWasStopped) {
+  const auto refusal = [](Tool tool, const char* results, const char* log) -> std::string {
+    try {
+      check(tool, results, log);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(refusal(Tool::none, "no JSON", nullptr), HasSubstr("results.json: lacks 'testsuites'"));
+  EXPECT_THAT(refusal(Tool::none, R"({"testsuites": [{"testsuite": [{"name": "A"}]}]})", nullptr),
+              HasSubstr("lacks 'result'"));
+  EXPECT_THAT(refusal(Tool::memcheck, kGood, "========= COMPUTE-SANITIZER\n"),
+              HasSubstr("log.txt: has no summary of memcheck; did it run to its end?"));
+  EXPECT_THAT(refusal(Tool::memcheck, kGood, nullptr), HasSubstr("memcheck needs --log FILE"));
+  EXPECT_THAT(refusal(Tool::none, kGood, "x"), HasSubstr("tests has no log; leave --log out"));
+}
+
+TEST(Checks, ANewRunTakesThePlaceOfTheOneBefore) {
+  const Folder folder;
+  const auto record = [&](const char* results) {
+    write_file(folder / "results.json", results);
+    return run({"record", "--program", "kernels_test", "--results", folder / "results.json", "--json",
+                folder / "checks.jsonl"});
+  };
+  const Ran failed = record(kResults);
+  EXPECT_EQ(failed.code, 1) << failed.err;
+  EXPECT_THAT(failed.out, HasSubstr("1 passed, 1 failed, 1 skipped"));
+  EXPECT_EQ(record(kGood).code, 0);
+  const std::string rows = read_file(folder / "checks.jsonl");
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 1);
+  EXPECT_EQ(Json::parse(rows).at("status"), "passed");
+  EXPECT_EQ(Json::parse(rows).at("code"), kRevision.kernels);
+}
+
+}  // namespace
+}  // namespace danaus

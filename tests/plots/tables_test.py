@@ -1,0 +1,150 @@
+"""Tables of the report, cell by cell, and where their rows come from: without drawing anything."""
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+from rows import MEASURED, bench_row, check_row, counters_row, prediction_rows, random_row
+
+import measurements
+import sources
+from peers import Peers
+from tables import checks, counters, readme, speed
+
+
+def fresh(rows):
+    return [{**row, "stale": False} for row in rows]
+
+
+def line_of(table, first):
+    lines = table.rows + (table.details.rows if table.details else [])
+    return next(line for line in lines if line[0] == first)
+
+
+class CountersTest(unittest.TestCase):
+    def comparison(self, change):
+        row = counters_row()
+        row["quantities"][1] |= change
+        return counters.comparison(fresh([row]))
+
+    def test_a_count_outside_its_range_is_red(self):
+        for change, explained in (({}, 1), ({"hardware": 131}, 0), ({"hardware": 89}, 0), ({"most": 129}, 0)):
+            table = self.comparison(change)
+            self.assertEqual(table.good, bool(explained), change)
+            self.assertIn(f"2 of 3 counts over 1 cases agree to 1%, {explained} are within a range", table.verdict)
+            self.assertEqual(line_of(table, "byte permutes")[-1], "a reason" if explained else counters.OUTSIDE)
+
+    def test_a_row_from_before_there_were_ranges_explains_nothing_that_differs(self):
+        row = counters_row()
+        del row["quantities"][1]["least"]
+        table = counters.comparison(fresh([row]))
+        self.assertFalse(table.good)
+        self.assertIn("0 are within a range that has a reason, 1 is not explained", table.verdict)
+
+
+class ChecksTest(unittest.TestCase):
+    def ran(self, *rows):
+        return checks.ran(fresh(rows))
+
+    def test_a_line_for_each_tool_and_for_all_cases_of_a_seed(self):
+        table = self.ran(check_row(), check_row("memcheck"), random_row(), random_row(500, 0.45))
+        self.assertTrue(table.good)
+        self.assertEqual(table.verdict, "4 rows of 1 device; 0 of them with failures, 0 stale.")
+        self.assertEqual(line_of(table, "kernels_cuda_test, memcheck"),
+                         ["kernels_cuda_test, memcheck", 30, 0, 1, 0, "", "", "", "580.1", "2026-11-20",
+                          "0123456789ab", ""])
+        self.assertEqual(line_of(table, checks.RANDOM)[1:8],
+                         [1000, 0, 0, "", "3", "0.45", "fftconv_f16_causal_l100_b1_h1, filter gaussian, scale 1"])
+
+    def test_what_failed_is_red_and_named(self):
+        table = self.ran(check_row(failed=["Plan.Runs"]), random_row(failed=[9]))
+        self.assertFalse(table.good)
+        self.assertIn("2 of them with failures", table.verdict)
+        self.assertEqual(line_of(table, "kernels_cuda_test, tests")[-1], "Plan.Runs")
+        self.assertEqual(line_of(table, checks.RANDOM)[1:3], [499, 1])
+
+    def test_a_case_that_is_not_finite_is_the_worst(self):
+        wrong = random_row(500, failed=[507])
+        wrong["worst"] |= {"clearance": None, "error": None, "violation": "y is not finite"}
+        line = line_of(self.ran(random_row(0, 0.9), wrong), checks.RANDOM)
+        self.assertEqual((line[6], line[-1]), ("", "y is not finite"))
+
+    def test_stale_rows_are_red(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            for rows, stale in (([check_row()], False), ([check_row(stale=True)], True)):
+                (folder / "checks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+                sources.results.read.cache_clear()
+                found = sources.checks(folder, folder / "none")
+                self.assertEqual([row["stale"] for row in found.rows], [stale])
+                self.assertEqual(checks.ran(found.rows).good, not stale)
+            self.assertIsNone(sources.checks(folder / "none", folder / "none"))
+
+
+class SpeedTest(unittest.TestCase):
+    PEERS = Peers(measurements.COMMITTED)
+
+    def cells(self, row, **more):
+        table = speed.times(fresh([{**row, **more}]), self.PEERS)
+        return dict(zip(reversed(table.columns), reversed(table.rows[1])))  # of equal names the first
+
+    def test_bursts_stand_over_a_copy_in_the_same_turns_and_over_the_floor_with_the_spectrum(self):
+        cells = self.cells(bench_row(MEASURED, "kernel", 12),
+                           ratios={"copy": {"median": 1.143, "q1": 1.139, "q3": 1.151}},
+                           floor={"us": 10, "with_spectrum_us": 11, "copy_bytes_per_s": 4e12})
+        self.assertEqual((cells["floor"], cells["with spectrum"], cells["× floor"]), ("10.0", "11.0", "1.20"))
+        self.assertEqual((cells["× that with spectrum"], cells["× copy"]), ("1.09", "1.14 (1.14 to 1.15)"))
+
+    def test_of_older_rows_the_spectrum_follows_from_the_case(self):
+        # 1024 points of 768 channels are 3.1 MB, which 4 TB/s copy in 0.79 us.
+        cells = self.cells(bench_row(MEASURED, "kernel", 12))
+        self.assertEqual((cells["with spectrum"], cells["× that with spectrum"], cells["× copy"]), ("10.8", "1.11", ""))
+
+    def test_peers_say_what_is_known_of_their_times(self):
+        cells = self.cells(bench_row(MEASURED.replace("1024", "512"), "kernel", 28))
+        self.assertEqual((cells["peer"], cells["best peer"]), ("80.1", "cuFFTDx 1.5 fused, batch pairs (fp16)"))
+        self.assertIn("peer: fp32 inside, repeated runs, caches not recorded", cells["notes"])
+        self.assertIn("after mending a fault in its filter index",
+                      self.cells(bench_row(MEASURED, "kernel", 28))["notes"])
+        self.assertEqual({peer.dtype for peer in self.PEERS.all}, {"f16", "bf16"})
+
+
+class ReadmeTest(unittest.TestCase):
+    def test_figures_of_several_gpus_stand_below_those_of_all(self):
+        one, two = prediction_rows(), [{**row, "profile": "H100"} for row in prediction_rows()]
+        self.assertNotIn("on the H", readme.judgement(one).split("| model |")[1])
+        table = readme.judgement(one + two)
+        self.assertIn("On the H100 and the H200: the absolute error", table)
+        self.assertEqual([line.split(" | ")[0] for line in table.splitlines() if line.startswith("| counted work")],
+                         ["| counted work", "| counted work, on the H100", "| counted work, on the H200"])
+
+
+class SourcesTest(unittest.TestCase):
+    def test_a_row_that_another_stopwatch_timed_is_stale(self):
+        row = bench_row(MEASURED, "kernel", 12)
+        for stopwatch, stale in ((measurements.stopwatch(), False), ("another", True), (None, False)):
+            timed = {**row, "stopwatch": stopwatch} if stopwatch else row  # older rows do not say it
+            self.assertEqual(measurements.is_stale(timed), stale, stopwatch)
+
+    def test_predictions_of_which_none_counts_give_way_to_committed_ones(self):
+        with tempfile.TemporaryDirectory() as name:
+            own, committed = Path(name), Path(name) / "committed"
+            committed.mkdir()
+
+            def write(path, rows):
+                path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+                sources.results.read.cache_clear()
+
+            def stale():
+                return sum(row["stale"] for row in sources.predictions(own, committed).rows)
+            write(own / "predictions.jsonl", [{**row, "stale": True} for row in prediction_rows()])
+            self.assertEqual(stale(), 4)
+            write(committed / "predictions.jsonl", prediction_rows())
+            self.assertEqual(stale(), 1)
+            write(own / "predictions.jsonl", prediction_rows()[:1])
+            self.assertEqual(stale(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
