@@ -6,6 +6,7 @@
 
 #include "experiments/cli/command_line.hpp"
 #include "experiments/cli/environment.hpp"
+#include "kernels/plan/long.hpp"
 #include "kernels/plan/registry.hpp"
 #include "reference/convolution/convolution.hpp"
 #include "tests/experiments/support.hpp"
@@ -123,7 +124,7 @@ TEST(List, TellsEveryKernelFromTheOthers) {
     EXPECT_TRUE(kernels.insert(kernel).second) << line;
     EXPECT_FALSE(row.at("devices").get<std::string>().empty()) << line;
   }
-  EXPECT_EQ(kernels.size(), variants().size());
+  EXPECT_EQ(kernels.size(), variants().size() + long_variants().size());
 }
 
 TEST(Info, NamesSourcesAndCompiler) {
