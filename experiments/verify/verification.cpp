@@ -30,7 +30,13 @@ double truth_bound(Method truth, const Convolution& planned) {
   return unit_roundoff(Dtype::f64) * std::sqrt(static_cast<double>(terms));
 }
 
-Json skipped(const std::string& reason) { return {{"verify", {{"status", "skipped"}, {"reason", reason}}}}; }
+Json skipped(const std::string& reason) { return {{"status", "skipped"}, {"reason", reason}}; }
+
+bool judges_fftw(std::string_view method) { return method == name(Method::fftw); }
+
+bool takes_too_long(const Convolution& planned, std::string_view method) {
+  return judges_fftw(method) && !planned.mask.zeroed.empty() && direct_multiplications(planned) > kDirectForFftw;
+}
 
 }  // namespace
 
@@ -51,37 +57,42 @@ Json verdict(const Comparison& comparison, double bound, std::int64_t samples, d
           {"worst", comparison.worst}};
 }
 
-Json verified(const Trial& trial, const Recording& recording) {
-  const Convolution plan = trial.candidate.planned(trial.problem);
-  DataSpec data = trial.data;
-  if (data.data == DataKind::recording) {
-    if (recording.samples.empty())
-      return skipped("no recording: " + recording.folder + " has no .wav file (Debian: alsa-utils has some)");
-    data.recording = recording.samples;
-  }
-  const double multiplications = direct_multiplications(plan);
-  const bool judges_fftw = trial.candidate.name == name(Method::fftw);
-  const bool some_samples = judges_fftw && multiplications > kDirectForFftw;
-  if (some_samples && !plan.mask.zeroed.empty())
+Json judged(const Convolution& planned, std::string_view method, const Inputs& inputs,
+            const std::vector<double>& computed, double bound, bool is_constant) {
+  if (takes_too_long(planned, method))
     return skipped("FFTW is judged by the direct sum, which takes too long for a mask of this size");
-  const Method truth = judges_fftw || multiplications <= kDirectByDefault ? Method::direct : Method::fftw;
-
-  const Inputs inputs = make_inputs(trial.problem, data);
-  const std::vector<double> computed = trial.candidate.compute(trial.problem, inputs);
+  const double multiplications = direct_multiplications(planned);
+  const Method truth = judges_fftw(method) || multiplications <= kDirectByDefault ? Method::direct : Method::fftw;
   auto samples = static_cast<std::int64_t>(computed.size());
   Comparison comparison;
-  if (some_samples) {
-    const SpotCheck check = spot_check(trial.problem, inputs, computed);
+  if (judges_fftw(method) && multiplications > kDirectForFftw) {
+    const SpotCheck check = spot_check(planned, inputs, computed);
     samples = check.samples;
     comparison = check.in_double;
   } else {
-    comparison = compare(convolve(trial.problem, inputs, truth), computed);
+    comparison = compare(convolve(planned, inputs, truth), computed);
   }
-  const double bound = trial.candidate.bound(plan) + truth_bound(truth, plan);
-  const double gain_bound = trial.data.data == DataKind::constant ? bound : bound_gain(bound, samples);
-  Json verdict = danaus::verdict(comparison, bound, samples, gain_bound);
-  verdict["truth"] = name(truth);
-  return {{"verify", verdict}};
+  const double whole_bound = bound + truth_bound(truth, planned);
+  Json row = verdict(comparison, whole_bound, samples, is_constant ? whole_bound : bound_gain(whole_bound, samples));
+  row["truth"] = name(truth);
+  return row;
+}
+
+Json verified(const Trial& trial, const Recording& recording) {
+  const Convolution planned = trial.candidate.planned(trial.problem);
+  DataSpec data = trial.data;
+  if (data.data == DataKind::recording) {
+    if (recording.samples.empty())
+      return {{"verify", skipped("no recording: " + recording.folder +
+                                 " has no .wav file (Debian: alsa-utils has some)")}};
+    data.recording = recording.samples;
+  }
+  const std::string_view method = trial.candidate.name;
+  const bool hopeless = takes_too_long(planned, method);  // known before anything is computed
+  const Inputs inputs = hopeless ? Inputs{} : make_inputs(trial.problem, data);
+  const std::vector<double> computed = hopeless ? std::vector<double>{} : trial.candidate.compute(trial.problem, inputs);
+  return {{"verify", judged(planned, method, inputs, computed, trial.candidate.bound(planned),
+                            trial.data.data == DataKind::constant)}};
 }
 
 }  // namespace danaus
