@@ -59,20 +59,18 @@ def from_doubles(values, dtype):
     return values.astype(_BITS[dtype])
 
 
-def view(operation, name, array, dtype=None, copy=True):
-    """The array as a View. dtype "bfloat16" says what uint16 stand for. Where the host's memory is not contiguous it is
-    copied or, without copy, refused. Raises TypeError for what is no array of a type that there is, ValueError for
-    memory that is not contiguous."""
+def view(operation, name, array, dtype=None, copy=True, stream=None):
+    """The array as a View. dtype "bfloat16" says what uint16 stand for. Where NumPy's memory is not contiguous it is
+    copied or, without copy, refused. stream is that on which a GPU's memory is to be read and written, None the default
+    one. Raises TypeError for what is no array of a type that there is, ValueError for memory that is not contiguous."""
     if isinstance(array, np.ndarray):
         return _of_numpy(operation, name, array, dtype, copy)
     if hasattr(array, "__dlpack__"):
-        found = _of_dlpack(operation, name, array, dtype)
-    elif hasattr(array, "__cuda_array_interface__"):
-        found = _of_cuda(operation, name, array, dtype)
-    else:
-        raise TypeError(f"{operation}: {name} is a {type(array).__name__}, must be an array: of NumPy, or with "
-                        "__dlpack__ or __cuda_array_interface__")
-    return found
+        return _of_dlpack(operation, name, array, dtype, stream)
+    if hasattr(array, "__cuda_array_interface__"):
+        return _of_cuda(operation, name, array, dtype)
+    raise TypeError(f"{operation}: {name} is a {type(array).__name__}, must be an array: of NumPy, or with __dlpack__ or "
+                    "__cuda_array_interface__")
 
 
 def empty_like(operation, array):
@@ -162,14 +160,14 @@ class _Taken:
             self.managed.contents.deleter(self.managed)
 
 
-def _of_dlpack(operation, name, array, dtype):
+def _of_dlpack(operation, name, array, dtype, stream):
     kind, ordinal = array.__dlpack_device__()
     kind = int(kind)
     if kind not in (_HOST, _CUDA, _CUDA_HOST, _CUDA_MANAGED):
         raise ValueError(f"{operation}: {name} is on a device of DLPack's kind {kind}, must be of the host or CUDA")
     on_device = kind in (_CUDA, _CUDA_MANAGED)
-    # 1 is CUDA's default stream: the owner orders its work before what comes there.
-    taken = _Taken(array.__dlpack__(stream=1) if on_device else array.__dlpack__())
+    # The owner orders its work before what comes on the stream, of which 1 is CUDA's default.
+    taken = _Taken(array.__dlpack__(stream=stream or 1) if on_device else array.__dlpack__())
     tensor = taken.managed.contents.tensor
     if tensor.lanes != 1:
         raise TypeError(f"{operation}: {name} has vectors of {tensor.lanes} for elements, must have numbers")

@@ -24,7 +24,7 @@ def conv(u, k, mode="causal", pregate=None, postgate=None, *, method=None, devic
                k[0] multiplies the current sample. Samples beyond L are cut (causal) or wrap (circular).
     mode       "causal": y[n] = sum of k[m] u[n - m] over m <= n; "circular": over all m, indices modulo L.
     method     "fftw" (default on the CPU), "direct" or "monarch": computed in double and rounded once; "kernel": the
-               fused kernel, float16 and bfloat16 alone: on a GPU, or executed on the CPU with the same bits, slowly.
+               fused kernel, float16 and bfloat16 alone: on a GPU, or executed on the CPU, rounding by rounding and slowly.
     device     "cpu", "cuda" or "cuda:N" (default: where u is); arrays of the CPU are copied to a GPU and back.
     out        a contiguous array for y.
 
@@ -143,9 +143,9 @@ class _DeviceMemory:
         if copy:
             check(library.danaus_copy_to_device(ordinal, self._pointer, view.data, view.bytes))
 
-    def __del__(self):
+    def __del__(self, free=library.danaus_free):
         if self._pointer:
-            library.danaus_free(self._pointer)
+            free(self._pointer)
 
 
 def _of_host(view):
@@ -174,7 +174,7 @@ def _by_plan(plan, operands, target):
         inputs, on_device = [memory.view for memory in kept[:-1]], kept[-1].view
     else:
         on_device = target
-    plan.call("whole_call", [*inputs, operands.k, on_device])
+    plan._call("whole_call", [*inputs, operands.k, on_device])
     if plan.device is not None:  # a plan must outlive its calls: this waits for the device
         count = target.bytes if kept else 1
         there = target.data if kept else np.empty(1, np.uint8).ctypes.data

@@ -46,7 +46,7 @@ class Plan:
         y = plan.execute(u=u)         # [B, H, L]; or y=array for the memory that it goes to
 
     token: the case as one word, as the README of the sources has it. device: "cpu" executes the kernel of an H100 or
-    H200 operation by operation, checked, with the bits that those would give, and slowly; "cuda", "cuda:N" or N is a
+    H200 operation by operation, checked, with the roundings that it has there, and slowly; "cuda", "cuda:N" or N is a
     GPU. Arrays are NumPy's or of any library with DLPack or __cuda_array_interface__, contiguous, of the type and shape
     in `arrays`; bfloat16 is ml_dtypes' or its bits as uint16. On a GPU calls are asynchronous: what they read and write
     must stay until the stream has got there. execute() may be called from any thread.
@@ -70,9 +70,9 @@ class Plan:
         self.arrays = {info.name.decode(): (_arrays.NAMES[info.dtype.decode()], tuple(info.extents[:info.rank]))
                        for info in infos}
 
-    def __del__(self):
+    def __del__(self, destroy=library.danaus_plan_destroy):  # bound: at the interpreter's end names are gone
         if getattr(self, "handle", None):
-            library.danaus_plan_destroy(self.handle)
+            destroy(self.handle)
 
     @property
     def description(self):
@@ -94,31 +94,32 @@ class Plan:
     def prepare(self, stream=None, **filters):
         """Transforms the filters, which every execute() from now on takes. Of the device they are read by kernels on
         the stream; not while another thread executes."""
-        views = [self._view("prepare", name, array) for name, array in filters.items()]
-        self.call("prepare", views, stream)
+        stream = _stream_of("prepare", stream)
+        self._call("prepare", [self._view("prepare", name, array, stream) for name, array in filters.items()], stream)
 
     def execute(self, stream=None, **arrays):
         """The outputs of the case: the array, or a dict by name where there are several. Batches may be smaller than the
         case's. An output that is not given is made like the first input."""
-        views = {name: self._view("execute", name, array) for name, array in arrays.items()}
+        stream = _stream_of("execute", stream)
+        views = {name: self._view("execute", name, array, stream) for name, array in arrays.items()}
         inputs = [name for name in arrays if self._roles.get(name) not in (OUTPUT, FILTER)]
         outputs = {}
         for name, role in self._roles.items():
             if role == OUTPUT and name not in arrays and inputs:
                 arrays[name] = _arrays.empty_like("execute", arrays[inputs[0]])
-                views[name] = self._view("execute", name, arrays[name])
+                views[name] = self._view("execute", name, arrays[name], stream)
             if role == OUTPUT and name in arrays:
                 outputs[name] = arrays[name]
                 if views[name].readonly:
                     raise ValueError(f"execute: {name} is read-only")
         batch = next((views[name].shape[0] for name in views if name in self._batched and views[name].shape), 0)
-        self.call("execute", list(views.values()), stream, batch)
+        self._call("execute", list(views.values()), stream, batch)
         return next(iter(outputs.values())) if len(outputs) == 1 else outputs
 
-    def _view(self, operation, name, array):
+    def _view(self, operation, name, array, stream):
         expected = self.arrays.get(name)
         bits = expected is not None and expected[0] == "bfloat16"
-        view = _arrays.view(operation, name, array, "bfloat16" if bits else None, copy=False)
+        view = _arrays.view(operation, name, array, "bfloat16" if bits else None, copy=False, stream=stream)
         if expected is None:
             return view  # the library says which there are
         dtype, shape = expected
@@ -129,14 +130,16 @@ class Plan:
             raise ValueError(f"{operation}: {name} has shape {view.shape}, must be {shape}")
         return view
 
-    def call(self, operation, views, stream=None, batch=0):
+    def _call(self, operation, views, stream=None, batch=0):
         """prepare, execute or whole_call of the C interface with _arrays.View of the case's arrays."""
         for view in views:
             if self.device is None and view.device is not None:
                 raise ValueError(f"{operation}: {view.name} is on CUDA device {view.device}, the plan is for the CPU")
-        streams = {view.stream for view in views if view.stream is not None}
-        if stream is None and len(streams) == 1:
-            stream = streams.pop()  # on which its owner writes it
-        call = Call(stream=_stream_of(operation, stream), batch=batch)
+        owners = {view.stream for view in views if view.stream is not None}  # which write there
+        if stream is None and len(owners) > 1:
+            raise ValueError(f"{operation}: arrays are written on {len(owners)} streams; order them, and give stream=")
+        if stream is None and owners:
+            stream = _stream_of(operation, owners.pop())
+        call = Call(stream=stream, batch=batch)
         function = getattr(library, f"danaus_{operation}")
         check(function(self.handle, call_arrays(views), len(views), byref(call)))

@@ -148,24 +148,34 @@ def _conv_cpu(u, k, mode, pregate, postgate):
     return y.to(u.dtype).contiguous(), spectrum
 
 
+def _filter_gradient(of_taps, k, mode, length):
+    """[H, K] from that of the samples that matter."""
+    taps = k.shape[1]
+    if taps > length and mode == "causal":
+        of_taps = torch.nn.functional.pad(of_taps, (0, taps - length))
+    elif taps > length:
+        of_taps = of_taps.repeat(1, -(-taps // length))[:, :taps]
+    return of_taps.to(k.dtype).contiguous()
+
+
 def _conv_backward_cpu(dy, u, k, spectrum, mode, pregate, postgate, needed):
     length, taps = u.shape[2], k.shape[1]
     points = _points(mode, length, taps)
     of_u, of_k, of_pregate, of_postgate = needed
-    none = u.new_empty(0)
-    x = _transformed(_gated(_working(u), pregate), points) if of_k or of_postgate else None
-    before = _transformed(_gated(_working(dy), postgate), points)  # of the gradient before the postgate
-    dx = _back(before * torch.conj_physical(spectrum), points, length) if of_u or of_pregate else None
-    du = _gated(dx, pregate).to(u.dtype).contiguous() if of_u else none
-    dpregate = (dx * _working(u)).to(u.dtype).contiguous() if of_pregate else none
-    dpostgate = (_working(dy) * _back(x * spectrum, points, length)).to(u.dtype).contiguous() if of_postgate else none
-    if not of_k:
-        return du, k.new_empty(0), dpregate, dpostgate
-    of_taps = _back((before * torch.conj_physical(x)).sum(0), points, min(length, taps))
-    if taps > length:
-        of_taps = (torch.nn.functional.pad(of_taps, (0, taps - length)) if mode == "causal"
-                   else of_taps.repeat(1, -(-taps // length))[:, :taps])
-    return du, of_taps.to(k.dtype).contiguous(), dpregate, dpostgate
+    du, dk, dpregate, dpostgate = u.new_empty(0), k.new_empty(0), u.new_empty(0), u.new_empty(0)
+    before = _transformed(_gated(_working(dy), postgate), points)  # of the gradient of what the postgate multiplies
+    if of_u or of_pregate:
+        dx = _back(before * torch.conj_physical(spectrum), points, length)
+        du = _gated(dx, pregate).to(u.dtype).contiguous() if of_u else du
+        dpregate = (dx * _working(u)).to(u.dtype).contiguous() if of_pregate else dpregate
+    if of_k or of_postgate:
+        x = _transformed(_gated(_working(u), pregate), points)
+        if of_k:
+            of_taps = _back((before * torch.conj_physical(x)).sum(0), points, min(length, taps))
+            dk = _filter_gradient(of_taps, k, mode, length)
+        if of_postgate:
+            dpostgate = (_working(dy) * _back(x * spectrum, points, length)).to(u.dtype).contiguous()
+    return du, dk, dpregate, dpostgate
 
 
 # A GPU: by plans, one for each case and device, that all calls share.

@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/* A plan for the CPU: the kernel that an H100 or H200 would run, executed operation by operation, checked, and bit for
- * bit as there. Arrays are of the host. A mask is that of the case. */
+/* A plan for the CPU: the kernel that an H100 or H200 would run, executed operation by operation and checked, with the
+ * roundings that it has there. Arrays are of the host. A mask is that of the case. */
 DANAUS_API danaus_status danaus_plan_create_on_executor(const char* token, danaus_plan** plan);
 
 /* What danaus_plan_create takes as kept [N], 0 of them where the case has no mask: count is how many there are, which
