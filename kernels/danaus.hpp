@@ -1,5 +1,5 @@
-// What the C interfaces share, danaus.h and those that are built upon it: plans behind a handle, and the one place where
-// every exception becomes a status.
+// What the C interfaces share, danaus.h and those that are built upon it: plans behind a handle, and the one place
+// where every exception becomes a status.
 #pragma once
 
 #include <exception>

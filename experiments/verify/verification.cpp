@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "experiments/verify/spot_check.hpp"
 #include "reference/compare.hpp"
@@ -34,8 +35,11 @@ Json skipped(const std::string& reason) { return {{"status", "skipped"}, {"reaso
 
 bool judges_fftw(std::string_view method) { return method == name(Method::fftw); }
 
-bool takes_too_long(const Convolution& planned, std::string_view method) {
-  return judges_fftw(method) && !planned.mask.zeroed.empty() && direct_multiplications(planned) > kDirectForFftw;
+// What stands in place of a verdict, known before anything is computed; nothing where there is one.
+std::optional<Json> without_truth(const Convolution& planned, std::string_view method) {
+  if (!judges_fftw(method) || planned.mask.zeroed.empty() || direct_multiplications(planned) <= kDirectForFftw)
+    return {};
+  return skipped("FFTW is judged by the direct sum, which takes too long for a mask of this size");
 }
 
 }  // namespace
@@ -59,8 +63,7 @@ Json verdict(const Comparison& comparison, double bound, std::int64_t samples, d
 
 Json judged(const Convolution& planned, std::string_view method, const Inputs& inputs,
             const std::vector<double>& computed, double bound, bool is_constant) {
-  if (takes_too_long(planned, method))
-    return skipped("FFTW is judged by the direct sum, which takes too long for a mask of this size");
+  if (const auto why = without_truth(planned, method)) return *why;
   const double multiplications = direct_multiplications(planned);
   const Method truth = judges_fftw(method) || multiplications <= kDirectByDefault ? Method::direct : Method::fftw;
   auto samples = static_cast<std::int64_t>(computed.size());
@@ -82,17 +85,18 @@ Json verified(const Trial& trial, const Recording& recording) {
   const Convolution planned = trial.candidate.planned(trial.problem);
   DataSpec data = trial.data;
   if (data.data == DataKind::recording) {
-    if (recording.samples.empty())
-      return {{"verify", skipped("no recording: " + recording.folder +
-                                 " has no .wav file (Debian: alsa-utils has some)")}};
+    if (recording.samples.empty()) {
+      const std::string why = recording.folder + " has no .wav file (Debian: alsa-utils has some)";
+      return {{"verify", skipped("no recording: " + why)}};
+    }
     data.recording = recording.samples;
   }
   const std::string_view method = trial.candidate.name;
-  const bool hopeless = takes_too_long(planned, method);  // known before anything is computed
-  const Inputs inputs = hopeless ? Inputs{} : make_inputs(trial.problem, data);
-  const std::vector<double> computed = hopeless ? std::vector<double>{} : trial.candidate.compute(trial.problem, inputs);
-  return {{"verify", judged(planned, method, inputs, computed, trial.candidate.bound(planned),
-                            trial.data.data == DataKind::constant)}};
+  if (const auto why = without_truth(planned, method)) return {{"verify", *why}};
+  const Inputs inputs = make_inputs(trial.problem, data);
+  const std::vector<double> computed = trial.candidate.compute(trial.problem, inputs);
+  const bool is_constant = data.data == DataKind::constant;
+  return {{"verify", judged(planned, method, inputs, computed, trial.candidate.bound(planned), is_constant)}};
 }
 
 }  // namespace danaus

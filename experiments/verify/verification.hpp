@@ -16,8 +16,9 @@ namespace danaus {
 Json verdict(const Comparison& comparison, double bound, std::int64_t samples, double gain_bound);
 
 // The verdict() on y [B, H, L] as computed from the inputs, with "truth": "direct" | "fftw"; or {"status": "skipped",
-// "reason"}. `planned` is the problem with fold, N and factors, `bound` that of the computation itself. The truth is the
-// direct sum where it is small enough or FFTW itself is judged (over some samples, where there are too many), else FFTW.
+// "reason"}. `planned` is the problem with fold, N and factors, `bound` that of the computation itself. The truth is
+// the direct sum where it is small enough or FFTW itself is judged (over some samples, where there are too many), else
+// FFTW.
 Json judged(const Convolution& planned, std::string_view method, const Inputs& inputs,
             const std::vector<double>& computed, double bound, bool is_constant = false);
 

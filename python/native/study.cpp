@@ -9,6 +9,8 @@
 #include "experiments/cli/interrupt.hpp"
 #include "experiments/cli/memory.hpp"
 #include "experiments/commands/commands.hpp"
+#include "experiments/count/hardware.hpp"
+#include "experiments/io/signal_file.hpp"
 #include "experiments/verify/verification.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/cuda/machine.hpp"
@@ -29,11 +31,10 @@ namespace {
 
 constexpr const char* kKernel = "kernel";
 
-// The commands that need neither a GPU nor the user's files.
+// The commands that need no GPU.
 constexpr std::array kCommands = {
-    Command{"verify", "", &run_verify},   Command{"model", "", &run_model},
-    Command{"what-if", "", &run_what_if}, Command{"count", "", &run_count},
-    Command{"factors", "", &run_factors}, Command{"memory", "", &run_memory},
+    Command{"verify", "", &run_verify}, Command{"model", "", &run_model},     Command{"what-if", "", &run_what_if},
+    Command{"count", "", &run_count},   Command{"factors", "", &run_factors}, Command{"memory", "", &run_memory},
     Command{"list", "", &run_list},
 };
 
@@ -67,8 +68,8 @@ Given given(const char* operation, const Convolution& problem, const danaus_arra
     if (buffer == buffers.end()) fail(operation, ": ", token(problem), " has a ", array.name, ", but none is given");
     if (!buffer->data) fail(operation, ": ", array.name, " is null");
     if (buffer->bytes != sizeof(double) * static_cast<std::size_t>(array.size()))
-      fail(operation, ": ", array.name, " has ", buffer->bytes, " bytes, must be the ", array.size(),
-           " doubles of ", array.shape);
+      fail(operation, ": ", array.name, " has ", buffer->bytes, " bytes, must be the ", array.size(), " doubles of ",
+           array.shape);
     auto* const data = static_cast<double*>(const_cast<void*>(buffer->data));
     return std::span(data, static_cast<std::size_t>(array.size()));
   };
@@ -120,10 +121,16 @@ danaus_text* text_of(std::string words) { return new danaus_text{std::move(words
 
 }  // namespace
 
+// In place of the program's own, so that the library needs neither libsndfile nor cuFFT.
 namespace danaus {
 
-// In place of the program's own, which needs libsndfile: here rows with a recording are skipped.
+// Rows with a recording are skipped.
 std::vector<double> read_recording(const std::string&) { return {}; }
+
+// For a profiler, which has no business in an interpreter.
+void launch_once(const Convolution& problem, const Device&) {
+  fail("run: ", token(problem), " is to be launched for a profiler, which the program danaus does");
+}
 
 }  // namespace danaus
 
@@ -198,6 +205,8 @@ danaus_status danaus_run(const char* const* words, size_t count, danaus_text** r
     for (size_t i = 0; i < count; ++i) {
       require("run", "a word", words[i]);
       line.emplace_back(words[i]);
+      for (const char* other : {"--hardware", "--launch"})
+        if (line.back() == other) fail("run: ", other, " starts a profiler on the program danaus itself; call that");
     }
     const Command& asked = command(count > 0 ? line[1] : std::string_view());
     std::ostringstream out, err;

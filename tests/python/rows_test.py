@@ -72,6 +72,7 @@ class Rows(unittest.TestCase):
                 (lambda: danaus.factors(CASE.replace("256", "4096")), "must be at most 1024"),
                 (lambda: danaus.run("bench"), "run: command 'bench'"),
                 (lambda: danaus.run("verify", "--colour"), "colour"),
+                (lambda: danaus.run("count", "--case", CASE, "--hardware"), "run: --hardware"),
                 (lambda: danaus.run("count", "--case", CASE, "--blocks", "many"), "many")):
             with self.assertRaises(ValueError) as caught:
                 ask()
