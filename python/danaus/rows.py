@@ -19,7 +19,7 @@ def run(command, *words):
     The commands are verify, model, what-if, count, factors, memory and list. Ctrl-C ends them between two rows.
     """
     line = [str(word).encode() for word in (command, *words)]
-    rows, errors = [], []
+    rows, errors, done = [], [], threading.Event()
 
     def work():  # in a thread of its own, so that this one hears Ctrl-C
         try:
@@ -28,16 +28,17 @@ def run(command, *words):
             rows.extend(json.loads(row) for row in text_of(handle).splitlines())
         except Exception as error:
             errors.append(error)
+        finally:
+            done.set()
 
-    thread = threading.Thread(target=work, name=f"danaus {command}")
-    thread.start()
+    threading.Thread(target=work, name=f"danaus {command}").start()
     try:
-        while thread.is_alive():
-            thread.join(_PERIOD)
+        while not done.wait(_PERIOD):  # not join(): interrupted, Python 3.11 takes the thread for one that has ended
+            pass
     except KeyboardInterrupt:
         library.danaus_interrupt(1)
         try:
-            thread.join()
+            done.wait()
         finally:
             library.danaus_interrupt(0)
         raise

@@ -217,6 +217,10 @@ class Plan(unittest.TestCase):
                 ({"u": u, "stream": 77}, ValueError, "a CUDA stream is given")):
             with self.assertRaisesRegex(error, words):
                 plan.execute(**arrays)
+        y = np.empty_like(u)
+        y.flags.writeable = False
+        with self.assertRaisesRegex(ValueError, "y is read-only"):
+            plan.execute(u=u, y=y)
         with self.assertRaisesRegex(ValueError, "unknown field"):
             danaus.Plan("fftconv_f16_causal_l256_b2_h3_x9")
         with self.assertRaisesRegex(ValueError, "'tpu'"):

@@ -16,6 +16,7 @@ except ImportError:
 import numpy as np
 from torch.autograd import gradcheck
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.library import opcheck
 
 import danaus
@@ -133,6 +134,11 @@ class Gradients(unittest.TestCase):
         (first + second).sum().backward()
         torch.testing.assert_close(k.grad, other.grad)
 
+    def test_the_spectrum_has_none(self):
+        u, k, _, _ = operands(gates=0, grad=True)
+        y, spectrum = OPERATOR(u, k, "causal", None, None)
+        self.assertEqual((y.requires_grad, spectrum.requires_grad), (True, False))
+
     def test_no_second_derivative(self):
         u, k, _, _ = operands(gates=0, grad=True)
         gradient, = torch.autograd.grad(conv(u, k).square().sum(), k, create_graph=True)
@@ -150,6 +156,8 @@ class Compiled(unittest.TestCase):
                         opcheck(OPERATOR, (u, k, mode, pregate, postgate))
                 u, k, pregate, postgate = operands(taps=17, gates=gates)
                 y, spectrum = OPERATOR(u, k, mode, pregate, postgate)
+                opcheck(OPERATOR, (u.transpose(0, 1), k[:2], mode, pregate if pregate is None else pregate.transpose(0, 1),
+                                   None))
                 for needed in ([True] * 2 + [pregate is not None, postgate is not None], [False, True, False, False]):
                     opcheck(BACKWARD, (y, u, k, spectrum, mode, pregate, postgate, needed))
 
@@ -202,6 +210,15 @@ class Compiled(unittest.TestCase):
             self.assertEqual((y.shape, y.dtype, y.device), (u.shape, dtype, u.device))
             self.assertEqual((spectrum.shape, spectrum.dtype, spectrum.device),
                              ((3 * (4 * 1024 + factor),), torch.uint8, u.device))
+
+    def test_a_graph_for_a_gpu_is_free_in_the_batch(self):
+        def traced(like, filters):
+            return OPERATOR(torch.empty(like.shape, dtype=torch.float16, device="cuda"),
+                            torch.empty(filters.shape, device="cuda"), "causal", None, None)
+
+        graph = make_fx(traced, tracing_mode="symbolic")(torch.empty(4, 3, 1000), torch.empty(3, 700))
+        symbols = {str(symbol): value for symbol, value in graph.shape_env.replacements.items()}
+        self.assertEqual(sorted(symbols.values()), [3, 700, 1000])  # and no 4
 
 
 class Refused(unittest.TestCase):
