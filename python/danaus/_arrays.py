@@ -69,8 +69,8 @@ def view(operation, name, array, dtype=None, copy=True, stream=None):
         return _of_dlpack(operation, name, array, dtype, stream)
     if hasattr(array, "__cuda_array_interface__"):
         return _of_cuda(operation, name, array, dtype)
-    raise TypeError(f"{operation}: {name} is a {type(array).__name__}, must be an array: of NumPy, or with __dlpack__ or "
-                    "__cuda_array_interface__")
+    raise TypeError(f"{operation}: {name} is a {type(array).__name__}, must be an array: of NumPy, or with __dlpack__ "
+                    "or __cuda_array_interface__")
 
 
 def empty_like(operation, array):

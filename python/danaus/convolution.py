@@ -24,7 +24,7 @@ def conv(u, k, mode="causal", pregate=None, postgate=None, *, method=None, devic
                k[0] multiplies the current sample. Samples beyond L are cut (causal) or wrap (circular).
     mode       "causal": y[n] = sum of k[m] u[n - m] over m <= n; "circular": over all m, indices modulo L.
     method     "fftw" (default on the CPU), "direct" or "monarch": computed in double and rounded once; "kernel": the
-               fused kernel, float16 and bfloat16 alone: on a GPU, or executed on the CPU, rounding by rounding and slowly.
+               fused kernel, float16 and bfloat16 alone: on a GPU, or executed on the CPU, rounding by rounding, slowly.
     device     "cpu", "cuda" or "cuda:N" (default: where u is); arrays of the CPU are copied to a GPU and back.
     out        a contiguous array for y.
 
@@ -63,7 +63,7 @@ class _Operands:
         if mode not in MODES:
             raise ValueError(f"conv: mode {mode!r}, must be one of {', '.join(MODES)}")
         if dtype not in (None, "bfloat16"):
-            raise ValueError(f"conv: dtype {dtype!r}, must be \"bfloat16\", which says what uint16 stand for, or left out")
+            raise ValueError(f"conv: dtype {dtype!r}, must be \"bfloat16\", as what uint16 are taken, or left out")
         self.dtype_of_bits = dtype
         self.u = _arrays.view("conv", "u", u, dtype)
         if not 1 <= len(self.u.shape) <= 3:
@@ -175,10 +175,10 @@ def _by_plan(plan, operands, target):
     else:
         on_device = target
     plan._call("whole_call", [*inputs, operands.k, on_device])
-    if plan.device is not None:  # a plan must outlive its calls: this waits for the device
-        count = target.bytes if kept else 1
-        there = target.data if kept else np.empty(1, np.uint8).ctypes.data
-        check(library.danaus_copy_to_host(plan.device, there, on_device.data, count))
+    if plan.device is not None:  # a plan must outlive its calls: a copy, of one byte at least, waits for the device
+        one = np.empty(1, np.uint8)
+        to, count = (target.data, target.bytes) if kept else (one.ctypes.data, 1)
+        check(library.danaus_copy_to_host(plan.device, to, on_device.data, count))
 
 
 def _judged(operands, method, plan, target):

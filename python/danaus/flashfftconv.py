@@ -36,8 +36,8 @@ class FlashFFTConv(torch.nn.Module):
         if u.dtype != self.dtype:
             raise TypeError(f"FlashFFTConv: u is {u.dtype}, must be {self.dtype} as the object")
         if u.ndim != 3 or k.ndim != 2:
-            raise ValueError(f"FlashFFTConv: u has shape {tuple(u.shape)} and k {tuple(k.shape)}, must be [B, H, L] and "
-                             "[H, K]")
+            raise ValueError(f"FlashFFTConv: u has shape {tuple(u.shape)} and k {tuple(k.shape)}, must be [B, H, L] "
+                             "and [H, K]")
         length, size = u.shape[2], self.seqlen
         if length > size:
             raise ValueError(f"FlashFFTConv: u has {length} samples, must have at most seqlen={size}")

@@ -30,7 +30,7 @@ def _stream_of(operation, stream):
             return getattr(stream, attribute)
     if isinstance(stream, int):
         return 0 if stream == 1 else stream  # 1 is the default stream as DLPack has it
-    raise TypeError(f"{operation}: stream is a {type(stream).__name__}, must be a cudaStream_t as a number or an object")
+    raise TypeError(f"{operation}: stream is a {type(stream).__name__}, must be a cudaStream_t, a number or an object")
 
 
 def call_arrays(views):
@@ -98,8 +98,8 @@ class Plan:
         self._call("prepare", [self._view("prepare", name, array, stream) for name, array in filters.items()], stream)
 
     def execute(self, stream=None, **arrays):
-        """The outputs of the case: the array, or a dict by name where there are several. Batches may be smaller than the
-        case's. An output that is not given is made like the first input."""
+        """The outputs of the case: the array, or a dict by name where there are several. Batches may be smaller than
+        the case's. An output that is not given is made like the first input."""
         stream = _stream_of("execute", stream)
         views = {name: self._view("execute", name, array, stream) for name, array in arrays.items()}
         inputs = [name for name in arrays if self._roles.get(name) not in (OUTPUT, FILTER)]

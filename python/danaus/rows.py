@@ -71,7 +71,7 @@ def verify(*tokens, method=None, data=None, scale=None, filter=None, scaling=Non
     has the words. A row whose error is beyond its bound has row["verify"]["status"] == "failed"; nothing is raised.
     """
     if data == "recording":
-        raise ValueError("verify: data 'recording' is of the program danaus, which reads .wav files; not of the package")
+        raise ValueError("verify: data 'recording' is for the program danaus alone, which reads .wav files")
     return run("verify", *_cases("verify", tokens),
                *_options(method=method, data=data, scale=scale, filter=filter, scaling=scaling, seed=seed))
 

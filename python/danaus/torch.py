@@ -12,6 +12,7 @@ from ctypes import byref
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from danaus._library import Array, Bytes, Call, check, library
 from danaus.convolution import MODES
@@ -26,8 +27,8 @@ _SIXTEEN = (torch.float16, torch.bfloat16)
 def conv(u: Tensor, k: Tensor, mode: str = "causal", pregate: Tensor = None, postgate: Tensor = None) -> Tensor:
     """y = postgate * conv(pregate * u, k) [B, H, L], of the type of u.
 
-    u, gates   [B, H, L], all alike: float16 or bfloat16, on the CPU also float32 and float64. Under autocast they become
-               the type of autocast. What is not contiguous is copied.
+    u, gates   [B, H, L], all alike: float16 or bfloat16, on the CPU also float32 and float64. Under autocast they take
+               its type. What is not contiguous is copied.
     k          [H, K], of the type of u, or float32 where that has 16 bits. k[..., 0] multiplies the current sample.
                Samples beyond L are cut (causal) or wrap (circular).
     mode       "causal": y[n] = sum of k[m] u[n - m] over m <= n; "circular": over all m, indices modulo L.
@@ -35,7 +36,7 @@ def conv(u: Tensor, k: Tensor, mode: str = "causal", pregate: Tensor = None, pos
     On a GPU it runs on the current stream. The first call of a shape makes a plan, which all layers and threads share;
     while a graph is captured there must be one already. A compiled graph is specialised to H, L and K, not to B.
     Gradients with respect to all four, on the CPU; of tensors of a GPU backward() raises NotImplementedError, as second
-    derivatives do everywhere.
+    derivatives and those of forward mode do everywhere.
 
     Raises ValueError for shapes, devices and a mode that do not go together or that no kernel computes, TypeError for
     types, RuntimeError where a graph is captured too early, danaus.CudaError, and MemoryError.
@@ -49,6 +50,10 @@ def conv(u: Tensor, k: Tensor, mode: str = "causal", pregate: Tensor = None, pos
 
 
 def _needs_graph(u, k, pregate, postgate):
+    if forward_ad._current_level >= 0:  # PyTorch drops tangents of operators like this one without a word
+        for tensor in (u, k, pregate, postgate):
+            if tensor is not None and forward_ad.unpack_dual(tensor).tangent is not None:
+                raise NotImplementedError("conv: no forward-mode derivatives; those of backward() are there")
     return torch.is_grad_enabled() and (u.requires_grad or k.requires_grad
                                         or (pregate is not None and pregate.requires_grad)
                                         or (postgate is not None and postgate.requires_grad))
@@ -235,7 +240,9 @@ def _make_entry(signature, u, k, mode, pregate, postgate):
     with _making:
         plan = _plans.get((token, device))
         if plan is None:
-            if torch.cuda.is_current_stream_capturing():
+            with torch.cuda.device(device):
+                capturing = torch.cuda.is_current_stream_capturing()
+            if capturing:
                 raise RuntimeError(f"conv: {token} is captured before it ever ran, and making its plan allocates; run "
                                    "it once before the capture")
             plan = _plans[token, device] = Plan(token, device)
@@ -252,7 +259,7 @@ def _conv_cuda(u, k, mode, pregate, postgate):
     signature = (mode, _signature(u), _signature(k), _signature(pregate), _signature(postgate))  # all of _check()
     entry = _entries.get(signature) or _make_entry(signature, u, k, mode, pregate, postgate)
     device = u.device
-    y = torch.empty_like(u)
+    y = torch.empty_like(u, memory_format=torch.contiguous_format)
     spectrum = torch.empty(entry.prepared_bytes, dtype=torch.uint8, device=device)
     slots = entry.take()
     call, items = slots.call, slots.items
@@ -272,8 +279,8 @@ def _conv_cuda(u, k, mode, pregate, postgate):
 
 
 def _conv_backward_cuda(dy, u, k, spectrum, mode, pregate, postgate, needed):
-    raise NotImplementedError(f"danaus::conv_backward: no gradients on {u.device} yet; of tensors of the CPU there are, "
-                              "or call conv under torch.no_grad()")
+    raise NotImplementedError(f"danaus::conv_backward: no gradients on {u.device} yet; of tensors of the CPU there "
+                              "are, or call conv under torch.no_grad()")
 
 
 @functools.lru_cache(maxsize=None)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# pip install . into a fresh environment, and the first number out of it: from the sources to there in two commands, timed.
-# Exit 77 where the packages that pip needs cannot be had. Arguments go to pip.
+# From the sources to the first number in two commands, in a fresh environment, timed. Exit 77 where the packages that
+# pip needs cannot be had. Arguments go to pip.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 folder=$(mktemp -d)

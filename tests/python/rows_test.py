@@ -8,7 +8,6 @@ import json
 import subprocess
 import sys
 import threading
-import time
 import unittest
 from pathlib import Path
 
@@ -48,10 +47,10 @@ class Rows(unittest.TestCase):
                               for row in map(json.loads, printed.stdout.splitlines())])
 
     def test_options_select(self):
-        rows = danaus.verify(CASE, "fftconv_bf16_circular_l512_b2_h1", method=["kernel", "fftw"], data="uniform", seed=3)
+        cases, methods = (CASE, "fftconv_bf16_circular_l512_b2_h1"), ("kernel", "fftw")
+        rows = danaus.verify(*cases, method=methods, data="uniform", seed=3)
         self.assertEqual({(row["case"], row["method"]) for row in rows},
-                         {(case, method) for case in (CASE, "fftconv_bf16_circular_l512_b2_h1")
-                          for method in ("kernel", "fftw")})
+                         {(case, method) for case in cases for method in methods})
         self.assertTrue(all(row["verify"]["status"] == "passed" for row in rows))
         self.assertEqual({row["data"]["kind"] for row in rows}, {"uniform"})
 

@@ -14,7 +14,7 @@ except ImportError:
     sys.exit(77)  # which ctest counts as skipped
 
 import numpy as np
-from torch.autograd import gradcheck
+from torch.autograd import forward_ad, gradcheck
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.library import opcheck
@@ -139,6 +139,13 @@ class Gradients(unittest.TestCase):
         y, spectrum = OPERATOR(u, k, "causal", None, None)
         self.assertEqual((y.requires_grad, spectrum.requires_grad), (True, False))
 
+    def test_no_forward_mode(self):
+        u, k, _, _ = operands(gates=0)
+        with self.assertRaisesRegex(NotImplementedError, "forward-mode"):
+            torch.func.jvp(lambda k: conv(u, k), (k,), (k,))
+        with forward_ad.dual_level():
+            torch.testing.assert_close(conv(u, k), conv(u.clone(), k))  # without tangents
+
     def test_no_second_derivative(self):
         u, k, _, _ = operands(gates=0, grad=True)
         gradient, = torch.autograd.grad(conv(u, k).square().sum(), k, create_graph=True)
@@ -156,8 +163,9 @@ class Compiled(unittest.TestCase):
                         opcheck(OPERATOR, (u, k, mode, pregate, postgate))
                 u, k, pregate, postgate = operands(taps=17, gates=gates)
                 y, spectrum = OPERATOR(u, k, mode, pregate, postgate)
-                opcheck(OPERATOR, (u.transpose(0, 1), k[:2], mode, pregate if pregate is None else pregate.transpose(0, 1),
-                                   None))
+                turned = None if pregate is None else pregate.transpose(0, 1)
+                opcheck(OPERATOR, (u.transpose(0, 1), k[:2], mode, turned, None))
+                opcheck(OPERATOR, (u[:1, :1], k[:1], mode, None, None))
                 for needed in ([True] * 2 + [pregate is not None, postgate is not None], [False, True, False, False]):
                     opcheck(BACKWARD, (y, u, k, spectrum, mode, pregate, postgate, needed))
 
@@ -301,7 +309,8 @@ class DropIn(unittest.TestCase):
                 self.k = torch.nn.Parameter(torch.ones(3, 8))
                 self.conv = FlashFFTConv(8, torch.float64)
 
-        old = {"k": torch.zeros(3, 8), "conv.f_32_fft": torch.zeros(4), "conv.twiddle_factors_fft_32_32": torch.zeros(4)}
+        tables = ("conv.f_32_fft", "conv.twiddle_factors_fft_32_32")
+        old = {"k": torch.zeros(3, 8), **{name: torch.zeros(4) for name in tables}}
         model = Model()
         self.assertEqual(list(model.state_dict()), ["k"])
         model.load_state_dict(old)  # strict
