@@ -6,8 +6,8 @@
     y, error = danaus.conv(u, k, method="kernel", return_error=True)
 
 conv() and Plan compute; verify(), predict(), what_if(), count(), factors() and memory() ask about a case by its token;
-danaus.torch is an operator of PyTorch, danaus.flashfftconv takes the place of the package flashfftconv. README.md in the
-folder python/ of the sources has examples of each.
+danaus.torch is an operator of PyTorch, danaus.flashfftconv takes the place of the package flashfftconv. README.md in
+the folder python/ of the sources has examples of each.
 """
 
 from danaus._library import CudaError, InternalError, NoDevice, device_count

@@ -1,13 +1,16 @@
 """danaus.conv and danaus.Plan on NumPy arrays and on arrays of other libraries, against the defining sum."""
 
+import ctypes
 import gc
 import sys
 import threading
 import unittest
+from unittest import mock
 
 import numpy as np
 
 import danaus
+from danaus import convolution, plans
 from danaus._library import mask_of
 from support import UNIT_ROUNDOFF, direct, from_bits, relative, to_bits
 
@@ -242,10 +245,10 @@ class Owner:
 
 
 class OnDevice:
-    """An array of a library that knows CUDA's interface; nothing may touch its memory here."""
+    """An array of a library that knows CUDA's interface, by default of memory that nothing may touch."""
 
-    def __init__(self, array, strides=None, stream=None):
-        self.__cuda_array_interface__ = {"shape": array.shape, "typestr": array.dtype.str, "data": (4096, False),
+    def __init__(self, array, strides=None, stream=None, data=4096):
+        self.__cuda_array_interface__ = {"shape": array.shape, "typestr": array.dtype.str, "data": (data, False),
                                          "strides": strides, "stream": stream, "version": 3}
 
 
@@ -284,6 +287,81 @@ class OthersArrays(unittest.TestCase):
             danaus.conv(OnDevice(u), k, device="cpu")
         with self.assertRaisesRegex(ValueError, "out and u are on different devices"):
             danaus.conv(OnDevice(u), k, out=np.empty_like(u))
+
+
+class PretendedDevice:
+    """The library with a device whose memory is the host's, and whose plans the executor runs."""
+
+    def __init__(self, library):
+        self.library, self.memory = library, {}
+
+    def __getattr__(self, name):
+        return getattr(self.library, name)
+
+    def danaus_plan_create(self, token, device, kept, count, plan):
+        return self.library.danaus_plan_create_on_executor(token, plan)
+
+    def danaus_allocate(self, device, size, pointer):
+        buffer = ctypes.create_string_buffer(size)
+        self.memory[ctypes.addressof(buffer)] = buffer
+        pointer._obj.value = ctypes.addressof(buffer)
+        return 0
+
+    def danaus_copy_to_device(self, device, to, of, size):
+        ctypes.memmove(to, of, size)
+        return 0
+
+    danaus_copy_to_host = danaus_copy_to_device
+
+
+class PathOfGpu(unittest.TestCase):
+    def setUp(self):
+        self.device = PretendedDevice(convolution.library)
+        for module in (convolution, plans):
+            patch = mock.patch.object(module, "library", self.device)
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def test_there_and_back(self):
+        u, k, pregate, postgate = operands()
+        expected = danaus.conv(u, k, "causal", pregate, postgate, method="kernel")
+        for operand in (u, u[:, ::-1]):
+            y, error = danaus.conv(operand, k, "causal", pregate, postgate, device="cuda:1", return_error=True)
+            self.assertEqual(error["status"], "passed")
+        np.testing.assert_array_equal(danaus.conv(u, k, "causal", pregate, postgate, device=1), expected)
+        self.assertGreaterEqual(len(self.device.memory), 4)
+        with self.assertRaisesRegex(ValueError, "must be one of kernel on a GPU"):
+            danaus.conv(u, k, device="cuda", method="fftw")
+
+    def test_arrays_of_the_device(self):
+        u, k, _, _ = operands()
+        y = np.empty_like(u)
+        on_device = [OnDevice(array, data=array.ctypes.data) for array in (u, k, y)]
+        result, error = danaus.conv(*on_device[:2], out=on_device[2], return_error=True)
+        self.assertIs(result, on_device[2])
+        self.assertEqual(error["status"], "passed")
+        np.testing.assert_array_equal(y, danaus.conv(u, k, method="kernel"))
+        with self.assertRaisesRegex(ValueError, "k is on CUDA device 0, u is on the CPU"):
+            danaus.conv(u, on_device[1])
+        with self.assertRaisesRegex(ValueError, "must be .H, K., H=3"):
+            danaus.conv(on_device[0], OnDevice(k[0]))
+
+    def test_the_stream_is_the_owners_or_the_callers(self):
+        u, k, _, _ = operands()
+        plan = danaus.Plan(CASE, "cuda")
+        plan.prepare(k=k)
+
+        def on(stream):
+            return OnDevice(u, stream=stream, data=u.ctypes.data)
+
+        y = np.empty_like(u)
+        plan.execute(u=on(1), y=y)  # the default one; any other the executor refuses
+        for stream, of in ((None, 77), (77, None), (mock.Mock(spec=["ptr"], ptr=77), 1),
+                           (mock.Mock(spec=["cuda_stream"], cuda_stream=77), None)):
+            with self.assertRaisesRegex(ValueError, "a CUDA stream is given"):
+                plan.execute(u=on(of), y=y, stream=stream)
+        with self.assertRaisesRegex(ValueError, "on 2 streams"):
+            plan.execute(u=on(7), y=OnDevice(y, stream=8, data=y.ctypes.data))
 
 
 if __name__ == "__main__":

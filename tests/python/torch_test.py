@@ -3,9 +3,11 @@
   PYTHONPATH=BUILD/python PYTHON tests/python/torch_test.py
 """
 
+import contextlib
 import sys
 import threading
 import unittest
+from unittest import mock
 
 try:
     import torch
@@ -20,6 +22,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.library import opcheck
 
 import danaus
+from danaus import torch as danaus_torch
 from danaus.flashfftconv import FlashFFTConv
 from danaus.torch import conv
 from support import direct, relative
@@ -151,6 +154,104 @@ class Gradients(unittest.TestCase):
         gradient, = torch.autograd.grad(conv(u, k).square().sum(), k, create_graph=True)
         with self.assertRaisesRegex(NotImplementedError, "second derivatives"):
             gradient.sum().backward()
+
+
+class PathOfGpu(unittest.TestCase):
+    """What a GPU's tensors go through, with tensors of the CPU and plans that the executor runs."""
+
+    def setUp(self):
+        for patch in (mock.patch.object(danaus_torch, "Plan", lambda token, _: self.plan(token)),
+                      mock.patch.object(torch._C, "_cuda_getCurrentRawStream", lambda _: 0, create=True),
+                      mock.patch.object(torch.cuda, "is_current_stream_capturing", lambda: self.is_capturing),
+                      mock.patch.object(torch.cuda, "device", contextlib.nullcontext),
+                      mock.patch.dict(danaus_torch._plans), mock.patch.dict(danaus_torch._entries)):
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.tokens, self.is_capturing = [], False
+
+    def plan(self, token):
+        self.tokens.append(token)
+        return danaus.Plan(token)
+
+    def test_values(self):
+        for dtype, bound in ((torch.float16, 4e-3), (torch.bfloat16, 1e-2)):
+            for batch, length, taps in ((1, 256, 256), (3, 300, 100), (4, 256, 700)):
+                for mode in ("causal", "circular"):
+                    for pregate, postgate in ((0, 0), (1, 0), (0, 1), (1, 1)):
+                        u, k, *gates = operands(batch, 2, length, taps, dtype)
+                        gates = [gate if is_there else None for gate, is_there in zip(gates, (pregate, postgate))]
+                        y, spectrum = danaus_torch._conv_cuda(u, k, mode, *gates)
+                        self.assertLess(relative(y.double(), truth(u, k, mode, *gates)), bound)
+                        # The size that fake tensors have without a plan.
+                        token = self.tokens[-1].replace("_b4_", "_b2_")
+                        self.assertEqual(spectrum.shape, (danaus_torch._prepared_bytes(token, None),))
+
+    def test_plans_are_shared_and_filters_are_not(self):
+        u, k, _, _ = operands(4, 2, 256, 256, torch.float16)
+        expected = [danaus_torch._conv_cuda(u, k * i, "causal", None, None)[0] for i in range(1, 9)]
+        results = [None] * 8
+
+        def work(i):
+            results[i] = danaus_torch._conv_cuda(u, k * (i + 1), "causal", None, None)[0]
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for y, same in zip(results, expected):
+            torch.testing.assert_close(y, same, rtol=0, atol=0)
+        danaus_torch._conv_cuda(u[:3], k, "causal", None, None)
+        self.assertEqual(self.tokens, ["fftconv_f16_causal_l256_b4_h2"])
+
+    def test_calls_at_the_same_time_have_slots_of_their_own(self):
+        u, k, _, _ = operands(4, 2, 256, 256, torch.float16)
+        expected = [danaus_torch._conv_cuda(x, k, "causal", None, None)[0] for x in (u, -u)]
+        library, within = danaus_torch.library, []
+
+        def whole_call(*arguments):
+            if not within:
+                within.append(None)
+                within.append(danaus_torch._conv_cuda(-u, k, "causal", None, None)[0])
+            return library.danaus_whole_call(*arguments)
+
+        with mock.patch.object(danaus_torch, "library", mock.Mock(danaus_whole_call=whole_call)):
+            y, _ = danaus_torch._conv_cuda(u, k, "causal", None, None)
+        torch.testing.assert_close([y, within[1]], expected, rtol=0, atol=0)
+
+    def test_strides_are_no_matter(self):
+        u, k, pregate, _ = operands(4, 4, 256, 256, torch.float16)
+        expected, _ = danaus_torch._conv_cuda(u, k, "causal", pregate, None)
+        turned = [x.transpose(0, 1).contiguous().transpose(0, 1) for x in (u, k.T, pregate)]
+        y, _ = danaus_torch._conv_cuda(turned[0], turned[1].T, "causal", turned[2], None)
+        torch.testing.assert_close(y, expected, rtol=0, atol=0)
+        self.assertTrue(y.is_contiguous())
+
+    def test_a_capture_makes_no_plan(self):
+        u, k, _, _ = operands(4, 2, 256, 256, torch.float16)
+        self.is_capturing = True
+        with self.assertRaisesRegex(RuntimeError, "fftconv_f16_causal_l256_b4_h2 is captured before it ever ran"):
+            danaus_torch._conv_cuda(u, k, "causal", None, None)
+        self.is_capturing = False
+        danaus_torch._conv_cuda(u, k, "causal", None, None)
+        self.is_capturing = True
+        danaus_torch._conv_cuda(u, k, "causal", None, None)
+
+    def test_what_is_refused(self):
+        u, k, pregate, _ = operands(2, 2, 256, 256, torch.float16)
+        danaus_torch._conv_cuda(u, k, "causal", pregate, None)
+        with self.assertRaisesRegex(ValueError, "pregate has shape"):  # though such a plan is there
+            danaus_torch._conv_cuda(u, k, "causal", pregate[:1], None)
+        danaus_torch._entries.clear()
+        for error, words, arguments in ((ValueError, "f32 has no kernel", (u.float(), k)),
+                                        (ValueError, "the largest kernel has", (u.repeat(1, 1, 200), k)),
+                                        (TypeError, "k is torch.float64", (u, k.double())),
+                                        (ValueError, "k has shape", (u, k[:1]))):
+            with self.assertRaisesRegex(error, words):
+                danaus_torch._conv_cuda(*arguments, "causal", None, None)
+        self.assertEqual(danaus_torch._entries, {})
+        with self.assertRaisesRegex(NotImplementedError, "danaus::conv_backward: no gradients on cpu yet"):
+            danaus_torch._conv_backward_cuda(u, u, k, u, "causal", None, None, [True] * 4)
 
 
 class Compiled(unittest.TestCase):
