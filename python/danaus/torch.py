@@ -13,6 +13,7 @@ from ctypes import byref
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
+from torch.nn import Parameter
 
 from danaus._library import Array, Bytes, Call, check, library
 from danaus.convolution import MODES
@@ -41,22 +42,35 @@ def conv(u: Tensor, k: Tensor, mode: str = "causal", pregate: Tensor = None, pos
     Raises ValueError for shapes, devices and a mode that do not go together or that no kernel computes, TypeError for
     types, RuntimeError where a graph is captured too early, danaus.CudaError, and MemoryError.
     """
+    if not torch.compiler.is_compiling():
+        if u.is_cuda and _is_plain(u, k, pregate, postgate):
+            return _conv_cuda(u, k, mode, pregate, postgate)[0]
+        if forward_ad._current_level >= 0:
+            _refuse_tangents(u, k, pregate, postgate)
     if torch.is_autocast_enabled(u.device.type):
         u, k, pregate, postgate = _autocast(torch.get_autocast_dtype(u.device.type), u, k, pregate, postgate)
-    if torch.compiler.is_compiling() or _needs_graph(u, k, pregate, postgate):
-        return torch.ops.danaus.conv.default(u, k, mode, pregate, postgate)[0]
-    with torch._C._AutoDispatchBelowAutograd():  # autograd's part of a call costs more than all else of it
-        return torch.ops.danaus.conv.default(u, k, mode, pregate, postgate)[0]
+    return torch.ops.danaus.conv.default(u, k, mode, pregate, postgate)[0]
 
 
-def _needs_graph(u, k, pregate, postgate):
-    if forward_ad._current_level >= 0:  # PyTorch drops tangents of operators like this one without a word
-        for tensor in (u, k, pregate, postgate):
-            if tensor is not None and forward_ad.unpack_dual(tensor).tangent is not None:
-                raise NotImplementedError("conv: no forward-mode derivatives; those of backward() are there")
-    return torch.is_grad_enabled() and (u.requires_grad or k.requires_grad
-                                        or (pregate is not None and pregate.requires_grad)
-                                        or (postgate is not None and postgate.requires_grad))
+def _is_plain(*tensors):
+    """Whether nobody but the kernel has to see the call, whose host time the dispatcher would double: there is neither
+    gradient nor tangent, transform, mode, tracer, profiler, autocast, subclass or lazy negation."""
+    is_grad_enabled = torch.is_grad_enabled()
+    for tensor in tensors:
+        if tensor is not None and (type(tensor) not in (Tensor, Parameter) or tensor.is_neg()
+                                   or (is_grad_enabled and tensor.requires_grad)):
+            return False
+    return not (torch._C._len_torch_dispatch_stack() or torch._C._is_torch_function_mode_enabled()
+                or torch._C._functorch.peek_interpreter_stack() is not None or forward_ad._current_level >= 0
+                or torch._C._get_tracing_state() is not None or torch.autograd._profiler_enabled()
+                or torch._C._is_any_autocast_enabled())
+
+
+def _refuse_tangents(*tensors):
+    """PyTorch drops tangents of operators like this one without a word."""
+    for tensor in tensors:
+        if tensor is not None and forward_ad.unpack_dual(tensor).tangent is not None:
+            raise NotImplementedError("conv: no forward-mode derivatives; those of backward() are there")
 
 
 def _autocast(dtype, u, k, pregate, postgate):

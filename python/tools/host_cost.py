@@ -16,6 +16,7 @@ from danaus import torch as danaus_torch
 from danaus._library import Array, Call, library
 
 CALLS, SERIES = 2000, 15
+CONV = danaus_torch.conv
 
 
 def microseconds(call):
@@ -53,6 +54,14 @@ def without_gpu(u, k, pregate, postgate):
         signature = ("causal", *map(danaus_torch._signature, (u, k, *gates)))
         danaus_torch._entries[signature] = danaus_torch._Entry(NoPlan(), u, k, *gates)
     danaus_torch._library.impl("conv", danaus_torch._conv_cuda, "CPU", allow_override=True)
+    danaus_torch.conv = with_a_gpus_tensors
+
+
+def with_a_gpus_tensors(u, k, mode="causal", pregate=None, postgate=None):
+    """conv() where u.is_cuda."""
+    if not torch.compiler.is_compiling() and danaus_torch._is_plain(u, k, pregate, postgate):
+        return danaus_torch._conv_cuda(u, k, mode, pregate, postgate)[0]
+    return CONV(u, k, mode, pregate, postgate)
 
 
 def by_fft(u, k):

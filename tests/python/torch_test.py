@@ -7,6 +7,7 @@ import contextlib
 import sys
 import threading
 import unittest
+import warnings
 from unittest import mock
 
 try:
@@ -222,8 +223,9 @@ class PathOfGpu(unittest.TestCase):
     def test_strides_are_no_matter(self):
         u, k, pregate, _ = operands(4, 4, 256, 256, torch.float16)
         expected, _ = danaus_torch._conv_cuda(u, k, "causal", pregate, None)
-        turned = [x.transpose(0, 1).contiguous().transpose(0, 1) for x in (u, k.T, pregate)]
-        y, _ = danaus_torch._conv_cuda(turned[0], turned[1].T, "causal", turned[2], None)
+        turned = [x.transpose(0, 1).contiguous().transpose(0, 1) for x in (u, k, pregate)]
+        self.assertFalse(any(x.is_contiguous() for x in turned))
+        y, _ = danaus_torch._conv_cuda(turned[0], turned[1], "causal", turned[2], None)
         torch.testing.assert_close(y, expected, rtol=0, atol=0)
         self.assertTrue(y.is_contiguous())
 
@@ -252,6 +254,59 @@ class PathOfGpu(unittest.TestCase):
         self.assertEqual(danaus_torch._entries, {})
         with self.assertRaisesRegex(NotImplementedError, "danaus::conv_backward: no gradients on cpu yet"):
             danaus_torch._conv_backward_cuda(u, u, k, u, "causal", None, None, [True] * 4)
+
+
+class Subclass(torch.Tensor):
+    pass
+
+
+class PlainCalls(unittest.TestCase):
+    """Which calls of a GPU's tensors go past the dispatcher: those that nobody else has to see."""
+
+    def test_what_is_plain(self):
+        u, k, pregate, postgate = operands()
+        plain = danaus_torch._is_plain
+        self.assertTrue(plain(u, k, None, None))
+        self.assertTrue(plain(u, torch.nn.Parameter(k, requires_grad=False), pregate, postgate))
+        learnt = k.clone().requires_grad_()
+        with torch.no_grad():
+            self.assertTrue(plain(u, learnt, None, None))
+        with torch.inference_mode():
+            self.assertTrue(plain(u, learnt, None, None))
+        for tensors in ((u, learnt, None, None), (learnt, k, None, None), (u, k, learnt, None), (u, k, None, learnt),
+                        (u.as_subclass(Subclass), k, None, None), (u, torch._neg_view(k), None, None)):
+            self.assertFalse(plain(*tensors))
+        self.assertFalse(conv(u, k, "causal", learnt.new_zeros(u.shape), None).any())
+
+    def test_nobody_is_passed_by(self):
+        u, k, _, _ = operands()
+        answers = []
+
+        def ask(x):
+            answers.append(danaus_torch._is_plain(x, k, None, None))
+            return x.sum()
+
+        torch.func.vmap(ask)(u)
+        torch.func.grad(ask)(u)
+        torch.func.jvp(ask, (u,), (u,))
+        torch.func.functionalize(ask)(u)
+        make_fx(ask)(u)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.jit.trace(ask, u, check_trace=False)
+        with FakeTensorMode(allow_non_fake_inputs=True):
+            ask(u)
+        with torch.device("cpu"):
+            ask(u)
+        with torch.autocast("cpu"):
+            ask(u)
+        with torch.profiler.profile():
+            ask(u)
+        with forward_ad.dual_level():
+            ask(u)
+        self.assertEqual(answers, [False] * 11)
+        ask(u)
+        self.assertTrue(answers[-1])
 
 
 class Compiled(unittest.TestCase):
