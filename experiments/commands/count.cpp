@@ -84,7 +84,7 @@ int count_cases(const Options& options, Job& job) {
   const Device device = imitation(options.profile);
   std::vector<Json> asked;
   for (const Convolution& problem : options.cases) {
-    require_kernel(problem, device);
+    require_counted(problem, device);
     asked.push_back({{"case", token(problem)},
                      {"profile", options.profile.name},
                      {"protocol", {{"concurrent", options.concurrent}}}});
@@ -120,7 +120,7 @@ int compare_cases(const Options& options, Job& job) {
     job.console().err << "danaus: count: no ncu on PATH or in /usr/local/cuda/bin; --hardware needs Nsight Compute\n";
     return kExitNoDevice;
   }
-  for (const Convolution& problem : options.cases) require_kernel(problem, device);
+  for (const Convolution& problem : options.cases) require_counted(problem, device);
   job.configure({{"cases", std::to_string(options.cases.size())}, {"device", device.name}, {"counters", *profiler}});
   const std::string printed = profile_launches(options.cases, *profiler);
   if (!options.printed.empty()) {

@@ -10,6 +10,7 @@
 #include "experiments/commands/job.hpp"
 #include "experiments/verify/candidates.hpp"
 #include "experiments/verify/trials.hpp"
+#include "kernels/plan/long.hpp"
 #include "kernels/plan/registry.hpp"
 #include "model/profile.hpp"
 
@@ -78,11 +79,14 @@ std::string devices_of(const Variant& variant) {
 
 Rows kernels() {
   Rows rows;
-  for (const auto& v : variants())
+  const auto add = [&](const Variant* v) {
     rows.push_back({v->name, std::to_string(v->size), join(v->factors), std::string(name(v->fold)),
                     v->gated ? "with" : "without", std::string(name(v->dtype)), std::to_string(v->threads),
                     std::to_string(v->shared_bytes), std::to_string(v->blocks_per_sm), devices_of(*v),
                     v->preferred ? "by default" : "for its factors", v->compiled ? "yes" : "with DANAUS_ALL"});
+  };
+  for (const auto& v : variants()) add(v.get());
+  for (const auto& v : long_variants()) add(v.get());
   return rows;
 }
 

@@ -160,7 +160,7 @@ std::vector<PredictedCase> predicted_cases(const Options& options, const std::ve
   if (options.figure4) cases = figure4_cases(profiles, options.order);
   for (const std::string& word : options.tokens)
     for (const HardwareProfile& profile : profiles) {
-      if (options.models == Models::roofline) require_kernel(parse_convolution(word), imitation(profile));
+      if (options.models == Models::roofline) require_counted(parse_convolution(word), imitation(profile));
       if (options.models != Models::roofline) cases.push_back(for_eq2(word, options.order, profile));
       if (options.models == Models::eq2) continue;
       if (const auto of_kernel = for_roofline(word, profile, options.concurrency)) of_kernels.push_back(*of_kernel);

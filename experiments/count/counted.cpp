@@ -11,8 +11,6 @@ Json values(const host::Counters& counters) {
 
 }  // namespace
 
-void require_kernel(const Convolution& problem, const Device& device) { choose(problem, device); }
-
 Counted count(const Convolution& problem, const Device& device, std::int64_t concurrent) {
   Counted counted{problem, &choose(problem, device), {}, {}, {}};
   if (concurrent == 0) concurrent = concurrent_blocks(*counted.variant, device);

@@ -14,9 +14,6 @@ struct Counted {
   host::Counters launch;  // all of it
 };
 
-// Throws std::invalid_argument, saying why, where the device has no kernel for the case.
-void require_kernel(const Convolution& problem, const Device& device);
-
 // `concurrent` blocks run at once; 0: as many as the kernel is tuned for.
 Counted count(const Convolution& problem, const Device& device, std::int64_t concurrent = 0);
 

@@ -50,7 +50,7 @@ PredictedCase for_eq2(const std::string& token, std::optional<int> order, const 
 std::optional<PredictedCase> for_roofline(const std::string& token, const HardwareProfile& profile,
                                           const Concurrency& concurrency) {
   const Convolution problem = parse_convolution(token);
-  if (!has_kernel(problem, imitation(profile))) return std::nullopt;
+  if (!is_counted(problem, imitation(profile))) return std::nullopt;
   return PredictedCase{CostModel::roofline, problem, profile, concurrency};
 }
 

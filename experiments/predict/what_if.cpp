@@ -69,7 +69,7 @@ Json describe(const LimitedCase& limited) {
 Json what_if(const LimitedCase& limited) {
   const auto& [problem, profile, size] = limited;
   const Device device = imitation(profile);
-  if (!has_kernel(problem, device))
+  if (!is_counted(problem, device))
     return {{"kernel", nullptr},
             {"shared_bytes", nullptr},
             {"blocks_per_sm", nullptr},

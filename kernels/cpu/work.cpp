@@ -6,6 +6,7 @@
 #include "kernels/cpu/machine.hpp"
 #include "kernels/executor/aligned.hpp"
 #include "kernels/families/spectrum/family.hpp"
+#include "kernels/plan/long.hpp"
 #include "kernels/plan/plan.hpp"
 
 namespace danaus {
@@ -50,7 +51,7 @@ class Counting {
 Counters filter_work(Convolution problem, const Device& device) {
   const Variant& variant = choose(problem, device);
   if (variant.size == 0) return {};
-  const spectrum::Split split = spectrum::split_of(variant.fold, variant.size, device.block_bytes);
+  const spectrum::Split split = spectrum::split_of(variant.fold == Fold::pair, variant.size, device.block_bytes);
   const std::int64_t of_block = split.layout().tuning.transforms, channels = problem.channels;
   problem.batch = 1;
   const auto counted = [&](std::int64_t some) {
@@ -93,7 +94,7 @@ Counters difference(const Counters& a, const Counters& b, std::uint64_t parts = 
 Share share_of(const Convolution& problem, const Device& device, std::int64_t concurrent) {
   const Variant& variant = choose(problem, device);
   return variant.share({variant.items_of_channel(problem.batch), problem.channels,
-                        choose_transfer(problem, variant, device, {}), concurrent});
+                        choose_transfer(problem.length, problem.channels, variant, device, {}), concurrent});
 }
 
 }  // namespace
@@ -132,8 +133,19 @@ Extent extent_of(const Convolution& problem, const Device& device, std::int64_t 
   return extent;
 }
 
+void require_counted(const Convolution& problem, const Device& device) {
+  const Variant& variant = choose(problem, device);
+  if (dynamic_cast<const LongVariant*>(&variant))
+    fail("count: ", token(problem), " takes several launches, by ", variant.name, "; only one is counted");
+}
+
+bool is_counted(const Convolution& problem, const Device& device) {
+  return has_kernel(problem, device) && !dynamic_cast<const LongVariant*>(&choose(problem, device));
+}
+
 Work count_work(const Convolution& given_problem, const Device& device) {
   const Variant& variant = choose(given_problem, device);
+  require_counted(given_problem, device);
   Convolution problem = planned(given_problem, variant);  // by the same kernel, whatever its batch
   const int rows = variant.item_rows(), workers = share_of(problem, device, 1).workers_of_block;
   const auto run = [&](int batch, int channels) {
@@ -149,7 +161,7 @@ Work count_work(const Convolution& given_problem, const Device& device) {
     work.item = single;
   } else {
     // Rows that come with what encloses them differ by their alignments, eight in turn, and at the arrays' end.
-    const bool uneven = encloses(path_of(choose_transfer(problem, variant, device, {})));
+    const bool uneven = encloses(path_of(choose_transfer(problem.length, problem.channels, variant, device, {})));
     const int each = (uneven ? 8 : 1) * workers;
     const Counters twice = run(rows * 2 * each, 1);  // of one channel, twice as many items for each worker
     const Counters once = each == 1 ? single : run(rows * each, 1);

@@ -36,8 +36,13 @@ std::int64_t concurrent_blocks(const Variant& variant, const Device& device);
 // The launch of a case where `concurrent` blocks run at once, on the executor or a GPU with the limits of `device`.
 Extent extent_of(const Convolution& problem, const Device& device, std::int64_t concurrent);
 
+// Whether a kernel computes the case on the device, in one launch: what count_work() counts. The other throws where it
+// is not so, saying why.
+bool is_counted(const Convolution& problem, const Device& device);
+void require_counted(const Convolution& problem, const Device& device);
+
 // By executing the kernel that the plan chooses on the device, or one with its limits, on a few items. Half items are
-// counted where the case has them. Throws where no kernel computes the case.
+// counted where the case has them. Throws where the case is not counted.
 Work count_work(const Convolution& problem, const Device& device);
 
 }  // namespace danaus

@@ -28,6 +28,7 @@ DANAUS_DEVICE void refuse() { asm volatile("trap;"); }
 // Where no GPU is, nvcc only shows that kernels compile: a sample is enough (DANAUS_CUDA_SAMPLE).
 template <class Key>
 constexpr bool has_cuda_code(const Key& key) {
+  if constexpr (requires { key.is_sample(); }) return !DANAUS_CUDA_SAMPLE || key.is_sample();
   if constexpr (requires { key.size(); }) return !DANAUS_CUDA_SAMPLE || is_sampled(key.size());
   return true;
 }
@@ -35,7 +36,7 @@ constexpr bool has_cuda_code(const Key& key) {
 // A kernel that moves no rows has Path::threads alone.
 template <class Key>
 constexpr bool has_path(const Key& key, Path path) {
-  if constexpr (requires { key.fold; })
+  if constexpr (requires { key.size(); key.fold; })
     return !encloses(path) || takes_any_alignment(key.size(), key.fold);
   else
     return path == Path::threads;

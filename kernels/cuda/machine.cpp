@@ -44,6 +44,7 @@ class CudaMachine final : public Machine {
     device_.name = properties.name, device_.ordinal = ordinal;
     device_.sm = 10 * properties.major + properties.minor;
     device_.block_bytes = static_cast<int>(properties.sharedMemPerBlockOptin);
+    device_.cache_bytes = properties.l2CacheSize;
     device_.multiprocessors = multiprocessors > 0 ? multiprocessors : properties.multiProcessorCount;
   }
 

@@ -4,13 +4,15 @@
 #include <functional>
 #include <limits>
 
+#include "kernels/plan/long.hpp"
 #include "kernels/plan/registry.hpp"
 
 namespace danaus {
 namespace {
 
 bool is_size(std::int64_t size) {
-  return std::ranges::any_of(variants(), [=](const auto& v) { return v->size == size; });
+  const auto has_size = [=](const auto& v) { return v->size == size; };
+  return std::ranges::any_of(variants(), has_size) || std::ranges::any_of(long_variants(), has_size);
 }
 
 Fold fold_of(const Convolution& p) {
@@ -77,6 +79,8 @@ const Variant& choose(const Convolution& p, const Device& device) {
   std::vector<const Variant*> kin;  // right but for size, factors and device
   for (const auto& v : variants())
     if (v->size > 0 && v->dtype == p.dtype && v->fold == fold && v->gated == gated) kin.push_back(v.get());
+  for (const auto& v : long_variants())
+    if (v->dtype == p.dtype && v->fold == fold && v->gated == gated) kin.push_back(v.get());
   const auto only = [](const std::vector<const Variant*>& list, const std::function<bool(const Variant&)>& condition) {
     std::vector<const Variant*> rest;
     std::copy_if(list.begin(), list.end(), std::back_inserter(rest), [&](const Variant* v) { return condition(*v); });

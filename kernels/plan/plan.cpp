@@ -57,11 +57,11 @@ struct Plan::State {
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const Constants& words = constants[first_constants + i];
       const std::span on_machine(static_cast<const std::uint32_t*>(words.memory.get()), words.count);
-      machine->launch(steps[i]->bind(call, *machine, on_machine), stream);
+      steps[i]->bind(call, *machine, on_machine, [&](const Launch& launch) { machine->launch(launch, stream); });
     }
   }
   std::int64_t batch_of(const char* operation, const CallOptions& options) const;
-  void* workspace_for(const CallOptions& options, std::int64_t batch) const;
+  void* workspace_for(const char* operation, const CallOptions& options, std::int64_t needed) const;
   void check_prepared(const char* operation, const CallOptions& options) const;
 
   Case asked;
@@ -129,21 +129,19 @@ void Plan::State::check_prepared(const char* operation, const CallOptions& optio
   machine->check_memory(operation, "prepared", options.prepared);
 }
 
-void* Plan::State::workspace_for(const CallOptions& options, std::int64_t batch) const {
-  const std::int64_t needed = program.workspace_bytes_per_row * batch;
+void* Plan::State::workspace_for(const char* operation, const CallOptions& options, std::int64_t needed) const {
   if (needed == 0) return nullptr;
   if (options.workspace) {
     if (static_cast<std::int64_t>(options.workspace_bytes) < needed)
-      fail("execute: the workspace has ", options.workspace_bytes, " bytes, the plan needs ", needed, " for ", batch,
-           " rows");
-    machine->check_memory("execute", "workspace", options.workspace);
+      fail(operation, ": the workspace has ", options.workspace_bytes, " bytes, the call needs ", needed);
+    machine->check_memory(operation, "workspace", options.workspace);
     return options.workspace;
   }
   const std::lock_guard lock(own_workspace);
   if (workspace_size < needed) {
     if (machine->is_capturing(options.stream))
-      fail("execute: the stream is being captured, where nothing can be allocated; give a workspace of ", needed,
-           " bytes, or execute once before");
+      fail(operation, ": the stream is being captured, where nothing can be allocated; give a workspace of ", needed,
+           " bytes, or make the same call once before");
     workspace = machine->allocate(needed);
     workspace_size = needed;
   }
@@ -160,7 +158,7 @@ const Case& Plan::asked() const { return state_->asked; }
 const Machine& Plan::machine() const { return *state_->machine; }
 const Variant& Plan::variant() const { return *state_->program.variant; }
 std::int64_t Plan::prepared_bytes() const { return state_->program.prepared_bytes; }
-std::int64_t Plan::workspace_bytes(std::int64_t batch) const { return state_->program.workspace_bytes_per_row * batch; }
+std::int64_t Plan::workspace_bytes(std::int64_t batch) const { return state_->program.workspace_bytes(batch); }
 std::int64_t Plan::constant_bytes() const {
   std::int64_t bytes = 0;
   for (const auto& words : state_->constants) bytes += 4 * static_cast<std::int64_t>(words.count);
@@ -198,6 +196,7 @@ void Plan::prepare(std::span<const Buffer> filters, const CallOptions& options) 
     s.machine->synchronize();  // earlier calls on other streams may still read it
   }
   call.prepared = own ? s.prepared.get() : options.prepared;
+  call.workspace = s.workspace_for(kOperation, options, s.program.prepare_workspace_bytes);
   if (s.program.prepared_is_filter)
     for (std::size_t i = 0; i < s.arrays.size(); ++i)
       if (s.arrays[i].role == Role::filter)
@@ -217,7 +216,7 @@ void Plan::execute(std::span<const Buffer> arrays, const CallOptions& options) c
   s.check_prepared(kOperation, options);
   s.machine->check_stream(kOperation, options.stream);
   call.prepared = options.prepared ? options.prepared : s.prepared.get();
-  call.workspace = s.workspace_for(options, batch);
+  call.workspace = s.workspace_for(kOperation, options, s.program.workspace_bytes_per_two_rows * ((batch + 1) / 2));
   s.launch(s.program.execute, s.program.prepare.size(), call, options.stream);
 }
 

@@ -4,10 +4,12 @@
 // once; batch, pointers, stream and workspace come with each call.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -67,7 +69,9 @@ struct Call {
 
 class Machine;
 
-// One launch of a program, before a call has bound it.
+using LaunchTo = std::function<void(const Launch&)>;
+
+// Launches of a program that belong together, before a call has bound them.
 class Step {
  public:
   virtual ~Step() = default;
@@ -77,15 +81,21 @@ class Step {
   // Learns what the machine has room for. Throws std::invalid_argument where it has no code for the kernel, or no room.
   virtual void fit(const Machine& machine) = 0;
   // `constants` are in memory of the machine.
-  virtual Launch bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants) const = 0;
+  virtual void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
+                    const LaunchTo& to) const = 0;
 };
 
 struct Program {
   std::vector<std::unique_ptr<Step>> prepare, execute;
-  const Variant* variant = nullptr;          // the kernel that has most of the work
-  std::int64_t prepared_bytes = 0;           // that prepare makes of the filters, for any number of calls of execute
-  bool prepared_is_filter = false;           // there is nothing to prepare: the filter's taps as they are
-  std::int64_t workspace_bytes_per_row = 0;  // of the batch, between the launches of execute
+  const Variant* variant = nullptr;  // the kernel that has most of the work
+  std::int64_t prepared_bytes = 0;   // that prepare makes of the filters, for any number of calls of execute
+  bool prepared_is_filter = false;   // there is nothing to prepare: the filter's taps as they are
+  std::int64_t workspace_bytes_per_two_rows = 0;  // of the batch, between the launches of execute
+  std::int64_t prepare_workspace_bytes = 0;       // between those of prepare
+  // Of either, which run one after the other.
+  std::int64_t workspace_bytes(std::int64_t batch) const {
+    return std::max(prepare_workspace_bytes, workspace_bytes_per_two_rows * ((batch + 1) / 2));
+  }
 };
 
 // Throws where no kernel computes the case on the device. `kept` [N] are the marks of kept frequencies (make_table() in
@@ -93,7 +103,7 @@ struct Program {
 Program make_program(const Case& asked, const Device& device, std::span<const std::uint8_t> kept = {});
 
 // The fastest that length, alignment of the rows and device allow.
-Transfer choose_transfer(const Convolution& problem, const Variant& variant, const Device& device,
+Transfer choose_transfer(std::int64_t length, std::int64_t channels, const Variant& variant, const Device& device,
                          std::initializer_list<const void*> rows);
 
 }  // namespace danaus

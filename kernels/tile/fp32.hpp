@@ -1,7 +1,9 @@
-// Complex arithmetic in fp32, and DFTs of the points that one thread holds: r = 2^a 3^b, by radices 4, 3 and 2.
+// Complex arithmetic in fp32, and DFTs of the points that one thread holds: r = 2^a 3^b, by radices 4, 3 and 2,
+// and 5 and 7.
 #pragma once
 
 #include "kernels/device/operations.hpp"
+#include "kernels/tile/sine.hpp"
 
 namespace danaus::inline DANAUS_BACKEND::fp32 {
 
@@ -35,14 +37,11 @@ DANAUS_DEVICE Complex turn(int numerator, int denominator) {
   return result;
 }
 
-// The sine of 2 pi k / n, 0 <= k < n, by its series.
-constexpr double sine_of_turn(int k, int n) {
-  if (2 * k > n) return -sine_of_turn(n - k, n);
-  if (4 * k > n) return sine_of_turn(n - 2 * k, 2 * n);  // pi - x
-  const double x = 6.28318530717958647693 * k / n;
-  double term = x, sum = x;
-  for (int i = 2; i < 24; i += 2) term *= -x * x / (i * (i + 1)), sum += term;
-  return sum;
+// exp(2 pi i numerator / 4 quarter) for |numerator| < 4 quarter.
+DANAUS_DEVICE Complex turn_of_quarters(int numerator, int quarter) {
+  if (numerator > 2 * quarter) numerator -= 4 * quarter;
+  if (numerator < -2 * quarter) numerator += 4 * quarter;
+  return turn(numerator, 2 * quarter);
 }
 
 // exp(-2 pi i k / n) for k < n.
@@ -92,6 +91,25 @@ DANAUS_DEVICE void dft(Complex (&x)[r]) {
     x[1] = b + d;
     x[2] = a - c;
     x[3] = b - d;
+  } else if constexpr (r == 5 || r == 7) {  // sums and differences of n and r - n
+    constexpr Roots<r> roots = kRoots<r>;
+    constexpr int kPairs = (r - 1) / 2;
+    Complex sum[kPairs + 1], side[kPairs + 1];
+    DANAUS_UNROLL
+    for (int n = 1; n <= kPairs; ++n) sum[n] = x[n] + x[r - n], side[n] = minus_i_times(x[n] - x[r - n]);
+    const Complex first = x[0];
+    DANAUS_UNROLL
+    for (int n = 1; n <= kPairs; ++n) x[0] = x[0] + sum[n];
+    DANAUS_UNROLL
+    for (int k = 1; k <= kPairs; ++k) {
+      Complex even = first, odd = {0, 0};
+      DANAUS_UNROLL
+      for (int n = 1; n <= kPairs; ++n) {
+        even = even + roots.at[k * n % r].re * sum[n];
+        odd = odd - roots.at[k * n % r].im * side[n];
+      }
+      x[k] = even + odd, x[r - k] = even - odd;
+    }
   } else if constexpr (r > 1) {  // n = b n1 + n2, k = k1 + a k2
     constexpr int a = r % 4 == 0 ? 4 : r % 3 == 0 ? 3 : 2, b = r / a;
     Complex rows[a][b];

@@ -1,8 +1,9 @@
-// DFTs over a few tiles in registers, elementwise and unscaled: 1, 2, 3, 4, 6 or 8 points.
+// DFTs over a few tiles in registers, elementwise and unscaled: 1 to 8 points.
 #pragma once
 
 #include <bit>
 
+#include "kernels/tile/sine.hpp"
 #include "kernels/tile/tile.hpp"
 
 namespace danaus::inline DANAUS_BACKEND {
@@ -24,8 +25,104 @@ struct Sine {
   static constexpr u32 k30 = constant(0.5), kMinus30 = constant(-0.5);
   static constexpr u32 k45 = constant(kRoot2 / 2), kMinus45 = constant(-kRoot2 / 2);
   static constexpr u32 k60 = constant(kRoot3 / 2), kMinus60 = constant(-kRoot3 / 2);
+  static constexpr u32 k90 = constant(1), kMinus90 = constant(-1);
   static constexpr u32 k45Times60 = constant(kRoot2 / 2 * kRoot3 / 2);
 };
+
+// Of 5 and 7 points, whose DFTs are sums over the pairs n and r - n.
+template <int radix>
+inline constexpr bool kIsOddPrime = radix == 5 || radix == 7;
+
+// Cosines and sines of k n turns / r, [k][n], and those of the right angle, n (1 - 4 k) turns / 4 r; 0, 1 and -1
+// exactly.
+template <int r>
+struct OddRoots {
+  static constexpr int kPairs = (r - 1) / 2;
+  u32 cosine[r][kPairs + 1], sine[r][kPairs + 1], weighted_cosine[r][kPairs + 1], weighted_sine[r][kPairs + 1];
+};
+template <int r>
+constexpr OddRoots<r> make_odd_roots() {
+  OddRoots<r> roots{};
+  const auto sine = [](int quarters) {  // of so many 4 r-ths of a turn
+    quarters = (quarters % (4 * r) + 4 * r) % (4 * r);
+    if (quarters % (2 * r) == 0) return u32{0};
+    return constant(quarters == r ? 1 : quarters == 3 * r ? -1 : sine_of_turn(quarters, 4 * r));
+  };
+  for (int k = 0; k < r; ++k)
+    for (int n = 1; n <= roots.kPairs; ++n) {
+      roots.cosine[k][n] = sine(4 * k * n + r), roots.sine[k][n] = sine(4 * k * n);
+      roots.weighted_cosine[k][n] = sine(n * (1 - 4 * k) + r), roots.weighted_sine[k][n] = sine(n * (1 - 4 * k));
+    }
+  return roots;
+}
+template <int r>
+inline constexpr OddRoots<r> kOddRoots = make_odd_roots<r>();
+
+// sum + x c, of which c is a constant of an unrolled loop.
+DANAUS_DEVICE u32 add_times(u32 sum, u32 x, u32 c) {
+  if (c == 0) return sum;
+  if (c == Sine::k90) return device::add2(sum, x);
+  if (c == Sine::kMinus90) return device::sub2(sum, x);
+  return device::fma2(x, c, sum);
+}
+
+template <int r, bool inverse>
+DANAUS_DEVICE void odd_dft(Complex2 (&x)[r]) {
+  constexpr OddRoots<r> roots = kOddRoots<r>;
+  constexpr int kPairs = roots.kPairs;
+  Complex2 sum[kPairs + 1], difference[kPairs + 1];
+  DANAUS_UNROLL
+  for (int n = 1; n <= kPairs; ++n) sum[n] = add(x[n], x[r - n]), difference[n] = subtract(x[n], x[r - n]);
+  const Complex2 first = x[0];
+  DANAUS_UNROLL
+  for (int n = 1; n <= kPairs; ++n) x[0] = add(x[0], sum[n]);
+  DANAUS_UNROLL
+  for (int k = 1; k <= kPairs; ++k) {
+    Complex2 m = first;
+    Complex2 s = {device::mul2(difference[1].re, roots.sine[k][1]), device::mul2(difference[1].im, roots.sine[k][1])};
+    DANAUS_UNROLL
+    for (int n = 1; n <= kPairs; ++n) {
+      m = {add_times(m.re, sum[n].re, roots.cosine[k][n]), add_times(m.im, sum[n].im, roots.cosine[k][n])};
+      if (n > 1)
+        s = {add_times(s.re, difference[n].re, roots.sine[k][n]), add_times(s.im, difference[n].im, roots.sine[k][n])};
+    }
+    const Complex2 low = {device::add2(m.re, s.im), device::sub2(m.im, s.re)};  // m - i s
+    const Complex2 high = {device::sub2(m.re, s.im), device::add2(m.im, s.re)};
+    x[k] = inverse ? high : low;
+    x[r - k] = inverse ? low : high;
+  }
+}
+
+// As weighted_dft and weighted_dft_back below have it: the root of r - n is i times the conjugate of that of n.
+template <int r>
+DANAUS_DEVICE void odd_weighted_dft(const u32 (&x)[r], Complex2 (&y)[r]) {
+  constexpr OddRoots<r> roots = kOddRoots<r>;
+  DANAUS_UNROLL
+  for (int k = 0; k < r; ++k) {
+    y[k] = {x[0], 0};
+    DANAUS_UNROLL
+    for (int n = 1; n <= roots.kPairs; ++n) {
+      const u32 c = roots.weighted_cosine[k][n], s = roots.weighted_sine[k][n];
+      y[k] = {add_times(add_times(y[k].re, x[n], c), x[r - n], s), add_times(add_times(y[k].im, x[r - n], c), x[n], s)};
+    }
+  }
+}
+template <int r>
+DANAUS_DEVICE void odd_weighted_dft_back(const Complex2 (&y)[r], u32 (&x)[r]) {
+  constexpr OddRoots<r> roots = kOddRoots<r>;
+  DANAUS_UNROLL
+  for (int n = 0; n < r; ++n) x[n] = n == 0 ? y[0].re : 0;
+  DANAUS_UNROLL
+  for (int k = 0; k < r; ++k) {
+    if (k > 0) x[0] = device::add2(x[0], y[k].re);
+    DANAUS_UNROLL
+    for (int n = 1; n <= roots.kPairs; ++n) {
+      const u32 c = roots.weighted_cosine[k][n], s = roots.weighted_sine[k][n];
+      x[n] = add_times(add_times(x[n], y[k].re, c), y[k].im, s);
+      x[r - n] = add_times(add_times(x[r - n], y[k].im, c), y[k].re, s);
+    }
+  }
+}
 
 template <int radix, bool inverse>
 DANAUS_DEVICE void radix_dft(Complex2 (&x)[radix]) {
@@ -59,6 +156,8 @@ DANAUS_DEVICE void radix_dft(Complex2 (&x)[radix]) {
     const Complex2 high = {device::sub2(b.re, d.im), device::add2(b.im, d.re)};
     x[1] = inverse ? high : low;
     x[3] = inverse ? low : high;
+  } else if constexpr (kIsOddPrime<radix>) {
+    odd_dft<radix, inverse>(x);
   } else if constexpr (radix == 6) {  // Good-Thomas: 2 x 3 without twiddles; n = 3 n2 + 2 n3, k = 3 k2 + 4 k3 (mod 6)
     Complex2 even[3] = {x[0], x[2], x[4]}, odd[3] = {x[3], x[5], x[1]};
     radix_dft<3, inverse>(even);
@@ -92,7 +191,7 @@ DANAUS_DEVICE void radix_dft(Complex2 (&x)[radix]) {
       x[2 * k + 1] = odd[k];
     }
   } else {
-    static_assert(radix == 1, "radix_dft: 1, 2, 3, 4, 6 or 8");
+    static_assert(radix == 1, "radix_dft: 1 to 8");
   }
 }
 
@@ -137,6 +236,8 @@ DANAUS_DEVICE void weighted_dft(const u32 (&x)[radix], Complex2 (&y)[radix]) {
     y[0] = {device::fma2(x[1], Sine::k60, re), device::fma2(x[2], Sine::k60, im)};
     y[1] = {device::sub2(x[0], x[2]), device::negate2(x[1])};
     y[2] = {device::fma2(x[1], Sine::kMinus60, re), device::fma2(x[2], Sine::kMinus60, im)};
+  } else if constexpr (kIsOddPrime<radix>) {
+    odd_weighted_dft<radix>(x, y);
   } else if constexpr (radix == 6) {
     // Good-Thomas, as in radix_dft. x[1] is n = 7, whose weight is i times that of 1.
     Complex2 even[3];
@@ -177,6 +278,8 @@ DANAUS_DEVICE void weighted_dft_back(const Complex2 (&y)[radix], u32 (&x)[radix]
     x[0] = device::add2(sum.re, y[1].re);
     x[1] = device::fma2(difference.re, Sine::k60, device::fms2(sum.im, Sine::k30, y[1].im));
     x[2] = device::fma2(difference.im, Sine::k60, device::fms2(sum.re, Sine::k30, y[1].re));
+  } else if constexpr (kIsOddPrime<radix>) {
+    odd_weighted_dft_back<radix>(y, x);
   } else if constexpr (radix == 6) {
     Complex2 even[3], odd[3];  // odd ones without their sqrt(1/2)
     DANAUS_UNROLL

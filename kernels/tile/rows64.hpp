@@ -1,8 +1,9 @@
 // A DFT of 64 r points down columns: eight tiles hold eight columns of 8 x 8 rows, and r of them are a column's whole
 // length. n = 64 nr + 8 n1 + n2, k = kr + r (k1 + 8 k2).
 //
-// P::layout says how: radix (r), pair (complex data, or real data that the right angle weights), rows16 (nr and n1 are
-// one digit of 16), real_rows (of real data, nr and n1 are one digit of 8 r).
+// P::layout says where constants are in a table (rows64_table.hpp), and how: radix (r), pair (complex data, or real
+// data that the right angle weights), rows16 (nr and n1 are one digit of 16), real_rows (of real data, nr and n1 are
+// one digit of 8 r).
 #pragma once
 
 #include "kernels/tile/radix.hpp"
@@ -24,6 +25,24 @@ struct RowTwiddles {
   Matrix8 n2;
   Complex2 a[P::layout.radix];
 };
+
+template <class P>
+DANAUS_DEVICE void load_rows(const u32* tables, RowConstants<P>& c) {
+  if constexpr (P::layout.real_rows) {
+    load_real(tables, P::layout.weighted_at, c.real);
+    load_real(tables, P::layout.weighted_at + P::layout.weighted_vectors, c.real_back);
+  } else {
+    c.n1 = load_matrix(tables, P::layout.pair ? P::layout.eight_at : P::layout.weighted_at);
+    if constexpr (!P::layout.pair) c.n1_back = load_matrix(tables, P::layout.weighted_at + P::layout.weighted_vectors);
+  }
+  c.sixteen = {load_matrix(tables, P::layout.sixteen_at), load_matrix(tables, P::layout.sixteen_at + 1),
+               load_matrix(tables, P::layout.sixteen_at + 2)};
+  DANAUS_UNROLL
+  for (int i = 0; i < P::layout.radix; ++i) {
+    const Words<4> w = load_lane_words(tables, P::layout.outer_at + i / 2);
+    c.outer[i] = {w[i % 2 * 2], w[i % 2 * 2 + 1]};
+  }
+}
 
 // The DFT over nr and n1 of complex data, or of real data that is not one digit, whose first rows may have an imaginary
 // part (`beyond`).

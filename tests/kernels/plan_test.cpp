@@ -107,9 +107,9 @@ TEST(Choice, DevicesWithLessSharedMemoryGetWhatFits) {
 TEST(Choice, RefusalsNameTheRuleAndWhatThereIs) {
   EXPECT_THAT(refused("fftconv_f32_causal_l100_b1_h1"), HasSubstr("dtype f32 has no kernel; f16 and bf16 have"));
   EXPECT_THAT(refused("fftconv_f16_causal_l100_b1_h1_half"), HasSubstr("the half fold has no kernel"));
-  EXPECT_THAT(refused("fftconv_f16_causal_l32769_b1_h1"),
-              HasSubstr("needs an FFT of 32769 points; the largest kernel has 32768"));
-  EXPECT_THAT(refused("fftconv_f16_causal_l20000_b1_h1_pair"), HasSubstr("needs an FFT of 39999 points"));
+  EXPECT_THAT(refused("fftconv_f16_causal_l14680065_b1_h1"),
+              HasSubstr("needs an FFT of 14680065 points; the largest kernel has 14680064"));
+  EXPECT_THAT(refused("fftconv_f16_causal_l8000000_b1_h1_pair"), HasSubstr("needs an FFT of 15999999 points"));
   EXPECT_THAT(refused("fftconv_f16_causal_l100_b1_h1_n1000_rightangle"),
               HasSubstr("N=1000 has no kernel; there are N = 256, 512, 768, 1024"));
   EXPECT_THAT(refused("fftconv_f16_circular_l1000_b1_h1_pair"), HasSubstr("N=1000 has no kernel"));

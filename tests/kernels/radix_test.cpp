@@ -38,7 +38,7 @@ template <int points>
 struct Case {
   static constexpr int kRadix = points;
 };
-using Cases = testing::Types<Case<1>, Case<2>, Case<3>, Case<4>, Case<6>, Case<8>>;
+using Cases = testing::Types<Case<1>, Case<2>, Case<3>, Case<4>, Case<5>, Case<6>, Case<7>, Case<8>>;
 TYPED_TEST_SUITE(RadixOf, Cases);
 
 // Against sums in double. At most six roundings in a row, each of a partial sum of 2 r numbers below 1, err by 12 r u

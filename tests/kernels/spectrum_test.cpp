@@ -48,7 +48,7 @@ spectrum::Arguments arguments(const Filter& filter, int channels, int size, Fold
   a.k = filter.taps.data();
   a.channels = channels, a.size = size, a.parts = split.parts;
   a.filter_length = filter.length, a.period = filter.period;
-  a.circular = filter.wraps, a.right_angle = fold == Fold::right_angle;
+  a.circular = filter.wraps, a.right_angle = fold == Fold::right_angle, a.real_pairs = split.real_pairs;
   a.scale = 1, a.k_dtype = Dtype::f32;
   return a;
 }
@@ -58,7 +58,7 @@ template <std::size_t line = 0, class Visit>
 void with_shape(std::size_t wanted, Visit visit) {
   if constexpr (line < spectrum::kLines.size()) {
     constexpr spectrum::Line kLine = spectrum::kLines[line];
-    if (line == wanted) return visit.template operator()<spectrum::Shape<spectrum::Key{kLine.points}, kLine.tuning>>();
+    if (line == wanted) return visit.template operator()<spectrum::Shape<kLine.key(), kLine.tuning>>();
     with_shape<line + 1>(wanted, visit);
   }
 }
@@ -75,7 +75,7 @@ double relative_error(const std::vector<std::complex<double>>& expected,
 
 // Before the rounding.
 double transform_error(const Filter& filter, int size, Fold fold, int block_bytes = 227 * 1024) {
-  const spectrum::Split split = spectrum::split_of(fold, size, block_bytes);
+  const spectrum::Split split = spectrum::split_of(fold == Fold::pair, size, block_bytes);
   spectrum::Arguments a = arguments(filter, 1, size, fold, split);
   const std::vector<u32> roots = spectrum::roots_of(split.layout().points);
   a.roots = roots.data();
@@ -120,7 +120,7 @@ TEST(Spectrum, EverySizeIsTransformedInSinglePrecision) {
 TEST(Spectrum, PartsOfAChannelAreTransformedApart) {
   for (int block_bytes : {163 * 1024, 99 * 1024, 20 * 1024})
     EXPECT_LE(transform_error(Filter(16384, 16384, false), 16384, Fold::right_angle, block_bytes), kTransformBound);
-  EXPECT_EQ(spectrum::split_of(Fold::right_angle, 16384, 20 * 1024).parts, 8);
+  EXPECT_EQ(spectrum::split_of(false, 16384, 20 * 1024).parts, 8);
 }
 
 TEST(Spectrum, FiltersAreCutWrappedOrFilledWithZeros) {
@@ -144,7 +144,7 @@ std::vector<const Variant*> shapes() {
 // y [H, N] of the whole kernel, in natural order, with the scale taken out.
 std::vector<std::complex<double>> rounded_spectrum(const Variant& v, const Filter& filter, int channels, int channel,
                                                    std::span<const std::uint8_t> kept = {}) {
-  const spectrum::Split split = spectrum::split_of(v.fold, v.size, 227 * 1024);
+  const spectrum::Split split = spectrum::split_of(v.fold == Fold::pair, v.size, 227 * 1024);
   const spectrum::Table table = spectrum::make_table(v, split, kept);
   std::vector<u32> spectrum(channels * v.size, ~0u);
   std::vector<float> factors(channels, 1);
@@ -206,7 +206,7 @@ TEST(Spectrum, MasksRemoveFrequenciesAndTakeTheMeanOfMirrors) {
   EXPECT_LE(relative_error(expected, actual), unit_roundoff(v.dtype));
   EXPECT_EQ(actual[7], 0.0);
   EXPECT_THROW(
-      spectrum::make_table(v, spectrum::split_of(v.fold, size, 227 * 1024), std::vector<std::uint8_t>(size - 1, 1)),
+      spectrum::make_table(v, spectrum::split_of(v.fold == Fold::pair, size, 227 * 1024), std::vector<std::uint8_t>(size - 1, 1)),
       std::invalid_argument);
 }
 

@@ -3,7 +3,8 @@
 // then the postgate's; or, where there is no ring, straight from global memory.
 #pragma once
 
-#include "kernels/families/exchange/column.hpp"
+#include "kernels/families/exchange/layout.hpp"
+#include "kernels/memory/column.hpp"
 #include "kernels/tile/scaled.hpp"
 
 namespace danaus::exchange::inline DANAUS_BACKEND {

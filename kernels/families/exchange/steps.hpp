@@ -238,21 +238,8 @@ DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c
 
 template <class P>
 DANAUS_DEVICE void load_constants(const u32* tables, Constants<P>& c) {
-  if constexpr (P::layout.real_rows) {
-    load_real(tables, P::layout.weighted_at, c.real);
-    load_real(tables, P::layout.weighted_at + P::layout.weighted_vectors, c.real_back);
-  } else {
-    c.n1 = load_matrix(tables, P::layout.pair ? P::layout.eight_at : P::layout.weighted_at);
-    if constexpr (!P::layout.pair) c.n1_back = load_matrix(tables, P::layout.weighted_at + P::layout.weighted_vectors);
-  }
+  load_rows<P>(tables, c);
   c.n3 = load_matrix(tables, P::layout.eight_at + 1);
-  c.sixteen = {load_matrix(tables, P::layout.sixteen_at), load_matrix(tables, P::layout.sixteen_at + 1),
-               load_matrix(tables, P::layout.sixteen_at + 2)};
-  DANAUS_UNROLL
-  for (int i = 0; i < P::layout.radix; ++i) {
-    const Words<4> w = load_lane_words(tables, P::layout.outer_at + i / 2);
-    c.outer[i] = {w[i % 2 * 2], w[i % 2 * 2 + 1]};
-  }
   DANAUS_UNROLL
   for (int i = 0; i < P::layout.slabs; ++i) {
     const Words<4> w = load_lane_words(tables, P::layout.slab_at + i / 2);

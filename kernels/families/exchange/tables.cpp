@@ -2,7 +2,7 @@
 
 #include "kernels/families/exchange/family.hpp"
 #include "kernels/middle/slots.hpp"
-#include "kernels/tile/table.hpp"
+#include "kernels/tile/rows64_table.hpp"
 
 namespace danaus::exchange {
 namespace {
@@ -45,41 +45,19 @@ int slab_frequency(const Layout& l, int slab) { return l.columns16 ? slab / 2 + 
 std::vector<std::uint32_t> Family::make_tables(const Layout& l) {
   const Scales s = scales(l);
   const int n = l.size, r = l.radix, columns = l.columns, slabs = l.slabs, row_chunks = l.column_chunks;
-  const bool pair = l.pair, rows16 = l.rows16, columns16 = l.columns16, real_rows = l.real_rows;
-  const int top = rows16 || real_rows ? 8 * r : 8;  // points of the first stage of mma
+  const bool pair = l.pair, columns16 = l.columns16;
+  const int top = l.rows16 || l.real_rows ? 8 * r : 8;  // points of the first stage of mma
   Table table(l.table_vectors);
-  table.matrix(l.eight_at, [=](int in, int out) { return s.eight * root(8, out * in); });
+  write_rows(table, l, s.eight, s.sixteen);
   // Where rows n_hi share a line of 128 bytes, the stage over n3 is block diagonal.
   table.matrix(l.eight_at + 1, [=](int in, int out) {
     return in / row_chunks == out / row_chunks ? s.columns * root(row_chunks, (out % row_chunks) * (in % row_chunks))
                                                : Complex(0);
   });
-  table.matrix(l.sixteen_at, [=](int in, int out) { return s.sixteen * root(8, out * in); });
-  table.matrix(l.sixteen_at + 1, [=](int in, int out) { return s.sixteen * root(16, (2 * out + 1) * in); });
-  table.matrix(l.sixteen_at + 2, [=](int in, int out) { return s.sixteen * root(16, (2 * in + 1) * out); });
-  table.list(l.outer_at, r, [=](int k) { return [=](int n1, int n2) { return root(64 * r, k * (8 * n1 + n2)); }; });
   table.list(l.slab_at, slabs, [=](int place) {
     const int ks = columns16 ? place / 2 : place, low = columns16 ? place % 2 : 0;
     return [=](int n3, int n4) { return root(64 * slabs, ks * (64 * low + 8 * n3 + n4)); };
   });
-  // Right angle: the first matrix, weighted by a^(8 columns n1), there and transposed. Where nr and n1 are one digit,
-  // k = kr + r k1, it is r x r blocks, re and im of two of them a vector.
-  const auto weighted = [=](int k1, int n1) {
-    return (rows16 ? s.sixteen : s.eight) * root(top, k1 * n1) * weight(n, std::int64_t{8} * columns * n1);
-  };
-  for (bool back : {false, true}) {
-    if (pair) break;
-    const int at = l.weighted_at + back * l.weighted_vectors;
-    if (real_rows)
-      table.list(at, r * r, [=](int number) {
-        const int i = number / r, j = number % r;
-        return [=](int in, int out) {
-          return back ? weighted(j + r * in, 8 * i + out) : weighted(i + r * out, 8 * j + in);
-        };
-      });
-    else
-      table.matrix(at, [=](int in, int out) { return back ? weighted(in, out) : weighted(out, in); });
-  }
   const auto split = [=](int n4, int k_hi) {
     return root(n, std::int64_t{n4} * k_hi) * (pair ? Complex(1) : weight(n, n4));
   };

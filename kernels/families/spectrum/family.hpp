@@ -25,9 +25,11 @@ struct Family {
   static constexpr std::size_t line_count = kLines.size();
 
   static constexpr Instances<Family> instances(std::size_t line) {
-    const int points = kLines[line].points;  // of FFTs of as many, or of twice as many
+    const Line& l = kLines[line];
+    const bool wanted =
+        l.columns || is_wanted(l.points) || is_wanted(2 * l.points);  // FFTs of as many, or twice as many
     Instances<Family> all;
-    all.list[all.count++] = {{points}, kLines[line].tuning, kChosen, 0b111, is_wanted(points) || is_wanted(2 * points)};
+    all.list[all.count++] = {l.key(), l.tuning, kChosen, 0b111, wanted};
     return all;
   }
 };
@@ -35,15 +37,19 @@ struct Family {
 // No convolution by itself.
 std::vector<std::unique_ptr<const Variant>> variants();
 
-// How a convolution's filters are transformed: the line of the table, and R, the parts of a channel.
+// How a convolution's filters are transformed: the line of the table; R, the parts of a channel; and whether two taps
+// are a point, or one.
 struct Split {
   std::size_t line;
   int parts;
-  Layout layout() const { return {{kLines[line].points}, kLines[line].tuning}; }
+  bool real_pairs;
+  Layout layout() const { return {kLines[line].key(), kLines[line].tuning}; }
   bool operator==(const Split&) const = default;
 };
 // The fewest parts that `block_bytes` of shared memory have room for.
-Split split_of(Fold fold, int size, int block_bytes);
+Split split_of(bool real_pairs, int size, int block_bytes);
+// The outer pass of N1 rows.
+Split split_of_columns(int rows);
 
 // [M / 2] exp(-2 pi i j / M), complex fp32.
 std::vector<std::uint32_t> roots_of(int points);

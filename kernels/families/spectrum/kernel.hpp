@@ -6,6 +6,9 @@
 //            right angle: N = R M, frequency f = q + R m is frequency m of the M points
 //              x_q[n] = sum_p z[n + p M] exp(-2 pi i (n + p M) (4 q - 1) / 4 N)
 //            points and frequencies in digits: layout.hpp
+//            filters of long convolutions, N = N1 N2: an outer pass makes points of the taps,
+//              rows[k1][n2] = exp(-2 pi i n2 (4 k1 - 1) / 4 N) sum_n1 k[n1 N2 + n2] exp(-2 pi i n1 (4 k1 - 1) / 4 N1)
+//            without the quarters where the fold has no weights; and each row of them is transformed, unweighted
 // shapes     k [H, K], any K: causal filters are cut at L, circular ones wrap modulo L; spectrum [H, N] as
 //            the convolution's spectrum_slots() order it
 //            circular by the right angle: the taps once more L samples before, where a^N = i makes them
@@ -50,77 +53,74 @@ DANAUS_DEVICE float float_of(u32 word) {
   return value;
 }
 
-// One transform, by the threads that share it. All threads of the block call the same functions.
-template <class P>
-class Transform {
+DANAUS_DEVICE Complex complex_of(Words<2> w) { return {float_of(w[0]), float_of(w[1])}; }
+
+// A channel's filter.
+class Taps {
  public:
-  static constexpr Layout layout = P::layout;
-
-  DANAUS_DEVICE explicit Transform(const Arguments& a)
+  DANAUS_DEVICE Taps(const Arguments& a, int channel)
       : a_(a),
-        thread_(device::thread_index() % layout.tuning.threads),
-        begin_(device::thread_index() / layout.tuning.threads * layout.transform_bytes) {
-    const int number =
-        device::block_index() * layout.tuning.transforms + device::thread_index() / layout.tuning.threads;
-    channel_ = number / a.parts, part_ = number % a.parts;
+        begin_(static_cast<long long>(channel) * a.filter_length),
+        count_(channel < a.channels ? static_cast<int>(min(a.filter_length, (long long)a.period)) : 0) {}
+
+  // Cut at L.
+  template <Dtype T>
+  DANAUS_DEVICE float at(int n) const {
+    return static_cast<u32>(n) < static_cast<u32>(count_) ? load<T>(n) : 0;
   }
-
-  DANAUS_DEVICE int channel() const { return channel_; }
-  DANAUS_DEVICE int part() const { return part_; }
-  // What frequencies are multiplied by, where the spectrum is told apart from a factor of its channel's.
-  DANAUS_DEVICE float scale() const { return scale_; }
-
-  // From taps to frequencies: calls keep(f, x, place), where the place is then the caller's. Of the right angle f is of
-  // the M points.
-  template <class Keep>
-  DANAUS_DEVICE void run(Keep keep) {
-    float sum;
-    switch (a_.k_dtype) {
-      case Dtype::f16: sum = fill<Dtype::f16>(); break;
-      case Dtype::bf16: sum = fill<Dtype::bf16>(); break;
-      default: sum = fill<Dtype::f32>();
-    }
-    if (a_.factors) {
-      const int exponent = exponent_of_sum(sum);
-      scale_ = power_of_two(254 - exponent);
-      if (thread_ == 0 && part_ == 0 && channel_ < a_.channels)
-        device::store_global<4>(a_.factors + channel_, {word_of(power_of_two(exponent))});
-    } else {
-      device::sync_block();
-    }
-    constexpr Tuning t = layout.tuning;
-    stage<t.radix0, layout.points>(keep);
-    stage<t.radix1, layout.step0, t.radix2 == 1>(keep);
-    stage<t.radix2, layout.step1, t.radix3 == 1>(keep);
-    stage<t.radix3, layout.step2, true>(keep);
-    if (!a_.right_angle) part_real(keep);
-  }
-
-  // The part of the spectrum, from the first words of the places: two pairs of slots at a time.
-  DANAUS_DEVICE void gather() const {
-    const int entries = a_.size / a_.parts / 4, first = part_ * entries;
-    u32* spectrum = a_.spectrum + static_cast<long long>(channel_) * a_.size;
-    const auto value = [&](u32 place, u32 sign) {
-      return device::load_shared<4>(begin_ + 8 * (place & (kMirrored - 1)))[0] ^ (sign & 0x80000000u);
-    };
-    DANAUS_UNROLL_BY(2)
-    for (int i = thread_; i < entries; i += layout.tuning.threads) {
-      const Words<2> entry = device::load_constant<8>(a_.entries + 2 * (first + i));
-      const u32 at = a_.numbers ? device::load_constant<4>(a_.numbers + first + i)[0] : i;
-      Words<4> words;
-      DANAUS_UNROLL
-      for (int pair = 0; pair < 2; ++pair) {
-        const u32 even = value(entry[pair], entry[pair] << 16), odd = value(entry[pair] >> 16, entry[pair]);
-        words[2 * pair] = device::permute_bytes(even, odd, 0x5410);
-        words[2 * pair + 1] = device::permute_bytes(even, odd, 0x7632);
+  // As it acts on sample n: cut or, of a circular case, wrapped.
+  template <Dtype T>
+  DANAUS_DEVICE float acting_at(int n) const {
+    float sum = at<T>(n);
+    if (a_.circular && static_cast<u32>(n) < static_cast<u32>(count_))
+      for (long long m = static_cast<long long>(n) + a_.period; m < a_.filter_length; m += a_.period) {
+        sum += load<T>(m);
+        device::count_fp32(1);
       }
-      device::store_global<16>(spectrum + 4 * at, words);
-    }
+    return sum;
+  }
+  // That of the right angle, which an imaginary part makes circular.
+  template <Dtype T>
+  DANAUS_DEVICE Complex complex_at(int n) const {
+    return {acting_at<T>(n), a_.circular && a_.right_angle ? -acting_at<T>(n - (a_.size - a_.period)) : 0};
   }
 
  private:
+  template <Dtype T>
+  DANAUS_DEVICE float load(long long n) const {
+    if constexpr (T == Dtype::f32)
+      return float_of(device::load_global<4>(static_cast<const float*>(a_.k) + begin_ + n)[0]);
+    else
+      return device::lower_float<T>(device::load_global<2>(static_cast<const std::uint16_t*>(a_.k) + begin_ + n)[0]);
+  }
+  const Arguments& a_;
+  const long long begin_;
+  const int count_;
+};
+
+// Calls visit.operator()<T>() for the type of the taps.
+template <class Visit>
+DANAUS_DEVICE auto with_type_of_taps(const Arguments& a, Visit visit) {
+  switch (a.k_dtype) {
+    case Dtype::f16: return visit.template operator()<Dtype::f16>();
+    case Dtype::bf16: return visit.template operator()<Dtype::bf16>();
+    default: return visit.template operator()<Dtype::f32>();
+  }
+}
+
+// The points of one transform in shared memory, by the threads that share it. All threads of the block call the same
+// functions.
+template <class P>
+class Points {
+ public:
+  static constexpr Layout layout = P::layout;
+
+  DANAUS_DEVICE Points(const Arguments& a, int thread, int transform)
+      : roots_(a.roots), thread_(thread), begin_(transform * layout.transform_bytes) {}
+
+  DANAUS_DEVICE int thread() const { return thread_; }
+  DANAUS_DEVICE SharedAddress begin() const { return begin_; }
   DANAUS_DEVICE SharedAddress address(int p) const { return begin_ + 8 * place_of(p, layout.step0); }
-  static DANAUS_DEVICE Complex complex_of(Words<2> w) { return {float_of(w[0]), float_of(w[1])}; }
   static DANAUS_DEVICE Complex load(SharedAddress at) { return complex_of(device::load_shared<8>(at)); }
   static DANAUS_DEVICE void store(SharedAddress at, Complex x) {
     device::store_shared<8>(at, {word_of(x.re), word_of(x.im)});
@@ -138,95 +138,27 @@ class Transform {
       return address(digit0 * layout.step0 + digit1 * layout.step1 + low);
   }
 
-  // Tap n of the channel.
-  template <Dtype T>
-  DANAUS_DEVICE float load_tap(long long n) const {
-    const long long at = channel_ * a_.filter_length + n;
-    if constexpr (T == Dtype::f32)
-      return float_of(device::load_global<4>(static_cast<const float*>(a_.k) + at)[0]);
-    else
-      return device::lower_float<T>(device::load_global<2>(static_cast<const std::uint16_t*>(a_.k) + at)[0]);
-  }
-  // As it acts on L samples; `count` of them are not zero.
-  template <Dtype T>
-  DANAUS_DEVICE float tap(int n, int count) const {
-    if (static_cast<u32>(n) >= static_cast<u32>(count)) return 0;
-    float sum = load_tap<T>(n);
-    if (a_.circular)
-      for (long long m = static_cast<long long>(n) + a_.period; m < a_.filter_length; m += a_.period) {
-        sum += load_tap<T>(m);
-        device::count_fp32(1);
-      }
-    return sum;
+  // All stages. After the last one frequencies go to keep(f, x, place), or `stay` where they are.
+  template <class Keep>
+  DANAUS_DEVICE void transform(bool stay, Keep keep) const {
+    constexpr Tuning t = layout.tuning;
+    stage<t.radix0, layout.points>(stay, keep);
+    stage<t.radix1, layout.step0, t.radix2 == 1>(stay, keep);
+    stage<t.radix2, layout.step1, t.radix3 == 1>(stay, keep);
+    stage<t.radix3, layout.step2, true>(stay, keep);
   }
 
-  // Returns the sum of the magnitudes of the taps that the thread has read.
-  template <Dtype T>
-  DANAUS_DEVICE float fill() const {
-    const int count = channel_ < a_.channels ? static_cast<int>(min(a_.filter_length, (long long)a_.period)) : 0;
-    float sum = 0;
-    const auto added = [&](float tap) {
-      sum += fabsf(tap);
-      device::count_fp32(1);
-      return tap;
-    };
-    if (!a_.right_angle) {
-      DANAUS_UNROLL_BY(4)
-      for (int n = thread_; n < layout.points; n += layout.tuning.threads)
-        store(address(n), {added(tap<T>(2 * n, count)), added(tap<T>(2 * n + 1, count))});
-    } else if (a_.circular) {
-      fill_weighted([&](int m, Complex weight) {
-        return weight * Complex{added(tap<T>(m, count)), -added(tap<T>(m - (a_.size - a_.period), count))};
-      });
-    } else {
-      fill_weighted([&](int m, Complex weight) {
-        return added(static_cast<u32>(m) < static_cast<u32>(count) ? load_tap<T>(m) : 0) * weight;
-      });
-    }
-    return sum;
-  }
-  // Of the right angle: weighted(m, weight) gives sample m times the weight.
-  template <class Weighted>
-  DANAUS_DEVICE void fill_weighted(Weighted weighted) const {
-    const int q = 4 * part_ - 1, full = 4 * a_.size;
-    const Complex turned = fp32::turn(-q * layout.tuning.threads, full / 2);  // from one point to the thread's next
-    for (int part = 0; part < a_.parts; ++part) {
-      int m = thread_ + part * layout.points;
-      Complex weight = fp32::turn(-q * m % full, full / 2);
-      DANAUS_UNROLL_BY(4)
-      for (int n = thread_; n < layout.points; n += layout.tuning.threads, m += layout.tuning.threads) {
-        Complex z = weighted(m, weight);
-        if (part > 0) z = z + load(address(n));
-        store(address(n), z);
-        weight = weight * turned;
-      }
-    }
-  }
-
-  // The exponent of the sum of what the transform's threads give, between two barriers of the block.
-  DANAUS_DEVICE int exponent_of_sum(float sum) const {
-    for (int distance = 16; distance > 0; distance /= 2)
-      sum += float_of(device::shuffle(word_of(sum), device::lane_index() ^ distance));
-    const SharedAddress sums = layout.sums_begin + 4 * (device::thread_index() / layout.tuning.threads) * layout.warps;
-    if (device::lane_index() == 0) device::store_shared<4>(sums + 4 * (thread_ / 32), {word_of(sum)});
-    device::sync_block();
-    sum = 0;
-    DANAUS_UNROLL_BY(4)
-    for (int warp = 0; warp < layout.warps; ++warp) sum += float_of(device::load_shared<4>(sums + 4 * warp)[0]);
-    device::count_fp32(5 + layout.warps);
-    return min(max(static_cast<int>(word_of(sum) >> 23), 1), 253);
-  }
-
-  // Parts transforms of `span` points into r of them each. After the last stage of the right angle frequencies go to
-  // keep() from where they are.
+ private:
+  // Parts transforms of `span` points into r of them each. After the last stage frequencies go to keep() from where
+  // they are.
   template <int r, int span, bool last = false, class Keep>
-  DANAUS_DEVICE void stage(Keep keep) const {
+  DANAUS_DEVICE void stage(bool stay, Keep keep) const {
     if constexpr (r > 1) {
       constexpr int kStep = span / r;
       // From a butterfly's first point on places grow evenly, in runs of 16.
       constexpr bool kEven = (kStep % 16 == 0 || 16 % kStep == 0) && (span % 16 == 0 || 16 % span == 0);
       const auto root = [&](int number) {
-        return complex_of(device::load_constant<8>(a_.roots + 2 * (layout.points / span) * number));
+        return complex_of(device::load_constant<8>(roots_ + 2 * (layout.points / span) * number));
       };
       DANAUS_UNROLL_BY(1)
       for (int i = thread_; i < layout.points / r; i += layout.tuning.threads) {
@@ -240,7 +172,7 @@ class Transform {
         for (int d = 0; d < r; ++d) x[d] = load(at(d));
         fp32::dft(x);
         if constexpr (kStep > 1) fp32::times_powers(x, root(n), r > 4 ? root(4 * n) : Complex{1, 0});
-        if (last && a_.right_angle) {
+        if (last && !stay) {
           DANAUS_UNROLL
           for (int d = 0; d < r; ++d) keep(frequency_at(first) + layout.points / r * d, x[d], at(d));
         } else {
@@ -257,34 +189,166 @@ class Transform {
                                           t.radix1 * (p / layout.step2 % t.radix2 + t.radix2 * (p % layout.step2)));
   }
 
+  const u32* roots_;
+  const int thread_;
+  const SharedAddress begin_;
+};
+
+// One transform of a filter, or of a part of it.
+template <class P>
+class Transform {
+ public:
+  static constexpr Layout layout = P::layout;
+
+  DANAUS_DEVICE explicit Transform(const Arguments& a)
+      : a_(a),
+        points_(a, device::thread_index() % layout.tuning.threads, device::thread_index() / layout.tuning.threads) {
+    const int number =
+        device::block_index() * layout.tuning.transforms + device::thread_index() / layout.tuning.threads;
+    channel_ = number / a.parts, part_ = number % a.parts;
+  }
+
+  DANAUS_DEVICE int channel() const { return channel_; }
+  DANAUS_DEVICE int part() const { return part_; }
+  // What frequencies are multiplied by, where the spectrum is told apart from a factor of its channel's.
+  DANAUS_DEVICE float scale() const { return scale_; }
+
+  // From taps to frequencies: calls keep(f, x, place), where the place is then the caller's. But of real pairs f is of
+  // the M points.
+  template <class Keep>
+  DANAUS_DEVICE void run(Keep keep) {
+    const float sum = a_.rows ? fill_from_rows() : with_type_of_taps(a_, [&]<Dtype T>() { return fill<T>(); });
+    if (a_.factors) {
+      const int exponent = exponent_of_sum(sum);
+      scale_ = power_of_two(254 - exponent);
+      if (points_.thread() == 0 && part_ == 0 && channel_ < a_.channels)
+        device::store_global<4>(a_.factors + channel_, {word_of(power_of_two(exponent))});
+    } else {
+      device::sync_block();
+    }
+    points_.transform(a_.real_pairs, keep);
+    if (a_.real_pairs) part_real(keep);
+  }
+
+  // The part of the spectrum, from the first words of the places: two pairs of slots at a time.
+  DANAUS_DEVICE void gather() const {
+    const int entries = a_.size / a_.parts / 4, first = part_ * entries;
+    u32* spectrum = a_.spectrum + static_cast<long long>(channel_) * a_.size;
+    const auto value = [&](u32 place, u32 sign) {
+      return device::load_shared<4>(points_.begin() + 8 * (place & (kMirrored - 1)))[0] ^ (sign & 0x80000000u);
+    };
+    DANAUS_UNROLL_BY(2)
+    for (int i = points_.thread(); i < entries; i += layout.tuning.threads) {
+      const Words<2> entry = device::load_constant<8>(a_.entries + 2 * (first + i));
+      const u32 at = a_.numbers ? device::load_constant<4>(a_.numbers + first + i)[0] : i;
+      Words<4> words;
+      DANAUS_UNROLL
+      for (int pair = 0; pair < 2; ++pair) {
+        const u32 even = value(entry[pair], entry[pair] << 16), odd = value(entry[pair] >> 16, entry[pair]);
+        words[2 * pair] = device::permute_bytes(even, odd, 0x5410);
+        words[2 * pair + 1] = device::permute_bytes(even, odd, 0x7632);
+      }
+      device::store_global<16>(spectrum + 4 * at, words);
+    }
+  }
+
+ private:
+  // Returns the sum of the magnitudes of the taps that the thread has read.
+  template <Dtype T>
+  DANAUS_DEVICE float fill() const {
+    const Taps taps(a_, channel_);
+    float sum = 0;
+    const auto added = [&](float tap) {
+      sum += fabsf(tap);
+      device::count_fp32(1);
+      return tap;
+    };
+    if (a_.real_pairs) {
+      DANAUS_UNROLL_BY(4)
+      for (int n = points_.thread(); n < layout.points; n += layout.tuning.threads)
+        Points<P>::store(points_.address(n),
+                         {added(taps.template acting_at<T>(2 * n)), added(taps.template acting_at<T>(2 * n + 1))});
+    } else if (a_.circular) {
+      fill_weighted([&](int m, Complex weight) {
+        const Complex tap = taps.template complex_at<T>(m);
+        return weight * Complex{added(tap.re), added(tap.im)};
+      });
+    } else {
+      fill_weighted([&](int m, Complex weight) { return added(taps.template at<T>(m)) * weight; });
+    }
+    return sum;
+  }
+  DANAUS_DEVICE float fill_from_rows() const {
+    float sum = 0;
+    fill_weighted([&](int m, Complex weight) {
+      if (channel_ >= a_.channels) return Complex{};
+      const long long at = 2 * (static_cast<long long>(channel_) * a_.size + m);
+      const Complex point = complex_of(device::load_global<8>(a_.rows + at));
+      sum += fabsf(point.re) + fabsf(point.im);
+      device::count_fp32(2);
+      return weight * point;
+    });
+    return sum;
+  }
+  // Of one part of several: weighted(m, weight) gives sample m times the weight.
+  template <class Weighted>
+  DANAUS_DEVICE void fill_weighted(Weighted weighted) const {
+    const int q = 4 * part_ - a_.right_angle, full = 4 * a_.size;
+    const Complex turned =
+        fp32::turn(-q * layout.tuning.threads % full, full / 2);  // from one point to the thread's next
+    for (int part = 0; part < a_.parts; ++part) {
+      int m = points_.thread() + part * layout.points;
+      Complex weight = fp32::turn(static_cast<int>(-static_cast<long long>(q) * m % full), full / 2);
+      DANAUS_UNROLL_BY(4)
+      for (int n = points_.thread(); n < layout.points; n += layout.tuning.threads, m += layout.tuning.threads) {
+        Complex z = weighted(m, weight);
+        if (part > 0) z = z + Points<P>::load(points_.address(n));
+        Points<P>::store(points_.address(n), z);
+        weight = weight * turned;
+      }
+    }
+  }
+
+  // The exponent of the sum of what the transform's threads give, between two barriers of the block.
+  DANAUS_DEVICE int exponent_of_sum(float sum) const {
+    for (int distance = 16; distance > 0; distance /= 2)
+      sum += float_of(device::shuffle(word_of(sum), device::lane_index() ^ distance));
+    const SharedAddress sums = layout.sums_begin + 4 * (device::thread_index() / layout.tuning.threads) * layout.warps;
+    if (device::lane_index() == 0) device::store_shared<4>(sums + 4 * (points_.thread() / 32), {word_of(sum)});
+    device::sync_block();
+    sum = 0;
+    DANAUS_UNROLL_BY(4)
+    for (int warp = 0; warp < layout.warps; ++warp) sum += float_of(device::load_shared<4>(sums + 4 * warp)[0]);
+    device::count_fp32(5 + layout.warps);
+    return min(max(static_cast<int>(word_of(sum) >> 23), 1), 253);
+  }
+
   // Of the pair fold, from Z to K: f and M - f at once; K[M] has a place of its own.
   template <class Keep>
   DANAUS_DEVICE void part_real(Keep keep) const {
-    Complex root = fp32::turn(-thread_, layout.points);  // exp(-2 pi i f / N)
+    Complex root = fp32::turn(-points_.thread(), layout.points);  // exp(-2 pi i f / N)
     const Complex turned = fp32::turn(-layout.tuning.threads, layout.points);
     DANAUS_UNROLL_BY(2)
-    for (int f = thread_; f <= layout.points / 2; f += layout.tuning.threads) {
+    for (int f = points_.thread(); f <= layout.points / 2; f += layout.tuning.threads) {
       const int mirror = layout.points - f;
-      const SharedAddress at = place_of_frequency(f), mirrored = f == 0 ? at : place_of_frequency(mirror);
-      const Complex z = load(at), other = fp32::conjugate(load(mirrored));
+      const SharedAddress at = points_.place_of_frequency(f),
+                          mirrored = f == 0 ? at : points_.place_of_frequency(mirror);
+      const Complex z = Points<P>::load(at), other = fp32::conjugate(Points<P>::load(mirrored));
       const Complex even = 0.5f * (z + other), odd = 0.5f * (fp32::minus_i_times(z - other) * root);
-      keep(mirror, fp32::conjugate(even - odd), f == 0 ? address(layout.points) : mirrored);
+      keep(mirror, fp32::conjugate(even - odd), f == 0 ? points_.address(layout.points) : mirrored);
       keep(f, even + odd, at);
       root = root * turned;
     }
   }
 
   const Arguments& a_;
-  const int thread_;
-  const SharedAddress begin_;
+  const Points<P> points_;
   int channel_, part_;
   float scale_ = 1;
 };
 
-template <class P, Path path>
-DANAUS_DEVICE void run(const Arguments& a) {
-  device::let_next_grid_begin();
-  device::wait_for_previous_grid();
+template <class P>
+DANAUS_DEVICE void run_whole(const Arguments& a) {
   Transform<P> transform(a);
   transform.run([&](int f, Complex x, SharedAddress at) {
     x = a.scale * transform.scale() * x;
@@ -293,6 +357,66 @@ DANAUS_DEVICE void run(const Arguments& a) {
   });
   device::sync_block();
   if (transform.channel() < a.channels) transform.gather();
+}
+
+// The outer pass over neighbouring columns, one a transform. Neighbouring threads move neighbouring columns; a column's
+// own threads transform it.
+template <class P>
+class Columns {
+ public:
+  DANAUS_DEVICE explicit Columns(const Arguments& a) : a_(a), columns_(a.size / layout.points) {
+    const int tiles = columns_ / kAtOnce;
+    channel_ = device::block_index() / tiles, first_ = device::block_index() % tiles * kAtOnce;
+  }
+
+  DANAUS_DEVICE void run() const {
+    const int row = device::thread_index() / kAtOnce, column = device::thread_index() % kAtOnce;
+    const Points<P> moved(a_, 0, column);
+    with_type_of_taps(a_, [&]<Dtype T>() { fill<T>(moved, row, first_ + column); });
+    device::sync_block();
+    const int thread = device::thread_index();
+    Points<P>(a_, thread % layout.tuning.threads, thread / layout.tuning.threads)
+        .transform(true, [](int, Complex, SharedAddress) {});
+    store(moved, row, first_ + column);
+  }
+
+ private:
+  static constexpr Layout layout = P::layout;
+  static constexpr int kAtOnce = layout.tuning.transforms, kStep = layout.threads / kAtOnce;
+
+  template <Dtype T>
+  DANAUS_DEVICE void fill(const Points<P>& points, int row, int column) const {
+    const Taps taps(a_, channel_);
+    DANAUS_UNROLL_BY(4)
+    for (int n = row; n < layout.points; n += kStep) {
+      const Complex tap = taps.template complex_at<T>(n * columns_ + column);
+      Points<P>::store(points.address(n), a_.right_angle ? fp32::turn(n, 2 * layout.points) * tap : tap);
+    }
+  }
+  DANAUS_DEVICE void store(const Points<P>& points, int row, int column) const {
+    float* const rows = a_.rows + 2 * static_cast<long long>(channel_) * a_.size;
+    DANAUS_UNROLL_BY(4)
+    for (int k = row; k < layout.points; k += kStep) {
+      const int angle = static_cast<int>(static_cast<long long>(column) * (4 * k - a_.right_angle) % (4 * a_.size));
+      const Complex x = Points<P>::load(points.place_of_frequency(k)) * fp32::turn_of_quarters(-angle, a_.size);
+      device::store_global<8>(rows + 2 * (static_cast<long long>(k) * columns_ + column),
+                              {word_of(x.re), word_of(x.im)});
+    }
+  }
+
+  const Arguments& a_;
+  const int columns_;
+  int channel_, first_;
+};
+
+template <class P, Path path>
+DANAUS_DEVICE void run(const Arguments& a) {
+  device::let_next_grid_begin();
+  device::wait_for_previous_grid();
+  if constexpr (P::layout.key.columns)
+    Columns<P>(a).run();
+  else
+    run_whole<P>(a);
 }
 
 }  // namespace danaus::spectrum::inline DANAUS_BACKEND

@@ -9,7 +9,8 @@
 namespace danaus::spectrum {
 
 struct Key {
-  int points;  // M: of the complex transform
+  int points;            // M: of the complex transform
+  bool columns = false;  // the outer pass of a long filter's
   constexpr int size() const { return points; }
   bool operator==(const Key&) const = default;
 };
@@ -41,7 +42,8 @@ struct Layout {
   constexpr const char* broken_rule() const {
     const Tuning& t = tuning;
     if (t.radix0 * t.radix1 * t.radix2 * t.radix3 != points) return "radices: their product is the number of points";
-    if (tuning.threads % 32 != 0) return "threads: whole warps";
+    if ((key.columns ? threads : tuning.threads) % 32 != 0) return "threads: whole warps";
+    if (key.columns && threads % tuning.transforms != 0) return "transforms: a column a thread at a time";
     return nullptr;
   }
 };
@@ -53,7 +55,8 @@ DANAUS_HOST_AND_DEVICE constexpr int place_of(int p, int step0) { return p + p /
 inline constexpr int kMirrored = 0x8000;
 
 struct Arguments {
-  const void* k;                 // [H, K]
+  const void* k;  // [H, K]
+  float* rows;    // [H, N1, N2] complex fp32: made by the outer pass, transformed by the inner one; or null
   const std::uint32_t* entries;  // [parts, entries, 2]: what two pairs of slots of a part are gathered from
   const std::uint32_t* numbers;  // [parts, entries]: which ones of the channel; null: in order
   const std::uint32_t* roots;    // [M / 2] exp(-2 pi i j / M), complex fp32
@@ -61,12 +64,13 @@ struct Arguments {
   float* factors;                // [H]: what each channel's spectrum is divided by, or null: nothing
   std::uint32_t* spectrum;       // [H, N] complex numbers: pairs of real parts, then of imaginary parts
   long long filter_length;       // K
-  int channels, period;          // H, L
-  int size;                      // N
-  int parts;                     // R: N = R M for the right angle, 2 M for the pair fold, where it is 1
+  int channels, period;          // H, of the inner pass H N1; L
+  int size;                      // N, of the inner pass N2
+  int parts;                     // R: N = R M; of real pairs 1, where N = 2 M
   float scale;
   Dtype k_dtype;  // of the taps
   bool circular, right_angle;
+  bool real_pairs;  // pair fold, two taps a point
 };
 
 }  // namespace danaus::spectrum

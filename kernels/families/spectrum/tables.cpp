@@ -23,15 +23,21 @@ int place_of_frequency(const Layout& layout, int f) {
 
 std::vector<std::unique_ptr<const Variant>> variants() { return {}; }
 
-Split split_of(Fold fold, int size, int block_bytes) {
-  for (int parts = 1; parts <= (fold == Fold::pair ? 1 : size); parts *= 2) {
-    const int points = fold == Fold::pair ? size / 2 : size / parts;
-    const auto line = std::ranges::find(kLines, points, &Line::points);
+Split split_of(bool real_pairs, int size, int block_bytes) {
+  for (int parts = 1; parts <= (real_pairs ? 1 : size); parts *= 2) {
+    const int points = real_pairs ? size / 2 : size / parts;
+    const auto line = std::ranges::find_if(kLines, [=](const Line& l) { return l.points == points && !l.columns; });
     if (line == kLines.end()) continue;
-    const Split split{static_cast<std::size_t>(line - kLines.begin()), parts};
+    const Split split{static_cast<std::size_t>(line - kLines.begin()), parts, real_pairs};
     if (split.layout().shared_bytes <= block_bytes) return split;
   }
   throw std::logic_error(text("spectrum: no transform of ", size, " points fits ", block_bytes, " bytes"));
+}
+
+Split split_of_columns(int rows) {
+  const auto line = std::ranges::find_if(kLines, [=](const Line& l) { return l.points == rows && l.columns; });
+  if (line == kLines.end()) throw std::logic_error(text("spectrum: no outer pass of ", rows, " rows"));
+  return {static_cast<std::size_t>(line - kLines.begin()), 1, false};
 }
 
 std::vector<std::uint32_t> roots_of(int points) {
@@ -53,7 +59,7 @@ Table make_table(const Variant& convolution, const Split& split, std::span<const
 
   const auto entry = [&](int k) -> std::uint32_t {
     const int m = k / parts;
-    const bool mirrored = convolution.fold == Fold::pair && m > points;
+    const bool mirrored = split.real_pairs && m > points;
     return (mirrored ? kMirrored : 0) | place_of_frequency(layout, mirrored ? size - m : m);
   };
   Table table;

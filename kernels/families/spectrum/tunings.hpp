@@ -13,6 +13,8 @@ namespace danaus::spectrum {
 struct Line {
   int points;
   Tuning tuning;
+  bool columns = false;
+  constexpr Key key() const { return {points, columns}; }
 };
 
 // clang-format off
@@ -34,6 +36,13 @@ inline constexpr std::array kLines = std::to_array<Line>({
   { 8192, { 16, 16,  8,  4,  512, 1, 2}},
   {12288, { 16, 16, 16,  3,  768, 1, 1}},
   {16384, { 16, 16,  8,  8, 1024, 1, 1}},
+  // Outer passes: 16 columns, of which a row of memory's sectors is whole.
+  {   64, {  8,  8,  1,  1,    8, 16, 8}, true},
+  {  128, {  8, 16,  1,  1,   16, 16, 4}, true},
+  {  192, { 16,  4,  3,  1,   16, 16, 4}, true},
+  {  256, { 16, 16,  1,  1,   16, 16, 4}, true},
+  {  320, {  8,  8,  5,  1,   40, 16, 2}, true},
+  {  448, {  8,  8,  7,  1,   56, 16, 1}, true},
 });
 // clang-format on
 

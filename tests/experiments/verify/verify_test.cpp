@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <set>
@@ -75,7 +76,7 @@ TEST(Verify, TheMatrixHasEachRowOnceAndEveryKernelOfTheExecutorsDevice) {
   }
   for (const auto& variant : variants())
     if (variant->compiled && variant->suits(0)) all.insert(variant->name);
-  EXPECT_EQ(verified, all);
+  EXPECT_TRUE(std::ranges::includes(verified, all));  // and long ones, of several launches
 }
 
 TEST(Verify, WrongMethodsFailAndSayHowToRepeatIt) {

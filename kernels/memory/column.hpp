@@ -1,13 +1,12 @@
-// Where a warp's unit of step A lies in the slabs.
+// Where eight columns of 64 r rows lie in a slab: what a warp transforms at a time (tile/rows64.hpp).
 #pragma once
 
-#include "kernels/families/exchange/layout.hpp"
 #include "kernels/memory/rows.hpp"
 
-namespace danaus::exchange::inline DANAUS_BACKEND {
+namespace danaus::inline DANAUS_BACKEND {
 
-// Step A works on chunk column `unit`: for each nr two 16-byte loads a row give the 8 samples n4 of n1 = 2t and 2t+1 at
-// n2 = g. Where rows g and g + 1 are not neighbours in one line, odd g take n1 = 2t+1 first: eight lanes then read
+// The 16-byte chunks of column `chunk`: for each nr two 16-byte loads a row give the 8 samples n4 of n1 = 2t and 2t+1
+// at n2 = g. Where rows g and g + 1 are not neighbours in one line, odd g take n1 = 2t+1 first: eight lanes then read
 // eight different chunks.
 template <class P>
 struct Column {
@@ -72,4 +71,4 @@ struct Column {
   }
 };
 
-}  // namespace danaus::exchange::inline DANAUS_BACKEND
+}  // namespace danaus::inline DANAUS_BACKEND

@@ -1,0 +1,86 @@
+// Of the outer passes of a long convolution: what their kernel is compiled for and given, and the sizes and places that
+// follow.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/memory/division.hpp"
+#include "reference/convolution/convolution.hpp"
+
+namespace danaus::outer {
+
+struct Key {
+  Dtype dtype;
+  Fold fold;  // pair or right angle
+  int radix;  // N1 = 64 radix
+  bool back;
+  constexpr bool is_sample() const { return radix == 1; }  // enough to show that the family compiles
+  bool operator==(const Key&) const = default;
+};
+
+struct Tuning {
+  int ring = 0;    // tiles of shared memory
+  int blocks = 0;  // on an SM at once: what registers and shared memory are limited for
+  bool operator==(const Tuning&) const = default;
+};
+
+// A tile has 64 columns of all N1 rows of an item, as two planes: two batch rows (pair fold), or the real and the
+// imaginary part of what one row becomes (right angle). A line is one row's 64 columns, 128 bytes, its 16-byte chunk c
+// swizzled; line nr 8 + n1 + 8 r n2, and where k2 and k1 are then, as in the exchange. Each of the eight warps has
+// eight columns.
+struct Layout {
+  Key key;
+  Tuning tuning;
+
+  constexpr Layout(const Key& k, const Tuning& t) : key(k), tuning(t) {}
+
+  Dtype dtype = key.dtype;
+  bool pair = key.fold == Fold::pair;
+  bool scaled = dtype == Dtype::bf16;
+  int radix = key.radix, rows = 64 * radix;
+  int item_rows = pair ? 2 : 1;
+  int warps = 8, threads = 32 * warps;
+
+  // Of the DFT (tile/rows64.hpp).
+  bool rows16 = radix == 2;
+  bool real_rows = !pair && radix <= 3;
+  int eight_at = 0;
+  int sixteen_at = eight_at + 1;
+  int outer_at = sixteen_at + 3;
+  int weighted_at = outer_at + (radix + 1) / 2;
+  int weighted_vectors = pair ? 0 : real_rows ? (radix * radix + 1) / 2 : 1;
+  int split_at = weighted_at + 2 * weighted_vectors;  // four for each kr: of eight columns
+  int table_vectors = split_at + 4 * radix;
+
+  // Scales: matrices of 8 and 16 points, the twiddle that makes both stages unitary up to a power of two, and all.
+  double eight = 0.5, sixteen = 0.25, first = radix == 1 ? 0.5 : radix == 2 ? 1 : 0.25;
+  double scale = (rows16 ? sixteen : eight) * eight * first;
+
+  // Of a column in a tile (memory/column.hpp).
+  int rows_per_line = 1, column_chunks = 8;
+  bool apart = false;
+
+  int row_bytes = 128 * rows;  // of a plane in a tile
+  int tile_bytes = 2 * row_bytes;
+  int shared_bytes = tuning.ring * tile_bytes;
+
+  constexpr const char* broken_rule() const {
+    if (radix < 1 || radix > 7 || radix == 6) return "radix: 1 to 5, or 7";
+    if (tuning.ring < 2) return "ring: an item and the next one";
+    return nullptr;
+  }
+};
+
+struct Arguments {
+  const void* samples;  // [B, H, L]: u; of the pass back y, which is written
+  void* result;
+  const void* gate;             // [B, H, L] or null
+  void* planes;                 // [B', chunk's channels, N1, N2]: rows 2 p and 2 p + 1 are the two planes of item p
+  const std::uint32_t* tables;  // constants of the DFT
+  int batch, channels, length;
+  int first_channel, channel_count;  // the chunk's
+  int columns;                       // N2, a multiple of 64
+  bool aligned;                      // rows begin at 16 bytes and are whole chunks
+};
+
+}  // namespace danaus::outer

@@ -1,0 +1,35 @@
+// A fused convolution as a launch.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "kernels/plan/machine.hpp"
+
+namespace danaus {
+
+class FusedKernel {
+ public:
+  FusedKernel(const Variant& variant, std::string description)
+      : variant_(variant), description_(std::move(description)) {}
+
+  const Variant& variant() const { return variant_; }
+  // Learns what the machine has room for.
+  void fit(const Machine& machine);
+  // `a` has the arrays, spectrum and tables, batch, channels and length; `spectrum_bytes` are read, and of the tables
+  // `table_bytes`.
+  Launch launch(ConvolutionArguments a, const Machine& machine, std::int64_t spectrum_bytes,
+                std::int64_t table_bytes) const;
+
+ private:
+  std::int64_t& concurrent(Path path) { return concurrent_.at(static_cast<std::size_t>(path)); }
+  std::int64_t concurrent(Path path) const { return concurrent_.at(static_cast<std::size_t>(path)); }
+  void bind_enclosing(const Machine& machine, ConvolutionArguments& a) const;
+  KernelId kernel() const { return {variant_.family, variant_.line, variant_.instance}; }
+
+  const Variant& variant_;
+  std::string description_;
+  std::array<std::int64_t, kPaths> concurrent_{1, 1, 1, 1};  // blocks that the machine runs at once
+};
+
+}  // namespace danaus

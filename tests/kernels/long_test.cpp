@@ -1,0 +1,61 @@
+// Convolutions of several launches: outer passes, fused convolutions between them, filters by two passes.
+#include "kernels/plan/long.hpp"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <tuple>
+
+#include "tests/kernels/support.hpp"
+
+namespace danaus {
+namespace {
+
+using testing::HasSubstr;
+
+// Of each number of outer rows, fold, type, gates, lengths and batches that leave something over; filters that are cut,
+// wrapped, and longer than L.
+TEST(LongResult, AgreesWithTheReference) {
+  for (std::string_view token :
+       {"fftconv_f16_circular_l65536_b2_h1", "fftconv_bf16_causal_l65536_b1_h2_pregate",
+        "fftconv_f16_causal_l50001_k1000_b1_h1_postgate", "fftconv_f16_circular_l70001_b1_h1",
+        "fftconv_f16_circular_l81920_k100000_b3_h1_pregate_postgate", "fftconv_bf16_circular_l98304_b1_h1",
+        "fftconv_f16_causal_l114688_b1_h1", "fftconv_f16_causal_l60000_b2_h1_n65536_rightangle_r4x8x8x16x16"})
+    for (int blocks : {2, 0}) {
+      if (blocks == 2 && token.find("_l6") == std::string_view::npos) continue;
+      ExecutorOptions options;
+      if (blocks > 0) options.blocks = blocks;
+      expect_right(parse_convolution(token), {}, options);
+    }
+}
+
+// As many as L2 has room for, of the convolution and of the filter.
+TEST(LongResult, ChunksOfChannels) {
+  const Convolution problem = parse_convolution("fftconv_bf16_circular_l49152_b3_h3_pregate");
+  ExecutorOptions options;
+  options.device.cache_bytes = 5 * 4 * 49152;  // of planes of four rows and of fp32 rows: one channel
+  EXPECT_EQ(Plan(problem, executor_machine(options)).workspace_bytes(3), 8 * 49152);
+  expect_right(problem, {}, options);
+}
+
+TEST(LongChoice, PadsByAQuarterAtMost) {
+  for (Fold fold : {Fold::pair, Fold::right_angle})
+    for (Dtype dtype : {Dtype::f16, Dtype::bf16}) {
+      int before = 0;
+      for (const auto& v : long_variants()) {
+        if (v->fold != fold || v->dtype != dtype || v->size < 65536 || v->size > 1 << 22) continue;
+        if (before > 0) EXPECT_LE(v->size, before / 4 * 5) << before;
+        before = v->size;
+      }
+      EXPECT_EQ(before, 1 << 22);
+    }
+}
+
+TEST(LongChoice, OneOfEachSizeIsPreferred) {
+  std::map<std::tuple<int, Dtype, Fold, bool>, int> preferred;
+  for (const auto& v : long_variants()) preferred[{v->size, v->dtype, v->fold, v->gated}] += v->preferred;
+  for (const auto& [kind, count] : preferred) EXPECT_EQ(count, 1) << std::get<0>(kind);
+}
+
+}  // namespace
+}  // namespace danaus
