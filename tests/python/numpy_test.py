@@ -137,8 +137,8 @@ class Conv(unittest.TestCase):
         u, k, _, _ = operands(np.float32)
         with self.assertRaisesRegex(ValueError, "f32 has no kernel"):
             danaus.conv(u, k, method="kernel")
-        with self.assertRaisesRegex(ValueError, "the largest kernel has 32768"):
-            danaus.conv(np.zeros(40000, np.float16), np.zeros(40000, np.float32), method="kernel")
+        with self.assertRaisesRegex(ValueError, "the largest kernel has"):
+            danaus.conv(np.zeros(1 << 24, np.float16), np.zeros(1, np.float32), method="kernel")
 
     @unittest.skipIf(danaus.device_count(), "there is a CUDA device")
     def test_without_a_device(self):
