@@ -156,8 +156,9 @@ class _Taken:
         _rename(capsule, _USED)
 
     def __del__(self):
-        if self.managed.contents.deleter:
-            self.managed.contents.deleter(self.managed)
+        managed = getattr(self, "managed", None)
+        if managed and managed.contents.deleter:
+            managed.contents.deleter(managed)
 
 
 def _of_dlpack(operation, name, array, dtype, stream):

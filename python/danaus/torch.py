@@ -74,11 +74,11 @@ def _refuse_tangents(*tensors):
 
 
 def _autocast(dtype, u, k, pregate, postgate):
-    if u.dtype == torch.float64:  # which autocast leaves alone everywhere
-        return u, k, pregate, postgate
-    if k.dtype in _SIXTEEN and k.dtype != dtype:
+    changed = (*_SIXTEEN, torch.float32)  # others autocast leaves alone everywhere
+    if k.dtype in _SIXTEEN and k.dtype != dtype and u.dtype in changed:
         k = k.float()
-    return u.to(dtype), k, *(None if gate is None else gate.to(dtype) for gate in (pregate, postgate))
+    u, pregate, postgate = (x if x is None or x.dtype not in changed else x.to(dtype) for x in (u, pregate, postgate))
+    return u, k, pregate, postgate
 
 
 # What an operator is given, in the order of its schema.
@@ -123,7 +123,7 @@ def _contiguous(*tensors):
 # a lazy conj() is lost where a compiled graph calls the operator.
 
 def _points(mode, length, taps):
-    """Of the FFT."""
+    """Of the real FFT; causal the least of 2^n, 3 2^n and 5 2^n that hold all samples."""
     if mode == "circular":
         return length
     least = length + min(length, taps) - 1
@@ -202,9 +202,9 @@ def _conv_backward_cpu(dy, u, k, spectrum, mode, pregate, postgate, needed):
 class _Slots:
     """What one call of the C interface is told, but for the pointers."""
 
-    def __init__(self, tensors, batch, prepared_bytes, workspace_bytes):
+    def __init__(self, sizes, batch, prepared_bytes, workspace_bytes):
         self.call = Call(batch=batch, prepared_bytes=prepared_bytes, workspace_bytes=workspace_bytes)
-        self.arrays = (Array * len(tensors))(*[(name, None, tensor.nbytes) for name, tensor in tensors])
+        self.arrays = (Array * len(sizes))(*[(name, None, size) for name, size in sizes])
         self.items = list(self.arrays)
         self.reference = byref(self.call)
 
@@ -217,9 +217,8 @@ class _Entry:
         of_plan = plan.bytes(u.shape[0])
         self.prepared_bytes, self.workspace_bytes = of_plan["prepared"], of_plan["workspace"]
         names = ((b"u", u), (b"k", k), (b"y", u), (b"pregate", pregate), (b"postgate", postgate))
-        tensors = [(name, tensor) for name, tensor in names if tensor is not None]
-        self.new = functools.partial(_Slots, [(name, tensor.to("meta")) for name, tensor in tensors], u.shape[0],
-                                     self.prepared_bytes, self.workspace_bytes)
+        sizes = [(name, tensor.nbytes) for name, tensor in names if tensor is not None]
+        self.new = functools.partial(_Slots, sizes, u.shape[0], self.prepared_bytes, self.workspace_bytes)
         self.idle = [self.new()]
 
     def take(self):

@@ -81,6 +81,8 @@ class Values(unittest.TestCase):
             self.assertEqual(y.dtype, torch.bfloat16)
             torch.testing.assert_close(y, conv(u, k.half(), "causal", pregate), rtol=0.02, atol=0.02)
             self.assertEqual(conv(*operands()[:2]).dtype, torch.float64)
+            with self.assertRaisesRegex(TypeError, "u is torch.int64"):
+                conv(u.long(), k)
         torch.testing.assert_close(y, conv(u.bfloat16(), k, "causal", pregate.bfloat16()), rtol=0, atol=0)
 
     def test_from_many_threads(self):
