@@ -56,6 +56,7 @@ class Conv(unittest.TestCase):
         y, good = danaus.conv(u, k, method="fftw", return_error=True)
         self.assertEqual(good["status"], "passed")
         self.assertLess(good["rel_l2"], UNIT_ROUNDOFF[y.dtype])
+        self.assertAlmostEqual(good["bound"], UNIT_ROUNDOFF[y.dtype], delta=1e-9)  # of one rounding
         asked = convolution._Operands(u, k, "causal", None, None, None)
         for wrong in (1.01 * y, -y, 0 * y, np.roll(y, 1, -1)):
             stated = convolution._judged(asked, "fftw", None, asked.target(wrong.astype(np.float16)))
