@@ -8,8 +8,10 @@ endif()
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(Boost 1.74 REQUIRED COMPONENTS context program_options)
 find_package(nlohmann_json 3.9 REQUIRED)
-find_package(GTest 1.12 REQUIRED)
-find_package(benchmark 1.7 REQUIRED)
+if(DANAUS_TESTS)
+  find_package(GTest 1.12 REQUIRED)
+  find_package(benchmark 1.7 REQUIRED)
+endif()
 
 # FFTW3 and libsndfile ship no CMake package on Debian.
 find_path(FFTW3_INCLUDE_DIR fftw3.h REQUIRED)

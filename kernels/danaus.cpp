@@ -1,60 +1,16 @@
-#include "kernels/danaus.h"
+#include "kernels/danaus.hpp"
 
 #include <map>
+#include <memory>
 #include <mutex>
-#include <new>
-#include <string>
 
 #include "kernels/cuda/machine.hpp"
-#include "kernels/plan/plan.hpp"
 
 using namespace danaus;
-
-struct danaus_plan {
-  Plan plan;
-  std::string description;
-};
 
 namespace {
 
 thread_local std::string last_error;
-
-danaus_status failed(danaus_status status, const char* what) {
-  try {
-    last_error = what;
-  } catch (...) {
-    last_error.clear();
-  }
-  return status;
-}
-
-// Every exception becomes a status here.
-template <class Action>
-danaus_status guarded(Action action) {
-  try {
-    action();
-    return DANAUS_OK;
-  } catch (const NoDevice& error) {
-    return failed(DANAUS_NO_DEVICE, error.what());
-  } catch (const std::invalid_argument& error) {
-    return failed(DANAUS_BAD_INPUT, error.what());
-  } catch (const OutOfMemory& error) {
-    return failed(DANAUS_OUT_OF_MEMORY, error.what());
-  } catch (const std::bad_alloc&) {
-    return failed(DANAUS_OUT_OF_MEMORY, "out of memory");
-  } catch (const std::logic_error& error) {
-    return failed(DANAUS_INTERNAL, error.what());
-  } catch (const std::exception& error) {
-    return failed(DANAUS_CUDA_ERROR, error.what());
-  } catch (...) {
-    return failed(DANAUS_INTERNAL, "an unknown error");
-  }
-}
-
-template <class Pointer>
-void require(const char* operation, const char* what, Pointer pointer) {
-  if (!pointer) fail(operation, ": ", what, " is null");
-}
 
 CallOptions options_of(const danaus_call* call) {
   if (!call) return {};
@@ -66,16 +22,6 @@ CallOptions options_of(const danaus_call* call) {
   return options;
 }
 
-std::vector<Buffer> buffers_of(const char* operation, const danaus_array* arrays, size_t count) {
-  if (count > 0) require(operation, "arrays", arrays);
-  std::vector<Buffer> buffers;
-  for (size_t i = 0; i < count; ++i) {
-    require(operation, "an array's name", arrays[i].name);
-    buffers.emplace_back(arrays[i].name, arrays[i].data, arrays[i].bytes);
-  }
-  return buffers;
-}
-
 // Memory that danaus_allocate() made and nobody has freed.
 std::mutex allocations_guard;
 std::map<void*, std::shared_ptr<void>>& allocations() {
@@ -84,6 +30,29 @@ std::map<void*, std::shared_ptr<void>>& allocations() {
 }
 
 }  // namespace
+
+namespace danaus {
+
+danaus_status failed(danaus_status status, const char* what) noexcept {
+  try {
+    last_error = what;
+  } catch (...) {
+    last_error.clear();
+  }
+  return status;
+}
+
+std::vector<Buffer> buffers_of(const char* operation, const danaus_array* arrays, std::size_t count) {
+  if (count > 0) require(operation, "arrays", arrays);
+  std::vector<Buffer> buffers;
+  for (std::size_t i = 0; i < count; ++i) {
+    require(operation, "an array's name", arrays[i].name);
+    buffers.emplace_back(arrays[i].name, arrays[i].data, arrays[i].bytes);
+  }
+  return buffers;
+}
+
+}  // namespace danaus
 
 const char* danaus_version() { return DANAUS_VERSION; }
 const char* danaus_last_error() { return last_error.c_str(); }
@@ -97,9 +66,7 @@ danaus_status danaus_plan_create(const char* token, int device, const uint8_t* k
     if (kept_count > 0) require("plan", "kept", kept);
     *plan = nullptr;
     const Case asked = parse_case(token);
-    Plan made(asked, cuda_machine(device), std::span(kept, kept_count));
-    std::string description = made.description();
-    *plan = new danaus_plan{std::move(made), std::move(description)};
+    *plan = new danaus_plan(Plan(asked, cuda_machine(device), std::span(kept, kept_count)));
   });
 }
 

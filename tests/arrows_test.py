@@ -14,7 +14,8 @@ BELOW = {"device": set(), "executor": {"device"}, "tile": {"device"}, "memory": 
          "cpu": {"device", "executor", "tile", "memory", "middle", "families", "plan"},
          "cuda": {"device", "tile", "memory", "middle", "families", "plan"}}
 FOLDERS = {"reference": set(), "kernels": {"reference"}, "model": {"reference"},
-           "experiments": {"reference", "kernels", "model"}}
+           "experiments": {"reference", "kernels", "model"},
+           "python": {"reference", "kernels", "experiments"}}
 # Families whose kernels are steps of another's, which knows nothing of them.
 UPON = {"correlate_chain": "chain", "correlate_exchange": "exchange", "taps": "spectrum"}
 # Where a kernel's operations become the executor's: the one place that chooses between two machines.
@@ -26,7 +27,7 @@ def includes():
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix in (".hpp", ".cpp", ".in") and not path.name.endswith("_test.cpp"):
                 name = path.relative_to(ROOT).as_posix()
-                for included in re.findall(r'^#include "((?:reference|kernels|model|experiments)/[^"]+)"',
+                for included in re.findall(r'^#include "((?:reference|kernels|model|experiments|python)/[^"]+)"',
                                            path.read_text(), re.MULTILINE):
                     yield name, included
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "experiments/verify/spot_check.hpp"
 #include "reference/compare.hpp"
@@ -31,7 +32,16 @@ double truth_bound(Method truth, const Convolution& planned) {
   return unit_roundoff(Dtype::f64) * std::sqrt(static_cast<double>(terms));
 }
 
-Json skipped(const std::string& reason) { return {{"verify", {{"status", "skipped"}, {"reason", reason}}}}; }
+Json skipped(const std::string& reason) { return {{"status", "skipped"}, {"reason", reason}}; }
+
+bool judges_fftw(std::string_view method) { return method == name(Method::fftw); }
+
+// What stands in place of a verdict, known before anything is computed; nothing where there is one.
+std::optional<Json> without_truth(const Convolution& planned, std::string_view method) {
+  if (!judges_fftw(method) || planned.mask.zeroed.empty() || direct_multiplications(planned) <= kDirectForFftw)
+    return {};
+  return skipped("FFTW is judged by the direct sum, which takes too long for a mask of this size");
+}
 
 }  // namespace
 
@@ -61,38 +71,45 @@ Json verdict(const Comparison& comparison, const Expected& expected) {
   return fields;
 }
 
-Json verified(const Trial& trial, const Recording& recording) {
-  const Convolution plan = trial.candidate.planned(trial.problem);
-  DataSpec data = trial.data;
-  if (data.data == DataKind::recording) {
-    if (recording.samples.empty())
-      return skipped("no recording: " + recording.folder + " has no .wav file (Debian: alsa-utils has some)");
-    data.recording = recording.samples;
-  }
-  const double multiplications = direct_multiplications(plan);
-  const bool judges_fftw = trial.candidate.name == name(Method::fftw);
-  const bool some_samples = judges_fftw && multiplications > kDirectForFftw;
-  if (some_samples && !plan.mask.zeroed.empty())
-    return skipped("FFTW is judged by the direct sum, which takes too long for a mask of this size");
-  const Method truth = judges_fftw || multiplications <= kDirectByDefault ? Method::direct : Method::fftw;
-
-  const Inputs inputs = make_inputs(trial.problem, data);
-  const std::vector<double> computed = trial.candidate.compute(trial.problem, inputs);
+Json judged(const Convolution& planned, std::string_view method, const Inputs& inputs,
+            const std::vector<double>& computed, double bound, bool is_constant, double usual_share) {
+  if (const auto why = without_truth(planned, method)) return *why;
+  const double multiplications = direct_multiplications(planned);
+  const Method truth = judges_fftw(method) || multiplications <= kDirectByDefault ? Method::direct : Method::fftw;
   auto samples = static_cast<std::int64_t>(computed.size());
   Comparison comparison;
-  if (some_samples) {
-    const SpotCheck check = spot_check(trial.problem, inputs, computed);
+  if (judges_fftw(method) && multiplications > kDirectForFftw) {
+    const SpotCheck check = spot_check(planned, inputs, computed);
     samples = check.samples;
     comparison = check.in_double;
   } else {
-    comparison = compare(convolve(trial.problem, inputs, truth), computed, summed(trial.problem, inputs));
+    comparison = compare(convolve(planned, inputs, truth), computed, summed(planned, inputs));
   }
-  const double bound = trial.candidate.bound(plan) + truth_bound(truth, plan);
-  const double gain_bound = trial.data.data == DataKind::constant ? bound : bound_gain(bound, samples);
+  const double whole_bound = bound + truth_bound(truth, planned);
+  const double gain_bound = is_constant ? whole_bound : bound_gain(whole_bound, samples);
+  Json row = verdict(comparison, {whole_bound, gain_bound, samples, usual_share});
+  row["truth"] = name(truth);
+  return row;
+}
+
+Json verified(const Trial& trial, const Recording& recording) {
+  const Convolution planned = trial.candidate.planned(trial.problem);
+  DataSpec data = trial.data;
+  if (data.data == DataKind::recording) {
+    if (recording.samples.empty()) {
+      const std::string why = recording.folder + " has no .wav file (Debian: alsa-utils has some)";
+      return {{"verify", skipped("no recording: " + why)}};
+    }
+    data.recording = recording.samples;
+  }
+  const std::string_view method = trial.candidate.name;
+  if (const auto why = without_truth(planned, method)) return {{"verify", *why}};
+  const Inputs inputs = make_inputs(trial.problem, data);
+  const std::vector<double> computed = trial.candidate.compute(trial.problem, inputs);
+  const bool is_constant = data.data == DataKind::constant;
   const bool gaussian = data.data == DataKind::gaussian && data.scale == 1 && data.filter == FilterKind::random;
-  Json verdict = danaus::verdict(comparison, {bound, gain_bound, samples, gaussian ? trial.candidate.usual_share : 1});
-  verdict["truth"] = name(truth);
-  return {{"verify", verdict}};
+  return {{"verify", judged(planned, method, inputs, computed, trial.candidate.bound(planned), is_constant,
+                            gaussian ? trial.candidate.usual_share : 1)}};
 }
 
 }  // namespace danaus

@@ -23,16 +23,20 @@ struct Expected {
 };
 Json verdict(const Comparison& comparison, const Expected& expected);
 
+// The verdict() on y [B, H, L] as computed from the inputs, with "truth": "direct" | "fftw"; or {"status": "skipped",
+// "reason"}. `planned` is the problem with fold, N and factors, `bound` that of the computation itself. The truth is
+// the direct sum where it is small enough or FFTW itself is judged (over some samples, where there are too many), else
+// FFTW. Constant data may have an error of scale; `usual_share` of its bound is what such data take.
+Json judged(const Convolution& planned, std::string_view method, const Inputs& inputs,
+            const std::vector<double>& computed, double bound, bool is_constant = false, double usual_share = 1);
+
 // What DataKind::recording reads, and where from; without samples where there are none.
 struct Recording {
   std::string folder;
   std::vector<double> samples;
 };
 
-// Makes a trial: {"verify": its verdict() with "truth": "direct" | "fftw"} or, where the trial cannot be made,
-// {"verify":
-// {"status": "skipped", "reason"}}. The truth is the direct sum where it is small enough or FFTW itself is judged (over
-// some samples, where there are too many), else FFTW.
+// Makes a trial: {"verify": how it is judged() or, where the trial cannot be made, {"status": "skipped", "reason"}}.
 Json verified(const Trial& trial, const Recording& recording);
 
 }  // namespace danaus

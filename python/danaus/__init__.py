@@ -1,0 +1,20 @@
+"""Long convolutions by FFT on GPU tensor cores, verified, counted and predicted; without a GPU all but the timing.
+
+    import danaus, numpy as np
+    u = np.random.randn(2, 8, 1024).astype(np.float16)
+    k = np.random.randn(8, 1024).astype(np.float32) / 32
+    y, error = danaus.conv(u, k, method="kernel", return_error=True)
+
+conv() and Plan compute; verify(), predict(), what_if(), count(), factors() and memory() ask about a case by its token;
+danaus.torch is an operator of PyTorch, danaus.flashfftconv takes the place of the package flashfftconv. README.md in
+the folder python/ of the sources has examples of each.
+"""
+
+from danaus._library import CudaError, InternalError, NoDevice, device_count
+from danaus._version import __version__
+from danaus.convolution import conv
+from danaus.plans import Plan
+from danaus.rows import count, factors, kernels, memory, predict, run, verify, what_if
+
+__all__ = ["CudaError", "InternalError", "NoDevice", "Plan", "conv", "count", "device_count", "factors", "kernels",
+           "memory", "predict", "run", "verify", "what_if", "__version__"]

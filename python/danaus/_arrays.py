@@ -1,0 +1,181 @@
+"""Arrays of NumPy and of other libraries as memory: where they lie, of what type, and who keeps them alive.
+
+Others come by DLPack (__dlpack__) or by __cuda_array_interface__; nothing is copied.
+"""
+
+import ctypes
+import sys
+from ctypes import c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p, POINTER, py_object
+
+import numpy as np
+
+SIZES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}  # the words of tokens
+WORDS = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64"}
+NAMES = {word: name for name, word in WORDS.items()}
+_BITS = {"f16": np.float16, "bf16": np.uint16, "f32": np.float32, "f64": np.float64}
+
+
+class View:
+    """Contiguous memory of an array.
+
+    dtype is a token's word (f16, bf16, f32, f64), device None for the host, or a CUDA ordinal; stream is that on which
+    the owner says that it writes the array, or None.
+    """
+
+    def __init__(self, name, data, dtype, shape, device, owner, stream=None, readonly=False):
+        self.name, self.data, self.dtype, self.shape, self.device = name, data, dtype, tuple(shape), device
+        self.owner, self.stream, self.readonly = owner, stream, readonly
+
+    @property
+    def samples(self):
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        return count
+
+    @property
+    def bytes(self):
+        return SIZES[self.dtype] * self.samples
+
+    def numpy(self):
+        """The memory of the host as an array; bfloat16 as its bits, uint16."""
+        if self.samples == 0:
+            return np.empty(self.shape, _BITS[self.dtype])
+        memory = (c_uint8 * self.bytes).from_address(self.data)
+        return np.frombuffer(memory, _BITS[self.dtype]).reshape(self.shape)
+
+
+def doubles(array, dtype):
+    """An array of the host as float64, exactly; bits of bfloat16 where dtype is bf16."""
+    if dtype == "bf16":
+        return (array.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    return array.astype(np.float64)
+
+
+def from_doubles(values, dtype):
+    """The other way round, of values that the type can hold."""
+    if dtype == "bf16":
+        return (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    return values.astype(_BITS[dtype])
+
+
+def view(operation, name, array, dtype=None, copy=True, stream=None):
+    """The array as a View. dtype "bfloat16" says what uint16 stand for. Where NumPy's memory is not contiguous it is
+    copied or, without copy, refused. stream is that on which a GPU's memory is to be read and written, None the default
+    one. Raises TypeError for what is no array of a type that there is, ValueError for memory that is not contiguous."""
+    if isinstance(array, np.ndarray):
+        return _of_numpy(operation, name, array, dtype, copy)
+    if hasattr(array, "__dlpack__"):
+        return _of_dlpack(operation, name, array, dtype, stream)
+    if hasattr(array, "__cuda_array_interface__"):
+        return _of_cuda(operation, name, array, dtype)
+    raise TypeError(f"{operation}: {name} is a {type(array).__name__}, must be an array: of NumPy, or with __dlpack__ "
+                    "or __cuda_array_interface__")
+
+
+def empty_like(operation, array):
+    """A contiguous array like another that was viewed, to be written to: of NumPy by NumPy, and so on."""
+    if isinstance(array, np.ndarray):
+        return np.empty(array.shape, array.dtype)
+    library = sys.modules.get(type(array).__module__.partition(".")[0])
+    make = getattr(library, "empty_like", None)
+    if make is None:
+        raise TypeError(f"{operation}: a {type(array).__name__} cannot be written to; give out=, an array that can")
+    return make(array)
+
+
+def _word(operation, name, of, dtype):
+    if of == "uint16" and dtype == "bfloat16":
+        return "bf16"
+    if of not in WORDS:
+        as_bits = " (uint16 with dtype=\"bfloat16\" is bfloat16)" if of == "uint16" else ""
+        raise TypeError(f"{operation}: {name} is {of}, must be one of {', '.join(WORDS)}{as_bits}")
+    return WORDS[of]
+
+
+def _of_numpy(operation, name, array, dtype, copy):
+    word = _word(operation, name, array.dtype.name if array.dtype.isnative else str(array.dtype), dtype)
+    if not array.flags.c_contiguous or not array.flags.aligned:
+        if not copy:
+            raise ValueError(f"{operation}: {name} has strides {array.strides}, must be contiguous")
+        array = np.array(array, order="C")
+    return View(name, array.ctypes.data, word, array.shape, None, array, readonly=not array.flags.writeable)
+
+
+def _of_cuda(operation, name, array, dtype):
+    interface = array.__cuda_array_interface__
+    of = np.dtype(interface["typestr"])
+    word = _word(operation, name, of.name, dtype)
+    shape, strides = interface["shape"], interface.get("strides")
+    if strides is not None:
+        _require_contiguous(operation, name, shape, [stride // of.itemsize for stride in strides])
+    data, readonly = interface["data"]
+    # Of device 0 or any other: the library asks CUDA where the memory lies.
+    device = getattr(getattr(array, "device", None), "id", 0)
+    return View(name, data, word, shape, device, array, interface.get("stream"), readonly)
+
+
+def _require_contiguous(operation, name, shape, strides):
+    expected = 1
+    for extent, stride in zip(reversed(shape), reversed(strides)):
+        if extent > 1 and stride != expected:
+            raise ValueError(f"{operation}: {name} has strides {tuple(strides)}, must be contiguous")
+        expected *= extent
+
+
+# DLPack 0.8, dlpack.h: the tensor in a capsule "dltensor", which is renamed by who takes it over.
+
+class _Tensor(ctypes.Structure):
+    _fields_ = [("data", c_void_p), ("device_type", c_int32), ("device_id", c_int32), ("rank", c_int32),
+                ("code", c_uint8), ("bits", c_uint8), ("lanes", c_uint16), ("shape", POINTER(c_int64)),
+                ("strides", POINTER(c_int64)), ("byte_offset", c_uint64)]
+
+
+class _Managed(ctypes.Structure):
+    pass
+
+
+_Managed._fields_ = [("tensor", _Tensor), ("context", c_void_p),
+                     ("deleter", ctypes.CFUNCTYPE(None, POINTER(_Managed)))]
+
+_HOST, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
+_CODES = {(2, 16): "float16", (4, 16): "bfloat16", (2, 32): "float32", (2, 64): "float64", (1, 16): "uint16"}
+
+_pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer_of.restype, _pointer_of.argtypes = c_void_p, [py_object, c_char_p]
+_rename = ctypes.pythonapi.PyCapsule_SetName
+_rename.restype, _rename.argtypes = ctypes.c_int, [py_object, c_char_p]
+_USED = b"used_dltensor"  # which the capsule keeps a pointer to
+
+
+class _Taken:
+    """A tensor that was taken over from its capsule; given back with the last view of it."""
+
+    def __init__(self, capsule):
+        self.managed = ctypes.cast(_pointer_of(capsule, b"dltensor"), POINTER(_Managed))
+        _rename(capsule, _USED)
+
+    def __del__(self):
+        managed = getattr(self, "managed", None)
+        if managed and managed.contents.deleter:
+            managed.contents.deleter(managed)
+
+
+def _of_dlpack(operation, name, array, dtype, stream):
+    kind, ordinal = array.__dlpack_device__()
+    kind = int(kind)
+    if kind not in (_HOST, _CUDA, _CUDA_HOST, _CUDA_MANAGED):
+        raise ValueError(f"{operation}: {name} is on a device of DLPack's kind {kind}, must be of the host or CUDA")
+    on_device = kind in (_CUDA, _CUDA_MANAGED)
+    # The owner orders its work before what comes on the stream, of which 1 is CUDA's default.
+    taken = _Taken(array.__dlpack__(stream=stream or 1) if on_device else array.__dlpack__())
+    tensor = taken.managed.contents.tensor
+    if tensor.lanes != 1:
+        raise TypeError(f"{operation}: {name} has vectors of {tensor.lanes} for elements, must have numbers")
+    of = _CODES.get((tensor.code, tensor.bits), f"DLPack's type {tensor.code} of {tensor.bits} bits")
+    word = _word(operation, name, of, dtype)
+    shape = tensor.shape[:tensor.rank]
+    if tensor.strides:
+        _require_contiguous(operation, name, shape, tensor.strides[:tensor.rank])
+    return View(name, (tensor.data or 0) + tensor.byte_offset, word, shape, ordinal if on_device else None,
+                (array, taken))

@@ -1,0 +1,138 @@
+"""The library's C interfaces by ctypes: kernels/danaus.h and python/native/study.h, name by name."""
+
+import ctypes
+from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint8, c_void_p
+from pathlib import Path
+
+from danaus._version import __version__
+
+
+class NoDevice(RuntimeError):
+    """There is no such CUDA device, or the library was built without CUDA."""
+
+
+class CudaError(RuntimeError):
+    """The CUDA runtime or driver refused a call."""
+
+
+class InternalError(RuntimeError):
+    """An error of the library itself."""
+
+
+class Array(ctypes.Structure):
+    """danaus_array"""
+    _fields_ = [("name", c_char_p), ("data", c_void_p), ("bytes", c_size_t)]
+
+
+class Call(ctypes.Structure):
+    """danaus_call"""
+    _fields_ = [("stream", c_void_p), ("batch", c_int64), ("prepared", c_void_p), ("prepared_bytes", c_size_t),
+                ("prepared_for", c_char_p), ("workspace", c_void_p), ("workspace_bytes", c_size_t)]
+
+
+class ArrayInfo(ctypes.Structure):
+    """danaus_array_info"""
+    _fields_ = [("name", c_char_p), ("dtype", c_char_p), ("role", c_int), ("batched", c_int), ("rank", c_int),
+                ("extents", c_int64 * 4)]
+
+
+class Bytes(ctypes.Structure):
+    """danaus_bytes"""
+    _fields_ = [("prepared", c_int64), ("workspace", c_int64), ("constants", c_int64)]
+
+
+OUTPUT = 2  # danaus_role
+FILTER = 1
+
+_SIGNATURES = {
+    "danaus_version": (c_char_p, []),
+    "danaus_last_error": (c_char_p, []),
+    "danaus_device_count": (c_int, []),
+    "danaus_plan_create": (c_int, [c_char_p, c_int, c_void_p, c_size_t, POINTER(c_void_p)]),
+    "danaus_plan_destroy": (None, [c_void_p]),
+    "danaus_plan_description": (c_char_p, [c_void_p]),
+    "danaus_plan_kernel": (c_char_p, [c_void_p]),
+    "danaus_plan_bytes": (c_int, [c_void_p, c_int64, POINTER(Bytes)]),
+    "danaus_case_array": (c_int, [c_char_p, c_int, POINTER(ArrayInfo)]),
+    "danaus_prepare": (c_int, [c_void_p, POINTER(Array), c_size_t, POINTER(Call)]),
+    "danaus_execute": (c_int, [c_void_p, POINTER(Array), c_size_t, POINTER(Call)]),
+    "danaus_whole_call": (c_int, [c_void_p, POINTER(Array), c_size_t, POINTER(Call)]),
+    "danaus_allocate": (c_int, [c_int, c_size_t, POINTER(c_void_p)]),
+    "danaus_free": (None, [c_void_p]),
+    "danaus_copy_to_device": (c_int, [c_int, c_void_p, c_void_p, c_size_t]),
+    "danaus_copy_to_host": (c_int, [c_int, c_void_p, c_void_p, c_size_t]),
+    "danaus_plan_create_on_executor": (c_int, [c_char_p, POINTER(c_void_p)]),
+    "danaus_case_mask": (c_int, [c_char_p, c_void_p, c_size_t, POINTER(c_size_t)]),
+    "danaus_case_bytes": (c_int, [c_char_p, c_int, POINTER(Bytes)]),
+    "danaus_convolve": (c_int, [c_char_p, c_char_p, POINTER(Array), c_size_t]),
+    "danaus_text_data": (c_char_p, [c_void_p]),
+    "danaus_text_destroy": (None, [c_void_p]),
+    "danaus_judge": (c_int, [c_char_p, c_char_p, c_void_p, POINTER(Array), c_size_t, POINTER(c_void_p)]),
+    "danaus_run": (c_int, [POINTER(c_char_p), c_size_t, POINTER(c_void_p)]),
+    "danaus_interrupt": (None, [c_int]),
+}
+
+
+def _load(path):
+    try:
+        loaded = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise ImportError(f"danaus: the library {path} cannot be loaded: {error}; pip install makes it") from error
+    for name, (result, arguments) in _SIGNATURES.items():
+        try:
+            function = getattr(loaded, name)
+        except AttributeError as error:
+            raise ImportError(f"danaus: {path} has no {name}: it is of another version than {__version__}") from error
+        function.restype, function.argtypes = result, arguments
+    version = loaded.danaus_version().decode()
+    if version != __version__:
+        raise ImportError(f"danaus: {path} is of version {version}, the package of {__version__}; install both again")
+    return loaded
+
+
+library = _load(Path(__file__).with_name("libdanaus_python.so"))
+
+_ERRORS = {1: ValueError, 2: NoDevice, 3: MemoryError, 4: CudaError, 5: InternalError}
+
+
+def check(status):
+    """Raises what a danaus_status other than DANAUS_OK says, with the library's own words."""
+    if status:
+        raise _ERRORS.get(status, InternalError)(library.danaus_last_error().decode(errors="replace"))
+
+
+def text_of(handle):
+    """The words of a danaus_text, which is destroyed."""
+    try:
+        return library.danaus_text_data(handle).decode()
+    finally:
+        library.danaus_text_destroy(handle)
+
+
+def arrays_of(token):
+    """The ArrayInfo of every array of a case, in its order."""
+    infos = []
+    while True:
+        info = ArrayInfo()
+        if library.danaus_case_array(token.encode(), len(infos), byref(info)):
+            break
+        infos.append(info)
+    if not infos:  # the token is none: its own error
+        check(library.danaus_case_array(token.encode(), 0, byref(ArrayInfo())))
+    return infos
+
+
+def mask_of(token):
+    """What danaus_plan_create takes as kept, as (c_uint8 array or None, count)."""
+    count = c_size_t()
+    check(library.danaus_case_mask(token.encode(), None, 0, byref(count)))
+    if count.value == 0:
+        return None, 0
+    kept = (c_uint8 * count.value)()
+    check(library.danaus_case_mask(token.encode(), kept, count.value, byref(count)))
+    return kept, count.value
+
+
+def device_count():
+    """CUDA devices that the library sees; 0 without a driver, or where it was built without CUDA."""
+    return library.danaus_device_count()

@@ -1,0 +1,145 @@
+"""Plans, in the manner of FFTW and cuFFT: made once for a case, given a filter, executed any number of times."""
+
+from ctypes import byref, c_int64, c_void_p
+
+from danaus import _arrays
+from danaus._library import FILTER, OUTPUT, Array, Bytes, Call, arrays_of, check, library, mask_of
+
+
+def ordinal_of(operation, device):
+    """None for the host ("cpu"), or the ordinal of a CUDA device: 1, "cuda:1", "cuda" for the first."""
+    if device == "cpu":
+        return None
+    if isinstance(device, int) and not isinstance(device, bool) and device >= 0:
+        return device
+    kind, _, number = str(device).partition(":")
+    if kind == "cuda" and (number.isdecimal() or not number and ":" not in str(device)):
+        return int(number or 0)
+    raise ValueError(f"{operation}: device {device!r}, must be 'cpu', 'cuda', 'cuda:N' or N")
+
+
+def _stream_of(operation, stream):
+    """The cudaStream_t of a stream: a number, or an object of CUDA's own protocol, PyTorch or CuPy."""
+    if stream is None:
+        return None
+    if hasattr(stream, "__cuda_stream__"):
+        protocol = stream.__cuda_stream__
+        return (protocol() if callable(protocol) else protocol)[1]
+    for attribute in ("cuda_stream", "ptr"):
+        if hasattr(stream, attribute):
+            return getattr(stream, attribute)
+    if isinstance(stream, int):
+        return 0 if stream == 1 else stream  # 1 is the default stream as DLPack has it
+    raise TypeError(f"{operation}: stream is a {type(stream).__name__}, must be a cudaStream_t, a number or an object")
+
+
+def call_arrays(views):
+    """danaus_array[] of views, whose names are those of the case."""
+    return (Array * len(views))(*[(view.name.encode(), view.data, view.bytes) for view in views])
+
+
+class Plan:
+    """A plan for a case on a device.
+
+        plan = danaus.Plan("fftconv_f16_causal_l1024_b64_h768", device="cuda")
+        plan.prepare(k=k)             # [H, K], of the host or the device; transformed once
+        y = plan.execute(u=u)         # [B, H, L]; or y=array for the memory that it goes to
+
+    token: the case as one word, as the README of the sources has it. device: "cpu" executes the kernel of an H100 or
+    H200 operation by operation, checked, with the roundings that it has there, and slowly; "cuda", "cuda:N" or N is a
+    GPU. Arrays are NumPy's or of any library with DLPack or __cuda_array_interface__, contiguous, of the type and shape
+    in `arrays`; bfloat16 is ml_dtypes' or its bits as uint16. On a GPU calls are asynchronous: what they read and write
+    must stay until the stream has got there. execute() may be called from any thread.
+
+    Raises ValueError for what the case or an array has wrong, TypeError for an array of another type,
+    danaus.NoDevice where the device is not there, MemoryError where it has too little memory.
+    """
+
+    def __init__(self, token, device="cpu"):
+        self.handle = c_void_p()
+        self.token, self.device = str(token), ordinal_of("plan", device)
+        infos = arrays_of(self.token)
+        if self.device is None:
+            check(library.danaus_plan_create_on_executor(self.token.encode(), byref(self.handle)))
+        else:
+            kept, count = mask_of(self.token)
+            check(library.danaus_plan_create(self.token.encode(), self.device, kept, count, byref(self.handle)))
+        self._roles = {info.name.decode(): info.role for info in infos}
+        self._batched = {info.name.decode() for info in infos if info.batched}
+        #: name -> (dtype, shape) of every array of the case
+        self.arrays = {info.name.decode(): (_arrays.NAMES[info.dtype.decode()], tuple(info.extents[:info.rank]))
+                       for info in infos}
+
+    def __del__(self, destroy=library.danaus_plan_destroy):  # bound: at the interpreter's end names are gone
+        if getattr(self, "handle", None):
+            destroy(self.handle)
+
+    @property
+    def description(self):
+        """One line: kernel, N and its factors, threads, shared memory, device."""
+        return library.danaus_plan_description(self.handle).decode()
+
+    @property
+    def kernel(self):
+        """The kernel's name."""
+        return library.danaus_plan_kernel(self.handle).decode()
+
+    def bytes(self, batch=0):
+        """{"prepared", "workspace", "constants"}: what the plan takes of the device's memory for so many rows, or for
+        the case's."""
+        found = Bytes()
+        check(library.danaus_plan_bytes(self.handle, c_int64(batch), byref(found)))
+        return {"prepared": found.prepared, "workspace": found.workspace, "constants": found.constants}
+
+    def prepare(self, stream=None, **filters):
+        """Transforms the filters, which every execute() from now on takes. Of the device they are read by kernels on
+        the stream; not while another thread executes."""
+        stream = _stream_of("prepare", stream)
+        self._call("prepare", [self._view("prepare", name, array, stream) for name, array in filters.items()], stream)
+
+    def execute(self, stream=None, **arrays):
+        """The outputs of the case: the array, or a dict by name where there are several. Batches may be smaller than
+        the case's. An output that is not given is made like the first input."""
+        stream = _stream_of("execute", stream)
+        views = {name: self._view("execute", name, array, stream) for name, array in arrays.items()}
+        inputs = [name for name in arrays if self._roles.get(name) not in (OUTPUT, FILTER)]
+        outputs = {}
+        for name, role in self._roles.items():
+            if role == OUTPUT and name not in arrays and inputs:
+                arrays[name] = _arrays.empty_like("execute", arrays[inputs[0]])
+                views[name] = self._view("execute", name, arrays[name], stream)
+            if role == OUTPUT and name in arrays:
+                outputs[name] = arrays[name]
+                if views[name].readonly:
+                    raise ValueError(f"execute: {name} is read-only")
+        batch = next((views[name].shape[0] for name in views if name in self._batched and views[name].shape), 0)
+        self._call("execute", list(views.values()), stream, batch)
+        return next(iter(outputs.values())) if len(outputs) == 1 else outputs
+
+    def _view(self, operation, name, array, stream):
+        expected = self.arrays.get(name)
+        bits = expected is not None and expected[0] == "bfloat16"
+        view = _arrays.view(operation, name, array, "bfloat16" if bits else None, copy=False, stream=stream)
+        if expected is None:
+            return view  # the library says which there are
+        dtype, shape = expected
+        if _arrays.NAMES[view.dtype] != dtype:
+            raise TypeError(f"{operation}: {name} is {_arrays.NAMES[view.dtype]}, must be {dtype}")
+        free = 1 if name in self._batched else 0
+        if len(view.shape) != len(shape) or view.shape[free:] != shape[free:]:
+            raise ValueError(f"{operation}: {name} has shape {view.shape}, must be {shape}")
+        return view
+
+    def _call(self, operation, views, stream=None, batch=0):
+        """prepare, execute or whole_call of the C interface with _arrays.View of the case's arrays."""
+        for view in views:
+            if self.device is None and view.device is not None:
+                raise ValueError(f"{operation}: {view.name} is on CUDA device {view.device}, the plan is for the CPU")
+        owners = {view.stream for view in views if view.stream is not None}  # which write there
+        if stream is None and len(owners) > 1:
+            raise ValueError(f"{operation}: arrays are written on {len(owners)} streams; order them, and give stream=")
+        if stream is None and owners:
+            stream = _stream_of(operation, owners.pop())
+        call = Call(stream=stream, batch=batch)
+        function = getattr(library, f"danaus_{operation}")
+        check(function(self.handle, call_arrays(views), len(views), byref(call)))

@@ -1,0 +1,53 @@
+/* The C interface of the study, in the library of the Python package: the kernels on the CPU, the truth, and the
+ * commands of the program, whose rows come back as JSON. It goes on where danaus.h ends, with its statuses, arrays,
+ * plans and danaus_last_error().
+ */
+#ifndef DANAUS_STUDY_H
+#define DANAUS_STUDY_H
+
+#include "kernels/danaus.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A plan for the CPU: the kernel that an H100 or H200 would run, executed operation by operation and checked, with the
+ * roundings that it has there. Arrays are of the host. A mask is that of the case. */
+DANAUS_API danaus_status danaus_plan_create_on_executor(const char* token, danaus_plan** plan);
+
+/* What danaus_plan_create takes as kept [N], 0 of them where the case has no mask: count is how many there are, which
+ * are written where kept has room for so many. */
+DANAUS_API danaus_status danaus_case_mask(const char* token, uint8_t* kept, size_t room, size_t* count);
+
+/* The prepared bytes and the constants of a plan that need not exist, on a CUDA device or, for -1, an H100 or H200; its
+ * workspace is left 0. */
+DANAUS_API danaus_status danaus_case_bytes(const char* token, int device, danaus_bytes* bytes);
+
+/* The arrays of a case of convolution, all of double: u, k, y, and the gates that it has. y is computed in double by a
+ * method, fftw, monarch or direct, and rounded once to the case's type. */
+DANAUS_API danaus_status danaus_convolve(const char* token, const char* method, const danaus_array* arrays,
+                                         size_t count);
+
+/* Words that the library keeps until they are destroyed. */
+typedef struct danaus_text danaus_text;
+DANAUS_API const char* danaus_text_data(const danaus_text* text);
+DANAUS_API void danaus_text_destroy(danaus_text* text);
+
+/* How far y is from the truth, and how far it may be, as one JSON object: "verify" of the schema verify. Arrays as
+ * above. method says how y was computed: by one of the above, or "kernel" by that of the plan, which may be NULL for
+ * other methods. */
+DANAUS_API danaus_status danaus_judge(const char* token, const char* method, const danaus_plan* plan,
+                                      const danaus_array* arrays, size_t count, danaus_text** verdict);
+
+/* Runs verify, model, what-if, count, factors, memory or list: words[0] is the command, the others are its options as
+ * in a shell. rows is what --json would write. A row that failed its check is no error. */
+DANAUS_API danaus_status danaus_run(const char* const* words, size_t count, danaus_text** rows);
+
+/* Nonzero: commands that run end soon, with an error; 0: they go on from now. */
+DANAUS_API void danaus_interrupt(int requested);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,73 @@
+"""What leaves the library of the Python package, what it needs, and how the package refuses another one.
+
+  PYTHONPATH=BUILD/python library_test.py LIBRARY [unittest's own arguments]
+"""
+
+import ctypes
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import danaus
+from danaus import _library
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def declared(header):
+    return set(re.findall(r"DANAUS_API [\w* ]*?(danaus_\w+)\(", (ROOT / header).read_text()))
+
+
+class Library(unittest.TestCase):
+    def test_only_the_c_interfaces_leave_it(self):
+        symbols = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], capture_output=True, text=True, check=True)
+        exported = {line.split()[-1] for line in symbols.stdout.splitlines()}
+        sanitizers = {name for name in exported if not name.startswith("danaus_") and "san" in name}
+        self.assertEqual(exported - sanitizers,
+                         declared("kernels/danaus.h") | declared("python/native/study.h"))
+
+    def test_python_knows_every_function(self):
+        self.assertEqual(set(_library._SIGNATURES),
+                         declared("kernels/danaus.h") | declared("python/native/study.h"))
+
+    def test_it_needs_neither_recordings_nor_a_gpus_libraries(self):
+        needed = subprocess.run(["readelf", "-d", LIBRARY], capture_output=True, text=True, check=True).stdout
+        self.assertIn("NEEDED", needed)
+        for library in ("sndfile", "cufft", "cudart", "libcuda"):
+            self.assertNotRegex(needed, f"NEEDED.*{library}")
+
+    def test_null_is_no_crash(self):
+        library = _library.library
+        for name, (result, arguments) in _library._SIGNATURES.items():
+            if result is ctypes.c_int and arguments and name != "danaus_device_count":
+                nothing = [kind() if kind in (ctypes.c_int, ctypes.c_size_t, ctypes.c_int64) else None
+                           for kind in arguments]
+                self.assertNotEqual(getattr(library, name)(*nothing), 0, name)
+                self.assertIn("null", library.danaus_last_error().decode(), name)
+
+    def test_another_version_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            package = Path(folder) / "danaus"
+            shutil.copytree(Path(_library.__file__).parent, package)
+
+            def imported():
+                return subprocess.run([sys.executable, "-B", "-c", "import danaus"], cwd=folder, capture_output=True,
+                                      text=True, env={**os.environ, "PYTHONPATH": folder}).stderr
+
+            self.assertEqual(imported(), "")
+            (package / "_version.py").write_text('__version__ = "0.0.9"\n')
+            self.assertIn(f"is of version {danaus.__version__}, the package of 0.0.9", imported())
+            (package / Path(LIBRARY).name).unlink()
+            self.assertIn("ImportError: danaus: the library", imported())
+            (package / Path(LIBRARY).name).write_text("no library")
+            self.assertIn("ImportError: danaus: the library", imported())
+
+
+if __name__ == "__main__":
+    LIBRARY = sys.argv.pop(1)
+    unittest.main()

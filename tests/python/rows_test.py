@@ -1,0 +1,105 @@
+"""The commands of the program from Python: their rows, their refusals, Ctrl-C.
+
+  PYTHONPATH=BUILD/python rows_test.py PROGRAM [unittest's own arguments]
+"""
+
+import _thread
+import json
+import subprocess
+import sys
+import threading
+import unittest
+from pathlib import Path
+
+import jsonschema
+
+import danaus
+
+SCHEMAS = Path(__file__).resolve().parents[2] / "experiments/results/schemas"
+CASE = "fftconv_f16_causal_l256_b2_h3"
+# Of a row, what does not depend on when and where it was made.
+PROVENANCE = {"date", "git", "dirty", "sources", "argv", "host"}
+ASKED = {
+    "verify": (lambda: danaus.verify(CASE), ["verify", "--case", CASE]),
+    "model": (lambda: danaus.predict(CASE, profile="H200", model="both"),
+              ["model", "--case", CASE, "--profile", "H200", "--model", "both"]),
+    "what_if": (lambda: danaus.what_if(CASE), ["what-if", "--case", CASE]),
+    "count": (lambda: danaus.count(CASE, blocks=7), ["count", "--case", CASE, "--blocks", "7"]),
+    "factors": (lambda: danaus.factors("fftconv_f64_circular_l12_b1_h1_r3x4"),
+                ["factors", "--case", "fftconv_f64_circular_l12_b1_h1_r3x4"]),
+    "memory": (lambda: danaus.memory(CASE), ["memory", "--case", CASE]),
+    "list": (danaus.kernels, ["list", "kernels"]),
+}
+
+
+class Rows(unittest.TestCase):
+    def test_are_those_of_the_program(self):
+        for kind, (ask, words) in ASKED.items():
+            rows = ask()
+            self.assertTrue(rows, kind)
+            schema = json.loads((SCHEMAS / f"{kind}.schema.json").read_text())
+            for row in rows:
+                jsonschema.validate(row, schema)
+                self.assertEqual(row["argv"][:2], ["danaus", words[0]])
+            printed = subprocess.run([PROGRAM, *words, "--json", "-"], capture_output=True, text=True, check=True)
+            self.assertEqual([{key: row[key] for key in row.keys() - PROVENANCE} for row in rows],
+                             [{key: row[key] for key in row.keys() - PROVENANCE}
+                              for row in map(json.loads, printed.stdout.splitlines())])
+
+    def test_options_select(self):
+        cases, methods = (CASE, "fftconv_bf16_circular_l512_b2_h1"), ("kernel", "fftw")
+        rows = danaus.verify(*cases, method=methods, data="uniform", seed=3)
+        self.assertEqual({(row["case"], row["method"]) for row in rows},
+                         {(case, method) for case in cases for method in methods})
+        self.assertTrue(all(row["verify"]["status"] == "passed" for row in rows))
+        self.assertEqual({row["data"]["kind"] for row in rows}, {"uniform"})
+
+    def test_a_failed_check_is_a_row(self):
+        # Of samples that overflow fp16.
+        rows = danaus.verify(CASE, method="kernel", scale=1e5)
+        self.assertEqual([row["verify"]["status"] for row in rows], ["failed"])
+
+    def test_what_is_refused(self):
+        for ask, words in (
+                (lambda: danaus.verify(), "verify: no case"),
+                (lambda: danaus.verify("fftconv_f16_causal_b2"), "fftconv_f16_causal_b2"),
+                (lambda: danaus.verify(CASE, method="magic"), "verify: method 'magic', must be one of fftw"),
+                (lambda: danaus.verify(CASE, data="recording"), "'recording'"),
+                (lambda: danaus.predict(CASE, profile="H9000"), "H9000"),
+                (lambda: danaus.predict(CASE, order=9), "model: order=9, must be from 1 to 5"),
+                (lambda: danaus.count(CASE, blocks=0), "count: blocks=0"),
+                (lambda: danaus.factors(CASE.replace("256", "4096")), "must be at most 1024"),
+                (lambda: danaus.run("bench"), "run: command 'bench'"),
+                (lambda: danaus.run("verify", "--colour"), "colour"),
+                (lambda: danaus.run("count", "--case", CASE, "--hardware"), "run: --hardware"),
+                (lambda: danaus.run("count", "--case", CASE, "--blocks", "many"), "many")):
+            with self.assertRaises(ValueError) as caught:
+                ask()
+            self.assertIn(words, str(caught.exception))
+            self.assertNotIn("\n", str(caught.exception))
+
+    def test_from_many_threads(self):
+        results = [None] * 4
+
+        def work(i):
+            results[i] = danaus.verify(CASE, seed=i)
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for i, rows in enumerate(results):
+            self.assertEqual([row["verify"] for row in rows], [row["verify"] for row in danaus.verify(CASE, seed=i)])
+
+    def test_an_interrupt_is_heard_and_forgotten(self):
+        cases = [f"fftconv_f16_circular_l{length}_b2_h2" for length in range(16384, 26384)]  # a quarter of an hour
+        threading.Timer(0.5, _thread.interrupt_main).start()
+        with self.assertRaises(KeyboardInterrupt):
+            danaus.verify(*cases, method="fftw")
+        self.assertEqual(len(danaus.verify(CASE, method="fftw")), 1)
+
+
+if __name__ == "__main__":
+    PROGRAM = sys.argv.pop(1)
+    unittest.main()

@@ -1,0 +1,256 @@
+"""danaus.torch and danaus.flashfftconv on a GPU: against torch.fft in double, on streams, in graphs, from threads.
+
+  PYTHONPATH=BUILD/python PYTHON tests/python/torch_cuda_test.py
+"""
+
+import sys
+import threading
+import unittest
+
+try:
+    import torch
+except ImportError:
+    print("PyTorch is not installed")
+    sys.exit(77)  # which ctest counts as skipped
+
+import danaus
+
+if not torch.cuda.is_available() or danaus.device_count() == 0:
+    print("there is no CUDA device, or the library was built without CUDA")
+    sys.exit(77)
+
+from torch.library import opcheck
+
+from danaus.flashfftconv import FlashFFTConv
+from danaus.torch import conv
+
+# More than the bounds of the kernels by their counts of roundings, 51 in fp16 at N = 32K (3.5e-3) and some more beyond;
+# bf16 is rounded by y and gates besides.
+BOUNDS = {torch.float16: 8e-3, torch.bfloat16: 1.6e-2}
+OPERATOR = torch.ops.danaus.conv.default
+
+
+def operands(batch=4, channels=6, length=1024, taps=1024, dtype=torch.float16, gates=0, device="cuda", seed=1):
+    generator = torch.Generator(device).manual_seed(seed)
+
+    def draw(*shape):
+        return torch.randn(shape, generator=generator, device=device)
+
+    u, k = draw(batch, channels, length).to(dtype), draw(channels, taps) / taps**0.5
+    return u, k, *(draw(batch, channels, length).to(dtype) if i < gates else None for i in range(2))
+
+
+def by_fft(u, k, mode, pregate=None, postgate=None):
+    """In double by torch.fft."""
+    length, taps = u.shape[-1], k.shape[-1]
+    x = u.double() if pregate is None else u.double() * pregate.double()
+    k = k.double()
+    if mode == "causal":
+        points = 2 * length
+        k = k[:, :length]
+    else:
+        points = length
+        k = torch.stack([torch.nn.functional.pad(k[:, i:i + length], (0, max(0, i + length - taps)))
+                         for i in range(0, taps, length)]).sum(0)
+    y = torch.fft.irfft(torch.fft.rfft(x, points) * torch.fft.rfft(k, points), points)[..., :length]
+    return y if postgate is None else y * postgate.double()
+
+
+def relative(actual, expected):
+    return (torch.linalg.norm(actual.double() - expected) / torch.linalg.norm(expected)).item()
+
+
+class Values(unittest.TestCase):
+    def test_are_those_of_torch_fft(self):
+        for dtype, bound in BOUNDS.items():
+            for mode in ("causal", "circular"):
+                for length, taps in ((256, 256), (300, 100), (1000, 3000), (1024, 1024), (4096, 4096), (32768, 32768),
+                                     (65536, 65536), (100000, 3)):
+                    for gates in (0, 1, 2):
+                        for batch in (1, 4, 5):
+                            u, k, pregate, postgate = operands(batch, 3, length, taps, dtype, gates)
+                            y = conv(u, k, mode, pregate, postgate)
+                            self.assertEqual((y.dtype, y.shape, y.device), (u.dtype, u.shape, u.device))
+                            self.assertLess(relative(y, by_fft(u, k, mode, pregate, postgate)), bound,
+                                            (dtype, mode, length, taps, gates, batch))
+
+    def test_filters_of_16_bits_and_strides(self):
+        u, k, _, _ = operands()
+        self.assertLess(relative(conv(u, k.half()), by_fft(u, k.half(), "causal")), 8e-3)
+        view = u.transpose(0, 1).contiguous().transpose(0, 1)
+        self.assertTrue(torch.equal(conv(view, k), conv(u, k)))
+
+    def test_rows_of_any_alignment(self):
+        u, k, _, _ = operands(length=1023)
+        memory = torch.zeros(u.numel() + 8, dtype=u.dtype, device="cuda")
+        for offset in range(1, 8):
+            shifted = memory[offset:offset + u.numel()].view(u.shape)
+            shifted.copy_(u)
+            self.assertTrue(torch.equal(conv(shifted, k), conv(u, k)))
+
+    def test_autocast(self):
+        u, k, pregate, _ = operands(gates=1, dtype=torch.float32)
+        for dtype in BOUNDS:
+            with torch.autocast("cuda", dtype=dtype):
+                y = conv(u, k, "causal", pregate)
+            self.assertTrue(torch.equal(y, conv(u.to(dtype), k, "causal", pregate.to(dtype))))
+
+    def test_the_error_is_stated(self):
+        u, k, _, _ = operands()
+        y, error = danaus.conv(u, k, return_error=True)  # the same tensors where NumPy's arrays go
+        self.assertTrue(torch.equal(y, conv(u, k)))
+        self.assertEqual(error["status"], "passed")
+        self.assertAlmostEqual(error["rel_l2"], relative(y, by_fft(u, k, "causal")), delta=1e-9)
+        host = danaus.conv(u.cpu().numpy(), k.cpu().numpy(), device="cuda")
+        self.assertTrue(torch.equal(torch.from_numpy(host), y.cpu()))
+
+
+class Streams(unittest.TestCase):
+    def test_the_current_one(self):
+        u, k, _, _ = operands(64, 64, 4096, 4096)
+        expected = conv(u, k)
+        torch.cuda.synchronize()
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            torch.cuda._sleep(200_000_000)  # a tenth of a second: work on another stream would be done before
+            late = u.clone()
+            u.zero_()
+            late_y = conv(late, k)
+        self.assertFalse(stream.query())
+        stream.synchronize()
+        self.assertTrue(torch.equal(late_y, expected))
+
+    def test_threads_share_plans_and_no_filter(self):
+        u, k, _, _ = operands()
+        expected = [conv(u, k * (i + 1)) for i in range(8)]
+        torch.cuda.synchronize()
+        wrong = []
+
+        def work(i):
+            with torch.cuda.stream(torch.cuda.Stream()):
+                for _ in range(50):
+                    if not torch.equal(conv(u, k * (i + 1)), expected[i]):
+                        wrong.append(i)
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_a_plan_by_dlpack(self):
+        u, k, _, _ = operands()
+        plan = danaus.Plan("fftconv_f16_causal_l1024_b4_h6", device="cuda")
+        stream = torch.cuda.Stream()
+        plan.prepare(k=k)
+        torch.cuda.synchronize()
+        with torch.cuda.stream(stream):
+            torch.cuda._sleep(50_000_000)
+            doubled = 2 * u
+            y = plan.execute(u=doubled, stream=stream)
+        stream.synchronize()
+        self.assertTrue(torch.equal(y, conv(2 * u, k)))
+        with self.assertRaisesRegex(ValueError, "u is in host memory"):
+            plan.execute(u=u.cpu().numpy())
+
+    @unittest.skipIf(torch.cuda.device_count() < 2, "there is one device")
+    def test_several_devices(self):
+        for device in range(torch.cuda.device_count()):
+            u, k, _, _ = operands(device=f"cuda:{device}")
+            with torch.cuda.device(0):
+                self.assertLess(relative(conv(u, k), by_fft(u, k, "causal")), 8e-3)
+            self.assertEqual(torch.cuda.current_device(), 0)
+        with self.assertRaisesRegex(ValueError, "k is on cuda:0, u on cuda:1"):
+            conv(operands(device="cuda:1")[0], operands(device="cuda:0")[1])
+
+
+class Graphs(unittest.TestCase):
+    def test_captured_and_replayed(self):
+        for length in (1024, 65536):  # in one launch, and in several with memory between them
+            u, k, pregate, postgate = operands(length=length, gates=2)
+            conv(u, k, "causal", pregate, postgate)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                y = conv(u, k, "causal", pregate, postgate)
+            for seed in (2, 3):
+                other = operands(length=length, gates=2, seed=seed)
+                for to, of in zip((u, k, pregate, postgate), other):
+                    to.copy_(of)
+                graph.replay()
+                self.assertTrue(torch.equal(y, conv(*other[:2], "causal", *other[2:])))
+
+    def test_captured_too_early(self):
+        u, k, _, _ = operands(length=768, taps=7)
+        stream = torch.cuda.Stream()
+        graph = torch.cuda.CUDAGraph()
+        with self.assertRaisesRegex(RuntimeError, "captured before it ever ran"):
+            with torch.cuda.stream(stream):
+                graph.capture_begin()
+                try:
+                    conv(u, k)
+                finally:
+                    graph.capture_end()
+        self.assertLess(relative(conv(u, k), by_fft(u, k, "causal")), 8e-3)  # nothing is spoiled
+
+    def test_compiled(self):
+        for mode in ("default", "reduce-overhead"):
+            fast = torch.compile(lambda u, k: conv(2 * u, k, "circular").sin(), fullgraph=True, mode=mode)
+            for batch in (4, 4, 6, 7):
+                u, k, _, _ = operands(batch)
+                expected = by_fft(2 * u, k, "circular").sin()
+                self.assertLess(relative(fast(u, k), expected), 1.6e-2)
+
+    def test_opcheck(self):
+        for dtype in BOUNDS:
+            for batch in (1, 4):
+                u, k, pregate, postgate = operands(batch, dtype=dtype, gates=2)
+                opcheck(OPERATOR, (u, k, "causal", pregate, postgate))
+
+    def test_memory_is_torchs(self):
+        u, k, _, _ = operands(64, 64)
+        conv(u, k)
+        torch.cuda.synchronize()
+        free, _ = torch.cuda.mem_get_info()
+        for _ in range(20):
+            conv(u, k)
+        torch.cuda.synchronize()
+        self.assertEqual(torch.cuda.mem_get_info()[0], free)
+
+
+class Refused(unittest.TestCase):
+    def test_devices_types_and_lengths(self):
+        u, k, pregate, _ = operands(gates=1)
+        for error, words, call in (
+                (ValueError, "k is on cpu, u on cuda:0", lambda: conv(u, k.cpu())),
+                (ValueError, "pregate is on cpu", lambda: conv(u, k, "causal", pregate.cpu())),
+                (ValueError, "f32 has no kernel", lambda: conv(u.float(), k)),
+                (TypeError, "k is torch.float64", lambda: conv(u, k.double())),
+                (ValueError, "the largest kernel has", lambda: conv(u.repeat(1, 1, 1 << 14), k)),
+                (ValueError, "k has shape", lambda: conv(u, k[:3]))):
+            with self.assertRaisesRegex(error, words):
+                call()
+            torch.cuda.synchronize()
+
+    def test_gradients_are_named(self):
+        u, k, _, _ = operands()
+        k.requires_grad_()
+        y = conv(u, k)
+        self.assertTrue(y.requires_grad)
+        with self.assertRaisesRegex(NotImplementedError, "danaus::conv_backward: no gradients on cuda:0"):
+            y.float().sum().backward()
+
+
+class DropIn(unittest.TestCase):
+    def test_forward(self):
+        for dtype, bound in BOUNDS.items():
+            layer = FlashFFTConv(2048, dtype=dtype).cuda()
+            for length, taps in ((2048, 2048), (1024, 1024), (1024, 2048), (700, 2048)):
+                u, k, pregate, postgate = operands(4, 3, length, taps, dtype, 2)
+                pad = [torch.nn.functional.pad(x, (0, 2048 - length)) for x in (u, pregate, postgate)]
+                expected = by_fft(pad[0], k, "circular", pad[1], pad[2])[..., :length]
+                self.assertLess(relative(layer(u, k, pregate, postgate), expected), bound)
+
+
+if __name__ == "__main__":
+    unittest.main()
