@@ -45,7 +45,9 @@ double written_bytes(const Convolution& p) { return moved_bytes(p) / (2 + p.preg
 const std::vector<Quantity>& compared_quantities() {
   static const std::vector<Quantity> kQuantities = {
       {"matrix instructions",
-       [](const Counted& c) { return double(c.launch.mma_f16acc + c.launch.mma_f32acc + c.launch.mma_depth8); },
+       [](const Counted& c) {
+         return double(c.launch.mma_f16acc + c.launch.mma_f32acc + c.launch.mma_depth8 + c.launch.mma_tf32);
+       },
        {"sm__inst_executed_pipe_tensor_op_hmma.sum"},
        1,
        "the compiler computes what is behind a branch, the tail of a wrapped convolution, before it"},
