@@ -8,6 +8,7 @@
 #include "kernels/plan/fused.hpp"
 #include "kernels/plan/long.hpp"
 #include "kernels/plan/machine.hpp"
+#include "kernels/plan/spectral.hpp"
 
 namespace danaus {
 namespace {
@@ -45,6 +46,7 @@ class FusedConvolution final : public Step {
 }  // namespace
 
 Program make_program(const Case& asked, const Device& device, std::span<const std::uint8_t> kept) {
+  if (asked.as<Spectral>()) return make_spectral_program(asked, device);
   const Convolution* p = asked.as<Convolution>();
   if (!p) fail("plan: ", asked.token(), " is of an operation that has no kernel");
   const Variant& variant = choose(*p, device);
