@@ -56,7 +56,9 @@ Range and_what_is_no_operation(const Counted&, double counted) { return {counted
 const std::vector<Quantity>& compared_quantities() {
   static const std::vector<Quantity> kQuantities = {
       {"matrix instructions",
-       [](const Counted& c) { return double(c.launch.mma_f16acc + c.launch.mma_f32acc + c.launch.mma_depth8); },
+       [](const Counted& c) {
+         return double(c.launch.mma_f16acc + c.launch.mma_f32acc + c.launch.mma_depth8 + c.launch.mma_tf32);
+       },
        {"sm__inst_executed_pipe_tensor_op_hmma.sum"},
        1,
        tails_twice,

@@ -177,6 +177,17 @@ DANAUS_DEVICE void mma_f32acc(float (&d)[4], const u32 (&a)[2], u32 b) {
         : "r"(a[0]), "r"(a[1]), "r"(b));
 }
 
+DANAUS_DEVICE void mma_tf32(float (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+DANAUS_DEVICE u32 round_tf32(float value) {
+  u32 rounded;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(value));
+  return rounded;
+}
+
 template <int bytes>
 DANAUS_DEVICE Words<(bytes + 3) / 4> load_shared(SharedAddress from) {
   static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);

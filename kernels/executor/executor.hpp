@@ -38,9 +38,10 @@ struct Counters {
   std::uint64_t mma_f16acc = 0;           // m16n8k16 with f16 accumulators
   std::uint64_t mma_f32acc = 0;           // m16n8k16 with f32 accumulators
   std::uint64_t mma_depth8 = 0;           // m16n8k8 with either, half the work
+  std::uint64_t mma_tf32 = 0;             // m16n8k8 of TF32 with f32 accumulators
   std::uint64_t packed_operations = 0;    // add2, sub2, mul2, fma2: thread operations, two results each
   std::uint64_t fp32_operations = 0;      // thread operations
-  std::uint64_t conversions = 0;          // pack2: thread operations
+  std::uint64_t conversions = 0;          // pack2, round_tf32: thread operations
   std::uint64_t byte_permutes = 0;        // thread operations
   std::uint64_t global_instructions = 0;  // warp instructions that read or write global memory, bulk copies not
   std::uint64_t global_load_sectors = 0;  // 32 bytes each, by ordinary loads and cp.async
@@ -68,6 +69,7 @@ inline constexpr std::array kCounterFields = {
     CounterField{"mma_f16acc", &Counters::mma_f16acc},
     CounterField{"mma_f32acc", &Counters::mma_f32acc},
     CounterField{"mma_depth8", &Counters::mma_depth8},
+    CounterField{"mma_tf32", &Counters::mma_tf32},
     CounterField{"packed_operations", &Counters::packed_operations},
     CounterField{"fp32_operations", &Counters::fp32_operations},
     CounterField{"conversions", &Counters::conversions},

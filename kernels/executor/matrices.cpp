@@ -94,6 +94,31 @@ void Executor::State::multiply() {
 template void Executor::State::multiply<false>();
 template void Executor::State::multiply<true>();
 
+// Lane 4 g + t holds A [16 x 8]: a[0] (g, t)  a[1] (g+8, t)  a[2] (g, t+4)  a[3] (g+8, t+4), B [8 x 8]: b[0] (t, g)
+// b[1] (t+4, g), and C and D as above. The lowest 13 bits of an operand are not there.
+void Executor::State::multiply_tf32() {
+  const auto request = [&](int lane) -> Mma& { return *static_cast<Mma*>(warp[lane].request.data); };
+  ++counters.mma_tf32;
+  using Row = Eigen::Array<float, 8, 1>;
+  std::array<std::array<float, 8>, 16> a;
+  std::array<Row, 8> b;
+  const auto value = [](u32 word) { return std::bit_cast<float>(word & ~0x1fffu); };
+  for (int lane = 0; lane < kWarp; ++lane) {
+    const int g = lane / 4, t = lane % 4;
+    const Mma& m = request(lane);
+    for (int r = 0; r < 4; ++r) a[g + 8 * (r % 2)][t + 4 * (r / 2)] = value(m.a[r]);
+    for (int r = 0; r < 2; ++r) b[t + 4 * r][g] = value(m.b[r]);
+  }
+  std::array<Row, 16> product;
+  for (int row = 0; row < 16; ++row) {
+    product[row].setZero();
+    for (int k = 0; k < 8; ++k) product[row] += a[row][k] * b[k];
+  }
+  for (int lane = 0; lane < kWarp; ++lane)
+    for (int i = 0; i < 4; ++i)
+      static_cast<float*>(request(lane).accumulators)[i] += product[lane / 4 + 8 * (i / 2)][2 * (lane % 4) + i % 2];
+}
+
 void Executor::State::shuffle() {
   std::array<u32, kWarp> values;
   for (int i = 0; i < kWarp; ++i) values[i] = static_cast<Shuffle*>(warp[i].request.data)->value;

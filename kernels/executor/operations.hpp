@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <numbers>
@@ -53,6 +54,7 @@ enum class Kind : std::uint8_t {
   store_matrices,
   mma_f16acc,
   mma_f32acc,
+  mma_tf32,
   shuffle,
   max_of_warp,
   sync_warp,
@@ -74,7 +76,7 @@ struct Mma {
   const u32* b;
   void* accumulators;  // u32[2] or float[4], read and written
   bool bf16;
-  int depth;  // points that are contracted: 16, or 8 with the rest zero
+  int depth;  // points that are contracted: 16, or 8 with the rest zero; of TF32 8
 };
 struct Shuffle {
   u32 value;
@@ -234,6 +236,19 @@ void mma_f32acc(float (&d)[4], const u32 (&a)[2], u32 b, const Site site = Site:
   const u32 wide[4] = {a[0], a[1], 0, 0}, tall[2] = {b, 0};
   detail::Mma request{wide, tall, d, T == Dtype::bf16, 8};
   detail::rendezvous(detail::Kind::mma_f32acc, &request, site);
+}
+
+// m16n8k8 of TF32, whose operands are fp32 without their lowest 13 bits: a[0] (g, t), a[1] (g+8, t), a[2] (g, t+4),
+// a[3] (g+8, t+4); b[0] (t, g), b[1] (t+4, g).
+inline void mma_tf32(float (&d)[4], const u32 (&a)[4], const u32 (&b)[2], const Site site = Site::current()) {
+  detail::Mma request{a, b, d, false, 8};
+  detail::rendezvous(detail::Kind::mma_tf32, &request, site);
+}
+// The nearest number of TF32, ties away from zero.
+inline u32 round_tf32(float value) {
+  ++detail::here().counters->conversions;
+  const u32 bits = std::bit_cast<u32>(value);
+  return std::isfinite(value) ? (bits + 0x1000u) & ~0x1fffu : bits;
 }
 
 template <int bytes>

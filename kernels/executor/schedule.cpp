@@ -15,6 +15,7 @@ const char* name(Kind kind) {
     case Kind::store_matrices: return "store_matrices";
     case Kind::mma_f16acc: return "mma_f16acc";
     case Kind::mma_f32acc: return "mma_f32acc";
+    case Kind::mma_tf32: return "mma_tf32";
     case Kind::shuffle: return "shuffle";
     case Kind::max_of_warp: return "max_of_warp";
     case Kind::sync_warp: return "sync_warp";
@@ -154,6 +155,7 @@ void Executor::State::carry_out() {
     case Kind::store_matrices: return move_matrices(true);
     case Kind::mma_f16acc: return multiply<false>();
     case Kind::mma_f32acc: return multiply<true>();
+    case Kind::mma_tf32: return multiply_tf32();
     case Kind::shuffle: return shuffle();
     case Kind::max_of_warp: return max_of_warp();
     default: ++counters.warp_barriers; return synchronise(warp);

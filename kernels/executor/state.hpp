@@ -262,6 +262,7 @@ struct Executor::State {
   void move_matrices(bool write);
   template <bool f32>
   void multiply();
+  void multiply_tf32();
   void shuffle();
   void max_of_warp();
 

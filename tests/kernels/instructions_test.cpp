@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -91,6 +92,43 @@ TEST(Instructions, MmaRoundsHalfAccumulatorsOnce) {
     device::mma_f32acc<Dtype::f16>(floats, {first, 0, 0, 0}, {one, 0});
     EXPECT_EQ(device::detail::half_of<Dtype::f16>(halves[0], 0), 2048);  // ties to even
     EXPECT_EQ(floats[0], 2049);
+  });
+}
+
+// Integers of up to 11 bits are exact in TF32, their products and few sums in fp32.
+TEST(Instructions, MmaMultipliesMatricesOfTf32) {
+  const Matrices m;
+  Executor().run({}, [&] {
+    const int g = device::lane_index() / 4, t = device::lane_index() % 4;
+    const auto word = [](double value) { return std::bit_cast<u32>(static_cast<float>(511 * value)); };
+    const u32 a[4] = {word(m.a[g][t]), word(m.a[g + 8][t]), word(m.a[g][t + 4]), word(m.a[g + 8][t + 4])};
+    const u32 b[2] = {word(m.b[t][g]), word(m.b[t + 4][g])};
+    float d[4];
+    for (int i = 0; i < 4; ++i) d[i] = m.c[g + 8 * (i / 2)][2 * t + i % 2];
+    device::mma_tf32(d, a, b);
+    for (int i = 0; i < 4; ++i) {
+      const int row = g + 8 * (i / 2), column = 2 * t + i % 2;
+      double sum = m.c[row][column];
+      for (int k = 0; k < 8; ++k) sum += 511 * 511 * m.a[row][k] * m.b[k][column];
+      EXPECT_EQ(d[i], sum);
+    }
+  });
+}
+
+TEST(Instructions, Tf32CutsWhatWasNotRounded) {
+  Executor().run({}, [] {
+    const float value = 1 + 0x1p-10f + 0x1p-11f;  // half way between two numbers
+    const u32 one = std::bit_cast<u32>(1.f), bits = std::bit_cast<u32>(value);
+    float cut[4] = {}, rounded[4] = {};
+    const u32 first = device::lane_index() % 4 == 0 ? one : 0;
+    device::mma_tf32(cut, {first, 0, 0, 0}, {bits, 0});
+    device::mma_tf32(rounded, {first, 0, 0, 0}, {device::round_tf32(value), 0});
+    EXPECT_EQ(cut[0], 1 + 0x1p-10f);
+    EXPECT_EQ(rounded[0], 1 + 0x1p-9f);
+    EXPECT_EQ(device::round_tf32(-value), std::bit_cast<u32>(-1 - 0x1p-9f));
+    EXPECT_EQ(device::round_tf32(1 + 0x1p-11f - 0x1p-23f), one);
+    EXPECT_EQ(device::round_tf32(INFINITY), std::bit_cast<u32>(INFINITY));
+    EXPECT_EQ(device::round_tf32(0x1.fffffep127f), std::bit_cast<u32>(INFINITY));
   });
 }
 

@@ -1,0 +1,543 @@
+// mix: a spectral layer, y = F^-1 (W F u), of few frequencies: three products of small matrices, one after the other.
+//
+// source     Li et al. 2021, the Fourier neural operator; one kernel for all of it as in TurboFNO (Wu et al. 2025), by
+//            dense matrices, in which what is cut off and what is padded does not exist
+// index      p[n] = u[n] + u[X-1-n], q[n] = u[n] - u[X-1-n], n < X/2; with c, s the cosine and sine of
+//            2 pi k (n + 1/2) / X
+//              U[k] = sum_n c p[n] - i s q[n]     V[k] = W[k] U[k]
+//              A[n] = sum_k c V[k]                B[n] = i sum_k s V[k]     y[n] = A + B, y[X-1-n] = A - B
+//            The half in n + 1/2 turns U by a phase that V has too and the inverse takes back. Folding halves what is
+//            multiplied: M X real products for each of two parts each way. Real samples: real parts of A and B alone.
+// shapes     u [B, C_in, X], y [B, C_out, X], or any other order of B and C; frequencies k by the tables
+// types      samples f16, bf16, f32; products of the same, f32 in TF32 or in two parts each (three products), sums f32
+// scaling    U by a power of two near 1 / sqrt(X), in the table; y by the rest of 1 / X, in f32
+// memory     a block has one item of the batch, all channels (weights of each frequency of its own: several items, the
+//            columns of that product). Samples travel between global memory and registers, a sector and more at a
+//            time; spectra lie in shared memory (layout.hpp); tables and weights come through L1
+// error      counted by kRoundings: folded samples, tables, weights, spectra twice, y
+// reference  reference/spectral/layer.hpp   test   tests/kernels/mix_test.cpp
+#pragma once
+
+#include <cstring>
+
+#include "kernels/device/operations.hpp"
+#include "kernels/families/mix/layout.hpp"
+
+namespace danaus::mix::inline DANAUS_BACKEND {
+
+template <Key key, Tuning tuning>
+struct Shape {
+  static constexpr Layout layout{key, tuning};
+  static_assert(!layout.broken_rule(), "tunings.hpp has a line that Layout::broken_rule() refuses");
+};
+
+DANAUS_DEVICE u32 word_of(float value) {
+  u32 word;
+  memcpy(&word, &value, 4);
+  return word;
+}
+DANAUS_DEVICE float float_of(u32 word) {
+  float value;
+  memcpy(&value, &word, 4);
+  return value;
+}
+
+// Fragments as the arithmetic has them: the words, and in two parts what the first ones leave.
+template <class P, int count>
+struct Operand {
+  static constexpr Layout layout = P::layout;
+  u32 high[count];
+  u32 low[layout.split ? count : 1];
+
+  DANAUS_DEVICE explicit Operand(const u32 (&words)[count]) {
+    DANAUS_UNROLL
+    for (int i = 0; i < count; ++i) {
+      high[i] = words[i];
+      if constexpr (layout.split) {
+        high[i] = device::round_tf32(float_of(words[i]));
+        low[i] = device::round_tf32(float_of(words[i]) - float_of(high[i]));
+        device::count_fp32(1);
+      }
+    }
+  }
+  DANAUS_DEVICE void negate() {
+    constexpr u32 kSigns = layout.halves ? 0x80008000u : 0x80000000u;
+    DANAUS_UNROLL
+    for (int i = 0; i < count; ++i) {
+      high[i] ^= kSigns;
+      if constexpr (layout.split) low[i] ^= kSigns;
+    }
+  }
+};
+
+template <class P>
+DANAUS_DEVICE void multiply(float (&sum)[4], const Operand<P, 4>& a, const Operand<P, 2>& b) {
+  if constexpr (P::layout.halves) {
+    device::mma_f32acc<P::layout.key.dtype>(sum, a.high, b.high);
+  } else {
+    if constexpr (P::layout.split) {
+      device::mma_tf32(sum, a.low, b.high);
+      device::mma_tf32(sum, a.high, b.low);
+    }
+    device::mma_tf32(sum, a.high, b.high);
+  }
+}
+
+// What is stored of one sum (f32), or of two that belong together (16 bits).
+template <class P>
+DANAUS_DEVICE u32 stored(float value) {
+  return P::layout.split ? word_of(value) : device::round_tf32(value);
+}
+
+// Consecutive points of a lane, in the order of memory.
+template <class P>
+struct Points {
+  static constexpr Layout layout = P::layout;
+  Words<layout.words> word{};
+
+  // Point i of 32 bits (f16 complex, f32 real), 64 or 16.
+  static constexpr int kBytes = layout.number_bytes * (layout.key.complex ? 2 : 1);
+
+  DANAUS_DEVICE void load(const void* row, long long n) {
+    word = device::load_global<4 * layout.words>(static_cast<const unsigned char*>(row) + kBytes * n);
+  }
+  DANAUS_DEVICE void store(void* row, long long n) const {
+    device::store_global<4 * layout.words>(static_cast<unsigned char*>(row) + kBytes * n, word);
+  }
+  DANAUS_DEVICE void load_one(const void* row, long long n, int i) {
+    const auto one = device::load_global<kBytes>(static_cast<const unsigned char*>(row) + kBytes * n);
+    if constexpr (kBytes == 2) {
+      word[i / 2] |= one[0] << (16 * (i % 2));
+    } else {
+      DANAUS_UNROLL
+      for (int w = 0; w < kBytes / 4; ++w) word[i * (kBytes / 4) + w] = one[w];
+    }
+  }
+  DANAUS_DEVICE void store_one(void* row, long long n, int i) const {
+    Words<(kBytes + 3) / 4> one;
+    if constexpr (kBytes == 2) {
+      one[0] = word[i / 2] >> (16 * (i % 2)) & 0xffffu;
+    } else {
+      DANAUS_UNROLL
+      for (int w = 0; w < kBytes / 4; ++w) one[w] = word[i * (kBytes / 4) + w];
+    }
+    device::store_global<kBytes>(static_cast<unsigned char*>(row) + kBytes * n, one);
+  }
+  DANAUS_DEVICE Points reversed() const {
+    Points r;
+    DANAUS_UNROLL
+    for (int i = 0; i < layout.words; ++i) {
+      if constexpr (kBytes == 2)
+        r.word[i] = device::permute_bytes(word[layout.words - 1 - i], 0, 0x1032);
+      else if constexpr (kBytes == 4)
+        r.word[i] = word[layout.words - 1 - i];
+      else
+        r.word[i] = word[(layout.words / 2 - 1 - i / 2) * 2 + i % 2];
+    }
+    return r;
+  }
+};
+
+template <class P>
+class Block {
+ public:
+  static constexpr Layout layout = P::layout;
+  static constexpr bool kComplex = layout.key.complex;
+
+  DANAUS_DEVICE explicit Block(const Arguments& a)
+      : a_(a),
+        at_(a.places),
+        warp_(device::warp_index()),
+        g_(device::lane_index() / 4),
+        t_(device::lane_index() % 4),
+        half_((a.length + 1) / 2),
+        first_item_(device::block_index() * a.places.columns) {}
+
+  DANAUS_DEVICE void run() {
+    device::let_next_grid_begin();
+    device::wait_for_previous_grid();
+    const int items = min(at_.columns, a_.batch - first_item_);
+    const int tiles_at_once = layout.tuning.tiles;
+    const int frequency_groups = (at_.frequency_tiles + tiles_at_once - 1) / tiles_at_once;
+
+    const int transforms = items * at_.input_tiles * frequency_groups;
+    for (int task = warp_; task < transforms; task += layout.tuning.warps)
+      transform(task / frequency_groups / at_.input_tiles, task / frequency_groups % at_.input_tiles,
+                task % frequency_groups * tiles_at_once);
+    device::sync_block();
+
+    if constexpr (layout.key.shared) {
+      const int products = items * at_.output_tiles * frequency_groups;
+      for (int task = warp_; task < products; task += layout.tuning.warps)
+        mix(task / frequency_groups / at_.output_tiles, task / frequency_groups % at_.output_tiles,
+            task % frequency_groups * tiles_at_once);
+    } else {
+      const int products = at_.output_tiles * 4 * at_.frequency_tiles;
+      for (int task = warp_; task < products; task += layout.tuning.warps)
+        mix_pair(task % at_.output_tiles, task / at_.output_tiles, items);
+    }
+    device::sync_block();
+
+    const int point_tiles = (half_ + layout.step - 1) / layout.step * (layout.step / 8);
+    const int point_groups = (point_tiles + layout.point_tiles - 1) / layout.point_tiles;
+    const int inverses = items * at_.output_tiles * point_groups;
+    for (int task = warp_; task < inverses; task += layout.tuning.warps)
+      transform_back(task / point_groups / at_.output_tiles, task / point_groups % at_.output_tiles,
+                     task % point_groups * layout.point_tiles, point_tiles);
+  }
+
+ private:
+  using A = Operand<P, 4>;
+  using B = Operand<P, 2>;
+  using Lane = Points<P>;
+
+  // Of rows of channels g and g + 8: the lane's points from n on, and their mirror images.
+  struct Folded {
+    Lane near[2], far[2];
+  };
+  DANAUS_DEVICE Folded load(const void* const (&row)[2], int n) const {
+    Folded f;
+    DANAUS_UNROLL
+    for (int r = 0; r < 2; ++r) {
+      if (!row[r]) continue;
+      if (a_.aligned) {
+        if (n >= half_) continue;
+        f.near[r].load(row[r], n);
+        Lane mirrored;
+        mirrored.load(row[r], a_.length - layout.lane_points - n);
+        f.far[r] = mirrored.reversed();
+      } else {
+        DANAUS_UNROLL
+        for (int i = 0; i < layout.lane_points; ++i)
+          if (n + i < half_) {
+            f.near[r].load_one(row[r], n + i, i);
+            f.far[r].load_one(row[r], a_.length - 1 - n - i, i);
+          }
+      }
+    }
+    return f;
+  }
+
+  // u[n] +- its mirror image, real parts or imaginary parts, as an A fragment.
+  DANAUS_DEVICE A fragment(const Folded& f, bool sum, int part) const {
+    u32 words[4];
+    DANAUS_UNROLL
+    for (int r = 0; r < 2; ++r) DANAUS_UNROLL
+    for (int h = 0; h < 2; ++h) words[r + 2 * h] = folded(f.near[r], f.far[r], sum, part, h);
+    return A(words);
+  }
+  static DANAUS_DEVICE u32 folded(const Lane& near, const Lane& far, bool sum, int part, int h) {
+    if constexpr (layout.halves) {
+      constexpr Dtype T = layout.key.dtype;
+      const auto of = [&](int i) {
+        return sum ? device::add2<T>(near.word[i], far.word[i]) : device::sub2<T>(near.word[i], far.word[i]);
+      };
+      if constexpr (kComplex) return device::permute_bytes(of(2 * h), of(2 * h + 1), part == 0 ? 0x5410 : 0x7632);
+      return of(h);
+    } else {
+      const int i = kComplex ? 2 * h + part : h;
+      const float a = float_of(near.word[i]), b = float_of(far.word[i]);
+      device::count_fp32(1);
+      return stored<P>(sum ? a + b : a - b);
+    }
+  }
+
+  DANAUS_DEVICE static void load_table(const u32* table, long long vector, u32 (&first)[2], u32 (&second)[2]) {
+    const Words<4> w = device::load_constant<16>(table + (vector * 32 + device::lane_index()) * 4);
+    first[0] = w[0], first[1] = w[1], second[0] = w[2], second[1] = w[3];
+  }
+
+  DANAUS_DEVICE SharedAddress u_address(int item, int frequency, int part) const {
+    return item * at_.u_column + frequency * at_.u_frequency + part * at_.u_part;
+  }
+  DANAUS_DEVICE SharedAddress y_address(int item, int pair, int part) const {
+    return at_.y_begin + item * at_.y_column + pair * at_.y_pair + part * at_.y_part;
+  }
+
+  // U of 16 channels, at the frequencies of some tiles.
+  DANAUS_DEVICE void transform(int item, int channel_tile, int first_tile) const {
+    float re[layout.tuning.tiles][4] = {}, im[layout.tuning.tiles][4] = {};
+    const void* row[2];
+    DANAUS_UNROLL
+    for (int r = 0; r < 2; ++r) {
+      const int channel = 16 * channel_tile + g_ + 8 * r;
+      row[r] = channel < a_.inputs ? static_cast<const unsigned char*>(a_.u) +
+                                         Lane::kBytes * (a_.u_batch * (first_item_ + item) + a_.u_channel * channel)
+                                   : nullptr;
+    }
+    const int steps = (half_ + layout.step - 1) / layout.step;
+    Folded next = load(row, layout.lane_points * t_);
+    for (int step = 0; step < steps; ++step) {
+      const Folded points = next;
+      if (step + 1 < steps) next = load(row, layout.step * (step + 1) + layout.lane_points * t_);
+      const A sum_re = fragment(points, true, 0);
+      A difference_re = fragment(points, false, 0);
+      difference_re.negate();
+      if constexpr (kComplex) {
+        const A sum_im = fragment(points, true, 1), difference_im = fragment(points, false, 1);
+        for_each_tile(first_tile, [&](int i) {
+          u32 cosine[2], sine[2];
+          load_table(a_.forward, 1ll * step * at_.frequency_tiles + first_tile + i, cosine, sine);
+          const B c(cosine), s(sine);
+          multiply<P>(re[i], sum_re, c);
+          multiply<P>(im[i], sum_im, c);
+          multiply<P>(re[i], difference_im, s);
+          multiply<P>(im[i], difference_re, s);
+        });
+      } else {
+        for_each_tile(first_tile, [&](int i) {
+          u32 cosine[2], sine[2];
+          load_table(a_.forward, 1ll * step * at_.frequency_tiles + first_tile + i, cosine, sine);
+          multiply<P>(re[i], sum_re, B(cosine));
+          multiply<P>(im[i], difference_re, B(sine));
+        });
+      }
+    }
+    for_each_tile(first_tile, [&](int i) {
+      DANAUS_UNROLL
+      for (int e = 0; e < 2; ++e) {
+        const int frequency = 8 * (first_tile + i) + 2 * t_ + e, unit = 8 * channel_tile + g_;
+        store_unit(u_address(item, frequency, 0) + 2 * layout.number_bytes * unit, re[i][e], re[i][2 + e]);
+        store_unit(u_address(item, frequency, 1) + 2 * layout.number_bytes * unit, im[i][e], im[i][2 + e]);
+      }
+    });
+  }
+  static DANAUS_DEVICE void store_unit(SharedAddress to, float first, float second) {
+    if constexpr (layout.halves)
+      device::store_shared<4>(to, {device::pack2<layout.key.dtype>(first, second)});
+    else
+      device::store_shared<8>(to, {stored<P>(first), stored<P>(second)});
+  }
+
+  template <class Visit>
+  DANAUS_DEVICE void for_each_tile(int first, Visit visit) const {
+    DANAUS_UNROLL
+    for (int i = 0; i < layout.tuning.tiles; ++i)
+      if (first + i < at_.frequency_tiles) visit(i);
+  }
+
+  DANAUS_DEVICE A weights(int matrix, int output_tile, int step, int part) const {
+    const int steps = at_.input_tiles * layout.steps_of_tile;
+    const long long vector = ((1ll * matrix * at_.output_tiles + output_tile) * steps + step) * 2 + part;
+    const Words<4> w = device::load_global<16>(a_.weights + (vector * 32 + device::lane_index()) * 4);
+    return A(w.word);
+  }
+  DANAUS_DEVICE B spectrum(int item, int frequency, int part, int step) const {
+    const Words<2> w = device::load_shared<8>(u_address(item, frequency, part) + 8 * (4 * step + t_));
+    return B(w.word);
+  }
+
+  // V of 16 channels, at the frequencies of some tiles, which share the weights.
+  DANAUS_DEVICE void mix(int item, int output_tile, int first_tile) const {
+    float re[layout.tuning.tiles][4] = {}, im[layout.tuning.tiles][4] = {};
+    for (int step = 0; step < at_.input_tiles * layout.steps_of_tile; ++step) {
+      const A w_re = weights(0, output_tile, step, 0), w_im = weights(0, output_tile, step, 1);
+      A minus_im = w_im;
+      minus_im.negate();
+      for_each_tile(first_tile, [&](int i) {
+        const int frequency = 8 * (first_tile + i) + g_;
+        const B u_re = spectrum(item, frequency, 0, step), u_im = spectrum(item, frequency, 1, step);
+        multiply<P>(re[i], w_re, u_re);
+        multiply<P>(im[i], w_im, u_re);
+        multiply<P>(re[i], minus_im, u_im);
+        multiply<P>(im[i], w_re, u_im);
+      });
+    }
+    for_each_tile(first_tile, [&](int i) {
+      const int pair = 4 * (first_tile + i) + t_;
+      DANAUS_UNROLL
+      for (int r = 0; r < 2; ++r) {
+        store_pair(item, pair, 0, 16 * output_tile + g_ + 8 * r, re[i][2 * r], re[i][2 * r + 1]);
+        store_pair(item, pair, 1, 16 * output_tile + g_ + 8 * r, im[i][2 * r], im[i][2 * r + 1]);
+      }
+    });
+  }
+  DANAUS_DEVICE void store_pair(int item, int pair, int part, int channel, float first, float second) const {
+    store_unit(y_address(item, pair, part) + 2 * layout.number_bytes * channel, first, second);
+  }
+
+  // V of 16 channels at two frequencies with weights of their own: items of the batch are the columns.
+  DANAUS_DEVICE void mix_pair(int output_tile, int pair, int items) const {
+    float re[2][4] = {}, im[2][4] = {};
+    const int item = min(g_, items - 1);
+    DANAUS_UNROLL
+    for (int e = 0; e < 2; ++e) {
+      const int frequency = 2 * pair + e;
+      if (frequency >= a_.frequencies) continue;
+      DANAUS_UNROLL_BY(1)
+      for (int step = 0; step < at_.input_tiles * layout.steps_of_tile; ++step) {
+        const A w_re = weights(frequency, output_tile, step, 0), w_im = weights(frequency, output_tile, step, 1);
+        A minus_im = w_im;
+        minus_im.negate();
+        const B u_re = spectrum(item, frequency, 0, step), u_im = spectrum(item, frequency, 1, step);
+        multiply<P>(re[e], w_re, u_re);
+        multiply<P>(im[e], w_im, u_re);
+        multiply<P>(re[e], minus_im, u_im);
+        multiply<P>(im[e], w_re, u_im);
+      }
+    }
+    DANAUS_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      const int column = 2 * t_ + i % 2, channel = 16 * output_tile + g_ + 8 * (i / 2);
+      if (column >= items) continue;
+      store_pair(column, pair, 0, channel, re[0][i], re[1][i]);
+      store_pair(column, pair, 1, channel, im[0][i], im[1][i]);
+    }
+  }
+
+  // An A fragment of V: 16 channels, the frequencies of a step.
+  DANAUS_DEVICE A mixed(int item, int output_tile, int step, int part) const {
+    const int channel = 16 * output_tile + g_;
+    u32 words[4];
+    if constexpr (layout.halves) {
+      DANAUS_UNROLL
+      for (int i = 0; i < 4; ++i)
+        words[i] =
+            device::load_shared<4>(y_address(item, 8 * step + t_ + 4 * (i / 2), part) + 4 * (channel + 8 * (i % 2)))[0];
+    } else {
+      DANAUS_UNROLL
+      for (int r = 0; r < 2; ++r) {
+        const Words<2> w = device::load_shared<8>(y_address(item, 4 * step + t_, part) + 8 * (channel + 8 * r));
+        words[r] = w[0], words[r + 2] = w[1];
+      }
+    }
+    return A(words);
+  }
+
+  // Sums of cosines and of sines by which a tile of points is made.
+  struct Sums {
+    float cosine[2][4], sine[2][4];  // of real parts, of imaginary parts
+  };
+
+  DANAUS_DEVICE void transform_back(int item, int output_tile, int first_tile, int tiles) const {
+    Sums sums[layout.point_tiles] = {};
+    const int steps = 8 * at_.frequency_tiles / layout.step;
+    for (int step = 0; step < steps; ++step) {
+      const A re = mixed(item, output_tile, step, 0), im = mixed(item, output_tile, step, 1);
+      DANAUS_UNROLL
+      for (int i = 0; i < layout.point_tiles; ++i) {
+        if (first_tile + i >= tiles) continue;
+        u32 cosine[2], sine[2];
+        load_table(a_.inverse, 1ll * (first_tile + i) * steps + step, cosine, sine);
+        const B c(cosine), s(sine);
+        multiply<P>(sums[i].cosine[0], re, c);
+        multiply<P>(sums[i].sine[1], im, s);
+        if constexpr (kComplex) {
+          multiply<P>(sums[i].cosine[1], im, c);
+          multiply<P>(sums[i].sine[0], re, s);
+        }
+      }
+    }
+    constexpr int kTilesOfLane = layout.step / 8;
+    DANAUS_UNROLL
+    for (int i = 0; i < layout.point_tiles; i += kTilesOfLane) {
+      const int n = 8 * (first_tile + i) + layout.lane_points * t_;
+      DANAUS_UNROLL
+      for (int r = 0; r < 2; ++r) {
+        const int channel = 16 * output_tile + g_ + 8 * r;
+        if (first_tile + i >= tiles || channel >= a_.outputs) continue;
+        store(static_cast<unsigned char*>(a_.y) +
+                  Lane::kBytes * (a_.y_batch * (first_item_ + item) + a_.y_channel * channel),
+              n, points_of(sums, i, r, -1), points_of(sums, i, r, 1));
+      }
+    }
+  }
+
+  // A + B (sign -1) or A - B, B = i times sums of sines.
+  DANAUS_DEVICE Lane points_of(const Sums (&sums)[layout.point_tiles], int first, int r, int sign) const {
+    const auto real = [&](int p) {
+      const Sums& s = sums[first + p / 2];
+      return a_.scale * (s.cosine[0][2 * r + p % 2] + sign * s.sine[1][2 * r + p % 2]);
+    };
+    const auto imaginary = [&](int p) {
+      const Sums& s = sums[first + p / 2];
+      return a_.scale * (s.cosine[1][2 * r + p % 2] - sign * s.sine[0][2 * r + p % 2]);
+    };
+    device::count_fp32((kComplex ? 4 : 2) * layout.lane_points);
+    Lane lane;
+    DANAUS_UNROLL
+    for (int i = 0; i < layout.words; ++i) {
+      if constexpr (layout.halves)
+        lane.word[i] = kComplex ? device::pack2<layout.key.dtype>(real(i), imaginary(i))
+                                : device::pack2<layout.key.dtype>(real(2 * i), real(2 * i + 1));
+      else
+        lane.word[i] = word_of(!kComplex ? real(i) : i % 2 == 0 ? real(i / 2) : imaginary(i / 2));
+    }
+    return lane;
+  }
+  DANAUS_DEVICE void store(void* row, int n, const Lane& near, const Lane& far) const {
+    if (a_.aligned) {
+      if (n >= half_) return;
+      near.store(row, n);
+      far.reversed().store(row, a_.length - layout.lane_points - n);
+      return;
+    }
+    DANAUS_UNROLL
+    for (int i = 0; i < layout.lane_points; ++i) {
+      if (n + i >= half_) continue;
+      near.store_one(row, n + i, i);
+      far.store_one(row, a_.length - 1 - n - i, i);
+    }
+  }
+
+  const Arguments& a_;
+  const Places& at_;
+  const int warp_, g_, t_, half_, first_item_;
+};
+
+// Weights in the order of fragments, rounded as products take them: a vector a thread.
+template <class P>
+class Arrangement {
+ public:
+  static constexpr Layout layout = P::layout;
+
+  DANAUS_DEVICE explicit Arrangement(const Arguments& a) : a_(a) {}
+
+  DANAUS_DEVICE void run() const {
+    device::let_next_grid_begin();
+    device::wait_for_previous_grid();
+    const int steps = a_.places.input_tiles * layout.steps_of_tile;
+    const long long vectors = 64ll * a_.matrices * a_.places.output_tiles * steps;
+    for (long long i = 1ll * device::block_index() * layout.threads + device::thread_index(); i < vectors;
+         i += 1ll * device::block_count() * layout.threads) {
+      const int lane = static_cast<int>(i % 32), part = static_cast<int>(i / 32 % 2);
+      const long long fragment = i / 64, tile = fragment / steps;
+      const int output = static_cast<int>(16 * (tile % a_.places.output_tiles)) + lane / 4;
+      device::store_global<16>(a_.weights + 4 * i, vector(static_cast<int>(tile / a_.places.output_tiles), output,
+                                                          static_cast<int>(fragment % steps), part, lane % 4));
+    }
+  }
+
+ private:
+  DANAUS_DEVICE float weight(int matrix, int output, int input, int part) const {
+    if (output >= a_.outputs || input >= a_.inputs) return 0;
+    const long long at = (1ll * input * a_.outputs + output) * a_.matrices + matrix;
+    return float_of(device::load_global<4>(a_.w + 2 * at + part)[0]);
+  }
+  DANAUS_DEVICE Words<4> vector(int matrix, int output, int step, int part, int t) const {
+    Words<4> words;
+    DANAUS_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      const int row = output + 8 * (i % 2);
+      if constexpr (layout.halves) {
+        const int input = 16 * step + 2 * t + i / 2;  // a unit's first channel
+        words[i] =
+            device::pack2<layout.key.dtype>(weight(matrix, row, input, part), weight(matrix, row, input + 8, part));
+      } else {
+        words[i] = stored<P>(weight(matrix, row, 16 * (step / 2) + 4 * (step % 2) + t + 8 * (i / 2), part));
+      }
+    }
+    return words;
+  }
+  const Arguments& a_;
+};
+
+template <class P, Path path>
+DANAUS_DEVICE void run(const Arguments& a) {
+  if constexpr (P::layout.key.arrange)
+    Arrangement<P>(a).run();
+  else
+    Block<P>(a).run();
+}
+
+}  // namespace danaus::mix::inline DANAUS_BACKEND

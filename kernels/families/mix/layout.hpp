@@ -1,0 +1,92 @@
+// Of a spectral layer: what its kernel is compiled for and given, and the sizes and places that follow.
+#pragma once
+
+#include <cstdint>
+
+#include "reference/spectral/spectral.hpp"
+
+namespace danaus::mix {
+
+struct Key {
+  Dtype dtype;
+  bool tf32;             // f32 samples: operands of products rounded to TF32; else each in two parts, three products
+  bool complex, shared;  // samples; one matrix of weights for all frequencies
+  bool arrange = false;  // the kernel that prepares the weights
+  constexpr bool is_sample() const { return complex && shared && (tf32 || dtype == Dtype::f16); }
+  bool operator==(const Key&) const = default;
+};
+
+struct Tuning {
+  int warps = 0;
+  int tiles = 0;   // of 8 frequencies that a warp has in accumulators at once; of points half as many
+  int blocks = 0;  // on an SM at once: what registers are limited for
+  bool operator==(const Tuning&) const = default;
+};
+
+// Where spectra are in shared memory, in bytes; sizes that depend on the case.
+struct Places {
+  int input_tiles, output_tiles;      // of 16 channels
+  int frequency_tiles;                // of 8 kept frequencies, in 16 bits an even number
+  int columns;                        // items of the batch that a block has
+  int u_part, u_frequency, u_column;  // steps: to the imaginary parts, to the next frequency, to the next item
+  int y_part, y_pair, y_column;       // steps: likewise, of pairs of frequencies
+  int y_begin, bytes;                 // of all
+};
+
+// A warp's tile of channels has 16, channel g beside g + 8. Spectra of inputs: of each frequency all real parts, then
+// all imaginary parts, in units of channels g and g + 8. Spectra of outputs: of each pair of frequencies 2 j, 2 j + 1
+// likewise, channel by channel. Steps between frequencies are 8 words more than a multiple of 32, so that a fragment's
+// lanes, g or t apart, do not meet in a bank.
+struct Layout {
+  Key key;
+  Tuning tuning;
+
+  constexpr Layout(const Key& k, const Tuning& t) : key(k), tuning(t) {}
+
+  bool halves = key.dtype != Dtype::f32;
+  bool split = key.dtype == Dtype::f32 && !key.tf32;
+  int threads = 32 * tuning.warps;
+  int number_bytes = halves ? 2 : 4;
+  int step = halves ? 16 : 8;          // of points or frequencies that one product contracts
+  int lane_points = halves ? 4 : 2;    // consecutive ones of a lane
+  int words = key.complex ? 4 : 2;     // of those
+  int steps_of_tile = halves ? 1 : 2;  // products that contract 16 channels
+  int point_tiles = tuning.tiles / 2;  // that a warp has in accumulators at once
+
+  constexpr const char* broken_rule() const {
+    if (tuning.warps < 1 || tuning.warps > 32) return "warps: 1 to 32";
+    if (tuning.tiles < 4 || tuning.tiles % 4 != 0) return "tiles: a multiple of 4";
+    return nullptr;
+  }
+
+  constexpr Places places(int inputs, int outputs, int frequencies, int columns) const {
+    const auto apart = [](int bytes) { return (bytes + 127) / 128 * 128 + 32; };
+    Places p{};
+    p.input_tiles = (inputs + 15) / 16, p.output_tiles = (outputs + 15) / 16;
+    p.frequency_tiles = halves ? (frequencies + 15) / 16 * 2 : (frequencies + 7) / 8;
+    p.columns = columns;
+    p.u_part = 16 * number_bytes * p.input_tiles, p.u_frequency = apart(2 * p.u_part);
+    p.u_column = apart(8 * p.frequency_tiles * p.u_frequency);
+    p.y_part = 32 * number_bytes * p.output_tiles, p.y_pair = apart(2 * p.y_part);
+    p.y_column = 4 * p.frequency_tiles * p.y_pair;
+    p.y_begin = columns * p.u_column, p.bytes = p.y_begin + columns * p.y_column;
+    return p;
+  }
+};
+
+struct Arguments {
+  const void* u;
+  void* y;
+  const std::uint32_t* forward;  // [steps of points, frequency tiles, lane, 4]: cosines of a fragment, then sines
+  const std::uint32_t* inverse;  // [point tiles, steps of frequencies, lane, 4]
+  std::uint32_t* weights;        // [frequency or 1, output tile, step of inputs, part, lane, 4]: fragments
+  const float* w;                // [C_in, C_out, M, 2], of which they are made
+  long long u_batch, u_channel, y_batch, y_channel;  // steps, in samples
+  int batch, inputs, outputs, length, frequencies;
+  int matrices;  // of weights: frequencies, or 1
+  bool aligned;  // a lane's points are one access: rows begin at as many bytes, X is a multiple of two lanes' points
+  float scale;   // of results
+  Places places;
+};
+
+}  // namespace danaus::mix

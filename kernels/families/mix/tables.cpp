@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <complex>
+
+#include "kernels/device/halves.hpp"
+#include "kernels/families/mix/family.hpp"
+#include "kernels/tile/table.hpp"
+
+namespace danaus::mix {
+namespace {
+
+Choice find(const Key& key, const Spectral& p) {
+  for (std::size_t line = 0; line < kLines.size(); ++line) {
+    if (std::max(p.inputs, p.outputs) > kLines[line].channels) continue;
+    const auto all = Family::instances(line);
+    for (int i = 0; i < all.count; ++i)
+      if (all.list[i].key == key) return {line, static_cast<std::size_t>(i)};
+  }
+  fail("spectral: no kernel has ", name(p.dtype), " samples; f16, bf16 and f32 have some");
+}
+
+// Numbers of a fragment as the kernel reads them.
+class Writer {
+ public:
+  explicit Writer(const Layout& layout) : layout_(layout) {}
+  std::uint32_t word(double first, double second) const {
+    return layout_.key.dtype == Dtype::f16 ? pair<Dtype::f16>(first, second) : pair<Dtype::bf16>(first, second);
+  }
+  std::uint32_t word(double value) const {
+    const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    return layout_.split ? bits : (bits + 0x1000u) & ~0x1fffu;
+  }
+  // Of lane t of a group, the two words of the column of a B fragment: at(i), i the place among those contracted.
+  // `apart`: between halves of the fragment, in 16 bits.
+  template <class At>
+  void column(int t, bool lanes_points, At at, std::uint32_t* words) const {
+    for (int half = 0; half < 2; ++half)
+      if (!layout_.halves) {
+        words[half] = word(at(2 * t + half));
+      } else {
+        const int first = lanes_points ? 4 * t + 2 * half : 2 * t + 8 * half;
+        words[half] = word(at(first), at(first + 1));
+      }
+  }
+
+ private:
+  template <Dtype T>
+  static std::uint32_t pair(double first, double second) {
+    return host::encode<T>(first) | std::uint32_t{host::encode<T>(second)} << 16;
+  }
+  const Layout& layout_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<const Variant>> variants() { return {}; }
+
+std::string Choice::name() const {
+  const Layout l = layout();
+  return text("mix_", danaus::name(l.key.dtype), l.key.tf32 ? "_tf32" : "", l.key.complex ? "_complex" : "_real",
+              l.key.shared ? "_shared" : "", "_w", l.tuning.warps, "_tiles", l.tuning.tiles, "_x", l.tuning.blocks);
+}
+
+Choice choose_layer(const Spectral& p) { return find({p.dtype, p.tf32, p.complex, p.shared}, p); }
+
+Choice choose_arrangement(const Spectral& p) { return find({p.dtype, p.tf32, false, false, true}, p); }
+
+// Phases are of points n + 1/2: exp(-2 pi i k (n + 1/2) / X). The point in the middle of an odd number is its own
+// mirror image, which the kernel adds to it.
+Tables make_tables(const Layout& layout, int length, std::span<const int> frequencies) {
+  const Writer writer(layout);
+  const int half = (length + 1) / 2, count = static_cast<int>(frequencies.size());
+  const int steps = (half + layout.step - 1) / layout.step, point_tiles = steps * layout.step / 8;
+  const int tiles = layout.places(1, 1, count, 1).frequency_tiles, frequency_steps = 8 * tiles / layout.step;
+  // The power of two next to 1 / sqrt(X), so that spectra have the scale of the samples.
+  const double scale = std::exp2(std::round(-0.5 * std::log2(length)));
+  const auto phase = [&](int i, int n) -> std::complex<double> {
+    if (i >= count || n >= half) return 0;
+    const std::complex<double> z = root(2 * length, std::int64_t{frequencies[i]} * (2 * n + 1));
+    return 2 * n + 1 == length ? std::complex<double>(z.real()) : z;  // exp(-i pi k)
+  };
+  const auto cosine = [&](int i, int n) { return scale * phase(i, n).real() / (2 * n + 1 == length ? 2 : 1); };
+  const auto sine = [&](int i, int n) { return -scale * phase(i, n).imag(); };
+  const auto weight = [&](int i) {
+    return !layout.key.complex && i < count && frequencies[i] > 0 && 2 * frequencies[i] < length ? 2. : 1.;
+  };
+
+  Tables tables{std::vector<std::uint32_t>(128 * (steps * tiles + point_tiles * frequency_steps)),
+                std::int64_t{128} * steps * tiles, 1 / (scale * length)};
+  std::uint32_t* words = tables.words.data();
+  for (int step = 0; step < steps; ++step)
+    for (int tile = 0; tile < tiles; ++tile)
+      for (int lane = 0; lane < 32; ++lane, words += 4) {
+        const int i = 8 * tile + lane / 4, n = layout.step * step;
+        writer.column(
+            lane % 4, true, [&](int at) { return cosine(i, n + at); }, words);
+        writer.column(
+            lane % 4, true, [&](int at) { return sine(i, n + at); }, words + 2);
+      }
+  for (int tile = 0; tile < point_tiles; ++tile)
+    for (int step = 0; step < frequency_steps; ++step)
+      for (int lane = 0; lane < 32; ++lane, words += 4) {
+        const int g = lane / 4, first = layout.step * step;
+        const int n = layout.halves ? 16 * (tile / 2) + 4 * (g / 2) + 2 * (tile % 2) + g % 2 : 8 * tile + g;
+        writer.column(
+            lane % 4, false, [&](int at) { return weight(first + at) * phase(first + at, n).real(); }, words);
+        writer.column(
+            lane % 4, false, [&](int at) { return -weight(first + at) * phase(first + at, n).imag(); }, words + 2);
+      }
+  return tables;
+}
+
+}  // namespace danaus::mix

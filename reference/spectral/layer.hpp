@@ -1,0 +1,38 @@
+// The truth of a spectral layer in double, in two ways, and a model of what rounding costs it.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "reference/spectral/spectral.hpp"
+
+namespace danaus {
+
+// Inputs of a case, of the shapes that arrays() says, already rounded to its types.
+struct SpectralInputs {
+  std::vector<double> u, w;
+};
+
+// Gaussian u; weights Gaussian, of variance 1 / C_in, so that a channel keeps its scale. They depend on token and seed.
+SpectralInputs make_inputs(const Spectral& problem, std::uint64_t seed = 0);
+
+// y by the matrices of the truncated transforms, [M, X] and [X, M]: neither what is cut off nor what is padded exists.
+std::vector<double> layer_by_matrices(const Spectral& problem, const SpectralInputs& inputs);
+
+// y by FFTW: whole transforms, frequencies that are not kept set to zero.
+std::vector<double> layer_by_fftw(const Spectral& problem, const SpectralInputs& inputs);
+
+// y as a kernel of the case's arithmetic would give it: by those matrices, with every operand of a product (samples,
+// matrices, weights, spectra) rounded to 11 bits (TF32, f16), 8 (bf16) or 24 (f32) and sums in fp32; y rounded to its
+// type.
+std::vector<double> layer_rounded(const Spectral& problem, const SpectralInputs& inputs);
+
+// Roundings of that: of samples, matrix and product on each axis there, of weights and product, of matrix and product
+// on each axis back.
+int roundings_of_layer(const Spectral& problem);
+
+// Bound on the relative L2 error of such a computation, c u sqrt(R), where u and c are those of the arithmetic. y is
+// taken to be of the size that its terms make likely, as it is of independent samples.
+double bound_l2(const Spectral& problem);
+
+}  // namespace danaus

@@ -1,0 +1,183 @@
+// Spectral layers by their kernels, through a plan on the executor, against the truth in double.
+#include <bit>
+#include <cstring>
+
+#include "reference/spectral/layer.hpp"
+#include "tests/kernels/support.hpp"
+
+namespace danaus {
+namespace {
+
+// Numbers of any type between guards, all NaN at first.
+class Field {
+ public:
+  Field(Dtype dtype, std::int64_t count, int offset) : dtype_(dtype), count_(count) {
+    storage_.assign(static_cast<std::size_t>(bytes(dtype) * (count + 2 * kGuard) + 160), std::byte{0xff});
+    const auto address = reinterpret_cast<std::uintptr_t>(storage_.data());
+    begin_ = (128 - address % 128) % 128 + bytes(dtype) * (kGuard + offset);
+  }
+  void set(const std::vector<double>& values) {
+    const std::vector<std::byte> encoded = host::encode_bytes(dtype_, values);
+    std::ranges::copy(encoded, storage_.begin() + begin_);
+  }
+  std::span<std::byte> samples() { return std::span(storage_).subspan(begin_, bytes(dtype_) * count_); }
+  std::vector<double> values() {
+    std::vector<double> list(count_);
+    for (std::int64_t i = 0; i < count_; ++i) {
+      const std::byte* at = samples().data() + bytes(dtype_) * i;
+      if (dtype_ == Dtype::f32) {
+        float value;
+        std::memcpy(&value, at, 4);
+        list[i] = value;
+      } else {
+        std::uint16_t half;
+        std::memcpy(&half, at, 2);
+        list[i] = dtype_ == Dtype::f16 ? host::decode<Dtype::f16>(half) : host::decode<Dtype::bf16>(half);
+      }
+    }
+    return list;
+  }
+  bool guards_are_whole() const {
+    const auto is_poison = [](std::byte b) { return b == std::byte{0xff}; };
+    const auto end = storage_.begin() + begin_ + bytes(dtype_) * count_;
+    return std::all_of(storage_.begin(), storage_.begin() + begin_, is_poison) &&
+           std::all_of(end, storage_.end(), is_poison);
+  }
+
+ private:
+  static constexpr int kGuard = 64;
+  Dtype dtype_;
+  std::int64_t count_, begin_;
+  std::vector<std::byte> storage_;
+};
+
+std::vector<double> execute_layer(const Spectral& p, const SpectralInputs& inputs, const ExecutorOptions& options,
+                                  int offset) {
+  Plan plan(p, executor_machine(options));
+  const std::vector<std::byte> w = host::encode_bytes(Dtype::f32, inputs.w);
+  const Buffer weights("w", std::span(w));
+  plan.prepare(std::span(&weights, 1));
+  Field u(p.dtype, arrays(p)[0].size(), offset), y(p.dtype, arrays(p)[2].size(), offset);
+  u.set(inputs.u);
+  plan.execute({{"u", u.samples()}, {"y", y.samples()}});
+  EXPECT_TRUE(y.guards_are_whole());
+  return y.values();
+}
+
+void expect_right(const Spectral& p, const ExecutorOptions& options = {}, int offset = 0) {
+  SCOPED_TRACE(testing::Message() << token(p) << ", offset " << offset);
+  const SpectralInputs inputs = make_inputs(p);
+  const std::vector<double> y = execute_layer(p, inputs, options, offset);
+  const Comparison comparison = compare(layer_by_fftw(p, inputs), y);
+  const double bound = bound_l2(p);
+  testing::Test::RecordProperty("clearance", std::to_string(comparison.rel_l2 / bound));
+  EXPECT_LE(comparison.rel_l2, bound) << "worst at " << comparison.worst;
+  EXPECT_LE(comparison.rel_max, bound_max(bound, std::ssize(y))) << "worst at " << comparison.worst;
+  EXPECT_LE(std::abs(comparison.gain_error), bound_gain(bound, std::ssize(y)));
+}
+
+class SpectralKernels : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
+
+TEST_P(SpectralKernels, AreWithinTheirBounds) {
+  const auto [type, shape] = GetParam();
+  const Spectral p = parse_spectral(text("spectral_", type, shape));
+  expect_right(p);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, SpectralKernels,
+    testing::Combine(testing::Values("f32_tf32", "f32", "f16", "bf16"),
+                     testing::Values(
+                         // As TurboFNO is timed; odd lengths, one mode and all; one channel and more than two tiles;
+                         // weights of each frequency with as many items as a product has columns, fewer and more.
+                         "_complex_b2_c32x64_l128_m64_shared_channelmajor", "_complex_b3_c64x32_l64_m32_shared",
+                         "_complex_b1_c1x1_l16_m1_shared", "_complex_b2_c5x19_l33_m33_shared",
+                         "_complex_b2_c17x8_l48_m20_shared_twosided", "_complex_b11_c5x9_l36_m7",
+                         "_complex_b8_c16x16_l32_m4_twosided_channelmajor", "_b2_c24x40_l96_m49_shared",
+                         "_b3_c7x3_l51_m26_shared", "_b5_c20x33_l100_m12", "_b1_c1x2_l17_m9", "_b2_c2x2_l1024_m2",
+                         "_b9_c3x2_l16_m9_channelmajor")),
+    [](const auto& info) { return text(std::get<0>(info.param), std::get<1>(info.param)); });
+
+TEST(SpectralKernels, OfManyChannels) {
+  for (const char* word : {"spectral_f32_tf32_complex_b1_c128x72_l32_m16_shared", "spectral_f32_b1_c80x100_l24_m8",
+                           "spectral_f16_b1_c256x256_l16_m9_shared", "spectral_bf16_complex_b2_c70x65_l32_m16"})
+    expect_right(parse_spectral(word));
+}
+
+TEST(SpectralKernels, OfManyModes) {
+  expect_right(parse_spectral("spectral_f32_tf32_b1_c3x4_l1000_m501_shared"));
+  expect_right(parse_spectral("spectral_f16_complex_b2_c4x3_l512_m257"));
+}
+
+TEST(SpectralKernels, InAnyOrderAndFromAnyAddress) {
+  ExecutorOptions options;
+  options.order = host::Order::random;
+  for (const char* word : {"spectral_f32_tf32_complex_b2_c18x20_l32_m16_shared", "spectral_f16_b9_c18x20_l32_m9",
+                           "spectral_bf16_complex_b2_c3x4_l32_m9_shared", "spectral_f32_b3_c3x4_l32_m9"})
+    for (int offset : {0, 2, 6}) {
+      ++options.seed;
+      expect_right(parse_spectral(word), options, offset);
+    }
+}
+
+TEST(SpectralKernels, RefuseHalfAComplexSample) {
+  const Spectral p = parse_spectral("spectral_f32_complex_b1_c2x2_l16_m4");
+  try {
+    execute_layer(p, make_inputs(p), {}, 1);
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_STREQ(error.what(), "execute: u is not aligned to the 8 bytes of its complex samples");
+  }
+}
+
+TEST(SpectralKernels, TakeFewerItemsThanTheCase) {
+  const Spectral p = parse_spectral("spectral_f32_b10_c3x4_l32_m9");
+  const SpectralInputs inputs = make_inputs(p);
+  Plan plan(p, executor_machine({}));
+  const std::vector<std::byte> w = host::encode_bytes(Dtype::f32, inputs.w);
+  const Buffer weights("w", std::span(w));
+  plan.prepare(std::span(&weights, 1));
+  Field u(p.dtype, 9 * 3 * 32, 0), y(p.dtype, 9 * 4 * 32, 0);
+  u.set({inputs.u.begin(), inputs.u.begin() + 9 * 3 * 32});
+  plan.execute({{"u", u.samples()}, {"y", y.samples()}}, {.batch = 9});
+  std::vector<double> expected = layer_by_fftw(p, inputs);
+  expected.resize(9 * 4 * 32);
+  EXPECT_LE(compare(expected, y.values()).rel_l2, bound_l2(p));
+  EXPECT_TRUE(y.guards_are_whole());
+}
+
+// Products of what folding leaves: X M numbers each way for each of two parts, and four products of channels.
+TEST(SpectralKernels, MultiplyHalfOfWhatDenseMatricesWould) {
+  const Spectral p = parse_spectral("spectral_f32_tf32_complex_b1_c32x64_l128_m64_shared");
+  ExecutorOptions options;
+  host::Counters counters;
+  options.observer = [&](const Launch& launch, const host::Counters& counted) {
+    if (launch.kernel.instance != 0 || launch.shared_bytes > 0) counters = counted;
+  };
+  execute_layer(p, make_inputs(p), options, 0);
+  const double numbers = 2. * 128 * 64 * (32 + 64) + 4. * 32 * 64 * 64;
+  EXPECT_EQ(static_cast<double>(counters.mma_tf32), numbers / (16 * 8 * 8));
+  EXPECT_EQ(counters.global_store_sectors, 8u * 128 * 64 / 32);
+}
+
+TEST(SpectralKernels, RefuseWhatTheyHaveNoRoomFor) {
+  const auto refusal = [](const char* word) {
+    try {
+      Plan plan(parse_case(word), executor_machine({}));
+      return std::string("none");
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_NE(refusal("spectral_f32_b1_c4x4_l15_m4").find("no kernel for X=15; there are some from 16 to 1024"),
+            std::string::npos);
+  EXPECT_NE(refusal("spectral_f32_b1_c4x257_l16_m4").find("no kernel for 257 channels"), std::string::npos);
+  EXPECT_NE(refusal("spectral_f64_b1_c4x4_l16_m4").find("no kernel has f64 samples"), std::string::npos);
+  EXPECT_NE(refusal("spectral_f32_b1_c4x4_l16x16_m4x4").find("no kernel for 2 axes"), std::string::npos);
+  const std::string full = refusal("spectral_f32_b1_c256x256_l1024_m400_shared");
+  EXPECT_NE(full.find("no kernel for 400 modes of 256 and 256 channels"), std::string::npos) << full;
+  EXPECT_NE(full.find("there is one for "), std::string::npos) << full;
+}
+
+}  // namespace
+}  // namespace danaus
