@@ -36,7 +36,10 @@ constexpr bool has_cuda_code(const Key& key) {
 // A kernel that moves no rows has Path::threads alone.
 template <class Key>
 constexpr bool has_path(const Key& key, Path path) {
-  if constexpr (requires { key.size(); key.fold; })
+  if constexpr (requires {
+                  key.size();
+                  key.fold;
+                })
     return !encloses(path) || takes_any_alignment(key.size(), key.fold);
   else
     return path == Path::threads;

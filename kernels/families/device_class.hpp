@@ -10,8 +10,8 @@ namespace danaus {
 // The limits of a GPU; by default those of an H200 with a single multiprocessor.
 struct Device {
   std::string name = "executor";
-  int sm = 90;                   // compute capability, 10 major + minor
-  int block_bytes = 227 * 1024;  // shared memory that a block can have
+  int sm = 90;                          // compute capability, 10 major + minor
+  int block_bytes = 227 * 1024;         // shared memory that a block can have
   std::int64_t cache_bytes = 50 << 20;  // L2
   int multiprocessors = 1;
   int ordinal = 0;  // of a CUDA device

@@ -131,7 +131,7 @@ using AllPasses = testing::Types<Both<Dtype::f16, Fold::pair, false, 1>, Both<Dt
                                  Both<Dtype::f16, Fold::pair, false, 3>, Both<Dtype::bf16, Fold::right_angle, false, 3>,
                                  Both<Dtype::bf16, Fold::pair, false, 4>, Both<Dtype::f16, Fold::right_angle, true, 4>,
                                  Both<Dtype::f16, Fold::pair, true, 5>, Both<Dtype::bf16, Fold::right_angle, false, 5>,
-                   Both<Dtype::f16, Fold::pair, false, 7>, Both<Dtype::f16, Fold::right_angle, false, 7>>;
+                                 Both<Dtype::f16, Fold::pair, false, 7>, Both<Dtype::f16, Fold::right_angle, false, 7>>;
 TYPED_TEST_SUITE(Outer, AllPasses);
 
 TYPED_TEST(Outer, TransformsDownTheColumnsAndBack) {

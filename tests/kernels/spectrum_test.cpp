@@ -205,9 +205,9 @@ TEST(Spectrum, MasksRemoveFrequenciesAndTakeTheMeanOfMirrors) {
   const auto actual = rounded_spectrum(v, filter, 1, 0, kept);
   EXPECT_LE(relative_error(expected, actual), unit_roundoff(v.dtype));
   EXPECT_EQ(actual[7], 0.0);
-  EXPECT_THROW(
-      spectrum::make_table(v, spectrum::split_of(v.fold == Fold::pair, size, 227 * 1024), std::vector<std::uint8_t>(size - 1, 1)),
-      std::invalid_argument);
+  EXPECT_THROW(spectrum::make_table(v, spectrum::split_of(v.fold == Fold::pair, size, 227 * 1024),
+                                    std::vector<std::uint8_t>(size - 1, 1)),
+               std::invalid_argument);
 }
 
 }  // namespace
