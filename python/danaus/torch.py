@@ -2,7 +2,7 @@
 
 Works with autograd, torch.compile(fullgraph=True), CUDA graphs, autocast, any stream, several devices and threads.
 Tensors of the CPU go through torch.fft, in their own precision (16 bits in float32); tensors of a GPU through the fused
-kernels, float16 and bfloat16, whose gradients are still to come. Built against no version of PyTorch: the library is
+kernels, float16 and bfloat16. Built against no version of PyTorch: the library is
 called by its C interface.
 """
 
@@ -36,8 +36,8 @@ def conv(u: Tensor, k: Tensor, mode: str = "causal", pregate: Tensor = None, pos
 
     On a GPU it runs on the current stream. The first call of a shape makes a plan, which all layers and threads share;
     while a graph is captured there must be one already. A compiled graph is specialised to H, L and K, not to B.
-    Gradients with respect to all four, on the CPU; of tensors of a GPU backward() raises NotImplementedError, as second
-    derivatives and those of forward mode do everywhere.
+    Gradients with respect to all four; second derivatives and those of forward mode raise NotImplementedError. On a GPU
+    that of k is summed over the batch in float32, in an order that the shapes fix.
 
     Raises ValueError for shapes, devices and a mode that do not go together or that no kernel computes, TypeError for
     types, RuntimeError where a graph is captured too early, danaus.CudaError, and MemoryError.
@@ -212,13 +212,11 @@ class _Slots:
 class _Entry:
     """Calls of a plan with tensors of one shape and type: some that no thread makes at the moment."""
 
-    def __init__(self, plan, u, k, pregate, postgate):
+    def __init__(self, plan, batch, sizes):
         self.plan, self.handle = plan, plan.handle
-        of_plan = plan.bytes(u.shape[0])
+        of_plan = plan.bytes(batch)
         self.prepared_bytes, self.workspace_bytes = of_plan["prepared"], of_plan["workspace"]
-        names = ((b"u", u), (b"k", k), (b"y", u), (b"pregate", pregate), (b"postgate", postgate))
-        sizes = [(name, tensor.nbytes) for name, tensor in names if tensor is not None]
-        self.new = functools.partial(_Slots, sizes, u.shape[0], self.prepared_bytes, self.workspace_bytes)
+        self.new = functools.partial(_Slots, sizes, batch, self.prepared_bytes, self.workspace_bytes)
         self.idle = [self.new()]
 
     def take(self):
@@ -233,11 +231,11 @@ _plans = {}    # token, device -> Plan
 _making = threading.Lock()
 
 
-def _token(u, k, mode, pregate, postgate):
+def _token(u, k, mode, pregate, postgate, operation="fftconv"):
     """The case of tensors, for batches up to a power of two: a plan takes smaller ones too, but for a single row, which
     has another kernel."""
     batch, channels, length = (int(extent) for extent in u.shape)
-    words = ["fftconv", _WORDS[u.dtype], mode, f"l{length}"]
+    words = [operation, _WORDS[u.dtype], mode, f"l{length}"]
     if k.shape[1] != length:
         words.append(f"k{int(k.shape[1])}")
     if k.dtype in _SIXTEEN:
@@ -247,9 +245,9 @@ def _token(u, k, mode, pregate, postgate):
     return "_".join(words)
 
 
-def _make_entry(signature, u, k, mode, pregate, postgate):
+def _make_entry(signature, operation, u, k, mode, pregate, postgate):
     _check(u, k, mode, pregate, postgate)
-    token, device = _token(u, k, mode, pregate, postgate), u.get_device()
+    token, device = _token(u, k, mode, pregate, postgate, operation), u.get_device()
     with _making:
         plan = _plans.get((token, device))
         if plan is None:
@@ -259,7 +257,14 @@ def _make_entry(signature, u, k, mode, pregate, postgate):
                 raise RuntimeError(f"conv: {token} is captured before it ever ran, and making its plan allocates; run "
                                    "it once before the capture")
             plan = _plans[token, device] = Plan(token, device)
-        entry = _entries[signature] = _Entry(plan, u, k, pregate, postgate)
+        gates = [name for name, gate in ((b"pregate", pregate), (b"postgate", postgate)) if gate is not None]
+        sizes = [(b"u", u.nbytes), (b"k", k.nbytes), *((name, u.nbytes) for name in gates)]
+        if operation == "fftconv":
+            sizes.append((b"y", u.nbytes))
+        else:
+            sizes += [(b"dy", u.nbytes), (b"du", u.nbytes), (b"dk", 4 * k.numel())]
+            sizes += [(b"d" + name, u.nbytes) for name in gates]
+        entry = _entries[signature] = _Entry(plan, u.shape[0], sizes)
     return entry
 
 
@@ -267,12 +272,8 @@ def _signature(tensor):
     return None if tensor is None else (tensor.shape, tensor.dtype, tensor.device)
 
 
-def _conv_cuda(u, k, mode, pregate, postgate):
-    u, k, pregate, postgate = _contiguous(u, k, pregate, postgate)
-    signature = (mode, _signature(u), _signature(k), _signature(pregate), _signature(postgate))  # all of _check()
-    entry = _entries.get(signature) or _make_entry(signature, u, k, mode, pregate, postgate)
-    device = u.device
-    y = torch.empty_like(u, memory_format=torch.contiguous_format)
+def _run(entry, device, tensors):
+    """One call with the tensors of an entry, in its order; returns what it prepares of the filter."""
     spectrum = torch.empty(entry.prepared_bytes, dtype=torch.uint8, device=device)
     slots = entry.take()
     call, items = slots.call, slots.items
@@ -281,19 +282,34 @@ def _conv_cuda(u, k, mode, pregate, postgate):
     if entry.workspace_bytes:
         workspace = torch.empty(entry.workspace_bytes, dtype=torch.uint8, device=device)
         call.workspace = workspace.data_ptr()
-    items[0].data, items[1].data, items[2].data = u.data_ptr(), k.data_ptr(), y.data_ptr()
-    gates = [gate for gate in (pregate, postgate) if gate is not None]
-    for item, gate in zip(items[3:], gates):
-        item.data = gate.data_ptr()
+    for item, tensor in zip(items, tensors):
+        item.data = tensor.data_ptr()
     status = library.danaus_whole_call(entry.handle, slots.arrays, len(items), slots.reference)
     entry.idle.append(slots)
     check(status)
-    return y, spectrum
+    return spectrum
+
+
+def _conv_cuda(u, k, mode, pregate, postgate):
+    u, k, pregate, postgate = _contiguous(u, k, pregate, postgate)
+    signature = (mode, _signature(u), _signature(k), _signature(pregate), _signature(postgate))  # all of _check()
+    entry = _entries.get(signature) or _make_entry(signature, "fftconv", u, k, mode, pregate, postgate)
+    y = torch.empty_like(u, memory_format=torch.contiguous_format)
+    gates = [gate for gate in (pregate, postgate) if gate is not None]
+    return y, _run(entry, u.device, [u, k, *gates, y])
 
 
 def _conv_backward_cuda(dy, u, k, spectrum, mode, pregate, postgate, needed):
-    raise NotImplementedError(f"danaus::conv_backward: no gradients on {u.device} yet; of tensors of the CPU there "
-                              "are, or call conv under torch.no_grad()")
+    """By a plan of its own, which transforms the filter again: as its conjugate. All gradients come at once."""
+    dy, u, k, pregate, postgate = _contiguous(dy, u, k, pregate, postgate)
+    signature = ("backward", mode, *map(_signature, (u, k, pregate, postgate)))
+    entry = _entries.get(signature) or _make_entry(signature, "fftconvgrad", u, k, mode, pregate, postgate)
+    du, dk = torch.empty_like(u), torch.empty_like(k, dtype=torch.float32)
+    of_gates = [None if gate is None else torch.empty_like(gate) for gate in (pregate, postgate)]
+    tensors = [u, k, pregate, postgate, dy, du, dk, *of_gates]
+    _run(entry, u.device, [tensor for tensor in tensors if tensor is not None])
+    gradients = (du, dk.to(k.dtype), *of_gates)
+    return tuple(gradient if is_needed else u.new_empty(0) for gradient, is_needed in zip(gradients, needed))
 
 
 @functools.lru_cache(maxsize=None)
