@@ -97,6 +97,7 @@ mix::Arguments arguments_of(const Spectral& p, const mix::Places& places) {
   a.inputs = static_cast<int>(p.inputs), a.outputs = static_cast<int>(p.outputs);
   a.length = p.lengths[0], a.frequencies = static_cast<int>(kept_count(p));
   a.matrices = static_cast<int>(matrices_of(p));
+  a.adjoint = p.adjoint;
   a.places = places;
   return a;
 }

@@ -95,7 +95,8 @@ INSTANTIATE_TEST_SUITE_P(
                          "_complex_b2_c17x8_l48_m20_shared_twosided", "_complex_b11_c5x9_l36_m7",
                          "_complex_b8_c16x16_l32_m4_twosided_channelmajor", "_b2_c24x40_l96_m49_shared",
                          "_b3_c7x3_l51_m26_shared", "_b5_c20x33_l100_m12", "_b1_c1x2_l17_m9", "_b2_c2x2_l1024_m2",
-                         "_b9_c3x2_l16_m9_channelmajor")),
+                         "_b9_c3x2_l16_m9_channelmajor", "_complex_b2_c5x19_l32_m8_shared_adjoint",
+                         "_b2_c20x3_l32_m17_adjoint")),
     [](const auto& info) { return text(std::get<0>(info.param), std::get<1>(info.param)); });
 
 TEST(SpectralKernels, OfManyChannels) {
