@@ -1,55 +1,8 @@
 // Spectral layers by their kernels, through a plan on the executor, against the truth in double.
-#include <bit>
-#include <cstring>
-
-#include "reference/spectral/layer.hpp"
-#include "tests/kernels/support.hpp"
+#include "tests/kernels/layer_support.hpp"
 
 namespace danaus {
 namespace {
-
-// Numbers of any type between guards, all NaN at first.
-class Field {
- public:
-  Field(Dtype dtype, std::int64_t count, int offset) : dtype_(dtype), count_(count) {
-    storage_.assign(static_cast<std::size_t>(bytes(dtype) * (count + 2 * kGuard) + 160), std::byte{0xff});
-    const auto address = reinterpret_cast<std::uintptr_t>(storage_.data());
-    begin_ = (128 - address % 128) % 128 + bytes(dtype) * (kGuard + offset);
-  }
-  void set(const std::vector<double>& values) {
-    const std::vector<std::byte> encoded = host::encode_bytes(dtype_, values);
-    std::ranges::copy(encoded, storage_.begin() + begin_);
-  }
-  std::span<std::byte> samples() { return std::span(storage_).subspan(begin_, bytes(dtype_) * count_); }
-  std::vector<double> values() {
-    std::vector<double> list(count_);
-    for (std::int64_t i = 0; i < count_; ++i) {
-      const std::byte* at = samples().data() + bytes(dtype_) * i;
-      if (dtype_ == Dtype::f32) {
-        float value;
-        std::memcpy(&value, at, 4);
-        list[i] = value;
-      } else {
-        std::uint16_t half;
-        std::memcpy(&half, at, 2);
-        list[i] = dtype_ == Dtype::f16 ? host::decode<Dtype::f16>(half) : host::decode<Dtype::bf16>(half);
-      }
-    }
-    return list;
-  }
-  bool guards_are_whole() const {
-    const auto is_poison = [](std::byte b) { return b == std::byte{0xff}; };
-    const auto end = storage_.begin() + begin_ + bytes(dtype_) * count_;
-    return std::all_of(storage_.begin(), storage_.begin() + begin_, is_poison) &&
-           std::all_of(end, storage_.end(), is_poison);
-  }
-
- private:
-  static constexpr int kGuard = 64;
-  Dtype dtype_;
-  std::int64_t count_, begin_;
-  std::vector<std::byte> storage_;
-};
 
 std::vector<double> execute_layer(const Spectral& p, const SpectralInputs& inputs, const ExecutorOptions& options,
                                   int offset) {
@@ -67,13 +20,7 @@ std::vector<double> execute_layer(const Spectral& p, const SpectralInputs& input
 void expect_right(const Spectral& p, const ExecutorOptions& options = {}, int offset = 0) {
   SCOPED_TRACE(testing::Message() << token(p) << ", offset " << offset);
   const SpectralInputs inputs = make_inputs(p);
-  const std::vector<double> y = execute_layer(p, inputs, options, offset);
-  const Comparison comparison = compare(layer_by_fftw(p, inputs), y);
-  const double bound = bound_l2(p);
-  testing::Test::RecordProperty("clearance", std::to_string(comparison.rel_l2 / bound));
-  EXPECT_LE(comparison.rel_l2, bound) << "worst at " << comparison.worst;
-  EXPECT_LE(comparison.rel_max, bound_max(bound, std::ssize(y))) << "worst at " << comparison.worst;
-  EXPECT_LE(std::abs(comparison.gain_error), bound_gain(bound, std::ssize(y)));
+  expect_right(p, inputs, execute_layer(p, inputs, options, offset));
 }
 
 class SpectralKernels : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
