@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
     Shapes, CudaLayers,
     testing::Combine(testing::Values("f32_tf32", "f32", "f16", "bf16"),
                      testing::Values("_complex_b40_c32x64_l128_m64_shared_channelmajor",
-                                     "_complex_b40_c128x128_l256_m64_shared_channelmajor",
+                                     "_complex_b140_c128x128_l256_m64_shared_channelmajor",
                                      "_complex_b300_c64x64_l128_m64_shared", "_complex_b3_c5x19_l33_m33_shared",
                                      "_complex_b29_c17x8_l48_m20_twosided", "_b33_c64x64_l1024_m16",
                                      "_b7_c7x3_l51_m26_shared", "_b1_c1x1_l17_m9", "_b9_c20x3_l32_m17_adjoint")),
