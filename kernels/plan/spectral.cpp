@@ -159,8 +159,9 @@ class Layer final : public Step {
   std::string_view name() const override { return "spectral layer"; }
   std::vector<std::uint32_t> constants() const override { return tables_.words; }
   void fit(const Machine& machine) override {
+    // A device keeps one limit for a kernel: that of a plan for fewer channels is not to undercut another plan's.
     machine.concurrent_blocks({mix::Family::name, choice_.line, choice_.instance}, Path::threads, variant_.threads,
-                              variant_.shared_bytes);
+                              machine.device().block_bytes);
   }
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
             const LaunchTo& to) const override {

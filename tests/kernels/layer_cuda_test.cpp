@@ -53,6 +53,27 @@ TEST_P(CudaLayers, AreWithinTheirBounds) {
   }
 }
 
+// One kernel serves both; the second plan needs less shared memory.
+TEST(CudaLayer, OfOnePlanOutlivesAnother) {
+  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
+  const Spectral p = parse_spectral("spectral_f32_tf32_complex_b2_c64x64_l128_m64_shared");
+  const auto machine = cuda_machine();
+  Plan plan(p, machine);
+  const Plan smaller(parse_spectral("spectral_f32_tf32_complex_b2_c4x4_l16_m4_shared"), machine);
+  const SpectralInputs inputs = make_inputs(p);
+  const auto w = uploaded(host::encode_bytes(Dtype::f32, inputs.w));
+  const Buffer weights("w", std::span(w.data(), w.bytes()));
+  const CudaStream stream;
+  plan.prepare(std::span(&weights, 1), {.stream = stream});
+  Field u(p.dtype, arrays(p)[0].size(), 0), y(p.dtype, arrays(p)[2].size(), 0);
+  u.set(inputs.u);
+  OnDevice device_u(u), device_y(y);
+  plan.execute({{"u", device_u.samples()}, {"y", device_y.samples()}}, {.stream = stream});
+  stream.synchronize();
+  device_y.fetch();
+  expect_right(p, inputs, y.values());
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Shapes, CudaLayers,
     testing::Combine(testing::Values("f32_tf32", "f32", "f16", "bf16"),
