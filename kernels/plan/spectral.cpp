@@ -97,6 +97,7 @@ mix::Arguments arguments_of(const Spectral& p, const mix::Places& places) {
   a.inputs = static_cast<int>(p.inputs), a.outputs = static_cast<int>(p.outputs);
   a.length = p.lengths[0], a.frequencies = static_cast<int>(kept_count(p));
   a.matrices = static_cast<int>(matrices_of(p));
+  a.adjoint = p.adjoint;
   a.places = places;
   return a;
 }
@@ -158,8 +159,9 @@ class Layer final : public Step {
   std::string_view name() const override { return "spectral layer"; }
   std::vector<std::uint32_t> constants() const override { return tables_.words; }
   void fit(const Machine& machine) override {
+    // A device keeps one limit for a kernel: that of a plan for fewer channels is not to undercut another plan's.
     machine.concurrent_blocks({mix::Family::name, choice_.line, choice_.instance}, Path::threads, variant_.threads,
-                              variant_.shared_bytes);
+                              machine.device().block_bytes);
   }
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
             const LaunchTo& to) const override {

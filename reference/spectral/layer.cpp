@@ -55,8 +55,9 @@ void write_row(const Spectral& p, const Eigen::MatrixXcd& field, std::int64_t b,
 
 Complex weight_at(const Spectral& p, std::span<const double> w, std::int64_t in, std::int64_t out, std::int64_t mode) {
   const std::int64_t of_pair = p.shared ? 1 : kept_count(p);
-  const auto at = static_cast<std::size_t>(2 * ((in * p.outputs + out) * of_pair + (p.shared ? 0 : mode)));
-  return {w[at], w[at + 1]};
+  const std::int64_t pair = p.adjoint ? out * p.inputs + in : in * p.outputs + out;
+  const auto at = static_cast<std::size_t>(2 * (pair * of_pair + (p.shared ? 0 : mode)));
+  return {w[at], p.adjoint ? -w[at + 1] : w[at + 1]};
 }
 
 void check(const Spectral& p, const SpectralInputs& inputs) {

@@ -42,6 +42,7 @@ std::string token(const Spectral& p) {
   if (p.shared) out << "_shared";
   if (p.two_sided) out << "_twosided";
   if (p.channel_major) out << "_channelmajor";
+  if (p.adjoint) out << "_adjoint";
   return out.str();
 }
 
@@ -52,10 +53,11 @@ Spectral parse_spectral(std::string_view token) {
   const auto dtype = fields.take_one_of(kDtypes, "dtype");
   p.tf32 = fields.take_word("tf32"), p.complex = fields.take_word("complex"), p.shared = fields.take_word("shared");
   p.two_sided = fields.take_word("twosided"), p.channel_major = fields.take_word("channelmajor");
+  p.adjoint = fields.take_word("adjoint");
   const auto channels = fields.take_list("c");
   p.lengths = fields.take_list("l"), p.modes = fields.take_list("m");
   const auto batch = fields.take_number("b");
-  fields.finish("f16|bf16|f32|f64, tf32, complex, b, c, l, m, shared, twosided, channelmajor");
+  fields.finish("f16|bf16|f32|f64, tf32, complex, b, c, l, m, shared, twosided, channelmajor, adjoint");
   p.dtype = fields.required(dtype, "dtype"), p.batch = fields.required(batch, "b");
   if (channels.size() != 2) fail("token ", token, ": c needs two numbers, C_in and C_out, as in c32x64");
   p.inputs = channels[0], p.outputs = channels[1];
@@ -86,6 +88,12 @@ void validate(const Spectral& p) {
       static_cast<long double>(kMostSamples))
     fail("spectral: C_in*C_out*M = ", p.inputs, "*", p.outputs, "*", p.shared ? 1 : kept_count(p),
          " weights, must be at most 2^46");
+}
+
+Spectral adjoint_of(Spectral p) {
+  std::swap(p.inputs, p.outputs);
+  p.adjoint = !p.adjoint;
+  return p;
 }
 
 std::vector<int> kept_on_axis(const Spectral& p, std::size_t axis) {
@@ -127,10 +135,13 @@ std::vector<Array> arrays(const Spectral& p) {
                                                  {{"B*C*X*Y", "B*C*X*Y*2"}, {"C*B*X*Y", "C*B*X*Y*2"}}};
   const std::string_view shape = kShapes[plane][p.channel_major][p.complex];
   std::vector<std::int64_t> weights = {p.inputs, p.outputs};
+  if (p.adjoint) std::swap(weights[0], weights[1]);
   if (!p.shared)
     for (std::size_t axis = 0; axis < p.lengths.size(); ++axis) weights.push_back(std::ssize(kept_on_axis(p, axis)));
   weights.push_back(2);
-  const std::string_view shape_of_weights = p.shared ? "C_in*C_out*2" : plane ? "C_in*C_out*M*M*2" : "C_in*C_out*M*2";
+  constexpr std::string_view kWeights[2][3] = {{"C_in*C_out*2", "C_in*C_out*M*2", "C_in*C_out*M*M*2"},
+                                               {"C_out*C_in*2", "C_out*C_in*M*2", "C_out*C_in*M*M*2"}};
+  const std::string_view shape_of_weights = kWeights[p.adjoint][p.shared ? 0 : p.lengths.size()];
   return {{"u", Role::input, p.dtype, field(p.inputs), !p.channel_major, shape},
           {"w", Role::filter, p.dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32, weights, false, shape_of_weights},
           {"y", Role::output, p.dtype, field(p.outputs), !p.channel_major, shape}};

@@ -511,8 +511,9 @@ class Arrangement {
  private:
   DANAUS_DEVICE float weight(int matrix, int output, int input, int part) const {
     if (output >= a_.outputs || input >= a_.inputs) return 0;
-    const long long at = (1ll * input * a_.outputs + output) * a_.matrices + matrix;
-    return float_of(device::load_global<4>(a_.w + 2 * at + part)[0]);
+    const long long pair = a_.adjoint ? 1ll * output * a_.inputs + input : 1ll * input * a_.outputs + output;
+    const float value = float_of(device::load_global<4>(a_.w + 2 * (pair * a_.matrices + matrix) + part)[0]);
+    return a_.adjoint && part == 1 ? -value : value;
   }
   DANAUS_DEVICE Words<4> vector(int matrix, int output, int step, int part, int t) const {
     Words<4> words;

@@ -80,10 +80,11 @@ struct Arguments {
   const std::uint32_t* forward;  // [steps of points, frequency tiles, lane, 4]: cosines of a fragment, then sines
   const std::uint32_t* inverse;  // [point tiles, steps of frequencies, lane, 4]
   std::uint32_t* weights;        // [frequency or 1, output tile, step of inputs, part, lane, 4]: fragments
-  const float* w;                // [C_in, C_out, M, 2], of which they are made
+  const float* w;                // [C_in, C_out, M, 2], of which they are made, or [C_out, C_in, M, 2]
   long long u_batch, u_channel, y_batch, y_channel;  // steps, in samples
   int batch, inputs, outputs, length, frequencies;
   int matrices;  // of weights: frequencies, or 1
+  bool adjoint;  // their conjugate transposes
   bool aligned;  // a lane's points are one access: rows begin at as many bytes, X is a multiple of two lanes' points
   float scale;   // of results
   Places places;

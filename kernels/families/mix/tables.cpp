@@ -12,7 +12,7 @@ namespace {
 
 Choice find(const Key& key, const Spectral& p) {
   for (std::size_t line = 0; line < kLines.size(); ++line) {
-    if (std::max(p.inputs, p.outputs) > kLines[line].channels) continue;
+    if (p.batch > kLines[line].batch || std::max(p.inputs, p.outputs) > kLines[line].channels) continue;
     const auto all = Family::instances(line);
     for (int i = 0; i < all.count; ++i)
       if (all.list[i].key == key) return {line, static_cast<std::size_t>(i)};

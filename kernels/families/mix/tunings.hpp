@@ -1,6 +1,8 @@
-// None of it has been measured against another yet. Four warps for up to 64 channels leave room for several blocks on
-// an SM, one of which computes while another one's rows travel. Eight tiles of frequencies read samples once where 64
-// frequencies are kept; operands in two parts, and samples that are to be taken apart, leave registers for four.
+// None of it has been measured against another yet. Where a device has more multiprocessors than the batch has items, a
+// block has many warps, so that an item takes little time. Else four warps, for up to 64 channels, leave room for
+// several blocks on an SM, one of which computes while another one's rows travel. Eight tiles of frequencies read
+// samples once where 64 frequencies are kept; operands in two parts, and samples that are to be taken apart, leave
+// registers for four.
 #pragma once
 
 #include <array>
@@ -17,19 +19,22 @@ constexpr Operands operands_of(const Key& key) {
 
 struct Line {
   Operands operands;
-  int channels;  // that it is chosen up to
+  std::int64_t batch, channels;  // that it is chosen up to
   Tuning tuning;
 };
 
-inline constexpr int kAnyChannels = 1 << 30;
+inline constexpr std::int64_t kFew = 128, kAny = std::int64_t{1} << 62;
 
 inline constexpr std::array kLines = std::to_array<Line>({
-    {Operands::tf32, 64, {4, 8, 3}},
-    {Operands::tf32, kAnyChannels, {8, 8, 1}},
-    {Operands::split, 64, {4, 4, 4}},
-    {Operands::split, kAnyChannels, {8, 4, 2}},
-    {Operands::halves, 64, {4, 4, 4}},
-    {Operands::halves, kAnyChannels, {8, 4, 2}},
+    {Operands::tf32, kFew, kAny, {16, 4, 1}},
+    {Operands::tf32, kAny, 64, {4, 8, 3}},
+    {Operands::tf32, kAny, kAny, {8, 8, 1}},
+    {Operands::split, kFew, kAny, {16, 4, 1}},
+    {Operands::split, kAny, 64, {4, 4, 4}},
+    {Operands::split, kAny, kAny, {8, 4, 2}},
+    {Operands::halves, kFew, kAny, {16, 4, 1}},
+    {Operands::halves, kAny, 64, {4, 4, 4}},
+    {Operands::halves, kAny, kAny, {8, 4, 2}},
 });
 
 }  // namespace danaus::mix

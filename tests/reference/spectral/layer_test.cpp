@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "reference/compare.hpp"
 #include "reference/dft.hpp"
@@ -62,6 +63,25 @@ TEST(SpectralLayer, OfRealSamplesIsHermitian) {
       const double expected = 2 * std::cos(phase) - (frequency % 10 == 0 ? 0 : std::sin(phase));
       EXPECT_NEAR(y[n], expected, 1e-13) << frequency;
     }
+  }
+}
+
+// <dy, L u> = <L* dy, u>, of complex samples the real part.
+TEST(SpectralLayer, HasItsAdjoint) {
+  for (const char* word :
+       {"spectral_f64_complex_b2_c3x4_l24_m5", "spectral_f64_b2_c3x4_l24_m13_shared",
+        "spectral_f64_complex_b2_c2x3_l12x10_m6x5_twosided", "spectral_f64_b2_c2x3_l9x16_m4x9_twosided_channelmajor"}) {
+    const Spectral p = parse_spectral(word), back = adjoint_of(p);
+    const SpectralInputs inputs = make_inputs(p);
+    const SpectralInputs gradient = {make_inputs(back).u, inputs.w};
+    const std::vector<double> y = layer_by_fftw(p, inputs);
+    const auto dot = [](const std::vector<double>& a, const std::vector<double>& b) {
+      return std::inner_product(a.begin(), a.end(), b.begin(), 0.);
+    };
+    for (const auto& du : {layer_by_fftw(back, gradient), layer_by_matrices(back, gradient)})
+      EXPECT_NEAR(dot(gradient.u, y), dot(du, inputs.u), 1e-12 * dot(y, y)) << word;
+    EXPECT_GT(std::abs(dot(gradient.u, y)), 1e-3 * std::sqrt(dot(y, y)));
+    EXPECT_EQ(adjoint_of(back), p);
   }
 }
 

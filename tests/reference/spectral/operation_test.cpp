@@ -10,7 +10,7 @@ TEST(SpectralTokens, GoThereAndBack) {
   for (const char* word :
        {"spectral_f32_tf32_complex_b32_c32x64_l128_m64_shared_channelmajor", "spectral_f32_b1_c1x1_l16_m9",
         "spectral_bf16_b3_c7x256_l100_m51_shared", "spectral_f16_complex_b2_c8x8_l64_m32_twosided",
-        "spectral_f64_b2_c3x4_l24x17_m5x9_twosided", "spectral_f32_complex_b2_c3x4_l24x16_m24x16"}) {
+        "spectral_f64_b2_c3x4_l24x17_m5x9_twosided", "spectral_f32_complex_b2_c3x4_l24x16_m24x16_adjoint"}) {
     EXPECT_EQ(token(parse_spectral(word)), word);
     EXPECT_EQ(parse_case(word).token(), word);
   }
@@ -63,6 +63,7 @@ TEST(SpectralArrays, HaveTheShapesOfTheCase) {
   EXPECT_EQ(extents(plane, 0), (List{2, 3, 24, 17}));
   EXPECT_EQ(extents(plane, 1), (List{3, 4, 10, 9, 2}));
   EXPECT_EQ(extents("spectral_f32_b2_c3x4_l24_m5_shared", 1), (List{3, 4, 2}));
+  EXPECT_EQ(extents("spectral_f32_b2_c3x4_l24_m5_adjoint", 1), (List{4, 3, 5, 2}));
   EXPECT_EQ(kept_count(parse_spectral(plane)), 90);
   EXPECT_EQ(kept_on_axis(parse_spectral(line), 0), (std::vector{0, 1, 2, 3, 4, 19, 20, 21, 22, 23}));
 }

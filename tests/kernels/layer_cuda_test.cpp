@@ -1,0 +1,88 @@
+// Spectral layers on a CUDA device against the truth in double. Skipped where there is none.
+#include "kernels/cuda/machine.hpp"
+#include "kernels/cuda/runtime.hpp"
+#include "tests/kernels/layer_support.hpp"
+
+namespace danaus {
+namespace {
+
+// Bytes of a field on the device, guards among them, from there and back.
+class OnDevice {
+ public:
+  explicit OnDevice(Field& field) : host_(field), bytes_(uploaded(field.storage())) {}
+  std::span<std::byte> samples() const { return {bytes_.data() + host_.begin(), host_.samples().size()}; }
+  void fetch() {
+    DANAUS_CUDA(cudaMemcpy(host_.storage().data(), bytes_.data(), bytes_.bytes(), cudaMemcpyDeviceToHost));
+  }
+
+ private:
+  Field& host_;
+  DeviceBuffer<std::byte> bytes_;
+};
+
+class CudaLayers : public testing::TestWithParam<std::tuple<const char*, const char*>> {
+ protected:
+  void SetUp() override {
+    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
+  }
+};
+
+// Often enough that the weights are prepared while a layer before still runs.
+TEST_P(CudaLayers, AreWithinTheirBounds) {
+  const auto [type, shape] = GetParam();
+  const Spectral p = parse_spectral(text("spectral_", type, shape));
+  Plan plan(p, cuda_machine());
+  const std::vector<std::byte> w = host::encode_bytes(Dtype::f32, make_inputs(p).w);
+  const auto device_w = uploaded(w);
+  const Buffer weights("w", std::span(device_w.data(), w.size()));
+  const CudaStream stream;
+  const SpectralInputs inputs = make_inputs(p);
+  for (int offset : {0, 2}) {
+    SCOPED_TRACE(testing::Message() << token(p) << ", offset " << offset);
+    Field u(p.dtype, arrays(p)[0].size(), offset), y(p.dtype, arrays(p)[2].size(), offset);
+    u.set(inputs.u);
+    OnDevice device_u(u), device_y(y);
+    for (int call = 0; call < 3; ++call) {
+      plan.prepare(std::span(&weights, 1), {.stream = stream});
+      plan.execute({{"u", device_u.samples()}, {"y", device_y.samples()}}, {.stream = stream});
+    }
+    stream.synchronize();
+    device_y.fetch();
+    EXPECT_TRUE(y.guards_are_whole());
+    expect_right(p, inputs, y.values());
+  }
+}
+
+// One kernel serves both; the second plan needs less shared memory.
+TEST(CudaLayer, OfOnePlanOutlivesAnother) {
+  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
+  const Spectral p = parse_spectral("spectral_f32_tf32_complex_b2_c64x64_l128_m64_shared");
+  const auto machine = cuda_machine();
+  Plan plan(p, machine);
+  const Plan smaller(parse_spectral("spectral_f32_tf32_complex_b2_c4x4_l16_m4_shared"), machine);
+  const SpectralInputs inputs = make_inputs(p);
+  const auto w = uploaded(host::encode_bytes(Dtype::f32, inputs.w));
+  const Buffer weights("w", std::span(w.data(), w.bytes()));
+  const CudaStream stream;
+  plan.prepare(std::span(&weights, 1), {.stream = stream});
+  Field u(p.dtype, arrays(p)[0].size(), 0), y(p.dtype, arrays(p)[2].size(), 0);
+  u.set(inputs.u);
+  OnDevice device_u(u), device_y(y);
+  plan.execute({{"u", device_u.samples()}, {"y", device_y.samples()}}, {.stream = stream});
+  stream.synchronize();
+  device_y.fetch();
+  expect_right(p, inputs, y.values());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, CudaLayers,
+    testing::Combine(testing::Values("f32_tf32", "f32", "f16", "bf16"),
+                     testing::Values("_complex_b40_c32x64_l128_m64_shared_channelmajor",
+                                     "_complex_b140_c128x128_l256_m64_shared_channelmajor",
+                                     "_complex_b300_c64x64_l128_m64_shared", "_complex_b3_c5x19_l33_m33_shared",
+                                     "_complex_b29_c17x8_l48_m20_twosided", "_b33_c64x64_l1024_m16",
+                                     "_b7_c7x3_l51_m26_shared", "_b1_c1x1_l17_m9", "_b9_c20x3_l32_m17_adjoint")),
+    [](const auto& info) { return text(std::get<0>(info.param), std::get<1>(info.param)); });
+
+}  // namespace
+}  // namespace danaus
