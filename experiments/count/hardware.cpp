@@ -78,7 +78,7 @@ void read_opcodes(const std::string& text, Readings& readings) {
 }
 
 // The sum of those that were read; nothing where none was.
-std::optional<double> reading(const Quantity& quantity, const Readings& readings) {
+std::optional<double> reading(const ComparedQuantity& quantity, const Readings& readings) {
   std::optional<double> sum;
   for (const std::string metric : quantity.metrics) {
     const bool opcode = metric.starts_with(kOpcode);
@@ -105,7 +105,7 @@ std::string quoted(const std::string& word) { return "'" + word + "'"; }
 std::vector<std::string> known_metrics(const std::string& profiler) {
   const std::string list = output_of(quoted(profiler) + " --query-metrics");
   std::vector<std::string> known = {kGridSize};
-  for (const Quantity& quantity : compared_quantities())
+  for (const ComparedQuantity& quantity : compared_quantities())
     for (const std::string metric : quantity.metrics)
       if (!metric.starts_with(kOpcode) && list.find(metric.substr(0, metric.rfind('.'))) != std::string::npos)
         known.push_back(metric);
@@ -187,7 +187,7 @@ Json comparison(const Convolution& problem, const Device& device, const Readings
   const auto grid = readings.find(kGridSize);
   const Counted counted = count(problem, device, grid == readings.end() ? 0 : std::llround(grid->second));
   Json quantities = Json::array();
-  for (const Quantity& quantity : compared_quantities()) {
+  for (const ComparedQuantity& quantity : compared_quantities()) {
     const std::optional<double> hardware = reading(quantity, readings);
     if (!hardware) continue;
     const double executor = quantity.counted(counted);

@@ -53,8 +53,8 @@ Range and_what_is_no_operation(const Counted&, double counted) { return {counted
 
 }  // namespace
 
-const std::vector<Quantity>& compared_quantities() {
-  static const std::vector<Quantity> kQuantities = {
+const std::vector<ComparedQuantity>& compared_quantities() {
+  static const std::vector<ComparedQuantity> kQuantities = {
       {"matrix instructions",
        [](const Counted& c) {
          return double(c.launch.mma_f16acc + c.launch.mma_f32acc + c.launch.mma_depth8 + c.launch.mma_tf32);

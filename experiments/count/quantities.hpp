@@ -14,7 +14,7 @@ struct Range {
 };
 
 // Tensor copies pass L1 by paths of their own, which have their own metrics.
-struct Quantity {
+struct ComparedQuantity {
   const char* name;
   double (*counted)(const Counted& c);
   std::vector<const char*> metrics;                     // their sum; "sass:" begins an opcode
@@ -23,6 +23,6 @@ struct Quantity {
   const char* why;                                      // it is not what is counted; empty: it is
 };
 
-const std::vector<Quantity>& compared_quantities();
+const std::vector<ComparedQuantity>& compared_quantities();
 
 }  // namespace danaus
