@@ -10,7 +10,8 @@ namespace danaus::inline DANAUS_BACKEND {
 struct ComplexSums {
   float value[4] = {};  // re and im of the first, of the second
 
-  // factor conj(u) dy more.
+  // conj(u) dy more, times the factor where there is one.
+  template <bool scaled>
   DANAUS_DEVICE void add(Complex2 u, Complex2 dy, float factor) {
     const float u_re[2] = {device::lower_float(u.re), device::upper_float(u.re)};
     const float u_im[2] = {device::lower_float(u.im), device::upper_float(u.im)};
@@ -18,10 +19,16 @@ struct ComplexSums {
     const float y_im[2] = {device::lower_float(dy.im), device::upper_float(dy.im)};
     DANAUS_UNROLL
     for (int e = 0; e < 2; ++e) {
-      value[2 * e] += factor * (u_re[e] * y_re[e] + u_im[e] * y_im[e]);
-      value[2 * e + 1] += factor * (u_re[e] * y_im[e] - u_im[e] * y_re[e]);
+      const float re = u_re[e] * y_re[e], im = u_re[e] * y_im[e];
+      if constexpr (scaled) {
+        value[2 * e] += factor * (re + u_im[e] * y_im[e]);
+        value[2 * e + 1] += factor * (im - u_im[e] * y_re[e]);
+      } else {
+        value[2 * e] = re + value[2 * e] + u_im[e] * y_im[e];
+        value[2 * e + 1] = im + value[2 * e + 1] - u_im[e] * y_re[e];
+      }
     }
-    device::count_fp32(20);  // conversions among them
+    device::count_fp32(scaled ? 20 : 16);  // conversions among them
   }
   // To half j of vector `vector` of the sums of a channel.
   DANAUS_DEVICE void store(float* sums, int vector, int j) const {

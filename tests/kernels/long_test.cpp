@@ -33,7 +33,7 @@ TEST(LongResult, AgreesWithTheReference) {
 TEST(LongResult, ChunksOfChannels) {
   const Convolution problem = parse_convolution("fftconv_bf16_circular_l49152_b3_h3_pregate");
   ExecutorOptions options;
-  options.device.cache_bytes = 5 * 4 * 49152;  // of planes of four rows and of fp32 rows: one channel
+  options.device.cache_bytes = 49152;  // of planes of four rows and of fp32 rows: one channel
   EXPECT_EQ(Plan(problem, executor_machine(options)).workspace_bytes(3), 8 * 49152);
   expect_right(problem, {}, options);
 }

@@ -46,7 +46,7 @@ class Warp {
       const float other = transform(place, 1, dy);
       DANAUS_UNROLL
       for (int n = 0; n < 4 * r; ++n)
-        sums_[n].add(u[n / 4][n / 2 % 2][n % 2], dy[n / 4][n / 2 % 2][n % 2], factor * other);
+        sums_[n].template add<steps.scaled>(u[n / 4][n / 2 % 2][n % 2], dy[n / 4][n / 2 % 2][n % 2], factor * other);
       if (++place == layout.tuning.ring) place = 0;
     }
     device::copy_async_wait<0>();

@@ -152,8 +152,8 @@ class Block {
       for (int i = 0; i < kVectors; ++i) {
         DANAUS_UNROLL
         for (int line = 0; line < 2; ++line)
-          sums_[batch][i][line].add(u[i / steps.slabs][line][i % steps.slabs],
-                                    dy[i / steps.slabs][line][i % steps.slabs], factor);
+          sums_[batch][i][line].template add<steps.scaled>(u[i / steps.slabs][line][i % steps.slabs],
+                                                           dy[i / steps.slabs][line][i % steps.slabs], factor);
       }
     }
   }

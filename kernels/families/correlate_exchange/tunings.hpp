@@ -14,6 +14,7 @@ struct Line {
 
 inline constexpr std::array kLines = std::to_array<Line>({
     //            warps ring blocks pairs
+    /* 1024 */ {1, 16, {2, 2, 8, 2}},
     /* 1536 */ {3, 8, {1, 2, 8, 2}},
     /* 2048 */ {1, 32, {4, 2, 4, 2}},
     /* 3072 */ {3, 16, {2, 2, 4, 2}},
