@@ -27,8 +27,8 @@ struct ConvolutionArrays {
 inline void* at(const Call& call, int array) { return array < 0 ? nullptr : call.arrays[array]; }
 
 // Of what one launch of a long convolution leaves for the next. On an H200 the beginnings and ends of many small
-// launches cost more than what L2 then saves: 64K samples a row (B=64, H=48) take 960 us by chunks of 25 MB, 880 by 100,
-// 830 by 250 and 800 by 400, as by all at once.
+// launches cost more than what L2 then saves: 64K samples a row (B=64, H=48) take 960 us by chunks of 25 MB, 880 by
+// 100, 830 by 250 and 800 by 400, as by all at once.
 inline std::int64_t chunk_bytes(const Device& device) { return 8 * device.cache_bytes; }
 
 // What is prepared of a case's filters, in words: a spectrum [H, N], its conjugate [H, N], or both; of bf16 samples the
