@@ -71,6 +71,7 @@ def all_kernels():
     return digest_of("kernels")
 
 
+@functools.cache
 def code_of(method, variant):
     """What a row's field "code" is where its kernel, or its baseline, is as it was: the digest of
     experiments/revision.cmake. A variant's name begins with its family's."""
@@ -79,9 +80,25 @@ def code_of(method, variant):
     family = variant.split("_")[0]
     if family not in families():
         return "no kernel"
-    others = "|".join(sorted(families() - {family, "spectrum"}))
-    return digest_of("kernels", but_for="kernels/(executor/|cpu/|danaus[.]|plan/(plan|program|machine)[.]"
-                     f"|families/({others})/)")
+    return digest_of_files(what_runs(family))
+
+
+def what_runs(family):
+    """The names of the sources that run where kernels of a family are timed: its own, those of the filter's transform,
+    what launches them, and all that these include, but for the executor and the host's side of a plan."""
+    kernels = ROOT / "kernels"
+    pending = [path.relative_to(ROOT).as_posix() for path in (
+        *kernels.glob(f"families/{family}/*.[ch]pp"), *kernels.glob("families/spectrum/*.[ch]pp"),
+        *kernels.glob("cuda/*"))]
+    known = set()
+    while pending:
+        name = pending.pop()
+        if name in known or not (ROOT / name).is_file():
+            continue
+        known.add(name)
+        for header in re.findall(r'^#include "(kernels/(?!executor/|plan/).*)[.]hpp"', (ROOT / name).read_text(), re.M):
+            pending += [f"{header}.hpp", f"{header}.cpp"]
+    return known
 
 
 @functools.cache
@@ -92,11 +109,14 @@ def families():
 @functools.cache
 def digest_of(*folders, but_for=None):
     """Of the sources in some folders, without comments, blanks, tests, and files whose names `but_for` matches."""
-    names = [name for folder in folders for name in sorted(
-        path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*")
-        if re.search(r"\.([ch]pp|cuh?|in|json|cmake)$", path.name))]
-    lines = [f"{name} {hashlib.sha256(essence(ROOT / name)).hexdigest()}\n" for name in names
-             if not (but_for and re.match(but_for, name)) and not name.endswith("_test.cpp")]
+    names = [path.relative_to(ROOT).as_posix() for folder in folders for path in (ROOT / folder).rglob("*")
+             if re.search(r"\.([ch]pp|cuh?|in|json|cmake)$", path.name)]
+    return digest_of_files(name for name in names if not (but_for and re.match(but_for, name)))
+
+
+def digest_of_files(names):
+    lines = [f"{name} {hashlib.sha256(essence(ROOT / name)).hexdigest()}\n" for name in sorted(names)
+             if not name.endswith("_test.cpp")]
     return digest("".join(lines).encode())
 
 

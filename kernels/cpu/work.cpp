@@ -135,12 +135,12 @@ Extent extent_of(const Convolution& problem, const Device& device, std::int64_t 
 
 void require_counted(const Convolution& problem, const Device& device) {
   const Variant& variant = choose(problem, device);
-  if (dynamic_cast<const LongVariant*>(&variant))
+  if (outer_rows(variant) > 1)
     fail("count: ", token(problem), " takes several launches, by ", variant.name, "; only one is counted");
 }
 
 bool is_counted(const Convolution& problem, const Device& device) {
-  return has_kernel(problem, device) && !dynamic_cast<const LongVariant*>(&choose(problem, device));
+  return has_kernel(problem, device) && outer_rows(choose(problem, device)) == 1;
 }
 
 Work count_work(const Convolution& given_problem, const Device& device) {

@@ -90,6 +90,14 @@ DANAUS_DEVICE void store_chunk(void* rows, const RowPlace& row, int n, Transfer 
     if (static_cast<u32>(n + i - row.first) < length) device::store_global<2>(at + i, {words[i / 2] >> (16 * (i % 2))});
 }
 
+// 8 samples times those of a gate.
+template <Dtype T>
+DANAUS_DEVICE Words<4> gated(Words<4> samples, Words<4> gate) {
+  DANAUS_UNROLL
+  for (int i = 0; i < 4; ++i) samples[i] = device::mul2<T>(samples[i], gate[i]);
+  return samples;
+}
+
 // First sample of a chunk of a slab; and the chunk that begins with sample n, and its slab.
 template <class Shape>
 DANAUS_DEVICE int sample_of(int slab, int chunk) {
@@ -162,10 +170,7 @@ DANAUS_DEVICE void copy_gated_slab_by_threads(const ConvolutionArguments& a, con
     Words<4> words{};
     if (item.row + row < a.batch && n < a.length) {
       const RowPlace from = row_place(a, Path::threads, item, row);
-      const Words<4> factors = load_chunk(gate, from, n, a.transfer);
-      words = load_chunk(rows, from, n, a.transfer);
-      DANAUS_UNROLL
-      for (int w = 0; w < 4; ++w) words[w] = device::mul2<layout.dtype>(words[w], factors[w]);
+      words = gated<layout.dtype>(load_chunk(rows, from, n, a.transfer), load_chunk(gate, from, n, a.transfer));
     }
     device::store_shared<16>(swizzled(to + row * layout.row_bytes + 16 * chunk), words);
   }

@@ -1,10 +1,8 @@
 // The product with the filter's spectrum: where a channel's spectrum is kept while its items go by.
 #pragma once
 
-#include <cstring>
-
-#include "kernels/device/operations.hpp"
 #include "kernels/memory/layout.hpp"
+#include "kernels/tile/bits.hpp"
 
 namespace danaus::inline DANAUS_BACKEND {
 
@@ -41,8 +39,7 @@ class ChannelSpectrum {
   // What the channel's spectrum was divided by.
   DANAUS_DEVICE float factor(const float* factors, int channel) {
     if (channel != factor_channel_) {
-      const u32 word = device::load_global<4>(factors + channel)[0];
-      memcpy(&factor_, &word, 4);
+      factor_ = float_of(device::load_global<4>(factors + channel)[0]);
       factor_channel_ = channel;
     }
     return factor_;

@@ -26,6 +26,11 @@ struct ConvolutionArrays {
 
 inline void* at(const Call& call, int array) { return array < 0 ? nullptr : call.arrays[array]; }
 
+// Whether all that there are begin at 16 bytes, as vectors of 8 samples do.
+inline bool are_aligned(std::initializer_list<const void*> arrays) {
+  return std::ranges::all_of(arrays, [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; });
+}
+
 // Of what one launch of a long convolution leaves for the next. On an H200 the beginnings and ends of many small
 // launches cost more than what L2 then saves: 64K samples a row (B=64, H=48) take 960 us by chunks of 25 MB, 880 by
 // 100, 830 by 250 and 800 by 400, as by all at once.

@@ -16,6 +16,7 @@ namespace {
 // N = N1 N2: the kernel of N2 points, and the line of the outer passes of N1 rows, if there are any.
 struct Split {
   const Correlator* correlator = nullptr;
+  bool pair = false;  // fold, of rows as they are given
   int line = -1;
   int outer_rows() const { return line < 0 ? 1 : 64 * outer::kLines[line].radix; }
   int size() const { return outer_rows() * correlator->size; }
@@ -33,12 +34,12 @@ Split split_of(const Convolution& p, const Device& device) {
     };
     for (const auto& c : correlators()) {
       if (c->dtype != p.dtype || !c->suits(device_class)) continue;
-      if (c->pair == pair) consider({c.get()});
+      if (c->pair == pair) consider({c.get(), pair});
       if (!c->pair) continue;  // between outer passes rows are complex
       for (int line = 0; line < static_cast<int>(outer::kLines.size()); ++line) {
         const outer::Layout layout({p.dtype, pair ? Fold::pair : Fold::right_angle, outer::kLines[line].radix, false},
                                    outer::kLines[line].tuning);
-        if (kDeviceClasses[device_class].fits(layout.shared_bytes, 1)) consider({c.get(), line});
+        if (kDeviceClasses[device_class].fits(layout.shared_bytes, 1)) consider({c.get(), pair, line});
       }
     }
     return best;
@@ -57,8 +58,6 @@ class Correlation final : public Step {
       : problem_(problem),
         arrays_(arrays),
         split_(split),
-        pair_(split.line < 0 ? split.correlator->pair
-                             : problem.mode == Mode::circular && split.size() == problem.length),
         description_("dk of " + asked.token() + ", " + split.correlator->name) {
     if (split.line >= 0) {
       there_.emplace(problem.dtype, fold(), split.line, false, split.correlator->size, description_);
@@ -130,8 +129,8 @@ class Correlation final : public Step {
   }
 
  private:
-  Fold fold() const { return pair_ ? Fold::pair : Fold::right_angle; }
-  bool wraps() const { return problem_.mode == Mode::circular && !pair_; }
+  Fold fold() const { return split_.pair ? Fold::pair : Fold::right_angle; }
+  bool wraps() const { return problem_.mode == Mode::circular && !split_.pair; }
   KernelId kernel() const { return {split_.correlator->family, split_.correlator->line, split_.correlator->instance}; }
   std::int64_t bytes_of_planes(std::int64_t batch, std::int64_t channels) const {
     return plane_rows(fold(), batch) * channels * plane_bytes(split_.size());
@@ -150,12 +149,7 @@ class Correlation final : public Step {
   }
   Launch launch_of(const Machine& machine, const KernelId& id, std::int64_t blocks, int threads,
                    int shared_bytes) const {
-    Launch launch;
-    launch.description = description_;
-    launch.kernel = id, launch.path = Path::threads;
-    launch.blocks = blocks, launch.threads = threads, launch.shared_bytes = shared_bytes;
-    launch.overlapping = machine.device().sm >= 90;
-    return launch;
+    return make_launch(machine, description_, id, Path::threads, blocks, threads, shared_bytes);
   }
 
   Launch sums_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
@@ -170,9 +164,7 @@ class Correlation final : public Step {
     rows.channels = static_cast<int>(count * split_.outer_rows());
     rows.length = static_cast<int>(there_ ? c.size : problem_.length);
     rows.division.items_of_channel = static_cast<int>(items(call.batch));
-    const auto is_aligned = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; };
-    const bool aligned = rows.length % 8 == 0 && is_aligned(rows.u) && is_aligned(a.dy) && is_aligned(rows.pregate) &&
-                         is_aligned(rows.postgate);
+    const bool aligned = rows.length % 8 == 0 && are_aligned({rows.u, a.dy, rows.pregate, rows.postgate});
     rows.transfer = aligned ? Transfer::vector : Transfer::element;
     a.sums = sums, a.parts = static_cast<int>(parts_);
     const std::int64_t workers = parts_ * rows.channels;
@@ -197,7 +189,7 @@ class Correlation final : public Step {
     a.channels = static_cast<int>(count), a.period = static_cast<int>(problem_.length);
     a.size = split_.size(), a.outer_rows = split_.outer_rows();
     a.parts = static_cast<int>(parts_);
-    a.circular = problem_.mode == Mode::circular, a.right_angle = !pair_;
+    a.circular = problem_.mode == Mode::circular, a.right_angle = !split_.pair;
     return a;
   }
   Region dk_region(const taps::Arguments& a) const {
@@ -240,7 +232,6 @@ class Correlation final : public Step {
   Convolution problem_;
   CorrelationArrays arrays_;
   Split split_;
-  bool pair_;  // fold, of rows as they are given
   std::string description_;
   std::optional<OuterPass> there_;
   spectrum::Split columns_{}, rows_{};             // the inverse transforms

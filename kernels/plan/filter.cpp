@@ -12,12 +12,8 @@ namespace {
 Launch launch_of(const spectrum::Split& split, std::int64_t blocks, const std::string& description,
                  const Machine& machine) {
   const spectrum::Layout layout = split.layout();
-  Launch launch;
-  launch.description = description;
-  launch.kernel = {spectrum::Family::name, split.line, 0}, launch.path = Path::threads;
-  launch.blocks = blocks, launch.threads = layout.threads, launch.shared_bytes = layout.shared_bytes;
-  launch.overlapping = machine.device().sm >= 90;
-  return launch;
+  return make_launch(machine, description, {spectrum::Family::name, split.line, 0}, Path::threads, blocks,
+                     layout.threads, layout.shared_bytes);
 }
 
 void fit(const spectrum::Split& split, const Machine& machine) {
@@ -155,7 +151,7 @@ class LongTransform final : public Step {
 
  private:
   std::int64_t row_bytes() const { return std::int64_t{8} * convolution_.size; }
-  // Of which the workspace has the rows, and so L2.
+  // Of which the workspace has the rows.
   std::int64_t channels_at_once() const {
     return std::clamp<std::int64_t>(chunk_bytes_ / row_bytes(), 1, taps_.problem().channels);
   }

@@ -82,11 +82,8 @@ Launch FusedKernel::launch(ConvolutionArguments a, const Machine& machine, std::
     if (a.postgate) a.postgate_map = machine.make_tensor_map(shape, a.postgate);
   }
   if (encloses(path)) bind_enclosing(machine, a);
-  Launch launch;
-  launch.description = description_;
-  launch.kernel = kernel(), launch.path = path;
-  launch.blocks = share.blocks, launch.threads = variant_.threads, launch.shared_bytes = variant_.shared_bytes;
-  launch.overlapping = machine.device().sm >= 90;
+  Launch launch =
+      make_launch(machine, description_, kernel(), path, share.blocks, variant_.threads, variant_.shared_bytes);
   const std::int64_t row_bytes = std::int64_t{2} * a.batch * a.channels * a.length;
   const auto reads = [&](const char* name, const void* rows) {  // with what stands before, at aligned addresses
     launch.touches({name, samples_before(rows, a.shift), row_bytes + 2 * a.shift, false, false});

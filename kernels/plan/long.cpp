@@ -25,17 +25,16 @@ class LongConvolution final : public Step {
         there_(variant.outer_pass(false, asked.token() + ", outer pass, " + variant.name)),
         inner_(variant.inner(), asked.token() + ", between outer passes, " + variant.inner().name),
         back_(variant.outer_pass(true, asked.token() + ", outer pass back, " + variant.name)),
-        there_words_(there_.constants().size()),
-        inner_words_(variant.inner().make_tables().size()) {
+        outer_words_(there_.constants().size()) {
     const std::int64_t bytes = plane_rows(variant.fold, problem.batch) * plane_bytes(variant.size);
     channels_ = std::clamp<std::int64_t>(chunk_bytes(device) / bytes, 1, problem_.channels);
   }
 
   std::string_view name() const override { return "convolution"; }
   std::vector<std::uint32_t> constants() const override {
-    std::vector<std::uint32_t> words = there_.constants();
-    for (const std::vector<std::uint32_t>& more : {variant_.inner().make_tables(), back_.constants()})
-      words.insert(words.end(), more.begin(), more.end());
+    std::vector<std::uint32_t> words = there_.constants();  // which are those of the pass back
+    const std::vector<std::uint32_t> of_inner = variant_.inner().make_tables();
+    words.insert(words.end(), of_inner.begin(), of_inner.end());
     return words;
   }
   void fit(const Machine& machine) override { there_.fit(machine), inner_.fit(machine), back_.fit(machine); }
@@ -45,7 +44,7 @@ class LongConvolution final : public Step {
 
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
             const LaunchTo& to) const override {
-    const auto of_inner = constants.subspan(there_words_, inner_words_);
+    const auto of_outer = constants.first(outer_words_), of_inner = constants.subspan(outer_words_);
     for (std::int64_t first = 0; first < problem_.channels; first += channels_) {
       const std::int64_t count = std::min(channels_, problem_.channels - first);
       const auto rows = [&](const char* name, int array, const char* gate, int gate_array) -> OuterPass::Rows {
@@ -60,10 +59,9 @@ class LongConvolution final : public Step {
                 first,
                 count};
       };
-      to(there_.launch(rows("u", arrays_.u, "pregate", arrays_.pregate), machine, constants.first(there_words_)));
+      to(there_.launch(rows("u", arrays_.u, "pregate", arrays_.pregate), machine, of_outer));
       to(inner_launch(call, machine, of_inner, first, count));
-      to(back_.launch(rows("y", arrays_.y, "postgate", arrays_.postgate), machine,
-                      constants.subspan(there_words_ + inner_words_)));
+      to(back_.launch(rows("y", arrays_.y, "postgate", arrays_.postgate), machine, of_outer));
     }
   }
 
@@ -89,7 +87,7 @@ class LongConvolution final : public Step {
   OuterPass there_;
   FusedKernel inner_;
   OuterPass back_;
-  std::size_t there_words_, inner_words_;
+  std::size_t outer_words_;
   std::int64_t channels_ = 1;  // at a time
 };
 

@@ -54,4 +54,16 @@ class Machine {
   virtual void launch(const Launch& launch, Stream stream) const = 0;
 };
 
+// Of a kernel by a path, beginning where the stream's previous one leaves room if the machine can; what it touches and
+// its arguments are for the caller to say. `description` outlives it.
+inline Launch make_launch(const Machine& machine, std::string_view description, const KernelId& kernel, Path path,
+                          std::int64_t blocks, int threads, int shared_bytes) {
+  Launch launch;
+  launch.description = description;
+  launch.kernel = kernel, launch.path = path;
+  launch.blocks = blocks, launch.threads = threads, launch.shared_bytes = shared_bytes;
+  launch.overlapping = machine.device().sm >= 90;
+  return launch;
+}
+
 }  // namespace danaus

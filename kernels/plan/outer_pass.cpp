@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/plan/arrays.hpp"
+
 namespace danaus {
 
 OuterPass::OuterPass(Dtype dtype, Fold fold, std::size_t line, bool back, int columns, std::string description)
@@ -24,22 +26,18 @@ void OuterPass::fit(const Machine& machine) {
 Launch OuterPass::launch(const Rows& rows, const Machine& machine, std::span<const std::uint32_t> constants) const {
   const bool back = layout_.key.back;
   outer::Arguments a{};
-  a.samples = rows.samples, a.result = rows.samples, a.gate = rows.gate;
+  a.samples = rows.samples, a.gate = rows.gate;
   a.planes = rows.planes, a.tables = constants.data();
   a.batch = static_cast<int>(rows.batch), a.channels = static_cast<int>(rows.channels);
   a.length = static_cast<int>(rows.length);
   a.first_channel = static_cast<int>(rows.first), a.channel_count = static_cast<int>(rows.count);
   a.columns = columns_;
-  const auto is_aligned = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; };
-  a.aligned = rows.length % 8 == 0 && is_aligned(rows.samples) && is_aligned(rows.gate);
+  a.aligned = rows.length % 8 == 0 && are_aligned({rows.samples, rows.gate});
   const std::int64_t tiles = columns_ / 64;
   const std::int64_t items = rows.count * ((rows.batch + layout_.item_rows - 1) / layout_.item_rows);
-  Launch launch;
-  launch.description = description_;
-  launch.kernel = kernel(), launch.path = Path::threads;
-  launch.blocks = std::clamp<std::int64_t>(concurrent_ / tiles, 1, items) * tiles;
-  launch.threads = layout_.threads, launch.shared_bytes = layout_.shared_bytes;
-  launch.overlapping = machine.device().sm >= 90;
+  const std::int64_t blocks = std::clamp<std::int64_t>(concurrent_ / tiles, 1, items) * tiles;
+  Launch launch =
+      make_launch(machine, description_, kernel(), Path::threads, blocks, layout_.threads, layout_.shared_bytes);
   const std::int64_t bytes = std::int64_t{2} * rows.batch * rows.channels * rows.length;
   launch.touches({rows.name, rows.samples, bytes, back, false});
   if (a.gate) launch.touches({rows.gate_name, a.gate, bytes, false, false});

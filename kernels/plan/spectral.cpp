@@ -77,12 +77,8 @@ struct Weights {
 
 Launch launch_of(const mix::Choice& choice, const std::string& description, std::int64_t blocks, int shared_bytes,
                  const Machine& machine) {
-  Launch launch;
-  launch.description = description;
-  launch.kernel = {mix::Family::name, choice.line, choice.instance}, launch.path = Path::threads;
-  launch.blocks = blocks, launch.threads = choice.layout().threads, launch.shared_bytes = shared_bytes;
-  launch.overlapping = machine.device().sm >= 90;
-  return launch;
+  return make_launch(machine, description, {mix::Family::name, choice.line, choice.instance}, Path::threads, blocks,
+                     choice.layout().threads, shared_bytes);
 }
 
 // The plan has seen that numbers are aligned.

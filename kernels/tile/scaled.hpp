@@ -4,26 +4,21 @@
 // what a transform makes of them anyway.
 #pragma once
 
-#include <cstring>
-
-#include "kernels/device/operations.hpp"
+#include "kernels/tile/bits.hpp"
 
 namespace danaus::inline DANAUS_BACKEND::scaled {
 
 // 2^(exponent - 127), 1 <= exponent <= 254.
-DANAUS_DEVICE float power_of_two(int exponent) {
-  const u32 bits = static_cast<u32>(exponent) << 23;
-  float value;
-  memcpy(&value, &bits, 4);
-  return value;
-}
+DANAUS_DEVICE float power_of_two(int exponent) { return float_of(static_cast<u32>(exponent) << 23); }
+
+// The nearest whose power of two and its inverse are normal numbers.
+DANAUS_DEVICE int normal_exponent(int exponent) { return min(max(exponent, 1), 253); }
 
 // The greatest magnitudes of pairs of bf16, of which `a` are some.
 DANAUS_DEVICE u32 greatest(u32 a, u32 b) { return device::max2<Dtype::bf16>(a, b & 0x7fff7fffu); }
-// The exponent of the greatest of all lanes', so that both its power and the inverse are normal numbers.
+// The exponent of the greatest of all lanes'.
 DANAUS_DEVICE int exponent_of_warp(u32 greatest) {
-  const int exponent = static_cast<int>(device::max_of_warp(max(greatest & 0xffffu, greatest >> 16)) >> 7);
-  return min(max(exponent, 1), 253);
+  return normal_exponent(static_cast<int>(device::max_of_warp(max(greatest & 0xffffu, greatest >> 16)) >> 7));
 }
 
 // From samples to what is computed with.

@@ -29,7 +29,7 @@ TEST(LongResult, AgreesWithTheReference) {
     }
 }
 
-// As many as L2 has room for, of the convolution and of the filter.
+// As many as one launch takes, of the convolution and of the filter.
 TEST(LongResult, ChunksOfChannels) {
   const Convolution problem = parse_convolution("fftconv_bf16_circular_l49152_b3_h3_pregate");
   ExecutorOptions options;

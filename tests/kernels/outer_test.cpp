@@ -106,7 +106,7 @@ class Both {
     using P = ShapeOf<back>;
     const host::AlignedArray<std::uint32_t> tables(outer::make_tables(P::layout, kColumns));
     outer::Arguments a{};
-    a.samples = u_.data(), a.result = y_.data(), a.gate = gated ? gate_.data() : nullptr, a.planes = planes_.data();
+    a.samples = back ? y_.data() : u_.data(), a.gate = gated ? gate_.data() : nullptr, a.planes = planes_.data();
     a.tables = tables.data();
     a.batch = kBatch, a.channels = kChannels, a.length = length_, a.first_channel = kFirst, a.channel_count = kCount;
     a.columns = kColumns, a.aligned = length_ % 8 == 0;

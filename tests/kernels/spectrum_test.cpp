@@ -85,9 +85,9 @@ double transform_error(const Filter& filter, int size, Fold fold, int block_byte
   executor.declare("roots", roots.data(), 4 * roots.size(), false);
   executor.declare("spectrum", spectrum.data(), 4 * spectrum.size(), true);
   const auto keep = [&](int k, fp32::Complex x) {
-    device::store_global<8>(spectrum.data() + 2 * k, {spectrum::word_of(x.re), spectrum::word_of(x.im)});
+    device::store_global<8>(spectrum.data() + 2 * k, {word_of(x.re), word_of(x.im)});
     if (fold == Fold::pair && k > 0 && 2 * k < size)
-      device::store_global<8>(spectrum.data() + 2 * (size - k), {spectrum::word_of(x.re), spectrum::word_of(-x.im)});
+      device::store_global<8>(spectrum.data() + 2 * (size - k), {word_of(x.re), word_of(-x.im)});
   };
   with_shape(split.line, [&]<class P>() {
     const int transforms = P::layout.tuning.transforms;

@@ -61,7 +61,7 @@ class Block {
   static constexpr auto steps = S::layout;
   using Worker = exchange::BlockWorker<layout.threads>;
   static constexpr int kVectors = steps.tuning.pairs * steps.slabs;
-  static DANAUS_DEVICE SharedAddress exponents_of(int array) { return 512 + 256 * array; }
+  static DANAUS_DEVICE SharedAddress exponents_of(int array) { return steps.exponents_begin + 4 * steps.units * array; }
 
   DANAUS_DEVICE void prepare() {
     for (int i = device::thread_index(); i < steps.table_bytes / 16; i += layout.threads)

@@ -44,6 +44,8 @@ struct Layout {
 
   constexpr const char* broken_rule() const {
     if (tuning.ring < 2) return "ring: an item and the next one";
+    if (steps.exponents_begin + 8 * steps.units > steps.table_begin)
+      return "columns: exponents of the units of u and dy stand before the table";
     return steps.broken_rule();
   }
 };

@@ -29,13 +29,6 @@ struct Gate {
   }
 };
 
-template <class P>
-DANAUS_DEVICE Words<4> gated(Words<4> samples, Words<4> gate) {
-  DANAUS_UNROLL
-  for (int i = 0; i < 4; ++i) samples[i] = device::mul2<P::layout.dtype>(samples[i], gate[i]);
-  return samples;
-}
-
 // Results as samples of y, by a gate or without one.
 template <class P>
 DANAUS_DEVICE Words<4> samples_of(Words<4> results, float factor) {

@@ -93,7 +93,7 @@ class Block {
   static constexpr Layout layout = P::layout;
   using Worker = BlockWorker<layout.threads>;
   static constexpr SharedAddress kStored = 8 * (layout.tuning.ring + layout.tuning.gate_ring);  // barrier
-  static constexpr SharedAddress kExponents = 512;  // of the units of step A, behind the barriers
+  static constexpr SharedAddress kExponents = layout.exponents_begin;
   static constexpr int kSlabsStored = layout.slabs / layout.tuning.stores;  // at a time
   static constexpr int kVectors = layout.tuning.pairs * layout.slabs;       // of a spectrum, for one batch
   using Spectra = Words<4>[kVectors];
@@ -292,7 +292,7 @@ class Block {
       Words<4> tail{};
       if (has_beyond(unit)) {
         tail = load_beyond(a_.u, row);
-        if (pregate()) tail = gated<P>(tail, load_beyond(a_.pregate, row));
+        if (pregate()) tail = gated<layout.dtype>(tail, load_beyond(a_.pregate, row));
       }
       wait_for_slab(place, parity, unit / layout.column_chunks);
       if constexpr (!layout.tuning.unit_in_registers) there_ = load_unit<P>(a_.tables, unit, false);

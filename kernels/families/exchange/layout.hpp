@@ -107,10 +107,11 @@ struct Layout : RowLayout {
   int unit_vectors = 1 + (radix + 1) / 2;               //   twiddles, two kr a vector
   int table_vectors = unit_at + 2 * units * unit_vectors;
 
-  // Shared memory: barriers, a table for step B, a channel's spectrum, the ring of slabs, the ring of gates. Where one
-  // item at a time is between A and A back, the imaginary rows of the right angle have one place for all items, and a
-  // place of the ring holds real ones alone.
+  // Shared memory: barriers, exponents of the units of step A (bf16), a table for step B, a channel's spectrum, the
+  // ring of slabs, the ring of gates. Where one item at a time is between A and A back, the imaginary rows of the right
+  // angle have one place for all items, and a place of the ring holds real ones alone.
   int shared_table = several_groups ? group_at : line_at;  // vectors from here on
+  int exponents_begin = 512;
   int table_begin = 1024;
   int table_bytes = tuning.twiddles != Keep::shared ? 0
                     : several_groups                ? 1024 * groups
@@ -137,6 +138,8 @@ struct Layout : RowLayout {
     const bool overlaps = t.order == Order::overlapped || t.order == Order::overlapped_late;
     if (columns != 8 && columns != 16 && columns != 32 && columns % 64 != 0) return "columns: 8, 16, 32 or times 64";
     if (row_bytes % 1024 != 0) return "row_bytes: whole swizzle patterns, so that both rows are swizzled alike";
+    if (8 * (t.ring + t.gate_ring + 1) > exponents_begin) return "ring: barriers stand before the exponents";
+    if (exponents_begin + 4 * units > table_begin) return "columns: exponents of the units stand before the table";
     if (slabs_begin % 1024 != 0) return "slabs_begin: slabs are swizzled by their addresses";
     if (units % t.warps != 0) return "warps: each takes the same number of columns, always the same ones";
     if (lines % (2 * t.warps) != 0) return "warps: each takes whole pairs of lines";

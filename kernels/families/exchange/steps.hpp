@@ -76,7 +76,7 @@ DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<
     DANAUS_UNROLL
     for (int b = 0; b < 2; ++b) {
       words[b] = column.words(row, nr, b);
-      if (P::layout.gated && pregate.present) words[b] = gated<P>(words[b], pregate.words(a, row, nr, b));
+      if (P::layout.gated && pregate.present) words[b] = gated<P::layout.dtype>(words[b], pregate.words(a, row, nr, b));
       words[b] = cut(nr, b, words[b]);
     }
     column.unpack(words[0], words[1], tiles);

@@ -18,10 +18,8 @@
 // reference  reference/spectral/layer.hpp   test   tests/kernels/mix_test.cpp
 #pragma once
 
-#include <cstring>
-
-#include "kernels/device/operations.hpp"
 #include "kernels/families/mix/layout.hpp"
+#include "kernels/tile/bits.hpp"
 
 namespace danaus::mix::inline DANAUS_BACKEND {
 
@@ -30,17 +28,6 @@ struct Shape {
   static constexpr Layout layout{key, tuning};
   static_assert(!layout.broken_rule(), "tunings.hpp has a line that Layout::broken_rule() refuses");
 };
-
-DANAUS_DEVICE u32 word_of(float value) {
-  u32 word;
-  memcpy(&word, &value, 4);
-  return word;
-}
-DANAUS_DEVICE float float_of(u32 word) {
-  float value;
-  memcpy(&value, &word, 4);
-  return value;
-}
 
 // Fragments as the arithmetic has them: the words, and in two parts what the first ones leave.
 template <class P, int count>

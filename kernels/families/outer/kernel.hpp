@@ -80,11 +80,8 @@ class Block {
   }
 
   static DANAUS_DEVICE SharedAddress address_of(int place) { return place * layout.tile_bytes; }
-  // Line of a row n_hi, and row k_hi of a line.
+  // Line of a row n_hi, and k_hi of a line.
   static DANAUS_DEVICE int line_of(int n_hi) { return n_hi / 64 * 8 + n_hi % 64 / 8 + 8 * r * (n_hi % 8); }
-  static DANAUS_DEVICE int row_of_line(int line) {
-    return line / (8 * r) % 8 + 8 * (line % 8) + line % (8 * r) / 8 * 64;
-  }
   static DANAUS_DEVICE int frequency_of_line(int line) {
     return line % (8 * r) / 8 + r * (line / (8 * r) + 8 * (line % 8));
   }
@@ -133,10 +130,7 @@ class Block {
     }
   }
   DANAUS_DEVICE Words<4> times_gate(Words<4> words, const Chunk& chunk) const {
-    const Words<4> gate = load_chunk(a_.gate, chunk.row, chunk.n, transfer());
-    DANAUS_UNROLL
-    for (int i = 0; i < 4; ++i) words[i] = device::mul2<layout.dtype>(words[i], gate[i]);
-    return words;
+    return gated<layout.dtype>(words, load_chunk(a_.gate, chunk.row, chunk.n, transfer()));
   }
   DANAUS_DEVICE void load(int item, int place, bool exists) const {
     const SharedAddress to = address_of(place);
@@ -168,7 +162,7 @@ class Block {
         if (chunk.n >= chunk.row.last) continue;
         Words<4> words = device::load_shared<16>(chunk.place);
         if (a_.gate) words = times_gate(words, chunk);
-        store_chunk(a_.result, chunk.row, chunk.n, transfer(), words);
+        store_chunk(a_.samples, chunk.row, chunk.n, transfer(), words);
       }
     }
   }

@@ -72,8 +72,7 @@ struct Layout {
 };
 
 struct Arguments {
-  const void* samples;  // [B, H, L]: u; of the pass back y, which is written
-  void* result;
+  void* samples;                // [B, H, L]: u; of the pass back y, which is written
   const void* gate;             // [B, H, L] or null
   void* planes;                 // [B', chunk's channels, N1, N2]: rows 2 p and 2 p + 1 are the two planes of item p
   const std::uint32_t* tables;  // constants of the DFT

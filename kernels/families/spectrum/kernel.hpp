@@ -24,10 +24,10 @@
 #pragma once
 
 #include <cmath>
-#include <cstring>
 
 #include "kernels/families/spectrum/layout.hpp"
 #include "kernels/memory/arguments.hpp"
+#include "kernels/tile/bits.hpp"
 #include "kernels/tile/fp32.hpp"
 #include "kernels/tile/scaled.hpp"
 
@@ -41,17 +41,6 @@ struct Shape {
   static constexpr Layout layout{key, tuning};
   static_assert(!layout.broken_rule(), "tunings.hpp has a line that Layout::broken_rule() refuses");
 };
-
-DANAUS_DEVICE u32 word_of(float value) {
-  u32 word;
-  memcpy(&word, &value, 4);
-  return word;
-}
-DANAUS_DEVICE float float_of(u32 word) {
-  float value;
-  memcpy(&value, &word, 4);
-  return value;
-}
 
 DANAUS_DEVICE Complex complex_of(Words<2> w) { return {float_of(w[0]), float_of(w[1])}; }
 
@@ -324,7 +313,7 @@ class Transform {
     DANAUS_UNROLL_BY(4)
     for (int warp = 0; warp < layout.warps; ++warp) sum += float_of(device::load_shared<4>(sums + 4 * warp)[0]);
     device::count_fp32(5 + layout.warps);
-    return min(max(static_cast<int>(word_of(sum) >> 23), 1), 253);
+    return scaled::normal_exponent(static_cast<int>(word_of(sum) >> 23));
   }
 
   // Of the pair fold, from Z to K: f and M - f at once; K[M] has a place of its own.
@@ -363,62 +352,79 @@ DANAUS_DEVICE void run_whole(const Arguments& a) {
   if (transform.channel() < a.channels) transform.gather();
 }
 
-// The outer pass over neighbouring columns, one a transform. Neighbouring threads move neighbouring columns; a column's
+// A transform down each of neighbouring columns of N1 rows. Neighbouring threads move neighbouring columns; a column's
 // own threads transform it.
 template <class P>
 class Columns {
  public:
-  DANAUS_DEVICE explicit Columns(const Arguments& a) : a_(a), columns_(a.size / layout.points) {
-    const int tiles = columns_ / kAtOnce;
-    channel_ = device::block_index() / tiles, first_ = device::block_index() % tiles * kAtOnce;
+  DANAUS_DEVICE Columns(int size, const u32* roots) : roots_(roots), count_(size / layout.points) {
+    const int tiles = count_ / kAtOnce;
+    channel_ = device::block_index() / tiles;
+    column_ = device::block_index() % tiles * kAtOnce + device::thread_index() % kAtOnce;
   }
+  DANAUS_DEVICE int channel() const { return channel_; }
+  // The one that this thread moves, of so many.
+  DANAUS_DEVICE int column() const { return column_; }
+  DANAUS_DEVICE int count() const { return count_; }
 
-  DANAUS_DEVICE void run() const {
-    const int row = device::thread_index() / kAtOnce, column = device::thread_index() % kAtOnce;
-    const Points<P> moved(a_.roots, 0, column);
-    with_type_of_taps(a_, [&]<Dtype T>() { fill<T>(moved, row, first_ + column); });
-    device::sync_block();
+  // point(n) gives row n of this thread's column.
+  template <class Point>
+  DANAUS_DEVICE void fill(Point point) const {
+    const Points<P> moved = moved_points();
+    DANAUS_UNROLL_BY(4)
+    for (int n = row(); n < layout.points; n += kStep) Points<P>::store(moved.address(n), point(n));
+  }
+  // keep(k, x) takes its frequency k.
+  template <class Keep>
+  DANAUS_DEVICE void transform(Keep keep) const {
     const int thread = device::thread_index();
-    Points<P>(a_.roots, thread % layout.tuning.threads, thread / layout.tuning.threads)
+    device::sync_block();
+    Points<P>(roots_, thread % layout.tuning.threads, thread / layout.tuning.threads)
         .transform(true, [](int, Complex, SharedAddress) {});
-    store(moved, row, first_ + column);
+    const Points<P> moved = moved_points();
+    DANAUS_UNROLL_BY(4)
+    for (int k = row(); k < layout.points; k += kStep) keep(k, Points<P>::load(moved.place_of_frequency(k)));
   }
 
  private:
   static constexpr Layout layout = P::layout;
   static constexpr int kAtOnce = layout.tuning.transforms, kStep = layout.threads / kAtOnce;
 
-  template <Dtype T>
-  DANAUS_DEVICE void fill(const Points<P>& points, int row, int column) const {
-    const Taps taps(a_, channel_);
-    DANAUS_UNROLL_BY(4)
-    for (int n = row; n < layout.points; n += kStep) {
-      const Complex tap = taps.template complex_at<T>(n * columns_ + column);
-      Points<P>::store(points.address(n), a_.right_angle ? fp32::turn(n, 2 * layout.points) * tap : tap);
-    }
-  }
-  DANAUS_DEVICE void store(const Points<P>& points, int row, int column) const {
-    float* const rows = a_.rows + 2 * static_cast<long long>(channel_) * a_.size;
-    DANAUS_UNROLL_BY(4)
-    for (int k = row; k < layout.points; k += kStep) {
-      const int angle = static_cast<int>(static_cast<long long>(column) * (4 * k - a_.right_angle) % (4 * a_.size));
-      const Complex x = Points<P>::load(points.place_of_frequency(k)) * fp32::turn_of_quarters(-angle, a_.size);
-      device::store_global<8>(rows + 2 * (static_cast<long long>(k) * columns_ + column),
-                              {word_of(x.re), word_of(x.im)});
-    }
-  }
+  static DANAUS_DEVICE int row() { return device::thread_index() / kAtOnce; }
+  DANAUS_DEVICE Points<P> moved_points() const { return {roots_, 0, device::thread_index() % kAtOnce}; }
 
-  const Arguments& a_;
-  const int columns_;
-  int channel_, first_;
+  const u32* const roots_;
+  const int count_;
+  int channel_, column_;
 };
+
+// The outer pass: from taps to rows.
+template <class P>
+DANAUS_DEVICE void run_columns(const Arguments& a) {
+  const Columns<P> columns(a.size, a.roots);
+  const int column = columns.column();
+  with_type_of_taps(a, [&]<Dtype T>() {
+    const Taps taps(a, columns.channel());
+    columns.fill([&](int n) {
+      const Complex tap = taps.template complex_at<T>(n * columns.count() + column);
+      return a.right_angle ? fp32::turn(n, 2 * P::layout.points) * tap : tap;
+    });
+  });
+  float* const rows = a.rows + 2 * static_cast<long long>(columns.channel()) * a.size;
+  columns.transform([&](int k, Complex x) {
+    const int angle = static_cast<int>(static_cast<long long>(column) * (4 * k - a.right_angle) % (4 * a.size));
+    x = x * fp32::turn_of_quarters(-angle, a.size);
+    device::store_global<8>(rows + 2 * (static_cast<long long>(k) * columns.count() + column),
+                            {word_of(x.re), word_of(x.im)});
+  });
+}
 
 template <class P, Path path>
 DANAUS_DEVICE void run(const Arguments& a) {
   device::let_next_grid_begin();
   device::wait_for_previous_grid();
   if constexpr (P::layout.key.columns)
-    Columns<P>(a).run();
+    run_columns<P>(a);
   else
     run_whole<P>(a);
 }

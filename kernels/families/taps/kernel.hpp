@@ -21,7 +21,6 @@ namespace danaus::taps::inline DANAUS_BACKEND {
 using fp32::Complex;
 using spectrum::complex_of;
 using spectrum::Points;
-using spectrum::word_of;
 
 template <Key key, Tuning tuning>
 struct Shape {
@@ -41,7 +40,7 @@ DANAUS_DEVICE void add_tap(const Arguments& a, int channel, int n, float value) 
   float* const dk = a.dk + channel * a.filter_length;
   for (long long j = n - (a.size - a.period); j >= 0 && j < a.filter_length; j += a.period) {
     device::count_fp32(1);
-    device::store_global<4>(dk + j, {word_of(spectrum::float_of(device::load_global<4>(dk + j)[0]) + value)});
+    device::store_global<4>(dk + j, {word_of(float_of(device::load_global<4>(dk + j)[0]) + value)});
   }
 }
 
@@ -107,53 +106,32 @@ class Rows {
   const int row_, rows_;
 };
 
-// The inverse down neighbouring columns, one a transform.
+// The inverse down the columns of N1 rows.
 template <class P>
-class Columns {
- public:
-  DANAUS_DEVICE explicit Columns(const Arguments& a) : a_(a), columns_(a.size / layout.points) {
-    const int tiles = columns_ / kAtOnce;
-    channel_ = device::block_index() / tiles, first_ = device::block_index() % tiles * kAtOnce;
-  }
-
-  DANAUS_DEVICE void run() const {
-    const int thread = device::thread_index();
-    const int row = thread / kAtOnce, column = first_ + thread % kAtOnce;
-    const Points<P> moved(a_.roots, 0, thread % kAtOnce);
-    const float* rows = a_.rows + 2 * static_cast<long long>(channel_) * a_.size;
-    DANAUS_UNROLL_BY(4)
-    for (int k = row; k < layout.points; k += kStep)
-      Points<P>::store(moved.address(k), fp32::conjugate(complex_of(device::load_global<8>(
-                                             rows + 2 * (static_cast<long long>(k) * columns_ + column)))));
-    device::sync_block();
-    Points<P>(a_.roots, thread % layout.tuning.threads, thread / layout.tuning.threads)
-        .transform(true, [](int, Complex, SharedAddress) {});
-    DANAUS_UNROLL_BY(4)
-    for (int i = row; i < layout.points; i += kStep) {
-      Complex x = fp32::conjugate(Points<P>::load(moved.place_of_frequency(i)));
-      if (a_.right_angle) x = fp32::turn(-i, 2 * layout.points) * x;
-      if (a_.wraps)
-        add_tap(a_, channel_, i * columns_ + column, -x.im);
-      else
-        store_tap(a_, channel_, i * columns_ + column, x.re);
-    }
-  }
-
- private:
-  static constexpr Layout layout = P::layout;
-  static constexpr int kAtOnce = layout.tuning.transforms, kStep = layout.threads / kAtOnce;
-
-  const Arguments& a_;
-  const int columns_;
-  int channel_, first_;
-};
+DANAUS_DEVICE void run_columns(const Arguments& a) {
+  const spectrum::Columns<P> columns(a.size, a.roots);
+  const int column = columns.column();
+  const float* const rows = a.rows + 2 * static_cast<long long>(columns.channel()) * a.size;
+  columns.fill([&](int k) {
+    const float* const at = rows + 2 * (static_cast<long long>(k) * columns.count() + column);
+    return fp32::conjugate(complex_of(device::load_global<8>(at)));
+  });
+  columns.transform([&](int n, Complex x) {
+    x = fp32::conjugate(x);
+    if (a.right_angle) x = fp32::turn(-n, 2 * P::layout.points) * x;
+    if (a.wraps)
+      add_tap(a, columns.channel(), n * columns.count() + column, -x.im);
+    else
+      store_tap(a, columns.channel(), n * columns.count() + column, x.re);
+  });
+}
 
 template <class P, Path path>
 DANAUS_DEVICE void run(const Arguments& a) {
   device::let_next_grid_begin();
   device::wait_for_previous_grid();
   if constexpr (P::layout.key.columns)
-    Columns<P>(a).run();
+    run_columns<P>(a);
   else
     Rows<P>(a).run();
 }
