@@ -37,7 +37,9 @@ class Block {
       : a_(a),
         tiles_(a.columns / 64),
         size_(layout.rows * a.columns),
-        chunk_(device::warp_index()),
+        warp_(device::warp_index()),
+        line_(device::thread_index() / 8),
+        chunk_(device::thread_index() % 8),
         items_of_channel_((a.batch + layout.item_rows - 1) / layout.item_rows),
         items_(a.channel_count * items_of_channel_) {}
 
@@ -58,21 +60,50 @@ class Block {
   static constexpr Layout layout = P::layout;
   static constexpr int r = layout.radix;
   static constexpr bool back = layout.key.back;
-  static constexpr int kChunks = 8 * layout.rows;  // of a plane
+
+  // Of a plane's 64 r lines a thread moves 2 r chunks: chunk_ of lines, and of rows, line_ + 32 j. Row n_hi is line
+  // n_hi / 8 + 8 r (n_hi % 8), and line l is row k_hi = l / 8 + 8 r (l % 8), so that both go on evenly with j.
+  static constexpr int kRuns = 2 * r;
+  static_assert(layout.threads == 32 * 8);
+  static DANAUS_DEVICE int transposed(int row) { return row / 8 + 8 * r * (row % 8); }
+  DANAUS_DEVICE SharedAddress place_of_row(int j) const {  // n_hi = line_ + 32 j
+    return 128 * (transposed(line_) + 4 * j) + 16 * (chunk_ ^ (line_ / 8 + j % 2 * 4));
+  }
+  DANAUS_DEVICE SharedAddress place_of_line(int j) const { return 128 * (line_ + 32 * j) + 16 * (chunk_ ^ line_ % 8); }
+  DANAUS_DEVICE int column() const { return 64 * tile_ + 8 * chunk_; }
+  DANAUS_DEVICE int sample_of(int j) const { return (line_ + 32 * j) * a_.columns + column(); }
+  DANAUS_DEVICE int frequency_of(int j) const { return (transposed(line_) + 4 * j) * a_.columns + column(); }
+
+  // One or two batch rows of a channel, among those of the chunk.
+  struct Item {
+    int channel, number;
+  };
+  DANAUS_DEVICE Item item_at(int index) const { return {index / items_of_channel_, index % items_of_channel_}; }
+  DANAUS_DEVICE void advance(Item& item, const Item& step) const {
+    item.channel += step.channel, item.number += step.number;
+    if (item.number >= items_of_channel_) item.number -= items_of_channel_, ++item.channel;
+  }
 
   DANAUS_DEVICE void run_tile(int first, int step) {
     const int count = first < items_ ? (items_ - first + step - 1) / step : 0;
+    const Item further = item_at(step);
+    Item item = item_at(first), next = item;
+    const auto load_next = [&](int place, bool exists) {
+      if (exists) load(next, place);
+      device::copy_async_commit();
+      advance(next, further);
+    };
     DANAUS_UNROLL
-    for (int i = 0; i < layout.tuning.ring - 1; ++i) load(first + i * step, i, i < count);
+    for (int i = 0; i < layout.tuning.ring - 1; ++i) load_next(i, i < count);
     int place = 0;
     for (int i = 0; i < count; ++i) {
       device::copy_async_wait<layout.tuning.ring - 2>();
       device::sync_block();  // and what was stored from the place before this one has been read
-      const int next = i + layout.tuning.ring - 1;
-      load(first + next * step, place == 0 ? layout.tuning.ring - 1 : place - 1, next < count);
+      load_next(place == 0 ? layout.tuning.ring - 1 : place - 1, i + layout.tuning.ring - 1 < count);
       transform(place);
       device::sync_block();
-      store(first + i * step, place);
+      store(item, place);
+      advance(item, further);
       if (++place == layout.tuning.ring) place = 0;
     }
     device::copy_async_wait<0>();
@@ -80,90 +111,86 @@ class Block {
   }
 
   static DANAUS_DEVICE SharedAddress address_of(int place) { return place * layout.tile_bytes; }
-  // Line of a row n_hi, and k_hi of a line.
-  static DANAUS_DEVICE int line_of(int n_hi) { return n_hi / 64 * 8 + n_hi % 64 / 8 + 8 * r * (n_hi % 8); }
-  static DANAUS_DEVICE int frequency_of_line(int line) {
-    return line % (8 * r) / 8 + r * (line / (8 * r) + 8 * (line % 8));
+  // Of no samples beyond the batch.
+  DANAUS_DEVICE RowPlace row_of(const Item& item, int row) const {
+    const int b = item.number * layout.item_rows + row;
+    if (b >= a_.batch) return {0, 0, 0};
+    return {(static_cast<long long>(b) * a_.channels + a_.first_channel + item.channel) * a_.length, 0, a_.length};
   }
-
-  DANAUS_DEVICE int channel_of(int item) const { return item / items_of_channel_; }
-  DANAUS_DEVICE int batch_row_of(int item) const { return item % items_of_channel_ * layout.item_rows; }
-  DANAUS_DEVICE long long sample_row(int item, int row) const {
-    return (static_cast<long long>(batch_row_of(item) + row) * a_.channels + a_.first_channel + channel_of(item)) *
-           a_.length;
-  }
-  DANAUS_DEVICE std::uint16_t* plane(int item, int number) const {
-    const long long row = 2ll * (item % items_of_channel_) + number;
-    return static_cast<std::uint16_t*>(a_.planes) + (row * a_.channel_count + channel_of(item)) * size_;
-  }
-
-  // Chunk i of the rows of an item, as [B, H, L] has them and as a tile has.
-  struct Chunk {
-    RowPlace row;  // of no samples beyond the batch
-    int n;
-    SharedAddress place;
-  };
-  DANAUS_DEVICE Chunk chunk_of(int item, int i, SharedAddress tile) const {
-    const int row = i / kChunks, n_hi = i % kChunks / 8, c = i % 8;
-    const bool exists = batch_row_of(item) + row < a_.batch;
-    return {{exists ? sample_row(item, row) : 0, 0, exists ? a_.length : 0},
-            n_hi * a_.columns + 64 * tile_ + 8 * c,
-            swizzled(tile + row * layout.row_bytes + 128 * line_of(n_hi) + 16 * c)};
+  DANAUS_DEVICE std::uint16_t* plane(const Item& item, int number) const {
+    const long long row = 2ll * item.number + number;
+    return static_cast<std::uint16_t*>(a_.planes) + (row * a_.channel_count + item.channel) * size_;
   }
   DANAUS_DEVICE Transfer transfer() const { return a_.aligned ? Transfer::vector : Transfer::element; }
 
-  // Zeros beyond the row and where the batch has no second one.
-  DANAUS_DEVICE void load_samples(int item, SharedAddress to) const {
-    const auto* samples = static_cast<const std::uint16_t*>(a_.samples);
-    DANAUS_UNROLL_BY(4)
-    for (int i = device::thread_index(); i < layout.item_rows * kChunks; i += layout.threads) {
-      const Chunk chunk = chunk_of(item, i, to);
-      const bool there = chunk.n < chunk.row.last;
-      if (a_.aligned && !a_.gate) {
-        device::copy_async(chunk.place, samples + (there ? chunk.row.begin + chunk.n : 0), there ? 16 : 0);
-        continue;
-      }
-      Words<4> words{};
-      if (there) words = load_chunk(samples, chunk.row, chunk.n, transfer());
-      if (there && a_.gate) words = times_gate(words, chunk);
-      device::store_shared<16>(chunk.place, words);
-    }
-  }
-  DANAUS_DEVICE Words<4> times_gate(Words<4> words, const Chunk& chunk) const {
-    return gated<layout.dtype>(words, load_chunk(a_.gate, chunk.row, chunk.n, transfer()));
-  }
-  DANAUS_DEVICE void load(int item, int place, bool exists) const {
+  DANAUS_DEVICE void load(const Item& item, int place) const {
     const SharedAddress to = address_of(place);
-    if (exists && !back) {
-      load_samples(item, to);
-    } else if (exists) {
-      for (int i = device::thread_index(); i < 2 * kChunks; i += layout.threads) {
-        const int number = i / kChunks, line = i % kChunks / 8, c = i % 8;
-        device::copy_async(swizzled(to + number * layout.row_bytes + 128 * line + 16 * c),
-                           plane(item, number) + frequency_of_line(line) * a_.columns + 64 * tile_ + 8 * c, 16);
+    if constexpr (!back) {
+      DANAUS_UNROLL
+      for (int row = 0; row < layout.item_rows; ++row) load_samples(row_of(item, row), to + row * layout.row_bytes);
+    } else {
+      DANAUS_UNROLL
+      for (int number = 0; number < 2; ++number) {
+        const std::uint16_t* from = plane(item, number);
+        DANAUS_UNROLL
+        for (int j = 0; j < kRuns; ++j)
+          device::copy_async(to + number * layout.row_bytes + place_of_line(j), from + frequency_of(j), 16);
       }
     }
-    device::copy_async_commit();
+  }
+  // Zeros beyond the row.
+  DANAUS_DEVICE void load_samples(const RowPlace& row, SharedAddress to) const {
+    const auto* from = static_cast<const std::uint16_t*>(a_.samples) + row.begin;
+    if (a_.aligned && !a_.gate) {
+      DANAUS_UNROLL
+      for (int j = 0; j < kRuns; ++j) {
+        const int n = sample_of(j);
+        device::copy_async(to + place_of_row(j), n < row.last ? from + n : a_.samples, n < row.last ? 16 : 0);
+      }
+      return;
+    }
+    DANAUS_UNROLL_BY(2)
+    for (int j = 0; j < kRuns; ++j) {
+      const int n = sample_of(j);
+      Words<4> words{};
+      if (n < row.last) words = load_chunk(a_.samples, row, n, transfer());
+      if (n < row.last && a_.gate) words = gated<layout.dtype>(words, load_chunk(a_.gate, row, n, transfer()));
+      device::store_shared<16>(to + place_of_row(j), words);
+    }
   }
 
-  DANAUS_DEVICE void store(int item, int place) const {
+  DANAUS_DEVICE void store(const Item& item, int place) const {
     const SharedAddress from = address_of(place);
-    if constexpr (!back) {
-      for (int i = device::thread_index(); i < 2 * kChunks; i += layout.threads) {
-        const int number = i / kChunks, line = i % kChunks / 8, c = i % 8;
-        device::store_global<16>(
-            plane(item, number) + frequency_of_line(line) * a_.columns + 64 * tile_ + 8 * c,
-            device::load_shared<16>(swizzled(from + number * layout.row_bytes + 128 * line + 16 * c)));
-      }
+    if constexpr (back) {
+      DANAUS_UNROLL
+      for (int row = 0; row < layout.item_rows; ++row) store_samples(row_of(item, row), from + row * layout.row_bytes);
     } else {
-      DANAUS_UNROLL_BY(4)
-      for (int i = device::thread_index(); i < layout.item_rows * kChunks; i += layout.threads) {
-        const Chunk chunk = chunk_of(item, i, from);
-        if (chunk.n >= chunk.row.last) continue;
-        Words<4> words = device::load_shared<16>(chunk.place);
-        if (a_.gate) words = times_gate(words, chunk);
-        store_chunk(a_.samples, chunk.row, chunk.n, transfer(), words);
+      DANAUS_UNROLL
+      for (int number = 0; number < 2; ++number) {
+        std::uint16_t* const to = plane(item, number);
+        DANAUS_UNROLL
+        for (int j = 0; j < kRuns; ++j)
+          device::store_global<16>(to + frequency_of(j),
+                                   device::load_shared<16>(from + number * layout.row_bytes + place_of_line(j)));
       }
+    }
+  }
+  DANAUS_DEVICE void store_samples(const RowPlace& row, SharedAddress from) const {
+    auto* const to = static_cast<std::uint16_t*>(a_.samples) + row.begin;
+    if (a_.aligned && !a_.gate) {
+      DANAUS_UNROLL
+      for (int j = 0; j < kRuns; ++j)
+        if (const int n = sample_of(j); n < row.last)
+          device::store_global<16>(to + n, device::load_shared<16>(from + place_of_row(j)));
+      return;
+    }
+    DANAUS_UNROLL_BY(2)
+    for (int j = 0; j < kRuns; ++j) {
+      const int n = sample_of(j);
+      if (n >= row.last) continue;
+      Words<4> words = device::load_shared<16>(from + place_of_row(j));
+      if (a_.gate) words = gated<layout.dtype>(words, load_chunk(a_.gate, row, n, transfer()));
+      store_chunk(a_.samples, row, n, transfer(), words);
     }
   }
 
@@ -175,7 +202,7 @@ class Block {
   // The twiddle between this pass and the inner convolution, and the right angle's weights, of the warp's first column:
   // with the DFT's own twiddle. That of a column among the eight is a table's.
   DANAUS_DEVICE void find_twiddles() {
-    const int lane = device::lane_index(), g = lane / 4, t = lane % 4, first = 64 * tile_ + 8 * chunk_;
+    const int lane = device::lane_index(), g = lane / 4, t = lane % 4, first = 64 * tile_ + 8 * warp_;
     constexpr int top = layout.rows16 || layout.real_rows ? 8 * r : 8;
     constexpr float kEight = layout.eight, kFirst = layout.first;
     fp32::Complex m[2], a[r][2];
@@ -209,7 +236,7 @@ class Block {
 
   DANAUS_DEVICE void transform(int place) {
     const SharedAddress from = address_of(place);
-    const Column<P> column(from, from + layout.row_bytes, chunk_);
+    const Column<P> column(from, from + layout.row_bytes, warp_);
     if constexpr (back)
       transform_back(column);
     else
@@ -282,7 +309,9 @@ class Block {
   }
 
   const Arguments& a_;
-  const int tiles_, size_, chunk_, items_of_channel_, items_;
+  const int tiles_, size_;
+  const int warp_, line_, chunk_;  // the thread's
+  const int items_of_channel_, items_;
   int tile_ = 0;
   RowConstants<P> rows_;
   RowTwiddles<P> own_;
