@@ -30,7 +30,7 @@ Rows cases() {
   Rows rows;
   std::set<std::string> seen;
   for (const Trial& trial : trial_sweeps().front().trials(candidates()))
-    if (seen.insert(token(trial.problem)).second) rows.push_back({token(trial.problem), trial.group});
+    if (seen.insert(trial.asked.token()).second) rows.push_back({trial.asked.token(), trial.group});
   return rows;
 }
 
