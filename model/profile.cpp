@@ -46,6 +46,7 @@ const Field kFields[] = {
     {"sms", "SMs", &HardwareProfile::sms, nullptr, true, 65536},
     {"clock", "MHz", &HardwareProfile::clock},
     {"l2_size", "MiB", nullptr, &HardwareProfile::l2_size},
+    {"memory_size", "GB", nullptr, &HardwareProfile::memory_size},
     {"wgmma_rate", "TFLOP/s", nullptr, &HardwareProfile::wgmma_rate},
     {"half2_rate", "TFLOP/s", nullptr, &HardwareProfile::half2_rate},
     {"load_clock", "MHz", nullptr, &HardwareProfile::load_clock},

@@ -27,18 +27,19 @@ struct Quantity {
 // Symbols in brackets are those of Fu et al. 2023, Eq. 2. "Rate" and "bandwidth" are what can be achieved, where known.
 struct HardwareProfile {
   std::string name;
-  std::string device;                  // which device, in words
-  Quantity matrix_side;                // elements, side of the matrix unit [mu]
-  Quantity matrix_rate;                // TFLOP/s, fp16 matrix multiply [tau_M]
-  Quantity general_rate;               // TFLOP/s, arithmetic outside the matrix unit [tau_G]
-  Quantity hbm_bandwidth;              // TB/s (10^12 bytes), read and written bytes together [sigma_H]
-  Quantity sram_bandwidth;             // TB/s, shared memory of all SMs [sigma_S]; derived where a file has none
-  Quantity shared_memory_per_block;    // KiB, the most that one thread block can have
-  Quantity sms;                        // streaming multiprocessors
-  Quantity clock;                      // MHz
-  std::optional<Quantity> l2_size;     // MiB
-  std::optional<Quantity> wgmma_rate;  // TFLOP/s, matrix multiply by warp groups
-  std::optional<Quantity> half2_rate;  // TFLOP/s, packed fp16 arithmetic outside the matrix unit
+  std::string device;                   // which device, in words
+  Quantity matrix_side;                 // elements, side of the matrix unit [mu]
+  Quantity matrix_rate;                 // TFLOP/s, fp16 matrix multiply [tau_M]
+  Quantity general_rate;                // TFLOP/s, arithmetic outside the matrix unit [tau_G]
+  Quantity hbm_bandwidth;               // TB/s (10^12 bytes), read and written bytes together [sigma_H]
+  Quantity sram_bandwidth;              // TB/s, shared memory of all SMs [sigma_S]; derived where a file has none
+  Quantity shared_memory_per_block;     // KiB, the most that one thread block can have
+  Quantity sms;                         // streaming multiprocessors
+  Quantity clock;                       // MHz
+  std::optional<Quantity> l2_size;      // MiB
+  std::optional<Quantity> memory_size;  // GB (10^9 bytes)
+  std::optional<Quantity> wgmma_rate;   // TFLOP/s, matrix multiply by warp groups
+  std::optional<Quantity> half2_rate;   // TFLOP/s, packed fp16 arithmetic outside the matrix unit
 
   // What danaus calibrate measures beyond these, for the roofline over counted work.
   std::optional<Quantity> load_clock;             // MHz, in short bursts of matrix products of random numbers

@@ -38,6 +38,12 @@ class Rates {
     return of(p_.general_rate) / 2;
   }
 
+  // Operands of 32 bits move at the rate that halves have.
+  double tf32() {
+    note("mma of TF32 at half the matrix rate");
+    return of(p_.matrix_rate) / 2;
+  }
+
   // Of 128 bytes, through L1 and shared memory.
   double wavefronts() {
     constexpr double kBytes = 128;
@@ -124,8 +130,9 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   const double tensor =
       products(w.mma_f16acc, kDeepFlops, p.mma_f16acc_rate, "mma with fp16 accumulators") +
       products(w.mma_f32acc, kDeepFlops, bf16 ? p.mma_bf16_rate : p.mma_f32acc_rate, "mma with fp32 accumulators") +
-      products(w.mma_depth8, kShallowFlops, bf16 ? p.mma_depth8_bf16_rate : p.mma_depth8_f16acc_rate, "mma m16n8k8");
-  const double flops = kDeepFlops * (w.mma_f16acc + w.mma_f32acc) + kShallowFlops * w.mma_depth8;
+      products(w.mma_depth8, kShallowFlops, bf16 ? p.mma_depth8_bf16_rate : p.mma_depth8_f16acc_rate, "mma m16n8k8") +
+      (w.mma_tf32 == 0 ? 0 : w.mma_tf32 * kShallowFlops / rates.tf32());
+  const double flops = kDeepFlops * (w.mma_f16acc + w.mma_f32acc) + kShallowFlops * (w.mma_depth8 + w.mma_tf32);
   add_on_chip("tensor", tensor, in_words(flops, "flops", tensor > 0 ? flops / tensor : 0));
 
   const double packed = rates.packed(w.dtype), fp32 = rates.of(p.general_rate) / 2;
@@ -159,6 +166,28 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   if (const std::string other = fit_of_another_gpu(concurrency, p); !other.empty()) prediction.notes.push_back(other);
   prediction.concurrency = concurrency;
   return prediction;
+}
+
+RooflinePrediction predict_launches(const std::vector<RepeatedWork>& launches, const HardwareProfile& profile,
+                                    const Concurrency& concurrency) {
+  if (launches.empty()) fail("roofline: 0 launches, must be at least 1");
+  RooflinePrediction sum;
+  for (const auto& [work, times] : launches) {
+    const RooflinePrediction one = predict_roofline(work, profile, concurrency);
+    if (launches.size() == 1 && times == 1) return one;
+    sum.profile = one.profile, sum.concurrency = one.concurrency;
+    sum.schedulers_us += times * one.schedulers_us, sum.warps_us += times * one.warps_us;
+    sum.launch_us += times * one.launch_us, sum.total_us += times * one.total_us;
+    for (const ResourceTime& resource : one.resources) {
+      auto known = std::ranges::find(sum.resources, resource.name, &ResourceTime::name);
+      if (known == sum.resources.end()) known = sum.resources.insert(known, {resource.name, 0, "of all launches"});
+      known->us += times * resource.us;
+    }
+    for (const std::string& note : one.notes)
+      if (std::ranges::find(sum.notes, note) == sum.notes.end()) sum.notes.push_back(note);
+  }
+  sum.limit = std::ranges::max_element(sum.resources, {}, &ResourceTime::us)->name;
+  return sum;
 }
 
 }  // namespace danaus

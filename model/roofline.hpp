@@ -25,6 +25,7 @@ struct KernelWork {
   double mma_f16acc = 0;         // m16n8k16 with fp16 accumulators: instructions of warps, here and below
   double mma_f32acc = 0;         // with fp32 accumulators
   double mma_depth8 = 0;         // m16n8k8, accumulators as the type has them
+  double mma_tf32 = 0;           // m16n8k8 of TF32
   double packed_operations = 0;  // of threads, here and below
   double fp32_operations = 0;    // multiply-adds count as one
   double byte_permutes = 0;
@@ -66,6 +67,15 @@ struct RooflinePrediction {
 // Rates that depend on the SM clock are taken at the profile's load clock, where it has one. Notes say which, and where
 // the fit is of another GPU. Throws unless the overlap is at least 1 and the warp rate positive.
 RooflinePrediction predict_roofline(const KernelWork& work, const HardwareProfile& profile,
+                                    const Concurrency& concurrency = {});
+
+// Launches one after the other.
+struct RepeatedWork {
+  KernelWork work;
+  double times = 1;
+};
+// Times are sums over the launches, each with its own launch_us; the limit is the resource whose sum is largest.
+RooflinePrediction predict_launches(const std::vector<RepeatedWork>& launches, const HardwareProfile& profile,
                                     const Concurrency& concurrency = {});
 
 }  // namespace danaus

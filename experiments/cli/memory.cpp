@@ -57,6 +57,13 @@ double memory_of(const Convolution& resolved) {
          kComplex * points * (6.0 + 2.0 * static_cast<double>(resolved.factors.size()));
 }
 
+double memory_of(const Case& asked) {
+  double bytes_of_all = 0;
+  for (const Array& array : asked.arrays())
+    bytes_of_all += static_cast<double>(array.size()) * (3. * sizeof(double) + bytes(array.dtype));
+  return bytes_of_all;
+}
+
 double available_memory() {
   double available = left_in_control_group();
   if (const auto kibibytes = number_in("/proc/meminfo", "MemAvailable:"))

@@ -1,5 +1,6 @@
 // danaus count: the work of a kernel, as the executor counts it; and as a GPU does, beside it.
 #include <algorithm>
+#include <thread>
 
 #include "experiments/bench/sweeps.hpp"
 #include "experiments/cli/table.hpp"
@@ -15,14 +16,15 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "The work of the kernel that a plan chooses: executed on the CPU for a few rows, and from there for any B and H.\n"
+    "The work of the kernels that a plan chooses: executed on the CPU for a few rows, and from there for any B and H;\n"
+    "of gradients, steps, spectral layers and long convolutions launch by launch, and in sum.\n"
     "With --hardware a GPU's own counters stand beside it, by Nsight Compute (ncu); without --case for nine cases in\n"
     "which the kernels differ. Exit 1 where a counter is outside the range that it is expected in, 77 without a GPU "
     "or\n"
     "ncu.";
 
 struct Options {
-  std::vector<Convolution> cases;
+  std::vector<Case> cases;
   HardwareProfile profile;
   std::int64_t concurrent = 0;
   bool hardware = false, launch = false;
@@ -50,11 +52,46 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   job.writes("--printed", options.printed);
   options.concurrent = blocks.value_or(0);
   options.profile = job.profile(profile);
-  for (const std::string& word : tokens) options.cases.push_back(parse_convolution(word));
-  if (!sweep.empty()) options.cases = case_sweep("count", sweep).cases();
-  if (options.cases.empty() && options.hardware) options.cases = compared_cases();
+  for (const std::string& word : tokens) options.cases.push_back(parse_case(word));
+  if (!sweep.empty())
+    for (const auto& asked : case_sweep("count", sweep).cases()) options.cases.emplace_back(asked);
+  if (options.cases.empty() && options.hardware)
+    for (const Convolution& problem : compared_cases()) options.cases.emplace_back(problem);
   if (options.cases.empty()) fail("count: either --case or --sweep must be given");
   return true;
+}
+
+std::string in_words(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+// A line for each launch; a line for each counter that is not 0, of all that prepares and all that executes.
+void print_launches(std::ostream& out, const Json& row) {
+  out << row.at("case").get<std::string>() << ": " << row.at("variant").get<std::string>() << '\n';
+  using enum Column::Align;
+  std::vector<std::vector<std::string>> cells;
+  for (const Json& launch : row.at("launches")) {
+    const auto megabytes = [&](const char* field) { return fixed(launch.at(field).get<double>() / 1e6, 2); };
+    cells.push_back({launch.at("part"), launch.at("kernel"), launch.at("times").dump(), launch.at("blocks").dump(),
+                     launch.at("threads").dump(), megabytes("l2_bytes"), megabytes("hbm_bytes")});
+  }
+  print_table(out,
+              {{"part", 0, left},
+               {"launch", 0, left},
+               {"times", 0, right},
+               {"blocks", 0, right},
+               {"threads", 0, right},
+               {"MB through L2", 0, right},
+               {"of memory", 0, right}},
+              cells);
+  out << '\n';
+  cells.clear();
+  const Json &prepare = row.at("sums").at("prepare"), &execute = row.at("sums").at("execute");
+  for (const auto& [name, value] : execute.items())
+    if (value != 0 || prepare.at(name) != 0) cells.push_back({in_words(name), prepare.at(name).dump(), value.dump()});
+  print_table(out, {{"counted", 0, left}, {"prepare", 0, right}, {"execute", 0, right}}, cells);
+  out << '\n';
 }
 
 // A line for each counter, a column for each part of the work.
@@ -73,9 +110,7 @@ void print_counts(std::ostream& out, const Json& row) {
   for (const auto& [part, title] : parts) columns.push_back({title, 0, right});
   std::vector<std::vector<std::string>> cells;
   for (const auto& [name, value] : counts.at("launch").items()) {
-    std::string words = name;
-    std::replace(words.begin(), words.end(), '_', ' ');
-    cells.push_back({words});
+    cells.push_back({in_words(name)});
     for (const auto& [part, title] : parts) cells.back().push_back(counts.at(part).at(name).dump());
   }
   print_table(out, columns, cells);
@@ -85,9 +120,9 @@ void print_counts(std::ostream& out, const Json& row) {
 int count_cases(const Options& options, Job& job) {
   const Device device = imitation(options.profile);
   std::vector<Json> asked;
-  for (const Convolution& problem : options.cases) {
-    require_counted(problem, device);
-    asked.push_back({{"case", token(problem)},
+  for (const Case& each : options.cases) {
+    require_counted(each, device);
+    asked.push_back({{"case", each.token()},
                      {"profile", options.profile.name},
                      {"protocol", {{"concurrent", options.concurrent}}}});
   }
@@ -95,8 +130,18 @@ int count_cases(const Options& options, Job& job) {
                  {"device", text(options.profile.name, ", ", device.multiprocessors, " multiprocessors")}});
   job.make({.kind = "count",
             .asked = asked,
-            .make = [&](std::size_t i) { return describe(count(options.cases[i], device, options.concurrent)); },
-            .show = [&](std::size_t, const Json& row) { print_counts(job.out(), row); }});
+            .make =
+                [&](std::size_t i) {
+                  const Case& each = options.cases[i];
+                  return is_one_launch(each, device)
+                             ? describe(count(*each.as<Convolution>(), device, options.concurrent))
+                             : describe(count_program(each, device, options.concurrent));
+                },
+            .show =
+                [&](std::size_t, const Json& row) {
+                  row.contains("launches") ? print_launches(job.out(), row) : print_counts(job.out(), row);
+                },
+            .threads = std::thread::hardware_concurrency()});
   return kExitOk;
 }
 
@@ -121,6 +166,18 @@ void print_comparison(std::ostream& out, const Json& row) {
   out << '\n';
 }
 
+// What a profiler looks at.
+std::vector<Convolution> single_launches(const Options& options, const Device& device) {
+  std::vector<Convolution> list;
+  for (const Case& each : options.cases) {
+    const auto* problem = each.as<Convolution>();
+    if (!problem) fail("count: ", each.token(), " takes several launches; a GPU's counters are read of convolutions");
+    require_one_launch(*problem, device);
+    list.push_back(*problem);
+  }
+  return list;
+}
+
 int compare_cases(const Options& options, Job& job) {
   const Device device = cuda_device();
   const std::optional<std::string> profiler = find_profiler();
@@ -128,15 +185,15 @@ int compare_cases(const Options& options, Job& job) {
     job.console().err << "danaus: count: no ncu on PATH or in /usr/local/cuda/bin; --hardware needs Nsight Compute\n";
     return kExitNoDevice;
   }
-  for (const Convolution& problem : options.cases) require_counted(problem, device);
-  job.configure({{"cases", std::to_string(options.cases.size())}, {"device", device.name}, {"counters", *profiler}});
-  const std::string printed = profile_launches(options.cases, *profiler);
+  const std::vector<Convolution> cases = single_launches(options, device);
+  job.configure({{"cases", std::to_string(cases.size())}, {"device", device.name}, {"counters", *profiler}});
+  const std::string printed = profile_launches(cases, *profiler);
   if (!options.printed.empty()) {
     PendingFile file(options.printed);
     file.write(printed);
     file.commit();
   }
-  const std::vector<Json> rows = comparisons(options.cases, device, printed);
+  const std::vector<Json> rows = comparisons(cases, device, printed);
   job.make({.kind = "counters",
             .asked = rows,
             .make = [](std::size_t) { return Json::object(); },
@@ -155,7 +212,7 @@ int run_count(std::span<const std::string> words, Console& console) {
   if (!options.hardware && !options.launch) return count_cases(options, job);
   if (cuda_device_count() == 0) return without_gpu(console, "count", "--hardware and --launch need");
   if (options.hardware) return compare_cases(options, job);
-  for (const Convolution& problem : options.cases) launch_once(problem, cuda_device());
+  for (const Convolution& problem : single_launches(options, cuda_device())) launch_once(problem, cuda_device());
   return kExitOk;
 }
 

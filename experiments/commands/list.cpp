@@ -10,6 +10,9 @@
 #include "experiments/commands/job.hpp"
 #include "experiments/verify/candidates.hpp"
 #include "experiments/verify/trials.hpp"
+#include "kernels/families/mix/family.hpp"
+#include "kernels/families/taps/family.hpp"
+#include "kernels/plan/correlation.hpp"
 #include "kernels/plan/long.hpp"
 #include "kernels/plan/registry.hpp"
 #include "model/profile.hpp"
@@ -30,7 +33,7 @@ Rows cases() {
   Rows rows;
   std::set<std::string> seen;
   for (const Trial& trial : trial_sweeps().front().trials(candidates()))
-    if (seen.insert(token(trial.problem)).second) rows.push_back({token(trial.problem), trial.group});
+    if (seen.insert(trial.asked.token()).second) rows.push_back({trial.asked.token(), trial.group});
   return rows;
 }
 
@@ -70,12 +73,33 @@ Rows bench_rows() {
   return rows;
 }
 
-std::string devices_of(const Variant& variant) {
+// Families of the kernels that a plan for an operation may run, those that prepare among them.
+std::string families_of(std::string_view operation) {
+  if (operation == "spectral") return std::string(mix::Family::name);
+  std::set<std::string> names = {std::string(outer::Family::name), std::string(spectrum::Family::name)};
+  for (const auto& v : variants()) names.emplace(v->family);
+  if (operation != "fftconv") {
+    for (const auto& c : correlators()) names.emplace(c->family);
+    names.emplace(taps::Family::name);
+  }
+  return join(std::vector(names.begin(), names.end()));
+}
+
+Rows operation_rows() {
+  Rows rows;
+  for (const Operation& operation : operations())
+    rows.push_back({std::string(operation.word), families_of(operation.word), std::string(operation.summary)});
+  return rows;
+}
+
+std::string devices_of(const auto& kernel) {
   std::vector<std::string> devices;
   for (std::size_t i = 0; i < kDeviceClasses.size(); ++i)
-    if (variant.suits(static_cast<int>(i))) devices.emplace_back(kDeviceClasses[i].devices);
+    if (kernel.suits(static_cast<int>(i))) devices.emplace_back(kDeviceClasses[i].devices);
   return join(devices);
 }
+
+std::string compiled_in_words(bool compiled) { return compiled ? "yes" : "with DANAUS_ALL"; }
 
 Rows kernels() {
   Rows rows;
@@ -83,16 +107,21 @@ Rows kernels() {
     rows.push_back({v->name, std::to_string(v->size), join(v->factors), std::string(name(v->fold)),
                     v->gated ? "with" : "without", std::string(name(v->dtype)), std::to_string(v->threads),
                     std::to_string(v->shared_bytes), std::to_string(v->blocks_per_sm), devices_of(*v),
-                    v->preferred ? "by default" : "for its factors", v->compiled ? "yes" : "with DANAUS_ALL"});
+                    v->preferred ? "by default" : "for its factors", compiled_in_words(v->compiled)});
   };
   for (const auto& v : variants()) add(v.get());
   for (const auto& v : long_variants()) add(v.get());
+  for (const auto& c : correlators())
+    rows.push_back({c->name, std::to_string(c->size), "", c->pair ? "pair" : "rightangle", "with",
+                    std::string(name(c->dtype)), std::to_string(c->threads), std::to_string(c->shared_bytes), "",
+                    devices_of(*c), "for gradients of filters", compiled_in_words(c->compiled)});
   return rows;
 }
 
 const std::vector<Topic>& topics() {
   using enum Column::Align;
   static const std::vector<Topic> kTopics = {
+      {"operations", {{"operation"}, {"kernels of"}, {"what it is"}}, operation_rows},
       {"methods", {{"method"}, {"scaling"}, {"what it is"}}, methods},
       {"data", {{"data"}, {"what it is"}}, [] { return named(kDataKinds); }},
       {"filters", {{"filter"}, {"what it is"}}, [] { return named(kFilterKinds); }},
@@ -125,7 +154,8 @@ const std::vector<Topic>& topics() {
 int run_list(std::span<const std::string> words, Console& console) {
   Job job(console, "list", "The words that the other commands understand. Without a topic: all but kernels and cases.");
   std::string chosen;
-  job.line.argument("TOPIC", chosen, false, "methods, data, filters, profiles, sweeps, bench, timed, kernels or cases");
+  job.line.argument("TOPIC", chosen, false,
+                    "operations, methods, data, filters, profiles, sweeps, bench, timed, kernels or cases");
   if (!job.parse(words, "one JSON object a line; - for stdout, in place of the tables")) return kExitOk;
 
   std::vector<std::string> names;

@@ -6,10 +6,10 @@
 #include "experiments/cli/table.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
-#include "experiments/count/counted.hpp"
 #include "experiments/count/imitation.hpp"
 #include "experiments/predict/measured_predictions.hpp"
 #include "experiments/predict/predictions.hpp"
+#include "kernels/cpu/program_work.hpp"
 #include "model/cost.hpp"
 #include "reference/names.hpp"
 
@@ -21,8 +21,8 @@ using enum Column::Align;
 constexpr const char* kDescription =
     "The time that Eq. 2 of Fu et al. 2023 predicts, term by term, and beside it that of a roofline over the work "
     "that\n"
-    "the executor counts for the case's kernel. With --measured both are asked about the kernels that danaus bench\n"
-    "timed.";
+    "the executor counts for the case's kernels, launch by launch; of gradients, steps and spectral layers that one\n"
+    "alone. With --measured both are asked about the kernels that danaus bench timed.";
 
 // Of the paper's Table 19.
 constexpr const char* kPaper = "A100-40GB";
@@ -52,6 +52,18 @@ void print_resources(std::ostream& out, const Json& row) {
   for (const Json& resource : row["resources"])
     cells.push_back({resource["name"], fixed(resource["us"], 1), resource["what"]});
   print_table(out, {{"resource", 0, left}, {"us", 0, right}, {"work", 0, left}}, cells);
+  if (row.contains("launches")) {
+    out << '\n';
+    std::vector<std::vector<std::string>> launches;
+    for (const Json& launch : row["launches"])
+      launches.push_back(
+          {launch["part"], launch["kernel"], launch["times"].dump(), fixed(launch["us"], 1), launch["limit"]});
+    print_table(
+        out,
+        {{"part", 0, left}, {"launch", 0, left}, {"times", 0, right}, {"us each", 0, right}, {"limited by", 0, left}},
+        launches);
+    out << "preparing the filters " << fixed(row["prepare_us"], 1) << " us, not in the total\n";
+  }
   out << "total " << fixed(row["total_us"], 1) << " us at overlap " << fixed(row["overlap"], 2) << " and warp rate "
       << fixed(row["warp_rate"], 3) << ", " << fixed(row["launch_us"], 1) << " us of them the launch; limited by "
       << row["limit"].get<std::string>() << '\n';
@@ -132,7 +144,7 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   if (!sweep.empty() && !options.figure4 && !cases)
     fail("model: sweep '", sweep, "', must be figure4 or a sweep of danaus bench");
   if (cases)
-    for (const Convolution& problem : cases->cases()) options.tokens.push_back(token(problem));
+    for (const auto& asked : cases->cases()) options.tokens.push_back(Case(asked).token());
   if (options.figure4 && options.models == Models::roofline)
     fail("model: figure4 has no kernels to count; leave --model out");
   if (options.figure4) options.models = Models::eq2;
@@ -161,8 +173,11 @@ std::vector<PredictedCase> predicted_cases(const Options& options, const std::ve
   if (options.figure4) cases = figure4_cases(profiles, options.order);
   for (const std::string& word : options.tokens)
     for (const HardwareProfile& profile : profiles) {
-      if (options.models == Models::roofline) require_counted(parse_convolution(word), imitation(profile));
-      if (options.models != Models::roofline) cases.push_back(for_eq2(word, options.order, profile));
+      const Case asked = parse_case(word);
+      const bool is_convolution = asked.as<Convolution>();
+      if (options.models == Models::roofline || !is_convolution) require_counted(asked, imitation(profile));
+      if (options.models == Models::eq2 || (options.models == Models::both && is_convolution))
+        cases.push_back(for_eq2(word, options.order, profile));
       if (options.models == Models::eq2) continue;
       if (const auto of_kernel = for_roofline(word, profile, options.concurrency)) of_kernels.push_back(*of_kernel);
     }

@@ -15,13 +15,15 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "Random convolutions by plans, on the executor or a GPU, against the truth in double: lengths to 32K, filters\n"
-    "from one tap to 2 L, types, modes, gates, alignments, scales. The error is judged against what was summed,\n"
-    "|u| |k|. A row for every 500 cases; a seed and a number make a case again. Exit 1 when a case fails.";
+    "Random cases by plans, on the executor or a GPU, against the truth in double: lengths to 32K, filters from one\n"
+    "tap to 2 L, types, modes, gates, alignments, scales; of --operation spectral axes to 1024, modes and channels.\n"
+    "Every output's error is judged against what was summed, |u| |k|. A row for every 500 cases; a seed and a number\n"
+    "make a case again. Exit 1 when a case fails.";
 
 constexpr std::int64_t kCasesOfRow = 500;
 
 struct Options {
+  std::string operation{random_operations().front()};
   std::uint64_t seed = 0;
   std::int64_t count = 2000;
   std::optional<int> only;
@@ -30,6 +32,8 @@ struct Options {
 
 bool read_options(Job& job, std::span<const std::string> words, Options& options) {
   std::optional<int> seed, count;
+  const std::vector<std::string> known(random_operations().begin(), random_operations().end());
+  job.line.option("operation", options.operation, "WORD", join(known) + " (default: the first)");
   job.line.option("count", count, "NUMBER", "how many cases (default 2000)");
   job.line.option("seed", seed, "NUMBER", "others (default 0)");
   job.line.option("only", options.only, "NUMBER", "this one of them alone");
@@ -38,6 +42,8 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   const auto at_least = [](const char* name, std::optional<int> value, int least) {
     if (value && *value < least) fail("random: ", name, '=', *value, ", must be at least ", least);
   };
+  if (std::ranges::find(known, options.operation) == known.end())
+    fail("random: operation '", options.operation, "', must be one of ", join(known));
   at_least("count", count, 1), at_least("seed", seed, 0), at_least("only", options.only, 0);
   if (options.only && count) fail("random: --only and --count exclude each other");
   options.seed = static_cast<std::uint64_t>(seed.value_or(0)), options.count = count.value_or(options.count);
@@ -45,14 +51,16 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
 }
 
 std::string repeat_command(const Options& options, std::int64_t number) {
-  return text("danaus random --seed ", options.seed, " --only ", number,
-              options.device ? text(" --device ", *options.device) : "");
+  const bool usual = options.operation == random_operations().front();
+  return text("danaus random", usual ? "" : " --operation " + options.operation, " --seed ", options.seed, " --only ",
+              number, options.device ? text(" --device ", *options.device) : "");
 }
 
 Json judged_case(const Options& options, std::int64_t number, const RandomVerdict& verdict) {
-  const RandomCase c = random_case(options.seed, number);
-  Json fields = {{"number", number},       {"case", token(c.problem)}, {"data", describe(c)},
-                 {"error", verdict.error}, {"bound", verdict.bound},   {"clearance", verdict.clearance}};
+  const RandomCase c = random_case(options.seed, number, options.operation);
+  Json fields = {{"number", number},       {"case", c.asked.token()}, {"data", describe(c)},
+                 {"error", verdict.error}, {"bound", verdict.bound},  {"clearance", verdict.clearance}};
+  if (!verdict.output.empty()) fields["output"] = verdict.output;
   if (!verdict.violation.empty()) fields["violation"] = verdict.violation;
   return fields;
 }
@@ -75,7 +83,7 @@ Json judged_cases(const Options& options, std::int64_t first, std::int64_t count
                   const std::shared_ptr<const Machine>& machine) {
   Json worst, failed = Json::array();
   for (std::int64_t number = first; number < first + count; ++number) {
-    const RandomVerdict verdict = judge(random_case(options.seed, number), machine);
+    const RandomVerdict verdict = judge(random_case(options.seed, number, options.operation), machine);
     if (!verdict.passed()) failed.push_back(number);
     keep_worse(worst, judged_case(options, number, verdict));
   }
@@ -95,14 +103,15 @@ int run_random(std::span<const std::string> words, Console& console) {
   std::vector<Json> asked;
   const std::int64_t begin = options.only.value_or(0), end = options.only ? begin + 1 : options.count;
   for (std::int64_t first = begin; first < end; first += kCasesOfRow)
-    asked.push_back({{"seed", std::to_string(options.seed)},
+    asked.push_back({{"operation", options.operation},
+                     {"seed", std::to_string(options.seed)},
                      {"first", first},
                      {"count", std::min(kCasesOfRow, end - first)},
                      {"device", device_block(machine->device())},
                      {"code", kRevision.kernels}});
   if (options.device)
     for (Json& row : asked) row["driver"] = gpu_driver(*options.device).value_or("unknown");
-  job.configure({{"cases", std::to_string(end - begin)},
+  job.configure({{"cases", text(end - begin, " of ", options.operation)},
                  {"seed", std::to_string(options.seed)},
                  {"device", machine->device().name},
                  {"threads", std::to_string(threads)},
@@ -125,8 +134,8 @@ int run_random(std::span<const std::string> words, Console& console) {
   std::ostream& out = job.out();
   out << "seed " << options.seed << ": " << end - begin << " cases, " << failed.size() << " failed\n";
   out << "worst: number " << worst.at("number").get<std::int64_t>() << ", " << worst.at("case").get<std::string>()
-      << ", " << worst.at("data").get<std::string>() << ": error " << scientific(number_of(worst, "error")) << ", "
-      << fixed(number_of(worst, "clearance"), 2) << " of its bound"
+      << ", " << worst.at("data").get<std::string>() << ": error of " << worst.value("output", "none") << ' '
+      << scientific(number_of(worst, "error")) << ", " << fixed(number_of(worst, "clearance"), 2) << " of its bound"
       << (worst.contains("violation") ? "; " + worst.at("violation").get<std::string>() : "") << '\n';
   std::ostream& failures = job.prints() ? out : console.err;
   for (std::size_t i = 0; i < std::min<std::size_t>(failed.size(), 10); ++i)

@@ -18,7 +18,9 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "Computes each case by each method, compares with the truth in double, and judges the error by its bound.\n"
+    "Computes each case by each method, compares with the truth in double, and judges the error by its bound; of\n"
+    "gradients, steps and spectral layers, which kernels alone compute, every output, and what ties gradients\n"
+    "together.\n"
     "Without --case it goes through a sweep, by default the whole matrix; --method, --data, --scale, --filter and\n"
     "--scaling then select rows of it. Where there is a GPU, its kernels are among the methods. Exit 1 when a row\n"
     "fails, 77 where --method gpu finds none.";
@@ -83,9 +85,13 @@ bool read_options(Job& job, std::span<const std::string> words, std::span<const 
 void require_memory_for(const std::vector<Trial>& trials, unsigned threads) {
   double most = 0;
   for (const Trial& trial : trials) {
-    const std::string operation = "verify " + token(trial.problem);
-    require_memory(operation, memory_of(resolved(trial.problem)));  // before a plan for a size that is hopeless
-    most = std::max(most, memory_of(trial.candidate.planned(trial.problem)));
+    const std::string operation = "verify " + trial.asked.token();
+    if (const auto* problem = trial.asked.as<Convolution>()) {
+      require_memory(operation, memory_of(resolved(*problem)));  // before a plan for a size that is hopeless
+      most = std::max(most, memory_of(trial.candidate.planned(*problem)));
+    } else {
+      most = std::max(most, memory_of(trial.asked));
+    }
     require_memory(operation, most);
   }
   require_memory("verify on " + std::to_string(threads) + " threads", most * std::min<double>(threads, trials.size()));
@@ -126,7 +132,7 @@ int verify(std::span<const std::string> words, Console& console, std::span<const
   std::size_t longest_token = 0;
   for (const Trial& trial : trials) {
     asked.push_back(describe(trial));
-    longest_token = std::max(longest_token, token(trial.problem).size());
+    longest_token = std::max(longest_token, trial.asked.token().size());
   }
   job.configure(settings_of(sweep, trials, recording, threads));
 

@@ -13,7 +13,8 @@ namespace {
 constexpr const char* kDescription =
     "The kernel of each FFT size with the shared memory that a block has on each class of devices, and the time that\n"
     "counted work predicts for it: on the profile's device with only that limit changed. Kernels for less than 227 KB\n"
-    "have no tensor copies, as their devices have none. Without --case: fp16, B=64, H=768. Needs no GPU.";
+    "have no tensor copies, as their devices have none. Of several launches the time is their sum, without that of\n"
+    "preparing filters. Without --case: fp16, B=64, H=768. Needs no GPU.";
 
 void print(std::ostream& out, const std::vector<Json>& rows) {
   std::vector<std::vector<std::string>> cells;
@@ -53,8 +54,8 @@ int run_what_if(std::span<const std::string> words, Console& console) {
   if (!job.parse(words)) return kExitOk;
 
   const HardwareProfile profile = job.profile(profile_name);
-  std::vector<Convolution> cases;
-  for (const std::string& word : tokens) cases.push_back(parse_convolution(word));
+  std::vector<Case> cases;
+  for (const std::string& word : tokens) cases.push_back(parse_case(word));
   const std::vector<LimitedCase> limited = limited_cases(cases.empty() ? every_size() : cases, profile);
   std::vector<Json> asked, rows;
   for (const LimitedCase& each : limited) asked.push_back(describe(each));

@@ -1,5 +1,7 @@
 #include "experiments/count/counted.hpp"
 
+#include "kernels/plan/long.hpp"
+
 namespace danaus {
 namespace {
 
@@ -43,6 +45,29 @@ Json describe(const Counted& c) {
             {"visit", values(c.work.visit)},
             {"block", values(c.work.block)},
             {"filter", values(c.work.filter)}}}};
+}
+
+Json describe(const ProgramWork& program) {
+  Json launches = Json::array();
+  for (const LaunchWork& each : program.launches)
+    launches.push_back({{"kernel", each.kernel},
+                        {"part", each.prepares ? "prepare" : "execute"},
+                        {"times", each.times},
+                        {"blocks", each.blocks},
+                        {"threads", each.threads},
+                        {"shared_bytes", each.shared_bytes},
+                        {"l2_bytes", each.l2_bytes},
+                        {"hbm_bytes", each.hbm_bytes},
+                        {"counts", values(each.counters)}});
+  return {{"variant", program.variant->name},
+          {"fft_size", program.variant->size},
+          {"launches", launches},
+          {"sums", {{"prepare", values(program.sum(true))}, {"execute", values(program.sum(false))}}}};
+}
+
+bool is_one_launch(const Case& asked, const Device& device) {
+  const auto* p = asked.as<Convolution>();
+  return p && !dynamic_cast<const LongVariant*>(&choose(*p, device));
 }
 
 }  // namespace danaus

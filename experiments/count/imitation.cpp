@@ -14,6 +14,7 @@ Device imitation(const HardwareProfile& profile) {
   device.name = profile.name;
   device.block_bytes = static_cast<int>(1024 * profile.shared_memory_per_block.value);
   device.multiprocessors = static_cast<int>(profile.sms.value);
+  if (profile.l2_size) device.cache_bytes = static_cast<std::int64_t>(profile.l2_size->value * (1 << 20));
   for (std::size_t i = 0; i < kDeviceClasses.size(); ++i)
     if (device.block_bytes >= kDeviceClasses[i].block_bytes) {
       device.sm = kCapability[i];

@@ -60,10 +60,10 @@ struct Line {
   }
 };
 
-Convolution asked_by(const Line& line) {
+Case asked_by(const Line& line) {
   const auto token = line.get<std::string>("/case");
   try {
-    return parse_convolution(token);
+    return parse_case(token);
   } catch (const std::invalid_argument& error) {
     fail("model: ", line.where, ": ", error.what());
   }
@@ -125,7 +125,12 @@ void read_file(const std::string& path, const Device& device, MeasuredKernels& m
     const auto us = line.find<double>("/time_us/burst_cold/median");
     if (line.get<std::string>("/method") != "kernel" || !passed || !us) continue;
     require_same_device(line, device, measured.device);
-    const Convolution asked = asked_by(line);
+    const Case any = asked_by(line);
+    if (!any.as<Convolution>()) {
+      ++measured.of_other_operation;
+      continue;
+    }
+    const Convolution& asked = *any.as<Convolution>();
     const Variant* variant = kernel_of(line, asked);
     const auto problem = variant ? asking_for(*variant, asked, device) : std::nullopt;
     if (!problem) {

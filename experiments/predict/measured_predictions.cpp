@@ -25,8 +25,8 @@ std::vector<RooflinePrediction> counted(const std::vector<MeasuredKernel>& kerne
   compute_in_order(
       kernels.size(), std::thread::hardware_concurrency(),
       [&](std::size_t i) {
-        const KernelWork work = kernel_work(count(kernels[i].problem, device), device);
-        predictions[i] = predict_roofline(work, profile);
+        const Convolution& problem = kernels[i].problem;
+        predictions[i] = predict_launches(kernel_work(problem, count_program(problem, device), device), profile);
         return Json();
       },
       [](std::size_t, const Json&) {});
@@ -109,6 +109,9 @@ int predict_measured(const std::vector<std::string>& paths, const HardwareProfil
   if (measured.without_kernel > 0)
     console.err << "notice: " << measured.without_kernel
                 << " rows are of kernels that this build has not (CMake option DANAUS_ALL), left out\n";
+  if (measured.of_other_operation > 0)
+    console.err << "notice: " << measured.of_other_operation
+                << " rows are of other operations than fftconv, left out\n";
   if (measured.of_other_kernel > 0)
     console.err << "notice: " << measured.of_other_kernel
                 << " rows are of kernels that plans no longer choose for their factors, left out\n";

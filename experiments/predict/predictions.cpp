@@ -1,5 +1,6 @@
 #include "experiments/predict/predictions.hpp"
 
+#include "experiments/count/counted.hpp"
 #include "experiments/count/imitation.hpp"
 #include "experiments/count/kernel_work.hpp"
 #include "model/cost.hpp"
@@ -8,7 +9,8 @@ namespace danaus {
 namespace {
 
 Json predicted_by_eq2(const PredictedCase& predicted) {
-  const Prediction prediction = predict_eq2(predicted.problem, predicted.profile);
+  const Convolution& problem = *predicted.asked.as<Convolution>();
+  const Prediction prediction = predict_eq2(problem, predicted.profile);
   Json terms = Json::array();
   for (const Term& term : prediction.terms)
     terms.push_back({{"factor", term.factor},
@@ -17,7 +19,7 @@ Json predicted_by_eq2(const PredictedCase& predicted) {
                      {"unit", term.unit},
                      {"memory", term.memory},
                      {"reason", term.reason}});
-  return {{"order", predicted.problem.factors.size()},
+  return {{"order", problem.factors.size()},
           {"total_us", prediction.total_us},
           {"ps_per_token_bh", prediction.ps_per_token_bh},
           {"limit", prediction.limit},
@@ -25,22 +27,50 @@ Json predicted_by_eq2(const PredictedCase& predicted) {
           {"notes", prediction.notes}};
 }
 
+// Each launch by itself, and how often.
+Json launches_of(const PredictedCase& predicted, const ProgramWork& program, const Device& device) {
+  Json launches = Json::array();
+  for (const bool prepares : {true, false}) {
+    const std::vector<RepeatedWork> works = kernel_work(predicted.asked, program, device, prepares);
+    auto work = works.begin();
+    for (const LaunchWork& launch : program.launches) {
+      if (launch.prepares != prepares) continue;
+      const RooflinePrediction one = predict_roofline((work++)->work, predicted.profile, predicted.concurrency);
+      launches.push_back({{"kernel", launch.kernel},
+                          {"part", prepares ? "prepare" : "execute"},
+                          {"times", launch.times},
+                          {"us", one.total_us},
+                          {"limit", one.limit}});
+    }
+  }
+  return launches;
+}
+
 Json predicted_by_roofline(const PredictedCase& predicted) {
   const Device device = imitation(predicted.profile);
-  const Counted counted = count(predicted.problem, device);
-  const RooflinePrediction prediction =
-      predict_roofline(kernel_work(counted, device), predicted.profile, predicted.concurrency);
+  const ProgramWork program = count_program(predicted.asked, device);
+  const auto predict = [&](bool prepares) {
+    return predict_launches(kernel_work(predicted.asked, program, device, prepares), predicted.profile,
+                            predicted.concurrency);
+  };
+  const RooflinePrediction prediction = predict(false);
   Json resources = Json::array();
   for (const ResourceTime& resource : prediction.resources)
     resources.push_back({{"name", resource.name}, {"us", resource.us}, {"what", resource.what}});
-  return {{"variant", counted.variant->name},  {"total_us", prediction.total_us}, {"limit", prediction.limit},
-          {"launch_us", prediction.launch_us}, {"resources", resources},          {"notes", prediction.notes}};
+  Json row = {{"variant", program.variant->name},  {"total_us", prediction.total_us}, {"limit", prediction.limit},
+              {"launch_us", prediction.launch_us}, {"resources", resources},          {"notes", prediction.notes}};
+  if (is_one_launch(predicted.asked, device)) return row;
+  row["prepare_us"] = predict(true).total_us;
+  row["launches"] = launches_of(predicted, program, device);
+  return row;
 }
 
 }  // namespace
 
 PredictedCase for_eq2(const std::string& token, std::optional<int> order, const HardwareProfile& profile) {
-  const Convolution problem = parse_convolution(token);
+  const Case asked = parse_case(token);
+  if (!asked.as<Convolution>()) fail("model: Eq. 2 is of convolutions, ", token, " is none; --model roofline takes it");
+  const Convolution problem = *asked.as<Convolution>();
   if (order && !problem.factors.empty() && static_cast<int>(problem.factors.size()) != *order)
     fail("model: order=", *order, ", but ", token, " has ", problem.factors.size(), " factors; leave one of them out");
   return {CostModel::eq2, problem.factors.empty() ? with_factors(problem, profile, order.value_or(0)) : problem,
@@ -49,9 +79,9 @@ PredictedCase for_eq2(const std::string& token, std::optional<int> order, const 
 
 std::optional<PredictedCase> for_roofline(const std::string& token, const HardwareProfile& profile,
                                           const Concurrency& concurrency) {
-  const Convolution problem = parse_convolution(token);
-  if (!is_counted(problem, imitation(profile))) return std::nullopt;
-  return PredictedCase{CostModel::roofline, problem, profile, concurrency};
+  const Case asked = parse_case(token);
+  if (!is_counted(asked, imitation(profile))) return std::nullopt;
+  return PredictedCase{CostModel::roofline, asked, profile, concurrency};
 }
 
 std::vector<PredictedCase> figure4_cases(const std::vector<HardwareProfile>& profiles, std::optional<int> order) {
@@ -71,7 +101,7 @@ std::vector<PredictedCase> figure4_cases(const std::vector<HardwareProfile>& pro
 Json describe(const PredictedCase& predicted) {
   const bool eq2 = predicted.model == CostModel::eq2;
   Json asked = {
-      {"case", token(predicted.problem)}, {"profile", predicted.profile.name}, {"model", eq2 ? "eq2" : "roofline"}};
+      {"case", predicted.asked.token()}, {"profile", predicted.profile.name}, {"model", eq2 ? "eq2" : "roofline"}};
   if (!eq2) asked["overlap"] = predicted.concurrency.overlap, asked["warp_rate"] = predicted.concurrency.warp_rate;
   return asked;
 }

@@ -14,10 +14,10 @@ namespace danaus {
 
 enum class CostModel { eq2, roofline };
 
-// A prediction to make. Eq. 2 needs a case with factors, the roofline one that has a kernel.
+// A prediction to make. Eq. 2 needs a convolution with factors, the roofline a case that a plan computes.
 struct PredictedCase {
   CostModel model;
-  Convolution problem;
+  Case asked;
   HardwareProfile profile;
   Concurrency concurrency = {};  // of the roofline
 };
@@ -26,7 +26,7 @@ struct PredictedCase {
 // Throws std::invalid_argument where the order contradicts the case's own factors.
 PredictedCase for_eq2(const std::string& token, std::optional<int> order, const HardwareProfile& profile);
 
-// The case for the roofline; nothing where the device has no kernel for it.
+// The case for the roofline, of any operation; nothing where the device has no kernel for it.
 std::optional<PredictedCase> for_roofline(const std::string& token, const HardwareProfile& profile,
                                           const Concurrency& concurrency);
 
@@ -34,6 +34,8 @@ std::optional<PredictedCase> for_roofline(const std::string& token, const Hardwa
 std::vector<PredictedCase> figure4_cases(const std::vector<HardwareProfile>& profiles, std::optional<int> order);
 
 // The fields of a result row that say what is predicted, and those that say what: "model" rows (schema model).
+// Of several launches the times are sums over those of execute(); rows then have "launches", and what it takes to
+// prepare the filters as "prepare_us".
 Json describe(const PredictedCase& predicted);
 Json prediction(const PredictedCase& predicted);
 

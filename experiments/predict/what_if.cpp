@@ -1,31 +1,47 @@
 #include "experiments/predict/what_if.hpp"
 
+#include <optional>
 #include <set>
 
 #include "experiments/count/imitation.hpp"
 #include "experiments/count/kernel_work.hpp"
 #include "kernels/plan/registry.hpp"
 #include "model/roofline.hpp"
+#include "reference/spectral/spectral.hpp"
+#include "reference/step/step.hpp"
 
 namespace danaus {
 namespace {
 
-// Why no kernel computes the case.
-std::string refusal(const Convolution& problem, const Device& device) {
+// Null where the case is of another operation.
+const Convolution* convolution_of(const Case& asked) {
+  if (const auto* backward = asked.as<Backward>()) return &backward->forward;
+  if (const auto* step = asked.as<TrainingStep>()) return &step->forward;
+  return asked.as<Convolution>();
+}
+
+// Why no plan computes the case; nothing where one does.
+std::optional<std::string> refusal(const Case& asked, const Device& device) {
   try {
-    return "this build has not the kernel " + choose(problem, device).name;
+    require_counted(asked, device);
+    return std::nullopt;
   } catch (const std::invalid_argument& error) {
     return error.what();
   }
 }
 
+int size_of(const Case& asked, const Device& device) {
+  if (const auto* layer = asked.as<Spectral>()) return layer->lengths.back();
+  return make_program(asked, device).variant->size;
+}
+
 }  // namespace
 
-std::vector<Convolution> every_size() {
+std::vector<Case> every_size() {
   std::set<int> sizes;
   for (const auto& v : variants())
     if (v->size > 0) sizes.insert(v->size);
-  std::vector<Convolution> list;
+  std::vector<Case> list;
   for (const bool gated : {false, true})
     for (const Mode mode : {Mode::circular, Mode::causal}) {
       if (gated && mode == Mode::causal) continue;
@@ -39,49 +55,56 @@ std::vector<Convolution> every_size() {
   return list;
 }
 
-std::vector<LimitedCase> limited_cases(const std::vector<Convolution>& cases, const HardwareProfile& profile) {
+std::vector<LimitedCase> limited_cases(const std::vector<Case>& cases, const HardwareProfile& profile) {
   std::vector<LimitedCase> list;
-  for (const Convolution& problem : cases) {
+  for (const Case& asked : cases) {
     int size = 0;
     for (const DeviceClass& device : kDeviceClasses) {
       HardwareProfile changed = profile;
       changed.shared_memory_per_block.value = device.block_bytes / 1024;
-      if (size == 0) size = choose(problem, imitation(changed)).size;  // or refuses, before any work
-      list.push_back({problem, changed, size});
+      if (size == 0) size = size_of(asked, imitation(changed));  // or refuses, before any work
+      list.push_back({asked, changed, size});
     }
   }
   return list;
 }
 
 Json describe(const LimitedCase& limited) {
-  const auto& [problem, profile, size] = limited;
-  return {{"case", token(problem)},
-          {"profile", profile.name},
-          {"dtype", name(problem.dtype)},
-          {"mode", name(problem.mode)},
-          {"gated", problem.pregate || problem.postgate},
-          {"n", size},
-          {"batch", problem.batch},
-          {"channels", problem.channels},
-          {"shared_kb", static_cast<int>(profile.shared_memory_per_block.value)}};
+  const auto& [asked, profile, size] = limited;
+  Json row = {{"case", asked.token()},
+              {"profile", profile.name},
+              {"dtype", name(asked.arrays().front().dtype)},
+              {"n", size},
+              {"shared_kb", static_cast<int>(profile.shared_memory_per_block.value)}};
+  if (const Convolution* p = convolution_of(asked)) {
+    row["mode"] = name(p->mode), row["gated"] = p->pregate || p->postgate;
+    row["batch"] = p->batch, row["channels"] = p->channels;
+  } else if (const auto* layer = asked.as<Spectral>()) {
+    row["batch"] = layer->batch, row["channels"] = layer->inputs;
+  }
+  return row;
 }
 
 Json what_if(const LimitedCase& limited) {
-  const auto& [problem, profile, size] = limited;
+  const auto& [asked, profile, size] = limited;
   const Device device = imitation(profile);
-  if (!is_counted(problem, device))
+  if (const auto reason = refusal(asked, device))
     return {{"kernel", nullptr},
             {"shared_bytes", nullptr},
             {"blocks_per_sm", nullptr},
             {"us", nullptr},
-            {"reason", refusal(problem, device)}};
-  const Variant& variant = choose(problem, device);
-  const RooflinePrediction prediction = predict_roofline(kernel_work(count(problem, device), device), profile);
+            {"reason", *reason}};
+  const ProgramWork program = count_program(asked, device);
+  const Variant& variant = *program.variant;
+  const RooflinePrediction prediction = predict_launches(kernel_work(asked, program, device), profile);
+  std::int64_t launches = 0;
+  for (const LaunchWork& each : program.launches) launches += each.prepares ? 0 : each.times;
   return {{"kernel", variant.name},
           {"factors", variant.factors},
           {"shared_bytes", variant.shared_bytes},
           {"blocks_per_sm", concurrent_blocks(variant, device) / device.multiprocessors},
           {"transfer", device.has_tensor_copies() ? "tensor copies" : "threads"},
+          {"launches", launches},
           {"us", prediction.total_us},
           {"limit", prediction.limit}};
 }

@@ -11,17 +11,17 @@ namespace danaus {
 
 // A case on the device of a profile with only its shared memory changed.
 struct LimitedCase {
-  Convolution problem;
+  Case asked;
   HardwareProfile profile;  // with the limit changed
-  int size;                 // N, of the kernel that has most room
+  int size;                 // N, of the kernel that has most room; of spectral layers the length of their last axis
 };
 
 // Every FFT size: circular, with both gates, and causal.
-std::vector<Convolution> every_size();
+std::vector<Case> every_size();
 
-// Each case with the shared memory of each class of devices. Throws std::invalid_argument where a case has no kernel
-// even with most.
-std::vector<LimitedCase> limited_cases(const std::vector<Convolution>& cases, const HardwareProfile& profile);
+// Each case, of any operation, with the shared memory of each class of devices. Throws std::invalid_argument where a
+// case has no kernel even with most.
+std::vector<LimitedCase> limited_cases(const std::vector<Case>& cases, const HardwareProfile& profile);
 
 // The fields of a result row (schema what_if) that say what is asked, and the others.
 Json describe(const LimitedCase& limited);

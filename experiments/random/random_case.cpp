@@ -6,21 +6,18 @@
 #include <set>
 #include <span>
 
-#include "kernels/device/halves.hpp"
-#include "kernels/plan/plan.hpp"
+#include "experiments/verify/execution.hpp"
 #include "kernels/plan/registry.hpp"
-#include "reference/convolution/conditioning.hpp"
-#include "reference/convolution/convolve.hpp"
-#include "reference/convolution/data.hpp"
-#include "reference/convolution/rounding.hpp"
 #include "reference/half.hpp"
+#include "reference/spectral/spectral.hpp"
+#include "reference/step/step.hpp"
+#include "reference/token.hpp"
 
 namespace danaus {
 namespace {
 
 constexpr std::int64_t kLongest = 32768, kMostSamples = std::int64_t{1} << 17;
-constexpr int kGuard = 64;                 // samples on each side of y that must stay as they are
-constexpr std::uint16_t kPoison = 0x7fff;  // NaN in both types
+constexpr std::array<std::string_view, 4> kOperations = {"fftconv", "fftconvgrad", "fftconvstep", "spectral"};
 
 class Draw {
  public:
@@ -64,13 +61,12 @@ std::int64_t length_from(Draw& draw) {
 }
 
 // k of each channel, [min(K, L)] of it as it acts, of unit norm or nearly.
-void fill_filter(const RandomCase& c, std::vector<double>& k) {
-  const Convolution& p = c.problem;
+void fill_filter(const Convolution& p, RandomFilter filter, std::vector<double>& k) {
   const std::int64_t counting = std::min(p.filter_length, p.length);
   for (std::int64_t h = 0; h < p.channels; ++h) {
     const std::span<double> row = std::span(k).subspan(h * p.filter_length, p.filter_length);
     const double scale = 1 / std::sqrt(static_cast<double>(p.filter_length));
-    for (std::int64_t n = 0; n < p.filter_length; ++n) switch (c.filter) {
+    for (std::int64_t n = 0; n < p.filter_length; ++n) switch (filter) {
         case RandomFilter::gaussian: break;
         case RandomFilter::last_tap: row[n] = n == counting - 1 ? 1 : 0; break;
         case RandomFilter::alternating: row[n] = n % 2 == 0 ? scale : -scale; break;
@@ -82,48 +78,14 @@ void fill_filter(const RandomCase& c, std::vector<double>& k) {
   for (double& tap : k) tap = round_to(filter_dtype(p), tap);
 }
 
-// Memory of the machine for samples `offset` after an aligned address, with guards around them.
-class GuardedArray {
- public:
-  GuardedArray(const Machine& machine, std::span<const std::uint16_t> samples, int offset)
-      : machine_(machine),
-        offset_(kGuard + offset),
-        count_(std::ssize(samples)),
-        words_(count_ + 2 * kGuard + 8, kPoison) {
-    std::ranges::copy(samples, words_.begin() + offset_);
-    memory_ = machine.upload(words_.data(), 2 * std::ssize(words_));
-  }
-  std::span<std::uint16_t> samples() const {
-    return {static_cast<std::uint16_t*>(memory_.get()) + offset_, static_cast<std::size_t>(count_)};
-  }
-  // Of the host; `whole`: nothing beside them was written.
-  std::vector<std::uint16_t> fetch(bool& whole) {
-    machine_.copy_to_host(words_.data(), memory_.get(), 2 * std::ssize(words_));
-    const auto begin = words_.begin() + offset_, end = begin + count_;
-    const auto untouched = [](std::uint16_t word) { return word == kPoison; };
-    whole = std::all_of(words_.begin(), begin, untouched) && std::all_of(end, words_.end(), untouched);
-    return {begin, end};
-  }
+const Convolution* convolution_of(const Case& asked) {
+  if (const auto* backward = asked.as<Backward>()) return &backward->forward;
+  if (const auto* step = asked.as<TrainingStep>()) return &step->forward;
+  return asked.as<Convolution>();
+}
 
- private:
-  const Machine& machine_;
-  std::int64_t offset_, count_;
-  std::vector<std::uint16_t> words_;
-  std::shared_ptr<void> memory_;
-};
-
-}  // namespace
-
-RandomCase random_case(std::uint64_t seed, std::int64_t number) {
-  std::seed_seq mixed{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
-                      static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number >> 32)};
-  std::array<std::uint32_t, 2> words;
-  mixed.generate(words.begin(), words.end());
-  Draw draw(std::uint64_t{words[0]} << 32 | words[1]);
-
-  RandomCase c;
-  c.seed = static_cast<std::uint64_t>(draw.from(0, (std::int64_t{1} << 62) - 1));
-  Convolution& p = c.problem;
+Convolution random_convolution(Draw& draw) {
+  Convolution p;
   p.dtype = draw.one_of({Dtype::f16, Dtype::bf16});
   p.filter = draw.one_of({Dtype::f32, Dtype::f32, Dtype::f16, Dtype::bf16});
   p.mode = draw.one_of({Mode::circular, Mode::causal});
@@ -137,64 +99,120 @@ RandomCase random_case(std::uint64_t seed, std::int64_t number) {
   p.channels = draw.from(1, std::clamp<std::int64_t>(kMostSamples / p.length, 1, 5));
   p.batch = draw.from(1, std::clamp<std::int64_t>(kMostSamples / p.length / p.channels, 1, 9));
   p.pregate = draw.from(0, 2) == 0, p.postgate = draw.from(0, 2) == 0;
+  return p;
+}
+
+// What fits into the shared memory of an H200's block: others are drawn again.
+Spectral random_layer(Draw& draw) {
+  constexpr int kShortest = 16, kLongestRow = 1024, kMostChannels = 256, kMostItems = 300;
+  constexpr double kMostProducts = 1 << 26;
+  for (;;) {
+    Spectral p;
+    p.dtype = draw.one_of({Dtype::f32, Dtype::f32, Dtype::f16, Dtype::bf16});
+    p.tf32 = p.dtype == Dtype::f32 && draw.from(0, 1) == 0;
+    p.complex = draw.from(0, 1) == 0, p.shared = draw.from(0, 1) == 0;
+    p.two_sided = p.complex && draw.from(0, 1) == 0;
+    p.channel_major = draw.from(0, 2) == 0, p.adjoint = draw.from(0, 2) == 0;
+    p.inputs = draw.of_any_scale(kMostChannels), p.outputs = draw.of_any_scale(kMostChannels);
+    p.lengths = {static_cast<int>(kShortest - 1 + draw.of_any_scale(kLongestRow - kShortest + 1))};
+    const int most = p.two_sided || !p.complex ? p.lengths[0] / 2 : p.lengths[0];
+    p.modes = {static_cast<int>(draw.of_any_scale(most))};
+    const std::int64_t row = p.lengths[0] * std::max(p.inputs, p.outputs);
+    p.batch = draw.of_any_scale(std::clamp<std::int64_t>(kMostSamples / row, 1, kMostItems));
+    const double products = double(p.batch * p.inputs * p.outputs) * double(kept_count(p)) +
+                            double(p.batch * (p.inputs + p.outputs) * p.lengths[0]) * double(kept_count(p));
+    if (row > kMostSamples || products > kMostProducts) continue;
+    try {
+      make_program(p, Device());
+      return p;
+    } catch (const std::invalid_argument&) {
+    }
+  }
+}
+
+Case random_asked(Draw& draw, std::string_view operation) {
+  if (operation == "spectral") return random_layer(draw);
+  const Convolution p = random_convolution(draw);
+  if (operation == "fftconvgrad") return Backward{p};
+  if (operation == "fftconvstep") return TrainingStep{p};
+  return p;
+}
+
+}  // namespace
+
+std::span<const std::string_view> random_operations() { return kOperations; }
+
+RandomCase random_case(std::uint64_t seed, std::int64_t number, std::string_view operation) {
+  std::seed_seq mixed{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
+                      static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number >> 32)};
+  std::array<std::uint32_t, 2> words;
+  mixed.generate(words.begin(), words.end());
+  Draw draw(std::uint64_t{words[0]} << 32 | words[1]);
+
+  RandomCase c;
+  c.seed = static_cast<std::uint64_t>(draw.from(0, (std::int64_t{1} << 62) - 1));
+  c.asked = random_asked(draw, operation);
+  if (const auto* layer = c.asked.as<Spectral>()) {
+    c.scale = draw.one_of({1., 1., 0.1, 4.});
+    const int whole = layer->complex ? 2 : 1;  // numbers of a sample
+    const int together = whole * static_cast<int>(draw.from(0, 3));
+    c.offsets.assign(3, draw.from(0, 1) == 0 ? 0 : together);
+    return c;
+  }
   c.filter = draw.one_of({RandomFilter::gaussian, RandomFilter::gaussian, RandomFilter::last_tap,
                           RandomFilter::alternating, RandomFilter::decaying});
   c.scale = draw.one_of({1., 1., 0.02, 1e-3, 8.});
   const int together = static_cast<int>(draw.from(0, 7)), kind = static_cast<int>(draw.from(0, 3));
+  c.offsets.resize(c.asked.arrays().size());
   for (int& offset : c.offsets) offset = kind < 2 ? 0 : kind == 2 ? together : static_cast<int>(draw.from(0, 7));
   return c;
 }
 
 std::string describe(const RandomCase& c) {
-  return text("filter ", name_in(kRandomFilters, c.filter), ", scale ", c.scale, ", offsets ",
-              join(std::vector<int>(c.offsets.begin(), c.offsets.end())));
+  return text("filter ", name_in(kRandomFilters, c.filter), ", scale ", c.scale, ", offsets ", join(c.offsets));
 }
 
-Inputs random_inputs(const RandomCase& c) {
+Values random_values(const RandomCase& c) {
   DataSpec spec;
-  spec.scale = c.scale, spec.seed = c.seed;
-  Inputs inputs = make_inputs(c.problem, spec);
-  if (c.filter != RandomFilter::gaussian) fill_filter(c, inputs.k);
-  return inputs;
+  spec.seed = c.seed;
+  const Convolution* p = convolution_of(c.asked);
+  if (p) spec.scale = c.scale;
+  Values values = make_values(c.asked, spec);
+  if (p && c.filter != RandomFilter::gaussian) fill_filter(*p, c.filter, values.at("k"));
+  if (const auto* layer = c.asked.as<Spectral>())
+    for (double& value : values.at("u")) value = round_to(layer->dtype, c.scale * value);
+  return values;
 }
 
 // What rounds below the smallest normal number errs by up to half of the least one, whatever it is relative to.
-RandomVerdict verdict_of(const RandomCase& c, const Inputs& inputs, const std::vector<double>& truth,
-                         const std::vector<double>& y, int roundings) {
-  const Dtype dtype = c.problem.dtype;
-  const double least = dtype == Dtype::f16 ? 0x1p-25 : 0;
-  const double floor = least * std::sqrt(roundings * static_cast<double>(truth.size()));
-  double error = 0;
-  for (std::size_t i = 0; i < truth.size(); ++i) error += std::pow(y[i] - truth[i], 2);
-  const double relative_to = summed(c.problem, inputs);
-  RandomVerdict verdict;
-  verdict.error = std::sqrt(error) / relative_to;
-  verdict.bound = bound_l2_of_kernel(c.problem, roundings) + floor / relative_to;
-  verdict.clearance = verdict.error / verdict.bound;
-  if (!std::isfinite(error)) verdict.violation = "y is not finite";
-  return verdict;
+RandomVerdict verdict_of(const RandomCase& c, const Values& truth, const Values& outputs,
+                         const std::vector<OutputBound>& bounds) {
+  constexpr double kMostRoundings = 64, kLeastOfF16 = 0x1p-25;
+  const bool is_f16 = c.asked.arrays().front().dtype == Dtype::f16;
+  RandomVerdict worst;
+  for (const OutputBound& bound : bounds) {
+    const std::vector<double>&right = truth.find(bound.name)->second, &made = outputs.find(bound.name)->second;
+    const double floor = is_f16 ? kLeastOfF16 * std::sqrt(kMostRoundings * static_cast<double>(right.size())) : 0;
+    double square = 0;
+    for (std::size_t i = 0; i < right.size(); ++i) square += std::pow(made[i] - right[i], 2);
+    RandomVerdict verdict;
+    verdict.output = bound.name;
+    verdict.error = std::sqrt(square) / bound.summed;
+    verdict.bound = bound.l2 + floor / bound.summed;
+    verdict.clearance = verdict.error / verdict.bound;
+    if (!std::isfinite(square)) verdict.violation = text(bound.name, " is not finite");
+    if (worst.output.empty() || !verdict.violation.empty() || verdict.clearance > worst.clearance) worst = verdict;
+    if (!worst.violation.empty()) break;
+  }
+  return worst;
 }
 
 RandomVerdict judge(const RandomCase& c, const std::shared_ptr<const Machine>& machine) try {
-  const Convolution& p = c.problem;
-  const Inputs inputs = random_inputs(c);
-  const std::vector<double> truth = convolve(p, inputs, Method::fftw);
-  const auto array = [&](const std::vector<double>& values, int offset) {
-    return GuardedArray(*machine, host::encode(p.dtype, values), offset);
-  };
-  Plan plan(p, machine);
-  plan.set_filter(host::encode_bytes(filter_dtype(p), inputs.k));
-  const GuardedArray u = array(inputs.u, c.offsets[0]), pregate = array(inputs.pregate, c.offsets[1]),
-                     postgate = array(inputs.postgate, c.offsets[2]);
-  GuardedArray y(*machine, std::vector<std::uint16_t>(truth.size(), kPoison), c.offsets[3]);
-  std::vector<Buffer> buffers = {{"u", u.samples()}, {"y", y.samples()}};
-  if (p.pregate) buffers.emplace_back("pregate", pregate.samples());
-  if (p.postgate) buffers.emplace_back("postgate", postgate.samples());
-  plan.execute(buffers);
-  bool whole = true;
-  const std::vector<double> actual = host::decode(p.dtype, y.fetch(whole));
-  RandomVerdict verdict = verdict_of(c, inputs, truth, actual, plan.variant().roundings());
-  if (!whole) verdict.violation = "samples beside y were written";
+  const Values values = random_values(c);
+  const Execution done = execute(c.asked, values, machine, c.offsets);
+  RandomVerdict verdict =
+      verdict_of(c, truth(c.asked, values), done.outputs, output_bounds(c.asked, values, machine->device()));
+  if (!done.guarded) verdict.violation = "samples beside an output were written";
   return verdict;
 } catch (const std::exception& error) {
   RandomVerdict verdict;

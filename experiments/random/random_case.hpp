@@ -4,12 +4,13 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "kernels/plan/machine.hpp"
+#include "reference/backward/bounds.hpp"
 #include "reference/convolution/convolution.hpp"
-#include "reference/convolution/data.hpp"
 #include "reference/names.hpp"
 
 namespace danaus {
@@ -25,36 +26,39 @@ inline constexpr std::array kRandomFilters = {
 };
 
 struct RandomCase {
-  Convolution problem;
+  Case asked = Convolution();
   RandomFilter filter = RandomFilter::gaussian;
-  double scale = 1;  // of u
-  std::array<int, 4> offsets =
-      {};                  // of u, pregate, postgate and y: samples from an address that is a multiple of 16 bytes
-  std::uint64_t seed = 0;  // of the data
+  double scale = 1;          // of u
+  std::vector<int> offsets;  // of the case's arrays, in samples from an address that is a multiple of 16 bytes; none: 0
+  std::uint64_t seed = 0;    // of the data
 };
 
-// Case `number` of those that begin with `seed`. Lengths to 32K, many of them near an FFT size; K from 1 to 2 L; up to
-// 2^17 samples.
-RandomCase random_case(std::uint64_t seed, std::int64_t number);
+// The words of the operations that there are random cases of, the default first.
+std::span<const std::string_view> random_operations();
+
+// Case `number` of those that begin with `seed`. Of convolutions, their gradients and steps: lengths to 32K, many of
+// them near an FFT size; K from 1 to 2 L; up to 2^17 samples. Of spectral layers: what a kernel for one axis has room
+// for, with up to 2^17 samples.
+RandomCase random_case(std::uint64_t seed, std::int64_t number, std::string_view operation = "fftconv");
 
 // In words, beside its token.
 std::string describe(const RandomCase& c);
 
-// The error against what was summed: the root of sum |y - truth|^2 over sum |w u|^2 |k|^2 mean(v^2) of the rows. Where
-// y is small by cancellation or by trimming, the error against y says nothing of a kernel.
+// The worst of the outputs: its error against what was summed to it (OutputBound). Where y is small by cancellation or
+// by trimming, the error against y says nothing of a kernel.
 struct RandomVerdict {
   double error = 0;
   double bound = 0;       // of it, of the kernel's roundings
   double clearance = 0;   // error over bound
-  std::string violation;  // what was wrong beyond that: NaN, samples written beside y, a refusal
+  std::string output;     // which one
+  std::string violation;  // what was wrong beyond that: NaN, samples written beside an output, a refusal
   bool passed() const { return violation.empty() && clearance <= 1; }
 };
 
-Inputs random_inputs(const RandomCase& c);
+Values random_values(const RandomCase& c);
 
-// Of y [B, H, L], which was rounded so many times on its way.
-RandomVerdict verdict_of(const RandomCase& c, const Inputs& inputs, const std::vector<double>& truth,
-                         const std::vector<double>& y, int roundings);
+RandomVerdict verdict_of(const RandomCase& c, const Values& truth, const Values& outputs,
+                         const std::vector<OutputBound>& bounds);
 
 // By a plan on the machine.
 RandomVerdict judge(const RandomCase& c, const std::shared_ptr<const Machine>& machine);

@@ -4,12 +4,11 @@
 #include <bit>
 #include <cmath>
 
+#include "experiments/verify/execution.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/cuda/machine.hpp"
-#include "kernels/device/halves.hpp"
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/plan.hpp"
-#include "reference/convolution/mask.hpp"
 
 namespace danaus {
 namespace {
@@ -57,42 +56,10 @@ bool gpu_computes(const Convolution& problem) {
   return kHasGpu && has_kernel(problem, cuda_device());
 }
 
-// Samples in memory of the machine.
-class Uploaded {
- public:
-  Uploaded(const Machine& machine, std::span<const std::uint16_t> samples)
-      : bytes_(std::ssize(samples) * 2), memory_(machine.upload(samples.data(), bytes_)) {}
-  Buffer as(std::string_view name) const { return {name, memory_.get(), static_cast<std::size_t>(bytes_)}; }
-  std::vector<std::uint16_t> fetch(const Machine& machine) const {
-    std::vector<std::uint16_t> samples(bytes_ / 2);
-    machine.copy_to_host(samples.data(), memory_.get(), bytes_);
-    return samples;
-  }
-
- private:
-  std::int64_t bytes_;
-  std::shared_ptr<void> memory_;
-};
-
-// y begins as NaN.
 template <class Place>
 std::vector<double> by_kernel(const Convolution& problem, const Inputs& inputs) {
-  constexpr std::uint16_t kPoison = 0x7fff;
-  const std::shared_ptr<const Machine> machine = Place::machine();
-  const bool masked = !problem.mask.zeroed.empty();
-  Plan plan(problem, machine, masked ? kept_frequencies(problem) : std::vector<std::uint8_t>());
-  plan.set_filter(host::encode_bytes(filter_dtype(problem), inputs.k));
-  const auto uploaded = [&](const std::vector<double>& values) {
-    return Uploaded(*machine, host::encode(problem.dtype, values));
-  };
-  const Uploaded u = uploaded(inputs.u), y(*machine, std::vector<std::uint16_t>(inputs.u.size(), kPoison));
-  std::vector<Buffer> buffers = {u.as("u"), y.as("y")};
-  std::vector<Uploaded> gates;
-  if (problem.pregate) buffers.push_back(gates.emplace_back(uploaded(inputs.pregate)).as("pregate"));
-  if (problem.postgate) buffers.push_back(gates.emplace_back(uploaded(inputs.postgate)).as("postgate"));
-  plan.execute(buffers);
-  machine->synchronize();
-  return host::decode(problem.dtype, y.fetch(*machine));
+  const Values values = {{"u", inputs.u}, {"k", inputs.k}, {"pregate", inputs.pregate}, {"postgate", inputs.postgate}};
+  return execute(problem, values, Place::machine()).outputs.at("y");
 }
 
 // Its own count of roundings, and one a gate.
@@ -109,15 +76,22 @@ constexpr std::array kCandidates = {
               &rounded<Scaling::unitary>, &pipeline_bound},
     Candidate{"rounded", Scaling::one_side, "the same with all of 1/N in the forward transform", false,
               &rounded<Scaling::one_side>, &pipeline_bound},
-    Candidate{"kernel", std::nullopt, "the fused kernel, executed on the CPU", false, &by_kernel<OnExecutor>,
-              &kernel_bound<OnExecutor>, &planned_by_kernel<OnExecutor>, &executor_computes, kUsualShare},
-    Candidate{kOnGpu, std::nullopt, "the fused kernel on the first GPU", false, &by_kernel<OnGpu>, &kernel_bound<OnGpu>,
-              &planned_by_kernel<OnGpu>, &gpu_computes, kUsualShare},
+    Candidate{"kernel", std::nullopt, "the kernels of a plan, executed on the CPU", false, &by_kernel<OnExecutor>,
+              &kernel_bound<OnExecutor>, &planned_by_kernel<OnExecutor>, &executor_computes, kUsualShare,
+              &OnExecutor::machine},
+    Candidate{kOnGpu, std::nullopt, "the kernels of a plan on the first GPU", false, &by_kernel<OnGpu>,
+              &kernel_bound<OnGpu>, &planned_by_kernel<OnGpu>, &gpu_computes, kUsualShare, &OnGpu::machine},
 };
 
 }  // namespace
 
 std::span<const Candidate> candidates() { return kCandidates; }
+
+bool computes(const Candidate& candidate, const Case& asked) {
+  if (const auto* convolution = asked.as<Convolution>()) return candidate.computes(*convolution);
+  if (!candidate.machine || (candidate.name == kOnGpu && cuda_device_count() == 0)) return false;
+  return has_plan(asked, candidate.machine());
+}
 
 // Two forward transforms and an inverse, in which each value is rounded about once in each of log2 N steps, and the
 // products; as a random walk, and twice that for data whose energy the filter removes (constant data lose most).

@@ -1,12 +1,14 @@
 // What is judged: every way of computing a convolution, one row each. A new kernel is one more row.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "kernels/plan/machine.hpp"
 #include "reference/convolution/convolve.hpp"
 #include "reference/convolution/rounding.hpp"
 
@@ -23,7 +25,12 @@ struct Candidate {
   Convolution (*planned)(const Convolution& problem) = &danaus::planned;
   bool (*computes)(const Convolution& problem) = [](const Convolution&) { return true; };
   double usual_share = 1;  // of its bound of L2 errors that Gaussian data may take
+  // Where plans compute cases of every other operation; null for what computes convolutions alone.
+  std::shared_ptr<const Machine> (*machine)() = nullptr;
 };
+
+// Whether it computes a case of any operation.
+bool computes(const Candidate& candidate, const Case& asked);
 
 // The name of the one that needs a GPU, and computes no case without.
 inline constexpr std::string_view kOnGpu = "gpu";

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "experiments/verify/execution.hpp"
+
 namespace danaus {
 namespace {
 
@@ -13,14 +15,19 @@ std::vector<Trial> trials_of_cases(const TrialSelection& selection, std::span<co
   const Scaling scaling = selection.scaling.value_or(Scaling::unitary);
   const bool every_method = selection.methods.empty();
   std::vector<Trial> trials;
-  for (const std::string& token : selection.cases)
+  for (const std::string& token : selection.cases) {
+    const std::size_t before = trials.size();
     for (const std::string& method : every_method ? methods_of(candidates) : selection.methods)
       for (const Candidate& candidate : candidates)
         if (candidate.name == method && candidate.scaling.value_or(scaling) == scaling) {
-          const Convolution problem = parse_convolution(token);
-          if (every_method && !candidate.computes(problem)) continue;
-          trials.push_back({problem, data, candidate, "cases given"});
+          const Case asked = parse_case(token);
+          if (every_method && !computes(candidate, asked)) continue;
+          trials.push_back({asked, data, candidate, "cases given"});
         }
+    if (trials.size() > before) continue;
+    planned_factors(parse_case(token), Device());  // says why there is none
+    fail("verify: no method of this build computes ", token);
+  }
   return trials;
 }
 

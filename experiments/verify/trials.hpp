@@ -14,7 +14,7 @@ namespace danaus {
 
 // One candidate on one case with one kind of data.
 struct Trial {
-  Convolution problem;
+  Case asked;
   DataSpec data;  // without the recording itself
   Candidate candidate;
   std::string group;  // what the trial is there to vary

@@ -29,7 +29,8 @@ std::vector<std::string> cells_of(const Trial& trial, const Json& row) {
           scientific(number(verdict, "rel_l2")),
           scientific(number(verdict, "bound")),
           fixed(number(verdict, "clearance"), 2),
-          verdict.at("status")};
+          verdict.at("status").get<std::string>() +
+              (verdict.contains("output") ? " (" + verdict.at("output").get<std::string>() + ')' : "")};
 }
 
 }  // namespace

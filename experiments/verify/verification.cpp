@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
+#include "experiments/verify/execution.hpp"
 #include "experiments/verify/spot_check.hpp"
 #include "reference/compare.hpp"
 #include "reference/convolution/conditioning.hpp"
+#include "reference/step/step.hpp"
 
 namespace danaus {
 namespace {
@@ -92,8 +95,89 @@ Json judged(const Convolution& planned, std::string_view method, const Inputs& i
   return row;
 }
 
+namespace {
+
+bool is_gaussian(const DataSpec& data) {
+  return data.data == DataKind::gaussian && data.scale == 1 && data.filter == FilterKind::random;
+}
+
+Json verified_convolution(const Trial& trial, const Convolution& problem, const DataSpec& data) {
+  const Convolution planned = trial.candidate.planned(problem);
+  const std::string_view method = trial.candidate.name;
+  if (const auto why = without_truth(planned, method)) return {{"verify", *why}};
+  const Inputs inputs = make_inputs(problem, data);
+  const std::vector<double> computed = trial.candidate.compute(problem, inputs);
+  return {{"verify", judged(planned, method, inputs, computed, trial.candidate.bound(planned),
+                            data.data == DataKind::constant, is_gaussian(data) ? trial.candidate.usual_share : 1)}};
+}
+
+// The product of y with dy, which every gradient's with its own input must be.
+Json judged_products(const Convolution& p, const Values& values, const Values& outputs,
+                     const std::vector<OutputBound>& bounds) {
+  const std::vector<double> y = convolve(p, inputs_of(values), Method::fftw);
+  const std::vector<double>& dy = values.find("dy")->second;
+  const double product = std::inner_product(y.begin(), y.end(), dy.begin(), 0.);
+  Json worst;
+  for (const AdjointError& each : adjoint_errors(values, outputs, product, bounds)) {
+    const double clearance = std::abs(each.error) / each.bound;
+    const bool right = clearance <= 1;  // not of a NaN
+    if (worst.is_null() || !right || clearance > worst.at("clearance"))
+      worst = {{"status", right ? "passed" : "failed"},
+               {"product", product},
+               {"error", each.error},
+               {"bound", each.bound},
+               {"clearance", clearance},
+               {"worst", each.output}};
+    if (!right) break;
+  }
+  return worst;
+}
+
+// Whether a is to stand for a row in which b is too.
+bool is_worse(const Json& a, const Json& b) {
+  const auto failed = [](const Json& verdict) { return verdict.at("status") == "failed"; };
+  if (failed(a) != failed(b)) return failed(a);
+  return a.at("clearance") > b.at("clearance");
+}
+
+Json verified_outputs(const Trial& trial, const DataSpec& data) {
+  const std::shared_ptr<const Machine> machine = trial.candidate.machine();
+  const Values values = make_values(trial.asked, data), expected = truth(trial.asked, values);
+  const Execution done = execute(trial.asked, values, machine);
+  const std::vector<OutputBound> bounds = output_bounds(trial.asked, values, machine->device());
+  const double share = is_gaussian(data) ? trial.candidate.usual_share : 1;
+  Json outputs = Json::object(), worst;
+  for (const OutputBound& bound : bounds) {
+    const std::string name(bound.name);
+    const std::vector<double>& right = expected.at(name);
+    const std::int64_t samples = std::ssize(right);
+    const double gain = data.data == DataKind::constant ? bound.l2 : bound_gain(bound.l2, samples);
+    Json& row = outputs[name];
+    row = verdict(compare(right, done.outputs.at(name), bound.summed), {bound.l2, gain, samples, share});
+    row["truth"] = danaus::name(Method::fftw);
+    if (worst.is_null() || is_worse(row, worst)) {
+      worst = row;
+      worst["output"] = name;
+    }
+  }
+  Json fields = {{"verify", worst}, {"outputs", outputs}};
+  if (!done.guarded)
+    fields["verify"]["status"] = "failed", fields["verify"]["reason"] = "memory beside an output was written";
+  const auto* backward = trial.asked.as<Backward>();
+  const auto* step = trial.asked.as<TrainingStep>();
+  if (!is_gaussian(data) || !(backward || step)) return fields;
+  const Json products = judged_products(backward ? backward->forward : step->forward, values, done.outputs, bounds);
+  fields["adjoint"] = products;
+  if (products.at("status") == "failed" && worst.at("status") == "passed")
+    fields["verify"]["status"] = "failed",
+    fields["verify"]["reason"] = text("the product of ", products.at("worst").get<std::string>(), " with its input is ",
+                                      products.at("error"), " off that of y with dy, may be ", products.at("bound"));
+  return fields;
+}
+
+}  // namespace
+
 Json verified(const Trial& trial, const Recording& recording) {
-  const Convolution planned = trial.candidate.planned(trial.problem);
   DataSpec data = trial.data;
   if (data.data == DataKind::recording) {
     if (recording.samples.empty()) {
@@ -102,14 +186,8 @@ Json verified(const Trial& trial, const Recording& recording) {
     }
     data.recording = recording.samples;
   }
-  const std::string_view method = trial.candidate.name;
-  if (const auto why = without_truth(planned, method)) return {{"verify", *why}};
-  const Inputs inputs = make_inputs(trial.problem, data);
-  const std::vector<double> computed = trial.candidate.compute(trial.problem, inputs);
-  const bool is_constant = data.data == DataKind::constant;
-  const bool gaussian = data.data == DataKind::gaussian && data.scale == 1 && data.filter == FilterKind::random;
-  return {{"verify", judged(planned, method, inputs, computed, trial.candidate.bound(planned), is_constant,
-                            gaussian ? trial.candidate.usual_share : 1)}};
+  const auto* convolution = trial.asked.as<Convolution>();
+  return convolution ? verified_convolution(trial, *convolution, data) : verified_outputs(trial, data);
 }
 
 }  // namespace danaus

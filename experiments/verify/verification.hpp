@@ -36,7 +36,11 @@ struct Recording {
   std::vector<double> samples;
 };
 
-// Makes a trial: {"verify": how it is judged() or, where the trial cannot be made, {"status": "skipped", "reason"}}.
+// Makes a trial: {"verify": how it is judged() or, where the trial cannot be made, {"status": "skipped", "reason"}}. Of
+// other operations than the convolution "verify" is the worst of the outputs, with "output", and beside it are
+//   "outputs": {name: verdict with "truth"},
+//   "adjoint": {"status", "product": <y, dy>, "error", "bound", "clearance", "worst": the output}, of Gaussian
+//   gradients
 Json verified(const Trial& trial, const Recording& recording);
 
 }  // namespace danaus

@@ -133,19 +133,32 @@ Extent extent_of(const Convolution& problem, const Device& device, std::int64_t 
   return extent;
 }
 
-void require_counted(const Convolution& problem, const Device& device) {
+double imbalance(const Extent& e, std::int64_t concurrent) {
+  return static_cast<double>(e.most * concurrent * e.workers_of_block) / static_cast<double>(e.items + e.half_items);
+}
+
+double spectrum_rereads(const Work& work, const Extent& e, const Variant& variant, std::int64_t channels) {
+  constexpr double kSectorBytes = 32;
+  const double bytes = 4. * variant.size;
+  const bool kept = kSectorBytes * static_cast<double>(work.visit.global_load_sectors) >= bytes;
+  return bytes * static_cast<double>((kept ? e.visits : e.items + e.half_items) - channels);
+}
+
+void require_one_launch(const Convolution& problem, const Device& device) {
   const Variant& variant = choose(problem, device);
   if (outer_rows(variant) > 1)
-    fail("count: ", token(problem), " takes several launches, by ", variant.name, "; only one is counted");
+    fail("count: ", token(problem), " takes several launches, by ", variant.name, ", not one");
 }
 
-bool is_counted(const Convolution& problem, const Device& device) {
-  return has_kernel(problem, device) && outer_rows(choose(problem, device)) == 1;
+Work count_work(const Convolution& problem, const Device& device) {
+  Work work = count_launch(problem, device);
+  work.filter = filter_work(planned(problem, choose(problem, device)), device);
+  return work;
 }
 
-Work count_work(const Convolution& given_problem, const Device& device) {
+Work count_launch(const Convolution& given_problem, const Device& device) {
   const Variant& variant = choose(given_problem, device);
-  require_counted(given_problem, device);
+  require_one_launch(given_problem, device);
   Convolution problem = planned(given_problem, variant);  // by the same kernel, whatever its batch
   const int rows = variant.item_rows(), workers = share_of(problem, device, 1).workers_of_block;
   const auto run = [&](int batch, int channels) {
@@ -154,7 +167,6 @@ Work count_work(const Convolution& given_problem, const Device& device) {
   };
   Work work;
 
-  work.filter = filter_work(problem, device);
   const Counters single = run(rows, 1);  // a block, an item, a visit
   problem.batch = rows * 2 * workers, problem.channels = 1;
   if (share_of(problem, device, 1).blocks > 1) {  // always a block of its own for each item

@@ -36,13 +36,19 @@ std::int64_t concurrent_blocks(const Variant& variant, const Device& device);
 // The launch of a case where `concurrent` blocks run at once, on the executor or a GPU with the limits of `device`.
 Extent extent_of(const Convolution& problem, const Device& device, std::int64_t concurrent);
 
-// Whether a kernel computes the case on the device, in one launch: what count_work() counts. The other throws where it
-// is not so, saying why.
-bool is_counted(const Convolution& problem, const Device& device);
-void require_counted(const Convolution& problem, const Device& device);
+// Items in the place that has most, over those of all if they were shared out evenly among so many blocks.
+double imbalance(const Extent& extent, std::int64_t concurrent);
+
+// Bytes of spectra that a launch reads again: a channel's for each worker that keeps it, or for each item.
+double spectrum_rereads(const Work& work, const Extent& extent, const Variant& variant, std::int64_t channels);
+
+// Throws where the case takes several launches, which program_work.hpp counts.
+void require_one_launch(const Convolution& problem, const Device& device);
 
 // By executing the kernel that the plan chooses on the device, or one with its limits, on a few items. Half items are
-// counted where the case has them. Throws where the case is not counted.
+// counted where the case has them. Throws where no kernel computes the case, or several launches do.
 Work count_work(const Convolution& problem, const Device& device);
+// The same without the filters' transform.
+Work count_launch(const Convolution& problem, const Device& device);
 
 }  // namespace danaus

@@ -17,6 +17,8 @@ import jsonschema
 RESULTS = Path(__file__).resolve().parents[2] / "experiments" / "results"
 SCHEMAS = RESULTS / "schemas"
 KERNEL_CASE = "fftconv_f16_circular_l512_b3_h2"
+OTHER_CASES = ["--case", "fftconvgrad_f16_circular_l512_b3_h2_postgate", "--case", "fftconv_f16_causal_l40000_b1_h1",
+               "--case", "spectral_f32_tf32_b2_c5x4_l32_m8"]
 WRITTEN_WITHOUT_A_GPU = {"verify", "count", "model", "memory", "what_if", "factors", "convolve", "list", "info",
                          "random", "check"}
 # What models are judged by is written by the plots' side.
@@ -52,11 +54,13 @@ def written_rows():
     rows = [
         *rows_of("verify", "--case", KERNEL_CASE, "--case", "fftconv_f16_causal_l64_b1_h1", "--scaling", "one_side"),
         *rows_of("verify", "--case", KERNEL_CASE),
-        *rows_of("random", "--count", "3"),
+        *rows_of("verify", *OTHER_CASES),
+        *rows_of("random", "--count", "3"), *rows_of("random", "--operation", "fftconvgrad", "--count", "2"),
         *rows_of("count", "--case", KERNEL_CASE, "--case", "fftconv_bf16_causal_l512_b1_h1"),
-        *rows_of("model", "--case", KERNEL_CASE),
-        *rows_of("memory", "--case", KERNEL_CASE),
-        *rows_of("what-if", "--case", "fftconv_f16_circular_l32768_b2_h1"),
+        *rows_of("count", *OTHER_CASES),
+        *rows_of("model", "--case", KERNEL_CASE), *rows_of("model", *OTHER_CASES, "--profile", "H200"),
+        *rows_of("memory", "--case", KERNEL_CASE), *rows_of("memory", *OTHER_CASES),
+        *rows_of("what-if", "--case", "fftconv_f16_circular_l32768_b2_h1"), *rows_of("what-if", *OTHER_CASES),
         *rows_of("factors", "--case", "fftconv_f64_circular_l8_b1_h1_plain_r2x4"),
         *rows_of("list"), *rows_of("list", "kernels"), *rows_of("info"),
     ]

@@ -2,9 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "kernels/plan/correlation.hpp"
+#include "reference/backward/bounds.hpp"
 #include "reference/step/step.hpp"
 #include "reference/truth.hpp"
 #include "tests/kernels/support.hpp"
@@ -60,35 +59,6 @@ Memory run_plan(const Case& asked, const Values& values, const ExecutorOptions& 
   return memory;
 }
 
-double norm(const std::vector<double>& x) {
-  double sum = 0;
-  for (double value : x) sum += value * value;
-  return std::sqrt(sum);
-}
-double distance(const std::vector<double>& a, const std::vector<double>& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  return std::sqrt(sum);
-}
-
-// What was summed to dk, as one number: the root of the sum over rows of |w u|^2 |v dy|^2, where rows err
-// independently.
-double size_of_sums(const Convolution& p, const Values& values) {
-  const auto gated = [&](const char* rows, const char* gate, bool has_gate, std::size_t i) {
-    return values.find(rows)->second[i] * (has_gate ? values.find(gate)->second[i] : 1);
-  };
-  double sum = 0;
-  for (std::int64_t row = 0; row < p.batch * p.channels; ++row) {
-    double of_u = 0, of_dy = 0;
-    for (std::int64_t i = row * p.length; i < (row + 1) * p.length; ++i) {
-      of_u += std::pow(gated("u", "pregate", p.pregate, i), 2);
-      of_dy += std::pow(gated("dy", "postgate", p.postgate, i), 2);
-    }
-    sum += of_u * of_dy;
-  }
-  return std::sqrt(sum);
-}
-
 void expect_gradients(std::string_view word, const ExecutorOptions& options = {}) {
   SCOPED_TRACE(word);
   const Backward asked = parse_backward(word);
@@ -96,15 +66,12 @@ void expect_gradients(std::string_view word, const ExecutorOptions& options = {}
   const Values values = make_values(asked), expected = truth(asked, values);
   const Memory memory = run_plan(asked, values, options);
   const Plan plan(asked, executor_machine(options));
-  const double bound = bound_l2_of_kernel(p, plan.variant().roundings());
-  for (const char* name : {"du", "dpregate", "dpostgate"}) {
-    const auto found = expected.find(name);
-    if (found == expected.end()) continue;
-    EXPECT_LE(distance(memory.values(name), found->second), bound * norm(found->second)) << name;
+  const int of_sums = make_correlation(asked, p, {0, -1, 1, -1, 2}, options.device).roundings;
+  for (const OutputBound& bound : bounds_of_passes(p, values, plan.variant().roundings(), of_sums)) {
+    const auto found = expected.find(bound.name);
+    if (found == expected.end()) continue;  // y
+    EXPECT_LE(compare(found->second, memory.values(bound.name), bound.summed).rel_l2, bound.l2) << bound.name;
   }
-  const int roundings = make_correlation(asked, p, {0, -1, 1, -1, 2}, options.device).roundings;
-  EXPECT_LE(distance(memory.values("dk"), expected.find("dk")->second),
-            bound_l2_of_correlation(p, roundings) * size_of_sums(p, values));
 }
 
 // Every correlator's size, both folds and types.

@@ -121,5 +121,22 @@ TEST(Roofline, FewWarpsDoNotReachTheRateOfTheSchedulers) {
   EXPECT_THROW(predict_roofline(work, profile(), {.overlap = 2, .warp_rate = 0}), std::invalid_argument);
 }
 
+TEST(Roofline, LaunchesTakeTheSumOfTheirTimes) {
+  KernelWork first, second;
+  first.hbm_bytes = 6e7, second.l1_wavefronts = 4e6, second.mma_tf32 = 1e6;
+  HardwareProfile p = profile();
+  p.launch_interval = quantity(3, "us");
+  const RooflinePrediction one = predict_roofline(first, p), other = predict_roofline(second, p),
+                           sum = predict_launches({{first, 1}, {second, 5}}, p);
+  EXPECT_DOUBLE_EQ(sum.total_us, one.total_us + 5 * other.total_us);
+  EXPECT_DOUBLE_EQ(sum.launch_us, 6 * 3);
+  EXPECT_DOUBLE_EQ(us(sum, "hbm"), us(one, "hbm"));
+  EXPECT_DOUBLE_EQ(us(sum, "l1"), 5 * us(other, "l1"));
+  EXPECT_GT(us(other, "tensor"), 0);
+  EXPECT_EQ(sum.limit, "l1");
+  EXPECT_DOUBLE_EQ(predict_launches({{first, 1}}, p).total_us, one.total_us);
+  EXPECT_THROW(predict_launches({}, p), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace danaus

@@ -15,6 +15,8 @@ int roundings_of_pass(const Layout& l) {
   for (int factor : factors_of(l))
     sum += kTwiddleRoundings + (factor == 5 || factor == 7 ? factor : factor == 16 || factor == 3 ? 3 : 2);
   if (!l.pair && l.radix > 3) sum += kTwiddleRoundings;  // weights of the right angle over blocks
+  constexpr int kOfBf16 = 64;                            // what one rounding to bf16 is in those to f16: squares add
+  if (l.scaled) sum += kOfBf16;                          // of planes
   return sum;
 }
 

@@ -6,6 +6,7 @@
 
 #include "experiments/cli/command_line.hpp"
 #include "experiments/cli/environment.hpp"
+#include "kernels/plan/correlation.hpp"
 #include "kernels/plan/long.hpp"
 #include "kernels/plan/registry.hpp"
 #include "reference/convolution/convolution.hpp"
@@ -69,7 +70,7 @@ TEST(Program, RefusesWhatItDoesNotKnow) {
       {{"model", "--sweep", "figure4", "--profile", "B200"}, "B200"},
       {{"model", "--case", "fftconv_f16_circular_l16_b1_h1_r4x4", "--order", "3"}, "order=3, but"},
       {{"factors", "--case", "fftconv_f64_circular_l4096_b1_h1"}, "N=4096, must be at most 1024"},
-      {{"list", "colours"}, "topic 'colours', must be one of methods"},
+      {{"list", "colours"}, "topic 'colours', must be one of operations"},
       {{"convolve"}, "U is missing"},
       {{"convolve", "u.npy"}, "K is missing"},
       {{"convolve", "u.npy", "k.npy"}, "no output file, -o FILE must name one"},
@@ -109,7 +110,7 @@ TEST(List, NamesEverythingOfATopic) {
   int count = 0;
   for (std::string line; std::getline(lines, line); ++count) {
     const std::string word = Json::parse(line).at("case");
-    EXPECT_EQ(token(parse_convolution(word)), word);
+    EXPECT_EQ(parse_case(word).token(), word);
   }
   EXPECT_GT(count, 300);
 }
@@ -124,7 +125,14 @@ TEST(List, TellsEveryKernelFromTheOthers) {
     EXPECT_TRUE(kernels.insert(kernel).second) << line;
     EXPECT_FALSE(row.at("devices").get<std::string>().empty()) << line;
   }
-  EXPECT_EQ(kernels.size(), variants().size() + long_variants().size());
+  EXPECT_EQ(kernels.size(), variants().size() + long_variants().size() + correlators().size());
+}
+
+TEST(List, NamesEveryOperationAndItsKernels) {
+  const Ran ran = run({"list", "operations"});
+  for (const Operation& operation : operations()) EXPECT_THAT(ran.out, HasSubstr(operation.word));
+  EXPECT_THAT(ran.out, HasSubstr("correlate_chain"));
+  EXPECT_THAT(ran.out, HasSubstr("mix"));
 }
 
 TEST(Info, NamesSourcesAndCompiler) {

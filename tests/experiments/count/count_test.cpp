@@ -34,6 +34,28 @@ TEST(Count, PrintsEachCounter) {
     EXPECT_THAT(ran.out, HasSubstr(field));
 }
 
+TEST(Count, ProgramsOfSeveralLaunchesLaunchByLaunch) {
+  const Ran ran = run({"count", "--case", "fftconvgrad_f16_circular_l1024_b5_h6", "--case",
+                       "spectral_f32_tf32_b3_c5x4_l32_m8", "--json", "-"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  std::istringstream lines(ran.out);
+  std::string line;
+  for (const std::vector<const char*>& kernels :
+       {std::vector{"spectrum", "exchange", "correlate_exchange", "taps"}, std::vector{"mix", "mix"}}) {
+    std::getline(lines, line);
+    const Json row = Json::parse(line);
+    ASSERT_EQ(row.at("launches").size(), kernels.size()) << line;
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      EXPECT_THAT(row.at("launches").at(i).at("kernel").get<std::string>(), testing::StartsWith(kernels[i]));
+      EXPECT_EQ(row.at("launches").at(i).at("part"), i == 0 ? "prepare" : "execute");
+    }
+    EXPECT_GT(row.at("sums").at("execute").at("global_load_sectors"), 0);
+  }
+  const Ran printed = run({"count", "--case", "fftconvgrad_f16_circular_l1024_b5_h6"});
+  EXPECT_THAT(printed.out, HasSubstr("correlate_exchange"));
+  EXPECT_THAT(printed.out, HasSubstr("mma f16acc"));
+}
+
 TEST(Count, TakesTheKernelsOfTheProfile) {
   const Convolution problem = parse_convolution("fftconv_f16_circular_l16384_b2_h1");
   const Device a100 = imitation(load_profile("A100-40GB")), h200 = imitation(load_profile("H200"));

@@ -20,10 +20,39 @@ TEST(Memory, IsOfEverythingThatAConvolutionHas) {
   EXPECT_EQ(row.at("k_bytes"), 4 * 3 * 64);
   EXPECT_EQ(row.at("spectrum_bytes"), 4 * 3 * 1024) << "of 1024 frequencies, however short the filter";
   const auto bytes = [&](const char* field) { return row.at(field).get<double>(); };
+  EXPECT_EQ(bytes("workspace_bytes"), 0) << "of one launch";
   EXPECT_EQ(bytes("additional_bytes"), bytes("y_bytes") + bytes("spectrum_bytes") + bytes("tables_bytes"));
   EXPECT_EQ(bytes("total_bytes"),
             bytes("additional_bytes") + bytes("u_bytes") + bytes("k_bytes") + bytes("gates_bytes"));
   EXPECT_DOUBLE_EQ(bytes("paper_unit"), bytes("total_bytes") / 1048576000);
+}
+
+Json row_of(const std::string& token) {
+  const Ran ran = run({"memory", "--case", token, "--json", "-"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  return Json::parse(ran.out);
+}
+
+// And the next larger one does not.
+TEST(Memory, KnowsTheLargestBatchThatFits) {
+  for (const auto& [before, after] :
+       {std::pair("fftconv_f16_circular_l4194304_b", "_h768"), std::pair("fftconvstep_bf16_causal_l32768_b", "_h768"),
+        std::pair("spectral_f32_b", "_c32x64_l128_m64_shared")}) {
+    const Json row = row_of(text(before, 2, after));
+    const auto largest = row.at("largest_batch").get<std::int64_t>();
+    EXPECT_GT(largest, 1);
+    const auto total = [&](std::int64_t batch) { return row_of(text(before, batch, after)).at("total_bytes"); };
+    EXPECT_LE(total(largest), row.at("device_bytes"));
+    EXPECT_GT(total(largest + 2), row.at("device_bytes")) << before;
+  }
+}
+
+TEST(Memory, OfAnyOperationHasItsArraysByName) {
+  const Json row = row_of("fftconvgrad_f16_circular_l65536_b2_h3");
+  EXPECT_EQ(row.at("arrays").at("du"), 2 * 2 * 3 * 65536);
+  EXPECT_EQ(row.at("arrays").at("dk"), 4 * 3 * 65536);
+  EXPECT_GT(row.at("workspace_bytes"), 0);
+  EXPECT_EQ(row.at("prepared_bytes"), 4 * 3 * 65536) << "the conjugate spectrum alone";
 }
 
 TEST(Memory, RefusesACaseWithoutAKernel) {

@@ -107,6 +107,14 @@ TEST_F(Measured, RefusesARowWithoutItsKernelOrOfOneThatCannotBe) {
   EXPECT_THAT(refusal({other}), HasSubstr("which does not compute fftconv_f16_circular_l1024_b64_h768"));
 }
 
+TEST_F(Measured, LeavesOtherOperationsOut) {
+  Json gradients = bench_row("fftconv_f16_circular_l1024_b64_h768", 60);
+  gradients["case"] = "fftconvgrad_f16_circular_l1024_b64_h768";
+  const MeasuredKernels measured = read({gradients, bench_row("fftconv_f16_circular_l1024_b64_h768", 61)});
+  EXPECT_EQ(measured.kernels.size(), 1);
+  EXPECT_EQ(measured.of_other_operation, 1);
+}
+
 TEST_F(Measured, TakesTheLastRowOfACase) {
   const MeasuredKernels measured = read(
       {bench_row("fftconv_f16_circular_l1024_b64_h768", 60), bench_row("fftconv_f16_circular_l1024_b64_h768", 61)});

@@ -60,13 +60,30 @@ TEST(Model, TheRooflineStandsBesideEq2WhereThereIsAKernel) {
   EXPECT_LT(rows[1].at("total_us"), sum);
   EXPECT_GT(longest, 64. * 768 * 1024 * 4 / 4.8e6) << "no less than the bytes at the memory's own rate";
 
+  EXPECT_THAT(run({"model", "--case", "fftconv_f16_circular_l65536_b1_h1_half", "--model", "roofline"}).err,
+              HasSubstr("the half fold has no kernel"));
+}
+
+TEST(Model, TheRooflineOfSeveralLaunchesIsTheirSum) {
+  for (const char* token : {"fftconv_f16_circular_l65536_b2_h2", "fftconvgrad_f16_circular_l1024_b4_h3_postgate",
+                            "spectral_f32_tf32_b4_c5x4_l32_m8"}) {
+    const std::vector<Json> rows =
+        rows_of(run({"model", "--case", token, "--profile", "H200", "--model", "roofline", "--json", "-"}).out);
+    ASSERT_EQ(rows.size(), 1) << token;
+    double execute = 0, prepare = 0;
+    for (const Json& launch : rows[0].at("launches"))
+      (launch.at("part") == "execute" ? execute : prepare) +=
+          launch.at("times").get<double>() * launch.at("us").get<double>();
+    EXPECT_NEAR(rows[0].at("total_us"), execute, 1e-9 * execute) << token;
+    EXPECT_NEAR(rows[0].at("prepare_us"), prepare, 1e-9 * prepare) << token;
+  }
   EXPECT_EQ(
-      rows_of(run({"model", "--case", "fftconv_f16_circular_l65536_b1_h1", "--profile", "H200", "--json", "-"}).out)
+      rows_of(run({"model", "--case", "fftconvgrad_f16_causal_l100_b1_h1", "--profile", "H200", "--json", "-"}).out)
           .size(),
       1)
-      << "64K takes several launches";
-  EXPECT_THAT(run({"model", "--case", "fftconv_f16_circular_l65536_b1_h1", "--model", "roofline"}).err,
-              HasSubstr("takes several launches"));
+      << "Eq. 2 is of convolutions";
+  EXPECT_THAT(run({"model", "--case", "fftconvgrad_f16_causal_l100_b1_h1", "--model", "eq2"}).err,
+              HasSubstr("Eq. 2 is of convolutions"));
 }
 
 TEST(Model, RefusesAProfileByTheNumberThatIsWrong) {

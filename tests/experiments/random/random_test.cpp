@@ -5,8 +5,10 @@
 #include <set>
 
 #include "experiments/random/random_case.hpp"
+#include "experiments/verify/execution.hpp"
 #include "kernels/cpu/machine.hpp"
-#include "reference/convolution/convolve.hpp"
+#include "reference/spectral/spectral.hpp"
+#include "reference/step/step.hpp"
 #include "tests/experiments/support.hpp"
 
 namespace danaus {
@@ -16,7 +18,7 @@ using testing::HasSubstr;
 
 TEST(RandomCases, AreTheSameAgainAndOthersByNumberAndSeed) {
   const RandomCase c = random_case(3, 14);
-  EXPECT_EQ(token(random_case(3, 14).problem), token(c.problem));
+  EXPECT_EQ(random_case(3, 14).asked.token(), c.asked.token());
   EXPECT_EQ(random_case(3, 14).seed, c.seed);
   EXPECT_NE(random_case(3, 15).seed, c.seed);
   EXPECT_NE(random_case(4, 14).seed, c.seed);
@@ -29,7 +31,7 @@ TEST(RandomCases, ReachEverythingThatACallMayDifferIn) {
   int aligned = 0, together = 0, apart = 0, beside_a_size = 0, longer_filters = 0;
   for (int number = 0; number < 1000; ++number) {
     const RandomCase c = random_case(0, number);
-    const Convolution& p = c.problem;
+    const Convolution& p = *c.asked.as<Convolution>();
     EXPECT_NO_THROW(validate(p));
     EXPECT_LE(p.batch * p.channels * p.length, 1 << 17);
     types.emplace(p.dtype, p.filter, p.mode), gates.emplace(p.pregate, p.postgate), filters.insert(c.filter);
@@ -49,7 +51,7 @@ TEST(RandomCases, AreJudgedByWhatWasSummed) {
   for (const char* word : {"fftconv_f16_causal_l1000_b2_h2", "fftconv_bf16_circular_l1001_kbf16_b1_h3_postgate"})
     for (const auto& filter : kRandomFilters) {
       RandomCase c;
-      c.problem = parse_convolution(word);
+      c.asked = parse_case(word);
       c.filter = filter.value;
       const RandomVerdict verdict = judge(c, executor_machine());
       EXPECT_TRUE(verdict.passed()) << word << ' ' << filter.name << ' ' << verdict.clearance << verdict.violation;
@@ -57,21 +59,48 @@ TEST(RandomCases, AreJudgedByWhatWasSummed) {
     }
 }
 
+// Of every output, and of what stands beside it.
 TEST(RandomCases, AWrongSampleFails) {
-  RandomCase c;
-  c.problem = parse_convolution("fftconv_f16_causal_l100_b2_h2");
-  const Inputs inputs = random_inputs(c);
-  std::vector<double> y = convolve(c.problem, inputs, Method::fftw);
-  EXPECT_TRUE(verdict_of(c, inputs, y, y, 20).passed());
-  std::vector<double> off = y;
-  for (double& value : off) value *= 1.01;
-  EXPECT_FALSE(verdict_of(c, inputs, y, off, 20).passed());
-  off = y;
-  std::swap(off[3], off[4]);
-  EXPECT_FALSE(verdict_of(c, inputs, y, off, 20).passed());
-  off = y;
-  off.back() = std::nan("");
-  EXPECT_THAT(verdict_of(c, inputs, y, off, 20).violation, HasSubstr("not finite"));
+  for (const char* word : {"fftconv_f16_causal_l100_b2_h2", "fftconvgrad_f16_circular_l100_b2_h2_postgate",
+                           "spectral_f16_b2_c5x4_l32_m8"}) {
+    RandomCase c;
+    c.asked = parse_case(word);
+    const Values values = random_values(c), right = truth(c.asked, values);
+    const std::vector<OutputBound> bounds = output_bounds(c.asked, values, Device());
+    EXPECT_TRUE(verdict_of(c, right, right, bounds).passed());
+    for (const OutputBound& bound : bounds) {
+      const auto verdict_with = [&](auto change) {
+        Values off = right;
+        change(off.at(std::string(bound.name)));
+        return verdict_of(c, right, off, bounds);
+      };
+      const auto scaled = verdict_with([](std::vector<double>& y) {
+        for (double& value : y) value *= 1.01;
+      });
+      EXPECT_FALSE(scaled.passed()) << word << ' ' << bound.name;
+      EXPECT_EQ(scaled.output, bound.name);
+      EXPECT_FALSE(verdict_with([](std::vector<double>& y) { std::swap(y[3], y[4]); }).passed());
+      EXPECT_EQ(verdict_with([](std::vector<double>& y) { y.back() = std::nan(""); }).violation,
+                text(bound.name, " is not finite"));
+    }
+  }
+}
+
+// Types, samples, weights and layouts of layers; passes have the convolutions' own variety.
+TEST(RandomCases, OfOtherOperationsReachWhatTheyDifferIn) {
+  std::set<std::string> kinds;
+  for (int number = 0; number < 300; ++number) {
+    const RandomCase c = random_case(0, number, "spectral");
+    const Spectral& p = *c.asked.as<Spectral>();
+    EXPECT_EQ(parse_spectral(token(p)), p);
+    kinds.insert(text(name(p.dtype), p.tf32, p.complex, p.shared));
+  }
+  EXPECT_EQ(kinds.size(), 4u * 2 * 2);
+  for (int number = 0; number < 20; ++number) {
+    const Convolution p = *random_case(0, number).asked.as<Convolution>();
+    EXPECT_EQ(random_case(0, number, "fftconvgrad").asked.token(), token(Backward{p}));
+    EXPECT_EQ(random_case(0, number, "fftconvstep").asked.token(), token(TrainingStep{p}));
+  }
 }
 
 TEST(RandomCommand, PrintsItsSeedAndTheWorstCase) {
@@ -81,6 +110,9 @@ TEST(RandomCommand, PrintsItsSeedAndTheWorstCase) {
   EXPECT_THAT(ran.out, HasSubstr("worst: number"));
   EXPECT_EQ(run({"random", "--seed", "7", "--only", "3"}).code, 0);
   EXPECT_EQ(run({"random", "--count", "0"}).code, 2);
+  for (const char* operation : {"fftconvgrad", "fftconvstep", "spectral"})
+    EXPECT_EQ(run({"random", "--operation", operation, "--count", "4"}).code, 0);
+  EXPECT_THAT(run({"random", "--operation", "fft"}).err, HasSubstr("must be one of fftconv"));
   EXPECT_EQ(run({"random", "--only", "3", "--count", "5"}).code, 2);
 }
 

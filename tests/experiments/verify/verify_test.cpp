@@ -99,7 +99,8 @@ TEST(Verify, TheMatrixHasEachRowOnceAndEveryKernelOfTheExecutorsDevice) {
   std::set<std::string> rows, verified, all;
   for (const Trial& trial : trial_sweeps().front().trials(candidates())) {
     EXPECT_TRUE(rows.insert(identity(describe(trial))).second) << repeat_command(trial);
-    if (trial.candidate.name == "kernel") verified.insert(choose(trial.problem, Device()).name);
+    const auto* problem = trial.asked.as<Convolution>();
+    if (problem && trial.candidate.name == "kernel") verified.insert(choose(*problem, Device()).name);
   }
   for (const auto& variant : variants())
     if (variant->compiled && variant->suits(0)) all.insert(variant->name);
@@ -149,6 +150,42 @@ TEST(Verify, AFilterOfOneLastTapPassesAndOnePercentOffFails) {
   };
   EXPECT_THAT(verify_with(std::array{candidate("off", kernel_off)}, words).out,
               HasSubstr("2 rows: 0 passed, 2 failed"));
+}
+
+// Every output by itself, and the products that tie gradients together.
+TEST(Verify, OtherOperationsAreJudgedOutputByOutput) {
+  const Ran ran =
+      run({"verify", "--case", "fftconvgrad_f16_causal_l250_k40_b2_h3_pregate_postgate", "--case",
+           "fftconvstep_bf16_circular_l256_b2_h2", "--case", "spectral_f32_tf32_b2_c5x4_l32_m8", "--json", "-"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const std::vector<std::set<std::string>> outputs = {{"du", "dk", "dpregate", "dpostgate"}, {"y", "du", "dk"}, {"y"}};
+  std::istringstream lines(ran.out);
+  std::string line;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    do std::getline(lines, line);
+    while (Json::parse(line).at("method") != "kernel");
+    const Json row = Json::parse(line);
+    std::set<std::string> judged;
+    for (const auto& [name, verdict] : row.at("outputs").items()) {
+      judged.insert(name);
+      EXPECT_EQ(verdict.at("status"), "passed") << line;
+      EXPECT_LE(verdict.at("clearance"), row.at("verify").at("clearance"));
+    }
+    EXPECT_EQ(judged, outputs[i]);
+    EXPECT_EQ(row.contains("adjoint"), i < 2);
+    if (i < 2) EXPECT_LT(row.at("adjoint").at("clearance"), 1);
+  }
+}
+
+TEST(Verify, OtherOperationsSayWhatTheyDoNotTake) {
+  const char* gradient = "fftconvgrad_f16_causal_l100_b1_h1";
+  EXPECT_THAT(run({"verify", "--case", gradient, "--method", "fftw"}).err,
+              HasSubstr(text("method fftw computes convolutions; of ", gradient, " there are kernel and gpu")));
+  EXPECT_THAT(run({"verify", "--case", "spectral_f32_b1_c4x4_l16x16_m4x4"}).err, HasSubstr("no kernel for 2 axes"));
+  EXPECT_THAT(run({"verify", "--case", "spectral_f32_b1_c4x4_l16_m4", "--scale", "3"}).err,
+              HasSubstr("has Gaussian data alone"));
+  EXPECT_EQ(run({"verify", "--case", gradient, "--data", "heavy_tailed", "--filter", "s4d", "--scale", "0.02"}).code,
+            0);
 }
 
 // Noise of Gaussian data at so many bounds.

@@ -1,0 +1,148 @@
+#include "experiments/verify/execution.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/device/halves.hpp"
+#include "kernels/plan/correlation.hpp"
+#include "kernels/plan/plan.hpp"
+#include "reference/convolution/conditioning.hpp"
+#include "reference/convolution/mask.hpp"
+#include "reference/convolution/rounding.hpp"
+#include "reference/spectral/conditioning.hpp"
+#include "reference/step/step.hpp"
+
+namespace danaus {
+namespace {
+
+constexpr std::byte kPoison{0xff};  // NaN in every type
+constexpr std::int64_t kGuard = 256;
+
+std::vector<double> decode(Dtype dtype, std::span<const std::byte> bytes) {
+  const auto as = [&]<class T>(T) {
+    std::vector<T> numbers(bytes.size() / sizeof(T));
+    std::memcpy(numbers.data(), bytes.data(), bytes.size());
+    return numbers;
+  };
+  if (dtype != Dtype::f32) return host::decode(dtype, as(std::uint16_t()));
+  const std::vector<float> numbers = as(float());
+  return {numbers.begin(), numbers.end()};
+}
+
+// An array in memory of the machine, with guards around it.
+class GuardedArray {
+ public:
+  GuardedArray(const Machine& machine, const Array& array, int offset)
+      : machine_(machine),
+        array_(array),
+        begin_(kGuard + offset * bytes(array.dtype)),
+        size_(bytes(array.dtype) * array.size()),
+        words_(begin_ + size_ + kGuard, kPoison) {}
+  void upload(const std::vector<double>& values) {
+    std::ranges::copy(host::encode_bytes(array_.dtype, values), words_.begin() + begin_);
+    upload();
+  }
+  void upload() { memory_ = machine_.upload(words_.data(), std::ssize(words_)); }
+  Buffer buffer() const {
+    return {array_.name, static_cast<std::byte*>(memory_.get()) + begin_, static_cast<std::size_t>(size_)};
+  }
+  // `guarded`: nothing beside it was written.
+  std::vector<double> fetch(bool& guarded) {
+    machine_.copy_to_host(words_.data(), memory_.get(), std::ssize(words_));
+    const std::span all(words_);
+    const auto untouched = [](std::span<const std::byte> part) {
+      return std::ranges::all_of(part, [](std::byte b) { return b == kPoison; });
+    };
+    guarded = guarded && untouched(all.first(begin_)) && untouched(all.subspan(begin_ + size_));
+    return decode(array_.dtype, all.subspan(begin_, size_));
+  }
+
+ private:
+  const Machine& machine_;
+  Array array_;
+  std::int64_t begin_, size_;
+  std::vector<std::byte> words_;
+  std::shared_ptr<void> memory_;
+};
+
+// The convolution that the case is of, in one direction or both; null for others.
+const Convolution* convolution_of(const Case& asked) {
+  if (const auto* forward = asked.as<Convolution>()) return forward;
+  if (const auto* backward = asked.as<Backward>()) return &backward->forward;
+  if (const auto* step = asked.as<TrainingStep>()) return &step->forward;
+  return nullptr;
+}
+
+std::vector<std::uint8_t> marks_of(const Case& asked) {
+  const auto* p = asked.as<Convolution>();
+  return p && !p->mask.zeroed.empty() ? kept_frequencies(*p) : std::vector<std::uint8_t>();
+}
+
+}  // namespace
+
+Values make_values(const Case& asked, const DataSpec& spec) {
+  const Convolution* p = convolution_of(asked);
+  if (!p) {
+    if (spec.data != DataKind::gaussian || spec.filter != FilterKind::random || spec.scale != 1)
+      fail("verify: ", asked.token(), " has Gaussian data alone; leave --data, --filter and --scale out");
+    return make_values(asked, spec.seed);
+  }
+  Values values = make_values(asked, spec.seed);  // dy, where the case has one
+  Inputs inputs = make_inputs(*p, spec);
+  values["u"] = std::move(inputs.u), values["k"] = std::move(inputs.k);
+  if (p->pregate) values["pregate"] = std::move(inputs.pregate);
+  if (p->postgate) values["postgate"] = std::move(inputs.postgate);
+  return values;
+}
+
+Execution execute(const Case& asked, const Values& values, const std::shared_ptr<const Machine>& machine,
+                  std::span<const int> offsets) {
+  const std::vector<Array> arrays = asked.arrays();
+  std::vector<GuardedArray> memory;
+  std::vector<Buffer> filters, others;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const bool is_filter = arrays[i].role == Role::filter;
+    GuardedArray& array = memory.emplace_back(*machine, arrays[i], is_filter || offsets.empty() ? 0 : offsets[i]);
+    arrays[i].role == Role::output ? array.upload() : array.upload(values.find(arrays[i].name)->second);
+    (is_filter ? filters : others).push_back(array.buffer());
+  }
+  Plan plan(asked, machine, marks_of(asked));
+  plan.prepare(filters);
+  plan.execute(others);
+  machine->synchronize();
+  Execution done{{}, true};
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    if (arrays[i].role == Role::output) done.outputs[std::string(arrays[i].name)] = memory[i].fetch(done.guarded);
+  return done;
+}
+
+std::vector<OutputBound> output_bounds(const Case& asked, const Values& values, const Device& device) {
+  if (const auto* layer = asked.as<Spectral>())
+    return {{"y", bound_l2(*layer), summed(*layer, {values.find("u")->second, values.find("w")->second})}};
+  const Program program = make_program(asked, device, marks_of(asked));
+  const Convolution& p = *convolution_of(asked);
+  const int roundings = program.variant->roundings();
+  if (asked.as<Convolution>()) {
+    const Convolution by = planned(p, *program.variant);
+    return {{"y", bound_l2_of_kernel(by, roundings), summed(by, inputs_of(values))}};
+  }
+  const int of_sums = make_correlation(asked, p, {0, -1, 1, -1, 2}, device).roundings;
+  std::vector<OutputBound> bounds = bounds_of_passes(p, values, roundings, of_sums);
+  if (asked.as<Backward>()) std::erase_if(bounds, [](const OutputBound& bound) { return bound.name == "y"; });
+  return bounds;
+}
+
+bool has_plan(const Case& asked, const std::shared_ptr<const Machine>& machine) {
+  try {
+    Plan(asked, machine, marks_of(asked));
+    return true;
+  } catch (const std::logic_error&) {  // what the build has not is no bad input to the executor
+    return false;
+  }
+}
+
+std::vector<int> planned_factors(const Case& asked, const Device& device) {
+  return make_program(asked, device, marks_of(asked)).variant->factors;
+}
+
+}  // namespace danaus

@@ -1,0 +1,37 @@
+// A case of any operation, executed by a plan on a machine, and how its outputs are judged.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/plan/machine.hpp"
+#include "reference/backward/bounds.hpp"
+#include "reference/convolution/data.hpp"
+
+namespace danaus {
+
+// Inputs and filters of the case with such data: u and k as the spec says, gates and dy Gaussian. Throws where a
+// spectral layer is to have other data than its own.
+Values make_values(const Case& asked, const DataSpec& spec);
+
+struct Execution {
+  Values outputs;
+  bool guarded;  // nothing beside the outputs was written
+};
+// Outputs begin as NaN. `offsets`: of each of the case's arrays, in its samples from an address that is a multiple of
+// 256 bytes; none: all 0. A filter begins there whatever its offset.
+Execution execute(const Case& asked, const Values& values, const std::shared_ptr<const Machine>& machine,
+                  std::span<const int> offsets = {});
+
+// Of each output, by the roundings of the kernels that a plan on the device has.
+std::vector<OutputBound> output_bounds(const Case& asked, const Values& values, const Device& device);
+
+// Whether a plan on the machine computes the case, with kernels that this build has.
+bool has_plan(const Case& asked, const std::shared_ptr<const Machine>& machine);
+
+// Factors of the FFT of the kernel that has most of the work; none for spectral layers.
+std::vector<int> planned_factors(const Case& asked, const Device& device);
+
+}  // namespace danaus

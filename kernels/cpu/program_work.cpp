@@ -1,0 +1,386 @@
+#include "kernels/cpu/program_work.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <set>
+
+#include "kernels/cpu/kernels.hpp"
+#include "kernels/executor/operations.hpp"
+#include "kernels/families/correlate_chain/family.hpp"
+#include "kernels/families/correlate_exchange/family.hpp"
+#include "kernels/families/mix/family.hpp"
+#include "kernels/families/outer/family.hpp"
+#include "kernels/families/spectrum/family.hpp"
+#include "kernels/plan/machine.hpp"
+#include "kernels/plan/plan.hpp"
+#include "kernels/plan/registry.hpp"
+#include "reference/convolution/convolution.hpp"
+
+namespace danaus {
+namespace {
+
+using host::Counters;
+
+constexpr std::int64_t kPage = 4096;
+constexpr std::int64_t kSampledBlocks = 6;  // that stand for those between them
+constexpr int kThreadsOfSm = 2048;
+
+std::int64_t ratio_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// Zeros, of which only pages that are written take memory.
+std::shared_ptr<void> reserve(std::int64_t bytes) {
+  const std::size_t size = static_cast<std::size_t>(ratio_up(std::max<std::int64_t>(bytes, 1), kPage) * kPage);
+  void* const begin = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (begin == MAP_FAILED) throw std::bad_alloc();
+  return {begin, [size](void* memory) { ::munmap(memory, size); }};
+}
+
+// Null for what is no convolution by itself.
+const Variant* variant_of(const KernelId& id) {
+  const auto found = std::ranges::find_if(variants(), [&](const auto& v) {
+    return v->family == id.family && v->line == id.line && v->instance == id.instance;
+  });
+  return found == variants().end() ? nullptr : found->get();
+}
+
+// Blocks on a multiprocessor at once, as the kernel is tuned.
+int tuned_blocks(const KernelId& id) {
+  if (const Variant* variant = variant_of(id)) return variant->blocks_per_sm;
+  const auto of = [&](const auto& lines) { return lines.at(id.line).tuning.blocks; };
+  if (id.family == outer::Family::name) return of(outer::kLines);
+  if (id.family == correlate_chain::Family::name) return of(correlate_chain::kLines);
+  if (id.family == correlate_exchange::Family::name) return of(correlate_exchange::kLines);
+  if (id.family == mix::Family::name) return of(mix::kLines);
+  return of(spectrum::kLines);
+}
+
+template <class Arguments>
+Arguments arguments_of(const Launch& launch) {
+  Arguments values;
+  std::memcpy(&values, launch.arguments.data(), sizeof values);
+  return values;
+}
+
+Counters divided(Counters counters, std::int64_t times, std::int64_t by) {
+  for (const auto& [name, value] : host::kCounterFields)
+    counters.*value = (counters.*value * static_cast<std::uint64_t>(times) + static_cast<std::uint64_t>(by) / 2) /
+                      static_cast<std::uint64_t>(by);
+  return counters;
+}
+Counters less(Counters a, const Counters& b) {
+  for (const auto& [name, value] : host::kCounterFields) a.*value -= std::min(a.*value, b.*value);
+  return a;
+}
+Counters plus(Counters a, const Counters& b) { return a += b; }
+
+// One block of a launch of so many.
+Counters run_block(const Launch& launch, std::int64_t block, std::int64_t of_blocks) {
+  host::Executor executor;
+  for (int i = 0; i < launch.region_count; ++i) {
+    const Region& region = launch.regions[i];
+    executor.declare(region.name, region.data, static_cast<std::size_t>(region.bytes), region.written,
+                     !region.constant);
+  }
+  host::Launch on;
+  on.threads = launch.threads, on.shared_bytes = launch.shared_bytes;
+  on.description = text(launch.description, ", block ", block, " of ", of_blocks);
+  const HostKernel kernel = host_kernel(launch.kernel);
+  return executor.run(on, [&] {
+    device::detail::Place& place = device::detail::here();
+    place.block = static_cast<int>(block), place.block_count = static_cast<int>(of_blocks);
+    kernel(launch.arguments.data());
+  });
+}
+
+Counters of_sampled_blocks(const Launch& launch) {
+  const std::int64_t last = launch.blocks - 1, count = std::min(last, kSampledBlocks);
+  Counters all;
+  for (std::int64_t i = 0; i < count; ++i) all += run_block(launch, i * last / count, launch.blocks);
+  return plus(count > 0 ? divided(all, last, count) : all, run_block(launch, last, launch.blocks));
+}
+
+// Of blocks with few items, and with more: what a block has besides, and what an item takes. Where rows do not begin at
+// 16 bytes they differ by their alignments, eight in turn.
+constexpr std::int64_t kFewItems = 1;
+constexpr std::int64_t more_items(bool aligned) { return aligned ? 3 : 9; }
+
+// A block has one tile of all items that it shares with others. Tiles beyond the rows' ends have less.
+Counters of_outer_pass(const Launch& launch) {
+  const auto given = arguments_of<outer::Arguments>(launch);
+  const outer::Line& line = outer::kLines.at(launch.kernel.line);
+  const auto key = outer::Family::instances(launch.kernel.line).list[launch.kernel.instance].key;
+  const int item_rows = outer::Layout(key, line.tuning).item_rows;
+  const std::int64_t of_channel = ratio_up(given.batch, item_rows), items = of_channel * given.channel_count;
+  const std::int64_t more = more_items(given.aligned), tiles = given.columns / 64;
+  if (items <= more * (launch.blocks / tiles)) return of_sampled_blocks(launch);
+  Launch part = launch;
+  const auto run = [&](std::int64_t count, std::int64_t tile) {
+    outer::Arguments a = given;
+    a.batch = static_cast<int>(std::min<std::int64_t>(given.batch, count * item_rows));
+    a.channel_count = static_cast<int>(std::min<std::int64_t>(given.channel_count, ratio_up(count, of_channel)));
+    part.give(a);
+    return std::pair(run_block(part, tile, tiles), ratio_up(a.batch, item_rows) * a.channel_count);
+  };
+  const std::set<std::int64_t> some = {0, tiles / 2, tiles - 1};
+  Counters all;
+  for (std::int64_t tile : some) {
+    const auto [few, few_count] = run(kFewItems, tile);
+    const auto [many, count] = run(more, tile);
+    const Counters item = divided(less(many, few), 1, count - few_count);
+    all += plus(divided(less(few, divided(item, few_count, 1)), launch.blocks / tiles, 1), divided(item, items, 1));
+  }
+  return divided(all, tiles, std::ssize(some));
+}
+
+// Each block, or warp, has as many items of a channel as another.
+Counters of_sums(const Launch& launch, int item_rows) {
+  const auto given = arguments_of<CorrelationArguments>(launch);
+  const std::int64_t more = more_items(given.rows.transfer == Transfer::vector), parts = given.parts;
+  const std::int64_t items = given.rows.division.items_of_channel;
+  if (items <= more * parts) return of_sampled_blocks(launch);
+  Launch part = launch;
+  const auto run = [&](std::int64_t count) {
+    CorrelationArguments a = given;
+    a.rows.division.items_of_channel = static_cast<int>(count * parts);
+    a.rows.batch = static_cast<int>(std::min<std::int64_t>(given.rows.batch, count * parts * item_rows));
+    part.give(a);
+    return run_block(part, 0, launch.blocks);
+  };
+  const Counters few = run(kFewItems);
+  const Counters round = divided(less(run(more), few), 1, more - kFewItems);  // an item of each worker of a block
+  return divided(plus(less(few, divided(round, kFewItems, 1)), divided(round, items, parts)), launch.blocks, 1);
+}
+
+// The launch of a fused kernel as a case of its own, by the same kernel.
+Convolution problem_of(const Launch& launch, const Variant& variant, const Case& asked) {
+  if (variant.size == 0) return *asked.as<Convolution>();
+  const auto a = arguments_of<ConvolutionArguments>(launch);
+  Convolution p;
+  p.dtype = variant.dtype;
+  p.mode = variant.fold == Fold::pair && a.length == variant.size ? Mode::circular : Mode::causal;
+  p.batch = a.batch, p.channels = a.channels, p.length = a.length, p.filter_length = 1;
+  p.pregate = a.pregate, p.postgate = a.postgate;
+  return planned(p, variant);
+}
+
+// The device, with memory for any case, and launches that are only counted.
+class CountingMachine final : public Machine {
+ public:
+  // `executes`: kernels that the build has not are refused.
+  CountingMachine(Case asked, Device device, std::int64_t concurrent, bool executes = true)
+      : asked_(std::move(asked)), device_(std::move(device)), concurrent_(concurrent), executes_(executes) {}
+
+  const Device& device() const override { return device_; }
+  bool has(const KernelId& kernel) const override { return host_kernel(kernel) != nullptr; }
+  std::int64_t concurrent_blocks(const KernelId& kernel, Path, int threads, int shared_bytes) const override {
+    if (executes_ && !has(kernel))
+      fail("count: this build has not the kernel ", kernel.family, ' ', kernel.line, '.', kernel.instance);
+    if (concurrent_ > 0) return concurrent_;
+    const int with_room = (device_.block_bytes + kReservedBytes) / (shared_bytes + kReservedBytes);
+    const int at_once = std::min({tuned_blocks(kernel), with_room, kThreadsOfSm / threads});
+    return std::int64_t{std::max(at_once, 1)} * device_.multiprocessors;
+  }
+  TensorMap make_tensor_map(const TensorShape&, const void*) const override { return {}; }
+
+  std::shared_ptr<void> allocate(std::int64_t bytes) const override { return reserve(bytes); }
+  std::shared_ptr<void> upload(const void* values, std::int64_t bytes) const override {
+    auto memory = reserve(bytes);
+    if (bytes > 0) std::memcpy(memory.get(), values, static_cast<std::size_t>(bytes));
+    return memory;
+  }
+  void copy_from_host(void*, const void*, std::int64_t) const override {}
+  void copy_to_host(void*, const void*, std::int64_t) const override {}
+  void copy(void*, const void*, std::int64_t, Stream) const override {}
+  bool is_host_memory(const void*) const override { return false; }
+  bool is_capturing(Stream) const override { return false; }
+  void synchronize(Stream) const override {}
+  void synchronize() const override {}
+  void check_memory(const char*, const char*, const void*) const override {}
+  void check_stream(const char*, Stream) const override {}
+
+  void launch(const Launch& launch, Stream) const override {
+    const std::string known = words_of(launch);
+    const auto found = std::ranges::find(known_, known);
+    if (found != known_.end() && works_[found - known_.begin()].prepares == prepares_) {
+      ++works_[found - known_.begin()].times;
+      return;
+    }
+    known_.push_back(known);
+    works_.push_back(work_of(launch));
+  }
+
+  // What launches belong to, and memory that they hand over or that each block reads all of.
+  void begin(bool prepares, std::span<const std::byte> workspace, std::span<const std::byte> prepared) {
+    prepares_ = prepares, workspace_ = workspace, prepared_ = prepared;
+  }
+  std::vector<LaunchWork> take() { return std::move(works_); }
+
+ private:
+  static bool is_in(std::span<const std::byte> memory, const Region& region) {
+    const auto* begin = static_cast<const std::byte*>(region.data);
+    return begin >= memory.data() && begin < memory.data() + memory.size();
+  }
+
+  // Fused, of planes between outer passes: what it reads is where it writes.
+  static bool is_in_place(const Launch& launch) {
+    if (!variant_of(launch.kernel)) return false;
+    const auto a = arguments_of<ConvolutionArguments>(launch);
+    return a.u == a.y;
+  }
+
+  // The same for launches that differ in their channels alone.
+  static std::string words_of(const Launch& launch) {
+    std::string words = text(launch.description, ' ', launch.kernel.family, ' ', launch.kernel.line, ' ',
+                             launch.kernel.instance, ' ', int(launch.path), ' ', launch.blocks);
+    for (int i = 0; i < launch.region_count; ++i)
+      words += text(' ', launch.regions[i].name, ' ', launch.regions[i].bytes, launch.regions[i].written);
+    return words;
+  }
+
+  LaunchWork work_of(const Launch& launch) const {
+    LaunchWork work;
+    work.id = launch.kernel, work.prepares = prepares_;
+    work.kernel = launch.kernel.family;
+    work.blocks = launch.blocks, work.threads = launch.threads, work.shared_bytes = launch.shared_bytes;
+    work.concurrent = concurrent_blocks(launch.kernel, launch.path, launch.threads, launch.shared_bytes);
+    work.imbalance = static_cast<double>(ratio_up(launch.blocks, device_.multiprocessors) * device_.multiprocessors) /
+                     static_cast<double>(launch.blocks);
+    count_bytes(launch, work);
+    if (const Variant* variant = variant_of(launch.kernel)) {
+      count_fused(launch, *variant, work);
+    } else if (launch.kernel.family == outer::Family::name) {
+      work.counters = of_outer_pass(launch);
+    } else if (launch.kernel.family == correlate_chain::Family::name) {
+      work.counters = of_sums(launch, item_rows_of<correlate_chain::Family>(launch.kernel));
+    } else if (launch.kernel.family == correlate_exchange::Family::name) {
+      work.counters = of_sums(launch, item_rows_of<correlate_exchange::Family>(launch.kernel));
+    } else {
+      work.counters = of_sampled_blocks(launch);
+    }
+    return work;
+  }
+  template <class Family>
+  static int item_rows_of(const KernelId& id) {
+    return Family::instances(id.line).list[id.instance].key.pair ? 2 : 1;
+  }
+
+  void count_bytes(const Launch& launch, LaunchWork& work) const {
+    for (int i = 0; i < launch.region_count; ++i) {
+      const Region& region = launch.regions[i];
+      if (region.constant) continue;
+      auto bytes = static_cast<double>(region.bytes);
+      const bool handed_over = is_in(workspace_, region);
+      if (launch.kernel.family == outer::Family::name && !handed_over) {  // of all channels some
+        const auto a = arguments_of<outer::Arguments>(launch);
+        bytes *= static_cast<double>(a.channel_count) / a.channels;
+      }
+      if (region.written && is_in_place(launch)) bytes *= 2;
+      const bool by_each_block = launch.kernel.family == mix::Family::name && is_in(prepared_, region);
+      work.l2_bytes += bytes * (by_each_block && !region.written ? static_cast<double>(launch.blocks) : 1);
+      if (!handed_over || region.bytes > device_.cache_bytes / 2) work.hbm_bytes += bytes;
+    }
+  }
+
+  void count_fused(const Launch& launch, const Variant& variant, LaunchWork& work) const {
+    const Convolution problem = problem_of(launch, variant, asked_);
+    const Extent extent = extent_of(problem, device_, work.concurrent);
+    const Work parts = count_launch(problem, device_);
+    work.kernel = variant.name;
+    work.counters = parts.launch(extent);
+    work.imbalance = imbalance(extent, work.concurrent);
+    work.l2_bytes += spectrum_rereads(parts, extent, variant, problem.channels);
+  }
+
+  Case asked_;
+  Device device_;
+  std::int64_t concurrent_;
+  bool executes_;
+  bool prepares_ = false;
+  std::span<const std::byte> workspace_, prepared_;
+  mutable std::vector<std::string> known_;
+  mutable std::vector<LaunchWork> works_;
+};
+
+std::span<const std::byte> bytes_of(const std::shared_ptr<void>& memory, std::int64_t size) {
+  return {static_cast<const std::byte*>(memory.get()), static_cast<std::size_t>(size)};
+}
+
+// Marks of kept frequencies, all, as many as the case's kernel takes: work and sizes depend on no more.
+std::vector<std::uint8_t> marks_of(const Case& asked, const Device& device) {
+  const auto* p = asked.as<Convolution>();
+  return std::vector<std::uint8_t>(p && !p->mask.zeroed.empty() ? choose(*p, device).size : 0, 1);
+}
+
+std::int64_t batch_of(const Case& asked) {
+  for (const Array& array : asked.arrays())
+    if (array.batched) return array.extents.front();
+  return 1;
+}
+
+}  // namespace
+
+Counters ProgramWork::sum(bool prepares) const {
+  Counters all;
+  for (const LaunchWork& each : launches)
+    if (each.prepares == prepares) all += divided(each.counters, each.times, 1);
+  return all;
+}
+
+ProgramWork measure_program(const Case& asked, const Device& device) {
+  const CountingMachine machine(asked, device, 0, false);
+  const Program program = make_program(asked, device, marks_of(asked, device));
+  std::int64_t constant_bytes = 0;
+  for (const auto* steps : {&program.prepare, &program.execute})
+    for (const auto& step : *steps) step->fit(machine), constant_bytes += 4 * std::ssize(step->constants());
+  const std::int64_t batch = batch_of(asked);
+  return {program.variant,
+          {},
+          program.prepared_bytes,
+          std::max(workspace_bytes(program.prepare, batch), workspace_bytes(program.execute, batch)),
+          constant_bytes};
+}
+
+ProgramWork count_program(const Case& asked, const Device& device, std::int64_t concurrent) {
+  const auto machine = std::make_shared<CountingMachine>(asked, device, concurrent);
+  Plan plan(asked, machine, marks_of(asked, device));
+  ProgramWork work{
+      &plan.variant(), {}, plan.prepared_bytes(), plan.workspace_bytes(batch_of(asked)), plan.constant_bytes()};
+  std::vector<std::shared_ptr<void>> memory;
+  std::vector<Buffer> filters, others;
+  for (const Array& array : asked.arrays()) {
+    const std::int64_t size = bytes(array.dtype) * array.size();
+    const auto& begin = memory.emplace_back(reserve(size));
+    (array.role == Role::filter ? filters : others)
+        .emplace_back(array.name, begin.get(), static_cast<std::size_t>(size));
+  }
+  const auto prepared = reserve(work.prepared_bytes), workspace = reserve(work.workspace_bytes);
+  CallOptions options;
+  options.prepared = prepared.get(), options.prepared_bytes = static_cast<std::size_t>(work.prepared_bytes);
+  options.workspace = workspace.get(), options.workspace_bytes = static_cast<std::size_t>(work.workspace_bytes);
+  const auto in_workspace = bytes_of(workspace, work.workspace_bytes);
+  const auto in_prepared = bytes_of(prepared, work.prepared_bytes);
+  machine->begin(true, in_workspace, in_prepared);
+  plan.prepare(filters, options);
+  machine->begin(false, in_workspace, in_prepared);
+  plan.execute(others, options);
+  work.launches = machine->take();
+  return work;
+}
+
+void require_counted(const Case& asked, const Device& device) {
+  Plan(asked, std::make_shared<CountingMachine>(asked, device, 0), marks_of(asked, device));
+}
+
+bool is_counted(const Case& asked, const Device& device) {
+  try {
+    require_counted(asked, device);
+    return true;
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
+}  // namespace danaus

@@ -1,0 +1,39 @@
+// How far the outputs of a convolution and of its gradients may be from the truth, and what ties them together.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "reference/convolution/data.hpp"
+#include "reference/truth.hpp"
+
+namespace danaus {
+
+// The arrays of a convolution out of those of a case; empty where the case has none.
+Inputs inputs_of(const Values& values);
+
+// Of an output: the bound on its relative L2 error, and what that is relative to where the output itself is small.
+struct OutputBound {
+  std::string_view name;
+  double l2;
+  double summed = 0;  // the norm of the output were nothing cancelled, as compare() takes it
+};
+
+// Of y and of every gradient of the convolution `p` with these inputs, dy among them. `roundings` are those of the
+// kernel that convolves (bound_l2_of_kernel()), `of_sums` those of u and dy on their way to dk's sums over the batch
+// (bound_l2_of_correlation()). A gradient of samples is a convolution itself: of dy and the conjugate spectrum, du with
+// the gates the other way round.
+std::vector<OutputBound> bounds_of_passes(const Convolution& p, const Values& values, int roundings, int of_sums);
+
+// <y, dy> = <du, u> = <dk, k> = <dpregate, pregate> = <dpostgate, postgate>, for any data: what each product of an
+// output with its input is off by. Errors that know nothing of that input add up as a random walk does; the bound is
+// four times its rms.
+struct AdjointError {
+  std::string_view output;
+  double error, bound;
+};
+// Of those `outputs` that are there; `product` is <y, dy> in double.
+std::vector<AdjointError> adjoint_errors(const Values& values, const Values& outputs, double product,
+                                         const std::vector<OutputBound>& bounds);
+
+}  // namespace danaus

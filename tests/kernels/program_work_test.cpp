@@ -1,0 +1,111 @@
+// The work of programs of several launches, counted by a few blocks and items, against all of it.
+#include "kernels/cpu/program_work.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "kernels/cpu/machine.hpp"
+#include "kernels/executor/aligned.hpp"
+#include "kernels/plan/plan.hpp"
+
+namespace danaus {
+namespace {
+
+using ByKernel = std::map<KernelId, host::Counters>;
+
+// All of it, with so many blocks at once.
+ByKernel execute_whole(const Case& asked, const Device& device, int blocks) {
+  ByKernel counted;
+  Plan plan(asked, executor_machine({.device = device,
+                                     .blocks = blocks,
+                                     .observer = [&](const Launch& launch, const host::Counters& counters) {
+                                       counted[launch.kernel] += counters;
+                                     }}));
+  std::vector<host::AlignedArray<std::byte>> memory;
+  std::vector<Buffer> filters, others;
+  for (const Array& array : asked.arrays())
+    (array.role == Role::filter ? filters : others)
+        .emplace_back(array.name, memory.emplace_back(bytes(array.dtype) * array.size()).all());
+  plan.prepare(filters);
+  plan.execute(others);
+  return counted;
+}
+
+ByKernel count_parts(const Case& asked, const Device& device, int blocks) {
+  ByKernel counted;
+  for (const LaunchWork& launch : count_program(asked, device, blocks).launches)
+    for (int i = 0; i < launch.times; ++i) counted[launch.id] += launch.counters;
+  return counted;
+}
+
+// More items than are executed, of each kind of launch: products are as many, all else is nearly so.
+TEST(ProgramWork, OfAProgramIsThatOfItsLaunches) {
+  for (const char* token : {"fftconvgrad_f16_circular_l256_b40_h5_pregate_postgate",  // sums by warps
+                            "fftconvgrad_bf16_causal_l1000_b11_h9",                   // sums by blocks
+                            "fftconvgrad_f16_causal_l1001_b21_h2_postgate",           // rows of all alignments
+                            "fftconvstep_f16_circular_l512_b6_h20_pregate",           // and the filters' transform
+                            "fftconvgrad_f16_causal_l16384_b5_h2",                    // sums between outer passes
+                            "fftconv_bf16_circular_l49152_b9_h1",                     // outer passes
+                            "spectral_f32_tf32_complex_b20_c16x20_l32_m8_shared"}) {
+    SCOPED_TRACE(token);
+    const Case asked = parse_case(token);
+    const ByKernel whole = execute_whole(asked, {}, 2), counted = count_parts(asked, {}, 2);
+    ASSERT_EQ(counted.size(), whole.size());
+    for (const auto& [kernel, all] : whole) {
+      const host::Counters& parts = counted.at(kernel);
+      for (const auto& [name, value] : host::kCounterFields) {
+        const bool product = name.starts_with("mma");
+        const bool few = value == &host::Counters::shared_conflicts;  // of all wavefronts
+        const auto of = static_cast<double>(few ? all.shared_wavefronts : all.*value);
+        EXPECT_NEAR(static_cast<double>(parts.*value), static_cast<double>(all.*value), product ? 0 : 0.05 * of)
+            << name << " of " << kernel.family;
+      }
+    }
+  }
+}
+
+TEST(ProgramWork, WhatStaysInL2DoesNotComeFromMemory) {
+  const Case asked = parse_case("fftconv_f16_circular_l65536_b2_h3");
+  const double rows = 2. * 2 * 3 * 65536, spectrum = 4. * 3 * 65536;
+  const auto bytes_of_memory = [&](std::int64_t cache_bytes) {
+    Device device;
+    device.cache_bytes = cache_bytes;
+    double sum = 0;
+    for (const LaunchWork& launch : count_program(asked, device, 2).launches)
+      if (!launch.prepares) sum += launch.hbm_bytes * static_cast<double>(launch.times);
+    return sum;
+  };
+  EXPECT_EQ(bytes_of_memory(50 << 20), 2 * rows + spectrum) << "u and y";
+  EXPECT_EQ(bytes_of_memory(1 << 17), 2 * rows + 4 * rows + spectrum)
+      << "and planes as large, written, read, written in their place and read";
+}
+
+TEST(ProgramWork, OfSizesThatNoMachineHereCouldExecute) {
+  Device device;
+  device.multiprocessors = 132;
+  const ProgramWork work = count_program(parse_case("fftconv_f16_circular_l1048576_b64_h768"), device);
+  std::int64_t launches = 0;
+  for (const LaunchWork& launch : work.launches) launches += launch.prepares ? 0 : launch.times;
+  EXPECT_GT(launches, 3 * 100);
+  // Outer passes of 64 rows and more: a pair of rows is 32 radix-8 products of 16 columns each way, at least.
+  EXPECT_GT(work.sum(false).mma_f16acc + work.sum(false).mma_depth8, 64u / 2 * 768 * 1048576 / 128);
+}
+
+TEST(ProgramWork, SaysWhyThereIsNone) {
+  EXPECT_FALSE(is_counted(parse_case("fftconv_f32_causal_l100_b1_h1"), {}));
+  EXPECT_TRUE(is_counted(parse_case("fftconvgrad_f16_causal_l100_b1_h1"), {}));
+  EXPECT_THROW(require_counted(parse_case("spectral_f32_b1_c4x4_l16x16_m4x4"), {}), std::invalid_argument);
+}
+
+TEST(ProgramWork, MeasuresWhatAPlanKeeps) {
+  const Case asked = parse_case("fftconvstep_bf16_causal_l20000_b3_h2_pregate");
+  const Plan plan(asked, executor_machine({}));
+  const ProgramWork sizes = measure_program(asked, {});
+  EXPECT_EQ(sizes.prepared_bytes, plan.prepared_bytes());
+  EXPECT_EQ(sizes.constant_bytes, plan.constant_bytes());
+  EXPECT_GT(sizes.workspace_bytes, 0);
+}
+
+}  // namespace
+}  // namespace danaus
