@@ -51,7 +51,9 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   options.concurrent = blocks.value_or(0);
   options.profile = job.profile(profile);
   for (const std::string& word : tokens) options.cases.push_back(parse_convolution(word));
-  if (!sweep.empty()) options.cases = case_sweep("count", sweep).cases();
+  if (!sweep.empty())
+    for (const Case& asked : case_sweep("count", sweep).cases())
+      options.cases.push_back(parse_convolution(asked.token()));
   if (options.cases.empty() && options.hardware) options.cases = compared_cases();
   if (options.cases.empty()) fail("count: either --case or --sweep must be given");
   return true;
