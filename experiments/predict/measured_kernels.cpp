@@ -8,6 +8,7 @@
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/plan.hpp"
 #include "kernels/plan/registry.hpp"
+#include "reference/token.hpp"
 
 namespace danaus {
 namespace {
@@ -59,6 +60,12 @@ struct Line {
     return *found;
   }
 };
+
+// Gradients, steps, layers: none of their kernels computes the whole case.
+bool is_of_other_operation(std::string_view token) {
+  const std::string_view word = operation_word(token);
+  return word != "fftconv" && std::ranges::find(operations(), word, &Operation::word) != operations().end();
+}
 
 Convolution asked_by(const Line& line) {
   const auto token = line.get<std::string>("/case");
@@ -124,6 +131,7 @@ void read_file(const std::string& path, const Device& device, MeasuredKernels& m
     const bool passed = line.get<std::string>("/verify/status") == "passed";
     const auto us = line.find<double>("/time_us/burst_cold/median");
     if (line.get<std::string>("/method") != "kernel" || !passed || !us) continue;
+    if (is_of_other_operation(line.get<std::string>("/case"))) continue;
     require_same_device(line, device, measured.device);
     const Convolution asked = asked_by(line);
     const Variant* variant = kernel_of(line, asked);
