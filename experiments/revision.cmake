@@ -77,7 +77,8 @@ digest_of(SOURCES "experiments/results/" reference kernels model experiments)
 digest_of(ALL_KERNELS "nothing" kernels)
 digest_of(BASELINES "nothing" experiments/bench/baselines)
 # What times, whatever is timed: not what verifies, chooses and prints. And the flags that nvcc is given.
-set(others "baselines/|bencher|checked_rows|contenders|every_row|runners|sweeps|timings|without_cuda|work")
+set(others "baselines/|bencher|checked_rows|contenders|every_row|judged_rows|parts|plan_runner|runners|sweeps|timings")
+string(APPEND others "|without_cuda|work")
 digest_of(STOPWATCH "experiments/bench/(${others})|cmake/(danaus|dependencies|package)" experiments/bench cmake)
 
 file(GLOB families RELATIVE ${SOURCE_DIR}/kernels/families ${SOURCE_DIR}/kernels/families/*/family.hpp)

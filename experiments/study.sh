@@ -66,7 +66,7 @@ calibrated_profile() {
 measure() {
   calibrated_profile
   measured=("$out/bench.jsonl")
-  for sweep in speed factorizations-fp16 factorizations-bf16; do
+  for sweep in speed long gradients step spectral factorizations-fp16 factorizations-bf16; do
     step "Measured time: the sweep $sweep" "$program" bench --sweep "$sweep" --json "$out/bench.jsonl" >"$out/bench-$sweep.txt"
   done
   printf '\n== The GPU'\''s own counters\n' >&2

@@ -6,11 +6,13 @@ import json
 import re
 from pathlib import Path
 
-from results import Results, case_fields, contents, digest, read
+from results import CONVOLUTIONS, Results, case_fields, contents, digest, read
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMITTED = ROOT / "experiments" / "results"
 VERDICTS = ("passed", "failed", "skipped")
+BATCH, CHANNELS = 64, 768  # what long convolutions are brought to, of which as many do not fit
+LONG = 1 << 16  # samples
 
 
 def read_all(own, committed, kind, accept):
@@ -28,6 +30,48 @@ def read_all(own, committed, kind, accept):
         if not row["stale"] or latest.get(place, row)["stale"]:
             latest[place] = row
     return Results([source for part in parts for source in part.sources], list(latest.values())) if parts else None
+
+
+def timed(own, committed, operations=("fftconv",), accept=VERDICTS):
+    """Rows of danaus bench, as read_all() has them, of these operations; long ones brought to B=64, H=768, where no row
+    of such a case is. None where there are none."""
+    found = read_all(own, committed, "bench", accept)
+    rows = [row for row in found.rows if case_fields(row["case"])["operation"] in operations] if found else []
+    whole = {(row["case"], row["method"], row["device"]["name"]) for row in rows}
+    made = {}
+    for row in map(brought, rows):
+        place = row["case"], row["method"], row["device"]["name"]
+        if "scaled_from" not in row or place not in whole:
+            made[place] = row
+    return Results(found.sources, list(made.values())) if made else None
+
+
+def brought(row):
+    """A row of a long convolution at B=64, H=768: times and floor grow with both, those of the filter with H alone. It
+    says from what it was scaled; other rows are as they are."""
+    fields = case_fields(row["case"])
+    if fields["operation"] not in CONVOLUTIONS or fields["l"] < LONG:
+        return row
+    if (fields["b"], fields["h"]) == (BATCH, CHANNELS):
+        return row
+    channels = CHANNELS / fields["h"]
+    rows = channels * BATCH / fields["b"]
+    floor = {name: value * (1 if name == "copy_bytes_per_s" else rows) for name, value in row["floor"].items()}
+    made = {**row, "case": re.sub(r"_b\d+_h\d+", f"_b{BATCH}_h{CHANNELS}", row["case"]), "floor": floor,
+            "scaled_from": f"B={fields['b']}, H={fields['h']}"}
+    for name, times in (("time_us", rows), ("call_us", rows)):
+        if name in row:
+            made[name] = {key: longer(series, times) for key, series in row[name].items()}
+    if "filter_us" in row:
+        made["filter_us"] = longer(row["filter_us"], channels)
+    if "parts_us" in row:
+        made["parts_us"] = {name: longer(series, channels if name == "filter" else rows)
+                            for name, series in row["parts_us"].items()}
+    return made
+
+
+def longer(series, times):
+    return {**series, **{name: series[name] * times for name in ("median", "q1", "q3")}}
 
 
 def read_either(own, committed, kinds, accept=()):
@@ -54,14 +98,15 @@ def kind_of(path):
 
 def is_stale(row):
     """Whether what was timed has changed since, or what timed it; of the latter rows from before they said it are
-    silent, and only the former counts."""
-    return (row["code"] != code_of(row["method"], row.get("variant", ""))
-            or row.get("stopwatch", stopwatch()) != stopwatch())
+    silent, and only the former counts. A row of several families of kernels names them and has the code of each."""
+    code = "+".join(code_of(row["method"], family) for family in row.get("families", [row.get("variant", "")]))
+    return (row["code"] != code or row.get("stopwatch", stopwatch()) != stopwatch())
 
 
 def stopwatch():
     """What a row's field "stopwatch" is where what times is as it was, likewise."""
-    others = "baselines/|bencher|checked_rows|contenders|every_row|runners|sweeps|timings|without_cuda|work"
+    others = ("baselines/|bencher|checked_rows|contenders|every_row|judged_rows|parts|plan_runner|runners|sweeps|timings"
+              "|without_cuda|work")
     return digest_of("experiments/bench", "cmake",
                      but_for=f"experiments/bench/({others})|cmake/(danaus|dependencies|package)")
 

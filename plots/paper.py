@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from results import number, read_table
 
-FILE = "paper_tables.csv"
+FILES = ("paper_tables.csv", "paper_table15.csv")
 COLUMNS = ("table", "fft_size", "order", "pytorch", "flashfftconv", "fusion_only", "ratio", "memory_ratio", "note")
 
 
@@ -32,8 +32,9 @@ def printed(row):
 
 class Paper:
     def __init__(self, committed):
-        source, self.rows = read_table(committed / FILE, COLUMNS, printed)
-        self.sources = [source]
+        tables = [read_table(committed / file, COLUMNS, printed) for file in FILES]
+        self.sources = [source for source, _ in tables]
+        self.rows = [row for _, rows in tables for row in rows]
 
     def table(self, number):
         return [row for row in self.rows if row.table == number]

@@ -1,10 +1,10 @@
-"""What other people's programs take for the same convolutions, measured on one kind of device."""
+"""What other people's programs take for the same cases, measured on one kind of device."""
 
 from dataclasses import dataclass
 
 from results import case_fields, number, read_table
 
-FILE = "h200_peers.csv"
+FILE, LAYERS = "h200_peers.csv", "h200_fno.csv"
 DEVICE = "H200"
 BATCH, CHANNELS = 64, 768  # what all numbers are brought to
 
@@ -12,10 +12,14 @@ COLUMNS = ("peer", "dtype", "arithmetic", "mode", "gated", "pass", "filter", "le
            "caches", "scaled_us", "rel_l2", "peak_mb", "status", "note")
 
 
+OPERATIONS = {"fwd": "fftconv", "fwdbwd": "fftconvstep", "fwd+bwd": "fftconvstep"}  # of a row's pass
+
+
 @dataclass(frozen=True)
 class Peer:
-    """A forward convolution of 16-bit samples by another program, for B=64, H=768."""
+    """A convolution of 16-bit samples by another program, forward or both passes of a step, for B=64, H=768."""
     name: str
+    operation: str
     dtype: str
     mode: str
     gated: bool
@@ -41,11 +45,11 @@ class Peer:
 
 
 def peer_of(row):
-    """None where the row is no forward convolution of 16-bit samples that was right and timed."""
-    if (row["pass"], row["status"]) != ("fwd", "ok") or not row["scaled_us"] or row["dtype"] == "f32":
+    """None where the row is none of 16-bit samples that was right and timed."""
+    if row["status"] != "ok" or not row["scaled_us"] or row["dtype"] == "f32":
         return None
     times = BATCH * CHANNELS / (int(row["batch"]) * int(row["channels"]))
-    return Peer(row["peer"], row["dtype"], row["mode"], row["gated"] == "1", row["filter"] == "timed",
+    return Peer(row["peer"], OPERATIONS[row["pass"]], row["dtype"], row["mode"], row["gated"] == "1", row["filter"] == "timed",
                 int(row["length"]), number(row["scaled_us"]), times != 1,
                 number(row["rel_l2"]) if row["rel_l2"] else None,
                 number(row["peak_mb"]) * 1e6 * times if row["peak_mb"] else None, row["arithmetic"], row["protocol"],
@@ -59,16 +63,18 @@ class Peers:
         self.all = [row for row in rows if row]
 
     def of(self, row):
-        """The fastest time of each peer and type for a row's case on its device, without the filter's transform; there
-        are such for B=64, H=768, with both gates or none."""
+        """The fastest time of each peer and type for a row's case on its device: of forward convolutions without the
+        filter's transform, of steps, which peers time whole, with it. There are such for B=64, H=768, with both gates
+        or none."""
         fields = case_fields(row["case"])
         here = DEVICE in row["device"]["name"] and fields["k"] == fields["l"]
         if not here or (fields["b"], fields["h"]) != (BATCH, CHANNELS) or len(fields["gates"]) == 1:
             return []
-        asked = fields["mode"], bool(fields["gates"]), fields["l"], False
+        asked = (fields["operation"], fields["mode"], bool(fields["gates"]), fields["l"],
+                 fields["operation"] == "fftconvstep")
         fastest = {}
         for peer in self.all:
-            if (peer.mode, peer.gated, peer.length, peer.with_filter) == asked:
+            if (peer.operation, peer.mode, peer.gated, peer.length, peer.with_filter) == asked:
                 name = peer.name, peer.dtype
                 fastest[name] = min(peer, fastest.get(name, peer), key=lambda each: each.us)
         return list(fastest.values())
@@ -77,8 +83,54 @@ class Peers:
         """The fastest of all, in either 16-bit type; none where none did the case."""
         return min(self.of(row), key=lambda peer: peer.us, default=None)
 
-    def whole(self, name, mode, gated, length):
+    def whole(self, name, mode, gated, length, operation="fftconv"):
         """One peer in fp16 with its filter's transform, as the paper times; none where it did not do it."""
-        asked = name, "f16", mode, gated, length, True
-        return next((peer for peer in self.all if asked == (peer.name, peer.dtype, peer.mode, peer.gated, peer.length,
-                                                            peer.with_filter)), None)
+        asked = name, operation, "f16", mode, gated, length, True
+        return next((peer for peer in self.all if asked == (peer.name, peer.operation, peer.dtype, peer.mode,
+                                                            peer.gated, peer.length, peer.with_filter)), None)
+
+    def smallest(self, words, mode, length):
+        """Of the peers whose names begin with these words the step in fp16 that needs the least memory; none where none
+        did it."""
+        of_name = [peer for peer in self.all if peer.name.startswith(words) and peer.operation == "fftconvstep" and
+                   (peer.dtype, peer.mode, peer.gated, peer.length) == ("f16", mode, False, length) and
+                   peer.peak_bytes]
+        return min(of_name, key=lambda peer: peer.peak_bytes, default=None)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A spectral layer by TurboFNO, and by its unfused pipeline with products in fp32 or TF32."""
+    axes: int
+    batch: int
+    length: int  # of each axis
+    inputs: int
+    outputs: int
+    variant: str
+    turbofno_us: float
+    base_f32_us: float
+    base_tf32_us: float
+
+
+def layer_of(row):
+    return Layer(*(int(row[name]) for name in ("axes", "batch", "length", "inputs", "outputs")), row["variant"],
+                 *(number(row[name]) for name in ("turbofno_us", "base_f32_us", "base_tf32_us")))
+
+
+class Layers:
+    KEPT = 64  # frequencies of each axis
+
+    def __init__(self, committed):
+        source, self.all = read_table(committed / LAYERS, tuple(Layer.__annotations__), layer_of)
+        self.sources = [source]
+
+    def of(self, row):
+        """The same layer in fp32 or TF32 on the row's device; None where nobody did it."""
+        fields = case_fields(row["case"])
+        alike = (fields["dtype"] == "f32" and fields["complex"] and fields["shared"] and not fields["adjoint"] and
+                 not fields["twosided"] and set(fields["modes"]) == {self.KEPT} and len(set(fields["lengths"])) == 1)
+        if DEVICE not in row["device"]["name"] or not alike:
+            return None
+        asked = len(fields["lengths"]), fields["b"], fields["l"], *fields["channels"]
+        return next((each for each in self.all if
+                     asked == (each.axes, each.batch, each.length, each.inputs, each.outputs)), None)

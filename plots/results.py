@@ -221,15 +221,21 @@ DTYPES, MODES, FOLDS = ("f16", "bf16", "f32", "f64"), ("circular", "causal"), ("
 GATES = ("pregate", "postgate")
 
 
+CONVOLUTIONS = ("fftconv", "fftconvgrad", "fftconvstep")  # the operation itself, its gradients, both: one grammar
+
+
 @functools.cache
 def case_fields(token):
-    """What a drawing needs of a case token: {"dtype", "mode", "l", "k", "b", "h", "n", "fold", "factors", ...}.
+    """What a drawing needs of a case token: {"operation", "dtype", "mode", "l", "k", "b", "h", "n", "fold", "factors",
+    ...}; of spectral layers {"operation", "dtype", "tf32", "complex", "b", "channels", "lengths", "modes", "l", ...}.
 
     K is L where the token has none. N is spelled in it, or is the product of its factors (twice that for the half
     fold), or is L. Raises ValueError where it is no such token.
     """
-    fields = {"gates": [], "fold": None, "zero": None}
     operation, *words = token.split("_")
+    if operation == "spectral":
+        return layer_fields(token, words)
+    fields = {"operation": operation, "gates": [], "fold": None, "zero": None}
     for word in words:
         if word in DTYPES:
             fields["dtype"] = word
@@ -247,11 +253,37 @@ def case_fields(token):
             fields[word[0]] = int(word[1:])
         else:
             raise ValueError(f"case '{token}' has a word '{word}' that is none of a case")
-    lacking = [name for name in ("dtype", "mode", "l", "b", "h") if name not in fields]
-    if lacking:
-        raise ValueError(f"case '{token}' lacks its {lacking[0]}")
+    require(token, fields, ("dtype", "mode", "l", "b", "h"))
     fields.setdefault("k", fields["l"])
     if "n" not in fields:
         fields["n"] = math.prod(fields.get("factors", [fields["l"]]))
         fields["n"] *= 2 if "factors" in fields and fields["fold"] == "half" else 1
     return fields
+
+
+LAYER_WORDS = ("tf32", "complex", "shared", "twosided", "channelmajor", "adjoint")
+LAYER_LISTS = {"c": "channels", "l": "lengths", "m": "modes"}
+
+
+def layer_fields(token, words):
+    fields = {"operation": "spectral", **dict.fromkeys(LAYER_WORDS, False)}
+    for word in words:
+        if word in DTYPES:
+            fields["dtype"] = word
+        elif word in LAYER_WORDS:
+            fields[word] = True
+        elif re.fullmatch(r"[clm][1-9]\d{0,9}(x[1-9]\d{0,9})*", word):
+            fields[LAYER_LISTS[word[0]]] = tuple(int(number) for number in word[1:].split("x"))
+        elif re.fullmatch(r"b[1-9]\d{0,9}", word):
+            fields["b"] = int(word[1:])
+        else:
+            raise ValueError(f"case '{token}' has a word '{word}' that is none of a spectral layer")
+    require(token, fields, ("dtype", "b", "channels", "lengths", "modes"))
+    fields["l"] = fields["lengths"][0]
+    return fields
+
+
+def require(token, fields, names):
+    lacking = [name for name in names if name not in fields]
+    if lacking:
+        raise ValueError(f"case '{token}' lacks its {lacking[0]}")

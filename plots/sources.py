@@ -3,7 +3,7 @@
 import measurements
 import results
 from paper import Paper
-from peers import Peers
+from peers import Layers, Peers
 
 CHECKS = ["check", "random"]
 TIMED = ("bench", "counters")  # kinds whose rows a change of what they timed makes stale
@@ -16,8 +16,15 @@ def predictions(data, committed):
     found = measurements.read_either(data / "predictions.jsonl", committed, ["prediction"])
     if found and all(row["stale"] for row in found.rows):
         found = measurements.read_either(None, committed, ["prediction"]) or found
-    timed = measurements.read_all(data / "bench.jsonl", committed, "bench", measurements.VERDICTS)
+    timed = measurements.timed(data / "bench.jsonl", committed)
     return found.beside([timed] if timed else []) if found else results.Results([], [])
+
+
+def long_ones(data, committed):
+    """Measured rows of long convolutions; none where there are none."""
+    found = measurements.timed(data / "bench.jsonl", committed, accept=measurements.VERDICTS)
+    rows = [row for row in found.rows if measurements.length_of(row) >= measurements.LONG] if found else []
+    return results.Results(found.sources if rows else [], rows)
 
 
 def checks(data, committed):
@@ -34,7 +41,7 @@ def checks(data, committed):
 
 # What a function may be given beside its rows.
 BESIDE = {"paper": lambda data, committed: Paper(committed), "peers": lambda data, committed: Peers(committed),
-          "predictions": predictions}
+          "layers": lambda data, committed: Layers(committed), "predictions": predictions, "long": long_ones}
 
 
 def rows_of(entry, data, committed):
@@ -46,6 +53,8 @@ def rows_of(entry, data, committed):
         return found if found.rows else None
     if kinds == CHECKS:
         return checks(data, committed)
+    if kinds == ["bench"]:
+        return measurements.timed(data / entry["data"], committed, entry.get("operations", ["fftconv"]), accept)
     if kinds[0] in TIMED:
         return measurements.read_all(data / entry["data"], committed, kinds[0], accept)
     return measurements.read_either(data / entry["data"], committed, kinds, accept)

@@ -21,6 +21,9 @@ ORDER = {
     3: {"color": VERMILION, "marker": "s", "linestyle": "--"},
     4: {"color": GREEN, "marker": "^", "linestyle": "-."},
     5: {"color": PURPLE, "marker": "D", "linestyle": (0, (3, 1, 1, 1, 1, 1))},
+    6: {"color": ORANGE, "marker": "P", "linestyle": (0, (5, 1))},
+    7: {"color": SKY, "marker": "v", "linestyle": (0, (1, 2))},
+    8: {"color": GREY, "marker": "h", "linestyle": (0, (1, 3))},
 }
 SCALING = {
     "unitary": {"color": BLUE, "marker": "o", "linestyle": "-"},

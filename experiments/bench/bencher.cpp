@@ -9,17 +9,14 @@
 #include "experiments/bench/checked_rows.hpp"
 #include "experiments/bench/device_memory.hpp"
 #include "experiments/bench/every_row.hpp"
+#include "experiments/bench/judged_rows.hpp"
 #include "experiments/bench/monitor.hpp"
-#include "experiments/bench/noise.hpp"
+#include "experiments/bench/parts.hpp"
 #include "experiments/bench/sets.hpp"
 #include "experiments/bench/statistics.hpp"
 #include "experiments/bench/stopwatch.hpp"
 #include "experiments/bench/work.hpp"
-#include "experiments/verify/candidates.hpp"
-#include "experiments/verify/verification.hpp"
-#include "kernels/device/halves.hpp"
-#include "kernels/plan/plan.hpp"
-#include "reference/compare.hpp"
+#include "kernels/cuda/machine.hpp"
 
 namespace danaus {
 namespace {
@@ -42,6 +39,8 @@ cudaDeviceProp properties_of(const Device& device) {
   DANAUS_CUDA(cudaGetDeviceProperties(&properties, device.ordinal));
   return properties;
 }
+
+Json skipped(const std::exception& refusal) { return {{"status", "skipped"}, {"reason", refusal.what()}}; }
 
 Json describe(const Series& series) {
   const Quartiles q = quartiles(series.us);
@@ -85,18 +84,21 @@ class CudaBencher final : public Bencher {
 
   double copy_rate() const override { return copy_rate_; }
 
-  std::vector<Json> rows(const Convolution& problem, const std::vector<Contender>& contenders) override {
+  std::vector<Json> rows(const Case& asked, const std::vector<Contender>& contenders) override {
     std::vector<Entry> entries;
     for (Contender contender : contenders) {
       Entry& entry = entries.emplace_back(contender);
       try {
-        prepare(problem);
-        const auto runner = make_runner(contender, problem, device_);
+        prepare(asked);
+        const auto runner = make_runner(contender, asked, device_);
         entry.row["variant"] = runner->variant();
         entry.row["fft_size"] = runner->fft_size();
+        if (!runner->factors().empty()) entry.row["factors"] = runner->factors();
         verify(*runner, entry);
       } catch (const std::invalid_argument& refusal) {
-        entry.row["verify"] = {{"status", "skipped"}, {"reason", refusal.what()}};
+        entry.row["verify"] = skipped(refusal);
+      } catch (const OutOfMemory& refusal) {
+        entry.row["verify"] = skipped(refusal);
       }
     }
     std::vector<Entry*> untimed;
@@ -106,7 +108,7 @@ class CudaBencher final : public Bencher {
 
     std::vector<Json> rows;
     for (Entry& entry : entries) {
-      add_work(problem, entry);
+      add_work(asked, entry);
       rows.push_back(std::move(entry.row));
     }
     return rows;
@@ -118,19 +120,19 @@ class CudaBencher final : public Bencher {
     explicit Entry(Contender contender) : contender(contender) {}
     Contender contender;
     Json row = Json::object();
-    std::vector<unsigned long long> sums;  // of y of every set, as verified
-    std::unique_ptr<Runner> runner;        // while it is timed
+    std::vector<std::vector<unsigned long long>> sums;  // of the outputs of every set, as verified
+    std::int64_t prepared_bytes = 0;                    // by the runner
+    std::unique_ptr<Runner> runner;                     // while it is timed
     Series bursts;
     std::int64_t next = 0;  // set to be launched with
   };
 
-  void add_work(const Convolution& problem, Entry& entry) const {
-    const double moved = moved_bytes(problem);
-    entry.row["work"] = {{"bytes", static_cast<std::int64_t>(moved)}, {"useful_flops", useful_flops(problem)}};
+  void add_work(const Case& asked, Entry& entry) const {
+    const double moved = moved_bytes(asked);
+    entry.row["work"] = {{"bytes", static_cast<std::int64_t>(moved)}, {"useful_flops", asked.useful_flops()}};
     entry.row["floor"] = {{"us", 1e6 * moved / copy_rate_}, {"copy_bytes_per_s", copy_rate_}};
-    if (entry.contender == Contender::kernel && entry.row.contains("variant"))
-      entry.row["floor"]["with_spectrum_us"] =
-          1e6 * (moved + static_cast<double>(plan_bytes(problem, device_).spectrum)) / copy_rate_;
+    if (entry.prepared_bytes > 0)
+      entry.row["floor"]["with_spectrum_us"] = 1e6 * (moved + static_cast<double>(entry.prepared_bytes)) / copy_rate_;
   }
 
   double measured_copy_rate() {
@@ -138,7 +140,7 @@ class CudaBencher final : public Bencher {
     DANAUS_CUDA(cudaMemGetInfo(&left, &total));
     const auto samples = static_cast<std::int64_t>(std::min<std::size_t>(left / 4, std::size_t{2} << 30) / 2);
     const auto from = room_for<std::uint16_t>(samples, "a copy"), to = room_for<std::uint16_t>(samples, "a copy");
-    fill_noise(Dtype::f16, from.data(), samples, noise_key(0, 0), stopwatch_.stream());
+    fill_noise(Dtype::f16, from.data(), samples, 0, 1, stopwatch_.stream());
     const auto copy = [&](Stream stream) {
       DANAUS_CUDA(cudaMemcpyAsync(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice, stream));
     };
@@ -148,58 +150,68 @@ class CudaBencher final : public Bencher {
   }
 
   // Arrays and truth of the case, kept for the next contender.
-  void prepare(const Convolution& problem) {
-    if (sets_ && sets_->problem() == problem) return;
+  void prepare(const Case& asked) {
+    if (sets_ && sets_->asked().token() == asked.token()) return;
     sets_.reset();  // gives the memory back first
-    rows_ = checked_rows(problem);
-    sets_ = std::make_unique<Sets>(problem, properties_.l2CacheSize, stopwatch_.stream());
+    rows_.emplace(checked_rows(asked));
+    sets_ = std::make_unique<Sets>(asked, properties_.l2CacheSize, stopwatch_.stream());
   }
 
-  // The checked rows of y of set 0.
-  std::vector<std::uint16_t> fetched_rows() const {
-    const Convolution& p = sets_->problem();
-    std::vector<std::uint16_t> words(rows_.y.size());
-    auto out = words.data();
-    for (std::int64_t b : rows_.batch)
-      for (std::int64_t h : rows_.channels) {
-        const std::uint16_t* row = sets_->set(0).y + (b * p.channels + h) * p.length;
-        DANAUS_CUDA(cudaMemcpy(out, row, sizeof(*out) * p.length, cudaMemcpyDeviceToHost));
-        out += p.length;
-      }
-    return words;
-  }
-
-  // Some rows against the truth, all of every set against another method, and what each set's y is to remain.
-  void verify(Runner& runner, Entry& entry) {
-    const Convolution& p = sets_->problem();
-    const Stream stream = stopwatch_.stream();
-    runner.set_filter(sets_->k(), stream);
-    sets_->poison(stream);
-    DANAUS_CUDA(cudaMemsetAsync(nonfinite_.data(), 0, nonfinite_.bytes(), stream));
-    for (std::int64_t i = 0; i < sets_->count(); ++i) {
-      runner.launch(sets_->set(i), stream);
-      count_nonfinite(p.dtype, sets_->set(i).y, sets_->samples(), nonfinite_.data(), stream);
+  // The checked rows of an array of set 0.
+  std::vector<double> fetched_rows(std::size_t number) const {
+    const Array& array = sets_->arrays()[number];
+    const auto* const begin = static_cast<const std::byte*>(sets_->set(0).at(number));
+    std::vector<double> values;
+    for (const Block& block : rows_->places[number]) {
+      std::vector<std::byte> row(static_cast<std::size_t>(bytes(array.dtype) * block.count));
+      DANAUS_CUDA(cudaMemcpy(row.data(), begin + bytes(array.dtype) * block.first, row.size(), cudaMemcpyDeviceToHost));
+      const std::vector<double> decoded = decoded_bytes(array.dtype, row);
+      values.insert(values.end(), decoded.begin(), decoded.end());
     }
-    DANAUS_CUDA(cudaStreamSynchronize(stream));
-    unsigned long long nonfinite = 0;
-    DANAUS_CUDA(cudaMemcpy(&nonfinite, nonfinite_.data(), sizeof(nonfinite), cudaMemcpyDeviceToHost));
+    return values;
+  }
 
-    const auto& expected = runner.convolves() ? rows_.y : rows_.inputs.u;
-    const double bound = runner.convolves() ? runner.bound() + fftw_bound(planned(p)) : 0;
-    const std::int64_t samples = std::ssize(rows_.y);
-    Json verdict = danaus::verdict(compare(expected, host::decode(p.dtype, fetched_rows())),
-                                   {bound, bound_gain(bound, samples), samples, kUsualShare});
+  // NaN and infinities in the outputs of all sets.
+  unsigned long long count_nonfinite_outputs() const {
+    const Stream stream = stopwatch_.stream();
+    DANAUS_CUDA(cudaMemsetAsync(nonfinite_.data(), 0, nonfinite_.bytes(), stream));
+    for (std::int64_t set = 0; set < sets_->count(); ++set)
+      for (std::size_t i = 0; i < sets_->arrays().size(); ++i)
+        if (const Array& array = sets_->arrays()[i]; array.role == Role::output)
+          count_nonfinite(array.dtype, sets_->set(set).at(i), array.size(), nonfinite_.data(), stream);
+    unsigned long long count = 0;
+    DANAUS_CUDA(cudaStreamSynchronize(stream));
+    DANAUS_CUDA(cudaMemcpy(&count, nonfinite_.data(), sizeof(count), cudaMemcpyDeviceToHost));
+    return count;
+  }
+
+  // Some rows against the truth, all of every set against another method, and what each set's outputs are to remain.
+  void verify(Runner& runner, Entry& entry) {
+    const Stream stream = stopwatch_.stream();
+    runner.set_filter(sets_->filter(), stream);
+    sets_->poison(stream);
+    for (std::int64_t i = 0; i < sets_->count(); ++i) runner.launch(sets_->set(i), stream);
+    const unsigned long long nonfinite = count_nonfinite_outputs();
+
+    Values computed;
+    for (std::size_t i = 0; i < sets_->arrays().size(); ++i)
+      if (sets_->arrays()[i].role == Role::output) computed[std::string(sets_->arrays()[i].name)] = fetched_rows(i);
+    Json verdict = verdict_on_rows(*rows_, computed, runner);
     if (nonfinite > 0) verdict["status"] = "failed";
-    verdict["truth"] = runner.convolves() ? "fftw" : "u";
-    verdict["rows"] = rows_.batch.size() * rows_.channels.size();
-    verdict["of"] = p.batch * p.channels;
     verdict["nonfinite"] = nonfinite;
-    entry.sums = checksums(*sets_, stream);
-    Json every = compare_every_row(*sets_, entry.contender, runner, device_, stream);
+    entry.sums.clear();
+    for (std::int64_t i = 0; i < sets_->count(); ++i) entry.sums.push_back(checksums(*sets_, i, stream));
+    Json every = compare_every_row(
+        *sets_, entry.contender, runner, device_, rows_->of,
+        [&](std::string_view output) { return rows_->size_of_sums(output); }, stream);
     if (every.contains("reason"))
       verdict["status"] = "failed", verdict["reason"] = every["reason"], every.erase("reason");
     verdict["every"] = every;
     entry.row["verify"] = verdict;
+    entry.prepared_bytes = runner.prepared_bytes();
+    std::int64_t arrays_bytes = 0;
+    for (const Array& array : sets_->arrays()) arrays_bytes += bytes(array.dtype) * array.size();
+    entry.row["memory"] = {{"arrays_bytes", arrays_bytes}, {"kept_bytes", runner.kept_bytes()}};
   }
 
   // They may come and go while a case is timed.
@@ -210,15 +222,22 @@ class CudaBencher final : public Bencher {
   // Those that the device has memory for together take turns in bursts; the others stay untimed.
   void time_some(std::vector<Entry*>& untimed) {
     std::vector<Entry*> together, later;
+    const auto put_off = [&](Entry* entry, const std::exception& refusal) {
+      entry->runner.reset();
+      if (together.empty())
+        entry->row["verify"] = skipped(refusal);
+      else
+        later.push_back(entry);
+    };
     for (Entry* entry : untimed) try {
-        entry->runner = make_runner(entry->contender, sets_->problem(), device_);
-        entry->runner->set_filter(sets_->k(), stopwatch_.stream());
+        entry->runner = make_runner(entry->contender, sets_->asked(), device_);
+        entry->runner->set_filter(sets_->filter(), stopwatch_.stream());
+        entry->runner->launch(sets_->set(0), stopwatch_.stream());  // takes its workspace
         together.push_back(entry);
       } catch (const std::invalid_argument& refusal) {
-        if (!together.empty())
-          later.push_back(entry);
-        else
-          entry->row["verify"] = {{"status", "skipped"}, {"reason", refusal.what()}};
+        put_off(entry, refusal);
+      } catch (const OutOfMemory& refusal) {
+        put_off(entry, refusal);
       }
     untimed = later;
     if (together.empty()) return;
@@ -256,10 +275,11 @@ class CudaBencher final : public Bencher {
 
   // Fails a row whose timed launches, those numbered from `first` to the last, left other results than were verified.
   void require_same(Entry& entry, std::int64_t first) {
-    const std::vector<unsigned long long> sums = checksums(*sets_, stopwatch_.stream());
-    for (std::int64_t launch = std::max<std::int64_t>(first, 0); launch < entry.next; ++launch) {
-      const auto set = static_cast<std::size_t>(launch % sets_->count());
-      if (sums[set] == entry.sums[set]) continue;
+    std::set<std::int64_t> launched;
+    for (std::int64_t launch = std::max<std::int64_t>(first, 0); launch < entry.next; ++launch)
+      launched.insert(launch % sets_->count());
+    for (std::int64_t set : launched) {
+      if (checksums(*sets_, set, stopwatch_.stream()) == entry.sums[static_cast<std::size_t>(set)]) continue;
       entry.row["verify"]["status"] = "failed";
       entry.row["verify"]["reason"] = "timed launches gave other results than the one that was verified";
     }
@@ -290,28 +310,54 @@ class CudaBencher final : public Bencher {
       row["time_us"]["sustained_cold"] = describe(sustained);
       row["load"] = load;
     }
-    if (runner.convolves()) time_whole_call(runner, row);
+    if (runner.computes()) time_whole_call(runner, row);
     require_same(entry, first);
     row["sets"] = sets_->count();
     note_other_processes(notes);
     row["notes"] = notes;
-    if (row["verify"]["status"] != "passed") row.erase("time_us");
+    if (row["verify"]["status"] != "passed")
+      row.erase("time_us");
+    else if (entry.contender == Contender::kernel)
+      time_parts(row);
   }
 
   // With the filter's transform, as who has another filter at each call pays it: launched, and replayed as a graph.
   void time_whole_call(Runner& runner, Json& row) {
     const auto call = [&](std::int64_t number, Stream stream) {
-      runner.set_filter(sets_->k(), stream);
+      runner.set_filter(sets_->filter(), stream);
       runner.launch(sets_->set(number % sets_->count()), stream);
     };
     std::int64_t next = 0;
-    row["filter_us"] = describe(stopwatch_.plain([&](Stream stream) { runner.set_filter(sets_->k(), stream); }));
+    row["filter_us"] = describe(stopwatch_.plain([&](Stream stream) { runner.set_filter(sets_->filter(), stream); }));
     row["call_us"]["stream"] = describe(stopwatch_.plain([&](Stream stream) { call(next++, stream); }));
     std::vector<CudaGraph> graphs;
     for (std::int64_t i = 0; i < sets_->count(); ++i)
       graphs.emplace_back(stopwatch_.stream(), [&](Stream stream) { call(i, stream); });
     row["call_us"]["graph"] = describe(stopwatch_.plain(
         [&](Stream stream) { graphs[static_cast<std::size_t>(next++ % sets_->count())].launch(stream); }));
+  }
+
+  // Each part of a plan alone, where it has several: those of a step, the passes of a long convolution.
+  void time_parts(Json& row) try {
+    const Convolution* p = convolution_of(sets_->asked());
+    if (!p || !p->mask.zeroed.empty()) return;
+    const Parts parts(sets_->asked(), cuda_machine(device_.ordinal));
+    std::vector<std::vector<Part>> of_sets;
+    for (std::int64_t i = 0; i < sets_->count(); ++i) of_sets.push_back(parts.bound_to(sets_->set(i)));
+    constexpr std::size_t kFilter = 0;
+    const std::size_t count = of_sets.front().size();
+    if (count == kFilter + 2) return;  // one part, which is timed already
+    const auto launch = [&](const Part& part, Stream stream) {
+      for (const Launch& each : part.launches) parts.machine().launch(each, stream);
+    };
+    for (const Part& part : of_sets.front()) launch(part, stopwatch_.stream());  // so that each finds what it reads
+    for (std::size_t i = 0; i < count; ++i) {
+      std::size_t next = 0;
+      row["parts_us"][of_sets.front()[i].name] =
+          describe(stopwatch_.plain([&](Stream stream) { launch(of_sets[next++ % of_sets.size()][i], stream); }));
+    }
+  } catch (const OutOfMemory&) {
+    row["notes"].push_back("parts are not timed: too little memory for them beside the plan");
   }
 
   Device device_;
@@ -323,7 +369,7 @@ class CudaBencher final : public Bencher {
   DeviceBuffer<unsigned long long> nonfinite_;
   double copy_rate_ = 0;
   std::unique_ptr<Sets> sets_;
-  CheckedRows rows_;
+  std::optional<CheckedRows> rows_;
 };
 
 }  // namespace

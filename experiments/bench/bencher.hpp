@@ -22,21 +22,24 @@ class Bencher {
   virtual double copy_rate() const = 0;
 
   // The result rows of a case by some contenders but for what was asked:
-  //   "variant", "fft_size"
+  //   "variant", "fft_size", "factors": of it, where they are known
   //   "verify": {"status": "passed" | "failed", "truth", "rows": that were checked, "of", "nonfinite": in all rows, and
-  //              the errors and bounds of verdict(), "every": compare_every_row()}; or {"status": "skipped", "reason"}
+  //              of the output that takes most of its bound the errors and bounds of verdict(); where there are several
+  //              "outputs": of each {"rel_l2", "bound", "clearance"}; "every": compare_every_row()};
+  //              or {"status": "skipped", "reason"}
   //   where it passed: "time_us": {"burst_cold", "burst_warm", "sustained_cold"}, "filter_us", "call_us": {"stream",
   //     "graph"} of both together, each {"median", "q1", "q3", "samples", "launches": timed together for a sample,
-  //     "clock_mhz"}; warm where a set does not exceed the L2 several times over anyway
+  //     "clock_mhz"}; warm where a set does not exceed the L2 several times over anyway;
+  //     "parts_us": of a plan of several parts (parts.hpp) each alone, likewise
   //   "ratios": {"copy", "kernel": {"median", "q1", "q3"} of its bursts over theirs in the same turns}
   //   "sets": of inputs and outputs that launches rotate among, together several times the L2 (warm: one)
   //   "work": {"bytes", "useful_flops"}, "floor": {"us": bytes over the copy rate, "with_spectrum_us": of a kernel,
-  //   with
-  //     those of the spectrum, "copy_bytes_per_s"}
+  //     with those of the spectrum, "copy_bytes_per_s"}
+  //   "memory": {"arrays_bytes": of one set, "kept_bytes": by the method beside them}
   //   "load": {"sm_clock_mhz", "power_watts", "temperature_celsius"} as NVML has it under sustained load
   //   "notes": of what may have disturbed the times
   // Bursts of the contenders take turns, as far as the device has memory for all; the rest is timed one by one.
-  virtual std::vector<Json> rows(const Convolution& problem, const std::vector<Contender>& contenders) = 0;
+  virtual std::vector<Json> rows(const Case& asked, const std::vector<Contender>& contenders) = 0;
 };
 
 // Throws in a build without CUDA.

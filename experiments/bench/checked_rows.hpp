@@ -2,29 +2,40 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "reference/convolution/convolution.hpp"
-#include "reference/convolution/data.hpp"
+#include "reference/truth.hpp"
 
 namespace danaus {
 
-// The arrays of a case; each is noise() of its own key. u, pregate and postgate begin with input set 0.
-enum class BenchArray : std::uint64_t { k, u, pregate, postgate };
-std::uint64_t array_key(const Convolution& problem, BenchArray array);
+// The convolution that a case is about: it itself, or that of its passes. Null for other operations.
+const Convolution* convolution_of(const Case& asked);
 
-// What noise() is multiplied by to be k: its norm is 1 on average, so that y keeps the scale of u.
-float filter_scale(const Convolution& problem);
+// Each array of a case is noise() of its own key times its scale, rounded to its type; inputs begin with input set 0.
+// Scales are such that outputs keep the scale of inputs: 1 but for filters and weights.
+std::uint64_t array_key(const Case& asked, std::string_view array);
+float array_scale(const Case& asked, const Array& array);
 
-struct CheckedRows {
-  std::vector<std::int64_t> batch, channels;  // every one of the former with every one of the latter
-  Convolution problem;                        // the same case with only these rows
-  Inputs inputs;                              // of input set 0, rounded as they are on the device
-  std::vector<double> y;                      // their convolution by FFTW in double
+// Numbers of an array that lie one behind the other.
+struct Block {
+  std::int64_t first, count;
 };
 
-// The first and the last of batch and channels and, with a fixed seed, others between, at most eight of each; batch
-// rows come with the partner that a pair gives them.
-CheckedRows checked_rows(const Convolution& problem);
+struct CheckedRows {
+  Case asked;                              // the same case with only these rows
+  std::vector<std::vector<Block>> places;  // where they are, in each of the case's arrays
+  std::int64_t rows, of;                   // of y; of spectral layers items of the batch
+  Values inputs;                           // of input set 0, rounded as they are on the device
+  Values outputs;                          // the truth in double
+  // The norm of what was summed to an output's errors, over that of the output: 1 but for dk (rounding.hpp).
+  double size_of_sums(std::string_view output) const;
+};
+
+// The first and the last of batch and channels and, with a fixed seed, others between, as many as are computed in
+// seconds; batch rows come with the partner that a pair gives them. Where dk is an output, the whole batch, of which it
+// is the sum. Of spectral layers all channels. Throws for operations that are not timed.
+CheckedRows checked_rows(const Case& asked);
 
 }  // namespace danaus

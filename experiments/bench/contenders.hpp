@@ -1,4 +1,4 @@
-// What is timed: the fused kernels, and the baselines that they are measured against. --method names one.
+// What is timed: the kernels of plans, and the baselines that they are measured against. --method names one.
 #pragma once
 
 #include <array>
@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "kernels/plan/machine.hpp"
 #include "reference/convolution/convolution.hpp"
@@ -13,49 +15,60 @@
 
 namespace danaus {
 
-enum class Contender { kernel, copy, cufft_f32, cufft_pairs };
+enum class Contender { kernel, copy, cufft_f32, cufft_pairs, cufft_cublas_f32, cufft_cublas_tf32 };
 
 inline constexpr std::array kContenders = {
-    Named{Contender::kernel, "kernel", "the fused kernel that the plan chooses"},
+    Named{Contender::kernel, "kernel", "the kernels that the plan chooses"},
     Named{Contender::copy, "copy", "a plain copy of u to y: what reading and writing once costs"},
-    Named{Contender::cufft_f32, "cufft_f32", "cuFFT in fp32, R2C and C2R, with conversions from and to 16 bits"},
+    Named{Contender::cufft_f32, "cufft_f32",
+          "cuFFT in fp32, R2C and C2R, with conversions from and to 16 bits; of a step the spectrum of u serves both "
+          "passes"},
     Named{Contender::cufft_pairs, "cufft_pairs",
-          "cuFFT in 16 bits, C2C, two batch rows as one complex sequence, packing included; powers of two"},
+          "cuFFT in 16 bits, C2C, two batch rows as one complex sequence, packing included; powers of two; likewise"},
+    Named{Contender::cufft_cublas_f32, "cufft_cublas_f32",
+          "spectral layers by cuFFT and cuBLAS in fp32, truncation and padding as kernels of their own"},
+    Named{Contender::cufft_cublas_tf32, "cufft_cublas_tf32", "the same with products in TF32"},
 };
 
 // Why a contender does not compute a case on a device; nothing where it does. What only the kernels understand (N,
 // fold, factors, masks) keeps a case from the others.
-std::optional<std::string> obstacle(Contender contender, const Convolution& problem, const Device& device);
+std::optional<std::string> obstacle(Contender contender, const Case& asked, const Device& device);
 
 // FFT size of a cuFFT baseline: L where the case is circular; else the linear convolution padded with zeros, to a size
 // with small prime factors (f32) or a power of two (pairs).
 std::int64_t baseline_fft_size(Contender contender, const Convolution& problem);
 
-// Bound on the relative L2 error that a cuFFT baseline adds.
-double baseline_bound(Contender contender, const Convolution& problem);
+// Bound on the relative L2 error that a baseline adds to an output; to dk relative to what was summed.
+double baseline_bound(Contender contender, const Case& asked, std::string_view output);
 
-// Memory of the device, [B, H, L] each; gates null where the case has none.
-struct DeviceArrays {
-  const std::uint16_t* u;
-  std::uint16_t* y;
-  const std::uint16_t* pregate;
-  const std::uint16_t* postgate;
-};
+// Families whose kernels the plan of a case may launch, but for that of the filter's transform: what a row's time
+// depends on. None where no kernel computes it.
+std::vector<std::string> families_of(const Case& asked, const Device& device);
+
+// Memory of the device, in the order of the case's arrays().
+using DeviceArrays = std::array<void*, 12>;
 
 // A contender made ready for a case on a device; everything that it needs is allocated. Both calls are asynchronous.
 class Runner {
  public:
   virtual ~Runner() = default;
-  virtual void set_filter(const void* k, Stream stream) = 0;  // k [H, K] of filter_dtype() on the device
+  virtual void set_filter(const void* filter, Stream stream) = 0;  // the case's array of that role, on the device
   virtual void launch(const DeviceArrays& arrays, Stream stream) = 0;
 
-  virtual std::string variant() const = 0;         // one word
-  virtual std::int64_t fft_size() const = 0;       // 0 without an FFT
-  virtual double bound() const = 0;                // on the relative L2 error that it adds
-  virtual bool convolves() const { return true; }  // otherwise y is to be u
+  virtual std::string variant() const = 0;                 // one word
+  virtual std::int64_t fft_size() const = 0;               // 0 without an FFT
+  virtual std::vector<int> factors() const { return {}; }  // of it, where they are known
+  // On the relative L2 error that it adds to an output; to dk relative to what was summed.
+  virtual double bound(std::string_view output) const = 0;
+  virtual bool computes() const { return true; }             // otherwise y is to be u
+  virtual std::int64_t prepared_bytes() const { return 0; }  // that each launch reads of what was made of the filter
+  virtual std::int64_t kept_bytes() const { return 0; }      // beside the case's arrays, all in all
 };
 
+// Of a plan, on any machine.
+std::unique_ptr<Runner> make_plan_runner(const Case& asked, std::shared_ptr<const Machine> machine);
+
 // In builds with CUDA. Throws where there is an obstacle, or too little memory on the device.
-std::unique_ptr<Runner> make_runner(Contender contender, const Convolution& problem, const Device& device);
+std::unique_ptr<Runner> make_runner(Contender contender, const Case& asked, const Device& device);
 
 }  // namespace danaus

@@ -26,18 +26,14 @@ __device__ unsigned long long nanoseconds() {
   return time;
 }
 
-template <class Half>
-__global__ void fill_kernel(Half* out, std::int64_t count, std::uint64_t key) {
-  for (std::int64_t i = first_index(); i < count; i += index_step()) out[i] = Half(noise(key, i));
-}
-
-__global__ void fill_kernel(float* out, std::int64_t count, std::uint64_t key, float scale) {
-  for (std::int64_t i = first_index(); i < count; i += index_step()) out[i] = scale * noise(key, i);
+template <class T>
+__global__ void fill_kernel(T* out, std::int64_t count, std::uint64_t key, float scale) {
+  for (std::int64_t i = first_index(); i < count; i += index_step()) out[i] = T(scale * noise(key, i));
 }
 
 // All bits of the exponent set.
-__global__ void count_kernel(const std::uint16_t* values, std::int64_t count, unsigned exponent,
-                             unsigned long long* found) {
+template <class Word>
+__global__ void count_kernel(const Word* values, std::int64_t count, Word exponent, unsigned long long* found) {
   unsigned long long here = 0;
   for (std::int64_t i = first_index(); i < count; i += index_step()) here += (values[i] & exponent) == exponent;
   if (here > 0) atomicAdd(found, here);
@@ -52,8 +48,8 @@ __device__ void merge_atomically(Difference* all, const Difference& here) {
   atomicAdd(&all->nonfinite, here.nonfinite);
 }
 
-template <class Half>
-__global__ void difference_kernel(const Half* actual, const Half* expected, std::int64_t count, Difference* all) {
+template <class T>
+__global__ void difference_kernel(const T* actual, const T* expected, std::int64_t count, Difference* all) {
   __shared__ Difference block[kThreads];
   Difference here{};
   for (std::int64_t i = first_index(); i < count; i += index_step()) here.add(float(actual[i]), float(expected[i]));
@@ -83,41 +79,50 @@ __global__ void stamp_kernel(ClockStamp* stamps) {
   stamps[multiprocessor] = {clock64(), nanoseconds()};
 }
 
+// Calls body.operator()<T>() with the CUDA type of f16, bf16 or f32.
+template <class Body>
+void with_type(Dtype dtype, Body body) {
+  switch (dtype) {
+    case Dtype::f16: return body.template operator()<__half>();
+    case Dtype::bf16: return body.template operator()<__nv_bfloat16>();
+    case Dtype::f32: return body.template operator()<float>();
+    case Dtype::f64: break;
+  }
+  fail("bench: arrays of ", name(dtype), ", must be of f16, bf16 or f32");
+}
+
 }  // namespace
 
-void fill_noise(Dtype dtype, std::uint16_t* out, std::int64_t count, std::uint64_t key, Stream stream) {
-  if (dtype == Dtype::f16)
-    fill_kernel<<<blocks_for(count), kThreads, 0, stream>>>(reinterpret_cast<__half*>(out), count, key);
-  else
-    fill_kernel<<<blocks_for(count), kThreads, 0, stream>>>(reinterpret_cast<__nv_bfloat16*>(out), count, key);
+void fill_noise(Dtype dtype, void* out, std::int64_t count, std::uint64_t key, float scale, Stream stream) {
+  with_type(dtype, [&]<class T>() {
+    fill_kernel<<<blocks_for(count), kThreads, 0, stream>>>(static_cast<T*>(out), count, key, scale);
+  });
   DANAUS_CUDA(cudaGetLastError());
 }
 
-void fill_noise(float* out, std::int64_t count, std::uint64_t key, float scale, Stream stream) {
-  fill_kernel<<<blocks_for(count), kThreads, 0, stream>>>(out, count, key, scale);
-  DANAUS_CUDA(cudaGetLastError());
-}
-
-void count_nonfinite(Dtype dtype, const std::uint16_t* values, std::int64_t count, unsigned long long* found,
-                     Stream stream) {
-  count_kernel<<<blocks_for(count), kThreads, 0, stream>>>(values, count, dtype == Dtype::f16 ? 0x7c00 : 0x7f80, found);
-  DANAUS_CUDA(cudaGetLastError());
-}
-
-void add_difference(Dtype dtype, const std::uint16_t* actual, const std::uint16_t* expected, std::int64_t count,
-                    Difference* difference, Stream stream) {
-  const auto launch = [&]<class Half>(const Half* a, const Half* e) {
-    difference_kernel<<<blocks_for(count), kThreads, 0, stream>>>(a, e, count, difference);
+void count_nonfinite(Dtype dtype, const void* values, std::int64_t count, unsigned long long* found, Stream stream) {
+  const auto launch = [&]<class Word>(Word exponent) {
+    count_kernel<<<blocks_for(count), kThreads, 0, stream>>>(static_cast<const Word*>(values), count, exponent, found);
   };
-  if (dtype == Dtype::f16)
-    launch(reinterpret_cast<const __half*>(actual), reinterpret_cast<const __half*>(expected));
+  if (dtype == Dtype::f32)
+    launch(0x7f800000u);
   else
-    launch(reinterpret_cast<const __nv_bfloat16*>(actual), reinterpret_cast<const __nv_bfloat16*>(expected));
+    launch(std::uint16_t(dtype == Dtype::f16 ? 0x7c00 : 0x7f80));
   DANAUS_CUDA(cudaGetLastError());
 }
 
-void add_checksum(const std::uint16_t* values, std::int64_t count, unsigned long long* sum, Stream stream) {
-  checksum_kernel<<<blocks_for(count), kThreads, 0, stream>>>(values, count, sum);
+void add_difference(Dtype dtype, const void* actual, const void* expected, std::int64_t count, Difference* difference,
+                    Stream stream) {
+  with_type(dtype, [&]<class T>() {
+    difference_kernel<<<blocks_for(count), kThreads, 0, stream>>>(static_cast<const T*>(actual),
+                                                                  static_cast<const T*>(expected), count, difference);
+  });
+  DANAUS_CUDA(cudaGetLastError());
+}
+
+void add_checksum(const void* values, std::int64_t bytes, unsigned long long* sum, Stream stream) {
+  const std::int64_t count = bytes / 2;
+  checksum_kernel<<<blocks_for(count), kThreads, 0, stream>>>(static_cast<const std::uint16_t*>(values), count, sum);
   DANAUS_CUDA(cudaGetLastError());
 }
 

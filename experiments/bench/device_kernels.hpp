@@ -9,21 +9,20 @@
 
 namespace danaus {
 
-// out[i] = noise(key, i), rounded to `dtype` (f16 or bf16).
-void fill_noise(Dtype dtype, std::uint16_t* out, std::int64_t count, std::uint64_t key, Stream stream);
-// out[i] = scale noise(key, i)
-void fill_noise(float* out, std::int64_t count, std::uint64_t key, float scale, Stream stream);
+// Arrays are of f16, bf16 or f32.
+
+// out[i] = scale noise(key, i), rounded to the type.
+void fill_noise(Dtype dtype, void* out, std::int64_t count, std::uint64_t key, float scale, Stream stream);
 
 // Adds to *found how many of `values` are NaN or infinite; what was poisoned and never written is.
-void count_nonfinite(Dtype dtype, const std::uint16_t* values, std::int64_t count, unsigned long long* found,
-                     Stream stream);
+void count_nonfinite(Dtype dtype, const void* values, std::int64_t count, unsigned long long* found, Stream stream);
 
-// Merges into *difference, which begins as Difference{}: f16 or bf16 samples of a result and of what it is to be.
-void add_difference(Dtype dtype, const std::uint16_t* actual, const std::uint16_t* expected, std::int64_t count,
-                    Difference* difference, Stream stream);
+// Merges into *difference, which begins as Difference{}: numbers of a result and of what it is to be.
+void add_difference(Dtype dtype, const void* actual, const void* expected, std::int64_t count, Difference* difference,
+                    Stream stream);
 
-// Adds checksum_of() each of `values` to *sum.
-void add_checksum(const std::uint16_t* values, std::int64_t count, unsigned long long* sum, Stream stream);
+// Adds checksum_of() each 16 bits of an array to *sum.
+void add_checksum(const void* values, std::int64_t bytes, unsigned long long* sum, Stream stream);
 
 // Keeps the stream waiting until *released is not 0, a second at most: host memory that the device sees.
 void hold(const volatile int* released, Stream stream);

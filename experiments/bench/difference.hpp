@@ -1,5 +1,5 @@
-// Two arrays of 16-bit samples side by side, sums that no order of addition changes much; the same on the GPU, where
-// arrays are too large to be fetched, and on the host, where tests are.
+// Two arrays side by side, sums that no order of addition changes much; the same on the GPU, where arrays are too large
+// to be fetched, and on the host, where tests are.
 #pragma once
 
 #include <cmath>

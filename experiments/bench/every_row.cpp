@@ -1,47 +1,41 @@
 #include "experiments/bench/every_row.hpp"
 
-#include <array>
 #include <optional>
 
+#include "kernels/plan/arrays.hpp"
 #include "reference/bounds.hpp"
+#include "reference/spectral/spectral.hpp"
+#include "reference/step/step.hpp"
 
 namespace danaus {
 namespace {
 
-// What is computed, whatever was said about how.
-Convolution what_is_asked(const Convolution& problem) {
-  Convolution p = problem;
+// What is computed, whatever was said about how; filters in fp32, of the rounded values, where `in_f32`.
+Case what_is_asked(const Case& asked, bool in_f32) {
+  const Convolution* given = convolution_of(asked);
+  if (!given) return asked;
+  Convolution p = *given;
   p.fold.reset(), p.fft_size = 0, p.factors.clear();
+  if (in_f32) p.filter = Dtype::f32;
+  if (asked.as<Backward>()) return Backward{p};
+  if (asked.as<TrainingStep>()) return TrainingStep{p};
   return p;
 }
 
 struct Other {
   Contender contender;
-  Convolution problem;
+  Case asked;
 };
 
 // Who computes the same by other means; nothing where nobody does, and why.
-std::optional<Other> other_than(Contender contender, const Convolution& problem, const Device& device,
-                                std::string& why) {
-  Other other{contender == Contender::kernel ? Contender::cufft_f32 : Contender::kernel, what_is_asked(problem)};
-  if (other.contender == Contender::cufft_f32) other.problem.filter = Dtype::f32;  // of the rounded values
-  const auto refusal = obstacle(other.contender, other.problem, device);
+std::optional<Other> other_than(Contender contender, const Case& asked, const Device& device, std::string& why) {
+  const Contender baseline = asked.as<Spectral>() ? Contender::cufft_cublas_f32 : Contender::cufft_f32;
+  const bool by_baseline = contender == Contender::kernel;
+  const Other other{by_baseline ? baseline : Contender::kernel, what_is_asked(asked, by_baseline)};
+  const auto refusal = obstacle(other.contender, other.asked, device);
   if (!refusal) return other;
   why = *refusal;
   return std::nullopt;
-}
-
-Json verdict_of(const Difference& all, double bound, const Sets& sets, std::string_view against) {
-  const Convolution& p = sets.problem();
-  const std::int64_t rows = p.batch * p.channels * sets.count(), samples = rows * p.length;
-  Json fields = {{"against", against},       {"rows", rows},  {"sets", sets.count()}, {"rel_l2", all.rel_l2()},
-                 {"rel_max", all.rel_max()}, {"bound", bound}};
-  if (all.nonfinite > 0)
-    fields["reason"] = text(all.nonfinite, " samples of all sets are not finite");
-  else if (!(all.rel_l2() <= bound) || !(all.rel_max() <= bound_max(bound, samples)))
-    fields["reason"] = text("in all rows of all sets y differs from ", against, " by ", all.rel_l2(), " (L2) and ",
-                            all.rel_max(), " (largest), must be at most ", bound, " and ", bound_max(bound, samples));
-  return fields;
 }
 
 Difference fetched(const DeviceBuffer<Difference>& buffer, Stream stream) {
@@ -51,41 +45,85 @@ Difference fetched(const DeviceBuffer<Difference>& buffer, Stream stream) {
   return difference;
 }
 
+// Of one output in all sets.
+struct Compared {
+  std::string_view output;
+  Difference all;
+  double bound;
+  std::int64_t samples;
+
+  double share() const {  // of the bounds, that is taken
+    if (all.nonfinite > 0) return INFINITY;
+    const auto of = [](double error, double bound) { return error == 0 ? 0 : error / bound; };
+    return std::max(of(all.rel_l2(), bound), of(all.rel_max(), bound_max(bound, samples)));
+  }
+};
+
+Json verdict_of(const Compared& worst, const Sets& sets, std::int64_t rows, std::string_view against) {
+  const Difference& all = worst.all;
+  Json fields = {{"against", against},     {"rows", rows * sets.count()}, {"sets", sets.count()},
+                 {"rel_l2", all.rel_l2()}, {"rel_max", all.rel_max()},    {"bound", worst.bound}};
+  if (all.nonfinite > 0)
+    fields["reason"] = text(all.nonfinite, " numbers of ", worst.output, " of all sets are not finite");
+  else if (!(worst.share() <= 1))
+    fields["reason"] = text("in all rows of all sets ", worst.output, " differs from ", against, " by ", all.rel_l2(),
+                            " (L2) and ", all.rel_max(), " (largest), must be at most ", worst.bound, " and ",
+                            bound_max(worst.bound, worst.samples));
+  return fields;
+}
+
 }  // namespace
 
 Json compare_every_row(const Sets& sets, Contender contender, const Runner& runner, const Device& device,
+                       std::int64_t rows, const std::function<double(std::string_view)>& size_of_sums,
                        Stream stream) try {
-  const Convolution& p = sets.problem();
-  const DeviceBuffer<Difference> all = uploaded(std::array{Difference{}});
-  if (!runner.convolves()) {
-    for (std::int64_t i = 0; i < sets.count(); ++i)
-      add_difference(p.dtype, sets.set(i).y, sets.set(i).u, sets.samples(), all.data(), stream);
-    return verdict_of(fetched(all, stream), 0, sets, "u");
-  }
   std::string why;
-  const auto other = other_than(contender, p, device, why);
+  const auto other = runner.computes() ? other_than(contender, sets.asked(), device, why)
+                                       : std::optional<Other>({Contender::copy, sets.asked()});
   if (!other) return {{"skipped", why}};
-  const auto y = room_for<std::uint16_t>(sets.samples(), "y of another method");
-  const auto reference = make_runner(other->contender, other->problem, device);
-  reference->set_filter(other->contender == Contender::kernel ? sets.k() : sets.k_in_f32(), stream);
-  for (std::int64_t i = 0; i < sets.count(); ++i) {
-    DeviceArrays arrays = sets.set(i);
-    const std::uint16_t* const judged = arrays.y;
-    arrays.y = y.data();
-    reference->launch(arrays, stream);
-    add_difference(p.dtype, judged, y.data(), sets.samples(), all.data(), stream);
+  const std::vector<Array>& arrays = sets.arrays();
+  std::vector<DeviceBuffer<std::byte>> outputs(arrays.size());
+  std::vector<DeviceBuffer<Difference>> differences(arrays.size());
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    if (arrays[i].role == Role::output) {
+      if (runner.computes())
+        outputs[i] = room_for<std::byte>(bytes(arrays[i].dtype) * arrays[i].size(), "an output of another method");
+      differences[i] = uploaded(std::array{Difference{}});
+    }
+  const auto reference = runner.computes() ? make_runner(other->contender, other->asked, device) : nullptr;
+  if (reference)
+    reference->set_filter(other->contender == Contender::kernel ? sets.filter() : sets.filter_in_f32(), stream);
+  for (std::int64_t set = 0; set < sets.count(); ++set) {
+    const DeviceArrays judged = sets.set(set);
+    DeviceArrays expected = judged;
+    for (std::size_t i = 0; i < arrays.size(); ++i)
+      if (arrays[i].role == Role::output) expected[i] = reference ? outputs[i].data() : judged[array_of(arrays, "u")];
+    if (reference) reference->launch(expected, stream);
+    for (std::size_t i = 0; i < arrays.size(); ++i)
+      if (arrays[i].role == Role::output)
+        add_difference(arrays[i].dtype, judged[i], expected[i], arrays[i].size(), differences[i].data(), stream);
   }
-  return verdict_of(fetched(all, stream), kUsualShare * (runner.bound() + reference->bound()), sets,
-                    name_in(kContenders, other->contender));
+  std::optional<Compared> worst;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (arrays[i].role != Role::output) continue;
+    const std::string_view output = arrays[i].name;
+    const double bound = reference ? kUsualShare * (runner.bound(output) + reference->bound(output)) : 0;
+    const Compared here{output, fetched(differences[i], stream), bound * size_of_sums(output),
+                        arrays[i].size() * sets.count()};
+    if (!worst || here.share() > worst->share()) worst = here;
+  }
+  return verdict_of(*worst, sets, rows, reference ? name_in(kContenders, other->contender) : "u");
 } catch (const std::invalid_argument& refusal) {
   return {{"skipped", refusal.what()}};  // too little memory for another method
 }
 
-std::vector<unsigned long long> checksums(const Sets& sets, Stream stream) {
-  std::vector<unsigned long long> sums(static_cast<std::size_t>(sets.count()));
+std::vector<unsigned long long> checksums(const Sets& sets, std::int64_t set, Stream stream) {
+  std::vector<unsigned long long> sums(sets.arrays().size());
   const DeviceBuffer<unsigned long long> buffer = uploaded(sums);
-  for (std::int64_t i = 0; i < sets.count(); ++i)
-    add_checksum(sets.set(i).y, sets.samples(), buffer.data() + i, stream);
+  const DeviceArrays at = sets.set(set);
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    if (const Array& array = sets.arrays()[i]; array.role == Role::output)
+      add_checksum(at[i], bytes(array.dtype) * array.size(), buffer.data() + i, stream);
   DANAUS_CUDA(cudaStreamSynchronize(stream));
   DANAUS_CUDA(cudaMemcpy(sums.data(), buffer.data(), buffer.bytes(), cudaMemcpyDeviceToHost));
   return sums;

@@ -1,19 +1,23 @@
 // All rows of every set, on the device: too many to be fetched, or to be computed in double.
 #pragma once
 
+#include <functional>
+
 #include "experiments/bench/sets.hpp"
 #include "experiments/cli/environment.hpp"
 
 namespace danaus {
 
-// Compares y, as `runner` left it in every set, with what another contender makes of the same inputs: kernels with
-// cuFFT in fp32, cuFFT with kernels, a copy with u.
-//   {"against": method, "rows", "sets", "rel_l2", "rel_max", "bound": of rel_l2, what Gaussian data may take of the two
-//   bounds together}, and "reason" where they differ by more; or {"skipped": why there is nothing to compare with}
+// Compares outputs, as `runner` left them in every set, with what another contender makes of the same inputs: kernels
+// with cuFFT in fp32, cuFFT with kernels, a copy with u.
+//   {"against": method, "rows": of outputs, "sets", "rel_l2", "rel_max", "bound": of rel_l2, what Gaussian data may
+//   take of the two bounds together}, of the output that differs most by its bound, and "reason" where it differs by
+//   more; or {"skipped": why there is nothing to compare with}
+// `rows` are there of y, `size_of_sums` is as CheckedRows has it.
 Json compare_every_row(const Sets& sets, Contender contender, const Runner& runner, const Device& device,
-                       Stream stream);
+                       std::int64_t rows, const std::function<double(std::string_view)>& size_of_sums, Stream stream);
 
-// A number for y of a set, which is another one where a sample is.
-std::vector<unsigned long long> checksums(const Sets& sets, Stream stream);
+// A number for each array of a set, of outputs another one where a sample is.
+std::vector<unsigned long long> checksums(const Sets& sets, std::int64_t set, Stream stream);
 
 }  // namespace danaus

@@ -6,6 +6,8 @@
 
 #include "experiments/cli/table.hpp"
 #include "kernels/plan/registry.hpp"
+#include "reference/spectral/spectral.hpp"
+#include "reference/step/step.hpp"
 
 namespace danaus {
 namespace {
@@ -13,20 +15,22 @@ namespace {
 constexpr std::array kPowersOfTwo = {256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
 constexpr std::array kCausal = {128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};  // half of what padding takes
 constexpr std::array kBetween = {768, 1536, 3072, 6144, 12288, 24576};
+constexpr std::array kSteps = {256, 1024, 4096, 8192, 16384, 32768};
+constexpr std::array kShortSteps = {256, 1024, 4096, 16384};
 
-// A case for each length, from one that says the rest.
-template <class Lengths>
-std::vector<Convolution> over(const Lengths& lengths, Convolution problem) {
-  std::vector<Convolution> cases;
+// A case of an operation for each length, from a convolution that says the rest.
+template <class Asked = Convolution, class Lengths>
+std::vector<Case> over(const Lengths& lengths, Convolution problem) {
+  std::vector<Case> cases;
   for (std::int64_t length : lengths) {
     problem.length = problem.filter_length = length;
-    cases.push_back(problem);
+    cases.push_back(Asked{problem});
   }
   return cases;
 }
 
-std::vector<Convolution> joined(const std::vector<std::vector<Convolution>>& parts) {
-  std::vector<Convolution> all;
+std::vector<Case> joined(const std::vector<std::vector<Case>>& parts) {
+  std::vector<Case> all;
   for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
   return all;
 }
@@ -37,45 +41,36 @@ Convolution rows(std::int64_t batch, std::int64_t channels) {
   return problem;
 }
 
-std::vector<Convolution> fp16() { return over(kPowersOfTwo, rows(64, 768)); }
-
-std::vector<Convolution> between() { return over(kBetween, rows(64, 768)); }
-
-std::vector<Convolution> bf16() {
-  Convolution problem = rows(64, 768);
+Convolution in_bf16(Convolution problem) {
   problem.dtype = Dtype::bf16;
-  return over(kPowersOfTwo, problem);
+  return problem;
 }
-
-std::vector<Convolution> gated() {
-  Convolution problem = rows(64, 768);
+Convolution with_gates(Convolution problem) {
   problem.pregate = problem.postgate = true;
-  return over(kPowersOfTwo, problem);
+  return problem;
 }
-
-std::vector<Convolution> causal() {
-  Convolution problem = rows(64, 768);
+Convolution as_causal(Convolution problem) {
   problem.mode = Mode::causal;
-  return over(kCausal, problem);
+  return problem;
 }
 
-std::vector<Convolution> causal_gated() {
-  Convolution problem = rows(64, 768);
-  problem.mode = Mode::causal;
-  problem.pregate = problem.postgate = true;
-  return over(kCausal, problem);
-}
+const Convolution kRows = rows(64, 768);
 
-std::vector<Convolution> batch8() { return over(kPowersOfTwo, rows(8, 768)); }
+std::vector<Case> fp16() { return over(kPowersOfTwo, kRows); }
+std::vector<Case> between() { return over(kBetween, kRows); }
+std::vector<Case> bf16() { return over(kPowersOfTwo, in_bf16(kRows)); }
+std::vector<Case> gated() { return over(kPowersOfTwo, with_gates(kRows)); }
+std::vector<Case> causal() { return over(kCausal, as_causal(kRows)); }
+std::vector<Case> causal_gated() { return over(kCausal, as_causal(with_gates(kRows))); }
+std::vector<Case> batch8() { return over(kPowersOfTwo, rows(8, 768)); }
+std::vector<Case> batch1() { return over(kPowersOfTwo, rows(1, 4096)); }
 
-std::vector<Convolution> batch1() { return over(kPowersOfTwo, rows(1, 4096)); }
-
-std::vector<Convolution> speed() {
+std::vector<Case> speed() {
   return joined({fp16(), between(), bf16(), gated(), causal(), causal_gated(), batch8(), batch1()});
 }
 
 // Lengths as they come: those that have shown cliffs, and more of any size, none of them an FFT size.
-std::vector<Convolution> lengths() {
+std::vector<Case> lengths() {
   std::vector<std::int64_t> all = {1000, 1001, 1023, 1025, 4000, 4095, 8760, 14113, 30000};
   constexpr int kDrawn = 35;
   for (int i = 0; i < kDrawn; ++i) {  // evenly over the sizes, by the golden ratio
@@ -83,17 +78,59 @@ std::vector<Convolution> lengths() {
     all.push_back(std::llround(std::exp2(7 + 8 * place)));
   }
   std::sort(all.begin(), all.end());
-  Convolution causal = rows(64, 768);
-  causal.mode = Mode::causal;
-  return joined({over(all, causal), over(all, rows(64, 768))});
+  return joined({over(all, as_causal(kRows)), over(all, kRows)});
 }
 
-std::vector<Convolution> whole_call() { return joined({fp16(), causal(), batch8(), batch1()}); }
+std::vector<Case> whole_call() { return joined({fp16(), causal(), batch8(), batch1()}); }
+
+// Of as many channels as are 3 GB of u and y together, which a baseline in fp32 leaves room for.
+std::vector<Case> long_ones() {
+  std::vector<Case> cases;
+  for (const Convolution& mode : {kRows, as_causal(kRows)})
+    for (std::int64_t length = 1 << 16, channels = 192; length <= 1 << 22; length *= 2, channels /= 2) {
+      Convolution problem = mode;
+      problem.length = problem.filter_length = length, problem.channels = channels;
+      cases.push_back(problem);
+    }
+  return cases;
+}
+
+std::vector<Case> gradients() {
+  return joined({over<Backward>(kPowersOfTwo, kRows), over<Backward>(kShortSteps, as_causal(kRows))});
+}
+
+std::vector<Case> steps() {
+  return joined({over<TrainingStep>(kSteps, kRows), over<TrainingStep>(kSteps, as_causal(kRows)),
+                 over<TrainingStep>(kShortSteps, with_gates(kRows)), over<TrainingStep>(kShortSteps, in_bf16(kRows))});
+}
+
+// As TurboFNO (github.com/shixun404/TurboFNO) was timed: results/h200_fno.csv.
+std::vector<Case> layers() {
+  struct Channels {
+    int inputs, outputs;
+  };
+  std::vector<Case> cases;
+  const auto add = [&](const std::vector<int>& lengths, const std::vector<int>& batches,
+                       const std::vector<Channels>& channels) {
+    for (const Channels& mixed : channels)
+      for (int batch : batches) {
+        Spectral p;
+        p.tf32 = p.complex = p.shared = p.channel_major = true;
+        p.batch = batch, p.inputs = mixed.inputs, p.outputs = mixed.outputs;
+        p.lengths = lengths, p.modes.assign(lengths.size(), 64);
+        cases.push_back(p);
+      }
+  };
+  for (int length : {128, 256})
+    add({length}, {1, 16, 128, 1024, 8192, 32768}, {{32, 64}, {64, 64}, {64, 128}, {128, 128}});
+  for (int length : {128, 256}) add({length, length}, {1, 16, 64, 128}, {{32, 64}, {64, 64}, {128, 128}});
+  return cases;
+}
 
 // By every factorization of this build, which the cases name.
-std::vector<Convolution> factorizations(Dtype dtype) {
-  std::vector<Convolution> cases;
-  for (const Convolution& mode : {fp16().front(), gated().front(), causal().front()})
+std::vector<Case> factorizations(Dtype dtype) {
+  std::vector<Case> cases;
+  for (const Convolution& mode : {kRows, with_gates(kRows), as_causal(kRows)})
     for (const auto& v : variants()) {
       const Fold fold = mode.mode == Mode::causal ? Fold::right_angle : Fold::pair;
       if (!v->compiled || !v->suits(0) || v->dtype != dtype || v->fold != fold || v->gated != mode.pregate) continue;
@@ -106,8 +143,8 @@ std::vector<Convolution> factorizations(Dtype dtype) {
   return cases;
 }
 
-std::vector<Convolution> factorizations_fp16() { return factorizations(Dtype::f16); }
-std::vector<Convolution> factorizations_bf16() { return factorizations(Dtype::bf16); }
+std::vector<Case> factorizations_fp16() { return factorizations(Dtype::f16); }
+std::vector<Case> factorizations_bf16() { return factorizations(Dtype::bf16); }
 
 constexpr std::array kSweeps = {
     CaseSweep{"speed", "how fast is each method in every mode and shape below?", &speed},
@@ -121,6 +158,10 @@ constexpr std::array kSweeps = {
     CaseSweep{"batch1", "and with one, that has no partner in a pair: B=1, H=4096?", &batch1},
     CaseSweep{"whole-call", "and with another filter at each call, whose transform counts?", &whole_call},
     CaseSweep{"lengths", "what does a length cost that is no FFT size?", &lengths},
+    CaseSweep{"long", "what does a convolution beyond the fused kernels take, 64K to 4M?", &long_ones},
+    CaseSweep{"gradients", "what does a backward pass take?", &gradients},
+    CaseSweep{"step", "and a training step, and which part of it?", &steps},
+    CaseSweep{"spectral", "what does a spectral layer take?", &layers},
     CaseSweep{"factorizations-fp16", "how fast is every factorization that the kernels have?", &factorizations_fp16},
     CaseSweep{"factorizations-bf16", "and in bf16?", &factorizations_bf16},
 };

@@ -6,18 +6,18 @@
 #include <string_view>
 #include <vector>
 
-#include "reference/convolution/convolution.hpp"
+#include "reference/operation.hpp"
 
 namespace danaus {
 
 struct CaseSweep {
   std::string_view name;
   std::string_view question;
-  std::vector<Convolution> (*cases)();
+  std::vector<Case> (*cases)();
 };
 
-// The first one, `speed`, is the default and holds all others but those of factorizations, which are those of the
-// build: with the CMake option DANAUS_ALL every one that the kernels can have.
+// The first one, `speed`, is the default and holds those of fused forward convolutions that leave the factors to the
+// plan. Factorizations are those of the build: with the CMake option DANAUS_ALL every one that the kernels can have.
 std::span<const CaseSweep> case_sweeps();
 std::string case_sweep_names();
 

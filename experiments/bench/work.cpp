@@ -1,16 +1,17 @@
 #include "experiments/bench/work.hpp"
 
+#include "reference/step/step.hpp"
+
 namespace danaus {
-namespace {
 
-double samples(const Convolution& p) {
-  return static_cast<double>(p.batch) * static_cast<double>(p.channels) * static_cast<double>(p.length);
-}
-
-}  // namespace
-
-double moved_bytes(const Convolution& p) {
-  return static_cast<double>(bytes(p.dtype)) * samples(p) * (2 + p.pregate + p.postgate);
+double moved_bytes(const Case& asked) {
+  if (const auto* step = asked.as<TrainingStep>())
+    return moved_bytes(step->forward) + moved_bytes(Backward{step->forward});
+  double sum = 0;
+  for (const Array& array : asked.arrays())
+    if (array.role != Role::filter && array.name != "dk")
+      sum += static_cast<double>(bytes(array.dtype)) * static_cast<double>(array.size());
+  return sum;
 }
 
 }  // namespace danaus

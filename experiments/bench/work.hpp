@@ -1,11 +1,12 @@
 // The work of a case, whatever the method: what must move and what must be computed.
 #pragma once
 
-#include "reference/convolution/convolution.hpp"
+#include "reference/operation.hpp"
 
 namespace danaus {
 
-// u and the gates read once, y written once. Not the filter: its spectrum is of each method's own size.
-double moved_bytes(const Convolution& problem);
+// Inputs read once, outputs written once; of a training step by each of its passes. Not filters and their gradients:
+// what is made of them is of each method's own size.
+double moved_bytes(const Case& asked);
 
 }  // namespace danaus

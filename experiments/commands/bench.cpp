@@ -10,18 +10,18 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
 #include "kernels/cuda/machine.hpp"
-#include "kernels/plan/choice.hpp"
 
 namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "Verifies each case by each method on the GPU, then times it. Without --case it goes through a sweep, by default\n"
-    "all of them; --method selects rows of it. A case with factors times the kernel that has them. Exit 1 when a row\n"
-    "fails, 77 without a GPU.";
+    "Verifies each case by each method on the GPU, then times it: convolutions, their gradients, training steps and\n"
+    "spectral layers, whole and part by part. Without --case it goes through a sweep, by default the first; --method\n"
+    "selects rows of it. A case with factors times the kernel that has them. Exit 1 when a row fails, 77 without a "
+    "GPU.";
 
 struct Options {
-  std::vector<Convolution> cases;
+  std::vector<Case> cases;
   std::string rows_of;  // in words
   std::vector<Contender> contenders;
   bool every_contender = false;
@@ -31,7 +31,7 @@ struct Options {
 
 // A row to come.
 struct TimedCase {
-  Convolution problem;
+  Case asked;
   Contender contender;
 };
 
@@ -72,7 +72,7 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   options.protocol.launches = in_range("launches", 1, kMostLaunches, launches, options.protocol.launches);
   options.protocol.repetitions = in_range("repetitions", 1, kAny, repetitions, options.protocol.repetitions);
   options.protocol.sustained = !burst_only;
-  for (const std::string& word : tokens) options.cases.push_back(parse_convolution(word));
+  for (const std::string& word : tokens) options.cases.push_back(parse_case(word));
   if (tokens.empty()) options.cases = chosen.cases();
   return true;
 }
@@ -80,33 +80,39 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
 // Each case by each contender that computes it on the device; one that was asked for by name says why it does not.
 std::vector<TimedCase> timed_cases(const Options& options, const Device& device) {
   std::vector<TimedCase> list;
-  for (const Convolution& problem : options.cases)
+  for (const Case& asked : options.cases)
     for (Contender contender : options.contenders)
-      if (!options.every_contender || !obstacle(contender, problem, device)) list.push_back({problem, contender});
-  if (list.empty()) fail("bench: no method computes ", token(options.cases.front()), " on ", device.name);
+      if (!options.every_contender || !obstacle(contender, asked, device)) list.push_back({asked, contender});
+  if (list.empty()) fail("bench: no method computes ", options.cases.front().token(), " on ", device.name);
   return list;
 }
 
-std::string code_of(const TimedCase& timed, const Device& device) {
-  if (timed.contender != Contender::kernel) return kRevision.baselines;
-  return code_of_kernel(has_kernel(timed.problem, device) ? choose(timed.problem, device).name : "");
+// Of the kernels of these families.
+std::string code_of(const std::vector<std::string>& families) {
+  std::string code;
+  for (const std::string& family : families) code += (code.empty() ? "" : "+") + code_of_kernel(family);
+  return code.empty() ? code_of_kernel("") : code;
 }
 
 // The fields of a row that say what was asked, and which code was timed.
 Json describe(const TimedCase& timed, const Device& device, const Json& device_fields, const Protocol& protocol) {
-  return {{"case", token(timed.problem)},
-          {"method", name_in(kContenders, timed.contender)},
-          {"device", device_fields},
-          {"protocol",
-           {{"launches", protocol.launches},
-            {"warmups", protocol.warmups},
-            {"repetitions", protocol.repetitions},
-            {"idle_ms", protocol.idle_ms},
-            {"load_ms", protocol.load_ms},
-            {"sustained", protocol.sustained}}},
-          {"code", code_of(timed, device)},
-          {"stopwatch", kRevision.stopwatch},
-          {"compiler", compiler_in_words()}};
+  const bool kernel = timed.contender == Contender::kernel;
+  const std::vector<std::string> families = kernel ? families_of(timed.asked, device) : std::vector<std::string>();
+  Json fields = {{"case", timed.asked.token()},
+                 {"method", name_in(kContenders, timed.contender)},
+                 {"device", device_fields},
+                 {"protocol",
+                  {{"launches", protocol.launches},
+                   {"warmups", protocol.warmups},
+                   {"repetitions", protocol.repetitions},
+                   {"idle_ms", protocol.idle_ms},
+                   {"load_ms", protocol.load_ms},
+                   {"sustained", protocol.sustained}}},
+                 {"code", kernel ? code_of(families) : kRevision.baselines},
+                 {"stopwatch", kRevision.stopwatch},
+                 {"compiler", compiler_in_words()}};
+  if (families.size() > 1) fields["families"] = families;
+  return fields;
 }
 
 // A row stands as long as what it timed, what timed it and the compiler are the same, whatever became of the rest of
@@ -115,7 +121,8 @@ bool times_this_code(const Json& row) {
   if (row.value("stopwatch", "") != kRevision.stopwatch || row.value("compiler", "") != compiler_in_words())
     return false;
   const bool kernel = row.value("method", "") == name_in(kContenders, Contender::kernel);
-  return row.value("code", "") == (kernel ? code_of_kernel(row.value("variant", "")) : kRevision.baselines);
+  const std::vector<std::string> of_variant = {row.value("variant", "")};
+  return row.value("code", "") == (kernel ? code_of(row.value("families", of_variant)) : kRevision.baselines);
 }
 
 // Rows of a case are made together, so that its methods can take turns; they are asked for one by one.
@@ -134,9 +141,10 @@ class RowsOfCases {
   void make_from(std::size_t first) {
     made_.clear();
     std::vector<Contender> contenders;
-    for (std::size_t i = first; i < list_.size() && list_[i].problem == list_[first].problem; ++i)
+    const std::string token = list_[first].asked.token();
+    for (std::size_t i = first; i < list_.size() && list_[i].asked.token() == token; ++i)
       contenders.push_back(list_[i].contender);
-    std::vector<Json> rows = bencher_.rows(list_[first].problem, contenders);
+    std::vector<Json> rows = bencher_.rows(list_[first].asked, contenders);
     for (std::size_t i = 0; i < rows.size(); ++i) made_.emplace(first + i, std::move(rows[i]));
   }
 
@@ -161,7 +169,7 @@ int run_bench(std::span<const std::string> words, Console& console) {
   std::size_t longest_token = 0;
   for (const TimedCase& timed : list) {
     asked.push_back(describe(timed, device, bencher->device(), protocol));
-    longest_token = std::max(longest_token, token(timed.problem).size());
+    longest_token = std::max(longest_token, timed.asked.token().size());
   }
   job.configure(
       {{"rows", text(list.size(), " of ", options.rows_of)},

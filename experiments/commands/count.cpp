@@ -54,7 +54,7 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   options.profile = job.profile(profile);
   for (const std::string& word : tokens) options.cases.push_back(parse_case(word));
   if (!sweep.empty())
-    for (const auto& asked : case_sweep("count", sweep).cases()) options.cases.emplace_back(asked);
+    for (const Case& asked : case_sweep("count", sweep).cases()) options.cases.push_back(asked);
   if (options.cases.empty() && options.hardware)
     for (const Convolution& problem : compared_cases()) options.cases.emplace_back(problem);
   if (options.cases.empty()) fail("count: either --case or --sweep must be given");

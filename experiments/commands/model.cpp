@@ -144,7 +144,7 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   if (!sweep.empty() && !options.figure4 && !cases)
     fail("model: sweep '", sweep, "', must be figure4 or a sweep of danaus bench");
   if (cases)
-    for (const auto& asked : cases->cases()) options.tokens.push_back(Case(asked).token());
+    for (const Case& asked : cases->cases()) options.tokens.push_back(asked.token());
   if (options.figure4 && options.models == Models::roofline)
     fail("model: figure4 has no kernels to count; leave --model out");
   if (options.figure4) options.models = Models::eq2;

@@ -5,15 +5,17 @@ import math
 import style
 from evaluation import PAPERS_PROFILE, evaluate, fastest
 from matplotlib.lines import Line2D
+from measurements import left_to_the_plan, passed, us
 from results import case_fields
 
 MODEL = "eq2_profile"
 DASH = {"marker": "_", "linestyle": "none", "markersize": 9, "markeredgewidth": 1.8}
 
 
-def cost_per_token(figure, rows, paper, predictions):
+def cost_per_token(figure, rows, paper, predictions, long):
     """Cost per token against N, a line for each order; in the large panel the device that was measured, with marks for
-    what it takes and what the paper's kernels took, and below it measured over modelled. Small panels for others."""
+    what it takes and what the paper's kernels took, and below it measured over modelled. Small panels for others. Long
+    convolutions that no model has predicted are marks alone."""
     points = fastest(evaluate(predictions.rows).kernels, "n", "order") if predictions.rows else []
     profile = points[0].row["profile"] if points else PAPERS_PROFILE  # in the large panel
     rest = {row["profile"] for row in rows} - {profile}
@@ -26,17 +28,19 @@ def cost_per_token(figure, rows, paper, predictions):
     axes.set_ylabel("cost per token and sequence (ps)")
     axes.set_title(heading(rows, profile), loc="left")
     annotate(axes, lines)
-    orders = sorted({*lines, *(kernel.row["order"] for kernel in points)})
+    beyond = long_points(long.rows, profile, {kernel.row["n"] for kernel in points})
+    orders = sorted({*lines, *(kernel.row["order"] for kernel in points), *(order for order, *_ in beyond)})
     handles = [Line2D([], [], **style.ORDER[order] | ({} if points else {"marker": ""})) for order in orders]
     labels = [f"p = {order}" for order in orders]
     if points:
         draw_points(axes, points)
+        draw_long(axes, beyond)
         draw_paper(axes, paper.table(3))
         handles += [Line2D([], [], color=style.GREY), Line2D([], [], color=style.GREY, **DASH),
                     Line2D([], [], color=style.GREY, **style.MEASURED), Line2D([], [], **style.PAPER)]
         labels += ["line: Eq. 2", "dash: Eq. 2 of a kernel's factors", f"mark: measured, {profile}",
                    "FlashFFTConv on an H100 (paper)"]
-        if any(kernel.row["stale"] for kernel in points):
+        if any(kernel.row["stale"] for kernel in points) or any(stale for *_, stale in beyond):
             handles.append(Line2D([], [], **style.STALE))
             labels.append("hollow: stale")
         draw_ratios(figure.add_subplot(below), points, lengths(lines))
@@ -113,6 +117,27 @@ def draw_points(axes, points):
         axes.plot(n, measured, **style.measured(look, row["stale"]))
         costs += [predicted, measured]
     cover(axes, costs)
+
+
+def long_points(rows, profile, drawn):
+    """[(order, N, cost per token, whether it is stale)] of long circular convolutions in fp16 on the profile's device."""
+    points = []
+    for row in rows:
+        fields = case_fields(row["case"])
+        asked = (fields["dtype"], fields["mode"], fields["gates"], fields["k"], fields["b"], fields["h"])
+        if (row["method"] == "kernel" and passed(row) and left_to_the_plan(row["case"]) and "factors" in row and
+                asked == ("f16", "circular", [], fields["l"], 64, 768) and profile in row["device"]["name"] and
+                fields["l"] not in drawn):
+            cost = us(row) * 1e6 / (fields["b"] * fields["h"] * fields["l"])
+            points.append((len(row["factors"]), fields["l"], cost, row["stale"]))
+    return points
+
+
+def draw_long(axes, points):
+    for order, n, cost, stale in points:
+        axes.plot(n, cost, **style.measured(style.ORDER[order], stale))
+    if points:
+        cover(axes, [cost for _, _, cost, _ in points])
 
 
 def draw_paper(axes, table):

@@ -1,7 +1,7 @@
 """The paper's tables of time and memory: as printed, others' programs measured here, and ours.
 
-Times hold the filter's transform, as the paper's do: ours is that of the convolution and that of the transform. Memory
-is all that is allocated, u, k and gates included, in the paper's unit.
+Times hold the filter's transform, as the paper's do: ours is that of the convolution and that of the transform. Others'
+backward pass is what their step takes beyond their forward pass, both of which transform the filter. Memory is all that is allocated, u, k and gates included, in the paper's unit.
 """
 
 from measurements import left_to_the_plan, passed
@@ -43,26 +43,33 @@ def table14(rows, paper, peers):
     return times(rows, paper.table(14), peers, "causal", True)
 
 
-def times(rows, printed, peers, mode, gated, more=None):
+def table15(rows, paper, peers):
+    return times(rows, paper.table(15), peers, "circular", False, backward=True)
+
+
+def times(rows, printed, peers, mode, gated, more=None, backward=False):
     """Milliseconds of each; more: {column: field} of what only this table prints."""
     more = more or {}
     own, lines = {}, []
     for row in rows:
         if is_ours(row, mode, gated):
             own[case_fields(row["case"])["l"]] = row
-    pytorch = REAL if gated else COMPLEX
+    pytorch = REAL if gated or backward else COMPLEX
+    of_pass = backward_us if backward else forward_us
     for line in printed:
         l = line.fft_size // 2 if mode == "causal" else line.fft_size
-        torch, flash = (whole_us(peers.whole(name, mode, gated, l)) for name in (pytorch, FLASH))
+        torch, flash = (of_pass(peers, name, mode, gated, l) for name in (pytorch, FLASH))
         row = own.get(l)
         ours = row["time_us"]["burst_cold"]["median"] if row else None
         both = ours + row["filter_us"]["median"] if row else None
-        notes = filter(None, [line.note, "ours is stale" if row and row["stale"] else ""])
+        notes = filter(None, [line.note, "ours is stale" if row and row["stale"] else "",
+                              f"ours is scaled from {row['scaled_from']}" if row and "scaled_from" in row else ""])
         lines.append([length(line.fft_size), as_printed(line.pytorch), as_printed(line.flashfftconv),
                       f"{line.ratio:.2f}", *(as_printed(getattr(line, field)) for field in more.values()),
                       ms(torch), ms(flash), ratio(torch, flash),
                       ms(ours), ms(both), ratio(torch, both), ratio(flash, both), "; ".join(notes)])
-    columns = ["N", "PyTorch", FLASH, "speedup", *more, TITLE[pytorch], FLASH, "speedup", "convolution", "with filter",
+    columns = ["N", "PyTorch", FLASH, "speedup", *more, TITLE[pytorch], FLASH, "speedup",
+               "backward" if backward else "convolution", "with filter",
                "over PyTorch", f"over {FLASH}", "notes"]
     groups = [Group("", 1), Group(f"{PAPER}, ms", 3 + len(more), "paper"),
               Group(f"others, one {DEVICE}, ms", 3, "measured"),
@@ -121,8 +128,14 @@ def device_of(own):
     return " and ".join(sorted(names)) or DEVICE
 
 
-def whole_us(peer):
+def forward_us(peers, *asked):
+    peer = peers.whole(*asked)
     return peer.us if peer else None
+
+
+def backward_us(peers, *asked):
+    step, forward = peers.whole(*asked, operation="fftconvstep"), forward_us(peers, *asked)
+    return step.us - forward if step and forward else None
 
 
 def ratio(slow, fast):

@@ -3,7 +3,7 @@
 import textwrap
 
 from evaluation import COUNTED, NULLS, evaluate
-from measurements import VERDICTS, floor_with_spectrum, left_to_the_plan, passed, read_all, read_either
+from measurements import floor_with_spectrum, left_to_the_plan, passed, read_either, timed
 from peers import Peers
 from results import Refusal, case_fields
 from style import length
@@ -29,7 +29,7 @@ def with_tables(path, text, committed):
 
 def claims(committed):
     """What the committed rows say in one line each."""
-    rows = read_all(None, committed, "bench", VERDICTS)
+    rows = timed(None, committed)
     predictions = read_either(None, committed, ["prediction"])
     if not rows or not predictions:
         return ""
@@ -99,7 +99,7 @@ def lengths_of(rows):
 
 
 def measured_times(committed):
-    rows = read_all(None, committed, "bench", VERDICTS)
+    rows = timed(None, committed)
     return speed(rows, Peers(committed)) if rows else ""
 
 
@@ -165,7 +165,7 @@ def paragraph(text):
 def line(case, methods, peers):
     row = next(iter(methods.values()))
     floor, best = row["floor"]["us"], peers.best(row)
-    cells = [length(case_fields(case)["l"]), number(floor)]
+    cells = [("~" if "scaled_from" in row else "") + length(case_fields(case)["l"]), number(floor)]
     for name in ("burst_cold", "sustained_cold"):
         time, clock, ratio = protocol(methods.get("kernel"), name, floor)
         cells += [time, ratio, clock]

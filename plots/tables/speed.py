@@ -38,11 +38,14 @@ def place(case):
             fields["gates"], fields["k"] != fields["l"], fields["l"])
 
 
+OPERATIONS = {"fftconv": [], "fftconvgrad": ["backward"], "fftconvstep": ["both passes"]}
+
+
 def words(case):
     fields = case_fields(case)
     gates = ["both gates" if len(fields["gates"]) == 2 else gate for gate in fields["gates"][:1]]
     partial = ["K < L"] if fields["k"] < fields["l"] else ["K > L"] if fields["k"] > fields["l"] else []
-    return ", ".join([DTYPE[fields["dtype"]], fields["mode"], *gates, *partial, f"B={fields['b']}, H={fields['h']}"])
+    return ", ".join([*OPERATIONS[fields["operation"]], DTYPE[fields["dtype"]], fields["mode"], *gates, *partial, f"B={fields['b']}, H={fields['h']}"])
 
 
 def cells(case, methods, peers):
@@ -115,6 +118,7 @@ def notes(methods, peer):
                 for method, row in methods.items() if not passed(row)]
     if peer:
         remarks += [f"peer: {note}" for note in (peer.words(), "scaled from fewer rows" if peer.scaled else "") if note]
+    remarks += sorted({f"scaled from {row['scaled_from']}" for row in methods.values() if "scaled_from" in row})
     old = [method for method, row in methods.items() if row["stale"]]
     return "; ".join(([f"stale: {', '.join(old)}"] if old else []) + remarks)
 

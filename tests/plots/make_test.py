@@ -11,8 +11,9 @@ import tomllib
 import unittest
 from pathlib import Path
 
-from rows import (BASELINES, KERNELS, MEASURED, PLOTS, ROOT, bench_row, counters_row, good_rows,
-                  measured_rows, memory_row, prediction_row, prediction_rows, verify_row, what_if_rows)
+from rows import (BASELINES, KERNELS, MEASURED, PLOTS, ROOT, bench_row, counters_row, good_rows, layer_rows,
+                  long_rows, measured_rows, memory_row, prediction_row, prediction_rows, step_row, verify_row,
+                  what_if_rows)
 
 import measurements
 
@@ -50,7 +51,8 @@ class MakeTest(unittest.TestCase):
         return done.stderr
 
     def test_draws_every_figure_and_the_report(self):
-        self.write(good_rows() | {"committed/measured.jsonl": measured_rows(),
+        of_operations = [step_row(), bench_row("fftconvgrad_f16_circular_l1024_b64_h768", "kernel", 30), *layer_rows()]
+        self.write(good_rows() | {"committed/measured.jsonl": [*measured_rows(), *long_rows(), *of_operations],
                                   "committed/counters.jsonl": [counters_row()]})
         page = self.data / "report.html"
         done = self.make("--report", page)
@@ -199,6 +201,24 @@ class MakeTest(unittest.TestCase):
         self.assertIn("Table 12: 39.91 and 3.28", text)
         # Table 13 has 512 samples at N = 1K, which others pad.
         self.assertIn("1K 1.57 0.24 6.45 1.45 0.224 6.45 0.008 0.016 90.5 14.0", text)
+
+    def test_what_others_measured_stands_beside_other_operations(self):
+        gradient = bench_row("fftconvgrad_f16_circular_l1024_b64_h768", "kernel", 30)
+        self.write({"committed/measured.jsonl": [gradient, step_row(), *layer_rows(), *long_rows()]})
+        page = self.data / "report.html"
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        text = words_of(page)
+        # Table 15: the paper's; FlashFFTConv here is its step without its forward pass; ours without and with filter.
+        self.assertRegex(text, r"1K 2\.83 0\.65 4\.37 1\.\d+ 0\.\d+ \d\.\d+ 0\.030 0\.060")
+        # A training step by its parts: their sum, the whole as a graph, the share of the transforms of k and dk.
+        self.assertIn("1K 5.0 10.0 20.0 20.0 5.0 60.0 100.0 10 %", text)
+        # A spectral layer of 30 us, beside 120 by cuFFT and cuBLAS here and others' times.
+        self.assertIn("1024 10.0 30.0 3.00 45.0 130.0 120.0 120.2 118.8 3.96 1.00", text)
+        self.assertIn("Faster than TurboFNO and than the TF32 pipeline in 2 of 2 layers", text)
+        # A long convolution is brought to H=768.
+        self.assertIn("1M 160.0", text)
+        self.assertIn("scaled from B=64, H=48", text)
+        self.assertIn("1M 2346.26 1492.84 1.57", text)
 
     def test_memory_stands_in_the_paper_s_unit(self):
         self.write({"memory.jsonl": [memory_row(1024, False)]})

@@ -77,6 +77,35 @@ def measured_rows():
             bench_row("fftconv_bf16_causal_l768_b8_h768", "kernel", 0, status="failed")]
 
 
+def step_row(case="fftconvstep_f16_circular_l1024_b64_h768", us=50):
+    """Parts of 5, 10, 20, 20 and 5 us; the floor is 10 us."""
+    parts = {"filter": 5, "y": 10, "du": 20, "dk correlate_chain": 20, "dk taps": 5}
+    row = bench_row(case, "kernel", us)
+    families = ["chain", "correlate_chain"]
+    series = row["time_us"]["burst_cold"]
+    return {**row, "families": families, "code": "+".join(measurements.code_of("kernel", each) for each in families),
+            "parts_us": {name: {**series, "median": time} for name, time in parts.items()},
+            "memory": {"arrays_bytes": 4 * 2 * 64 * 768 * 1024 + 2 * 4 * 768 * 1024, "kept_bytes": 50_000_000}}
+
+
+LAYER = "spectral_f32_tf32_complex_b1024_c32x64_l128_m64_shared_channelmajor"
+
+
+def layer_rows():
+    """A kernel of 30 us beside a pipeline of 120; TurboFNO took 120.2 us, its own pipeline 118.8."""
+    def row(case, method, us):
+        return {**bench_row(case, method, us), "fft_size": 0}
+    plane = LAYER.replace("l128_m64", "l256x256_m64x64").replace("b1024", "b16")
+    return [row(LAYER, "kernel", 30), row(LAYER, "cufft_cublas_tf32", 120), row(LAYER, "cufft_cublas_f32", 130),
+            row(LAYER.replace("b1024", "b16"), "kernel", 8), row(plane, "cufft_cublas_tf32", 1000)]
+
+
+def long_rows():
+    """A sixteenth of H=768."""
+    return [{**bench_row("fftconv_f16_circular_l1048576_b64_h48", "kernel", 1000), "factors": [8, 8, 16, 32, 32]},
+            bench_row("fftconv_f16_circular_l1048576_b64_h48", "cufft_pairs", 2000)]
+
+
 def counters_row():
     quantities = [{"name": "matrix instructions", "counted": 1536, "hardware": 1536, "ratio": 1, "metric": "a"},
                   {"name": "byte permutes", "counted": 100, "hardware": 130, "ratio": 1.3, "metric": "b",

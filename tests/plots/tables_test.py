@@ -5,12 +5,14 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from rows import MEASURED, bench_row, check_row, counters_row, prediction_rows, random_row
+from rows import (LAYER, MEASURED, bench_row, check_row, counters_row, layer_rows, long_rows, prediction_rows,
+                  random_row, step_row)
 
 import measurements
 import sources
-from peers import Peers
-from tables import checks, counters, readme, speed
+from peers import Layers, Peers
+from results import case_fields
+from tables import checks, counters, layers, readme, speed, training
 
 
 def fresh(rows):
@@ -108,6 +110,81 @@ class SpeedTest(unittest.TestCase):
         self.assertIn("after mending a fault in its filter index",
                       self.cells(bench_row(MEASURED, "kernel", 28))["notes"])
         self.assertEqual({peer.dtype for peer in self.PEERS.all}, {"f16", "bf16"})
+
+
+class TrainingTest(unittest.TestCase):
+    PEERS = Peers(measurements.COMMITTED)
+
+    def test_memory_is_beside_what_a_caller_has(self):
+        line = training.memory(fresh([step_row()]), self.PEERS).rows[0]
+        # y and du of 100.7 MB, dk of 3.1 MB, and what the plan keeps.
+        self.assertEqual((line[0], line[1], line[5], line[6]), ("circular", "1K", "254", "50.0"))
+        self.assertTrue(line[2] and line[3], "FlashFFTConv and torch")
+
+    def test_a_step_of_fewer_rows_or_other_methods_has_no_parts(self):
+        baseline = bench_row("fftconvstep_f16_circular_l1024_b64_h768", "cufft_f32", 500)
+        self.assertEqual(len(training.parts(fresh([step_row(), baseline])).rows), 2)
+
+    def test_a_step_s_peers_hold_the_filter_s_transform(self):
+        row = fresh([step_row("fftconvstep_f16_causal_l1024_b64_h768")])[0]
+        best = self.PEERS.best(row)
+        self.assertEqual((best.operation, best.with_filter), ("fftconvstep", True))
+        self.assertEqual(best.us, min(peer.us for peer in self.PEERS.of(row)))
+        self.assertNotIn("fftconvstep", {peer.operation for peer in self.PEERS.of(
+            fresh([bench_row(MEASURED, "kernel", 12)])[0])})
+
+    def test_a_step_is_stale_with_any_of_its_families(self):
+        self.assertFalse(measurements.is_stale(step_row()))
+        self.assertTrue(measurements.is_stale({**step_row(), "families": ["chain", "taps"]}))
+
+
+class LayersTest(unittest.TestCase):
+    LAYERS = Layers(measurements.COMMITTED)
+
+    def test_a_layer_is_that_of_others_with_the_same_sizes(self):
+        row = fresh(layer_rows())[0]
+        found = self.LAYERS.of(row)
+        self.assertEqual((found.turbofno_us, found.base_tf32_us, found.variant), (120.2, 118.8, "B"))
+        self.assertIsNone(self.LAYERS.of({**row, "case": LAYER.replace("_m64", "_m32")}))
+        self.assertIsNone(self.LAYERS.of({**row, "case": LAYER.replace("_shared", "")}))
+        self.assertIsNone(self.LAYERS.of({**row, "device": {**row["device"], "name": "another GPU"}}))
+
+    def test_a_layer_that_is_slower_is_said(self):
+        slow = {**bench_row(LAYER, "kernel", 200)}
+        table = layers.times(fresh([slow]), self.LAYERS)
+        self.assertFalse(table.good)
+        self.assertIn("in 0 of 1 layers", table.verdict)
+
+    def test_tokens_of_layers(self):
+        fields = case_fields("spectral_f16_b2_c3x5_l64x32_m8x4_twosided")
+        self.assertEqual((fields["channels"], fields["lengths"], fields["twosided"]), ((3, 5), (64, 32), True))
+        for token in ("spectral_f32_b2_c3x5_l64", "spectral_f32_b2_c3x5_l64_m8_x1"):
+            with self.assertRaises(ValueError):
+                case_fields(token)
+
+
+class LongTest(unittest.TestCase):
+    def test_rows_of_fewer_channels_are_brought_to_all(self):
+        row = measurements.brought(long_rows()[0])
+        self.assertEqual(row["case"], "fftconv_f16_circular_l1048576_b64_h768")
+        self.assertEqual(row["scaled_from"], "B=64, H=48")
+        self.assertEqual((row["time_us"]["burst_cold"]["median"], row["floor"]["us"]), (16000, 160))
+        self.assertEqual((row["filter_us"]["median"], row["floor"]["copy_bytes_per_s"]), (16000, 4e12))
+        for other in (bench_row(MEASURED, "kernel", 12), bench_row("fftconv_f16_circular_l4096_b8_h768", "kernel", 12)):
+            self.assertIs(measurements.brought(other), other)
+
+    def test_a_whole_row_takes_the_place_of_one_that_is_scaled(self):
+        whole = bench_row("fftconv_f16_circular_l1048576_b64_h768", "kernel", 15000)
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [
+                whole, *long_rows(), step_row()]))
+            sources.results.read.cache_clear()
+            times = {row["method"]: row["time_us"]["burst_cold"]["median"]
+                     for row in measurements.timed(None, folder).rows}
+            self.assertEqual(times, {"kernel": 15000, "cufft_pairs": 32000})
+            steps = measurements.timed(None, folder, ["fftconvstep"]).rows
+            self.assertEqual([row["case"] for row in steps], [step_row()["case"]])
 
 
 class ReadmeTest(unittest.TestCase):

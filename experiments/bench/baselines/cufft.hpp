@@ -4,6 +4,8 @@
 #include <cufftXt.h>
 
 #include <algorithm>
+#include <initializer_list>
+#include <vector>
 
 #include "experiments/bench/device_memory.hpp"
 
@@ -19,21 +21,25 @@ inline void check_cufft(cufftResult result, const char* call, const char* file, 
   throw CudaError(message.str());
 }
 
-// `rows` contiguous transforms of n points.
+// `rows` contiguous transforms of these extents, one or two. Needs a work area before it is executed.
 class CufftPlan {
  public:
-  CufftPlan(std::int64_t n, std::int64_t rows, cudaDataType from, cudaDataType to, cudaDataType in) {
+  CufftPlan(std::vector<long long> extents, std::int64_t rows, cudaDataType from, cudaDataType to, cudaDataType in) {
     DANAUS_CUFFT(cufftCreate(&plan_));
     DANAUS_CUFFT(cufftSetAutoAllocation(plan_, 0));
-    long long size = n;
-    std::size_t bytes = 0;
-    DANAUS_CUFFT(cufftXtMakePlanMany(plan_, 1, &size, nullptr, 1, n, from, nullptr, 1, n, to, rows, &bytes, in));
-    work_ = room_for<unsigned char>(std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes)), "cuFFT's work area");
-    DANAUS_CUFFT(cufftSetWorkArea(plan_, work_.data()));
+    long long points = 1;
+    for (long long extent : extents) points *= extent;
+    DANAUS_CUFFT(cufftXtMakePlanMany(plan_, static_cast<int>(extents.size()), extents.data(), nullptr, 1, points, from,
+                                     nullptr, 1, points, to, rows, &work_bytes_, in));
   }
+  CufftPlan(std::int64_t n, std::int64_t rows, cudaDataType from, cudaDataType to, cudaDataType in)
+      : CufftPlan(std::vector<long long>{n}, rows, from, to, in) {}
   CufftPlan(const CufftPlan&) = delete;
   CufftPlan& operator=(const CufftPlan&) = delete;
   ~CufftPlan() { cufftDestroy(plan_); }
+
+  std::size_t work_bytes() const { return work_bytes_; }
+  void set_work_area(void* area) { DANAUS_CUFFT(cufftSetWorkArea(plan_, area)); }
 
   void execute(void* from, void* to, int direction, cudaStream_t stream) const {
     DANAUS_CUFFT(cufftSetStream(plan_, stream));
@@ -42,7 +48,16 @@ class CufftPlan {
 
  private:
   cufftHandle plan_ = 0;
-  DeviceBuffer<unsigned char> work_;
+  std::size_t work_bytes_ = 0;
 };
+
+// One work area for plans that run one after the other.
+inline DeviceBuffer<std::byte> shared_work_area(std::initializer_list<CufftPlan*> plans) {
+  std::size_t most = 1;
+  for (const CufftPlan* plan : plans) most = std::max(most, plan->work_bytes());
+  auto area = room_for<std::byte>(static_cast<std::int64_t>(most), "cuFFT's work area");
+  for (CufftPlan* plan : plans) plan->set_work_area(area.data());
+  return area;
+}
 
 }  // namespace danaus

@@ -1,5 +1,5 @@
-// What the cuFFT baselines' small kernels share: vectors of samples, the shape of a launch over rows, and the filter
-// brought to N samples.
+// What the cuFFT baselines' small kernels share: vectors of samples, the shape of a launch over rows, the filter
+// brought to N samples and its gradient back, sums over the batch.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -50,6 +50,32 @@ inline __global__ void pad_filter(const float* k, float* out, std::int64_t filte
   }
 }
 
+// dk [H, K] of rows [H, N], whose real parts are `step` floats from one another: circular ones repeat every L taps,
+// causal ones are 0 from L on.
+inline __global__ void write_taps(const float* rows, float* dk, std::int64_t filter_length, std::int64_t length,
+                                  bool circular, std::int64_t row_floats, int step) {
+  const float* row = rows + blockIdx.x * row_floats;
+  for (std::int64_t m = first_item(); m < filter_length; m += item_step())
+    dk[blockIdx.x * filter_length + m] = circular ? row[m % length * step] : m < length ? row[m * step] : 0;
+}
+
+inline __device__ float2 to_float2(float2 value) { return value; }
+
+// sums [H, points] = the sum over b of conj(a [b, H, points]) b [b, H, points], times `scale`, one b after the other.
+template <class Complex>
+__global__ void sum_over_batch(const Complex* of_u, const Complex* of_dy, float2* sums, std::int64_t batch,
+                               std::int64_t points, float scale) {
+  for (std::int64_t i = first_item(); i < points; i += item_step()) {
+    float re = 0, im = 0;
+    for (std::int64_t b = 0; b < batch; ++b) {
+      const std::int64_t at = (b * gridDim.x + blockIdx.x) * points + i;
+      const float2 u = to_float2(of_u[at]), dy = to_float2(of_dy[at]);
+      re += u.x * dy.x + u.y * dy.y, im += u.x * dy.y - u.y * dy.x;
+    }
+    sums[blockIdx.x * points + i] = {scale * re, scale * im};
+  }
+}
+
 // Of a case's filter, the samples that can matter.
 inline std::int64_t taken_samples(const Convolution& p) {
   return p.mode == Mode::causal ? std::min(p.filter_length, p.length) : p.filter_length;
@@ -62,6 +88,17 @@ void with_half_type(Dtype dtype, Body body) {
     body.template operator()<__half>();
   else
     body.template operator()<__nv_bfloat16>();
+}
+
+// Calls body.operator()<T, wide>() with as many samples at once as rows of L and of N samples allow.
+template <class Body>
+void with_width(const Convolution& p, std::int64_t n, Body body) {
+  with_half_type(p.dtype, [&]<class T>() {
+    if (p.length % kWide == 0 && n % kWide == 0)
+      body.template operator()<T, kWide>();
+    else
+      body.template operator()<T, 1>();
+  });
 }
 
 }  // namespace danaus

@@ -9,16 +9,21 @@
 #include "experiments/bench/checked_rows.hpp"
 #include "experiments/bench/contenders.hpp"
 #include "experiments/bench/difference.hpp"
+#include "experiments/bench/judged_rows.hpp"
 #include "experiments/bench/noise.hpp"
+#include "experiments/bench/parts.hpp"
 #include "experiments/bench/statistics.hpp"
 #include "experiments/bench/sweeps.hpp"
 #include "experiments/bench/timings.hpp"
 #include "experiments/bench/work.hpp"
+#include "kernels/cpu/machine.hpp"
 #include "kernels/cuda/machine.hpp"
+#include "kernels/device/halves.hpp"
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/registry.hpp"
 #include "reference/compare.hpp"
-#include "reference/convolution/convolve.hpp"
+#include "reference/spectral/spectral.hpp"
+#include "reference/step/step.hpp"
 #include "tests/experiments/support.hpp"
 
 namespace danaus {
@@ -30,19 +35,49 @@ using testing::HasSubstr;
 TEST(Bench, SweepsAreCasesThatTheKernelsCompute) {
   std::set<std::string> parts, whole;
   for (const CaseSweep& sweep : case_sweeps())
-    for (const Convolution& problem : sweep.cases()) {
-      EXPECT_EQ(parse_convolution(token(problem)), problem);
-      EXPECT_EQ(obstacle(Contender::kernel, problem, Device()), std::nullopt) << token(problem);
-      if (problem.factors.empty() && sweep.name != "lengths")
-        (&sweep == &case_sweeps().front() ? whole : parts).insert(token(problem));
+    for (const Case& asked : sweep.cases()) {
+      EXPECT_EQ(parse_case(asked.token()).token(), asked.token());
+      if (sweep.name == "spectral") continue;  // layers of two axes have baselines alone
+      EXPECT_EQ(obstacle(Contender::kernel, asked, Device()), std::nullopt) << asked.token();
+      const auto* problem = asked.as<Convolution>();
+      if (problem && problem->factors.empty() && sweep.name != "lengths" && sweep.name != "long")
+        (&sweep == &case_sweeps().front() ? whole : parts).insert(asked.token());
     }
-  EXPECT_EQ(whole, parts) << "the first sweep holds all others that leave the factors to the plan, but for lengths";
+  EXPECT_EQ(whole, parts) << "the first sweep holds all fused ones that leave the factors to the plan, but for lengths";
   EXPECT_TRUE(whole.contains("fftconv_f16_circular_l32768_b64_h768"));
+}
+
+TEST(Bench, SweepsHaveTheCasesOfTheTables) {
+  const auto tokens = [](std::string_view sweep) {
+    std::set<std::string> words;
+    for (const Case& asked : case_sweep("test", sweep).cases()) words.insert(asked.token());
+    return words;
+  };
+  EXPECT_TRUE(tokens("long").contains("fftconv_f16_causal_l4194304_b64_h3"));
+  EXPECT_TRUE(tokens("gradients").contains("fftconvgrad_f16_circular_l2048_b64_h768"));
+  for (const char* word : {"fftconvstep_f16_causal_l32768_b64_h768", "fftconvstep_bf16_circular_l4096_b64_h768",
+                           "fftconvstep_f16_circular_l256_b64_h768_pregate_postgate"})
+    EXPECT_TRUE(tokens("step").contains(word)) << word;
+  std::set<std::string> of_peers;
+  std::istringstream lines(read_file(std::string(DANAUS_RESULTS) + "/h200_fno.csv"));
+  ASSERT_TRUE(lines.rdbuf()->in_avail() > 0);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('#') || line.starts_with("axes")) continue;
+    std::vector<std::string> cells;
+    std::istringstream words(line);
+    for (std::string cell; std::getline(words, cell, ',');) cells.push_back(cell);
+    const bool plane = cells[0] == "2";
+    const auto twice = [&](const std::string& word) { return plane ? word + "x" + word : word; };
+    of_peers.insert(text("spectral_f32_tf32_complex_b", cells[1], "_c", cells[3], "x", cells[4], "_l", twice(cells[2]),
+                         "_m", twice("64"), "_shared_channelmajor"));
+  }
+  EXPECT_EQ(tokens("spectral"), of_peers);
 }
 
 TEST(Bench, LengthsAreManyAndNoFftSizes) {
   std::map<Mode, std::set<std::int64_t>> lengths;
-  for (const Convolution& problem : case_sweep("test", "lengths").cases()) {
+  for (const Case& asked : case_sweep("test", "lengths").cases()) {
+    const Convolution& problem = *asked.as<Convolution>();
     lengths[problem.mode].insert(problem.length);
     EXPECT_NE(choose(problem, Device()).size, problem.length);
   }
@@ -56,7 +91,8 @@ TEST(Bench, LengthsAreManyAndNoFftSizes) {
 TEST(Bench, FactorizationsAreAllThatThisBuildHas) {
   std::set<const Variant*> timed, all;
   for (const char* sweep : {"factorizations-fp16", "factorizations-bf16"})
-    for (const Convolution& problem : case_sweep("test", sweep).cases()) timed.insert(&choose(problem, Device()));
+    for (const Case& asked : case_sweep("test", sweep).cases())
+      timed.insert(&choose(*asked.as<Convolution>(), Device()));
   for (const auto& v : variants())
     if (v->compiled && v->suits(0) && !(v->gated && v->fold == Fold::right_angle)) all.insert(v.get());
   EXPECT_EQ(timed, all);
@@ -64,7 +100,7 @@ TEST(Bench, FactorizationsAreAllThatThisBuildHas) {
 
 TEST(Bench, BaselinesSayWhatTheyDoNotCompute) {
   const auto why = [](Contender contender, const char* token) {
-    return obstacle(contender, parse_convolution(token), Device()).value_or("");
+    return obstacle(contender, parse_case(token), Device()).value_or("");
   };
   EXPECT_EQ(why(Contender::cufft_f32, "fftconv_f16_circular_l768_b2_h3_pregate"), "");
   EXPECT_EQ(why(Contender::cufft_pairs, "fftconv_f16_causal_l768_b2_h3"), "");
@@ -73,6 +109,24 @@ TEST(Bench, BaselinesSayWhatTheyDoNotCompute) {
   EXPECT_THAT(why(Contender::copy, "fftconv_f16_circular_l768_b2_h3_pregate"), HasSubstr("no gates"));
   EXPECT_THAT(why(Contender::cufft_f32, "fftconv_f32_circular_l768_b2_h3"), HasSubstr("dtype f32"));
   EXPECT_THAT(why(Contender::cufft_f32, "fftconv_f16_circular_l4096_b2_h3_r64x64"), HasSubstr("chooses N for itself"));
+  EXPECT_EQ(why(Contender::cufft_pairs, "fftconvstep_f16_causal_l768_b2_h3_pregate"), "");
+  EXPECT_THAT(why(Contender::copy, "fftconvgrad_f16_circular_l256_b2_h3"), HasSubstr("no gradients"));
+  const char* layer = "spectral_f32_complex_b2_c4x4_l32_m8";
+  EXPECT_EQ(why(Contender::cufft_cublas_f32, layer), "");
+  EXPECT_EQ(why(Contender::copy, layer), "");
+  EXPECT_THAT(why(Contender::cufft_cublas_tf32, layer), HasSubstr("asks for fp32"));
+  EXPECT_THAT(why(Contender::cufft_pairs, layer), HasSubstr("no spectral layers"));
+  EXPECT_THAT(why(Contender::cufft_cublas_f32, "fftconv_f16_circular_l256_b2_h3"), HasSubstr("no convolutions"));
+  EXPECT_THAT(why(Contender::copy, "spectral_f32_b2_c4x8_l32_m8"), HasSubstr("u has 4 channels, y has 8"));
+}
+
+TEST(Bench, RowsNameTheFamiliesThatTheyDependOn) {
+  const auto families = [](const char* token) { return families_of(parse_case(token), Device()); };
+  EXPECT_EQ(families("fftconv_f16_circular_l8192_b2_h3").size(), 1u);
+  EXPECT_THAT(families("fftconv_f16_circular_l65536_b2_h3"), testing::Contains("outer"));
+  EXPECT_THAT(families("fftconvstep_f16_circular_l8192_b2_h3"), testing::Contains("taps"));
+  EXPECT_THAT(families("spectral_f32_b2_c4x8_l32_m8"), ElementsAre("mix"));
+  EXPECT_TRUE(families("fftconv_f64_circular_l8192_b2_h3").empty());
 }
 
 TEST(Bench, BaselinesPadWhatIsCausal) {
@@ -156,42 +210,124 @@ TEST(Bench, AChecksumKnowsSamplesAndTheirPlaces) {
 }
 
 TEST(Bench, WorkIsThatOfTheCase) {
+  const auto moved = [](const char* token) { return moved_bytes(parse_case(token)); };
+  constexpr double kArray = 2. * 64 * 768 * 1024;
   const Convolution plain = parse_convolution("fftconv_f16_circular_l1024_b64_h768");
-  EXPECT_EQ(moved_bytes(plain), 201326592);
-  EXPECT_EQ(moved_bytes(parse_convolution("fftconv_bf16_causal_l1024_b64_h768_pregate_postgate")), 2 * 201326592.);
+  EXPECT_EQ(moved_bytes(plain), 2 * kArray);
+  EXPECT_EQ(moved("fftconv_bf16_causal_l1024_b64_h768_pregate_postgate"), 4 * kArray);
+  EXPECT_EQ(moved("fftconvgrad_f16_circular_l1024_b64_h768"), 3 * kArray) << "dy, u; du";
+  EXPECT_EQ(moved("fftconvstep_f16_circular_l1024_b64_h768"), 5 * kArray) << "10 bytes a sample";
+  EXPECT_EQ(moved("fftconvgrad_f16_circular_l1024_b64_h768_pregate"), 5 * kArray) << "dy, u, w; du, dw";
+  EXPECT_EQ(moved("spectral_f32_complex_b16_c32x64_l128_m64_shared"), 8. * 16 * (32 + 64) * 128);
   EXPECT_EQ(useful_flops(plain), 64. * 768 * (2 * 2.5 * 1024 * 10 + 6 * 512));
   EXPECT_EQ(useful_flops(parse_convolution("fftconv_f16_causal_l512_b64_h768")), useful_flops(plain));
 }
 
 TEST(Bench, ChecksFirstAndLastRowsAndWholePairs) {
   const CheckedRows rows = checked_rows(parse_convolution("fftconv_f16_circular_l16_b65_h100"));
-  EXPECT_EQ(rows.batch.front(), 0);
-  EXPECT_EQ(rows.batch.back(), 64);
-  EXPECT_EQ(rows.channels.front(), 0);
-  EXPECT_EQ(rows.channels.back(), 99);
-  EXPECT_GE(rows.batch.size() * rows.channels.size(), 64);
-  const std::set<std::int64_t> chosen(rows.batch.begin(), rows.batch.end());
-  for (std::int64_t b : rows.batch) EXPECT_TRUE(b == 64 || chosen.contains(b ^ 1)) << b;
+  const std::vector<Block>& blocks = rows.places.front();
+  EXPECT_EQ(blocks.front().first, 0);
+  EXPECT_EQ(blocks.back().first, (65 * 100 - 1) * 16);
+  EXPECT_EQ(std::ssize(blocks), rows.rows);
+  EXPECT_GE(rows.rows, 64);
+  EXPECT_EQ(rows.of, 6500);
+  std::set<std::int64_t> batch;
+  for (const Block& block : blocks) batch.insert(block.first / 1600);
+  for (std::int64_t b : batch) EXPECT_TRUE(b == 64 || batch.contains(b ^ 1)) << b;
 }
 
-TEST(Bench, TheTruthOfCheckedRowsIsThatOfTheWholeCase) {
-  const Convolution problem = parse_convolution("fftconv_f16_causal_l20_k7_b3_h9_pregate_postgate");
-  const CheckedRows rows = checked_rows(problem);
-  const auto filled = [&](BenchArray array) {
-    std::vector<double> values(3 * 9 * 20);
-    // Noise as the device stores it: halves. Eleven bits of significand hold it to 2^-11 of its value.
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = noise(array_key(problem, array), i);
+TEST(Bench, ChecksFewOfLongRowsAndWholeBatchesOfGradients) {
+  const CheckedRows few = checked_rows(parse_case("fftconv_f16_circular_l1048576_b64_h12"));
+  EXPECT_LE(few.rows, 16);
+  EXPECT_GE(few.rows, 8);
+  const CheckedRows whole = checked_rows(parse_case("fftconvgrad_f16_causal_l1000_k10_b64_h768"));
+  EXPECT_EQ(whole.asked.as<Backward>()->forward.batch, 64);
+  EXPECT_EQ(whole.outputs.at("dk").size(), 10 * whole.rows / 64);
+}
+
+// Arrays of a case in host memory: inputs as the device would have them, outputs NaN.
+struct HostArrays {
+  explicit HostArrays(const Case& asked) : arrays(asked.arrays()) {
+    for (const Array& array : arrays) {
+      std::vector<double> values(static_cast<std::size_t>(array.size()), NAN);
+      if (array.role != Role::output)
+        for (std::int64_t i = 0; i < array.size(); ++i)
+          values[i] = array_scale(asked, array) * noise(array_key(asked, array.name), i);
+      memory.push_back(host::encode_bytes(array.dtype, values));
+    }
+    for (std::size_t i = 0; i < arrays.size(); ++i) at[i] = memory[i].data();
+    filter = at[std::ranges::find(arrays, Role::filter, &Array::role) - arrays.begin()];
+  }
+  // The checked rows of outputs.
+  Values outputs(const CheckedRows& rows) const {
+    Values values;
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+      if (arrays[i].role != Role::output) continue;
+      const std::vector<double> all = decoded_bytes(arrays[i].dtype, memory[i]);
+      std::vector<double>& here = values[std::string(arrays[i].name)];
+      for (const Block& block : rows.places[i])
+        here.insert(here.end(), all.begin() + block.first, all.begin() + block.first + block.count);
+    }
     return values;
+  }
+  std::vector<Array> arrays;
+  std::vector<std::vector<std::byte>> memory;
+  DeviceArrays at{};
+  const void* filter;
+};
+
+// What the GPU's rows are checked by finds kernels right on the executor, and what is wrong by little not.
+TEST(Bench, RowsOfEveryOperationAreJudgedByTheTruth) {
+  for (const char* token :
+       {"fftconv_f16_causal_l300_k77_b3_h9_pregate_postgate", "fftconv_bf16_circular_l512_b10_h3",
+        "fftconvgrad_f16_causal_l250_k40_b3_h10_pregate_postgate", "fftconvstep_bf16_circular_l256_b4_h2",
+        "spectral_f32_tf32_complex_b10_c4x6_l32_m8_shared_channelmajor", "spectral_f16_b9_c3x5_l64_m8"}) {
+    SCOPED_TRACE(token);
+    const Case asked = parse_case(token);
+    const CheckedRows rows = checked_rows(asked);
+    HostArrays arrays(asked);
+    const auto runner = make_plan_runner(asked, executor_machine());
+    runner->set_filter(arrays.filter, nullptr);
+    runner->launch(arrays.at, nullptr);
+    const Values right = arrays.outputs(rows);
+    const Json verdict = verdict_on_rows(rows, right, *runner);
+    EXPECT_EQ(verdict["status"], "passed") << verdict;
+    EXPECT_EQ(verdict.contains("outputs"), right.size() > 1);
+    EXPECT_GT(runner->kept_bytes(), runner->prepared_bytes());
+    for (const auto& [output, values] : right) {
+      Values wrong = right;
+      for (double& value : wrong[output]) value *= 1.03;
+      const Json failed = verdict_on_rows(rows, wrong, *runner);
+      EXPECT_EQ(failed["status"], "failed") << output;
+      EXPECT_EQ(failed.value("output", output), output);
+      wrong[output] = right.at(output);
+      wrong[output].back() = NAN;
+      EXPECT_EQ(verdict_on_rows(rows, wrong, *runner)["status"], "failed") << output;
+    }
+  }
+}
+
+// Parts one after the other are the plan, bit by bit.
+TEST(Bench, PartsAreNamedByTheirOutputs) {
+  const auto names = [](const char* token) {
+    const Case asked = parse_case(token);
+    HostArrays whole(asked), by_parts(asked);
+    const auto runner = make_plan_runner(asked, executor_machine());
+    runner->set_filter(whole.filter, nullptr);
+    runner->launch(whole.at, nullptr);
+    const Parts parts(asked, executor_machine());
+    std::vector<std::string> names;
+    for (const Part& part : parts.bound_to(by_parts.at)) {
+      names.push_back(part.name);
+      for (const Launch& launch : part.launches) parts.machine().launch(launch, nullptr);
+    }
+    EXPECT_EQ(whole.memory, by_parts.memory) << token;
+    return names;
   };
-  Inputs inputs{filled(BenchArray::u), {}, filled(BenchArray::pregate), filled(BenchArray::postgate)};
-  for (int i = 0; i < 9 * 7; ++i)
-    inputs.k.push_back(filter_scale(problem) * noise(array_key(problem, BenchArray::k), i));
-  const std::vector<double> y = convolve(problem, inputs, Method::direct);
-  std::vector<double> expected;
-  for (std::int64_t b : rows.batch)
-    for (std::int64_t h : rows.channels)
-      expected.insert(expected.end(), y.begin() + (b * 9 + h) * 20, y.begin() + (b * 9 + h + 1) * 20);
-  EXPECT_LT(compare(expected, rows.y).rel_l2, 2 * unit_roundoff(Dtype::f16));
+  EXPECT_THAT(names("fftconv_f16_causal_l300_b2_h2"), ElementsAre("filter", "y"));
+  EXPECT_THAT(names("fftconvstep_f16_circular_l512_b2_h2_pregate_postgate"),
+              ElementsAre("filter", "y", "du", "dpregate", "dpostgate", "dk correlate_chain", "dk taps"));
+  EXPECT_THAT(names("spectral_f32_b2_c3x5_l64_m8"), ElementsAre("filter", "y"));
 }
 
 TEST(Bench, PrintsWhatARowHasAndSaysWhyItHasNoTime) {
@@ -237,35 +373,43 @@ TEST(Bench, SaysThatItNeedsAGpu) {
 TEST(Bench, EveryMethodIsVerifiedAndTimedOnAGpu) {
   if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
   const Folder folder;
-  const std::vector<std::string> words = {"bench",
-                                          "--case",
-                                          "fftconv_f16_circular_l1024_b5_h3",
-                                          "--case",
-                                          "fftconv_bf16_causal_l300_k77_b3_h2_pregate_postgate",
-                                          "--repetitions",
-                                          "2",
-                                          "--json",
-                                          folder / "bench.jsonl"};
+  std::vector<std::string> words = {"bench", "--repetitions", "2", "--json", folder / "bench.jsonl"};
+  for (const char* token :
+       {"fftconv_f16_circular_l1024_b5_h3", "fftconv_bf16_causal_l300_k77_b3_h2_pregate_postgate",
+        "fftconvstep_f16_circular_l512_b5_h3", "fftconvgrad_bf16_causal_l300_k77_b3_h2_pregate_postgate",
+        "fftconvstep_bf16_causal_l1000_b3_h2_pregate_postgate",
+        "spectral_f32_tf32_complex_b5_c8x8_l128_m64_shared_channelmajor", "spectral_f32_b5_c8x4_l64_m16"})
+    words.insert(words.end(), {"--case", token});
   ASSERT_EQ(run(words).code, 0) << run(words).err;
   const std::string once = read_file(folder / "bench.jsonl");
   std::istringstream lines(once);
   std::vector<std::string> methods;
   for (std::string line; std::getline(lines, line);) {
     const Json row = Json::parse(line);
+    const std::string operation = row.at("case").get<std::string>().substr(0, row["case"].get<std::string>().find('_'));
     methods.push_back(row.at("method"));
+    if (row.at("verify").at("status") == "skipped" && methods.back().starts_with("cufft_cublas")) continue;
     EXPECT_EQ(row.at("verify").at("status"), "passed") << line;
     EXPECT_EQ(row.at("verify").at("nonfinite"), 0);
     EXPECT_EQ(row.at("time_us").at("burst_cold").at("samples").size(), 2);
     EXPECT_GT(row.at("time_us").at("sustained_cold").at("median"), 0);
     EXPECT_GT(row.at("floor").at("us"), 0);
-    const bool is_kernel = row.at("method") == "kernel";
+    const bool is_kernel = row.at("method") == "kernel", is_copy = row.at("method") == "copy";
+    const bool is_step = operation == "fftconvstep" || operation == "fftconvgrad";
     EXPECT_EQ(row.at("floor").contains("with_spectrum_us"), is_kernel);
     EXPECT_EQ(row.at("ratios").contains("kernel"), !is_kernel);
+    EXPECT_EQ(row.contains("parts_us"), is_kernel && is_step) << line;
+    EXPECT_EQ(row.at("memory").at("kept_bytes") > 0, !is_copy);
     const Json& every = row.at("verify").at("every");
-    EXPECT_EQ(every.at("against"), is_kernel ? "cufft_f32" : row.at("method") == "copy" ? "u" : "kernel");
-    EXPECT_EQ(every.at("rows"), row.at("verify").at("of").get<int>() * every.at("sets").get<int>());
+    if (operation != "spectral") {
+      EXPECT_EQ(every.at("against"), is_kernel ? "cufft_f32" : is_copy ? "u" : "kernel");
+      EXPECT_EQ(every.at("rows"), row.at("verify").at("of").get<int>() * every.at("sets").get<int>());
+    }
   }
-  EXPECT_THAT(methods, ElementsAre("kernel", "copy", "cufft_f32", "cufft_pairs", "kernel", "cufft_f32", "cufft_pairs"));
+  EXPECT_THAT(methods, ElementsAre("kernel", "copy", "cufft_f32", "cufft_pairs", "kernel", "cufft_f32", "cufft_pairs",
+                                   "kernel", "cufft_f32", "cufft_pairs", "kernel", "cufft_f32", "cufft_pairs", "kernel",
+                                   "cufft_f32", "cufft_pairs", "kernel", "copy", "cufft_cublas_f32",
+                                   "cufft_cublas_tf32", "kernel", "cufft_cublas_f32"));
   ASSERT_EQ(run(words).code, 0);
   EXPECT_EQ(read_file(folder / "bench.jsonl"), once) << "rows that stand are not made again";
 }

@@ -1,0 +1,62 @@
+#include "experiments/bench/judged_rows.hpp"
+
+#include <cstring>
+#include <limits>
+
+#include "experiments/verify/candidates.hpp"
+#include "experiments/verify/verification.hpp"
+#include "kernels/device/halves.hpp"
+#include "reference/compare.hpp"
+#include "reference/spectral/layer.hpp"
+
+namespace danaus {
+namespace {
+
+// Of the truth itself, which FFTW computes in double.
+double bound_of_truth(const Case& asked) {
+  if (const Convolution* p = convolution_of(asked)) return fftw_bound(planned(*p));
+  return bound_l2_of_roundings(Dtype::f64, roundings_of_layer(*asked.as<Spectral>()));
+}
+
+// What is not finite takes more than any bound.
+double taken(const Json& verdict) {
+  return verdict["clearance"].is_number() ? verdict["clearance"].get<double>() : std::numeric_limits<double>::max();
+}
+
+}  // namespace
+
+std::vector<double> decoded_bytes(Dtype dtype, std::span<const std::byte> memory) {
+  const std::size_t count = memory.size() / static_cast<std::size_t>(bytes(dtype));
+  if (dtype == Dtype::f32) {
+    std::vector<float> values(count);
+    std::memcpy(values.data(), memory.data(), memory.size());
+    return {values.begin(), values.end()};
+  }
+  std::vector<std::uint16_t> bits(count);
+  std::memcpy(bits.data(), memory.data(), memory.size());
+  return host::decode(dtype, bits);
+}
+
+Json verdict_on_rows(const CheckedRows& rows, const Values& computed, const Runner& runner) {
+  Json worst, outputs;
+  for (const auto& [output, actual] : computed) {
+    const auto& expected = runner.computes() ? rows.outputs.at(output) : rows.inputs.at("u");
+    const double bound =
+        runner.computes() ? runner.bound(output) * rows.size_of_sums(output) + bound_of_truth(rows.asked) : 0;
+    const std::int64_t samples = std::ssize(expected);
+    Json here = verdict(compare(expected, actual), {bound, bound_gain(bound, samples), samples, kUsualShare});
+    here["output"] = output;
+    outputs[output] = {{"rel_l2", here["rel_l2"]}, {"bound", bound}, {"clearance", here["clearance"]}};
+    const bool fails = here["status"] == "failed", failed = !worst.is_null() && worst["status"] == "failed";
+    if (worst.is_null() || fails > failed || (fails == failed && taken(here) > taken(worst))) worst = here;
+  }
+  if (outputs.size() > 1)
+    worst["outputs"] = outputs;
+  else
+    worst.erase("output");
+  worst["truth"] = runner.computes() ? "fftw" : "u";
+  worst["rows"] = rows.rows, worst["of"] = rows.of;
+  return worst;
+}
+
+}  // namespace danaus

@@ -1,0 +1,118 @@
+"""Measured rows of danaus bench --sweep spectral, beside those of TurboFNO."""
+
+import style
+from matplotlib.colors import LinearSegmentedColormap, LogNorm
+from matplotlib.lines import Line2D
+from measurements import passed, us
+from results import case_fields
+
+KERNEL, PIPELINE = "kernel", "cufft_cublas_tf32"
+# By input and output channels.
+CHANNELS = {(32, 64): {"color": style.BLUE, "marker": "o"}, (64, 64): {"color": style.GREEN, "marker": "s"},
+            (64, 128): {"color": style.ORANGE, "marker": "^"}, (128, 128): {"color": style.VERMILION, "marker": "D"}}
+SLOW_TO_FAST = LinearSegmentedColormap.from_list("speed", [style.VERMILION, "#FFFFFF", style.BLUE])
+LIMIT = 8  # colours end at so many times as fast, and as slow
+
+
+def measured(rows):
+    """{(axes, length): {(input and output channels): {batch: {method: row}}}} of complex samples in TF32."""
+    found = {}
+    for row in rows:
+        fields = case_fields(row["case"])
+        if passed(row) and fields["complex"] and fields["tf32"] and fields["shared"]:
+            panel = len(fields["lengths"]), fields["l"]
+            batches = found.setdefault(panel, {}).setdefault(fields["channels"], {})
+            batches.setdefault(fields["b"], {})[row["method"]] = row
+    return dict(sorted(found.items()))
+
+
+def speed_over(methods, peer):
+    """Of the kernel over cuFFT and cuBLAS in TF32 as measured beside it, and of TurboFNO over its own such pipeline; None
+    where there is none."""
+    own = us(methods[PIPELINE]) / us(methods[KERNEL]) if KERNEL in methods and PIPELINE in methods else None
+    return own, peer.base_tf32_us / peer.turbofno_us if peer else None
+
+
+def title(panel):
+    axes, length = panel
+    return f"{length} points" if axes == 1 else f"{length} x {length} points"
+
+
+def by_batch(figure, rows, layers):
+    """Speed over cuFFT and cuBLAS against the batch, a panel for each length, colours for channels: filled marks are the
+    kernel's, crosses TurboFNO's."""
+    found = measured(rows)
+    if not found:
+        return
+    stale = any(row["stale"] for row in rows)
+    for i, (axes, (panel, of_channels)) in enumerate(zip(figure.panels(len(found)), found.items())):
+        values = [1]
+        for channels, batches in of_channels.items():
+            look = CHANNELS.get(channels, {"color": style.GREY, "marker": "P"})
+            for batch, methods in sorted(batches.items()):
+                own, turbofno = speed_over(methods, layers.of(next(iter(methods.values()))))
+                if own:
+                    axes.plot(batch, own, **style.measured(look, methods[KERNEL]["stale"]))
+                if turbofno:
+                    axes.plot(batch, turbofno, **TURBOFNO | {"color": look["color"]})
+                values += filter(None, [own, turbofno])
+        axes.axhline(1, color=style.BLACK, linewidth=1.2)
+        batch_axis(axes, sorted({batch for batches in of_channels.values() for batch in batches}))
+        style.plain_log_ticks(axes, values)
+        axes.set_title(title(panel), loc="left")
+        if i == 0 or figure.is_narrow():
+            axes.set_ylabel("times as fast as cuFFT + cuBLAS (TF32)")
+    drawn = [channels for channels in CHANNELS if any(channels in of_channels for of_channels in found.values())]
+    handles = [Line2D([], [], linestyle="none", **CHANNELS[channels]) for channels in drawn]
+    labels = [f"{inputs} to {outputs} channels" for inputs, outputs in drawn]
+    handles += [Line2D([], [], color=style.BLACK, linewidth=1.2), Line2D([], [], **TURBOFNO)]
+    labels += ["cuFFT + cuBLAS", "TurboFNO over its own"]
+    if stale:
+        handles.append(Line2D([], [], **style.STALE))
+        labels.append("hollow: stale")
+    figure.legend_for_all(handles, labels, columns=4)
+
+
+TURBOFNO = {"marker": "x", "linestyle": "none", "color": style.BLACK, "markersize": 6, "markeredgewidth": 1.5}
+
+
+def batch_axis(axes, batches):
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(batches, map(style.length, batches))
+    axes.minorticks_off()
+    axes.set_xlabel("batch B")
+
+
+def heat(figure, rows, layers):
+    """The same as colours: batch by channels, a column of panels for each length, the kernel above TurboFNO."""
+    found = measured(rows)
+    if not found:
+        return
+    panels = [(panel, which) for which in range(2) for panel in found]
+    columns = 1 if figure.is_narrow() else len(found)
+    grid = figure.add_gridspec(-(-len(panels) // columns), columns)
+    for number, (panel, which) in enumerate(panels):
+        axes = figure.add_subplot(grid[number // columns, number % columns])
+        draw_heat(axes, found[panel], layers, which)
+        axes.set_title(f"{'TurboFNO' if which else 'kernel'}, {title(panel)}", loc="left", fontsize=10)
+        if number % columns == 0:
+            axes.set_ylabel("channels")
+        if number // columns == (len(panels) - 1) // columns:
+            axes.set_xlabel("batch B")
+
+
+def draw_heat(axes, of_channels, layers, which):
+    """`which`: 0 the kernel, 1 TurboFNO. The number stands in each cell that there is one for."""
+    channels, batches = sorted(of_channels), sorted({batch for those in of_channels.values() for batch in those})
+    cells = [[(speed_over(of_channels[pair][batch], layers.of(next(iter(of_channels[pair][batch].values()))))[which]
+               if batch in of_channels[pair] else None) or float("nan") for batch in batches] for pair in channels]
+    axes.imshow(cells, cmap=SLOW_TO_FAST, norm=LogNorm(1 / LIMIT, LIMIT), aspect="auto")
+    for y, line in enumerate(cells):
+        for x, value in enumerate(line):
+            if value == value:
+                axes.text(x, y, f"{value:.2f}" if value < 10 else f"{value:.0f}", ha="center", va="center", fontsize=8)
+    if all(value != value for line in cells for value in line):
+        axes.text(0.5, 0.5, "no rows yet", ha="center", va="center", color=style.GREY, transform=axes.transAxes)
+    axes.set_xticks(range(len(batches)), map(style.length, batches))
+    axes.set_yticks(range(len(channels)), [f"{inputs}, {outputs}" for inputs, outputs in channels])
+    axes.grid(False)

@@ -1,0 +1,57 @@
+"""Measured rows of danaus bench --sweep step."""
+
+import style
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from results import case_fields
+from tables.training import PARTS, is_whole_step, parts_of
+
+MODES = ("circular", "causal")
+COLOURS = dict(zip(PARTS, (style.GREY, style.BLUE, style.GREEN, style.SKY, style.ORANGE, style.VERMILION)))
+WIDTH = 0.7
+
+
+def time_by_part(figure, rows):
+    """Each part of a training step over the floor of the step, one upon the other, against L; a panel for each mode."""
+    steps = {mode: sorted(filter(lambda row: is_drawn(row, mode), rows), key=lambda row: case_fields(row["case"])["l"])
+             for mode in MODES}
+    steps = {mode: those for mode, those in steps.items() if those}
+    if not steps:
+        return
+    for i, (axes, (mode, those)) in enumerate(zip(figure.panels(len(steps), sharey=True), steps.items())):
+        for place, row in enumerate(those):
+            draw_step(axes, place, row)
+        axes.axhline(1, color=style.BLACK, linewidth=1.2, linestyle=style.BOUND["linestyle"])
+        axes.set_xticks(range(len(those)), [style.length(case_fields(row["case"])["l"]) for row in those])
+        axes.set_xlabel("L (samples)")
+        axes.set_title(f"fp16, {mode}, B=64, H=768", loc="left")
+        if i == 0 or figure.is_narrow():
+            axes.set_ylabel("time / floor of a step")
+    drawn = [part for part in PARTS if any(part in parts_of(row) for those in steps.values() for row in those)]
+    handles = [Patch(facecolor=COLOURS[part]) for part in drawn]
+    handles += [Line2D([], [], **WHOLE), Line2D([], [], color=style.BLACK, linestyle=style.BOUND["linestyle"])]
+    labels = [*drawn, "whole, as one graph", "floor"]
+    if any(row["stale"] for those in steps.values() for row in those):
+        handles.append(Patch(facecolor="white", edgecolor=style.GREY, hatch="////"))
+        labels.append("hatched: stale")
+    figure.legend_for_all(handles, labels, columns=5)
+
+
+WHOLE = {"marker": "_", "linestyle": "none", "color": style.BLACK, "markersize": 16, "markeredgewidth": 2}
+
+
+def draw_step(axes, place, row):
+    below, floor = 0, row["floor"]["us"]
+    for part, us in parts_of(row).items():
+        axes.bar(place, us / floor, WIDTH, bottom=below, color=COLOURS[part], hatch="////" if row["stale"] else None,
+                 edgecolor="white", linewidth=0.5)
+        below += us / floor
+    axes.plot(place, row["call_us"]["graph"]["median"] / floor, **WHOLE)
+
+
+def is_drawn(row, mode):
+    if not is_whole_step(row):
+        return False
+    fields = case_fields(row["case"])
+    return (fields["dtype"], fields["mode"], fields["gates"], fields["k"]) == ("f16", mode, [], fields["l"]) and (
+        fields["b"], fields["h"]) == (64, 768)
