@@ -6,7 +6,7 @@
 #include "kernels/cpu/machine.hpp"
 #include "kernels/executor/aligned.hpp"
 #include "kernels/families/spectrum/family.hpp"
-#include "kernels/plan/long.hpp"
+#include "kernels/plan/choice.hpp"
 #include "kernels/plan/plan.hpp"
 
 namespace danaus {
@@ -135,12 +135,12 @@ Extent extent_of(const Convolution& problem, const Device& device, std::int64_t 
 
 void require_counted(const Convolution& problem, const Device& device) {
   const Variant& variant = choose(problem, device);
-  if (outer_rows(variant) > 1)
+  if (takes_several_launches(variant))
     fail("count: ", token(problem), " takes several launches, by ", variant.name, "; only one is counted");
 }
 
 bool is_counted(const Convolution& problem, const Device& device) {
-  return has_kernel(problem, device) && outer_rows(choose(problem, device)) == 1;
+  return has_kernel(problem, device) && !takes_several_launches(choose(problem, device));
 }
 
 Work count_work(const Convolution& given_problem, const Device& device) {

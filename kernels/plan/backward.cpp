@@ -2,6 +2,7 @@
 
 #include "kernels/plan/arrays.hpp"
 #include "kernels/plan/choice.hpp"
+#include "kernels/plan/chunks.hpp"
 #include "kernels/plan/convolution.hpp"
 #include "kernels/plan/correlation.hpp"
 #include "kernels/plan/filter.hpp"
@@ -12,10 +13,11 @@ namespace {
 
 // A kernel with an FFT: what needs none keeps no spectrum.
 const Variant& choose_transform(Convolution p, const Device& device) {
-  const Variant& variant = choose(p, device);
+  if (asks_for_chunks(p)) fail("plan: N=", p.fft_size, " < L=", p.length, ", gradients have no chunks");
+  const Variant& variant = choose_whole(p, device);
   if (variant.size > 0) return variant;
   p.fold = Fold::right_angle;
-  return choose(p, device);
+  return choose_whole(p, device);
 }
 
 Program make_passes(const Case& asked, const Convolution& p, bool forward, const Device& device) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/families/spectrum/family.hpp"
+#include "kernels/plan/chunks.hpp"
 #include "kernels/plan/long.hpp"
 #include "kernels/plan/machine.hpp"
 
@@ -208,6 +209,8 @@ std::unique_ptr<Step> make_filter_transform(const Case& asked, const Convolution
                                             std::span<const std::uint8_t> kept) {
   if (const auto* of_passes = dynamic_cast<const LongVariant*>(&variant))
     return std::make_unique<LongTransform>(asked, problem, prepared, *of_passes, device);
+  if (const auto* of_chunks = dynamic_cast<const ChunkVariant*>(&variant))
+    return make_chunk_filter(asked, problem, prepared, *of_chunks, device);
   return std::make_unique<Transform>(asked, problem, prepared, variant, device, kept);
 }
 

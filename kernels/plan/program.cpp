@@ -3,6 +3,7 @@
 #include "kernels/plan/arrays.hpp"
 #include "kernels/plan/backward.hpp"
 #include "kernels/plan/choice.hpp"
+#include "kernels/plan/chunks.hpp"
 #include "kernels/plan/convolution.hpp"
 #include "kernels/plan/filter.hpp"
 #include "kernels/plan/fused.hpp"
@@ -15,6 +16,8 @@ std::unique_ptr<Step> make_convolution(const Case& asked, const Convolution& pro
                                        const SpectrumPlace& place, const Variant& variant, const Device& device) {
   if (const auto* of_passes = dynamic_cast<const LongVariant*>(&variant))
     return make_long_convolution(asked, problem, arrays, place, *of_passes, device);
+  if (const auto* of_chunks = dynamic_cast<const ChunkVariant*>(&variant))
+    return make_chunked_convolution(asked, problem, arrays, place, *of_chunks, device);
   return make_fused_convolution(asked, problem, arrays, place, variant);
 }
 
@@ -28,7 +31,9 @@ Program make_program(const Case& asked, const Device& device, std::span<const st
   if (p->mask.zeroed.empty() != kept.empty())
     fail("plan: the case removes ", p->mask.zeroed.empty() ? "no" : "some", " frequencies, but ", kept.size(),
          " marks of kept ones are given");
-  const Prepared prepared(*p, variant.size, outer_rows(variant), true, false);
+  const auto* of_chunks = dynamic_cast<const ChunkVariant*>(&variant);
+  const Prepared prepared(of_chunks ? chunk_filters(*p, *of_chunks, device) : *p, variant.size, outer_rows(variant),
+                          true, false);
   Program program;
   program.variant = &variant;
   program.prepared_bytes = prepared.bytes();
