@@ -23,14 +23,21 @@ bool may_be_direct(const Convolution& p, const Device& device) {
   return device.has_tensor_copies() && p.length % 8 == 0 && 2 * p.length < std::int64_t{1} << 40;
 }
 
-// Of a launch a batch row's pieces take one spectrum after the other, H of them; rows of another b, which are no
-// multiple of a piece away, come as other channels with spectra of their own. So many copies of them make a launch of
-// 64 items a multiprocessor, of a millisecond or so, beside which its beginning and end are short.
+// How pieces that lie in rows share launches: a tensor map has one dimension for channels and one for what shares a
+// channel's spectrum. Either all batch rows do, and every piece of a row is a launch of its own; or all pieces do, and
+// batch rows are more channels, with copies of the spectra. What takes fewer launches.
+//
+// With so many copies a launch has 64 items a multiprocessor, a third of a millisecond of 16K points, beside which its
+// beginning and end are short; but no more than L2 has room for. Of any batch beyond one as many: what is prepared
+// serves them all.
 std::int64_t spectrum_copies(const Convolution& p, const Chunks& chunks, const Device& device) {
-  if (!may_be_direct(p, device)) return 1;
-  const std::int64_t items = p.channels * ratio_up(chunks.count, 2);
-  const std::int64_t copies = std::clamp<std::int64_t>(ratio_up(64 * device.multiprocessors, items), 1, p.batch);
-  return ratio_up(p.batch, ratio_up(p.batch, copies));  // as many in every launch
+  if (!may_be_direct(p, device) || p.batch == 1) return 1;
+  const std::int64_t items = p.channels * ratio_up(chunks.count, 2), size = chunks.lead + chunks.step;
+  const std::int64_t most = std::clamp<std::int64_t>(device.cache_bytes / (4 * p.channels * size), 1, 64);
+  return std::min(ratio_up(64 * device.multiprocessors, items), most);
+}
+bool shares_by_rows(std::int64_t batch, std::int64_t copies, const Chunks& chunks) {
+  return chunks.count < ratio_up(batch, copies);
 }
 
 // ---- what it takes, in bytes that memory moves in the same time
@@ -40,6 +47,9 @@ std::int64_t spectrum_copies(const Convolution& p, const Chunks& chunks, const D
 constexpr double kInstructionBytes = 16;
 // Of a launch, 5 us of an H200.
 constexpr double kLaunchBytes = 20e6;
+
+// Of a choice between them, so that it is the same for every batch beyond one, and so is what is prepared.
+constexpr std::int64_t kUsualBatch = 64;
 
 // Of a complex sequence there and back: of eight points 64 of them an instruction, of sixteen 32, of others none.
 double instructions(const std::vector<int>& factors, std::int64_t size) {
@@ -54,14 +64,16 @@ double cost_of_chunks(const Convolution& p, const ChunkVariant& variant, const D
   const double pair = kInstructionBytes * instructions(variant.factors, variant.size);
   const auto size = static_cast<double>(variant.size);
   const bool direct = may_be_direct(p, device);
-  const std::int64_t by_copies = ratio_up(direct ? chunks.first : p.length, chunks.step);
+  const std::int64_t by_copies = ratio_up(direct ? chunks.rest_end : p.length, chunks.step);
   const auto at_once = static_cast<double>(direct ? chunks.count : 0), moved = static_cast<double>(by_copies);
   const double reads = 1 + p.pregate, writes = 1 + p.postgate;  // arrays
   const double of_row = at_once * (2 * reads * size + 2 * writes * static_cast<double>(chunks.step) + pair / 2) +
                         moved * (2 * (reads + 4 + writes) * size + pair / 2);
-  const double copies = static_cast<double>(spectrum_copies(p, chunks, device));
-  const double launches = std::ceil(static_cast<double>(p.batch) / copies) + 3;
-  return rows * of_row + 4 * copies * static_cast<double>(p.channels) * size + launches * kLaunchBytes;
+  const std::int64_t copies = spectrum_copies(p, chunks, device);
+  const bool by_rows = shares_by_rows(p.batch, copies, chunks);
+  const auto launches = static_cast<double>(by_rows ? chunks.count : ratio_up(p.batch, copies));
+  const double spectra = by_rows ? launches : static_cast<double>(p.batch);  // that are read
+  return rows * of_row + 4 * spectra * static_cast<double>(p.channels) * size + (launches + 3) * kLaunchBytes;
 }
 
 // By outer passes, or by one fused kernel.
@@ -109,22 +121,18 @@ class PiecesKernel {
   std::int64_t concurrent_ = 1;
 };
 
-const std::uint16_t* samples_from(const void* array, std::int64_t first) {
-  return array ? static_cast<const std::uint16_t*>(array) + first : nullptr;
-}
-
 class ChunkedConvolution final : public Step {
  public:
   ChunkedConvolution(const Case& asked, const Convolution& problem, const ConvolutionArrays& arrays,
-                     const SpectrumPlace& place, const ChunkVariant& variant, const Device& device)
+                     const SpectrumPlace& place, const ChunkVariant& variant, const Device& device, Pass pass)
       : problem_(problem),
         arrays_(arrays),
         place_(place),
         size_(variant.size),
-        chunks_(problem, variant.inner()),
+        chunks_(problem, variant.inner(), pass),
         copies_(spectrum_copies(problem, chunks_, device)),
         direct_(may_be_direct(problem, device)),
-        chunk_bytes_(chunk_bytes(device)),
+        chunk_bytes_(chunk_bytes(device, problem)),
         description_(asked.token() + ", " + variant.name),
         inner_(variant.inner(), description_),
         cut_(problem.dtype, pieces::Job::cut),
@@ -140,23 +148,27 @@ class ChunkedConvolution final : public Step {
     const bool direct = direct_ && are_aligned({at(call, arrays_.u), at(call, arrays_.pregate),
                                                 at(call, arrays_.postgate), at(call, arrays_.y)});
     if (direct) {
-      const std::int64_t launches = ratio_up(call.batch, copies_);
+      const bool by_rows = shares_by_rows(call.batch, copies_, chunks_);
+      const std::int64_t launches = by_rows ? chunks_.count : ratio_up(call.batch, copies_);
       for (std::int64_t i = 0; i < launches; ++i) {
-        const std::int64_t first = call.batch * i / launches;
-        to(direct_launch(call, machine, constants, first, call.batch * (i + 1) / launches - first));
+        const std::int64_t all = by_rows ? chunks_.count : call.batch;
+        const std::int64_t first = all * i / launches, count = all * (i + 1) / launches - first;
+        const Span some{first, count};
+        to(by_rows ? direct_launch(call, machine, constants, {0, call.batch}, some, true)
+                   : direct_launch(call, machine, constants, some, {0, chunks_.count}, false));
       }
     }
-    const std::int64_t end = direct ? chunks_.first : problem_.length;
-    if (end == 0) return;
-    const std::int64_t of_row = ratio_up(end, chunks_.step), rows = call.batch * of_row,
-                       room = pieces_at_once(call.batch);
+    const std::int64_t begin = direct ? chunks_.rest : 0, end = direct ? chunks_.rest_end : problem_.length;
+    if (begin == end) return;
+    const std::int64_t of_row = ratio_up(end - begin, chunks_.step), rows = call.batch * of_row;
+    const std::int64_t room = pieces_at_once(call.batch);
     const std::int64_t channels = std::clamp<std::int64_t>(room / rows, 1, problem_.channels);
     const std::int64_t rows_at_once = std::min(rows, room);
     for (std::int64_t channel = 0; channel < problem_.channels; channel += channels)
       for (std::int64_t row = 0; row < rows; row += rows_at_once) {
         pieces::Arguments a{};
         a.pieces = call.workspace;
-        a.begin = 0, a.end = end;
+        a.begin = begin, a.end = end;
         a.first_row = static_cast<int>(row), a.rows_now = static_cast<int>(std::min(rows_at_once, rows - row));
         a.first_channel = static_cast<int>(channel);
         a.channels_now = static_cast<int>(std::min(channels, problem_.channels - channel));
@@ -172,21 +184,27 @@ class ChunkedConvolution final : public Step {
 
  private:
   std::int64_t pieces_at_once(std::int64_t batch) const {
-    const std::int64_t of_row = ratio_up(direct_ ? chunks_.first : problem_.length, chunks_.step);
+    const std::int64_t samples = direct_ ? chunks_.rest_end - chunks_.rest : problem_.length;
+    const std::int64_t of_row = std::max<std::int64_t>(ratio_up(samples, chunks_.step), 1);
     return std::min(std::max<std::int64_t>(chunk_bytes_ / (2 * size_), 1), batch * problem_.channels * of_row);
   }
   std::int64_t array_bytes(const Call& call) const { return 2 * call.batch * problem_.channels * problem_.length; }
 
-  // All pieces that lie in rows `first` to `first` + `count` - 1 of the batch.
+  struct Span {
+    std::int64_t first, count;
+  };
+  // Some of the pieces that lie in rows, of some of the batch.
   Launch direct_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
-                       std::int64_t first, std::int64_t count) const {
+                       const Span& rows, const Span& pieces, bool by_rows) const {
     const std::int64_t row_samples = problem_.channels * problem_.length;
-    const std::int64_t from = first * row_samples + chunks_.first - chunks_.lead, into = from + chunks_.lead;
+    const std::int64_t into = rows.first * row_samples + chunks_.first + pieces.first * chunks_.step;
+    const std::int64_t from = into - chunks_.lead;
     ConvolutionArguments a{};
     a.u = samples_from(at(call, arrays_.u), from), a.pregate = samples_from(at(call, arrays_.pregate), from);
-    a.y = const_cast<std::uint16_t*>(samples_from(at(call, arrays_.y), into));
+    a.y = samples_from(at(call, arrays_.y), into);
     a.postgate = samples_from(at(call, arrays_.postgate), into);
-    a.batch = static_cast<int>(chunks_.count), a.channels = static_cast<int>(count * problem_.channels);
+    a.batch = static_cast<int>(by_rows ? rows.count : pieces.count);
+    a.channels = static_cast<int>(by_rows ? problem_.channels : rows.count * problem_.channels);
     give_spectrum(call, 0, constants, a);
     a.length = size_;
 
@@ -194,12 +212,12 @@ class ChunkedConvolution final : public Step {
     RowMaps maps;
     maps.from = variant.tensor_shape(a.batch, a.channels, size_);
     maps.from.stride[3] = static_cast<std::uint64_t>(problem_.length);
-    maps.from.stride[4] = static_cast<std::uint64_t>(chunks_.step);
+    maps.from.stride[4] = static_cast<std::uint64_t>(by_rows ? row_samples : chunks_.step);
     maps.into = maps.from;
     maps.into.extent[1] = static_cast<std::uint64_t>(chunks_.step / variant.tensor_grain());  // the rest is no result
-    const std::int64_t end = (first + count) * row_samples;
+    const std::int64_t end = (rows.first + rows.count) * row_samples;
     maps.bytes_from = 2 * (end - from), maps.bytes_into = 2 * (end - into);
-    return inner_.launch(a, maps, machine, 4 * a.channels * std::int64_t{size_}, words_bytes(constants));
+    return inner_.launch(a, maps, machine, std::int64_t{4} * size_ * a.channels, words_bytes(constants));
   }
 
   Launch cut_launch(const Call& call, const Machine& machine, pieces::Arguments a) const {
@@ -226,7 +244,7 @@ class ChunkedConvolution final : public Step {
     a.u = a.y = pieces.pieces;
     a.batch = pieces.rows_now, a.channels = pieces.channels_now, a.length = size_;
     give_spectrum(call, pieces.first_channel, constants, a);
-    return inner_.launch(a, machine, 4 * a.channels * std::int64_t{size_}, words_bytes(constants));
+    return inner_.launch(a, machine, std::int64_t{4} * size_ * a.channels, words_bytes(constants));
   }
   void give_spectrum(const Call& call, std::int64_t channel, std::span<const std::uint32_t> constants,
                      ConvolutionArguments& a) const {
@@ -254,10 +272,10 @@ class ChunkedConvolution final : public Step {
 class ChunkFilter final : public Step {
  public:
   ChunkFilter(const Case& asked, const Convolution& problem, const Prepared& prepared, const ChunkVariant& variant,
-              const Device& device)
+              const Device& device, Pass pass)
       : problem_(problem),
         turned_(chunk_filters(problem, variant, device)),
-        lead_(Chunks(problem, variant.inner()).lead),
+        lead_(Chunks(problem, variant.inner(), pass).lead),
         array_(array_of(asked.arrays(), "k")),
         description_("filter of " + asked.token() + " for " + variant.name),
         turn_(bytes(filter_dtype(problem)) == 2 ? Dtype::f16 : Dtype::f32, pieces::Job::turn),
@@ -302,7 +320,7 @@ ChunkVariant::ChunkVariant(const Variant& fused) : inner_(fused) {
   dtype = fused.dtype, fold = fused.fold, gated = fused.gated, size = fused.size, factors = fused.factors;
   preferred = fused.preferred, classes = fused.classes, compiled = fused.compiled;
   threads = fused.threads, shared_bytes = fused.shared_bytes, blocks_per_sm = fused.blocks_per_sm;
-  name = "chunks_" + fused.name;
+  name = "pieces_" + fused.name;
 }
 
 std::span<const std::unique_ptr<const ChunkVariant>> chunk_variants() {
@@ -315,15 +333,20 @@ std::span<const std::unique_ptr<const ChunkVariant>> chunk_variants() {
   return kVariants;
 }
 
-Chunks::Chunks(const Convolution& p, const Variant& inner) {
+Chunks::Chunks(const Convolution& p, const Variant& inner, Pass pass) {
   const std::int64_t grain = inner.tensor_grain();
   step = (inner.size - (p.filter_length - 1)) / grain * grain;
-  lead = inner.size - step;
-  count = (p.length - lead) / step;
-  first = p.length - count * step;
+  const std::int64_t shared = inner.size - step;
+  count = (p.length - shared) / step;
+  const std::int64_t left = p.length - count * step;
+  if (pass == Pass::forward)
+    lead = shared, first = left, rest = 0, rest_end = left;
+  else
+    lead = 0, first = 0, rest = p.length - left, rest_end = p.length;
 }
 
-const ChunkVariant* cheaper_chunks(const Convolution& p, const Variant* whole, const Device& device) {
+const ChunkVariant* cheaper_chunks(Convolution p, const Variant* whole, const Device& device) {
+  if (p.batch > 1) p.batch = kUsualBatch;
   const int device_class = device_class_of(device);
   const ChunkVariant* best = nullptr;
   double least = whole ? cost_of_whole(p, *whole, device) : std::numeric_limits<double>::infinity();
@@ -346,13 +369,13 @@ Convolution chunk_filters(const Convolution& p, const ChunkVariant& variant, con
 
 std::unique_ptr<Step> make_chunked_convolution(const Case& asked, const Convolution& problem,
                                                const ConvolutionArrays& arrays, const SpectrumPlace& place,
-                                               const ChunkVariant& variant, const Device& device) {
-  return std::make_unique<ChunkedConvolution>(asked, problem, arrays, place, variant, device);
+                                               const ChunkVariant& variant, const Device& device, Pass pass) {
+  return std::make_unique<ChunkedConvolution>(asked, problem, arrays, place, variant, device, pass);
 }
 
 std::unique_ptr<Step> make_chunk_filter(const Case& asked, const Convolution& problem, const Prepared& prepared,
-                                        const ChunkVariant& variant, const Device& device) {
-  return std::make_unique<ChunkFilter>(asked, problem, prepared, variant, device);
+                                        const ChunkVariant& variant, const Device& device, Pass pass) {
+  return std::make_unique<ChunkFilter>(asked, problem, prepared, variant, device, pass);
 }
 
 }  // namespace danaus

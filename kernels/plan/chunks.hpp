@@ -38,24 +38,29 @@ inline bool asks_for_chunks(const Convolution& p) { return p.fft_size != 0 && p.
 // them: K - 1 at least, and so many that the N - lead that it gives are whole lines of a tensor map. The last one ends
 // where the row does, so that all `count` of them lie in the row. What stands before `first` is left for pieces that
 // have zeros before the row, or, circular, its end.
+//
+// Of the adjoint, what comes behind a sample of dy gives it: pieces have none before those that they give, begin with
+// the row, and leave its end.
 struct Chunks {
   std::int64_t lead, step, first, count;
-  Chunks(const Convolution& p, const Variant& inner);
+  std::int64_t rest, rest_end;  // samples of y that are left
+  Chunks(const Convolution& p, const Variant& inner, Pass pass = Pass::forward);
 };
 
 // The variant of chunks that computes the case soonest, where one does it sooner than `whole`, or null; `whole` null:
 // nothing else computes it.
-const ChunkVariant* cheaper_chunks(const Convolution& p, const Variant* whole, const Device& device);
+const ChunkVariant* cheaper_chunks(Convolution p, const Variant* whole, const Device& device);
 
 // What the filter's transform is asked for: filters of N taps, as often as the spectra are wanted.
 Convolution chunk_filters(const Convolution& p, const ChunkVariant& variant, const Device& device);
 
-// The convolution `problem` of a case, of these of its arrays, with what is prepared at the place.
+// The convolution `problem` of a case, of these of its arrays, with what is prepared at the place; its adjoint with
+// what is prepared for that, a conjugate spectrum of filters that are not turned.
 std::unique_ptr<Step> make_chunked_convolution(const Case& asked, const Convolution& problem,
                                                const ConvolutionArrays& arrays, const SpectrumPlace& place,
-                                               const ChunkVariant& variant, const Device& device);
+                                               const ChunkVariant& variant, const Device& device, Pass pass);
 // The transform of its filters.
 std::unique_ptr<Step> make_chunk_filter(const Case& asked, const Convolution& problem, const Prepared& prepared,
-                                        const ChunkVariant& variant, const Device& device);
+                                        const ChunkVariant& variant, const Device& device, Pass pass);
 
 }  // namespace danaus

@@ -38,20 +38,31 @@ TEST(Chunks, LieInTheRowAndHaveTheFilterBeforeThem) {
 
 // ---- what is computed
 
-// Pieces taken out of rows by tensor maps, an even number of them and an odd one, in one launch and in several; chains
-// and exchanges, of one slab and of two; lengths that leave nothing over and something.
+void expect_chunks(std::string_view token) {
+  const Convolution problem = parse_convolution(token);
+  EXPECT_TRUE(dynamic_cast<const ChunkVariant*>(&choose(problem, Device()))) << token;
+  expect_right(problem, {}, ExecutorOptions());
+  if (problem.length < 10000) expect_right(problem, {}, {.blocks = 3, .order = host::Order::random, .seed = 5});
+}
+
+// Pieces taken out of rows by tensor maps, an even number of them and an odd one, in one launch and in several, by rows
+// and by pieces; lengths that leave nothing over and something.
 TEST(ChunkResult, AgreesWithTheReference) {
   for (std::string_view token :
        {"fftconv_f16_causal_l1000_k20_b3_h2_n256", "fftconv_f16_circular_l1000_k128_b2_h3_n256",
         "fftconv_bf16_causal_l1664_k65_b2_h2_n512_pregate", "fftconv_bf16_circular_l1040_k2_b1_h1_n256_postgate",
-        "fftconv_f16_causal_l5000_k500_b2_h1_n1024_pregate_postgate", "fftconv_bf16_causal_l9000_k1_b2_h1_n4096",
-        "fftconv_f16_causal_l40000_k3000_b1_h1_n16384", "fftconv_f16_circular_l70000_k100_kbf16_b1_h1_n32768_postgate",
-        "fftconv_f16_causal_l20000_k33_kf16_b2_h2_n1536_r6x16x16"}) {
-    const Convolution problem = parse_convolution(token);
-    EXPECT_TRUE(dynamic_cast<const ChunkVariant*>(&choose(problem, Device()))) << token;
-    expect_right(problem, {}, ExecutorOptions());
-    if (problem.length < 10000) expect_right(problem, {}, {.blocks = 3, .order = host::Order::random, .seed = 5});
-  }
+        "fftconv_f16_causal_l5000_k500_b2_h1_n1024_pregate_postgate", "fftconv_bf16_causal_l4096_k1_b2_h1_n512",
+        "fftconv_bf16_causal_l1000_k20_b7_h40_n256_pregate_postgate"})
+    expect_chunks(token);
+}
+
+// Of one slab and of several.
+TEST(LargeChunks, AgreeWithTheReference) {
+  for (std::string_view token :
+       {"fftconv_bf16_causal_l9000_k1000_b2_h1_n4096", "fftconv_f16_causal_l40000_k3000_b1_h1_n16384",
+        "fftconv_f16_circular_l70000_k100_kbf16_b1_h1_n32768_postgate",
+        "fftconv_f16_causal_l20000_k33_kf16_b2_h2_n1536_r6x16x16"})
+    expect_chunks(token);
 }
 
 // Rows that no tensor map takes: of odd lengths, where nothing is aligned, on devices without tensor copies.
@@ -133,16 +144,16 @@ TEST(ChunkChoice, LongRowsAndShortFilters) {
     device.multiprocessors = 132;
     return choose(parse_convolution(token), device).name;
   };
-  EXPECT_THAT(chosen("fftconv_f16_causal_l1048576_k2048_b64_h24"), HasSubstr("chunks_exchange_256x64"));
+  EXPECT_THAT(chosen("fftconv_f16_causal_l1048576_k2048_b64_h24"), HasSubstr("pieces_exchange_256x64"));
   EXPECT_THAT(chosen("fftconv_f16_causal_l1048576_b64_h24"), HasSubstr("outer_"));
-  EXPECT_THAT(chosen("fftconv_f16_circular_l1048576_k100_b64_h24"), HasSubstr("chunks_"));
-  EXPECT_THAT(chosen("fftconv_f16_circular_l1000008_k2048_b64_h24"), HasSubstr("chunks_"));
+  EXPECT_THAT(chosen("fftconv_f16_circular_l1048576_k100_b64_h24"), HasSubstr("pieces_"));
+  EXPECT_THAT(chosen("fftconv_f16_circular_l1000008_k2048_b64_h24"), HasSubstr("pieces_"));
   EXPECT_THAT(chosen("fftconv_f16_circular_l1048576_k16385_b64_h24"), HasSubstr("outer_"));
   EXPECT_THAT(chosen("fftconv_f16_causal_l32768_k100_b64_h24"), HasSubstr("exchange_"));
   // By copies of the pieces, which is less than planes of the right angle and as much as those of pairs.
-  EXPECT_THAT(chosen("fftconv_f16_causal_l1048576_k2048_b64_h24", device_like(1)), HasSubstr("chunks_"));
+  EXPECT_THAT(chosen("fftconv_f16_causal_l1048576_k2048_b64_h24", device_like(1)), HasSubstr("pieces_"));
   EXPECT_THAT(chosen("fftconv_f16_circular_l1048576_k2048_b64_h24", device_like(1)), HasSubstr("outer_"));
-  EXPECT_THAT(chosen("fftconv_f16_causal_l100000000_k2048_b1_h1"), HasSubstr("chunks_"));
+  EXPECT_THAT(chosen("fftconv_f16_causal_l100000000_k2048_b1_h1"), HasSubstr("pieces_"));
 }
 
 TEST(ChunkChoice, TokensNameThem) {
