@@ -110,6 +110,7 @@ Prediction predict_eq2(const Convolution& problem, const HardwareProfile& profil
   if (problem.factors.empty()) fail("predict: ", token(problem), " has no factors, Eq. 2 needs them");
   if (bytes(problem.dtype) != 2) fail("predict: ", name(problem.dtype), ", Eq. 2 is for 16-bit types (f16, bf16)");
   const Convolution p = resolved(problem);
+  if (p.fft_size < p.length) fail("predict: N=", p.fft_size, " < L=", p.length, ", Eq. 2 knows no chunks");
   const std::int64_t points = complex_points(p);
   const std::int64_t rows = p.fold == Fold::pair ? (p.batch + 1) / 2 : p.batch;
   const double sequences = static_cast<double>(rows) * static_cast<double>(p.channels);

@@ -8,7 +8,6 @@
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/plan.hpp"
 #include "kernels/plan/registry.hpp"
-#include "reference/token.hpp"
 
 namespace danaus {
 namespace {

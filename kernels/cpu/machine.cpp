@@ -1,5 +1,6 @@
 #include "kernels/cpu/machine.hpp"
 
+#include <atomic>
 #include <cstring>
 #include <stdexcept>
 
@@ -35,8 +36,14 @@ class ExecutorMachine final : public Machine {
   }
 
   std::shared_ptr<void> allocate(std::int64_t bytes) const override {
+    if (used_->fetch_add(bytes) > options_.memory_bytes - bytes) {
+      *used_ -= bytes;
+      throw OutOfMemory(text("plan: ", bytes, " bytes of memory of ", device().name, " are needed, ",
+                             options_.memory_bytes - *used_, " are free"));
+    }
+    const std::shared_ptr<void> counted(nullptr, [used = used_, bytes](void*) { *used -= bytes; });
     const auto array = std::make_shared<host::AlignedArray<unsigned char>>(bytes);
-    return {array, array->data()};
+    return {array->data(), [array, counted](void*) {}};
   }
   std::shared_ptr<void> upload(const void* values, std::int64_t bytes) const override {
     auto memory = allocate(bytes);
@@ -81,6 +88,7 @@ class ExecutorMachine final : public Machine {
 
  private:
   ExecutorOptions options_;
+  std::shared_ptr<std::atomic<std::int64_t>> used_ = std::make_shared<std::atomic<std::int64_t>>(0);  // bytes
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 
 #include "kernels/executor/executor.hpp"
@@ -15,6 +16,7 @@ struct ExecutorOptions {
   int blocks = 2;      // that a launch makes, where the work is shared out among as many as run at once
   host::Order order = host::Order::ascending;  // in which threads get to run
   std::uint64_t seed = 0;
+  std::int64_t memory_bytes = std::numeric_limits<std::int64_t>::max();  // of everything that plans have there
   // Told what each launch did, from the thread that launched it.
   std::function<void(const Launch&, const host::Counters&)> observer = {};
 };

@@ -6,7 +6,7 @@
 #include "kernels/cpu/machine.hpp"
 #include "kernels/executor/aligned.hpp"
 #include "kernels/families/spectrum/family.hpp"
-#include "kernels/plan/long.hpp"
+#include "kernels/plan/choice.hpp"
 #include "kernels/plan/plan.hpp"
 
 namespace danaus {
@@ -146,7 +146,7 @@ double spectrum_rereads(const Work& work, const Extent& e, const Variant& varian
 
 void require_one_launch(const Convolution& problem, const Device& device) {
   const Variant& variant = choose(problem, device);
-  if (outer_rows(variant) > 1)
+  if (takes_several_launches(variant))
     fail("count: ", token(problem), " takes several launches, by ", variant.name, ", not one");
 }
 

@@ -26,6 +26,11 @@ struct ConvolutionArrays {
 
 inline void* at(const Call& call, int array) { return array < 0 ? nullptr : call.arrays[array]; }
 
+// From sample `first` of an array on; null where there is none.
+inline void* samples_from(void* array, std::int64_t first) {
+  return array ? static_cast<std::uint16_t*>(array) + first : nullptr;
+}
+
 // Whether all that there are begin at 16 bytes, as vectors of 8 samples do.
 inline bool are_aligned(std::initializer_list<const void*> arrays) {
   return std::ranges::all_of(arrays, [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; });
@@ -35,6 +40,10 @@ inline bool are_aligned(std::initializer_list<const void*> arrays) {
 // launches cost more than what L2 then saves: 64K samples a row (B=64, H=48) take 960 us by chunks of 25 MB, 880 by
 // 100, 830 by 250 and 800 by 400, as by all at once.
 inline std::int64_t chunk_bytes(const Device& device) { return 8 * device.cache_bytes; }
+// And no more than a copy of u.
+inline std::int64_t chunk_bytes(const Device& device, const Convolution& p) {
+  return std::min(chunk_bytes(device), bytes(p.dtype) * p.batch * p.channels * p.length);
+}
 
 // What is prepared of a case's filters, in words: a spectrum [H, N], its conjugate [H, N], or both; of bf16 samples the
 // factors [H, N1] of their channels, N1 the rows of outer passes. Without an FFT the filter.
@@ -42,7 +51,9 @@ struct Prepared {
   std::int64_t spectrum = -1, conjugate = -1, factors = -1;
   std::int64_t words = 0;
 
-  Prepared(const Convolution& p, int size, int rows, bool plain, bool conjugated) {
+  // Behind `before` words of others.
+  Prepared(const Convolution& p, int size, int rows, bool plain, bool conjugated, std::int64_t before = 0)
+      : words(before) {
     const auto take = [&](std::int64_t count) { return std::exchange(words, words + count); };
     if (plain) spectrum = take(p.channels * (size > 0 ? size : p.filter_length));
     if (conjugated) conjugate = take(p.channels * size);
@@ -55,6 +66,9 @@ struct Prepared {
 inline std::uint32_t* prepared_at(const Call& call, std::int64_t word) {
   return word < 0 ? nullptr : static_cast<std::uint32_t*>(call.prepared) + word;
 }
+
+// A convolution, or what takes a gradient by y to one by u: the same with the conjugate spectrum.
+enum class Pass { forward, adjoint };
 
 // What a convolution's step reads: one of the spectra, and the factors.
 struct SpectrumPlace {

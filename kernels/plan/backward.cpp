@@ -5,7 +5,6 @@
 #include "kernels/plan/convolution.hpp"
 #include "kernels/plan/correlation.hpp"
 #include "kernels/plan/filter.hpp"
-#include "kernels/plan/long.hpp"
 
 namespace danaus {
 namespace {
@@ -24,19 +23,19 @@ Program make_passes(const Case& asked, const Convolution& p, bool forward, const
   const auto number = [&](std::string_view name) { return array_of(arrays, name); };
   const int u = number("u"), dy = number("dy"), w = number("pregate"), v = number("postgate");
 
-  const Prepared prepared(p, variant.size, outer_rows(variant), forward || p.postgate, true);
+  Filters filters = make_filters(asked, p, forward || p.postgate, true, variant, device, {});
   Program program;
   program.variant = &variant;
-  program.prepared_bytes = prepared.bytes();
-  program.prepare.push_back(make_filter_transform(asked, p, prepared, variant, device, {}));
-  const auto convolve = [&](std::int64_t spectrum, const ConvolutionArrays& of) {
-    program.execute.push_back(make_convolution(asked, p, of, {spectrum, prepared.factors}, variant, device));
+  program.prepared_bytes = filters.bytes;
+  const auto convolve = [&](Pass pass, const ConvolutionArrays& of) {
+    program.execute.push_back(make_convolution(asked, p, of, filters, pass, variant, device));
   };
-  if (forward) convolve(prepared.spectrum, {u, w, v, number("y")});
-  convolve(prepared.conjugate, {dy, v, w, number("du")});
-  if (p.pregate) convolve(prepared.conjugate, {dy, v, u, number("dpregate")});
-  if (p.postgate) convolve(prepared.spectrum, {u, w, dy, number("dpostgate")});
+  if (forward) convolve(Pass::forward, {u, w, v, number("y")});
+  convolve(Pass::adjoint, {dy, v, w, number("du")});
+  if (p.pregate) convolve(Pass::adjoint, {dy, v, u, number("dpregate")});
+  if (p.postgate) convolve(Pass::forward, {u, w, dy, number("dpostgate")});
   program.execute.push_back(make_correlation(asked, p, {u, w, dy, v, number("dk")}, device).step);
+  program.prepare = std::move(filters.steps);
   return program;
 }
 

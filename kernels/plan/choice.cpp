@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 
+#include "kernels/plan/chunks.hpp"
 #include "kernels/plan/long.hpp"
 #include "kernels/plan/registry.hpp"
 
@@ -41,6 +42,27 @@ void check_whole(std::string_view what, std::int64_t value) {
   if (value > std::numeric_limits<int>::max()) fail("plan: ", what, '=', value, ", must be at most 2^31 - 1");
 }
 
+void check_ranges(const Convolution& p) {
+  validate(p);
+  if (p.dtype != Dtype::f16 && p.dtype != Dtype::bf16)
+    fail("plan: dtype ", name(p.dtype), " has no kernel; f16 and bf16 have");
+  check_whole("K", p.filter_length), check_whole("B", p.batch), check_whole("H", p.channels),
+      check_whole("B*H", p.batch * p.channels);
+}
+
+// Chunks of the N that the case names.
+const Variant& choose_chunks(const Convolution& p, const Device& device) {
+  check_whole("L + N", p.length + p.fft_size);
+  Convolution of_chunk = p;  // a pair of pieces
+  of_chunk.mode = Mode::circular, of_chunk.batch = 2;
+  of_chunk.length = p.fft_size;
+  const Variant& inner = choose_whole(of_chunk, device);
+  const auto found = std::ranges::find_if(chunk_variants(), [&](const auto& v) { return &v->inner() == &inner; });
+  if (found == chunk_variants().end())
+    fail("plan: N=", p.fft_size, ", chunks of L=", p.length, " are of at most ", variants().back()->size, " points");
+  return **found;
+}
+
 }  // namespace
 
 int device_class_of(const Device& device) {
@@ -53,12 +75,18 @@ int device_class_of(const Device& device) {
 }
 
 const Variant& choose(const Convolution& p, const Device& device) {
-  validate(p);
-  if (p.dtype != Dtype::f16 && p.dtype != Dtype::bf16)
-    fail("plan: dtype ", name(p.dtype), " has no kernel; f16 and bf16 have");
-  check_whole("K", p.filter_length), check_whole("B", p.batch), check_whole("H", p.channels),
-      check_whole("B*H", p.batch * p.channels);
+  check_ranges(p);
+  if (asks_for_chunks(p)) return choose_chunks(p, device);
+  const bool open = !p.fold && p.fft_size == 0 && p.factors.empty() && p.mask.zeroed.empty();
+  if (!open || p.length <= variants().back()->size) return choose_whole(p, device);
+  const Variant* whole = p.length <= long_variants().back()->size ? &choose_whole(p, device) : nullptr;
+  if (whole && whole->size == 0) return *whole;
+  const ChunkVariant* chunks = cheaper_chunks(p, whole, device);
+  return chunks ? *chunks : choose_whole(p, device);
+}
 
+const Variant& choose_whole(const Convolution& p, const Device& device) {
+  check_ranges(p);
   if (const Variant* direct = without_fft(p, device)) return *direct;
 
   const Fold fold = fold_of(p);
@@ -118,6 +146,10 @@ const Variant& choose(const Convolution& p, const Device& device) {
   }
   const auto preferred = std::find_if(fitting.begin(), fitting.end(), [](const Variant* v) { return v->preferred; });
   return preferred != fitting.end() ? **preferred : *fitting.front();
+}
+
+bool takes_several_launches(const Variant& variant) {
+  return dynamic_cast<const LongVariant*>(&variant) || dynamic_cast<const ChunkVariant*>(&variant);
 }
 
 bool has_kernel(const Convolution& problem, const Device& device) {

@@ -14,7 +14,15 @@ int device_class_of(const Device& device);
 // case in the pair fold. The split, where the case has no factors: the preferred one, or another if only that fits the
 // device. Whether this build has it is not asked. Throws std::invalid_argument where no kernel does, and says what
 // there is.
+//
+// Rows in chunks (chunks.hpp) where N is less than L, or where all is open, L is longer than a fused kernel's N and K
+// so short that they take less time by what they move and compute.
 const Variant& choose(const Convolution& problem, const Device& device);
+// The same without chunks.
+const Variant& choose_whole(const Convolution& problem, const Device& device);
+
+// Whether a convolution by it is a launch among others: outer passes, or pieces at the beginnings of rows.
+bool takes_several_launches(const Variant& variant);
 
 // Whether choose() finds a kernel that this build has.
 bool has_kernel(const Convolution& problem, const Device& device);

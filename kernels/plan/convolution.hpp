@@ -1,12 +1,13 @@
-// A convolution as a step of a program, by a fused kernel or by outer passes around one.
+// A convolution as a step of a program, by a fused kernel, by outer passes around one, or chunk by chunk.
 #pragma once
 
 #include "kernels/plan/arrays.hpp"
+#include "kernels/plan/filter.hpp"
 
 namespace danaus {
 
-// The convolution `problem` of a case, of these of its arrays, with what is prepared at the place.
+// The convolution `problem` of a case, of these of its arrays, with what is prepared of its filters for the pass.
 std::unique_ptr<Step> make_convolution(const Case& asked, const Convolution& problem, const ConvolutionArrays& arrays,
-                                       const SpectrumPlace& place, const Variant& variant, const Device& device);
+                                       const Filters& filters, Pass pass, const Variant& variant, const Device& device);
 
 }  // namespace danaus

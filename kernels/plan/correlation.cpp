@@ -193,7 +193,7 @@ class Correlation final : public Step {
     return a;
   }
   Region dk_region(const taps::Arguments& a) const {
-    return {"dk", a.dk, 4 * a.channels * problem_.filter_length, true, false};
+    return {"dk", a.dk, std::int64_t{4} * a.channels * problem_.filter_length, true, false};
   }
 
   Launch rows_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,

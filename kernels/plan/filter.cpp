@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/families/spectrum/family.hpp"
+#include "kernels/plan/chunks.hpp"
 #include "kernels/plan/long.hpp"
 #include "kernels/plan/machine.hpp"
 
@@ -129,7 +130,7 @@ class LongTransform final : public Step {
         split_(spectrum::split_of(false, inner_.size, device.block_bytes)),
         table_(spectrum::make_table(inner_, split_, {})),
         columns_words_(spectrum::roots_of(rows_)),
-        chunk_bytes_(chunk_bytes(device)),
+        chunk_bytes_(chunk_bytes(device, problem)),
         description_("filter of " + asked.token() + " for " + convolution.name) {}
 
   std::string_view name() const override { return "filter"; }
@@ -209,6 +210,29 @@ std::unique_ptr<Step> make_filter_transform(const Case& asked, const Convolution
   if (const auto* of_passes = dynamic_cast<const LongVariant*>(&variant))
     return std::make_unique<LongTransform>(asked, problem, prepared, *of_passes, device);
   return std::make_unique<Transform>(asked, problem, prepared, variant, device, kept);
+}
+
+Filters make_filters(const Case& asked, const Convolution& problem, bool forward, bool adjoint, const Variant& variant,
+                     const Device& device, std::span<const std::uint8_t> kept) {
+  Filters filters;
+  if (const auto* of_chunks = dynamic_cast<const ChunkVariant*>(&variant)) {
+    const auto prepare = [&](Pass pass, SpectrumPlace& place) {
+      const bool plain = pass == Pass::forward;
+      const std::int64_t before = (filters.bytes / 4 + 63) / 64 * 64;  // aligned as what is prepared is
+      const Prepared prepared(chunk_filters(problem, *of_chunks, device), variant.size, 1, plain, !plain, before);
+      filters.steps.push_back(make_chunk_filter(asked, problem, prepared, *of_chunks, device, pass));
+      filters.bytes = prepared.bytes();
+      place = {plain ? prepared.spectrum : prepared.conjugate, prepared.factors};
+    };
+    if (forward) prepare(Pass::forward, filters.forward);
+    if (adjoint) prepare(Pass::adjoint, filters.adjoint);
+    return filters;
+  }
+  const Prepared prepared(problem, variant.size, outer_rows(variant), forward, adjoint);
+  if (variant.size > 0) filters.steps.push_back(make_filter_transform(asked, problem, prepared, variant, device, kept));
+  filters.bytes = prepared.bytes();
+  filters.forward = {prepared.spectrum, prepared.factors}, filters.adjoint = {prepared.conjugate, prepared.factors};
+  return filters;
 }
 
 }  // namespace danaus

@@ -1,8 +1,9 @@
-// The transform of a convolution's filters, as the first part of a program.
+// What is prepared of a convolution's filters, as the first part of a program.
 #pragma once
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "kernels/plan/arrays.hpp"
 
@@ -13,5 +14,14 @@ namespace danaus {
 std::unique_ptr<Step> make_filter_transform(const Case& asked, const Convolution& problem, const Prepared& prepared,
                                             const Variant& variant, const Device& device,
                                             std::span<const std::uint8_t> kept);
+
+struct Filters {
+  std::vector<std::unique_ptr<Step>> steps;
+  std::int64_t bytes = 0;
+  SpectrumPlace forward{-1, -1}, adjoint{-1, -1};  // -1: not wanted, or no factors
+};
+// For one pass or both.
+Filters make_filters(const Case& asked, const Convolution& problem, bool forward, bool adjoint, const Variant& variant,
+                     const Device& device, std::span<const std::uint8_t> kept);
 
 }  // namespace danaus

@@ -71,27 +71,40 @@ void FusedKernel::fit(const Machine& machine) {
 Launch FusedKernel::launch(ConvolutionArguments a, const Machine& machine, std::int64_t spectrum_bytes,
                            std::int64_t table_bytes) const {
   a.transfer = choose_transfer(a.length, a.channels, variant_, machine.device(), {a.u, a.y, a.pregate, a.postgate});
+  const std::int64_t row_bytes = std::int64_t{2} * a.batch * a.channels * a.length;
+  if (a.transfer == Transfer::tensor) {
+    const TensorShape shape = variant_.tensor_shape(a.batch, a.channels, a.length);
+    return launch(a, {shape, shape, row_bytes, row_bytes}, machine, spectrum_bytes, table_bytes);
+  }
+  if (encloses(path_of(a.transfer))) bind_enclosing(machine, a);
+  return launch_of(a, machine, row_bytes, row_bytes, spectrum_bytes, table_bytes);
+}
+
+Launch FusedKernel::launch(ConvolutionArguments a, const RowMaps& maps, const Machine& machine,
+                           std::int64_t spectrum_bytes, std::int64_t table_bytes) const {
+  a.transfer = Transfer::tensor;
+  a.u_map = machine.make_tensor_map(maps.from, a.u);
+  a.y_map = machine.make_tensor_map(maps.into, a.y);
+  if (a.pregate) a.pregate_map = machine.make_tensor_map(maps.from, a.pregate);
+  if (a.postgate) a.postgate_map = machine.make_tensor_map(maps.into, a.postgate);
+  return launch_of(a, machine, maps.bytes_from, maps.bytes_into, spectrum_bytes, table_bytes);
+}
+
+Launch FusedKernel::launch_of(ConvolutionArguments& a, const Machine& machine, std::int64_t bytes_from,
+                              std::int64_t bytes_into, std::int64_t spectrum_bytes, std::int64_t table_bytes) const {
   const Path path = path_of(a.transfer);
   const Share share = variant_.share({variant_.items_of_channel(a.batch), a.channels, a.transfer, concurrent(path)});
   a.division = share.division;
-  if (a.transfer == Transfer::tensor) {
-    const TensorShape shape = variant_.tensor_shape(a.batch, a.channels, a.length);
-    a.u_map = machine.make_tensor_map(shape, a.u);
-    a.y_map = machine.make_tensor_map(shape, a.y);
-    if (a.pregate) a.pregate_map = machine.make_tensor_map(shape, a.pregate);
-    if (a.postgate) a.postgate_map = machine.make_tensor_map(shape, a.postgate);
-  }
-  if (encloses(path)) bind_enclosing(machine, a);
   Launch launch =
       make_launch(machine, description_, kernel(), path, share.blocks, variant_.threads, variant_.shared_bytes);
-  const std::int64_t row_bytes = std::int64_t{2} * a.batch * a.channels * a.length;
-  const auto reads = [&](const char* name, const void* rows) {  // with what stands before, at aligned addresses
-    launch.touches({name, samples_before(rows, a.shift), row_bytes + 2 * a.shift, false, false});
+  const auto reads = [&](const char* name, const void* rows, std::int64_t bytes) {
+    // with what stands before, at aligned addresses
+    launch.touches({name, samples_before(rows, a.shift), bytes + 2 * a.shift, false, false});
   };
-  if (a.u != a.y) reads("u", a.u);
-  launch.touches({"y", a.y, row_bytes, true, false});
-  if (a.pregate) reads("pregate", a.pregate);
-  if (a.postgate) reads("postgate", a.postgate);
+  if (a.u != a.y) reads("u", a.u, bytes_from);
+  launch.touches({"y", a.y, bytes_into, true, false});
+  if (a.pregate) reads("pregate", a.pregate, bytes_from);
+  if (a.postgate) reads("postgate", a.postgate, bytes_into);
   launch.touches({"spectrum", a.spectrum, spectrum_bytes, false, false});
   if (a.spectrum_factors) launch.touches({"factors", a.spectrum_factors, std::int64_t{4} * a.channels, false, false});
   launch.touches({"tables", a.tables, table_bytes, false, true});

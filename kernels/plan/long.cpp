@@ -13,7 +13,7 @@
 namespace danaus {
 namespace {
 
-// Outer passes and what is between them, channels by channels.
+// Outer passes and what is between them, channels by channels, or where one is too much rows by rows.
 class LongConvolution final : public Step {
  public:
   LongConvolution(const Case& asked, const Convolution& problem, const ConvolutionArrays& arrays,
@@ -26,8 +26,11 @@ class LongConvolution final : public Step {
         inner_(variant.inner(), asked.token() + ", between outer passes, " + variant.inner().name),
         back_(variant.outer_pass(true, asked.token() + ", outer pass back, " + variant.name)),
         outer_words_(there_.constants().size()) {
-    const std::int64_t bytes = plane_rows(variant.fold, problem.batch) * plane_bytes(variant.size);
-    channels_ = std::clamp<std::int64_t>(chunk_bytes(device) / bytes, 1, problem_.channels);
+    const std::int64_t items = variant.items_of_channel(problem.batch);
+    const std::int64_t at_once =
+        std::max<std::int64_t>(chunk_bytes(device, problem) / (2 * plane_bytes(variant.size)), 1);
+    channels_ = std::clamp<std::int64_t>(at_once / items, 1, problem.channels);
+    rows_ = std::min(at_once * variant.item_rows(), problem.batch);
   }
 
   std::string_view name() const override { return "convolution"; }
@@ -39,35 +42,38 @@ class LongConvolution final : public Step {
   }
   void fit(const Machine& machine) override { there_.fit(machine), inner_.fit(machine), back_.fit(machine); }
   std::int64_t workspace_bytes(std::int64_t batch) const override {
-    return plane_rows(variant_.fold, batch) * channels_ * plane_bytes(variant_.size);
+    return plane_rows(variant_.fold, std::min(batch, rows_)) * channels_ * plane_bytes(variant_.size);
   }
 
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
             const LaunchTo& to) const override {
     const auto of_outer = constants.first(outer_words_), of_inner = constants.subspan(outer_words_);
-    for (std::int64_t first = 0; first < problem_.channels; first += channels_) {
-      const std::int64_t count = std::min(channels_, problem_.channels - first);
-      const auto rows = [&](const char* name, int array, const char* gate, int gate_array) -> OuterPass::Rows {
-        return {name,
-                at(call, array),
-                gate,
-                at(call, gate_array),
-                call.workspace,
-                call.batch,
-                problem_.channels,
-                problem_.length,
-                first,
-                count};
-      };
-      to(there_.launch(rows("u", arrays_.u, "pregate", arrays_.pregate), machine, of_outer));
-      to(inner_launch(call, machine, of_inner, first, count));
-      to(back_.launch(rows("y", arrays_.y, "postgate", arrays_.postgate), machine, of_outer));
-    }
+    for (std::int64_t first = 0; first < problem_.channels; first += channels_)
+      for (std::int64_t row = 0; row < call.batch; row += rows_) {
+        const std::int64_t count = std::min(channels_, problem_.channels - first);
+        const std::int64_t batch = std::min(rows_, call.batch - row);
+        const auto rows = [&](const char* name, int array, const char* gate, int gate_array) -> OuterPass::Rows {
+          const std::int64_t skipped = row * problem_.channels * problem_.length;
+          return {name,
+                  samples_from(at(call, array), skipped),
+                  gate,
+                  samples_from(at(call, gate_array), skipped),
+                  call.workspace,
+                  batch,
+                  problem_.channels,
+                  problem_.length,
+                  first,
+                  count};
+        };
+        to(there_.launch(rows("u", arrays_.u, "pregate", arrays_.pregate), machine, of_outer));
+        to(inner_launch(call, machine, of_inner, batch, first, count));
+        to(back_.launch(rows("y", arrays_.y, "postgate", arrays_.postgate), machine, of_outer));
+      }
   }
 
  private:
   Launch inner_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
-                      std::int64_t first, std::int64_t count) const {
+                      std::int64_t batch, std::int64_t first, std::int64_t count) const {
     const int rows = variant_.outer_rows();
     ConvolutionArguments a{};
     a.u = a.y = call.workspace;
@@ -75,7 +81,7 @@ class LongConvolution final : public Step {
     if (place_.factors >= 0)
       a.spectrum_factors = reinterpret_cast<float*>(prepared_at(call, place_.factors)) + first * rows;
     a.tables = constants.data();
-    a.batch = static_cast<int>(plane_rows(variant_.fold, call.batch)), a.channels = static_cast<int>(count * rows);
+    a.batch = static_cast<int>(plane_rows(variant_.fold, batch)), a.channels = static_cast<int>(count * rows);
     a.length = variant_.inner().size;
     return inner_.launch(a, machine, 4 * count * variant_.size, static_cast<std::int64_t>(constants.size_bytes()));
   }
@@ -88,7 +94,7 @@ class LongConvolution final : public Step {
   FusedKernel inner_;
   OuterPass back_;
   std::size_t outer_words_;
-  std::int64_t channels_ = 1;  // at a time
+  std::int64_t channels_ = 1, rows_ = 1;  // at a time: all rows of some channels, or some of one
 };
 
 }  // namespace

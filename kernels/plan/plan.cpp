@@ -61,7 +61,9 @@ struct Plan::State {
     }
   }
   std::int64_t batch_of(const char* operation, const CallOptions& options) const;
-  void* workspace_for(const char* operation, const CallOptions& options, std::int64_t needed) const;
+  using Steps = std::vector<std::unique_ptr<Step>>;
+  void* workspace_for(const char* operation, const CallOptions& options, const Steps& steps, std::int64_t batch) const;
+  std::shared_ptr<void> allocate_workspace(const char* operation, const Steps& steps, std::int64_t batch) const;
   void check_prepared(const char* operation, const CallOptions& options) const;
 
   Case asked;
@@ -129,7 +131,9 @@ void Plan::State::check_prepared(const char* operation, const CallOptions& optio
   machine->check_memory(operation, "prepared", options.prepared);
 }
 
-void* Plan::State::workspace_for(const char* operation, const CallOptions& options, std::int64_t needed) const {
+void* Plan::State::workspace_for(const char* operation, const CallOptions& options, const Steps& steps,
+                                 std::int64_t batch) const {
+  const std::int64_t needed = danaus::workspace_bytes(steps, batch);
   if (needed == 0) return nullptr;
   if (options.workspace) {
     if (static_cast<std::int64_t>(options.workspace_bytes) < needed)
@@ -142,10 +146,32 @@ void* Plan::State::workspace_for(const char* operation, const CallOptions& optio
     if (machine->is_capturing(options.stream))
       fail(operation, ": the stream is being captured, where nothing can be allocated; give a workspace of ", needed,
            " bytes, or make the same call once before");
-    workspace = machine->allocate(needed);
+    workspace.reset(), workspace_size = 0;
+    workspace = allocate_workspace(operation, steps, batch);
     workspace_size = needed;
   }
   return workspace.get();
+}
+
+std::shared_ptr<void> Plan::State::allocate_workspace(const char* operation, const Steps& steps,
+                                                      std::int64_t batch) const {
+  const auto of = [&](std::int64_t rows) { return machine->allocate(danaus::workspace_bytes(steps, rows)); };
+  try {
+    return of(batch);
+  } catch (const OutOfMemory& error) {
+    std::int64_t fits = 0, beyond = batch;
+    while (beyond - fits > 1) {
+      const std::int64_t some = fits + (beyond - fits) / 2;
+      try {
+        of(some);
+        fits = some;
+      } catch (const OutOfMemory&) {
+        beyond = some;
+      }
+    }
+    throw OutOfMemory(text(operation, ": the workspace does not fit, ", error.what(),
+                           fits > 0 ? text("; the largest batch that fits is ", fits) : ""));
+  }
 }
 
 Plan::Plan(Case asked, std::shared_ptr<const Machine> machine, std::span<const std::uint8_t> kept)
@@ -199,7 +225,7 @@ void Plan::prepare(std::span<const Buffer> filters, const CallOptions& options) 
     s.machine->synchronize();  // earlier calls on other streams may still read it
   }
   call.prepared = own ? s.prepared.get() : options.prepared;
-  call.workspace = s.workspace_for(kOperation, options, danaus::workspace_bytes(s.program.prepare, 1));
+  call.workspace = s.workspace_for(kOperation, options, s.program.prepare, 1);
   if (s.program.prepared_is_filter)
     for (std::size_t i = 0; i < s.arrays.size(); ++i)
       if (s.arrays[i].role == Role::filter)
@@ -219,7 +245,7 @@ void Plan::execute(std::span<const Buffer> arrays, const CallOptions& options) c
   s.check_prepared(kOperation, options);
   s.machine->check_stream(kOperation, options.stream);
   call.prepared = options.prepared ? options.prepared : s.prepared.get();
-  call.workspace = s.workspace_for(kOperation, options, danaus::workspace_bytes(s.program.execute, batch));
+  call.workspace = s.workspace_for(kOperation, options, s.program.execute, batch);
   s.launch(s.program.execute, s.program.prepare.size(), call, options.stream);
 }
 

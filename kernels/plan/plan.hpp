@@ -42,7 +42,8 @@ struct CallOptions {
 };
 
 // After an error that is not CUDA's own a plan is as it was before the call. Errors: std::invalid_argument for what the
-// caller gave, before any work; std::runtime_error with call, file and line for what CUDA refused.
+// caller gave, and OutOfMemory for what does not fit, before any work; std::runtime_error with call, file and line for
+// what CUDA refused.
 class Plan {
  public:
   // `kept` [N] are the marks of kept_frequencies(problem) (reference/convolution/mask.hpp) where the case removes

@@ -3,6 +3,7 @@
 #include "kernels/plan/arrays.hpp"
 #include "kernels/plan/backward.hpp"
 #include "kernels/plan/choice.hpp"
+#include "kernels/plan/chunks.hpp"
 #include "kernels/plan/convolution.hpp"
 #include "kernels/plan/filter.hpp"
 #include "kernels/plan/fused.hpp"
@@ -12,9 +13,13 @@
 namespace danaus {
 
 std::unique_ptr<Step> make_convolution(const Case& asked, const Convolution& problem, const ConvolutionArrays& arrays,
-                                       const SpectrumPlace& place, const Variant& variant, const Device& device) {
+                                       const Filters& filters, Pass pass, const Variant& variant,
+                                       const Device& device) {
+  const SpectrumPlace& place = pass == Pass::forward ? filters.forward : filters.adjoint;
   if (const auto* of_passes = dynamic_cast<const LongVariant*>(&variant))
     return make_long_convolution(asked, problem, arrays, place, *of_passes, device);
+  if (const auto* of_chunks = dynamic_cast<const ChunkVariant*>(&variant))
+    return make_chunked_convolution(asked, problem, arrays, place, *of_chunks, device, pass);
   return make_fused_convolution(asked, problem, arrays, place, variant);
 }
 
@@ -28,15 +33,14 @@ Program make_program(const Case& asked, const Device& device, std::span<const st
   if (p->mask.zeroed.empty() != kept.empty())
     fail("plan: the case removes ", p->mask.zeroed.empty() ? "no" : "some", " frequencies, but ", kept.size(),
          " marks of kept ones are given");
-  const Prepared prepared(*p, variant.size, outer_rows(variant), true, false);
+  Filters filters = make_filters(asked, *p, true, false, variant, device, kept);
   Program program;
   program.variant = &variant;
-  program.prepared_bytes = prepared.bytes();
+  program.prepared_bytes = filters.bytes;
   program.prepared_is_filter = variant.size == 0;
-  if (!program.prepared_is_filter)
-    program.prepare.push_back(make_filter_transform(asked, *p, prepared, variant, device, kept));
   program.execute.push_back(
-      make_convolution(asked, *p, ConvolutionArrays(asked), {prepared.spectrum, prepared.factors}, variant, device));
+      make_convolution(asked, *p, ConvolutionArrays(asked), filters, Pass::forward, variant, device));
+  program.prepare = std::move(filters.steps);
   return program;
 }
 

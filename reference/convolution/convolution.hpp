@@ -51,7 +51,7 @@ struct Convolution {
   std::int64_t filter_length = 1;  // K: samples of the filter; K < L is a partial filter, K > L wraps or is cut
   bool pregate = false;            // y = v * conv(w * u, k): w
   bool postgate = false;           //                         v
-  std::int64_t fft_size = 0;       // N, in real samples
+  std::int64_t fft_size = 0;       // N, in real samples; less than L: rows in chunks
   std::optional<Fold> fold;
   std::vector<int> factors;  // N (or N/2 for the half fold) = product, outermost stage first
   FrequencyMask mask;
@@ -75,8 +75,8 @@ inline Dtype filter_dtype(const Convolution& p) {
 std::vector<Array> arrays(const Convolution& problem);
 double useful_flops(const Convolution& problem);
 
-// Throws unless the case means something: positive sizes, N large enough for mode and fold, factors that multiply to
-// the complex FFT's size, a mask that fits the factors. parse_convolution() calls it.
+// Throws unless the case means something: positive sizes, N large enough for mode and fold, or for chunks K, factors
+// that multiply to the complex FFT's size, a mask that fits the factors. parse_convolution() calls it.
 void validate(const Convolution& problem);
 
 // The same case with fold and N chosen where they were open: pair for circular and right_angle for causal, and the N of

@@ -180,9 +180,12 @@ std::int64_t real_fft_size(const Convolution& problem) {
 
 Convolution planned(const Convolution& problem) {
   validate(problem);
-  Convolution p = resolved(problem);
+  Convolution open = problem;
+  if (open.fft_size != 0 && open.fft_size < open.length)  // chunks are a kernel's
+    open.fft_size = 0, open.fold.reset(), open.factors.clear();
+  Convolution p = resolved(open);
   const auto largest_stage = [&] { return balanced_factors(complex_points(p), kHighestOrder).front(); };
-  if (problem.fft_size == 0 && p.factors.empty() && largest_stage() > kLargestDenseStage) {
+  if (open.fft_size == 0 && p.factors.empty() && largest_stage() > kLargestDenseStage) {
     const std::int64_t least = p.fold == Fold::right_angle ? p.length : smallest_linear_fft_size(p);
     p.fft_size = p.fold == Fold::half ? 2 * next_smooth((least + 1) / 2) : next_smooth(least);
   }

@@ -115,10 +115,17 @@ void validate(const Convolution& p) {
     fail("fftconv: the filter is ", name(p.filter), ", of ", name(p.dtype), " samples it must be ", name(p.dtype));
 
   const Convolution r = resolved(p);
+  const bool in_chunks = r.fold == Fold::pair && r.fft_size < r.length;
+  if (in_chunks) {
+    if (2 * r.filter_length > r.fft_size)
+      fail("fftconv: N=", r.fft_size, " cuts rows of L=", r.length,
+           " into chunks, which need K <= N/2, K=", r.filter_length);
+    if (!r.mask.zeroed.empty()) fail("fftconv: a frequency mask needs N >= L; N=", r.fft_size, ", L=", r.length);
+  }
   if (r.fold == Fold::half && r.fft_size % 2 != 0) fail("fftconv: N=", r.fft_size, ", the half fold needs an even N");
   if (r.fold == Fold::right_angle) {
     if (r.fft_size < r.length) fail("fftconv: N=", r.fft_size, ", the right-angle fold needs N >= L=", r.length);
-  } else if (r.mode == Mode::causal || r.fft_size != r.length) {
+  } else if (!in_chunks && (r.mode == Mode::causal || r.fft_size != r.length)) {
     if (r.fft_size < smallest_linear_fft_size(r))
       fail("fftconv: N=", r.fft_size, ", a ", name(r.mode), " convolution of L=", r.length, " and K=", r.filter_length,
            " needs N >= ", smallest_linear_fft_size(r), r.mode == Mode::circular ? " or N = L" : "");
@@ -152,7 +159,8 @@ void validate(const Convolution& p) {
 }
 
 Convolution resolved(Convolution p) {
-  if (!p.fold) p.fold = p.mode == Mode::circular ? Fold::pair : Fold::right_angle;
+  const bool in_chunks = p.fft_size != 0 && p.fft_size < p.length;
+  if (!p.fold) p.fold = p.mode == Mode::circular || in_chunks ? Fold::pair : Fold::right_angle;
   if (p.fft_size == 0) {
     if (p.mode == Mode::circular || p.fold == Fold::right_angle) {
       p.fft_size = p.length;

@@ -103,6 +103,14 @@ TEST(Gradients, LongOnes) {
   expect_gradients("fftconvgrad_f16_causal_l16384_b2_h3", little);
 }
 
+// Rows in chunks, which the correlation takes whole; gates, odd lengths, what goes round.
+TEST(Gradients, OfFiltersShorterThanTheirRows) {
+  for (std::string_view word :
+       {"fftconvgrad_f16_causal_l1000_k20_b3_h2_n256", "fftconvgrad_bf16_circular_l1000_k128_b2_h2_n256_pregate",
+        "fftconvgrad_f16_circular_l1003_k9_b1_h2_n512_pregate_postgate", "fftconvgrad_bf16_causal_l960_k2_b2_h1_n256"})
+    expect_gradients(word);
+}
+
 // However many blocks share a channel.
 TEST(Gradients, PartsOfABatchAreSummedInTheirOrder) {
   const Case asked = parse_case("fftconvgrad_f16_causal_l2000_b9_h2");

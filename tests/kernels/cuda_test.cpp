@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/machine.hpp"
 #include "kernels/cuda/runtime.hpp"
+#include "kernels/plan/chunks.hpp"
 #include "tests/kernels/support.hpp"
 
 namespace danaus {
@@ -132,6 +133,22 @@ TEST_P(CudaLengths, AreAllWithinTheirBound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Parts, CudaLengths, testing::Range(0, 12));
+
+// Out of rows, by pieces and, where so many rows are not much, by rows; and by copies of what is not aligned.
+TEST_F(Cuda, RowsInChunksAreWithinTheirBound) {
+  for (const auto& v : chunk_variants()) {
+    if (!v->preferred || !has_code(*machine_, *v)) continue;
+    for (const auto& [length, batch, offset] :
+         {std::array{200000, 5, 0}, {200000, 2, 1}, {199997, 2, 0}, {3 * v->size, 300, 0}}) {
+      if (batch == 300 && v->size > 2048) continue;
+      Convolution p;
+      p.dtype = v->dtype, p.mode = batch == 2 ? Mode::circular : Mode::causal;
+      p.batch = batch, p.channels = 3, p.length = length, p.filter_length = v->size / (batch == 2 ? 2 : 7);
+      p.pregate = p.postgate = v->gated, p.fft_size = v->size;
+      expect_right_on_gpu(p, {}, machine_, offset);
+    }
+  }
+}
 
 TEST_F(Cuda, FiltersFromHostAndDeviceGiveTheSame) {
   const Convolution p = parse_convolution("fftconv_f16_causal_l8192_b2_h3");

@@ -38,6 +38,13 @@ TEST(LongResult, ChunksOfChannels) {
   expect_right(problem, {}, options);
 }
 
+// At most a copy of u, and where one channel is more than that, some of its rows.
+TEST(LongResult, ChunksOfRows) {
+  const Convolution problem = parse_convolution("fftconv_f16_causal_l65536_b5_h1_postgate");
+  EXPECT_EQ(Plan(problem, executor_machine()).workspace_bytes(5), 8 * 65536);  // u has five rows; two of complex planes
+  expect_right(problem, {}, ExecutorOptions());
+}
+
 TEST(LongChoice, PadsByAQuarterAtMost) {
   for (Fold fold : {Fold::pair, Fold::right_angle})
     for (Dtype dtype : {Dtype::f16, Dtype::bf16}) {

@@ -2,7 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <numeric>
+#include <vector>
 
+#include "kernels/device/halves.hpp"
+#include "kernels/executor/aligned.hpp"
+#include "kernels/families/outer/family.hpp"
+#include "kernels/families/outer/kernel.hpp"
+#include "kernels/families/pieces/kernel.hpp"
 #include "kernels/memory/rows.hpp"
 #include "kernels/middle/multiply.hpp"
 #include "tests/kernels/executor_support.hpp"
@@ -99,6 +106,59 @@ TEST(ChannelSpectra, LieBeyond32BitsToo) {
   expect_spectrum_of_late_channels<Keep::registers>();
   expect_spectrum_of_late_channels<Keep::shared>();
   expect_spectrum_of_late_channels<Keep::cache>();
+}
+
+// A row that is the last of so many, there and back.
+TEST(OuterPasses, LieBeyond32BitsToo) {
+  constexpr int kLength = 4096, kChannels = (1 << 21) + 1;
+  constexpr std::int64_t kBegin = std::int64_t{kChannels - 1} * kLength;
+  ASSERT_GT(kBegin, kTwo32);
+  std::vector<std::uint16_t> u(kLength), y(kLength), planes(2 * kLength);
+  for (int n = 0; n < kLength; ++n) u[n] = host::encode<Dtype::f16>(n % 7 - 3);
+  const auto pass = [&]<bool back>(std::vector<std::uint16_t>& samples) {
+    using P = outer::Shape<outer::Key{Dtype::f16, Fold::pair, 1, back}, outer::Tuning{2, 1}>;
+    const host::AlignedArray<std::uint32_t> tables(outer::make_tables(P::layout, 64));
+    outer::Arguments a{};
+    a.samples = as_element(samples.data(), kBegin), a.planes = planes.data(), a.tables = tables.data();
+    a.batch = 1, a.channels = kChannels, a.length = kLength, a.first_channel = kChannels - 1, a.channel_count = 1;
+    a.columns = 64, a.aligned = false;
+    host::Executor executor;
+    executor.declare("samples", samples.data(), 2 * samples.size(), back);
+    executor.declare("planes", planes.data(), 2 * planes.size(), !back);
+    executor.declare("tables", tables.data(), 4 * tables.all().size(), false, false);
+    executor.run({.threads = P::layout.threads, .shared_bytes = P::layout.shared_bytes},
+                 [&] { outer::run<P, Path::any>(a); });
+    return 64 * P::layout.scale * P::layout.scale;
+  };
+  pass.operator()<false>(u);
+  const double scale = pass.operator()<true>(y);
+  for (int n = 0; n < kLength; ++n) ASSERT_NEAR(host::decode<Dtype::f16>(y[n]), scale * (n % 7 - 3), 0.02) << n;
+}
+
+TEST(Pieces, LieBeyond32BitsToo) {
+  constexpr int kLength = 4096, kChannels = 1 << 10, kRow = 1 << 11, kOfRow = 4;
+  constexpr std::int64_t kBegin = (std::int64_t{kRow} * kChannels + 7) * kLength;
+  ASSERT_GT(kBegin, kTwo32);
+  std::vector<std::uint16_t> u(kLength), y(kLength), piece(256);
+  std::iota(u.begin(), u.end(), std::uint16_t{1});
+  pieces::Arguments a{};
+  a.rows = as_element(u.data(), kBegin), a.result = as_element(y.data(), kBegin), a.pieces = piece.data();
+  a.begin = 3000, a.end = 3700, a.step = 200, a.lead = 56, a.size = 256;  // the last one gives 100
+  a.first_row = kRow * kOfRow + 3, a.rows_now = 1, a.of_row = kOfRow, a.first_channel = 7, a.channels_now = 1;
+  a.channels = kChannels, a.length = kLength, a.aligned = false;
+  host::Executor executor;
+  executor.declare("u", u.data(), 2 * u.size(), false);
+  executor.declare("y", y.data(), 2 * y.size(), true);
+  executor.declare("pieces", piece.data(), 2 * piece.size(), true);
+  const auto run = [&]<pieces::Job job>() {
+    using P = pieces::Shape<pieces::Key{Dtype::f16, job}, pieces::Tuning{1}>;
+    EXPECT_EQ(violation([&] { executor.run({.threads = P::layout.threads}, [&] { pieces::run<P, Path::any>(a); }); }),
+              "no violation");
+  };
+  run.operator()<pieces::Job::cut>();
+  for (int n = 0; n < 256; ++n) ASSERT_EQ(piece[n], u[3600 - 56 + n]);
+  run.operator()<pieces::Job::join>();
+  for (int n = 0; n < kLength; ++n) ASSERT_EQ(y[n], n >= 3600 && n < 3700 ? piece[n - 3600] : 0) << n;
 }
 
 }  // namespace

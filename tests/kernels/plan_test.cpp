@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <optional>
 #include <thread>
 
 #include "kernels/cuda/machine.hpp"
@@ -40,6 +42,70 @@ TEST(PlanBytes, AreTheSpectrumAndTheTables) {
   const PlanBytes bytes = plan_bytes(p, Device());
   EXPECT_EQ(bytes.spectrum, 7 * (1024 + 1) * 4);  // and the factor of each channel's
   EXPECT_EQ(bytes.tables, 4 * (std::ssize(choose(p, Device()).make_tables()) + 1024 / 2 + 1024));
+}
+
+std::string out_of_memory(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const OutOfMemory& error) {
+    return error.what();
+  }
+  return "no lack of memory";
+}
+
+// Whatever allocation it is that fails, all memory is there again, and with enough of it the same plan goes on.
+TEST(PlanMemory, AFailedAllocationLeavesThePlanAsItWas) {
+  const Convolution p = parse_convolution("fftconv_f16_causal_l999_k20_b3_h2_n256");
+  const Inputs inputs = make_inputs(p, {});
+  const std::vector<float> k(inputs.k.begin(), inputs.k.end());
+  GuardedSamples u(p.dtype, inputs.u, 0), y(std::ssize(inputs.u), 0), right(std::ssize(inputs.u), 0);
+  const auto call = [&](Plan& plan, GuardedSamples& result) {
+    plan.set_filter(k);
+    plan.execute({{"u", u.samples()}, {"y", result.samples()}});
+  };
+  Plan enough(p, executor_machine());
+  call(enough, right);
+  const std::int64_t of_filter = bytes(filter_dtype(p)) * std::ssize(k);  // of the host, as long as it is transformed
+  const std::int64_t needed = enough.constant_bytes() + enough.prepared_bytes() + enough.workspace_bytes(3) + of_filter;
+  int failures = 0;
+  for (std::int64_t left = 0; left < needed - of_filter; left += 512) {
+    const auto machine = executor_machine({.memory_bytes = needed});
+    std::shared_ptr<void> others = machine->allocate(needed - left);
+    std::optional<Plan> plan;
+    const auto make_and_call = [&] {
+      if (!plan) plan.emplace(p, machine);
+      call(*plan, y);
+    };
+    EXPECT_THAT(out_of_memory(make_and_call), HasSubstr(" are free")) << left;
+    others.reset(), ++failures;
+    EXPECT_EQ(out_of_memory(make_and_call), "no lack of memory") << left;
+    EXPECT_TRUE(std::ranges::equal(y.samples(), right.samples())) << left;
+    plan.reset();
+    EXPECT_EQ(out_of_memory([&] { machine->allocate(needed); }), "no lack of memory") << left;
+  }
+  EXPECT_GT(failures, 10);
+}
+
+TEST(PlanMemory, AWorkspaceThatDoesNotFitIsRefusedWithTheBatchThatWould) {
+  const Convolution p = parse_convolution("fftconv_f16_causal_l999_k20_b7_h2_n256");
+  constexpr std::int64_t kMemory = 1 << 20;
+  const auto machine = executor_machine({.memory_bytes = kMemory});
+  Plan plan(p, machine);
+  const Inputs inputs = make_inputs(p, {});
+  plan.set_filter(std::vector<float>(inputs.k.begin(), inputs.k.end()));
+  GuardedSamples u(p.dtype, inputs.u, 0), y(std::ssize(inputs.u), 0);
+  const std::int64_t of_seven = 2 * 7 * 999 * 2 / 512 * 512, of_three = 3 * 2 * 6 * 512;  // a copy of u; of six pieces
+  ASSERT_EQ(plan.workspace_bytes(7), of_seven);
+  ASSERT_EQ(plan.workspace_bytes(3), of_three);
+  const auto others = machine->allocate(kMemory - plan.constant_bytes() - plan.prepared_bytes() - of_three);
+  const auto execute = [&](std::int64_t batch) {
+    const std::int64_t samples = batch * 2 * 999;
+    plan.execute({{"u", u.samples().first(samples)}, {"y", y.samples().first(samples)}}, {.batch = batch});
+  };
+  EXPECT_EQ(out_of_memory([&] { execute(7); }),
+            text("execute: the workspace does not fit, plan: ", of_seven, " bytes of memory of executor are needed, ",
+                 of_three, " are free; the largest batch that fits is 3"));
+  EXPECT_EQ(out_of_memory([&] { execute(3); }), "no lack of memory");
 }
 
 // ---- choice

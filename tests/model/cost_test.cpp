@@ -159,6 +159,8 @@ TEST(Cost, SaysWhatTheNumberDoesNot) {
 
 TEST(Cost, RefusesWhatEq2DoesNotDescribe) {
   EXPECT_THROW(predict_eq2(parse_convolution("fftconv_f16_circular_l1024_b1_h1"), a100()), std::invalid_argument);
+  EXPECT_THROW(predict_eq2(parse_convolution("fftconv_f16_causal_l4096_k9_b1_h1_n1024_pair_r32x32"), a100()),
+               std::invalid_argument);
   EXPECT_THROW(predict_eq2(parse_convolution("fftconv_f32_circular_l1024_b1_h1_r32x32"), a100()),
                std::invalid_argument);
   EXPECT_THROW(with_factors(parse_convolution("fftconv_f16_circular_l1024_b1_h1_r32x32"), a100(), 3),

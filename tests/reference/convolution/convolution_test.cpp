@@ -23,6 +23,7 @@ TEST(Token, RoundTrips) {
            "fftconv_f16_circular_l4096_k100_b2_h2_pregate_postgate_n4096_pair_r16x16x16_zero8x8x0literal",
            "fftconv_f16_circular_l16_b1_h1_r4x4_zero2x0",
            "fftconv_f16_causal_l48_b1_h1_n48_rightangle_r3x16",
+           "fftconv_f16_causal_l1000_k9_b1_h1_n64",
        }) {
     const Convolution problem = parse_convolution(text);
     EXPECT_EQ(token(problem), text);
@@ -58,6 +59,9 @@ TEST(Convolution, RefusesWhatMeansNothing) {
   EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_r4x4_zero1").find("one for each of the 2 factors"),
             std::string::npos);
   EXPECT_NE(refusal("fftconv_f16_causal_l16_b1_h1_rightangle_r4x4_zero1x1").find("frequency mask"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_causal_l100_k33_b1_h1_n64").find("need K <= N/2, K=33"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_causal_l100_k4_b1_h1_n16_pair_r4x4_zero1x1").find("mask needs N >= L"),
+            std::string::npos);
   EXPECT_NE(refusal("fftconv_f16_circular_l60000000000000_b64_h768").find("2^46"), std::string::npos);
 }
 
@@ -67,6 +71,7 @@ TEST(Convolution, ChoosesFoldAndSizeThatWereOpen) {
   EXPECT_EQ(token(resolved(parse_convolution("fftconv_f16_causal_l60_b1_h1"))),
             "fftconv_f16_causal_l60_b1_h1_n60_rightangle");
   EXPECT_EQ(resolved(parse_convolution("fftconv_f16_causal_l60_k5_b1_h1_pair")).fft_size, 64);
+  EXPECT_EQ(resolved(parse_convolution("fftconv_f16_causal_l60_k5_b1_h1_n16")).fold, Fold::pair);
   EXPECT_EQ(resolved(parse_convolution("fftconv_f16_causal_l4_k4_b1_h1_half")).fft_size, 8);
 }
 

@@ -162,6 +162,8 @@ TEST(Planned, ChoosesWhatWasOpen) {
   EXPECT_EQ(plan("fftconv_f16_causal_l8192_b1_h1"), "fftconv_f16_causal_l8192_b1_h1_n8192_rightangle_r32x16x16");
   EXPECT_EQ(plan("fftconv_f16_causal_l1009_b1_h1"), "fftconv_f16_causal_l1009_b1_h1_n1024_rightangle_r32x32");
   EXPECT_EQ(plan("fftconv_f16_circular_l1009_b1_h1"), "fftconv_f16_circular_l1009_b1_h1_n2025_pair_r45x45");
+  EXPECT_EQ(plan("fftconv_f16_causal_l1009_k9_b1_h1_n256"),
+            "fftconv_f16_causal_l1009_k9_b1_h1_n1024_rightangle_r32x32");
   // What was said stays.
   EXPECT_EQ(plan("fftconv_f16_causal_l1009_b1_h1_n1009_rightangle"),
             "fftconv_f16_causal_l1009_b1_h1_n1009_rightangle_r1009");
