@@ -24,7 +24,7 @@ Program make_passes(const Case& asked, const Convolution& p, bool forward, const
   const auto number = [&](std::string_view name) { return array_of(arrays, name); };
   const int u = number("u"), dy = number("dy"), w = number("pregate"), v = number("postgate");
 
-  const Prepared prepared(p, variant.size, outer_rows(variant), forward || p.postgate, true);
+  const Prepared prepared(p, variant.size, outer_rows(variant), true);
   Program program;
   program.variant = &variant;
   program.prepared_bytes = prepared.bytes();

@@ -28,7 +28,7 @@ Program make_program(const Case& asked, const Device& device, std::span<const st
   if (p->mask.zeroed.empty() != kept.empty())
     fail("plan: the case removes ", p->mask.zeroed.empty() ? "no" : "some", " frequencies, but ", kept.size(),
          " marks of kept ones are given");
-  const Prepared prepared(*p, variant.size, outer_rows(variant), true, false);
+  const Prepared prepared(*p, variant.size, outer_rows(variant), false);
   Program program;
   program.variant = &variant;
   program.prepared_bytes = prepared.bytes();
