@@ -8,7 +8,7 @@ called by its C interface.
 
 import functools
 import threading
-from ctypes import byref
+from ctypes import addressof, c_size_t, c_void_p
 
 import torch
 from torch import Tensor
@@ -43,8 +43,9 @@ def conv(u: Tensor, k: Tensor, mode: str = "causal", pregate: Tensor = None, pos
     types, RuntimeError where a graph is captured too early, danaus.CudaError, and MemoryError.
     """
     if not torch.compiler.is_compiling():
-        if u.is_cuda and _is_plain(u, k, pregate, postgate):
+        if _is_plain(u, k, pregate, postgate) and u.is_cuda:
             return _forward(u, k, mode, pregate, postgate)[0]
+        _require_tensors(u=u, k=k, pregate=pregate, postgate=postgate)
         if forward_ad._current_level >= 0:
             _refuse_tangents(u, k, pregate, postgate)
     if torch.is_autocast_enabled(u.device.type):
@@ -65,6 +66,12 @@ def _is_plain(*tensors):
                 or torch._C._functorch.peek_interpreter_stack() is not None or forward_ad._current_level >= 0
                 or torch._C._get_tracing_state() is not None or torch.autograd._profiler_enabled()
                 or torch._C._is_any_autocast_enabled())
+
+
+def _require_tensors(**arguments):
+    for name, value in arguments.items():
+        if not isinstance(value, Tensor) and (value is not None or name in ("u", "k")):
+            raise TypeError(f"conv: {name} is a {type(value).__name__}, must be a torch.Tensor; danaus.conv takes arrays")
 
 
 def _refuse_tangents(*tensors):
@@ -117,10 +124,6 @@ def _check(u, k, mode, pregate, postgate):
     for name, tensor in (("k", k), ("pregate", pregate), ("postgate", postgate)):
         if tensor is not None and tensor.device != u.device:
             raise ValueError(f"conv: {name} is on {tensor.device}, u on {u.device}; they must be on one device")
-
-
-def _contiguous(*tensors):
-    return [None if tensor is None else tensor.contiguous() for tensor in tensors]
 
 
 # The CPU: by torch.fft, at a size that the linear convolution fits into, or at L for the circular one. conj_physical():
@@ -212,12 +215,15 @@ def _conv_backward_cpu(dy, u, k, spectrum, mode, pregate, postgate, needed):
 class _Slots:
     """What one call of the C interface is told, but for the pointers."""
 
-    def __init__(self, sizes, batch, prepared_bytes, workspace_bytes):
+    def __init__(self, plan, preparing, sizes, batch, prepared_bytes, workspace_bytes):
         self.call = Call(batch=batch, prepared_bytes=prepared_bytes, workspace_bytes=workspace_bytes)
         self.arrays = (Array * len(sizes))(*[(name, None, size) for name, size in sizes])
         self.items = list(self.arrays)
-        self.reference = byref(self.call)
-        self.filter, self.others = byref(self.items[0]), byref(self.items[1])
+        # Arguments as ctypes has them, which saves it their conversion at every call. The filter is the first array.
+        call, first, second = (c_void_p(addressof(each)) for each in (self.call, self.items[0], self.items[1]))
+        self.whole_call = plan.handle, first, c_size_t(len(sizes)), call
+        self.prepare = preparing.handle, first, c_size_t(1), call
+        self.execute = plan.handle, second, c_size_t(len(sizes) - 1), call
 
 
 class _Entry:
@@ -229,7 +235,7 @@ class _Entry:
         self.prepared_bytes = preparing.bytes(batch)["prepared"]
         self.workspace_bytes = plan.bytes(batch)["workspace"]
         self.is_kept = preparing is not plan
-        self.new = functools.partial(_Slots, sizes, batch, self.prepared_bytes, self.workspace_bytes)
+        self.new = functools.partial(_Slots, plan, preparing, sizes, batch, self.prepared_bytes, self.workspace_bytes)
         self.idle = [self.new()]
 
     def take(self):
@@ -304,40 +310,52 @@ def _make_entry(signature, is_backward, u, k, mode, pregate, postgate, trains=Fa
     return entry
 
 
-def _signature(tensor):
-    return None if tensor is None else (tensor.shape, tensor.dtype, tensor.device)
+# Each line of what follows is at most a microsecond of every call; tools/host_cost.py measures their sum.
+
+def _signature(kind, mode, u, k, pregate, postgate):
+    """All that _check() looks at; every tensor that is on no GPU has the device -1."""
+    return (kind, mode, u.shape, u.dtype, u.get_device(), k.shape, k.dtype, k.get_device(),
+            None if pregate is None else (pregate.shape, pregate.dtype, pregate.get_device()),
+            None if postgate is None else (postgate.shape, postgate.dtype, postgate.get_device()))
 
 
-def _run(entry, device, spectrum, is_prepared, tensors):
+def _run(entry, spectrum, is_prepared, tensors):
     """One call with the tensors of an entry, in its order. The spectrum is written first where it is not there."""
     slots = entry.take()
-    call, items = slots.call, slots.items
-    call.stream = torch._C._cuda_getCurrentRawStream(device.index)
+    call = slots.call
+    call.stream = torch._C._cuda_getCurrentRawStream(spectrum.get_device())
     call.prepared = spectrum.data_ptr()
     if entry.workspace_bytes:
-        workspace = torch.empty(entry.workspace_bytes, dtype=torch.uint8, device=device)
+        workspace = spectrum.new_empty(entry.workspace_bytes)
         call.workspace = workspace.data_ptr()
-    for item, tensor in zip(items, tensors):
+    for item, tensor in zip(slots.items, tensors):
         item.data = tensor.data_ptr()
     if is_prepared:
-        status = library.danaus_execute(entry.plan.handle, slots.others, len(items) - 1, slots.reference)
+        status = library.danaus_execute(*slots.execute)
     elif entry.is_kept:
-        status = (library.danaus_prepare(entry.preparing.handle, slots.filter, 1, slots.reference)
-                  or library.danaus_execute(entry.plan.handle, slots.others, len(items) - 1, slots.reference))
+        status = library.danaus_prepare(*slots.prepare) or library.danaus_execute(*slots.execute)
     else:
-        status = library.danaus_whole_call(entry.plan.handle, slots.arrays, len(items), slots.reference)
+        status = library.danaus_whole_call(*slots.whole_call)
     entry.idle.append(slots)
-    check(status)
+    if status:
+        check(status)
 
 
 def _forward(u, k, mode, pregate, postgate, trains=False):
     """y, and the spectrum where the backward pass can read it, else None."""
-    u, k, pregate, postgate = _contiguous(u, k, pregate, postgate)
-    signature = (trains, mode, *map(_signature, (u, k, pregate, postgate)))  # all that _check() looks at
+    u, k = u.contiguous(), k.contiguous()
+    pregate = None if pregate is None else pregate.contiguous()
+    postgate = None if postgate is None else postgate.contiguous()
+    signature = _signature(trains, mode, u, k, pregate, postgate)
     entry = _entries.get(signature) or _make_entry(signature, False, u, k, mode, pregate, postgate, trains)
     y = torch.empty_like(u)
-    spectrum = torch.empty(entry.prepared_bytes, dtype=torch.uint8, device=u.device)
-    _run(entry, u.device, spectrum, False, [k, u, *[gate for gate in (pregate, postgate) if gate is not None], y])
+    spectrum = u.new_empty(entry.prepared_bytes, dtype=torch.uint8)
+    tensors = [k, u, y]
+    if postgate is not None:
+        tensors.insert(2, postgate)
+    if pregate is not None:
+        tensors.insert(2, pregate)
+    _run(entry, spectrum, False, tensors)
     return y, spectrum if entry.is_kept else None
 
 
@@ -348,16 +366,16 @@ def _conv_cuda(u, k, mode, pregate, postgate, trains=False):
 
 def _conv_backward_cuda(dy, u, k, spectrum, mode, pregate, postgate, needed):
     """By a plan of its own; all gradients come at once."""
-    dy, u, k, pregate, postgate = _contiguous(dy, u, k, pregate, postgate)
-    signature = ("backward", mode, *map(_signature, (u, k, pregate, postgate)))
+    dy, u, k, pregate, postgate = (None if x is None else x.contiguous() for x in (dy, u, k, pregate, postgate))
+    signature = _signature("backward", mode, u, k, pregate, postgate)
     entry = _entries.get(signature) or _make_entry(signature, True, u, k, mode, pregate, postgate)
     du, dk = torch.empty_like(u), torch.empty_like(k, dtype=torch.float32)
     of_gates = [None if gate is None else torch.empty_like(gate) for gate in (pregate, postgate)]
     is_prepared = spectrum.numel() > 0
     if not is_prepared:
-        spectrum = torch.empty(entry.prepared_bytes, dtype=torch.uint8, device=u.device)
+        spectrum = u.new_empty(entry.prepared_bytes, dtype=torch.uint8)
     tensors = [k, u, pregate, postgate, dy, du, dk, *of_gates]
-    _run(entry, u.device, spectrum, is_prepared, [tensor for tensor in tensors if tensor is not None])
+    _run(entry, spectrum, is_prepared, [tensor for tensor in tensors if tensor is not None])
     gradients = (du, dk.to(k.dtype), *of_gates)
     return tuple(gradient if is_needed else u.new_empty(0) for gradient, is_needed in zip(gradients, needed))
 

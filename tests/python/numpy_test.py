@@ -271,6 +271,16 @@ class OthersArrays(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "DLPack's type 0 of 64 bits"):
             danaus.conv(Owner(u.astype(np.int64)), k, out=y)
 
+    def test_what_gives_no_memory(self):
+        u, k, _, _ = operands()
+        for error, words, changed in (
+                (ValueError, "conv: u is on a device of DLPack's kind 10", {"__dlpack_device__": lambda self: (10, 0)}),
+                (ValueError, "conv: u, a Other, does not give its memory: busy",
+                 {"__dlpack__": mock.Mock(side_effect=BufferError("busy"))}),
+                (ValueError, "PyCapsule", {"__dlpack__": lambda self: None})):
+            with self.assertRaisesRegex(error, words):
+                danaus.conv(type("Other", (Owner,), changed)(u), k, out=np.empty_like(u))
+
     def test_what_was_taken_is_given_back(self):
         u, k, _, _ = operands()
         before = sys.getrefcount(u)

@@ -476,6 +476,13 @@ class Refused(unittest.TestCase):
         self.refused(ValueError, "k is on meta, u on cpu", u, k.to("meta"), "causal")
         self.refused(ValueError, "postgate is on meta", u, k, "causal", None, pregate.to("meta"))
 
+    def test_what_is_no_tensor(self):
+        u, k, _, _ = operands()
+        for words, arguments in (("u is a ndarray", (u.numpy(), k)), ("k is a list", (u, k.tolist())),
+                                 ("k is a NoneType", (u, None)), ("postgate is a float", (u, k, "causal", None, 1.0))):
+            with self.assertRaisesRegex(TypeError, f"conv: {words}, must be a torch.Tensor"):
+                conv(*arguments)
+
     def test_a_long_row_of_a_gpu(self):
         with FakeTensorMode():
             u, k = torch.empty(1, 1, 1 << 24, dtype=torch.float16, device="cuda"), torch.empty(1, 1, device="cuda")
@@ -584,8 +591,17 @@ class OthersArrays(unittest.TestCase):
 
     def test_a_tensor_that_needs_gradients(self):
         u, k, _, _ = operands(grad=True)
-        with self.assertRaisesRegex((RuntimeError, BufferError), "gradient"):
+        with self.assertRaisesRegex(ValueError, "conv: u, a Tensor, does not give its memory.*gradient"):
             danaus.conv(u, k)
+
+    def test_strides_and_lazy_tensors(self):
+        u, k, _, _ = operands()
+        with self.assertRaisesRegex(ValueError, r"conv: u has strides \(36, 1, 3\), must be contiguous"):
+            danaus.conv(u.transpose(1, 2).contiguous().transpose(1, 2), k)
+        with self.assertRaisesRegex(ValueError, r"conv: u is a negation .* resolve_neg\(\)"):
+            danaus.conv(torch._neg_view(u), k)
+        with self.assertRaisesRegex(ValueError, "conv: u"):
+            danaus.conv(u.to("meta"), k)
 
 
 if __name__ == "__main__":
