@@ -37,7 +37,8 @@ def conv(u: Tensor, k: Tensor, mode: str = "causal", pregate: Tensor = None, pos
     On a GPU it runs on the current stream. The first call of a shape makes a plan, which all layers and threads share;
     while a graph is captured there must be one already. A compiled graph is specialised to H, L and K, not to B.
     Gradients with respect to all four; second derivatives and those of forward mode raise NotImplementedError. On a GPU
-    that of k is summed over the batch in float32, in an order that the shapes fix.
+    that of k is summed over the batch in float32, in an order that the shapes fix; where one is to come, the filter's
+    spectrum and its conjugate, 8 H N bytes, are kept for the backward pass.
 
     Raises ValueError for shapes, devices and a mode that do not go together or that no kernel computes, TypeError for
     types, RuntimeError where a graph is captured too early, danaus.CudaError, and MemoryError.
@@ -71,7 +72,8 @@ def _is_plain(*tensors):
 def _require_tensors(**arguments):
     for name, value in arguments.items():
         if not isinstance(value, Tensor) and (value is not None or name in ("u", "k")):
-            raise TypeError(f"conv: {name} is a {type(value).__name__}, must be a torch.Tensor; danaus.conv takes arrays")
+            raise TypeError(f"conv: {name} is a {type(value).__name__}, must be a torch.Tensor; danaus.conv takes "
+                            "arrays")
 
 
 def _refuse_tangents(*tensors):

@@ -54,8 +54,8 @@ class Filter(nn.Module):
 
 
 class Mixer(nn.Module):
-    """Of x [B, L, H] three projections, each convolved with a few taps: one goes through the long convolution, the others
-    gate it."""
+    """Of x [B, L, H] three projections, each convolved with a few taps: one goes through the long convolution, the
+    others gate it."""
 
     TAPS = 3
 
@@ -115,6 +115,7 @@ class Recall:
 
     KEYS = VALUES = 8
     vocabulary = KEYS + VALUES
+    origin = "drawn"
 
     def batch(self, rows, length, generator):
         """Tokens and targets [rows, length]; length even."""
@@ -139,7 +140,7 @@ class Text:
     def __init__(self):
         paths = sorted(Path(sysconfig.get_paths()["stdlib"]).glob("*.py"))
         text = b"".join(path.read_bytes() for path in paths)
-        self.sha256 = hashlib.sha256(text).hexdigest()[:12]
+        self.origin = f"sha256 {hashlib.sha256(text).hexdigest()[:12]}"
         self.bytes = torch.frombuffer(bytearray(text), dtype=torch.uint8).long()
 
     def batch(self, rows, length, generator):

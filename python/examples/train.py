@@ -3,13 +3,11 @@
   python python/examples/train.py --json rows.jsonl                     small, on the CPU: that it learns
   python python/examples/train.py --device cuda --length 1024 --batch 64 --channels 256 --layers 4 --json rows.jsonl
 
-Appends one JSON object for each method and task, whose fields are those of ROW. curves.py draws them, masks.py looks at
-the filters of a model that --save kept.
+--json appends a row for each method and task (experiments/results/schemas/training.schema.json). curves.py draws their
+losses, python/tools/tables.py compares their times, masks.py looks at the filters of a model that --save kept.
 """
 
 import argparse
-import datetime
-import json
 import statistics
 import sys
 import time
@@ -17,11 +15,9 @@ from pathlib import Path
 
 import torch
 
-import danaus
+import rows
 from language_model import CONVOLUTIONS, TASKS, LanguageModel
 
-ROW = ("schema", "kind", "date", "task", "data", "method", "length", "batch", "channels", "layers", "steps", "rate", "seed",
-       "dtype", "device", "torch", "danaus", "losses", "step_ms", "memory_bytes")
 WARM_STEPS = 5  # which make plans and fill caches, and are in no time
 
 
@@ -33,8 +29,7 @@ def main(arguments=None):
             print(f"{task:<8}{method:<12}L={row['length']}: loss {row['losses'][0]:.3f} to {row['losses'][-1]:.3f}, "
                   f"{row['step_ms']['median']:.2f} ms a step", file=sys.stderr)
             if options.json:
-                with open(options.json, "a", encoding="utf-8") as file:
-                    file.write(json.dumps(row) + "\n")
+                rows.append(options.json, row)
             if options.save:
                 torch.save({"row": row, "weights": model.state_dict()}, options.save / f"{task}_{method}.pt")
 
@@ -55,8 +50,8 @@ def parsed(arguments):
     options.dtype = options.dtype or ("float32" if options.device == "cpu" else "bfloat16")
     if options.length % 2 or options.length < 16:
         parser.error(f"--length {options.length}, must be even and at least 16")
-    if options.steps <= WARM_STEPS:
-        parser.error(f"--steps {options.steps}, must be more than {WARM_STEPS}")
+    if options.steps < WARM_STEPS + 2:
+        parser.error(f"--steps {options.steps}, must be at least {WARM_STEPS + 2}")
     if options.device != "cpu" and options.dtype == "float32" and "danaus" in options.method:
         parser.error("--dtype float32, for which a GPU has no kernel of danaus; bfloat16 has")
     return options
@@ -86,16 +81,12 @@ def trained(task, method, options):
         times.append(1e3 * (now(device) - start))
         rising.step()
         losses.append(round(loss.item(), 5))
-    quartiles = statistics.quantiles(times[WARM_STEPS:], n=4) if options.steps > WARM_STEPS + 1 else 3 * times[-1:]
-    values = dict(
-        schema=1, kind="training", date=datetime.date.today().isoformat(), task=task,
-        data=getattr(data, "sha256", "drawn"), method=method, length=options.length, batch=options.batch,
-        channels=options.channels, layers=options.layers, steps=options.steps, rate=options.rate, seed=options.seed,
-        dtype=options.dtype, device=torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
-        torch=torch.__version__, danaus=danaus.__version__, losses=losses,
-        step_ms=dict(zip(("q1", "median", "q3"), quartiles)),
-        memory_bytes=torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None)
-    return model, {name: values[name] for name in ROW}
+    settings = ("length", "batch", "channels", "layers", "steps", "rate", "seed", "dtype")
+    return model, {
+        **rows.origin("training", device), "task": task, "data": data.origin, "method": method,
+        **{name: getattr(options, name) for name in settings},
+        "losses": losses, "step_ms": dict(zip(("q1", "median", "q3"), statistics.quantiles(times[WARM_STEPS:], n=4))),
+        "memory_bytes": torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None}
 
 
 def now(device):

@@ -3,8 +3,8 @@
   PYTHONPATH=BUILD/python PYTHON python/tools/host_cost.py [--json FILE]
 
 Rows are short, so that a GPU is done with each call before the next one is asked for. Without a GPU tensors are the
-CPU's and the library's functions do nothing: what is left is Python, ctypes and PyTorch's dispatcher. Its row counts for
-nothing but a comparison of two versions of the package on one machine.
+CPU's and the library's functions do nothing: what is left is Python, ctypes and PyTorch's dispatcher, by which two
+versions of the package can be compared; such rows are of no use to others.
 """
 
 import argparse
@@ -29,6 +29,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, metavar="FILE", help="append a row for each call")
     options = parser.parse_args()
+    built = danaus.run("list", "methods")[0]
     on_gpu = danaus.device_count() > 0 and torch.cuda.is_available()
     device = "cuda" if on_gpu else "cpu"
     u, pregate, postgate = (torch.randn(2, 8, 256, device=device).half() for _ in range(3))
@@ -41,8 +42,9 @@ def main():
         cost = microseconds(call)
         print(f"{cost:8.1f}  {name}", flush=True)
         if options.json:
-            row = {"schema": 1, "kind": "host_cost", "date": datetime.date.today().isoformat(), "device": where,
-                   "torch": torch.__version__, "danaus": danaus.__version__, "call": name, "us": round(cost, 2)}
+            row = {"schema": 1, "kind": "host_cost", "date": datetime.date.today().isoformat(), "git": built["git"],
+                   "dirty": built["dirty"], "torch": torch.__version__, "device": {"name": where}, "call": name,
+                   "us": round(cost, 2)}
             with open(options.json, "a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
 
@@ -61,7 +63,8 @@ def calls(u, k, pregate, postgate, on_gpu):
     found = {"ctypes: a call without arguments": library.danaus_version,
              "danaus.torch.conv": lambda: conv(u, k),
              "danaus.torch.conv, both gates": lambda: gated(u, k),
-             "torch.ops.danaus.conv, by the dispatcher": lambda: torch.ops.danaus.conv.default(u, k, "causal", None, None),
+             "torch.ops.danaus.conv, by the dispatcher":
+                 lambda: torch.ops.danaus.conv.default(u, k, "causal", None, None),
              "danaus.torch.conv, a gradient to come": lambda: conv(u, learnt),
              "danaus.torch.conv, and its backward()": trained(conv),
              "danaus.torch.conv, both gates, and its backward()": trained(gated)}

@@ -431,8 +431,8 @@ class Compiled(unittest.TestCase):
         self.assertEqual(fast(u, k).dtype, torch.bfloat16)
 
     def test_fake_tensors_of_a_gpu(self):
-        # The kernel's spectrum and its conjugate have N complex numbers of 16 bits a channel; bf16 has a factor a channel
-        # besides, after which the conjugate begins at the next 256 bytes.
+        # The kernel's spectrum and its conjugate have N complex numbers of 16 bits a channel; bf16 has a factor a
+        # channel besides, after which the conjugate begins at the next 256 bytes.
         for dtype, batch, factors in ((torch.float16, 2, 0), (torch.bfloat16, 2, 256), (torch.float16, 1, 0)):
             for trains in (False, True):
                 with FakeTensorMode():
