@@ -1,5 +1,5 @@
-"""python/examples in their smallest, on the CPU: that they run, learn the same both ways, and write rows as their
-schemas say.
+"""python/examples and the costs of a call in their smallest, on the CPU: that they run, learn the same both ways, and
+write rows as their schemas say.
 
   PYTHONPATH=BUILD/python PYTHON tests/python/examples_test.py
 """
@@ -7,6 +7,7 @@ schemas say.
 import contextlib
 import io
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -81,6 +82,12 @@ class Examples(unittest.TestCase):
             exact = model.loss(*data.batch(2, 32, torch.Generator().manual_seed(10**6))).item()
         self.assertAlmostEqual(plain["loss"], exact, delta=0.02)
         self.assertTrue(any(row["loss"] != plain["loss"] for row in masked))
+
+    def test_host_costs(self):
+        program = "import host_cost; host_cost.CALLS = host_cost.SERIES = 1; host_cost.main()"
+        subprocess.run([sys.executable, "-B", "-c", program, "--json", self.rows], check=True, capture_output=True,
+                       env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "python/tools"), *sys.path])})
+        self.assertGreater(len(self.read()), 10)
 
     def test_recall_asks_for_what_stood_before(self):
         data = language_model.Recall()
