@@ -59,7 +59,9 @@ DANAUS_API void danaus_plan_destroy(danaus_plan* plan);
 /* One line: kernel, N and its factors, threads, shared memory, device. Valid as long as the plan. */
 DANAUS_API const char* danaus_plan_description(const danaus_plan* plan);
 
-/* Of the plan, one word: what is prepared for one kernel no other can read. Valid as long as the plan. */
+/* Of the plan, one word: what is prepared for one kernel no other can read. What a plan of gradients (fftconvgrad_...)
+ * prepares a plan of the same convolution (fftconv_...) reads too, where this word is the same: a training step then
+ * transforms its filters once. Valid as long as the plan. */
 DANAUS_API const char* danaus_plan_kernel(const danaus_plan* plan);
 
 typedef struct danaus_bytes {
@@ -94,12 +96,12 @@ typedef struct danaus_array {
 /* What may come with a call; all zero, or NULL in its place, for the plan's own memory, the case's batch and the
  * default stream. */
 typedef struct danaus_call {
-  void* stream;    /* cudaStream_t */
-  int64_t batch;   /* rows of this call, where they are fewer than the case's */
-  void* prepared;  /* of the caller: written by danaus_prepare, read by danaus_execute */
+  void* stream;   /* cudaStream_t */
+  int64_t batch;  /* rows of this call, where they are fewer than the case's */
+  void* prepared; /* of the caller: written by danaus_prepare, read by danaus_execute */
   size_t prepared_bytes;
   const char* prepared_for; /* danaus_plan_kernel() of the plan that prepared it, where the caller keeps it: checked */
-  void* workspace; /* of the caller */
+  void* workspace;          /* of the caller */
   size_t workspace_bytes;
 } danaus_call;
 

@@ -45,19 +45,23 @@ inline std::int64_t chunk_bytes(const Device& device, const Convolution& p) {
   return std::min(chunk_bytes(device), bytes(p.dtype) * p.batch * p.channels * p.length);
 }
 
-// What is prepared of a case's filters, in words: a spectrum [H, N], its conjugate [H, N], or both; of bf16 samples the
-// factors [H, N1] of their channels, N1 the rows of outer passes. Without an FFT the filter.
+// What is prepared of a case's filters, in words: a spectrum [H, N]; of bf16 samples the factors [H, N1] of their
+// channels, N1 the rows of outer passes; for gradients the conjugate spectrum [H, N], last, so that a plan of the
+// convolution alone can read what was prepared for them. Without an FFT the filter.
 struct Prepared {
-  std::int64_t spectrum = -1, conjugate = -1, factors = -1;
+  std::int64_t spectrum = -1, factors = -1, conjugate = -1;
   std::int64_t words = 0;
 
   // Behind `before` words of others.
   Prepared(const Convolution& p, int size, int rows, bool plain, bool conjugated, std::int64_t before = 0)
       : words(before) {
+    constexpr std::int64_t kAlignment = 64;  // words: where kernels read fastest
     const auto take = [&](std::int64_t count) { return std::exchange(words, words + count); };
     if (plain) spectrum = take(p.channels * (size > 0 ? size : p.filter_length));
-    if (conjugated) conjugate = take(p.channels * size);
     if (p.dtype == Dtype::bf16 && size > 0) factors = take(p.channels * rows);
+    if (!conjugated) return;
+    words = (words + kAlignment - 1) / kAlignment * kAlignment;
+    conjugate = take(p.channels * size);
   }
   std::int64_t bytes() const { return 4 * words; }
 };

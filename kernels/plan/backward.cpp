@@ -23,7 +23,7 @@ Program make_passes(const Case& asked, const Convolution& p, bool forward, const
   const auto number = [&](std::string_view name) { return array_of(arrays, name); };
   const int u = number("u"), dy = number("dy"), w = number("pregate"), v = number("postgate");
 
-  Filters filters = make_filters(asked, p, forward || p.postgate, true, variant, device, {});
+  Filters filters = make_filters(asked, p, true, true, variant, device, {});
   Program program;
   program.variant = &variant;
   program.prepared_bytes = filters.bytes;

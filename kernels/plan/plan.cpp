@@ -269,11 +269,13 @@ void Plan::set_filter(std::span<const std::byte> k, const CallOptions& options) 
   prepare(std::span(&buffer, 1), options);
 }
 
-PlanBytes plan_bytes(const Convolution& problem, const Device& device) {
-  const bool masked = !problem.mask.zeroed.empty();
-  Convolution plain = problem;  // a mask changes values, not sizes
-  if (masked) plain.mask = {};
-  const Program program = make_program(plain, device);
+PlanBytes plan_bytes(Case asked, const Device& device) {
+  if (const auto* masked = asked.as<Convolution>()) {
+    Convolution plain = *masked;  // a mask changes values, not sizes
+    plain.mask = {};
+    asked = plain;
+  }
+  const Program program = make_program(asked, device);
   return {program.prepared_bytes, constant_bytes_of(program)};
 }
 

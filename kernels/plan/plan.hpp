@@ -96,10 +96,10 @@ class Plan {
 // Memory of the device that a plan for the case keeps, beside u, y and gates, which are the caller's. Throws where no
 // kernel computes the case on the device.
 struct PlanBytes {
-  std::int64_t spectrum;  // [H, N] complex numbers of 16 bits, of bf16 samples a factor [H] in fp32 too
+  std::int64_t spectrum;  // [H, N] complex numbers of 16 bits, of bf16 samples a factor [H] in fp32 too; arrays.hpp
   std::int64_t tables;    // constants of the kernel and of the filter's transform
 };
-PlanBytes plan_bytes(const Convolution& problem, const Device& device);
+PlanBytes plan_bytes(Case asked, const Device& device);
 
 // The case with the fold, N and factors that the variant computes it by; as it is where that needs no FFT.
 Convolution planned(const Convolution& problem, const Variant& variant);

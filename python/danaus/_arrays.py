@@ -161,14 +161,23 @@ class _Taken:
             managed.contents.deleter(managed)
 
 
+def _answer(operation, name, array, question, **options):
+    """Of the owner, who may refuse."""
+    try:
+        return getattr(array, question)(**options)
+    except (BufferError, RuntimeError, ValueError) as error:
+        raise ValueError(f"{operation}: {name}, a {type(array).__name__}, does not give its memory: {error}") from error
+
+
 def _of_dlpack(operation, name, array, dtype, stream):
-    kind, ordinal = array.__dlpack_device__()
-    kind = int(kind)
+    kind, ordinal = map(int, _answer(operation, name, array, "__dlpack_device__"))
     if kind not in (_HOST, _CUDA, _CUDA_HOST, _CUDA_MANAGED):
         raise ValueError(f"{operation}: {name} is on a device of DLPack's kind {kind}, must be of the host or CUDA")
+    if hasattr(array, "is_neg") and array.is_neg():  # PyTorch exports its memory nevertheless
+        raise ValueError(f"{operation}: {name} is a negation that is not computed yet, must be resolve_neg() of it")
     on_device = kind in (_CUDA, _CUDA_MANAGED)
     # The owner orders its work before what comes on the stream, of which 1 is CUDA's default.
-    taken = _Taken(array.__dlpack__(stream=stream or 1) if on_device else array.__dlpack__())
+    taken = _Taken(_answer(operation, name, array, "__dlpack__", **({"stream": stream or 1} if on_device else {})))
     tensor = taken.managed.contents.tensor
     if tensor.lanes != 1:
         raise TypeError(f"{operation}: {name} has vectors of {tensor.lanes} for elements, must have numbers")

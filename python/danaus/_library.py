@@ -54,9 +54,9 @@ _SIGNATURES = {
     "danaus_plan_kernel": (c_char_p, [c_void_p]),
     "danaus_plan_bytes": (c_int, [c_void_p, c_int64, POINTER(Bytes)]),
     "danaus_case_array": (c_int, [c_char_p, c_int, POINTER(ArrayInfo)]),
-    "danaus_prepare": (c_int, [c_void_p, POINTER(Array), c_size_t, POINTER(Call)]),
-    "danaus_execute": (c_int, [c_void_p, POINTER(Array), c_size_t, POINTER(Call)]),
-    "danaus_whole_call": (c_int, [c_void_p, POINTER(Array), c_size_t, POINTER(Call)]),
+    "danaus_prepare": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p]),
+    "danaus_execute": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p]),
+    "danaus_whole_call": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p]),
     "danaus_allocate": (c_int, [c_int, c_size_t, POINTER(c_void_p)]),
     "danaus_free": (None, [c_void_p]),
     "danaus_copy_to_device": (c_int, [c_int, c_void_p, c_void_p, c_size_t]),
@@ -64,6 +64,7 @@ _SIGNATURES = {
     "danaus_plan_create_on_executor": (c_int, [c_char_p, POINTER(c_void_p)]),
     "danaus_case_mask": (c_int, [c_char_p, c_void_p, c_size_t, POINTER(c_size_t)]),
     "danaus_case_bytes": (c_int, [c_char_p, c_int, POINTER(Bytes)]),
+    "danaus_case_kernel": (c_int, [c_char_p, c_int, POINTER(c_void_p)]),
     "danaus_convolve": (c_int, [c_char_p, c_char_p, POINTER(Array), c_size_t]),
     "danaus_text_data": (c_char_p, [c_void_p]),
     "danaus_text_destroy": (None, [c_void_p]),
@@ -131,6 +132,20 @@ def mask_of(token):
     kept = (c_uint8 * count.value)()
     check(library.danaus_case_mask(token.encode(), kept, count.value, byref(count)))
     return kept, count.value
+
+
+def kernel_of(token, device=None):
+    """The kernel's name of a case's plan, which need not exist; without a device on an H100 or H200."""
+    name = c_void_p()
+    check(library.danaus_case_kernel(token.encode(), -1 if device is None else device, byref(name)))
+    return text_of(name)
+
+
+def prepared_bytes_of(token, device=None):
+    """What that plan prepares of its filters."""
+    found = Bytes()
+    check(library.danaus_case_bytes(token.encode(), -1 if device is None else device, byref(found)))
+    return found.prepared
 
 
 def device_count():

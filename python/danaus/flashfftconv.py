@@ -41,7 +41,8 @@ class FlashFFTConv(torch.nn.Module):
         length, size = u.shape[2], self.seqlen
         if length > size:
             raise ValueError(f"FlashFFTConv: u has {length} samples, must have at most seqlen={size}")
-        k = k[:, :size]
+        if k.shape[1] > size:
+            k = k[:, :size]
         if length == size:
             return conv(u, k, "circular", pregate, postgate)
         if k.shape[1] <= size - length + 1:  # nothing wraps around into the first L samples

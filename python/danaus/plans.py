@@ -2,6 +2,8 @@
 
 from ctypes import byref, c_int64, c_void_p
 
+import numpy as np
+
 from danaus import _arrays
 from danaus._library import FILTER, OUTPUT, Array, Bytes, Call, arrays_of, check, library, mask_of
 
@@ -59,10 +61,12 @@ class Plan:
         self.handle = c_void_p()
         self.token, self.device = str(token), ordinal_of("plan", device)
         infos = arrays_of(self.token)
+        kept, count = mask_of(self.token)
+        #: [N] whether the case's mask keeps a frequency; None without a mask
+        self.kept = np.array(kept, bool) if count else None
         if self.device is None:
             check(library.danaus_plan_create_on_executor(self.token.encode(), byref(self.handle)))
         else:
-            kept, count = mask_of(self.token)
             check(library.danaus_plan_create(self.token.encode(), self.device, kept, count, byref(self.handle)))
         self._roles = {info.name.decode(): info.role for info in infos}
         self._batched = {info.name.decode() for info in infos if info.batched}

@@ -8,14 +8,14 @@ called by its C interface.
 
 import functools
 import threading
-from ctypes import byref
+from ctypes import addressof, c_size_t, c_void_p
 
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 from torch.nn import Parameter
 
-from danaus._library import Array, Bytes, Call, check, library
+from danaus._library import Array, Call, check, device_count, kernel_of, library, prepared_bytes_of
 from danaus.convolution import MODES
 from danaus.plans import Plan
 
@@ -37,19 +37,22 @@ def conv(u: Tensor, k: Tensor, mode: str = "causal", pregate: Tensor = None, pos
     On a GPU it runs on the current stream. The first call of a shape makes a plan, which all layers and threads share;
     while a graph is captured there must be one already. A compiled graph is specialised to H, L and K, not to B.
     Gradients with respect to all four; second derivatives and those of forward mode raise NotImplementedError. On a GPU
-    that of k is summed over the batch in float32, in an order that the shapes fix.
+    that of k is summed over the batch in float32, in an order that the shapes fix; where one is to come, the filter's
+    spectrum and its conjugate, 8 H N bytes, are kept for the backward pass.
 
     Raises ValueError for shapes, devices and a mode that do not go together or that no kernel computes, TypeError for
     types, RuntimeError where a graph is captured too early, danaus.CudaError, and MemoryError.
     """
     if not torch.compiler.is_compiling():
-        if u.is_cuda and _is_plain(u, k, pregate, postgate):
-            return _conv_cuda(u, k, mode, pregate, postgate)[0]
+        if _is_plain(u, k, pregate, postgate) and u.is_cuda:
+            return _forward(u, k, mode, pregate, postgate)[0]
+        _require_tensors(u=u, k=k, pregate=pregate, postgate=postgate)
         if forward_ad._current_level >= 0:
             _refuse_tangents(u, k, pregate, postgate)
     if torch.is_autocast_enabled(u.device.type):
         u, k, pregate, postgate = _autocast(torch.get_autocast_dtype(u.device.type), u, k, pregate, postgate)
-    return torch.ops.danaus.conv.default(u, k, mode, pregate, postgate)[0]
+    trains = torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in (u, k, pregate, postgate))
+    return torch.ops.danaus.conv.default(u, k, mode, pregate, postgate, trains)[0]
 
 
 def _is_plain(*tensors):
@@ -64,6 +67,13 @@ def _is_plain(*tensors):
                 or torch._C._functorch.peek_interpreter_stack() is not None or forward_ad._current_level >= 0
                 or torch._C._get_tracing_state() is not None or torch.autograd._profiler_enabled()
                 or torch._C._is_any_autocast_enabled())
+
+
+def _require_tensors(**arguments):
+    for name, value in arguments.items():
+        if not isinstance(value, Tensor) and (value is not None or name in ("u", "k")):
+            raise TypeError(f"conv: {name} is a {type(value).__name__}, must be a torch.Tensor; danaus.conv takes "
+                            "arrays")
 
 
 def _refuse_tangents(*tensors):
@@ -81,10 +91,13 @@ def _autocast(dtype, u, k, pregate, postgate):
     return u, k, pregate, postgate
 
 
-# What an operator is given, in the order of its schema.
+# What an operator is given, in the order of its schema. The second result of conv is what the backward pass reads of
+# the filter; it is empty where none is to come (trains=False), or where that needs another kernel. A backward pass that
+# is given an empty one transforms the filter itself.
 
 _library = torch.library.Library("danaus", "DEF")
-_library.define("conv(Tensor u, Tensor k, str mode, Tensor? pregate, Tensor? postgate) -> (Tensor, Tensor)",
+_library.define("conv(Tensor u, Tensor k, str mode, Tensor? pregate, Tensor? postgate, bool trains=False) "
+                "-> (Tensor, Tensor)",
                 tags=(torch.Tag.pt2_compliant_tag,))
 _library.define("conv_backward(Tensor dy, Tensor u, Tensor k, Tensor spectrum, str mode, Tensor? pregate, "
                 "Tensor? postgate, bool[] needed) -> (Tensor, Tensor, Tensor, Tensor)",
@@ -113,10 +126,6 @@ def _check(u, k, mode, pregate, postgate):
     for name, tensor in (("k", k), ("pregate", pregate), ("postgate", postgate)):
         if tensor is not None and tensor.device != u.device:
             raise ValueError(f"conv: {name} is on {tensor.device}, u on {u.device}; they must be on one device")
-
-
-def _contiguous(*tensors):
-    return [None if tensor is None else tensor.contiguous() for tensor in tensors]
 
 
 # The CPU: by torch.fft, at a size that the linear convolution fits into, or at L for the circular one. conj_physical():
@@ -157,14 +166,18 @@ def _gated(x, gate):
     return x if gate is None else x * _working(gate)
 
 
-def _conv_cpu(u, k, mode, pregate, postgate):
+def _spectrum(k, mode, length, points):
+    return _transformed(_folded(_working(k), mode, length), points)
+
+
+def _conv_cpu(u, k, mode, pregate, postgate, trains=False):
     _check(u, k, mode, pregate, postgate)
     length = u.shape[2]
     points = _points(mode, length, k.shape[1])
-    spectrum = _transformed(_folded(_working(k), mode, length), points)
+    spectrum = _spectrum(k, mode, length, points)
     x = _transformed(_gated(_working(u), pregate), points)
     y = _gated(_back(x * spectrum, points, length), postgate)
-    return y.to(u.dtype).contiguous(), spectrum
+    return y.to(u.dtype).contiguous(), spectrum if trains else spectrum.new_empty(0)
 
 
 def _filter_gradient(of_taps, k, mode, length):
@@ -180,6 +193,8 @@ def _filter_gradient(of_taps, k, mode, length):
 def _conv_backward_cpu(dy, u, k, spectrum, mode, pregate, postgate, needed):
     length, taps = u.shape[2], k.shape[1]
     points = _points(mode, length, taps)
+    if spectrum.numel() == 0:
+        spectrum = _spectrum(k, mode, length, points)
     of_u, of_k, of_pregate, of_postgate = needed
     du, dk, dpregate, dpostgate = u.new_empty(0), k.new_empty(0), u.new_empty(0), u.new_empty(0)
     before = _transformed(_gated(_working(dy), postgate), points)  # of the gradient of what the postgate multiplies
@@ -202,21 +217,27 @@ def _conv_backward_cpu(dy, u, k, spectrum, mode, pregate, postgate, needed):
 class _Slots:
     """What one call of the C interface is told, but for the pointers."""
 
-    def __init__(self, sizes, batch, prepared_bytes, workspace_bytes):
+    def __init__(self, plan, preparing, sizes, batch, prepared_bytes, workspace_bytes):
         self.call = Call(batch=batch, prepared_bytes=prepared_bytes, workspace_bytes=workspace_bytes)
         self.arrays = (Array * len(sizes))(*[(name, None, size) for name, size in sizes])
         self.items = list(self.arrays)
-        self.reference = byref(self.call)
+        # Arguments as ctypes has them, which saves it their conversion at every call. The filter is the first array.
+        call, first, second = (c_void_p(addressof(each)) for each in (self.call, self.items[0], self.items[1]))
+        self.whole_call = plan.handle, first, c_size_t(len(sizes)), call
+        self.prepare = preparing.handle, first, c_size_t(1), call
+        self.execute = plan.handle, second, c_size_t(len(sizes) - 1), call
 
 
 class _Entry:
-    """Calls of a plan with tensors of one shape and type: some that no thread makes at the moment."""
+    """Calls with tensors of one shape and type: the plan that executes them, the one that prepares their filter, and
+    slots that no thread uses at the moment."""
 
-    def __init__(self, plan, batch, sizes):
-        self.plan, self.handle = plan, plan.handle
-        of_plan = plan.bytes(batch)
-        self.prepared_bytes, self.workspace_bytes = of_plan["prepared"], of_plan["workspace"]
-        self.new = functools.partial(_Slots, sizes, batch, self.prepared_bytes, self.workspace_bytes)
+    def __init__(self, plan, preparing, batch, sizes):
+        self.plan, self.preparing = plan, preparing
+        self.prepared_bytes = preparing.bytes(batch)["prepared"]
+        self.workspace_bytes = plan.bytes(batch)["workspace"]
+        self.is_kept = preparing is not plan
+        self.new = functools.partial(_Slots, plan, preparing, sizes, batch, self.prepared_bytes, self.workspace_bytes)
         self.idle = [self.new()]
 
     def take(self):
@@ -245,95 +266,135 @@ def _token(u, k, mode, pregate, postgate, operation="fftconv"):
     return "_".join(words)
 
 
-def _make_entry(signature, operation, u, k, mode, pregate, postgate):
-    _check(u, k, mode, pregate, postgate)
-    token, device = _token(u, k, mode, pregate, postgate, operation), u.get_device()
-    with _making:
-        plan = _plans.get((token, device))
-        if plan is None:
-            with torch.cuda.device(device):
-                capturing = torch.cuda.is_current_stream_capturing()
-            if capturing:
-                raise RuntimeError(f"conv: {token} is captured before it ever ran, and making its plan allocates; run "
-                                   "it once before the capture")
-            plan = _plans[token, device] = Plan(token, device)
-        gates = [name for name, gate in ((b"pregate", pregate), (b"postgate", postgate)) if gate is not None]
-        sizes = [(b"u", u.nbytes), (b"k", k.nbytes), *((name, u.nbytes) for name in gates)]
-        if operation == "fftconv":
-            sizes.append((b"y", u.nbytes))
-        else:
-            sizes += [(b"dy", u.nbytes), (b"du", u.nbytes), (b"dk", 4 * k.numel())]
-            sizes += [(b"d" + name, u.nbytes) for name in gates]
-        entry = _entries[signature] = _Entry(plan, u.shape[0], sizes)
-    return entry
-
-
-def _signature(tensor):
-    return None if tensor is None else (tensor.shape, tensor.dtype, tensor.device)
-
-
-def _run(entry, device, tensors):
-    """One call with the tensors of an entry, in its order; returns what it prepares of the filter."""
-    spectrum = torch.empty(entry.prepared_bytes, dtype=torch.uint8, device=device)
-    slots = entry.take()
-    call, items = slots.call, slots.items
-    call.stream = torch._C._cuda_getCurrentRawStream(device.index)
-    call.prepared = spectrum.data_ptr()
-    if entry.workspace_bytes:
-        workspace = torch.empty(entry.workspace_bytes, dtype=torch.uint8, device=device)
-        call.workspace = workspace.data_ptr()
-    for item, tensor in zip(items, tensors):
-        item.data = tensor.data_ptr()
-    status = library.danaus_whole_call(entry.handle, slots.arrays, len(items), slots.reference)
-    entry.idle.append(slots)
-    check(status)
-    return spectrum
-
-
-def _conv_cuda(u, k, mode, pregate, postgate):
-    u, k, pregate, postgate = _contiguous(u, k, pregate, postgate)
-    signature = (mode, _signature(u), _signature(k), _signature(pregate), _signature(postgate))  # all of _check()
-    entry = _entries.get(signature) or _make_entry(signature, "fftconv", u, k, mode, pregate, postgate)
-    y = torch.empty_like(u, memory_format=torch.contiguous_format)
-    gates = [gate for gate in (pregate, postgate) if gate is not None]
-    return y, _run(entry, u.device, [u, k, *gates, y])
-
-
-def _conv_backward_cuda(dy, u, k, spectrum, mode, pregate, postgate, needed):
-    """By a plan of its own, which transforms the filter again: as its conjugate. All gradients come at once."""
-    dy, u, k, pregate, postgate = _contiguous(dy, u, k, pregate, postgate)
-    signature = ("backward", mode, *map(_signature, (u, k, pregate, postgate)))
-    entry = _entries.get(signature) or _make_entry(signature, "fftconvgrad", u, k, mode, pregate, postgate)
-    du, dk = torch.empty_like(u), torch.empty_like(k, dtype=torch.float32)
-    of_gates = [None if gate is None else torch.empty_like(gate) for gate in (pregate, postgate)]
-    tensors = [u, k, pregate, postgate, dy, du, dk, *of_gates]
-    _run(entry, u.device, [tensor for tensor in tensors if tensor is not None])
-    gradients = (du, dk.to(k.dtype), *of_gates)
-    return tuple(gradient if is_needed else u.new_empty(0) for gradient, is_needed in zip(gradients, needed))
+def _gradients_of(token):
+    return token.replace("fftconv", "fftconvgrad", 1)
 
 
 @functools.lru_cache(maxsize=None)
-def _prepared_bytes(token, device):
-    """Of the plan of a case, which need not exist; where there is no such device, on an H100 or H200."""
-    found = Bytes()
-    known = device is not None and device < library.danaus_device_count()
-    check(library.danaus_case_bytes(token.encode(), device if known else -1, byref(found)))
-    return found.prepared
+def _kept_bytes(token, device):
+    """What a plan of the gradients prepares of a convolution's filter, where the convolution's own plan can read it;
+    else 0. The plans need not exist; where there is no such device, they are for an H100 or H200."""
+    device = device if device is not None and device < device_count() else None
+    kernel, gradients = kernel_of(token, device), _gradients_of(token)
+    try:
+        return prepared_bytes_of(gradients, device) if kernel_of(gradients, device) == kernel else 0
+    except ValueError:  # no kernel computes the gradients; backward() says so
+        return 0
+
+
+def _plan(token, device):
+    plan = _plans.get((token, device))
+    if plan is None:
+        with torch.cuda.device(device):
+            capturing = torch.cuda.is_current_stream_capturing()
+        if capturing:
+            raise RuntimeError(f"conv: {token} is captured before it ever ran, and making its plan allocates; run it "
+                               "once before the capture")
+        plan = _plans[token, device] = Plan(token, device)
+    return plan
+
+
+def _make_entry(signature, is_backward, u, k, mode, pregate, postgate, trains=False):
+    _check(u, k, mode, pregate, postgate)
+    token, device = _token(u, k, mode, pregate, postgate), u.get_device()
+    gates = [name for name, gate in ((b"pregate", pregate), (b"postgate", postgate)) if gate is not None]
+    sizes = [(b"k", k.nbytes), (b"u", u.nbytes), *((name, u.nbytes) for name in gates)]
+    if is_backward:
+        sizes += [(b"dy", u.nbytes), (b"du", u.nbytes), (b"dk", 4 * k.numel())]
+        sizes += [(b"d" + name, u.nbytes) for name in gates]
+    else:
+        sizes.append((b"y", u.nbytes))
+    with _making:
+        plan = preparing = _plan(_gradients_of(token) if is_backward else token, device)
+        if trains and _kept_bytes(token, device):
+            preparing = _plan(_gradients_of(token), device)
+        entry = _entries[signature] = _Entry(plan, preparing, u.shape[0], sizes)
+    return entry
+
+
+# Each line of what follows is at most a microsecond of every call; tools/host_cost.py measures their sum.
+
+def _signature(kind, mode, u, k, pregate, postgate):
+    """All that _check() looks at; every tensor that is on no GPU has the device -1."""
+    return (kind, mode, u.shape, u.dtype, u.get_device(), k.shape, k.dtype, k.get_device(),
+            None if pregate is None else (pregate.shape, pregate.dtype, pregate.get_device()),
+            None if postgate is None else (postgate.shape, postgate.dtype, postgate.get_device()))
+
+
+def _run(entry, spectrum, is_prepared, tensors):
+    """One call with the tensors of an entry, in its order. The spectrum is written first where it is not there."""
+    slots = entry.take()
+    call = slots.call
+    call.stream = torch._C._cuda_getCurrentRawStream(spectrum.get_device())
+    call.prepared = spectrum.data_ptr()
+    if entry.workspace_bytes:
+        workspace = spectrum.new_empty(entry.workspace_bytes)
+        call.workspace = workspace.data_ptr()
+    for item, tensor in zip(slots.items, tensors):
+        item.data = tensor.data_ptr()
+    if is_prepared:
+        status = library.danaus_execute(*slots.execute)
+    elif entry.is_kept:
+        status = library.danaus_prepare(*slots.prepare) or library.danaus_execute(*slots.execute)
+    else:
+        status = library.danaus_whole_call(*slots.whole_call)
+    entry.idle.append(slots)
+    if status:
+        check(status)
+
+
+def _forward(u, k, mode, pregate, postgate, trains=False):
+    """y, and the spectrum where the backward pass can read it, else None."""
+    u, k = u.contiguous(), k.contiguous()
+    pregate = None if pregate is None else pregate.contiguous()
+    postgate = None if postgate is None else postgate.contiguous()
+    signature = _signature(trains, mode, u, k, pregate, postgate)
+    entry = _entries.get(signature) or _make_entry(signature, False, u, k, mode, pregate, postgate, trains)
+    y = torch.empty_like(u)
+    spectrum = u.new_empty(entry.prepared_bytes, dtype=torch.uint8)
+    tensors = [k, u, y]
+    if postgate is not None:
+        tensors.insert(2, postgate)
+    if pregate is not None:
+        tensors.insert(2, pregate)
+    _run(entry, spectrum, False, tensors)
+    return y, spectrum if entry.is_kept else None
+
+
+def _conv_cuda(u, k, mode, pregate, postgate, trains=False):
+    y, spectrum = _forward(u, k, mode, pregate, postgate, trains)
+    return y, u.new_empty(0, dtype=torch.uint8) if spectrum is None else spectrum
+
+
+def _conv_backward_cuda(dy, u, k, spectrum, mode, pregate, postgate, needed):
+    """By a plan of its own; all gradients come at once."""
+    dy, u, k, pregate, postgate = (None if x is None else x.contiguous() for x in (dy, u, k, pregate, postgate))
+    signature = _signature("backward", mode, u, k, pregate, postgate)
+    entry = _entries.get(signature) or _make_entry(signature, True, u, k, mode, pregate, postgate)
+    du, dk = torch.empty_like(u), torch.empty_like(k, dtype=torch.float32)
+    of_gates = [None if gate is None else torch.empty_like(gate) for gate in (pregate, postgate)]
+    is_prepared = spectrum.numel() > 0
+    if not is_prepared:
+        spectrum = u.new_empty(entry.prepared_bytes, dtype=torch.uint8)
+    tensors = [k, u, pregate, postgate, dy, du, dk, *of_gates]
+    _run(entry, spectrum, is_prepared, [tensor for tensor in tensors if tensor is not None])
+    gradients = (du, dk.to(k.dtype), *of_gates)
+    return tuple(gradient if is_needed else u.new_empty(0) for gradient, is_needed in zip(gradients, needed))
 
 
 # Without data: shapes for torch.compile. H, L and K become constants of the graph, since kernels are made for them.
 
 @torch.library.register_fake("danaus::conv", lib=_library)
-def _conv_fake(u, k, mode, pregate, postgate):
+def _conv_fake(u, k, mode, pregate, postgate, trains=False):
     _check(u, k, mode, pregate, postgate)
     y = torch.empty_like(u, memory_format=torch.contiguous_format)
     if u.device.type == "cuda":
         some = u.new_empty((1 if u.shape[0] == 1 else 2, *u.shape[1:]), device="meta")  # of any batch
-        prepared = _prepared_bytes(_token(some, k, mode, pregate, postgate), u.device.index)
-        return y, u.new_empty(prepared, dtype=torch.uint8)
+        kept = _kept_bytes(_token(some, k, mode, pregate, postgate), u.device.index)
+        return y, u.new_empty(kept if trains else 0, dtype=torch.uint8)
     points = _points(mode, int(u.shape[2]), int(k.shape[1]))
     complex_type = torch.complex128 if u.dtype == torch.float64 else torch.complex64
-    return y, k.new_empty((k.shape[0], points // 2 + 1), dtype=complex_type)
+    return y, k.new_empty((k.shape[0], points // 2 + 1) if trains else 0, dtype=complex_type)
 
 
 @torch.library.register_fake("danaus::conv_backward", lib=_library)
@@ -352,7 +413,7 @@ _library.impl("conv_backward", _conv_backward_cuda, "CUDA")
 # Gradients. The spectrum is of the call, not of the plan: one plan serves layers and threads with filters of their own.
 
 def _setup_context(ctx, inputs, output):
-    u, k, mode, pregate, postgate = inputs
+    u, k, mode, pregate, postgate, _ = inputs
     spectrum = output[1]
     ctx.mark_non_differentiable(spectrum)
     ctx.save_for_backward(u, k, spectrum, pregate, postgate)
@@ -364,7 +425,7 @@ def _backward(ctx, dy, _):
     needed = [ctx.needs_input_grad[i] for i in (0, 1, 3, 4)]
     gradients = torch.ops.danaus.conv_backward(dy, u, k, spectrum, ctx.mode, pregate, postgate, needed)
     du, dk, dpregate, dpostgate = (gradient if is_needed else None for gradient, is_needed in zip(gradients, needed))
-    return du, dk, None, dpregate, dpostgate
+    return du, dk, None, dpregate, dpostgate, None
 
 
 def _second_derivative(ctx, *_):

@@ -47,9 +47,12 @@ const Command& command(std::string_view word) {
   fail("run: command '", word, "', must be one of ", names);
 }
 
-std::vector<std::uint8_t> mask_of(const Convolution& problem) {
-  return problem.mask.zeroed.empty() ? std::vector<std::uint8_t>() : kept_frequencies(problem);
+std::vector<std::uint8_t> mask_of(const Case& asked) {
+  const auto* problem = asked.as<Convolution>();
+  return !problem || problem->mask.zeroed.empty() ? std::vector<std::uint8_t>() : kept_frequencies(*problem);
 }
+
+Device device_of(int ordinal) { return ordinal < 0 ? Device() : cuda_machine(ordinal)->device(); }
 
 // A case's arrays in double, as they were given.
 struct Given {
@@ -140,9 +143,7 @@ danaus_status danaus_plan_create_on_executor(const char* token, danaus_plan** pl
     require("plan", "plan", plan);
     *plan = nullptr;
     const Case asked = parse_case(token);
-    const auto* convolution = asked.as<Convolution>();
-    const std::vector<std::uint8_t> kept = convolution ? mask_of(*convolution) : std::vector<std::uint8_t>();
-    *plan = new danaus_plan(Plan(asked, executor_machine(), kept));
+    *plan = new danaus_plan(Plan(asked, executor_machine(), mask_of(asked)));
   });
 }
 
@@ -150,7 +151,7 @@ danaus_status danaus_case_mask(const char* token, uint8_t* kept, size_t room, si
   return guarded([&] {
     require("case_mask", "token", token);
     require("case_mask", "count", count);
-    const std::vector<std::uint8_t> mask = mask_of(parse_convolution(token));
+    const std::vector<std::uint8_t> mask = mask_of(parse_case(token));
     *count = mask.size();
     if (kept && room >= mask.size()) std::ranges::copy(mask, kept);
   });
@@ -160,8 +161,18 @@ danaus_status danaus_case_bytes(const char* token, int device, danaus_bytes* byt
   return guarded([&] {
     require("case_bytes", "token", token);
     require("case_bytes", "bytes", bytes);
-    const PlanBytes kept = plan_bytes(parse_convolution(token), device < 0 ? Device() : cuda_machine(device)->device());
+    const PlanBytes kept = plan_bytes(parse_case(token), device_of(device));
     *bytes = {kept.spectrum, 0, kept.tables};
+  });
+}
+
+danaus_status danaus_case_kernel(const char* token, int device, danaus_text** kernel) {
+  return guarded([&] {
+    require("case_kernel", "token", token);
+    require("case_kernel", "kernel", kernel);
+    *kernel = nullptr;
+    const Case asked = parse_case(token);
+    *kernel = text_of(make_program(asked, device_of(device), mask_of(asked)).variant->name);
   });
 }
 

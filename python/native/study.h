@@ -11,6 +11,11 @@
 extern "C" {
 #endif
 
+/* Words that the library keeps until they are destroyed. */
+typedef struct danaus_text danaus_text;
+DANAUS_API const char* danaus_text_data(const danaus_text* text);
+DANAUS_API void danaus_text_destroy(danaus_text* text);
+
 /* A plan for the CPU: the kernel that an H100 or H200 would run, executed operation by operation and checked, with the
  * roundings that it has there. Arrays are of the host. A mask is that of the case. */
 DANAUS_API danaus_status danaus_plan_create_on_executor(const char* token, danaus_plan** plan);
@@ -23,15 +28,13 @@ DANAUS_API danaus_status danaus_case_mask(const char* token, uint8_t* kept, size
  * workspace is left 0. */
 DANAUS_API danaus_status danaus_case_bytes(const char* token, int device, danaus_bytes* bytes);
 
+/* danaus_plan_kernel() of such a plan. */
+DANAUS_API danaus_status danaus_case_kernel(const char* token, int device, danaus_text** kernel);
+
 /* The arrays of a case of convolution, all of double: u, k, y, and the gates that it has. y is computed in double by a
  * method, fftw, monarch or direct, and rounded once to the case's type. */
 DANAUS_API danaus_status danaus_convolve(const char* token, const char* method, const danaus_array* arrays,
                                          size_t count);
-
-/* Words that the library keeps until they are destroyed. */
-typedef struct danaus_text danaus_text;
-DANAUS_API const char* danaus_text_data(const danaus_text* text);
-DANAUS_API void danaus_text_destroy(danaus_text* text);
 
 /* How far y is from the truth, and how far it may be, as one JSON object: "verify" of the schema verify. Arrays as
  * above. method says how y was computed: by one of the above, or "kernel" by that of the plan, which may be NULL for

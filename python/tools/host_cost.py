@@ -1,22 +1,91 @@
 """What a call costs on the host, in microseconds: the least of several series of calls that nobody waits for.
 
-  PYTHONPATH=BUILD/python PYTHON python/tools/host_cost.py
+  PYTHONPATH=BUILD/python PYTHON python/tools/host_cost.py [--json FILE]
 
 Rows are short, so that a GPU is done with each call before the next one is asked for. Without a GPU tensors are the
-CPU's and the library's function does nothing: what is left is Python, ctypes and PyTorch's dispatcher.
+CPU's and the library's functions do nothing: what is left is Python, ctypes and PyTorch's dispatcher, by which two
+versions of the package can be compared; such rows are of no use to others.
 """
 
+import argparse
 import ctypes
+import datetime
+import json
 import timeit
+from pathlib import Path
 
 import torch
 
 import danaus
 from danaus import torch as danaus_torch
-from danaus._library import Array, Call, library
+from danaus._library import library
 
-CALLS, SERIES = 2000, 15
+CALLS, SERIES = 50, 200  # short series, of which some are not interrupted
 CONV = danaus_torch.conv
+NO_GPU = "no GPU: the library's functions do nothing"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="append a row for each call")
+    options = parser.parse_args()
+    built = danaus.run("list", "methods")[0]
+    on_gpu = danaus.device_count() > 0 and torch.cuda.is_available()
+    device = "cuda" if on_gpu else "cpu"
+    u, pregate, postgate = (torch.randn(2, 8, 256, device=device).half() for _ in range(3))
+    k = torch.randn(8, 256, device=device)
+    if not on_gpu:
+        pretend()
+    where = torch.cuda.get_device_name() if on_gpu else NO_GPU
+    print(f"PyTorch {torch.__version__}, {where}")
+    for name, call in calls(u, k, pregate, postgate, on_gpu).items():
+        cost = microseconds(call)
+        print(f"{cost:8.1f}  {name}", flush=True)
+        if options.json:
+            row = {"schema": 1, "kind": "host_cost", "date": datetime.date.today().isoformat(), "git": built["git"],
+                   "dirty": built["dirty"], "torch": torch.__version__, "device": {"name": where}, "call": name,
+                   "us": round(cost, 2)}
+            with open(options.json, "a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
+
+
+def calls(u, k, pregate, postgate, on_gpu):
+    """What is timed, by what a table calls it."""
+    conv, learnt = danaus_torch.conv, k.clone().requires_grad_()
+    dy = torch.ones_like(u)
+
+    def trained(convolve, *gates):
+        return lambda: convolve(u, learnt, *gates).backward(dy)
+
+    def gated(u, k):
+        return conv(u, k, "causal", pregate, postgate)
+
+    found = {"ctypes: a call without arguments": library.danaus_version,
+             "danaus.torch.conv": lambda: conv(u, k),
+             "danaus.torch.conv, both gates": lambda: gated(u, k),
+             "torch.ops.danaus.conv, by the dispatcher":
+                 lambda: torch.ops.danaus.conv.default(u, k, "causal", None, None),
+             "danaus.torch.conv, a gradient to come": lambda: conv(u, learnt),
+             "danaus.torch.conv, and its backward()": trained(conv),
+             "danaus.torch.conv, both gates, and its backward()": trained(gated)}
+    if on_gpu:
+        gated(u, k)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            gated(u, k)
+        found["a CUDA graph of one call"] = graph.replay
+    found["torch.fft"] = lambda: by_fft(u, k)
+    found["torch.fft, both gates"] = lambda: postgate * by_fft(pregate * u, k)
+    found["torch.fft, a gradient to come"] = lambda: by_fft(u, learnt)
+    found["torch.fft, and its backward()"] = trained(by_fft)
+    return found
+
+
+def by_fft(u, k):
+    """What it takes the place of, the filter's transform included."""
+    length, points = u.shape[-1], 2 * u.shape[-1]
+    y = torch.fft.irfft(torch.fft.rfft(u.float(), points) * torch.fft.rfft(k, points), points)[..., :length]
+    return y.to(u.dtype)
 
 
 def microseconds(call):
@@ -33,10 +102,14 @@ def synchronize():
         torch.cuda.synchronize()
 
 
+# Without a GPU: its path with the CPU's tensors, and nothing at its end.
+
 class Nothing:
-    """In place of the library: a function of its own that takes a call's arguments and looks at none."""
-    danaus_whole_call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(Array), ctypes.c_size_t,
-                                         ctypes.POINTER(Call))(("danaus_device_count", library))
+    """In place of the library: functions that take a call's arguments and look at none."""
+    _take = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+    danaus_whole_call = _take(("danaus_device_count", library))
+    danaus_prepare = _take(("danaus_device_count", library))
+    danaus_execute = _take(("danaus_device_count", library))
 
 
 class NoPlan:
@@ -46,57 +119,20 @@ class NoPlan:
         return {"prepared": 8192, "workspace": 0}
 
 
-def without_gpu(u, k, pregate, postgate):
-    """The GPU's path with the CPU's tensors and nothing at its end."""
+def pretend():
     danaus_torch.library = Nothing
+    danaus_torch._plan = lambda token, device: NoPlan()
     torch._C._cuda_getCurrentRawStream = lambda device: 0
-    for gates in ((None, None), (pregate, postgate)):
-        signature = ("causal", *map(danaus_torch._signature, (u, k, *gates)))
-        danaus_torch._entries[signature] = danaus_torch._Entry(NoPlan(), u, k, *gates)
-    danaus_torch._library.impl("conv", danaus_torch._conv_cuda, "CPU", allow_override=True)
+    for name in ("conv", "conv_backward"):
+        danaus_torch._library.impl(name, getattr(danaus_torch, f"_{name}_cuda"), "CPU", allow_override=True)
     danaus_torch.conv = with_a_gpus_tensors
 
 
 def with_a_gpus_tensors(u, k, mode="causal", pregate=None, postgate=None):
     """conv() where u.is_cuda."""
     if not torch.compiler.is_compiling() and danaus_torch._is_plain(u, k, pregate, postgate):
-        return danaus_torch._conv_cuda(u, k, mode, pregate, postgate)[0]
+        return danaus_torch._forward(u, k, mode, pregate, postgate)[0]
     return CONV(u, k, mode, pregate, postgate)
-
-
-def by_fft(u, k):
-    """What it takes the place of, the filter's transform included."""
-    length, points = u.shape[-1], 2 * u.shape[-1]
-    return torch.fft.irfft(torch.fft.rfft(u.float(), points) * torch.fft.rfft(k, points), points)[..., :length]
-
-
-def main():
-    on_gpu = danaus.device_count() > 0 and torch.cuda.is_available()
-    device = "cuda" if on_gpu else "cpu"
-    u, pregate, postgate = (torch.randn(2, 8, 256, device=device).half() for _ in range(3))
-    k = torch.randn(8, 256, device=device)
-    learnt = k.clone().requires_grad_()
-    if not on_gpu:
-        without_gpu(u, k, pregate, postgate)
-    conv = danaus_torch.conv
-    conv(u, k), conv(u, k, "causal", pregate, postgate)
-    rows = [("ctypes: a call without arguments", library.danaus_version),
-            ("the implementation, without PyTorch's dispatcher",
-             lambda: danaus_torch._conv_cuda(u, k, "causal", None, None)),
-            ("torch.ops.danaus.conv", lambda: torch.ops.danaus.conv.default(u, k, "causal", None, None)),
-            ("danaus.torch.conv", lambda: conv(u, k)),
-            ("danaus.torch.conv, both gates", lambda: conv(u, k, "causal", pregate, postgate)),
-            ("danaus.torch.conv, with a gradient to come", lambda: conv(u, learnt))]
-    if on_gpu:
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            conv(u, k)
-        rows += [("the same in a CUDA graph of one call", graph.replay), ("torch.fft", lambda: by_fft(u, k)),
-                 ("torch.fft, with a gradient to come", lambda: by_fft(u, learnt))]
-    where = torch.cuda.get_device_name() if on_gpu else "no GPU: the library's function does nothing"
-    print(f"PyTorch {torch.__version__}, {where}")
-    for name, call in rows:
-        print(f"{microseconds(call):8.1f}  {name}")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "kernels/executor/aligned.hpp"
 #include "kernels/plan/correlation.hpp"
 #include "reference/backward/bounds.hpp"
 #include "reference/step/step.hpp"
@@ -133,6 +136,24 @@ TEST(Gradients, AStepIsBothPasses) {
     for (const Array& array : word("fftconvgrad").arrays())
       if (array.role == Role::output) EXPECT_EQ(step.values(array.name), backward.values(array.name)) << array.name;
     EXPECT_EQ(step.values("y"), run_plan(word("fftconv"), values).values("y"));
+  }
+}
+
+// A training step transforms its filters once.
+TEST(Gradients, TheConvolutionReadsWhatIsPreparedForThem) {
+  for (std::string_view fields :
+       {"f16_causal_l1000_b3_h3", "bf16_circular_l512_b2_h3_pregate_postgate", "bf16_causal_l40000_k100_b1_h1"}) {
+    SCOPED_TRACE(fields);
+    const Case forward = parse_case(text("fftconv_", fields)), backward = parse_case(text("fftconvgrad_", fields));
+    const Values values = make_values(backward);
+    Memory memory(forward, values);
+    Plan convolution(forward, executor_machine()), gradients(backward, executor_machine());
+    ASSERT_EQ(convolution.variant().name, gradients.variant().name);
+    const host::AlignedArray<std::uint32_t> prepared(gradients.prepared_bytes() / 4);
+    const CallOptions options{.prepared = prepared.data(), .prepared_bytes = 4 * prepared.all().size()};
+    gradients.prepare(memory.buffers(true), options);
+    convolution.execute(memory.buffers(false), options);
+    EXPECT_EQ(memory.values("y"), run_plan(forward, values).values("y"));
   }
 }
 

@@ -41,6 +41,14 @@ class Library(unittest.TestCase):
         for library in ("sndfile", "cufft", "cudart", "libcuda"):
             self.assertNotRegex(needed, f"NEEDED.*{library}")
 
+    def test_what_a_plan_would_need(self):
+        for operation in ("fftconv", "fftconvgrad"):
+            token = operation + "_f16_causal_l256_b2_h3"
+            plan = danaus.Plan(token)
+            self.assertEqual(_library.kernel_of(token), plan.kernel)
+            self.assertEqual(_library.prepared_bytes_of(token), plan.bytes()["prepared"])
+            self.assertEqual(_library.mask_of(token), (None, 0))
+
     def test_null_is_no_crash(self):
         library = _library.library
         for name, (result, arguments) in _library._SIGNATURES.items():

@@ -11,7 +11,6 @@ import numpy as np
 
 import danaus
 from danaus import convolution, plans
-from danaus._library import mask_of
 from support import UNIT_ROUNDOFF, direct, from_bits, relative, to_bits
 
 CASE = "fftconv_f16_causal_l256_b2_h3"
@@ -178,9 +177,9 @@ class Plan(unittest.TestCase):
         token = "fftconv_f16_circular_l256_b2_h3_pair_n256_r16x16_zero8x0"
         plan = danaus.Plan(token)
         plan.prepare(k=k)
-        kept = np.array(mask_of(token)[0])
-        self.assertTrue(0 < kept.sum() < 256)
-        truth = np.fft.ifft(np.fft.fft(u.astype(float)) * np.fft.fft(k) * kept).real
+        self.assertTrue(0 < plan.kept.sum() < 256)
+        self.assertIsNone(danaus.Plan(CASE).kept)
+        truth = np.fft.ifft(np.fft.fft(u.astype(float)) * np.fft.fft(k) * plan.kept).real
         self.assertLess(relative(plan.execute(u=u), truth), 3e-3)
         self.assertGreater(relative(direct(u, k, "circular"), truth), 3e-2)  # what is removed shows
 
@@ -270,6 +269,16 @@ class OthersArrays(unittest.TestCase):
             danaus.conv(Owner(u[..., ::2]), k, out=y)
         with self.assertRaisesRegex(TypeError, "DLPack's type 0 of 64 bits"):
             danaus.conv(Owner(u.astype(np.int64)), k, out=y)
+
+    def test_what_gives_no_memory(self):
+        u, k, _, _ = operands()
+        for error, words, changed in (
+                (ValueError, "conv: u is on a device of DLPack's kind 10", {"__dlpack_device__": lambda self: (10, 0)}),
+                (ValueError, "conv: u, a Other, does not give its memory: busy",
+                 {"__dlpack__": mock.Mock(side_effect=BufferError("busy"))}),
+                (ValueError, "PyCapsule", {"__dlpack__": lambda self: None})):
+            with self.assertRaisesRegex(error, words):
+                danaus.conv(type("Other", (Owner,), changed)(u), k, out=np.empty_like(u))
 
     def test_what_was_taken_is_given_back(self):
         u, k, _, _ = operands()

@@ -3,13 +3,17 @@
 import contextlib
 import importlib.util
 import io
+import json
 import re
+import sys
+import tempfile
 import unittest
 from pathlib import Path
 
 import danaus
 
-PAGE = (Path(__file__).resolve().parents[2] / "python/README.md").read_text()
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "python/README.md").read_text()
 
 
 def is_possible(block):
@@ -32,6 +36,55 @@ class Readme(unittest.TestCase):
     def test_every_public_name_is_on_it(self):
         for name in set(danaus.__all__) - {"__version__"}:
             self.assertRegex(PAGE, rf"danaus\.{name}\b")
+
+
+@unittest.skipIf(importlib.util.find_spec("jsonschema") is None, "jsonschema is not installed")
+class Tables(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        sys.path.insert(0, str(ROOT / "python/tools"))
+        import tables
+        cls.tables = tables
+
+    def rows(self, **changed):
+        first = {"schema": 1, "date": "2026-01-02", "git": "0123456789abcdef", "dirty": False, "torch": "2.11",
+                 "device": {"name": "A GPU"}}
+        trained = {**first, "kind": "training", "task": "text", "data": "drawn", "length": 1024, "batch": 64,
+                   "channels": 8, "layers": 2, "steps": 100, "rate": 0.1, "seed": 1, "dtype": "bfloat16",
+                   "memory_bytes": 2 * 10**9, "step_ms": {"q1": 1, "median": 2, "q3": 3}}
+        masked = {**first, "kind": "masked_model", "task": "text", "data": "drawn", "steps": 9,
+                  "case": "fftconv_bf16_causal_l1024_b2_h8_pregate_postgate_pair_n2048_r8x8x4x8"}
+        return {"host_cost": [{**first, "kind": "host_cost", "call": "a call", "us": 9.87, **changed}],
+                "training": [{**trained, "method": "danaus", "losses": [5.0] * 98 + [3.5, 4.0]},
+                             {**trained, "method": "torch.fft", "losses": [5.0] * 98 + [3.0, 4.0]}],
+                "masked_model": [{**masked, "pattern": "none", "zeroed": [0] * 4, "zeros": 0.0, "loss": 1.5},
+                                 {**masked, "pattern": "low", "zeroed": [6, 0, 0, 0], "zeros": 0.5, "loss": 1.75}]}
+
+    def page(self, rows):
+        with tempfile.TemporaryDirectory() as folder:
+            for kind, of in rows.items():
+                Path(folder, kind + ".jsonl").write_text("".join(json.dumps(row) + "\n" for row in of))
+            return self.tables.with_tables(PAGE, Path(folder))
+
+    def test_are_those_of_the_committed_rows(self):
+        self.assertEqual(self.tables.with_tables(PAGE, self.tables.COMMITTED), PAGE)
+
+    def test_say_what_rows_say(self):
+        page = self.page(self.rows())
+        for line in ("A GPU, PyTorch 2.11, 2026-01-02, git 0123456789ab:", "| a call | 9.9 |",
+                     "| 1024 | 64 | text | torch.fft | 2.00 | 2.00 | 3.5000 |  |",
+                     "| 1024 | 64 | text | danaus | 2.00 | 2.00 | 3.7500 | 0.2500 |",
+                     "| text | 1024 | none | 0x0x0x0 | 0.0 % | 1.5000 |  |",
+                     "| text | 1024 | low | 6x0x0x0 | 50.0 % | 1.7500 | +0.2500 |"):
+            self.assertIn(line + "\n", page)
+        self.assertNotIn("No rows yet", page)
+        self.assertIn("with changes:", self.page(self.rows(dirty=True)))
+        self.assertEqual(self.page({}).count("No rows yet."), 3)
+
+    def test_refuse_rows_that_are_none(self):
+        for changed in ({"us": 0}, {"us": "fast"}, {"other": 1}, {"schema": 2}):
+            with self.assertRaises(self.tables.Refusal):
+                self.page(self.rows(**changed))
 
 
 if __name__ == "__main__":

@@ -105,6 +105,97 @@ class Values(unittest.TestCase):
         self.assertTrue(torch.equal(torch.from_numpy(host), y.cpu()))
 
 
+class Gradients(unittest.TestCase):
+    def right(self, inputs, mode, dy):
+        """Of the sum of y * dy, in double by torch.fft."""
+        exact = [None if x is None else x.detach().double().requires_grad_() for x in inputs]
+        by_fft(exact[0], exact[1], mode, *exact[2:]).backward(dy.double())
+        return [None if x is None else x.grad for x in exact]
+
+    def learnt(self, *arguments, **options):
+        return [None if x is None else x.requires_grad_() for x in operands(*arguments, **options)]
+
+    def expect_right(self, inputs, mode, dy, bound):
+        for x, gradient in zip(inputs, self.right(inputs, mode, dy)):
+            if x is not None:
+                self.assertEqual(x.grad.dtype, x.dtype)
+                self.assertLess(relative(x.grad, gradient), bound)
+
+    def test_are_those_of_torch_fft(self):
+        for dtype, bound in BOUNDS.items():
+            for mode in ("causal", "circular"):
+                for length, taps in ((256, 256), (1000, 3000), (4096, 4096), (32768, 32768), (65536, 65536)):
+                    for gates in (0, 1, 2):
+                        for batch in (1, 4, 5):
+                            with self.subTest(dtype=dtype, mode=mode, length=length, gates=gates, batch=batch):
+                                inputs = self.learnt(batch, 3, length, taps, dtype, gates)
+                                dy = operands(batch, 3, length, taps, dtype, seed=2)[0]
+                                conv(inputs[0], inputs[1], mode, *inputs[2:]).backward(dy)
+                                self.expect_right(inputs, mode, dy, bound)
+
+    def test_what_is_kept_changes_no_bit(self):
+        u, k, pregate, postgate = operands(gates=2, dtype=torch.bfloat16)
+        y, spectrum = OPERATOR(u, k, "causal", pregate, postgate, True)
+        alone, nothing = OPERATOR(u, k, "causal", pregate, postgate, False)
+        self.assertGreaterEqual(spectrum.numel(), 2 * 4 * k.shape[0] * u.shape[2])
+        self.assertEqual(nothing.numel(), 0)
+        passes = [torch.ops.danaus.conv_backward(u, u, k, kept, "causal", pregate, postgate, [True] * 4)
+                  for kept in (spectrum, nothing)]
+        for one, other in zip((y, *passes[0]), (alone, *passes[1])):
+            self.assertTrue(torch.equal(one, other))
+
+    def test_of_a_row_of_dy_for_all(self):
+        inputs = self.learnt()
+        y = conv(*inputs[:2])
+        dy = torch.ones_like(y[0, 0]).expand(y.shape)  # without memory of its own
+        y.backward(dy)
+        self.expect_right(inputs, "causal", dy, 8e-3)
+
+    def test_on_a_stream_of_its_own(self):
+        inputs = self.learnt(gates=2)
+        dy = operands(seed=2)[0]
+        torch.cuda.synchronize()
+        with torch.cuda.stream(torch.cuda.Stream()):
+            torch.cuda._sleep(50_000_000)
+            conv(*inputs[:2], "causal", *inputs[2:]).backward(dy)
+        torch.cuda.synchronize()
+        self.expect_right(inputs, "causal", dy, 8e-3)
+
+    def test_in_a_graph(self):
+        inputs = self.learnt(gates=2)
+        dy = operands(seed=2)[0]
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):  # as PyTorch asks: once before, where it is captured
+            conv(*inputs[:2], "causal", *inputs[2:]).backward(dy)
+        torch.cuda.synchronize()
+        for x in inputs:
+            x.grad = None
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=stream):
+            conv(*inputs[:2], "causal", *inputs[2:]).backward(dy)
+        with torch.no_grad():
+            for to, of in zip(inputs, operands(gates=2, seed=3)):
+                to.copy_(of)
+        graph.replay()
+        torch.cuda.synchronize()
+        self.expect_right(inputs, "causal", dy, 8e-3)
+
+    def test_compiled(self):
+        fast = torch.compile(lambda u, k, *gates: conv(u, k, "causal", *gates), fullgraph=True)
+        for batch in (4, 6, 7):
+            inputs = self.learnt(batch, gates=2)
+            dy = operands(batch, seed=2)[0]
+            fast(*inputs).backward(dy)
+            self.expect_right(inputs, "causal", dy, 8e-3)
+
+    def test_where_there_is_no_kernel_for_them(self):
+        u, k, _, _ = self.learnt(1, 1, 4_000_000, 64)
+        y = conv(u, k)
+        self.assertLess(relative(y.detach(), by_fft(u.detach(), k.detach(), "causal")), 8e-3)
+        with self.assertRaisesRegex(ValueError, "no kernel has room for the gradient"):
+            y.sum().backward()
+
+
 class Streams(unittest.TestCase):
     def test_the_current_one(self):
         u, k, _, _ = operands(64, 64, 4096, 4096)
@@ -205,7 +296,8 @@ class Graphs(unittest.TestCase):
         for dtype in BOUNDS:
             for batch in (1, 4):
                 u, k, pregate, postgate = operands(batch, dtype=dtype, gates=2)
-                opcheck(OPERATOR, (u, k, "causal", pregate, postgate))
+                for trains in (False, True):
+                    opcheck(OPERATOR, (u, k, "causal", pregate, postgate, trains))
 
     def test_memory_is_torchs(self):
         u, k, _, _ = operands(64, 64)
@@ -231,15 +323,6 @@ class Refused(unittest.TestCase):
             with self.assertRaisesRegex(error, words):
                 call()
             torch.cuda.synchronize()
-
-    def test_gradients(self):
-        for dtype, bound in BOUNDS.items():
-            inputs = [x.requires_grad_() for x in operands(dtype=dtype, gates=2)]
-            conv(*inputs[:2], "causal", *inputs[2:]).float().sum().backward()
-            exact = [x.detach().double().cpu().requires_grad_() for x in inputs]
-            conv(*exact[:2], "causal", *exact[2:]).sum().backward()
-            for x, right in zip(inputs, exact):
-                self.assertLess(relative(x.grad.double().cpu(), right.grad), bound)
 
 
 class DropIn(unittest.TestCase):

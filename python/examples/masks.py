@@ -1,0 +1,96 @@
+# Which frequencies of its filters does a trained model need? Table 9 of Fu et al. 2023, on weights that train.py made.
+#
+#   python python/examples/train.py --task text --method danaus --length 256 --save DIR
+#   python python/examples/masks.py DIR/text_danaus.pt --json rows.jsonl
+#
+# Each cell, after a line "# %%", runs by itself in an editor that knows such cells. Without a GPU the masked kernels
+# are executed operation by operation: few and short rows.
+
+# %% A trained model, and rows that it has not seen
+
+import argparse
+from pathlib import Path
+
+import torch
+
+import danaus
+import rows
+from language_model import TASKS, LanguageModel
+
+parser = argparse.ArgumentParser()
+parser.add_argument("model", type=Path)
+parser.add_argument("--device", default="cpu")
+parser.add_argument("--rows", type=int, default=4, help="that the loss is taken of, two or more")
+parser.add_argument("--json", type=Path, metavar="FILE")
+options = parser.parse_args()
+
+saved = torch.load(options.model, map_location=options.device)
+trained = saved["row"]
+data = TASKS[trained["task"]]()
+model = LanguageModel(data.vocabulary, trained["length"], trained["channels"], trained["layers"]).to(options.device)
+model.load_state_dict(saved["weights"])
+tokens, targets = data.batch(options.rows, trained["length"], torch.Generator().manual_seed(10**6))
+tokens, targets = tokens.to(options.device), targets.to(options.device)
+
+
+# %% The convolutions as a case whose spectra a mask zeroes
+#
+# A causal convolution in the pair fold has N = 2L or more points. Its spectrum is reshaped to N's factors, last factor
+# first; a mask zeroes the last so many indices of each dimension. What is removed has to be so of a frequency and of
+# its mirror, for a real filter to stay real: half of the first dimension alone removes next to nothing.
+
+def kernel_of_pairs():
+    """The gated one of the fewest points that hold the linear convolution."""
+    fits = [row for row in danaus.kernels()
+            if row["fold"] == "pair" and row["dtype"] == "bf16" and row["gates"] == "with"
+            and row["chosen"] == "by default" and int(row["N"]) >= 2 * trained["length"]]
+    if not fits:
+        raise SystemExit(f"masks: L={trained['length']} has no kernel of pairs, which have up to 32768 points")
+    return min(fits, key=lambda row: int(row["N"]))
+
+
+kernel = kernel_of_pairs()
+dimensions = [int(factor) for factor in reversed(kernel["factors"].split("x"))]
+case = (f"fftconv_bf16_causal_l{trained['length']}_b{options.rows}_h{trained['channels']}_pregate_postgate_pair"
+        f"_n{kernel['N']}_r{kernel['factors']}")
+
+
+def masked(zeroed):
+    """The model's convolution under a mask, as the kernel computes it, and the share of frequencies that are zero."""
+    plan = danaus.Plan(case + "_zero" + "x".join(map(str, zeroed)) if any(zeroed) else case, options.device)
+
+    def convolution(u, k, pregate, postgate):
+        arrays = {"u": u, "pregate": pregate, "postgate": postgate}
+        plan.prepare(k=k.contiguous())
+        return plan.execute(**{name: array.bfloat16().contiguous() for name, array in arrays.items()}).to(u.dtype)
+
+    return convolution, 0.0 if plan.kept is None else float(1 - plan.kept.mean())
+
+
+# %% The loss against the zeros
+#
+# Two ways to remove more and more: half of one dimension after another, which leaves a comb of bands, and more and more
+# of the first, which leaves the low frequencies.
+
+def fractions(*shares):
+    return [int(share * extent) for share, extent in zip(shares, dimensions)] + [0] * (len(dimensions) - len(shares))
+
+
+patterns = [("none", [0] * len(dimensions))]
+patterns += [("halves", fractions(*[1 / 2] * count)) for count in range(2, len(dimensions) + 1)]
+patterns += [("low", fractions(share)) for share in (5 / 8, 6 / 8, 7 / 8)]
+
+found = []
+for pattern, zeroed in patterns:
+    convolution, share = masked(zeroed)
+    model.convolve_by(convolution)
+    with torch.no_grad():
+        loss = model.loss(tokens, targets).item()
+    found.append({**rows.origin("masked_model", options.device), "task": trained["task"], "data": trained["data"],
+                  "steps": trained["steps"], "case": case, "pattern": pattern, "zeroed": zeroed, "zeros": share,
+                  "loss": loss})
+    print(f"{pattern:<8}{'x'.join(map(str, zeroed)):<12}{share:7.1%} zeros, loss {loss:.4f}, "
+          f"{loss - found[0]['loss']:+.4f}")
+
+if options.json:
+    rows.append(options.json, *found)
