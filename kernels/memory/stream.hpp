@@ -2,39 +2,19 @@
 // one channel's; rows [B, L, H] by a block, channels by eight, transposed on the way.
 #pragma once
 
-#include <cstring>
-
 #include "kernels/memory/rows.hpp"
 #include "kernels/memory/stream_layout.hpp"
 
 namespace danaus::inline DANAUS_BACKEND {
 
-DANAUS_DEVICE float float_of(u32 word) {
-  float value;
-  memcpy(&value, &word, 4);
-  return value;
-}
-DANAUS_DEVICE u32 word_of(float value) {
-  u32 word;
-  memcpy(&word, &value, 4);
-  return word;
-}
-
 DANAUS_DEVICE bool is_outside(const RowPlace& row, int n) { return n + 8 <= row.first || n >= row.last; }
-
-template <Dtype T>
-DANAUS_DEVICE Words<4> multiply(Words<4> words, const Words<4>& factors) {
-  DANAUS_UNROLL
-  for (int i = 0; i < 4; ++i) words[i] = device::mul2<T>(words[i], factors[i]);
-  return words;
-}
 
 // The 8 samples of a row from n on, zero where it has none, times a gate where that is not null.
 template <Dtype T>
 DANAUS_DEVICE Words<4> load_gated(const void* rows, const void* gate, const RowPlace& row, int n, Transfer transfer) {
   if (is_outside(row, n)) return {};
   const Words<4> words = load_chunk(rows, row, n, transfer);
-  return gate ? multiply<T>(words, load_chunk(gate, row, n, transfer)) : words;
+  return gate ? gated<T>(words, load_chunk(gate, row, n, transfer)) : words;
 }
 
 // Sample `n` of the row, a multiple of 8, becomes the stream's first; times a gate where that is not null. A warp's. It
@@ -63,7 +43,7 @@ DANAUS_DEVICE void store_stream(void* rows, const void* gate, const RowPlace& ro
   for (int c = device::lane_index(); c < layout.samples() / 8; c += 32) {
     if (is_outside(row, n + 8 * c)) continue;
     Words<4> words = device::load_shared<16>(from + layout.place(c + 4 * layout.halo));
-    if (gate) words = multiply<T>(words, load_chunk(gate, row, n + 8 * c, transfer));
+    if (gate) words = gated<T>(words, load_chunk(gate, row, n + 8 * c, transfer));
     store_chunk(rows, row, n + 8 * c, transfer, words);
   }
 }
@@ -134,7 +114,7 @@ DANAUS_DEVICE void store_streams(void* columns, const void* gate, const ColumnPl
       DANAUS_UNROLL
       for (int i = 0; i < 4; ++i)
         words[i] = device::permute_bytes(pairs[2 * i], pairs[2 * i + 1], odd ? 0x7632 : 0x5410);
-      if (gate) words = multiply<T>(words, load_chunk(gate, place_of, channel, transfer));
+      if (gate) words = gated<T>(words, load_chunk(gate, place_of, channel, transfer));
       store_chunk(columns, place_of, channel, transfer, words);
     }
   }

@@ -101,12 +101,7 @@ Launch launch_of(const KernelId& kernel, std::string_view description, std::int6
                  int shared_bytes, const Machine& machine) {
   if (blocks > 0x7fffffff)
     fail("shortconv: ", description, " needs ", blocks, " blocks, a launch has at most 2^31 - 1");
-  Launch launch;
-  launch.description = description;
-  launch.kernel = kernel, launch.path = Path::threads;
-  launch.blocks = blocks, launch.threads = threads, launch.shared_bytes = shared_bytes;
-  launch.overlapping = machine.device().sm >= 90;
-  return launch;
+  return make_launch(machine, description, kernel, Path::threads, blocks, threads, shared_bytes);
 }
 
 std::int64_t bytes_of(const ShortConvolution& p, std::int64_t batch) {

@@ -14,6 +14,7 @@
 
 #include "kernels/families/correlate_short/layout.hpp"
 #include "kernels/memory/stream.hpp"
+#include "kernels/tile/bits.hpp"
 
 namespace danaus::correlate_short::inline DANAUS_BACKEND {
 

@@ -13,6 +13,7 @@
 
 #include "kernels/families/direct/layout.hpp"
 #include "kernels/memory/stream.hpp"
+#include "kernels/tile/bits.hpp"
 
 namespace danaus::direct::inline DANAUS_BACKEND {
 

@@ -7,6 +7,7 @@
 
 #include "kernels/families/short_filter/layout.hpp"
 #include "kernels/memory/stream.hpp"
+#include "kernels/tile/bits.hpp"
 
 namespace danaus::short_filter::inline DANAUS_BACKEND {
 

@@ -24,6 +24,7 @@
 
 #include "kernels/families/toeplitz/layout.hpp"
 #include "kernels/memory/stream.hpp"
+#include "kernels/tile/bits.hpp"
 
 namespace danaus::toeplitz::inline DANAUS_BACKEND {
 

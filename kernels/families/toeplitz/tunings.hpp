@@ -33,9 +33,9 @@ struct Line {
 inline constexpr std::array kLines = std::to_array<Line>({
     {false, 2, kChosen, {4, 8, 1, 6}},
     {false, 3, kChosen, {4, 8, 1, 5}},
-    {false, 5, kChosen, {4, 8, 1, 4}},
+    {false, 5, kChosen, {3, 8, 1, 5}},
     {false, 9, kChosen, {4, 16, 1, 2}},
-    {true, 2, kChosen, {8, 2, 4, 3}},
+    {true, 2, kChosen, {4, 2, 4, 3}},
     {true, 3, kChosen, {8, 2, 4, 2}},
     {true, 5, kChosen, {8, 2, 4, 2}},
     {true, 9, kChosen, {4, 2, 4, 2}},
