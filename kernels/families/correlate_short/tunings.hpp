@@ -28,7 +28,7 @@ inline constexpr std::array kLines = std::to_array<Line>({
     {false, 3, kChosen, {4, 4, 5}},
     {false, 5, kChosen, {4, 4, 3}},
     {false, 9, kChosen, {4, 4, 2}},
-    {true, 2, kChosen, {8, 2, 3}},
+    {true, 2, kChosen, {8, 2, 2}},
     {true, 3, kChosen, {8, 2, 2}},
     {true, 5, kChosen, {8, 2, 1}},
     {true, 9, kChosen, {8, 2, 1}},

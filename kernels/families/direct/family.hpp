@@ -34,7 +34,8 @@ inline std::vector<std::unique_ptr<const Variant>> variants() { return {}; }
 
 inline std::string name_of(const Layout& l) {
   return text("direct_", l.key.taps, '_', danaus::name(l.key.dtype), l.key.channels_last ? "_channelslast" : "", "_w",
-              l.tuning.warps, "_run", l.tuning.run, "_x", l.tuning.blocks);
+              l.tuning.warps, "_run", l.tuning.run, l.key.channels_last ? text("by", l.tuning.at_once) : "", "_x",
+              l.tuning.blocks);
 }
 
 // How often a kernel rounds on the way from u to y.

@@ -80,7 +80,7 @@ DANAUS_DEVICE void convolve_row(const Arguments& a) {
 template <class P>
 DANAUS_DEVICE void convolve_columns(const Arguments& a) {
   constexpr Dtype T = P::layout.key.dtype;
-  constexpr int kTaps = P::layout.key.taps, kRun = P::layout.tuning.run, kAtOnce = Layout::kAtOnce;
+  constexpr int kTaps = P::layout.key.taps, kRun = P::layout.tuning.run, kAtOnce = P::layout.tuning.at_once;
   const int groups = (a.channels + 7) / 8;
   const long long item = static_cast<long long>(device::block_index()) * P::layout.threads + device::thread_index();
   const int channel = 8 * static_cast<int>(item % groups);

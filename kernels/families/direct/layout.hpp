@@ -18,8 +18,9 @@ struct Key {
 
 struct Tuning {
   int warps = 0;
-  int run = 0;     // [B, H, L]: chunks of 8 samples that a lane has; [B, L, H]: samples of eight channels
-  int blocks = 0;  // on an SM at once: what registers are limited for
+  int run = 0;      // [B, H, L]: chunks of 8 samples that a lane has; [B, L, H]: samples of eight channels
+  int at_once = 1;  // of those samples
+  int blocks = 0;   // on an SM at once: what registers are limited for
   bool operator==(const Tuning&) const = default;
 };
 
@@ -34,10 +35,9 @@ struct Layout {
   constexpr const char* broken_rule() const {
     if (tuning.warps < 1 || tuning.warps > 32) return "warps: 1 to 32";
     if (key.taps < 2 || key.taps > 9) return "taps: 2 to 9, those of a chunk and the one before";
-    if (key.channels_last && tuning.run % kAtOnce != 0) return "run: a multiple of the samples that are read at once";
+    if (key.channels_last && tuning.run % tuning.at_once != 0) return "run: a multiple of at_once";
     return nullptr;
   }
-  static constexpr int kAtOnce = 4;  // samples of a lane's channels
 };
 
 struct Arguments {

@@ -23,12 +23,13 @@ struct Line {
 };
 
 inline constexpr std::array kLines = std::to_array<Line>({
-    {false, 4, kChosen, {8, 4, 4}},
-    {false, 9, kChosen, {8, 4, 4}},
-    {true, 4, kChosen, {4, 64, 5}},
-    {true, 9, kChosen, {4, 64, 3}},
-    {false, 4, kStudied, {4, 8, 10}},
-    {true, 4, kStudied, {8, 128, 2}},
+    {false, 4, kChosen, {8, 4, 1, 4}},
+    {false, 9, kChosen, {8, 4, 1, 4}},
+    {true, 4, kChosen, {4, 64, 4, 3}},
+    {true, 9, kChosen, {4, 64, 4, 2}},
+    {false, 4, kStudied, {4, 8, 1, 8}},
+    {true, 4, kStudied, {4, 128, 2, 5}},
+    {true, 9, kStudied, {4, 64, 2, 3}},
 });
 
 }  // namespace danaus::direct

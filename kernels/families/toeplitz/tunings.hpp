@@ -33,18 +33,19 @@ struct Line {
 inline constexpr std::array kLines = std::to_array<Line>({
     {false, 2, kChosen, {4, 8, 1, 6}},
     {false, 3, kChosen, {4, 8, 1, 5}},
-    {false, 5, kChosen, {3, 8, 1, 5}},
+    {false, 5, kChosen, {4, 8, 1, 3}},
     {false, 9, kChosen, {4, 16, 1, 2}},
     {true, 2, kChosen, {4, 2, 4, 3}},
-    {true, 3, kChosen, {8, 2, 4, 2}},
-    {true, 5, kChosen, {8, 2, 4, 2}},
+    {true, 3, kChosen, {4, 2, 4, 3}},
+    {true, 5, kChosen, {4, 2, 4, 3}},
     {true, 9, kChosen, {4, 2, 4, 2}},
-    // Half the bytes under way a warp, and twice; more warps and fewer registers.
+    // Half the bytes under way a warp, and twice; fewer warps, or more; tiles of fewer channels and longer lines.
     {false, 3, kStudied, {4, 4, 1, 5}},
     {false, 3, kStudied, {2, 16, 1, 6}},
     {false, 5, kStudied, {4, 16, 1, 3}},
     {false, 9, kStudied, {4, 8, 1, 3}},
-    {true, 3, kStudied, {8, 4, 2, 2}},
+    {true, 3, kStudied, {8, 2, 4, 2}},
+    {true, 3, kStudied, {4, 4, 2, 3}},
     {true, 9, kStudied, {4, 4, 2, 2}},
 });
 
