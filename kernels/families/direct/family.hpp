@@ -1,0 +1,44 @@
+// Short convolutions by few taps, in fp32.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/families/direct/tunings.hpp"
+#include "kernels/families/variant.hpp"
+
+namespace danaus::direct {
+
+struct Family {
+  static constexpr std::string_view name = "direct";
+  using Key = direct::Key;
+  using Tuning = direct::Tuning;
+  using Layout = direct::Layout;
+  using Arguments = direct::Arguments;
+  static constexpr std::size_t line_count = kLines.size();
+
+  static constexpr Instances<Family> instances(std::size_t number) {
+    const Line& line = kLines[number];
+    Instances<Family> all;
+    for (Dtype dtype : {Dtype::f16, Dtype::bf16})
+      all.list[all.count++] = {
+          {dtype, line.channels_last, line.taps}, line.tuning, line.worth, 0b111, line.worth == kChosen || DANAUS_ALL};
+    return all;
+  }
+};
+
+// No convolution by FFT's rules: short ones have plans of their own.
+inline std::vector<std::unique_ptr<const Variant>> variants() { return {}; }
+
+inline std::string name_of(const Layout& l) {
+  return text("direct_", l.key.taps, '_', danaus::name(l.key.dtype), l.key.channels_last ? "_channelslast" : "", "_w",
+              l.tuning.warps, "_run", l.tuning.run, l.key.channels_last ? text("by", l.tuning.at_once) : "", "_x",
+              l.tuning.blocks);
+}
+
+// How often a kernel rounds on the way from u to y.
+inline constexpr int kRoundings = 1;
+
+}  // namespace danaus::direct

@@ -1,0 +1,52 @@
+// None of it has been measured yet; this is what counted work says for an H200. At the rate of a copy an SM has to
+// finish 4.6 samples a clock (402.7M samples of B=64, H=768, L=8K in 376 us, 132 SMs, 1.75 GHz), a tile of 512 in 110
+// clocks. For J blocks of the filter, of such a tile:
+//   products      8 J of m16n8k16, at the 1.5 clocks that mma.sync was measured to take: 12 J. J = 2 22 %, 3 33 %,
+//                 5 56 %, 9 100 % of the tile's clocks; at 2 clocks, 1024 products a clock, 145 % for J = 9
+//   issue         8 J products, 8 (J - 1) moves of the lines' history, 8 conversions, some 30 of copies and addresses:
+//                 70 for J = 2, 180 for J = 9, of 4 x 110 slots
+//   shared memory 8 wavefronts each that rows arrive and leave by, 8 that lines are read by, 8 that they are written
+//   by:
+//                 32 of 110; 2 to 25 % more for the halo
+// So J = 2 to 5 wait for memory alone, and 9 for both. What hides latency is other warps: 16 to 24 of them, each with a
+// row's part of 8 KB under way, have more bytes in flight than the 25 KB an SM that the rate of a copy needs.
+//   registers     7 J of filter, 8 J of history, 16 accumulators: 46, 61, 91, 151, and some 30 beside
+// Longer lines repeat less of the halo, 32 (J - 1) in 512 samples of each block of a line, and make tiles that do not
+// fit the end of a row. Channels last, whole tiles of 32 channels (64 bytes, two sectors) wait in shared memory, and
+// the halo of short lines comes from L2: 6 % of the samples for J = 3, 25 % for 9.
+#pragma once
+
+#include <array>
+
+#include "kernels/families/kinds.hpp"
+#include "kernels/families/toeplitz/layout.hpp"
+
+namespace danaus::toeplitz {
+
+struct Line {
+  bool channels_last;
+  int blocks;
+  Worth worth;
+  Tuning tuning;
+};
+
+inline constexpr std::array kLines = std::to_array<Line>({
+    {false, 2, kChosen, {4, 8, 1, 6}},
+    {false, 3, kChosen, {4, 8, 1, 5}},
+    {false, 5, kChosen, {4, 8, 1, 3}},
+    {false, 9, kChosen, {4, 16, 1, 2}},
+    {true, 2, kChosen, {4, 2, 4, 3}},
+    {true, 3, kChosen, {4, 2, 4, 3}},
+    {true, 5, kChosen, {4, 2, 4, 3}},
+    {true, 9, kChosen, {4, 2, 4, 2}},
+    // Half the bytes under way a warp, and twice; fewer warps, or more; tiles of fewer channels and longer lines.
+    {false, 3, kStudied, {4, 4, 1, 5}},
+    {false, 3, kStudied, {2, 16, 1, 6}},
+    {false, 5, kStudied, {4, 16, 1, 3}},
+    {false, 9, kStudied, {4, 8, 1, 3}},
+    {true, 3, kStudied, {8, 2, 4, 2}},
+    {true, 3, kStudied, {4, 4, 2, 3}},
+    {true, 9, kStudied, {4, 4, 2, 2}},
+});
+
+}  // namespace danaus::toeplitz

@@ -1,0 +1,400 @@
+#include "kernels/plan/short.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "kernels/families/correlate_short/family.hpp"
+#include "kernels/families/direct/family.hpp"
+#include "kernels/families/short_filter/family.hpp"
+#include "kernels/families/toeplitz/family.hpp"
+#include "kernels/plan/arrays.hpp"
+#include "kernels/plan/machine.hpp"
+
+namespace danaus {
+namespace {
+
+constexpr std::int64_t kMostLength = std::int64_t{1} << 30;
+
+std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// A short convolution's kernel as those see it that ask a plan for its variant.
+class ShortVariant final : public Variant {
+ public:
+  template <class Layout>
+  ShortVariant(const KernelId& kernel, const Layout& layout, std::string words, int bytes, int rounds)
+      : rounds_(rounds) {
+    family = kernel.family, line = kernel.line, instance = kernel.instance;
+    dtype = layout.key.dtype, fold = Fold::plain, gated = true, size = 0;
+    preferred = compiled = true, classes = 0b111;
+    threads = layout.threads, shared_bytes = bytes, blocks_per_sm = layout.tuning.blocks;
+    name = std::move(words);
+  }
+  bool takes(const Convolution&) const override { return false; }
+  std::vector<std::uint32_t> make_tables() const override { refuse(); }
+  std::vector<std::int32_t> spectrum_slots() const override { refuse(); }
+  double spectrum_scale() const override { refuse(); }
+  int roundings() const override { return rounds_; }
+  const RowLayout& rows() const override { refuse(); }
+  Share share(const Load&) const override { refuse(); }
+
+ private:
+  [[noreturn]] void refuse() const { throw std::logic_error(text(name, " is no kernel of a long convolution")); }
+  int rounds_;
+};
+
+// The first kernel of a family's table that is chosen and has room for so many taps; a line's capacity by `most_taps`.
+template <class Family, class Lines, class MostTaps>
+std::optional<KernelId> find(const Lines& lines, const ShortConvolution& p, std::int64_t taps, MostTaps most_taps) {
+  for (std::size_t line = 0; line < lines.size(); ++line)
+    if (lines[line].worth == kChosen && lines[line].channels_last == p.channels_last && taps <= most_taps(lines[line]))
+      return KernelId{Family::name, line, p.dtype == Dtype::bf16 ? 1u : 0u};
+  return std::nullopt;
+}
+template <class Family>
+typename Family::Layout layout_of(const KernelId& kernel) {
+  const auto made = Family::instances(kernel.line).list[kernel.instance];
+  return {made.key, made.tuning};
+}
+
+// How a filter lies to its samples: y[n] = sum of k[m] u[n + ahead - m]. In rows [B, H, L] the stream of u is ahead by
+// whole chunks, and the taps are delayed by what that is too much.
+struct Reach {
+  std::int64_t ahead, lead, delay, taps;
+  Reach(const ShortConvolution& p, std::int64_t reaches_ahead)
+      : ahead(reaches_ahead),
+        lead(p.channels_last ? ahead : (ahead + 7) / 8 * 8),
+        delay(lead - ahead),
+        taps(p.taps + delay) {}
+};
+
+// Where streams of a row end: what tiles of 2^line blocks to a line repeat and compute in vain is least.
+int choose_line(std::int64_t length, int most, int halo) {
+  int best = 1;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (int line = 1; 1 << line <= most; ++line) {
+    const StreamLayout stream{line, halo};
+    const std::int64_t samples = divided_up(length, stream.samples()) * (stream.samples() + kStreamBlock * halo);
+    if (samples <= least) least = samples, best = line;
+  }
+  return best;
+}
+
+// Where arrays that are read and written together begin: from aligned addresses that they all share, or anywhere.
+struct Alignment {
+  Transfer transfer = Transfer::vector;
+  int shift = 0;
+  std::int64_t length;  // of a row from there on, at most
+
+  Alignment(const ShortConvolution& p, std::initializer_list<const void*> arrays) : length(p.length) {
+    const auto phase = [](const void* data) {
+      return static_cast<int>(reinterpret_cast<std::uintptr_t>(data) / 2 % 8);
+    };
+    shift = phase(*arrays.begin());
+    const bool alike = std::ranges::all_of(arrays, [&](const void* data) { return !data || phase(data) == shift; });
+    if (!alike || (p.channels_last && (shift != 0 || p.channels % 8 != 0))) transfer = Transfer::element;
+    if (!p.channels_last && transfer == Transfer::vector && (shift != 0 || p.length % 8 != 0)) length += 7;
+  }
+};
+
+Launch launch_of(const KernelId& kernel, std::string_view description, std::int64_t blocks, int threads,
+                 int shared_bytes, const Machine& machine) {
+  if (blocks > 0x7fffffff)
+    fail("shortconv: ", description, " needs ", blocks, " blocks, a launch has at most 2^31 - 1");
+  return make_launch(machine, description, kernel, Path::threads, blocks, threads, shared_bytes);
+}
+
+std::int64_t bytes_of(const ShortConvolution& p, std::int64_t batch) {
+  return bytes(p.dtype) * batch * p.channels * p.length;
+}
+void touch_rows(Launch& launch, const char* name, const void* data, const ShortConvolution& p, std::int64_t batch,
+                bool written = false) {
+  if (data) launch.touches({name, data, bytes_of(p, batch), written, false});
+}
+
+// A filter as a kernel reads it, in the prepared memory.
+struct Filter {
+  KernelId kernel;  // that reads it
+  Reach reach;
+  bool flipped;
+  std::int64_t begin, words;  // biases behind it
+  bool is_direct() const { return kernel.family == direct::Family::name; }
+  int blocks() const { return toeplitz::kLines[kernel.line].blocks; }
+  int pairs() const { return is_direct() ? 0 : toeplitz::pairs_of(blocks()); }
+  int taps() const { return is_direct() ? direct::kLines[kernel.line].taps : 0; }
+
+  Filter(const ShortConvolution& p, bool from_its_end, std::int64_t at)
+      : reach(p, from_its_end ? p.taps - 1 - danaus::ahead(p) : danaus::ahead(p)), flipped(from_its_end), begin(at) {
+    auto found =
+        find<direct::Family>(direct::kLines, p, reach.taps, [](const direct::Line& line) { return line.taps; });
+    if (!found)
+      found = find<toeplitz::Family>(toeplitz::kLines, p, reach.taps, [](const toeplitz::Line& line) {
+        return toeplitz::Key{{}, {}, line.blocks}.most_taps();
+      });
+    if (!found) throw std::logic_error(text("shortconv: no line of the tables has ", reach.taps, " taps"));
+    kernel = *found;
+    words = is_direct() ? taps() * ((p.channels + 7) / 8 * 8) : 2 * pairs() * p.channels;
+    words = (words + p.channels + 63) / 64 * 64;
+  }
+  std::uint32_t* filters(const Call& call) const { return prepared_at(call, begin); }
+  float* biases(const Call& call, const ShortConvolution& p) const {
+    return reinterpret_cast<float*>(prepared_at(call, begin + words)) - p.channels;
+  }
+};
+
+class Arrangement final : public Step {
+ public:
+  Arrangement(const Case& asked, const ShortConvolution& p, const Filter& filter)
+      : p_(p),
+        filter_(filter),
+        kernel_{short_filter::Family::name, 0, 2u * (p.dtype == Dtype::bf16) + (p.filter != Dtype::f32)},
+        k_(array_of(asked.arrays(), "k")),
+        bias_(array_of(asked.arrays(), "bias")),
+        description_("filter of " + asked.token()) {}
+
+  std::string_view name() const override { return "filter"; }
+  void fit(const Machine& machine) override {
+    blocks_ = machine.concurrent_blocks(kernel_, Path::threads, layout().threads, 0);
+  }
+  void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
+            const LaunchTo& to) const override {
+    short_filter::Arguments a{};
+    a.k = at(call, k_), a.bias = at(call, bias_);
+    a.filters = filter_.filters(call), a.biases = filter_.biases(call, p_);
+    a.channels = static_cast<int>(p_.channels), a.count = static_cast<int>(p_.taps);
+    a.delay = static_cast<int>(filter_.reach.delay), a.flipped = filter_.flipped;
+    a.pairs = filter_.pairs(), a.taps = filter_.taps();
+    const std::int64_t blocks = std::clamp<std::int64_t>(divided_up(filter_.words, layout().threads), 1, blocks_);
+    Launch launch = launch_of(kernel_, description_, blocks, layout().threads, 0, machine);
+    launch.touches({"k", a.k, bytes(p_.filter) * p_.channels * p_.taps, false, false});
+    if (a.bias) launch.touches({"bias", a.bias, bytes(p_.filter) * p_.channels, false, false});
+    launch.touches({"filters", a.filters, 4 * filter_.words, true, false});
+    launch.give(a);
+    to(launch);
+  }
+
+ private:
+  short_filter::Layout layout() const { return layout_of<short_filter::Family>(kernel_); }
+  ShortConvolution p_;
+  Filter filter_;
+  KernelId kernel_;
+  int k_, bias_;
+  std::string description_;
+  std::int64_t blocks_ = 1;
+};
+
+// One convolution: which arrays of the case it reads and writes, -1 where there is none.
+struct Operands {
+  int u, pregate, postgate, y;
+  bool bias;
+};
+
+class ConvolutionStep final : public Step {
+ public:
+  ConvolutionStep(const Case& asked, const ShortConvolution& p, const Filter& filter, const Operands& operands,
+                  std::string_view what)
+      : p_(p),
+        filter_(filter),
+        operands_(operands),
+        line_(filter.is_direct() ? 0 : choose_line(p.length, wide().tuning.line, wide().halo)),
+        variant_(filter.is_direct() ? ShortVariant(filter.kernel, few(), direct::name_of(few()), 0, direct::kRoundings)
+                                    : ShortVariant(filter.kernel, wide(), toeplitz::name_of(wide()), shared_bytes(),
+                                                   toeplitz::kRoundings - (p.filter == p.dtype))),
+        description_(text(what, " of ", asked.token(), ", ", variant_.name)) {}
+
+  const Variant& variant() const { return variant_; }
+  std::string_view name() const override { return "short convolution"; }
+  void fit(const Machine& machine) override {
+    if (variant_.shared_bytes > machine.device().block_bytes)
+      fail("shortconv: ", variant_.name, " needs ", variant_.shared_bytes, " bytes of shared memory, a block has ",
+           machine.device().block_bytes);
+    // A device keeps one limit for a kernel: that of a plan for shorter lines is not to undercut another plan's.
+    machine.concurrent_blocks(filter_.kernel, Path::threads, variant_.threads,
+                              filter_.is_direct() ? 0 : machine.device().block_bytes);
+  }
+  void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
+            const LaunchTo& to) const override {
+    if (filter_.is_direct())
+      launch<direct::Arguments>(call, machine, to);
+    else
+      launch<toeplitz::Arguments>(call, machine, to);
+  }
+
+ private:
+  direct::Layout few() const { return layout_of<direct::Family>(filter_.kernel); }
+  toeplitz::Layout wide() const { return layout_of<toeplitz::Family>(filter_.kernel); }
+  int shared_bytes() const { return wide().streams * wide().stream(line_).bytes(); }
+
+  template <class Arguments>
+  void launch(const Call& call, const Machine& machine, const LaunchTo& to) const {
+    Arguments a{};
+    a.u = at(call, operands_.u), a.pregate = at(call, operands_.pregate);
+    a.postgate = at(call, operands_.postgate), a.y = at(call, operands_.y);
+    a.filters = reinterpret_cast<decltype(a.filters)>(filter_.filters(call));
+    a.bias = operands_.bias ? filter_.biases(call, p_) : nullptr;
+    a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(p_.channels);
+    a.length = static_cast<int>(p_.length), a.lead = static_cast<int>(filter_.reach.lead);
+    const Alignment alignment(p_, {a.u, a.pregate, a.postgate, a.y});
+    a.shift = alignment.shift, a.transfer = alignment.transfer;
+    const std::int64_t length = alignment.length, rows = call.batch * p_.channels;
+    std::int64_t blocks;
+    if constexpr (std::is_same_v<Arguments, direct::Arguments>) {
+      const direct::Layout layout = few();
+      a.runs = static_cast<int>(divided_up(length, layout.tuning.run * (p_.channels_last ? 1 : 8 * 32)));
+      blocks = p_.channels_last ? divided_up(call.batch * a.runs * divided_up(p_.channels, 8), layout.threads)
+                                : divided_up(rows * a.runs, layout.tuning.warps);
+    } else {
+      const toeplitz::Layout layout = wide();
+      a.line = line_;
+      a.tiles = static_cast<int>(divided_up(length, layout.stream(line_).samples()));
+      blocks = p_.channels_last ? call.batch * a.tiles * divided_up(p_.channels, layout.streams)
+                                : divided_up(rows * a.tiles, layout.tuning.warps);
+    }
+    Launch launch = launch_of(filter_.kernel, description_, blocks, variant_.threads, variant_.shared_bytes, machine);
+    touch_rows(launch, "u", a.u, p_, call.batch);
+    touch_rows(launch, "pregate", a.pregate, p_, call.batch);
+    touch_rows(launch, "postgate", a.postgate, p_, call.batch);
+    launch.touches({"filters", a.filters, 4 * filter_.words, false, false});
+    touch_rows(launch, "y", a.y, p_, call.batch, true);
+    launch.give(a);
+    to(launch);
+  }
+
+  ShortConvolution p_;
+  Filter filter_;
+  Operands operands_;
+  int line_;
+  ShortVariant variant_;
+  std::string description_;
+};
+
+// dk and dbias.
+class CorrelationStep final : public Step {
+ public:
+  CorrelationStep(const Case& asked, const ShortConvolution& p)
+      : p_(p), reach_(p, danaus::ahead(p)), description_("dk of " + asked.token()) {
+    const std::vector<Array> arrays = asked.arrays();
+    u_ = array_of(arrays, "u"), pregate_ = array_of(arrays, "pregate"), postgate_ = array_of(arrays, "postgate");
+    dy_ = array_of(arrays, "dy"), dk_ = array_of(arrays, "dk"), dbias_ = array_of(arrays, "dbias");
+    kernel_ =
+        find<correlate_short::Family>(correlate_short::kLines, p, reach_.taps, [](const correlate_short::Line& line) {
+          return correlate_short::Key{{}, {}, line.blocks}.most_taps();
+        }).value();
+    const auto is_total = [](const correlate_short::Line& line) { return line.total; };
+    total_ = {correlate_short::Family::name,
+              static_cast<std::size_t>(std::ranges::find_if(correlate_short::kLines, is_total) -
+                                       correlate_short::kLines.begin())};
+    line_ = choose_line(p.length, layout().tuning.line, layout().halo);
+  }
+
+  std::string_view name() const override { return "filter's gradient"; }
+  void fit(const Machine& machine) override {
+    if (const int needed = layout().shared_bytes(line_); needed > machine.device().block_bytes)
+      fail("shortconvgrad: dk needs ", needed, " bytes of shared memory, a block has ", machine.device().block_bytes);
+    machine.concurrent_blocks(kernel_, Path::threads, layout().threads, machine.device().block_bytes);
+    machine.concurrent_blocks(total_, Path::threads, total().threads, 0);
+  }
+  std::int64_t workspace_bytes(std::int64_t batch) const override { return 4 * parts(batch) * sums(); }
+  void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
+            const LaunchTo& to) const override {
+    correlate_short::Arguments a{};
+    a.u = at(call, u_), a.dy = at(call, dy_), a.pregate = at(call, pregate_), a.postgate = at(call, postgate_);
+    a.dk = static_cast<float*>(at(call, dk_)), a.dbias = static_cast<float*>(at(call, dbias_));
+    a.sums = static_cast<float*>(call.workspace);
+    a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(p_.channels);
+    a.length = static_cast<int>(p_.length), a.count = static_cast<int>(p_.taps);
+    a.lead = static_cast<int>(reach_.lead), a.delay = static_cast<int>(reach_.delay);
+    const Alignment alignment(p_, {a.u, a.dy, a.pregate, a.postgate});
+    a.shift = alignment.shift, a.transfer = alignment.transfer;
+    a.line = line_, a.tiles = static_cast<int>(divided_up(alignment.length, layout().u(line_).samples()));
+    a.parts = static_cast<int>(parts(call.batch));
+
+    const std::int64_t blocks = p_.channels_last ? a.parts * divided_up(p_.channels, kGroupChannels)
+                                                 : divided_up(a.parts * p_.channels, layout().tuning.warps);
+    Launch correlate =
+        launch_of(kernel_, description_, blocks, layout().threads, layout().shared_bytes(line_), machine);
+    touch_rows(correlate, "u", a.u, p_, call.batch);
+    touch_rows(correlate, "dy", a.dy, p_, call.batch);
+    touch_rows(correlate, "pregate", a.pregate, p_, call.batch);
+    touch_rows(correlate, "postgate", a.postgate, p_, call.batch);
+    correlate.touches({"sums", a.sums, 4 * a.parts * sums(), true, false});
+    correlate.give(a);
+    to(correlate);
+
+    Launch add = launch_of(total_, description_, divided_up(sums(), total().threads), total().threads, 0, machine);
+    add.touches({"sums", a.sums, 4 * a.parts * sums(), false, false});
+    add.touches({"dk", a.dk, 4 * p_.channels * p_.taps, true, false});
+    if (a.dbias) add.touches({"dbias", a.dbias, 4 * p_.channels, true, false});
+    add.give(a);
+    to(add);
+  }
+
+ private:
+  correlate_short::Layout layout() const { return layout_of<correlate_short::Family>(kernel_); }
+  correlate_short::Layout total() const { return layout_of<correlate_short::Family>(total_); }
+  std::int64_t sums() const { return p_.channels * (p_.taps + 1); }
+  std::int64_t parts(std::int64_t batch) const {
+    const std::int64_t streams = batch * divided_up(p_.length, layout().u(line_).samples());
+    return std::clamp<std::int64_t>(streams / correlate_short::kStreamsOfPart, 1, correlate_short::kMostParts);
+  }
+
+  ShortConvolution p_;
+  Reach reach_;
+  int u_, pregate_, postgate_, dy_, dk_, dbias_;
+  KernelId kernel_, total_;
+  int line_ = 1;
+  std::string description_;
+};
+
+void check(const ShortConvolution& p) {
+  validate(p);
+  for (const auto& [what, value] : {std::pair("L", p.length), {"B", p.batch}, {"H", p.channels}})
+    if (value > kMostLength) fail("shortconv: no kernel for ", what, "=", value, "; there are some up to 2^30");
+}
+
+}  // namespace
+
+Program make_short_program(const Case& asked, const ShortConvolution& p, const Device&) {
+  check(p);
+  const std::vector<Array> arrays = asked.arrays();
+  const auto of = [&](std::string_view name) { return array_of(arrays, name); };
+  const Filter filter(p, false, 0);
+  auto step = std::make_unique<ConvolutionStep>(asked, p, filter,
+                                                Operands{of("u"), of("pregate"), of("postgate"), of("y"), p.bias}, "y");
+  Program program;
+  program.variant = &step->variant();
+  program.prepared_bytes = 4 * filter.words;
+  program.prepare.push_back(std::make_unique<Arrangement>(asked, p, filter));
+  program.execute.push_back(std::move(step));
+  return program;
+}
+
+// With g = v dy and c the convolution with the filter from its end on: du = w c(g), dw = u c(g), dv = dy (conv(w u, k)
+// + bias).
+Program make_short_backward_program(const Case& asked, const ShortBackward& backward, const Device&) {
+  const ShortConvolution& p = backward.forward;
+  check(p);
+  const std::vector<Array> arrays = asked.arrays();
+  const auto of = [&](std::string_view name) { return array_of(arrays, name); };
+  const Filter filter(p, true, 0);
+  Program program;
+  program.prepared_bytes = 4 * filter.words;
+  program.prepare.push_back(std::make_unique<Arrangement>(asked, p, filter));
+  const auto add = [&](const Filter& by, const Operands& operands, std::string_view what) {
+    auto step = std::make_unique<ConvolutionStep>(asked, p, by, operands, what);
+    if (!program.variant) program.variant = &step->variant();
+    program.execute.push_back(std::move(step));
+  };
+  add(filter, {of("dy"), of("postgate"), of("pregate"), of("du"), false}, "du");
+  if (p.pregate) add(filter, {of("dy"), of("postgate"), of("u"), of("dpregate"), false}, "dpregate");
+  if (p.postgate) {
+    const Filter forward(p, false, filter.words);
+    program.prepared_bytes += 4 * forward.words;
+    program.prepare.push_back(std::make_unique<Arrangement>(asked, p, forward));
+    add(forward, {of("u"), of("pregate"), of("dy"), of("dpostgate"), p.bias}, "dpostgate");
+  }
+  program.execute.push_back(std::make_unique<CorrelationStep>(asked, p));
+  return program;
+}
+
+}  // namespace danaus

@@ -1,0 +1,27 @@
+// The truth of short convolutions in double, by their definition.
+#pragma once
+
+#include "reference/short/short.hpp"
+#include "reference/truth.hpp"
+
+namespace danaus {
+
+// Gaussian inputs of a case, rounded to their types; k of variance 1 / K, so that white noise keeps its scale.
+Values make_inputs(const ShortConvolution& problem, std::uint64_t seed = 0);
+
+// y, of the values that arrays() names.
+std::vector<double> short_convolution(const ShortConvolution& problem, const Values& values);
+
+// The L2 norm of y were the terms of its sums all at right angles: what rounding errors are relative to where y is
+// small because they cancel.
+double summed(const ShortConvolution& problem, const Values& values);
+
+// Of sum(y * dy): with respect to u, k and the bias, and the gates where the case has some.
+struct ShortGradients {
+  std::vector<double> du, dk, dbias, dpregate, dpostgate;
+};
+ShortGradients short_gradients(const ShortConvolution& problem, const Values& values);  // dy among them
+// The same of the terms' norms, as summed(): of each array.
+ShortGradients summed_gradients(const ShortConvolution& problem, const Values& values);
+
+}  // namespace danaus

@@ -1,0 +1,98 @@
+#include <array>
+
+#include "reference/short/short.hpp"
+#include "reference/token.hpp"
+
+namespace danaus {
+namespace {
+
+constexpr std::int64_t kMostSamples = std::int64_t{1} << 46;
+constexpr std::array kDtypes = {Dtype::f16, Dtype::bf16};
+constexpr std::array kPaddings = {Padding::causal, Padding::same};
+
+}  // namespace
+
+std::string_view name(Padding padding) { return padding == Padding::causal ? "causal" : "same"; }
+
+std::string token(const ShortConvolution& p) {
+  std::ostringstream out;
+  out << "shortconv_" << name(p.dtype) << '_' << name(p.padding) << "_k" << p.taps;
+  if (p.filter != Dtype::f32) out << "_k" << name(p.filter);
+  out << "_l" << p.length << "_b" << p.batch << "_h" << p.channels;
+  if (p.bias) out << "_bias";
+  if (p.pregate) out << "_pregate";
+  if (p.postgate) out << "_postgate";
+  if (p.channels_last) out << "_channelslast";
+  return out.str();
+}
+
+ShortConvolution parse_short(std::string_view token) {
+  if (operation_word(token) != "shortconv") fail("token '", token, "': a short convolution begins with 'shortconv'");
+  TokenFields fields(token);
+  ShortConvolution p;
+  const auto dtype = fields.take_one_of(kDtypes, "dtype");
+  if (fields.take_word("anticausal"))
+    fail("token ", token, ": taps on the anticausal side, they must be causal or same");
+  const auto padding = fields.take_one_of(kPaddings, "padding");
+  for (Dtype filter : kDtypes)
+    if (fields.take_word(text('k', name(filter)))) {
+      if (p.filter != Dtype::f32) fail("token ", token, ": the type of k stands twice");
+      p.filter = filter;
+    }
+  p.bias = fields.take_word("bias");
+  p.pregate = fields.take_word("pregate"), p.postgate = fields.take_word("postgate");
+  p.channels_last = fields.take_word("channelslast");
+  const auto taps = fields.take_number("k"), length = fields.take_number("l");
+  const auto batch = fields.take_number("b"), channels = fields.take_number("h");
+  fields.finish("f16|bf16, causal|same, k, kf16|kbf16, l, b, h, bias, pregate, postgate, channelslast");
+  p.dtype = fields.required(dtype, "dtype"), p.padding = fields.required(padding, "causal|same");
+  p.taps = fields.required(taps, "k"), p.length = fields.required(length, "l");
+  p.batch = fields.required(batch, "b"), p.channels = fields.required(channels, "h");
+  validate(p);
+  return p;
+}
+
+void validate(const ShortConvolution& p) {
+  const auto positive = [](std::string_view what, std::int64_t value) {
+    if (value < 1) fail("shortconv: ", what, "=", value, ", must be at least 1");
+    if (value > kMostSamples) fail("shortconv: ", what, "=", value, ", must be at most 2^46");
+  };
+  if (p.taps < 2 || p.taps > kMostTaps)
+    fail("shortconv: K=", p.taps, ", must be from 2 to ", kMostTaps, "; longer filters are those of fftconv");
+  positive("L", p.length);
+  positive("B", p.batch);
+  positive("H", p.channels);
+  if (static_cast<long double>(p.batch) * p.channels * p.length > static_cast<long double>(kMostSamples))
+    fail("shortconv: B*H*L = ", p.batch, "*", p.channels, "*", p.length, " samples, must be at most 2^46");
+  if (p.dtype != Dtype::f16 && p.dtype != Dtype::bf16)
+    fail("shortconv: samples are ", name(p.dtype), ", must be f16 or bf16");
+  if (p.filter != Dtype::f32 && p.filter != p.dtype)
+    fail("shortconv: the filter is ", name(p.filter), ", of ", name(p.dtype), " samples it must be f32 or ",
+         name(p.dtype));
+}
+
+Operation short_operation() {
+  return {"shortconv", "short depthwise convolutions: y = postgate * (conv(pregate * u, k) + bias), 2 to 256 taps",
+          [](std::string_view token) { return Case(parse_short(token)); }};
+}
+
+std::vector<Array> arrays(const ShortConvolution& p) {
+  std::vector<std::int64_t> extents = {p.batch, p.channels, p.length};
+  if (p.channels_last) std::swap(extents[1], extents[2]);
+  const std::string_view shape = p.channels_last ? "B*L*H" : "B*H*L";
+  std::vector<Array> list = {{"u", Role::input, p.dtype, extents, true, shape}};
+  if (p.pregate) list.push_back({"pregate", Role::input, p.dtype, extents, true, shape});
+  if (p.postgate) list.push_back({"postgate", Role::input, p.dtype, extents, true, shape});
+  list.push_back({"k", Role::filter, p.filter, {p.channels, p.taps}, false, "H*K"});
+  if (p.bias) list.push_back({"bias", Role::filter, p.filter, {p.channels}, false, "H"});
+  list.push_back({"y", Role::output, p.dtype, extents, true, shape});
+  return list;
+}
+
+// A product and a sum for each tap, and one operation for each of bias and gates.
+double useful_flops(const ShortConvolution& p) {
+  const double samples = static_cast<double>(p.batch) * static_cast<double>(p.channels) * static_cast<double>(p.length);
+  return samples * (2 * static_cast<double>(p.taps) + p.bias + p.pregate + p.postgate);
+}
+
+}  // namespace danaus

@@ -1,0 +1,161 @@
+// Short convolutions and their gradients by their kernels, through a plan on the executor, against the truth in double.
+#include <random>
+
+#include "tests/kernels/short_support.hpp"
+
+namespace danaus {
+namespace {
+
+std::map<std::string, Field> execute(const Case& asked, const Values& values, const ExecutorOptions& options,
+                                     int offset, int offset_of_y) {
+  Plan plan(asked, executor_machine(options));
+  auto fields = fields_of(asked, values, offset, offset_of_y);
+  std::vector<Buffer> buffers;
+  for (auto& [name, field] : fields) buffers.emplace_back(name, std::span(field.samples()));
+  plan.whole_call(buffers);
+  expect_right(asked, values, fields, plan.variant());
+  return fields;
+}
+
+void expect_right(const std::string& token, const ExecutorOptions& options = {}, int offset = 0, int offset_of_y = 0) {
+  SCOPED_TRACE(testing::Message() << token << ", offsets " << offset << " and " << offset_of_y << ", seed "
+                                  << options.seed);
+  const Case asked = parse_case(token);
+  execute(asked, make_values(asked), options, offset, offset_of_y);
+}
+
+class ShortKernels : public testing::TestWithParam<std::tuple<const char*, const char*, const char*>> {
+ protected:
+  std::string token(const char* word) const {
+    const auto [type, layout, shape] = GetParam();
+    return text(word, type, '_', shape, layout);
+  }
+};
+
+TEST_P(ShortKernels, AreWithinTheirBounds) { expect_right(token("shortconv_")); }
+TEST_P(ShortKernels, HaveGradientsWithinTheirBounds) { expect_right(token("shortconvgrad_")); }
+
+INSTANTIATE_TEST_SUITE_P(Shapes, ShortKernels,
+                         testing::Combine(testing::Values("f16", "bf16"), testing::Values("", "_channelslast"),
+                                          testing::ValuesIn(kShortShapes)),
+                         [](const auto& info) {
+                           return text(std::get<0>(info.param), '_', std::get<2>(info.param), std::get<1>(info.param));
+                         });
+
+TEST(ShortKernels, TakeFiltersOfTheirOwnType) {
+  for (const char* word :
+       {"shortconv_bf16_causal_k4_kbf16_l70_b2_h9_bias", "shortconv_f16_same_k40_kf16_l70_b2_h9_bias",
+        "shortconvgrad_bf16_causal_k20_kbf16_l70_b2_h9_bias_channelslast"})
+    expect_right(word);
+}
+
+// Rows that begin anywhere, in any order of lanes and copies.
+TEST(ShortKernels, OfRandomShapesOrdersAndAddresses) {
+  std::mt19937 random(23);
+  const auto up_to = [&](int most) { return 1 + static_cast<int>(random() % most); };
+  for (int i = 0; i < 60; ++i) {
+    ShortConvolution p;
+    p.dtype = i % 2 ? Dtype::f16 : Dtype::bf16, p.filter = up_to(2) == 1 ? Dtype::f32 : p.dtype;
+    p.padding = up_to(2) == 1 ? Padding::causal : Padding::same;
+    p.taps = 1 + (up_to(2) == 1 ? up_to(16) : up_to(255));
+    p.length = up_to(4) == 1 ? up_to(1400) : up_to(150), p.batch = up_to(3), p.channels = up_to(20);
+    p.bias = up_to(2) == 1, p.pregate = up_to(3) == 1, p.postgate = up_to(3) == 1, p.channels_last = up_to(2) == 1;
+    ExecutorOptions options;
+    options.order = host::Order::random, options.seed = i, options.blocks = up_to(3);
+    const int offset = up_to(8) - 1;
+    expect_right(i % 3 ? token(p) : token(ShortBackward{p}), options, offset, up_to(3) == 1 ? up_to(8) - 1 : offset);
+  }
+}
+
+// What begins before an aligned address ends beyond the last whole stream.
+TEST(ShortKernels, OfWholeStreamsFromAnyAddress) {
+  for (const char* word : {"shortconv_f16_causal_k4_l1024_b1_h2", "shortconvgrad_f16_causal_k20_l1024_b1_h2_bias"})
+    expect_right(word, {}, 3, 3);
+}
+
+TEST(ShortKernels, TakeFewerItemsThanTheCase) {
+  for (const char* layout : {"", "_channelslast"}) {
+    const ShortConvolution p = parse_short(text("shortconv_f16_causal_k20_l70_b5_h3", layout));
+    const Values values = make_inputs(p);
+    Plan plan(p, executor_machine({}));
+    plan.set_filter(host::encode_bytes(Dtype::f32, values.at("k")));
+    constexpr int kFew = 2 * 3 * 70;
+    Field u(p.dtype, kFew, 0), y(p.dtype, kFew, 0);
+    u.set({values.at("u").begin(), values.at("u").begin() + kFew});
+    plan.execute({{"u", u.samples()}, {"y", y.samples()}}, {.batch = 2});
+    std::vector<double> expected = short_convolution(p, values);
+    expected.resize(kFew);
+    EXPECT_LE(compare(expected, y.values()).rel_l2, bound_l2_of_roundings(p.dtype, 2));
+    EXPECT_TRUE(y.guards_are_whole());
+  }
+}
+
+// Of several parts of a channel.
+TEST(ShortKernels, GiveTheSameSumsAgain) {
+  for (const char* layout : {"", "_channelslast"}) {
+    const Case asked = parse_case(text("shortconvgrad_bf16_causal_k33_l70_b50_h3_bias", layout));
+    const Values values = make_values(asked);
+    ExecutorOptions options;
+    options.order = host::Order::random;
+    auto first = execute(asked, values, options, 0, 0);
+    options.seed = 1, options.blocks = 3;
+    auto second = execute(asked, values, options, 0, 0);
+    EXPECT_EQ(first.at("dk").values(), second.at("dk").values());
+    EXPECT_EQ(first.at("dbias").values(), second.at("dbias").values());
+  }
+}
+
+host::Counters count(const char* token) {
+  ExecutorOptions options;
+  host::Counters counters;
+  options.observer = [&](const Launch&, const host::Counters& counted) { counters = counted; };
+  expect_right(token, options);
+  return counters;
+}
+
+// What tunings.hpp reasons with: 8 J products of 2048 for 512 samples; every sample is read and written once, but for
+// the halo of 32 (J - 1) samples before a stream, which is whole lines of 64.
+TEST(ShortKernels, DoTheWorkThatTheirTuningsCount) {
+  for (const auto& [token, blocks] : {std::pair("shortconv_bf16_causal_k64_l8192_b1_h4", 3),
+                                      std::pair("shortconv_bf16_causal_k256_l8192_b1_h4", 9)}) {
+    const host::Counters c = count(token);
+    EXPECT_EQ(c.mma_f32acc, 8u * blocks * 4 * 8192 / 512);
+    EXPECT_EQ(c.global_store_sectors, 4u * 8192 / 16);
+    EXPECT_EQ(c.shared_conflicts, 0u);
+  }
+  EXPECT_EQ(count("shortconv_bf16_causal_k4_l8192_b1_h4").fp32_operations, 4u * 8192 * 4);
+  const host::Counters last = count("shortconv_bf16_causal_k64_l2048_b1_h32_channelslast");
+  EXPECT_EQ(last.mma_f32acc, 8u * 3 * 32 * 2048 / 512);
+  EXPECT_EQ(last.global_store_sectors, 32u * 2048 / 16);
+  EXPECT_EQ(last.shared_conflicts, 0u);
+}
+
+TEST(ShortKernels, RefuseWhatIsNotTheirs) {
+  const ShortConvolution p = parse_short("shortconv_f16_causal_k20_l70_b2_h3");
+  const Values values = make_inputs(p);
+  Plan plan(p, executor_machine({}));
+  const auto refusal = [](auto act) {
+    try {
+      act();
+      return std::string("none");
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+  };
+  Field u(p.dtype, 2 * 3 * 70, 0), y(p.dtype, 2 * 3 * 70, 0);
+  EXPECT_EQ(refusal([&] {
+              plan.execute({{"u", u.samples()}, {"y", y.samples()}});
+            }),
+            "execute: the plan has no filter yet; call set_filter first");
+  EXPECT_EQ(refusal([&] { plan.set_filter(std::vector<float>(3 * 19)); }),
+            "set_filter: k has 57 samples of f32, the plan needs H*K = 3*20");
+  plan.set_filter(host::encode_bytes(Dtype::f32, values.at("k")));
+  EXPECT_EQ(refusal([&] {
+              plan.execute({{"u", u.samples()}, {"y", y.samples()}, {"pregate", u.samples()}});
+            }),
+            "execute: a pregate is given, but the plan has none");
+  EXPECT_EQ(refusal([&] { plan.execute({{"u", u.samples()}, {"y", u.samples()}}); }), "execute: y overlaps u");
+}
+
+}  // namespace
+}  // namespace danaus

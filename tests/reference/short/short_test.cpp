@@ -1,0 +1,106 @@
+// Short convolutions: tokens, and the definition on cases that are known.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "reference/short/direct.hpp"
+#include "reference/short_backward/short_backward.hpp"
+
+namespace danaus {
+namespace {
+
+std::string refusal(std::string_view token) {
+  try {
+    parse_case(token);
+    return "none";
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+}
+
+TEST(ShortConvolutions, HaveTokens) {
+  for (const char* word : {"shortconv_bf16_causal_k64_l8192_b64_h768",
+                           "shortconv_f16_same_k5_kf16_l7_b2_h3_bias_pregate_postgate_channelslast",
+                           "shortconvgrad_bf16_same_k256_kbf16_l100_b1_h1_bias"})
+    EXPECT_EQ(parse_case(word).token(), word);
+  EXPECT_EQ(parse_case("shortconv_h3_b2_channelslast_l9_k4_causal_bf16").token(),
+            "shortconv_bf16_causal_k4_l9_b2_h3_channelslast");
+}
+
+TEST(ShortConvolutions, SayWhatIsWrong) {
+  EXPECT_EQ(refusal("shortconv_bf16_causal_k0_l8_b1_h1"),
+            "shortconv: K=0, must be from 2 to 256; longer filters are those of fftconv");
+  EXPECT_EQ(refusal("shortconv_bf16_causal_k257_l8_b1_h1"),
+            "shortconv: K=257, must be from 2 to 256; longer filters are those of fftconv");
+  EXPECT_EQ(refusal("shortconv_bf16_anticausal_k4_l8_b1_h1"),
+            "token shortconv_bf16_anticausal_k4_l8_b1_h1: taps on the anticausal side, they must be causal or same");
+  EXPECT_EQ(refusal("shortconv_f16_causal_k4_kbf16_l8_b1_h1"),
+            "shortconv: the filter is bf16, of f16 samples it must be f32 or f16");
+  EXPECT_EQ(refusal("shortconv_f16_causal_k4_l0_b1_h1"), "shortconv: L=0, must be at least 1");
+  EXPECT_NE(refusal("shortconv_f32_causal_k4_l8_b1_h1").find("unknown field 'f32'"), std::string::npos);
+  EXPECT_NE(refusal("shortconv_f16_k4_l8_b1_h1").find("field 'causal|same' is missing"), std::string::npos);
+}
+
+ShortConvolution small(Padding padding, std::int64_t taps) {
+  ShortConvolution p;
+  p.padding = padding, p.taps = taps, p.length = 6;
+  return p;
+}
+
+TEST(ShortConvolutions, FollowTheirDefinition) {
+  const std::vector<double> impulse = {0, 0, 1, 0, 0, 0}, k3 = {1, 2, 4}, k4 = {1, 2, 4, 8};
+  EXPECT_EQ(short_convolution(small(Padding::causal, 3), {{"u", impulse}, {"k", k3}}),
+            (std::vector<double>{0, 0, 1, 2, 4, 0}));
+  // torch.nn.functional.conv1d(u, k flipped, padding="same") of an even filter pads once more on the right.
+  EXPECT_EQ(short_convolution(small(Padding::same, 3), {{"u", impulse}, {"k", k3}}),
+            (std::vector<double>{0, 1, 2, 4, 0, 0}));
+  EXPECT_EQ(short_convolution(small(Padding::same, 4), {{"u", impulse}, {"k", k4}}),
+            (std::vector<double>{1, 2, 4, 8, 0, 0}));
+}
+
+TEST(ShortConvolutions, WithChannelsLastAreTheSame) {
+  ShortConvolution p = parse_short("shortconv_f16_same_k4_l5_b2_h3_bias_pregate_postgate"), last = p;
+  last.channels_last = true;
+  const Values values = make_inputs(p);
+  Values transposed = values;
+  const auto for_each = [&](auto visit) {
+    for (int b = 0; b < 2; ++b)
+      for (int h = 0; h < 3; ++h)
+        for (int n = 0; n < 5; ++n) visit(index_of(p, b, h, n), index_of(last, b, h, n));
+  };
+  for (const char* name : {"u", "pregate", "postgate"})
+    for_each([&](std::int64_t from, std::int64_t to) { transposed[name][to] = values.at(name)[from]; });
+  const std::vector<double> y = short_convolution(p, values), of_last = short_convolution(last, transposed);
+  for_each([&](std::int64_t from, std::int64_t to) { EXPECT_EQ(y[from], of_last[to]); });
+}
+
+// y is linear in each argument: a step of any size is exact to double.
+TEST(ShortConvolutions, HaveTheGradientsOfDifferences) {
+  for (const char* word : {"shortconvgrad_f16_causal_k3_l7_b2_h2_bias_pregate_postgate",
+                           "shortconvgrad_f16_same_k4_l3_b1_h3_bias_pregate_postgate_channelslast"}) {
+    const Case asked = parse_case(word);
+    const ShortConvolution& p = asked.as<ShortBackward>()->forward;
+    const Values values = make_values(asked), gradients = truth(asked, values);
+    const auto loss = [&](const Values& at) {
+      double sum = 0;
+      const std::vector<double> y = short_convolution(p, at);
+      for (std::size_t i = 0; i < y.size(); ++i) sum += y[i] * values.at("dy")[i];
+      return sum;
+    };
+    for (const char* name : {"u", "k", "bias", "pregate", "postgate"})
+      for (std::size_t i = 0; i < values.at(name).size(); ++i) {
+        Values moved = values;
+        moved[name][i] += 1;
+        EXPECT_NEAR(loss(moved) - loss(values), gradients.at(text('d', name))[i], 1e-10) << word << ' ' << name << i;
+      }
+  }
+}
+
+TEST(ShortConvolutions, KnowWhatTheySum) {
+  const ShortConvolution p = parse_short("shortconv_f16_causal_k2_l2_b1_h1_bias_postgate");
+  const Values values = {{"u", {3, 1}}, {"k", {1, -2}}, {"bias", {2}}, {"postgate", {1, 10}}};
+  EXPECT_DOUBLE_EQ(summed(p, values), std::sqrt(4 + 9 + 100. * (4 + 1 + 36)));
+}
+
+}  // namespace
+}  // namespace danaus
