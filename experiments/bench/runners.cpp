@@ -16,7 +16,7 @@ class Fused final : public Runner {
   Fused(const Convolution& problem, const Device& device)
       : problem_(problem),
         plan_(problem, cuda_machine(device.ordinal),
-              problem.mask.zeroed.empty() ? std::vector<std::uint8_t>() : kept_frequencies(problem)) {}
+              problem.mask.empty() ? std::vector<std::uint8_t>() : kept_frequencies(problem)) {}
 
   void set_filter(const void* k, Stream stream) override {
     const std::int64_t size = bytes(filter_dtype(problem_)) * problem_.channels * problem_.filter_length;

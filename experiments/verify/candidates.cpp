@@ -79,7 +79,7 @@ template <class Place>
 std::vector<double> by_kernel(const Convolution& problem, const Inputs& inputs) {
   constexpr std::uint16_t kPoison = 0x7fff;
   const std::shared_ptr<const Machine> machine = Place::machine();
-  const bool masked = !problem.mask.zeroed.empty();
+  const bool masked = !problem.mask.empty();
   Plan plan(problem, machine, masked ? kept_frequencies(problem) : std::vector<std::uint8_t>());
   plan.set_filter(host::encode_bytes(filter_dtype(problem), inputs.k));
   const auto uploaded = [&](const std::vector<double>& values) {

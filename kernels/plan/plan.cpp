@@ -244,7 +244,7 @@ void Plan::set_filter(std::span<const std::byte> k, const CallOptions& options) 
 }
 
 PlanBytes plan_bytes(const Convolution& problem, const Device& device) {
-  const bool masked = !problem.mask.zeroed.empty();
+  const bool masked = !problem.mask.empty();
   Convolution plain = problem;  // a mask changes values, not sizes
   if (masked) plain.mask = {};
   const Program program = make_program(plain, device);

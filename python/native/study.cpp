@@ -48,7 +48,7 @@ const Command& command(std::string_view word) {
 }
 
 std::vector<std::uint8_t> mask_of(const Convolution& problem) {
-  return problem.mask.zeroed.empty() ? std::vector<std::uint8_t>() : kept_frequencies(problem);
+  return problem.mask.empty() ? std::vector<std::uint8_t>() : kept_frequencies(problem);
 }
 
 // A case's arrays in double, as they were given.
