@@ -13,7 +13,7 @@ def sparsity(rows):
     front = [rows.index(row) for row in pareto(rows)]
     near = [i for i, at in enumerate(front) if snr(rows[at]) >= 40]
     return {"title": title_of(rows[0]), "case": rows[0]["dense_case"], "dense_us": rounded(rows[0]["dense_us"]),
-            "model": f"{rows[0]['model']} on {rows[0]['profile']}", "kinds": KINDS, "colours": COLOURS,
+            "model": f"{rows[0]['predicted_by']} on {rows[0]['profile']}", "kinds": KINDS, "colours": COLOURS,
             "energy_db": [rounded(value) for value in in_decibels(rows[0]["energy_bins"])],
             "front": front, "start": near[0] if near else len(front) - 1, "points": [point(row) for row in rows]}
 

@@ -2,6 +2,9 @@
 
 import math
 
+from results import case_fields
+from style import DTYPE
+
 # Of a pattern's kind: mark and colour are drawings/sparsity.py's, the order is that of legends.
 KINDS = {"paper": "the paper's patterns", "grid": "grid (a, b, ...)", "low": "low-pass", "high": "high-pass",
          "band": "band-stop", "random": "random blocks", "energy": "least energy first", "greedy": "greedy",
@@ -20,7 +23,7 @@ TABLE7 = {8192: (13.8, 32.5), 4096: (13.8, 15.3), 2048: (13.8, 11.8), 1024: (13.
 
 def subject(row):
     """What rows must share to stand in one figure."""
-    return row["dense_case"], row["filters"]["name"], row["profile"]
+    return row["dense_case"], row["data"]["filters"]["name"], row["profile"]
 
 
 def first_subject(rows):
@@ -28,8 +31,23 @@ def first_subject(rows):
     return [row for row in rows if subject(row) == subject(rows[0])]
 
 
+def by_subject(rows):
+    """Of each case and filters its rows, at most two of them."""
+    groups = {}
+    for row in rows:
+        groups.setdefault(subject(row), []).append(row)
+    return list(groups.values())[:2]
+
+
 def title_of(row):
-    return f"{row['dense_case']}, {row['filters']['name']} filters"
+    return f"{row['dense_case']}, {row['data']['filters']['name']} filters"
+
+
+def case_words(row):
+    """fp16, circular, L=4096, B=64, H=768, hyena filters."""
+    case = case_fields(row["dense_case"])
+    return (f"{DTYPE[case['dtype']]}, {case['mode']}, L={case['l']}, B={case['b']}, H={case['h']}, "
+            f"{row['data']['filters']['name']} filters")
 
 
 def snr(row):

@@ -127,8 +127,9 @@ void print_best(std::ostream& out, const Json& row, const std::string& output) {
   out << row["pattern"].get<std::string>() << ' ' << shortened(row["mask"]) << ": "
       << fixed(100 * row["zeros"].get<double>(), 1) << " % of the spectrum removed, would take " << fixed(us, 1)
       << " us where all of it takes " << fixed(dense, 1) << " (" << fixed(dense / us, 2) << " times as fast, by "
-      << row["model"].get<std::string>() << " on " << row["profile"].get<std::string>() << ", once kernels skip), "
-      << (std::isinf(snr_of(row)) ? "without loss" : "at " + decibels(row) + " dB") << "; danaus verify --case "
+      << row["predicted_by"].get<std::string>() << " on " << row["profile"].get<std::string>()
+      << ", once kernels skip), " << (std::isinf(snr_of(row)) ? "without loss" : "at " + decibels(row) + " dB")
+      << "; danaus verify --case "
       << (output.empty() ? row["case"].get<std::string>() : row["dense_case"].get<std::string>() + " --mask " + output)
       << '\n';
 }
@@ -164,10 +165,10 @@ int explore_masks(Options& options, const HardwareProfile& profile, Job& job) {
   for (const Pattern& pattern : list) asked.push_back(exploration.describe(pattern));
   job.configure({{"case", token(exploration.problem())},
                  {"patterns", std::to_string(list.size())},
-                 {"filters", asked.front()["filters"]["name"]},
+                 {"filters", asked.front()["data"]["filters"]["name"]},
                  {"inputs", join([&] {
                     std::vector<std::string> names;
-                    for (const Json& input : asked.front()["inputs"]) names.push_back(input["name"]);
+                    for (const Json& input : asked.front()["data"]["inputs"]) names.push_back(input["name"]);
                     return names;
                   }())},
                  {"times", text("predicted by ", exploration.savings().model(), " on ", profile.name)}});
@@ -195,7 +196,7 @@ int explore_partial(const Options& options, const HardwareProfile& profile, Job&
   std::vector<Json> asked;
   for (const PartialFilter& partial : list) asked.push_back(describe(partial, subject, profile));
   job.configure({{"case", token(subject.problem)},
-                 {"filters", asked.front()["filters"]["name"]},
+                 {"filters", asked.front()["data"]["filters"]["name"]},
                  {"rows", std::to_string(list.size())}});
   std::vector<std::vector<std::string>> cells;
   job.make({.kind = "partial",

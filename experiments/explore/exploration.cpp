@@ -49,9 +49,7 @@ std::optional<double> Exploration::measured(const Convolution& problem) const {
 Json Exploration::describe(const Pattern& pattern) const {
   return {{"case", token(pattern.problem)},
           {"pattern", name_in(kPatternKinds, pattern.kind)},
-          {"filters", subject_.filters},
-          {"inputs", subject_.names},
-          {"channels", subject_.probe.channels},
+          {"data", data_of(subject_)},
           {"seed", subject_.seed},
           {"profile", profile_.name}};
 }
@@ -87,7 +85,7 @@ Json Exploration::explored(const Pattern& pattern) const {
           {"kept_bins", in_bins(weights)},
           {"errors", errors},
           {"snr_db", worst > 0 ? Json(snr_db(worst)) : Json()},
-          {"model", savings_.model()},
+          {"predicted_by", savings_.model()},
           {"skips", false},
           {"dense_us", dense.us},
           {"us", left.us},

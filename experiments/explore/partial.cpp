@@ -42,8 +42,8 @@ std::vector<PartialFilter> partial_filters(const Subject& subject) {
 }
 
 Json describe(const PartialFilter& partial, const Subject& subject, const HardwareProfile& profile) {
-  return {{"case", token(partial.problem)},     {"filters", subject.filters}, {"inputs", subject.names},
-          {"channels", subject.probe.channels}, {"seed", subject.seed},       {"profile", profile.name}};
+  return {
+      {"case", token(partial.problem)}, {"data", data_of(subject)}, {"seed", subject.seed}, {"profile", profile.name}};
 }
 
 Json partial_row(const PartialFilter& partial, const Subject& subject, const HardwareProfile& profile,

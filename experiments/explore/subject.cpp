@@ -66,6 +66,10 @@ void read_filters(const std::string& path, bool is_asked, Subject& subject) {
 
 }  // namespace
 
+Json data_of(const Subject& subject) {
+  return {{"filters", subject.filters}, {"inputs", subject.names}, {"channels", subject.probe.channels}};
+}
+
 bool is_signal_file(const std::string& word) { return word.ends_with(".npy") || word.ends_with(".wav"); }
 
 Subject read_subject(const SubjectWords& words, Mode mode, std::int64_t length) {

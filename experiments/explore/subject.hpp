@@ -30,6 +30,9 @@ struct Subject {
   std::uint64_t seed = 0;
 };
 
+// {"filters", "inputs", "channels"}: what a row says of them.
+Json data_of(const Subject& subject);
+
 bool is_signal_file(const std::string& word);
 
 // The case without a mask, with filters and inputs; of a file as many channels as it has rows, else at most 16. Without

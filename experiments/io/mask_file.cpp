@@ -132,7 +132,7 @@ MaskFile read_mask(const std::string& path) {
 Convolution with_mask(Convolution problem, const MaskFile& file) {
   if (!problem.mask.empty()) fail("mask ", file.path, ": ", token(problem), " has a mask already");
   if (!problem.fold) problem.fold = Fold::pair;
-  if (problem.fft_size == 0 && problem.factors.empty() && problem.length != file.fft_size)
+  if (problem.mode == Mode::causal && problem.fft_size == 0 && problem.factors.empty())
     problem.fft_size = file.fft_size;
   if (!file.factors.empty() && !problem.factors.empty() && problem.factors != file.factors)
     fail("mask ", file.path, ": is for the factors ", join(file.factors), ", ", token(problem), " has ",

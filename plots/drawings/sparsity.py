@@ -3,7 +3,7 @@
 import numpy
 import style
 from matplotlib.lines import Line2D
-from sparsity import KINDS, first_subject, in_decibels, pareto, snr, short, speedup, title_of, zeroed
+from sparsity import KINDS, by_subject, case_words, first_subject, in_decibels, pareto, snr, short, speedup, zeroed
 
 LOOK = {"paper": {"marker": "*", "color": style.VERMILION, "markersize": 13, "markeredgecolor": style.BLACK},
         "grid": {"marker": "s", "color": style.SKY, "markersize": 4},
@@ -17,20 +17,22 @@ LOOK = {"paper": {"marker": "*", "color": style.VERMILION, "markersize": 13, "ma
 
 
 def error_against_time(figure, rows):
-    """A point for each pattern; the line is the front."""
-    rows = first_subject(rows)
-    axes = figure.panels(1)[0]
-    kinds = [kind for kind in KINDS if any(row["pattern"] == kind for row in rows)]
-    for kind in sorted(kinds, key=lambda kind: ("random", "grid").index(kind) if kind in ("random", "grid") else 2):
-        points = [(row["us"], snr(row)) for row in rows if row["pattern"] == kind]
-        axes.plot(*zip(*points), linestyle="none", zorder=5 if kind == "paper" else 2, **LOOK[kind])
-    front = pareto(rows)
-    axes.plot([row["us"] for row in front], [snr(row) for row in front], color=style.BLACK, linewidth=1,
-              drawstyle="steps-post", zorder=3)
-    axes.axvline(rows[0]["dense_us"], color=style.GREY, linewidth=1, linestyle=":")
-    axes.set_xlabel(f"time that a kernel which skips would take, us (dots: without a mask), by {rows[0]['model']}")
-    axes.set_ylabel("SNR of y, dB, the lower of the inputs")
-    axes.set_title(title_of(rows[0]), loc="left", fontsize=8 if figure.is_narrow() else 10)
+    """A point for each pattern, a panel for each case; the line is the front."""
+    groups = by_subject(rows)
+    kinds = [kind for kind in KINDS if any(row["pattern"] == kind for group in groups for row in group)]
+    for axes, group in zip(figure.panels(len(groups), sharey=True), groups):
+        for kind in kinds:
+            points = [(row["us"], snr(row)) for row in group if row["pattern"] == kind]
+            if points:
+                order = {"random": 1, "grid": 1, "paper": 5}.get(kind, 2)
+                axes.plot(*zip(*points), linestyle="none", zorder=order, **LOOK[kind])
+        front = pareto(group)
+        axes.plot([row["us"] for row in front], [snr(row) for row in front], color=style.BLACK, linewidth=1,
+                  drawstyle="steps-post", zorder=3)
+        axes.axvline(group[0]["dense_us"], color=style.GREY, linewidth=1, linestyle=":")
+        axes.set_xlabel("us, if dead blocks were skipped (dots: all)")
+        axes.set_title(case_words(group[0]), loc="left", fontsize=10)
+    figure.axes[0].set_ylabel("SNR of y, dB, the lower of the inputs")
     handles = [Line2D([], [], linestyle="none", **LOOK[kind]) for kind in kinds]
     figure.legend_for_all([*handles, Line2D([], [], color=style.BLACK, linewidth=1)],
                           [*(KINDS[kind] for kind in kinds), "nothing is faster and nearer"], columns=4)
