@@ -86,6 +86,6 @@ def spectrum(figure, rows):
                 axes.axvspan(edges[i], edges[i + 1], color=style.VERMILION, alpha=0.5 * (1 - kept), linewidth=0)
         axes.set_xlabel("frequency k")
         axes.set_ylim(-125, 5)
-        axes.set_title(f"at {least} dB: {row['pattern']}\n{short(row['mask'], 28)}\n{100 * row['zeros']:.0f} % removed, "
-                       f"{speedup(row):.2f} times as fast", loc="left", fontsize=9)
+        axes.set_title(f"at {least} dB: {row['pattern']}\n{short(row['mask'], 28)}\n"
+                       f"{100 * row['zeros']:.0f} % removed, {speedup(row):.2f} times as fast", loc="left", fontsize=9)
     figure.axes[0].set_ylabel("energy of the filters, dB")

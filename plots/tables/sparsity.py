@@ -47,8 +47,10 @@ def table9(rows):
         for row in readings:
             if counts is None:
                 lines[-1] += ["0.0", "no loss", "1.00"]
+            elif row:
+                lines[-1] += [f"{100 * row['zeros']:.1f}", decibels(row["snr_db"]), f"{speedup(row):.2f}"]
             else:
-                lines[-1] += [f"{100 * row['zeros']:.1f}", decibels(row["snr_db"]), f"{speedup(row):.2f}"] if row else [""] * 3
+                lines[-1] += [""] * 3
         measured = [row["measured_dense_us"] / row["measured_us"] for row in readings
                     if row and row["measured_us"] and row["measured_dense_us"]]
         lines[-1].append("1.00" if counts is None else f"{measured[0]:.2f}" if measured else "none skips yet")

@@ -44,7 +44,8 @@ function drawPoints(root) {
     draw("line", {x1: left, x2: right, y1: y(value), y2: y(value), class: "rule"});
     draw("text", {x: left - 6, y: y(value) + 4, "text-anchor": "end"}, +value.toPrecision(6));
   }
-  draw("text", {x: (left + right) / 2, y: bottom + 36, "text-anchor": "middle"}, "time if dead blocks were skipped, us");
+  draw("text", {x: (left + right) / 2, y: bottom + 36, "text-anchor": "middle"},
+       "time if dead blocks were skipped, us");
   draw("text", {x: 14, y: (top + bottom) / 2, "text-anchor": "middle",
                 transform: `rotate(-90 14 ${(top + bottom) / 2})`}, "SNR of y, dB");
   draw("line", {x1: x(data.dense_us), x2: x(data.dense_us), y1: top, y2: bottom, class: "dense"});
@@ -79,10 +80,12 @@ function drawPoints(root) {
     picture.setAttribute("class", "spectrum");
     const height = scale(-120, 0, 0, 88);
     data.energy_db.forEach((value, i) => {
-      draw("rect", {x: 10 * i, y: 90 - height(value), width: 9, height: height(value), class: "energy"}, undefined, picture);
+      const tall = height(value);
+      draw("rect", {x: 10 * i, y: 90 - tall, width: 9, height: tall, class: "energy"}, undefined, picture);
       const removed = 1 - parseInt(point.kept[i], 16) / 15;
       if (removed > 0)
-        draw("rect", {x: 10 * i, y: 0, width: 10, height: 90, class: "removed", opacity: 0.6 * removed}, undefined, picture);
+        draw("rect", {x: 10 * i, y: 0, width: 10, height: 90, class: "removed", opacity: 0.6 * removed}, undefined,
+             picture);
     });
     return picture;
   };

@@ -1,4 +1,4 @@
-"""Points of the report that answer, their data and, where there is a browser, that they do; and the tables beside them."""
+"""Points of the report: their data, and, where there is a browser, that they answer; and the tables beside them."""
 
 import json
 import re
@@ -21,7 +21,8 @@ const root = document.querySelector(".points"), svg = root.querySelector("svg"),
 const said = [chosen.textContent], circles = [...svg.querySelectorAll("circle")].slice(0, -1);
 const box = svg.getBoundingClientRect(), part = box.width / 720;
 const press = (circle, type) => svg.dispatchEvent(new PointerEvent("pointerdown", {pointerType: type,
-  clientX: box.left + (+circle.getAttribute("cx") + 3) * part, clientY: box.top + (+circle.getAttribute("cy") + 2) * part}));
+  clientX: box.left + (+circle.getAttribute("cx") + 3) * part,
+  clientY: box.top + (+circle.getAttribute("cy") + 2) * part}));
 press(circles[4], "mouse");
 said.push(chosen.textContent);
 svg.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left, clientY: box.top}));
@@ -95,14 +96,15 @@ console.log(JSON.stringify([nearest([[0, 0], [10, 0], [0, 10]], 8, 1), nearest([
         with tempfile.TemporaryDirectory() as folder:
             page = Path(folder) / "page.html"
             page.write_text(f"<!doctype html><meta charset='utf-8'><body>{fragment(self.data)}{PROBE}</body>")
-            done = subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/user",
-                                   "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=240)
+            done = subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu",
+                                   f"--user-data-dir={folder}/user", "--dump-dom", page.as_uri()],
+                                  capture_output=True, text=True, timeout=240)
         found = re.search(r'<pre id="said">(.*?)</pre>', done.stdout, re.DOTALL)
         self.assertIsNotNone(found, done.stdout + done.stderr)
         at_once, clicked, moved, touched, key, count = json.loads(found[1])
         self.assertEqual(count, "5")
         self.assertIn("keep0to63", at_once)
-        self.assertIn("danaus verify --case fftconv_f16_circular_l256_b64_h768_pair_r16x16_keep0to63", at_once)
+        self.assertIn("danaus verify --case fftconv_f16_circular_l256_b2_h4_pair_r16x16_keep0to63", at_once)
         self.assertIn("greedy: blocks16x1h8003", clicked)
         self.assertEqual(moved, clicked)  # a click holds it
         self.assertIn("grid (a, b, ...): zero8x8", touched)

@@ -154,7 +154,8 @@ def explore_row(pattern, mask, us, snr_db, factors=(16, 16), profile="H200"):
     case = f"fftconv_f16_circular_l{n}_b64_h768_pair_r" + "x".join(map(str, factors))
     error = 0 if snr_db is None else 10 ** (-snr_db / 20)
     return {"schema": 1, "kind": "explore", "case": f"{case}_{mask}", "pattern": pattern, "seed": 0,
-            "data": {"filters": {"name": "hyena"}, "inputs": [{"name": "gaussian"}], "channels": 16}, "profile": profile, "mask": mask,
+            "data": {"filters": {"name": "hyena"}, "inputs": [{"name": "gaussian"}], "channels": 16},
+            "profile": profile, "mask": mask,
             "dense_case": case, "n": n, "factors": list(factors), "zeros": 0.5,
             "stages": [{"factor": factor, "blocks": 16, "live": 8, "dead_digits": 0} for factor in factors],
             "energy_kept": 0.9, "energy_bins": [0.5, 0.01, 0, 1e-5], "kept_bins": [1, 1, 0.5, 0],
@@ -174,7 +175,8 @@ def explore_rows():
 def table9_rows():
     """What is sliced would be twice as fast, at 6 dB; with mirrors nothing is lost or saved."""
     factors = (64, 32, 32, 32)
-    return [explore_row("paper", "zero16x0x0x0literal", 50, 6, factors), explore_row("paper", "zero16x0x0x0", 100, None, factors)]
+    return [explore_row("paper", "zero16x0x0x0literal", 50, 6, factors),
+            explore_row("paper", "zero16x0x0x0", 100, None, factors)]
 
 
 def partial_row(taps, us, snr_db):
