@@ -21,12 +21,12 @@ def sparsity(rows):
 
 
 def point(row):
-    errors = "; ".join(f"{decibels(error['snr_db'])}{' dB' if error['snr_db'] is not None else ''} on {error['input']}"
+    errors = "; ".join(f"{decibels(error.get('snr_db'))}{' dB' if error.get('snr_db') is not None else ''} on {error['input']}"
                        for error in row["errors"])
     left = [f"{stage['live']} of {stage['blocks']} blocks of the stage of {stage['factor']}" for stage in row["stages"]]
     for name, part, whole in (("matrix instructions", "matrix_instructions", "dense_matrix_instructions"),
                               ("bytes", "bytes", "dense_bytes")):
-        if row[part] is not None and row[whole]:
+        if row.get(whole):
             left.append(f"{100 * row[part] / row[whole]:.1f} % of the {name}")
     return {"kind": row["pattern"], "mask": row["mask"], "us": rounded(row["us"]), "shown_db": rounded(snr(row)),
             "zeros": rounded(100 * row["zeros"]), "energy": rounded(100 * row["energy_kept"]), "errors": errors,

@@ -51,7 +51,7 @@ def case_words(row):
 
 
 def snr(row):
-    return LOSSLESS if row["snr_db"] is None else min(row["snr_db"], LOSSLESS)
+    return min(row.get("snr_db", LOSSLESS), LOSSLESS)
 
 
 def speedup(row):

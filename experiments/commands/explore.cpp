@@ -96,7 +96,7 @@ std::string decibels(const Json& row) {
 }
 
 double share(const Json& row, const char* field, const char* of) {
-  return row.at(field).is_null() ? NAN : row.at(field).get<double>() / row.at(of).get<double>();
+  return row.contains(field) ? row.at(field).get<double>() / row.at(of).get<double>() : NAN;
 }
 
 std::string shortened(const std::string& word) { return word.size() <= 44 ? word : word.substr(0, 41) + "..."; }
@@ -213,9 +213,8 @@ int explore_partial(const Options& options, const HardwareProfile& profile, Job&
             .show =
                 [&](std::size_t, const Json& row) {
                   cells.push_back({row["k"].dump(), fixed(row["total_bytes"].get<double>() / 1e6, 1),
-                                   row["us"].is_null() ? "-" : fixed(row["us"], 1)});
-                  for (const Json& error : row["errors"])
-                    cells.back().push_back(error["snr_db"].is_null() ? "no loss" : fixed(error["snr_db"], 1));
+                                   fixed(row.value("us", NAN), 1)});
+                  for (const Json& error : row["errors"]) cells.back().push_back(decibels(error));
                 }});
   using enum Column::Align;
   std::vector<Column> columns = {{"K", 0, right}, {"memory, MB", 0, right}, {"us", 0, right}};

@@ -9,7 +9,10 @@
 namespace danaus {
 namespace {
 
-Json number_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+// Fields that a row has where they are known.
+void add_known(Json& row, const char* field, const std::optional<double>& value) {
+  if (value) row[field] = *value;
+}
 
 // The probe with what the case computes masks by.
 Convolution probe_of(const Subject& subject, const Convolution& laid_out) {
@@ -68,40 +71,41 @@ Json Exploration::explored(const Pattern& pattern) const {
   double worst = 0;
   const std::vector<double> of_inputs = effect_.errors(weights);
   for (std::size_t i = 0; i < of_inputs.size(); ++i) {
-    const double error = of_inputs[i];
-    worst = std::max(worst, error);
-    errors.push_back({{"input", subject_.inputs[i].name},
-                      {"relative_l2", error},
-                      {"snr_db", error > 0 ? Json(snr_db(error)) : Json()}});
+    worst = std::max(worst, of_inputs[i]);
+    errors.push_back(error_field(subject_.inputs[i].name, of_inputs[i]));
   }
-  return {{"mask", token(problem.mask)},
-          {"dense_case", token(problem_)},
-          {"n", problem_.fft_size},
-          {"factors", problem_.factors},
-          {"zeros", sparsity(problem)},
-          {"stages", of_stages},
-          {"energy_kept", effect_.energy_kept(weights)},
-          {"energy_bins", in_bins(effect_.filter_energy())},
-          {"kept_bins", in_bins(weights)},
-          {"errors", errors},
-          {"snr_db", worst > 0 ? Json(snr_db(worst)) : Json()},
-          {"predicted_by", savings_.model()},
-          {"skips", false},
-          {"dense_us", dense.us},
-          {"us", left.us},
-          {"limit", left.limit},
-          {"dense_matrix_instructions", number_or_null(dense.matrix_instructions)},
-          {"matrix_instructions", number_or_null(left.matrix_instructions)},
-          {"dense_bytes", number_or_null(dense.bytes)},
-          {"bytes", number_or_null(left.bytes)},
-          {"measured_dense_us", number_or_null(measured(subject_.problem))},
-          {"measured_us", number_or_null(measured(problem))}};
+  Json row = {{"mask", token(problem.mask)},
+              {"dense_case", token(problem_)},
+              {"n", problem_.fft_size},
+              {"factors", problem_.factors},
+              {"zeros", sparsity(problem)},
+              {"stages", of_stages},
+              {"energy_kept", effect_.energy_kept(weights)},
+              {"energy_bins", in_bins(effect_.filter_energy())},
+              {"kept_bins", in_bins(weights)},
+              {"errors", errors},
+              {"predicted_by", savings_.model()},
+              {"skips", false},
+              {"dense_us", dense.us},
+              {"us", left.us},
+              {"limit", left.limit}};
+  if (worst > 0) row["snr_db"] = snr_db(worst);
+  add_known(row, "dense_matrix_instructions", dense.matrix_instructions);
+  add_known(row, "matrix_instructions", left.matrix_instructions);
+  add_known(row, "dense_bytes", dense.bytes);
+  add_known(row, "bytes", left.bytes);
+  add_known(row, "measured_dense_us", measured(subject_.problem));
+  add_known(row, "measured_us", measured(problem));
+  return row;
 }
 
-double snr_of(const Json& row) {
-  const Json& snr = row.at("snr_db");
-  return snr.is_null() ? std::numeric_limits<double>::infinity() : snr.get<double>();
+Json error_field(const std::string& input, double relative_l2) {
+  Json field = {{"input", input}, {"relative_l2", relative_l2}};
+  if (relative_l2 > 0) field["snr_db"] = snr_db(relative_l2);
+  return field;
 }
+
+double snr_of(const Json& of) { return of.value("snr_db", std::numeric_limits<double>::infinity()); }
 
 std::vector<Json> pareto_front(std::vector<Json> rows) {
   const auto us = [](const Json& row) { return row.at("us").get<double>(); };

@@ -35,8 +35,11 @@ class Exploration {
   Savings savings_;
 };
 
-// 20 log10 of what is left over its error: "snr_db" of a row, infinite where that is null.
-double snr_of(const Json& row);
+// Of a row's "errors": {"input", "relative_l2", "snr_db" where something is lost}.
+Json error_field(const std::string& input, double relative_l2);
+
+// "snr_db" of a row or of one of its errors; infinite where it has none.
+double snr_of(const Json& of);
 
 // Rows that no other row beats in both predicted time and error, the fastest first.
 std::vector<Json> pareto_front(std::vector<Json> rows);

@@ -53,28 +53,24 @@ Json partial_row(const PartialFilter& partial, const Subject& subject, const Har
   for (const ProbeInput& input : subject.inputs) {
     const std::vector<double> whole = applied(subject, input.u, subject.probe.filter_length);
     const double error = relative_l2(applied(subject, input.u, problem.filter_length), whole);
-    errors.push_back(
-        {{"input", input.name}, {"relative_l2", error}, {"snr_db", error > 0 ? Json(snr_db(error)) : Json()}});
+    errors.push_back(error_field(input.name, error));
   }
   const Device device = imitation(profile);
   const Json memory = footprint(problem, profile);
-  Json kernel, us;
+  Json row = {{"l", problem.length},
+              {"k", problem.filter_length},
+              {"whole_k", subject.problem.filter_length},
+              {"errors", errors},
+              {"total_bytes", memory.at("total_bytes")},
+              {"additional_bytes", memory.at("additional_bytes")},
+              {"k_bytes", memory.at("k_bytes")}};
   if (is_counted(problem, device)) {
     const Counted counted = count(problem, device);
-    kernel = counted.variant->name;
-    us = predict_roofline(kernel_work(counted, device), profile).total_us;
+    row["kernel"] = counted.variant->name;
+    row["us"] = predict_roofline(kernel_work(counted, device), profile).total_us;
   }
-  const auto found = measured.find(token(problem));
-  return {{"l", problem.length},
-          {"k", problem.filter_length},
-          {"whole_k", subject.problem.filter_length},
-          {"errors", errors},
-          {"total_bytes", memory.at("total_bytes")},
-          {"additional_bytes", memory.at("additional_bytes")},
-          {"k_bytes", memory.at("k_bytes")},
-          {"kernel", kernel},
-          {"us", us},
-          {"measured_us", found == measured.end() ? Json() : Json(found->second)}};
+  if (const auto found = measured.find(token(problem)); found != measured.end()) row["measured_us"] = found->second;
+  return row;
 }
 
 }  // namespace danaus

@@ -63,7 +63,7 @@ def grid(figure, rows):
         figure.colorbar(image, ax=axes)
         middle = numpy.nanmean(values) if len(cells) else 0
         for (a, b), row in cells.items():
-            shown = "\u221e" if value is snr and row["snr_db"] is None else f"{value(row):.3g}"
+            shown = "\u221e" if value is snr and row.get("snr_db") is None else f"{value(row):.3g}"
             axes.text(first.index(a), second.index(b), shown, ha="center", va="center", fontsize=7,
                       color="white" if value(row) < middle else "black")
 

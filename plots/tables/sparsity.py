@@ -28,9 +28,9 @@ def best(rows):
 
 def cells(row):
     return [row["pattern"], short(row["mask"], 28), f"{100 * row['zeros']:.1f}", f"{100 * row['energy_kept']:.2f}",
-            decibels(row["snr_db"]), number(row["us"]), f"{speedup(row):.3f}",
-            percent(row["matrix_instructions"], row["dense_matrix_instructions"]),
-            percent(row["bytes"], row["dense_bytes"])]
+            decibels(row.get("snr_db")), number(row["us"]), f"{speedup(row):.3f}",
+            percent(row.get("matrix_instructions"), row.get("dense_matrix_instructions")),
+            percent(row.get("bytes"), row.get("dense_bytes"))]
 
 
 def percent(part, whole):
@@ -48,11 +48,11 @@ def table9(rows):
             if counts is None:
                 lines[-1] += ["0.0", "no loss", "1.00"]
             elif row:
-                lines[-1] += [f"{100 * row['zeros']:.1f}", decibels(row["snr_db"]), f"{speedup(row):.2f}"]
+                lines[-1] += [f"{100 * row['zeros']:.1f}", decibels(row.get("snr_db")), f"{speedup(row):.2f}"]
             else:
                 lines[-1] += [""] * 3
-        measured = [row["measured_dense_us"] / row["measured_us"] for row in readings
-                    if row and row["measured_us"] and row["measured_dense_us"]]
+        measured = [row.get("measured_dense_us") / row.get("measured_us") for row in readings
+                    if row and row.get("measured_us") and row.get("measured_dense_us")]
         lines[-1].append("1.00" if counts is None else f"{measured[0]:.2f}" if measured else "none skips yet")
     columns = ["a, b, c, d", "zeros, %", "PPL", "speedup", "zeros, %", "SNR, dB", "speedup", "zeros, %", "SNR, dB",
                "speedup", "speedup"]
@@ -65,10 +65,10 @@ def table7(rows):
     lines = []
     for row in sorted(rows, key=lambda row: -row["k"]):
         perplexity, gigabytes = TABLE7.get(row["k"], ("", "")) if row["l"] == 8192 else ("", "")
-        worst = [error["snr_db"] for error in row["errors"] if error["snr_db"] is not None]
+        worst = [error.get("snr_db") for error in row["errors"] if error.get("snr_db") is not None]
         lines.append([row["k"], perplexity, gigabytes, "needs weights", f"{row['total_bytes'] / 1e9:.3f}",
-                      f"{row['k_bytes'] / 1e6:.1f}", number(row["us"]) if row["us"] else "", number(row["measured_us"])
-                      if row["measured_us"] else "", decibels(min(worst) if worst else None)])
+                      f"{row['k_bytes'] / 1e6:.1f}", number(row["us"]) if "us" in row else "", number(row.get("measured_us"))
+                      if row.get("measured_us") else "", decibels(min(worst) if worst else None)])
     columns = ["K", "PPL", "memory, GB", "PPL", "memory, GB", "k, MB", "predicted, us", "measured, us", "SNR of y, dB"]
     groups = [Group("", 1), Group("paper, a model in training", 2, "paper"), Group("ours, one convolution", 3),
               Group("", 1, "model"), Group("", 1, "measured"), Group("", 1)]

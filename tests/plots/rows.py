@@ -152,17 +152,17 @@ def explore_row(pattern, mask, us, snr_db, factors=(16, 16), profile="H200"):
     for factor in factors:
         n *= factor
     case = f"fftconv_f16_circular_l{n}_b64_h768_pair_r" + "x".join(map(str, factors))
-    error = 0 if snr_db is None else 10 ** (-snr_db / 20)
+    error, lost = (0, {}) if snr_db is None else (10 ** (-snr_db / 20), {"snr_db": snr_db})
     return {"schema": 1, "kind": "explore", "case": f"{case}_{mask}", "pattern": pattern, "seed": 0,
             "data": {"filters": {"name": "hyena"}, "inputs": [{"name": "gaussian"}], "channels": 16},
             "profile": profile, "mask": mask,
             "dense_case": case, "n": n, "factors": list(factors), "zeros": 0.5,
             "stages": [{"factor": factor, "blocks": 16, "live": 8, "dead_digits": 0} for factor in factors],
             "energy_kept": 0.9, "energy_bins": [0.5, 0.01, 0, 1e-5], "kept_bins": [1, 1, 0.5, 0],
-            "errors": [{"input": "gaussian", "relative_l2": error, "snr_db": snr_db}], "snr_db": snr_db,
+            "errors": [{"input": "gaussian", "relative_l2": error} | lost], **lost,
             "predicted_by": "counted work", "skips": False, "dense_us": 100, "us": us, "limit": "hbm",
             "dense_matrix_instructions": 2000, "matrix_instructions": 1000, "dense_bytes": 1e6, "bytes": 9e5,
-            "measured_dense_us": 101, "measured_us": None, **PROVENANCE}
+            "measured_dense_us": 101, **PROVENANCE}
 
 
 def explore_rows():
@@ -180,13 +180,13 @@ def table9_rows():
 
 
 def partial_row(taps, us, snr_db):
-    error = 0 if snr_db is None else 10 ** (-snr_db / 20)
+    error, lost = (0, {}) if snr_db is None else (10 ** (-snr_db / 20), {"snr_db": snr_db})
     return {"schema": 1, "kind": "partial", "case": f"fftconv_f16_causal_l8192_k{taps}_b64_h768",
             "data": {"filters": {"name": "hyena"}, "inputs": [{"name": "gaussian"}], "channels": 16}, "seed": 0,
             "profile": "H200", "l": 8192, "k": taps, "whole_k": 8192,
-            "errors": [{"input": "gaussian", "relative_l2": error, "snr_db": snr_db}], "total_bytes": 1700000000,
+            "errors": [{"input": "gaussian", "relative_l2": error} | lost], "total_bytes": 1700000000,
             "additional_bytes": 800000000, "k_bytes": 4 * 768 * taps, "kernel": "a kernel", "us": us,
-            "measured_us": None, **PROVENANCE}
+            **PROVENANCE}
 
 
 def memory_row(n, gated):
