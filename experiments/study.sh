@@ -36,7 +36,7 @@ fi
 
 # Rows of an older program would stand in the report beside the new ones. Measured rows stay until their kernels change.
 sources=$("$program" info | sed -n 's/^sources *//p')
-for file in "$out"/{verify,error,range,model,factors,memory,what_if}.jsonl; do
+for file in "$out"/{verify,error,range,model,factors,memory,what_if,explore,table9,partial}.jsonl; do
   if [ -f "$file" ] && grep -qvF "\"sources\":\"$sources\"" "$file"; then
     grep -F "\"sources\":\"$sources\"" "$file" >"$file.part" || true
     echo "study: $file: dropped rows that another program made or a crash cut short" >&2
@@ -88,6 +88,17 @@ judgement() {  # how well the models predict, in a few lines
   [ ! -f "$out/predictions.jsonl" ] || /usr/bin/python3 plots/make.py --data "$out" --judge
 }
 
+# A small exploration of masks, with measured times beside it where kernels of this build have some.
+explore() {
+  local beside=() case=fftconv_f16_circular_l4096
+  [ ${#measured[@]} -eq 0 ] || beside=("${measured[@]/#/--measured=}")
+  "$program" explore --case ${case}_b64_h768 --count 24 "${beside[@]}" --json "$out/explore.jsonl" >"$out/explore.txt"
+  "$program" explore --case ${case}_b1_h768 --count 24 "${beside[@]}" --json "$out/explore.jsonl" >>"$out/explore.txt"
+  "$program" explore --pattern paper --case fftconv_f16_circular_l2097152_b1_h768_plain_r64x32x32x32 \
+    --json "$out/table9.jsonl" >"$out/table9.txt"
+  "$program" explore --partial "${beside[@]}" --json "$out/partial.jsonl" >"$out/partial.txt"
+}
+
 figures() {
   /usr/bin/python3 plots/make.py --data "$out" --out "$out/figures" --report "$out/report.html" >&2 || return 2
 }
@@ -102,6 +113,7 @@ if [ "$gpu" = none ]; then committed; else measure; fi
 [ ${#measured[@]} -eq 0 ] || step "What the cost models predict for what was measured" predict
 step "Memory" "$program" memory --json "$out/memory.jsonl" >"$out/memory.txt"
 step "What if a block had less shared memory?" "$program" what-if --profile "$profile" --json "$out/what_if.jsonl" >"$out/what_if.txt"
+step "Sparsity: masks, and partial filters" explore
 step "Figures and report" figures
 
 count() { grep -c "\"status\":\"$1\"" "$out/verify.jsonl" || true; }

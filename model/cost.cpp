@@ -65,7 +65,7 @@ void add_notes(const Convolution& p, const HardwareProfile& profile, std::vector
     notes.push_back("pair fold: one sequence for two batch rows, where Eq. 2 has one for each");
   if (p.fold == Fold::half) notes.push_back("half fold: sequences of N/2 points, where Eq. 2 has N");
   if (p.pregate || p.postgate) notes.push_back("gates are not counted by Eq. 2");
-  if (!p.mask.zeroed.empty()) notes.push_back("blocks that the frequency mask skips are not saved by Eq. 2");
+  if (!p.mask.empty()) notes.push_back("blocks that the frequency mask skips are not saved by Eq. 2");
 }
 
 }  // namespace

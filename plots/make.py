@@ -111,6 +111,8 @@ def make(entry, options):
     try:
         if "build" in entry:
             section.table = function("tables", entry["build"])(found.rows, *beside)
+        if "points" in entry:
+            section.points = function(".", entry["points"])(found.rows)
         if "draw" in entry:
             import style  # only now: it brings matplotlib, which a list or a refusal need not wait for
             for name in report.FORMS:
@@ -125,7 +127,7 @@ def make(entry, options):
 
 def function(folder, name):
     module, function = name.split(".")
-    return getattr(importlib.import_module(f"{folder}.{module}"), function)
+    return getattr(importlib.import_module(module if folder == "." else f"{folder}.{module}"), function)
 
 
 def write_figures(sections, folder):

@@ -60,6 +60,7 @@ class Section:
     table: "Table | None" = None
     figures: dict = field(default_factory=dict)  # of FORMS
     svgs: dict = field(default_factory=dict, repr=False)
+    points: "dict | None" = None  # that answer, for templates/points.html
 
 
 def page(sections, left_out):

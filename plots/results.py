@@ -247,6 +247,8 @@ def case_fields(token):
             fields["gates"].append(word)
         elif word.startswith("zero"):
             fields["zero"] = word[4:]
+        elif re.fullmatch(r"keep\d+to\d+(\+\d+to\d+)*|blocks\d+(x\d+)*h[0-9a-f]+", word):
+            fields["zero"] = word
         elif re.fullmatch(r"r[1-9]\d{0,9}(x[1-9]\d{0,9})*", word):
             fields["factors"] = [int(factor) for factor in word[1:].split("x")]
         elif re.fullmatch(r"[lkbhn][1-9]\d{0,9}", word):

@@ -68,6 +68,10 @@ void TokenFields::finish(std::string_view fields) const {
   if (!fields_.empty()) fail("token ", token_, ": unknown field '", fields_.front(), "'; fields are ", fields);
 }
 
+void TokenFields::fail_at(std::string_view field, std::string_view rule) const {
+  fail("token ", token_, ": field '", field, "' ", rule);
+}
+
 void TokenFields::fail_twice(std::string_view what) const {
   fail("token ", token_, ": field '", what, "' stands twice");
 }

@@ -49,6 +49,8 @@ class TokenFields {
   std::vector<int> take_list(std::string_view name);  // empty without the field
   // A list out of the words of a field, as in 8x8x16.
   std::vector<int> read_list(std::string_view words, std::string_view field) const;
+  std::int64_t read_number(std::string_view digits, std::string_view field) const;
+  [[noreturn]] void fail_at(std::string_view field, std::string_view rule) const;
 
   template <class Value>
   Value required(std::optional<Value> value, std::string_view what) const {
@@ -61,7 +63,6 @@ class TokenFields {
 
  private:
   [[noreturn]] void fail_twice(std::string_view what) const;
-  std::int64_t read_number(std::string_view digits, std::string_view field) const;
 
   std::string token_;
   std::vector<std::string> fields_;

@@ -340,7 +340,7 @@ class CudaBencher final : public Bencher {
   // Each part of a plan alone, where it has several: those of a step, the passes of a long convolution.
   void time_parts(Json& row) try {
     const Convolution* p = convolution_of(sets_->asked());
-    if (!p || !p->mask.zeroed.empty()) return;
+    if (!p || !p->mask.empty()) return;
     const Parts parts(sets_->asked(), cuda_machine(device_.ordinal));
     std::vector<std::vector<Part>> of_sets;
     for (std::int64_t i = 0; i < sets_->count(); ++i) of_sets.push_back(parts.bound_to(sets_->set(i)));

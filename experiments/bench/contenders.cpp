@@ -46,7 +46,7 @@ std::optional<std::string> convolution_obstacle(Contender contender, const Convo
     return who + ": computes spectral layers, no convolutions";
   if (p.dtype != Dtype::f16 && p.dtype != Dtype::bf16)
     return who + ": dtype " + std::string(name(p.dtype)) + ", must be f16 or bf16";
-  if (p.fft_size != 0 || p.fold || !p.factors.empty() || !p.mask.zeroed.empty())
+  if (p.fft_size != 0 || p.fold || !p.factors.empty() || !p.mask.empty())
     return who + ": chooses N for itself and knows no fold, factors or mask; leave them out of the case";
   if (contender != Contender::copy && p.filter != Dtype::f32)
     return who + ": takes filters in f32, not in " + std::string(name(p.filter));

@@ -12,7 +12,7 @@ namespace {
 
 std::vector<std::uint8_t> kept(const Case& asked) {
   const Convolution* p = convolution_of(asked);
-  return p && !p->mask.zeroed.empty() ? kept_frequencies(*p) : std::vector<std::uint8_t>();
+  return p && !p->mask.empty() ? kept_frequencies(*p) : std::vector<std::uint8_t>();
 }
 
 class PlanRunner final : public Runner {

@@ -9,6 +9,7 @@
 #include "experiments/cli/table.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
+#include "experiments/io/mask_file.hpp"
 #include "kernels/cuda/machine.hpp"
 
 namespace danaus {
@@ -45,12 +46,13 @@ int in_range(std::string_view what, int least, int most, const std::optional<int
 // False when only help was wanted.
 bool read_options(Job& job, std::span<const std::string> words, Options& options) {
   constexpr int kAny = std::numeric_limits<int>::max();
-  std::string sweep;
+  std::string sweep, mask;
   std::vector<std::string> tokens, methods;
   std::optional<int> device, launches, repetitions;
   bool burst_only = false;
   CommandLine& line = job.line;
   line.option("case", tokens, "TOKEN", "a case; may be repeated");
+  line.option("mask", mask, "FILE", kMaskHelp);
   line.option("sweep", sweep, "NAME", case_sweep_names() + " (default: the first); see danaus list bench");
   line.option("method", methods, "NAME", names_in(kContenders) + " (default: all); may be repeated");
   line.option("device", device, "NUMBER", "which GPU (default 0)");
@@ -61,6 +63,9 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   if (!job.parse(words)) return false;
 
   if (!tokens.empty() && !sweep.empty()) fail("bench: --case and --sweep exclude each other");
+  if (!mask.empty() && tokens.empty()) fail("bench: --mask is for the cases given by --case");
+  job.reads("--mask", mask);
+  if (!mask.empty()) mask_tokens(tokens, mask);
   const CaseSweep& chosen = sweep.empty() ? case_sweeps().front() : case_sweep("bench", sweep);
   options.rows_of = tokens.empty() ? text("the sweep '", chosen.name, "'") : "the cases given";
   for (const std::string& method : methods)

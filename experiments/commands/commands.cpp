@@ -22,6 +22,7 @@ constexpr std::array kCommands = {
     Command{"model", "what time does the cost model predict, and what limits it?", &run_model},
     Command{"memory", "how much memory of the device does a convolution take?", &run_memory},
     Command{"what-if", "what stays in one kernel with less shared memory, and what does that cost?", &run_what_if},
+    Command{"explore", "what does a frequency mask save, and what does it do to the answer?", &run_explore},
     Command{"convolve", "what is the convolution of my own u and k?", &run_convolve},
     Command{"factors", "what do the matrices of a Monarch factorization look like?", &run_factors},
     Command{"list", "which cases, methods, data, filters, profiles and sweeps are there?", &run_list},

@@ -32,6 +32,7 @@ int run_model(std::span<const std::string> words, Console& console);
 int run_factors(std::span<const std::string> words, Console& console);
 int run_memory(std::span<const std::string> words, Console& console);
 int run_what_if(std::span<const std::string> words, Console& console);
+int run_explore(std::span<const std::string> words, Console& console);
 int run_convolve(std::span<const std::string> words, Console& console);
 int run_list(std::span<const std::string> words, Console& console);
 int run_info(std::span<const std::string> words, Console& console);

@@ -8,6 +8,7 @@
 #include "experiments/convolve/by_channel.hpp"
 #include "experiments/convolve/operands.hpp"
 #include "experiments/convolve/stated_error.hpp"
+#include "experiments/io/mask_file.hpp"
 #include "reference/half.hpp"
 
 namespace danaus {
@@ -22,7 +23,7 @@ constexpr const char* kDescription =
 
 struct Options {
   OperandFiles files;
-  std::string y;
+  std::string y, mask;
   Mode mode = Mode::causal;
   Method method = Method::fftw;
   bool allow_nonfinite = false;
@@ -44,6 +45,7 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   line.option("mode", mode, "NAME", "causal (default) or circular");
   line.option("pregate", options.files.pregate, "FILE", "multiplies u");
   line.option("postgate", options.files.postgate, "FILE", "multiplies the result");
+  line.option("mask", options.mask, "FILE", kMaskHelp);
   line.option("method", method, "NAME", names_in(kMethods) + " (default: fftw)");
   line.flag("allow-nonfinite", options.allow_nonfinite, "let NaN and infinity through");
   if (!job.parse(words, "what was computed and its error as a JSON line; - for stdout")) return false;
@@ -55,6 +57,7 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   job.reads("K", options.files.k);
   job.reads("--pregate", options.files.pregate);
   job.reads("--postgate", options.files.postgate);
+  job.reads("--mask", options.mask);
   job.writes("--output", options.y);
   return true;
 }
@@ -86,7 +89,8 @@ int run_convolve(std::span<const std::string> words, Console& console) {
   const SignalFormat format = signal_format(options.y);
   PendingFile output(options.y);
   ResultFile results = job.log("convolve");
-  const Operands operands = read_operands(options.files, options.mode, options.allow_nonfinite, console);
+  Operands operands = read_operands(options.files, options.mode, options.allow_nonfinite, console);
+  if (!options.mask.empty()) operands.problem = with_mask(operands.problem, read_mask(options.mask));
   const auto& [u, k, problem, inputs, nonfinite] = operands;
   if (format == SignalFormat::wav && u.sample_rate == 0)
     fail("convolve: ", options.y, " needs a sample rate, u must be a .wav (it is ", options.files.u, ")");

@@ -8,6 +8,7 @@
 #include "experiments/cli/table.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
+#include "experiments/io/mask_file.hpp"
 #include "experiments/io/signal_file.hpp"
 #include "experiments/verify/selection.hpp"
 #include "experiments/verify/verdicts.hpp"
@@ -48,10 +49,11 @@ bool read_options(Job& job, std::span<const std::string> words, std::span<const 
                   Options& options) {
   TrialSelection& trials = options.trials;
   const std::vector<std::string> methods = methods_of(candidates);
-  std::string sweep, data, filter, scaling;
+  std::string sweep, data, filter, scaling, mask;
   std::optional<int> seed;
   CommandLine& line = job.line;
   line.option("case", trials.cases, "TOKEN", "a case, as printed by a failing row; may be repeated");
+  line.option("mask", mask, "FILE", kMaskHelp);
   line.option("sweep", sweep, "NAME", sweep_names() + " (default: the first); see danaus list sweeps");
   line.option("method", trials.methods, "NAME", join(methods) + " (default: all); may be repeated");
   line.option("data", data, "KIND", names_in(kDataKinds));
@@ -65,6 +67,9 @@ bool read_options(Job& job, std::span<const std::string> words, std::span<const 
   if (!job.parse(words)) return false;
 
   if (!trials.cases.empty() && !sweep.empty()) fail("verify: --case and --sweep exclude each other");
+  if (!mask.empty() && trials.cases.empty()) fail("verify: --mask is for the cases given by --case");
+  job.reads("--mask", mask);
+  if (!mask.empty()) mask_tokens(trials.cases, mask);
   if (trials.scale && !(std::isfinite(*trials.scale) && *trials.scale > 0))
     fail("verify: scale=", *trials.scale, ", must be positive");
   if (seed.value_or(0) < 0) fail("verify: seed=", *seed, ", must not be negative");

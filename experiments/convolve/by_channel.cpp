@@ -69,8 +69,9 @@ std::vector<double> convolve_by_channel(const Convolution& problem, const Inputs
     const auto filter = inputs.k.begin() + channel * problem.filter_length;
     const Inputs of_channel{
         pick(inputs.u), {filter, filter + problem.filter_length}, pick(inputs.pregate), pick(inputs.postgate)};
-    const std::vector<double> rows =
-        method == Method::direct ? direct_channel(one, of_channel) : convolve(one, of_channel, method);
+    const std::vector<double> rows = method == Method::direct && problem.mask.empty()
+                                         ? direct_channel(one, of_channel)
+                                         : convolve(one, of_channel, method);
     for (std::int64_t b = 0; b < problem.batch; ++b)
       std::copy_n(rows.begin() + b * problem.length, problem.length, y.begin() + row(b));
     stop_if_interrupted();

@@ -75,7 +75,7 @@ const Convolution* convolution_of(const Case& asked) {
 
 std::vector<std::uint8_t> marks_of(const Case& asked) {
   const auto* p = asked.as<Convolution>();
-  return p && !p->mask.zeroed.empty() ? kept_frequencies(*p) : std::vector<std::uint8_t>();
+  return p && !p->mask.empty() ? kept_frequencies(*p) : std::vector<std::uint8_t>();
 }
 
 }  // namespace

@@ -127,17 +127,27 @@ void add_masks(Matrix& matrix) {
   } kMasks[] = {
       {{16, 16}, {8, 0}}, {{16, 16}, {8, 8}}, {{16, 16}, {0, 4}}, {{8, 8, 16}, {8, 4, 2}}, {{8, 4, 4, 8}, {4, 2, 2, 4}},
   };
+  const auto add = [&](const std::vector<int>& factors, const FrequencyMask& mask) {
+    for (Mode mode : {Mode::circular, Mode::causal}) {
+      std::int64_t size = 1;
+      for (int factor : factors) size *= factor;
+      Convolution problem = laid_out({mode, Fold::pair}, mode == Mode::circular ? size : size / 2);
+      problem.fft_size = size;
+      problem.factors = factors;
+      problem.mask = mask;
+      matrix.add("mask", problem);
+    }
+  };
+  FrequencyMask bands, blocks;
+  bands.kept = {{0, 20}, {64, 100}};
+  blocks.pieces = {4, 2}, blocks.blocks = {1, 1, 0, 1, 1, 0, 1, 1};
+  add({16, 16}, bands), add({16, 16}, blocks);
   for (const auto& [factors, zeroed] : kMasks)
-    for (MaskReading reading : {MaskReading::hermitian, MaskReading::literal})
-      for (Mode mode : {Mode::circular, Mode::causal}) {
-        std::int64_t size = 1;
-        for (int factor : factors) size *= factor;
-        Convolution problem = laid_out({mode, Fold::pair}, mode == Mode::circular ? size : size / 2);
-        problem.fft_size = size;
-        problem.factors = factors;
-        problem.mask = {zeroed, reading};
-        matrix.add("mask", problem);
-      }
+    for (MaskReading reading : {MaskReading::hermitian, MaskReading::literal}) {
+      FrequencyMask pattern;
+      pattern.zeroed = zeroed, pattern.reading = reading;
+      add(factors, pattern);
+    }
 }
 
 void add_data(Matrix& matrix) {

@@ -23,15 +23,14 @@ double direct_multiplications(const Convolution& planned) {
   const auto size = static_cast<double>(planned.fft_size), length = static_cast<double>(planned.length);
   const double channels = static_cast<double>(planned.channels);
   const double rows = static_cast<double>(planned.batch) * channels;
-  if (!planned.mask.zeroed.empty()) return rows * length * size + channels * size * size;
+  if (!planned.mask.empty()) return rows * length * size + channels * size * size;
   return rows * length * static_cast<double>(std::min(planned.filter_length, planned.length));
 }
 
 // What the truth itself may be off by, relative L2. The direct sum rounds each sample once a term: a random walk.
 double truth_bound(Method truth, const Convolution& planned) {
   if (truth == Method::fftw) return fftw_bound(planned);
-  const std::int64_t terms =
-      planned.mask.zeroed.empty() ? std::min(planned.filter_length, planned.length) : planned.fft_size;
+  const std::int64_t terms = planned.mask.empty() ? std::min(planned.filter_length, planned.length) : planned.fft_size;
   return unit_roundoff(Dtype::f64) * std::sqrt(static_cast<double>(terms));
 }
 
@@ -41,8 +40,7 @@ bool judges_fftw(std::string_view method) { return method == name(Method::fftw);
 
 // What stands in place of a verdict, known before anything is computed; nothing where there is one.
 std::optional<Json> without_truth(const Convolution& planned, std::string_view method) {
-  if (!judges_fftw(method) || planned.mask.zeroed.empty() || direct_multiplications(planned) <= kDirectForFftw)
-    return {};
+  if (!judges_fftw(method) || planned.mask.empty() || direct_multiplications(planned) <= kDirectForFftw) return {};
   return skipped("FFTW is judged by the direct sum, which takes too long for a mask of this size");
 }
 

@@ -311,7 +311,7 @@ std::span<const std::byte> bytes_of(const std::shared_ptr<void>& memory, std::in
 // Marks of kept frequencies, all, as many as the case's kernel takes: work and sizes depend on no more.
 std::vector<std::uint8_t> marks_of(const Case& asked, const Device& device) {
   const auto* p = asked.as<Convolution>();
-  return std::vector<std::uint8_t>(p && !p->mask.zeroed.empty() ? choose(*p, device).size : 0, 1);
+  return std::vector<std::uint8_t>(p && !p->mask.empty() ? choose(*p, device).size : 0, 1);
 }
 
 std::int64_t batch_of(const Case& asked) {

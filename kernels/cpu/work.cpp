@@ -22,7 +22,7 @@ class Counting {
     ExecutorOptions options;
     options.device = device, options.blocks = 1;
     options.observer = [this](const Launch&, const Counters& counters) { counted_ = counters; };
-    const auto marks = problem.mask.zeroed.empty() ? 0 : choose(problem, device).size;
+    const auto marks = problem.mask.empty() ? 0 : choose(problem, device).size;
     plan_.emplace(problem, executor_machine(options), std::vector<std::uint8_t>(marks, 1));
   }
   Counters filter() {

@@ -23,13 +23,13 @@ Fold fold_of(const Convolution& p) {
     return *p.fold;
   }
   const bool n_is_length = resolved(p).fft_size == p.length;
-  const bool alone = p.batch == 1 && p.mask.zeroed.empty();  // a row without a partner: half of a pair would be empty
+  const bool alone = p.batch == 1 && p.mask.empty();  // a row without a partner: half of a pair would be empty
   return p.mode == Mode::circular && n_is_length && is_size(p.length) && !alone ? Fold::pair : Fold::right_angle;
 }
 
 // A kernel that needs no FFT, where one computes the case and the case names none.
 const Variant* without_fft(const Convolution& p, const Device& device) {
-  if (p.fold || p.fft_size != 0 || !p.factors.empty() || !p.mask.zeroed.empty()) return nullptr;
+  if (p.fold || p.fft_size != 0 || !p.factors.empty() || !p.mask.empty()) return nullptr;
   const int device_class = device_class_of(device);
   for (const auto& v : variants())
     if (v->size == 0 && v->dtype == p.dtype && v->gated == (p.pregate || p.postgate) && v->preferred &&
@@ -77,7 +77,7 @@ int device_class_of(const Device& device) {
 const Variant& choose(const Convolution& p, const Device& device) {
   check_ranges(p);
   if (asks_for_chunks(p)) return choose_chunks(p, device);
-  const bool open = !p.fold && p.fft_size == 0 && p.factors.empty() && p.mask.zeroed.empty();
+  const bool open = !p.fold && p.fft_size == 0 && p.factors.empty() && p.mask.empty();
   if (!open || p.length <= variants().back()->size) return choose_whole(p, device);
   const Variant* whole = p.length <= long_variants().back()->size ? &choose_whole(p, device) : nullptr;
   if (whole && whole->size == 0) return *whole;
@@ -90,7 +90,7 @@ const Variant& choose_whole(const Convolution& p, const Device& device) {
   if (const Variant* direct = without_fft(p, device)) return *direct;
 
   const Fold fold = fold_of(p);
-  if (fold != Fold::pair && !p.mask.zeroed.empty())
+  if (fold != Fold::pair && !p.mask.empty())
     fail("plan: a frequency mask needs the pair fold; a circular case has it where L is an FFT size, and L=", p.length,
          " is none");
   const bool circular_pair = fold == Fold::pair && p.mode == Mode::circular;

@@ -33,8 +33,8 @@ Program make_program(const Case& asked, const Device& device, std::span<const st
   const Convolution* p = asked.as<Convolution>();
   if (!p) fail("plan: ", asked.token(), " is of an operation that has no kernel");
   const Variant& variant = choose(*p, device);
-  if (p->mask.zeroed.empty() != kept.empty())
-    fail("plan: the case removes ", p->mask.zeroed.empty() ? "no" : "some", " frequencies, but ", kept.size(),
+  if (p->mask.empty() != kept.empty())
+    fail("plan: the case removes ", p->mask.empty() ? "no" : "some", " frequencies, but ", kept.size(),
          " marks of kept ones are given");
   Filters filters = make_filters(asked, *p, true, false, variant, device, kept);
   Program program;

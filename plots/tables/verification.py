@@ -90,6 +90,8 @@ def filter_length(k, length):
 def mask_reading(zero):
     if zero is None:
         return "none"
+    if zero.startswith(("keep", "blocks")):
+        return "bands" if zero.startswith("keep") else "blocks"
     return "literal" if zero.endswith("literal") else "hermitian"
 
 

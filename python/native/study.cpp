@@ -49,7 +49,7 @@ const Command& command(std::string_view word) {
 
 std::vector<std::uint8_t> mask_of(const Case& asked) {
   const auto* problem = asked.as<Convolution>();
-  return !problem || problem->mask.zeroed.empty() ? std::vector<std::uint8_t>() : kept_frequencies(*problem);
+  return !problem || problem->mask.empty() ? std::vector<std::uint8_t>() : kept_frequencies(*problem);
 }
 
 Device device_of(int ordinal) { return ordinal < 0 ? Device() : cuda_machine(ordinal)->device(); }

@@ -7,7 +7,7 @@ std::string token(const Backward& asked) { return with_word("fftconvgrad", token
 Backward parse_backward(std::string_view token) {
   if (operation_word(token) != "fftconvgrad") fail("token '", token, "': gradients begin with 'fftconvgrad'");
   const Convolution forward = parse_convolution(with_word("fftconv", token));
-  if (!forward.mask.zeroed.empty()) fail("token '", token, "': a frequency mask has no gradients here");
+  if (!forward.mask.empty()) fail("token '", token, "': a frequency mask has no gradients here");
   return {forward};
 }
 

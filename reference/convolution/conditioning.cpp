@@ -18,7 +18,7 @@ double square(std::span<const double> values) {
 
 double summed(const Convolution& p, const Inputs& inputs) {
   check_inputs(p, inputs);
-  if (!p.mask.zeroed.empty()) return 0;
+  if (!p.mask.empty()) return 0;
   double all = 0;
   for (std::int64_t row = 0; row < p.batch * p.channels; ++row) {
     const auto part = [&](const std::vector<double>& values) {

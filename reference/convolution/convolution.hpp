@@ -26,17 +26,31 @@ enum class Fold { plain, pair, half, right_angle };
 
 std::string_view name(Fold fold);
 
-// Which part of the filter's spectrum is zero: k_f is reshaped to the factors, the last factor's frequency digit first
-// (it is the most significant), and the last zeroed[i] indices of dimension i are removed (Fu et al. 2023, A.4).
+// How a pattern is read: k_f is reshaped to the factors, the last factor's frequency digit first (it is the most
+// significant), and the last zeroed[i] indices of dimension i are removed (Fu et al. 2023, A.4).
 //   literal    the indices as the paper slices them; applied to a real filter it removes one of each conjugate pair
 //   hermitian  a frequency is kept when it or its mirror N - k is kept literally, so that a real filter stays real;
 //              it removes less than Table 10 of the paper says, for (16, 0, 0, 0) almost nothing: the slice keeps the
 //              lower half of the spectrum, whose mirror is the upper half
 enum class MaskReading { literal, hermitian };
 
+// Frequencies first to last, 0 <= first <= last <= N/2, and their mirrors.
+struct Band {
+  std::int64_t first = 0, last = 0;
+  bool operator==(const Band&) const = default;
+};
+
+// Which part of the filter's spectrum is zero: said by a pattern, by bands, by blocks, or not at all.
 struct FrequencyMask {
-  std::vector<int> zeroed;  // one count per dimension; empty: nothing is removed
+  std::vector<int> zeroed;  // the pattern: one count per dimension
   MaskReading reading = MaskReading::hermitian;
+  std::vector<Band> kept;  // ascending, with something removed between; a low-pass is {{0, m}}
+  // k_f reshaped as for patterns and dimension i cut into pieces[i] equal ones: blocks, the last dimension fastest, 1
+  // kept and 0 removed. A removed block takes its mirror image with it, so that a real filter stays real.
+  std::vector<int> pieces;
+  std::vector<std::uint8_t> blocks;
+
+  bool empty() const { return zeroed.empty() && kept.empty() && pieces.empty(); }
   bool operator==(const FrequencyMask&) const = default;
 };
 
@@ -60,11 +74,15 @@ struct Convolution {
 };
 
 // The case as one word, and back. Fields in this order, those in brackets only where they say something:
-//   fftconv_<dtype>_<mode>_l<L>[_k<K>][_kf16|_kbf16]_b<B>_h<H>[_pregate][_postgate][_n<N>][_<fold>][_r<N1>x<N2>x...][_zero<a>x<b>x...[literal]]
-// for example fftconv_f16_causal_l1024_b64_h768. K is left out when K = L. parse() accepts exactly what token() prints,
-// with the fields in any order, and says which field of a wrong token breaks which rule.
+//   fftconv_<dtype>_<mode>_l<L>[_k<K>][_kf16|_kbf16]_b<B>_h<H>[_pregate][_postgate][_n<N>][_<fold>][_r<N1>x<N2>x...]
+//     [_zero<a>x<b>x...[literal] | _keep<first>to<last>+<first>to<last>... | _blocks<pieces>x<pieces>x...h<hex>]
+// for example fftconv_f16_causal_l1024_b64_h768. K is left out when K = L. A hexadecimal digit has four blocks, the
+// first as its highest bit. parse() accepts exactly what token() prints, with the fields in any order, and says which
+// field of a wrong token breaks which rule.
 std::string token(const Convolution& problem);
 Convolution parse_convolution(std::string_view token);
+// The field of the mask alone, as in zero8x0; empty without one.
+std::string token(const FrequencyMask& mask);
 
 // The type of k.
 inline Dtype filter_dtype(const Convolution& p) {

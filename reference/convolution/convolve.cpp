@@ -43,7 +43,7 @@ double dot(const Eigen::Ref<const Eigen::VectorXd>& a, const Eigen::Ref<const Ei
 class Direct final : public RowMethod {
  public:
   explicit Direct(const Convolution& p) : mode_(p.mode), period_(p.length) {
-    if (p.mask.zeroed.empty()) return;
+    if (p.mask.empty()) return;
     kept_ = kept_frequencies(p);
     period_ = std::ssize(kept_);
   }
@@ -104,7 +104,7 @@ class Fftw final : public RowMethod {
 class ByMonarch final : public RowMethod {
  public:
   explicit ByMonarch(const Convolution& planned) : p_(planned), monarch_(p_.factors) {
-    if (!p_.mask.zeroed.empty()) kept_ = kept_frequencies(p_);
+    if (!p_.mask.empty()) kept_ = kept_frequencies(p_);
   }
 
   bool takes_pairs() const override { return shares_transforms(p_); }
@@ -174,7 +174,7 @@ std::vector<double> convolve(const Convolution& problem, const Inputs& inputs, M
 }
 
 std::int64_t real_fft_size(const Convolution& problem) {
-  if (!problem.mask.zeroed.empty()) return resolved(problem).fft_size;
+  if (!problem.mask.empty()) return resolved(problem).fft_size;
   return problem.mode == Mode::circular ? problem.length : next_smooth(smallest_linear_fft_size(problem));
 }
 

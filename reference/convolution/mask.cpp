@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "reference/convolution/monarch.hpp"
-
 namespace danaus {
 namespace {
 
@@ -22,16 +20,50 @@ std::vector<std::uint8_t> kept_literally(const Convolution& p) {
   return kept;
 }
 
+// 1 where the frequency lies in a block that is kept.
+std::vector<std::uint8_t> kept_by_blocks(const Convolution& p) {
+  const std::size_t order = p.factors.size();
+  const std::int64_t n = resolved(p).fft_size;
+  std::vector<std::uint8_t> kept(n);
+  for (std::int64_t k = 0; k < n; ++k) {
+    std::int64_t block = 0, stride = 1, rest = k;
+    for (std::size_t stage = 0; stage < order; ++stage) {  // d1, the last dimension, first
+      const int factor = p.factors[stage], pieces = p.mask.pieces[order - 1 - stage];
+      block += stride * (rest % factor / (factor / pieces));
+      stride *= pieces, rest /= factor;
+    }
+    kept[k] = p.mask.blocks[block];
+  }
+  return kept;
+}
+
+// Of what is kept alone, a frequency and its mirror: both where either is (or, where they have to be, both are).
+std::vector<std::uint8_t> symmetric(const std::vector<std::uint8_t>& alone, bool both) {
+  const std::int64_t n = std::ssize(alone);
+  std::vector<std::uint8_t> kept(n);
+  for (std::int64_t k = 0; k < n; ++k) {
+    const bool one = alone[k], mirror = alone[(n - k) % n];
+    kept[k] = both ? one && mirror : one || mirror;
+  }
+  return kept;
+}
+
 }  // namespace
 
 std::vector<std::uint8_t> kept_frequencies(const Convolution& problem) {
   validate(problem);
+  const FrequencyMask& mask = problem.mask;
   const std::int64_t n = resolved(problem).fft_size;
-  if (problem.mask.zeroed.empty()) return std::vector<std::uint8_t>(n, 1);
-  const std::vector<std::uint8_t> literal = kept_literally(problem);
-  if (problem.mask.reading == MaskReading::literal) return literal;
-  std::vector<std::uint8_t> kept(n);
-  for (std::int64_t k = 0; k < n; ++k) kept[k] = literal[k] || literal[(n - k) % n];
+  if (!mask.empty()) {
+    const std::vector<std::uint8_t> literal = kept_literally(problem);
+    return mask.reading == MaskReading::literal ? literal : symmetric(literal, false);
+  }
+  std::vector<std::uint8_t> kept(n, mask.empty());
+  for (const auto& [first, last] : mask.kept)
+    for (std::int64_t k = first; k <= last; ++k) kept[k] = kept[(n - k) % n] = 1;
+  if (mask.pieces.empty()) return kept;
+  kept = symmetric(kept_by_blocks(problem), true);
+  if (std::ranges::count(kept, 0) == n) fail("fftconv: the mask and its mirror image remove everything");
   return kept;
 }
 
@@ -41,40 +73,12 @@ double sparsity(const Convolution& problem) {
 }
 
 std::vector<double> real_mask_weights(const Convolution& problem) {
-  if (problem.mask.zeroed.empty()) return {};
+  if (problem.mask.empty()) return {};
   const std::vector<std::uint8_t> kept = kept_frequencies(problem);
   const std::size_t n = kept.size();
   std::vector<double> weights(n / 2 + 1);
   for (std::size_t k = 0; k < weights.size(); ++k) weights[k] = (kept[k] + kept[(n - k) % n]) / 2.0;
   return weights;
-}
-
-std::vector<std::vector<std::uint8_t>> dead_blocks(const Convolution& problem) {
-  const std::vector<std::uint8_t> kept = kept_frequencies(problem);
-  const std::size_t stages = problem.factors.size();
-  std::vector<std::vector<std::uint8_t>> dead(stages);
-  if (stages == 0) return dead;
-  for (std::int64_t k : monarch_order(problem.factors)) dead.back().push_back(!kept[k]);
-  for (std::size_t s = stages - 1; s > 0; --s) {
-    const std::int64_t factor = problem.factors[s];
-    for (auto block = dead[s].begin(); block != dead[s].end(); block += factor)
-      dead[s - 1].push_back(std::all_of(block, block + factor, [](std::uint8_t is_dead) { return is_dead; }));
-  }
-  return dead;
-}
-
-std::vector<std::vector<int>> dead_digits(const Convolution& problem) {
-  const std::vector<std::vector<std::uint8_t>> dead = dead_blocks(problem);
-  std::vector<std::vector<int>> digits(dead.size());
-  for (std::size_t s = 0; s < dead.size(); ++s) {
-    const int factor = problem.factors[s];
-    for (int digit = 0; digit < factor; ++digit) {
-      bool all = true;
-      for (std::size_t block = digit; block < dead[s].size(); block += factor) all = all && dead[s][block];
-      if (all) digits[s].push_back(digit);
-    }
-  }
-  return digits;
 }
 
 }  // namespace danaus

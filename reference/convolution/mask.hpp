@@ -1,8 +1,9 @@
-// Frequency sparsity: which part of the filter's spectrum a case removes, and which work that saves.
+// Frequency sparsity: which part of the filter's spectrum a case removes.
 //
-// The spectrum is reshaped to the factors, last factor first: dimension 1 is the last stage's frequency digit dp, the
-// most significant one, and the last dimension is d1 (monarch.hpp draws the digits). Source: Fu et al. 2023, A.4 and
-// Table 10.
+// For patterns and blocks the spectrum is reshaped to the factors, last factor first: dimension 1 is the last stage's
+// frequency digit dp, the most significant one, and the last dimension is d1 (monarch.hpp draws the digits). Source of
+// the patterns: Fu et al. 2023, A.4 and Table 10. What a transform may leave out where frequencies are removed is
+// kernels/plan/live_blocks.hpp.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,8 @@
 
 namespace danaus {
 
-// 1 where the frequency is kept, 0 where it is removed; [N], natural order. All 1 without a mask.
+// 1 where the frequency is kept, 0 where it is removed; [N], natural order. All 1 without a mask. Throws where blocks
+// and their mirror images are all that there is.
 std::vector<std::uint8_t> kept_frequencies(const Convolution& problem);
 
 // Removed frequencies over N. For the literal reading this is S of Table 10, 1 - prod (N_i - zeroed_i) / N_i. The
@@ -23,15 +25,5 @@ double sparsity(const Convolution& problem);
 // What the mask multiplies the half spectrum [N/2 + 1] of a real filter by, given that only the real part of the answer
 // is kept: the mean of a frequency's and its mirror's 1 or 0. Empty without a mask.
 std::vector<double> real_mask_weights(const Convolution& problem);
-
-// What a transform may skip. Entry [s][block] belongs to stage s (outermost first) and to the frequency digits
-// (d1, ..., ds), d1 slowest: 1 when every frequency that has these digits is removed. Then the forward stage need not
-// make that output and the inverse stage need not read it. The last stage's entries are the mask itself in Monarch
-// order.
-std::vector<std::vector<std::uint8_t>> dead_blocks(const Convolution& problem);
-
-// The simplest of these: entry [s] lists the digits ds that are dead whatever the other digits are, rows of the stage's
-// DFT matrix that nobody needs.
-std::vector<std::vector<int>> dead_digits(const Convolution& problem);
 
 }  // namespace danaus

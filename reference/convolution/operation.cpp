@@ -15,7 +15,120 @@ constexpr std::array kFolds = {Fold::plain, Fold::pair, Fold::half, Fold::right_
 constexpr std::array kDtypes = {Dtype::f16, Dtype::bf16, Dtype::f32, Dtype::f64};
 constexpr std::array kModes = {Mode::circular, Mode::causal};
 
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+
+std::string in_hex(const std::vector<std::uint8_t>& blocks) {
+  std::string words;
+  for (std::size_t i = 0; i < blocks.size(); i += 4) {
+    int digit = 0;
+    for (std::size_t bit = 0; bit < 4; ++bit) digit = 2 * digit + (i + bit < blocks.size() && blocks[i + bit]);
+    words += kHexDigits[digit];
+  }
+  return words;
+}
+
+std::vector<Band> read_bands(std::string_view words, const TokenFields& fields, const std::string& field) {
+  std::vector<Band> bands;
+  while (true) {
+    const std::string_view band = words.substr(0, words.find('+'));
+    const std::size_t to = band.find("to");
+    if (to == band.npos) fields.fail_at(field, "needs bands, as in keep0to63+128to255");
+    bands.push_back({fields.read_number(band.substr(0, to), field), fields.read_number(band.substr(to + 2), field)});
+    if (band.size() == words.size()) return bands;
+    words.remove_prefix(band.size() + 1);
+  }
+}
+
+// pieces and blocks of a mask from 8x4h<hex>.
+void read_blocks(std::string_view words, const TokenFields& fields, const std::string& field, FrequencyMask& mask) {
+  const std::size_t hex = words.find('h');
+  if (hex == words.npos) fields.fail_at(field, "needs pieces and marks, as in blocks8x4hffff0000");
+  mask.pieces = fields.read_list(words.substr(0, hex), field);
+  std::int64_t count = 1;
+  for (int pieces : mask.pieces) count = std::min(count * pieces, kMostSamples);
+  const std::string_view digits = words.substr(hex + 1);
+  if (std::ssize(digits) != (count + 3) / 4)
+    fields.fail_at(field,
+                   text("has ", digits.size(), " hexadecimal digits, its ", count, " blocks need ", (count + 3) / 4));
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const std::size_t digit = kHexDigits.find(digits[i]);
+    if (digit == kHexDigits.npos) fields.fail_at(field, text("has '", digits[i], "', needs 0 to 9 and a to f"));
+    for (int bit = 3; bit >= 0 && std::ssize(mask.blocks) < count; --bit) mask.blocks.push_back(digit >> bit & 1);
+  }
+  if (in_hex(mask.blocks) != digits) fields.fail_at(field, "marks more blocks than it has");
+}
+
+FrequencyMask take_mask(TokenFields& fields, std::string_view token) {
+  FrequencyMask mask;
+  if (auto list = fields.take("zero")) {
+    const std::string field = "zero" + *list;
+    constexpr std::string_view kLiteral = "literal";
+    if (list->ends_with(kLiteral)) {
+      mask.reading = MaskReading::literal;
+      list->resize(list->size() - kLiteral.size());
+    }
+    mask.zeroed = fields.read_list(*list, field);
+  }
+  if (const auto words = fields.take("keep")) mask.kept = read_bands(*words, fields, "keep" + *words);
+  if (const auto words = fields.take("blocks")) read_blocks(*words, fields, "blocks" + *words, mask);
+  if (!mask.empty() + !mask.kept.empty() + !mask.pieces.empty() > 1)
+    fail("token ", token, ": zero, keep and blocks exclude each other");
+  return mask;
+}
+
+void validate_bands(const std::vector<Band>& bands, std::int64_t n) {
+  for (std::size_t i = 0; i < bands.size(); ++i) {
+    const auto [first, last] = bands[i];
+    if (first < 0 || first > last || last > n / 2)
+      fail("fftconv: the mask keeps ", first, " to ", last, ", must be from 0 to N/2=", n / 2, ", ascending");
+    if (i > 0 && first <= bands[i - 1].last + 1)
+      fail("fftconv: the mask keeps ", bands[i - 1].first, " to ", bands[i - 1].last, " and ", first, " to ", last,
+           ", must have something removed between");
+  }
+}
+
+// Pieces are of the dimensions, the last factor first.
+void validate_blocks(const FrequencyMask& mask, const std::vector<int>& factors) {
+  std::size_t count = 1;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    const int extent = factors[factors.size() - 1 - i], pieces = mask.pieces[i];
+    if (pieces < 1 || extent % pieces != 0)
+      fail("fftconv: the mask cuts dimension ", i + 1, " into ", pieces, ", which must divide its ", extent,
+           " indices");
+    count *= pieces;
+  }
+  if (mask.blocks.size() != count) fail("fftconv: the mask marks ", mask.blocks.size(), " blocks, must be ", count);
+  if (std::ranges::count(mask.blocks, 0) == std::ssize(mask.blocks)) fail("fftconv: the mask removes everything");
+}
+
+void validate_mask(const Convolution& r) {
+  const FrequencyMask& mask = r.mask;
+  if (mask.empty()) return;
+  if (r.fold == Fold::right_angle)
+    fail("fftconv: a frequency mask needs the filter's own spectrum; the right-angle fold has a shifted one");
+  if (r.fold == Fold::half) fail("fftconv: a frequency mask is defined over N frequencies; the half fold computes N/2");
+  if (!mask.kept.empty()) return validate_bands(mask.kept, r.fft_size);
+  const std::size_t dimensions = mask.empty() ? mask.pieces.size() : mask.zeroed.size();
+  if (r.factors.size() != dimensions)
+    fail("fftconv: the mask has ", dimensions, mask.empty() ? " dimensions" : " counts",
+         ", must be one for each of the ", r.factors.size(), " factors");
+  if (!mask.pieces.empty()) return validate_blocks(mask, r.factors);
+  for (std::size_t i = 0; i < dimensions; ++i) {
+    const int extent = r.factors[dimensions - 1 - i];
+    if (mask.zeroed[i] < 0 || mask.zeroed[i] >= extent)
+      fail("fftconv: mask count ", mask.zeroed[i], " in dimension ", i + 1, ", must be from 0 to ", extent - 1);
+  }
+}
+
 }  // namespace
+
+std::string token(const FrequencyMask& mask) {
+  if (!mask.empty()) return "zero" + join(mask.zeroed) + (mask.reading == MaskReading::literal ? "literal" : "");
+  if (!mask.pieces.empty()) return "blocks" + join(mask.pieces) + 'h' + in_hex(mask.blocks);
+  std::string words;
+  for (const auto& [first, last] : mask.kept) words += text(words.empty() ? "keep" : "+", first, "to", last);
+  return words;
+}
 
 std::string_view name(Mode mode) { return mode == Mode::circular ? "circular" : "causal"; }
 
@@ -40,10 +153,7 @@ std::string token(const Convolution& p) {
   if (p.fft_size != 0) out << "_n" << p.fft_size;
   if (p.fold) out << '_' << name(*p.fold);
   if (!p.factors.empty()) out << "_r" << join(p.factors);
-  if (!p.mask.zeroed.empty()) {
-    out << "_zero" << join(p.mask.zeroed);
-    if (p.mask.reading == MaskReading::literal) out << "literal";
-  }
+  if (!p.mask.empty()) out << '_' << token(p.mask);
   return out.str();
 }
 
@@ -61,15 +171,7 @@ Convolution parse_convolution(std::string_view token) {
     }
   p.pregate = fields.take_word("pregate");
   p.postgate = fields.take_word("postgate");
-  if (auto list = fields.take("zero")) {
-    const std::string field = "zero" + *list;
-    constexpr std::string_view kLiteral = "literal";
-    if (list->ends_with(kLiteral)) {
-      p.mask.reading = MaskReading::literal;
-      list->resize(list->size() - kLiteral.size());
-    }
-    p.mask.zeroed = fields.read_list(*list, field);
-  }
+  p.mask = take_mask(fields, token);
   p.factors = fields.take_list("r");
   const auto length = fields.take_number("l"), filter_length = fields.take_number("k");
   const auto batch = fields.take_number("b"), channels = fields.take_number("h");
@@ -79,7 +181,7 @@ Convolution parse_convolution(std::string_view token) {
   }
   fields.finish(
       "f16|bf16|f32|f64, circular|causal, l, k, kf16|kbf16, b, h, pregate, postgate, n, plain|pair|half|rightangle, r, "
-      "zero");
+      "zero, keep, blocks");
   p.dtype = fields.required(dtype, "dtype"), p.mode = fields.required(mode, "mode");
   p.length = fields.required(length, "l"), p.filter_length = filter_length.value_or(p.length);
   p.batch = fields.required(batch, "b"), p.channels = fields.required(channels, "h");
@@ -120,7 +222,7 @@ void validate(const Convolution& p) {
     if (2 * r.filter_length > r.fft_size)
       fail("fftconv: N=", r.fft_size, " cuts rows of L=", r.length,
            " into chunks, which need K <= N/2, K=", r.filter_length);
-    if (!r.mask.zeroed.empty()) fail("fftconv: a frequency mask needs N >= L; N=", r.fft_size, ", L=", r.length);
+    if (!r.mask.empty()) fail("fftconv: a frequency mask needs N >= L; N=", r.fft_size, ", L=", r.length);
   }
   if (r.fold == Fold::half && r.fft_size % 2 != 0) fail("fftconv: N=", r.fft_size, ", the half fold needs an even N");
   if (r.fold == Fold::right_angle) {
@@ -142,20 +244,7 @@ void validate(const Convolution& p) {
       fail("fftconv: factors ", join(p.factors), " multiply to ", product, ", must be ", complex_points(r),
            r.fold == Fold::half ? " (N/2)" : " (N)");
   }
-  if (!p.mask.zeroed.empty()) {
-    if (r.fold == Fold::right_angle)
-      fail("fftconv: a frequency mask needs the filter's own spectrum; the right-angle fold has a shifted one");
-    if (r.fold == Fold::half)
-      fail("fftconv: a frequency mask is defined over N frequencies; the half fold computes N/2");
-    if (p.factors.size() != p.mask.zeroed.size())
-      fail("fftconv: the mask has ", p.mask.zeroed.size(), " counts, must be one for each of the ", p.factors.size(),
-           " factors");
-    for (std::size_t i = 0; i < p.mask.zeroed.size(); ++i) {
-      const int extent = p.factors[p.factors.size() - 1 - i];
-      if (p.mask.zeroed[i] < 0 || p.mask.zeroed[i] >= extent)
-        fail("fftconv: mask count ", p.mask.zeroed[i], " in dimension ", i + 1, ", must be from 0 to ", extent - 1);
-    }
-  }
+  validate_mask(r);
 }
 
 Convolution resolved(Convolution p) {

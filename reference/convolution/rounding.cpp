@@ -21,7 +21,7 @@ template <class Real>
 class Rounded final : public RowMethod {
  public:
   Rounded(const Convolution& planned, Scaling scaling) : p_(planned), order_(monarch_order(p_.factors)) {
-    if (!p_.mask.zeroed.empty()) kept_ = kept_frequencies(p_);
+    if (!p_.mask.empty()) kept_ = kept_frequencies(p_);
     for (const MonarchStage& exact : monarch_stages(p_.factors)) add_stage(exact, scaling);
   }
 

@@ -21,7 +21,7 @@ void to_length(Mode mode, std::span<const double> results, std::span<double> y) 
 }
 
 bool shares_transforms(const Convolution& planned) {
-  const bool complex_filter = !planned.mask.zeroed.empty() && planned.mask.reading == MaskReading::literal;
+  const bool complex_filter = !planned.mask.empty() && planned.mask.reading == MaskReading::literal;
   return planned.fold == Fold::pair && !complex_filter;
 }
 

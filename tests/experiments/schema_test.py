@@ -20,7 +20,7 @@ KERNEL_CASE = "fftconv_f16_circular_l512_b3_h2"
 OTHER_CASES = ["--case", "fftconvgrad_f16_circular_l512_b3_h2_postgate", "--case", "fftconv_f16_causal_l40000_b1_h1",
                "--case", "spectral_f32_tf32_b2_c5x4_l32_m8"]
 WRITTEN_WITHOUT_A_GPU = {"verify", "count", "model", "memory", "what_if", "factors", "convolve", "list", "info",
-                         "random", "check"}
+                         "random", "check", "explore", "partial"}
 # What models are judged by is written by the plots' side.
 OF_OTHERS = {"prediction", "choice", "summary"}
 # Where PyTorch is, tests/python/examples_test.py holds what writes them to these.
@@ -63,6 +63,9 @@ def written_rows():
         *rows_of("model", "--case", KERNEL_CASE), *rows_of("model", *OTHER_CASES, "--profile", "H200"),
         *rows_of("memory", "--case", KERNEL_CASE), *rows_of("memory", *OTHER_CASES),
         *rows_of("what-if", "--case", "fftconv_f16_circular_l32768_b2_h1"), *rows_of("what-if", *OTHER_CASES),
+        *rows_of("explore", "--case", KERNEL_CASE, "--count", "2", "--pattern", "low", "--pattern", "random"),
+        *rows_of("explore", "--case", "fftconv_f16_circular_l64_b2_h1_plain_r16x4", "--pattern", "paper"),
+        *rows_of("explore", "--partial", "--case", "fftconv_f16_causal_l512_b2_h1"),
         *rows_of("factors", "--case", "fftconv_f64_circular_l8_b1_h1_plain_r2x4"),
         *rows_of("list"), *rows_of("list", "kernels"), *rows_of("info"),
     ]

@@ -62,7 +62,7 @@ std::vector<Buffer> buffers_of(const Convolution& problem, const Samples& u, con
 }
 
 inline std::vector<std::uint8_t> marks_of(const Convolution& problem) {
-  return problem.mask.zeroed.empty() ? std::vector<std::uint8_t>() : kept_frequencies(problem);
+  return problem.mask.empty() ? std::vector<std::uint8_t>() : kept_frequencies(problem);
 }
 
 // y [B, H, L] as a plan on the executor gives it. `offset` samples from 16-byte alignment.

@@ -24,6 +24,9 @@ TEST(Token, RoundTrips) {
            "fftconv_f16_circular_l16_b1_h1_r4x4_zero2x0",
            "fftconv_f16_causal_l48_b1_h1_n48_rightangle_r3x16",
            "fftconv_f16_causal_l1000_k9_b1_h1_n64",
+           "fftconv_f16_circular_l4096_b2_h1_keep0to63+100to2048",
+           "fftconv_f16_circular_l24_b2_h1_pair_r6x4_blocks2x3hdc",
+           "fftconv_f16_causal_l100_b2_h1_n256_pair_r16x16_blocks16x1h8003",
        }) {
     const Convolution problem = parse_convolution(text);
     EXPECT_EQ(token(problem), text);
@@ -62,6 +65,24 @@ TEST(Convolution, RefusesWhatMeansNothing) {
   EXPECT_NE(refusal("fftconv_f16_causal_l100_k33_b1_h1_n64").find("need K <= N/2, K=33"), std::string::npos);
   EXPECT_NE(refusal("fftconv_f16_causal_l100_k4_b1_h1_n16_pair_r4x4_zero1x1").find("mask needs N >= L"),
             std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_keep0").find("needs bands"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_keep0to9").find("0 to N/2=8"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_keep5to4").find("ascending"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_keep0to4+5to6").find("something removed between"),
+            std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_keep0to4_r4x4_zero1x0").find("exclude each other"),
+            std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_causal_l16_b1_h1_keep0to4").find("the filter's own spectrum"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_r4x4_blocks4x4").find("needs pieces and marks"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_r4x4_blocks4x4hfff").find("16 blocks need 4"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_r4x4_blocks2x1hg").find("0 to 9 and a to f"), std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_r4x4_blocks2x1hf").find("more blocks than it has"),
+            std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_r4x4_blocks3x1he").find("must divide its 4 indices"),
+            std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_r4x4_blocks2hc").find("one for each of the 2 factors"),
+            std::string::npos);
+  EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_r4x4_blocks2x2h0").find("removes everything"), std::string::npos);
   EXPECT_NE(refusal("fftconv_f16_circular_l60000000000000_b64_h768").find("2^46"), std::string::npos);
 }
 

@@ -85,7 +85,11 @@ INSTANTIATE_TEST_SUITE_P(Masks, ThreeWays,
                                          "fftconv_f64_circular_l30_k9_b3_h1_n60_pair_r3x4x5_zero2x1x1",   //
                                          "fftconv_f64_causal_l30_b3_h1_n60_pair_r3x4x5_zero2x1x1",        //
                                          "fftconv_f64_causal_l30_k50_b3_h1_n60_pair_r3x4x5_zero2x1x1literal",
-                                         "fftconv_f64_circular_l64_b3_h2_pregate_postgate_r8x8_zero4x4"),
+                                         "fftconv_f64_circular_l64_b3_h2_pregate_postgate_r8x8_zero4x4",
+                                         "fftconv_f64_circular_l60_b3_h2_keep3to17",              //
+                                         "fftconv_f64_causal_l30_b3_h1_n60_pair_keep0to9",        //
+                                         "fftconv_f64_circular_l64_b3_h2_r4x4x4_blocks4x2x1hb7",  //
+                                         "fftconv_f64_causal_l30_k50_b3_h1_n64_plain_r4x4x4_blocks1x2x4h7f"),
                          readable);
 
 TEST(Convolution, IsWhatItsDefinitionSays) {

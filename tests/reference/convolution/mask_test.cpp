@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reference/convolution/monarch.hpp"
-#include "reference/dft.hpp"
-
 namespace danaus {
 namespace {
 
@@ -17,7 +14,7 @@ Convolution masked(std::vector<int> factors, std::vector<int> zeroed, MaskReadin
   problem.length = problem.filter_length = 1;
   for (int factor : problem.factors) problem.length *= factor;
   problem.filter_length = problem.length;
-  problem.mask = {std::move(zeroed), reading};
+  problem.mask.zeroed = std::move(zeroed), problem.mask.reading = reading;
   return problem;
 }
 
@@ -30,29 +27,6 @@ TEST(Mask, LiteralReadingIsThePapersSlicesOfTheReshapedSpectrum) {
       for (int l = 0; l < 3; ++l)
         if (i >= 5 - 2 || j >= 4 - 1 || l >= 3 - 1) expected[(i * 4 + j) * 3 + l] = 0;
   EXPECT_EQ(kept, expected);
-}
-
-TEST(Mask, DimensionsBelongToTheStagesOfTheTransform) {
-  // A transform that leaves out what dead_digits() names still finds every frequency that is kept: for each of them the
-  // stages' digits, read off the place where the Monarch matrices put a pure tone, are all alive.
-  const Convolution problem = masked({3, 4, 5}, {2, 1, 1}, MaskReading::literal);
-  const std::vector<std::uint8_t> kept = kept_frequencies(problem);
-  const std::vector<std::vector<int>> dead = dead_digits(problem);
-  EXPECT_EQ(dead, (std::vector<std::vector<int>>{{2}, {3}, {3, 4}}));
-
-  std::vector<MonarchFactor> matrices = monarch_factors(problem.factors);
-  matrices.pop_back();  // no digit reversal: places are (d1, d2, d3)
-  for (int k = 0; k < 60; ++k) {
-    Eigen::VectorXcd tone(60);
-    for (int n = 0; n < 60; ++n) tone[n] = root_of_unity(-n * k, 60);
-    for (const MonarchFactor& factor : matrices) tone = (factor.matrix * tone).eval();
-    Eigen::Index place;
-    tone.cwiseAbs().maxCoeff(&place);
-    const std::vector<Eigen::Index> digit = {place / 20, place / 5 % 4, place % 5};
-    bool alive = true;
-    for (int s = 0; s < 3; ++s) alive = alive && std::find(dead[s].begin(), dead[s].end(), digit[s]) == dead[s].end();
-    EXPECT_EQ(alive, kept[k] == 1) << k;
-  }
 }
 
 TEST(Mask, HermitianReadingIsItsOwnMirror) {
@@ -86,7 +60,6 @@ TEST(Mask, WithoutOneEverythingIsKept) {
   EXPECT_EQ(kept_frequencies(problem), std::vector<std::uint8_t>(12, 1));
   EXPECT_EQ(sparsity(problem), 0);
   EXPECT_TRUE(real_mask_weights(problem).empty());
-  EXPECT_EQ(dead_digits(problem), (std::vector<std::vector<int>>{{}, {}}));
 }
 
 TEST(Mask, WeightsOfARealFilterAreTheMeanOfMirrors) {
@@ -96,36 +69,32 @@ TEST(Mask, WeightsOfARealFilterAreTheMeanOfMirrors) {
   EXPECT_EQ(real_mask_weights(hermitian), (std::vector<double>{1, 1, 1, 1, 1, 1, 1, 1, 0}));
 }
 
-TEST(Mask, BlocksAreDeadWhenAllTheirFrequenciesAre) {
-  for (MaskReading reading : {MaskReading::literal, MaskReading::hermitian}) {
-    const Convolution problem = masked({3, 4, 5}, {2, 2, 1}, reading);
-    const std::vector<std::uint8_t> kept = kept_frequencies(problem);
-    const std::vector<std::vector<std::uint8_t>> dead = dead_blocks(problem);
-    const auto frequency = [](int d1, int d2, int d3) { return d1 + 3 * (d2 + 4 * d3); };
-    ASSERT_EQ(dead.size(), 3u);
-    for (int d1 = 0; d1 < 3; ++d1) {
-      bool all_below = true;
-      for (int d2 = 0; d2 < 4; ++d2) {
-        bool all = true;
-        for (int d3 = 0; d3 < 5; ++d3) {
-          EXPECT_EQ(dead[2][(d1 * 4 + d2) * 5 + d3], !kept[frequency(d1, d2, d3)]);
-          all = all && !kept[frequency(d1, d2, d3)];
-        }
-        EXPECT_EQ(dead[1][d1 * 4 + d2], all);
-        all_below = all_below && all;
-      }
-      EXPECT_EQ(dead[0][d1], all_below);
-    }
-  }
+TEST(Mask, BandsKeepTheirMirrors) {
+  const std::vector<std::uint8_t> kept =
+      kept_frequencies(parse_convolution("fftconv_f16_circular_l12_b2_h1_keep0to1+4to4"));
+  EXPECT_EQ(kept, (std::vector<std::uint8_t>{1, 1, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1}));
+  const Convolution high = parse_convolution("fftconv_f16_circular_l12_b2_h1_keep5to6");
+  EXPECT_EQ(kept_frequencies(high), (std::vector<std::uint8_t>{0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0}));
+  EXPECT_DOUBLE_EQ(sparsity(high), 0.75);
 }
 
-TEST(Mask, HermitianBlocksAreDeadTogetherWhereNoDigitIs) {
-  // Half of the top two digits each: literally a quarter of the pairs lives, with its mirrors half of them, and the
-  // dead half is no row or column of any stage.
-  const Convolution problem = masked({4, 8, 8}, {4, 4, 0}, MaskReading::hermitian);
-  EXPECT_EQ(dead_digits(problem), (std::vector<std::vector<int>>{{}, {}, {}}));
-  const std::vector<std::uint8_t> last = dead_blocks(problem).back();
-  EXPECT_GT(std::count(last.begin(), last.end(), 1), 256 * 0.4);
+TEST(Mask, ARemovedBlockTakesItsMirrorImageWithIt) {
+  // Reshaped to 4 x 6 (k = 6 i + j), in 2 x 3 blocks of 2 x 2; the third block, i < 2 and j >= 4, is removed: the
+  // frequencies 4, 5, 10, 11 and with them 20, 19, 14, 13.
+  const Convolution problem = parse_convolution("fftconv_f16_circular_l24_b2_h1_r6x4_blocks2x3hdc");
+  EXPECT_EQ(problem.mask.blocks, (std::vector<std::uint8_t>{1, 1, 0, 1, 1, 1}));
+  const std::vector<std::uint8_t> kept = kept_frequencies(problem);
+  for (int k = 0; k < 24; ++k) {
+    const auto removed = [](int f) { return f / 6 < 2 && f % 6 >= 4; };
+    EXPECT_EQ(kept[k], !removed(k) && !removed((24 - k) % 24)) << k;
+  }
+  EXPECT_EQ(std::count(kept.begin(), kept.end(), 0), 8);
+}
+
+TEST(Mask, BlocksThatMirrorsTakeAwayAreRefused) {
+  // Residues 1 and 2 modulo 3 are each other's mirrors; 0 is removed.
+  const Convolution problem = parse_convolution("fftconv_f16_circular_l12_b2_h1_r3x4_blocks1x3h4");
+  EXPECT_THROW(kept_frequencies(problem), std::invalid_argument);
 }
 
 }  // namespace

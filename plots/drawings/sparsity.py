@@ -1,0 +1,91 @@
+"""What masks of the filter's spectrum would save, and what they lose."""
+
+import numpy
+import style
+from matplotlib.lines import Line2D
+from sparsity import KINDS, by_subject, case_words, first_subject, in_decibels, pareto, snr, short, speedup, zeroed
+
+LOOK = {"paper": {"marker": "*", "color": style.VERMILION, "markersize": 13, "markeredgecolor": style.BLACK},
+        "grid": {"marker": "s", "color": style.SKY, "markersize": 4},
+        "low": {"marker": "<", "color": style.BLUE, "markersize": 5},
+        "high": {"marker": ">", "color": style.ORANGE, "markersize": 5},
+        "band": {"marker": "v", "color": style.YELLOW, "markersize": 5, "markeredgecolor": style.GREY},
+        "random": {"marker": ".", "color": style.LIGHT_GREY, "markersize": 6},
+        "energy": {"marker": "o", "color": style.GREEN, "markersize": 5},
+        "greedy": {"marker": "D", "color": style.PURPLE, "markersize": 5},
+        "file": {"marker": "P", "color": style.BLACK, "markersize": 9}}
+
+
+def error_against_time(figure, rows):
+    """A point for each pattern, a panel for each case; the line is the front."""
+    groups = by_subject(rows)
+    kinds = [kind for kind in KINDS if any(row["pattern"] == kind for group in groups for row in group)]
+    for axes, group in zip(figure.panels(len(groups), sharey=True), groups):
+        for kind in kinds:
+            points = [(row["us"], snr(row)) for row in group if row["pattern"] == kind]
+            if points:
+                order = {"random": 1, "grid": 1, "paper": 5}.get(kind, 2)
+                axes.plot(*zip(*points), linestyle="none", zorder=order, **LOOK[kind])
+        front = pareto(group)
+        axes.plot([row["us"] for row in front], [snr(row) for row in front], color=style.BLACK, linewidth=1,
+                  drawstyle="steps-post", zorder=3)
+        axes.axvline(group[0]["dense_us"], color=style.GREY, linewidth=1, linestyle=":")
+        axes.set_xlabel("us, if dead blocks were skipped (dots: all)")
+        axes.set_title(case_words(group[0]), loc="left", fontsize=10)
+    figure.axes[0].set_ylabel("SNR of y, dB, the lower of the inputs")
+    handles = [Line2D([], [], linestyle="none", **LOOK[kind]) for kind in kinds]
+    figure.legend_for_all([*handles, Line2D([], [], color=style.BLACK, linewidth=1)],
+                          [*(KINDS[kind] for kind in kinds), "nothing is faster and nearer"], columns=4)
+
+
+def grid(figure, rows):
+    """Over the first two dimensions, where nothing is zeroed in the others: SNR, and the speedup it would give."""
+    rows = first_subject(rows)
+    cells = {}
+    for row in rows:
+        counts = zeroed(row)
+        if counts and not counts[1] and len(counts[0]) >= 2 and not any(counts[0][2:]):
+            cells[counts[0][:2]] = row
+    first, second = (sorted({0, *(cell[i] for cell in cells)}) for i in (0, 1))
+    panels = figure.panels(2)
+    for axes, value, words, shades in ((panels[0], snr, "SNR of y, dB", "viridis"),
+                                       (panels[1], speedup, "times as fast, if skipped", "cividis")):
+        values = numpy.full((len(second), len(first)), numpy.nan)
+        for (a, b), row in cells.items():
+            values[second.index(b), first.index(a)] = value(row)
+        image = axes.imshow(numpy.ma.masked_invalid(values), origin="lower", aspect="auto", cmap=shades)
+        axes.set_xticks(range(len(first)), first)
+        axes.set_yticks(range(len(second)), second)
+        axes.set_xlabel("a, zeroed of the most significant digit")
+        axes.set_ylabel("b, of the next")
+        axes.set_title(words, loc="left")
+        axes.grid(False)
+        figure.colorbar(image, ax=axes)
+        middle = numpy.nanmean(values) if len(cells) else 0
+        for (a, b), row in cells.items():
+            shown = "\u221e" if value is snr and row.get("snr_db") is None else f"{value(row):.3g}"
+            axes.text(first.index(a), second.index(b), shown, ha="center", va="center", fontsize=7,
+                      color="white" if value(row) < middle else "black")
+
+
+def spectrum(figure, rows):
+    """Energy by frequency, and what is removed over it: of the fastest patterns at 60, 40 and 20 dB."""
+    rows = first_subject(rows)
+    chosen = []
+    for least in (60, 40, 20):
+        near = [row for row in pareto(rows) if snr(row) >= least and row["us"] < row["dense_us"]]
+        if near and near[0] not in [row for _, row in chosen]:
+            chosen.append((least, near[0]))
+    chosen = chosen or [(0, rows[0])]
+    for axes, (least, row) in zip(figure.panels(len(chosen), sharey=True), chosen):
+        energies, half = in_decibels(row["energy_bins"]), row["n"] // 2
+        edges = [half * i / len(energies) for i in range(len(energies) + 1)]
+        axes.stairs(energies, edges, baseline=-125, fill=True, color=style.SKY)
+        for i, kept in enumerate(row["kept_bins"]):
+            if kept < 1:
+                axes.axvspan(edges[i], edges[i + 1], color=style.VERMILION, alpha=0.5 * (1 - kept), linewidth=0)
+        axes.set_xlabel("frequency k")
+        axes.set_ylim(-125, 5)
+        axes.set_title(f"at {least} dB: {row['pattern']}\n{short(row['mask'], 28)}\n"
+                       f"{100 * row['zeros']:.0f} % removed, {speedup(row):.2f} times as fast", loc="left", fontsize=9)
+    figure.axes[0].set_ylabel("energy of the filters, dB")

@@ -1,0 +1,90 @@
+"""Rows of kinds explore and partial."""
+
+import math
+
+from results import case_fields
+from style import DTYPE
+
+# Of a pattern's kind: mark and colour are drawings/sparsity.py's, the order is that of legends.
+KINDS = {"paper": "the paper's patterns", "grid": "grid (a, b, ...)", "low": "low-pass", "high": "high-pass",
+         "band": "band-stop", "random": "random blocks", "energy": "least energy first", "greedy": "greedy",
+         "file": "a mask of one's own"}
+LOSSLESS = 160  # dB: where what loses nothing is drawn
+
+# Fu et al. 2023, Tables 9 and 10, of 32 x 32 x 32 x 64: zeroed, zeros in percent, perplexity, speedup.
+TABLE9 = ((None, 0, 2.91, 1.0), ((16, 0, 0, 0), 50, 2.91, 1.2), ((16, 16, 0, 0), 75, 2.90, 1.3),
+          ((16, 16, 4, 4), 79, 2.91, 1.4), ((16, 16, 8, 8), 84, 2.93, 1.5), ((16, 16, 16, 16), 91, 2.98, 1.8))
+TABLE9_FACTORS = [64, 32, 32, 32]
+
+# Table 7, Hyena-s-8K in training: perplexity and memory in GB, by K.
+TABLE7 = {8192: (13.8, 32.5), 4096: (13.8, 15.3), 2048: (13.8, 11.8), 1024: (13.9, 8.4), 512: (14.0, 6.1),
+          256: (14.2, 5.8)}
+
+
+def subject(row):
+    """What rows must share to stand in one figure."""
+    return row["dense_case"], row["data"]["filters"]["name"], row["profile"]
+
+
+def first_subject(rows):
+    """Rows of the case and filters that come first."""
+    return [row for row in rows if subject(row) == subject(rows[0])]
+
+
+def by_subject(rows):
+    """Of each case and filters its rows, at most two of them."""
+    groups = {}
+    for row in rows:
+        groups.setdefault(subject(row), []).append(row)
+    return list(groups.values())[:2]
+
+
+def title_of(row):
+    return f"{row['dense_case']}, {row['data']['filters']['name']} filters"
+
+
+def case_words(row):
+    """fp16, circular, L=4096, B=64, H=768, hyena filters."""
+    case = case_fields(row["dense_case"])
+    return (f"{DTYPE[case['dtype']]}, {case['mode']}, L={case['l']}, B={case['b']}, H={case['h']}, "
+            f"{row['data']['filters']['name']} filters")
+
+
+def snr(row):
+    return min(row.get("snr_db", LOSSLESS), LOSSLESS)
+
+
+def speedup(row):
+    return row["dense_us"] / row["us"]
+
+
+def pareto(rows):
+    """Those that no other row beats in both time and error, the fastest first."""
+    front = []
+    for row in sorted(rows, key=lambda row: (row["us"], -snr(row))):
+        if not front or snr(row) > snr(front[-1]):
+            front.append(row)
+    return front
+
+
+def zeroed(row):
+    """The counts (a, b, ...) of a pattern, and whether it is read literally; None of another mask."""
+    words = row["mask"].removeprefix("zero")
+    if words == row["mask"]:
+        return None
+    literal = words.endswith("literal")
+    return tuple(int(word) for word in words.removesuffix("literal").split("x")), literal
+
+
+def short(mask, most=40):
+    return mask if len(mask) <= most else mask[:most - 1] + "\u2026"
+
+
+def decibels(value):
+    return "no loss" if value is None else f"{value:.1f}"
+
+
+def in_decibels(energies):
+    """Relative to the largest, not below -120."""
+    most = max(energies)
+    return [max(-120, 10 * math.log10(energy / most)) if energy > 0 else -120 for energy in energies]

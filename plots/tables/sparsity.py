@@ -1,0 +1,75 @@
+"""The paper's tables of sparsity: as printed, and what masks and partial filters do here."""
+
+from report import Group, Table
+from sparsity import TABLE7, TABLE9, TABLE9_FACTORS, decibels, first_subject, pareto, short, snr, speedup, zeroed
+from tables.speed import number
+
+PAPER = "paper"
+
+
+def best(rows):
+    """Of each SNR that someone may ask for, the fastest pattern; and the whole front behind a click."""
+    rows = first_subject(rows)
+    front = pareto(rows)
+    chosen = []
+    for least in (80, 60, 50, 40, 30, 20, 10):
+        near = [row for row in front if snr(row) >= least]
+        if near:
+            chosen.append([f"{least}", *cells(near[0])])
+    columns = ["pattern", "mask", "zeros, %", "energy kept, %", "SNR, dB", "would take, us", "times as fast",
+               "matrix instructions, %", "bytes, %"]
+    fastest = [row for row in front if snr(row) >= 40]
+    gain = speedup(fastest[0]) if fastest else 1
+    verdict = (f"{len(rows)} patterns. At 40 dB a kernel that skips would be {gain:.2f} times as fast; today's kernels "
+               "skip nothing.")
+    return Table(["at least, dB", *columns], chosen, verdict=verdict, details=Table(columns, [cells(r) for r in front]),
+                 details_title="Every pattern that no other beats")
+
+
+def cells(row):
+    return [row["pattern"], short(row["mask"], 28), f"{100 * row['zeros']:.1f}", f"{100 * row['energy_kept']:.2f}",
+            decibels(row.get("snr_db")), number(row["us"]), f"{speedup(row):.3f}",
+            percent(row.get("matrix_instructions"), row.get("dense_matrix_instructions")),
+            percent(row.get("bytes"), row.get("dense_bytes"))]
+
+
+def percent(part, whole):
+    return f"{100 * part / whole:.1f}" if part is not None and whole else ""
+
+
+def table9(rows):
+    """Both readings of the paper's patterns; rows of other factors than its own do not count."""
+    found = {zeroed(row): row for row in rows if row["factors"] == TABLE9_FACTORS and zeroed(row)}
+    lines = []
+    for counts, zeros, perplexity, faster in TABLE9:
+        readings = [found.get((counts, literal)) for literal in (True, False)]
+        lines.append([",".join(map(str, counts or (0, 0, 0, 0))), zeros, f"{perplexity:.2f}", f"{faster:.1f}"])
+        for row in readings:
+            if counts is None:
+                lines[-1] += ["0.0", "no loss", "1.00"]
+            elif row:
+                lines[-1] += [f"{100 * row['zeros']:.1f}", decibels(row.get("snr_db")), f"{speedup(row):.2f}"]
+            else:
+                lines[-1] += [""] * 3
+        measured = [row.get("measured_dense_us") / row.get("measured_us") for row in readings
+                    if row and row.get("measured_us") and row.get("measured_dense_us")]
+        lines[-1].append("1.00" if counts is None else f"{measured[0]:.2f}" if measured else "none skips yet")
+    columns = ["a, b, c, d", "zeros, %", "PPL", "speedup", "zeros, %", "SNR, dB", "speedup", "zeros, %", "SNR, dB",
+               "speedup", "speedup"]
+    groups = [Group("", 1), Group(PAPER, 3, "paper"), Group("as sliced, Eq. 2", 3, "model"),
+              Group("with mirrors, Eq. 2", 3, "model"), Group("measured", 1, "measured")]
+    return Table(columns, lines, groups)
+
+
+def table7(rows):
+    lines = []
+    for row in sorted(rows, key=lambda row: -row["k"]):
+        perplexity, gigabytes = TABLE7.get(row["k"], ("", "")) if row["l"] == 8192 else ("", "")
+        worst = [error.get("snr_db") for error in row["errors"] if error.get("snr_db") is not None]
+        lines.append([row["k"], perplexity, gigabytes, "needs weights", f"{row['total_bytes'] / 1e9:.3f}",
+                      f"{row['k_bytes'] / 1e6:.1f}", number(row["us"]) if "us" in row else "", number(row.get("measured_us"))
+                      if row.get("measured_us") else "", decibels(min(worst) if worst else None)])
+    columns = ["K", "PPL", "memory, GB", "PPL", "memory, GB", "k, MB", "predicted, us", "measured, us", "SNR of y, dB"]
+    groups = [Group("", 1), Group("paper, a model in training", 2, "paper"), Group("ours, one convolution", 3),
+              Group("", 1, "model"), Group("", 1, "measured"), Group("", 1)]
+    return Table(columns, lines, groups)
