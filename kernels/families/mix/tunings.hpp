@@ -18,23 +18,29 @@ constexpr Operands operands_of(const Key& key) {
 }
 
 struct Line {
+  Stage stage;
   Operands operands;
-  std::int64_t batch, channels;  // that it is chosen up to
+  std::int64_t items, channels;  // that it is chosen up to
   Tuning tuning;
 };
+
+// A layer of one axis goes by passes where the batch has fewer items than a device has multiprocessors over this.
+inline constexpr std::int64_t kPassesBelow = 4;
 
 inline constexpr std::int64_t kFew = 128, kAny = std::int64_t{1} << 62;
 
 inline constexpr std::array kLines = std::to_array<Line>({
-    {Operands::tf32, kFew, kAny, {16, 4, 1}},
-    {Operands::tf32, kAny, 64, {4, 8, 3}},
-    {Operands::tf32, kAny, kAny, {8, 8, 1}},
-    {Operands::split, kFew, kAny, {16, 4, 1}},
-    {Operands::split, kAny, 64, {4, 4, 4}},
-    {Operands::split, kAny, kAny, {8, 4, 2}},
-    {Operands::halves, kFew, kAny, {16, 4, 1}},
-    {Operands::halves, kAny, 64, {4, 4, 4}},
-    {Operands::halves, kAny, kAny, {8, 4, 2}},
+    {Stage::layer, Operands::tf32, kFew, kAny, {16, 4, 1}},    {Stage::layer, Operands::tf32, kAny, 64, {4, 8, 3}},
+    {Stage::layer, Operands::tf32, kAny, kAny, {8, 8, 1}},     {Stage::layer, Operands::split, kFew, kAny, {16, 4, 1}},
+    {Stage::layer, Operands::split, kAny, 64, {4, 4, 4}},      {Stage::layer, Operands::split, kAny, kAny, {8, 4, 2}},
+    {Stage::layer, Operands::halves, kFew, kAny, {16, 4, 1}},  {Stage::layer, Operands::halves, kAny, 64, {4, 4, 4}},
+    {Stage::layer, Operands::halves, kAny, kAny, {8, 4, 2}},   {Stage::there, Operands::tf32, kAny, kAny, {8, 8, 1}},
+    {Stage::there, Operands::split, kAny, kAny, {8, 4, 2}},    {Stage::there, Operands::halves, kAny, kAny, {8, 4, 2}},
+    {Stage::middle, Operands::tf32, kAny, kAny, {8, 4, 2}},    {Stage::middle, Operands::split, kAny, kAny, {8, 4, 2}},
+    {Stage::middle, Operands::halves, kAny, kAny, {8, 4, 2}},  {Stage::back, Operands::tf32, kAny, kAny, {8, 8, 1}},
+    {Stage::back, Operands::split, kAny, kAny, {8, 4, 2}},     {Stage::back, Operands::halves, kAny, kAny, {8, 4, 2}},
+    {Stage::arrange, Operands::tf32, kAny, kAny, {8, 4, 2}},   {Stage::arrange, Operands::split, kAny, kAny, {8, 4, 2}},
+    {Stage::arrange, Operands::halves, kAny, kAny, {8, 4, 2}},
 });
 
 }  // namespace danaus::mix
