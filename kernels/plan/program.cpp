@@ -22,6 +22,7 @@ Program make_program(const Case& asked, const Device& device, std::span<const st
   if (const Backward* backward = asked.as<Backward>()) return make_backward_program(asked, *backward, device);
   if (const TrainingStep* step = asked.as<TrainingStep>()) return make_step_program(asked, *step, device);
   if (asked.as<Spectral>()) return make_spectral_program(asked, device);
+  if (asked.as<SpectralGradient>()) return make_spectral_gradient_program(asked, device);
   const Convolution* p = asked.as<Convolution>();
   if (!p) fail("plan: ", asked.token(), " is of an operation that has no kernel");
   const Variant& variant = choose(*p, device);

@@ -1,4 +1,6 @@
 // Spectral layers by their kernels, through a plan on the executor, against the truth in double.
+#include "reference/spectral_gradient/spectral_gradient.hpp"
+#include "reference/truth.hpp"
 #include "tests/kernels/layer_support.hpp"
 
 namespace danaus {
@@ -96,6 +98,52 @@ TEST(SpectralPasses, OfMoreItemsThanAChunk) {
        {"spectral_f32_tf32_complex_b5_c3x4_l32_m12_shared", "spectral_f16_b5_c3x2_l32_m17_channelmajor",
         "spectral_f32_complex_b3_c2x3_l16x18_m4x5_channelmajor", "spectral_bf16_b3_c2x1_l16x16_m4x4"})
     expect_right(parse_spectral(word), options);
+}
+
+// du and dw of a plan on the executor.
+void expect_gradients(const char* word, const ExecutorOptions& options = {}) {
+  SCOPED_TRACE(word);
+  const Case asked = parse_case(word);
+  const Spectral& p = asked.as<SpectralGradient>()->forward;
+  const Values values = make_values(asked), expected = truth(asked, values);
+  Plan plan(asked, executor_machine(options));
+  const std::vector<std::byte> w = host::encode_bytes(Dtype::f32, values.at("w"));
+  const Buffer weights("w", std::span(w));
+  plan.prepare(std::span(&weights, 1));
+  const std::vector<Array> list = asked.arrays();
+  Field u(p.dtype, list[0].size(), 0), dy(p.dtype, list[2].size(), 0);
+  Field du(p.dtype, list[3].size(), 0), dw(Dtype::f32, list[4].size(), 0);
+  u.set(values.at("u")), dy.set(values.at("dy"));
+  plan.execute({{"u", u.samples()}, {"dy", dy.samples()}, {"du", du.samples()}, {"dw", dw.samples()}});
+  EXPECT_TRUE(du.guards_are_whole() && dw.guards_are_whole());
+  EXPECT_LE(compare(expected.at("du"), du.values()).rel_l2, bound_l2(p));
+  const Comparison of_dw = compare(expected.at("dw"), dw.values());
+  EXPECT_LE(of_dw.rel_l2, bound_l2_of_gradient(p)) << "worst at " << of_dw.worst;
+  EXPECT_LE(of_dw.rel_max, bound_max(bound_l2_of_gradient(p), list[4].size())) << "worst at " << of_dw.worst;
+}
+
+class SpectralGradients : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
+
+TEST_P(SpectralGradients, AreWithinTheirBounds) {
+  const auto [type, shape] = GetParam();
+  expect_gradients(text("spectralgrad_", type, shape).c_str());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, SpectralGradients,
+    testing::Combine(testing::Values("f32_tf32", "f32", "f16", "bf16"),
+                     testing::Values("_complex_b3_c5x37_l36_m7", "_complex_b70_c33x3_l16_m9_shared",
+                                     "_b9_c7x3_l51_m26_shared_channelmajor", "_b2_c3x2_l16_m9",
+                                     "_complex_b2_c2x3_l17x20_m3x5_twosided",
+                                     "_b11_c3x2_l16x18_m4x10_twosided_channelmajor", "_b2_c2x3_l16x16_m5x9_shared")),
+    [](const auto& info) { return text(std::get<0>(info.param), std::get<1>(info.param)); });
+
+TEST(SpectralGradients, OfMoreItemsThanAChunk) {
+  ExecutorOptions options;
+  options.device.cache_bytes = 1 << 10, options.device.multiprocessors = 132;
+  expect_gradients("spectralgrad_f32_tf32_complex_b19_c3x4_l32_m12_shared", options);
+  expect_gradients("spectralgrad_f16_b19_c3x2_l32_m17_channelmajor", options);
+  expect_gradients("spectralgrad_f32_b5_c3x2_l16x16_m4x5", options);
 }
 
 TEST(SpectralKernels, OfManyChannels) {

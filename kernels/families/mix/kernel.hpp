@@ -24,8 +24,9 @@
 // reference  reference/spectral/layer.hpp   test   tests/kernels/mix_test.cpp
 #pragma once
 
+#include "kernels/device/operations.hpp"
 #include "kernels/families/mix/layout.hpp"
-#include "kernels/tile/bits.hpp"
+#include "kernels/families/mix/operand.hpp"
 
 namespace danaus::mix::inline DANAUS_BACKEND {
 
@@ -34,47 +35,6 @@ struct Shape {
   static constexpr Layout layout{key, tuning};
   static_assert(!layout.broken_rule(), "tunings.hpp has a line that Layout::broken_rule() refuses");
 };
-
-// Fragments as the arithmetic has them: the words, and in two parts what the first ones leave.
-template <class P, int count>
-struct Operand {
-  static constexpr Layout layout = P::layout;
-  u32 high[count];
-  u32 low[layout.split ? count : 1];
-
-  DANAUS_DEVICE explicit Operand(const u32 (&words)[count]) {
-    DANAUS_UNROLL
-    for (int i = 0; i < count; ++i) {
-      high[i] = words[i];
-      if constexpr (layout.split) {
-        high[i] = device::round_tf32(float_of(words[i]));
-        low[i] = device::round_tf32(float_of(words[i]) - float_of(high[i]));
-        device::count_fp32(1);
-      }
-    }
-  }
-  DANAUS_DEVICE void negate() {
-    constexpr u32 kSigns = layout.halves ? 0x80008000u : 0x80000000u;
-    DANAUS_UNROLL
-    for (int i = 0; i < count; ++i) {
-      high[i] ^= kSigns;
-      if constexpr (layout.split) low[i] ^= kSigns;
-    }
-  }
-};
-
-template <class P>
-DANAUS_DEVICE void multiply(float (&sum)[4], const Operand<P, 4>& a, const Operand<P, 2>& b) {
-  if constexpr (P::layout.halves) {
-    device::mma_f32acc<P::layout.key.dtype>(sum, a.high, b.high);
-  } else {
-    if constexpr (P::layout.split) {
-      device::mma_tf32(sum, a.low, b.high);
-      device::mma_tf32(sum, a.high, b.low);
-    }
-    device::mma_tf32(sum, a.high, b.high);
-  }
-}
 
 // What is stored of one sum (f32), or of two that belong together (16 bits).
 template <class P>
