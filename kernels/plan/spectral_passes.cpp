@@ -21,7 +21,7 @@ mix::Choice choose(const Spectral& p, const Shape& shape) {
 }
 
 std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, const Device& device) {
-  const bool by_frequency = layout.key.slices_frequencies();
+  const bool by_frequency = layout.slices_frequencies;
   const int grain = by_frequency && layout.halves ? 2 : 1;
   const int tiles = by_frequency ? layout.tiles_of(shape.frequencies) : (shape.outputs + 15) / 16;
   const auto made = [&](int slice, int columns) -> Cut {
@@ -63,7 +63,7 @@ Pass::Pass(const Spectral& p, const Shape& shape, const mix::Choice& choice, con
       cut_(cut),
       description_(text(description, ", ", choice.name())) {
   const std::size_t last = p.lengths.size() - 1;
-  if (layout_.key.from_samples() || layout_.key.to_samples()) {
+  if (layout_.from_samples || layout_.to_samples) {
     mix::Tables tables = mix::make_tables(layout_, p.lengths[last], kept_on_axis(p, last));
     words_ = std::move(tables.words), inverse_at_ = tables.inverse_at, scale_ = tables.scale;
   }

@@ -111,18 +111,18 @@ class Block {
     const int slice = items_first ? device::block_index() / columns : device::block_index() % a.slices;
     first_item_ = at_.columns * (items_first ? device::block_index() % columns : device::block_index() / a.slices);
     items_ = min(at_.columns, a.batch - first_item_);
-    first_frequency_ = layout.key.slices_frequencies() ? 8 * slice * a.slice : 0;
-    first_channel_ = layout.key.slices_frequencies() ? 0 : 16 * slice * a.slice;
+    first_frequency_ = layout.slices_frequencies ? 8 * slice * a.slice : 0;
+    first_channel_ = layout.slices_frequencies ? 0 : 16 * slice * a.slice;
   }
 
   DANAUS_DEVICE void run() {
     device::let_next_grid_begin();
     device::wait_for_previous_grid();
-    constexpr bool kProduct = layout.key.product != Product::none, kBack = layout.key.to_samples();
+    constexpr bool kProduct = layout.key.product != Product::none, kBack = layout.to_samples;
     const int channel_tiles = kProduct ? at_.input_tiles : at_.output_tiles;
     for_each_task(channel_tiles, [&](int item, int channel_tile, int first_tile) {
       Tile tile;
-      if constexpr (layout.key.from_samples())
+      if constexpr (layout.from_samples)
         transform(tile, item, channel_tile, first_tile);
       else
         read(tile, item, channel_tile, first_tile);
@@ -385,7 +385,7 @@ class Block {
     float number[4];
   };
   DANAUS_DEVICE void put_pair(int item, int pair, int channel, const Pair& of) const {
-    if constexpr (layout.key.to_samples()) {
+    if constexpr (layout.to_samples) {
       store_pair(item, pair, 0, channel, of.number[0], of.number[2]);
       store_pair(item, pair, 1, channel, of.number[1], of.number[3]);
     } else {

@@ -25,10 +25,6 @@ struct Key {
   Stage stage;
   Product product;
   constexpr bool is_sample() const { return complex && product != Product::each && (tf32 || dtype == Dtype::f16); }
-  constexpr bool from_samples() const { return stage == Stage::layer || stage == Stage::there; }
-  constexpr bool to_samples() const { return stage == Stage::layer || stage == Stage::back; }
-  // What blocks share out beside items: frequencies, or channels where one needs no other's.
-  constexpr bool slices_frequencies() const { return product != Product::none && !to_samples(); }
   bool operator==(const Key&) const = default;
 };
 
@@ -60,6 +56,10 @@ struct Layout {
 
   constexpr Layout(const Key& k, const Tuning& t) : key(k), tuning(t) {}
 
+  bool from_samples = key.stage == Stage::layer || key.stage == Stage::there;
+  bool to_samples = key.stage == Stage::layer || key.stage == Stage::back;
+  // What blocks share out beside items: frequencies, or channels where one needs no other's.
+  bool slices_frequencies = key.product != Product::none && !to_samples;
   bool halves = key.dtype != Dtype::f32;
   bool split = key.dtype == Dtype::f32 && !key.tf32;
   int threads = 32 * tuning.warps;
@@ -89,7 +89,7 @@ struct Layout {
     p.y_part = 32 * number_bytes * p.output_tiles, p.y_pair = apart(2 * p.y_part);
     p.y_column = 4 * p.frequency_tiles * p.y_pair;
     const int u_bytes = key.product == Product::none ? 0 : columns * p.u_column;
-    const int y_bytes = key.to_samples() ? columns * p.y_column : 0;
+    const int y_bytes = to_samples ? columns * p.y_column : 0;
     const int groups = (p.frequency_tiles + tuning.tiles - 1) / tuning.tiles;
     p.in_place = key.product == Product::shared && y_bytes > 0 && columns * p.output_tiles * groups <= tuning.warps;
     p.y_begin = p.in_place ? 0 : u_bytes;
