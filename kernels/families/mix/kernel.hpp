@@ -187,13 +187,15 @@ class Block {
   struct Folded {
     Lane near[2], far[2];
   };
+  // `whole`: nothing of a tile is missing, of channels, points or frequencies, and rows are aligned.
+  template <bool whole>
   DANAUS_DEVICE Folded load(const void* const (&row)[2], int n) const {
     Folded f;
     DANAUS_UNROLL
     for (int r = 0; r < 2; ++r) {
-      if (!row[r]) continue;
-      if (a_.aligned) {
-        if (n >= half_) continue;
+      if (!whole && !row[r]) continue;
+      if (whole || a_.aligned) {
+        if (!whole && n >= half_) continue;
         f.near[r].load(row[r], n);
         Lane mirrored;
         mirrored.load(row[r], a_.length - layout.lane_points - n);
@@ -234,56 +236,67 @@ class Block {
     }
   }
 
-  DANAUS_DEVICE static void load_table(const u32* table, long long vector, u32 (&first)[2], u32 (&second)[2]) {
-    const Words<4> w = device::load_constant<16>(table + (vector * 32 + device::lane_index()) * 4);
+  // The lane's part of a vector of a table.
+  DANAUS_DEVICE static const u32* in_table(const u32* table, long long vector) {
+    return table + 4 * (32 * vector + device::lane_index());
+  }
+  DANAUS_DEVICE static void load_table(const u32* from, u32 (&first)[2], u32 (&second)[2]) {
+    const Words<4> w = device::load_constant<16>(from);
     first[0] = w[0], first[1] = w[1], second[0] = w[2], second[1] = w[3];
   }
 
   DANAUS_DEVICE SharedAddress u_address(int item, int frequency, int part) const {
     return item * at_.u_column + frequency * at_.u_frequency + part * at_.u_part;
   }
-  DANAUS_DEVICE SharedAddress y_address(int item, int pair, int part) const {
-    return at_.y_begin + item * at_.y_column + pair * at_.y_pair + part * at_.y_part;
+  // Of a frequency, in 16 bits of a pair.
+  DANAUS_DEVICE SharedAddress y_address(int item, int frequency, int part) const {
+    return at_.y_begin + item * at_.y_column + frequency * at_.y_step + part * at_.y_part;
   }
 
   // U, of a tile that is zero.
   DANAUS_DEVICE void transform(Tile& tile, int item, int channel_tile, int first_tile) const {
-    auto& re = tile.re;
-    auto& im = tile.im;
+    const int first = first_input() + 16 * channel_tile;
     const void* row[2];
     DANAUS_UNROLL
     for (int r = 0; r < 2; ++r) {
-      const int channel = first_input() + 16 * channel_tile + g_ + 8 * r;
+      const int channel = first + g_ + 8 * r;
       row[r] = channel < a_.inputs ? static_cast<const unsigned char*>(a_.u) +
                                          Lane::kBytes * row_of(a_.u_rows, a_.inner, first_item_ + item, channel)
                                    : nullptr;
     }
-    const int table_tile = first_frequency_ / 8 + first_tile;
+    if (a_.aligned && half_ % layout.step == 0 && first + 16 <= a_.inputs && is_whole(first_tile))
+      transform_rows<true>(tile, row, first_tile);
+    else
+      transform_rows<false>(tile, row, first_tile);
+  }
+  template <bool whole>
+  DANAUS_DEVICE void transform_rows(Tile& tile, const void* const (&row)[2], int first_tile) const {
     const int steps = (half_ + layout.step - 1) / layout.step;
-    Folded next = load(row, layout.lane_points * t_);
-    for (int step = 0; step < steps; ++step) {
+    const u32* table = in_table(a_.forward, first_frequency_ / 8 + first_tile);
+    Folded next = load<whole>(row, layout.lane_points * t_);
+    for (int step = 0; step < steps; ++step, table += 128 * a_.table_tiles) {
       const Folded points = next;
-      if (step + 1 < steps) next = load(row, layout.step * (step + 1) + layout.lane_points * t_);
+      if (step + 1 < steps) next = load<whole>(row, layout.step * (step + 1) + layout.lane_points * t_);
       const A sum_re = fragment(points, true, 0);
       A difference_re = fragment(points, false, 0);
       difference_re.negate();
       if constexpr (kComplex) {
         const A sum_im = fragment(points, true, 1), difference_im = fragment(points, false, 1);
-        for_each_tile(first_tile, [&](int i) {
+        for_each_tile<whole>(first_tile, [&](int i) {
           u32 cosine[2], sine[2];
-          load_table(a_.forward, 1ll * step * a_.table_tiles + table_tile + i, cosine, sine);
+          load_table(table + 128 * i, cosine, sine);
           const B c(cosine), s(sine);
-          multiply<P>(re[i], sum_re, c);
-          multiply<P>(im[i], sum_im, c);
-          multiply<P>(re[i], difference_im, s);
-          multiply<P>(im[i], difference_re, s);
+          multiply<P>(tile.re[i], sum_re, c);
+          multiply<P>(tile.im[i], sum_im, c);
+          multiply<P>(tile.re[i], difference_im, s);
+          multiply<P>(tile.im[i], difference_re, s);
         });
       } else {
-        for_each_tile(first_tile, [&](int i) {
+        for_each_tile<whole>(first_tile, [&](int i) {
           u32 cosine[2], sine[2];
-          load_table(a_.forward, 1ll * step * a_.table_tiles + table_tile + i, cosine, sine);
-          multiply<P>(re[i], sum_re, B(cosine));
-          multiply<P>(im[i], difference_re, B(sine));
+          load_table(table + 128 * i, cosine, sine);
+          multiply<P>(tile.re[i], sum_re, B(cosine));
+          multiply<P>(tile.im[i], difference_re, B(sine));
         });
       }
     }
@@ -363,31 +376,46 @@ class Block {
 
   // For a product.
   DANAUS_DEVICE void keep_input(const Tile& tile, int item, int channel_tile, int first_tile) const {
+    keep_units(tile, channel_tile, first_tile, u_address(item, 0, 0), at_.u_frequency, at_.u_part);
+  }
+  DANAUS_DEVICE void keep_units(const Tile& tile, int channel_tile, int first_tile, SharedAddress to,
+                                int frequency_step, int part_step) const {
+    to += 2 * layout.number_bytes * (8 * channel_tile + g_);
     for_each_tile(first_tile, [&](int i) {
       DANAUS_UNROLL
       for (int e = 0; e < 2; ++e) {
-        const int frequency = 8 * (first_tile + i) + 2 * t_ + e, unit = 8 * channel_tile + g_;
-        store_unit(u_address(item, frequency, 0) + 2 * layout.number_bytes * unit, tile.re[i][e], tile.re[i][2 + e]);
-        store_unit(u_address(item, frequency, 1) + 2 * layout.number_bytes * unit, tile.im[i][e], tile.im[i][2 + e]);
+        const SharedAddress at = to + (8 * (first_tile + i) + 2 * t_ + e) * frequency_step;
+        store_unit(at, tile.re[i][e], tile.re[i][2 + e]);
+        store_unit(at + part_step, tile.im[i][e], tile.im[i][2 + e]);
       }
     });
   }
   // For the inverse, or for another pass.
   DANAUS_DEVICE void put(const Tile& tile, int item, int channel_tile, int first_tile) const {
-    for_each_tile(first_tile, [&](int i) {
-      DANAUS_UNROLL
-      for (int r = 0; r < 2; ++r)
-        put_pair(item, 4 * (first_tile + i) + t_, 16 * channel_tile + g_ + 8 * r,
-                 {tile.re[i][2 * r], tile.im[i][2 * r], tile.re[i][2 * r + 1], tile.im[i][2 * r + 1]});
-    });
+    if constexpr (layout.to_samples && !layout.halves)
+      keep_units(tile, channel_tile, first_tile, y_address(item, 0, 0), at_.y_step, at_.y_part);
+    else
+      for_each_tile(first_tile, [&](int i) {
+        DANAUS_UNROLL
+        for (int r = 0; r < 2; ++r)
+          put_pair(item, 4 * (first_tile + i) + t_, 16 * channel_tile + g_ + 8 * r,
+                   {tile.re[i][2 * r], tile.im[i][2 * r], tile.re[i][2 * r + 1], tile.im[i][2 * r + 1]});
+      });
   }
   struct Pair {
     float number[4];
   };
   DANAUS_DEVICE void put_pair(int item, int pair, int channel, const Pair& of) const {
-    if constexpr (layout.to_samples) {
-      store_pair(item, pair, 0, channel, of.number[0], of.number[2]);
-      store_pair(item, pair, 1, channel, of.number[1], of.number[3]);
+    if constexpr (layout.to_samples && layout.halves) {
+      DANAUS_UNROLL
+      for (int part = 0; part < 2; ++part)
+        device::store_shared<4>(y_address(item, pair, part) + 4 * channel,
+                                {device::pack2<layout.key.dtype>(of.number[part], of.number[2 + part])});
+    } else if constexpr (layout.to_samples) {
+      const int place = 16 * (channel / 16) + 2 * (channel % 8) + channel / 8 % 2;
+      DANAUS_UNROLL
+      for (int i = 0; i < 4; ++i)
+        device::store_shared<4>(y_address(item, 2 * pair + i / 2, i % 2) + 4 * place, {stored<P>(of.number[i])});
     } else {
       const int frequency = first_frequency_ + 2 * pair;
       if (first_channel_ + channel < a_.outputs)
@@ -402,12 +430,13 @@ class Block {
       device::store_shared<8>(to, {stored<P>(first), stored<P>(second)});
   }
 
-  template <class Visit>
+  template <bool whole = false, class Visit>
   DANAUS_DEVICE void for_each_tile(int first, Visit visit) const {
     DANAUS_UNROLL
     for (int i = 0; i < layout.tuning.tiles; ++i)
-      if (first + i < at_.frequency_tiles) visit(i);
+      if (whole || first + i < at_.frequency_tiles) visit(i);
   }
+  DANAUS_DEVICE bool is_whole(int first_tile) const { return first_tile + layout.tuning.tiles <= at_.frequency_tiles; }
 
   DANAUS_DEVICE A weights(int matrix, int output_tile, int step, int part) const {
     const int steps = at_.input_tiles * layout.steps_of_tile;
@@ -424,26 +453,27 @@ class Block {
   // V, of a tile that is zero; frequencies share the weights.
   DANAUS_DEVICE void mix(Tile& tile, int item, int output_tile, int first_tile) const {
     if (first_channel_ + 16 * output_tile >= a_.outputs) return;
-    auto& re = tile.re;
-    auto& im = tile.im;
+    if (is_whole(first_tile))
+      mix_tiles<true>(tile, item, output_tile, first_tile);
+    else
+      mix_tiles<false>(tile, item, output_tile, first_tile);
+  }
+  template <bool whole>
+  DANAUS_DEVICE void mix_tiles(Tile& tile, int item, int output_tile, int first_tile) const {
     for (int step = 0; step < at_.input_tiles * layout.steps_of_tile; ++step) {
       const A w_re = weights(0, output_tile, step, 0), w_im = weights(0, output_tile, step, 1);
       A minus_im = w_im;
       minus_im.negate();
-      for_each_tile(first_tile, [&](int i) {
+      for_each_tile<whole>(first_tile, [&](int i) {
         const int frequency = 8 * (first_tile + i) + g_;
         const B u_re = spectrum(item, frequency, 0, step), u_im = spectrum(item, frequency, 1, step);
-        multiply<P>(re[i], w_re, u_re);
-        multiply<P>(im[i], w_im, u_re);
-        multiply<P>(re[i], minus_im, u_im);
-        multiply<P>(im[i], w_re, u_im);
+        multiply<P>(tile.re[i], w_re, u_re);
+        multiply<P>(tile.im[i], w_im, u_re);
+        multiply<P>(tile.re[i], minus_im, u_im);
+        multiply<P>(tile.im[i], w_re, u_im);
       });
     }
   }
-  DANAUS_DEVICE void store_pair(int item, int pair, int part, int channel, float first, float second) const {
-    store_unit(y_address(item, pair, part) + 2 * layout.number_bytes * channel, first, second);
-  }
-
   // V of 16 channels at two frequencies with weights of their own: items of the batch are the columns.
   DANAUS_DEVICE void mix_pair(int output_tile, int pair) const {
     float re[2][4] = {}, im[2][4] = {};
@@ -483,9 +513,10 @@ class Block {
             device::load_shared<4>(y_address(item, 8 * step + t_ + 4 * (i / 2), part) + 4 * (channel + 8 * (i % 2)))[0];
     } else {
       DANAUS_UNROLL
-      for (int r = 0; r < 2; ++r) {
-        const Words<2> w = device::load_shared<8>(y_address(item, 4 * step + t_, part) + 8 * (channel + 8 * r));
-        words[r] = w[0], words[r + 2] = w[1];
+      for (int h = 0; h < 2; ++h) {
+        const Words<2> w =
+            device::load_shared<8>(y_address(item, 8 * step + t_ + 4 * h, part) + 8 * (8 * output_tile + g_));
+        words[2 * h] = w[0], words[2 * h + 1] = w[1];
       }
     }
     return A(words);
@@ -496,16 +527,18 @@ class Block {
     float cosine[2][4], sine[2][4];  // of real parts, of imaginary parts
   };
 
-  DANAUS_DEVICE void transform_back(int item, int output_tile, int first_tile, int tiles) const {
-    Sums sums[layout.point_tiles] = {};
+  template <bool whole>
+  DANAUS_DEVICE void transform_points(Sums (&sums)[layout.point_tiles], int item, int output_tile, int first_tile,
+                                      int tiles) const {
     const int steps = 8 * at_.frequency_tiles / layout.step;
-    for (int step = 0; step < steps; ++step) {
+    const u32* table = in_table(a_.inverse, 1ll * first_tile * steps);
+    for (int step = 0; step < steps; ++step, table += 128) {
       const A re = mixed(item, output_tile, step, 0), im = mixed(item, output_tile, step, 1);
       DANAUS_UNROLL
       for (int i = 0; i < layout.point_tiles; ++i) {
-        if (first_tile + i >= tiles) continue;
+        if (!whole && first_tile + i >= tiles) continue;
         u32 cosine[2], sine[2];
-        load_table(a_.inverse, 1ll * (first_tile + i) * steps + step, cosine, sine);
+        load_table(table + 128 * i * steps, cosine, sine);
         const B c(cosine), s(sine);
         multiply<P>(sums[i].cosine[0], re, c);
         multiply<P>(sums[i].sine[1], im, s);
@@ -515,6 +548,13 @@ class Block {
         }
       }
     }
+  }
+  DANAUS_DEVICE void transform_back(int item, int output_tile, int first_tile, int tiles) const {
+    Sums sums[layout.point_tiles] = {};
+    if (first_tile + layout.point_tiles <= tiles)
+      transform_points<true>(sums, item, output_tile, first_tile, tiles);
+    else
+      transform_points<false>(sums, item, output_tile, first_tile, tiles);
     constexpr int kTilesOfLane = layout.step / 8;
     DANAUS_UNROLL
     for (int i = 0; i < layout.point_tiles; i += kTilesOfLane) {

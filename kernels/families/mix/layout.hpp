@@ -41,15 +41,15 @@ struct Places {
   int frequency_tiles;                // of 8 kept frequencies, in 16 bits an even number
   int columns;                        // items of the batch
   int u_part, u_frequency, u_column;  // steps: to the imaginary parts, to the next frequency, to the next item
-  int y_part, y_pair, y_column;       // steps: likewise, of pairs of frequencies
+  int y_part, y_step, y_column;       // steps: likewise, in 16 bits of pairs of frequencies
   int y_begin, bytes;                 // of all
   bool in_place;                      // a warp has one product at most, and stores it when all have read their inputs
 };
 
-// A warp's tile of channels has 16, channel g beside g + 8. Spectra of inputs: of each frequency all real parts, then
-// all imaginary parts, in units of channels g and g + 8. Spectra of outputs: of each pair of frequencies 2 j, 2 j + 1
-// likewise, channel by channel. Steps between frequencies are 8 words more than a multiple of 32, so that a fragment's
-// lanes, g or t apart, do not meet in a bank.
+// A warp's tile of channels has 16, channel g beside g + 8. Spectra are, frequency by frequency, all real parts, then
+// all imaginary parts, in units of channels g and g + 8; in 16 bits those of outputs are of each pair of frequencies 2
+// j, 2 j + 1, channel by channel. Steps between frequencies are 8 words more than a multiple of 32, so that a
+// fragment's lanes, g or t apart, do not meet in a bank.
 struct Layout {
   Key key;
   Tuning tuning;
@@ -86,8 +86,8 @@ struct Layout {
     p.columns = columns;
     p.u_part = 16 * number_bytes * p.input_tiles, p.u_frequency = apart(2 * p.u_part);
     p.u_column = apart(8 * p.frequency_tiles * p.u_frequency);
-    p.y_part = 32 * number_bytes * p.output_tiles, p.y_pair = apart(2 * p.y_part);
-    p.y_column = 4 * p.frequency_tiles * p.y_pair;
+    p.y_part = 64 * p.output_tiles, p.y_step = apart(2 * p.y_part);
+    p.y_column = (halves ? 4 : 8) * p.frequency_tiles * p.y_step;
     const int u_bytes = key.product == Product::none ? 0 : columns * p.u_column;
     const int y_bytes = to_samples ? columns * p.y_column : 0;
     const int groups = (p.frequency_tiles + tuning.tiles - 1) / tuning.tiles;

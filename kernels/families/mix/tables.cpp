@@ -26,7 +26,7 @@ class Writer {
   void column(int t, bool lanes_points, At at, std::uint32_t* words) const {
     for (int half = 0; half < 2; ++half)
       if (!layout_.halves) {
-        words[half] = word(at(2 * t + half));
+        words[half] = word(at(lanes_points ? 2 * t + half : t + 4 * half));
       } else {
         const int first = lanes_points ? 4 * t + 2 * half : 2 * t + 8 * half;
         words[half] = word(at(first), at(first + 1));
