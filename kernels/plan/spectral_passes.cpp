@@ -97,7 +97,7 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
   a.forward = constants.data(), a.inverse = constants.data() + inverse_at_;
   if (shape_.has_own_matrix()) a.weights = constants.data() + matrix_at_;
   a.inputs = shape_.inputs, a.outputs = shape_.outputs, a.frequencies = shape_.frequencies;
-  a.length = problem_.lengths.back();
+  a.length = problem_.lengths.back(), a.half = (a.length + 1) / 2;
   a.table_tiles = layout_.tiles_of(kept(problem_, problem_.lengths.size() - 1));
   a.matrices = static_cast<int>(matrices_of(problem_));
   a.slices = cut_.slices, a.slice = cut_.slice;

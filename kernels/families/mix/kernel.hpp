@@ -96,23 +96,16 @@ class Block {
  public:
   static constexpr Layout layout = P::layout;
   static constexpr bool kComplex = layout.key.complex;
+  static constexpr bool kOneItem = layout.key.product != Product::each;  // of the batch, in a block
 
   DANAUS_DEVICE explicit Block(const Arguments& a)
-      : a_(a),
-        at_(a.places),
-        warp_(device::warp_index()),
-        g_(device::lane_index() / 4),
-        t_(device::lane_index() % 4),
-        half_((a.length + 1) / 2),
-        frequency_groups_((a.places.frequency_tiles + layout.tuning.tiles - 1) / layout.tuning.tiles) {
+      : a_(a), at_(a.places), warp_(device::warp_index()), g_(device::lane_index() / 4), t_(device::lane_index() % 4) {
     // Blocks side by side read the same weights where each frequency has its own, else the same item.
     const int columns = device::block_count() / a.slices;
     const bool items_first = layout.key.product == Product::each;
     const int slice = items_first ? device::block_index() / columns : device::block_index() % a.slices;
     first_item_ = at_.columns * (items_first ? device::block_index() % columns : device::block_index() / a.slices);
-    items_ = min(at_.columns, a.batch - first_item_);
-    first_frequency_ = layout.slices_frequencies ? 8 * slice * a.slice : 0;
-    first_channel_ = layout.slices_frequencies ? 0 : 16 * slice * a.slice;
+    first_of_slice_ = (layout.slices_frequencies ? 8 : 16) * slice * a.slice;
   }
 
   DANAUS_DEVICE void run() {
@@ -139,25 +132,25 @@ class Block {
       for (int task = warp_; task < products; task += layout.tuning.warps)
         mix_pair(task % at_.output_tiles, task / at_.output_tiles);
     } else if constexpr (kProduct) {
-      const int products = items_ * at_.output_tiles * frequency_groups_;
+      const int products = at_.output_tiles * at_.frequency_groups;
       for (int task = warp_; task < products || (at_.in_place && task == warp_); task += layout.tuning.warps) {
-        const int output_tile = task / frequency_groups_ % at_.output_tiles;
-        const int item = task / frequency_groups_ / at_.output_tiles;
-        const int first_tile = task % frequency_groups_ * layout.tuning.tiles;
+        const int output_tile = task / at_.frequency_groups;
+        const int first_tile = task % at_.frequency_groups * layout.tuning.tiles;
         Tile tile;
-        if (task < products) mix(tile, item, output_tile, first_tile);
+        if (task < products) mix(tile, 0, output_tile, first_tile);
         if (kBack && at_.in_place) device::sync_block();
-        if (task < products) put(tile, item, output_tile, first_tile);
+        if (task < products) put(tile, 0, output_tile, first_tile);
       }
     }
     if constexpr (!kBack) return;
     device::sync_block();
 
-    const int point_tiles = (half_ + layout.step - 1) / layout.step * (layout.step / 8);
+    const int point_tiles = (a_.half + layout.step - 1) / layout.step * (layout.step / 8);
     const int point_groups = (point_tiles + layout.point_tiles - 1) / layout.point_tiles;
-    const int inverses = items_ * at_.output_tiles * point_groups;
+    const int inverses = items() * at_.output_tiles * point_groups;
     for (int task = warp_; task < inverses; task += layout.tuning.warps)
-      transform_back(task / point_groups / at_.output_tiles, task / point_groups % at_.output_tiles,
+      transform_back(kOneItem ? 0 : task / point_groups / at_.output_tiles,
+                     kOneItem ? task / point_groups : task / point_groups % at_.output_tiles,
                      task % point_groups * layout.point_tiles, point_tiles);
   }
 
@@ -170,13 +163,18 @@ class Block {
     float re[layout.tuning.tiles][4] = {}, im[layout.tuning.tiles][4] = {};
   };
 
+  DANAUS_DEVICE int items() const { return kOneItem ? 1 : min(at_.columns, a_.batch - first_item_); }
+  DANAUS_DEVICE int first_frequency() const { return layout.slices_frequencies ? first_of_slice_ : 0; }
+  DANAUS_DEVICE int first_channel() const { return layout.slices_frequencies ? 0 : first_of_slice_; }
+
   // Warp by warp: tiles of channels of the block's items, some tiles of frequencies each.
   template <class Visit>
   DANAUS_DEVICE void for_each_task(int channel_tiles, Visit visit) const {
-    const int tasks = items_ * channel_tiles * frequency_groups_;
+    const int tasks = items() * channel_tiles * at_.frequency_groups;
     for (int task = warp_; task < tasks; task += layout.tuning.warps)
-      visit(task / frequency_groups_ / channel_tiles, task / frequency_groups_ % channel_tiles,
-            task % frequency_groups_ * layout.tuning.tiles);
+      visit(kOneItem ? 0 : task / at_.frequency_groups / channel_tiles,
+            kOneItem ? task / at_.frequency_groups : task / at_.frequency_groups % channel_tiles,
+            task % at_.frequency_groups * layout.tuning.tiles);
   }
 
   DANAUS_DEVICE static long long row_of(const Rows& rows, int inner, int item, int channel) {
@@ -195,7 +193,7 @@ class Block {
     for (int r = 0; r < 2; ++r) {
       if (!whole && !row[r]) continue;
       if (whole || a_.aligned) {
-        if (!whole && n >= half_) continue;
+        if (!whole && n >= a_.half) continue;
         f.near[r].load(row[r], n);
         Lane mirrored;
         mirrored.load(row[r], a_.length - layout.lane_points - n);
@@ -203,7 +201,7 @@ class Block {
       } else {
         DANAUS_UNROLL
         for (int i = 0; i < layout.lane_points; ++i)
-          if (n + i < half_) {
+          if (n + i < a_.half) {
             f.near[r].load_one(row[r], n + i, i);
             f.far[r].load_one(row[r], a_.length - 1 - n - i, i);
           }
@@ -264,24 +262,26 @@ class Block {
                                          Lane::kBytes * row_of(a_.u_rows, a_.inner, first_item_ + item, channel)
                                    : nullptr;
     }
-    if (a_.aligned && half_ % layout.step == 0 && first + 16 <= a_.inputs && is_whole(first_tile))
+    if (a_.aligned && a_.half % layout.step == 0 && first + 16 <= a_.inputs && is_whole(first_tile))
       transform_rows<true>(tile, row, first_tile);
     else
       transform_rows<false>(tile, row, first_tile);
   }
   template <bool whole>
   DANAUS_DEVICE void transform_rows(Tile& tile, const void* const (&row)[2], int first_tile) const {
-    const int steps = (half_ + layout.step - 1) / layout.step;
-    const u32* table = in_table(a_.forward, first_frequency_ / 8 + first_tile);
-    Folded next = load<whole>(row, layout.lane_points * t_);
+    const int steps = (a_.half + layout.step - 1) / layout.step;
+    const u32* table = in_table(a_.forward, first_frequency() / 8 + first_tile);
+    Folded points = load<whole>(row, layout.lane_points * t_);
     for (int step = 0; step < steps; ++step, table += 128 * a_.table_tiles) {
-      const Folded points = next;
-      if (step + 1 < steps) next = load<whole>(row, layout.step * (step + 1) + layout.lane_points * t_);
       const A sum_re = fragment(points, true, 0);
       A difference_re = fragment(points, false, 0);
       difference_re.negate();
+      const auto load_next = [&] {
+        if (step + 1 < steps) points = load<whole>(row, layout.step * (step + 1) + layout.lane_points * t_);
+      };
       if constexpr (kComplex) {
         const A sum_im = fragment(points, true, 1), difference_im = fragment(points, false, 1);
+        load_next();
         for_each_tile<whole>(first_tile, [&](int i) {
           u32 cosine[2], sine[2];
           load_table(table + 128 * i, cosine, sine);
@@ -292,6 +292,7 @@ class Block {
           multiply<P>(tile.im[i], difference_re, s);
         });
       } else {
+        load_next();
         for_each_tile<whole>(first_tile, [&](int i) {
           u32 cosine[2], sine[2];
           load_table(table + 128 * i, cosine, sine);
@@ -302,7 +303,7 @@ class Block {
     }
   }
   // The first channel of the block: of inputs all are there where there is a product.
-  DANAUS_DEVICE int first_input() const { return layout.key.product == Product::none ? first_channel_ : 0; }
+  DANAUS_DEVICE int first_input() const { return layout.key.product == Product::none ? first_channel() : 0; }
 
   // Spectra of another pass.
   DANAUS_DEVICE void read(Tile& tile, int item, int channel_tile, int first_tile) const {
@@ -311,7 +312,7 @@ class Block {
       const int channel = first_input() + 16 * channel_tile + g_ + 8 * r;
       if (channel >= a_.inputs) continue;
       for_each_tile(first_tile, [&](int i) {
-        const int frequency = first_frequency_ + 8 * (first_tile + i) + 2 * t_;
+        const int frequency = first_frequency() + 8 * (first_tile + i) + 2 * t_;
         float numbers[4] = {};
         read_pair(numbers, place_in(a_.from, item, channel, frequency), a_.frequencies - frequency, a_.from.pairs);
         tile.re[i][2 * r] = numbers[0], tile.im[i][2 * r] = numbers[1];
@@ -417,9 +418,9 @@ class Block {
       for (int i = 0; i < 4; ++i)
         device::store_shared<4>(y_address(item, 2 * pair + i / 2, i % 2) + 4 * place, {stored<P>(of.number[i])});
     } else {
-      const int frequency = first_frequency_ + 2 * pair;
-      if (first_channel_ + channel < a_.outputs)
-        write_pair(place_in(a_.to, item, first_channel_ + channel, frequency), of.number, a_.frequencies - frequency,
+      const int frequency = first_frequency() + 2 * pair;
+      if (first_channel() + channel < a_.outputs)
+        write_pair(place_in(a_.to, item, first_channel() + channel, frequency), of.number, a_.frequencies - frequency,
                    a_.to.pairs);
     }
   }
@@ -441,7 +442,7 @@ class Block {
   DANAUS_DEVICE A weights(int matrix, int output_tile, int step, int part) const {
     const int steps = at_.input_tiles * layout.steps_of_tile;
     const int tiles = (a_.outputs + 15) / 16;
-    const long long vector = ((1ll * matrix * tiles + first_channel_ / 16 + output_tile) * steps + step) * 2 + part;
+    const long long vector = ((1ll * matrix * tiles + first_channel() / 16 + output_tile) * steps + step) * 2 + part;
     const Words<4> w = device::load_global<16>(a_.weights + (vector * 32 + device::lane_index()) * 4);
     return A(w.word);
   }
@@ -452,7 +453,7 @@ class Block {
 
   // V, of a tile that is zero; frequencies share the weights.
   DANAUS_DEVICE void mix(Tile& tile, int item, int output_tile, int first_tile) const {
-    if (first_channel_ + 16 * output_tile >= a_.outputs) return;
+    if (first_channel() + 16 * output_tile >= a_.outputs) return;
     if (is_whole(first_tile))
       mix_tiles<true>(tile, item, output_tile, first_tile);
     else
@@ -477,15 +478,15 @@ class Block {
   // V of 16 channels at two frequencies with weights of their own: items of the batch are the columns.
   DANAUS_DEVICE void mix_pair(int output_tile, int pair) const {
     float re[2][4] = {}, im[2][4] = {};
-    const int item = min(g_, items_ - 1);
+    const int item = min(g_, items() - 1);
     DANAUS_UNROLL
     for (int e = 0; e < 2; ++e) {
       const int frequency = 2 * pair + e;
-      if (first_frequency_ + frequency >= a_.frequencies) continue;
+      if (first_frequency() + frequency >= a_.frequencies) continue;
       DANAUS_UNROLL_BY(1)
       for (int step = 0; step < at_.input_tiles * layout.steps_of_tile; ++step) {
-        const A w_re = weights(first_frequency_ + frequency, output_tile, step, 0),
-                w_im = weights(first_frequency_ + frequency, output_tile, step, 1);
+        const A w_re = weights(first_frequency() + frequency, output_tile, step, 0),
+                w_im = weights(first_frequency() + frequency, output_tile, step, 1);
         A minus_im = w_im;
         minus_im.negate();
         const B u_re = spectrum(item, frequency, 0, step), u_im = spectrum(item, frequency, 1, step);
@@ -498,7 +499,7 @@ class Block {
     DANAUS_UNROLL
     for (int i = 0; i < 4; ++i) {
       const int column = 2 * t_ + i % 2, channel = 16 * output_tile + g_ + 8 * (i / 2);
-      if (column < items_) put_pair(column, pair, channel, {re[0][i], im[0][i], re[1][i], im[1][i]});
+      if (column < items()) put_pair(column, pair, channel, {re[0][i], im[0][i], re[1][i], im[1][i]});
     }
   }
 
@@ -561,7 +562,7 @@ class Block {
       const int n = 8 * (first_tile + i) + layout.lane_points * t_;
       DANAUS_UNROLL
       for (int r = 0; r < 2; ++r) {
-        const int channel = first_channel_ + 16 * output_tile + g_ + 8 * r;
+        const int channel = first_channel() + 16 * output_tile + g_ + 8 * r;
         if (first_tile + i >= tiles || channel >= a_.outputs) continue;
         store(
             static_cast<unsigned char*>(a_.y) + Lane::kBytes * row_of(a_.y_rows, a_.inner, first_item_ + item, channel),
@@ -594,14 +595,14 @@ class Block {
   }
   DANAUS_DEVICE void store(void* row, int n, const Lane& near, const Lane& far) const {
     if (a_.aligned) {
-      if (n >= half_) return;
+      if (n >= a_.half) return;
       near.store(row, n);
       far.reversed().store(row, a_.length - layout.lane_points - n);
       return;
     }
     DANAUS_UNROLL
     for (int i = 0; i < layout.lane_points; ++i) {
-      if (n + i >= half_) continue;
+      if (n + i >= a_.half) continue;
       near.store_one(row, n + i, i);
       far.store_one(row, a_.length - 1 - n - i, i);
     }
@@ -609,8 +610,8 @@ class Block {
 
   const Arguments& a_;
   const Places& at_;
-  const int warp_, g_, t_, half_, frequency_groups_;
-  int first_item_, items_, first_frequency_, first_channel_;
+  const int warp_, g_, t_;
+  int first_item_, first_of_slice_;
 };
 
 // Weights in the order of fragments, rounded as products take them: a vector a thread.

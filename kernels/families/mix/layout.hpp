@@ -39,6 +39,7 @@ struct Tuning {
 struct Places {
   int input_tiles, output_tiles;      // of 16 channels
   int frequency_tiles;                // of 8 kept frequencies, in 16 bits an even number
+  int frequency_groups;               // of as many tiles as a warp has at once
   int columns;                        // items of the batch
   int u_part, u_frequency, u_column;  // steps: to the imaginary parts, to the next frequency, to the next item
   int y_part, y_step, y_column;       // steps: likewise, in 16 bits of pairs of frequencies
@@ -83,6 +84,7 @@ struct Layout {
     Places p{};
     p.input_tiles = (inputs + 15) / 16, p.output_tiles = (outputs + 15) / 16;
     p.frequency_tiles = tiles_of(frequencies);
+    p.frequency_groups = (p.frequency_tiles + tuning.tiles - 1) / tuning.tiles;
     p.columns = columns;
     p.u_part = 16 * number_bytes * p.input_tiles, p.u_frequency = apart(2 * p.u_part);
     p.u_column = apart(8 * p.frequency_tiles * p.u_frequency);
@@ -90,8 +92,8 @@ struct Layout {
     p.y_column = (halves ? 4 : 8) * p.frequency_tiles * p.y_step;
     const int u_bytes = key.product == Product::none ? 0 : columns * p.u_column;
     const int y_bytes = to_samples ? columns * p.y_column : 0;
-    const int groups = (p.frequency_tiles + tuning.tiles - 1) / tuning.tiles;
-    p.in_place = key.product == Product::shared && y_bytes > 0 && columns * p.output_tiles * groups <= tuning.warps;
+    p.in_place =
+        key.product == Product::shared && y_bytes > 0 && columns * p.output_tiles * p.frequency_groups <= tuning.warps;
     p.y_begin = p.in_place ? 0 : u_bytes;
     p.bytes = p.in_place ? (u_bytes > y_bytes ? u_bytes : y_bytes) : u_bytes + y_bytes;
     return p;
@@ -121,10 +123,10 @@ struct Arguments {
   std::uint32_t* arranged;       // where such are made
   const float* w;                // [C_in, C_out, M, 2], of which they are made, or [C_out, C_in, M, 2]
   Rows u_rows, y_rows;
-  int inner;  // items of an outer step
-  int batch, inputs, outputs, length, frequencies;
-  int table_tiles;    // of frequencies, in the table
-  int matrices;       // of weights: frequencies, or 1
+  int inner;                                              // items of an outer step
+  int batch, inputs, outputs, length, half, frequencies;  // half of the length, rounded up
+  int table_tiles;                                        // of frequencies, in the table
+  int matrices;                                           // of weights: frequencies, or 1
   int slices, slice;  // that an item's frequencies or channels are shared out in; tiles of each
   bool adjoint;       // their conjugate transposes
   bool aligned;  // a lane's points are one access: rows begin at as many bytes, X is a multiple of two lanes' points
