@@ -93,11 +93,9 @@ class Arrangement final : public Step {
     a.w = static_cast<const float*>(call.arrays[kW]);
     a.arranged = static_cast<std::uint32_t*>(call.prepared);
     const std::int64_t of_block = std::int64_t{16} * layout.threads;
-    Launch launch;
-    launch.description = description_;
-    launch.kernel = id(), launch.path = Path::threads, launch.threads = layout.threads;
-    launch.blocks = std::clamp<std::int64_t>((bytes_ + of_block - 1) / of_block, 1, blocks_);
-    launch.overlapping = machine.device().sm >= 90;
+    Launch launch =
+        make_launch(machine, description_, id(), Path::threads,
+                    std::clamp<std::int64_t>((bytes_ + of_block - 1) / of_block, 1, blocks_), layout.threads, 0);
     launch.touches({"w", a.w, 8 * problem_.inputs * problem_.outputs * a.matrices, false, false});
     launch.touches({"weights", a.arranged, bytes_, true, false});
     launch.give(a);

@@ -22,7 +22,7 @@ class GradientOfWeights final : public Step {
       : problem_(p),
         arrays_(arrays),
         chunk_(chunk_bytes(device)),
-        description_("dw of " + description),
+        description_(text("dw of ", description)),
         of_u_(p, p.inputs, device, description_),
         of_dy_(p, p.outputs, device, description_),
         sums_(sums::instance_of({p.dtype, p.tf32, sums::Stage::sums})),
@@ -93,13 +93,8 @@ class GradientOfWeights final : public Step {
     return a;
   }
   Launch launch(const Machine& machine, std::size_t instance, std::int64_t blocks) const {
-    Launch launch;
-    launch.description = description_;
-    launch.kernel = id(instance), launch.path = Path::threads;
-    launch.blocks = blocks, launch.threads = layout(instance).threads;
-    launch.shared_bytes = layout(instance).shared_bytes;
-    launch.overlapping = machine.device().sm >= 90;
-    return launch;
+    return make_launch(machine, description_, id(instance), Path::threads, blocks, layout(instance).threads,
+                       layout(instance).shared_bytes);
   }
   Launch sums_launch(const Machine& machine, void* u, void* dy, float* to, std::int64_t items, bool more) const {
     const Spectral& p = problem_;

@@ -111,12 +111,8 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
     a.scale = static_cast<float>(scale_ / (mix::scale_of(length) * length));
   }
   a.places = cut_.places;
-  Launch launch;
-  launch.description = description_;
-  launch.kernel = id(), launch.path = Path::threads;
-  launch.blocks = (std::int64_t{a.batch} + cut_.places.columns - 1) / cut_.places.columns * cut_.slices;
-  launch.threads = layout_.threads, launch.shared_bytes = cut_.places.bytes;
-  launch.overlapping = machine.device().sm >= 90;
+  const std::int64_t blocks = (std::int64_t{a.batch} + cut_.places.columns - 1) / cut_.places.columns * cut_.slices;
+  Launch launch = make_launch(machine, description_, id(), Path::threads, blocks, layout_.threads, cut_.places.bytes);
   for (const Region& region : regions) launch.touches(region);
   if (!constants.empty())
     launch.touches({"tables", constants.data(), static_cast<std::int64_t>(constants.size_bytes()), false, true});

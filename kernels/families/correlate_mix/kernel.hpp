@@ -83,8 +83,8 @@ class Block {
             re *= copies, im *= copies;
           }
         }
-        device::store_shared<4>(address(2 * t_ + e, 0, item, channel), {mix::word_of(re)});
-        device::store_shared<4>(address(2 * t_ + e, 1, item, channel), {mix::word_of(im)});
+        device::store_shared<4>(address(2 * t_ + e, 0, item, channel), {word_of(re)});
+        device::store_shared<4>(address(2 * t_ + e, 1, item, channel), {word_of(im)});
       }
     }
   }
@@ -94,7 +94,7 @@ class Block {
       re = device::lower_float<layout.key.dtype>(word), im = device::upper_float<layout.key.dtype>(word);
     } else {
       const auto words = device::load_global<8>(spectra + 2 * at);
-      re = mix::float_of(words[0]), im = mix::float_of(words[1]);
+      re = float_of(words[0]), im = float_of(words[1]);
     }
   }
   // Of real samples a frequency stands for its mirror image too, unless it is its own.
@@ -150,9 +150,9 @@ class Block {
       float re = re_[i][o][n], im = im_[i][o][n];
       if (a_.more) {
         const auto before = device::load_global<8>(to);
-        re += mix::float_of(before[0]), im += mix::float_of(before[1]);
+        re += float_of(before[0]), im += float_of(before[1]);
       }
-      device::store_global<8>(to, {mix::word_of(re), mix::word_of(im)});
+      device::store_global<8>(to, {word_of(re), word_of(im)});
     }
   }
 
@@ -173,9 +173,9 @@ DANAUS_DEVICE void add_up(const Arguments& a) {
     float re = 0, im = 0;
     for (int part = 0; part < a.parts; ++part) {
       const auto words = device::load_global<8>(a.sums + 2 * (part * count + i));
-      re += mix::float_of(words[0]), im += mix::float_of(words[1]);
+      re += float_of(words[0]), im += float_of(words[1]);
     }
-    device::store_global<8>(a.dw + 2 * i, {mix::word_of(a.scale * re), mix::word_of(a.scale * im)});
+    device::store_global<8>(a.dw + 2 * i, {word_of(a.scale * re), word_of(a.scale * im)});
   }
 }
 

@@ -20,11 +20,10 @@
 //            passes travel between global memory and registers, a sector and more at a time; others lie in shared
 //            memory (layout.hpp), those of outputs in the place of those of inputs where each warp has one product;
 //            tables and weights come through L1
-// error      counted by kRoundings: folded samples, tables, weights, spectra twice, y
+// error      counted by roundings(): folded samples, tables, weights, spectra twice, y
 // reference  reference/spectral/layer.hpp   test   tests/kernels/mix_test.cpp
 #pragma once
 
-#include "kernels/device/operations.hpp"
 #include "kernels/families/mix/layout.hpp"
 #include "kernels/families/mix/operand.hpp"
 

@@ -2,22 +2,9 @@
 // `split`.
 #pragma once
 
-#include <cstring>
-
-#include "kernels/device/operations.hpp"
+#include "kernels/tile/bits.hpp"
 
 namespace danaus::mix::inline DANAUS_BACKEND {
-
-DANAUS_DEVICE u32 word_of(float value) {
-  u32 word;
-  memcpy(&word, &value, 4);
-  return word;
-}
-DANAUS_DEVICE float float_of(u32 word) {
-  float value;
-  memcpy(&value, &word, 4);
-  return value;
-}
 
 // Fragments as the arithmetic has them: the words, and in two parts what the first ones leave.
 template <class P, int count>
