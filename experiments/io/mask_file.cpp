@@ -67,7 +67,7 @@ class JsonMask {
     if (!mask.pieces.empty()) mask.blocks = blocks(mask.pieces);
     file.fft_size = size(file.factors);
     if (!json_.empty()) fail("mask ", path_, ": knows no '", json_.begin().key(), "'");
-    if (!mask.empty() + !mask.kept.empty() + !mask.pieces.empty() != 1)
+    if (!mask.zeroed.empty() + !mask.kept.empty() + !mask.pieces.empty() != 1)
       fail("mask ", path_, ": must have one of kept, zeroed and pieces");
     return file;
   }
@@ -162,7 +162,7 @@ void write_mask(PendingFile& file, const Convolution& problem) {
     for (const auto& [first, last] : mask.kept) json["kept"].push_back({first, last});
   } else {
     json["factors"] = problem.factors;
-    if (!mask.empty()) {
+    if (!mask.zeroed.empty()) {
       json["zeroed"] = mask.zeroed;
       json["reading"] = mask.reading == MaskReading::literal ? "literal" : "hermitian";
     } else {

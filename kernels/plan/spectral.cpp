@@ -1,20 +1,34 @@
 #include "kernels/plan/spectral.hpp"
 
 #include <algorithm>
+#include <optional>
 
-#include "kernels/families/mix/family.hpp"
-#include "kernels/plan/machine.hpp"
+#include "kernels/plan/arrays.hpp"
+#include "kernels/plan/spectral_gradient.hpp"
+#include "kernels/plan/spectral_passes.hpp"
 
 namespace danaus {
 namespace {
 
+using mix::Product;
+using mix::Stage;
+using spectral::Factor;
+using spectral::Field;
+using spectral::kept;
+using spectral::kManyItems;
+using spectral::make_pass;
+using spectral::matrices_of;
+using spectral::Pass;
+using spectral::Shape;
+using spectral::There;
+using spectral::Workspace;
+
 constexpr int kLeastLength = 16, kMostLength = 1024, kMostChannels = 256;
-constexpr int kMostColumns = 8;  // items of the batch that one product with weights of a frequency takes
 
 // A layer's kernel as those see it that ask a plan for its variant. It computes no convolution.
 class LayerVariant final : public Variant {
  public:
-  LayerVariant(const mix::Choice& choice, int bytes) {
+  LayerVariant(const mix::Choice& choice, int bytes, std::size_t axes) : axes_(axes) {
     const mix::Layout layout = choice.layout();
     family = mix::Family::name, line = choice.line, instance = choice.instance;
     dtype = layout.key.dtype, fold = Fold::plain, gated = false, size = 0;
@@ -26,192 +40,265 @@ class LayerVariant final : public Variant {
   std::vector<std::uint32_t> make_tables() const override { refuse(); }
   std::vector<std::int32_t> spectrum_slots() const override { refuse(); }
   double spectrum_scale() const override { refuse(); }
-  int roundings() const override { return mix::kRoundings; }
+  int roundings() const override { return mix::roundings(axes_); }
   const RowLayout& rows() const override { refuse(); }
   Share share(const Load&) const override { refuse(); }
 
  private:
   [[noreturn]] void refuse() const { throw std::logic_error(text(name, " is no kernel of a convolution")); }
+  std::size_t axes_;
 };
-
-std::int64_t matrices_of(const Spectral& p) { return p.shared ? 1 : kept_count(p); }
-
-mix::Places places_of(const Spectral& p, const mix::Layout& layout, int columns) {
-  return layout.places(static_cast<int>(p.inputs), static_cast<int>(p.outputs), static_cast<int>(kept_count(p)),
-                       columns);
-}
-
-// As many items of the batch as a product has columns and shared memory has room for; of shared weights one.
-mix::Places choose_places(const Spectral& p, const mix::Layout& layout, const Device& device) {
-  const int most = p.shared ? 1 : static_cast<int>(std::min<std::int64_t>(p.batch, kMostColumns));
-  for (int columns = most; columns > 0; --columns)
-    if (const mix::Places places = places_of(p, layout, columns); places.bytes <= device.block_bytes) return places;
-  Spectral fewer = p;
-  do {
-    --fewer.modes[0];
-  } while (fewer.modes[0] > 0 && places_of(fewer, layout, 1).bytes > device.block_bytes);
-  const std::string nearest =
-      fewer.modes[0] > 0 ? text("; there is one for ", fewer.modes[0], " modes") : std::string();
-  fail("spectral: no kernel for ", p.modes[0], " modes of ", p.inputs, " and ", p.outputs,
-       " channels, whose spectra take ", places_of(p, layout, 1).bytes, " of the ", device.block_bytes,
-       " bytes of shared memory of a block", nearest);
-}
 
 void check(const Spectral& p) {
   validate(p);
-  if (p.lengths.size() != 1) fail("spectral: no kernel for ", p.lengths.size(), " axes; there are some for 1");
-  if (const int length = p.lengths[0]; length < kLeastLength || length > kMostLength)
-    fail("spectral: no kernel for X=", length, "; there are some from ", kLeastLength, " to ", kMostLength);
+  for (int length : p.lengths)
+    if (length < kLeastLength || length > kMostLength)
+      fail("spectral: no kernel for ", p.lengths.size() == 1 ? "X=" : "an axis of ", length, "; there are some from ",
+           kLeastLength, " to ", kMostLength, ", the nearest for ", std::clamp(length, kLeastLength, kMostLength));
   for (std::int64_t channels : {p.inputs, p.outputs})
     if (channels > kMostChannels)
       fail("spectral: no kernel for ", channels, " channels; there are some up to ", kMostChannels);
-  if (p.batch > 0x7fffffff) fail("spectral: no kernel for B=", p.batch, "; there are some below 2^31");
+  if (p.batch * std::max(p.inputs, p.outputs) > kManyItems)
+    fail("spectral: no kernel for B*C = ", p.batch, "*", std::max(p.inputs, p.outputs), "; there are some below 2^31");
 }
 
-struct Weights {
-  std::int64_t matrices, bytes;
-  Weights(const Spectral& p, const mix::Layout& layout, const mix::Places& places)
-      : matrices(matrices_of(p)),
-        bytes(std::int64_t{1024} * matrices * places.output_tiles * places.input_tiles * layout.steps_of_tile) {}
-};
-
-Launch launch_of(const mix::Choice& choice, const std::string& description, std::int64_t blocks, int shared_bytes,
-                 const Machine& machine) {
-  return make_launch(machine, description, {mix::Family::name, choice.line, choice.instance}, Path::threads, blocks,
-                     choice.layout().threads, shared_bytes);
+std::int64_t weight_bytes(const Spectral& p, const mix::Layout& layout) {
+  return std::int64_t{1024} * matrices_of(p) * ((p.outputs + 15) / 16) * ((p.inputs + 15) / 16) * layout.steps_of_tile;
 }
 
-// The plan has seen that numbers are aligned.
-void check_samples(const Spectral& p, const char* name, const void* data) {
-  const std::int64_t size = 2 * bytes(p.dtype);
-  if (p.complex && reinterpret_cast<std::uintptr_t>(data) % size != 0)
-    fail("execute: ", name, " is not aligned to the ", size, " bytes of its complex samples");
-}
-
-mix::Arguments arguments_of(const Spectral& p, const mix::Places& places) {
-  mix::Arguments a{};
-  a.inputs = static_cast<int>(p.inputs), a.outputs = static_cast<int>(p.outputs);
-  a.length = p.lengths[0], a.frequencies = static_cast<int>(kept_count(p));
-  a.matrices = static_cast<int>(matrices_of(p));
-  a.adjoint = p.adjoint;
-  a.places = places;
-  return a;
-}
-
-constexpr int kW = 1, kU = 0, kY = 2;  // places among the case's arrays
+constexpr int kU = 0, kW = 1, kY = 2;     // places among a layer's arrays
+constexpr int kDy = 2, kDu = 3, kDw = 4;  // places among those of gradients, which has u and w where a layer has
 
 class Arrangement final : public Step {
  public:
-  Arrangement(const Spectral& problem, const mix::Places& places, std::string description)
+  Arrangement(const Spectral& problem, std::string description)
       : problem_(problem),
-        places_(places),
-        choice_(mix::choose_arrangement(problem)),
-        weights_(problem, choice_.layout(), places),
+        choice_(mix::choose(problem, Stage::arrange, Product::none, 1, 1)),
+        bytes_(weight_bytes(problem, choice_.layout())),
         description_(std::move(description)) {}
+
+  std::int64_t bytes() const { return bytes_; }  // of what it prepares
 
   std::string_view name() const override { return "weights"; }
   void fit(const Machine& machine) override {
-    blocks_ = machine.concurrent_blocks({mix::Family::name, choice_.line, choice_.instance}, Path::threads,
-                                        choice_.layout().threads, 0);
+    blocks_ = machine.concurrent_blocks(id(), Path::threads, choice_.layout().threads, 0);
   }
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
             const LaunchTo& to) const override {
-    mix::Arguments a = arguments_of(problem_, places_);
+    const mix::Layout layout = choice_.layout();
+    mix::Arguments a{};
+    a.inputs = static_cast<int>(problem_.inputs), a.outputs = static_cast<int>(problem_.outputs);
+    a.matrices = static_cast<int>(matrices_of(problem_)), a.adjoint = problem_.adjoint;
+    a.places = layout.places(a.inputs, a.outputs, 1, 1);
     a.w = static_cast<const float*>(call.arrays[kW]);
-    a.weights = static_cast<std::uint32_t*>(call.prepared);
-    const std::int64_t of_block = std::int64_t{16} * choice_.layout().threads;
+    a.arranged = static_cast<std::uint32_t*>(call.prepared);
+    const std::int64_t of_block = std::int64_t{16} * layout.threads;
     Launch launch =
-        launch_of(choice_, description_,
-                  std::clamp<std::int64_t>((weights_.bytes + of_block - 1) / of_block, 1, blocks_), 0, machine);
-    launch.touches({"w", a.w, 8 * problem_.inputs * problem_.outputs * weights_.matrices, false, false});
-    launch.touches({"weights", a.weights, weights_.bytes, true, false});
+        make_launch(machine, description_, id(), Path::threads,
+                    std::clamp<std::int64_t>((bytes_ + of_block - 1) / of_block, 1, blocks_), layout.threads, 0);
+    launch.touches({"w", a.w, 8 * problem_.inputs * problem_.outputs * a.matrices, false, false});
+    launch.touches({"weights", a.arranged, bytes_, true, false});
     launch.give(a);
     to(launch);
   }
 
  private:
+  KernelId id() const { return {mix::Family::name, choice_.line, choice_.instance}; }
   Spectral problem_;
-  mix::Places places_;
   mix::Choice choice_;
-  Weights weights_;
+  std::int64_t bytes_;
   std::string description_;
   std::int64_t blocks_ = 1;
 };
 
+// A layer in one launch, or in passes: there, middle, back, of so many items at a time that what is between them fits
+// the chunk. Back is two passes where shared memory has no room for both axes.
 class Layer final : public Step {
  public:
-  Layer(const Case& asked, const mix::Choice& choice, const mix::Places& places)
-      : problem_(*asked.as<Spectral>()),
-        places_(places),
-        choice_(choice),
-        variant_(choice, places.bytes),
-        weights_(problem_, choice.layout(), places),
-        tables_(mix::make_tables(choice.layout(), problem_.lengths[0], kept_on_axis(problem_, 0))),
-        description_(text(asked.token(), ", ", variant_.name)) {}
+  // `u` and `y` are numbers of arrays of the case that the step is of.
+  Layer(const Case& asked, const Spectral& problem, int u, int y, const Device& device)
+      : problem_(problem), u_(u), y_(y), chunk_(chunk_bytes(device)) {
+    const Spectral& p = problem_;
+    const std::string token = asked.token();
+    const int inputs = static_cast<int>(p.inputs), outputs = static_cast<int>(p.outputs);
+    const int frequencies = static_cast<int>(kept_count(p));
+    if (p.lengths.size() == 1 && mix::kPassesBelow * p.batch > device.multiprocessors)
+      if (auto pass =
+              Pass::make(p, {Stage::layer, Factor::weights, p.batch, inputs, outputs, frequencies}, device, token))
+        fused_ = std::move(pass);
+    if (!fused_) {
+      there_.emplace(p, p.inputs, device, token);
+      const auto add = [&](const Shape& shape) { passes_.push_back(make_pass(p, shape, device, token)); };
+      add({Stage::middle, Factor::weights, p.batch, inputs, outputs, frequencies});
+      if (p.lengths.size() == 1) {
+        add({Stage::back, Factor::none, p.batch, outputs, outputs, frequencies});
+      } else {
+        const int length = p.lengths[0], of_x = kept(p, 0), of_y = kept(p, 1);
+        const std::int64_t planes = p.batch * p.outputs;
+        if (auto back = Pass::make(p, {Stage::back, Factor::axis_back, planes, of_x, length, of_y}, device, token)) {
+          passes_.push_back(*std::move(back));
+        } else {
+          add({Stage::middle, Factor::axis_back, planes, of_x, length, of_y});
+          add({Stage::back, Factor::none, planes, length, length, of_y});
+        }
+      }
+    }
+    const Pass& most = fused_ ? *fused_ : there_->pass();
+    variant_.emplace(most.choice(), most.shared_bytes(), p.lengths.size());
+    description_ = text(token, ", ", variant_->name);
+  }
 
-  const LayerVariant& variant() const { return variant_; }
+  const LayerVariant& variant() const { return *variant_; }
   const std::string& description() const { return description_; }
 
   std::string_view name() const override { return "spectral layer"; }
-  std::vector<std::uint32_t> constants() const override { return tables_.words; }
-  void fit(const Machine& machine) override {
-    // A device keeps one limit for a kernel: that of a plan for fewer channels is not to undercut another plan's.
-    machine.concurrent_blocks({mix::Family::name, choice_.line, choice_.instance}, Path::threads, variant_.threads,
-                              machine.device().block_bytes);
+  std::vector<std::uint32_t> constants() const override {
+    std::vector<std::uint32_t> words;
+    for_each_pass([&](const Pass& pass) { words.insert(words.end(), pass.words().begin(), pass.words().end()); });
+    return words;
   }
+  void fit(const Machine& machine) override {
+    for_each_pass([&](const Pass& pass) { pass.fit(machine); });
+  }
+  std::int64_t workspace_bytes(std::int64_t batch) const override {
+    return fused_ ? 0 : bytes_of(items_at_once(batch_of(batch)));
+  }
+
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
             const LaunchTo& to) const override {
-    const Spectral& p = problem_;
-    // The batch of a channel-major field is not its first extent: a call has all of it.
-    const std::int64_t batch = p.channel_major ? p.batch : call.batch;
-    mix::Arguments a = arguments_of(p, places_);
-    a.u = call.arrays[kU], a.y = call.arrays[kY];
-    check_samples(p, "u", a.u), check_samples(p, "y", a.y);
-    a.forward = constants.data(), a.inverse = constants.data() + tables_.inverse_at;
-    a.weights = static_cast<std::uint32_t*>(call.prepared);
-    a.batch = static_cast<int>(batch), a.scale = static_cast<float>(tables_.scale);
-    const std::int64_t length = p.lengths[0];
-    a.u_batch = p.channel_major ? length : length * p.inputs, a.u_channel = p.channel_major ? length * batch : length;
-    a.y_batch = p.channel_major ? length : length * p.outputs, a.y_channel = a.u_channel;
-    const mix::Layout layout = choice_.layout();
-    const auto is_aligned = [&](const void* data) {
-      return reinterpret_cast<std::uintptr_t>(data) % (4 * layout.words) == 0;
-    };
-    a.aligned = length % (2 * layout.lane_points) == 0 && is_aligned(a.u) && is_aligned(a.y);
-    Launch launch =
-        launch_of(choice_, description_, (batch + places_.columns - 1) / places_.columns, places_.bytes, machine);
-    const std::int64_t row_bytes = bytes(p.dtype) * (p.complex ? 2 : 1) * length;
-    launch.touches({"u", a.u, row_bytes * batch * p.inputs, false, false});
-    launch.touches({"weights", a.weights, weights_.bytes, false, false});
-    launch.touches({"tables", constants.data(), static_cast<std::int64_t>(constants.size_bytes()), false, true});
-    launch.touches({"y", a.y, row_bytes * batch * p.outputs, true, false});
-    launch.give(a);
-    to(launch);
+    const std::int64_t batch = batch_of(call.batch);
+    spectral::check_samples(problem_, "u", call.arrays[u_]), spectral::check_samples(problem_, "y", call.arrays[y_]);
+    std::vector<std::span<const std::uint32_t>> words;
+    for_each_pass([&](const Pass& pass) {
+      words.push_back(constants.first(pass.words().size()));
+      constants = constants.subspan(pass.words().size());
+    });
+    if (fused_) {
+      to(fused_launch(call, machine, words[0], batch));
+      return;
+    }
+    const std::int64_t at_once = items_at_once(batch);
+    for (std::int64_t first = 0; first < batch; first += at_once)
+      bind_items(call, machine, words, to, batch, first, std::min(at_once, batch - first));
   }
 
  private:
+  template <class Visit>
+  void for_each_pass(Visit visit) const {
+    if (fused_) return visit(*fused_);
+    visit(there_->pass());
+    for (const Pass& pass : passes_) visit(pass);
+  }
+  // The batch of a channel-major field is not its first extent: a call has all of it.
+  std::int64_t batch_of(std::int64_t of_call) const { return problem_.channel_major ? problem_.batch : of_call; }
+
+  Workspace inputs() const { return {problem_, problem_.inputs}; }
+  Workspace outputs() const { return {problem_, problem_.outputs}; }
+  // Rows of planes [C_out, X, M_y], between the passes of both axes.
+  std::int64_t plane_row() const { return (kept(problem_, 1) + 1) / 2 * 2; }
+  std::int64_t plane_bytes(std::int64_t items) const {
+    if (passes_.size() < 3) return 0;
+    return items * problem_.outputs * problem_.lengths[0] * plane_row() * Workspace::number_bytes(problem_);
+  }
+  std::int64_t bytes_of(std::int64_t items) const {
+    return inputs().bytes(items) + outputs().bytes(items) + plane_bytes(items);
+  }
+  std::int64_t items_at_once(std::int64_t batch) const {
+    return std::clamp<std::int64_t>(chunk_ / bytes_of(1), 1, batch);
+  }
+
+  Region weights_region(const Call& call) const {
+    return {"weights", call.prepared, weight_bytes(problem_, fused_ ? fused_->layout() : passes_[0].layout()), false,
+            false};
+  }
+
+  Launch fused_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
+                      std::int64_t batch) const {
+    const Field u{problem_, problem_.inputs, batch}, y{problem_, problem_.outputs, batch};
+    mix::Arguments a{};
+    a.u = call.arrays[u_], a.y = call.arrays[y_];
+    a.u_rows = u.rows(), a.y_rows = y.rows(), a.inner = kManyItems;
+    a.weights = static_cast<std::uint32_t*>(call.prepared);
+    a.batch = static_cast<int>(batch);
+    return fused_->launch(
+        machine, a, constants,
+        {{"u", a.u, u.bytes(), false, false}, weights_region(call), {"y", a.y, y.bytes(), true, false}});
+  }
+
+  void bind_items(const Call& call, const Machine& machine, std::span<const std::span<const std::uint32_t>> words,
+                  const LaunchTo& to, std::int64_t batch, std::int64_t first, std::int64_t count) const {
+    const Spectral& p = problem_;
+    auto* const u_spectra = static_cast<std::byte*>(call.workspace);
+    auto* const y_spectra = u_spectra + inputs().bytes(count);
+    to(there_->launch(machine, words[0], "u", call.arrays[u_], u_spectra, batch, first, count));
+
+    const Region of_u{"spectra of u", u_spectra, inputs().bytes(count), false, false};
+    Region of_y{"spectra of y", y_spectra, outputs().bytes(count), true, false};
+    mix::Arguments middle{};
+    middle.from = inputs().by_channels(u_spectra, count), middle.to = outputs().by_channels(y_spectra, count);
+    middle.weights = static_cast<std::uint32_t*>(call.prepared);
+    middle.batch = static_cast<int>(count), middle.inner = kManyItems;
+    to(passes_[0].launch(machine, middle, words[1], {of_u, weights_region(call), of_y}));
+
+    of_y.written = false;
+    const bool planes = p.lengths.size() == 2;
+    const Field y{p, p.outputs, batch};
+    mix::Arguments back{};
+    back.from = planes ? outputs().by_planes(y_spectra) : outputs().by_channels(y_spectra, count);
+    back.batch = static_cast<int>(planes ? count * p.outputs : count), back.inner = spectral::inner_items(p, count);
+    Region between = of_y;
+    if (passes_.size() == 3) {
+      auto* const rows = y_spectra + outputs().bytes(count);
+      const mix::Spectra to_rows{reinterpret_cast<std::uint32_t*>(rows), p.lengths[0] * plane_row(), plane_row(), true};
+      between = {"rows of spectra", rows, plane_bytes(count), true, false};
+      mix::Arguments axis = back;
+      axis.to = to_rows;
+      to(passes_[1].launch(machine, axis, words[2], {of_y, between}));
+      between.written = false;
+      back.from = to_rows;
+    }
+    back.y = static_cast<std::byte*>(call.arrays[y_]) + y.offset(first);
+    back.y_rows = planes ? y.planes() : y.rows();
+    to(passes_.back().launch(machine, back, words.back(), {between, {"y", call.arrays[y_], y.bytes(), true, false}}));
+  }
+
   Spectral problem_;
-  mix::Places places_;
-  mix::Choice choice_;
-  LayerVariant variant_;
-  Weights weights_;
-  mix::Tables tables_;
+  int u_, y_;
+  std::int64_t chunk_;
+  std::optional<Pass> fused_;
+  std::optional<There> there_;
+  std::vector<Pass> passes_;  // middle, back
+  std::optional<LayerVariant> variant_;
   std::string description_;
 };
 
 }  // namespace
 
-Program make_spectral_program(const Case& asked, const Device& device) {
-  const Spectral& p = *asked.as<Spectral>();
+namespace {
+
+// u and y are numbers of arrays of the case.
+Program make_layer(const Case& asked, const Spectral& p, int u, int y, const Device& device) {
   check(p);
-  const mix::Choice choice = mix::choose_layer(p);
-  const mix::Places places = choose_places(p, choice.layout(), device);
-  auto layer = std::make_unique<Layer>(asked, choice, places);
+  auto layer = std::make_unique<Layer>(asked, p, u, y, device);
+  auto arrangement = std::make_unique<Arrangement>(p, "weights of " + layer->description());
   Program program;
   program.variant = &layer->variant();
-  program.prepared_bytes = Weights(p, choice.layout(), places).bytes;
-  program.prepare.push_back(std::make_unique<Arrangement>(p, places, "weights of " + layer->description()));
+  program.prepared_bytes = arrangement->bytes();
+  program.prepare.push_back(std::move(arrangement));
   program.execute.push_back(std::move(layer));
+  return program;
+}
+
+}  // namespace
+
+Program make_spectral_program(const Case& asked, const Device& device) {
+  return make_layer(asked, *asked.as<Spectral>(), kU, kY, device);
+}
+
+Program make_spectral_gradient_program(const Case& asked, const Device& device) {
+  const Spectral& p = asked.as<SpectralGradient>()->forward;
+  Program program = make_layer(asked, adjoint_of(p), kDy, kDu, device);
+  program.execute.push_back(spectral::make_gradient_of_weights(p, {kU, kDy, kDw}, device, asked.token()));
   return program;
 }
 

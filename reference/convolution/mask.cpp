@@ -54,7 +54,7 @@ std::vector<std::uint8_t> kept_frequencies(const Convolution& problem) {
   validate(problem);
   const FrequencyMask& mask = problem.mask;
   const std::int64_t n = resolved(problem).fft_size;
-  if (!mask.empty()) {
+  if (!mask.zeroed.empty()) {
     const std::vector<std::uint8_t> literal = kept_literally(problem);
     return mask.reading == MaskReading::literal ? literal : symmetric(literal, false);
   }

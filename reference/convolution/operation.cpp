@@ -71,7 +71,7 @@ FrequencyMask take_mask(TokenFields& fields, std::string_view token) {
   }
   if (const auto words = fields.take("keep")) mask.kept = read_bands(*words, fields, "keep" + *words);
   if (const auto words = fields.take("blocks")) read_blocks(*words, fields, "blocks" + *words, mask);
-  if (!mask.empty() + !mask.kept.empty() + !mask.pieces.empty() > 1)
+  if (!mask.zeroed.empty() + !mask.kept.empty() + !mask.pieces.empty() > 1)
     fail("token ", token, ": zero, keep and blocks exclude each other");
   return mask;
 }
@@ -108,9 +108,9 @@ void validate_mask(const Convolution& r) {
     fail("fftconv: a frequency mask needs the filter's own spectrum; the right-angle fold has a shifted one");
   if (r.fold == Fold::half) fail("fftconv: a frequency mask is defined over N frequencies; the half fold computes N/2");
   if (!mask.kept.empty()) return validate_bands(mask.kept, r.fft_size);
-  const std::size_t dimensions = mask.empty() ? mask.pieces.size() : mask.zeroed.size();
+  const std::size_t dimensions = mask.zeroed.empty() ? mask.pieces.size() : mask.zeroed.size();
   if (r.factors.size() != dimensions)
-    fail("fftconv: the mask has ", dimensions, mask.empty() ? " dimensions" : " counts",
+    fail("fftconv: the mask has ", dimensions, mask.zeroed.empty() ? " dimensions" : " counts",
          ", must be one for each of the ", r.factors.size(), " factors");
   if (!mask.pieces.empty()) return validate_blocks(mask, r.factors);
   for (std::size_t i = 0; i < dimensions; ++i) {
@@ -123,7 +123,7 @@ void validate_mask(const Convolution& r) {
 }  // namespace
 
 std::string token(const FrequencyMask& mask) {
-  if (!mask.empty()) return "zero" + join(mask.zeroed) + (mask.reading == MaskReading::literal ? "literal" : "");
+  if (!mask.zeroed.empty()) return "zero" + join(mask.zeroed) + (mask.reading == MaskReading::literal ? "literal" : "");
   if (!mask.pieces.empty()) return "blocks" + join(mask.pieces) + 'h' + in_hex(mask.blocks);
   std::string words;
   for (const auto& [first, last] : mask.kept) words += text(words.empty() ? "keep" : "+", first, "to", last);

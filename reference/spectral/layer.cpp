@@ -29,9 +29,10 @@ struct Extents {
   std::int64_t x, y;
 };
 
-Eigen::MatrixXcd read_row(const Spectral& p, std::span<const double> samples, std::int64_t b, std::int64_t c) {
+Eigen::MatrixXcd read_row(const Spectral& p, std::int64_t channels, std::span<const double> samples, std::int64_t b,
+                          std::int64_t c) {
   const Extents e(p);
-  const std::size_t row = row_of(p, p.inputs, b, c);
+  const std::size_t row = row_of(p, channels, b, c);
   Eigen::MatrixXcd field(e.x, e.y);
   for (std::int64_t i = 0; i < e.x * e.y; ++i)
     field(i / e.y, i % e.y) =
@@ -80,7 +81,7 @@ std::vector<double> compute(
   std::vector<double> y(arrays(p)[2].size());
   for (std::int64_t b = 0; b < p.batch; ++b) {
     std::vector<Eigen::MatrixXcd> spectra;
-    for (std::int64_t c = 0; c < p.inputs; ++c) spectra.push_back(forward(read_row(p, inputs.u, b, c)));
+    for (std::int64_t c = 0; c < p.inputs; ++c) spectra.push_back(forward(read_row(p, p.inputs, inputs.u, b, c)));
     for (std::int64_t c = 0; c < p.outputs; ++c) write_row(p, inverse(mix(spectra, c)), b, c, y);
   }
   return y;
@@ -222,6 +223,15 @@ std::vector<Complex> padded(std::span<const Complex> part, const std::vector<int
   return spectrum;
 }
 
+// Mx x My by FFTW, of one axis Mx x 1.
+Eigen::MatrixXcd kept_spectrum(const Spectral& p, const Eigen::MatrixXcd& field) {
+  const auto of = [&](std::size_t axis) {
+    return [&, axis](std::span<const Complex> line) { return kept_part(dft(line), kept_on_axis(p, axis)); };
+  };
+  const Eigen::MatrixXcd z = along(field, true, of(0));
+  return p.lengths.size() == 1 ? z : along(z, false, of(1));
+}
+
 }  // namespace
 
 SpectralInputs make_inputs(const Spectral& p, std::uint64_t seed) {
@@ -246,9 +256,6 @@ std::vector<double> layer_by_matrices(const Spectral& p, const SpectralInputs& i
 }
 
 std::vector<double> layer_by_fftw(const Spectral& p, const SpectralInputs& inputs) {
-  const auto forward_of = [&](std::size_t axis) {
-    return [&, axis](std::span<const Complex> line) { return kept_part(dft(line), kept_on_axis(p, axis)); };
-  };
   const auto inverse_of = [&](std::size_t axis) {
     return [&, axis](std::span<const Complex> line) {
       const int length = p.lengths[axis];
@@ -258,11 +265,7 @@ std::vector<double> layer_by_fftw(const Spectral& p, const SpectralInputs& input
     };
   };
   return compute(
-      p, inputs,
-      [&](const Eigen::MatrixXcd& field) {
-        const Eigen::MatrixXcd z = along(field, true, forward_of(0));
-        return p.lengths.size() == 1 ? z : along(z, false, forward_of(1));
-      },
+      p, inputs, [&](const Eigen::MatrixXcd& field) { return kept_spectrum(p, field); },
       [&](const std::vector<Eigen::MatrixXcd>& spectra, std::int64_t c) {
         Eigen::MatrixXcd sum = Eigen::MatrixXcd::Zero(spectra[0].rows(), spectra[0].cols());
         for (std::int64_t in = 0; in < p.inputs; ++in)
@@ -277,6 +280,36 @@ std::vector<double> layer_by_fftw(const Spectral& p, const SpectralInputs& input
       });
 }
 
+std::vector<double> gradient_of_weights(const Spectral& p, std::span<const double> u, std::span<const double> dy) {
+  if (p.adjoint) fail("spectral: an adjoint has no gradient of its weights; ask for that of the layer");
+  const std::vector<Array> list = arrays(p);
+  if (std::ssize(u) != list[0].size() || std::ssize(dy) != list[2].size())
+    fail("spectral: u and dy have ", u.size(), " and ", dy.size(), " numbers, the case needs ", list[0].size(), " and ",
+         list[2].size());
+  const std::int64_t matrices = p.shared ? 1 : kept_count(p), last = std::ssize(kept_on_axis(p, p.lengths.size() - 1));
+  const auto copies = [&](std::int64_t mode) {
+    const std::int64_t k = mode % last;
+    return !p.complex && k > 0 && 2 * k < p.lengths.back() ? 2. : 1.;
+  };
+  std::vector<double> dw(list[1].size());
+  for (std::int64_t b = 0; b < p.batch; ++b) {
+    std::vector<Eigen::MatrixXcd> spectra;
+    for (std::int64_t c = 0; c < p.inputs; ++c) spectra.push_back(kept_spectrum(p, read_row(p, p.inputs, u, b, c)));
+    for (std::int64_t out = 0; out < p.outputs; ++out) {
+      const Eigen::MatrixXcd g = kept_spectrum(p, read_row(p, p.outputs, dy, b, out));
+      for (std::int64_t in = 0; in < p.inputs; ++in)
+        for (std::int64_t mode = 0; mode < kept_count(p); ++mode) {
+          const Eigen::Index row = mode / g.cols(), column = mode % g.cols();
+          const Complex product = std::conj(spectra[in](row, column)) * g(row, column) * copies(mode) /
+                                  static_cast<double>(points_of_row(p));
+          const auto at = static_cast<std::size_t>(2 * ((in * p.outputs + out) * matrices + (p.shared ? 0 : mode)));
+          dw[at] += product.real(), dw[at + 1] += product.imag();
+        }
+    }
+  }
+  return dw;
+}
+
 std::vector<double> layer_rounded(const Spectral& p, const SpectralInputs& inputs) {
   if (p.dtype == Dtype::f64) return Rounded<double>(p).apply(inputs);
   return Rounded<float>(p).apply(inputs);
@@ -286,6 +319,10 @@ int roundings_of_layer(const Spectral& p) { return 3 + 4 * static_cast<int>(p.le
 
 double bound_l2(const Spectral& p) {
   return bound_l2_of_roundings(p.tf32 ? Dtype::f16 : p.dtype, roundings_of_layer(p));
+}
+
+double bound_l2_of_gradient(const Spectral& p) {
+  return bound_l2_of_roundings(p.tf32 ? Dtype::f16 : p.dtype, 2 + 4 * static_cast<int>(p.lengths.size()));
 }
 
 }  // namespace danaus

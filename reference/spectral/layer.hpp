@@ -22,6 +22,11 @@ std::vector<double> layer_by_matrices(const Spectral& problem, const SpectralInp
 // y by FFTW: whole transforms, frequencies that are not kept set to zero.
 std::vector<double> layer_by_fftw(const Spectral& problem, const SpectralInputs& inputs);
 
+// dw, the gradient of sum(y dy) with respect to the weights, by FFTW: at each kept frequency the sum over the batch of
+// conj(F u) F dy / N, N the points of a row, twice where the frequency stands for its mirror image too. Of shared
+// weights the sum over frequencies as well. Throws for an adjoint.
+std::vector<double> gradient_of_weights(const Spectral& problem, std::span<const double> u, std::span<const double> dy);
+
 // y as a kernel of the case's arithmetic would give it: by those matrices, with every operand of a product (samples,
 // matrices, weights, spectra) rounded to 11 bits (TF32, f16), 8 (bf16) or 24 (f32) and sums in fp32; y rounded to its
 // type.
@@ -34,5 +39,8 @@ int roundings_of_layer(const Spectral& problem);
 // Bound on the relative L2 error of such a computation, c u sqrt(R), where u and c are those of the arithmetic. y is
 // taken to be of the size that its terms make likely, as it is of independent samples.
 double bound_l2(const Spectral& problem);
+
+// The same of dw, a product of two spectra, each of samples, matrix and product on each axis.
+double bound_l2_of_gradient(const Spectral& problem);
 
 }  // namespace danaus

@@ -2,7 +2,9 @@
 // that prepares their weights.
 #pragma once
 
+#include <complex>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,6 +15,18 @@
 #include "kernels/families/variant.hpp"
 
 namespace danaus::mix {
+
+// Which products a stage is compiled with.
+constexpr bool is_made(Stage stage, Product product) {
+  switch (stage) {
+    case Stage::layer:
+    case Stage::middle: return product != Product::none;
+    case Stage::there:
+    case Stage::back: return product != Product::each;
+    case Stage::arrange: return product == Product::none;
+  }
+  return false;
+}
 
 struct Family {
   static constexpr std::string_view name = "mix";
@@ -25,16 +39,15 @@ struct Family {
   static constexpr Instances<Family> instances(std::size_t number) {
     const Line& line = kLines[number];
     Instances<Family> all;
-    const auto add = [&](Key key) {
-      if (operands_of(key) == line.operands) all.list[all.count++] = {key, line.tuning, kChosen, 0b111, true};
-    };
+    const bool samples = line.stage != Stage::middle && line.stage != Stage::arrange;
     for (Dtype dtype : {Dtype::f16, Dtype::bf16, Dtype::f32})
-      for (bool tf32 : {false, true}) {
-        if (tf32 && dtype != Dtype::f32) continue;
+      for (bool tf32 : {false, true})
         for (bool complex : {false, true})
-          for (bool shared : {false, true}) add({dtype, tf32, complex, shared});
-        add({dtype, tf32, false, false, true});
-      }
+          for (Product product : {Product::none, Product::shared, Product::each}) {
+            const Key key{dtype, tf32, complex, line.stage, product};
+            if ((tf32 && dtype != Dtype::f32) || (complex && !samples) || !is_made(line.stage, product)) continue;
+            if (operands_of(key) == line.operands) all.list[all.count++] = {key, line.tuning, kChosen, 0b111, true};
+          }
     return all;
   }
 };
@@ -51,12 +64,13 @@ struct Choice {
   }
   std::string name() const;
 };
-// What computes a case of one axis, and what prepares its weights. Throws where the family has none for the type.
-Choice choose_layer(const Spectral& problem);
-Choice choose_arrangement(const Spectral& problem);
+// What computes a stage of a layer: samples of the type, so many items of so many channels. Throws where the family has
+// none for the type.
+Choice choose(const Spectral& problem, Stage stage, Product product, std::int64_t items, std::int64_t channels);
 
-// How often a kernel rounds a number on its way from u to y.
-inline constexpr int kRoundings = 7;
+// How often a number is rounded on its way from u to y: samples, table and product on each axis there, weights and
+// product, table and product on each axis back.
+constexpr int roundings(std::size_t axes) { return 3 + 4 * static_cast<int>(axes); }
 
 // Constants of the kernel, of `length` points and these frequencies of them; of real samples those that a mirror image
 // stands for count twice in the inverse.
@@ -65,6 +79,13 @@ struct Tables {
   std::int64_t inverse_at;
   double scale;  // of the results
 };
+// The power of two next to 1 / sqrt(X), by which the transform there is scaled, so that spectra have the scale of the
+// samples.
+double scale_of(int length);
 Tables make_tables(const Layout& layout, int length, std::span<const int> frequencies);
+
+// A matrix in the order of fragments, as Stage::arrange makes it of weights.
+using Matrix = std::function<std::complex<double>(int output, int input)>;
+std::vector<std::uint32_t> arrange(const Layout& layout, int outputs, int inputs, const Matrix& matrix);
 
 }  // namespace danaus::mix

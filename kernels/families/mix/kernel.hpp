@@ -1,4 +1,5 @@
-// mix: a spectral layer, y = F^-1 (W F u), of few frequencies: three products of small matrices, one after the other.
+// mix: a spectral layer, y = F^-1 (W F u), of few frequencies: three products of small matrices, one after the other;
+// in one kernel, or in passes between which kept frequencies alone are in global memory.
 //
 // source     Li et al. 2021, the Fourier neural operator; one kernel for all of it as in TurboFNO (Wu et al. 2025), by
 //            dense matrices, in which what is cut off and what is padded does not exist
@@ -8,18 +9,23 @@
 //              A[n] = sum_k c V[k]                B[n] = i sum_k s V[k]     y[n] = A + B, y[X-1-n] = A - B
 //            The half in n + 1/2 turns U by a phase that V has too and the inverse takes back. Folding halves what is
 //            multiplied: M X real products for each of two parts each way. Real samples: real parts of A and B alone.
-// shapes     u [B, C_in, X], y [B, C_out, X], or any other order of B and C; frequencies k by the tables
+//            Of two axes there and back are passes of a plane: its rows along X are the channels, and the product with
+//            the matrix of the kept frequencies of X is that of weights, which takes twice the work of a folded one.
+// shapes     u [B, C_in, X], y [B, C_out, X], or any other order of B and C; frequencies k by the tables. Passes of two
+//            axes: u [B C_in, X, Y], spectra [B C_in, M_x M_y]
 // types      samples f16, bf16, f32; products of the same, f32 in TF32 or in two parts each (three products), sums f32
 // scaling    U by a power of two near 1 / sqrt(X), in the table; y by the rest of 1 / X, in f32
 // memory     a block has one item of the batch, all channels (weights of each frequency of its own: several items, the
-//            columns of that product). Samples travel between global memory and registers, a sector and more at a
-//            time; spectra lie in shared memory (layout.hpp); tables and weights come through L1
-// error      counted by kRoundings: folded samples, tables, weights, spectra twice, y
+//            columns of that product); of passes a slice of its frequencies or of its channels. Samples and spectra of
+//            passes travel between global memory and registers, a sector and more at a time; others lie in shared
+//            memory (layout.hpp), those of outputs in the place of those of inputs where each warp has one product;
+//            tables and weights come through L1
+// error      counted by roundings(): folded samples, tables, weights, spectra twice, y
 // reference  reference/spectral/layer.hpp   test   tests/kernels/mix_test.cpp
 #pragma once
 
 #include "kernels/families/mix/layout.hpp"
-#include "kernels/tile/bits.hpp"
+#include "kernels/families/mix/operand.hpp"
 
 namespace danaus::mix::inline DANAUS_BACKEND {
 
@@ -28,47 +34,6 @@ struct Shape {
   static constexpr Layout layout{key, tuning};
   static_assert(!layout.broken_rule(), "tunings.hpp has a line that Layout::broken_rule() refuses");
 };
-
-// Fragments as the arithmetic has them: the words, and in two parts what the first ones leave.
-template <class P, int count>
-struct Operand {
-  static constexpr Layout layout = P::layout;
-  u32 high[count];
-  u32 low[layout.split ? count : 1];
-
-  DANAUS_DEVICE explicit Operand(const u32 (&words)[count]) {
-    DANAUS_UNROLL
-    for (int i = 0; i < count; ++i) {
-      high[i] = words[i];
-      if constexpr (layout.split) {
-        high[i] = device::round_tf32(float_of(words[i]));
-        low[i] = device::round_tf32(float_of(words[i]) - float_of(high[i]));
-        device::count_fp32(1);
-      }
-    }
-  }
-  DANAUS_DEVICE void negate() {
-    constexpr u32 kSigns = layout.halves ? 0x80008000u : 0x80000000u;
-    DANAUS_UNROLL
-    for (int i = 0; i < count; ++i) {
-      high[i] ^= kSigns;
-      if constexpr (layout.split) low[i] ^= kSigns;
-    }
-  }
-};
-
-template <class P>
-DANAUS_DEVICE void multiply(float (&sum)[4], const Operand<P, 4>& a, const Operand<P, 2>& b) {
-  if constexpr (P::layout.halves) {
-    device::mma_f32acc<P::layout.key.dtype>(sum, a.high, b.high);
-  } else {
-    if constexpr (P::layout.split) {
-      device::mma_tf32(sum, a.low, b.high);
-      device::mma_tf32(sum, a.high, b.low);
-    }
-    device::mma_tf32(sum, a.high, b.high);
-  }
-}
 
 // What is stored of one sum (f32), or of two that belong together (16 bits).
 template <class P>
@@ -130,46 +95,61 @@ class Block {
  public:
   static constexpr Layout layout = P::layout;
   static constexpr bool kComplex = layout.key.complex;
+  static constexpr bool kOneItem = layout.key.product != Product::each;  // of the batch, in a block
 
   DANAUS_DEVICE explicit Block(const Arguments& a)
-      : a_(a),
-        at_(a.places),
-        warp_(device::warp_index()),
-        g_(device::lane_index() / 4),
-        t_(device::lane_index() % 4),
-        half_((a.length + 1) / 2),
-        first_item_(device::block_index() * a.places.columns) {}
+      : a_(a), at_(a.places), warp_(device::warp_index()), g_(device::lane_index() / 4), t_(device::lane_index() % 4) {
+    // Blocks side by side read the same weights where each frequency has its own, else the same item.
+    const int columns = device::block_count() / a.slices;
+    const bool items_first = layout.key.product == Product::each;
+    const int slice = items_first ? device::block_index() / columns : device::block_index() % a.slices;
+    first_item_ = at_.columns * (items_first ? device::block_index() % columns : device::block_index() / a.slices);
+    first_of_slice_ = (layout.slices_frequencies ? 8 : 16) * slice * a.slice;
+  }
 
   DANAUS_DEVICE void run() {
     device::let_next_grid_begin();
     device::wait_for_previous_grid();
-    const int items = min(at_.columns, a_.batch - first_item_);
-    const int tiles_at_once = layout.tuning.tiles;
-    const int frequency_groups = (at_.frequency_tiles + tiles_at_once - 1) / tiles_at_once;
-
-    const int transforms = items * at_.input_tiles * frequency_groups;
-    for (int task = warp_; task < transforms; task += layout.tuning.warps)
-      transform(task / frequency_groups / at_.input_tiles, task / frequency_groups % at_.input_tiles,
-                task % frequency_groups * tiles_at_once);
+    constexpr bool kProduct = layout.key.product != Product::none, kBack = layout.to_samples;
+    const int channel_tiles = kProduct ? at_.input_tiles : at_.output_tiles;
+    for_each_task(channel_tiles, [&](int item, int channel_tile, int first_tile) {
+      Tile tile;
+      if constexpr (layout.from_samples)
+        transform(tile, item, channel_tile, first_tile);
+      else
+        read(tile, item, channel_tile, first_tile);
+      if constexpr (kProduct)
+        keep_input(tile, item, channel_tile, first_tile);
+      else
+        put(tile, item, channel_tile, first_tile);
+    });
+    if constexpr (!kProduct && !kBack) return;
     device::sync_block();
 
-    if constexpr (layout.key.shared) {
-      const int products = items * at_.output_tiles * frequency_groups;
-      for (int task = warp_; task < products; task += layout.tuning.warps)
-        mix(task / frequency_groups / at_.output_tiles, task / frequency_groups % at_.output_tiles,
-            task % frequency_groups * tiles_at_once);
-    } else {
+    if constexpr (layout.key.product == Product::each) {
       const int products = at_.output_tiles * 4 * at_.frequency_tiles;
       for (int task = warp_; task < products; task += layout.tuning.warps)
-        mix_pair(task % at_.output_tiles, task / at_.output_tiles, items);
+        mix_pair(task % at_.output_tiles, task / at_.output_tiles);
+    } else if constexpr (kProduct) {
+      const int products = at_.output_tiles * at_.frequency_groups;
+      for (int task = warp_; task < products || (at_.in_place && task == warp_); task += layout.tuning.warps) {
+        const int output_tile = task / at_.frequency_groups;
+        const int first_tile = task % at_.frequency_groups * layout.tuning.tiles;
+        Tile tile;
+        if (task < products) mix(tile, 0, output_tile, first_tile);
+        if (kBack && at_.in_place) device::sync_block();
+        if (task < products) put(tile, 0, output_tile, first_tile);
+      }
     }
+    if constexpr (!kBack) return;
     device::sync_block();
 
-    const int point_tiles = (half_ + layout.step - 1) / layout.step * (layout.step / 8);
+    const int point_tiles = (a_.half + layout.step - 1) / layout.step * (layout.step / 8);
     const int point_groups = (point_tiles + layout.point_tiles - 1) / layout.point_tiles;
-    const int inverses = items * at_.output_tiles * point_groups;
+    const int inverses = items() * at_.output_tiles * point_groups;
     for (int task = warp_; task < inverses; task += layout.tuning.warps)
-      transform_back(task / point_groups / at_.output_tiles, task / point_groups % at_.output_tiles,
+      transform_back(kOneItem ? 0 : task / point_groups / at_.output_tiles,
+                     kOneItem ? task / point_groups : task / point_groups % at_.output_tiles,
                      task % point_groups * layout.point_tiles, point_tiles);
   }
 
@@ -177,18 +157,42 @@ class Block {
   using A = Operand<P, 4>;
   using B = Operand<P, 2>;
   using Lane = Points<P>;
+  // Spectra of 16 channels, g and g + 8, at the frequencies 2 t and 2 t + 1 of some tiles of 8.
+  struct Tile {
+    float re[layout.tuning.tiles][4] = {}, im[layout.tuning.tiles][4] = {};
+  };
+
+  DANAUS_DEVICE int items() const { return kOneItem ? 1 : min(at_.columns, a_.batch - first_item_); }
+  DANAUS_DEVICE int first_frequency() const { return layout.slices_frequencies ? first_of_slice_ : 0; }
+  DANAUS_DEVICE int first_channel() const { return layout.slices_frequencies ? 0 : first_of_slice_; }
+
+  // Warp by warp: tiles of channels of the block's items, some tiles of frequencies each.
+  template <class Visit>
+  DANAUS_DEVICE void for_each_task(int channel_tiles, Visit visit) const {
+    const int tasks = items() * channel_tiles * at_.frequency_groups;
+    for (int task = warp_; task < tasks; task += layout.tuning.warps)
+      visit(kOneItem ? 0 : task / at_.frequency_groups / channel_tiles,
+            kOneItem ? task / at_.frequency_groups : task / at_.frequency_groups % channel_tiles,
+            task % at_.frequency_groups * layout.tuning.tiles);
+  }
+
+  DANAUS_DEVICE static long long row_of(const Rows& rows, int inner, int item, int channel) {
+    return rows.outer * (item / inner) + rows.item * (item % inner) + rows.channel * channel;
+  }
 
   // Of rows of channels g and g + 8: the lane's points from n on, and their mirror images.
   struct Folded {
     Lane near[2], far[2];
   };
+  // `whole`: nothing of a tile is missing, of channels, points or frequencies, and rows are aligned.
+  template <bool whole>
   DANAUS_DEVICE Folded load(const void* const (&row)[2], int n) const {
     Folded f;
     DANAUS_UNROLL
     for (int r = 0; r < 2; ++r) {
-      if (!row[r]) continue;
-      if (a_.aligned) {
-        if (n >= half_) continue;
+      if (!whole && !row[r]) continue;
+      if (whole || a_.aligned) {
+        if (!whole && n >= a_.half) continue;
         f.near[r].load(row[r], n);
         Lane mirrored;
         mirrored.load(row[r], a_.length - layout.lane_points - n);
@@ -196,7 +200,7 @@ class Block {
       } else {
         DANAUS_UNROLL
         for (int i = 0; i < layout.lane_points; ++i)
-          if (n + i < half_) {
+          if (n + i < a_.half) {
             f.near[r].load_one(row[r], n + i, i);
             f.far[r].load_one(row[r], a_.length - 1 - n - i, i);
           }
@@ -229,65 +233,195 @@ class Block {
     }
   }
 
-  DANAUS_DEVICE static void load_table(const u32* table, long long vector, u32 (&first)[2], u32 (&second)[2]) {
-    const Words<4> w = device::load_constant<16>(table + (vector * 32 + device::lane_index()) * 4);
+  // The lane's part of a vector of a table.
+  DANAUS_DEVICE static const u32* in_table(const u32* table, long long vector) {
+    return table + 4 * (32 * vector + device::lane_index());
+  }
+  DANAUS_DEVICE static void load_table(const u32* from, u32 (&first)[2], u32 (&second)[2]) {
+    const Words<4> w = device::load_constant<16>(from);
     first[0] = w[0], first[1] = w[1], second[0] = w[2], second[1] = w[3];
   }
 
   DANAUS_DEVICE SharedAddress u_address(int item, int frequency, int part) const {
     return item * at_.u_column + frequency * at_.u_frequency + part * at_.u_part;
   }
-  DANAUS_DEVICE SharedAddress y_address(int item, int pair, int part) const {
-    return at_.y_begin + item * at_.y_column + pair * at_.y_pair + part * at_.y_part;
+  // Of a frequency, in 16 bits of a pair.
+  DANAUS_DEVICE SharedAddress y_address(int item, int frequency, int part) const {
+    return at_.y_begin + item * at_.y_column + frequency * at_.y_step + part * at_.y_part;
   }
 
-  // U of 16 channels, at the frequencies of some tiles.
-  DANAUS_DEVICE void transform(int item, int channel_tile, int first_tile) const {
-    float re[layout.tuning.tiles][4] = {}, im[layout.tuning.tiles][4] = {};
+  // U, of a tile that is zero.
+  DANAUS_DEVICE void transform(Tile& tile, int item, int channel_tile, int first_tile) const {
+    const int first = first_input() + 16 * channel_tile;
     const void* row[2];
     DANAUS_UNROLL
     for (int r = 0; r < 2; ++r) {
-      const int channel = 16 * channel_tile + g_ + 8 * r;
+      const int channel = first + g_ + 8 * r;
       row[r] = channel < a_.inputs ? static_cast<const unsigned char*>(a_.u) +
-                                         Lane::kBytes * (a_.u_batch * (first_item_ + item) + a_.u_channel * channel)
+                                         Lane::kBytes * row_of(a_.u_rows, a_.inner, first_item_ + item, channel)
                                    : nullptr;
     }
-    const int steps = (half_ + layout.step - 1) / layout.step;
-    Folded next = load(row, layout.lane_points * t_);
-    for (int step = 0; step < steps; ++step) {
-      const Folded points = next;
-      if (step + 1 < steps) next = load(row, layout.step * (step + 1) + layout.lane_points * t_);
+    if (a_.aligned && a_.half % layout.step == 0 && first + 16 <= a_.inputs && is_whole(first_tile))
+      transform_rows<true>(tile, row, first_tile);
+    else
+      transform_rows<false>(tile, row, first_tile);
+  }
+  template <bool whole>
+  DANAUS_DEVICE void transform_rows(Tile& tile, const void* const (&row)[2], int first_tile) const {
+    const int steps = (a_.half + layout.step - 1) / layout.step;
+    const u32* table = in_table(a_.forward, first_frequency() / 8 + first_tile);
+    Folded points = load<whole>(row, layout.lane_points * t_);
+    for (int step = 0; step < steps; ++step, table += 128 * a_.table_tiles) {
       const A sum_re = fragment(points, true, 0);
       A difference_re = fragment(points, false, 0);
       difference_re.negate();
+      const auto load_next = [&] {
+        if (step + 1 < steps) points = load<whole>(row, layout.step * (step + 1) + layout.lane_points * t_);
+      };
       if constexpr (kComplex) {
         const A sum_im = fragment(points, true, 1), difference_im = fragment(points, false, 1);
-        for_each_tile(first_tile, [&](int i) {
+        load_next();
+        for_each_tile<whole>(first_tile, [&](int i) {
           u32 cosine[2], sine[2];
-          load_table(a_.forward, 1ll * step * at_.frequency_tiles + first_tile + i, cosine, sine);
+          load_table(table + 128 * i, cosine, sine);
           const B c(cosine), s(sine);
-          multiply<P>(re[i], sum_re, c);
-          multiply<P>(im[i], sum_im, c);
-          multiply<P>(re[i], difference_im, s);
-          multiply<P>(im[i], difference_re, s);
+          multiply<P>(tile.re[i], sum_re, c);
+          multiply<P>(tile.im[i], sum_im, c);
+          multiply<P>(tile.re[i], difference_im, s);
+          multiply<P>(tile.im[i], difference_re, s);
         });
       } else {
-        for_each_tile(first_tile, [&](int i) {
+        load_next();
+        for_each_tile<whole>(first_tile, [&](int i) {
           u32 cosine[2], sine[2];
-          load_table(a_.forward, 1ll * step * at_.frequency_tiles + first_tile + i, cosine, sine);
-          multiply<P>(re[i], sum_re, B(cosine));
-          multiply<P>(im[i], difference_re, B(sine));
+          load_table(table + 128 * i, cosine, sine);
+          multiply<P>(tile.re[i], sum_re, B(cosine));
+          multiply<P>(tile.im[i], difference_re, B(sine));
         });
       }
     }
+  }
+  // The first channel of the block: of inputs all are there where there is a product.
+  DANAUS_DEVICE int first_input() const { return layout.key.product == Product::none ? first_channel() : 0; }
+
+  // Spectra of another pass.
+  DANAUS_DEVICE void read(Tile& tile, int item, int channel_tile, int first_tile) const {
+    DANAUS_UNROLL
+    for (int r = 0; r < 2; ++r) {
+      const int channel = first_input() + 16 * channel_tile + g_ + 8 * r;
+      if (channel >= a_.inputs) continue;
+      for_each_tile(first_tile, [&](int i) {
+        const int frequency = first_frequency() + 8 * (first_tile + i) + 2 * t_;
+        float numbers[4] = {};
+        read_pair(numbers, place_in(a_.from, item, channel, frequency), a_.frequencies - frequency, a_.from.pairs);
+        tile.re[i][2 * r] = numbers[0], tile.im[i][2 * r] = numbers[1];
+        tile.re[i][2 * r + 1] = numbers[2], tile.im[i][2 * r + 1] = numbers[3];
+      });
+    }
+  }
+  static constexpr int kComplexWords = layout.halves ? 1 : 2;
+  DANAUS_DEVICE u32* place_in(const Spectra& s, int item, int channel, int frequency) const {
+    return s.data + kComplexWords * (s.item * (first_item_ + item) + s.channel * channel + frequency);
+  }
+  // Of a pair of frequencies re, im, re, im, or of the first, as many as there are.
+  static DANAUS_DEVICE void read_pair(float (&numbers)[4], const u32* from, int count, bool pairs) {
+    if (count >= 2 && pairs) {
+      const auto w = device::load_global<8 * kComplexWords>(from);
+      unpacked(numbers, w.word);
+      return;
+    }
+    DANAUS_UNROLL
+    for (int e = 0; e < 2; ++e) {
+      if (e >= count) continue;
+      const auto w = device::load_global<4 * kComplexWords>(from + kComplexWords * e);
+      float number[2];
+      unpacked(number, w.word);
+      numbers[2 * e] = number[0], numbers[2 * e + 1] = number[1];
+    }
+  }
+  template <int count, int words>
+  static DANAUS_DEVICE void unpacked(float (&numbers)[count], const u32 (&word)[words]) {
+    DANAUS_UNROLL
+    for (int i = 0; i < words; ++i) {
+      if constexpr (layout.halves) {
+        numbers[2 * i] = device::lower_float<layout.key.dtype>(word[i]);
+        numbers[2 * i + 1] = device::upper_float<layout.key.dtype>(word[i]);
+      } else {
+        numbers[i] = float_of(word[i]);
+      }
+    }
+  }
+  // re, im, re, im of two frequencies.
+  static DANAUS_DEVICE void write_pair(u32* to, const float (&numbers)[4], int count, bool pairs) {
+    Words<2 * kComplexWords> w;
+    DANAUS_UNROLL
+    for (int i = 0; i < 2 * kComplexWords; ++i)
+      if constexpr (layout.halves)
+        w[i] = device::pack2<layout.key.dtype>(numbers[2 * i], numbers[2 * i + 1]);
+      else
+        w[i] = stored<P>(numbers[i]);
+    if (count >= 2 && pairs) {
+      device::store_global<8 * kComplexWords>(to, w);
+      return;
+    }
+    DANAUS_UNROLL
+    for (int e = 0; e < 2; ++e) {
+      if (e >= count) continue;
+      Words<kComplexWords> one;
+      DANAUS_UNROLL
+      for (int i = 0; i < kComplexWords; ++i) one[i] = w[kComplexWords * e + i];
+      device::store_global<4 * kComplexWords>(to + kComplexWords * e, one);
+    }
+  }
+
+  // For a product.
+  DANAUS_DEVICE void keep_input(const Tile& tile, int item, int channel_tile, int first_tile) const {
+    keep_units(tile, channel_tile, first_tile, u_address(item, 0, 0), at_.u_frequency, at_.u_part);
+  }
+  DANAUS_DEVICE void keep_units(const Tile& tile, int channel_tile, int first_tile, SharedAddress to,
+                                int frequency_step, int part_step) const {
+    to += 2 * layout.number_bytes * (8 * channel_tile + g_);
     for_each_tile(first_tile, [&](int i) {
       DANAUS_UNROLL
       for (int e = 0; e < 2; ++e) {
-        const int frequency = 8 * (first_tile + i) + 2 * t_ + e, unit = 8 * channel_tile + g_;
-        store_unit(u_address(item, frequency, 0) + 2 * layout.number_bytes * unit, re[i][e], re[i][2 + e]);
-        store_unit(u_address(item, frequency, 1) + 2 * layout.number_bytes * unit, im[i][e], im[i][2 + e]);
+        const SharedAddress at = to + (8 * (first_tile + i) + 2 * t_ + e) * frequency_step;
+        store_unit(at, tile.re[i][e], tile.re[i][2 + e]);
+        store_unit(at + part_step, tile.im[i][e], tile.im[i][2 + e]);
       }
     });
+  }
+  // For the inverse, or for another pass.
+  DANAUS_DEVICE void put(const Tile& tile, int item, int channel_tile, int first_tile) const {
+    if constexpr (layout.to_samples && !layout.halves)
+      keep_units(tile, channel_tile, first_tile, y_address(item, 0, 0), at_.y_step, at_.y_part);
+    else
+      for_each_tile(first_tile, [&](int i) {
+        DANAUS_UNROLL
+        for (int r = 0; r < 2; ++r)
+          put_pair(item, 4 * (first_tile + i) + t_, 16 * channel_tile + g_ + 8 * r,
+                   {tile.re[i][2 * r], tile.im[i][2 * r], tile.re[i][2 * r + 1], tile.im[i][2 * r + 1]});
+      });
+  }
+  struct Pair {
+    float number[4];
+  };
+  DANAUS_DEVICE void put_pair(int item, int pair, int channel, const Pair& of) const {
+    if constexpr (layout.to_samples && layout.halves) {
+      DANAUS_UNROLL
+      for (int part = 0; part < 2; ++part)
+        device::store_shared<4>(y_address(item, pair, part) + 4 * channel,
+                                {device::pack2<layout.key.dtype>(of.number[part], of.number[2 + part])});
+    } else if constexpr (layout.to_samples) {
+      const int place = 16 * (channel / 16) + 2 * (channel % 8) + channel / 8 % 2;
+      DANAUS_UNROLL
+      for (int i = 0; i < 4; ++i)
+        device::store_shared<4>(y_address(item, 2 * pair + i / 2, i % 2) + 4 * place, {stored<P>(of.number[i])});
+    } else {
+      const int frequency = first_frequency() + 2 * pair;
+      if (first_channel() + channel < a_.outputs)
+        write_pair(place_in(a_.to, item, first_channel() + channel, frequency), of.number, a_.frequencies - frequency,
+                   a_.to.pairs);
+    }
   }
   static DANAUS_DEVICE void store_unit(SharedAddress to, float first, float second) {
     if constexpr (layout.halves)
@@ -296,16 +430,18 @@ class Block {
       device::store_shared<8>(to, {stored<P>(first), stored<P>(second)});
   }
 
-  template <class Visit>
+  template <bool whole = false, class Visit>
   DANAUS_DEVICE void for_each_tile(int first, Visit visit) const {
     DANAUS_UNROLL
     for (int i = 0; i < layout.tuning.tiles; ++i)
-      if (first + i < at_.frequency_tiles) visit(i);
+      if (whole || first + i < at_.frequency_tiles) visit(i);
   }
+  DANAUS_DEVICE bool is_whole(int first_tile) const { return first_tile + layout.tuning.tiles <= at_.frequency_tiles; }
 
   DANAUS_DEVICE A weights(int matrix, int output_tile, int step, int part) const {
     const int steps = at_.input_tiles * layout.steps_of_tile;
-    const long long vector = ((1ll * matrix * at_.output_tiles + output_tile) * steps + step) * 2 + part;
+    const int tiles = (a_.outputs + 15) / 16;
+    const long long vector = ((1ll * matrix * tiles + first_channel() / 16 + output_tile) * steps + step) * 2 + part;
     const Words<4> w = device::load_global<16>(a_.weights + (vector * 32 + device::lane_index()) * 4);
     return A(w.word);
   }
@@ -314,46 +450,42 @@ class Block {
     return B(w.word);
   }
 
-  // V of 16 channels, at the frequencies of some tiles, which share the weights.
-  DANAUS_DEVICE void mix(int item, int output_tile, int first_tile) const {
-    float re[layout.tuning.tiles][4] = {}, im[layout.tuning.tiles][4] = {};
+  // V, of a tile that is zero; frequencies share the weights.
+  DANAUS_DEVICE void mix(Tile& tile, int item, int output_tile, int first_tile) const {
+    if (first_channel() + 16 * output_tile >= a_.outputs) return;
+    if (is_whole(first_tile))
+      mix_tiles<true>(tile, item, output_tile, first_tile);
+    else
+      mix_tiles<false>(tile, item, output_tile, first_tile);
+  }
+  template <bool whole>
+  DANAUS_DEVICE void mix_tiles(Tile& tile, int item, int output_tile, int first_tile) const {
     for (int step = 0; step < at_.input_tiles * layout.steps_of_tile; ++step) {
       const A w_re = weights(0, output_tile, step, 0), w_im = weights(0, output_tile, step, 1);
       A minus_im = w_im;
       minus_im.negate();
-      for_each_tile(first_tile, [&](int i) {
+      for_each_tile<whole>(first_tile, [&](int i) {
         const int frequency = 8 * (first_tile + i) + g_;
         const B u_re = spectrum(item, frequency, 0, step), u_im = spectrum(item, frequency, 1, step);
-        multiply<P>(re[i], w_re, u_re);
-        multiply<P>(im[i], w_im, u_re);
-        multiply<P>(re[i], minus_im, u_im);
-        multiply<P>(im[i], w_re, u_im);
+        multiply<P>(tile.re[i], w_re, u_re);
+        multiply<P>(tile.im[i], w_im, u_re);
+        multiply<P>(tile.re[i], minus_im, u_im);
+        multiply<P>(tile.im[i], w_re, u_im);
       });
     }
-    for_each_tile(first_tile, [&](int i) {
-      const int pair = 4 * (first_tile + i) + t_;
-      DANAUS_UNROLL
-      for (int r = 0; r < 2; ++r) {
-        store_pair(item, pair, 0, 16 * output_tile + g_ + 8 * r, re[i][2 * r], re[i][2 * r + 1]);
-        store_pair(item, pair, 1, 16 * output_tile + g_ + 8 * r, im[i][2 * r], im[i][2 * r + 1]);
-      }
-    });
   }
-  DANAUS_DEVICE void store_pair(int item, int pair, int part, int channel, float first, float second) const {
-    store_unit(y_address(item, pair, part) + 2 * layout.number_bytes * channel, first, second);
-  }
-
   // V of 16 channels at two frequencies with weights of their own: items of the batch are the columns.
-  DANAUS_DEVICE void mix_pair(int output_tile, int pair, int items) const {
+  DANAUS_DEVICE void mix_pair(int output_tile, int pair) const {
     float re[2][4] = {}, im[2][4] = {};
-    const int item = min(g_, items - 1);
+    const int item = min(g_, items() - 1);
     DANAUS_UNROLL
     for (int e = 0; e < 2; ++e) {
       const int frequency = 2 * pair + e;
-      if (frequency >= a_.frequencies) continue;
+      if (first_frequency() + frequency >= a_.frequencies) continue;
       DANAUS_UNROLL_BY(1)
       for (int step = 0; step < at_.input_tiles * layout.steps_of_tile; ++step) {
-        const A w_re = weights(frequency, output_tile, step, 0), w_im = weights(frequency, output_tile, step, 1);
+        const A w_re = weights(first_frequency() + frequency, output_tile, step, 0),
+                w_im = weights(first_frequency() + frequency, output_tile, step, 1);
         A minus_im = w_im;
         minus_im.negate();
         const B u_re = spectrum(item, frequency, 0, step), u_im = spectrum(item, frequency, 1, step);
@@ -366,9 +498,7 @@ class Block {
     DANAUS_UNROLL
     for (int i = 0; i < 4; ++i) {
       const int column = 2 * t_ + i % 2, channel = 16 * output_tile + g_ + 8 * (i / 2);
-      if (column >= items) continue;
-      store_pair(column, pair, 0, channel, re[0][i], re[1][i]);
-      store_pair(column, pair, 1, channel, im[0][i], im[1][i]);
+      if (column < items()) put_pair(column, pair, channel, {re[0][i], im[0][i], re[1][i], im[1][i]});
     }
   }
 
@@ -383,9 +513,10 @@ class Block {
             device::load_shared<4>(y_address(item, 8 * step + t_ + 4 * (i / 2), part) + 4 * (channel + 8 * (i % 2)))[0];
     } else {
       DANAUS_UNROLL
-      for (int r = 0; r < 2; ++r) {
-        const Words<2> w = device::load_shared<8>(y_address(item, 4 * step + t_, part) + 8 * (channel + 8 * r));
-        words[r] = w[0], words[r + 2] = w[1];
+      for (int h = 0; h < 2; ++h) {
+        const Words<2> w =
+            device::load_shared<8>(y_address(item, 8 * step + t_ + 4 * h, part) + 8 * (8 * output_tile + g_));
+        words[2 * h] = w[0], words[2 * h + 1] = w[1];
       }
     }
     return A(words);
@@ -396,16 +527,18 @@ class Block {
     float cosine[2][4], sine[2][4];  // of real parts, of imaginary parts
   };
 
-  DANAUS_DEVICE void transform_back(int item, int output_tile, int first_tile, int tiles) const {
-    Sums sums[layout.point_tiles] = {};
+  template <bool whole>
+  DANAUS_DEVICE void transform_points(Sums (&sums)[layout.point_tiles], int item, int output_tile, int first_tile,
+                                      int tiles) const {
     const int steps = 8 * at_.frequency_tiles / layout.step;
-    for (int step = 0; step < steps; ++step) {
+    const u32* table = in_table(a_.inverse, 1ll * first_tile * steps);
+    for (int step = 0; step < steps; ++step, table += 128) {
       const A re = mixed(item, output_tile, step, 0), im = mixed(item, output_tile, step, 1);
       DANAUS_UNROLL
       for (int i = 0; i < layout.point_tiles; ++i) {
-        if (first_tile + i >= tiles) continue;
+        if (!whole && first_tile + i >= tiles) continue;
         u32 cosine[2], sine[2];
-        load_table(a_.inverse, 1ll * (first_tile + i) * steps + step, cosine, sine);
+        load_table(table + 128 * i * steps, cosine, sine);
         const B c(cosine), s(sine);
         multiply<P>(sums[i].cosine[0], re, c);
         multiply<P>(sums[i].sine[1], im, s);
@@ -415,17 +548,24 @@ class Block {
         }
       }
     }
+  }
+  DANAUS_DEVICE void transform_back(int item, int output_tile, int first_tile, int tiles) const {
+    Sums sums[layout.point_tiles] = {};
+    if (first_tile + layout.point_tiles <= tiles)
+      transform_points<true>(sums, item, output_tile, first_tile, tiles);
+    else
+      transform_points<false>(sums, item, output_tile, first_tile, tiles);
     constexpr int kTilesOfLane = layout.step / 8;
     DANAUS_UNROLL
     for (int i = 0; i < layout.point_tiles; i += kTilesOfLane) {
       const int n = 8 * (first_tile + i) + layout.lane_points * t_;
       DANAUS_UNROLL
       for (int r = 0; r < 2; ++r) {
-        const int channel = 16 * output_tile + g_ + 8 * r;
+        const int channel = first_channel() + 16 * output_tile + g_ + 8 * r;
         if (first_tile + i >= tiles || channel >= a_.outputs) continue;
-        store(static_cast<unsigned char*>(a_.y) +
-                  Lane::kBytes * (a_.y_batch * (first_item_ + item) + a_.y_channel * channel),
-              n, points_of(sums, i, r, -1), points_of(sums, i, r, 1));
+        store(
+            static_cast<unsigned char*>(a_.y) + Lane::kBytes * row_of(a_.y_rows, a_.inner, first_item_ + item, channel),
+            n, points_of(sums, i, r, -1), points_of(sums, i, r, 1));
       }
     }
   }
@@ -454,14 +594,14 @@ class Block {
   }
   DANAUS_DEVICE void store(void* row, int n, const Lane& near, const Lane& far) const {
     if (a_.aligned) {
-      if (n >= half_) return;
+      if (n >= a_.half) return;
       near.store(row, n);
       far.reversed().store(row, a_.length - layout.lane_points - n);
       return;
     }
     DANAUS_UNROLL
     for (int i = 0; i < layout.lane_points; ++i) {
-      if (n + i >= half_) continue;
+      if (n + i >= a_.half) continue;
       near.store_one(row, n + i, i);
       far.store_one(row, a_.length - 1 - n - i, i);
     }
@@ -469,7 +609,8 @@ class Block {
 
   const Arguments& a_;
   const Places& at_;
-  const int warp_, g_, t_, half_, first_item_;
+  const int warp_, g_, t_;
+  int first_item_, first_of_slice_;
 };
 
 // Weights in the order of fragments, rounded as products take them: a vector a thread.
@@ -490,8 +631,8 @@ class Arrangement {
       const int lane = static_cast<int>(i % 32), part = static_cast<int>(i / 32 % 2);
       const long long fragment = i / 64, tile = fragment / steps;
       const int output = static_cast<int>(16 * (tile % a_.places.output_tiles)) + lane / 4;
-      device::store_global<16>(a_.weights + 4 * i, vector(static_cast<int>(tile / a_.places.output_tiles), output,
-                                                          static_cast<int>(fragment % steps), part, lane % 4));
+      device::store_global<16>(a_.arranged + 4 * i, vector(static_cast<int>(tile / a_.places.output_tiles), output,
+                                                           static_cast<int>(fragment % steps), part, lane % 4));
     }
   }
 
@@ -522,7 +663,7 @@ class Arrangement {
 
 template <class P, Path path>
 DANAUS_DEVICE void run(const Arguments& a) {
-  if constexpr (P::layout.key.arrange)
+  if constexpr (P::layout.key.stage == Stage::arrange)
     Arrangement<P>(a).run();
   else
     Block<P>(a).run();

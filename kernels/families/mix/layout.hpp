@@ -7,12 +7,24 @@
 
 namespace danaus::mix {
 
+// What one kernel does of a layer: all of it, or a pass of it whose spectra come from global memory or go there.
+//   layer    samples, their transform, the product, the inverse, samples
+//   there    samples, their transform and, of two axes, the product with the matrix of the other axis; spectra
+//   middle   spectra, the product; spectra
+//   back     spectra and, of two axes, the product with the matrix of the other axis; the inverse, samples
+//   arrange  prepares weights
+enum class Stage { layer, there, middle, back, arrange };
+
+// With one matrix for all frequencies, or with one for each.
+enum class Product { none, shared, each };
+
 struct Key {
   Dtype dtype;
-  bool tf32;             // f32 samples: operands of products rounded to TF32; else each in two parts, three products
-  bool complex, shared;  // samples; one matrix of weights for all frequencies
-  bool arrange = false;  // the kernel that prepares the weights
-  constexpr bool is_sample() const { return complex && shared && (tf32 || dtype == Dtype::f16); }
+  bool tf32;     // f32 samples: operands of products rounded to TF32; else each in two parts, three products
+  bool complex;  // samples
+  Stage stage;
+  Product product;
+  constexpr bool is_sample() const { return complex && product != Product::each && (tf32 || dtype == Dtype::f16); }
   bool operator==(const Key&) const = default;
 };
 
@@ -23,26 +35,32 @@ struct Tuning {
   bool operator==(const Tuning&) const = default;
 };
 
-// Where spectra are in shared memory, in bytes; sizes that depend on the case.
+// What a block has, and where its spectra are in shared memory, in bytes; sizes that depend on the case.
 struct Places {
   int input_tiles, output_tiles;      // of 16 channels
   int frequency_tiles;                // of 8 kept frequencies, in 16 bits an even number
-  int columns;                        // items of the batch that a block has
+  int frequency_groups;               // of as many tiles as a warp has at once
+  int columns;                        // items of the batch
   int u_part, u_frequency, u_column;  // steps: to the imaginary parts, to the next frequency, to the next item
-  int y_part, y_pair, y_column;       // steps: likewise, of pairs of frequencies
+  int y_part, y_step, y_column;       // steps: likewise, in 16 bits of pairs of frequencies
   int y_begin, bytes;                 // of all
+  bool in_place;                      // a warp has one product at most, and stores it when all have read their inputs
 };
 
-// A warp's tile of channels has 16, channel g beside g + 8. Spectra of inputs: of each frequency all real parts, then
-// all imaginary parts, in units of channels g and g + 8. Spectra of outputs: of each pair of frequencies 2 j, 2 j + 1
-// likewise, channel by channel. Steps between frequencies are 8 words more than a multiple of 32, so that a fragment's
-// lanes, g or t apart, do not meet in a bank.
+// A warp's tile of channels has 16, channel g beside g + 8. Spectra are, frequency by frequency, all real parts, then
+// all imaginary parts, in units of channels g and g + 8; in 16 bits those of outputs are of each pair of frequencies 2
+// j, 2 j + 1, channel by channel. Steps between frequencies are 8 words more than a multiple of 32, so that a
+// fragment's lanes, g or t apart, do not meet in a bank.
 struct Layout {
   Key key;
   Tuning tuning;
 
   constexpr Layout(const Key& k, const Tuning& t) : key(k), tuning(t) {}
 
+  bool from_samples = key.stage == Stage::layer || key.stage == Stage::there;
+  bool to_samples = key.stage == Stage::layer || key.stage == Stage::back;
+  // What blocks share out beside items: frequencies, or channels where one needs no other's.
+  bool slices_frequencies = key.product != Product::none && !to_samples;
   bool halves = key.dtype != Dtype::f32;
   bool split = key.dtype == Dtype::f32 && !key.tf32;
   int threads = 32 * tuning.warps;
@@ -59,32 +77,58 @@ struct Layout {
     return nullptr;
   }
 
+  constexpr int tiles_of(int frequencies) const { return halves ? (frequencies + 15) / 16 * 2 : (frequencies + 7) / 8; }
+
   constexpr Places places(int inputs, int outputs, int frequencies, int columns) const {
     const auto apart = [](int bytes) { return (bytes + 127) / 128 * 128 + 32; };
     Places p{};
     p.input_tiles = (inputs + 15) / 16, p.output_tiles = (outputs + 15) / 16;
-    p.frequency_tiles = halves ? (frequencies + 15) / 16 * 2 : (frequencies + 7) / 8;
+    p.frequency_tiles = tiles_of(frequencies);
+    p.frequency_groups = (p.frequency_tiles + tuning.tiles - 1) / tuning.tiles;
     p.columns = columns;
     p.u_part = 16 * number_bytes * p.input_tiles, p.u_frequency = apart(2 * p.u_part);
     p.u_column = apart(8 * p.frequency_tiles * p.u_frequency);
-    p.y_part = 32 * number_bytes * p.output_tiles, p.y_pair = apart(2 * p.y_part);
-    p.y_column = 4 * p.frequency_tiles * p.y_pair;
-    p.y_begin = columns * p.u_column, p.bytes = p.y_begin + columns * p.y_column;
+    p.y_part = 64 * p.output_tiles, p.y_step = apart(2 * p.y_part);
+    p.y_column = (halves ? 4 : 8) * p.frequency_tiles * p.y_step;
+    const int u_bytes = key.product == Product::none ? 0 : columns * p.u_column;
+    const int y_bytes = to_samples ? columns * p.y_column : 0;
+    p.in_place =
+        key.product == Product::shared && y_bytes > 0 && columns * p.output_tiles * p.frequency_groups <= tuning.warps;
+    p.y_begin = p.in_place ? 0 : u_bytes;
+    p.bytes = p.in_place ? (u_bytes > y_bytes ? u_bytes : y_bytes) : u_bytes + y_bytes;
     return p;
   }
+};
+
+// Spectra in global memory: [item, channel, frequency] complex, steps in complex numbers; of 16-bit samples one word
+// each. Pairs of frequencies are one access where `pairs`.
+struct Spectra {
+  std::uint32_t* data;
+  long long item, channel;
+  bool pairs;
+};
+
+// Rows of samples, steps in samples. Items are (outer, inner).
+struct Rows {
+  long long outer, item, channel;
 };
 
 struct Arguments {
   const void* u;
   void* y;
-  const std::uint32_t* forward;  // [steps of points, frequency tiles, lane, 4]: cosines of a fragment, then sines
+  Spectra from, to;
+  const std::uint32_t* forward;  // [steps of points, table_tiles, lane, 4]: cosines of a fragment, then sines
   const std::uint32_t* inverse;  // [point tiles, steps of frequencies, lane, 4]
-  std::uint32_t* weights;        // [frequency or 1, output tile, step of inputs, part, lane, 4]: fragments
+  const std::uint32_t* weights;  // [frequency or 1, output tile, step of inputs, part, lane, 4]: fragments
+  std::uint32_t* arranged;       // where such are made
   const float* w;                // [C_in, C_out, M, 2], of which they are made, or [C_out, C_in, M, 2]
-  long long u_batch, u_channel, y_batch, y_channel;  // steps, in samples
-  int batch, inputs, outputs, length, frequencies;
-  int matrices;  // of weights: frequencies, or 1
-  bool adjoint;  // their conjugate transposes
+  Rows u_rows, y_rows;
+  int inner;                                              // items of an outer step
+  int batch, inputs, outputs, length, half, frequencies;  // half of the length, rounded up
+  int table_tiles;                                        // of frequencies, in the table
+  int matrices;                                           // of weights: frequencies, or 1
+  int slices, slice;  // that an item's frequencies or channels are shared out in; tiles of each
+  bool adjoint;       // their conjugate transposes
   bool aligned;  // a lane's points are one access: rows begin at as many bytes, X is a multiple of two lanes' points
   float scale;   // of results
   Places places;

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <complex>
@@ -9,16 +8,6 @@
 
 namespace danaus::mix {
 namespace {
-
-Choice find(const Key& key, const Spectral& p) {
-  for (std::size_t line = 0; line < kLines.size(); ++line) {
-    if (p.batch > kLines[line].batch || std::max(p.inputs, p.outputs) > kLines[line].channels) continue;
-    const auto all = Family::instances(line);
-    for (int i = 0; i < all.count; ++i)
-      if (all.list[i].key == key) return {line, static_cast<std::size_t>(i)};
-  }
-  fail("spectral: no kernel has ", name(p.dtype), " samples; f16, bf16 and f32 have some");
-}
 
 // Numbers of a fragment as the kernel reads them.
 class Writer {
@@ -37,7 +26,7 @@ class Writer {
   void column(int t, bool lanes_points, At at, std::uint32_t* words) const {
     for (int half = 0; half < 2; ++half)
       if (!layout_.halves) {
-        words[half] = word(at(2 * t + half));
+        words[half] = word(at(lanes_points ? 2 * t + half : t + 4 * half));
       } else {
         const int first = lanes_points ? 4 * t + 2 * half : 2 * t + 8 * half;
         words[half] = word(at(first), at(first + 1));
@@ -57,14 +46,27 @@ class Writer {
 std::vector<std::unique_ptr<const Variant>> variants() { return {}; }
 
 std::string Choice::name() const {
+  constexpr const char* kStages[] = {"", "_there", "_middle", "_back", "_arrange"};
+  constexpr const char* kProducts[] = {"", "_shared", ""};
   const Layout l = layout();
   return text("mix_", danaus::name(l.key.dtype), l.key.tf32 ? "_tf32" : "", l.key.complex ? "_complex" : "_real",
-              l.key.shared ? "_shared" : "", "_w", l.tuning.warps, "_tiles", l.tuning.tiles, "_x", l.tuning.blocks);
+              kStages[static_cast<int>(l.key.stage)], kProducts[static_cast<int>(l.key.product)], "_w", l.tuning.warps,
+              "_tiles", l.tuning.tiles, "_x", l.tuning.blocks);
 }
 
-Choice choose_layer(const Spectral& p) { return find({p.dtype, p.tf32, p.complex, p.shared}, p); }
+Choice choose(const Spectral& p, Stage stage, Product product, std::int64_t items, std::int64_t channels) {
+  const bool samples = stage != Stage::middle && stage != Stage::arrange;
+  const Key key{p.dtype, p.tf32, samples && p.complex, stage, product};
+  for (std::size_t line = 0; line < kLines.size(); ++line) {
+    if (items > kLines[line].items || channels > kLines[line].channels) continue;
+    const auto all = Family::instances(line);
+    for (int i = 0; i < all.count; ++i)
+      if (all.list[i].key == key) return {line, static_cast<std::size_t>(i)};
+  }
+  fail("spectral: no kernel has ", name(p.dtype), " samples; f16, bf16 and f32 have some");
+}
 
-Choice choose_arrangement(const Spectral& p) { return find({p.dtype, p.tf32, false, false, true}, p); }
+double scale_of(int length) { return std::exp2(std::round(-0.5 * std::log2(length))); }
 
 // Phases are of points n + 1/2: exp(-2 pi i k (n + 1/2) / X). The point in the middle of an odd number is its own
 // mirror image, which the kernel adds to it.
@@ -73,8 +75,7 @@ Tables make_tables(const Layout& layout, int length, std::span<const int> freque
   const int half = (length + 1) / 2, count = static_cast<int>(frequencies.size());
   const int steps = (half + layout.step - 1) / layout.step, point_tiles = steps * layout.step / 8;
   const int tiles = layout.places(1, 1, count, 1).frequency_tiles, frequency_steps = 8 * tiles / layout.step;
-  // The power of two next to 1 / sqrt(X), so that spectra have the scale of the samples.
-  const double scale = std::exp2(std::round(-0.5 * std::log2(length)));
+  const double scale = scale_of(length);
   const auto phase = [&](int i, int n) -> std::complex<double> {
     if (i >= count || n >= half) return 0;
     const std::complex<double> z = root(2 * length, std::int64_t{frequencies[i]} * (2 * n + 1));
@@ -109,6 +110,30 @@ Tables make_tables(const Layout& layout, int length, std::span<const int> freque
             lane % 4, false, [&](int at) { return -weight(first + at) * phase(first + at, n).imag(); }, words + 2);
       }
   return tables;
+}
+
+std::vector<std::uint32_t> arrange(const Layout& layout, int outputs, int inputs, const Matrix& matrix) {
+  const Writer writer(layout);
+  const int tiles = (outputs + 15) / 16, steps = (inputs + 15) / 16 * layout.steps_of_tile;
+  std::vector<std::uint32_t> words;
+  words.reserve(256 * tiles * steps);
+  for (int tile = 0; tile < tiles; ++tile)
+    for (int step = 0; step < steps; ++step)
+      for (int part = 0; part < 2; ++part)
+        for (int lane = 0; lane < 32; ++lane)
+          for (int i = 0; i < 4; ++i) {
+            const int output = 16 * tile + lane / 4 + 8 * (i % 2);
+            const auto number = [&](int input) {
+              if (output >= outputs || input >= inputs) return 0.;
+              const std::complex<double> z = matrix(output, input);
+              return part == 0 ? z.real() : z.imag();
+            };
+            const int unit = 16 * step + 2 * (lane % 4) + i / 2;
+            words.push_back(layout.halves
+                                ? writer.word(number(unit), number(unit + 8))
+                                : writer.word(number(16 * (step / 2) + 4 * (step % 2) + lane % 4 + 8 * (i / 2))));
+          }
+  return words;
 }
 
 }  // namespace danaus::mix

@@ -85,6 +85,23 @@ TEST(SpectralLayer, HasItsAdjoint) {
   }
 }
 
+// A layer is linear in its weights: <dy, L_v u> = <dw, v> for any other weights v.
+TEST(SpectralLayer, HasAGradientOfItsWeights) {
+  for (const char* word :
+       {"spectral_f64_complex_b2_c3x4_l24_m5", "spectral_f64_b2_c3x4_l24_m13_shared",
+        "spectral_f64_complex_b2_c2x3_l12x10_m6x5_twosided", "spectral_f64_b2_c2x3_l9x16_m4x9_twosided_channelmajor"}) {
+    const Spectral p = parse_spectral(word);
+    const SpectralInputs inputs = make_inputs(p);
+    const std::vector<double> dy = make_inputs(adjoint_of(p)).u, y = layer_by_matrices(p, inputs);
+    const std::vector<double> dw = gradient_of_weights(p, inputs.u, dy);
+    const double expected = std::inner_product(dy.begin(), dy.end(), y.begin(), 0.);
+    EXPECT_NEAR(std::inner_product(dw.begin(), dw.end(), inputs.w.begin(), 0.), expected, 1e-12 * std::abs(expected))
+        << word;
+  }
+  const Spectral p = parse_spectral("spectral_f64_b1_c1x1_l16_m4");
+  EXPECT_THROW(gradient_of_weights(adjoint_of(p), make_inputs(p).u, make_inputs(p).u), std::invalid_argument);
+}
+
 TEST(SpectralLayer, OfChannelMajorFieldsIsTheSame) {
   const Spectral p = parse_spectral("spectral_f64_b3_c2x4_l16_m5");
   Spectral major = p;

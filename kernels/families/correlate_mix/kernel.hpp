@@ -1,0 +1,190 @@
+// correlate_mix: the gradient of a spectral layer's weights, dw = sum of conj(U) dY over the batch, from spectra.
+//
+// source     the adjoint of the product over channels; derived
+// shapes     U [B, C_in, M], dY [B, C_out, M] as passes of families/mix leave them; dw [C_in, C_out, M], or of shared
+//            weights [C_in, C_out], summed over frequencies too
+// types      spectra f16, bf16, f32; products TF32, which holds 16-bit numbers as they are, of f32 in two parts each
+//            without TF32; sums fp32, in an order that the shapes fix
+// scaling    by `scale`, 1 / N over that of both transforms; dY of frequencies that stand for a mirror image twice
+// work       a block has 32 channels of u, 32 of dy, some groups of 8 frequencies, one a warp, and a part of the batch,
+//            8 items at a time, which the products contract. Another launch adds the parts up
+// error      that of its spectra   reference  reference/spectral/layer.hpp   test  tests/kernels/mix_test.cpp
+#pragma once
+
+#include "kernels/device/operations.hpp"
+#include "kernels/families/correlate_mix/layout.hpp"
+#include "kernels/families/mix/operand.hpp"
+
+namespace danaus::correlate_mix::inline DANAUS_BACKEND {
+
+template <Key key, Tuning tuning>
+struct Shape {
+  static constexpr Layout layout{key, tuning};
+  static_assert(!layout.broken_rule(), "tunings.hpp has a line that Layout::broken_rule() refuses");
+};
+
+template <class P>
+class Block {
+ public:
+  static constexpr Layout layout = P::layout;
+
+  DANAUS_DEVICE explicit Block(const Arguments& a)
+      : a_(a), warp_(device::warp_index()), g_(device::lane_index() / 4), t_(device::lane_index() % 4) {
+    const int input_tiles = (a.inputs + kChannels - 1) / kChannels,
+              output_tiles = (a.outputs + kChannels - 1) / kChannels;
+    int block = device::block_index();
+    input_ = kChannels * (block % input_tiles), block /= input_tiles;
+    output_ = kChannels * (block % output_tiles), block /= output_tiles;
+    frequency_part_ = block % a.frequency_parts, item_part_ = block / a.frequency_parts;
+  }
+
+  DANAUS_DEVICE void run() {
+    device::let_next_grid_begin();
+    device::wait_for_previous_grid();
+    const int first_item = item_part_ * a_.part_items, end = min(first_item + a_.part_items, a_.items);
+    for (int group = 0; group < a_.part_groups; ++group) {
+      const int frequency = kFrequencies * (frequency_part_ * a_.part_groups + group);
+      for (int item = first_item; item < end; item += kItems) {
+        fill(frequency, item, end);
+        device::sync_block();
+        multiply();
+        device::sync_block();
+      }
+    }
+    store();
+  }
+
+ private:
+  using A = mix::Operand<P, 4>;
+  using B = mix::Operand<P, 2>;
+  static constexpr int kInputTiles = kChannels / 16, kOutputTiles = kChannels / 8;
+
+  DANAUS_DEVICE static SharedAddress address(int frequency, int part, int item, int channel) {
+    return 4 * (frequency * layout.frequency_words + part * layout.part_words + item * layout.item_words + channel);
+  }
+
+  // A lane brings two frequencies of a channel.
+  DANAUS_DEVICE void fill(int first_frequency, int first_item, int end) const {
+    const int frequency = first_frequency + 2 * t_;
+    for (int task = warp_; task < kItems * kChannels / 4; task += kFrequencies) {
+      const int item = task % kItems, channel = 8 * (task / kItems) + g_;
+      const bool of_u = channel < kChannels;
+      const mix::Spectra& from = of_u ? a_.u : a_.dy;
+      const int there = of_u ? input_ + channel : output_ + channel - kChannels;
+      const bool exists = first_item + item < end && there < (of_u ? a_.inputs : a_.outputs);
+      DANAUS_UNROLL
+      for (int e = 0; e < 2; ++e) {
+        float re = 0, im = 0;
+        if (exists && frequency + e < a_.frequencies) {
+          const long long at = from.item * (first_item + item) + from.channel * there + frequency + e;
+          read(re, im, from.data, at);
+          if (!of_u) {
+            const float copies = copies_of(frequency + e);
+            re *= copies, im *= copies;
+          }
+        }
+        device::store_shared<4>(address(2 * t_ + e, 0, item, channel), {word_of(re)});
+        device::store_shared<4>(address(2 * t_ + e, 1, item, channel), {word_of(im)});
+      }
+    }
+  }
+  DANAUS_DEVICE static void read(float& re, float& im, const u32* spectra, long long at) {
+    if constexpr (layout.packed) {
+      const u32 word = device::load_global<4>(spectra + at)[0];
+      re = device::lower_float<layout.key.dtype>(word), im = device::upper_float<layout.key.dtype>(word);
+    } else {
+      const auto words = device::load_global<8>(spectra + 2 * at);
+      re = float_of(words[0]), im = float_of(words[1]);
+    }
+  }
+  // Of real samples a frequency stands for its mirror image too, unless it is its own.
+  DANAUS_DEVICE float copies_of(int frequency) const {
+    const int k = frequency % a_.last_frequencies;
+    return k > 0 && 2 * k < a_.last_length ? 2.f : 1.f;
+  }
+
+  // re += U_re dY_re + U_im dY_im, im += U_re dY_im - U_im dY_re, of the warp's frequency.
+  DANAUS_DEVICE void multiply() {
+    const auto word = [&](int part, int item, int channel) {
+      return device::load_shared<4>(address(warp_, part, item, channel))[0];
+    };
+    const auto of_u = [&](int part, int tile) {
+      const u32 words[4] = {word(part, t_, 16 * tile + g_), word(part, t_, 16 * tile + g_ + 8),
+                            word(part, t_ + 4, 16 * tile + g_), word(part, t_ + 4, 16 * tile + g_ + 8)};
+      return A(words);
+    };
+    const auto of_dy = [&](int part, int tile) {
+      const u32 words[2] = {word(part, t_, kChannels + 8 * tile + g_), word(part, t_ + 4, kChannels + 8 * tile + g_)};
+      return B(words);
+    };
+    DANAUS_UNROLL
+    for (int i = 0; i < kInputTiles; ++i) {
+      const A u_re = of_u(0, i), u_im = of_u(1, i);
+      A minus_im = u_im;
+      minus_im.negate();
+      DANAUS_UNROLL
+      for (int o = 0; o < kOutputTiles; ++o) {
+        const B dy_re = of_dy(0, o), dy_im = of_dy(1, o);
+        mix::multiply<P>(re_[i][o], u_re, dy_re);
+        mix::multiply<P>(im_[i][o], u_re, dy_im);
+        mix::multiply<P>(re_[i][o], u_im, dy_im);
+        mix::multiply<P>(im_[i][o], minus_im, dy_re);
+      }
+    }
+  }
+
+  DANAUS_DEVICE void store() const {
+    const int frequency = kFrequencies * frequency_part_ + warp_;
+    if (!a_.shared && frequency >= a_.frequencies) return;
+    const int part =
+        a_.shared ? (item_part_ * a_.frequency_parts + frequency_part_) * kFrequencies + warp_ : item_part_;
+    const int matrices = a_.shared ? 1 : a_.frequencies;
+    DANAUS_UNROLL
+    for (int i = 0; i < kInputTiles; ++i) DANAUS_UNROLL
+    for (int o = 0; o < kOutputTiles; ++o) DANAUS_UNROLL
+    for (int n = 0; n < 4; ++n) {
+      const int input = input_ + 16 * i + g_ + 8 * (n / 2), output = output_ + 8 * o + 2 * t_ + n % 2;
+      if (input >= a_.inputs || output >= a_.outputs) continue;
+      const long long pair = (1ll * part * a_.inputs + input) * a_.outputs + output;
+      float* const to = a_.sums + 2 * (pair * matrices + (a_.shared ? 0 : frequency));
+      float re = re_[i][o][n], im = im_[i][o][n];
+      if (a_.more) {
+        const auto before = device::load_global<8>(to);
+        re += float_of(before[0]), im += float_of(before[1]);
+      }
+      device::store_global<8>(to, {word_of(re), word_of(im)});
+    }
+  }
+
+  const Arguments& a_;
+  const int warp_, g_, t_;
+  int input_, output_, frequency_part_, item_part_;
+  float re_[kInputTiles][kOutputTiles][4] = {}, im_[kInputTiles][kOutputTiles][4] = {};
+};
+
+// A complex number of dw a thread.
+template <class P>
+DANAUS_DEVICE void add_up(const Arguments& a) {
+  device::let_next_grid_begin();
+  device::wait_for_previous_grid();
+  const long long count = 1ll * a.inputs * a.outputs * (a.shared ? 1 : a.frequencies);
+  for (long long i = 1ll * device::block_index() * P::layout.threads + device::thread_index(); i < count;
+       i += 1ll * device::block_count() * P::layout.threads) {
+    float re = 0, im = 0;
+    for (int part = 0; part < a.parts; ++part) {
+      const auto words = device::load_global<8>(a.sums + 2 * (part * count + i));
+      re += float_of(words[0]), im += float_of(words[1]);
+    }
+    device::store_global<8>(a.dw + 2 * i, {word_of(a.scale * re), word_of(a.scale * im)});
+  }
+}
+
+template <class P, Path path>
+DANAUS_DEVICE void run(const Arguments& a) {
+  if constexpr (P::layout.key.stage == Stage::total)
+    add_up<P>(a);
+  else
+    Block<P>(a).run();
+}
+
+}  // namespace danaus::correlate_mix::inline DANAUS_BACKEND

@@ -1,0 +1,50 @@
+// Operands of products in 16 bits, in TF32, or of fp32 in two parts of TF32 each. P::layout says which: `halves`,
+// `split`.
+#pragma once
+
+#include "kernels/tile/bits.hpp"
+
+namespace danaus::mix::inline DANAUS_BACKEND {
+
+// Fragments as the arithmetic has them: the words, and in two parts what the first ones leave.
+template <class P, int count>
+struct Operand {
+  static constexpr auto layout = P::layout;
+  u32 high[count];
+  u32 low[layout.split ? count : 1];
+
+  DANAUS_DEVICE explicit Operand(const u32 (&words)[count]) {
+    DANAUS_UNROLL
+    for (int i = 0; i < count; ++i) {
+      high[i] = words[i];
+      if constexpr (layout.split) {
+        high[i] = device::round_tf32(float_of(words[i]));
+        low[i] = device::round_tf32(float_of(words[i]) - float_of(high[i]));
+        device::count_fp32(1);
+      }
+    }
+  }
+  DANAUS_DEVICE void negate() {
+    constexpr u32 kSigns = layout.halves ? 0x80008000u : 0x80000000u;
+    DANAUS_UNROLL
+    for (int i = 0; i < count; ++i) {
+      high[i] ^= kSigns;
+      if constexpr (layout.split) low[i] ^= kSigns;
+    }
+  }
+};
+
+template <class P>
+DANAUS_DEVICE void multiply(float (&sum)[4], const Operand<P, 4>& a, const Operand<P, 2>& b) {
+  if constexpr (P::layout.halves) {
+    device::mma_f32acc<P::layout.key.dtype>(sum, a.high, b.high);
+  } else {
+    if constexpr (P::layout.split) {
+      device::mma_tf32(sum, a.low, b.high);
+      device::mma_tf32(sum, a.high, b.low);
+    }
+    device::mma_tf32(sum, a.high, b.high);
+  }
+}
+
+}  // namespace danaus::mix::inline DANAUS_BACKEND

@@ -1,0 +1,160 @@
+#include "kernels/plan/spectral_passes.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/tile/table.hpp"
+
+namespace danaus::spectral {
+namespace {
+
+using mix::Product;
+using mix::Stage;
+
+constexpr int kMostColumns = 8;  // items of the batch that one product with weights of a frequency takes
+
+mix::Choice choose(const Spectral& p, const Shape& shape) {
+  const Product product = shape.factor == Factor::none                   ? Product::none
+                          : shape.factor == Factor::weights && !p.shared ? Product::each
+                                                                         : Product::shared;
+  return mix::choose(p, shape.stage, product, shape.items, std::max(shape.inputs, shape.outputs));
+}
+
+std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, const Device& device) {
+  const bool by_frequency = layout.slices_frequencies;
+  const int grain = by_frequency && layout.halves ? 2 : 1;
+  const int tiles = by_frequency ? layout.tiles_of(shape.frequencies) : (shape.outputs + 15) / 16;
+  const auto made = [&](int slice, int columns) -> Cut {
+    const int frequencies = by_frequency ? std::min(8 * slice, shape.frequencies) : shape.frequencies;
+    const int outputs = by_frequency ? shape.outputs : std::min(16 * slice, shape.outputs);
+    return {layout.places(shape.inputs, outputs, frequencies, columns), (tiles + slice - 1) / slice, slice};
+  };
+  const int most_columns =
+      layout.key.product == Product::each ? static_cast<int>(std::min<std::int64_t>(shape.items, kMostColumns)) : 1;
+  // With room for as many blocks on a multiprocessor as registers are limited for, or else for one.
+  for (int blocks = shape.stage == Stage::layer ? 1 : layout.tuning.blocks; blocks > 0; --blocks)
+    for (int columns = most_columns; columns > 0; --columns) {
+      std::optional<Cut> best;
+      for (int slice = tiles; slice > 0; slice = slice / 2 / grain * grain) {
+        const Cut next = made(slice, columns);
+        const bool fits = blocks * (next.places.bytes + kReservedBytes) <= device.block_bytes + kReservedBytes;
+        if (fits) best = next;
+        const std::int64_t count = (shape.items + columns - 1) / columns * next.slices;
+        if (shape.stage == Stage::layer || (fits && count >= device.multiprocessors)) break;
+      }
+      if (best) return best;
+    }
+  return std::nullopt;
+}
+
+Shape there_of(const Spectral& p, std::int64_t channels) {
+  const int c = static_cast<int>(channels);
+  if (p.lengths.size() == 1) return {Stage::there, Factor::none, p.batch, c, c, kept(p, 0)};
+  return {Stage::there, Factor::axis_there, p.batch * channels, p.lengths[0], kept(p, 0), kept(p, 1)};
+}
+}  // namespace
+
+Pass::Pass(const Spectral& p, const Shape& shape, const mix::Choice& choice, const Cut& cut,
+           const std::string& description)
+    : problem_(p),
+      shape_(shape),
+      choice_(choice),
+      layout_(choice.layout()),
+      cut_(cut),
+      description_(text(description, ", ", choice.name())) {
+  const std::size_t last = p.lengths.size() - 1;
+  if (layout_.from_samples || layout_.to_samples) {
+    mix::Tables tables = mix::make_tables(layout_, p.lengths[last], kept_on_axis(p, last));
+    words_ = std::move(tables.words), inverse_at_ = tables.inverse_at, scale_ = tables.scale;
+  }
+  matrix_at_ = std::ssize(words_);
+  if (!shape.has_own_matrix()) return;
+  const int length = p.lengths[0];
+  const std::vector<int> frequencies = kept_on_axis(p, 0);
+  const bool there = shape.factor == Factor::axis_there;
+  const auto matrix = mix::arrange(layout_, shape.outputs, shape.inputs, [&](int output, int input) {
+    const int k = frequencies[there ? output : input], n = there ? input : output;
+    return there ? mix::scale_of(length) * root(length, std::int64_t{k} * n) : root(length, -std::int64_t{k} * n);
+  });
+  words_.insert(words_.end(), matrix.begin(), matrix.end());
+}
+
+std::optional<Pass> Pass::make(const Spectral& p, const Shape& shape, const Device& device,
+                               const std::string& description) {
+  const mix::Choice choice = choose(p, shape);
+  const auto made = cut(shape, choice.layout(), device);
+  if (!made) return std::nullopt;
+  return Pass(p, shape, choice, *made, description);
+}
+
+void Pass::fit(const Machine& machine) const {
+  // A device keeps one limit for a kernel: that of a plan for fewer channels is not to undercut another plan's.
+  machine.concurrent_blocks(id(), Path::threads, layout_.threads, machine.device().block_bytes);
+}
+
+Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const std::uint32_t> constants,
+                    std::initializer_list<Region> regions) const {
+  a.forward = constants.data(), a.inverse = constants.data() + inverse_at_;
+  if (shape_.has_own_matrix()) a.weights = constants.data() + matrix_at_;
+  a.inputs = shape_.inputs, a.outputs = shape_.outputs, a.frequencies = shape_.frequencies;
+  a.length = problem_.lengths.back(), a.half = (a.length + 1) / 2;
+  a.table_tiles = layout_.tiles_of(kept(problem_, problem_.lengths.size() - 1));
+  a.matrices = static_cast<int>(matrices_of(problem_));
+  a.slices = cut_.slices, a.slice = cut_.slice;
+  const auto is_aligned = [&](const void* data) {
+    return reinterpret_cast<std::uintptr_t>(data) % (4 * layout_.words) == 0;
+  };
+  a.aligned = a.length % (2 * layout_.lane_points) == 0 && is_aligned(a.u) && is_aligned(a.y);
+  a.scale = static_cast<float>(scale_);
+  if (problem_.lengths.size() == 2) {
+    const int length = problem_.lengths[0];
+    a.scale = static_cast<float>(scale_ / (mix::scale_of(length) * length));
+  }
+  a.places = cut_.places;
+  const std::int64_t blocks = (std::int64_t{a.batch} + cut_.places.columns - 1) / cut_.places.columns * cut_.slices;
+  Launch launch = make_launch(machine, description_, id(), Path::threads, blocks, layout_.threads, cut_.places.bytes);
+  for (const Region& region : regions) launch.touches(region);
+  if (!constants.empty())
+    launch.touches({"tables", constants.data(), static_cast<std::int64_t>(constants.size_bytes()), false, true});
+  launch.give(a);
+  return launch;
+}
+
+Pass make_pass(const Spectral& p, const Shape& shape, const Device& device, const std::string& description) {
+  if (auto pass = Pass::make(p, shape, device, description)) return *std::move(pass);
+  fail("spectral: no kernel for ", join(p.modes, "x"), " modes of ", p.inputs, " and ", p.outputs,
+       " channels has room in the ", device.block_bytes, " bytes of shared memory of a block");
+}
+
+std::int64_t matrices_of(const Spectral& p) { return p.shared ? 1 : kept_count(p); }
+int kept(const Spectral& p, std::size_t axis) { return static_cast<int>(kept_on_axis(p, axis).size()); }
+
+// The plan has seen that numbers are aligned.
+void check_samples(const Spectral& p, const char* name, const void* data) {
+  const std::int64_t size = 2 * bytes(p.dtype);
+  if (p.complex && reinterpret_cast<std::uintptr_t>(data) % size != 0)
+    fail("execute: ", name, " is not aligned to the ", size, " bytes of its complex samples");
+}
+
+There::There(const Spectral& p, std::int64_t channels, const Device& device, const std::string& description)
+    : problem_(p), channels_(channels), pass_(make_pass(p, there_of(p, channels), device, description)) {}
+
+Launch There::launch(const Machine& machine, std::span<const std::uint32_t> constants, const char* name,
+                     const void* samples, void* spectra, std::int64_t batch, std::int64_t first,
+                     std::int64_t count) const {
+  const Field field{problem_, channels_, batch};
+  const Workspace workspace{problem_, channels_};
+  const bool planes = problem_.lengths.size() == 2;
+  check_samples(problem_, name, samples);
+  mix::Arguments a{};
+  a.u = static_cast<const std::byte*>(samples) + field.offset(first);
+  a.u_rows = planes ? field.planes() : field.rows();
+  a.inner = inner_items(problem_, count);
+  a.to = planes ? workspace.by_planes(spectra) : workspace.by_channels(spectra, count);
+  a.batch = static_cast<int>(planes ? count * channels_ : count);
+  return pass_.launch(
+      machine, a, constants,
+      {{name, samples, field.bytes(), false, false}, {"spectra", spectra, workspace.bytes(count), true, false}});
+}
+
+}  // namespace danaus::spectral

@@ -1,0 +1,136 @@
+// Passes of spectral layers: launches of the kernels of families/mix, as far as they are known before a call.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/families/mix/family.hpp"
+#include "kernels/plan/machine.hpp"
+#include "kernels/plan/program.hpp"
+
+namespace danaus::spectral {
+
+// What a pass multiplies by: the layer's weights, or the matrix of the first of two axes.
+enum class Factor { none, weights, axis_there, axis_back };
+
+// What a launch does, whatever the batch of a call.
+struct Shape {
+  mix::Stage stage;
+  Factor factor;
+  std::int64_t items;  // of a call, at most
+  int inputs, outputs, frequencies;
+  bool has_own_matrix() const { return factor == Factor::axis_there || factor == Factor::axis_back; }
+};
+
+// How an item is shared out among blocks: into as few slices as shared memory and multiprocessors allow.
+struct Cut {
+  mix::Places places;
+  int slices, slice;
+};
+
+class Pass {
+ public:
+  // Where shared memory has no room for a slice there is none. `description` of what it is a pass of.
+  static std::optional<Pass> make(const Spectral& problem, const Shape& shape, const Device& device,
+                                  const std::string& description);
+
+  const mix::Choice& choice() const { return choice_; }
+  const mix::Layout& layout() const { return layout_; }
+  int shared_bytes() const { return cut_.places.bytes; }
+  const std::vector<std::uint32_t>& words() const { return words_; }
+  void fit(const Machine& machine) const;
+
+  // Of arrays, rows and items in `a`. Weights are the case's, unless the pass has its own matrix.
+  Launch launch(const Machine& machine, mix::Arguments a, std::span<const std::uint32_t> constants,
+                std::initializer_list<Region> regions) const;
+
+ private:
+  Pass(const Spectral& problem, const Shape& shape, const mix::Choice& choice, const Cut& cut,
+       const std::string& description);
+  KernelId id() const { return {mix::Family::name, choice_.line, choice_.instance}; }
+
+  Spectral problem_;
+  Shape shape_;
+  mix::Choice choice_;
+  mix::Layout layout_;
+  Cut cut_;
+  std::string description_;
+  std::vector<std::uint32_t> words_;  // tables, then the pass's own matrix
+  std::int64_t inverse_at_ = 0, matrix_at_ = 0;
+  double scale_ = 1;
+};
+// The same, which throws.
+Pass make_pass(const Spectral& problem, const Shape& shape, const Device& device, const std::string& description);
+
+// Matrices of weights; frequencies kept on an axis.
+std::int64_t matrices_of(const Spectral& problem);
+int kept(const Spectral& problem, std::size_t axis);
+
+// Throws where complex samples are not aligned to their size.
+void check_samples(const Spectral& problem, const char* name, const void* data);
+
+inline constexpr int kManyItems = 0x7fffffff;
+
+// Rows of a field of so many channels: of the whole of it by items and channels, or, of two axes, by planes of some
+// items, whose rows along X are channels.
+struct Field {
+  const Spectral& p;
+  std::int64_t channels, batch;
+  std::int64_t plane() const { return points_of_row(p); }
+  std::int64_t bytes() const { return danaus::bytes(p.dtype) * (p.complex ? 2 : 1) * plane() * channels * batch; }
+  mix::Rows rows() const {
+    return p.channel_major ? mix::Rows{0, plane(), plane() * batch} : mix::Rows{0, plane() * channels, plane()};
+  }
+  mix::Rows planes() const {
+    const std::int64_t row = p.lengths.back();
+    return p.channel_major ? mix::Rows{plane() * batch, plane(), row} : mix::Rows{0, plane(), row};
+  }
+  // In bytes, to an item.
+  std::int64_t offset(std::int64_t item) const {
+    return item * (p.channel_major ? 1 : channels) * plane() * danaus::bytes(p.dtype) * (p.complex ? 2 : 1);
+  }
+};
+
+// Spectra of some items in a workspace: [items, channels, frequencies] or [channels, items, frequencies].
+struct Workspace {
+  const Spectral& p;
+  std::int64_t channels;
+  std::int64_t row() const { return (kept_count(p) + 1) / 2 * 2; }  // of a channel, in complex numbers
+  static std::int64_t number_bytes(const Spectral& p) { return p.dtype == Dtype::f32 ? 8 : 4; }
+  std::int64_t bytes(std::int64_t items) const {
+    return (items * channels * row() * number_bytes(p) + 255) / 256 * 256;
+  }
+  mix::Spectra by_channels(void* data, std::int64_t items) const {
+    return {static_cast<std::uint32_t*>(data), p.channel_major ? row() : channels * row(),
+            p.channel_major ? items * row() : row(), true};
+  }
+  mix::Spectra by_planes(void* data) const {
+    const int inner = kept(p, p.lengths.size() - 1);
+    return {static_cast<std::uint32_t*>(data), row(), inner, inner % 2 == 0};
+  }
+};
+
+// Items that are a step of the inner kind apart in a pass of some items.
+inline int inner_items(const Spectral& p, std::int64_t items) {
+  return p.channel_major && p.lengths.size() == 2 ? static_cast<int>(items) : kManyItems;
+}
+
+// Samples to spectra.
+class There {
+ public:
+  There(const Spectral& problem, std::int64_t channels, const Device& device, const std::string& description);
+  const Pass& pass() const { return pass_; }
+  // Of `count` items from `first` on, of the `batch` of the call.
+  Launch launch(const Machine& machine, std::span<const std::uint32_t> constants, const char* name, const void* samples,
+                void* spectra, std::int64_t batch, std::int64_t first, std::int64_t count) const;
+
+ private:
+  Spectral problem_;
+  std::int64_t channels_;
+  Pass pass_;
+};
+
+}  // namespace danaus::spectral

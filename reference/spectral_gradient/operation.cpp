@@ -1,0 +1,34 @@
+#include "reference/spectral_gradient/spectral_gradient.hpp"
+#include "reference/token.hpp"
+
+namespace danaus {
+
+std::string token(const SpectralGradient& asked) { return with_word("spectralgrad", token(asked.forward)); }
+
+SpectralGradient parse_spectral_gradient(std::string_view token) {
+  if (operation_word(token) != "spectralgrad")
+    fail("token '", token, "': gradients of a spectral layer begin with 'spectralgrad'");
+  const Spectral forward = parse_spectral(with_word("spectral", token));
+  if (forward.adjoint) fail("token '", token, "': an adjoint has no gradients here; ask for those of the layer");
+  return {forward};
+}
+
+Operation spectral_gradient_operation() {
+  return {"spectralgrad", "their gradients: du and dw from u, w and dy",
+          [](std::string_view token) { return Case(parse_spectral_gradient(token)); }};
+}
+
+std::vector<Array> arrays(const SpectralGradient& asked) {
+  std::vector<Array> list = arrays(asked.forward);
+  const auto as = [](Array array, std::string_view name, Role role) {
+    array.name = name, array.role = role;
+    return array;
+  };
+  return {list[0], list[1], as(list[2], "dy", Role::input), as(list[0], "du", Role::output),
+          as(list[1], "dw", Role::output)};
+}
+
+// Of du a layer; of dw transforms there and the products, which is what another one counts.
+double useful_flops(const SpectralGradient& asked) { return 2 * useful_flops(asked.forward); }
+
+}  // namespace danaus
