@@ -8,6 +8,7 @@
 #include "kernels/plan/fused.hpp"
 #include "kernels/plan/long.hpp"
 #include "kernels/plan/spectral.hpp"
+#include "kernels/plan/state.hpp"
 
 namespace danaus {
 
@@ -22,6 +23,7 @@ Program make_program(const Case& asked, const Device& device, std::span<const st
   if (const Backward* backward = asked.as<Backward>()) return make_backward_program(asked, *backward, device);
   if (const TrainingStep* step = asked.as<TrainingStep>()) return make_step_program(asked, *step, device);
   if (asked.as<Spectral>()) return make_spectral_program(asked, device);
+  if (asked.as<StateSpace>()) return make_state_program(asked, device);
   const Convolution* p = asked.as<Convolution>();
   if (!p) fail("plan: ", asked.token(), " is of an operation that has no kernel");
   const Variant& variant = choose(*p, device);
