@@ -41,6 +41,7 @@ class Block {
   static constexpr Layout layout = P::layout;
   static constexpr Dtype T = layout.key.dtype;
   static constexpr int kChunk = layout.tuning.chunk, kRowTiles = layout.tuning.row_tiles;
+  static constexpr int kAtOnce = layout.parts;  // groups of y in accumulators
 
   DANAUS_DEVICE explicit Block(const Arguments& a)
       : a_(a),
@@ -79,8 +80,10 @@ class Block {
       const int from = chunk * kChunk, stage = chunk % 2;
       if (chunk + 1 < chunks) load(1 - stage, from + kChunk, 0, a_.aligned);
       device::copy_async_commit();
-      if constexpr (layout.key.work == Work::convolve) DANAUS_UNROLL
-      for (int group = 0; group < layout.groups; group += 2) convolve(stage, from, group);
+      if constexpr (layout.key.work == Work::convolve) {
+        DANAUS_UNROLL_BY(1)  // else what is packed for the first group keeps registers until the last
+        for (int group = 0; group < layout.groups; group += kAtOnce) convolve(stage, from, group);
+      }
       const bool is_last = chunk + 1 == chunks;
       if (layout.key.work == Work::ends || !is_last || (a_.x_final && from + kChunk == most))
         advance<false>(stage);
@@ -131,7 +134,7 @@ class Block {
   DANAUS_DEVICE void load(int stage, int from, int least, bool aligned) const {
     constexpr int kPieces = kChunk / 8;
     const unsigned char* u = static_cast<const unsigned char*>(a_.u);
-    DANAUS_UNROLL
+    DANAUS_UNROLL_BY(1)
     for (int i = lane_; i < layout.warp_rows * kPieces; i += 32) {
       const Row row = row_at(i / kPieces);
       const int n = from + 8 * (i % kPieces), first = max(row.first, least);
@@ -163,9 +166,16 @@ class Block {
   }
   DANAUS_DEVICE Words<4> vector(int number) const { return device::load_shared<16>(16 * (32 * number + lane_)); }
 
-  // y of two groups.
-  DANAUS_DEVICE void convolve(int stage, int from, int group) {
-    Sums sum[kRowTiles][2][4] = {};
+  // y of kAtOnce groups: where two warps have the states of a row, each has the samples of every other group.
+  DANAUS_DEVICE void convolve(int stage, int from, int group) const {
+    Sums sum[kAtOnce][kRowTiles][4] = {};
+    add_states(sum, group);
+    if constexpr (layout.parts > 1) exchange(sum);
+    add_samples(sum[0], stage, group + part_);
+    store(sum[0], from, group + part_);
+  }
+
+  DANAUS_DEVICE void add_states(Sums (&sum)[kAtOnce][kRowTiles][4], int group) const {
     DANAUS_UNROLL
     for (int pair = 0; pair < layout.warp_tiles / 2; ++pair) {
       u32 x[kRowTiles][4];
@@ -175,75 +185,81 @@ class Block {
         const Sums& of = x_[r][2 * pair + i / 2];
         x[r][i] = device::pack2<T>(of[2 * (i % 2)], of[2 * (i % 2) + 1]);
       }
-      const int pairs_before = part_ * (layout.warp_tiles / 2);
+      const int number = part_ * (layout.warp_tiles / 2) + pair;
       DANAUS_UNROLL
-      for (int q = 0; q < 2; ++q) DANAUS_UNROLL
+      for (int q = 0; q < kAtOnce; ++q) DANAUS_UNROLL
       for (int two = 0; two < 2; ++two) {
-        const Words<4> out = vector(layout.out_begin + ((pairs_before + pair) * layout.groups + group + q) * 2 + two);
+        const Words<4> out = vector(layout.out_begin + (number * layout.groups + group + q) * 2 + two);
         DANAUS_UNROLL
         for (int r = 0; r < kRowTiles; ++r) {
-          device::mma_f32acc<T>(sum[r][q][2 * two], x[r], {out[0], out[1]});
-          device::mma_f32acc<T>(sum[r][q][2 * two + 1], x[r], {out[2], out[3]});
+          device::mma_f32acc<T>(sum[q][r][2 * two], x[r], {out[0], out[1]});
+          device::mma_f32acc<T>(sum[q][r][2 * two + 1], x[r], {out[2], out[3]});
         }
       }
     }
+  }
+
+  // Of the group itself and those before it in the chunk.
+  DANAUS_DEVICE void add_samples(Sums (&sum)[kRowTiles][4], int stage, int group) const {
     DANAUS_UNROLL
-    for (int before = 0; before < group + 2; ++before) {
+    for (int before = 0; before < layout.groups; ++before) {
+      if (before > group) continue;
       Samples u[kRowTiles];
       DANAUS_UNROLL
       for (int r = 0; r < kRowTiles; ++r) u[r] = samples(stage, r, before);
       DANAUS_UNROLL
-      for (int q = 0; q < 2; ++q) {
-        if (before > group + q || !is_mine(q)) continue;
+      for (int half = 0; half < 2; ++half) DANAUS_UNROLL
+      for (int two = 0; two < 2; ++two) {
+        const Words<4> k = vector(layout.toeplitz_begin + ((group - before) * 2 + half) * 2 + two);
         DANAUS_UNROLL
-        for (int half = 0; half < 2; ++half) DANAUS_UNROLL
-        for (int two = 0; two < 2; ++two) {
-          const Words<4> k = vector(layout.toeplitz_begin + ((group + q - before) * 2 + half) * 2 + two);
-          DANAUS_UNROLL
-          for (int r = 0; r < kRowTiles; ++r) {
-            multiply(sum[r][q][2 * two], u[r], half, k[0], k[1]);
-            multiply(sum[r][q][2 * two + 1], u[r], half, k[2], k[3]);
-          }
+        for (int r = 0; r < kRowTiles; ++r) {
+          multiply(sum[r][2 * two], u[r], half, k[0], k[1]);
+          multiply(sum[r][2 * two + 1], u[r], half, k[2], k[3]);
         }
       }
     }
-    if constexpr (layout.parts > 1) exchange(sum);
-    DANAUS_UNROLL
-    for (int q = 0; q < 2; ++q)
-      if (is_mine(q)) DANAUS_UNROLL
-    for (int r = 0; r < kRowTiles; ++r) DANAUS_UNROLL
-    for (int upper = 0; upper < 2; ++upper) {
-      Words<4> words;
-      DANAUS_UNROLL
-      for (int i = 0; i < 4; ++i)
-        words[i] = device::pack2<T>(y_scale_ * sum[r][q][i][2 * upper], y_scale_ * sum[r][q][i][2 * upper + 1]);
-      device::count_fp32(8);
-      store(16 * r + g_ + 8 * upper, from + 32 * (group + q) + 8 * t_, words);
-    }
   }
 
-  // Where two warps have the states of a row, each has the samples of every other group.
-  DANAUS_DEVICE bool is_mine(int q) const { return layout.parts == 1 || q == part_; }
-  DANAUS_DEVICE void exchange(Sums (&sum)[kRowTiles][2][4]) const {
+  // What both warps have of the group that is this one's becomes the first.
+  DANAUS_DEVICE void exchange(Sums (&sum)[kAtOnce][kRowTiles][4]) const {
     const auto address = [&](int warp, int i) {
       return layout.sums_begin + layout.sums_bytes * warp + 16 * (32 * i + lane_);
     };
+    const bool has_first = part_ == 0;
     DANAUS_UNROLL
     for (int i = 0; i < 4 * kRowTiles; ++i) {
-      const Sums& of = part_ == 0 ? sum[i / 4][1][i % 4] : sum[i / 4][0][i % 4];
-      device::store_shared<16>(address(warp_, i), {word_of(of[0]), word_of(of[1]), word_of(of[2]), word_of(of[3])});
+      Words<4> others;
+      DANAUS_UNROLL
+      for (int e = 0; e < 4; ++e) {
+        float &first = sum[0][i / 4][i % 4][e], second = sum[1][i / 4][i % 4][e];
+        others[e] = word_of(has_first ? second : first);
+        first = has_first ? first : second;
+      }
+      device::store_shared<16>(address(warp_, i), others);
     }
     device::sync_block();
     DANAUS_UNROLL
     for (int i = 0; i < 4 * kRowTiles; ++i) {
-      const Words<4> other = device::load_shared<16>(address(warp_ ^ 1, i));
+      const Words<4> more = device::load_shared<16>(address(warp_ ^ 1, i));
       DANAUS_UNROLL
-      for (int e = 0; e < 4; ++e) (part_ == 0 ? sum[i / 4][0][i % 4] : sum[i / 4][1][i % 4])[e] += float_of(other[e]);
+      for (int e = 0; e < 4; ++e) sum[0][i / 4][i % 4][e] += float_of(more[e]);
     }
     device::count_fp32(16 * kRowTiles);
     device::sync_block();
   }
 
+  DANAUS_DEVICE void store(const Sums (&sum)[kRowTiles][4], int from, int group) const {
+    DANAUS_UNROLL
+    for (int r = 0; r < kRowTiles; ++r) DANAUS_UNROLL
+    for (int upper = 0; upper < 2; ++upper) {
+      Words<4> words;
+      DANAUS_UNROLL
+      for (int i = 0; i < 4; ++i)
+        words[i] = device::pack2<T>(y_scale_ * sum[r][i][2 * upper], y_scale_ * sum[r][i][2 * upper + 1]);
+      device::count_fp32(8);
+      store(16 * r + g_ + 8 * upper, from + 32 * group + 8 * t_, words);
+    }
+  }
   DANAUS_DEVICE void store(int i, int n, const Words<4>& words) const {
     const Row row = row_at(i);
     unsigned char* to = static_cast<unsigned char*>(a_.y) + 2 * (row.offset + n);

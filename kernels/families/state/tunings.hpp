@@ -19,7 +19,7 @@ struct Line {
 };
 
 inline constexpr std::array kLines = std::to_array<Line>({
-    {16, kChosen, {64, 2, 2, 6}},
+    {16, kChosen, {64, 2, 2, 8}},
     {32, kChosen, {64, 2, 2, 6}},
     {64, kChosen, {64, 2, 2, 4}},
     {64, kStudied, {128, 2, 2, 2}},
