@@ -36,6 +36,8 @@ class StateVariant final : public Variant {
   [[noreturn]] void refuse() const { throw std::logic_error(text(name, " has no spectrum")); }
 };
 
+KernelId id_of(const Choice& choice) { return {state::Family::name, choice.line, choice.instance}; }
+
 bool is_step(const StateSpace& p) { return p.chunk == 0 && p.length < state::kStepLength; }
 
 void check(const StateSpace& p, const state::Layout& layout, const Device& device) {
@@ -81,18 +83,14 @@ struct Plans {
     given.part_length = parts.length, given.parts = static_cast<int>(parts.count);
     given.length = static_cast<int>(problem.length), given.batch = static_cast<int>(call.batch);
     given.channels = static_cast<int>(problem.channels), given.states = problem.states;
-    const auto is_aligned = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; };
-    given.aligned = problem.length % 8 == 0 && is_aligned(given.u) && is_aligned(given.y);
+    given.aligned = problem.length % 8 == 0 && are_aligned({given.u, given.y});
     return given;
   }
 
   Launch launch(const Choice& choice, const state::Arguments& given, std::int64_t blocks, int shared_bytes,
                 const Machine& machine) const {
-    Launch launch;
-    launch.description = description;
-    launch.kernel = {state::Family::name, choice.line, choice.instance}, launch.path = Path::threads;
-    launch.blocks = blocks, launch.threads = choice.layout().threads, launch.shared_bytes = shared_bytes;
-    launch.overlapping = machine.device().sm >= 90;
+    Launch launch =
+        make_launch(machine, description, id_of(choice), Path::threads, blocks, choice.layout().threads, shared_bytes);
     const bool prepares = choice.layout().key.work == Work::prepare;
     launch.touches({"prepared", given.prepared, prepared_bytes(), prepares, false});
     const auto touch = [&](const char* name, const void* data, std::int64_t bytes, bool written) {
@@ -117,8 +115,7 @@ class Preparation final : public Step {
 
   std::string_view name() const override { return "matrices"; }
   void fit(const Machine& machine) override {
-    machine.concurrent_blocks({state::Family::name, choice_.line, choice_.instance}, Path::threads,
-                              choice_.layout().threads, machine.device().block_bytes);
+    machine.concurrent_blocks(id_of(choice_), Path::threads, choice_.layout().threads, machine.device().block_bytes);
   }
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
             const LaunchTo& to) const override {
@@ -152,8 +149,7 @@ class Chunks final : public Step {
   std::string_view name() const override { return "chunks"; }
   void fit(const Machine& machine) override {
     for (const Choice& choice : {convolve_, ends_, carry_})
-      machine.concurrent_blocks({state::Family::name, choice.line, choice.instance}, Path::threads,
-                                choice.layout().threads,
+      machine.concurrent_blocks(id_of(choice), Path::threads, choice.layout().threads,
                                 state::is_product(choice.layout().key.work) ? plans_.layout.shared_bytes : 0);
   }
   std::int64_t workspace_bytes(std::int64_t batch) const override {
@@ -194,8 +190,7 @@ class FewSamples final : public Step {
 
   std::string_view name() const override { return "recurrence"; }
   void fit(const Machine& machine) override {
-    machine.concurrent_blocks({state::Family::name, choice_.line, choice_.instance}, Path::threads,
-                              choice_.layout().threads, 0);
+    machine.concurrent_blocks(id_of(choice_), Path::threads, choice_.layout().threads, 0);
   }
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
             const LaunchTo& to) const override {

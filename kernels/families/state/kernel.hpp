@@ -21,10 +21,6 @@
 // reference  reference/state/recurrence.hpp   test   tests/kernels/state_test.cpp
 #pragma once
 
-#include <cstring>
-
-#include "kernels/device/operations.hpp"
-#include "kernels/families/state/layout.hpp"
 #include "kernels/families/state/prepare.hpp"
 
 namespace danaus::state::inline DANAUS_BACKEND {
@@ -231,7 +227,8 @@ class Block {
       Words<4> others;
       DANAUS_UNROLL
       for (int e = 0; e < 4; ++e) {
-        float &first = sum[0][i / 4][i % 4][e], second = sum[1][i / 4][i % 4][e];
+        float& first = sum[0][i / 4][i % 4][e];
+        const float second = sum[1][i / 4][i % 4][e];
         others[e] = word_of(has_first ? second : first);
         first = has_first ? first : second;
       }

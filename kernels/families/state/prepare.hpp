@@ -1,23 +1,10 @@
 // What is prepared of a channel: powers of A in double, from them the matrices, each number rounded once.
 #pragma once
 
-#include <cstring>
-
-#include "kernels/device/operations.hpp"
 #include "kernels/families/state/layout.hpp"
+#include "kernels/tile/scaled.hpp"
 
 namespace danaus::state::inline DANAUS_BACKEND {
-
-DANAUS_DEVICE u32 word_of(float value) {
-  u32 word;
-  memcpy(&word, &value, 4);
-  return word;
-}
-DANAUS_DEVICE float float_of(u32 word) {
-  float value;
-  memcpy(&value, &word, 4);
-  return value;
-}
 
 template <class Real>
 struct ComplexOf {
@@ -48,10 +35,8 @@ DANAUS_DEVICE Complex64 power(Complex64 a, long long n) {
   return result;
 }
 
-// 2^exponent, which is kept within the normal numbers.
-DANAUS_DEVICE float power_of_two(int exponent) {
-  return float_of(static_cast<u32>(min(max(exponent, -126), 127) + 127) << 23);
-}
+// 2^exponent, as far as it and its inverse are normal numbers.
+DANAUS_DEVICE float power_of_two(int exponent) { return scaled::power_of_two(scaled::normal_exponent(exponent + 127)); }
 // e where 2^e <= value < 2^(e+1), of a positive number.
 DANAUS_DEVICE int exponent_of(double value) {
   unsigned long long bits;
