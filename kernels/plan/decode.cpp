@@ -38,14 +38,18 @@ Convolution of_length(Convolution p, std::int64_t length) {
 }  // namespace
 
 struct Decoding::State {
-  State(const Convolution& asked, std::shared_ptr<const Machine> on)
-      : problem(checked(asked)), machine(std::move(on)), description("decode, " + token(asked)), whole(asked, machine) {
+  State(const Convolution& asked, std::shared_ptr<const Machine> on, DecodeBy how)
+      : problem(checked(asked)),
+        by(how),
+        machine(std::move(on)),
+        description("decode, " + token(asked)),
+        whole(asked, machine) {
     rows = problem.batch * problem.channels, widest = problem.length;
-    for (std::int64_t size = kWindow; size < problem.length; size *= 2) {
+    for (std::int64_t size = kWindow; by == DecodeBy::tiles && size < problem.length; size *= 2) {
       tiles.push_back({size, Plan(of_length(problem, 2 * size), machine)});
       widest = std::max(widest, 2 * size);
     }
-    for (Work work : {Work::next, Work::move, Work::add}) {
+    for (Work work : {Work::next, Work::dot, Work::move, Work::add}) {
       const decode::Layout layout = layout_of(work);
       machine->concurrent_blocks(id_of(work), Path::threads, layout.threads, layout.shared_bytes);
     }
@@ -56,7 +60,9 @@ struct Decoding::State {
 
   std::int64_t history_bytes() const { return 2 * rows * problem.length; }
   std::int64_t window_bytes() const { return 2 * rows * kWindow; }
-  std::int64_t taps_bytes() const { return 4 * problem.channels * kWindow; }
+  std::int64_t taps_bytes() const {
+    return 4 * problem.channels * (by == DecodeBy::tiles ? kWindow : problem.filter_length);
+  }
   std::int64_t tile_bytes() const { return 2 * rows * widest; }
 
   decode::Layout layout_of(Work work) const {
@@ -121,6 +127,7 @@ struct Decoding::State {
   }
 
   Convolution problem;
+  DecodeBy by;
   std::shared_ptr<const Machine> machine;
   std::string description;
   Plan whole;
@@ -131,8 +138,8 @@ struct Decoding::State {
   bool has_filter = false, has_begun = false;
 };
 
-Decoding::Decoding(const Convolution& whole, std::shared_ptr<const Machine> machine)
-    : state_(std::make_unique<State>(whole, std::move(machine))) {}
+Decoding::Decoding(const Convolution& whole, std::shared_ptr<const Machine> machine, DecodeBy by)
+    : state_(std::make_unique<State>(whole, std::move(machine), by)) {}
 Decoding::Decoding(Decoding&&) noexcept = default;
 Decoding& Decoding::operator=(Decoding&&) noexcept = default;
 Decoding::~Decoding() = default;
@@ -149,9 +156,12 @@ void Decoding::set_filter(std::span<const float> k) {
     for (std::int64_t h = 0; h < channels; ++h) std::copy_n(k.begin() + h * length, count, first.begin() + h * count);
     tile.plan.set_filter(first);
   }
-  std::vector<float> newest(kWindow * channels);
-  for (std::int64_t m = 0; m < std::min(kWindow, length); ++m)
-    for (std::int64_t h = 0; h < channels; ++h) newest[m * channels + h] = k[h * length + m];
+  std::vector<float> newest(k.begin(), k.end());
+  if (s.by == DecodeBy::tiles) {
+    newest.assign(kWindow * channels, 0);
+    for (std::int64_t m = 0; m < std::min(kWindow, length); ++m)
+      for (std::int64_t h = 0; h < channels; ++h) newest[m * channels + h] = k[h * length + m];
+  }
   s.machine->copy_from_host(s.taps.get(), newest.data(), s.taps_bytes());
   s.has_filter = true, s.has_begun = false;
 }
@@ -167,8 +177,9 @@ void Decoding::prefill(const void* u, void* y, std::int64_t length, Stream strea
     s.move(u, 0, length, s.tile_u.get(), most, length, most - length, stream);
     s.convolve(s.whole, most, stream);
     s.move(s.tile_y.get(), 0, most, y, length, length, 0, stream);
+    if (s.by == DecodeBy::dot) s.move(u, 0, length, s.history.get(), most, length, 0, stream);
   }
-  if (length < most) s.add(length > 0, length, most, most - length, true, stream);
+  if (s.by == DecodeBy::tiles && length < most) s.add(length > 0, length, most, most - length, true, stream);
   s.has_begun = true;
 }
 
@@ -177,10 +188,14 @@ void Decoding::next(const void* u, void* y, Stream stream) {
   if (!s.has_begun) fail("decode: no sequence has begun; call prefill first");
   if (s.position >= s.problem.length) fail("decode: position ", s.position, " is past the end, L=", s.problem.length);
   if (!u || !y) fail("decode: ", u ? "y" : "u", " is null");
-  s.finish_tile(stream);
+  const bool by_tiles = s.by == DecodeBy::tiles;
+  if (by_tiles) s.finish_tile(stream);
   decode::Arguments a = s.arguments();
   a.from = u, a.to = y, a.newest = static_cast<int>((s.position - s.begin) % kWindow);
-  Launch launch = s.launch_of(Work::next, (s.rows + 31) / 32);
+  a.count = s.problem.filter_length;
+  const Work work = by_tiles ? Work::next : Work::dot;
+  const std::int64_t rows_of_block = by_tiles ? 32 : s.layout_of(work).tuning.warps;
+  Launch launch = s.launch_of(work, (s.rows + rows_of_block - 1) / rows_of_block);
   launch.touches({"u", u, 2 * s.rows, false, false});
   launch.touches({"y", y, 2 * s.rows, true, false});
   launch.touches({"history", a.history, s.history_bytes(), true, false});

@@ -21,12 +21,18 @@
 
 namespace danaus {
 
+// How positions are computed after the prompt.
+enum class DecodeBy {
+  tiles,
+  dot,  // products with every sample before, O(L) a position: what tiles are to be compared with
+};
+
 // One sequence at a time, by one thread: calls change what it keeps. All of a sequence's calls are on one stream, or
 // ordered as if they were.
 class Decoding {
  public:
   // L of the causal case, without gates, is how many positions there can be. Throws where a kernel is missing.
-  Decoding(const Convolution& whole, std::shared_ptr<const Machine> machine);
+  Decoding(const Convolution& whole, std::shared_ptr<const Machine> machine, DecodeBy by = DecodeBy::tiles);
   Decoding(Decoding&&) noexcept;
   Decoding& operator=(Decoding&&) noexcept;
   ~Decoding();

@@ -66,6 +66,19 @@ TEST(Decodings, EqualTheWholeConvolution) {
   }
 }
 
+// The slow way, to its own bound.
+TEST(Decodings, ByProductsWithEverySampleAreTheSame) {
+  for (const auto& [word, prompt] :
+       {std::pair("fftconv_f16_causal_l200_b2_h3", 50), {"fftconv_bf16_causal_l100_k70_b1_h9", 0}}) {
+    const Convolution p = parse_convolution(word);
+    const Inputs inputs = make_inputs(p, {});
+    Decoding decoding(p, executor_machine({}), DecodeBy::dot);
+    decoding.set_filter(std::vector<float>(inputs.k.begin(), inputs.k.end()));
+    const std::vector<double> y = decode_all(decoding, p, inputs, prompt);
+    expect_right(p, inputs, y, prompt > 0 ? decoding.roundings() : 1);
+  }
+}
+
 // What cannot be rounded is exact as long as no tile has ended.
 TEST(Decodings, AreExactOfOneTap) {
   const Convolution p = parse_convolution("fftconv_f16_causal_l64_b1_h2");

@@ -1,6 +1,7 @@
 // Convolutions by state-space models by their kernels, through a plan on the executor, against the truth in double.
 #include "kernels/plan/state.hpp"
 
+#include "reference/half.hpp"
 #include "tests/kernels/state_support.hpp"
 
 namespace danaus {
@@ -131,11 +132,15 @@ TEST(StateKernels, AreExactOfIntegers) {
 
 // The scales take filters and states of any size; f16 samples are what they are.
 TEST(StateKernels, TakeFiltersOfAnyScale) {
-  for (double scale : {1e-6, 1e5}) {
+  struct Scales {
+    double u, b, c;
+  };
+  for (const Scales& scales : {Scales{1, 1e-6, 1e6}, {1, 1e5, 1e-5}, {256, 1, 0x1p-16}, {0x1p-9, 1, 4096}}) {
     const StateSpace p = parse_state("ssmconv_f16_s12_l200_b2_h2_final");
     StateInputs inputs = make_inputs(p);
-    for (double& b : inputs.b) b = static_cast<float>(b * scale);
-    for (double& c : inputs.c) c = static_cast<float>(c / scale);
+    for (double& u : inputs.u) u = round_to(p.dtype, u * scales.u);
+    for (double& b : inputs.b) b = static_cast<float>(b * scales.b);
+    for (double& c : inputs.c) c = static_cast<float>(c * scales.c);
     Plan plan(p, executor_machine({}));
     prepare(plan, inputs);
     expect_right(p, inputs, execute(plan, inputs), plan.variant());

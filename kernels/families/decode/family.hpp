@@ -22,7 +22,7 @@ struct Family {
   static constexpr Instances<Family> instances(std::size_t) {
     Instances<Family> all;
     for (Dtype dtype : {Dtype::f16, Dtype::bf16})
-      for (Work work : {Work::next, Work::move, Work::add})
+      for (Work work : {Work::next, Work::dot, Work::move, Work::add})
         all.list[all.count++] = {{dtype, work}, {8, 4}, kChosen, 0b111, true};
     return all;
   }

@@ -59,6 +59,30 @@ DANAUS_DEVICE void next(const Arguments& a) {
   device::store_global<2>(sample_at(a.to, row), {device::pack2<T>(y, 0) & 0xffffu});
 }
 
+// A warp a row: what tiles are to be compared with.
+template <class P>
+DANAUS_DEVICE void dot(const Arguments& a) {
+  constexpr Dtype T = P::layout.key.dtype;
+  const int row = P::layout.tuning.warps * device::block_index() + device::warp_index(), lane = device::lane_index();
+  if (row >= a.rows) return;
+  unsigned char* const history = sample_at(a.history, row * a.length);
+  const float* const taps = a.taps + row % a.channels * a.count;
+  const Words<1> newest = device::load_global<2>(sample_at(a.from, row));
+  float sum = lane == 0 ? device::lower_float<T>(newest[0]) * float_of(device::load_global<4>(taps)[0]) : 0;
+  const long long most = min(a.position, a.count - 1);
+  DANAUS_UNROLL_BY(8)
+  for (long long back = 1 + lane; back <= most; back += 32) {
+    const Words<1> u = device::load_global<2>(sample_at(history, a.position - back));
+    sum += device::lower_float<T>(u[0]) * float_of(device::load_global<4>(taps + back)[0]);
+    device::count_fp32(2);
+  }
+  DANAUS_UNROLL
+  for (int apart = 16; apart > 0; apart /= 2) sum += float_of(device::shuffle(word_of(sum), lane ^ apart));
+  if (lane != 0) return;
+  device::store_global<2>(sample_at(history, a.position), newest);
+  device::store_global<2>(sample_at(a.to, row), {device::pack2<T>(sum, 0) & 0xffffu});
+}
+
 // Calls visit(row, i) for i below `count` of every row, each by one thread.
 template <class P, class Visit>
 DANAUS_DEVICE void for_each_sample(const Arguments& a, long long count, Visit visit) {
@@ -74,6 +98,8 @@ DANAUS_DEVICE void run(const Arguments& a) {
   device::wait_for_previous_grid();
   if constexpr (P::layout.key.work == Work::next) {
     next<P>(a);
+  } else if constexpr (P::layout.key.work == Work::dot) {
+    dot<P>(a);
   } else if constexpr (P::layout.key.work == Work::move) {
     for_each_sample<P>(a, a.count + a.zeros, [&](long long row, long long i) {
       Words<1> sample{};

@@ -7,6 +7,7 @@ namespace danaus::decode {
 
 enum class Work {
   next,  // y of the next position
+  dot,   // the same without tiles, of all samples before
   move,  // pieces of rows into others, with zeros after them
   add,   // results of a tile to the sums of the positions that it is for
 };
@@ -36,16 +37,16 @@ struct Layout {
 };
 
 struct Arguments {
-  // next: u and y [rows]; move: pieces, `from` [rows, from_stride] and `to` [rows, to_stride]; add: `from`, null for
-  // zeros
+  // next, dot: u and y [rows]; move: pieces, `from` [rows, from_stride] and `to` [rows, to_stride]; add: `from`, null
+  // for zeros
   const void* from;
   void* to;
-  void* history;      // [rows, L]: u of every position, next
+  void* history;      // [rows, L]: u of every position, next and dot
   void* window;       // [kWindow, rows]: u since the last tile ended, next
-  const float* taps;  // [kWindow, H], next
+  const float* taps;  // [kWindow, H], next; [H, K], dot
   float* sums;        // [rows, L]: of every position to come, what tiles have of it
   long long from_stride, to_stride, length, position;
-  long long count, zeros;  // samples of a row: moved, or added at `position`; zeros after those that are moved
+  long long count, zeros;  // samples of a row: moved, or added at `position`; zeros after those that are moved. Dot: K
   int rows, channels;      // B H, H
   int newest;              // place of this sample in the window, next
   bool first;              // add: the sums are nothing before
