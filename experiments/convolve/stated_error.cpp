@@ -6,8 +6,8 @@
 
 namespace danaus {
 
-// Relative L2 between two ways in double, beyond any that rounding has left: some 1e-16 times the stages of a transform,
-// or of sums the root of their terms.
+// Relative L2 between two ways in double, beyond any that rounding has left: some 1e-16 times the stages of a
+// transform, or of sums the root of their terms.
 constexpr double kImplausible = 1e-11;
 
 StatedError stated_error(const Convolution& problem, const Inputs& inputs, Method method, const std::vector<double>& y,

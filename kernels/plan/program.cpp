@@ -10,6 +10,7 @@
 #include "kernels/plan/long.hpp"
 #include "kernels/plan/short.hpp"
 #include "kernels/plan/spectral.hpp"
+#include "kernels/plan/state.hpp"
 
 namespace danaus {
 
@@ -31,6 +32,7 @@ Program make_program(const Case& asked, const Device& device, std::span<const st
   if (const auto* p = asked.as<ShortConvolution>()) return make_short_program(asked, *p, device);
   if (const auto* backward = asked.as<ShortBackward>()) return make_short_backward_program(asked, *backward, device);
   if (asked.as<SpectralGradient>()) return make_spectral_gradient_program(asked, device);
+  if (asked.as<StateSpace>()) return make_state_program(asked, device);
   const Convolution* p = asked.as<Convolution>();
   if (!p) fail("plan: ", asked.token(), " is of an operation that has no kernel");
   const Variant& variant = choose(*p, device);

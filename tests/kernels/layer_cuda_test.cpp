@@ -1,24 +1,10 @@
 // Spectral layers on a CUDA device against the truth in double. Skipped where there is none.
 #include "kernels/cuda/machine.hpp"
-#include "kernels/cuda/runtime.hpp"
 #include "tests/kernels/layer_support.hpp"
+#include "tests/kernels/on_device.hpp"
 
 namespace danaus {
 namespace {
-
-// Bytes of a field on the device, guards among them, from there and back.
-class OnDevice {
- public:
-  explicit OnDevice(Field& field) : host_(field), bytes_(uploaded(field.storage())) {}
-  std::span<std::byte> samples() const { return {bytes_.data() + host_.begin(), host_.samples().size()}; }
-  void fetch() {
-    DANAUS_CUDA(cudaMemcpy(host_.storage().data(), bytes_.data(), bytes_.bytes(), cudaMemcpyDeviceToHost));
-  }
-
- private:
-  Field& host_;
-  DeviceBuffer<std::byte> bytes_;
-};
 
 class CudaLayers : public testing::TestWithParam<std::tuple<const char*, const char*>> {
  protected:

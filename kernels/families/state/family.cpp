@@ -1,0 +1,44 @@
+#include "kernels/families/state/family.hpp"
+
+#include <algorithm>
+
+namespace danaus::state {
+namespace {
+
+constexpr std::string_view kWords[] = {"chunks", "ends", "carry", "prepare", "step"};
+
+}  // namespace
+
+std::vector<std::unique_ptr<const Variant>> variants() { return {}; }
+
+std::string Choice::name() const {
+  const Layout l = layout();
+  const std::string sizes =
+      l.key.states == 0 ? "" : text("_s", l.key.states, "_t", l.tuning.chunk, "_rows", l.warp_rows);
+  return text("state_", kWords[static_cast<int>(l.key.work)], '_', danaus::name(l.key.dtype), sizes, "_w",
+              l.tuning.warps, "_x", l.tuning.blocks);
+}
+
+Choice choose(const StateSpace& p, Work work) {
+  if (p.dtype != Dtype::f16 && p.dtype != Dtype::bf16)
+    fail("ssmconv: no kernel has ", name(p.dtype), " samples; f16 and bf16 have some");
+  std::string chunks;
+  for (std::size_t line = 0; line < kLines.size(); ++line) {
+    const auto all = Family::instances(line);
+    for (int i = 0; i < all.count; ++i) {
+      const Key& key = all.list[i].key;
+      if (key.dtype != p.dtype || key.work != work) continue;
+      if (!is_product(work)) return {line, static_cast<std::size_t>(i)};
+      // The first line that has room for the states says how many a kernel is to have.
+      const auto room = std::ranges::find_if(kLines, [&](const Line& l) { return l.states >= p.states; });
+      if (key.states != room->states) continue;
+      if (p.chunk == 0 || p.chunk == kLines[line].tuning.chunk) return {line, static_cast<std::size_t>(i)};
+      chunks.append(chunks.empty() ? "" : ", ").append(std::to_string(kLines[line].tuning.chunk));
+    }
+  }
+  fail("ssmconv: no kernel for S=", p.states, " has chunks of ", p.chunk, " samples; there are chunks of ", chunks);
+}
+
+int roundings(Work work) { return work == Work::step ? 1 : 4; }
+
+}  // namespace danaus::state

@@ -1,0 +1,52 @@
+// Convolutions by state-space models: chunks of a sequence by products of matrices with the state between them, what
+// cuts rows into parts, and the recurrence.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/families/state/tunings.hpp"
+#include "kernels/families/variant.hpp"
+
+namespace danaus::state {
+
+struct Family {
+  static constexpr std::string_view name = "state";
+  using Key = state::Key;
+  using Tuning = state::Tuning;
+  using Layout = state::Layout;
+  using Arguments = state::Arguments;
+  static constexpr std::size_t line_count = kLines.size();
+
+  static constexpr Instances<Family> instances(std::size_t number) {
+    const Line& line = kLines[number];
+    Instances<Family> all;
+    for (Dtype dtype : {Dtype::f16, Dtype::bf16})
+      for (Work work : {Work::convolve, Work::ends, Work::prepare, Work::carry, Work::step})
+        if (is_product(work) == (line.states > 0))
+          all.list[all.count++] = {{dtype, line.states, work}, line.tuning, line.worth, 0b111, true};
+    return all;
+  }
+};
+
+// No fused convolution by an FFT.
+std::vector<std::unique_ptr<const Variant>> variants();
+
+// A kernel of the table.
+struct Choice {
+  std::size_t line = 0, instance = 0;
+  Layout layout() const {
+    const auto made = Family::instances(line).list[instance];
+    return {made.key, made.tuning};
+  }
+  std::string name() const;
+};
+// What does this work of a case. Throws where the family has none for its type or its chunk.
+Choice choose(const StateSpace& problem, Work work);
+
+// How often a kernel rounds a number on its way from u to y: matrices twice, the state, y. By the recurrence y alone.
+int roundings(Work work);
+
+}  // namespace danaus::state

@@ -1,0 +1,108 @@
+// Of a convolution by a state-space model: what its kernels are compiled for and given, and the sizes and places that
+// follow.
+#pragma once
+
+#include <cstdint>
+
+#include "reference/state/state.hpp"
+
+namespace danaus::state {
+
+enum class Work {
+  convolve,  // y, and the final state, of rows whose initial state is known
+  ends,      // of parts of rows: the state that a part leaves where nothing was before it
+  carry,     // from part to part: the state that each begins with
+  prepare,   // matrices of the channels
+  step,      // y and the final state of few samples, by the recurrence
+};
+constexpr bool is_product(Work work) { return work == Work::convolve || work == Work::ends; }
+
+struct Key {
+  Dtype dtype;
+  int states;  // a channel has up to so many; 0 where a kernel takes any number
+  Work work;
+  constexpr bool is_sample() const { return states == 64 || (states == 0 && dtype == Dtype::f16); }
+  bool operator==(const Key&) const = default;
+};
+
+struct Tuning {
+  int chunk = 0;      // T
+  int row_tiles = 0;  // of 16 rows that a warp has
+  int warps = 0;
+  int blocks = 0;  // on an SM at once: what registers are limited for
+  bool operator==(const Tuning&) const = default;
+};
+
+// Samples are in groups of 32, eight neighbours to a lane: what a lane loads and stores at once. States are in tiles of
+// four, re and im beside each other: the eight columns of a product.
+//
+// What is prepared of a channel, in words. In shared memory: matrices as fragments of mma, vectors of 32 lanes x 4
+// words,
+//   in [state tile, group]                  (B / scale) A^(T-1-i): of u, what the chunk adds to the state
+//   out [pair of state tiles, group, 2]     C scale A^(i+1) / y_scale: of the state before it, what y has
+//   toeplitz [groups apart, half group, 2]  k[i] / y_scale: of u, what y has
+// and decay [S, 2], which is A^T. The scales are powers of two. Elsewhere what the other places say, [S, 2] or [S].
+struct Layout {
+  Key key;
+  Tuning tuning;
+
+  constexpr Layout(const Key& k, const Tuning& t) : key(k), tuning(t) {}
+
+  bool is_product = state::is_product(key.work);
+  int threads = 32 * tuning.warps;
+  int groups = tuning.chunk / 32;
+  int parts = key.states > 128 ? 2 : 1;  // of the states, each a warp's
+  int tiles = key.states / 4, warp_tiles = tiles / parts;
+  int warp_rows = 16 * tuning.row_tiles;
+  int row_warps = tuning.warps / parts;
+  int block_rows = warp_rows * row_warps;
+  int row_bytes = 2 * tuning.chunk, stage_bytes = warp_rows * row_bytes;
+
+  int out_begin = tiles * groups, toeplitz_begin = out_begin + tiles * groups;  // vectors
+  int vectors = toeplitz_begin + 4 * groups;
+  int decay = 128 * vectors, shared_words = decay + 2 * key.states;
+  int a = shared_words, b = a + 2 * key.states, c = b + 2 * key.states;
+  int tail_decay = c + 2 * key.states;           // A^(L mod T)
+  int part_decay = tail_decay + 2 * key.states;  // A^n, n the samples of a part of a row
+  int last_decay = part_decay + 2 * key.states;  // of the last part
+  int scale = last_decay + 2 * key.states, y_scale = scale + key.states;
+  int channel_words = y_scale + 4;
+
+  // Shared memory, in bytes: of each warp its rows and two stages of their samples; sums of y that are another warp's.
+  int rows_begin = 4 * shared_words;
+  int stages_begin = rows_begin + 16 * warp_rows * tuning.warps;
+  int sums_begin = stages_begin + 2 * stage_bytes * tuning.warps;
+  int sums_bytes = parts > 1 ? 128 * warp_rows : 0;
+  int shared_bytes = sums_begin + sums_bytes * tuning.warps;
+
+  // Of the kernel that prepares, in shared memory: A^1, A^2, A^4, ... A^T in double, B / scale and C scale, k.
+  int levels = levels_of(tuning.chunk);
+  int scaled_begin = 16 * levels * key.states, taps_begin = scaled_begin + 16 * key.states;
+  int prepare_bytes = taps_begin + 4 * tuning.chunk;
+
+  static constexpr int levels_of(int chunk) { return chunk > 1 ? 1 + levels_of(chunk / 2) : 1; }
+
+  constexpr const char* broken_rule() const {
+    if (!is_product) return nullptr;
+    if (key.states < 16 || key.states % 16 != 0) return "states: a multiple of 16";
+    if (tuning.chunk < 64 || (tuning.chunk & (tuning.chunk - 1)) != 0) return "chunk: a power of two from 64 on";
+    if (tuning.warps % parts != 0) return "warps: as many for each part of the states";
+    return nullptr;
+  }
+};
+
+struct Arguments {
+  Layout layout{{}, {}};    // of the matrices
+  const void* u;            // [B, H, L]
+  void* y;                  // [B, H, L]
+  const float* x_initial;   // [B, P, H, S, 2], null where it is zero
+  float* x_final;           // [B, H, S, 2], null where it is not wanted
+  float* x_parts;           // [B, P, H, S, 2]: ends, which carry replaces by what each part begins with
+  const float *a, *b, *c;   // [H, S, 2]
+  std::uint32_t* prepared;  // [H, channel_words]
+  long long part_length;    // of the P parts of a row but the last, a multiple of T; of a whole row at least L
+  int length, batch, channels, states, parts;
+  bool aligned;  // 8 samples are one access: rows begin at 16 bytes, L is a multiple of 8
+};
+
+}  // namespace danaus::state

@@ -1,0 +1,237 @@
+#include "kernels/plan/state.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/families/state/family.hpp"
+#include "kernels/plan/arrays.hpp"
+#include "kernels/plan/machine.hpp"
+
+namespace danaus {
+namespace {
+
+using state::Choice;
+using state::Work;
+
+// The kernel as those see it that ask a plan for its variant.
+class StateVariant final : public Variant {
+ public:
+  StateVariant(const Choice& choice, int bytes) {
+    const state::Layout layout = choice.layout();
+    family = state::Family::name, line = choice.line, instance = choice.instance;
+    dtype = layout.key.dtype, fold = Fold::plain, gated = false, size = 0;
+    preferred = compiled = true, classes = 0b111;
+    threads = layout.threads, shared_bytes = bytes, blocks_per_sm = layout.tuning.blocks;
+    name = choice.name();
+  }
+  bool takes(const Convolution&) const override { return false; }
+  std::vector<std::uint32_t> make_tables() const override { refuse(); }
+  std::vector<std::int32_t> spectrum_slots() const override { refuse(); }
+  double spectrum_scale() const override { refuse(); }
+  int roundings() const override { return state::roundings(state::Family::instances(line).list[instance].key.work); }
+  const RowLayout& rows() const override { refuse(); }
+  Share share(const Load&) const override { refuse(); }
+
+ private:
+  [[noreturn]] void refuse() const { throw std::logic_error(text(name, " has no spectrum")); }
+};
+
+KernelId id_of(const Choice& choice) { return {state::Family::name, choice.line, choice.instance}; }
+
+bool is_step(const StateSpace& p) { return p.chunk == 0 && p.length < state::kStepLength; }
+
+void check(const StateSpace& p, const state::Layout& layout, const Device& device) {
+  validate(p);
+  constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+  if (p.length > kMost - layout.tuning.chunk)
+    fail("ssmconv: no kernel for L=", p.length, "; there are some up to 2^31 - 1 - ", layout.tuning.chunk);
+  if (p.batch > kMost / p.channels)
+    fail("ssmconv: no kernel for B*H = ", p.batch, '*', p.channels, "; there are some up to 2^31 - 1");
+  if (layout.shared_bytes > device.block_bytes)
+    fail("ssmconv: no kernel for S=", p.states, " on ", device.name, ": it needs ", layout.shared_bytes, " of the ",
+         device.block_bytes, " bytes of shared memory of a block");
+}
+
+// What all launches of a case have in common.
+struct Plans {
+  StateSpace problem;
+  std::string description;
+  state::Layout layout;  // of the matrices
+  StateParts parts;
+  int u, y, a, b, c, x_initial, x_final;  // places among the case's arrays
+
+  Plans(const Case& asked, const Device& device)
+      : problem(*asked.as<StateSpace>()),
+        description(asked.token()),
+        layout(state::choose(problem, Work::convolve).layout()),
+        parts(state_parts(problem, device)) {
+    const std::vector<Array> list = asked.arrays();
+    u = array_of(list, "u"), y = array_of(list, "y"), a = array_of(list, "a"), b = array_of(list, "b");
+    c = array_of(list, "c"), x_initial = array_of(list, "x_initial"), x_final = array_of(list, "x_final");
+  }
+
+  std::int64_t prepared_bytes() const { return 4 * problem.channels * layout.channel_words; }
+  std::int64_t state_bytes(std::int64_t rows) const { return 8 * rows * problem.channels * problem.states; }
+
+  state::Arguments arguments(const Call& call) const {
+    state::Arguments given{};
+    given.layout = layout;
+    given.u = at(call, u), given.y = at(call, y);
+    given.x_initial = static_cast<const float*>(at(call, x_initial));
+    given.x_final = static_cast<float*>(at(call, x_final));
+    given.prepared = static_cast<std::uint32_t*>(call.prepared);
+    given.part_length = parts.length, given.parts = static_cast<int>(parts.count);
+    given.length = static_cast<int>(problem.length), given.batch = static_cast<int>(call.batch);
+    given.channels = static_cast<int>(problem.channels), given.states = problem.states;
+    given.aligned = problem.length % 8 == 0 && are_aligned({given.u, given.y});
+    return given;
+  }
+
+  Launch launch(const Choice& choice, const state::Arguments& given, std::int64_t blocks, int shared_bytes,
+                const Machine& machine) const {
+    Launch launch =
+        make_launch(machine, description, id_of(choice), Path::threads, blocks, choice.layout().threads, shared_bytes);
+    const bool prepares = choice.layout().key.work == Work::prepare;
+    launch.touches({"prepared", given.prepared, prepared_bytes(), prepares, false});
+    const auto touch = [&](const char* name, const void* data, std::int64_t bytes, bool written) {
+      if (data) launch.touches({name, data, bytes, written, false});
+    };
+    const std::int64_t samples = 2 * given.batch * problem.channels * problem.length;
+    touch("u", given.u, samples, false), touch("y", given.y, samples, true);
+    touch("a", given.a, state_bytes(1), false), touch("b", given.b, state_bytes(1), false);
+    touch("c", given.c, state_bytes(1), false);
+    // Of one part the caller's, else the workspace.
+    if (given.x_initial != given.x_parts) touch("x_initial", given.x_initial, state_bytes(given.batch), false);
+    touch("x_final", given.x_final, state_bytes(given.batch), true);
+    touch("x_parts", given.x_parts, state_bytes(given.batch * parts.count), true);
+    launch.give(given);
+    return launch;
+  }
+};
+
+class Preparation final : public Step {
+ public:
+  explicit Preparation(const Plans& plans) : plans_(plans), choice_(state::choose(plans.problem, Work::prepare)) {}
+
+  std::string_view name() const override { return "matrices"; }
+  void fit(const Machine& machine) override {
+    machine.concurrent_blocks(id_of(choice_), Path::threads, choice_.layout().threads, machine.device().block_bytes);
+  }
+  void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
+            const LaunchTo& to) const override {
+    state::Arguments given = plans_.arguments(call);
+    given.a = static_cast<const float*>(at(call, plans_.a)), given.b = static_cast<const float*>(at(call, plans_.b));
+    given.c = static_cast<const float*>(at(call, plans_.c));
+    if (!plans_.problem.unstable) {
+      std::vector<float> poles(2 * plans_.problem.channels * plans_.problem.states);
+      machine.copy_to_host(poles.data(), given.a, 4 * std::ssize(poles));
+      check_poles(plans_.problem, poles);
+    }
+    to(plans_.launch(choice_, given, plans_.problem.channels, plans_.layout.prepare_bytes, machine));
+  }
+
+ private:
+  Plans plans_;
+  Choice choice_;
+};
+
+class Chunks final : public Step {
+ public:
+  explicit Chunks(const Plans& plans)
+      : plans_(plans),
+        convolve_(state::choose(plans.problem, Work::convolve)),
+        ends_(state::choose(plans.problem, Work::ends)),
+        carry_(state::choose(plans.problem, Work::carry)),
+        variant_(convolve_, plans.layout.shared_bytes) {}
+
+  const Variant& variant() const { return variant_; }
+
+  std::string_view name() const override { return "chunks"; }
+  void fit(const Machine& machine) override {
+    for (const Choice& choice : {convolve_, ends_, carry_})
+      machine.concurrent_blocks(id_of(choice), Path::threads, choice.layout().threads,
+                                state::is_product(choice.layout().key.work) ? plans_.layout.shared_bytes : 0);
+  }
+  std::int64_t workspace_bytes(std::int64_t batch) const override {
+    return plans_.parts.count > 1 ? plans_.state_bytes(batch * plans_.parts.count) : 0;
+  }
+  void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
+            const LaunchTo& to) const override {
+    const state::Arguments asked = plans_.arguments(call);
+    const std::int64_t rows = call.batch * plans_.parts.count, of_block = plans_.layout.block_rows;
+    const std::int64_t blocks = plans_.problem.channels * ((rows + of_block - 1) / of_block);
+    state::Arguments given = asked;
+    if (plans_.parts.count > 1) {
+      auto* const parts = static_cast<float*>(call.workspace);
+      given.y = nullptr, given.x_initial = nullptr, given.x_final = nullptr, given.x_parts = parts;
+      to(plans_.launch(ends_, given, blocks, plans_.layout.shared_bytes, machine));
+      given.u = nullptr, given.x_initial = asked.x_initial, given.x_final = asked.x_final;
+      const std::int64_t states = call.batch * plans_.problem.channels * plans_.problem.states;
+      const std::int64_t threads = carry_.layout().threads;
+      to(plans_.launch(carry_, given, std::min<std::int64_t>((states + threads - 1) / threads, 1 << 20), 0, machine));
+      given = asked;
+      given.x_initial = given.x_parts = parts, given.x_final = nullptr;
+    }
+    to(plans_.launch(convolve_, given, blocks, plans_.layout.shared_bytes, machine));
+  }
+
+ private:
+  Plans plans_;
+  Choice convolve_, ends_, carry_;
+  StateVariant variant_;
+};
+
+class FewSamples final : public Step {
+ public:
+  explicit FewSamples(const Plans& plans)
+      : plans_(plans), choice_(state::choose(plans.problem, Work::step)), variant_(choice_, 0) {}
+
+  const Variant& variant() const { return variant_; }
+
+  std::string_view name() const override { return "recurrence"; }
+  void fit(const Machine& machine) override {
+    machine.concurrent_blocks(id_of(choice_), Path::threads, choice_.layout().threads, 0);
+  }
+  void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
+            const LaunchTo& to) const override {
+    const std::int64_t rows = call.batch * plans_.problem.channels, warps = choice_.layout().tuning.warps;
+    to(plans_.launch(choice_, plans_.arguments(call), (rows + warps - 1) / warps, 0, machine));
+  }
+
+ private:
+  Plans plans_;
+  Choice choice_;
+  StateVariant variant_;
+};
+
+}  // namespace
+
+StateParts state_parts(const StateSpace& p, const Device& device) {
+  const state::Layout layout = state::choose(p, Work::convolve).layout();
+  // Blocks of half the device at least have rows, and the first warp of each has all of its rows.
+  const std::int64_t slots = std::int64_t{device.multiprocessors} * layout.tuning.blocks;
+  const std::int64_t rows = std::max<std::int64_t>(layout.warp_rows, slots * layout.block_rows / 2 / p.channels);
+  const std::int64_t least = std::max<std::int64_t>(state::kLeastPart, 16 * p.states);
+  const std::int64_t wanted = std::min((rows + p.batch - 1) / p.batch, p.length / least);
+  if (wanted < 2 || is_step(p)) return {1, p.length};
+  const std::int64_t chunks = (p.length + layout.tuning.chunk - 1) / layout.tuning.chunk;
+  const std::int64_t length = (chunks + wanted - 1) / wanted * layout.tuning.chunk;
+  return {(p.length + length - 1) / length, length};
+}
+
+Program make_state_program(const Case& asked, const Device& device) {
+  const StateSpace& p = *asked.as<StateSpace>();
+  const Plans plans(asked, device);
+  check(p, plans.layout, device);
+  Program program;
+  program.prepared_bytes = plans.prepared_bytes();
+  program.prepare.push_back(std::make_unique<Preparation>(plans));
+  const auto execute = [&](auto step) {
+    program.variant = &step->variant();
+    program.execute.push_back(std::move(step));
+  };
+  is_step(p) ? execute(std::make_unique<FewSamples>(plans)) : execute(std::make_unique<Chunks>(plans));
+  return program;
+}
+
+}  // namespace danaus

@@ -1,0 +1,177 @@
+#include "reference/state/recurrence.hpp"
+
+#include <cmath>
+#include <complex>
+#include <numbers>
+#include <random>
+
+#include "reference/bounds.hpp"
+#include "reference/half.hpp"
+
+namespace danaus {
+namespace {
+
+using Complex = std::complex<double>;
+
+Complex complex_at(const std::vector<double>& values, std::int64_t i) { return {values[2 * i], values[2 * i + 1]}; }
+void set_complex(std::vector<double>& values, std::int64_t i, Complex value) {
+  values[2 * i] = value.real(), values[2 * i + 1] = value.imag();
+}
+
+void check(const StateSpace& p, const StateInputs& inputs) {
+  validate(p);
+  for (const Array& array : arrays(p)) {
+    if (array.role == Role::output) continue;
+    const auto& values = array.name == "u"   ? inputs.u
+                         : array.name == "a" ? inputs.a
+                         : array.name == "b" ? inputs.b
+                         : array.name == "c" ? inputs.c
+                                             : inputs.x_initial;
+    if (std::ssize(values) != array.size())
+      fail("ssmconv: ", array.name, " has ", values.size(), " numbers, the case needs ", array.shape, " = ",
+           array.size());
+  }
+}
+
+// sqrt(sum_n |A|^2n), n < L.
+double noise_gain(Complex a, std::int64_t length) {
+  const double square = std::norm(a), n = static_cast<double>(length);
+  const double rest = 1 - square;
+  return std::sqrt(std::abs(rest) < 1e-12 ? n : -std::expm1(n * std::log(square)) / rest);
+}
+
+// A^n, by its logarithm.
+Complex power(Complex a, std::int64_t n) {
+  if (n == 0) return 1;
+  if (a == 0.) return 0;
+  const double times = static_cast<double>(n);
+  return std::polar(std::exp(times * std::log(std::abs(a))), times * std::arg(a));
+}
+
+}  // namespace
+
+StateInputs make_inputs(const StateSpace& p, Poles poles, std::uint64_t seed) {
+  const std::string word = text(token(p), int(poles));
+  std::seed_seq mixed(word.begin(), word.end());
+  std::mt19937_64 random(std::mt19937_64(mixed)() + seed);
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> uniform;
+  const Dtype of_filter = arrays(p)[2].dtype;
+  StateInputs inputs;
+  inputs.u.resize(p.batch * p.channels * p.length);
+  for (double& value : inputs.u) value = round_to(p.dtype, normal(random));
+  for (auto* list : {&inputs.a, &inputs.b, &inputs.c}) list->resize(2 * p.channels * p.states);
+  for (std::int64_t i = 0; i < p.channels * p.states; ++i) {
+    const double decay = poles == Poles::unit ? 0 : std::pow(10., poles == Poles::slow ? -6. : -4 * uniform(random));
+    const Complex a = std::polar(std::exp(-decay), std::numbers::pi * uniform(random));
+    const Complex b(normal(random), normal(random)), c(normal(random), normal(random));
+    const double gain = std::abs(b) * noise_gain(a, p.length) * std::sqrt(static_cast<double>(p.states));
+    set_complex(inputs.a, i, a), set_complex(inputs.b, i, b), set_complex(inputs.c, i, c / gain);
+  }
+  for (auto* list : {&inputs.a, &inputs.b, &inputs.c})
+    for (double& value : *list) value = round_to(of_filter, value);
+  if (p.initial) {
+    inputs.x_initial.resize(2 * p.batch * p.channels * p.states);
+    const std::vector<double> sizes = state_sizes(p, inputs);
+    for (std::size_t i = 0; i < inputs.x_initial.size(); ++i)
+      inputs.x_initial[i] = round_to(of_filter, sizes[i / 2 % sizes.size()] * normal(random));
+  }
+  return inputs;
+}
+
+StateOutputs by_recurrence(const StateSpace& p, const StateInputs& inputs) {
+  check(p, inputs);
+  StateOutputs outputs;
+  outputs.y.resize(inputs.u.size());
+  if (p.final) outputs.x_final.resize(2 * p.batch * p.channels * p.states);
+  std::vector<Complex> x(p.states), a(p.states), b(p.states), c(p.states);
+  for (std::int64_t row = 0; row < p.batch * p.channels; ++row) {
+    const std::int64_t first = row % p.channels * p.states;
+    for (int s = 0; s < p.states; ++s) {
+      a[s] = complex_at(inputs.a, first + s), b[s] = complex_at(inputs.b, first + s);
+      c[s] = complex_at(inputs.c, first + s);
+      x[s] = p.initial ? complex_at(inputs.x_initial, row * p.states + s) : 0;
+    }
+    for (std::int64_t n = 0; n < p.length; ++n) {
+      double sum = 0;
+      for (int s = 0; s < p.states; ++s) {
+        x[s] = a[s] * x[s] + b[s] * inputs.u[row * p.length + n];
+        sum += c[s].real() * x[s].real() - c[s].imag() * x[s].imag();
+      }
+      outputs.y[row * p.length + n] = sum;
+    }
+    if (p.final)
+      for (int s = 0; s < p.states; ++s) set_complex(outputs.x_final, row * p.states + s, x[s]);
+  }
+  return outputs;
+}
+
+std::vector<double> filter_of(const StateSpace& p, const StateInputs& inputs) {
+  std::vector<double> k(p.channels * p.length);
+  for (std::int64_t h = 0; h < p.channels; ++h)
+    for (std::int64_t n = 0; n < p.length; ++n)
+      for (std::int64_t i = h * p.states; i < (h + 1) * p.states; ++i)
+        k[h * p.length + n] +=
+            std::real(complex_at(inputs.c, i) * power(complex_at(inputs.a, i), n) * complex_at(inputs.b, i));
+  return k;
+}
+
+StateOutputs by_sum(const StateSpace& p, const StateInputs& inputs) {
+  check(p, inputs);
+  const std::vector<double> k = filter_of(p, inputs);
+  StateOutputs outputs;
+  outputs.y.resize(inputs.u.size());
+  if (p.final) outputs.x_final.resize(2 * p.batch * p.channels * p.states);
+  for (std::int64_t row = 0; row < p.batch * p.channels; ++row) {
+    const std::int64_t h = row % p.channels;
+    for (std::int64_t n = 0; n < p.length; ++n) {
+      double& y = outputs.y[row * p.length + n];
+      for (std::int64_t m = 0; m <= n; ++m) y += k[h * p.length + n - m] * inputs.u[row * p.length + m];
+      for (int s = 0; p.initial && s < p.states; ++s)
+        y += std::real(complex_at(inputs.c, h * p.states + s) * power(complex_at(inputs.a, h * p.states + s), n + 1) *
+                       complex_at(inputs.x_initial, row * p.states + s));
+    }
+    for (int s = 0; p.final && s < p.states; ++s) {
+      const Complex a = complex_at(inputs.a, h * p.states + s), b = complex_at(inputs.b, h * p.states + s);
+      Complex x = p.initial ? power(a, p.length) * complex_at(inputs.x_initial, row * p.states + s) : 0;
+      for (std::int64_t n = 0; n < p.length; ++n) x += power(a, p.length - 1 - n) * b * inputs.u[row * p.length + n];
+      set_complex(outputs.x_final, row * p.states + s, x);
+    }
+  }
+  return outputs;
+}
+
+std::vector<double> state_sizes(const StateSpace& p, const StateInputs& inputs) {
+  std::vector<double> sizes(p.channels * p.states);
+  for (std::int64_t i = 0; i < std::ssize(sizes); ++i)
+    sizes[i] = std::abs(complex_at(inputs.b, i)) * noise_gain(complex_at(inputs.a, i), p.length);
+  return sizes;
+}
+
+double summed(const StateSpace& p, const StateInputs& inputs) {
+  const std::vector<double> sizes = state_sizes(p, inputs);
+  double all = 0;
+  for (std::int64_t row = 0; row < p.batch * p.channels; ++row) {
+    double filter = 0, input = 0;
+    for (int s = 0; s < p.states; ++s) {
+      const std::int64_t i = row % p.channels * p.states + s;
+      filter += 0.5 * std::norm(complex_at(inputs.c, i)) * sizes[i] * sizes[i];
+    }
+    for (std::int64_t n = 0; n < p.length; ++n) input += std::pow(inputs.u[row * p.length + n], 2);
+    all += filter * input;
+    for (int s = 0; p.initial && s < p.states; ++s) {
+      const std::int64_t i = row % p.channels * p.states + s;
+      const double decay = std::abs(complex_at(inputs.a, i)) * noise_gain(complex_at(inputs.a, i), p.length);
+      all +=
+          0.5 * std::norm(complex_at(inputs.c, i) * complex_at(inputs.x_initial, row * p.states + s)) * decay * decay;
+    }
+  }
+  return std::sqrt(all);
+}
+
+double bound_l2(const StateSpace& p, int chunk, int roundings) {
+  const double chunks = std::ceil(static_cast<double>(p.length) / chunk);
+  return std::hypot(bound_l2_of_roundings(p.dtype, roundings), chunks * 0x1p-24, std::sqrt(chunks) * 0x1p-23);
+}
+
+}  // namespace danaus

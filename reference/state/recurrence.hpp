@@ -1,0 +1,51 @@
+// The truth of a convolution by a state-space model in double, in two ways, and what rounding may cost a kernel.
+#pragma once
+
+#include <vector>
+
+#include "reference/state/state.hpp"
+
+namespace danaus {
+
+// Arrays of a case, of the shapes that arrays() says, already rounded to its types; x_initial empty without one.
+struct StateInputs {
+  std::vector<double> u, a, b, c, x_initial;
+};
+struct StateOutputs {
+  std::vector<double> y, x_final;
+};
+
+// How far poles are from the unit circle.
+enum class Poles {
+  any,   // decays of 1 to 10^4 samples, log-uniform
+  slow,  // of 10^6 samples and more
+  unit,  // none, but for the rounding of A
+};
+
+// Gaussian u, b and c, frequencies of A from 0 to pi, c scaled so that filters have unit L2 norm on average, x_initial
+// of the size that white noise gives a state. They depend on token, kind and seed.
+StateInputs make_inputs(const StateSpace& problem, Poles poles = Poles::any, std::uint64_t seed = 0);
+
+// Sample by sample.
+StateOutputs by_recurrence(const StateSpace& problem, const StateInputs& inputs);
+// By the filter's taps and powers of A that come from no recurrence, O(L^2).
+StateOutputs by_sum(const StateSpace& problem, const StateInputs& inputs);
+
+// k [H, L].
+std::vector<double> filter_of(const StateSpace& problem, const StateInputs& inputs);
+
+// What a state is divided by where states are to be compared, [H, S]: |B| sqrt(sum_n |A|^2n), n < L, which white noise
+// makes of it.
+std::vector<double> state_sizes(const StateSpace& problem, const StateInputs& inputs);
+
+// The norm that y would have if no state's part cancelled another's: what an error is relative to where that is much
+// more than y's (compare.hpp).
+double summed(const StateSpace& problem, const StateInputs& inputs);
+
+// Bounds on the relative L2 error of y, and of x_final by state_sizes(), of a kernel that computes chunk by chunk: c u
+// sqrt(R) of its roundings (bounds.hpp; u is that of the samples), and of the powers A^T, which a kernel holds in fp32
+// and multiplies m = L / T times: m 2^-24, as their errors repeat, beside 2^-23 sqrt(m) of as many roundings of fp32.
+// Squares add. The second matters where |A| is near 1 and L beyond 2^18.
+double bound_l2(const StateSpace& problem, int chunk, int roundings);
+
+}  // namespace danaus
