@@ -28,6 +28,8 @@ double bound_l2_of_roundings(Dtype dtype, int roundings) {
   return c * unit_roundoff(dtype) * std::sqrt(roundings);
 }
 
+double excess_of_few(double independent) { return std::sqrt(1 + 8 / independent); }
+
 double bound_max(double bound_l2, std::int64_t samples) {
   return bound_l2 * (1 + std::sqrt(2 * std::log(static_cast<double>(samples))));
 }

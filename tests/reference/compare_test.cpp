@@ -180,6 +180,16 @@ TEST(Compare, NeitherOverflowsNorUnderflows) {
   }
 }
 
+// Of n Gaussian errors, whose rms is 1 / sqrt(3) of the bound: the 1 - 10^-6 quantile of chi squared.
+TEST(Bounds, FewErrorsMayExceedWhatManyDoNot) {
+  const std::vector<std::pair<int, double>> quantiles = {{1, 23.93}, {2, 27.63}, {5, 35.89}, {10, 46.86}};
+  for (const auto& [n, quantile] : quantiles) {
+    EXPECT_GE(std::pow(excess_of_few(n), 2), quantile / n / 3) << n;
+    EXPECT_LE(std::pow(excess_of_few(n), 2), 1.2 * quantile / n / 3) << n;
+  }
+  EXPECT_NEAR(excess_of_few(1e6), 1, 1e-5);
+}
+
 TEST(Compare, RefusesSizesThatDoNotMatch) {
   const std::vector<double> two(2), three(3), none;
   EXPECT_THROW(compare(two, three), std::invalid_argument);
