@@ -46,7 +46,7 @@ TEST(ProgramWork, OfAProgramIsThatOfItsLaunches) {
                             "fftconvgrad_f16_causal_l1001_b21_h2_postgate",           // rows of all alignments
                             "fftconvstep_f16_circular_l512_b6_h20_pregate",           // and the filters' transform
                             "fftconvgrad_f16_causal_l16384_b5_h2",                    // sums between outer passes
-                            "fftconv_bf16_circular_l49152_b9_h1",                     // outer passes
+                            "fftconv_bf16_circular_l49152_b8_h1",                     // outer passes
                             "spectral_f32_tf32_complex_b20_c16x20_l32_m8_shared"}) {
     SCOPED_TRACE(token);
     const Case asked = parse_case(token);
