@@ -14,6 +14,7 @@
 #include "kernels/families/mix/family.hpp"
 #include "kernels/families/outer/family.hpp"
 #include "kernels/families/spectrum/family.hpp"
+#include "kernels/families/taps/family.hpp"
 #include "kernels/plan/machine.hpp"
 #include "kernels/plan/plan.hpp"
 #include "kernels/plan/registry.hpp"
@@ -46,7 +47,7 @@ const Variant* variant_of(const KernelId& id) {
   return found == variants().end() ? nullptr : found->get();
 }
 
-// Blocks on a multiprocessor at once, as the kernel is tuned.
+// Blocks on a multiprocessor at once, as the kernel is tuned; of families that are not known here as many as have room.
 int tuned_blocks(const KernelId& id) {
   if (const Variant* variant = variant_of(id)) return variant->blocks_per_sm;
   const auto of = [&](const auto& lines) { return lines.at(id.line).tuning.blocks; };
@@ -54,7 +55,8 @@ int tuned_blocks(const KernelId& id) {
   if (id.family == correlate_chain::Family::name) return of(correlate_chain::kLines);
   if (id.family == correlate_exchange::Family::name) return of(correlate_exchange::kLines);
   if (id.family == mix::Family::name) return of(mix::kLines);
-  return of(spectrum::kLines);
+  if (id.family == spectrum::Family::name || id.family == taps::Family::name) return of(spectrum::kLines);
+  return kThreadsOfSm;
 }
 
 template <class Arguments>
@@ -251,7 +253,8 @@ class CountingMachine final : public Machine {
     work.imbalance = static_cast<double>(ratio_up(launch.blocks, device_.multiprocessors) * device_.multiprocessors) /
                      static_cast<double>(launch.blocks);
     count_bytes(launch, work);
-    if (const Variant* variant = variant_of(launch.kernel)) {
+    const Variant* variant = variant_of(launch.kernel);
+    if (variant && (variant->size > 0 || asked_.as<Convolution>())) {
       count_fused(launch, *variant, work);
     } else if (launch.kernel.family == outer::Family::name) {
       work.counters = of_outer_pass(launch);
