@@ -10,7 +10,6 @@
 #include "experiments/commands/job.hpp"
 #include "experiments/verify/candidates.hpp"
 #include "experiments/verify/trials.hpp"
-#include "kernels/families/mix/family.hpp"
 #include "kernels/families/taps/family.hpp"
 #include "kernels/plan/correlation.hpp"
 #include "kernels/plan/long.hpp"
@@ -75,7 +74,11 @@ Rows bench_rows() {
 
 // Families of the kernels that a plan for an operation may run, those that prepare among them.
 std::string families_of(std::string_view operation) {
-  if (operation == "spectral") return std::string(mix::Family::name);
+  if (operation == "spectral") return "mix";
+  if (operation == "spectralgrad") return "mix, correlate_mix";
+  if (operation == "ssmconv") return "state";
+  if (operation == "shortconv") return "direct, short_filter, toeplitz";
+  if (operation == "shortconvgrad") return "correlate_short, direct, short_filter, toeplitz";
   std::set<std::string> names = {std::string(outer::Family::name), std::string(spectrum::Family::name)};
   for (const auto& v : variants()) names.emplace(v->family);
   if (operation != "fftconv") {

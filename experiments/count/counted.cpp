@@ -59,8 +59,8 @@ Json describe(const ProgramWork& program) {
                         {"l2_bytes", each.l2_bytes},
                         {"hbm_bytes", each.hbm_bytes},
                         {"counts", values(each.counters)}});
-  return {{"variant", program.variant->name},
-          {"fft_size", program.variant->size},
+  return {{"variant", program.variant},
+          {"fft_size", program.size},
           {"launches", launches},
           {"sums", {{"prepare", values(program.sum(true))}, {"execute", values(program.sum(false))}}}};
 }

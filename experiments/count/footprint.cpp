@@ -117,7 +117,7 @@ Json footprint(const Case& asked, const HardwareProfile& profile) {
   if (const auto* p = asked.as<Convolution>()) {
     const std::int64_t rows = sizes.arrays.at("u"), k = sizes.arrays.at("k");
     row["mode"] = name(p->mode), row["gated"] = p->pregate || p->postgate;
-    row["n"] = measure_program(asked, device).variant->size;
+    row["n"] = measure_program(asked, device).size;
     row["u_bytes"] = row["y_bytes"] = rows, row["k_bytes"] = k;
     row["gates_bytes"] = sizes.of_arrays - 2 * rows - k;
     row["spectrum_bytes"] = sizes.prepared, row["tables_bytes"] = sizes.constants;

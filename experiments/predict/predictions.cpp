@@ -57,7 +57,7 @@ Json predicted_by_roofline(const PredictedCase& predicted) {
   Json resources = Json::array();
   for (const ResourceTime& resource : prediction.resources)
     resources.push_back({{"name", resource.name}, {"us", resource.us}, {"what", resource.what}});
-  Json row = {{"variant", program.variant->name},  {"total_us", prediction.total_us}, {"limit", prediction.limit},
+  Json row = {{"variant", program.variant},        {"total_us", prediction.total_us}, {"limit", prediction.limit},
               {"launch_us", prediction.launch_us}, {"resources", resources},          {"notes", prediction.notes}};
   if (is_one_launch(predicted.asked, device)) return row;
   row["prepare_us"] = predict(true).total_us;

@@ -95,14 +95,13 @@ Json what_if(const LimitedCase& limited) {
             {"us", nullptr},
             {"reason", *reason}};
   const ProgramWork program = count_program(asked, device);
-  const Variant& variant = *program.variant;
   const RooflinePrediction prediction = predict_launches(kernel_work(asked, program, device), profile);
   std::int64_t launches = 0;
   for (const LaunchWork& each : program.launches) launches += each.prepares ? 0 : each.times;
-  return {{"kernel", variant.name},
-          {"factors", variant.factors},
-          {"shared_bytes", variant.shared_bytes},
-          {"blocks_per_sm", concurrent_blocks(variant, device) / device.multiprocessors},
+  return {{"kernel", program.variant},
+          {"factors", program.factors},
+          {"shared_bytes", program.shared_bytes},
+          {"blocks_per_sm", program.concurrent / device.multiprocessors},
           {"transfer", device.has_tensor_copies() ? "tensor copies" : "threads"},
           {"launches", launches},
           {"us", prediction.total_us},

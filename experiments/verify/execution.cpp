@@ -119,6 +119,7 @@ Execution execute(const Case& asked, const Values& values, const std::shared_ptr
 std::vector<OutputBound> output_bounds(const Case& asked, const Values& values, const Device& device) {
   if (const auto* layer = asked.as<Spectral>())
     return {{"y", bound_l2(*layer), summed(*layer, {values.find("u")->second, values.find("w")->second})}};
+  require_judged(asked);
   const Program program = make_program(asked, device, marks_of(asked));
   const Convolution& p = *convolution_of(asked);
   const int roundings = program.variant->roundings();
@@ -130,6 +131,12 @@ std::vector<OutputBound> output_bounds(const Case& asked, const Values& values, 
   std::vector<OutputBound> bounds = bounds_of_passes(p, values, roundings, of_sums);
   if (asked.as<Backward>()) std::erase_if(bounds, [](const OutputBound& bound) { return bound.name == "y"; });
   return bounds;
+}
+
+bool is_judged(const Case& asked) { return convolution_of(asked) || asked.as<Spectral>(); }
+
+void require_judged(const Case& asked) {
+  if (!is_judged(asked)) fail("verify: ", asked.token(), " is of an operation whose outputs are not judged here");
 }
 
 bool has_plan(const Case& asked, const std::shared_ptr<const Machine>& machine) {

@@ -14,6 +14,7 @@
 #include "kernels/families/mix/family.hpp"
 #include "kernels/families/outer/family.hpp"
 #include "kernels/families/spectrum/family.hpp"
+#include "kernels/families/taps/family.hpp"
 #include "kernels/plan/machine.hpp"
 #include "kernels/plan/plan.hpp"
 #include "kernels/plan/registry.hpp"
@@ -46,7 +47,7 @@ const Variant* variant_of(const KernelId& id) {
   return found == variants().end() ? nullptr : found->get();
 }
 
-// Blocks on a multiprocessor at once, as the kernel is tuned.
+// Blocks on a multiprocessor at once, as the kernel is tuned; of families that are not known here as many as have room.
 int tuned_blocks(const KernelId& id) {
   if (const Variant* variant = variant_of(id)) return variant->blocks_per_sm;
   const auto of = [&](const auto& lines) { return lines.at(id.line).tuning.blocks; };
@@ -54,7 +55,8 @@ int tuned_blocks(const KernelId& id) {
   if (id.family == correlate_chain::Family::name) return of(correlate_chain::kLines);
   if (id.family == correlate_exchange::Family::name) return of(correlate_exchange::kLines);
   if (id.family == mix::Family::name) return of(mix::kLines);
-  return of(spectrum::kLines);
+  if (id.family == spectrum::Family::name || id.family == taps::Family::name) return of(spectrum::kLines);
+  return kThreadsOfSm;
 }
 
 template <class Arguments>
@@ -135,8 +137,8 @@ Counters of_outer_pass(const Launch& launch) {
   return divided(all, tiles, std::ssize(some));
 }
 
-// Each block, or warp, has as many items of a channel as another.
-Counters of_sums(const Launch& launch, int item_rows) {
+// Each of so many workers of a block, which is one by itself or one in each warp, has as many items of a channel.
+Counters of_sums(const Launch& launch, int item_rows, int workers_of_block) {
   const auto given = arguments_of<CorrelationArguments>(launch);
   const std::int64_t more = more_items(given.rows.transfer == Transfer::vector), parts = given.parts;
   const std::int64_t items = given.rows.division.items_of_channel;
@@ -151,7 +153,9 @@ Counters of_sums(const Launch& launch, int item_rows) {
   };
   const Counters few = run(kFewItems);
   const Counters round = divided(less(run(more), few), 1, more - kFewItems);  // an item of each worker of a block
-  return divided(plus(less(few, divided(round, kFewItems, 1)), divided(round, items, parts)), launch.blocks, 1);
+  const std::int64_t workers = parts * given.rows.channels;
+  return divided(plus(less(few, divided(round, kFewItems, 1)), divided(round, items, parts)), workers,
+                 std::min<std::int64_t>(workers, workers_of_block));
 }
 
 // The launch of a fused kernel as a case of its own, by the same kernel.
@@ -249,14 +253,15 @@ class CountingMachine final : public Machine {
     work.imbalance = static_cast<double>(ratio_up(launch.blocks, device_.multiprocessors) * device_.multiprocessors) /
                      static_cast<double>(launch.blocks);
     count_bytes(launch, work);
-    if (const Variant* variant = variant_of(launch.kernel)) {
+    const Variant* variant = variant_of(launch.kernel);
+    if (variant && (variant->size > 0 || asked_.as<Convolution>())) {
       count_fused(launch, *variant, work);
     } else if (launch.kernel.family == outer::Family::name) {
       work.counters = of_outer_pass(launch);
     } else if (launch.kernel.family == correlate_chain::Family::name) {
-      work.counters = of_sums(launch, item_rows_of<correlate_chain::Family>(launch.kernel));
+      work.counters = of_sums(launch, item_rows_of<correlate_chain::Family>(launch.kernel), launch.threads / 32);
     } else if (launch.kernel.family == correlate_exchange::Family::name) {
-      work.counters = of_sums(launch, item_rows_of<correlate_exchange::Family>(launch.kernel));
+      work.counters = of_sums(launch, item_rows_of<correlate_exchange::Family>(launch.kernel), 1);
     } else {
       work.counters = of_sampled_blocks(launch);
     }
@@ -308,6 +313,13 @@ std::span<const std::byte> bytes_of(const std::shared_ptr<void>& memory, std::in
   return {static_cast<const std::byte*>(memory.get()), static_cast<std::size_t>(size)};
 }
 
+// Without launches.
+ProgramWork work_by(const Variant& v, const Device& device, std::int64_t prepared_bytes, std::int64_t workspace_bytes,
+                    std::int64_t constant_bytes) {
+  return {v.name, v.size,         v.factors,       v.shared_bytes, concurrent_blocks(v, device),
+          {},     prepared_bytes, workspace_bytes, constant_bytes};
+}
+
 // Marks of kept frequencies, all, as many as the case's kernel takes: work and sizes depend on no more.
 std::vector<std::uint8_t> marks_of(const Case& asked, const Device& device) {
   const auto* p = asked.as<Convolution>();
@@ -336,18 +348,16 @@ ProgramWork measure_program(const Case& asked, const Device& device) {
   for (const auto* steps : {&program.prepare, &program.execute})
     for (const auto& step : *steps) step->fit(machine), constant_bytes += 4 * std::ssize(step->constants());
   const std::int64_t batch = batch_of(asked);
-  return {program.variant,
-          {},
-          program.prepared_bytes,
-          std::max(workspace_bytes(program.prepare, batch), workspace_bytes(program.execute, batch)),
-          constant_bytes};
+  return work_by(*program.variant, device, program.prepared_bytes,
+                 std::max(workspace_bytes(program.prepare, batch), workspace_bytes(program.execute, batch)),
+                 constant_bytes);
 }
 
 ProgramWork count_program(const Case& asked, const Device& device, std::int64_t concurrent) {
   const auto machine = std::make_shared<CountingMachine>(asked, device, concurrent);
   Plan plan(asked, machine, marks_of(asked, device));
-  ProgramWork work{
-      &plan.variant(), {}, plan.prepared_bytes(), plan.workspace_bytes(batch_of(asked)), plan.constant_bytes()};
+  ProgramWork work = work_by(plan.variant(), device, plan.prepared_bytes(), plan.workspace_bytes(batch_of(asked)),
+                             plan.constant_bytes());
   std::vector<std::shared_ptr<void>> memory;
   std::vector<Buffer> filters, others;
   for (const Array& array : asked.arrays()) {

@@ -3,7 +3,8 @@
 // A plan is made for the case as it is, on a machine that has the device's limits and memory that only takes room where
 // it is written, and executes few of the blocks. Fused convolutions are counted as work.hpp does it; of outer passes
 // and sums over the batch blocks are executed with few items and with more, which tells the two apart; of all else some
-// blocks stand for those between them, the last for itself. Exact where blocks and items are alike.
+// blocks stand for those between them, the last for itself. Exact where blocks and items are alike; of an odd batch the
+// last row counts as two to passes and sums.
 #pragma once
 
 #include <string>
@@ -28,7 +29,12 @@ struct LaunchWork {
 };
 
 struct ProgramWork {
-  const Variant* variant;  // that has most of the work
+  // Of the kernel that has most of the work.
+  std::string variant;
+  int size;  // N; 0 without an FFT
+  std::vector<int> factors;
+  int shared_bytes;
+  std::int64_t concurrent;  // blocks, as it is tuned
   std::vector<LaunchWork> launches;
   std::int64_t prepared_bytes, workspace_bytes, constant_bytes;  // that the plan has
 
