@@ -6,6 +6,7 @@
 
 #include "experiments/bench/checked_rows.hpp"
 #include "kernels/plan/choice.hpp"
+#include "kernels/plan/chunks.hpp"
 #include "kernels/plan/long.hpp"
 #include "kernels/plan/program.hpp"
 #include "reference/convolution/rounding.hpp"
@@ -19,8 +20,10 @@ std::optional<std::string> kernel_obstacle(const Case& asked, const Device& devi
   try {
     if (const Convolution* p = convolution_of(asked))
       choose(*p, device);
-    else
+    else if (asked.as<Spectral>())
       make_program(asked, device);
+    else
+      return asked.token() + " is of an operation that is not timed";
     return std::nullopt;
   } catch (const std::invalid_argument& refusal) {
     return refusal.what();
@@ -116,6 +119,8 @@ std::vector<std::string> families_of(const Case& asked, const Device& device) tr
   std::vector<std::string> families = {std::string(variant.family)};
   if (const auto* passes = dynamic_cast<const LongVariant*>(&variant))
     families = {"outer", std::string(passes->inner().family)};
+  if (const auto* chunks = dynamic_cast<const ChunkVariant*>(&variant))
+    families = {"pieces", std::string(chunks->inner().family)};
   if (!asked.as<Convolution>())
     for (const char* family : {"correlate_chain", "correlate_exchange", "outer", "taps"}) families.emplace_back(family);
   std::ranges::sort(families);

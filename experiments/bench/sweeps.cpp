@@ -84,19 +84,26 @@ std::vector<Case> lengths() {
 std::vector<Case> whole_call() { return joined({fp16(), causal(), batch8(), batch1()}); }
 
 // Of as many channels as are 3 GB of u and y together, which a baseline in fp32 leaves room for.
-std::vector<Case> long_ones() {
+template <class Asked = Convolution>
+std::vector<Case> over_long(const std::vector<std::int64_t>& lengths, Convolution problem) {
+  constexpr std::int64_t kSamples = std::int64_t{192} << 16;
   std::vector<Case> cases;
-  for (const Convolution& mode : {kRows, as_causal(kRows)})
-    for (std::int64_t length = 1 << 16, channels = 192; length <= 1 << 22; length *= 2, channels /= 2) {
-      Convolution problem = mode;
-      problem.length = problem.filter_length = length, problem.channels = channels;
-      cases.push_back(problem);
-    }
+  for (std::int64_t length : lengths) {
+    problem.length = problem.filter_length = length, problem.channels = kSamples / length;
+    cases.push_back(Asked{problem});
+  }
   return cases;
 }
 
+std::vector<Case> long_ones() {
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t length = 1 << 16; length <= 1 << 22; length *= 2) lengths.push_back(length);
+  return joined({over_long(lengths, kRows), over_long(lengths, as_causal(kRows))});
+}
+
 std::vector<Case> gradients() {
-  return joined({over<Backward>(kPowersOfTwo, kRows), over<Backward>(kShortSteps, as_causal(kRows))});
+  return joined({over<Backward>(kPowersOfTwo, kRows), over_long<Backward>({1 << 16, 1 << 18, 1 << 20}, kRows),
+                 over<Backward>(kShortSteps, as_causal(kRows))});
 }
 
 std::vector<Case> steps() {

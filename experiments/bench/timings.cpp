@@ -13,7 +13,7 @@ double number(const Json& row, const char* pointer) {
 }
 
 std::vector<Column> columns(std::size_t token_width) {
-  return {{"case", token_width, left},  {"method", 11, left},  {"variant", 36, left},     {"burst, us", 9, right},
+  return {{"case", token_width, left},  {"method", 17, left},  {"variant", 36, left},     {"burst, us", 9, right},
           {"q3 - q1", 7, right},        {"x floor", 7, right}, {"MHz", 5, right},         {"warm, us", 9, right},
           {"sustained, us", 13, right}, {"MHz", 5, right},     {"filter, us", 10, right}, {"call, us", 9, right},
           {"error/bound", 11, right},   {"verdict", 0, left}};
@@ -37,6 +37,15 @@ std::vector<std::string> cells_of(const Json& row) {
           row.at("verify").at("status")};
 }
 
+// Of a row that has parts, each with its time.
+std::string parts_of(const Json& row) {
+  std::string words;
+  const Json parts = row.value("parts_us", Json::object());
+  for (const auto& [name, series] : parts.items())
+    words += (words.empty() ? "  alone, us: " : ", ") + name + " " + fixed(series.at("median").get<double>(), 1);
+  return words.empty() ? words : words + '\n';
+}
+
 }  // namespace
 
 Timings::Timings(std::ostream& out, std::ostream& notices, std::size_t token_width)
@@ -46,6 +55,7 @@ void Timings::add(const Json& row) {
   ++statuses_[row.at("verify").at("status")];
   if (!table_) table_.emplace(out_, columns(token_width_));
   table_->row(cells_of(row));
+  out_ << parts_of(row);
   out_.flush();
   if (row.at("verify").contains("reason")) notices_ << "  " << row["verify"]["reason"].get<std::string>() << '\n';
   ++added_;

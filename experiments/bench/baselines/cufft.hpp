@@ -16,6 +16,7 @@ namespace danaus {
 
 inline void check_cufft(cufftResult result, const char* call, const char* file, int line) {
   if (result == CUFFT_SUCCESS) return;
+  if (result == CUFFT_ALLOC_FAILED) fail("bench: a plan of cuFFT's needs more device memory than is left");
   std::ostringstream message;
   message << file << ':' << line << ": " << call << ": cuFFT error " << result;
   throw CudaError(message.str());

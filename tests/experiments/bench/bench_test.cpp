@@ -54,7 +54,8 @@ TEST(Bench, SweepsHaveTheCasesOfTheTables) {
     return words;
   };
   EXPECT_TRUE(tokens("long").contains("fftconv_f16_causal_l4194304_b64_h3"));
-  EXPECT_TRUE(tokens("gradients").contains("fftconvgrad_f16_circular_l2048_b64_h768"));
+  for (const char* word : {"fftconvgrad_f16_circular_l2048_b64_h768", "fftconvgrad_f16_circular_l1048576_b64_h12"})
+    EXPECT_TRUE(tokens("gradients").contains(word)) << word;
   for (const char* word : {"fftconvstep_f16_causal_l32768_b64_h768", "fftconvstep_bf16_circular_l4096_b64_h768",
                            "fftconvstep_f16_circular_l256_b64_h768_pregate_postgate"})
     EXPECT_TRUE(tokens("step").contains(word)) << word;
@@ -338,12 +339,14 @@ TEST(Bench, PrintsWhatARowHasAndSaysWhyItHasNoTime) {
                {"method", "kernel"},
                {"verify", {{"status", "passed"}, {"clearance", 0.5}}},
                {"time_us", {{"burst_cold", series}}},
+               {"parts_us", {{"filter", {{"median", 5.0}}}, {"y", {{"median", 110.0}}}}},
                {"floor", {{"us", 50.0}}}});
   timings.add({{"case", "fftconv_f16_circular_l768_b64_h768"},
                {"method", "cufft_pairs"},
                {"verify", {{"status", "skipped"}, {"reason", "powers of two"}}}});
   timings.print_summary();
   EXPECT_THAT(out.str(), HasSubstr("120.0      3.0     2.40   1780"));
+  EXPECT_THAT(out.str(), HasSubstr("  alone, us: filter 5.0, y 110.0\n"));
   EXPECT_THAT(out.str(), HasSubstr("2 rows: 1 passed and timed, 0 failed, 1 skipped"));
   EXPECT_THAT(err.str(), HasSubstr("powers of two"));
   EXPECT_EQ(timings.failed(), 0);
