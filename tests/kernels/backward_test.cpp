@@ -141,8 +141,8 @@ TEST(Gradients, AStepIsBothPasses) {
 
 // A training step transforms its filters once.
 TEST(Gradients, TheConvolutionReadsWhatIsPreparedForThem) {
-  for (std::string_view fields :
-       {"f16_causal_l1000_b3_h3", "bf16_circular_l512_b2_h3_pregate_postgate", "bf16_causal_l40000_k100_b1_h1"}) {
+  for (std::string_view fields : {"f16_causal_l1000_b3_h3", "bf16_circular_l512_b2_h3_pregate_postgate",
+                                  "bf16_causal_l40000_k100_b1_h1", "bf16_causal_l20000_b1_h3"}) {
     SCOPED_TRACE(fields);
     const Case forward = parse_case(text("fftconv_", fields)), backward = parse_case(text("fftconvgrad_", fields));
     const Values values = make_values(backward);
