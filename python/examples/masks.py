@@ -1,7 +1,9 @@
 # Which frequencies of its filters does a trained model need? Table 9 of Fu et al. 2023, on weights that train.py made.
 #
 #   python python/examples/train.py --task text --method danaus --length 256 --save DIR
-#   python python/examples/masks.py DIR/text_danaus.pt --json rows.jsonl
+#   python python/examples/masks.py DIR/text_danaus.pt --filters k.npy --json rows.jsonl
+#   danaus explore --filters k.npy        # the program: thousands of masks, by what they save and what y loses
+#   python python/examples/masks.py DIR/text_danaus.pt --mask keep0to63      # what such a mask does to the loss
 #
 # Each cell, after a line "# %%", runs by itself in an editor that knows such cells. Without a GPU the masked kernels
 # are executed operation by operation: few and short rows.
@@ -11,6 +13,7 @@
 import argparse
 from pathlib import Path
 
+import numpy as np
 import torch
 
 import danaus
@@ -21,6 +24,8 @@ parser = argparse.ArgumentParser()
 parser.add_argument("model", type=Path)
 parser.add_argument("--device", default="cpu")
 parser.add_argument("--rows", type=int, default=4, help="that the loss is taken of, two or more")
+parser.add_argument("--mask", nargs="+", metavar="WORD", help="masks as a token has them, in place of those below")
+parser.add_argument("--filters", type=Path, metavar="FILE", help=".npy that the filters of all layers go to, [H, K]")
 parser.add_argument("--json", type=Path, metavar="FILE")
 options = parser.parse_args()
 
@@ -31,6 +36,9 @@ model = LanguageModel(data.vocabulary, trained["length"], trained["channels"], t
 model.load_state_dict(saved["weights"])
 tokens, targets = data.batch(options.rows, trained["length"], torch.Generator().manual_seed(10**6))
 tokens, targets = tokens.to(options.device), targets.to(options.device)
+if options.filters:
+    with torch.no_grad():
+        np.save(options.filters, torch.cat([block.mixer.filter() for block in model.blocks]).cpu().numpy())
 
 
 # %% The convolutions as a case whose spectra a mask zeroes
@@ -55,9 +63,9 @@ case = (f"fftconv_bf16_causal_l{trained['length']}_b{options.rows}_h{trained['ch
         f"_n{kernel['N']}_r{kernel['factors']}")
 
 
-def masked(zeroed):
+def masked(mask):
     """The model's convolution under a mask, as the kernel computes it, and the share of frequencies that are zero."""
-    plan = danaus.Plan(case + "_zero" + "x".join(map(str, zeroed)) if any(zeroed) else case, options.device)
+    plan = danaus.Plan(f"{case}_{mask}" if mask else case, options.device)
 
     def convolution(u, k, pregate, postgate):
         arrays = {"u": u, "pregate": pregate, "postgate": postgate}
@@ -72,24 +80,28 @@ def masked(zeroed):
 # Two ways to remove more and more: half of one dimension after another, which leaves a comb of bands, and more and more
 # of the first, which leaves the low frequencies.
 
-def fractions(*shares):
-    return [int(share * extent) for share, extent in zip(shares, dimensions)] + [0] * (len(dimensions) - len(shares))
+def zeroed(*shares):
+    counts = [int(share * extent) for share, extent in zip(shares, dimensions)]
+    return "zero" + "x".join(map(str, counts + [0] * (len(dimensions) - len(counts))))
 
 
-patterns = [("none", [0] * len(dimensions))]
-patterns += [("halves", fractions(*[1 / 2] * count)) for count in range(2, len(dimensions) + 1)]
-patterns += [("low", fractions(share)) for share in (5 / 8, 6 / 8, 7 / 8)]
+patterns = [("none", "")]
+if options.mask:
+    patterns += [("given", mask) for mask in options.mask]
+else:
+    patterns += [("halves", zeroed(*[1 / 2] * count)) for count in range(2, len(dimensions) + 1)]
+    patterns += [("low", zeroed(share)) for share in (5 / 8, 6 / 8, 7 / 8)]
 
 found = []
-for pattern, zeroed in patterns:
-    convolution, share = masked(zeroed)
+for pattern, mask in patterns:
+    convolution, share = masked(mask)
     model.convolve_by(convolution)
     with torch.no_grad():
         loss = model.loss(tokens, targets).item()
     found.append({**rows.origin("masked_model", options.device), "task": trained["task"], "data": trained["data"],
-                  "steps": trained["steps"], "case": case, "pattern": pattern, "zeroed": zeroed, "zeros": share,
+                  "steps": trained["steps"], "case": case, "pattern": pattern, "mask": mask, "zeros": share,
                   "loss": loss})
-    print(f"{pattern:<8}{'x'.join(map(str, zeroed)):<12}{share:7.1%} zeros, loss {loss:.4f}, "
+    print(f"{pattern:<8}{mask:<16}{share:7.1%} zeros, loss {loss:.4f}, "
           f"{loss - found[0]['loss']:+.4f}")
 
 if options.json:

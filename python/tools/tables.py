@@ -100,9 +100,9 @@ def masked_models(rows):
     for row in rows:
         loss = plain.get((row["task"], row["case"]))
         more = "" if loss is None or row["pattern"] == "none" else f"{row['loss'] - loss:+.4f}"
-        lines.append([row["task"], case_fields(row["case"])["l"], row["pattern"], "x".join(map(str, row["zeroed"])),
+        lines.append([row["task"], case_fields(row["case"])["l"], row["pattern"], row["mask"],
                       f"{100 * row['zeros']:.1f} %", f"{row['loss']:.4f}", more])
-    return table(["task", "L", "mask", "zeroed", "zeros", "loss", "more"], lines)
+    return table(["task", "L", "pattern", "mask", "zeros", "loss", "more"], lines)
 
 
 TABLES = {"Host costs": ("host_cost", host_costs), "Training": ("training", training),

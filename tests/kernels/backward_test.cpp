@@ -139,22 +139,32 @@ TEST(Gradients, AStepIsBothPasses) {
   }
 }
 
-// A training step transforms its filters once.
-TEST(Gradients, TheConvolutionReadsWhatIsPreparedForThem) {
-  for (std::string_view fields :
-       {"f16_causal_l1000_b3_h3", "bf16_circular_l512_b2_h3_pregate_postgate", "bf16_causal_l40000_k100_b1_h1"}) {
-    SCOPED_TRACE(fields);
-    const Case forward = parse_case(text("fftconv_", fields)), backward = parse_case(text("fftconvgrad_", fields));
-    const Values values = make_values(backward);
-    Memory memory(forward, values);
-    Plan convolution(forward, executor_machine()), gradients(backward, executor_machine());
-    ASSERT_EQ(convolution.variant().name, gradients.variant().name);
-    const host::AlignedArray<std::uint32_t> prepared(gradients.prepared_bytes() / 4);
-    const CallOptions options{.prepared = prepared.data(), .prepared_bytes = 4 * prepared.all().size()};
-    gradients.prepare(memory.buffers(true), options);
-    convolution.execute(memory.buffers(false), options);
-    EXPECT_EQ(memory.values("y"), run_plan(forward, values).values("y"));
-  }
+// A training step transforms its filters once: by what is prepared for gradients, both passes are what they are alone.
+void expect_shared(std::string_view fields) {
+  SCOPED_TRACE(fields);
+  const Case forward = parse_case(text("fftconv_", fields)), backward = parse_case(text("fftconvgrad_", fields));
+  const Values values = make_values(backward);
+  Plan convolution(forward, executor_machine()), gradients(backward, executor_machine());
+  ASSERT_EQ(convolution.variant().name, gradients.variant().name);
+  const host::AlignedArray<std::uint32_t> prepared(gradients.prepared_bytes() / 4);
+  const CallOptions options{.prepared = prepared.data(), .prepared_bytes = prepared.bytes()};
+  Memory of_forward(forward, values), of_backward(backward, values);
+  gradients.prepare(of_backward.buffers(true), options);
+  convolution.execute(of_forward.buffers(false), options);
+  gradients.execute(of_backward.buffers(false), options);
+  EXPECT_EQ(of_forward.values("y"), run_plan(forward, values).values("y"));
+  const Memory alone = run_plan(backward, values);
+  EXPECT_EQ(of_backward.values("du"), alone.values("du"));
+  EXPECT_EQ(of_backward.values("dk"), alone.values("dk"));
+}
+
+TEST(Gradients, ShareWhatIsPreparedWithTheConvolution) {
+  for (std::string_view fields : {"f16_causal_l1000_b3_h3", "bf16_circular_l512_b2_h3_pregate_postgate"})
+    expect_shared(fields);
+}
+
+TEST(Gradients, ShareItWithLongConvolutions) {
+  for (std::string_view fields : {"bf16_causal_l40000_k100_b1_h1", "bf16_causal_l20000_b1_h3"}) expect_shared(fields);
 }
 
 TEST(Gradients, TokensOfAnotherOperation) {

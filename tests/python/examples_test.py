@@ -14,6 +14,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import numpy as np
+
 try:
     import torch
 except ImportError:
@@ -65,9 +67,15 @@ class Examples(unittest.TestCase):
 
     def test_a_masked_model(self):
         self.train("--task", "text", "--method", "danaus")
-        subprocess.run([sys.executable, "-B", EXAMPLES / "masks.py", self.folder / "text_danaus.pt", "--rows", "2",
-                        "--json", self.rows], check=True, capture_output=True)
-        plain, *masked = [row for row in self.read() if row["kind"] == "masked_model"]
+        for words in (["--filters", self.folder / "k.npy"], ["--mask", "zero10x0", "zero12x0"]):
+            subprocess.run([sys.executable, "-B", EXAMPLES / "masks.py", self.folder / "text_danaus.pt", "--rows", "2",
+                            "--json", self.rows, *words], check=True, capture_output=True)
+        rows = [row for row in self.read() if row["kind"] == "masked_model"]
+        plain, *masked, _, _, _ = rows
+        self.assertEqual([row["pattern"] for row in rows[-3:]], ["none", "given", "given"])
+        self.assertEqual([row["loss"] for row in rows[-2:]],
+                         [row["loss"] for row in masked if row["mask"] in ("zero10x0", "zero12x0")])
+        self.assertEqual(np.load(self.folder / "k.npy").shape, (8, 32))
         self.assertEqual((plain["pattern"], plain["zeros"]), ("none", 0))
         for pattern in ("halves", "low"):
             zeros = [row["zeros"] for row in masked if row["pattern"] == pattern]
