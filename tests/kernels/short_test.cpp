@@ -1,6 +1,7 @@
 // Short convolutions and their gradients by their kernels, through a plan on the executor, against the truth in double.
 #include <random>
 
+#include "kernels/cpu/program_work.hpp"
 #include "tests/kernels/short_support.hpp"
 
 namespace danaus {
