@@ -9,6 +9,8 @@
 #include "reference/convolution/conditioning.hpp"
 #include "reference/convolution/mask.hpp"
 #include "reference/convolution/rounding.hpp"
+#include "reference/short/bounds.hpp"
+#include "reference/short_backward/short_backward.hpp"
 #include "reference/spectral/conditioning.hpp"
 #include "reference/step/step.hpp"
 
@@ -121,8 +123,10 @@ std::vector<OutputBound> output_bounds(const Case& asked, const Values& values, 
     return {{"y", bound_l2(*layer), summed(*layer, {values.find("u")->second, values.find("w")->second})}};
   require_judged(asked);
   const Program program = make_program(asked, device, marks_of(asked));
-  const Convolution& p = *convolution_of(asked);
   const int roundings = program.variant->roundings();
+  if (const auto* p = asked.as<ShortConvolution>()) return bounds_of_short(*p, values, roundings);
+  if (const auto* p = asked.as<ShortBackward>()) return bounds_of_short_gradients(p->forward, values, roundings);
+  const Convolution& p = *convolution_of(asked);
   if (asked.as<Convolution>()) {
     const Convolution by = planned(p, *program.variant);
     return {{"y", bound_l2_of_kernel(by, roundings), summed(by, inputs_of(values))}};

@@ -11,10 +11,14 @@
 #include "kernels/executor/operations.hpp"
 #include "kernels/families/correlate_chain/family.hpp"
 #include "kernels/families/correlate_exchange/family.hpp"
+#include "kernels/families/correlate_short/family.hpp"
+#include "kernels/families/direct/family.hpp"
 #include "kernels/families/mix/family.hpp"
 #include "kernels/families/outer/family.hpp"
+#include "kernels/families/short_filter/family.hpp"
 #include "kernels/families/spectrum/family.hpp"
 #include "kernels/families/taps/family.hpp"
+#include "kernels/families/toeplitz/family.hpp"
 #include "kernels/plan/machine.hpp"
 #include "kernels/plan/plan.hpp"
 #include "kernels/plan/registry.hpp"
@@ -55,6 +59,10 @@ int tuned_blocks(const KernelId& id) {
   if (id.family == correlate_chain::Family::name) return of(correlate_chain::kLines);
   if (id.family == correlate_exchange::Family::name) return of(correlate_exchange::kLines);
   if (id.family == mix::Family::name) return of(mix::kLines);
+  if (id.family == direct::Family::name) return of(direct::kLines);
+  if (id.family == toeplitz::Family::name) return of(toeplitz::kLines);
+  if (id.family == correlate_short::Family::name) return of(correlate_short::kLines);
+  if (id.family == short_filter::Family::name) return 1;
   if (id.family == spectrum::Family::name || id.family == taps::Family::name) return of(spectrum::kLines);
   return kThreadsOfSm;
 }

@@ -21,7 +21,7 @@ struct ShortGradients {
   std::vector<double> du, dk, dbias, dpregate, dpostgate;
 };
 ShortGradients short_gradients(const ShortConvolution& problem, const Values& values);  // dy among them
-// The same of the terms' norms, as summed(): of each array.
+// Of each of their elements the square that it would have likewise, were its terms at right angles.
 ShortGradients summed_gradients(const ShortConvolution& problem, const Values& values);
 
 }  // namespace danaus

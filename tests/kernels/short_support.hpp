@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "reference/short/direct.hpp"
+#include "reference/short/bounds.hpp"
 #include "reference/short_backward/short_backward.hpp"
 #include "tests/kernels/layer_support.hpp"
 
@@ -23,57 +23,23 @@ inline std::map<std::string, Field> fields_of(const Case& asked, const Values& v
   return fields;
 }
 
-// Roundings beside those of the kernel: of each gate.
-inline int gates_of(const ShortConvolution& p) { return p.pregate + p.postgate; }
-
-inline double norm(const std::vector<double>& squares) {
-  double sum = 0;
-  for (double value : squares) sum += value;
-  return std::sqrt(sum);
-}
-
-inline void expect_within(const std::vector<double>& expected, const std::vector<double>& actual, double norm,
-                          double bound, const char* name) {
-  const Comparison comparison = compare(expected, actual, norm);
-  EXPECT_LE(comparison.rel_l2, bound) << name << ", worst at " << comparison.worst;
-  EXPECT_LE(comparison.rel_max, bound_max(bound, std::ssize(actual))) << name << ", worst at " << comparison.worst;
-  EXPECT_LE(std::abs(comparison.gain_error), bound_gain(comparison.cancelled * bound, std::ssize(actual))) << name;
-}
-
-inline void expect_right(const ShortConvolution& p, const Values& values, std::map<std::string, Field>& fields,
-                         const Variant& variant) {
-  for (auto& [name, field] : fields) EXPECT_TRUE(field.guards_are_whole()) << name;
-  expect_within(short_convolution(p, values), fields.at("y").values(), summed(p, values),
-                bound_l2_of_roundings(p.dtype, variant.roundings() + gates_of(p)), "y");
-}
-
-// dk and dbias are sums of exact products in fp32: each addition of a part's rounds, or truncates, its sum; 2^-13 is
-// for what the longest of these tests add.
-inline void expect_right(const ShortBackward& asked, const Values& values, std::map<std::string, Field>& fields,
-                         const Variant& variant) {
-  const ShortConvolution& p = asked.forward;
-  const ShortGradients expected = short_gradients(p, values), squares = summed_gradients(p, values);
-  for (auto& [name, field] : fields) EXPECT_TRUE(field.guards_are_whole()) << name;
-  // A gate of the forward pass, the other one, and its gradient's factor.
-  const double bound = bound_l2_of_roundings(p.dtype, std::max(variant.roundings(), 2) + 2);
-  const double of_sums = bound_l2_of_roundings(p.dtype, gates_of(p)) + 0x1p-13;
-  const auto check = [&](const char* name, const std::vector<double>& truth, const std::vector<double>& squared,
-                         double limit) {
-    if (fields.contains(name)) expect_within(truth, fields.at(name).values(), norm(squared), limit, name);
-  };
-  check("du", expected.du, squares.du, bound);
-  check("dpregate", expected.dpregate, squares.dpregate, bound);
-  check("dpostgate", expected.dpostgate, squares.dpostgate, bound);
-  check("dk", expected.dk, squares.dk, of_sums);
-  check("dbias", expected.dbias, squares.dbias, of_sums);
-}
-
+// Errors of every output within its bound, and nothing written beside them.
 inline void expect_right(const Case& asked, const Values& values, std::map<std::string, Field>& fields,
                          const Variant& variant) {
-  if (const auto* p = asked.as<ShortConvolution>())
-    expect_right(*p, values, fields, variant);
-  else
-    expect_right(*asked.as<ShortBackward>(), values, fields, variant);
+  for (auto& [name, field] : fields) EXPECT_TRUE(field.guards_are_whole()) << name;
+  const auto* p = asked.as<ShortConvolution>();
+  const std::vector<OutputBound> bounds =
+      p ? bounds_of_short(*p, values, variant.roundings())
+        : bounds_of_short_gradients(asked.as<ShortBackward>()->forward, values, variant.roundings());
+  const Values expected = truth(asked, values);
+  for (const OutputBound& of : bounds) {
+    SCOPED_TRACE(of.name);
+    const std::vector<double> actual = fields.at(std::string(of.name)).values();
+    const Comparison comparison = compare(expected.find(of.name)->second, actual, of.summed);
+    EXPECT_LE(comparison.rel_l2, of.l2) << "worst at " << comparison.worst;
+    EXPECT_LE(comparison.rel_max, bound_max(of.l2, std::ssize(actual))) << "worst at " << comparison.worst;
+    EXPECT_LE(std::abs(comparison.gain_error), bound_gain(comparison.cancelled * of.l2, std::ssize(actual)));
+  }
 }
 
 // Shapes that every test of all of them takes: K even and odd and at the ends of what a kernel has room for, L below K

@@ -1,6 +1,7 @@
 // Short convolutions and their gradients by their kernels, through a plan on the executor, against the truth in double.
 #include <random>
 
+#include "kernels/cpu/program_work.hpp"
 #include "tests/kernels/short_support.hpp"
 
 namespace danaus {
@@ -128,6 +129,30 @@ TEST(ShortKernels, DoTheWorkThatTheirTuningsCount) {
   EXPECT_EQ(last.mma_f32acc, 8u * 3 * 32 * 2048 / 512);
   EXPECT_EQ(last.global_store_sectors, 32u * 2048 / 16);
   EXPECT_EQ(last.shared_conflicts, 0u);
+}
+
+TEST(ShortKernels, AreCountedByAFewBlocks) {
+  for (const char* token : {"shortconvgrad_bf16_causal_k40_l600_b6_h40_bias_postgate",
+                            "shortconvgrad_f16_same_k9_l600_b6_h40_pregate_channelslast"}) {
+    SCOPED_TRACE(token);
+    host::Counters whole;
+    ExecutorOptions options;
+    options.observer = [&](const Launch& launch, const host::Counters& counted) {
+      if (launch.kernel.family != "short_filter") whole += counted;
+    };
+    const Case asked = parse_case(token);
+    execute(asked, make_values(asked), options, 0, 0);
+    const host::Counters counted = count_program(asked, {}, 1).sum(false);
+    EXPECT_EQ(counted.mma_f32acc, whole.mma_f32acc);
+    const auto expect_near = [&](std::uint64_t host::Counters::*value) {
+      EXPECT_NEAR(static_cast<double>(counted.*value), static_cast<double>(whole.*value),
+                  0.05 * static_cast<double>(whole.*value));
+    };
+    expect_near(&host::Counters::fp32_operations);
+    expect_near(&host::Counters::global_load_sectors);
+    expect_near(&host::Counters::global_store_sectors);
+    expect_near(&host::Counters::shared_wavefronts);
+  }
 }
 
 TEST(ShortKernels, RefuseWhatIsNotTheirs) {
