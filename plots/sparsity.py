@@ -45,7 +45,7 @@ def title_of(row):
 
 def case_words(row):
     """fp16, circular, L=4096, B=64, H=768, hyena filters."""
-    case = case_fields(row["dense_case"])
+    case = case_fields(row["case"])
     return (f"{DTYPE[case['dtype']]}, {case['mode']}, L={case['l']}, B={case['b']}, H={case['h']}, "
             f"{row['data']['filters']['name']} filters")
 

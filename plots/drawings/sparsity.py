@@ -81,9 +81,9 @@ def spectrum(figure, rows):
         energies, half = in_decibels(row["energy_bins"]), row["n"] // 2
         edges = [half * i / len(energies) for i in range(len(energies) + 1)]
         axes.stairs(energies, edges, baseline=-125, fill=True, color=style.SKY)
-        for i, kept in enumerate(row["kept_bins"]):
+        for kept, left, right in zip(row["kept_bins"], edges, edges[1:]):
             if kept < 1:
-                axes.axvspan(edges[i], edges[i + 1], color=style.VERMILION, alpha=0.5 * (1 - kept), linewidth=0)
+                axes.axvspan(left, right, color=style.VERMILION, alpha=0.5 * (1 - kept), linewidth=0)
         axes.set_xlabel("frequency k")
         axes.set_ylim(-125, 5)
         axes.set_title(f"at {least} dB: {row['pattern']}\n{short(row['mask'], 28)}\n"

@@ -28,7 +28,7 @@ function drawPoints(root) {
   const svg = root.querySelector("svg"), chosen = root.querySelector(".chosen"), points = data.points;
   const [left, right, top, bottom] = [52, 710, 12, 335];
   const draw = (name, attributes, words, parent = svg) => {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+    const element = document.createElementNS(svg.namespaceURI, name);
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
     if (words !== undefined) element.textContent = words;
     return parent.appendChild(element);
@@ -75,7 +75,7 @@ function drawPoints(root) {
   };
   // Energy of the filters, with what the mask removes over it.
   const spectrum = point => {
-    const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg"), bins = data.energy_db.length;
+    const picture = document.createElementNS(svg.namespaceURI, "svg"), bins = data.energy_db.length;
     picture.setAttribute("viewBox", `0 0 ${bins * 10} 90`);
     picture.setAttribute("class", "spectrum");
     const height = scale(-120, 0, 0, 88);

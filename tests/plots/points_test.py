@@ -79,7 +79,7 @@ class PointsTest(unittest.TestCase):
     def test_page_holds_its_data_and_needs_nothing_else(self):
         page = fragment({**self.data, "title": "</script><b>"})
         self.assertNotIn("</script><b>", page)
-        self.assertIsNone(re.search(r"(src|href)=|https?://(?!www\.w3\.org/2000/svg)", page))
+        self.assertIsNone(re.search(r"(src|href)=|http", page))
         held = re.search(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)[1]
         self.assertEqual(json.loads(held)["points"], self.data["points"])
 
