@@ -32,8 +32,8 @@ bool may_be_direct(const Convolution& p, const Device& device) {
 // serves them all.
 std::int64_t spectrum_copies(const Convolution& p, const Chunks& chunks, const Device& device) {
   if (!may_be_direct(p, device) || p.batch == 1) return 1;
-  const std::int64_t items = p.channels * ratio_up(chunks.count, 2), size = chunks.lead + chunks.step;
-  const std::int64_t most = std::clamp<std::int64_t>(device.cache_bytes / (4 * p.channels * size), 1, 64);
+  const std::int64_t items = p.channels * ratio_up(chunks.count, 2);
+  const std::int64_t most = std::clamp<std::int64_t>(device.cache_bytes / (4 * p.channels * chunks.size), 1, 64);
   return std::min(ratio_up(64 * device.multiprocessors, items), most);
 }
 bool shares_by_rows(std::int64_t batch, std::int64_t copies, const Chunks& chunks) {
@@ -333,10 +333,10 @@ std::span<const std::unique_ptr<const ChunkVariant>> chunk_variants() {
   return kVariants;
 }
 
-Chunks::Chunks(const Convolution& p, const Variant& inner, Pass pass) {
+Chunks::Chunks(const Convolution& p, const Variant& inner, Pass pass) : size(inner.size) {
   const std::int64_t grain = inner.tensor_grain();
-  step = (inner.size - (p.filter_length - 1)) / grain * grain;
-  const std::int64_t shared = inner.size - step;
+  step = (size - (p.filter_length - 1)) / grain * grain;
+  const std::int64_t shared = size - step;
   count = (p.length - shared) / step;
   const std::int64_t left = p.length - count * step;
   if (pass == Pass::forward)

@@ -42,8 +42,8 @@ inline bool asks_for_chunks(const Convolution& p) { return p.fft_size != 0 && p.
 // Of the adjoint, what comes behind a sample of dy gives it: pieces have none before those that they give, begin with
 // the row, and leave its end.
 struct Chunks {
-  std::int64_t lead, step, first, count;
-  std::int64_t rest, rest_end;  // samples of y that are left
+  std::int64_t size, lead, step, first, count;  // N
+  std::int64_t rest, rest_end;                  // samples of y that are left
   Chunks(const Convolution& p, const Variant& inner, Pass pass = Pass::forward);
 };
 

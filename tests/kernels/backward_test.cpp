@@ -112,6 +112,9 @@ TEST(Gradients, OfFiltersShorterThanTheirRows) {
        {"fftconvgrad_f16_causal_l1000_k20_b3_h2_n256", "fftconvgrad_bf16_circular_l1000_k128_b2_h2_n256_pregate",
         "fftconvgrad_f16_circular_l1003_k9_b1_h2_n512_pregate_postgate", "fftconvgrad_bf16_causal_l960_k2_b2_h1_n256"})
     expect_gradients(word);
+  ExecutorOptions little;
+  little.device.cache_bytes = 2 * 2 * 256 * 4;  // two copies of the spectra
+  expect_gradients("fftconvgrad_bf16_causal_l1000_k100_b6_h2_n256", little);
 }
 
 // However many blocks share a channel.
