@@ -117,6 +117,17 @@ std::int64_t points_of_row(const Spectral& p) {
   return points;
 }
 
+std::int64_t pruned_operations(std::int64_t points, std::int64_t kept) {
+  if (points < 1 || (points & (points - 1)) != 0)
+    fail("pruned_operations: points=", points, ", must be a power of two");
+  if (kept < 1 || kept > points)
+    fail("pruned_operations: kept=", kept, ", must be from 1 to the ", points, " of the transform");
+  // Each of the transforms of `size` points, decimated in time, gives those outputs that are asked of the larger ones.
+  std::int64_t operations = 0;
+  for (std::int64_t size = 2; size <= points; size *= 2) operations += points / size * std::min(kept, size);
+  return operations;
+}
+
 Operation spectral_operation() {
   return {"spectral", "spectral layers of neural operators: y = F^-1 (W F u), few frequencies kept",
           [](std::string_view token) { return Case(parse_spectral(token)); }};

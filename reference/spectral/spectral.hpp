@@ -21,7 +21,8 @@ namespace danaus {
 // Samples that are real have real results: of their last axis half of the spectrum is transformed, and the inverse
 // takes the rest to be the mirror image; imaginary parts of frequency 0 and X/2 there have no effect.
 //
-// The adjoint, y = F^-1 (W^H F u), is what backpropagation needs: of dy it makes du, by the weights of the layer.
+// The adjoint, y = F^-1 (W^H F u), is what backpropagation needs: of dy it makes du, by the weights of the layer. Both
+// gradients, du and dw, are an operation of their own (reference/spectral_gradient/).
 struct Spectral {
   Dtype dtype = Dtype::f32;        // of u and y
   bool tf32 = false;               // f32 samples: products of operands that are rounded to TF32, not to fp32
@@ -64,5 +65,9 @@ std::vector<int> kept_on_axis(const Spectral& problem, std::size_t axis);
 
 std::int64_t kept_count(const Spectral& problem);  // of all axes
 std::int64_t points_of_row(const Spectral& problem);
+
+// Butterfly outputs of a radix-2 FFT of `points`, a power of two, that its lowest `kept` outputs need: what is left of
+// points log2(points) by pruning (Wu et al. 2025, Figure 5).
+std::int64_t pruned_operations(std::int64_t points, std::int64_t kept);
 
 }  // namespace danaus

@@ -1,5 +1,7 @@
 // Spectral layers on a CUDA device against the truth in double. Skipped where there is none.
 #include "kernels/cuda/machine.hpp"
+#include "reference/spectral_gradient/spectral_gradient.hpp"
+#include "reference/truth.hpp"
 #include "tests/kernels/layer_support.hpp"
 #include "tests/kernels/on_device.hpp"
 
@@ -39,6 +41,50 @@ TEST_P(CudaLayers, AreWithinTheirBounds) {
   }
 }
 
+// du and dw, twice the same.
+class CudaSpectralGradients : public CudaLayers {};
+
+TEST_P(CudaSpectralGradients, AreWithinTheirBoundsAndRepeat) {
+  const auto [type, shape] = GetParam();
+  const Case asked = parse_case(text("spectralgrad_", type, shape));
+  const Spectral& p = asked.as<SpectralGradient>()->forward;
+  const Values values = make_values(asked), expected = truth(asked, values);
+  const std::vector<Array> list = asked.arrays();
+  Plan plan(asked, cuda_machine());
+  const auto w = uploaded(host::encode_bytes(Dtype::f32, values.at("w")));
+  const Buffer weights("w", std::span(w.data(), w.bytes()));
+  const CudaStream stream;
+  plan.prepare(std::span(&weights, 1), {.stream = stream});
+  Field u(p.dtype, list[0].size(), 0), dy(p.dtype, list[2].size(), 0);
+  u.set(values.at("u")), dy.set(values.at("dy"));
+  const OnDevice device_u(u), device_dy(dy);
+  std::vector<double> first;
+  for (int call = 0; call < 2; ++call) {
+    Field du(p.dtype, list[3].size(), 0), dw(Dtype::f32, list[4].size(), 0);
+    OnDevice device_du(du), device_dw(dw);
+    plan.execute({{"u", device_u.samples()},
+                  {"dy", device_dy.samples()},
+                  {"du", device_du.samples()},
+                  {"dw", device_dw.samples()}},
+                 {.stream = stream});
+    stream.synchronize();
+    device_du.fetch(), device_dw.fetch();
+    EXPECT_TRUE(du.guards_are_whole() && dw.guards_are_whole());
+    EXPECT_LE(compare(expected.at("du"), du.values()).rel_l2, bound_l2(p));
+    EXPECT_LE(compare(expected.at("dw"), dw.values()).rel_l2, bound_l2_of_gradient(p));
+    if (call == 0) first = dw.values();
+    EXPECT_EQ(first, dw.values());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, CudaSpectralGradients,
+    testing::Combine(testing::Values("f32_tf32", "f32", "f16", "bf16"),
+                     testing::Values("_complex_b140_c64x64_l128_m64_shared_channelmajor", "_b33_c64x40_l256_m16",
+                                     "_complex_b3_c5x37_l36_m7", "_complex_b3_c16x24_l64x64_m16x16_twosided",
+                                     "_b5_c20x33_l85x100_m12x17_twosided_channelmajor", "_b9_c3x2_l64x48_m5x9_shared")),
+    [](const auto& info) { return text(std::get<0>(info.param), std::get<1>(info.param)); });
+
 // One kernel serves both; the second plan needs less shared memory.
 TEST(CudaLayer, OfOnePlanOutlivesAnother) {
   if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
@@ -67,7 +113,14 @@ INSTANTIATE_TEST_SUITE_P(
                                      "_complex_b140_c128x128_l256_m64_shared_channelmajor",
                                      "_complex_b300_c64x64_l128_m64_shared", "_complex_b3_c5x19_l33_m33_shared",
                                      "_complex_b29_c17x8_l48_m20_twosided", "_b33_c64x64_l1024_m16",
-                                     "_b7_c7x3_l51_m26_shared", "_b1_c1x1_l17_m9", "_b9_c20x3_l32_m17_adjoint")),
+                                     // In passes: few items, spectra beyond a block, two axes.
+                                     "_complex_b1_c128x128_l256_m64_shared_channelmajor",
+                                     "_complex_b16_c64x64_l128_m64", "_b4_c256x200_l1024_m500_shared",
+                                     "_complex_b3_c16x24_l128x128_m64x64_shared_channelmajor",
+                                     "_complex_b2_c3x5_l256x256_m64x64_shared_channelmajor",
+                                     "_b5_c20x33_l85x100_m12x17_twosided", "_complex_b1_c2x2_l512x64_m512x64_shared",
+                                     "_b2_c2x3_l1024x16_m5x9_adjoint", "_b7_c7x3_l51_m26_shared", "_b1_c1x1_l17_m9",
+                                     "_b9_c20x3_l32_m17_adjoint")),
     [](const auto& info) { return text(std::get<0>(info.param), std::get<1>(info.param)); });
 
 }  // namespace

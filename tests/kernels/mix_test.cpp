@@ -93,7 +93,7 @@ TEST(SpectralPasses, WithLittleSharedMemory) {
 // Some items after others, so that what is between passes stays small.
 TEST(SpectralPasses, OfMoreItemsThanAChunk) {
   ExecutorOptions options;
-  options.device.cache_bytes = 1 << 10, options.device.multiprocessors = 132;
+  options.device.cache_bytes = 1 << 7, options.device.multiprocessors = 132;
   for (const char* word :
        {"spectral_f32_tf32_complex_b5_c3x4_l32_m12_shared", "spectral_f16_b5_c3x2_l32_m17_channelmajor",
         "spectral_f32_complex_b3_c2x3_l16x18_m4x5_channelmajor", "spectral_bf16_b3_c2x1_l16x16_m4x4"})
@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(SpectralGradients, OfMoreItemsThanAChunk) {
   ExecutorOptions options;
-  options.device.cache_bytes = 1 << 10, options.device.multiprocessors = 132;
+  options.device.cache_bytes = 1 << 7, options.device.multiprocessors = 132;
   expect_gradients("spectralgrad_f32_tf32_complex_b19_c3x4_l32_m12_shared", options);
   expect_gradients("spectralgrad_f16_b19_c3x2_l32_m17_channelmajor", options);
   expect_gradients("spectralgrad_f32_b5_c3x2_l16x16_m4x5", options);

@@ -4,7 +4,7 @@
 // outputs in the place of those of inputs take 35 KB for 64 channels and frequencies. Eight tiles of frequencies read
 // samples once where 64 frequencies are kept; operands in two parts, and samples that are to be taken apart, leave
 // registers for four. With two blocks of eight warps and eight tiles a lane keeps two words of its place in local
-// memory (8 bytes, outside of loops). Passes of planes of more than 128 rows have room for one block of their spectra.
+// memory (8 bytes, outside of loops).
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // What a spectral layer's token says and refuses.
 #include <gtest/gtest.h>
 
-#include "reference/spectral/spectral.hpp"
+#include "reference/spectral_gradient/spectral_gradient.hpp"
 
 namespace danaus {
 namespace {
@@ -66,6 +66,39 @@ TEST(SpectralArrays, HaveTheShapesOfTheCase) {
   EXPECT_EQ(extents("spectral_f32_b2_c3x4_l24_m5_adjoint", 1), (List{4, 3, 5, 2}));
   EXPECT_EQ(kept_count(parse_spectral(plane)), 90);
   EXPECT_EQ(kept_on_axis(parse_spectral(line), 0), (std::vector{0, 1, 2, 3, 4, 19, 20, 21, 22, 23}));
+}
+
+// Figure 5 of Wu et al. 2025: of 4 points 37.5 % for a quarter of the outputs, 75 % for half of them.
+TEST(PrunedTransforms, NeedTheOperationsOfTheFigure) {
+  EXPECT_EQ(pruned_operations(4, 4), 8);
+  EXPECT_EQ(pruned_operations(4, 1), 3);
+  EXPECT_EQ(pruned_operations(4, 2), 6);
+  EXPECT_EQ(pruned_operations(256, 256), 256 * 8);
+  EXPECT_EQ(pruned_operations(256, 1), 255);
+  EXPECT_EQ(pruned_operations(256, 64), 256 * 6 + 128 + 64);
+  EXPECT_THROW(pruned_operations(12, 3), std::invalid_argument);
+  EXPECT_THROW(pruned_operations(8, 9), std::invalid_argument);
+}
+
+TEST(SpectralGradient, HasATokenOfItsOwn) {
+  for (const char* word : {"spectralgrad_f32_tf32_complex_b32_c32x64_l128_m64_shared_channelmajor",
+                           "spectralgrad_f16_b2_c3x4_l24x17_m5x9_twosided"}) {
+    EXPECT_EQ(parse_case(word).token(), word);
+    EXPECT_NE(parse_case(word).as<SpectralGradient>(), nullptr);
+  }
+}
+
+TEST(SpectralGradient, HasTheArraysOfItsLayer) {
+  const std::vector<Array> list = parse_case("spectralgrad_f16_b2_c3x4_l24_m5").arrays();
+  ASSERT_EQ(list.size(), 5u);
+  const char* const names[] = {"u", "w", "dy", "du", "dw"};
+  const Role roles[] = {Role::input, Role::filter, Role::input, Role::output, Role::output};
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(list[i].name == names[i] && list[i].role == roles[i]) << i;
+  EXPECT_EQ(list[2].extents, (std::vector<std::int64_t>{2, 4, 24}));
+  EXPECT_EQ(list[3].extents, list[0].extents);
+  EXPECT_EQ(list[4].extents, list[1].extents);
+  EXPECT_EQ(list[4].dtype, Dtype::f32);
+  EXPECT_THROW(parse_case("spectralgrad_f16_b2_c3x4_l24_m5_adjoint"), std::invalid_argument);
 }
 
 }  // namespace
