@@ -65,9 +65,9 @@ Json partial_row(const PartialFilter& partial, const Subject& subject, const Har
               {"additional_bytes", memory.at("additional_bytes")},
               {"k_bytes", memory.at("k_bytes")}};
   if (is_counted(problem, device)) {
-    const Counted counted = count(problem, device);
-    row["kernel"] = counted.variant->name;
-    row["us"] = predict_roofline(kernel_work(counted, device), profile).total_us;
+    const ProgramWork counted = count_program(problem, device);
+    row["kernel"] = counted.variant;
+    row["us"] = predict_launches(kernel_work(problem, counted, device), profile).total_us;
   }
   if (const auto found = measured.find(token(problem)); found != measured.end()) row["measured_us"] = found->second;
   return row;

@@ -44,9 +44,9 @@ double mean_left(const std::vector<LiveStage>& stages, bool by_matrices) {
 }  // namespace
 
 Savings::Savings(const Convolution& problem, const HardwareProfile& profile)
-    : profile_(profile), device_(imitation(profile)) {
-  if (is_counted(problem, device_)) {
-    counted_ = count(problem, device_);
+    : problem_(problem), profile_(profile), device_(imitation(profile)) {
+  if (is_counted(problem, device_) && is_one_launch(problem, device_)) {
+    counted_ = count_program(problem, device_);
   } else {
     eq2_ = predict_eq2(problem, profile_);
   }
@@ -62,14 +62,16 @@ Expense Savings::of(const std::vector<LiveStage>& stages) const {
 }
 
 Expense Savings::by_counted_work(const std::vector<LiveStage>& stages) const {
-  Counted some = *counted_;
+  ProgramWork some = *counted_;
   const double of_matrices = mean_left(stages, true), between = mean_left(stages, false);
-  for (auto field : kOfMatrices) scale(some.launch.*field, of_matrices);
-  for (auto field : kBetweenThem) scale(some.launch.*field, between);
-  KernelWork work = kernel_work(some, device_);
-  const double moved = moved_bytes(some.problem), of_spectrum = stages.back().fraction();
-  for (double KernelWork::*bytes : {&KernelWork::l2_bytes, &KernelWork::hbm_bytes})
-    work.*bytes = moved + of_spectrum * (work.*bytes - moved);
+  const double moved = moved_bytes(problem_), of_spectrum = stages.back().fraction();
+  for (LaunchWork& launch : some.launches) {
+    for (auto field : kOfMatrices) scale(launch.counters.*field, of_matrices);
+    for (auto field : kBetweenThem) scale(launch.counters.*field, between);
+    for (double LaunchWork::*bytes : {&LaunchWork::l2_bytes, &LaunchWork::hbm_bytes})
+      launch.*bytes = moved + of_spectrum * (launch.*bytes - moved);
+  }
+  const KernelWork work = kernel_work(problem_, some, device_).front().work;  // the others prepare the filter
   const RooflinePrediction prediction = predict_roofline(work, profile_);
   return {prediction.total_us, prediction.limit, work.mma_f16acc + work.mma_f32acc + work.mma_depth8, work.hbm_bytes};
 }

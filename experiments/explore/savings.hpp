@@ -39,9 +39,10 @@ class Savings {
  private:
   Expense by_counted_work(const std::vector<LiveStage>& stages) const;
 
+  Convolution problem_;
   HardwareProfile profile_;
   Device device_;
-  std::optional<Counted> counted_;
+  std::optional<ProgramWork> counted_;
   Prediction eq2_;
   Expense dense_;
 };

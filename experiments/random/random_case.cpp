@@ -8,6 +8,7 @@
 
 #include "experiments/verify/execution.hpp"
 #include "kernels/plan/registry.hpp"
+#include "reference/bounds.hpp"
 #include "reference/half.hpp"
 #include "reference/spectral/spectral.hpp"
 #include "reference/step/step.hpp"
