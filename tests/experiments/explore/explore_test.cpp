@@ -163,7 +163,7 @@ TEST(Savings, FollowTheLiveBlocks) {
   const Savings savings(dense, profile);
   EXPECT_EQ(savings.model(), "counted work");
   const Device device = imitation(profile);
-  const KernelWork work = kernel_work(count(dense, device), device);
+  const KernelWork work = kernel_work(dense, count_program(dense, device), device).front().work;
   EXPECT_DOUBLE_EQ(savings.dense().us, predict_roofline(work, profile).total_us);
 
   const auto left = [&](const std::string& field) {
