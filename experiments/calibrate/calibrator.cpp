@@ -131,7 +131,7 @@ class Calibrator {
     const auto samples = static_cast<std::int64_t>(std::min<std::size_t>(left / 4, std::size_t{2} << 30) / 4096 * 2048);
     const auto from = room_for<std::uint16_t>(samples, "a copy"), to = room_for<std::uint16_t>(samples, "a copy");
     const auto size = static_cast<std::int64_t>(from.bytes());
-    fill_noise(Dtype::f16, from.data(), samples, noise_key(0, 0), stopwatch_.stream());
+    fill_noise(Dtype::f16, from.data(), samples, noise_key(0, 0), 1, stopwatch_.stream());
     const auto hbm = [&](const char* key, const char* source, double bytes, const Launch& launch) {
       say_(source);
       const Series series = steady(launch);

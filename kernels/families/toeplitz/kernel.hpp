@@ -39,7 +39,6 @@ template <class P>
 class Filter {
  public:
   DANAUS_DEVICE Filter(const Arguments& a, int channel) {
-    constexpr int kPairs = pairs_of(P::layout.key.blocks);
     const int lane = device::lane_index(), g = lane / 4, t = lane % 4;
     const std::uint32_t* pairs = a.filters + (2ll * channel + g % 2) * kPairs + 16 + 4 * (g / 2 - t);
     DANAUS_UNROLL
@@ -51,6 +50,8 @@ class Filter {
   DANAUS_DEVICE u32 word(int block, int q, int c, int f) const { return words_[block][q - 2 * c - f + 3]; }
 
  private:
+  static constexpr int kPairs = pairs_of(P::layout.key.blocks);
+
   u32 words_[P::layout.key.blocks][7];
   float bias_;
 };
