@@ -430,8 +430,8 @@ class Warp {
   ChannelSpectrum<layout.tuning.spectrum, layout.rows, 2 * r, layout.size, 0> spectrum_;
   int fetched_ = 0, fetch_place_ = 0;  // items that have been asked for; the place of the next
   Item fetch_item_;
-  int fetched_channel_ = fetch_item_.channel;  // whose spectrum has been asked for; the first is held at once
-  u32 beyond_ = 0;                             // the item's samples beyond N, of u and then of y (load_beyond)
+  int fetched_channel_ = -1;  // whose spectrum has been asked for
+  u32 beyond_ = 0;            // the item's samples beyond N, of u and then of y (load_beyond)
 };
 
 template <class P, Path path>
