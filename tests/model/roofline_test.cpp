@@ -123,7 +123,7 @@ TEST(Roofline, FewWarpsDoNotReachTheRateOfTheSchedulers) {
 
 TEST(Roofline, LaunchesTakeTheSumOfTheirTimes) {
   KernelWork first, second;
-  first.hbm_bytes = 6e7, second.l1_wavefronts = 4e6, second.mma_tf32 = 1e6;
+  first.hbm_bytes = 6e7, second.l1_wavefronts = 4e6, second.mma_tf32 = 1e4;
   HardwareProfile p = profile();
   p.launch_interval = quantity(3, "us");
   const RooflinePrediction one = predict_roofline(first, p), other = predict_roofline(second, p),

@@ -143,7 +143,7 @@ class Conv(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "f32 has no kernel"):
             danaus.conv(u, k, method="kernel")
         with self.assertRaisesRegex(ValueError, "the largest kernel has"):
-            danaus.conv(np.zeros(1 << 24, np.float16), np.zeros(1, np.float32), method="kernel")
+            danaus.conv(np.zeros(1 << 24, np.float16), np.zeros(1 << 24, np.float32), method="kernel")
 
     @unittest.skipIf(danaus.device_count(), "there is a CUDA device")
     def test_without_a_device(self):
