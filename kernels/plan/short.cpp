@@ -10,6 +10,7 @@
 #include "kernels/families/toeplitz/family.hpp"
 #include "kernels/plan/arrays.hpp"
 #include "kernels/plan/machine.hpp"
+#include "kernels/plan/other_variant.hpp"
 
 namespace danaus {
 namespace {
@@ -17,31 +18,6 @@ namespace {
 constexpr std::int64_t kMostLength = std::int64_t{1} << 30;
 
 std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-// A short convolution's kernel as those see it that ask a plan for its variant.
-class ShortVariant final : public Variant {
- public:
-  template <class Layout>
-  ShortVariant(const KernelId& kernel, const Layout& layout, std::string words, int bytes, int rounds)
-      : rounds_(rounds) {
-    family = kernel.family, line = kernel.line, instance = kernel.instance;
-    dtype = layout.key.dtype, fold = Fold::plain, gated = true, size = 0;
-    preferred = compiled = true, classes = 0b111;
-    threads = layout.threads, shared_bytes = bytes, blocks_per_sm = layout.tuning.blocks;
-    name = std::move(words);
-  }
-  bool takes(const Convolution&) const override { return false; }
-  std::vector<std::uint32_t> make_tables() const override { refuse(); }
-  std::vector<std::int32_t> spectrum_slots() const override { refuse(); }
-  double spectrum_scale() const override { refuse(); }
-  int roundings() const override { return rounds_; }
-  const RowLayout& rows() const override { refuse(); }
-  Share share(const Load&) const override { refuse(); }
-
- private:
-  [[noreturn]] void refuse() const { throw std::logic_error(text(name, " is no kernel of a long convolution")); }
-  int rounds_;
-};
 
 // The first kernel of a family's table that is chosen and has room for so many taps; a line's capacity by `most_taps`.
 template <class Family, class Lines, class MostTaps>
@@ -197,8 +173,8 @@ class ConvolutionStep final : public Step {
         filter_(filter),
         operands_(operands),
         line_(filter.is_direct() ? 0 : choose_line(p.length, wide().tuning.line, wide().halo)),
-        variant_(filter.is_direct() ? ShortVariant(filter.kernel, few(), direct::name_of(few()), 0, direct::kRoundings)
-                                    : ShortVariant(filter.kernel, wide(), toeplitz::name_of(wide()), shared_bytes(),
+        variant_(filter.is_direct() ? OtherVariant(filter.kernel, few(), direct::name_of(few()), 0, direct::kRoundings)
+                                    : OtherVariant(filter.kernel, wide(), toeplitz::name_of(wide()), shared_bytes(),
                                                    toeplitz::kRoundings - (p.filter == p.dtype))),
         description_(text(what, " of ", asked.token(), ", ", variant_.name)) {}
 
@@ -264,7 +240,7 @@ class ConvolutionStep final : public Step {
   Filter filter_;
   Operands operands_;
   int line_;
-  ShortVariant variant_;
+  OtherVariant variant_;
   std::string description_;
 };
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "kernels/plan/arrays.hpp"
+#include "kernels/plan/other_variant.hpp"
 #include "kernels/plan/spectral_gradient.hpp"
 #include "kernels/plan/spectral_passes.hpp"
 
@@ -24,30 +25,6 @@ using spectral::There;
 using spectral::Workspace;
 
 constexpr int kLeastLength = 16, kMostLength = 1024, kMostChannels = 256;
-
-// A layer's kernel as those see it that ask a plan for its variant. It computes no convolution.
-class LayerVariant final : public Variant {
- public:
-  LayerVariant(const mix::Choice& choice, int bytes, std::size_t axes) : axes_(axes) {
-    const mix::Layout layout = choice.layout();
-    family = mix::Family::name, line = choice.line, instance = choice.instance;
-    dtype = layout.key.dtype, fold = Fold::plain, gated = false, size = 0;
-    preferred = compiled = true, classes = 0b111;
-    threads = layout.threads, shared_bytes = bytes, blocks_per_sm = layout.tuning.blocks;
-    name = choice.name();
-  }
-  bool takes(const Convolution&) const override { return false; }
-  std::vector<std::uint32_t> make_tables() const override { refuse(); }
-  std::vector<std::int32_t> spectrum_slots() const override { refuse(); }
-  double spectrum_scale() const override { refuse(); }
-  int roundings() const override { return mix::roundings(axes_); }
-  const RowLayout& rows() const override { refuse(); }
-  Share share(const Load&) const override { refuse(); }
-
- private:
-  [[noreturn]] void refuse() const { throw std::logic_error(text(name, " is no kernel of a convolution")); }
-  std::size_t axes_;
-};
 
 void check(const Spectral& p) {
   validate(p);
@@ -144,11 +121,13 @@ class Layer final : public Step {
       }
     }
     const Pass& most = fused_ ? *fused_ : there_->pass();
-    variant_.emplace(most.choice(), most.shared_bytes(), p.lengths.size());
+    const mix::Choice& choice = most.choice();
+    variant_.emplace(KernelId{mix::Family::name, choice.line, choice.instance}, choice.layout(), choice.name(),
+                     most.shared_bytes(), mix::roundings(p.lengths.size()));
     description_ = text(token, ", ", variant_->name);
   }
 
-  const LayerVariant& variant() const { return *variant_; }
+  const Variant& variant() const { return *variant_; }
   const std::string& description() const { return description_; }
 
   std::string_view name() const override { return "spectral layer"; }
@@ -268,7 +247,7 @@ class Layer final : public Step {
   std::optional<Pass> fused_;
   std::optional<There> there_;
   std::vector<Pass> passes_;  // middle, back
-  std::optional<LayerVariant> variant_;
+  std::optional<OtherVariant> variant_;
   std::string description_;
 };
 

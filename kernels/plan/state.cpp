@@ -6,6 +6,7 @@
 #include "kernels/families/state/family.hpp"
 #include "kernels/plan/arrays.hpp"
 #include "kernels/plan/machine.hpp"
+#include "kernels/plan/other_variant.hpp"
 
 namespace danaus {
 namespace {
@@ -13,30 +14,11 @@ namespace {
 using state::Choice;
 using state::Work;
 
-// The kernel as those see it that ask a plan for its variant.
-class StateVariant final : public Variant {
- public:
-  StateVariant(const Choice& choice, int bytes) {
-    const state::Layout layout = choice.layout();
-    family = state::Family::name, line = choice.line, instance = choice.instance;
-    dtype = layout.key.dtype, fold = Fold::plain, gated = false, size = 0;
-    preferred = compiled = true, classes = 0b111;
-    threads = layout.threads, shared_bytes = bytes, blocks_per_sm = layout.tuning.blocks;
-    name = choice.name();
-  }
-  bool takes(const Convolution&) const override { return false; }
-  std::vector<std::uint32_t> make_tables() const override { refuse(); }
-  std::vector<std::int32_t> spectrum_slots() const override { refuse(); }
-  double spectrum_scale() const override { refuse(); }
-  int roundings() const override { return state::roundings(state::Family::instances(line).list[instance].key.work); }
-  const RowLayout& rows() const override { refuse(); }
-  Share share(const Load&) const override { refuse(); }
-
- private:
-  [[noreturn]] void refuse() const { throw std::logic_error(text(name, " has no spectrum")); }
-};
-
 KernelId id_of(const Choice& choice) { return {state::Family::name, choice.line, choice.instance}; }
+OtherVariant variant_of(const Choice& choice, int bytes) {
+  const state::Layout layout = choice.layout();
+  return {id_of(choice), layout, choice.name(), bytes, state::roundings(layout.key.work)};
+}
 
 bool is_step(const StateSpace& p) { return p.chunk == 0 && p.length < state::kStepLength; }
 
@@ -142,7 +124,7 @@ class Chunks final : public Step {
         convolve_(state::choose(plans.problem, Work::convolve)),
         ends_(state::choose(plans.problem, Work::ends)),
         carry_(state::choose(plans.problem, Work::carry)),
-        variant_(convolve_, plans.layout.shared_bytes) {}
+        variant_(variant_of(convolve_, plans.layout.shared_bytes)) {}
 
   const Variant& variant() const { return variant_; }
 
@@ -178,13 +160,13 @@ class Chunks final : public Step {
  private:
   Plans plans_;
   Choice convolve_, ends_, carry_;
-  StateVariant variant_;
+  OtherVariant variant_;
 };
 
 class FewSamples final : public Step {
  public:
   explicit FewSamples(const Plans& plans)
-      : plans_(plans), choice_(state::choose(plans.problem, Work::step)), variant_(choice_, 0) {}
+      : plans_(plans), choice_(state::choose(plans.problem, Work::step)), variant_(variant_of(choice_, 0)) {}
 
   const Variant& variant() const { return variant_; }
 
@@ -201,7 +183,7 @@ class FewSamples final : public Step {
  private:
   Plans plans_;
   Choice choice_;
-  StateVariant variant_;
+  OtherVariant variant_;
 };
 
 }  // namespace
