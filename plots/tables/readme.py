@@ -3,7 +3,7 @@
 import textwrap
 
 from evaluation import COUNTED, NULLS, evaluate
-from measurements import floor_with_spectrum, left_to_the_plan, passed, read_either, timed
+from measurements import floor_with_spectrum, left_to_the_plan, length_of, passed, read_either, timed
 from peers import Peers
 from results import Refusal, case_fields
 from style import length
@@ -37,7 +37,7 @@ def claims(committed):
     of_device, staleness = without_stale(rows_of_main_device(rows))
     kernels = [row for row in of_device if row["method"] == "kernel"]
     plain = [row for row in kernels if left_to_the_plan(row["case"]) and passed(row)]
-    main = next(iter(blocks(of_device).values()))
+    main = next(iter(blocks(at_fft_sizes(of_device)).values()))
     shown = [methods["kernel"] for methods in main.values() if "kernel" in methods and passed(methods["kernel"])]
     floors = [burst(row) / row["floor"]["us"] for row in shown]
     gains = [best.us / burst(row) for row in plain if (best := peers.best(row))]
@@ -90,6 +90,13 @@ def rows_of_main_device(results):
     return [row for row in results.rows if row["device"]["name"] == device]
 
 
+def at_fft_sizes(rows):
+    """Those of lengths that are a power of two or three times one; the others are in the figure of lengths."""
+    def is_power(n):
+        return n & (n - 1) == 0
+    return [row for row in rows if is_power(n := length_of(row)) or n % 3 == 0 and is_power(n // 3)]
+
+
 def burst(row):
     return row["time_us"]["burst_cold"]["median"]
 
@@ -110,7 +117,7 @@ def judged_models(committed):
 
 def speed(results, peers):
     """A table for the first block of cases, and for every other its multiples of the floor."""
-    (heading, main), *others = blocks(rows_of_main_device(results)).items()
+    (heading, main), *others = blocks(at_fft_sizes(rows_of_main_device(results))).items()
     origin = ", ".join([heading, *results.dates(), results.revision()])
     lines = paragraph(f"{origin}. Times in microseconds, clocks in MHz; ~ is scaled from fewer rows, and a "
                       "peer's cuFFT is without its packing:")

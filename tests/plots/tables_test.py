@@ -223,5 +223,11 @@ class SourcesTest(unittest.TestCase):
             self.assertEqual(stale(), 0)
 
 
+class ReadmeTest(unittest.TestCase):
+    def test_lengths_between_sizes_are_left_to_their_figure(self):
+        rows = [{"case": f"fftconv_f16_circular_l{n}_b64_h768"} for n in (256, 768, 1000, 1023, 1024, 24576, 30000)]
+        self.assertEqual([case_fields(row["case"])["l"] for row in readme.at_fft_sizes(rows)], [256, 768, 1024, 24576])
+
+
 if __name__ == "__main__":
     unittest.main()
