@@ -22,10 +22,10 @@ DANAUS_DEVICE Words<4> load_spectrum(const u32* spectrum, int vector) {
 template <Keep keep, Cache rows, int count, int size, SharedAddress shared>
 class ChannelSpectrum {
  public:
-  // vector_of(i): the number of this warp's i-th vector.
+  // vector_of(i): the number of this warp's i-th vector. Returns whether the channel is another than before.
   template <class VectorOf>
-  DANAUS_DEVICE void hold(const u32* spectra, int channel, VectorOf vector_of) {
-    if (keep == Keep::cache || channel == channel_) return;
+  DANAUS_DEVICE bool hold(const u32* spectra, int channel, VectorOf vector_of) {
+    if (keep == Keep::cache || channel == channel_) return false;
     channel_ = channel;
     DANAUS_UNROLL
     for (int i = 0; i < count; ++i) {
@@ -35,6 +35,7 @@ class ChannelSpectrum {
       else
         held_[keep == Keep::registers ? i : 0] = words;
     }
+    return true;
   }
   // What the channel's spectrum was divided by.
   DANAUS_DEVICE float factor(const float* factors, int channel) {
