@@ -16,6 +16,7 @@
 #include "experiments/bench/statistics.hpp"
 #include "experiments/bench/stopwatch.hpp"
 #include "experiments/bench/work.hpp"
+#include "experiments/verify/execution.hpp"
 #include "kernels/cuda/machine.hpp"
 
 namespace danaus {

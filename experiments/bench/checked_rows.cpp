@@ -7,6 +7,7 @@
 #include <set>
 
 #include "experiments/bench/noise.hpp"
+#include "reference/backward/bounds.hpp"
 #include "reference/half.hpp"
 #include "reference/spectral/spectral.hpp"
 #include "reference/step/step.hpp"
@@ -97,12 +98,6 @@ double norm(const std::vector<double>& x) { return std::sqrt(std::inner_product(
 
 }  // namespace
 
-const Convolution* convolution_of(const Case& asked) {
-  if (const auto* backward = asked.as<Backward>()) return &backward->forward;
-  if (const auto* step = asked.as<TrainingStep>()) return &step->forward;
-  return asked.as<Convolution>();
-}
-
 std::uint64_t array_key(const Case& asked, std::string_view array) {
   return noise_key(hash_of(asked.token()), hash_of(array));
 }
@@ -119,21 +114,7 @@ float array_scale(const Case& asked, const Array& array) {
 
 double CheckedRows::size_of_sums(std::string_view output) const {
   if (output != "dk") return 1;
-  const Convolution& p = *convolution_of(asked);
-  const auto gated = [&](const char* name, const char* gate, std::size_t i) {
-    const auto by = inputs.find(gate);
-    return inputs.at(name)[i] * (by == inputs.end() ? 1 : by->second[i]);
-  };
-  double sum = 0;
-  for (std::int64_t row = 0; row < p.batch * p.channels; ++row) {
-    double of_u = 0, of_dy = 0;
-    for (std::int64_t i = row * p.length; i < (row + 1) * p.length; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      of_u += std::pow(gated("u", "pregate", at), 2), of_dy += std::pow(gated("dy", "postgate", at), 2);
-    }
-    sum += of_u * of_dy;
-  }
-  return std::sqrt(sum) / norm(outputs.at("dk"));
+  return summed_to_taps(*convolution_of(asked), inputs_of(inputs), inputs.at("dy"), 1) / norm(outputs.at("dk"));
 }
 
 CheckedRows checked_rows(const Case& asked) {

@@ -5,13 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "reference/convolution/convolution.hpp"
+#include "reference/step/step.hpp"
 #include "reference/truth.hpp"
 
 namespace danaus {
-
-// The convolution that a case is about: it itself, or that of its passes. Null for other operations.
-const Convolution* convolution_of(const Case& asked);
 
 // Each array of a case is noise() of its own key times its scale, rounded to its type; inputs begin with input set 0.
 // Scales are such that outputs keep the scale of inputs: 1 but for filters and weights.

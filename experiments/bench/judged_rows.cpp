@@ -1,11 +1,9 @@
 #include "experiments/bench/judged_rows.hpp"
 
-#include <cstring>
 #include <limits>
 
 #include "experiments/verify/candidates.hpp"
 #include "experiments/verify/verification.hpp"
-#include "kernels/device/halves.hpp"
 #include "reference/compare.hpp"
 #include "reference/spectral/layer.hpp"
 
@@ -24,18 +22,6 @@ double taken(const Json& verdict) {
 }
 
 }  // namespace
-
-std::vector<double> decoded_bytes(Dtype dtype, std::span<const std::byte> memory) {
-  const std::size_t count = memory.size() / static_cast<std::size_t>(bytes(dtype));
-  if (dtype == Dtype::f32) {
-    std::vector<float> values(count);
-    std::memcpy(values.data(), memory.data(), memory.size());
-    return {values.begin(), values.end()};
-  }
-  std::vector<std::uint16_t> bits(count);
-  std::memcpy(bits.data(), memory.data(), memory.size());
-  return host::decode(dtype, bits);
-}
 
 Json verdict_on_rows(const CheckedRows& rows, const Values& computed, const Runner& runner) {
   Json worst, outputs;

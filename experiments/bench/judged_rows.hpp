@@ -1,17 +1,11 @@
 // Outputs against the truth of the rows that are checked.
 #pragma once
 
-#include <cstddef>
-#include <span>
-
 #include "experiments/bench/checked_rows.hpp"
 #include "experiments/bench/contenders.hpp"
 #include "experiments/cli/environment.hpp"
 
 namespace danaus {
-
-// Numbers of f16, bf16 or f32 as they lie in memory.
-std::vector<double> decoded_bytes(Dtype dtype, std::span<const std::byte> memory);
 
 // `computed` are the checked rows of each output. The verdict() of that which takes most of its bound, with "output",
 // its name, where there are several, and of each of them "outputs": {name: {"rel_l2", "bound", "clearance"}}; "truth",

@@ -10,15 +10,10 @@
 namespace danaus {
 namespace {
 
-std::vector<std::uint8_t> kept(const Case& asked) {
-  const Convolution* p = convolution_of(asked);
-  return p && !p->mask.empty() ? kept_frequencies(*p) : std::vector<std::uint8_t>();
-}
-
 class PlanRunner final : public Runner {
  public:
   PlanRunner(const Case& asked, std::shared_ptr<const Machine> machine)
-      : asked_(asked), plan_(asked, std::move(machine), kept(asked)), arrays_(asked.arrays()) {
+      : asked_(asked), plan_(asked, std::move(machine), marks_of(asked)), arrays_(asked.arrays()) {
     for (std::size_t i = 0; i < arrays_.size(); ++i) {
       const Array& array = arrays_[i];
       const Buffer buffer(array.name, nullptr, static_cast<std::size_t>(bytes(array.dtype) * array.size()));

@@ -13,13 +13,6 @@
 namespace danaus {
 namespace {
 
-// Null where the case is of another operation.
-const Convolution* convolution_of(const Case& asked) {
-  if (const auto* backward = asked.as<Backward>()) return &backward->forward;
-  if (const auto* step = asked.as<TrainingStep>()) return &step->forward;
-  return asked.as<Convolution>();
-}
-
 // Why no plan computes the case; nothing where one does.
 std::optional<std::string> refusal(const Case& asked, const Device& device) {
   try {

@@ -79,12 +79,6 @@ void fill_filter(const Convolution& p, RandomFilter filter, std::vector<double>&
   for (double& tap : k) tap = round_to(filter_dtype(p), tap);
 }
 
-const Convolution* convolution_of(const Case& asked) {
-  if (const auto* backward = asked.as<Backward>()) return &backward->forward;
-  if (const auto* step = asked.as<TrainingStep>()) return &step->forward;
-  return asked.as<Convolution>();
-}
-
 Convolution random_convolution(Draw& draw) {
   Convolution p;
   p.dtype = draw.one_of({Dtype::f16, Dtype::bf16});

@@ -20,17 +20,6 @@ namespace {
 constexpr std::byte kPoison{0xff};  // NaN in every type
 constexpr std::int64_t kGuard = 256;
 
-std::vector<double> decode(Dtype dtype, std::span<const std::byte> bytes) {
-  const auto as = [&]<class T>(T) {
-    std::vector<T> numbers(bytes.size() / sizeof(T));
-    std::memcpy(numbers.data(), bytes.data(), bytes.size());
-    return numbers;
-  };
-  if (dtype != Dtype::f32) return host::decode(dtype, as(std::uint16_t()));
-  const std::vector<float> numbers = as(float());
-  return {numbers.begin(), numbers.end()};
-}
-
 // An array in memory of the machine, with guards around it.
 class GuardedArray {
  public:
@@ -56,7 +45,7 @@ class GuardedArray {
       return std::ranges::all_of(part, [](std::byte b) { return b == kPoison; });
     };
     guarded = guarded && untouched(all.first(begin_)) && untouched(all.subspan(begin_ + size_));
-    return decode(array_.dtype, all.subspan(begin_, size_));
+    return decoded_bytes(array_.dtype, all.subspan(begin_, size_));
   }
 
  private:
@@ -67,20 +56,19 @@ class GuardedArray {
   std::shared_ptr<void> memory_;
 };
 
-// The convolution that the case is of, in one direction or both; null for others.
-const Convolution* convolution_of(const Case& asked) {
-  if (const auto* forward = asked.as<Convolution>()) return forward;
-  if (const auto* backward = asked.as<Backward>()) return &backward->forward;
-  if (const auto* step = asked.as<TrainingStep>()) return &step->forward;
-  return nullptr;
-}
-
-std::vector<std::uint8_t> marks_of(const Case& asked) {
-  const auto* p = asked.as<Convolution>();
-  return p && !p->mask.empty() ? kept_frequencies(*p) : std::vector<std::uint8_t>();
-}
-
 }  // namespace
+
+std::vector<double> decoded_bytes(Dtype dtype, std::span<const std::byte> memory) {
+  const std::size_t count = memory.size() / static_cast<std::size_t>(bytes(dtype));
+  if (dtype == Dtype::f32) {
+    std::vector<float> values(count);
+    std::memcpy(values.data(), memory.data(), memory.size());
+    return {values.begin(), values.end()};
+  }
+  std::vector<std::uint16_t> bits(count);
+  std::memcpy(bits.data(), memory.data(), memory.size());
+  return host::decode(dtype, bits);
+}
 
 Values make_values(const Case& asked, const DataSpec& spec) {
   const Convolution* p = convolution_of(asked);

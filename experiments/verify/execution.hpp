@@ -1,6 +1,7 @@
 // A case of any operation, executed by a plan on a machine, and how its outputs are judged.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +12,9 @@
 #include "reference/convolution/data.hpp"
 
 namespace danaus {
+
+// Numbers of f16, bf16 or f32 as they lie in memory.
+std::vector<double> decoded_bytes(Dtype dtype, std::span<const std::byte> memory);
 
 // Inputs and filters of the case with such data: u and k as the spec says, gates and dy Gaussian. Throws where a
 // spectral layer is to have other data than its own.

@@ -19,6 +19,7 @@
 #include "kernels/families/spectrum/family.hpp"
 #include "kernels/families/taps/family.hpp"
 #include "kernels/families/toeplitz/family.hpp"
+#include "kernels/plan/arrays.hpp"
 #include "kernels/plan/machine.hpp"
 #include "kernels/plan/plan.hpp"
 #include "kernels/plan/registry.hpp"
@@ -32,8 +33,6 @@ using host::Counters;
 constexpr std::int64_t kPage = 4096;
 constexpr std::int64_t kSampledBlocks = 6;  // that stand for those between them
 constexpr int kThreadsOfSm = 2048;
-
-std::int64_t ratio_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // Zeros, of which only pages that are written take memory.
 std::shared_ptr<void> reserve(std::int64_t bytes) {

@@ -6,6 +6,7 @@
 #include "kernels/cpu/machine.hpp"
 #include "kernels/executor/aligned.hpp"
 #include "kernels/families/spectrum/family.hpp"
+#include "kernels/plan/arrays.hpp"
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/plan.hpp"
 
@@ -125,7 +126,6 @@ Extent extent_of(const Convolution& problem, const Device& device, std::int64_t 
     if (range.count > 0) extent.visits += (range.first + range.count - 1) / of_channel - range.first / of_channel + 1;
   }
   // Rounds of blocks with a channel each, then of those that share the rest.
-  const auto ratio_up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   const std::int64_t whole = division.whole_channels, sharing = workers - whole * share.workers_of_block;
   extent.most = whole / concurrent * of_channel;
   if (sharing > 0)

@@ -31,6 +31,8 @@ inline void* samples_from(void* array, std::int64_t first) {
   return array ? static_cast<std::uint16_t*>(array) + first : nullptr;
 }
 
+constexpr std::int64_t ratio_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
 // Whether all that there are begin at 16 bytes, as vectors of 8 samples do.
 inline bool are_aligned(std::initializer_list<const void*> arrays) {
   return std::ranges::all_of(arrays, [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; });

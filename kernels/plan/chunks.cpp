@@ -16,8 +16,6 @@
 namespace danaus {
 namespace {
 
-std::int64_t ratio_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 // Whether tensor copies can take pieces out of rows and put them there, as far as L and the device say.
 bool may_be_direct(const Convolution& p, const Device& device) {
   return device.has_tensor_copies() && p.length % 8 == 0 && 2 * p.length < std::int64_t{1} << 40;

@@ -17,8 +17,6 @@ namespace {
 
 constexpr std::int64_t kMostLength = std::int64_t{1} << 30;
 
-std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 // The first kernel of a family's table that is chosen and has room for so many taps; a line's capacity by `most_taps`.
 template <class Family, class Lines, class MostTaps>
 std::optional<KernelId> find(const Lines& lines, const ShortConvolution& p, std::int64_t taps, MostTaps most_taps) {
@@ -50,7 +48,7 @@ int choose_line(std::int64_t length, int most, int halo) {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (int line = 1; 1 << line <= most; ++line) {
     const StreamLayout stream{line, halo};
-    const std::int64_t samples = divided_up(length, stream.samples()) * (stream.samples() + kStreamBlock * halo);
+    const std::int64_t samples = ratio_up(length, stream.samples()) * (stream.samples() + kStreamBlock * halo);
     if (samples <= least) least = samples, best = line;
   }
   return best;
@@ -140,7 +138,7 @@ class Arrangement final : public Step {
     a.channels = static_cast<int>(p_.channels), a.count = static_cast<int>(p_.taps);
     a.delay = static_cast<int>(filter_.reach.delay), a.flipped = filter_.flipped;
     a.pairs = filter_.pairs(), a.taps = filter_.taps();
-    const std::int64_t blocks = std::clamp<std::int64_t>(divided_up(filter_.words, layout().threads), 1, blocks_);
+    const std::int64_t blocks = std::clamp<std::int64_t>(ratio_up(filter_.words, layout().threads), 1, blocks_);
     Launch launch = launch_of(kernel_, description_, blocks, layout().threads, 0, machine);
     launch.touches({"k", a.k, bytes(p_.filter) * p_.channels * p_.taps, false, false});
     if (a.bias) launch.touches({"bias", a.bias, bytes(p_.filter) * p_.channels, false, false});
@@ -216,15 +214,15 @@ class ConvolutionStep final : public Step {
     std::int64_t blocks;
     if constexpr (std::is_same_v<Arguments, direct::Arguments>) {
       const direct::Layout layout = few();
-      a.runs = static_cast<int>(divided_up(length, layout.tuning.run * (p_.channels_last ? 1 : 8 * 32)));
-      blocks = p_.channels_last ? divided_up(call.batch * a.runs * divided_up(p_.channels, 8), layout.threads)
-                                : divided_up(rows * a.runs, layout.tuning.warps);
+      a.runs = static_cast<int>(ratio_up(length, layout.tuning.run * (p_.channels_last ? 1 : 8 * 32)));
+      blocks = p_.channels_last ? ratio_up(call.batch * a.runs * ratio_up(p_.channels, 8), layout.threads)
+                                : ratio_up(rows * a.runs, layout.tuning.warps);
     } else {
       const toeplitz::Layout layout = wide();
       a.line = line_;
-      a.tiles = static_cast<int>(divided_up(length, layout.stream(line_).samples()));
-      blocks = p_.channels_last ? call.batch * a.tiles * divided_up(p_.channels, layout.streams)
-                                : divided_up(rows * a.tiles, layout.tuning.warps);
+      a.tiles = static_cast<int>(ratio_up(length, layout.stream(line_).samples()));
+      blocks = p_.channels_last ? call.batch * a.tiles * ratio_up(p_.channels, layout.streams)
+                                : ratio_up(rows * a.tiles, layout.tuning.warps);
     }
     Launch launch = launch_of(filter_.kernel, description_, blocks, variant_.threads, variant_.shared_bytes, machine);
     touch_rows(launch, "u", a.u, p_, call.batch);
@@ -282,11 +280,11 @@ class CorrelationStep final : public Step {
     a.lead = static_cast<int>(reach_.lead), a.delay = static_cast<int>(reach_.delay);
     const Alignment alignment(p_, {a.u, a.dy, a.pregate, a.postgate});
     a.shift = alignment.shift, a.transfer = alignment.transfer;
-    a.line = line_, a.tiles = static_cast<int>(divided_up(alignment.length, layout().u(line_).samples()));
+    a.line = line_, a.tiles = static_cast<int>(ratio_up(alignment.length, layout().u(line_).samples()));
     a.parts = static_cast<int>(parts(call.batch));
 
-    const std::int64_t blocks = p_.channels_last ? a.parts * divided_up(p_.channels, kGroupChannels)
-                                                 : divided_up(a.parts * p_.channels, layout().tuning.warps);
+    const std::int64_t blocks = p_.channels_last ? a.parts * ratio_up(p_.channels, kGroupChannels)
+                                                 : ratio_up(a.parts * p_.channels, layout().tuning.warps);
     Launch correlate =
         launch_of(kernel_, description_, blocks, layout().threads, layout().shared_bytes(line_), machine);
     touch_rows(correlate, "u", a.u, p_, call.batch);
@@ -297,7 +295,7 @@ class CorrelationStep final : public Step {
     correlate.give(a);
     to(correlate);
 
-    Launch add = launch_of(total_, description_, divided_up(sums(), total().threads), total().threads, 0, machine);
+    Launch add = launch_of(total_, description_, ratio_up(sums(), total().threads), total().threads, 0, machine);
     add.touches({"sums", a.sums, 4 * a.parts * sums(), false, false});
     add.touches({"dk", a.dk, 4 * p_.channels * p_.taps, true, false});
     if (a.dbias) add.touches({"dbias", a.dbias, 4 * p_.channels, true, false});
@@ -310,7 +308,7 @@ class CorrelationStep final : public Step {
   correlate_short::Layout total() const { return layout_of<correlate_short::Family>(total_); }
   std::int64_t sums() const { return p_.channels * (p_.taps + 1); }
   std::int64_t parts(std::int64_t batch) const {
-    const std::int64_t streams = batch * divided_up(p_.length, layout().u(line_).samples());
+    const std::int64_t streams = batch * ratio_up(p_.length, layout().u(line_).samples());
     return std::clamp<std::int64_t>(streams / correlate_short::kStreamsOfPart, 1, correlate_short::kMostParts);
   }
 

@@ -251,10 +251,6 @@ class Layer final : public Step {
   std::string description_;
 };
 
-}  // namespace
-
-namespace {
-
 // u and y are numbers of arrays of the case.
 Program make_layer(const Case& asked, const Spectral& p, int u, int y, const Device& device) {
   check(p);

@@ -11,8 +11,6 @@ namespace {
 
 namespace sums = correlate_mix;
 
-std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 // Transforms of u and of dy there, products summed over the batch by parts, of so many items at a time that spectra fit
 // the chunk; then the sum of the parts.
 class GradientOfWeights final : public Step {
@@ -27,11 +25,11 @@ class GradientOfWeights final : public Step {
         of_dy_(p, p.outputs, device, description_),
         sums_(sums::instance_of({p.dtype, p.tf32, sums::Stage::sums})),
         total_(sums::instance_of({Dtype::f32, true, sums::Stage::total})) {
-    const std::int64_t tiles = ceiling(p.inputs, sums::kChannels) * ceiling(p.outputs, sums::kChannels);
-    const std::int64_t groups = ceiling(kept_count(p), sums::kFrequencies);
-    frequency_parts_ = p.shared ? std::min(groups, ceiling(sums::kBlocks, tiles)) : groups;
-    part_groups_ = ceiling(groups, frequency_parts_);
-    item_parts_ = std::min(ceiling(sums::kBlocks, tiles * frequency_parts_), ceiling(p.batch, 4 * sums::kItems));
+    const std::int64_t tiles = ratio_up(p.inputs, sums::kChannels) * ratio_up(p.outputs, sums::kChannels);
+    const std::int64_t groups = ratio_up(kept_count(p), sums::kFrequencies);
+    frequency_parts_ = p.shared ? std::min(groups, ratio_up(sums::kBlocks, tiles)) : groups;
+    part_groups_ = ratio_up(groups, frequency_parts_);
+    item_parts_ = std::min(ratio_up(sums::kBlocks, tiles * frequency_parts_), ratio_up(p.batch, 4 * sums::kItems));
   }
 
   std::string_view name() const override { return "weights' gradient"; }
@@ -102,11 +100,11 @@ class GradientOfWeights final : public Step {
     a.u = spectra_of_u().by_channels(u, items), a.dy = spectra_of_dy().by_channels(dy, items);
     a.sums = to;
     a.items = static_cast<int>(items);
-    a.item_parts = static_cast<int>(item_parts_), a.part_items = static_cast<int>(ceiling(items, item_parts_));
+    a.item_parts = static_cast<int>(item_parts_), a.part_items = static_cast<int>(ratio_up(items, item_parts_));
     a.frequency_parts = static_cast<int>(frequency_parts_), a.part_groups = static_cast<int>(part_groups_);
     a.last_frequencies = kept(p, p.lengths.size() - 1), a.last_length = p.complex ? 0 : p.lengths.back();
     a.more = more;
-    const std::int64_t tiles = ceiling(p.inputs, sums::kChannels) * ceiling(p.outputs, sums::kChannels);
+    const std::int64_t tiles = ratio_up(p.inputs, sums::kChannels) * ratio_up(p.outputs, sums::kChannels);
     Launch made = launch(machine, sums_, tiles * frequency_parts_ * item_parts_);
     made.touches({"spectra of u", u, spectra_of_u().bytes(items), false, false});
     made.touches({"spectra of dy", dy, spectra_of_dy().bytes(items), false, false});
@@ -120,8 +118,8 @@ class GradientOfWeights final : public Step {
     double scale = 1;
     for (int length : problem_.lengths) scale *= length * mix::scale_of(length) * mix::scale_of(length);
     a.scale = static_cast<float>(1 / scale);
-    Launch made =
-        launch(machine, total_, std::clamp<std::int64_t>(ceiling(numbers(), layout(total_).threads), 1, total_blocks_));
+    Launch made = launch(machine, total_,
+                         std::clamp<std::int64_t>(ratio_up(numbers(), layout(total_).threads), 1, total_blocks_));
     made.touches({"sums", from, sum_bytes(), false, false});
     made.touches({"dw", dw, 8 * numbers(), true, false});
     made.give(a);

@@ -141,7 +141,7 @@ class Chunks final : public Step {
             const LaunchTo& to) const override {
     const state::Arguments asked = plans_.arguments(call);
     const std::int64_t rows = call.batch * plans_.parts.count, of_block = plans_.layout.block_rows;
-    const std::int64_t blocks = plans_.problem.channels * ((rows + of_block - 1) / of_block);
+    const std::int64_t blocks = plans_.problem.channels * ratio_up(rows, of_block);
     state::Arguments given = asked;
     if (plans_.parts.count > 1) {
       auto* const parts = static_cast<float*>(call.workspace);
@@ -150,7 +150,7 @@ class Chunks final : public Step {
       given.u = nullptr, given.x_initial = asked.x_initial, given.x_final = asked.x_final;
       const std::int64_t states = call.batch * plans_.problem.channels * plans_.problem.states;
       const std::int64_t threads = carry_.layout().threads;
-      to(plans_.launch(carry_, given, std::min<std::int64_t>((states + threads - 1) / threads, 1 << 20), 0, machine));
+      to(plans_.launch(carry_, given, std::min<std::int64_t>(ratio_up(states, threads), 1 << 20), 0, machine));
       given = asked;
       given.x_initial = given.x_parts = parts, given.x_final = nullptr;
     }
@@ -177,7 +177,7 @@ class FewSamples final : public Step {
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
             const LaunchTo& to) const override {
     const std::int64_t rows = call.batch * plans_.problem.channels, warps = choice_.layout().tuning.warps;
-    to(plans_.launch(choice_, plans_.arguments(call), (rows + warps - 1) / warps, 0, machine));
+    to(plans_.launch(choice_, plans_.arguments(call), ratio_up(rows, warps), 0, machine));
   }
 
  private:
@@ -194,11 +194,11 @@ StateParts state_parts(const StateSpace& p, const Device& device) {
   const std::int64_t slots = std::int64_t{device.multiprocessors} * layout.tuning.blocks;
   const std::int64_t rows = std::max<std::int64_t>(layout.warp_rows, slots * layout.block_rows / 2 / p.channels);
   const std::int64_t least = std::max<std::int64_t>(state::kLeastPart, 16 * p.states);
-  const std::int64_t wanted = std::min((rows + p.batch - 1) / p.batch, p.length / least);
+  const std::int64_t wanted = std::min(ratio_up(rows, p.batch), p.length / least);
   if (wanted < 2 || is_step(p)) return {1, p.length};
-  const std::int64_t chunks = (p.length + layout.tuning.chunk - 1) / layout.tuning.chunk;
-  const std::int64_t length = (chunks + wanted - 1) / wanted * layout.tuning.chunk;
-  return {(p.length + length - 1) / length, length};
+  const std::int64_t chunks = ratio_up(p.length, layout.tuning.chunk);
+  const std::int64_t length = ratio_up(chunks, wanted) * layout.tuning.chunk;
+  return {ratio_up(p.length, length), length};
 }
 
 Program make_state_program(const Case& asked, const Device& device) {

@@ -47,11 +47,6 @@ const Command& command(std::string_view word) {
   fail("run: command '", word, "', must be one of ", names);
 }
 
-std::vector<std::uint8_t> mask_of(const Case& asked) {
-  const auto* problem = asked.as<Convolution>();
-  return !problem || problem->mask.empty() ? std::vector<std::uint8_t>() : kept_frequencies(*problem);
-}
-
 Device device_of(int ordinal) { return ordinal < 0 ? Device() : cuda_machine(ordinal)->device(); }
 
 // A case's arrays in double, as they were given.
@@ -143,7 +138,7 @@ danaus_status danaus_plan_create_on_executor(const char* token, danaus_plan** pl
     require("plan", "plan", plan);
     *plan = nullptr;
     const Case asked = parse_case(token);
-    *plan = new danaus_plan(Plan(asked, executor_machine(), mask_of(asked)));
+    *plan = new danaus_plan(Plan(asked, executor_machine(), marks_of(asked)));
   });
 }
 
@@ -151,7 +146,7 @@ danaus_status danaus_case_mask(const char* token, uint8_t* kept, size_t room, si
   return guarded([&] {
     require("case_mask", "token", token);
     require("case_mask", "count", count);
-    const std::vector<std::uint8_t> mask = mask_of(parse_case(token));
+    const std::vector<std::uint8_t> mask = marks_of(parse_case(token));
     *count = mask.size();
     if (kept && room >= mask.size()) std::ranges::copy(mask, kept);
   });
@@ -172,7 +167,7 @@ danaus_status danaus_case_kernel(const char* token, int device, danaus_text** ke
     require("case_kernel", "kernel", kernel);
     *kernel = nullptr;
     const Case asked = parse_case(token);
-    *kernel = text_of(make_program(asked, device_of(device), mask_of(asked)).variant->name);
+    *kernel = text_of(make_program(asked, device_of(device), marks_of(asked)).variant->name);
   });
 }
 

@@ -25,7 +25,12 @@ std::vector<double> gated(std::vector<double> rows, const std::vector<double>& g
   return rows;
 }
 
-// The root of the sum over rows of |w u|^2 |v dy|^2, where rows err independently, and of it what K taps see.
+}  // namespace
+
+Inputs inputs_of(const Values& values) {
+  return {array_of(values, "u"), array_of(values, "k"), array_of(values, "pregate"), array_of(values, "postgate")};
+}
+
 double summed_to_taps(const Convolution& p, const Inputs& inputs, const std::vector<double>& dy, double seen) {
   const std::vector<double> u = gated(inputs.u, inputs.pregate), v_dy = gated(dy, inputs.postgate);
   const auto square = [&](const std::vector<double>& rows, std::int64_t row) {
@@ -35,12 +40,6 @@ double summed_to_taps(const Convolution& p, const Inputs& inputs, const std::vec
   double sum = 0;
   for (std::int64_t row = 0; row < p.batch * p.channels; ++row) sum += square(u, row) * square(v_dy, row);
   return std::sqrt(seen * sum);
-}
-
-}  // namespace
-
-Inputs inputs_of(const Values& values) {
-  return {array_of(values, "u"), array_of(values, "k"), array_of(values, "pregate"), array_of(values, "postgate")};
 }
 
 std::vector<OutputBound> bounds_of_passes(const Convolution& p, const Values& values, int roundings, int of_sums) {

@@ -19,6 +19,9 @@ struct OutputBound {
   double summed = 0;  // the norm of the output were nothing cancelled, as compare() takes it
 };
 
+// The root of the sum over rows of |w u|^2 |v dy|^2, where rows err independently, and of it the share that K taps see.
+double summed_to_taps(const Convolution& p, const Inputs& inputs, const std::vector<double>& dy, double seen);
+
 // Of y and of every gradient of the convolution `p` with these inputs, dy among them. `roundings` are those of the
 // kernel that convolves (bound_l2_of_kernel()), `of_sums` those of u and dy on their way to dk's sums over the batch
 // (bound_l2_of_correlation()). A gradient of samples is a convolution itself: of dy and the conjugate spectrum, du with

@@ -67,6 +67,11 @@ std::vector<std::uint8_t> kept_frequencies(const Convolution& problem) {
   return kept;
 }
 
+std::vector<std::uint8_t> marks_of(const Case& asked) {
+  const auto* problem = asked.as<Convolution>();
+  return problem && !problem->mask.empty() ? kept_frequencies(*problem) : std::vector<std::uint8_t>();
+}
+
 double sparsity(const Convolution& problem) {
   const std::vector<std::uint8_t> kept = kept_frequencies(problem);
   return static_cast<double>(std::count(kept.begin(), kept.end(), 0)) / static_cast<double>(kept.size());

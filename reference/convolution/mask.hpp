@@ -17,6 +17,9 @@ namespace danaus {
 // and their mirror images are all that there is.
 std::vector<std::uint8_t> kept_frequencies(const Convolution& problem);
 
+// kept_frequencies() as a plan takes them: of a convolution that removes some; empty for every other case.
+std::vector<std::uint8_t> marks_of(const Case& asked);
+
 // Removed frequencies over N. For the literal reading this is S of Table 10, 1 - prod (N_i - zeroed_i) / N_i. The
 // hermitian one removes less: the paper's (16, 0, 0, 0) of 32 x 32 x 32 x 64 is the lower half of the spectrum, whose
 // mirror is the upper half, and removes the frequency N/2 alone.

@@ -10,6 +10,12 @@ TrainingStep parse_step(std::string_view token) {
   return {parse_backward(with_word("fftconvgrad", token)).forward};
 }
 
+const Convolution* convolution_of(const Case& asked) {
+  if (const auto* backward = asked.as<Backward>()) return &backward->forward;
+  if (const auto* step = asked.as<TrainingStep>()) return &step->forward;
+  return asked.as<Convolution>();
+}
+
 Operation step_operation() {
   return {"fftconvstep", "both: y and the gradients, one training step with its filter's transform",
           [](std::string_view token) { return Case(parse_step(token)); }};

@@ -16,6 +16,9 @@ struct TrainingStep {
 std::string token(const TrainingStep& asked);
 TrainingStep parse_step(std::string_view token);
 
+// The convolution that a case is about: it itself, or that of its passes. Null for other operations.
+const Convolution* convolution_of(const Case& asked);
+
 // What reference/operation.hpp asks of every operation.
 std::vector<Array> arrays(const TrainingStep& asked);
 double useful_flops(const TrainingStep& asked);

@@ -61,10 +61,6 @@ std::vector<Buffer> buffers_of(const Convolution& problem, const Samples& u, con
   return buffers;
 }
 
-inline std::vector<std::uint8_t> marks_of(const Convolution& problem) {
-  return problem.mask.empty() ? std::vector<std::uint8_t>() : kept_frequencies(problem);
-}
-
 // y [B, H, L] as a plan on the executor gives it. `offset` samples from 16-byte alignment.
 inline std::vector<double> execute_plan(const Convolution& problem, const Inputs& inputs,
                                         const ExecutorOptions& options, int offset = 0) {

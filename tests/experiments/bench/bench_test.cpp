@@ -16,6 +16,7 @@
 #include "experiments/bench/sweeps.hpp"
 #include "experiments/bench/timings.hpp"
 #include "experiments/bench/work.hpp"
+#include "experiments/verify/execution.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "kernels/device/halves.hpp"
