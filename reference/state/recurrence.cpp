@@ -169,6 +169,12 @@ double summed(const StateSpace& p, const StateInputs& inputs) {
   return std::sqrt(all);
 }
 
+double summed_states(const StateSpace& p, const StateInputs& inputs) {
+  double input = 0;
+  for (double u : inputs.u) input += u * u;
+  return std::sqrt(input / static_cast<double>(p.length) * p.states);
+}
+
 double bound_l2(const StateSpace& p, int chunk, int roundings) {
   const double chunks = std::ceil(static_cast<double>(p.length) / chunk);
   return std::hypot(bound_l2_of_roundings(p.dtype, roundings), chunks * 0x1p-24, std::sqrt(chunks) * 0x1p-23);

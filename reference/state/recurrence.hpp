@@ -41,6 +41,8 @@ std::vector<double> state_sizes(const StateSpace& problem, const StateInputs& in
 // The norm that y would have if no state's part cancelled another's: what an error is relative to where that is much
 // more than y's (compare.hpp).
 double summed(const StateSpace& problem, const StateInputs& inputs);
+// Likewise of x_final by state_sizes().
+double summed_states(const StateSpace& problem, const StateInputs& inputs);
 
 // Bounds on the relative L2 error of y, and of x_final by state_sizes(), of a kernel that computes chunk by chunk: c u
 // sqrt(R) of its roundings (bounds.hpp; u is that of the samples), and of the powers A^T, which a kernel holds in fp32
