@@ -33,13 +33,15 @@ constexpr bool has_cuda_code(const Key& key) {
   return true;
 }
 
-// A kernel that moves no rows has Path::threads alone.
+// A kernel that moves no rows has Path::threads alone; a key may know better.
 template <class Key>
 constexpr bool has_path(const Key& key, Path path) {
-  if constexpr (requires {
-                  key.size();
-                  key.fold;
-                })
+  if constexpr (requires { key.has_path(path); })
+    return key.has_path(path);
+  else if constexpr (requires {
+                       key.size();
+                       key.fold;
+                     })
     return !encloses(path) || takes_any_alignment(key.size(), key.fold);
   else
     return path == Path::threads;

@@ -91,13 +91,16 @@ class Variant {
   virtual Share share(const Load& load) const = 0;
 };
 
-inline TensorShape Variant::tensor_shape(int batch, int channels, int length) const {
-  const RowLayout& r = rows();
+inline TensorShape tensor_shape(const RowLayout& r, int batch, int channels, int length) {
   const auto l = std::uint64_t(length), h = std::uint64_t(channels), b = std::uint64_t(batch);
   const auto line = std::uint64_t(r.line_step), plane = std::uint64_t(r.plane_step);
   return {{64u * r.slabs, l / line, std::uint64_t(r.planes), h, b},
           {1, line, plane, l, h * l},
           {64, std::uint32_t(r.plane_lines), std::uint32_t(r.planes), 1, std::uint32_t(r.item_rows)}};
+}
+
+inline TensorShape Variant::tensor_shape(int batch, int channels, int length) const {
+  return danaus::tensor_shape(rows(), batch, channels, length);
 }
 
 // A variant of a family, from what the family exports.

@@ -8,10 +8,11 @@ namespace danaus {
 // Blocks, or warps that work by themselves, take the items of part p of a channel's parts each: which ones, and in
 // which order they are summed, depends on the numbers here alone.
 struct CorrelationArguments {
-  // Of u, pregate, postgate, tables, batch, channels, length, transfer, and items_of_channel of the division.
+  // Of u, pregate, postgate, tables, batch, channels, length, transfer, and items_of_channel of the division; for
+  // Transfer::tensor u_map, and y_map of dy.
   ConvolutionArguments rows;
   const void* dy;  // [B, H, L]
-  float* sums;     // [P, H, N] complex fp32, where sum_index() says
+  float* sums;     // [P, H, N] complex fp32, where sum_index() says; N may be share by share
   int parts;       // P
 
   // Of part `part`, among the channel's.

@@ -20,6 +20,9 @@ struct Split {
   int line = -1;
   int outer_rows() const { return line < 0 ? 1 : 64 * outer::kLines[line].radix; }
   int size() const { return outer_rows() * correlator->size; }
+  // Of sums, of a channel.
+  int sum_rows() const { return outer_rows() * correlator->shares; }
+  int sum_points() const { return correlator->size / correlator->shares; }
 };
 
 // The smallest that holds the rows, with the fewest launches; by the pair fold where N is L.
@@ -35,7 +38,7 @@ Split split_of(const Convolution& p, const Device& device) {
     for (const auto& c : correlators()) {
       if (c->dtype != p.dtype || !c->suits(device_class)) continue;
       if (c->pair == pair) consider({c.get(), pair});
-      if (!c->pair) continue;  // between outer passes rows are complex
+      if (!c->pair || c->shares > 1) continue;  // between outer passes rows are complex
       for (int line = 0; line < static_cast<int>(outer::kLines.size()); ++line) {
         const outer::Layout layout({p.dtype, pair ? Fold::pair : Fold::right_angle, outer::kLines[line].radix, false},
                                    outer::kLines[line].tuning);
@@ -62,14 +65,19 @@ class Correlation final : public Step {
     if (split.line >= 0) {
       there_.emplace(problem.dtype, fold(), split.line, false, split.correlator->size, description_);
       words_.push_back(there_->constants());
-      columns_ = spectrum::split_of_columns(split.outer_rows());
-      words_.push_back(spectrum::roots_of(split.outer_rows()));
     } else {
-      words_.resize(2);
+      words_.emplace_back();
+    }
+    words_.emplace_back();
+    if (split.sum_rows() > 1) {
+      columns_ = spectrum::split_of_columns(split.sum_rows());
+      words_.back() = spectrum::roots_of(split.sum_rows());
+      words_.back().resize(ratio_up(std::ssize(words_.back()), 4) *
+                           4);  // what is behind them is read 16 bytes at a time
     }
     words_.push_back(split.correlator->make_tables());
     words_.push_back(taps::make_table(split.correlator->spectrum_slots()));
-    rows_ = spectrum::split_of(false, split.correlator->size, device.block_bytes);
+    rows_ = spectrum::split_of(false, split.sum_points(), device.block_bytes);
     const std::int64_t all = problem.channels, limit = chunk_bytes(device);
     channels_ =
         split.line < 0 ? all : std::clamp<std::int64_t>(limit / (2 * bytes_of_planes(problem.batch, 1)), 1, all);
@@ -82,11 +90,14 @@ class Correlation final : public Step {
     return all;
   }
   void fit(const Machine& machine) override {
-    if (there_) there_->fit(machine), fit_taps(columns_, machine);
+    if (there_) there_->fit(machine);
+    if (split_.sum_rows() > 1) fit_taps(columns_, machine);
     fit_taps(rows_, machine);
     const Correlator& c = *split_.correlator;
-    const std::int64_t workers =
-        machine.concurrent_blocks(kernel(), Path::threads, c.threads, c.shared_bytes) * c.warps_of_block;
+    std::int64_t blocks = machine.concurrent_blocks(kernel(), Path::threads, c.threads, c.shared_bytes);
+    if (machine.device().has_tensor_copies())
+      blocks = std::min(blocks, machine.concurrent_blocks(kernel(), Path::tensor, c.threads, c.shared_bytes));
+    const std::int64_t workers = blocks * c.warps_of_block / c.shares;
     // A part a worker, as far as there are items: of the case's batch, whatever a call's, so that sums keep their
     // order.
     const std::int64_t rows = channels_ * split_.outer_rows();
@@ -94,7 +105,7 @@ class Correlation final : public Step {
   }
   std::int64_t workspace_bytes(std::int64_t batch) const override {
     const std::int64_t planes = there_ ? 2 * bytes_of_planes(batch, channels_) : 0;
-    return planes + sum_bytes(channels_) + (there_ ? row_bytes(channels_) : 0);
+    return planes + sum_bytes(channels_) + (split_.sum_rows() > 1 ? row_bytes(channels_) : 0);
   }
 
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
@@ -109,7 +120,7 @@ class Correlation final : public Step {
       void* const planes[2] = {there_ ? take(bytes_of_planes(call.batch, count)) : nullptr,
                                there_ ? take(bytes_of_planes(call.batch, count)) : nullptr};
       auto* sums = reinterpret_cast<float*>(take(sum_bytes(count)));
-      auto* rows = there_ ? reinterpret_cast<float*>(workspace) : nullptr;
+      auto* rows = split_.sum_rows() > 1 ? reinterpret_cast<float*>(workspace) : nullptr;
       if (there_) {
         const Convolution& p = problem_;
         const auto pass = [&](const char* name, int array, const char* gate, int gate_array, void* to_planes) {
@@ -122,7 +133,7 @@ class Correlation final : public Step {
       }
       to(sums_launch(call, machine, words[2], planes, sums, count));
       to(rows_launch(call, machine, words[3], sums, rows, first, count));
-      if (!there_) continue;
+      if (!rows) continue;
       to(columns_launch(call, machine, words[1], rows, first, count, false));
       if (wraps()) to(columns_launch(call, machine, words[1], rows, first, count, true));
     }
@@ -166,10 +177,16 @@ class Correlation final : public Step {
     rows.division.items_of_channel = static_cast<int>(items(call.batch));
     const bool aligned = rows.length % 8 == 0 && are_aligned({rows.u, a.dy, rows.pregate, rows.postgate});
     rows.transfer = aligned ? Transfer::vector : Transfer::element;
+    if (aligned && machine.device().has_tensor_copies() && !rows.pregate && !rows.postgate &&
+        rows.length % c.rows().line_step == 0) {
+      rows.transfer = Transfer::tensor;
+      const TensorShape shape = tensor_shape(c.rows(), rows.batch, rows.channels, rows.length);
+      rows.u_map = machine.make_tensor_map(shape, rows.u), rows.y_map = machine.make_tensor_map(shape, a.dy);
+    }
     a.sums = sums, a.parts = static_cast<int>(parts_);
     const std::int64_t workers = parts_ * rows.channels;
-    Launch launch =
-        launch_of(machine, kernel(), (workers + c.warps_of_block - 1) / c.warps_of_block, c.threads, c.shared_bytes);
+    Launch launch = make_launch(machine, description_, kernel(), path_of(rows.transfer),
+                                ratio_up(workers, c.warps_of_block) * c.shares, c.threads, c.shared_bytes);
     const std::int64_t bytes = std::int64_t{2} * rows.batch * rows.channels * rows.length;
     const auto reads = [&](const char* what, const void* data) {
       if (data) launch.touches({what, data, bytes, false, false});
@@ -187,7 +204,7 @@ class Correlation final : public Step {
     a.rows = rows, a.dk = static_cast<float*>(at(call, arrays_.dk)) + first * problem_.filter_length;
     a.filter_length = problem_.filter_length;
     a.channels = static_cast<int>(count), a.period = static_cast<int>(problem_.length);
-    a.size = split_.size(), a.outer_rows = split_.outer_rows();
+    a.size = split_.size(), a.outer_rows = split_.sum_rows();
     a.parts = static_cast<int>(parts_);
     a.circular = problem_.mode == Mode::circular, a.right_angle = !split_.pair;
     return a;
@@ -200,12 +217,12 @@ class Correlation final : public Step {
                      const float* sums, float* rows, std::int64_t first, std::int64_t count) const {
     const Correlator& c = *split_.correlator;
     taps::Arguments a = taps_arguments(call, rows, first, count);
-    a.sums = sums, a.frequencies = constants.data(), a.roots = constants.data() + c.size;
+    a.sums = sums, a.frequencies = constants.data(), a.roots = constants.data() + split_.sum_points();
     double scale = c.spectrum_scale();
     if (there_) scale /= split_.outer_rows() * there_->layout().scale * there_->layout().scale;
     a.scale = static_cast<float>(scale);
     const taps::Layout layout = rows_.layout();
-    const std::int64_t of_block = layout.tuning.transforms, all = count * split_.outer_rows();
+    const std::int64_t of_block = layout.tuning.transforms, all = count * split_.sum_rows();
     Launch launch = launch_of(machine, {taps::Family::name, rows_.line, 0}, (all + of_block - 1) / of_block,
                               layout.threads, layout.shared_bytes);
     launch.touches({"sums", sums, sum_bytes(count), false, false});
@@ -221,7 +238,7 @@ class Correlation final : public Step {
     const taps::Layout layout = columns_.layout();
     Launch launch =
         launch_of(machine, {taps::Family::name, columns_.line, 0},
-                  count * (split_.correlator->size / layout.tuning.transforms), layout.threads, layout.shared_bytes);
+                  count * (split_.sum_points() / layout.tuning.transforms), layout.threads, layout.shared_bytes);
     launch.touches({"rows", rows, row_bytes(count), false, false});
     launch.touches({"table", constants.data(), static_cast<std::int64_t>(constants.size_bytes()), false, true});
     launch.touches(dk_region(a));

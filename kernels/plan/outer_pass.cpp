@@ -33,7 +33,7 @@ Launch OuterPass::launch(const Rows& rows, const Machine& machine, std::span<con
   a.first_channel = static_cast<int>(rows.first), a.channel_count = static_cast<int>(rows.count);
   a.columns = columns_;
   a.aligned = rows.length % 8 == 0 && are_aligned({rows.samples, rows.gate});
-  const std::int64_t tiles = columns_ / 64;
+  const std::int64_t tiles = columns_ / layout_.tile_columns;
   const std::int64_t items = rows.count * ((rows.batch + layout_.item_rows - 1) / layout_.item_rows);
   const std::int64_t blocks = std::clamp<std::int64_t>(concurrent_ / tiles, 1, items) * tiles;
   Launch launch =

@@ -103,7 +103,7 @@ TEST(Gradients, LongOnes) {
     expect_gradients(word);
   ExecutorOptions little;
   little.device.cache_bytes = 1 << 16;  // channels by channels
-  expect_gradients("fftconvgrad_f16_causal_l16384_b2_h3", little);
+  expect_gradients("fftconvgrad_f16_causal_l33000_b1_h3", little);
 }
 
 // Rows in chunks, which the correlation takes whole; gates, odd lengths, what goes round.
@@ -115,6 +115,14 @@ TEST(Gradients, OfFiltersShorterThanTheirRows) {
   ExecutorOptions little;
   little.device.cache_bytes = 2 * 2 * 256 * 4;  // two copies of the spectra
   expect_gradients("fftconvgrad_bf16_causal_l1000_k100_b6_h2_n256", little);
+}
+
+// Of frequencies that blocks share, whatever brings the rows.
+TEST(Gradients, OfMoreSumsThanABlockHasRoomFor) {
+  for (std::string_view word :
+       {"fftconvgrad_f16_circular_l12288_b3_h1", "fftconvgrad_bf16_circular_l16384_b2_h1",
+        "fftconvgrad_f16_causal_l24576_b1_h1", "fftconvgrad_f16_circular_l32768_b2_h1_pregate"})
+    expect_gradients(word);
 }
 
 // However many blocks share a channel.

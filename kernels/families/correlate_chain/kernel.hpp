@@ -22,11 +22,15 @@ struct Shape {
   using Steps = chain::Shape<layout.steps.key, layout.steps.tuning>;
 };
 
-template <class P>
+template <class P, Path path>
 class Warp {
  public:
   DANAUS_DEVICE explicit Warp(const CorrelationArguments& a)
-      : a_(a), slabs_(layout.slabs_begin + 2 * device::warp_index() * layout.tuning.ring * layout.array_stride) {
+      : a_(a),
+        in_bulk_(path == Path::any ? a.rows.transfer == Transfer::tensor : path == Path::tensor),
+        leader_(device::lane_index() == 0),
+        barriers_(layout.barriers_begin + 8 * device::warp_index() * layout.tuning.ring),
+        slabs_(layout.slabs_begin + 2 * device::warp_index() * layout.tuning.ring * layout.array_stride) {
     const int worker = device::block_index() * layout.tuning.warps + device::warp_index();
     channel_ = worker / a.parts, part_ = worker % a.parts;
     items_ = channel_ < a.rows.channels ? a.items_of(part_) : ItemRange{0, 0};
@@ -37,8 +41,12 @@ class Warp {
     DANAUS_UNROLL
     for (int i = 0; i < layout.tuning.ring - 1; ++i) load(i, i);
     int place = 0;
+    u32 parity = 0;
     for (int i = 0; i < items_.count; ++i) {
-      device::copy_async_wait<layout.tuning.ring - 2>();
+      if (in_bulk_)
+        device::barrier_wait(barriers_ + 8 * place, parity);
+      else
+        device::copy_async_wait<layout.tuning.ring - 2>();
       device::sync_warp();  // and the item before this one has been read
       load(i + layout.tuning.ring - 1, place == 0 ? layout.tuning.ring - 1 : place - 1);
       Tiles u[r], dy[r];
@@ -47,9 +55,9 @@ class Warp {
       DANAUS_UNROLL
       for (int n = 0; n < 4 * r; ++n)
         sums_[n].template add<steps.scaled>(u[n / 4][n / 2 % 2][n % 2], dy[n / 4][n / 2 % 2][n % 2], factor * other);
-      if (++place == layout.tuning.ring) place = 0;
+      if (++place == layout.tuning.ring) place = 0, parity ^= 1;
     }
-    device::copy_async_wait<0>();
+    if (!in_bulk_) device::copy_async_wait<0>();
     if (channel_ < a_.rows.channels) store();
   }
 
@@ -65,6 +73,9 @@ class Warp {
       for (int i = device::thread_index(); i < 32 * steps.outer_vectors; i += layout.threads)
         device::store_shared<16>(16 * i, device::load_constant<16>(a_.rows.tables + 128 * steps.outer_at + 4 * i));
     chain::load_constants<S>(a_.rows.tables, constants_);
+    if (in_bulk_ && leader_)
+      for (int i = 0; i < layout.tuning.ring; ++i) device::barrier_init(barriers_ + 8 * i, 1);
+    device::fence_async();
     device::sync_block();
     device::let_next_grid_begin();
     device::wait_for_previous_grid();
@@ -74,17 +85,22 @@ class Warp {
     return slabs_ + (2 * place + array) * layout.array_stride;
   }
   DANAUS_DEVICE void load(int i, int place) const {
-    if (i < items_.count) {
+    if (i < items_.count && (!in_bulk_ || leader_)) {
       const int row = steps.item_rows * (items_.first + i);
       const Item item{channel_, row,
                       row * samples_to_next_row(a_.rows) + static_cast<long long>(channel_) * a_.rows.length};
-      const auto copy = [&](int array, const void* rows, const void* gate) {
-        copy_gated_slab_by_threads<S, chain::WarpWorker>(a_.rows, rows, gate, item, 0, slab_at(place, array));
+      const SharedAddress barrier = barriers_ + 8 * place;
+      if (in_bulk_) device::barrier_expect(barrier, 2 * steps.item_rows * steps.row_bytes);
+      const auto copy = [&](int array, const TensorMap& map, const void* rows, const void* gate) {
+        if (in_bulk_)
+          copy_slab<S>(a_.rows, Path::tensor, map, a_.rows.u_line, item, 0, slab_at(place, array), barrier);
+        else if constexpr (path != Path::tensor)
+          copy_gated_slab_by_threads<S, chain::WarpWorker>(a_.rows, rows, gate, item, 0, slab_at(place, array));
       };
-      copy(0, a_.rows.u, a_.rows.pregate);
-      copy(1, a_.dy, a_.rows.postgate);
+      copy(0, a_.rows.u_map, a_.rows.u, a_.rows.pregate);
+      copy(1, a_.rows.y_map, a_.dy, a_.rows.postgate);
     }
-    device::copy_async_commit();
+    if (!in_bulk_) device::copy_async_commit();
   }
 
   // One array of an item; returns what it was divided by.
@@ -124,7 +140,8 @@ class Warp {
   }
 
   const CorrelationArguments& a_;
-  const SharedAddress slabs_;  // of the warp's ring
+  const bool in_bulk_, leader_;
+  const SharedAddress barriers_, slabs_;  // of the warp's ring
   int channel_, part_;
   ItemRange items_;
   chain::Constants<S> constants_;
@@ -133,7 +150,7 @@ class Warp {
 
 template <class P, Path path>
 DANAUS_DEVICE void run(const CorrelationArguments& a) {
-  Warp<P>(a).run();
+  Warp<P, path>(a).run();
 }
 
 }  // namespace danaus::correlate_chain::inline DANAUS_BACKEND

@@ -12,6 +12,7 @@ struct Key {
   bool pair;  // fold: pair or right angle
   int radix;  // N = 256 radix
   constexpr int size() const { return 256 * radix; }
+  constexpr bool has_path(Path path) const { return path == Path::tensor || path == Path::threads; }
   bool operator==(const Key&) const = default;
 };
 
@@ -38,7 +39,8 @@ struct Layout {
   int workers = tuning.warps;  // that have a part each
 
   int array_stride = 2 * steps.row_bytes;
-  int slabs_begin = (steps.outer_bytes + 1023) / 1024 * 1024;
+  int barriers_begin = steps.barriers_begin;
+  int slabs_begin = steps.slabs_begin;
   int shared_bytes = slabs_begin + 2 * tuning.warps * tuning.ring * array_stride;
 
   constexpr const char* broken_rule() const {

@@ -14,7 +14,7 @@ struct Line {
 
 inline constexpr std::array kLines = std::to_array<Line>({
     //        warps ring blocks
-    /*  256 */ {1, {8, 3, 2}},
+    /*  256 */ {1, {8, 4, 3}},
     /*  512 */ {2, {8, 2, 2}},
     /*  768 */ {3, {8, 2, 1}},
 });

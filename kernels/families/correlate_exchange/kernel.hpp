@@ -2,7 +2,10 @@
 // transform; N = 64 r x columns.
 //
 // source     exchange/kernel.hpp, steps A and B up to where the spectrum would come
-// index      the exchange's; the sums stand where sum_index() says
+// index      the exchange's; the sums stand where sum_index() says. Where registers have no room for all of them,
+// blocks
+//            share a channel: of the frequencies k = kr + r ..., each keeps those of its own kr, and neighbours find
+//            what the other reads in L2
 // shapes     u, dy, gates [B, H, L], L <= N; one block takes a part of a channel's items, and of each two batch rows
 //            (pair fold) or one row (right angle)
 // fold       of a pair the cross terms of its rows are imaginary after the inverse transform, so the real part of that
@@ -25,50 +28,68 @@ struct Shape {
   static constexpr Layout layout{key, tuning};
   static_assert(!layout.broken_rule(), "tunings.hpp has a line that Layout::broken_rule() refuses");
   using Steps = exchange::Shape<layout.steps.key, layout.steps.tuning>;
+  using Kept = exchange::Shape<layout.kept.key, layout.kept.tuning>;
 };
 
-template <class P>
+template <class P, Path path>
 class Block {
  public:
   DANAUS_DEVICE explicit Block(const CorrelationArguments& a)
       : a_(a),
+        in_bulk_(path == Path::any ? a.rows.transfer == Transfer::tensor : path == Path::tensor),
+        leader_(device::thread_index() == 0),
         warp_(device::warp_index()),
-        channel_(device::block_index() / a.parts),
-        part_(device::block_index() % a.parts),
+        share_(device::block_index() % layout.key.shares),
+        part_(device::block_index() / layout.key.shares % a.parts),
+        channel_(device::block_index() / layout.key.shares / a.parts),
         items_(a.items_of(part_)) {}
 
   DANAUS_DEVICE void run() {
     prepare();
-    DANAUS_UNROLL
-    for (int i = 0; i < layout.tuning.ring - 1; ++i) load(i, i);
-    int place = 0;
+    fetch_until(layout.tuning.ring);
     for (int i = 0; i < items_.count; ++i) {
-      device::copy_async_wait<layout.tuning.ring - 2>();
-      device::sync_block();  // and the item before this one has been read
-      load(i + layout.tuning.ring - 1, place == 0 ? layout.tuning.ring - 1 : place - 1);
-      transform(place);
-      device::sync_block();
-      accumulate(place);
-      if (++place == layout.tuning.ring) place = 0;
+      const int first = i * layout.item_slabs;
+      DANAUS_UNROLL_BY(1)
+      for (int slab = 0; slab < layout.item_slabs; slab += layout.stage_slabs) {
+        transform(first + slab, slab);
+        if (!layout.refills_between) continue;
+        device::sync_block();
+        fetch_until(first + slab + layout.stage_slabs + layout.tuning.ring);
+      }
+      if (!layout.refills_between) {
+        device::sync_block();
+        fetch_until(first + layout.item_slabs + layout.tuning.ring);
+      }
+      accumulate();
+      device::sync_block();  // what is kept of this item has been read
     }
-    device::copy_async_wait<0>();
     store();
   }
 
  private:
   static constexpr Layout layout = P::layout;
   using S = typename P::Steps;
+  using Kept = typename P::Kept;
   static constexpr auto steps = S::layout;
+  static constexpr auto kept = Kept::layout;
   using Worker = exchange::BlockWorker<layout.threads>;
-  static constexpr int kVectors = steps.tuning.pairs * steps.slabs;
-  static DANAUS_DEVICE SharedAddress exponents_of(int array) { return steps.exponents_begin + 4 * steps.units * array; }
+  static constexpr int kVectors = kept.tuning.pairs * kept.slabs;
+  static DANAUS_DEVICE SharedAddress exponents_of(int array) {
+    return layout.exponents_begin + 4 * steps.units * array;
+  }
 
   DANAUS_DEVICE void prepare() {
-    for (int i = device::thread_index(); i < steps.table_bytes / 16; i += layout.threads)
-      device::store_shared<16>(steps.table_begin + 16 * i,
-                               device::load_constant<16>(a_.rows.tables + 128 * steps.shared_table + 4 * i));
-    exchange::load_constants<S>(a_.rows.tables, constants_);
-    const int vector = steps.group_at + 2 * (warp_ * steps.warp_lines / steps.group_lines);
+    if (leader_ && in_bulk_)
+      for (int i = 0; i < layout.tuning.ring; ++i) device::barrier_init(8 * i, 1);
+    const int line_at = steps.line_at + share_ * layout.table_bytes / 512;
+    for (int i = device::thread_index(); i < layout.table_bytes / 16; i += layout.threads)
+      device::store_shared<16>(layout.table_begin + 16 * i,
+                               device::load_constant<16>(a_.rows.tables + 128 * line_at + 4 * i));
+    device::fence_async();
+    device::sync_block();
+    load_rows<S>(a_.rows.tables, rows_);
+    exchange::load_columns<S>(a_.rows.tables, columns_);
+    const int vector = steps.group_at + 2 * (warp_ * kept.warp_lines / kept.group_lines);
     groups_ = {load_matrix(a_.rows.tables, vector), load_matrix(a_.rows.tables, vector + 1)};
     device::let_next_grid_begin();
     device::wait_for_previous_grid();
@@ -78,93 +99,146 @@ class Block {
     const int row = steps.item_rows * (items_.first + i);
     return {channel_, row, row * samples_to_next_row(a_.rows) + static_cast<long long>(channel_) * a_.rows.length};
   }
-  // Row 0 or 1 of a slab of u (array 0) or dy.
-  static DANAUS_DEVICE SharedAddress row_at(int place, int array, int slab, int row) {
-    return layout.slabs_begin + (2 * place + array) * layout.array_stride + slab * layout.slab_stride +
-           row * steps.row_bytes;
-  }
-  DANAUS_DEVICE void load(int i, int place) const {
-    if (i < items_.count) DANAUS_UNROLL
-    for (int slab = 0; slab < steps.slabs; ++slab) {
-      copy_gated_slab_by_threads<S, Worker>(a_.rows, a_.rows.u, a_.rows.pregate, item(i), slab,
-                                            row_at(place, 0, slab, 0));
-      copy_gated_slab_by_threads<S, Worker>(a_.rows, a_.dy, a_.rows.postgate, item(i), slab, row_at(place, 1, slab, 0));
-    }
-    device::copy_async_commit();
-  }
 
-  // Step A of both arrays.
-  DANAUS_DEVICE void transform(int place) const {
-    DANAUS_UNROLL_BY(1)
-    for (int unit = warp_; unit < steps.units; unit += steps.tuning.warps) {
-      const RowTwiddles<S> own = exchange::load_unit<S>(a_.rows.tables, unit, false);
+  // Slabs, by their number among all that this block reads: those of u (array 0) and of dy in turn.
+  static DANAUS_DEVICE int array_of(int number) { return number % 2; }
+  static DANAUS_DEVICE int slab_of(int number) { return number / 2 % steps.slabs; }
+  static DANAUS_DEVICE SharedAddress place_of(int number) {
+    return layout.ring_begin + number % layout.tuning.ring * layout.slab_stride;
+  }
+  DANAUS_DEVICE void fetch_until(int limit) {
+    limit = min(limit, items_.count * layout.item_slabs);
+    if (!in_bulk_ || leader_) {
       DANAUS_UNROLL_BY(1)
-      for (int array = 0; array < 2; ++array) {
-        const int slab = unit / steps.column_chunks;
-        const Column<S> column(row_at(place, array, slab, 0), row_at(place, array, slab, 1),
-                               unit % steps.column_chunks);
-        exchange::transform_column<S, false>(a_.rows, column, {}, constants_, own, {}, exponents_of(array) + 4 * unit,
-                                             [](int, int, Words<4> words) { return words; });
+      for (; fetched_ < limit; ++fetched_) {
+        const Item from = item(fetched_ / layout.item_slabs);
+        const int array = array_of(fetched_), slab = slab_of(fetched_);
+        if (in_bulk_) {
+          const SharedAddress barrier = 8 * (fetched_ % layout.tuning.ring);
+          device::barrier_expect(barrier, layout.slab_stride);
+          copy_slab<S>(a_.rows, Path::tensor, array == 0 ? a_.rows.u_map : a_.rows.y_map, a_.rows.u_line, from, slab,
+                       place_of(fetched_), barrier);
+        } else if constexpr (path != Path::tensor) {
+          copy_gated_slab_by_threads<S, Worker>(a_.rows, array == 0 ? a_.rows.u : a_.dy,
+                                                array == 0 ? a_.rows.pregate : a_.rows.postgate, from, slab,
+                                                place_of(fetched_));
+        }
       }
     }
+    if (!in_bulk_) device::copy_async_commit();
   }
 
-  DANAUS_DEVICE exchange::LineTwiddles<S> twiddles_of(int line) const {  // of this warp's lines
-    Words<4> w[steps.line_vectors];
-    DANAUS_UNROLL
-    for (int v = 0; v < steps.line_vectors; ++v) {
-      const int vector = (warp_ * steps.warp_lines % steps.group_lines + line) * steps.line_vectors + v;
-      w[v] = device::load_shared<16>(steps.table_begin + 512 * vector + 16 * device::lane_index());
+  // Step A of the slabs from `number` on, the item's from `slab` on.
+  DANAUS_DEVICE void transform(int number, int slab) {
+    if (!in_bulk_) {
+      device::copy_async_wait<0>();
+      device::sync_block();
     }
-    return exchange::LineTwiddles<S>(w);
+    DANAUS_UNROLL_BY(1)
+    for (int j = 0; j < layout.stage_units; ++j) {
+      const int unit = warp_ + layout.tuning.warps * j, behind = unit / steps.column_chunks;
+      if (in_bulk_)
+        device::barrier_wait(8 * ((number + behind) % layout.tuning.ring), (number + behind) / layout.tuning.ring & 1);
+      transform_unit(place_of(number + behind), array_of(slab + behind), slab_of(slab + behind),
+                     unit % steps.column_chunks);
+    }
   }
-  DANAUS_DEVICE int first_pair(int batch) const { return warp_ * steps.pairs_per_warp + batch * steps.tuning.pairs; }
+  // Row 0 or 1 of what is kept of a slab.
+  static DANAUS_DEVICE SharedAddress kept_at(int array, int slab, int row) {
+    return layout.kept_begin + (array * kept.slabs + slab) * layout.kept_stride + row * kept.row_bytes;
+  }
+  DANAUS_DEVICE void transform_unit(SharedAddress place, int array, int slab, int chunk) const {
+    const int unit = slab * steps.column_chunks + chunk;
+    const RowTwiddles<S> own = exchange::load_unit<S>(a_.rows.tables, unit, false);
+    const Column<S> column(place, place + steps.row_bytes, chunk);
+    u32 re[steps.radix][8], im[steps.radix][8] = {};
+    DANAUS_UNROLL
+    for (int nr = 0; nr < steps.radix; ++nr) {
+      column.load(0, nr, re[nr]);
+      if constexpr (steps.pair) column.load(1, nr, im[nr]);
+    }
+    if constexpr (steps.scaled) {
+      const int exponent = scaled::narrow_all([&](auto visit) {
+        DANAUS_UNROLL
+        for (int nr = 0; nr < steps.radix; ++nr) {
+          DANAUS_UNROLL
+          for (int i = 0; i < 8; ++i) {
+            visit(re[nr][i]);
+            if constexpr (steps.pair) visit(im[nr][i]);
+          }
+        }
+      });
+      if (device::lane_index() == 0)
+        device::store_shared<4>(exponents_of(array) + 4 * unit, {static_cast<u32>(exponent)});
+    }
+    const Column<Kept> to(kept_at(array, slab, 0), kept_at(array, slab, 1), chunk);
+    rows_there<S, false>(re, im, rows_, own, [&](int kr, const Complex2(&x)[8]) {
+      if (kr / layout.kept_rows != share_) return;
+      u32 re_out[8], im_out[8];
+      DANAUS_UNROLL
+      for (int i = 0; i < 8; ++i) re_out[i] = x[i].re, im_out[i] = x[i].im;
+      to.store(0, kr % layout.kept_rows, re_out);
+      to.store(1, kr % layout.kept_rows, im_out);
+    });
+  }
+
+  DANAUS_DEVICE exchange::LineTwiddles<Kept> twiddles_of(int line) const {  // of this warp's lines
+    Words<4> w[kept.line_vectors];
+    DANAUS_UNROLL
+    for (int v = 0; v < kept.line_vectors; ++v) {
+      const int vector = (warp_ * kept.warp_lines % kept.group_lines + line) * kept.line_vectors + v;
+      w[v] = device::load_shared<16>(layout.table_begin + 512 * vector + 16 * device::lane_index());
+    }
+    return exchange::LineTwiddles<Kept>(w);
+  }
+  DANAUS_DEVICE int first_pair(int batch) const { return warp_ * kept.pairs_per_warp + batch * kept.tuning.pairs; }
 
   // A batch of lines of one array, transformed.
-  DANAUS_DEVICE void transform_batch(int place, int array, int batch, const u32 (&unit_scales)[steps.slabs],
-                                     exchange::LinePairs<S>& x) const {
-    exchange::LinePlaces<S> at;
-    exchange::PairTwiddles<S> own;
-    exchange::load_lines<S>([&](int slab, int row) { return row_at(place, array, slab, row); }, first_pair(batch),
-                            unit_scales, at, x);
-    exchange::transform_lines<S>(
-        constants_, [&](int line) { return twiddles_of(2 * batch * steps.tuning.pairs + line); }, own, x);
+  DANAUS_DEVICE void transform_batch(int array, int batch, const u32 (&unit_scales)[kept.slabs],
+                                     exchange::LinePairs<Kept>& x) const {
+    exchange::LinePlaces<Kept> at;
+    exchange::PairTwiddles<Kept> own;
+    exchange::load_lines<Kept>([&](int slab, int row) { return kept_at(array, slab, row); }, first_pair(batch),
+                               unit_scales, at, x);
+    exchange::transform_lines<Kept>(
+        columns_, [&](int line) { return twiddles_of(2 * batch * kept.tuning.pairs + line); }, own, x);
     DANAUS_UNROLL
-    for (int p = 0; p < steps.tuning.pairs; ++p) {
+    for (int p = 0; p < kept.tuning.pairs; ++p) {
       DANAUS_UNROLL
-      for (int s = 0; s < steps.slabs; ++s) from_left<false>(groups_.n4, x[p][0][s], x[p][1][s]);
+      for (int s = 0; s < kept.slabs; ++s) from_left<false>(groups_.n4, x[p][0][s], x[p][1][s]);
     }
   }
 
   // Step B of both arrays, and what they give.
-  DANAUS_DEVICE void accumulate(int place) {
-    u32 of_u[steps.slabs] = {}, of_dy[steps.slabs] = {};
+  DANAUS_DEVICE void accumulate() {
+    u32 of_u[kept.slabs] = {}, of_dy[kept.slabs] = {};
     float factor = 1;
-    if constexpr (steps.scaled)
-      factor = scaled::power_of_two(exchange::scale_units<S>(exponents_of(0), of_u)) *
-               scaled::power_of_two(exchange::scale_units<S>(exponents_of(1), of_dy));
+    if constexpr (kept.scaled)
+      factor = scaled::power_of_two(exchange::scale_units<Kept>(exponents_of(0), of_u)) *
+               scaled::power_of_two(exchange::scale_units<Kept>(exponents_of(1), of_dy));
     DANAUS_UNROLL
-    for (int batch = 0; batch < steps.batches; ++batch) {
-      exchange::LinePairs<S> u, dy;
-      transform_batch(place, 0, batch, of_u, u);
-      transform_batch(place, 1, batch, of_dy, dy);
+    for (int batch = 0; batch < kept.batches; ++batch) {
+      exchange::LinePairs<Kept> u, dy;
+      transform_batch(0, batch, of_u, u);
+      transform_batch(1, batch, of_dy, dy);
       DANAUS_UNROLL
       for (int i = 0; i < kVectors; ++i) {
         DANAUS_UNROLL
         for (int line = 0; line < 2; ++line)
-          sums_[batch][i][line].template add<steps.scaled>(u[i / steps.slabs][line][i % steps.slabs],
-                                                           dy[i / steps.slabs][line][i % steps.slabs], factor);
+          sums_[batch][i][line].template add<kept.scaled>(u[i / kept.slabs][line][i % kept.slabs],
+                                                          dy[i / kept.slabs][line][i % kept.slabs], factor);
       }
     }
   }
 
   DANAUS_DEVICE void store() const {
-    float* const sums = a_.sums + 2 * (static_cast<long long>(part_) * a_.rows.channels + channel_) * layout.size;
+    const long long row = (static_cast<long long>(part_) * a_.rows.channels + channel_) * layout.key.shares + share_;
+    float* const sums = a_.sums + 2 * row * kept.size;
     DANAUS_UNROLL
-    for (int batch = 0; batch < steps.batches; ++batch) {
+    for (int batch = 0; batch < kept.batches; ++batch) {
       DANAUS_UNROLL
       for (int i = 0; i < kVectors; ++i) {
-        const int vector = (first_pair(batch) + i / steps.slabs) * steps.slabs + i % steps.slabs;
+        const int vector = (first_pair(batch) + i / kept.slabs) * kept.slabs + i % kept.slabs;
         DANAUS_UNROLL
         for (int line = 0; line < 2; ++line) sums_[batch][i][line].store(sums, vector, line);
       }
@@ -172,16 +246,19 @@ class Block {
   }
 
   const CorrelationArguments& a_;
-  const int warp_, channel_, part_;
+  const bool in_bulk_, leader_;
+  const int warp_, share_, part_, channel_;
   const ItemRange items_;
-  exchange::Constants<S> constants_;
+  int fetched_ = 0;
+  RowConstants<S> rows_;
+  exchange::Constants<Kept> columns_;
   exchange::GroupMatrices groups_;
-  ComplexSums sums_[steps.batches][kVectors][2];
+  ComplexSums sums_[kept.batches][kVectors][2];
 };
 
 template <class P, Path path>
 DANAUS_DEVICE void run(const CorrelationArguments& a) {
-  Block<P>(a).run();
+  Block<P, path>(a).run();
 }
 
 }  // namespace danaus::correlate_exchange::inline DANAUS_BACKEND

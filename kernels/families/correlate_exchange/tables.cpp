@@ -6,7 +6,7 @@ namespace danaus::correlate_exchange {
 std::vector<std::unique_ptr<const Variant>> variants() { return {}; }
 std::vector<std::unique_ptr<const Correlator>> correlators() { return correlators_of<Family>(); }
 
-std::vector<std::int32_t> Family::spectrum_slots(const Layout& l) { return exchange::Family::spectrum_slots(l.steps); }
+std::vector<std::int32_t> Family::spectrum_slots(const Layout& l) { return exchange::Family::spectrum_slots(l.kept); }
 double Family::spectrum_scale(const Layout& l) { return exchange::Family::spectrum_scale(l.steps); }
 std::vector<std::uint32_t> Family::make_tables(const Layout& l) { return exchange::Family::make_tables(l.steps); }
 // Two transforms one way, of which a convolution has one each way.

@@ -283,15 +283,23 @@ DANAUS_DEVICE int scale_units(SharedAddress exponents, u32 (&unit_scales)[P::lay
   return greatest;
 }
 
-template <class P>
-DANAUS_DEVICE void load_constants(const u32* tables, Constants<P>& c) {
-  load_rows<P>(tables, c);
+// Those of step B, of the tables of P, which may have more rows.
+template <class P, class Q>
+DANAUS_DEVICE void load_columns(const u32* tables, Constants<Q>& c) {
+  c.sixteen = {load_matrix(tables, P::layout.sixteen_at), load_matrix(tables, P::layout.sixteen_at + 1),
+               load_matrix(tables, P::layout.sixteen_at + 2)};
   c.n3 = load_matrix(tables, P::layout.eight_at + 1);
   DANAUS_UNROLL
   for (int i = 0; i < P::layout.slabs; ++i) {
     const Words<4> w = load_lane_words(tables, P::layout.slab_at + i / 2);
     c.slab[i] = {w[i % 2 * 2], w[i % 2 * 2 + 1]};
   }
+}
+
+template <class P>
+DANAUS_DEVICE void load_constants(const u32* tables, Constants<P>& c) {
+  load_rows<P>(tables, c);
+  load_columns<P>(tables, c);
 }
 
 }  // namespace danaus::exchange::inline DANAUS_BACKEND

@@ -35,24 +35,26 @@ class Block {
  public:
   DANAUS_DEVICE explicit Block(const Arguments& a)
       : a_(a),
-        tiles_(a.columns / 64),
+        tiles_(a.columns / layout.tile_columns),
         size_(layout.rows * a.columns),
         warp_(device::warp_index()),
-        line_(device::thread_index() / 8),
+        line_(device::thread_index() / 8 / layout.tuning.sides),
+        side_(device::thread_index() / 8 % layout.tuning.sides),
         chunk_(device::thread_index() % 8),
         items_of_channel_((a.batch + layout.item_rows - 1) / layout.item_rows),
         items_(a.channel_count * items_of_channel_) {}
 
-  // Blocks of one tile share the items; where there are fewer blocks than tiles, each has several, one after the other.
+  // Blocks of one tile share the items, and neighbours have the same item, so that its rows are read as wholes; where
+  // there are fewer blocks than tiles, each has several, one after the other.
   DANAUS_DEVICE void run() {
     load_rows<P>(a_.tables, rows_);
     device::let_next_grid_begin();
     device::wait_for_previous_grid();
-    const int sharing = max(device::block_count() / tiles_, 1);
-    for (int tile = device::block_index() / sharing; tile < tiles_; tile += max(device::block_count() / sharing, 1)) {
-      tile_ = tile;
-      find_twiddles();
-      run_tile(device::block_index() % sharing, sharing);
+    const int sharing = max(device::block_count() / tiles_, 1), at_once = min(device::block_count(), tiles_);
+    for (tile_ = device::block_index() % at_once; tile_ < tiles_; tile_ += at_once) {
+      DANAUS_UNROLL
+      for (int i = 0; i < layout.warp_sides; ++i) find_twiddles(side_of_warp(i), own_[i]);
+      run_tile(device::block_index() / at_once, sharing);
     }
   }
 
@@ -61,18 +63,22 @@ class Block {
   static constexpr int r = layout.radix;
   static constexpr bool back = layout.key.back;
 
-  // Of a plane's 64 r lines a thread moves 2 r chunks: chunk_ of lines, and of rows, line_ + 32 j. Row n_hi is line
-  // n_hi / 8 + 8 r (n_hi % 8), and line l is row k_hi = l / 8 + 8 r (l % 8), so that both go on evenly with j.
-  static constexpr int kRuns = 2 * r;
-  static_assert(layout.threads == 32 * 8);
+  // Of a plane's 64 r lines a thread moves kRuns chunks: chunk_ of lines, and of rows, line_ + kStep j. Row n_hi is
+  // line n_hi / 8 + 8 r (n_hi % 8), and line l is row k_hi = l / 8 + 8 r (l % 8), so that both go on evenly with j.
+  static constexpr int kStep = layout.rows_at_once, kRuns = layout.rows / kStep;
+  static_assert(kStep % 8 == 0);
   static DANAUS_DEVICE int transposed(int row) { return row / 8 + 8 * r * (row % 8); }
-  DANAUS_DEVICE SharedAddress place_of_row(int j) const {  // n_hi = line_ + 32 j
-    return 128 * (transposed(line_) + 4 * j) + 16 * (chunk_ ^ (line_ / 8 + j % 2 * 4));
+  DANAUS_DEVICE SharedAddress place_of_row(int j) const {  // n_hi = line_ + kStep j
+    const int chunk = chunk_ ^ (line_ / 8 + kStep / 8 * j % 8);
+    return side_ * layout.side_bytes + 128 * (transposed(line_) + kStep / 8 * j) + 16 * chunk;
   }
-  DANAUS_DEVICE SharedAddress place_of_line(int j) const { return 128 * (line_ + 32 * j) + 16 * (chunk_ ^ line_ % 8); }
-  DANAUS_DEVICE int column() const { return 64 * tile_ + 8 * chunk_; }
-  DANAUS_DEVICE int sample_of(int j) const { return (line_ + 32 * j) * a_.columns + column(); }
-  DANAUS_DEVICE int frequency_of(int j) const { return (transposed(line_) + 4 * j) * a_.columns + column(); }
+  DANAUS_DEVICE SharedAddress place_of_line(int j) const {
+    return side_ * layout.side_bytes + 128 * (line_ + kStep * j) + 16 * (chunk_ ^ line_ % 8);
+  }
+  DANAUS_DEVICE int column() const { return layout.tile_columns * tile_ + 64 * side_ + 8 * chunk_; }
+  DANAUS_DEVICE int sample_of(int j) const { return (line_ + kStep * j) * a_.columns + column(); }
+  DANAUS_DEVICE int frequency_of(int j) const { return (transposed(line_) + kStep / 8 * j) * a_.columns + column(); }
+  DANAUS_DEVICE int side_of_warp(int i) const { return warp_ / 8 + i; }
 
   // One or two batch rows of a channel, among those of the chunk.
   struct Item {
@@ -201,8 +207,9 @@ class Block {
   }
   // The twiddle between this pass and the inner convolution, and the right angle's weights, of the warp's first column:
   // with the DFT's own twiddle. That of a column among the eight is a table's.
-  DANAUS_DEVICE void find_twiddles() {
-    const int lane = device::lane_index(), g = lane / 4, t = lane % 4, first = 64 * tile_ + 8 * warp_;
+  DANAUS_DEVICE void find_twiddles(int side, RowTwiddles<P>& own) const {
+    const int lane = device::lane_index(), g = lane / 4, t = lane % 4;
+    const int first = layout.tile_columns * tile_ + 64 * side + 8 * (warp_ % 8);
     constexpr int top = layout.rows16 || layout.real_rows ? 8 * r : 8;
     constexpr float kEight = layout.eight, kFirst = layout.first;
     fp32::Complex m[2], a[r][2];
@@ -219,10 +226,10 @@ class Block {
       }
     }
     const u32 re = device::pack2(m[0].re, m[1].re), im = device::pack2(m[0].im, m[1].im);
-    own_.n2 = {re, im, device::negate2(im), re};
+    own.n2 = {re, im, device::negate2(im), re};
     DANAUS_UNROLL
     for (int kr = 0; kr < r; ++kr)
-      own_.a[kr] = {device::pack2(a[kr][0].re, a[kr][1].re), device::pack2(a[kr][0].im, a[kr][1].im)};
+      own.a[kr] = {device::pack2(a[kr][0].re, a[kr][1].re), device::pack2(a[kr][0].im, a[kr][1].im)};
   }
   // exp(-2 pi i column k / N) of the lane's k of kr, and the right angle's weight of the column: kept in no registers,
   // where r of these eight would take more than the samples do.
@@ -234,16 +241,19 @@ class Block {
     }
   }
 
-  DANAUS_DEVICE void transform(int place) {
-    const SharedAddress from = address_of(place);
-    const Column<P> column(from, from + layout.row_bytes, warp_);
-    if constexpr (back)
-      transform_back(column);
-    else
-      transform_there(column);
+  DANAUS_DEVICE void transform(int place) const {
+    DANAUS_UNROLL
+    for (int i = 0; i < layout.warp_sides; ++i) {
+      const SharedAddress from = address_of(place) + side_of_warp(i) * layout.side_bytes;
+      const Column<P> column(from, from + layout.row_bytes, warp_ % 8);
+      if constexpr (back)
+        transform_back(column, own_[i]);
+      else
+        transform_there(column, own_[i]);
+    }
   }
 
-  DANAUS_DEVICE void transform_there(const Column<P>& column) {
+  DANAUS_DEVICE void transform_there(const Column<P>& column, const RowTwiddles<P>& own) const {
     u32 re[r][8], im[r][8] = {};
     DANAUS_UNROLL
     for (int nr = 0; nr < r; ++nr) {
@@ -251,7 +261,7 @@ class Block {
       if constexpr (layout.pair) column.load(1, nr, im[nr]);
     }
     const float factor = narrow<layout.pair>(re, im);
-    rows_there<P, false>(re, im, rows_, own_, [&](int kr, const Complex2(&x)[8]) {
+    rows_there<P, false>(re, im, rows_, own, [&](int kr, const Complex2(&x)[8]) {
       u32 re_out[8], im_out[8];
       Complex2 split[8];
       load_splits(kr, split);
@@ -266,7 +276,7 @@ class Block {
     });
   }
 
-  DANAUS_DEVICE void transform_back(const Column<P>& column) {
+  DANAUS_DEVICE void transform_back(const Column<P>& column, const RowTwiddles<P>& own) const {
     u32 planes[2][r][8], re[r][8], im[r][8];
     DANAUS_UNROLL
     for (int kr = 0; kr < r; ++kr) {
@@ -274,7 +284,7 @@ class Block {
       column.load(1, kr, planes[1][kr]);
     }
     const float factor = narrow<true>(planes[0], planes[1]);
-    rows_back<P, false>(rows_, own_, re, im, [&](int kr, Complex2(&x)[8]) {
+    rows_back<P, false>(rows_, own, re, im, [&](int kr, Complex2(&x)[8]) {
       Complex2 split[8];
       load_splits(kr, split);
       DANAUS_UNROLL
@@ -310,11 +320,11 @@ class Block {
 
   const Arguments& a_;
   const int tiles_, size_;
-  const int warp_, line_, chunk_;  // the thread's
+  const int warp_, line_, side_, chunk_;  // the thread's
   const int items_of_channel_, items_;
   int tile_ = 0;
   RowConstants<P> rows_;
-  RowTwiddles<P> own_;
+  RowTwiddles<P> own_[layout.warp_sides];
 };
 
 template <class P, Path path>

@@ -21,13 +21,15 @@ struct Key {
 struct Tuning {
   int ring = 0;    // tiles of shared memory
   int blocks = 0;  // on an SM at once: what registers and shared memory are limited for
+  int sides = 1;   // of a tile, 64 columns each
+  int warps = 8;   // of a block
   bool operator==(const Tuning&) const = default;
 };
 
-// A tile has 64 columns of all N1 rows of an item, as two planes: two batch rows (pair fold), or the real and the
-// imaginary part of what one row becomes (right angle). A line is one row's 64 columns, 128 bytes, its 16-byte chunk c
-// swizzled; line nr 8 + n1 + 8 r n2, and where k2 and k1 are then, as in the exchange. Each of the eight warps has
-// eight columns.
+// A tile has some columns of all N1 rows of an item, side by side 64 of them, as two planes: two batch rows (pair
+// fold), or the real and the imaginary part of what one row becomes (right angle). A line is one row's 64 columns of a
+// side, 128 bytes, its 16-byte chunk c swizzled; line nr 8 + n1 + 8 r n2, and where k2 and k1 are then, as in the
+// exchange. A warp has eight columns at a time.
 struct Layout {
   Key key;
   Tuning tuning;
@@ -39,7 +41,10 @@ struct Layout {
   bool scaled = dtype == Dtype::bf16;
   int radix = key.radix, rows = 64 * radix;
   int item_rows = pair ? 2 : 1;
-  int warps = 8, threads = 32 * warps;
+  int threads = 32 * tuning.warps;
+  int tile_columns = 64 * tuning.sides;
+  int warp_sides = 8 * tuning.sides / tuning.warps;  // one after the other
+  int rows_at_once = threads / 8 / tuning.sides;     // that threads move, 16 bytes each
 
   // Of the DFT (tile/rows64.hpp).
   bool rows16 = radix == 2;
@@ -61,12 +66,14 @@ struct Layout {
   bool apart = false;
 
   int row_bytes = 128 * rows;  // of a plane in a tile
-  int tile_bytes = 2 * row_bytes;
+  int side_bytes = 2 * row_bytes;
+  int tile_bytes = tuning.sides * side_bytes;
   int shared_bytes = tuning.ring * tile_bytes;
 
   constexpr const char* broken_rule() const {
     if (radix < 1 || radix > 7 || radix == 6) return "radix: 1 to 5, or 7";
     if (tuning.ring < 2) return "ring: an item and the next one";
+    if (tuning.warps != 8 && tuning.warps != 8 * tuning.sides) return "warps: eight of each side, or of all";
     return nullptr;
   }
 };
@@ -78,7 +85,7 @@ struct Arguments {
   const std::uint32_t* tables;  // constants of the DFT
   int batch, channels, length;
   int first_channel, channel_count;  // the chunk's
-  int columns;                       // N2, a multiple of 64
+  int columns;                       // N2, a multiple of a tile's
   bool aligned;                      // rows begin at 16 bytes and are whole chunks
 };
 
