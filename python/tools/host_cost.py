@@ -17,6 +17,7 @@ from pathlib import Path
 import torch
 
 import danaus
+from danaus import _tensors
 from danaus import torch as danaus_torch
 from danaus._library import library
 
@@ -120,17 +121,17 @@ class NoPlan:
 
 
 def pretend():
-    danaus_torch.library = Nothing
-    danaus_torch._plan = lambda token, device: NoPlan()
+    _tensors.library = Nothing
+    _tensors._plan = lambda operation, token, device: NoPlan()
     torch._C._cuda_getCurrentRawStream = lambda device: 0
     for name in ("conv", "conv_backward"):
-        danaus_torch._library.impl(name, getattr(danaus_torch, f"_{name}_cuda"), "CPU", allow_override=True)
+        _tensors.operators.impl(name, getattr(danaus_torch, f"_{name}_cuda"), "CPU", allow_override=True)
     danaus_torch.conv = with_a_gpus_tensors
 
 
 def with_a_gpus_tensors(u, k, mode="causal", pregate=None, postgate=None):
     """conv() where u.is_cuda."""
-    if not torch.compiler.is_compiling() and danaus_torch._is_plain(u, k, pregate, postgate):
+    if not torch.compiler.is_compiling() and _tensors.is_plain(u, k, pregate, postgate):
         return danaus_torch._forward(u, k, mode, pregate, postgate)[0]
     return CONV(u, k, mode, pregate, postgate)
 

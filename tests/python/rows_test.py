@@ -67,7 +67,7 @@ class Rows(unittest.TestCase):
     def test_explored_arrays(self):
         draw = np.random.default_rng(1).standard_normal
         k = (draw((3, 200)) * np.exp(-np.arange(200) / 20)).astype(np.float32)
-        u, kept = draw(256), np.abs(np.fft.fftfreq(256)) < 0.3
+        u, kept = draw(256).astype(np.float16), np.abs(np.fft.fftfreq(256)) < 0.3
         rows = danaus.explore(k, u, pattern="energy", mask=[kept], blocks=(16, 1), best_above_snr=8, seed=2)
         self.assertEqual({row["pattern"] for row in rows}, {"energy", "file"})
         with tempfile.TemporaryDirectory() as folder:
@@ -88,7 +88,7 @@ class Rows(unittest.TestCase):
         best = danaus.best(rows, 8)
         self.assertEqual(best["us"], min(row["us"] for row in rows if row["snr_db"] >= 8))
         self.assertEqual(found["fft_size"], best["n"])
-        x = np.broadcast_to(u, (3, 256)).copy()
+        x = np.broadcast_to(u.astype(float), (3, 256)).copy()
         whole, masked = danaus.conv(x, k.astype(float), "circular"), danaus.conv(x, k.astype(float), "circular",
                                                                                  mask=best)
         error = np.linalg.norm(masked - whole) / np.linalg.norm(whole)
@@ -159,5 +159,5 @@ class Rows(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM = sys.argv.pop(1)
+    PROGRAM = Path(sys.argv.pop(1)).resolve()
     unittest.main()

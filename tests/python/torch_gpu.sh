@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# All tests of the package that take PyTorch or a GPU, one after the other; for a machine with both and with a library
+# that is built. Fails where any of them fails or is skipped.
+#
+#   tests/python/torch_gpu.sh BUILD [PYTHON]     # BUILD/python is the package; PYTHON: python3
+set -uo pipefail
+if [ $# -lt 1 ] || [ ! -e "$1/python/danaus/libdanaus_python.so" ]; then
+  echo "torch_gpu: ${1:-BUILD}/python/danaus/libdanaus_python.so is not there; name the folder of a build" >&2
+  exit 2
+fi
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+PYTHONPATH=$(cd "$1/python" && pwd)
+export PYTHONPATH
+python=${2:-python3}
+"$python" -B -c "
+import danaus, torch
+print('danaus', danaus.__version__, 'torch', torch.__version__, torch.cuda.get_device_name())
+print('devices:', danaus.device_count(), 'of the library,', torch.cuda.device_count(), 'of PyTorch')" || exit 1
+failed=()
+for part in torch_cuda torch_short_cuda numpy readme torch_short examples torch; do  # a GPU's own come first
+  echo "== $part"
+  seconds=$SECONDS
+  "$python" -B "$here/${part}_test.py" || failed+=("$part (exit code $?)")
+  echo "== $part: $((SECONDS - seconds)) s"
+done
+if [ ${#failed[@]} -gt 0 ]; then
+  printf 'torch_gpu: failed or skipped: %s\n' "${failed[@]}"
+  exit 1
+fi
+echo "torch_gpu: all passed"
