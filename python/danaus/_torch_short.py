@@ -47,7 +47,7 @@ def _check(u, k, bias, padding, pregate, postgate, channels_last):
         raise ValueError(f"short_conv: padding {padding!r}, must be one of {', '.join(PADDINGS)}")
     check_tensors("short_conv", "[B, L, H]" if channels_last else "[B, H, L]", u, k, pregate=pregate, postgate=postgate)
     if not 2 <= k.shape[1] <= MOST_TAPS:
-        raise ValueError(f"short_conv: k has shape {tuple(k.shape)}, must have 2 to {MOST_TAPS} taps; conv() takes more")
+        raise ValueError(f"short_conv: k has shape {tuple(k.shape)}, must have 2 to {MOST_TAPS} taps; conv takes more")
     if u.device.type == "cuda" and u.dtype not in SIXTEEN:
         raise TypeError(f"short_conv: u is {u.dtype}, on a GPU must be torch.float16 or torch.bfloat16")
     if bias is None:

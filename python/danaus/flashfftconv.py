@@ -22,6 +22,12 @@ def _require_whole(operation, least, **numbers):
             raise ValueError(f"{operation}: {name}={value!r}, must be a whole number of at least {least}")
 
 
+def _type_of_rows(u):
+    """That of u, or what autocast makes of it."""
+    changes = torch.is_autocast_enabled(u.device.type) and u.dtype in (*_SIXTEEN, torch.float32)
+    return torch.get_autocast_dtype(u.device.type) if changes else u.dtype
+
+
 class FlashFFTConv(torch.nn.Module):
     """y = postgate * conv(pregate * u, k), circular at seqlen; rows shorter than that are padded by zeros.
 
@@ -41,8 +47,9 @@ class FlashFFTConv(torch.nn.Module):
     def forward(self, u, k, pregate=None, postgate=None):
         """u and gates [B, H, L], L up to seqlen, of dtype; k [H, K], float32 (or of dtype), samples beyond seqlen are
         cut. Returns [B, H, L]."""
-        if u.dtype != self.dtype:
-            raise TypeError(f"FlashFFTConv: u is {u.dtype}, must be {self.dtype} as the object")
+        dtype = _type_of_rows(u)
+        if dtype != self.dtype:
+            raise TypeError(f"FlashFFTConv: u is {dtype}, must be {self.dtype} as the object")
         if u.ndim != 3 or k.ndim != 2:
             raise ValueError(f"FlashFFTConv: u has shape {tuple(u.shape)} and k {tuple(k.shape)}, must be [B, H, L] "
                              "and [H, K]")
@@ -106,8 +113,7 @@ class FlashDepthWiseConv1d(torch.nn.Module):
         if input.shape[axis] + 2 * self.padding < self.k:
             raise ValueError(f"{operation}: input has {input.shape[axis]} samples, with padding={self.padding} must "
                              f"have at least {self.k - 2 * self.padding} for {self.k} taps")
-        if torch.is_autocast_enabled(input.device.type) and input.dtype in (*_SIXTEEN, torch.float32):
-            input = input.to(torch.get_autocast_dtype(input.device.type))
+        input = input.to(_type_of_rows(input))
         weights, bias = self.weights if self.is_bhl else self.weights.T, self.bias
         if input.dtype in _SIXTEEN and 2 <= self.k <= MOST_TAPS:
             if weights.dtype != input.dtype:

@@ -298,7 +298,8 @@ class PathOfGpu(PretendedGpu):
             danaus_torch._conv_cuda(u, k, "causal", pregate[:1], None)
         _tensors.entries.clear()
         for error, words, arguments in ((ValueError, "f32 has no kernel", (u.float(), k)),
-                                        (ValueError, "the largest kernel has", (u.repeat(1, 1, 1 << 16), k.repeat(1, 1 << 16))),
+                                        (ValueError, "the largest kernel has",
+                                         (u.repeat(1, 1, 1 << 16), k.repeat(1, 1 << 16))),
                                         (TypeError, "k is torch.float64", (u, k.double())),
                                         (ValueError, "k has shape", (u, k[:1]))):
             with self.assertRaisesRegex(error, words):
@@ -517,6 +518,14 @@ class DropIn(unittest.TestCase):
             for length, taps in ((8, 8), (4, 4), (4, 8), (5, 10)):
                 tensors = operands(length=length, taps=taps, grad=True)
                 self.assertTrue(gradcheck(layer, tensors))
+
+    def test_autocast(self):
+        u, k, _, _ = operands(dtype=torch.float32)
+        layer = FlashFFTConv(12, torch.bfloat16)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            self.assertTrue(torch.equal(layer(u, k), conv(u, k, "circular")))
+        with self.assertRaisesRegex(TypeError, "u is torch.float32"):
+            layer(u, k)
 
     def test_state_of_the_old_class_loads(self):
         class Model(torch.nn.Module):
