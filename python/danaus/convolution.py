@@ -60,7 +60,7 @@ def short_conv(u, k, bias=None, padding="causal", pregate=None, postgate=None, *
     """
     if padding not in PADDINGS:
         raise ValueError(f"short_conv: padding {padding!r}, must be one of {', '.join(PADDINGS)}")
-    operands = Operands("short_conv", u, dtype, channels_last)
+    operands = Operands("short_conv", u, dtype, bool(channels_last))
     if operands.u.dtype not in ("f16", "bf16"):
         operands.refuse_type(operands.u, "must be float16 or bfloat16; danaus.conv takes it")
     filters = operands.add_filter(k)
@@ -71,7 +71,7 @@ def short_conv(u, k, bias=None, padding="causal", pregate=None, postgate=None, *
         operands.add_bias(bias, filters)
         words.append("bias")
     operands.add_gates(pregate=pregate, postgate=postgate)
-    token = "_".join(words + operands.gate_words() + ["channelslast"] * channels_last)
+    token = "_".join(words + operands.gate_words() + ["channelslast"] * bool(channels_last))
     return operands.call(token, ("definition",), method, device, out, return_error)
 
 

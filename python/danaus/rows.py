@@ -138,7 +138,7 @@ def explore(filters="hyena", inputs=None, *, case=None, pattern=None, blocks=Non
     case           its token, without mask and gates (default: fp16, circular, B=64, and as long as the filters)
     pattern        "paper", "grid", "low", "high", "band", "random", "energy", "greedy" or a list of them (default: all
                    that N allows)
-    blocks         pieces of each dimension, the most significant first, as (8, 4, 1, 1)
+    blocks         pieces of each dimension, the most significant first, as (8, 4, 1, 1) or "8x4x1x1"
     mask           [N] of True where a frequency stays, or a list of such
     count          patterns of low, high, band and random (default 64)
     best_above_snr the budget in dB: "energy" and "greedy" go no further; ValueError where nothing keeps it
@@ -157,13 +157,22 @@ def explore(filters="hyena", inputs=None, *, case=None, pattern=None, blocks=Non
     with tempfile.TemporaryDirectory() as folder:
         words = _options(
             case=case, filters=_file(folder, "filters", filters), inputs=_file(folder, "inputs", inputs),
-            pattern=pattern, blocks=None if blocks is None else "x".join(map(str, blocks)),
+            pattern=pattern, blocks=_pieces(blocks),
             mask=[_file(folder, f"mask{i}", each) for i, each in enumerate(masks)], count=count,
             best_above_snr=best_above_snr, partial=partial, measured=measured, profile=profile, seed=seed)
         try:
             return _run("explore", words, os.path.join(folder, ""))
         except ValueError as error:
             raise ValueError(str(error).replace(os.path.join(folder, ""), "")) from None
+
+
+def _pieces(blocks):
+    if blocks is None or isinstance(blocks, str):
+        return blocks
+    try:
+        return "x".join(map(str, blocks))
+    except TypeError:
+        raise TypeError(f"explore: blocks {blocks!r}, must be pieces of each dimension, as (8, 4, 1, 1)") from None
 
 
 def _file(folder, name, array):

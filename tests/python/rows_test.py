@@ -121,6 +121,7 @@ class Rows(unittest.TestCase):
                 (lambda: danaus.factors(CASE.replace("256", "4096")), "must be at most 1024"),
                 (lambda: danaus.explore(np.full((2, 256), np.nan)), "explore: filters filters.npy has nan at index 0"),
                 (lambda: danaus.explore(np.ones((2, 2, 256))), "must be [K] or [H, K]"),
+                (lambda: danaus.explore("s4d", blocks="8y2", case=EXPLORED), "explore: blocks '8y2'"),
                 (lambda: danaus.explore("s4d", "recording"), "explore: inputs 'recording'"),
                 (lambda: danaus.explore("k.wav"), "explore: filters 'k.wav'"),
                 (lambda: danaus.run("explore", "--filters", "k.wav"), "give an array"),
@@ -135,6 +136,11 @@ class Rows(unittest.TestCase):
                 ask()
             self.assertIn(words, str(caught.exception))
             self.assertNotIn("\n", str(caught.exception))
+
+        for arguments, words in (((np.ones((2, 256), int),), "explore: filters is int64"),
+                                 (([[1.0]],), "explore: filters is a list"), (("s4d", None), "explore: blocks 8, must")):
+            with self.assertRaisesRegex(TypeError, words):
+                danaus.explore(*arguments, blocks=8)
 
     def test_from_many_threads(self):
         results = [None] * 4
