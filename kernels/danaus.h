@@ -9,6 +9,9 @@
  *   danaus_array arrays[] = {{"u", u_data, u_bytes}, {"y", y_data, y_bytes}};
  *   danaus_execute(plan, arrays, 2, NULL);
  *
+ * Other operations likewise, shortconv_..., ssmconv_..., spectral_... and gradients: danaus_case_array() names the
+ * arrays of each.
+ *
  * Every function returns a status; nothing is thrown across this interface. After an error that is not CUDA's own a
  * plan is as it was before the call. Plans may be executed from many threads at once, each call with memory of its own.
  */

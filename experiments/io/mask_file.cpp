@@ -12,7 +12,7 @@ namespace danaus {
 namespace {
 
 // Frequencies 0 to N/2 that are kept, as bands.
-std::vector<Band> bands_of(const std::vector<double>& kept) {
+std::vector<Band> bands_of(std::span<const double> kept) {
   std::vector<Band> bands;
   for (std::int64_t k = 0; k <= std::ssize(kept) / 2; ++k) {
     if (kept[k] == 0) continue;
@@ -27,18 +27,7 @@ std::vector<Band> bands_of(const std::vector<double>& kept) {
 MaskFile read_marks(const std::string& path) {
   const Signal signal = read_npy(path);
   if (signal.shape.size() != 1) fail("mask ", path, ": has ", signal.shape.size(), " dimensions, must be [N]");
-  const std::vector<double>& kept = signal.values;
-  const std::int64_t n = std::ssize(kept);
-  for (std::int64_t k = 0; k < n; ++k) {
-    if (!(kept[k] == 0 || kept[k] == 1)) fail("mask ", path, ": has ", kept[k], " at ", k, ", must be 0 or 1");
-    if (kept[k] != kept[(n - k) % n])
-      fail("mask ", path, ": has ", kept[k], " at ", k, " and ", kept[(n - k) % n], " at its mirror ", n - k,
-           ", must be alike for a real filter");
-  }
-  MaskFile file{path, {}, n, {}};
-  file.mask.kept = bands_of(kept);
-  if (file.mask.kept.empty()) fail("mask ", path, ": removes everything");
-  return file;
+  return mask_of_marks(path, signal.values);
 }
 
 class JsonMask {
@@ -122,6 +111,20 @@ class JsonMask {
 };
 
 }  // namespace
+
+MaskFile mask_of_marks(const std::string& name, std::span<const double> kept) {
+  const std::int64_t n = std::ssize(kept);
+  for (std::int64_t k = 0; k < n; ++k) {
+    if (!(kept[k] == 0 || kept[k] == 1)) fail("mask ", name, ": has ", kept[k], " at ", k, ", must be 0 or 1");
+    if (kept[k] != kept[(n - k) % n])
+      fail("mask ", name, ": has ", kept[k], " at ", k, " and ", kept[(n - k) % n], " at its mirror ", n - k,
+           ", must be alike for a real filter");
+  }
+  MaskFile file{name, {}, n, {}};
+  file.mask.kept = bands_of(kept);
+  if (file.mask.kept.empty()) fail("mask ", name, ": removes everything");
+  return file;
+}
 
 MaskFile read_mask(const std::string& path) {
   if (path.ends_with(".npy")) return read_marks(path);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct MaskFile {
 
 // Throws std::invalid_argument with the path, the value and the rule for anything else.
 MaskFile read_mask(const std::string& path);
+// As of a .npy with these values; messages call it by the name.
+MaskFile mask_of_marks(const std::string& name, std::span<const double> kept);
 
 // The case with the mask, and with the fold, N and factors that the mask needs where it leaves them open. Throws where
 // they do not fit.

@@ -92,4 +92,18 @@ void write_wav(PendingFile& file, const Signal& signal) {
   if (const int error = sf_close(sound.release())) fail("cannot write ", file.path(), ": ", sf_error_number(error));
 }
 
+std::vector<double> read_recording(const std::string& folder) {
+  std::vector<std::string> paths;
+  std::error_code missing;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, missing))
+    if (entry.path().extension() == ".wav") paths.push_back(entry.path().string());
+  std::sort(paths.begin(), paths.end());
+  std::vector<double> samples;
+  for (const std::string& path : paths) {
+    const Signal signal = read_wav(path);
+    samples.insert(samples.end(), signal.values.begin(), signal.values.begin() + signal.shape.at(1));
+  }
+  return samples;
+}
+
 }  // namespace danaus

@@ -5,16 +5,19 @@
     k = np.random.randn(8, 1024).astype(np.float32) / 32
     y, error = danaus.conv(u, k, method="kernel", return_error=True)
 
-conv() and Plan compute; verify(), predict(), what_if(), count(), factors() and memory() ask about a case by its token;
-danaus.torch is an operator of PyTorch, danaus.flashfftconv takes the place of the package flashfftconv. README.md in
-the folder python/ of the sources has examples of each.
+conv(), short_conv(), ssm_conv() and Plan compute; verify(), predict(), what_if(), count(), factors() and memory() ask
+about a case by its token, explore() which part of a spectrum can go; danaus.torch has operators of PyTorch,
+danaus.flashfftconv takes the place of the package flashfftconv. README.md in the folder python/ of the sources has
+examples of each.
 """
 
 from danaus._library import CudaError, InternalError, NoDevice, device_count
 from danaus._version import __version__
-from danaus.convolution import conv
+from danaus.convolution import conv, short_conv
 from danaus.plans import Plan
-from danaus.rows import count, factors, kernels, memory, predict, run, verify, what_if
+from danaus.rows import best, count, explore, factors, kernels, memory, predict, run, verify, what_if
+from danaus.state import ssm_conv
 
-__all__ = ["CudaError", "InternalError", "NoDevice", "Plan", "conv", "count", "device_count", "factors", "kernels",
-           "memory", "predict", "run", "verify", "what_if", "__version__"]
+__all__ = ["CudaError", "InternalError", "NoDevice", "Plan", "best", "conv", "count", "device_count", "explore",
+           "factors", "kernels", "memory", "predict", "run", "short_conv", "ssm_conv", "verify", "what_if",
+           "__version__"]

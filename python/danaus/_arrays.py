@@ -73,15 +73,20 @@ def view(operation, name, array, dtype=None, copy=True, stream=None):
                     "or __cuda_array_interface__")
 
 
-def empty_like(operation, array):
-    """A contiguous array like another that was viewed, to be written to: of NumPy by NumPy, and so on."""
+def empty_like(operation, array, shape=None, dtype=None):
+    """A contiguous array like another that was viewed, to be written to: of NumPy by NumPy, and so on; of another shape
+    and type where they are named."""
     if isinstance(array, np.ndarray):
-        return np.empty(array.shape, array.dtype)
+        return np.empty(array.shape if shape is None else shape, dtype or array.dtype)
     library = sys.modules.get(type(array).__module__.partition(".")[0])
     make = getattr(library, "empty_like", None)
     if make is None:
         raise TypeError(f"{operation}: a {type(array).__name__} cannot be written to; give out=, an array that can")
-    return make(array)
+    if shape is None:
+        return make(array)
+    if hasattr(array, "new_empty"):  # PyTorch
+        return array.new_empty(shape, dtype=dtype and getattr(library, dtype))
+    return make(array, dtype=dtype, shape=shape)
 
 
 def _word(operation, name, of, dtype):

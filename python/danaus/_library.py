@@ -41,8 +41,7 @@ class Bytes(ctypes.Structure):
     _fields_ = [("prepared", c_int64), ("workspace", c_int64), ("constants", c_int64)]
 
 
-OUTPUT = 2  # danaus_role
-FILTER = 1
+INPUT, OUTPUT = 0, 2  # danaus_role
 
 _SIGNATURES = {
     "danaus_version": (c_char_p, []),
@@ -65,7 +64,8 @@ _SIGNATURES = {
     "danaus_case_mask": (c_int, [c_char_p, c_void_p, c_size_t, POINTER(c_size_t)]),
     "danaus_case_bytes": (c_int, [c_char_p, c_int, POINTER(Bytes)]),
     "danaus_case_kernel": (c_int, [c_char_p, c_int, POINTER(c_void_p)]),
-    "danaus_convolve": (c_int, [c_char_p, c_char_p, POINTER(Array), c_size_t]),
+    "danaus_case_masked": (c_int, [c_char_p, c_void_p, c_size_t, POINTER(c_void_p)]),
+    "danaus_compute": (c_int, [c_char_p, c_char_p, POINTER(Array), c_size_t]),
     "danaus_text_data": (c_char_p, [c_void_p]),
     "danaus_text_destroy": (None, [c_void_p]),
     "danaus_judge": (c_int, [c_char_p, c_char_p, c_void_p, POINTER(Array), c_size_t, POINTER(c_void_p)]),

@@ -1,16 +1,31 @@
-"""In place of the package flashfftconv: its class, over danaus.torch.
+"""In place of the package flashfftconv: its classes, over danaus.torch.
 
-    from danaus.flashfftconv import FlashFFTConv
+    from danaus.flashfftconv import FlashDepthWiseConv1d, FlashFFTConv
 
 What differs from flashfftconv is listed in README.md of the folder python/ in the sources.
 """
 
 import torch
-from torch.nn.functional import pad
+from torch.nn.functional import conv1d, pad
 
-from danaus.torch import conv
+from danaus._torch_short import MOST_TAPS
+from danaus.torch import conv, short_conv
 
-__all__ = ["FlashFFTConv"]
+__all__ = ["FlashDepthWiseConv1d", "FlashFFTConv"]
+
+_SIXTEEN = (torch.float16, torch.bfloat16)
+
+
+def _require_whole(operation, least, **numbers):
+    for name, value in numbers.items():
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise ValueError(f"{operation}: {name}={value!r}, must be a whole number of at least {least}")
+
+
+def _type_of_rows(u):
+    """That of u, or what autocast makes of it."""
+    changes = torch.is_autocast_enabled(u.device.type) and u.dtype in (*_SIXTEEN, torch.float32)
+    return torch.get_autocast_dtype(u.device.type) if changes else u.dtype
 
 
 class FlashFFTConv(torch.nn.Module):
@@ -23,9 +38,8 @@ class FlashFFTConv(torch.nn.Module):
 
     def __init__(self, seqlen, dtype=torch.float16, use_32_butterfly=True):
         super().__init__()
-        if not isinstance(seqlen, int) or isinstance(seqlen, bool) or seqlen < 1:
-            raise ValueError(f"FlashFFTConv: seqlen={seqlen!r}, must be a whole number of at least 1")
-        if dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        _require_whole("FlashFFTConv", 1, seqlen=seqlen)
+        if dtype not in (*_SIXTEEN, torch.float32, torch.float64):
             raise TypeError(f"FlashFFTConv: dtype {dtype}, must be torch.float16 or torch.bfloat16 (on the CPU also "
                             "torch.float32 or torch.float64)")
         self.seqlen, self.dtype, self.use_32_butterfly = seqlen, dtype, use_32_butterfly
@@ -33,8 +47,9 @@ class FlashFFTConv(torch.nn.Module):
     def forward(self, u, k, pregate=None, postgate=None):
         """u and gates [B, H, L], L up to seqlen, of dtype; k [H, K], float32 (or of dtype), samples beyond seqlen are
         cut. Returns [B, H, L]."""
-        if u.dtype != self.dtype:
-            raise TypeError(f"FlashFFTConv: u is {u.dtype}, must be {self.dtype} as the object")
+        dtype = _type_of_rows(u)
+        if dtype != self.dtype:
+            raise TypeError(f"FlashFFTConv: u is {dtype}, must be {self.dtype} as the object")
         if u.ndim != 3 or k.ndim != 2:
             raise ValueError(f"FlashFFTConv: u has shape {tuple(u.shape)} and k {tuple(k.shape)}, must be [B, H, L] "
                              "and [H, K]")
@@ -56,3 +71,80 @@ class FlashFFTConv(torch.nn.Module):
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
                               error_msgs):
         pass  # nothing is kept; what the old class kept are tables
+
+
+class FlashDepthWiseConv1d(torch.nn.Module):
+    """torch.nn.Conv1d(channels, channels, kernel_size, padding=padding, groups=channels), whose weights it takes.
+
+    weights: [C, 1, K] or [C, K]; bias: [C], or None. Both are copied, to device and dtype where these are named. As in
+    the old class they are the parameters weights, [C, K] or, where u is [B, L, C] (is_bhl=False), [K, C], and bias. Its
+    state dicts load, and those of torch.nn.Conv1d.
+
+    padding: any number of zeros on either side. (K - 1) / 2, which keeps L, takes no copy of u; with K - 1, which makes
+    the first L samples causal, danaus.torch.short_conv(u, weights.flip(1), bias) takes none either.
+    Inputs of 16 bits and 2 to 256 taps go by the short kernels, all others by torch.nn.functional.conv1d,
+    in the wider of the types of input and weights.
+    """
+
+    def __init__(self, channels, kernel_size, padding, weights, bias, is_bhl=True, device=None, dtype=None):
+        super().__init__()
+        _require_whole("FlashDepthWiseConv1d", 1, channels=channels, kernel_size=kernel_size)
+        _require_whole("FlashDepthWiseConv1d", 0, padding=padding)
+        if weights.shape not in ((channels, 1, kernel_size), (channels, kernel_size)):
+            raise ValueError(f"FlashDepthWiseConv1d: weights have shape {tuple(weights.shape)}, must be "
+                             f"({channels}, 1, {kernel_size}) or ({channels}, {kernel_size})")
+        if bias is not None and bias.shape != (channels,):
+            raise ValueError(f"FlashDepthWiseConv1d: bias has shape {tuple(bias.shape)}, must be ({channels},)")
+        self.d, self.k, self.padding, self.is_bhl = channels, kernel_size, padding, is_bhl
+
+        def parameter(tensor):
+            return torch.nn.Parameter(tensor.detach().to(device=device, dtype=dtype, copy=True).contiguous())
+
+        weights = weights.reshape(channels, kernel_size)
+        self.weights = parameter(weights if is_bhl else weights.T)
+        self.register_parameter("bias", None if bias is None else parameter(bias))
+
+    def forward(self, input):
+        """[B, C, L + 2 padding - K + 1], or channels last, of input's type; under autocast of its type."""
+        operation, axis = "FlashDepthWiseConv1d", 2 if self.is_bhl else 1
+        if input.ndim != 3 or input.shape[3 - axis] != self.d:
+            raise ValueError(f"{operation}: input has shape {tuple(input.shape)}, must be "
+                             f"{'[B, C, L]' if self.is_bhl else '[B, L, C]'}, C={self.d}")
+        if input.shape[axis] + 2 * self.padding < self.k:
+            raise ValueError(f"{operation}: input has {input.shape[axis]} samples, with padding={self.padding} must "
+                             f"have at least {self.k - 2 * self.padding} for {self.k} taps")
+        input = input.to(_type_of_rows(input))
+        weights, bias = self.weights if self.is_bhl else self.weights.T, self.bias
+        if input.dtype in _SIXTEEN and 2 <= self.k <= MOST_TAPS:
+            if weights.dtype != input.dtype:
+                weights, bias = weights.float(), None if bias is None else bias.float()
+            return self._by_kernels(input, weights.flip(1), bias)
+        wide = torch.promote_types(input.dtype, weights.dtype)
+        x = (input if self.is_bhl else input.mT).to(wide)
+        y = conv1d(x, weights.to(wide)[:, None], None if bias is None else bias.to(wide), padding=self.padding,
+                   groups=self.d).to(input.dtype)
+        return y if self.is_bhl else y.mT.contiguous()
+
+    def _by_kernels(self, u, k, bias):
+        options = {"channels_last": not self.is_bhl}
+        if 2 * self.padding == self.k - 1:
+            return short_conv(u, k, bias, "same", **options)
+        # Causal, between zeros that let it run on, from the sample on that all of its taps have seen.
+        ahead = self.k - 1 - self.padding
+        zeros = (max(0, -ahead), self.padding)
+        u = pad(u, zeros if self.is_bhl else (0, 0, *zeros)) if self.padding else u
+        y = short_conv(u, k, bias, "causal", **options)
+        if ahead <= 0:
+            return y
+        return (y[..., ahead:] if self.is_bhl else y[:, ahead:]).contiguous()
+
+    def extra_repr(self):
+        return f"{self.d}, kernel_size={self.k}, padding={self.padding}, is_bhl={self.is_bhl}"
+
+    def _load_from_state_dict(self, state_dict, prefix, *arguments):
+        """Of torch.nn.Conv1d too, as weight [C, 1, K]."""
+        weight = state_dict.get(prefix + "weight")
+        if weight is not None and prefix + "weights" not in state_dict and weight.shape == (self.d, 1, self.k):
+            del state_dict[prefix + "weight"]
+            state_dict[prefix + "weights"] = weight[:, 0] if self.is_bhl else weight[:, 0].T
+        super()._load_from_state_dict(state_dict, prefix, *arguments)

@@ -5,7 +5,7 @@ from ctypes import byref, c_int64, c_void_p
 import numpy as np
 
 from danaus import _arrays
-from danaus._library import FILTER, OUTPUT, Array, Bytes, Call, arrays_of, check, library, mask_of
+from danaus._library import INPUT, OUTPUT, Array, Bytes, Call, arrays_of, check, library, mask_of
 
 
 def ordinal_of(operation, device):
@@ -103,20 +103,23 @@ class Plan:
 
     def execute(self, stream=None, **arrays):
         """The outputs of the case: the array, or a dict by name where there are several. Batches may be smaller than
-        the case's. An output that is not given is made like the first input."""
+        the case's. An output that is not given is made by the library that the first input is of."""
         stream = _stream_of("execute", stream)
         views = {name: self._view("execute", name, array, stream) for name, array in arrays.items()}
-        inputs = [name for name in arrays if self._roles.get(name) not in (OUTPUT, FILTER)]
+        batch = next((views[name].shape[0] for name in views if name in self._batched and views[name].shape), 0)
+        first = next((name for name in arrays if self._roles.get(name) == INPUT), None)
         outputs = {}
         for name, role in self._roles.items():
-            if role == OUTPUT and name not in arrays and inputs:
-                arrays[name] = _arrays.empty_like("execute", arrays[inputs[0]])
+            if role == OUTPUT and name not in arrays and first is not None:
+                dtype, shape = self.arrays[name]
+                shape = (batch, *shape[1:]) if name in self._batched else shape
+                arrays[name] = _arrays.empty_like("execute", arrays[first], shape,
+                                                  None if dtype == self.arrays[first][0] else dtype)
                 views[name] = self._view("execute", name, arrays[name], stream)
             if role == OUTPUT and name in arrays:
                 outputs[name] = arrays[name]
                 if views[name].readonly:
                     raise ValueError(f"execute: {name} is read-only")
-        batch = next((views[name].shape[0] for name in views if name in self._batched and views[name].shape), 0)
         self._call("execute", list(views.values()), stream, batch)
         return next(iter(outputs.values())) if len(outputs) == 1 else outputs
 

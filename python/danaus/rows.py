@@ -5,10 +5,16 @@ pandas.json_normalize(rows) read them as they are. Wrong words raise ValueError 
 """
 
 import json
+import os
+import tempfile
 import threading
 from ctypes import byref, c_char_p, c_void_p
 
+import numpy as np
+
+from danaus import _arrays
 from danaus._library import check, library, text_of
+from danaus._operands import of_host
 
 _PERIOD = 0.1  # seconds between two looks at whether Ctrl-C was pressed
 
@@ -16,8 +22,14 @@ _PERIOD = 0.1  # seconds between two looks at whether Ctrl-C was pressed
 def run(command, *words):
     """Rows of a command by its own options: run("verify", "--case", token, "--method", "kernel").
 
-    The commands are verify, model, what-if, count, factors, memory and list. Ctrl-C ends them between two rows.
+    The commands are verify, model, what-if, count, factors, memory, list and explore. Ctrl-C ends them between two
+    rows.
     """
+    return _run(command, words)
+
+
+def _run(command, words, hidden=""):
+    """hidden is left out of the rows' words."""
     line = [str(word).encode() for word in (command, *words)]
     rows, errors, done = [], [], threading.Event()
 
@@ -25,7 +37,7 @@ def run(command, *words):
         try:
             handle = c_void_p()
             check(library.danaus_run((c_char_p * len(line))(*line), len(line), byref(handle)))
-            rows.extend(json.loads(row) for row in text_of(handle).splitlines())
+            rows.extend(json.loads(row) for row in text_of(handle).replace(hidden, "").splitlines())
         except Exception as error:
             errors.append(error)
         finally:
@@ -54,12 +66,12 @@ def _cases(operation, tokens):
 
 
 def _options(**options):
-    """--name value for each option that was given; a list repeats it."""
+    """--name value for each option that was given, --name for True; a list repeats it."""
     words = []
     for name, value in options.items():
         for each in value if isinstance(value, (list, tuple)) else [value]:
-            if each is not None:
-                words += ["--" + name.replace("_", "-"), str(each)]
+            if each is not None and each is not False:
+                words += ["--" + name.replace("_", "-")] + ([] if each is True else [str(each)])
     return words
 
 
@@ -114,3 +126,74 @@ def memory(*tokens, profile=None):
 def kernels():
     """The kernels that the library knows, a row for each: name, N, factors, fold, type, what it is chosen for."""
     return run("list", "kernels")
+
+
+def explore(filters="hyena", inputs=None, *, case=None, pattern=None, blocks=None, mask=None, count=None,
+            best_above_snr=None, partial=False, measured=None, profile=None, seed=None):
+    """What frequency masks would save and what they do to y: a row for each mask. danaus.best() finds the best of them,
+    which danaus.conv() takes as its mask.
+
+    filters        [H, K] or [K], an array; or a kind of drawn ones, as danaus.run("list", "data") has them
+    inputs         [H, L] or [L], an array that the filters are applied to, or a kind, beside Gaussian noise
+    case           its token, without mask and gates (default: fp16, circular, B=64, and as long as the filters)
+    pattern        "paper", "grid", "low", "high", "band", "random", "energy", "greedy" or a list of them (default: all
+                   that N allows)
+    blocks         pieces of each dimension, the most significant first, as (8, 4, 1, 1) or "8x4x1x1"
+    mask           [N] of True where a frequency stays, or a list of such
+    count          patterns of low, high, band and random (default 64)
+    best_above_snr the budget in dB: "energy" and "greedy" go no further; ValueError where nothing keeps it
+    partial        in place of masks: filters cut to their first 256, 512, ... taps, as in Table 7 of Fu et al. 2023
+    measured       files of rows of danaus bench, to stand beside; profile: whose times are predicted (default H200)
+    seed           of random data and patterns
+
+    Of a row: "case" is the token with its mask, "zeros" the share that is removed, "snr_db" of y (absent where nothing
+    is lost), "us" and "dense_us" predicted, once kernels skip what is removed.
+    """
+    for name, kind in (("filters", filters), ("inputs", inputs)):
+        if isinstance(kind, str) and (kind == "recording" or kind.endswith(".wav")):
+            raise ValueError(f"explore: {name} {kind!r} are for the program danaus alone, which reads .wav files; give "
+                             "an array")
+    masks = mask if isinstance(mask, (list, tuple)) else [mask]
+    with tempfile.TemporaryDirectory() as folder:
+        words = _options(
+            case=case, filters=_file(folder, "filters", filters), inputs=_file(folder, "inputs", inputs),
+            pattern=pattern, blocks=_pieces(blocks),
+            mask=[_file(folder, f"mask{i}", each) for i, each in enumerate(masks)], count=count,
+            best_above_snr=best_above_snr, partial=partial, measured=measured, profile=profile, seed=seed)
+        try:
+            return _run("explore", words, os.path.join(folder, ""))
+        except ValueError as error:
+            raise ValueError(str(error).replace(os.path.join(folder, ""), "")) from None
+
+
+def _pieces(blocks):
+    if blocks is None or isinstance(blocks, str):
+        return blocks
+    try:
+        return "x".join(map(str, blocks))
+    except TypeError:
+        raise TypeError(f"explore: blocks {blocks!r}, must be pieces of each dimension, as (8, 4, 1, 1)") from None
+
+
+def _file(folder, name, array):
+    """An array as a file that a command reads; what is none, a word, is itself."""
+    if array is None or isinstance(array, (str, os.PathLike)):
+        return array
+    if isinstance(array, np.ndarray) and array.dtype == bool:
+        array = array.astype(np.float16)
+    view = _arrays.view("explore", name, array)
+    values = of_host(view)
+    np.save(os.path.join(folder, name), _arrays.doubles(values, "bf16") if view.dtype == "bf16" else values)
+    return os.path.join(folder, name + ".npy")
+
+
+def best(rows, above_snr):
+    """Of rows of explore() the fastest whose SNR is at least so many dB; of those as fast, the one of highest SNR."""
+    def snr(row):
+        return row.get("snr_db", float("inf"))
+
+    kept = [row for row in rows if snr(row) >= above_snr]
+    if not kept:
+        highest = f"; the highest is {max(map(snr, rows)):.1f} dB" if rows else ""
+        raise ValueError(f"best: none of {len(rows)} rows has an SNR of {above_snr} dB{highest}")
+    return min(kept, key=lambda row: (row["us"], -snr(row)))

@@ -1,28 +1,24 @@
-"""Long convolutions as an operator of PyTorch: danaus.torch.conv, and under it torch.ops.danaus.conv.
+"""Convolutions as operators of PyTorch: danaus.torch.conv and short_conv, and under them torch.ops.danaus.
 
-Works with autograd, torch.compile(fullgraph=True), CUDA graphs, autocast, any stream, several devices and threads.
-Tensors of the CPU go through torch.fft, in their own precision (16 bits in float32); tensors of a GPU through the fused
-kernels, float16 and bfloat16. Built against no version of PyTorch: the library is
-called by its C interface.
+They work with autograd, torch.compile(fullgraph=True), CUDA graphs, autocast, any stream, several devices and threads.
+Tensors of the CPU go through PyTorch's own functions, in their own precision (16 bits in float32); tensors of a GPU
+through the fused kernels, float16 and bfloat16. Built against no version of PyTorch: the library is called by its C
+interface. Long convolutions are here, short ones in _torch_short.py.
 """
 
 import functools
-import threading
-from ctypes import addressof, c_size_t, c_void_p
 
 import torch
 from torch import Tensor
-from torch.autograd import forward_ad
-from torch.nn import Parameter
 
-from danaus._library import Array, Call, check, device_count, kernel_of, library, prepared_bytes_of
+from danaus._library import device_count, kernel_of, prepared_bytes_of
+from danaus._tensors import (SIXTEEN, WORDS, autocast, batch_word, check_tensors, contiguous, entries, gated, is_plain,
+                             make_entry, needs_gradient, operators, require_plain_tensors, run, second_derivative,
+                             working)
+from danaus._torch_short import short_conv
 from danaus.convolution import MODES
-from danaus.plans import Plan
 
-__all__ = ["conv"]
-
-_WORDS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64"}
-_SIXTEEN = (torch.float16, torch.bfloat16)
+__all__ = ["conv", "short_conv"]
 
 
 def conv(u: Tensor, k: Tensor, mode: str = "causal", pregate: Tensor = None, postgate: Tensor = None) -> Tensor:
@@ -44,88 +40,30 @@ def conv(u: Tensor, k: Tensor, mode: str = "causal", pregate: Tensor = None, pos
     types, RuntimeError where a graph is captured too early, danaus.CudaError, and MemoryError.
     """
     if not torch.compiler.is_compiling():
-        if _is_plain(u, k, pregate, postgate) and u.is_cuda:
+        if is_plain(u, k, pregate, postgate) and u.is_cuda:
             return _forward(u, k, mode, pregate, postgate)[0]
-        _require_tensors(u=u, k=k, pregate=pregate, postgate=postgate)
-        if forward_ad._current_level >= 0:
-            _refuse_tangents(u, k, pregate, postgate)
-    if torch.is_autocast_enabled(u.device.type):
-        u, k, pregate, postgate = _autocast(torch.get_autocast_dtype(u.device.type), u, k, pregate, postgate)
-    trains = torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in (u, k, pregate, postgate))
+        require_plain_tensors("conv", ("u", "k"), u=u, k=k, pregate=pregate, postgate=postgate)
+    (u, pregate, postgate), (k,) = autocast(u.device.type, (u, pregate, postgate), (k,))
+    trains = needs_gradient(u, k, pregate, postgate)
     return torch.ops.danaus.conv.default(u, k, mode, pregate, postgate, trains)[0]
-
-
-def _is_plain(*tensors):
-    """Whether nobody but the kernel has to see the call, whose host time the dispatcher would double: there is neither
-    gradient nor tangent, transform, mode, tracer, profiler, autocast, subclass or lazy negation."""
-    is_grad_enabled = torch.is_grad_enabled()
-    for tensor in tensors:
-        if tensor is not None and (type(tensor) not in (Tensor, Parameter) or tensor.is_neg()
-                                   or (is_grad_enabled and tensor.requires_grad)):
-            return False
-    return not (torch._C._len_torch_dispatch_stack() or torch._C._is_torch_function_mode_enabled()
-                or torch._C._functorch.peek_interpreter_stack() is not None or forward_ad._current_level >= 0
-                or torch._C._get_tracing_state() is not None or torch.autograd._profiler_enabled()
-                or torch._C._is_any_autocast_enabled())
-
-
-def _require_tensors(**arguments):
-    for name, value in arguments.items():
-        if not isinstance(value, Tensor) and (value is not None or name in ("u", "k")):
-            raise TypeError(f"conv: {name} is a {type(value).__name__}, must be a torch.Tensor; danaus.conv takes "
-                            "arrays")
-
-
-def _refuse_tangents(*tensors):
-    """PyTorch drops tangents of operators like this one without a word."""
-    for tensor in tensors:
-        if tensor is not None and forward_ad.unpack_dual(tensor).tangent is not None:
-            raise NotImplementedError("conv: no forward-mode derivatives; those of backward() are there")
-
-
-def _autocast(dtype, u, k, pregate, postgate):
-    changed = (*_SIXTEEN, torch.float32)  # others autocast leaves alone everywhere
-    if k.dtype in _SIXTEEN and k.dtype != dtype and u.dtype in changed:
-        k = k.float()
-    u, pregate, postgate = (x if x is None or x.dtype not in changed else x.to(dtype) for x in (u, pregate, postgate))
-    return u, k, pregate, postgate
 
 
 # What an operator is given, in the order of its schema. The second result of conv is what the backward pass reads of
 # the filter; it is empty where none is to come (trains=False), or where that needs another kernel. A backward pass that
 # is given an empty one transforms the filter itself.
 
-_library = torch.library.Library("danaus", "DEF")
-_library.define("conv(Tensor u, Tensor k, str mode, Tensor? pregate, Tensor? postgate, bool trains=False) "
-                "-> (Tensor, Tensor)",
-                tags=(torch.Tag.pt2_compliant_tag,))
-_library.define("conv_backward(Tensor dy, Tensor u, Tensor k, Tensor spectrum, str mode, Tensor? pregate, "
-                "Tensor? postgate, bool[] needed) -> (Tensor, Tensor, Tensor, Tensor)",
-                tags=(torch.Tag.pt2_compliant_tag,))
+operators.define("conv(Tensor u, Tensor k, str mode, Tensor? pregate, Tensor? postgate, bool trains=False) "
+                 "-> (Tensor, Tensor)",
+                 tags=(torch.Tag.pt2_compliant_tag,))
+operators.define("conv_backward(Tensor dy, Tensor u, Tensor k, Tensor spectrum, str mode, Tensor? pregate, "
+                 "Tensor? postgate, bool[] needed) -> (Tensor, Tensor, Tensor, Tensor)",
+                 tags=(torch.Tag.pt2_compliant_tag,))
 
 
 def _check(u, k, mode, pregate, postgate):
     if mode not in MODES:
         raise ValueError(f"conv: mode {mode!r}, must be one of {', '.join(MODES)}")
-    if u.dtype not in _WORDS:
-        raise TypeError(f"conv: u is {u.dtype}, must be one of {', '.join(map(str, _WORDS))}")
-    if k.dtype != u.dtype and not (u.dtype in _SIXTEEN and k.dtype == torch.float32):
-        raise TypeError(f"conv: k is {k.dtype}, with u of {u.dtype} it must be "
-                        f"{'torch.float32 or ' if u.dtype in _SIXTEEN else ''}{u.dtype}")
-    if u.ndim != 3 or 0 in u.shape:
-        raise ValueError(f"conv: u has shape {tuple(u.shape)}, must be [B, H, L], each at least 1")
-    if k.ndim != 2 or k.shape[0] != u.shape[1] or k.shape[1] == 0:
-        raise ValueError(f"conv: k has shape {tuple(k.shape)}, must be [H, K], H={u.shape[1]} as in u")
-    for name, gate in (("pregate", pregate), ("postgate", postgate)):
-        if gate is None:
-            continue
-        if gate.dtype != u.dtype:
-            raise TypeError(f"conv: {name} is {gate.dtype}, must be {u.dtype} as u")
-        if gate.shape != u.shape:
-            raise ValueError(f"conv: {name} has shape {tuple(gate.shape)}, must be {tuple(u.shape)} as u")
-    for name, tensor in (("k", k), ("pregate", pregate), ("postgate", postgate)):
-        if tensor is not None and tensor.device != u.device:
-            raise ValueError(f"conv: {name} is on {tensor.device}, u on {u.device}; they must be on one device")
+    check_tensors("conv", "[B, H, L]", u, k, pregate=pregate, postgate=postgate)
 
 
 # The CPU: by torch.fft, at a size that the linear convolution fits into, or at L for the circular one. conj_physical():
@@ -138,10 +76,6 @@ def _points(mode, length, taps):
     least = length + min(length, taps) - 1
     sizes = [factor << (-(-least // factor) - 1).bit_length() for factor in (1, 3, 5)]
     return max(2, min(sizes))
-
-
-def _working(tensor):
-    return tensor.float() if tensor.dtype in _SIXTEEN else tensor
 
 
 def _folded(k, mode, length):
@@ -162,12 +96,8 @@ def _back(spectrum, points, length):
     return torch.fft.irfft(spectrum, n=points)[..., :length]
 
 
-def _gated(x, gate):
-    return x if gate is None else x * _working(gate)
-
-
 def _spectrum(k, mode, length, points):
-    return _transformed(_folded(_working(k), mode, length), points)
+    return _transformed(_folded(working(k), mode, length), points)
 
 
 def _conv_cpu(u, k, mode, pregate, postgate, trains=False):
@@ -175,8 +105,8 @@ def _conv_cpu(u, k, mode, pregate, postgate, trains=False):
     length = u.shape[2]
     points = _points(mode, length, k.shape[1])
     spectrum = _spectrum(k, mode, length, points)
-    x = _transformed(_gated(_working(u), pregate), points)
-    y = _gated(_back(x * spectrum, points, length), postgate)
+    x = _transformed(gated(working(u), pregate), points)
+    y = gated(_back(x * spectrum, points, length), postgate)
     return y.to(u.dtype).contiguous(), spectrum if trains else spectrum.new_empty(0)
 
 
@@ -197,71 +127,31 @@ def _conv_backward_cpu(dy, u, k, spectrum, mode, pregate, postgate, needed):
         spectrum = _spectrum(k, mode, length, points)
     of_u, of_k, of_pregate, of_postgate = needed
     du, dk, dpregate, dpostgate = u.new_empty(0), k.new_empty(0), u.new_empty(0), u.new_empty(0)
-    before = _transformed(_gated(_working(dy), postgate), points)  # of the gradient of what the postgate multiplies
+    before = _transformed(gated(working(dy), postgate), points)  # of the gradient of what the postgate multiplies
     if of_u or of_pregate:
         dx = _back(before * torch.conj_physical(spectrum), points, length)
-        du = _gated(dx, pregate).to(u.dtype).contiguous() if of_u else du
-        dpregate = (dx * _working(u)).to(u.dtype).contiguous() if of_pregate else dpregate
+        du = gated(dx, pregate).to(u.dtype).contiguous() if of_u else du
+        dpregate = (dx * working(u)).to(u.dtype).contiguous() if of_pregate else dpregate
     if of_k or of_postgate:
-        x = _transformed(_gated(_working(u), pregate), points)
+        x = _transformed(gated(working(u), pregate), points)
         if of_k:
             of_taps = _back((before * torch.conj_physical(x)).sum(0), points, min(length, taps))
             dk = _filter_gradient(of_taps, k, mode, length)
         if of_postgate:
-            dpostgate = (_working(dy) * _back(x * spectrum, points, length)).to(u.dtype).contiguous()
+            dpostgate = (working(dy) * _back(x * spectrum, points, length)).to(u.dtype).contiguous()
     return du, dk, dpregate, dpostgate
 
 
-# A GPU: by plans, one for each case and device, that all calls share.
+# A GPU: by plans.
 
-class _Slots:
-    """What one call of the C interface is told, but for the pointers."""
-
-    def __init__(self, plan, preparing, sizes, batch, prepared_bytes, workspace_bytes):
-        self.call = Call(batch=batch, prepared_bytes=prepared_bytes, workspace_bytes=workspace_bytes)
-        self.arrays = (Array * len(sizes))(*[(name, None, size) for name, size in sizes])
-        self.items = list(self.arrays)
-        # Arguments as ctypes has them, which saves it their conversion at every call. The filter is the first array.
-        call, first, second = (c_void_p(addressof(each)) for each in (self.call, self.items[0], self.items[1]))
-        self.whole_call = plan.handle, first, c_size_t(len(sizes)), call
-        self.prepare = preparing.handle, first, c_size_t(1), call
-        self.execute = plan.handle, second, c_size_t(len(sizes) - 1), call
-
-
-class _Entry:
-    """Calls with tensors of one shape and type: the plan that executes them, the one that prepares their filter, and
-    slots that no thread uses at the moment."""
-
-    def __init__(self, plan, preparing, batch, sizes):
-        self.plan, self.preparing = plan, preparing
-        self.prepared_bytes = preparing.bytes(batch)["prepared"]
-        self.workspace_bytes = plan.bytes(batch)["workspace"]
-        self.is_kept = preparing is not plan
-        self.new = functools.partial(_Slots, plan, preparing, sizes, batch, self.prepared_bytes, self.workspace_bytes)
-        self.idle = [self.new()]
-
-    def take(self):
-        try:
-            return self.idle.pop()  # which no two threads get
-        except IndexError:
-            return self.new()
-
-
-_entries = {}  # what tensors are like -> _Entry
-_plans = {}    # token, device -> Plan
-_making = threading.Lock()
-
-
-def _token(u, k, mode, pregate, postgate, operation="fftconv"):
-    """The case of tensors, for batches up to a power of two: a plan takes smaller ones too, but for a single row, which
-    has another kernel."""
+def _token(u, k, mode, pregate, postgate):
     batch, channels, length = (int(extent) for extent in u.shape)
-    words = [operation, _WORDS[u.dtype], mode, f"l{length}"]
+    words = ["fftconv", WORDS[u.dtype], mode, f"l{length}"]
     if k.shape[1] != length:
         words.append(f"k{int(k.shape[1])}")
-    if k.dtype in _SIXTEEN:
-        words.append(f"k{_WORDS[k.dtype]}")
-    words += [f"b{1 << (batch - 1).bit_length()}", f"h{channels}"]
+    if k.dtype in SIXTEEN:
+        words.append(f"k{WORDS[k.dtype]}")
+    words += [batch_word(batch), f"h{channels}"]
     words += ["pregate"] * (pregate is not None) + ["postgate"] * (postgate is not None)
     return "_".join(words)
 
@@ -282,18 +172,6 @@ def _kept_bytes(token, device):
         return 0
 
 
-def _plan(token, device):
-    plan = _plans.get((token, device))
-    if plan is None:
-        with torch.cuda.device(device):
-            capturing = torch.cuda.is_current_stream_capturing()
-        if capturing:
-            raise RuntimeError(f"conv: {token} is captured before it ever ran, and making its plan allocates; run it "
-                               "once before the capture")
-        plan = _plans[token, device] = Plan(token, device)
-    return plan
-
-
 def _make_entry(signature, is_backward, u, k, mode, pregate, postgate, trains=False):
     _check(u, k, mode, pregate, postgate)
     token, device = _token(u, k, mode, pregate, postgate), u.get_device()
@@ -304,15 +182,10 @@ def _make_entry(signature, is_backward, u, k, mode, pregate, postgate, trains=Fa
         sizes += [(b"d" + name, u.nbytes) for name in gates]
     else:
         sizes.append((b"y", u.nbytes))
-    with _making:
-        plan = preparing = _plan(_gradients_of(token) if is_backward else token, device)
-        if trains and _kept_bytes(token, device):
-            preparing = _plan(_gradients_of(token), device)
-        entry = _entries[signature] = _Entry(plan, preparing, u.shape[0], sizes)
-    return entry
+    preparing = _gradients_of(token) if trains and _kept_bytes(token, device) else None
+    return make_entry("conv", signature, _gradients_of(token) if is_backward else token, device, u.shape[0], 1, sizes,
+                      preparing)
 
-
-# Each line of what follows is at most a microsecond of every call; tools/host_cost.py measures their sum.
 
 def _signature(kind, mode, u, k, pregate, postgate):
     """All that _check() looks at; every tensor that is on no GPU has the device -1."""
@@ -321,35 +194,11 @@ def _signature(kind, mode, u, k, pregate, postgate):
             None if postgate is None else (postgate.shape, postgate.dtype, postgate.get_device()))
 
 
-def _run(entry, spectrum, is_prepared, tensors):
-    """One call with the tensors of an entry, in its order. The spectrum is written first where it is not there."""
-    slots = entry.take()
-    call = slots.call
-    call.stream = torch._C._cuda_getCurrentRawStream(spectrum.get_device())
-    call.prepared = spectrum.data_ptr()
-    if entry.workspace_bytes:
-        workspace = spectrum.new_empty(entry.workspace_bytes)
-        call.workspace = workspace.data_ptr()
-    for item, tensor in zip(slots.items, tensors):
-        item.data = tensor.data_ptr()
-    if is_prepared:
-        status = library.danaus_execute(*slots.execute)
-    elif entry.is_kept:
-        status = library.danaus_prepare(*slots.prepare) or library.danaus_execute(*slots.execute)
-    else:
-        status = library.danaus_whole_call(*slots.whole_call)
-    entry.idle.append(slots)
-    if status:
-        check(status)
-
-
 def _forward(u, k, mode, pregate, postgate, trains=False):
     """y, and the spectrum where the backward pass can read it, else None."""
-    u, k = u.contiguous(), k.contiguous()
-    pregate = None if pregate is None else pregate.contiguous()
-    postgate = None if postgate is None else postgate.contiguous()
+    u, k, pregate, postgate = contiguous(u, k, pregate, postgate)
     signature = _signature(trains, mode, u, k, pregate, postgate)
-    entry = _entries.get(signature) or _make_entry(signature, False, u, k, mode, pregate, postgate, trains)
+    entry = entries.get(signature) or _make_entry(signature, False, u, k, mode, pregate, postgate, trains)
     y = torch.empty_like(u)
     spectrum = u.new_empty(entry.prepared_bytes, dtype=torch.uint8)
     tensors = [k, u, y]
@@ -357,7 +206,7 @@ def _forward(u, k, mode, pregate, postgate, trains=False):
         tensors.insert(2, postgate)
     if pregate is not None:
         tensors.insert(2, pregate)
-    _run(entry, spectrum, False, tensors)
+    run(entry, spectrum, False, tensors)
     return y, spectrum if entry.is_kept else None
 
 
@@ -368,23 +217,23 @@ def _conv_cuda(u, k, mode, pregate, postgate, trains=False):
 
 def _conv_backward_cuda(dy, u, k, spectrum, mode, pregate, postgate, needed):
     """By a plan of its own; all gradients come at once."""
-    dy, u, k, pregate, postgate = (None if x is None else x.contiguous() for x in (dy, u, k, pregate, postgate))
+    dy, u, k, pregate, postgate = contiguous(dy, u, k, pregate, postgate)
     signature = _signature("backward", mode, u, k, pregate, postgate)
-    entry = _entries.get(signature) or _make_entry(signature, True, u, k, mode, pregate, postgate)
+    entry = entries.get(signature) or _make_entry(signature, True, u, k, mode, pregate, postgate)
     du, dk = torch.empty_like(u), torch.empty_like(k, dtype=torch.float32)
     of_gates = [None if gate is None else torch.empty_like(gate) for gate in (pregate, postgate)]
     is_prepared = spectrum.numel() > 0
     if not is_prepared:
         spectrum = u.new_empty(entry.prepared_bytes, dtype=torch.uint8)
     tensors = [k, u, pregate, postgate, dy, du, dk, *of_gates]
-    _run(entry, spectrum, is_prepared, [tensor for tensor in tensors if tensor is not None])
+    run(entry, spectrum, is_prepared, [tensor for tensor in tensors if tensor is not None])
     gradients = (du, dk.to(k.dtype), *of_gates)
     return tuple(gradient if is_needed else u.new_empty(0) for gradient, is_needed in zip(gradients, needed))
 
 
 # Without data: shapes for torch.compile. H, L and K become constants of the graph, since kernels are made for them.
 
-@torch.library.register_fake("danaus::conv", lib=_library)
+@torch.library.register_fake("danaus::conv", lib=operators)
 def _conv_fake(u, k, mode, pregate, postgate, trains=False):
     _check(u, k, mode, pregate, postgate)
     y = torch.empty_like(u, memory_format=torch.contiguous_format)
@@ -397,17 +246,17 @@ def _conv_fake(u, k, mode, pregate, postgate, trains=False):
     return y, k.new_empty((k.shape[0], points // 2 + 1) if trains else 0, dtype=complex_type)
 
 
-@torch.library.register_fake("danaus::conv_backward", lib=_library)
+@torch.library.register_fake("danaus::conv_backward", lib=operators)
 def _conv_backward_fake(dy, u, k, spectrum, mode, pregate, postgate, needed):
     def like(tensor, is_needed):
         return torch.empty_like(tensor, memory_format=torch.contiguous_format) if is_needed else tensor.new_empty(0)
     return like(u, needed[0]), like(k, needed[1]), like(u, needed[2]), like(u, needed[3])
 
 
-_library.impl("conv", _conv_cpu, "CPU")
-_library.impl("conv", _conv_cuda, "CUDA")
-_library.impl("conv_backward", _conv_backward_cpu, "CPU")
-_library.impl("conv_backward", _conv_backward_cuda, "CUDA")
+operators.impl("conv", _conv_cpu, "CPU")
+operators.impl("conv", _conv_cuda, "CUDA")
+operators.impl("conv_backward", _conv_backward_cpu, "CPU")
+operators.impl("conv_backward", _conv_backward_cuda, "CUDA")
 
 
 # Gradients. The spectrum is of the call, not of the plan: one plan serves layers and threads with filters of their own.
@@ -428,9 +277,5 @@ def _backward(ctx, dy, _):
     return du, dk, None, dpregate, dpostgate, None
 
 
-def _second_derivative(ctx, *_):
-    raise NotImplementedError("danaus::conv_backward: second derivatives are not there; leave create_graph out")
-
-
-torch.library.register_autograd("danaus::conv", _backward, setup_context=_setup_context, lib=_library)
-torch.library.register_autograd("danaus::conv_backward", _second_derivative, lib=_library)
+torch.library.register_autograd("danaus::conv", _backward, setup_context=_setup_context, lib=operators)
+torch.library.register_autograd("danaus::conv_backward", second_derivative("conv"), lib=operators)

@@ -1,9 +1,8 @@
 # Which frequencies of its filters does a trained model need? Table 9 of Fu et al. 2023, on weights that train.py made.
 #
 #   python python/examples/train.py --task text --method danaus --length 256 --save DIR
-#   python python/examples/masks.py DIR/text_danaus.pt --filters k.npy --json rows.jsonl
-#   danaus explore --filters k.npy        # the program: thousands of masks, by what they save and what y loses
-#   python python/examples/masks.py DIR/text_danaus.pt --mask keep0to63      # what such a mask does to the loss
+#   python python/examples/masks.py DIR/text_danaus.pt --json rows.jsonl
+#   python python/examples/masks.py DIR/text_danaus.pt --mask keep0to63      # what a mask of your own does to the loss
 #
 # Each cell, after a line "# %%", runs by itself in an editor that knows such cells. Without a GPU the masked kernels
 # are executed operation by operation: few and short rows.
@@ -25,7 +24,10 @@ parser.add_argument("model", type=Path)
 parser.add_argument("--device", default="cpu")
 parser.add_argument("--rows", type=int, default=4, help="that the loss is taken of, two or more")
 parser.add_argument("--mask", nargs="+", metavar="WORD", help="masks as a token has them, in place of those below")
-parser.add_argument("--filters", type=Path, metavar="FILE", help=".npy that the filters of all layers go to, [H, K]")
+parser.add_argument("--filters", type=Path, metavar="FILE",
+                    help=".npy that the filters of all layers go to, [H, K], as the program danaus explore takes them")
+parser.add_argument("--snr", type=float, nargs="+", metavar="DB", default=[30, 20, 10],
+                    help="of y, at which masks are explored (default: 30 20 10)")
 parser.add_argument("--json", type=Path, metavar="FILE")
 options = parser.parse_args()
 
@@ -36,9 +38,10 @@ model = LanguageModel(data.vocabulary, trained["length"], trained["channels"], t
 model.load_state_dict(saved["weights"])
 tokens, targets = data.batch(options.rows, trained["length"], torch.Generator().manual_seed(10**6))
 tokens, targets = tokens.to(options.device), targets.to(options.device)
+with torch.no_grad():
+    filters = torch.cat([block.mixer.filter() for block in model.blocks]).cpu().numpy()
 if options.filters:
-    with torch.no_grad():
-        np.save(options.filters, torch.cat([block.mixer.filter() for block in model.blocks]).cpu().numpy())
+    np.save(options.filters, filters)
 
 
 # %% The convolutions as a case whose spectra a mask zeroes
@@ -59,8 +62,8 @@ def kernel_of_pairs():
 
 kernel = kernel_of_pairs()
 dimensions = [int(factor) for factor in reversed(kernel["factors"].split("x"))]
-case = (f"fftconv_bf16_causal_l{trained['length']}_b{options.rows}_h{trained['channels']}_pregate_postgate_pair"
-        f"_n{kernel['N']}_r{kernel['factors']}")
+layout = f"pair_n{kernel['N']}_r{kernel['factors']}"
+case = f"fftconv_bf16_causal_l{trained['length']}_b{options.rows}_h{trained['channels']}_pregate_postgate_{layout}"
 
 
 def masked(mask):
@@ -77,8 +80,9 @@ def masked(mask):
 
 # %% The loss against the zeros
 #
-# Two ways to remove more and more: half of one dimension after another, which leaves a comb of bands, and more and more
-# of the first, which leaves the low frequencies.
+# Three ways to remove more and more: half of one dimension after another, which leaves a comb of bands; more and more
+# of the first, which leaves the low frequencies; and of hundreds of masks the one that would save most time while y, of
+# noise, keeps an SNR.
 
 def zeroed(*shares):
     counts = [int(share * extent) for share, extent in zip(shares, dimensions)]
@@ -91,6 +95,12 @@ if options.mask:
 else:
     patterns += [("halves", zeroed(*[1 / 2] * count)) for count in range(2, len(dimensions) + 1)]
     patterns += [("low", zeroed(share)) for share in (5 / 8, 6 / 8, 7 / 8)]
+    dense = f"fftconv_bf16_causal_l{trained['length']}_b{options.rows}_h{len(filters)}_{layout}"
+    try:
+        tried = danaus.explore(filters, case=dense, best_above_snr=min(options.snr))
+        patterns += [("explored", danaus.best(tried, snr)["mask"]) for snr in options.snr]
+    except ValueError as error:
+        raise SystemExit(f"masks: {error}; ask for another --snr") from None
 
 found = []
 for pattern, mask in patterns:

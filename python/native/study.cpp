@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <sstream>
 #include <string_view>
 
@@ -10,6 +11,7 @@
 #include "experiments/cli/memory.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/count/hardware.hpp"
+#include "experiments/io/mask_file.hpp"
 #include "experiments/io/signal_file.hpp"
 #include "experiments/verify/verification.hpp"
 #include "kernels/cpu/machine.hpp"
@@ -17,9 +19,12 @@
 #include "kernels/danaus.hpp"
 #include "kernels/plan/choice.hpp"
 #include "reference/bounds.hpp"
+#include "reference/compare.hpp"
 #include "reference/convolution/convolve.hpp"
 #include "reference/convolution/mask.hpp"
 #include "reference/half.hpp"
+#include "reference/short/bounds.hpp"
+#include "reference/state/state.hpp"
 
 using namespace danaus;
 
@@ -29,13 +34,13 @@ struct danaus_text {
 
 namespace {
 
-constexpr const char* kKernel = "kernel";
+constexpr const char *kKernel = "kernel", *kDefinition = "definition";
 
 // The commands that need no GPU.
 constexpr std::array kCommands = {
     Command{"verify", "", &run_verify}, Command{"model", "", &run_model},     Command{"what-if", "", &run_what_if},
     Command{"count", "", &run_count},   Command{"factors", "", &run_factors}, Command{"memory", "", &run_memory},
-    Command{"list", "", &run_list},
+    Command{"list", "", &run_list},     Command{"explore", "", &run_explore},
 };
 
 const Command& command(std::string_view word) {
@@ -49,45 +54,58 @@ const Command& command(std::string_view word) {
 
 Device device_of(int ordinal) { return ordinal < 0 ? Device() : cuda_machine(ordinal)->device(); }
 
-// A case's arrays in double, as they were given.
+// A case's arrays in double, as they were given; outputs to be written or judged.
 struct Given {
-  Inputs inputs;
-  std::span<double> y;
+  Values inputs;
+  std::map<std::string, std::span<double>, std::less<>> outputs;
 };
 
-Given given(const char* operation, const Convolution& problem, const danaus_array* list, std::size_t count) {
+Given given(const char* operation, const Case& asked, const danaus_array* list, std::size_t count) {
   const std::vector<Buffer> buffers = buffers_of(operation, list, count);
-  const std::vector<Array> known = arrays(problem);
+  const std::vector<Array> known = asked.arrays();
   for (const Buffer& buffer : buffers)
     if (std::ranges::find(known, buffer.name, &Array::name) == known.end())
-      fail(operation, ": a ", buffer.name, " is given, but ", token(problem), " has none");
-  const auto values_of = [&](const Array& array) {
+      fail(operation, ": a ", buffer.name, " is given, but ", asked.token(), " has none");
+  Given of;
+  for (const Array& array : known) {
     const auto buffer = std::ranges::find(buffers, array.name, &Buffer::name);
-    if (buffer == buffers.end()) fail(operation, ": ", token(problem), " has a ", array.name, ", but none is given");
+    if (buffer == buffers.end()) fail(operation, ": ", asked.token(), " has a ", array.name, ", but none is given");
     if (!buffer->data) fail(operation, ": ", array.name, " is null");
     if (buffer->bytes != sizeof(double) * static_cast<std::size_t>(array.size()))
       fail(operation, ": ", array.name, " has ", buffer->bytes, " bytes, must be the ", array.size(), " doubles of ",
            array.shape);
     auto* const data = static_cast<double*>(const_cast<void*>(buffer->data));
-    return std::span(data, static_cast<std::size_t>(array.size()));
-  };
-  Given of;
-  for (const Array& array : known) {
-    const std::span<double> values = values_of(array);
-    if (array.name == "y") of.y = values;
-    if (array.name == "u") of.inputs.u.assign(values.begin(), values.end());
-    if (array.name == "k") of.inputs.k.assign(values.begin(), values.end());
-    if (array.name == "pregate") of.inputs.pregate.assign(values.begin(), values.end());
-    if (array.name == "postgate") of.inputs.postgate.assign(values.begin(), values.end());
+    const std::span values(data, static_cast<std::size_t>(array.size()));
+    if (array.role == Role::output)
+      of.outputs.emplace(array.name, values);
+    else
+      of.inputs.emplace(array.name, std::vector(values.begin(), values.end()));
   }
   return of;
 }
 
-bool is_finite(const Inputs& inputs) {
-  const auto finite = [](const std::vector<double>& values) {
-    return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
-  };
-  return finite(inputs.u) && finite(inputs.k) && finite(inputs.pregate) && finite(inputs.postgate);
+// Outputs in double.
+Values computed(const Case& asked, const char* method, const Values& inputs) {
+  if (const auto* problem = asked.as<Convolution>())
+    return {{"y", convolve(*problem, inputs_of(inputs), parse_in(kMethods, "compute: method", std::string(method)))}};
+  if (std::string_view(method) != kDefinition)
+    fail("compute: method '", method, "', must be ", kDefinition, ", which computes ", asked.token());
+  if (const auto* problem = asked.as<StateSpace>()) {
+    const std::vector<double>& a = inputs.find("a")->second;
+    check_poles(*problem, std::vector<float>(a.begin(), a.end()));
+  }
+  return truth(asked, inputs);
+}
+
+double memory_to_compute(const Case& asked) {
+  const auto* problem = asked.as<Convolution>();
+  return problem ? memory_of(planned(*problem)) : memory_of(asked);
+}
+
+bool is_finite(const Values& inputs) {
+  return std::ranges::all_of(inputs, [](const auto& array) {
+    return std::ranges::all_of(array.second, [](double value) { return std::isfinite(value); });
+  });
 }
 
 // Of a method in double whose result was rounded to the case's type.
@@ -96,23 +114,51 @@ double bound_of(const Candidate& candidate, const Convolution& planned) {
   return candidate.bound(planned) + (candidate.in_double ? rounding : 0);
 }
 
-Json judgement(const Convolution& problem, std::string_view method, const Plan* plan, const Inputs& inputs,
-               std::span<const double> y) {
-  if (!is_finite(inputs)) return {{"status", "skipped"}, {"reason", "u, k or gates have values that are not finite"}};
-  const std::vector<double> computed(y.begin(), y.end());
+const Plan& require_plan(const Plan* plan) {
+  if (!plan) fail("judge: method kernel, which needs the plan that computed y");
+  return *plan;
+}
+
+Json judgement_of(const Convolution& problem, std::string_view method, const Plan* plan, const Values& values,
+                  const std::vector<double>& y) {
+  const Inputs inputs = inputs_of(values);
   if (method == kKernel) {
-    if (!plan) fail("judge: method kernel, which needs the plan that computed y");
-    const Convolution by = planned(problem, plan->variant());
-    return judged(by, method, inputs, computed, bound_l2_of_kernel(by, plan->variant().roundings()));
+    const Variant& variant = require_plan(plan).variant();
+    const Convolution by = planned(problem, variant);
+    return judged(by, method, inputs, y, bound_l2_of_kernel(by, variant.roundings()));
   }
   for (const Candidate& candidate : candidates())
     if (candidate.name == method && candidate.in_double) {
       const Convolution by = candidate.planned(problem);
-      return judged(by, method, inputs, computed, bound_of(candidate, by));
+      return judged(by, method, inputs, y, bound_of(candidate, by));
     }
   const Method direct = parse_in(kMethods, "judge: method", std::string(method));
   const Convolution by = planned(problem);
-  return judged(by, name(direct), inputs, computed, bound_of(candidates().front(), by));
+  return judged(by, name(direct), inputs, y, bound_of(candidates().front(), by));
+}
+
+Json judgement_of(const ShortConvolution& problem, std::string_view method, const Plan* plan, const Values& values,
+                  const std::vector<double>& y) {
+  if (method != kKernel && method != kDefinition)
+    fail("judge: method '", method, "', must be one of ", kKernel, ", ", kDefinition);
+  OutputBound bound{"y", bound_l2_of_roundings(problem.dtype, 1)};
+  if (method == kKernel) bound = bounds_of_short(problem, values, require_plan(plan).variant().roundings()).front();
+  const Comparison comparison = compare(short_convolution(problem, values), y, bound.summed);
+  Json row = verdict(comparison, {bound.l2, bound_gain(bound.l2, std::ssize(y)), std::ssize(y)});
+  row["truth"] = kDefinition;
+  return row;
+}
+
+Json judgement(const Case& asked, std::string_view method, const Plan* plan, const Given& of) {
+  if (!is_finite(of.inputs)) return {{"status", "skipped"}, {"reason", "inputs have values that are not finite"}};
+  const auto result = [&] {
+    const std::span<const double> y = of.outputs.at("y");
+    return std::vector(y.begin(), y.end());
+  };
+  if (const auto* problem = asked.as<Convolution>()) return judgement_of(*problem, method, plan, of.inputs, result());
+  if (const auto* problem = asked.as<ShortConvolution>())
+    return judgement_of(*problem, method, plan, of.inputs, result());
+  fail("judge: ", asked.token(), " is of an operation whose outputs are not judged here");
 }
 
 danaus_text* text_of(std::string words) { return new danaus_text{std::move(words)}; }
@@ -124,6 +170,10 @@ namespace danaus {
 
 // Rows with a recording are skipped.
 std::vector<double> read_recording(const std::string&) { return {}; }
+
+Signal read_wav(const std::string& path) { fail(path, ": .wav files are for the program danaus alone; give an array"); }
+
+void write_wav(PendingFile&, const Signal&) { fail("a .wav file is written by the program danaus alone"); }
 
 // For a profiler, which has no business in an interpreter.
 void launch_once(const Convolution& problem, const Device&) {
@@ -171,16 +221,28 @@ danaus_status danaus_case_kernel(const char* token, int device, danaus_text** ke
   });
 }
 
-danaus_status danaus_convolve(const char* token, const char* method, const danaus_array* arrays, size_t count) {
+danaus_status danaus_case_masked(const char* token, const double* kept, size_t count, danaus_text** masked) {
   return guarded([&] {
-    require("convolve", "token", token);
-    require("convolve", "method", method);
-    const Convolution problem = parse_convolution(token);
-    const Method by = parse_in(kMethods, "convolve: method", method);
-    require_memory("convolve", memory_of(planned(problem)));
-    const Given of = given("convolve", problem, arrays, count);
-    const std::vector<double> y = convolve(problem, of.inputs, by);
-    std::ranges::transform(y, of.y.begin(), [&](double value) { return round_to(problem.dtype, value); });
+    require("case_masked", "token", token);
+    require("case_masked", "kept", kept);
+    require("case_masked", "masked", masked);
+    *masked = nullptr;
+    *masked = text_of(danaus::token(with_mask(parse_convolution(token), mask_of_marks("of conv", {kept, count}))));
+  });
+}
+
+danaus_status danaus_compute(const char* token, const char* method, const danaus_array* arrays, size_t count) {
+  return guarded([&] {
+    require("compute", "token", token);
+    require("compute", "method", method);
+    const Case asked = parse_case(token);
+    require_memory("compute", memory_to_compute(asked));
+    const Given of = given("compute", asked, arrays, count);
+    const Values outputs = computed(asked, method, of.inputs);
+    for (const Array& array : asked.arrays())
+      if (array.role == Role::output)
+        std::ranges::transform(outputs.find(array.name)->second, of.outputs.find(array.name)->second.begin(),
+                               [&](double value) { return round_to(array.dtype, value); });
   });
 }
 
@@ -195,10 +257,10 @@ danaus_status danaus_judge(const char* token, const char* method, const danaus_p
     require("judge", "method", method);
     require("judge", "verdict", verdict);
     *verdict = nullptr;
-    const Convolution problem = parse_convolution(token);
-    require_memory("judge", memory_of(planned(problem)));
-    const Given of = given("judge", problem, arrays, count);
-    *verdict = text_of(judgement(problem, method, plan ? &plan->plan : nullptr, of.inputs, of.y).dump());
+    const Case asked = parse_case(token);
+    require_memory("judge", memory_to_compute(asked));
+    const Given of = given("judge", asked, arrays, count);
+    *verdict = text_of(judgement(asked, method, plan ? &plan->plan : nullptr, of).dump());
   });
 }
 

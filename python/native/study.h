@@ -31,18 +31,22 @@ DANAUS_API danaus_status danaus_case_bytes(const char* token, int device, danaus
 /* danaus_plan_kernel() of such a plan. */
 DANAUS_API danaus_status danaus_case_kernel(const char* token, int device, danaus_text** kernel);
 
-/* The arrays of a case of convolution, all of double: u, k, y, and the gates that it has. y is computed in double by a
- * method, fftw, monarch or direct, and rounded once to the case's type. */
-DANAUS_API danaus_status danaus_convolve(const char* token, const char* method, const danaus_array* arrays,
-                                         size_t count);
+/* The token of a case of convolution under a mask, which keeps the frequencies whose kept [N] is 1 and removes those
+ * whose is 0: as a file .npy of --mask. */
+DANAUS_API danaus_status danaus_case_masked(const char* token, const double* kept, size_t count, danaus_text** masked);
+
+/* All arrays of a case, all of double: outputs are computed in double and rounded once to the case's types. method: of
+ * convolutions fftw, monarch or direct, of other operations definition. */
+DANAUS_API danaus_status danaus_compute(const char* token, const char* method, const danaus_array* arrays,
+                                        size_t count);
 
 /* How far y is from the truth, and how far it may be, as one JSON object: "verify" of the schema verify. Arrays as
- * above. method says how y was computed: by one of the above, or "kernel" by that of the plan, which may be NULL for
- * other methods. */
+ * above, of convolutions, short ones too. method says how y was computed: by one of the above, or "kernel" by that of
+ * the plan, which may be NULL for other methods. */
 DANAUS_API danaus_status danaus_judge(const char* token, const char* method, const danaus_plan* plan,
                                       const danaus_array* arrays, size_t count, danaus_text** verdict);
 
-/* Runs verify, model, what-if, count, factors, memory or list: words[0] is the command, the others are its options as
+/* Runs verify, model, what-if, count, factors, memory, list or explore: words[0] is the command, the others are its options as
  * in a shell. rows is what --json would write. A row that failed its check is no error. */
 DANAUS_API danaus_status danaus_run(const char* const* words, size_t count, danaus_text** rows);
 

@@ -17,11 +17,12 @@ from pathlib import Path
 import torch
 
 import danaus
+from danaus import _tensors, _torch_short
 from danaus import torch as danaus_torch
 from danaus._library import library
 
 CALLS, SERIES = 50, 200  # short series, of which some are not interrupted
-CONV = danaus_torch.conv
+CONV, SHORT_CONV = danaus_torch.conv, danaus_torch.short_conv
 NO_GPU = "no GPU: the library's functions do nothing"
 
 
@@ -60,6 +61,12 @@ def calls(u, k, pregate, postgate, on_gpu):
     def gated(u, k):
         return conv(u, k, "causal", pregate, postgate)
 
+    def short(u, k):
+        return danaus_torch.short_conv(u, k[:, :4])
+
+    def short_of_pytorch(u, k):
+        return torch.nn.functional.conv1d(u, k[:, None, :4].to(u.dtype), padding=3, groups=8)[..., :u.shape[-1]]
+
     found = {"ctypes: a call without arguments": library.danaus_version,
              "danaus.torch.conv": lambda: conv(u, k),
              "danaus.torch.conv, both gates": lambda: gated(u, k),
@@ -67,7 +74,9 @@ def calls(u, k, pregate, postgate, on_gpu):
                  lambda: torch.ops.danaus.conv.default(u, k, "causal", None, None),
              "danaus.torch.conv, a gradient to come": lambda: conv(u, learnt),
              "danaus.torch.conv, and its backward()": trained(conv),
-             "danaus.torch.conv, both gates, and its backward()": trained(gated)}
+             "danaus.torch.conv, both gates, and its backward()": trained(gated),
+             "danaus.torch.short_conv": lambda: short(u, k),
+             "danaus.torch.short_conv, and its backward()": trained(short)}
     if on_gpu:
         gated(u, k)
         graph = torch.cuda.CUDAGraph()
@@ -78,6 +87,8 @@ def calls(u, k, pregate, postgate, on_gpu):
     found["torch.fft, both gates"] = lambda: postgate * by_fft(pregate * u, k)
     found["torch.fft, a gradient to come"] = lambda: by_fft(u, learnt)
     found["torch.fft, and its backward()"] = trained(by_fft)
+    found["torch.nn.functional.conv1d, causal"] = lambda: short_of_pytorch(u, k)
+    found["torch.nn.functional.conv1d, causal, and its backward()"] = trained(short_of_pytorch)
     return found
 
 
@@ -120,19 +131,26 @@ class NoPlan:
 
 
 def pretend():
-    danaus_torch.library = Nothing
-    danaus_torch._plan = lambda token, device: NoPlan()
+    _tensors.library = Nothing
+    _tensors._plan = lambda operation, token, device: NoPlan()
     torch._C._cuda_getCurrentRawStream = lambda device: 0
-    for name in ("conv", "conv_backward"):
-        danaus_torch._library.impl(name, getattr(danaus_torch, f"_{name}_cuda"), "CPU", allow_override=True)
-    danaus_torch.conv = with_a_gpus_tensors
+    for module, name in ((danaus_torch, "conv"), (_torch_short, "short_conv")):
+        for operator in (name, name + "_backward"):
+            _tensors.operators.impl(operator, getattr(module, f"_{operator}_cuda"), "CPU", allow_override=True)
+    danaus_torch.conv, danaus_torch.short_conv = conv_of_a_gpu, short_conv_of_a_gpu
 
 
-def with_a_gpus_tensors(u, k, mode="causal", pregate=None, postgate=None):
+def conv_of_a_gpu(u, k, mode="causal", pregate=None, postgate=None):
     """conv() where u.is_cuda."""
-    if not torch.compiler.is_compiling() and danaus_torch._is_plain(u, k, pregate, postgate):
+    if not torch.compiler.is_compiling() and _tensors.is_plain(u, k, pregate, postgate):
         return danaus_torch._forward(u, k, mode, pregate, postgate)[0]
     return CONV(u, k, mode, pregate, postgate)
+
+
+def short_conv_of_a_gpu(u, k):
+    if not torch.compiler.is_compiling() and _tensors.is_plain(u, k):
+        return _torch_short._short_conv_cuda(u, k, None, "causal", None, None, False)
+    return SHORT_CONV(u, k)
 
 
 if __name__ == "__main__":

@@ -81,6 +81,9 @@ class Examples(unittest.TestCase):
             zeros = [row["zeros"] for row in masked if row["pattern"] == pattern]
             self.assertEqual(zeros, sorted(zeros))
             self.assertGreater(zeros[-1], 0.5)
+        zeros = [row["zeros"] for row in masked if row["pattern"] == "explored"]
+        self.assertEqual(len(zeros), 3)
+        self.assertGreater(min(zeros), 0)
         # By the kernels in bf16 the model is what it was by torch.fft in float32, but for their rounding.
         saved = torch.load(self.folder / "text_danaus.pt")
         data = language_model.Text()

@@ -10,7 +10,7 @@ from unittest import mock
 import numpy as np
 
 import danaus
-from danaus import convolution, plans
+from danaus import _operands, convolution, plans
 from support import UNIT_ROUNDOFF, direct, from_bits, relative, to_bits
 
 CASE = "fftconv_f16_causal_l256_b2_h3"
@@ -56,9 +56,10 @@ class Conv(unittest.TestCase):
         self.assertEqual(good["status"], "passed")
         self.assertLess(good["rel_l2"], UNIT_ROUNDOFF[y.dtype])
         self.assertAlmostEqual(good["bound"], UNIT_ROUNDOFF[y.dtype], delta=1e-9)  # of one rounding
-        asked = convolution._Operands(u, k, "causal", None, None, None)
+        asked, token = convolution._long(u, k, "causal", None, None, None, None)
         for wrong in (1.01 * y, -y, 0 * y, np.roll(y, 1, -1)):
-            stated = convolution._judged(asked, "fftw", None, asked.target(wrong.astype(np.float16)))
+            asked.outputs = [asked.target(wrong.astype(np.float16))]
+            stated = asked.judged(token, "fftw")
             self.assertEqual(stated["status"], "failed")
         u[0, 0, 0] = np.nan
         _, nonfinite = danaus.conv(u, k, return_error=True)
@@ -94,6 +95,21 @@ class Conv(unittest.TestCase):
         np.testing.assert_array_equal(danaus.conv(u[0, 2], k[2]), whole[0, 2])
         shared = danaus.conv(u, k[0])  # one filter for every channel
         np.testing.assert_array_equal(shared, danaus.conv(u, np.repeat(k[:1], 3, 0)))
+
+    def test_masks(self):
+        u, k, pregate, _ = operands()
+        kept = np.abs(np.fft.fftfreq(256)) < 0.2
+        truth = np.fft.ifft(np.fft.fft(u.astype(float) * pregate) * np.fft.fft(k) * kept).real
+        words = "pair_n256_r16x16_keep0to51"
+        for mask in (kept, kept.astype(int), words, {"case": "fftconv_f16_circular_l256_b64_h7_" + words}):
+            y = danaus.conv(u, k, "circular", pregate, mask=mask)
+            self.assertLess(relative(y, truth), UNIT_ROUNDOFF[y.dtype])
+            y, error = danaus.conv(u, k, "circular", pregate, mask=mask, method="kernel", return_error=True)
+            self.assertEqual(error["status"], "passed")
+            self.assertLess(relative(y, truth), 3e-3)
+        kept = np.abs(np.fft.fftfreq(512)) < 0.2  # of a causal one beyond its end
+        wide = np.fft.ifft(np.fft.fft(u.astype(float), 512) * np.fft.fft(k, 512) * kept).real[..., :256]
+        self.assertLess(relative(danaus.conv(u, k, mask=kept), wide), UNIT_ROUNDOFF[u.dtype])
 
     def test_strides_are_no_matter(self):
         u, k, _, _ = operands()
@@ -134,6 +150,13 @@ class Conv(unittest.TestCase):
         self.refused(ValueError, "strides", out=np.empty((2, 3, 512), np.float16)[..., ::2])
         self.refused(ValueError, "'gpu'", device="gpu")
         self.refused(ValueError, "L=0", u=u[..., :0], pregate=None)
+        self.refused(ValueError, "mask of conv", "N=128 frequencies", mode="circular", mask=np.ones(128))
+        self.refused(ValueError, "must be alike for a real filter", mode="circular", mask=np.arange(256) < 9)
+        self.refused(ValueError, "must be 0 or 1", mode="circular", mask=np.full(256, 0.5))
+        self.refused(ValueError, "removes everything", mode="circular", mask=np.zeros(256))
+        self.refused(ValueError, "mask 'half'", "zero, keep or blocks", mode="circular", mask="half")
+        self.refused(ValueError, "<U1", mode="circular", mask=["a"])
+        self.refused(ValueError, "needs N >= 511", mask=np.ones(256))
         locked = np.empty_like(u)
         locked.flags.writeable = False
         self.refused(ValueError, "read-only", out=locked)
@@ -154,7 +177,126 @@ class Conv(unittest.TestCase):
             danaus.Plan(CASE, "cuda:3")
 
 
+def short_sum(u, k, bias, padding, pregate, postgate):
+    """y [B, H, L] in double by the sum that defines it."""
+    ahead = k.shape[1] // 2 if padding == "same" else 0
+    x = np.pad(u.astype(float) * pregate, ((0, 0), (0, 0), (k.shape[1] - 1, ahead)))
+    y = sum(k[:, tap, None].astype(float) * np.roll(x, tap - ahead, -1) for tap in range(k.shape[1]))
+    return (y[..., k.shape[1] - 1:k.shape[1] - 1 + u.shape[2]] + bias[:, None]) * postgate.astype(float)
+
+
+class ShortConv(unittest.TestCase):
+    def operands(self, taps=5):
+        u, k, pregate, postgate = operands(length=40, taps=taps)
+        return u, k, np.array([1, 2, 3], np.float32), pregate, postgate
+
+    def test_by_definition_and_by_the_kernel(self):
+        for padding in convolution.PADDINGS:
+            for taps in (2, 5, 33):
+                u, k, bias, pregate, postgate = self.operands(taps)
+                truth = short_sum(u, k, bias, padding, pregate, postgate)
+                for method, bound in (("definition", 0.5 * 2.0**-11), ("kernel", 2e-3)):
+                    y, error = danaus.short_conv(u, k, bias, padding, pregate, postgate, method=method,
+                                                 return_error=True)
+                    self.assertEqual((error["status"], error["truth"], y.dtype), ("passed", "definition", u.dtype))
+                    self.assertLess(relative(y, truth), bound)
+                    self.assertLess(relative(y, truth), error["bound"])
+                    last = danaus.short_conv(u.swapaxes(1, 2), k, bias, padding, pregate.swapaxes(1, 2),
+                                             postgate.swapaxes(1, 2), channels_last=True, method=method)
+                    self.assertLess(relative(last.swapaxes(1, 2), truth), bound)
+
+    def test_a_wrong_result_is_stated(self):
+        u, k, _, _, _ = self.operands()
+        with mock.patch.object(_operands.Operands, "_in_double", lambda self, *_: None):
+            _, error = danaus.short_conv(u, k, out=np.ones_like(u), return_error=True)
+        self.assertEqual(error["status"], "failed")
+
+    def test_shapes_and_bits(self):
+        u, k, bias, _, _ = self.operands()
+        whole = danaus.short_conv(u, k, bias)
+        np.testing.assert_array_equal(danaus.short_conv(u[1], k, bias), whole[1])
+        np.testing.assert_array_equal(danaus.short_conv(u[1, 2], k[2], bias[2:]), whole[1, 2])
+        bits = to_bits(u)
+        y = danaus.short_conv(bits, to_bits(k), to_bits(bias), dtype="bfloat16")
+        ones = np.ones_like(u)
+        truth = short_sum(from_bits(bits), from_bits(to_bits(k)), from_bits(to_bits(bias)), "causal", ones, ones)
+        self.assertLess(relative(from_bits(y), truth), 0.5 * 2.0**-8)
+
+    def test_what_is_refused(self):
+        u, k, bias, _, _ = self.operands()
+        for error, words, changed in (
+                (ValueError, "padding 'valid', must be one of causal, same", {"padding": "valid"}),
+                (TypeError, "u is float32, must be float16 or bfloat16; danaus.conv", {"u": u.astype(np.float32)}),
+                (TypeError, "k is float64", {"k": k.astype(float)}),
+                (ValueError, "K=1, must be from 2 to 256", {"k": k[:, :1]}),
+                (TypeError, "bias is float16, must be float32 as k", {"bias": bias.astype(np.float16)}),
+                (ValueError, r"bias has shape \(2,\), must be \(3,\)", {"bias": bias[:2]}),
+                (ValueError, r"k has shape \(3, 5\), .*H=40", {"channels_last": True}),
+                (ValueError, "method 'fftw', must be one of definition, kernel", {"method": "fftw"})):
+            with self.assertRaisesRegex(error, words):
+                danaus.short_conv(**{"u": u, "k": k, "bias": bias, **changed})
+
+
+class SsmConv(unittest.TestCase):
+    def operands(self, dtype=np.float16, states=3, length=80):
+        random = np.random.default_rng(1)
+        a = 0.9 * np.exp(1j * random.uniform(0, 3, (2, states)))
+        b, c = random.standard_normal((2, 2, states, 2)) @ [1, 1j]
+        of_states = np.complex128 if dtype == np.float64 else np.complex64
+        return (random.standard_normal((3, 2, length)).astype(dtype), *(x.astype(of_states) for x in (a, b, c)))
+
+    def test_is_the_convolution_by_its_filter(self):
+        for dtype, rounding in UNIT_ROUNDOFF.items():
+            u, a, b, c = self.operands(dtype)
+            k = (c[..., None] * a[..., None].astype(complex)**np.arange(80) * b[..., None]).sum(1).real
+            truth = direct(u, k, "causal")
+            y = danaus.ssm_conv(u, a, b, c)
+            self.assertEqual((y.dtype, y.shape), (u.dtype, u.shape))
+            self.assertLess(relative(y, truth), rounding if dtype != np.float64 else 1e-14)
+        u, a, b, c = self.operands()
+        self.assertLess(relative(danaus.ssm_conv(u, a, b, c, method="kernel"), direct(u, k, "causal")), 4e-3)
+        np.testing.assert_array_equal(danaus.ssm_conv(u[0], *(x.view(np.float32).reshape(2, 3, 2) for x in (a, b, c))),
+                                      danaus.ssm_conv(u, a, b, c)[0])
+
+    def test_a_sequence_may_be_cut(self):
+        for method in ("definition", "kernel"):
+            u, a, b, c = self.operands()
+            y, x = danaus.ssm_conv(u, a, b, c, return_state=True, method=method)
+            first, between = danaus.ssm_conv(u[..., :64], a, b, c, return_state=True, method=method)
+            second, end = danaus.ssm_conv(u[..., 64:], a, b, c, between, return_state=True, method=method)
+            self.assertEqual((x.shape, x.dtype), ((3, 2, 3), np.complex64))
+            self.assertLess(relative(np.concatenate([first, second], -1), y), 1e-3)
+            self.assertLess(relative(end.view(np.float32), x.view(np.float32)), 1e-3)
+
+    def test_what_is_refused(self):
+        u, a, b, c = self.operands()
+        for error, words, call in (
+                (ValueError, r"\|A\|=1.8 .*at most 1; 'unstable'", lambda: danaus.ssm_conv(u, 2 * a, b, c)),
+                (ValueError, r"b has shape \(2, 2\), must be \(2, 3\) of complex",
+                 lambda: danaus.ssm_conv(u, a, b[:, :2], c)),
+                (ValueError, r"a has shape \(3,\), must be \[H, S\]", lambda: danaus.ssm_conv(u, a[0], b, c)),
+                (TypeError, "c is complex128, with u of float16 it must be complex64 or float32",
+                 lambda: danaus.ssm_conv(u, a, b, c.astype(complex))),
+                (TypeError, "x_initial is a list", lambda: danaus.ssm_conv(u, a, b, c, [0])),
+                (ValueError, "no kernel has f32 samples",
+                 lambda: danaus.ssm_conv(u.astype(np.float32), a, b, c, method="kernel"))):
+            with self.assertRaisesRegex(error, words):
+                call()
+        self.assertEqual(danaus.ssm_conv(u[..., :4], 2 * a, b, c, unstable=True).shape, (3, 2, 4))
+
+
 class Plan(unittest.TestCase):
+    def test_outputs_have_shapes_and_types_of_their_own(self):
+        u, k, _, _ = operands(length=40, taps=5)
+        plan = danaus.Plan("shortconvgrad_f16_causal_k5_l40_b2_h3")
+        plan.prepare(k=k)
+        gradients = plan.execute(u=u, dy=u[:, ::-1].copy())
+        self.assertEqual({name: (x.shape, x.dtype) for name, x in gradients.items()},
+                         {"du": ((2, 3, 40), np.float16), "dk": ((3, 5), np.float32)})
+        one = plan.execute(u=u[:1], dy=u[:1, ::-1].copy())
+        self.assertEqual(one["du"].shape, (1, 3, 40))
+        np.testing.assert_array_equal(one["du"], gradients["du"][:1])
+
     def test_one_filter_for_many_calls(self):
         u, k, _, _ = operands()
         plan = danaus.Plan(CASE)
@@ -331,8 +473,8 @@ class PretendedDevice:
 
 class PathOfGpu(unittest.TestCase):
     def setUp(self):
-        self.device = PretendedDevice(convolution.library)
-        for module in (convolution, plans):
+        self.device = PretendedDevice(_operands.library)
+        for module in (_operands, plans):
             patch = mock.patch.object(module, "library", self.device)
             patch.start()
             self.addCleanup(patch.stop)
@@ -345,6 +487,13 @@ class PathOfGpu(unittest.TestCase):
             self.assertEqual(error["status"], "passed")
         np.testing.assert_array_equal(danaus.conv(u, k, "causal", pregate, postgate, device=1), expected)
         self.assertGreaterEqual(len(self.device.memory), 4)
+        short = (u, k[:, :5].copy(), None, "same", pregate)
+        np.testing.assert_array_equal(danaus.short_conv(*short, device="cuda"),
+                                      danaus.short_conv(*short, method="kernel"))
+        states = np.full((3, 2), 0.5 + 0.5j, np.complex64)
+        for here, there in zip(*(danaus.ssm_conv(u, states, states, states, return_state=True, **options)
+                                 for options in ({"method": "kernel"}, {"device": "cuda"}))):
+            np.testing.assert_array_equal(here, there)
         with self.assertRaisesRegex(ValueError, "must be one of kernel on a GPU"):
             danaus.conv(u, k, device="cuda", method="fftw")
 

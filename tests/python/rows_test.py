@@ -5,18 +5,22 @@
 
 import _thread
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 from pathlib import Path
 
 import jsonschema
+import numpy as np
 
 import danaus
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "experiments/results/schemas"
 CASE = "fftconv_f16_causal_l256_b2_h3"
+EXPLORED = "fftconv_f16_circular_l256_b64_h3"
 # Of a row, what does not depend on when and where it was made.
 PROVENANCE = {"date", "git", "dirty", "sources", "argv", "host"}
 ASKED = {
@@ -29,6 +33,12 @@ ASKED = {
                 ["factors", "--case", "fftconv_f64_circular_l12_b1_h1_r3x4"]),
     "memory": (lambda: danaus.memory(CASE), ["memory", "--case", CASE]),
     "list": (danaus.kernels, ["list", "kernels"]),
+    "explore": (lambda: danaus.explore("s4d", "uniform", case=EXPLORED, pattern=["low", "grid"], count=4),
+                ["explore", "--case", EXPLORED, "--filters", "s4d", "--inputs", "uniform", "--pattern", "low",
+                 "--pattern", "grid", "--count", "4"]),
+    "partial": (lambda: danaus.explore("s4d", "uniform", case="fftconv_f16_causal_l512_b2_h3", partial=True),
+                ["explore", "--case", "fftconv_f16_causal_l512_b2_h3", "--filters", "s4d", "--inputs", "uniform",
+                 "--partial"]),
 }
 
 
@@ -54,6 +64,46 @@ class Rows(unittest.TestCase):
         self.assertTrue(all(row["verify"]["status"] == "passed" for row in rows))
         self.assertEqual({row["data"]["kind"] for row in rows}, {"uniform"})
 
+    def test_explored_arrays(self):
+        draw = np.random.default_rng(1).standard_normal
+        k = (draw((3, 200)) * np.exp(-np.arange(200) / 20)).astype(np.float32)
+        u, kept = draw(256).astype(np.float16), np.abs(np.fft.fftfreq(256)) < 0.3
+        rows = danaus.explore(k, u, pattern="energy", mask=[kept], blocks=(16, 1), best_above_snr=8, seed=2)
+        self.assertEqual({row["pattern"] for row in rows}, {"energy", "file"})
+        with tempfile.TemporaryDirectory() as folder:
+            for name, array in (("filters", k), ("inputs", u), ("mask0", kept.astype(float))):
+                np.save(os.path.join(folder, name), array)
+            words = ["explore", "--filters", "filters.npy", "--inputs", "inputs.npy", "--pattern", "energy", "--blocks",
+                     "16x1", "--mask", "mask0.npy", "--best-above-snr", "8", "--seed", "2"]
+            made = subprocess.run([PROGRAM, *words, "--json", "-"], capture_output=True, text=True, check=True,
+                                  cwd=folder)
+            subprocess.run([PROGRAM, *words, "--output", "best.json"], capture_output=True, check=True, cwd=folder)
+            found = json.loads(Path(folder, "best.json").read_text())
+        self.assertEqual([{key: row[key] for key in row.keys() - PROVENANCE} for row in rows],
+                         [{key: row[key] for key in row.keys() - PROVENANCE}
+                          for row in map(json.loads, made.stdout.splitlines())])
+        self.assertNotIn(tempfile.gettempdir(), json.dumps(rows))
+
+        # The best is the program's, and its mask does to y what its row says.
+        best = danaus.best(rows, 8)
+        self.assertEqual(best["us"], min(row["us"] for row in rows if row["snr_db"] >= 8))
+        self.assertEqual(found["fft_size"], best["n"])
+        x = np.broadcast_to(u.astype(float), (3, 256)).copy()
+        whole, masked = danaus.conv(x, k.astype(float), "circular"), danaus.conv(x, k.astype(float), "circular",
+                                                                                 mask=best)
+        error = np.linalg.norm(masked - whole) / np.linalg.norm(whole)
+        self.assertAlmostEqual(error, best["errors"][1]["relative_l2"], delta=1e-9)
+
+    def test_the_best(self):
+        rows = [{"us": us, "snr_db": snr} if snr else {"us": us} for us, snr in ((3, 9), (2, 3), (4, None), (3, 20))]
+        self.assertEqual(danaus.best(rows, 5), rows[3])
+        self.assertEqual(danaus.best(rows, 2), rows[1])
+        self.assertEqual(danaus.best(rows, 21), rows[2])
+        for given, words in ((rows[:2], "best: none of 2 rows has an SNR of 50 dB; the highest is 9.0 dB"),
+                             ([], "best: none of 0 rows")):
+            with self.assertRaisesRegex(ValueError, words):
+                danaus.best(given, 50)
+
     def test_a_failed_check_is_a_row(self):
         # Of samples that overflow fp16.
         rows = danaus.verify(CASE, method="kernel", scale=1e5)
@@ -69,6 +119,15 @@ class Rows(unittest.TestCase):
                 (lambda: danaus.predict(CASE, order=9), "model: order=9, must be from 1 to 5"),
                 (lambda: danaus.count(CASE, blocks=0), "count: blocks=0"),
                 (lambda: danaus.factors(CASE.replace("256", "4096")), "must be at most 1024"),
+                (lambda: danaus.explore(np.full((2, 256), np.nan)), "explore: filters filters.npy has nan at index 0"),
+                (lambda: danaus.explore(np.ones((2, 2, 256))), "must be [K] or [H, K]"),
+                (lambda: danaus.explore("s4d", blocks="8y2", case=EXPLORED), "explore: blocks '8y2'"),
+                (lambda: danaus.explore("s4d", "recording"), "explore: inputs 'recording'"),
+                (lambda: danaus.explore("k.wav"), "explore: filters 'k.wav'"),
+                (lambda: danaus.run("explore", "--filters", "k.wav"), "give an array"),
+                (lambda: danaus.explore("s4d", pattern="magic", case=EXPLORED), "explore: pattern 'magic'"),
+                (lambda: danaus.explore("s4d", pattern="low", case=EXPLORED, best_above_snr=1e3), "none of"),
+                (lambda: danaus.explore("s4d", case=EXPLORED, mask=np.ones(128)), "N=128"),
                 (lambda: danaus.run("bench"), "run: command 'bench'"),
                 (lambda: danaus.run("verify", "--colour"), "colour"),
                 (lambda: danaus.run("count", "--case", CASE, "--hardware"), "run: --hardware"),
@@ -77,6 +136,11 @@ class Rows(unittest.TestCase):
                 ask()
             self.assertIn(words, str(caught.exception))
             self.assertNotIn("\n", str(caught.exception))
+
+        for arguments, words in (((np.ones((2, 256), int),), "explore: filters is int64"),
+                                 (([[1.0]],), "explore: filters is a list"), (("s4d", None), "explore: blocks 8, must")):
+            with self.assertRaisesRegex(TypeError, words):
+                danaus.explore(*arguments, blocks=8)
 
     def test_from_many_threads(self):
         results = [None] * 4
@@ -101,5 +165,5 @@ class Rows(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM = sys.argv.pop(1)
+    PROGRAM = Path(sys.argv.pop(1)).resolve()
     unittest.main()

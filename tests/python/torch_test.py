@@ -3,7 +3,6 @@
   PYTHONPATH=BUILD/python PYTHON tests/python/torch_test.py
 """
 
-import contextlib
 import sys
 import threading
 import unittest
@@ -23,10 +22,12 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.library import opcheck
 
 import danaus
+from danaus import _tensors
 from danaus import torch as danaus_torch
 from danaus.flashfftconv import FlashFFTConv
 from danaus.torch import conv
 from support import direct, relative
+from torch_support import PretendedGpu
 
 ROUNDING = {torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8, torch.float32: 1e-6, torch.float64: 1e-14}
 OPERATOR = torch.ops.danaus.conv.default
@@ -166,23 +167,7 @@ class Gradients(unittest.TestCase):
             gradient.sum().backward()
 
 
-class PathOfGpu(unittest.TestCase):
-    """What a GPU's tensors go through, with tensors of the CPU and plans that the executor runs."""
-
-    def setUp(self):
-        for patch in (mock.patch.object(danaus_torch, "Plan", lambda token, _: self.plan(token)),
-                      mock.patch.object(torch._C, "_cuda_getCurrentRawStream", lambda _: 0, create=True),
-                      mock.patch.object(torch.cuda, "is_current_stream_capturing", lambda: self.is_capturing),
-                      mock.patch.object(torch.cuda, "device", contextlib.nullcontext),
-                      mock.patch.dict(danaus_torch._plans), mock.patch.dict(danaus_torch._entries)):
-            patch.start()
-            self.addCleanup(patch.stop)
-        self.tokens, self.is_capturing = [], False
-
-    def plan(self, token):
-        self.tokens.append(token)
-        return danaus.Plan(token)
-
+class PathOfGpu(PretendedGpu):
     def test_values(self):
         for dtype, bound in ((torch.float16, 4e-3), (torch.bfloat16, 1e-2)):
             for batch, length, taps in ((1, 256, 256), (3, 300, 100), (4, 256, 700)):
@@ -225,13 +210,13 @@ class PathOfGpu(unittest.TestCase):
 
     def test_a_step_transforms_the_filter_once(self):
         u, k, pregate, _ = operands(4, 2, 256, 256, torch.float16)
-        library, called = danaus_torch.library, []
+        library, called = _tensors.library, []
 
         def note(name):
             return lambda *arguments: called.append(name) or getattr(library, name)(*arguments)
 
         noted = mock.Mock(**{name: note(name) for name in ("danaus_prepare", "danaus_execute", "danaus_whole_call")})
-        with mock.patch.object(danaus_torch, "library", noted):
+        with mock.patch.object(_tensors, "library", noted):
             y, spectrum = danaus_torch._conv_cuda(u, k, "causal", pregate, None, trains=True)
             danaus_torch._conv_backward_cuda(y, u, k, spectrum, "causal", pregate, None, [True] * 3 + [False])
         self.assertEqual(called, ["danaus_prepare", "danaus_execute", "danaus_execute"])
@@ -251,7 +236,7 @@ class PathOfGpu(unittest.TestCase):
     def test_several_launches(self):
         u, k, _, postgate = operands(3, 1, 40000, 30, torch.float16)
         self.expect_right(4e-3, u, k, "causal", None, postgate)
-        (entry,) = danaus_torch._entries.values()
+        (entry,) = _tensors.entries.values()
         self.assertGreater(entry.workspace_bytes, 0)
 
     def test_plans_are_shared_and_filters_are_not(self):
@@ -275,7 +260,7 @@ class PathOfGpu(unittest.TestCase):
     def test_calls_at_the_same_time_have_slots_of_their_own(self):
         u, k, _, _ = operands(4, 2, 256, 256, torch.float16)
         expected = [danaus_torch._conv_cuda(x, k, "causal", None, None)[0] for x in (u, -u)]
-        library, within = danaus_torch.library, []
+        library, within = _tensors.library, []
 
         def whole_call(*arguments):
             if not within:
@@ -283,7 +268,7 @@ class PathOfGpu(unittest.TestCase):
                 within.append(danaus_torch._conv_cuda(-u, k, "causal", None, None)[0])
             return library.danaus_whole_call(*arguments)
 
-        with mock.patch.object(danaus_torch, "library", mock.Mock(danaus_whole_call=whole_call)):
+        with mock.patch.object(_tensors, "library", mock.Mock(danaus_whole_call=whole_call)):
             y, _ = danaus_torch._conv_cuda(u, k, "causal", None, None)
         torch.testing.assert_close([y, within[1]], expected, rtol=0, atol=0)
 
@@ -311,14 +296,15 @@ class PathOfGpu(unittest.TestCase):
         danaus_torch._conv_cuda(u, k, "causal", pregate, None)
         with self.assertRaisesRegex(ValueError, "pregate has shape"):  # though such a plan is there
             danaus_torch._conv_cuda(u, k, "causal", pregate[:1], None)
-        danaus_torch._entries.clear()
+        _tensors.entries.clear()
         for error, words, arguments in ((ValueError, "f32 has no kernel", (u.float(), k)),
-                                        (ValueError, "the largest kernel has", (u.repeat(1, 1, 1 << 16), k)),
+                                        (ValueError, "the largest kernel has",
+                                         (u.repeat(1, 1, 1 << 16), k.repeat(1, 1 << 16))),
                                         (TypeError, "k is torch.float64", (u, k.double())),
                                         (ValueError, "k has shape", (u, k[:1]))):
             with self.assertRaisesRegex(error, words):
                 danaus_torch._conv_cuda(*arguments, "causal", None, None)
-        self.assertEqual(danaus_torch._entries, {})
+        self.assertEqual(_tensors.entries, {})
 
 
 class Subclass(torch.Tensor):
@@ -330,7 +316,7 @@ class PlainCalls(unittest.TestCase):
 
     def test_what_is_plain(self):
         u, k, pregate, postgate = operands()
-        plain = danaus_torch._is_plain
+        plain = _tensors.is_plain
         self.assertTrue(plain(u, k, None, None))
         self.assertTrue(plain(u, torch.nn.Parameter(k, requires_grad=False), pregate, postgate))
         learnt = k.clone().requires_grad_()
@@ -348,7 +334,7 @@ class PlainCalls(unittest.TestCase):
         answers = []
 
         def ask(x):
-            answers.append(danaus_torch._is_plain(x, k, None, None))
+            answers.append(_tensors.is_plain(x, k, None, None))
             return x.sum()
 
         torch.func.vmap(ask)(u)
@@ -485,7 +471,8 @@ class Refused(unittest.TestCase):
 
     def test_a_long_row_of_a_gpu(self):
         with FakeTensorMode():
-            u, k = torch.empty(1, 1, 1 << 24, dtype=torch.float16, device="cuda"), torch.empty(1, 1, device="cuda")
+            u, k = (torch.empty(1, 1, 1 << 24, dtype=torch.float16, device="cuda"),
+                    torch.empty(1, 1 << 24, device="cuda"))
             with self.assertRaisesRegex(ValueError, "the largest kernel has"):
                 conv(u, k)
             with self.assertRaisesRegex(ValueError, "f32 has no kernel"):
@@ -531,6 +518,14 @@ class DropIn(unittest.TestCase):
             for length, taps in ((8, 8), (4, 4), (4, 8), (5, 10)):
                 tensors = operands(length=length, taps=taps, grad=True)
                 self.assertTrue(gradcheck(layer, tensors))
+
+    def test_autocast(self):
+        u, k, _, _ = operands(dtype=torch.float32)
+        layer = FlashFFTConv(12, torch.bfloat16)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            self.assertTrue(torch.equal(layer(u, k), conv(u, k, "circular")))
+        with self.assertRaisesRegex(TypeError, "u is torch.float32"):
+            layer(u, k)
 
     def test_state_of_the_old_class_loads(self):
         class Model(torch.nn.Module):
