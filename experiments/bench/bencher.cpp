@@ -189,7 +189,7 @@ class CudaBencher final : public Bencher {
   // Some rows against the truth, all of every set against another method, and what each set's outputs are to remain.
   void verify(Runner& runner, Entry& entry) {
     const Stream stream = stopwatch_.stream();
-    runner.set_filter(sets_->filter(), stream);
+    runner.set_filters(sets_->filters(), stream);
     sets_->poison(stream);
     for (std::int64_t i = 0; i < sets_->count(); ++i) runner.launch(sets_->set(i), stream);
     const unsigned long long nonfinite = count_nonfinite_outputs();
@@ -232,7 +232,7 @@ class CudaBencher final : public Bencher {
     };
     for (Entry* entry : untimed) try {
         entry->runner = make_runner(entry->contender, sets_->asked(), device_);
-        entry->runner->set_filter(sets_->filter(), stopwatch_.stream());
+        entry->runner->set_filters(sets_->filters(), stopwatch_.stream());
         entry->runner->launch(sets_->set(0), stopwatch_.stream());  // takes its workspace
         together.push_back(entry);
       } catch (const std::invalid_argument& refusal) {
@@ -325,11 +325,11 @@ class CudaBencher final : public Bencher {
   // With the filter's transform, as who has another filter at each call pays it: launched, and replayed as a graph.
   void time_whole_call(Runner& runner, Json& row) {
     const auto call = [&](std::int64_t number, Stream stream) {
-      runner.set_filter(sets_->filter(), stream);
+      runner.set_filters(sets_->filters(), stream);
       runner.launch(sets_->set(number % sets_->count()), stream);
     };
     std::int64_t next = 0;
-    row["filter_us"] = describe(stopwatch_.plain([&](Stream stream) { runner.set_filter(sets_->filter(), stream); }));
+    row["filter_us"] = describe(stopwatch_.plain([&](Stream stream) { runner.set_filters(sets_->filters(), stream); }));
     row["call_us"]["stream"] = describe(stopwatch_.plain([&](Stream stream) { call(next++, stream); }));
     std::vector<CudaGraph> graphs;
     for (std::int64_t i = 0; i < sets_->count(); ++i)
@@ -340,8 +340,8 @@ class CudaBencher final : public Bencher {
 
   // Each part of a plan alone, where it has several: those of a step, the passes of a long convolution.
   void time_parts(Json& row) try {
-    const Convolution* p = convolution_of(sets_->asked());
-    if (!p || !p->mask.empty()) return;
+    const auto* masked = sets_->asked().as<Convolution>();
+    if (masked && !masked->mask.empty()) return;
     const Parts parts(sets_->asked(), cuda_machine(device_.ordinal));
     std::vector<std::vector<Part>> of_sets;
     for (std::int64_t i = 0; i < sets_->count(); ++i) of_sets.push_back(parts.bound_to(sets_->set(i)));

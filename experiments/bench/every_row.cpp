@@ -12,6 +12,11 @@ namespace {
 
 // What is computed, whatever was said about how; filters in fp32, of the rounded values, where `in_f32`.
 Case what_is_asked(const Case& asked, bool in_f32) {
+  if (asked.as<ShortConvolution>() || asked.as<ShortBackward>()) {
+    ShortConvolution p = asked.as<ShortBackward>() ? asked.as<ShortBackward>()->forward : *asked.as<ShortConvolution>();
+    if (in_f32) p.filter = Dtype::f32;
+    return asked.as<ShortBackward>() ? Case(ShortBackward{p}) : Case(p);
+  }
   const Convolution* given = convolution_of(asked);
   if (!given) return asked;
   Convolution p = *given;
@@ -92,7 +97,7 @@ Json compare_every_row(const Sets& sets, Contender contender, const Runner& runn
     }
   const auto reference = runner.computes() ? make_runner(other->contender, other->asked, device) : nullptr;
   if (reference)
-    reference->set_filter(other->contender == Contender::kernel ? sets.filter() : sets.filter_in_f32(), stream);
+    reference->set_filters(other->contender == Contender::kernel ? sets.filters() : sets.filters_in_f32(), stream);
   for (std::int64_t set = 0; set < sets.count(); ++set) {
     const DeviceArrays judged = sets.set(set);
     DeviceArrays expected = judged;

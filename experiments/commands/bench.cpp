@@ -101,8 +101,8 @@ std::string code_of(const std::vector<std::string>& families) {
 
 // The fields of a row that say what was asked, and which code was timed.
 Json describe(const TimedCase& timed, const Device& device, const Json& device_fields, const Protocol& protocol) {
-  const bool kernel = timed.contender == Contender::kernel;
-  const std::vector<std::string> families = kernel ? families_of(timed.asked, device) : std::vector<std::string>();
+  const bool kernel = is_of_plans(timed.contender);
+  const std::vector<std::string> families = families_of(timed.contender, timed.asked, device);
   Json fields = {{"case", timed.asked.token()},
                  {"method", name_in(kContenders, timed.contender)},
                  {"device", device_fields},
@@ -125,7 +125,7 @@ Json describe(const TimedCase& timed, const Device& device, const Json& device_f
 bool times_this_code(const Json& row) {
   if (row.value("stopwatch", "") != kRevision.stopwatch || row.value("compiler", "") != compiler_in_words())
     return false;
-  const bool kernel = row.value("method", "") == name_in(kContenders, Contender::kernel);
+  const bool kernel = is_of_plans(parse_in(kContenders, "bench: method", row.at("method").get<std::string>()));
   const std::vector<std::string> of_variant = {row.value("variant", "")};
   return row.value("code", "") == (kernel ? code_of(row.value("families", of_variant)) : kRevision.baselines);
 }

@@ -17,6 +17,7 @@
 #include "kernels/families/outer/family.hpp"
 #include "kernels/families/short_filter/family.hpp"
 #include "kernels/families/spectrum/family.hpp"
+#include "kernels/families/state/family.hpp"
 #include "kernels/families/taps/family.hpp"
 #include "kernels/families/toeplitz/family.hpp"
 #include "kernels/plan/arrays.hpp"
@@ -62,6 +63,7 @@ int tuned_blocks(const KernelId& id) {
   if (id.family == toeplitz::Family::name) return of(toeplitz::kLines);
   if (id.family == correlate_short::Family::name) return of(correlate_short::kLines);
   if (id.family == short_filter::Family::name) return 1;
+  if (id.family == state::Family::name) return of(state::kLines);
   if (id.family == spectrum::Family::name || id.family == taps::Family::name) return of(spectrum::kLines);
   return kThreadsOfSm;
 }
@@ -163,6 +165,26 @@ Counters of_sums(const Launch& launch, int item_rows, int workers_of_block) {
   const std::int64_t workers = parts * given.rows.channels;
   return divided(plus(less(few, divided(round, kFewItems, 1)), divided(round, items, parts)), workers,
                  std::min<std::int64_t>(workers, workers_of_block));
+}
+
+// A block has so many rows, or parts of rows, and takes them chunk by chunk; the last chunk is a part of one where L
+// is.
+Counters of_chunks(const Launch& launch) {
+  const auto given = arguments_of<state::Arguments>(launch);
+  const std::int64_t chunk = given.layout.tuning.chunk, few = 4, more = few + more_items(given.aligned);
+  const std::int64_t length = std::min<std::int64_t>(given.part_length, given.length), chunks = ratio_up(length, chunk);
+  if (chunks <= more) return of_sampled_blocks(launch);
+  Launch part = launch;
+  const auto run = [&](std::int64_t count) {
+    state::Arguments a = given;
+    const std::int64_t rest = (given.length - 1) % chunk + 1;  // of the last chunk
+    a.part_length = count * chunk;
+    a.length = static_cast<int>((given.parts * count - 1) * chunk + rest);
+    part.give(a);
+    return of_sampled_blocks(part);
+  };
+  const Counters some = run(few);
+  return plus(some, divided(less(run(more), some), chunks - few, more - few));
 }
 
 // The launch of a fused kernel as a case of its own, by the same kernel.
@@ -269,10 +291,16 @@ class CountingMachine final : public Machine {
       work.counters = of_sums(launch, item_rows_of<correlate_chain::Family>(launch.kernel), launch.threads / 32);
     } else if (launch.kernel.family == correlate_exchange::Family::name) {
       work.counters = of_sums(launch, item_rows_of<correlate_exchange::Family>(launch.kernel), 1);
+    } else if (is_of_chunks(launch.kernel)) {
+      work.counters = of_chunks(launch);
     } else {
       work.counters = of_sampled_blocks(launch);
     }
     return work;
+  }
+  static bool is_of_chunks(const KernelId& id) {
+    if (id.family != state::Family::name) return false;
+    return state::is_product(state::Family::instances(id.line).list[id.instance].key.work);
   }
   template <class Family>
   static int item_rows_of(const KernelId& id) {

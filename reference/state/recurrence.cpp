@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <complex>
+#include <functional>
 #include <numbers>
 #include <random>
 
@@ -50,7 +51,7 @@ Complex power(Complex a, std::int64_t n) {
 
 }  // namespace
 
-StateInputs make_inputs(const StateSpace& p, Poles poles, std::uint64_t seed) {
+StateInputs make_filters(const StateSpace& p, Poles poles, std::uint64_t seed) {
   const std::string word = text(token(p), int(poles));
   std::seed_seq mixed(word.begin(), word.end());
   std::mt19937_64 random(std::mt19937_64(mixed)() + seed);
@@ -58,8 +59,6 @@ StateInputs make_inputs(const StateSpace& p, Poles poles, std::uint64_t seed) {
   std::uniform_real_distribution<double> uniform;
   const Dtype of_filter = arrays(p)[2].dtype;
   StateInputs inputs;
-  inputs.u.resize(p.batch * p.channels * p.length);
-  for (double& value : inputs.u) value = round_to(p.dtype, normal(random));
   for (auto* list : {&inputs.a, &inputs.b, &inputs.c}) list->resize(2 * p.channels * p.states);
   for (std::int64_t i = 0; i < p.channels * p.states; ++i) {
     const double decay = poles == Poles::unit ? 0 : std::pow(10., poles == Poles::slow ? -6. : -4 * uniform(random));
@@ -70,11 +69,20 @@ StateInputs make_inputs(const StateSpace& p, Poles poles, std::uint64_t seed) {
   }
   for (auto* list : {&inputs.a, &inputs.b, &inputs.c})
     for (double& value : *list) value = round_to(of_filter, value);
+  return inputs;
+}
+
+StateInputs make_inputs(const StateSpace& p, Poles poles, std::uint64_t seed) {
+  StateInputs inputs = make_filters(p, poles, seed);
+  std::mt19937_64 random(std::hash<std::string>()(token(p)) + seed);
+  std::normal_distribution<double> normal;
+  inputs.u.resize(p.batch * p.channels * p.length);
+  for (double& value : inputs.u) value = round_to(p.dtype, normal(random));
   if (p.initial) {
     inputs.x_initial.resize(2 * p.batch * p.channels * p.states);
     const std::vector<double> sizes = state_sizes(p, inputs);
     for (std::size_t i = 0; i < inputs.x_initial.size(); ++i)
-      inputs.x_initial[i] = round_to(of_filter, sizes[i / 2 % sizes.size()] * normal(random));
+      inputs.x_initial[i] = round_to(arrays(p)[2].dtype, sizes[i / 2 % sizes.size()] * normal(random));
   }
   return inputs;
 }
@@ -148,6 +156,20 @@ std::vector<double> state_sizes(const StateSpace& p, const StateInputs& inputs) 
   return sizes;
 }
 
+std::vector<double> over_sizes(const StateSpace& p, const StateInputs& inputs, std::vector<double> x) {
+  const std::vector<double> sizes = state_sizes(p, inputs);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] /= sizes[i / 2 % sizes.size()];
+  return x;
+}
+
+StateInputs state_inputs_of(const Values& values) {
+  const auto of = [&](std::string_view name) {
+    const auto found = values.find(name);
+    return found == values.end() ? std::vector<double>() : found->second;
+  };
+  return {of("u"), of("a"), of("b"), of("c"), of("x_initial")};
+}
+
 double summed(const StateSpace& p, const StateInputs& inputs) {
   const std::vector<double> sizes = state_sizes(p, inputs);
   double all = 0;
@@ -172,6 +194,18 @@ double summed(const StateSpace& p, const StateInputs& inputs) {
 double bound_l2(const StateSpace& p, int chunk, int roundings) {
   const double chunks = std::ceil(static_cast<double>(p.length) / chunk);
   return std::hypot(bound_l2_of_roundings(p.dtype, roundings), chunks * 0x1p-24, std::sqrt(chunks) * 0x1p-23);
+}
+
+double bound_l2_of_state(const StateSpace& p, std::string_view output, int chunk, int roundings) {
+  return bound_l2(p, chunk, output == "y" ? roundings : chunk > 1 ? 1 : 0);
+}
+
+std::vector<OutputBound> bounds_of_state(const StateSpace& p, const Values& values, int chunk, int roundings) {
+  std::vector<OutputBound> bounds = {
+      {"y", bound_l2_of_state(p, "y", chunk, roundings), summed(p, state_inputs_of(values))}};
+  const auto states = static_cast<double>(p.batch * p.channels * p.states);
+  if (p.final) bounds.push_back({"x_final", bound_l2_of_state(p, "x_final", chunk, roundings), std::sqrt(states)});
+  return bounds;
 }
 
 }  // namespace danaus

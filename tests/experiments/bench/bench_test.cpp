@@ -123,7 +123,7 @@ TEST(Bench, BaselinesSayWhatTheyDoNotCompute) {
 }
 
 TEST(Bench, RowsNameTheFamiliesThatTheyDependOn) {
-  const auto families = [](const char* token) { return families_of(parse_case(token), Device()); };
+  const auto families = [](const char* token) { return families_of(Contender::kernel, parse_case(token), Device()); };
   EXPECT_EQ(families("fftconv_f16_circular_l8192_b2_h3").size(), 1u);
   EXPECT_THAT(families("fftconv_f16_circular_l65536_b2_h3"), testing::Contains("outer"));
   EXPECT_THAT(families("fftconvstep_f16_circular_l8192_b2_h3"), testing::Contains("taps"));
@@ -258,7 +258,6 @@ struct HostArrays {
       memory.push_back(host::encode_bytes(array.dtype, values));
     }
     for (std::size_t i = 0; i < arrays.size(); ++i) at[i] = memory[i].data();
-    filter = at[std::ranges::find(arrays, Role::filter, &Array::role) - arrays.begin()];
   }
   // The checked rows of outputs.
   Values outputs(const CheckedRows& rows) const {
@@ -275,7 +274,6 @@ struct HostArrays {
   std::vector<Array> arrays;
   std::vector<std::vector<std::byte>> memory;
   DeviceArrays at{};
-  const void* filter;
 };
 
 // What the GPU's rows are checked by finds kernels right on the executor, and what is wrong by little not.
@@ -289,7 +287,7 @@ TEST(Bench, RowsOfEveryOperationAreJudgedByTheTruth) {
     const CheckedRows rows = checked_rows(asked);
     HostArrays arrays(asked);
     const auto runner = make_plan_runner(asked, executor_machine());
-    runner->set_filter(arrays.filter, nullptr);
+    runner->set_filters(arrays.at, nullptr);
     runner->launch(arrays.at, nullptr);
     const Values right = arrays.outputs(rows);
     const Json verdict = verdict_on_rows(rows, right, *runner);
@@ -315,7 +313,7 @@ TEST(Bench, PartsAreNamedByTheirOutputs) {
     const Case asked = parse_case(token);
     HostArrays whole(asked), by_parts(asked);
     const auto runner = make_plan_runner(asked, executor_machine());
-    runner->set_filter(whole.filter, nullptr);
+    runner->set_filters(whole.at, nullptr);
     runner->launch(whole.at, nullptr);
     const Parts parts(asked, executor_machine());
     std::vector<std::string> names;
