@@ -105,7 +105,7 @@ def is_stale(row):
 
 def stopwatch():
     """What a row's field "stopwatch" is where what times is as it was, likewise."""
-    others = ("baselines/|bencher|checked_rows|contenders|every_row|judged_rows|parts|plan_runner|runners|sweeps|timings"
+    others = ("as_convolution|baselines/|bencher|checked_rows|contenders|every_row|judged_rows|parts|plan_runner|runners|sweeps|timings"
               "|without_cuda|work")
     return digest_of("experiments/bench", "cmake",
                      but_for=f"experiments/bench/({others})|cmake/(danaus|dependencies|package)")
@@ -122,10 +122,8 @@ def code_of(method, variant):
     experiments/revision.cmake. A variant's name begins with its family's."""
     if method != "kernel":
         return digest_of("experiments/bench/baselines")
-    family = variant.split("_")[0]
-    if family not in families():
-        return "no kernel"
-    return digest_of_files(what_runs(family))
+    of_variant = [family for family in families() if variant == family or variant.startswith(f"{family}_")]
+    return digest_of_files(what_runs(max(of_variant, key=len))) if of_variant else "no kernel"
 
 
 def what_runs(family):

@@ -30,6 +30,7 @@ class Sets {
       if (const auto made = filters.find(array.name); made != filters.end()) {
         const std::vector<std::byte> words = host::encode_bytes(array.dtype, made->second);
         DANAUS_CUDA(cudaMemcpy(buffer.data(), words.data(), words.size(), cudaMemcpyHostToDevice));
+        DANAUS_CUDA(cudaStreamSynchronize(nullptr));  // the copy may still be on its way
         continue;
       }
       fill_noise(array.dtype, buffer.data(), buffer.size() / bytes(array.dtype), array_key(asked, array.name),

@@ -221,6 +221,8 @@ RandomCase random_case(std::uint64_t seed, std::int64_t number, std::string_view
   const int together = static_cast<int>(draw.from(0, 7)), kind = static_cast<int>(draw.from(0, 3));
   c.offsets.resize(c.asked.arrays().size());
   for (int& offset : c.offsets) offset = kind < 2 ? 0 : kind == 2 ? together : static_cast<int>(draw.from(0, 7));
+  if (c.asked.as<StateSpace>())  // states are complex numbers
+    for (std::size_t i = 2; i < c.offsets.size(); ++i) c.offsets[i] -= c.offsets[i] % 2;
   return c;
 }
 
