@@ -2,30 +2,13 @@
 
 #include <optional>
 
+#include "experiments/operations/subject.hpp"
 #include "kernels/plan/arrays.hpp"
 #include "reference/bounds.hpp"
 #include "reference/spectral/spectral.hpp"
-#include "reference/step/step.hpp"
 
 namespace danaus {
 namespace {
-
-// What is computed, whatever was said about how; filters in fp32, of the rounded values, where `in_f32`.
-Case what_is_asked(const Case& asked, bool in_f32) {
-  if (asked.as<ShortConvolution>() || asked.as<ShortBackward>()) {
-    ShortConvolution p = asked.as<ShortBackward>() ? asked.as<ShortBackward>()->forward : *asked.as<ShortConvolution>();
-    if (in_f32) p.filter = Dtype::f32;
-    return asked.as<ShortBackward>() ? Case(ShortBackward{p}) : Case(p);
-  }
-  const Convolution* given = convolution_of(asked);
-  if (!given) return asked;
-  Convolution p = *given;
-  p.fold.reset(), p.fft_size = 0, p.factors.clear();
-  if (in_f32) p.filter = Dtype::f32;
-  if (asked.as<Backward>()) return Backward{p};
-  if (asked.as<TrainingStep>()) return TrainingStep{p};
-  return p;
-}
 
 struct Other {
   Contender contender;
@@ -36,7 +19,8 @@ struct Other {
 std::optional<Other> other_than(Contender contender, const Case& asked, const Device& device, std::string& why) {
   const Contender baseline = asked.as<Spectral>() ? Contender::cufft_cublas_f32 : Contender::cufft_f32;
   const bool by_baseline = contender == Contender::kernel;
-  const Other other{by_baseline ? baseline : Contender::kernel, what_is_asked(asked, by_baseline)};
+  const Other other{by_baseline ? baseline : Contender::kernel,
+                    subject_of(asked, "bench")->however_computed(by_baseline)};
   const auto refusal = obstacle(other.contender, other.asked, device);
   if (!refusal) return other;
   why = *refusal;

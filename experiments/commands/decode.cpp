@@ -65,7 +65,7 @@ void print(std::ostream& out, const std::vector<Json>& rows) {
     const Json positions = row.value("positions", Json::array());
     for (std::size_t i = 0; i < positions.size(); ++i) {
       if (cells.size() <= i) cells.push_back({text(positions[i]["from"].dump(), " to ", positions[i]["to"].dump())});
-      cells[i].resize(columns.size() - 1);
+      cells[i].resize(columns.size());
       cells[i].back() = fixed(positions[i]["us"].get<double>(), 2);
     }
   }

@@ -67,6 +67,12 @@ class ConvolutionSubject final : public Subject {
            std::sqrt(std::inner_product(dk.begin(), dk.end(), dk.begin(), 0.));
   }
 
+  Case however_computed(bool in_f32) const override {
+    Convolution other = p_;
+    other.fold.reset(), other.fft_size = 0, other.factors.clear();
+    if (in_f32) other.filter = Dtype::f32;
+    return of(other);
+  }
   std::optional<std::string> obstacle(const Device& device) const override try {
     choose(p_, device);
     return std::nullopt;

@@ -83,6 +83,11 @@ class ShortSubject final : public Subject {
     return std::sqrt(sum / dot(dk, dk));
   }
 
+  Case however_computed(bool in_f32) const override {
+    ShortConvolution other = p_;
+    if (in_f32) other.filter = Dtype::f32;
+    return of(other);
+  }
   std::optional<std::string> obstacle(const Device& device) const override try {
     make_program(asked_, device);
     return std::nullopt;
@@ -106,6 +111,7 @@ class ShortSubject final : public Subject {
   }
 
  private:
+  Case of(const ShortConvolution& other) const { return forward_ ? Case(other) : Case(ShortBackward{other}); }
   std::vector<Block> samples_of(const std::vector<std::int64_t>& batch,
                                 const std::vector<std::int64_t>& channels) const {
     if (!p_.channels_last) return rows_of(batch, channels, p_.channels, p_.length);

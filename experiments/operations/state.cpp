@@ -53,6 +53,11 @@ class StateSubject final : public Subject {
     return {{"a", std::move(made.a)}, {"b", std::move(made.b)}, {"c", std::move(made.c)}};
   }
 
+  Case however_computed(bool) const override {
+    StateSpace other = p_;
+    other.chunk = 0;
+    return other;
+  }
   std::optional<std::string> obstacle(const Device& device) const override try {
     make_program(p_, device);
     return std::nullopt;

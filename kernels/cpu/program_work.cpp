@@ -34,6 +34,7 @@ using host::Counters;
 constexpr std::int64_t kPage = 4096;
 constexpr std::int64_t kSampledBlocks = 6;  // that stand for those between them
 constexpr int kThreadsOfSm = 2048;
+constexpr std::uint64_t kSectorBytes = 32;
 
 // Zeros, of which only pages that are written take memory.
 std::shared_ptr<void> reserve(std::int64_t bytes) {
@@ -295,6 +296,10 @@ class CountingMachine final : public Machine {
       work.counters = of_chunks(launch);
     } else {
       work.counters = of_sampled_blocks(launch);
+      const host::Counters& n = work.counters;  // of what is prepared a launch may read a part
+      const auto touched = static_cast<double>(kSectorBytes * (n.global_load_sectors + n.global_store_sectors) +
+                                               n.bulk_load_bytes + n.bulk_store_bytes);
+      work.l2_bytes = std::min(work.l2_bytes, touched), work.hbm_bytes = std::min(work.hbm_bytes, touched);
     }
     return work;
   }

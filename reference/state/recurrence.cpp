@@ -191,6 +191,18 @@ double summed(const StateSpace& p, const StateInputs& inputs) {
   return std::sqrt(all);
 }
 
+double summed_states(const StateSpace& p, const StateInputs& inputs) {
+  double all = 0;
+  for (double u : inputs.u) all += u * u * p.states / static_cast<double>(p.length);
+  if (!p.initial) return std::sqrt(all);
+  const std::vector<double> before = over_sizes(p, inputs, inputs.x_initial);
+  for (std::int64_t i = 0; i < p.batch * p.channels * p.states; ++i) {
+    const Complex a = complex_at(inputs.a, i % (p.channels * p.states));
+    all += std::norm(complex_at(before, i)) * std::pow(std::abs(a), 2. * static_cast<double>(p.length));
+  }
+  return std::sqrt(all);
+}
+
 double bound_l2(const StateSpace& p, int chunk, int roundings) {
   const double chunks = std::ceil(static_cast<double>(p.length) / chunk);
   return std::hypot(bound_l2_of_roundings(p.dtype, roundings), chunks * 0x1p-24, std::sqrt(chunks) * 0x1p-23);
@@ -201,10 +213,10 @@ double bound_l2_of_state(const StateSpace& p, std::string_view output, int chunk
 }
 
 std::vector<OutputBound> bounds_of_state(const StateSpace& p, const Values& values, int chunk, int roundings) {
-  std::vector<OutputBound> bounds = {
-      {"y", bound_l2_of_state(p, "y", chunk, roundings), summed(p, state_inputs_of(values))}};
-  const auto states = static_cast<double>(p.batch * p.channels * p.states);
-  if (p.final) bounds.push_back({"x_final", bound_l2_of_state(p, "x_final", chunk, roundings), std::sqrt(states)});
+  const StateInputs inputs = state_inputs_of(values);
+  std::vector<OutputBound> bounds = {{"y", bound_l2_of_state(p, "y", chunk, roundings), summed(p, inputs)}};
+  if (p.final)
+    bounds.push_back({"x_final", bound_l2_of_state(p, "x_final", chunk, roundings), summed_states(p, inputs)});
   return bounds;
 }
 

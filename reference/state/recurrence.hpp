@@ -53,6 +53,9 @@ StateInputs state_inputs_of(const Values& values);
 // more than y's (compare.hpp).
 double summed(const StateSpace& problem, const StateInputs& inputs);
 
+// The same of x_final over state_sizes(): what white noise as loud as u makes of it, and what x_initial leaves.
+double summed_states(const StateSpace& problem, const StateInputs& inputs);
+
 // Bounds on the relative L2 error of y, and of x_final by state_sizes(), of a kernel that computes chunk by chunk: c u
 // sqrt(R) of its roundings (bounds.hpp; u is that of the samples), and of the powers A^T, which a kernel holds in fp32
 // and multiplies m = L / T times: m 2^-24, as their errors repeat, beside 2^-23 sqrt(m) of as many roundings of fp32.
