@@ -26,7 +26,7 @@ class Predictor {
     switch (asked_.method) {
       case DecodeMethod::dot: return of_dot(octave);
       case DecodeMethod::tiles: return of_tiles(octave);
-      case DecodeMethod::recurrence: return of_plan(state_of(asked_, 1));
+      case DecodeMethod::recurrence: return of_recurrence();
     }
     fail("decode: method ", int(asked_.method), " is unknown");
   }
@@ -45,8 +45,16 @@ class Predictor {
     return predict_launches(kernel_work(asked, count_program(asked, device_), device_), profile_).total_us;
   }
 
-  // u is read, y written, u kept; the kept samples, at the octave's middle position, and as many taps. What half of L2
-  // holds stays there from one position to the next.
+  // What half of L2 holds, states and filters, stays there from one position to the next.
+  double of_recurrence() const {
+    const Case one = state_of(asked_, 1);
+    std::vector<RepeatedWork> launches = kernel_work(one, count_program(one, device_), device_);
+    for (RepeatedWork& launch : launches)
+      if (launch.work.hbm_bytes < static_cast<double>(device_.cache_bytes) / 2) launch.work.hbm_bytes = 0;
+    return predict_launches(launches, profile_).total_us;
+  }
+
+  // u is read, y written, u kept; the kept samples, at the octave's middle position, and as many taps, likewise.
   double of_dot(const Octave& octave) const {
     const double position = 0.5 * static_cast<double>(octave.from + octave.to - 1);
     const double taps = std::min(position, static_cast<double>(asked_.whole.filter_length - 1));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <set>
 
@@ -312,11 +313,21 @@ class CountingMachine final : public Machine {
     return Family::instances(id.line).list[id.instance].key.pair ? 2 : 1;
   }
 
+  // Of a fused kernel, that its rows have; regions span what lies between them too.
+  double bytes_of_rows(const Launch& launch) const {
+    const Variant* variant = variant_of(launch.kernel);
+    if (!variant || variant->size == 0) return std::numeric_limits<double>::infinity();
+    const auto a = arguments_of<ConvolutionArguments>(launch);
+    return 2. * a.batch * a.channels * a.length;
+  }
+
   void count_bytes(const Launch& launch, LaunchWork& work) const {
+    const double of_rows = bytes_of_rows(launch);
     for (int i = 0; i < launch.region_count; ++i) {
       const Region& region = launch.regions[i];
       if (region.constant) continue;
       auto bytes = static_cast<double>(region.bytes);
+      if (!is_in(prepared_, region)) bytes = std::min(bytes, of_rows);
       const bool handed_over = is_in(workspace_, region);
       if (launch.kernel.family == outer::Family::name && !handed_over) {  // of all channels some
         const auto a = arguments_of<outer::Arguments>(launch);
