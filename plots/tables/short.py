@@ -27,26 +27,28 @@ def choice(rows, measured, peers):
         said, methods = predicted[case], timed.get(case, {})
         found = ways.times(methods)
         best, fastest = ways.soonest(said, NAMES), ways.soonest(found, NAMES)
-        crossings[-1][1].append((fields["k"], best))
+        crossings[-1][1].append((fields["k"], best, ways.soonest(said, tuple(ways.FFTS))))
         compared += fastest is not None
         right += fastest is not None and best == fastest
         peer = peers.forward(fields)
         notes = "stale" if any(row["stale"] for row in methods.values()) else ""
         lines.append([fields["k"], *(number(said.get(way)) for way in NAMES), NAMES[best],
                       *(number(found.get(way)) for way in NAMES), NAMES.get(fastest, ""), number(peer and peer.us), notes])
-    verdict = "; ".join(f"{where}: {crossing(points)}" for where, points in crossings if "bf16" in where)
+    verdict = "; ".join(f"{where}: {crossing(points, 1)}, of the FFTs {crossing(points, 2)}" for where, points in crossings
+                        if "bf16" in where)
     if compared:
         verdict += f". Predicted and measured agree in {right} of {compared} cases"
     return Table(COLUMNS, lines, verdict=f"Predicted: {verdict}.", good=right == compared)
 
 
-def crossing(points):
-    """Where one way takes over from another, K ascending."""
+def crossing(points, which):
+    """Where one way takes over from another, K ascending; of each point its K and the soonest of all and of the FFTs."""
+    points = [(point[0], point[which]) for point in points if point[which]]
     words = []
     for before, after in zip(points, points[1:]):
         if before[1] != after[1]:
             words.append(f"{NAMES[after[1]]} from K={after[0]}")
-    return ", ".join([f"{NAMES[points[0][1]]} from K={points[0][0]} on", *words])
+    return ", ".join([*(f"{NAMES[way]} from K={taps} on" for taps, way in points[:1]), *words]) or "none"
 
 
 def times(rows, peers):

@@ -227,7 +227,8 @@ class MakeTest(unittest.TestCase):
         page = self.data / "report.html"
         self.assertEqual(self.make("--report", page).returncode, 0)
         text = words_of(page)
-        self.assertIn("bf16, causal, L=1K, B=64, H=768: taps from K=4 on, FFT of pieces from K=256. Predicted and measured "
+        self.assertIn("bf16, causal, L=1K, B=64, H=768: taps from K=4 on, FFT of pieces from K=256, of the FFTs FFT of "
+                      "pieces from K=4 on, FFT of whole rows from K=64, FFT of pieces from K=256. Predicted and measured "
                       "agree in 1 of 2 cases.", text)
         # Taps of 4 and the others, predicted and measured, and cuDNN; measured times over the floor and over cuDNN's.
         self.assertIn("4 11.0 25.0 30.0 taps 12.0 28.0 taps 57.8", text)
