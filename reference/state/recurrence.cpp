@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <complex>
-#include <functional>
 #include <numbers>
 #include <random>
 
@@ -49,16 +48,15 @@ Complex power(Complex a, std::int64_t n) {
   return std::polar(std::exp(times * std::log(std::abs(a))), times * std::arg(a));
 }
 
-}  // namespace
-
-StateInputs make_filters(const StateSpace& p, Poles poles, std::uint64_t seed) {
+std::mt19937_64 random_of(const StateSpace& p, Poles poles, std::uint64_t seed) {
   const std::string word = text(token(p), int(poles));
   std::seed_seq mixed(word.begin(), word.end());
-  std::mt19937_64 random(std::mt19937_64(mixed)() + seed);
+  return std::mt19937_64(std::mt19937_64(mixed)() + seed);
+}
+
+void fill_filters(const StateSpace& p, Poles poles, std::mt19937_64& random, StateInputs& inputs) {
   std::normal_distribution<double> normal;
   std::uniform_real_distribution<double> uniform;
-  const Dtype of_filter = arrays(p)[2].dtype;
-  StateInputs inputs;
   for (auto* list : {&inputs.a, &inputs.b, &inputs.c}) list->resize(2 * p.channels * p.states);
   for (std::int64_t i = 0; i < p.channels * p.states; ++i) {
     const double decay = poles == Poles::unit ? 0 : std::pow(10., poles == Poles::slow ? -6. : -4 * uniform(random));
@@ -68,16 +66,25 @@ StateInputs make_filters(const StateSpace& p, Poles poles, std::uint64_t seed) {
     set_complex(inputs.a, i, a), set_complex(inputs.b, i, b), set_complex(inputs.c, i, c / gain);
   }
   for (auto* list : {&inputs.a, &inputs.b, &inputs.c})
-    for (double& value : *list) value = round_to(of_filter, value);
+    for (double& value : *list) value = round_to(arrays(p)[2].dtype, value);
+}
+
+}  // namespace
+
+StateInputs make_filters(const StateSpace& p, Poles poles, std::uint64_t seed) {
+  StateInputs inputs;
+  std::mt19937_64 random = random_of(p, poles, seed);
+  fill_filters(p, poles, random, inputs);
   return inputs;
 }
 
 StateInputs make_inputs(const StateSpace& p, Poles poles, std::uint64_t seed) {
-  StateInputs inputs = make_filters(p, poles, seed);
-  std::mt19937_64 random(std::hash<std::string>()(token(p)) + seed);
+  std::mt19937_64 random = random_of(p, poles, seed);
   std::normal_distribution<double> normal;
+  StateInputs inputs;
   inputs.u.resize(p.batch * p.channels * p.length);
   for (double& value : inputs.u) value = round_to(p.dtype, normal(random));
+  fill_filters(p, poles, random, inputs);
   if (p.initial) {
     inputs.x_initial.resize(2 * p.batch * p.channels * p.states);
     const std::vector<double> sizes = state_sizes(p, inputs);

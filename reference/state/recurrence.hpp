@@ -24,7 +24,7 @@ enum class Poles {
   unit,  // none, but for the rounding of A
 };
 
-// a, b and c alone, as make_inputs() has them.
+// a, b and c of the same kind alone.
 StateInputs make_filters(const StateSpace& problem, Poles poles = Poles::any, std::uint64_t seed = 0);
 
 // Gaussian u, b and c, frequencies of A from 0 to pi, c scaled so that filters have unit L2 norm on average, x_initial
