@@ -1,6 +1,7 @@
 // What a warp does as one: moves matrices, multiplies them, shuffles.
 #include <Eigen/Core>
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "kernels/executor/state.hpp"
@@ -10,6 +11,17 @@ namespace danaus::host {
 using device::detail::MatrixAccess;
 using device::detail::Mma;
 using device::detail::Shuffle;
+
+namespace {
+
+// Tensor cores cut sums in fp32 off, toward zero.
+void accumulate(float& sum, float product) {
+  const double exact = double{sum} + double{product};
+  sum = static_cast<float>(exact);
+  if (std::abs(double{sum}) > std::abs(exact)) sum = std::nextafter(sum, 0.0f);
+}
+
+}  // namespace
 
 // Matrix m has its eight rows of 16 bytes at the addresses of lanes 8 m to 8 m + 7. Lane 4 g + t holds elements 2 t and
 // 2 t + 1 of row g, or, transposed, of column g. The accesses are of the lanes that hold the elements.
@@ -83,7 +95,7 @@ void Executor::State::multiply() {
       for (int e = 0; e < 2; ++e) {
         const float sum = product[g + 8 * r][2 * t + e];
         if constexpr (f32) {
-          static_cast<float*>(request(lane).accumulators)[2 * r + e] += sum;
+          accumulate(static_cast<float*>(request(lane).accumulators)[2 * r + e], sum);
         } else {
           auto* halves = reinterpret_cast<std::uint16_t*>(static_cast<u32*>(request(lane).accumulators) + r) + e;
           *halves = encode<Dtype::f16>(decode<Dtype::f16>(*halves) + sum);
@@ -116,7 +128,8 @@ void Executor::State::multiply_tf32() {
   }
   for (int lane = 0; lane < kWarp; ++lane)
     for (int i = 0; i < 4; ++i)
-      static_cast<float*>(request(lane).accumulators)[i] += product[lane / 4 + 8 * (i / 2)][2 * (lane % 4) + i % 2];
+      accumulate(static_cast<float*>(request(lane).accumulators)[i],
+                 product[lane / 4 + 8 * (i / 2)][2 * (lane % 4) + i % 2]);
 }
 
 void Executor::State::shuffle() {

@@ -115,6 +115,22 @@ TEST(Instructions, MmaMultipliesMatricesOfTf32) {
   });
 }
 
+// 1 + 3 x 2^-25 is nearer to 1 + 2^-23 than to 1.
+TEST(Instructions, MmaCutsSumsInFp32) {
+  Executor().run({}, [] {
+    const u32 first = device::lane_index() % 4 == 0 ? pair<Dtype::f16>(1, 0) : 0;
+    const u32 small = pair<Dtype::bf16>(3 * 0x1p-25, 0), one = pair<Dtype::bf16>(1, 0);
+    for (float sign : {1.f, -1.f}) {
+      float sum[4] = {sign}, of_tf32[4] = {sign};
+      const u32 lane = first ? (sign > 0 ? one : one | 0x8000u) : 0;
+      device::mma_f32acc<Dtype::bf16>(sum, {lane, 0, 0, 0}, {small, 0});
+      device::mma_tf32(of_tf32, {first ? std::bit_cast<u32>(sign) : 0, 0, 0, 0}, {std::bit_cast<u32>(3 * 0x1p-25f), 0});
+      EXPECT_EQ(sum[0], sign);
+      EXPECT_EQ(of_tf32[0], sign);
+    }
+  });
+}
+
 TEST(Instructions, Tf32CutsWhatWasNotRounded) {
   Executor().run({}, [] {
     const float value = 1 + 0x1p-10f + 0x1p-11f;  // half way between two numbers

@@ -69,7 +69,8 @@ INSTANTIATE_TEST_SUITE_P(
 // Poles near the unit circle and on it, over many chunks.
 TEST(StateKernels, RememberLongAgo) {
   for (const char* word : {"ssmconv_f16_s16_l4000_b3_h2_initial_final", "ssmconv_bf16_s16_l4000_b3_h2_initial_final",
-                           "ssmconv_f16_s64_l3072_b1_h1_initial_final", "ssmconv_f16_s4_l30_b1_h3_initial_final"})
+                           "ssmconv_f16_s64_l3072_b1_h1_initial_final", "ssmconv_f16_s4_l30_b1_h3_initial_final",
+                           "ssmconv_f16_s1_l33_b1_h1_initial_final"})
     for (Poles poles : {Poles::slow, Poles::unit}) expect_right(parse_state(word), poles);
 }
 
