@@ -8,6 +8,7 @@ from results import case_fields
 TAPS = "its taps"
 PEER = {**style.PAPER, "markersize": 6}
 DTYPE = "bf16"
+TICKS = [2, 4, 8, 16, 32, 64, 128, 256]
 
 
 def is_drawn(fields):
@@ -22,9 +23,9 @@ def by_taps(figure, rows, measured, peers):
     timed = [(fields, methods) for fields, methods in ways.fields_of(ways.measured(measured.rows)) if is_drawn(fields)]
     lengths = sorted({fields["l"] for fields, _ in found})
     stale = any(row["stale"] for _, methods in timed for row in methods.values())
-    for i, (axes, length) in enumerate(zip(figure.panels(len(lengths), sharey=True), lengths)):
+    panels, values = figure.panels(len(lengths), sharey=True), [1]
+    for i, (axes, length) in enumerate(zip(panels, lengths)):
         here = sorted(((fields["k"], times) for fields, times in found if fields["l"] == length), key=lambda each: each[0])
-        values = [1]
         for way in (ways.KERNEL, *ways.FFTS):
             points = [(taps, times[way] / floors[length]) for taps, times in here if way in times]
             if points:
@@ -39,17 +40,15 @@ def by_taps(figure, rows, measured, peers):
             axes.plot(*zip(*points), **PEER)
             values += [ratio for _, ratio in points]
         axes.axhline(1, color=style.BLACK, linewidth=1.2, linestyle=style.BOUND["linestyle"])
-        style.plain_log_ticks(axes, [taps for taps, _ in here], "x")
         axes.set_xscale("log", base=2)
-        axes.set_xticks([2, 4, 8, 16, 32, 64, 128, 256], ["2", "4", "8", "16", "32", "64", "128", "256"])
+        axes.set_xticks(TICKS, map(str, TICKS))
         axes.minorticks_off()
         axes.set_xlabel("taps K")
         axes.set_title(f"L = {style.length(length)}", loc="left")
-        limits = getattr(figure, "limits", [])
-        figure.limits = limits + values
-        style.plain_log_ticks(axes, figure.limits)
         if i == 0 or figure.is_narrow():
             axes.set_ylabel("time / floor")
+    for axes in panels:
+        style.plain_log_ticks(axes, values)
     legend(figure, timed, stale)
 
 

@@ -52,7 +52,7 @@ def time_by_length(figure, rows, measured, attention):
         axes.plot(peer.length, values[-1], **ATTENTION)
     if not values:
         return
-    style.length_axis(axes, lengths, every=1, label="L (samples)")
+    style.length_axis(axes, lengths, every=2 if figure.is_narrow() else 1, label="L (samples)")
     style.plain_log_ticks(axes, values)
     axes.set_ylabel("time of B=64, H=768 (ms)")
     legend(figure, found, timed, attention, stale)
