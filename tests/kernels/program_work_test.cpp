@@ -48,9 +48,9 @@ TEST(ProgramWork, OfAProgramIsThatOfItsLaunches) {
                             "fftconvgrad_f16_causal_l16384_b5_h2",                    // sums between outer passes
                             "fftconv_bf16_circular_l49152_b8_h1",                     // outer passes
                             "spectral_f32_tf32_complex_b20_c16x20_l32_m8_shared",
-                            "shortconvgrad_bf16_causal_k40_l600_b5_h9_bias_pregate",  // taps and sums
-                            "ssmconv_f16_s10_l1000_b40_h2_final",                     // chunks
-                            "ssmconv_bf16_s16_l2100_b1_h2_initial_final"}) {          // and parts of rows
+                            "shortconvgrad_bf16_causal_k40_l600_b3_h4_bias_pregate",  // taps and sums
+                            "ssmconv_f16_s10_l900_b20_h1_final",                      // chunks
+                            "ssmconv_bf16_s16_l2100_b1_h1_initial_final"}) {          // and parts of rows
     SCOPED_TRACE(token);
     const Case asked = parse_case(token);
     const ByKernel whole = execute_whole(asked, {}, 2), counted = count_parts(asked, {}, 2);
