@@ -77,7 +77,7 @@ digest_of(SOURCES "experiments/results/" reference kernels model experiments)
 digest_of(ALL_KERNELS "nothing" kernels)
 digest_of(BASELINES "nothing" experiments/bench/baselines)
 # What times, whatever is timed: not what verifies, chooses and prints. And the flags that nvcc is given.
-set(others "baselines/|bencher|checked_rows|contenders|every_row|judged_rows|parts|plan_runner|runners|sweeps|timings")
+set(others "as_convolution|baselines/|bencher|checked_rows|contenders|every_row|judged_rows|parts|plan_runner|runners|sweeps|timings")
 string(APPEND others "|without_cuda|work")
 digest_of(STOPWATCH "experiments/bench/(${others})|cmake/(danaus|dependencies|package)" experiments/bench cmake)
 
@@ -105,9 +105,12 @@ constexpr struct {
 }  // namespace
 
 std::string code_of_kernel(std::string_view variant) {
-  for (const auto& [family, digest] : kKernels)
-    if (variant.substr(0, variant.find('_')) == family) return std::string(digest);
-  return "no kernel";
+  std::string_view longest, found = "no kernel";
+  for (const auto& [family, digest] : kKernels) {
+    const bool begins = variant.starts_with(family) && (variant.size() == family.size() || variant[family.size()] == '_');
+    if (begins && family.size() > longest.size()) longest = family, found = digest;
+  }
+  return std::string(found);
 }
 
 }  // namespace danaus

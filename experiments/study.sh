@@ -36,7 +36,7 @@ fi
 
 # Rows of an older program would stand in the report beside the new ones. Measured rows stay until their kernels change.
 sources=$("$program" info | sed -n 's/^sources *//p')
-for file in "$out"/{verify,error,range,model,factors,memory,what_if,explore,table9,partial}.jsonl; do
+for file in "$out"/{verify,error,range,model,short,state,factors,memory,what_if,explore,table9,partial}.jsonl; do
   if [ -f "$file" ] && grep -qvF "\"sources\":\"$sources\"" "$file"; then
     grep -F "\"sources\":\"$sources\"" "$file" >"$file.part" || true
     echo "study: $file: dropped rows that another program made or a crash cut short" >&2
@@ -66,9 +66,10 @@ calibrated_profile() {
 measure() {
   calibrated_profile
   measured=("$out/bench.jsonl")
-  for sweep in speed long gradients step spectral factorizations-fp16 factorizations-bf16; do
+  for sweep in speed long gradients step spectral short short-gradients state factorizations-fp16 factorizations-bf16; do
     step "Measured time: the sweep $sweep" "$program" bench --sweep "$sweep" --json "$out/bench.jsonl" >"$out/bench-$sweep.txt"
   done
+  step "Measured time: decoding" "$program" decode --device 0 --json "$out/decode.jsonl" >"$out/decode-measured.txt"
   printf '\n== The GPU'\''s own counters\n' >&2
   "$program" count --hardware --json "$out/counters.jsonl" >"$out/counters.txt" ||
     echo "study: no counters of the GPU; the report shows committed ones, where there are any" >&2
@@ -111,6 +112,11 @@ step "Monarch factors" "$program" factors --json "$out/factors.jsonl" >"$out/fac
 step "Predicted time: Eq. 2" "$program" model --sweep figure4 --json "$out/model.jsonl" >"$out/model.txt"
 if [ "$gpu" = none ]; then committed; else measure; fi
 [ ${#measured[@]} -eq 0 ] || step "What the cost models predict for what was measured" predict
+for sweep in short state; do
+  step "What counted work predicts: the sweep $sweep" "$program" model --sweep "$sweep" --model roofline --profile "$profile" \
+    --json "$out/$sweep.jsonl" >"$out/$sweep.txt"
+done
+step "What counted work predicts: decoding" "$program" decode --profile "$profile" --json "$out/decode.jsonl" >"$out/decode.txt"
 step "Memory" "$program" memory --json "$out/memory.jsonl" >"$out/memory.txt"
 step "What if a block had less shared memory?" "$program" what-if --profile "$profile" --json "$out/what_if.jsonl" >"$out/what_if.txt"
 step "Sparsity: masks, and partial filters" explore

@@ -13,6 +13,7 @@ COMMITTED = ROOT / "experiments" / "results"
 VERDICTS = ("passed", "failed", "skipped")
 BATCH, CHANNELS = 64, 768  # what long convolutions are brought to, of which as many do not fit
 LONG = 1 << 16  # samples
+OF_PLANS = ("kernel", "full_fft", "chunked_fft")  # methods that are kernels of this repository
 
 
 def read_all(own, committed, kind, accept):
@@ -99,13 +100,21 @@ def kind_of(path):
 def is_stale(row):
     """Whether what was timed has changed since, or what timed it; of the latter rows from before they said it are
     silent, and only the former counts. A row of several families of kernels names them and has the code of each."""
-    code = "+".join(code_of(row["method"], family) for family in row.get("families", [row.get("variant", "")]))
+    if row["method"] in OF_PLANS:
+        code = code_of_families(row.get("families", [row.get("variant", "")]))
+    else:
+        code = code_of(row["method"], "")
     return (row["code"] != code or row.get("stopwatch", stopwatch()) != stopwatch())
+
+
+def code_of_families(families):
+    """What a row's field "code" is where the kernels of some families are as they were."""
+    return "+".join(code_of("kernel", family) for family in families)
 
 
 def stopwatch():
     """What a row's field "stopwatch" is where what times is as it was, likewise."""
-    others = ("baselines/|bencher|checked_rows|contenders|every_row|judged_rows|parts|plan_runner|runners|sweeps|timings"
+    others = ("as_convolution|baselines/|bencher|checked_rows|contenders|every_row|judged_rows|parts|plan_runner|runners|sweeps|timings"
               "|without_cuda|work")
     return digest_of("experiments/bench", "cmake",
                      but_for=f"experiments/bench/({others})|cmake/(danaus|dependencies|package)")
@@ -122,10 +131,8 @@ def code_of(method, variant):
     experiments/revision.cmake. A variant's name begins with its family's."""
     if method != "kernel":
         return digest_of("experiments/bench/baselines")
-    family = variant.split("_")[0]
-    if family not in families():
-        return "no kernel"
-    return digest_of_files(what_runs(family))
+    of_variant = [family for family in families() if variant == family or variant.startswith(f"{family}_")]
+    return digest_of_files(what_runs(max(of_variant, key=len))) if of_variant else "no kernel"
 
 
 def what_runs(family):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from results import case_fields, number, read_table
 
-FILE, LAYERS = "h200_peers.csv", "h200_fno.csv"
+FILE, LAYERS, SHORT, ATTENTION = "h200_peers.csv", "h200_fno.csv", "h200_short.csv", "h200_attention.csv"
 DEVICE = "H200"
 BATCH, CHANNELS = 64, 768  # what all numbers are brought to
 
@@ -134,3 +134,60 @@ class Layers:
         asked = len(fields["lengths"]), fields["b"], fields["l"], *fields["channels"]
         return next((each for each in self.all if
                      asked == (each.axes, each.batch, each.length, each.inputs, each.outputs)), None)
+
+
+@dataclass(frozen=True)
+class ShortPeer:
+    """A causal short convolution of rows [B, H, L] by another program: forward, or both passes."""
+    peer: str
+    dtype: str
+    passes: str  # "fwd" or "fwd+bwd"
+    taps: int
+    length: int
+    batch: int
+    channels: int
+    us: float
+
+
+def short_of(row):
+    return ShortPeer(row["peer"], row["dtype"], row["pass"], *(int(row[name]) for name in "KLBH"), number(row["median_us"]))
+
+
+class ShortPeers:
+    def __init__(self, committed):
+        source, self.all = read_table(committed / SHORT, ("peer", "dtype", "pass", *"KLBH", "median_us"), short_of)
+        self.sources = [source]
+
+    def forward(self, fields):
+        """Of the same type, taps and sizes as a case's fields, causal, without gates and bias; none where there is none."""
+        if fields["padding"] != "causal" or fields["bias"] or fields["gates"] or fields["channelslast"]:
+            return None
+        asked = "fwd", *(fields[name] for name in ("dtype", "k", "l", "b", "h"))
+        return next((each for each in self.all if asked == (each.passes, each.dtype, each.taps, each.length, each.batch,
+                                                            each.channels)), None)
+
+
+@dataclass(frozen=True)
+class Attention:
+    """Causal attention by another program, of `channels` numbers of each of q, k and v a position."""
+    peer: str
+    dtype: str
+    length: int
+    batch: int
+    channels: int
+    us: float
+
+
+class Attentions:
+    """None of them where the file is not there."""
+
+    def __init__(self, committed):
+        self.sources, self.all = [], []
+        if (committed / ATTENTION).exists():
+            source, self.all = read_table(committed / ATTENTION, tuple(Attention.__annotations__), attention_of)
+            self.sources = [source]
+
+
+def attention_of(row):
+    return Attention(row["peer"], row["dtype"], *(int(row[name]) for name in ("length", "batch", "channels")),
+                     number(row["us"]))

@@ -221,13 +221,16 @@ DTYPES, MODES, FOLDS = ("f16", "bf16", "f32", "f64"), ("circular", "causal"), ("
 GATES = ("pregate", "postgate")
 
 
+FILTERS = ("kf32", "kf16", "kbf16")  # types of a filter
+
 CONVOLUTIONS = ("fftconv", "fftconvgrad", "fftconvstep")  # the operation itself, its gradients, both: one grammar
 
 
 @functools.cache
 def case_fields(token):
     """What a drawing needs of a case token: {"operation", "dtype", "mode", "l", "k", "b", "h", "n", "fold", "factors",
-    ...}; of spectral layers {"operation", "dtype", "tf32", "complex", "b", "channels", "lengths", "modes", "l", ...}.
+    ...}; of spectral layers {"operation", "dtype", "tf32", "complex", "b", "channels", "lengths", "modes", "l", ...}; of short
+    convolutions {"padding", "bias", "channelslast", ...}, of state-space models {"s", ...} beside type and sizes.
 
     K is L where the token has none. N is spelled in it, or is the product of its factors (twice that for the half
     fold), or is L. Raises ValueError where it is no such token.
@@ -235,6 +238,10 @@ def case_fields(token):
     operation, *words = token.split("_")
     if operation == "spectral":
         return layer_fields(token, words)
+    if operation in SHORT:
+        return short_fields(token, operation, words)
+    if operation == STATE:
+        return state_fields(token, words)
     fields = {"operation": operation, "gates": [], "fold": None, "zero": None}
     for word in words:
         if word in DTYPES:
@@ -253,13 +260,55 @@ def case_fields(token):
             fields["factors"] = [int(factor) for factor in word[1:].split("x")]
         elif re.fullmatch(r"[lkbhn][1-9]\d{0,9}", word):
             fields[word[0]] = int(word[1:])
-        else:
+        elif word not in FILTERS:
             raise ValueError(f"case '{token}' has a word '{word}' that is none of a case")
     require(token, fields, ("dtype", "mode", "l", "b", "h"))
     fields.setdefault("k", fields["l"])
     if "n" not in fields:
         fields["n"] = math.prod(fields.get("factors", [fields["l"]]))
         fields["n"] *= 2 if "factors" in fields and fields["fold"] == "half" else 1
+    return fields
+
+
+SHORT = ("shortconv", "shortconvgrad")  # short convolutions and their gradients: one grammar
+SHORT_WORDS, PADDINGS = ("bias", "channelslast"), ("causal", "same")
+
+
+def short_fields(token, operation, words):
+    fields = {"operation": operation, "gates": [], **dict.fromkeys(SHORT_WORDS, False)}
+    for word in words:
+        if word in DTYPES:
+            fields["dtype"] = word
+        elif word in PADDINGS:
+            fields["padding"] = word
+        elif word in SHORT_WORDS:
+            fields[word] = True
+        elif word in GATES:
+            fields["gates"].append(word)
+        elif re.fullmatch(r"[klbh][1-9]\d{0,9}", word):
+            fields[word[0]] = int(word[1:])
+        elif word not in FILTERS:
+            raise ValueError(f"case '{token}' has a word '{word}' that is none of a short convolution")
+    require(token, fields, ("dtype", "padding", "k", "l", "b", "h"))
+    return fields
+
+
+STATE = "ssmconv"
+STATE_WORDS = ("initial", "final", "unstable")
+
+
+def state_fields(token, words):
+    fields = {"operation": STATE, "gates": [], **dict.fromkeys(STATE_WORDS, False)}
+    for word in words:
+        if word in DTYPES:
+            fields["dtype"] = word
+        elif word in STATE_WORDS:
+            fields[word] = True
+        elif re.fullmatch(r"[slbht][1-9]\d{0,9}", word):
+            fields[word[0]] = int(word[1:])
+        else:
+            raise ValueError(f"case '{token}' has a word '{word}' that is none of a state-space model")
+    require(token, fields, ("dtype", "s", "l", "b", "h"))
     return fields
 
 

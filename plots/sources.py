@@ -3,9 +3,10 @@
 import measurements
 import results
 from paper import Paper
-from peers import Layers, Peers
+from peers import Attentions, Layers, Peers, ShortPeers
 
 CHECKS = ["check", "random"]
+DECODE = "decode"
 TIMED = ("bench", "counters")  # kinds whose rows a change of what they timed makes stale
 
 
@@ -39,9 +40,36 @@ def checks(data, committed):
     return results.Results([source for each in found for source in each.sources], rows)
 
 
+def decoding(own, committed):
+    """Rows of danaus decode, predicted and measured, the latter each saying whether it is stale: the reader's own and the
+    repository's, of the same question the reader's. None where there are none."""
+    kinds = (DECODE,)
+    parts = [results.read(path, kinds, committed=True) for path in measurements.files_of(kinds, committed)]
+    if own.exists():
+        parts.append(results.read(own, kinds))
+    latest = {}
+    for row in (row for part in parts for row in part.rows):
+        is_measured = row["source"] == "measured"
+        stale = is_measured and row["code"] != measurements.code_of_families(row["families"])
+        asked = row["case"], row["method"], row.get("states"), row["source"], row.get("profile") or row["device"]["name"]
+        latest[asked] = {**row, "stale": stale}
+    return results.Results([source for part in parts for source in part.sources], list(latest.values())) if parts else None
+
+
+def timed_of(*operations):
+    """Measured rows of these operations, that passed; none where there are none."""
+    def rows(data, committed):
+        found = measurements.timed(data / "bench.jsonl", committed, operations, measurements.VERDICTS)
+        passed = [row for row in found.rows if measurements.passed(row)] if found else []
+        return results.Results(found.sources if passed else [], passed)
+    return rows
+
+
 # What a function may be given beside its rows.
 BESIDE = {"paper": lambda data, committed: Paper(committed), "peers": lambda data, committed: Peers(committed),
-          "layers": lambda data, committed: Layers(committed), "predictions": predictions, "long": long_ones}
+          "layers": lambda data, committed: Layers(committed), "predictions": predictions, "long": long_ones,
+          "short_peers": lambda data, committed: ShortPeers(committed), "short": timed_of("shortconv"),
+          "attention": lambda data, committed: Attentions(committed), "state": timed_of("ssmconv")}
 
 
 def rows_of(entry, data, committed):
@@ -53,6 +81,8 @@ def rows_of(entry, data, committed):
         return found if found.rows else None
     if kinds == CHECKS:
         return checks(data, committed)
+    if kinds == [DECODE]:
+        return decoding(data / entry["data"], committed)
     if kinds == ["bench"]:
         return measurements.timed(data / entry["data"], committed, entry.get("operations", ["fftconv"]), accept)
     if kinds[0] in TIMED:

@@ -12,6 +12,36 @@ std::string with_word(std::string_view word, std::string_view token) {
   return std::string(word) + std::string(token.substr(operation_word(token).size()));
 }
 
+namespace {
+
+// Of the digits of the field that is this name and digits alone; empty where there is none.
+std::string_view digits_in(std::string_view token, std::string_view name) {
+  for (std::size_t at = token.find('_'); at != std::string_view::npos; at = token.find('_', at + 1)) {
+    const std::string_view field = token.substr(at + 1, token.find('_', at + 1) - at - 1);
+    if (!field.starts_with(name) || field.size() == name.size()) continue;
+    const std::string_view digits = field.substr(name.size());
+    if (digits.find_first_not_of("0123456789") == std::string_view::npos) return digits;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::int64_t> number_in(std::string_view token, std::string_view name) {
+  const std::string_view digits = digits_in(token, name);
+  if (digits.empty()) return std::nullopt;
+  std::int64_t number = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return number;
+}
+
+std::string with_number(std::string_view token, std::string_view name, std::int64_t number) {
+  const std::string_view digits = digits_in(token, name);
+  if (digits.empty()) fail("token ", token, ": field '", name, "' is missing");
+  const std::size_t at = digits.data() - token.data();
+  return text(token.substr(0, at), number, token.substr(at + digits.size()));
+}
+
 TokenFields::TokenFields(std::string_view token) : token_(token) {
   std::string_view rest = token;
   for (std::size_t end = rest.find('_'); end != std::string_view::npos;) {

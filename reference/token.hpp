@@ -22,6 +22,11 @@ std::string_view operation_word(std::string_view token);
 // The token with another first word.
 std::string with_word(std::string_view word, std::string_view token);
 
+// The number of the field that is this name and digits alone, if there is one: 64 of "b" in ..._b64_h768. The token
+// with another; throws where there is none.
+std::optional<std::int64_t> number_in(std::string_view token, std::string_view name);
+std::string with_number(std::string_view token, std::string_view name, std::int64_t number);
+
 // The fields of a token, taken out one by one; what an operation does not take is an error. Words of their own come
 // first: "half" is not the number of an h. Every function throws std::invalid_argument with token, field and rule.
 class TokenFields {

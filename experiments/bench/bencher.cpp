@@ -158,16 +158,29 @@ class CudaBencher final : public Bencher {
     sets_ = std::make_unique<Sets>(asked, properties_.l2CacheSize, stopwatch_.stream());
   }
 
-  // The checked rows of an array of set 0.
+  // The checked rows of an array of set 0. Blocks near each other come in one copy: where channels are last, a block is
+  // a sample.
   std::vector<double> fetched_rows(std::size_t number) const {
+    constexpr std::int64_t kNear = 4096, kMostNumbers = 1 << 25;
     const Array& array = sets_->arrays()[number];
+    const std::int64_t size = bytes(array.dtype);
     const auto* const begin = static_cast<const std::byte*>(sets_->set(0).at(number));
+    const std::vector<Block>& blocks = rows_->places[number];
     std::vector<double> values;
-    for (const Block& block : rows_->places[number]) {
-      std::vector<std::byte> row(static_cast<std::size_t>(bytes(array.dtype) * block.count));
-      DANAUS_CUDA(cudaMemcpy(row.data(), begin + bytes(array.dtype) * block.first, row.size(), cudaMemcpyDeviceToHost));
-      const std::vector<double> decoded = decoded_bytes(array.dtype, row);
-      values.insert(values.end(), decoded.begin(), decoded.end());
+    for (std::size_t i = 0, next; i < blocks.size(); i = next) {
+      const std::int64_t first = blocks[i].first;
+      std::int64_t end = first + blocks[i].count;
+      for (next = i + 1; next < blocks.size(); end = blocks[next].first + blocks[next].count, ++next) {
+        const std::int64_t apart = blocks[next].first - end;
+        if (apart < 0 || apart > kNear || end - first > kMostNumbers) break;
+      }
+      std::vector<std::byte> words(static_cast<std::size_t>(size * (end - first)));
+      DANAUS_CUDA(cudaMemcpy(words.data(), begin + size * first, words.size(), cudaMemcpyDeviceToHost));
+      for (std::size_t j = i; j < next; ++j) {
+        const std::span block = std::span(words).subspan(size * (blocks[j].first - first), size * blocks[j].count);
+        const std::vector<double> decoded = decoded_bytes(array.dtype, block);
+        values.insert(values.end(), decoded.begin(), decoded.end());
+      }
     }
     return values;
   }
@@ -189,7 +202,7 @@ class CudaBencher final : public Bencher {
   // Some rows against the truth, all of every set against another method, and what each set's outputs are to remain.
   void verify(Runner& runner, Entry& entry) {
     const Stream stream = stopwatch_.stream();
-    runner.set_filter(sets_->filter(), stream);
+    runner.set_filters(sets_->filters(), stream);
     sets_->poison(stream);
     for (std::int64_t i = 0; i < sets_->count(); ++i) runner.launch(sets_->set(i), stream);
     const unsigned long long nonfinite = count_nonfinite_outputs();
@@ -232,7 +245,7 @@ class CudaBencher final : public Bencher {
     };
     for (Entry* entry : untimed) try {
         entry->runner = make_runner(entry->contender, sets_->asked(), device_);
-        entry->runner->set_filter(sets_->filter(), stopwatch_.stream());
+        entry->runner->set_filters(sets_->filters(), stopwatch_.stream());
         entry->runner->launch(sets_->set(0), stopwatch_.stream());  // takes its workspace
         together.push_back(entry);
       } catch (const std::invalid_argument& refusal) {
@@ -325,11 +338,11 @@ class CudaBencher final : public Bencher {
   // With the filter's transform, as who has another filter at each call pays it: launched, and replayed as a graph.
   void time_whole_call(Runner& runner, Json& row) {
     const auto call = [&](std::int64_t number, Stream stream) {
-      runner.set_filter(sets_->filter(), stream);
+      runner.set_filters(sets_->filters(), stream);
       runner.launch(sets_->set(number % sets_->count()), stream);
     };
     std::int64_t next = 0;
-    row["filter_us"] = describe(stopwatch_.plain([&](Stream stream) { runner.set_filter(sets_->filter(), stream); }));
+    row["filter_us"] = describe(stopwatch_.plain([&](Stream stream) { runner.set_filters(sets_->filters(), stream); }));
     row["call_us"]["stream"] = describe(stopwatch_.plain([&](Stream stream) { call(next++, stream); }));
     std::vector<CudaGraph> graphs;
     for (std::int64_t i = 0; i < sets_->count(); ++i)
@@ -340,8 +353,8 @@ class CudaBencher final : public Bencher {
 
   // Each part of a plan alone, where it has several: those of a step, the passes of a long convolution.
   void time_parts(Json& row) try {
-    const Convolution* p = convolution_of(sets_->asked());
-    if (!p || !p->mask.empty()) return;
+    const auto* masked = sets_->asked().as<Convolution>();
+    if (masked && !masked->mask.empty()) return;
     const Parts parts(sets_->asked(), cuda_machine(device_.ordinal));
     std::vector<std::vector<Part>> of_sets;
     for (std::int64_t i = 0; i < sets_->count(); ++i) of_sets.push_back(parts.bound_to(sets_->set(i)));

@@ -4,59 +4,48 @@
 #include <bit>
 #include <cmath>
 
-#include "experiments/bench/checked_rows.hpp"
-#include "kernels/plan/choice.hpp"
+#include "experiments/operations/subject.hpp"
+#include "kernels/plan/arrays.hpp"
 #include "kernels/plan/chunks.hpp"
-#include "kernels/plan/long.hpp"
-#include "kernels/plan/program.hpp"
-#include "reference/convolution/rounding.hpp"
+#include "reference/bounds.hpp"
 #include "reference/dft.hpp"
-#include "reference/short_backward/short_backward.hpp"
 #include "reference/spectral/layer.hpp"
+#include "reference/step/step.hpp"
 
 namespace danaus {
 namespace {
 
-std::optional<std::string> kernel_obstacle(const Case& asked, const Device& device) {
-  if (asked.as<ShortConvolution>() || asked.as<ShortBackward>()) return "bench: short convolutions are not timed yet";
-  try {
-    if (const Convolution* p = convolution_of(asked))
-      choose(*p, device);
-    else if (asked.as<Spectral>())
-      make_program(asked, device);
-    else
-      return asked.token() + " is of an operation that is not timed";
-    return std::nullopt;
-  } catch (const std::invalid_argument& refusal) {
-    return refusal.what();
-  }
+bool is_of_layers(Contender contender) {
+  return contender == Contender::cufft_cublas_f32 || contender == Contender::cufft_cublas_tf32;
+}
+
+std::optional<std::string> copy_obstacle(const Case& asked) {
+  const std::vector<Array> arrays = asked.arrays();
+  const std::string who(name_in(kContenders, Contender::copy));
+  const int u = array_of(arrays, "u"), y = array_of(arrays, "y");
+  if (y < 0 || array_of(arrays, "dy") >= 0) return who + ": a plain copy has no gradients";
+  if (array_of(arrays, "pregate") >= 0 || array_of(arrays, "postgate") >= 0) return who + ": a plain copy has no gates";
+  if (array_of(arrays, "x_initial") >= 0 || array_of(arrays, "x_final") >= 0)
+    return who + ": a plain copy has no states";
+  if (arrays[u].size() == arrays[y].size()) return std::nullopt;
+  const Spectral& p = *asked.as<Spectral>();
+  return text(who, ": u has ", p.inputs, " channels, y has ", p.outputs, ", a plain copy needs as many");
 }
 
 std::optional<std::string> layer_obstacle(Contender contender, const Spectral& p) {
   const std::string who(name_in(kContenders, contender));
-  if (contender == Contender::cufft_f32 || contender == Contender::cufft_pairs)
-    return who + ": computes convolutions, no spectral layers";
-  if (contender == Contender::copy)
-    return p.inputs == p.outputs ? std::nullopt
-                                 : std::optional(who + ": u has " + std::to_string(p.inputs) + " channels, y has " +
-                                                 std::to_string(p.outputs) + ", a plain copy needs as many");
   if (p.dtype != Dtype::f32) return who + ": dtype " + std::string(name(p.dtype)) + ", must be f32";
   if (contender == Contender::cufft_cublas_tf32 && !p.tf32) return who + ": the case asks for fp32, not for tf32";
   return std::nullopt;
 }
 
-std::optional<std::string> convolution_obstacle(Contender contender, const Convolution& p, bool forward) {
+std::optional<std::string> convolution_obstacle(Contender contender, const Convolution& p) {
   const std::string who(name_in(kContenders, contender));
-  if (contender == Contender::cufft_cublas_f32 || contender == Contender::cufft_cublas_tf32)
-    return who + ": computes spectral layers, no convolutions";
   if (p.dtype != Dtype::f16 && p.dtype != Dtype::bf16)
     return who + ": dtype " + std::string(name(p.dtype)) + ", must be f16 or bf16";
   if (p.fft_size != 0 || p.fold || !p.factors.empty() || !p.mask.empty())
     return who + ": chooses N for itself and knows no fold, factors or mask; leave them out of the case";
-  if (contender != Contender::copy && p.filter != Dtype::f32)
-    return who + ": takes filters in f32, not in " + std::string(name(p.filter));
-  if (contender == Contender::copy && !forward) return who + ": a plain copy has no gradients";
-  if (contender == Contender::copy && (p.pregate || p.postgate)) return who + ": a plain copy has no gates";
+  if (p.filter != Dtype::f32) return who + ": takes filters in f32, not in " + std::string(name(p.filter));
   if (contender == Contender::cufft_pairs &&
       !std::has_single_bit(static_cast<std::uint64_t>(baseline_fft_size(contender, p))))
     return who + ": N=" + std::to_string(p.length) + ", cuFFT takes only powers of two in 16 bits";
@@ -90,14 +79,47 @@ double bound_of_layer(Contender contender, const Spectral& p) {
   return bound_l2_of_roundings(Dtype::f32, 2 * kEachStep * steps + kEachStep);
 }
 
+Case as_convolution(Contender contender, const Subject& subject) try {
+  return subject.as_convolution();
+} catch (const std::invalid_argument& refusal) {
+  fail(name_in(kContenders, contender), ": ", refusal.what());
+}
+
 }  // namespace
 
-std::optional<std::string> obstacle(Contender contender, const Case& asked, const Device& device) {
-  if (contender == Contender::kernel) return kernel_obstacle(asked, device);
-  if (const auto* layer = asked.as<Spectral>()) return layer_obstacle(contender, *layer);
-  if (const Convolution* p = convolution_of(asked))
-    return convolution_obstacle(contender, *p, asked.as<Convolution>() != nullptr);
-  return std::string(name_in(kContenders, contender)) + ": does not compute " + asked.token();
+std::optional<std::string> obstacle(Contender contender, const Case& asked, const Device& device) try {
+  const std::string who(name_in(kContenders, contender));
+  const auto subject = find_subject(asked);
+  if (!subject) return asked.token() + " is of an operation that is not timed";
+  if (contender == Contender::kernel) return subject->obstacle(device);
+  if (contender == Contender::copy) return copy_obstacle(asked);
+  const auto* layer = asked.as<Spectral>();
+  if (is_of_layers(contender))
+    return layer ? layer_obstacle(contender, *layer) : who + ": computes spectral layers, no convolutions";
+  if (contender == Contender::full_fft || contender == Contender::chunked_fft) {
+    const Case by = by_fft(contender, asked, device);
+    return subject_of(by, "bench")->obstacle(device);
+  }
+  const Case by = as_convolution(contender, *subject);
+  return convolution_obstacle(contender, *convolution_of(by));
+} catch (const std::invalid_argument& refusal) {
+  return refusal.what();
+}
+
+Case by_fft(Contender contender, const Case& asked, const Device& device) {
+  const std::string who(name_in(kContenders, contender));
+  if (convolution_of(asked)) fail(who, ": ", asked.token(), " says itself how it is computed");
+  const Case by = as_convolution(contender, *subject_of(asked, "bench"));
+  Convolution p = *convolution_of(by);
+  if (contender == Contender::full_fft) {
+    p.fold = Fold::right_angle;
+  } else {
+    if (p.filter_length == p.length) fail(who, ": the filter is as long as the row");
+    const ChunkVariant* chunks = cheaper_chunks(p, nullptr, device);
+    if (!chunks || chunks->size >= p.length) fail(who, ": no N is less than L=", p.length);
+    p.fft_size = chunks->size;
+  }
+  return by.as<Backward>() ? Case(Backward{p}) : Case(p);
 }
 
 std::int64_t baseline_fft_size(Contender contender, const Convolution& p) {
@@ -110,24 +132,13 @@ std::int64_t baseline_fft_size(Contender contender, const Convolution& p) {
 double baseline_bound(Contender contender, const Case& asked, std::string_view output) {
   if (contender == Contender::copy) return 0;
   if (const auto* layer = asked.as<Spectral>()) return bound_of_layer(contender, *layer);
-  return bound_of_convolution(contender, *convolution_of(asked), output);
+  return bound_of_convolution(contender, *convolution_of(subject_of(asked, "bench")->as_convolution()), output);
 }
 
-std::vector<std::string> families_of(const Case& asked, const Device& device) try {
-  if (asked.as<Spectral>()) return {"mix"};
-  const Convolution* p = convolution_of(asked);
-  if (!p) return {};
-  const Variant& variant = choose(*p, device);
-  std::vector<std::string> families = {std::string(variant.family)};
-  if (const auto* passes = dynamic_cast<const LongVariant*>(&variant))
-    families = {"outer", std::string(passes->inner().family)};
-  if (const auto* chunks = dynamic_cast<const ChunkVariant*>(&variant))
-    families = {"pieces", std::string(chunks->inner().family)};
-  if (!asked.as<Convolution>())
-    for (const char* family : {"correlate_chain", "correlate_exchange", "outer", "taps"}) families.emplace_back(family);
-  std::ranges::sort(families);
-  families.erase(std::unique(families.begin(), families.end()), families.end());
-  return families;
+std::vector<std::string> families_of(Contender contender, const Case& asked, const Device& device) try {
+  if (contender == Contender::kernel) return subject_of(asked, "bench")->families(device);
+  if (contender != Contender::full_fft && contender != Contender::chunked_fft) return {};
+  return subject_of(by_fft(contender, asked, device), "bench")->families(device);
 } catch (const std::invalid_argument&) {
   return {};
 }

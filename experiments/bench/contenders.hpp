@@ -15,10 +15,22 @@
 
 namespace danaus {
 
-enum class Contender { kernel, copy, cufft_f32, cufft_pairs, cufft_cublas_f32, cufft_cublas_tf32 };
+enum class Contender {
+  kernel,
+  full_fft,
+  chunked_fft,
+  copy,
+  cufft_f32,
+  cufft_pairs,
+  cufft_cublas_f32,
+  cufft_cublas_tf32,
+};
 
 inline constexpr std::array kContenders = {
     Named{Contender::kernel, "kernel", "the kernels that the plan chooses"},
+    Named{Contender::full_fft, "full_fft",
+          "of short convolutions and state-space models, our convolution by FFTs of whole rows, with all taps"},
+    Named{Contender::chunked_fft, "chunked_fft", "of short convolutions, our convolution by FFTs of pieces of rows"},
     Named{Contender::copy, "copy", "a plain copy of u to y: what reading and writing once costs"},
     Named{Contender::cufft_f32, "cufft_f32",
           "cuFFT in fp32, R2C and C2R, with conversions from and to 16 bits; of a step the spectrum of u serves both "
@@ -30,6 +42,11 @@ inline constexpr std::array kContenders = {
     Named{Contender::cufft_cublas_tf32, "cufft_cublas_tf32", "the same with products in TF32"},
 };
 
+// Whether the kernels of a plan are what it times, and no baseline.
+inline bool is_of_plans(Contender contender) {
+  return contender == Contender::kernel || contender == Contender::full_fft || contender == Contender::chunked_fft;
+}
+
 // Why a contender does not compute a case on a device; nothing where it does. What only the kernels understand (N,
 // fold, factors, masks) keeps a case from the others.
 std::optional<std::string> obstacle(Contender contender, const Case& asked, const Device& device);
@@ -38,12 +55,16 @@ std::optional<std::string> obstacle(Contender contender, const Case& asked, cons
 // with small prime factors (f32) or a power of two (pairs).
 std::int64_t baseline_fft_size(Contender contender, const Convolution& problem);
 
+// The convolution that one of our two FFT contenders computes, or its gradients: that which has the same outputs as the
+// case, with the way said. Throws std::invalid_argument where it computes none.
+Case by_fft(Contender contender, const Case& asked, const Device& device);
+
 // Bound on the relative L2 error that a baseline adds to an output; to dk relative to what was summed.
 double baseline_bound(Contender contender, const Case& asked, std::string_view output);
 
-// Families whose kernels the plan of a case may launch, but for that of the filter's transform: what a row's time
-// depends on. None where no kernel computes it.
-std::vector<std::string> families_of(const Case& asked, const Device& device);
+// Families whose kernels a contender's plan may launch, but for that of the filter's transform: what a row's time
+// depends on. None where no kernel computes the case, and of baselines.
+std::vector<std::string> families_of(Contender contender, const Case& asked, const Device& device);
 
 // Memory of the device, in the order of the case's arrays().
 using DeviceArrays = std::array<void*, 12>;
@@ -52,7 +73,7 @@ using DeviceArrays = std::array<void*, 12>;
 class Runner {
  public:
   virtual ~Runner() = default;
-  virtual void set_filter(const void* filter, Stream stream) = 0;  // the case's array of that role, on the device
+  virtual void set_filters(const DeviceArrays& arrays, Stream stream) = 0;  // of these those of that role
   virtual void launch(const DeviceArrays& arrays, Stream stream) = 0;
 
   virtual std::string variant() const = 0;                 // one word

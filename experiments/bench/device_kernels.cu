@@ -31,6 +31,32 @@ __global__ void fill_kernel(T* out, std::int64_t count, std::uint64_t key, float
   for (std::int64_t i = first_index(); i < count; i += index_step()) out[i] = T(scale * noise(key, i));
 }
 
+// Neighbouring taps of a channel for each thread.
+constexpr int kTapsOfThread = 32;
+
+__global__ void taps_kernel(const float* a, const float* b, const float* c, float* k, std::int64_t channels, int states,
+                            std::int64_t length) {
+  const std::int64_t runs = (length + kTapsOfThread - 1) / kTapsOfThread;
+  for (std::int64_t i = first_index(); i < channels * runs; i += index_step()) {
+    const std::int64_t channel = i / runs, first = i % runs * kTapsOfThread;
+    double sums[kTapsOfThread] = {};
+    for (std::int64_t s = channel * states; s < (channel + 1) * states; ++s) {
+      const double re = a[2 * s], im = a[2 * s + 1];
+      const double size = exp(double(first) * log(hypot(re, im))), angle = double(first) * atan2(im, re);
+      const double power_re = first > 0 ? size * cos(angle) : 1, power_im = first > 0 ? size * sin(angle) : 0;
+      const double by_re = double(b[2 * s]) * c[2 * s] - double(b[2 * s + 1]) * c[2 * s + 1];
+      const double by_im = double(b[2 * s]) * c[2 * s + 1] + double(b[2 * s + 1]) * c[2 * s];
+      double x = by_re * power_re - by_im * power_im, y = by_re * power_im + by_im * power_re;
+      for (double& sum : sums) {
+        sum += x;
+        const double next = x * re - y * im;
+        y = x * im + y * re, x = next;
+      }
+    }
+    for (int n = 0; n < kTapsOfThread && first + n < length; ++n) k[channel * length + first + n] = float(sums[n]);
+  }
+}
+
 // All bits of the exponent set.
 template <class Word>
 __global__ void count_kernel(const Word* values, std::int64_t count, Word exponent, unsigned long long* found) {
@@ -123,6 +149,13 @@ void add_difference(Dtype dtype, const void* actual, const void* expected, std::
 void add_checksum(const void* values, std::int64_t bytes, unsigned long long* sum, Stream stream) {
   const std::int64_t count = bytes / 2;
   checksum_kernel<<<blocks_for(count), kThreads, 0, stream>>>(static_cast<const std::uint16_t*>(values), count, sum);
+  DANAUS_CUDA(cudaGetLastError());
+}
+
+void fill_taps(const float* a, const float* b, const float* c, float* k, std::int64_t channels, int states,
+               std::int64_t length, Stream stream) {
+  const std::int64_t runs = channels * ((length + kTapsOfThread - 1) / kTapsOfThread);
+  taps_kernel<<<blocks_for(runs), kThreads, 0, stream>>>(a, b, c, k, channels, states, length);
   DANAUS_CUDA(cudaGetLastError());
 }
 

@@ -24,6 +24,11 @@ void add_difference(Dtype dtype, const void* actual, const void* expected, std::
 // Adds checksum_of() each 16 bits of an array to *sum.
 void add_checksum(const void* values, std::int64_t bytes, unsigned long long* sum, Stream stream);
 
+// k [H, L] of a state-space model, Re sum_s C_s A_s^n B_s, of a, b, c [H, S, 2], |A| at most 1: powers by logarithms in
+// double every few taps, and by products between them.
+void fill_taps(const float* a, const float* b, const float* c, float* k, std::int64_t channels, int states,
+               std::int64_t length, Stream stream);
+
 // Keeps the stream waiting until *released is not 0, a second at most: host memory that the device sees.
 void hold(const volatile int* released, Stream stream);
 

@@ -2,25 +2,13 @@
 
 #include <optional>
 
+#include "experiments/operations/subject.hpp"
 #include "kernels/plan/arrays.hpp"
 #include "reference/bounds.hpp"
 #include "reference/spectral/spectral.hpp"
-#include "reference/step/step.hpp"
 
 namespace danaus {
 namespace {
-
-// What is computed, whatever was said about how; filters in fp32, of the rounded values, where `in_f32`.
-Case what_is_asked(const Case& asked, bool in_f32) {
-  const Convolution* given = convolution_of(asked);
-  if (!given) return asked;
-  Convolution p = *given;
-  p.fold.reset(), p.fft_size = 0, p.factors.clear();
-  if (in_f32) p.filter = Dtype::f32;
-  if (asked.as<Backward>()) return Backward{p};
-  if (asked.as<TrainingStep>()) return TrainingStep{p};
-  return p;
-}
 
 struct Other {
   Contender contender;
@@ -31,7 +19,8 @@ struct Other {
 std::optional<Other> other_than(Contender contender, const Case& asked, const Device& device, std::string& why) {
   const Contender baseline = asked.as<Spectral>() ? Contender::cufft_cublas_f32 : Contender::cufft_f32;
   const bool by_baseline = contender == Contender::kernel;
-  const Other other{by_baseline ? baseline : Contender::kernel, what_is_asked(asked, by_baseline)};
+  const Other other{by_baseline ? baseline : Contender::kernel,
+                    subject_of(asked, "bench")->however_computed(by_baseline)};
   const auto refusal = obstacle(other.contender, other.asked, device);
   if (!refusal) return other;
   why = *refusal;
@@ -92,7 +81,7 @@ Json compare_every_row(const Sets& sets, Contender contender, const Runner& runn
     }
   const auto reference = runner.computes() ? make_runner(other->contender, other->asked, device) : nullptr;
   if (reference)
-    reference->set_filter(other->contender == Contender::kernel ? sets.filter() : sets.filter_in_f32(), stream);
+    reference->set_filters(other->contender == Contender::kernel ? sets.filters() : sets.filters_in_f32(), stream);
   for (std::int64_t set = 0; set < sets.count(); ++set) {
     const DeviceArrays judged = sets.set(set);
     DeviceArrays expected = judged;

@@ -2,19 +2,11 @@
 
 #include <limits>
 
-#include "experiments/verify/candidates.hpp"
 #include "experiments/verify/verification.hpp"
 #include "reference/compare.hpp"
-#include "reference/spectral/layer.hpp"
 
 namespace danaus {
 namespace {
-
-// Of the truth itself, which FFTW computes in double.
-double bound_of_truth(const Case& asked) {
-  if (const Convolution* p = convolution_of(asked)) return fftw_bound(planned(*p));
-  return bound_l2_of_roundings(Dtype::f64, roundings_of_layer(*asked.as<Spectral>()));
-}
 
 // What is not finite takes more than any bound.
 double taken(const Json& verdict) {
@@ -24,11 +16,13 @@ double taken(const Json& verdict) {
 }  // namespace
 
 Json verdict_on_rows(const CheckedRows& rows, const Values& computed, const Runner& runner) {
+  const auto subject = subject_of(rows.asked, "bench");
+  const Values right = runner.computes() ? subject->compared(rows.inputs, rows.outputs) : Values();
   Json worst, outputs;
-  for (const auto& [output, actual] : computed) {
-    const auto& expected = runner.computes() ? rows.outputs.at(output) : rows.inputs.at("u");
+  for (const auto& [output, actual] : runner.computes() ? subject->compared(rows.inputs, computed) : computed) {
+    const auto& expected = runner.computes() ? right.at(output) : rows.inputs.at("u");
     const double bound =
-        runner.computes() ? runner.bound(output) * rows.size_of_sums(output) + bound_of_truth(rows.asked) : 0;
+        runner.computes() ? runner.bound(output) * rows.size_of_sums(output) + subject->bound_of_truth() : 0;
     const std::int64_t samples = std::ssize(expected);
     Json here = verdict(compare(expected, actual), {bound, bound_gain(bound, samples), samples, kUsualShare});
     here["output"] = output;
@@ -40,7 +34,7 @@ Json verdict_on_rows(const CheckedRows& rows, const Values& computed, const Runn
     worst["outputs"] = outputs;
   else
     worst.erase("output");
-  worst["truth"] = runner.computes() ? "fftw" : "u";
+  worst["truth"] = runner.computes() ? subject->truth() : "u";
   worst["rows"] = rows.rows, worst["of"] = rows.of;
   return worst;
 }

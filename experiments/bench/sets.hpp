@@ -10,6 +10,7 @@
 #include "experiments/bench/device_kernels.hpp"
 #include "experiments/bench/device_memory.hpp"
 #include "experiments/bench/work.hpp"
+#include "experiments/operations/subject.hpp"
 #include "kernels/device/halves.hpp"
 
 namespace danaus {
@@ -20,30 +21,40 @@ class Sets {
  public:
   Sets(const Case& asked, std::int64_t l2_bytes, Stream stream) : asked_(asked), arrays_(asked.arrays()) {
     const auto set_bytes = static_cast<std::int64_t>(moved_bytes(asked));
+    const Values filters = subject_of(asked, "bench")->filters();
     count_ = std::max<std::int64_t>(1, (kTimesL2 * l2_bytes + set_bytes - 1) / set_bytes);
     for (const Array& array : arrays_) {
       const std::int64_t count = array.role == Role::filter ? 1 : count_;
       auto& buffer = memory_.emplace_back(room_for<std::byte>(step_of(array) * count, array.name.data()));
       if (array.role == Role::output) continue;
+      if (const auto made = filters.find(array.name); made != filters.end()) {
+        const std::vector<std::byte> words = host::encode_bytes(array.dtype, made->second);
+        DANAUS_CUDA(cudaMemcpy(buffer.data(), words.data(), words.size(), cudaMemcpyHostToDevice));
+        DANAUS_CUDA(cudaStreamSynchronize(nullptr));  // the copy may still be on its way
+        continue;
+      }
       fill_noise(array.dtype, buffer.data(), buffer.size() / bytes(array.dtype), array_key(asked, array.name),
                  array_scale(asked, array), stream);
-      if (array.role == Role::filter) filter_ = &array - arrays_.data();
     }
-    if (const Array& filter = arrays_[filter_]; filter.dtype != Dtype::f32) {
+    DANAUS_CUDA(cudaStreamSynchronize(stream));
+    filters_in_f32_ = set(0);
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      const Array& filter = arrays_[i];
+      if (filter.role != Role::filter || filter.dtype == Dtype::f32) continue;
       std::vector<std::uint16_t> bits(static_cast<std::size_t>(filter.size()));
-      DANAUS_CUDA(cudaStreamSynchronize(stream));
-      DANAUS_CUDA(cudaMemcpy(bits.data(), this->filter(), sizeof(bits[0]) * bits.size(), cudaMemcpyDeviceToHost));
+      DANAUS_CUDA(cudaMemcpy(bits.data(), memory_[i].data(), sizeof(bits[0]) * bits.size(), cudaMemcpyDeviceToHost));
       const std::vector<double> values = host::decode(filter.dtype, bits);
-      filter_in_f32_ = uploaded(std::vector<float>(values.begin(), values.end()));
+      in_f32_.push_back(uploaded(std::vector<float>(values.begin(), values.end())));
+      filters_in_f32_[i] = in_f32_.back().data();
     }
   }
 
   const Case& asked() const { return asked_; }
   const std::vector<Array>& arrays() const { return arrays_; }
   std::int64_t count() const { return count_; }
-  const void* filter() const { return memory_[filter_].data(); }
+  DeviceArrays filters() const { return set(0); }
   // The same numbers in fp32.
-  const void* filter_in_f32() const { return filter_in_f32_.data() ? filter_in_f32_.data() : filter(); }
+  const DeviceArrays& filters_in_f32() const { return filters_in_f32_; }
   DeviceArrays set(std::int64_t which) const {
     DeviceArrays at{};
     for (std::size_t i = 0; i < arrays_.size(); ++i)
@@ -69,8 +80,8 @@ class Sets {
   std::vector<Array> arrays_;
   std::int64_t count_;
   std::vector<DeviceBuffer<std::byte>> memory_;  // of each array all sets
-  std::size_t filter_ = 0;                       // its number among the arrays
-  DeviceBuffer<float> filter_in_f32_;            // where the filter is of another type
+  std::vector<DeviceBuffer<float>> in_f32_;      // of filters of another type
+  DeviceArrays filters_in_f32_{};
 };
 
 }  // namespace danaus

@@ -6,7 +6,9 @@
 
 #include "experiments/cli/table.hpp"
 #include "kernels/plan/registry.hpp"
+#include "reference/short_backward/short_backward.hpp"
 #include "reference/spectral/spectral.hpp"
+#include "reference/state/state.hpp"
 #include "reference/step/step.hpp"
 
 namespace danaus {
@@ -83,13 +85,15 @@ std::vector<Case> lengths() {
 
 std::vector<Case> whole_call() { return joined({fp16(), causal(), batch8(), batch1()}); }
 
-// Of as many channels as are 3 GB of u and y together, which a baseline in fp32 leaves room for.
+// Of a batch row of 64: 3 GB of u and y together, which a baseline in fp32 leaves room for.
+constexpr std::int64_t kLongSamples = std::int64_t{192} << 16;
+
+// Of as many channels as are so many samples.
 template <class Asked = Convolution>
 std::vector<Case> over_long(const std::vector<std::int64_t>& lengths, Convolution problem) {
-  constexpr std::int64_t kSamples = std::int64_t{192} << 16;
   std::vector<Case> cases;
   for (std::int64_t length : lengths) {
-    problem.length = problem.filter_length = length, problem.channels = kSamples / length;
+    problem.length = problem.filter_length = length, problem.channels = kLongSamples / length;
     cases.push_back(Asked{problem});
   }
   return cases;
@@ -134,6 +138,51 @@ std::vector<Case> layers() {
   return cases;
 }
 
+// Where taps in registers, Toeplitz blocks, pieces and whole rows by FFT take over from each other.
+std::vector<Case> short_ones() {
+  std::vector<Case> cases;
+  for (Dtype dtype : {Dtype::bf16, Dtype::f16})
+    for (bool channels_last : {false, true})
+      for (std::int64_t length : {1 << 10, 1 << 13, 1 << 16})
+        for (std::int64_t taps : {2, 3, 4, 8, 16, 32, 64, 128, 256}) {
+          ShortConvolution p;
+          p.dtype = dtype, p.taps = taps, p.length = length, p.channels_last = channels_last;
+          p.batch = kRows.batch, p.channels = std::min(kRows.channels, kLongSamples / length);
+          cases.push_back(p);
+        }
+  return cases;
+}
+
+std::vector<Case> short_gradients() {
+  std::vector<Case> cases;
+  for (bool channels_last : {false, true})
+    for (std::int64_t length : {1 << 10, 1 << 13})
+      for (std::int64_t taps : {4, 16, 64, 128, 256}) {
+        ShortConvolution p;
+        p.dtype = Dtype::bf16, p.taps = taps, p.length = length, p.channels_last = channels_last;
+        p.batch = kRows.batch, p.channels = kRows.channels;
+        cases.push_back(ShortBackward{p});
+      }
+  return cases;
+}
+
+// As FlashConv was shown, against length; what other methods take does not depend on the states.
+std::vector<Case> states() {
+  std::vector<Case> cases;
+  const auto add = [&](int of_channel, std::int64_t batch, std::int64_t channels, int times) {
+    for (std::int64_t length = 1 << 8; length <= 1 << 20; length *= times) {
+      StateSpace p;
+      p.states = of_channel, p.length = length, p.batch = batch;
+      p.channels = std::min(channels, kLongSamples * kRows.batch / batch / length);
+      cases.push_back(p);
+    }
+  };
+  add(64, kRows.batch, kRows.channels, 2);
+  for (int of_channel : {1, 16, 256}) add(of_channel, kRows.batch, kRows.channels, 4);
+  add(64, 1, 4096, 4);
+  return cases;
+}
+
 // By every factorization of this build, which the cases name.
 std::vector<Case> factorizations(Dtype dtype) {
   std::vector<Case> cases;
@@ -169,6 +218,10 @@ constexpr std::array kSweeps = {
     CaseSweep{"gradients", "what does a backward pass take?", &gradients},
     CaseSweep{"step", "and a training step, and which part of it?", &steps},
     CaseSweep{"spectral", "what does a spectral layer take?", &layers},
+    CaseSweep{"short", "how many taps are few, and which way do they go?", &short_ones},
+    CaseSweep{"short-gradients", "what do the gradients of short convolutions take?", &short_gradients},
+    CaseSweep{"state", "what does a state-space model take, and from which length on is a state cheaper than an FFT?",
+              &states},
     CaseSweep{"factorizations-fp16", "how fast is every factorization that the kernels have?", &factorizations_fp16},
     CaseSweep{"factorizations-bf16", "and in bf16?", &factorizations_bf16},
 };

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "experiments/cli/console.hpp"
 #include "kernels/plan/machine.hpp"
@@ -25,6 +26,8 @@ struct Revision {
 extern const Revision kRevision;
 // The same of a kernel, by the name of its variant, which begins with that of its family.
 std::string code_of_kernel(std::string_view variant);
+// Of the kernels of several families.
+std::string code_of_families(const std::vector<std::string>& families);
 // The compiler of what runs on a GPU, its flags and architectures, in words; that of the host in builds without CUDA.
 std::string compiler_in_words();
 std::string sources_in_words();  // digest, commit, and whether it is dirty

@@ -16,8 +16,9 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "Verifies each case by each method on the GPU, then times it: convolutions, their gradients, training steps and\n"
-    "spectral layers, whole and part by part. Without --case it goes through a sweep, by default the first; --method\n"
+    "Verifies each case by each method on the GPU, then times it: convolutions, their gradients, training steps,\n"
+    "spectral layers, short convolutions and state-space models, whole and part by part. Without --case it goes "
+    "through a sweep, by default the first; --method\n"
     "selects rows of it. A case with factors times the kernel that has them. Exit 1 when a row fails, 77 without a "
     "GPU.";
 
@@ -92,17 +93,10 @@ std::vector<TimedCase> timed_cases(const Options& options, const Device& device)
   return list;
 }
 
-// Of the kernels of these families.
-std::string code_of(const std::vector<std::string>& families) {
-  std::string code;
-  for (const std::string& family : families) code += (code.empty() ? "" : "+") + code_of_kernel(family);
-  return code.empty() ? code_of_kernel("") : code;
-}
-
 // The fields of a row that say what was asked, and which code was timed.
 Json describe(const TimedCase& timed, const Device& device, const Json& device_fields, const Protocol& protocol) {
-  const bool kernel = timed.contender == Contender::kernel;
-  const std::vector<std::string> families = kernel ? families_of(timed.asked, device) : std::vector<std::string>();
+  const bool kernel = is_of_plans(timed.contender);
+  const std::vector<std::string> families = families_of(timed.contender, timed.asked, device);
   Json fields = {{"case", timed.asked.token()},
                  {"method", name_in(kContenders, timed.contender)},
                  {"device", device_fields},
@@ -113,7 +107,7 @@ Json describe(const TimedCase& timed, const Device& device, const Json& device_f
                    {"idle_ms", protocol.idle_ms},
                    {"load_ms", protocol.load_ms},
                    {"sustained", protocol.sustained}}},
-                 {"code", kernel ? code_of(families) : kRevision.baselines},
+                 {"code", kernel ? code_of_families(families) : kRevision.baselines},
                  {"stopwatch", kRevision.stopwatch},
                  {"compiler", compiler_in_words()}};
   if (families.size() > 1) fields["families"] = families;
@@ -125,9 +119,9 @@ Json describe(const TimedCase& timed, const Device& device, const Json& device_f
 bool times_this_code(const Json& row) {
   if (row.value("stopwatch", "") != kRevision.stopwatch || row.value("compiler", "") != compiler_in_words())
     return false;
-  const bool kernel = row.value("method", "") == name_in(kContenders, Contender::kernel);
+  const bool kernel = is_of_plans(parse_in(kContenders, "bench: method", row.at("method").get<std::string>()));
   const std::vector<std::string> of_variant = {row.value("variant", "")};
-  return row.value("code", "") == (kernel ? code_of(row.value("families", of_variant)) : kRevision.baselines);
+  return row.value("code", "") == (kernel ? code_of_families(row.value("families", of_variant)) : kRevision.baselines);
 }
 
 // Rows of a case are made together, so that its methods can take turns; they are asked for one by one.

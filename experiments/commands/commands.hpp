@@ -26,6 +26,7 @@ int run_verify(std::span<const std::string> words, Console& console);
 int run_random(std::span<const std::string> words, Console& console);
 int run_record(std::span<const std::string> words, Console& console);
 int run_bench(std::span<const std::string> words, Console& console);
+int run_decode(std::span<const std::string> words, Console& console);
 int run_calibrate(std::span<const std::string> words, Console& console);
 int run_count(std::span<const std::string> words, Console& console);
 int run_model(std::span<const std::string> words, Console& console);

@@ -21,8 +21,9 @@ using enum Column::Align;
 constexpr const char* kDescription =
     "The time that Eq. 2 of Fu et al. 2023 predicts, term by term, and beside it that of a roofline over the work "
     "that\n"
-    "the executor counts for the case's kernels, launch by launch; of gradients, steps and spectral layers that one\n"
-    "alone. With --measured both are asked about the kernels that danaus bench timed.";
+    "the executor counts for the case's kernels, launch by launch; of other operations that one alone,\n"
+    "and, of short convolutions and state-space models, beside it the same by FFTs of whole rows and of pieces. With "
+    "--measured both are asked about the kernels that danaus bench timed.";
 
 // Of the paper's Table 19.
 constexpr const char* kPaper = "A100-40GB";
@@ -47,7 +48,8 @@ void print_terms(std::ostream& out, const Json& row) {
 
 void print_resources(std::ostream& out, const Json& row) {
   out << row["case"].get<std::string>() << " on " << row["profile"].get<std::string>() << ": counted work of "
-      << row["variant"].get<std::string>() << '\n';
+      << row["variant"].get<std::string>() << (row.contains("method") ? ", " + row["method"].get<std::string>() : "")
+      << '\n';
   std::vector<std::vector<std::string>> cells;
   for (const Json& resource : row["resources"])
     cells.push_back({resource["name"], fixed(resource["us"], 1), resource["what"]});
@@ -80,7 +82,7 @@ void print_summary(std::ostream& out, const std::vector<Json>& rows) {
   std::vector<std::vector<std::string>> cells;
   for (const Json& row : rows) {
     const std::string constants = row["profile"] == kPaper ? ", the paper's constants" : "";
-    cells.push_back({row["case"], row["model"] == "eq2" ? "Eq. 2" : "roofline",
+    cells.push_back({row["case"], row["model"] == "eq2" ? "Eq. 2" : row.value("method", "roofline"),
                      row["profile"].get<std::string>() + constants, fixed(row["total_us"], 1), row["limit"]});
   }
   print_table(out,
@@ -179,7 +181,10 @@ std::vector<PredictedCase> predicted_cases(const Options& options, const std::ve
       if (options.models == Models::eq2 || (options.models == Models::both && is_convolution))
         cases.push_back(for_eq2(word, options.order, profile));
       if (options.models == Models::eq2) continue;
-      if (const auto of_kernel = for_roofline(word, profile, options.concurrency)) of_kernels.push_back(*of_kernel);
+      const auto of_kernel = for_roofline(word, profile, options.concurrency);
+      if (!of_kernel) continue;
+      of_kernels.push_back(*of_kernel);
+      for (PredictedCase& other : by_other_ways(*of_kernel)) of_kernels.push_back(std::move(other));
     }
   cases.insert(cases.end(), of_kernels.begin(), of_kernels.end());
   return cases;

@@ -16,14 +16,16 @@ namespace {
 
 constexpr const char* kDescription =
     "Random cases by plans, on the executor or a GPU, against the truth in double: lengths to 32K, filters from one\n"
-    "tap to 2 L, types, modes, gates, alignments, scales; of --operation spectral axes to 1024, modes and channels.\n"
+    "tap to 2 L, types, modes, gates, alignments, scales; of --operation spectral axes to 1024, modes and channels; "
+    "of\n"
+    "shortconv and shortconvgrad 2 to 256 taps in both layouts; of ssmconv 1 to 256 states, before and after.\n"
     "Every output's error is judged against what was summed, |u| |k|. A row for every 500 cases; a seed and a number\n"
     "make a case again. Exit 1 when a case fails.";
 
 constexpr std::int64_t kCasesOfRow = 500;
 
 struct Options {
-  std::string operation{random_operations().front()};
+  std::string operation = random_operations().front();
   std::uint64_t seed = 0;
   std::int64_t count = 2000;
   std::optional<int> only;
@@ -32,7 +34,7 @@ struct Options {
 
 bool read_options(Job& job, std::span<const std::string> words, Options& options) {
   std::optional<int> seed, count;
-  const std::vector<std::string> known(random_operations().begin(), random_operations().end());
+  const std::vector<std::string> known = random_operations();
   job.line.option("operation", options.operation, "WORD", join(known) + " (default: the first)");
   job.line.option("count", count, "NUMBER", "how many cases (default 2000)");
   job.line.option("seed", seed, "NUMBER", "others (default 0)");

@@ -67,7 +67,7 @@ Json describe(const ProgramWork& program) {
 
 bool is_one_launch(const Case& asked, const Device& device) {
   const auto* p = asked.as<Convolution>();
-  return p && !dynamic_cast<const LongVariant*>(&choose(*p, device));
+  return p && !takes_several_launches(choose(*p, device));
 }
 
 }  // namespace danaus

@@ -4,49 +4,15 @@
 #include <limits>
 
 #include "experiments/count/imitation.hpp"
+#include "experiments/operations/subject.hpp"
 #include "kernels/cpu/program_work.hpp"
-#include "reference/spectral/spectral.hpp"
-#include "reference/step/step.hpp"
+#include "reference/convolution/convolution.hpp"
 
 namespace danaus {
 namespace {
 
 // The unit of the paper's tables: its numbers are of all that is allocated, u and k included.
 constexpr double kPaperUnit = 1000. * 1024 * 1024;
-
-struct Shape {
-  std::int64_t batch, channels;
-};
-
-Shape shape_of(const Case& asked) {
-  if (const auto* backward = asked.as<Backward>()) return {backward->forward.batch, backward->forward.channels};
-  if (const auto* step = asked.as<TrainingStep>()) return {step->forward.batch, step->forward.channels};
-  if (const auto* layer = asked.as<Spectral>()) return {layer->batch, layer->inputs};
-  const auto* p = asked.as<Convolution>();
-  if (!p) fail("memory: ", asked.token(), " is of an operation that is not known here");
-  return {p->batch, p->channels};
-}
-
-Case with_batch(const Case& asked, std::int64_t batch) {
-  if (const auto* backward = asked.as<Backward>()) {
-    Backward other = *backward;
-    other.forward.batch = batch;
-    return other;
-  }
-  if (const auto* step = asked.as<TrainingStep>()) {
-    TrainingStep other = *step;
-    other.forward.batch = batch;
-    return other;
-  }
-  if (const auto* layer = asked.as<Spectral>()) {
-    Spectral other = *layer;
-    other.batch = batch;
-    return other;
-  }
-  Convolution other = *asked.as<Convolution>();
-  other.batch = batch;
-  return other;
-}
 
 struct Bytes {
   Json arrays = Json::object();

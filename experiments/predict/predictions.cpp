@@ -31,7 +31,7 @@ Json predicted_by_eq2(const PredictedCase& predicted) {
 Json launches_of(const PredictedCase& predicted, const ProgramWork& program, const Device& device) {
   Json launches = Json::array();
   for (const bool prepares : {true, false}) {
-    const std::vector<RepeatedWork> works = kernel_work(predicted.asked, program, device, prepares);
+    const std::vector<RepeatedWork> works = kernel_work(predicted.counted(), program, device, prepares);
     auto work = works.begin();
     for (const LaunchWork& launch : program.launches) {
       if (launch.prepares != prepares) continue;
@@ -48,9 +48,9 @@ Json launches_of(const PredictedCase& predicted, const ProgramWork& program, con
 
 Json predicted_by_roofline(const PredictedCase& predicted) {
   const Device device = imitation(predicted.profile);
-  const ProgramWork program = count_program(predicted.asked, device);
+  const ProgramWork program = count_program(predicted.counted(), device);
   const auto predict = [&](bool prepares) {
-    return predict_launches(kernel_work(predicted.asked, program, device, prepares), predicted.profile,
+    return predict_launches(kernel_work(predicted.counted(), program, device, prepares), predicted.profile,
                             predicted.concurrency);
   };
   const RooflinePrediction prediction = predict(false);
@@ -59,7 +59,7 @@ Json predicted_by_roofline(const PredictedCase& predicted) {
     resources.push_back({{"name", resource.name}, {"us", resource.us}, {"what", resource.what}});
   Json row = {{"variant", program.variant},        {"total_us", prediction.total_us}, {"limit", prediction.limit},
               {"launch_us", prediction.launch_us}, {"resources", resources},          {"notes", prediction.notes}};
-  if (is_one_launch(predicted.asked, device)) return row;
+  if (is_one_launch(predicted.counted(), device)) return row;
   row["prepare_us"] = predict(true).total_us;
   row["launches"] = launches_of(predicted, program, device);
   return row;
@@ -84,6 +84,18 @@ std::optional<PredictedCase> for_roofline(const std::string& token, const Hardwa
   return PredictedCase{CostModel::roofline, asked, profile, concurrency};
 }
 
+std::vector<PredictedCase> by_other_ways(const PredictedCase& predicted) {
+  const Device device = imitation(predicted.profile);
+  std::vector<PredictedCase> ways;
+  for (Contender way : {Contender::full_fft, Contender::chunked_fft}) {
+    if (obstacle(way, predicted.asked, device)) continue;
+    PredictedCase other = predicted;
+    other.way = way, other.by = by_fft(way, predicted.asked, device);
+    if (is_counted(*other.by, device)) ways.push_back(other);
+  }
+  return ways;
+}
+
 std::vector<PredictedCase> figure4_cases(const std::vector<HardwareProfile>& profiles, std::optional<int> order) {
   std::vector<PredictedCase> cases;
   for (const HardwareProfile& profile : profiles)
@@ -102,6 +114,7 @@ Json describe(const PredictedCase& predicted) {
   const bool eq2 = predicted.model == CostModel::eq2;
   Json asked = {
       {"case", predicted.asked.token()}, {"profile", predicted.profile.name}, {"model", eq2 ? "eq2" : "roofline"}};
+  if (predicted.way) asked["method"] = name_in(kContenders, *predicted.way);
   if (!eq2) asked["overlap"] = predicted.concurrency.overlap, asked["warp_rate"] = predicted.concurrency.warp_rate;
   return asked;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/bench/contenders.hpp"
 #include "experiments/cli/environment.hpp"
 #include "model/profile.hpp"
 #include "model/roofline.hpp"
@@ -20,6 +21,11 @@ struct PredictedCase {
   Case asked;
   HardwareProfile profile;
   Concurrency concurrency = {};  // of the roofline
+  // Where another way computes what is asked than its own kernels: which, and the case that it computes.
+  std::optional<Contender> way = {};
+  std::optional<Case> by = {};
+
+  const Case& counted() const { return by ? *by : asked; }
 };
 
 // The case for Eq. 2, which takes the cheapest factors of that order, or of any, where it names none.
@@ -29,6 +35,9 @@ PredictedCase for_eq2(const std::string& token, std::optional<int> order, const 
 // The case for the roofline, of any operation; nothing where the device has no kernel for it.
 std::optional<PredictedCase> for_roofline(const std::string& token, const HardwareProfile& profile,
                                           const Concurrency& concurrency);
+
+// The same by our convolutions by FFT, as danaus bench times them beside the kernels: those of them that there are.
+std::vector<PredictedCase> by_other_ways(const PredictedCase& predicted);
 
 // Fu et al. 2023, Figure 4, and the same for later devices: N = 256 to 4M by each order of kOrders, or by one.
 std::vector<PredictedCase> figure4_cases(const std::vector<HardwareProfile>& profiles, std::optional<int> order);

@@ -5,9 +5,9 @@
 
 #include "experiments/count/imitation.hpp"
 #include "experiments/count/kernel_work.hpp"
+#include "experiments/operations/subject.hpp"
 #include "kernels/plan/registry.hpp"
 #include "model/roofline.hpp"
-#include "reference/spectral/spectral.hpp"
 #include "reference/step/step.hpp"
 
 namespace danaus {
@@ -24,8 +24,8 @@ std::optional<std::string> refusal(const Case& asked, const Device& device) {
 }
 
 int size_of(const Case& asked, const Device& device) {
-  if (const auto* layer = asked.as<Spectral>()) return layer->lengths.back();
-  return make_program(asked, device).variant->size;
+  const int size = make_program(asked, device).variant->size;
+  return size > 0 ? size : static_cast<int>(shape_of(asked).length);
 }
 
 }  // namespace
@@ -64,16 +64,16 @@ std::vector<LimitedCase> limited_cases(const std::vector<Case>& cases, const Har
 
 Json describe(const LimitedCase& limited) {
   const auto& [asked, profile, size] = limited;
+  const Shape shape = shape_of(asked);
   Json row = {{"case", asked.token()},
               {"profile", profile.name},
               {"dtype", name(asked.arrays().front().dtype)},
               {"n", size},
+              {"batch", shape.batch},
+              {"channels", shape.channels},
               {"shared_kb", static_cast<int>(profile.shared_memory_per_block.value)}};
   if (const Convolution* p = convolution_of(asked)) {
     row["mode"] = name(p->mode), row["gated"] = p->pregate || p->postgate;
-    row["batch"] = p->batch, row["channels"] = p->channels;
-  } else if (const auto* layer = asked.as<Spectral>()) {
-    row["batch"] = layer->batch, row["channels"] = layer->inputs;
   }
   return row;
 }

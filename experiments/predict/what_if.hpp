@@ -13,7 +13,7 @@ namespace danaus {
 struct LimitedCase {
   Case asked;
   HardwareProfile profile;  // with the limit changed
-  int size;                 // N, of the kernel that has most room; of spectral layers the length of their last axis
+  int size;                 // N, of the kernel that has most room; without an FFT the length of a row, or its last axis
 };
 
 // Every FFT size: circular, with both gates, and causal.

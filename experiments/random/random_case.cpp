@@ -6,11 +6,14 @@
 #include <set>
 #include <span>
 
+#include "experiments/operations/subject.hpp"
 #include "experiments/verify/execution.hpp"
 #include "kernels/plan/registry.hpp"
 #include "reference/bounds.hpp"
 #include "reference/half.hpp"
+#include "reference/short_backward/short_backward.hpp"
 #include "reference/spectral/spectral.hpp"
+#include "reference/state/state.hpp"
 #include "reference/step/step.hpp"
 #include "reference/token.hpp"
 
@@ -18,7 +21,6 @@ namespace danaus {
 namespace {
 
 constexpr std::int64_t kLongest = 32768, kMostSamples = std::int64_t{1} << 17;
-constexpr std::array<std::string_view, 4> kOperations = {"fftconv", "fftconvgrad", "fftconvstep", "spectral"};
 
 class Draw {
  public:
@@ -125,13 +127,51 @@ Spectral random_layer(Draw& draw) {
   }
 }
 
-Case random_asked(Draw& draw, std::string_view operation) {
-  if (operation == "spectral") return random_layer(draw);
-  const Convolution p = random_convolution(draw);
-  if (operation == "fftconvgrad") return Backward{p};
-  if (operation == "fftconvstep") return TrainingStep{p};
+// Few taps and many, rows shorter than the filter and much longer, channels fewer and more than a tile has.
+ShortConvolution random_short(Draw& draw) {
+  constexpr std::int64_t kMostProducts = std::int64_t{1} << 21, kMostChannels = 40;
+  ShortConvolution p;
+  p.dtype = draw.one_of({Dtype::f16, Dtype::bf16});
+  p.filter = draw.one_of({Dtype::f32, Dtype::f32, p.dtype});
+  p.padding = draw.one_of({Padding::causal, Padding::same});
+  p.taps = 1 + draw.of_any_scale(kMostTaps - 1);
+  const std::int64_t samples = std::min(kMostSamples, kMostProducts / p.taps);
+  p.length = draw.of_any_scale(samples);
+  p.channels = draw.of_any_scale(std::clamp<std::int64_t>(samples / p.length, 1, kMostChannels));
+  p.batch = draw.from(1, std::clamp<std::int64_t>(samples / p.length / p.channels, 1, 5));
+  p.bias = draw.from(0, 1) == 0, p.pregate = draw.from(0, 2) == 0, p.postgate = draw.from(0, 2) == 0;
+  p.channels_last = draw.from(0, 1) == 0;
   return p;
 }
+
+// Whole chunks and parts of one, rows that are cut and few samples; every number of states that a kernel pads.
+StateSpace random_state(Draw& draw) {
+  constexpr std::int64_t kMostSteps = std::int64_t{1} << 19, kLongestRow = 8192, kMostRows = 40;
+  StateSpace p;
+  p.dtype = draw.one_of({Dtype::f16, Dtype::bf16});
+  p.states = static_cast<int>(draw.of_any_scale(kMostStates));
+  p.length = draw.of_any_scale(std::min(kLongestRow, kMostSteps / p.states));
+  const std::int64_t rows = std::clamp<std::int64_t>(kMostSteps / p.states / p.length, 1, kMostRows);
+  p.batch = draw.of_any_scale(rows);
+  p.channels = draw.from(1, std::clamp<std::int64_t>(rows / p.batch, 1, 3));
+  p.initial = draw.from(0, 1) == 0, p.final = draw.from(0, 1) == 0;
+  return p;
+}
+
+// What there are random cases of.
+struct RandomOperation {
+  std::string_view word;
+  Case (*draw)(Draw& draw);
+};
+constexpr RandomOperation kOperations[] = {
+    {"fftconv", [](Draw& draw) -> Case { return random_convolution(draw); }},
+    {"fftconvgrad", [](Draw& draw) -> Case { return Backward{random_convolution(draw)}; }},
+    {"fftconvstep", [](Draw& draw) -> Case { return TrainingStep{random_convolution(draw)}; }},
+    {"spectral", [](Draw& draw) -> Case { return random_layer(draw); }},
+    {"shortconv", [](Draw& draw) -> Case { return random_short(draw); }},
+    {"shortconvgrad", [](Draw& draw) -> Case { return ShortBackward{random_short(draw)}; }},
+    {"ssmconv", [](Draw& draw) -> Case { return random_state(draw); }},
+};
 
 // How many outputs err independently, if errors are in proportion to them; but where all is in one frequency one number
 // errs, that of the row.
@@ -151,7 +191,11 @@ double independent_outputs(const RandomCase& c, const std::vector<double>& outpu
 
 }  // namespace
 
-std::span<const std::string_view> random_operations() { return kOperations; }
+std::vector<std::string> random_operations() {
+  std::vector<std::string> words;
+  for (const RandomOperation& operation : kOperations) words.emplace_back(operation.word);
+  return words;
+}
 
 RandomCase random_case(std::uint64_t seed, std::int64_t number, std::string_view operation) {
   std::seed_seq mixed{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
@@ -162,7 +206,7 @@ RandomCase random_case(std::uint64_t seed, std::int64_t number, std::string_view
 
   RandomCase c;
   c.seed = static_cast<std::uint64_t>(draw.from(0, (std::int64_t{1} << 62) - 1));
-  c.asked = random_asked(draw, operation);
+  c.asked = std::ranges::find(kOperations, operation, &RandomOperation::word)->draw(draw);
   if (const auto* layer = c.asked.as<Spectral>()) {
     c.scale = draw.one_of({1., 1., 0.1, 4.});
     const int whole = layer->complex ? 2 : 1;  // numbers of a sample
@@ -170,12 +214,15 @@ RandomCase random_case(std::uint64_t seed, std::int64_t number, std::string_view
     c.offsets.assign(3, draw.from(0, 1) == 0 ? 0 : together);
     return c;
   }
-  c.filter = draw.one_of({RandomFilter::gaussian, RandomFilter::gaussian, RandomFilter::last_tap,
-                          RandomFilter::alternating, RandomFilter::decaying});
+  if (convolution_of(c.asked))
+    c.filter = draw.one_of({RandomFilter::gaussian, RandomFilter::gaussian, RandomFilter::last_tap,
+                            RandomFilter::alternating, RandomFilter::decaying});
   c.scale = draw.one_of({1., 1., 0.02, 1e-3, 8.});
   const int together = static_cast<int>(draw.from(0, 7)), kind = static_cast<int>(draw.from(0, 3));
   c.offsets.resize(c.asked.arrays().size());
   for (int& offset : c.offsets) offset = kind < 2 ? 0 : kind == 2 ? together : static_cast<int>(draw.from(0, 7));
+  if (c.asked.as<StateSpace>())  // states are complex numbers
+    for (std::size_t i = 2; i < c.offsets.size(); ++i) c.offsets[i] -= c.offsets[i] % 2;
   return c;
 }
 
@@ -190,8 +237,8 @@ Values random_values(const RandomCase& c) {
   if (p) spec.scale = c.scale;
   Values values = make_values(c.asked, spec);
   if (p && c.filter != RandomFilter::gaussian) fill_filter(*p, c.filter, values.at("k"));
-  if (const auto* layer = c.asked.as<Spectral>())
-    for (double& value : values.at("u")) value = round_to(layer->dtype, c.scale * value);
+  if (!p)
+    for (double& value : values.at("u")) value = round_to(c.asked.arrays().front().dtype, c.scale * value);
   return values;
 }
 
@@ -222,8 +269,10 @@ RandomVerdict verdict_of(const RandomCase& c, const Values& truth, const Values&
 RandomVerdict judge(const RandomCase& c, const std::shared_ptr<const Machine>& machine) try {
   const Values values = random_values(c);
   const Execution done = execute(c.asked, values, machine, c.offsets);
+  const auto subject = subject_of(c.asked, "random");
   RandomVerdict verdict =
-      verdict_of(c, truth(c.asked, values), done.outputs, output_bounds(c.asked, values, machine->device()));
+      verdict_of(c, subject->compared(values, truth(c.asked, values)), subject->compared(values, done.outputs),
+                 output_bounds(c.asked, values, machine->device()));
   if (!done.guarded) verdict.violation = "samples beside an output were written";
   return verdict;
 } catch (const std::exception& error) {

@@ -34,11 +34,12 @@ struct RandomCase {
 };
 
 // The words of the operations that there are random cases of, the default first.
-std::span<const std::string_view> random_operations();
+std::vector<std::string> random_operations();
 
 // Case `number` of those that begin with `seed`. Of convolutions, their gradients and steps: lengths to 32K, many of
 // them near an FFT size; K from 1 to 2 L; up to 2^17 samples. Of spectral layers: what a kernel for one axis has room
-// for, with up to 2^17 samples.
+// for, with up to 2^17 samples. Of short convolutions and their gradients: 2 to 256 taps, rows from one sample on, in
+// both layouts, up to 2^21 products. Of state-space models: 1 to 256 states, up to 2^19 steps of a state.
 RandomCase random_case(std::uint64_t seed, std::int64_t number, std::string_view operation = "fftconv");
 
 // In words, beside its token.

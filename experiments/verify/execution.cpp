@@ -3,15 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "experiments/operations/subject.hpp"
 #include "kernels/device/halves.hpp"
-#include "kernels/plan/correlation.hpp"
 #include "kernels/plan/plan.hpp"
-#include "reference/convolution/conditioning.hpp"
 #include "reference/convolution/mask.hpp"
-#include "reference/convolution/rounding.hpp"
-#include "reference/short/bounds.hpp"
-#include "reference/short_backward/short_backward.hpp"
-#include "reference/spectral/conditioning.hpp"
 #include "reference/step/step.hpp"
 
 namespace danaus {
@@ -107,29 +102,11 @@ Execution execute(const Case& asked, const Values& values, const std::shared_ptr
 }
 
 std::vector<OutputBound> output_bounds(const Case& asked, const Values& values, const Device& device) {
-  if (const auto* layer = asked.as<Spectral>())
-    return {{"y", bound_l2(*layer), summed(*layer, {values.find("u")->second, values.find("w")->second})}};
-  require_judged(asked);
-  const Program program = make_program(asked, device, marks_of(asked));
-  const int roundings = program.variant->roundings();
-  if (const auto* p = asked.as<ShortConvolution>()) return bounds_of_short(*p, values, roundings);
-  if (const auto* p = asked.as<ShortBackward>()) return bounds_of_short_gradients(p->forward, values, roundings);
-  const Convolution& p = *convolution_of(asked);
-  if (asked.as<Convolution>()) {
-    const Convolution by = planned(p, *program.variant);
-    return {{"y", bound_l2_of_kernel(by, roundings), summed(by, inputs_of(values))}};
-  }
-  const int of_sums = make_correlation(asked, p, {0, -1, 1, -1, 2}, device).roundings;
-  std::vector<OutputBound> bounds = bounds_of_passes(p, values, roundings, of_sums);
-  if (asked.as<Backward>()) std::erase_if(bounds, [](const OutputBound& bound) { return bound.name == "y"; });
-  return bounds;
+  const auto subject = subject_of(asked, "verify");
+  return subject->bounds(values, *make_program(asked, device, marks_of(asked)).variant, device);
 }
 
-bool is_judged(const Case& asked) { return convolution_of(asked) || asked.as<Spectral>(); }
-
-void require_judged(const Case& asked) {
-  if (!is_judged(asked)) fail("verify: ", asked.token(), " is of an operation whose outputs are not judged here");
-}
+bool is_judged(const Case& asked) { return find_subject(asked) != nullptr; }
 
 bool has_plan(const Case& asked, const std::shared_ptr<const Machine>& machine) {
   try {

@@ -16,8 +16,8 @@ namespace danaus {
 // Numbers of f16, bf16 or f32 as they lie in memory.
 std::vector<double> decoded_bytes(Dtype dtype, std::span<const std::byte> memory);
 
-// Inputs and filters of the case with such data: u and k as the spec says, gates and dy Gaussian. Throws where a
-// spectral layer is to have other data than its own.
+// Inputs and filters of the case with such data: u and k as the spec says, gates and dy Gaussian. Throws where
+// another operation is to have other data than its own.
 Values make_values(const Case& asked, const DataSpec& spec);
 
 struct Execution {
@@ -32,14 +32,13 @@ Execution execute(const Case& asked, const Values& values, const std::shared_ptr
 // Of each output, by the roundings of the kernels that a plan on the device has.
 std::vector<OutputBound> output_bounds(const Case& asked, const Values& values, const Device& device);
 
-// Throws where it is not known how the outputs of the case's operation are judged.
+// Whether it is known how the outputs of the case's operation are judged.
 bool is_judged(const Case& asked);
-void require_judged(const Case& asked);
 
 // Whether a plan on the machine computes the case, with kernels that this build has.
 bool has_plan(const Case& asked, const std::shared_ptr<const Machine>& machine);
 
-// Factors of the FFT of the kernel that has most of the work; none for spectral layers.
+// Factors of the FFT of the kernel that has most of the work; none without one.
 std::vector<int> planned_factors(const Case& asked, const Device& device);
 
 }  // namespace danaus

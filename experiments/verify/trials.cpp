@@ -218,6 +218,22 @@ void add_other_operations(Matrix& matrix) {
       matrix.add("spectral layer", text("spectral_", type, shape));
 }
 
+// Few taps and many, whole tiles and parts of one, in both layouts; states of each kernel, rows in parts, the
+// recurrence.
+void add_short_and_state(Matrix& matrix) {
+  for (std::string_view dtype : {"f16", "bf16"}) {
+    for (std::string_view shape :
+         {"_causal_k4_l1000_b2_h9", "_causal_k4_l513_b2_h10_bias_pregate_channelslast", "_same_k7_l300_b2_h3",
+          "_causal_k64_l700_b2_h3_bias_pregate_postgate", "_same_k256_l1030_b1_h2", "_causal_k2_l1_b1_h1",
+          "_same_k31_l290_b2_h33_postgate_channelslast"})
+      for (std::string_view word : {"shortconv_", "shortconvgrad_"})
+        matrix.add(word == "shortconv_" ? "short convolution" : "its gradients", text(word, dtype, shape));
+    for (std::string_view shape : {"_s64_l200_b3_h2_initial_final", "_s1_l130_b2_h1", "_s256_l96_b2_h1_final",
+                                   "_s12_l1100_b1_h2_initial_final", "_s16_l20_b3_h2_initial_final"})
+      matrix.add("state-space model", text("ssmconv_", dtype, shape));
+  }
+}
+
 std::vector<Trial> default_matrix(std::span<const Candidate> candidates) {
   Matrix matrix(candidates);
   add_lengths(matrix);
@@ -230,6 +246,7 @@ std::vector<Trial> default_matrix(std::span<const Candidate> candidates) {
   add_last_taps(matrix);
   add_kernels(matrix);
   add_other_operations(matrix);
+  add_short_and_state(matrix);
   return std::move(matrix).take();
 }
 

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
+#include "experiments/operations/subject.hpp"
 #include "experiments/verify/execution.hpp"
 #include "experiments/verify/spot_check.hpp"
 #include "reference/compare.hpp"
 #include "reference/convolution/conditioning.hpp"
-#include "reference/step/step.hpp"
 
 namespace danaus {
 namespace {
@@ -110,18 +109,15 @@ Json verified_convolution(const Trial& trial, const Convolution& problem, const 
 }
 
 // The product of y with dy, which every gradient's with its own input must be.
-Json judged_products(const Convolution& p, const Values& values, const Values& outputs,
+Json judged_products(const AdjointProduct& product, const Values& values, const Values& outputs,
                      const std::vector<OutputBound>& bounds) {
-  const std::vector<double> y = convolve(p, inputs_of(values), Method::fftw);
-  const std::vector<double>& dy = values.find("dy")->second;
-  const double product = std::inner_product(y.begin(), y.end(), dy.begin(), 0.);
   Json worst;
-  for (const AdjointError& each : adjoint_errors(values, outputs, product, bounds)) {
+  for (const AdjointError& each : adjoint_errors(values, outputs, product.whole, bounds, product.of_bias)) {
     const double clearance = std::abs(each.error) / each.bound;
     const bool right = clearance <= 1;  // not of a NaN
     if (worst.is_null() || !right || clearance > worst.at("clearance"))
       worst = {{"status", right ? "passed" : "failed"},
-               {"product", product},
+               {"product", product.whole},
                {"error", each.error},
                {"bound", each.bound},
                {"clearance", clearance},
@@ -140,8 +136,11 @@ bool is_worse(const Json& a, const Json& b) {
 
 Json verified_outputs(const Trial& trial, const DataSpec& data) {
   const std::shared_ptr<const Machine> machine = trial.candidate.machine();
-  const Values values = make_values(trial.asked, data), expected = truth(trial.asked, values);
+  const auto subject = subject_of(trial.asked, "verify");
+  const Values values = make_values(trial.asked, data);
+  const Values expected = subject->compared(values, truth(trial.asked, values));
   const Execution done = execute(trial.asked, values, machine);
+  const Values computed = subject->compared(values, done.outputs);
   const std::vector<OutputBound> bounds = output_bounds(trial.asked, values, machine->device());
   const double share = is_gaussian(data) ? trial.candidate.usual_share : 1;
   Json outputs = Json::object(), worst;
@@ -151,8 +150,8 @@ Json verified_outputs(const Trial& trial, const DataSpec& data) {
     const std::int64_t samples = std::ssize(right);
     const double gain = data.data == DataKind::constant ? bound.l2 : bound_gain(bound.l2, samples);
     Json& row = outputs[name];
-    row = verdict(compare(right, done.outputs.at(name), bound.summed), {bound.l2, gain, samples, share});
-    row["truth"] = danaus::name(Method::fftw);
+    row = verdict(compare(right, computed.at(name), bound.summed), {bound.l2, gain, samples, share});
+    row["truth"] = subject->truth();
     if (worst.is_null() || is_worse(row, worst)) {
       worst = row;
       worst["output"] = name;
@@ -161,10 +160,9 @@ Json verified_outputs(const Trial& trial, const DataSpec& data) {
   Json fields = {{"verify", worst}, {"outputs", outputs}};
   if (!done.guarded)
     fields["verify"]["status"] = "failed", fields["verify"]["reason"] = "memory beside an output was written";
-  const auto* backward = trial.asked.as<Backward>();
-  const auto* step = trial.asked.as<TrainingStep>();
-  if (!is_gaussian(data) || !(backward || step)) return fields;
-  const Json products = judged_products(backward ? backward->forward : step->forward, values, done.outputs, bounds);
+  const auto product = is_gaussian(data) ? subject->product(values) : std::nullopt;
+  if (!product) return fields;
+  const Json products = judged_products(*product, values, done.outputs, bounds);
   fields["adjoint"] = products;
   if (products.at("status") == "failed" && worst.at("status") == "passed")
     fields["verify"]["status"] = "failed",

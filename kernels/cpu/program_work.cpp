@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <set>
 
@@ -17,6 +18,7 @@
 #include "kernels/families/outer/family.hpp"
 #include "kernels/families/short_filter/family.hpp"
 #include "kernels/families/spectrum/family.hpp"
+#include "kernels/families/state/family.hpp"
 #include "kernels/families/taps/family.hpp"
 #include "kernels/families/toeplitz/family.hpp"
 #include "kernels/plan/arrays.hpp"
@@ -33,6 +35,7 @@ using host::Counters;
 constexpr std::int64_t kPage = 4096;
 constexpr std::int64_t kSampledBlocks = 6;  // that stand for those between them
 constexpr int kThreadsOfSm = 2048;
+constexpr std::uint64_t kSectorBytes = 32;
 
 // Zeros, of which only pages that are written take memory.
 std::shared_ptr<void> reserve(std::int64_t bytes) {
@@ -62,6 +65,7 @@ int tuned_blocks(const KernelId& id) {
   if (id.family == toeplitz::Family::name) return of(toeplitz::kLines);
   if (id.family == correlate_short::Family::name) return of(correlate_short::kLines);
   if (id.family == short_filter::Family::name) return 1;
+  if (id.family == state::Family::name) return of(state::kLines);
   if (id.family == spectrum::Family::name || id.family == taps::Family::name) return of(spectrum::kLines);
   return kThreadsOfSm;
 }
@@ -163,6 +167,26 @@ Counters of_sums(const Launch& launch, int item_rows, int workers_of_block) {
   const std::int64_t workers = parts * given.rows.channels;
   return divided(plus(less(few, divided(round, kFewItems, 1)), divided(round, items, parts)), workers,
                  std::min<std::int64_t>(workers, workers_of_block));
+}
+
+// A block has so many rows, or parts of rows, and takes them chunk by chunk; the last chunk is a part of one where L
+// is.
+Counters of_chunks(const Launch& launch) {
+  const auto given = arguments_of<state::Arguments>(launch);
+  const std::int64_t chunk = given.layout.tuning.chunk, few = 4, more = few + more_items(given.aligned);
+  const std::int64_t length = std::min<std::int64_t>(given.part_length, given.length), chunks = ratio_up(length, chunk);
+  if (chunks <= more) return of_sampled_blocks(launch);
+  Launch part = launch;
+  const auto run = [&](std::int64_t count) {
+    state::Arguments a = given;
+    const std::int64_t rest = (given.length - 1) % chunk + 1;  // of the last chunk
+    a.part_length = count * chunk;
+    a.length = static_cast<int>((given.parts * count - 1) * chunk + rest);
+    part.give(a);
+    return of_sampled_blocks(part);
+  };
+  const Counters some = run(few);
+  return plus(some, divided(less(run(more), some), chunks - few, more - few));
 }
 
 // The launch of a fused kernel as a case of its own, by the same kernel.
@@ -269,21 +293,41 @@ class CountingMachine final : public Machine {
       work.counters = of_sums(launch, item_rows_of<correlate_chain::Family>(launch.kernel), launch.threads / 32);
     } else if (launch.kernel.family == correlate_exchange::Family::name) {
       work.counters = of_sums(launch, item_rows_of<correlate_exchange::Family>(launch.kernel), 1);
+    } else if (is_of_chunks(launch.kernel)) {
+      work.counters = of_chunks(launch);
     } else {
       work.counters = of_sampled_blocks(launch);
+      const host::Counters& n = work.counters;  // of what is prepared a launch may read a part
+      const auto touched = static_cast<double>(kSectorBytes * (n.global_load_sectors + n.global_store_sectors) +
+                                               n.bulk_load_bytes + n.bulk_store_bytes);
+      work.l2_bytes = std::min(work.l2_bytes, touched), work.hbm_bytes = std::min(work.hbm_bytes, touched);
     }
     return work;
+  }
+  static bool is_of_chunks(const KernelId& id) {
+    if (id.family != state::Family::name) return false;
+    return state::is_product(state::Family::instances(id.line).list[id.instance].key.work);
   }
   template <class Family>
   static int item_rows_of(const KernelId& id) {
     return Family::instances(id.line).list[id.instance].key.pair ? 2 : 1;
   }
 
+  // Of a fused kernel, that its rows have; regions span what lies between them too.
+  double bytes_of_rows(const Launch& launch) const {
+    const Variant* variant = variant_of(launch.kernel);
+    if (!variant || variant->size == 0) return std::numeric_limits<double>::infinity();
+    const auto a = arguments_of<ConvolutionArguments>(launch);
+    return 2. * a.batch * a.channels * a.length;
+  }
+
   void count_bytes(const Launch& launch, LaunchWork& work) const {
+    const double of_rows = bytes_of_rows(launch);
     for (int i = 0; i < launch.region_count; ++i) {
       const Region& region = launch.regions[i];
       if (region.constant) continue;
       auto bytes = static_cast<double>(region.bytes);
+      if (!is_in(prepared_, region)) bytes = std::min(bytes, of_rows);
       const bool handed_over = is_in(workspace_, region);
       if (launch.kernel.family == outer::Family::name && !handed_over) {  // of all channels some
         const auto a = arguments_of<outer::Arguments>(launch);

@@ -1,10 +1,10 @@
 // The work of every launch of a program, of any size, counted by executing a little of each.
 //
 // A plan is made for the case as it is, on a machine that has the device's limits and memory that only takes room where
-// it is written, and executes few of the blocks. Fused convolutions are counted as work.hpp does it; of outer passes
-// and sums over the batch blocks are executed with few items and with more, which tells the two apart; of all else some
-// blocks stand for those between them, the last for itself. Exact where blocks and items are alike; of an odd batch the
-// last row counts as two to passes and sums.
+// it is written, and executes few of the blocks. Fused convolutions are counted as work.hpp does it; of outer passes,
+// sums over the batch and chunks of state-space models blocks are executed with few items and with more, which tells
+// the two apart; of all else some blocks stand for those between them, the last for itself. Exact where blocks and
+// items are alike; of an odd batch the last row counts as two to passes and sums.
 #pragma once
 
 #include <string>

@@ -1,7 +1,6 @@
 #include "reference/backward/bounds.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -63,18 +62,25 @@ std::vector<OutputBound> bounds_of_passes(const Convolution& p, const Values& va
 }
 
 std::vector<AdjointError> adjoint_errors(const Values& values, const Values& outputs, double product,
-                                         const std::vector<OutputBound>& bounds) {
+                                         const std::vector<OutputBound>& bounds, double of_bias) {
   constexpr double kDeviations = 4;
-  constexpr std::array<std::array<std::string_view, 2>, 5> kPairs = {
-      {{"y", "dy"}, {"du", "u"}, {"dk", "k"}, {"dpregate", "pregate"}, {"dpostgate", "postgate"}}};
+  const struct {
+    std::string_view output, input;
+    double product;
+  } pairs[] = {{"y", "dy", product},
+               {"du", "u", product - of_bias},
+               {"dk", "k", product - of_bias},
+               {"dbias", "bias", of_bias},
+               {"dpregate", "pregate", product - of_bias},
+               {"dpostgate", "postgate", product}};
   std::vector<AdjointError> errors;
-  for (const auto& [output, input] : kPairs) {
+  for (const auto& [output, input, right] : pairs) {
     const auto found = outputs.find(output);
     if (found == outputs.end()) continue;
     const std::vector<double>& other = values.find(input)->second;
     const OutputBound& bound = *std::ranges::find(bounds, output, &OutputBound::name);
     const double rms = std::sqrt(dot(other, other) / static_cast<double>(other.size()));
-    errors.push_back({output, dot(found->second, other) - product, kDeviations * bound.l2 * bound.summed * rms});
+    errors.push_back({output, dot(found->second, other) - right, kDeviations * bound.l2 * bound.summed * rms});
   }
   return errors;
 }

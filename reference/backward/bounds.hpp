@@ -29,14 +29,15 @@ double summed_to_taps(const Convolution& p, const Inputs& inputs, const std::vec
 std::vector<OutputBound> bounds_of_passes(const Convolution& p, const Values& values, int roundings, int of_sums);
 
 // <y, dy> = <du, u> = <dk, k> = <dpregate, pregate> = <dpostgate, postgate>, for any data: what each product of an
-// output with its input is off by. Errors that know nothing of that input add up as a random walk does; the bound is
-// four times its rms.
+// output with its input is off by. Where a bias is added behind the filter, its part of <y, dy> is <dbias, bias>, and
+// in those with u, k and pregate it is not. Errors that know nothing of that input add up as a random walk does; the
+// bound is four times its rms.
 struct AdjointError {
   std::string_view output;
   double error, bound;
 };
-// Of those `outputs` that are there; `product` is <y, dy> in double.
+// Of those `outputs` that are there; `product` is <y, dy> in double, `of_bias` the bias's part of it.
 std::vector<AdjointError> adjoint_errors(const Values& values, const Values& outputs, double product,
-                                         const std::vector<OutputBound>& bounds);
+                                         const std::vector<OutputBound>& bounds, double of_bias = 0);
 
 }  // namespace danaus

@@ -6,6 +6,9 @@
 
 namespace danaus {
 
+// On the relative L2 error of an output, y or a gradient, by a kernel of so many roundings; more below.
+double bound_l2_of_short(const ShortConvolution& problem, std::string_view output, int roundings);
+
 // Of y, by a kernel of so many roundings, gates aside: each of them rounds once more.
 std::vector<OutputBound> bounds_of_short(const ShortConvolution& problem, const Values& values, int roundings);
 

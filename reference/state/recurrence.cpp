@@ -48,18 +48,15 @@ Complex power(Complex a, std::int64_t n) {
   return std::polar(std::exp(times * std::log(std::abs(a))), times * std::arg(a));
 }
 
-}  // namespace
-
-StateInputs make_inputs(const StateSpace& p, Poles poles, std::uint64_t seed) {
+std::mt19937_64 random_of(const StateSpace& p, Poles poles, std::uint64_t seed) {
   const std::string word = text(token(p), int(poles));
   std::seed_seq mixed(word.begin(), word.end());
-  std::mt19937_64 random(std::mt19937_64(mixed)() + seed);
+  return std::mt19937_64(std::mt19937_64(mixed)() + seed);
+}
+
+void fill_filters(const StateSpace& p, Poles poles, std::mt19937_64& random, StateInputs& inputs) {
   std::normal_distribution<double> normal;
   std::uniform_real_distribution<double> uniform;
-  const Dtype of_filter = arrays(p)[2].dtype;
-  StateInputs inputs;
-  inputs.u.resize(p.batch * p.channels * p.length);
-  for (double& value : inputs.u) value = round_to(p.dtype, normal(random));
   for (auto* list : {&inputs.a, &inputs.b, &inputs.c}) list->resize(2 * p.channels * p.states);
   for (std::int64_t i = 0; i < p.channels * p.states; ++i) {
     const double decay = poles == Poles::unit ? 0 : std::pow(10., poles == Poles::slow ? -6. : -4 * uniform(random));
@@ -69,12 +66,30 @@ StateInputs make_inputs(const StateSpace& p, Poles poles, std::uint64_t seed) {
     set_complex(inputs.a, i, a), set_complex(inputs.b, i, b), set_complex(inputs.c, i, c / gain);
   }
   for (auto* list : {&inputs.a, &inputs.b, &inputs.c})
-    for (double& value : *list) value = round_to(of_filter, value);
+    for (double& value : *list) value = round_to(arrays(p)[2].dtype, value);
+}
+
+}  // namespace
+
+StateInputs make_filters(const StateSpace& p, Poles poles, std::uint64_t seed) {
+  StateInputs inputs;
+  std::mt19937_64 random = random_of(p, poles, seed);
+  fill_filters(p, poles, random, inputs);
+  return inputs;
+}
+
+StateInputs make_inputs(const StateSpace& p, Poles poles, std::uint64_t seed) {
+  std::mt19937_64 random = random_of(p, poles, seed);
+  std::normal_distribution<double> normal;
+  StateInputs inputs;
+  inputs.u.resize(p.batch * p.channels * p.length);
+  for (double& value : inputs.u) value = round_to(p.dtype, normal(random));
+  fill_filters(p, poles, random, inputs);
   if (p.initial) {
     inputs.x_initial.resize(2 * p.batch * p.channels * p.states);
     const std::vector<double> sizes = state_sizes(p, inputs);
     for (std::size_t i = 0; i < inputs.x_initial.size(); ++i)
-      inputs.x_initial[i] = round_to(of_filter, sizes[i / 2 % sizes.size()] * normal(random));
+      inputs.x_initial[i] = round_to(arrays(p)[2].dtype, sizes[i / 2 % sizes.size()] * normal(random));
   }
   return inputs;
 }
@@ -148,6 +163,20 @@ std::vector<double> state_sizes(const StateSpace& p, const StateInputs& inputs) 
   return sizes;
 }
 
+std::vector<double> over_sizes(const StateSpace& p, const StateInputs& inputs, std::vector<double> x) {
+  const std::vector<double> sizes = state_sizes(p, inputs);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] /= sizes[i / 2 % sizes.size()];
+  return x;
+}
+
+StateInputs state_inputs_of(const Values& values) {
+  const auto of = [&](std::string_view name) {
+    const auto found = values.find(name);
+    return found == values.end() ? std::vector<double>() : found->second;
+  };
+  return {of("u"), of("a"), of("b"), of("c"), of("x_initial")};
+}
+
 double summed(const StateSpace& p, const StateInputs& inputs) {
   const std::vector<double> sizes = state_sizes(p, inputs);
   double all = 0;
@@ -170,14 +199,32 @@ double summed(const StateSpace& p, const StateInputs& inputs) {
 }
 
 double summed_states(const StateSpace& p, const StateInputs& inputs) {
-  double input = 0;
-  for (double u : inputs.u) input += u * u;
-  return std::sqrt(input / static_cast<double>(p.length) * p.states);
+  double all = 0;
+  for (double u : inputs.u) all += u * u * p.states / static_cast<double>(p.length);
+  if (!p.initial) return std::sqrt(all);
+  const std::vector<double> before = over_sizes(p, inputs, inputs.x_initial);
+  for (std::int64_t i = 0; i < p.batch * p.channels * p.states; ++i) {
+    const Complex a = complex_at(inputs.a, i % (p.channels * p.states));
+    all += std::norm(complex_at(before, i)) * std::pow(std::abs(a), 2. * static_cast<double>(p.length));
+  }
+  return std::sqrt(all);
 }
 
 double bound_l2(const StateSpace& p, int chunk, int roundings) {
   const double chunks = std::ceil(static_cast<double>(p.length) / chunk);
   return std::hypot(bound_l2_of_roundings(p.dtype, roundings), chunks * 0x1p-24, std::sqrt(chunks) * 0x1p-23);
+}
+
+double bound_l2_of_state(const StateSpace& p, std::string_view output, int chunk, int roundings) {
+  return bound_l2(p, chunk, output == "y" ? roundings : chunk > 1 ? 1 : 0);
+}
+
+std::vector<OutputBound> bounds_of_state(const StateSpace& p, const Values& values, int chunk, int roundings) {
+  const StateInputs inputs = state_inputs_of(values);
+  std::vector<OutputBound> bounds = {{"y", bound_l2_of_state(p, "y", chunk, roundings), summed(p, inputs)}};
+  if (p.final)
+    bounds.push_back({"x_final", bound_l2_of_state(p, "x_final", chunk, roundings), summed_states(p, inputs)});
+  return bounds;
 }
 
 }  // namespace danaus

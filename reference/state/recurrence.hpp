@@ -3,7 +3,9 @@
 
 #include <vector>
 
+#include "reference/backward/bounds.hpp"
 #include "reference/state/state.hpp"
+#include "reference/truth.hpp"
 
 namespace danaus {
 
@@ -22,6 +24,9 @@ enum class Poles {
   unit,  // none, but for the rounding of A
 };
 
+// a, b and c of the same kind alone.
+StateInputs make_filters(const StateSpace& problem, Poles poles = Poles::any, std::uint64_t seed = 0);
+
 // Gaussian u, b and c, frequencies of A from 0 to pi, c scaled so that filters have unit L2 norm on average, x_initial
 // of the size that white noise gives a state. They depend on token, kind and seed.
 StateInputs make_inputs(const StateSpace& problem, Poles poles = Poles::any, std::uint64_t seed = 0);
@@ -38,10 +43,17 @@ std::vector<double> filter_of(const StateSpace& problem, const StateInputs& inpu
 // makes of it.
 std::vector<double> state_sizes(const StateSpace& problem, const StateInputs& inputs);
 
+// States over those sizes, so that all count.
+std::vector<double> over_sizes(const StateSpace& problem, const StateInputs& inputs, std::vector<double> states);
+
+// The arrays of a case; empty where it has none.
+StateInputs state_inputs_of(const Values& values);
+
 // The norm that y would have if no state's part cancelled another's: what an error is relative to where that is much
 // more than y's (compare.hpp).
 double summed(const StateSpace& problem, const StateInputs& inputs);
-// Likewise of x_final by state_sizes().
+
+// The same of x_final over state_sizes(): what white noise as loud as u makes of it, and what x_initial leaves.
 double summed_states(const StateSpace& problem, const StateInputs& inputs);
 
 // Bounds on the relative L2 error of y, and of x_final by state_sizes(), of a kernel that computes chunk by chunk: c u
@@ -49,5 +61,11 @@ double summed_states(const StateSpace& problem, const StateInputs& inputs);
 // and multiplies m = L / T times: m 2^-24, as their errors repeat, beside 2^-23 sqrt(m) of as many roundings of fp32.
 // Squares add. The second matters where |A| is near 1 and L beyond 2^18.
 double bound_l2(const StateSpace& problem, int chunk, int roundings);
+
+// Of y and, where the case has one, of x_final by state_sizes(), by a kernel of so many roundings from u to y. Of the
+// state only matrices are rounded to the type of the samples; by the recurrence, where chunk is 1, nothing is.
+std::vector<OutputBound> bounds_of_state(const StateSpace& problem, const Values& values, int chunk, int roundings);
+// The first of each of them.
+double bound_l2_of_state(const StateSpace& problem, std::string_view output, int chunk, int roundings);
 
 }  // namespace danaus

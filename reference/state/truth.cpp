@@ -16,8 +16,7 @@ Values make_state_values(const Case& asked, std::uint64_t seed) {
 
 Values state_outputs(const Case& asked, const Values& values) {
   const StateSpace& p = *asked.as<StateSpace>();
-  StateOutputs outputs = by_recurrence(p, {values.at("u"), values.at("a"), values.at("b"), values.at("c"),
-                                           p.initial ? values.at("x_initial") : std::vector<double>()});
+  StateOutputs outputs = by_recurrence(p, state_inputs_of(values));
   Values results = {{"y", std::move(outputs.y)}};
   if (p.final) results.emplace("x_final", std::move(outputs.x_final));
   return results;

@@ -18,9 +18,11 @@ RESULTS = Path(__file__).resolve().parents[2] / "experiments" / "results"
 SCHEMAS = RESULTS / "schemas"
 KERNEL_CASE = "fftconv_f16_circular_l512_b3_h2"
 OTHER_CASES = ["--case", "fftconvgrad_f16_circular_l512_b3_h2_postgate", "--case", "fftconv_f16_causal_l40000_b1_h1",
-               "--case", "spectral_f32_tf32_b2_c5x4_l32_m8"]
+               "--case", "spectral_f32_tf32_b2_c5x4_l32_m8", "--case", "shortconv_f16_causal_k40_l600_b2_h3",
+               "--case", "shortconvgrad_bf16_same_k4_l64_b2_h9_bias_channelslast", "--case",
+               "ssmconv_f16_s8_l600_b2_h3_final"]
 WRITTEN_WITHOUT_A_GPU = {"verify", "count", "model", "memory", "what_if", "factors", "convolve", "list", "info",
-                         "random", "check", "explore", "partial"}
+                         "random", "check", "explore", "partial", "decode"}
 # What models are judged by is written by the plots' side.
 OF_OTHERS = {"prediction", "choice", "summary"}
 # Where PyTorch is, tests/python/examples_test.py holds what writes them to these.
@@ -57,7 +59,7 @@ def written_rows():
         *rows_of("verify", "--case", KERNEL_CASE, "--case", "fftconv_f16_causal_l64_b1_h1", "--scaling", "one_side"),
         *rows_of("verify", "--case", KERNEL_CASE),
         *rows_of("verify", *OTHER_CASES),
-        *rows_of("random", "--count", "3"), *rows_of("random", "--operation", "fftconvgrad", "--count", "2"),
+        *rows_of("decode", "--case", "fftconv_f16_causal_l300_b1_h8"), *rows_of("random", "--count", "3"), *rows_of("random", "--operation", "fftconvgrad", "--count", "2"),
         *rows_of("count", "--case", KERNEL_CASE, "--case", "fftconv_bf16_causal_l512_b1_h1"),
         *rows_of("count", *OTHER_CASES),
         *rows_of("model", "--case", KERNEL_CASE), *rows_of("model", *OTHER_CASES, "--profile", "H200"),

@@ -47,7 +47,10 @@ TEST(ProgramWork, OfAProgramIsThatOfItsLaunches) {
                             "fftconvstep_f16_circular_l512_b6_h20_pregate",           // and the filters' transform
                             "fftconvgrad_f16_causal_l16384_b5_h2",                    // sums between outer passes
                             "fftconv_bf16_circular_l49152_b8_h1",                     // outer passes
-                            "spectral_f32_tf32_complex_b20_c16x20_l32_m8_shared"}) {
+                            "spectral_f32_tf32_complex_b20_c16x20_l32_m8_shared",
+                            "shortconvgrad_bf16_causal_k40_l600_b3_h4_bias_pregate",  // taps and sums
+                            "ssmconv_f16_s10_l900_b20_h1_final",                      // chunks
+                            "ssmconv_bf16_s16_l2100_b1_h1_initial_final"}) {          // and parts of rows
     SCOPED_TRACE(token);
     const Case asked = parse_case(token);
     const ByKernel whole = execute_whole(asked, {}, 2), counted = count_parts(asked, {}, 2);
@@ -79,6 +82,28 @@ TEST(ProgramWork, WhatStaysInL2DoesNotComeFromMemory) {
   EXPECT_EQ(bytes_of_memory(50 << 20), 2 * rows + spectrum) << "u and y";
   EXPECT_EQ(bytes_of_memory(1 << 17), 2 * rows + 4 * rows + spectrum)
       << "and planes as large, written, read, written in their place and read";
+}
+
+// Whatever lies between them.
+TEST(ProgramWork, APieceMovesItsOwnBytes) {
+  Device device;
+  device.cache_bytes = 1 << 15;  // one copy of the spectra: each piece of all rows is a launch
+  double bytes = 0;
+  for (const LaunchWork& launch :
+       count_program(parse_case("fftconv_f16_causal_l8192_k9_b16_h8_n1024"), device, 2).launches)
+    if (!launch.prepares && launch.kernel != "pieces") bytes += launch.hbm_bytes * static_cast<double>(launch.times);
+  const double rows = 2. * 2 * 16 * 8 * 8192;
+  EXPECT_GT(bytes, rows);
+  EXPECT_LT(bytes, 1.5 * rows);
+}
+
+// The recurrence reads poles and states of what is prepared, not the matrices of chunks.
+TEST(ProgramWork, OfWhatIsPreparedWhatIsRead) {
+  const ProgramWork work = count_program(parse_case("ssmconv_f16_s64_l1_b1_h64_initial_final"), {});
+  const double states = 8. * 64 * 64;
+  EXPECT_GT(work.launches.back().hbm_bytes, 4 * states);
+  EXPECT_LT(work.launches.back().hbm_bytes, 8 * states);
+  EXPECT_GT(work.prepared_bytes, 8 * states);
 }
 
 TEST(ProgramWork, OfSizesThatNoMachineHereCouldExecute) {

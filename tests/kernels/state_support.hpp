@@ -7,15 +7,7 @@
 
 namespace danaus {
 
-// States over what white noise makes of them, so that all count.
-inline std::vector<double> over_sizes(const StateSpace& p, const StateInputs& inputs, std::vector<double> x) {
-  const std::vector<double> sizes = state_sizes(p, inputs);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] /= sizes[i / 2 % sizes.size()];
-  return x;
-}
-
-// Errors within the bounds of the case. Of the state only matrices are rounded to the type of the samples, by the
-// recurrence nothing is.
+// Errors within the bounds of the case.
 inline void expect_right(const StateSpace& p, const StateInputs& inputs, const StateOutputs& outputs,
                          const Variant& variant) {
   const StateOutputs expected = by_recurrence(p, inputs);
@@ -28,13 +20,13 @@ inline void expect_right(const StateSpace& p, const StateInputs& inputs, const S
   };
   const bool by_chunks = variant.shared_bytes > 0;
   const int chunk = by_chunks ? state::choose(p, state::Work::convolve).layout().tuning.chunk : 1;
-  expect_within("y", compare(expected.y, outputs.y, summed(p, inputs)), bound_l2(p, chunk, variant.roundings()),
-                std::ssize(outputs.y));
+  expect_within("y", compare(expected.y, outputs.y, summed(p, inputs)),
+                bound_l2_of_state(p, "y", chunk, variant.roundings()), std::ssize(outputs.y));
   if (p.final)
     expect_within("x_final",
                   compare(over_sizes(p, inputs, expected.x_final), over_sizes(p, inputs, outputs.x_final),
                           summed_states(p, inputs)),
-                  bound_l2(p, chunk, by_chunks ? 1 : 0), std::ssize(outputs.x_final));
+                  bound_l2_of_state(p, "x_final", chunk, variant.roundings()), std::ssize(outputs.x_final));
 }
 
 }  // namespace danaus

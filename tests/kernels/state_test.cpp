@@ -219,6 +219,21 @@ TEST(StateKernels, RefusePolesBeyondTheUnitCircle) {
   EXPECT_EQ(refusal_of(), "none");
 }
 
+TEST(StateKernels, RefuseStatesThatLieAcrossComplexNumbers) {
+  const StateSpace p = parse_state("ssmconv_f16_s2_l100_b1_h1_final");
+  const StateInputs inputs = make_inputs(p);
+  Plan plan(p, executor_machine({}));
+  prepare(plan, inputs);
+  Field u(p.dtype, 100, 0), y(p.dtype, 100, 0), x(Dtype::f32, 4, 1);
+  u.set(inputs.u);
+  try {
+    plan.execute({{"u", u.samples()}, {"y", y.samples()}, {"x_final", x.samples()}});
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_STREQ(error.what(), "ssmconv: x_final is not aligned to the 8 bytes of a complex number");
+  }
+}
+
 // A state that grows is right as long as f16 holds it.
 TEST(StateKernels, GrowWhereTheyMay) {
   const StateSpace p = parse_state("ssmconv_f16_s1_l100_b2_h1_final_unstable");

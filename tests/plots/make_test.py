@@ -11,9 +11,9 @@ import tomllib
 import unittest
 from pathlib import Path
 
-from rows import (BASELINES, KERNELS, MEASURED, PLOTS, ROOT, bench_row, counters_row, good_rows, layer_rows,
-                  long_rows, measured_rows, memory_row, prediction_row, prediction_rows, step_row, verify_row,
-                  what_if_rows)
+from rows import (BASELINES, KERNELS, MEASURED, PLOTS, ROOT, bench_row, counters_row, decode_rows, good_rows,
+                  layer_rows, long_rows, measured_rows, measured_ways, memory_row, prediction_row,
+                  prediction_rows, short_rows, state_rows, step_row, verify_row, what_if_rows)
 
 import measurements
 
@@ -51,7 +51,8 @@ class MakeTest(unittest.TestCase):
         return done.stderr
 
     def test_draws_every_figure_and_the_report(self):
-        of_operations = [step_row(), bench_row("fftconvgrad_f16_circular_l1024_b64_h768", "kernel", 30), *layer_rows()]
+        of_operations = [step_row(), bench_row("fftconvgrad_f16_circular_l1024_b64_h768", "kernel", 30), *layer_rows(),
+                         *measured_ways()]
         self.write(good_rows() | {"committed/measured.jsonl": [*measured_rows(), *long_rows(), *of_operations],
                                   "committed/counters.jsonl": [counters_row()]})
         page = self.data / "report.html"
@@ -220,6 +221,32 @@ class MakeTest(unittest.TestCase):
         self.assertIn("scaled from B=64, H=48", text)
         self.assertIn("1M 2346.26 1492.84 1.57", text)
 
+    def test_ways_stand_beside_each_other_predicted_and_measured(self):
+        self.write({"short.jsonl": short_rows(), "state.jsonl": state_rows(), "decode.jsonl": decode_rows(),
+                    "committed/measured.jsonl": measured_ways()})
+        page = self.data / "report.html"
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        text = words_of(page)
+        self.assertIn("bf16, causal, L=1K, B=64, H=768: taps from K=4 on, FFT of pieces from K=256, of the FFTs FFT of "
+                      "pieces from K=4 on, FFT of whole rows from K=64, FFT of pieces from K=256. Predicted and measured "
+                      "agree in 1 of 2 cases.", text)
+        # Taps of 4 and the others, predicted and measured, and cuDNN; measured times over the floor and over cuDNN's.
+        self.assertIn("4 11.0 25.0 30.0 taps 12.0 28.0 taps 57.8", text)
+        self.assertIn("10.0 12.0 1.20 57.8 4.82 0.10", text)
+        self.assertIn("S=64, B=64: from 64K to 1M.", text)
+        self.assertIn("1K 100.0 80.0 0.80 110.0 11.00 400.0", text)
+        self.assertIn("64 to 32K 6.00 100.0 4.00 3.00", text)
+        self.assertIn("Tiles take 6.0 us a position, on average of those up to 32K; to be reached: 20.", text)
+
+    def test_attention_is_drawn_where_somebody_measured_it(self):
+        self.write({"state.jsonl": state_rows()})
+        self.assertEqual(self.make("state-length").returncode, 0)
+        before = (self.out / "state-length.svg").read_bytes()
+        (self.committed / "h200_attention.csv").write_text(
+            "peer,dtype,length,batch,channels,us\ntorch SDPA,bf16,4096,64,768,5000\n")
+        self.assertEqual(self.make("state-length").returncode, 0)
+        self.assertNotEqual((self.out / "state-length.svg").read_bytes(), before)
+
     def test_memory_stands_in_the_paper_s_unit(self):
         self.write({"memory.jsonl": [memory_row(1024, False)]})
         page = self.data / "report.html"
@@ -243,7 +270,7 @@ class MakeTest(unittest.TestCase):
         text = written.read_text()
         self.assertIn(f'"{BASELINES}", "{measurements.stopwatch()}", '
                       f'"{measurements.all_kernels()}"}};', text)
-        for family in ("chain", "exchange", "spectrum"):
+        for family in ("chain", "exchange", "spectrum", "correlate_short", "correlate_chain"):
             self.assertIn(f'{{"{family}", "{measurements.code_of("kernel", family)}"}}', text)
         self.assertEqual(KERNELS, measurements.code_of("kernel", "exchange"))
 

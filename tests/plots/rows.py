@@ -100,6 +100,62 @@ def layer_rows():
             row(LAYER.replace("b1024", "b16"), "kernel", 8), row(plane, "cufft_cublas_tf32", 1000)]
 
 
+def way_row(case, us, method=None, floor=10):
+    """Predicted by counted work."""
+    resources = [{"name": "hbm", "us": floor, "what": "bytes"}]
+    row = {"schema": 1, "kind": "model", "case": case, "profile": "H200", "model": "roofline", "overlap": 2.4,
+           "warp_rate": 0.3, "variant": VARIANT, "total_us": us, "limit": "hbm", "launch_us": 1.5,
+           "resources": resources, "notes": [], **PROVENANCE}
+    return row if method is None else {**row, "method": method}
+
+
+SHORT = "shortconv_bf16_causal_k{}_l1024_b64_h768"
+STATE = "ssmconv_f16_s64_l{}_b64_h{}"
+
+
+def short_rows():
+    """Taps are soonest to K=64, pieces from 256 on."""
+    return [way_row(SHORT.format(4), 11), way_row(SHORT.format(4), 30, "full_fft"),
+            way_row(SHORT.format(4), 25, "chunked_fft"), way_row(SHORT.format(64), 12),
+            way_row(SHORT.format(64), 30, "full_fft"), way_row(SHORT.format(256), 40),
+            way_row(SHORT.format(256), 35, "chunked_fft"), way_row(SHORT.format(4) + "_channelslast", 13)]
+
+
+def state_rows():
+    """Of 48 channels long ones; a state is cheaper from 64K on."""
+    return [way_row(STATE.format(1024, 768), 100), way_row(STATE.format(1024, 768), 80, "full_fft"),
+            way_row(STATE.format(65536, 48), 500), way_row(STATE.format(65536, 48), 900, "full_fft"),
+            way_row(STATE.format(1048576, 48), 9000), way_row(STATE.format(1048576, 48), 20000, "full_fft")]
+
+
+def measured_ways():
+    """As predicted at K=4, not at 64; of a state as predicted."""
+    def row(case, method, us):
+        made = {**bench_row(case, method, us), "fft_size": 0}
+        return {**made, "code": KERNELS} if method.endswith("_fft") else made
+    return [row(SHORT.format(4), "kernel", 12), row(SHORT.format(4), "full_fft", 28), row(SHORT.format(64), "kernel", 31),
+            row(SHORT.format(64), "full_fft", 27), row(STATE.format(1024, 768), "kernel", 110),
+            row(STATE.format(1024, 768), "cufft_f32", 400)]
+
+
+def decode_row(method, us, measured=False, **more):
+    """To 64 and to 32K so many microseconds a position."""
+    spans = [{"from": 0, "to": 64, "us": us[0]}, {"from": 64, "to": 32768, "us": us[1]}]
+    row = {"schema": 1, "kind": "decode", "case": "fftconv_f16_causal_l32768_b1_h4096", "method": method,
+           "positions": spans, **more, **PROVENANCE}
+    if not measured:
+        return {**row, "source": "predicted", "profile": "H200"}
+    said = {name: value for name, value in verdict("passed", 1e-4, 1e-3, 0.1).items() if name != "truth"}
+    return {**row, "source": "measured", "device": {"name": "a test H200", "sm": 90, "multiprocessors": 132},
+            "families": ["decode"], "code": measurements.code_of_families(["decode"]),
+            "verify": {**said, "rows": 8, "of": 4096}}
+
+
+def decode_rows():
+    return [decode_row("dot", (2, 100)), decode_row("tiles", (2, 3)), decode_row("recurrence", (4, 4), states=64),
+            decode_row("tiles", (5, 6), measured=True)]
+
+
 def long_rows():
     """A sixteenth of H=768."""
     return [{**bench_row("fftconv_f16_circular_l1048576_b64_h48", "kernel", 1000), "factors": [8, 8, 16, 32, 32]},
@@ -247,4 +303,7 @@ def good_rows():
         "memory.jsonl": [memory_row(1024, False), memory_row(1024, True)],
         "checks.jsonl": [check_row(), check_row("memcheck")],
         "random.jsonl": [random_row(), random_row(500, 0.45)],
+        "short.jsonl": short_rows(),
+        "state.jsonl": state_rows(),
+        "decode.jsonl": decode_rows(),
     }

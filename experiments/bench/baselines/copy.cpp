@@ -10,7 +10,7 @@ class Copy final : public Runner {
  public:
   explicit Copy(const Case& asked) : arrays_(asked.arrays()), u_(array_of(arrays_, "u")), y_(array_of(arrays_, "y")) {}
 
-  void set_filter(const void*, Stream) override {}
+  void set_filters(const DeviceArrays&, Stream) override {}
   void launch(const DeviceArrays& arrays, Stream stream) override {
     const auto size = static_cast<std::size_t>(bytes(arrays_[u_].dtype) * arrays_[u_].size());
     DANAUS_CUDA(cudaMemcpyAsync(arrays[y_], arrays[u_], size, cudaMemcpyDeviceToDevice, stream));

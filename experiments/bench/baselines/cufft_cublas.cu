@@ -85,7 +85,8 @@ class CufftCublas final : public Runner {
     frequencies_ = uploaded(points), numbers_ = uploaded(numbers);
   }
 
-  void set_filter(const void* w, Stream stream) override {
+  void set_filters(const DeviceArrays& arrays, Stream stream) override {
+    const void* const w = arrays[kW];
     const RowLaunch over(p_.inputs * p_.outputs, matrices_);
     arrange<<<over.grid, over.threads, 0, stream>>>(static_cast<const float2*>(w), weights_.data(), p_.inputs,
                                                     p_.outputs, matrices_, p_.adjoint,
@@ -94,7 +95,6 @@ class CufftCublas final : public Runner {
   }
 
   void launch(const DeviceArrays& arrays, Stream stream) override {
-    constexpr int kU = 0, kY = 2;  // of the case's arrays
     forward_.execute(arrays[kU], spectrum_.data(), CUFFT_FORWARD, stream);
     const RowLaunch over_kept(p_.batch * p_.inputs, kept_count(p_));
     truncate<<<over_kept.grid, over_kept.threads, 0, stream>>>(spectrum_.data(), frequencies_.data(), kept_.data(),
@@ -127,6 +127,8 @@ class CufftCublas final : public Runner {
   Places places(std::int64_t channels) const {
     return {p_.batch, channels, points_of_spectrum(p_), kept_count(p_), p_.channel_major, p_.shared};
   }
+
+  static constexpr int kU = 0, kW = 1, kY = 2;  // of the case's arrays
 
   Spectral p_;
   bool tf32_;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "experiments/bench/baselines/elementwise.cuh"
-#include "experiments/bench/checked_rows.hpp"
 #include "experiments/bench/contenders.hpp"
 #include "kernels/plan/arrays.hpp"
+#include "reference/step/step.hpp"
 
 namespace danaus {
 
@@ -32,9 +32,12 @@ class CufftPasses final : public Runner {
         du_(number("du")),
         dw_(number("dpregate")),
         dv_(number("dpostgate")),
-        dk_(number("dk")) {}
+        dk_(number("dk")),
+        k_(number("k")) {}
 
-  void set_filter(const void* k, Stream stream) override { rows_.set_filter(static_cast<const float*>(k), stream); }
+  void set_filters(const DeviceArrays& arrays, Stream stream) override {
+    rows_.set_filter(static_cast<const float*>(arrays[k_]), stream);
+  }
 
   void launch(const DeviceArrays& arrays, Stream stream) override {
     const auto at = [&](int array) { return array < 0 ? nullptr : arrays[array]; };
@@ -68,7 +71,7 @@ class CufftPasses final : public Runner {
   Case asked_;
   std::vector<Array> arrays_;
   Rows rows_;
-  int u_, w_, v_, y_, dy_, du_, dw_, dv_, dk_;  // among the arrays; -1: the case has none
+  int u_, w_, v_, y_, dy_, du_, dw_, dv_, dk_, k_;  // among the arrays; -1: the case has none
 };
 
 }  // namespace danaus

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "experiments/bench/as_convolution.hpp"
 #include "experiments/bench/checked_rows.hpp"
 #include "experiments/bench/contenders.hpp"
 #include "experiments/bench/difference.hpp"
@@ -16,14 +17,18 @@
 #include "experiments/bench/sweeps.hpp"
 #include "experiments/bench/timings.hpp"
 #include "experiments/bench/work.hpp"
+#include "experiments/operations/subject.hpp"
 #include "experiments/verify/execution.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "kernels/device/halves.hpp"
+#include "kernels/plan/arrays.hpp"
 #include "kernels/plan/choice.hpp"
+#include "kernels/plan/chunks.hpp"
 #include "kernels/plan/registry.hpp"
 #include "reference/compare.hpp"
 #include "reference/spectral/spectral.hpp"
+#include "reference/state/recurrence.hpp"
 #include "reference/step/step.hpp"
 #include "tests/experiments/support.hpp"
 
@@ -120,15 +125,35 @@ TEST(Bench, BaselinesSayWhatTheyDoNotCompute) {
   EXPECT_THAT(why(Contender::cufft_pairs, layer), HasSubstr("no spectral layers"));
   EXPECT_THAT(why(Contender::cufft_cublas_f32, "fftconv_f16_circular_l256_b2_h3"), HasSubstr("no convolutions"));
   EXPECT_THAT(why(Contender::copy, "spectral_f32_b2_c4x8_l32_m8"), HasSubstr("u has 4 channels, y has 8"));
+  EXPECT_EQ(why(Contender::cufft_f32, "shortconv_f16_causal_k4_l768_b2_h3_pregate"), "");
+  EXPECT_EQ(why(Contender::cufft_pairs, "ssmconv_f16_s4_l768_b2_h3"), "");
+  EXPECT_EQ(why(Contender::copy, "shortconv_f16_same_k4_l768_b2_h3_bias_channelslast"), "");
+  EXPECT_EQ(why(Contender::full_fft, "shortconvgrad_f16_causal_k4_l768_b2_h3"), "");
+  EXPECT_THAT(why(Contender::copy, "ssmconv_f16_s4_l768_b2_h3_final"), HasSubstr("no states"));
+  EXPECT_THAT(why(Contender::cufft_f32, "ssmconv_f16_s4_l768_b2_h3_final"),
+              HasSubstr("cufft_f32: has no state before"));
+  EXPECT_THAT(why(Contender::full_fft, "shortconv_f16_same_k4_l768_b2_h3"), HasSubstr("none padded as 'same'"));
+  EXPECT_THAT(why(Contender::cufft_f32, "shortconv_f16_causal_k4_l768_b2_h3_channelslast"), HasSubstr("[B, L, H]"));
+  EXPECT_THAT(why(Contender::chunked_fft, "ssmconv_f16_s4_l768_b2_h3"), HasSubstr("as long as the row"));
+  EXPECT_THAT(why(Contender::chunked_fft, "shortconv_f16_causal_k4_l64_b2_h3"), HasSubstr("no N is less than L=64"));
+  EXPECT_THAT(why(Contender::full_fft, "fftconv_f16_circular_l256_b2_h3"), HasSubstr("says itself how"));
+  EXPECT_THAT(why(Contender::kernel, "ssmconv_f32_s4_l768_b2_h3"), HasSubstr("no kernel has f32 samples"));
 }
 
 TEST(Bench, RowsNameTheFamiliesThatTheyDependOn) {
-  const auto families = [](const char* token) { return families_of(parse_case(token), Device()); };
+  const auto families = [](const char* token) { return families_of(Contender::kernel, parse_case(token), Device()); };
   EXPECT_EQ(families("fftconv_f16_circular_l8192_b2_h3").size(), 1u);
   EXPECT_THAT(families("fftconv_f16_circular_l65536_b2_h3"), testing::Contains("outer"));
   EXPECT_THAT(families("fftconvstep_f16_circular_l8192_b2_h3"), testing::Contains("taps"));
   EXPECT_THAT(families("spectral_f32_b2_c4x8_l32_m8"), ElementsAre("mix"));
   EXPECT_TRUE(families("fftconv_f64_circular_l8192_b2_h3").empty());
+  EXPECT_THAT(families("shortconv_f16_causal_k64_l100_b2_h3"), ElementsAre("toeplitz"));
+  EXPECT_THAT(families("shortconvgrad_f16_causal_k4_l100_b2_h3"), ElementsAre("correlate_short", "direct", "toeplitz"));
+  EXPECT_THAT(families("ssmconv_f16_s4_l100_b2_h3"), ElementsAre("state"));
+  EXPECT_EQ(families_of(Contender::full_fft, parse_case("shortconv_f16_causal_k64_l1000_b2_h3"), Device()),
+            families("fftconv_f16_causal_l1000_k64_b2_h3_rightangle"));
+  EXPECT_NE(code_of_kernel("correlate_short"), code_of_kernel("correlate_chain"));
+  EXPECT_NE(code_of_kernel("correlate_short"), "no kernel");
 }
 
 TEST(Bench, BaselinesPadWhatIsCausal) {
@@ -220,6 +245,9 @@ TEST(Bench, WorkIsThatOfTheCase) {
   EXPECT_EQ(moved("fftconvgrad_f16_circular_l1024_b64_h768"), 3 * kArray) << "dy, u; du";
   EXPECT_EQ(moved("fftconvstep_f16_circular_l1024_b64_h768"), 5 * kArray) << "10 bytes a sample";
   EXPECT_EQ(moved("fftconvgrad_f16_circular_l1024_b64_h768_pregate"), 5 * kArray) << "dy, u, w; du, dw";
+  EXPECT_EQ(moved("shortconv_f16_causal_k4_l1024_b64_h768_bias_pregate"), 3 * kArray) << "not the bias";
+  EXPECT_EQ(moved("shortconvgrad_f16_causal_k4_l1024_b64_h768_bias"), 3 * kArray) << "dy, u; du; not dk and dbias";
+  EXPECT_EQ(moved("ssmconv_f16_s8_l1024_b64_h768_final"), 2 * kArray + 64. * 768 * 8 * 8);
   EXPECT_EQ(moved("spectral_f32_complex_b16_c32x64_l128_m64_shared"), 8. * 16 * (32 + 64) * 128);
   EXPECT_EQ(useful_flops(plain), 64. * 768 * (2 * 2.5 * 1024 * 10 + 6 * 512));
   EXPECT_EQ(useful_flops(parse_convolution("fftconv_f16_causal_l512_b64_h768")), useful_flops(plain));
@@ -250,15 +278,17 @@ TEST(Bench, ChecksFewOfLongRowsAndWholeBatchesOfGradients) {
 // Arrays of a case in host memory: inputs as the device would have them, outputs NaN.
 struct HostArrays {
   explicit HostArrays(const Case& asked) : arrays(asked.arrays()) {
+    Values filters = subject_of(asked, "test")->filters();
     for (const Array& array : arrays) {
       std::vector<double> values(static_cast<std::size_t>(array.size()), NAN);
-      if (array.role != Role::output)
+      if (const auto made = filters.find(array.name); made != filters.end())
+        values = made->second;
+      else if (array.role != Role::output)
         for (std::int64_t i = 0; i < array.size(); ++i)
           values[i] = array_scale(asked, array) * noise(array_key(asked, array.name), i);
       memory.push_back(host::encode_bytes(array.dtype, values));
     }
     for (std::size_t i = 0; i < arrays.size(); ++i) at[i] = memory[i].data();
-    filter = at[std::ranges::find(arrays, Role::filter, &Array::role) - arrays.begin()];
   }
   // The checked rows of outputs.
   Values outputs(const CheckedRows& rows) const {
@@ -272,10 +302,13 @@ struct HostArrays {
     }
     return values;
   }
+  std::vector<double> values(std::string_view name) const {
+    const int i = array_of(arrays, name);
+    return decoded_bytes(arrays[i].dtype, memory[i]);
+  }
   std::vector<Array> arrays;
   std::vector<std::vector<std::byte>> memory;
   DeviceArrays at{};
-  const void* filter;
 };
 
 // What the GPU's rows are checked by finds kernels right on the executor, and what is wrong by little not.
@@ -283,19 +316,23 @@ TEST(Bench, RowsOfEveryOperationAreJudgedByTheTruth) {
   for (const char* token :
        {"fftconv_f16_causal_l300_k77_b3_h9_pregate_postgate", "fftconv_bf16_circular_l512_b10_h3",
         "fftconvgrad_f16_causal_l250_k40_b3_h10_pregate_postgate", "fftconvstep_bf16_circular_l256_b4_h2",
-        "spectral_f32_tf32_complex_b10_c4x6_l32_m8_shared_channelmajor", "spectral_f16_b9_c3x5_l64_m8"}) {
+        "spectral_f32_tf32_complex_b10_c4x6_l32_m8_shared_channelmajor", "spectral_f16_b9_c3x5_l64_m8",
+        "shortconv_bf16_causal_k4_l300_b10_h9_bias_pregate", "shortconv_f16_same_k20_l100_b9_h40_channelslast",
+        "shortconvgrad_f16_causal_k12_l200_b3_h10_bias_pregate_postgate",
+        "shortconvgrad_bf16_same_k5_l90_b2_h40_channelslast", "ssmconv_f16_s20_l200_b10_h9_initial_final",
+        "ssmconv_bf16_s3_l20_b3_h2_final"}) {
     SCOPED_TRACE(token);
     const Case asked = parse_case(token);
     const CheckedRows rows = checked_rows(asked);
     HostArrays arrays(asked);
     const auto runner = make_plan_runner(asked, executor_machine());
-    runner->set_filter(arrays.filter, nullptr);
+    runner->set_filters(arrays.at, nullptr);
     runner->launch(arrays.at, nullptr);
     const Values right = arrays.outputs(rows);
     const Json verdict = verdict_on_rows(rows, right, *runner);
     EXPECT_EQ(verdict["status"], "passed") << verdict;
     EXPECT_EQ(verdict.contains("outputs"), right.size() > 1);
-    EXPECT_GT(runner->kept_bytes(), runner->prepared_bytes());
+    EXPECT_GE(runner->kept_bytes(), runner->prepared_bytes());
     for (const auto& [output, values] : right) {
       Values wrong = right;
       for (double& value : wrong[output]) value *= 1.03;
@@ -315,7 +352,7 @@ TEST(Bench, PartsAreNamedByTheirOutputs) {
     const Case asked = parse_case(token);
     HostArrays whole(asked), by_parts(asked);
     const auto runner = make_plan_runner(asked, executor_machine());
-    runner->set_filter(whole.filter, nullptr);
+    runner->set_filters(whole.at, nullptr);
     runner->launch(whole.at, nullptr);
     const Parts parts(asked, executor_machine());
     std::vector<std::string> names;
@@ -330,6 +367,44 @@ TEST(Bench, PartsAreNamedByTheirOutputs) {
   EXPECT_THAT(names("fftconvstep_f16_circular_l512_b2_h2_pregate_postgate"),
               ElementsAre("filter", "y", "du", "dpregate", "dpostgate", "dk correlate_chain", "dk taps"));
   EXPECT_THAT(names("spectral_f32_b2_c3x5_l64_m8"), ElementsAre("filter", "y"));
+  EXPECT_THAT(names("spectral_f32_tf32_complex_b2_c3x5_l32x16_m8x4_shared"), ElementsAre("filter", "y"));
+  EXPECT_THAT(names("shortconvgrad_f16_causal_k4_l64_b2_h3_postgate"), ElementsAre("filter", "du", "dpostgate", "dk"));
+  EXPECT_THAT(names("ssmconv_f16_s4_l1100_b1_h2"), ElementsAre("filter", "y"));
+}
+
+// What times a case by another operation gives its outputs, from its own arrays.
+TEST(Bench, ShortConvolutionsGoByFftsToo) {
+  for (const char* token : {"shortconv_bf16_causal_k9_l1000_b3_h2_pregate", "shortconvgrad_f16_causal_k6_l600_b2_h2"})
+    for (Contender contender : {Contender::full_fft, Contender::chunked_fft}) {
+      SCOPED_TRACE(text(token, ' ', name_in(kContenders, contender)));
+      const Case asked = parse_case(token), by = by_fft(contender, asked, Device());
+      EXPECT_EQ(asks_for_chunks(*convolution_of(by)), contender == Contender::chunked_fft);
+      const auto runner = as_convolution(asked, by, make_plan_runner(by, executor_machine()));
+      const CheckedRows rows = checked_rows(asked);
+      HostArrays arrays(asked);
+      runner->set_filters(arrays.at, nullptr);
+      runner->launch(arrays.at, nullptr);
+      const Json verdict = verdict_on_rows(rows, arrays.outputs(rows), *runner);
+      EXPECT_EQ(verdict["status"], "passed") << verdict;
+    }
+}
+
+TEST(Bench, AFilterMayBeMadeForAConvolution) {
+  const Case asked = parse_case("ssmconv_f16_s6_l300_b2_h3"), by = by_fft(Contender::full_fft, asked, Device());
+  HostArrays arrays(asked);
+  const StateInputs filters = make_filters(*asked.as<StateSpace>());
+  const std::vector<double> taps =
+      filter_of(*asked.as<StateSpace>(), {arrays.values("u"), filters.a, filters.b, filters.c, {}});
+  std::vector<float> k(taps.begin(), taps.end());
+  const auto runner = as_convolution(
+      asked, by, make_plan_runner(by, executor_machine()),
+      [&](const DeviceArrays&, Stream) -> void* { return k.data(); }, 7);
+  const CheckedRows rows = checked_rows(asked);
+  runner->set_filters(arrays.at, nullptr);
+  runner->launch(arrays.at, nullptr);
+  const Json verdict = verdict_on_rows(rows, arrays.outputs(rows), *runner);
+  EXPECT_EQ(verdict["status"], "passed") << verdict;
+  EXPECT_EQ(runner->kept_bytes(), make_plan_runner(by, executor_machine())->kept_bytes() + 7);
 }
 
 TEST(Bench, PrintsWhatARowHasAndSaysWhyItHasNoTime) {
@@ -355,7 +430,7 @@ TEST(Bench, PrintsWhatARowHasAndSaysWhyItHasNoTime) {
 
 TEST(Bench, RefusesBadWordsBeforeItLooksForAGpu) {
   EXPECT_THAT(run({"bench", "--sweep", "fast"}).err, HasSubstr("sweep 'fast', must be one of speed, fp16"));
-  EXPECT_THAT(run({"bench", "--method", "cudnn"}).err, HasSubstr("method 'cudnn', must be one of kernel, copy"));
+  EXPECT_THAT(run({"bench", "--method", "cudnn"}).err, HasSubstr("method 'cudnn', must be one of kernel, full_fft"));
   EXPECT_THAT(run({"bench", "--launches", "0"}).err, HasSubstr("launches=0, must be at least 1"));
   EXPECT_THAT(run({"bench", "--launches", "101"}).err, HasSubstr("launches=101, must be at most 100"));
   EXPECT_THAT(run({"bench", "--case", "x", "--sweep", "fp16"}).err, HasSubstr("exclude each other"));
@@ -382,7 +457,9 @@ TEST(Bench, EveryMethodIsVerifiedAndTimedOnAGpu) {
        {"fftconv_f16_circular_l1024_b5_h3", "fftconv_bf16_causal_l300_k77_b3_h2_pregate_postgate",
         "fftconvstep_f16_circular_l512_b5_h3", "fftconvgrad_bf16_causal_l300_k77_b3_h2_pregate_postgate",
         "fftconvstep_bf16_causal_l1000_b3_h2_pregate_postgate",
-        "spectral_f32_tf32_complex_b5_c8x8_l128_m64_shared_channelmajor", "spectral_f32_b5_c8x4_l64_m16"})
+        "spectral_f32_tf32_complex_b5_c8x8_l128_m64_shared_channelmajor", "spectral_f32_b5_c8x4_l64_m16",
+        "shortconv_bf16_causal_k4_l1000_b3_h2", "shortconvgrad_f16_same_k20_l300_b3_h9_bias_channelslast",
+        "ssmconv_f16_s20_l600_b3_h2"})
     words.insert(words.end(), {"--case", token});
   ASSERT_EQ(run(words).code, 0) << run(words).err;
   const std::string once = read_file(folder / "bench.jsonl");
@@ -399,21 +476,24 @@ TEST(Bench, EveryMethodIsVerifiedAndTimedOnAGpu) {
     EXPECT_GT(row.at("time_us").at("sustained_cold").at("median"), 0);
     EXPECT_GT(row.at("floor").at("us"), 0);
     const bool is_kernel = row.at("method") == "kernel", is_copy = row.at("method") == "copy";
-    const bool is_step = operation == "fftconvstep" || operation == "fftconvgrad";
-    EXPECT_EQ(row.at("floor").contains("with_spectrum_us"), is_kernel);
+    const bool is_step = operation == "fftconvstep" || operation.ends_with("grad");
+    const bool by_plan = is_kernel || row.at("method") == "full_fft" || row.at("method") == "chunked_fft";
+    EXPECT_EQ(row.at("floor").contains("with_spectrum_us"), by_plan);
     EXPECT_EQ(row.at("ratios").contains("kernel"), !is_kernel);
     EXPECT_EQ(row.contains("parts_us"), is_kernel && is_step) << line;
     EXPECT_EQ(row.at("memory").at("kept_bytes") > 0, !is_copy);
     const Json& every = row.at("verify").at("every");
-    if (operation != "spectral") {
+    if (every.contains("against") && operation != "spectral") {
       EXPECT_EQ(every.at("against"), is_kernel ? "cufft_f32" : is_copy ? "u" : "kernel");
       EXPECT_EQ(every.at("rows"), row.at("verify").at("of").get<int>() * every.at("sets").get<int>());
     }
   }
-  EXPECT_THAT(methods, ElementsAre("kernel", "copy", "cufft_f32", "cufft_pairs", "kernel", "cufft_f32", "cufft_pairs",
-                                   "kernel", "cufft_f32", "cufft_pairs", "kernel", "cufft_f32", "cufft_pairs", "kernel",
-                                   "cufft_f32", "cufft_pairs", "kernel", "copy", "cufft_cublas_f32",
-                                   "cufft_cublas_tf32", "kernel", "cufft_cublas_f32"));
+  EXPECT_THAT(methods,
+              ElementsAre("kernel", "copy", "cufft_f32", "cufft_pairs", "kernel", "cufft_f32", "cufft_pairs", "kernel",
+                          "cufft_f32", "cufft_pairs", "kernel", "cufft_f32", "cufft_pairs", "kernel", "cufft_f32",
+                          "cufft_pairs", "kernel", "copy", "cufft_cublas_f32", "cufft_cublas_tf32", "kernel",
+                          "cufft_cublas_f32", "kernel", "full_fft", "chunked_fft", "copy", "cufft_f32", "cufft_pairs",
+                          "kernel", "kernel", "full_fft", "copy", "cufft_f32", "cufft_pairs"));
   ASSERT_EQ(run(words).code, 0);
   EXPECT_EQ(read_file(folder / "bench.jsonl"), once) << "rows that stand are not made again";
 }

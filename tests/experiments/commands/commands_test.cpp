@@ -41,7 +41,7 @@ TEST(Program, RefusesWhatItDoesNotKnow) {
     std::vector<std::string> words;
     const char* message;
   } kWrong[] = {
-      {{"prove"}, "unknown command 'prove', must be one of verify, random, record, bench, calibrate, count, model"},
+      {{"prove"}, "unknown command 'prove', must be one of verify, random, record, bench, decode, calibrate, count, "},
       {{"verify", "--speed"}, "verify: unrecognised option '--speed' (see danaus verify --help)"},
       {{"verify", "--met", "fftw"}, "unrecognised option '--met'"},
       {{"verify", "--case"}, "option '--case' is missing"},

@@ -7,7 +7,9 @@
 #include "experiments/random/random_case.hpp"
 #include "experiments/verify/execution.hpp"
 #include "kernels/cpu/machine.hpp"
+#include "reference/short_backward/short_backward.hpp"
 #include "reference/spectral/spectral.hpp"
+#include "reference/state/state.hpp"
 #include "reference/step/step.hpp"
 #include "tests/experiments/support.hpp"
 
@@ -71,8 +73,9 @@ TEST(RandomCases, OfFewOutputsOrNone) {
 
 // Of every output, and of what stands beside it.
 TEST(RandomCases, AWrongSampleFails) {
-  for (const char* word : {"fftconv_f16_causal_l100_b2_h2", "fftconvgrad_f16_circular_l100_b2_h2_postgate",
-                           "spectral_f16_b2_c5x4_l32_m8"}) {
+  for (const char* word :
+       {"fftconv_f16_causal_l100_b2_h2", "fftconvgrad_f16_circular_l100_b2_h2_postgate", "spectral_f16_b2_c5x4_l32_m8",
+        "shortconv_f16_same_k9_l300_b2_h5_bias", "ssmconv_f16_s9_l200_b2_h3_initial_final"}) {
     RandomCase c;
     c.asked = parse_case(word);
     const Values values = random_values(c), right = truth(c.asked, values);
@@ -106,6 +109,20 @@ TEST(RandomCases, OfOtherOperationsReachWhatTheyDifferIn) {
     kinds.insert(text(name(p.dtype), p.tf32, p.complex, p.shared));
   }
   EXPECT_EQ(kinds.size(), 4u * 2 * 2);
+  std::set<std::string> layouts;
+  std::set<int> states;
+  for (int number = 0; number < 300; ++number) {
+    const RandomCase c = random_case(0, number, "shortconv");
+    const ShortConvolution& p = *c.asked.as<ShortConvolution>();
+    EXPECT_EQ(parse_short(token(p)), p);
+    EXPECT_EQ(random_case(0, number, "shortconvgrad").asked.token(), token(ShortBackward{p}));
+    layouts.insert(text(name(p.dtype), name(p.padding), p.bias, p.channels_last));
+    const RandomCase of_state = random_case(0, number, "ssmconv");
+    EXPECT_EQ(of_state.offsets[2] % 2, 0) << "where a complex number begins";
+    states.insert(of_state.asked.as<StateSpace>()->states);
+  }
+  EXPECT_EQ(layouts.size(), 2u * 2 * 2 * 2);
+  EXPECT_GT(states.size(), 60u);
   for (int number = 0; number < 20; ++number) {
     const Convolution p = *random_case(0, number).asked.as<Convolution>();
     EXPECT_EQ(random_case(0, number, "fftconvgrad").asked.token(), token(Backward{p}));
@@ -120,7 +137,7 @@ TEST(RandomCommand, PrintsItsSeedAndTheWorstCase) {
   EXPECT_THAT(ran.out, HasSubstr("worst: number"));
   EXPECT_EQ(run({"random", "--seed", "7", "--only", "3"}).code, 0);
   EXPECT_EQ(run({"random", "--count", "0"}).code, 2);
-  for (const char* operation : {"fftconvgrad", "fftconvstep", "spectral"})
+  for (const char* operation : {"fftconvgrad", "fftconvstep", "spectral", "shortconv", "shortconvgrad", "ssmconv"})
     EXPECT_EQ(run({"random", "--operation", operation, "--count", "4"}).code, 0);
   EXPECT_THAT(run({"random", "--operation", "fft"}).err, HasSubstr("must be one of fftconv"));
   EXPECT_EQ(run({"random", "--only", "3", "--count", "5"}).code, 2);

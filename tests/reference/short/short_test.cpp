@@ -1,8 +1,11 @@
 // Short convolutions: tokens, and the definition on cases that are known.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
+#include "reference/short/bounds.hpp"
 #include "reference/short/direct.hpp"
 #include "reference/short_backward/short_backward.hpp"
 
@@ -93,6 +96,30 @@ TEST(ShortConvolutions, HaveTheGradientsOfDifferences) {
         moved[name][i] += 1;
         EXPECT_NEAR(loss(moved) - loss(values), gradients.at(text('d', name))[i], 1e-10) << word << ' ' << name << i;
       }
+  }
+}
+
+// The bias's part of <y, dy> is its own; a gradient of something else shows.
+TEST(ShortConvolutions, ProductsOfGradientsWithTheInputsAreThatOfYWithDy) {
+  for (const char* word : {"shortconvgrad_f16_causal_k3_l50_b2_h9_bias_pregate_postgate",
+                           "shortconvgrad_bf16_same_k8_l40_b3_h8_bias_channelslast"}) {
+    const Case asked = parse_case(word);
+    const ShortConvolution& p = asked.as<ShortBackward>()->forward;
+    const Values values = make_values(asked), gradients = truth(asked, values);
+    const std::vector<OutputBound> bounds = bounds_of_short_gradients(p, values, 2);
+    const auto product = [&](const std::vector<double>& y) {
+      return std::inner_product(y.begin(), y.end(), values.at("dy").begin(), 0.);
+    };
+    Values of_bias = values;
+    std::ranges::fill(of_bias.at("u"), 0);
+    const double all = product(short_convolution(p, values)), bias = product(short_convolution(p, of_bias));
+    const auto errors = adjoint_errors(values, gradients, all, bounds, bias);
+    EXPECT_EQ(errors.size(), gradients.size());
+    for (const AdjointError& each : errors) EXPECT_LT(std::abs(each.error), 1e-3 * each.bound) << word << each.output;
+    Values reversed = gradients;
+    for (auto& [name, of] : reversed) std::ranges::reverse(of);
+    for (const AdjointError& each : adjoint_errors(values, reversed, all, bounds, bias))
+      EXPECT_GT(std::abs(each.error), each.bound) << word << ' ' << each.output;
   }
 }
 

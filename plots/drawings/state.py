@@ -1,0 +1,86 @@
+"""State-space models against length: predicted rows of danaus model --sweep state, and measured ones."""
+
+import style
+import ways
+from matplotlib.lines import Line2D
+from results import case_fields
+
+BATCH, CHANNELS = 64, 768  # what all times are brought to
+STATES = {1: {"linestyle": (0, (1, 1))}, 16: {"linestyle": (0, (4, 1.5))}, 64: {"linestyle": "-"},
+          256: {"linestyle": (0, (6, 1.5, 1, 1.5))}}
+DRAWN = 64  # S of the measured marks
+ATTENTION = {**style.PAPER, "markersize": 6}
+
+
+def rows_of(fields):
+    return BATCH * CHANNELS / (fields["b"] * fields["h"])
+
+
+def is_drawn(fields):
+    return fields["dtype"] == "f16" and fields["b"] == BATCH and not (fields["initial"] or fields["final"])
+
+
+def time_by_length(figure, rows, measured, attention):
+    """Time of B=64, H=768 against L: lines predicted, marks measured, crosses attention as measured by others."""
+    axes = figure.add_subplot()
+    found = [(fields, times) for fields, times in ways.fields_of(ways.predicted(rows)) if is_drawn(fields)]
+    lengths, values = [], []
+
+    def line(points, look):
+        points = sorted(points)
+        if points:
+            axes.plot(*zip(*points), **look)
+            lengths.extend(length for length, _ in points)
+            values.extend(ms for _, ms in points)
+
+    for states, look in STATES.items():
+        line([(fields["l"], ms(times[ways.KERNEL], fields)) for fields, times in found if fields["s"] == states],
+             {"color": ways.LOOK[ways.KERNEL]["color"], **look})
+    line([(fields["l"], ms(times["full_fft"], fields)) for fields, times in found
+          if fields["s"] == DRAWN and "full_fft" in times], {"color": ways.LOOK["full_fft"]["color"]})
+    stale = False
+    timed = [(fields, methods) for fields, methods in ways.fields_of(ways.measured(measured.rows))
+             if is_drawn(fields) and fields["s"] == DRAWN]
+    for fields, methods in timed:
+        for way, row in methods.items():
+            if way in ways.LOOK:
+                stale |= row["stale"]
+                values.append(ms(ways.us(row), fields))
+                axes.plot(fields["l"], values[-1], **style.measured(ways.LOOK[way], row["stale"]))
+    for peer in attention.all:
+        values.append(peer.us * BATCH * CHANNELS / (peer.batch * peer.channels) / 1e3)
+        axes.plot(peer.length, values[-1], **ATTENTION)
+    if not values:
+        return
+    style.length_axis(axes, lengths, every=2 if figure.is_narrow() else 1, label="L (samples)")
+    style.plain_log_ticks(axes, values)
+    axes.set_ylabel("time of B=64, H=768 (ms)")
+    legend(figure, found, timed, attention, stale)
+
+
+def ms(us, fields):
+    return us * rows_of(fields) / 1e3
+
+
+def legend(figure, found, timed, attention, stale):
+    colour = ways.LOOK[ways.KERNEL]["color"]
+    handles, labels = [], []
+    for states, look in STATES.items():
+        if any(fields["s"] == states for fields, _ in found):
+            marker = ways.LOOK[ways.KERNEL]["marker"] if timed and states == DRAWN else None
+            handles.append(Line2D([], [], color=colour, marker=marker, **look))
+            labels.append(f"state passing, S={states}")
+    handles.append(Line2D([], [], color=ways.LOOK["full_fft"]["color"],
+                          marker=ways.LOOK["full_fft"]["marker"] if timed else None))
+    labels.append("fused FFT")
+    for way, name in ways.UNFUSED.items():
+        if any(way in methods for _, methods in timed):
+            handles.append(Line2D([], [], linestyle="none", **ways.LOOK[way]))
+            labels.append(f"unfused, {name}")
+    if attention.all:
+        handles.append(Line2D([], [], **ATTENTION))
+        labels.append(f"attention, {attention.all[0].peer}")
+    if stale:
+        handles.append(Line2D([], [], **style.STALE))
+        labels.append("hollow: stale")
+    figure.legend_for_all(handles, labels, columns=4)

@@ -1,0 +1,86 @@
+"""Which way a short convolution goes, and what it takes."""
+
+import ways
+from measurements import passed
+from report import Table
+from results import case_fields
+from style import DTYPE, length
+
+NAMES = {ways.KERNEL: "taps", "chunked_fft": "FFT of pieces", "full_fft": "FFT of whole rows"}
+COLUMNS = ["K", *(f"{name}, predicted" for name in NAMES.values()), "soonest, predicted",
+           *(f"{name}, measured" for name in NAMES.values()), "soonest, measured", "cuDNN", "notes"]
+
+
+def choice(rows, measured, peers):
+    """A block for each type and length of rows [B, H, L], a line for each K; microseconds."""
+    lines, heading, crossings, right, compared = [], None, [], 0, 0
+    predicted, timed = ways.predicted(rows), ways.measured(measured.rows)
+    for case in sorted(predicted, key=place):
+        fields = case_fields(case)
+        if fields["channelslast"]:
+            continue
+        here = f"{DTYPE[fields['dtype']]}, causal, L={length(fields['l'])}, B={fields['b']}, H={fields['h']}"
+        if here != heading:
+            heading = here
+            lines.append([heading])
+            crossings.append((here, []))
+        said, methods = predicted[case], timed.get(case, {})
+        found = ways.times(methods)
+        best, fastest = ways.soonest(said, NAMES), ways.soonest(found, NAMES)
+        crossings[-1][1].append((fields["k"], best, ways.soonest(said, tuple(ways.FFTS))))
+        compared += fastest is not None
+        right += fastest is not None and best == fastest
+        peer = peers.forward(fields)
+        notes = "stale" if any(row["stale"] for row in methods.values()) else ""
+        lines.append([fields["k"], *(number(said.get(way)) for way in NAMES), NAMES[best],
+                      *(number(found.get(way)) for way in NAMES), NAMES.get(fastest, ""), number(peer and peer.us), notes])
+    verdict = "; ".join(f"{where}: {crossing(points, 1)}, of the FFTs {crossing(points, 2)}" for where, points in crossings
+                        if "bf16" in where)
+    if compared:
+        verdict += f". Predicted and measured agree in {right} of {compared} cases"
+    return Table(COLUMNS, lines, verdict=f"Predicted: {verdict}.", good=right == compared)
+
+
+def crossing(points, which):
+    """Where one way takes over from another, K ascending; of each point its K and the soonest of all and of the FFTs."""
+    points = [(point[0], point[which]) for point in points if point[which]]
+    words = []
+    for before, after in zip(points, points[1:]):
+        if before[1] != after[1]:
+            words.append(f"{NAMES[after[1]]} from K={after[0]}")
+    return ", ".join([*(f"{NAMES[way]} from K={taps} on" for taps, way in points[:1]), *words]) or "none"
+
+
+def times(rows, peers):
+    """Measured rows of short convolutions and their gradients: a block for each operation, type, layout and length."""
+    lines, heading = [], None
+    by_case = ways.measured([row for row in rows if passed(row)])
+    for case in sorted(by_case, key=place):
+        fields, methods = case_fields(case), by_case[case]
+        kernel = methods.get(ways.KERNEL)
+        if kernel is None:
+            continue
+        here = (f"{kernel['device']['name']}: {fields['operation']}, {DTYPE[fields['dtype']]}, {fields['padding']}, "
+                f"{'[B, L, H]' if fields['channelslast'] else '[B, H, L]'}, L={length(fields['l'])}, B={fields['b']}, "
+                f"H={fields['h']}")
+        if here != heading:
+            heading = here
+            lines.append([heading])
+        floor, burst = kernel["floor"]["us"], ways.us(kernel)
+        peer = peers.forward(fields) if fields["operation"] == "shortconv" else None
+        copy = kernel.get("ratios", {}).get("copy", {}).get("median")
+        lines.append([fields["k"], kernel["variant"], number(floor), number(burst), f"{burst / floor:.2f}",
+                      f"{copy:.2f}" if copy else "", number(peer and peer.us),
+                      f"{peer.us / burst:.2f}" if peer else "", f"{kernel['verify']['clearance']:.2f}",
+                      "stale" if kernel["stale"] else ""])
+    return Table(["K", "kernel", "floor", "burst", "× floor", "× copy", "cuDNN", "cuDNN over ours", "error / bound", "notes"],
+                 lines)
+
+
+def place(case):
+    fields = case_fields(case)
+    return (fields["operation"], fields["dtype"] != "bf16", fields["channelslast"], fields["l"], fields["k"], case)
+
+
+def number(value):
+    return "" if value is None else f"{value:.{1 if value < 1000 else 0}f}"

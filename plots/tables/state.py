@@ -1,0 +1,55 @@
+"""From which length on a state is cheaper than an FFT."""
+
+import ways
+from report import Table
+from results import case_fields
+from style import DTYPE, length
+
+COLUMNS = ["L", "state passing, predicted", "fused FFT, predicted", "over it", "state passing, measured", "× floor",
+           "fused FFT", "cuFFT, fp32", "cuFFT, 16 bits", "notes"]
+
+
+def lengths(rows, measured, _):
+    """A block for each number of states and shape, a line for each length; microseconds."""
+    predicted, timed = ways.predicted(rows), ways.measured(measured.rows)
+    lines, heading, crossings = [], None, {}
+    for case in sorted(predicted, key=place):
+        fields, said, methods = case_fields(case), predicted[case], timed.get(case, {})
+        many = "B=64, H=768" if fields["b"] == 64 else "B=1, H=4096"
+        here = f"{DTYPE[fields['dtype']]}, S={fields['s']}, {many} or as many channels as fit"
+        if here != heading:
+            heading = here
+            lines.append([heading])
+        found, fft = ways.times(methods), said.get("full_fft")
+        ratio = fft / said[ways.KERNEL] if fft else None
+        if ratio:
+            crossings.setdefault((fields["b"], fields["s"]), []).append((fields["l"], ratio > 1))
+        kernel = methods.get(ways.KERNEL)
+        lines.append([length(fields["l"]), number(said[ways.KERNEL]), number(fft), f"{ratio:.2f}" if ratio else "",
+                      number(found.get(ways.KERNEL)),
+                      f"{found[ways.KERNEL] / kernel['floor']['us']:.2f}" if kernel else "",
+                      *(number(found.get(way)) for way in ("full_fft", "cufft_f32", "cufft_pairs")),
+                      "stale" if any(row["stale"] for row in methods.values()) else ""])
+    words = [f"S={states}, B={batch}: {crossing(points)}" for (batch, states), points in sorted(crossings.items())]
+    return Table(COLUMNS, lines, verdict=f"Predicted, where state passing is the sooner way: {'; '.join(words)}.")
+
+
+def crossing(points):
+    """At which lengths it is so, L ascending."""
+    spans, begin = [], None
+    for (here, wins), after in zip(points, [*points[1:], (None, False)]):
+        if wins and begin is None:
+            begin = here
+        if begin is not None and not after[1]:
+            spans.append(f"at {length(begin)}" if begin == here else f"from {length(begin)} to {length(here)}")
+            begin = None
+    return " and ".join(spans) or "nowhere"
+
+
+def place(case):
+    fields = case_fields(case)
+    return -fields["b"], fields["s"], fields["l"], case
+
+
+def number(value):
+    return "" if value is None else f"{value:.{1 if value < 1000 else 0}f}"

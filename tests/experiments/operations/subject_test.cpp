@@ -1,0 +1,48 @@
+// What the program knows of operations: sizes, and outputs in the units in which they are compared.
+#include "experiments/operations/subject.hpp"
+
+#include <gtest/gtest.h>
+
+namespace danaus {
+namespace {
+
+TEST(Subjects, CasesOfEveryOperationHaveABatch) {
+  for (const char* token :
+       {"fftconv_bf16_circular_l16_kbf16_b5_h3_n256_pair_r16x16_blocks4x1h9", "fftconvstep_f16_causal_l16_b5_h3",
+        "spectral_f32_tf32_complex_b5_c3x6_l32x16_m8x8_shared_channelmajor",
+        "shortconvgrad_bf16_same_k4_l16_b5_h3_bias", "ssmconv_f16_s7_l16_b5_h3_t64_initial"}) {
+    const Case asked = parse_case(token);
+    const Shape shape = shape_of(asked);
+    EXPECT_EQ(shape.batch, 5) << token;
+    EXPECT_EQ(shape.channels, 3) << token;
+    EXPECT_EQ(shape.length, 16) << token;
+    const Case other = with_batch(asked, 12);
+    EXPECT_EQ(shape_of(other).batch, 12) << token;
+    EXPECT_EQ(with_batch(other, 5).token(), asked.token());
+  }
+}
+
+// An error in a state that decays at once shows beside one that does not.
+TEST(Subjects, StatesAreComparedByTheirSizes) {
+  const Case asked = parse_case("ssmconv_f16_s2_l1000_b1_h1_final");
+  Values inputs = make_values(asked);
+  inputs["a"] = {0, 0, 0.9999, 0}, inputs["b"] = {1, 0, 1, 0};
+  const auto subject = subject_of(asked, "test");
+  const std::vector<double> compared =
+      subject->compared(inputs, {{"x_final", {0.5, 0, 20, 0}}}).find("x_final")->second;
+  EXPECT_DOUBLE_EQ(compared[0], 0.5);
+  EXPECT_LT(compared[2], 1);
+}
+
+TEST(Subjects, AnOperationThatIsNotJudgedIsSaid) {
+  try {
+    subject_of(parse_case("spectralgrad_f32_b1_c4x4_l16_m4"), "bench");
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_STREQ(error.what(),
+                 "bench: spectralgrad_f32_b1_c4x4_l16_m4 is of an operation whose outputs are not judged here");
+  }
+}
+
+}  // namespace
+}  // namespace danaus
