@@ -112,7 +112,7 @@ std::string masks_in_words(const std::vector<Trial>& trials) {
     const auto* p = trial.asked.as<Convolution>();
     if (p && !p->mask.empty() && has_kernel(*p, Device())) words.insert(planned_mask(trial.asked, Device()));
   }
-  return words.empty() ? "none" : join(std::vector(words.begin(), words.end()));
+  return join(std::vector(words.begin(), words.end()));
 }
 
 Settings settings_of(const TrialSweep* sweep, const std::vector<Trial>& trials, const Recording& recording,
@@ -123,14 +123,17 @@ Settings settings_of(const TrialSweep* sweep, const std::vector<Trial>& trials, 
         std::find(methods.begin(), methods.end(), method) == methods.end())
       methods.push_back(method);
   const std::string rows_of = sweep ? text("the sweep '", sweep->name, "'") : "the cases given";
-  return {{"rows", text(trials.size(), " of ", rows_of)},
-          {"methods", join(methods)},
-          {"recording", recording.samples.empty()
-                            ? "none in " + recording.folder + ", rows that need it are skipped"
-                            : std::to_string(recording.samples.size()) + " samples of " + recording.folder},
-          {"masks", sweep ? "those of the sweep" : masks_in_words(trials)},
-          {"threads", std::to_string(threads)},
-          {"sources", sources_in_words()}};
+  Settings settings = {
+      {"rows", text(trials.size(), " of ", rows_of)},
+      {"methods", join(methods)},
+      {"recording", recording.samples.empty()
+                        ? "none in " + recording.folder + ", rows that need it are skipped"
+                        : std::to_string(recording.samples.size()) + " samples of " + recording.folder},
+      {"threads", std::to_string(threads)},
+      {"sources", sources_in_words()}};
+  if (const std::string masks = sweep ? "" : masks_in_words(trials); !masks.empty())
+    settings.emplace_back("masks", "the kernel " + masks);
+  return settings;
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace {
 // As far from `least` to `most` as the part says.
 double between(double least, double most, double part) { return least + part * (most - least); }
 
-double part_of(std::int64_t live, std::int64_t least, std::int64_t all) {
-  return all > least ? static_cast<double>(live - least) / static_cast<double>(all - least) : 1;
+double part_of(std::int64_t live, std::int64_t least, std::int64_t most) {
+  return most > least ? static_cast<double>(live - least) / static_cast<double>(most - least) : 1;
 }
 
 }  // namespace
@@ -27,10 +27,15 @@ Savings::Savings(const Convolution& problem, const HardwareProfile& profile)
   }
   counted_ = count_program(problem, device_);
   dense_ = by_counted_work(*counted_);
-  Convolution constant = problem;
-  constant.mask.kept = {{0, 0}};
-  const SparseChoice sparse = choose_sparse(choose(problem, device_), device_, kept_frequencies(constant));
-  if (sparse.variant) least_ = {count_program(constant, device_), *sparse.part};
+  least_ = low_pass(0), most_ = low_pass(problem.fft_size / 8 - 1);
+}
+
+std::optional<Savings::Masked> Savings::low_pass(std::int64_t last) const {
+  Convolution masked = problem_;
+  masked.mask.kept = {{0, last}};
+  const SparseChoice sparse = choose_sparse(choose(masked, device_), device_, kept_frequencies(masked));
+  if (!sparse.variant) return std::nullopt;
+  return Masked{count_program(masked, device_), *sparse.part};
 }
 
 Expense Savings::of(const Convolution& masked) const {
@@ -42,26 +47,27 @@ Expense Savings::of(const Convolution& masked) const {
     return expense;
   }
   const SparseChoice sparse = choose_sparse(choose(problem_, device_), device_, kept_frequencies(masked));
-  if (!least_ || !sparse.variant) return dense_;
+  if (!least_ || !most_ || !sparse.variant) return dense_;
   Expense expense = by_counted_work(between(*sparse.part));
   expense.skips = true;
   return expense;
 }
 
 ProgramWork Savings::between(const LivePart& part) const {
-  const double of_blocks = part_of(part.blocks, least_->part.blocks, part.blocks_of_all);
-  const double of_spectrum = part_of(part.pieces, least_->part.pieces, part.pieces_of_all);
+  const double of_blocks = part_of(part.blocks, least_->part.blocks, most_->part.blocks);
+  const double of_spectrum = part_of(part.pieces, least_->part.pieces, most_->part.pieces);
   ProgramWork some = least_->work;
   for (std::size_t i = 0; i < some.launches.size(); ++i) {
     LaunchWork& launch = some.launches[i];
-    const LaunchWork& all = counted_->launches.at(i);
-    for (const auto& [name, value] : host::kCounterFields)
-      launch.counters.*value =
-          static_cast<std::uint64_t>(danaus::between(static_cast<double>(launch.counters.*value),
-                                                     static_cast<double>(all.counters.*value), of_blocks) +
-                                     0.5);
+    const LaunchWork& most = most_->work.launches.at(i);
+    for (const auto& [name, value] : host::kCounterFields) {
+      const double share = value == &host::Counters::global_load_sectors ? of_spectrum : of_blocks;
+      const double count = danaus::between(static_cast<double>(launch.counters.*value),
+                                           static_cast<double>(most.counters.*value), share);
+      launch.counters.*value = static_cast<std::uint64_t>(count + 0.5);
+    }
     for (double LaunchWork::*bytes : {&LaunchWork::l2_bytes, &LaunchWork::hbm_bytes})
-      launch.*bytes = danaus::between(launch.*bytes, all.*bytes, of_spectrum);
+      launch.*bytes = danaus::between(launch.*bytes, most.*bytes, of_spectrum);
   }
   return some;
 }

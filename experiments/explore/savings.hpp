@@ -1,5 +1,5 @@
-// What a kernel saves that leaves out dead blocks: that of the case's plan. Two of its cases are counted, one with all
-// blocks and one with few; all others lie between them, nothing is executed again.
+// What a kernel saves that leaves out dead blocks: that of the case's plan. Two low-passes of it are counted, one with
+// few live blocks and one with all; all others lie between them, nothing is executed again.
 #pragma once
 
 #include <optional>
@@ -38,10 +38,11 @@ class Savings {
   Expense of(const Convolution& masked) const;
 
  private:
-  struct Least {  // of the kernel that skips, with one live frequency
+  struct Masked {  // by the kernel that skips
     ProgramWork work;
     LivePart part;
   };
+  std::optional<Masked> low_pass(std::int64_t last) const;
   Expense by_counted_work(const ProgramWork& program) const;
   ProgramWork between(const LivePart& part) const;
 
@@ -49,7 +50,7 @@ class Savings {
   HardwareProfile profile_;
   Device device_;
   std::optional<ProgramWork> counted_;
-  std::optional<Least> least_;
+  std::optional<Masked> least_, most_;  // one live frequency; half of the spectrum, of which every block has some
   Prediction eq2_;
   Expense dense_;
 };

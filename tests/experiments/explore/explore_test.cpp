@@ -163,7 +163,7 @@ TEST_F(Patterns, TheFrontIsWhatNothingBeatsAndTheBestIsTheFastestOnIt) {
 
 // Without counting it again for each mask.
 TEST(Savings, AreWhatIsCountedOfTheKernelThatAPlanTakes) {
-  const std::string word = "fftconv_f16_circular_l1024_b4_h3_n1024_pair_r8x8x2x8";
+  const std::string word = "fftconv_f16_circular_l1024_b8_h96_n1024_pair_r8x8x2x8";
   const Convolution dense = parse_convolution(word);
   const HardwareProfile profile = load_profile("H200");
   const Savings savings(dense, profile);
@@ -174,10 +174,9 @@ TEST(Savings, AreWhatIsCountedOfTheKernelThatAPlanTakes) {
   };
   EXPECT_DOUBLE_EQ(savings.dense().us, predict_roofline(work_of(dense), profile).total_us);
 
-  // Dead lines; the paper's; a low-pass, of which a part of the spectrum is dead and nothing else; more than it pays
-  // for.
-  for (const auto& [field, skips, fewer_products] : {std::tuple{"blocks1x1x8x1hc3", true, true},
-                                                     {"zero4x1x4x4", true, true},
+  // The paper's; half of the lines of every block; a low-pass, of which no whole block is dead; more than it pays for.
+  for (const auto& [field, skips, fewer_products] : {std::tuple{"zero4x1x4x4", true, true},
+                                                     {"blocks1x1x8x1hc3", true, false},
                                                      {"keep0to45", true, false},
                                                      {"keep0to500", false, false}}) {
     SCOPED_TRACE(field);
@@ -189,7 +188,8 @@ TEST(Savings, AreWhatIsCountedOfTheKernelThatAPlanTakes) {
     EXPECT_EQ(*left.matrix_instructions < *savings.dense().matrix_instructions, fewer_products);
     EXPECT_NEAR(*left.bytes, counted.hbm_bytes, 1);
     EXPECT_EQ(*left.bytes < *savings.dense().bytes, skips);
-    EXPECT_NEAR(left.us, predict_roofline(counted, profile).total_us, 0.02 * left.us);
+    // What a channel takes to read its pieces does not grow quite evenly with them.
+    EXPECT_NEAR(left.us, predict_roofline(counted, profile).total_us, 0.05 * left.us);
     EXPECT_LE(left.us, savings.dense().us);
   }
 }
