@@ -24,7 +24,7 @@
 // sparse     of a masked spectrum a channel keeps live pieces (middle/slots.hpp). Batches of lines, or the parts of
 // their
 //            slabs, of which no frequency is live are left out of step B; their rows are not written by step A, and are
-//            zeros to the way back
+//            zeros to the way back. Nor does step A read or write the second row of the last pair of an odd batch
 // gates      where samples are read and written: gates.hpp
 // order      where the ring has room, steps of neighbouring items stand between the same two barriers of the block
 //            (Order in layout.hpp): fewer barriers, and warps that wait for different things
@@ -314,6 +314,9 @@ class Block {
     return device::lane_index() == 0 ? load_chunk(rows, row, layout.size, Transfer::enclosing) : Words<4>{};
   }
 
+  // Whether a pair is whole; dense kernels compute one row as if it were.
+  DANAUS_DEVICE bool has_second(Item item) const { return !layout.sparse || item.row + 1 < a_.batch; }
+
   // Zeros for what an enclosing copy brought of other rows into the row's first and last chunks, in the slab at `slab`,
   // for the warp whose unit they belong to.
   DANAUS_DEVICE void clear_ends(const RowPlace& row, int unit, SharedAddress slab) const {
@@ -360,7 +363,7 @@ class Block {
                                           kExponents + 4 * unit, cut);
       else
         transform_column<P, false>(a_, column_of(place, unit), gate, constants_, there_, tail, kExponents + 4 * unit,
-                                   cut, live_rows_);
+                                   cut, live_rows_, has_second(item));
       after(j);
     });
   }
@@ -378,7 +381,8 @@ class Block {
         tail = postgate() ? samples_of<P>(tail, factor_, load_beyond(a_.postgate, row)) : samples_of<P>(tail, factor_);
         if (device::lane_index() == 0) store_chunk(a_.y, row, layout.size, Transfer::enclosing, tail);
       } else {
-        transform_column_back<P, false>(a_, column_of(place, unit), gate, constants_, back_, factor_, tail, live_rows_);
+        transform_column_back<P, false>(a_, column_of(place, unit), gate, constants_, back_, factor_, tail, live_rows_,
+                                        has_second(item));
       }
       after(j);
     });

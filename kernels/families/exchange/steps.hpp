@@ -81,11 +81,11 @@ struct LiveRows {
 // Step A on one unit, in place. `cut` is called with (nr, b) and words that are read, and gives them without what is
 // not the row's. `beyond`: of the unit that has the first samples, `tail` are those beyond N (RowPlace in
 // memory/rows.hpp), a chunk of them in the first lane, zeros in others. `live`: what step B reads of what
-// is written (LiveRows).
+// is written (LiveRows). `second`: whether a pair has its second row.
 template <class P, bool beyond, class Cut>
 DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<P>& column, const Gate<P>& pregate,
                                     const Constants<P>& c, const RowTwiddles<P>& own, Words<4> tail,
-                                    SharedAddress exponent_at, Cut cut, LiveRows<P> live = {}) {
+                                    SharedAddress exponent_at, Cut cut, LiveRows<P> live = {}, bool second = true) {
   u32 re[P::layout.radix][8], im[P::layout.radix][8] = {};
   const auto load = [&](int row, int nr, u32(&tiles)[8]) {
     Words<4> words[2];
@@ -100,7 +100,8 @@ DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<
   DANAUS_UNROLL
   for (int nr = 0; nr < P::layout.radix; ++nr) {
     load(0, nr, re[nr]);
-    if constexpr (P::layout.pair) load(1, nr, im[nr]);
+    if constexpr (P::layout.pair)
+      if (second) load(1, nr, im[nr]);
   }
   if constexpr (beyond) column.unpack(tail, {}, im[0]);
   if constexpr (P::layout.scaled) {
@@ -131,7 +132,7 @@ DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<
 template <class P, bool beyond>
 DANAUS_DEVICE void transform_column_back(const ConvolutionArguments& a, const Column<P>& column,
                                          const Gate<P>& postgate, const Constants<P>& c, const RowTwiddles<P>& own,
-                                         float factor, Words<4>& tail, LiveRows<P> live = {}) {
+                                         float factor, Words<4>& tail, LiveRows<P> live = {}, bool second = true) {
   u32 re[P::layout.radix][8], im[P::layout.radix][8];
   const auto load = [&](int kr, Complex2(&x)[8]) {
     u32 re_in[8] = {}, im_in[8] = {};
@@ -147,7 +148,8 @@ DANAUS_DEVICE void transform_column_back(const ConvolutionArguments& a, const Co
   DANAUS_UNROLL
   for (int nr = 0; nr < P::layout.radix; ++nr) {
     store_samples<P>(column, postgate, a, 0, nr, factor, re[nr]);
-    if constexpr (P::layout.pair) store_samples<P>(column, postgate, a, 1, nr, factor, im[nr]);
+    if constexpr (P::layout.pair)
+      if (second) store_samples<P>(column, postgate, a, 1, nr, factor, im[nr]);
   }
 }
 
