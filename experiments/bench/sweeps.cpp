@@ -5,6 +5,9 @@
 #include <cmath>
 
 #include "experiments/cli/table.hpp"
+#include "experiments/explore/patterns.hpp"
+#include "kernels/plan/choice.hpp"
+#include "kernels/plan/plan.hpp"
 #include "kernels/plan/registry.hpp"
 #include "reference/short_backward/short_backward.hpp"
 #include "reference/spectral/spectral.hpp"
@@ -18,6 +21,7 @@ constexpr std::array kPowersOfTwo = {256, 512, 1024, 2048, 4096, 8192, 16384, 32
 constexpr std::array kCausal = {128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};  // half of what padding takes
 constexpr std::array kBetween = {768, 1536, 3072, 6144, 12288, 24576};
 constexpr std::array kSteps = {256, 1024, 4096, 8192, 16384, 32768};
+constexpr std::array kFrom1K = {1024, 2048, 4096, 8192, 16384, 32768};
 constexpr std::array kShortSteps = {256, 1024, 4096, 16384};
 
 // A case of an operation for each length, from a convolution that says the rest.
@@ -202,6 +206,29 @@ std::vector<Case> factorizations(Dtype dtype) {
 std::vector<Case> factorizations_fp16() { return factorizations(Dtype::f16); }
 std::vector<Case> factorizations_bf16() { return factorizations(Dtype::bf16); }
 
+// Circular: dense, with the paper's patterns, whose two readings leave the same to compute, and without the upper 91 %.
+std::vector<Case> sparse() {
+  std::vector<Case> cases;
+  for (const Convolution& shape : {rows(1, 4096), rows(8, 768), kRows})
+    for (const Convolution& of_type : {shape, in_bf16(shape)})
+      for (const Case& each : over(kFrom1K, of_type)) {
+        cases.push_back(each);
+        Convolution masked = *each.as<Convolution>();
+        masked.fold = Fold::pair;
+        masked = planned(masked, choose(masked, Device()));
+        const auto add = [&](const FrequencyMask& mask) {
+          masked.mask = mask;
+          if (token(masked) != cases.back().token()) cases.push_back(masked);
+        };
+        for (const FrequencyMask& mask : paper_masks(masked.factors))
+          if (mask.reading == MaskReading::hermitian) add(mask);
+        FrequencyMask low;
+        low.kept = {{0, masked.fft_size * 9 / 200 - 1}};
+        add(low);
+      }
+  return cases;
+}
+
 constexpr std::array kSweeps = {
     CaseSweep{"speed", "how fast is each method in every mode and shape below?", &speed},
     CaseSweep{"fp16", "and at B=64, H=768, circular, in powers of two?", &fp16},
@@ -217,6 +244,7 @@ constexpr std::array kSweeps = {
     CaseSweep{"long", "what does a convolution beyond the fused kernels take, 64K to 4M?", &long_ones},
     CaseSweep{"gradients", "what does a backward pass take?", &gradients},
     CaseSweep{"step", "and a training step, and which part of it?", &steps},
+    CaseSweep{"sparse", "what does it save to remove part of the spectrum?", &sparse},
     CaseSweep{"spectral", "what does a spectral layer take?", &layers},
     CaseSweep{"short", "how many taps are few, and which way do they go?", &short_ones},
     CaseSweep{"short-gradients", "what do the gradients of short convolutions take?", &short_gradients},

@@ -13,12 +13,11 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "Removes parts of the filters' spectrum, by many patterns: what is left of the transforms' blocks, what a kernel\n"
-    "that skips the others would save (today's compute them all), and the error of the output, in double, on noise "
-    "and\n"
-    "on real input. With --best-above-snr one line: the fastest pattern of at least that SNR. With --partial filters "
-    "of\n"
-    "which only the first taps are left, as in Table 7 of Fu et al. 2023. Needs no GPU.";
+    "Removes parts of the filters' spectrum, by many patterns: what is left of the transforms' blocks, what the "
+    "kernel\n"
+    "that a plan then takes saves, and the error of the output, in double, on noise and on real input. With\n"
+    "--best-above-snr one line: the fastest pattern of at least that SNR. With --partial filters of which only the\n"
+    "first taps are left, as in Table 7 of Fu et al. 2023. Needs no GPU.";
 
 // Beyond this N only patterns that are quickly made are tried unasked.
 constexpr std::int64_t kLongest = 32768;
@@ -137,8 +136,8 @@ void print_best(std::ostream& out, const Json& row, const std::string& output) {
       << fixed(100 * row["zeros"].get<double>(), 1) << " % of the spectrum removed, would take " << fixed(us, 1)
       << " us where all of it takes " << fixed(dense, 1) << " (" << fixed(dense / us, 3) << " times as fast, by "
       << row["predicted_by"].get<std::string>() << " on " << row["profile"].get<std::string>()
-      << ", once kernels skip), " << (std::isinf(snr_of(row)) ? "without loss" : "at " + decibels(row) + " dB")
-      << "; danaus verify --case "
+      << (row["skips"] ? "), " : ", which skips nothing), ")
+      << (std::isinf(snr_of(row)) ? "without loss" : "at " + decibels(row) + " dB") << "; danaus verify --case "
       << (output.empty() ? to_verify(row, "case") : to_verify(row, "dense_case") + " --mask " + output) << '\n';
 }
 

@@ -110,9 +110,13 @@ Rows kernels() {
     rows.push_back({v->name, std::to_string(v->size), join(v->factors), std::string(name(v->fold)),
                     v->gated ? "with" : "without", std::string(name(v->dtype)), std::to_string(v->threads),
                     std::to_string(v->shared_bytes), std::to_string(v->blocks_per_sm), devices_of(*v),
-                    v->preferred ? "by default" : "for its factors", compiled_in_words(v->compiled)});
+                    v->sparse      ? "for masks"
+                    : v->preferred ? "by default"
+                                   : "for its factors",
+                    compiled_in_words(v->compiled)});
   };
   for (const auto& v : variants()) add(v.get());
+  for (const auto& v : sparse_variants()) add(v.get());
   for (const auto& v : long_variants()) add(v.get());
   for (const auto& c : correlators())
     rows.push_back({c->name, std::to_string(c->size), "", c->pair ? "pair" : "rightangle", "with",

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <set>
 #include <thread>
 
 #include "experiments/cli/memory.hpp"
@@ -10,10 +11,12 @@
 #include "experiments/commands/job.hpp"
 #include "experiments/io/mask_file.hpp"
 #include "experiments/io/signal_file.hpp"
+#include "experiments/verify/execution.hpp"
 #include "experiments/verify/selection.hpp"
 #include "experiments/verify/verdicts.hpp"
 #include "experiments/verify/verification.hpp"
 #include "kernels/cuda/machine.hpp"
+#include "kernels/plan/choice.hpp"
 
 namespace danaus {
 namespace {
@@ -102,6 +105,16 @@ void require_memory_for(const std::vector<Trial>& trials, unsigned threads) {
   require_memory("verify on " + std::to_string(threads) + " threads", most * std::min<double>(threads, trials.size()));
 }
 
+// Of cases that remove frequencies, what the kernels that verify them leave out.
+std::string masks_in_words(const std::vector<Trial>& trials) {
+  std::set<std::string> words;
+  for (const Trial& trial : trials) {
+    const auto* p = trial.asked.as<Convolution>();
+    if (p && !p->mask.empty() && has_kernel(*p, Device())) words.insert(planned_mask(trial.asked, Device()));
+  }
+  return join(std::vector(words.begin(), words.end()));
+}
+
 Settings settings_of(const TrialSweep* sweep, const std::vector<Trial>& trials, const Recording& recording,
                      unsigned threads) {
   std::vector<std::string> methods;
@@ -110,13 +123,17 @@ Settings settings_of(const TrialSweep* sweep, const std::vector<Trial>& trials, 
         std::find(methods.begin(), methods.end(), method) == methods.end())
       methods.push_back(method);
   const std::string rows_of = sweep ? text("the sweep '", sweep->name, "'") : "the cases given";
-  return {{"rows", text(trials.size(), " of ", rows_of)},
-          {"methods", join(methods)},
-          {"recording", recording.samples.empty()
-                            ? "none in " + recording.folder + ", rows that need it are skipped"
-                            : std::to_string(recording.samples.size()) + " samples of " + recording.folder},
-          {"threads", std::to_string(threads)},
-          {"sources", sources_in_words()}};
+  Settings settings = {
+      {"rows", text(trials.size(), " of ", rows_of)},
+      {"methods", join(methods)},
+      {"recording", recording.samples.empty()
+                        ? "none in " + recording.folder + ", rows that need it are skipped"
+                        : std::to_string(recording.samples.size()) + " samples of " + recording.folder},
+      {"threads", std::to_string(threads)},
+      {"sources", sources_in_words()}};
+  if (const std::string masks = sweep ? "" : masks_in_words(trials); !masks.empty())
+    settings.emplace_back("masks", "the kernel " + masks);
+  return settings;
 }
 
 }  // namespace

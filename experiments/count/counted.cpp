@@ -1,6 +1,7 @@
 #include "experiments/count/counted.hpp"
 
 #include "kernels/plan/long.hpp"
+#include "reference/convolution/mask.hpp"
 
 namespace danaus {
 namespace {
@@ -14,7 +15,7 @@ Json values(const host::Counters& counters) {
 }  // namespace
 
 Counted count(const Convolution& problem, const Device& device, std::int64_t concurrent) {
-  Counted counted{problem, &choose(problem, device), {}, {}, {}};
+  Counted counted{problem, &choose(problem, device, marks_of(problem)), {}, {}, {}};
   if (concurrent == 0) concurrent = concurrent_blocks(*counted.variant, device);
   counted.extent = extent_of(problem, device, concurrent);
   counted.work = count_work(problem, device);

@@ -61,7 +61,7 @@ Json Exploration::explored(const Pattern& pattern) const {
   const Convolution& problem = pattern.problem;
   const std::vector<double> weights = real_mask_weights(problem);
   const std::vector<LiveStage> stages = live_blocks_of(problem);
-  const Expense &dense = savings_.dense(), left = savings_.of(stages);
+  const Expense &dense = savings_.dense(), left = savings_.of(problem);
   Json of_stages = Json::array(), errors = Json::array();
   for (const LiveStage& stage : stages)
     of_stages.push_back({{"factor", stage.factor},
@@ -85,7 +85,7 @@ Json Exploration::explored(const Pattern& pattern) const {
               {"kept_bins", in_bins(weights)},
               {"errors", errors},
               {"predicted_by", savings_.model()},
-              {"skips", false},
+              {"skips", left.skips},
               {"dense_us", dense.us},
               {"us", left.us},
               {"limit", left.limit}};

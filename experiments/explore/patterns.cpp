@@ -56,18 +56,8 @@ FrequencyMask pattern_of(const std::vector<int>& zeroed, MaskReading reading) {
   return mask;
 }
 
-// Fu et al. 2023, Table 10: of 32, 32, 32 and 64.
 void add_paper(List& list) {
-  constexpr int kZeroed[][4] = {{16, 0, 0, 0}, {16, 16, 0, 0}, {16, 16, 4, 4}, {16, 16, 8, 8}, {16, 16, 16, 16}};
-  constexpr int kExtents[] = {32, 32, 32, 64};
-  const std::vector<int>& factors = list.problem().factors;
-  for (const auto& row : kZeroed)
-    for (MaskReading reading : {MaskReading::hermitian, MaskReading::literal}) {
-      std::vector<int> zeroed(factors.size());
-      for (std::size_t i = 0; i < std::min(zeroed.size(), std::size(row)); ++i)
-        zeroed[i] = factors[factors.size() - 1 - i] * row[i] / kExtents[i];
-      list.add(PatternKind::paper, pattern_of(zeroed, reading));
-    }
+  for (const FrequencyMask& mask : paper_masks(list.problem().factors)) list.add(PatternKind::paper, mask);
 }
 
 void add_grid(List& list) {
@@ -162,7 +152,7 @@ void add_greedily(List& list, const std::vector<int>& pieces, const PatternReque
       if (std::isinf(loss)) continue;
       masked.mask.blocks = blocks;
       remove(masked.mask.blocks, pairs[i]);
-      const double left = savings.of(live_blocks_of(masked)).us;
+      const double left = savings.of(masked).us;
       constexpr double kLeastSaved = 1e-6;  // of the time: what saves nothing is worth its loss alone
       const double price = loss / std::max(us - left, kLeastSaved * us);
       if (!best || price < best->price) best = {price, left, i};
@@ -186,6 +176,20 @@ std::vector<int> pieces_from(std::span<const int> extents) {
 }
 
 }  // namespace
+
+std::vector<FrequencyMask> paper_masks(const std::vector<int>& factors) {
+  constexpr int kZeroed[][4] = {{16, 0, 0, 0}, {16, 16, 0, 0}, {16, 16, 4, 4}, {16, 16, 8, 8}, {16, 16, 16, 16}};
+  constexpr int kExtents[] = {32, 32, 32, 64};
+  std::vector<FrequencyMask> masks;
+  for (const auto& row : kZeroed)
+    for (MaskReading reading : {MaskReading::hermitian, MaskReading::literal}) {
+      std::vector<int> zeroed(factors.size());
+      for (std::size_t i = 0; i < std::min(zeroed.size(), std::size(row)); ++i)
+        zeroed[i] = factors[factors.size() - 1 - i] * row[i] / kExtents[i];
+      masks.push_back(pattern_of(zeroed, reading));
+    }
+  return masks;
+}
 
 std::vector<int> band_pieces(std::span<const int> factors) {
   const std::vector<int> dimensions(factors.rbegin(), factors.rend());

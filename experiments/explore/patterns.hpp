@@ -45,6 +45,9 @@ struct BlockPair {
 
 std::vector<BlockPair> block_pairs(const Convolution& problem, const std::vector<int>& pieces);
 
+// The paper's, Fu et al. 2023, Table 10, as they are and with their mirrors, cut to other factors than its own.
+std::vector<FrequencyMask> paper_masks(const std::vector<int>& factors);
+
 // Of a case without a mask that has fold, N and factors; each mask once, none that removes nothing or everything.
 struct PatternRequest {
   std::vector<PatternKind> kinds;

@@ -1,5 +1,5 @@
-// What a kernel would save that skipped dead blocks: today's kernels compute all of them. Counts of the dense kernel
-// are extrapolated from the live blocks, nothing is executed again.
+// What a kernel saves that leaves out dead blocks: that of the case's plan. Two low-passes of it are counted, one with
+// few live blocks and one with all; all others lie between them, nothing is executed again.
 #pragma once
 
 #include <optional>
@@ -18,31 +18,39 @@ struct Expense {
   double us = 0;                                     // predicted
   std::string limit;                                 // what needs most of it
   std::optional<double> matrix_instructions, bytes;  // of warps; through memory. Counted, where a kernel is
+  bool skips = false;                                // by a kernel that leaves out dead blocks
 };
 
-// Of one case without a mask, which has fold, N and factors.
+// Of one case without a mask, which has fold, N and factors, and of the same with masks.
 //
 // By counted work where the device has a kernel of these factors that runs in one launch, else by Eq. 2:
-//   counted  an instruction makes 8 digits of a stage, whichever, since the rows of its matrix may stand in any order:
-//            as many stay as the live digits need. So matrix instructions fall to the mean of what is left of the
-//            stages, weighted by those of the stages (factor / 8; none below 8); arithmetic between them and accesses
-//            to shared memory to the plain mean; the spectrum to its live part. u, gates and y are moved whole
-//   Eq. 2    each term of the sum falls to the live part of its stage's blocks
+//   counted  where a plan for the mask takes a kernel that skips (LivePart in kernels/plan/live_blocks.hpp),
+//   instructions
+//            and accesses grow with its live blocks, the spectrum's bytes with the live part of it; u and y are moved
+//            whole. Where it takes the dense kernel, that is what the mask costs
+//   Eq. 2    each term of the sum falls to the live part of its stage's blocks, as if a kernel left out all of them
 class Savings {
  public:
   Savings(const Convolution& problem, const HardwareProfile& profile);
 
   std::string model() const { return counted_ ? "counted work" : "Eq. 2"; }
   const Expense& dense() const { return dense_; }
-  Expense of(const std::vector<LiveStage>& stages) const;
+  Expense of(const Convolution& masked) const;
 
  private:
-  Expense by_counted_work(const std::vector<LiveStage>& stages) const;
+  struct Masked {  // by the kernel that skips
+    ProgramWork work;
+    LivePart part;
+  };
+  std::optional<Masked> low_pass(std::int64_t last) const;
+  Expense by_counted_work(const ProgramWork& program) const;
+  ProgramWork between(const LivePart& part) const;
 
   Convolution problem_;
   HardwareProfile profile_;
   Device device_;
   std::optional<ProgramWork> counted_;
+  std::optional<Masked> least_, most_;  // one live frequency; half of the spectrum, of which every block has some
   Prediction eq2_;
   Expense dense_;
 };

@@ -8,6 +8,7 @@
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/plan.hpp"
 #include "kernels/plan/registry.hpp"
+#include "reference/convolution/mask.hpp"
 
 namespace danaus {
 namespace {
@@ -69,12 +70,19 @@ Case asked_by(const Line& line) {
   }
 }
 
+const Variant* kernel_named(std::string_view name) {
+  for (const auto& list : {variants(), sparse_variants()})
+    for (const auto& v : list)
+      if (v->name == name) return v.get();
+  return nullptr;
+}
+
 // The kernel that a row names. Throws where a row names one that could not have computed its case.
 const Variant* kernel_of(const Line& line, const Convolution& asked) {
   const auto name = line.get<std::string>("/variant");
-  const auto found = std::ranges::find_if(variants(), [&](const auto& v) { return v->name == name; });
-  if (found == variants().end()) return nullptr;
-  const Variant& v = **found;
+  const Variant* const found = kernel_named(name);
+  if (!found) return nullptr;
+  const Variant& v = *found;
   const bool gated = asked.pregate || asked.postgate;
   if (v.dtype != asked.dtype || v.gated != gated || (!asked.factors.empty() && v.factors != asked.factors))
     fail("model: ", line.where, ": /variant is ", name, ", which does not compute ", token(asked));
@@ -84,7 +92,8 @@ const Variant* kernel_of(const Line& line, const Convolution& asked) {
 // What a plan is asked for so that it takes this kernel; nothing where it takes another one whatever it is asked.
 std::optional<Convolution> asking_for(const Variant& variant, const Convolution& asked, const Device& device) {
   const Convolution problem = planned(asked, variant);
-  return has_kernel(problem, device) && &choose(problem, device) == &variant ? std::optional(problem) : std::nullopt;
+  return has_kernel(problem, device) && &choose(problem, device, marks_of(problem)) == &variant ? std::optional(problem)
+                                                                                                : std::nullopt;
 }
 
 MeasuredKernel measured_kernel(const Line& line, double us, const Convolution& asked, const Convolution& problem,

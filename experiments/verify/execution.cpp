@@ -117,6 +117,10 @@ bool has_plan(const Case& asked, const std::shared_ptr<const Machine>& machine) 
   }
 }
 
+std::string planned_mask(const Case& asked, const Device& device) {
+  return make_program(asked, device, marks_of(asked)).live_words;
+}
+
 std::vector<int> planned_factors(const Case& asked, const Device& device) {
   return make_program(asked, device, marks_of(asked)).variant->factors;
 }

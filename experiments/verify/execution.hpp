@@ -38,6 +38,9 @@ bool is_judged(const Case& asked);
 // Whether a plan on the machine computes the case, with kernels that this build has.
 bool has_plan(const Case& asked, const std::shared_ptr<const Machine>& machine);
 
+// What a plan leaves out of a case that removes frequencies, in words.
+std::string planned_mask(const Case& asked, const Device& device);
+
 // Factors of the FFT of the kernel that has most of the work; none without one.
 std::vector<int> planned_factors(const Case& asked, const Device& device);
 

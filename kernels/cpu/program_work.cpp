@@ -25,7 +25,7 @@
 #include "kernels/plan/machine.hpp"
 #include "kernels/plan/plan.hpp"
 #include "kernels/plan/registry.hpp"
-#include "reference/convolution/convolution.hpp"
+#include "reference/convolution/mask.hpp"
 
 namespace danaus {
 namespace {
@@ -47,10 +47,10 @@ std::shared_ptr<void> reserve(std::int64_t bytes) {
 
 // Null for what is no convolution by itself.
 const Variant* variant_of(const KernelId& id) {
-  const auto found = std::ranges::find_if(variants(), [&](const auto& v) {
-    return v->family == id.family && v->line == id.line && v->instance == id.instance;
-  });
-  return found == variants().end() ? nullptr : found->get();
+  for (const auto& list : {variants(), sparse_variants()})
+    for (const auto& v : list)
+      if (v->family == id.family && v->line == id.line && v->instance == id.instance) return v.get();
+  return nullptr;
 }
 
 // Blocks on a multiprocessor at once, as the kernel is tuned; of families that are not known here as many as have room.
@@ -198,6 +198,7 @@ Convolution problem_of(const Launch& launch, const Variant& variant, const Case&
   p.mode = variant.fold == Fold::pair && a.length == variant.size ? Mode::circular : Mode::causal;
   p.batch = a.batch, p.channels = a.channels, p.length = a.length, p.filter_length = 1;
   p.pregate = a.pregate, p.postgate = a.postgate;
+  if (variant.sparse) p.mask = asked.as<Convolution>()->mask;
   return planned(p, variant);
 }
 
@@ -347,7 +348,11 @@ class CountingMachine final : public Machine {
     work.kernel = variant.name;
     work.counters = parts.launch(extent);
     work.imbalance = imbalance(extent, work.concurrent);
-    work.l2_bytes += spectrum_rereads(parts, extent, variant, problem.channels);
+    const auto spectrum =
+        std::ranges::find(launch.regions.begin(), launch.regions.begin() + launch.region_count,
+                          std::string_view("spectrum"), [](const Region& region) { return region.name; });
+    work.l2_bytes +=
+        spectrum_rereads(parts, extent, static_cast<double>(spectrum->bytes / problem.channels), problem.channels);
   }
 
   Case asked_;
@@ -371,12 +376,6 @@ ProgramWork work_by(const Variant& v, const Device& device, std::int64_t prepare
           {},     prepared_bytes, workspace_bytes, constant_bytes};
 }
 
-// Marks of kept frequencies, all, as many as the case's kernel takes: work and sizes depend on no more.
-std::vector<std::uint8_t> marks_of(const Case& asked, const Device& device) {
-  const auto* p = asked.as<Convolution>();
-  return std::vector<std::uint8_t>(p && !p->mask.empty() ? choose(*p, device).size : 0, 1);
-}
-
 std::int64_t batch_of(const Case& asked) {
   for (const Array& array : asked.arrays())
     if (array.batched) return array.extents.front();
@@ -394,7 +393,7 @@ Counters ProgramWork::sum(bool prepares) const {
 
 ProgramWork measure_program(const Case& asked, const Device& device) {
   const CountingMachine machine(asked, device, 0, false);
-  const Program program = make_program(asked, device, marks_of(asked, device));
+  const Program program = make_program(asked, device, marks_of(asked));
   std::int64_t constant_bytes = 0;
   for (const auto* steps : {&program.prepare, &program.execute})
     for (const auto& step : *steps) step->fit(machine), constant_bytes += 4 * std::ssize(step->constants());
@@ -406,7 +405,7 @@ ProgramWork measure_program(const Case& asked, const Device& device) {
 
 ProgramWork count_program(const Case& asked, const Device& device, std::int64_t concurrent) {
   const auto machine = std::make_shared<CountingMachine>(asked, device, concurrent);
-  Plan plan(asked, machine, marks_of(asked, device));
+  Plan plan(asked, machine, marks_of(asked));
   ProgramWork work = work_by(plan.variant(), device, plan.prepared_bytes(), plan.workspace_bytes(batch_of(asked)),
                              plan.constant_bytes());
   std::vector<std::shared_ptr<void>> memory;
@@ -432,7 +431,7 @@ ProgramWork count_program(const Case& asked, const Device& device, std::int64_t 
 }
 
 void require_counted(const Case& asked, const Device& device) {
-  Plan(asked, std::make_shared<CountingMachine>(asked, device, 0), marks_of(asked, device));
+  Plan(asked, std::make_shared<CountingMachine>(asked, device, 0), marks_of(asked));
 }
 
 bool is_counted(const Case& asked, const Device& device) {

@@ -9,13 +9,14 @@
 #include "kernels/plan/arrays.hpp"
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/plan.hpp"
+#include "reference/convolution/mask.hpp"
 
 namespace danaus {
 namespace {
 
 using host::Counters;
 
-// A plan whose launches leave their counters. Work does not depend on what the samples and the marks are.
+// A plan whose launches leave their counters. Work does not depend on what the samples are.
 class Counting {
  public:
   Counting(const Convolution& problem, const Device& device)
@@ -23,8 +24,7 @@ class Counting {
     ExecutorOptions options;
     options.device = device, options.blocks = 1;
     options.observer = [this](const Launch&, const Counters& counters) { counted_ = counters; };
-    const auto marks = problem.mask.empty() ? 0 : choose(problem, device).size;
-    plan_.emplace(problem, executor_machine(options), std::vector<std::uint8_t>(marks, 1));
+    plan_.emplace(problem, executor_machine(options), marks_of(problem));
   }
   Counters filter() {
     plan_->set_filter(k_.all());
@@ -48,9 +48,14 @@ class Counting {
   std::optional<Plan> plan_;
 };
 
+// That a plan takes.
+const Variant& chosen(const Convolution& problem, const Device& device) {
+  return choose(problem, device, marks_of(problem));
+}
+
 // Of as many channels as a block of the filter's kernel takes, and of those that are left.
 Counters filter_work(Convolution problem, const Device& device) {
-  const Variant& variant = choose(problem, device);
+  const Variant& variant = chosen(problem, device);
   if (variant.size == 0) return {};
   const spectrum::Split split = spectrum::split_of(variant.fold == Fold::pair, variant.size, device.block_bytes);
   const std::int64_t of_block = split.layout().tuning.transforms, channels = problem.channels;
@@ -93,7 +98,7 @@ Counters difference(const Counters& a, const Counters& b, std::uint64_t parts = 
 }
 
 Share share_of(const Convolution& problem, const Device& device, std::int64_t concurrent) {
-  const Variant& variant = choose(problem, device);
+  const Variant& variant = chosen(problem, device);
   return variant.share({variant.items_of_channel(problem.batch), problem.channels,
                         choose_transfer(problem.length, problem.channels, variant, device, {}), concurrent});
 }
@@ -111,7 +116,7 @@ std::int64_t concurrent_blocks(const Variant& variant, const Device& device) {
 
 Extent extent_of(const Convolution& problem, const Device& device, std::int64_t concurrent) {
   if (concurrent < 1) fail("count: ", concurrent, " blocks at once, must be at least 1");
-  const Variant& variant = choose(problem, device);
+  const Variant& variant = chosen(problem, device);
   const Share share = share_of(problem, device, concurrent);
   const Division& division = share.division;
   const int channels = static_cast<int>(problem.channels), of_channel = division.items_of_channel;
@@ -137,27 +142,26 @@ double imbalance(const Extent& e, std::int64_t concurrent) {
   return static_cast<double>(e.most * concurrent * e.workers_of_block) / static_cast<double>(e.items + e.half_items);
 }
 
-double spectrum_rereads(const Work& work, const Extent& e, const Variant& variant, std::int64_t channels) {
+double spectrum_rereads(const Work& work, const Extent& e, double bytes, std::int64_t channels) {
   constexpr double kSectorBytes = 32;
-  const double bytes = 4. * variant.size;
   const bool kept = kSectorBytes * static_cast<double>(work.visit.global_load_sectors) >= bytes;
   return bytes * static_cast<double>((kept ? e.visits : e.items + e.half_items) - channels);
 }
 
 void require_one_launch(const Convolution& problem, const Device& device) {
-  const Variant& variant = choose(problem, device);
+  const Variant& variant = chosen(problem, device);
   if (takes_several_launches(variant))
     fail("count: ", token(problem), " takes several launches, by ", variant.name, ", not one");
 }
 
 Work count_work(const Convolution& problem, const Device& device) {
   Work work = count_launch(problem, device);
-  work.filter = filter_work(planned(problem, choose(problem, device)), device);
+  work.filter = filter_work(planned(problem, chosen(problem, device)), device);
   return work;
 }
 
 Work count_launch(const Convolution& given_problem, const Device& device) {
-  const Variant& variant = choose(given_problem, device);
+  const Variant& variant = chosen(given_problem, device);
   require_one_launch(given_problem, device);
   Convolution problem = planned(given_problem, variant);  // by the same kernel, whatever its batch
   const int rows = variant.item_rows(), workers = share_of(problem, device, 1).workers_of_block;

@@ -1,5 +1,7 @@
 // The work of a launch of any size, counted by executing a little of it.
 //
+// Of a case that removes frequencies it is that of the kernel that its plan takes, which may leave out some of it.
+//
 // Blocks do the same for each item (two batch rows of a channel in the pair fold, one row in the right angle), and a
 // little more as they begin and as they meet a channel. So what a launch does is a sum of these parts, and a few
 // executions of a few items tell them apart. Exact, but for sectors of ordinary loads and stores where rows do not
@@ -39,8 +41,9 @@ Extent extent_of(const Convolution& problem, const Device& device, std::int64_t 
 // Items in the place that has most, over those of all if they were shared out evenly among so many blocks.
 double imbalance(const Extent& extent, std::int64_t concurrent);
 
-// Bytes of spectra that a launch reads again: a channel's for each worker that keeps it, or for each item.
-double spectrum_rereads(const Work& work, const Extent& extent, const Variant& variant, std::int64_t channels);
+// Bytes of spectra, of so many for a channel, that a launch reads again: for each worker that keeps them, or for each
+// item.
+double spectrum_rereads(const Work& work, const Extent& extent, double bytes_of_channel, std::int64_t channels);
 
 // Throws where the case takes several launches, which program_work.hpp counts.
 void require_one_launch(const Convolution& problem, const Device& device);

@@ -9,6 +9,7 @@
 //   factors, spectrum_slots, spectrum_scale, make_tables, roundings, share
 //   takes(layout, problem)   only of families without an FFT, whose keys have size 0 and whose spectrum is the filter
 //                            itself: which cases they compute
+// Kernels whose key is `sparse` leave out blocks of a masked spectrum: Layout::live_block(vector of the spectrum).
 // and its kernel.hpp Shape<key, tuning> and run<Shape, path>(arguments). CMake finds the folder; registry, choice,
 // tests, bench and counting walk over all families, and one that lacks a name does not compile.
 #pragma once
@@ -57,6 +58,7 @@ class Variant {
   Dtype dtype;
   Fold fold;
   bool gated;
+  bool sparse = false;       // leaves out what a mask removes: sparse_variants() in plan/registry.hpp
   int size;                  // N; 0 without an FFT
   std::vector<int> factors;  // of N, outermost stage first
   bool preferred;            // the choice of its kind and N where the caller makes none
@@ -80,6 +82,8 @@ class Variant {
   // What the unnormalised spectrum is multiplied by: 1 / N over the scales of the forward and the inverse stages, a
   // number between 1/4 and 4 that keeps every intermediate at the scale of u.
   virtual double spectrum_scale() const = 0;
+  // Of a sparse kernel: the block that a vector of the spectrum belongs to, which is computed or left out as a whole.
+  virtual int live_block(int vector) const { return vector; }
   // That a sample goes through on its way from u to y, gates aside; what bound_l2_of_kernel() takes.
   virtual int roundings() const = 0;
   // How rows lie in shared memory.
@@ -112,6 +116,7 @@ class VariantOf final : public Variant {
     family = Family::name, line = line_number, instance = instance_number;
     dtype = made.key.dtype, fold = made.key.fold, gated = made.key.gated, size = made.key.size();
     factors = Family::factors(layout_);
+    if constexpr (requires { made.key.sparse; }) sparse = made.key.sparse;
     preferred = made.worth == kChosen, classes = made.classes, compiled = made.compiled;
     threads = layout_.threads, shared_bytes = layout_.shared_bytes, blocks_per_sm = made.tuning.blocks;
     name = text(family, '_', Family::key_words(made.key), '_', danaus::name(dtype), '_', danaus::name(fold),
@@ -124,6 +129,10 @@ class VariantOf final : public Variant {
   std::vector<std::uint32_t> make_tables() const override { return Family::make_tables(layout_); }
   std::vector<std::int32_t> spectrum_slots() const override { return Family::spectrum_slots(layout_); }
   double spectrum_scale() const override { return Family::spectrum_scale(layout_); }
+  int live_block(int vector) const override {
+    if constexpr (requires { layout_.live_block(vector); }) return layout_.live_block(vector);
+    return vector;
+  }
   int roundings() const override { return Family::roundings(layout_); }
   const RowLayout& rows() const override { return layout_; }
   Share share(const Load& load) const override { return Family::share(layout_, load); }

@@ -1,35 +1,65 @@
 // The product with the filter's spectrum: where a channel's spectrum is kept while its items go by.
 #pragma once
 
+#include "kernels/device/count_bits.hpp"
 #include "kernels/memory/layout.hpp"
+#include "kernels/middle/slots.hpp"
 #include "kernels/tile/bits.hpp"
 
 namespace danaus::inline DANAUS_BACKEND {
 
-// Four registers of a spectrum, lane by lane: read once an item, by every item of the channel.
+// A piece of a spectrum: read once an item, by every item of the channel.
 template <Cache rows>
-DANAUS_DEVICE Words<4> load_spectrum(const u32* spectrum, int vector) {
-  const u32* at = spectrum + 4 * (32 * vector + device::lane_index());
+DANAUS_DEVICE Words<4> load_piece(const u32* at) {
   if constexpr (rows == Cache::stream)
     return device::load_global_once<Cache::keep>(at);
   else
     return device::load_global<16>(at);
 }
 
+// The lanes of a vector whose piece is live, and the number of the first one.
+struct LiveLanes {
+  u32 lanes;
+  int first;
+};
+
+// Marks of a masked spectrum (slots.hpp), from word `at` of a kernel's constants on.
+template <int at>
+struct LiveMarks {
+  static DANAUS_DEVICE int pieces(const u32* tables) {
+    return static_cast<int>(device::load_constant<4>(tables + at)[0]);
+  }
+  static DANAUS_DEVICE LiveLanes of(const u32* tables, int vector) {
+    const Words<2> words = device::load_constant<8>(tables + at + kMarksOfVectors + 2 * vector);
+    return {words[0], static_cast<int>(words[1])};
+  }
+};
+
+// What a launch is given of its spectra: [H, N], or what is live of them, and the constants, in which marks say what.
+struct SpectraOfLaunch {
+  const u32* spectra;
+  const u32* tables;
+};
+
 // A warp's `count` vectors of the spectrum at hand, of N = `size` points. They stay in registers or in shared memory
-// (from `shared` on, each at its own number) until the channel changes, or are read from L2 for every item. `spectra`
-// [H, N] is the launch's argument each time: kept here it would take registers.
-template <Keep keep, Cache rows, int count, int size, SharedAddress shared>
+// (from `shared` on, each at its own number) until the channel changes, or are read from L2 for every item. The
+// launch's spectra come each time: kept here they would take registers. `marks`: where those of a masked spectrum are
+// among the constants; 0: all of it is live.
+template <Keep keep, Cache rows, int count, int size, SharedAddress shared, int marks = 0>
 class ChannelSpectrum {
  public:
+  // Before all else.
+  DANAUS_DEVICE void begin(SpectraOfLaunch a) {
+    if constexpr (marks > 0) pieces_ = LiveMarks<marks>::pieces(a.tables);
+  }
   // vector_of(i): the number of this warp's i-th vector. Returns whether the channel is another than before.
   template <class VectorOf>
-  DANAUS_DEVICE bool hold(const u32* spectra, int channel, VectorOf vector_of) {
+  DANAUS_DEVICE bool hold(SpectraOfLaunch a, int channel, VectorOf vector_of) {
     if (keep == Keep::cache || channel == channel_) return false;
     channel_ = channel;
     DANAUS_UNROLL
     for (int i = 0; i < count; ++i) {
-      const Words<4> words = load_spectrum<rows>(of(spectra, channel), vector_of(i));
+      const Words<4> words = read(a, channel, vector_of(i));
       if constexpr (keep == Keep::shared)
         device::store_shared<16>(place(vector_of(i)), words);
       else
@@ -46,26 +76,44 @@ class ChannelSpectrum {
     return factor_;
   }
   // Begins to bring a channel's spectrum to L2, where hold() or load() will find it: for one thread to call (sm_90).
-  static DANAUS_DEVICE void prefetch(const u32* spectra, int channel) {
-    device::bulk_prefetch(of(spectra, channel), 4 * size);
+  DANAUS_DEVICE void prefetch(SpectraOfLaunch a, int channel) {
+    if constexpr (marks > 0)
+      device::bulk_prefetch(of(a, channel), 16 * pieces_);
+    else
+      device::bulk_prefetch(of(a, channel), 4 * size);
   }
   // The i-th vector, whose number is `vector`.
-  DANAUS_DEVICE Words<4> load(const u32* spectra, int channel, int i, int vector) const {
+  DANAUS_DEVICE Words<4> load(SpectraOfLaunch a, int channel, int i, int vector) const {
     if constexpr (keep == Keep::registers)
       return held_[i];
     else if constexpr (keep == Keep::shared)
       return device::load_shared<16>(place(vector));
     else
-      return load_spectrum<rows>(of(spectra, channel), vector);
+      return read(a, channel, vector);
   }
 
  private:
-  static DANAUS_DEVICE const u32* of(const u32* spectra, int channel) {
-    return spectra + static_cast<long long>(channel) * size;
+  DANAUS_DEVICE const u32* of(SpectraOfLaunch a, int channel) const {
+    if constexpr (marks > 0)
+      return a.spectra + static_cast<long long>(channel) * (4 * pieces_);
+    else
+      return a.spectra + static_cast<long long>(channel) * size;
+  }
+  DANAUS_DEVICE Words<4> read(SpectraOfLaunch a, int channel, int vector) const {
+    const int lane = device::lane_index();
+    if constexpr (marks > 0) {
+      const LiveLanes live = LiveMarks<marks>::of(a.tables, vector);
+      if (!(live.lanes >> lane & 1)) return {};
+      const int piece = live.first + count_bits(live.lanes & ((1u << lane) - 1));
+      return load_piece<rows>(of(a, channel) + 4 * piece);
+    } else {
+      return load_piece<rows>(of(a, channel) + 4 * (32 * vector + lane));
+    }
   }
   static DANAUS_DEVICE SharedAddress place(int vector) { return shared + 512 * vector + 16 * device::lane_index(); }
 
   int channel_ = -1, factor_channel_ = -1;
+  int pieces_ = 0;  // of a channel, where all is not live
   float factor_ = 0;
   Words<4> held_[keep == Keep::registers ? count : 1];
 };

@@ -1,4 +1,4 @@
-// The order in which kernels read a filter's spectrum.
+// The order in which kernels read a filter's spectrum, and which part of a masked one.
 #pragma once
 
 #include <cstdint>
@@ -10,5 +10,11 @@ namespace danaus {
 constexpr std::int32_t spectrum_slot(int vector, int lane, int j, int e) {
   return ((vector * 32 + lane) * 2 + j) * 2 + e;
 }
+
+// Of a masked spectrum kernels that are compiled for it keep and read live pieces alone, those with a number that is
+// not removed: a piece is what one lane has of a vector. Marks behind a kernel's constants say which: the pieces of a
+// channel; from kMarksOfVectors on, of each vector, the lanes whose piece is live, a bit each, and the first one's
+// number.
+inline constexpr int kPieceNumbers = 4, kMarksOfVectors = 4;
 
 }  // namespace danaus

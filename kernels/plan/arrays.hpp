@@ -47,9 +47,9 @@ inline std::int64_t chunk_bytes(const Device& device, const Convolution& p) {
   return std::min(chunk_bytes(device), bytes(p.dtype) * p.batch * p.channels * p.length);
 }
 
-// What is prepared of a case's filters, in words: a spectrum [H, N]; of bf16 samples the factors [H, N1] of their
-// channels, N1 the rows of outer passes; for gradients the conjugate spectrum [H, N], last, so that a plan of the
-// convolution alone can read what was prepared for them. Without an FFT the filter.
+// What is prepared of a case's filters, in words: a spectrum [H, N], or what is live of it; of bf16 samples the factors
+// [H, N1] of their channels, N1 the rows of outer passes; for gradients the conjugate spectrum [H, N], last, so that a
+// plan of the convolution alone can read what was prepared for them. Without an FFT the filter.
 struct Prepared {
   std::int64_t spectrum = -1, factors = -1, conjugate = -1;
   std::int64_t words = 0;

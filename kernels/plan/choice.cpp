@@ -148,6 +148,23 @@ const Variant& choose_whole(const Convolution& p, const Device& device) {
   return preferred != fitting.end() ? **preferred : *fitting.front();
 }
 
+SparseChoice choose_sparse(const Variant& dense, const Device& device, std::span<const std::uint8_t> kept) {
+  if (std::ssize(kept) != dense.size || kept.empty()) return {};
+  const auto found = std::ranges::find_if(sparse_variants(), [&](const auto& v) {
+    return v->compiled && v->dtype == dense.dtype && v->fold == dense.fold && v->gated == dense.gated &&
+           v->factors == dense.factors && v->suits(device_class_of(device));
+  });
+  if (found == sparse_variants().end()) return {};
+  LivePart part = live_part(**found, live_with_mirrors(kept));
+  return {part.pays() ? found->get() : nullptr, std::move(part)};
+}
+
+const Variant& choose(const Convolution& problem, const Device& device, std::span<const std::uint8_t> kept) {
+  const Variant& dense = choose(problem, device);
+  const Variant* const sparse = choose_sparse(dense, device, kept).variant;
+  return sparse ? *sparse : dense;
+}
+
 bool takes_several_launches(const Variant& variant) {
   return dynamic_cast<const LongVariant*>(&variant) || dynamic_cast<const ChunkVariant*>(&variant);
 }

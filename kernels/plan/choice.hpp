@@ -1,7 +1,11 @@
 // Which kernel computes a case on a device.
 #pragma once
 
+#include <optional>
+#include <span>
+
 #include "kernels/families/variant.hpp"
+#include "kernels/plan/live_blocks.hpp"
 
 namespace danaus {
 
@@ -20,6 +24,17 @@ int device_class_of(const Device& device);
 const Variant& choose(const Convolution& problem, const Device& device);
 // The same without chunks.
 const Variant& choose_whole(const Convolution& problem, const Device& device);
+
+// Of a case that removes frequencies, what marks of kept ones [N] leave to a kernel that skips: the sparse kernel of
+// choose()'s factors, where this build has one and it pays. Without gates, on devices of the first class.
+struct SparseChoice {
+  const Variant* variant = nullptr;  // null: the dense kernel computes the case
+  std::optional<LivePart> part;      // where there is such a kernel, whether it pays or not
+};
+SparseChoice choose_sparse(const Variant& dense, const Device& device, std::span<const std::uint8_t> kept);
+
+// The kernel that a plan takes for the case and these marks.
+const Variant& choose(const Convolution& problem, const Device& device, std::span<const std::uint8_t> kept);
 
 // Whether a convolution by it is a launch among others: outer passes, or pieces at the beginnings of rows.
 bool takes_several_launches(const Variant& variant);

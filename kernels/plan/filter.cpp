@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/families/spectrum/family.hpp"
+#include "kernels/middle/slots.hpp"
 #include "kernels/plan/chunks.hpp"
 #include "kernels/plan/long.hpp"
 #include "kernels/plan/machine.hpp"
@@ -96,14 +97,14 @@ class Transform final : public Step {
     bind_table(table_, constants.data(), a);
     bind_spectra(call, prepared_, 0, 0, a);
     a.channels = static_cast<int>(p.channels);
-    a.size = convolution_.size, a.parts = split_.parts;
+    a.size = kPieceNumbers * table_.entries * split_.parts, a.parts = split_.parts;
     a.scale = static_cast<float>(convolution_.spectrum_scale());
     a.right_angle = convolution_.fold == Fold::right_angle, a.real_pairs = split_.real_pairs;
     const int of_block = split_.layout().tuning.transforms;
     Launch launch = launch_of(split_, (p.channels * a.parts + of_block - 1) / of_block, description_, machine);
     launch.touches(taps_.region(a.k, p.channels));
     launch.touches(table_region(constants));
-    touch_spectra(launch, a, p.channels * convolution_.size, p.channels);
+    touch_spectra(launch, a, p.channels * a.size, p.channels);
     launch.give(a);
     to(launch);
   }
@@ -228,7 +229,8 @@ Filters make_filters(const Case& asked, const Convolution& problem, bool forward
     if (adjoint) prepare(Pass::adjoint, filters.adjoint);
     return filters;
   }
-  const Prepared prepared(problem, variant.size, outer_rows(variant), forward, adjoint);
+  if (variant.sparse) filters.live = live_part(variant, live_with_mirrors(kept));
+  const Prepared prepared(problem, spectrum_numbers(variant, filters.live), outer_rows(variant), forward, adjoint);
   if (variant.size > 0) filters.steps.push_back(make_filter_transform(asked, problem, prepared, variant, device, kept));
   filters.bytes = prepared.bytes();
   filters.forward = {prepared.spectrum, prepared.factors}, filters.adjoint = {prepared.conjugate, prepared.factors};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/plan/arrays.hpp"
+#include "kernels/plan/live_blocks.hpp"
 
 namespace danaus {
 
@@ -18,6 +19,7 @@ std::unique_ptr<Step> make_filter_transform(const Case& asked, const Convolution
 struct Filters {
   std::vector<std::unique_ptr<Step>> steps;
   std::int64_t bytes = 0;
+  LivePart live;                                   // of what is prepared for a sparse kernel
   SpectrumPlace forward{-1, -1}, adjoint{-1, -1};  // -1: not wanted, or no factors
 };
 // For one pass or both.

@@ -10,11 +10,19 @@ const void* samples_before(const void* rows, int samples) { return static_cast<c
 class FusedConvolution final : public Step {
  public:
   FusedConvolution(const Case& asked, const Convolution& problem, const ConvolutionArrays& arrays,
-                   const SpectrumPlace& place, const Variant& variant)
-      : problem_(problem), arrays_(arrays), place_(place), kernel_(variant, asked.token() + ", " + variant.name) {}
+                   const SpectrumPlace& place, const Variant& variant, const LivePart& live)
+      : problem_(problem),
+        arrays_(arrays),
+        place_(place),
+        kernel_(variant, asked.token() + ", " + variant.name),
+        live_(live) {}
 
   std::string_view name() const override { return "convolution"; }
-  std::vector<std::uint32_t> constants() const override { return kernel_.variant().make_tables(); }
+  std::vector<std::uint32_t> constants() const override {
+    std::vector<std::uint32_t> words = kernel_.variant().make_tables();
+    words.insert(words.end(), live_.marks.begin(), live_.marks.end());
+    return words;
+  }
   void fit(const Machine& machine) override { kernel_.fit(machine); }
 
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
@@ -28,7 +36,8 @@ class FusedConvolution final : public Step {
     a.spectrum_factors = reinterpret_cast<const float*>(prepared_at(call, place_.factors));
     a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(p.channels);
     a.length = static_cast<int>(p.length);
-    const std::int64_t spectrum_bytes = 4 * p.channels * (size > 0 ? size : p.filter_length);
+    const std::int64_t spectrum_bytes =
+        4 * p.channels * (size > 0 ? spectrum_numbers(kernel_.variant(), live_) : p.filter_length);
     to(kernel_.launch(a, machine, spectrum_bytes, static_cast<std::int64_t>(constants.size_bytes())));
   }
 
@@ -37,6 +46,7 @@ class FusedConvolution final : public Step {
   ConvolutionArrays arrays_;
   SpectrumPlace place_;
   FusedKernel kernel_;
+  LivePart live_;  // of a sparse kernel
 };
 
 }  // namespace
@@ -152,8 +162,8 @@ void FusedKernel::bind_enclosing(const Machine& machine, ConvolutionArguments& a
 
 std::unique_ptr<Step> make_fused_convolution(const Case& asked, const Convolution& problem,
                                              const ConvolutionArrays& arrays, const SpectrumPlace& place,
-                                             const Variant& variant) {
-  return std::make_unique<FusedConvolution>(asked, problem, arrays, place, variant);
+                                             const Variant& variant, const LivePart& live) {
+  return std::make_unique<FusedConvolution>(asked, problem, arrays, place, variant, live);
 }
 
 }  // namespace danaus

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/plan/arrays.hpp"
+#include "kernels/plan/live_blocks.hpp"
 #include "kernels/plan/machine.hpp"
 
 namespace danaus {
@@ -45,9 +46,10 @@ class FusedKernel {
   std::array<std::int64_t, kPaths> concurrent_{1, 1, 1, 1};  // blocks that the machine runs at once
 };
 
-// The convolution `problem` of a case, of these of its arrays, with what is prepared at the place.
+// The convolution `problem` of a case, of these of its arrays, with what is prepared at the place; `live` of a
+// sparse kernel's spectrum.
 std::unique_ptr<Step> make_fused_convolution(const Case& asked, const Convolution& problem,
                                              const ConvolutionArrays& arrays, const SpectrumPlace& place,
-                                             const Variant& variant);
+                                             const Variant& variant, const LivePart& live);
 
 }  // namespace danaus

@@ -1,8 +1,9 @@
 #include "kernels/plan/live_blocks.hpp"
 
 #include <algorithm>
+#include <bit>
 
-#include "reference/basics.hpp"
+#include "kernels/middle/slots.hpp"
 
 namespace danaus {
 
@@ -47,6 +48,42 @@ int live_rows(std::int64_t samples, std::span<const int> factors) {
   std::int64_t of_row = 1;
   for (int factor : factors.subspan(1)) of_row *= factor;
   return static_cast<int>(std::min<std::int64_t>(factors.front(), (samples + of_row - 1) / of_row));
+}
+
+std::string LivePart::words() const {
+  return text(blocks, " of ", blocks_of_all, " blocks and ", (100 * pieces + pieces_of_all / 2) / pieces_of_all,
+              " % of the spectrum");
+}
+
+LivePart live_part(const Variant& sparse, std::span<const std::uint8_t> live) {
+  if (std::ssize(live) != sparse.size)
+    fail("live blocks: ", live.size(), " marks, must be ", sparse.size, ", the N of ", sparse.name);
+  constexpr int kLanes = 32;
+  LivePart part;
+  part.pieces_of_all = sparse.size / kPieceNumbers;
+  const int vectors = static_cast<int>(part.pieces_of_all / kLanes);
+  std::vector<std::uint32_t> lanes(vectors);
+  const std::vector<std::int32_t> slots = sparse.spectrum_slots();
+  for (std::size_t k = 0; k < live.size(); ++k) {
+    const int piece = slots[k] / kPieceNumbers;
+    if (live[k]) lanes[piece / kLanes] |= 1u << piece % kLanes;
+  }
+  std::vector<std::uint8_t> of_blocks(vectors), is_block(vectors);
+  part.marks.resize(kMarksOfVectors);
+  for (int vector = 0; vector < vectors; ++vector) {
+    part.marks.push_back(lanes[vector]);
+    part.marks.push_back(static_cast<std::uint32_t>(part.pieces));
+    part.pieces += std::popcount(lanes[vector]);
+    is_block[sparse.live_block(vector)] = 1;
+    of_blocks[sparse.live_block(vector)] |= lanes[vector] != 0;
+  }
+  part.marks[0] = static_cast<std::uint32_t>(part.pieces);
+  part.blocks = std::ranges::count(of_blocks, 1), part.blocks_of_all = std::ranges::count(is_block, 1);
+  return part;
+}
+
+int spectrum_numbers(const Variant& variant, const LivePart& of_sparse) {
+  return variant.sparse ? static_cast<int>(kPieceNumbers * of_sparse.pieces) : variant.size;
 }
 
 }  // namespace danaus

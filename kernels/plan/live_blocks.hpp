@@ -10,7 +10,10 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
+
+#include "kernels/families/variant.hpp"
 
 namespace danaus {
 
@@ -37,5 +40,26 @@ std::vector<std::uint8_t> live_with_mirrors(std::span<const std::uint8_t> kept);
 // Rows of N / factors[0] samples that are not all zero, of the N1 that the first stage takes, where `samples` of the N
 // are there; as many of those that the last stage makes on the way back are wanted, where so many outputs are.
 int live_rows(std::int64_t samples, std::span<const int> factors);
+
+// What a sparse kernel keeps, reads and computes of a masked spectrum. Its blocks are those of the last stages, as far
+// as instructions take them together: an instruction whose results are all dead is left out, and so are the loads and
+// stores of rows that only such instructions read.
+struct LivePart {
+  std::vector<std::uint32_t> marks;            // that the kernel reads behind its constants (middle/slots.hpp)
+  std::int64_t pieces = 0, pieces_of_all = 0;  // of a channel's spectrum: 16 bytes, four numbers
+  std::int64_t blocks = 0, blocks_of_all = 0;  // Variant::live_block()
+
+  // Whether it has less to do than the dense kernel. Beside it the sparse one reads marks, 8 bytes of each vector of
+  // the spectrum, whose 512 it reads itself: without a dead block that pays only where it reads far fewer.
+  bool pays() const { return blocks < blocks_of_all || 2 * pieces <= pieces_of_all; }
+  // "18 of 32 blocks and 40 % of the spectrum".
+  std::string words() const;
+};
+
+// Of frequencies k that are live where live[k] is not 0 (live_with_mirrors()).
+LivePart live_part(const Variant& sparse, std::span<const std::uint8_t> live);
+
+// Numbers that a kernel keeps of a channel's spectrum.
+int spectrum_numbers(const Variant& variant, const LivePart& of_sparse);
 
 }  // namespace danaus

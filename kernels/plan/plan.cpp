@@ -4,6 +4,8 @@
 #include <mutex>
 #include <utility>
 
+#include "reference/convolution/mask.hpp"
+
 namespace danaus {
 namespace {
 
@@ -269,13 +271,8 @@ void Plan::set_filter(std::span<const std::byte> k, const CallOptions& options) 
   prepare(std::span(&buffer, 1), options);
 }
 
-PlanBytes plan_bytes(Case asked, const Device& device) {
-  if (const auto* masked = asked.as<Convolution>()) {
-    Convolution plain = *masked;  // a mask changes values, not sizes
-    plain.mask = {};
-    asked = plain;
-  }
-  const Program program = make_program(asked, device);
+PlanBytes plan_bytes(const Case& asked, const Device& device) {
+  const Program program = make_program(asked, device, marks_of(asked));
   return {program.prepared_bytes, constant_bytes_of(program)};
 }
 
@@ -288,8 +285,9 @@ Convolution planned(const Convolution& problem, const Variant& variant) {
 std::string Plan::description() const {
   const Variant& v = variant();
   const std::string transform = v.size > 0 ? text("N=", v.size, " = ", join(v.factors, " x ")) : "no FFT";
+  const std::string& live = state_->program.live_words;
   return text(v.name, ": ", transform, ", ", v.threads, " threads and ", v.shared_bytes,
-              " bytes of shared memory a block, on ", machine().device().name);
+              " bytes of shared memory a block, ", live, live.empty() ? "" : ", ", "on ", machine().device().name);
 }
 
 }  // namespace danaus

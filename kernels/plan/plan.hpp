@@ -85,7 +85,7 @@ class Plan {
   // The kernel that has most of the work.
   const Variant& variant() const;
 
-  // One line: kernel, N and its factors, fold, threads, shared memory, device.
+  // One line: kernel, N and its factors, fold, threads, shared memory, what a mask leaves to compute, device.
   std::string description() const;
 
  private:
@@ -96,10 +96,11 @@ class Plan {
 // Memory of the device that a plan for the case keeps, beside u, y and gates, which are the caller's. Throws where no
 // kernel computes the case on the device.
 struct PlanBytes {
-  std::int64_t spectrum;  // [H, N] complex numbers of 16 bits, of bf16 samples a factor [H] in fp32 too; arrays.hpp
+  std::int64_t spectrum;  // [H, N] complex numbers of 16 bits, or what is live of them, of bf16 samples a factor [H] in
+                          // fp32 too; arrays.hpp
   std::int64_t tables;    // constants of the kernel and of the filter's transform
 };
-PlanBytes plan_bytes(Case asked, const Device& device);
+PlanBytes plan_bytes(const Case& asked, const Device& device);
 
 // The case with the fold, N and factors that the variant computes it by; as it is where that needs no FFT.
 Convolution planned(const Convolution& problem, const Variant& variant);

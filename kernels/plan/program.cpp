@@ -22,7 +22,7 @@ std::unique_ptr<Step> make_convolution(const Case& asked, const Convolution& pro
     return make_long_convolution(asked, problem, arrays, place, *of_passes, device);
   if (const auto* of_chunks = dynamic_cast<const ChunkVariant*>(&variant))
     return make_chunked_convolution(asked, problem, arrays, place, *of_chunks, device, pass);
-  return make_fused_convolution(asked, problem, arrays, place, variant);
+  return make_fused_convolution(asked, problem, arrays, place, variant, filters.live);
 }
 
 Program make_program(const Case& asked, const Device& device, std::span<const std::uint8_t> kept) {
@@ -35,12 +35,18 @@ Program make_program(const Case& asked, const Device& device, std::span<const st
   if (asked.as<StateSpace>()) return make_state_program(asked, device);
   const Convolution* p = asked.as<Convolution>();
   if (!p) fail("plan: ", asked.token(), " is of an operation that has no kernel");
-  const Variant& variant = choose(*p, device);
+  const Variant& dense = choose(*p, device);
   if (p->mask.empty() != kept.empty())
     fail("plan: the case removes ", p->mask.empty() ? "no" : "some", " frequencies, but ", kept.size(),
          " marks of kept ones are given");
+  const SparseChoice sparse = choose_sparse(dense, device, kept);
+  const Variant& variant = sparse.variant ? *sparse.variant : dense;
   Filters filters = make_filters(asked, *p, true, false, variant, device, kept);
   Program program;
+  if (!kept.empty())
+    program.live_words = sparse.variant ? "computes " + sparse.part->words()
+                         : sparse.part  ? "computes all: the mask leaves " + sparse.part->words()
+                                        : "computes all: no kernel of this kind leaves out what a mask removes";
   program.variant = &variant;
   program.prepared_bytes = filters.bytes;
   program.prepared_is_filter = variant.size == 0;

@@ -13,6 +13,7 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -91,6 +92,7 @@ struct Program {
   std::vector<std::unique_ptr<Step>> prepare, execute;
   const Variant* variant = nullptr;  // the kernel that has most of the work
   std::int64_t prepared_bytes = 0;   // that prepare makes of the filters, for any number of calls of execute
+  std::string live_words;            // of a case that removes frequencies: what is left to compute, or why all is
   bool prepared_is_filter = false;   // there is nothing to prepare: the filter's taps as they are
 };
 

@@ -13,4 +13,7 @@ namespace danaus {
 // has not are there too, as not compiled.
 std::span<const std::unique_ptr<const Variant>> variants();
 
+// Those that leave out what a mask removes, in the same order: at most one of a type, an N and its factors.
+std::span<const std::unique_ptr<const Variant>> sparse_variants();
+
 }  // namespace danaus

@@ -19,6 +19,11 @@ struct RowConstants {
   Complex2 outer[P::layout.radix];
 };
 
+// What is computed where nothing is left out.
+struct All {
+  DANAUS_DEVICE constexpr bool operator()(int) const { return true; }
+};
+
 // In one direction: DFT8 n2 and the twiddle before (after) it, with what else is to be multiplied by.
 template <class P>
 struct RowTwiddles {
@@ -131,14 +136,16 @@ DANAUS_DEVICE void real_rows_back(const Complex2 (&x)[P::layout.radix][8], const
 }
 
 // From samples re and im [nr][column] to store(kr, x [column]), where lanes have k2 = 2t+e and k1 = g. `beyond`: the
-// first rows of real data have an imaginary part too.
-template <class P, bool beyond, class Store>
+// first rows of real data have an imaginary part too. Tiles that are not is_wanted(kr), by no lane, are not made.
+template <class P, bool beyond, class Store, class IsWanted = All>
 DANAUS_DEVICE void rows_there(const u32 (&re)[P::layout.radix][8], const u32 (&im)[P::layout.radix][8],
-                              const RowConstants<P>& c, const RowTwiddles<P>& own, Store store) {
+                              const RowConstants<P>& c, const RowTwiddles<P>& own, Store store,
+                              IsWanted is_wanted = {}) {
   Complex2 x[P::layout.radix][8];
   if constexpr (!P::layout.real_rows) transform_rows<P, beyond>(re, im, c, x);
   DANAUS_UNROLL
   for (int kr = 0; kr < P::layout.radix; ++kr) {
+    if (!is_wanted(kr)) continue;
     if constexpr (P::layout.real_rows) {  // what real data becomes is twice as large: a part of it at a time
       DANAUS_UNROLL
       for (int i = 0; i < 8; ++i) {
@@ -158,13 +165,18 @@ DANAUS_DEVICE void rows_there(const u32 (&re)[P::layout.radix][8], const u32 (&i
 }
 
 // The inverse, from load(kr, x) to samples: of the right angle the real part, and the imaginary one of the first rows
-// if it is wanted.
-template <class P, bool beyond, class Load>
+// if it is wanted. Tiles for which is_there(kr) does not hold are zero.
+template <class P, bool beyond, class Load, class IsThere = All>
 DANAUS_DEVICE void rows_back(const RowConstants<P>& c, const RowTwiddles<P>& own, u32 (&re)[P::layout.radix][8],
-                             u32 (&im)[P::layout.radix][8], Load load) {
+                             u32 (&im)[P::layout.radix][8], Load load, IsThere is_there = {}) {
   Complex2 x[P::layout.radix][8];
   DANAUS_UNROLL
   for (int kr = 0; kr < P::layout.radix; ++kr) {
+    if (!is_there(kr)) {
+      DANAUS_UNROLL
+      for (int i = 0; i < 8; ++i) x[kr][i] = {};
+      continue;
+    }
     load(kr, x[kr]);
     DANAUS_UNROLL
     for (int i = 0; i < 8; ++i) x[kr][i] = times<true>(from_right<true>(own.n2, x[kr][i]), own.a[kr]);

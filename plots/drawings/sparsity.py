@@ -30,7 +30,7 @@ def error_against_time(figure, rows):
         axes.plot([row["us"] for row in front], [snr(row) for row in front], color=style.BLACK, linewidth=1,
                   drawstyle="steps-post", zorder=3)
         axes.axvline(group[0]["dense_us"], color=style.GREY, linewidth=1, linestyle=":")
-        axes.set_xlabel("us, if dead blocks were skipped (dots: all)")
+        axes.set_xlabel("us, predicted (dots: without a mask)")
         axes.set_title(case_words(group[0]), loc="left", fontsize=10)
     figure.axes[0].set_ylabel("SNR of y, dB, the lower of the inputs")
     handles = [Line2D([], [], linestyle="none", **LOOK[kind]) for kind in kinds]
@@ -49,7 +49,7 @@ def grid(figure, rows):
     first, second = (sorted({0, *(cell[i] for cell in cells)}) for i in (0, 1))
     panels = figure.panels(2)
     for axes, value, words, shades in ((panels[0], snr, "SNR of y, dB", "viridis"),
-                                       (panels[1], speedup, "times as fast, if skipped", "cividis")):
+                                       (panels[1], speedup, "times as fast, predicted", "cividis")):
         values = numpy.full((len(second), len(first)), numpy.nan)
         for (a, b), row in cells.items():
             values[second.index(b), first.index(a)] = value(row)

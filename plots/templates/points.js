@@ -45,7 +45,7 @@ function drawPoints(root) {
     draw("text", {x: left - 6, y: y(value) + 4, "text-anchor": "end"}, +value.toPrecision(6));
   }
   draw("text", {x: (left + right) / 2, y: bottom + 36, "text-anchor": "middle"},
-       "time if dead blocks were skipped, us");
+       "predicted time, us");
   draw("text", {x: 14, y: (top + bottom) / 2, "text-anchor": "middle",
                 transform: `rotate(-90 14 ${(top + bottom) / 2})`}, "SNR of y, dB");
   draw("line", {x1: x(data.dense_us), x2: x(data.dense_us), y1: top, y2: bottom, class: "dense"});

@@ -6,7 +6,7 @@
 #include "kernels/cuda/machine.hpp"
 #include "kernels/cuda/runtime.hpp"
 #include "kernels/plan/chunks.hpp"
-#include "tests/kernels/support.hpp"
+#include "tests/kernels/sparse_support.hpp"
 
 namespace danaus {
 namespace {
@@ -133,6 +133,19 @@ TEST_P(CudaLengths, AreAllWithinTheirBound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Parts, CudaLengths, testing::Range(0, 12));
+
+// By kernels that leave out what is dead, of many items and of all in few blocks.
+TEST_F(Cuda, MasksAreWithinTheirBound) {
+  const OnMachine few = cuda_machine(0, 1);
+  for (const Masked& masked : kMasked)
+    for (const OnMachine& machine : {machine_, few}) {
+      Convolution p = masked.problem();
+      if (!has_code(*machine, choose(p, machine->device(), marks_of(p)))) continue;
+      for (int offset : {0, 1}) expect_right_on_gpu(p, {}, machine, offset);
+      p.batch = 7, p.channels = p.length <= 4096 ? 200 : 20;
+      if (machine != few) expect_right_on_gpu(p, {}, machine);
+    }
+}
 
 // Out of rows, by pieces and, where so many rows are not much, by rows; and by copies of what is not aligned.
 TEST_F(Cuda, RowsInChunksAreWithinTheirBound) {

@@ -95,9 +95,9 @@ void expect_spectrum_of_late_channels() {
   executor.declare("spectrum", vector.data(), sizeof vector, false);
   const auto kernel = [&] {
     ChannelSpectrum<keep, Cache::normal, 1, kSize, 0> spectrum;
-    spectrum.hold(spectra, kChannel, [](int) { return kVectors - 1; });
+    spectrum.hold({spectra, nullptr}, kChannel, [](int) { return kVectors - 1; });
     device::sync_warp();
-    EXPECT_EQ(spectrum.load(spectra, kChannel, 0, kVectors - 1)[3], u32(4 * device::lane_index() + 3));
+    EXPECT_EQ(spectrum.load({spectra, nullptr}, kChannel, 0, kVectors - 1)[3], u32(4 * device::lane_index() + 3));
   };
   EXPECT_EQ(violation([&] { executor.run({.shared_bytes = 512 * kVectors}, kernel); }), "no violation");
 }

@@ -6,7 +6,7 @@
 
 namespace danaus::chain {
 
-std::string Family::key_words(const Key& key) { return text(key.radix, "x256"); }
+std::string Family::key_words(const Key& key) { return text(key.radix, "x256", key.sparse ? "_sparse" : ""); }
 
 std::string Family::tuning_words(const Tuning& t) { return text('w', t.warps, "_ring", t.ring); }
 

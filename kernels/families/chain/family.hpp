@@ -21,11 +21,12 @@ struct Family {
   static constexpr Instances<Family> instances(std::size_t line) { return fused_instances<Family>(line); }
 
   static constexpr Key key_of(const Line& line, Dtype dtype, Fold fold, bool gated) {
-    return {dtype, fold, gated, line.radix};
+    return {dtype, fold, gated, line.radix, is_sparse(line.kinds)};
   }
 
   // The ring shrinks first, to two items at least; then blocks per SM; then the warps.
   static constexpr std::optional<Tuning> fitted(const Key& key, const Tuning& tuned, const DeviceClass& device) {
+    if (key.sparse) return std::nullopt;  // dense kernels serve masks there
     for (int warps = tuned.warps; warps > 0; warps /= 2)
       for (int blocks = tuned.blocks; blocks > 0; --blocks)
         for (int ring = tuned.ring; ring >= 2; --ring) {

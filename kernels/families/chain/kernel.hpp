@@ -8,6 +8,9 @@
 // scaling    unitary up to a power of two; the power is in the DFT matrices, the rest in the spectrum
 // steps      radix r over nr | twiddle | DFT16 over n1 | twiddle | DFT16 over n2 | spectrum | and back
 // tile       x[nr][i][j]: rows 8 i + 2t+e, columns 8 j + g of the 16 x 16 block nr
+// sparse     of a masked spectrum a channel keeps live pieces (middle/slots.hpp); blocks kr of which no frequency is
+// live
+//            are left out behind the radix over nr
 // resources  no block barrier; a ring of slabs a warp: layout.hpp
 // error      bound_l2_of_kernel(case, Family::roundings(layout))
 // reference  reference/convolution/convolve.hpp   test   tests/kernels/families_test.cpp
@@ -249,6 +252,7 @@ class Warp {
   DANAUS_DEVICE bool pregate() const { return layout.gated && a_.pregate; }
   DANAUS_DEVICE bool postgate() const { return layout.gated && a_.postgate; }
   DANAUS_DEVICE bool has_beyond() const { return !layout.pair && path_ == Path::overhang; }
+  DANAUS_DEVICE bool has_live(int kr) const { return !layout.sparse || r == 1 || (live_ >> kr & 1); }
 
   // Outer twiddles into shared memory, barriers, constants into registers.
   DANAUS_DEVICE void prepare() {
@@ -260,6 +264,14 @@ class Warp {
     device::fence_async();
     device::sync_block();
     load_constants(a_.tables, constants_);
+    spectrum_.begin({a_.spectrum, a_.tables});
+    if constexpr (layout.sparse) {
+      DANAUS_UNROLL
+      for (int kr = 0; kr < r; ++kr)
+        if ((LiveMarks<layout.marks_at>::of(a_.tables, 2 * kr).lanes |
+             LiveMarks<layout.marks_at>::of(a_.tables, 2 * kr + 1).lanes) != 0)
+          live_ |= 1u << kr;
+    }
     device::let_next_grid_begin();
     device::wait_for_previous_grid();
   }
@@ -267,8 +279,9 @@ class Warp {
   // And brings one of the next to L2: only where the channel changes, since to ask in fetch() takes 14 of the 207
   // instructions that N = 256 issues for an item.
   DANAUS_DEVICE void hold_spectrum(int channel) {
-    if (!spectrum_.hold(a_.spectrum, channel, [](int i) { return i; })) return;
-    if (in_bulk() && leader_ && channel + kAhead < a_.channels) spectrum_.prefetch(a_.spectrum, channel + kAhead);
+    if (!spectrum_.hold({a_.spectrum, a_.tables}, channel, [](int i) { return i; })) return;
+    if (in_bulk() && leader_ && channel + kAhead < a_.channels)
+      spectrum_.prefetch({a_.spectrum, a_.tables}, channel + kAhead);
   }
 
   // Asks for the next item that is not on its way.
@@ -373,9 +386,13 @@ class Warp {
     const Matrix16& dft = constants_.dft;
     DANAUS_UNROLL
     for (int kr = 0; kr < r; ++kr) {
+      if (!has_live(kr)) {
+        x[kr][0][0] = x[kr][0][1] = x[kr][1][0] = x[kr][1][1] = {};
+        continue;
+      }
       rows_there<P>(constants_, x[kr]);
-      const Words<4> of_row[2] = {spectrum_.load(a_.spectrum, channel, 2 * kr, 2 * kr),
-                                  spectrum_.load(a_.spectrum, channel, 2 * kr + 1, 2 * kr + 1)};
+      const Words<4> of_row[2] = {spectrum_.load({a_.spectrum, a_.tables}, channel, 2 * kr, 2 * kr),
+                                  spectrum_.load({a_.spectrum, a_.tables}, channel, 2 * kr + 1, 2 * kr + 1)};
       convolve_tiles(x[kr], dft, constants_.inner, constants_.inner_back, of_row);
       if constexpr (!layout.real_rows) from_left<true>(dft, x[kr][0][0], x[kr][1][0], x[kr][0][1], x[kr][1][1]);
     }
@@ -432,7 +449,8 @@ class Warp {
   const SharedAddress slabs_, barriers_;  // of the warp's ring
   const ItemRange items_;
   Constants<P> constants_;
-  ChannelSpectrum<layout.tuning.spectrum, layout.rows, 2 * r, layout.size, 0> spectrum_;
+  ChannelSpectrum<layout.tuning.spectrum, layout.rows, 2 * r, layout.size, 0, layout.marks_at> spectrum_;
+  u32 live_ = 0;                       // blocks of a masked spectrum, a bit each
   int fetched_ = 0, fetch_place_ = 0;  // items that have been asked for; the place of the next
   Item fetch_item_;
   u32 beyond_ = 0;  // the item's samples beyond N, of u and then of y (load_beyond)

@@ -10,7 +10,8 @@ struct Key {
   Dtype dtype;
   Fold fold;  // pair or right angle
   bool gated;
-  int radix;  // N = 256 radix
+  int radix;            // N = 256 radix
+  bool sparse = false;  // leaves out what a mask removes
   constexpr int size() const { return 256 * radix; }
   bool operator==(const Key&) const = default;
 };
@@ -46,6 +47,9 @@ struct Layout : RowLayout {
   int real_at = inner_back_at + (real_rows ? 2 : 0), real_vectors = real_rows ? 2 : 0;  // each way
   int outer_at = real_at + 2 * real_vectors, outer_vectors = radix > 1 ? 2 * radix : 0;
   int table_vectors = outer_at + outer_vectors;
+  bool sparse = key.sparse;
+  int marks_at = sparse ? 128 * table_vectors : 0;  // in words, behind them: of the spectrum (middle/slots.hpp)
+  constexpr int live_block(int vector) const { return vector / 2; }  // kr
 
   // Shared memory: outer twiddles, barriers, a ring of slabs for each warp. Rows of a slab: two of u, later of y,
   // whatever an item has; then those of the gates.
@@ -65,6 +69,7 @@ struct Layout : RowLayout {
       return "radix: 1, 2, 3, 4, 6 or 8";
     if (tuning.ring < 2) return "ring: an item and the next one";
     if (slab_bytes % 1024 != 0) return "slab_bytes: slabs are swizzled by their addresses";
+    if (sparse && (!pair || gated)) return "sparse: of masks, which the pair fold has, and without gates";
     if (tuning.spectrum == Keep::shared) return "spectrum: warps have channels of their own, shared memory holds none";
     return nullptr;
   }

@@ -43,6 +43,9 @@ inline constexpr std::array kLines = [] {
     /* 1536 */ {6, kCausal & kGated,            kChosen,  { 4, 2, 2, cache     }},
     /* 2048 */ {8, kPlain,                      kStudied, { 8, 3, 1, cache     }},
     /* 2048 */ {8, kGated,                      kStudied, { 4, 2, 1, cache     }},
+    // Of masked spectra, as the others. Not measured yet.
+    /*  256 */ {1, kSparse,                     kChosen,  { 8, 4, 3, registers }},
+    /*  512 */ {2, kSparse,                     kChosen,  { 8, 3, 2, registers }},
   });
 }();
 // clang-format on

@@ -6,7 +6,9 @@
 
 namespace danaus::exchange {
 
-std::string Family::key_words(const Key& key) { return text(64 * key.radix, 'x', key.columns); }
+std::string Family::key_words(const Key& key) {
+  return text(64 * key.radix, 'x', key.columns, key.sparse ? "_sparse" : "");
+}
 
 std::string Family::tuning_words(const Tuning& t) {
   std::string words = text('w', t.warps, "_ring", t.ring);

@@ -22,13 +22,14 @@ struct Family {
   static constexpr Instances<Family> instances(std::size_t line) { return fused_instances<Family>(line); }
 
   static constexpr Key key_of(const Line& line, Dtype dtype, Fold fold, bool gated) {
-    return {dtype, fold, gated, line.radix, line.columns};
+    return {dtype, fold, gated, line.radix, line.columns, is_sparse(line.kinds)};
   }
 
   // Without tensor copies a ring of gates is of no use, and instead of the spectrum there is room for more of the ring.
   // That shrinks first while it holds two items; then blocks per SM; then the rest of it, down to one slab more than an
   // item has.
   static constexpr std::optional<Tuning> fitted(const Key& key, const Tuning& tuned, const DeviceClass& device) {
+    if (key.sparse) return std::nullopt;  // dense kernels serve masks there
     Tuning smaller = tuned;
     smaller.gate_ring = 0, smaller.spectrum = Keep::cache;
     const Layout most(key, smaller);

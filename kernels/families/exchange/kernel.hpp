@@ -21,6 +21,10 @@
 // memory     a slab holds 64 columns of both rows; line nr 8 + n1 + 8 r n2 (128 bytes), its 16-byte chunk c swizzled.
 //            After step A, k2 stands where n1 was and k1 where n2 was, so that every step works in place
 //            The spectrum of a block's channel is in registers, in shared memory, or read from L2 for every item
+// sparse     of a masked spectrum a channel keeps live pieces (middle/slots.hpp). Batches of lines, or the parts of
+// their
+//            slabs, of which no frequency is live are left out of step B; their rows are not written by step A, and are
+//            zeros to the way back. Nor does step A read or write the second row of the last pair of an odd batch
 // gates      where samples are read and written: gates.hpp
 // order      where the ring has room, steps of neighbouring items stand between the same two barriers of the block
 //            (Order in layout.hpp): fewer barriers, and warps that wait for different things
@@ -44,6 +48,22 @@ struct Shape {
   static DANAUS_DEVICE void tensor_at(Item item, int slab, int (&at)[5]) {
     at[0] = 64 * slab, at[1] = at[2] = 0, at[3] = item.channel, at[4] = item.row;
   }
+};
+
+// Of a masked spectrum, the parts of a warp's batches in step B that have a live frequency; of any other all.
+template <class P>
+class LiveParts {
+ public:
+  DANAUS_DEVICE void mark_part(int batch, int part) { parts_ |= 1u << (batch * P::layout.parts + part); }
+  DANAUS_DEVICE bool has_part(int batch, int part) const {
+    return !P::layout.sparse || P::layout.parts == 1 || (parts_ >> (batch * P::layout.parts + part) & 1);
+  }
+  DANAUS_DEVICE bool has_batch(int batch) const {
+    return !P::layout.sparse || (parts_ >> (batch * P::layout.parts) & ((1u << P::layout.parts) - 1)) != 0;
+  }
+
+ private:
+  u32 parts_ = 0;
 };
 
 // What follows a unit or a batch where nothing does.
@@ -135,8 +155,34 @@ class Block {
     }
     if constexpr (layout.tuning.unit_in_registers)
       there_ = load_unit<P>(a_.tables, warp_, false), back_ = load_unit<P>(a_.tables, warp_, true);
+    spectrum_.begin({a_.spectrum, a_.tables});
+    if constexpr (layout.sparse) find_live();
     device::let_next_grid_begin();
     device::wait_for_previous_grid();
+  }
+
+  // What the marks of the spectrum leave to compute.
+  DANAUS_DEVICE void find_live() {
+    const auto lanes_of = [&](int vector) { return LiveMarks<layout.marks_at>::of(a_.tables, vector).lanes; };
+    DANAUS_UNROLL
+    for (int batch = 0; batch < layout.batches; ++batch) {
+      DANAUS_UNROLL
+      for (int i = 0; i < kVectors; ++i)
+        if (lanes_of(spectrum_vector(batch, i)) != 0) live_.mark_part(batch, i % layout.slabs / layout.part_slabs);
+    }
+    // Of the lines that a lane writes in step A, k1 = g and k2 = 2t+e, the pair of both k2.
+    const int lane = device::lane_index(), g = lane / 4, t = lane % 4;
+    constexpr LineBatches kBatches = layout.line_batches;
+    live_rows_ = {0, 0};
+    DANAUS_UNROLL
+    for (int kr = 0; kr < layout.radix; ++kr) {
+      const int begin = kBatches.begin((g / layout.rows_per_line * layout.radix + kr) * 4 + t);
+      DANAUS_UNROLL
+      for (int i = 0; i < kVectors; ++i)
+        if (lanes_of(kBatches.at(begin, i / layout.slabs) * layout.slabs + i % layout.slabs) != 0)
+          live_rows_.lane |= 1u << kr;
+      live_rows_.warp |= device::max_of_warp(live_rows_.lane >> kr & 1) << kr;
+    }
   }
 
   // A warp's lines of step B: those from first_line() on of each group from first_group() on.
@@ -198,7 +244,7 @@ class Block {
       const SharedAddress place = address_of(fetch_place_), barrier = 8 * fetch_place_;
       if (in_bulk()) {
         if (fetch_item_.channel != fetched_channel_)
-          spectrum_.prefetch(a_.spectrum, fetched_channel_ = fetch_item_.channel);
+          spectrum_.prefetch({a_.spectrum, a_.tables}, fetched_channel_ = fetch_item_.channel);
         device::barrier_expect(barrier, layout.load_bytes);
         copy_slab<P>(a_, path_, a_.u_map, a_.u_line, fetch_item_, fetch_slab_, place, barrier);
       } else {
@@ -268,6 +314,9 @@ class Block {
     return device::lane_index() == 0 ? load_chunk(rows, row, layout.size, Transfer::enclosing) : Words<4>{};
   }
 
+  // Whether a pair is whole; dense kernels compute one row as if it were.
+  DANAUS_DEVICE bool has_second(Item item) const { return !layout.sparse || item.row + 1 < a_.batch; }
+
   // Zeros for what an enclosing copy brought of other rows into the row's first and last chunks, in the slab at `slab`,
   // for the warp whose unit they belong to.
   DANAUS_DEVICE void clear_ends(const RowPlace& row, int unit, SharedAddress slab) const {
@@ -314,7 +363,7 @@ class Block {
                                           kExponents + 4 * unit, cut);
       else
         transform_column<P, false>(a_, column_of(place, unit), gate, constants_, there_, tail, kExponents + 4 * unit,
-                                   cut);
+                                   cut, live_rows_, has_second(item));
       after(j);
     });
   }
@@ -332,19 +381,22 @@ class Block {
         tail = postgate() ? samples_of<P>(tail, factor_, load_beyond(a_.postgate, row)) : samples_of<P>(tail, factor_);
         if (device::lane_index() == 0) store_chunk(a_.y, row, layout.size, Transfer::enclosing, tail);
       } else {
-        transform_column_back<P, false>(a_, column_of(place, unit), gate, constants_, back_, factor_, tail);
+        transform_column_back<P, false>(a_, column_of(place, unit), gate, constants_, back_, factor_, tail, live_rows_,
+                                        has_second(item));
       }
       after(j);
     });
   }
 
   DANAUS_DEVICE void hold_spectrum(int channel) {
-    spectrum_.hold(a_.spectrum, channel, [&](int i) { return spectrum_vector(i / kVectors, i % kVectors); });
+    spectrum_.hold({a_.spectrum, a_.tables}, channel,
+                   [&](int i) { return spectrum_vector(i / kVectors, i % kVectors); });
   }
   DANAUS_DEVICE void load_spectra(int channel, int batch, Spectra& spectra) const {
+    if (!live_.has_batch(batch)) return;
     DANAUS_UNROLL
     for (int i = 0; i < kVectors; ++i)
-      spectra[i] = spectrum_.load(a_.spectrum, channel, batch * kVectors + i, spectrum_vector(batch, i));
+      spectra[i] = spectrum_.load({a_.spectrum, a_.tables}, channel, batch * kVectors + i, spectrum_vector(batch, i));
   }
 
   DANAUS_DEVICE LineTwiddles<P> twiddles_of(int line) const {  // of this warp's lines
@@ -384,9 +436,12 @@ class Block {
       DANAUS_UNROLL
       for (int i = 0; i < kVectors; ++i) spectra[i] = ahead[i];
       if (batch + 1 < layout.batches) load_spectra(channel, batch + 1, ahead);
-      load_groups(batch);
-      convolve_lines<P>([&](int s, int row) { return row_at(place, s, row); }, first_pair(batch), constants_, groups_,
-                        spectra, unit_scales, [&](int line) { return twiddles_of(2 * pair_in_group(batch) + line); });
+      if (live_.has_batch(batch)) {
+        load_groups(batch);
+        convolve_lines<P>([&](int s, int row) { return row_at(place, s, row); }, first_pair(batch), constants_, groups_,
+                          spectra, unit_scales, [&](int line) { return twiddles_of(2 * pair_in_group(batch) + line); },
+                          [&](int part) { return live_.has_part(batch, part); });
+      }
       after(batch);
     }
   }
@@ -537,8 +592,10 @@ class Block {
   RowTwiddles<P> there_, back_;                // of a warp's only unit, or of the one at hand
   GroupMatrices groups_[layout.batch_groups];  // of the batch's groups
   ChannelSpectrum<layout.tuning.spectrum, layout.rows, layout.pairs_per_warp * layout.slabs, layout.size,
-                  layout.spectrum_begin>
+                  layout.spectrum_begin, layout.marks_at>
       spectrum_;
+  LiveParts<P> live_;
+  LiveRows<P> live_rows_;
   Words<4> lines_[layout.lines_in_registers ? layout.warp_lines : 1][layout.line_vectors];
   int fetched_ = 0, fetch_place_ = 0, fetch_slab_ = 0;  // slabs that have been asked for; place and number of the next
   Item fetch_item_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/memory/division.hpp"
 #include "kernels/memory/layout.hpp"
 
 namespace danaus::exchange {
@@ -12,7 +13,8 @@ struct Key {
   Dtype dtype;
   Fold fold;  // pair or right angle
   bool gated;
-  int radix, columns;  // N = 64 radix * columns, as kernel.hpp has the index
+  int radix, columns;   // N = 64 radix * columns, as kernel.hpp has the index
+  bool sparse = false;  // leaves out what a mask removes
   constexpr int size() const { return 64 * radix * columns; }
   bool operator==(const Key&) const = default;
 };
@@ -49,6 +51,19 @@ struct Tuning {
   bool units_rolled = false;       // a warp's units of step A as a loop
   Cache rows = Cache::normal;
   bool operator==(const Tuning&) const = default;
+};
+
+// Pairs of lines of step B in batches: of each of `groups` neighbouring groups `pairs`.
+struct LineBatches {
+  int group_pairs, groups, pairs;
+  // The first pair of the batch that one belongs to, and the i-th of a batch.
+  DANAUS_HOST_AND_DEVICE constexpr int begin(int pair) const {
+    const int group = pair / group_pairs, of_group = pair % group_pairs;
+    return (group - group % groups) * group_pairs + of_group - of_group % pairs;
+  }
+  DANAUS_HOST_AND_DEVICE constexpr int at(int begin, int i) const {
+    return begin + i / pairs * group_pairs + i % pairs;
+  }
 };
 
 struct Layout : RowLayout {
@@ -94,6 +109,15 @@ struct Layout : RowLayout {
   int batches = pairs_per_warp / tuning.pairs;
   bool lines_in_registers = several_groups || tuning.twiddles == Keep::registers;
 
+  // Of a masked spectrum, step B computes or leaves out parts of batches: the slabs of one digit that it makes.
+  bool sparse = key.sparse;
+  int part_slabs = columns16 ? 2 : 1;
+  int parts = slabs / part_slabs;
+  LineBatches line_batches{group_lines / 2, batch_groups, batch_pairs};
+  constexpr int live_block(int vector) const {  // that a vector of the spectrum belongs to
+    return line_batches.begin(vector / slabs) * parts + vector % slabs / part_slabs;
+  }
+
   // Tables, in vectors of four words a lane.
   int eight_at = 0;                             // DFT8 n1, DFT n3
   int sixteen_at = eight_at + 2;                // DFT16: even, odd, odd transposed
@@ -106,6 +130,7 @@ struct Layout : RowLayout {
   int unit_at = group_at + 2 * groups;                  // per unit, there and back: DFT8 n2, and
   int unit_vectors = 1 + (radix + 1) / 2;               //   twiddles, two kr a vector
   int table_vectors = unit_at + 2 * units * unit_vectors;
+  int marks_at = sparse ? 128 * table_vectors : 0;  // in words, behind them: of the spectrum (middle/slots.hpp)
 
   // Shared memory: barriers, exponents of the units of step A (bf16), a table for step B, a channel's spectrum, the
   // ring of slabs, the ring of gates. Where one item at a time is between A and A back, the imaginary rows of the right
@@ -155,6 +180,8 @@ struct Layout : RowLayout {
     if (t.ring < slabs) return "ring: an item at least";
     if (overlaps && t.ring < 2 * slabs) return "ring: two items overlap";
     if (overlaps && gated && t.gate_ring < 2 * slabs) return "gate_ring: gates of two items";
+    if (sparse && (!pair || gated)) return "sparse: of masks, which the pair fold has, and without gates";
+    if (sparse && batches * parts > 32) return "sparse: a warp's parts of batches are bits of a word";
     if ((t.order == Order::slab_by_slab) != (t.stores > 1)) return "stores: more than one are slab by slab";
     if (t.stores > 1 && (units_per_warp % t.stores != 0 || slabs % t.stores != 0)) return "stores: of whole slabs";
     if (t.gate_ring > 0 && (t.gate_ring * gate_groups < slabs || t.gate_ring * t.stores < slabs))

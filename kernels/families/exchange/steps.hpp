@@ -63,13 +63,29 @@ DANAUS_DEVICE void radix_over_slabs(Complex2 (&z)[P::layout.slabs]) {
   }
 }
 
+// Of a masked spectrum, of which tiles kr of step A's output step B reads what this lane has, and what any lane has:
+// bits.
+template <class P>
+struct LiveRows {
+  u32 lane = ~0u, warp = ~0u;
+  DANAUS_DEVICE bool of_lane(int kr) const {
+    if constexpr (requires { P::layout.sparse; }) return !P::layout.sparse || (lane >> kr & 1);
+    return true;
+  }
+  DANAUS_DEVICE bool of_warp(int kr) const {
+    if constexpr (requires { P::layout.sparse; }) return !P::layout.sparse || P::layout.radix == 1 || (warp >> kr & 1);
+    return true;
+  }
+};
+
 // Step A on one unit, in place. `cut` is called with (nr, b) and words that are read, and gives them without what is
 // not the row's. `beyond`: of the unit that has the first samples, `tail` are those beyond N (RowPlace in
-// memory/rows.hpp), a chunk of them in the first lane, zeros in others.
+// memory/rows.hpp), a chunk of them in the first lane, zeros in others. `live`: what step B reads of what
+// is written (LiveRows). `second`: whether a pair has its second row.
 template <class P, bool beyond, class Cut>
 DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<P>& column, const Gate<P>& pregate,
                                     const Constants<P>& c, const RowTwiddles<P>& own, Words<4> tail,
-                                    SharedAddress exponent_at, Cut cut) {
+                                    SharedAddress exponent_at, Cut cut, LiveRows<P> live = {}, bool second = true) {
   u32 re[P::layout.radix][8], im[P::layout.radix][8] = {};
   const auto load = [&](int row, int nr, u32(&tiles)[8]) {
     Words<4> words[2];
@@ -84,7 +100,8 @@ DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<
   DANAUS_UNROLL
   for (int nr = 0; nr < P::layout.radix; ++nr) {
     load(0, nr, re[nr]);
-    if constexpr (P::layout.pair) load(1, nr, im[nr]);
+    if constexpr (P::layout.pair)
+      if (second) load(1, nr, im[nr]);
   }
   if constexpr (beyond) column.unpack(tail, {}, im[0]);
   if constexpr (P::layout.scaled) {
@@ -100,27 +117,30 @@ DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<
     });
     if (device::lane_index() == 0) device::store_shared<4>(exponent_at, {static_cast<u32>(exponent)});
   }
-  rows_there<P, beyond>(re, im, c, own, [&](int kr, const Complex2(&x)[8]) {
+  const auto store = [&](int kr, const Complex2(&x)[8]) {
+    if (!live.of_lane(kr)) return;
     u32 re_out[8], im_out[8];
     DANAUS_UNROLL
     for (int i = 0; i < 8; ++i) re_out[i] = x[i].re, im_out[i] = x[i].im;
     column.store(0, kr, re_out);
     column.store(1, kr, im_out);
-  });
+  };
+  rows_there<P, beyond>(re, im, c, own, store, [&](int kr) { return live.of_warp(kr); });
 }
 
+// The inverse. What step B did not write is zero.
 template <class P, bool beyond>
 DANAUS_DEVICE void transform_column_back(const ConvolutionArguments& a, const Column<P>& column,
                                          const Gate<P>& postgate, const Constants<P>& c, const RowTwiddles<P>& own,
-                                         float factor, Words<4>& tail) {
+                                         float factor, Words<4>& tail, LiveRows<P> live = {}, bool second = true) {
   u32 re[P::layout.radix][8], im[P::layout.radix][8];
-  rows_back<P, beyond>(c, own, re, im, [&](int kr, Complex2(&x)[8]) {
-    u32 re_in[8], im_in[8];
-    column.load(0, kr, re_in);
-    column.load(1, kr, im_in);
+  const auto load = [&](int kr, Complex2(&x)[8]) {
+    u32 re_in[8] = {}, im_in[8] = {};
+    if (live.of_lane(kr)) column.load(0, kr, re_in), column.load(1, kr, im_in);
     DANAUS_UNROLL
     for (int i = 0; i < 8; ++i) x[i] = {re_in[i], im_in[i]};
-  });
+  };
+  rows_back<P, beyond>(c, own, re, im, load, [&](int kr) { return live.of_warp(kr); });
   if constexpr (beyond) {
     Words<4> unused;
     column.pack(im[0], tail, unused);
@@ -128,7 +148,8 @@ DANAUS_DEVICE void transform_column_back(const ConvolutionArguments& a, const Co
   DANAUS_UNROLL
   for (int nr = 0; nr < P::layout.radix; ++nr) {
     store_samples<P>(column, postgate, a, 0, nr, factor, re[nr]);
-    if constexpr (P::layout.pair) store_samples<P>(column, postgate, a, 1, nr, factor, im[nr]);
+    if constexpr (P::layout.pair)
+      if (second) store_samples<P>(column, postgate, a, 1, nr, factor, im[nr]);
   }
 }
 
@@ -174,10 +195,11 @@ DANAUS_DEVICE void load_lines(RowAt row_at, int first, const u32 (&unit_scales)[
   }
 }
 
-// The DFT over (ns,) n3 of them, and the twiddle after it, which twiddles_of(line) gives.
-template <class P, class TwiddlesOf>
-DANAUS_DEVICE void transform_lines(const Constants<P>& c, TwiddlesOf twiddles_of, PairTwiddles<P>& own,
-                                   LinePairs<P>& x) {
+// The DFT over (ns,) n3 of them, and the twiddle after it, which twiddles_of(line) gives: as far as is_live(part), of
+// the parts that a batch's slabs are in.
+template <class P, class TwiddlesOf, class IsLive = All>
+DANAUS_DEVICE void transform_lines(const Constants<P>& c, TwiddlesOf twiddles_of, PairTwiddles<P>& own, LinePairs<P>& x,
+                                   IsLive is_live = {}) {
   DANAUS_UNROLL
   for (int p = 0; p < P::layout.tuning.pairs; ++p) {
     DANAUS_UNROLL
@@ -188,11 +210,13 @@ DANAUS_DEVICE void transform_lines(const Constants<P>& c, TwiddlesOf twiddles_of
         DANAUS_UNROLL
         for (int s = 2; s < P::layout.slabs; ++s) z[s] = times<false>(z[s], c.slab[s]);
         DANAUS_UNROLL
-        for (int s = 0; s < P::layout.slabs; s += 2) from_right(c.sixteen, z[s], z[s + 1]);
+        for (int s = 0; s < P::layout.slabs; s += 2)
+          if (is_live(s / 2)) from_right(c.sixteen, z[s], z[s + 1]);
       } else {
         radix_dft<P::layout.slabs, false>(z);
         DANAUS_UNROLL
         for (int s = 0; s < P::layout.slabs; ++s) {
+          if (!is_live(s)) continue;
           if (s > 0) z[s] = times<false>(z[s], c.slab[s]);
           z[s] = from_right<false>(c.n3, z[s]);
         }
@@ -201,28 +225,34 @@ DANAUS_DEVICE void transform_lines(const Constants<P>& c, TwiddlesOf twiddles_of
       if (p < P::layout.batch_pairs) twiddles = twiddles_of(2 * p + line);
       DANAUS_UNROLL
       for (int s = 0; s < P::layout.slabs; ++s)
-        z[s] = times<false>(z[s], twiddles.there[P::layout.columns16 ? s % 2 : 0]);
+        if (is_live(s / (P::layout.columns16 ? 2 : 1)))
+          z[s] = times<false>(z[s], twiddles.there[P::layout.columns16 ? s % 2 : 0]);
     }
   }
 }
 
 // Step B on a batch of line pairs, in place. Several pairs at a time give a warp independent work while one waits for
-// its loads and products.
-template <class P, class RowAt, class TwiddlesOf>
+// its loads and products. Parts that are not live are zero behind the spectrum.
+template <class P, class RowAt, class TwiddlesOf, class IsLive = All>
 DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c,
                                   const GroupMatrices (&groups)[P::layout.batch_groups], const Words<4>* spectra,
-                                  const u32 (&unit_scales)[P::layout.slabs], TwiddlesOf twiddles_of) {
+                                  const u32 (&unit_scales)[P::layout.slabs], TwiddlesOf twiddles_of,
+                                  IsLive is_live = {}) {
   constexpr int kPairs = P::layout.tuning.pairs;
   LinePlaces<P> at;
   LinePairs<P> x;
   PairTwiddles<P> own;
   load_lines<P>(row_at, first, unit_scales, at, x);
-  transform_lines<P>(c, twiddles_of, own, x);
+  transform_lines<P>(c, twiddles_of, own, x, is_live);
   DANAUS_UNROLL
   for (int p = 0; p < kPairs; ++p) {
     const GroupMatrices& group = groups[p / P::layout.batch_pairs];
     DANAUS_UNROLL
     for (int s = 0; s < P::layout.slabs; ++s) {
+      if (!is_live(s / P::layout.part_slabs)) {
+        x[p][0][s] = x[p][1][s] = {};
+        continue;
+      }
       from_left<false>(group.n4, x[p][0][s], x[p][1][s]);
       const Words<4> w = spectra[p * P::layout.slabs + s];
       DANAUS_UNROLL
@@ -239,7 +269,7 @@ DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c
     if constexpr (P::layout.columns16) {
       DANAUS_UNROLL
       for (int s = 0; s < P::layout.slabs; s += 2)
-        from_left_inverse(c.sixteen, x[p][0][s], x[p][0][s + 1], x[p][1][s], x[p][1][s + 1]);
+        if (is_live(s / 2)) from_left_inverse(c.sixteen, x[p][0][s], x[p][0][s + 1], x[p][1][s], x[p][1][s + 1]);
       DANAUS_UNROLL
       for (int line = 0; line < 2; ++line) {
         DANAUS_UNROLL
@@ -248,7 +278,8 @@ DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c
       }
     } else {
       DANAUS_UNROLL
-      for (int s = 0; s < P::layout.slabs; ++s) from_left<true>(c.n3, x[p][0][s], x[p][1][s]);
+      for (int s = 0; s < P::layout.slabs; ++s)
+        if (is_live(s)) from_left<true>(c.n3, x[p][0][s], x[p][1][s]);
       DANAUS_UNROLL
       for (int line = 0; line < 2; ++line) {
         DANAUS_UNROLL

@@ -142,6 +142,14 @@ inline constexpr std::array kLines = [] {
     /* 32768 */ {4, 128, kGated,                                        kStudied, { 8,  2,  1, 1, slab_by_slab,    2, cache,     cache,     one_group,  1, false, 2, false, stream}},
     /* 32768 */ {1, 512, kPlain,                                        kStudied, { 8, 14,  1, 0, slab_by_slab,    8, cache,     cache,     one_group,  1, false, 2, false, stream}},
     /* 32768 */ {1, 512, kGated,                                        kStudied, { 8, 10,  1, 4, slab_by_slab,    8, cache,     cache,     one_group,  1, false, 2, false, stream}},
+    // Of masked spectra, by what was measured of the others; batches are smaller, since they are left out as a whole. Not
+    // measured yet.
+    /*  1024 */ {1,  16, kSparse,                                       kChosen,  { 2,  2,  8, 0, in_turn,         1, shared,    registers, one_group,  2, true,  1, false, normal}},
+    /*  2048 */ {1,  32, kSparse,                                       kChosen,  { 4,  2,  4, 0, in_turn,         1, shared,    registers, one_group,  2, true,  1, false, normal}},
+    /*  4096 */ {2,  32, kSparse,                                       kChosen,  { 4,  2,  3, 0, in_turn,         1, shared,    shared,    one_group,  2, true,  1, false, normal}},
+    /*  8192 */ {2,  64, kSparse,                                       kChosen,  { 8,  2,  2, 0, in_turn,         1, shared,    shared,    one_group,  2, true,  1, false, stream}},
+    /* 16384 */ {4,  64, kSparse,                                       kChosen,  { 8,  2,  1, 0, in_turn,         1, shared,    shared,    two_groups, 2, true,  1, false, stream}},
+    /* 32768 */ {2, 256, kSparse,                                       kChosen,  {16,  7,  1, 0, slab_by_slab,    2, cache,     cache,     held,       1, false, 1, true,  stream}},
   });
 }();
 // clang-format on

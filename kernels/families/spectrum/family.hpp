@@ -58,12 +58,14 @@ std::vector<std::uint32_t> roots_of(int points);
 // mask.
 struct Table {
   std::vector<std::uint32_t> words;
+  int entries = 0;                                            // of each part
   std::int64_t roots_at = 0, numbers_at = -1, marks_at = -1;  // -1: there are none
 };
 
 // `kept` [N] masks frequencies, 1 kept and 0 removed; empty keeps all. Of a mask that is not symmetric, kept[k] !=
 // kept[N - k], the part that leaves a real filter real is applied: a frequency and its mirror get the mean of their
-// marks, which gives the real part of what the complex filter gives.
+// marks, which gives the real part of what the complex filter gives. For a sparse kernel entries of removed frequencies
+// are left out.
 Table make_table(const Variant& convolution, const Split& split, std::span<const std::uint8_t> kept);
 
 }  // namespace danaus::spectrum

@@ -62,6 +62,8 @@ Table make_table(const Variant& convolution, const Split& split, std::span<const
     const bool mirrored = split.real_pairs && m > points;
     return (mirrored ? kMirrored : 0) | place_of_frequency(layout, mirrored ? size - m : m);
   };
+  // Of a sparse kernel's spectrum live pieces alone are kept, one behind the other.
+  const auto is_live = [&](int k) { return !convolution.sparse || kept.empty() || kept[k] || kept[(size - k) % size]; };
   Table table;
   table.words.resize(size / 2);
   std::vector<std::uint32_t> numbers(size / 4);
@@ -69,6 +71,7 @@ Table make_table(const Variant& convolution, const Split& split, std::span<const
   for (int number = 0; number < size / 4; ++number) {
     const auto& of_first = frequency[2 * number];
     const auto& of_second = frequency[2 * number + 1];
+    if (std::ranges::none_of(of_first, is_live) && std::ranges::none_of(of_second, is_live)) continue;
     const int part = of_first[0] % parts, at = part * entries + filled[part]++;
     for (int k : {of_first[1], of_second[0], of_second[1]})
       if (k % parts != part) throw std::logic_error(text("spectrum: slots from ", 4 * number, " on are of two parts"));
@@ -76,6 +79,8 @@ Table make_table(const Variant& convolution, const Split& split, std::span<const
     table.words[2 * at + 1] = entry(of_second[0]) | entry(of_second[1]) << 16;
     numbers[at] = number;
   }
+  table.entries = filled[0];
+  table.words.resize(std::size_t{2} * parts * table.entries);
   table.roots_at = std::ssize(table.words);
   const std::vector<std::uint32_t> roots = roots_of(points);
   table.words.insert(table.words.end(), roots.begin(), roots.end());

@@ -125,7 +125,8 @@ TEST(List, TellsEveryKernelFromTheOthers) {
     EXPECT_TRUE(kernels.insert(kernel).second) << line;
     EXPECT_FALSE(row.at("devices").get<std::string>().empty()) << line;
   }
-  EXPECT_EQ(kernels.size(), variants().size() + long_variants().size() + correlators().size());
+  EXPECT_EQ(kernels.size(),
+            variants().size() + sparse_variants().size() + long_variants().size() + correlators().size());
 }
 
 TEST(List, NamesEveryOperationAndItsKernels) {
