@@ -17,7 +17,7 @@
 namespace danaus {
 namespace {
 
-constexpr std::int64_t kLongest = 32768, kMostSamples = std::int64_t{1} << 17;
+constexpr std::int64_t kLongest = 32768, kMostOfACase = std::int64_t{1} << 17;
 constexpr std::array<std::string_view, 4> kOperations = {"fftconv", "fftconvgrad", "fftconvstep", "spectral"};
 
 class Draw {
@@ -91,8 +91,8 @@ Convolution random_convolution(Draw& draw) {
     case 2: p.filter_length = draw.from(1, std::min<std::int64_t>(p.length, 8)); break;
     default: p.filter_length = p.length;
   }
-  p.channels = draw.from(1, std::clamp<std::int64_t>(kMostSamples / p.length, 1, 5));
-  p.batch = draw.from(1, std::clamp<std::int64_t>(kMostSamples / p.length / p.channels, 1, 9));
+  p.channels = draw.from(1, std::clamp<std::int64_t>(kMostOfACase / p.length, 1, 5));
+  p.batch = draw.from(1, std::clamp<std::int64_t>(kMostOfACase / p.length / p.channels, 1, 9));
   p.pregate = draw.from(0, 2) == 0, p.postgate = draw.from(0, 2) == 0;
   return p;
 }
@@ -113,10 +113,10 @@ Spectral random_layer(Draw& draw) {
     const int most = p.two_sided || !p.complex ? p.lengths[0] / 2 : p.lengths[0];
     p.modes = {static_cast<int>(draw.of_any_scale(most))};
     const std::int64_t row = p.lengths[0] * std::max(p.inputs, p.outputs);
-    p.batch = draw.of_any_scale(std::clamp<std::int64_t>(kMostSamples / row, 1, kMostItems));
+    p.batch = draw.of_any_scale(std::clamp<std::int64_t>(kMostOfACase / row, 1, kMostItems));
     const double products = double(p.batch * p.inputs * p.outputs) * double(kept_count(p)) +
                             double(p.batch * (p.inputs + p.outputs) * p.lengths[0]) * double(kept_count(p));
-    if (row > kMostSamples || products > kMostProducts) continue;
+    if (row > kMostOfACase || products > kMostProducts) continue;
     try {
       make_program(p, Device());
       return p;
