@@ -31,6 +31,9 @@ include(cmake/cuda.cmake)
 # Compiler flags that every host target shares. No -ffast-math: isnan must work in reference and comparator.
 add_library(danaus_flags INTERFACE)
 target_compile_options(danaus_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra>)
+if(CMAKE_UNITY_BUILD)  # the compiler takes files that it reads together for headers
+  target_compile_options(danaus_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+endif()
 if(DANAUS_SANITIZE)
   target_compile_options(danaus_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${DANAUS_SANITIZE};-fno-sanitize-recover=all>)
   # AddressSanitizer sees what these look for, and without them everything compiles in two thirds of the time.

@@ -9,8 +9,6 @@
 namespace danaus {
 namespace {
 
-constexpr double kTera = 1e12;
-constexpr double kMicro = 1e-6;
 constexpr double kPico = 1e-12;
 
 struct Step {

@@ -12,6 +12,9 @@
 
 namespace danaus {
 
+// Rates are in tera-units a second, times in microseconds.
+inline constexpr double kTera = 1e12, kMicro = 1e-6;
+
 struct Quantity {
   double value = 0;
   std::string unit;

@@ -7,7 +7,7 @@
 namespace danaus {
 namespace {
 
-constexpr double kTera = 1e12, kMega = 1e6, kMicro = 1e-6;
+constexpr double kMega = 1e6;
 
 // Work is done at rates of the profile; what it has not is taken from what every GPU of its kind has.
 class Rates {

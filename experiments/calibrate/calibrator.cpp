@@ -31,7 +31,7 @@ DeviceLimits limits_of(const Device& device) {
   return limits;
 }
 
-std::string bus_of(const Device& device) {
+std::string pci_bus_of(const Device& device) {
   char bus[32] = "";
   DANAUS_CUDA(cudaDeviceGetPCIBusId(bus, sizeof(bus), device.ordinal));
   return bus;
@@ -43,7 +43,7 @@ class Calibrator {
       : device_(device),
         scope_(device.ordinal),
         limits_(limits_of(device)),
-        monitor_(bus_of(device)),
+        monitor_(pci_bus_of(device)),
         stopwatch_(device, Protocol{}),
         sink_(sink_words(device.multiprocessors)),
         say_(say) {

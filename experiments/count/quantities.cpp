@@ -7,7 +7,7 @@
 namespace danaus {
 namespace {
 
-constexpr double kWavefrontBytes = 128;
+constexpr double kTurnBytes = 128;
 
 double warps(std::uint64_t thread_operations) { return static_cast<double>(thread_operations) / 32; }
 
@@ -33,7 +33,7 @@ Range tails_twice(const Counted& c, double counted) {
 // A turn for each 128 bytes that a copy brings or takes, and a fifth of that for polls of the barriers that say it is
 // done; of waiting without copies some hundredths of all wavefronts.
 Range and_turns_of_copies(const Counted& c, double counted) {
-  const double turns = double(c.launch.bulk_load_bytes + c.launch.bulk_store_bytes) / kWavefrontBytes;
+  const double turns = double(c.launch.bulk_load_bytes + c.launch.bulk_store_bytes) / kTurnBytes;
   const double some = 0.05 * double(c.launch.shared_wavefronts);
   return {std::max(0., counted - some), counted + 1.2 * turns + some};
 }

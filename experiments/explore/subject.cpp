@@ -14,7 +14,7 @@
 namespace danaus {
 namespace {
 
-constexpr std::int64_t kMostChannels = 16, kMostSamples = std::int64_t{1} << 22;
+constexpr std::int64_t kMostChannels = 16, kMostProbed = std::int64_t{1} << 22;
 
 Signal read_finite(const char* what, const std::string& path) {
   Signal signal = read_signal(path);
@@ -87,7 +87,7 @@ Subject read_subject(const SubjectWords& words, Mode mode, std::int64_t length) 
   } else {
     spec.filter = parse_in(kFilterKinds, "explore: filters", words.filters);
     subject.probe = subject.problem;
-    subject.probe.channels = std::clamp<std::int64_t>(kMostSamples / subject.problem.length, 1,
+    subject.probe.channels = std::clamp<std::int64_t>(kMostProbed / subject.problem.length, 1,
                                                       std::min(subject.problem.channels, kMostChannels));
     subject.filters = {{"name", words.filters}};
   }

@@ -20,7 +20,7 @@
 namespace danaus {
 namespace {
 
-constexpr std::int64_t kLongest = 32768, kMostSamples = std::int64_t{1} << 17;
+constexpr std::int64_t kLongest = 32768, kMostOfACase = std::int64_t{1} << 17;
 
 class Draw {
  public:
@@ -93,8 +93,8 @@ Convolution random_convolution(Draw& draw) {
     case 2: p.filter_length = draw.from(1, std::min<std::int64_t>(p.length, 8)); break;
     default: p.filter_length = p.length;
   }
-  p.channels = draw.from(1, std::clamp<std::int64_t>(kMostSamples / p.length, 1, 5));
-  p.batch = draw.from(1, std::clamp<std::int64_t>(kMostSamples / p.length / p.channels, 1, 9));
+  p.channels = draw.from(1, std::clamp<std::int64_t>(kMostOfACase / p.length, 1, 5));
+  p.batch = draw.from(1, std::clamp<std::int64_t>(kMostOfACase / p.length / p.channels, 1, 9));
   p.pregate = draw.from(0, 2) == 0, p.postgate = draw.from(0, 2) == 0;
   return p;
 }
@@ -115,10 +115,10 @@ Spectral random_layer(Draw& draw) {
     const int most = p.two_sided || !p.complex ? p.lengths[0] / 2 : p.lengths[0];
     p.modes = {static_cast<int>(draw.of_any_scale(most))};
     const std::int64_t row = p.lengths[0] * std::max(p.inputs, p.outputs);
-    p.batch = draw.of_any_scale(std::clamp<std::int64_t>(kMostSamples / row, 1, kMostItems));
+    p.batch = draw.of_any_scale(std::clamp<std::int64_t>(kMostOfACase / row, 1, kMostItems));
     const double products = double(p.batch * p.inputs * p.outputs) * double(kept_count(p)) +
                             double(p.batch * (p.inputs + p.outputs) * p.lengths[0]) * double(kept_count(p));
-    if (row > kMostSamples || products > kMostProducts) continue;
+    if (row > kMostOfACase || products > kMostProducts) continue;
     try {
       make_program(p, Device());
       return p;
@@ -135,7 +135,7 @@ ShortConvolution random_short(Draw& draw) {
   p.filter = draw.one_of({Dtype::f32, Dtype::f32, p.dtype});
   p.padding = draw.one_of({Padding::causal, Padding::same});
   p.taps = 1 + draw.of_any_scale(kMostTaps - 1);
-  const std::int64_t samples = std::min(kMostSamples, kMostProducts / p.taps);
+  const std::int64_t samples = std::min(kMostOfACase, kMostProducts / p.taps);
   p.length = draw.of_any_scale(samples);
   p.channels = draw.of_any_scale(std::clamp<std::int64_t>(samples / p.length, 1, kMostChannels));
   p.batch = draw.from(1, std::clamp<std::int64_t>(samples / p.length / p.channels, 1, 5));

@@ -284,7 +284,7 @@ std::vector<Trial> range_sweep(std::span<const Candidate> candidates) {
   return trials;
 }
 
-constexpr std::array kSweeps = {
+constexpr std::array kTrialSweeps = {
     TrialSweep{"matrix",
                "is every candidate within its bound, over lengths, folds, orders, filters, gates, masks and data?",
                &default_matrix, true},
@@ -294,7 +294,7 @@ constexpr std::array kSweeps = {
 
 }  // namespace
 
-std::span<const TrialSweep> trial_sweeps() { return kSweeps; }
+std::span<const TrialSweep> trial_sweeps() { return kTrialSweeps; }
 
 Json describe(const Trial& trial) {
   const auto* convolution = trial.asked.as<Convolution>();

@@ -8,12 +8,12 @@ namespace {
 
 using enum Column::Align;
 
-double number(const Json& block, const char* field) {
+double figure(const Json& block, const char* field) {
   const bool finite = block.contains(field) && block[field].is_number();
   return finite ? block[field].get<double>() : std::numeric_limits<double>::quiet_NaN();
 }
 
-std::vector<Column> columns(std::size_t token_width) {
+std::vector<Column> table_columns(std::size_t token_width) {
   return {{"case", token_width, left}, {"method", 8, left}, {"data, scale, filter", 22, left},
           {"error", 9, right},         {"bound", 9, right}, {"error/bound", 0, right},
           {"verdict", 0, left}};
@@ -26,9 +26,9 @@ std::vector<std::string> cells_of(const Trial& trial, const Json& row) {
   return {row.at("case"),
           std::string(trial.candidate.name) + (trial.candidate.scaling == Scaling::one_side ? " (one side)" : ""),
           data.str(),
-          scientific(number(verdict, "rel_l2")),
-          scientific(number(verdict, "bound")),
-          fixed(number(verdict, "clearance"), 2),
+          scientific(figure(verdict, "rel_l2")),
+          scientific(figure(verdict, "bound")),
+          fixed(figure(verdict, "clearance"), 2),
           verdict.at("status").get<std::string>() +
               (verdict.contains("output") ? " (" + verdict.at("output").get<std::string>() + ')' : "")};
 }
@@ -44,7 +44,7 @@ void Verdicts::add(const Trial& trial, const Json& row) {
   Group& group = groups_[trial.group];
   ++group.rows[status];
   ++statuses_[status];
-  const double clearance = number(row.at("verify"), "clearance");
+  const double clearance = figure(row.at("verify"), "clearance");
   if (clearance > group.clearance || group.where.empty()) {
     group.clearance = clearance;
     group.where = row.at("case").get<std::string>() + ", " + row.at("method").get<std::string>();
@@ -52,7 +52,7 @@ void Verdicts::add(const Trial& trial, const Json& row) {
 
   const bool failure = options_.judges && status == "failed";
   if (failure || !options_.failures_only) {
-    if (!table_) table_.emplace(out_, columns(options_.token_width));
+    if (!table_) table_.emplace(out_, table_columns(options_.token_width));
     table_->row(cells_of(trial, row));
   }
   if (failure && row.at("verify").contains("reason"))

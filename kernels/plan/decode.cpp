@@ -9,8 +9,6 @@
 namespace danaus {
 namespace {
 
-using decode::Work;
-
 constexpr std::int64_t kWindow = decode::kWindow, kMostBlocks = 4096;
 
 // Of `size` samples for the positions after them, as many.
@@ -49,7 +47,7 @@ struct Decoding::State {
       tiles.push_back({size, Plan(of_length(problem, 2 * size), machine)});
       widest = std::max(widest, 2 * size);
     }
-    for (Work work : {Work::next, Work::dot, Work::move, Work::add}) {
+    for (decode::Work work : {decode::Work::next, decode::Work::dot, decode::Work::move, decode::Work::add}) {
       const decode::Layout layout = layout_of(work);
       machine->concurrent_blocks(id_of(work), Path::threads, layout.threads, layout.shared_bytes);
     }
@@ -65,11 +63,13 @@ struct Decoding::State {
   }
   std::int64_t tile_bytes() const { return 2 * rows * widest; }
 
-  decode::Layout layout_of(Work work) const {
+  decode::Layout layout_of(decode::Work work) const {
     const auto made = decode::Family::instances(0).list[decode::instance_of({problem.dtype, work})];
     return {made.key, made.tuning};
   }
-  KernelId id_of(Work work) const { return {decode::Family::name, 0, decode::instance_of({problem.dtype, work})}; }
+  KernelId id_of(decode::Work work) const {
+    return {decode::Family::name, 0, decode::instance_of({problem.dtype, work})};
+  }
 
   decode::Arguments arguments() const {
     decode::Arguments a{};
@@ -79,11 +79,11 @@ struct Decoding::State {
     a.rows = static_cast<int>(rows), a.channels = static_cast<int>(problem.channels);
     return a;
   }
-  Launch launch_of(Work work, std::int64_t blocks) const {
+  Launch launch_of(decode::Work work, std::int64_t blocks) const {
     const decode::Layout layout = layout_of(work);
     return make_launch(*machine, description, id_of(work), Path::threads, blocks, layout.threads, layout.shared_bytes);
   }
-  Launch elementwise(Work work, std::int64_t count) const {
+  Launch elementwise(decode::Work work, std::int64_t count) const {
     const std::int64_t threads = layout_of(work).threads;
     return launch_of(work, std::clamp<std::int64_t>((rows * count + threads - 1) / threads, 1, kMostBlocks));
   }
@@ -94,7 +94,7 @@ struct Decoding::State {
     decode::Arguments a = arguments();
     a.from = static_cast<const std::uint16_t*>(from) + first, a.to = to;
     a.from_stride = from_stride, a.to_stride = to_stride, a.count = count, a.zeros = zeros;
-    Launch launch = elementwise(Work::move, count + zeros);
+    Launch launch = elementwise(decode::Work::move, count + zeros);
     if (count > 0) launch.touches({"from", from, 2 * rows * from_stride, false, false});
     launch.touches({"to", to, 2 * rows * to_stride, true, false});
     launch.give(a);
@@ -105,7 +105,7 @@ struct Decoding::State {
     decode::Arguments a = arguments();
     a.from = has_tile ? static_cast<const std::uint16_t*>(tile_y.get()) + from : nullptr;
     a.from_stride = stride, a.count = count, a.first = first;
-    Launch launch = elementwise(Work::add, count);
+    Launch launch = elementwise(decode::Work::add, count);
     if (has_tile) launch.touches({"tile", tile_y.get(), 2 * rows * stride, false, false});
     launch.touches({"sums", a.sums, 2 * history_bytes(), true, false});
     launch.give(a);
@@ -193,7 +193,7 @@ void Decoding::next(const void* u, void* y, Stream stream) {
   decode::Arguments a = s.arguments();
   a.from = u, a.to = y, a.newest = static_cast<int>((s.position - s.begin) % kWindow);
   a.count = s.problem.filter_length;
-  const Work work = by_tiles ? Work::next : Work::dot;
+  const decode::Work work = by_tiles ? decode::Work::next : decode::Work::dot;
   const std::int64_t rows_of_block = by_tiles ? 32 : s.layout_of(work).tuning.warps;
   Launch launch = s.launch_of(work, (s.rows + rows_of_block - 1) / rows_of_block);
   launch.touches({"u", u, 2 * s.rows, false, false});

@@ -243,9 +243,9 @@ class ConvolutionStep final : public Step {
 };
 
 // dk and dbias.
-class CorrelationStep final : public Step {
+class ShortCorrelation final : public Step {
  public:
-  CorrelationStep(const Case& asked, const ShortConvolution& p)
+  ShortCorrelation(const Case& asked, const ShortConvolution& p)
       : p_(p), reach_(p, danaus::ahead(p)), description_("dk of " + asked.token()) {
     const std::vector<Array> arrays = asked.arrays();
     u_ = array_of(arrays, "u"), pregate_ = array_of(arrays, "pregate"), postgate_ = array_of(arrays, "postgate");
@@ -367,7 +367,7 @@ Program make_short_backward_program(const Case& asked, const ShortBackward& back
     program.prepare.push_back(std::make_unique<Arrangement>(asked, p, forward));
     add(forward, {of("u"), of("pregate"), of("dy"), of("dpostgate"), p.bias}, "dpostgate");
   }
-  program.execute.push_back(std::make_unique<CorrelationStep>(asked, p));
+  program.execute.push_back(std::make_unique<ShortCorrelation>(asked, p));
   return program;
 }
 

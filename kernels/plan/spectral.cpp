@@ -24,14 +24,14 @@ using spectral::Shape;
 using spectral::There;
 using spectral::Workspace;
 
-constexpr int kLeastLength = 16, kMostLength = 1024, kMostChannels = 256;
+constexpr int kLeastPoints = 16, kMostPoints = 1024, kMostChannels = 256;
 
 void check(const Spectral& p) {
   validate(p);
   for (int length : p.lengths)
-    if (length < kLeastLength || length > kMostLength)
+    if (length < kLeastPoints || length > kMostPoints)
       fail("spectral: no kernel for ", p.lengths.size() == 1 ? "X=" : "an axis of ", length, "; there are some from ",
-           kLeastLength, " to ", kMostLength, ", the nearest for ", std::clamp(length, kLeastLength, kMostLength));
+           kLeastPoints, " to ", kMostPoints, ", the nearest for ", std::clamp(length, kLeastPoints, kMostPoints));
   for (std::int64_t channels : {p.inputs, p.outputs})
     if (channels > kMostChannels)
       fail("spectral: no kernel for ", channels, " channels; there are some up to ", kMostChannels);
@@ -46,9 +46,9 @@ std::int64_t weight_bytes(const Spectral& p, const mix::Layout& layout) {
 constexpr int kU = 0, kW = 1, kY = 2;     // places among a layer's arrays
 constexpr int kDy = 2, kDu = 3, kDw = 4;  // places among those of gradients, which has u and w where a layer has
 
-class Arrangement final : public Step {
+class Weights final : public Step {
  public:
-  Arrangement(const Spectral& problem, std::string description)
+  Weights(const Spectral& problem, std::string description)
       : problem_(problem),
         choice_(mix::choose(problem, Stage::arrange, Product::none, 1, 1)),
         bytes_(weight_bytes(problem, choice_.layout())),
@@ -255,7 +255,7 @@ class Layer final : public Step {
 Program make_layer(const Case& asked, const Spectral& p, int u, int y, const Device& device) {
   check(p);
   auto layer = std::make_unique<Layer>(asked, p, u, y, device);
-  auto arrangement = std::make_unique<Arrangement>(p, "weights of " + layer->description());
+  auto arrangement = std::make_unique<Weights>(p, "weights of " + layer->description());
   Program program;
   program.variant = &layer->variant();
   program.prepared_bytes = arrangement->bytes();

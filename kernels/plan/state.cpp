@@ -12,7 +12,6 @@ namespace danaus {
 namespace {
 
 using state::Choice;
-using state::Work;
 
 KernelId id_of(const Choice& choice) { return {state::Family::name, choice.line, choice.instance}; }
 OtherVariant variant_of(const Choice& choice, int bytes) {
@@ -45,7 +44,7 @@ struct Plans {
   Plans(const Case& asked, const Device& device)
       : problem(*asked.as<StateSpace>()),
         description(asked.token()),
-        layout(state::choose(problem, Work::convolve).layout()),
+        layout(state::choose(problem, state::Work::convolve).layout()),
         parts(state_parts(problem, device)) {
     const std::vector<Array> list = asked.arrays();
     u = array_of(list, "u"), y = array_of(list, "y"), a = array_of(list, "a"), b = array_of(list, "b");
@@ -83,7 +82,7 @@ struct Plans {
                 const Machine& machine) const {
     Launch launch =
         make_launch(machine, description, id_of(choice), Path::threads, blocks, choice.layout().threads, shared_bytes);
-    const bool prepares = choice.layout().key.work == Work::prepare;
+    const bool prepares = choice.layout().key.work == state::Work::prepare;
     launch.touches({"prepared", given.prepared, prepared_bytes(), prepares, false});
     const auto touch = [&](const char* name, const void* data, std::int64_t bytes, bool written) {
       if (data) launch.touches({name, data, bytes, written, false});
@@ -103,7 +102,8 @@ struct Plans {
 
 class Preparation final : public Step {
  public:
-  explicit Preparation(const Plans& plans) : plans_(plans), choice_(state::choose(plans.problem, Work::prepare)) {}
+  explicit Preparation(const Plans& plans)
+      : plans_(plans), choice_(state::choose(plans.problem, state::Work::prepare)) {}
 
   std::string_view name() const override { return "matrices"; }
   void fit(const Machine& machine) override {
@@ -127,13 +127,13 @@ class Preparation final : public Step {
   Choice choice_;
 };
 
-class Chunks final : public Step {
+class StateChunks final : public Step {
  public:
-  explicit Chunks(const Plans& plans)
+  explicit StateChunks(const Plans& plans)
       : plans_(plans),
-        convolve_(state::choose(plans.problem, Work::convolve)),
-        ends_(state::choose(plans.problem, Work::ends)),
-        carry_(state::choose(plans.problem, Work::carry)),
+        convolve_(state::choose(plans.problem, state::Work::convolve)),
+        ends_(state::choose(plans.problem, state::Work::ends)),
+        carry_(state::choose(plans.problem, state::Work::carry)),
         variant_(variant_of(convolve_, plans.layout.shared_bytes)) {}
 
   const Variant& variant() const { return variant_; }
@@ -176,7 +176,7 @@ class Chunks final : public Step {
 class FewSamples final : public Step {
  public:
   explicit FewSamples(const Plans& plans)
-      : plans_(plans), choice_(state::choose(plans.problem, Work::step)), variant_(variant_of(choice_, 0)) {}
+      : plans_(plans), choice_(state::choose(plans.problem, state::Work::step)), variant_(variant_of(choice_, 0)) {}
 
   const Variant& variant() const { return variant_; }
 
@@ -199,7 +199,7 @@ class FewSamples final : public Step {
 }  // namespace
 
 StateParts state_parts(const StateSpace& p, const Device& device) {
-  const state::Layout layout = state::choose(p, Work::convolve).layout();
+  const state::Layout layout = state::choose(p, state::Work::convolve).layout();
   // Blocks of half the device at least have rows, and the first warp of each has all of its rows.
   const std::int64_t slots = std::int64_t{device.multiprocessors} * layout.tuning.blocks;
   const std::int64_t rows = std::max<std::int64_t>(layout.warp_rows, slots * layout.block_rows / 2 / p.channels);
@@ -222,7 +222,7 @@ Program make_state_program(const Case& asked, const Device& device) {
     program.variant = &step->variant();
     program.execute.push_back(std::move(step));
   };
-  is_step(p) ? execute(std::make_unique<FewSamples>(plans)) : execute(std::make_unique<Chunks>(plans));
+  is_step(p) ? execute(std::make_unique<FewSamples>(plans)) : execute(std::make_unique<StateChunks>(plans));
   return program;
 }
 

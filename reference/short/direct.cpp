@@ -62,7 +62,7 @@ struct Operands {
 };
 
 double itself(double x) { return x; }
-double square(double x) { return x * x; }
+double squared(double x) { return x * x; }
 
 ShortGradients gradients(const ShortConvolution& p, const Values& values, double (*of)(double)) {
   const Operands o(p, values);
@@ -112,16 +112,17 @@ std::vector<double> short_convolution(const ShortConvolution& p, const Values& v
 
 double summed(const ShortConvolution& p, const Values& values) {
   const Operands o(p, values);
-  const std::vector<double> squares = o.sums(square);
+  const std::vector<double> squares = o.sums(squared);
   double all = 0;
-  for (std::size_t i = 0; i < squares.size(); ++i) all += square(o.postgate[static_cast<std::int64_t>(i)]) * squares[i];
+  for (std::size_t i = 0; i < squares.size(); ++i)
+    all += squared(o.postgate[static_cast<std::int64_t>(i)]) * squares[i];
   return std::sqrt(all);
 }
 
 ShortGradients short_gradients(const ShortConvolution& p, const Values& values) { return gradients(p, values, itself); }
 
 ShortGradients summed_gradients(const ShortConvolution& p, const Values& values) {
-  return gradients(p, values, square);
+  return gradients(p, values, squared);
 }
 
 }  // namespace danaus

@@ -141,11 +141,11 @@ class Matrices {
 
 // The same, rounded. Products accumulate in Real.
 template <class Real>
-class Rounded {
+class RoundedLayer {
  public:
   using Matrix = Eigen::Matrix<std::complex<Real>, Eigen::Dynamic, Eigen::Dynamic>;
 
-  explicit Rounded(const Spectral& p) : p_(p) {
+  explicit RoundedLayer(const Spectral& p) : p_(p) {
     for (std::size_t axis = 0; axis < p.lengths.size(); ++axis) {
       const Axis exact(p, axis);
       // Of unit size, as kernels have them: 1 / X goes to the result.
@@ -311,8 +311,8 @@ std::vector<double> gradient_of_weights(const Spectral& p, std::span<const doubl
 }
 
 std::vector<double> layer_rounded(const Spectral& p, const SpectralInputs& inputs) {
-  if (p.dtype == Dtype::f64) return Rounded<double>(p).apply(inputs);
-  return Rounded<float>(p).apply(inputs);
+  if (p.dtype == Dtype::f64) return RoundedLayer<double>(p).apply(inputs);
+  return RoundedLayer<float>(p).apply(inputs);
 }
 
 int roundings_of_layer(const Spectral& p) { return 3 + 4 * static_cast<int>(p.lengths.size()); }

@@ -14,9 +14,9 @@ namespace {
 using testing::HasSubstr;
 
 // The words of guarded samples on the device, from there and back.
-class OnDevice {
+class SamplesOnDevice {
  public:
-  explicit OnDevice(GuardedSamples& samples) : host_(samples), words_(uploaded(samples.words())) {}
+  explicit SamplesOnDevice(GuardedSamples& samples) : host_(samples), words_(uploaded(samples.words())) {}
   std::span<std::uint16_t> samples() const { return {words_.data() + host_.begin(), host_.samples().size()}; }
   void fetch() { DANAUS_CUDA(cudaMemcpy(host_.words().data(), words_.data(), words_.bytes(), cudaMemcpyDeviceToHost)); }
 
@@ -33,7 +33,7 @@ std::vector<double> execute_on_gpu(const Convolution& problem, const Inputs& inp
   plan.set_filter(host::encode_bytes(filter_dtype(problem), inputs.k));
   GuardedSamples u(problem.dtype, inputs.u, offset), y(std::ssize(inputs.u), offset);
   GuardedSamples pregate(problem.dtype, inputs.pregate, offset), postgate(problem.dtype, inputs.postgate, offset);
-  OnDevice device_u(u), device_y(y), device_pregate(pregate), device_postgate(postgate);
+  SamplesOnDevice device_u(u), device_y(y), device_pregate(pregate), device_postgate(postgate);
   const CudaStream stream;
   plan.execute(
       buffers_of(problem, device_u.samples(), device_y.samples(), device_pregate.samples(), device_postgate.samples()),
@@ -169,7 +169,7 @@ TEST_F(Cuda, FiltersFromHostAndDeviceGiveTheSame) {
   const std::vector<float> k(inputs.k.begin(), inputs.k.end());
   const DeviceBuffer<float> device_k = uploaded(k);
   GuardedSamples u(p.dtype, inputs.u, 0), first(std::ssize(inputs.u), 0), second(std::ssize(inputs.u), 0);
-  OnDevice device_u(u), device_first(first), device_second(second);
+  SamplesOnDevice device_u(u), device_first(first), device_second(second);
   Plan plan(p, machine_);
   plan.set_filter(k);
   plan.execute({{"u", device_u.samples()}, {"y", device_first.samples()}});

@@ -297,10 +297,10 @@ TEST(ExecutorClusters, RemoteBytesAreCounted) {
 
 // ---- flags
 
-struct Memory {
+struct FlagsAndData {
   std::vector<u32> flags = std::vector<u32>(8), data = std::vector<u32>(64);
   Executor executor;
-  Memory() {
+  FlagsAndData() {
     executor.declare("flags", flags.data(), 32, true);
     executor.declare("data", data.data(), 256, true);
   }
@@ -323,7 +323,7 @@ void hand_over(u32* flag, u32* data) {
 }
 
 TEST(ExecutorFlags, ResidentBlocksWaitForEachOther) {
-  Memory m;
+  FlagsAndData m;
   u32 *flag = m.flags.data(), *data = m.data.data();
   const auto refused = [&](const Launch& launch, void (*kernel)(u32*, u32*)) {
     *flag = 0;
@@ -346,7 +346,7 @@ TEST(ExecutorFlags, ResidentBlocksWaitForEachOther) {
 }
 
 TEST(ExecutorFlags, EveryReleaseBeforeIsAcquiredByAdditionsAndTheLastByStores) {
-  Memory m;
+  FlagsAndData m;
   u32 *flag = m.flags.data(), *data = m.data.data();
   const auto gather = [&](bool add) {
     *flag = 0;
@@ -397,7 +397,7 @@ void hand_over_by_copy(u32* flag, u32* data) {
 }
 
 TEST(ExecutorFlags, BulkStoresAreWaitedForBeforeTheyAreAnnounced) {
-  Memory m;
+  FlagsAndData m;
   std::vector<u32> data(36);
   u32* aligned = data.data();
   while (reinterpret_cast<std::uintptr_t>(aligned) % 16 != 0) ++aligned;

@@ -35,10 +35,11 @@ template <typename>
 class RadixOf : public testing::Test {};
 
 template <int points>
-struct Case {
+struct OfPoints {
   static constexpr int kRadix = points;
 };
-using Cases = testing::Types<Case<1>, Case<2>, Case<3>, Case<4>, Case<5>, Case<6>, Case<7>, Case<8>>;
+using Cases = testing::Types<OfPoints<1>, OfPoints<2>, OfPoints<3>, OfPoints<4>, OfPoints<5>, OfPoints<6>, OfPoints<7>,
+                             OfPoints<8>>;
 TYPED_TEST_SUITE(RadixOf, Cases);
 
 // Against sums in double. At most six roundings in a row, each of a partial sum of 2 r numbers below 1, err by 12 r u

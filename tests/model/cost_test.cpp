@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/model/support.hpp"
+
 namespace danaus {
 namespace {
 
@@ -23,11 +25,6 @@ Convolution one_sequence(std::int64_t points) {
 // Eq. 2 for one sequence, in ps per point: what Figure 4 shows.
 double cost(std::int64_t points, int order, const HardwareProfile& profile) {
   return predict_eq2(with_factors(one_sequence(points), profile, order), profile).ps_per_token_bh;
-}
-
-const HardwareProfile& a100() {
-  static const HardwareProfile profile = load_profile("A100-40GB");
-  return profile;
 }
 
 // Figure 4 has no published numbers. These were worked out by hand from Eq. 2 and Table 19 with balanced factors; two

@@ -6,15 +6,12 @@
 #include <functional>
 #include <numeric>
 
+#include "tests/model/support.hpp"
+
 namespace danaus {
 namespace {
 
 using testing::ElementsAre;
-
-const HardwareProfile& a100() {
-  static const HardwareProfile profile = load_profile("A100-40GB");
-  return profile;
-}
 
 // Shared memory of consumer devices (compute capability 8.6, 8.9).
 HardwareProfile with_99_kib() {

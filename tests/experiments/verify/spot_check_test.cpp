@@ -10,14 +10,14 @@
 namespace danaus {
 namespace {
 
-struct Case {
+struct Made {
   Convolution problem;
   Inputs inputs;
   std::vector<double> y;
 };
 
-Case made(const std::string& token) {
-  Case made{parse_convolution(token), {}, {}};
+Made made(const std::string& token) {
+  Made made{parse_convolution(token), {}, {}};
   made.inputs = make_inputs(made.problem, {});
   made.y = convolve(made.problem, made.inputs, Method::fftw);
   return made;
@@ -31,7 +31,7 @@ TEST(SpotCheck, AgreesWithARightResultInEveryMode) {
            "fftconv_f64_circular_l50_b2_h3_pregate",
            "fftconv_f64_circular_l50_k120_b2_h3_postgate",
        }) {
-    const Case c = made(token);
+    const Made c = made(token);
     const SpotCheck check = spot_check(c.problem, c.inputs, c.y);
     EXPECT_EQ(check.samples, 300);
     EXPECT_LT(check.in_double.rel_l2, 1e-14) << token;
@@ -40,7 +40,7 @@ TEST(SpotCheck, AgreesWithARightResultInEveryMode) {
 }
 
 TEST(SpotCheck, SeesOneWrongSample) {
-  Case c = made("fftconv_f64_causal_l50_b2_h3");
+  Made c = made("fftconv_f64_causal_l50_b2_h3");
   c.y[123] += 1e-6;
   EXPECT_FALSE(spot_check(c.problem, c.inputs, c.y).plausible);
   c.y[123] = std::nan("");
@@ -48,7 +48,7 @@ TEST(SpotCheck, SeesOneWrongSample) {
 }
 
 TEST(SpotCheck, SeesAShiftWhereItChecksOnlySomeSamples) {
-  Case c = made("fftconv_f64_causal_l100000_b1_h1");
+  Made c = made("fftconv_f64_causal_l100000_b1_h1");
   const SpotCheck right = spot_check(c.problem, c.inputs, c.y);
   EXPECT_LT(right.samples, right.of);
   EXPECT_TRUE(right.plausible);
@@ -58,7 +58,7 @@ TEST(SpotCheck, SeesAShiftWhereItChecksOnlySomeSamples) {
 }
 
 TEST(SpotCheck, StatesWhatRoundingToTheTypeOfUCosts) {
-  const Case c = made("fftconv_f16_causal_l500_b1_h1");
+  const Made c = made("fftconv_f16_causal_l500_b1_h1");
   const SpotCheck check = spot_check(c.problem, c.inputs, c.y);
   EXPECT_LT(check.in_double.rel_l2, 1e-14);
   EXPECT_GT(check.as_written.rel_l2, 0.1 * unit_roundoff(Dtype::f16));

@@ -53,10 +53,10 @@ Ran verify_with(std::span<const Candidate> table, const std::vector<std::string>
   return {code, out.str(), err.str()};
 }
 
-constexpr const char* kCase = "fftconv_f16_causal_l300_b2_h2_pregate";
+constexpr const char* kGated = "fftconv_f16_causal_l300_b2_h2_pregate";
 
 TEST(Verify, RightMethodsPassOnEveryKindOfCase) {
-  const Ran ran = run({"verify", "--case", kCase, "--case", "fftconv_f32_circular_l64_k100_b3_h2_half", "--case",
+  const Ran ran = run({"verify", "--case", kGated, "--case", "fftconv_f32_circular_l64_k100_b3_h2_half", "--case",
                        "fftconv_bf16_circular_l64_b1_h2_n64_pair_r8x8_zero4x2", "--data", "heavy_tailed", "--scale",
                        "0.02", "--filter", "s4d"});
   EXPECT_EQ(ran.code, 0) << ran.out;
@@ -65,7 +65,7 @@ TEST(Verify, RightMethodsPassOnEveryKindOfCase) {
 }
 
 TEST(Verify, AMethodAskedForByNameSaysWhyItDoesNotComputeACase) {
-  const Ran ran = run({"verify", "--case", kCase, "--case", "fftconv_f32_circular_l64_b1_h1", "--method", "kernel"});
+  const Ran ran = run({"verify", "--case", kGated, "--case", "fftconv_f32_circular_l64_b1_h1", "--method", "kernel"});
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err, HasSubstr("dtype f32 has no kernel"));
   EXPECT_EQ(ran.out, "");
@@ -111,10 +111,10 @@ TEST(Verify, WrongMethodsFailAndSayHowToRepeatIt) {
   for (const Candidate& wrong :
        {candidate("wrong", one_percent_off), candidate("wrong", nothing), candidate("wrong", not_a_number)}) {
     const Ran ran =
-        verify_with(std::array{wrong}, {"--case", kCase, "--scale", "0.02", "--filter", "hyena", "--seed", "3"});
+        verify_with(std::array{wrong}, {"--case", kGated, "--scale", "0.02", "--filter", "hyena", "--seed", "3"});
     EXPECT_EQ(ran.code, 1);
     EXPECT_THAT(ran.out, HasSubstr("1 rows: 0 passed, 1 failed"));
-    EXPECT_THAT(ran.out, HasSubstr(std::string("repeat: danaus verify --case ") + kCase +
+    EXPECT_THAT(ran.out, HasSubstr(std::string("repeat: danaus verify --case ") + kGated +
                                    " --method wrong --scale 0.02 --filter hyena --seed 3\n"));
   }
 }
@@ -225,7 +225,7 @@ TEST(Verify, GaussianDataThatTakeMoreThanTheyShouldFail) {
 
 TEST(Verify, OneFailureAmongManyRowsIsEnough) {
   const std::array table = {candidate("right", right), candidate("wrong", one_percent_off)};
-  const Ran ran = verify_with(table, {"--case", kCase, "--case", "fftconv_f16_circular_l8_b1_h1", "--summary"});
+  const Ran ran = verify_with(table, {"--case", kGated, "--case", "fftconv_f16_circular_l8_b1_h1", "--summary"});
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.out, HasSubstr("4 rows: 2 passed, 2 failed"));
 }
@@ -242,14 +242,14 @@ TEST(Verify, OneSidedScalingFailsInHalfAtSmallScale) {
 }
 
 TEST(Verify, RowsHaveTheFormThatFiguresRead) {
-  const Ran ran = run({"verify", "--case", kCase, "--json", "-"});
+  const Ran ran = run({"verify", "--case", kGated, "--json", "-"});
   std::istringstream lines(ran.out);
   std::vector<std::string> methods;
   for (std::string line; std::getline(lines, line);) {
     const Json row = Json::parse(line);
     EXPECT_EQ(row.at("schema"), 1);
     EXPECT_EQ(row.at("kind"), "verify");
-    EXPECT_EQ(row.at("case"), kCase);
+    EXPECT_EQ(row.at("case"), kGated);
     methods.push_back(row.at("method"));
     EXPECT_EQ(row.contains("scaling"), methods.back() == "rounded");
     EXPECT_GE(row.at("order"), 1);
@@ -265,7 +265,7 @@ TEST(Verify, RowsHaveTheFormThatFiguresRead) {
 }
 
 TEST(Verify, ARecordingIsReadWhereThereIsOneAndElseSkipped) {
-  const std::vector<std::string> words = {"verify", "--case", kCase,       "--method",
+  const std::vector<std::string> words = {"verify", "--case", kGated,      "--method",
                                           "fftw",   "--data", "recording", "--recording"};
   const Folder folder;
   std::vector<std::string> with = words;
@@ -282,7 +282,7 @@ TEST(Verify, ARecordingThatWasNamedIsThere) {
   const Folder folder;
   write_file(folder / "a.wav", "no folder");
   for (const std::string& named : {std::string("/nonexistent"), folder / "a.wav"}) {
-    const Ran ran = run({"verify", "--case", kCase, "--data", "recording", "--recording", named});
+    const Ran ran = run({"verify", "--case", kGated, "--data", "recording", "--recording", named});
     EXPECT_EQ(ran.code, 2);
     EXPECT_EQ(ran.err, "danaus: verify: recording '" + named + "', must be a folder with .wav files\n");
   }
@@ -334,7 +334,7 @@ TEST(Verify, AFailedRowStillFailsWhenItStands) {
   const Folder folder;
   const std::array table = {candidate("wrong", nothing)};
   for (int time = 0; time < 2; ++time) {
-    const Ran ran = verify_with(table, {"--case", kCase, "--json", folder / "rows.jsonl"});
+    const Ran ran = verify_with(table, {"--case", kGated, "--json", folder / "rows.jsonl"});
     EXPECT_EQ(ran.code, 1);
     EXPECT_THAT(ran.out, HasSubstr("repeat: danaus verify"));
   }
@@ -342,7 +342,7 @@ TEST(Verify, AFailedRowStillFailsWhenItStands) {
 
 TEST(Verify, AnInterruptIsExit130) {
   set_interrupt(true);
-  const Ran ran = run({"verify", "--case", kCase});
+  const Ran ran = run({"verify", "--case", kGated});
   set_interrupt(false);
   EXPECT_EQ(ran.code, 130);
   EXPECT_THAT(ran.err, HasSubstr("interrupted after 0 of 4 rows"));

@@ -30,7 +30,7 @@ double product_error(const Factors& factors) {
   return std::sqrt(largest);
 }
 
-std::string text(const Factors& factors) {
+std::string in_words(const Factors& factors) {
   std::string joined;
   for (int factor : factors) joined.append(joined.empty() ? "" : "x").append(std::to_string(factor));
   return joined;
@@ -67,7 +67,7 @@ TEST_P(EveryLength, MultipliesToTheDft) {
     const int stages = static_cast<int>(std::count_if(factors.begin(), factors.end(), [](int f) { return f > 1; }));
     // Those with fewer stages are met at a lower order; a single stage is the dense DFT, so only primes are worth it.
     if (stages < GetParam() || (GetParam() == 1 && balanced_factors(n, 2)[1] > 1)) continue;
-    ASSERT_LT(product_error(factors), 1e-12) << text(factors);
+    ASSERT_LT(product_error(factors), 1e-12) << in_words(factors);
   }
 }
 
@@ -76,12 +76,12 @@ INSTANTIATE_TEST_SUITE_P(Order, EveryLength, testing::Values(1, 2, 3, 4, 5), tes
 TEST(Monarch, EveryOrderedFactorizationOfAFewLengths) {
   for (int n : {48, 60, 64, 96, 210})
     for (const Factors& factors : ordered_factorizations(n, 5))
-      ASSERT_LT(product_error(factors), 1e-12) << text(factors);
+      ASSERT_LT(product_error(factors), 1e-12) << in_words(factors);
 }
 
 TEST(Monarch, FactorsOfOneDoNoHarm) {
   for (const Factors& factors : {Factors{1}, {1, 1, 1}, {1, 6}, {6, 1}, {2, 1, 3, 1}})
-    EXPECT_LT(product_error(factors), 1e-12) << text(factors);
+    EXPECT_LT(product_error(factors), 1e-12) << in_words(factors);
 }
 
 TEST(Monarch, MatricesAreWhatTheirNamesSay) {
@@ -129,8 +129,8 @@ TEST(Monarch, IsAppliedToLongSequencesWithoutBeingFormed) {
       back_error = std::max(back_error, std::abs(back[j] - x[j]));
     }
     // Results have size sqrt(N); the largest error of a million is some five times the rms of a few roundings.
-    EXPECT_LT(error, 1e-14 * std::sqrt(static_cast<double>(x.size()))) << text(factors);
-    EXPECT_LT(back_error, 1e-14) << text(factors);
+    EXPECT_LT(error, 1e-14 * std::sqrt(static_cast<double>(x.size()))) << in_words(factors);
+    EXPECT_LT(back_error, 1e-14) << in_words(factors);
   }
 }
 

@@ -8,18 +8,10 @@
 #include "reference/short/bounds.hpp"
 #include "reference/short/direct.hpp"
 #include "reference/short_backward/short_backward.hpp"
+#include "tests/reference/refused.hpp"
 
 namespace danaus {
 namespace {
-
-std::string refusal(std::string_view token) {
-  try {
-    parse_case(token);
-    return "none";
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-}
 
 TEST(ShortConvolutions, HaveTokens) {
   for (const char* word : {"shortconv_bf16_causal_k64_l8192_b64_h768",
@@ -31,17 +23,17 @@ TEST(ShortConvolutions, HaveTokens) {
 }
 
 TEST(ShortConvolutions, SayWhatIsWrong) {
-  EXPECT_EQ(refusal("shortconv_bf16_causal_k0_l8_b1_h1"),
+  EXPECT_EQ(refused("shortconv_bf16_causal_k0_l8_b1_h1"),
             "shortconv: K=0, must be from 2 to 256; longer filters are those of fftconv");
-  EXPECT_EQ(refusal("shortconv_bf16_causal_k257_l8_b1_h1"),
+  EXPECT_EQ(refused("shortconv_bf16_causal_k257_l8_b1_h1"),
             "shortconv: K=257, must be from 2 to 256; longer filters are those of fftconv");
-  EXPECT_EQ(refusal("shortconv_bf16_anticausal_k4_l8_b1_h1"),
+  EXPECT_EQ(refused("shortconv_bf16_anticausal_k4_l8_b1_h1"),
             "token shortconv_bf16_anticausal_k4_l8_b1_h1: taps on the anticausal side, they must be causal or same");
-  EXPECT_EQ(refusal("shortconv_f16_causal_k4_kbf16_l8_b1_h1"),
+  EXPECT_EQ(refused("shortconv_f16_causal_k4_kbf16_l8_b1_h1"),
             "shortconv: the filter is bf16, of f16 samples it must be f32 or f16");
-  EXPECT_EQ(refusal("shortconv_f16_causal_k4_l0_b1_h1"), "shortconv: L=0, must be at least 1");
-  EXPECT_NE(refusal("shortconv_f32_causal_k4_l8_b1_h1").find("unknown field 'f32'"), std::string::npos);
-  EXPECT_NE(refusal("shortconv_f16_k4_l8_b1_h1").find("field 'causal|same' is missing"), std::string::npos);
+  EXPECT_EQ(refused("shortconv_f16_causal_k4_l0_b1_h1"), "shortconv: L=0, must be at least 1");
+  EXPECT_NE(refused("shortconv_f32_causal_k4_l8_b1_h1").find("unknown field 'f32'"), std::string::npos);
+  EXPECT_NE(refused("shortconv_f16_k4_l8_b1_h1").find("field 'causal|same' is missing"), std::string::npos);
 }
 
 ShortConvolution small(Padding padding, std::int64_t taps) {

@@ -10,18 +10,10 @@
 #include "reference/convolution/convolve.hpp"
 #include "reference/state/recurrence.hpp"
 #include "reference/truth.hpp"
+#include "tests/reference/refused.hpp"
 
 namespace danaus {
 namespace {
-
-std::string refusal(const char* word) {
-  try {
-    parse_case(word);
-    return "none";
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-}
 
 TEST(StateTokens, GoThereAndBack) {
   for (const char* word : {"ssmconv_f16_s64_l65536_b64_h768", "ssmconv_bf16_s1_l1_b1_h1_t128_initial",
@@ -32,12 +24,12 @@ TEST(StateTokens, GoThereAndBack) {
 }
 
 TEST(StateTokens, SayWhatIsWrong) {
-  EXPECT_EQ(refusal("ssmconv_f16_s257_l8_b1_h1"), "ssmconv: S=257, must be from 1 to 256");
-  EXPECT_EQ(refusal("ssmconv_f16_s0_l8_b1_h1"), "ssmconv: S=0, must be from 1 to 256");
-  EXPECT_EQ(refusal("ssmconv_f16_s4_l0_b1_h1"), "ssmconv: L=0, must be from 1 to 70368744177664");
-  EXPECT_EQ(refusal("ssmconv_f16_s4_l8_b1_h1_t0"), "ssmconv: chunk=0, must be from 1 to 1048576");
-  EXPECT_NE(refusal("ssmconv_f16_s4_l8_b1_h1_causal").find("unknown field 'causal'"), std::string::npos);
-  EXPECT_NE(refusal("ssmconv_f16_l8_b1_h1").find("field 's' is missing"), std::string::npos);
+  EXPECT_EQ(refused("ssmconv_f16_s257_l8_b1_h1"), "ssmconv: S=257, must be from 1 to 256");
+  EXPECT_EQ(refused("ssmconv_f16_s0_l8_b1_h1"), "ssmconv: S=0, must be from 1 to 256");
+  EXPECT_EQ(refused("ssmconv_f16_s4_l0_b1_h1"), "ssmconv: L=0, must be from 1 to 70368744177664");
+  EXPECT_EQ(refused("ssmconv_f16_s4_l8_b1_h1_t0"), "ssmconv: chunk=0, must be from 1 to 1048576");
+  EXPECT_NE(refused("ssmconv_f16_s4_l8_b1_h1_causal").find("unknown field 'causal'"), std::string::npos);
+  EXPECT_NE(refused("ssmconv_f16_l8_b1_h1").find("field 's' is missing"), std::string::npos);
 }
 
 TEST(StatePoles, StayWithinTheUnitCircle) {
