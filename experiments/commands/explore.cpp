@@ -23,7 +23,7 @@ constexpr const char* kDescription =
 constexpr std::int64_t kLongest = 32768;
 
 struct Options {
-  SubjectWords subject;
+  ExploredCaseWords subject;
   PatternRequest request;
   std::vector<std::string> masks, measured;
   std::string profile = "H200", pieces, output;
@@ -165,7 +165,7 @@ std::vector<Pattern> patterns_of(Options& options, const Exploration& exploratio
 int explore_masks(Options& options, const HardwareProfile& profile, Job& job) {
   std::unique_ptr<PendingFile> output;
   if (!options.output.empty()) output = std::make_unique<PendingFile>(options.output);
-  const Exploration exploration(read_subject(options.subject, Mode::circular, 4096), profile,
+  const Exploration exploration(read_explored_case(options.subject, Mode::circular, 4096), profile,
                                 measured_times(options.measured, profile));
   const std::vector<Pattern> list = patterns_of(options, exploration);
   std::vector<Json> asked, rows;
@@ -197,7 +197,7 @@ int explore_masks(Options& options, const HardwareProfile& profile, Job& job) {
 }
 
 int explore_partial(const Options& options, const HardwareProfile& profile, Job& job) {
-  const Subject subject = read_subject(options.subject, Mode::causal, 8192);
+  const ExploredCase subject = read_explored_case(options.subject, Mode::causal, 8192);
   const std::vector<PartialFilter> list = partial_filters(subject);
   const std::map<std::string, double> measured = measured_times(options.measured, profile);
   std::vector<Json> asked;

@@ -15,7 +15,7 @@ void add_known(Json& row, const char* field, const std::optional<double>& value)
 }
 
 // The probe with what the case computes masks by.
-Convolution probe_of(const Subject& subject, const Convolution& laid_out) {
+Convolution probe_of(const ExploredCase& subject, const Convolution& laid_out) {
   Convolution probe = subject.probe;
   probe.fold = laid_out.fold, probe.fft_size = laid_out.fft_size, probe.factors = laid_out.factors;
   return probe;
@@ -36,7 +36,8 @@ Json in_bins(const std::vector<double>& values) {
 
 }  // namespace
 
-Exploration::Exploration(const Subject& subject, const HardwareProfile& profile, std::map<std::string, double> measured)
+Exploration::Exploration(const ExploredCase& subject, const HardwareProfile& profile,
+                         std::map<std::string, double> measured)
     : subject_(subject),
       problem_(laid_out(subject.problem, profile)),
       profile_(profile),

@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "experiments/explore/explored_case.hpp"
 #include "experiments/explore/patterns.hpp"
-#include "experiments/explore/subject.hpp"
 
 namespace danaus {
 
 class Exploration {
  public:
   // `measured` us of cases by their tokens.
-  Exploration(const Subject& subject, const HardwareProfile& profile, std::map<std::string, double> measured);
+  Exploration(const ExploredCase& subject, const HardwareProfile& profile, std::map<std::string, double> measured);
 
   const Convolution& problem() const { return problem_; }  // without a mask, with fold, N and factors
   const Effect& effect() const { return effect_; }
@@ -27,7 +27,7 @@ class Exploration {
  private:
   std::optional<double> measured(const Convolution& problem) const;
 
-  Subject subject_;
+  ExploredCase subject_;
   Convolution problem_;
   HardwareProfile profile_;
   std::map<std::string, double> measured_;
@@ -54,9 +54,9 @@ const Json& best_above(const std::vector<Json>& rows, double snr_db);
 struct PartialFilter {
   Convolution problem;  // with K
 };
-std::vector<PartialFilter> partial_filters(const Subject& subject);
-Json describe(const PartialFilter& partial, const Subject& subject, const HardwareProfile& profile);
-Json partial_row(const PartialFilter& partial, const Subject& subject, const HardwareProfile& profile,
+std::vector<PartialFilter> partial_filters(const ExploredCase& subject);
+Json describe(const PartialFilter& partial, const ExploredCase& subject, const HardwareProfile& profile);
+Json partial_row(const PartialFilter& partial, const ExploredCase& subject, const HardwareProfile& profile,
                  const std::map<std::string, double>& measured);
 
 }  // namespace danaus

@@ -10,7 +10,7 @@ namespace danaus {
 namespace {
 
 // y of the filters' first `taps`.
-std::vector<double> applied(const Subject& subject, const std::vector<double>& u, std::int64_t taps) {
+std::vector<double> applied(const ExploredCase& subject, const std::vector<double>& u, std::int64_t taps) {
   Convolution problem = subject.probe;
   Inputs inputs{u, {}, {}, {}};
   for (std::int64_t channel = 0; channel < problem.channels; ++channel) {
@@ -30,7 +30,7 @@ double relative_l2(const std::vector<double>& actual, const std::vector<double>&
 
 }  // namespace
 
-std::vector<PartialFilter> partial_filters(const Subject& subject) {
+std::vector<PartialFilter> partial_filters(const ExploredCase& subject) {
   const std::int64_t all = subject.problem.filter_length;
   std::vector<PartialFilter> list;
   for (std::int64_t taps = 256; taps < 2 * all; taps *= 2) {
@@ -41,12 +41,12 @@ std::vector<PartialFilter> partial_filters(const Subject& subject) {
   return list;
 }
 
-Json describe(const PartialFilter& partial, const Subject& subject, const HardwareProfile& profile) {
+Json describe(const PartialFilter& partial, const ExploredCase& subject, const HardwareProfile& profile) {
   return {
       {"case", token(partial.problem)}, {"data", data_of(subject)}, {"seed", subject.seed}, {"profile", profile.name}};
 }
 
-Json partial_row(const PartialFilter& partial, const Subject& subject, const HardwareProfile& profile,
+Json partial_row(const PartialFilter& partial, const ExploredCase& subject, const HardwareProfile& profile,
                  const std::map<std::string, double>& measured) {
   const Convolution& problem = partial.problem;
   Json errors = Json::array();

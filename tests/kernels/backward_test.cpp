@@ -119,9 +119,8 @@ TEST(Gradients, OfFiltersShorterThanTheirRows) {
 
 // Of frequencies that blocks share, whatever brings the rows.
 TEST(Gradients, OfMoreSumsThanABlockHasRoomFor) {
-  for (std::string_view word :
-       {"fftconvgrad_f16_circular_l12288_b3_h1", "fftconvgrad_bf16_circular_l16384_b2_h1",
-        "fftconvgrad_f16_causal_l24576_b1_h1", "fftconvgrad_f16_circular_l32768_b2_h1_pregate"})
+  for (std::string_view word : {"fftconvgrad_f16_circular_l12288_b3_h1", "fftconvgrad_bf16_circular_l16384_b2_h1",
+                                "fftconvgrad_f16_causal_l24576_b1_h1", "fftconvgrad_f16_circular_l32768_b2_h1_pregate"})
     expect_gradients(word);
 }
 

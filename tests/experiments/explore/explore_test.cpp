@@ -77,8 +77,8 @@ TEST(Blocks, OfAPairAndItsMirrorDieWhole) {
 class Patterns : public testing::Test {
  protected:
   HardwareProfile profile_ = load_profile("H200");
-  Subject subject_ = read_subject({.token = "fftconv_f16_circular_l256_b64_h8", .filters = "s4d", .inputs = "uniform"},
-                                  Mode::circular, 0);
+  ExploredCase subject_ = read_explored_case(
+      {.token = "fftconv_f16_circular_l256_b64_h8", .filters = "s4d", .inputs = "uniform"}, Mode::circular, 0);
   Exploration exploration_{subject_, profile_, {{"fftconv_f16_circular_l256_b64_h8", 12.5}}};
 
   std::vector<Pattern> made(std::vector<PatternKind> kinds, double least_snr = 0) const {
@@ -206,8 +206,8 @@ TEST(Savings, AreThoseOfEq2WhereNoKernelIsCounted) {
 }
 
 TEST(PartialFilters, LoseTheirTailAndNothingElse) {
-  const Subject subject =
-      read_subject({.token = "fftconv_f16_causal_l512_b2_h3", .filters = "s4d", .inputs = "uniform"}, Mode::causal, 0);
+  const ExploredCase subject = read_explored_case(
+      {.token = "fftconv_f16_causal_l512_b2_h3", .filters = "s4d", .inputs = "uniform"}, Mode::causal, 0);
   const std::vector<PartialFilter> list = partial_filters(subject);
   ASSERT_EQ(list.size(), 2u);
   const HardwareProfile profile = load_profile("H200");

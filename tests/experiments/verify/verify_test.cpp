@@ -173,7 +173,9 @@ TEST(Verify, OtherOperationsAreJudgedOutputByOutput) {
     }
     EXPECT_EQ(judged, outputs[i]);
     EXPECT_EQ(row.contains("adjoint"), i < 2);
-    if (i < 2) EXPECT_LT(row.at("adjoint").at("clearance"), 1);
+    if (i < 2) {
+      EXPECT_LT(row.at("adjoint").at("clearance"), 1);
+    }
   }
 }
 

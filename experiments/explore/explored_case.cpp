@@ -1,4 +1,4 @@
-#include "experiments/explore/subject.hpp"
+#include "experiments/explore/explored_case.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -44,7 +44,7 @@ Convolution default_case(Mode mode, std::int64_t length) {
 }
 
 // Filters of a file, and the case that they are for.
-void read_filters(const std::string& path, bool is_asked, Subject& subject) {
+void read_filters(const std::string& path, bool is_asked, ExploredCase& subject) {
   const Signal file = read_finite("filters", path);
   if (file.shape.size() > 2)
     fail("explore: filters ", path, " have ", file.shape.size(), " dimensions, must be [K] or [H, K]");
@@ -66,14 +66,14 @@ void read_filters(const std::string& path, bool is_asked, Subject& subject) {
 
 }  // namespace
 
-Json data_of(const Subject& subject) {
+Json data_of(const ExploredCase& subject) {
   return {{"filters", subject.filters}, {"inputs", subject.names}, {"channels", subject.probe.channels}};
 }
 
 bool is_signal_file(const std::string& word) { return word.ends_with(".npy") || word.ends_with(".wav"); }
 
-Subject read_subject(const SubjectWords& words, Mode mode, std::int64_t length) {
-  Subject subject;
+ExploredCase read_explored_case(const ExploredCaseWords& words, Mode mode, std::int64_t length) {
+  ExploredCase subject;
   subject.problem = words.token.empty() ? default_case(mode, length) : parse_convolution(words.token);
   if (!subject.problem.mask.empty())
     fail("explore: ", words.token, " has a mask; name the case without it, and the mask by --mask FILE");

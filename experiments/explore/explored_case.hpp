@@ -13,14 +13,14 @@
 namespace danaus {
 
 // As a user gives them; empty: chosen.
-struct SubjectWords {
+struct ExploredCaseWords {
   std::string token;
   std::string filters = "hyena";  // one of kFilterKinds, or a file [K] or [H, K]
   std::string inputs;             // one of kDataKinds, or a file; empty: the recording, where there is one
   std::uint64_t seed = 0;
 };
 
-struct Subject {
+struct ExploredCase {
   Convolution problem;
   Convolution probe;      // of the channels that errors are computed of, B = 1
   std::vector<double> k;  // [H, K] of the probe
@@ -31,14 +31,14 @@ struct Subject {
 };
 
 // {"filters", "inputs", "channels"}: what a row says of them.
-Json data_of(const Subject& subject);
+Json data_of(const ExploredCase& subject);
 
 bool is_signal_file(const std::string& word);
 
 // The case without a mask, with filters and inputs; of a file as many channels as it has rows, else at most 16. Without
 // a token fp16, B=64, in the mode and of the length given, or as long as a file's filters need. Throws
 // std::invalid_argument where files and case do not go together.
-Subject read_subject(const SubjectWords& words, Mode mode, std::int64_t length);
+ExploredCase read_explored_case(const ExploredCaseWords& words, Mode mode, std::int64_t length);
 
 // With the fold, N and factors of the kernel that computes its masks on the device, or, where none does, the cheapest
 // factors by Eq. 2.
