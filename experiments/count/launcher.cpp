@@ -8,7 +8,7 @@ void launch_once(const Convolution& p, const Device& device) {
   const CudaStream stream;
   const Sets sets(p, 0, stream);
   const auto runner = make_runner(Contender::kernel, p, device);
-  runner->set_filter(sets.filter(), stream);
+  runner->set_filters(sets.filters(), stream);
   runner->launch(sets.set(0), stream);
   stream.synchronize();
 }

@@ -28,11 +28,7 @@ class ExecutorMachine final : public Machine {
   }
 
   TensorMap make_tensor_map(const TensorShape& shape, const void* data) const override {
-    host::TensorView view;
-    view.base = const_cast<void*>(data);
-    view.extent = shape.extent, view.box = shape.box;
-    for (int d = 0; d < host::TensorView::kRank; ++d) view.stride_bytes[d] = 2 * shape.stride[d];
-    return host::make_tensor_map(view);
+    return executor_tensor_map(shape, data);
   }
 
   std::shared_ptr<void> allocate(std::int64_t bytes) const override {
@@ -92,6 +88,14 @@ class ExecutorMachine final : public Machine {
 };
 
 }  // namespace
+
+TensorMap executor_tensor_map(const TensorShape& shape, const void* data) {
+  host::TensorView view;
+  view.base = const_cast<void*>(data);
+  view.extent = shape.extent, view.box = shape.box;
+  for (int d = 0; d < host::TensorView::kRank; ++d) view.stride_bytes[d] = 2 * shape.stride[d];
+  return host::make_tensor_map(view);
+}
 
 std::shared_ptr<const Machine> executor_machine(ExecutorOptions options) {
   return std::make_shared<ExecutorMachine>(std::move(options));

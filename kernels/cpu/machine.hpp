@@ -23,4 +23,7 @@ struct ExecutorOptions {
 
 std::shared_ptr<const Machine> executor_machine(ExecutorOptions options = {});
 
+// A map as the executor's tensor copies take them.
+TensorMap executor_tensor_map(const TensorShape& shape, const void* data);
+
 }  // namespace danaus

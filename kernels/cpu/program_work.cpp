@@ -9,6 +9,7 @@
 #include <set>
 
 #include "kernels/cpu/kernels.hpp"
+#include "kernels/cpu/machine.hpp"
 #include "kernels/executor/operations.hpp"
 #include "kernels/families/correlate_chain/family.hpp"
 #include "kernels/families/correlate_exchange/family.hpp"
@@ -125,9 +126,10 @@ Counters of_outer_pass(const Launch& launch) {
   const auto given = arguments_of<outer::Arguments>(launch);
   const outer::Line& line = outer::kLines.at(launch.kernel.line);
   const auto key = outer::Family::instances(launch.kernel.line).list[launch.kernel.instance].key;
-  const int item_rows = outer::Layout(key, line.tuning).item_rows;
+  const outer::Layout layout(key, line.tuning);
+  const int item_rows = layout.item_rows;
   const std::int64_t of_channel = ratio_up(given.batch, item_rows), items = of_channel * given.channel_count;
-  const std::int64_t more = more_items(given.aligned), tiles = given.columns / 64;
+  const std::int64_t more = more_items(given.aligned), tiles = given.columns / layout.tile_columns;
   if (items <= more * (launch.blocks / tiles)) return of_sampled_blocks(launch);
   Launch part = launch;
   const auto run = [&](std::int64_t count, std::int64_t tile) {
@@ -148,10 +150,11 @@ Counters of_outer_pass(const Launch& launch) {
   return divided(all, tiles, std::ssize(some));
 }
 
-// Each of so many workers of a block, which is one by itself or one in each warp, has as many items of a channel.
-Counters of_sums(const Launch& launch, int item_rows, int workers_of_block) {
+// Each of so many workers of a block, which is one by itself or one in each warp, has as many items of a channel; or so
+// many blocks share them.
+Counters of_sums(const Launch& launch, int item_rows, int workers_of_block, int shares) {
   const auto given = arguments_of<CorrelationArguments>(launch);
-  const std::int64_t more = more_items(given.rows.transfer == Transfer::vector), parts = given.parts;
+  const std::int64_t more = more_items(given.rows.transfer != Transfer::element), parts = given.parts;
   const std::int64_t items = given.rows.division.items_of_channel;
   if (items <= more * parts) return of_sampled_blocks(launch);
   Launch part = launch;
@@ -164,7 +167,7 @@ Counters of_sums(const Launch& launch, int item_rows, int workers_of_block) {
   };
   const Counters few = run(kFewItems);
   const Counters round = divided(less(run(more), few), 1, more - kFewItems);  // an item of each worker of a block
-  const std::int64_t workers = parts * given.rows.channels;
+  const std::int64_t workers = parts * given.rows.channels * shares;
   return divided(plus(less(few, divided(round, kFewItems, 1)), divided(round, items, parts)), workers,
                  std::min<std::int64_t>(workers, workers_of_block));
 }
@@ -219,7 +222,9 @@ class CountingMachine final : public Machine {
     const int at_once = std::min({tuned_blocks(kernel), with_room, kThreadsOfSm / threads});
     return std::int64_t{std::max(at_once, 1)} * device_.multiprocessors;
   }
-  TensorMap make_tensor_map(const TensorShape&, const void*) const override { return {}; }
+  TensorMap make_tensor_map(const TensorShape& shape, const void* data) const override {
+    return executor_tensor_map(shape, data);
+  }
 
   std::shared_ptr<void> allocate(std::int64_t bytes) const override { return reserve(bytes); }
   std::shared_ptr<void> upload(const void* values, std::int64_t bytes) const override {
@@ -291,9 +296,10 @@ class CountingMachine final : public Machine {
     } else if (launch.kernel.family == outer::Family::name) {
       work.counters = of_outer_pass(launch);
     } else if (launch.kernel.family == correlate_chain::Family::name) {
-      work.counters = of_sums(launch, item_rows_of<correlate_chain::Family>(launch.kernel), launch.threads / 32);
+      work.counters = of_sums(launch, item_rows_of<correlate_chain::Family>(launch.kernel), launch.threads / 32, 1);
     } else if (launch.kernel.family == correlate_exchange::Family::name) {
-      work.counters = of_sums(launch, item_rows_of<correlate_exchange::Family>(launch.kernel), 1);
+      work.counters = of_sums(launch, item_rows_of<correlate_exchange::Family>(launch.kernel), 1,
+                              correlate_exchange::kLines.at(launch.kernel.line).shares);
     } else if (is_of_chunks(launch.kernel)) {
       work.counters = of_chunks(launch);
     } else {
