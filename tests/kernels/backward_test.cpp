@@ -77,14 +77,27 @@ void expect_gradients(std::string_view word, const ExecutorOptions& options = {}
   }
 }
 
-// Every correlator's size, both folds and types.
-TEST(Gradients, EverySizeOfTheCorrelators) {
-  for (const auto& c : correlators()) {
-    if (!c->compiled || !c->suits(0)) continue;
-    expect_gradients(text("fftconvgrad_", name(c->dtype), c->pair ? "_circular_l" : "_causal_l",
-                          c->pair ? c->size : c->size - 3, "_b3_h2"));
-  }
+// Every correlator, of rows that bulk copies bring where it can be.
+class SumsOverTheBatch : public testing::TestWithParam<const Correlator*> {};
+
+TEST_P(SumsOverTheBatch, AreWithinTheirBound) {
+  const Correlator& c = *GetParam();
+  for (int less : c.pair ? std::vector{0} : std::vector{0, 3})
+    expect_gradients(
+        text("fftconvgrad_", name(c.dtype), c.pair ? "_circular_l" : "_causal_l", c.size - less, "_b3_h2"));
 }
+
+std::vector<const Correlator*> compiled_correlators() {
+  std::vector<const Correlator*> all;
+  for (const auto& c : correlators())
+    if (c->compiled && c->suits(0)) all.push_back(c.get());
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Correlators, SumsOverTheBatch, testing::ValuesIn(compiled_correlators()),
+                         [](const auto& info) {
+                           const Correlator& c = *info.param;
+                           return text(c.family, '_', name(c.dtype), c.pair ? "_pair_" : "_rightangle_", c.size);
+                         });
 
 TEST(Gradients, LengthsFiltersAndGates) {
   for (std::string_view word :
