@@ -7,6 +7,7 @@
 #include <set>
 
 #include "experiments/bench/checked_rows.hpp"
+#include "experiments/bench/device_bus.hpp"
 #include "experiments/bench/device_memory.hpp"
 #include "experiments/bench/every_row.hpp"
 #include "experiments/bench/judged_rows.hpp"
@@ -28,12 +29,6 @@ Json known(const std::optional<T>& value) {
 }
 
 std::string version(int number) { return std::to_string(number / 1000) + '.' + std::to_string(number % 1000 / 10); }
-
-std::string bus_of(const Device& device) {
-  char bus[32] = "";
-  DANAUS_CUDA(cudaDeviceGetPCIBusId(bus, sizeof(bus), device.ordinal));
-  return bus;
-}
 
 cudaDeviceProp properties_of(const Device& device) {
   cudaDeviceProp properties;
@@ -59,7 +54,7 @@ class CudaBencher final : public Bencher {
       : device_(device),
         scope_(device.ordinal),
         properties_(properties_of(device)),
-        monitor_(bus_of(device)),
+        monitor_(bus_of(device.ordinal)),
         protocol_(protocol),
         stopwatch_(device, protocol),
         nonfinite_(1) {

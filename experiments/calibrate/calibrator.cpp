@@ -2,6 +2,7 @@
 #include <chrono>
 #include <set>
 
+#include "experiments/bench/device_bus.hpp"
 #include "experiments/bench/device_memory.hpp"
 #include "experiments/bench/monitor.hpp"
 #include "experiments/bench/noise.hpp"
@@ -31,19 +32,13 @@ DeviceLimits limits_of(const Device& device) {
   return limits;
 }
 
-std::string pci_bus_of(const Device& device) {
-  char bus[32] = "";
-  DANAUS_CUDA(cudaDeviceGetPCIBusId(bus, sizeof(bus), device.ordinal));
-  return bus;
-}
-
 class Calibrator {
  public:
   Calibrator(const Device& device, const std::function<void(const std::string&)>& say)
       : device_(device),
         scope_(device.ordinal),
         limits_(limits_of(device)),
-        monitor_(pci_bus_of(device)),
+        monitor_(bus_of(device.ordinal)),
         stopwatch_(device, Protocol{}),
         sink_(sink_words(device.multiprocessors)),
         say_(say) {

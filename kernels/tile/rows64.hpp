@@ -50,10 +50,10 @@ DANAUS_DEVICE void load_rows(const u32* tables, RowConstants<P>& c) {
 }
 
 // The DFT over nr and n1 of complex data, or of real data that is not one digit, whose first rows may have an imaginary
-// part (`beyond`).
-template <class P, bool beyond>
+// part (`beyond`); of tiles that are not is_wanted(kr) not all of it is done.
+template <class P, bool beyond, class IsWanted>
 DANAUS_DEVICE void transform_rows(const u32 (&re)[P::layout.radix][8], const u32 (&im)[P::layout.radix][8],
-                                  const RowConstants<P>& c, Complex2 (&x)[P::layout.radix][8]) {
+                                  const RowConstants<P>& c, IsWanted is_wanted, Complex2 (&x)[P::layout.radix][8]) {
   DANAUS_UNROLL
   for (int i = 0; i < 8; ++i) {
     Complex2 z[P::layout.radix];
@@ -68,6 +68,7 @@ DANAUS_DEVICE void transform_rows(const u32 (&re)[P::layout.radix][8], const u32
       if constexpr (beyond) add_imaginary_first(im[0][i], z);
       DANAUS_UNROLL
       for (int kr = 0; kr < P::layout.radix; ++kr) {
+        if (!is_wanted(kr)) continue;
         if (kr > 0) z[kr] = times<false>(z[kr], c.outer[kr]);
         z[kr] = from_right<false>(c.n1, z[kr]);
       }
@@ -142,7 +143,7 @@ DANAUS_DEVICE void rows_there(const u32 (&re)[P::layout.radix][8], const u32 (&i
                               const RowConstants<P>& c, const RowTwiddles<P>& own, Store store,
                               IsWanted is_wanted = {}) {
   Complex2 x[P::layout.radix][8];
-  if constexpr (!P::layout.real_rows) transform_rows<P, beyond>(re, im, c, x);
+  if constexpr (!P::layout.real_rows) transform_rows<P, beyond>(re, im, c, is_wanted, x);
   DANAUS_UNROLL
   for (int kr = 0; kr < P::layout.radix; ++kr) {
     if (!is_wanted(kr)) continue;

@@ -77,7 +77,7 @@ void expect_gradients(std::string_view word, const ExecutorOptions& options = {}
   }
 }
 
-// Every correlator, of rows that bulk copies bring where it can be.
+// Every correlator, of more items than a ring has places for; by bulk copies where rows are as long as N.
 class SumsOverTheBatch : public testing::TestWithParam<const Correlator*> {};
 
 TEST_P(SumsOverTheBatch, AreWithinTheirBound) {

@@ -147,7 +147,11 @@ class Block {
   static DANAUS_DEVICE SharedAddress kept_at(int array, int slab, int row) {
     return layout.kept_begin + (array * kept.slabs + slab) * layout.kept_stride + row * kept.row_bytes;
   }
+  // `share` is this block's: what it does not keep is not made.
+  template <int share = 0>
   DANAUS_DEVICE void transform_unit(SharedAddress place, int array, int slab, int chunk) const {
+    if constexpr (share + 1 < layout.key.shares)
+      if (share != share_) return transform_unit<share + 1>(place, array, slab, chunk);
     const int unit = slab * steps.column_chunks + chunk;
     const RowTwiddles<S> own = exchange::load_unit<S>(a_.rows.tables, unit, false);
     const Column<S> column(place, place + steps.row_bytes, chunk);
@@ -172,14 +176,14 @@ class Block {
         device::store_shared<4>(exponents_of(array) + 4 * unit, {static_cast<u32>(exponent)});
     }
     const Column<Kept> to(kept_at(array, slab, 0), kept_at(array, slab, 1), chunk);
-    rows_there<S, false>(re, im, rows_, own, [&](int kr, const Complex2(&x)[8]) {
-      if (kr / layout.kept_rows != share_) return;
+    const auto store = [&](int kr, const Complex2(&x)[8]) {
       u32 re_out[8], im_out[8];
       DANAUS_UNROLL
       for (int i = 0; i < 8; ++i) re_out[i] = x[i].re, im_out[i] = x[i].im;
       to.store(0, kr % layout.kept_rows, re_out);
       to.store(1, kr % layout.kept_rows, im_out);
-    });
+    };
+    rows_there<S, false>(re, im, rows_, own, store, [](int kr) { return kr / layout.kept_rows == share; });
   }
 
   DANAUS_DEVICE exchange::LineTwiddles<Kept> twiddles_of(int line) const {  // of this warp's lines
