@@ -38,6 +38,11 @@ inline bool are_aligned(std::initializer_list<const void*> arrays) {
   return std::ranges::all_of(arrays, [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; });
 }
 
+// Whether tensor maps of rows [B, H, L] can be made for the device: their strides have 40 bits.
+inline bool has_maps(const Device& device, std::int64_t length, std::int64_t channels) {
+  return device.has_tensor_copies() && 2 * length * channels < std::int64_t{1} << 40;
+}
+
 // Of what one launch of a long convolution leaves for the next. On an H200 the beginnings and ends of many small
 // launches cost more than what L2 then saves: 64K samples a row (B=64, H=48) take 960 us by chunks of 25 MB, 880 by
 // 100, 830 by 250 and 800 by 400, as by all at once.

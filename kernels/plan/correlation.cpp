@@ -72,8 +72,8 @@ class Correlation final : public Step {
     if (split.sum_rows() > 1) {
       columns_ = spectrum::split_of_columns(split.sum_rows());
       words_.back() = spectrum::roots_of(split.sum_rows());
-      words_.back().resize(ratio_up(std::ssize(words_.back()), 4) *
-                           4);  // what is behind them is read 16 bytes at a time
+      // What is behind them is read 16 bytes at a time.
+      words_.back().resize(ratio_up(std::ssize(words_.back()), 4) * 4);
     }
     words_.push_back(split.correlator->make_tables());
     words_.push_back(taps::make_table(split.correlator->spectrum_slots()));
@@ -177,7 +177,7 @@ class Correlation final : public Step {
     rows.division.items_of_channel = static_cast<int>(items(call.batch));
     const bool aligned = rows.length % 8 == 0 && are_aligned({rows.u, a.dy, rows.pregate, rows.postgate});
     rows.transfer = aligned ? Transfer::vector : Transfer::element;
-    if (aligned && machine.device().has_tensor_copies() && !rows.pregate && !rows.postgate &&
+    if (aligned && has_maps(machine.device(), rows.length, rows.channels) && !rows.pregate && !rows.postgate &&
         rows.length % c.rows().line_step == 0) {
       rows.transfer = Transfer::tensor;
       const TensorShape shape = tensor_shape(c.rows(), rows.batch, rows.channels, rows.length);

@@ -58,8 +58,7 @@ Transfer choose_transfer(std::int64_t length, std::int64_t channels, const Varia
   const bool alike = std::ranges::all_of(rows, [&](const void* data) { return !data || shift_of(data) == shift; });
   const bool aligned = alike && shift == 0;
   const bool whole_lines = length % variant.tensor_grain() == 0;
-  const bool addressable = 2 * length * channels < std::int64_t{1} << 40;  // by a tensor map
-  if (device.has_tensor_copies() && addressable) {
+  if (has_maps(device, length, channels)) {
     if (aligned && whole_lines) return Transfer::tensor;
     const std::int64_t before = length % 8 == 0 ? static_cast<std::int64_t>(shift) : 7;  // at most
     if (alike && variant.takes_any_alignment())

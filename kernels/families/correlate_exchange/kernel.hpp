@@ -3,9 +3,8 @@
 //
 // source     exchange/kernel.hpp, steps A and B up to where the spectrum would come
 // index      the exchange's; the sums stand where sum_index() says. Where registers have no room for all of them,
-// blocks
-//            share a channel: of the frequencies k = kr + r ..., each keeps those of its own kr, and neighbours find
-//            what the other reads in L2
+//            blocks share a channel: of the frequencies k = kr + r ..., each keeps those of its own kr, and neighbours
+//            find what the other reads in L2
 // shapes     u, dy, gates [B, H, L], L <= N; one block takes a part of a channel's items, and of each two batch rows
 //            (pair fold) or one row (right angle)
 // fold       of a pair the cross terms of its rows are imaginary after the inverse transform, so the real part of that
