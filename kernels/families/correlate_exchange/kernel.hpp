@@ -160,20 +160,7 @@ class Block {
       column.load(0, nr, re[nr]);
       if constexpr (steps.pair) column.load(1, nr, im[nr]);
     }
-    if constexpr (steps.scaled) {
-      const int exponent = scaled::narrow_all([&](auto visit) {
-        DANAUS_UNROLL
-        for (int nr = 0; nr < steps.radix; ++nr) {
-          DANAUS_UNROLL
-          for (int i = 0; i < 8; ++i) {
-            visit(re[nr][i]);
-            if constexpr (steps.pair) visit(im[nr][i]);
-          }
-        }
-      });
-      if (device::lane_index() == 0)
-        device::store_shared<4>(exponents_of(array) + 4 * unit, {static_cast<u32>(exponent)});
-    }
+    exchange::narrow_unit<S, false>(re, im, exponents_of(array) + 4 * unit);
     const Column<Kept> to(kept_at(array, slab, 0), kept_at(array, slab, 1), chunk);
     const auto store = [&](int kr, const Complex2(&x)[8]) {
       u32 re_out[8], im_out[8];

@@ -78,6 +78,26 @@ struct LiveRows {
   }
 };
 
+// bf16 samples of a unit to f16, by a power of two of its own, whose exponent is left at `exponent_at`. `beyond`: real
+// rows have an imaginary part in nr = 0.
+template <class P, bool beyond>
+DANAUS_DEVICE void narrow_unit(u32 (&re)[P::layout.radix][8], u32 (&im)[P::layout.radix][8],
+                               SharedAddress exponent_at) {
+  if constexpr (P::layout.scaled) {
+    const int exponent = scaled::narrow_all([&](auto visit) {
+      DANAUS_UNROLL
+      for (int nr = 0; nr < P::layout.radix; ++nr) {
+        DANAUS_UNROLL
+        for (int i = 0; i < 8; ++i) {
+          visit(re[nr][i]);
+          if (P::layout.pair || (beyond && nr == 0)) visit(im[nr][i]);
+        }
+      }
+    });
+    if (device::lane_index() == 0) device::store_shared<4>(exponent_at, {static_cast<u32>(exponent)});
+  }
+}
+
 // Step A on one unit, in place. `cut` is called with (nr, b) and words that are read, and gives them without what is
 // not the row's. `beyond`: of the unit that has the first samples, `tail` are those beyond N (RowPlace in
 // memory/rows.hpp), a chunk of them in the first lane, zeros in others. `live`: what step B reads of what
@@ -104,19 +124,7 @@ DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<
       if (second) load(1, nr, im[nr]);
   }
   if constexpr (beyond) column.unpack(tail, {}, im[0]);
-  if constexpr (P::layout.scaled) {
-    const int exponent = scaled::narrow_all([&](auto visit) {
-      DANAUS_UNROLL
-      for (int nr = 0; nr < P::layout.radix; ++nr) {
-        DANAUS_UNROLL
-        for (int i = 0; i < 8; ++i) {
-          visit(re[nr][i]);
-          if (P::layout.pair || (beyond && nr == 0)) visit(im[nr][i]);
-        }
-      }
-    });
-    if (device::lane_index() == 0) device::store_shared<4>(exponent_at, {static_cast<u32>(exponent)});
-  }
+  narrow_unit<P, beyond>(re, im, exponent_at);
   const auto store = [&](int kr, const Complex2(&x)[8]) {
     if (!live.of_lane(kr)) return;
     u32 re_out[8], im_out[8];
