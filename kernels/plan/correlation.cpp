@@ -187,6 +187,7 @@ class Correlation final : public Step {
     const std::int64_t workers = parts_ * rows.channels;
     Launch launch = make_launch(machine, description_, kernel(), path_of(rows.transfer),
                                 ratio_up(workers, c.warps_of_block) * c.shares, c.threads, c.shared_bytes);
+    launch.cluster = c.shares;
     const std::int64_t bytes = std::int64_t{2} * rows.batch * rows.channels * rows.length;
     const auto reads = [&](const char* what, const void* data) {
       if (data) launch.touches({what, data, bytes, false, false});
