@@ -45,6 +45,8 @@ class Block {
       : a_(a),
         in_bulk_(path == Path::any ? a.rows.transfer == Transfer::tensor : path == Path::tensor),
         leader_(device::thread_index() == 0),
+        pregate_(in_bulk_ && a.rows.pregate),
+        postgate_(in_bulk_ && a.rows.postgate),
         warp_(device::warp_index()),
         share_(device::block_index() % layout.key.shares),
         part_(device::block_index() / layout.key.shares % a.parts),
@@ -53,7 +55,7 @@ class Block {
 
   DANAUS_DEVICE void run() {
     prepare();
-    fetch_until(layout.tuning.ring);
+    fetch_behind(0);
     for (int i = 0; i < items_.count; ++i) {
       const int first = i * layout.item_slabs;
       DANAUS_UNROLL_BY(1)
@@ -61,11 +63,11 @@ class Block {
         transform(first + slab, slab);
         if (slab + layout.stage_slabs == layout.item_slabs)
           sync_shares();
-        else if (layout.refills_between)
+        else if (layout.refills_between || pregate_ || postgate_)
           device::sync_block();
         else
           continue;
-        fetch_until(first + slab + layout.stage_slabs + layout.tuning.ring);
+        fetch_behind(first + slab + layout.stage_slabs);
       }
       accumulate(i + 1 == items_.count);
       if (layout.key.shares == 1) device::sync_block();  // what is kept of this item has been read
@@ -119,29 +121,43 @@ class Block {
   // Slabs, by their number among all that this block reads: those of u (array 0) and of dy in turn.
   static DANAUS_DEVICE int array_of(int number) { return number % 2; }
   DANAUS_DEVICE int slab_of(int number) const { return share_ + kShares * (number / 2 % layout.own_slabs); }
-  static DANAUS_DEVICE SharedAddress place_of(int number) {
-    return layout.ring_begin + number % layout.tuning.ring * layout.slab_stride;
+  // Places of the ring that are filled before a slab: each array's slab is followed by its gate's, if bulk copies bring
+  // that. Where threads bring slabs, they multiply.
+  DANAUS_DEVICE int places_before(int number) const {
+    return number / 2 * (2 + pregate_ + postgate_) + number % 2 * (1 + pregate_);
   }
-  DANAUS_DEVICE void fetch_until(int limit) {
-    limit = min(limit, items_.count * layout.item_slabs);
+  DANAUS_DEVICE bool has_gate(int array) const { return array == 0 ? pregate_ : postgate_; }
+  static DANAUS_DEVICE SharedAddress address_of(int place) {
+    return layout.ring_begin + place % layout.tuning.ring * layout.slab_stride;
+  }
+  static DANAUS_DEVICE SharedAddress barrier_of(int place) { return 8 * (place % layout.tuning.ring); }
+
+  // Fills what is free of the ring when slabs before `number` have been read.
+  DANAUS_DEVICE void fetch_behind(int number) {
+    const int limit = places_before(number) + layout.tuning.ring, total = items_.count * layout.item_slabs;
     if (!in_bulk_ || leader_) {
       DANAUS_UNROLL_BY(1)
-      for (; fetched_ < limit; ++fetched_) {
+      for (; fetched_ < total && places_before(fetched_ + 1) <= limit; ++fetched_) {
         const Item from = item(fetched_ / layout.item_slabs);
-        const int array = array_of(fetched_), slab = slab_of(fetched_);
+        const int array = array_of(fetched_), slab = slab_of(fetched_), place = places_before(fetched_);
         if (in_bulk_) {
-          const SharedAddress barrier = 8 * (fetched_ % layout.tuning.ring);
-          device::barrier_expect(barrier, layout.slab_stride);
-          copy_slab<S>(a_.rows, Path::tensor, array == 0 ? a_.rows.u_map : a_.rows.y_map, a_.rows.u_line, from, slab,
-                       place_of(fetched_), barrier);
+          const auto copy = [&](const TensorMap& map, int to) {
+            device::barrier_expect(barrier_of(to), layout.slab_stride);
+            copy_slab<S>(a_.rows, Path::tensor, map, a_.rows.u_line, from, slab, address_of(to), barrier_of(to));
+          };
+          copy(array == 0 ? a_.rows.u_map : a_.rows.y_map, place);
+          if (has_gate(array)) copy(array == 0 ? a_.rows.pregate_map : a_.rows.postgate_map, place + 1);
         } else if constexpr (path != Path::tensor) {
           copy_gated_slab_by_threads<S, Worker>(a_.rows, array == 0 ? a_.rows.u : a_.dy,
                                                 array == 0 ? a_.rows.pregate : a_.rows.postgate, from, slab,
-                                                place_of(fetched_));
+                                                address_of(place));
         }
       }
     }
     if (!in_bulk_) device::copy_async_commit();
+  }
+  DANAUS_DEVICE void wait_for(int place) const {
+    if (in_bulk_) device::barrier_wait(barrier_of(place), place / layout.tuning.ring & 1);
   }
 
   // Step A of the slabs from `number` on, the item's from `slab` on.
@@ -153,22 +169,35 @@ class Block {
     DANAUS_UNROLL_BY(1)
     for (int j = 0; j < layout.stage_units; ++j) {
       const int unit = warp_ + layout.tuning.warps * j, behind = unit / steps.column_chunks;
-      if (in_bulk_)
-        device::barrier_wait(8 * ((number + behind) % layout.tuning.ring), (number + behind) / layout.tuning.ring & 1);
-      transform_unit(place_of(number + behind), array_of(slab + behind), slab_of(slab + behind),
-                     unit % steps.column_chunks, slab == 0 && j == 0);
+      const int array = array_of(slab + behind), place = places_before(number + behind);
+      wait_for(place);
+      if (has_gate(array)) wait_for(place + 1);
+      transform_unit(place, array, slab_of(slab + behind), unit % steps.column_chunks, slab == 0 && j == 0);
     }
   }
   // `first`: of the warp's units of the item.
-  DANAUS_DEVICE void transform_unit(SharedAddress place, int array, int slab, int chunk, bool first) const {
+  DANAUS_DEVICE void transform_unit(int place, int array, int slab, int chunk, bool first) const {
     const int unit = slab * steps.column_chunks + chunk;
     const RowTwiddles<S> own = exchange::load_unit<S>(a_.rows.tables, unit, false);
-    const Column<S> column(place, place + steps.row_bytes, chunk);
+    const SharedAddress from = address_of(place);
+    const Column<S> column(from, from + steps.row_bytes, chunk);
     u32 re[steps.radix][8], im[steps.radix][8] = {};
-    DANAUS_UNROLL
-    for (int nr = 0; nr < steps.radix; ++nr) {
-      column.load(0, nr, re[nr]);
-      if constexpr (steps.pair) column.load(1, nr, im[nr]);
+    const auto load = [&](auto load_rows_of) {
+      DANAUS_UNROLL
+      for (int nr = 0; nr < steps.radix; ++nr) {
+        load_rows_of(0, nr, re[nr]);
+        if constexpr (steps.pair) load_rows_of(1, nr, im[nr]);
+      }
+    };
+    if (has_gate(array)) {
+      const SharedAddress gate_from = address_of(place + 1);
+      const Column<S> gate(gate_from, gate_from + steps.row_bytes, chunk);
+      load([&](int row, int nr, u32(&tiles)[8]) {
+        const auto words = [&](int b) { return gated<steps.dtype>(column.words(row, nr, b), gate.words(row, nr, b)); };
+        column.unpack(words(0), words(1), tiles);
+      });
+    } else {
+      load([&](int row, int nr, u32(&tiles)[8]) { column.load(row, nr, tiles); });
     }
     if (kShares > 1 && first) device::wait_cluster();  // what is kept of the item before has been read
     const SharedAddress exponent_at = exponents_of(array) + 4 * unit;
@@ -183,7 +212,7 @@ class Block {
         if (const int rank = device::lane_index(); rank < kShares && rank != share_)
           device::store_remote<4>(device::remote_address(exponent_at, rank), device::load_shared<4>(exponent_at));
       }
-      store_unit(ColumnOfShares(column, place, kept), re, im, own);
+      store_unit(ColumnOfShares(column, from, kept), re, im, own);
     }
   }
   template <class To>
@@ -288,7 +317,7 @@ class Block {
   }
 
   const CorrelationArguments& a_;
-  const bool in_bulk_, leader_;
+  const bool in_bulk_, leader_, pregate_, postgate_;  // gates come through the ring
   const int warp_, share_, part_, channel_;
   const ItemRange items_;
   int fetched_ = 0;

@@ -87,7 +87,8 @@ struct Layout {
     if (lines.warp_lines % (2 * tuning.pairs) != 0) return "pairs: batches are whole";
     if (stage_slabs * steps.column_chunks % tuning.warps != 0) return "warps: each has as many units of a stage";
     if (item_slabs % stage_slabs != 0) return "warps: an item is whole stages";
-    if (tuning.ring < stage_slabs || tuning.ring % stage_slabs != 0) return "ring: whole stages";
+    if (tuning.ring < 2 * stage_slabs || tuning.ring % stage_slabs != 0)
+      return "ring: whole stages, and one with its gates";
     if (8 * tuning.ring > exponents_begin) return "ring: barriers stand before the exponents";
     if (exponents_begin + 8 * steps.units > table_begin)
       return "columns: exponents of the units of u and dy stand before the table";
