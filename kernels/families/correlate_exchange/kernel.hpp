@@ -91,9 +91,11 @@ class Block {
   DANAUS_DEVICE void prepare() {
     if (leader_ && in_bulk_)
       for (int i = 0; i < layout.tuning.ring; ++i) device::barrier_init(8 * i, 1);
-    for (int i = device::thread_index(); i < layout.table_bytes / 16; i += layout.threads)
+    for (int i = device::thread_index(); i < layout.table_bytes / 16; i += layout.threads) {
+      const int vector = steps.line_at + i / 32 * steps.line_vectors;
       device::store_shared<16>(layout.table_begin + 16 * i,
-                               device::load_constant<16>(a_.rows.tables + 128 * steps.line_at + 4 * i));
+                               device::load_constant<16>(a_.rows.tables + 128 * vector + 4 * (i % 32)));
+    }
     device::fence_async();
     device::sync_block();
     load_rows<S>(a_.rows.tables, rows_);
@@ -251,13 +253,12 @@ class Block {
   // The first of this warp's lines among the cluster's.
   DANAUS_DEVICE int first_line() const { return (share_ * layout.tuning.warps + warp_) * lines.warp_lines; }
   DANAUS_DEVICE exchange::LineTwiddles<Lines> twiddles_of(int line) const {  // of this warp's lines
-    Words<4> w[lines.line_vectors];
+    const Words<4> w = device::load_shared<16>(layout.table_begin + 512 * (first_line() % lines.group_lines + line) +
+                                               16 * device::lane_index());
+    exchange::LineTwiddles<Lines> twiddles;
     DANAUS_UNROLL
-    for (int v = 0; v < lines.line_vectors; ++v) {
-      const int vector = (first_line() % lines.group_lines + line) * lines.line_vectors + v;
-      w[v] = device::load_shared<16>(layout.table_begin + 512 * vector + 16 * device::lane_index());
-    }
-    return exchange::LineTwiddles<Lines>(w);
+    for (int ks = 0; ks < lines.line_vectors; ++ks) twiddles.there[ks] = {w[2 * ks], w[2 * ks + 1]};
+    return twiddles;
   }
 
   // A batch of lines of one array, transformed. `last`: nothing else of what is kept will be read.

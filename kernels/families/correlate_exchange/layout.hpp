@@ -69,7 +69,7 @@ struct Layout {
   // Shared memory: barriers, exponents of the units of step A (bf16), a table for step B, what is kept, the ring.
   int exponents_begin = 512;
   int table_begin = 1024;
-  int table_bytes = 512 * steps.group_lines * steps.line_vectors;
+  int table_bytes = 512 * steps.group_lines;  // a line's first vector, which has all of its twiddles there
   int kept_begin = (table_begin + table_bytes + 1023) / 1024 * 1024;
   int ring_begin = kept_begin + 2 * item_slabs * steps.row_bytes;
   int slab_stride = steps.load_bytes;
