@@ -165,6 +165,13 @@ TEST(Gradients, SharesOfAnItemMeet) {
     several.order = host::Order::random;
     EXPECT_EQ(run_plan(asked, values, several).values("dk"), first);
   }
+  const Case item = parse_case("fftconvgrad_f16_circular_l16384_b2_h1");
+  const Values values = make_values(item);
+  Memory memory(item, values);
+  Plan plan(parse_case("fftconvgrad_f16_circular_l16384_b9_h1"), executor_machine({.blocks = 12}));
+  plan.prepare(memory.buffers(true));
+  plan.execute(memory.buffers(false), {.batch = 2});
+  EXPECT_EQ(memory.values("dk"), run_plan(item, values).values("dk"));
 }
 
 // However many blocks share a channel.

@@ -2,6 +2,8 @@
 // follow.
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/families/exchange/layout.hpp"
 #include "kernels/memory/correlation.hpp"
 
@@ -51,11 +53,14 @@ struct Layout {
   Tuning tuning;
 
   constexpr Layout(const Key& k, const Tuning& t)
-      : key(k), tuning(t), steps(steps_of(k, t, t.warps)), lines(steps_of(k, t, t.warps * k.shares)) {}
+      : key(k),
+        tuning(t),
+        steps(steps_of(k, t, std::min(t.warps, k.columns / 8))),
+        lines(steps_of(k, t, t.warps * k.shares)) {}
 
-  exchange::Layout steps;  // the convolution's, whose steps A and B these are
+  exchange::Layout steps;  // the convolution's, whose steps A and B these are; of an array, warps may be fewer
   exchange::Layout lines;  // the same for step B, which all warps of a cluster divide
-  int size = steps.size, threads = steps.threads;
+  int size = steps.size, threads = 32 * tuning.warps;
   int own_slabs = steps.slabs / key.shares;
 
   // Step A goes through a block's share of an item stage by stage: of as many slabs as the warps have units of, one
