@@ -5,6 +5,7 @@
 // index      the chain's; the sums stand where sum_index() says
 // shapes     u, dy, gates [B, H, L], L <= N; one warp takes a part of a channel's items, and of each two batch rows
 //            (pair fold) or one row (right angle)
+// gates      bulk copies bring them to the place of the ring behind their item's; where threads copy, they multiply
 // fold, types, scaling, order, error   as correlate_exchange/kernel.hpp has them
 // reference  reference/convolution/gradient.hpp   test   tests/kernels/backward_test.cpp
 #pragma once

@@ -6,9 +6,11 @@
 // shapes     u, dy, gates [B, H, L], L <= N; one block takes a part of a channel's items, and of each two batch rows
 //            (pair fold) or one row (right angle)
 // shares     where one block's registers have no room for the sums of all frequencies, the blocks of a cluster share
-//            an item: each reads and transforms the columns of its own slabs (step A), writes what has k1 = 8 / shares
-//            i ... to block i, and goes on with the lines that it is given (step B). A barrier of the cluster stands
-//            before and behind step B; the one behind is passed in two halves, with work between
+//            an item: each reads and transforms the columns of its own slabs (step A), writes what it makes from k1 =
+//            8 i / shares on to block i, and goes on with the lines that it is given (step B). A barrier of the
+//            cluster stands before and behind step B; the one behind is passed in two halves, with work between
+// gates      bulk copies bring their slabs through the same ring, each behind its array's; where threads copy, they
+//            multiply
 // fold       of a pair the cross terms of its rows are imaginary after the inverse transform, so the real part of that
 //            is the sum over both
 // types      samples f16 or bf16; arithmetic f16, of bf16 scaled as in the exchange; sums fp32
