@@ -90,7 +90,7 @@ Counters less(Counters a, const Counters& b) {
 }
 Counters plus(Counters a, const Counters& b) { return a += b; }
 
-// One block of a launch of so many.
+// One block of a launch of so many; of clusters, all of the block's.
 Counters run_block(const Launch& launch, std::int64_t block, std::int64_t of_blocks) {
   host::Executor executor;
   for (int i = 0; i < launch.region_count; ++i) {
@@ -100,20 +100,24 @@ Counters run_block(const Launch& launch, std::int64_t block, std::int64_t of_blo
   }
   host::Launch on;
   on.threads = launch.threads, on.shared_bytes = launch.shared_bytes;
+  on.blocks = on.cluster = launch.cluster;
   on.description = text(launch.description, ", block ", block, " of ", of_blocks);
   const HostKernel kernel = host_kernel(launch.kernel);
   return executor.run(on, [&] {
     device::detail::Place& place = device::detail::here();
-    place.block = static_cast<int>(block), place.block_count = static_cast<int>(of_blocks);
+    place.block = static_cast<int>(block / launch.cluster * launch.cluster + place.rank),
+    place.block_count = static_cast<int>(of_blocks);
     kernel(launch.arguments.data());
   });
 }
 
 Counters of_sampled_blocks(const Launch& launch) {
-  const std::int64_t last = launch.blocks - 1, count = std::min(last, kSampledBlocks);
+  const std::int64_t of_cluster = launch.cluster;
+  const std::int64_t last = launch.blocks / of_cluster - 1, count = std::min(last, kSampledBlocks);
+  const auto run = [&](std::int64_t cluster) { return run_block(launch, cluster * of_cluster, launch.blocks); };
   Counters all;
-  for (std::int64_t i = 0; i < count; ++i) all += run_block(launch, i * last / count, launch.blocks);
-  return plus(count > 0 ? divided(all, last, count) : all, run_block(launch, last, launch.blocks));
+  for (std::int64_t i = 0; i < count; ++i) all += run(i * last / count);
+  return plus(count > 0 ? divided(all, last, count) : all, run(last));
 }
 
 // Of blocks with few items, and with more: what a block has besides, and what an item takes. Where rows do not begin at
@@ -150,9 +154,9 @@ Counters of_outer_pass(const Launch& launch) {
   return divided(all, tiles, std::ssize(some));
 }
 
-// Each of so many workers of a block, which is one by itself or one in each warp, has as many items of a channel; or so
-// many blocks share them.
-Counters of_sums(const Launch& launch, int item_rows, int workers_of_block, int shares) {
+// Each of so many workers of a block, which with its cluster is one or has one in each warp, has as many items of a
+// channel.
+Counters of_sums(const Launch& launch, int item_rows, int workers_of_block) {
   const auto given = arguments_of<CorrelationArguments>(launch);
   const std::int64_t more = more_items(given.rows.transfer != Transfer::element), parts = given.parts;
   const std::int64_t items = given.rows.division.items_of_channel;
@@ -167,7 +171,7 @@ Counters of_sums(const Launch& launch, int item_rows, int workers_of_block, int 
   };
   const Counters few = run(kFewItems);
   const Counters round = divided(less(run(more), few), 1, more - kFewItems);  // an item of each worker of a block
-  const std::int64_t workers = parts * given.rows.channels * shares;
+  const std::int64_t workers = parts * given.rows.channels;
   return divided(plus(less(few, divided(round, kFewItems, 1)), divided(round, items, parts)), workers,
                  std::min<std::int64_t>(workers, workers_of_block));
 }
@@ -296,10 +300,9 @@ class CountingMachine final : public Machine {
     } else if (launch.kernel.family == outer::Family::name) {
       work.counters = of_outer_pass(launch);
     } else if (launch.kernel.family == correlate_chain::Family::name) {
-      work.counters = of_sums(launch, item_rows_of<correlate_chain::Family>(launch.kernel), launch.threads / 32, 1);
+      work.counters = of_sums(launch, item_rows_of<correlate_chain::Family>(launch.kernel), launch.threads / 32);
     } else if (launch.kernel.family == correlate_exchange::Family::name) {
-      work.counters = of_sums(launch, item_rows_of<correlate_exchange::Family>(launch.kernel), 1,
-                              correlate_exchange::kLines.at(launch.kernel.line).shares);
+      work.counters = of_sums(launch, item_rows_of<correlate_exchange::Family>(launch.kernel), 1);
     } else if (is_of_chunks(launch.kernel)) {
       work.counters = of_chunks(launch);
     } else {

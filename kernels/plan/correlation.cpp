@@ -177,16 +177,20 @@ class Correlation final : public Step {
     rows.division.items_of_channel = static_cast<int>(items(call.batch));
     const bool aligned = rows.length % 8 == 0 && are_aligned({rows.u, a.dy, rows.pregate, rows.postgate});
     rows.transfer = aligned ? Transfer::vector : Transfer::element;
-    if (aligned && has_maps(machine.device(), rows.length, rows.channels) && !rows.pregate && !rows.postgate &&
-        rows.length % c.rows().line_step == 0) {
+    if (aligned && has_maps(machine.device(), rows.length, rows.channels) && rows.length % c.rows().line_step == 0) {
       rows.transfer = Transfer::tensor;
       const TensorShape shape = tensor_shape(c.rows(), rows.batch, rows.channels, rows.length);
-      rows.u_map = machine.make_tensor_map(shape, rows.u), rows.y_map = machine.make_tensor_map(shape, a.dy);
+      const auto make = [&](TensorMap& map, const void* data) {
+        if (data) map = machine.make_tensor_map(shape, data);
+      };
+      make(rows.u_map, rows.u), make(rows.y_map, a.dy);
+      make(rows.pregate_map, rows.pregate), make(rows.postgate_map, rows.postgate);
     }
     a.sums = sums, a.parts = static_cast<int>(parts_);
     const std::int64_t workers = parts_ * rows.channels;
     Launch launch = make_launch(machine, description_, kernel(), path_of(rows.transfer),
                                 ratio_up(workers, c.warps_of_block) * c.shares, c.threads, c.shared_bytes);
+    launch.cluster = c.shares;
     const std::int64_t bytes = std::int64_t{2} * rows.batch * rows.channels * rows.length;
     const auto reads = [&](const char* what, const void* data) {
       if (data) launch.touches({what, data, bytes, false, false});

@@ -83,9 +83,12 @@ class SumsOverTheBatch : public testing::TestWithParam<const Correlator*> {};
 TEST_P(SumsOverTheBatch, AreWithinTheirBound) {
   const Correlator& c = *GetParam();
   const int batch = c.warps_of_block > 1 ? 12 * c.warps_of_block : 7;
-  for (int less : c.pair ? std::vector{0} : std::vector{0, 3})
-    expect_gradients(
-        text("fftconvgrad_", name(c.dtype), c.pair ? "_circular_l" : "_causal_l", c.size - less, "_b", batch, "_h2"));
+  const auto word = [&](int length) {
+    return text("fftconvgrad_", name(c.dtype), c.pair ? "_circular_l" : "_causal_l", length, "_b", batch, "_h2");
+  };
+  expect_gradients(word(c.size));
+  expect_gradients(word(c.size) + "_pregate_postgate");
+  if (!c.pair) expect_gradients(word(c.size - 3));
 }
 
 std::vector<const Correlator*> compiled_correlators() {
@@ -136,6 +139,39 @@ TEST(Gradients, OfMoreSumsThanABlockHasRoomFor) {
   for (std::string_view word : {"fftconvgrad_f16_circular_l12288_b3_h1", "fftconvgrad_bf16_circular_l16384_b2_h1",
                                 "fftconvgrad_f16_causal_l24576_b1_h1", "fftconvgrad_f16_circular_l32768_b2_h1_pregate"})
     expect_gradients(word);
+}
+
+// By bulk copies, which bring one gate and not the other.
+TEST(Gradients, OfOneGate) {
+  for (std::string_view word :
+       {"fftconvgrad_f16_circular_l512_b100_h1_pregate", "fftconvgrad_bf16_causal_l768_b50_h1_postgate",
+        "fftconvgrad_bf16_circular_l2048_b9_h1_postgate", "fftconvgrad_f16_causal_l6144_b4_h1_pregate",
+        "fftconvgrad_f16_circular_l8192_b7_h1_postgate"})
+    expect_gradients(word);
+}
+
+// Blocks of a cluster, however they and their threads take turns; where a call has fewer rows than there are parts of
+// the case's batch, some have nothing to sum.
+TEST(Gradients, SharesOfAnItemMeet) {
+  for (std::string_view word : {"fftconvgrad_bf16_circular_l16384_b7_h1_postgate",
+                                "fftconvgrad_f16_circular_l24576_b7_h1", "fftconvgrad_bf16_causal_l32768_b3_h1"}) {
+    SCOPED_TRACE(word);
+    const Case asked = parse_case(word);
+    const Values values = make_values(asked);
+    ExecutorOptions several;
+    several.blocks = 12;
+    expect_gradients(word, several);
+    const std::vector<double> first = run_plan(asked, values, several).values("dk");
+    several.order = host::Order::random;
+    EXPECT_EQ(run_plan(asked, values, several).values("dk"), first);
+  }
+  const Case item = parse_case("fftconvgrad_f16_circular_l16384_b2_h1");
+  const Values values = make_values(item);
+  Memory memory(item, values);
+  Plan plan(parse_case("fftconvgrad_f16_circular_l16384_b9_h1"), executor_machine({.blocks = 12}));
+  plan.prepare(memory.buffers(true));
+  plan.execute(memory.buffers(false), {.batch = 2});
+  EXPECT_EQ(memory.values("dk"), run_plan(item, values).values("dk"));
 }
 
 // However many blocks share a channel.

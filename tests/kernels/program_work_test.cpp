@@ -41,11 +41,11 @@ ByKernel count_parts(const Case& asked, const Device& device, int blocks) {
 
 // More items than are executed, of each kind of launch: products are as many, all else is nearly so.
 TEST(ProgramWork, OfAProgramIsThatOfItsLaunches) {
-  for (const char* token : {"fftconvgrad_f16_circular_l256_b40_h5_pregate_postgate",  // sums by warps
+  for (const char* token : {"fftconvgrad_f16_circular_l256_b40_h8_pregate_postgate",  // sums by warps
                             "fftconvgrad_bf16_causal_l1000_b11_h9",                   // sums by blocks
                             "fftconvgrad_f16_causal_l1001_b21_h2_postgate",           // rows of all alignments
                             "fftconvstep_f16_circular_l512_b6_h20_pregate",           // and the filters' transform
-                            "fftconvgrad_f16_causal_l16384_b5_h2",                    // sums between outer passes
+                            "fftconvgrad_f16_causal_l16384_b5_h2",                    // sums by clusters
                             "fftconv_bf16_circular_l49152_b8_h1",                     // outer passes
                             "spectral_f32_tf32_complex_b20_c16x20_l32_m8_shared",
                             "shortconvgrad_bf16_causal_k40_l600_b3_h4_bias_pregate",  // taps and sums

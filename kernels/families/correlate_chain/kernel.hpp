@@ -5,6 +5,7 @@
 // index      the chain's; the sums stand where sum_index() says
 // shapes     u, dy, gates [B, H, L], L <= N; one warp takes a part of a channel's items, and of each two batch rows
 //            (pair fold) or one row (right angle)
+// gates      bulk copies bring them to the place of the ring behind their item's; where threads copy, they multiply
 // fold, types, scaling, order, error   as correlate_exchange/kernel.hpp has them
 // reference  reference/convolution/gradient.hpp   test   tests/kernels/backward_test.cpp
 #pragma once
@@ -29,6 +30,9 @@ class Warp {
       : a_(a),
         in_bulk_(path == Path::any ? a.rows.transfer == Transfer::tensor : path == Path::tensor),
         leader_(device::lane_index() == 0),
+        pregate_(in_bulk_ && a.rows.pregate),
+        postgate_(in_bulk_ && a.rows.postgate),
+        places_(pregate_ || postgate_ ? 2 : 1),
         barriers_(layout.barriers_begin + 8 * device::warp_index() * layout.tuning.ring),
         slabs_(layout.slabs_begin + 2 * device::warp_index() * layout.tuning.ring * layout.array_stride) {
     const int worker = device::block_index() * layout.tuning.warps + device::warp_index();
@@ -38,24 +42,26 @@ class Warp {
 
   DANAUS_DEVICE void run() {
     prepare();
-    DANAUS_UNROLL
-    for (int i = 0; i < layout.tuning.ring - 1; ++i) load(i, i);
+    const int ahead = layout.tuning.ring / places_ - 1;
+    for (int i = 0; i < ahead; ++i) load(i, i * places_);
     int place = 0;
     u32 parity = 0;
     for (int i = 0; i < items_.count; ++i) {
-      if (in_bulk_)
+      device::sync_warp();  // the item before this one has been read
+      load(i + ahead, (place == 0 ? layout.tuning.ring : place) - places_);
+      if (in_bulk_) {
         device::barrier_wait(barriers_ + 8 * place, parity);
-      else
-        device::copy_async_wait<layout.tuning.ring - 2>();
-      device::sync_warp();  // and the item before this one has been read
-      load(i + layout.tuning.ring - 1, place == 0 ? layout.tuning.ring - 1 : place - 1);
+      } else {
+        device::copy_async_wait<layout.tuning.ring - 1>();
+        device::sync_warp();
+      }
       Tiles u[r], dy[r];
       const float factor = transform(place, 0, u);
       const float other = transform(place, 1, dy);
       DANAUS_UNROLL
       for (int n = 0; n < 4 * r; ++n)
         sums_[n].template add<steps.scaled>(u[n / 4][n / 2 % 2][n % 2], dy[n / 4][n / 2 % 2][n % 2], factor * other);
-      if (++place == layout.tuning.ring) place = 0, parity ^= 1;
+      if ((place += places_) == layout.tuning.ring) place = 0, parity ^= 1;
     }
     if (!in_bulk_) device::copy_async_wait<0>();
     if (channel_ < a_.rows.channels) store();
@@ -81,6 +87,8 @@ class Warp {
     device::wait_for_previous_grid();
   }
 
+  // Gates that bulk copies bring stand where the next item's arrays would.
+  DANAUS_DEVICE bool has_gate(int array) const { return array == 0 ? pregate_ : postgate_; }
   DANAUS_DEVICE SharedAddress slab_at(int place, int array) const {
     return slabs_ + (2 * place + array) * layout.array_stride;
   }
@@ -90,15 +98,21 @@ class Warp {
       const Item item{channel_, row,
                       row * samples_to_next_row(a_.rows) + static_cast<long long>(channel_) * a_.rows.length};
       const SharedAddress barrier = barriers_ + 8 * place;
-      if (in_bulk_) device::barrier_expect(barrier, 2 * steps.item_rows * steps.row_bytes);
-      const auto copy = [&](int array, const TensorMap& map, const void* rows, const void* gate) {
-        if (in_bulk_)
-          copy_slab<S>(a_.rows, Path::tensor, map, a_.rows.u_line, item, 0, slab_at(place, array), barrier);
-        else if constexpr (path != Path::tensor)
+      if (in_bulk_) device::barrier_expect(barrier, (2 + pregate_ + postgate_) * steps.item_rows * steps.row_bytes);
+      const auto copy = [&](int array, const TensorMap& map, const TensorMap& gate_map, const void* rows,
+                            const void* gate) {
+        const auto copy_in_bulk = [&](const TensorMap& from, int to) {
+          copy_slab<S>(a_.rows, Path::tensor, from, a_.rows.u_line, item, 0, slab_at(to, array), barrier);
+        };
+        if (in_bulk_) {
+          copy_in_bulk(map, place);
+          if (has_gate(array)) copy_in_bulk(gate_map, place + 1);
+        } else if constexpr (path != Path::tensor) {
           copy_gated_slab_by_threads<S, chain::WarpWorker>(a_.rows, rows, gate, item, 0, slab_at(place, array));
+        }
       };
-      copy(0, a_.rows.u_map, a_.rows.u, a_.rows.pregate);
-      copy(1, a_.rows.y_map, a_.dy, a_.rows.postgate);
+      copy(0, a_.rows.u_map, a_.rows.pregate_map, a_.rows.u, a_.rows.pregate);
+      copy(1, a_.rows.y_map, a_.rows.postgate_map, a_.dy, a_.rows.postgate);
     }
     if (!in_bulk_) device::copy_async_commit();
   }
@@ -106,11 +120,16 @@ class Warp {
   // One array of an item; returns what it was divided by.
   DANAUS_DEVICE float transform(int place, int array, Tiles (&x)[r]) const {
     Words<4> re[r], im[r] = {};
-    DANAUS_UNROLL
-    for (int nr = 0; nr < r; ++nr) {
-      re[nr] = chain::load_tile<S>(slab_at(place, array), 0, nr);
-      if constexpr (steps.pair) im[nr] = chain::load_tile<S>(slab_at(place, array), 1, nr);
-    }
+    const auto visit_tiles = [&](int at, auto visit) {
+      DANAUS_UNROLL
+      for (int nr = 0; nr < r; ++nr) {
+        visit(re[nr], chain::load_tile<S>(slab_at(at, array), 0, nr));
+        if constexpr (steps.pair) visit(im[nr], chain::load_tile<S>(slab_at(at, array), 1, nr));
+      }
+    };
+    visit_tiles(place, [](Words<4>& tile, Words<4> samples) { tile = samples; });
+    if (has_gate(array))
+      visit_tiles(place + 1, [](Words<4>& tile, Words<4> gate) { tile = gated<steps.dtype>(tile, gate); });
     float factor = 1;
     if constexpr (steps.scaled)
       factor = scaled::power_of_two(scaled::narrow_all([&](auto visit) {
@@ -140,8 +159,9 @@ class Warp {
   }
 
   const CorrelationArguments& a_;
-  const bool in_bulk_, leader_;
-  const SharedAddress barriers_, slabs_;  // of the warp's ring
+  const bool in_bulk_, leader_, pregate_, postgate_;  // gates come through the ring
+  const int places_;                                  // of it, of an item
+  const SharedAddress barriers_, slabs_;              // of the warp's ring
   int channel_, part_;
   ItemRange items_;
   chain::Constants<S> constants_;

@@ -45,6 +45,7 @@ struct Layout {
 
   constexpr const char* broken_rule() const {
     if (array_stride % 1024 != 0) return "array_stride: slabs are swizzled by their addresses";
+    if (tuning.ring % 2 != 0) return "ring: an item takes two places if it has gates";
     return steps.broken_rule();
   }
 };

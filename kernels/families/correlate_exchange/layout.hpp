@@ -2,6 +2,8 @@
 // follow.
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/families/exchange/layout.hpp"
 #include "kernels/memory/correlation.hpp"
 
@@ -11,7 +13,7 @@ struct Key {
   Dtype dtype;
   bool pair;           // fold: pair or right angle
   int radix, columns;  // N = 64 radix * columns
-  int shares = 1;      // of the frequencies, a block's is one: 1, or radix, where sums of all have no room
+  int shares = 1;      // of an item, one a block of a cluster: of its columns in step A, of its lines in step B
   constexpr int size() const { return 64 * radix * columns; }
   constexpr bool has_path(Path path) const { return path == Path::tensor || path == Path::threads; }
   bool operator==(const Key&) const = default;
@@ -25,22 +27,45 @@ struct Tuning {
   bool operator==(const Tuning&) const = default;
 };
 
-// An item is one of a convolution's: its rows of u and of dy. Its slabs, of u and dy in turn, go through a ring; what
-// step A makes of them, and a block keeps, has a place of its own.
+// Places of what step A makes, in the block that keeps it. Real and imaginary rows of a slab are as far apart as in a
+// slab of the convolution; between them are those of the other blocks' slabs.
+struct Kept {
+  int begin, row_bytes, own_slabs, shares;
+  DANAUS_HOST_AND_DEVICE constexpr int bytes() const { return row_bytes / shares; }  // of a row of a slab
+  DANAUS_HOST_AND_DEVICE constexpr int at(int array, int slab, int row) const {
+    return begin + (2 * (array * own_slabs + slab / shares) + row) * row_bytes + slab % shares * bytes();
+  }
+};
+
+// Sums of frequencies k = row + shares k' are a row; a pair of lines has those of one, and is a vector for each slab.
+struct Sums {
+  int slabs, shares;
+  DANAUS_HOST_AND_DEVICE constexpr int row(int pair) const { return pair / 4 % shares; }
+  DANAUS_HOST_AND_DEVICE constexpr int vector(int pair, int slab) const {
+    return (pair / 4 / shares * 4 + pair % 4) * slabs + slab;
+  }
+};
+
+// An item is one of a convolution's: its rows of u and of dy. The slabs of a block's share, of u and dy in turn, go
+// through a ring; what step A makes of all of them, as far as it is of the block's lines, has a place of its own.
 struct Layout {
   Key key;
   Tuning tuning;
 
   constexpr Layout(const Key& k, const Tuning& t)
-      : key(k), tuning(t), steps(steps_of(k, t, k.radix)), kept(steps_of(k, t, k.radix / k.shares)) {}
+      : key(k),
+        tuning(t),
+        steps(steps_of(k, t, std::min(t.warps, k.columns / 8))),
+        lines(steps_of(k, t, t.warps * k.shares)) {}
 
-  exchange::Layout steps;  // the convolution's, whose steps A and B these are
-  exchange::Layout kept;   // of frequencies kr of one share: 64 radix / shares rows
-  int size = steps.size, threads = steps.threads;
-  int kept_rows = key.radix / key.shares;  // times 64
+  exchange::Layout steps;  // the convolution's, whose steps A and B these are; of an array, warps may be fewer
+  exchange::Layout lines;  // the same for step B, which all warps of a cluster divide
+  int size = steps.size, threads = 32 * tuning.warps;
+  int own_slabs = steps.slabs / key.shares;
 
-  // Step A goes through an item stage by stage: of as many slabs as the warps have units of, one each.
-  int item_slabs = 2 * steps.slabs;
+  // Step A goes through a block's share of an item stage by stage: of as many slabs as the warps have units of, one
+  // each.
+  int item_slabs = 2 * own_slabs;
   int stage_slabs = (tuning.warps + steps.column_chunks - 1) / steps.column_chunks;
   int stage_units = stage_slabs * steps.column_chunks / tuning.warps;  // of a warp
   // Whether places are filled again between stages, not between items.
@@ -49,29 +74,36 @@ struct Layout {
   // Shared memory: barriers, exponents of the units of step A (bf16), a table for step B, what is kept, the ring.
   int exponents_begin = 512;
   int table_begin = 1024;
-  int table_bytes = 512 * kept.group_lines * kept.line_vectors;
+  int table_bytes = 512 * steps.group_lines;  // a line's first vector, which has all of its twiddles there
   int kept_begin = (table_begin + table_bytes + 1023) / 1024 * 1024;
-  int kept_stride = 2 * kept.row_bytes;  // of a slab, the real row and the imaginary one
-  int ring_begin = kept_begin + item_slabs * kept_stride;
+  int ring_begin = kept_begin + 2 * item_slabs * steps.row_bytes;
   int slab_stride = steps.load_bytes;
   int shared_bytes = ring_begin + tuning.ring * slab_stride;
 
+  Kept kept{kept_begin, steps.row_bytes, own_slabs, key.shares};
+  Sums sums{steps.slabs, key.shares};
+
   constexpr const char* broken_rule() const {
-    if (key.shares != 1 && key.shares != key.radix) return "shares: one, or one of each kr";
+    if (8 % key.shares != 0) return "shares: each is whole groups of lines";
+    if (steps.slabs % key.shares != 0) return "shares: each is whole slabs";
+    if (kept.bytes() % 1024 != 0) return "shares: rows of what is kept are whole swizzle patterns";
+    if (steps.lines % (2 * lines.tuning.warps) != 0) return "warps: each takes whole pairs of lines";
+    if (steps.group_lines % lines.warp_lines != 0) return "warps: a warp's lines are of one part of a group";
+    if (lines.warp_lines % (2 * tuning.pairs) != 0) return "pairs: batches are whole";
     if (stage_slabs * steps.column_chunks % tuning.warps != 0) return "warps: each has as many units of a stage";
     if (item_slabs % stage_slabs != 0) return "warps: an item is whole stages";
-    if (tuning.ring < stage_slabs || tuning.ring % stage_slabs != 0) return "ring: whole stages";
+    if (tuning.ring < 2 * stage_slabs || tuning.ring % stage_slabs != 0)
+      return "ring: whole stages, and one with its gates";
     if (8 * tuning.ring > exponents_begin) return "ring: barriers stand before the exponents";
     if (exponents_begin + 8 * steps.units > table_begin)
       return "columns: exponents of the units of u and dy stand before the table";
-    const char* broken = steps.broken_rule();
-    return broken ? broken : kept.broken_rule();
+    return steps.broken_rule();
   }
 
  private:
-  static constexpr exchange::Layout steps_of(const Key& k, const Tuning& t, int radix) {
-    return {{k.dtype, k.pair ? Fold::pair : Fold::right_angle, false, radix, k.columns},
-            {.warps = t.warps, .ring = k.columns <= 64 ? 1 : k.columns / 64, .blocks = t.blocks, .pairs = t.pairs}};
+  static constexpr exchange::Layout steps_of(const Key& k, const Tuning& t, int warps) {
+    return {{k.dtype, k.pair ? Fold::pair : Fold::right_angle, false, k.radix, k.columns},
+            {.warps = warps, .ring = k.columns <= 64 ? 1 : k.columns / 64, .blocks = t.blocks, .pairs = t.pairs}};
   }
 };
 

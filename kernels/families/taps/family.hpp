@@ -22,7 +22,7 @@ struct Family {
   // Those of the sizes that sums have, which correlate_* leave.
   static constexpr Instances<Family> instances(std::size_t line) {
     const spectrum::Line& l = kLines[line];
-    const bool has_sums = l.points >= 256 && l.points <= 8192 && l.points != 384;
+    const bool has_sums = l.points >= 256 && l.points <= 12288 && l.points != 384;
     Instances<Family> all;
     all.list[all.count++] = {l.key(), l.tuning, kChosen, 0b111,
                              l.columns || (has_sums && spectrum::is_wanted(l.points))};
