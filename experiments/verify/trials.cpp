@@ -179,8 +179,8 @@ void add_kernels(Matrix& matrix) {
   std::vector<std::pair<Convolution, std::vector<Dtype>>> splits;  // with the types that they have a kernel of
   for (const auto& v : variants()) {
     if (!v->compiled || v->size == 0) continue;
-    const bool pair = v->fold == Fold::pair;
-    Convolution problem = laid_out({pair ? Mode::circular : Mode::causal, v->fold}, pair ? v->size : v->size - 3);
+    const bool whole = v->wraps();
+    Convolution problem = laid_out({whole ? Mode::circular : Mode::causal, v->fold}, whole ? v->size : v->size - 3);
     problem.dtype = v->dtype;
     problem.channels = 1;
     problem.fft_size = v->size;

@@ -202,7 +202,7 @@ Convolution problem_of(const Launch& launch, const Variant& variant, const Case&
   const auto a = arguments_of<ConvolutionArguments>(launch);
   Convolution p;
   p.dtype = variant.dtype;
-  p.mode = variant.fold == Fold::pair && a.length == variant.size ? Mode::circular : Mode::causal;
+  p.mode = variant.wraps() && a.length == variant.size ? Mode::circular : Mode::causal;
   p.batch = a.batch, p.channels = a.channels, p.length = a.length, p.filter_length = 1;
   p.pregate = a.pregate, p.postgate = a.postgate;
   if (variant.sparse) p.mask = asked.as<Convolution>()->mask;

@@ -57,7 +57,7 @@ const Variant& chosen(const Convolution& problem, const Device& device) {
 Counters filter_work(Convolution problem, const Device& device) {
   const Variant& variant = chosen(problem, device);
   if (variant.size == 0) return {};
-  const spectrum::Split split = spectrum::split_of(variant.fold == Fold::pair, variant.size, device.block_bytes);
+  const spectrum::Split split = spectrum::split_of(variant.wraps(), variant.size, device.block_bytes);
   const std::int64_t of_block = split.layout().tuning.transforms, channels = problem.channels;
   problem.batch = 1;
   const auto counted = [&](std::int64_t some) {

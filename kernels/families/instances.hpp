@@ -29,7 +29,7 @@ struct Instance {
 
 template <class Family>
 struct Instances {
-  std::array<Instance<Family>, 8 * kDeviceClasses.size()> list{};
+  std::array<Instance<Family>, 12 * kDeviceClasses.size()> list{};
   int count = 0;
 };
 
@@ -51,7 +51,7 @@ constexpr Instances<Family> fused_instances(std::size_t line_number) {
   const auto& line = Family::lines[line_number];
   Instances<Family> all;
   for (Dtype dtype : {Dtype::f16, Dtype::bf16})
-    for (Fold fold : {Fold::pair, Fold::right_angle})
+    for (Fold fold : {Fold::pair, Fold::right_angle, Fold::plain})
       for (bool gated : {false, true}) {
         if (!(line.kinds & kind(fold, gated))) continue;
         const auto key = Family::key_of(line, dtype, fold, gated);

@@ -5,16 +5,19 @@
 
 namespace danaus {
 
-// A set of the four kinds of kernels: pair fold or right angle, with gates or without. f16 and bf16 are tuned alike.
+// A set of kinds of kernels: pair fold, right angle or plain, with gates or without. f16 and bf16 are tuned alike.
 using Kinds = unsigned;
 
-constexpr Kinds kind(Fold fold, bool gated) { return 1u << (gated + 2 * (fold == Fold::right_angle)); }
+constexpr Kinds kind(Fold fold, bool gated) {
+  return 1u << (gated + (fold == Fold::right_angle ? 2 : fold == Fold::plain ? 4 : 0));
+}
 
-inline constexpr Kinds kPlain = 0x5, kGated = 0xa;
 inline constexpr Kinds kPair = 0x3, kCausal = 0xc;
+inline constexpr Kinds kUngated = 0x5, kGated = 0xa;  // of these
+inline constexpr Kinds kLone = 0x10;                  // plain, without gates: of rows that have no partner
 
 // Of the pair fold without gates, kernels that leave out what a mask removes of the spectrum.
-inline constexpr Kinds kSparse = 0x10 | (kPair & kPlain);
+inline constexpr Kinds kSparse = 0x40 | (kPair & kUngated);
 constexpr bool is_sparse(Kinds kinds) { return (kinds & kSparse) == kSparse; }
 
 enum class Worth {

@@ -10,7 +10,8 @@
 //   takes(layout, problem)   only of families without an FFT, whose keys have size 0 and whose spectrum is the filter
 //                            itself: which cases they compute
 // Kernels whose key is `sparse` leave out blocks of a masked spectrum: Layout::live_block(vector of the spectrum).
-// and its kernel.hpp Shape<key, tuning> and run<Shape, path>(arguments). CMake finds the folder; registry, choice,
+// Kernels that read a part of any spectrum say how much: Layout::spectrum_numbers.
+// And its kernel.hpp Shape<key, tuning> and run<Shape, path>(arguments). CMake finds the folder; registry, choice,
 // tests, bench and counting walk over all families, and one that lacks a name does not compile.
 #pragma once
 
@@ -60,6 +61,7 @@ class Variant {
   bool gated;
   bool sparse = false;       // leaves out what a mask removes: sparse_variants() in plan/registry.hpp
   int size;                  // N; 0 without an FFT
+  int spectrum_numbers;      // complex ones that it reads of a channel's spectrum, the first slots; but see `sparse`
   std::vector<int> factors;  // of N, outermost stage first
   bool preferred;            // the choice of its kind and N where the caller makes none
   unsigned classes;          // bit i: for kDeviceClasses[i]
@@ -68,6 +70,8 @@ class Variant {
   std::string name;  // one word: exchange_64x128_f16_pair_w8_ring6_x2
 
   bool suits(int device_class) const { return classes >> device_class & 1; }
+  // Whether samples N apart meet, so that N is L of a circular case; the right angle tells them apart.
+  bool wraps() const { return fold != Fold::right_angle; }
   int item_rows() const { return fold == Fold::pair ? 2 : 1; }
   std::int64_t items_of_channel(std::int64_t batch) const { return (batch + item_rows() - 1) / item_rows(); }
 
@@ -114,7 +118,9 @@ class VariantOf final : public Variant {
   VariantOf(const Instance<Family>& made, std::size_t line_number, std::size_t instance_number)
       : layout_(made.key, made.tuning) {
     family = Family::name, line = line_number, instance = instance_number;
-    dtype = made.key.dtype, fold = made.key.fold, gated = made.key.gated, size = made.key.size();
+    dtype = made.key.dtype, fold = made.key.fold, gated = made.key.gated;
+    size = spectrum_numbers = made.key.size();
+    if constexpr (requires { layout_.spectrum_numbers; }) spectrum_numbers = layout_.spectrum_numbers;
     factors = Family::factors(layout_);
     if constexpr (requires { made.key.sparse; }) sparse = made.key.sparse;
     preferred = made.worth == kChosen, classes = made.classes, compiled = made.compiled;

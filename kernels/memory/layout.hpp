@@ -9,7 +9,8 @@ namespace danaus {
 // Where constants that a block reads again and again are kept.
 enum class Keep { registers, shared, cache };
 
-// A slab is a part of the rows of one item: of two batch rows (pair), or of one row, real and imaginary (right angle).
+// A slab is a part of the rows of one item: of two batch rows (pair), or of one row, real and imaginary (right angle,
+// plain).
 // It has lines of 64 samples (128 bytes), plane by plane; its 16-byte chunk number c is chunk c mod 8 of line c / 8.
 struct RowLayout {
   constexpr RowLayout(Dtype type, Fold fold, bool with_gates, int fft_size, int slabs_of_item, int lines_of_plane,
@@ -25,7 +26,7 @@ struct RowLayout {
         rows(of_rows) {}
 
   Dtype dtype;                         // of rows; arithmetic is of f16
-  bool pair;                           // fold: pair or right angle
+  bool pair;                           // two rows an item, one complex sequence; or real data
   bool gated;                          // takes gates, either or both
   int size;                            // N
   int slabs;                           // of an item; 64 samples from one to the next

@@ -41,8 +41,8 @@ struct SpectraOfLaunch {
   const u32* tables;
 };
 
-// A warp's `count` vectors of the spectrum at hand, of N = `size` points. They stay in registers or in shared memory
-// (from `shared` on, each at its own number) until the channel changes, or are read from L2 for every item. The
+// A warp's `count` vectors of the spectrum at hand, of `size` numbers a channel. They stay in registers or in shared
+// memory (from `shared` on, each at its own number) until the channel changes, or are read from L2 for every item. The
 // launch's spectra come each time: kept here they would take registers. `marks`: where those of a masked spectrum are
 // among the constants; 0: all of it is live.
 template <Keep keep, Cache rows, int count, int size, SharedAddress shared, int marks = 0>

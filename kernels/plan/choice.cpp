@@ -18,13 +18,18 @@ bool is_size(std::int64_t size) {
 
 Fold fold_of(const Convolution& p) {
   if (p.fold) {
-    if (*p.fold != Fold::pair && *p.fold != Fold::right_angle)
-      fail("plan: the ", name(*p.fold), " fold has no kernel; pair and rightangle have");
+    if (*p.fold == Fold::half) fail("plan: the half fold has no kernel; plain, pair and rightangle have");
     return *p.fold;
   }
   const bool n_is_length = resolved(p).fft_size == p.length;
-  const bool alone = p.batch == 1 && p.mask.empty();  // a row without a partner: half of a pair would be empty
-  return p.mode == Mode::circular && n_is_length && is_size(p.length) && !alone ? Fold::pair : Fold::right_angle;
+  if (p.mode != Mode::circular || !n_is_length || !is_size(p.length)) return Fold::right_angle;
+  // A row without a partner, half of whose pair would be empty, is by half a spectrum, where a kernel has that.
+  if (p.batch > 1 || !p.mask.empty()) return Fold::pair;
+  const bool plain = std::ranges::any_of(variants(), [&](const auto& v) {
+    return v->fold == Fold::plain && v->size == p.length && v->dtype == p.dtype &&
+           v->gated == (p.pregate || p.postgate) && (p.factors.empty() || v->factors == p.factors);
+  });
+  return plain ? Fold::plain : Fold::right_angle;
 }
 
 // A kernel that needs no FFT, where one computes the case and the case names none.
@@ -93,13 +98,12 @@ const Variant& choose_whole(const Convolution& p, const Device& device) {
   if (fold != Fold::pair && !p.mask.empty())
     fail("plan: a frequency mask needs the pair fold; a circular case has it where L is an FFT size, and L=", p.length,
          " is none");
-  const bool circular_pair = fold == Fold::pair && p.mode == Mode::circular;
-  const std::int64_t asked = p.fft_size != 0 || !p.factors.empty() ? resolved(p).fft_size
-                             : circular_pair                       ? p.length
-                                                                   : 0;
-  const std::int64_t least = fold == Fold::pair ? (circular_pair ? p.length : smallest_linear_fft_size(p)) : p.length;
-  if (circular_pair && asked != p.length)
-    fail("plan: N=", asked, ", a circular convolution in the pair fold has N = L=", p.length,
+  const bool linear = fold == Fold::right_angle;  // computes that, of which a circular case adds up
+  const bool of_length = !linear && p.mode == Mode::circular;
+  const std::int64_t asked = p.fft_size != 0 || !p.factors.empty() ? resolved(p).fft_size : of_length ? p.length : 0;
+  const std::int64_t least = linear || of_length ? p.length : smallest_linear_fft_size(p);
+  if (of_length && asked != p.length)
+    fail("plan: N=", asked, ", a circular convolution in the ", name(fold), " fold has N = L=", p.length,
          "; rightangle takes any N >= L");
   if (asked != 0 && asked < least) fail("plan: N=", asked, ", must be at least ", least);
 
@@ -114,6 +118,8 @@ const Variant& choose_whole(const Convolution& p, const Device& device) {
     std::copy_if(list.begin(), list.end(), std::back_inserter(rest), [&](const Variant* v) { return condition(*v); });
     return rest;
   };
+
+  if (kin.empty()) fail("plan: the ", name(fold), " fold has no kernel with gates; pair and rightangle have");
 
   std::vector<int> sizes;
   for (const Variant* v : kin)

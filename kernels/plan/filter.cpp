@@ -83,7 +83,7 @@ class Transform final : public Step {
       : taps_(asked, problem),
         prepared_(prepared),
         convolution_(convolution),
-        split_(spectrum::split_of(convolution.fold == Fold::pair, convolution.size, device.block_bytes)),
+        split_(spectrum::split_of(convolution.wraps(), convolution.size, device.block_bytes)),
         table_(spectrum::make_table(convolution, split_, kept)),
         description_("filter of " + asked.token() + " for " + convolution.name) {}
 

@@ -77,11 +77,11 @@ TEST_P(CudaSizes, EveryVariantIsWithinItsBound) {
   for (const auto& variant : variants()) {
     const Variant& v = *variant;
     if (v.size != n || !has_code(*machine_, v)) continue;
-    const bool pair = v.fold == Fold::pair;
-    for (std::int64_t length : {n, pair ? n : n - 8, pair ? n : n - 13}) {
+    const bool whole = v.wraps();
+    for (std::int64_t length : {n, whole ? n : n - 8, whole ? n : n - 13}) {
       Convolution p = problem_for(v, draw(1, 2, 7), draw(1, 3, many), length);
       p.filter_length = draw(length, length / 7, std::int64_t{1});
-      if (!pair && length != n) p.mode = draw(Mode::causal, Mode::circular);
+      if (!whole && length != n) p.mode = draw(Mode::causal, Mode::circular);
       if (v.gated) p.pregate = draw(true, false), p.postgate = !p.pregate || draw(true, false);
       if (&choose(p, machine_->device()) != &v) continue;  // for another device
       DataSpec spec;
@@ -100,7 +100,7 @@ TEST_P(CudaSizes, BlocksThatTakeManyItemsAreRight) {
     if (v.size != n || !has_code(*machine_, v)) continue;
     for (int length : {n, n - 13}) {
       Convolution p = problem_for(v, 5, channels, length);
-      if ((v.fold == Fold::pair && length != n) || &choose(p, few->device()) != &v) continue;
+      if ((v.wraps() && length != n) || &choose(p, few->device()) != &v) continue;
       expect_right_on_gpu(p, {}, few);
     }
   }

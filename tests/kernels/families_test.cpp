@@ -38,7 +38,7 @@ TEST_P(Families, EveryVariantIsWithinItsBound) {
   const auto draw = [&](auto... options) { return std::array{options...}[random() % sizeof...(options)]; };
   int number = 0;
   for_each_variant([&](const Variant& v, ExecutorOptions options) {
-    const bool pair = v.fold == Fold::pair, large = v.size > 4096;
+    const bool pair = v.item_rows() == 2, large = v.size > 4096;
     const std::int64_t n = full_length(v);
     const int sm = options.device.sm;
     const Transfer by_threads = ++number % 2 == 0 ? Transfer::vector : Transfer::element;
@@ -54,13 +54,13 @@ TEST_P(Families, EveryVariantIsWithinItsBound) {
       const std::int64_t batch = pair ? draw(5, 6) : large ? 3 : first ? 5 : draw(1, 2, 5);
       const std::int64_t channels = large ? 1 : draw(1, 2, 3);
       options.blocks = first ? 1 : draw(1, 2);
-      const std::int64_t length = pair && v.size > 0               ? n
+      const std::int64_t length = v.wraps() && v.size > 0          ? n
                                   : transfer == Transfer::tensor   ? n
                                   : transfer == Transfer::vector   ? n - 8
                                   : transfer == Transfer::overhang ? draw(n - 5, n - 1)
                                                                    : draw(n - 13, n - 11, n - 9);
       Convolution p = problem_for(v, batch, channels, length);
-      if (!pair && transfer != Transfer::tensor) p.mode = draw(Mode::causal, Mode::circular);
+      if (!v.wraps() && transfer != Transfer::tensor) p.mode = draw(Mode::causal, Mode::circular);
       if (v.size > 0) p.filter_length = draw(length, length, length / 7, std::int64_t{1});
       if (v.gated) p.pregate = draw(true, true, false), p.postgate = !p.pregate || draw(true, false);
       DataSpec spec;
@@ -122,7 +122,7 @@ TEST_P(Families, RingsOfWarpsGoRound) {
     for (bool tensor : {true, false}) {
       if (tensor && !v.suits(0)) continue;
       if (!tensor) options.device.sm = 80;
-      const std::int64_t n = full_length(v), length = tensor || v.fold == Fold::pair ? n : n - 8;
+      const std::int64_t n = full_length(v), length = tensor || v.wraps() ? n : n - 8;
       expect_right(problem_for(v, v.item_rows() * kItems * workers, 1, length), {}, options);
     }
   });

@@ -141,14 +141,16 @@ std::vector<const Variant*> shapes() {
   return list;
 }
 
-// y [H, N] of the whole kernel, in natural order, with the scale taken out.
+// y [H, N] of the whole kernel, in natural order, with the scale taken out; what it does not read of mirrors, from what
+// it reads twice.
 std::vector<std::complex<double>> rounded_spectrum(const Variant& v, const Filter& filter, int channels, int channel,
                                                    std::span<const std::uint8_t> kept = {}) {
-  const spectrum::Split split = spectrum::split_of(v.fold == Fold::pair, v.size, 227 * 1024);
+  const spectrum::Split split = spectrum::split_of(v.wraps(), v.size, 227 * 1024);
   const spectrum::Table table = spectrum::make_table(v, split, kept);
-  std::vector<u32> spectrum(channels * v.size, ~0u);
+  std::vector<u32> spectrum(channels * v.spectrum_numbers, ~0u);
   std::vector<float> factors(channels, 1);
   spectrum::Arguments a = arguments(filter, channels, v.size, v.fold, split);
+  a.size = v.spectrum_numbers;
   a.entries = table.words.data(), a.roots = a.entries + table.roots_at, a.spectrum = spectrum.data();
   if (table.numbers_at >= 0) a.numbers = table.words.data() + table.numbers_at;
   if (table.marks_at >= 0) a.marks = table.words.data() + table.marks_at;
@@ -174,8 +176,11 @@ std::vector<std::complex<double>> rounded_spectrum(const Variant& v, const Filte
   const std::vector<std::int32_t> slots = v.spectrum_slots();
   std::vector<std::complex<double>> actual(v.size);
   for (int k = 0; k < v.size; ++k) {
-    const std::size_t half = std::size_t{2} * channel * v.size + 4 * (slots[k] / 2) + slots[k] % 2;
+    if (slots[k] >= v.spectrum_numbers) continue;
+    const std::size_t half = std::size_t{2} * channel * v.spectrum_numbers + 4 * (slots[k] / 2) + slots[k] % 2;
     actual[k] = std::complex<double>(value(half), value(half + 2)) / v.spectrum_scale();
+    const int mirror = (v.size - k) % v.size;
+    if (slots[mirror] >= v.spectrum_numbers) actual[k] /= 2, actual[mirror] = std::conj(actual[k]);
   }
   return actual;
 }

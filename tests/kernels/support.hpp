@@ -111,7 +111,7 @@ inline Device device_like(int device_class) {
 inline Convolution problem_for(const Variant& v, std::int64_t batch, std::int64_t channels, std::int64_t length) {
   Convolution p;
   p.dtype = v.dtype;
-  p.mode = v.fold == Fold::pair ? Mode::circular : Mode::causal;
+  p.mode = v.wraps() ? Mode::circular : Mode::causal;
   p.batch = batch, p.channels = channels, p.length = length, p.filter_length = length;
   if (v.size > 0) {
     p.fold = v.fold, p.fft_size = v.size, p.factors = v.factors;

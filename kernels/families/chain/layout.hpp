@@ -69,6 +69,7 @@ struct Layout : RowLayout {
       return "radix: 1, 2, 3, 4, 6 or 8";
     if (tuning.ring < 2) return "ring: an item and the next one";
     if (slab_bytes % 1024 != 0) return "slab_bytes: slabs are swizzled by their addresses";
+    if (key.fold == Fold::plain) return "fold: pair or right angle";
     if (sparse && (!pair || gated)) return "sparse: of masks, which the pair fold has, and without gates";
     if (tuning.spectrum == Keep::shared) return "spectrum: warps have channels of their own, shared memory holds none";
     return nullptr;

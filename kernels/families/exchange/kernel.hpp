@@ -6,7 +6,7 @@
 //            n_lo = 64 ns + 8 n3 + n4 < columns, ns < S = columns / 64 or 1; k_lo = ks + S (k3 + K3 k4),
 //            K3 = min(columns, 64) / 8. For even S the lowest bit of ns and n3 are one digit of 16, and what was slab
 //            2 i + j becomes ks = i + S / 2 j
-// shapes     u, y, gates [B, H, L], L <= N; one block takes two batch rows (pair fold) or one row (right angle)
+// shapes     u, y, gates [B, H, L], L <= N; one block takes two batch rows (pair fold) or one row (right angle, plain)
 // types      samples f16 or bf16; arithmetic f16, which rounds every product of matrices; bf16 samples become f16 by
 //            powers of two, one for each unit of step A, which step B makes those of the item (tile/scaled.hpp)
 // scaling    unitary up to a power of two; the power is in the DFT matrices and twiddles, the rest in the spectrum
@@ -21,10 +21,11 @@
 // memory     a slab holds 64 columns of both rows; line nr 8 + n1 + 8 r n2 (128 bytes), its 16-byte chunk c swizzled.
 //            After step A, k2 stands where n1 was and k1 where n2 was, so that every step works in place
 //            The spectrum of a block's channel is in registers, in shared memory, or read from L2 for every item
+// half       of a real row's spectrum (plain fold) one half of the lines is computed, y is twice the real part
 // sparse     of a masked spectrum a channel keeps live pieces (middle/slots.hpp). Batches of lines, or the parts of
-// their
-//            slabs, of which no frequency is live are left out of step B; their rows are not written by step A, and are
-//            zeros to the way back. Nor does step A read or write the second row of the last pair of an odd batch
+//            their slabs, of which no frequency is live are left out of step B; their rows are not written by step A,
+//            and are zeros to the way back. Nor does step A read
+//            or write the second row of the last pair of an odd batch
 // gates      where samples are read and written: gates.hpp
 // order      where the ring has room, steps of neighbouring items stand between the same two barriers of the block
 //            (Order in layout.hpp): fewer barriers, and warps that wait for different things
@@ -141,7 +142,7 @@ class Block {
     if constexpr (!layout.several_groups) {
       DANAUS_UNROLL
       for (int i = 0; i < layout.batch_groups; ++i) {
-        const int vector = layout.group_at + 2 * (first_group() + i);
+        const int vector = layout.group_at + 2 * group_at(i);
         groups_[i] = {load_matrix(a_.tables, vector), load_matrix(a_.tables, vector + 1)};
       }
     }
@@ -157,6 +158,10 @@ class Block {
       there_ = load_unit<P>(a_.tables, warp_, false), back_ = load_unit<P>(a_.tables, warp_, true);
     spectrum_.begin({a_.spectrum, a_.tables});
     if constexpr (layout.sparse) find_live();
+    if constexpr (layout.half) {
+      const int group = device::lane_index() / 4 / layout.rows_per_line;  // of k1
+      live_rows_.lane = (group <= layout.groups / 2) | (group < layout.groups / 2 ? ~1u : 0);
+    }
     device::let_next_grid_begin();
     device::wait_for_previous_grid();
   }
@@ -185,9 +190,14 @@ class Block {
     }
   }
 
-  // A warp's lines of step B: those from first_line() on of each group from first_group() on.
+  // A warp's lines of step B: those from first_line() on of some groups, of which group_at() says the i-th. Several
+  // groups are far apart, since what is live of a spectrum may be one half of them.
   DANAUS_DEVICE int first_line() const { return warp_ * layout.warp_lines % layout.group_lines; }
-  DANAUS_DEVICE int first_group() const { return warp_ * layout.warp_lines / layout.group_lines * layout.warp_groups; }
+  DANAUS_DEVICE int group_at(int i) const {
+    const int sharing = warp_ * layout.warp_lines / layout.group_lines;  // number of those who share its groups
+    return layout.several_groups ? sharing + i * (layout.groups / layout.warp_groups)
+                                 : sharing * layout.warp_groups + i;
+  }
   // A batch's first group among the warp's, and its first pair among the warp's of that group, and among all pairs.
   static DANAUS_DEVICE constexpr int group_of(int batch) {
     return batch * layout.batch_pairs / (layout.warp_lines / 2);
@@ -199,7 +209,7 @@ class Block {
     if constexpr (layout.warp_groups == 1)
       return warp_ * layout.pairs_per_warp + batch * layout.tuning.pairs;
     else
-      return ((first_group() + group_of(batch)) * layout.group_lines + first_line()) / 2 + pair_in_group(batch);
+      return (group_at(group_of(batch)) * layout.group_lines + first_line()) / 2 + pair_in_group(batch);
   }
   // The vector of a spectrum that belongs to slab i mod S of a batch's pair i / S.
   DANAUS_DEVICE int spectrum_vector(int batch, int i) const {
@@ -389,11 +399,16 @@ class Block {
   }
 
   DANAUS_DEVICE void hold_spectrum(int channel) {
-    spectrum_.hold({a_.spectrum, a_.tables}, channel,
-                   [&](int i) { return spectrum_vector(i / kVectors, i % kVectors); });
+    spectrum_.hold({a_.spectrum, a_.tables}, channel, [&](int i) {
+      const int vector = spectrum_vector(i / kVectors, i % kVectors);
+      return layout.half ? min(vector, layout.spectrum_numbers / 128 - 1) : vector;  // which has what is not used
+    });
+  }
+  DANAUS_DEVICE bool is_live(int batch) const {
+    return live_.has_batch(batch) && (!layout.half || first_pair(batch) < layout.live_pairs);
   }
   DANAUS_DEVICE void load_spectra(int channel, int batch, Spectra& spectra) const {
-    if (!live_.has_batch(batch)) return;
+    if (!is_live(batch)) return;
     DANAUS_UNROLL
     for (int i = 0; i < kVectors; ++i)
       spectra[i] = spectrum_.load({a_.spectrum, a_.tables}, channel, batch * kVectors + i, spectrum_vector(batch, i));
@@ -411,7 +426,7 @@ class Block {
   }
   DANAUS_DEVICE void load_groups(int batch) {
     if constexpr (layout.several_groups) {
-      const int vector = 2 * (first_group() + group_of(batch));
+      const int vector = 2 * group_at(group_of(batch));
       groups_[0] = {matrix_of(from_table(vector)), matrix_of(from_table(vector + 1))};
     }
   }
@@ -436,7 +451,7 @@ class Block {
       DANAUS_UNROLL
       for (int i = 0; i < kVectors; ++i) spectra[i] = ahead[i];
       if (batch + 1 < layout.batches) load_spectra(channel, batch + 1, ahead);
-      if (live_.has_batch(batch)) {
+      if (is_live(batch)) {
         load_groups(batch);
         convolve_lines<P>([&](int s, int row) { return row_at(place, s, row); }, first_pair(batch), constants_, groups_,
                           spectra, unit_scales, [&](int line) { return twiddles_of(2 * pair_in_group(batch) + line); },
@@ -591,7 +606,7 @@ class Block {
   Constants<P> constants_;
   RowTwiddles<P> there_, back_;                // of a warp's only unit, or of the one at hand
   GroupMatrices groups_[layout.batch_groups];  // of the batch's groups
-  ChannelSpectrum<layout.tuning.spectrum, layout.rows, layout.pairs_per_warp * layout.slabs, layout.size,
+  ChannelSpectrum<layout.tuning.spectrum, layout.rows, layout.pairs_per_warp * layout.slabs, layout.spectrum_numbers,
                   layout.spectrum_begin, layout.marks_at>
       spectrum_;
   LiveParts<P> live_;

@@ -11,7 +11,7 @@ namespace danaus::exchange {
 
 struct Key {
   Dtype dtype;
-  Fold fold;  // pair or right angle
+  Fold fold;  // pair, right angle or plain
   bool gated;
   int radix, columns;   // N = 64 radix * columns, as kernel.hpp has the index
   bool sparse = false;  // leaves out what a mask removes
@@ -118,12 +118,18 @@ struct Layout : RowLayout {
     return line_batches.begin(vector / slabs) * parts + vector % slabs / part_slabs;
   }
 
+  // Of a real row's spectrum one half is enough (plain fold): k_hi with k1 < 4, whose mirrors have the others, and of
+  // kr = 0 with k1 = 4. They are the first pairs of lines; those of k1 = 4 have of rows that share a line the next k1.
+  bool half = key.fold == Fold::plain;
+  int live_pairs = half ? groups / 2 * (group_lines / 2) + 4 : lines / 2;
+  int spectrum_numbers = 128 * live_pairs * slabs;  // of a channel
+
   // Tables, in vectors of four words a lane.
   int eight_at = 0;                             // DFT8 n1, DFT n3
   int sixteen_at = eight_at + 2;                // DFT16: even, odd, odd transposed
   int outer_at = sixteen_at + 3;                // w_{64 r}^(kr (8 n1 + n2)), two kr a vector
   int slab_at = outer_at + (radix + 1) / 2;     // before n3, two slabs a vector
-  int weighted_at = slab_at + (slabs + 1) / 2;  // right angle: first matrix there, and back
+  int weighted_at = slab_at + (slabs + 1) / 2;  // real data: first matrix there, and back
   int weighted_vectors = pair ? 0 : real_rows ? (radix * radix + 1) / 2 : 1;
   int line_at = weighted_at + 2 * weighted_vectors;     // per line of a group: step B's twiddles
   int group_at = line_at + group_lines * line_vectors;  // per group: DFT8 n4 there, back
@@ -142,7 +148,7 @@ struct Layout : RowLayout {
                     : several_groups                ? 1024 * groups
                                                     : 512 * group_lines * line_vectors;
   int spectrum_begin = table_begin + table_bytes;
-  int imaginary_begin = spectrum_begin + (tuning.spectrum == Keep::shared ? 4 * size : 0);
+  int imaginary_begin = spectrum_begin + (tuning.spectrum == Keep::shared ? 4 * spectrum_numbers : 0);
   bool apart = !pair && (radix > 1 || slabs > 1);
   int place_bytes = apart ? row_bytes : slab_bytes;
   int slabs_begin = imaginary_begin + (apart ? slabs * row_bytes : 0);
@@ -181,6 +187,9 @@ struct Layout : RowLayout {
     if (overlaps && t.ring < 2 * slabs) return "ring: two items overlap";
     if (overlaps && gated && t.gate_ring < 2 * slabs) return "gate_ring: gates of two items";
     if (sparse && (!pair || gated)) return "sparse: of masks, which the pair fold has, and without gates";
+    if (half && (gated || !real_rows || groups < 2))
+      return "fold: plain, without gates, has a radix up to 3, and a group of lines for each half";
+    if (half && (batch_groups != 1 || 4 % batch_pairs != 0)) return "pairs: of a half spectrum, four are live or none";
     if (sparse && batches * parts > 32) return "sparse: a warp's parts of batches are bits of a word";
     if ((t.order == Order::slab_by_slab) != (t.stores > 1)) return "stores: more than one are slab by slab";
     if (t.stores > 1 && (units_per_warp % t.stores != 0 || slabs % t.stores != 0)) return "stores: of whole slabs";

@@ -63,13 +63,13 @@ DANAUS_DEVICE void radix_over_slabs(Complex2 (&z)[P::layout.slabs]) {
   }
 }
 
-// Of a masked spectrum, of which tiles kr of step A's output step B reads what this lane has, and what any lane has:
-// bits.
+// Of a spectrum that is not computed as a whole, of which tiles kr of step A's output step B reads what this lane has,
+// and what any lane has: bits.
 template <class P>
 struct LiveRows {
   u32 lane = ~0u, warp = ~0u;
   DANAUS_DEVICE bool of_lane(int kr) const {
-    if constexpr (requires { P::layout.sparse; }) return !P::layout.sparse || (lane >> kr & 1);
+    if constexpr (requires { P::layout.half; }) return !(P::layout.sparse || P::layout.half) || (lane >> kr & 1);
     return true;
   }
   DANAUS_DEVICE bool of_warp(int kr) const {

@@ -45,7 +45,7 @@ int slab_frequency(const Layout& l, int slab) { return l.columns16 ? slab / 2 + 
 std::vector<std::uint32_t> Family::make_tables(const Layout& l) {
   const Scales s = scales(l);
   const int n = l.size, r = l.radix, columns = l.columns, slabs = l.slabs, row_chunks = l.column_chunks;
-  const bool pair = l.pair, columns16 = l.columns16;
+  const bool weighted = l.key.fold == Fold::right_angle, columns16 = l.columns16;
   const int top = l.rows16 || l.real_rows ? 8 * r : 8;  // points of the first stage of mma
   Table table(l.table_vectors);
   write_rows(table, l, s.eight, s.sixteen);
@@ -59,7 +59,7 @@ std::vector<std::uint32_t> Family::make_tables(const Layout& l) {
     return [=](int n3, int n4) { return root(64 * slabs, ks * (64 * low + 8 * n3 + n4)); };
   });
   const auto split = [=](int n4, int k_hi) {
-    return root(n, std::int64_t{n4} * k_hi) * (pair ? Complex(1) : weight(n, n4));
+    return root(n, std::int64_t{n4} * k_hi) * (weighted ? weight(n, n4) : Complex(1));
   };
   // A line's rows k1 are those of its group, with the split's part in the matrix, and which of them, with the twiddle.
   for (int line = 0; line < 8 * r; ++line) {
@@ -93,7 +93,7 @@ std::vector<std::uint32_t> Family::make_tables(const Layout& l) {
     const auto twiddle = [=](int kr, int k1, int n2) {
       const int digit = top == 8 ? k1 : kr + r * k1;
       return s.first * root(8 * top, digit * n2) * root(n, first * row_frequency(r, kr, k1, 0)) *
-             (pair ? Complex(1) : weight(n, first + std::int64_t{columns} * n2));
+             (weighted ? weight(n, first + std::int64_t{columns} * n2) : Complex(1));
     };
     const int there = l.unit_at + 2 * unit * l.unit_vectors, back = there + l.unit_vectors;
     table.matrix(there, [=](int in, int out) { return matrix(in, out); });

@@ -65,7 +65,7 @@ struct Table {
 // `kept` [N] masks frequencies, 1 kept and 0 removed; empty keeps all. Of a mask that is not symmetric, kept[k] !=
 // kept[N - k], the part that leaves a real filter real is applied: a frequency and its mirror get the mean of their
 // marks, which gives the real part of what the complex filter gives. For a sparse kernel entries of removed frequencies
-// are left out.
+// are left out. Of a kernel that reads a part of the spectrum a frequency whose mirror is not there counts twice.
 Table make_table(const Variant& convolution, const Split& split, std::span<const std::uint8_t> kept);
 
 }  // namespace danaus::spectrum

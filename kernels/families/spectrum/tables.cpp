@@ -62,8 +62,12 @@ Table make_table(const Variant& convolution, const Split& split, std::span<const
     const bool mirrored = split.real_pairs && m > points;
     return (mirrored ? kMirrored : 0) | place_of_frequency(layout, mirrored ? size - m : m);
   };
-  // Of a sparse kernel's spectrum live pieces alone are kept, one behind the other.
-  const auto is_live = [&](int k) { return !convolution.sparse || kept.empty() || kept[k] || kept[(size - k) % size]; };
+  // Live pieces alone are kept, one behind the other.
+  const auto mirror = [=](int k) { return (size - k) % size; };
+  const auto is_live = [&](int k) {
+    return slots[k] < convolution.spectrum_numbers &&
+           (!convolution.sparse || kept.empty() || kept[k] || kept[mirror(k)]);
+  };
   Table table;
   table.words.resize(size / 2);
   std::vector<std::uint32_t> numbers(size / 4);
@@ -88,10 +92,12 @@ Table make_table(const Variant& convolution, const Split& split, std::span<const
     table.numbers_at = std::ssize(table.words);
     table.words.insert(table.words.end(), numbers.begin(), numbers.end());
   }
-  if (!kept.empty()) {
+  if (!kept.empty() || convolution.spectrum_numbers < size) {
     table.marks_at = std::ssize(table.words);
-    for (int k = 0; k <= points; ++k)
-      table.words.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(kept[k] + kept[(size - k) % size]) / 2));
+    for (int k = 0; k <= points; ++k) {
+      const float sum = kept.empty() ? 2 : static_cast<float>(kept[k] + kept[mirror(k)]);
+      table.words.push_back(std::bit_cast<std::uint32_t>(is_live(k) == is_live(mirror(k)) ? sum / 2 : sum));
+    }
   }
   return table;
 }
