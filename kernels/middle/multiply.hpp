@@ -52,6 +52,13 @@ class ChannelSpectrum {
   DANAUS_DEVICE void begin(SpectraOfLaunch a) {
     if constexpr (marks > 0) pieces_ = LiveMarks<marks>::pieces(a.tables);
   }
+  // Begins to bring a channel's spectrum to shared memory, all of it, instead of hold(): for one thread to call, when
+  // nobody reads the one before any more (sm_90).
+  DANAUS_DEVICE void copy(SpectraOfLaunch a, int channel, SharedAddress barrier) {
+    static_assert(keep == Keep::shared && marks == 0);
+    device::barrier_expect(barrier, 4 * size);
+    device::bulk_load(shared, of(a, channel), 4 * size, barrier, Cache::normal);
+  }
   // vector_of(i): the number of this warp's i-th vector. Returns whether the channel is another than before.
   template <class VectorOf>
   DANAUS_DEVICE bool hold(SpectraOfLaunch a, int channel, VectorOf vector_of) {

@@ -20,7 +20,8 @@
 //            of 8 r lines has
 // memory     a slab holds 64 columns of both rows; line nr 8 + n1 + 8 r n2 (128 bytes), its 16-byte chunk c swizzled.
 //            After step A, k2 stands where n1 was and k1 where n2 was, so that every step works in place
-//            The spectrum of a block's channel is in registers, in shared memory, or read from L2 for every item
+//            The spectrum of a block's channel is in registers; or in shared memory, by a bulk copy while the item
+//            before is on its way back; or read from L2 for every item
 // half       of a real row's spectrum (plain fold) one half of the lines is computed, y is twice the real part
 // sparse     of a masked spectrum a channel keeps live pieces (middle/slots.hpp). Batches of lines, or the parts of
 //            their slabs, of which no frequency is live are left out of step B; their rows are not written by step A,
@@ -96,6 +97,7 @@ class Block {
     prepare();
     if (!in_bulk() || leader_) fetch_until(layout.tuning.ring);
     if (gates_in_ring() && leader_) gates_.fetch();
+    if (items_.count > 0) copy_spectrum(first_.channel);
     device::copy_async_commit();
     if constexpr (path == Path::threads || path == Path::any)
       if (path_ == Path::threads) return run_by_threads();
@@ -114,6 +116,8 @@ class Block {
   static constexpr Layout layout = P::layout;
   using Worker = BlockWorker<layout.threads>;
   static constexpr SharedAddress kStored = 8 * (layout.tuning.ring + layout.tuning.gate_ring);  // barrier
+  static constexpr SharedAddress kSpectrum = kStored + 8;                                       // barrier
+  static constexpr bool kCopiesSpectrum = layout.tuning.spectrum == Keep::shared && !layout.sparse;
   static constexpr SharedAddress kExponents = layout.exponents_begin;
   static constexpr int kSlabsStored = layout.slabs / layout.tuning.stores;  // at a time
   static constexpr int kVectors = layout.tuning.pairs * layout.slabs;       // of a spectrum, for one batch
@@ -131,6 +135,7 @@ class Block {
       for (int i = 0; i < layout.tuning.ring; ++i) device::barrier_init(8 * i, 1);
       if constexpr (layout.tuning.gate_ring > 0) GateRing<P>::init();
       if (is_enclosing()) device::barrier_init(kStored, layout.tuning.warps);
+      if constexpr (kCopiesSpectrum) device::barrier_init(kSpectrum, 1);
     }
     for (int i = device::thread_index(); i < layout.table_bytes / 16; i += layout.threads)
       device::store_shared<16>(layout.table_begin + 16 * i,
@@ -398,7 +403,24 @@ class Block {
     });
   }
 
+  // Asks for the spectrum of a block's first item; and, when nobody reads that of the item before any more, of the
+  // next.
+  DANAUS_DEVICE void copy_spectrum(int channel) {
+    if constexpr (kCopiesSpectrum)
+      if (in_bulk() && leader_) spectrum_.copy({a_.spectrum, a_.tables}, channel, kSpectrum);
+  }
+  DANAUS_DEVICE void copy_next_spectrum(Item item, int number) {
+    const int channel = item.channel;
+    advance<P>(a_, item);
+    if (number + 1 < items_.count && item.channel != channel) copy_spectrum(item.channel);
+  }
+  // A block's channels follow one another.
+  DANAUS_DEVICE void wait_for_spectrum(int channel) const {
+    if constexpr (kCopiesSpectrum)
+      if (in_bulk()) device::barrier_wait(kSpectrum, (channel - first_.channel) & 1);
+  }
   DANAUS_DEVICE void hold_spectrum(int channel) {
+    if (kCopiesSpectrum && in_bulk()) return;
     spectrum_.hold({a_.spectrum, a_.tables}, channel, [&](int i) {
       const int vector = spectrum_vector(i / kVectors, i % kVectors);
       return layout.half ? min(vector, layout.spectrum_numbers / 128 - 1) : vector;  // which has what is not used
@@ -485,11 +507,13 @@ class Block {
         release_pregate_of_unit();
       });
       Spectra ahead;
+      wait_for_spectrum(item.channel);
       load_spectra(item.channel, 0, ahead);
       device::sync_block();
       release_pregate();
       convolve(place, item.channel, ahead, Nothing());
       device::sync_block();
+      copy_next_spectrum(item, number);
       transform_back(item, place, Nothing());
       device::fence_async();
       device::sync_block();
@@ -516,11 +540,13 @@ class Block {
       });
       if constexpr (!layout.refills_between) refill(done);
       Spectra ahead;
+      wait_for_spectrum(item.channel);
       load_spectra(item.channel, 0, ahead);
       device::sync_block();
       release_pregate();
       convolve(place, item.channel, ahead, Nothing());
       device::sync_block();
+      copy_next_spectrum(item, number);
       transform_back(item, place, [&](int j) {
         if (j % kUnits != kUnits - 1) return;
         device::fence_async();
@@ -554,6 +580,7 @@ class Block {
         transform(item, place, parity, Nothing());
         if (pregate() && gates_in_ring()) gates_.turn();
         hold_spectrum(item.channel);
+        wait_for_spectrum(item.channel);
         load_spectra(item.channel, 0, ahead);
       }
       device::sync_block();
@@ -565,6 +592,7 @@ class Block {
           if (kLate && batch == min(1, layout.batches - 1)) refill(number * layout.slabs);
         });
       device::sync_block();
+      if (begins) copy_next_spectrum(item, number);
       before = item, place_before = place;
       advance<P>(a_, item);
       step(place, parity);

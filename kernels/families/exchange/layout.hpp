@@ -169,7 +169,7 @@ struct Layout : RowLayout {
     const bool overlaps = t.order == Order::overlapped || t.order == Order::overlapped_late;
     if (columns != 8 && columns != 16 && columns != 32 && columns % 64 != 0) return "columns: 8, 16, 32 or times 64";
     if (row_bytes % 1024 != 0) return "row_bytes: whole swizzle patterns, so that both rows are swizzled alike";
-    if (8 * (t.ring + t.gate_ring + 1) > exponents_begin) return "ring: barriers stand before the exponents";
+    if (8 * (t.ring + t.gate_ring + 2) > exponents_begin) return "ring: barriers stand before the exponents";
     if (exponents_begin + 4 * units > table_begin) return "columns: exponents of the units stand before the table";
     if (slabs_begin % 1024 != 0) return "slabs_begin: slabs are swizzled by their addresses";
     if (units % t.warps != 0) return "warps: each takes the same number of columns, always the same ones";
