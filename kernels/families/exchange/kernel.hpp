@@ -195,13 +195,13 @@ class Block {
     }
   }
 
-  // A warp's lines of step B: those from first_line() on of some groups, of which group_at() says the i-th. Several
-  // groups are far apart, since what is live of a spectrum may be one half of them.
+  // A warp's lines of step B: those from first_line() on of some groups, of which group_at() says the i-th. Where one
+  // half of the groups is live, they are far apart, so that each warp has a part of that.
   DANAUS_DEVICE int first_line() const { return warp_ * layout.warp_lines % layout.group_lines; }
   DANAUS_DEVICE int group_at(int i) const {
     const int sharing = warp_ * layout.warp_lines / layout.group_lines;  // number of those who share its groups
-    return layout.several_groups ? sharing + i * (layout.groups / layout.warp_groups)
-                                 : sharing * layout.warp_groups + i;
+    return layout.half && layout.several_groups ? sharing + i * (layout.groups / layout.warp_groups)
+                                                : sharing * layout.warp_groups + i;
   }
   // A batch's first group among the warp's, and its first pair among the warp's of that group, and among all pairs.
   static DANAUS_DEVICE constexpr int group_of(int batch) {
