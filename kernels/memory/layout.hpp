@@ -6,12 +6,14 @@
 
 namespace danaus {
 
-// Where constants that a block reads again and again are kept.
-enum class Keep { registers, shared, cache };
+// Where constants that a block reads again and again are kept: shared memory gets them from those who use them, or by a
+// bulk copy, where there are such.
+enum class Keep { registers, shared, bulk, cache };
+constexpr bool is_shared(Keep keep) { return keep == Keep::shared || keep == Keep::bulk; }
 
 // A slab is a part of the rows of one item: of two batch rows (pair), or of one row, real and imaginary (right angle,
-// plain).
-// It has lines of 64 samples (128 bytes), plane by plane; its 16-byte chunk number c is chunk c mod 8 of line c / 8.
+// plain). It has lines of 64 samples (128 bytes), plane by plane; its 16-byte chunk number c is chunk c mod 8 of line c
+// / 8.
 struct RowLayout {
   constexpr RowLayout(Dtype type, Fold fold, bool with_gates, int fft_size, int slabs_of_item, int lines_of_plane,
                       int step_of_lines, int step_of_planes, Cache of_rows)

@@ -55,7 +55,7 @@ class ChannelSpectrum {
   // Begins to bring a channel's spectrum to shared memory, all of it, instead of hold(): for one thread to call, when
   // nobody reads the one before any more (sm_90).
   DANAUS_DEVICE void copy(SpectraOfLaunch a, int channel, SharedAddress barrier) {
-    static_assert(keep == Keep::shared && marks == 0);
+    static_assert(keep == Keep::bulk && marks == 0);
     device::barrier_expect(barrier, 4 * size);
     device::bulk_load(shared, of(a, channel), 4 * size, barrier, Cache::normal);
   }
@@ -67,7 +67,7 @@ class ChannelSpectrum {
     DANAUS_UNROLL
     for (int i = 0; i < count; ++i) {
       const Words<4> words = read(a, channel, vector_of(i));
-      if constexpr (keep == Keep::shared)
+      if constexpr (kShared)
         device::store_shared<16>(place(vector_of(i)), words);
       else
         held_[keep == Keep::registers ? i : 0] = words;
@@ -93,7 +93,7 @@ class ChannelSpectrum {
   DANAUS_DEVICE Words<4> load(SpectraOfLaunch a, int channel, int i, int vector) const {
     if constexpr (keep == Keep::registers)
       return held_[i];
-    else if constexpr (keep == Keep::shared)
+    else if constexpr (kShared)
       return device::load_shared<16>(place(vector));
     else
       return read(a, channel, vector);
@@ -119,6 +119,7 @@ class ChannelSpectrum {
   }
   static DANAUS_DEVICE SharedAddress place(int vector) { return shared + 512 * vector + 16 * device::lane_index(); }
 
+  static constexpr bool kShared = is_shared(keep);
   int channel_ = -1, factor_channel_ = -1;
   int pieces_ = 0;  // of a channel, where all is not live
   float factor_ = 0;

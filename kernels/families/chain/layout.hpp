@@ -71,7 +71,7 @@ struct Layout : RowLayout {
     if (slab_bytes % 1024 != 0) return "slab_bytes: slabs are swizzled by their addresses";
     if (key.fold == Fold::plain) return "fold: pair or right angle";
     if (sparse && (!pair || gated)) return "sparse: of masks, which the pair fold has, and without gates";
-    if (tuning.spectrum == Keep::shared) return "spectrum: warps have channels of their own, shared memory holds none";
+    if (is_shared(tuning.spectrum)) return "spectrum: warps have channels of their own, shared memory holds none";
     return nullptr;
   }
 };

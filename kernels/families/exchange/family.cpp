@@ -14,6 +14,7 @@ std::string Family::tuning_words(const Tuning& t) {
   std::string words = text('w', t.warps, "_ring", t.ring);
   if (t.gate_ring > 0) words += text("_gates", t.gate_ring);
   if (t.spectrum == Keep::shared) words += "_spectrum";
+  if (t.spectrum == Keep::bulk) words += "_bulk";
   if (t.twiddles == Keep::cache) words += "_l1";
   return words;
 }

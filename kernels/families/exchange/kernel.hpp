@@ -20,8 +20,8 @@
 //            of 8 r lines has
 // memory     a slab holds 64 columns of both rows; line nr 8 + n1 + 8 r n2 (128 bytes), its 16-byte chunk c swizzled.
 //            After step A, k2 stands where n1 was and k1 where n2 was, so that every step works in place
-//            The spectrum of a block's channel is in registers; or in shared memory, by a bulk copy while the item
-//            before is on its way back; or read from L2 for every item
+//            The spectrum of a block's channel is in registers, or in shared memory (by a bulk copy: while the item
+//            before is on its way back), or read from L2 for every item
 // half       of a real row's spectrum (plain fold) one half of the lines is computed, y is twice the real part
 // sparse     of a masked spectrum a channel keeps live pieces (middle/slots.hpp). Batches of lines, or the parts of
 //            their slabs, of which no frequency is live are left out of step B; their rows are not written by step A,
@@ -117,7 +117,7 @@ class Block {
   using Worker = BlockWorker<layout.threads>;
   static constexpr SharedAddress kStored = 8 * (layout.tuning.ring + layout.tuning.gate_ring);  // barrier
   static constexpr SharedAddress kSpectrum = kStored + 8;                                       // barrier
-  static constexpr bool kCopiesSpectrum = layout.tuning.spectrum == Keep::shared && !layout.sparse;
+  static constexpr bool kCopiesSpectrum = layout.tuning.spectrum == Keep::bulk;
   static constexpr SharedAddress kExponents = layout.exponents_begin;
   static constexpr int kSlabsStored = layout.slabs / layout.tuning.stores;  // at a time
   static constexpr int kVectors = layout.tuning.pairs * layout.slabs;       // of a spectrum, for one batch

@@ -148,7 +148,7 @@ struct Layout : RowLayout {
                     : several_groups                ? 1024 * groups
                                                     : 512 * group_lines * line_vectors;
   int spectrum_begin = table_begin + table_bytes;
-  int imaginary_begin = spectrum_begin + (tuning.spectrum == Keep::shared ? 4 * spectrum_numbers : 0);
+  int imaginary_begin = spectrum_begin + (is_shared(tuning.spectrum) ? 4 * spectrum_numbers : 0);
   bool apart = !pair && (radix > 1 || slabs > 1);
   int place_bytes = apart ? row_bytes : slab_bytes;
   int slabs_begin = imaginary_begin + (apart ? slabs * row_bytes : 0);
@@ -190,6 +190,7 @@ struct Layout : RowLayout {
     if (half && (gated || !real_rows || groups < 2))
       return "fold: plain, without gates, has a radix up to 3, and a group of lines for each half";
     if (half && (batch_groups != 1 || 4 % batch_pairs != 0)) return "pairs: of a half spectrum, four are live or none";
+    if (sparse && t.spectrum == Keep::bulk) return "spectrum: its live pieces are not where vectors have them";
     if (sparse && batches * parts > 32) return "sparse: a warp's parts of batches are bits of a word";
     if ((t.order == Order::slab_by_slab) != (t.stores > 1)) return "stores: more than one are slab by slab";
     if (t.stores > 1 && (units_per_warp % t.stores != 0 || slabs % t.stores != 0)) return "stores: of whole slabs";

@@ -3,7 +3,9 @@
 //
 // What won and by how much, where it was not the first that one would try; of f16, and bf16, which is the same but for
 // its first and last step, takes the same:
-//   spectrum   by shared memory where a channel's items share a block that has the room
+//   spectrum   by shared memory where a channel's items share a block that has the room. bulk: at B=2 it gains 2 to
+//              12 %, at B=1 more (4K 38 -> 33 us), but in front of steps B that hold most registers it costs up to 3 %
+//              at B=64 (16K 975 -> 1006)
 //   twiddles   by L1 where the room of their table is worth more: a seventh slab of 32K (2412 -> 2313 us), a fifth
 //              block of 3K (causal, 282 -> 268)
 //   lines      held: 16K causal 1552 -> 1514 us; but 8K 474 -> 492. two_groups: 6K causal 546 -> 514; it costs
@@ -66,9 +68,9 @@ inline constexpr std::array kLines = [] {
     /*  2048 */ {4,   8, kPair & kUngated,                              kStudied, { 1,  2,  6, 0, in_turn,         1, cache,     shared,    one_group,  2, true,  1, false, normal}},
     /*  2048 */ {4,   8, kGated,                                        kStudied, { 1,  3,  4, 1, in_turn,         1, cache,     shared,    one_group,  2, true,  1, false, normal}},
     /*  2048 */ {4,   8, kCausal & kUngated,                            kStudied, { 1,  2,  7, 0, overlapped_late, 1, cache,     shared,    one_group,  2, true,  1, false, normal}},
-    /*  3072 */ {3,  16, kPair & kUngated,                              kChosen,  { 2,  2,  4, 0, in_turn,         1, shared,    shared,    two_groups, 2, true,  1, false, normal}},
+    /*  3072 */ {3,  16, kPair & kUngated,                              kChosen,  { 2,  2,  4, 0, in_turn,         1, bulk,      shared,    two_groups, 2, true,  1, false, normal}},
     /*  3072 */ {3,  16, kPair & kGated,                                kChosen,  { 2,  2,  4, 1, in_turn,         1, shared,    cache,     one_group,  2, true,  1, false, normal}},
-    /*  3072 */ {3,  16, kCausal & kUngated,                            kChosen,  { 2,  2,  5, 0, overlapped_late, 1, shared,    cache,     two_groups, 2, true,  1, false, normal}},
+    /*  3072 */ {3,  16, kCausal & kUngated,                            kChosen,  { 2,  2,  5, 0, overlapped_late, 1, bulk,      cache,     two_groups, 2, true,  1, false, normal}},
     /*  3072 */ {3,  16, kCausal & kGated,                              kChosen,  { 2,  2,  5, 1, in_turn,         1, shared,    cache,     two_groups, 2, true,  1, false, normal}},
     /*  3072 */ {6,   8, kPair & kUngated,                              kStudied, { 1,  2,  4, 0, in_turn,         1, cache,     shared,    one_group,  2, true,  1, false, normal}},
     /*  3072 */ {6,   8, kGated,                                        kStudied, { 1,  3,  3, 1, in_turn,         1, cache,     shared,    one_group,  2, true,  1, false, normal}},
@@ -83,9 +85,9 @@ inline constexpr std::array kLines = [] {
     /*  4096 */ {4,  16, kPair & kGated,                                kStudied, { 2,  2,  3, 1, in_turn,         1, cache,     shared,    one_group,  2, true,  1, false, normal}},
     /*  4096 */ {4,  16, kCausal & kUngated,                            kStudied, { 2,  3,  4, 0, overlapped_late, 1, cache,     shared,    two_groups, 2, true,  1, false, normal}},
     /*  4096 */ {4,  16, kCausal & kGated,                              kStudied, { 2,  2,  3, 1, in_turn,         1, cache,     shared,    two_groups, 2, true,  1, false, normal}},
-    /*  6144 */ {3,  32, kPair & kUngated,                              kChosen,  { 4,  2,  3, 0, in_turn,         1, shared,    cache,     two_groups, 2, true,  1, false, normal}},
+    /*  6144 */ {3,  32, kPair & kUngated,                              kChosen,  { 4,  2,  3, 0, in_turn,         1, bulk,      cache,     two_groups, 2, true,  1, false, normal}},
     /*  6144 */ {3,  32, kPair & kGated,                                kChosen,  { 4,  2,  2, 1, in_turn,         1, shared,    shared,    one_group,  2, true,  1, false, normal}},
-    /*  6144 */ {3,  32, kCausal & kUngated,                            kChosen,  { 4,  2,  3, 0, overlapped_late, 1, shared,    shared,    two_groups, 2, true,  1, false, normal}},
+    /*  6144 */ {3,  32, kCausal & kUngated,                            kChosen,  { 4,  2,  3, 0, overlapped_late, 1, bulk,      shared,    two_groups, 2, true,  1, false, normal}},
     /*  6144 */ {3,  32, kCausal & kGated,                              kChosen,  { 4,  3,  2, 2, in_turn,         1, shared,    shared,    two_groups, 2, true,  1, false, normal}},
     /*  6144 */ {6,  16, kPair & kUngated,                              kStudied, { 2,  2,  3, 0, in_turn,         1, cache,     shared,    two_groups, 2, true,  1, false, normal}},
     /*  6144 */ {6,  16, kPair & kGated,                                kStudied, { 2,  2,  2, 1, in_turn,         1, cache,     shared,    one_group,  2, true,  1, false, normal}},
@@ -93,7 +95,7 @@ inline constexpr std::array kLines = [] {
     /*  6144 */ {6,  16, kCausal & kGated,                              kStudied, { 2,  2,  2, 1, in_turn,         1, cache,     shared,    two_groups, 2, true,  1, false, normal}},
     /*  8192 */ {2,  64, kPair & kUngated,                              kChosen,  { 8,  2,  2, 0, in_turn,         1, shared,    shared,    one_group,  4, true,  1, false, stream}},
     /*  8192 */ {2,  64, kPair & kGated,                                kChosen,  { 8,  2,  2, 1, in_turn,         1, cache,     cache,     one_group,  4, true,  1, false, stream}},
-    /*  8192 */ {2,  64, kCausal & kUngated,                            kChosen,  { 8,  2,  2, 0, in_turn,         1, shared,    shared,    held,       2, true,  1, false, stream}},
+    /*  8192 */ {2,  64, kCausal & kUngated,                            kChosen,  { 8,  2,  2, 0, in_turn,         1, bulk,      shared,    held,       2, true,  1, false, stream}},
     /*  8192 */ {2,  64, kCausal & kGated,                              kChosen,  { 8,  2,  2, 1, in_turn,         1, shared,    shared,    held,       2, true,  1, false, stream}},
     /*  8192 */ {1, 128, kUngated,                                      kStudied, { 8,  4,  2, 0, overlapped_late, 1, shared,    shared,    one_group,  2, false, 1, false, stream}},
     /*  8192 */ {1, 128, kGated,                                        kStudied, { 8,  4,  2, 2, in_turn,         1, cache,     shared,    one_group,  2, false, 2, false, stream}},
@@ -113,7 +115,7 @@ inline constexpr std::array kLines = [] {
     /* 12288 */ {6,  32, kCausal & kGated,                              kStudied, { 4,  3,  1, 1, in_turn,         1, cache,     shared,    two_groups, 2, true,  1, false, stream}},
     /* 16384 */ {2, 128, kPair & kUngated,                              kStudied, {16,  4,  1, 0, in_turn,         1, shared,    shared,    one_group,  2, false, 2, false, stream}},
     /* 16384 */ {2, 128, kPair & kGated,                                kStudied, { 8,  2,  2, 1, slab_by_slab,    2, cache,     shared,    one_group,  2, false, 2, false, stream}},
-    /* 16384 */ {2, 128, kCausal & kUngated,                            kChosen,  {16,  4,  1, 0, overlapped_late, 1, shared,    shared,    held,       1, false, 1, false, stream}},
+    /* 16384 */ {2, 128, kCausal & kUngated,                            kChosen,  {16,  4,  1, 0, overlapped_late, 1, bulk,      shared,    held,       1, false, 1, false, stream}},
     /* 16384 */ {2, 128, kCausal & kGated,                              kChosen,  { 8,  2,  2, 1, slab_by_slab,    2, cache,     shared,    held,       1, false, 2, false, stream}},
     /* 16384 */ {1, 256, kPair & kUngated,                              kStudied, {16, 12,  1, 0, overlapped,      1, cache,     registers, one_group,  1, false, 1, true,  stream}},
     /* 16384 */ {1, 256, kPair & kGated,                                kChosen,  {16,  8,  1, 4, in_turn,         1, cache,     registers, one_group,  1, false, 1, true,  stream}},
@@ -142,15 +144,15 @@ inline constexpr std::array kLines = [] {
     /* 32768 */ {4, 128, kGated,                                        kStudied, { 8,  2,  1, 1, slab_by_slab,    2, cache,     cache,     one_group,  1, false, 2, false, stream}},
     /* 32768 */ {1, 512, kUngated,                                      kStudied, { 8, 14,  1, 0, slab_by_slab,    8, cache,     cache,     one_group,  1, false, 2, false, stream}},
     /* 32768 */ {1, 512, kGated,                                        kStudied, { 8, 10,  1, 4, slab_by_slab,    8, cache,     cache,     one_group,  1, false, 2, false, stream}},
-    // Of lone rows, each of which is a channel's only one. Held lines share out the live half among the warps.
-    /*  2048 */ {1,  32, kLone,                                         kChosen,  { 4,  4,  4, 0, in_turn,         1, cache,     registers, one_group,  1, true,  1, false, normal}},
-    /*  3072 */ {3,  16, kLone,                                         kChosen,  { 2,  3,  5, 0, in_turn,         1, cache,     shared,    one_group,  2, true,  1, false, normal}},
-    /*  4096 */ {2,  32, kLone,                                         kChosen,  { 4,  3,  4, 0, in_turn,         1, cache,     shared,    held,       2, true,  1, false, normal}},
-    /*  6144 */ {3,  32, kLone,                                         kChosen,  { 4,  3,  3, 0, in_turn,         1, cache,     shared,    one_group,  2, true,  1, false, normal}},
-    /*  8192 */ {2,  64, kLone,                                         kChosen,  { 8,  3,  2, 0, in_turn,         1, cache,     shared,    held,       2, true,  1, false, stream}},
-    /* 12288 */ {3,  64, kLone,                                         kChosen,  { 8,  3,  1, 0, overlapped_late, 1, cache,     shared,    one_group,  2, true,  1, false, stream}},
-    /* 16384 */ {2, 128, kLone,                                         kChosen,  {16,  4,  1, 0, overlapped_late, 1, cache,     shared,    held,       1, false, 1, false, stream}},
-    /* 24576 */ {3, 128, kLone,                                         kChosen,  {16,  4,  1, 0, overlapped_late, 1, cache,     cache,     one_group,  1, false, 1, false, stream}},
+    // Of lone rows, each of which is a channel's only one.
+    /*  2048 */ {1,  32, kLone,                                         kChosen,  { 4,  2,  4, 0, in_turn,         1, bulk,      registers, one_group,  4, true,  1, false, normal}},
+    /*  3072 */ {3,  16, kLone,                                         kChosen,  { 2,  2,  4, 0, in_turn,         1, bulk,      shared,    one_group,  4, true,  1, false, normal}},
+    /*  4096 */ {2,  32, kLone,                                         kChosen,  { 4,  2,  4, 0, in_turn,         1, bulk,      shared,    held,       2, true,  1, false, normal}},
+    /*  6144 */ {3,  32, kLone,                                         kChosen,  { 4,  2,  3, 0, in_turn,         1, bulk,      shared,    one_group,  4, true,  1, false, normal}},
+    /*  8192 */ {2,  64, kLone,                                         kChosen,  { 8,  2,  2, 0, in_turn,         1, bulk,      shared,    held,       2, true,  1, false, stream}},
+    /* 12288 */ {3,  64, kLone,                                         kChosen,  { 8,  3,  1, 0, in_turn,         1, bulk,      shared,    one_group,  4, true,  1, false, stream}},
+    /* 16384 */ {2, 128, kLone,                                         kChosen,  {16,  4,  1, 0, in_turn,         1, bulk,      shared,    held,       1, false, 1, false, stream}},
+    /* 24576 */ {3, 128, kLone,                                         kChosen,  { 8,  4,  1, 0, in_turn,         1, bulk,      shared,    one_group,  2, false, 1, false, stream}},
     /* 32768 */ {2, 256, kLone,                                         kChosen,  {16,  8,  1, 0, overlapped_late, 1, cache,     cache,     held,       1, false, 1, false, stream}},
     // Of masked spectra, by what was measured of the others; batches are smaller, since they are left out as a whole. Not
     // measured yet.
