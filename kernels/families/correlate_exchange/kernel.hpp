@@ -7,8 +7,9 @@
 //            (pair fold) or one row (right angle)
 // shares     where one block's registers have no room for the sums of all frequencies, the blocks of a cluster share
 //            an item: each reads and transforms the columns of its own slabs (step A), writes what it makes from k1 =
-//            8 i / shares on to block i, and goes on with the lines that it is given (step B). A barrier of the
-//            cluster stands before and behind step B; the one behind is passed in two halves, with work between
+//            8 i / shares on to block i, and goes on with the lines that it is given (step B). Each block has a barrier
+//            on which its lines arrive, with their bytes, and one on which the others say that they have read theirs:
+//            a barrier of the cluster, for which writes elsewhere must have ended, took a third of the time
 // gates      bulk copies bring their slabs through the same ring, each behind its array's; where threads copy, they
 //            multiply
 // fold       of a pair the cross terms of its rows are imaginary after the inverse transform, so the real part of that
@@ -60,21 +61,22 @@ class Block {
     fetch_behind(0);
     for (int i = 0; i < items_.count; ++i) {
       const int first = i * layout.item_slabs;
+      if (kShares > 1 && leader_) device::barrier_expect(kArrived, layout.arriving_bytes);
       DANAUS_UNROLL_BY(1)
       for (int slab = 0; slab < layout.item_slabs; slab += layout.stage_slabs) {
-        transform(first + slab, slab);
-        if (slab + layout.stage_slabs == layout.item_slabs)
-          sync_shares();
-        else if (layout.refills_between || pregate_ || postgate_)
-          device::sync_block();
-        else
-          continue;
+        transform(first + slab, i, slab);
+        const bool last = slab + layout.stage_slabs == layout.item_slabs;
+        if (!last && !layout.refills_between && !pregate_ && !postgate_) continue;
+        device::sync_block();
         fetch_behind(first + slab + layout.stage_slabs);
       }
-      accumulate(i + 1 == items_.count);
+      if (kShares > 1) device::barrier_wait_cluster(kArrived, i & 1);
+      accumulate();
       if (layout.key.shares == 1) device::sync_block();  // what is kept of this item has been read
     }
+    if (kShares > 1) device::arrive_cluster();
     store();
+    if (kShares > 1) device::wait_cluster();  // nobody writes here or waits for an arrival any more
   }
 
  private:
@@ -86,6 +88,7 @@ class Block {
   static constexpr int kShares = layout.key.shares;
   using Worker = exchange::BlockWorker<layout.threads>;
   static constexpr int kVectors = lines.tuning.pairs * lines.slabs;
+  static constexpr SharedAddress kArrived = 8 * layout.tuning.ring, kRead = kArrived + 8;  // barriers
   static DANAUS_DEVICE SharedAddress exponents_of(int array) {
     return layout.exponents_begin + 4 * steps.units * array;
   }
@@ -93,6 +96,8 @@ class Block {
   DANAUS_DEVICE void prepare() {
     if (leader_ && in_bulk_)
       for (int i = 0; i < layout.tuning.ring; ++i) device::barrier_init(8 * i, 1);
+    if (leader_ && kShares > 1)
+      device::barrier_init(kArrived, 1), device::barrier_init(kRead, kShares * layout.tuning.warps);
     for (int i = device::thread_index(); i < layout.table_bytes / 16; i += layout.threads) {
       const int vector = steps.line_at + i / 32 * steps.line_vectors;
       device::store_shared<16>(layout.table_begin + 16 * i,
@@ -106,15 +111,17 @@ class Block {
     groups_ = {load_matrix(a_.rows.tables, vector), load_matrix(a_.rows.tables, vector + 1)};
     device::let_next_grid_begin();
     device::wait_for_previous_grid();
-    if (kShares > 1 && items_.count > 0) device::arrive_cluster();
+    if (kShares > 1) device::sync_cluster();
   }
 
-  // What step A has written is there, in all blocks of the cluster.
-  static DANAUS_DEVICE void sync_shares() {
-    if constexpr (kShares > 1)
-      device::sync_cluster();
-    else
-      device::sync_block();
+  // Lines of the item before have been read, in all blocks of the cluster; and this warp has read its own.
+  static DANAUS_DEVICE void wait_for_room(int i) {
+    if (i > 0) device::barrier_wait_cluster(kRead, (i - 1) & 1);
+  }
+  static DANAUS_DEVICE void say_read() {
+    device::sync_warp();
+    if (const int rank = device::lane_index(); rank < kShares)
+      device::barrier_arrive_remote(device::remote_address(kRead, rank));
   }
 
   DANAUS_DEVICE Item item(int i) const {
@@ -164,8 +171,8 @@ class Block {
     if (in_bulk_) device::barrier_wait(barrier_of(place), place / layout.tuning.ring & 1);
   }
 
-  // Step A of the slabs from `number` on, the item's from `slab` on.
-  DANAUS_DEVICE void transform(int number, int slab) {
+  // Step A of the slabs from `number` on, the i-th item's from `slab` on.
+  DANAUS_DEVICE void transform(int number, int i, int slab) {
     if (!in_bulk_) {
       device::copy_async_wait<0>();
       device::sync_block();
@@ -176,11 +183,15 @@ class Block {
       const int array = array_of(slab + behind), place = places_before(number + behind);
       wait_for(place);
       if (has_gate(array)) wait_for(place + 1);
-      transform_unit(place, array, slab_of(slab + behind), unit % steps.column_chunks, slab == 0 && j == 0);
+      const bool first = slab == 0 && j == 0;  // of the warp's units
+      transform_unit(place, array, slab_of(slab + behind), unit % steps.column_chunks, [&] {
+        if (kShares > 1 && first) wait_for_room(i);
+      });
     }
   }
-  // `first`: of the warp's units of the item.
-  DANAUS_DEVICE void transform_unit(int place, int array, int slab, int chunk, bool first) const {
+  // Calls before_writing() once it has read the unit.
+  template <class BeforeWriting>
+  DANAUS_DEVICE void transform_unit(int place, int array, int slab, int chunk, BeforeWriting before_writing) const {
     const int unit = slab * steps.column_chunks + chunk;
     const RowTwiddles<S> own = exchange::load_unit<S>(a_.rows.tables, unit, false);
     const SharedAddress from = address_of(place);
@@ -203,7 +214,7 @@ class Block {
     } else {
       load([&](int row, int nr, u32(&tiles)[8]) { column.load(row, nr, tiles); });
     }
-    if (kShares > 1 && first) device::wait_cluster();  // what is kept of the item before has been read
+    before_writing();
     const SharedAddress exponent_at = exponents_of(array) + 4 * unit;
     exchange::narrow_unit<S, false>(re, im, exponent_at);
     constexpr Kept places = layout.kept;
@@ -213,8 +224,11 @@ class Block {
     } else {
       if constexpr (steps.scaled) {
         device::sync_warp();
-        if (const int rank = device::lane_index(); rank < kShares && rank != share_)
-          device::store_remote<4>(device::remote_address(exponent_at, rank), device::load_shared<4>(exponent_at));
+        const Words<1> exponent = device::load_shared<4>(exponent_at);
+        device::sync_warp();
+        if (const int rank = device::lane_index(); rank < kShares)
+          device::store_remote_async<4>(device::remote_address(exponent_at, rank), exponent,
+                                        device::remote_address(kArrived, rank));
       }
       store_unit(ColumnOfShares(column, from, kept), re, im, own);
     }
@@ -239,17 +253,19 @@ class Block {
       DANAUS_UNROLL
       for (int b = 0; b < 2; ++b)
         to_[b] = device::remote_address(kept + column.address[b] - place - rank * (steps.row_bytes / kShares), rank);
+      arrived_ = device::remote_address(kArrived, rank);
     }
     DANAUS_DEVICE void store(int row, int kr, const u32 (&tiles)[8]) const {
       Words<4> words[2];
       column_.pack(tiles, words[0], words[1]);
       DANAUS_UNROLL
-      for (int b = 0; b < 2; ++b) device::store_remote<16>(to_[b] + (row * steps.row_bytes + 1024 * kr), words[b]);
+      for (int b = 0; b < 2; ++b)
+        device::store_remote_async<16>(to_[b] + (row * steps.row_bytes + 1024 * kr), words[b], arrived_);
     }
 
    private:
     const Column<S>& column_;
-    RemoteAddress to_[2];
+    RemoteAddress to_[2], arrived_;
   };
 
   // The first of this warp's lines among the cluster's.
@@ -271,7 +287,7 @@ class Block {
     exchange::PairTwiddles<Lines> own;
     exchange::load_lines<Lines>([&](int slab, int row) -> SharedAddress { return places.at(array, slab, row); },
                                 warp_* lines.pairs_per_warp + batch * lines.tuning.pairs, unit_scales, at, x);
-    if (kShares > 1 && last) device::arrive_cluster();
+    if (kShares > 1 && last) say_read();
     exchange::transform_lines<Lines>(
         columns_, [&](int line) { return twiddles_of(2 * batch * lines.tuning.pairs + line); }, own, x);
     DANAUS_UNROLL
@@ -282,7 +298,7 @@ class Block {
   }
 
   // Step B of both arrays, and what they give.
-  DANAUS_DEVICE void accumulate(bool last_item) {
+  DANAUS_DEVICE void accumulate() {
     u32 of_u[lines.slabs] = {}, of_dy[lines.slabs] = {};
     float factor = 1;
     if constexpr (lines.scaled)
@@ -292,7 +308,7 @@ class Block {
     for (int batch = 0; batch < lines.batches; ++batch) {
       exchange::LinePairs<Lines> u, dy;
       transform_batch(0, batch, of_u, u, false);
-      transform_batch(1, batch, of_dy, dy, batch == lines.batches - 1 && !last_item);
+      transform_batch(1, batch, of_dy, dy, batch == lines.batches - 1);
       DANAUS_UNROLL
       for (int i = 0; i < kVectors; ++i) {
         DANAUS_UNROLL

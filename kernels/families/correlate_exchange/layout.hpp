@@ -80,6 +80,9 @@ struct Layout {
   int slab_stride = steps.load_bytes;
   int shared_bytes = ring_begin + tuning.ring * slab_stride;
 
+  // Of an item, that the blocks of a cluster write here: lines, and exponents of all units.
+  int arriving_bytes = 2 * item_slabs * steps.row_bytes + (steps.scaled ? 8 * steps.units : 0);
+
   Kept kept{kept_begin, steps.row_bytes, own_slabs, key.shares};
   Sums sums{steps.slabs, key.shares};
 
@@ -94,7 +97,7 @@ struct Layout {
     if (item_slabs % stage_slabs != 0) return "warps: an item is whole stages";
     if (tuning.ring < 2 * stage_slabs || tuning.ring % stage_slabs != 0)
       return "ring: whole stages, and one with its gates";
-    if (8 * tuning.ring > exponents_begin) return "ring: barriers stand before the exponents";
+    if (8 * (tuning.ring + 2) > exponents_begin) return "ring: barriers stand before the exponents";
     if (exponents_begin + 8 * steps.units > table_begin)
       return "columns: exponents of the units of u and dy stand before the table";
     return steps.broken_rule();
