@@ -61,7 +61,6 @@ class Variant {
   bool gated;
   bool sparse = false;       // leaves out what a mask removes: sparse_variants() in plan/registry.hpp
   int size;                  // N; 0 without an FFT
-  int spectrum_numbers;      // complex ones that it reads of a channel's spectrum, the first slots; but see `sparse`
   std::vector<int> factors;  // of N, outermost stage first
   bool preferred;            // the choice of its kind and N where the caller makes none
   unsigned classes;          // bit i: for kDeviceClasses[i]
@@ -83,6 +82,8 @@ class Variant {
   // Where the kernel reads frequency k of the spectrum: slot[k], 0 <= slot < N. Slot s is the complex number whose real
   // part is half 4 (s / 2) + s mod 2 of a channel's N packed pairs, its imaginary part two halves later.
   virtual std::vector<std::int32_t> spectrum_slots() const = 0;
+  // Of these slots the first ones that it reads; a sparse kernel reads live pieces of them.
+  virtual int spectrum_numbers() const { return size; }
   // What the unnormalised spectrum is multiplied by: 1 / N over the scales of the forward and the inverse stages, a
   // number between 1/4 and 4 that keeps every intermediate at the scale of u.
   virtual double spectrum_scale() const = 0;
@@ -119,8 +120,7 @@ class VariantOf final : public Variant {
       : layout_(made.key, made.tuning) {
     family = Family::name, line = line_number, instance = instance_number;
     dtype = made.key.dtype, fold = made.key.fold, gated = made.key.gated;
-    size = spectrum_numbers = made.key.size();
-    if constexpr (requires { layout_.spectrum_numbers; }) spectrum_numbers = layout_.spectrum_numbers;
+    size = made.key.size();
     factors = Family::factors(layout_);
     if constexpr (requires { made.key.sparse; }) sparse = made.key.sparse;
     preferred = made.worth == kChosen, classes = made.classes, compiled = made.compiled;
@@ -134,6 +134,10 @@ class VariantOf final : public Variant {
   }
   std::vector<std::uint32_t> make_tables() const override { return Family::make_tables(layout_); }
   std::vector<std::int32_t> spectrum_slots() const override { return Family::spectrum_slots(layout_); }
+  int spectrum_numbers() const override {
+    if constexpr (requires { layout_.spectrum_numbers; }) return layout_.spectrum_numbers;
+    return size;
+  }
   double spectrum_scale() const override { return Family::spectrum_scale(layout_); }
   int live_block(int vector) const override {
     if constexpr (requires { layout_.live_block(vector); }) return layout_.live_block(vector);

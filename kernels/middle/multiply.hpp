@@ -59,13 +59,15 @@ class ChannelSpectrum {
     device::barrier_expect(barrier, 4 * size);
     device::bulk_load(shared, of(a, channel), 4 * size, barrier, Cache::normal);
   }
-  // vector_of(i): the number of this warp's i-th vector. Returns whether the channel is another than before.
-  template <class VectorOf>
-  DANAUS_DEVICE bool hold(SpectraOfLaunch a, int channel, VectorOf vector_of) {
+  // vector_of(i): the number of this warp's i-th vector, if is_read(i). Returns whether the channel is another than
+  // before.
+  template <class VectorOf, class IsRead>
+  DANAUS_DEVICE bool hold(SpectraOfLaunch a, int channel, VectorOf vector_of, IsRead is_read) {
     if (keep == Keep::cache || channel == channel_) return false;
     channel_ = channel;
     DANAUS_UNROLL
     for (int i = 0; i < count; ++i) {
+      if (!is_read(i)) continue;
       const Words<4> words = read(a, channel, vector_of(i));
       if constexpr (kShared)
         device::store_shared<16>(place(vector_of(i)), words);
@@ -73,6 +75,10 @@ class ChannelSpectrum {
         held_[keep == Keep::registers ? i : 0] = words;
     }
     return true;
+  }
+  template <class VectorOf>
+  DANAUS_DEVICE bool hold(SpectraOfLaunch a, int channel, VectorOf vector_of) {
+    return hold(a, channel, vector_of, [](int) { return true; });
   }
   // What the channel's spectrum was divided by.
   DANAUS_DEVICE float factor(const float* factors, int channel) {

@@ -111,8 +111,9 @@ const Variant& choose_whole(const Convolution& p, const Device& device) {
   std::vector<const Variant*> kin;  // right but for size, factors and device
   for (const auto& v : variants())
     if (v->size > 0 && v->dtype == p.dtype && v->fold == fold && v->gated == gated) kin.push_back(v.get());
-  for (const auto& v : long_variants())
-    if (v->dtype == p.dtype && v->fold == fold && v->gated == gated) kin.push_back(v.get());
+  for (const auto& v : long_variants())  // whose passes know no mask
+    if (v->dtype == p.dtype && v->fold == fold && v->gated == gated && p.mask.empty()) kin.push_back(v.get());
+  const std::string_view which = p.mask.empty() ? "" : " that masks frequencies";
   const auto only = [](const std::vector<const Variant*>& list, const std::function<bool(const Variant&)>& condition) {
     std::vector<const Variant*> rest;
     std::copy_if(list.begin(), list.end(), std::back_inserter(rest), [&](const Variant* v) { return condition(*v); });
@@ -125,9 +126,9 @@ const Variant& choose_whole(const Convolution& p, const Device& device) {
   for (const Variant* v : kin)
     if (sizes.empty() || sizes.back() != v->size) sizes.push_back(v->size);
   if (asked != 0 && !std::count(sizes.begin(), sizes.end(), asked))
-    fail("plan: N=", asked, " has no kernel; there are N = ", join(sizes, ", "));
+    fail("plan: N=", asked, " has no kernel", which, "; there are N = ", join(sizes, ", "));
   if (least > sizes.back())
-    fail("plan: ", token(p), " needs an FFT of ", least, " points; the largest kernel has ", sizes.back());
+    fail("plan: ", token(p), " needs an FFT of ", least, " points; the largest kernel", which, " has ", sizes.back());
   const int size = static_cast<int>(asked != 0 ? asked : *std::lower_bound(sizes.begin(), sizes.end(), least));
 
   const auto of_size = only(kin, [=](const Variant& v) { return v.size == size; });

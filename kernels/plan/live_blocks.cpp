@@ -83,7 +83,7 @@ LivePart live_part(const Variant& sparse, std::span<const std::uint8_t> live) {
 }
 
 int spectrum_numbers(const Variant& variant, const LivePart& of_sparse) {
-  return variant.sparse ? static_cast<int>(kPieceNumbers * of_sparse.pieces) : variant.spectrum_numbers;
+  return variant.sparse ? static_cast<int>(kPieceNumbers * of_sparse.pieces) : variant.spectrum_numbers();
 }
 
 }  // namespace danaus

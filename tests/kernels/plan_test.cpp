@@ -182,6 +182,14 @@ TEST(Choice, RefusalsNameTheRuleAndWhatThereIs) {
   EXPECT_THAT(refused("fftconv_f16_causal_l100_b1_h1_n1000_rightangle"),
               HasSubstr("N=1000 has no kernel; there are N = 256, 512, 768, 1024"));
   EXPECT_THAT(refused("fftconv_f16_circular_l1000_b1_h1_pair"), HasSubstr("N=1000 has no kernel"));
+  EXPECT_THAT(refused("fftconv_f16_circular_l65536_b2_h1_keep0to3"),
+              HasSubstr("N=65536 has no kernel that masks frequencies; there are N = 256, 512"));
+  EXPECT_THAT(refused("fftconv_f16_causal_l30000_k9000_b2_h1_pair_keep0to3"),
+              HasSubstr("points; the largest kernel that masks frequencies has 32768"));
+  EXPECT_THAT(refused("fftconv_f16_circular_l4096_b1_h1_plain_pregate"),
+              HasSubstr("the plain fold has no kernel with gates; pair and rightangle have"));
+  EXPECT_THAT(refused("fftconv_f16_circular_l4096_b1_h1_half"),
+              HasSubstr("the half fold has no kernel; plain, pair and rightangle have"));
   EXPECT_THAT(refused("fftconv_f16_circular_l1000_k24_b1_h1_n1024_pair"),
               HasSubstr("N=1024, a circular convolution in the pair fold has N = L=1000"));
   EXPECT_THAT(refused("fftconv_f16_circular_l16384_b1_h1_r128x128"),

@@ -147,10 +147,10 @@ std::vector<std::complex<double>> rounded_spectrum(const Variant& v, const Filte
                                                    std::span<const std::uint8_t> kept = {}) {
   const spectrum::Split split = spectrum::split_of(v.wraps(), v.size, 227 * 1024);
   const spectrum::Table table = spectrum::make_table(v, split, kept);
-  std::vector<u32> spectrum(channels * v.spectrum_numbers, ~0u);
+  std::vector<u32> spectrum(channels * v.spectrum_numbers(), ~0u);
   std::vector<float> factors(channels, 1);
   spectrum::Arguments a = arguments(filter, channels, v.size, v.fold, split);
-  a.size = v.spectrum_numbers;
+  a.size = v.spectrum_numbers();
   a.entries = table.words.data(), a.roots = a.entries + table.roots_at, a.spectrum = spectrum.data();
   if (table.numbers_at >= 0) a.numbers = table.words.data() + table.numbers_at;
   if (table.marks_at >= 0) a.marks = table.words.data() + table.marks_at;
@@ -176,11 +176,11 @@ std::vector<std::complex<double>> rounded_spectrum(const Variant& v, const Filte
   const std::vector<std::int32_t> slots = v.spectrum_slots();
   std::vector<std::complex<double>> actual(v.size);
   for (int k = 0; k < v.size; ++k) {
-    if (slots[k] >= v.spectrum_numbers) continue;
-    const std::size_t half = std::size_t{2} * channel * v.spectrum_numbers + 4 * (slots[k] / 2) + slots[k] % 2;
+    if (slots[k] >= v.spectrum_numbers()) continue;
+    const std::size_t half = std::size_t{2} * channel * v.spectrum_numbers() + 4 * (slots[k] / 2) + slots[k] % 2;
     actual[k] = std::complex<double>(value(half), value(half + 2)) / v.spectrum_scale();
     const int mirror = (v.size - k) % v.size;
-    if (slots[mirror] >= v.spectrum_numbers) actual[k] /= 2, actual[mirror] = std::conj(actual[k]);
+    if (slots[mirror] >= v.spectrum_numbers()) actual[k] /= 2, actual[mirror] = std::conj(actual[k]);
   }
   return actual;
 }

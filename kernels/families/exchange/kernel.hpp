@@ -421,10 +421,9 @@ class Block {
   }
   DANAUS_DEVICE void hold_spectrum(int channel) {
     if (kCopiesSpectrum && in_bulk()) return;
-    spectrum_.hold({a_.spectrum, a_.tables}, channel, [&](int i) {
-      const int vector = spectrum_vector(i / kVectors, i % kVectors);
-      return layout.half ? min(vector, layout.spectrum_numbers / 128 - 1) : vector;  // which has what is not used
-    });
+    spectrum_.hold(
+        {a_.spectrum, a_.tables}, channel, [&](int i) { return spectrum_vector(i / kVectors, i % kVectors); },
+        [&](int i) { return is_live(i / kVectors); });
   }
   DANAUS_DEVICE bool is_live(int batch) const {
     return live_.has_batch(batch) && (!layout.half || first_pair(batch) < layout.live_pairs);

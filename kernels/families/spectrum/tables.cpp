@@ -65,7 +65,7 @@ Table make_table(const Variant& convolution, const Split& split, std::span<const
   // Live pieces alone are kept, one behind the other.
   const auto mirror = [=](int k) { return (size - k) % size; };
   const auto is_live = [&](int k) {
-    return slots[k] < convolution.spectrum_numbers &&
+    return slots[k] < convolution.spectrum_numbers() &&
            (!convolution.sparse || kept.empty() || kept[k] || kept[mirror(k)]);
   };
   Table table;
@@ -92,7 +92,7 @@ Table make_table(const Variant& convolution, const Split& split, std::span<const
     table.numbers_at = std::ssize(table.words);
     table.words.insert(table.words.end(), numbers.begin(), numbers.end());
   }
-  if (!kept.empty() || convolution.spectrum_numbers < size) {
+  if (!kept.empty() || convolution.spectrum_numbers() < size) {
     table.marks_at = std::ssize(table.words);
     for (int k = 0; k <= points; ++k) {
       const float sum = kept.empty() ? 2 : static_cast<float>(kept[k] + kept[mirror(k)]);
