@@ -176,24 +176,25 @@ Counters of_sums(const Launch& launch, int item_rows, int workers_of_block) {
                  std::min<std::int64_t>(workers, workers_of_block));
 }
 
-// A block has so many rows, or parts of rows, and takes them chunk by chunk; the last chunk is a part of one where L
-// is.
-Counters of_chunks(const Launch& launch) {
+// A block has so many rows, or parts of rows, and takes them stage by stage; the last one may be a part of one.
+Counters of_stages(const Launch& launch) {
   const auto given = arguments_of<state::Arguments>(launch);
-  const std::int64_t chunk = given.layout.tuning.chunk, few = 4, more = few + more_items(given.aligned);
-  const std::int64_t length = std::min<std::int64_t>(given.part_length, given.length), chunks = ratio_up(length, chunk);
-  if (chunks <= more) return of_sampled_blocks(launch);
+  const std::int64_t stage = given.layout.tuning.stage, few = 2, more = few + more_items(given.aligned);
+  const std::int64_t length = std::min<std::int64_t>(given.part_length, given.length), stages = ratio_up(length, stage);
+  if (stages <= more) return of_sampled_blocks(launch);
+  const auto rest = [&](std::int64_t samples) { return (samples - 1) % stage + 1; };  // of the last stage
+  const std::int64_t last_part = given.length - (given.parts - 1) * given.part_length;
   Launch part = launch;
   const auto run = [&](std::int64_t count) {
     state::Arguments a = given;
-    const std::int64_t rest = (given.length - 1) % chunk + 1;  // of the last chunk
-    a.part_length = count * chunk;
-    a.length = static_cast<int>((given.parts * count - 1) * chunk + rest);
+    const std::int64_t whole = (count - 1) * stage;
+    a.part_length = whole + rest(length);
+    a.length = static_cast<int>((given.parts - 1) * a.part_length + whole + std::min(rest(length), rest(last_part)));
     part.give(a);
     return of_sampled_blocks(part);
   };
   const Counters some = run(few);
-  return plus(some, divided(less(run(more), some), chunks - few, more - few));
+  return plus(some, divided(less(run(more), some), stages - few, more - few));
 }
 
 // The launch of a fused kernel as a case of its own, by the same kernel.
@@ -303,8 +304,8 @@ class CountingMachine final : public Machine {
       work.counters = of_sums(launch, item_rows_of<correlate_chain::Family>(launch.kernel), launch.threads / 32);
     } else if (launch.kernel.family == correlate_exchange::Family::name) {
       work.counters = of_sums(launch, item_rows_of<correlate_exchange::Family>(launch.kernel), 1);
-    } else if (is_of_chunks(launch.kernel)) {
-      work.counters = of_chunks(launch);
+    } else if (is_of_stages(launch.kernel)) {
+      work.counters = of_stages(launch);
     } else {
       work.counters = of_sampled_blocks(launch);
       const host::Counters& n = work.counters;  // of what is prepared a launch may read a part
@@ -314,7 +315,7 @@ class CountingMachine final : public Machine {
     }
     return work;
   }
-  static bool is_of_chunks(const KernelId& id) {
+  static bool is_of_stages(const KernelId& id) {
     if (id.family != state::Family::name) return false;
     return state::is_product(state::Family::instances(id.line).list[id.instance].key.work);
   }

@@ -72,6 +72,7 @@ struct Plans {
     given.x_final = static_cast<float*>(at(call, x_final));
     given.prepared = static_cast<std::uint32_t*>(call.prepared);
     given.part_length = parts.length, given.parts = static_cast<int>(parts.count);
+    given.ends = given.parts - (given.x_final ? 0 : 1);
     given.length = static_cast<int>(problem.length), given.batch = static_cast<int>(call.batch);
     given.channels = static_cast<int>(problem.channels), given.states = problem.states;
     given.aligned = problem.length % 8 == 0 && are_aligned({given.u, given.y});
@@ -150,13 +151,14 @@ class StateChunks final : public Step {
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
             const LaunchTo& to) const override {
     const state::Arguments asked = plans_.arguments(call);
-    const std::int64_t rows = call.batch * plans_.parts.count, of_block = plans_.layout.block_rows;
-    const std::int64_t blocks = plans_.problem.channels * ratio_up(rows, of_block);
+    const auto blocks_of = [&](std::int64_t parts) {
+      return plans_.problem.channels * ratio_up(call.batch * parts, plans_.layout.block_rows);
+    };
     state::Arguments given = asked;
     if (plans_.parts.count > 1) {
       auto* const parts = static_cast<float*>(call.workspace);
       given.y = nullptr, given.x_initial = nullptr, given.x_final = nullptr, given.x_parts = parts;
-      to(plans_.launch(ends_, given, blocks, plans_.layout.shared_bytes, machine));
+      to(plans_.launch(ends_, given, blocks_of(given.ends), plans_.layout.shared_bytes, machine));
       given.u = nullptr, given.x_initial = asked.x_initial, given.x_final = asked.x_final;
       const std::int64_t states = call.batch * plans_.problem.channels * plans_.problem.states;
       const std::int64_t threads = carry_.layout().threads;
@@ -164,7 +166,7 @@ class StateChunks final : public Step {
       given = asked;
       given.x_initial = given.x_parts = parts, given.x_final = nullptr;
     }
-    to(plans_.launch(convolve_, given, blocks, plans_.layout.shared_bytes, machine));
+    to(plans_.launch(convolve_, given, blocks_of(plans_.parts.count), plans_.layout.shared_bytes, machine));
   }
 
  private:
@@ -200,14 +202,14 @@ class FewSamples final : public Step {
 
 StateParts state_parts(const StateSpace& p, const Device& device) {
   const state::Layout layout = state::choose(p, state::Work::convolve).layout();
-  // Blocks of half the device at least have rows, and the first warp of each has all of its rows.
+  // As many as blocks that run at once have rows for; a block's rows where the batch has too few for its first warp.
   const std::int64_t slots = std::int64_t{device.multiprocessors} * layout.tuning.blocks;
-  const std::int64_t rows = std::max<std::int64_t>(layout.warp_rows, slots * layout.block_rows / 2 / p.channels);
+  const std::int64_t rows =
+      std::max<std::int64_t>(slots / p.channels, p.batch < layout.warp_rows ? 1 : 0) * layout.block_rows;
   const std::int64_t least = std::max<std::int64_t>(state::kLeastPart, 16 * p.states);
-  const std::int64_t wanted = std::min(ratio_up(rows, p.batch), p.length / least);
+  const std::int64_t wanted = std::min(rows / p.batch, p.length / least);
   if (wanted < 2 || is_step(p)) return {1, p.length};
-  const std::int64_t chunks = ratio_up(p.length, layout.tuning.chunk);
-  const std::int64_t length = ratio_up(chunks, wanted) * layout.tuning.chunk;
+  const std::int64_t length = ratio_up(ratio_up(p.length, layout.pass), wanted) * layout.pass;
   return {ratio_up(p.length, length), length};
 }
 

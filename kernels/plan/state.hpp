@@ -7,9 +7,10 @@
 
 namespace danaus {
 
-// How rows are cut so that a device has work for all its multiprocessors, and products rows for all of theirs.
+// How rows are cut so that a device has as many as it computes at once, where its channels leave room for more, and
+// products have all of their rows.
 struct StateParts {
-  std::int64_t count, length;  // of each but the last, a multiple of the chunk
+  std::int64_t count, length;  // of each but the last, whole chunks, as many as the kernel has at once
 };
 StateParts state_parts(const StateSpace& problem, const Device& device);
 

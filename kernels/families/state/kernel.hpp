@@ -6,16 +6,16 @@
 //              y[i] = sum_{j <= i} k[i - j] u[j] + Re sum_s C_s A_s^(i+1) x_s
 //              x'_s = A_s^T x_s + sum_j A_s^(T-1-j) B_s u[j]
 //            16 rows of the batch are the rows of a product, samples and states (re and im) its columns. So the state
-//            as it is summed up is an operand of the next chunk, a row's samples are a lane's in pieces of 16 bytes,
-//            and nothing but u passes through shared memory; the matrices of a channel stay there for all rows and
-//            chunks.
+//            as it is summed up is an operand of the next chunk, a row's y is a lane's in pieces of 16 bytes;
+//            the matrices of a channel stay in shared memory for all rows and chunks. States go eight by eight through
+//            some chunks at once, which share what is read of the matrices
 // shapes     u, y [B, H, L]; a row may be cut into P parts, which are rows like others: first the state that each
 //            leaves by itself (ends), then the one that each begins with (carry), then y
 // types      u, y and operands f16 or bf16; sums and states f32; powers of A in double, rounded once
 // scaling    operands by powers of two: states by what white noise makes of them, so that f16 holds those of samples
-// from
-//            2^-13 to 2^6 and more; matrices of y so that their largest numbers are below 2^10
-// memory     a block has a channel and up to 64 rows; two stages of samples by cp.async; y from registers
+//            from 2^-13 to 2^6 and more; matrices of y so that their largest numbers are below 2^10
+// memory     a block has a channel and up to 64 rows; two stages of samples by cp.async, of some chunks each; y from
+//            registers, or in the stage's place until a row has as much of it as came at once
 // error      counted by kRoundings: matrices in and out, the state as an operand, y; beside them, of L / T chunks, the
 //            rounding of A^T (reference/state/recurrence.hpp)
 // reference  reference/state/recurrence.hpp   test   tests/kernels/state_test.cpp
@@ -36,12 +36,15 @@ class Block {
  public:
   static constexpr Layout layout = P::layout;
   static constexpr Dtype T = layout.key.dtype;
-  static constexpr int kChunk = layout.tuning.chunk, kRowTiles = layout.tuning.row_tiles;
+  static constexpr int kChunk = layout.tuning.chunk, kStage = layout.tuning.stage;
+  static constexpr int kRowTiles = layout.tuning.row_tiles, kChunks = layout.tuning.at_once;
+  static constexpr bool kGathers = layout.tuning.gathers && layout.key.work == Work::convolve;
   static constexpr int kAtOnce = layout.parts;  // groups of y in accumulators
 
   DANAUS_DEVICE explicit Block(const Arguments& a)
       : a_(a),
-        rows_(a.batch * a.parts),
+        parts_(layout.key.work == Work::ends ? a.ends : a.parts),
+        rows_(a.batch * parts_),
         warp_(device::warp_index()),
         part_(warp_ % layout.parts),
         lane_(device::lane_index()),
@@ -63,7 +66,7 @@ class Block {
       device::copy_async(16 * i, prepared_ + 4 * i, 16);
     place_rows();
     device::sync_warp();
-    load(0, 0, 0, a_.aligned);
+    load<kStage>(0, 0, 0, a_.aligned);
     device::copy_async_commit();
     device::copy_async_wait<0>();
     device::sync_block();
@@ -71,23 +74,24 @@ class Block {
 
     begin();
     const int most = static_cast<int>(min(a_.part_length, 1ll * a_.length));
-    const int chunks = (most + kChunk - 1) / kChunk;
-    for (int chunk = 0; chunk < chunks; ++chunk) {
-      const int from = chunk * kChunk, stage = chunk % 2;
-      if (chunk + 1 < chunks) load(1 - stage, from + kChunk, 0, a_.aligned);
+    for (int from = 0, stage = 0; from < most; from += kStage, stage = 1 - stage) {
+      if (from + kStage < most) load<kStage>(1 - stage, from + kStage, 0, a_.aligned);
       device::copy_async_commit();
-      if constexpr (layout.key.work == Work::convolve) {
-        DANAUS_UNROLL_BY(1)  // else what is packed for the first group keeps registers until the last
-        for (int group = 0; group < layout.groups; group += kAtOnce) convolve(stage, from, group);
+      DANAUS_UNROLL_BY(1)
+      for (int group = 0; group < kStage / 32 && from + 32 * group < most; group += layout.pass / 32) {
+        if (layout.key.work == Work::ends || from + 32 * group + layout.pass < most)
+          pass<kChunks, true>(stage, from, group);
+        else
+          pass_last(stage, from, group, most);
       }
-      const bool is_last = chunk + 1 == chunks;
-      if (layout.key.work == Work::ends || !is_last || (a_.x_final && from + kChunk == most))
-        advance<false>(stage);
-      else if (a_.x_final)
-        advance_by_less(stage, from);
+      if constexpr (kGathers) {
+        device::sync_warp();
+        store(stage, from);
+      }
       device::copy_async_wait<0>();
       device::sync_warp();
     }
+    if (layout.key.work == Work::convolve && a_.x_final && most % kChunk != 0) advance_by_less(most / kChunk * kChunk);
     end();
   }
 
@@ -105,11 +109,11 @@ class Block {
       const int number = first_row_ + i;
       Row row{0, 0, 0};
       if (number < rows_) {
-        const long long begin = number % a_.parts * a_.part_length;
+        const long long begin = number % parts_ * a_.part_length;
         const int count = static_cast<int>(min(a_.part_length, a_.length - begin));
         row.first = layout.key.work == Work::ends ? static_cast<int>(a_.part_length) - count : 0;
         row.end = row.first + count;
-        row.offset = (1ll * (number / a_.parts) * a_.channels + channel_) * a_.length + begin - row.first;
+        row.offset = (1ll * (number / parts_) * a_.channels + channel_) * a_.length + begin - row.first;
       }
       device::store_shared<16>(my_rows_ + 16 * i, {static_cast<u32>(row.offset), static_cast<u32>(row.offset >> 32),
                                                    static_cast<u32>(row.first), static_cast<u32>(row.end)});
@@ -121,98 +125,187 @@ class Block {
             static_cast<int>(w[3])};
   }
 
-  // Eight samples of a row in a stage; rows beside each other do not meet in a bank.
+  // Eight samples of a row in a stage. The same ones of eight rows, and four of two rows, do not meet in a bank.
   DANAUS_DEVICE SharedAddress place(int stage, int row, int piece) const {
-    return my_stages_ + stage * layout.stage_bytes + row * layout.row_bytes + 16 * (piece ^ (row & 1) << 2);
+    return my_stages_ + stage * layout.stage_bytes + row * layout.row_bytes +
+           16 * (piece ^ ((row & 1) << 2 | (row >> 1 & 3)));
   }
 
-  // A chunk of every row from sample n = `from` on; what a row has not, and what is before `least`, is zero.
+  // So many samples of every row from sample n = `from` on; what a row has not, and what is before `least`, is zero.
+  template <int count>
   DANAUS_DEVICE void load(int stage, int from, int least, bool aligned) const {
-    constexpr int kPieces = kChunk / 8;
     const unsigned char* u = static_cast<const unsigned char*>(a_.u);
     DANAUS_UNROLL_BY(1)
-    for (int i = lane_; i < layout.warp_rows * kPieces; i += 32) {
-      const Row row = row_at(i / kPieces);
-      const int n = from + 8 * (i % kPieces), first = max(row.first, least);
-      const SharedAddress to = place(stage, i / kPieces, i % kPieces);
-      if (aligned) {
-        const bool is_there = n >= first && n < row.end;
-        device::copy_async(to, is_there ? u + 2 * (row.offset + n) : u, is_there ? 16 : 0);
-      } else {
-        Words<4> words{};
-        for (int e = 0; e < 8; ++e)
-          if (n + e >= first && n + e < row.end)
-            words[e / 2] |= device::load_global<2>(u + 2 * (row.offset + n + e))[0] << (16 * (e % 2));
-        device::store_shared<16>(to, words);
-      }
-    }
-  }
-
-  // Of a group of 32 samples the lane's eight of rows g and g + 8 of a tile, and half of them as a fragment.
-  struct Samples {
-    Words<4> lower, upper;
-  };
-  DANAUS_DEVICE Samples samples(int stage, int tile, int group) const {
-    return {device::load_shared<16>(place(stage, 16 * tile + g_, 4 * group + t_)),
-            device::load_shared<16>(place(stage, 16 * tile + g_ + 8, 4 * group + t_))};
-  }
-  static DANAUS_DEVICE void multiply(Sums& sum, const Samples& s, int half, u32 b0, u32 b1) {
-    device::mma_f32acc<T>(sum, {s.lower[2 * half], s.upper[2 * half], s.lower[2 * half + 1], s.upper[2 * half + 1]},
-                          {b0, b1});
-  }
-  DANAUS_DEVICE Words<4> vector(int number) const { return device::load_shared<16>(16 * (32 * number + lane_)); }
-
-  // y of kAtOnce groups: where two warps have the states of a row, each has the samples of every other group.
-  DANAUS_DEVICE void convolve(int stage, int from, int group) const {
-    Sums sum[kAtOnce][kRowTiles][4] = {};
-    add_states(sum, group);
-    if constexpr (layout.parts > 1) exchange(sum);
-    add_samples(sum[0], stage, group + part_);
-    store(sum[0], from, group + part_);
-  }
-
-  DANAUS_DEVICE void add_states(Sums (&sum)[kAtOnce][kRowTiles][4], int group) const {
-    DANAUS_UNROLL
-    for (int pair = 0; pair < layout.warp_tiles / 2; ++pair) {
-      u32 x[kRowTiles][4];
-      DANAUS_UNROLL
-      for (int r = 0; r < kRowTiles; ++r) DANAUS_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        const Sums& of = x_[r][2 * pair + i / 2];
-        x[r][i] = device::pack2<T>(of[2 * (i % 2)], of[2 * (i % 2) + 1]);
-      }
-      const int number = part_ * (layout.warp_tiles / 2) + pair;
-      DANAUS_UNROLL
-      for (int q = 0; q < kAtOnce; ++q) DANAUS_UNROLL
-      for (int two = 0; two < 2; ++two) {
-        const Words<4> out = vector(layout.out_begin + (number * layout.groups + group + q) * 2 + two);
-        DANAUS_UNROLL
-        for (int r = 0; r < kRowTiles; ++r) {
-          device::mma_f32acc<T>(sum[q][r][2 * two], x[r], {out[0], out[1]});
-          device::mma_f32acc<T>(sum[q][r][2 * two + 1], x[r], {out[2], out[3]});
+    for (int i = lane_ / 8; i < layout.warp_rows; i += 4) {
+      const Row row = row_at(i);
+      const int first = max(row.first, least);
+      DANAUS_UNROLL_BY(1)
+      for (int piece = lane_ % 8; piece < count / 8; piece += 8) {
+        const int n = from + 8 * piece;
+        const SharedAddress to = place(stage, i, piece);
+        if (aligned) {
+          const bool is_there = n >= first && n < row.end;
+          device::copy_async(to, is_there ? u + 2 * (row.offset + n) : u, is_there ? 16 : 0);
+        } else {
+          Words<4> words{};
+          for (int e = 0; e < 8; ++e)
+            if (n + e >= first && n + e < row.end)
+              words[e / 2] |= device::load_global<2>(u + 2 * (row.offset + n + e))[0] << (16 * (e % 2));
+          device::store_shared<16>(to, words);
         }
       }
     }
   }
 
+  // A stage's group of 32 samples of a tile of rows: of each half an operand.
+  struct Samples {
+    Words<4> half[2];
+  };
+  DANAUS_DEVICE Samples samples(int stage, int tile, int group) const {
+    Samples s;
+    DANAUS_UNROLL
+    for (int half = 0; half < 2; ++half)
+      s.half[half] =
+          device::load_matrices<4, false>(place(stage, 16 * tile + lane_ % 16, 4 * group + 2 * half + lane_ / 16));
+    return s;
+  }
+  static DANAUS_DEVICE void multiply(Sums& sum, const Samples& s, int half, u32 b0, u32 b1) {
+    const Words<4>& u = s.half[half];
+    device::mma_f32acc<T>(sum, {u[0], u[1], u[2], u[3]}, {b0, b1});
+  }
+  DANAUS_DEVICE Words<4> vector(int number) const { return device::load_shared<16>(16 * (32 * number + lane_)); }
+
+  // So many chunks from a stage's group on: their y, and the state after them.
+  template <int count, bool advances>
+  DANAUS_DEVICE void pass(int stage, int from, int first) {
+    constexpr bool kConvolves = layout.key.work == Work::convolve;
+    if constexpr (layout.groups > 1) {
+      if constexpr (kConvolves) {
+        DANAUS_UNROLL_BY(1)  // else what is packed for the first group keeps registers until the last
+        for (int group = 0; group < layout.groups; group += kAtOnce) convolve(stage, from, first, group);
+      }
+      if constexpr (advances) advance<false>(stage, first);
+    } else {
+      Samples u[count][1][kRowTiles];
+      Sums sum[count][kRowTiles][4] = {};
+      DANAUS_UNROLL
+      for (int c = 0; c < count; ++c) load_group(u[c][0], stage, first + c);
+      DANAUS_UNROLL
+      for (int pair = 0; pair < layout.warp_tiles / 2; ++pair) {
+        Words<4> out[2];
+        if constexpr (kConvolves) load_out(out, 0, pair);
+        const Step steps[2] = {step_of<false>(2 * pair), step_of<false>(2 * pair + 1)};
+        DANAUS_UNROLL
+        for (int c = 0; c < count; ++c) {
+          if constexpr (kConvolves) {
+            Operand x;
+            pack_states(x, pair);
+            add_states(sum[c], x, out);
+          }
+          if constexpr (advances) {
+            advance(2 * pair, steps[0], u[c]);
+            advance(2 * pair + 1, steps[1], u[c]);
+          }
+        }
+      }
+      if constexpr (kConvolves) {
+        Words<4> taps[2][2];
+        load_taps(taps, 0);
+        if constexpr (kGathers) device::sync_warp();  // samples that y is to stand in the place of
+        DANAUS_UNROLL
+        for (int c = 0; c < count; ++c) {
+          add_group(sum[c], u[c][0], taps);
+          store(sum[c], stage, from, first + c);
+        }
+      }
+    }
+  }
+
+  // The last samples of rows, `most`, chunk by chunk: the state moves only where something is to begin with it.
+  DANAUS_DEVICE void pass_last(int stage, int from, int first, int most) {
+    DANAUS_UNROLL_BY(1)
+    for (int group = first; group < first + layout.pass / 32 && from + 32 * group < most; group += layout.groups) {
+      const int end = from + 32 * group + kChunk;
+      if (end < most || (a_.x_final && end == most))
+        pass<1, true>(stage, from, group);
+      else
+        pass<1, false>(stage, from, group);
+    }
+  }
+
+  // y of kAtOnce groups: where two warps have the states of a row, each has the samples of every other group.
+  DANAUS_DEVICE void convolve(int stage, int from, int first, int group) const {
+    Sums sum[kAtOnce][kRowTiles][4] = {};
+    DANAUS_UNROLL
+    for (int pair = 0; pair < layout.warp_tiles / 2; ++pair) {
+      Operand x;
+      pack_states(x, pair);
+      DANAUS_UNROLL
+      for (int q = 0; q < kAtOnce; ++q) {
+        Words<4> out[2];
+        load_out(out, group + q, pair);
+        add_states(sum[q], x, out);
+      }
+    }
+    if constexpr (layout.parts > 1) exchange(sum);
+    add_samples(sum[0], stage, first, group + part_);
+    store(sum[0], stage, from, first + group + part_);
+  }
+
+  // Of eight states: as an operand, what y has of them, and that.
+  using Operand = u32[kRowTiles][4];
+  DANAUS_DEVICE void pack_states(Operand& x, int pair) const {
+    DANAUS_UNROLL
+    for (int r = 0; r < kRowTiles; ++r) DANAUS_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      const Sums& of = x_[r][2 * pair + i / 2];
+      x[r][i] = device::pack2<T>(of[2 * (i % 2)], of[2 * (i % 2) + 1]);
+    }
+  }
+  DANAUS_DEVICE void load_out(Words<4> (&out)[2], int group, int pair) const {
+    const int number = (part_ * (layout.warp_tiles / 2) + pair) * layout.groups + group;
+    DANAUS_UNROLL
+    for (int two = 0; two < 2; ++two) out[two] = vector(layout.out_begin + 2 * number + two);
+  }
+  static DANAUS_DEVICE void add_states(Sums (&sum)[kRowTiles][4], const Operand& x, const Words<4> (&out)[2]) {
+    DANAUS_UNROLL
+    for (int two = 0; two < 2; ++two) DANAUS_UNROLL
+    for (int r = 0; r < kRowTiles; ++r) {
+      device::mma_f32acc<T>(sum[r][2 * two], x[r], {out[two][0], out[two][1]});
+      device::mma_f32acc<T>(sum[r][2 * two + 1], x[r], {out[two][2], out[two][3]});
+    }
+  }
+
+  DANAUS_DEVICE void load_group(Samples (&u)[kRowTiles], int stage, int group) const {
+    DANAUS_UNROLL
+    for (int r = 0; r < kRowTiles; ++r) u[r] = samples(stage, r, group);
+  }
+  // Of samples that are some groups before.
+  DANAUS_DEVICE void load_taps(Words<4> (&taps)[2][2], int apart) const {
+    DANAUS_UNROLL
+    for (int i = 0; i < 4; ++i) taps[i / 2][i % 2] = vector(layout.toeplitz_begin + 4 * apart + i);
+  }
+  static DANAUS_DEVICE void add_group(Sums (&sum)[kRowTiles][4], const Samples (&u)[kRowTiles],
+                                      const Words<4> (&taps)[2][2]) {
+    DANAUS_UNROLL
+    for (int half = 0; half < 2; ++half) DANAUS_UNROLL
+    for (int two = 0; two < 2; ++two) DANAUS_UNROLL
+    for (int r = 0; r < kRowTiles; ++r) {
+      const Words<4>& k = taps[half][two];
+      multiply(sum[r][2 * two], u[r], half, k[0], k[1]);
+      multiply(sum[r][2 * two + 1], u[r], half, k[2], k[3]);
+    }
+  }
   // Of the group itself and those before it in the chunk.
-  DANAUS_DEVICE void add_samples(Sums (&sum)[kRowTiles][4], int stage, int group) const {
+  DANAUS_DEVICE void add_samples(Sums (&sum)[kRowTiles][4], int stage, int first, int group) const {
     DANAUS_UNROLL
     for (int before = 0; before < layout.groups; ++before) {
       if (before > group) continue;
       Samples u[kRowTiles];
-      DANAUS_UNROLL
-      for (int r = 0; r < kRowTiles; ++r) u[r] = samples(stage, r, before);
-      DANAUS_UNROLL
-      for (int half = 0; half < 2; ++half) DANAUS_UNROLL
-      for (int two = 0; two < 2; ++two) {
-        const Words<4> k = vector(layout.toeplitz_begin + ((group - before) * 2 + half) * 2 + two);
-        DANAUS_UNROLL
-        for (int r = 0; r < kRowTiles; ++r) {
-          multiply(sum[r][2 * two], u[r], half, k[0], k[1]);
-          multiply(sum[r][2 * two + 1], u[r], half, k[2], k[3]);
-        }
-      }
+      Words<4> taps[2][2];
+      load_group(u, stage, first + before);
+      load_taps(taps, group - before);
+      add_group(sum, u, taps);
     }
   }
 
@@ -245,20 +338,34 @@ class Block {
     device::sync_block();
   }
 
-  DANAUS_DEVICE void store(const Sums (&sum)[kRowTiles][4], int from, int group) const {
+  DANAUS_DEVICE void store(const Sums (&sum)[kRowTiles][4], int stage, int from, int group) const {
+    const float scale = float_of(device::load_shared<4>(4 * layout.y_scale)[0]);
     DANAUS_UNROLL
     for (int r = 0; r < kRowTiles; ++r) DANAUS_UNROLL
     for (int upper = 0; upper < 2; ++upper) {
       Words<4> words;
       DANAUS_UNROLL
       for (int i = 0; i < 4; ++i)
-        words[i] = device::pack2<T>(y_scale_ * sum[r][i][2 * upper], y_scale_ * sum[r][i][2 * upper + 1]);
+        words[i] = device::pack2<T>(scale * sum[r][i][2 * upper], scale * sum[r][i][2 * upper + 1]);
       device::count_fp32(8);
-      store(16 * r + g_ + 8 * upper, from + 32 * group + 8 * t_, words);
+      const int row = 16 * r + g_ + 8 * upper, piece = 4 * group + t_;
+      if constexpr (kGathers)
+        device::store_shared<16>(place(stage, row, piece), words);
+      else
+        store(row_at(row), from + 8 * piece, words);
     }
   }
-  DANAUS_DEVICE void store(int i, int n, const Words<4>& words) const {
-    const Row row = row_at(i);
+  // A stage that y has taken the place of.
+  DANAUS_DEVICE void store(int stage, int from) const {
+    DANAUS_UNROLL_BY(1)
+    for (int i = lane_ / 8; i < layout.warp_rows; i += 4) {
+      const Row row = row_at(i);
+      DANAUS_UNROLL_BY(1)
+      for (int piece = lane_ % 8; piece < kStage / 8; piece += 8)
+        store(row, from + 8 * piece, device::load_shared<16>(place(stage, i, piece)));
+    }
+  }
+  DANAUS_DEVICE void store(const Row& row, int n, const Words<4>& words) const {
     unsigned char* to = static_cast<unsigned char*>(a_.y) + 2 * (row.offset + n);
     if (a_.aligned) {
       if (n < row.end) device::store_global<16>(to, words);
@@ -271,46 +378,54 @@ class Block {
 
   // The state after a chunk; `tail`: after what has been moved to the end of one.
   template <bool tail>
-  DANAUS_DEVICE void advance(int stage) {
-    Samples u[kRowTiles][layout.groups];
+  DANAUS_DEVICE void advance(int stage, int first) {
+    Samples u[layout.groups][kRowTiles];
     DANAUS_UNROLL
-    for (int r = 0; r < kRowTiles; ++r) DANAUS_UNROLL
-    for (int q = 0; q < layout.groups; ++q) u[r][q] = samples(stage, r, q);
+    for (int q = 0; q < layout.groups; ++q) load_group(u[q], stage, first + q);
     DANAUS_UNROLL
-    for (int j = 0; j < layout.warp_tiles; ++j) {
-      const int tile = part_ * layout.warp_tiles + j, state = 4 * tile + t_;
-      const Words<2> w = tail ? device::load_global<8>(prepared_ + layout.tail_decay + 2 * state)
-                              : device::load_shared<8>(4 * (layout.decay + 2 * state));
-      const float re = float_of(w[0]), im = float_of(w[1]);
+    for (int j = 0; j < layout.warp_tiles; ++j) advance(j, step_of<tail>(j), u);
+  }
+  // Of four states: what a chunk leaves of them, and what it adds.
+  struct Step {
+    Complex32 decay;
+    Words<4> in[layout.groups];
+  };
+  template <bool tail>
+  DANAUS_DEVICE Step step_of(int j) const {
+    const int tile = part_ * layout.warp_tiles + j, state = 4 * tile + t_;
+    const Words<2> w = tail ? device::load_global<8>(prepared_ + layout.tail_decay + 2 * state)
+                            : device::load_shared<8>(4 * (layout.decay + 2 * state));
+    Step step{{float_of(w[0]), float_of(w[1])}, {}};
+    DANAUS_UNROLL
+    for (int q = 0; q < layout.groups; ++q) step.in[q] = vector(tile * layout.groups + q);
+    return step;
+  }
+  DANAUS_DEVICE void advance(int j, const Step& step, const Samples (&u)[layout.groups][kRowTiles]) {
+    const auto [re, im] = step.decay;
+    DANAUS_UNROLL
+    for (int r = 0; r < kRowTiles; ++r) {
+      Sums& x = x_[r][j];
+      const Sums before = {x[0], x[1], x[2], x[3]};
       DANAUS_UNROLL
-      for (int r = 0; r < kRowTiles; ++r) {
-        Sums& x = x_[r][j];
-        const Sums before = {x[0], x[1], x[2], x[3]};
-        DANAUS_UNROLL
-        for (int i = 0; i < 4; i += 2) {
-          x[i] = re * before[i] - im * before[i + 1];
-          x[i + 1] = re * before[i + 1] + im * before[i];
-        }
-        device::count_fp32(8);
+      for (int i = 0; i < 4; i += 2) {
+        x[i] = re * before[i] - im * before[i + 1];
+        x[i + 1] = re * before[i + 1] + im * before[i];
       }
-      DANAUS_UNROLL
-      for (int q = 0; q < layout.groups; ++q) {
-        const Words<4> in = vector(tile * layout.groups + q);
-        DANAUS_UNROLL
-        for (int r = 0; r < kRowTiles; ++r) {
-          multiply(x_[r][j], u[r][q], 0, in[0], in[1]);
-          multiply(x_[r][j], u[r][q], 1, in[2], in[3]);
-        }
-      }
+      device::count_fp32(8);
+    }
+    DANAUS_UNROLL
+    for (int q = 0; q < layout.groups; ++q) DANAUS_UNROLL
+    for (int r = 0; r < kRowTiles; ++r) {
+      multiply(x_[r][j], u[q][r], 0, step.in[q][0], step.in[q][1]);
+      multiply(x_[r][j], u[q][r], 1, step.in[q][2], step.in[q][3]);
     }
   }
 
   // After the last samples of a row, fewer than a chunk: as the end of one that has nothing before them.
-  DANAUS_DEVICE void advance_by_less(int stage, int from) {
+  DANAUS_DEVICE void advance_by_less(int from) {
+    load<kChunk>(0, a_.length - kChunk, from, false);
     device::sync_warp();
-    load(stage, a_.length - kChunk, from, false);
-    device::sync_warp();
-    advance<true>(stage);
+    advance<true>(0, 0);
   }
 
   // Calls visit(x, x + 1, place among the states of a field [B, P, H, S], scale) of what the lane has of the state.
@@ -326,13 +441,13 @@ class Block {
       for (int upper = 0; upper < 2; ++upper) {
         const int row = first_row_ + 16 * r + g_ + 8 * upper;
         if (row >= rows_) continue;
+        const long long field_row = 1ll * (row / parts_) * a_.parts + row % parts_;
         visit(x_[r][j][2 * upper], x_[r][j][2 * upper + 1],
-              2 * ((1ll * row * a_.channels + channel_) * a_.states + state), scale);
+              2 * ((field_row * a_.channels + channel_) * a_.states + state), scale);
       }
     }
   }
   DANAUS_DEVICE void begin() {
-    y_scale_ = float_of(device::load_global<4>(prepared_ + layout.y_scale)[0]);
     if (!a_.x_initial) return;
     for_each_state([&](float& re, float& im, long long at, float scale) {
       const Words<2> w = device::load_global<8>(a_.x_initial + at);
@@ -348,10 +463,9 @@ class Block {
   }
 
   const Arguments& a_;
-  int rows_, warp_, part_, lane_, g_, t_, channel_, first_row_;
+  int parts_, rows_, warp_, part_, lane_, g_, t_, channel_, first_row_;
   const u32* prepared_;
   SharedAddress my_rows_, my_stages_;
-  float y_scale_;
   Sums x_[kRowTiles][layout.warp_tiles] = {};  // state 4 j + t of rows g (re, im) and g + 8, over its scale
 };
 
@@ -370,7 +484,7 @@ DANAUS_DEVICE void carry(const Arguments& a) {
     Complex32 x = a.x_initial ? load_complex(a.x_initial + 2 * i) : Complex32{0, 0};
     for (int part = 0; part < a.parts; ++part) {
       float* at = a.x_parts + 2 * ((row * a.parts + part) * states + state);
-      const Complex32 end = load_complex(at);
+      const Complex32 end = part < a.ends ? load_complex(at) : Complex32{0, 0};
       store_complex(at, x);
       x = add(times(part + 1 < a.parts ? decay : last, x), end);
     }

@@ -26,8 +26,11 @@ struct Key {
 };
 
 struct Tuning {
-  int chunk = 0;      // T
-  int row_tiles = 0;  // of 16 rows that a warp has
+  int chunk = 0;         // T
+  int at_once = 1;       // chunks of a row that a matrix is read once for
+  int stage = 0;         // samples of a row that come at once
+  bool gathers = false;  // y, in the place of u, and writes it a stage at a time; else as it comes
+  int row_tiles = 0;     // of 16 rows that a warp has
   int warps = 0;
   int blocks = 0;  // on an SM at once: what registers are limited for
   bool operator==(const Tuning&) const = default;
@@ -41,7 +44,8 @@ struct Tuning {
 //   in [state tile, group]                  (B / scale) A^(T-1-i): of u, what the chunk adds to the state
 //   out [pair of state tiles, group, 2]     C scale A^(i+1) / y_scale: of the state before it, what y has
 //   toeplitz [groups apart, half group, 2]  k[i] / y_scale: of u, what y has
-// and decay [S, 2], which is A^T. The scales are powers of two. Elsewhere what the other places say, [S, 2] or [S].
+// and decay [S, 2], which is A^T, and y_scale. The scales are powers of two. Elsewhere what the other places say, [S,
+// 2] or [S].
 struct Layout {
   Key key;
   Tuning tuning;
@@ -56,17 +60,18 @@ struct Layout {
   int warp_rows = 16 * tuning.row_tiles;
   int row_warps = tuning.warps / parts;
   int block_rows = warp_rows * row_warps;
-  int row_bytes = 2 * tuning.chunk, stage_bytes = warp_rows * row_bytes;
+  int pass = tuning.chunk * tuning.at_once;  // samples
+  int row_bytes = 2 * tuning.stage, stage_bytes = warp_rows * row_bytes;
 
   int out_begin = tiles * groups, toeplitz_begin = out_begin + tiles * groups;  // vectors
   int vectors = toeplitz_begin + 4 * groups;
-  int decay = 128 * vectors, shared_words = decay + 2 * key.states;
+  int decay = 128 * vectors, y_scale = decay + 2 * key.states, shared_words = y_scale + 4;
   int a = shared_words, b = a + 2 * key.states, c = b + 2 * key.states;
   int tail_decay = c + 2 * key.states;           // A^(L mod T)
   int part_decay = tail_decay + 2 * key.states;  // A^n, n the samples of a part of a row
   int last_decay = part_decay + 2 * key.states;  // of the last part
-  int scale = last_decay + 2 * key.states, y_scale = scale + key.states;
-  int channel_words = y_scale + 4;
+  int scale = last_decay + 2 * key.states;
+  int channel_words = scale + key.states;
 
   // Shared memory, in bytes: of each warp its rows and two stages of their samples; sums of y that are another warp's.
   int rows_begin = 4 * shared_words;
@@ -85,7 +90,13 @@ struct Layout {
   constexpr const char* broken_rule() const {
     if (!is_product) return nullptr;
     if (key.states < 16 || key.states % 16 != 0) return "states: a multiple of 16";
-    if (tuning.chunk < 64 || (tuning.chunk & (tuning.chunk - 1)) != 0) return "chunk: a power of two from 64 on";
+    if (tuning.chunk < 32 * parts || (tuning.chunk & (tuning.chunk - 1)) != 0)
+      return "chunk: a power of two, from 32 on, and a group for each part of the states";
+    if (tuning.at_once < 1) return "chunks at once: one at least";
+    if (tuning.at_once > 1 && groups > 1) return "chunks at once: of one group";
+    if (tuning.stage < 64 || tuning.stage % 64 != 0 || tuning.stage % pass != 0)
+      return "stage: a multiple of the chunks at once, and of 128 bytes of a row";
+    if (tuning.gathers && groups > 1) return "y in the place of u: a chunk is one group, which nothing reads again";
     if (tuning.warps % parts != 0) return "warps: as many for each part of the states";
     return nullptr;
   }
@@ -100,8 +111,9 @@ struct Arguments {
   float* x_parts;           // [B, P, H, S, 2]: ends, which carry replaces by what each part begins with
   const float *a, *b, *c;   // [H, S, 2]
   std::uint32_t* prepared;  // [H, channel_words]
-  long long part_length;    // of the P parts of a row but the last, a multiple of T; of a whole row at least L
+  long long part_length;    // of the P parts of a row but the last, whole passes; of a whole row at least L
   int length, batch, channels, states, parts;
+  int ends;      // parts of a row whose ends are computed: the last one's only where x_final is wanted
   bool aligned;  // 8 samples are one access: rows begin at 16 bytes, L is a multiple of 8
 };
 

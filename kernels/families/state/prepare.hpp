@@ -155,20 +155,18 @@ class Preparation {
     return z;
   }
 
-  // Eight samples i from 32 q + 8 t on, of the column g of a tile: the real or the imaginary part of a state.
+  // Pairs of samples 32 q + 8 w + 2 t, of the column g of a tile: the real or the imaginary part of a state.
   DANAUS_DEVICE Words<4> in(int vector, int g, int t) const {
-    const int state = 4 * (vector / at_.groups) + g / 2, first = 32 * (vector % at_.groups) + 8 * t;
-    const Complex64 a = square_at(state, 0);
-    Complex64 z = times(scaled_b(state), power_at(state, chunk_ - 8 - first));
-    float value[8];
-    DANAUS_UNROLL
-    for (int i = 7; i >= 0; --i) {
-      value[i] = static_cast<float>(g % 2 == 0 ? z.re : z.im);
-      z = times(z, a);
-    }
+    const int state = 4 * (vector / at_.groups) + g / 2, last = 32 * (vector % at_.groups) + 24 + 2 * t + 1;
+    const Complex64 a = square_at(state, 0), a8 = square_at(state, 3);
+    const auto value = [&](Complex64 z) { return static_cast<float>(g % 2 == 0 ? z.re : z.im); };
+    Complex64 z = times(scaled_b(state), power_at(state, chunk_ - 1 - last));
     Words<4> words;
     DANAUS_UNROLL
-    for (int w = 0; w < 4; ++w) words[w] = device::pack2<T>(value[2 * w], value[2 * w + 1]);
+    for (int w = 3; w >= 0; --w) {
+      words[w] = device::pack2<T>(value(times(z, a)), value(z));
+      z = times(z, a8);
+    }
     return words;
   }
 
@@ -188,13 +186,13 @@ class Preparation {
     return words;
   }
 
-  // k[i - i'] of samples i' = 8 t + 4 half + ... that are some groups before.
+  // k[i - i'] of samples i' = 16 half + 8 (w % 2) + 2 t, and the one after, that are some groups before.
   DANAUS_DEVICE Words<4> toeplitz(int vector, int g, int t) const {
     const int apart = vector / 4, half = vector / 2 % 2;
     Words<4> words;
     DANAUS_UNROLL
     for (int w = 0; w < 4; ++w) {
-      const int n = 32 * apart + sample_of(vector % 2 * 2 + w / 2, g) - (8 * t + 4 * half + 2 * (w % 2));
+      const int n = 32 * apart + sample_of(vector % 2 * 2 + w / 2, g) - (16 * half + 8 * (w % 2) + 2 * t);
       words[w] = device::pack2<T>(tap(n), tap(n - 1));
     }
     return words;
