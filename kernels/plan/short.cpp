@@ -221,8 +221,12 @@ class ConvolutionStep final : public Step {
       const toeplitz::Layout layout = wide();
       a.line = line_;
       a.tiles = static_cast<int>(ratio_up(length, layout.stream(line_).samples()));
+      // No longer runs than leave each warp of the device one.
+      const std::int64_t warps =
+          std::int64_t{machine.device().multiprocessors} * layout.tuning.blocks * layout.tuning.warps;
+      a.run = static_cast<int>(std::clamp<std::int64_t>(rows * a.tiles / warps, 1, layout.tuning.run));
       blocks = p_.channels_last ? call.batch * a.tiles * ratio_up(p_.channels, layout.streams)
-                                : ratio_up(rows * a.tiles, layout.tuning.warps);
+                                : ratio_up(ratio_up(rows * a.tiles, a.run), layout.tuning.warps);
     }
     Launch launch = launch_of(filter_.kernel, description_, blocks, variant_.threads, variant_.shared_bytes, machine);
     touch_rows(launch, "u", a.u, p_, call.batch);

@@ -74,6 +74,24 @@ TEST(ShortKernels, OfWholeStreamsFromAnyAddress) {
     expect_right(word, {}, 3, 3);
 }
 
+// A warp goes from stream to stream and from channel to channel where a device has few of them.
+TEST(ShortKernels, TakeStreamsOneAfterTheOther) {
+  ExecutorOptions options;
+  options.order = host::Order::random;
+  options.device.multiprocessors = 1;
+  std::int64_t blocks = 0;
+  options.observer = [&](const Launch& launch, const host::Counters&) {
+    if (launch.kernel.family == "toeplitz") blocks = launch.blocks;
+  };
+  for (const char* word : {"shortconv_bf16_causal_k200_l4096_b9_h3", "shortconv_f16_same_k256_l1500_b11_h4_bias",
+                           "shortconv_f16_causal_k131_l1029_b13_h3_pregate_postgate"})
+    for (int offset : {0, 3}) {
+      ++options.seed;
+      expect_right(word, options, offset, offset);
+      EXPECT_EQ(blocks, 3) << "of four warps, each with three streams at least";
+    }
+}
+
 TEST(ShortKernels, TakeFewerItemsThanTheCase) {
   for (const char* layout : {"", "_channelslast"}) {
     const ShortConvolution p = parse_short(text("shortconv_f16_causal_k20_l70_b5_h3", layout));

@@ -38,7 +38,7 @@ inline std::vector<std::unique_ptr<const Variant>> variants() { return {}; }
 inline std::string name_of(const Layout& l) {
   return text("toeplitz_", l.key.blocks, "x32_", danaus::name(l.key.dtype), l.key.channels_last ? "_channelslast" : "",
               "_w", l.tuning.warps, "_line", l.tuning.line, l.key.channels_last ? text("_c", 8 * l.tuning.groups) : "",
-              "_x", l.tuning.blocks);
+              l.tuning.run > 1 ? text("_run", l.tuning.run) : "", "_x", l.tuning.blocks);
 }
 
 // How often a kernel rounds on the way from u to y: the taps, where they are fp32, and y.

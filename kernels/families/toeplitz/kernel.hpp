@@ -15,7 +15,8 @@
 //            the taps by what is left of 8
 // memory     u is read once, but for the halo of 32 (J - 1) samples before a stream; y takes its place in shared
 // memory,
-//            and is written once. [B, H, L]: a warp has a stream, by cp.async. [B, L, H]: a block has those of 8 to 64
+//            and is written once. [B, H, L]: a warp has a stream, by cp.async, the next one while it computes
+//            where places are two. [B, L, H]: a block has those of 8 to 64
 //            channels, transposed as they come and go
 // types      products exact, sums in fp32; the taps and y are rounded, and products with gates
 // error      relative L2 at most u sqrt(2 + gates)
@@ -100,27 +101,60 @@ DANAUS_DEVICE void convolve(const Filter<P>& filter, const StreamLayout& layout,
   }
 }
 
-// [B, H, L]: streams are numbered along a row, then along the batch, then along the channels.
-template <class P>
-DANAUS_DEVICE void convolve_row(const Arguments& a) {
-  constexpr Dtype T = P::layout.key.dtype;
-  const long long item = static_cast<long long>(device::block_index()) * P::layout.tuning.warps + device::warp_index();
-  const long long row = item / a.tiles;
-  if (row >= static_cast<long long>(a.batch) * a.channels) return;
-  const int channel = static_cast<int>(row / a.batch), tile = static_cast<int>(item % a.tiles);
-  const StreamLayout layout{a.line, P::layout.halo};
+// [B, H, L]: streams are numbered along a row, then along the batch, then along the channels. A warp has a run of them;
+// while it computes one the next comes, into the place that was written last.
+struct StreamOfRow {
+  int channel, first;  // sample
+  RowPlace place;
+};
+DANAUS_DEVICE StreamOfRow stream_of_row(const Arguments& a, const StreamLayout& layout, long long number) {
+  const long long row = number / a.tiles;
+  const int channel = static_cast<int>(row / a.batch);
   const long long begin = (row % a.batch * a.channels + channel) * a.length;
   const int before = a.transfer == Transfer::element ? 0 : static_cast<int>(a.shift + begin) & 7;
-  const RowPlace place = {begin - before, before, before + a.length};
-  const int first = tile * layout.samples();
-  const SharedAddress stream = device::warp_index() * layout.bytes();
-  load_stream<T>(a.u, a.pregate, place, first + a.lead - kStreamBlock * layout.halo, a.transfer, layout, stream);
-  const Filter<P> filter(a, channel);
-  device::copy_async_wait<0>();
-  device::sync_warp();
-  convolve<P>(filter, layout, stream, 0);
-  device::sync_warp();
-  store_stream<T>(a.y, a.postgate, place, first, a.transfer, layout, stream);
+  return {channel, static_cast<int>(number % a.tiles) * layout.samples(), {begin - before, before, before + a.length}};
+}
+
+template <class P>
+DANAUS_DEVICE void convolve_rows(const Arguments& a) {
+  constexpr Dtype T = P::layout.key.dtype;
+  constexpr int kPlaces = P::layout.places;
+  const long long worker =
+      static_cast<long long>(device::block_index()) * P::layout.tuning.warps + device::warp_index();
+  const long long begin = worker * a.run,
+                  end = min(begin + (kPlaces > 1 ? a.run : 1), 1ll * a.batch * a.channels * a.tiles);
+  if (begin >= end) return;
+  const StreamLayout layout{a.line, P::layout.halo};
+  const auto place = [&](long long number) {
+    return (device::warp_index() * kPlaces + static_cast<int>((number - begin) % kPlaces)) * layout.bytes();
+  };
+  const auto load = [&](long long number) {
+    const StreamOfRow at = stream_of_row(a, layout, number);
+    load_stream<T>(a.u, a.pregate, at.place, at.first + a.lead - kStreamBlock * layout.halo, a.transfer, layout,
+                   place(number));
+  };
+  load(begin);
+  int channel = stream_of_row(a, layout, begin).channel;
+  Filter<P> filter(a, channel);
+  DANAUS_UNROLL_BY(1)
+  for (long long number = begin; number < end; ++number) {
+    const StreamOfRow at = stream_of_row(a, layout, number);
+    if (kPlaces > 1 && number + 1 < end) {
+      load(number + 1);
+      device::copy_async_wait<1>();
+    } else {
+      device::copy_async_wait<0>();
+    }
+    device::sync_warp();
+    if (at.channel != channel) {
+      channel = at.channel;
+      filter = Filter<P>(a, channel);
+    }
+    convolve<P>(filter, layout, place(number), 0);
+    device::sync_warp();
+    store_stream<T>(a.y, a.postgate, at.place, at.first, a.transfer, layout, place(number));
+    device::sync_warp();  // a place is loaded when its y has left
+  }
 }
 
 // [B, L, H]: tiles of 8 `groups` channels, likewise numbered.
@@ -152,7 +186,7 @@ DANAUS_DEVICE void run(const Arguments& a) {
   if constexpr (P::layout.key.channels_last)
     convolve_columns<P>(a);
   else
-    convolve_row<P>(a);
+    convolve_rows<P>(a);
 }
 
 }  // namespace danaus::toeplitz::inline DANAUS_BACKEND

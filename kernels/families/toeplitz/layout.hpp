@@ -22,6 +22,7 @@ struct Tuning {
   int warps = 0;
   int line = 0;    // blocks of a line, at most
   int groups = 1;  // of eight channels that a block has, where they are last
+  int run = 1;     // streams of a warp, at most, where it has rows: of two or more the next comes meanwhile
   int blocks = 0;  // on an SM at once: what registers are limited for
   bool operator==(const Tuning&) const = default;
 };
@@ -33,8 +34,9 @@ struct Layout {
   constexpr Layout(const Key& k, const Tuning& t) : key(k), tuning(t) {}
 
   int threads = 32 * tuning.warps;
-  int halo = key.blocks - 1;                                           // blocks before a line that its outputs need
-  int streams = key.channels_last ? 8 * tuning.groups : tuning.warps;  // of a block
+  int halo = key.blocks - 1;            // blocks before a line that its outputs need
+  int places = tuning.run > 1 ? 2 : 1;  // of a warp, for streams of rows
+  int streams = key.channels_last ? 8 * tuning.groups : tuning.warps * places;  // that a block has room for
 
   constexpr StreamLayout stream(int shift) const { return {shift, halo}; }
 
@@ -44,6 +46,8 @@ struct Layout {
     if (tuning.line < kLeastLine || (tuning.line & (tuning.line - 1)) != 0) return "line: a power of two from 2 on";
     if (tuning.groups != 1 && tuning.groups != 2 && tuning.groups != 4 && tuning.groups != 8)
       return "groups: 1, 2, 4, 8";
+    if (tuning.run < 1) return "run: one stream at least";
+    if (key.channels_last && tuning.run > 1) return "run: of rows, not of channels last";
     if (key.channels_last && streams % tuning.warps != 0) return "warps: as many channels each";
     return nullptr;
   }
@@ -64,6 +68,7 @@ struct Arguments {
   int lead;   // samples that the stream of u is ahead of that of y, a multiple of 8
   int line;   // the binary logarithm of a line's blocks
   int tiles;  // streams of a row
+  int run;    // of [B, H, L]: streams that a warp has, one after the other
   int shift;  // of [B, H, L]: samples from an aligned address to where every array begins
   Transfer transfer;
 };
