@@ -55,7 +55,7 @@ class Block {
     first_row_ =
         device::block_index() % blocks_of_channel * layout.block_rows + warp_ / layout.parts * layout.warp_rows;
     prepared_ = a.prepared + 1ll * layout.channel_words * channel_;
-    my_rows_ = layout.rows_begin + 16 * layout.warp_rows * warp_;
+    my_rows_ = layout.rows_begin + layout.rows_bytes * warp_;
     my_stages_ = layout.stages_begin + 2 * layout.stage_bytes * warp_;
   }
 
@@ -66,7 +66,7 @@ class Block {
       device::copy_async(16 * i, prepared_ + 4 * i, 16);
     place_rows();
     device::sync_warp();
-    load<kStage>(0, 0, 0, a_.aligned);
+    load(0, 0);
     device::copy_async_commit();
     device::copy_async_wait<0>();
     device::sync_block();
@@ -75,7 +75,7 @@ class Block {
     begin();
     const int most = static_cast<int>(min(a_.part_length, 1ll * a_.length));
     for (int from = 0, stage = 0; from < most; from += kStage, stage = 1 - stage) {
-      if (from + kStage < most) load<kStage>(1 - stage, from + kStage, 0, a_.aligned);
+      if (from + kStage < most) load(1 - stage, from + kStage);
       device::copy_async_commit();
       DANAUS_UNROLL_BY(1)
       for (int group = 0; group < kStage / 32 && from + 32 * group < most; group += layout.pass / 32) {
@@ -104,20 +104,28 @@ class Block {
   using Sums = float[4];
 
   // Parts whose ends are wanted end with a chunk; else they begin with one.
+  DANAUS_DEVICE Row row_of(int number) const {
+    const long long begin = number % parts_ * a_.part_length;
+    const int count = static_cast<int>(min(a_.part_length, a_.length - begin));
+    const int first = layout.key.work == Work::ends ? static_cast<int>(a_.part_length) - count : 0;
+    return {(1ll * (number / parts_) * a_.channels + channel_) * a_.length + begin - first, first, first + count};
+  }
+  // A row that there is not has no samples, but may be read like the warp's first. Behind the rows stands which samples
+  // all have that are there.
   DANAUS_DEVICE void place_rows() const {
-    for (int i = lane_; i < layout.warp_rows; i += 32) {
-      const int number = first_row_ + i;
-      Row row{0, 0, 0};
-      if (number < rows_) {
-        const long long begin = number % parts_ * a_.part_length;
-        const int count = static_cast<int>(min(a_.part_length, a_.length - begin));
-        row.first = layout.key.work == Work::ends ? static_cast<int>(a_.part_length) - count : 0;
-        row.end = row.first + count;
-        row.offset = (1ll * (number / parts_) * a_.channels + channel_) * a_.length + begin - row.first;
-      }
-      device::store_shared<16>(my_rows_ + 16 * i, {static_cast<u32>(row.offset), static_cast<u32>(row.offset >> 32),
-                                                   static_cast<u32>(row.first), static_cast<u32>(row.end)});
+    Row row{0, 0, 0};
+    u32 first = 0, before_end = ~0u;
+    if (first_row_ < rows_) {
+      const int i = lane_ < layout.warp_rows && first_row_ + lane_ < rows_ ? lane_ : 0;
+      row = row_of(first_row_ + i);
+      first = row.first, before_end = ~static_cast<u32>(row.end);
+      if (i != lane_) row.first = row.end = 0;
     }
+    if (lane_ < layout.warp_rows)
+      device::store_shared<16>(my_rows_ + 16 * lane_, {static_cast<u32>(row.offset), static_cast<u32>(row.offset >> 32),
+                                                       static_cast<u32>(row.first), static_cast<u32>(row.end)});
+    first = device::max_of_warp(first), before_end = device::max_of_warp(before_end);
+    if (lane_ == 0) device::store_shared<8>(my_rows_ + 16 * layout.warp_rows, {first, ~before_end});
   }
   DANAUS_DEVICE Row row_at(int i) const {
     const Words<4> w = device::load_shared<16>(my_rows_ + 16 * i);
@@ -131,6 +139,30 @@ class Block {
            16 * (piece ^ ((row & 1) << 2 | (row >> 1 & 3)));
   }
 
+  // Whether all of the warp's rows have a stage, each in pieces of 16 bytes.
+  DANAUS_DEVICE bool all_have(int from) const {
+    const Words<2> all = device::load_shared<8>(my_rows_ + 16 * layout.warp_rows);
+    return a_.aligned && from >= static_cast<int>(all[0]) && from + kStage <= static_cast<int>(all[1]);
+  }
+  // Calls visit(row, offset of its pieces lane % 8 + 8 m, place of the first), of samples from n = `from` on.
+  template <class Visit>
+  DANAUS_DEVICE void for_each_row_of_lane(int stage, int from, Visit visit) const {
+    DANAUS_UNROLL
+    for (int k = 0; k < layout.warp_rows / 4; ++k) {
+      const int i = lane_ / 8 + 4 * k;
+      visit(i, 2 * (row_at(i).offset + from + 8 * (lane_ % 8)), place(stage, i, lane_ % 8));
+    }
+  }
+  static constexpr int kPieces = kStage / 64;  // of a row, 128 bytes apart, that a lane has of a stage
+
+  DANAUS_DEVICE void load(int stage, int from) const {
+    if (!all_have(from)) return load<kStage>(stage, from, 0, a_.aligned);
+    for_each_row_of_lane(stage, from, [&](int, long long offset, SharedAddress to) {
+      const unsigned char* u = static_cast<const unsigned char*>(a_.u) + offset;
+      DANAUS_UNROLL
+      for (int m = 0; m < kPieces; ++m) device::copy_async(to + 128 * m, u + 128 * m, 16);
+    });
+  }
   // So many samples of every row from sample n = `from` on; what a row has not, and what is before `least`, is zero.
   template <int count>
   DANAUS_DEVICE void load(int stage, int from, int least, bool aligned) const {
@@ -357,6 +389,15 @@ class Block {
   }
   // A stage that y has taken the place of.
   DANAUS_DEVICE void store(int stage, int from) const {
+    if (all_have(from))
+      return for_each_row_of_lane(stage, from, [&](int i, long long offset, SharedAddress place) {
+        unsigned char* y = static_cast<unsigned char*>(a_.y) + offset;
+        DANAUS_UNROLL
+        for (int m = 0; m < kPieces; ++m) {
+          const Words<4> words = device::load_shared<16>(place + 128 * m);
+          if (first_row_ + i < rows_) device::store_global<16>(y + 128 * m, words);
+        }
+      });
     DANAUS_UNROLL_BY(1)
     for (int i = lane_ / 8; i < layout.warp_rows; i += 4) {
       const Row row = row_at(i);

@@ -73,9 +73,10 @@ struct Layout {
   int scale = last_decay + 2 * key.states;
   int channel_words = scale + key.states;
 
-  // Shared memory, in bytes: of each warp its rows and two stages of their samples; sums of y that are another warp's.
-  int rows_begin = 4 * shared_words;
-  int stages_begin = rows_begin + 16 * warp_rows * tuning.warps;
+  // Shared memory, in bytes: of each warp its rows, what they have in common, and two stages of their samples; sums of
+  // y that are another warp's.
+  int rows_begin = 4 * shared_words, rows_bytes = 16 * (warp_rows + 1);
+  int stages_begin = rows_begin + rows_bytes * tuning.warps;
   int sums_begin = stages_begin + 2 * stage_bytes * tuning.warps;
   int sums_bytes = parts > 1 ? 128 * warp_rows : 0;
   int shared_bytes = sums_begin + sums_bytes * tuning.warps;
