@@ -17,17 +17,28 @@ DANAUS_DEVICE Words<4> load_gated(const void* rows, const void* gate, const RowP
   return gate ? gated<T>(words, load_chunk(gate, row, n, transfer)) : words;
 }
 
+// Whether the row has so many samples from n on, in pieces of 16 bytes.
+DANAUS_DEVICE bool has_pieces(const RowPlace& row, int n, int count, Transfer transfer) {
+  return transfer != Transfer::element && n >= row.first && n + count <= row.last;
+}
+
 // Sample `n` of the row, a multiple of 8, becomes the stream's first; times a gate where that is not null. A warp's. It
 // completes by copy_async_wait and the warp's barrier.
 template <Dtype T>
 DANAUS_DEVICE void load_stream(const void* rows, const void* gate, const RowPlace& row, int n, Transfer transfer,
                                const StreamLayout& layout, SharedAddress to) {
   const int chunks = layout.chunks();
+  if (!gate && has_pieces(row, n, 8 * chunks, transfer)) {
+    const auto* from = static_cast<const std::uint16_t*>(rows) + row.begin + n;
+    DANAUS_UNROLL_BY(4)
+    for (int c = device::lane_index(); c < chunks; c += 32) device::copy_async(to + layout.place(c), from + 8 * c, 16);
+    return device::copy_async_commit();
+  }
   DANAUS_UNROLL_BY(4)
   for (int c = device::lane_index(); c < chunks; c += 32) {
     const int at = n + 8 * c;
     const SharedAddress place = to + layout.place(c);
-    if (!gate && transfer != Transfer::element && at >= row.first && at + 8 <= row.last)
+    if (!gate && has_pieces(row, at, 8, transfer))
       device::copy_async(place, static_cast<const std::uint16_t*>(rows) + row.begin + at, 16);
     else
       device::store_shared<16>(place, load_gated<T>(rows, gate, row, at, transfer));
@@ -39,8 +50,16 @@ DANAUS_DEVICE void load_stream(const void* rows, const void* gate, const RowPlac
 template <Dtype T>
 DANAUS_DEVICE void store_stream(void* rows, const void* gate, const RowPlace& row, int n, Transfer transfer,
                                 const StreamLayout& layout, SharedAddress from) {
+  const int chunks = layout.samples() / 8;
+  if (!gate && has_pieces(row, n, 8 * chunks, transfer)) {
+    auto* to = static_cast<std::uint16_t*>(rows) + row.begin + n;
+    DANAUS_UNROLL_BY(4)
+    for (int c = device::lane_index(); c < chunks; c += 32)
+      device::store_global<16>(to + 8 * c, device::load_shared<16>(from + layout.place(c + 4 * layout.halo)));
+    return;
+  }
   DANAUS_UNROLL_BY(4)
-  for (int c = device::lane_index(); c < layout.samples() / 8; c += 32) {
+  for (int c = device::lane_index(); c < chunks; c += 32) {
     if (is_outside(row, n + 8 * c)) continue;
     Words<4> words = device::load_shared<16>(from + layout.place(c + 4 * layout.halo));
     if (gate) words = gated<T>(words, load_chunk(gate, row, n + 8 * c, transfer));

@@ -6,10 +6,10 @@
 // operands   A is samples: 16 lines, each a run of blocks of the same channel; B is the filter. A lane (g, t) has
 // samples
 //            8 t to 8 t + 7 of a block of lines g and g + 8, 16 bytes each, and gets the same ones of y:
-//              k of product c   8 t + 4 c + 2 f + e    t and e of the fragment's lane and half, f of its register
+//              k of product c   8 t + 2 c + 4 f + e    t and e of the fragment's lane and half, f of its register
 //              n of tile q      8 t + 2 q + e
-//            Of such places the difference depends on q - 2 c - f and the lane alone, so that the 16 registers of a
-//            Toeplitz block are 7 different ones: all of 257 taps stay in 63 registers
+//            Of such places the difference depends on q - c - 2 f and the lane alone, so that the 16 registers of a
+//            Toeplitz block are 5 different pairs, as products take them: all of 257 taps stay in 90 registers
 // index      the stream of u is `lead` samples ahead of y's, a multiple of 8, for taps that look ahead; arrange()
 // delays
 //            the taps by what is left of 8
@@ -35,31 +35,28 @@ struct Shape {
   static_assert(!layout.broken_rule(), "tunings.hpp has a line that Layout::broken_rule() refuses");
 };
 
-// A channel's filter: of each block the registers by q - 2 c - f + 3.
+// A channel's filter: of each block the pairs of registers by q - c + 1. A word is in two pairs, and loaded for each,
+// so that no product has to put its pair together.
 template <class P>
 class Filter {
  public:
   DANAUS_DEVICE Filter(const Arguments& a, int channel) {
     const int lane = device::lane_index(), g = lane / 4, t = lane % 4;
-    const std::uint32_t* pairs = a.filters + (2ll * channel + g % 2) * kPairs + 16 + 4 * (g / 2 - t);
+    const std::uint32_t* words = a.filters + (2ll * channel + g % 2) * kPairs + 16 + 4 * (g / 2 - t);
     DANAUS_UNROLL
     for (int j = 0; j < P::layout.key.blocks; ++j) DANAUS_UNROLL
-    for (int r = -3; r <= 3; ++r) words_[j][r + 3] = device::load_global<4>(pairs + 16 * j + r)[0];
+    for (int r = -1; r <= 3; ++r) DANAUS_UNROLL
+    for (int f = 0; f < 2; ++f) pairs_[j][r + 1][f] = device::load_global<4>(words + 16 * j + r - 2 * f)[0];
     bias_ = a.bias ? float_of(device::load_global<4>(a.bias + channel)[0]) : 0;
   }
   DANAUS_DEVICE float bias() const { return bias_; }
-  DANAUS_DEVICE u32 word(int block, int q, int c, int f) const { return words_[block][q - 2 * c - f + 3]; }
+  DANAUS_DEVICE const u32 (&pair(int block, int q, int c) const)[2] { return pairs_[block][q - c + 1]; }
 
  private:
   static constexpr int kPairs = pairs_of(P::layout.key.blocks);
 
-  u32 words_[P::layout.key.blocks][7];
+  u32 pairs_[P::layout.key.blocks][5][2];
   float bias_;
-};
-
-// A block of a lane's two lines.
-struct Lines {
-  Words<4> of[2];
 };
 
 // Convolves a stream in place. The warp's barrier is behind what loaded it, and to come before what reads it.
@@ -69,35 +66,39 @@ DANAUS_DEVICE void convolve(const Filter<P>& filter, const StreamLayout& layout,
   constexpr int kBlocks = P::layout.key.blocks;
   const int lane = device::lane_index(), g = lane / 4, t = lane % 4;
   const auto place = [&](int line, int block) { return stream + (layout.place(g + 8 * line, block, t) ^ turn); };
-  Lines history[kBlocks];  // [j]: the block j before the current one
+  // Of a block of the lane's two lines, operands of both products.
+  const auto load = [&](u32(&u)[2][4], int block) {
+    const Words<4> lines[2] = {device::load_shared<16>(place(0, block)), device::load_shared<16>(place(1, block))};
+    DANAUS_UNROLL
+    for (int c = 0; c < 2; ++c) DANAUS_UNROLL
+    for (int i = 0; i < 4; ++i) u[c][i] = lines[i % 2][c + i / 2 * 2];
+  };
+  u32 history[kBlocks][2][4];  // of block i, [i mod J]
   DANAUS_UNROLL
-  for (int j = 1; j < kBlocks; ++j)
-    for (int line = 0; line < 2; ++line) history[j].of[line] = device::load_shared<16>(place(line, -j));
+  for (int j = 1; j < kBlocks; ++j) load(history[kBlocks - j], -j);
   device::sync_warp();  // another line's end, which is to become y
+  const int count = 1 << layout.shift;
   DANAUS_UNROLL_BY(1)
-  for (int i = 0; i < 1 << layout.shift; ++i) {
-    for (int line = 0; line < 2; ++line) history[0].of[line] = device::load_shared<16>(place(line, i));
+  for (int first = 0; first < count; first += kBlocks) DANAUS_UNROLL  // so that no register moves for history
+  for (int phase = 0; phase < kBlocks; ++phase) {
+    const int i = first + phase;
+    if (i >= count) break;
+    load(history[phase], i);
     float y[4][4];
     DANAUS_UNROLL
     for (int q = 0; q < 4; ++q) y[q][0] = y[q][1] = y[q][2] = y[q][3] = filter.bias();
     DANAUS_UNROLL
     for (int j = 0; j < kBlocks; ++j) DANAUS_UNROLL
-    for (int c = 0; c < 2; ++c) {
-      const Lines& u = history[j];
-      const u32 samples[4] = {u.of[0][2 * c], u.of[1][2 * c], u.of[0][2 * c + 1], u.of[1][2 * c + 1]};
-      DANAUS_UNROLL
-      for (int q = 0; q < 4; ++q) {
-        const u32 taps[2] = {filter.word(j, q, c, 0), filter.word(j, q, c, 1)};
-        device::mma_f32acc<T>(y[q], samples, taps);
-      }
-    }
-    Lines out;
-    DANAUS_UNROLL
+    for (int c = 0; c < 2; ++c) DANAUS_UNROLL
     for (int q = 0; q < 4; ++q)
-      for (int line = 0; line < 2; ++line) out.of[line][q] = device::pack2<T>(y[q][2 * line], y[q][2 * line + 1]);
-    for (int line = 0; line < 2; ++line) device::store_shared<16>(place(line, i), out.of[line]);
+      device::mma_f32acc<T>(y[q], history[(phase - j + kBlocks) % kBlocks][c], filter.pair(j, q, c));
     DANAUS_UNROLL
-    for (int j = kBlocks - 1; j > 0; --j) history[j] = history[j - 1];
+    for (int line = 0; line < 2; ++line) {
+      Words<4> out;
+      DANAUS_UNROLL
+      for (int q = 0; q < 4; ++q) out[q] = device::pack2<T>(y[q][2 * line], y[q][2 * line + 1]);
+      device::store_shared<16>(place(line, i), out);
+    }
   }
 }
 

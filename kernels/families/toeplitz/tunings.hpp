@@ -1,20 +1,22 @@
-// On an H200, of [B, H, L] (B=64, H=768, L=8K, bf16): K = 16 419 us, 64 450, 128 610, 256 885, or 1.09, 1.16, 1.58 and
-// 2.29 floors; channels last K = 16 1200 us, which is to be mended. What counted work says: at the rate of a copy an SM
-// has to finish 4.6 samples a clock (402.7M samples of B=64, H=768, L=8K in 376 us, 132 SMs, 1.75 GHz), a tile of 512
-// in 110 clocks. For J blocks of the filter, of such a tile:
+// On an H200, B=64, H=768, L=8K, bf16, [B, H, L]: K = 16 418 us, 64 414, 128 559, 256 783, or 1.10, 1.09, 1.47 and 2.07
+// floors; channels last K = 16 1200 us, which is to be mended. What counted work says: at the rate of a copy an SM has
+// to finish 4.6 samples a clock (402.7M samples in 376 us, 132 SMs, 1.75 GHz), a tile of 512 in 110 clocks. For J
+// blocks of the filter, of such a tile:
 //   products      8 J of m16n8k16, at the 1.5 clocks that mma.sync was measured to take: 12 J. J = 2 22 %, 3 33 %,
-//                 5 56 %, 9 100 % of the tile's clocks; at 2 clocks, 1024 products a clock, 145 % for J = 9
-//   issue         8 J products, 8 (J - 1) moves of the lines' history, 8 conversions, some 30 of copies and addresses:
-//                 70 for J = 2, 180 for J = 9, of 4 x 110 slots
+//                 5 56 %, 9 100 % of the tile's clocks
+//   issue         8 J products, which take two slots, 8 moves that make operands of a line's samples, 16 that sums
+//   begin
+//                 with, 8 conversions, some 130 of copies and addresses: 190 for J = 2, 300 for J = 9, of 4 x 110
+//                 slots. Where pairs of taps were put together for each product and a line's history went through
+//                 registers, J = 9 had 200 moves more: 938 us, and J = 5 584
 //   shared memory 8 wavefronts each that rows arrive and leave by, 8 that lines are read by, 8 that they are written
 //   by:
 //                 32 of 110; 2 to 25 % more for the halo
 // So J = 2 to 5 wait for memory alone, and 9 for both. What hides latency is other warps: 16 to 24 of them, each with a
 // row's part of 8 KB under way, have more bytes in flight than the 25 KB an SM that the rate of a copy needs. J = 9 has
-// registers for 8 warps, too few for some to compute while others wait: a stream of 8K took 14K clocks to come, where 8
-// come at once, and as many in products. So the next one of 4K comes while this one is computed, eight in a run, each
-// channel's filter read once; 6 % more halo comes from L2. Not measured: it should take 1.3 to 1.5 floors.
-//   registers     7 J of filter, 8 J of history, 16 accumulators: 46, 61, 91, 151, and some 30 beside
+// registers for 8 warps, too few for some to compute while others wait: so the next stream of 4K comes while one is
+// computed, eight in a run, each channel's filter read once; 6 % more halo comes from L2.
+//   registers     10 J of filter, 8 J of history, 16 accumulators: 52, 70, 106, 178, and some 40 beside
 // Longer lines repeat less of the halo, 32 (J - 1) in 512 samples of each block of a line, and make tiles that do not
 // fit the end of a row. Channels last, whole tiles of 32 channels (64 bytes, two sectors) wait in shared memory, and
 // the halo of short lines comes from L2: 6 % of the samples for J = 3, 25 % for 9.
