@@ -97,8 +97,7 @@ class Block {
   static constexpr bool kComplex = layout.key.complex;
   static constexpr bool kOneItem = layout.key.product != Product::each;  // of the batch, in a block
 
-  DANAUS_DEVICE explicit Block(const Arguments& a)
-      : a_(a), at_(a.places), warp_(device::warp_index()), g_(device::lane_index() / 4), t_(device::lane_index() % 4) {}
+  DANAUS_DEVICE explicit Block(const Arguments& a) : a_(a), at_(a.places), warp_(device::warp_index()) {}
 
   DANAUS_DEVICE void run() {
     device::let_next_grid_begin();
@@ -199,6 +198,9 @@ class Block {
     float re[tiles][4] = {}, im[tiles][4] = {};
   };
 
+  // A lane's row of a fragment and its place there; read anew, which costs less than a register.
+  static DANAUS_DEVICE int g() { return device::lane_index() / 4; }
+  static DANAUS_DEVICE int t() { return device::lane_index() % 4; }
   DANAUS_DEVICE int items() const { return kOneItem ? 1 : min(at_.columns, a_.batch - first_item_); }
   DANAUS_DEVICE int first_frequency() const { return layout.slices_frequencies ? first_of_slice_ : 0; }
   DANAUS_DEVICE int first_channel() const { return layout.slices_frequencies ? 0 : first_of_slice_; }
@@ -315,7 +317,7 @@ class Block {
     const void* row[2];
     DANAUS_UNROLL
     for (int r = 0; r < 2; ++r) {
-      const int channel = first + g_ + 8 * r;
+      const int channel = first + g() + 8 * r;
       row[r] = channel < a_.inputs ? static_cast<const unsigned char*>(a_.u) +
                                          Lane::kBytes * row_of(a_.u_rows, a_.inner, first_item_ + item, channel)
                                    : nullptr;
@@ -333,17 +335,20 @@ class Block {
   DANAUS_DEVICE void transform_rows(Tile<tiles>& tile, const void* const (&row)[2], int first_tile) const {
     const int steps = (a_.part + layout.step - 1) / layout.step;
     Table<shared> table(a_.forward, at_.forward_at, first_frequency() / 8 + first_tile);
-    Folded points = load<whole>(row, layout.lane_points * t_);
+    // Points of the next step come while this one is multiplied; of what is not whole, registers have no room for them.
+    Folded points;
+    if (whole) points = load<whole>(row, layout.lane_points * t());
     DANAUS_UNROLL_BY(1)
     for (int step = 0; step < steps; ++step, table += a_.table_tiles) {
+      if (!whole) points = load<whole>(row, layout.step * step + layout.lane_points * t());
       DANAUS_UNROLL
       for (int parity = 0; parity < 2; ++parity) {
         const A sum_re = fragment(points, parity, true, 0);
         A difference_re = fragment(points, parity, false, 0);
         difference_re.negate();
         const auto load_next = [&] {
-          if (parity == 1 && step + 1 < steps)
-            points = load<whole>(row, layout.step * (step + 1) + layout.lane_points * t_);
+          if (whole && parity == 1 && step + 1 < steps)
+            points = load<whole>(row, layout.step * (step + 1) + layout.lane_points * t());
         };
         if constexpr (kComplex) {
           const A sum_im = fragment(points, parity, true, 1), difference_im = fragment(points, parity, false, 1);
@@ -379,7 +384,7 @@ class Block {
   DANAUS_DEVICE void read(Tile<tiles>& tile, int item, int channel_tile, int first_tile) const {
     DANAUS_UNROLL
     for (int r = 0; r < 2; ++r) {
-      const int channel = first_input() + 16 * channel_tile + g_ + 8 * r;
+      const int channel = first_input() + 16 * channel_tile + g() + 8 * r;
       if (channel >= a_.inputs) continue;
       for_each_pair<tiles>(first_tile, [&](int i, int first, int j, int second, int pair) {
         const int frequency = first_frequency() + pair;
@@ -394,7 +399,7 @@ class Block {
   template <int tiles, class Visit>
   DANAUS_DEVICE void for_each_pair(int first_tile, Visit visit) const {
     for_each_tile<tiles>(first_tile, [&](int i) {
-      const int place = 8 * (first_tile + i) + 2 * t_;
+      const int place = 8 * (first_tile + i) + 2 * t();
       if constexpr (!layout.by_parity) {
         visit(i, 0, i, 1, place);
       } else if (parity_of(i, layout.step) == 0) {
@@ -466,11 +471,11 @@ class Block {
   template <int tiles>
   DANAUS_DEVICE void keep_units(const Tile<tiles>& tile, int channel_tile, int first_tile, SharedAddress to,
                                 int frequency_step, int part_step) const {
-    to += 2 * layout.number_bytes * (8 * channel_tile + g_);
+    to += 2 * layout.number_bytes * (8 * channel_tile + g());
     for_each_tile<tiles>(first_tile, [&](int i) {
       DANAUS_UNROLL
       for (int e = 0; e < 2; ++e) {
-        const SharedAddress at = to + (8 * (first_tile + i) + 2 * t_ + e) * frequency_step;
+        const SharedAddress at = to + (8 * (first_tile + i) + 2 * t() + e) * frequency_step;
         store_unit(at, tile.re[i][e], tile.re[i][2 + e]);
         store_unit(at + part_step, tile.im[i][e], tile.im[i][2 + e]);
       }
@@ -485,14 +490,14 @@ class Block {
       for_each_tile<tiles>(first_tile, [&](int i) {
         DANAUS_UNROLL
         for (int r = 0; r < 2; ++r)
-          put_pair(item, 8 * (first_tile + i) + 2 * t_, 16 * channel_tile + g_ + 8 * r,
+          put_pair(item, 8 * (first_tile + i) + 2 * t(), 16 * channel_tile + g() + 8 * r,
                    {tile.re[i][2 * r], tile.im[i][2 * r], tile.re[i][2 * r + 1], tile.im[i][2 * r + 1]});
       });
     else
       for_each_pair<tiles>(first_tile, [&](int i, int first, int j, int second, int pair) {
         DANAUS_UNROLL
         for (int r = 0; r < 2; ++r)
-          put_pair(item, pair, 16 * channel_tile + g_ + 8 * r,
+          put_pair(item, pair, 16 * channel_tile + g() + 8 * r,
                    {tile.re[i][2 * r + first], tile.im[i][2 * r + first], tile.re[j][2 * r + second],
                     tile.im[j][2 * r + second]});
       });
@@ -545,7 +550,7 @@ class Block {
     return A(w.word);
   }
   DANAUS_DEVICE B spectrum(int item, int frequency, int part, int step) const {
-    const Words<2> w = device::load_shared<8>(u_address(item, frequency, part) + 8 * (4 * step + t_));
+    const Words<2> w = device::load_shared<8>(u_address(item, frequency, part) + 8 * (4 * step + t()));
     return B(w.word);
   }
 
@@ -565,7 +570,7 @@ class Block {
       A minus_im = w_im;
       minus_im.negate();
       for_each_tile<tiles, whole>(first_tile, [&](int i) {
-        const int frequency = 8 * (first_tile + i) + g_;
+        const int frequency = 8 * (first_tile + i) + g();
         const B u_re = spectrum(item, frequency, 0, step), u_im = spectrum(item, frequency, 1, step);
         multiply<P>(tile.re[i], w_re, u_re);
         multiply<P>(tile.im[i], w_im, u_re);
@@ -577,7 +582,7 @@ class Block {
   // V of 16 channels at two frequencies with weights of their own: items of the batch are the columns.
   DANAUS_DEVICE void mix_pair(int output_tile, int pair) const {
     float re[2][4] = {}, im[2][4] = {};
-    const int item = min(g_, items() - 1);
+    const int item = min(g(), items() - 1);
     DANAUS_UNROLL
     for (int e = 0; e < 2; ++e) {
       const int place = 2 * pair + e,
@@ -597,25 +602,25 @@ class Block {
     }
     DANAUS_UNROLL
     for (int i = 0; i < 4; ++i) {
-      const int column = 2 * t_ + i % 2, channel = 16 * output_tile + g_ + 8 * (i / 2);
+      const int column = 2 * t() + i % 2, channel = 16 * output_tile + g() + 8 * (i / 2);
       if (column < items()) put_pair(column, 2 * pair, channel, {re[0][i], im[0][i], re[1][i], im[1][i]});
     }
   }
 
   // An A fragment of V: 16 channels, the frequencies of a step.
   DANAUS_DEVICE A mixed(int item, int output_tile, int step, int part) const {
-    const int channel = 16 * output_tile + g_;
+    const int channel = 16 * output_tile + g();
     u32 words[4];
     if constexpr (layout.halves) {
       DANAUS_UNROLL
       for (int i = 0; i < 4; ++i)
-        words[i] =
-            device::load_shared<4>(y_address(item, 8 * step + t_ + 4 * (i / 2), part) + 4 * (channel + 8 * (i % 2)))[0];
+        words[i] = device::load_shared<4>(y_address(item, 8 * step + t() + 4 * (i / 2), part) +
+                                          4 * (channel + 8 * (i % 2)))[0];
     } else {
       DANAUS_UNROLL
       for (int h = 0; h < 2; ++h) {
         const Words<2> w =
-            device::load_shared<8>(y_address(item, 8 * step + t_ + 4 * h, part) + 8 * (8 * output_tile + g_));
+            device::load_shared<8>(y_address(item, 8 * step + t() + 4 * h, part) + 8 * (8 * output_tile + g()));
         words[2 * h] = w[0], words[2 * h + 1] = w[1];
       }
     }
@@ -665,10 +670,10 @@ class Block {
     constexpr int kTilesOfLane = layout.step / 8;
     DANAUS_UNROLL
     for (int i = 0; i < layout.point_tiles; i += kTilesOfLane) {
-      const int n = 8 * (first_tile + i) + layout.lane_points * t_;
+      const int n = 8 * (first_tile + i) + layout.lane_points * t();
       DANAUS_UNROLL
       for (int r = 0; r < 2; ++r) {
-        const int channel = first_channel() + 16 * output_tile + g_ + 8 * r;
+        const int channel = first_channel() + 16 * output_tile + g() + 8 * r;
         if (first_tile + i >= tiles || channel >= a_.outputs) continue;
         unsigned char* const row =
             static_cast<unsigned char*>(a_.y) + Lane::kBytes * row_of(a_.y_rows, a_.inner, first_item_ + item, channel);
@@ -723,7 +728,7 @@ class Block {
 
   const Arguments& a_;
   const Places& at_;
-  const int warp_, g_, t_;
+  const int warp_;
   int first_item_, first_of_slice_;
 };
 
