@@ -133,11 +133,11 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
   }
   a.places = cut_.places;
   a.units = (a.batch + cut_.places.columns - 1) / cut_.places.columns * cut_.slices;
-  // Ahead of blocks that take one item after the other, as far as two thirds of L2 have room.
+  // Ahead of blocks that take one item after the other, as far as a third of L2 has room.
   const int row_bytes = a.length * (layout_.key.complex ? 2 : 1) * layout_.number_bytes;
   const bool ahead = machine.device().has_tensor_copies() && row_bytes % 16 == 0 &&
                      reinterpret_cast<std::uintptr_t>(a.u) % 16 == 0 && cut_.slices == 1 && cut_.places.columns == 1 &&
-                     3ll * cut_.blocks * a.inputs * row_bytes <= 2 * machine.device().cache_bytes;
+                     3ll * cut_.blocks * a.inputs * row_bytes <= machine.device().cache_bytes;
   a.row_bytes = ahead ? row_bytes : 0;
   Launch launch = make_launch(machine, description_, id(), Path::threads, std::min(a.units, cut_.blocks),
                               layout_.threads, cut_.places.bytes);

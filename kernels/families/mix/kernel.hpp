@@ -542,12 +542,11 @@ class Block {
     return first_tile + tiles <= at_.frequency_tiles;
   }
 
-  DANAUS_DEVICE A weights(int matrix, int output_tile, int step, int part) const {
+  DANAUS_DEVICE Words<4> weights(int matrix, int output_tile, int step, int part) const {
     const int steps = at_.input_tiles * layout.steps_of_tile;
     const int tiles = (a_.outputs + 15) / 16;
     const long long vector = ((1ll * matrix * tiles + first_channel() / 16 + output_tile) * steps + step) * 2 + part;
-    const Words<4> w = device::load_global<16>(a_.weights + (vector * 32 + device::lane_index()) * 4);
-    return A(w.word);
+    return device::load_global<16>(a_.weights + (vector * 32 + device::lane_index()) * 4);
   }
   DANAUS_DEVICE B spectrum(int item, int frequency, int part, int step) const {
     const Words<2> w = device::load_shared<8>(u_address(item, frequency, part) + 8 * (4 * step + t()));
@@ -565,8 +564,13 @@ class Block {
   }
   template <bool whole, int tiles>
   DANAUS_DEVICE void mix_tiles(Tile<tiles>& tile, int item, int output_tile, int first_tile) const {
-    for (int step = 0; step < at_.input_tiles * layout.steps_of_tile; ++step) {
-      const A w_re = weights(0, output_tile, step, 0), w_im = weights(0, output_tile, step, 1);
+    const int steps = at_.input_tiles * layout.steps_of_tile;
+    // Weights of the next step come while this one is multiplied.
+    Words<4> re = weights(0, output_tile, 0, 0), im = weights(0, output_tile, 0, 1);
+    DANAUS_UNROLL_BY(1)
+    for (int step = 0; step < steps; ++step) {
+      const A w_re(re.word), w_im(im.word);
+      if (step + 1 < steps) re = weights(0, output_tile, step + 1, 0), im = weights(0, output_tile, step + 1, 1);
       A minus_im = w_im;
       minus_im.negate();
       for_each_tile<tiles, whole>(first_tile, [&](int i) {
@@ -590,7 +594,8 @@ class Block {
       if (frequency >= a_.frequencies) continue;
       DANAUS_UNROLL_BY(1)
       for (int step = 0; step < at_.input_tiles * layout.steps_of_tile; ++step) {
-        const A w_re = weights(frequency, output_tile, step, 0), w_im = weights(frequency, output_tile, step, 1);
+        const A w_re(weights(frequency, output_tile, step, 0).word),
+            w_im(weights(frequency, output_tile, step, 1).word);
         A minus_im = w_im;
         minus_im.negate();
         const B u_re = spectrum(item, place, 0, step), u_im = spectrum(item, place, 1, step);

@@ -29,10 +29,12 @@ struct Line {
 // A layer of one axis goes by passes where the batch has fewer items than a device has multiprocessors over this.
 inline constexpr std::int64_t kPassesBelow = 4;
 
-inline constexpr std::int64_t kFew = 128, kAny = std::int64_t{1} << 62;
+inline constexpr std::int64_t kLess = 32, kFew = 128, kAny = std::int64_t{1} << 62;
 
 inline constexpr std::array kLines = std::to_array<Line>({
-    {Stage::layer, Operands::tf32, kFew, kAny, {16, 2, 1, 1, 1}},
+    {Stage::layer, Operands::tf32, kLess, 64, {16, 2, 1, 1, 1}},
+    {Stage::layer, Operands::tf32, kLess, kAny, {16, 4, 1, 1, 1}},
+    {Stage::layer, Operands::tf32, kFew, kAny, {16, 4, 4, 2, 1}},
     {Stage::layer, Operands::tf32, kAny, 64, {8, 4, 4, 2, 2}},
     {Stage::layer, Operands::tf32, kAny, kAny, {8, 4, 8, 2, 2}},
     {Stage::layer, Operands::split, kFew, kAny, {16, 2, 1, 1, 1}},
@@ -42,10 +44,10 @@ inline constexpr std::array kLines = std::to_array<Line>({
     {Stage::layer, Operands::halves, kAny, 64, {8, 4, 4, 2, 2}},
     {Stage::layer, Operands::halves, kAny, kAny, {8, 4, 8, 2, 2}},
     {Stage::there, Operands::tf32, kAny, kAny, {8, 4, 4, 2, 2}},
-    {Stage::there, Operands::split, kAny, kAny, {8, 2, 4, 2, 2}},
+    {Stage::there, Operands::split, kAny, kAny, {8, 2, 2, 2, 2}},
     {Stage::there, Operands::halves, kAny, kAny, {8, 4, 4, 2, 2}},
     {Stage::middle, Operands::tf32, kAny, kAny, {8, 4, 4, 2, 2}},
-    {Stage::middle, Operands::split, kAny, kAny, {8, 4, 4, 2, 2}},
+    {Stage::middle, Operands::split, kAny, kAny, {8, 4, 2, 2, 2}},
     {Stage::middle, Operands::halves, kAny, kAny, {8, 4, 4, 2, 2}},
     {Stage::back, Operands::tf32, kAny, kAny, {8, 4, 8, 2, 2}},
     {Stage::back, Operands::split, kAny, kAny, {8, 2, 4, 1, 2}},
