@@ -7,20 +7,27 @@
 //            2 pi k (n + 1/2) / X
 //              U[k] = sum_n c p[n] - i s q[n]     V[k] = W[k] U[k]
 //              A[n] = sum_k c V[k]                B[n] = i sum_k s V[k]     y[n] = A + B, y[X-1-n] = A - B
-//            The half in n + 1/2 turns U by a phase that V has too and the inverse takes back. Folding halves what is
-//            multiplied: M X real products for each of two parts each way. Real samples: real parts of A and B alone.
+//            The half in n + 1/2 turns U by a phase that V has too and the inverse takes back. Where X is even, c of
+//            X/2-1-n is c, s is -s for even k, and the other way round for odd k:
+//              U[k] = sum_n c (p[n] +- p[X/2-1-n]) - i s (q[n] -+ q[X/2-1-n]), n < X/4
+//              A[X/2-1-n] = A of even k - A of odd k,  B[X/2-1-n] = B of odd k - B of even k
+//            Each fold halves what is multiplied: M X / 2 real products for each of two parts each way. Real samples:
+//            real parts of A and B alone. Tiles of frequencies are of even ones or of odd ones (layout.hpp).
 //            Of two axes there and back are passes of a plane: its rows along X are the channels, and the product with
 //            the matrix of the kept frequencies of X is that of weights, which takes twice the work of a folded one.
 // shapes     u [B, C_in, X], y [B, C_out, X], or any other order of B and C; frequencies k by the tables. Passes of two
 //            axes: u [B C_in, X, Y], spectra [B C_in, M_x M_y]
 // types      samples f16, bf16, f32; products of the same, f32 in TF32 or in two parts each (three products), sums f32
 // scaling    U by a power of two near 1 / sqrt(X), in the table; y by the rest of 1 / X, in f32
-// memory     a block has one item of the batch, all channels (weights of each frequency of its own: several items, the
-//            columns of that product); of passes a slice of its frequencies or of its channels. Samples and spectra of
-//            passes travel between global memory and registers, a sector and more at a time; others lie in shared
-//            memory (layout.hpp), those of outputs in the place of those of inputs where each warp has one product;
-//            tables and weights come through L1
-// error      counted by roundings(): folded samples, tables, weights, spectra twice, y
+// memory     a block has one item of the batch after the other, all channels (weights of each frequency of its own:
+//            several items, the columns of that product); of passes, and of few items, a slice of its frequencies or of
+//            its channels. Samples and spectra of passes travel between global memory and registers, a sector and more
+//            at a time; others lie in shared memory (layout.hpp), those of outputs in the place of those of inputs
+//            where each warp has one product. Tables of blocks that take items in turn are in shared memory too:
+//            through L1, which samples flow through, they came out of L2 again for each item. Weights come through L1,
+//            a step ahead
+// error      counted by roundings(): folded samples, tables, weights, spectra twice, y. Samples of 16 bits are rounded
+//            at each fold
 // reference  reference/spectral/layer.hpp   test   tests/kernels/mix_test.cpp
 #pragma once
 
