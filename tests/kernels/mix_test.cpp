@@ -50,8 +50,9 @@ INSTANTIATE_TEST_SUITE_P(
                          "_b129_c20x3_l33_m17_shared", "_b130_c7x3_l16_m9", "_complex_b129_c3x65_l16_m9_shared",
                          // Of blocks that take items in turn, with tables; halves with a point in the middle.
                          "_complex_b131_c16x20_l64_m32_shared", "_complex_b2_c5x3_l34_m17_shared", "_b3_c4x5_l50_m26",
-                         "_complex_b133_c65x3_l16_m2", "_b129_c66x5_l17_m9_shared", "_b130_c2x65_l16_m9",
-                         "_complex_b2_c5x19_l32_m8_shared_adjoint", "_b2_c20x3_l32_m17_adjoint")),
+                         "_complex_b129_c3x2_l144_m16_shared", "_complex_b133_c65x3_l16_m2",
+                         "_b129_c66x5_l17_m9_shared", "_b130_c2x65_l16_m9", "_complex_b2_c5x19_l32_m8_shared_adjoint",
+                         "_b2_c20x3_l32_m17_adjoint")),
     [](const auto& info) { return text(std::get<0>(info.param), std::get<1>(info.param)); });
 
 // Of a device with more multiprocessors than the batch has items, which goes by passes.

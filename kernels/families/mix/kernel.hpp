@@ -572,12 +572,17 @@ class Block {
   template <bool whole, int tiles>
   DANAUS_DEVICE void mix_tiles(Tile<tiles>& tile, int item, int output_tile, int first_tile) const {
     const int steps = at_.input_tiles * layout.steps_of_tile;
-    // Weights of the next step come while this one is multiplied.
-    Words<4> re = weights(0, output_tile, 0, 0), im = weights(0, output_tile, 0, 1);
-    DANAUS_UNROLL_BY(1)
+    // Weights of the next step come while this one is multiplied, or where that takes no time those of four at once.
+    constexpr bool kAhead = tiles > 1;
+    constexpr int kAtOnce = kAhead ? 1 : 4;
+    Words<4> re, im;
+    if constexpr (kAhead) re = weights(0, output_tile, 0, 0), im = weights(0, output_tile, 0, 1);
+    DANAUS_UNROLL_BY(kAtOnce)
     for (int step = 0; step < steps; ++step) {
+      if constexpr (!kAhead) re = weights(0, output_tile, step, 0), im = weights(0, output_tile, step, 1);
       const A w_re(re.word), w_im(im.word);
-      if (step + 1 < steps) re = weights(0, output_tile, step + 1, 0), im = weights(0, output_tile, step + 1, 1);
+      if (kAhead && step + 1 < steps)
+        re = weights(0, output_tile, step + 1, 0), im = weights(0, output_tile, step + 1, 1);
       A minus_im = w_im;
       minus_im.negate();
       for_each_tile<tiles, whole>(first_tile, [&](int i) {

@@ -58,7 +58,8 @@ Choice choose(const Spectral& p, Stage stage, Product product, std::int64_t item
   const bool samples = stage != Stage::middle && stage != Stage::arrange;
   const Key key{p.dtype, p.tf32, samples && p.complex, stage, product};
   for (std::size_t line = 0; line < kLines.size(); ++line) {
-    if (items > kLines[line].items || channels > kLines[line].channels) continue;
+    if (items > kLines[line].items || channels > kLines[line].channels || p.lengths.back() > kLines[line].points)
+      continue;
     const auto all = Family::instances(line);
     for (int i = 0; i < all.count; ++i)
       if (all.list[i].key == key) return {line, static_cast<std::size_t>(i)};
