@@ -16,7 +16,9 @@
 //   back               eight tiles to mix: 198 for 227 of all passes (64 to 64, 128 x 128 points, 16 items).
 //
 // Operands in two parts take fewer tiles, so that registers hold them; those, 16 bits and weights of each frequency
-// have not been measured. Where the batch of a layer with weights of each frequency is small it goes by passes.
+// have not been measured. Of three kernels a lane keeps one to three words of its place in local memory, outside of
+// loops: operands in two parts with eight tiles to mix, samples there alone in TF32, and few items of a layer with
+// weights of each frequency in TF32. Where the batch of such a layer is small it goes by passes.
 #pragma once
 
 #include <array>
