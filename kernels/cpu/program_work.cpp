@@ -197,6 +197,27 @@ Counters of_stages(const Launch& launch) {
   return plus(some, divided(less(run(more), some), stages - few, more - few));
 }
 
+// What blocks of a spectral layer take in turn; of all else blocks themselves.
+std::int64_t units_of(const Launch& launch) {
+  if (launch.kernel.family != mix::Family::name) return launch.blocks;
+  const bool in_turn = mix::kLines[launch.kernel.line].stage != mix::Stage::arrange;
+  return in_turn ? std::max<std::int64_t>(arguments_of<mix::Arguments>(launch).units, launch.blocks) : launch.blocks;
+}
+
+// Some units stand for all; what a block has besides is what it has without any.
+Counters of_units(const Launch& launch) {
+  const std::int64_t units = units_of(launch);
+  Launch some = launch;
+  some.blocks = units;
+  const Counters all = of_sampled_blocks(some);
+  if (units == launch.blocks) return all;
+  auto none = arguments_of<mix::Arguments>(launch);
+  none.units = 0;
+  some.give(none);
+  const Counters besides = run_block(some, 0, launch.blocks);
+  return plus(less(all, divided(besides, units, 1)), divided(besides, launch.blocks, 1));
+}
+
 // The launch of a fused kernel as a case of its own, by the same kernel.
 Convolution problem_of(const Launch& launch, const Variant& variant, const Case& asked) {
   if (variant.size == 0) return *asked.as<Convolution>();
@@ -292,8 +313,9 @@ class CountingMachine final : public Machine {
     work.kernel = launch.kernel.family;
     work.blocks = launch.blocks, work.threads = launch.threads, work.shared_bytes = launch.shared_bytes;
     work.concurrent = concurrent_blocks(launch.kernel, launch.path, launch.threads, launch.shared_bytes);
-    work.imbalance = static_cast<double>(ratio_up(launch.blocks, device_.multiprocessors) * device_.multiprocessors) /
-                     static_cast<double>(launch.blocks);
+    const std::int64_t units = units_of(launch);
+    const std::int64_t at_once = units > launch.blocks ? launch.blocks : device_.multiprocessors;
+    work.imbalance = static_cast<double>(ratio_up(units, at_once) * at_once) / static_cast<double>(units);
     count_bytes(launch, work);
     const Variant* variant = variant_of(launch.kernel);
     if (variant && (variant->size > 0 || asked_.as<Convolution>())) {
@@ -307,7 +329,7 @@ class CountingMachine final : public Machine {
     } else if (is_of_stages(launch.kernel)) {
       work.counters = of_stages(launch);
     } else {
-      work.counters = of_sampled_blocks(launch);
+      work.counters = of_units(launch);
       const host::Counters& n = work.counters;  // of what is prepared a launch may read a part
       const auto touched = static_cast<double>(kSectorBytes * (n.global_load_sectors + n.global_store_sectors) +
                                                n.bulk_load_bytes + n.bulk_store_bytes);
@@ -346,7 +368,7 @@ class CountingMachine final : public Machine {
       }
       if (region.written && is_in_place(launch)) bytes *= 2;
       const bool by_each_block = launch.kernel.family == mix::Family::name && is_in(prepared_, region);
-      work.l2_bytes += bytes * (by_each_block && !region.written ? static_cast<double>(launch.blocks) : 1);
+      work.l2_bytes += bytes * (by_each_block && !region.written ? static_cast<double>(units_of(launch)) : 1);
       if (!handed_over || region.bytes > device_.cache_bytes / 2) work.hbm_bytes += bytes;
     }
   }

@@ -99,7 +99,7 @@ class Layer final : public Step {
     const std::string token = asked.token();
     const int inputs = static_cast<int>(p.inputs), outputs = static_cast<int>(p.outputs);
     const int frequencies = static_cast<int>(kept_count(p));
-    if (p.lengths.size() == 1 && mix::kPassesBelow * p.batch > device.multiprocessors)
+    if (p.lengths.size() == 1 && (p.shared || mix::kPassesBelow * p.batch > device.multiprocessors))
       if (auto pass =
               Pass::make(p, {Stage::layer, Factor::weights, p.batch, inputs, outputs, frequencies}, device, token))
         fused_ = std::move(pass);

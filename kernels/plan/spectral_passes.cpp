@@ -20,27 +20,48 @@ mix::Choice choose(const Spectral& p, const Shape& shape) {
   return mix::choose(p, shape.stage, product, shape.items, std::max(shape.inputs, shape.outputs));
 }
 
-std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, const Device& device) {
+std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length, const Device& device) {
+  const int table_bytes =
+      512 * mix::Layout::table_vectors(mix::part_of(length), layout.step, layout.tiles_of(shape.frequencies));
   const bool by_frequency = layout.slices_frequencies;
-  const int grain = by_frequency && layout.halves ? 2 : 1;
+  const int grain = by_frequency ? layout.tile_grain : 1;
   const int tiles = by_frequency ? layout.tiles_of(shape.frequencies) : (shape.outputs + 15) / 16;
+  // Tables that a block would read more than once are in shared memory too, as far as there is room.
+  const auto with_tables = [&](Cut of, int blocks, const auto& room) {
+    of.blocks = blocks * device.multiprocessors;
+    const std::int64_t units = (shape.items + of.places.columns - 1) / of.places.columns * of.slices;
+    if (of.slices > 1 || units <= of.blocks) return of;
+    int taken = 0;
+    const auto add = [&](int& place) {
+      if (!room(taken + table_bytes)) return;
+      place = of.places.bytes + taken, taken += table_bytes;
+    };
+    if (layout.from_samples) add(of.places.forward_at);
+    if (layout.to_samples) add(of.places.inverse_at);
+    of.places.bytes += taken;
+    return of;
+  };
   const auto made = [&](int slice, int columns) -> Cut {
     const int frequencies = by_frequency ? std::min(8 * slice, shape.frequencies) : shape.frequencies;
     const int outputs = by_frequency ? shape.outputs : std::min(16 * slice, shape.outputs);
-    return {layout.places(shape.inputs, outputs, frequencies, columns), (tiles + slice - 1) / slice, slice};
+    return {layout.places(shape.inputs, outputs, frequencies, columns), (tiles + slice - 1) / slice, slice, 0};
   };
   const int most_columns =
       layout.key.product == Product::each ? static_cast<int>(std::min<std::int64_t>(shape.items, kMostColumns)) : 1;
   // With room for as many blocks on a multiprocessor as registers are limited for, or else for one.
-  for (int blocks = shape.stage == Stage::layer ? 1 : layout.tuning.blocks; blocks > 0; --blocks)
+  for (int blocks = layout.tuning.blocks; blocks > 0; --blocks)
     for (int columns = most_columns; columns > 0; --columns) {
       std::optional<Cut> best;
       for (int slice = tiles; slice > 0; slice = slice / 2 / grain * grain) {
         const Cut next = made(slice, columns);
-        const bool fits = blocks * (next.places.bytes + kReservedBytes) <= device.block_bytes + kReservedBytes;
-        if (fits) best = next;
+        const auto room = [&](int bytes) {
+          return blocks * (next.places.bytes + bytes + kReservedBytes) <= device.block_bytes + kReservedBytes;
+        };
+        const bool fits = room(0);
+        if (fits) best = with_tables(next, blocks, room);
         const std::int64_t count = (shape.items + columns - 1) / columns * next.slices;
-        if (shape.stage == Stage::layer || (fits && count >= device.multiprocessors)) break;
+        if (shape.stage == Stage::layer ? 2 * count > device.multiprocessors : fits && count >= device.multiprocessors)
+          break;
       }
       if (best) return best;
     }
@@ -82,7 +103,7 @@ Pass::Pass(const Spectral& p, const Shape& shape, const mix::Choice& choice, con
 std::optional<Pass> Pass::make(const Spectral& p, const Shape& shape, const Device& device,
                                const std::string& description) {
   const mix::Choice choice = choose(p, shape);
-  const auto made = cut(shape, choice.layout(), device);
+  const auto made = cut(shape, choice.layout(), p.lengths.back(), device);
   if (!made) return std::nullopt;
   return Pass(p, shape, choice, *made, description);
 }
@@ -97,22 +118,29 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
   a.forward = constants.data(), a.inverse = constants.data() + inverse_at_;
   if (shape_.has_own_matrix()) a.weights = constants.data() + matrix_at_;
   a.inputs = shape_.inputs, a.outputs = shape_.outputs, a.frequencies = shape_.frequencies;
-  a.length = problem_.lengths.back(), a.half = (a.length + 1) / 2;
+  a.length = problem_.lengths.back(), a.part = mix::part_of(a.length), a.quarters = mix::is_folded_twice(a.length);
   a.table_tiles = layout_.tiles_of(kept(problem_, problem_.lengths.size() - 1));
   a.matrices = static_cast<int>(matrices_of(problem_));
   a.slices = cut_.slices, a.slice = cut_.slice;
   const auto is_aligned = [&](const void* data) {
     return reinterpret_cast<std::uintptr_t>(data) % (4 * layout_.words) == 0;
   };
-  a.aligned = a.length % (2 * layout_.lane_points) == 0 && is_aligned(a.u) && is_aligned(a.y);
+  a.aligned = a.length % (4 * layout_.lane_points) == 0 && is_aligned(a.u) && is_aligned(a.y);
   a.scale = static_cast<float>(scale_);
   if (problem_.lengths.size() == 2) {
     const int length = problem_.lengths[0];
     a.scale = static_cast<float>(scale_ / (mix::scale_of(length) * length));
   }
   a.places = cut_.places;
-  const std::int64_t blocks = (std::int64_t{a.batch} + cut_.places.columns - 1) / cut_.places.columns * cut_.slices;
-  Launch launch = make_launch(machine, description_, id(), Path::threads, blocks, layout_.threads, cut_.places.bytes);
+  a.units = (a.batch + cut_.places.columns - 1) / cut_.places.columns * cut_.slices;
+  // Ahead of blocks that take one item after the other, as far as a third of L2 has room.
+  const int row_bytes = a.length * (layout_.key.complex ? 2 : 1) * layout_.number_bytes;
+  const bool ahead = machine.device().has_tensor_copies() && row_bytes % 16 == 0 &&
+                     reinterpret_cast<std::uintptr_t>(a.u) % 16 == 0 && cut_.slices == 1 && cut_.places.columns == 1 &&
+                     3ll * cut_.blocks * a.inputs * row_bytes <= machine.device().cache_bytes;
+  a.row_bytes = ahead ? row_bytes : 0;
+  Launch launch = make_launch(machine, description_, id(), Path::threads, std::min(a.units, cut_.blocks),
+                              layout_.threads, cut_.places.bytes);
   for (const Region& region : regions) launch.touches(region);
   if (!constants.empty())
     launch.touches({"tables", constants.data(), static_cast<std::int64_t>(constants.size_bytes()), false, true});

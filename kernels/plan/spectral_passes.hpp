@@ -29,6 +29,7 @@ struct Shape {
 struct Cut {
   mix::Places places;
   int slices, slice;
+  int blocks;  // that run at once
 };
 
 class Pass {

@@ -48,8 +48,11 @@ INSTANTIATE_TEST_SUITE_P(
                          // More items than blocks of many warps are for.
                          "_complex_b129_c32x20_l40_m20_shared", "_complex_b131_c5x9_l36_m7",
                          "_b129_c20x3_l33_m17_shared", "_b130_c7x3_l16_m9", "_complex_b129_c3x65_l16_m9_shared",
-                         "_complex_b133_c65x3_l16_m2", "_b129_c66x5_l17_m9_shared", "_b130_c2x65_l16_m9",
-                         "_complex_b2_c5x19_l32_m8_shared_adjoint", "_b2_c20x3_l32_m17_adjoint")),
+                         // Of blocks that take items in turn, with tables; halves with a point in the middle.
+                         "_complex_b131_c16x20_l64_m32_shared", "_complex_b2_c5x3_l34_m17_shared", "_b3_c4x5_l50_m26",
+                         "_complex_b129_c3x2_l144_m16_shared", "_complex_b133_c65x3_l16_m2",
+                         "_b129_c66x5_l17_m9_shared", "_b130_c2x65_l16_m9", "_complex_b2_c5x19_l32_m8_shared_adjoint",
+                         "_b2_c20x3_l32_m17_adjoint")),
     [](const auto& info) { return text(std::get<0>(info.param), std::get<1>(info.param)); });
 
 // Of a device with more multiprocessors than the batch has items, which goes by passes.
@@ -194,8 +197,8 @@ TEST(SpectralKernels, TakeFewerItemsThanTheCase) {
   EXPECT_TRUE(y.guards_are_whole());
 }
 
-// Products of what folding leaves: X M numbers each way for each of two parts, and four products of channels.
-TEST(SpectralKernels, MultiplyHalfOfWhatDenseMatricesWould) {
+// Products of what folding twice leaves: X M / 2 numbers each way for each of two parts, and four products of channels.
+TEST(SpectralKernels, MultiplyAQuarterOfWhatDenseMatricesWould) {
   const Spectral p = parse_spectral("spectral_f32_tf32_complex_b1_c32x64_l128_m64_shared");
   ExecutorOptions options;
   host::Counters counters;
@@ -203,7 +206,7 @@ TEST(SpectralKernels, MultiplyHalfOfWhatDenseMatricesWould) {
     if (launch.shared_bytes > 0) counters = counted;
   };
   execute_layer(p, make_inputs(p), options, 0);
-  const double numbers = 2. * 128 * 64 * (32 + 64) + 4. * 32 * 64 * 64;
+  const double numbers = 1. * 128 * 64 * (32 + 64) + 4. * 32 * 64 * 64;
   EXPECT_EQ(static_cast<double>(counters.mma_tf32), numbers / (16 * 8 * 8));
   EXPECT_EQ(counters.global_store_sectors, 8u * 128 * 64 / 32);
 }

@@ -48,6 +48,7 @@ TEST(ProgramWork, OfAProgramIsThatOfItsLaunches) {
                             "fftconvgrad_f16_causal_l16384_b5_h2",                    // sums by clusters
                             "fftconv_bf16_circular_l49152_b8_h1",                     // outer passes
                             "spectral_f32_tf32_complex_b20_c16x20_l32_m8_shared",
+                            "spectral_f16_complex_b7_c16x5_l64_m64_shared",           // items in turn, tables first
                             "shortconvgrad_bf16_causal_k40_l600_b3_h4_bias_pregate",  // taps and sums
                             "ssmconv_f16_s10_l900_b20_h1_final",                      // chunks
                             "ssmconv_bf16_s16_l2100_b1_h1_initial_final"}) {          // and parts of rows

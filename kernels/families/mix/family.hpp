@@ -82,6 +82,9 @@ struct Tables {
 // The power of two next to 1 / sqrt(X), by which the transform there is scaled, so that spectra have the scale of the
 // samples.
 double scale_of(int length);
+// Rows of even length are folded at their middle and once more at that of their halves.
+constexpr bool is_folded_twice(int length) { return length % 2 == 0; }
+constexpr int part_of(int length) { return is_folded_twice(length) ? (length / 2 + 1) / 2 : (length + 1) / 2; }
 Tables make_tables(const Layout& layout, int length, std::span<const int> frequencies);
 
 // A matrix in the order of fragments, as Stage::arrange makes it of weights.

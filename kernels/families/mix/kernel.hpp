@@ -7,20 +7,27 @@
 //            2 pi k (n + 1/2) / X
 //              U[k] = sum_n c p[n] - i s q[n]     V[k] = W[k] U[k]
 //              A[n] = sum_k c V[k]                B[n] = i sum_k s V[k]     y[n] = A + B, y[X-1-n] = A - B
-//            The half in n + 1/2 turns U by a phase that V has too and the inverse takes back. Folding halves what is
-//            multiplied: M X real products for each of two parts each way. Real samples: real parts of A and B alone.
+//            The half in n + 1/2 turns U by a phase that V has too and the inverse takes back. Where X is even, c of
+//            X/2-1-n is c, s is -s for even k, and the other way round for odd k:
+//              U[k] = sum_n c (p[n] +- p[X/2-1-n]) - i s (q[n] -+ q[X/2-1-n]), n < X/4
+//              A[X/2-1-n] = A of even k - A of odd k,  B[X/2-1-n] = B of odd k - B of even k
+//            Each fold halves what is multiplied: M X / 2 real products for each of two parts each way. Real samples:
+//            real parts of A and B alone. Tiles of frequencies are of even ones or of odd ones (layout.hpp).
 //            Of two axes there and back are passes of a plane: its rows along X are the channels, and the product with
 //            the matrix of the kept frequencies of X is that of weights, which takes twice the work of a folded one.
 // shapes     u [B, C_in, X], y [B, C_out, X], or any other order of B and C; frequencies k by the tables. Passes of two
 //            axes: u [B C_in, X, Y], spectra [B C_in, M_x M_y]
 // types      samples f16, bf16, f32; products of the same, f32 in TF32 or in two parts each (three products), sums f32
 // scaling    U by a power of two near 1 / sqrt(X), in the table; y by the rest of 1 / X, in f32
-// memory     a block has one item of the batch, all channels (weights of each frequency of its own: several items, the
-//            columns of that product); of passes a slice of its frequencies or of its channels. Samples and spectra of
-//            passes travel between global memory and registers, a sector and more at a time; others lie in shared
-//            memory (layout.hpp), those of outputs in the place of those of inputs where each warp has one product;
-//            tables and weights come through L1
-// error      counted by roundings(): folded samples, tables, weights, spectra twice, y
+// memory     a block has one item of the batch after the other, all channels (weights of each frequency of its own:
+//            several items, the columns of that product); of passes, and of few items, a slice of its frequencies or of
+//            its channels. Samples and spectra of passes travel between global memory and registers, a sector and more
+//            at a time; others lie in shared memory (layout.hpp), those of outputs in the place of those of inputs
+//            where each warp has one product. Tables of blocks that take items in turn are in shared memory too:
+//            through L1, which samples flow through, they came out of L2 again for each item. Weights come through L1,
+//            a step ahead
+// error      counted by roundings(): folded samples, tables, weights, spectra twice, y. Samples of 16 bits are rounded
+//            at each fold
 // reference  reference/spectral/layer.hpp   test   tests/kernels/mix_test.cpp
 #pragma once
 
@@ -97,23 +104,59 @@ class Block {
   static constexpr bool kComplex = layout.key.complex;
   static constexpr bool kOneItem = layout.key.product != Product::each;  // of the batch, in a block
 
-  DANAUS_DEVICE explicit Block(const Arguments& a)
-      : a_(a), at_(a.places), warp_(device::warp_index()), g_(device::lane_index() / 4), t_(device::lane_index() % 4) {
-    // Blocks side by side read the same weights where each frequency has its own, else the same item.
-    const int columns = device::block_count() / a.slices;
-    const bool items_first = layout.key.product == Product::each;
-    const int slice = items_first ? device::block_index() / columns : device::block_index() % a.slices;
-    first_item_ = at_.columns * (items_first ? device::block_index() % columns : device::block_index() / a.slices);
-    first_of_slice_ = (layout.slices_frequencies ? 8 : 16) * slice * a.slice;
-  }
+  DANAUS_DEVICE explicit Block(const Arguments& a) : a_(a), at_(a.places), warp_(device::warp_index()) {}
 
   DANAUS_DEVICE void run() {
     device::let_next_grid_begin();
+    bring_tables();
     device::wait_for_previous_grid();
-    constexpr bool kProduct = layout.key.product != Product::none, kBack = layout.to_samples;
+    for (int unit = device::block_index(); unit < a_.units; unit += device::block_count()) {
+      begin(unit);
+      compute(unit);
+      if (kProduct || kBack) device::sync_block();
+    }
+  }
+
+ private:
+  static constexpr bool kProduct = layout.key.product != Product::none, kBack = layout.to_samples;
+
+  DANAUS_DEVICE void bring_tables() const {
+    const int vectors = Layout::table_vectors(a_.part, layout.step, a_.table_tiles);
+    const auto bring = [&](int to, const u32* from) {
+      for (int i = device::thread_index(); i < 32 * vectors; i += layout.threads)
+        device::copy_async(to + 16 * i, from + 4 * i, 16);
+    };
+    if (layout.from_samples && at_.forward_at >= 0) bring(at_.forward_at, a_.forward);
+    if (layout.to_samples && at_.inverse_at >= 0) bring(at_.inverse_at, a_.inverse);
+    if (at_.forward_at < 0 && at_.inverse_at < 0) return;
+    device::copy_async_commit();
+    device::copy_async_wait<0>();
+    device::sync_block();
+  }
+
+  DANAUS_DEVICE void begin(int unit) {
+    // Units side by side read the same weights where each frequency has its own, else the same item.
+    const int columns = a_.units / a_.slices;
+    const bool items_first = layout.key.product == Product::each;
+    const int slice = items_first ? unit / columns : unit % a_.slices;
+    first_item_ = at_.columns * (items_first ? unit % columns : unit / a_.slices);
+    first_of_slice_ = (layout.slices_frequencies ? 8 : 16) * slice * a_.slice;
+  }
+
+  // Rows of the item that the block takes after this one, to L2, while it does what needs no rows.
+  DANAUS_DEVICE void bring_next(int unit) const {
+    const int next = unit + device::block_count();
+    if (a_.row_bytes == 0 || next >= a_.units) return;
+    for (int channel = device::thread_index(); channel < a_.inputs; channel += layout.threads)
+      device::bulk_prefetch(
+          static_cast<const unsigned char*>(a_.u) + Lane::kBytes * row_of(a_.u_rows, a_.inner, next, channel),
+          a_.row_bytes);
+  }
+
+  DANAUS_DEVICE void compute(int unit) {
     const int channel_tiles = kProduct ? at_.input_tiles : at_.output_tiles;
     for_each_task(channel_tiles, [&](int item, int channel_tile, int first_tile) {
-      Tile tile;
+      Tile<layout.tuning.tiles> tile;
       if constexpr (layout.from_samples)
         transform(tile, item, channel_tile, first_tile);
       else
@@ -125,17 +168,17 @@ class Block {
     });
     if constexpr (!kProduct && !kBack) return;
     device::sync_block();
+    if constexpr (layout.from_samples) bring_next(unit);
 
     if constexpr (layout.key.product == Product::each) {
       const int products = at_.output_tiles * 4 * at_.frequency_tiles;
       for (int task = warp_; task < products; task += layout.tuning.warps)
         mix_pair(task % at_.output_tiles, task / at_.output_tiles);
     } else if constexpr (kProduct) {
-      const int products = at_.output_tiles * at_.frequency_groups;
+      const int products = at_.output_tiles * at_.mixed_groups;
       for (int task = warp_; task < products || (at_.in_place && task == warp_); task += layout.tuning.warps) {
-        const int output_tile = task / at_.frequency_groups;
-        const int first_tile = task % at_.frequency_groups * layout.tuning.tiles;
-        Tile tile;
+        const int output_tile = task / at_.mixed_groups, first_tile = task % at_.mixed_groups * layout.tuning.mixed;
+        Tile<layout.tuning.mixed> tile;
         if (task < products) mix(tile, 0, output_tile, first_tile);
         if (kBack && at_.in_place) device::sync_block();
         if (task < products) put(tile, 0, output_tile, first_tile);
@@ -144,7 +187,7 @@ class Block {
     if constexpr (!kBack) return;
     device::sync_block();
 
-    const int point_tiles = (a_.half + layout.step - 1) / layout.step * (layout.step / 8);
+    const int point_tiles = (a_.part + layout.step - 1) / layout.step * (layout.step / 8);
     const int point_groups = (point_tiles + layout.point_tiles - 1) / layout.point_tiles;
     const int inverses = items() * at_.output_tiles * point_groups;
     for (int task = warp_; task < inverses; task += layout.tuning.warps)
@@ -153,15 +196,18 @@ class Block {
                      task % point_groups * layout.point_tiles, point_tiles);
   }
 
- private:
   using A = Operand<P, 4>;
   using B = Operand<P, 2>;
   using Lane = Points<P>;
   // Spectra of 16 channels, g and g + 8, at the frequencies 2 t and 2 t + 1 of some tiles of 8.
+  template <int tiles>
   struct Tile {
-    float re[layout.tuning.tiles][4] = {}, im[layout.tuning.tiles][4] = {};
+    float re[tiles][4] = {}, im[tiles][4] = {};
   };
 
+  // A lane's row of a fragment and its place there; read anew, which costs less than a register.
+  static DANAUS_DEVICE int g() { return device::lane_index() / 4; }
+  static DANAUS_DEVICE int t() { return device::lane_index() % 4; }
   DANAUS_DEVICE int items() const { return kOneItem ? 1 : min(at_.columns, a_.batch - first_item_); }
   DANAUS_DEVICE int first_frequency() const { return layout.slices_frequencies ? first_of_slice_ : 0; }
   DANAUS_DEVICE int first_channel() const { return layout.slices_frequencies ? 0 : first_of_slice_; }
@@ -180,9 +226,10 @@ class Block {
     return rows.outer * (item / inner) + rows.item * (item % inner) + rows.channel * channel;
   }
 
-  // Of rows of channels g and g + 8: the lane's points from n on, and their mirror images.
+  // Of rows of channels g and g + 8: the lane's points from n on, their mirror images in the row, those in its halves
+  // of the ones and of the others; of a row of odd length, which is folded once, zeros.
   struct Folded {
-    Lane near[2], far[2];
+    Lane near[2], far[2], near_image[2], far_image[2];
   };
   // `whole`: nothing of a tile is missing, of channels, points or frequencies, and rows are aligned.
   template <bool whole>
@@ -192,55 +239,75 @@ class Block {
     for (int r = 0; r < 2; ++r) {
       if (!whole && !row[r]) continue;
       if (whole || a_.aligned) {
-        if (!whole && n >= a_.half) continue;
+        if (!whole && n >= a_.part) continue;
+        const int half = a_.length / 2;
+        Lane far, near_image;
         f.near[r].load(row[r], n);
-        Lane mirrored;
-        mirrored.load(row[r], a_.length - layout.lane_points - n);
-        f.far[r] = mirrored.reversed();
+        far.load(row[r], a_.length - layout.lane_points - n);
+        near_image.load(row[r], half - layout.lane_points - n);
+        f.far_image[r].load(row[r], half + n);
+        f.far[r] = far.reversed(), f.near_image[r] = near_image.reversed();
       } else {
         DANAUS_UNROLL
         for (int i = 0; i < layout.lane_points; ++i)
-          if (n + i < a_.half) {
+          if (n + i < a_.part) {
             f.near[r].load_one(row[r], n + i, i);
             f.far[r].load_one(row[r], a_.length - 1 - n - i, i);
+            if (!a_.quarters) continue;
+            f.near_image[r].load_one(row[r], a_.length / 2 - 1 - n - i, i);
+            f.far_image[r].load_one(row[r], a_.length / 2 + n + i, i);
           }
       }
     }
     return f;
   }
 
-  // u[n] +- its mirror image, real parts or imaginary parts, as an A fragment.
-  DANAUS_DEVICE A fragment(const Folded& f, bool sum, int part) const {
+  // p or q of points, plus or minus that of their images in halves: real parts or imaginary parts, as an A fragment of
+  // even or odd frequencies.
+  DANAUS_DEVICE A fragment(const Folded& f, int parity, bool sum, int part) const {
     u32 words[4];
     DANAUS_UNROLL
     for (int r = 0; r < 2; ++r) DANAUS_UNROLL
-    for (int h = 0; h < 2; ++h) words[r + 2 * h] = folded(f.near[r], f.far[r], sum, part, h);
+    for (int h = 0; h < 2; ++h) words[r + 2 * h] = folded(f, r, sum, sum == (parity == 0), part, h);
     return A(words);
   }
-  static DANAUS_DEVICE u32 folded(const Lane& near, const Lane& far, bool sum, int part, int h) {
+  static DANAUS_DEVICE u32 folded(const Folded& f, int r, bool sum, bool plus, int part, int h) {
     if constexpr (layout.halves) {
       constexpr Dtype T = layout.key.dtype;
+      const auto sum_if = [](bool add, u32 a, u32 b) { return add ? device::add2<T>(a, b) : device::sub2<T>(a, b); };
       const auto of = [&](int i) {
-        return sum ? device::add2<T>(near.word[i], far.word[i]) : device::sub2<T>(near.word[i], far.word[i]);
+        return sum_if(plus, sum_if(sum, f.near[r].word[i], f.far[r].word[i]),
+                      sum_if(sum, f.near_image[r].word[i], f.far_image[r].word[i]));
       };
       if constexpr (kComplex) return device::permute_bytes(of(2 * h), of(2 * h + 1), part == 0 ? 0x5410 : 0x7632);
       return of(h);
     } else {
       const int i = kComplex ? 2 * h + part : h;
-      const float a = float_of(near.word[i]), b = float_of(far.word[i]);
-      device::count_fp32(1);
-      return stored<P>(sum ? a + b : a - b);
+      const auto sum_if = [](bool add, float a, float b) { return add ? a + b : a - b; };
+      device::count_fp32(2);  // those of a point and its image in the row serve both parities
+      return stored<P>(sum_if(plus, sum_if(sum, float_of(f.near[r].word[i]), float_of(f.far[r].word[i])),
+                              sum_if(sum, float_of(f.near_image[r].word[i]), float_of(f.far_image[r].word[i]))));
     }
   }
 
-  // The lane's part of a vector of a table.
-  DANAUS_DEVICE static const u32* in_table(const u32* table, long long vector) {
-    return table + 4 * (32 * vector + device::lane_index());
-  }
-  DANAUS_DEVICE static void load_table(const u32* from, u32 (&first)[2], u32 (&second)[2]) {
-    const Words<4> w = device::load_constant<16>(from);
-    first[0] = w[0], first[1] = w[1], second[0] = w[2], second[1] = w[3];
-  }
+  // The lane's part of vectors of a table, from one of them on: of the table, or of its copy in shared memory.
+  template <bool shared>
+  struct Table {
+    const u32* from;
+    SharedAddress at;
+    DANAUS_DEVICE Table(const u32* table, int place, int vector)
+        : from(table + 4 * (32ll * vector + device::lane_index())),
+          at(place + 16 * (32 * vector + device::lane_index())) {}
+    DANAUS_DEVICE void operator+=(int vectors) { from += 128ll * vectors, at += 512 * vectors; }
+    DANAUS_DEVICE void load(int vector, u32 (&first)[2], u32 (&second)[2]) const {
+      Words<4> w;
+      if constexpr (shared)
+        w = device::load_shared<16>(at + 512 * vector);
+      else
+        w = device::load_constant<16>(from + 128 * vector);
+      first[0] = w[0], first[1] = w[1], second[0] = w[2], second[1] = w[3];
+    }
+  };
 
   DANAUS_DEVICE SharedAddress u_address(int item, int frequency, int part) const {
     return item * at_.u_column + frequency * at_.u_frequency + part * at_.u_part;
@@ -251,53 +318,68 @@ class Block {
   }
 
   // U, of a tile that is zero.
-  DANAUS_DEVICE void transform(Tile& tile, int item, int channel_tile, int first_tile) const {
+  template <int tiles>
+  DANAUS_DEVICE void transform(Tile<tiles>& tile, int item, int channel_tile, int first_tile) const {
     const int first = first_input() + 16 * channel_tile;
     const void* row[2];
     DANAUS_UNROLL
     for (int r = 0; r < 2; ++r) {
-      const int channel = first + g_ + 8 * r;
+      const int channel = first + g() + 8 * r;
       row[r] = channel < a_.inputs ? static_cast<const unsigned char*>(a_.u) +
                                          Lane::kBytes * row_of(a_.u_rows, a_.inner, first_item_ + item, channel)
                                    : nullptr;
     }
-    if (a_.aligned && a_.half % layout.step == 0 && first + 16 <= a_.inputs && is_whole(first_tile))
-      transform_rows<true>(tile, row, first_tile);
+    const bool whole =
+        a_.aligned && a_.part % layout.step == 0 && first + 16 <= a_.inputs && is_whole<tiles>(first_tile);
+    if (whole && at_.forward_at >= 0)
+      transform_rows<true, true>(tile, row, first_tile);
+    else if (whole)
+      transform_rows<true, false>(tile, row, first_tile);
     else
-      transform_rows<false>(tile, row, first_tile);
+      transform_rows<false, false>(tile, row, first_tile);
   }
-  template <bool whole>
-  DANAUS_DEVICE void transform_rows(Tile& tile, const void* const (&row)[2], int first_tile) const {
-    const int steps = (a_.half + layout.step - 1) / layout.step;
-    const u32* table = in_table(a_.forward, first_frequency() / 8 + first_tile);
-    Folded points = load<whole>(row, layout.lane_points * t_);
-    for (int step = 0; step < steps; ++step, table += 128 * a_.table_tiles) {
-      const A sum_re = fragment(points, true, 0);
-      A difference_re = fragment(points, false, 0);
-      difference_re.negate();
-      const auto load_next = [&] {
-        if (step + 1 < steps) points = load<whole>(row, layout.step * (step + 1) + layout.lane_points * t_);
-      };
-      if constexpr (kComplex) {
-        const A sum_im = fragment(points, true, 1), difference_im = fragment(points, false, 1);
-        load_next();
-        for_each_tile<whole>(first_tile, [&](int i) {
-          u32 cosine[2], sine[2];
-          load_table(table + 128 * i, cosine, sine);
-          const B c(cosine), s(sine);
-          multiply<P>(tile.re[i], sum_re, c);
-          multiply<P>(tile.im[i], sum_im, c);
-          multiply<P>(tile.re[i], difference_im, s);
-          multiply<P>(tile.im[i], difference_re, s);
-        });
-      } else {
-        load_next();
-        for_each_tile<whole>(first_tile, [&](int i) {
-          u32 cosine[2], sine[2];
-          load_table(table + 128 * i, cosine, sine);
-          multiply<P>(tile.re[i], sum_re, B(cosine));
-          multiply<P>(tile.im[i], difference_re, B(sine));
-        });
+  template <bool whole, bool shared, int tiles>
+  DANAUS_DEVICE void transform_rows(Tile<tiles>& tile, const void* const (&row)[2], int first_tile) const {
+    const int steps = (a_.part + layout.step - 1) / layout.step;
+    Table<shared> table(a_.forward, at_.forward_at, first_frequency() / 8 + first_tile);
+    // Points of the next step come while this one is multiplied; of what is not whole, registers have no room for them.
+    Folded points;
+    if (whole) points = load<whole>(row, layout.lane_points * t());
+    DANAUS_UNROLL_BY(1)
+    for (int step = 0; step < steps; ++step, table += a_.table_tiles) {
+      if (!whole) points = load<whole>(row, layout.step * step + layout.lane_points * t());
+      DANAUS_UNROLL
+      for (int parity = 0; parity < 2; ++parity) {
+        const A sum_re = fragment(points, parity, true, 0);
+        A difference_re = fragment(points, parity, false, 0);
+        difference_re.negate();
+        const auto load_next = [&] {
+          if (whole && parity == 1 && step + 1 < steps)
+            points = load<whole>(row, layout.step * (step + 1) + layout.lane_points * t());
+        };
+        if constexpr (kComplex) {
+          const A sum_im = fragment(points, parity, true, 1), difference_im = fragment(points, parity, false, 1);
+          load_next();
+          for_each_tile<tiles, whole>(first_tile, [&](int i) {
+            if (parity_of(i, layout.step) != parity) return;
+            u32 cosine[2], sine[2];
+            table.load(i, cosine, sine);
+            const B c(cosine), s(sine);
+            multiply<P>(tile.re[i], sum_re, c);
+            multiply<P>(tile.im[i], sum_im, c);
+            multiply<P>(tile.re[i], difference_im, s);
+            multiply<P>(tile.im[i], difference_re, s);
+          });
+        } else {
+          load_next();
+          for_each_tile<tiles, whole>(first_tile, [&](int i) {
+            if (parity_of(i, layout.step) != parity) return;
+            u32 cosine[2], sine[2];
+            table.load(i, cosine, sine);
+            multiply<P>(tile.re[i], sum_re, B(cosine));
+            multiply<P>(tile.im[i], difference_re, B(sine));
+          });
+        }
       }
     }
   }
@@ -305,19 +387,33 @@ class Block {
   DANAUS_DEVICE int first_input() const { return layout.key.product == Product::none ? first_channel() : 0; }
 
   // Spectra of another pass.
-  DANAUS_DEVICE void read(Tile& tile, int item, int channel_tile, int first_tile) const {
+  template <int tiles>
+  DANAUS_DEVICE void read(Tile<tiles>& tile, int item, int channel_tile, int first_tile) const {
     DANAUS_UNROLL
     for (int r = 0; r < 2; ++r) {
-      const int channel = first_input() + 16 * channel_tile + g_ + 8 * r;
+      const int channel = first_input() + 16 * channel_tile + g() + 8 * r;
       if (channel >= a_.inputs) continue;
-      for_each_tile(first_tile, [&](int i) {
-        const int frequency = first_frequency() + 8 * (first_tile + i) + 2 * t_;
+      for_each_pair<tiles>(first_tile, [&](int i, int first, int j, int second, int pair) {
+        const int frequency = first_frequency() + pair;
         float numbers[4] = {};
         read_pair(numbers, place_in(a_.from, item, channel, frequency), a_.frequencies - frequency, a_.from.pairs);
-        tile.re[i][2 * r] = numbers[0], tile.im[i][2 * r] = numbers[1];
-        tile.re[i][2 * r + 1] = numbers[2], tile.im[i][2 * r + 1] = numbers[3];
+        tile.re[i][2 * r + first] = numbers[0], tile.im[i][2 * r + first] = numbers[1];
+        tile.re[j][2 * r + second] = numbers[2], tile.im[j][2 * r + second] = numbers[3];
       });
     }
+  }
+  // Frequencies side by side in global memory: columns of tiles i and j that a lane has, the first one's number.
+  template <int tiles, class Visit>
+  DANAUS_DEVICE void for_each_pair(int first_tile, Visit visit) const {
+    for_each_tile<tiles>(first_tile, [&](int i) {
+      const int place = 8 * (first_tile + i) + 2 * t();
+      if constexpr (!layout.by_parity) {
+        visit(i, 0, i, 1, place);
+      } else if (parity_of(i, layout.step) == 0) {
+        DANAUS_UNROLL
+        for (int e = 0; e < 2; ++e) visit(i, e, i + layout.apart, e, frequency_at(place + e, layout.step));
+      }
+    });
   }
   static constexpr int kComplexWords = layout.halves ? 1 : 2;
   DANAUS_DEVICE u32* place_in(const Spectra& s, int item, int channel, int frequency) const {
@@ -375,49 +471,61 @@ class Block {
   }
 
   // For a product.
-  DANAUS_DEVICE void keep_input(const Tile& tile, int item, int channel_tile, int first_tile) const {
+  template <int tiles>
+  DANAUS_DEVICE void keep_input(const Tile<tiles>& tile, int item, int channel_tile, int first_tile) const {
     keep_units(tile, channel_tile, first_tile, u_address(item, 0, 0), at_.u_frequency, at_.u_part);
   }
-  DANAUS_DEVICE void keep_units(const Tile& tile, int channel_tile, int first_tile, SharedAddress to,
+  template <int tiles>
+  DANAUS_DEVICE void keep_units(const Tile<tiles>& tile, int channel_tile, int first_tile, SharedAddress to,
                                 int frequency_step, int part_step) const {
-    to += 2 * layout.number_bytes * (8 * channel_tile + g_);
-    for_each_tile(first_tile, [&](int i) {
+    to += 2 * layout.number_bytes * (8 * channel_tile + g());
+    for_each_tile<tiles>(first_tile, [&](int i) {
       DANAUS_UNROLL
       for (int e = 0; e < 2; ++e) {
-        const SharedAddress at = to + (8 * (first_tile + i) + 2 * t_ + e) * frequency_step;
+        const SharedAddress at = to + (8 * (first_tile + i) + 2 * t() + e) * frequency_step;
         store_unit(at, tile.re[i][e], tile.re[i][2 + e]);
         store_unit(at + part_step, tile.im[i][e], tile.im[i][2 + e]);
       }
     });
   }
   // For the inverse, or for another pass.
-  DANAUS_DEVICE void put(const Tile& tile, int item, int channel_tile, int first_tile) const {
+  template <int tiles>
+  DANAUS_DEVICE void put(const Tile<tiles>& tile, int item, int channel_tile, int first_tile) const {
     if constexpr (layout.to_samples && !layout.halves)
       keep_units(tile, channel_tile, first_tile, y_address(item, 0, 0), at_.y_step, at_.y_part);
-    else
-      for_each_tile(first_tile, [&](int i) {
+    else if constexpr (layout.to_samples)
+      for_each_tile<tiles>(first_tile, [&](int i) {
         DANAUS_UNROLL
         for (int r = 0; r < 2; ++r)
-          put_pair(item, 4 * (first_tile + i) + t_, 16 * channel_tile + g_ + 8 * r,
+          put_pair(item, 8 * (first_tile + i) + 2 * t(), 16 * channel_tile + g() + 8 * r,
                    {tile.re[i][2 * r], tile.im[i][2 * r], tile.re[i][2 * r + 1], tile.im[i][2 * r + 1]});
+      });
+    else
+      for_each_pair<tiles>(first_tile, [&](int i, int first, int j, int second, int pair) {
+        DANAUS_UNROLL
+        for (int r = 0; r < 2; ++r)
+          put_pair(item, pair, 16 * channel_tile + g() + 8 * r,
+                   {tile.re[i][2 * r + first], tile.im[i][2 * r + first], tile.re[j][2 * r + second],
+                    tile.im[j][2 * r + second]});
       });
   }
   struct Pair {
     float number[4];
   };
-  DANAUS_DEVICE void put_pair(int item, int pair, int channel, const Pair& of) const {
+  // Of places side by side, or where they go to global memory frequencies.
+  DANAUS_DEVICE void put_pair(int item, int first, int channel, const Pair& of) const {
     if constexpr (layout.to_samples && layout.halves) {
       DANAUS_UNROLL
       for (int part = 0; part < 2; ++part)
-        device::store_shared<4>(y_address(item, pair, part) + 4 * channel,
+        device::store_shared<4>(y_address(item, first / 2, part) + 4 * channel,
                                 {device::pack2<layout.key.dtype>(of.number[part], of.number[2 + part])});
     } else if constexpr (layout.to_samples) {
       const int place = 16 * (channel / 16) + 2 * (channel % 8) + channel / 8 % 2;
       DANAUS_UNROLL
       for (int i = 0; i < 4; ++i)
-        device::store_shared<4>(y_address(item, 2 * pair + i / 2, i % 2) + 4 * place, {stored<P>(of.number[i])});
+        device::store_shared<4>(y_address(item, first + i / 2, i % 2) + 4 * place, {stored<P>(of.number[i])});
     } else {
-      const int frequency = first_frequency() + 2 * pair;
+      const int frequency = first_frequency() + first;
       if (first_channel() + channel < a_.outputs)
         write_pair(place_in(a_.to, item, first_channel() + channel, frequency), of.number, a_.frequencies - frequency,
                    a_.to.pairs);
@@ -430,42 +538,55 @@ class Block {
       device::store_shared<8>(to, {stored<P>(first), stored<P>(second)});
   }
 
-  template <bool whole = false, class Visit>
+  template <int tiles, bool whole = false, class Visit>
   DANAUS_DEVICE void for_each_tile(int first, Visit visit) const {
     DANAUS_UNROLL
-    for (int i = 0; i < layout.tuning.tiles; ++i)
+    for (int i = 0; i < tiles; ++i)
       if (whole || first + i < at_.frequency_tiles) visit(i);
   }
-  DANAUS_DEVICE bool is_whole(int first_tile) const { return first_tile + layout.tuning.tiles <= at_.frequency_tiles; }
+  template <int tiles>
+  DANAUS_DEVICE bool is_whole(int first_tile) const {
+    return first_tile + tiles <= at_.frequency_tiles;
+  }
 
-  DANAUS_DEVICE A weights(int matrix, int output_tile, int step, int part) const {
+  DANAUS_DEVICE Words<4> weights(int matrix, int output_tile, int step, int part) const {
     const int steps = at_.input_tiles * layout.steps_of_tile;
     const int tiles = (a_.outputs + 15) / 16;
     const long long vector = ((1ll * matrix * tiles + first_channel() / 16 + output_tile) * steps + step) * 2 + part;
-    const Words<4> w = device::load_global<16>(a_.weights + (vector * 32 + device::lane_index()) * 4);
-    return A(w.word);
+    return device::load_global<16>(a_.weights + (vector * 32 + device::lane_index()) * 4);
   }
   DANAUS_DEVICE B spectrum(int item, int frequency, int part, int step) const {
-    const Words<2> w = device::load_shared<8>(u_address(item, frequency, part) + 8 * (4 * step + t_));
+    const Words<2> w = device::load_shared<8>(u_address(item, frequency, part) + 8 * (4 * step + t()));
     return B(w.word);
   }
 
   // V, of a tile that is zero; frequencies share the weights.
-  DANAUS_DEVICE void mix(Tile& tile, int item, int output_tile, int first_tile) const {
+  template <int tiles>
+  DANAUS_DEVICE void mix(Tile<tiles>& tile, int item, int output_tile, int first_tile) const {
     if (first_channel() + 16 * output_tile >= a_.outputs) return;
-    if (is_whole(first_tile))
+    if (is_whole<tiles>(first_tile))
       mix_tiles<true>(tile, item, output_tile, first_tile);
     else
       mix_tiles<false>(tile, item, output_tile, first_tile);
   }
-  template <bool whole>
-  DANAUS_DEVICE void mix_tiles(Tile& tile, int item, int output_tile, int first_tile) const {
-    for (int step = 0; step < at_.input_tiles * layout.steps_of_tile; ++step) {
-      const A w_re = weights(0, output_tile, step, 0), w_im = weights(0, output_tile, step, 1);
+  template <bool whole, int tiles>
+  DANAUS_DEVICE void mix_tiles(Tile<tiles>& tile, int item, int output_tile, int first_tile) const {
+    const int steps = at_.input_tiles * layout.steps_of_tile;
+    // Weights of the next step come while this one is multiplied, or where that takes no time those of four at once.
+    constexpr bool kAhead = tiles > 1;
+    constexpr int kAtOnce = kAhead ? 1 : 4;
+    Words<4> re, im;
+    if constexpr (kAhead) re = weights(0, output_tile, 0, 0), im = weights(0, output_tile, 0, 1);
+    DANAUS_UNROLL_BY(kAtOnce)
+    for (int step = 0; step < steps; ++step) {
+      if constexpr (!kAhead) re = weights(0, output_tile, step, 0), im = weights(0, output_tile, step, 1);
+      const A w_re(re.word), w_im(im.word);
+      if (kAhead && step + 1 < steps)
+        re = weights(0, output_tile, step + 1, 0), im = weights(0, output_tile, step + 1, 1);
       A minus_im = w_im;
       minus_im.negate();
-      for_each_tile<whole>(first_tile, [&](int i) {
-        const int frequency = 8 * (first_tile + i) + g_;
+      for_each_tile<tiles, whole>(first_tile, [&](int i) {
+        const int frequency = 8 * (first_tile + i) + g();
         const B u_re = spectrum(item, frequency, 0, step), u_im = spectrum(item, frequency, 1, step);
         multiply<P>(tile.re[i], w_re, u_re);
         multiply<P>(tile.im[i], w_im, u_re);
@@ -477,18 +598,19 @@ class Block {
   // V of 16 channels at two frequencies with weights of their own: items of the batch are the columns.
   DANAUS_DEVICE void mix_pair(int output_tile, int pair) const {
     float re[2][4] = {}, im[2][4] = {};
-    const int item = min(g_, items() - 1);
+    const int item = min(g(), items() - 1);
     DANAUS_UNROLL
     for (int e = 0; e < 2; ++e) {
-      const int frequency = 2 * pair + e;
-      if (first_frequency() + frequency >= a_.frequencies) continue;
+      const int place = 2 * pair + e,
+                frequency = first_frequency() + (layout.by_parity ? frequency_at(place, layout.step) : place);
+      if (frequency >= a_.frequencies) continue;
       DANAUS_UNROLL_BY(1)
       for (int step = 0; step < at_.input_tiles * layout.steps_of_tile; ++step) {
-        const A w_re = weights(first_frequency() + frequency, output_tile, step, 0),
-                w_im = weights(first_frequency() + frequency, output_tile, step, 1);
+        const A w_re(weights(frequency, output_tile, step, 0).word),
+            w_im(weights(frequency, output_tile, step, 1).word);
         A minus_im = w_im;
         minus_im.negate();
-        const B u_re = spectrum(item, frequency, 0, step), u_im = spectrum(item, frequency, 1, step);
+        const B u_re = spectrum(item, place, 0, step), u_im = spectrum(item, place, 1, step);
         multiply<P>(re[e], w_re, u_re);
         multiply<P>(im[e], w_im, u_re);
         multiply<P>(re[e], minus_im, u_im);
@@ -497,25 +619,25 @@ class Block {
     }
     DANAUS_UNROLL
     for (int i = 0; i < 4; ++i) {
-      const int column = 2 * t_ + i % 2, channel = 16 * output_tile + g_ + 8 * (i / 2);
-      if (column < items()) put_pair(column, pair, channel, {re[0][i], im[0][i], re[1][i], im[1][i]});
+      const int column = 2 * t() + i % 2, channel = 16 * output_tile + g() + 8 * (i / 2);
+      if (column < items()) put_pair(column, 2 * pair, channel, {re[0][i], im[0][i], re[1][i], im[1][i]});
     }
   }
 
   // An A fragment of V: 16 channels, the frequencies of a step.
   DANAUS_DEVICE A mixed(int item, int output_tile, int step, int part) const {
-    const int channel = 16 * output_tile + g_;
+    const int channel = 16 * output_tile + g();
     u32 words[4];
     if constexpr (layout.halves) {
       DANAUS_UNROLL
       for (int i = 0; i < 4; ++i)
-        words[i] =
-            device::load_shared<4>(y_address(item, 8 * step + t_ + 4 * (i / 2), part) + 4 * (channel + 8 * (i % 2)))[0];
+        words[i] = device::load_shared<4>(y_address(item, 8 * step + t() + 4 * (i / 2), part) +
+                                          4 * (channel + 8 * (i % 2)))[0];
     } else {
       DANAUS_UNROLL
       for (int h = 0; h < 2; ++h) {
         const Words<2> w =
-            device::load_shared<8>(y_address(item, 8 * step + t_ + 4 * h, part) + 8 * (8 * output_tile + g_));
+            device::load_shared<8>(y_address(item, 8 * step + t() + 4 * h, part) + 8 * (8 * output_tile + g()));
         words[2 * h] = w[0], words[2 * h + 1] = w[1];
       }
     }
@@ -524,63 +646,75 @@ class Block {
 
   // Sums of cosines and of sines by which a tile of points is made.
   struct Sums {
-    float cosine[2][4], sine[2][4];  // of real parts, of imaginary parts
+    float cosine[2][2][4], sine[2][2][4];  // of even frequencies and of odd ones; of real parts, of imaginary parts
   };
 
-  template <bool whole>
+  template <bool whole, bool shared>
   DANAUS_DEVICE void transform_points(Sums (&sums)[layout.point_tiles], int item, int output_tile, int first_tile,
                                       int tiles) const {
     const int steps = 8 * at_.frequency_tiles / layout.step;
-    const u32* table = in_table(a_.inverse, 1ll * first_tile * steps);
-    for (int step = 0; step < steps; ++step, table += 128) {
-      const A re = mixed(item, output_tile, step, 0), im = mixed(item, output_tile, step, 1);
+    Table<shared> table(a_.inverse, at_.inverse_at, first_tile * steps);
+    DANAUS_UNROLL_BY(1)
+    for (int step = 0; step < steps; step += 2, table += 2) {
       DANAUS_UNROLL
-      for (int i = 0; i < layout.point_tiles; ++i) {
-        if (!whole && first_tile + i >= tiles) continue;
-        u32 cosine[2], sine[2];
-        load_table(table + 128 * i * steps, cosine, sine);
-        const B c(cosine), s(sine);
-        multiply<P>(sums[i].cosine[0], re, c);
-        multiply<P>(sums[i].sine[1], im, s);
-        if constexpr (kComplex) {
-          multiply<P>(sums[i].cosine[1], im, c);
-          multiply<P>(sums[i].sine[0], re, s);
+      for (int parity = 0; parity < 2; ++parity) {
+        const A re = mixed(item, output_tile, step + parity, 0), im = mixed(item, output_tile, step + parity, 1);
+        DANAUS_UNROLL
+        for (int i = 0; i < layout.point_tiles; ++i) {
+          if (!whole && first_tile + i >= tiles) continue;
+          u32 cosine[2], sine[2];
+          table.load(i * steps + parity, cosine, sine);
+          const B c(cosine), s(sine);
+          multiply<P>(sums[i].cosine[parity][0], re, c);
+          multiply<P>(sums[i].sine[parity][1], im, s);
+          if constexpr (kComplex) {
+            multiply<P>(sums[i].cosine[parity][1], im, c);
+            multiply<P>(sums[i].sine[parity][0], re, s);
+          }
         }
       }
     }
   }
   DANAUS_DEVICE void transform_back(int item, int output_tile, int first_tile, int tiles) const {
     Sums sums[layout.point_tiles] = {};
-    if (first_tile + layout.point_tiles <= tiles)
-      transform_points<true>(sums, item, output_tile, first_tile, tiles);
+    const bool whole = first_tile + layout.point_tiles <= tiles;
+    if (whole && at_.inverse_at >= 0)
+      transform_points<true, true>(sums, item, output_tile, first_tile, tiles);
+    else if (whole)
+      transform_points<true, false>(sums, item, output_tile, first_tile, tiles);
     else
-      transform_points<false>(sums, item, output_tile, first_tile, tiles);
+      transform_points<false, false>(sums, item, output_tile, first_tile, tiles);
     constexpr int kTilesOfLane = layout.step / 8;
     DANAUS_UNROLL
     for (int i = 0; i < layout.point_tiles; i += kTilesOfLane) {
-      const int n = 8 * (first_tile + i) + layout.lane_points * t_;
+      const int n = 8 * (first_tile + i) + layout.lane_points * t();
       DANAUS_UNROLL
       for (int r = 0; r < 2; ++r) {
-        const int channel = first_channel() + 16 * output_tile + g_ + 8 * r;
+        const int channel = first_channel() + 16 * output_tile + g() + 8 * r;
         if (first_tile + i >= tiles || channel >= a_.outputs) continue;
-        store(
-            static_cast<unsigned char*>(a_.y) + Lane::kBytes * row_of(a_.y_rows, a_.inner, first_item_ + item, channel),
-            n, points_of(sums, i, r, -1), points_of(sums, i, r, 1));
+        unsigned char* const row =
+            static_cast<unsigned char*>(a_.y) + Lane::kBytes * row_of(a_.y_rows, a_.inner, first_item_ + item, channel);
+        store(row, n, false, points_of(sums, i, r, false, -1), points_of(sums, i, r, false, 1));
+        if (a_.quarters) store(row, n, true, points_of(sums, i, r, true, -1), points_of(sums, i, r, true, 1));
       }
     }
   }
 
-  // A + B (sign -1) or A - B, B = i times sums of sines.
-  DANAUS_DEVICE Lane points_of(const Sums (&sums)[layout.point_tiles], int first, int r, int sign) const {
-    const auto real = [&](int p) {
-      const Sums& s = sums[first + p / 2];
-      return a_.scale * (s.cosine[0][2 * r + p % 2] + sign * s.sine[1][2 * r + p % 2]);
+  // A + B (sign -1) or A - B of points, or of their images in halves; B = i times sums of sines.
+  DANAUS_DEVICE Lane points_of(const Sums (&sums)[layout.point_tiles], int first, int r, bool image, int sign) const {
+    const auto cosines = [&](int p, int part) {
+      const auto& s = sums[first + p / 2].cosine;
+      const float even = s[0][part][2 * r + p % 2], odd = s[1][part][2 * r + p % 2];
+      return image ? even - odd : even + odd;
     };
-    const auto imaginary = [&](int p) {
-      const Sums& s = sums[first + p / 2];
-      return a_.scale * (s.cosine[1][2 * r + p % 2] - sign * s.sine[0][2 * r + p % 2]);
+    const auto sines = [&](int p, int part) {
+      const auto& s = sums[first + p / 2].sine;
+      const float even = s[0][part][2 * r + p % 2], odd = s[1][part][2 * r + p % 2];
+      return image ? odd - even : even + odd;
     };
-    device::count_fp32((kComplex ? 4 : 2) * layout.lane_points);
+    const auto real = [&](int p) { return a_.scale * (cosines(p, 0) + sign * sines(p, 1)); };
+    const auto imaginary = [&](int p) { return a_.scale * (cosines(p, 1) - sign * sines(p, 0)); };
+    device::count_fp32((kComplex ? 6 : 3) * layout.lane_points);
     Lane lane;
     DANAUS_UNROLL
     for (int i = 0; i < layout.words; ++i) {
@@ -592,24 +726,26 @@ class Block {
     }
     return lane;
   }
-  DANAUS_DEVICE void store(void* row, int n, const Lane& near, const Lane& far) const {
+  // Points from n on and their mirror images in the row, or the images of both in its halves.
+  DANAUS_DEVICE void store(void* row, int n, bool image, const Lane& near, const Lane& far) const {
+    const int half = a_.length / 2;
     if (a_.aligned) {
-      if (n >= a_.half) return;
-      near.store(row, n);
-      far.reversed().store(row, a_.length - layout.lane_points - n);
+      if (n >= a_.part) return;
+      (image ? far : near).store(row, image ? half + n : n);
+      (image ? near : far).reversed().store(row, (image ? half : a_.length) - layout.lane_points - n);
       return;
     }
     DANAUS_UNROLL
     for (int i = 0; i < layout.lane_points; ++i) {
-      if (n + i >= a_.half) continue;
-      near.store_one(row, n + i, i);
-      far.store_one(row, a_.length - 1 - n - i, i);
+      if (n + i >= a_.part) continue;
+      (image ? far : near).store_one(row, image ? half + n + i : n + i, i);
+      (image ? near : far).store_one(row, (image ? half : a_.length) - 1 - n - i, i);
     }
   }
 
   const Arguments& a_;
   const Places& at_;
-  const int warp_, g_, t_;
+  const int warp_;
   int first_item_, first_of_slice_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/memory/division.hpp"
 #include "reference/spectral/spectral.hpp"
 
 namespace danaus::mix {
@@ -30,21 +31,31 @@ struct Key {
 
 struct Tuning {
   int warps = 0;
-  int tiles = 0;   // of 8 frequencies that a warp has in accumulators at once; of points half as many
+  int tiles = 0;   // of 8 frequencies that a warp transforms at once
+  int mixed = 0;   // of 8 frequencies that a warp mixes at once
+  int points = 0;  // tiles of 8 points that a warp makes at once, of each of four parts of a row
   int blocks = 0;  // on an SM at once: what registers are limited for
   bool operator==(const Tuning&) const = default;
 };
 
+// Even and odd frequencies of those kept are in different tiles of 8, as many as a step contracts of each in turn:
+// which of them is in a place among the tiles, and of which kind a tile's are.
+DANAUS_HOST_AND_DEVICE constexpr int frequency_at(int place, int step) {
+  return place / (2 * step) * (2 * step) + place % step * 2 + place / step % 2;
+}
+DANAUS_HOST_AND_DEVICE constexpr int parity_of(int tile, int step) { return tile / (step / 8) % 2; }
+
 // What a block has, and where its spectra are in shared memory, in bytes; sizes that depend on the case.
 struct Places {
-  int input_tiles, output_tiles;      // of 16 channels
-  int frequency_tiles;                // of 8 kept frequencies, in 16 bits an even number
-  int frequency_groups;               // of as many tiles as a warp has at once
-  int columns;                        // items of the batch
-  int u_part, u_frequency, u_column;  // steps: to the imaginary parts, to the next frequency, to the next item
-  int y_part, y_step, y_column;       // steps: likewise, in 16 bits of pairs of frequencies
-  int y_begin, bytes;                 // of all
-  bool in_place;                      // a warp has one product at most, and stores it when all have read their inputs
+  int input_tiles, output_tiles;       // of 16 channels
+  int frequency_tiles;                 // of 8 kept frequencies
+  int frequency_groups, mixed_groups;  // of as many tiles as a warp transforms or mixes at once
+  int columns;                         // items of the batch
+  int u_part, u_frequency, u_column;   // steps: to the imaginary parts, to the next frequency, to the next item
+  int y_part, y_step, y_column;        // steps: likewise, in 16 bits of pairs of frequencies
+  int y_begin, bytes;                  // of all
+  int forward_at, inverse_at;          // tables, or -1
+  bool in_place;                       // a warp has one product at most, and stores it when all have read their inputs
 };
 
 // A warp's tile of channels has 16, channel g beside g + 8. Spectra are, frequency by frequency, all real parts, then
@@ -69,22 +80,30 @@ struct Layout {
   int lane_points = halves ? 4 : 2;    // consecutive ones of a lane
   int words = key.complex ? 4 : 2;     // of those
   int steps_of_tile = halves ? 1 : 2;  // products that contract 16 channels
-  int point_tiles = tuning.tiles / 2;  // that a warp has in accumulators at once
+  int point_tiles = tuning.points;
+  bool by_parity = from_samples || to_samples;  // frequencies are in places by frequency_at(), else in order
+  int apart = by_parity ? step / 8 : 0;         // tiles between those of a frequency and of the next one
+
+  int tile_grain = (by_parity ? 2 : 1) * step / 8;  // tiles come in as many
 
   constexpr const char* broken_rule() const {
     if (tuning.warps < 1 || tuning.warps > 32) return "warps: 1 to 32";
-    if (tuning.tiles < 4 || tuning.tiles % 4 != 0) return "tiles: a multiple of 4";
+    if (tuning.tiles < 1 || tuning.tiles % tile_grain != 0) return "tiles: a multiple of 2, in 16 bits of 4";
+    if (tuning.mixed < 1) return "mixed: 1 or more";
+    if (tuning.points < 1 || 8 * tuning.points % step != 0) return "points: 1 or more, in 16 bits an even number";
     return nullptr;
   }
 
-  constexpr int tiles_of(int frequencies) const { return halves ? (frequencies + 15) / 16 * 2 : (frequencies + 7) / 8; }
-
+  constexpr int tiles_of(int frequencies) const {
+    return (frequencies + 8 * tile_grain - 1) / (8 * tile_grain) * tile_grain;
+  }
   constexpr Places places(int inputs, int outputs, int frequencies, int columns) const {
     const auto apart = [](int bytes) { return (bytes + 127) / 128 * 128 + 32; };
     Places p{};
     p.input_tiles = (inputs + 15) / 16, p.output_tiles = (outputs + 15) / 16;
     p.frequency_tiles = tiles_of(frequencies);
     p.frequency_groups = (p.frequency_tiles + tuning.tiles - 1) / tuning.tiles;
+    p.mixed_groups = (p.frequency_tiles + tuning.mixed - 1) / tuning.mixed;
     p.columns = columns;
     p.u_part = 16 * number_bytes * p.input_tiles, p.u_frequency = apart(2 * p.u_part);
     p.u_column = apart(8 * p.frequency_tiles * p.u_frequency);
@@ -93,10 +112,15 @@ struct Layout {
     const int u_bytes = key.product == Product::none ? 0 : columns * p.u_column;
     const int y_bytes = to_samples ? columns * p.y_column : 0;
     p.in_place =
-        key.product == Product::shared && y_bytes > 0 && columns * p.output_tiles * p.frequency_groups <= tuning.warps;
+        key.product == Product::shared && y_bytes > 0 && columns * p.output_tiles * p.mixed_groups <= tuning.warps;
     p.y_begin = p.in_place ? 0 : u_bytes;
     p.bytes = p.in_place ? (u_bytes > y_bytes ? u_bytes : y_bytes) : u_bytes + y_bytes;
+    p.forward_at = p.inverse_at = -1;
     return p;
+  }
+  // Vectors of a table, there or back, of 512 bytes.
+  DANAUS_HOST_AND_DEVICE static constexpr int table_vectors(int part, int step, int tiles) {
+    return (part + step - 1) / step * tiles;
   }
 };
 
@@ -123,14 +147,18 @@ struct Arguments {
   std::uint32_t* arranged;       // where such are made
   const float* w;                // [C_in, C_out, M, 2], of which they are made, or [C_out, C_in, M, 2]
   Rows u_rows, y_rows;
-  int inner;                                              // items of an outer step
-  int batch, inputs, outputs, length, half, frequencies;  // half of the length, rounded up
-  int table_tiles;                                        // of frequencies, in the table
-  int matrices;                                           // of weights: frequencies, or 1
+  int inner;  // items of an outer step
+  int batch, inputs, outputs, length, frequencies;
+  int part;           // points of a row that are transformed, of its folds
+  bool quarters;      // folded twice, as rows of even length are
+  int table_tiles;    // of frequencies, in the table
+  int matrices;       // of weights: frequencies, or 1
   int slices, slice;  // that an item's frequencies or channels are shared out in; tiles of each
+  int units;          // slices of items, which blocks take in turn
   bool adjoint;       // their conjugate transposes
-  bool aligned;  // a lane's points are one access: rows begin at as many bytes, X is a multiple of two lanes' points
-  float scale;   // of results
+  bool aligned;   // a lane's points are one access: rows begin at as many bytes, X is a multiple of four lanes' points
+  int row_bytes;  // that are brought to L2 an item ahead, or 0
+  float scale;    // of results
   Places places;
 };
 

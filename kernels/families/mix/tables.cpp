@@ -51,14 +51,15 @@ std::string Choice::name() const {
   const Layout l = layout();
   return text("mix_", danaus::name(l.key.dtype), l.key.tf32 ? "_tf32" : "", l.key.complex ? "_complex" : "_real",
               kStages[static_cast<int>(l.key.stage)], kProducts[static_cast<int>(l.key.product)], "_w", l.tuning.warps,
-              "_tiles", l.tuning.tiles, "_x", l.tuning.blocks);
+              "_tiles", l.tuning.tiles, "x", l.tuning.mixed, "_x", l.tuning.blocks);
 }
 
 Choice choose(const Spectral& p, Stage stage, Product product, std::int64_t items, std::int64_t channels) {
   const bool samples = stage != Stage::middle && stage != Stage::arrange;
   const Key key{p.dtype, p.tf32, samples && p.complex, stage, product};
   for (std::size_t line = 0; line < kLines.size(); ++line) {
-    if (items > kLines[line].items || channels > kLines[line].channels) continue;
+    if (items > kLines[line].items || channels > kLines[line].channels || p.lengths.back() > kLines[line].points)
+      continue;
     const auto all = Family::instances(line);
     for (int i = 0; i < all.count; ++i)
       if (all.list[i].key == key) return {line, static_cast<std::size_t>(i)};
@@ -68,22 +69,29 @@ Choice choose(const Spectral& p, Stage stage, Product product, std::int64_t item
 
 double scale_of(int length) { return std::exp2(std::round(-0.5 * std::log2(length))); }
 
-// Phases are of points n + 1/2: exp(-2 pi i k (n + 1/2) / X). The point in the middle of an odd number is its own
+// Phases are of points n + 1/2: exp(-2 pi i k (n + 1/2) / X). A point in the middle of a row, or of a half, is its own
 // mirror image, which the kernel adds to it.
 Tables make_tables(const Layout& layout, int length, std::span<const int> frequencies) {
   const Writer writer(layout);
-  const int half = (length + 1) / 2, count = static_cast<int>(frequencies.size());
-  const int steps = (half + layout.step - 1) / layout.step, point_tiles = steps * layout.step / 8;
+  const int part = part_of(length), count = static_cast<int>(frequencies.size());
+  const int steps = (part + layout.step - 1) / layout.step, point_tiles = steps * layout.step / 8;
   const int tiles = layout.places(1, 1, count, 1).frequency_tiles, frequency_steps = 8 * tiles / layout.step;
   const double scale = scale_of(length);
-  const auto phase = [&](int i, int n) -> std::complex<double> {
-    if (i >= count || n >= half) return 0;
+  const int middle = is_folded_twice(length) ? length / 2 : length;  // 2 n + 1 of a point that is its own image
+  const auto phase = [&](int place, int n) -> std::complex<double> {
+    const int i = frequency_at(place, layout.step);
+    if (i >= count || n >= part) return 0;
     const std::complex<double> z = root(2 * length, std::int64_t{frequencies[i]} * (2 * n + 1));
-    return 2 * n + 1 == length ? std::complex<double>(z.real()) : z;  // exp(-i pi k)
+    if (2 * n + 1 != middle) return z;
+    // exp(-i pi k), or exp(-i pi k / 2)
+    const bool real = middle == length || frequencies[i] % 2 == 0;
+    return real ? std::complex<double>(z.real()) : std::complex<double>(0, z.imag());
   };
-  const auto cosine = [&](int i, int n) { return scale * phase(i, n).real() / (2 * n + 1 == length ? 2 : 1); };
-  const auto sine = [&](int i, int n) { return -scale * phase(i, n).imag(); };
-  const auto weight = [&](int i) {
+  const auto share = [&](int n) { return 2 * n + 1 == middle ? scale / 2 : scale; };
+  const auto cosine = [&](int place, int n) { return share(n) * phase(place, n).real(); };
+  const auto sine = [&](int place, int n) { return -share(n) * phase(place, n).imag(); };
+  const auto weight = [&](int place) {
+    const int i = frequency_at(place, layout.step);
     return !layout.key.complex && i < count && frequencies[i] > 0 && 2 * frequencies[i] < length ? 2. : 1.;
   };
 
