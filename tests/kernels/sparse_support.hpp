@@ -27,13 +27,20 @@ inline constexpr Masked kMasked[] = {
     {"fftconv_bf16_circular_l4096_b4_h1_r16x8x4x8_zero4x2x4x8"},
     {"fftconv_bf16_circular_l4096_b2_h2_r16x8x4x8_zero4x2x4x8literal"},
     {"fftconv_f16_circular_l4096_b1_h2_r16x8x4x8_keep0to191"},
-    {"fftconv_f16_circular_l4096_b2_h1_r16x8x4x8_blocks1x1x1x16h5555"},  // of one of step A's two tiles nothing
+    {"fftconv_f16_circular_l4096_b2_h1_r16x8x4x8_blocks1x1x1x16h5555"},
     {"fftconv_f16_circular_l4096_b2_h1_r16x8x4x8_blocks2x2x2x2hc183"},
     {"fftconv_f16_causal_l1000_k1000_b3_h1_n4096_pair_r16x8x4x8_zero4x2x4x8"},
     {"fftconv_bf16_circular_l8192_b2_h1_r16x8x8x8_zero4x4x4x8"},
     {"fftconv_f16_circular_l8192_b2_h1_r16x8x8x8_keep1000to1300"},
-    {"fftconv_f16_circular_l16384_b2_h1_r4x8x8x8x8_zero4x4x4x4x0"},
-    {"fftconv_f16_circular_l32768_b2_h1_r16x8x2x16x8_zero4x8x1x4x4"},
+    {"fftconv_f16_circular_l2048_b1_h2_r8x8x4x8_zero4x2x4x4"},
+    {"fftconv_f16_circular_l4096_b1_h3_r16x8x4x8_zero4x2x4x4"},
+    {"fftconv_bf16_circular_l4096_b1_h2_r16x8x4x8_zero4x2x4x8literal"},
+    {"fftconv_f16_circular_l4096_b1_h2_r16x8x4x8_keep100to400"},
+    {"fftconv_f16_circular_l4096_b2_h2_plain_r16x8x4x8_blocks2x2x2x2hc183"},
+    {"fftconv_f16_circular_l8192_b1_h2_r16x8x8x8_zero4x4x4x8"},
+    {"fftconv_f16_circular_l16384_b1_h2_r16x8x16x8_zero4x8x4x8"},
+    {"fftconv_bf16_circular_l16384_b1_h2_r16x8x16x8_keep0to736"},
+    {"fftconv_f16_circular_l32768_b1_h2_r16x8x2x16x8_zero4x8x1x4x4"},
 };
 
 }  // namespace danaus
