@@ -93,8 +93,7 @@ class ChannelSpectrum {
     for (int i = 0; i < count; ++i) {
       if (!is_read(i)) continue;
       if constexpr (kPacked) {
-        const int number = static_cast<int>(device::load_shared<2>(number_place(vector_of(i)))[0]);
-        if (number >= kZeros)
+        if (const int number = number_of(vector_of(i)); number >= kZeros)
           device::store_shared<16>(place_of(number), load_piece<rows>(of(a, channel) + 4 * (number - kZeros)));
       } else {
         const Words<4> words = read(a, channel, vector_of(i));
@@ -120,22 +119,12 @@ class ChannelSpectrum {
   }
   // Begins to bring a channel's spectrum to L2, where hold() or load() will find it: for one thread to call (sm_90).
   DANAUS_DEVICE void prefetch(SpectraOfLaunch a, int channel) { device::bulk_prefetch(of(a, channel), 16 * pieces(a)); }
-  // Of packed pieces, what load() wants to know of two vectors, of which the first one's number is even: to be asked
-  // for before, so that one load does not wait for the other.
-  static DANAUS_DEVICE u32 places_of_two(int vector) {
-    if constexpr (kPacked)
-      return device::load_shared<4>(number_place(vector))[0];
-    else
-      return 0;
-  }
-  // The first one, or the second one.
-  static DANAUS_DEVICE Words<4> load_packed(u32 places, bool second) {
-    return device::load_shared<16>(place_of(static_cast<int>(second ? places >> 16 : places & 0xffff)));
-  }
   // The i-th vector, whose number is `vector`.
   DANAUS_DEVICE Words<4> load(SpectraOfLaunch a, int channel, int i, int vector) const {
     if constexpr (keep == Keep::registers)
       return held_[i];
+    else if constexpr (kPacked)
+      return device::load_shared<16>(place_of(number_of(vector)));
     else if constexpr (kShared)
       return device::load_shared<16>(place(vector));
     else
@@ -164,9 +153,12 @@ class ChannelSpectrum {
   }
   // Where a lane's piece of a vector is, in pieces from the first zeros on. Dead ones are in banks where none of the
   // eight lanes that are served at a time has a live one. Registers are for what is computed with, so shared memory has
-  // these numbers, those of two vectors in a word.
+  // these numbers; to ask for them a batch ahead took registers, too, and time (8K, B=64: 466 -> 474 us).
+  static DANAUS_DEVICE int number_of(int vector) {
+    return static_cast<int>(device::load_shared<2>(number_place(vector))[0]);
+  }
   static DANAUS_DEVICE SharedAddress number_place(int vector) {
-    return numbers + 2 * kNumbersOfVector * (vector / 2) + 4 * device::lane_index() + 2 * (vector % 2);
+    return numbers + kNumbersOfVector * vector + 2 * device::lane_index();
   }
   static DANAUS_DEVICE SharedAddress place_of(int number) { return shared + 16 * (number - kZeros); }
   static DANAUS_DEVICE SharedAddress place(int vector) { return shared + 512 * vector + 16 * device::lane_index(); }

@@ -104,11 +104,7 @@ class Block {
   static constexpr SharedAddress kExponents = layout.exponents_begin;
   static constexpr int kSlabsStored = layout.slabs / layout.tuning.stores;  // at a time
   static constexpr int kVectors = layout.tuning.pairs * layout.slabs;       // of a spectrum, for one batch
-  // Spectra of a batch of lines; of packed ones their places, which are asked for a batch before.
-  struct Spectra {
-    Words<4> vectors[kVectors];
-    u32 places[kVectors / 2 + 1];
-  };
+  using Spectra = Words<4>[kVectors];
 
   DANAUS_DEVICE bool in_bulk() const { return path_ != Path::threads; }  // by copies that the leader issues
   DANAUS_DEVICE bool gates_in_ring() const { return layout.tuning.gate_ring > 0 && in_bulk(); }
@@ -410,25 +406,10 @@ class Block {
     return !layout.half || (may_be_computed(batch) && first_pair(batch) < layout.live_pairs);
   }
   DANAUS_DEVICE void load_spectra(int channel, int batch, Spectra& spectra) const {
-    if constexpr (layout.sparse)
-      if (batch == 0) find_places(0, spectra);
-    if (is_live(batch)) {
-      DANAUS_UNROLL
-      for (int i = 0; i < kVectors; ++i) {
-        if constexpr (layout.sparse)
-          spectra.vectors[i] = spectrum_.load_packed(spectra.places[i / 2], i % 2);
-        else
-          spectra.vectors[i] =
-              spectrum_.load({a_.spectrum, a_.tables}, channel, batch * kVectors + i, spectrum_vector(batch, i));
-      }
-    }
-    if constexpr (layout.sparse)
-      if (batch + 1 < layout.batches) find_places(batch + 1, spectra);
-  }
-  DANAUS_DEVICE void find_places(int batch, Spectra& spectra) const {
-    if (!is_computed(batch)) return;
+    if (!is_live(batch)) return;
     DANAUS_UNROLL
-    for (int i = 0; i < kVectors; i += 2) spectra.places[i / 2] = spectrum_.places_of_two(spectrum_vector(batch, i));
+    for (int i = 0; i < kVectors; ++i)
+      spectra[i] = spectrum_.load({a_.spectrum, a_.tables}, channel, batch * kVectors + i, spectrum_vector(batch, i));
   }
 
   DANAUS_DEVICE LineTwiddles<P> twiddles_of(int line) const {  // of this warp's lines
@@ -464,9 +445,9 @@ class Block {
                 spectrum_.factor(a_.spectrum_factors, channel);
     DANAUS_UNROLL
     for (int batch = 0; batch < layout.batches; ++batch) {
-      Words<4> spectra[kVectors];
+      Spectra spectra;
       DANAUS_UNROLL
-      for (int i = 0; i < kVectors; ++i) spectra[i] = ahead.vectors[i];
+      for (int i = 0; i < kVectors; ++i) spectra[i] = ahead[i];
       if (batch + 1 < layout.batches) load_spectra(channel, batch + 1, ahead);
       const auto row_of = [&](int s, int row) { return row_at(place, s, row); };
       if (is_live(batch)) {

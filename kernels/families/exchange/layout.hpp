@@ -194,7 +194,6 @@ struct Layout : RowLayout {
     if (half && (batch_groups != 1 || 4 % batch_pairs != 0)) return "pairs: of a half spectrum, four are live or none";
     if (sparse && !is_shared(t.spectrum)) return "spectrum: live pieces are packed in shared memory";
     if (sparse && (t.live < 1 || t.live > 100)) return "live: a part of the spectrum, in percent";
-    if (sparse && (batch_groups != 1 || t.pairs * slabs % 2 != 0)) return "pairs: places of pieces come two and two";
     if (sparse && batches > 32) return "sparse: a warp's batches are bits of a word";
     if ((t.order == Order::slab_by_slab) != (t.stores > 1)) return "stores: more than one are slab by slab";
     if (t.stores > 1 && (units_per_warp % t.stores != 0 || slabs % t.stores != 0)) return "stores: of whole slabs";
