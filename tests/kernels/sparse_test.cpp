@@ -70,9 +70,11 @@ TEST_P(SparseKernels, DoLessInProportionToWhatIsDead) {
   const auto vectors = std::uint64_t(part.pieces_of_all / 32);
   for (auto field : {&host::Counters::packed_operations, &host::Counters::byte_permutes})
     EXPECT_LE(sparse.item.*field, dense.item.*field);
+  // Where the dense kernel reads its spectrum from L2, four wavefronts more are for the pieces themselves.
+  const std::uint64_t more = vectors * (dense.item.global_load_sectors > 0 ? 5 : 1);
   for (auto field : {&host::Counters::shared_instructions, &host::Counters::shared_wavefronts})
-    EXPECT_LE(sparse.item.*field, dense.item.*field + vectors);
-  if (dead > 0) EXPECT_LT(sparse.item.shared_wavefronts, dense.item.shared_wavefronts + vectors);
+    EXPECT_LE(sparse.item.*field, dense.item.*field + more);
+  if (dead > 0) EXPECT_LT(sparse.item.shared_wavefronts, dense.item.shared_wavefronts + more);
   const auto loaded = [](const Work& work) { return work.item.global_load_sectors + work.visit.global_load_sectors; };
   EXPECT_LE(loaded(sparse), loaded(dense) - std::uint64_t(part.pieces_of_all - part.pieces) / 2 + 3 * vectors);
 }
