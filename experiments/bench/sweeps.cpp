@@ -214,7 +214,7 @@ std::vector<Case> sparse() {
       for (const Case& each : over(kFrom1K, of_type)) {
         cases.push_back(each);
         Convolution masked = *each.as<Convolution>();
-        masked.fold = Fold::pair;
+        masked.fold = choose(masked, Device()).fold == Fold::plain ? Fold::plain : Fold::pair;
         masked = planned(masked, choose(masked, Device()));
         const auto add = [&](const FrequencyMask& mask) {
           masked.mask = mask;

@@ -27,7 +27,8 @@ Savings::Savings(const Convolution& problem, const HardwareProfile& profile)
   }
   counted_ = count_program(problem, device_);
   dense_ = by_counted_work(*counted_);
-  least_ = low_pass(0), most_ = low_pass(problem.fft_size / 8 - 1);
+  least_ = low_pass(0);
+  for (std::int64_t size = problem.fft_size / 8; size > 1 && !most_; size /= 2) most_ = low_pass(size - 1);
 }
 
 std::optional<Savings::Masked> Savings::low_pass(std::int64_t last) const {

@@ -50,7 +50,7 @@ class Savings {
   HardwareProfile profile_;
   Device device_;
   std::optional<ProgramWork> counted_;
-  std::optional<Masked> least_, most_;  // one live frequency; half of the spectrum, of which every block has some
+  std::optional<Masked> least_, most_;  // one live frequency; the widest that a kernel skips, all blocks live
   Prediction eq2_;
   Expense dense_;
 };

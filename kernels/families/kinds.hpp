@@ -16,9 +16,10 @@ inline constexpr Kinds kPair = 0x3, kCausal = 0xc;
 inline constexpr Kinds kUngated = 0x5, kGated = 0xa;  // of these
 inline constexpr Kinds kLone = 0x10;                  // plain, without gates: of rows that have no partner
 
-// Of the pair fold without gates, kernels that leave out what a mask removes of the spectrum.
-inline constexpr Kinds kSparse = 0x40 | (kPair & kUngated);
-constexpr bool is_sparse(Kinds kinds) { return (kinds & kSparse) == kSparse; }
+// Of pairs and of lone rows without gates, kernels that leave out what a mask removes of the spectrum.
+inline constexpr Kinds kOfMasks = 0x40;
+inline constexpr Kinds kSparse = kOfMasks | (kPair & kUngated), kLoneSparse = kOfMasks | kLone;
+constexpr bool is_sparse(Kinds kinds) { return (kinds & kOfMasks) != 0; }
 
 enum class Worth {
   kChosen,   // the choice where the caller makes none

@@ -98,6 +98,8 @@ class Variant {
   int tensor_grain() const { return rows().line_step; }
   bool takes_any_alignment() const { return danaus::takes_any_alignment(size, fold); }
   virtual Share share(const Load& load) const = 0;
+  // Of a sparse kernel: how many live pieces of a spectrum it has room for, and pays with.
+  virtual int most_pieces() const { return spectrum_numbers() / 4; }
 };
 
 inline TensorShape tensor_shape(const RowLayout& r, int batch, int channels, int length) {
@@ -137,6 +139,10 @@ class VariantOf final : public Variant {
   int spectrum_numbers() const override {
     if constexpr (requires { layout_.spectrum_numbers; }) return layout_.spectrum_numbers;
     return size;
+  }
+  int most_pieces() const override {
+    if constexpr (requires { layout_.most_pieces; }) return layout_.most_pieces;
+    return Variant::most_pieces();
   }
   double spectrum_scale() const override { return Family::spectrum_scale(layout_); }
   int live_block(int vector) const override {

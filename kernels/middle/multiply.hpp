@@ -44,20 +44,44 @@ struct SpectraOfLaunch {
 // A warp's `count` vectors of the spectrum at hand, of `size` numbers a channel. They stay in registers or in shared
 // memory (from `shared` on, each at its own number) until the channel changes, or are read from L2 for every item. The
 // launch's spectra come each time: kept here they would take registers. `marks`: where those of a masked spectrum are
-// among the constants; 0: all of it is live.
-template <Keep keep, Cache rows, int count, int size, SharedAddress shared, int marks = 0>
+// among the constants; 0: all of it is live. Shared memory has its pieces one behind the other, as global memory has;
+// what is dead of a vector is in the kZeroBytes before them. Where a lane's pieces are is from `numbers` on.
+template <Keep keep, Cache rows, int count, int size, SharedAddress shared, int marks = 0, SharedAddress numbers = 0>
 class ChannelSpectrum {
  public:
   // Before all else.
   DANAUS_DEVICE void begin(SpectraOfLaunch a) {
-    if constexpr (marks > 0) pieces_ = LiveMarks<marks>::pieces(a.tables);
+    if constexpr (marks > 0 && !kPacked) pieces_ = LiveMarks<marks>::pieces(a.tables);
+  }
+  // And where pieces are packed: what dead ones are, before the block meets; and with vector_of(i) as in hold(): finds
+  // this lane's pieces, once for all channels.
+  static DANAUS_DEVICE void put_zeros() {
+    if constexpr (kPacked)
+      if (device::thread_index() < kZeros) device::store_shared<16>(place_of(device::thread_index()), Words<4>{});
+  }
+  template <class VectorOf>
+  static DANAUS_DEVICE void find_pieces(SpectraOfLaunch a, VectorOf vector_of) {
+    if constexpr (kPacked) {
+      const int lane = device::lane_index();
+      DANAUS_UNROLL
+      for (int i = 0; i < count; ++i) {
+        const int vector = vector_of(i);
+        if (vector >= kVectors) continue;
+        const LiveLanes live = LiveMarks<marks>::of(a.tables, vector);
+        const int of_lane = live.first + count_bits(live.lanes & ((1u << lane) - 1));
+        const int behind = live.first + count_bits(live.lanes & ((2u << (lane | 7)) - 1));  // those of eight lanes
+        const int number = live.lanes >> lane & 1 ? kZeros + of_lane : behind % kZeros;
+        device::store_shared<2>(number_place(vector), {static_cast<u32>(number)});
+      }
+    }
   }
   // Begins to bring a channel's spectrum to shared memory, all of it, instead of hold(): for one thread to call, when
   // nobody reads the one before any more (sm_90).
   DANAUS_DEVICE void copy(SpectraOfLaunch a, int channel, SharedAddress barrier) {
-    static_assert(keep == Keep::bulk && marks == 0);
-    device::barrier_expect(barrier, 4 * size);
-    device::bulk_load(shared, of(a, channel), 4 * size, barrier, Cache::normal);
+    static_assert(keep == Keep::bulk);
+    const int bytes = 16 * pieces(a);
+    device::barrier_expect(barrier, bytes);
+    device::bulk_load(shared, of(a, channel), bytes, barrier, Cache::normal);
   }
   // vector_of(i): the number of this warp's i-th vector, if is_read(i). Returns whether the channel is another than
   // before.
@@ -68,11 +92,16 @@ class ChannelSpectrum {
     DANAUS_UNROLL
     for (int i = 0; i < count; ++i) {
       if (!is_read(i)) continue;
-      const Words<4> words = read(a, channel, vector_of(i));
-      if constexpr (kShared)
-        device::store_shared<16>(place(vector_of(i)), words);
-      else
-        held_[keep == Keep::registers ? i : 0] = words;
+      if constexpr (kPacked) {
+        if (const int number = number_of(vector_of(i)); number >= kZeros)
+          device::store_shared<16>(place_of(number), load_piece<rows>(of(a, channel) + 4 * (number - kZeros)));
+      } else {
+        const Words<4> words = read(a, channel, vector_of(i));
+        if constexpr (kShared)
+          device::store_shared<16>(place(vector_of(i)), words);
+        else
+          held_[keep == Keep::registers ? i : 0] = words;
+      }
     }
     return true;
   }
@@ -89,16 +118,13 @@ class ChannelSpectrum {
     return factor_;
   }
   // Begins to bring a channel's spectrum to L2, where hold() or load() will find it: for one thread to call (sm_90).
-  DANAUS_DEVICE void prefetch(SpectraOfLaunch a, int channel) {
-    if constexpr (marks > 0)
-      device::bulk_prefetch(of(a, channel), 16 * pieces_);
-    else
-      device::bulk_prefetch(of(a, channel), 4 * size);
-  }
+  DANAUS_DEVICE void prefetch(SpectraOfLaunch a, int channel) { device::bulk_prefetch(of(a, channel), 16 * pieces(a)); }
   // The i-th vector, whose number is `vector`.
   DANAUS_DEVICE Words<4> load(SpectraOfLaunch a, int channel, int i, int vector) const {
     if constexpr (keep == Keep::registers)
       return held_[i];
+    else if constexpr (kPacked)
+      return device::load_shared<16>(place_of(number_of(vector)));
     else if constexpr (kShared)
       return device::load_shared<16>(place(vector));
     else
@@ -106,11 +132,13 @@ class ChannelSpectrum {
   }
 
  private:
+  // Of a channel. Packed ones are copied by one thread, which reads their number each time: nobody has a register for
+  // it.
+  DANAUS_DEVICE int pieces(SpectraOfLaunch a) const {
+    return marks == 0 ? size / 4 : kPacked ? LiveMarks<marks>::pieces(a.tables) : pieces_;
+  }
   DANAUS_DEVICE const u32* of(SpectraOfLaunch a, int channel) const {
-    if constexpr (marks > 0)
-      return a.spectra + static_cast<long long>(channel) * (4 * pieces_);
-    else
-      return a.spectra + static_cast<long long>(channel) * size;
+    return a.spectra + static_cast<long long>(channel) * (4 * pieces(a));
   }
   DANAUS_DEVICE Words<4> read(SpectraOfLaunch a, int channel, int vector) const {
     const int lane = device::lane_index();
@@ -123,9 +151,20 @@ class ChannelSpectrum {
       return load_piece<rows>(of(a, channel) + 4 * (32 * vector + lane));
     }
   }
+  // Where a lane's piece of a vector is, in pieces from the first zeros on. Dead ones are in banks where none of the
+  // eight lanes that are served at a time has a live one. Registers are for what is computed with, so shared memory has
+  // these numbers; to ask for them a batch ahead took registers, too, and time (8K, B=64: 466 -> 474 us).
+  static DANAUS_DEVICE int number_of(int vector) {
+    return static_cast<int>(device::load_shared<2>(number_place(vector))[0]);
+  }
+  static DANAUS_DEVICE SharedAddress number_place(int vector) {
+    return numbers + kNumbersOfVector * vector + 2 * device::lane_index();
+  }
+  static DANAUS_DEVICE SharedAddress place_of(int number) { return shared + 16 * (number - kZeros); }
   static DANAUS_DEVICE SharedAddress place(int vector) { return shared + 512 * vector + 16 * device::lane_index(); }
 
-  static constexpr bool kShared = is_shared(keep);
+  static constexpr bool kShared = is_shared(keep), kPacked = kShared && marks > 0;
+  static constexpr int kVectors = size / 128, kZeros = kZeroBytes / 16;
   int channel_ = -1, factor_channel_ = -1;
   int pieces_ = 0;  // of a channel, where all is not live
   float factor_ = 0;

@@ -17,4 +17,7 @@ constexpr std::int32_t spectrum_slot(int vector, int lane, int j, int e) {
 // number.
 inline constexpr int kPieceNumbers = 4, kMarksOfVectors = 4;
 
+// Where shared memory has them packed, bytes of zeros before them, and of the places of a vector's pieces.
+inline constexpr int kZeroBytes = 128, kNumbersOfVector = 64;
+
 }  // namespace danaus

@@ -24,12 +24,12 @@ Fold fold_of(const Convolution& p) {
   const bool n_is_length = resolved(p).fft_size == p.length;
   if (p.mode != Mode::circular || !n_is_length || !is_size(p.length)) return Fold::right_angle;
   // A row without a partner, half of whose pair would be empty, is by half a spectrum, where a kernel has that.
-  if (p.batch > 1 || !p.mask.empty()) return Fold::pair;
+  if (p.batch > 1) return Fold::pair;
   const bool plain = std::ranges::any_of(variants(), [&](const auto& v) {
     return v->fold == Fold::plain && v->size == p.length && v->dtype == p.dtype &&
            v->gated == (p.pregate || p.postgate) && (p.factors.empty() || v->factors == p.factors);
   });
-  return plain ? Fold::plain : Fold::right_angle;
+  return plain ? Fold::plain : p.mask.empty() ? Fold::right_angle : Fold::pair;
 }
 
 // A kernel that needs no FFT, where one computes the case and the case names none.
@@ -95,9 +95,11 @@ const Variant& choose_whole(const Convolution& p, const Device& device) {
   if (const Variant* direct = without_fft(p, device)) return *direct;
 
   const Fold fold = fold_of(p);
-  if (fold != Fold::pair && !p.mask.empty())
-    fail("plan: a frequency mask needs the pair fold; a circular case has it where L is an FFT size, and L=", p.length,
-         " is none");
+  if (fold == Fold::right_angle && !p.mask.empty())
+    fail(
+        "plan: a frequency mask needs the pair fold or the plain one; a circular case has them where L is an FFT size, "
+        "and L=",
+        p.length, " is none");
   const bool linear = fold == Fold::right_angle;  // computes that, of which a circular case adds up
   const bool of_length = !linear && p.mode == Mode::circular;
   const std::int64_t asked = p.fft_size != 0 || !p.factors.empty() ? resolved(p).fft_size : of_length ? p.length : 0;

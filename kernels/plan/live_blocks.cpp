@@ -60,13 +60,13 @@ LivePart live_part(const Variant& sparse, std::span<const std::uint8_t> live) {
     fail("live blocks: ", live.size(), " marks, must be ", sparse.size, ", the N of ", sparse.name);
   constexpr int kLanes = 32;
   LivePart part;
-  part.pieces_of_all = sparse.size / kPieceNumbers;
-  const int vectors = static_cast<int>(part.pieces_of_all / kLanes);
+  part.pieces_of_all = sparse.spectrum_numbers() / kPieceNumbers, part.most_pieces = sparse.most_pieces();
+  const int vectors = static_cast<int>(sparse.size / kPieceNumbers / kLanes);
   std::vector<std::uint32_t> lanes(vectors);
   const std::vector<std::int32_t> slots = sparse.spectrum_slots();
   for (std::size_t k = 0; k < live.size(); ++k) {
     const int piece = slots[k] / kPieceNumbers;
-    if (live[k]) lanes[piece / kLanes] |= 1u << piece % kLanes;
+    if (live[k] && piece < part.pieces_of_all) lanes[piece / kLanes] |= 1u << piece % kLanes;
   }
   std::vector<std::uint8_t> of_blocks(vectors), is_block(vectors);
   part.marks.resize(kMarksOfVectors);
@@ -74,6 +74,7 @@ LivePart live_part(const Variant& sparse, std::span<const std::uint8_t> live) {
     part.marks.push_back(lanes[vector]);
     part.marks.push_back(static_cast<std::uint32_t>(part.pieces));
     part.pieces += std::popcount(lanes[vector]);
+    if (kLanes * vector >= part.pieces_of_all) continue;
     is_block[sparse.live_block(vector)] = 1;
     of_blocks[sparse.live_block(vector)] |= lanes[vector] != 0;
   }

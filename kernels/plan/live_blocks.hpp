@@ -47,11 +47,11 @@ int live_rows(std::int64_t samples, std::span<const int> factors);
 struct LivePart {
   std::vector<std::uint32_t> marks;            // that the kernel reads behind its constants (middle/slots.hpp)
   std::int64_t pieces = 0, pieces_of_all = 0;  // of a channel's spectrum: 16 bytes, four numbers
+  std::int64_t most_pieces = 0;                // Variant::most_pieces()
   std::int64_t blocks = 0, blocks_of_all = 0;  // Variant::live_block()
 
-  // Whether it has less to do than the dense kernel. Beside it the sparse one reads marks, 8 bytes of each vector of
-  // the spectrum, whose 512 it reads itself: without a dead block that pays only where it reads far fewer.
-  bool pays() const { return blocks < blocks_of_all || 2 * pieces <= pieces_of_all; }
+  // Whether the sparse kernel takes less time than the dense one.
+  bool pays() const { return pieces < pieces_of_all && pieces <= most_pieces; }
   // "18 of 32 blocks and 40 % of the spectrum".
   std::string words() const;
 };

@@ -19,11 +19,6 @@ struct RowConstants {
   Complex2 outer[P::layout.radix];
 };
 
-// What is computed where nothing is left out.
-struct All {
-  DANAUS_DEVICE constexpr bool operator()(int) const { return true; }
-};
-
 // In one direction: DFT8 n2 and the twiddle before (after) it, with what else is to be multiplied by.
 template <class P>
 struct RowTwiddles {
@@ -50,10 +45,10 @@ DANAUS_DEVICE void load_rows(const u32* tables, RowConstants<P>& c) {
 }
 
 // The DFT over nr and n1 of complex data, or of real data that is not one digit, whose first rows may have an imaginary
-// part (`beyond`); of tiles that are not is_wanted(kr) not all of it is done.
-template <class P, bool beyond, class IsWanted>
+// part (`beyond`).
+template <class P, bool beyond>
 DANAUS_DEVICE void transform_rows(const u32 (&re)[P::layout.radix][8], const u32 (&im)[P::layout.radix][8],
-                                  const RowConstants<P>& c, IsWanted is_wanted, Complex2 (&x)[P::layout.radix][8]) {
+                                  const RowConstants<P>& c, Complex2 (&x)[P::layout.radix][8]) {
   DANAUS_UNROLL
   for (int i = 0; i < 8; ++i) {
     Complex2 z[P::layout.radix];
@@ -68,7 +63,6 @@ DANAUS_DEVICE void transform_rows(const u32 (&re)[P::layout.radix][8], const u32
       if constexpr (beyond) add_imaginary_first(im[0][i], z);
       DANAUS_UNROLL
       for (int kr = 0; kr < P::layout.radix; ++kr) {
-        if (!is_wanted(kr)) continue;
         if (kr > 0) z[kr] = times<false>(z[kr], c.outer[kr]);
         z[kr] = from_right<false>(c.n1, z[kr]);
       }
@@ -137,16 +131,14 @@ DANAUS_DEVICE void real_rows_back(const Complex2 (&x)[P::layout.radix][8], const
 }
 
 // From samples re and im [nr][column] to store(kr, x [column]), where lanes have k2 = 2t+e and k1 = g. `beyond`: the
-// first rows of real data have an imaginary part too. Tiles that are not is_wanted(kr), by no lane, are not made.
-template <class P, bool beyond, class Store, class IsWanted = All>
+// first rows of real data have an imaginary part too.
+template <class P, bool beyond, class Store>
 DANAUS_DEVICE void rows_there(const u32 (&re)[P::layout.radix][8], const u32 (&im)[P::layout.radix][8],
-                              const RowConstants<P>& c, const RowTwiddles<P>& own, Store store,
-                              IsWanted is_wanted = {}) {
+                              const RowConstants<P>& c, const RowTwiddles<P>& own, Store store) {
   Complex2 x[P::layout.radix][8];
-  if constexpr (!P::layout.real_rows) transform_rows<P, beyond>(re, im, c, is_wanted, x);
+  if constexpr (!P::layout.real_rows) transform_rows<P, beyond>(re, im, c, x);
   DANAUS_UNROLL
   for (int kr = 0; kr < P::layout.radix; ++kr) {
-    if (!is_wanted(kr)) continue;
     if constexpr (P::layout.real_rows) {  // what real data becomes is twice as large: a part of it at a time
       DANAUS_UNROLL
       for (int i = 0; i < 8; ++i) {
@@ -166,18 +158,13 @@ DANAUS_DEVICE void rows_there(const u32 (&re)[P::layout.radix][8], const u32 (&i
 }
 
 // The inverse, from load(kr, x) to samples: of the right angle the real part, and the imaginary one of the first rows
-// if it is wanted. Tiles for which is_there(kr) does not hold are zero.
-template <class P, bool beyond, class Load, class IsThere = All>
+// if it is wanted.
+template <class P, bool beyond, class Load>
 DANAUS_DEVICE void rows_back(const RowConstants<P>& c, const RowTwiddles<P>& own, u32 (&re)[P::layout.radix][8],
-                             u32 (&im)[P::layout.radix][8], Load load, IsThere is_there = {}) {
+                             u32 (&im)[P::layout.radix][8], Load load) {
   Complex2 x[P::layout.radix][8];
   DANAUS_UNROLL
   for (int kr = 0; kr < P::layout.radix; ++kr) {
-    if (!is_there(kr)) {
-      DANAUS_UNROLL
-      for (int i = 0; i < 8; ++i) x[kr][i] = {};
-      continue;
-    }
     load(kr, x[kr]);
     DANAUS_UNROLL
     for (int i = 0; i < 8; ++i) x[kr][i] = times<true>(from_right<true>(own.n2, x[kr][i]), own.a[kr]);

@@ -199,7 +199,8 @@ TEST(Choice, RefusalsNameTheRuleAndWhatThereIs) {
   EXPECT_THAT(
       refused("fftconv_f16_circular_l100_b1_h1_r10x10_zero1x0"),
       HasSubstr(
-          "a frequency mask needs the pair fold; a circular case has it where L is an FFT size, and L=100 is none"));
+          "a frequency mask needs the pair fold or the plain one; a circular case has them where L is an FFT size, and "
+          "L=100 is none"));
 }
 
 TEST(Choice, DevicesThatAreTooSmallAreRefusedWithWhatFits) {

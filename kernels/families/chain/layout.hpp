@@ -50,6 +50,7 @@ struct Layout : RowLayout {
   bool sparse = key.sparse;
   int marks_at = sparse ? 128 * table_vectors : 0;  // in words, behind them: of the spectrum (middle/slots.hpp)
   constexpr int live_block(int vector) const { return vector / 2; }  // kr
+  int most_pieces = size / 4 / 2;  // it reads marks, 8 bytes of each vector of the spectrum, beside the 512 of these
 
   // Shared memory: outer twiddles, barriers, a ring of slabs for each warp. Rows of a slab: two of u, later of y,
   // whatever an item has; then those of the gates.

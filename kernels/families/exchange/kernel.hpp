@@ -23,10 +23,9 @@
 //            The spectrum of a block's channel is in registers, or in shared memory (by a bulk copy: while the item
 //            before is on its way back), or read from L2 for every item
 // half       of a real row's spectrum (plain fold) one half of the lines is computed, y is twice the real part
-// sparse     of a masked spectrum a channel keeps live pieces (middle/slots.hpp). Batches of lines, or the parts of
-//            their slabs, of which no frequency is live are left out of step B; their rows are not written by step A,
-//            and are zeros to the way back. Nor does step A read
-//            or write the second row of the last pair of an odd batch
+// sparse     of a masked spectrum a channel keeps live pieces (middle/slots.hpp), and so does shared memory. Of
+//            batches of lines without a live frequency step B makes zeros, and does no more. Step A is as ever: leaving
+//            out rows took it more instructions, of branches and masks, than it saved (16K, B=8: 23 % in all)
 // gates      where samples are read and written: gates.hpp
 // order      where the ring has room, steps of neighbouring items stand between the same two barriers of the block
 //            (Order in layout.hpp): fewer barriers, and warps that wait for different things
@@ -50,22 +49,6 @@ struct Shape {
   static DANAUS_DEVICE void tensor_at(Item item, int slab, int (&at)[5]) {
     at[0] = 64 * slab, at[1] = at[2] = 0, at[3] = item.channel, at[4] = item.row;
   }
-};
-
-// Of a masked spectrum, the parts of a warp's batches in step B that have a live frequency; of any other all.
-template <class P>
-class LiveParts {
- public:
-  DANAUS_DEVICE void mark_part(int batch, int part) { parts_ |= 1u << (batch * P::layout.parts + part); }
-  DANAUS_DEVICE bool has_part(int batch, int part) const {
-    return !P::layout.sparse || P::layout.parts == 1 || (parts_ >> (batch * P::layout.parts + part) & 1);
-  }
-  DANAUS_DEVICE bool has_batch(int batch) const {
-    return !P::layout.sparse || (parts_ >> (batch * P::layout.parts) & ((1u << P::layout.parts) - 1)) != 0;
-  }
-
- private:
-  u32 parts_ = 0;
 };
 
 // What follows a unit or a batch where nothing does.
@@ -137,9 +120,12 @@ class Block {
       if (is_enclosing()) device::barrier_init(kStored, layout.tuning.warps);
       if constexpr (kCopiesSpectrum) device::barrier_init(kSpectrum, 1);
     }
+    spectrum_.put_zeros();
     for (int i = device::thread_index(); i < layout.table_bytes / 16; i += layout.threads)
       device::store_shared<16>(layout.table_begin + 16 * i,
                                device::load_constant<16>(a_.tables + 128 * layout.shared_table + 4 * i));
+    spectrum_.begin({a_.spectrum, a_.tables});
+    if constexpr (layout.sparse) find_live();  // before constants take the registers
     device::fence_async();
     device::sync_block();
 
@@ -161,8 +147,6 @@ class Block {
     }
     if constexpr (layout.tuning.unit_in_registers)
       there_ = load_unit<P>(a_.tables, warp_, false), back_ = load_unit<P>(a_.tables, warp_, true);
-    spectrum_.begin({a_.spectrum, a_.tables});
-    if constexpr (layout.sparse) find_live();
     if constexpr (layout.half) {
       const int group = device::lane_index() / 4 / layout.rows_per_line;  // of k1
       live_rows_.lane = (group <= layout.groups / 2) | (group < layout.groups / 2 ? ~1u : 0);
@@ -173,25 +157,14 @@ class Block {
 
   // What the marks of the spectrum leave to compute.
   DANAUS_DEVICE void find_live() {
+    const auto vector_of = [&](int i) { return spectrum_vector(i / kVectors, i % kVectors); };
+    spectrum_.find_pieces({a_.spectrum, a_.tables}, vector_of);
     const auto lanes_of = [&](int vector) { return LiveMarks<layout.marks_at>::of(a_.tables, vector).lanes; };
     DANAUS_UNROLL
     for (int batch = 0; batch < layout.batches; ++batch) {
       DANAUS_UNROLL
       for (int i = 0; i < kVectors; ++i)
-        if (lanes_of(spectrum_vector(batch, i)) != 0) live_.mark_part(batch, i % layout.slabs / layout.part_slabs);
-    }
-    // Of the lines that a lane writes in step A, k1 = g and k2 = 2t+e, the pair of both k2.
-    const int lane = device::lane_index(), g = lane / 4, t = lane % 4;
-    constexpr LineBatches kBatches = layout.line_batches;
-    live_rows_ = {0, 0};
-    DANAUS_UNROLL
-    for (int kr = 0; kr < layout.radix; ++kr) {
-      const int begin = kBatches.begin((g / layout.rows_per_line * layout.radix + kr) * 4 + t);
-      DANAUS_UNROLL
-      for (int i = 0; i < kVectors; ++i)
-        if (lanes_of(kBatches.at(begin, i / layout.slabs) * layout.slabs + i % layout.slabs) != 0)
-          live_rows_.lane |= 1u << kr;
-      live_rows_.warp |= device::max_of_warp(live_rows_.lane >> kr & 1) << kr;
+        if (lanes_of(spectrum_vector(batch, i)) != 0) live_batches_ |= 1u << batch;
     }
   }
 
@@ -329,9 +302,6 @@ class Block {
     return device::lane_index() == 0 ? load_chunk(rows, row, layout.size, Transfer::enclosing) : Words<4>{};
   }
 
-  // Whether a pair is whole; dense kernels compute one row as if it were.
-  DANAUS_DEVICE bool has_second(Item item) const { return !layout.sparse || item.row + 1 < a_.batch; }
-
   // Zeros for what an enclosing copy brought of other rows into the row's first and last chunks, in the slab at `slab`,
   // for the warp whose unit they belong to.
   DANAUS_DEVICE void clear_ends(const RowPlace& row, int unit, SharedAddress slab) const {
@@ -378,7 +348,7 @@ class Block {
                                           kExponents + 4 * unit, cut);
       else
         transform_column<P, false>(a_, column_of(place, unit), gate, constants_, there_, tail, kExponents + 4 * unit,
-                                   cut, live_rows_, has_second(item));
+                                   cut, live_rows_);
       after(j);
     });
   }
@@ -396,8 +366,7 @@ class Block {
         tail = postgate() ? samples_of<P>(tail, factor_, load_beyond(a_.postgate, row)) : samples_of<P>(tail, factor_);
         if (device::lane_index() == 0) store_chunk(a_.y, row, layout.size, Transfer::enclosing, tail);
       } else {
-        transform_column_back<P, false>(a_, column_of(place, unit), gate, constants_, back_, factor_, tail, live_rows_,
-                                        has_second(item));
+        transform_column_back<P, false>(a_, column_of(place, unit), gate, constants_, back_, factor_, tail, live_rows_);
       }
       after(j);
     });
@@ -425,8 +394,16 @@ class Block {
         {a_.spectrum, a_.tables}, channel, [&](int i) { return spectrum_vector(i / kVectors, i % kVectors); },
         [&](int i) { return is_live(i / kVectors); });
   }
+  // Whether some warp's batch of that number is: of groups to k1 = 4.
+  static DANAUS_DEVICE constexpr bool may_be_computed(int batch) {
+    return !layout.several_groups || group_of(batch) * (layout.groups / layout.warp_groups) <= layout.groups / 2;
+  }
   DANAUS_DEVICE bool is_live(int batch) const {
-    return live_.has_batch(batch) && (!layout.half || first_pair(batch) < layout.live_pairs);
+    return is_computed(batch) && (!layout.sparse || (live_batches_ >> batch & 1));
+  }
+  // Of a half spectrum, whether the batch is of that half.
+  DANAUS_DEVICE bool is_computed(int batch) const {
+    return !layout.half || (may_be_computed(batch) && first_pair(batch) < layout.live_pairs);
   }
   DANAUS_DEVICE void load_spectra(int channel, int batch, Spectra& spectra) const {
     if (!is_live(batch)) return;
@@ -472,11 +449,13 @@ class Block {
       DANAUS_UNROLL
       for (int i = 0; i < kVectors; ++i) spectra[i] = ahead[i];
       if (batch + 1 < layout.batches) load_spectra(channel, batch + 1, ahead);
+      const auto row_of = [&](int s, int row) { return row_at(place, s, row); };
       if (is_live(batch)) {
         load_groups(batch);
-        convolve_lines<P>([&](int s, int row) { return row_at(place, s, row); }, first_pair(batch), constants_, groups_,
-                          spectra, unit_scales, [&](int line) { return twiddles_of(2 * pair_in_group(batch) + line); },
-                          [&](int part) { return live_.has_part(batch, part); });
+        convolve_lines<P>(row_of, first_pair(batch), constants_, groups_, spectra, unit_scales,
+                          [&](int line) { return twiddles_of(2 * pair_in_group(batch) + line); });
+      } else if (layout.sparse && is_computed(batch)) {
+        clear_lines<P>(row_of, first_pair(batch));
       }
       after(batch);
     }
@@ -634,9 +613,9 @@ class Block {
   RowTwiddles<P> there_, back_;                // of a warp's only unit, or of the one at hand
   GroupMatrices groups_[layout.batch_groups];  // of the batch's groups
   ChannelSpectrum<layout.tuning.spectrum, layout.rows, layout.pairs_per_warp * layout.slabs, layout.spectrum_numbers,
-                  layout.spectrum_begin, layout.marks_at>
+                  layout.spectrum_begin, layout.marks_at, layout.numbers_begin>
       spectrum_;
-  LiveParts<P> live_;
+  u32 live_batches_ = 0;  // of a masked spectrum, a bit each
   LiveRows<P> live_rows_;
   Words<4> lines_[layout.lines_in_registers ? layout.warp_lines : 1][layout.line_vectors];
   int fetched_ = 0, fetch_place_ = 0, fetch_slab_ = 0;  // slabs that have been asked for; place and number of the next

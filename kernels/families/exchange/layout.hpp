@@ -6,6 +6,7 @@
 
 #include "kernels/memory/division.hpp"
 #include "kernels/memory/layout.hpp"
+#include "kernels/middle/slots.hpp"
 
 namespace danaus::exchange {
 
@@ -50,19 +51,17 @@ struct Tuning {
   int fetches = 1;                 // of slabs without a branch between
   bool units_rolled = false;       // a warp's units of step A as a loop
   Cache rows = Cache::normal;
+  int live = 100;  // of a hundred pieces of a masked spectrum, how many may be left: what there is room for, and pays
   bool operator==(const Tuning&) const = default;
 };
 
 // Pairs of lines of step B in batches: of each of `groups` neighbouring groups `pairs`.
 struct LineBatches {
   int group_pairs, groups, pairs;
-  // The first pair of the batch that one belongs to, and the i-th of a batch.
+  // The first pair of the batch that one belongs to.
   DANAUS_HOST_AND_DEVICE constexpr int begin(int pair) const {
     const int group = pair / group_pairs, of_group = pair % group_pairs;
     return (group - group % groups) * group_pairs + of_group - of_group % pairs;
-  }
-  DANAUS_HOST_AND_DEVICE constexpr int at(int begin, int i) const {
-    return begin + i / pairs * group_pairs + i % pairs;
   }
 };
 
@@ -109,20 +108,19 @@ struct Layout : RowLayout {
   int batches = pairs_per_warp / tuning.pairs;
   bool lines_in_registers = several_groups || tuning.twiddles == Keep::registers;
 
-  // Of a masked spectrum, step B computes or leaves out parts of batches: the slabs of one digit that it makes.
+  // Of a masked spectrum, step B computes or leaves out batches.
   bool sparse = key.sparse;
-  int part_slabs = columns16 ? 2 : 1;
-  int parts = slabs / part_slabs;
   LineBatches line_batches{group_lines / 2, batch_groups, batch_pairs};
   constexpr int live_block(int vector) const {  // that a vector of the spectrum belongs to
-    return line_batches.begin(vector / slabs) * parts + vector % slabs / part_slabs;
+    return line_batches.begin(vector / slabs);
   }
 
   // Of a real row's spectrum one half is enough (plain fold): k_hi with k1 < 4, whose mirrors have the others, and of
   // kr = 0 with k1 = 4. They are the first pairs of lines; those of k1 = 4 have of rows that share a line the next k1.
   bool half = key.fold == Fold::plain;
   int live_pairs = half ? groups / 2 * (group_lines / 2) + 4 : lines / 2;
-  int spectrum_numbers = 128 * live_pairs * slabs;  // of a channel
+  int spectrum_numbers = 128 * live_pairs * slabs;             // of a channel
+  int most_pieces = spectrum_numbers / 4 * tuning.live / 100;  // that a sparse kernel takes of it
 
   // Tables, in vectors of four words a lane.
   int eight_at = 0;                             // DFT8 n1, DFT n3
@@ -138,17 +136,20 @@ struct Layout : RowLayout {
   int table_vectors = unit_at + 2 * units * unit_vectors;
   int marks_at = sparse ? 128 * table_vectors : 0;  // in words, behind them: of the spectrum (middle/slots.hpp)
 
-  // Shared memory: barriers, exponents of the units of step A (bf16), a table for step B, a channel's spectrum, the
+  // Shared memory: barriers, exponents of the units of step A (bf16), a channel's spectrum, a table for step B, the
   // ring of slabs, the ring of gates. Where one item at a time is between A and A back, the imaginary rows of the right
   // angle have one place for all items, and a place of the ring holds real ones alone.
   int shared_table = several_groups ? group_at : line_at;  // vectors from here on
   int exponents_begin = 512;
-  int table_begin = 1024;
+  int numbers_begin = 1024;  // of a masked spectrum, whose pieces are packed (middle/multiply.hpp)
+  int numbers_bytes = sparse ? kNumbersOfVector * live_pairs * slabs + kZeroBytes : 0;
+  int spectrum_begin = numbers_begin + (numbers_bytes + 1023) / 1024 * 1024;
+  int spectrum_bytes = sparse ? (16 * most_pieces + 1023) / 1024 * 1024 : 4 * spectrum_numbers;
+  int table_begin = spectrum_begin + (is_shared(tuning.spectrum) ? spectrum_bytes : 0);
   int table_bytes = tuning.twiddles != Keep::shared ? 0
                     : several_groups                ? 1024 * groups
                                                     : 512 * group_lines * line_vectors;
-  int spectrum_begin = table_begin + table_bytes;
-  int imaginary_begin = spectrum_begin + (is_shared(tuning.spectrum) ? 4 * spectrum_numbers : 0);
+  int imaginary_begin = table_begin + table_bytes;
   bool apart = !pair && (radix > 1 || slabs > 1);
   int place_bytes = apart ? row_bytes : slab_bytes;
   int slabs_begin = imaginary_begin + (apart ? slabs * row_bytes : 0);
@@ -170,7 +171,7 @@ struct Layout : RowLayout {
     if (columns != 8 && columns != 16 && columns != 32 && columns % 64 != 0) return "columns: 8, 16, 32 or times 64";
     if (row_bytes % 1024 != 0) return "row_bytes: whole swizzle patterns, so that both rows are swizzled alike";
     if (8 * (t.ring + t.gate_ring + 2) > exponents_begin) return "ring: barriers stand before the exponents";
-    if (exponents_begin + 4 * units > table_begin) return "columns: exponents of the units stand before the table";
+    if (exponents_begin + 4 * units > numbers_begin) return "columns: exponents of the units stand before the spectrum";
     if (slabs_begin % 1024 != 0) return "slabs_begin: slabs are swizzled by their addresses";
     if (units % t.warps != 0) return "warps: each takes the same number of columns, always the same ones";
     if (lines % (2 * t.warps) != 0) return "warps: each takes whole pairs of lines";
@@ -186,12 +187,14 @@ struct Layout : RowLayout {
     if (t.ring < slabs) return "ring: an item at least";
     if (overlaps && t.ring < 2 * slabs) return "ring: two items overlap";
     if (overlaps && gated && t.gate_ring < 2 * slabs) return "gate_ring: gates of two items";
-    if (sparse && (!pair || gated)) return "sparse: of masks, which the pair fold has, and without gates";
+    if (sparse && (key.fold == Fold::right_angle || gated))
+      return "sparse: of masks, which the pair fold and the plain one have, and without gates";
     if (half && (gated || !real_rows || groups < 2))
       return "fold: plain, without gates, has a radix up to 3, and a group of lines for each half";
     if (half && (batch_groups != 1 || 4 % batch_pairs != 0)) return "pairs: of a half spectrum, four are live or none";
-    if (sparse && t.spectrum == Keep::bulk) return "spectrum: its live pieces are not where vectors have them";
-    if (sparse && batches * parts > 32) return "sparse: a warp's parts of batches are bits of a word";
+    if (sparse && !is_shared(t.spectrum)) return "spectrum: live pieces are packed in shared memory";
+    if (sparse && (t.live < 1 || t.live > 100)) return "live: a part of the spectrum, in percent";
+    if (sparse && batches > 32) return "sparse: a warp's batches are bits of a word";
     if ((t.order == Order::slab_by_slab) != (t.stores > 1)) return "stores: more than one are slab by slab";
     if (t.stores > 1 && (units_per_warp % t.stores != 0 || slabs % t.stores != 0)) return "stores: of whole slabs";
     if (t.gate_ring > 0 && (t.gate_ring * gate_groups < slabs || t.gate_ring * t.stores < slabs))

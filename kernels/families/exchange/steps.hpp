@@ -63,17 +63,13 @@ DANAUS_DEVICE void radix_over_slabs(Complex2 (&z)[P::layout.slabs]) {
   }
 }
 
-// Of a spectrum that is not computed as a whole, of which tiles kr of step A's output step B reads what this lane has,
-// and what any lane has: bits.
+// Of a spectrum of which one half is computed, the tiles kr of step A's output that step B reads of what this lane has:
+// bits.
 template <class P>
 struct LiveRows {
-  u32 lane = ~0u, warp = ~0u;
+  u32 lane = ~0u;
   DANAUS_DEVICE bool of_lane(int kr) const {
-    if constexpr (requires { P::layout.half; }) return !(P::layout.sparse || P::layout.half) || (lane >> kr & 1);
-    return true;
-  }
-  DANAUS_DEVICE bool of_warp(int kr) const {
-    if constexpr (requires { P::layout.sparse; }) return !P::layout.sparse || P::layout.radix == 1 || (warp >> kr & 1);
+    if constexpr (requires { P::layout.half; }) return !P::layout.half || (lane >> kr & 1);
     return true;
   }
 };
@@ -101,11 +97,11 @@ DANAUS_DEVICE void narrow_unit(u32 (&re)[P::layout.radix][8], u32 (&im)[P::layou
 // Step A on one unit, in place. `cut` is called with (nr, b) and words that are read, and gives them without what is
 // not the row's. `beyond`: of the unit that has the first samples, `tail` are those beyond N (RowPlace in
 // memory/rows.hpp), a chunk of them in the first lane, zeros in others. `live`: what step B reads of what
-// is written (LiveRows). `second`: whether a pair has its second row.
+// is written (LiveRows).
 template <class P, bool beyond, class Cut>
 DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<P>& column, const Gate<P>& pregate,
                                     const Constants<P>& c, const RowTwiddles<P>& own, Words<4> tail,
-                                    SharedAddress exponent_at, Cut cut, LiveRows<P> live = {}, bool second = true) {
+                                    SharedAddress exponent_at, Cut cut, LiveRows<P> live = {}) {
   u32 re[P::layout.radix][8], im[P::layout.radix][8] = {};
   const auto load = [&](int row, int nr, u32(&tiles)[8]) {
     Words<4> words[2];
@@ -120,8 +116,7 @@ DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<
   DANAUS_UNROLL
   for (int nr = 0; nr < P::layout.radix; ++nr) {
     load(0, nr, re[nr]);
-    if constexpr (P::layout.pair)
-      if (second) load(1, nr, im[nr]);
+    if constexpr (P::layout.pair) load(1, nr, im[nr]);
   }
   if constexpr (beyond) column.unpack(tail, {}, im[0]);
   narrow_unit<P, beyond>(re, im, exponent_at);
@@ -133,14 +128,14 @@ DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<
     column.store(0, kr, re_out);
     column.store(1, kr, im_out);
   };
-  rows_there<P, beyond>(re, im, c, own, store, [&](int kr) { return live.of_warp(kr); });
+  rows_there<P, beyond>(re, im, c, own, store);
 }
 
 // The inverse. What step B did not write is zero.
 template <class P, bool beyond>
 DANAUS_DEVICE void transform_column_back(const ConvolutionArguments& a, const Column<P>& column,
                                          const Gate<P>& postgate, const Constants<P>& c, const RowTwiddles<P>& own,
-                                         float factor, Words<4>& tail, LiveRows<P> live = {}, bool second = true) {
+                                         float factor, Words<4>& tail, LiveRows<P> live = {}) {
   u32 re[P::layout.radix][8], im[P::layout.radix][8];
   const auto load = [&](int kr, Complex2(&x)[8]) {
     u32 re_in[8] = {}, im_in[8] = {};
@@ -148,7 +143,7 @@ DANAUS_DEVICE void transform_column_back(const ConvolutionArguments& a, const Co
     DANAUS_UNROLL
     for (int i = 0; i < 8; ++i) x[i] = {re_in[i], im_in[i]};
   };
-  rows_back<P, beyond>(c, own, re, im, load, [&](int kr) { return live.of_warp(kr); });
+  rows_back<P, beyond>(c, own, re, im, load);
   if constexpr (beyond) {
     Words<4> unused;
     column.pack(im[0], tail, unused);
@@ -156,8 +151,7 @@ DANAUS_DEVICE void transform_column_back(const ConvolutionArguments& a, const Co
   DANAUS_UNROLL
   for (int nr = 0; nr < P::layout.radix; ++nr) {
     store_samples<P>(column, postgate, a, 0, nr, factor, re[nr]);
-    if constexpr (P::layout.pair)
-      if (second) store_samples<P>(column, postgate, a, 1, nr, factor, im[nr]);
+    if constexpr (P::layout.pair) store_samples<P>(column, postgate, a, 1, nr, factor, im[nr]);
   }
 }
 
@@ -177,17 +171,22 @@ DANAUS_DEVICE SharedAddress line_base(RowAt row_at, int s) {
   return P::layout.apart ? row_at(s, device::lane_index() / 8 % 2) : row_at(s, 0);
 }
 
+// Where this lane's part of them is in a slab, from line_base() on, in a group so many groups further.
+template <class P>
+DANAUS_DEVICE SharedAddress line_place(int pair, int group) {
+  const int lane = device::lane_index(), matrix = lane / 8, row = lane % 8;
+  return swizzled(128 * (2 * pair + matrix / 2) + 16 * row) + 128 * P::layout.group_lines * group +
+         (P::layout.apart ? 0 : matrix % 2 * P::layout.row_bytes);
+}
+
 // The line pairs from `first` on, and the same ones of the next group where a batch has two; lines 2 pair and
 // 2 pair + 1 of every slab; row_at(s, row) is the place of that row of slab s.
 template <class P, class RowAt>
 DANAUS_DEVICE void load_lines(RowAt row_at, int first, const u32 (&unit_scales)[P::layout.slabs], LinePlaces<P>& at,
                               LinePairs<P>& x) {
-  const int lane = device::lane_index(), matrix = lane / 8, row = lane % 8;
   DANAUS_UNROLL
   for (int p = 0; p < P::layout.tuning.pairs; ++p) {
-    const int pair = first + p % P::layout.batch_pairs, group = p / P::layout.batch_pairs;
-    at[p] = swizzled(128 * (2 * pair + matrix / 2) + 16 * row) + 128 * P::layout.group_lines * group +
-            (P::layout.apart ? 0 : matrix % 2 * P::layout.row_bytes);
+    at[p] = line_place<P>(first + p % P::layout.batch_pairs, p / P::layout.batch_pairs);
     DANAUS_UNROLL
     for (int s = 0; s < P::layout.slabs; ++s) {
       const Words<4> w = device::load_matrices<4, true>(line_base<P>(row_at, s) + at[p]);
@@ -203,11 +202,10 @@ DANAUS_DEVICE void load_lines(RowAt row_at, int first, const u32 (&unit_scales)[
   }
 }
 
-// The DFT over (ns,) n3 of them, and the twiddle after it, which twiddles_of(line) gives: as far as is_live(part), of
-// the parts that a batch's slabs are in.
-template <class P, class TwiddlesOf, class IsLive = All>
-DANAUS_DEVICE void transform_lines(const Constants<P>& c, TwiddlesOf twiddles_of, PairTwiddles<P>& own, LinePairs<P>& x,
-                                   IsLive is_live = {}) {
+// The DFT over (ns,) n3 of them, and the twiddle after it, which twiddles_of(line) gives.
+template <class P, class TwiddlesOf>
+DANAUS_DEVICE void transform_lines(const Constants<P>& c, TwiddlesOf twiddles_of, PairTwiddles<P>& own,
+                                   LinePairs<P>& x) {
   DANAUS_UNROLL
   for (int p = 0; p < P::layout.tuning.pairs; ++p) {
     DANAUS_UNROLL
@@ -218,13 +216,11 @@ DANAUS_DEVICE void transform_lines(const Constants<P>& c, TwiddlesOf twiddles_of
         DANAUS_UNROLL
         for (int s = 2; s < P::layout.slabs; ++s) z[s] = times<false>(z[s], c.slab[s]);
         DANAUS_UNROLL
-        for (int s = 0; s < P::layout.slabs; s += 2)
-          if (is_live(s / 2)) from_right(c.sixteen, z[s], z[s + 1]);
+        for (int s = 0; s < P::layout.slabs; s += 2) from_right(c.sixteen, z[s], z[s + 1]);
       } else {
         radix_dft<P::layout.slabs, false>(z);
         DANAUS_UNROLL
         for (int s = 0; s < P::layout.slabs; ++s) {
-          if (!is_live(s)) continue;
           if (s > 0) z[s] = times<false>(z[s], c.slab[s]);
           z[s] = from_right<false>(c.n3, z[s]);
         }
@@ -233,34 +229,39 @@ DANAUS_DEVICE void transform_lines(const Constants<P>& c, TwiddlesOf twiddles_of
       if (p < P::layout.batch_pairs) twiddles = twiddles_of(2 * p + line);
       DANAUS_UNROLL
       for (int s = 0; s < P::layout.slabs; ++s)
-        if (is_live(s / (P::layout.columns16 ? 2 : 1)))
-          z[s] = times<false>(z[s], twiddles.there[P::layout.columns16 ? s % 2 : 0]);
+        z[s] = times<false>(z[s], twiddles.there[P::layout.columns16 ? s % 2 : 0]);
     }
   }
 }
 
+// Zeros for a batch of line pairs of which no frequency is live, behind step B.
+template <class P, class RowAt>
+DANAUS_DEVICE void clear_lines(RowAt row_at, int first) {
+  DANAUS_UNROLL
+  for (int p = 0; p < P::layout.tuning.pairs; ++p) {
+    const SharedAddress at = line_place<P>(first + p % P::layout.batch_pairs, p / P::layout.batch_pairs);
+    DANAUS_UNROLL
+    for (int s = 0; s < P::layout.slabs; ++s) device::store_matrices<4, true>(line_base<P>(row_at, s) + at, Words<4>{});
+  }
+}
+
 // Step B on a batch of line pairs, in place. Several pairs at a time give a warp independent work while one waits for
-// its loads and products. Parts that are not live are zero behind the spectrum.
-template <class P, class RowAt, class TwiddlesOf, class IsLive = All>
+// its loads and products.
+template <class P, class RowAt, class TwiddlesOf>
 DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c,
                                   const GroupMatrices (&groups)[P::layout.batch_groups], const Words<4>* spectra,
-                                  const u32 (&unit_scales)[P::layout.slabs], TwiddlesOf twiddles_of,
-                                  IsLive is_live = {}) {
+                                  const u32 (&unit_scales)[P::layout.slabs], TwiddlesOf twiddles_of) {
   constexpr int kPairs = P::layout.tuning.pairs;
   LinePlaces<P> at;
   LinePairs<P> x;
   PairTwiddles<P> own;
   load_lines<P>(row_at, first, unit_scales, at, x);
-  transform_lines<P>(c, twiddles_of, own, x, is_live);
+  transform_lines<P>(c, twiddles_of, own, x);
   DANAUS_UNROLL
   for (int p = 0; p < kPairs; ++p) {
     const GroupMatrices& group = groups[p / P::layout.batch_pairs];
     DANAUS_UNROLL
     for (int s = 0; s < P::layout.slabs; ++s) {
-      if (!is_live(s / P::layout.part_slabs)) {
-        x[p][0][s] = x[p][1][s] = {};
-        continue;
-      }
       from_left<false>(group.n4, x[p][0][s], x[p][1][s]);
       const Words<4> w = spectra[p * P::layout.slabs + s];
       DANAUS_UNROLL
@@ -277,7 +278,7 @@ DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c
     if constexpr (P::layout.columns16) {
       DANAUS_UNROLL
       for (int s = 0; s < P::layout.slabs; s += 2)
-        if (is_live(s / 2)) from_left_inverse(c.sixteen, x[p][0][s], x[p][0][s + 1], x[p][1][s], x[p][1][s + 1]);
+        from_left_inverse(c.sixteen, x[p][0][s], x[p][0][s + 1], x[p][1][s], x[p][1][s + 1]);
       DANAUS_UNROLL
       for (int line = 0; line < 2; ++line) {
         DANAUS_UNROLL
@@ -286,8 +287,7 @@ DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c
       }
     } else {
       DANAUS_UNROLL
-      for (int s = 0; s < P::layout.slabs; ++s)
-        if (is_live(s)) from_left<true>(c.n3, x[p][0][s], x[p][1][s]);
+      for (int s = 0; s < P::layout.slabs; ++s) from_left<true>(c.n3, x[p][0][s], x[p][1][s]);
       DANAUS_UNROLL
       for (int line = 0; line < 2; ++line) {
         DANAUS_UNROLL
