@@ -83,7 +83,6 @@ class Block {
   static constexpr int kVectors = lines.tuning.pairs * lines.slabs;
   static constexpr int kAhead = layout.tuning.items - 1;  // items that step A is before step B
   static constexpr bool kFreesPlaces = layout.frees_places;
-  static constexpr bool kAsync = layout.tuning.async;
   // Barriers, behind those of what has come: of places that are free again, and of each item's room.
   static constexpr SharedAddress kFree = 8 * layout.ring, kArrived = 2 * kFree,
                                  kRead = kArrived + 8 * layout.tuning.items;
@@ -103,7 +102,7 @@ class Block {
         device::barrier_init(8 * i, 1), device::barrier_init(kFree + 8 * i, steps.column_chunks);
     if (leader_ && kShares > 1)
       for (int i = 0; i < layout.tuning.items; ++i)
-        device::barrier_init(arrived_of(i), kAsync ? 1 + layout.tuning.warps : kShares * layout.tuning.warps),
+        device::barrier_init(arrived_of(i), 1 + layout.tuning.warps),
             device::barrier_init(read_of(i), kShares * layout.tuning.warps);
     for (int i = device::thread_index(); i < layout.table_bytes / 16; i += layout.threads) {
       const int vector = steps.line_at + i / 32 * steps.line_vectors;
@@ -125,7 +124,7 @@ class Block {
   // Step A of the i-th item.
   DANAUS_DEVICE void transform_item(int i) {
     const int first = i * layout.item_slabs;
-    if (kShares > 1 && kAsync && leader_) device::barrier_expect(arrived_of(i), layout.arriving_bytes);
+    if (kShares > 1 && leader_) device::barrier_expect(arrived_of(i), layout.arriving_bytes);
     DANAUS_UNROLL_BY(1)
     for (int slab = 0; slab < layout.item_slabs; slab += layout.stage_slabs) {
       transform(first + slab, i, slab);
@@ -152,14 +151,10 @@ class Block {
     if (const int rank = device::lane_index(); rank < kShares)
       device::barrier_release_remote(device::remote_address(read_of(i), rank), word);
   }
-  // And has written its own, everywhere.
-  DANAUS_DEVICE void say_written(int i) const {
+  // And has written what is its own block's.
+  static DANAUS_DEVICE void say_written(int i) {
     device::sync_warp();
-    if (kAsync) {
-      if (device::lane_index() == 0) device::barrier_arrive(arrived_of(i));
-    } else if (const int rank = device::lane_index(); rank < kShares) {
-      device::barrier_arrive_remote(device::remote_address(arrived_of(i), rank));
-    }
+    if (device::lane_index() == 0) device::barrier_arrive(arrived_of(i));
   }
 
   DANAUS_DEVICE Item item(int i) const {
@@ -278,13 +273,9 @@ class Block {
         device::sync_warp();
         const Words<1> exponent = device::load_shared<4>(exponent_at);
         device::sync_warp();
-        if (const int rank = device::lane_index(); rank < kShares && rank != share_) {
-          const RemoteAddress to = device::remote_address(exponent_at, rank);
-          if constexpr (kAsync)
-            device::store_remote_async<4>(to, exponent, device::remote_address(arrived_of(i), rank));
-          else
-            device::store_remote<4>(to, exponent);
-        }
+        if (const int rank = device::lane_index(); rank < kShares && rank != share_)
+          device::store_remote_async<4>(device::remote_address(exponent_at, rank), exponent,
+                                        device::remote_address(arrived_of(i), rank));
       }
       store_unit(ColumnOfShares(column, from, kept, arrived_of(i), share_), re, im, own);
     }
@@ -314,7 +305,7 @@ class Block {
         here_[b] = kept + column.address[b] - place - rank * (steps.row_bytes / kShares);
         there_[b] = device::remote_address(here_[b], rank);
       }
-      if constexpr (kAsync) arrived_ = device::remote_address(arrived, rank);
+      arrived_ = device::remote_address(arrived, rank);
     }
     DANAUS_DEVICE void store(int row, int kr, const u32 (&tiles)[8]) const {
       Words<4> words[2];
@@ -324,10 +315,8 @@ class Block {
         const u32 offset = row * steps.row_bytes + 1024 * kr;
         if (own_)
           device::store_shared<16>(here_[b] + offset, words[b]);
-        else if constexpr (kAsync)
-          device::store_remote_async<16>(there_[b] + offset, words[b], arrived_);
         else
-          device::store_remote<16>(there_[b] + offset, words[b]);
+          device::store_remote_async<16>(there_[b] + offset, words[b], arrived_);
       }
     }
 
@@ -370,7 +359,7 @@ class Block {
 
   // Step B of both arrays of the i-th item, and what they give.
   DANAUS_DEVICE void accumulate(int i) {
-    if (kShares > 1) device::barrier_wait_released(arrived_of(i), turn_of(i) & 1);
+    if (kShares > 1) device::barrier_wait(arrived_of(i), turn_of(i) & 1);
     u32 of_u[lines.slabs] = {}, of_dy[lines.slabs] = {};
     float factor = 1;
     if constexpr (lines.scaled)

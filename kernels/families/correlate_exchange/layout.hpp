@@ -26,7 +26,6 @@ struct Tuning {
   int blocks = 0;  // on an SM at once: what registers and shared memory are limited for
   int pairs = 1;   // of lines in step B at once, of u and of dy
   int items = 1;   // of which there is room for what step A makes; two: step A goes an item ahead of step B
-  bool async = false;
   bool operator==(const Tuning&) const = default;
 };
 

@@ -82,34 +82,47 @@ class Rows {
   }
   DANAUS_DEVICE int sample_of(int m) const { return phase_ + a_.phases * m; }
 
-  // Points of conjugate sums.
+  // Points of conjugate sums, some at a time: loads shall not wait for those before.
   template <int phases>
   DANAUS_DEVICE void fill() const {
+    constexpr int kAtOnce = layout.points / layout.tuning.threads % 4 == 0 ? 4 : 1;
     const float sign = phase_ == 0 ? 1 : -1;
-    DANAUS_UNROLL_BY(4)
-    for (int i = points_.thread(); i < layout.points; i += layout.tuning.threads) {
-      u32 entries[phases];
+    DANAUS_UNROLL_BY(1)
+    for (int i = points_.thread(); i < layout.points; i += kAtOnce * layout.tuning.threads) {
+      int k[kAtOnce];
+      Complex sums[kAtOnce][phases] = {};
+      const float* from[kAtOnce][phases];
       DANAUS_UNROLL
-      for (int j = 0; j < phases; ++j) entries[j] = device::load_constant<4>(a_.entries + j * layout.points + i)[0];
-      const int k = static_cast<int>(entries[0] >> 16);
-      Complex z = {0, 0};
-      if (row_ < rows_) {
-        z = fp32::conjugate(sum_at(static_cast<int>(entries[0] & 0xffff)));
-        if constexpr (phases == 2) {
-          z = z + sign * fp32::conjugate(sum_at(static_cast<int>(entries[1] & 0xffff)));
-          if (phase_ == 1) z = fp32::turn_of_quarters(-k, size_ / 4) * z;
+      for (int n = 0; n < kAtOnce; ++n) {
+        DANAUS_UNROLL
+        for (int j = 0; j < phases; ++j) {
+          const int at = j * layout.points + i + n * layout.tuning.threads;
+          const u32 entry = device::load_constant<4>(a_.entries + at)[0];
+          k[n] = static_cast<int>(entry >> 16);
+          from[n][j] = a_.sums + 2 * (static_cast<long long>(row_) * size_ + (entry & 0xffff));
         }
       }
-      Points<P>::store(points_.address(k), z);
+      DANAUS_UNROLL_BY(1)
+      for (int part = 0; part < a_.parts && row_ < rows_; ++part) {
+        DANAUS_UNROLL
+        for (int n = 0; n < kAtOnce; ++n) {
+          DANAUS_UNROLL
+          for (int j = 0; j < phases; ++j) {
+            sums[n][j] = sums[n][j] + complex_of(device::load_global<8>(from[n][j]));
+            from[n][j] += 2 * static_cast<long long>(rows_) * size_;
+          }
+        }
+      }
+      DANAUS_UNROLL
+      for (int n = 0; n < kAtOnce; ++n) {
+        Complex z = fp32::conjugate(sums[n][0]);
+        if constexpr (phases == 2) {
+          z = z + sign * fp32::conjugate(sums[n][1]);
+          if (phase_ == 1) z = fp32::turn_of_quarters(-k[n], size_ / 4) * z;
+        }
+        Points<P>::store(points_.address(k[n]), z);
+      }
     }
-  }
-  DANAUS_DEVICE Complex sum_at(int i) const {
-    Complex sum = {0, 0};
-    for (int part = 0; part < a_.parts; ++part)
-      sum =
-          sum +
-          complex_of(device::load_global<8>(a_.sums + 2 * ((static_cast<long long>(part) * rows_ + row_) * size_ + i)));
-    return sum;
   }
   DANAUS_DEVICE Complex result_at(int m) const {
     return a_.scale * fp32::conjugate(Points<P>::load(points_.place_of_frequency(m)));
