@@ -578,6 +578,20 @@ DANAUS_DEVICE void barrier_arrive_remote(RemoteAddress barrier) {
   asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier.value) : "memory");
 #endif
 }
+// Of what has only been read there need be no fence of the GPU, as behind a release of the cluster's scope, but loads
+// may not be under way: the branch waits for the word that follows from them. Behind the wait L1 keeps what it has.
+DANAUS_DEVICE void barrier_release_remote(RemoteAddress barrier, u32 read) {
+#if DANAUS_HOPPER
+  asm volatile(
+      "{.reg .pred never;\n"
+      "setp.eq.u32 never, %1, 0x7fff7fff;\n"
+      "@never nanosleep.u32 1;\n"
+      "mbarrier.arrive.shared::cluster.b64 _, [%0];}" ::"r"(barrier.value),
+      "r"(read)
+      : "memory");
+#endif
+}
+DANAUS_DEVICE void barrier_wait_released(SharedAddress barrier, u32 parity) { barrier_wait(barrier, parity); }
 DANAUS_DEVICE void barrier_wait_cluster(SharedAddress barrier, u32 parity) {
 #if DANAUS_HOPPER
   asm volatile(

@@ -46,6 +46,9 @@
 //   copy_remote(to, from, bytes, barrier)                                   as this does; multiples of 16
 //   barrier_arrive_remote(barrier)
 //   barrier_wait_cluster(barrier, parity)   and what threads of other blocks did before they arrived is there
+//   barrier_release_remote(barrier, word)   cheaper, where a thread says that what it has read may be written over; the
+//                                           word follows from all of that
+//   barrier_wait_released(barrier, parity)  for shared memory alone, and cheaper
 //
 // Flags: words of global memory by which blocks that run at the same time hand work to each other.
 //   load_acquire(flag)  store_release(flag, value)  add_release(flag, value)  wait_until_at_least(flag, value)

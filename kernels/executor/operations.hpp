@@ -404,6 +404,12 @@ inline void barrier_arrive_remote(RemoteAddress barrier, const Site site = Site:
 inline void barrier_wait_cluster(SharedAddress barrier, u32 parity, const Site site = Site::current()) {
   detail::barrier_wait(barrier, parity, true, site);
 }
+inline void barrier_release_remote(RemoteAddress barrier, u32, const Site site = Site::current()) {
+  detail::barrier_arrive_remote(barrier, site);
+}
+inline void barrier_wait_released(SharedAddress barrier, u32 parity, const Site site = Site::current()) {
+  detail::barrier_wait(barrier, parity, true, site);
+}
 
 inline void let_next_grid_begin() {}
 inline void wait_for_previous_grid() { detail::wait_for_previous_grid(); }

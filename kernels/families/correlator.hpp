@@ -18,14 +18,14 @@ class Correlator {
   std::string_view family;
   std::size_t line, instance;  // of the family's table, and of the line
   Dtype dtype;
-  bool pair;  // fold: pair or right angle
-  int size;   // N
+  bool pair;   // fold: pair or right angle
+  bool gated;  // takes gates
+  int size;    // N
   unsigned classes;
   bool compiled;
   int threads, shared_bytes;
   int warps_of_block;  // that have a part each; 1 where the block has one
-  int shares;          // of the frequencies, one a block: k = share + shares k', as an outer pass of so many rows has
-                       // them, whose rows of sums they are
+  int shares;          // of an item, one a block of a cluster
   std::string name;
 
   bool suits(int device_class) const { return classes >> device_class & 1; }
@@ -33,7 +33,7 @@ class Correlator {
   // How rows lie in shared memory.
   virtual const RowLayout& rows() const = 0;
   virtual std::vector<std::uint32_t> make_tables() const = 0;
-  // As Variant has them, of a share's frequencies k'; the sums are where sum_index() of a frequency's slot says, times
+  // As Variant has them; the sums are where sum_index() of a frequency's slot says, times
   // N spectrum_scale() what they are of unscaled transforms.
   virtual std::vector<std::int32_t> spectrum_slots() const = 0;
   virtual double spectrum_scale() const = 0;
@@ -67,10 +67,11 @@ class CorrelatorOf final : public Correlator {
     dtype = made.key.dtype, pair = made.key.pair, size = made.key.size();
     classes = made.classes, compiled = made.compiled;
     threads = layout_.threads, shared_bytes = layout_.shared_bytes;
-    warps_of_block = shares = 1;
+    warps_of_block = shares = 1, gated = true;
     if constexpr (requires { layout_.workers; }) warps_of_block = layout_.workers;
     if constexpr (requires { made.key.shares; }) shares = made.key.shares;
-    name = text(family, '_', size, '_', danaus::name(dtype), pair ? "_pair" : "_rightangle");
+    if constexpr (requires { made.key.gated; }) gated = made.key.gated;
+    name = text(family, '_', size, '_', danaus::name(dtype), pair ? "_pair" : "_rightangle", gated ? "" : "_ungated");
   }
   const RowLayout& rows() const override { return layout_.steps; }
   std::vector<std::uint32_t> make_tables() const override { return Family::make_tables(layout_); }

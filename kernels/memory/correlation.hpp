@@ -12,7 +12,7 @@ struct CorrelationArguments {
   // Transfer::tensor u_map, and y_map of dy.
   ConvolutionArguments rows;
   const void* dy;  // [B, H, L]
-  float* sums;     // [P, H, N] complex fp32, where sum_index() says; N may be share by share
+  float* sums;     // [P, H, N] complex fp32, where sum_index() says
   int parts;       // P
 
   // Of part `part`, among the channel's.

@@ -20,13 +20,11 @@ struct Split {
   int line = -1;
   int outer_rows() const { return line < 0 ? 1 : 64 * outer::kLines[line].radix; }
   int size() const { return outer_rows() * correlator->size; }
-  // Of sums, of a channel.
-  int sum_rows() const { return outer_rows() * correlator->shares; }
-  int sum_points() const { return correlator->size / correlator->shares; }
 };
 
 // The smallest that holds the rows, with the fewest launches; by the pair fold where N is L.
-Split split_of(const Convolution& p, const Device& device) {
+Split split_of(const Convolution& p, const CorrelationArrays& arrays, const Device& device) {
+  const bool gates = arrays.pregate >= 0 || arrays.postgate >= 0;
   const int device_class = device_class_of(device);
   const auto best_of = [&](bool pair) {
     Split best;
@@ -37,7 +35,7 @@ Split split_of(const Convolution& p, const Device& device) {
     };
     for (const auto& c : correlators()) {
       if (c->dtype != p.dtype || !c->suits(device_class)) continue;
-      if (c->pair == pair) consider({c.get(), pair});
+      if (c->pair == pair && (c->gated || !gates)) consider({c.get(), pair});
       if (!c->pair || c->shares > 1) continue;  // between outer passes rows are complex
       for (int line = 0; line < static_cast<int>(outer::kLines.size()); ++line) {
         const outer::Layout layout({p.dtype, pair ? Fold::pair : Fold::right_angle, outer::kLines[line].radix, false},
@@ -69,15 +67,14 @@ class Correlation final : public Step {
       words_.emplace_back();
     }
     words_.emplace_back();
-    if (split.sum_rows() > 1) {
-      columns_ = spectrum::split_of_columns(split.sum_rows());
-      words_.back() = spectrum::roots_of(split.sum_rows());
-      // What is behind them is read 16 bytes at a time.
-      words_.back().resize(ratio_up(std::ssize(words_.back()), 4) * 4);
+    if (there_) {
+      columns_ = spectrum::split_of_columns(split.outer_rows());
+      words_.back() = spectrum::roots_of(split.outer_rows());
     }
+    rows_ = spectrum::split_of(false, split.correlator->size, device.block_bytes);
+    if (rows_.parts > 2) throw std::logic_error("plan: sums have no room in two transforms");
     words_.push_back(split.correlator->make_tables());
-    words_.push_back(taps::make_table(split.correlator->spectrum_slots()));
-    rows_ = spectrum::split_of(false, split.sum_points(), device.block_bytes);
+    words_.push_back(taps::make_table(split.correlator->spectrum_slots(), rows_.parts));
     const std::int64_t all = problem.channels, limit = chunk_bytes(device);
     channels_ =
         split.line < 0 ? all : std::clamp<std::int64_t>(limit / (2 * bytes_of_planes(problem.batch, 1)), 1, all);
@@ -91,7 +88,7 @@ class Correlation final : public Step {
   }
   void fit(const Machine& machine) override {
     if (there_) there_->fit(machine);
-    if (split_.sum_rows() > 1) fit_taps(columns_, machine);
+    if (there_) fit_taps(columns_, machine);
     fit_taps(rows_, machine);
     const Correlator& c = *split_.correlator;
     std::int64_t blocks = machine.concurrent_blocks(kernel(), Path::threads, c.threads, c.shared_bytes);
@@ -105,7 +102,7 @@ class Correlation final : public Step {
   }
   std::int64_t workspace_bytes(std::int64_t batch) const override {
     const std::int64_t planes = there_ ? 2 * bytes_of_planes(batch, channels_) : 0;
-    return planes + sum_bytes(channels_) + (split_.sum_rows() > 1 ? row_bytes(channels_) : 0);
+    return planes + sum_bytes(channels_) + (there_ ? row_bytes(channels_) : 0);
   }
 
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
@@ -120,7 +117,7 @@ class Correlation final : public Step {
       void* const planes[2] = {there_ ? take(bytes_of_planes(call.batch, count)) : nullptr,
                                there_ ? take(bytes_of_planes(call.batch, count)) : nullptr};
       auto* sums = reinterpret_cast<float*>(take(sum_bytes(count)));
-      auto* rows = split_.sum_rows() > 1 ? reinterpret_cast<float*>(workspace) : nullptr;
+      auto* rows = there_ ? reinterpret_cast<float*>(workspace) : nullptr;
       if (there_) {
         const Convolution& p = problem_;
         const auto pass = [&](const char* name, int array, const char* gate, int gate_array, void* to_planes) {
@@ -132,7 +129,8 @@ class Correlation final : public Step {
         pass("dy", arrays_.dy, "postgate", arrays_.postgate, planes[1]);
       }
       to(sums_launch(call, machine, words[2], planes, sums, count));
-      to(rows_launch(call, machine, words[3], sums, rows, first, count));
+      to(rows_launch(call, machine, words[3], sums, rows, first, count, false));
+      if (!rows && wraps() && rows_.parts > 1) to(rows_launch(call, machine, words[3], sums, rows, first, count, true));
       if (!rows) continue;
       to(columns_launch(call, machine, words[1], rows, first, count, false));
       if (wraps()) to(columns_launch(call, machine, words[1], rows, first, count, true));
@@ -208,8 +206,8 @@ class Correlation final : public Step {
     a.rows = rows, a.dk = static_cast<float*>(at(call, arrays_.dk)) + first * problem_.filter_length;
     a.filter_length = problem_.filter_length;
     a.channels = static_cast<int>(count), a.period = static_cast<int>(problem_.length);
-    a.size = split_.size(), a.outer_rows = split_.sum_rows();
-    a.parts = static_cast<int>(parts_);
+    a.size = split_.size(), a.outer_rows = split_.outer_rows();
+    a.parts = static_cast<int>(parts_), a.phases = rows_.parts;
     a.circular = problem_.mode == Mode::circular, a.right_angle = !split_.pair;
     return a;
   }
@@ -218,15 +216,16 @@ class Correlation final : public Step {
   }
 
   Launch rows_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
-                     const float* sums, float* rows, std::int64_t first, std::int64_t count) const {
+                     const float* sums, float* rows, std::int64_t first, std::int64_t count, bool wraps) const {
     const Correlator& c = *split_.correlator;
     taps::Arguments a = taps_arguments(call, rows, first, count);
-    a.sums = sums, a.frequencies = constants.data(), a.roots = constants.data() + split_.sum_points();
+    a.sums = sums, a.entries = constants.data(), a.roots = constants.data() + c.size;
+    a.wraps = wraps;
     double scale = c.spectrum_scale();
     if (there_) scale /= split_.outer_rows() * there_->layout().scale * there_->layout().scale;
     a.scale = static_cast<float>(scale);
     const taps::Layout layout = rows_.layout();
-    const std::int64_t of_block = layout.tuning.transforms, all = count * split_.sum_rows();
+    const std::int64_t of_block = layout.tuning.transforms, all = count * split_.outer_rows() * rows_.parts;
     Launch launch = launch_of(machine, {taps::Family::name, rows_.line, 0}, (all + of_block - 1) / of_block,
                               layout.threads, layout.shared_bytes);
     launch.touches({"sums", sums, sum_bytes(count), false, false});
@@ -242,7 +241,7 @@ class Correlation final : public Step {
     const taps::Layout layout = columns_.layout();
     Launch launch =
         launch_of(machine, {taps::Family::name, columns_.line, 0},
-                  count * (split_.sum_points() / layout.tuning.transforms), layout.threads, layout.shared_bytes);
+                  count * (split_.correlator->size / layout.tuning.transforms), layout.threads, layout.shared_bytes);
     launch.touches({"rows", rows, row_bytes(count), false, false});
     launch.touches({"table", constants.data(), static_cast<std::int64_t>(constants.size_bytes()), false, true});
     launch.touches(dk_region(a));
@@ -273,7 +272,7 @@ std::span<const std::unique_ptr<const Correlator>> correlators() {
 
 CorrelationStep make_correlation(const Case& asked, const Convolution& problem, const CorrelationArrays& arrays,
                                  const Device& device) {
-  const Split split = split_of(problem, device);
+  const Split split = split_of(problem, arrays, device);
   const int outer = split.line < 0 ? 0
                                    : 2 * outer::roundings_of_pass(outer::Layout(
                                              {problem.dtype, Fold::right_angle, outer::kLines[split.line].radix, false},

@@ -100,7 +100,8 @@ std::vector<const Correlator*> compiled_correlators() {
 INSTANTIATE_TEST_SUITE_P(Correlators, SumsOverTheBatch, testing::ValuesIn(compiled_correlators()),
                          [](const auto& info) {
                            const Correlator& c = *info.param;
-                           return text(c.family, '_', name(c.dtype), c.pair ? "_pair_" : "_rightangle_", c.size);
+                           return text(c.family, '_', name(c.dtype), c.pair ? "_pair_" : "_rightangle_", c.size,
+                                       c.gated ? "" : "_ungated");
                          });
 
 TEST(Gradients, LengthsFiltersAndGates) {

@@ -19,7 +19,7 @@ struct Family {
   static constexpr std::size_t line_count = kLines.size();
   static constexpr Instances<Family> instances(std::size_t line) {
     return correlator_instances<Family>(kLines[line].tuning, [line](Dtype dtype, bool pair) {
-      return Key{dtype, pair, kLines[line].radix, kLines[line].columns, kLines[line].shares};
+      return Key{dtype, pair, kLines[line].radix, kLines[line].columns, kLines[line].shares, kLines[line].gated};
     });
   }
 

@@ -7,9 +7,12 @@
 //            (pair fold) or one row (right angle)
 // shares     where one block's registers have no room for the sums of all frequencies, the blocks of a cluster share
 //            an item: each reads and transforms the columns of its own slabs (step A), writes what it makes from k1 =
-//            8 i / shares on to block i, and goes on with the lines that it is given (step B). Each block has a barrier
-//            on which its lines arrive, with their bytes, and one on which the others say that they have read theirs:
-//            a barrier of the cluster, for which writes elsewhere must have ended, took a third of the time
+//            8 i / shares on to block i, and goes on with the lines that it is given (step B). Each block has barriers
+//            on which its lines arrive, with their bytes, and others on which blocks say that they have read theirs: a
+//            barrier of the cluster, for which writes elsewhere must have ended, took a third of the time
+// ahead      of what step A makes there may be room for two items. Then step A of one comes before step B of the one
+//            before, whose lines arrive meanwhile, and where blocks share items no barrier of the block is left: warps
+//            say of each place of the ring that they have read it
 // gates      bulk copies bring their slabs through the same ring, each behind its array's; where threads copy, they
 //            multiply
 // fold       of a pair the cross terms of its rows are imaginary after the inverse transform, so the real part of that
@@ -48,8 +51,8 @@ class Block {
       : a_(a),
         in_bulk_(path == Path::any ? a.rows.transfer == Transfer::tensor : path == Path::tensor),
         leader_(device::thread_index() == 0),
-        pregate_(in_bulk_ && a.rows.pregate),
-        postgate_(in_bulk_ && a.rows.postgate),
+        pregate_(layout.key.gated && in_bulk_ && a.rows.pregate),
+        postgate_(layout.key.gated && in_bulk_ && a.rows.postgate),
         warp_(device::warp_index()),
         share_(device::block_index() % layout.key.shares),
         part_(device::block_index() / layout.key.shares % a.parts),
@@ -59,20 +62,10 @@ class Block {
   DANAUS_DEVICE void run() {
     prepare();
     fetch_behind(0);
-    for (int i = 0; i < items_.count; ++i) {
-      const int first = i * layout.item_slabs;
-      if (kShares > 1 && leader_) device::barrier_expect(kArrived, layout.arriving_bytes);
-      DANAUS_UNROLL_BY(1)
-      for (int slab = 0; slab < layout.item_slabs; slab += layout.stage_slabs) {
-        transform(first + slab, i, slab);
-        const bool last = slab + layout.stage_slabs == layout.item_slabs;
-        if (!last && !layout.refills_between && !pregate_ && !postgate_) continue;
-        device::sync_block();
-        fetch_behind(first + slab + layout.stage_slabs);
-      }
-      if (kShares > 1) device::barrier_wait_cluster(kArrived, i & 1);
-      accumulate();
-      if (layout.key.shares == 1) device::sync_block();  // what is kept of this item has been read
+    for (int i = 0; i < items_.count + kAhead; ++i) {
+      if (i < items_.count) transform_item(i);
+      if (i >= kAhead) accumulate(i - kAhead);
+      if (kShares == 1) device::sync_block();  // what is kept has been read, or what goes ahead is there
     }
     if (kShares > 1) device::arrive_cluster();
     store();
@@ -88,16 +81,29 @@ class Block {
   static constexpr int kShares = layout.key.shares;
   using Worker = exchange::BlockWorker<layout.threads>;
   static constexpr int kVectors = lines.tuning.pairs * lines.slabs;
-  static constexpr SharedAddress kArrived = 8 * layout.tuning.ring, kRead = kArrived + 8;  // barriers
-  static DANAUS_DEVICE SharedAddress exponents_of(int array) {
-    return layout.exponents_begin + 4 * steps.units * array;
+  static constexpr int kAhead = layout.tuning.items - 1;  // items that step A is before step B
+  static constexpr bool kFreesPlaces = layout.frees_places;
+  // Barriers, behind those of what has come: of places that are free again, and of each item's room.
+  static constexpr SharedAddress kFree = 8 * layout.ring, kArrived = 2 * kFree,
+                                 kRead = kArrived + 8 * layout.tuning.items;
+  // Of item i: its room, and how often others had that.
+  static DANAUS_DEVICE int room_of(int i) { return i % layout.tuning.items; }
+  static DANAUS_DEVICE int turn_of(int i) { return i / layout.tuning.items; }
+  static DANAUS_DEVICE SharedAddress kept_of(int i) { return layout.item_bytes * room_of(i); }
+  static DANAUS_DEVICE SharedAddress arrived_of(int i) { return kArrived + 8 * room_of(i); }
+  static DANAUS_DEVICE SharedAddress read_of(int i) { return kRead + 8 * room_of(i); }
+  static DANAUS_DEVICE SharedAddress exponents_of(int i, int array) {
+    return layout.exponents_begin + 4 * steps.units * (2 * room_of(i) + array);
   }
 
   DANAUS_DEVICE void prepare() {
     if (leader_ && in_bulk_)
-      for (int i = 0; i < layout.tuning.ring; ++i) device::barrier_init(8 * i, 1);
+      for (int i = 0; i < layout.ring; ++i)
+        device::barrier_init(8 * i, 1), device::barrier_init(kFree + 8 * i, steps.column_chunks);
     if (leader_ && kShares > 1)
-      device::barrier_init(kArrived, 1), device::barrier_init(kRead, kShares * layout.tuning.warps);
+      for (int i = 0; i < layout.tuning.items; ++i)
+        device::barrier_init(arrived_of(i), 1 + layout.tuning.warps),
+            device::barrier_init(read_of(i), kShares * layout.tuning.warps);
     for (int i = device::thread_index(); i < layout.table_bytes / 16; i += layout.threads) {
       const int vector = steps.line_at + i / 32 * steps.line_vectors;
       device::store_shared<16>(layout.table_begin + 16 * i,
@@ -107,6 +113,7 @@ class Block {
     device::sync_block();
     load_rows<S>(a_.rows.tables, rows_);
     exchange::load_columns<S>(a_.rows.tables, columns_);
+    columns_.sixteen = rows_.sixteen;  // one set of registers, of which the compiler would not know
     const int vector = steps.group_at + 2 * (first_line() / lines.group_lines);
     groups_ = {load_matrix(a_.rows.tables, vector), load_matrix(a_.rows.tables, vector + 1)};
     device::let_next_grid_begin();
@@ -114,14 +121,40 @@ class Block {
     if (kShares > 1) device::sync_cluster();
   }
 
-  // Lines of the item before have been read, in all blocks of the cluster; and this warp has read its own.
-  static DANAUS_DEVICE void wait_for_room(int i) {
-    if (i > 0) device::barrier_wait_cluster(kRead, (i - 1) & 1);
+  // Step A of the i-th item.
+  DANAUS_DEVICE void transform_item(int i) {
+    const int first = i * layout.item_slabs;
+    if (kShares > 1 && leader_) device::barrier_expect(arrived_of(i), layout.arriving_bytes);
+    DANAUS_UNROLL_BY(1)
+    for (int slab = 0; slab < layout.item_slabs; slab += layout.stage_slabs) {
+      transform(first + slab, i, slab);
+      const bool last = slab + layout.stage_slabs == layout.item_slabs;
+      if (!kFreesPlaces && !last && !layout.refills_between && !pregate_ && !postgate_) continue;
+      if (!kFreesPlaces || !in_bulk_) device::sync_block();
+      fetch_behind(first + slab + layout.stage_slabs);
+    }
   }
-  static DANAUS_DEVICE void say_read() {
+
+  // Lines of the item that had the i-th's room have been read, in all blocks of the cluster; and this warp has read
+  // its own.
+  static DANAUS_DEVICE void wait_for_room(int i) {
+    if (turn_of(i) > 0) device::barrier_wait_released(read_of(i), (turn_of(i) - 1) & 1);
+  }
+  static DANAUS_DEVICE void say_read(int i, const exchange::LinePairs<Lines>& last) {
+    u32 word = 0;
+    DANAUS_UNROLL
+    for (int p = 0; p < lines.tuning.pairs; ++p) {
+      DANAUS_UNROLL
+      for (int s = 0; s < lines.slabs; ++s) word ^= last[p][0][s].re;
+    }
     device::sync_warp();
     if (const int rank = device::lane_index(); rank < kShares)
-      device::barrier_arrive_remote(device::remote_address(kRead, rank));
+      device::barrier_release_remote(device::remote_address(read_of(i), rank), word);
+  }
+  // And has written what is its own block's.
+  static DANAUS_DEVICE void say_written(int i) {
+    device::sync_warp();
+    if (device::lane_index() == 0) device::barrier_arrive(arrived_of(i));
   }
 
   DANAUS_DEVICE Item item(int i) const {
@@ -139,13 +172,14 @@ class Block {
   }
   DANAUS_DEVICE bool has_gate(int array) const { return array == 0 ? pregate_ : postgate_; }
   static DANAUS_DEVICE SharedAddress address_of(int place) {
-    return layout.ring_begin + place % layout.tuning.ring * layout.slab_stride;
+    return layout.ring_begin + place % layout.ring * layout.slab_stride;
   }
-  static DANAUS_DEVICE SharedAddress barrier_of(int place) { return 8 * (place % layout.tuning.ring); }
+  static DANAUS_DEVICE SharedAddress barrier_of(int place) { return 8 * (place % layout.ring); }
 
-  // Fills what is free of the ring when slabs before `number` have been read.
+  // Fills what is free of the ring when slabs before `number` have been read; or are being read, where places are free
+  // one by one.
   DANAUS_DEVICE void fetch_behind(int number) {
-    const int limit = places_before(number) + layout.tuning.ring, total = items_.count * layout.item_slabs;
+    const int limit = places_before(number) + layout.ring, total = items_.count * layout.item_slabs;
     if (!in_bulk_ || leader_) {
       DANAUS_UNROLL_BY(1)
       for (; fetched_ < total && places_before(fetched_ + 1) <= limit; ++fetched_) {
@@ -153,6 +187,8 @@ class Block {
         const int array = array_of(fetched_), slab = slab_of(fetched_), place = places_before(fetched_);
         if (in_bulk_) {
           const auto copy = [&](const TensorMap& map, int to) {
+            if (kFreesPlaces && to >= layout.ring)
+              device::barrier_wait(kFree + barrier_of(to), (to / layout.ring - 1) & 1);
             device::barrier_expect(barrier_of(to), layout.slab_stride);
             copy_slab<S>(a_.rows, Path::tensor, map, a_.rows.u_line, from, slab, address_of(to), barrier_of(to));
           };
@@ -168,7 +204,15 @@ class Block {
     if (!in_bulk_) device::copy_async_commit();
   }
   DANAUS_DEVICE void wait_for(int place) const {
-    if (in_bulk_) device::barrier_wait(barrier_of(place), place / layout.tuning.ring & 1);
+    if (in_bulk_) device::barrier_wait(barrier_of(place), place / layout.ring & 1);
+  }
+  // This warp has read what is there.
+  DANAUS_DEVICE void say_free(int place, bool gate) const {
+    if (!kFreesPlaces || !in_bulk_) return;
+    device::sync_warp();
+    if (device::lane_index() > 0) return;
+    device::barrier_arrive(kFree + barrier_of(place));
+    if (gate) device::barrier_arrive(kFree + barrier_of(place + 1));
   }
 
   // Step A of the slabs from `number` on, the i-th item's from `slab` on.
@@ -184,14 +228,17 @@ class Block {
       wait_for(place);
       if (has_gate(array)) wait_for(place + 1);
       const bool first = slab == 0 && j == 0;  // of the warp's units
-      transform_unit(place, array, slab_of(slab + behind), unit % steps.column_chunks, [&] {
+      transform_unit(i, place, array, slab_of(slab + behind), unit % steps.column_chunks, [&] {
+        say_free(place, has_gate(array));
         if (kShares > 1 && first) wait_for_room(i);
       });
+      if (kShares > 1 && slab + layout.stage_slabs == layout.item_slabs && j == layout.stage_units - 1) say_written(i);
     }
   }
   // Calls before_writing() once it has read the unit.
   template <class BeforeWriting>
-  DANAUS_DEVICE void transform_unit(int place, int array, int slab, int chunk, BeforeWriting before_writing) const {
+  DANAUS_DEVICE void transform_unit(int i, int place, int array, int slab, int chunk,
+                                    BeforeWriting before_writing) const {
     const int unit = slab * steps.column_chunks + chunk;
     const RowTwiddles<S> own = exchange::load_unit<S>(a_.rows.tables, unit, false);
     const SharedAddress from = address_of(place);
@@ -215,10 +262,10 @@ class Block {
       load([&](int row, int nr, u32(&tiles)[8]) { column.load(row, nr, tiles); });
     }
     before_writing();
-    const SharedAddress exponent_at = exponents_of(array) + 4 * unit;
+    const SharedAddress exponent_at = exponents_of(i, array) + 4 * unit;
     exchange::narrow_unit<S, false>(re, im, exponent_at);
     constexpr Kept places = layout.kept;
-    const SharedAddress kept = places.at(array, slab, 0);
+    const SharedAddress kept = kept_of(i) + places.at(array, slab, 0);
     if constexpr (kShares == 1) {
       store_unit(Column<S>(kept, kept + steps.row_bytes, chunk), re, im, own);
     } else {
@@ -226,11 +273,11 @@ class Block {
         device::sync_warp();
         const Words<1> exponent = device::load_shared<4>(exponent_at);
         device::sync_warp();
-        if (const int rank = device::lane_index(); rank < kShares)
+        if (const int rank = device::lane_index(); rank < kShares && rank != share_)
           device::store_remote_async<4>(device::remote_address(exponent_at, rank), exponent,
-                                        device::remote_address(kArrived, rank));
+                                        device::remote_address(arrived_of(i), rank));
       }
-      store_unit(ColumnOfShares(column, from, kept), re, im, own);
+      store_unit(ColumnOfShares(column, from, kept, arrived_of(i), share_), re, im, own);
     }
   }
   template <class To>
@@ -248,24 +295,36 @@ class Block {
   // A column as the blocks of the cluster keep it: lines of k1, which is this lane's g, are in that order theirs.
   class ColumnOfShares {
    public:
-    DANAUS_DEVICE ColumnOfShares(const Column<S>& column, SharedAddress place, SharedAddress kept) : column_(column) {
+    DANAUS_DEVICE ColumnOfShares(const Column<S>& column, SharedAddress place, SharedAddress kept,
+                                 SharedAddress arrived, int share)
+        : column_(column) {
       const int rank = device::lane_index() / 4 * kShares / 8;
+      own_ = rank == share;
       DANAUS_UNROLL
-      for (int b = 0; b < 2; ++b)
-        to_[b] = device::remote_address(kept + column.address[b] - place - rank * (steps.row_bytes / kShares), rank);
-      arrived_ = device::remote_address(kArrived, rank);
+      for (int b = 0; b < 2; ++b) {
+        here_[b] = kept + column.address[b] - place - rank * (steps.row_bytes / kShares);
+        there_[b] = device::remote_address(here_[b], rank);
+      }
+      arrived_ = device::remote_address(arrived, rank);
     }
     DANAUS_DEVICE void store(int row, int kr, const u32 (&tiles)[8]) const {
       Words<4> words[2];
       column_.pack(tiles, words[0], words[1]);
       DANAUS_UNROLL
-      for (int b = 0; b < 2; ++b)
-        device::store_remote_async<16>(to_[b] + (row * steps.row_bytes + 1024 * kr), words[b], arrived_);
+      for (int b = 0; b < 2; ++b) {
+        const u32 offset = row * steps.row_bytes + 1024 * kr;
+        if (own_)
+          device::store_shared<16>(here_[b] + offset, words[b]);
+        else
+          device::store_remote_async<16>(there_[b] + offset, words[b], arrived_);
+      }
     }
 
    private:
     const Column<S>& column_;
-    RemoteAddress to_[2], arrived_;
+    bool own_;
+    SharedAddress here_[2];
+    RemoteAddress there_[2], arrived_;
   };
 
   // The first of this warp's lines among the cluster's.
@@ -280,14 +339,15 @@ class Block {
   }
 
   // A batch of lines of one array, transformed. `last`: nothing else of what is kept will be read.
-  DANAUS_DEVICE void transform_batch(int array, int batch, const u32 (&unit_scales)[lines.slabs],
+  DANAUS_DEVICE void transform_batch(int i, int array, int batch, const u32 (&unit_scales)[lines.slabs],
                                      exchange::LinePairs<Lines>& x, bool last) const {
     constexpr Kept places = layout.kept;
     exchange::LinePlaces<Lines> at;
     exchange::PairTwiddles<Lines> own;
-    exchange::load_lines<Lines>([&](int slab, int row) -> SharedAddress { return places.at(array, slab, row); },
+    const SharedAddress kept = kept_of(i);
+    exchange::load_lines<Lines>([&](int slab, int row) -> SharedAddress { return kept + places.at(array, slab, row); },
                                 warp_* lines.pairs_per_warp + batch * lines.tuning.pairs, unit_scales, at, x);
-    if (kShares > 1 && last) say_read();
+    if (kShares > 1 && last) say_read(i, x);
     exchange::transform_lines<Lines>(
         columns_, [&](int line) { return twiddles_of(2 * batch * lines.tuning.pairs + line); }, own, x);
     DANAUS_UNROLL
@@ -297,40 +357,39 @@ class Block {
     }
   }
 
-  // Step B of both arrays, and what they give.
-  DANAUS_DEVICE void accumulate() {
+  // Step B of both arrays of the i-th item, and what they give.
+  DANAUS_DEVICE void accumulate(int i) {
+    if (kShares > 1) device::barrier_wait(arrived_of(i), turn_of(i) & 1);
     u32 of_u[lines.slabs] = {}, of_dy[lines.slabs] = {};
     float factor = 1;
     if constexpr (lines.scaled)
-      factor = scaled::power_of_two(exchange::scale_units<Lines>(exponents_of(0), of_u)) *
-               scaled::power_of_two(exchange::scale_units<Lines>(exponents_of(1), of_dy));
+      factor = scaled::power_of_two(exchange::scale_units<Lines>(exponents_of(i, 0), of_u)) *
+               scaled::power_of_two(exchange::scale_units<Lines>(exponents_of(i, 1), of_dy));
     DANAUS_UNROLL
     for (int batch = 0; batch < lines.batches; ++batch) {
       exchange::LinePairs<Lines> u, dy;
-      transform_batch(0, batch, of_u, u, false);
-      transform_batch(1, batch, of_dy, dy, batch == lines.batches - 1);
+      transform_batch(i, 0, batch, of_u, u, false);
+      transform_batch(i, 1, batch, of_dy, dy, batch == lines.batches - 1);
       DANAUS_UNROLL
-      for (int i = 0; i < kVectors; ++i) {
+      for (int v = 0; v < kVectors; ++v) {
         DANAUS_UNROLL
         for (int line = 0; line < 2; ++line)
-          sums_[batch][i][line].template add<lines.scaled>(u[i / lines.slabs][line][i % lines.slabs],
-                                                           dy[i / lines.slabs][line][i % lines.slabs], factor);
+          sums_[batch][v][line].template add<lines.scaled>(u[v / lines.slabs][line][v % lines.slabs],
+                                                           dy[v / lines.slabs][line][v % lines.slabs], factor);
       }
     }
   }
 
   DANAUS_DEVICE void store() const {
-    constexpr Sums order = layout.sums;
-    const long long first_row = (static_cast<long long>(part_) * a_.rows.channels + channel_) * kShares;
+    float* const sums = a_.sums + 2 * (static_cast<long long>(part_) * a_.rows.channels + channel_) * layout.size;
     DANAUS_UNROLL
     for (int batch = 0; batch < lines.batches; ++batch) {
       DANAUS_UNROLL
       for (int i = 0; i < kVectors; ++i) {
         const int pair = first_line() / 2 + batch * lines.tuning.pairs + i / lines.slabs;
-        float* const sums = a_.sums + 2 * (first_row + order.row(pair)) * (layout.size / kShares);
         DANAUS_UNROLL
         for (int line = 0; line < 2; ++line)
-          sums_[batch][i][line].store(sums, order.vector(pair, i % lines.slabs), line);
+          sums_[batch][i][line].store(sums, pair * lines.slabs + i % lines.slabs, line);
       }
     }
   }

@@ -14,6 +14,7 @@ struct Key {
   bool pair;           // fold: pair or right angle
   int radix, columns;  // N = 64 radix * columns
   int shares = 1;      // of an item, one a block of a cluster: of its columns in step A, of its lines in step B
+  bool gated = true;   // takes gates
   constexpr int size() const { return 64 * radix * columns; }
   constexpr bool has_path(Path path) const { return path == Path::tensor || path == Path::threads; }
   bool operator==(const Key&) const = default;
@@ -21,28 +22,20 @@ struct Key {
 
 struct Tuning {
   int warps = 0;   // of a block
-  int ring = 0;    // slabs of shared memory
+  int ring = 0;    // slabs of shared memory, of pairs; of the right angle, half as large, there are twice as many
   int blocks = 0;  // on an SM at once: what registers and shared memory are limited for
   int pairs = 1;   // of lines in step B at once, of u and of dy
+  int items = 1;   // of which there is room for what step A makes; two: step A goes an item ahead of step B
   bool operator==(const Tuning&) const = default;
 };
 
-// Places of what step A makes, in the block that keeps it. Real and imaginary rows of a slab are as far apart as in a
-// slab of the convolution; between them are those of the other blocks' slabs.
+// Places of what step A makes of an item, in the block that keeps it. Real and imaginary rows of a slab are as far
+// apart as in a slab of the convolution; between them are those of the other blocks' slabs.
 struct Kept {
   int begin, row_bytes, own_slabs, shares;
   DANAUS_HOST_AND_DEVICE constexpr int bytes() const { return row_bytes / shares; }  // of a row of a slab
   DANAUS_HOST_AND_DEVICE constexpr int at(int array, int slab, int row) const {
     return begin + (2 * (array * own_slabs + slab / shares) + row) * row_bytes + slab % shares * bytes();
-  }
-};
-
-// Sums of frequencies k = row + shares k' are a row; a pair of lines has those of one, and is a vector for each slab.
-struct Sums {
-  int slabs, shares;
-  DANAUS_HOST_AND_DEVICE constexpr int row(int pair) const { return pair / 4 % shares; }
-  DANAUS_HOST_AND_DEVICE constexpr int vector(int pair, int slab) const {
-    return (pair / 4 / shares * 4 + pair % 4) * slabs + slab;
   }
 };
 
@@ -68,23 +61,27 @@ struct Layout {
   int item_slabs = 2 * own_slabs;
   int stage_slabs = (tuning.warps + steps.column_chunks - 1) / steps.column_chunks;
   int stage_units = stage_slabs * steps.column_chunks / tuning.warps;  // of a warp
-  // Whether places are filled again between stages, not between items.
-  bool refills_between = tuning.ring < 2 * item_slabs;
+  int ring = key.pair ? tuning.ring : 2 * tuning.ring;
+  // Whether warps say of a place of the ring that they have read it, without a barrier of the block; and otherwise,
+  // whether places are filled again between stages, not between items.
+  bool frees_places = key.shares > 1 || tuning.items > 1;
+  bool refills_between = ring < 2 * item_slabs;
 
   // Shared memory: barriers, exponents of the units of step A (bf16), a table for step B, what is kept, the ring.
+  int barriers = 2 * (ring + tuning.items);
   int exponents_begin = 512;
   int table_begin = 1024;
   int table_bytes = 512 * steps.group_lines;  // a line's first vector, which has all of its twiddles there
   int kept_begin = (table_begin + table_bytes + 1023) / 1024 * 1024;
-  int ring_begin = kept_begin + 2 * item_slabs * steps.row_bytes;
+  int item_bytes = 2 * item_slabs * steps.row_bytes;  // of what is kept
+  int ring_begin = kept_begin + tuning.items * item_bytes;
   int slab_stride = steps.load_bytes;
-  int shared_bytes = ring_begin + tuning.ring * slab_stride;
+  int shared_bytes = ring_begin + ring * slab_stride;
 
-  // Of an item, that the blocks of a cluster write here: lines, and exponents of all units.
-  int arriving_bytes = 2 * item_slabs * steps.row_bytes + (steps.scaled ? 8 * steps.units : 0);
+  // Of an item, that the other blocks of a cluster write here: lines, and exponents of their units.
+  int arriving_bytes = (item_bytes + (steps.scaled ? 8 * steps.units : 0)) / key.shares * (key.shares - 1);
 
   Kept kept{kept_begin, steps.row_bytes, own_slabs, key.shares};
-  Sums sums{steps.slabs, key.shares};
 
   constexpr const char* broken_rule() const {
     if (8 % key.shares != 0) return "shares: each is whole groups of lines";
@@ -95,10 +92,13 @@ struct Layout {
     if (lines.warp_lines % (2 * tuning.pairs) != 0) return "pairs: batches are whole";
     if (stage_slabs * steps.column_chunks % tuning.warps != 0) return "warps: each has as many units of a stage";
     if (item_slabs % stage_slabs != 0) return "warps: an item is whole stages";
-    if (tuning.ring < 2 * stage_slabs || tuning.ring % stage_slabs != 0)
-      return "ring: whole stages, and one with its gates";
-    if (8 * (tuning.ring + 2) > exponents_begin) return "ring: barriers stand before the exponents";
-    if (exponents_begin + 8 * steps.units > table_begin)
+    if (tuning.items != 1 && tuning.items != 2) return "items: step A is at most one ahead";
+    if (ring % stage_slabs != 0) return "ring: whole stages";
+    if (ring < (key.gated || !frees_places ? 2 : 1) * stage_slabs) return "ring: a stage, and one with its gates";
+    if (key.gated && key.shares > 1 && tuning.items > 1)
+      return "gates: warps that are two items apart lose count of places";
+    if (8 * barriers > exponents_begin) return "ring: barriers stand before the exponents";
+    if (exponents_begin + 8 * steps.units * tuning.items > table_begin)
       return "columns: exponents of the units of u and dy stand before the table";
     return steps.broken_rule();
   }

@@ -1,7 +1,13 @@
 // Registers have the sums, of 8 bytes a point: warps and blocks are as many as leave room for them, and beyond 12K the
-// blocks of a cluster share them. On an H200, B=64, H=768, fp16, circular, both gradients take 139 us at 1K, 498 at 4K,
-// 1056 at 8K. Where each of several blocks read and transformed whole items for its part of the frequencies, 12K took
-// 2714, 16K 2826, 24K 6187 and 32K 9444; what stands here instead is not timed yet.
+// blocks of a cluster share them. On an H200, B=64, H=768, fp16, the sums take, circular and causal: 68 and 119 us at
+// 1K, 251 and 453 at 4K, 570 and 1043 at 8K, 1313 and 2373 at 16K, 3608 and 6864 at 32K.
+//   items      of clusters two: 16K 2341 -> 2007 us, causal 4594 -> 3897. Of one block's own the room is worth more in
+//              the ring: 4K 251 -> 268, 8K 570 -> 634
+//   warps      of clusters eight, not sixteen: their registers have room without spills, 16K 2007 -> 1907
+//   stores     asynchronous ones to another block take some 2 clocks for 16 bytes, which binds. Lines of a block's own
+//              by ordinary stores: 16K 1907 -> 1313, 32K 4484 -> 3608. With ordinary stores to the others too, whose
+//              warps say when they have written, they take 1528 and 4293
+//   gates      where there is room for two items there is none for gates
 #pragma once
 
 #include <array>
@@ -12,22 +18,26 @@ namespace danaus::correlate_exchange {
 
 struct Line {
   int radix, columns, shares;
+  bool gated;  // takes gates; what does not is for no gates alone
   Tuning tuning;
 };
 
 inline constexpr std::array kLines = std::to_array<Line>({
-    //             shares warps ring blocks pairs
-    /*  1024 */ {1, 16, 1, {2, 3, 8, 2}},
-    /*  1536 */ {3, 8, 1, {1, 3, 4, 2}},
-    /*  2048 */ {1, 32, 1, {4, 4, 4, 2}},
-    /*  3072 */ {3, 16, 1, {2, 3, 3, 2}},
-    /*  4096 */ {1, 64, 1, {8, 4, 2, 2}},
-    /*  6144 */ {3, 32, 1, {4, 2, 2, 2}},
-    /*  8192 */ {1, 128, 1, {16, 8, 1, 1}},
-    /* 12288 */ {3, 64, 1, {8, 2, 1, 2}},
-    /* 16384 */ {2, 128, 2, {16, 4, 1, 1}},
-    /* 24576 */ {3, 128, 2, {8, 2, 1, 1}},
-    /* 32768 */ {2, 256, 4, {16, 4, 1, 1}},
+    //                    gated  ring  pairs
+    //                 shares warps blocks items
+    /*  1024 */ {1, 16, 1, true, {2, 3, 8, 2, 1}},
+    /*  1536 */ {3, 8, 1, true, {1, 3, 4, 2, 1}},
+    /*  2048 */ {1, 32, 1, true, {4, 4, 4, 2, 1}},
+    /*  3072 */ {3, 16, 1, true, {2, 3, 3, 2, 1}},
+    /*  4096 */ {1, 64, 1, true, {8, 4, 2, 2, 1}},
+    /*  6144 */ {3, 32, 1, true, {4, 2, 2, 2, 1}},
+    /*  8192 */ {1, 128, 1, true, {16, 8, 1, 1, 1}},
+    /* 12288 */ {3, 64, 1, true, {8, 2, 1, 2, 1}},
+    /* 16384 */ {2, 128, 2, false, {8, 2, 1, 2, 2}},
+    /* 16384 */ {2, 128, 2, true, {8, 4, 1, 2, 1}},
+    /* 24576 */ {3, 128, 2, true, {8, 2, 1, 1, 1}},
+    /* 32768 */ {2, 256, 4, false, {8, 2, 1, 1, 2}},
+    /* 32768 */ {2, 256, 4, true, {8, 4, 1, 1, 1}},
 });
 
 }  // namespace danaus::correlate_exchange

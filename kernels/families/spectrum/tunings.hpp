@@ -36,10 +36,6 @@ inline constexpr std::array kLines = std::to_array<Line>({
   { 8192, { 16, 16,  8,  4,  512, 1, 2}},
   {12288, { 16, 16, 16,  3,  768, 1, 1}},
   {16384, { 16, 16,  8,  8, 1024, 1, 1}},
-  // Of sums whose frequencies blocks share.
-  {    2, {  2,  1,  1,  1,    1, 128, 8}, true},
-  {    3, {  3,  1,  1,  1,    1, 128, 8}, true},
-  {    4, {  4,  1,  1,  1,    1, 128, 8}, true},
   // Outer passes: 16 columns, of which a row of memory's sectors is whole.
   {   64, {  8,  8,  1,  1,    8, 16, 8}, true},
   {  128, {  8, 16,  1,  1,   16, 16, 4}, true},

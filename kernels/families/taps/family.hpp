@@ -19,13 +19,14 @@ struct Family {
   using Arguments = taps::Arguments;
   static constexpr std::size_t line_count = kLines.size();
 
-  // Those of the sizes that sums have, which correlate_* leave.
+  // Those of the sizes that sums have, which correlate_* leave, or half of them.
   static constexpr Instances<Family> instances(std::size_t line) {
     const spectrum::Line& l = kLines[line];
-    const bool has_sums = l.points >= 256 && l.points <= 12288 && l.points != 384;
+    const bool has_sums = l.points >= 256 && l.points != 384;
     Instances<Family> all;
     all.list[all.count++] = {l.key(), l.tuning, kChosen, 0b111,
-                             l.columns || (has_sums && spectrum::is_wanted(l.points))};
+                             l.columns || (has_sums && (spectrum::is_wanted(l.points) ||
+                                                        (l.points >= 12288 && spectrum::is_wanted(2 * l.points))))};
     return all;
   }
 };
@@ -33,8 +34,8 @@ struct Family {
 // No convolution by itself.
 std::vector<std::unique_ptr<const Variant>> variants();
 
-// Constants of the kernel: the frequency of each of a row's sums, of which `slots` are where they stand (Variant), then
-// the roots.
-std::vector<std::uint32_t> make_table(std::span<const std::int32_t> slots);
+// Constants of the kernel: entries of a row's sums, of which `slots` are where they stand (Variant), in the order in
+// which the first phase's stand, then the roots.
+std::vector<std::uint32_t> make_table(std::span<const std::int32_t> slots, int phases);
 
 }  // namespace danaus::taps
