@@ -25,11 +25,16 @@ inline constexpr bool kRunsHere = (classes & kClassesOfArchitecture) != 0 && (pa
 // A kernel on a device that it is not compiled for: an error of the launch, and not an output that nothing wrote.
 DANAUS_DEVICE void refuse() { asm volatile("trap;"); }
 
-// Where no GPU is, nvcc only shows that kernels compile: a sample is enough (DANAUS_CUDA_SAMPLE).
+// Where no GPU is, nvcc only shows that kernels compile: a sample is enough (DANAUS_CUDA_SAMPLE), of bf16 the smaller
+// ones of it.
 template <class Key>
 constexpr bool has_cuda_code(const Key& key) {
-  if constexpr (requires { key.is_sample(); }) return !DANAUS_CUDA_SAMPLE || key.is_sample();
-  if constexpr (requires { key.size(); }) return !DANAUS_CUDA_SAMPLE || is_sampled(key.size());
+  if (!DANAUS_CUDA_SAMPLE) return true;
+  if constexpr (requires { key.is_sample(); }) return key.is_sample();
+  if constexpr (requires { key.size(); }) {
+    if (!is_sampled(key.size())) return false;
+    if constexpr (requires { key.dtype; }) return key.dtype == Dtype::f16 || key.size() <= 1024;
+  }
   return true;
 }
 

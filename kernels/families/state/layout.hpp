@@ -21,7 +21,7 @@ struct Key {
   Dtype dtype;
   int states;  // a channel has up to so many; 0 where a kernel takes any number
   Work work;
-  constexpr bool is_sample() const { return states == 64 || (states == 0 && dtype == Dtype::f16); }
+  constexpr bool is_sample() const { return (states == 64 || states == 0) && dtype == Dtype::f16; }
   bool operator==(const Key&) const = default;
 };
 
