@@ -4,18 +4,19 @@
 // blocks of the filter, of such a tile:
 //   products      8 J of m16n8k16, at the 1.5 clocks that mma.sync was measured to take: 12 J. J = 2 22 %, 3 33 %,
 //                 5 56 %, 9 100 % of the tile's clocks
-//   issue         8 J products, which take two slots, 8 moves that make operands of a line's samples, 16 that sums
-//   begin
-//                 with, 8 conversions, some 130 of copies and addresses: 190 for J = 2, 300 for J = 9, of 4 x 110
-//                 slots. Where pairs of taps were put together for each product and a line's history went through
-//                 registers, J = 9 had 200 moves more: 938 us, and J = 5 584
+//   issue         by the disassembly 8 J products, 8 moves that make operands of a line's samples, 16 that sums begin
+//                 with, 8 conversions, and some 140 of copies and addresses before whole streams were copied as such,
+//                 which is not timed. Where pairs of taps were put together for each product and a line's history went
+//                 through registers, J = 9 had 200 moves more: 938 us, and J = 5 584. At L = 1K what stands here takes
+//                 4 to 7 % longer than that for up to 128 taps (K = 16 76 -> 79), and 16 % less for 256
 //   shared memory 8 wavefronts each that rows arrive and leave by, 8 that lines are read by, 8 that they are written
 //   by:
 //                 32 of 110; 2 to 25 % more for the halo
 // So J = 2 to 5 wait for memory alone, and 9 for both. What hides latency is other warps: 16 to 24 of them, each with a
 // row's part of 8 KB under way, have more bytes in flight than the 25 KB an SM that the rate of a copy needs. J = 9 has
 // registers for 8 warps, too few for some to compute while others wait: so the next stream of 4K comes while one is
-// computed, eight in a run, each channel's filter read once; 6 % more halo comes from L2.
+// computed, eight in a run, each channel's filter read once; 6 % more halo comes from L2. With the moves that lost to
+// lines of 16 blocks without runs (885 us), and has not been compared since.
 //   registers     10 J of filter, 8 J of history, 16 accumulators: 52, 70, 106, 178, and some 40 beside
 // Longer lines repeat less of the halo, 32 (J - 1) in 512 samples of each block of a line, and make tiles that do not
 // fit the end of a row. Channels last, whole tiles of 32 channels (64 bytes, two sectors) wait in shared memory, and
