@@ -1,9 +1,9 @@
 // On an H200 (B=64, f16), S = 64: 1.80 floors at L=8K, H=768, 2.36 at 64K, H=192, 2.78 at 1M, H=12; S = 16 1.23, 1.83,
 // 1.96; S = 256 7.6 at 16K. Chunks of 64, a chunk at a time, take 2.42 and 3.14 where these took 2.06 and 2.69, chunks
-// of 128 2.55 and 3.33; copies asked of each piece then whether it is there, without which 2.06 became 1.80. A warp
-// issues an instruction in four clocks, whatever waits, so 64K and more, which have rows for 6 warps an SM or fewer,
-// take the longer. Counted: at the rate of a copy an SM has to finish 4.6 samples a clock, one in 0.22 clocks. Of a
-// sample, at S=64, with T the chunk:
+// of 128 2.55 and 3.33; copies asked of each piece then whether it is there, without which 2.06 became 1.80, but S = 16
+// 1.19 became 1.23 at 16K. A warp issued an instruction in four clocks then (S = 64, 8K). That 64K and more take the
+// longer because they have rows for 6 warps an SM or fewer is a guess. Counted: at the rate of a copy an SM has to
+// finish 4.6 samples a clock, one in 0.22 clocks. Of a sample, at S=64, with T the chunk:
 //   products      T / 2 + 16 of the chunk, 4 S of its states, at 1.5 clocks for 2048 of them: 0.22 clocks for T = 64,
 //                 0.21 for 32, which leaves fp32 work 4 S / T
 //   shared memory what is read of matrices serves the rows of a warp for so many chunks at once: 0.25 wavefronts of 32
