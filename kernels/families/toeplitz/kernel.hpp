@@ -1,8 +1,7 @@
 // toeplitz: y = v * (conv(w * u, k) + bias) for 2 to 257 taps, by products of samples with Toeplitz blocks.
 //
 // source     the two-stage blocks of StripedHyena 2 (Ku et al. 2025, arXiv:2503.01868), y_i = T0 u_i + T1 u_(i-1),
-// taken
-//            to J blocks of 32 x 32, so that no more than 32 taps are zeros
+//            taken to J blocks of 32 x 32, so that no more than 32 taps are zeros
 // operands   A is samples: 16 lines, each a run of blocks of the same channel; B is the filter. A lane (g, t) has
 // samples
 //            8 t to 8 t + 7 of a block of lines g and g + 8, 16 bytes each, and gets the same ones of y:
@@ -11,13 +10,10 @@
 //            Of such places the difference depends on q - c - 2 f and the lane alone, so that the 16 registers of a
 //            Toeplitz block are 5 different pairs, as products take them: all of 257 taps stay in 90 registers
 // index      the stream of u is `lead` samples ahead of y's, a multiple of 8, for taps that look ahead; arrange()
-// delays
-//            the taps by what is left of 8
+//            delays the taps by what is left of 8
 // memory     u is read once, but for the halo of 32 (J - 1) samples before a stream; y takes its place in shared
-// memory,
-//            and is written once. [B, H, L]: a warp has a stream, by cp.async, the next one while it computes
-//            where places are two. [B, L, H]: a block has those of 8 to 64
-//            channels, transposed as they come and go
+//            memory, and is written once. [B, H, L]: a warp has a stream, by cp.async, the next one while it computes
+//            where places are two. [B, L, H]: a block has those of 8 to 64 channels, transposed as they come and go
 // types      products exact, sums in fp32; the taps and y are rounded, and products with gates
 // error      relative L2 at most u sqrt(2 + gates)
 // reference  reference/short/direct.hpp   test   tests/kernels/short_test.cpp

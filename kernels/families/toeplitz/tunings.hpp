@@ -9,8 +9,7 @@
 //                 which is not timed. Where pairs of taps were put together for each product and a line's history went
 //                 through registers, J = 9 had 200 moves more: 938 us, and J = 5 584. At L = 1K what stands here takes
 //                 4 to 7 % longer than that for up to 128 taps (K = 16 76 -> 79), and 16 % less for 256
-//   shared memory 8 wavefronts each that rows arrive and leave by, 8 that lines are read by, 8 that they are written
-//   by:
+//   shared memory 8 wavefronts each that rows arrive and leave by, that lines are read by and that they are written by:
 //                 32 of 110; 2 to 25 % more for the halo
 // So J = 2 to 5 wait for memory alone, and 9 for both. What hides latency is other warps: 16 to 24 of them, each with a
 // row's part of 8 KB under way, have more bytes in flight than the 25 KB an SM that the rate of a copy needs. J = 9 has
