@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "kernels/plan/program.hpp"
+#include "kernels/families/kernel_id.hpp"
 
 namespace danaus {
 

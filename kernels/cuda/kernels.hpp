@@ -4,7 +4,8 @@
 #include <array>
 #include <vector>
 
-#include "kernels/plan/program.hpp"
+#include "kernels/families/kernel_id.hpp"
+#include "kernels/memory/arguments.hpp"
 
 namespace danaus {
 

@@ -18,18 +18,12 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/families/kernel_id.hpp"
 #include "kernels/families/variant.hpp"
 #include "kernels/memory/arguments.hpp"
 #include "reference/operation.hpp"
 
 namespace danaus {
-
-// A kernel of a family: one of its lines, one of the line's instances.
-struct KernelId {
-  std::string_view family;
-  std::size_t line = 0, instance = 0;
-  auto operator<=>(const KernelId&) const = default;
-};
 
 // Memory that a launch touches.
 struct Region {
