@@ -56,6 +56,11 @@ def decoding(own, committed):
     return results.Results([source for part in parts for source in part.sources], list(latest.values())) if parts else None
 
 
+def all_timed(data, committed):
+    """Measured rows of danaus bench as they are; none where there are none."""
+    return measurements.read_all(data / "bench.jsonl", committed, "bench", measurements.VERDICTS) or results.Results([], [])
+
+
 def timed_of(*operations):
     """Measured rows of these operations, that passed; none where there are none."""
     def rows(data, committed):
@@ -69,7 +74,7 @@ def timed_of(*operations):
 BESIDE = {"paper": lambda data, committed: Paper(committed), "peers": lambda data, committed: Peers(committed),
           "layers": lambda data, committed: Layers(committed), "predictions": predictions, "long": long_ones,
           "short_peers": lambda data, committed: ShortPeers(committed), "short": timed_of("shortconv"),
-          "attention": lambda data, committed: Attentions(committed), "state": timed_of("ssmconv")}
+          "attention": lambda data, committed: Attentions(committed), "state": timed_of("ssmconv"), "bench": all_timed}
 
 
 def rows_of(entry, data, committed):

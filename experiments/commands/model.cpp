@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <array>
 
+#include "experiments/bench/contenders.hpp"
 #include "experiments/bench/sweeps.hpp"
+#include "experiments/cli/environment.hpp"
 #include "experiments/cli/table.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
@@ -23,7 +25,8 @@ constexpr const char* kDescription =
     "that\n"
     "the executor counts for the case's kernels, launch by launch; of other operations that one alone,\n"
     "and, of short convolutions and state-space models, beside it the same by FFTs of whole rows and of pieces. With "
-    "--measured both are asked about the kernels that danaus bench timed.";
+    "--measured both are asked about the kernels that danaus bench timed. --forecast is for a GPU that nothing was timed\n"
+    "on yet: rows with their day and the code that they are of, which later rows of danaus bench will judge.";
 
 // Of the paper's Table 19.
 constexpr const char* kPaper = "A100-40GB";
@@ -113,7 +116,7 @@ constexpr std::array kModels = {
 
 struct Options {
   std::vector<std::string> tokens, profiles, measured;
-  bool figure4 = false;
+  bool figure4 = false, forecast = false;
   std::optional<int> order;
   Concurrency concurrency;
   Models models = Models::both;
@@ -135,6 +138,7 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   line.option("warp-rate", warp_rate, "NUMBER", "roofline: instructions a clock of one warp (default: as fitted)");
   line.option("measured", options.measured, "FILE",
               "rows of danaus bench: predict the kernels that they timed; may be repeated");
+  line.flag("forecast", options.forecast, "roofline of the kernels alone, on one profile, to be judged later");
   if (!job.parse(words)) return false;
 
   for (const std::string& file : options.measured) job.reads("--measured", file);
@@ -150,6 +154,13 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   if (options.figure4 && options.models == Models::roofline)
     fail("model: figure4 has no kernels to count; leave --model out");
   if (options.figure4) options.models = Models::eq2;
+  if (options.forecast) {
+    if (options.figure4 || !options.measured.empty() || options.models == Models::eq2)
+      fail("model: --forecast is of counted work before anything is measured; it takes --case or a sweep of danaus bench");
+    if (options.profiles.size() != 1)
+      fail("model: --forecast with ", options.profiles.size(), " profiles, must be one, of the GPU that will be measured");
+    options.models = Models::roofline;
+  }
   const auto& order = options.order;
   if (order && (*order < 1 || *order > 5)) fail("model: order=", *order, ", must be from 1 to 5");
   if (order && options.figure4 && std::find(std::begin(kOrders), std::end(kOrders), *order) == std::end(kOrders))
@@ -184,10 +195,18 @@ std::vector<PredictedCase> predicted_cases(const Options& options, const std::ve
       const auto of_kernel = for_roofline(word, profile, options.concurrency);
       if (!of_kernel) continue;
       of_kernels.push_back(*of_kernel);
+      if (options.forecast) continue;
       for (PredictedCase& other : by_other_ways(*of_kernel)) of_kernels.push_back(std::move(other));
     }
   cases.insert(cases.end(), of_kernels.begin(), of_kernels.end());
   return cases;
+}
+
+// What the kernel was that a time is foretold of.
+Json forecast(const PredictedCase& predicted) {
+  Json row = prediction(predicted);
+  row["code"] = code_of_families(families_of(Contender::kernel, predicted.asked, imitation(predicted.profile)));
+  return row;
 }
 
 }  // namespace
@@ -211,9 +230,9 @@ int run_model(std::span<const std::string> words, Console& console) {
   job.configure({{"predictions", std::to_string(cases.size())},
                  {"profiles", join(names)},
                  {"model", std::string(name_in(kModels, options.models))}});
-  job.make({.kind = "model",
+  job.make({.kind = options.forecast ? "forecast" : "model",
             .asked = asked,
-            .make = [&](std::size_t i) { return prediction(cases[i]); },
+            .make = [&](std::size_t i) { return options.forecast ? forecast(cases[i]) : prediction(cases[i]); },
             .show =
                 [&](std::size_t, const Json& row) {
                   if (!options.figure4) print_prediction(job.out(), row);

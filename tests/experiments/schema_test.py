@@ -21,7 +21,7 @@ OTHER_CASES = ["--case", "fftconvgrad_f16_circular_l512_b3_h2_postgate", "--case
                "--case", "spectral_f32_tf32_b2_c5x4_l32_m8", "--case", "shortconv_f16_causal_k40_l600_b2_h3",
                "--case", "shortconvgrad_bf16_same_k4_l64_b2_h9_bias_channelslast", "--case",
                "ssmconv_f16_s8_l600_b2_h3_final"]
-WRITTEN_WITHOUT_A_GPU = {"verify", "count", "model", "memory", "what_if", "factors", "convolve", "list", "info",
+WRITTEN_WITHOUT_A_GPU = {"verify", "count", "model", "forecast", "memory", "what_if", "factors", "convolve", "list", "info",
                          "random", "check", "explore", "partial", "decode"}
 # What models are judged by is written by the plots' side.
 OF_OTHERS = {"prediction", "choice", "summary"}
@@ -63,6 +63,7 @@ def written_rows():
         *rows_of("count", "--case", KERNEL_CASE, "--case", "fftconv_bf16_causal_l512_b1_h1"),
         *rows_of("count", *OTHER_CASES),
         *rows_of("model", "--case", KERNEL_CASE), *rows_of("model", *OTHER_CASES, "--profile", "H200"),
+        *rows_of("model", "--forecast", "--profile", "H100-SXM", "--case", KERNEL_CASE, "--case", OTHER_CASES[3]),
         *rows_of("memory", "--case", KERNEL_CASE), *rows_of("memory", *OTHER_CASES),
         *rows_of("what-if", "--case", "fftconv_f16_circular_l32768_b2_h1"), *rows_of("what-if", *OTHER_CASES),
         *rows_of("explore", "--case", KERNEL_CASE, "--count", "2", "--pattern", "low", "--pattern", "random"),

@@ -11,8 +11,8 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from rows import (bench_row, check_row, counters_row, explore_rows, factors_row, good_rows, measured_rows, memory_row,
-                  model_row, partial_row, prediction_rows, verify_row, what_if_rows)
+from rows import (bench_row, check_row, counters_row, explore_rows, factors_row, forecast_row, good_rows, measured_rows,
+                  memory_row, model_row, partial_row, prediction_rows, verify_row, what_if_rows)
 
 import make
 import measurements
@@ -38,6 +38,7 @@ TABLES = {
     "counters": ("counters.jsonl", [counters_row()]),
     "check": ("checks.jsonl", [check_row("memcheck"), check_row()]),
     "memory": ("memory.jsonl", [memory_row(1024, True), memory_row(1024, False)]),
+    "forecast": ("forecast.jsonl", [forecast_row(12), forecast_row(11)]),
     "partial": ("partial.jsonl", [partial_row(512, 560, 20), partial_row(256, 550, 12.5)]),
 }
 

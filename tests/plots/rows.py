@@ -109,6 +109,11 @@ def way_row(case, us, method=None, floor=10):
     return row if method is None else {**row, "method": method}
 
 
+def forecast_row(us, profile="a test H100", case=MEASURED, date="2026-11-19", code=None):
+    return {**way_row(case, us), "kind": "forecast", "profile": profile, "code": code or KERNELS,
+            **PROVENANCE, "date": date}
+
+
 SHORT = "shortconv_bf16_causal_k{}_l1024_b64_h768"
 STATE = "ssmconv_f16_s64_l{}_b64_h{}"
 
@@ -303,6 +308,7 @@ def good_rows():
         "memory.jsonl": [memory_row(1024, False), memory_row(1024, True)],
         "checks.jsonl": [check_row(), check_row("memcheck")],
         "random.jsonl": [random_row(), random_row(500, 0.45)],
+        "forecast.jsonl": [forecast_row(13, "a test H200")],
         "short.jsonl": short_rows(),
         "state.jsonl": state_rows(),
         "decode.jsonl": decode_rows(),

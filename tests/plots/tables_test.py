@@ -5,14 +5,14 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from rows import (LAYER, MEASURED, bench_row, check_row, counters_row, layer_rows, long_rows, prediction_rows,
-                  random_row, step_row)
+from rows import (LAYER, MEASURED, bench_row, check_row, counters_row, forecast_row, layer_rows, long_rows,
+                  prediction_rows, random_row, step_row)
 
 import measurements
 import sources
 from peers import Layers, Peers
-from results import case_fields
-from tables import checks, counters, layers, readme, speed, training
+from results import Refusal, Results, case_fields
+from tables import checks, counters, forecast, layers, readme, speed, training
 
 
 def fresh(rows):
@@ -22,6 +22,39 @@ def fresh(rows):
 def line_of(table, first):
     lines = table.rows + (table.details.rows if table.details else [])
     return next(line for line in lines if line[0] == first)
+
+
+class ForecastTest(unittest.TestCase):
+    GPU = "a test H100"
+
+    def unseen(self, *rows, timed=()):
+        return forecast.unseen(list(rows), Results([], list(timed)))
+
+    def timed(self, us, gpu=GPU, case=MEASURED, floor=10):
+        row = bench_row(case, "kernel", us)
+        return {**row, "device": {**row["device"], "name": gpu}, "floor": {**row["floor"], "us": floor}}
+
+    def test_is_judged_beside_another_gpu_s_time_over_its_floor(self):
+        table = self.unseen(forecast_row(11), timed=[self.timed(10), self.timed(6, "a test H200", floor=5)])
+        self.assertEqual(line_of(table, self.GPU)[1:],
+                         [1, "10.0", "10.0 to 10.0", "10.0", "+10.0", "+10.0", MEASURED, "20.0", "20.0"])
+        self.assertIn("nearer", table.verdict)
+        self.assertTrue(table.good)
+        self.assertFalse(self.unseen(forecast_row(13), timed=[self.timed(10), self.timed(6, "a test H200", floor=5)]).good)
+
+    def test_waits_for_the_kernel_that_it_is_of(self):
+        waiting = self.unseen(forecast_row(11), timed=[self.timed(10, "a test H200")])
+        self.assertIn("0 foretold times have been answered by the clock; 1 wait", waiting.verdict)
+        changed = self.unseen(forecast_row(11, code="another"), timed=[self.timed(10)])
+        self.assertIn("1 are of kernels that have changed since", changed.verdict)
+
+    def test_of_a_later_day_is_refused(self):
+        with self.assertRaisesRegex(Refusal, "foretold on 2026-11-21, after it was timed on 2026-11-20"):
+            self.unseen(forecast_row(11, date="2026-11-21"), timed=[self.timed(10)])
+
+    def test_profiles_of_the_repository_say_of_which_device_they_are(self):
+        self.assertEqual(forecast.device_of("H200"), "NVIDIA H200")
+        self.assertEqual(forecast.device_of(self.GPU), self.GPU)
 
 
 class CountersTest(unittest.TestCase):

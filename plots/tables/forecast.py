@@ -1,0 +1,101 @@
+"""Times foretold for a GPU before anything was timed there, and what it took then."""
+
+import functools
+import json
+
+from intervals import Bootstrap, quantile
+from measurements import LONG, ROOT, length_of, passed, us
+from report import Group, Table
+from results import Refusal, case_fields
+from tables.judgement import percent
+
+COLUMNS = ["kernels", "median", "95 %", "90th percentile", "bias", "worst", "its case", "median", "90th percentile"]
+GROUPS = [Group("", 2), Group("error of what was foretold, %", 6), Group("null: another GPU's time over its floor, %", 2)]
+
+
+def unseen(rows, timed):
+    """A line for each GPU, then for each kind of case there; every answer behind a click."""
+    answers = [answer for row in rows for answer in [answered(row, timed.rows)] if answer]
+    waiting = sum(not any(asks_the_same(row, other) for other in timed.rows) for row in rows)
+    changed = len(rows) - len(answers) - waiting
+    lines = []
+    for gpu in dict.fromkeys(answer["gpu"] for answer in answers):
+        here = [answer for answer in answers if answer["gpu"] == gpu]
+        lines.append([gpu, *cells(here)])
+        lines += [[f"  {kind}", *cells([answer for answer in here if answer["kind"] == kind])]
+                  for kind in dict.fromkeys(answer["kind"] for answer in here)]
+    return Table(["of", *COLUMNS], lines, GROUPS, verdict=sentence(answers, waiting, changed), good=beats_null(answers) is not False,
+                 details=every(answers) if answers else None, details_title=f"All {len(answers)} answers")
+
+
+def answered(row, timed):
+    """None while nothing is measured, or only kernels that are others."""
+    found = [other for other in timed if asks_the_same(row, other) and other["code"] == row["code"]]
+    if not found:
+        return None
+    measured = found[-1]
+    if row["date"] > measured["date"]:
+        raise Refusal(f"{row['case']} on {measured['device']['name']}: foretold on {row['date']}, after it was timed on "
+                      f"{measured['date']}; a forecast comes first")
+    took = us(measured)
+    elsewhere = [other for other in timed if other["case"] == row["case"] and other["method"] == "kernel"
+                 and other["device"]["name"] != measured["device"]["name"] and passed(other)]
+    null = us(elsewhere[-1]) / elsewhere[-1]["floor"]["us"] * measured["floor"]["us"] / took - 1 if elsewhere else None
+    return {"gpu": measured["device"]["name"], "kind": kind_of(row["case"]), "case": row["case"], "foretold": row["date"],
+            "timed": measured["date"], "variant": row["variant"], "us": took, "error": row["total_us"] / took - 1,
+            "null": null, "limit": row["limit"]}
+
+
+def asks_the_same(row, timed):
+    return (timed["case"] == row["case"] and timed["method"] == "kernel" and passed(timed)
+            and timed["device"]["name"] == device_of(row["profile"]))
+
+
+@functools.cache
+def device_of(profile):
+    """A profile of the repository says of which device it is; one that is not there is named as its device."""
+    path = ROOT / "model" / "profiles" / f"{profile}.json"
+    return json.loads(path.read_text(encoding="utf-8"))["device"].split(",")[0] if path.exists() else profile
+
+
+def kind_of(case):
+    fields = case_fields(case)
+    if fields["operation"] != "fftconv":
+        return fields["operation"]
+    return "fftconv, 64K and more" if length_of({"case": case}) >= LONG else "fftconv"
+
+
+def cells(answers):
+    errors = [abs(answer["error"]) for answer in answers]
+    signed = sorted(answer["error"] for answer in answers)
+    worst = max(answers, key=lambda answer: abs(answer["error"]))
+    interval = Bootstrap([answer["case"] for answer in answers]).of_quantile(errors, 0.5)
+    nulls = [abs(answer["null"]) for answer in answers if answer["null"] is not None]
+    return [len(answers), percent(quantile(errors, 0.5)), " to ".join(map(percent, interval)),
+            percent(quantile(errors, 0.9)), percent(quantile(signed, 0.5), signed=True),
+            percent(worst["error"], signed=True), worst["case"], percent(quantile(nulls, 0.5)),
+            percent(quantile(nulls, 0.9))]
+
+
+def beats_null(answers):
+    pairs = [(abs(answer["error"]), abs(answer["null"])) for answer in answers if answer["null"] is not None]
+    return None if not pairs else quantile([error for error, _ in pairs], 0.5) < quantile([null for _, null in pairs], 0.5)
+
+
+def sentence(answers, waiting, changed):
+    said = [f"{len(answers)} foretold times have been answered by the clock"]
+    if waiting:
+        said.append(f"{waiting} wait for theirs")
+    if changed:
+        said.append(f"{changed} are of kernels that have changed since, and are never answered")
+    verdict = beats_null(answers)
+    words = {None: "", True: " They are nearer than another GPU's times over its floor would be.",
+             False: " They are beaten by another GPU's times over its floor."}
+    return "; ".join(said) + "." + words[verdict]
+
+
+def every(answers):
+    lines = [[answer["case"], answer["variant"], answer["gpu"], answer["foretold"], answer["timed"], f"{answer['us']:.1f}",
+              percent(answer["error"], signed=True), percent(answer["null"], signed=True), answer["limit"]]
+             for answer in sorted(answers, key=lambda answer: -abs(answer["error"]))]
+    return Table(["case", "kernel", "GPU", "foretold", "timed", "us", "error, %", "null, %", "limited by"], lines)
