@@ -247,6 +247,27 @@ class MakeTest(unittest.TestCase):
         self.assertEqual(self.make("state-length").returncode, 0)
         self.assertNotEqual((self.out / "state-length.svg").read_bytes(), before)
 
+    def test_it_is_said_where_attention_takes_longer(self):
+        # State passing takes 100 us at 1K and 8000 at 64K, brought to H=768, a fused FFT 80 and 14400.
+        self.write({"state.jsonl": state_rows(), "committed/measured.jsonl": measured_ways()})
+        (self.committed / "h200_attention.csv").write_text(
+            "peer,dtype,length,batch,channels,us\ntorch SDPA (a),f16,1024,32,768,45\n"
+            "torch SDPA (b),f16,1024,64,768,95\ntorch SDPA (a),f16,65536,16,768,100000\n")
+        page = self.data / "report.html"
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        text = words_of(page)
+        self.assertIn("1K 100.0 80.0 0.80 110.0 11.00 400.0 90.0", text)
+        self.assertIn("Where attention, as measured, takes longer than what is predicted: attention &gt; state, S=64: "
+                      "above 1.1K; attention &gt; fused FFT: at every length. Where attention, as measured, takes longer "
+                      "than what is measured: attention &gt; state, S=64: at no length.", text)
+
+    def test_refuses_a_time_of_attention_that_is_none(self):
+        self.write({"state.jsonl": state_rows()})
+        for cells, complaint in (("0,64,768,1", "must be positive"), ("1,64,768,nan", "finite"), ("1,a,768,1", "invalid")):
+            (self.committed / "h200_attention.csv").write_text(
+                f"peer,dtype,length,batch,channels,us\ntorch SDPA,f16,{cells}\n")
+            self.assertRegex(self.refused("state-length"), f"h200_attention.csv, row 1 of the table: .*{complaint}")
+
     def test_memory_stands_in_the_paper_s_unit(self):
         self.write({"memory.jsonl": [memory_row(1024, False)]})
         page = self.data / "report.html"
