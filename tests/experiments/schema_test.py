@@ -22,7 +22,7 @@ OTHER_CASES = ["--case", "fftconvgrad_f16_circular_l512_b3_h2_postgate", "--case
                "--case", "shortconvgrad_bf16_same_k4_l64_b2_h9_bias_channelslast", "--case",
                "ssmconv_f16_s8_l600_b2_h3_final"]
 WRITTEN_WITHOUT_A_GPU = {"verify", "count", "model", "memory", "what_if", "factors", "convolve", "list", "info",
-                         "random", "check", "explore", "partial", "decode"}
+                         "random", "check", "explore", "partial", "decode", "ways"}
 # What models are judged by is written by the plots' side.
 OF_OTHERS = {"prediction", "choice", "summary"}
 # Where PyTorch is, tests/python/examples_test.py holds what writes them to these.
@@ -65,6 +65,7 @@ def written_rows():
         *rows_of("model", "--case", KERNEL_CASE), *rows_of("model", *OTHER_CASES, "--profile", "H200"),
         *rows_of("memory", "--case", KERNEL_CASE), *rows_of("memory", *OTHER_CASES),
         *rows_of("what-if", "--case", "fftconv_f16_circular_l32768_b2_h1"), *rows_of("what-if", *OTHER_CASES),
+        *rows_of("what-if", "--ways", "--profile", "H200", "--case", "fftconv_f16_causal_l8192_k100_b2_h1"),
         *rows_of("explore", "--case", KERNEL_CASE, "--count", "2", "--pattern", "low", "--pattern", "random"),
         *rows_of("explore", "--case", "fftconv_f16_circular_l64_b2_h1_plain_r16x4", "--pattern", "paper"),
         *rows_of("explore", "--partial", "--case", "fftconv_f16_causal_l512_b2_h1"),
