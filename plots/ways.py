@@ -79,8 +79,8 @@ def crossing_words(spans):
 
 
 def near(n):
-    """To two digits: 900, 1.5K, 64K, 1.2M."""
+    """900, and to two digits 1.5K, 64K, 1.2M."""
     for unit, suffix in ((1 << 20, "M"), (1 << 10, "K")):
         if n >= 0.995 * unit:
             return f"{float(f'{n / unit:.2g}'):g}{suffix}"
-    return f"{float(f'{n:.2g}'):g}"
+    return f"{n:.0f}"

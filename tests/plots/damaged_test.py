@@ -12,7 +12,7 @@ from unittest import mock
 
 import numpy as np
 from rows import (bench_row, check_row, counters_row, explore_rows, factors_row, good_rows, measured_rows, memory_row,
-                  model_row, partial_row, prediction_rows, verify_row, what_if_rows)
+                  model_row, partial_row, prediction_rows, verify_row, ways_rows, what_if_rows)
 
 import make
 import measurements
@@ -38,6 +38,7 @@ TABLES = {
     "counters": ("counters.jsonl", [counters_row()]),
     "check": ("checks.jsonl", [check_row("memcheck"), check_row()]),
     "memory": ("memory.jsonl", [memory_row(1024, True), memory_row(1024, False)]),
+    "ways": ("ways.jsonl", ways_rows()),
     "partial": ("partial.jsonl", [partial_row(512, 560, 20), partial_row(256, 550, 12.5)]),
 }
 

@@ -11,9 +11,10 @@ import tomllib
 import unittest
 from pathlib import Path
 
-from rows import (BASELINES, KERNELS, MEASURED, PLOTS, ROOT, bench_row, counters_row, decode_rows, good_rows,
-                  layer_rows, long_rows, measured_rows, measured_ways, memory_row, prediction_row,
-                  prediction_rows, short_rows, state_rows, step_row, verify_row, what_if_rows)
+from rows import (BASELINES, KERNELS, MEASURED, PLOTS, ROOT, bench_row, counters_row, decode_rows, extension_rows,
+                  good_rows, layer_rows, long_rows, measured_rows, measured_ways, memory_row, prediction_row,
+                  prediction_rows, short_rows, state_rows, step_row, timed_long_factors, verify_row,
+                  what_if_rows)
 
 import measurements
 
@@ -267,6 +268,13 @@ class MakeTest(unittest.TestCase):
             (self.committed / "h200_attention.csv").write_text(
                 f"peer,dtype,length,batch,channels,us\ntorch SDPA,f16,{cells}\n")
             self.assertRegex(self.refused("state-length"), f"h200_attention.csv, row 1 of the table: .*{complaint}")
+
+    def test_a_report_of_filters_over_longer_rows_alone(self):
+        timed = [bench_row("fftconv_f16_causal_l65536_k8192_b64_h192", "kernel", 2000), *timed_long_factors()]
+        self.write({"extension.jsonl": extension_rows(), "committed/measured.jsonl": timed})
+        page = self.data / "report.html"
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        self.assertIn("HyenaDNA-1M 2000000 2.91 needs weights outer passes", words_of(page))
 
     def test_memory_stands_in_the_paper_s_unit(self):
         self.write({"memory.jsonl": [memory_row(1024, False)]})
