@@ -36,7 +36,7 @@ fi
 
 # Rows of an older program would stand in the report beside the new ones. Measured rows stay until their kernels change.
 sources=$("$program" info | sed -n 's/^sources *//p')
-for file in "$out"/{verify,error,range,model,short,state,extension,extension_memory,factorizations-long,factors,memory,what_if,ways,explore,table9,partial}.jsonl; do
+for file in "$out"/{verify,error,range,model,short,state,extension,extension_memory,factorizations-long,factors,fields,memory,what_if,ways,explore,table9,partial}.jsonl; do
   if [ -f "$file" ] && grep -qvF "\"sources\":\"$sources\"" "$file"; then
     grep -F "\"sources\":\"$sources\"" "$file" >"$file.part" || true
     echo "study: $file: dropped rows that another program made or a crash cut short" >&2
@@ -111,6 +111,7 @@ step "Rounding error by length, order and type" "$program" verify --summary --sw
 step "Where 1/N goes: fp16 and bf16 at data scale 0.02" "$program" verify --summary --sweep range --json "$out/range.jsonl"
 step "Monarch factors" "$program" factors --json "$out/factors.jsonl" >"$out/factors.txt"
 step "Predicted time: Eq. 2" "$program" model --sweep figure4 --json "$out/model.jsonl" >"$out/model.txt"
+step "Fields and their truncated spectra" "$program" fields --json "$out/fields.jsonl" >"$out/fields.txt"
 if [ "$gpu" = none ]; then committed; else measure; fi
 [ ${#measured[@]} -eq 0 ] || step "What the cost models predict for what was measured" predict
 for sweep in short state extension; do

@@ -74,7 +74,9 @@ def crossing_words(spans):
     def words(begin, end):
         if begin is None:
             return "at every length" if end is None else f"up to {near(end)}"
-        return f"above {near(begin)}" if end is None else f"from {near(begin)} to {near(end)}"
+        if end is None:
+            return f"above {near(begin)}"
+        return f"at {near(begin)}" if near(begin) == near(end) else f"from {near(begin)} to {near(end)}"
     return " and ".join(words(*span) for span in spans) or "at no length"
 
 

@@ -59,7 +59,7 @@ std::string filter_of(const Json& row) { return row["k"] == row["l"] ? "L" : in_
 std::pair<std::string, std::string> way_at(const Json& row, std::size_t i) {
   const Json& ways = row["ways"];
   if (i == 0 && !row["complete"]) return {"not in this build", ""};
-  if (!row["complete"] || i >= ways.size() || ways[i]["us"].is_null()) return {i == 0 ? "none" : "", ""};
+  if (!row["complete"] || i >= ways.size()) return {i == 0 ? "none" : "", ""};
   return {text(ways[i]["way"].get<std::string>(), ", N=", in_units(ways[i]["n"])), fixed(ways[i]["us"], 1)};
 }
 

@@ -67,7 +67,7 @@ Json predicted(const char* way, const std::function<Convolution(Convolution, con
   const Device device = imitation(asked.profile);
   try {
     const Case by(asking(asked.asked, device));
-    if (!choose(*by.as<Convolution>(), device).compiled) return {{"way", way}, {"us", nullptr}, {"reason", kNotBuilt}};
+    if (!choose(*by.as<Convolution>(), device).compiled) return {{"way", way}, {"reason", kNotBuilt}};
     const ProgramWork program = count_program(by, device);
     const RooflinePrediction prediction = predict_launches(kernel_work(by, program, device), asked.profile);
     std::int64_t launches = 0;
@@ -80,7 +80,7 @@ Json predicted(const char* way, const std::function<Convolution(Convolution, con
             {"us", prediction.total_us},
             {"limit", prediction.limit}};
   } catch (const std::invalid_argument& refusal) {
-    return {{"way", way}, {"us", nullptr}, {"reason", refusal.what()}};
+    return {{"way", way}, {"reason", refusal.what()}};
   }
 }
 
@@ -126,15 +126,13 @@ Json describe(const WaysCase& asked) {
 }
 
 Json ways(const WaysCase& asked) {
-  std::vector<Json> found = {predicted(kFused, by_fused_kernel, asked), predicted(kPasses, by_outer_passes, asked),
-                             predicted(kPieces, by_pieces, asked)};
-  std::ranges::stable_sort(found, [](const Json& a, const Json& b) {
-    if (a["us"].is_null() || b["us"].is_null()) return !a["us"].is_null() && b["us"].is_null();
-    return a["us"].get<double>() < b["us"].get<double>();
-  });
-  const bool is_complete =
-      std::ranges::none_of(found, [](const Json& way) { return way.value("reason", "") == kNotBuilt; });
-  return {{"ways", found}, {"complete", is_complete}, {"plan", way_of_plan(asked)}};
+  std::vector<Json> found, others;
+  for (const Json& way : std::array{predicted(kFused, by_fused_kernel, asked),
+                                    predicted(kPasses, by_outer_passes, asked), predicted(kPieces, by_pieces, asked)})
+    (way.contains("us") ? found : others).push_back(way);
+  std::ranges::stable_sort(found, {}, [](const Json& way) { return way["us"].get<double>(); });
+  const bool is_complete = std::ranges::none_of(others, [](const Json& way) { return way["reason"] == kNotBuilt; });
+  return {{"ways", found}, {"others", others}, {"complete", is_complete}, {"plan", way_of_plan(asked)}};
 }
 
 }  // namespace danaus

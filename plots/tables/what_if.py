@@ -48,13 +48,13 @@ def taps_of(row):
 
 def soonest(row):
     """The name of the way; None where there is none, or where the build that was asked lacked kernels of another."""
-    return row["ways"][0]["way"] if row and row["complete"] and row["ways"][0]["us"] is not None else None
+    return row["ways"][0]["way"] if row and row["complete"] and row["ways"] else None
 
 
 def way_cells(row):
     if soonest(row) is None:
         return ["" if not row else "none" if row["complete"] else "not built", "", ""]
-    first, *others = [way for way in row["ways"] if way["us"] is not None]
+    first, *others = row["ways"]
     scale = 64 * 768 / (row["batch"] * row["channels"])
     return [f"{first['way']}, N={length(first['n'])}", milliseconds(first["us"] * scale),
             f"{others[0]['way']} × {others[0]['us'] / first['us']:.1f}" if others else ""]

@@ -22,7 +22,8 @@ OTHER_CASES = ["--case", "fftconvgrad_f16_circular_l512_b3_h2_postgate", "--case
                "--case", "shortconvgrad_bf16_same_k4_l64_b2_h9_bias_channelslast", "--case",
                "ssmconv_f16_s8_l600_b2_h3_final"]
 WRITTEN_WITHOUT_A_GPU = {"verify", "count", "model", "memory", "what_if", "factors", "convolve", "list", "info",
-                         "random", "check", "explore", "partial", "decode", "ways"}
+                         "random", "check", "explore", "partial", "decode", "ways",
+                         "field"}
 # What models are judged by is written by the plots' side.
 OF_OTHERS = {"prediction", "choice", "summary"}
 # Where PyTorch is, tests/python/examples_test.py holds what writes them to these.
@@ -70,7 +71,7 @@ def written_rows():
         *rows_of("explore", "--case", "fftconv_f16_circular_l64_b2_h1_plain_r16x4", "--pattern", "paper"),
         *rows_of("explore", "--partial", "--case", "fftconv_f16_causal_l512_b2_h1"),
         *rows_of("factors", "--case", "fftconv_f64_circular_l8_b1_h1_plain_r2x4"),
-        *rows_of("list"), *rows_of("list", "kernels"), *rows_of("info"),
+        *rows_of("fields"), *rows_of("list"), *rows_of("list", "kernels"), *rows_of("info"),
     ]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -11,7 +11,7 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from rows import (bench_row, check_row, counters_row, explore_rows, factors_row, good_rows, measured_rows, memory_row,
+from rows import (bench_row, check_row, counters_row, explore_rows, factors_row, field_rows, good_rows, measured_rows, memory_row,
                   model_row, partial_row, prediction_rows, verify_row, ways_rows, what_if_rows)
 
 import make
@@ -31,6 +31,7 @@ READERS = {
     "factors": (["factors"], "factors.jsonl", [factors_row()]),
     "bench": (["time-over-floor"], "bench.jsonl", measured_rows()[:3]),
     "what_if": (["what-if"], "what_if.jsonl", what_if_rows()[::-1]),
+    "field": (["fields"], "fields.jsonl", field_rows()),
     "explore": (["sparsity"], "explore.jsonl", explore_rows()[:2]),
 }
 # Of these there are tables only.

@@ -138,6 +138,21 @@ def measured_ways():
             row(STATE.format(1024, 768), "cufft_f32", 400)]
 
 
+def field_rows():
+    """Of 2 x 2 and of 4 points; two modes keep all."""
+    def row(name, lengths, samples, spectrum, kept):
+        word = "x".join(map(str, lengths))
+
+        def layer(modes, lost, result, error):
+            return {"case": f"spectral_f32_tf32_b1_c1x1_l{word}_m{modes}_shared", "modes": modes, "kept": modes,
+                    "share": modes / len(spectrum), "lost": lost, "kernel_error": error, "result": result}
+        return {"schema": 1, "kind": "field", "field": name, "what": f"a {name} field", "lengths": lengths,
+                "samples": samples, "spectrum_db": spectrum,
+                "truncations": [layer(1, 0.25, kept, 3e-4), layer(2, 1e-9, samples, None)], **PROVENANCE}
+    return [row("random", [2, 2], [1, 0.5, -1, 0], [0, -10, -20, -30], [0.5, 0.5, -0.5, -0.5]),
+            row("burgers", [4], [1, 0.5, -1, 0], [0, -10, -20], [0.1, 0.1, 0.1, 0.1])]
+
+
 def long_factor_rows():
     """Predicted, of 64K; the second factors are sooner by counted work, the first by Eq. 2, 5000 to 6000 us."""
     case = "fftconv_f16_circular_l65536_b64_h192_r{}"
@@ -159,10 +174,11 @@ def ways_row(profile, n, us, taps=None, complete=True):
     names = sorted((way for way in us if us[way] is not None), key=us.get)
     said = [{"way": way, "case": f"fftconv_f16_causal_l{n}_b64_h12", "n": 16384, "kernel": "a kernel", "launches": 1,
              "us": us[way], "limit": "hbm"} for way in names]
-    said += [{"way": way, "us": None, "reason": "too long"} for way in us if us[way] is None]
+    others = [{"way": way, "reason": "too long"} for way in us if us[way] is None]
     k = f"_k{taps}" if taps else ""
     return {"schema": 1, "kind": "ways", "case": f"fftconv_f16_causal_l{n}{k}_b64_h12", "profile": profile, "l": n,
-            "k": taps or n, "batch": 64, "channels": 12, "ways": said, "complete": complete, "plan": names and names[0] or None,
+            "k": taps or n, "batch": 64, "channels": 12, "ways": said, "others": others,
+            "complete": complete, "plan": names[0] if names else None,
             **PROVENANCE}
 
 
@@ -348,6 +364,7 @@ def good_rows():
         "predictions.jsonl": prediction_rows(),
         "what_if.jsonl": what_if_rows(),
         "ways.jsonl": ways_rows(),
+        "fields.jsonl": field_rows(),
         "factorizations-long.jsonl": long_factor_rows(),
         "extension.jsonl": extension_rows(),
         "extension_memory.jsonl": extension_memory_rows(),

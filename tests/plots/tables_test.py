@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from rows import (LAYER, MEASURED, bench_row, check_row, counters_row, extension_memory_rows, extension_rows,
+from rows import (LAYER, MEASURED, bench_row, check_row, counters_row, extension_memory_rows, extension_rows, field_rows,
                   layer_rows, long_factor_rows, long_rows, prediction_rows, random_row, step_row, timed_long_factors,
                   ways_rows)
 
@@ -15,7 +15,7 @@ import ways
 from drawings import cost
 from peers import Layers, Peers
 from results import case_fields
-from tables import checks, counters, extension, layers, long, readme, speed, training, what_if
+from tables import checks, counters, extension, fields, layers, long, readme, speed, training, what_if
 
 
 def fresh(rows):
@@ -63,6 +63,12 @@ class LongRowsTest(unittest.TestCase):
             ["8K", "", "", "fused", "", "", "0.730", "1.81", "", "", ""],
             ["64K", "", "", "pieces", "6.44", "2.00", "8.80", "2.73", "8.00", "200.00", ""]])
         self.assertIn("K=8K in pieces from L=64K on; K=1000000 never in pieces.", table.verdict)
+
+    def test_what_fields_lose(self):
+        table = fields.lost(field_rows())
+        self.assertEqual(table.rows[:3], [["a random field, 2 × 2"], [1, 1, "25.0", "25.000", "0.030"],
+                                          [2, 2, "50.0", "none", ""]])
+        self.assertIn("random field needs 50.0 % of its frequencies; Burgers' equation needs 66.7 %", table.verdict)
 
     def test_where_one_way_takes_longer_than_another(self):
         def words(one, other):
