@@ -1,5 +1,7 @@
 """Rows of kind field."""
 
+from results import Refusal
+
 NAMES = {"random": "random field", "burgers": "Burgers' equation"}
 
 
@@ -17,11 +19,11 @@ def points_of(row):
 
 
 def require_whole(row):
-    """Raises KeyError where arrays are not of the sizes that the row says."""
-    half = row["lengths"][-1] // 2 + 1
-    frequencies = points_of(row) // row["lengths"][-1] * half
-    if len(row["spectrum_db"]) != frequencies:
-        raise KeyError("spectrum_db")
-    for name, values in (("samples", row["samples"]), *(("result", each["result"]) for each in row["truncations"])):
-        if len(values) != points_of(row):
-            raise KeyError(name)
+    """Refuses arrays that are not of the sizes that the row says."""
+    last = row["lengths"][-1]
+    arrays = [("spectrum_db", row["spectrum_db"], points_of(row) // last * (last // 2 + 1)),
+              *(("samples", values, points_of(row))
+                for values in (row["samples"], *(each["result"] for each in row["truncations"])))]
+    for name, values, count in arrays:
+        if len(values) != count:
+            raise Refusal(f"fields: the {row['field']} field has {len(values)} {name}, must be {count}")

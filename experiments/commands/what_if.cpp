@@ -75,7 +75,7 @@ void print_ways(std::ostream& out, const std::vector<Json>& rows) {
     const auto [soonest, us] = way_at(row, 0);
     const auto [other, other_us] = way_at(row, 1);
     cells.push_back({row["profile"], filter_of(row), in_units(row["l"]), row["channels"].dump(), soonest, us, other,
-                     other_us, row["plan"].is_null() ? "none" : row["plan"].get<std::string>()});
+                     other_us, row["plan"]});
     const std::string of = text(row["profile"].get<std::string>(), ", K=", filter_of(row));
     const std::string way = us.empty() ? soonest : row["ways"][0]["way"].get<std::string>();
     if (runs.empty() || runs.back().of != of || runs.back().way != way) runs.push_back({of, way, row["l"], row["l"]});

@@ -16,7 +16,7 @@
 namespace danaus {
 namespace {
 
-using Complex = std::complex<double>;
+using Wave = std::complex<double>;
 
 constexpr double kTurn = 2 * std::numbers::pi;
 constexpr std::uint64_t kSeed = 22;
@@ -86,8 +86,8 @@ Field burgers_signal() {
 }
 
 // Along an axis of `lines` x `points` x `stride` numbers.
-std::vector<Complex> transformed(const std::vector<Complex>& from, int lines, int points, int stride) {
-  std::vector<Complex> roots(points), to(from.size());
+std::vector<Wave> transformed(const std::vector<Wave>& from, int lines, int points, int stride) {
+  std::vector<Wave> roots(points), to(from.size());
   for (int i = 0; i < points; ++i) roots[i] = std::polar(1., -kTurn * i / points);
   for (int line = 0; line < lines; ++line)
     for (int k = 0; k < points; ++k)
@@ -142,12 +142,12 @@ std::vector<Field> example_fields() {
 }
 
 std::vector<double> spectrum_db(const Field& field) {
-  std::vector<Complex> values(field.samples.begin(), field.samples.end());
+  std::vector<Wave> values(field.samples.begin(), field.samples.end());
   const int last = field.lengths.back(), first = static_cast<int>(std::ssize(values)) / last;
   values = transformed(values, first, last, 1);
   if (first > 1) values = transformed(values, 1, first, last);
   double most = 0;
-  for (const Complex& value : values) most = std::max(most, std::norm(value));
+  for (const Wave& value : values) most = std::max(most, std::norm(value));
   std::vector<double> decibels;
   for (int x = 0; x < first; ++x)
     for (int y = 0; y <= last / 2; ++y)

@@ -178,7 +178,7 @@ def ways_row(profile, n, us, taps=None, complete=True):
     k = f"_k{taps}" if taps else ""
     return {"schema": 1, "kind": "ways", "case": f"fftconv_f16_causal_l{n}{k}_b64_h12", "profile": profile, "l": n,
             "k": taps or n, "batch": 64, "channels": 12, "ways": said, "others": others,
-            "complete": complete, "plan": names[0] if names else None,
+            "complete": complete, "plan": names[0] if names else "none",
             **PROVENANCE}
 
 

@@ -13,6 +13,7 @@ import measurements
 import sources
 import ways
 from drawings import cost
+from fields import require_whole
 from peers import Layers, Peers
 from results import case_fields
 from tables import checks, counters, extension, fields, layers, long, readme, speed, training, what_if
@@ -69,6 +70,17 @@ class LongRowsTest(unittest.TestCase):
         self.assertEqual(table.rows[:3], [["a random field, 2 × 2"], [1, 1, "25.0", "25.000", "0.030"],
                                           [2, 2, "50.0", "none", ""]])
         self.assertIn("random field needs 50.0 % of its frequencies; Burgers' equation needs 66.7 %", table.verdict)
+
+    def test_fields_of_another_size_than_said_are_refused(self):
+        for name, count in (("samples", 4), ("spectrum_db", 4)):
+            row = field_rows()[0]
+            row[name] = row[name][1:]
+            with self.assertRaisesRegex(sources.results.Refusal, f"the random field has 3 {name}, must be {count}"):
+                require_whole(row)
+        row = field_rows()[1]
+        row["truncations"][1]["result"] = []
+        with self.assertRaisesRegex(sources.results.Refusal, "the burgers field has 0 samples, must be 4"):
+            require_whole(row)
 
     def test_where_one_way_takes_longer_than_another(self):
         def words(one, other):
