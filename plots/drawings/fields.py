@@ -7,6 +7,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 SHOWN = 8  # modes of each axis that are kept in the pictures of the field of two axes
+TIMES = 5  # what is lost is shown so many times as large
 CUTS = {8: {"color": style.VERMILION}, 64: {"color": style.BLUE}}  # of the signal
 FRAMES = {4: style.ORANGE, 8: style.VERMILION, 16: style.SKY}  # of the spectrum of two axes
 LOOK = {"random": {"color": style.GREEN, "marker": "s"}, "burgers": {"color": style.PURPLE, "marker": "o"}}
@@ -42,7 +43,7 @@ def draw_field(figure, places, row):
     most = np.abs(whole).max()
     modes = at(row, SHOWN)["modes"]
     pictures = ((f"a field, {shape[0]} × {shape[1]}", whole), (f"{modes} × {modes} modes kept", kept),
-                ("what is lost", whole - kept))
+                (f"what is lost, times {TIMES}", TIMES * (whole - kept)))
     for place, (title, values) in zip(places, pictures):
         axes = picture(figure.add_subplot(place), title)
         axes.imshow(values, cmap="RdBu_r", vmin=-most, vmax=most, interpolation="nearest")
