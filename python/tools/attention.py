@@ -36,6 +36,7 @@ ABOUT = """# Causal attention by torch.nn.functional.scaled_dot_product_attentio
 BOUND = 2e-3  # on rel_l2: several times what rounding the weights and y to fp16 leaves
 TIMES_L2, IDLE_S = 4, 0.15  # as danaus bench
 MOST_US = 100e3  # of launches timed together, where one takes less
+NOT_THERE = ("No available kernel", "No viable backend")  # as PyTorch says that a backend does not take a case
 NO_GPU = 77
 
 
@@ -205,7 +206,7 @@ class Device:
         except torch.cuda.OutOfMemoryError:
             raise Unable("too little memory on the device") from None
         except RuntimeError as error:
-            if "kernel" not in str(error).lower():  # of one that is not available
+            if not any(words in str(error) for words in NOT_THERE):
                 raise
             raise Unable(str(error).splitlines()[0]) from None
 

@@ -53,6 +53,7 @@ class Attention(unittest.TestCase):
             attention.Device = real
         return code, printed.getvalue(), complaints.getvalue()
 
+    @unittest.skipIf(importlib.util.find_spec("jsonschema") is None, "jsonschema is not installed")
     def test_plots_read_what_it_writes(self):
         from peers import Attentions
         self.assertEqual(self.run_tool()[0], 0)
