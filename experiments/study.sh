@@ -36,7 +36,9 @@ fi
 
 # Rows of an older program would stand in the report beside the new ones. Measured rows stay until their kernels change.
 sources=$("$program" info | sed -n 's/^sources *//p')
-for file in "$out"/{verify,error,range,model,short,state,extension,extension_memory,factorizations-long,factors,fields,memory,what_if,ways,explore,table9,partial}.jsonl; do
+for kind in verify error range model short state extension extension_memory factorizations-long factors fields memory \
+  what_if ways explore table9 partial; do
+  file=$out/$kind.jsonl
   if [ -f "$file" ] && grep -qvF "\"sources\":\"$sources\"" "$file"; then
     grep -F "\"sources\":\"$sources\"" "$file" >"$file.part" || true
     echo "study: $file: dropped rows that another program made or a crash cut short" >&2
