@@ -36,7 +36,9 @@ fi
 
 # Rows of an older program would stand in the report beside the new ones. Measured rows stay until their kernels change.
 sources=$("$program" info | sed -n 's/^sources *//p')
-for file in "$out"/{verify,error,range,model,short,state,factors,memory,what_if,explore,table9,partial}.jsonl; do
+for kind in verify error range model short state extension extension_memory factorizations-long factors fields memory \
+  what_if ways explore table9 partial; do
+  file=$out/$kind.jsonl
   if [ -f "$file" ] && grep -qvF "\"sources\":\"$sources\"" "$file"; then
     grep -F "\"sources\":\"$sources\"" "$file" >"$file.part" || true
     echo "study: $file: dropped rows that another program made or a crash cut short" >&2
@@ -66,7 +68,8 @@ calibrated_profile() {
 measure() {
   calibrated_profile
   measured=("$out/bench.jsonl")
-  for sweep in speed long gradients step spectral short short-gradients state factorizations-fp16 factorizations-bf16; do
+  for sweep in speed long gradients step spectral short short-gradients state factorizations-fp16 factorizations-bf16 \
+    factorizations-long extension; do
     step "Measured time: the sweep $sweep" "$program" bench --sweep "$sweep" --json "$out/bench.jsonl" >"$out/bench-$sweep.txt"
   done
   step "Measured time: decoding" "$program" decode --device 0 --json "$out/decode.jsonl" >"$out/decode-measured.txt"
@@ -110,15 +113,21 @@ step "Rounding error by length, order and type" "$program" verify --summary --sw
 step "Where 1/N goes: fp16 and bf16 at data scale 0.02" "$program" verify --summary --sweep range --json "$out/range.jsonl"
 step "Monarch factors" "$program" factors --json "$out/factors.jsonl" >"$out/factors.txt"
 step "Predicted time: Eq. 2" "$program" model --sweep figure4 --json "$out/model.jsonl" >"$out/model.txt"
+step "Fields and their truncated spectra" "$program" fields --json "$out/fields.jsonl" >"$out/fields.txt"
 if [ "$gpu" = none ]; then committed; else measure; fi
 [ ${#measured[@]} -eq 0 ] || step "What the cost models predict for what was measured" predict
-for sweep in short state; do
+for sweep in short state extension; do
   step "What counted work predicts: the sweep $sweep" "$program" model --sweep "$sweep" --model roofline --profile "$profile" \
     --json "$out/$sweep.jsonl" >"$out/$sweep.txt"
 done
 step "What counted work predicts: decoding" "$program" decode --profile "$profile" --json "$out/decode.jsonl" >"$out/decode.txt"
+step "What the models predict: the sweep factorizations-long" "$program" model --sweep factorizations-long \
+  --profile "$profile" --json "$out/factorizations-long.jsonl" >"$out/factorizations-long.txt"
 step "Memory" "$program" memory --json "$out/memory.jsonl" >"$out/memory.txt"
+step "Memory of filters over longer rows" "$program" memory --sweep extension --json "$out/extension_memory.jsonl" \
+  >"$out/extension_memory.txt"
 step "What if a block had less shared memory?" "$program" what-if --profile "$profile" --json "$out/what_if.jsonl" >"$out/what_if.txt"
+step "Which way is the soonest on which device?" "$program" what-if --ways --json "$out/ways.jsonl" >"$out/ways.txt"
 step "Sparsity: masks, and partial filters" explore
 step "Figures and report" figures
 

@@ -58,7 +58,7 @@ def brought(row):
     channels = CHANNELS / fields["h"]
     rows = channels * BATCH / fields["b"]
     floor = {name: value * (1 if name == "copy_bytes_per_s" else rows) for name, value in row["floor"].items()}
-    made = {**row, "case": re.sub(r"_b\d+_h\d+", f"_b{BATCH}_h{CHANNELS}", row["case"]), "floor": floor,
+    made = {**row, "case": brought_case(row["case"]), "floor": floor,
             "scaled_from": f"B={fields['b']}, H={fields['h']}"}
     for name, times in (("time_us", rows), ("call_us", rows)):
         if name in row:
@@ -69,6 +69,11 @@ def brought(row):
         made["parts_us"] = {name: longer(series, channels if name == "filter" else rows)
                             for name, series in row["parts_us"].items()}
     return made
+
+
+def brought_case(case):
+    """The case at B=64, H=768."""
+    return re.sub(r"_b\d+_h\d+", f"_b{BATCH}_h{CHANNELS}", case)
 
 
 def longer(series, times):

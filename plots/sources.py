@@ -70,11 +70,18 @@ def timed_of(*operations):
     return rows
 
 
+def memory_of_extension(data, committed):
+    """Rows of danaus memory --sweep extension; none where there are none."""
+    own = data / "extension_memory.jsonl"
+    return measurements.read_either(own, committed, ["memory"]) if own.exists() else results.Results([], [])
+
+
 # What a function may be given beside its rows.
 BESIDE = {"paper": lambda data, committed: Paper(committed), "peers": lambda data, committed: Peers(committed),
           "layers": lambda data, committed: Layers(committed), "predictions": predictions, "long": long_ones,
           "short_peers": lambda data, committed: ShortPeers(committed), "short": timed_of("shortconv"),
-          "attention": lambda data, committed: Attentions(committed), "state": timed_of("ssmconv"), "bench": all_timed}
+          "attention": lambda data, committed: Attentions(committed), "state": timed_of("ssmconv"),
+          "convolutions": timed_of("fftconv"), "extension_memory": memory_of_extension, "bench": all_timed}
 
 
 def rows_of(entry, data, committed):

@@ -85,7 +85,9 @@ class Page(Figure):
         return made
 
     def legend_for_all(self, handles, labels, columns=None, narrow_columns=2):
-        """A legend between the title and the axes, in one line unless it has a number of columns."""
+        """A legend between the title and the axes, in one line unless it has a number of columns; none of nothing."""
+        if not handles:
+            return
         width, height = self.get_size_inches()
         columns = min(len(handles), narrow_columns if self.is_narrow() else columns or len(handles))
         self.legend(handles, labels, ncols=columns, loc="upper left", borderaxespad=0, columnspacing=1.5,

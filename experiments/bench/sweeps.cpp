@@ -7,6 +7,7 @@
 #include "experiments/cli/table.hpp"
 #include "experiments/explore/patterns.hpp"
 #include "kernels/plan/choice.hpp"
+#include "kernels/plan/long.hpp"
 #include "kernels/plan/plan.hpp"
 #include "kernels/plan/registry.hpp"
 #include "reference/short_backward/short_backward.hpp"
@@ -109,6 +110,23 @@ std::vector<Case> long_ones() {
   return joined({over_long(lengths, kRows), over_long(lengths, as_causal(kRows))});
 }
 
+// A filter of so many taps over rows as long, twice as long, and so on: cut into pieces where K is short enough, else
+// whole. The last ones are what HyenaDNA was extended by, from rows of 450K and 1M to 4M (Fu et al. 2023, Table 8).
+std::vector<Case> extension() {
+  std::vector<Case> cases;
+  const auto add = [&](std::int64_t taps, std::int64_t length) {
+    Convolution problem = as_causal(kRows);
+    problem.length = length, problem.filter_length = taps;
+    if (length >= 1 << 16) problem.channels = kLongSamples / length;
+    cases.push_back(problem);
+  };
+  for (std::int64_t taps : {1 << 10, 1 << 13})
+    for (std::int64_t length = taps; length <= 1 << 20; length *= 2) add(taps, length);
+  for (std::int64_t taps : {450'000, 1'000'000})
+    for (std::int64_t length : {1'000'000, 2'000'000, 4'000'000}) add(taps, length);
+  return cases;
+}
+
 std::vector<Case> gradients() {
   return joined({over<Backward>(kPowersOfTwo, kRows), over_long<Backward>({1 << 16, 1 << 18, 1 << 20}, kRows),
                  over<Backward>(kShortSteps, as_causal(kRows))});
@@ -187,17 +205,36 @@ std::vector<Case> states() {
   return cases;
 }
 
+// Whether a kernel of this build computes such cases on the largest devices.
+bool computes(const Variant& variant, const Convolution& mode) {
+  const Fold fold = mode.mode == Mode::causal ? Fold::right_angle : Fold::pair;
+  return variant.compiled && variant.suits(0) && variant.dtype == mode.dtype && variant.fold == fold &&
+         variant.gated == mode.pregate;
+}
+
 // By every factorization of this build, which the cases name.
 std::vector<Case> factorizations(Dtype dtype) {
   std::vector<Case> cases;
-  for (const Convolution& mode : {kRows, with_gates(kRows), as_causal(kRows)})
+  for (Convolution problem : {kRows, with_gates(kRows), as_causal(kRows)}) {
+    problem.dtype = dtype;
     for (const auto& v : variants()) {
-      const Fold fold = mode.mode == Mode::causal ? Fold::right_angle : Fold::pair;
-      if (!v->compiled || !v->suits(0) || v->dtype != dtype || v->fold != fold || v->gated != mode.pregate) continue;
-      Convolution problem = mode;
-      problem.dtype = dtype;
-      problem.length = problem.filter_length = v->size;
-      problem.factors = v->factors;
+      if (!computes(*v, problem)) continue;
+      problem.length = problem.filter_length = v->size, problem.factors = v->factors;
+      cases.push_back(problem);
+    }
+  }
+  return cases;
+}
+
+// Likewise of three sizes beyond fused kernels: those of outer passes, and those of what is between them.
+std::vector<Case> factorizations_long() {
+  std::vector<Case> cases;
+  for (Convolution problem : {kRows, as_causal(kRows)})
+    for (const auto& v : long_variants()) {
+      const bool is_asked = v->size == 1 << 16 || v->size == 1 << 20 || v->size == 1 << 22;
+      if (!is_asked || !computes(*v, problem)) continue;
+      problem.length = problem.filter_length = v->size, problem.factors = v->factors;
+      problem.channels = kLongSamples / v->size;
       cases.push_back(problem);
     }
   return cases;
@@ -242,6 +279,7 @@ constexpr std::array kSweeps = {
     CaseSweep{"whole-call", "and with another filter at each call, whose transform counts?", &whole_call},
     CaseSweep{"lengths", "what does a length cost that is no FFT size?", &lengths},
     CaseSweep{"long", "what does a convolution beyond the fused kernels take, 64K to 4M?", &long_ones},
+    CaseSweep{"extension", "what does a filter take over rows that are longer than it?", &extension},
     CaseSweep{"gradients", "what does a backward pass take?", &gradients},
     CaseSweep{"step", "and a training step, and which part of it?", &steps},
     CaseSweep{"sparse", "what does it save to remove part of the spectrum?", &sparse},
@@ -252,6 +290,7 @@ constexpr std::array kSweeps = {
               &states},
     CaseSweep{"factorizations-fp16", "how fast is every factorization that the kernels have?", &factorizations_fp16},
     CaseSweep{"factorizations-bf16", "and in bf16?", &factorizations_bf16},
+    CaseSweep{"factorizations-long", "and by outer passes, of 64K, 1M and 4M?", &factorizations_long},
 };
 
 }  // namespace

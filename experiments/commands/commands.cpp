@@ -25,6 +25,7 @@ constexpr std::array kCommands = {
     Command{"what-if", "what stays in one kernel with less shared memory, and what does that cost?", &run_what_if},
     Command{"explore", "what does a frequency mask save, and what does it do to the answer?", &run_explore},
     Command{"convolve", "what is the convolution of my own u and k?", &run_convolve},
+    Command{"fields", "what does a truncated spectrum leave of a field?", &run_fields},
     Command{"factors", "what do the matrices of a Monarch factorization look like?", &run_factors},
     Command{"list", "which cases, methods, data, filters, profiles and sweeps are there?", &run_list},
     Command{"info", "what is this program, and what machine does it run on?", &run_info},

@@ -30,6 +30,7 @@ int run_decode(std::span<const std::string> words, Console& console);
 int run_calibrate(std::span<const std::string> words, Console& console);
 int run_count(std::span<const std::string> words, Console& console);
 int run_model(std::span<const std::string> words, Console& console);
+int run_fields(std::span<const std::string> words, Console& console);
 int run_factors(std::span<const std::string> words, Console& console);
 int run_memory(std::span<const std::string> words, Console& console);
 int run_what_if(std::span<const std::string> words, Console& console);

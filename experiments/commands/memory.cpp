@@ -1,4 +1,5 @@
 // danaus memory: how much memory of the device does a case take?
+#include "experiments/bench/sweeps.hpp"
 #include "experiments/cli/table.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
@@ -46,14 +47,17 @@ void print(std::ostream& out, const std::vector<Json>& rows) {
 int run_memory(std::span<const std::string> words, Console& console) {
   Job job(console, "memory", kDescription);
   std::vector<std::string> tokens;
-  std::string profile_name = "H200";
+  std::string profile_name = "H200", sweep;
   job.line.option("case", tokens, "TOKEN", "a case; may be repeated");
+  job.line.option("sweep", sweep, "NAME", "the cases of a sweep of danaus bench");
   job.line.option("profile", profile_name, "NAME", "the device whose kernels are meant (default: H200)");
   if (!job.parse(words)) return kExitOk;
 
   const HardwareProfile profile = job.profile(profile_name);
   std::vector<Case> cases;
   for (const std::string& word : tokens) cases.push_back(parse_case(word));
+  if (!tokens.empty() && !sweep.empty()) fail("memory: --case and --sweep exclude each other");
+  if (!sweep.empty()) cases = case_sweep("memory", sweep).cases();
   std::vector<Json> rows;
   for (const Case& asked : cases.empty() ? footprint_cases() : cases) rows.push_back(footprint(asked, profile));
   job.configure({{"cases", std::to_string(rows.size())}, {"profile", profile.name}});

@@ -21,12 +21,11 @@ namespace {
 using enum Column::Align;
 
 constexpr const char* kDescription =
-    "The time that Eq. 2 of Fu et al. 2023 predicts, term by term, and beside it that of a roofline over the work "
-    "that\n"
-    "the executor counts for the case's kernels, launch by launch; of other operations that one alone,\n"
-    "and, of short convolutions and state-space models, beside it the same by FFTs of whole rows and of pieces. With "
-    "--measured both are asked about the kernels that danaus bench timed. --forecast is for a GPU that nothing was timed\n"
-    "on yet: rows with their day and the code that they are of, which later rows of danaus bench will judge.";
+    "The time that Eq. 2 of Fu et al. 2023 predicts, term by term, and beside it that of a roofline over the work\n"
+    "that the executor counts for the case's kernels, launch by launch; of other operations that one alone, and, of\n"
+    "short convolutions and state-space models, beside it the same by FFTs of whole rows and of pieces. With\n"
+    "--measured both are asked about the kernels that danaus bench timed. --forecast is for a GPU that nothing was\n"
+    "timed on yet: rows with their day and the code that they are of, which later rows of danaus bench will judge.";
 
 // Of the paper's Table 19.
 constexpr const char* kPaper = "A100-40GB";
@@ -156,9 +155,10 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   if (options.figure4) options.models = Models::eq2;
   if (options.forecast) {
     if (options.figure4 || !options.measured.empty() || options.models == Models::eq2)
-      fail("model: --forecast is of counted work before anything is measured; it takes --case or a sweep of danaus bench");
+      fail("model: --forecast is of counted work before anything is measured; it takes --case or a sweep of bench");
     if (options.profiles.size() != 1)
-      fail("model: --forecast with ", options.profiles.size(), " profiles, must be one, of the GPU that will be measured");
+      fail("model: --forecast with ", options.profiles.size(),
+           " profiles, must be one, of the GPU that will be measured");
     options.models = Models::roofline;
   }
   const auto& order = options.order;

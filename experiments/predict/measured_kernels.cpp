@@ -6,6 +6,8 @@
 #include "experiments/cli/table.hpp"
 #include "experiments/io/result_file.hpp"
 #include "kernels/plan/choice.hpp"
+#include "kernels/plan/chunks.hpp"
+#include "kernels/plan/long.hpp"
 #include "kernels/plan/plan.hpp"
 #include "kernels/plan/registry.hpp"
 #include "reference/convolution/mask.hpp"
@@ -77,6 +79,13 @@ const Variant* kernel_named(std::string_view name) {
   return nullptr;
 }
 
+// Whether a row names kernels that compute a convolution together.
+bool is_of_several_launches(const Line& line) {
+  const auto name = line.get<std::string>("/variant");
+  const auto has_name = [&](const auto& v) { return v->name == name; };
+  return std::ranges::any_of(long_variants(), has_name) || std::ranges::any_of(chunk_variants(), has_name);
+}
+
 // The kernel that a row names. Throws where a row names one that could not have computed its case.
 const Variant* kernel_of(const Line& line, const Convolution& asked) {
   const auto name = line.get<std::string>("/variant");
@@ -140,6 +149,10 @@ void read_file(const std::string& path, const Device& device, MeasuredKernels& m
       continue;
     }
     const Convolution& asked = *any.as<Convolution>();
+    if (is_of_several_launches(line)) {
+      ++measured.of_several_launches;
+      continue;
+    }
     const Variant* variant = kernel_of(line, asked);
     const auto problem = variant ? asking_for(*variant, asked, device) : std::nullopt;
     if (!problem) {

@@ -25,9 +25,10 @@ struct MeasuredKernel {
 struct MeasuredKernels {
   std::vector<MeasuredKernel> kernels;
   std::string device;
-  std::size_t without_kernel = 0;      // rows of kernels that this build has not
-  std::size_t of_other_operation = 0;  // rows of gradients, steps and spectral layers
-  std::size_t of_other_kernel = 0;     // rows of kernels that a plan no longer chooses, whatever the case says
+  std::size_t without_kernel = 0;       // rows of kernels that this build has not
+  std::size_t of_other_operation = 0;   // rows of gradients, steps and spectral layers
+  std::size_t of_several_launches = 0;  // rows of outer passes or pieces of rows
+  std::size_t of_other_kernel = 0;      // rows of kernels that a plan no longer chooses, whatever the case says
 };
 
 // Rows of the method kernel that passed and were timed, on `device` or what it imitates; of several rows of a case the

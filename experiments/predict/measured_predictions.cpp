@@ -112,6 +112,9 @@ int predict_measured(const std::vector<std::string>& paths, const HardwareProfil
   if (measured.of_other_operation > 0)
     console.err << "notice: " << measured.of_other_operation
                 << " rows are of other operations than fftconv, left out\n";
+  if (measured.of_several_launches > 0)
+    console.err << "notice: " << measured.of_several_launches
+                << " rows are of convolutions in several launches, which model --sweep predicts, left out\n";
   if (measured.of_other_kernel > 0)
     console.err << "notice: " << measured.of_other_kernel
                 << " rows are of kernels that plans no longer choose for their factors, left out\n";

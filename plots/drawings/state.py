@@ -3,21 +3,11 @@
 import style
 import ways
 from matplotlib.lines import Line2D
-from results import case_fields
+from states import DRAWN, attention_us, crossings, is_drawn, rows_of
 
-BATCH, CHANNELS = 64, 768  # what all times are brought to
 STATES = {1: {"linestyle": (0, (1, 1))}, 16: {"linestyle": (0, (4, 1.5))}, 64: {"linestyle": "-"},
           256: {"linestyle": (0, (6, 1.5, 1, 1.5))}}
-DRAWN = 64  # S of the measured marks
 ATTENTION = {**style.PAPER, "markersize": 6}
-
-
-def rows_of(fields):
-    return BATCH * CHANNELS / (fields["b"] * fields["h"])
-
-
-def is_drawn(fields):
-    return fields["dtype"] == "f16" and fields["b"] == BATCH and not (fields["initial"] or fields["final"])
 
 
 def time_by_length(figure, rows, measured, attention):
@@ -47,22 +37,27 @@ def time_by_length(figure, rows, measured, attention):
                 stale |= row["stale"]
                 values.append(ms(ways.us(row), fields))
                 axes.plot(fields["l"], values[-1], **style.measured(ways.LOOK[way], row["stale"]))
-    for peer in attention.all:
-        values.append(peer.us * BATCH * CHANNELS / (peer.batch * peer.channels) / 1e3)
-        axes.plot(peer.length, values[-1], **ATTENTION)
+    others = attention.fastest()
+    for n, peer in others.items():
+        lengths.append(n)
+        values.append(peer.us / 1e3)
+        axes.plot(n, values[-1], **ATTENTION)
     if not values:
         return
     style.length_axis(axes, lengths, every=2 if figure.is_narrow() else 1, label="L (samples)")
     style.plain_log_ticks(axes, values)
     axes.set_ylabel("time of B=64, H=768 (ms)")
-    legend(figure, found, timed, attention, stale)
+    words = ["takes longer, by the lines:", *crossings(ways.predicted(rows), attention_us(attention))]
+    axes.text(0.99, 0.02, "\n".join(words), transform=axes.transAxes, ha="right", va="bottom",
+              fontsize=7.5 if figure.is_narrow() else 9, color=style.GREY)
+    legend(figure, found, timed, others, stale)
 
 
 def ms(us, fields):
     return us * rows_of(fields) / 1e3
 
 
-def legend(figure, found, timed, attention, stale):
+def legend(figure, found, timed, others, stale):
     colour = ways.LOOK[ways.KERNEL]["color"]
     handles, labels = [], []
     for states, look in STATES.items():
@@ -77,9 +72,10 @@ def legend(figure, found, timed, attention, stale):
         if any(way in methods for _, methods in timed):
             handles.append(Line2D([], [], linestyle="none", **ways.LOOK[way]))
             labels.append(f"unfused, {name}")
-    if attention.all:
+    if others:
+        names = sorted({peer.peer for peer in others.values()})
         handles.append(Line2D([], [], **ATTENTION))
-        labels.append(f"attention, {attention.all[0].peer}")
+        labels.append(f"attention, {names[0] if len(names) == 1 else 'the fastest'}")
     if stale:
         handles.append(Line2D([], [], **style.STALE))
         labels.append("hollow: stale")

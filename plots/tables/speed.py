@@ -35,7 +35,7 @@ def place(case):
     """Where a case stands in the tables: large batches first, fp16, circular and ungated first."""
     fields = case_fields(case)
     return (-fields["b"], fields["h"], list(DTYPE).index(fields["dtype"]), fields["mode"] != "circular",
-            fields["gates"], fields["k"] != fields["l"], fields["l"])
+            fields["gates"], fields["k"] if fields["k"] != fields["l"] else 0, fields["l"])
 
 
 OPERATIONS = {"fftconv": [], "fftconvgrad": ["backward"], "fftconvstep": ["both passes"]}
@@ -44,7 +44,7 @@ OPERATIONS = {"fftconv": [], "fftconvgrad": ["backward"], "fftconvstep": ["both 
 def words(case):
     fields = case_fields(case)
     gates = ["both gates" if len(fields["gates"]) == 2 else gate for gate in fields["gates"][:1]]
-    partial = ["K < L"] if fields["k"] < fields["l"] else ["K > L"] if fields["k"] > fields["l"] else []
+    partial = [f"K={length(fields['k'])}"] if fields["k"] != fields["l"] else []
     return ", ".join([*OPERATIONS[fields["operation"]], DTYPE[fields["dtype"]], fields["mode"], *gates, *partial, f"B={fields['b']}, H={fields['h']}"])
 
 
@@ -102,6 +102,12 @@ def call(row):
 
 def number(value):
     return f"{value:.1f}" if value < 1000 else f"{value:.0f}"
+
+
+def milliseconds(us):
+    """Of microseconds, to three digits."""
+    ms = us / 1e3
+    return f"{ms:.0f}" if ms >= 100 else f"{ms:.1f}" if ms >= 10 else f"{ms:.2f}" if ms >= 1 else f"{ms:.3f}"
 
 
 def clearance(row):

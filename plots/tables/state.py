@@ -1,17 +1,19 @@
 """From which length on a state is cheaper than an FFT."""
 
+import states
 import ways
 from report import Table
 from results import case_fields
 from style import DTYPE, length
 
 COLUMNS = ["L", "state passing, predicted", "fused FFT, predicted", "over it", "state passing, measured", "× floor",
-           "fused FFT", "cuFFT, fp32", "cuFFT, 16 bits", "notes"]
+           "fused FFT", "cuFFT, fp32", "cuFFT, 16 bits", "attention", "notes"]
 
 
-def lengths(rows, measured, _):
-    """A block for each number of states and shape, a line for each length; microseconds."""
-    predicted, timed = ways.predicted(rows), ways.measured(measured.rows)
+def lengths(rows, measured, attention):
+    """A block for each number of states and shape, a line for each length; microseconds. Attention is brought to the
+    case's channels, where it has as many rows."""
+    predicted, timed, others = ways.predicted(rows), ways.measured(measured.rows), states.attention_us(attention)
     lines, heading, crossings = [], None, {}
     for case in sorted(predicted, key=place):
         fields, said, methods = case_fields(case), predicted[case], timed.get(case, {})
@@ -29,9 +31,17 @@ def lengths(rows, measured, _):
                       number(found.get(ways.KERNEL)),
                       f"{found[ways.KERNEL] / kernel['floor']['us']:.2f}" if kernel else "",
                       *(number(found.get(way)) for way in ("full_fft", "cufft_f32", "cufft_pairs")),
+                      number(others[fields["l"]] / states.rows_of(fields) if fields["b"] == states.BATCH and fields["l"] in others
+                             else None),
                       "stale" if any(row["stale"] for row in methods.values()) else ""])
     words = [f"S={states}, B={batch}: {crossing(points)}" for (batch, states), points in sorted(crossings.items())]
-    return Table(COLUMNS, lines, verdict=f"Predicted, where state passing is the sooner way: {'; '.join(words)}.")
+    verdict = f"Predicted, where state passing is the sooner way: {'; '.join(words)}."
+    measured_times = {case: ways.times(methods) for case, methods in timed.items()}
+    for kind, cases in (("predicted", predicted), ("measured", measured_times)):
+        found = [line for line in states.crossings(cases, others) if line.startswith("attention")]
+        if found:
+            verdict += f" Where attention, as measured, takes longer than what is {kind}: {'; '.join(found)}."
+    return Table(COLUMNS, lines, verdict=verdict)
 
 
 def crossing(points):

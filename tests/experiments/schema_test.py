@@ -21,8 +21,8 @@ OTHER_CASES = ["--case", "fftconvgrad_f16_circular_l512_b3_h2_postgate", "--case
                "--case", "spectral_f32_tf32_b2_c5x4_l32_m8", "--case", "shortconv_f16_causal_k40_l600_b2_h3",
                "--case", "shortconvgrad_bf16_same_k4_l64_b2_h9_bias_channelslast", "--case",
                "ssmconv_f16_s8_l600_b2_h3_final"]
-WRITTEN_WITHOUT_A_GPU = {"verify", "count", "model", "forecast", "memory", "what_if", "factors", "convolve", "list", "info",
-                         "random", "check", "explore", "partial", "decode"}
+WRITTEN_WITHOUT_A_GPU = {"verify", "count", "model", "forecast", "memory", "what_if", "factors", "convolve", "list",
+                         "info", "random", "check", "explore", "partial", "decode", "ways", "field"}
 # What models are judged by is written by the plots' side.
 OF_OTHERS = {"prediction", "choice", "summary"}
 # Where PyTorch is, tests/python/examples_test.py holds what writes them to these.
@@ -66,11 +66,12 @@ def written_rows():
         *rows_of("model", "--forecast", "--profile", "H100-SXM", "--case", KERNEL_CASE, "--case", OTHER_CASES[3]),
         *rows_of("memory", "--case", KERNEL_CASE), *rows_of("memory", *OTHER_CASES),
         *rows_of("what-if", "--case", "fftconv_f16_circular_l32768_b2_h1"), *rows_of("what-if", *OTHER_CASES),
+        *rows_of("what-if", "--ways", "--profile", "H200", "--case", "fftconv_f16_causal_l8192_k100_b2_h1"),
         *rows_of("explore", "--case", KERNEL_CASE, "--count", "2", "--pattern", "low", "--pattern", "random"),
         *rows_of("explore", "--case", "fftconv_f16_circular_l64_b2_h1_plain_r16x4", "--pattern", "paper"),
         *rows_of("explore", "--partial", "--case", "fftconv_f16_causal_l512_b2_h1"),
         *rows_of("factors", "--case", "fftconv_f64_circular_l8_b1_h1_plain_r2x4"),
-        *rows_of("list"), *rows_of("list", "kernels"), *rows_of("info"),
+        *rows_of("fields"), *rows_of("list"), *rows_of("list", "kernels"), *rows_of("info"),
     ]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <set>
 
 #include "tests/kernels/support.hpp"
@@ -99,6 +100,37 @@ TEST(ChunkResult, OfSmallerBatches) {
   plan.execute({{"u", aligned.samples()}, {"y", all.samples()}});
   plan.execute({{"u", aligned.samples().first(2000)}, {"y", some.samples()}}, {.batch = 2});
   EXPECT_TRUE(std::ranges::equal(some.samples(), all.samples().first(2000)));
+}
+
+// A filter over rows many times as long as it, against the sum that defines it: no sample is further off than rounding
+// explains, and those beside where pieces meet are as near as all.
+TEST(ChunkResult, EqualsTheSumAtEveryPositionOfALongerRow) {
+  for (std::string_view word :
+       {"fftconv_f16_causal_l6000_k256_b2_h2_n1024", "fftconv_f16_circular_l6000_k100_b1_h2_n512",
+        "fftconv_bf16_causal_l5999_k256_b2_h1_n1024"}) {
+    const Convolution problem = parse_convolution(word);
+    const ChunkVariant& variant = chunks_of(word);
+    const Chunks chunks(problem, variant.inner());
+    const Inputs inputs = make_inputs(problem, {});
+    const std::vector<double> y = execute_plan(problem, inputs, {}), truth = convolve(problem, inputs, Method::direct);
+    double squares = 0, errors = 0, at_borders = 0;
+    std::int64_t borders = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) squares += truth[i] * truth[i];
+    const double scale = std::sqrt(squares / static_cast<double>(y.size()));
+    const double bound = bound_max(bound_l2_of_kernel(problem, variant.roundings()), std::ssize(y));
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const std::int64_t n = static_cast<std::int64_t>(i) % problem.length;
+      const double error = (y[i] - truth[i]) / scale;
+      ASSERT_LE(std::abs(error), bound) << word << ", n=" << n;
+      errors += error * error;
+      const std::int64_t behind = (n - chunks.first % chunks.step + chunks.step) % chunks.step;
+      if (std::min(behind, chunks.step - 1 - behind) < 4) at_borders += error * error, ++borders;
+    }
+    ASSERT_GE(borders, 8 * problem.length / chunks.step) << word;
+    EXPECT_LE(std::sqrt(at_borders / static_cast<double>(borders)),
+              1.5 * std::sqrt(errors / static_cast<double>(y.size())))
+        << word;
+  }
 }
 
 // What is beside a row, in memory and in the pieces of others, is not seen: zeros come before it, not its neighbour.

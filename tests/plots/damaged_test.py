@@ -11,8 +11,9 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from rows import (bench_row, check_row, counters_row, explore_rows, factors_row, forecast_row, good_rows, measured_rows,
-                  memory_row, model_row, partial_row, prediction_rows, verify_row, what_if_rows)
+from rows import (bench_row, check_row, counters_row, explore_rows, factors_row, field_rows, forecast_row, good_rows,
+                  measured_rows, memory_row, model_row, partial_row, prediction_rows, verify_row, ways_rows,
+                  what_if_rows)
 
 import make
 import measurements
@@ -31,6 +32,7 @@ READERS = {
     "factors": (["factors"], "factors.jsonl", [factors_row()]),
     "bench": (["time-over-floor"], "bench.jsonl", measured_rows()[:3]),
     "what_if": (["what-if"], "what_if.jsonl", what_if_rows()[::-1]),
+    "field": (["fields"], "fields.jsonl", field_rows()),
     "explore": (["sparsity"], "explore.jsonl", explore_rows()[:2]),
 }
 # Of these there are tables only.
@@ -39,6 +41,7 @@ TABLES = {
     "check": ("checks.jsonl", [check_row("memcheck"), check_row()]),
     "memory": ("memory.jsonl", [memory_row(1024, True), memory_row(1024, False)]),
     "forecast": ("forecast.jsonl", [forecast_row(12), forecast_row(11)]),
+    "ways": ("ways.jsonl", ways_rows()),
     "partial": ("partial.jsonl", [partial_row(512, 560, 20), partial_row(256, 550, 12.5)]),
 }
 

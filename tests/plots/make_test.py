@@ -11,9 +11,10 @@ import tomllib
 import unittest
 from pathlib import Path
 
-from rows import (BASELINES, KERNELS, MEASURED, PLOTS, ROOT, bench_row, counters_row, decode_rows, good_rows,
-                  layer_rows, long_rows, measured_rows, measured_ways, memory_row, prediction_row,
-                  prediction_rows, short_rows, state_rows, step_row, verify_row, what_if_rows)
+from rows import (BASELINES, KERNELS, MEASURED, PLOTS, ROOT, bench_row, counters_row, decode_rows, extension_rows,
+                  good_rows, layer_rows, long_rows, measured_rows, measured_ways, memory_row, prediction_row,
+                  prediction_rows, short_rows, state_rows, step_row, timed_long_factors, verify_row,
+                  what_if_rows)
 
 import measurements
 
@@ -246,6 +247,34 @@ class MakeTest(unittest.TestCase):
             "peer,dtype,length,batch,channels,us\ntorch SDPA,bf16,4096,64,768,5000\n")
         self.assertEqual(self.make("state-length").returncode, 0)
         self.assertNotEqual((self.out / "state-length.svg").read_bytes(), before)
+
+    def test_it_is_said_where_attention_takes_longer(self):
+        # State passing takes 100 us at 1K and 8000 at 64K, brought to H=768, a fused FFT 80 and 14400.
+        self.write({"state.jsonl": state_rows(), "committed/measured.jsonl": measured_ways()})
+        (self.committed / "h200_attention.csv").write_text(
+            "peer,dtype,length,batch,channels,us\ntorch SDPA (a),f16,1024,32,768,45\n"
+            "torch SDPA (b),f16,1024,64,768,95\ntorch SDPA (a),f16,65536,16,768,100000\n")
+        page = self.data / "report.html"
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        text = words_of(page)
+        self.assertIn("1K 100.0 80.0 0.80 110.0 11.00 400.0 90.0", text)
+        self.assertIn("Where attention, as measured, takes longer than what is predicted: attention &gt; state, S=64: "
+                      "above 1.1K; attention &gt; fused FFT: at every length. Where attention, as measured, takes longer "
+                      "than what is measured: attention &gt; state, S=64: at no length.", text)
+
+    def test_refuses_a_time_of_attention_that_is_none(self):
+        self.write({"state.jsonl": state_rows()})
+        for cells, complaint in (("0,64,768,1", "must be positive"), ("1,64,768,nan", "finite"), ("1,a,768,1", "invalid")):
+            (self.committed / "h200_attention.csv").write_text(
+                f"peer,dtype,length,batch,channels,us\ntorch SDPA,f16,{cells}\n")
+            self.assertRegex(self.refused("state-length"), f"h200_attention.csv, row 1 of the table: .*{complaint}")
+
+    def test_a_report_of_filters_over_longer_rows_alone(self):
+        timed = [bench_row("fftconv_f16_causal_l65536_k8192_b64_h192", "kernel", 2000), *timed_long_factors()]
+        self.write({"extension.jsonl": extension_rows(), "committed/measured.jsonl": timed})
+        page = self.data / "report.html"
+        self.assertEqual(self.make("--report", page).returncode, 0)
+        self.assertIn("HyenaDNA-1M 2000000 2.91 needs weights outer passes", words_of(page))
 
     def test_memory_stands_in_the_paper_s_unit(self):
         self.write({"memory.jsonl": [memory_row(1024, False)]})

@@ -143,6 +143,72 @@ def measured_ways():
             row(STATE.format(1024, 768), "cufft_f32", 400)]
 
 
+def field_rows():
+    """Of 2 x 2 and of 4 points; two modes keep all."""
+    def row(name, lengths, samples, spectrum, kept):
+        word = "x".join(map(str, lengths))
+
+        def layer(modes, lost, result, error):
+            return {"case": f"spectral_f32_tf32_b1_c1x1_l{word}_m{modes}_shared", "modes": modes, "kept": modes,
+                    "share": modes / len(spectrum), "lost": lost, "kernel_error": error, "result": result}
+        return {"schema": 1, "kind": "field", "field": name, "what": f"a {name} field", "lengths": lengths,
+                "samples": samples, "spectrum_db": spectrum,
+                "truncations": [layer(1, 0.25, kept, 3e-4), layer(2, 1e-9, samples, None)], **PROVENANCE}
+    return [row("random", [2, 2], [1, 0.5, -1, 0], [0, -10, -20, -30], [0.5, 0.5, -0.5, -0.5]),
+            row("burgers", [4], [1, 0.5, -1, 0], [0, -10, -20], [0.1, 0.1, 0.1, 0.1])]
+
+
+def long_factor_rows():
+    """Predicted, of 64K; the second factors are sooner by counted work, the first by Eq. 2, 5000 to 6000 us."""
+    case = "fftconv_f16_circular_l65536_b64_h192_r{}"
+    cases = case.format("8x8x16x8x8"), case.format("16x8x2x16x16")
+
+    def eq2(case, us):
+        row = model_row("H200", 65536, [int(n) for n in case.split("_r")[1].split("x")], "hbm")
+        return {**row, "case": case, "total_us": us}
+    return [eq2(cases[0], 5000), eq2(cases[1], 6000), way_row(cases[0], 2700), way_row(cases[1], 2600)]
+
+
+def timed_long_factors():
+    """The second took a tenth more than the first, 12 ms at B=64, H=768."""
+    return [bench_row(row["case"], "kernel", us) for row, us in zip(long_factor_rows(), (3000, 3300))]
+
+
+def ways_row(profile, n, us, taps=None, complete=True):
+    """us: {way: microseconds, or none}."""
+    names = sorted((way for way in us if us[way] is not None), key=us.get)
+    said = [{"way": way, "case": f"fftconv_f16_causal_l{n}_b64_h12", "n": 16384, "kernel": "a kernel", "launches": 1,
+             "us": us[way], "limit": "hbm"} for way in names]
+    others = [{"way": way, "reason": "too long"} for way in us if us[way] is None]
+    k = f"_k{taps}" if taps else ""
+    return {"schema": 1, "kind": "ways", "case": f"fftconv_f16_causal_l{n}{k}_b64_h12", "profile": profile, "l": n,
+            "k": taps or n, "batch": 64, "channels": 12, "ways": said, "others": others,
+            "complete": complete, "plan": names[0] if names else "none",
+            **PROVENANCE}
+
+
+def ways_rows():
+    """Pieces win at 64K of 2K taps on the H200; on the A100 a build lacked a kernel."""
+    return [ways_row("A100-40GB", 65536, {"fused": None, "outer passes": 900, "pieces": None}),
+            ways_row("A100-40GB", 65536, {"outer passes": 900, "pieces": None}, 2048, complete=False),
+            ways_row("H200", 32768, {"fused": 100, "outer passes": 400, "pieces": None}),
+            ways_row("H200", 65536, {"fused": None, "outer passes": 300, "pieces": None}),
+            ways_row("H200", 65536, {"fused": None, "outer passes": 300, "pieces": 100}, 2048)]
+
+
+def extension_rows():
+    """Of 8K taps whole at 8K, in pieces at 64K; of 1M whole."""
+    return [way_row("fftconv_f16_causal_l8192_b64_h768", 730),
+            {**way_row("fftconv_f16_causal_l65536_k8192_b64_h192", 2200), "variant": "pieces_exchange_a_variant"},
+            {**way_row("fftconv_f16_causal_l2000000_k1000000_b64_h6", 4900), "variant": "outer_a_variant"}]
+
+
+def extension_memory_rows():
+    """Twice u and y."""
+    row = memory_row(65536, False)
+    return [{**row, "case": "fftconv_f16_causal_l65536_k8192_b64_h192", "total_bytes": 2 * 4 * 64 * 192 * 65536}]
+
+
 def decode_row(method, us, measured=False, **more):
     """To 64 and to 32K so many microseconds a position."""
     spans = [{"from": 0, "to": 64, "us": us[0]}, {"from": 64, "to": 32768, "us": us[1]}]
@@ -302,6 +368,11 @@ def good_rows():
         "factors.jsonl": [factors_row()],
         "predictions.jsonl": prediction_rows(),
         "what_if.jsonl": what_if_rows(),
+        "ways.jsonl": ways_rows(),
+        "fields.jsonl": field_rows(),
+        "factorizations-long.jsonl": long_factor_rows(),
+        "extension.jsonl": extension_rows(),
+        "extension_memory.jsonl": extension_memory_rows(),
         "explore.jsonl": explore_rows(),
         "table9.jsonl": table9_rows(),
         "partial.jsonl": [partial_row(8192, 600, None), partial_row(256, 550, 12.5)],

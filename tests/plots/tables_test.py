@@ -5,14 +5,18 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from rows import (LAYER, MEASURED, bench_row, check_row, counters_row, forecast_row, layer_rows, long_rows,
-                  prediction_rows, random_row, step_row)
+from rows import (LAYER, MEASURED, bench_row, check_row, counters_row, extension_memory_rows, extension_rows, field_rows,
+                  forecast_row, layer_rows, long_factor_rows, long_rows, prediction_rows, random_row, step_row,
+                  timed_long_factors, ways_rows)
 
 import measurements
 import sources
+import ways
+from drawings import cost
+from fields import require_whole
 from peers import Layers, Peers
 from results import Refusal, Results, case_fields
-from tables import checks, counters, forecast, layers, readme, speed, training
+from tables import checks, counters, extension, fields, forecast, layers, long, readme, speed, training, what_if
 
 
 def fresh(rows):
@@ -55,6 +59,89 @@ class ForecastTest(unittest.TestCase):
     def test_profiles_of_the_repository_say_of_which_device_they_are(self):
         self.assertEqual(forecast.device_of("H200"), "NVIDIA H200")
         self.assertEqual(forecast.device_of(self.GPU), self.GPU)
+class LongRowsTest(unittest.TestCase):
+    """Ways, factors and marks of long convolutions."""
+
+    def results(self, rows):
+        return sources.results.Results([], [measurements.brought(row) for row in fresh(rows)])
+
+    def test_ways_say_from_where_to_where(self):
+        table = what_if.ways(ways_rows())
+        self.assertEqual(table.verdict, "A100-40GB: K=L outer passes 64K; K=2K unknown. H200: K=L fused 32K, outer passes "
+                                        "64K; K=2K pieces 64K.")
+        # 100 us of 12 channels are 6.4 ms of 768.
+        self.assertEqual(table.rows[-1], ["64K", "not built", "", "", "pieces, N=16K", "6.40", "outer passes × 3.0"])
+        self.assertEqual(table.rows[1], ["32K", "", "", "", "fused, N=16K", "6.40", "outer passes × 4.0"])
+
+    def test_factorizations_are_judged_where_all_of_a_size_were_timed(self):
+        table = long.factorizations(long_factor_rows(), self.results(timed_long_factors()))
+        self.assertEqual(table.rows, [["fp16, circular, N=64K, H200"],
+                                      ["8x8x16x8x8", "20.0", "10.8", "hbm", "12.0", "0.90", "300.00", ""],
+                                      ["16x8x2x16x16", "24.0", "10.4", "hbm", "13.2", "0.79", "330.00", ""]])
+        self.assertIn("the choice of counted work costs 10.0 % on average and 10.0 % at worst, the table's 0.0 % and "
+                      "0.0 %.", table.verdict)
+        for measured in ([], timed_long_factors()[:1]):
+            self.assertIn("2 factorizations predicted; none of the sizes was timed",
+                          long.factorizations(long_factor_rows(), self.results(measured)).verdict)
+
+    def test_table_8_has_the_paper_s_columns_and_what_is_asked_beside(self):
+        memory = sources.results.Results([], extension_memory_rows())
+        timed = self.results([bench_row("fftconv_f16_causal_l65536_k8192_b64_h192", "kernel", 2000)])
+        table = extension.table8(extension_rows(), memory, timed)
+        self.assertEqual(table.rows[0], ["K=1000000, HyenaDNA-1M"])
+        self.assertEqual(table.rows[1], ["2000000", "2.91", "needs weights", "outer passes", "", "", "627", "6.38", "", "",
+                                         ""])
+        self.assertEqual(table.rows[3:], [
+            ["8K", "", "", "fused", "", "", "0.730", "1.81", "", "", ""],
+            ["64K", "", "", "pieces", "6.44", "2.00", "8.80", "2.73", "8.00", "200.00", ""]])
+        self.assertIn("K=8K in pieces from L=64K on; K=1000000 never in pieces.", table.verdict)
+
+    def test_what_fields_lose(self):
+        table = fields.lost(field_rows())
+        self.assertEqual(table.rows[:3], [["a random field, 2 × 2"], [1, 1, "25.0", "25.000", "0.030"],
+                                          [2, 2, "50.0", "none", ""]])
+        self.assertIn("random field needs 50.0 % of its frequencies; Burgers' equation needs 66.7 %", table.verdict)
+
+    def test_fields_of_another_size_than_said_are_refused(self):
+        for name, count in (("samples", 4), ("spectrum_db", 4)):
+            row = field_rows()[0]
+            row[name] = row[name][1:]
+            with self.assertRaisesRegex(sources.results.Refusal, f"the random field has 3 {name}, must be {count}"):
+                require_whole(row)
+        row = field_rows()[1]
+        row["truncations"][1]["result"] = []
+        with self.assertRaisesRegex(sources.results.Refusal, "the burgers field has 0 samples, must be 4"):
+            require_whole(row)
+
+    def test_where_one_way_takes_longer_than_another(self):
+        def words(one, other):
+            return ways.crossing_words(ways.crossings(one, other))
+        flat, steep = {256: 8, 512: 8, 1024: 8, 4096: 8}, {256: 4, 512: 8, 1024: 16, 2048: 32}
+        self.assertEqual(words(steep, flat), "above 512")
+        self.assertEqual(words(flat, steep), "up to 512")
+        self.assertEqual(words({256: 4, 1024: 16}, {256: 8, 1024: 8}), "above 512")  # halfway by logarithms
+        self.assertEqual(words({256: 9, 512: 9}, flat), "at every length")
+        self.assertEqual(words({256: 7, 512: 7}, flat), "at no length")
+        self.assertEqual(words({256: 4, 512: 16, 1024: 4}, flat), "from 362 to 724")
+        self.assertEqual([ways.near(n) for n in (255.4, 1023, 1536, 65536, 1.2e6)], ["255", "1K", "1.5K", "64K", "1.1M"])
+
+    def test_the_marks_are_the_rows_of_the_sweep_long(self):
+        lengths = [1 << e for e in range(16, 23)]
+        rows = [{**bench_row(f"fftconv_f16_circular_l{n}_b64_h{(192 << 16) // n}", "kernel", 1000),
+                 "factors": [8, 8, 16, 32, 32]} for n in lengths]
+        others = [bench_row("fftconv_f16_causal_l65536_b64_h192", "kernel", 1), *timed_long_factors(),
+                  bench_row("fftconv_f16_circular_l65536_k100_b64_h192", "kernel", 1),
+                  bench_row("fftconv_f16_circular_l65536_b64_h192", "cufft_f32", 1)]
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "bench.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*rows, *others]))
+            found = sources.long_ones(folder, folder / "none")
+        points = cost.long_points(found.rows, "H200", set())
+        self.assertEqual([(order, n, stale) for order, n, _, stale in points], [(5, n, False) for n in lengths])
+        # 1 ms of as many samples as 64 rows of 192 channels of 64K have.
+        for _, _, ps, _ in points:
+            self.assertAlmostEqual(ps, 1e9 / (64 * (192 << 16)), places=6)
+        self.assertEqual(cost.long_points(found.rows, "A100", set()), [])
 
 
 class CountersTest(unittest.TestCase):
@@ -256,7 +343,7 @@ class SourcesTest(unittest.TestCase):
             self.assertEqual(stale(), 0)
 
 
-class ReadmeTest(unittest.TestCase):
+class ReadmeSizesTest(unittest.TestCase):
     def test_lengths_between_sizes_are_left_to_their_figure(self):
         rows = [{"case": f"fftconv_f16_circular_l{n}_b64_h768"} for n in (256, 768, 1000, 1023, 1024, 24576, 30000)]
         self.assertEqual([case_fields(row["case"])["l"] for row in readme.at_fft_sizes(rows)], [256, 768, 1024, 24576])

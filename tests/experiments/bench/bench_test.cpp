@@ -25,6 +25,7 @@
 #include "kernels/plan/arrays.hpp"
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/chunks.hpp"
+#include "kernels/plan/long.hpp"
 #include "kernels/plan/registry.hpp"
 #include "reference/compare.hpp"
 #include "reference/spectral/spectral.hpp"
@@ -46,8 +47,8 @@ TEST(Bench, SweepsAreCasesThatTheKernelsCompute) {
       if (sweep.name == "spectral") continue;  // layers of two axes have baselines alone
       EXPECT_EQ(obstacle(Contender::kernel, asked, Device()), std::nullopt) << asked.token();
       const auto* problem = asked.as<Convolution>();
-      if (problem && problem->factors.empty() && sweep.name != "lengths" && sweep.name != "long" &&
-          sweep.name != "sparse")
+      const std::set<std::string_view> others = {"lengths", "long", "extension", "sparse"};
+      if (problem && problem->factors.empty() && !others.contains(sweep.name))
         (&sweep == &case_sweeps().front() ? whole : parts).insert(asked.token());
     }
   EXPECT_EQ(whole, parts) << "the first sweep holds all fused ones that leave the factors to the plan, but for lengths";
@@ -61,6 +62,9 @@ TEST(Bench, SweepsHaveTheCasesOfTheTables) {
     return words;
   };
   EXPECT_TRUE(tokens("long").contains("fftconv_f16_causal_l4194304_b64_h3"));
+  for (const char* word : {"fftconv_f16_causal_l8192_b64_h768", "fftconv_f16_causal_l1048576_k8192_b64_h12",
+                           "fftconv_f16_causal_l4000000_k450000_b64_h3"})
+    EXPECT_TRUE(tokens("extension").contains(word)) << word;
   for (const char* word : {"fftconvgrad_f16_circular_l2048_b64_h768", "fftconvgrad_f16_circular_l1048576_b64_h12"})
     EXPECT_TRUE(tokens("gradients").contains(word)) << word;
   for (const char* word : {"fftconvstep_f16_causal_l32768_b64_h768", "fftconvstep_bf16_circular_l4096_b64_h768",
@@ -105,6 +109,20 @@ TEST(Bench, FactorizationsAreAllThatThisBuildHas) {
     if (v->compiled && v->suits(0) && v->fold != Fold::plain && !(v->gated && v->fold == Fold::right_angle))
       all.insert(v.get());
   EXPECT_EQ(timed, all);
+}
+
+TEST(Bench, FactorizationsOfLongOnesAreAllThatThisBuildHas) {
+  const std::set<int> sizes = {1 << 16, 1 << 20, 1 << 22};
+  std::multiset<const Variant*> timed, all;
+  for (const Case& asked : case_sweep("test", "factorizations-long").cases()) {
+    const Convolution& problem = *asked.as<Convolution>();
+    EXPECT_EQ(parse_convolution(token(problem)).factors, problem.factors) << "the token names them";
+    timed.insert(&choose(problem, Device()));
+  }
+  for (const auto& v : long_variants())
+    if (v->compiled && v->suits(0) && v->dtype == Dtype::f16 && !v->gated && sizes.contains(v->size))
+      all.insert(v.get());
+  EXPECT_EQ(timed, all) << "each once, the preferred and the others";
 }
 
 TEST(Bench, BaselinesSayWhatTheyDoNotCompute) {

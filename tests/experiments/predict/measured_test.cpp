@@ -115,6 +115,15 @@ TEST_F(Measured, LeavesOtherOperationsOut) {
   EXPECT_EQ(measured.of_other_operation, 1);
 }
 
+TEST_F(Measured, LeavesOutWhatTakesSeveralLaunches) {
+  const MeasuredKernels measured = read({bench_row("fftconv_f16_circular_l65536_b64_h192", 900),
+                                         bench_row("fftconv_f16_causal_l65536_k100_b64_h192_n8192", 900),
+                                         bench_row("fftconv_f16_circular_l1024_b64_h768", 61)});
+  EXPECT_EQ(measured.kernels.size(), 1);
+  EXPECT_EQ(measured.of_several_launches, 2);
+  EXPECT_EQ(measured.without_kernel, 0);
+}
+
 TEST_F(Measured, TakesTheLastRowOfACase) {
   const MeasuredKernels measured = read(
       {bench_row("fftconv_f16_circular_l1024_b64_h768", 60), bench_row("fftconv_f16_circular_l1024_b64_h768", 61)});

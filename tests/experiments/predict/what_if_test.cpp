@@ -1,4 +1,5 @@
-// danaus what-if: its rows are those of the kernels that a plan would choose, or say why there is none.
+// danaus what-if: its rows are those of the kernels that a plan would choose, or say why there is none; ways are those
+// that there are, the soonest first.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,6 +7,9 @@
 #include <map>
 
 #include "experiments/cli/environment.hpp"
+#include "experiments/count/imitation.hpp"
+#include "experiments/predict/ways.hpp"
+#include "kernels/plan/choice.hpp"
 #include "tests/experiments/support.hpp"
 
 namespace danaus {
@@ -61,6 +65,85 @@ TEST(WhatIf, AddsToItsOwnRowsAndTouchesNoOthers) {
   EXPECT_EQ(std::count(once.begin(), once.end(), '\n'), 3);
   EXPECT_THAT(run(words).err, HasSubstr("3 rows stand"));
   EXPECT_EQ(read_file(path), once);
+}
+
+// Of the ways that there are their names in order, and the reasons of the others.
+std::vector<std::string> words_of(const Json& row) {
+  std::vector<std::string> words;
+  double before = 0;
+  for (const Json& way : row.at("ways")) {
+    words.push_back(way.at("way"));
+    EXPECT_GE(way.at("us"), before) << row;
+    before = way.at("us");
+  }
+  for (const Json& way : row.at("others")) words.push_back(way.at("reason"));
+  return words;
+}
+
+TEST(Ways, TheSoonestIsFirstAndWhatIsNoneSaysWhy) {
+  const HardwareProfile profile = load_profile("H200");
+  const auto row = [&](const char* token) { return ways(ways_case(parse_case(token), profile)); };
+  using testing::ElementsAre;
+
+  const Json fused = row("fftconv_f16_circular_l1024_b64_h768");
+  EXPECT_THAT(words_of(fused), ElementsAre("fused", HasSubstr("outer passes have at least"), HasSubstr("2 K <= N")));
+  EXPECT_EQ(fused["plan"], "fused");
+  EXPECT_EQ(fused["ways"][0]["n"], 1024);
+  const Ran model = run({"model", "--case", "fftconv_f16_circular_l1024_b64_h768", "--profile", "H200", "--model",
+                         "roofline", "--json", "-"});
+  EXPECT_EQ(fused["ways"][0]["us"], Json::parse(model.out).at("total_us"));
+
+  const Json whole = row("fftconv_f16_causal_l65536_b64_h192");
+  EXPECT_THAT(words_of(whole),
+              ElementsAre("outer passes", HasSubstr("fused kernels have at most"), HasSubstr("K=65536")));
+  EXPECT_EQ(whole["plan"], "outer passes");
+  EXPECT_TRUE(whole["complete"]);
+  EXPECT_EQ(whole["ways"][0]["n"], 65536);
+
+  const Json partial = row("fftconv_bf16_causal_l65536_k256_b64_h192_postgate");
+  EXPECT_THAT(words_of(partial), ElementsAre("pieces", "outer passes", HasSubstr("fused kernels have at most")));
+  EXPECT_EQ(partial["plan"], "pieces");
+  EXPECT_LT(partial["ways"][0]["n"], 65536);
+}
+
+TEST(Ways, WhatTheBuildHasNotIsSaid) {
+  HardwareProfile profile = load_profile("H200");
+  profile.shared_memory_per_block.value = 99;  // kernels of such devices are in builds with all of them
+  const WaysCase asked = ways_case(parse_case("fftconv_f16_causal_l8192_b2_h1"), profile);
+  const bool has_kernel_for_it = has_kernel(asked.asked, imitation(profile));
+  const Json row = ways(asked);
+  EXPECT_EQ(row["complete"], has_kernel_for_it) << row;
+  EXPECT_EQ(row["plan"], "fused");
+  EXPECT_EQ(row["ways"].empty(), !has_kernel_for_it) << row;
+}
+
+TEST(Ways, EveryDeviceIsAskedAboutEveryLength) {
+  const std::vector<WaysCase> cases = ways_cases({load_profile("A100-40GB"), load_profile("H200")});
+  std::map<std::pair<std::string, bool>, std::pair<std::int64_t, std::int64_t>> spans;  // by device, and whether K = L
+  for (const WaysCase& each : cases) {
+    const Convolution& p = each.asked;
+    auto& [from, to] = spans[{each.profile.name, p.filter_length == p.length}];
+    from = from == 0 ? p.length : std::min(from, p.length), to = std::max(to, p.length);
+  }
+  using Span = std::pair<std::int64_t, std::int64_t>;
+  for (const char* device : {"A100-40GB", "H200"}) {
+    EXPECT_EQ((spans[{device, true}]), Span(256, 4 << 20));
+    EXPECT_EQ((spans[{device, false}]), Span(512, 4 << 20));
+  }
+}
+
+TEST(Ways, RefusesCasesThatSayTheWay) {
+  const auto refusal = [](std::vector<std::string> words) {
+    words.insert(words.begin(), "what-if");
+    const Ran ran = run(words);
+    EXPECT_EQ(ran.code, 2) << ran.out;
+    return ran.err;
+  };
+  for (const char* token : {"fftconv_f16_causal_l65536_k256_b64_h192_n8192", "fftconv_f16_circular_l1024_b2_h3_pair",
+                            "fftconv_f16_circular_l1024_b2_h3_keep0to63"})
+    EXPECT_THAT(refusal({"--ways", "--case", token}), HasSubstr("says how it goes"));
+  EXPECT_THAT(refusal({"--ways", "--case", "shortconv_f16_causal_k4_l64_b2_h3"}), HasSubstr("is no convolution"));
+  EXPECT_THAT(refusal({"--profile", "H200", "--profile", "A100-40GB"}), HasSubstr("2 profiles, must be one without"));
 }
 
 }  // namespace

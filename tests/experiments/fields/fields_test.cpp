@@ -1,0 +1,99 @@
+// danaus fields: the fields are what they say, and what is lost is what the spectrum says that is not kept.
+#include "experiments/fields/fields.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numbers>
+#include <numeric>
+
+#include "experiments/verify/execution.hpp"
+#include "kernels/cpu/machine.hpp"
+#include "tests/experiments/support.hpp"
+
+namespace danaus {
+namespace {
+
+// Of the row's spectrum, of which half of the last axis stands for all; `share`: of each frequency's energy.
+double energy(const Json& row, const std::function<double(int x, int y)>& share) {
+  const std::vector<int> lengths = row.at("lengths");
+  const int last = lengths.back(), first = lengths.size() > 1 ? lengths.front() : 1;
+  double sum = 0;
+  for (int x = 0; x < first; ++x)
+    for (int y = 0; y <= last / 2; ++y)
+      sum += share(x, y) * (y == 0 || y == last / 2 ? 1 : 2) *
+             std::pow(10, row.at("spectrum_db")[x * (last / 2 + 1) + y].get<double>() / 10);
+  return sum;
+}
+
+// What is left of a frequency. Of x = -m at y = 0 the mirror image, x = m, is not kept: half of the amplitude of both
+// is left of a result that is real, and so three quarters of their energy are not lost.
+double share_left(int x, int y, int first, int modes) {
+  if (y >= modes) return 0;
+  const bool is_one_sided = y == 0 && first > 1 && 2 * modes < first && (x == modes || x == first - modes);
+  return is_one_sided ? 0.75 : first == 1 || x < modes || x >= first - modes;
+}
+
+TEST(Fields, WhatIsLostIsTheEnergyOfWhatIsNotKept) {
+  for (const Field& field : example_fields()) {
+    const Json row = truncated(field);
+    const int first = field.lengths.size() > 1 ? field.lengths.front() : 1;
+    const double whole = energy(row, [](int, int) { return 1; });
+    double before = 1;
+    for (const Json& each : row.at("truncations")) {
+      const int modes = each.at("modes");
+      const double left = energy(row, [=](int x, int y) { return share_left(x, y, first, modes); });
+      const double lost = each.at("lost");
+      EXPECT_LT(lost, before) << each.at("case");
+      EXPECT_NEAR(lost, std::sqrt(std::max(0., 1 - left / whole)), std::max(0.02 * lost, 2e-3)) << each.at("case");
+      before = lost;
+    }
+    EXPECT_LT(before, 1e-6) << "all frequencies are kept";
+  }
+}
+
+TEST(Fields, AreTheSameAtEveryCall) {
+  const std::vector<Field> once = example_fields(), again = example_fields();
+  ASSERT_EQ(once.size(), 2u);
+  for (std::size_t i = 0; i < once.size(); ++i) {
+    EXPECT_EQ(once[i].samples, again[i].samples);
+    EXPECT_EQ(std::ssize(once[i].samples), points_of_row(truncating_layer(once[i], 2)));
+    const double sum = std::accumulate(once[i].samples.begin(), once[i].samples.end(), 0.);
+    EXPECT_NEAR(sum / static_cast<double>(once[i].samples.size()), 0, 1e-3) << "no mean";
+  }
+}
+
+// Viscous: no value beyond those that it began with, down the fronts steeply, up between them slowly.
+TEST(Fields, TheSignalHasFronts) {
+  const std::vector<double> u = example_fields().back().samples;
+  double up = 0, down = 0;
+  for (std::size_t n = 0; n < u.size(); ++n) {
+    const double slope = (u[(n + 1) % u.size()] - u[n]) * static_cast<double>(u.size()) / (2 * std::numbers::pi);
+    up = std::max(up, slope), down = std::max(down, -slope);
+  }
+  EXPECT_LE(up, 1) << "at time 1 no slope is above 1, Oleinik's bound";
+  EXPECT_GT(down, 10);
+}
+
+TEST(Fields, KernelsAreWithinTheirBounds) {
+  const auto machine = executor_machine();
+  for (const Field& field : example_fields())
+    for (const Json& each : truncated(field).at("truncations")) {
+      const Case asked = parse_case(each.at("case").get<std::string>());
+      ASSERT_EQ(each.at("kernel_error").is_null(), !has_plan(asked, machine)) << each.at("case");
+      if (each.at("kernel_error").is_null()) continue;
+      EXPECT_LE(each.at("kernel_error").get<double>(), 1e-3) << "a few roundings to TF32, 2^-11 each";
+    }
+}
+
+TEST(Fields, LayersThatKeepMoreThanThereIsAreRefused) {
+  EXPECT_THROW(truncating_layer(example_fields().front(), 33), std::invalid_argument);
+  EXPECT_THROW(truncating_layer(example_fields().back(), 514), std::invalid_argument);
+  EXPECT_THROW(truncating_layer(example_fields().back(), 0), std::invalid_argument);
+  EXPECT_EQ(run({"fields", "--case", "a"}).code, 2);
+}
+
+}  // namespace
+}  // namespace danaus
