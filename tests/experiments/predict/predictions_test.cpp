@@ -97,6 +97,17 @@ TEST(Model, RefusesAProfileByTheNumberThatIsWrong) {
   EXPECT_THAT(folder.files(), testing::ElementsAre("gpu.json"));
 }
 
+TEST(Forecast, IsOfTheKernelsOnOneProfileWithTheirCode) {
+  const std::string token = "fftconv_f16_circular_l512_b2_h2";
+  const auto rows = rows_of(run({"model", "--forecast", "--case", token, "--profile", "H100-SXM", "--json", "-"}).out);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].at("kind"), "forecast");
+  EXPECT_EQ(rows[0].at("code"), code_of_families({rows[0].at("variant").get<std::string>()}));
+  EXPECT_THAT(run({"model", "--forecast", "--case", token}).err, HasSubstr("--forecast with 3 profiles, must be one"));
+  EXPECT_THAT(run({"model", "--forecast", "--sweep", "figure4", "--profile", "H200"}).err,
+              HasSubstr("of counted work before anything is measured"));
+}
+
 TEST(Model, RefusesWhatDoesNotGoTogether) {
   EXPECT_THAT(run({"model"}).err, HasSubstr("one of --case, --sweep and --measured must be given"));
   EXPECT_THAT(run({"model", "--sweep", "figure4", "--model", "roofline"}).err, HasSubstr("figure4 has no kernels"));
