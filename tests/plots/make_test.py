@@ -11,16 +11,30 @@ import tomllib
 import unittest
 from pathlib import Path
 
+import forked
 from rows import (BASELINES, KERNELS, MEASURED, PLOTS, ROOT, bench_row, counters_row, decode_rows, good_rows,
                   layer_rows, long_rows, measured_rows, measured_ways, memory_row, prediction_row,
                   prediction_rows, short_rows, state_rows, step_row, verify_row, what_if_rows)
 
 import measurements
+import style
 
 
 def words_of(page):
     """The words of a page, a space between any two."""
     return " ".join(re.sub("<[^>]*>", " ", page.read_text()).split())
+
+
+def only_wide():
+    """Has nothing but the wide .svg of each figure rendered."""
+    render = style.save
+
+    def save(figure, path):
+        if path.suffix == ".svg" and not path.stem.endswith("-narrow"):
+            render(figure, path)
+        else:
+            path.write_bytes(b"not rendered")
+    style.save = save
 
 
 class MakeTest(unittest.TestCase):
@@ -38,9 +52,18 @@ class MakeTest(unittest.TestCase):
         for name, rows in files.items():
             (self.data / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
 
+    def folders(self):
+        return ["--data", self.data, "--out", self.out, "--committed", self.committed]
+
     def make(self, *words):
-        return subprocess.run([sys.executable, "-B", PLOTS / "make.py", "--data", self.data, "--out", self.out,
-                               "--committed", self.committed, *words], capture_output=True, text=True)
+        """In a fork of this process. What is shown of figures is looked at apart: those for phones are drawn and not
+        rendered."""
+        return forked.run([*self.folders(), *words], only_wide)
+
+    def call(self, *words):
+        """From the shell."""
+        return subprocess.run([sys.executable, "-B", PLOTS / "make.py", *self.folders(), *words],
+                              capture_output=True, text=True)
 
     def refused(self, *words):
         """The one line of complaint; nothing may have been written."""
@@ -56,7 +79,7 @@ class MakeTest(unittest.TestCase):
         self.write(good_rows() | {"committed/measured.jsonl": [*measured_rows(), *long_rows(), *of_operations],
                                   "committed/counters.jsonl": [counters_row()]})
         page = self.data / "report.html"
-        done = self.make("--report", page)
+        done = self.call("--report", page)
         self.assertEqual(done.returncode, 0, done.stderr)
         entries = tomllib.loads((PLOTS / "figures.toml").read_text())
         figures = [name for name, entry in entries.items() if "draw" in entry]
@@ -79,7 +102,7 @@ class MakeTest(unittest.TestCase):
         self.assertNotIn("http", text)  # needs nothing from elsewhere
 
         first = {path.name: path.read_bytes() for path in self.out.iterdir()}
-        self.assertEqual(self.make("figure4").returncode, 0)
+        self.assertEqual(self.call("figure4").returncode, 0)
         for name in ("figure4.svg", "figure4.png"):
             self.assertEqual((self.out / name).read_bytes(), first[name], "the same rows must give the same bytes")
 
@@ -303,6 +326,8 @@ class MakeTest(unittest.TestCase):
         files = good_rows()
         files["error.jsonl"][1]["schema"] = 2
         self.write(files)
+        done = self.call("error")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("error.jsonl, line 2: schema 2, must be 1", self.refused("error"))
 
     def test_refuses_another_kind(self):
