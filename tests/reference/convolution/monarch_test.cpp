@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "reference/convolution/convolution.hpp"
+#include "tests/sanitized.hpp"
 
 namespace danaus {
 namespace {
@@ -50,13 +51,8 @@ std::vector<Factors> ordered_factorizations(int n, int order) {
   return all;
 }
 
-// Every N up to 1024, in as many stages as its prime factors allow up to the order. Primes have one. The sanitizers
-// look for other faults than wrong digits and take ten times as long: every seventh N is enough for them.
-#ifdef __SANITIZE_ADDRESS__
-constexpr int kStep = 7;
-#else
-constexpr int kStep = 1;
-#endif
+// Every N up to 1024, in as many stages as its prime factors allow up to the order. Primes have one.
+constexpr int kStep = kSanitized ? 31 : 1;
 
 class EveryLength : public testing::TestWithParam<int> {};
 
