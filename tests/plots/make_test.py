@@ -114,6 +114,18 @@ class MakeTest(unittest.TestCase):
         self.assertEqual(self.make("--report", page).returncode, 0)
         self.assertIn('<p class="bad">1 of 3 cases passed, 1 skipped, 1 failed', page.read_text())
 
+    def test_the_report_counts_cases_of_every_operation(self):
+        words = ("fftconvgrad_f16_causal_l64_b1_h1_pregate", "spectral_f32_b3_c5x4_l32_m8", "ssmconv_f16_s8_l60_b2_h1",
+                 "shortconv_f16_causal_k4_l60_b2_h3")
+        self.write({"verify.jsonl": [verify_row(word) for word in words]})
+        page = self.data / "report.html"
+        done = self.make("--report", page)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = words_of(page)
+        self.assertIn("4 of 4 cases passed", text)
+        self.assertIn("operation fftconvgrad all 1", text)
+        self.assertIn("mode and fold causal, fold left open all 1", text)
+
     def test_what_has_no_rows_is_left_out_and_said(self):
         self.write({"model.jsonl": good_rows()["model.jsonl"]})
         page = self.data / "report.html"
