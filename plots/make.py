@@ -13,6 +13,7 @@ Exit code 2 where an argument is wrong or a result file is refused; nothing is h
 """
 
 import argparse
+import functools
 import importlib
 import sys
 import tomllib
@@ -28,9 +29,15 @@ import sources  # noqa: E402
 HERE = Path(__file__).resolve().parent
 
 
-def main(arguments):
+@functools.cache
+def all_entries():
+    """Of figures.toml, by their names."""
     with open(HERE / "figures.toml", "rb") as file:
-        entries = {name: {"id": name, **entry} for name, entry in tomllib.load(file).items()}
+        return {name: {"id": name, **entry} for name, entry in tomllib.load(file).items()}
+
+
+def main(arguments):
+    entries = all_entries()
     figures = [name for name, entry in entries.items() if "draw" in entry]
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -136,6 +143,7 @@ def write_figures(sections, folder):
     folder.mkdir(parents=True, exist_ok=True)
     for section in sections:
         for name, figure in section.figures.items():
+            style.settle(figure)
             stem = section.entry["id"] + ("-narrow" if name == "narrow" else "")
             for suffix in (".svg", ".png") if name == "wide" else (".svg",):
                 path = folder / (stem + suffix)

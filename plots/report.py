@@ -4,6 +4,7 @@ What is shown is made here, how it looks is in templates/.
 """
 
 import base64
+import functools
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -63,15 +64,20 @@ class Section:
     points: "dict | None" = None  # that answer, for templates/points.html
 
 
-def page(sections, left_out):
-    """The whole page as text. `left_out`: {title: why} of what has no rows."""
+@functools.cache
+def template():
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
     environment.filters |= {"data_uri": data_uri, "breakable": breakable}
+    return environment.get_template("report.html")
+
+
+def page(sections, left_out):
+    """The whole page as text. `left_out`: {title: why} of what has no rows."""
     chapters = {}
     for section in sections:
         chapters.setdefault(section.entry["chapter"], []).append(section)
     timed = {section.results.made_by() for section in sections if section.results.distinct("device")}
-    return environment.get_template("report.html").render(
+    return template().render(
         sections=sections, chapters=chapters, marks=MARKS, measured="; ".join(sorted(timed)),
         sources=sources(sections), left_out=left_out)
 

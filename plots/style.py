@@ -104,8 +104,7 @@ def new_figure(title, footer, size):
 
 
 def save(figure, path):
-    """Writes the figure, the same bytes for the same figure; the file appears complete or not at all."""
-    settle(figure)
+    """Writes a figure that is settled, the same bytes for the same figure; the file appears complete or not at all."""
     partial = path.with_name(path.name + ".partial")
     metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
     try:
@@ -117,7 +116,7 @@ def save(figure, path):
 
 def settle(figure):
     """Lays the axes out for good. The layout's solver does not round alike each time; what is left of it is rounded."""
-    figure.draw_without_rendering()
+    figure.get_layout_engine().execute(figure)
     figure.set_layout_engine("none")
     for axes in figure.axes:
         axes.set_position([round(part, 6) for part in axes.get_position(original=True).bounds])

@@ -1,6 +1,7 @@
 // danaus model: what the cost models predict, term by term, and what limits it.
 #include <algorithm>
 #include <array>
+#include <thread>
 
 #include "experiments/bench/contenders.hpp"
 #include "experiments/bench/sweeps.hpp"
@@ -237,7 +238,8 @@ int run_model(std::span<const std::string> words, Console& console) {
                 [&](std::size_t, const Json& row) {
                   if (!options.figure4) print_prediction(job.out(), row);
                   rows.push_back(row);
-                }});
+                },
+            .threads = std::thread::hardware_concurrency()});
   options.figure4 ? print_figure4(job.out(), rows) : print_summary(job.out(), rows);
   return kExitOk;
 }

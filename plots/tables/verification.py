@@ -1,31 +1,37 @@
 """What was verified, and how close to its bound."""
 
 from report import Table
-from results import case_fields
+from results import CONVOLUTIONS, case_fields
 
 VERDICTS = ("failed", "skipped", "passed")
 
 # What the table counts by: every case is counted once under each of these.
 VARIED = {
+    "operation": lambda row, case: case["operation"],
     "method and type": lambda row, case: f"{row['method']}, {case['dtype']}",
+    "data": lambda row, case: row["data"]["kind"].replace("_", " ") + scale_words(row["data"]),
+    "filter": lambda row, case: row["data"]["filter"],
+}
+# Likewise every convolution by FFT, its gradients among them.
+VARIED_OF_CONVOLUTIONS = {
     "mode and fold": lambda row, case: f"{case['mode']}, {case['fold'] or 'fold left open'}",
     "order": lambda row, case: f"p = {row['order']}",
     "filter length": lambda row, case: filter_length(case["k"], case["l"]),
     "gates": lambda row, case: " and ".join(case["gates"]) or "none",
     "frequency mask": lambda row, case: mask_reading(case["zero"]),
-    "data": lambda row, case: row["data"]["kind"].replace("_", " ") + scale_words(row["data"]),
-    "filter": lambda row, case: row["data"]["filter"],
 }
 
 
 def summary(rows):
     """Counts and the largest error over its bound for each value of each thing that was varied; every case below it."""
     lines = []
-    for varied, value_of in VARIED.items():
+    convolutions = [row for row in rows if case_fields(row["case"])["operation"] in CONVOLUTIONS]
+    for varied, value_of in (VARIED | VARIED_OF_CONVOLUTIONS).items():
         groups = {}
-        for row in rows:
+        for row in rows if varied in VARIED else convolutions:
             groups.setdefault(value_of(row, case_fields(row["case"])), []).append(row)
-        lines.append([varied])
+        if groups:
+            lines.append([varied])
         for value, group in sorted(groups.items()):
             lines.append([value, counts(group), format_or_blank(worst_clearance(group), ".2f")])
     return Table(

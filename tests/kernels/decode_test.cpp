@@ -2,6 +2,7 @@
 #include "kernels/plan/decode.hpp"
 
 #include "tests/kernels/support.hpp"
+#include "tests/sanitized.hpp"
 
 namespace danaus {
 namespace {
@@ -46,13 +47,14 @@ void expect_right(const Convolution& p, const Inputs& inputs, const std::vector<
 
 // Prompts that end in a tile, at its end and nowhere, lengths that cut the last tile, filters that end before.
 TEST(Decodings, EqualTheWholeConvolution) {
-  for (const auto& [word, prompt] : {std::pair("fftconv_f16_causal_l400_b2_h3", 0),
-                                     {"fftconv_f16_causal_l400_b2_h3", 100},
-                                     {"fftconv_bf16_causal_l300_b1_h33", 64},
-                                     {"fftconv_f16_causal_l260_k90_b3_h1", 1},
-                                     {"fftconv_bf16_causal_l200_k5_b1_h2", 0},
-                                     {"fftconv_f16_causal_l63_b1_h2", 0},
-                                     {"fftconv_f16_causal_l129_b1_h2", 129}}) {
+  for (const auto& [word, prompt] : unless_sanitized({std::pair("fftconv_f16_causal_l129_b1_h2", 129),
+                                                      {"fftconv_f16_causal_l63_b1_h2", 0},
+                                                      {"fftconv_bf16_causal_l200_k5_b1_h2", 0},
+                                                      {"fftconv_f16_causal_l260_k90_b3_h1", 1},
+                                                      {"fftconv_bf16_causal_l300_b1_h33", 64},
+                                                      {"fftconv_f16_causal_l400_b2_h3", 0},
+                                                      {"fftconv_f16_causal_l400_b2_h3", 100}},
+                                                     4)) {
     SCOPED_TRACE(testing::Message() << word << ", prompt of " << prompt);
     const Convolution p = parse_convolution(word);
     const Inputs inputs = make_inputs(p, {});

@@ -8,6 +8,7 @@
 #include "kernels/cpu/machine.hpp"
 #include "kernels/executor/aligned.hpp"
 #include "kernels/plan/plan.hpp"
+#include "tests/sanitized.hpp"
 
 namespace danaus {
 namespace {
@@ -41,17 +42,19 @@ ByKernel count_parts(const Case& asked, const Device& device, int blocks) {
 
 // More items than are executed, of each kind of launch: products are as many, all else is nearly so.
 TEST(ProgramWork, OfAProgramIsThatOfItsLaunches) {
-  for (const char* token : {"fftconvgrad_f16_circular_l256_b40_h8_pregate_postgate",  // sums by warps
-                            "fftconvgrad_bf16_causal_l1000_b11_h9",                   // sums by blocks
-                            "fftconvgrad_f16_causal_l1001_b21_h2_postgate",           // rows of all alignments
-                            "fftconvstep_f16_circular_l512_b6_h20_pregate",           // and the filters' transform
-                            "fftconvgrad_f16_causal_l16384_b5_h2",                    // sums by clusters
-                            "fftconv_bf16_circular_l49152_b8_h1",                     // outer passes
-                            "spectral_f32_tf32_complex_b20_c16x20_l32_m8_shared",
-                            "spectral_f16_complex_b7_c16x5_l64_m64_shared",           // items in turn, tables first
-                            "shortconvgrad_bf16_causal_k40_l600_b3_h4_bias_pregate",  // taps and sums
-                            "ssmconv_f16_s10_l900_b20_h1_final",                      // chunks
-                            "ssmconv_bf16_s16_l2100_b1_h1_initial_final"}) {          // and parts of rows
+  for (const char* token :
+       unless_sanitized({"spectral_f32_tf32_complex_b20_c16x20_l32_m8_shared",
+                         "spectral_f16_complex_b7_c16x5_l64_m64_shared",           // items in turn, tables first
+                         "shortconvgrad_bf16_causal_k40_l600_b3_h4_bias_pregate",  // taps and sums
+                         "ssmconv_f16_s10_l900_b20_h1_final",                      // chunks
+                         "ssmconv_bf16_s16_l2100_b1_h1_initial_final",             // and parts of rows
+                         "fftconvgrad_f16_circular_l256_b40_h8_pregate_postgate",  // sums by warps
+                         "fftconvgrad_bf16_causal_l1000_b11_h9",                   // sums by blocks
+                         "fftconvgrad_f16_causal_l1001_b21_h2_postgate",           // rows of all alignments
+                         "fftconvstep_f16_circular_l512_b6_h20_pregate",           // and the filters' transform
+                         "fftconvgrad_f16_causal_l16384_b5_h2",                    // sums by clusters
+                         "fftconv_bf16_circular_l49152_b8_h1"},                    // outer passes
+                        7)) {
     SCOPED_TRACE(token);
     const Case asked = parse_case(token);
     const ByKernel whole = execute_whole(asked, {}, 2), counted = count_parts(asked, {}, 2);

@@ -11,17 +11,31 @@ import tomllib
 import unittest
 from pathlib import Path
 
+import forked
 from rows import (BASELINES, KERNELS, MEASURED, PLOTS, ROOT, bench_row, counters_row, decode_rows, extension_rows,
                   good_rows, layer_rows, long_rows, measured_rows, measured_ways, memory_row, prediction_row,
                   prediction_rows, short_rows, state_rows, step_row, timed_long_factors, verify_row,
                   what_if_rows)
 
 import measurements
+import style
 
 
 def words_of(page):
     """The words of a page, a space between any two."""
     return " ".join(re.sub("<[^>]*>", " ", page.read_text()).split())
+
+
+def only_wide():
+    """Has nothing but the wide .svg of each figure rendered."""
+    render = style.save
+
+    def save(figure, path):
+        if path.suffix == ".svg" and not path.stem.endswith("-narrow"):
+            render(figure, path)
+        else:
+            path.write_bytes(b"not rendered")
+    style.save = save
 
 
 class MakeTest(unittest.TestCase):
@@ -39,9 +53,18 @@ class MakeTest(unittest.TestCase):
         for name, rows in files.items():
             (self.data / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
 
+    def folders(self):
+        return ["--data", self.data, "--out", self.out, "--committed", self.committed]
+
     def make(self, *words):
-        return subprocess.run([sys.executable, "-B", PLOTS / "make.py", "--data", self.data, "--out", self.out,
-                               "--committed", self.committed, *words], capture_output=True, text=True)
+        """In a fork of this process. What is shown of figures is looked at apart: those for phones are drawn and not
+        rendered."""
+        return forked.run([*self.folders(), *words], only_wide)
+
+    def call(self, *words):
+        """From the shell."""
+        return subprocess.run([sys.executable, "-B", PLOTS / "make.py", *self.folders(), *words],
+                              capture_output=True, text=True)
 
     def refused(self, *words):
         """The one line of complaint; nothing may have been written."""
@@ -57,7 +80,7 @@ class MakeTest(unittest.TestCase):
         self.write(good_rows() | {"committed/measured.jsonl": [*measured_rows(), *long_rows(), *of_operations],
                                   "committed/counters.jsonl": [counters_row()]})
         page = self.data / "report.html"
-        done = self.make("--report", page)
+        done = self.call("--report", page)
         self.assertEqual(done.returncode, 0, done.stderr)
         entries = tomllib.loads((PLOTS / "figures.toml").read_text())
         figures = [name for name, entry in entries.items() if "draw" in entry]
@@ -80,7 +103,7 @@ class MakeTest(unittest.TestCase):
         self.assertNotIn("http", text)  # needs nothing from elsewhere
 
         first = {path.name: path.read_bytes() for path in self.out.iterdir()}
-        self.assertEqual(self.make("figure4").returncode, 0)
+        self.assertEqual(self.call("figure4").returncode, 0)
         for name in ("figure4.svg", "figure4.png"):
             self.assertEqual((self.out / name).read_bytes(), first[name], "the same rows must give the same bytes")
 
@@ -91,6 +114,18 @@ class MakeTest(unittest.TestCase):
         page = self.data / "report.html"
         self.assertEqual(self.make("--report", page).returncode, 0)
         self.assertIn('<p class="bad">1 of 3 cases passed, 1 skipped, 1 failed', page.read_text())
+
+    def test_the_report_counts_cases_of_every_operation(self):
+        words = ("fftconvgrad_f16_causal_l64_b1_h1_pregate", "spectral_f32_b3_c5x4_l32_m8", "ssmconv_f16_s8_l60_b2_h1",
+                 "shortconv_f16_causal_k4_l60_b2_h3")
+        self.write({"verify.jsonl": [verify_row(word) for word in words]})
+        page = self.data / "report.html"
+        done = self.make("--report", page)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = words_of(page)
+        self.assertIn("4 of 4 cases passed", text)
+        self.assertIn("operation fftconvgrad all 1", text)
+        self.assertIn("mode and fold causal, fold left open all 1", text)
 
     def test_what_has_no_rows_is_left_out_and_said(self):
         self.write({"model.jsonl": good_rows()["model.jsonl"]})
@@ -332,6 +367,8 @@ class MakeTest(unittest.TestCase):
         files = good_rows()
         files["error.jsonl"][1]["schema"] = 2
         self.write(files)
+        done = self.call("error")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("error.jsonl, line 2: schema 2, must be 1", self.refused("error"))
 
     def test_refuses_another_kind(self):

@@ -7,26 +7,32 @@
 #include <numeric>
 
 #include "reference/convolution/convolution.hpp"
+#include "tests/sanitized.hpp"
 
 namespace danaus {
 namespace {
 
 using Factors = std::vector<int>;
 
-// Largest difference between the product of the matrices and the dense DFT. The product is formed sparsely from the
-// right and becomes dense in its last DFT stage, so it costs N^2 and not N^3.
+// Largest difference between the product of the matrices and the DFT, entry by entry. The product is formed sparsely
+// from the right and becomes dense in its last DFT stage, so it costs N^2 and not N^3.
 double product_error(const Factors& factors) {
   std::vector<Eigen::SparseMatrix<Complex>> matrices;
   for (MonarchFactor& factor : monarch_factors(factors)) matrices.push_back(std::move(factor.matrix));
   Eigen::SparseMatrix<Complex> right = matrices.front();
   for (std::size_t i = 1; i + 2 < matrices.size(); ++i) right = (matrices[i] * right).eval();
   const Eigen::MatrixXcd product = matrices[matrices.size() - 2] * right;
-  const Eigen::MatrixXcd expected = dense_dft(static_cast<int>(right.rows()));
-  const Eigen::VectorXi target = Eigen::Map<const Eigen::VectorXi>(matrices.back().innerIndexPtr(), product.rows());
+  const int n = static_cast<int>(right.rows());
+  Eigen::VectorXcd root(n);
+  for (int k = 0; k < n; ++k) root[k] = root_of_unity(k, n);
+  const int* target = matrices.back().innerIndexPtr();  // the digit reversal moves `place` to target[place]
+  std::vector<int> phase(n);                            // target[place] * column modulo n
   double largest = 0;
-  for (Eigen::Index column = 0; column < product.cols(); ++column)
-    for (Eigen::Index place = 0; place < product.rows(); ++place)  // the digit reversal moves `place` to target[place]
-      largest = std::max(largest, std::norm(product(place, column) - expected(target[place], column)));
+  for (int column = 0; column < n; ++column)
+    for (int place = 0; place < n; ++place) {
+      largest = std::max(largest, std::norm(product(place, column) - root[phase[place]]));
+      phase[place] += phase[place] < n - target[place] ? target[place] : target[place] - n;
+    }
   return std::sqrt(largest);
 }
 
@@ -50,13 +56,8 @@ std::vector<Factors> ordered_factorizations(int n, int order) {
   return all;
 }
 
-// Every N up to 1024, in as many stages as its prime factors allow up to the order. Primes have one. The sanitizers
-// look for other faults than wrong digits and take ten times as long: every seventh N is enough for them.
-#ifdef __SANITIZE_ADDRESS__
-constexpr int kStep = 7;
-#else
-constexpr int kStep = 1;
-#endif
+// Every N up to 1024, in as many stages as its prime factors allow up to the order. Primes have one.
+constexpr int kStep = kSanitized ? 31 : 1;
 
 class EveryLength : public testing::TestWithParam<int> {};
 
