@@ -215,6 +215,7 @@ StateParts state_parts(const StateSpace& p, const Device& device) {
   const std::int64_t most =
       std::min(p.length / least, state::kMostRounds * slots * layout.block_rows / p.channels / p.batch);
   StateParts best{1, p.length};
+  if (most < 2) return best;
   double best_cost = static_cast<double>(p.length) * rounds(1);
   for (std::int64_t wanted = 2; wanted <= most; ++wanted) {
     const std::int64_t length = ratio_up(ratio_up(p.length, layout.pass), wanted) * layout.pass;

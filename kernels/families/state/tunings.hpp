@@ -1,6 +1,6 @@
-// On an H200 (B=64, f16), S = 64: 1.82 floors at L=8K, H=768, 2.30 at 64K, H=192, 2.71 at 256K, H=48, 2.66 at 1M, H=12;
-// S = 16 1.23 at 16K, S = 32 1.26; S = 256 7.6 at 16K. Counted: at the rate of a copy an SM has to finish 4.6 samples a
-// clock, one in 0.22 clocks. Of a sample, at S=64, with T the chunk:
+// On an H200 (B=64, f16), S = 64: 1.82 floors at L=8K, H=768, 2.30 at 64K, H=192, 2.77 at 128K, H=96, 2.64 at 256K,
+// H=48, 2.60 at 1M, H=12; S = 16 1.23 at 16K, 1.44 at 64K, S = 32 1.26; S = 256 7.6 at 16K. Counted: at the rate of a
+// copy an SM has to finish 4.6 samples a clock, one in 0.22 clocks. Of a sample, at S=64, with T the chunk:
 //   products      T / 2 + 16 of the chunk, 4 S of its states, at 1.5 clocks for 2048 of them: 0.22 clocks for T = 64,
 //                 0.21 for 32, which leaves fp32 work 4 S / T
 //   shared memory what is read of matrices serves the rows of a warp for so many chunks at once: of 16 rows 0.20
@@ -10,7 +10,7 @@
 // A scheduler has 2343 clocks for 1536 samples at T = 32, where its products take 1274 and all else is 664
 // instructions: the two hardly overlap. More for a scheduler to choose from does not help: 12 warps an SM of two chunks
 // of 32 took 1.91 floors, not 1.82; products of samples that do not wait for the state 1.92. Fewer instructions do: two
-// chunks of 64 against three of 32 took 1.82 and 1.85 at 8K, 2.30 and 2.39 at 64K, 2.71 and 2.88 at 256K, 2.66 and 2.86
+// chunks of 64 against three of 32 took 1.82 and 1.85 at 8K, 2.30 and 2.39 at 64K, 2.64 and 2.83 at 256K, 2.60 and 2.80
 // at 1M. One at a time, with y as it comes, chunks of 64 took 2.42 where three of 32 took 2.06, chunks of 128 2.55.
 // Of 32 and 16 states two of 64 are no better than four of 32 (1.262 and 1.259, 1.232 and 1.227).
 //   blocks        528 at once of 32 rows. At 64K 384: of the schedulers of an SM two have two warps and two have one,
@@ -49,10 +49,11 @@ inline constexpr std::array kLines = std::to_array<Line>({
 inline constexpr std::int64_t kStepLength = 32;
 // A row is cut only into parts of at least so many samples, and of as many bytes of samples as its state has four
 // times; into so many that blocks take some rounds at most.
-inline constexpr std::int64_t kLeastPart = 512, kMostRounds = 2;
+inline constexpr std::int64_t kLeastPart = 512, kMostRounds = 4;
 // What cutting takes, in multiples of what a round of the convolution does: the ends of as many parts, a round of half
-// the blocks or fewer; and in samples of a row what carrying a state over a part does.
-inline constexpr double kEnds = 0.5, kHalfRound = 0.7;
+// the blocks or fewer; and in samples of a row what carrying a state over a part does. So S = 64 at 128K is cut into 11
+// parts (2.77; 5 2.83, and 2 3.62 with chunks of 32), S = 16 at 64K is not (1.44; 2 1.81).
+inline constexpr double kEnds = 0.5, kHalfRound = 0.6;
 inline constexpr std::int64_t kCarry = 16;
 
 }  // namespace danaus::state
