@@ -78,63 +78,103 @@ DANAUS_DEVICE RowPlace channels_of(const ColumnPlace& at, int n) {
   return {at.begin + static_cast<long long>(n) * at.channels, 0, n >= 0 && n < at.length ? at.channels : 0};
 }
 
-// Streams of 8 groups of channels stand one after the other. Those that a warp writes at once, of neighbouring groups
-// at the same sample, would be in one bank.
+// Streams of 8 `groups` channels stand one after the other. What a warp moves at a time of them, a chunk each of eight
+// streams, would be in one bank: chunk c of a channel is stored as chunk c ^ turn too, in bytes.
 template <int groups>
-DANAUS_DEVICE int turn_of(int group) {
-  return 16 * (group * (8 / groups) & 7);
+DANAUS_DEVICE int turn_of(int channel) {
+  constexpr int kWide = groups < 4 ? groups : 4;
+  return 16 * (channel % 2 * (4 / kWide) + channel / 8 % kWide * (8 / kWide & 7));
 }
 
-// Two samples of eight channels, and of each channel two samples.
-DANAUS_DEVICE void transpose_pairs(const Words<4>& first, const Words<4>& second, u32 (&pairs)[8]) {
-  DANAUS_UNROLL
-  for (int i = 0; i < 4; ++i) {
-    pairs[2 * i] = device::permute_bytes(first[i], second[i], 0x5410);
-    pairs[2 * i + 1] = device::permute_bytes(first[i], second[i], 0x7632);
+// What a warp moves of streams of channels at once: 16 bytes a lane, of eight channels of a sample. As fragments of
+// matrices, one for each two of the eight channels, a lane's four words are those that ldmatrix.trans reads and
+// stmatrix.trans writes of chunks of eight samples.
+template <int groups>
+struct ColumnPiece {
+  static constexpr int kWide = groups < 4 ? groups : 4;  // groups of channels,
+  static constexpr int kChunks = 4 / kWide;              // chunks of samples
+  int sample, group;                                     // of the lane's 16 bytes
+  SharedAddress row;                                     // of the lane's matrix row: its stream
+  int chunk, turn;
+
+  DANAUS_DEVICE explicit ColumnPiece(int stream_bytes) {
+    const int lane = device::lane_index(), column = lane % 8 / 2;
+    sample = 8 * (lane % 4 / kWide) + lane / 4, group = lane % 4 % kWide;
+    const int channel = 8 * (column % kWide) + 2 * (lane / 8) + lane % 2;
+    row = channel * stream_bytes, chunk = column / kWide, turn = turn_of<groups>(channel);
+  }
+};
+
+// The channels of a sample that is there, of eight from `channel` on; zero where there is none.
+DANAUS_DEVICE Words<4> load_channels(const void* columns, const ColumnPlace& at, int n, int channel,
+                                     Transfer transfer) {
+  if (transfer == Transfer::element) {
+    const RowPlace place = channels_of(at, n);
+    return is_outside(place, channel) ? Words<4>{} : load_chunk(columns, place, channel, transfer);
+  }
+  if (static_cast<u32>(n) >= static_cast<u32>(at.length) || channel >= at.channels) return {};
+  return device::load_global<16>(static_cast<const std::uint16_t*>(columns) + at.begin +
+                                 static_cast<long long>(n) * at.channels + channel);
+}
+
+template <Dtype T, int groups, int threads, int at_once>
+DANAUS_DEVICE void load_streams_by(const void* columns, const void* gate, const ColumnPlace& at, int n,
+                                   Transfer transfer, const StreamLayout& layout, SharedAddress to) {
+  using Piece = ColumnPiece<groups>;
+  constexpr int kParts = groups / Piece::kWide, kWarps = threads / 32;
+  const Piece piece(layout.bytes());
+  const int count = layout.chunks() / Piece::kChunks * kParts;
+  const auto load = [&](const void* from, int i) {
+    return load_channels(from, at, n + 8 * Piece::kChunks * (i / kParts) + piece.sample,
+                         at.channel + 8 * (Piece::kWide * (i % kParts) + piece.group), transfer);
+  };
+  DANAUS_UNROLL_BY(1)
+  for (int first = device::warp_index(); first < count; first += at_once * kWarps) {
+    Words<4> words[at_once];
+    DANAUS_UNROLL
+    for (int k = 0; k < at_once; ++k)
+      if (const int i = first + k * kWarps; i < count) words[k] = load(columns, i);
+    if (gate) DANAUS_UNROLL
+    for (int k = 0; k < at_once; ++k)
+      if (const int i = first + k * kWarps; i < count) words[k] = gated<T>(words[k], load(gate, i));
+    DANAUS_UNROLL
+    for (int k = 0; k < at_once; ++k)
+      if (const int i = first + k * kWarps; i < count)
+        device::store_matrices<4, true>(to + piece.row + 8 * Piece::kWide * (i % kParts) * layout.bytes() +
+                                            (layout.place(Piece::kChunks * (i / kParts) + piece.chunk) ^ piece.turn),
+                                        words[k]);
   }
 }
-
-// Streams of 8 `groups` channels that begin with sample n, by the whole block. They are there after its barrier.
-template <Dtype T, int groups, int threads>
+// Streams of 8 `groups` channels that begin with sample n, by the whole block; `at_once` pieces of a lane are under
+// way. They are there after its barrier.
+template <Dtype T, int groups, int threads, int at_once>
 DANAUS_DEVICE void load_streams(const void* columns, const void* gate, const ColumnPlace& at, int n, Transfer transfer,
                                 const StreamLayout& layout, SharedAddress to) {
-  const int group = device::thread_index() % groups, channel = at.channel + 8 * group;
-  const SharedAddress streams = to + 8 * group * layout.bytes();
-  DANAUS_UNROLL_BY(2)
-  for (int pair = device::thread_index() / groups; pair < 4 * layout.chunks(); pair += threads / groups) {
-    u32 pairs[8];
-    transpose_pairs(load_gated<T>(columns, gate, channels_of(at, n + 2 * pair), channel, transfer),
-                    load_gated<T>(columns, gate, channels_of(at, n + 2 * pair + 1), channel, transfer), pairs);
-    const int place = (layout.place(pair / 4) ^ turn_of<groups>(group)) + 4 * (pair % 4);
-    DANAUS_UNROLL
-    for (int i = 0; i < 8; ++i) device::store_shared<4>(streams + i * layout.bytes() + place, {pairs[i]});
-  }
+  if (transfer == Transfer::element)
+    load_streams_by<T, groups, threads, 1>(columns, gate, at, n, Transfer::element, layout, to);
+  else
+    load_streams_by<T, groups, threads, at_once>(columns, gate, at, n, Transfer::vector, layout, to);
 }
 
 // And back, from sample n on.
 template <Dtype T, int groups, int threads>
 DANAUS_DEVICE void store_streams(void* columns, const void* gate, const ColumnPlace& at, int n, Transfer transfer,
                                  const StreamLayout& layout, SharedAddress from) {
-  const int group = device::thread_index() % groups, channel = at.channel + 8 * group;
-  const SharedAddress streams = from + 8 * group * layout.bytes();
-  if (channel >= at.channels) return;
-  DANAUS_UNROLL_BY(2)
-  for (int pair = device::thread_index() / groups; pair < layout.samples() / 2; pair += threads / groups) {
-    if (n + 2 * pair >= at.length) break;
-    const int place = (layout.place(pair / 4 + 4 * layout.halo) ^ turn_of<groups>(group)) + 4 * (pair % 4);
-    u32 pairs[8];
-    DANAUS_UNROLL
-    for (int i = 0; i < 8; ++i) pairs[i] = device::load_shared<4>(streams + i * layout.bytes() + place)[0];
-    DANAUS_UNROLL
-    for (int odd = 0; odd < 2; ++odd) {
-      const RowPlace place_of = channels_of(at, n + 2 * pair + odd);
-      if (place_of.last == 0) continue;
-      Words<4> words;
-      DANAUS_UNROLL
-      for (int i = 0; i < 4; ++i)
-        words[i] = device::permute_bytes(pairs[2 * i], pairs[2 * i + 1], odd ? 0x7632 : 0x5410);
-      if (gate) words = gated<T>(words, load_chunk(gate, place_of, channel, transfer));
-      store_chunk(columns, place_of, channel, transfer, words);
+  using Piece = ColumnPiece<groups>;
+  constexpr int kParts = groups / Piece::kWide, kWarps = threads / 32;
+  const Piece piece(layout.bytes());
+  DANAUS_UNROLL_BY(4)
+  for (int i = device::warp_index(); i < layout.samples() / 8 / Piece::kChunks * kParts; i += kWarps) {
+    if (n + 8 * Piece::kChunks * (i / kParts) >= at.length) break;
+    Words<4> words = device::load_matrices<4, true>(
+        from + piece.row + 8 * Piece::kWide * (i % kParts) * layout.bytes() +
+        (layout.place(Piece::kChunks * (i / kParts) + piece.chunk + 4 * layout.halo) ^ piece.turn));
+    const int sample = n + 8 * Piece::kChunks * (i / kParts) + piece.sample;
+    const int channel = at.channel + 8 * (Piece::kWide * (i % kParts) + piece.group);
+    const RowPlace place = channels_of(at, sample);
+    if (!is_outside(place, channel)) {
+      if (gate) words = gated<T>(words, load_channels(gate, at, sample, channel, transfer));
+      store_chunk(columns, place, channel, transfer, words);
     }
   }
 }

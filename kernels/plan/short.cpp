@@ -1,6 +1,7 @@
 #include "kernels/plan/short.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <optional>
 
@@ -42,16 +43,36 @@ struct Reach {
         taps(p.taps + delay) {}
 };
 
+// Samples that streams of a row read: those after its end and the halos too.
+std::int64_t samples_read(std::int64_t length, const StreamLayout& stream) {
+  return ratio_up(length, stream.samples()) * (stream.samples() + kStreamBlock * stream.halo);
+}
 // Where streams of a row end: what tiles of 2^line blocks to a line repeat and compute in vain is least.
-int choose_line(std::int64_t length, int most, int halo) {
-  int best = 1;
+int choose_line(std::int64_t length, int fewest, int most, int halo) {
+  int best = 0;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  for (int line = 1; 1 << line <= most; ++line) {
-    const StreamLayout stream{line, halo};
-    const std::int64_t samples = ratio_up(length, stream.samples()) * (stream.samples() + kStreamBlock * halo);
+  for (int line = std::countr_zero(static_cast<unsigned>(fewest)); 1 << line <= most; ++line) {
+    const std::int64_t samples = samples_read(length, {line, halo});
     if (samples <= least) least = samples, best = line;
   }
   return best;
+}
+int choose_line(std::int64_t length, const toeplitz::Layout& layout) {
+  return choose_line(length, layout.least_line, layout.tuning.line, layout.halo);
+}
+// Of kernels for as many taps that are chosen, the one whose streams read least.
+void choose_streams(KernelId& kernel, std::int64_t length) {
+  const auto read = [&](std::size_t line) {
+    const auto layout = layout_of<toeplitz::Family>({kernel.family, line, kernel.instance});
+    return samples_read(length, layout.stream(choose_line(length, layout)));
+  };
+  const toeplitz::Line& found = toeplitz::kLines[kernel.line];
+  for (std::size_t line = kernel.line + 1; line < toeplitz::kLines.size(); ++line) {
+    const toeplitz::Line& other = toeplitz::kLines[line];
+    if (other.worth == kChosen && other.channels_last == found.channels_last && other.blocks == found.blocks &&
+        read(line) < read(kernel.line))
+      kernel.line = line;
+  }
 }
 
 // Where arrays that are read and written together begin: from aligned addresses that they all share, or anywhere.
@@ -107,6 +128,7 @@ struct Filter {
       });
     if (!found) throw std::logic_error(text("shortconv: no line of the tables has ", reach.taps, " taps"));
     kernel = *found;
+    if (!is_direct()) choose_streams(kernel, p.length);
     words = is_direct() ? taps() * ((p.channels + 7) / 8 * 8) : 2 * pairs() * p.channels;
     words = (words + p.channels + 63) / 64 * 64;
   }
@@ -170,7 +192,7 @@ class ConvolutionStep final : public Step {
       : p_(p),
         filter_(filter),
         operands_(operands),
-        line_(filter.is_direct() ? 0 : choose_line(p.length, wide().tuning.line, wide().halo)),
+        line_(filter.is_direct() ? 0 : choose_line(p.length, wide())),
         variant_(filter.is_direct() ? OtherVariant(filter.kernel, few(), direct::name_of(few()), 0, direct::kRoundings)
                                     : OtherVariant(filter.kernel, wide(), toeplitz::name_of(wide()), shared_bytes(),
                                                    toeplitz::kRoundings - (p.filter == p.dtype))),
@@ -262,7 +284,7 @@ class ShortCorrelation final : public Step {
     total_ = {correlate_short::Family::name,
               static_cast<std::size_t>(std::ranges::find_if(correlate_short::kLines, is_total) -
                                        correlate_short::kLines.begin())};
-    line_ = choose_line(p.length, layout().tuning.line, layout().halo);
+    line_ = choose_line(p.length, kLeastLine, layout().tuning.line, layout().halo);
   }
 
   std::string_view name() const override { return "filter's gradient"; }

@@ -200,17 +200,31 @@ class FewSamples final : public Step {
 
 }  // namespace
 
+// The number of parts that takes least. Blocks run in rounds, of which one that leaves half of the device empty takes
+// not much less than a full one; another reading of u, for the ends of all parts but the last, takes half as long as a
+// convolution; and carry goes from part to part.
 StateParts state_parts(const StateSpace& p, const Device& device) {
+  if (is_step(p)) return {1, p.length};
   const state::Layout layout = state::choose(p, state::Work::convolve).layout();
-  // As many as blocks that run at once have rows for; a block's rows where the batch has too few for its first warp.
   const std::int64_t slots = std::int64_t{device.multiprocessors} * layout.tuning.blocks;
-  const std::int64_t rows =
-      std::max<std::int64_t>(slots / p.channels, p.batch < layout.warp_rows ? 1 : 0) * layout.block_rows;
+  const auto rounds = [&](std::int64_t parts) {
+    const std::int64_t blocks = p.channels * ratio_up(p.batch * parts, layout.block_rows), rest = blocks % slots;
+    return static_cast<double>(blocks / slots) + (rest == 0 ? 0 : 2 * rest <= slots ? state::kHalfRound : 1);
+  };
   const std::int64_t least = std::max<std::int64_t>(state::kLeastPart, 16 * p.states);
-  const std::int64_t wanted = std::min(rows / p.batch, p.length / least);
-  if (wanted < 2 || is_step(p)) return {1, p.length};
-  const std::int64_t length = ratio_up(ratio_up(p.length, layout.pass), wanted) * layout.pass;
-  return {ratio_up(p.length, length), length};
+  const std::int64_t most =
+      std::min(p.length / least, state::kMostRounds * slots * layout.block_rows / p.channels / p.batch);
+  StateParts best{1, p.length};
+  if (most < 2) return best;
+  double best_cost = static_cast<double>(p.length) * rounds(1);
+  for (std::int64_t wanted = 2; wanted <= most; ++wanted) {
+    const std::int64_t length = ratio_up(ratio_up(p.length, layout.pass), wanted) * layout.pass;
+    const std::int64_t count = ratio_up(p.length, length);
+    const double cost = static_cast<double>(length) * (rounds(count) + state::kEnds * rounds(count - 1)) +
+                        static_cast<double>(state::kCarry * count);
+    if (cost < best_cost) best = {count, length}, best_cost = cost;
+  }
+  return best;
 }
 
 Program make_state_program(const Case& asked, const Device& device) {

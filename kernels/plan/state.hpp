@@ -7,8 +7,8 @@
 
 namespace danaus {
 
-// How rows are cut so that a device has as many as it computes at once, where its channels leave room for more, and
-// products have all of their rows.
+// How rows are cut: so that a device has as many as it computes at once and products have all of their rows, where that
+// is worth the reading of u again that it costs.
 struct StateParts {
   std::int64_t count, length;  // of each but the last, whole chunks, as many as the kernel has at once
 };

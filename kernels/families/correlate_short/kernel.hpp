@@ -40,14 +40,15 @@ class Sums {
     for (int r = 0; r < 4; ++r) all_[r] = 0;
   }
 
-  DANAUS_DEVICE void add(int shift, SharedAddress u, SharedAddress dy) {
+  DANAUS_DEVICE void add(int shift, SharedAddress u, SharedAddress dy, int turn) {
     constexpr u32 kOne = T == Dtype::f16 ? 0x3c003c00u : 0x3f803f80u, kOnes[2] = {kOne, kOne};
     const StreamLayout of_u{shift, layout.halo}, of_dy{shift, 0};
     // The matrix of eight lines and eight samples whose rows' addresses this lane gives.
     const int row = device::lane_index() % 8, first = device::lane_index() / 8 % 2, second = device::lane_index() / 16;
     u32 window[kTiles][2];
     const auto load_u = [&](int block, int half, u32(&low)[2], u32(&high)[2]) {
-      const Words<4> words = device::load_matrices<4, true>(u + of_u.place(row + 8 * first, block, 2 * half + second));
+      const Words<4> words =
+          device::load_matrices<4, true>(u + (of_u.place(row + 8 * first, block, 2 * half + second) ^ turn));
       low[0] = words[0], low[1] = words[1], high[0] = words[2], high[1] = words[3];
     };
     DANAUS_UNROLL
@@ -56,7 +57,8 @@ class Sums {
     for (int i = 0; i < 1 << shift; ++i) DANAUS_UNROLL
     for (int half = 0; half < 2; ++half) {
       load_u(i, half, window[kTiles - 2], window[kTiles - 1]);
-      const Words<4> words = device::load_matrices<4, true>(dy + of_dy.place(row + 8 * second, i, 2 * half + first));
+      const Words<4> words =
+          device::load_matrices<4, true>(dy + (of_dy.place(row + 8 * second, i, 2 * half + first) ^ turn));
       const u32 samples[4] = {words[0], words[1], words[2], words[3]};
       DANAUS_UNROLL
       for (int tile = 0; tile < kTiles; ++tile) device::mma_f32acc<T>(lags_[tile], samples, window[tile]);
@@ -135,19 +137,20 @@ DANAUS_DEVICE void correlate_rows(const Arguments& a) {
     load_stream<T>(a.dy, a.postgate, place, first, a.transfer, of_dy, dy);
     device::copy_async_wait<0>();
     device::sync_warp();
-    sums.add(a.line, u, dy);
+    sums.add(a.line, u, dy, 0);
     device::sync_warp();
   }
   sums.store(a, part, channel, dy);
 }
 
-// [B, L, H]: a block has a part of eight channels, each of its warps one of them.
+// [B, L, H]: a block has a part of eight channels, each of its warps one of them; the next block has the eight beside
+// them, which lie in the same sectors.
 template <class P>
 DANAUS_DEVICE void correlate_columns(const Arguments& a) {
   constexpr Dtype T = P::layout.key.dtype;
   constexpr int kThreads = P::layout.threads;
-  const int part = device::block_index() % a.parts, warp = device::warp_index();
-  const int channel = kGroupChannels * (device::block_index() / a.parts);
+  const int across = (a.channels + kGroupChannels - 1) / kGroupChannels, warp = device::warp_index();
+  const int part = device::block_index() / across, channel = kGroupChannels * (device::block_index() % across);
   const StreamLayout of_u{a.line, P::layout.halo}, of_dy{a.line, 0};
   const SharedAddress dy = kGroupChannels * of_u.bytes();
   const ItemRange streams = streams_of(a, part);
@@ -156,10 +159,10 @@ DANAUS_DEVICE void correlate_columns(const Arguments& a) {
   for (int s = streams.first; s < streams.first + streams.count; ++s) {
     const ColumnPlace at = {static_cast<long long>(s / a.tiles) * a.length * a.channels, channel, a.channels, a.length};
     const int first = s % a.tiles * of_dy.samples();
-    load_streams<T, 1, kThreads>(a.u, a.pregate, at, first + a.lead - kStreamBlock * of_u.halo, a.transfer, of_u, 0);
-    load_streams<T, 1, kThreads>(a.dy, a.postgate, at, first, a.transfer, of_dy, dy);
+    load_streams<T, 1, kThreads, 4>(a.u, a.pregate, at, first + a.lead - kStreamBlock * of_u.halo, a.transfer, of_u, 0);
+    load_streams<T, 1, kThreads, 4>(a.dy, a.postgate, at, first, a.transfer, of_dy, dy);
     device::sync_block();
-    sums.add(a.line, warp * of_u.bytes(), dy + warp * of_dy.bytes());
+    sums.add(a.line, warp * of_u.bytes(), dy + warp * of_dy.bytes(), turn_of<1>(warp));
     device::sync_block();
   }
   if (channel + warp < a.channels) sums.store(a, part, channel + warp, dy + warp * of_dy.bytes());

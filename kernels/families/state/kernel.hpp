@@ -43,18 +43,13 @@ class Block {
 
   DANAUS_DEVICE explicit Block(const Arguments& a)
       : a_(a),
-        parts_(layout.key.work == Work::ends ? a.ends : a.parts),
-        rows_(a.batch * parts_),
         warp_(device::warp_index()),
         part_(warp_ % layout.parts),
         lane_(device::lane_index()),
         g_(lane_ / 4),
         t_(lane_ % 4) {
-    const int blocks_of_channel = (rows_ + layout.block_rows - 1) / layout.block_rows;
-    channel_ = device::block_index() / blocks_of_channel;
     first_row_ =
-        device::block_index() % blocks_of_channel * layout.block_rows + warp_ / layout.parts * layout.warp_rows;
-    prepared_ = a.prepared + 1ll * layout.channel_words * channel_;
+        device::block_index() % blocks_of_channel() * layout.block_rows + warp_ / layout.parts * layout.warp_rows;
     my_rows_ = layout.rows_begin + layout.rows_bytes * warp_;
     my_stages_ = layout.stages_begin + 2 * layout.stage_bytes * warp_;
   }
@@ -63,14 +58,14 @@ class Block {
     device::let_next_grid_begin();
     device::wait_for_previous_grid();
     for (int i = device::thread_index(); i < layout.shared_words / 4; i += layout.threads)
-      device::copy_async(16 * i, prepared_ + 4 * i, 16);
+      device::copy_async(16 * i, prepared() + 4 * i, 16);
     place_rows();
     device::sync_warp();
     load(0, 0);
     device::copy_async_commit();
     device::copy_async_wait<0>();
     device::sync_block();
-    if (layout.parts == 1 && first_row_ >= rows_) return;  // else other warps wait for this one
+    if (layout.parts == 1 && first_row_ >= rows()) return;  // else other warps wait for this one
 
     begin();
     const int most = static_cast<int>(min(a_.part_length, 1ll * a_.length));
@@ -103,20 +98,27 @@ class Block {
   };
   using Sums = float[4];
 
+  // What is not kept in registers, of which products need all.
+  DANAUS_DEVICE int parts() const { return layout.key.work == Work::ends ? a_.ends : a_.parts; }
+  DANAUS_DEVICE int rows() const { return a_.batch * parts(); }
+  DANAUS_DEVICE int blocks_of_channel() const { return (rows() + layout.block_rows - 1) / layout.block_rows; }
+  DANAUS_DEVICE int channel() const { return device::block_index() / blocks_of_channel(); }
+  DANAUS_DEVICE const u32* prepared() const { return a_.prepared + 1ll * layout.channel_words * channel(); }
+
   // Parts whose ends are wanted end with a chunk; else they begin with one.
   DANAUS_DEVICE Row row_of(int number) const {
-    const long long begin = number % parts_ * a_.part_length;
+    const long long begin = number % parts() * a_.part_length;
     const int count = static_cast<int>(min(a_.part_length, a_.length - begin));
     const int first = layout.key.work == Work::ends ? static_cast<int>(a_.part_length) - count : 0;
-    return {(1ll * (number / parts_) * a_.channels + channel_) * a_.length + begin - first, first, first + count};
+    return {(1ll * (number / parts()) * a_.channels + channel()) * a_.length + begin - first, first, first + count};
   }
   // A row that there is not has no samples, but may be read like the warp's first. Behind the rows stands which samples
   // all have that are there.
   DANAUS_DEVICE void place_rows() const {
     Row row{0, 0, 0};
     u32 first = 0, before_end = ~0u;
-    if (first_row_ < rows_) {
-      const int i = lane_ < layout.warp_rows && first_row_ + lane_ < rows_ ? lane_ : 0;
+    if (first_row_ < rows()) {
+      const int i = lane_ < layout.warp_rows && first_row_ + lane_ < rows() ? lane_ : 0;
       row = row_of(first_row_ + i);
       first = row.first, before_end = ~static_cast<u32>(row.end);
       if (i != lane_) row.first = row.end = 0;
@@ -211,28 +213,32 @@ class Block {
   template <int count, bool advances>
   DANAUS_DEVICE void pass(int stage, int from, int first) {
     constexpr bool kConvolves = layout.key.work == Work::convolve;
-    if constexpr (layout.groups > 1) {
+    if constexpr (!layout.whole_pass) {
       if constexpr (kConvolves) {
         DANAUS_UNROLL_BY(1)  // else what is packed for the first group keeps registers until the last
         for (int group = 0; group < layout.groups; group += kAtOnce) convolve(stage, from, first, group);
       }
       if constexpr (advances) advance<false>(stage, first);
     } else {
-      Samples u[count][1][kRowTiles];
-      Sums sum[count][kRowTiles][4] = {};
+      constexpr int kGroups = layout.groups;
+      Samples u[count][kGroups][kRowTiles];
+      Sums sum[count][kGroups][kRowTiles][4] = {};
       DANAUS_UNROLL
-      for (int c = 0; c < count; ++c) load_group(u[c][0], stage, first + c);
+      for (int c = 0; c < count; ++c) DANAUS_UNROLL
+      for (int q = 0; q < kGroups; ++q) load_group(u[c][q], stage, first + kGroups * c + q);
       DANAUS_UNROLL
       for (int pair = 0; pair < layout.warp_tiles / 2; ++pair) {
-        Words<4> out[2];
-        if constexpr (kConvolves) load_out(out, 0, pair);
+        Words<4> out[kGroups][2];
+        if constexpr (kConvolves) DANAUS_UNROLL
+        for (int q = 0; q < kGroups; ++q) load_out(out[q], q, pair);
         const Step steps[2] = {step_of<false>(2 * pair), step_of<false>(2 * pair + 1)};
         DANAUS_UNROLL
         for (int c = 0; c < count; ++c) {
           if constexpr (kConvolves) {
             Operand x;
             pack_states(x, pair);
-            add_states(sum[c], x, out);
+            DANAUS_UNROLL
+            for (int q = 0; q < kGroups; ++q) add_states(sum[c][q], x, out[q]);
           }
           if constexpr (advances) {
             advance(2 * pair, steps[0], u[c]);
@@ -241,13 +247,16 @@ class Block {
         }
       }
       if constexpr (kConvolves) {
-        Words<4> taps[2][2];
-        load_taps(taps, 0);
+        Words<4> taps[kGroups][2][2];
+        DANAUS_UNROLL
+        for (int before = 0; before < kGroups; ++before) load_taps(taps[before], before);
         if constexpr (kGathers) device::sync_warp();  // samples that y is to stand in the place of
         DANAUS_UNROLL
-        for (int c = 0; c < count; ++c) {
-          add_group(sum[c], u[c][0], taps);
-          store(sum[c], stage, from, first + c);
+        for (int c = 0; c < count; ++c) DANAUS_UNROLL
+        for (int q = 0; q < kGroups; ++q) {
+          DANAUS_UNROLL
+          for (int before = 0; before <= q; ++before) add_group(sum[c][q], u[c][q - before], taps[before]);
+          store(sum[c][q], stage, from, first + kGroups * c + q);
         }
       }
     }
@@ -395,7 +404,7 @@ class Block {
         DANAUS_UNROLL
         for (int m = 0; m < kPieces; ++m) {
           const Words<4> words = device::load_shared<16>(place + 128 * m);
-          if (first_row_ + i < rows_) device::store_global<16>(y + 128 * m, words);
+          if (first_row_ + i < rows()) device::store_global<16>(y + 128 * m, words);
         }
       });
     DANAUS_UNROLL_BY(1)
@@ -434,7 +443,7 @@ class Block {
   template <bool tail>
   DANAUS_DEVICE Step step_of(int j) const {
     const int tile = part_ * layout.warp_tiles + j, state = 4 * tile + t_;
-    const Words<2> w = tail ? device::load_global<8>(prepared_ + layout.tail_decay + 2 * state)
+    const Words<2> w = tail ? device::load_global<8>(prepared() + layout.tail_decay + 2 * state)
                             : device::load_shared<8>(4 * (layout.decay + 2 * state));
     Step step{{float_of(w[0]), float_of(w[1])}, {}};
     DANAUS_UNROLL
@@ -476,15 +485,15 @@ class Block {
     for (int j = 0; j < layout.warp_tiles; ++j) {
       const int state = 4 * (part_ * layout.warp_tiles + j) + t_;
       if (state >= a_.states) continue;
-      const float scale = float_of(device::load_global<4>(prepared_ + layout.scale + state)[0]);
+      const float scale = float_of(device::load_global<4>(prepared() + layout.scale + state)[0]);
       DANAUS_UNROLL
       for (int r = 0; r < kRowTiles; ++r) DANAUS_UNROLL
       for (int upper = 0; upper < 2; ++upper) {
         const int row = first_row_ + 16 * r + g_ + 8 * upper;
-        if (row >= rows_) continue;
-        const long long field_row = 1ll * (row / parts_) * a_.parts + row % parts_;
+        if (row >= rows()) continue;
+        const long long field_row = 1ll * (row / parts()) * a_.parts + row % parts();
         visit(x_[r][j][2 * upper], x_[r][j][2 * upper + 1],
-              2 * ((field_row * a_.channels + channel_) * a_.states + state), scale);
+              2 * ((field_row * a_.channels + channel()) * a_.states + state), scale);
       }
     }
   }
@@ -504,8 +513,7 @@ class Block {
   }
 
   const Arguments& a_;
-  int parts_, rows_, warp_, part_, lane_, g_, t_, channel_, first_row_;
-  const u32* prepared_;
+  int warp_, part_, lane_, g_, t_, first_row_;
   SharedAddress my_rows_, my_stages_;
   Sums x_[kRowTiles][layout.warp_tiles] = {};  // state 4 j + t of rows g (re, im) and g + 8, over its scale
 };
@@ -513,6 +521,7 @@ class Block {
 // What each part of a row begins with, in place of the ends: a thread a state.
 template <class P>
 DANAUS_DEVICE void carry(const Arguments& a) {
+  constexpr int kAtOnce = 8;
   device::let_next_grid_begin();
   device::wait_for_previous_grid();
   const long long states = 1ll * a.channels * a.states, count = states * a.batch;
@@ -523,11 +532,20 @@ DANAUS_DEVICE void carry(const Arguments& a) {
     const auto decay_at = [&](int place) { return load_complex(prepared + place + 2 * (state % a.states)); };
     const Complex32 decay = decay_at(a.layout.part_decay), last = decay_at(a.layout.last_decay);
     Complex32 x = a.x_initial ? load_complex(a.x_initial + 2 * i) : Complex32{0, 0};
-    for (int part = 0; part < a.parts; ++part) {
-      float* at = a.x_parts + 2 * ((row * a.parts + part) * states + state);
-      const Complex32 end = part < a.ends ? load_complex(at) : Complex32{0, 0};
-      store_complex(at, x);
-      x = add(times(part + 1 < a.parts ? decay : last, x), end);
+    const auto place_of = [&](int part) { return a.x_parts + 2 * ((row * a.parts + part) * states + state); };
+    DANAUS_UNROLL_BY(1)
+    for (int first = 0; first < a.parts; first += kAtOnce) {
+      Complex32 ends[kAtOnce];  // none waits for the state before
+      DANAUS_UNROLL
+      for (int k = 0; k < kAtOnce; ++k)
+        ends[k] = first + k < a.ends ? load_complex(place_of(first + k)) : Complex32{0, 0};
+      DANAUS_UNROLL
+      for (int k = 0; k < kAtOnce; ++k) {
+        const int part = first + k;
+        if (part >= a.parts) break;
+        store_complex(place_of(part), x);
+        x = add(times(part + 1 < a.parts ? decay : last, x), ends[k]);
+      }
     }
     if (a.x_final) store_complex(a.x_final + 2 * i, x);
   }

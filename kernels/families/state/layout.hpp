@@ -60,7 +60,8 @@ struct Layout {
   int warp_rows = 16 * tuning.row_tiles;
   int row_warps = tuning.warps / parts;
   int block_rows = warp_rows * row_warps;
-  int pass = tuning.chunk * tuning.at_once;  // samples
+  int pass = tuning.chunk * tuning.at_once;             // samples
+  bool whole_pass = tuning.at_once > 1 || groups == 1;  // all of its samples are in registers
   int row_bytes = 2 * tuning.stage, stage_bytes = warp_rows * row_bytes;
 
   int out_begin = tiles * groups, toeplitz_begin = out_begin + tiles * groups;  // vectors
@@ -94,10 +95,10 @@ struct Layout {
     if (tuning.chunk < 32 * parts || (tuning.chunk & (tuning.chunk - 1)) != 0)
       return "chunk: a power of two, from 32 on, and a group for each part of the states";
     if (tuning.at_once < 1) return "chunks at once: one at least";
-    if (tuning.at_once > 1 && groups > 1) return "chunks at once: of one group";
     if (tuning.stage < 64 || tuning.stage % 64 != 0 || tuning.stage % pass != 0)
       return "stage: a multiple of the chunks at once, and of 128 bytes of a row";
-    if (tuning.gathers && groups > 1) return "y in the place of u: a chunk is one group, which nothing reads again";
+    if (tuning.gathers && !whole_pass) return "y in the place of u: of passes that nothing reads again";
+    if (whole_pass && parts > 1) return "chunks at once: of one part of the states";
     if (tuning.warps % parts != 0) return "warps: as many for each part of the states";
     return nullptr;
   }

@@ -1,23 +1,23 @@
-// On an H200 (B=64, f16), S = 64: 1.80 floors at L=8K, H=768, 2.36 at 64K, H=192, 2.78 at 1M, H=12; S = 16 1.23, 1.83,
-// 1.96; S = 256 7.6 at 16K. Chunks of 64, a chunk at a time, take 2.42 and 3.14 where these took 2.06 and 2.69, chunks
-// of 128 2.55 and 3.33; copies asked of each piece then whether it is there, without which 2.06 became 1.80, but S = 16
-// 1.19 became 1.23 at 16K. A warp issued an instruction in four clocks then (S = 64, 8K). That 64K and more take the
-// longer because they have rows for 6 warps an SM or fewer is a guess. Counted: at the rate of a copy an SM has to
-// finish 4.6 samples a clock, one in 0.22 clocks. Of a sample, at S=64, with T the chunk:
+// On an H200 (B=64, f16), S = 64: 1.82 floors at L=8K, H=768, 2.30 at 64K, H=192, 2.77 at 128K, H=96, 2.64 at 256K,
+// H=48, 2.60 at 1M, H=12; S = 16 1.23 at 16K, 1.44 at 64K, S = 32 1.26; S = 256 7.6 at 16K. Counted: at the rate of a
+// copy an SM has to finish 4.6 samples a clock, one in 0.22 clocks. Of a sample, at S=64, with T the chunk:
 //   products      T / 2 + 16 of the chunk, 4 S of its states, at 1.5 clocks for 2048 of them: 0.22 clocks for T = 64,
 //                 0.21 for 32, which leaves fp32 work 4 S / T
-//   shared memory what is read of matrices serves the rows of a warp for so many chunks at once: 0.25 wavefronts of 32
-//                 rows and a chunk of 64; of 16 rows 0.20 for three chunks of 32 and 0.16 for four, of which registers
-//                 spill. Of more rows their states take the registers
-//   issue         0.17 clocks: of 1536 samples 216 products, which take two slots, 402 fp32, 120 conversions, 75 else.
-//                 Samples come as ldmatrix orders them: from lanes of 16 bytes, each product moved its four first
-//   waiting       a chunk's own chain is some 80 clocks for eight states: pack, product, decay, two products. States go
-//                 through it by eights, each through all chunks that are there, so 8 warps an SM keep the products
-//                 busy; where y was whole before the state moved, a warp alone took 5000 clocks for 2048 samples
-//   blocks        528 at once of 32 rows: 2.9 rounds of 1536 at 8K, where those of 64 rows took two rounds for 1.5; 384
-//                 at 64K, where rows are not cut and read twice
-//   memory        rows are far apart: 384 bytes of each at a time, where y takes the place of u until it is written
-// Beyond 128 states there are no registers for chunks at once.
+//   shared memory what is read of matrices serves the rows of a warp for so many chunks at once: of 16 rows 0.20
+//                 wavefronts for three chunks of 32, 0.22 for two of 64
+//   issue         of 2048 samples 304 products, 256 fp32, 96 conversions, 64 of y's scale, 93 loads of matrices, some
+//                 110 else; for three chunks of 32, as many samples, 288, 512, 160, 64, 73, 70
+// A scheduler has 2343 clocks for 1536 samples at T = 32, where its products take 1274 and all else is 664
+// instructions: the two hardly overlap. More for a scheduler to choose from does not help: 12 warps an SM of two chunks
+// of 32 took 1.91 floors, not 1.82; products of samples that do not wait for the state 1.92. Fewer instructions do: two
+// chunks of 64 against three of 32 took 1.82 and 1.85 at 8K, 2.30 and 2.39 at 64K, 2.64 and 2.83 at 256K, 2.60 and 2.80
+// at 1M. One at a time, with y as it comes, chunks of 64 took 2.42 where three of 32 took 2.06, chunks of 128 2.55.
+// Of 32 and 16 states two of 64 are no better than four of 32 (1.262 and 1.259, 1.232 and 1.227).
+//   blocks        528 at once of 32 rows. At 64K 384: of the schedulers of an SM two have two warps and two have one,
+//                 1.4 times as long as when all have two. Cut into four parts it is 1.87, but their ends take 0.81
+//   memory        rows are far apart: 256 bytes of each at a time, where y takes the place of u until it is written
+// Beyond 128 states there are no registers for chunks at once; two of 64 with 64 states leave one word that does not
+// change without a register.
 #pragma once
 
 #include <array>
@@ -36,9 +36,9 @@ struct Line {
 inline constexpr std::array kLines = std::to_array<Line>({
     {16, kChosen, {32, 4, 128, true, 1, 2, 6}},
     {32, kChosen, {32, 4, 128, true, 1, 2, 4}},
-    {64, kChosen, {32, 3, 192, true, 1, 2, 4}},
+    {64, kChosen, {64, 2, 128, true, 1, 2, 4}},
+    {64, kStudied, {32, 3, 192, true, 1, 2, 4}},
     // Chunk by chunk, y as it comes.
-    {64, kStudied, {64, 1, 64, false, 1, 2, 4}},
     {64, kStudied, {128, 1, 128, false, 1, 4, 2}},
     {128, kChosen, {32, 2, 128, true, 1, 4, 2}},
     {256, kChosen, {64, 1, 64, false, 1, 8, 1}},
@@ -48,7 +48,12 @@ inline constexpr std::array kLines = std::to_array<Line>({
 // Of so few samples the recurrence takes less than the matrices of a chunk.
 inline constexpr std::int64_t kStepLength = 32;
 // A row is cut only into parts of at least so many samples, and of as many bytes of samples as its state has four
-// times.
-inline constexpr std::int64_t kLeastPart = 512;
+// times; into so many that blocks take some rounds at most.
+inline constexpr std::int64_t kLeastPart = 512, kMostRounds = 4;
+// What cutting takes, in multiples of what a round of the convolution does: the ends of as many parts, a round of half
+// the blocks or fewer; and in samples of a row what carrying a state over a part does. So S = 64 at 128K is cut into 11
+// parts (2.77; 5 2.83, and 2 3.62 with chunks of 32), S = 16 at 64K is not (1.44; 2 1.81).
+inline constexpr double kEnds = 0.5, kHalfRound = 0.6;
+inline constexpr std::int64_t kCarry = 16;
 
 }  // namespace danaus::state

@@ -37,8 +37,10 @@ inline std::vector<std::unique_ptr<const Variant>> variants() { return {}; }
 
 inline std::string name_of(const Layout& l) {
   return text("toeplitz_", l.key.blocks, "x32_", danaus::name(l.key.dtype), l.key.channels_last ? "_channelslast" : "",
-              "_w", l.tuning.warps, "_line", l.tuning.line, l.key.channels_last ? text("_c", 8 * l.tuning.groups) : "",
-              l.tuning.run > 1 ? text("_run", l.tuning.run) : "", "_x", l.tuning.blocks);
+              "_w", l.tuning.warps, l.tuning.lines ? "_lines" : "_line", l.tuning.line,
+              l.key.channels_last ? text("_c", 8 * l.tuning.groups, "_by", l.tuning.pieces) : "",
+              l.tuning.ahead ? "_ahead" : "", l.tuning.run > 1 ? text("_run", l.tuning.run) : "", "_x",
+              l.tuning.blocks);
 }
 
 // How often a kernel rounds on the way from u to y: the taps, where they are fp32, and y.

@@ -2,18 +2,15 @@
 //
 // source     the two-stage blocks of StripedHyena 2 (Ku et al. 2025, arXiv:2503.01868), y_i = T0 u_i + T1 u_(i-1),
 //            taken to J blocks of 32 x 32, so that no more than 32 taps are zeros
-// operands   A is samples: 16 lines, each a run of blocks of the same channel; B is the filter. A lane (g, t) has
-// samples
-//            8 t to 8 t + 7 of a block of lines g and g + 8, 16 bytes each, and gets the same ones of y:
-//              k of product c   8 t + 2 c + 4 f + e    t and e of the fragment's lane and half, f of its register
-//              n of tile q      8 t + 2 q + e
-//            Of such places the difference depends on q - c - 2 f and the lane alone, so that the 16 registers of a
-//            Toeplitz block are 5 different pairs, as products take them: all of 257 taps stay in 90 registers
+// operands   A is samples: 16 lines, each a run of blocks of the same channel; B is the filter. Of its Toeplitz blocks
+//            a lane's pairs of taps depend on tile of y - tile of u alone, of eight samples each, so that a product
+//            takes two of 4 J - 1 words. Those of nothing but zeros are left out, four in 8 J
 // index      the stream of u is `lead` samples ahead of y's, a multiple of 8, for taps that look ahead; arrange()
 //            delays the taps by what is left of 8
 // memory     u is read once, but for the halo of 32 (J - 1) samples before a stream; y takes its place in shared
 //            memory, and is written once. [B, H, L]: a warp has a stream, by cp.async, the next one while it computes
-//            where places are two. [B, L, H]: a block has those of 8 to 64 channels, transposed as they come and go
+//            where places are two. [B, L, H]: a block has those of 8 to 64 channels, which stmatrix transposes as they
+//            come and ldmatrix as they go
 // types      products exact, sums in fp32; the taps and y are rounded, and products with gates
 // error      relative L2 at most u sqrt(2 + gates)
 // reference  reference/short/direct.hpp   test   tests/kernels/short_test.cpp
@@ -31,71 +28,137 @@ struct Shape {
   static_assert(!layout.broken_rule(), "tunings.hpp has a line that Layout::broken_rule() refuses");
 };
 
-// A channel's filter: of each block the pairs of registers by q - c + 1. A word is in two pairs, and loaded for each,
-// so that no product has to put its pair together.
+// A channel's filter: pairs of words by tile of y - tile of u. A word is in two pairs, and loaded for each, so that no
+// product has to put its pair together.
 template <class P>
 class Filter {
  public:
+  DANAUS_DEVICE Filter() {}
   DANAUS_DEVICE Filter(const Arguments& a, int channel) {
     const int lane = device::lane_index(), g = lane / 4, t = lane % 4;
-    const std::uint32_t* words = a.filters + (2ll * channel + g % 2) * kPairs + 16 + 4 * (g / 2 - t);
+    const std::uint32_t* words = a.filters + (2ll * channel + g % 2) * kWords + 16 + g / 2 - t;
     DANAUS_UNROLL
-    for (int j = 0; j < P::layout.key.blocks; ++j) DANAUS_UNROLL
-    for (int r = -1; r <= 3; ++r) DANAUS_UNROLL
-    for (int f = 0; f < 2; ++f) pairs_[j][r + 1][f] = device::load_global<4>(words + 16 * j + r - 2 * f)[0];
+    for (int d = 0; d < kPairs; ++d) DANAUS_UNROLL
+    for (int f = 0; f < 2; ++f) pairs_[d][f] = device::load_global<4>(words + 4 * (d - f))[0];
     bias_ = a.bias ? float_of(device::load_global<4>(a.bias + channel)[0]) : 0;
   }
   DANAUS_DEVICE float bias() const { return bias_; }
-  DANAUS_DEVICE const u32 (&pair(int block, int q, int c) const)[2] { return pairs_[block][q - c + 1]; }
+  // Whether taps are so many tiles before, and the pair.
+  static DANAUS_DEVICE constexpr bool has(int apart) { return apart >= 0 && apart < kPairs; }
+  DANAUS_DEVICE const u32 (&pair(int apart) const)[2] { return pairs_[apart]; }
 
  private:
-  static constexpr int kPairs = pairs_of(P::layout.key.blocks);
+  static constexpr int kBlocks = P::layout.key.blocks, kWords = pairs_of(kBlocks), kPairs = 4 * kBlocks - 2;
 
-  u32 pairs_[P::layout.key.blocks][5][2];
+  u32 pairs_[kPairs][2];
   float bias_;
 };
 
 // Convolves a stream in place. The warp's barrier is behind what loaded it, and to come before what reads it.
 template <class P>
-DANAUS_DEVICE void convolve(const Filter<P>& filter, const StreamLayout& layout, SharedAddress stream, int turn) {
-  constexpr Dtype T = P::layout.key.dtype;
-  constexpr int kBlocks = P::layout.key.blocks;
-  const int lane = device::lane_index(), g = lane / 4, t = lane % 4;
-  const auto place = [&](int line, int block) { return stream + (layout.place(g + 8 * line, block, t) ^ turn); };
-  // Of a block of the lane's two lines, operands of both products.
-  const auto load = [&](u32(&u)[2][4], int block) {
-    const Words<4> lines[2] = {device::load_shared<16>(place(0, block)), device::load_shared<16>(place(1, block))};
+class Stream {
+ public:
+  DANAUS_DEVICE Stream(const StreamLayout& layout, SharedAddress begin, int turn)
+      : layout_(layout), begin_(begin), turn_(turn) {}
+
+  DANAUS_DEVICE void convolve(const Filter<P>& filter) const {
+    if constexpr (P::layout.tuning.lines)
+      convolve_lines(filter);
+    else
+      convolve_blocks(filter);
+  }
+
+ private:
+  static constexpr Dtype T = P::layout.key.dtype;
+  static constexpr int kBlocks = P::layout.key.blocks;
+  using Samples = u32[2][4];  // of a block of every line, operands of two products
+  using Sums = float[4][4];
+
+  // Whole lines at once: nothing is written before all is read, and no samples stay in registers.
+  DANAUS_DEVICE void convolve_lines(const Filter<P>& filter) const {
+    constexpr int kLine = P::layout.tuning.line;
+    Sums y[kLine];
     DANAUS_UNROLL
-    for (int c = 0; c < 2; ++c) DANAUS_UNROLL
-    for (int i = 0; i < 4; ++i) u[c][i] = lines[i % 2][c + i / 2 * 2];
-  };
-  u32 history[kBlocks][2][4];  // of block i, [i mod J]
-  DANAUS_UNROLL
-  for (int j = 1; j < kBlocks; ++j) load(history[kBlocks - j], -j);
-  device::sync_warp();  // another line's end, which is to become y
-  const int count = 1 << layout.shift;
-  DANAUS_UNROLL_BY(1)
-  for (int first = 0; first < count; first += kBlocks) DANAUS_UNROLL  // so that no register moves for history
-  for (int phase = 0; phase < kBlocks; ++phase) {
-    const int i = first + phase;
-    if (i >= count) break;
-    load(history[phase], i);
-    float y[4][4];
+    for (int r = 0; r < kLine; ++r) begin(y[r], filter);
     DANAUS_UNROLL
-    for (int q = 0; q < 4; ++q) y[q][0] = y[q][1] = y[q][2] = y[q][3] = filter.bias();
-    DANAUS_UNROLL
-    for (int j = 0; j < kBlocks; ++j) DANAUS_UNROLL
-    for (int c = 0; c < 2; ++c) DANAUS_UNROLL
-    for (int q = 0; q < 4; ++q)
-      device::mma_f32acc<T>(y[q], history[(phase - j + kBlocks) % kBlocks][c], filter.pair(j, q, c));
-    DANAUS_UNROLL
-    for (int line = 0; line < 2; ++line) {
-      Words<4> out;
+    for (int i = 1 - kBlocks; i < kLine; ++i) {
+      Samples u;
+      load(u, place(i));
       DANAUS_UNROLL
-      for (int q = 0; q < 4; ++q) out[q] = device::pack2<T>(y[q][2 * line], y[q][2 * line + 1]);
-      device::store_shared<16>(place(line, i), out);
+      for (int r = max(i, 0); r < min(i + kBlocks, kLine); ++r) add(y[r], filter, u, r - i);
+    }
+    device::sync_warp();  // what is to become y
+    DANAUS_UNROLL
+    for (int r = 0; r < kLine; ++r) store(y[r], place(r));
+  }
+
+  // Block by block of longer lines, with those before in registers.
+  DANAUS_DEVICE void convolve_blocks(const Filter<P>& filter) const {
+    Samples history[kBlocks];  // of block i, [i mod J]
+    DANAUS_UNROLL
+    for (int j = 1; j < kBlocks; ++j) load(history[kBlocks - j], place(-j));
+    device::sync_warp();  // another line's end, which is to become y
+    const int count = 1 << layout_.shift;
+    DANAUS_UNROLL_BY(1)
+    for (int first = 0; first < count; first += kBlocks) DANAUS_UNROLL  // so that no register moves for history
+    for (int phase = 0; phase < kBlocks; ++phase) {
+      if (first + phase >= count) break;
+      const SharedAddress at = place(first + phase);
+      load(history[phase], at);
+      Sums y;
+      begin(y, filter);
+      DANAUS_UNROLL
+      for (int j = 0; j < kBlocks; ++j) add(y, filter, history[(phase - j + kBlocks) % kBlocks], j);
+      store(y, at);
     }
   }
+
+  // A lane has the matrix row of a line of the first or the second chunk of a half; the other half is 32 bytes away.
+  DANAUS_DEVICE SharedAddress place(int block) const {
+    const int lane = device::lane_index();
+    return begin_ + (layout_.place(lane % 16, block, lane / 16) ^ turn_);
+  }
+  static DANAUS_DEVICE void load(Samples& u, SharedAddress from) {
+    DANAUS_UNROLL
+    for (int c = 0; c < 2; ++c) {
+      const Words<4> words = device::load_matrices<4, false>(from ^ 32 * c);
+      DANAUS_UNROLL
+      for (int i = 0; i < 4; ++i) u[c][i] = words[i];
+    }
+  }
+  static DANAUS_DEVICE void begin(Sums& y, const Filter<P>& filter) {
+    DANAUS_UNROLL
+    for (int q = 0; q < 4; ++q) y[q][0] = y[q][1] = y[q][2] = y[q][3] = filter.bias();
+  }
+  // Of samples that are some blocks before.
+  static DANAUS_DEVICE void add(Sums& y, const Filter<P>& filter, const Samples& u, int before) {
+    DANAUS_UNROLL
+    for (int c = 0; c < 2; ++c) DANAUS_UNROLL
+    for (int q = 0; q < 4; ++q)
+      if (const int apart = 4 * before + q - 2 * c; filter.has(apart))
+        device::mma_f32acc<T>(y[q], u[c], filter.pair(apart));
+  }
+  static DANAUS_DEVICE void store(const Sums& y, SharedAddress to) {
+    DANAUS_UNROLL
+    for (int c = 0; c < 2; ++c) {
+      Words<4> words;
+      DANAUS_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        const float(&of)[4] = y[2 * c + i / 2];
+        words[i] = device::pack2<T>(of[2 * (i % 2)], of[2 * (i % 2) + 1]);
+      }
+      device::store_matrices<4, false>(to ^ 32 * c, words);
+    }
+  }
+
+  StreamLayout layout_;
+  SharedAddress begin_;
+  int turn_;
+};
+
+template <class P>
+DANAUS_DEVICE StreamLayout stream_layout(const Arguments& a) {
+  return {P::layout.tuning.lines ? P::layout.line_bits : a.line, P::layout.halo};
 }
 
 // [B, H, L]: streams are numbered along a row, then along the batch, then along the channels. A warp has a run of them;
@@ -121,23 +184,24 @@ DANAUS_DEVICE void convolve_rows(const Arguments& a) {
   const long long begin = worker * a.run,
                   end = min(begin + (kPlaces > 1 ? a.run : 1), 1ll * a.batch * a.channels * a.tiles);
   if (begin >= end) return;
-  const StreamLayout layout{a.line, P::layout.halo};
+  const StreamLayout layout = stream_layout<P>(a);
   const auto place = [&](long long number) {
     return (device::warp_index() * kPlaces + static_cast<int>((number - begin) % kPlaces)) * layout.bytes();
   };
-  const auto load = [&](long long number) {
-    const StreamOfRow at = stream_of_row(a, layout, number);
+  const auto load = [&](const StreamOfRow& at, long long number) {
     load_stream<T>(a.u, a.pregate, at.place, at.first + a.lead - kStreamBlock * layout.halo, a.transfer, layout,
                    place(number));
   };
-  load(begin);
-  int channel = stream_of_row(a, layout, begin).channel;
+  StreamOfRow at = stream_of_row(a, layout, begin);
+  load(at, begin);
+  int channel = at.channel;
   Filter<P> filter(a, channel);
   DANAUS_UNROLL_BY(1)
   for (long long number = begin; number < end; ++number) {
-    const StreamOfRow at = stream_of_row(a, layout, number);
+    StreamOfRow next = at;
     if (kPlaces > 1 && number + 1 < end) {
-      load(number + 1);
+      next = stream_of_row(a, layout, number + 1);
+      load(next, number + 1);
       device::copy_async_wait<1>();
     } else {
       device::copy_async_wait<0>();
@@ -147,30 +211,39 @@ DANAUS_DEVICE void convolve_rows(const Arguments& a) {
       channel = at.channel;
       filter = Filter<P>(a, channel);
     }
-    convolve<P>(filter, layout, place(number), 0);
+    Stream<P>(layout, place(number), 0).convolve(filter);
     device::sync_warp();
     store_stream<T>(a.y, a.postgate, at.place, at.first, a.transfer, layout, place(number));
     device::sync_warp();  // a place is loaded when its y has left
+    at = next;
   }
 }
 
-// [B, L, H]: tiles of 8 `groups` channels, likewise numbered.
+// [B, L, H]: tiles of 8 `groups` channels, numbered along the channels, so that blocks of the same time share what lies
+// together; then along the row and along the batch.
 template <class P>
 DANAUS_DEVICE void convolve_columns(const Arguments& a) {
   constexpr Dtype T = P::layout.key.dtype;
   constexpr int kGroups = P::layout.tuning.groups, kThreads = P::layout.threads;
-  const int tile = device::block_index() % a.tiles, row = device::block_index() / a.tiles;
-  const ColumnPlace at = {static_cast<long long>(row % a.batch) * a.length * a.channels,
-                          row / a.batch * P::layout.streams, a.channels, a.length};
-  const StreamLayout layout{a.line, P::layout.halo};
-  const int first = tile * layout.samples();
-  load_streams<T, kGroups, kThreads>(a.u, a.pregate, at, first + a.lead - kStreamBlock * layout.halo, a.transfer,
-                                     layout, 0);
+  constexpr bool kAhead = P::layout.tuning.ahead;
+  const int across = (a.channels + P::layout.streams - 1) / P::layout.streams;
+  const int rest = device::block_index() / across, row = rest / a.tiles;
+  const ColumnPlace at = {static_cast<long long>(row) * a.length * a.channels,
+                          device::block_index() % across * P::layout.streams, a.channels, a.length};
+  const StreamLayout layout = stream_layout<P>(a);
+  const int first = rest % a.tiles * layout.samples();
+  load_streams<T, kGroups, kThreads, P::layout.tuning.pieces>(
+      a.u, a.pregate, at, first + a.lead - kStreamBlock * layout.halo, a.transfer, layout, 0);
+  const int streams = min(P::layout.streams, a.channels - at.channel);
+  const auto filter_of = [&](int s) { return Filter<P>(a, at.channel + min(s, streams - 1)); };
+  int s = device::warp_index();
+  Filter<P> next;
+  if constexpr (kAhead) next = filter_of(s);
   device::sync_block();
-  for (int s = device::warp_index(); s < P::layout.streams && at.channel + s < a.channels;
-       s += P::layout.tuning.warps) {
-    const Filter<P> filter(a, at.channel + s);
-    convolve<P>(filter, layout, s * layout.bytes(), turn_of<kGroups>(s / 8));
+  for (; s < streams; s += P::layout.tuning.warps) {
+    const Filter<P> filter = kAhead ? next : filter_of(s);
+    if constexpr (kAhead) next = filter_of(s + P::layout.tuning.warps);
+    Stream<P>(layout, s * layout.bytes(), turn_of<kGroups>(s)).convolve(filter);
   }
   device::sync_block();
   store_streams<T, kGroups, kThreads>(a.y, a.postgate, at, first, a.transfer, layout, 0);

@@ -1,6 +1,7 @@
 // Of short convolutions on tensor cores: what a kernel is compiled for and given, and the sizes that follow.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "kernels/memory/arguments.hpp"
@@ -20,10 +21,13 @@ struct Key {
 
 struct Tuning {
   int warps = 0;
-  int line = 0;    // blocks of a line, at most
-  int groups = 1;  // of eight channels that a block has, where they are last
-  int run = 1;     // streams of a warp, at most, where it has rows: of two or more the next comes meanwhile
-  int blocks = 0;  // on an SM at once: what registers are limited for
+  int line = 0;        // blocks of a line, at most
+  int groups = 1;      // of eight channels that a block has, where they are last
+  int run = 1;         // streams of a warp, at most, where it has rows: of two or more the next comes meanwhile
+  int blocks = 0;      // on an SM at once: what registers are limited for
+  bool lines = false;  // are computed at once; else block by block, and as long as rows want them
+  bool ahead = false;  // where channels are last, the next one's filter comes while this one is computed
+  int pieces = 9;      // of 16 bytes that a lane has under way, where channels are last
   bool operator==(const Tuning&) const = default;
 };
 
@@ -37,6 +41,8 @@ struct Layout {
   int halo = key.blocks - 1;            // blocks before a line that its outputs need
   int places = tuning.run > 1 ? 2 : 1;  // of a warp, for streams of rows
   int streams = key.channels_last ? 8 * tuning.groups : tuning.warps * places;  // that a block has room for
+  int least_line = tuning.lines ? tuning.line : kLeastLine;                     // blocks
+  int line_bits = std::countr_zero(static_cast<unsigned>(tuning.line));
 
   constexpr StreamLayout stream(int shift) const { return {shift, halo}; }
 
@@ -48,12 +54,14 @@ struct Layout {
       return "groups: 1, 2, 4, 8";
     if (tuning.run < 1) return "run: one stream at least";
     if (key.channels_last && tuning.run > 1) return "run: of rows, not of channels last";
+    if (!key.channels_last && tuning.ahead) return "ahead: of channels last";
+    if (tuning.pieces < 2) return "pieces: two at least";
     if (key.channels_last && streams % tuning.warps != 0) return "warps: as many channels each";
     return nullptr;
   }
 };
 
-// Words of a channel's filter as the kernel reads it: for both parities p of a lane's first sample, pairs of taps
+// Words of a channel's filter as the kernel reads it: for both parities p of a lane's sample, pairs of taps
 // 2 (i - 16) + p in the lower half and the one before in the upper, zero beyond the filter.
 constexpr int pairs_of(int blocks) { return 16 * (blocks + 1); }
 
