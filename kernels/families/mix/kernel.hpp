@@ -130,11 +130,11 @@ class Block {
     copy_tables();
     device::copy_async_commit();
     device::wait_for_previous_grid();
-    begin(device::block_index());
-    if constexpr (layout.from_samples) {
-      if (a_.row_bytes > 0) bring(first_item_, first_input(), 16 * at_.input_tiles, warp_);
+    if (device::block_index() < a_.units) {
+      begin(device::block_index());
+      if (layout.from_samples && a_.row_bytes > 0) bring(first_item_, first_input(), 16 * at_.input_tiles, warp_);
+      copy_matrix();
     }
-    copy_matrix();
     device::copy_async_commit();
     device::copy_async_wait<1>();
     if (at_.forward_at >= 0 || at_.inverse_at >= 0) device::sync_block();
@@ -180,7 +180,8 @@ class Block {
     copy_matrix();
     device::copy_async_commit();
     if constexpr (layout.staged > 0) {
-      const bool has_task = index < at_.columns && team.member < at_.chunk_tiles * at_.frequency_groups;
+      const bool has_task = device::block_index() < a_.units && index < at_.columns &&
+                            team.member < at_.chunk_tiles * at_.frequency_groups;
       stage_first(has_task ? at_.columns * device::block_index() + index : a_.batch, team.member);
     }
     device::copy_async_wait<layout.staged>();
