@@ -38,7 +38,7 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
     if (layout.staged > 0) add(of.places.staged_at, layout.tuning.warps * layout.staged * mix::Layout::kStaged);
     if (layout.from_samples) add(of.places.forward_at, table_bytes);
     if (layout.to_samples) add(of.places.inverse_at, table_bytes);
-    if (layout.in_teams || (layout.key.product == Product::shared && units <= of.blocks))
+    if (layout.key.product == Product::shared && !layout.split && (layout.in_teams || units <= of.blocks))
       add(of.places.weights_at, 1024 * of.places.output_tiles * of.places.input_tiles * layout.steps_of_tile);
     of.places.bytes += taken;
     return of;

@@ -771,8 +771,9 @@ class Block {
   template <int tiles>
   DANAUS_DEVICE void mix(Tile<tiles>& tile, int item, int output_tile, int first_tile, int chunk = 0) const {
     if (first_channel() + 16 * output_tile >= a_.outputs) return;
-    if (is_whole<tiles>(first_tile) && at_.weights_at >= 0)
-      mix_tiles<true, true>(tile, item, output_tile, first_tile, chunk);
+    // Operands in two parts leave no registers for one more of these.
+    if (!layout.split && is_whole<tiles>(first_tile) && at_.weights_at >= 0)
+      mix_tiles<true, !layout.split>(tile, item, output_tile, first_tile, chunk);
     else if (is_whole<tiles>(first_tile))
       mix_tiles<true, false>(tile, item, output_tile, first_tile, chunk);
     else

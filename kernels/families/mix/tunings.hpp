@@ -30,8 +30,9 @@
 //                      items). Of one item of 64 channels 48 for 35. Without teams eight tiles to mix: 198 for 227.
 //
 // Operands in two parts take fewer tiles, so that registers hold them; those, 16 bits and weights of each frequency
-// have not been measured, nor have more than 64 modes. Where the batch of a layer with weights of each frequency is
-// small it goes by passes.
+// have not been measured, nor have more than 64 modes. Some kernels of 128 registers keep one to four words of a lane
+// in local memory, outside of loops. Where the batch of a layer with weights of each frequency is small it goes by
+// passes.
 #pragma once
 
 #include <array>
