@@ -188,6 +188,11 @@ DANAUS_DEVICE u32 round_tf32(float value) {
   return rounded;
 }
 
+DANAUS_DEVICE u32 operand_tf32(float value) {
+  const u32 bits = __float_as_uint(value);
+  return fabsf(value) < __uint_as_float(0x7f800000u) ? bits + 0x1000u : bits;
+}
+
 template <int bytes>
 DANAUS_DEVICE Words<(bytes + 3) / 4> load_shared(SharedAddress from) {
   static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);

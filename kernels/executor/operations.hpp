@@ -250,6 +250,12 @@ inline u32 round_tf32(float value) {
   const u32 bits = std::bit_cast<u32>(value);
   return std::isfinite(value) ? (bits + 0x1000u) & ~0x1fffu : bits;
 }
+// The same in the bits that mma_tf32 reads; below them is anything.
+inline u32 operand_tf32(float value) {
+  ++detail::here().counters->conversions;
+  const u32 bits = std::bit_cast<u32>(value);
+  return std::isfinite(value) ? bits + 0x1000u : bits;
+}
 
 template <int bytes>
 Words<(bytes + 3) / 4> load_shared(SharedAddress from, const Site site = Site::current()) {

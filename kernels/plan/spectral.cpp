@@ -50,7 +50,7 @@ class Weights final : public Step {
  public:
   Weights(const Spectral& problem, std::string description)
       : problem_(problem),
-        choice_(mix::choose(problem, Stage::arrange, Product::none, 1, 1)),
+        choice_(mix::choose(problem, Stage::arrange, Product::none, {1, 1, 1, 1})),
         bytes_(weight_bytes(problem, choice_.layout())),
         description_(std::move(description)) {}
 

@@ -17,7 +17,7 @@ mix::Choice choose(const Spectral& p, const Shape& shape) {
   const Product product = shape.factor == Factor::none                   ? Product::none
                           : shape.factor == Factor::weights && !p.shared ? Product::each
                                                                          : Product::shared;
-  return mix::choose(p, shape.stage, product, shape.items, std::max(shape.inputs, shape.outputs));
+  return mix::choose(p, shape.stage, product, {shape.items, shape.inputs, shape.outputs, shape.frequencies});
 }
 
 std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length, const Device& device) {
@@ -30,14 +30,16 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
   const auto with_tables = [&](Cut of, int blocks, const auto& room) {
     of.blocks = blocks * device.multiprocessors;
     const std::int64_t units = (shape.items + of.places.columns - 1) / of.places.columns * of.slices;
-    if (of.slices > 1 || units <= of.blocks) return of;
     int taken = 0;
-    const auto add = [&](int& place) {
-      if (!room(taken + table_bytes)) return;
-      place = of.places.bytes + taken, taken += table_bytes;
+    const auto add = [&](int& place, int bytes) {
+      if (!room(taken + bytes)) return;
+      place = of.places.bytes + taken, taken += bytes;
     };
-    if (layout.from_samples) add(of.places.forward_at);
-    if (layout.to_samples) add(of.places.inverse_at);
+    if (layout.staged > 0) add(of.places.staged_at, layout.tuning.warps * layout.staged * mix::Layout::kStaged);
+    if (layout.from_samples) add(of.places.forward_at, table_bytes);
+    if (layout.to_samples) add(of.places.inverse_at, table_bytes);
+    if (layout.key.product == Product::shared && !layout.split && (layout.in_teams || units <= of.blocks))
+      add(of.places.weights_at, 1024 * of.places.output_tiles * of.places.input_tiles * layout.steps_of_tile);
     of.places.bytes += taken;
     return of;
   };
@@ -46,8 +48,10 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
     const int outputs = by_frequency ? shape.outputs : std::min(16 * slice, shape.outputs);
     return {layout.places(shape.inputs, outputs, frequencies, columns), (tiles + slice - 1) / slice, slice, 0};
   };
-  const int most_columns =
-      layout.key.product == Product::each ? static_cast<int>(std::min<std::int64_t>(shape.items, kMostColumns)) : 1;
+  const int most_columns = layout.key.product == Product::each
+                               ? static_cast<int>(std::min<std::int64_t>(shape.items, kMostColumns))
+                           : layout.in_teams ? layout.tuning.teams
+                                             : 1;
   // With room for as many blocks on a multiprocessor as registers are limited for, or else for one.
   for (int blocks = layout.tuning.blocks; blocks > 0; --blocks)
     for (int columns = most_columns; columns > 0; --columns) {
@@ -60,6 +64,7 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
         const bool fits = room(0);
         if (fits) best = with_tables(next, blocks, room);
         const std::int64_t count = (shape.items + columns - 1) / columns * next.slices;
+        if (layout.in_teams) break;
         if (shape.stage == Stage::layer ? 2 * count > device.multiprocessors : fits && count >= device.multiprocessors)
           break;
       }
@@ -133,12 +138,16 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
   }
   a.places = cut_.places;
   a.units = (a.batch + cut_.places.columns - 1) / cut_.places.columns * cut_.slices;
-  // Ahead of blocks that take one item after the other, as far as a third of L2 has room.
+  // To L2 ahead of blocks that take one item after the other, as far as a third of it has room, of chunks three fifths.
   const int row_bytes = a.length * (layout_.key.complex ? 2 : 1) * layout_.number_bytes;
-  const bool ahead = machine.device().has_tensor_copies() && row_bytes % 16 == 0 &&
-                     reinterpret_cast<std::uintptr_t>(a.u) % 16 == 0 && cut_.slices == 1 && cut_.places.columns == 1 &&
-                     3ll * cut_.blocks * a.inputs * row_bytes <= machine.device().cache_bytes;
-  a.row_bytes = ahead ? row_bytes : 0;
+  const bool in_bulk =
+      machine.device().has_tensor_copies() && row_bytes % 16 == 0 && reinterpret_cast<std::uintptr_t>(a.u) % 16 == 0;
+  const std::int64_t rows =
+      std::int64_t{cut_.blocks} * cut_.places.columns * std::min(a.inputs, 16 * cut_.places.chunk_tiles);
+  const std::int64_t part = layout_.in_chunks ? 9 : 5;  // of 15
+  a.row_bytes = in_bulk ? row_bytes : 0;
+  a.ahead = in_bulk && cut_.slices == 1 && (cut_.places.columns == 1 || layout_.in_teams) &&
+            15 * rows * row_bytes <= part * machine.device().cache_bytes;
   Launch launch = make_launch(machine, description_, id(), Path::threads, std::min(a.units, cut_.blocks),
                               layout_.threads, cut_.places.bytes);
   for (const Region& region : regions) launch.touches(region);

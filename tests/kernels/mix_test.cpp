@@ -103,6 +103,19 @@ TEST(SpectralPasses, OfMoreItemsThanAChunk) {
     expect_right(parse_spectral(word), options);
 }
 
+// More planes than blocks share slices of: teams take them in turn, rows along X in chunks of which the last is
+// smaller.
+TEST(SpectralPasses, OfManyPlanes) {
+  for (int multiprocessors : {1, 132}) {
+    ExecutorOptions options;
+    options.device.multiprocessors = multiprocessors;
+    for (const char* word :
+         {"spectral_f32_tf32_complex_b65_c4x4_l80x32_m12x8_shared", "spectral_f32_tf32_complex_b87_c3x3_l17x16_m5x4",
+          "spectral_f32_tf32_b65_c4x4_l36x24_m7x5_shared_twosided_channelmajor"})
+      expect_right(parse_spectral(word), options);
+  }
+}
+
 // du and dw of a plan on the executor.
 void expect_gradients(const char* word, const ExecutorOptions& options = {}) {
   SCOPED_TRACE(word);

@@ -45,6 +45,8 @@ TEST(ProgramWork, OfAProgramIsThatOfItsLaunches) {
   for (const char* token :
        unless_sanitized({"spectral_f32_tf32_complex_b20_c16x20_l32_m8_shared",
                          "spectral_f16_complex_b7_c16x5_l64_m64_shared",           // items in turn, tables first
+                         "spectral_f32_tf32_complex_b140_c32x20_l64_m20_shared",   // items in turn by teams
+                         "spectral_f32_tf32_complex_b40_c16x9_l64_m20",            // columns of items
                          "shortconvgrad_bf16_causal_k40_l600_b3_h4_bias_pregate",  // taps and sums
                          "ssmconv_f16_s10_l900_b20_h1_final",                      // chunks
                          "ssmconv_bf16_s16_l2100_b1_h1_initial_final",             // and parts of rows
@@ -54,7 +56,7 @@ TEST(ProgramWork, OfAProgramIsThatOfItsLaunches) {
                          "fftconvstep_f16_circular_l512_b6_h20_pregate",           // and the filters' transform
                          "fftconvgrad_f16_causal_l16384_b5_h2",                    // sums by clusters
                          "fftconv_bf16_circular_l49152_b8_h1"},                    // outer passes
-                        7)) {
+                        9)) {
     SCOPED_TRACE(token);
     const Case asked = parse_case(token);
     const ByKernel whole = execute_whole(asked, {}, 2), counted = count_parts(asked, {}, 2);

@@ -46,6 +46,7 @@ struct Family {
           for (Product product : {Product::none, Product::shared, Product::each}) {
             const Key key{dtype, tf32, complex, line.stage, product};
             if ((tf32 && dtype != Dtype::f32) || (complex && !samples) || !is_made(line.stage, product)) continue;
+            if (line.tuning.teams > 0 && !Layout(key, line.tuning).in_teams) continue;
             if (operands_of(key) == line.operands) all.list[all.count++] = {key, line.tuning, kChosen, 0b111, true};
           }
     return all;
@@ -64,9 +65,12 @@ struct Choice {
   }
   std::string name() const;
 };
-// What computes a stage of a layer: samples of the type, so many items of so many channels. Throws where the family has
-// none for the type.
-Choice choose(const Spectral& problem, Stage stage, Product product, std::int64_t items, std::int64_t channels);
+// Of what one kernel computes: items of a call, channels, frequencies.
+struct Size {
+  std::int64_t items, inputs, outputs, frequencies;
+};
+// What computes a stage of a layer. Throws where the family has none for the type.
+Choice choose(const Spectral& problem, Stage stage, Product product, const Size& size);
 
 // How often a number is rounded on its way from u to y: samples, table and product on each axis there, weights and
 // product, table and product on each axis back.

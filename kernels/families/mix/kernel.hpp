@@ -23,9 +23,12 @@
 //            several items, the columns of that product); of passes, and of few items, a slice of its frequencies or of
 //            its channels. Samples and spectra of passes travel between global memory and registers, a sector and more
 //            at a time; others lie in shared memory (layout.hpp), those of outputs in the place of those of inputs
-//            where each warp has one product. Tables of blocks that take items in turn are in shared memory too:
-//            through L1, which samples flow through, they came out of L2 again for each item. Weights come through L1,
-//            a step ahead
+//            where each warp has one product. Where there are many items teams of warps have one each, and what a
+//            warp mixes stays in its registers until it is samples, or until all chunks of inputs are added up: its
+//            columns are those that an inverse contracts. Points of complex samples may come to a lane by way of
+//            shared memory, so that they need no registers before they are folded, and those of the next item can set
+//            out while this one is mixed. Tables, and weights where there is room, are in shared memory too: through
+//            L1, which samples flow through, they came out of L2 again for each item
 // error      counted by roundings(): folded samples, tables, weights, spectra twice, y. Samples of 16 bits are rounded
 //            at each fold
 // reference  reference/spectral/layer.hpp   test   tests/kernels/mix_test.cpp
@@ -46,6 +49,12 @@ struct Shape {
 template <class P>
 DANAUS_DEVICE u32 stored(float value) {
   return P::layout.split ? word_of(value) : device::round_tf32(value);
+}
+
+// What products take of a number, which is read by nothing else.
+template <class P>
+DANAUS_DEVICE u32 operand(float value) {
+  return P::layout.split ? word_of(value) : device::operand_tf32(value);
 }
 
 // Consecutive points of a lane, in the order of memory.
@@ -108,30 +117,144 @@ class Block {
 
   DANAUS_DEVICE void run() {
     device::let_next_grid_begin();
-    bring_tables();
+    if constexpr (layout.in_teams)
+      run_in_teams();
+    else
+      run_together();
+  }
+
+ private:
+  static constexpr bool kProduct = layout.key.product != Product::none, kBack = layout.to_samples;
+
+  DANAUS_DEVICE void run_together() {
+    copy_tables();
+    device::copy_async_commit();
     device::wait_for_previous_grid();
+    if (device::block_index() < a_.units) {
+      begin(device::block_index());
+      if (layout.from_samples && a_.row_bytes > 0) bring(first_item_, first_input(), 16 * at_.input_tiles, warp_);
+      copy_matrix();
+    }
+    device::copy_async_commit();
+    device::copy_async_wait<1>();
+    if (at_.forward_at >= 0 || at_.inverse_at >= 0) device::sync_block();
     for (int unit = device::block_index(); unit < a_.units; unit += device::block_count()) {
       begin(unit);
       compute(unit);
       if (kProduct || kBack) device::sync_block();
     }
   }
-
- private:
-  static constexpr bool kProduct = layout.key.product != Product::none, kBack = layout.to_samples;
-
-  DANAUS_DEVICE void bring_tables() const {
+  DANAUS_DEVICE void copy_tables() const {
     const int vectors = Layout::table_vectors(a_.part, layout.step, a_.table_tiles);
-    const auto bring = [&](int to, const u32* from) {
-      for (int i = device::thread_index(); i < 32 * vectors; i += layout.threads)
-        device::copy_async(to + 16 * i, from + 4 * i, 16);
-    };
-    if (layout.from_samples && at_.forward_at >= 0) bring(at_.forward_at, a_.forward);
-    if (layout.to_samples && at_.inverse_at >= 0) bring(at_.inverse_at, a_.inverse);
-    if (at_.forward_at < 0 && at_.inverse_at < 0) return;
+    if (layout.from_samples && at_.forward_at >= 0) copy(at_.forward_at, a_.forward, vectors);
+    if (layout.to_samples && at_.inverse_at >= 0) copy(at_.inverse_at, a_.inverse, vectors);
+  }
+  // Of the block's outputs.
+  DANAUS_DEVICE void copy_matrix() const {
+    if (layout.key.product != Product::shared || at_.weights_at < 0) return;
+    const int first = first_channel() / 16, tiles = min(at_.output_tiles, (a_.outputs + 15) / 16 - first);
+    const int vectors = 2 * at_.input_tiles * layout.steps_of_tile;
+    copy(at_.weights_at, a_.weights + 128ll * first * vectors, tiles * vectors);
+  }
+  // Vectors of 512 bytes.
+  DANAUS_DEVICE static void copy(SharedAddress to, const u32* from, int vectors) {
+    for (int i = device::thread_index(); i < 32 * vectors; i += layout.threads)
+      device::copy_async(to + 16 * i, from + 4 * i, 16);
+  }
+
+  // Each team has items of its own, one after the other: its warps transform channels, and when all of a chunk are
+  // there, mix them. What a warp mixes stays in its registers, to be summed over chunks or transformed back. Warps of a
+  // team wait for each other alone.
+  struct Team {
+    int item, member;           // of the block's items; of the team's warps
+    SharedAddress full, empty;  // barriers: spectra are there, or have been read
+  };
+  DANAUS_DEVICE void run_in_teams() {
+    const int index = warp_ / layout.team_warps;
+    const SharedAddress full = at_.barriers_at + 16 * index;
+    const Team team{index, warp_ % layout.team_warps, full, full + 8};
+    copy_tables();
+    if (device::thread_index() < 2 * at_.columns)
+      device::barrier_init(at_.barriers_at + 8 * device::thread_index(), layout.team_warps);
+    device::wait_for_previous_grid();
+    copy_matrix();
     device::copy_async_commit();
-    device::copy_async_wait<0>();
+    if constexpr (layout.staged > 0) {
+      const bool has_task = device::block_index() < a_.units && index < at_.columns &&
+                            team.member < at_.chunk_tiles * at_.frequency_groups;
+      stage_first(has_task ? at_.columns * device::block_index() + index : a_.batch, team.member);
+    }
+    device::copy_async_wait<layout.staged>();
     device::sync_block();
+    if (index >= at_.columns) return;
+    u32 turn = 0;
+    bool is_first = true;
+    for (int unit = device::block_index(); unit < a_.units; unit += device::block_count()) {
+      first_item_ = at_.columns * unit;
+      if (first_item_ + index >= a_.batch) return;
+      const int next = at_.columns * (unit + device::block_count()) + index;
+      Tile<layout.tuning.mixed> sums;
+      const int output_tile = team.member / at_.mixed_groups,
+                first_tile = team.member % at_.mixed_groups * layout.tuning.mixed;
+      for (int chunk = 0; chunk < at_.input_tiles; chunk += at_.chunk_tiles, turn ^= 1, is_first = false) {
+        fill(team, chunk, is_first, next, turn);
+        arrive(team.full);
+        if constexpr (layout.from_samples) {
+          const bool is_last = chunk + at_.chunk_tiles >= at_.input_tiles;
+          if (a_.ahead)
+            bring(is_last ? next : first_item_ + index, is_last ? 0 : 16 * (chunk + at_.chunk_tiles),
+                  16 * at_.chunk_tiles, team.member);
+        }
+        device::barrier_wait(team.full, turn);
+        if constexpr (layout.in_chunks) {
+          if (output_tile < at_.output_tiles) mix(sums, index, output_tile, first_tile, chunk);
+          arrive(team.empty);
+        } else {
+          mix_and_finish(team);
+        }
+      }
+      if constexpr (layout.in_chunks) {
+        if (output_tile < at_.output_tiles) put(sums, index, output_tile, first_tile);
+      }
+    }
+  }
+  // Spectra of a chunk of channels, when those that were there have been read.
+  DANAUS_DEVICE void fill(const Team& team, int chunk, bool is_first, int next, u32 turn) const {
+    const int tasks = min(at_.chunk_tiles, at_.input_tiles - chunk) * at_.frequency_groups;
+    for (int task = team.member; task < tasks; task += layout.team_warps) {
+      Tile<layout.tuning.tiles> tile;
+      const int channel_tile = task / at_.frequency_groups,
+                first_tile = task % at_.frequency_groups * layout.tuning.tiles;
+      if constexpr (layout.from_samples)
+        transform(tile, team.item, chunk + channel_tile, first_tile);
+      else
+        read(tile, team.item, chunk + channel_tile, first_tile);
+      if constexpr (layout.staged > 0) {
+        const int after = chunk + at_.chunk_tiles;
+        if (task + layout.team_warps < tasks)
+          stage_first(first_item_ + team.item, chunk * at_.frequency_groups + task + layout.team_warps);
+        else if (team.member < (at_.input_tiles - after) * at_.frequency_groups)
+          stage_first(first_item_ + team.item, after * at_.frequency_groups + team.member);
+        else
+          stage_first(next, team.member);
+      }
+      if (task == team.member && !is_first) device::barrier_wait(team.empty, turn ^ 1);
+      keep_input(tile, team.item, channel_tile, first_tile);
+    }
+  }
+  DANAUS_DEVICE void mix_and_finish(const Team& team) const {
+    if (team.member >= at_.output_tiles) arrive(team.empty);
+    for (int task = team.member; task < at_.output_tiles; task += layout.team_warps) {
+      Tile<layout.tuning.mixed> tile;
+      mix(tile, team.item, task, 0);
+      if (task + layout.team_warps >= at_.output_tiles) arrive(team.empty);
+      finish(tile, team.item, task);
+    }
+  }
+  // Of a warp, when all of its lanes are there.
+  static DANAUS_DEVICE void arrive(SharedAddress barrier) {
+    device::sync_warp();
+    if (device::lane_index() == 0) device::barrier_arrive(barrier);
   }
 
   DANAUS_DEVICE void begin(int unit) {
@@ -143,13 +266,13 @@ class Block {
     first_of_slice_ = (layout.slices_frequencies ? 8 : 16) * slice * a_.slice;
   }
 
-  // Rows of the item that the block takes after this one, to L2, while it does what needs no rows.
-  DANAUS_DEVICE void bring_next(int unit) const {
-    const int next = unit + device::block_count();
-    if (a_.row_bytes == 0 || next >= a_.units) return;
-    for (int channel = device::thread_index(); channel < a_.inputs; channel += layout.threads)
+  // Rows of an item that follows, to L2, while warps do what needs no rows: of so many channels from one on.
+  DANAUS_DEVICE void bring(int item, int first, int channels, int warp) const {
+    if (item >= a_.batch) return;
+    const int end = min(first + channels, a_.inputs);
+    for (int channel = first + 32 * warp + device::lane_index(); channel < end; channel += 32 * layout.team_warps)
       device::bulk_prefetch(
-          static_cast<const unsigned char*>(a_.u) + Lane::kBytes * row_of(a_.u_rows, a_.inner, next, channel),
+          static_cast<const unsigned char*>(a_.u) + Lane::kBytes * row_of(a_.u_rows, a_.inner, item, channel),
           a_.row_bytes);
   }
 
@@ -167,8 +290,11 @@ class Block {
         put(tile, item, channel_tile, first_tile);
     });
     if constexpr (!kProduct && !kBack) return;
+    device::copy_async_wait<0>();
     device::sync_block();
-    if constexpr (layout.from_samples) bring_next(unit);
+    if constexpr (layout.from_samples) {
+      if (a_.ahead) bring(unit + device::block_count(), 0, a_.inputs, warp_);
+    }
 
     if constexpr (layout.key.product == Product::each) {
       const int products = at_.output_tiles * 4 * at_.frequency_tiles;
@@ -285,8 +411,8 @@ class Block {
       const int i = kComplex ? 2 * h + part : h;
       const auto sum_if = [](bool add, float a, float b) { return add ? a + b : a - b; };
       device::count_fp32(2);  // those of a point and its image in the row serve both parities
-      return stored<P>(sum_if(plus, sum_if(sum, float_of(f.near[r].word[i]), float_of(f.far[r].word[i])),
-                              sum_if(sum, float_of(f.near_image[r].word[i]), float_of(f.far_image[r].word[i]))));
+      return operand<P>(sum_if(plus, sum_if(sum, float_of(f.near[r].word[i]), float_of(f.far[r].word[i])),
+                               sum_if(sum, float_of(f.near_image[r].word[i]), float_of(f.far_image[r].word[i]))));
     }
   }
 
@@ -309,52 +435,122 @@ class Block {
     }
   };
 
-  DANAUS_DEVICE SharedAddress u_address(int item, int frequency, int part) const {
-    return item * at_.u_column + frequency * at_.u_frequency + part * at_.u_part;
+  // Of the channels of a product.
+  DANAUS_DEVICE SharedAddress u_address(int item, int frequency, int part, int step) const {
+    return item * at_.u_column + step * at_.u_step + part * at_.u_part + Layout::kUnits * Layout::place_of(frequency);
   }
   // Of a frequency, in 16 bits of a pair.
   DANAUS_DEVICE SharedAddress y_address(int item, int frequency, int part) const {
     return at_.y_begin + item * at_.y_column + frequency * at_.y_step + part * at_.y_part;
   }
 
+  // Of channels g and g + 8 of a tile.
+  DANAUS_DEVICE void rows_of(const void* (&row)[2], int item, int channel_tile) const {
+    DANAUS_UNROLL
+    for (int r = 0; r < 2; ++r) {
+      const int channel = first_input() + 16 * channel_tile + g() + 8 * r;
+      row[r] = channel < a_.inputs
+                   ? static_cast<const unsigned char*>(a_.u) + Lane::kBytes * row_of(a_.u_rows, a_.inner, item, channel)
+                   : nullptr;
+    }
+  }
+  template <int tiles>
+  DANAUS_DEVICE bool is_whole_task(int channel_tile, int first_tile) const {
+    return a_.aligned && a_.part % layout.step == 0 && first_input() + 16 * channel_tile + 16 <= a_.inputs &&
+           is_whole<tiles>(first_tile);
+  }
+
+  // Points of a step on their way to the warp's place for them, past registers and L1. A lane copies what it reads.
+  DANAUS_DEVICE SharedAddress staged_at(int slot) const {
+    return at_.staged_at + (warp_ * layout.staged + slot) * Layout::kStaged + 16 * device::lane_index();
+  }
+  DANAUS_DEVICE void stage(const void* const (&row)[2], int step, int slot) const {
+    const int n = layout.step * step + layout.lane_points * t(), half = a_.length / 2;
+    const int at[4] = {n, a_.length - layout.lane_points - n, half - layout.lane_points - n, half + n};
+    DANAUS_UNROLL
+    for (int r = 0; r < 2; ++r) DANAUS_UNROLL
+    for (int i = 0; i < 4; ++i)
+      device::copy_async(staged_at(slot) + 512 * (4 * r + i),
+                         static_cast<const unsigned char*>(row[r]) + Lane::kBytes * at[i], 16);
+  }
+  DANAUS_DEVICE Folded staged_points(int slot) const {
+    Folded f;
+    DANAUS_UNROLL
+    for (int r = 0; r < 2; ++r) {
+      Lane of[4];
+      DANAUS_UNROLL
+      for (int i = 0; i < 4; ++i)
+        of[i].word = device::load_shared<4 * layout.words>(staged_at(slot) + 512 * (4 * r + i));
+      f.near[r] = of[0], f.far[r] = of[1].reversed(), f.near_image[r] = of[2].reversed(), f.far_image[r] = of[3];
+    }
+    return f;
+  }
+  // The first steps of a task, as far as there is such an item; a group of copies for each, or an empty one.
+  DANAUS_DEVICE void stage_first(int item, int task) const {
+    const int channel_tile = task / at_.frequency_groups,
+              first_tile = task % at_.frequency_groups * layout.tuning.tiles;
+    const void* row[2] = {};
+    const bool exists =
+        at_.staged_at >= 0 && item < a_.batch && is_whole_task<layout.tuning.tiles>(channel_tile, first_tile);
+    if (exists) rows_of(row, item, channel_tile);
+    DANAUS_UNROLL
+    for (int step = 0; step < layout.staged; ++step) {
+      if (exists && layout.step * step < a_.part) stage(row, step, step);
+      device::copy_async_commit();
+    }
+  }
+
   // U, of a tile that is zero.
   template <int tiles>
   DANAUS_DEVICE void transform(Tile<tiles>& tile, int item, int channel_tile, int first_tile) const {
-    const int first = first_input() + 16 * channel_tile;
     const void* row[2];
-    DANAUS_UNROLL
-    for (int r = 0; r < 2; ++r) {
-      const int channel = first + g() + 8 * r;
-      row[r] = channel < a_.inputs ? static_cast<const unsigned char*>(a_.u) +
-                                         Lane::kBytes * row_of(a_.u_rows, a_.inner, first_item_ + item, channel)
-                                   : nullptr;
+    rows_of(row, first_item_ + item, channel_tile);
+    const bool whole = is_whole_task<tiles>(channel_tile, first_tile);
+    if constexpr (layout.staged > 0) {
+      if (whole && at_.staged_at >= 0 && at_.forward_at >= 0) {
+        transform_rows<true, true, true>(tile, row, first_tile);
+        return;
+      }
+      if (whole && at_.staged_at >= 0) {
+        transform_rows<true, false, true>(tile, row, first_tile);
+        return;
+      }
     }
-    const bool whole =
-        a_.aligned && a_.part % layout.step == 0 && first + 16 <= a_.inputs && is_whole<tiles>(first_tile);
     if (whole && at_.forward_at >= 0)
-      transform_rows<true, true>(tile, row, first_tile);
+      transform_rows<true, true, false>(tile, row, first_tile);
     else if (whole)
-      transform_rows<true, false>(tile, row, first_tile);
+      transform_rows<true, false, false>(tile, row, first_tile);
     else
-      transform_rows<false, false>(tile, row, first_tile);
+      transform_rows<false, false, false>(tile, row, first_tile);
   }
-  template <bool whole, bool shared, int tiles>
+  template <bool whole, bool shared, bool staged, int tiles>
   DANAUS_DEVICE void transform_rows(Tile<tiles>& tile, const void* const (&row)[2], int first_tile) const {
     const int steps = (a_.part + layout.step - 1) / layout.step;
     Table<shared> table(a_.forward, at_.forward_at, first_frequency() / 8 + first_tile);
-    // Points of the next step come while this one is multiplied; of what is not whole, registers have no room for them.
+    // Points of the next step come while this one is multiplied; where tiles are not whole, or sums of another product
+    // are kept, registers have no room for them.
+    constexpr bool kAhead = whole && layout.staged == 0 && !layout.in_chunks;
+    int slot = 0;
     Folded points;
-    if (whole) points = load<whole>(row, layout.lane_points * t());
+    if (kAhead) points = load<whole>(row, layout.lane_points * t());
     DANAUS_UNROLL_BY(1)
     for (int step = 0; step < steps; ++step, table += a_.table_tiles) {
-      if (!whole) points = load<whole>(row, layout.step * step + layout.lane_points * t());
+      if constexpr (staged) {
+        device::copy_async_wait<(layout.staged > 0 ? layout.staged - 1 : 0)>();
+        points = staged_points(slot);
+        if (step + layout.staged < steps) stage(row, step + layout.staged, slot);
+        device::copy_async_commit();
+        slot = slot + 1 == layout.staged ? 0 : slot + 1;
+      } else if (!kAhead) {
+        points = load<whole>(row, layout.step * step + layout.lane_points * t());
+      }
       DANAUS_UNROLL
       for (int parity = 0; parity < 2; ++parity) {
         const A sum_re = fragment(points, parity, true, 0);
         A difference_re = fragment(points, parity, false, 0);
         difference_re.negate();
         const auto load_next = [&] {
-          if (whole && parity == 1 && step + 1 < steps)
+          if (kAhead && parity == 1 && step + 1 < steps)
             points = load<whole>(row, layout.step * (step + 1) + layout.lane_points * t());
         };
         if constexpr (kComplex) {
@@ -473,16 +669,21 @@ class Block {
   // For a product.
   template <int tiles>
   DANAUS_DEVICE void keep_input(const Tile<tiles>& tile, int item, int channel_tile, int first_tile) const {
-    keep_units(tile, channel_tile, first_tile, u_address(item, 0, 0), at_.u_frequency, at_.u_part);
+    // Of a tile's 8 units a product contracts 4 or 8.
+    const int step = layout.halves ? channel_tile : 2 * channel_tile + g() / 4;
+    const int unit = layout.halves ? 4 * g() : 8 * (g() % 4);
+    const SharedAddress of_lane[2] = {u_address(item, 2 * t(), 0, step) + unit,
+                                      u_address(item, 2 * t() + 1, 0, step) + unit};
+    keep_units(tile, first_tile, of_lane, 8 * Layout::kUnits, at_.u_part);
   }
+  // `of_lane`: where its frequencies of the first of all tiles are.
   template <int tiles>
-  DANAUS_DEVICE void keep_units(const Tile<tiles>& tile, int channel_tile, int first_tile, SharedAddress to,
-                                int frequency_step, int part_step) const {
-    to += 2 * layout.number_bytes * (8 * channel_tile + g());
+  DANAUS_DEVICE void keep_units(const Tile<tiles>& tile, int first_tile, const SharedAddress (&of_lane)[2],
+                                int tile_step, int part_step) const {
     for_each_tile<tiles>(first_tile, [&](int i) {
       DANAUS_UNROLL
       for (int e = 0; e < 2; ++e) {
-        const SharedAddress at = to + (8 * (first_tile + i) + 2 * t() + e) * frequency_step;
+        const SharedAddress at = of_lane[e] + (first_tile + i) * tile_step;
         store_unit(at, tile.re[i][e], tile.re[i][2 + e]);
         store_unit(at + part_step, tile.im[i][e], tile.im[i][2 + e]);
       }
@@ -491,9 +692,10 @@ class Block {
   // For the inverse, or for another pass.
   template <int tiles>
   DANAUS_DEVICE void put(const Tile<tiles>& tile, int item, int channel_tile, int first_tile) const {
-    if constexpr (layout.to_samples && !layout.halves)
-      keep_units(tile, channel_tile, first_tile, y_address(item, 0, 0), at_.y_step, at_.y_part);
-    else if constexpr (layout.to_samples)
+    if constexpr (layout.to_samples && !layout.halves) {
+      const SharedAddress of_channel = y_address(item, 2 * t(), 0) + 8 * (8 * channel_tile + g());
+      keep_units(tile, first_tile, {of_channel, of_channel + at_.y_step}, 8 * at_.y_step, at_.y_part);
+    } else if constexpr (layout.to_samples)
       for_each_tile<tiles>(first_tile, [&](int i) {
         DANAUS_UNROLL
         for (int r = 0; r < 2; ++r)
@@ -523,7 +725,7 @@ class Block {
       const int place = 16 * (channel / 16) + 2 * (channel % 8) + channel / 8 % 2;
       DANAUS_UNROLL
       for (int i = 0; i < 4; ++i)
-        device::store_shared<4>(y_address(item, first + i / 2, i % 2) + 4 * place, {stored<P>(of.number[i])});
+        device::store_shared<4>(y_address(item, first + i / 2, i % 2) + 4 * place, {operand<P>(of.number[i])});
     } else {
       const int frequency = first_frequency() + first;
       if (first_channel() + channel < a_.outputs)
@@ -535,7 +737,7 @@ class Block {
     if constexpr (layout.halves)
       device::store_shared<4>(to, {device::pack2<layout.key.dtype>(first, second)});
     else
-      device::store_shared<8>(to, {stored<P>(first), stored<P>(second)});
+      device::store_shared<8>(to, {operand<P>(first), operand<P>(second)});
   }
 
   template <int tiles, bool whole = false, class Visit>
@@ -549,45 +751,56 @@ class Block {
     return first_tile + tiles <= at_.frequency_tiles;
   }
 
+  template <bool shared = false>
   DANAUS_DEVICE Words<4> weights(int matrix, int output_tile, int step, int part) const {
     const int steps = at_.input_tiles * layout.steps_of_tile;
+    if constexpr (shared)
+      return device::load_shared<16>(at_.weights_at + 512 * (2 * (output_tile * steps + step) + part) +
+                                     16 * device::lane_index());
     const int tiles = (a_.outputs + 15) / 16;
     const long long vector = ((1ll * matrix * tiles + first_channel() / 16 + output_tile) * steps + step) * 2 + part;
     return device::load_global<16>(a_.weights + (vector * 32 + device::lane_index()) * 4);
   }
-  DANAUS_DEVICE B spectrum(int item, int frequency, int part, int step) const {
-    const Words<2> w = device::load_shared<8>(u_address(item, frequency, part) + 8 * (4 * step + t()));
+  // A lane's part of what is at u_address().
+  DANAUS_DEVICE static B spectrum(SharedAddress from) {
+    const Words<2> w = device::load_shared<8>(from + 8 * t());
     return B(w.word);
   }
 
   // V, of a tile that is zero; frequencies share the weights.
   template <int tiles>
-  DANAUS_DEVICE void mix(Tile<tiles>& tile, int item, int output_tile, int first_tile) const {
+  DANAUS_DEVICE void mix(Tile<tiles>& tile, int item, int output_tile, int first_tile, int chunk = 0) const {
     if (first_channel() + 16 * output_tile >= a_.outputs) return;
-    if (is_whole<tiles>(first_tile))
-      mix_tiles<true>(tile, item, output_tile, first_tile);
+    // Operands in two parts leave no registers for one more of these.
+    if (!layout.split && is_whole<tiles>(first_tile) && at_.weights_at >= 0)
+      mix_tiles<true, !layout.split>(tile, item, output_tile, first_tile, chunk);
+    else if (is_whole<tiles>(first_tile))
+      mix_tiles<true, false>(tile, item, output_tile, first_tile, chunk);
     else
-      mix_tiles<false>(tile, item, output_tile, first_tile);
+      mix_tiles<false, false>(tile, item, output_tile, first_tile, chunk);
   }
-  template <bool whole, int tiles>
-  DANAUS_DEVICE void mix_tiles(Tile<tiles>& tile, int item, int output_tile, int first_tile) const {
-    const int steps = at_.input_tiles * layout.steps_of_tile;
+  template <bool whole, bool shared, int tiles>
+  DANAUS_DEVICE void mix_tiles(Tile<tiles>& tile, int item, int output_tile, int first_tile, int chunk) const {
+    const int steps = min(at_.chunk_tiles, at_.input_tiles - chunk) * layout.steps_of_tile;
+    [[maybe_unused]] const auto weights_at = [&](int step, int part) {
+      return weights<shared>(0, output_tile, chunk * layout.steps_of_tile + step, part);
+    };
     // Weights of the next step come while this one is multiplied, or where that takes no time those of four at once.
     constexpr bool kAhead = tiles > 1;
-    constexpr int kAtOnce = kAhead ? 1 : 4;
+    [[maybe_unused]] constexpr int kAtOnce = kAhead ? 1 : 4;
     Words<4> re, im;
-    if constexpr (kAhead) re = weights(0, output_tile, 0, 0), im = weights(0, output_tile, 0, 1);
+    if constexpr (kAhead) re = weights_at(0, 0), im = weights_at(0, 1);
+    SharedAddress from = u_address(item, 8 * first_tile + g(), 0, 0);
     DANAUS_UNROLL_BY(kAtOnce)
-    for (int step = 0; step < steps; ++step) {
-      if constexpr (!kAhead) re = weights(0, output_tile, step, 0), im = weights(0, output_tile, step, 1);
+    for (int step = 0; step < steps; ++step, from += at_.u_step) {
+      if constexpr (!kAhead) re = weights_at(step, 0), im = weights_at(step, 1);
       const A w_re(re.word), w_im(im.word);
-      if (kAhead && step + 1 < steps)
-        re = weights(0, output_tile, step + 1, 0), im = weights(0, output_tile, step + 1, 1);
+      if (kAhead && step + 1 < steps) re = weights_at(step + 1, 0), im = weights_at(step + 1, 1);
       A minus_im = w_im;
       minus_im.negate();
       for_each_tile<tiles, whole>(first_tile, [&](int i) {
-        const int frequency = 8 * (first_tile + i) + g();
-        const B u_re = spectrum(item, frequency, 0, step), u_im = spectrum(item, frequency, 1, step);
+        const SharedAddress at = from + 8 * Layout::kUnits * i;
+        const B u_re = spectrum(at), u_im = spectrum(at + at_.u_part);
         multiply<P>(tile.re[i], w_re, u_re);
         multiply<P>(tile.im[i], w_im, u_re);
         multiply<P>(tile.re[i], minus_im, u_im);
@@ -610,7 +823,7 @@ class Block {
             w_im(weights(frequency, output_tile, step, 1).word);
         A minus_im = w_im;
         minus_im.negate();
-        const B u_re = spectrum(item, place, 0, step), u_im = spectrum(item, place, 1, step);
+        const B u_re = spectrum(u_address(item, place, 0, step)), u_im = spectrum(u_address(item, place, 1, step));
         multiply<P>(re[e], w_re, u_re);
         multiply<P>(im[e], w_im, u_re);
         multiply<P>(re[e], minus_im, u_im);
@@ -662,19 +875,69 @@ class Block {
         DANAUS_UNROLL
         for (int i = 0; i < layout.point_tiles; ++i) {
           if (!whole && first_tile + i >= tiles) continue;
-          u32 cosine[2], sine[2];
-          table.load(i * steps + parity, cosine, sine);
-          const B c(cosine), s(sine);
-          multiply<P>(sums[i].cosine[parity][0], re, c);
-          multiply<P>(sums[i].sine[parity][1], im, s);
-          if constexpr (kComplex) {
-            multiply<P>(sums[i].cosine[parity][1], im, c);
-            multiply<P>(sums[i].sine[parity][0], re, s);
-          }
+          add_products(sums[i], parity, re, im, table, i * steps + parity);
         }
       }
     }
   }
+  // The inverse of what a lane has of a product: columns of its sums are those that a step contracts (tables.cpp).
+  template <int tiles>
+  DANAUS_DEVICE void finish(const Tile<tiles>& tile, int item, int output_tile) const {
+    constexpr int kSteps = 8 * tiles / layout.step;
+    u32 re[kSteps][4], im[kSteps][4];
+    DANAUS_UNROLL
+    for (int step = 0; step < kSteps; ++step)
+      fragment_of(re[step], tile.re, step), fragment_of(im[step], tile.im, step);
+    const int steps = 8 * at_.frequency_tiles / layout.step;
+    const int point_tiles = (a_.part + layout.step - 1) / layout.step * (layout.step / 8);
+    DANAUS_UNROLL_BY(1)
+    for (int first = 0; first < point_tiles; first += layout.point_tiles) {
+      Sums sums[layout.point_tiles] = {};
+      if (kSteps == steps && at_.inverse_at >= 0)
+        sum_up<true, true>(sums, re, im, first, point_tiles, steps);
+      else
+        sum_up<false, false>(sums, re, im, first, point_tiles, steps);
+      store_points(sums, item, output_tile, first, point_tiles);
+    }
+  }
+  template <int tiles>
+  static DANAUS_DEVICE void fragment_of(u32 (&words)[4], const float (&sums)[tiles][4], int step) {
+    DANAUS_UNROLL
+    for (int i = 0; i < 4; ++i)
+      if constexpr (layout.halves) {
+        const float(&of)[4] = sums[2 * step + i / 2];
+        words[i] = device::pack2<layout.key.dtype>(of[2 * (i % 2)], of[2 * (i % 2) + 1]);
+      } else {
+        words[i] = operand<P>(sums[step][i / 2 + 2 * (i % 2)]);
+      }
+  }
+  template <bool whole, bool shared, int count>
+  DANAUS_DEVICE void sum_up(Sums (&sums)[layout.point_tiles], const u32 (&re)[count][4], const u32 (&im)[count][4],
+                            int first_tile, int tiles, int steps) const {
+    const Table<shared> table(a_.inverse, at_.inverse_at, first_tile * steps);
+    DANAUS_UNROLL
+    for (int step = 0; step < count; ++step) {
+      if (!whole && step >= steps) continue;
+      const A v_re(re[step]), v_im(im[step]);
+      DANAUS_UNROLL
+      for (int i = 0; i < layout.point_tiles; ++i)
+        if (i == 0 || first_tile + i < tiles) add_products(sums[i], step % 2, v_re, v_im, table, i * steps + step);
+    }
+  }
+  template <bool shared>
+  static DANAUS_DEVICE void add_products(Sums& sums, int parity, const A& re, const A& im, const Table<shared>& table,
+                                         int vector) {
+    u32 cosine[2], sine[2];
+    table.load(vector, cosine, sine);
+    const B c(cosine), s(sine);
+    multiply<P>(sums.cosine[parity][0], re, c);
+    multiply<P>(sums.sine[parity][1], im, s);
+    if constexpr (kComplex) {
+      multiply<P>(sums.cosine[parity][1], im, c);
+      multiply<P>(sums.sine[parity][0], re, s);
+    }
+  }
+
   DANAUS_DEVICE void transform_back(int item, int output_tile, int first_tile, int tiles) const {
     Sums sums[layout.point_tiles] = {};
     const bool whole = first_tile + layout.point_tiles <= tiles;
@@ -684,6 +947,10 @@ class Block {
       transform_points<true, false>(sums, item, output_tile, first_tile, tiles);
     else
       transform_points<false, false>(sums, item, output_tile, first_tile, tiles);
+    store_points(sums, item, output_tile, first_tile, tiles);
+  }
+  DANAUS_DEVICE void store_points(const Sums (&sums)[layout.point_tiles], int item, int output_tile, int first_tile,
+                                  int tiles) const {
     constexpr int kTilesOfLane = layout.step / 8;
     DANAUS_UNROLL
     for (int i = 0; i < layout.point_tiles; i += kTilesOfLane) {
@@ -746,7 +1013,7 @@ class Block {
   const Arguments& a_;
   const Places& at_;
   const int warp_;
-  int first_item_, first_of_slice_;
+  int first_item_ = 0, first_of_slice_ = 0;
 };
 
 // Weights in the order of fragments, rounded as products take them: a vector a thread.

@@ -35,6 +35,8 @@ struct Tuning {
   int mixed = 0;   // of 8 frequencies that a warp mixes at once
   int points = 0;  // tiles of 8 points that a warp makes at once, of each of four parts of a row
   int blocks = 0;  // on an SM at once: what registers are limited for
+  int teams = 0;   // of a block's warps, each with an item of its own, whose results stay in registers; or 0
+  int staged = 0;  // of teams, steps of points of complex samples that are on their way to a warp
   bool operator==(const Tuning&) const = default;
 };
 
@@ -48,19 +50,24 @@ DANAUS_HOST_AND_DEVICE constexpr int parity_of(int tile, int step) { return tile
 // What a block has, and where its spectra are in shared memory, in bytes; sizes that depend on the case.
 struct Places {
   int input_tiles, output_tiles;       // of 16 channels
+  int chunk_tiles;                     // of inputs whose spectra are there at once: all, or in chunks some
   int frequency_tiles;                 // of 8 kept frequencies
   int frequency_groups, mixed_groups;  // of as many tiles as a warp transforms or mixes at once
   int columns;                         // items of the batch
-  int u_part, u_frequency, u_column;   // steps: to the imaginary parts, to the next frequency, to the next item
+  int u_part, u_step, u_column;        // steps: to imaginary parts, to channels of the next product, to the next item
   int y_part, y_step, y_column;        // steps: likewise, in 16 bits of pairs of frequencies
   int y_begin, bytes;                  // of all
+  int barriers_at;                     // two of each team
+  int staged_at;                       // points, of each warp, of each step, or -1
   int forward_at, inverse_at;          // tables, or -1
+  int weights_at;                      // the matrix, or -1
   bool in_place;                       // a warp has one product at most, and stores it when all have read their inputs
 };
 
-// A warp's tile of channels has 16, channel g beside g + 8. Spectra are, frequency by frequency, all real parts, then
-// all imaginary parts, in units of channels g and g + 8; in 16 bits those of outputs are of each pair of frequencies 2
-// j, 2 j + 1, channel by channel. Steps between frequencies are 8 words more than a multiple of 32, so that a
+// A warp's tile of channels has 16, channel g beside g + 8, a unit. Spectra of inputs are, product by product of those
+// that contract channels, all real parts, then all imaginary parts, frequency by frequency. Those of outputs are,
+// frequency by frequency, all real parts, then all imaginary parts, in units, in 16 bits of each pair of frequencies 2
+// j, 2 j + 1, channel by channel; steps between frequencies are 8 words more than a multiple of 32, so that a
 // fragment's lanes, g or t apart, do not meet in a bank.
 struct Layout {
   Key key;
@@ -70,8 +77,6 @@ struct Layout {
 
   bool from_samples = key.stage == Stage::layer || key.stage == Stage::there;
   bool to_samples = key.stage == Stage::layer || key.stage == Stage::back;
-  // What blocks share out beside items: frequencies, or channels where one needs no other's.
-  bool slices_frequencies = key.product != Product::none && !to_samples;
   bool halves = key.dtype != Dtype::f32;
   bool split = key.dtype == Dtype::f32 && !key.tf32;
   int threads = 32 * tuning.warps;
@@ -81,6 +86,12 @@ struct Layout {
   int words = key.complex ? 4 : 2;     // of those
   int steps_of_tile = halves ? 1 : 2;  // products that contract 16 channels
   int point_tiles = tuning.points;
+  bool in_teams = tuning.teams > 0 && key.product == Product::shared&& key.stage != Stage::middle;
+  bool in_chunks = in_teams && !to_samples;  // sums stay in registers, spectra of some inputs follow those of others
+  // What blocks share out beside items: frequencies, or channels where one needs no other's.
+  bool slices_frequencies = key.product != Product::none && !to_samples && !in_teams;
+  int team_warps = in_teams ? tuning.warps / tuning.teams : tuning.warps;
+  int staged = in_teams && from_samples && key.complex ? tuning.staged : 0;
   bool by_parity = from_samples || to_samples;  // frequencies are in places by frequency_at(), else in order
   int apart = by_parity ? step / 8 : 0;         // tiles between those of a frequency and of the next one
 
@@ -90,6 +101,7 @@ struct Layout {
     if (tuning.warps < 1 || tuning.warps > 32) return "warps: 1 to 32";
     if (tuning.tiles < 1 || tuning.tiles % tile_grain != 0) return "tiles: a multiple of 2, in 16 bits of 4";
     if (tuning.mixed < 1) return "mixed: 1 or more";
+    if (in_teams && tuning.warps % tuning.teams != 0) return "teams: of as many warps each";
     if (tuning.points < 1 || 8 * tuning.points % step != 0) return "points: 1 or more, in 16 bits an even number";
     return nullptr;
   }
@@ -105,19 +117,28 @@ struct Layout {
     p.frequency_groups = (p.frequency_tiles + tuning.tiles - 1) / tuning.tiles;
     p.mixed_groups = (p.frequency_tiles + tuning.mixed - 1) / tuning.mixed;
     p.columns = columns;
-    p.u_part = 16 * number_bytes * p.input_tiles, p.u_frequency = apart(2 * p.u_part);
-    p.u_column = apart(8 * p.frequency_tiles * p.u_frequency);
+    const int of_team = team_warps / p.frequency_groups > 0 ? team_warps / p.frequency_groups : 1;
+    p.chunk_tiles = in_chunks && of_team < p.input_tiles ? of_team : p.input_tiles;
+    p.u_part = kUnits * 8 * p.frequency_tiles, p.u_step = 2 * p.u_part;
+    p.u_column = apart(p.chunk_tiles * steps_of_tile * p.u_step);
     p.y_part = 64 * p.output_tiles, p.y_step = apart(2 * p.y_part);
     p.y_column = (halves ? 4 : 8) * p.frequency_tiles * p.y_step;
     const int u_bytes = key.product == Product::none ? 0 : columns * p.u_column;
-    const int y_bytes = to_samples ? columns * p.y_column : 0;
+    const int y_bytes = to_samples && !in_teams ? columns * p.y_column : 0;
     p.in_place =
         key.product == Product::shared && y_bytes > 0 && columns * p.output_tiles * p.mixed_groups <= tuning.warps;
     p.y_begin = p.in_place ? 0 : u_bytes;
     p.bytes = p.in_place ? (u_bytes > y_bytes ? u_bytes : y_bytes) : u_bytes + y_bytes;
-    p.forward_at = p.inverse_at = -1;
+    p.barriers_at = p.bytes, p.bytes += in_teams ? 16 * columns : 0;
+    p.staged_at = p.forward_at = p.inverse_at = p.weights_at = -1;
     return p;
   }
+  // Of points of a step on their way to a warp: of channels g and g + 8, of four parts of a row, 16 bytes a lane.
+  static constexpr int kStaged = 8 * 512;
+  // Of channels that a product contracts, at a frequency, which change places, so that neither lanes whose frequencies
+  // are 2 t apart nor those whose are g apart meet in a bank.
+  static constexpr int kUnits = 32;
+  DANAUS_HOST_AND_DEVICE static constexpr int place_of(int frequency) { return frequency ^ (frequency >> 2 & 1); }
   // Vectors of a table, there or back, of 512 bytes.
   DANAUS_HOST_AND_DEVICE static constexpr int table_vectors(int part, int step, int tiles) {
     return (part + step - 1) / step * tiles;
@@ -157,7 +178,8 @@ struct Arguments {
   int units;          // slices of items, which blocks take in turn
   bool adjoint;       // their conjugate transposes
   bool aligned;   // a lane's points are one access: rows begin at as many bytes, X is a multiple of four lanes' points
-  int row_bytes;  // that are brought to L2 an item ahead, or 0
+  int row_bytes;  // that are brought to L2 at once, or 0
+  bool ahead;     // those of an item that follows too
   float scale;    // of results
   Places places;
 };

@@ -51,18 +51,32 @@ std::string Choice::name() const {
   const Layout l = layout();
   return text("mix_", danaus::name(l.key.dtype), l.key.tf32 ? "_tf32" : "", l.key.complex ? "_complex" : "_real",
               kStages[static_cast<int>(l.key.stage)], kProducts[static_cast<int>(l.key.product)], "_w", l.tuning.warps,
-              "_tiles", l.tuning.tiles, "x", l.tuning.mixed, "_x", l.tuning.blocks);
+              "_tiles", l.tuning.tiles, "x", l.tuning.mixed, "_x", l.tuning.blocks,
+              l.in_teams ? text("_teams", l.tuning.teams) : "");
 }
 
-Choice choose(const Spectral& p, Stage stage, Product product, std::int64_t items, std::int64_t channels) {
+namespace {
+
+// A warp has its results in registers: of 16 channels all frequencies, or, where inputs come in chunks, one product.
+bool suits_teams(const Layout& layout, const Size& size) {
+  const Places places = layout.places(1, static_cast<int>(size.outputs), static_cast<int>(size.frequencies), 1);
+  return layout.in_chunks ? places.output_tiles * places.mixed_groups <= layout.team_warps : places.mixed_groups == 1;
+}
+
+}  // namespace
+
+Choice choose(const Spectral& p, Stage stage, Product product, const Size& size) {
   const bool samples = stage != Stage::middle && stage != Stage::arrange;
   const Key key{p.dtype, p.tf32, samples && p.complex, stage, product};
+  const auto takes = [&](const Line& line, const Layout& layout) {
+    return size.items <= line.items && size.inputs <= line.inputs && size.outputs <= line.outputs &&
+           p.lengths.back() <= line.points && (!layout.in_teams || suits_teams(layout, size));
+  };
   for (std::size_t line = 0; line < kLines.size(); ++line) {
-    if (items > kLines[line].items || channels > kLines[line].channels || p.lengths.back() > kLines[line].points)
-      continue;
     const auto all = Family::instances(line);
     for (int i = 0; i < all.count; ++i)
-      if (all.list[i].key == key) return {line, static_cast<std::size_t>(i)};
+      if (all.list[i].key == key && takes(kLines[line], Layout(key, all.list[i].tuning)))
+        return {line, static_cast<std::size_t>(i)};
   }
   fail("spectral: no kernel has ", name(p.dtype), " samples; f16, bf16 and f32 have some");
 }
@@ -107,15 +121,16 @@ Tables make_tables(const Layout& layout, int length, std::span<const int> freque
         writer.column(
             lane % 4, true, [&](int at) { return sine(i, n + at); }, words + 2);
       }
+  const bool of_sums = layout.in_teams && !layout.halves;  // as a lane has them of a product
   for (int tile = 0; tile < point_tiles; ++tile)
     for (int step = 0; step < frequency_steps; ++step)
       for (int lane = 0; lane < 32; ++lane, words += 4) {
         const int g = lane / 4, first = layout.step * step;
         const int n = layout.halves ? 16 * (tile / 2) + 4 * (g / 2) + 2 * (tile % 2) + g % 2 : 8 * tile + g;
         writer.column(
-            lane % 4, false, [&](int at) { return weight(first + at) * phase(first + at, n).real(); }, words);
+            lane % 4, of_sums, [&](int at) { return weight(first + at) * phase(first + at, n).real(); }, words);
         writer.column(
-            lane % 4, false, [&](int at) { return -weight(first + at) * phase(first + at, n).imag(); }, words + 2);
+            lane % 4, of_sums, [&](int at) { return -weight(first + at) * phase(first + at, n).imag(); }, words + 2);
       }
   return tables;
 }
