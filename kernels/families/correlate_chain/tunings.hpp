@@ -9,14 +9,18 @@ namespace danaus::correlate_chain {
 
 struct Line {
   int radix;
+  bool all;  // makes the gradients of rows, too
   Tuning tuning;
 };
 
 inline constexpr std::array kLines = std::to_array<Line>({
-    //        warps ring blocks
-    /*  256 */ {1, {8, 4, 3}},
-    /*  512 */ {2, {8, 2, 2}},
-    /*  768 */ {3, {8, 2, 1}},
+    //         all     warps ring blocks
+    /*  256 */ {1, false, {8, 4, 3}},
+    /*  512 */ {2, false, {8, 2, 2}},
+    /*  768 */ {3, false, {8, 2, 1}},
+    /*  256 */ {1, true, {8, 4, 2}},
+    /*  512 */ {2, true, {8, 2, 1}},
+    /*  768 */ {3, true, {8, 2, 1}},
 });
 
 }  // namespace danaus::correlate_chain
