@@ -19,7 +19,7 @@ inline constexpr std::array kLines = std::to_array<Line>({
     /*  512 */ {2, false, {8, 2, 2}},
     /*  768 */ {3, false, {8, 2, 1}},
     /*  256 */ {1, true, {8, 4, 2}},
-    /*  512 */ {2, true, {8, 2, 1}},
+    /*  512 */ {2, true, {8, 2, 2}},
     /*  768 */ {3, true, {8, 2, 1}},
 });
 

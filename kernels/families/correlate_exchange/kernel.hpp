@@ -301,7 +301,9 @@ class Block {
   template <class To>
   DANAUS_DEVICE void store_unit(const To& to, const u32 (&re)[steps.radix][8], const u32 (&im)[steps.radix][8],
                                 const RowTwiddles<S>& own) const {
-    rows_there<S, false>(re, im, rows_, own, [&](int kr, const Complex2(&x)[8]) {
+    RowConstants<S> rows;
+    if constexpr (layout.key.all) load_rows<S>(a_.rows.tables, rows);
+    rows_there<S, false>(re, im, layout.key.all ? rows : rows_, own, [&](int kr, const Complex2(&x)[8]) {
       u32 re_out[8], im_out[8];
       DANAUS_UNROLL
       for (int i = 0; i < 8; ++i) re_out[i] = x[i].re, im_out[i] = x[i].im;
@@ -427,6 +429,7 @@ class Block {
       transform_batch(i, 1, batch, of_dy, dy, batch == lines.batches - 1);
       [[maybe_unused]] Words<4> spectra[kVectors];
       if constexpr (layout.key.all) {
+        device::sync_warp();  // without it the compiler asks for them before the transforms, and spills
         DANAUS_UNROLL
         for (int v = 0; v < kVectors; ++v)
           spectra[v] = device::load_global<16>(a_.rows.spectrum + static_cast<long long>(channel_) * layout.size +
@@ -448,6 +451,8 @@ class Block {
 
   // Step A back of the i-th item, in place: of w u where that is wanted, and of v dy.
   DANAUS_DEVICE void transform_back(int i) const {
+    RowConstants<S> rows;  // for each item anew: the other steps need the registers
+    load_rows<S>(a_.rows.tables, rows);
     DANAUS_UNROLL_BY(1)
     for (int number = warp_; number < 2 * steps.units; number += layout.tuning.warps) {
       const int array = number / steps.units, unit = number % steps.units;
@@ -456,7 +461,7 @@ class Block {
       const SharedAddress place = kept_of(i) + kept_at(array, unit / steps.column_chunks, 0);
       const Column<S> column(place, place + steps.row_bytes, unit % steps.column_chunks);
       u32 re[steps.radix][8], im[steps.radix][8];
-      rows_back<S, false>(rows_, own, re, im, [&](int kr, Complex2(&x)[8]) {
+      rows_back<S, false>(rows, own, re, im, [&](int kr, Complex2(&x)[8]) {
         u32 re_in[8], im_in[8];
         column.load(0, kr, re_in), column.load(1, kr, im_in);
         DANAUS_UNROLL

@@ -40,7 +40,7 @@ inline constexpr std::array kLines = std::to_array<Line>({
     /* 32768 */ {2, 256, 4, false, false, {8, 2, 1, 1, 2}},
     /* 32768 */ {2, 256, 4, true, false, {8, 4, 1, 1, 1}},
     // All gradients.
-    /*  1024 */ {1, 16, 1, true, true, {2, 4, 7, 2, 1}},
+    /*  1024 */ {1, 16, 1, true, true, {2, 4, 8, 2, 1}},
     /*  1536 */ {3, 8, 1, true, true, {1, 3, 4, 2, 1}},
     /*  2048 */ {1, 32, 1, true, true, {4, 4, 4, 2, 1}},
     /*  3072 */ {3, 16, 1, true, true, {2, 3, 3, 2, 1}},
