@@ -73,7 +73,7 @@ class Warp {
         device::sync_warp();
         store_gradients<S, chain::WarpWorker, path>(
             a_, item(i), factors, [&](int, int row) { return slab_at(place, 0) + row * steps.row_bytes; },
-            layout.array_stride);
+            layout.array_stride, GatesFromMemory<path>{a_});
       }
       if ((place += places_) == layout.tuning.ring) place = 0, parity ^= 1;
     }

@@ -74,11 +74,10 @@ class Block {
         device::sync_block();
         transform_back(i);
         device::sync_block();
-        store_gradients<S, Worker, path>(
-            a_, item(i), factors_, [&](int slab, int row) { return kept_of(i) + kept_at(0, slab, row); },
-            kept_at(1, 0, 0) - kept_at(0, 0, 0));
+        store_item(i);
       }
       if (kShares == 1) device::sync_block();  // what is kept has been read, or what goes ahead is there
+      if (samples_stay()) fetch_behind((i + 1) * layout.item_slabs);
     }
     if (kShares > 1) device::arrive_cluster();
     store();
@@ -103,7 +102,7 @@ class Block {
   static DANAUS_DEVICE int room_of(int i) { return i % layout.tuning.items; }
   static DANAUS_DEVICE int turn_of(int i) { return i / layout.tuning.items; }
   static DANAUS_DEVICE SharedAddress kept_of(int i) { return layout.item_bytes * room_of(i); }
-  static DANAUS_DEVICE SharedAddress kept_at(int array, int slab, int row) {
+  static DANAUS_DEVICE constexpr SharedAddress kept_at(int array, int slab, int row) {
     constexpr Kept places = layout.kept;
     return places.at(array, slab, row);
   }
@@ -149,10 +148,15 @@ class Block {
       transform(first + slab, i, slab);
       const bool last = slab + layout.stage_slabs == layout.item_slabs;
       if (!kFreesPlaces && !last && !layout.refills_between && !pregate_ && !postgate_) continue;
+      if (samples_stay() && !last) continue;
       if (!kFreesPlaces || !in_bulk_) device::sync_block();
+      if (samples_stay()) continue;
       fetch_behind(first + slab + layout.stage_slabs);
     }
   }
+
+  // Whether an item's samples and gates stay in the ring until its gradients have been stored.
+  DANAUS_DEVICE bool samples_stay() const { return layout.samples_stay && in_bulk_; }
 
   // Lines of the item that had the i-th's room have been read, in all blocks of the cluster; and this warp has read
   // its own.
@@ -389,6 +393,29 @@ class Block {
   DANAUS_DEVICE int vector_of(int batch, int i) const {
     const int pair = first_line() / 2 + batch * lines.tuning.pairs + i / lines.slabs;
     return pair * lines.slabs + i % lines.slabs;
+  }
+
+  // Samples of an item, where bulk copies have brought them.
+  struct GatesInRing {
+    static constexpr int at_once = 1;
+    const Block& block;
+    int first;  // slab of the item
+    DANAUS_DEVICE Words<4> operator()(GateOfRows gate, const GradientChunk& of) const {
+      const int place =
+          block.places_before(first + 2 * of.slab + (gate == GateOfRows::dy)) + (gate == GateOfRows::pregate);
+      return device::load_shared<16>(swizzled(address_of(place) + of.row * steps.row_bytes + of.bytes));
+    }
+  };
+  // The gradients of the i-th item's rows, out of its convolutions.
+  DANAUS_DEVICE void store_item(int i) const {
+    constexpr int kBehind = kept_at(1, 0, 0) - kept_at(0, 0, 0);
+    const auto store = [&](const auto& gates) {
+      store_gradients<S, Worker, path>(
+          a_, item(i), factors_, [&](int slab, int row) { return kept_of(i) + kept_at(0, slab, row); }, kBehind, gates);
+    };
+    if constexpr (layout.samples_stay && path != Path::threads)
+      if (in_bulk_) return store(GatesInRing{*this, i * layout.item_slabs});
+    if constexpr (!layout.samples_stay || path != Path::tensor) store(GatesFromMemory<path>{a_});
   }
 
   // A batch of lines of one array times the spectrum, or its conjugate, back to where it came from.

@@ -67,6 +67,8 @@ struct Layout {
   // whether places are filled again between stages, not between items.
   bool frees_places = key.shares > 1 || tuning.items > 1;
   bool refills_between = ring < 2 * item_slabs;
+  // Whether all that is read of an item has room there until its rows' gradients are stored.
+  bool samples_stay = key.all && ring >= 2 * item_slabs;
 
   // Shared memory: barriers, exponents of the units of step A (bf16), a table for step B, what is kept, the ring.
   int barriers = 2 * (ring + tuning.items);
