@@ -66,9 +66,14 @@ class Warp {
       for (int n = 0; n < 4 * r; ++n)
         sums_[n].template add<steps.scaled>(u[n / 4][n / 2 % 2][n % 2], dy[n / 4][n / 2 % 2][n % 2], factor * other);
       if constexpr (layout.key.all) {
+        device::sync_warp();  // without it the compiler asks for the spectrum before the transforms, and spills
         if (a_.rows.postgate) convolve<false>(u, slab_at(place, 0));
         convolve<true>(dy, slab_at(place, 1));
-        const float factors[2] = {factor * spectrum_factor_, other * spectrum_factor_};
+        float factors[2] = {factor, other};
+        if constexpr (steps.scaled) {
+          const float of_spectrum = float_of(device::load_global<4>(a_.rows.spectrum_factors + channel_)[0]);
+          factors[0] *= of_spectrum, factors[1] *= of_spectrum;
+        }
         device::fence_async();  // a later item's samples come there by bulk copies
         device::sync_warp();
         store_gradients<S, chain::WarpWorker, path>(
@@ -99,9 +104,6 @@ class Warp {
     device::sync_block();
     device::let_next_grid_begin();
     device::wait_for_previous_grid();
-    if constexpr (layout.key.all && steps.scaled)
-      if (channel_ < a_.rows.channels)
-        spectrum_factor_ = float_of(device::load_global<4>(a_.rows.spectrum_factors + channel_)[0]);
   }
   DANAUS_DEVICE Item item(int i) const {
     const int row = steps.item_rows * (items_.first + i);
@@ -212,7 +214,6 @@ class Warp {
   ItemRange items_;
   chain::Constants<S> constants_;
   ComplexSums sums_[4 * r];
-  float spectrum_factor_ = 1;  // of bf16 samples
 };
 
 template <class P, Path path>

@@ -8,6 +8,10 @@
 //              by ordinary stores: 16K 1907 -> 1313, 32K 4484 -> 3608. With ordinary stores to the others too, whose
 //              warps say when they have written, they take 1528 and 4293
 //   gates      where there is room for two items there is none for gates
+//   all        where samples come from L2 once more, with both gates: 1K 431 -> 272 us (six blocks on an SM; eight,
+//              which leave L1 little room, 289), 4K 1552 -> 1134 (by one block of sixteen warps 1268). Without gates
+//              there is nothing to gain: 1K 125 -> 129, 4K 494 -> 474, and its own transform of the filter. Samples
+//              that stay in the ring, as the lines here have room for up to 2K, at 4K and at 8K, are not measured yet
 #pragma once
 
 #include <array>
@@ -40,8 +44,8 @@ inline constexpr std::array kLines = std::to_array<Line>({
     /* 32768 */ {2, 256, 4, false, false, {8, 2, 1, 1, 2}},
     /* 32768 */ {2, 256, 4, true, false, {8, 4, 1, 1, 1}},
     // All gradients.
-    /*  1024 */ {1, 16, 1, true, true, {2, 4, 8, 2, 1}},
-    /*  1536 */ {3, 8, 1, true, true, {1, 3, 4, 2, 1}},
+    /*  1024 */ {1, 16, 1, true, true, {2, 6, 6, 2, 1}},
+    /*  1536 */ {3, 8, 1, true, true, {1, 4, 4, 2, 1}},
     /*  2048 */ {1, 32, 1, true, true, {4, 4, 4, 2, 1}},
     /*  3072 */ {3, 16, 1, true, true, {2, 3, 3, 2, 1}},
     /*  4096 */ {1, 64, 1, true, true, {8, 4, 2, 2, 1}},
