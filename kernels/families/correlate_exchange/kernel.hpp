@@ -17,8 +17,9 @@
 //            multiply
 // all        the gradients of rows are convolutions of what is transformed here anyway: of v dy with the conjugate
 //            spectrum, and of w u with the spectrum if there is a postgate. Steps B and A back leave them where step A
-//            put what they are made of, and threads store them times the gates (memory/gradients.hpp). So four arrays
-//            are read once and three written, where a kernel for each gradient reads 16 and writes four
+//            put what they are made of, and threads store them times the gates (memory/gradients.hpp), which stay in
+//            the ring until then if it has room for them. So four arrays are read and three written, where kernels for
+//            one gradient each read 13 and write three
 // fold       of a pair the cross terms of its rows are imaginary after the inverse transform, so the real part of that
 //            is the sum over both
 // types      samples f16 or bf16; arithmetic f16, of bf16 scaled as in the exchange; sums fp32
