@@ -8,10 +8,11 @@
 //              by ordinary stores: 16K 1907 -> 1313, 32K 4484 -> 3608. With ordinary stores to the others too, whose
 //              warps say when they have written, they take 1528 and 4293
 //   gates      where there is room for two items there is none for gates
-//   all        where samples come from L2 once more, with both gates: 1K 431 -> 272 us (six blocks on an SM; eight,
-//              which leave L1 little room, 289), 4K 1552 -> 1134 (by one block of sixteen warps 1268). Without gates
-//              there is nothing to gain: 1K 125 -> 129, 4K 494 -> 474, and its own transform of the filter. Samples
-//              that stay in the ring, as the lines here have room for up to 2K, at 4K and at 8K, are not measured yet
+//   all        with both gates, samples in the ring until the end: 1K 431 -> 226 us (six blocks on an SM; seven, whose
+//              rings hold one item, 240; where samples come from L2 once more 272), causal 481 -> 308, 4K 1552 -> 917
+//              (from L2 1134 to 1169; by one block of sixteen warps 1268). L=1000, by threads, 731 -> 596. Without
+//              gates there is nothing to gain: 1K 125 -> 129, 4K 494 -> 474, and its own transform of the filter. The
+//              other sizes are not measured yet
 #pragma once
 
 #include <array>
