@@ -8,31 +8,41 @@
 namespace danaus {
 namespace {
 
-// The output that some of these launches write.
-std::string output_of(const std::vector<Launch>& launches, const std::vector<Array>& arrays, const DeviceArrays& at) {
+// The outputs that some of these launches write, as one word.
+std::string outputs_of(std::span<const Launch> launches, const std::vector<Array>& arrays, const DeviceArrays& at) {
+  std::string words;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     if (arrays[i].role != Role::output) continue;
     const auto* const begin = static_cast<const std::byte*>(at[i]);
     const std::int64_t size = bytes(arrays[i].dtype) * arrays[i].size();
-    for (const Launch& launch : launches)
-      for (const Region& region : std::span(launch.regions).first(launch.region_count)) {
+    const bool written = std::ranges::any_of(launches, [&](const Launch& launch) {
+      return std::ranges::any_of(std::span(launch.regions).first(launch.region_count), [&](const Region& region) {
         const std::int64_t place = static_cast<const std::byte*>(region.data) - begin;
-        if (region.written && place >= 0 && place < size) return std::string(arrays[i].name);
-      }
+        return region.written && place >= 0 && place < size;
+      });
+    });
+    if (written) words += (words.empty() ? "" : "+") + std::string(arrays[i].name);
   }
-  throw std::logic_error("parts: a step writes no output");
+  return words;
 }
 
-// One for each family, in the order in which they first come.
-std::vector<Part> by_family(const std::string& name, const std::vector<Launch>& launches) {
+// A step's, one for each family, in the order in which they first come; named by what they write, or where that is
+// between launches by what the step does.
+std::vector<Part> parts_of(const std::vector<Launch>& launches, const std::vector<Array>& arrays,
+                           const DeviceArrays& at) {
   std::vector<Part> parts;
   for (const Launch& launch : launches) {
-    const std::string of_family = name + ' ' + std::string(launch.kernel.family);
-    auto part = std::ranges::find(parts, of_family, &Part::name);
-    if (part == parts.end()) part = parts.insert(parts.end(), {of_family, {}});
+    const std::string family(launch.kernel.family);
+    auto part = std::ranges::find(parts, family, &Part::name);
+    if (part == parts.end()) part = parts.insert(parts.end(), {family, {}});
     part->launches.push_back(launch);
   }
-  if (parts.size() == 1) parts.front().name = name;
+  const std::string of_step = outputs_of(launches, arrays, at);
+  if (of_step.empty()) throw std::logic_error("parts: a step writes no output");
+  for (Part& part : parts) {
+    const std::string own = outputs_of(part.launches, arrays, at);
+    part.name = parts.size() == 1 ? of_step : (own.empty() ? of_step : own) + ' ' + part.name;
+  }
   return parts;
 }
 
@@ -70,10 +80,8 @@ std::vector<Part> Parts::bound_to(const DeviceArrays& arrays) const {
   std::vector<Part> parts(1);
   parts.front().name = "filter";
   for (const Bound& each : prepare_) std::ranges::move(launches_of(each), std::back_inserter(parts.front().launches));
-  for (const Bound& each : execute_) {
-    const std::vector<Launch> launches = launches_of(each);
-    std::ranges::move(by_family(output_of(launches, arrays_, arrays), launches), std::back_inserter(parts));
-  }
+  for (const Bound& each : execute_)
+    std::ranges::move(parts_of(launches_of(each), arrays_, arrays), std::back_inserter(parts));
   return parts;
 }
 

@@ -13,6 +13,7 @@ namespace danaus {
 //   "filter"           whatever is made of the filter
 //   "y", "du", ...     the steps that write this output
 //   "dk taps", ...     those launches of such a step that are of a family, where it has several
+//   "du+dpregate ..."  those that write several outputs at once
 struct Part {
   std::string name;
   std::vector<Launch> launches;

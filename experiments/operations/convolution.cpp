@@ -24,14 +24,17 @@ class ConvolutionSubject final : public Subject {
       : asked_(asked), p_(p), forward_(asked.as<Convolution>() != nullptr) {}
 
   double bound(std::string_view output, const Variant& kernel, const Device& device) const override {
-    return output == "dk" ? bound_l2_of_correlation(p_, of_sums(device)) : bound_l2_of_kernel(p_, kernel.roundings());
+    if (output == "y") return bound_l2_of_kernel(p_, kernel.roundings());
+    const RoundingsOfGradients roundings = roundings_of_gradients(p_, kernel, device);
+    return output == "dk" ? bound_l2_of_correlation(p_, roundings.of_sums) : bound_l2_of_kernel(p_, roundings.of_rows);
   }
   std::vector<OutputBound> bounds(const Values& values, const Variant& kernel, const Device& device) const override {
     if (forward_) {
       const Convolution by = planned(p_, kernel);
       return {{"y", bound_l2_of_kernel(by, kernel.roundings()), summed(by, inputs_of(values))}};
     }
-    std::vector<OutputBound> all = bounds_of_passes(p_, values, kernel.roundings(), of_sums(device));
+    const auto [of_rows, of_sums] = roundings_of_gradients(p_, kernel, device);
+    std::vector<OutputBound> all = bounds_of_passes(p_, values, {kernel.roundings(), of_rows, of_sums});
     if (asked_.as<Backward>()) std::erase_if(all, [](const OutputBound& bound) { return bound.name == "y"; });
     return all;
   }
@@ -101,7 +104,6 @@ class ConvolutionSubject final : public Subject {
     if (asked_.as<TrainingStep>()) return TrainingStep{other};
     return other;
   }
-  int of_sums(const Device& device) const { return make_correlation(asked_, p_, {0, -1, 1, -1, 2}, device).roundings; }
 
   Case asked_;
   Convolution p_;

@@ -20,6 +20,7 @@ class Correlator {
   Dtype dtype;
   bool pair;   // fold: pair or right angle
   bool gated;  // takes gates
+  bool all;    // makes the gradients of rows, too
   int size;    // N
   unsigned classes;
   bool compiled;
@@ -37,8 +38,10 @@ class Correlator {
   // N spectrum_scale() what they are of unscaled transforms.
   virtual std::vector<std::int32_t> spectrum_slots() const = 0;
   virtual double spectrum_scale() const = 0;
-  // On the way from u and dy to a sum.
+  // On the way from u and dy to a sum, and to a row's gradient.
   virtual int roundings() const = 0;
+  // The convolution whose steps these are, in whose order a spectrum is read where `all` gradients are made.
+  virtual const Variant& convolution() const = 0;
 };
 
 template <class Family, class KeyOf>
@@ -67,20 +70,23 @@ class CorrelatorOf final : public Correlator {
     dtype = made.key.dtype, pair = made.key.pair, size = made.key.size();
     classes = made.classes, compiled = made.compiled;
     threads = layout_.threads, shared_bytes = layout_.shared_bytes;
-    warps_of_block = shares = 1, gated = true;
+    warps_of_block = shares = 1, gated = true, all = made.key.all;
     if constexpr (requires { layout_.workers; }) warps_of_block = layout_.workers;
     if constexpr (requires { made.key.shares; }) shares = made.key.shares;
     if constexpr (requires { made.key.gated; }) gated = made.key.gated;
-    name = text(family, '_', size, '_', danaus::name(dtype), pair ? "_pair" : "_rightangle", gated ? "" : "_ungated");
+    name = text(family, '_', size, '_', danaus::name(dtype), pair ? "_pair" : "_rightangle", gated ? "" : "_ungated",
+                all ? "_all" : "");
   }
   const RowLayout& rows() const override { return layout_.steps; }
   std::vector<std::uint32_t> make_tables() const override { return Family::make_tables(layout_); }
   std::vector<std::int32_t> spectrum_slots() const override { return Family::spectrum_slots(layout_); }
   double spectrum_scale() const override { return Family::spectrum_scale(layout_); }
   int roundings() const override { return Family::roundings(layout_); }
+  const Variant& convolution() const override { return *convolution_; }
 
  private:
   typename Family::Layout layout_;
+  std::unique_ptr<const Variant> convolution_ = Family::convolution(layout_);
 };
 
 template <class Family>

@@ -9,11 +9,14 @@ namespace danaus {
 // which order they are summed, depends on the numbers here alone.
 struct CorrelationArguments {
   // Of u, pregate, postgate, tables, batch, channels, length, transfer, and items_of_channel of the division; for
-  // Transfer::tensor u_map, and y_map of dy.
+  // Transfer::tensor u_map, and y_map of dy. Of kernels that make the gradients of rows, too, the filter's spectrum and
+  // its factors, and y, which is that of u.
   ConvolutionArguments rows;
-  const void* dy;  // [B, H, L]
-  float* sums;     // [P, H, N] complex fp32, where sum_index() says
-  int parts;       // P
+  const void* dy;   // [B, H, L]
+  void* dpregate;   // [B, H, L], where there are rows' gradients and the gate,
+  void* dpostgate;  // and the same
+  float* sums;      // [P, H, N] complex fp32, where sum_index() says
+  int parts;        // P
 
   // Of part `part`, among the channel's.
   DANAUS_HOST_AND_DEVICE ItemRange items_of(int part) const {

@@ -52,9 +52,16 @@ inline std::int64_t chunk_bytes(const Device& device, const Convolution& p) {
   return std::min(chunk_bytes(device), bytes(p.dtype) * p.batch * p.channels * p.length);
 }
 
+// To where kernels read fastest.
+constexpr std::int64_t aligned_words(std::int64_t words) {
+  constexpr std::int64_t kAlignment = 64;
+  return (words + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 // What is prepared of a case's filters, in words: a spectrum [H, N], or what is live of it; of bf16 samples the factors
-// [H, N1] of their channels, N1 the rows of outer passes; for gradients the conjugate spectrum [H, N], last, so that a
-// plan of the convolution alone can read what was prepared for them. Without an FFT the filter.
+// [H, N1] of their channels, N1 the rows of outer passes; for gradients the conjugate spectrum [H, N], or that of the
+// kernel that makes all of them, last, so that a plan of the convolution alone can read what was prepared for them.
+// Without an FFT the filter.
 struct Prepared {
   std::int64_t spectrum = -1, factors = -1, conjugate = -1;
   std::int64_t words = 0;
@@ -62,12 +69,11 @@ struct Prepared {
   // Behind `before` words of others.
   Prepared(const Convolution& p, int size, int rows, bool plain, bool conjugated, std::int64_t before = 0)
       : words(before) {
-    constexpr std::int64_t kAlignment = 64;  // words: where kernels read fastest
     const auto take = [&](std::int64_t count) { return std::exchange(words, words + count); };
     if (plain) spectrum = take(p.channels * (size > 0 ? size : p.filter_length));
     if (p.dtype == Dtype::bf16 && size > 0) factors = take(p.channels * rows);
     if (!conjugated) return;
-    words = (words + kAlignment - 1) / kAlignment * kAlignment;
+    words = aligned_words(words);
     conjugate = take(p.channels * size);
   }
   std::int64_t bytes() const { return 4 * words; }

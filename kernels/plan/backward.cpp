@@ -23,18 +23,26 @@ Program make_passes(const Case& asked, const Convolution& p, bool forward, const
   const auto number = [&](std::string_view name) { return array_of(arrays, name); };
   const int u = number("u"), dy = number("dy"), w = number("pregate"), v = number("postgate");
 
-  Filters filters = make_filters(asked, p, true, true, variant, device, {});
+  const Correlator* const all = kernel_of_all_gradients(p, variant, device);
+  Filters filters = make_filters(asked, p, true, !all, variant, device, {});
+  const CorrelationArrays of_sums{u, w, dy, v, number("dk")};
   Program program;
   program.variant = &variant;
-  program.prepared_bytes = filters.bytes;
   const auto convolve = [&](Pass pass, const ConvolutionArrays& of) {
     program.execute.push_back(make_convolution(asked, p, of, filters, pass, variant, device));
   };
   if (forward) convolve(Pass::forward, {u, w, v, number("y")});
-  convolve(Pass::adjoint, {dy, v, w, number("du")});
-  if (p.pregate) convolve(Pass::adjoint, {dy, v, u, number("dpregate")});
-  if (p.postgate) convolve(Pass::forward, {u, w, dy, number("dpostgate")});
-  program.execute.push_back(make_correlation(asked, p, {u, w, dy, v, number("dk")}, device).step);
+  if (all) {
+    const RowGradients rows{number("du"), number("dpregate"), number("dpostgate")};
+    const SpectrumPlace place = add_spectrum(filters, asked, p, variant, all->convolution(), device);
+    program.execute.push_back(make_all_gradients(asked, p, of_sums, rows, place, *all, device));
+  } else {
+    convolve(Pass::adjoint, {dy, v, w, number("du")});
+    if (p.pregate) convolve(Pass::adjoint, {dy, v, u, number("dpregate")});
+    if (p.postgate) convolve(Pass::forward, {u, w, dy, number("dpostgate")});
+    program.execute.push_back(make_correlation(asked, p, of_sums, device));
+  }
+  program.prepared_bytes = filters.bytes;
   program.prepare = std::move(filters.steps);
   return program;
 }

@@ -23,8 +23,7 @@ struct Split {
 };
 
 // The smallest that holds the rows, with the fewest launches; by the pair fold where N is L.
-Split split_of(const Convolution& p, const CorrelationArrays& arrays, const Device& device) {
-  const bool gates = arrays.pregate >= 0 || arrays.postgate >= 0;
+Split split_of(const Convolution& p, bool gates, const Device& device) {
   const int device_class = device_class_of(device);
   const auto best_of = [&](bool pair) {
     Split best;
@@ -34,7 +33,7 @@ Split split_of(const Convolution& p, const CorrelationArrays& arrays, const Devi
       if (!best.correlator || rank(split) < rank(best)) best = split;
     };
     for (const auto& c : correlators()) {
-      if (c->dtype != p.dtype || !c->suits(device_class)) continue;
+      if (c->all || c->dtype != p.dtype || !c->suits(device_class)) continue;
       if (c->pair == pair && (c->gated || !gates)) consider({c.get(), pair});
       if (!c->pair || c->shares > 1) continue;  // between outer passes rows are complex
       for (int line = 0; line < static_cast<int>(outer::kLines.size()); ++line) {
@@ -52,13 +51,20 @@ Split split_of(const Convolution& p, const CorrelationArrays& arrays, const Devi
   return split;
 }
 
+// Of a kernel that makes all gradients: where it writes them, and reads the filter's spectrum.
+struct OfRows {
+  RowGradients arrays{-1, -1, -1};
+  SpectrumPlace place{-1, -1};
+};
+
 class Correlation final : public Step {
  public:
   Correlation(const Case& asked, const Convolution& problem, const CorrelationArrays& arrays, const Split& split,
-              const Device& device)
+              const OfRows& of_rows, const Device& device)
       : problem_(problem),
         arrays_(arrays),
         split_(split),
+        of_rows_(of_rows),
         description_("dk of " + asked.token() + ", " + split.correlator->name) {
     if (split.line >= 0) {
       there_.emplace(problem.dtype, fold(), split.line, false, split.correlator->size, description_);
@@ -80,7 +86,7 @@ class Correlation final : public Step {
         split.line < 0 ? all : std::clamp<std::int64_t>(limit / (2 * bytes_of_planes(problem.batch, 1)), 1, all);
   }
 
-  std::string_view name() const override { return "filter's gradient"; }
+  std::string_view name() const override { return split_.correlator->all ? "gradients" : "filter's gradient"; }
   std::vector<std::uint32_t> constants() const override {
     std::vector<std::uint32_t> all;
     for (const auto& words : words_) all.insert(all.end(), words.begin(), words.end());
@@ -173,7 +179,14 @@ class Correlation final : public Step {
     rows.channels = static_cast<int>(count * split_.outer_rows());
     rows.length = static_cast<int>(there_ ? c.size : problem_.length);
     rows.division.items_of_channel = static_cast<int>(items(call.batch));
-    const bool aligned = rows.length % 8 == 0 && are_aligned({rows.u, a.dy, rows.pregate, rows.postgate});
+    if (c.all) {
+      rows.y = at(call, of_rows_.arrays.du);
+      a.dpregate = at(call, of_rows_.arrays.dpregate), a.dpostgate = at(call, of_rows_.arrays.dpostgate);
+      rows.spectrum = prepared_at(call, of_rows_.place.spectrum);
+      rows.spectrum_factors = reinterpret_cast<const float*>(prepared_at(call, of_rows_.place.factors));
+    }
+    const bool aligned = rows.length % 8 == 0 &&
+                         are_aligned({rows.u, a.dy, rows.pregate, rows.postgate, rows.y, a.dpregate, a.dpostgate});
     rows.transfer = aligned ? Transfer::vector : Transfer::element;
     if (aligned && has_maps(machine.device(), rows.length, rows.channels) && rows.length % c.rows().line_step == 0) {
       rows.transfer = Transfer::tensor;
@@ -195,6 +208,12 @@ class Correlation final : public Step {
     };
     reads(there_ ? "planes of u" : "u", rows.u), reads(there_ ? "planes of dy" : "dy", a.dy);
     reads("pregate", rows.pregate), reads("postgate", rows.postgate);
+    const auto writes = [&](const char* what, const void* data) {
+      if (data) launch.touches({what, data, bytes, true, false});
+    };
+    writes("du", rows.y), writes("dpregate", a.dpregate), writes("dpostgate", a.dpostgate);
+    if (c.all) launch.touches({"spectrum", rows.spectrum, 4 * count * c.size, false, false});
+    if (rows.spectrum_factors) launch.touches({"factors", rows.spectrum_factors, 4 * count, false, false});
     launch.touches({"sums", sums, sum_bytes(count), true, false});
     launch.touches({"tables", rows.tables, static_cast<std::int64_t>(constants.size_bytes()), false, true});
     launch.give(a);
@@ -252,6 +271,7 @@ class Correlation final : public Step {
   Convolution problem_;
   CorrelationArrays arrays_;
   Split split_;
+  OfRows of_rows_;
   std::string description_;
   std::optional<OuterPass> there_;
   spectrum::Split columns_{}, rows_{};             // the inverse transforms
@@ -270,15 +290,41 @@ std::span<const std::unique_ptr<const Correlator>> correlators() {
   return kAll;
 }
 
-CorrelationStep make_correlation(const Case& asked, const Convolution& problem, const CorrelationArrays& arrays,
-                                 const Device& device) {
-  const Split split = split_of(problem, arrays, device);
-  const int outer = split.line < 0 ? 0
-                                   : 2 * outer::roundings_of_pass(outer::Layout(
-                                             {problem.dtype, Fold::right_angle, outer::kLines[split.line].radix, false},
-                                             outer::kLines[split.line].tuning));
-  const int roundings = split.correlator->roundings() + outer;
-  return {std::make_unique<Correlation>(asked, problem, arrays, split, device), roundings};
+std::unique_ptr<Step> make_correlation(const Case& asked, const Convolution& problem, const CorrelationArrays& arrays,
+                                       const Device& device) {
+  const bool gates = arrays.pregate >= 0 || arrays.postgate >= 0;
+  return std::make_unique<Correlation>(asked, problem, arrays, split_of(problem, gates, device), OfRows{}, device);
+}
+
+const Correlator* kernel_of_all_gradients(const Convolution& p, const Variant& variant, const Device& device) {
+  // Samples that do not come in vectors of eight are too slow by threads.
+  if (takes_several_launches(variant) || variant.size == 0 || !p.factors.empty() || p.length % 8 != 0) return nullptr;
+  if (!p.pregate && !p.postgate) return nullptr;
+  const int device_class = device_class_of(device);
+  for (const auto& c : correlators())
+    if (c->all && c->dtype == p.dtype && c->size == variant.size && c->suits(device_class) &&
+        (c->pair ? Fold::pair : Fold::right_angle) == variant.fold)
+      return c.get();
+  return nullptr;
+}
+
+std::unique_ptr<Step> make_all_gradients(const Case& asked, const Convolution& problem, const CorrelationArrays& arrays,
+                                         const RowGradients& rows, const SpectrumPlace& place, const Correlator& kernel,
+                                         const Device& device) {
+  return std::make_unique<Correlation>(asked, problem, arrays, Split{&kernel, kernel.pair}, OfRows{rows, place},
+                                       device);
+}
+
+RoundingsOfGradients roundings_of_gradients(const Convolution& p, const Variant& variant, const Device& device) {
+  if (const Correlator* all = kernel_of_all_gradients(p, variant, device)) return {all->roundings(), all->roundings()};
+  const Split split = split_of(p, p.pregate || p.postgate, device);
+  int of_sums = split.correlator->roundings();
+  if (split.line >= 0) {
+    const outer::Line& line = outer::kLines[split.line];
+    of_sums +=
+        2 * outer::roundings_of_pass(outer::Layout({p.dtype, Fold::right_angle, line.radix, false}, line.tuning));
+  }
+  return {variant.roundings(), of_sums};
 }
 
 }  // namespace danaus

@@ -219,8 +219,8 @@ Filters make_filters(const Case& asked, const Convolution& problem, bool forward
   if (const auto* of_chunks = dynamic_cast<const ChunkVariant*>(&variant)) {
     const auto prepare = [&](Pass pass, SpectrumPlace& place) {
       const bool plain = pass == Pass::forward;
-      const std::int64_t before = (filters.bytes / 4 + 63) / 64 * 64;  // aligned as what is prepared is
-      const Prepared prepared(chunk_filters(problem, *of_chunks, device), variant.size, 1, plain, !plain, before);
+      const Prepared prepared(chunk_filters(problem, *of_chunks, device), variant.size, 1, plain, !plain,
+                              aligned_words(filters.bytes / 4));
       filters.steps.push_back(make_chunk_filter(asked, problem, prepared, *of_chunks, device, pass));
       filters.bytes = prepared.bytes();
       place = {plain ? prepared.spectrum : prepared.conjugate, prepared.factors};
@@ -235,6 +235,17 @@ Filters make_filters(const Case& asked, const Convolution& problem, bool forward
   filters.bytes = prepared.bytes();
   filters.forward = {prepared.spectrum, prepared.factors}, filters.adjoint = {prepared.conjugate, prepared.factors};
   return filters;
+}
+
+SpectrumPlace add_spectrum(Filters& filters, const Case& asked, const Convolution& problem, const Variant& variant,
+                           const Variant& convolution, const Device& device) {
+  if (variant.spectrum_scale() == convolution.spectrum_scale() &&
+      variant.spectrum_slots() == convolution.spectrum_slots())
+    return filters.forward;
+  const Prepared prepared(problem, convolution.size, 1, true, false, aligned_words(filters.bytes / 4));
+  filters.steps.push_back(make_filter_transform(asked, problem, prepared, convolution, device, {}));
+  filters.bytes = prepared.bytes();
+  return {prepared.spectrum, prepared.factors};
 }
 
 }  // namespace danaus

@@ -25,5 +25,9 @@ struct Filters {
 // For one pass or both.
 Filters make_filters(const Case& asked, const Convolution& problem, bool forward, bool adjoint, const Variant& variant,
                      const Device& device, std::span<const std::uint8_t> kept);
+// The spectrum [H, N] and the factors that another kernel reads, whose order is `convolution`'s: those of the forward
+// pass by `variant`, where that has the same order; else what is prepared for it besides.
+SpectrumPlace add_spectrum(Filters& filters, const Case& asked, const Convolution& problem, const Variant& variant,
+                           const Variant& convolution, const Device& device);
 
 }  // namespace danaus

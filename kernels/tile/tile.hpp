@@ -206,7 +206,8 @@ using Tiles256 = Complex2[2][2];
 
 // Of DFT16 over n1 | twiddle | DFT16 over n2 | spectrum | and back, what is between the stages over n1: k = k1 + 16 k2;
 // spectrum[i] holds k1 = 8 i + g and k2 = 8 j + 2t+e as words 2 j (re) and 2 j + 1 (im). twiddle[i][j] is for
-// k1 = 8 i + g and n2 = 8 j + 2t+e; twiddle_back[i][j], for n2 = 8 i + g and k1 = 8 j + 2t+e.
+// k1 = 8 i + g and n2 = 8 j + 2t+e; twiddle_back[i][j], for n2 = 8 i + g and k1 = 8 j + 2t+e. On the way back of a
+// correlation the spectrum is conjugated.
 DANAUS_DEVICE void columns_there(Tiles256& x, const Matrix16& dft, const Complex2 (&twiddle)[2][2]) {
   // Columns k1 = 8 i + g, rows n2 = 8 j + 2t+e.
   DANAUS_UNROLL
@@ -216,14 +217,14 @@ DANAUS_DEVICE void columns_there(Tiles256& x, const Matrix16& dft, const Complex
   }
   from_left<false>(dft, x[0][0], x[0][1], x[1][0], x[1][1]);
 }
-DANAUS_DEVICE void convolve_tiles(Tiles256& x, const Matrix16& dft, const Complex2 (&twiddle)[2][2],
-                                  const Complex2 (&twiddle_back)[2][2], const Words<4> (&spectrum)[2]) {
-  columns_there(x, dft, twiddle);
+template <bool conjugate>
+DANAUS_DEVICE void columns_back(Tiles256& x, const Matrix16& dft, const Complex2 (&twiddle_back)[2][2],
+                                const Words<4> (&spectrum)[2]) {
   // Rows k2 = 8 j + 2t+e.
   DANAUS_UNROLL
   for (int i = 0; i < 2; ++i) {
     DANAUS_UNROLL
-    for (int j = 0; j < 2; ++j) x[i][j] = times<false>(x[i][j], {spectrum[i][2 * j], spectrum[i][2 * j + 1]});
+    for (int j = 0; j < 2; ++j) x[i][j] = times<conjugate>(x[i][j], {spectrum[i][2 * j], spectrum[i][2 * j + 1]});
   }
   DANAUS_UNROLL
   for (int i = 0; i < 2; ++i) from_right<true>(dft, x[i][0], x[i][1]);
@@ -233,6 +234,11 @@ DANAUS_DEVICE void convolve_tiles(Tiles256& x, const Matrix16& dft, const Comple
     DANAUS_UNROLL
     for (int j = 0; j < 2; ++j) x[i][j] = times<true>(x[i][j], twiddle_back[j][i]);
   }
+}
+DANAUS_DEVICE void convolve_tiles(Tiles256& x, const Matrix16& dft, const Complex2 (&twiddle)[2][2],
+                                  const Complex2 (&twiddle_back)[2][2], const Words<4> (&spectrum)[2]) {
+  columns_there(x, dft, twiddle);
+  columns_back<false>(x, dft, twiddle_back, spectrum);
 }
 
 }  // namespace danaus::inline DANAUS_BACKEND

@@ -7,7 +7,8 @@ from results import case_fields
 from tables.training import PARTS, is_whole_step, parts_of
 
 MODES = ("circular", "causal")
-COLOURS = dict(zip(PARTS, (style.GREY, style.BLUE, style.GREEN, style.SKY, style.ORANGE, style.VERMILION)))
+COLOURS = dict(zip(PARTS, (style.GREY, style.BLUE, style.GREEN, style.YELLOW, style.SKY, style.ORANGE,
+                           style.VERMILION)))
 WIDTH = 0.7
 
 

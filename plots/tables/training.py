@@ -14,6 +14,7 @@ PEERS = {"FlashFFTConv": "FlashFFTConv", "torch rfft fp32": "torch rfft fp32", "
 PARTS = {"filter's transform": lambda name: name == "filter",
          "forward": lambda name: first_word(name) == "y",
          "du": lambda name: first_word(name) == "du",
+         "gradients and sums at once": lambda name: "+" in first_word(name),
          "gates' gradients": lambda name: first_word(name) in ("dpregate", "dpostgate"),
          "sums over the batch": lambda name: first_word(name) == "dk" and name != "dk taps",
          "dk's inverse": lambda name: name == "dk taps"}

@@ -41,7 +41,8 @@ double summed_to_taps(const Convolution& p, const Inputs& inputs, const std::vec
   return std::sqrt(seen * sum);
 }
 
-std::vector<OutputBound> bounds_of_passes(const Convolution& p, const Values& values, int roundings, int of_sums) {
+std::vector<OutputBound> bounds_of_passes(const Convolution& p, const Values& values,
+                                          const RoundingsOfPasses& roundings) {
   const Inputs inputs = inputs_of(values);
   const std::vector<double>& dy = values.at("dy");
   std::vector<OutputBound> bounds;
@@ -49,7 +50,8 @@ std::vector<OutputBound> bounds_of_passes(const Convolution& p, const Values& va
                              const std::vector<double>& after) {
     Convolution by = p;
     by.pregate = !before.empty(), by.postgate = !after.empty();
-    bounds.push_back({name, bound_l2_of_kernel(by, roundings), summed(by, {rows, inputs.k, before, after})});
+    const int count = name == "y" ? roundings.forward : roundings.of_rows;
+    bounds.push_back({name, bound_l2_of_kernel(by, count), summed(by, {rows, inputs.k, before, after})});
   };
   convolved("y", inputs.u, inputs.pregate, inputs.postgate);
   convolved("du", dy, inputs.postgate, inputs.pregate);
@@ -57,7 +59,8 @@ std::vector<OutputBound> bounds_of_passes(const Convolution& p, const Values& va
   if (p.postgate) convolved("dpostgate", inputs.u, inputs.pregate, dy);
   const double share = static_cast<double>(p.filter_length) / static_cast<double>(p.length);
   const double seen = p.mode == Mode::circular ? share : std::min(share, 1.);
-  bounds.push_back({"dk", bound_l2_of_correlation(p, of_sums) / std::sqrt(seen), summed_to_taps(p, inputs, dy, seen)});
+  bounds.push_back(
+      {"dk", bound_l2_of_correlation(p, roundings.of_sums) / std::sqrt(seen), summed_to_taps(p, inputs, dy, seen)});
   return bounds;
 }
 

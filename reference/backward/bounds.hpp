@@ -22,11 +22,16 @@ struct OutputBound {
 // The root of the sum over rows of |w u|^2 |v dy|^2, where rows err independently, and of it the share that K taps see.
 double summed_to_taps(const Convolution& p, const Inputs& inputs, const std::vector<double>& dy, double seen);
 
-// Of y and of every gradient of the convolution `p` with these inputs, dy among them. `roundings` are those of the
-// kernel that convolves (bound_l2_of_kernel()), `of_sums` those of u and dy on their way to dk's sums over the batch
-// (bound_l2_of_correlation()). A gradient of samples is a convolution itself: of dy and the conjugate spectrum, du with
-// the gates the other way round.
-std::vector<OutputBound> bounds_of_passes(const Convolution& p, const Values& values, int roundings, int of_sums);
+// How often samples are rounded on their way to outputs: by the kernel that convolves, by that of the rows' gradients
+// (bound_l2_of_kernel()), and u and dy to dk's sums over the batch (bound_l2_of_correlation()).
+struct RoundingsOfPasses {
+  int forward, of_rows, of_sums;
+};
+
+// Of y and of every gradient of the convolution `p` with these inputs, dy among them. A gradient of samples is a
+// convolution itself: of dy and the conjugate spectrum, du with the gates the other way round.
+std::vector<OutputBound> bounds_of_passes(const Convolution& p, const Values& values,
+                                          const RoundingsOfPasses& roundings);
 
 // <y, dy> = <du, u> = <dk, k> = <dpregate, pregate> = <dpostgate, postgate>, for any data: what each product of an
 // output with its input is off by. Where a bias is added behind the filter, its part of <y, dy> is <dbias, bias>, and

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/executor/aligned.hpp"
+#include "kernels/plan/choice.hpp"
 #include "kernels/plan/correlation.hpp"
 #include "reference/backward/bounds.hpp"
 #include "reference/step/step.hpp"
@@ -17,20 +18,23 @@ namespace {
 
 using testing::HasSubstr;
 
-// Memory of a case's arrays: outputs NaN at first.
+// Memory of a case's arrays, of samples so many bytes behind an aligned address: outputs NaN at first.
 class Memory {
  public:
-  Memory(const Case& asked, const Values& values) : arrays_(asked.arrays()) {
+  Memory(const Case& asked, const Values& values, int behind = 0) : arrays_(asked.arrays()) {
     for (const Array& array : arrays_) {
       std::vector<std::byte> bytes(danaus::bytes(array.dtype) * array.size(), std::byte{0x7f});
       if (array.role != Role::output) bytes = host::encode_bytes(array.dtype, values.find(array.name)->second);
+      begins_.push_back(array.batched ? behind : 0);
+      bytes.insert(bytes.begin(), begins_.back(), std::byte{});
       memory_.push_back(std::move(bytes));
     }
   }
   std::vector<Buffer> buffers(bool filters) {
     std::vector<Buffer> list;
     for (std::size_t i = 0; i < arrays_.size(); ++i)
-      if ((arrays_[i].role == Role::filter) == filters) list.emplace_back(arrays_[i].name, std::span(memory_[i]));
+      if ((arrays_[i].role == Role::filter) == filters)
+        list.emplace_back(arrays_[i].name, std::span(memory_[i]).subspan(begins_[i]));
     return list;
   }
   std::vector<double> values(std::string_view name) const {
@@ -39,11 +43,11 @@ class Memory {
     for (std::size_t n = 0; n < values.size(); ++n) {
       if (arrays_[i].dtype == Dtype::f32) {
         float value;
-        std::memcpy(&value, memory_[i].data() + 4 * n, 4);
+        std::memcpy(&value, memory_[i].data() + begins_[i] + 4 * n, 4);
         values[n] = value;
       } else {
         std::uint16_t bits;
-        std::memcpy(&bits, memory_[i].data() + 2 * n, 2);
+        std::memcpy(&bits, memory_[i].data() + begins_[i] + 2 * n, 2);
         values[n] = arrays_[i].dtype == Dtype::f16 ? host::decode<Dtype::f16>(bits) : host::decode<Dtype::bf16>(bits);
       }
     }
@@ -53,10 +57,11 @@ class Memory {
  private:
   std::vector<Array> arrays_;
   std::vector<std::vector<std::byte>> memory_;
+  std::vector<int> begins_;
 };
 
-Memory run_plan(const Case& asked, const Values& values, const ExecutorOptions& options = {}) {
-  Memory memory(asked, values);
+Memory run_plan(const Case& asked, const Values& values, const ExecutorOptions& options = {}, int behind = 0) {
+  Memory memory(asked, values, behind);
   Plan plan(asked, executor_machine(options));
   plan.prepare(memory.buffers(true));
   plan.execute(memory.buffers(false));
@@ -64,15 +69,15 @@ Memory run_plan(const Case& asked, const Values& values, const ExecutorOptions& 
 }
 
 // Gives what they were found to be.
-Memory expect_gradients(std::string_view word, const ExecutorOptions& options = {}) {
+Memory expect_gradients(std::string_view word, const ExecutorOptions& options = {}, int behind = 0) {
   SCOPED_TRACE(word);
   const Backward asked = parse_backward(word);
   const Convolution& p = asked.forward;
   const Values values = make_values(asked), expected = truth(asked, values);
-  Memory memory = run_plan(asked, values, options);
+  Memory memory = run_plan(asked, values, options, behind);
   const Plan plan(asked, executor_machine(options));
-  const int of_sums = make_correlation(asked, p, {0, -1, 1, -1, 2}, options.device).roundings;
-  for (const OutputBound& bound : bounds_of_passes(p, values, plan.variant().roundings(), of_sums)) {
+  const auto [of_rows, of_sums] = roundings_of_gradients(p, plan.variant(), options.device);
+  for (const OutputBound& bound : bounds_of_passes(p, values, {plan.variant().roundings(), of_rows, of_sums})) {
     const auto found = expected.find(bound.name);
     if (found == expected.end()) continue;  // y
     EXPECT_LE(compare(found->second, memory.values(bound.name), bound.summed).rel_l2, bound.l2) << bound.name;
@@ -102,23 +107,69 @@ TEST_P(SumsOverTheBatch, AreWithinTheirBound) {
     expect_gradients(asked, options);
     EXPECT_TRUE(ran) << asked << " is another's";
   };
+  const auto with_gates = [&](int length) { return word(length) + "_pregate_postgate"; };
+  const Convolution gated = parse_backward(with_gates(c.size)).forward;
+  const bool with_all = kernel_of_all_gradients(gated, choose(gated, Device()), Device());  // that takes whole rows
   if (for_none) expect_by_it(word(c.size));
-  if (c.gated) expect_by_it(word(c.size) + "_pregate_postgate");
+  if (c.gated && !with_all) expect_by_it(with_gates(c.size));
   if (for_none && !c.pair) expect_by_it(word(c.size - 3));
+  if (c.gated && !c.pair) expect_by_it(with_gates(c.size - 3));
 }
 
-std::vector<const Correlator*> compiled_correlators() {
+std::vector<const Correlator*> compiled_correlators(bool all_gradients) {
   std::vector<const Correlator*> all;
   for (const auto& c : correlators())
-    if (c->compiled && c->suits(0)) all.push_back(c.get());
+    if (c->compiled && c->suits(0) && c->all == all_gradients) all.push_back(c.get());
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(Correlators, SumsOverTheBatch, testing::ValuesIn(compiled_correlators()),
-                         [](const auto& info) {
-                           const Correlator& c = *info.param;
-                           return text(c.family, '_', name(c.dtype), c.pair ? "_pair_" : "_rightangle_", c.size,
-                                       c.gated ? "" : "_ungated");
-                         });
+std::string name_of_correlator(const testing::TestParamInfo<const Correlator*>& info) {
+  const Correlator& c = *info.param;
+  return text(c.family, '_', name(c.dtype), c.pair ? "_pair_" : "_rightangle_", c.size, c.gated ? "" : "_ungated");
+}
+INSTANTIATE_TEST_SUITE_P(Correlators, SumsOverTheBatch, testing::ValuesIn(compiled_correlators(false)),
+                         name_of_correlator);
+
+// Every kernel that makes all gradients at once: by bulk copies and by threads, chunk by chunk or sample by sample,
+// with a row that has no partner and one gate or both; of filters whose spectrum has the order of another kernel, too.
+// In whatever order threads take turns, it is the same bit by bit.
+class AllGradients : public testing::TestWithParam<const Correlator*> {};
+
+TEST_P(AllGradients, AreWithinTheirBounds) {
+  const Correlator& c = *GetParam();
+  const auto word = [&](int length, int batch, std::string_view gates) {
+    const std::string word =
+        text("fftconvgrad_", name(c.dtype), c.pair ? "_circular_l" : "_causal_l", length, "_b", batch, "_h2", gates);
+    const Convolution p = parse_backward(word).forward;
+    EXPECT_EQ(kernel_of_all_gradients(p, choose(p, Device()), Device()), &c) << word;
+    return word;
+  };
+  expect_gradients(word(c.size, c.warps_of_block > 1 ? 6 * c.warps_of_block + 1 : 5, "_pregate_postgate"));
+  expect_gradients(word(c.size, 3, "_pregate"));
+  expect_gradients(word(c.size, 3, "_postgate"));
+  if (!c.pair) expect_gradients(word(c.size - 8, 3, "_pregate_postgate"));
+  expect_gradients(word(c.size, 3, "_pregate_postgate"), {}, 6);
+  ExecutorOptions by_threads;
+  by_threads.device.sm = 80;
+  expect_gradients(word(c.size, 2, "_pregate_postgate"), by_threads);
+}
+
+TEST_P(AllGradients, AreThoseOfAnyOrder) {
+  const Correlator& c = *GetParam();
+  const Case asked = parse_case(
+      text("fftconvgrad_", name(c.dtype), c.pair ? "_circular_l" : "_causal_l", c.size, "_b7_h2_pregate_postgate"));
+  const Values values = make_values(asked);
+  ExecutorOptions several;
+  several.blocks = 3;
+  const Memory first = run_plan(asked, values, several);
+  several.order = host::Order::random;
+  const Memory other = run_plan(asked, values, several);
+  for (const Array& array : asked.arrays()) {
+    if (array.role != Role::output) continue;
+    EXPECT_EQ(first.values(array.name), other.values(array.name)) << array.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Correlators, AllGradients, testing::ValuesIn(compiled_correlators(true)), name_of_correlator);
 
 TEST(Gradients, LengthsFiltersAndGates) {
   for (std::string_view word :
@@ -240,7 +291,8 @@ void expect_shared(std::string_view fields) {
 }
 
 TEST(Gradients, ShareWhatIsPreparedWithTheConvolution) {
-  for (std::string_view fields : {"f16_causal_l1000_b3_h3", "bf16_circular_l512_b2_h3_pregate_postgate"})
+  for (std::string_view fields : {"f16_causal_l1000_b3_h3", "bf16_circular_l512_b2_h3_pregate_postgate",
+                                  "bf16_circular_l4096_b2_h3_postgate", "f16_causal_l1000_b2_h3_pregate"})
     expect_shared(fields);
 }
 

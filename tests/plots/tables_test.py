@@ -245,6 +245,13 @@ class TrainingTest(unittest.TestCase):
         baseline = bench_row("fftconvstep_f16_circular_l1024_b64_h768", "cufft_f32", 500)
         self.assertEqual(len(training.parts(fresh([step_row(), baseline])).rows), 2)
 
+    def test_gradients_that_one_kernel_makes_are_one_part(self):
+        series = {"median": 7}
+        row = {"parts_us": {"filter": series, "y": series, "du+dpregate+dpostgate correlate_chain": series,
+                            "dk taps": series}}
+        self.assertEqual(list(training.parts_of(row)),
+                         ["filter's transform", "forward", "gradients and sums at once", "dk's inverse"])
+
     def test_a_step_s_peers_hold_the_filter_s_transform(self):
         row = fresh([step_row("fftconvstep_f16_causal_l1024_b64_h768")])[0]
         best = self.PEERS.best(row)

@@ -6,12 +6,16 @@
 // shapes     u, dy, gates [B, H, L], L <= N; one warp takes a part of a channel's items, and of each two batch rows
 //            (pair fold) or one row (right angle)
 // gates      bulk copies bring them to the place of the ring behind their item's; where threads copy, they multiply
+// all        the gradients of rows, as correlate_exchange/kernel.hpp has them; their convolutions take the place of
+// what
+//            they are made of
 // fold, types, scaling, order, error   as correlate_exchange/kernel.hpp has them
 // reference  reference/convolution/gradient.hpp   test   tests/kernels/backward_test.cpp
 #pragma once
 
 #include "kernels/families/chain/kernel.hpp"
 #include "kernels/families/correlate_chain/layout.hpp"
+#include "kernels/memory/gradients.hpp"
 #include "kernels/middle/accumulate.hpp"
 
 namespace danaus::correlate_chain::inline DANAUS_BACKEND {
@@ -61,6 +65,21 @@ class Warp {
       DANAUS_UNROLL
       for (int n = 0; n < 4 * r; ++n)
         sums_[n].template add<steps.scaled>(u[n / 4][n / 2 % 2][n % 2], dy[n / 4][n / 2 % 2][n % 2], factor * other);
+      if constexpr (layout.key.all) {
+        device::sync_warp();  // without it the compiler asks for the spectrum before the transforms, and spills
+        if (a_.rows.postgate) convolve<false>(u, slab_at(place, 0));
+        convolve<true>(dy, slab_at(place, 1));
+        float factors[2] = {factor, other};
+        if constexpr (steps.scaled) {
+          const float of_spectrum = float_of(device::load_global<4>(a_.rows.spectrum_factors + channel_)[0]);
+          factors[0] *= of_spectrum, factors[1] *= of_spectrum;
+        }
+        device::fence_async();  // a later item's samples come there by bulk copies
+        device::sync_warp();
+        store_gradients<S, chain::WarpWorker, path>(
+            a_, item(i), factors, [&](int, int row) { return slab_at(place, 0) + row * steps.row_bytes; },
+            layout.array_stride, GatesFromMemory<path>{a_});
+      }
       if ((place += places_) == layout.tuning.ring) place = 0, parity ^= 1;
     }
     if (!in_bulk_) device::copy_async_wait<0>();
@@ -86,6 +105,10 @@ class Warp {
     device::let_next_grid_begin();
     device::wait_for_previous_grid();
   }
+  DANAUS_DEVICE Item item(int i) const {
+    const int row = steps.item_rows * (items_.first + i);
+    return {channel_, row, row * samples_to_next_row(a_.rows) + static_cast<long long>(channel_) * a_.rows.length};
+  }
 
   // Gates that bulk copies bring stand where the next item's arrays would.
   DANAUS_DEVICE bool has_gate(int array) const { return array == 0 ? pregate_ : postgate_; }
@@ -94,21 +117,19 @@ class Warp {
   }
   DANAUS_DEVICE void load(int i, int place) const {
     if (i < items_.count && (!in_bulk_ || leader_)) {
-      const int row = steps.item_rows * (items_.first + i);
-      const Item item{channel_, row,
-                      row * samples_to_next_row(a_.rows) + static_cast<long long>(channel_) * a_.rows.length};
+      const Item from = item(i);
       const SharedAddress barrier = barriers_ + 8 * place;
       if (in_bulk_) device::barrier_expect(barrier, (2 + pregate_ + postgate_) * steps.item_rows * steps.row_bytes);
       const auto copy = [&](int array, const TensorMap& map, const TensorMap& gate_map, const void* rows,
                             const void* gate) {
-        const auto copy_in_bulk = [&](const TensorMap& from, int to) {
-          copy_slab<S>(a_.rows, Path::tensor, from, a_.rows.u_line, item, 0, slab_at(to, array), barrier);
+        const auto copy_in_bulk = [&](const TensorMap& of, int to) {
+          copy_slab<S>(a_.rows, Path::tensor, of, a_.rows.u_line, from, 0, slab_at(to, array), barrier);
         };
         if (in_bulk_) {
           copy_in_bulk(map, place);
           if (has_gate(array)) copy_in_bulk(gate_map, place + 1);
         } else if constexpr (path != Path::tensor) {
-          copy_gated_slab_by_threads<S, chain::WarpWorker>(a_.rows, rows, gate, item, 0, slab_at(place, array));
+          copy_gated_slab_by_threads<S, chain::WarpWorker>(a_.rows, rows, gate, from, 0, slab_at(place, array));
         }
       };
       copy(0, a_.rows.u_map, a_.rows.pregate_map, a_.rows.u, a_.rows.pregate);
@@ -150,6 +171,33 @@ class Warp {
       columns_there(x[kr], constants_.dft, constants_.inner);
     }
     return factor;
+  }
+
+  // The convolution of what has become x, without what the samples were divided by, to the slab at `to`.
+  template <bool conjugate>
+  DANAUS_DEVICE void convolve(Tiles (&x)[r], SharedAddress to) const {
+    DANAUS_UNROLL
+    for (int kr = 0; kr < r; ++kr) {
+      const auto spectrum = [&](int vector) {
+        return device::load_global<16>(a_.rows.spectrum + static_cast<long long>(channel_) * layout.size +
+                                       4 * (32 * vector + device::lane_index()));
+      };
+      const Words<4> of_row[2] = {spectrum(2 * kr), spectrum(2 * kr + 1)};
+      columns_back<conjugate>(x[kr], constants_.dft, constants_.inner_back, of_row);
+      if constexpr (!steps.real_rows)
+        from_left<true>(constants_.dft, x[kr][0][0], x[kr][1][0], x[kr][0][1], x[kr][1][1]);
+    }
+    if constexpr (steps.outer_vectors > 0) chain::outer_twiddles<S, true>(x);
+    Words<4> re[r], im[r];
+    if constexpr (steps.real_rows)
+      chain::real_rows_back<S>(x[0], constants_, re[0]);
+    else
+      chain::transform_blocks_back<S>(x, re, im);
+    DANAUS_UNROLL
+    for (int nr = 0; nr < r; ++nr) {
+      device::store_matrices<4, true>(to + chain::matrix_address<S>(0, nr), re[nr]);
+      if constexpr (steps.pair) device::store_matrices<4, true>(to + chain::matrix_address<S>(1, nr), im[nr]);
+    }
   }
 
   DANAUS_DEVICE void store() const {

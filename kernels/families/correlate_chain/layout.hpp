@@ -9,8 +9,9 @@ namespace danaus::correlate_chain {
 
 struct Key {
   Dtype dtype;
-  bool pair;  // fold: pair or right angle
-  int radix;  // N = 256 radix
+  bool pair;         // fold: pair or right angle
+  int radix;         // N = 256 radix
+  bool all = false;  // makes the gradients of rows, too
   constexpr int size() const { return 256 * radix; }
   constexpr bool has_path(Path path) const { return path == Path::tensor || path == Path::threads; }
   bool operator==(const Key&) const = default;

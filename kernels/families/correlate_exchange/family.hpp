@@ -19,7 +19,8 @@ struct Family {
   static constexpr std::size_t line_count = kLines.size();
   static constexpr Instances<Family> instances(std::size_t line) {
     return correlator_instances<Family>(kLines[line].tuning, [line](Dtype dtype, bool pair) {
-      return Key{dtype, pair, kLines[line].radix, kLines[line].columns, kLines[line].shares, kLines[line].gated};
+      const Line& of = kLines[line];
+      return Key{dtype, pair, of.radix, of.columns, of.shares, of.gated, of.all};
     });
   }
 
@@ -27,6 +28,7 @@ struct Family {
   static double spectrum_scale(const Layout& layout);
   static std::vector<std::uint32_t> make_tables(const Layout& layout);
   static int roundings(const Layout& layout);
+  static std::unique_ptr<const Variant> convolution(const Layout& layout);
 };
 
 // No convolution by itself.

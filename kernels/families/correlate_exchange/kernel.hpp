@@ -15,6 +15,11 @@
 //            say of each place of the ring that they have read it
 // gates      bulk copies bring their slabs through the same ring, each behind its array's; where threads copy, they
 //            multiply
+// all        the gradients of rows are convolutions of what is transformed here anyway: of v dy with the conjugate
+//            spectrum, and of w u with the spectrum if there is a postgate. Steps B and A back leave them where step A
+//            put what they are made of, and threads store them times the gates (memory/gradients.hpp), which stay in
+//            the ring until then if it has room for them. So four arrays are read and three written, where kernels for
+//            one gradient each read 13 and write three
 // fold       of a pair the cross terms of its rows are imaginary after the inverse transform, so the real part of that
 //            is the sum over both
 // types      samples f16 or bf16; arithmetic f16, of bf16 scaled as in the exchange; sums fp32
@@ -26,6 +31,7 @@
 
 #include "kernels/families/correlate_exchange/layout.hpp"
 #include "kernels/families/exchange/kernel.hpp"
+#include "kernels/memory/gradients.hpp"
 #include "kernels/middle/accumulate.hpp"
 
 namespace danaus::correlate_exchange::inline DANAUS_BACKEND {
@@ -65,7 +71,14 @@ class Block {
     for (int i = 0; i < items_.count + kAhead; ++i) {
       if (i < items_.count) transform_item(i);
       if (i >= kAhead) accumulate(i - kAhead);
+      if constexpr (layout.key.all) {
+        device::sync_block();
+        transform_back(i);
+        device::sync_block();
+        store_item(i);
+      }
       if (kShares == 1) device::sync_block();  // what is kept has been read, or what goes ahead is there
+      if (samples_stay()) fetch_behind((i + 1) * layout.item_slabs);
     }
     if (kShares > 1) device::arrive_cluster();
     store();
@@ -90,6 +103,10 @@ class Block {
   static DANAUS_DEVICE int room_of(int i) { return i % layout.tuning.items; }
   static DANAUS_DEVICE int turn_of(int i) { return i / layout.tuning.items; }
   static DANAUS_DEVICE SharedAddress kept_of(int i) { return layout.item_bytes * room_of(i); }
+  static DANAUS_DEVICE constexpr SharedAddress kept_at(int array, int slab, int row) {
+    constexpr Kept places = layout.kept;
+    return places.at(array, slab, row);
+  }
   static DANAUS_DEVICE SharedAddress arrived_of(int i) { return kArrived + 8 * room_of(i); }
   static DANAUS_DEVICE SharedAddress read_of(int i) { return kRead + 8 * room_of(i); }
   static DANAUS_DEVICE SharedAddress exponents_of(int i, int array) {
@@ -105,7 +122,7 @@ class Block {
         device::barrier_init(arrived_of(i), 1 + layout.tuning.warps),
             device::barrier_init(read_of(i), kShares * layout.tuning.warps);
     for (int i = device::thread_index(); i < layout.table_bytes / 16; i += layout.threads) {
-      const int vector = steps.line_at + i / 32 * steps.line_vectors;
+      const int vector = steps.line_at + i / 32 * (steps.line_vectors / layout.table_vectors);
       device::store_shared<16>(layout.table_begin + 16 * i,
                                device::load_constant<16>(a_.rows.tables + 128 * vector + 4 * (i % 32)));
     }
@@ -118,6 +135,8 @@ class Block {
     groups_ = {load_matrix(a_.rows.tables, vector), load_matrix(a_.rows.tables, vector + 1)};
     device::let_next_grid_begin();
     device::wait_for_previous_grid();
+    if constexpr (layout.key.all && lines.scaled)
+      spectrum_factor_ = float_of(device::load_global<4>(a_.rows.spectrum_factors + channel_)[0]);
     if (kShares > 1) device::sync_cluster();
   }
 
@@ -130,10 +149,15 @@ class Block {
       transform(first + slab, i, slab);
       const bool last = slab + layout.stage_slabs == layout.item_slabs;
       if (!kFreesPlaces && !last && !layout.refills_between && !pregate_ && !postgate_) continue;
+      if (samples_stay() && !last) continue;
       if (!kFreesPlaces || !in_bulk_) device::sync_block();
+      if (samples_stay()) continue;
       fetch_behind(first + slab + layout.stage_slabs);
     }
   }
+
+  // Whether an item's samples and gates stay in the ring until its gradients have been stored.
+  DANAUS_DEVICE bool samples_stay() const { return layout.samples_stay && in_bulk_; }
 
   // Lines of the item that had the i-th's room have been read, in all blocks of the cluster; and this warp has read
   // its own.
@@ -264,8 +288,7 @@ class Block {
     before_writing();
     const SharedAddress exponent_at = exponents_of(i, array) + 4 * unit;
     exchange::narrow_unit<S, false>(re, im, exponent_at);
-    constexpr Kept places = layout.kept;
-    const SharedAddress kept = kept_of(i) + places.at(array, slab, 0);
+    const SharedAddress kept = kept_of(i) + kept_at(array, slab, 0);
     if constexpr (kShares == 1) {
       store_unit(Column<S>(kept, kept + steps.row_bytes, chunk), re, im, own);
     } else {
@@ -283,7 +306,9 @@ class Block {
   template <class To>
   DANAUS_DEVICE void store_unit(const To& to, const u32 (&re)[steps.radix][8], const u32 (&im)[steps.radix][8],
                                 const RowTwiddles<S>& own) const {
-    rows_there<S, false>(re, im, rows_, own, [&](int kr, const Complex2(&x)[8]) {
+    RowConstants<S> rows;
+    if constexpr (layout.key.all) load_rows<S>(a_.rows.tables, rows);
+    rows_there<S, false>(re, im, layout.key.all ? rows : rows_, own, [&](int kr, const Complex2(&x)[8]) {
       u32 re_out[8], im_out[8];
       DANAUS_UNROLL
       for (int i = 0; i < 8; ++i) re_out[i] = x[i].re, im_out[i] = x[i].im;
@@ -330,23 +355,31 @@ class Block {
   // The first of this warp's lines among the cluster's.
   DANAUS_DEVICE int first_line() const { return (share_ * layout.tuning.warps + warp_) * lines.warp_lines; }
   DANAUS_DEVICE exchange::LineTwiddles<Lines> twiddles_of(int line) const {  // of this warp's lines
-    const Words<4> w = device::load_shared<16>(layout.table_begin + 512 * (first_line() % lines.group_lines + line) +
-                                               16 * device::lane_index());
-    exchange::LineTwiddles<Lines> twiddles;
-    DANAUS_UNROLL
-    for (int ks = 0; ks < lines.line_vectors; ++ks) twiddles.there[ks] = {w[2 * ks], w[2 * ks + 1]};
-    return twiddles;
+    const auto vector = [&](int v) {
+      const int number = (first_line() % lines.group_lines + line) * layout.table_vectors + v;
+      return device::load_shared<16>(layout.table_begin + 512 * number + 16 * device::lane_index());
+    };
+    if constexpr (layout.table_vectors == lines.line_vectors) {
+      Words<4> w[lines.line_vectors];
+      DANAUS_UNROLL
+      for (int v = 0; v < lines.line_vectors; ++v) w[v] = vector(v);
+      return exchange::LineTwiddles<Lines>(w);
+    } else {
+      const Words<4> w = vector(0);
+      exchange::LineTwiddles<Lines> twiddles;
+      DANAUS_UNROLL
+      for (int ks = 0; ks < lines.line_vectors; ++ks) twiddles.there[ks] = {w[2 * ks], w[2 * ks + 1]};
+      return twiddles;
+    }
   }
 
   // A batch of lines of one array, transformed. `last`: nothing else of what is kept will be read.
   DANAUS_DEVICE void transform_batch(int i, int array, int batch, const u32 (&unit_scales)[lines.slabs],
                                      exchange::LinePairs<Lines>& x, bool last) const {
-    constexpr Kept places = layout.kept;
     exchange::LinePlaces<Lines> at;
     exchange::PairTwiddles<Lines> own;
-    const SharedAddress kept = kept_of(i);
-    exchange::load_lines<Lines>([&](int slab, int row) -> SharedAddress { return kept + places.at(array, slab, row); },
-                                warp_* lines.pairs_per_warp + batch * lines.tuning.pairs, unit_scales, at, x);
+    exchange::load_lines<Lines>([&](int slab, int row) { return kept_of(i) + kept_at(array, slab, row); },
+                                warp_ * lines.pairs_per_warp + batch * lines.tuning.pairs, unit_scales, at, x);
     if (kShares > 1 && last) say_read(i, x);
     exchange::transform_lines<Lines>(
         columns_, [&](int line) { return twiddles_of(2 * batch * lines.tuning.pairs + line); }, own, x);
@@ -357,25 +390,115 @@ class Block {
     }
   }
 
+  // The vector of a spectrum, or of the sums, that is the i-th of a batch.
+  DANAUS_DEVICE int vector_of(int batch, int i) const {
+    const int pair = first_line() / 2 + batch * lines.tuning.pairs + i / lines.slabs;
+    return pair * lines.slabs + i % lines.slabs;
+  }
+
+  // Samples of an item, where bulk copies have brought them.
+  struct GatesInRing {
+    static constexpr int at_once = 1;
+    const Block& block;
+    int first;  // slab of the item
+    DANAUS_DEVICE Words<4> operator()(GateOfRows gate, const GradientChunk& of) const {
+      const int place =
+          block.places_before(first + 2 * of.slab + (gate == GateOfRows::dy)) + (gate == GateOfRows::pregate);
+      return device::load_shared<16>(swizzled(address_of(place) + of.row * steps.row_bytes + of.bytes));
+    }
+  };
+  // The gradients of the i-th item's rows, out of its convolutions.
+  DANAUS_DEVICE void store_item(int i) const {
+    constexpr int kBehind = kept_at(1, 0, 0) - kept_at(0, 0, 0);
+    const auto store = [&](const auto& gates) {
+      store_gradients<S, Worker, path>(
+          a_, item(i), factors_, [&](int slab, int row) { return kept_of(i) + kept_at(0, slab, row); }, kBehind, gates);
+    };
+    if constexpr (layout.samples_stay && path != Path::threads)
+      if (in_bulk_) return store(GatesInRing{*this, i * layout.item_slabs});
+    if constexpr (!layout.samples_stay || path != Path::tensor) store(GatesFromMemory<path>{a_});
+  }
+
+  // A batch of lines of one array times the spectrum, or its conjugate, back to where it came from.
+  template <bool conjugate>
+  DANAUS_DEVICE void convolve_batch(int i, int array, int batch, const Words<4> (&spectra)[kVectors],
+                                    exchange::LinePairs<Lines>& x) const {
+    DANAUS_UNROLL
+    for (int p = 0; p < lines.tuning.pairs; ++p) {
+      const int first = 2 * (batch * lines.tuning.pairs + p);
+      const exchange::LineTwiddles<Lines> own[2] = {twiddles_of(first), twiddles_of(first + 1)};
+      DANAUS_UNROLL
+      for (int s = 0; s < lines.slabs; ++s)
+        exchange::multiply_lines<Lines, conjugate>(groups_, spectra[p * lines.slabs + s], own, s, x[p]);
+    }
+    DANAUS_UNROLL
+    for (int p = 0; p < lines.tuning.pairs; ++p)
+      exchange::transform_lines_back<Lines>(
+          [&](int slab, int row) { return kept_of(i) + kept_at(array, slab, row); },
+          exchange::line_place<Lines>(warp_ * lines.pairs_per_warp + batch * lines.tuning.pairs + p, 0), columns_,
+          x[p]);
+  }
+
   // Step B of both arrays of the i-th item, and what they give.
   DANAUS_DEVICE void accumulate(int i) {
     if (kShares > 1) device::barrier_wait(arrived_of(i), turn_of(i) & 1);
     u32 of_u[lines.slabs] = {}, of_dy[lines.slabs] = {};
     float factor = 1;
-    if constexpr (lines.scaled)
-      factor = scaled::power_of_two(exchange::scale_units<Lines>(exponents_of(i, 0), of_u)) *
-               scaled::power_of_two(exchange::scale_units<Lines>(exponents_of(i, 1), of_dy));
+    if constexpr (lines.scaled) {
+      const float scale = scaled::power_of_two(exchange::scale_units<Lines>(exponents_of(i, 0), of_u));
+      const float other = scaled::power_of_two(exchange::scale_units<Lines>(exponents_of(i, 1), of_dy));
+      factor = scale * other;
+      if constexpr (layout.key.all) factors_[0] = scale * spectrum_factor_, factors_[1] = other * spectrum_factor_;
+    }
     DANAUS_UNROLL
     for (int batch = 0; batch < lines.batches; ++batch) {
       exchange::LinePairs<Lines> u, dy;
       transform_batch(i, 0, batch, of_u, u, false);
       transform_batch(i, 1, batch, of_dy, dy, batch == lines.batches - 1);
+      [[maybe_unused]] Words<4> spectra[kVectors];
+      if constexpr (layout.key.all) {
+        device::sync_warp();  // without it the compiler asks for them before the transforms, and spills
+        DANAUS_UNROLL
+        for (int v = 0; v < kVectors; ++v)
+          spectra[v] = device::load_global<16>(a_.rows.spectrum + static_cast<long long>(channel_) * layout.size +
+                                               4 * (32 * vector_of(batch, v) + device::lane_index()));
+      }
       DANAUS_UNROLL
       for (int v = 0; v < kVectors; ++v) {
         DANAUS_UNROLL
         for (int line = 0; line < 2; ++line)
           sums_[batch][v][line].template add<lines.scaled>(u[v / lines.slabs][line][v % lines.slabs],
                                                            dy[v / lines.slabs][line][v % lines.slabs], factor);
+      }
+      if constexpr (layout.key.all) {
+        if (a_.rows.postgate) convolve_batch<false>(i, 0, batch, spectra, u);
+        convolve_batch<true>(i, 1, batch, spectra, dy);
+      }
+    }
+  }
+
+  // Step A back of the i-th item, in place: of w u where that is wanted, and of v dy.
+  DANAUS_DEVICE void transform_back(int i) const {
+    RowConstants<S> rows;  // for each item anew: the other steps need the registers
+    load_rows<S>(a_.rows.tables, rows);
+    DANAUS_UNROLL_BY(1)
+    for (int number = warp_; number < 2 * steps.units; number += layout.tuning.warps) {
+      const int array = number / steps.units, unit = number % steps.units;
+      if (array == 0 && !a_.rows.postgate) continue;
+      const RowTwiddles<S> own = exchange::load_unit<S>(a_.rows.tables, unit, true);
+      const SharedAddress place = kept_of(i) + kept_at(array, unit / steps.column_chunks, 0);
+      const Column<S> column(place, place + steps.row_bytes, unit % steps.column_chunks);
+      u32 re[steps.radix][8], im[steps.radix][8];
+      rows_back<S, false>(rows, own, re, im, [&](int kr, Complex2(&x)[8]) {
+        u32 re_in[8], im_in[8];
+        column.load(0, kr, re_in), column.load(1, kr, im_in);
+        DANAUS_UNROLL
+        for (int n = 0; n < 8; ++n) x[n] = {re_in[n], im_in[n]};
+      });
+      DANAUS_UNROLL
+      for (int nr = 0; nr < steps.radix; ++nr) {
+        column.store(0, nr, re[nr]);
+        if constexpr (steps.pair) column.store(1, nr, im[nr]);
       }
     }
   }
@@ -386,10 +509,8 @@ class Block {
     for (int batch = 0; batch < lines.batches; ++batch) {
       DANAUS_UNROLL
       for (int i = 0; i < kVectors; ++i) {
-        const int pair = first_line() / 2 + batch * lines.tuning.pairs + i / lines.slabs;
         DANAUS_UNROLL
-        for (int line = 0; line < 2; ++line)
-          sums_[batch][i][line].store(sums, pair * lines.slabs + i % lines.slabs, line);
+        for (int line = 0; line < 2; ++line) sums_[batch][i][line].store(sums, vector_of(batch, i), line);
       }
     }
   }
@@ -403,6 +524,7 @@ class Block {
   exchange::Constants<Lines> columns_;
   exchange::GroupMatrices groups_;
   ComplexSums sums_[lines.batches][kVectors][2];
+  float spectrum_factor_ = 1, factors_[2] = {1, 1};  // of bf16 samples: the channel's, and of the item's convolutions
 };
 
 template <class P, Path path>

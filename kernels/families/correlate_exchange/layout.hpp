@@ -15,6 +15,7 @@ struct Key {
   int radix, columns;  // N = 64 radix * columns
   int shares = 1;      // of an item, one a block of a cluster: of its columns in step A, of its lines in step B
   bool gated = true;   // takes gates
+  bool all = false;    // makes the gradients of rows, too
   constexpr int size() const { return 64 * radix * columns; }
   constexpr bool has_path(Path path) const { return path == Path::tensor || path == Path::threads; }
   bool operator==(const Key&) const = default;
@@ -66,12 +67,15 @@ struct Layout {
   // whether places are filled again between stages, not between items.
   bool frees_places = key.shares > 1 || tuning.items > 1;
   bool refills_between = ring < 2 * item_slabs;
+  // Whether all that is read of an item has room there until its rows' gradients are stored.
+  bool samples_stay = key.all && ring >= 2 * item_slabs;
 
   // Shared memory: barriers, exponents of the units of step A (bf16), a table for step B, what is kept, the ring.
   int barriers = 2 * (ring + tuning.items);
   int exponents_begin = 512;
   int table_begin = 1024;
-  int table_bytes = 512 * steps.group_lines;  // a line's first vector, which has all of its twiddles there
+  int table_vectors = key.all ? steps.line_vectors : 1;  // of a line: the first has all of its twiddles there
+  int table_bytes = 512 * steps.group_lines * table_vectors;
   int kept_begin = (table_begin + table_bytes + 1023) / 1024 * 1024;
   int item_bytes = 2 * item_slabs * steps.row_bytes;  // of what is kept
   int ring_begin = kept_begin + tuning.items * item_bytes;
@@ -97,6 +101,7 @@ struct Layout {
     if (ring < (key.gated || !frees_places ? 2 : 1) * stage_slabs) return "ring: a stage, and one with its gates";
     if (key.gated && key.shares > 1 && tuning.items > 1)
       return "gates: warps that are two items apart lose count of places";
+    if (key.all && (key.shares > 1 || tuning.items > 1)) return "all: one block has one item at a time";
     if (8 * barriers > exponents_begin) return "ring: barriers stand before the exponents";
     if (exponents_begin + 8 * steps.units * tuning.items > table_begin)
       return "columns: exponents of the units of u and dy stand before the table";

@@ -8,6 +8,11 @@
 //              by ordinary stores: 16K 1907 -> 1313, 32K 4484 -> 3608. With ordinary stores to the others too, whose
 //              warps say when they have written, they take 1528 and 4293
 //   gates      where there is room for two items there is none for gates
+//   all        with both gates, samples in the ring until the end: 1K 431 -> 226 us (six blocks on an SM; seven, whose
+//              rings hold one item, 240; where samples come from L2 once more 272), causal 481 -> 308, 4K 1552 -> 917
+//              (from L2 1134 to 1169; by one block of sixteen warps 1268). L=1000, by threads, 731 -> 596. Without
+//              gates there is nothing to gain: 1K 125 -> 129, 4K 494 -> 474, and its own transform of the filter. The
+//              other sizes are not measured yet
 #pragma once
 
 #include <array>
@@ -19,25 +24,35 @@ namespace danaus::correlate_exchange {
 struct Line {
   int radix, columns, shares;
   bool gated;  // takes gates; what does not is for no gates alone
+  bool all;    // makes the gradients of rows, too
   Tuning tuning;
 };
 
 inline constexpr std::array kLines = std::to_array<Line>({
-    //                    gated  ring  pairs
-    //                 shares warps blocks items
-    /*  1024 */ {1, 16, 1, true, {2, 3, 8, 2, 1}},
-    /*  1536 */ {3, 8, 1, true, {1, 3, 4, 2, 1}},
-    /*  2048 */ {1, 32, 1, true, {4, 4, 4, 2, 1}},
-    /*  3072 */ {3, 16, 1, true, {2, 3, 3, 2, 1}},
-    /*  4096 */ {1, 64, 1, true, {8, 4, 2, 2, 1}},
-    /*  6144 */ {3, 32, 1, true, {4, 2, 2, 2, 1}},
-    /*  8192 */ {1, 128, 1, true, {16, 8, 1, 1, 1}},
-    /* 12288 */ {3, 64, 1, true, {8, 2, 1, 2, 1}},
-    /* 16384 */ {2, 128, 2, false, {8, 2, 1, 2, 2}},
-    /* 16384 */ {2, 128, 2, true, {8, 4, 1, 2, 1}},
-    /* 24576 */ {3, 128, 2, true, {8, 2, 1, 1, 1}},
-    /* 32768 */ {2, 256, 4, false, {8, 2, 1, 1, 2}},
-    /* 32768 */ {2, 256, 4, true, {8, 4, 1, 1, 1}},
+    //                    gated  all    warps blocks items
+    //                 shares               ring  pairs
+    /*  1024 */ {1, 16, 1, true, false, {2, 3, 8, 2, 1}},
+    /*  1536 */ {3, 8, 1, true, false, {1, 3, 4, 2, 1}},
+    /*  2048 */ {1, 32, 1, true, false, {4, 4, 4, 2, 1}},
+    /*  3072 */ {3, 16, 1, true, false, {2, 3, 3, 2, 1}},
+    /*  4096 */ {1, 64, 1, true, false, {8, 4, 2, 2, 1}},
+    /*  6144 */ {3, 32, 1, true, false, {4, 2, 2, 2, 1}},
+    /*  8192 */ {1, 128, 1, true, false, {16, 8, 1, 1, 1}},
+    /* 12288 */ {3, 64, 1, true, false, {8, 2, 1, 2, 1}},
+    /* 16384 */ {2, 128, 2, false, false, {8, 2, 1, 2, 2}},
+    /* 16384 */ {2, 128, 2, true, false, {8, 4, 1, 2, 1}},
+    /* 24576 */ {3, 128, 2, true, false, {8, 2, 1, 1, 1}},
+    /* 32768 */ {2, 256, 4, false, false, {8, 2, 1, 1, 2}},
+    /* 32768 */ {2, 256, 4, true, false, {8, 4, 1, 1, 1}},
+    // All gradients.
+    /*  1024 */ {1, 16, 1, true, true, {2, 6, 6, 2, 1}},
+    /*  1536 */ {3, 8, 1, true, true, {1, 4, 4, 2, 1}},
+    /*  2048 */ {1, 32, 1, true, true, {4, 4, 4, 2, 1}},
+    /*  3072 */ {3, 16, 1, true, true, {2, 3, 3, 2, 1}},
+    /*  4096 */ {1, 64, 1, true, true, {8, 4, 2, 2, 1}},
+    /*  6144 */ {3, 32, 1, true, true, {4, 2, 2, 2, 1}},
+    /*  8192 */ {1, 128, 1, true, true, {16, 8, 1, 1, 1}},
+    /* 12288 */ {3, 64, 1, true, true, {8, 2, 1, 2, 1}},
 });
 
 }  // namespace danaus::correlate_exchange

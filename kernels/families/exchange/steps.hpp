@@ -245,6 +245,49 @@ DANAUS_DEVICE void clear_lines(RowAt row_at, int first) {
   }
 }
 
+// The two lines of a pair in slab s from their frequencies, times the spectrum or its conjugate, back to before the
+// twiddle.
+template <class P, bool conjugate>
+DANAUS_DEVICE void multiply_lines(const GroupMatrices& group, const Words<4>& spectrum, const LineTwiddles<P> (&own)[2],
+                                  int s, Complex2 (&x)[2][P::layout.slabs]) {
+  DANAUS_UNROLL
+  for (int line = 0; line < 2; ++line) {
+    Complex2& z = x[line][s];
+    z = times<conjugate>(z, {spectrum[2 * line], spectrum[2 * line + 1]});
+    z = times<true>(from_right<true>(group.n4_back, z), own[line].back[P::layout.columns16 ? s % 2 : 0]);
+  }
+}
+
+// The inverse DFT over (ns,) n3 of a pair of lines, back to its place.
+template <class P, class RowAt>
+DANAUS_DEVICE void transform_lines_back(RowAt row_at, SharedAddress at, const Constants<P>& c,
+                                        Complex2 (&x)[2][P::layout.slabs]) {
+  if constexpr (P::layout.columns16) {
+    DANAUS_UNROLL
+    for (int s = 0; s < P::layout.slabs; s += 2)
+      from_left_inverse(c.sixteen, x[0][s], x[0][s + 1], x[1][s], x[1][s + 1]);
+    DANAUS_UNROLL
+    for (int line = 0; line < 2; ++line) {
+      DANAUS_UNROLL
+      for (int s = 2; s < P::layout.slabs; ++s) x[line][s] = times<true>(x[line][s], c.slab[s]);
+      radix_over_slabs<P, true>(x[line]);
+    }
+  } else {
+    DANAUS_UNROLL
+    for (int s = 0; s < P::layout.slabs; ++s) from_left<true>(c.n3, x[0][s], x[1][s]);
+    DANAUS_UNROLL
+    for (int line = 0; line < 2; ++line) {
+      DANAUS_UNROLL
+      for (int s = 1; s < P::layout.slabs; ++s) x[line][s] = times<true>(x[line][s], c.slab[s]);
+      radix_dft<P::layout.slabs, true>(x[line]);
+    }
+  }
+  DANAUS_UNROLL
+  for (int s = 0; s < P::layout.slabs; ++s)
+    device::store_matrices<4, true>(line_base<P>(row_at, s) + at,
+                                    Words<4>{x[0][s].re, x[0][s].im, x[1][s].re, x[1][s].im});
+}
+
 // Step B on a batch of line pairs, in place. Several pairs at a time give a warp independent work while one waits for
 // its loads and products.
 template <class P, class RowAt, class TwiddlesOf>
@@ -263,43 +306,11 @@ DANAUS_DEVICE void convolve_lines(RowAt row_at, int first, const Constants<P>& c
     DANAUS_UNROLL
     for (int s = 0; s < P::layout.slabs; ++s) {
       from_left<false>(group.n4, x[p][0][s], x[p][1][s]);
-      const Words<4> w = spectra[p * P::layout.slabs + s];
-      DANAUS_UNROLL
-      for (int line = 0; line < 2; ++line) {
-        Complex2& z = x[p][line][s];
-        z = times<false>(z, {w[2 * line], w[2 * line + 1]});
-        z = times<true>(from_right<true>(group.n4_back, z),
-                        own[p % P::layout.batch_pairs][line].back[P::layout.columns16 ? s % 2 : 0]);
-      }
+      multiply_lines<P, false>(group, spectra[p * P::layout.slabs + s], own[p % P::layout.batch_pairs], s, x[p]);
     }
   }
   DANAUS_UNROLL
-  for (int p = 0; p < kPairs; ++p) {
-    if constexpr (P::layout.columns16) {
-      DANAUS_UNROLL
-      for (int s = 0; s < P::layout.slabs; s += 2)
-        from_left_inverse(c.sixteen, x[p][0][s], x[p][0][s + 1], x[p][1][s], x[p][1][s + 1]);
-      DANAUS_UNROLL
-      for (int line = 0; line < 2; ++line) {
-        DANAUS_UNROLL
-        for (int s = 2; s < P::layout.slabs; ++s) x[p][line][s] = times<true>(x[p][line][s], c.slab[s]);
-        radix_over_slabs<P, true>(x[p][line]);
-      }
-    } else {
-      DANAUS_UNROLL
-      for (int s = 0; s < P::layout.slabs; ++s) from_left<true>(c.n3, x[p][0][s], x[p][1][s]);
-      DANAUS_UNROLL
-      for (int line = 0; line < 2; ++line) {
-        DANAUS_UNROLL
-        for (int s = 1; s < P::layout.slabs; ++s) x[p][line][s] = times<true>(x[p][line][s], c.slab[s]);
-        radix_dft<P::layout.slabs, true>(x[p][line]);
-      }
-    }
-    DANAUS_UNROLL
-    for (int s = 0; s < P::layout.slabs; ++s)
-      device::store_matrices<4, true>(line_base<P>(row_at, s) + at[p],
-                                      Words<4>{x[p][0][s].re, x[p][0][s].im, x[p][1][s].re, x[p][1][s].im});
-  }
+  for (int p = 0; p < kPairs; ++p) transform_lines_back<P>(row_at, at[p], c, x[p]);
 }
 
 // Units of step A have powers of two of their own, whose exponents are from `exponents` on. What makes them the

@@ -21,7 +21,7 @@ struct Passes {
       : asked(parse_step(token)),
         values(make_values(asked)),
         outputs(truth(asked, values)),
-        bounds(bounds_of_passes(asked.forward, values, kRoundings, kRoundings)) {
+        bounds(bounds_of_passes(asked.forward, values, {kRoundings, kRoundings, kRoundings})) {
     const std::vector<double>&y = outputs.at("y"), &dy = values.at("dy");
     product = std::inner_product(y.begin(), y.end(), dy.begin(), 0.);
   }

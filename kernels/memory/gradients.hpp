@@ -1,0 +1,102 @@
+// The gradients of rows out of the convolutions that a kernel of the filter's gradient makes beside its sums: that of
+// v dy times the pregate is du, times u the pregate's gradient; that of w u times dy is the postgate's.
+#pragma once
+
+#include "kernels/memory/correlation.hpp"
+#include "kernels/memory/rows.hpp"
+#include "kernels/tile/scaled.hpp"
+
+namespace danaus::inline DANAUS_BACKEND {
+
+// 8 samples of an item, as a thread stores them.
+struct GradientChunk {
+  int row, slab, bytes;  // of the item; where in a slab's row, before the swizzle
+  int n;                 // the first sample; -1: there is none
+  RowPlace place;
+};
+
+// What the convolutions are multiplied by.
+enum class GateOfRows { u, pregate, dy };
+
+// From global memory: a moment ago all of it came through L2. Or, a type with the same members, from where it still is.
+template <Path path>
+struct GatesFromMemory {
+  static constexpr int at_once = 2;  // chunks of a thread, whose loads overlap
+  const CorrelationArguments& a;
+  DANAUS_DEVICE bool whole() const { return path == Path::tensor || a.rows.transfer != Transfer::element; }
+  DANAUS_DEVICE Words<4> operator()(GateOfRows gate, const GradientChunk& of) const {
+    const void* rows = gate == GateOfRows::u ? a.rows.u : gate == GateOfRows::dy ? a.dy : a.rows.pregate;
+    if (!whole()) return load_chunk(rows, of.place, of.n, Transfer::element);
+    return device::load_global<16>(static_cast<const std::uint16_t*>(rows) + of.place.begin + of.n);
+  }
+};
+
+// Stores those of an item that are wanted, for the whole worker. The convolution of w u stands in slabs at
+// result_at(slab, row), that of v dy so many bytes behind it; what is there is to be multiplied by its factor, where
+// samples are scaled. gate(which, chunk) are the samples that it is to be multiplied by.
+template <class Shape, class Worker, Path path, class ResultAt, class Gates>
+DANAUS_DEVICE void store_gradients(const CorrelationArguments& a, const Item& item, const float (&factors)[2],
+                                   ResultAt result_at, int behind, const Gates& gate) {
+  constexpr auto layout = Shape::layout;
+  constexpr int kOfRow = layout.slabs * layout.row_chunks, kChunks = layout.item_rows * kOfRow;
+  constexpr int kAtOnce = kChunks % (Gates::at_once * Worker::kThreads) == 0 ? Gates::at_once : 1;
+  const bool whole = GatesFromMemory<path>{a}.whole();
+  DANAUS_UNROLL_BY(1)
+  for (int first = Worker::index(); first < kChunks; first += kAtOnce * Worker::kThreads) {
+    GradientChunk chunk[kAtOnce];
+    DANAUS_UNROLL
+    for (int i = 0; i < kAtOnce; ++i) {
+      const int number = first + i * Worker::kThreads, row = number / kOfRow, of_row = number % kOfRow;
+      const int slab = of_row / 8 % layout.slabs, of_slab = of_row / (8 * layout.slabs) * 8 + of_row % 8;
+      const int n = sample_of<Shape>(slab, of_slab);
+      const bool present = number < kChunks && item.row + row < a.rows.batch && n < a.rows.length;
+      chunk[i] = {row, slab, 16 * of_slab, present ? n : -1, row_place(a.rows, Path::threads, item, row)};
+    }
+    const auto for_each = [&](auto visit) {
+      DANAUS_UNROLL
+      for (int i = 0; i < kAtOnce; ++i)
+        if (chunk[i].n >= 0) visit(i);
+    };
+    using Chunks = Words<4>[kAtOnce];
+    const auto load = [&](GateOfRows which, Chunks& words) {
+      for_each([&](int i) { words[i] = gate(which, chunk[i]); });
+    };
+    const auto load_results = [&](int array, Chunks& words) {
+      for_each([&](int i) {
+        const SharedAddress at = result_at(chunk[i].slab, chunk[i].row) + array * behind;
+        words[i] = device::load_shared<16>(swizzled(at + chunk[i].bytes));
+      });
+    };
+    const auto store = [&](void* to, const Chunks& results, auto of_word) {
+      for_each([&](int i) {
+        Words<4> words;
+        DANAUS_UNROLL
+        for (int m = 0; m < 4; ++m) words[m] = of_word(results[i][m], i, m);
+        const GradientChunk& at = chunk[i];
+        if (whole)
+          device::store_global<16>(static_cast<std::uint16_t*>(to) + at.place.begin + at.n, words);
+        else
+          store_chunk(to, at.place, at.n, Transfer::element, words);
+      });
+    };
+    const auto store_gated = [&](void* to, const Chunks& results, float factor, const Chunks& gates) {
+      store(to, results,
+            [&](u32 word, int i, int m) { return scaled::samples_of<layout.dtype>(word, factor, gates[i][m]); });
+    };
+    Chunks results, gates, others;
+    if (a.rows.pregate) {
+      load(GateOfRows::pregate, gates), load(GateOfRows::u, others), load_results(1, results);
+      store_gated(a.rows.y, results, factors[1], gates);
+      store_gated(a.dpregate, results, factors[1], others);
+    } else {
+      load_results(1, results);
+      store(a.rows.y, results, [&](u32 word, int, int) { return scaled::samples_of<layout.dtype>(word, factors[1]); });
+    }
+    if (a.rows.postgate) {
+      load(GateOfRows::dy, gates), load_results(0, results);
+      store_gated(a.dpostgate, results, factors[0], gates);
+    }
+  }
+}
+
+}  // namespace danaus::inline DANAUS_BACKEND
