@@ -248,6 +248,10 @@ class CountingMachine final : public Machine {
     const int at_once = std::min({tuned_blocks(kernel), with_room, kThreadsOfSm / threads});
     return std::int64_t{std::max(at_once, 1)} * device_.multiprocessors;
   }
+  std::int64_t concurrent_clusters(const KernelId& kernel, Path path, int threads, int shared_bytes,
+                                   int cluster) const override {
+    return std::max<std::int64_t>(concurrent_blocks(kernel, path, threads, shared_bytes) / cluster, 1);
+  }
   TensorMap make_tensor_map(const TensorShape& shape, const void* data) const override {
     return executor_tensor_map(shape, data);
   }
