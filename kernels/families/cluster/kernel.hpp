@@ -56,21 +56,18 @@ class Block {
         warp_(device::warp_index()),
         rank_(device::block_index() % layout.shares),
         items_(a.division.of(device::block_index() / layout.shares, device::block_count() / layout.shares, a.channels)),
-        tables_(a.tables),
-        fetch_item_(item_at<P>(a, items_.first)) {}
+        tables_(a.tables) {}
 
   DANAUS_DEVICE void run() {
     prepare();
     fetch_until(layout.tuning.ring);
-    Item item = item_at<P>(a_, items_.first);
     DANAUS_UNROLL_BY(1)
     for (int i = 0; i < items_.count; ++i) {
       // The compiler shall not keep constants of one step through the others.
       tables_ = a_.tables + (i >> 30);
-      transform_columns(i, item);
-      transform_lines(i, item.channel);
-      transform_back(i, item);
-      advance<P>(a_, item);
+      transform_columns(i);
+      transform_lines(i);
+      transform_back(i);
     }
     device::sync_cluster();  // nobody writes here or arrives any more
   }
@@ -91,7 +88,8 @@ class Block {
       device::store_shared<16>(16 * i,
                                device::load_constant<16>(chain_tables() + 128 * Chain::layout.outer_at + 4 * i));
     if (leader_) {
-      for (int i = 0; i < layout.tuning.ring; ++i) device::barrier_init(full(i), 1), device::barrier_init(free(i), 8);
+      for (int i = 0; i < layout.full_barriers; ++i) device::barrier_init(layout.full_at + 8 * i, 1);
+      for (int i = 0; i < layout.tuning.ring; ++i) device::barrier_init(free(i), 8);
       for (int i = 0; i < layout.tuning.warps; ++i) device::barrier_init(layout.lines_read_at + 8 * i, layout.shares);
       for (int i = 0; i < layout.own_slabs; ++i) device::barrier_init(layout.slabs_free_at + 8 * i, layout.shares);
       device::barrier_init(kLinesArrived, 1 + layout.tuning.warps);
@@ -104,7 +102,22 @@ class Block {
   }
   DANAUS_DEVICE const u32* chain_tables() const { return tables_ + layout.chain_at; }
 
-  static DANAUS_DEVICE SharedAddress full(int place) { return layout.full_at + 8 * place; }
+  // The i-th item, found anew where it is needed: registers are for what is computed with.
+  struct Place {
+    int channel, row;
+  };
+  DANAUS_DEVICE Place place_of(int i) const {
+    const int number = items_.first + i, of_channel = a_.division.items_of_channel;
+    return {number / of_channel, kPlanes * (number % of_channel)};
+  }
+  DANAUS_DEVICE Item item(int i) const { return item_at<P>(a_, items_.first + i); }
+
+  // A place of the ring is one group's, whose warps see each of its turns; or where there is a single slab, the groups'
+  // in turn, each of which has a barrier of its own.
+  static DANAUS_DEVICE SharedAddress full(int place, int turn) {
+    return layout.full_at + 8 * (place + (layout.takes_turns ? turn % 2 * layout.tuning.ring : 0));
+  }
+  static DANAUS_DEVICE u32 full_parity(int turn) { return (layout.takes_turns ? turn / 2 : turn) & 1; }
   static DANAUS_DEVICE SharedAddress free(int place) { return layout.free_at + 8 * place; }
   static DANAUS_DEVICE SharedAddress plane_at(int place) { return layout.ring_begin + place * layout.row_bytes; }
   static DANAUS_DEVICE SharedAddress kept(int slab) { return layout.kept_begin + slab * layout.kept_stride; }
@@ -120,14 +133,13 @@ class Block {
     limit = min(limit, items_.count * kPlanesOfItem);
     DANAUS_UNROLL_BY(1)
     for (; fetched_ < limit; ++fetched_) {
-      if (fetched_ >= layout.tuning.ring) device::barrier_wait(free(fetch_place_), fetch_parity_ ^ 1);
-      device::barrier_expect(full(fetch_place_), layout.row_bytes);
+      const int place = fetched_ % layout.tuning.ring, turn = fetched_ / layout.tuning.ring;
+      if (turn > 0) device::barrier_wait(free(place), (turn - 1) & 1);
+      device::barrier_expect(full(place, turn), layout.row_bytes);
       const int of_item = fetched_ % kPlanesOfItem;
-      const int at[5] = {64 * slab_of_row(of_item / kPlanes), 0, 0, fetch_item_.channel,
-                         fetch_item_.row + of_item % kPlanes};
-      device::tensor_load(plane_at(fetch_place_), a_.u_map, at, full(fetch_place_), layout.rows);
-      if (of_item == kPlanesOfItem - 1) advance<P>(a_, fetch_item_);
-      if (++fetch_place_ == layout.tuning.ring) fetch_place_ = 0, fetch_parity_ ^= 1;
+      const Place item = place_of(fetched_ / kPlanesOfItem);
+      const int at[5] = {64 * slab_of_row(of_item / kPlanes), 0, 0, item.channel, item.row + of_item % kPlanes};
+      device::tensor_load(plane_at(place), a_.u_map, at, full(place, turn), layout.rows);
     }
   }
 
@@ -176,7 +188,7 @@ class Block {
   // The same columns of those lines where the blocks keep them that the lines are of.
   class SentColumn {
    public:
-    DANAUS_DEVICE SentColumn(const Column<P>& column, SharedAddress slab, int chunk, int rank) : column_(column) {
+    DANAUS_DEVICE SentColumn(SharedAddress slab, int chunk, int rank) : column_(0, 0, chunk) {
       DANAUS_UNROLL
       for (int b = 0; b < 2; ++b) {
         const int line = KeptColumn::line(b), owner = line / kLines;
@@ -204,7 +216,7 @@ class Block {
     }
 
    private:
-    const Column<P>& column_;
+    const Column<P> column_;
     SharedAddress here_[2];
     RemoteAddress there_[2][kOwners], arrived_[kOwners];
     int own_;  // which of the owners this block is
@@ -224,47 +236,43 @@ class Block {
   }
 
   // Step A of the i-th item.
-  DANAUS_DEVICE void transform_columns(int i, const Item& item) {
+  DANAUS_DEVICE void transform_columns(int i) {
     if (leader_) device::barrier_expect(kLinesArrived, layout.arriving_bytes);
     RowConstants<P> rows;
     load_constants_of_rows(rows);
     DANAUS_UNROLL_BY(1)
     for (int stage = 0; stage < layout.stages; ++stage) {
       const int slab = slab_of_stage(stage), number = i * kPlanesOfItem + slab * kPlanes;
-      int place[2];
-      if (in_bulk_) {
-        DANAUS_UNROLL
-        for (int plane = 0; plane < kPlanes; ++plane) {
-          place[plane] = (number + plane) % layout.tuning.ring;
-          device::barrier_wait(full(place[plane]), (number + plane) / layout.tuning.ring & 1);
-        }
-      } else {
-        DANAUS_UNROLL
-        for (int plane = 0; plane < kPlanes; ++plane) place[plane] = group() * kPlanes + plane;
-        if constexpr (path != Path::tensor) load_stage(item, stage);
-      }
-      const Column<P> from(plane_at(place[0]), plane_at(place[kPlanes - 1]), chunk());
       u32 re[r][8], im[r][8] = {};
-      DANAUS_UNROLL
-      for (int nr = 0; nr < r; ++nr) {
-        from.load(0, nr, re[nr]);
-        if constexpr (layout.pair) from.load(1, nr, im[nr]);
-      }
+      const auto load = [&](int first, int second) {  // places of the planes
+        const Column<P> from(plane_at(first), plane_at(second), chunk());
+        DANAUS_UNROLL
+        for (int nr = 0; nr < r; ++nr) {
+          from.load(0, nr, re[nr]);
+          if constexpr (layout.pair) from.load(1, nr, im[nr]);
+        }
+      };
       if (in_bulk_) {
+        const int first = number % layout.tuning.ring, second = (number + kPlanes - 1) % layout.tuning.ring;
+        const int turn = number / layout.tuning.ring;  // of both
+        device::barrier_wait(full(first, turn), full_parity(turn));
+        if constexpr (layout.pair) device::barrier_wait(full(second, turn), full_parity(turn));
+        load(first, second);
         device::sync_warp();
-        if (device::lane_index() < kPlanes)
-          device::barrier_arrive(free(device::lane_index() == 0 ? place[0] : place[kPlanes - 1]));
+        if (device::lane_index() < kPlanes) device::barrier_arrive(free(device::lane_index() == 0 ? first : second));
         fetch_until(number + kPlanes + layout.tuning.ring);
+      } else if constexpr (path != Path::tensor) {
+        load_by_threads(i, stage, [&] { load(0, kPlanes - 1); });
       }
       const RowTwiddles<P> own = twiddles_of(unit_of(slab), false);
       if (i > 0) device::barrier_wait_released(layout.slabs_free_at + 8 * slab, (i - 1) & 1);
-      send_columns(from, slab, rows, own, re, im);
+      send_columns(slab, rows, own, re, im);
     }
     say_written(kLinesArrived);
     fetch_until((i + 1) * kPlanesOfItem + layout.tuning.ring);
   }
-  DANAUS_DEVICE void send_columns(const Column<P>& from, int slab, const RowConstants<P>& rows,
-                                  const RowTwiddles<P>& own, u32 (&re)[r][8], u32 (&im)[r][8]) const {
+  DANAUS_DEVICE void send_columns(int slab, const RowConstants<P>& rows, const RowTwiddles<P>& own, u32 (&re)[r][8],
+                                  u32 (&im)[r][8]) const {
     const float factor = narrow([&](auto visit) {
       DANAUS_UNROLL
       for (int nr = 0; nr < r; ++nr) {
@@ -275,7 +283,7 @@ class Block {
         }
       }
     });
-    const SentColumn to(from, kept(slab), chunk(), rank_);
+    const SentColumn to(kept(slab), chunk(), rank_);
     rows_there<P, false>(re, im, rows, own, [&](int kr, const Complex2(&x)[8]) {
       u32 re_out[8], im_out[8];
       DANAUS_UNROLL
@@ -286,24 +294,29 @@ class Block {
       to.store(1, kr, im_out);
     });
   }
-  // By threads: the slabs of all groups, at the beginning of the ring.
-  DANAUS_DEVICE void load_stage(const Item& item, int stage) const {
-    device::sync_block();
+  // By threads: one group's slab after the other, at the beginning of the ring; load() is for the warps of the group.
+  template <class Load>
+  DANAUS_DEVICE void load_by_threads(int i, int stage, Load load) const {
+    const Item from = item(i);
     DANAUS_UNROLL_BY(1)
-    for (int g = 0; g < layout.groups; ++g)
-      copy_gated_slab_by_threads<P, Worker>(a_, a_.u, a_.pregate, item, slab_of_row(layout.groups * stage + g),
-                                            plane_at(g * kPlanes));
-    device::copy_async_commit();
-    device::copy_async_wait<0>();
-    device::sync_block();
+    for (int g = 0; g < layout.groups; ++g) {
+      device::sync_block();
+      copy_gated_slab_by_threads<P, Worker>(a_, a_.u, a_.pregate, from, slab_of_row(layout.groups * stage + g),
+                                            plane_at(0));
+      device::copy_async_commit();
+      device::copy_async_wait<0>();
+      device::sync_block();
+      if (group() == g) load();
+    }
   }
 
   // Step B of the i-th item.
-  DANAUS_DEVICE void transform_lines(int i, int channel) {
+  DANAUS_DEVICE void transform_lines(int i) {
     if (leader_) device::barrier_expect(kColumnsArrived, layout.arriving_bytes);
     chain::Constants<Chain> constants;
     chain::load_constants<Chain>(chain_tables(), constants);
     device::barrier_wait_cluster(kLinesArrived, i & 1);
+    const int channel = place_of(i).channel;
     DANAUS_UNROLL_BY(1)
     for (int round = 0; round < layout.rounds; ++round)
       transform_line(round * layout.tuning.warps + warp_, (i * layout.rounds + round) & 1, channel, constants);
@@ -409,7 +422,7 @@ class Block {
   }
 
   // Step C of the i-th item.
-  DANAUS_DEVICE void transform_back(int i, const Item& item) {
+  DANAUS_DEVICE void transform_back(int i) {
     RowConstants<P> rows;
     load_constants_of_rows(rows);
     device::barrier_wait_cluster(kColumnsArrived, i & 1);
@@ -420,9 +433,9 @@ class Block {
       device::fence_async();
       device::sync_block();
       if (in_bulk_)
-        store_stage(item, stage);
+        store_stage(i, stage);
       else if constexpr (path != Path::tensor)
-        store_stage_by_threads(item, stage);
+        store_stage_by_threads(item(i), stage);
     }
     if (!in_bulk_) return;
     if (leader_) device::store_wait_read<0>();
@@ -459,8 +472,9 @@ class Block {
     }
   }
   // By bulk copies, once all warps have written; and lets go of the stage before.
-  DANAUS_DEVICE void store_stage(const Item& item, int stage) const {
+  DANAUS_DEVICE void store_stage(int i, int stage) const {
     if (leader_) {
+      const Place item = place_of(i);
       DANAUS_UNROLL_BY(1)
       for (int g = 0; g < layout.groups; ++g) {
         const int slab = layout.groups * stage + g;
@@ -510,9 +524,7 @@ class Block {
   const int warp_, rank_;
   const ItemRange items_;
   const u32* tables_;
-  int fetched_ = 0, fetch_place_ = 0;  // planes of all items that have been asked for; the place of the next
-  u32 fetch_parity_ = 0;
-  Item fetch_item_;
+  int fetched_ = 0;  // planes of all items that have been asked for
 };
 
 template <class P, Path path>

@@ -50,9 +50,10 @@ struct Layout : RowLayout {
   int inner_radix = columns / 256;  // of the chain
   int threads = 32 * tuning.warps;
   int own_slabs = slabs / shares, own_lines = lines / shares;
-  int groups = tuning.warps / 8;          // of warps: each has a slab at a time, and a warp eight columns of it
-  int stages = own_slabs / groups;        // slabs that a group has of an item
-  int rounds = own_lines / tuning.warps;  // lines that a warp has of an item
+  int groups = tuning.warps / 8;  // of warps: each has a slab at a time, and a warp eight columns of it
+  bool takes_turns = groups == 2 && tuning.ring == item_rows;  // of a ring that has a single slab
+  int stages = own_slabs / groups;                             // slabs that a group has of an item
+  int rounds = own_lines / tuning.warps;                       // lines that a warp has of an item
 
   // Of the DFT down columns (tile/rows64.hpp); scales as outer passes have them.
   bool rows16 = radix == 2;
@@ -87,8 +88,9 @@ struct Layout : RowLayout {
   // swizzled differently.
   int chain_bytes = 1024 * inner_radix;
   int barriers_begin = chain_bytes;
-  int full_at = barriers_begin;                          // of the ring: planes that have come,
-  int free_at = full_at + 8 * tuning.ring;               //   and that have been read
+  int full_at = barriers_begin;  // of the ring: planes that have come,
+  int full_barriers = (takes_turns ? 2 : 1) * tuning.ring;
+  int free_at = full_at + 8 * full_barriers;             //   and that have been read
   int lines_read_at = free_at + 8 * tuning.ring;         // of each warp: its line has been read, in all blocks
   int slabs_free_at = lines_read_at + 8 * tuning.warps;  // of each slab: it has been stored, in all blocks
   int arrived_at = slabs_free_at + 8 * own_slabs;        // lines; columns
@@ -110,7 +112,7 @@ struct Layout : RowLayout {
     if (shares < 2 || shares > 16 || slabs % (shares * groups) != 0) return "shares: each has slabs for all groups";
     if (own_slabs % 2 != 0) return "shares: neighbouring lines of a row are in neighbouring slabs";
     if (own_lines % 8 != 0 || own_lines % tuning.warps != 0) return "warps: each has as many lines";
-    if (tuning.ring < item_rows * groups) return "ring: a slab of each group";
+    if (!takes_turns && tuning.ring % (groups * item_rows) != 0) return "ring: as many slabs for each group";
     return nullptr;
   }
 };
