@@ -60,7 +60,7 @@ class Block {
 
   DANAUS_DEVICE void run() {
     prepare();
-    fetch_until(layout.tuning.ring);
+    fetch(0, layout.tuning.ring);
     DANAUS_UNROLL_BY(1)
     for (int i = 0; i < items_.count; ++i) {
       // The compiler shall not keep constants of one step through the others.
@@ -127,17 +127,17 @@ class Block {
   DANAUS_DEVICE int slab_of_row(int slab) const { return rank_ * layout.own_slabs + slab; }  // among all columns'
   DANAUS_DEVICE int unit_of(int slab) const { return 8 * slab_of_row(slab) + chunk(); }
 
-  // Asks for planes of all items, up to number `limit`, where those of a ring before have been read: for all to call.
-  DANAUS_DEVICE void fetch_until(int limit) {
+  // Asks for planes `first` to `limit` - 1 of all items, where those of a ring before have been read: for all to call.
+  DANAUS_DEVICE void fetch(int first, int limit) const {
     if (!in_bulk_ || !leader_) return;
     limit = min(limit, items_.count * kPlanesOfItem);
     DANAUS_UNROLL_BY(1)
-    for (; fetched_ < limit; ++fetched_) {
-      const int place = fetched_ % layout.tuning.ring, turn = fetched_ / layout.tuning.ring;
+    for (int number = first; number < limit; ++number) {
+      const int place = number % layout.tuning.ring, turn = number / layout.tuning.ring;
       if (turn > 0) device::barrier_wait(free(place), (turn - 1) & 1);
       device::barrier_expect(full(place, turn), layout.row_bytes);
-      const int of_item = fetched_ % kPlanesOfItem;
-      const Place item = place_of(fetched_ / kPlanesOfItem);
+      const int of_item = number % kPlanesOfItem;
+      const Place item = place_of(number / kPlanesOfItem);
       const int at[5] = {64 * slab_of_row(of_item / kPlanes), 0, 0, item.channel, item.row + of_item % kPlanes};
       device::tensor_load(plane_at(place), a_.u_map, at, full(place, turn), layout.rows);
     }
@@ -240,6 +240,7 @@ class Block {
     if (leader_) device::barrier_expect(kLinesArrived, layout.arriving_bytes);
     RowConstants<P> rows;
     load_constants_of_rows(rows);
+    RowTwiddles<P> own = twiddles_of(unit_of(slab_of_stage(0)), false);  // those of a stage come before it
     DANAUS_UNROLL_BY(1)
     for (int stage = 0; stage < layout.stages; ++stage) {
       const int slab = slab_of_stage(stage), number = i * kPlanesOfItem + slab * kPlanes;
@@ -260,16 +261,19 @@ class Block {
         load(first, second);
         device::sync_warp();
         if (device::lane_index() < kPlanes) device::barrier_arrive(free(device::lane_index() == 0 ? first : second));
-        fetch_until(number + kPlanes + layout.tuning.ring);
+        // Up to this group's slab; the others' planes before it are read at the same time.
+        const int behind = number + kPlanes + layout.tuning.ring;
+        fetch(stage == 0 ? behind - kPlanes : behind - layout.groups * kPlanes, behind);
       } else if constexpr (path != Path::tensor) {
         load_by_threads(i, stage, [&] { load(0, kPlanes - 1); });
       }
-      const RowTwiddles<P> own = twiddles_of(unit_of(slab), false);
       if (i > 0) device::barrier_wait_released(layout.slabs_free_at + 8 * slab, (i - 1) & 1);
       send_columns(slab, rows, own, re, im);
+      if (stage + 1 < layout.stages) own = twiddles_of(unit_of(slab_of_stage(stage + 1)), false);
     }
     say_written(kLinesArrived);
-    fetch_until((i + 1) * kPlanesOfItem + layout.tuning.ring);
+    const int behind = (i + 1) * kPlanesOfItem + layout.tuning.ring;
+    fetch(behind - (layout.groups - 1) * kPlanes, behind);
   }
   DANAUS_DEVICE void send_columns(int slab, const RowConstants<P>& rows, const RowTwiddles<P>& own, u32 (&re)[r][8],
                                   u32 (&im)[r][8]) const {
@@ -315,17 +319,22 @@ class Block {
     if (leader_) device::barrier_expect(kColumnsArrived, layout.arriving_bytes);
     chain::Constants<Chain> constants;
     chain::load_constants<Chain>(chain_tables(), constants);
-    device::barrier_wait_cluster(kLinesArrived, i & 1);
     const int channel = place_of(i).channel;
     DANAUS_UNROLL_BY(1)
-    for (int round = 0; round < layout.rounds; ++round)
-      transform_line(round * layout.tuning.warps + warp_, (i * layout.rounds + round) & 1, channel, constants);
+    for (int round = 0; round < layout.rounds; ++round) transform_line(i, round, channel, constants);
     say_written(kColumnsArrived);
   }
   using Samples = Words<4>[chain_r];
-  DANAUS_DEVICE void transform_line(int line, u32 parity, int channel, const chain::Constants<Chain>& constants) const {
+  DANAUS_DEVICE void transform_line(int i, int round, int channel, const chain::Constants<Chain>& constants) const {
+    const int line = round * layout.tuning.warps + warp_;
     const int of_all = rank_ * kLines + line, k_hi = of_all / 8 + 8 * r * (of_all % 8);
-    const int row = channel * layout.lines + k_hi;  // of the spectrum
+    const int row = channel * layout.lines + k_hi, lane = device::lane_index();
+    // On their way before they are needed.
+    Words<4> spectrum[2];
+    load_spectrum(row, 0, spectrum);
+    const Words<2> turns[2] = {device::load_constant<8>(tables_ + layout.turns_at + 8 * of_all + 2 * (lane % 4)),
+                               device::load_constant<8>(tables_ + layout.turns_back_at + 16 * of_all + 2 * (lane / 4))};
+    if (round == 0) device::barrier_wait_cluster(kLinesArrived, i & 1);
     Samples re, im;
     load_line(line, re, im);
     say_read(re, im);
@@ -337,8 +346,8 @@ class Block {
       }
     });
     if constexpr (layout.scaled) factor *= float_of(device::load_global<4>(a_.spectrum_factors + row)[0]);
-    convolve_line(of_all, row, constants, re, im);
-    device::barrier_wait_released(layout.lines_read_at + 8 * warp_, parity);
+    convolve_line(row, constants, turns, spectrum, re, im);
+    device::barrier_wait_released(layout.lines_read_at + 8 * warp_, (i * layout.rounds + round) & 1);
     send_line(line, factor, re, im);
   }
   // As chain::matrix_address() has it, of chunks q of the columns.
@@ -364,18 +373,20 @@ class Block {
     if (const int rank = device::lane_index(); rank < layout.shares)
       device::barrier_release_remote(device::remote_address(layout.lines_read_at + 8 * warp_, rank), word);
   }
-  DANAUS_DEVICE void convolve_line(int line, int row, const chain::Constants<Chain>& constants, Samples& re,
-                                   Samples& im) const {
-    const int lane = device::lane_index(), g = lane / 4, t = lane % 4;
-    const Words<2> turn = device::load_constant<8>(tables_ + layout.turns_at + 8 * line + 2 * t);
-    const Words<2> turn_back = device::load_constant<8>(tables_ + layout.turns_back_at + 16 * line + 2 * g);
+  DANAUS_DEVICE void load_spectrum(int row, int kr, Words<4> (&words)[2]) const {
+    const u32* const from =
+        a_.spectrum + static_cast<long long>(row) * layout.columns + 4 * (64 * kr + device::lane_index());
+    words[0] = load_piece<Cache::stream>(from), words[1] = load_piece<Cache::stream>(from + 128);
+  }
+  DANAUS_DEVICE void convolve_line(int row, const chain::Constants<Chain>& constants, const Words<2> (&turns)[2],
+                                   Words<4> (&next)[2], Samples& re, Samples& im) const {
     Complex2 inner[2][2], inner_back[2][2];
     DANAUS_UNROLL
     for (int i = 0; i < 2; ++i) {
       DANAUS_UNROLL
       for (int j = 0; j < 2; ++j) {
-        inner[i][j] = times<false>(constants.inner[i][j], {turn[0], turn[1]});
-        inner_back[i][j] = times<false>(constants.inner_back[i][j], {turn_back[0], turn_back[1]});
+        inner[i][j] = times<false>(constants.inner[i][j], {turns[0][0], turns[0][1]});
+        inner_back[i][j] = times<false>(constants.inner_back[i][j], {turns[1][0], turns[1][1]});
       }
     }
     chain::Tiles x[chain_r];
@@ -384,8 +395,8 @@ class Block {
     DANAUS_UNROLL
     for (int kr = 0; kr < chain_r; ++kr) {
       chain::rows_there<Chain>(constants, x[kr]);
-      const u32* const spectrum = a_.spectrum + static_cast<long long>(row) * layout.columns + 4 * (64 * kr + lane);
-      const Words<4> of_row[2] = {load_piece<Cache::stream>(spectrum), load_piece<Cache::stream>(spectrum + 128)};
+      const Words<4> of_row[2] = {next[0], next[1]};
+      if (kr + 1 < chain_r) load_spectrum(row, kr + 1, next);
       convolve_tiles(x[kr], constants.dft, inner, inner_back, of_row);
       from_left<true>(constants.dft, x[kr][0][0], x[kr][1][0], x[kr][0][1], x[kr][1][1]);
     }
@@ -425,11 +436,13 @@ class Block {
   DANAUS_DEVICE void transform_back(int i) {
     RowConstants<P> rows;
     load_constants_of_rows(rows);
+    RowTwiddles<P> own = twiddles_of(unit_of(slab_of_stage(0)), true);
     device::barrier_wait_cluster(kColumnsArrived, i & 1);
     DANAUS_UNROLL_BY(1)
     for (int stage = 0; stage < layout.stages; ++stage) {
       const int slab = slab_of_stage(stage);
-      columns_back(KeptColumn(kept(slab), chunk()), rows, twiddles_of(unit_of(slab), true));
+      columns_back(KeptColumn(kept(slab), chunk()), rows, own);
+      if (stage + 1 < layout.stages) own = twiddles_of(unit_of(slab_of_stage(stage + 1)), true);
       device::fence_async();
       device::sync_block();
       if (in_bulk_)
@@ -524,7 +537,6 @@ class Block {
   const int warp_, rank_;
   const ItemRange items_;
   const u32* tables_;
-  int fetched_ = 0;  // planes of all items that have been asked for
 };
 
 template <class P, Path path>
