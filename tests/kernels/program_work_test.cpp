@@ -47,6 +47,7 @@ TEST(ProgramWork, OfAProgramIsThatOfItsLaunches) {
                             "fftconvstep_f16_circular_l512_b6_h20_pregate",           // and the filters' transform
                             "fftconvgrad_f16_causal_l16384_b5_h2",                    // sums by clusters
                             "fftconv_bf16_circular_l49152_b8_h1",                     // outer passes
+                            "fftconv_f16_circular_l65536_b8_h4",                      // items of clusters
                             "spectral_f32_tf32_complex_b20_c16x20_l32_m8_shared",
                             "spectral_f16_complex_b7_c16x5_l64_m64_shared",           // items in turn, tables first
                             "shortconvgrad_bf16_causal_k40_l600_b3_h4_bias_pregate",  // taps and sums
@@ -70,8 +71,8 @@ TEST(ProgramWork, OfAProgramIsThatOfItsLaunches) {
 }
 
 TEST(ProgramWork, WhatStaysInL2DoesNotComeFromMemory) {
-  const Case asked = parse_case("fftconv_f16_circular_l65536_b2_h3");
-  const double rows = 2. * 2 * 3 * 65536, spectrum = 4. * 3 * 65536;
+  const Case asked = parse_case("fftconv_f16_circular_l98304_b2_h3");
+  const double rows = 2. * 2 * 3 * 98304, spectrum = 4. * 3 * 98304;
   const auto bytes_of_memory = [&](std::int64_t cache_bytes) {
     Device device;
     device.cache_bytes = cache_bytes;
