@@ -79,8 +79,9 @@ std::string families_of(std::string_view operation) {
   if (operation == "ssmconv") return "state";
   if (operation == "shortconv") return "direct, short_filter, toeplitz";
   if (operation == "shortconvgrad") return "correlate_short, direct, short_filter, toeplitz";
-  std::set<std::string> names = {std::string(outer::Family::name), std::string(spectrum::Family::name)};
+  std::set<std::string> names = {std::string(spectrum::Family::name)};
   for (const auto& v : variants()) names.emplace(v->family);
+  for (const auto& v : long_variants()) names.emplace(v->family);
   if (operation != "fftconv") {
     for (const auto& c : correlators()) names.emplace(c->family);
     names.emplace(taps::Family::name);

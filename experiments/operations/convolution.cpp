@@ -86,7 +86,7 @@ class ConvolutionSubject final : public Subject {
     const Variant& variant = choose(p_, device);
     std::vector<std::string> families = {std::string(variant.family)};
     if (const auto* passes = dynamic_cast<const LongVariant*>(&variant))
-      families = {"outer", std::string(passes->inner().family)};
+      families = {std::string(variant.family), std::string(passes->inner().family)};
     if (const auto* chunks = dynamic_cast<const ChunkVariant*>(&variant))
       families = {"pieces", std::string(chunks->inner().family)};
     if (!forward_)

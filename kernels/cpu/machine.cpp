@@ -27,6 +27,11 @@ class ExecutorMachine final : public Machine {
     return options_.blocks;
   }
 
+  std::int64_t concurrent_clusters(const KernelId& kernel, Path path, int threads, int shared_bytes,
+                                   int) const override {
+    return concurrent_blocks(kernel, path, threads, shared_bytes);
+  }
+
   TensorMap make_tensor_map(const TensorShape& shape, const void* data) const override {
     return executor_tensor_map(shape, data);
   }

@@ -11,6 +11,7 @@
 #include "kernels/cpu/kernels.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/executor/operations.hpp"
+#include "kernels/families/cluster/family.hpp"
 #include "kernels/families/correlate_chain/family.hpp"
 #include "kernels/families/correlate_exchange/family.hpp"
 #include "kernels/families/correlate_short/family.hpp"
@@ -59,6 +60,7 @@ int tuned_blocks(const KernelId& id) {
   if (const Variant* variant = variant_of(id)) return variant->blocks_per_sm;
   const auto of = [&](const auto& lines) { return lines.at(id.line).tuning.blocks; };
   if (id.family == outer::Family::name) return of(outer::kLines);
+  if (id.family == cluster::Family::name) return of(cluster::kLines);
   if (id.family == correlate_chain::Family::name) return of(correlate_chain::kLines);
   if (id.family == correlate_exchange::Family::name) return of(correlate_exchange::kLines);
   if (id.family == mix::Family::name) return of(mix::kLines);
@@ -152,6 +154,29 @@ Counters of_outer_pass(const Launch& launch) {
     all += plus(divided(less(few, divided(item, few_count, 1)), launch.blocks / tiles, 1), divided(item, items, 1));
   }
   return divided(all, tiles, std::ssize(some));
+}
+
+// A cluster has a part of all items.
+Counters of_clusters(const Launch& launch) {
+  const auto given = arguments_of<ConvolutionArguments>(launch);
+  const int item_rows =
+      cluster::Family::instances(launch.kernel.line).list[launch.kernel.instance].key.fold == Fold::pair ? 2 : 1;
+  const std::int64_t clusters = launch.blocks / launch.cluster, more = more_items(given.transfer != Transfer::element);
+  const std::int64_t items = std::int64_t{given.division.items_of_channel} * given.channels;
+  if (items <= more * clusters) return of_sampled_blocks(launch);
+  Launch part = launch;
+  const auto run = [&](std::int64_t count) {  // of one channel's items, as if that were all
+    ConvolutionArguments a = given;
+    a.division.items_of_channel = static_cast<int>(std::min<std::int64_t>(count, given.division.items_of_channel));
+    a.channels = static_cast<int>(ratio_up(count, a.division.items_of_channel));
+    a.batch = std::min(given.batch, a.division.items_of_channel * item_rows);
+    part.give(a);
+    return std::pair(run_block(part, 0, launch.cluster), std::int64_t{a.division.items_of_channel} * a.channels);
+  };
+  const auto [few, few_count] = run(kFewItems);
+  const auto [many, count] = run(more);
+  const Counters item = divided(less(many, few), 1, count - few_count);
+  return plus(divided(less(few, divided(item, few_count, 1)), clusters, 1), divided(item, items, 1));
 }
 
 // Each of so many workers of a block, which with its cluster is one or has one in each warp, has as many items of a
@@ -248,6 +273,11 @@ class CountingMachine final : public Machine {
     const int at_once = std::min({tuned_blocks(kernel), with_room, kThreadsOfSm / threads});
     return std::int64_t{std::max(at_once, 1)} * device_.multiprocessors;
   }
+  std::int64_t concurrent_clusters(const KernelId& kernel, Path path, int threads, int shared_bytes,
+                                   int cluster) const override {
+    const std::int64_t blocks = concurrent_blocks(kernel, path, threads, shared_bytes);
+    return concurrent_ > 0 ? concurrent_ : std::max<std::int64_t>(blocks / cluster, 1);
+  }
   TensorMap make_tensor_map(const TensorShape& shape, const void* data) const override {
     return executor_tensor_map(shape, data);
   }
@@ -322,6 +352,8 @@ class CountingMachine final : public Machine {
       count_fused(launch, *variant, work);
     } else if (launch.kernel.family == outer::Family::name) {
       work.counters = of_outer_pass(launch);
+    } else if (launch.kernel.family == cluster::Family::name) {
+      work.counters = of_clusters(launch);
     } else if (launch.kernel.family == correlate_chain::Family::name) {
       work.counters = of_sums(launch, item_rows_of<correlate_chain::Family>(launch.kernel), launch.threads / 32);
     } else if (launch.kernel.family == correlate_exchange::Family::name) {

@@ -74,6 +74,30 @@ class CudaMachine final : public Machine {
     return std::int64_t{per_multiprocessor} * device_.multiprocessors;
   }
 
+  // What the GPU's groups of multiprocessors have room for, which is less than its multiprocessors have.
+  std::int64_t concurrent_clusters(const KernelId& id, Path path, int threads, int shared_bytes,
+                                   int cluster) const override {
+    const std::int64_t blocks = concurrent_blocks(id, path, threads, shared_bytes);
+    const DeviceScope scope(ordinal_);
+    const void* kernel = cuda_kernels(id).of(path);
+    constexpr int kPortable = 8;
+    if (cluster > kPortable)
+      DANAUS_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
+    cudaLaunchConfig_t config{};
+    config.gridDim = static_cast<unsigned>(cluster), config.blockDim = static_cast<unsigned>(threads);
+    config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
+    config.attrs = &attribute, config.numAttrs = 1;
+    int clusters = 0;
+    DANAUS_CUDA(cudaOccupancyMaxActiveClusters(&clusters, kernel, &config));
+    if (clusters == 0)
+      fail("plan: a cluster of ", cluster, " blocks of ", threads, " threads and ", shared_bytes,
+           " bytes of shared memory does not fit on ", device_.name);
+    return std::clamp<std::int64_t>(blocks / cluster, 1, clusters);
+  }
+
   TensorMap make_tensor_map(const TensorShape& shape, const void* data) const override {
     constexpr int kRank = 5;
     cuuint64_t extent[kRank], stride_bytes[kRank - 1];

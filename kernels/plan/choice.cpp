@@ -175,6 +175,7 @@ const Variant& choose(const Convolution& problem, const Device& device, std::spa
 }
 
 bool takes_several_launches(const Variant& variant) {
+  if (dynamic_cast<const ClusterVariant*>(&variant)) return false;
   return dynamic_cast<const LongVariant*>(&variant) || dynamic_cast<const ChunkVariant*>(&variant);
 }
 

@@ -78,7 +78,7 @@ double cost_of_chunks(const Convolution& p, const ChunkVariant& variant, const D
 double cost_of_whole(const Convolution& p, const Variant& variant, const Device& device) {
   const double rows = static_cast<double>(p.batch) * static_cast<double>(p.channels);
   const auto size = static_cast<double>(variant.size), length = static_cast<double>(p.length);
-  const bool passes = dynamic_cast<const LongVariant*>(&variant);
+  const bool passes = takes_several_launches(variant);
   const double planes =
       passes ? 4. * 2 * size * static_cast<double>(plane_rows(variant.fold, p.batch)) / static_cast<double>(p.batch)
              : 0;

@@ -99,7 +99,8 @@ class LongConvolution final : public Step {
 
 }  // namespace
 
-LongVariant::LongVariant(const Variant& fused, Fold of_fold, bool with_gates, std::size_t outer_line) : inner_(fused) {
+LongVariant::LongVariant(const Variant& fused, Fold of_fold, bool with_gates, std::size_t outer_line)
+    : inner_(fused), outer_line_(outer_line) {
   const int radix = outer::kLines[outer_line].radix;
   family = outer::Family::name, line = outer_line, instance = 0;
   dtype = fused.dtype, fold = of_fold, gated = with_gates, size = 64 * radix * fused.size;
@@ -116,7 +117,7 @@ LongVariant::LongVariant(const Variant& fused, Fold of_fold, bool with_gates, st
 }
 
 OuterPass LongVariant::outer_pass(bool back, std::string description) const {
-  return {dtype, fold, line, back, inner_.size, std::move(description)};
+  return {dtype, fold, outer_line_, back, inner_.size, std::move(description)};
 }
 
 std::vector<std::int32_t> LongVariant::spectrum_slots() const {
@@ -134,6 +135,65 @@ double LongVariant::spectrum_scale() const {
 
 int LongVariant::roundings() const { return inner_.roundings() + 2 * outer::roundings_of_pass(outer_layout(false)); }
 
+namespace {
+
+const Instance<cluster::Family>& instance_at(std::size_t line, std::size_t number) {
+  static const auto kInstances = [] {
+    std::vector<Instances<cluster::Family>> all;
+    for (std::size_t i = 0; i < cluster::kLines.size(); ++i) all.push_back(cluster::Family::instances(i));
+    return all;
+  }();
+  return kInstances.at(line).list.at(number);
+}
+
+}  // namespace
+
+ClusterVariant::ClusterVariant(const Variant& chain, bool with_gates, std::size_t outer_line, std::size_t of_line,
+                               std::size_t of_instance)
+    : LongVariant(chain, instance_at(of_line, of_instance).key.fold, with_gates, outer_line),
+      layout_(instance_at(of_line, of_instance).key, instance_at(of_line, of_instance).tuning) {
+  const Instance<cluster::Family>& made = instance_at(of_line, of_instance);
+  family = cluster::Family::name, line = of_line, instance = of_instance;
+  preferred = made.worth == kChosen, classes = made.classes, compiled = made.compiled;
+  threads = layout_.threads, shared_bytes = layout_.shared_bytes, blocks_per_sm = made.tuning.blocks;
+  name = text("cluster_", layout_.lines, 'x', layout_.columns, '_', danaus::name(dtype), '_', danaus::name(fold),
+              gated ? "_gated" : "", "_c", layout_.shares, "_w", made.tuning.warps, "_ring", made.tuning.ring, "_x",
+              blocks_per_sm);
+}
+
+std::vector<std::uint32_t> ClusterVariant::make_tables() const {
+  std::vector<std::uint32_t> words = cluster::make_tables(layout_);
+  const std::vector<std::uint32_t> of_chain = inner().make_tables();
+  words.insert(words.end(), of_chain.begin(), of_chain.end());
+  return words;
+}
+
+// Twiddles that are products of two are rounded twice more: of step A two, each way, and the chain's.
+int ClusterVariant::roundings() const { return LongVariant::roundings() + 2 * 3 * 2; }
+
+Share ClusterVariant::share(const Load& load) const {
+  const std::int64_t items = load.items_of_channel * load.channels;
+  return {std::min(load.concurrent, items) * layout_.shares, 1, {static_cast<int>(load.items_of_channel), 0}};
+}
+
+namespace {
+
+void append_clusters(std::vector<std::unique_ptr<LongVariant>>& all) {
+  for (std::size_t line = 0; line < cluster::kLines.size(); ++line)
+    for (int i = 0; i < cluster::Family::instances(line).count; ++i) {
+      const cluster::Key& key = instance_at(line, i).key;
+      const auto chain = std::ranges::find_if(variants(), [&](const auto& v) {
+        return v->family == "chain" && v->size == key.columns && v->dtype == key.dtype && v->fold == Fold::pair &&
+               !v->gated;
+      });
+      const auto outer = std::ranges::find(outer::kLines, key.radix, &outer::Line::radix);
+      for (bool gated : {false, true})
+        all.push_back(std::make_unique<ClusterVariant>(**chain, gated, outer - outer::kLines.begin(), line, i));
+    }
+}
+
+}  // namespace
+
 std::span<const std::unique_ptr<const LongVariant>> long_variants() {
   static const std::vector<std::unique_ptr<const LongVariant>> kVariants = [] {
     std::vector<std::unique_ptr<LongVariant>> all;
@@ -147,10 +207,17 @@ std::span<const std::unique_ptr<const LongVariant>> long_variants() {
               all.push_back(std::make_unique<LongVariant>(*fused, fold, gated, line));
     }
     std::erase_if(all, [](const auto& v) { return v->classes == 0; });  // no device has room for both
-    // The fewest rows first, and preferred: outer passes are then one radix shorter. Not measured yet.
+    // The fewest rows first: outer passes are then one radix shorter. Not measured yet.
     std::ranges::stable_sort(all, {}, [](const auto& v) { return std::pair(v->size, v->outer_rows()); });
+    append_clusters(all);
+    std::ranges::stable_sort(all, {}, [](const auto& v) { return v->size; });
+    // Clusters that are chosen are preferred, else the first that is not of clusters.
     std::set<std::tuple<int, Dtype, Fold, bool>> known;
-    for (const auto& v : all) v->preferred = known.insert({v->size, v->dtype, v->fold, v->gated}).second;
+    const auto kind_of = [](const auto& v) { return std::tuple(v->size, v->dtype, v->fold, v->gated); };
+    for (const auto& v : all)
+      if (v->preferred) known.insert(kind_of(v));
+    for (const auto& v : all)
+      if (v->family == outer::Family::name) v->preferred = known.insert(kind_of(v)).second;
     return std::vector<std::unique_ptr<const LongVariant>>(std::move_iterator(all.begin()),
                                                            std::move_iterator(all.end()));
   }();

@@ -1,9 +1,11 @@
-// Convolutions longer than any fused kernel's: an outer pass there, fused convolutions of pairs, an outer pass back.
+// Convolutions longer than any fused kernel's: an outer pass there, fused convolutions of pairs, an outer pass back; or
+// all of these in one launch of clusters.
 #pragma once
 
 #include <memory>
 #include <span>
 
+#include "kernels/families/cluster/family.hpp"
 #include "kernels/families/outer/family.hpp"
 #include "kernels/plan/arrays.hpp"
 #include "kernels/plan/outer_pass.hpp"
@@ -11,14 +13,14 @@
 namespace danaus {
 
 // N = N1 N2: the rows of the outer passes, and the points of the fused kernel, of a pair without gates.
-class LongVariant final : public Variant {
+class LongVariant : public Variant {
  public:
-  LongVariant(const Variant& inner, Fold fold, bool gated, std::size_t line);
+  LongVariant(const Variant& inner, Fold fold, bool gated, std::size_t outer_line);
 
   const Variant& inner() const { return inner_; }
   int outer_rows() const { return size / inner_.size; }
   outer::Layout outer_layout(bool back) const {
-    return {{dtype, fold, outer::kLines[line].radix, back}, outer::kLines[line].tuning};
+    return {{dtype, fold, outer::kLines[outer_line_].radix, back}, outer::kLines[outer_line_].tuning};
   }
   OuterPass outer_pass(bool back, std::string description) const;
 
@@ -34,6 +36,23 @@ class LongVariant final : public Variant {
 
  private:
   const Variant& inner_;
+  std::size_t outer_line_;
+};
+
+// The same by the cluster's kernel, of whose transforms `inner` is one.
+class ClusterVariant final : public LongVariant {
+ public:
+  ClusterVariant(const Variant& inner, bool gated, std::size_t outer_line, std::size_t line, std::size_t instance);
+
+  const cluster::Layout& layout() const { return layout_; }
+  std::vector<std::uint32_t> make_tables() const override;
+  int roundings() const override;
+  const RowLayout& rows() const override { return layout_; }
+  // Of clusters, of which `concurrent` run at once.
+  Share share(const Load& load) const override;
+
+ private:
+  cluster::Layout layout_;
 };
 
 // N1 of outer passes; 1 without.
@@ -49,5 +68,10 @@ std::span<const std::unique_ptr<const LongVariant>> long_variants();
 std::unique_ptr<Step> make_long_convolution(const Case& asked, const Convolution& problem,
                                             const ConvolutionArrays& arrays, const SpectrumPlace& place,
                                             const LongVariant& variant, const Device& device);
+
+// Of a cluster's variant.
+std::unique_ptr<Step> make_cluster_convolution(const Case& asked, const Convolution& problem,
+                                               const ConvolutionArrays& arrays, const SpectrumPlace& place,
+                                               const ClusterVariant& variant);
 
 }  // namespace danaus

@@ -30,6 +30,9 @@ class Machine {
   virtual bool has(const KernelId& kernel) const = 0;
   // Blocks that run at once. Throws std::invalid_argument where not even one does.
   virtual std::int64_t concurrent_blocks(const KernelId& kernel, Path path, int threads, int shared_bytes) const = 0;
+  // Clusters of so many blocks, after the same.
+  virtual std::int64_t concurrent_clusters(const KernelId& kernel, Path path, int threads, int shared_bytes,
+                                           int cluster) const = 0;
   virtual TensorMap make_tensor_map(const TensorShape& shape, const void* data) const = 0;
 
   // Memory of the machine; freed with the pointer. Throws OutOfMemory where there is not as much left.

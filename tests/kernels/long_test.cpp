@@ -1,4 +1,5 @@
-// Convolutions of several launches: outer passes, fused convolutions between them, filters by two passes.
+// Convolutions of several launches: outer passes, fused convolutions between them, filters by two passes; and by
+// clusters in one.
 #include "kernels/plan/long.hpp"
 
 #include <gmock/gmock.h>
@@ -31,6 +32,45 @@ TEST(LongResult, AgreesWithTheReference) {
     }
 }
 
+// Of clusters all ways that samples come and go, and several items of each.
+TEST(LongResult, ClustersAgreeWithTheReference) {
+  int number = 0;
+  for (std::string_view token :
+       {"fftconv_f16_circular_l65536_b5_h2", "fftconv_bf16_causal_l65536_b3_h1", "fftconv_f16_causal_l57344_b3_h1",
+        "fftconv_bf16_circular_l65536_b3_h1_pregate_postgate", "fftconv_f16_causal_l50001_k1000_b2_h1_postgate",
+        "fftconv_f16_causal_l65000_b2_h2_pregate", "fftconv_bf16_circular_l50003_b2_h1",
+        "fftconv_f16_circular_l131072_b3_h1"}) {
+    ExecutorOptions options;
+    options.order = ++number % 2 == 1 ? host::Order::random : host::Order::ascending, options.seed = number;
+    const Convolution problem = parse_convolution(token);
+    ASSERT_EQ(choose(problem, options.device).family, "cluster") << token;
+    expect_right(problem, {}, options);
+  }
+}
+
+// Small integers come out exactly once rounded, so that nothing is at a wrong place.
+TEST(LongResult, IntegersThroughClustersComeOutExactly) {
+  for (std::string_view token : {"fftconv_f16_circular_l65536_b4_h1", "fftconv_f16_causal_l57344_b2_h1"}) {
+    const Convolution problem = parse_convolution(token);
+    Inputs inputs = make_inputs(problem, {});
+    for (double& x : inputs.u) x = std::clamp(std::round(x), -2., 2.);
+    std::fill(inputs.k.begin(), inputs.k.end(), 0.);
+    for (std::int64_t n : {0, 1, 20011}) inputs.k[n] = n % 2 == 0 ? 1 : -1;
+    const std::vector<double> expected = convolve(problem, inputs, Method::fftw);
+    const std::vector<double> actual = execute_plan(problem, inputs, {});
+    std::int64_t wrong = 0;
+    for (std::size_t i = 0; i < actual.size(); ++i) wrong += std::round(actual[i]) != std::round(expected[i]);
+    EXPECT_EQ(wrong, 0) << token;
+  }
+}
+
+// Where there are no clusters.
+TEST(LongChoice, OtherDevicesHaveOuterPasses) {
+  const Convolution problem = parse_convolution("fftconv_f16_circular_l65536_b4_h1");
+  EXPECT_EQ(choose(problem, device_like(0)).family, "cluster");
+  EXPECT_EQ(choose(problem, device_like(1)).family, "outer");
+}
+
 // As many as one launch takes, of the convolution and of the filter.
 TEST(LongResult, ChunksOfChannels) {
   const Convolution problem = parse_convolution("fftconv_bf16_circular_l49152_b3_h3_pregate");
@@ -42,8 +82,8 @@ TEST(LongResult, ChunksOfChannels) {
 
 // At most a copy of u, and where one channel is more than that, some of its rows.
 TEST(LongResult, ChunksOfRows) {
-  const Convolution problem = parse_convolution("fftconv_f16_causal_l65536_b5_h1_postgate");
-  EXPECT_EQ(Plan(problem, executor_machine()).workspace_bytes(5), 8 * 65536);  // u has five rows; two of complex planes
+  const Convolution problem = parse_convolution("fftconv_f16_causal_l98304_b5_h1_postgate");
+  EXPECT_EQ(Plan(problem, executor_machine()).workspace_bytes(5), 8 * 98304);  // u has five rows; two of complex planes
   expect_right(problem, {}, ExecutorOptions());
 }
 

@@ -55,6 +55,7 @@ TEST(ProgramWork, OfAProgramIsThatOfItsLaunches) {
                          "fftconvgrad_f16_causal_l1001_b21_h2_postgate",           // rows of all alignments
                          "fftconvstep_f16_circular_l512_b6_h20_pregate",           // and the filters' transform
                          "fftconvgrad_f16_causal_l16384_b5_h2",                    // sums by clusters
+                         "fftconv_f16_circular_l65536_b8_h4",                      // items of clusters
                          "fftconv_bf16_circular_l49152_b8_h1"},                    // outer passes
                         9)) {
     SCOPED_TRACE(token);
@@ -75,8 +76,8 @@ TEST(ProgramWork, OfAProgramIsThatOfItsLaunches) {
 }
 
 TEST(ProgramWork, WhatStaysInL2DoesNotComeFromMemory) {
-  const Case asked = parse_case("fftconv_f16_circular_l65536_b2_h3");
-  const double rows = 2. * 2 * 3 * 65536, spectrum = 4. * 3 * 65536;
+  const Case asked = parse_case("fftconv_f16_circular_l98304_b2_h3");
+  const double rows = 2. * 2 * 3 * 98304, spectrum = 4. * 3 * 98304;
   const auto bytes_of_memory = [&](std::int64_t cache_bytes) {
     Device device;
     device.cache_bytes = cache_bytes;

@@ -1,0 +1,90 @@
+// A long convolution by clusters as a launch.
+#include "kernels/plan/long.hpp"
+#include "kernels/plan/machine.hpp"
+
+namespace danaus {
+namespace {
+
+class ClusterConvolution final : public Step {
+ public:
+  ClusterConvolution(const Case& asked, const Convolution& problem, const ConvolutionArrays& arrays,
+                     const SpectrumPlace& place, const ClusterVariant& variant)
+      : problem_(problem),
+        arrays_(arrays),
+        place_(place),
+        variant_(variant),
+        description_(asked.token() + ", " + variant.name) {}
+
+  std::string_view name() const override { return "convolution"; }
+  std::vector<std::uint32_t> constants() const override { return variant_.make_tables(); }
+  void fit(const Machine& machine) override {
+    const auto fit = [&](Path path) {
+      return machine.concurrent_clusters(kernel(), path, variant_.threads, variant_.shared_bytes,
+                                         variant_.layout().shares);
+    };
+    by_threads_ = fit(Path::threads), in_bulk_ = fit(Path::tensor);
+  }
+
+  void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
+            const LaunchTo& to) const override {
+    const Convolution& p = problem_;
+    ConvolutionArguments a{};
+    a.u = at(call, arrays_.u), a.y = at(call, arrays_.y);
+    a.pregate = at(call, arrays_.pregate), a.postgate = at(call, arrays_.postgate);
+    a.spectrum = prepared_at(call, place_.spectrum), a.tables = constants.data();
+    a.spectrum_factors = reinterpret_cast<const float*>(prepared_at(call, place_.factors));
+    a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(p.channels);
+    a.length = static_cast<int>(p.length);
+    a.transfer = transfer(a, machine);
+    const Path path = path_of(a.transfer);
+    const Share share = variant_.share(
+        {variant_.items_of_channel(a.batch), a.channels, a.transfer, path == Path::tensor ? in_bulk_ : by_threads_});
+    a.division = share.division;
+    if (path == Path::tensor) {
+      TensorShape shape = variant_.tensor_shape(a.batch, a.channels, a.length);
+      shape.box[4] = 1;  // a row at a time
+      a.u_map = machine.make_tensor_map(shape, a.u), a.y_map = machine.make_tensor_map(shape, a.y);
+    }
+    Launch launch =
+        make_launch(machine, description_, kernel(), path, share.blocks, variant_.threads, variant_.shared_bytes);
+    launch.cluster = variant_.layout().shares;
+    const std::int64_t bytes = std::int64_t{2} * a.batch * a.channels * a.length;
+    if (a.u != a.y) launch.touches({"u", a.u, bytes, false, false});
+    launch.touches({"y", a.y, bytes, true, false});
+    if (a.pregate) launch.touches({"pregate", a.pregate, bytes, false, false});
+    if (a.postgate) launch.touches({"postgate", a.postgate, bytes, false, false});
+    launch.touches({"spectrum", a.spectrum, 4 * p.channels * variant_.size, false, false});
+    if (a.spectrum_factors)
+      launch.touches({"factors", a.spectrum_factors, 4 * p.channels * variant_.outer_rows(), false, false});
+    launch.touches({"tables", a.tables, static_cast<std::int64_t>(constants.size_bytes()), false, true});
+    launch.give(a);
+    to(launch);
+  }
+
+ private:
+  KernelId kernel() const { return {variant_.family, variant_.line, variant_.instance}; }
+  // Threads multiply by gates.
+  Transfer transfer(const ConvolutionArguments& a, const Machine& machine) const {
+    if (a.length % 8 != 0 || !are_aligned({a.u, a.y, a.pregate, a.postgate})) return Transfer::element;
+    const bool whole_lines = a.length % variant_.tensor_grain() == 0;
+    const bool maps = has_maps(machine.device(), a.length, a.channels);
+    return maps && whole_lines && !a.pregate && !a.postgate ? Transfer::tensor : Transfer::vector;
+  }
+
+  Convolution problem_;
+  ConvolutionArrays arrays_;
+  SpectrumPlace place_;
+  const ClusterVariant& variant_;
+  std::string description_;
+  std::int64_t by_threads_ = 1, in_bulk_ = 1;  // clusters that the machine runs at once
+};
+
+}  // namespace
+
+std::unique_ptr<Step> make_cluster_convolution(const Case& asked, const Convolution& problem,
+                                               const ConvolutionArrays& arrays, const SpectrumPlace& place,
+                                               const ClusterVariant& variant) {
+  return std::make_unique<ClusterConvolution>(asked, problem, arrays, place, variant);
+}
+
+}  // namespace danaus
