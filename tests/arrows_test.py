@@ -17,7 +17,7 @@ FOLDERS = {"reference": set(), "kernels": {"reference"}, "model": {"reference"},
            "experiments": {"reference", "kernels", "model"},
            "python": {"reference", "kernels", "experiments"}}
 # Families whose kernels are steps of another's, which knows nothing of them.
-UPON = {"correlate_chain": "chain", "correlate_exchange": "exchange",
+UPON = {"cluster": "chain", "correlate_chain": "chain", "correlate_exchange": "exchange",
         "correlate_mix": "mix", "taps": "spectrum"}
 # Where a kernel's operations become the executor's: the one place that chooses between two machines.
 ONE_SOURCE_TWO_MACHINES = ("kernels/device/operations.hpp", "kernels/executor/operations.hpp")

@@ -65,7 +65,7 @@ TEST(Model, TheRooflineStandsBesideEq2WhereThereIsAKernel) {
 }
 
 TEST(Model, TheRooflineOfSeveralLaunchesIsTheirSum) {
-  for (const char* token : {"fftconv_f16_circular_l65536_b2_h2", "fftconvgrad_f16_circular_l1024_b4_h3_postgate",
+  for (const char* token : {"fftconv_f16_circular_l98304_b2_h2", "fftconvgrad_f16_circular_l1024_b4_h3_postgate",
                             "spectral_f32_tf32_b4_c5x4_l32_m8"}) {
     const std::vector<Json> rows =
         rows_of(run({"model", "--case", token, "--profile", "H200", "--model", "roofline", "--json", "-"}).out);
