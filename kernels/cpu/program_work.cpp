@@ -179,6 +179,13 @@ Counters of_clusters(const Launch& launch) {
   return plus(divided(less(few, divided(item, few_count, 1)), clusters, 1), divided(item, items, 1));
 }
 
+// Bytes of spectra, which each item of a channel reads.
+double rereads_of_clusters(const Launch& launch) {
+  const auto a = arguments_of<ConvolutionArguments>(launch);
+  const cluster::Key key = cluster::Family::instances(launch.kernel.line).list[launch.kernel.instance].key;
+  return 4. * key.size() * a.channels * (a.division.items_of_channel - 1);
+}
+
 // Each of so many workers of a block, which with its cluster is one or has one in each warp, has as many items of a
 // channel.
 Counters of_sums(const Launch& launch, int item_rows, int workers_of_block) {
@@ -354,6 +361,7 @@ class CountingMachine final : public Machine {
       work.counters = of_outer_pass(launch);
     } else if (launch.kernel.family == cluster::Family::name) {
       work.counters = of_clusters(launch);
+      work.l2_bytes += rereads_of_clusters(launch);
     } else if (launch.kernel.family == correlate_chain::Family::name) {
       work.counters = of_sums(launch, item_rows_of<correlate_chain::Family>(launch.kernel), launch.threads / 32);
     } else if (launch.kernel.family == correlate_exchange::Family::name) {
