@@ -265,8 +265,10 @@ TEST(Gradients, AStepIsBothPasses) {
     const auto word = [&](const char* operation) { return parse_case(text(operation, '_', fields)); };
     const Values values = make_values(word("fftconvstep"));
     Memory step = run_plan(word("fftconvstep"), values), backward = run_plan(word("fftconvgrad"), values);
-    for (const Array& array : word("fftconvgrad").arrays())
-      if (array.role == Role::output) EXPECT_EQ(step.values(array.name), backward.values(array.name)) << array.name;
+    for (const Array& array : word("fftconvgrad").arrays()) {
+      if (array.role != Role::output) continue;
+      EXPECT_EQ(step.values(array.name), backward.values(array.name)) << array.name;
+    }
     EXPECT_EQ(step.values("y"), run_plan(word("fftconv"), values).values("y"));
   }
 }

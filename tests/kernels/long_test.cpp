@@ -93,7 +93,9 @@ TEST(LongChoice, PadsByAQuarterAtMost) {
       int before = 0;
       for (const auto& v : long_variants()) {
         if (v->fold != fold || v->dtype != dtype || v->size < 65536 || v->size > 1 << 22) continue;
-        if (before > 0) EXPECT_LE(v->size, before / 4 * 5) << before;
+        if (before > 0) {
+          EXPECT_LE(v->size, before / 4 * 5) << before;
+        }
         before = v->size;
       }
       EXPECT_EQ(before, 1 << 22);
