@@ -156,11 +156,14 @@ Counters of_outer_pass(const Launch& launch) {
   return divided(all, tiles, std::ssize(some));
 }
 
+cluster::Key key_of_cluster(const Launch& launch) {
+  return cluster::Family::instances(launch.kernel.line).list[launch.kernel.instance].key;
+}
+
 // A cluster has a part of all items.
 Counters of_clusters(const Launch& launch) {
   const auto given = arguments_of<ConvolutionArguments>(launch);
-  const int item_rows =
-      cluster::Family::instances(launch.kernel.line).list[launch.kernel.instance].key.fold == Fold::pair ? 2 : 1;
+  const int item_rows = key_of_cluster(launch).fold == Fold::pair ? 2 : 1;
   const std::int64_t clusters = launch.blocks / launch.cluster, more = more_items(given.transfer != Transfer::element);
   const std::int64_t items = std::int64_t{given.division.items_of_channel} * given.channels;
   if (items <= more * clusters) return of_sampled_blocks(launch);
@@ -182,8 +185,7 @@ Counters of_clusters(const Launch& launch) {
 // Bytes of spectra, which each item of a channel reads.
 double rereads_of_clusters(const Launch& launch) {
   const auto a = arguments_of<ConvolutionArguments>(launch);
-  const cluster::Key key = cluster::Family::instances(launch.kernel.line).list[launch.kernel.instance].key;
-  return 4. * key.size() * a.channels * (a.division.items_of_channel - 1);
+  return 4. * key_of_cluster(launch).size() * a.channels * (a.division.items_of_channel - 1);
 }
 
 // Each of so many workers of a block, which with its cluster is one or has one in each warp, has as many items of a

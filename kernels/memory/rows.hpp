@@ -16,6 +16,13 @@
 
 namespace danaus::inline DANAUS_BACKEND {
 
+// Threads that move rows together: those of a block.
+template <int threads>
+struct BlockWorker {
+  static constexpr int kThreads = threads;
+  static DANAUS_DEVICE int index() { return device::thread_index(); }
+};
+
 // Where the rows of an item are: channel h, rows b and, for the pair fold, b + 1; sample 0 of the first in an array.
 // Items are numbered along the batch, then along the channels.
 struct Item {

@@ -92,4 +92,17 @@ struct SpectrumPlace {
   std::int64_t spectrum, factors;
 };
 
+// Of a launch that convolves all rows of a call, but for how they are moved and divided.
+inline ConvolutionArguments arguments_of_rows(const Call& call, const Convolution& p, const ConvolutionArrays& arrays,
+                                              const SpectrumPlace& place, std::span<const std::uint32_t> constants) {
+  ConvolutionArguments a{};
+  a.u = at(call, arrays.u), a.y = at(call, arrays.y);
+  a.pregate = at(call, arrays.pregate), a.postgate = at(call, arrays.postgate);
+  a.spectrum = prepared_at(call, place.spectrum), a.tables = constants.data();
+  a.spectrum_factors = reinterpret_cast<const float*>(prepared_at(call, place.factors));
+  a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(p.channels);
+  a.length = static_cast<int>(p.length);
+  return a;
+}
+
 }  // namespace danaus

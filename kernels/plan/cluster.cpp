@@ -28,13 +28,7 @@ class ClusterConvolution final : public Step {
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
             const LaunchTo& to) const override {
     const Convolution& p = problem_;
-    ConvolutionArguments a{};
-    a.u = at(call, arrays_.u), a.y = at(call, arrays_.y);
-    a.pregate = at(call, arrays_.pregate), a.postgate = at(call, arrays_.postgate);
-    a.spectrum = prepared_at(call, place_.spectrum), a.tables = constants.data();
-    a.spectrum_factors = reinterpret_cast<const float*>(prepared_at(call, place_.factors));
-    a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(p.channels);
-    a.length = static_cast<int>(p.length);
+    ConvolutionArguments a = arguments_of_rows(call, p, arrays_, place_, constants);
     a.transfer = transfer(a, machine);
     const Path path = path_of(a.transfer);
     const Share share = variant_.share(

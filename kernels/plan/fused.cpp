@@ -29,16 +29,10 @@ class FusedConvolution final : public Step {
             const LaunchTo& to) const override {
     const Convolution& p = problem_;
     const int size = kernel_.variant().size;
-    ConvolutionArguments a{};
-    a.u = at(call, arrays_.u), a.y = at(call, arrays_.y);
-    a.pregate = at(call, arrays_.pregate), a.postgate = at(call, arrays_.postgate);
-    a.spectrum = prepared_at(call, place_.spectrum), a.tables = constants.data();
-    a.spectrum_factors = reinterpret_cast<const float*>(prepared_at(call, place_.factors));
-    a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(p.channels);
-    a.length = static_cast<int>(p.length);
     const std::int64_t spectrum_bytes =
         4 * p.channels * (size > 0 ? spectrum_numbers(kernel_.variant(), live_) : p.filter_length);
-    to(kernel_.launch(a, machine, spectrum_bytes, static_cast<std::int64_t>(constants.size_bytes())));
+    to(kernel_.launch(arguments_of_rows(call, p, arrays_, place_, constants), machine, spectrum_bytes,
+                      static_cast<std::int64_t>(constants.size_bytes())));
   }
 
  private:

@@ -135,24 +135,9 @@ double LongVariant::spectrum_scale() const {
 
 int LongVariant::roundings() const { return inner_.roundings() + 2 * outer::roundings_of_pass(outer_layout(false)); }
 
-namespace {
-
-const Instance<cluster::Family>& instance_at(std::size_t line, std::size_t number) {
-  static const auto kInstances = [] {
-    std::vector<Instances<cluster::Family>> all;
-    for (std::size_t i = 0; i < cluster::kLines.size(); ++i) all.push_back(cluster::Family::instances(i));
-    return all;
-  }();
-  return kInstances.at(line).list.at(number);
-}
-
-}  // namespace
-
 ClusterVariant::ClusterVariant(const Variant& chain, bool with_gates, std::size_t outer_line, std::size_t of_line,
-                               std::size_t of_instance)
-    : LongVariant(chain, instance_at(of_line, of_instance).key.fold, with_gates, outer_line),
-      layout_(instance_at(of_line, of_instance).key, instance_at(of_line, of_instance).tuning) {
-  const Instance<cluster::Family>& made = instance_at(of_line, of_instance);
+                               std::size_t of_instance, const Instance<cluster::Family>& made)
+    : LongVariant(chain, made.key.fold, with_gates, outer_line), layout_(made.key, made.tuning) {
   family = cluster::Family::name, line = of_line, instance = of_instance;
   preferred = made.worth == kChosen, classes = made.classes, compiled = made.compiled;
   threads = layout_.threads, shared_bytes = layout_.shared_bytes, blocks_per_sm = made.tuning.blocks;
@@ -179,17 +164,20 @@ Share ClusterVariant::share(const Load& load) const {
 namespace {
 
 void append_clusters(std::vector<std::unique_ptr<LongVariant>>& all) {
-  for (std::size_t line = 0; line < cluster::kLines.size(); ++line)
-    for (int i = 0; i < cluster::Family::instances(line).count; ++i) {
-      const cluster::Key& key = instance_at(line, i).key;
+  for (std::size_t line = 0; line < cluster::kLines.size(); ++line) {
+    const Instances<cluster::Family> made = cluster::Family::instances(line);
+    for (int i = 0; i < made.count; ++i) {
+      const cluster::Key& key = made.list[i].key;
       const auto chain = std::ranges::find_if(variants(), [&](const auto& v) {
         return v->family == "chain" && v->size == key.columns && v->dtype == key.dtype && v->fold == Fold::pair &&
                !v->gated;
       });
       const auto outer = std::ranges::find(outer::kLines, key.radix, &outer::Line::radix);
       for (bool gated : {false, true})
-        all.push_back(std::make_unique<ClusterVariant>(**chain, gated, outer - outer::kLines.begin(), line, i));
+        all.push_back(
+            std::make_unique<ClusterVariant>(**chain, gated, outer - outer::kLines.begin(), line, i, made.list[i]));
     }
+  }
 }
 
 }  // namespace

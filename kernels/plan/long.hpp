@@ -42,7 +42,9 @@ class LongVariant : public Variant {
 // The same by the cluster's kernel, of whose transforms `inner` is one.
 class ClusterVariant final : public LongVariant {
  public:
-  ClusterVariant(const Variant& inner, bool gated, std::size_t outer_line, std::size_t line, std::size_t instance);
+  // `made` is the line's instance of that number.
+  ClusterVariant(const Variant& inner, bool gated, std::size_t outer_line, std::size_t line, std::size_t instance,
+                 const Instance<cluster::Family>& made);
 
   const cluster::Layout& layout() const { return layout_; }
   std::vector<std::uint32_t> make_tables() const override;

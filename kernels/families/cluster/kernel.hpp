@@ -5,9 +5,8 @@
 // index      as of outer passes with a chain between them (families/outer, families/chain): n = N2 n_hi + n_lo,
 //            k = k_hi + N1 k_lo; and so are the spectrum and its slots
 // shapes     u, y, gates [B, H, L], L <= N; a cluster takes two batch rows (pair fold) or one row (right angle)
-// types      samples f16 or bf16; arithmetic f16; bf16 becomes f16 by a power of two of each unit's and each line's
-// own,
-//            and is bf16 between the steps
+// types      samples f16 or bf16; arithmetic f16; bf16 becomes f16 by a power of two of each unit's and each
+//            line's own, and is bf16 between the steps
 // scaling    unitary up to a power of two, in the matrices and twiddles
 // steps      A  eight columns (a unit) of all N1 rows, from slabs of a ring: DFT over n_hi | twiddle | each line to the
 //               block that keeps it
@@ -38,12 +37,6 @@ struct Shape {
   static_assert(!layout.broken_rule(), "tunings.hpp has a line that Layout::broken_rule() refuses");
   using Chain = chain::Shape<chain::Key{key.dtype, Fold::pair, false, layout.inner_radix},
                              chain::Tuning{tuning.warps, 2, tuning.blocks, Keep::cache}>;
-};
-
-template <int threads>
-struct BlockWorker {
-  static constexpr int kThreads = threads;
-  static DANAUS_DEVICE int index() { return device::thread_index(); }
 };
 
 template <class P, Path path>

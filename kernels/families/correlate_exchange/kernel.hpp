@@ -92,7 +92,7 @@ class Block {
   static constexpr auto steps = S::layout;
   static constexpr auto lines = Lines::layout;
   static constexpr int kShares = layout.key.shares;
-  using Worker = exchange::BlockWorker<layout.threads>;
+  using Worker = BlockWorker<layout.threads>;
   static constexpr int kVectors = lines.tuning.pairs * lines.slabs;
   static constexpr int kAhead = layout.tuning.items - 1;  // items that step A is before step B
   static constexpr bool kFreesPlaces = layout.frees_places;

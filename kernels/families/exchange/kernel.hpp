@@ -56,12 +56,6 @@ struct Nothing {
   DANAUS_DEVICE void operator()(int) const {}
 };
 
-template <int threads>
-struct BlockWorker {
-  static constexpr int kThreads = threads;
-  static DANAUS_DEVICE int index() { return device::thread_index(); }
-};
-
 // One block of the kernel. A slab's place in the ring is `place`; that of an item is the place of its first slab.
 template <class P, Path path>
 class Block {
