@@ -76,6 +76,11 @@ def brought_case(case):
     return re.sub(r"_b\d+_h\d+", f"_b{BATCH}_h{CHANNELS}", case)
 
 
+def scale_of(fields):
+    """What makes the time of a case's rows that of B=64, H=768, where times grow with both."""
+    return BATCH * CHANNELS / (fields["b"] * fields["h"])
+
+
 def longer(series, times):
     return {**series, **{name: series[name] * times for name in ("median", "q1", "q3")}}
 

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, replace
 
+from measurements import BATCH, CHANNELS
 from results import case_fields, number, read_table
 
 FILE, LAYERS, SHORT, ATTENTION = "h200_peers.csv", "h200_fno.csv", "h200_short.csv", "h200_attention.csv"
 DEVICE = "H200"
-BATCH, CHANNELS = 64, 768  # what all numbers are brought to
 
 COLUMNS = ("peer", "dtype", "arithmetic", "mode", "gated", "pass", "filter", "length", "batch", "channels", "protocol",
            "caches", "scaled_us", "rel_l2", "peak_mb", "status", "note")

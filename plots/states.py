@@ -1,14 +1,10 @@
 """State-space models against length: predicted rows of danaus model --sweep state, measured ones, and attention."""
 
 import ways
+from measurements import BATCH, scale_of
 from results import case_fields
 
-BATCH, CHANNELS = 64, 768  # what all times are brought to
 DRAWN = 64  # S of what stands beside other ways
-
-
-def rows_of(fields):
-    return BATCH * CHANNELS / (fields["b"] * fields["h"])
 
 
 def is_drawn(fields):
@@ -21,7 +17,7 @@ def by_length(cases, way):
     for case, times in cases.items():
         fields = case_fields(case)
         if is_drawn(fields) and fields["s"] == DRAWN and way in times:
-            found[fields["l"]] = times[way] * rows_of(fields)
+            found[fields["l"]] = times[way] * scale_of(fields)
     return found
 
 

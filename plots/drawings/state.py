@@ -3,7 +3,8 @@
 import style
 import ways
 from matplotlib.lines import Line2D
-from states import DRAWN, attention_us, crossings, is_drawn, rows_of
+from measurements import scale_of
+from states import DRAWN, attention_us, crossings, is_drawn
 
 STATES = {1: {"linestyle": (0, (1, 1))}, 16: {"linestyle": (0, (4, 1.5))}, 64: {"linestyle": "-"},
           256: {"linestyle": (0, (6, 1.5, 1, 1.5))}}
@@ -54,7 +55,7 @@ def time_by_length(figure, rows, measured, attention):
 
 
 def ms(us, fields):
-    return us * rows_of(fields) / 1e3
+    return us * scale_of(fields) / 1e3
 
 
 def legend(figure, found, timed, others, stale):

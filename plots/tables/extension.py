@@ -1,6 +1,6 @@
 """A filter of one length over longer rows: Table 8, and what such a convolution takes here."""
 
-from measurements import brought_case, us
+from measurements import BATCH, CHANNELS, brought_case, scale_of, us
 from report import Group, Table
 from results import case_fields
 from style import length
@@ -42,19 +42,13 @@ def in_words(taps):
 def cells(taps, n, row, memory, timed):
     printed = TABLE8.get(taps, {}).get(n)
     fields = case_fields(row["case"])
-    predicted = us_of(row)
+    predicted = row["total_us"] * scale_of(fields)
     samples = 2 * 2 * fields["b"] * fields["h"] * n  # bytes of u and y
     return [length(n), f"{printed:.2f}" if printed else "", "needs weights" if printed else "",
             way_of(row), f"{memory['total_bytes'] / 1e9:.2f}" if memory else "",
             f"{memory['total_bytes'] / samples:.2f}" if memory else "", milliseconds(predicted),
-            f"{1e6 * predicted / (64 * 768 * n):.2f}", milliseconds(us(timed)) if timed else "",
+            f"{1e6 * predicted / (BATCH * CHANNELS * n):.2f}", milliseconds(us(timed)) if timed else "",
             f"{us(timed) / timed['floor']['us']:.2f}" if timed else "", "stale" if timed and timed["stale"] else ""]
-
-
-def us_of(row):
-    """At B=64, H=768."""
-    fields = case_fields(row["case"])
-    return row["total_us"] * 64 * 768 / (fields["b"] * fields["h"])
 
 
 def way_of(row):

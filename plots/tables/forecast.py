@@ -15,9 +15,16 @@ GROUPS = [Group("", 2), Group("error of what was foretold, %", 6), Group("null: 
 
 def unseen(rows, timed):
     """A line for each GPU, then for each kind of case there; every answer behind a click."""
-    answers = [answer for row in rows for answer in [answered(row, timed.rows)] if answer]
-    waiting = sum(not any(asks_the_same(row, other) for other in timed.rows) for row in rows)
-    changed = len(rows) - len(answers) - waiting
+    answers, waiting, changed = [], 0, 0
+    for row in rows:
+        found = [other for other in timed.rows if asks_the_same(row, other)]
+        same = [other for other in found if other["code"] == row["code"]]
+        if same:
+            answers.append(answered(row, same[-1], timed.rows))
+        elif found:
+            changed += 1
+        else:
+            waiting += 1
     lines = []
     for gpu in dict.fromkeys(answer["gpu"] for answer in answers):
         here = [answer for answer in answers if answer["gpu"] == gpu]
@@ -28,12 +35,8 @@ def unseen(rows, timed):
                  details=every(answers) if answers else None, details_title=f"All {len(answers)} answers")
 
 
-def answered(row, timed):
-    """None while nothing is measured, or only kernels that are others."""
-    found = [other for other in timed if asks_the_same(row, other) and other["code"] == row["code"]]
-    if not found:
-        return None
-    measured = found[-1]
+def answered(row, measured, timed):
+    """By a measured row of the same kernel, beside all others."""
     if row["date"] > measured["date"]:
         raise Refusal(f"{row['case']} on {measured['device']['name']}: foretold on {row['date']}, after it was timed on "
                       f"{measured['date']}; a forecast comes first")

@@ -1,6 +1,8 @@
 """Every factorization of long convolutions: what models say of each, and the clock."""
 
-from measurements import LONG, brought_case, us
+from statistics import fmean
+
+from measurements import LONG, brought_case, scale_of, us
 from report import Group, Table
 from results import case_fields
 from style import length
@@ -32,18 +34,14 @@ def factorizations(rows, measured):
 
 def cells(case, said, row):
     counted, eq2 = (said.get(name, {}).get("total_us") for name in ("counted", "eq2"))
-    scale = rows_of(case)
+    fields = case_fields(case)
+    scale = scale_of(fields)
     found = us(row) if row else None
-    return ["x".join(map(str, case_fields(case)["factors"])), ms(eq2, scale), ms(counted, scale),
+    return ["x".join(map(str, fields["factors"])), ms(eq2, scale), ms(counted, scale),
             said["counted"]["limit"] if counted else "", ms(found, 1),
             f"{counted * scale / found:.2f}" if counted and found else "",
             f"{found / row['floor']['us']:.2f}" if row else "",
             "stale" if row and row["stale"] else ""]
-
-
-def rows_of(case):
-    fields = case_fields(case)
-    return 64 * 768 / (fields["b"] * fields["h"])
 
 
 def ms(us, scale):
@@ -65,10 +63,6 @@ def sentence(lines, choices):
     count = sum(len(line) > 1 for line in lines)
     if not choices:
         return f"{count} factorizations predicted; none of the sizes was timed by all of its own."
-    means, worst = ([f"{100 * of(each):.1f} %" for each in zip(*choices)] for of in (mean, max))
+    means, worst = ([f"{100 * of(each):.1f} %" for each in zip(*choices)] for of in (fmean, max))
     return (f"{count} factorizations; where all of a size were timed ({len(choices)}), the choice of counted work costs "
             f"{means[0]} on average and {worst[0]} at worst, the table's {means[1]} and {worst[1]}.")
-
-
-def mean(values):
-    return sum(values) / len(values)

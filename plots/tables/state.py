@@ -2,6 +2,7 @@
 
 import states
 import ways
+from measurements import BATCH, scale_of
 from report import Table
 from results import case_fields
 from style import DTYPE, length
@@ -31,7 +32,7 @@ def lengths(rows, measured, attention):
                       number(found.get(ways.KERNEL)),
                       f"{found[ways.KERNEL] / kernel['floor']['us']:.2f}" if kernel else "",
                       *(number(found.get(way)) for way in ("full_fft", "cufft_f32", "cufft_pairs")),
-                      number(others[fields["l"]] / states.rows_of(fields) if fields["b"] == states.BATCH and fields["l"] in others
+                      number(others[fields["l"]] / scale_of(fields) if fields["b"] == BATCH and fields["l"] in others
                              else None),
                       "stale" if any(row["stale"] for row in methods.values()) else ""])
     words = [f"S={states}, B={batch}: {crossing(points)}" for (batch, states), points in sorted(crossings.items())]

@@ -1,5 +1,6 @@
 """Which kernel each N would have with less shared memory, and which way is the soonest on which device."""
 
+from measurements import scale_of
 from report import Group, Table
 from results import case_fields
 from style import length
@@ -55,7 +56,7 @@ def way_cells(row):
     if soonest(row) is None:
         return ["" if not row else "none" if row["complete"] else "not built", "", ""]
     first, *others = row["ways"]
-    scale = 64 * 768 / (row["batch"] * row["channels"])
+    scale = scale_of(case_fields(row["case"]))
     return [f"{first['way']}, N={length(first['n'])}", milliseconds(first["us"] * scale),
             f"{others[0]['way']} × {others[0]['us'] / first['us']:.1f}" if others else ""]
 
