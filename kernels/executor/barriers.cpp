@@ -17,12 +17,13 @@ Barrier& Executor::State::barrier_at(const Origin& origin, Block& block, SharedA
   return barrier;
 }
 
-void Executor::State::complete(Barrier& barrier) {
-  if (barrier.pending > 0 || barrier.bytes != 0) return;
+bool Executor::State::complete(Barrier& barrier) {
+  if (barrier.pending > 0 || barrier.bytes != 0) return false;
   ++barrier.phase;
   barrier.pending = barrier.arrivals;
   barrier.arrived = std::move(barrier.arriving);
   barrier.arriving.clear();
+  return true;
 }
 
 void Executor::State::arrive(const Origin& origin, Block& block, SharedAddress address, u32 bytes) {

@@ -105,7 +105,7 @@ void Executor::State::begin_load(BulkLoad load, bool from_global) {
     loads.push_back(std::move(load));
 }
 
-void Executor::State::land(const BulkLoad& load) {
+bool Executor::State::land(const BulkLoad& load) {
   Barrier& barrier = load.to->barriers.at(load.barrier);
   for (const Run& run : load.runs) {
     std::uint8_t* to = load.to->shared.data() + run.shared;
@@ -115,7 +115,7 @@ void Executor::State::land(const BulkLoad& load) {
       std::memset(to, 0, run.bytes);
     barrier.bytes -= run.bytes;
   }
-  complete(barrier);
+  return complete(barrier);
 }
 
 // Reads what was written and fenced, and keeps others from writing it until it was waited for.

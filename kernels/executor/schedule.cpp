@@ -109,7 +109,7 @@ void Executor::State::run_blocks(int first, int count) {
     }
     // Who waits goes on at once in some orders and as late as it may in others; late copies land when all else stands.
     if (!moves || (random_order() && coin())) moves |= release_waiting();
-    if (!moves && !land_one()) throw ExecutionError("no thread can go on: " + where_lanes_stand());
+    if (!moves && !land_some()) throw ExecutionError("no thread can go on: " + where_lanes_stand());
   }
 }
 
@@ -208,12 +208,15 @@ bool Executor::State::release_waiting() {
   return released;
 }
 
-bool Executor::State::land_one() {
+// One after another until a phase ends: before that nobody can go on.
+bool Executor::State::land_some() {
   if (loads.empty()) return false;
-  const auto chosen = loads.begin() + (random_order() ? std::ptrdiff_t(random() % loads.size()) : 0);
-  const BulkLoad load = std::move(*chosen);
-  loads.erase(chosen);
-  land(load);
+  for (bool ended = false; !ended && !loads.empty();) {
+    const auto chosen = loads.begin() + (random_order() ? std::ptrdiff_t(random() % loads.size()) : 0);
+    const BulkLoad load = std::move(*chosen);
+    loads.erase(chosen);
+    ended = land(load);
+  }
   return true;
 }
 

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <bit>
+#include <deque>
 #include <exception>
 #include <map>
 #include <memory>
@@ -206,7 +207,7 @@ struct Executor::State {
   int lane_capacity = 0, lane_count = 0;
   std::vector<Block> blocks;
   std::vector<Cluster> clusters;
-  std::vector<BulkLoad> loads;
+  std::deque<BulkLoad> loads;
   std::vector<BulkStore> writes;        // have read shared memory and may not have written yet
   std::map<const u32*, Meeting> flags;  // what was released there
   int barrier_count = 0;
@@ -231,7 +232,7 @@ struct Executor::State {
   bool release_block(Block& block);
   bool release_waiting();
   bool may_go_on(Lane& lane);
-  bool land_one();
+  bool land_some();
   void end(Block& block);
   void abandon_lanes();
   std::string where_lanes_stand() const;
@@ -269,13 +270,13 @@ struct Executor::State {
   // barriers.cpp
   Barrier& barrier_at(const Origin& origin, Block& block, SharedAddress address, bool by_copy = false);
   void arrive(const Origin& origin, Block& block, SharedAddress address, u32 bytes);
-  void complete(Barrier& barrier);
+  bool complete(Barrier& barrier);  // whether a phase ended
   bool pass(Lane& lane, const Origin& origin, const device::detail::BarrierWait& wait);
 
   // copies.cpp
   void land(PendingCopy& copy, Lane& lane);
   void begin_load(BulkLoad load, bool from_global);
-  void land(const BulkLoad& load);
+  bool land(const BulkLoad& load);  // whether a phase ended by it
   void begin_store(BulkStore store);
   void read(BulkStore& store);
   void land(BulkStore& store);
