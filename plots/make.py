@@ -15,6 +15,7 @@ Exit code 2 where an argument is wrong or a result file is refused; nothing is h
 import argparse
 import functools
 import importlib
+import multiprocessing
 import sys
 import tomllib
 from pathlib import Path
@@ -138,18 +139,33 @@ def function(folder, name):
 
 
 def write_figures(sections, folder):
-    """Each as .svg and .png; for phones only as .svg."""
-    import style
+    """Each as .svg and .png; for phones only as .svg. As many at a time as there are cores."""
     folder.mkdir(parents=True, exist_ok=True)
-    for section in sections:
-        for name, figure in section.figures.items():
-            style.settle(figure)
-            stem = section.entry["id"] + ("-narrow" if name == "narrow" else "")
-            for suffix in (".svg", ".png") if name == "wide" else (".svg",):
-                path = folder / (stem + suffix)
-                style.save(figure, path)
-                print(path)
-            section.svgs[name] = (folder / (stem + ".svg")).read_bytes()
+    pages = [(section, name) for section in sections for name in section.figures]
+    if not pages:
+        return
+    # A process inherits figures as it is forked; they cannot be sent to it.
+    with multiprocessing.get_context("fork").Pool(initializer=inherited.extend, initargs=(pages,)) as pool:
+        for (section, name), paths in zip(pages, pool.imap(write_figure, ((i, folder) for i in range(len(pages))))):
+            print(*paths, sep="\n")
+            section.svgs[name] = paths[0].read_bytes()
+
+
+inherited = []  # the pages of write_figures(), in each of its processes
+
+
+def write_figure(asked):
+    """The files of a page: first its .svg."""
+    import style
+    page, folder = asked
+    section, name = inherited[page]
+    figure = section.figures[name]
+    style.settle(figure)
+    stem = section.entry["id"] + ("-narrow" if name == "narrow" else "")
+    paths = [folder / (stem + suffix) for suffix in ((".svg", ".png") if name == "wide" else (".svg",))]
+    for path in paths:
+        style.save(figure, path)
+    return paths
 
 
 def write_text(path, text):
