@@ -74,8 +74,8 @@ class Variant {
   int item_rows() const { return fold == Fold::pair ? 2 : 1; }
   std::int64_t items_of_channel(std::int64_t batch) const { return (batch + item_rows() - 1) / item_rows(); }
 
-  // Whether it computes the case, which it has the type, the gates and room for: any where there is an FFT that holds
-  // it.
+  // Whether it is for the case, which it has the type, the gates and room for: a kernel without an FFT computes some
+  // alone, one with an FFT computes all, of which there may be some that another is better at.
   virtual bool takes(const Convolution& problem) const = 0;
   // Constants of the kernel, computed in double and rounded once.
   virtual std::vector<std::uint32_t> make_tables() const = 0;

@@ -153,8 +153,10 @@ const Variant& choose_whole(const Convolution& p, const Device& device) {
          " bytes of shared memory a block, ", device.name, " has ", device.block_bytes,
          "; the nearest that fits is N=", nearest.back()->size, " of factors ", join(nearest.back()->factors));
   }
-  const auto preferred = std::find_if(fitting.begin(), fitting.end(), [](const Variant* v) { return v->preferred; });
-  return preferred != fitting.end() ? **preferred : *fitting.front();
+  const auto taking = only(fitting, [&](const Variant& v) { return v.takes(p); });
+  const auto& open = taking.empty() ? fitting : taking;
+  const auto preferred = std::find_if(open.begin(), open.end(), [](const Variant* v) { return v->preferred; });
+  return preferred != open.end() ? **preferred : *open.front();
 }
 
 SparseChoice choose_sparse(const Variant& dense, const Device& device, std::span<const std::uint8_t> kept) {

@@ -45,8 +45,6 @@ class ClusterConvolution final : public Step {
     const std::int64_t bytes = std::int64_t{2} * a.batch * a.channels * a.length;
     if (a.u != a.y) launch.touches({"u", a.u, bytes, false, false});
     launch.touches({"y", a.y, bytes, true, false});
-    if (a.pregate) launch.touches({"pregate", a.pregate, bytes, false, false});
-    if (a.postgate) launch.touches({"postgate", a.postgate, bytes, false, false});
     launch.touches({"spectrum", a.spectrum, 4 * p.channels * variant_.size, false, false});
     if (a.spectrum_factors)
       launch.touches({"factors", a.spectrum_factors, 4 * p.channels * variant_.outer_rows(), false, false});
@@ -57,12 +55,10 @@ class ClusterConvolution final : public Step {
 
  private:
   KernelId kernel() const { return {variant_.family, variant_.line, variant_.instance}; }
-  // Threads multiply by gates.
   Transfer transfer(const ConvolutionArguments& a, const Machine& machine) const {
-    if (a.length % 8 != 0 || !are_aligned({a.u, a.y, a.pregate, a.postgate})) return Transfer::element;
-    const bool whole_lines = a.length % variant_.tensor_grain() == 0;
+    if (a.length % 8 != 0 || !are_aligned({a.u, a.y})) return Transfer::element;
     const bool maps = has_maps(machine.device(), a.length, a.channels);
-    return maps && whole_lines && !a.pregate && !a.postgate ? Transfer::tensor : Transfer::vector;
+    return maps && variant_.takes(problem_) ? Transfer::tensor : Transfer::vector;
   }
 
   Convolution problem_;

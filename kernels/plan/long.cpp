@@ -135,15 +135,14 @@ double LongVariant::spectrum_scale() const {
 
 int LongVariant::roundings() const { return inner_.roundings() + 2 * outer::roundings_of_pass(outer_layout(false)); }
 
-ClusterVariant::ClusterVariant(const Variant& chain, bool with_gates, std::size_t outer_line, std::size_t of_line,
+ClusterVariant::ClusterVariant(const Variant& chain, std::size_t outer_line, std::size_t of_line,
                                std::size_t of_instance, const Instance<cluster::Family>& made)
-    : LongVariant(chain, made.key.fold, with_gates, outer_line), layout_(made.key, made.tuning) {
+    : LongVariant(chain, made.key.fold, false, outer_line), layout_(made.key, made.tuning) {
   family = cluster::Family::name, line = of_line, instance = of_instance;
   preferred = made.worth == kChosen, classes = made.classes, compiled = made.compiled;
   threads = layout_.threads, shared_bytes = layout_.shared_bytes, blocks_per_sm = made.tuning.blocks;
-  name = text("cluster_", layout_.lines, 'x', layout_.columns, '_', danaus::name(dtype), '_', danaus::name(fold),
-              gated ? "_gated" : "", "_c", layout_.shares, "_w", made.tuning.warps, "_ring", made.tuning.ring, "_x",
-              blocks_per_sm);
+  name = text("cluster_", layout_.lines, 'x', layout_.columns, '_', danaus::name(dtype), '_', danaus::name(fold), "_c",
+              layout_.shares, "_w", made.tuning.warps, "_ring", made.tuning.ring, "_x", blocks_per_sm);
 }
 
 std::vector<std::uint32_t> ClusterVariant::make_tables() const {
@@ -173,9 +172,7 @@ void append_clusters(std::vector<std::unique_ptr<LongVariant>>& all) {
                !v->gated;
       });
       const auto outer = std::ranges::find(outer::kLines, key.radix, &outer::Line::radix);
-      for (bool gated : {false, true})
-        all.push_back(
-            std::make_unique<ClusterVariant>(**chain, gated, outer - outer::kLines.begin(), line, i, made.list[i]));
+      all.push_back(std::make_unique<ClusterVariant>(**chain, outer - outer::kLines.begin(), line, i, made.list[i]));
     }
   }
 }

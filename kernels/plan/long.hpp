@@ -39,14 +39,16 @@ class LongVariant : public Variant {
   std::size_t outer_line_;
 };
 
-// The same by the cluster's kernel, of whose transforms `inner` is one.
+// The same by the cluster's kernel, of whose transforms `inner` is one. It knows no gates.
 class ClusterVariant final : public LongVariant {
  public:
   // `made` is the line's instance of that number.
-  ClusterVariant(const Variant& inner, bool gated, std::size_t outer_line, std::size_t line, std::size_t instance,
+  ClusterVariant(const Variant& inner, std::size_t outer_line, std::size_t line, std::size_t instance,
                  const Instance<cluster::Family>& made);
 
   const cluster::Layout& layout() const { return layout_; }
+  // What comes and goes by tensor maps: samples of other rows, which threads move, are sooner through outer passes.
+  bool takes(const Convolution& problem) const override { return problem.length % tensor_grain() == 0; }
   std::vector<std::uint32_t> make_tables() const override;
   int roundings() const override;
   const RowLayout& rows() const override { return layout_; }

@@ -37,8 +37,9 @@ TEST(LongResult, ClustersAgreeWithTheReference) {
   int number = 0;
   for (std::string_view token :
        {"fftconv_f16_circular_l65536_b5_h2", "fftconv_bf16_causal_l65536_b3_h1", "fftconv_f16_causal_l57344_b3_h1",
-        "fftconv_bf16_circular_l65536_b3_h1_pregate_postgate", "fftconv_f16_causal_l50001_k1000_b2_h1_postgate",
-        "fftconv_f16_causal_l65000_b2_h2_pregate", "fftconv_bf16_circular_l50003_b2_h1",
+        "fftconv_f16_causal_l50001_k1000_b2_h1_n65536_rightangle_r8x8x4x16x16",
+        "fftconv_f16_causal_l65000_b2_h2_n65536_rightangle_r8x8x4x16x16",
+        "fftconv_bf16_circular_l50003_b2_h1_n65536_rightangle_r8x8x4x16x16", "fftconv_bf16_circular_l65536_b3_h1",
         "fftconv_f16_circular_l131072_b3_h1"}) {
     ExecutorOptions options;
     options.order = ++number % 2 == 1 ? host::Order::random : host::Order::ascending, options.seed = number;
@@ -69,6 +70,13 @@ TEST(LongChoice, OtherDevicesHaveOuterPasses) {
   const Convolution problem = parse_convolution("fftconv_f16_circular_l65536_b4_h1");
   EXPECT_EQ(choose(problem, device_like(0)).family, "cluster");
   EXPECT_EQ(choose(problem, device_like(1)).family, "outer");
+}
+
+TEST(LongChoice, ClustersTakeWholeLinesWithoutGates) {
+  const auto family = [](std::string_view token) { return choose(parse_convolution(token), device_like(0)).family; };
+  EXPECT_EQ(family("fftconv_f16_causal_l57344_b4_h1"), "cluster");
+  EXPECT_EQ(family("fftconv_f16_causal_l57352_b4_h1"), "outer");
+  EXPECT_EQ(family("fftconv_f16_causal_l57344_b4_h1_postgate"), "outer");
 }
 
 // As many as one launch takes, of the convolution and of the filter.

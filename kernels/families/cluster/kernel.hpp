@@ -4,7 +4,7 @@
 // source     Bailey 1990, the four-step FFT, whose transposes go through distributed shared memory
 // index      as of outer passes with a chain between them (families/outer, families/chain): n = N2 n_hi + n_lo,
 //            k = k_hi + N1 k_lo; and so are the spectrum and its slots
-// shapes     u, y, gates [B, H, L], L <= N; a cluster takes two batch rows (pair fold) or one row (right angle)
+// shapes     u, y [B, H, L], L <= N; a cluster takes two batch rows (pair fold) or one row (right angle)
 // types      samples f16 or bf16; arithmetic f16; bf16 becomes f16 by a power of two of each unit's and each
 //            line's own, and is bf16 between the steps
 // scaling    unitary up to a power of two, in the matrices and twiddles
@@ -19,7 +19,6 @@
 // exchange   in pieces of 16 bytes that the sender writes. In step B blocks write where others have lines of the same
 //            number: a warp does once all blocks' warps of its number have read theirs
 // ahead      the next item's planes come while this one is transformed
-// gates      meet samples as threads load and store them
 // error      LongVariant::roundings()
 // reference  reference/convolution/convolve.hpp   test   tests/kernels/long_test.cpp
 #pragma once
@@ -298,8 +297,7 @@ class Block {
     DANAUS_UNROLL_BY(1)
     for (int g = 0; g < layout.groups; ++g) {
       device::sync_block();
-      copy_gated_slab_by_threads<P, Worker>(a_, a_.u, a_.pregate, from, slab_of_row(layout.groups * stage + g),
-                                            plane_at(0));
+      copy_slab_by_threads<P, Worker>(a_, a_.u, from, slab_of_row(layout.groups * stage + g), plane_at(0));
       device::copy_async_commit();
       device::copy_async_wait<0>();
       device::sync_block();
@@ -322,9 +320,7 @@ class Block {
     const int line = round * layout.tuning.warps + warp_;
     const int of_all = rank_ * kLines + line, k_hi = of_all / 8 + 8 * r * (of_all % 8);
     const int row = channel * layout.lines + k_hi, lane = device::lane_index();
-    // On their way before they are needed.
-    Words<4> spectrum[2];
-    load_spectrum(row, 0, spectrum);
+    // On its way before it is needed.
     const Words<2> turns[2] = {device::load_constant<8>(tables_ + layout.turns_at + 8 * of_all + 2 * (lane % 4)),
                                device::load_constant<8>(tables_ + layout.turns_back_at + 16 * of_all + 2 * (lane / 4))};
     if (round == 0) device::barrier_wait_cluster(kLinesArrived, i & 1);
@@ -339,7 +335,7 @@ class Block {
       }
     });
     if constexpr (layout.scaled) factor *= float_of(device::load_global<4>(a_.spectrum_factors + row)[0]);
-    convolve_line(row, constants, turns, spectrum, re, im);
+    convolve_line(row, constants, turns, re, im);
     device::barrier_wait_released(layout.lines_read_at + 8 * warp_, (i * layout.rounds + round) & 1);
     send_line(line, factor, re, im);
   }
@@ -372,7 +368,7 @@ class Block {
     words[0] = load_piece<Cache::stream>(from), words[1] = load_piece<Cache::stream>(from + 128);
   }
   DANAUS_DEVICE void convolve_line(int row, const chain::Constants<Chain>& constants, const Words<2> (&turns)[2],
-                                   Words<4> (&next)[2], Samples& re, Samples& im) const {
+                                   Samples& re, Samples& im) const {
     Complex2 inner[2][2], inner_back[2][2];
     DANAUS_UNROLL
     for (int i = 0; i < 2; ++i) {
@@ -388,9 +384,9 @@ class Block {
     DANAUS_UNROLL
     for (int kr = 0; kr < chain_r; ++kr) {
       chain::rows_there<Chain>(constants, x[kr]);
-      const Words<4> of_row[2] = {next[0], next[1]};
-      if (kr + 1 < chain_r) load_spectrum(row, kr + 1, next);
-      convolve_tiles(x[kr], constants.dft, inner, inner_back, of_row);
+      Words<4> spectrum[2];
+      load_spectrum(row, kr, spectrum);
+      convolve_tiles(x[kr], constants.dft, inner, inner_back, spectrum);
       from_left<true>(constants.dft, x[kr][0][0], x[kr][1][0], x[kr][0][1], x[kr][1][1]);
     }
     if constexpr (chain_r > 1) chain::outer_twiddles<Chain, true>(x);
@@ -504,9 +500,8 @@ class Block {
         for (int chunk = Worker::index(); chunk < layout.row_chunks; chunk += Worker::kThreads) {
           const int n = sample_of<P>(slab_of_row(slab), chunk);
           if (n >= to.last) continue;
-          Words<4> words = device::load_shared<16>(swizzled(kept(slab) + plane * layout.row_bytes + 16 * chunk));
-          if (a_.postgate) words = gated<layout.dtype>(words, load_chunk(a_.postgate, to, n, a_.transfer));
-          store_chunk(a_.y, to, n, a_.transfer, words);
+          store_chunk(a_.y, to, n, a_.transfer,
+                      device::load_shared<16>(swizzled(kept(slab) + plane * layout.row_bytes + 16 * chunk)));
         }
       }
     }

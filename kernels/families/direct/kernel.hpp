@@ -34,6 +34,16 @@ DANAUS_DEVICE u32 finish(float first, float second, bool gated, u32 gate) {
   return device::pack2<T>(first, second);
 }
 
+template <bool plain>
+DANAUS_DEVICE void store_channels(void* columns, const ColumnPlace& at, int n, int channel, Transfer transfer,
+                                  Words<4> words) {
+  if constexpr (plain)
+    device::store_global<16>(
+        static_cast<std::uint16_t*>(columns) + at.begin + static_cast<long long>(n) * at.channels + channel, words);
+  else
+    store_chunk(columns, channels_of(at, n), channel, transfer, words);
+}
+
 template <class P>
 DANAUS_DEVICE void convolve_row(const Arguments& a) {
   constexpr Dtype T = P::layout.key.dtype;
@@ -77,7 +87,9 @@ DANAUS_DEVICE void convolve_row(const Arguments& a) {
   }
 }
 
-template <class P>
+// Whole pieces of 16 bytes without gates have a way of their own: where each access asks what it may be, few are under
+// way at once.
+template <class P, bool plain>
 DANAUS_DEVICE void convolve_columns(const Arguments& a) {
   constexpr Dtype T = P::layout.key.dtype;
   constexpr int kTaps = P::layout.key.taps, kRun = P::layout.tuning.run, kAtOnce = P::layout.tuning.at_once;
@@ -99,7 +111,12 @@ DANAUS_DEVICE void convolve_columns(const Arguments& a) {
   DANAUS_UNROLL
   for (int i = 0; i < 8; ++i) bias[i] = bias_of(a, channel + i);
   Words<4> u[kTaps - 1 + kAtOnce];  // from the sample of the last tap on
-  const auto load = [&](int n) { return load_gated<T>(a.u, a.pregate, channels_of(at, n), channel, a.transfer); };
+  const auto load = [&](int n) {
+    if constexpr (plain)
+      return load_channels(a.u, at, n, channel, Transfer::vector);
+    else
+      return load_gated<T>(a.u, a.pregate, channels_of(at, n), channel, a.transfer);
+  };
   DANAUS_UNROLL
   for (int i = 0; i < kTaps - 1; ++i) u[i] = load(begin + a.lead - (kTaps - 1) + i);
   DANAUS_UNROLL_BY(1)
@@ -107,7 +124,7 @@ DANAUS_DEVICE void convolve_columns(const Arguments& a) {
     Words<4> gate[kAtOnce]{}, y[kAtOnce];
     DANAUS_UNROLL
     for (int i = 0; i < kAtOnce; ++i) u[kTaps - 1 + i] = load(n + i + a.lead);
-    if (a.postgate) DANAUS_UNROLL
+    if (!plain && a.postgate) DANAUS_UNROLL
     for (int i = 0; i < kAtOnce; ++i)
       gate[i] = load_gated<T>(a.postgate, nullptr, channels_of(at, n + i), channel, a.transfer);
     DANAUS_UNROLL
@@ -124,13 +141,13 @@ DANAUS_DEVICE void convolve_columns(const Arguments& a) {
           DANAUS_UNROLL
           for (int m = 0; m < kTaps; ++m) sums[c] += taps[m][2 * w + c] * x[c][kTaps - 1 + i - m];
         }
-        y[i][w] = finish<T>(sums[0], sums[1], a.postgate, gate[i][w]);
+        y[i][w] = finish<T>(sums[0], sums[1], !plain && a.postgate, gate[i][w]);
       }
     }
     device::count_fp32(8 * kAtOnce * kTaps);
     DANAUS_UNROLL
     for (int i = 0; i < kAtOnce; ++i)
-      if (n + i < a.length) store_chunk(a.y, channels_of(at, n + i), channel, a.transfer, y[i]);
+      if (n + i < a.length) store_channels<plain>(a.y, at, n + i, channel, a.transfer, y[i]);
     DANAUS_UNROLL
     for (int i = 0; i < kTaps - 1; ++i) u[i] = u[i + kAtOnce];
   }
@@ -140,10 +157,12 @@ template <class P, Path path>
 DANAUS_DEVICE void run(const Arguments& a) {
   device::let_next_grid_begin();
   device::wait_for_previous_grid();
-  if constexpr (P::layout.key.channels_last)
-    convolve_columns<P>(a);
-  else
+  if constexpr (!P::layout.key.channels_last)
     convolve_row<P>(a);
+  else if (a.transfer == Transfer::vector && !a.pregate && !a.postgate)
+    convolve_columns<P, true>(a);
+  else
+    convolve_columns<P, false>(a);
 }
 
 }  // namespace danaus::direct::inline DANAUS_BACKEND
