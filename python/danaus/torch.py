@@ -295,7 +295,8 @@ class _Trained(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, dy):
-        is_plain = not torch.compiler.is_compiling() and way_of(dy, *ctx.saved_tensors) == PLAIN  # not where second derivatives are to come
+        # Not where second derivatives are to come.
+        is_plain = not torch.compiler.is_compiling() and way_of(dy, *ctx.saved_tensors) == PLAIN
         return _backward(ctx, dy, None, _conv_backward_cuda if is_plain else torch.ops.danaus.conv_backward)[:5]
 
 
