@@ -19,6 +19,7 @@ CallOptions options_of(const danaus_call* call) {
   options.prepared = call->prepared, options.prepared_bytes = call->prepared_bytes;
   if (call->prepared_for) options.prepared_for = call->prepared_for;
   options.workspace = call->workspace, options.workspace_bytes = call->workspace_bytes;
+  options.vouched = call->vouched != 0;
   return options;
 }
 
@@ -45,6 +46,7 @@ danaus_status failed(danaus_status status, const char* what) noexcept {
 std::vector<Buffer> buffers_of(const char* operation, const danaus_array* arrays, std::size_t count) {
   if (count > 0) require(operation, "arrays", arrays);
   std::vector<Buffer> buffers;
+  buffers.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     require(operation, "an array's name", arrays[i].name);
     buffers.emplace_back(arrays[i].name, arrays[i].data, arrays[i].bytes);

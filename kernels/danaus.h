@@ -106,6 +106,10 @@ typedef struct danaus_call {
   const char* prepared_for; /* danaus_plan_kernel() of the plan that prepared it, where the caller keeps it: checked */
   void* workspace;          /* of the caller */
   size_t workspace_bytes;
+  /* Not 0: the caller knows that all of this memory and the arrays, filters too, are of the plan's device, and the
+   * stream, as one does who keeps tensors. CUDA is not asked for that, which takes longer than all else before the
+   * launches; where it is not so, the kernels fail. Sizes, alignment and overlaps are checked as ever. */
+  int vouched;
 } danaus_call;
 
 /* Filters of the host are copied, and ready when this returns; those of the device are read by kernels on the stream.

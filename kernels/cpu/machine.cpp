@@ -56,11 +56,10 @@ class ExecutorMachine final : public Machine {
   void copy(void* to, const void* from, std::int64_t bytes, Stream) const override {
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
   }
-  bool is_host_memory(const void*) const override { return false; }
+  bool is_host_memory(const char*, const char*, const void*) const override { return false; }
   bool is_capturing(Stream) const override { return false; }
   void synchronize(Stream) const override {}
   void synchronize() const override {}
-  void check_memory(const char*, const char*, const void*) const override {}
   void check_stream(const char* operation, Stream stream) const override {
     if (stream) fail(operation, ": a CUDA stream is given, but the plan is for the executor");
   }

@@ -300,11 +300,10 @@ class CountingMachine final : public Machine {
   void copy_from_host(void*, const void*, std::int64_t) const override {}
   void copy_to_host(void*, const void*, std::int64_t) const override {}
   void copy(void*, const void*, std::int64_t, Stream) const override {}
-  bool is_host_memory(const void*) const override { return false; }
+  bool is_host_memory(const char*, const char*, const void*) const override { return false; }
   bool is_capturing(Stream) const override { return false; }
   void synchronize(Stream) const override {}
   void synchronize() const override {}
-  void check_memory(const char*, const char*, const void*) const override {}
   void check_stream(const char*, Stream) const override {}
 
   void launch(const Launch& launch, Stream) const override {

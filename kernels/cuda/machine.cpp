@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "kernels/cuda/kernels.hpp"
+#include "kernels/cuda/map_cache.hpp"
 #include "kernels/cuda/runtime.hpp"
 
 namespace danaus {
@@ -24,16 +25,6 @@ PFN_cuTensorMapEncodeTiled_v12000 tensor_map_encoder() {
     return reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(function);
   }();
   return kEncode;
-}
-
-cudaPointerAttributes attributes_of(const void* data) {
-  cudaPointerAttributes memory;
-  DANAUS_CUDA(cudaPointerGetAttributes(&memory, data));
-  return memory;
-}
-
-bool is_host(const cudaPointerAttributes& memory) {
-  return memory.type == cudaMemoryTypeUnregistered || memory.type == cudaMemoryTypeHost;
 }
 
 class CudaMachine final : public Machine {
@@ -99,6 +90,11 @@ class CudaMachine final : public Machine {
   }
 
   TensorMap make_tensor_map(const TensorShape& shape, const void* data) const override {
+    thread_local MapCache made;
+    return made.get(shape, data, encode);
+  }
+
+  static TensorMap encode(const TensorShape& shape, const void* data) {
     constexpr int kRank = 5;
     cuuint64_t extent[kRank], stride_bytes[kRank - 1];
     cuuint32_t box[kRank], step[kRank];
@@ -151,7 +147,6 @@ class CudaMachine final : public Machine {
     const DeviceScope scope(ordinal_);
     DANAUS_CUDA(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream));
   }
-  bool is_host_memory(const void* data) const override { return is_host(attributes_of(data)); }
   bool is_capturing(Stream stream) const override {
     cudaStreamCaptureStatus status;
     DANAUS_CUDA(cudaStreamIsCapturing(stream, &status));
@@ -166,11 +161,12 @@ class CudaMachine final : public Machine {
     DANAUS_CUDA(cudaDeviceSynchronize());
   }
 
-  void check_memory(const char* operation, const char* what, const void* data) const override {
-    const cudaPointerAttributes memory = attributes_of(data);
-    if (is_host(memory)) fail(operation, ": ", what, " is in host memory, the plan is for ", device_.name);
+  bool is_host_memory(const char* operation, const char* what, const void* data) const override {
+    cudaPointerAttributes memory;
+    DANAUS_CUDA(cudaPointerGetAttributes(&memory, data));
     if (memory.type == cudaMemoryTypeDevice && memory.device != ordinal_)
       fail(operation, ": ", what, " is on CUDA device ", memory.device, ", the plan is for device ", ordinal_);
+    return memory.type == cudaMemoryTypeUnregistered || memory.type == cudaMemoryTypeHost;
   }
 
   void check_stream(const char* operation, Stream stream) const override {

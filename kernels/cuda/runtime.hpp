@@ -27,19 +27,22 @@ inline void check_cuda(cudaError_t error, const char* call, const char* file, in
   throw CudaError(message.str());
 }
 
-// Makes a device the calling thread's current one for as long as it lives.
+// Makes a device the calling thread's current one for as long as it lives. Where it is that already, as for most
+// callers, nothing is set: that costs more than to ask.
 class DeviceScope {
  public:
-  explicit DeviceScope(int ordinal) {
+  explicit DeviceScope(int ordinal) : ordinal_(ordinal) {
     DANAUS_CUDA(cudaGetDevice(&before_));
-    DANAUS_CUDA(cudaSetDevice(ordinal));
+    if (before_ != ordinal_) DANAUS_CUDA(cudaSetDevice(ordinal_));
   }
   DeviceScope(const DeviceScope&) = delete;
   DeviceScope& operator=(const DeviceScope&) = delete;
-  ~DeviceScope() { cudaSetDevice(before_); }
+  ~DeviceScope() {
+    if (before_ != ordinal_) cudaSetDevice(before_);
+  }
 
  private:
-  int before_ = 0;
+  int ordinal_, before_ = 0;
 };
 
 // Memory of the device that is current at its construction.

@@ -34,6 +34,7 @@ struct TensorShape {
   std::array<std::uint64_t, 5> extent;
   std::array<std::uint64_t, 5> stride;
   std::array<std::uint32_t, 5> box;
+  bool operator==(const TensorShape&) const = default;
 };
 
 // Who of a launch computes what.

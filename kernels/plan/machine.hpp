@@ -44,14 +44,18 @@ class Machine {
   virtual void copy_to_host(void* to, const void* from, std::int64_t bytes) const = 0;
   // Between memories of the machine.
   virtual void copy(void* to, const void* from, std::int64_t bytes, Stream stream) const = 0;
-  virtual bool is_host_memory(const void* data) const = 0;
   virtual bool is_capturing(Stream stream) const = 0;
   virtual void synchronize(Stream stream) const = 0;
   // Waits for everything that runs on the machine.
   virtual void synchronize() const = 0;
 
-  // Throw unless the memory is where kernels can reach it, and the stream is the machine's; `what` names the memory.
-  virtual void check_memory(const char* operation, const char* what, const void* data) const = 0;
+  // Throw unless the memory is the host's or where kernels can reach it; `what` names it.
+  virtual bool is_host_memory(const char* operation, const char* what, const void* data) const = 0;
+  // Throw unless kernels can reach the memory, and the stream is the machine's.
+  void check_memory(const char* operation, const char* what, const void* data) const {
+    if (is_host_memory(operation, what, data))
+      fail(operation, ": ", what, " is in host memory, the plan is for ", device().name);
+  }
   virtual void check_stream(const char* operation, Stream stream) const = 0;
 
   virtual void launch(const Launch& launch, Stream stream) const = 0;

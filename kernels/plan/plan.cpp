@@ -1,7 +1,9 @@
 #include "kernels/plan/plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
+#include <tuple>
 #include <utility>
 
 #include "reference/convolution/mask.hpp"
@@ -51,11 +53,23 @@ struct Plan::State {
       }
   }
 
+  using Steps = std::vector<std::unique_ptr<Step>>;
+
   // The buffers of the arrays of these roles, checked, in the order of the arrays.
   Call call_of(const char* operation, std::span<const Buffer> buffers, std::initializer_list<Role> roles,
                std::int64_t batch) const;
-  void launch(const std::vector<std::unique_ptr<Step>>& steps, std::size_t first_constants, const Call& call,
-              Stream stream) const {
+  // That what comes with the call is the machine's, but for filters.
+  void check_places(const char* operation, const Call& call, const CallOptions& options) const;
+  // In memory of the machine: what had to be copied there.
+  using Copies = std::vector<std::shared_ptr<void>>;
+  Copies bring_filters(const char* operation, Call& call, const CallOptions& options) const;
+  // The memory that prepare() writes.
+  void* prepared_for(const char* operation, const CallOptions& options, bool copied);
+  void run_prepare(const Call& call, const CallOptions& options, const Copies& copies);
+  void run_execute(const Call& call, Stream stream) const {
+    launch(program.execute, program.prepare.size(), call, stream);
+  }
+  void launch(const Steps& steps, std::size_t first_constants, const Call& call, Stream stream) const {
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const Constants& words = constants[first_constants + i];
       const std::span on_machine(static_cast<const std::uint32_t*>(words.memory.get()), words.count);
@@ -63,9 +77,11 @@ struct Plan::State {
     }
   }
   std::int64_t batch_of(const char* operation, const CallOptions& options) const;
-  using Steps = std::vector<std::unique_ptr<Step>>;
-  void* workspace_for(const char* operation, const CallOptions& options, const Steps& steps, std::int64_t batch) const;
-  std::shared_ptr<void> allocate_workspace(const char* operation, const Steps& steps, std::int64_t batch) const;
+  // For a batch, as `bytes_of` says of any; null where that is 0.
+  template <class BytesOf>
+  void* workspace_for(const char* operation, const CallOptions& options, std::int64_t batch, BytesOf bytes_of) const;
+  template <class BytesOf>
+  std::shared_ptr<void> allocate_workspace(const char* operation, std::int64_t batch, BytesOf bytes_of) const;
   void check_prepared(const char* operation, const CallOptions& options) const;
 
   Case asked;
@@ -80,22 +96,25 @@ struct Plan::State {
   mutable std::int64_t workspace_size = 0;
 };
 
+// Nothing is allocated here: it is of every call's time on the host.
 Call Plan::State::call_of(const char* operation, std::span<const Buffer> buffers, std::initializer_list<Role> roles,
                           std::int64_t batch) const {
   Call call;
   call.batch = batch;
   const auto is_wanted = [&](const Array& array) { return std::ranges::find(roles, array.role) != roles.end(); };
-  const auto array_of = [&](std::string_view name) {
-    return std::ranges::find_if(arrays, [&](const Array& a) { return a.name == name && is_wanted(a); });
-  };
-  for (const Buffer& buffer : buffers)
-    if (array_of(buffer.name) == arrays.end()) fail(operation, ": a ", buffer.name, " is given, but the plan has none");
-  std::vector<std::pair<const Array*, const Buffer*>> given;
+  std::array<const Buffer*, std::tuple_size_v<decltype(call.arrays)>> given{};  // by the number of the array
+  for (const Buffer& buffer : buffers) {
+    const auto array =
+        std::ranges::find_if(arrays, [&](const Array& a) { return a.name == buffer.name && is_wanted(a); });
+    if (array == arrays.end()) fail(operation, ": a ", buffer.name, " is given, but the plan has none");
+    const Buffer*& place = given.at(static_cast<std::size_t>(array - arrays.begin()));
+    if (!place) place = &buffer;
+  }
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const Array& array = arrays[i];
     if (!is_wanted(array)) continue;
-    const auto buffer = std::ranges::find(buffers, array.name, &Buffer::name);
-    if (buffer == buffers.end()) fail(operation, ": the plan has a ", array.name, ", but none is given");
+    const Buffer* buffer = given[i];
+    if (!buffer) fail(operation, ": the plan has a ", array.name, ", but none is given");
     if (!buffer->data) fail(operation, ": ", array.name, " is null");
     const std::int64_t size = bytes(array.dtype);
     const std::int64_t samples = array.batched ? array.size() / array.extents.front() * batch : array.size();
@@ -104,14 +123,61 @@ Call Plan::State::call_of(const char* operation, std::span<const Buffer> buffers
            name(array.dtype), ", the plan needs ", product_of(array, batch));
     if (reinterpret_cast<std::uintptr_t>(buffer->data) % size != 0)
       fail(operation, ": ", array.name, " is not aligned to its ", size, " bytes");
-    given.emplace_back(&array, &*buffer);
-    call.arrays.at(i) = const_cast<void*>(buffer->data);
+    call.arrays[i] = const_cast<void*>(buffer->data);
   }
-  for (const auto& [output, written] : given)
-    for (const auto& [other, buffer] : given)
-      if (output->role == Role::output && other != output && overlap(*written, *buffer))
-        fail(operation, ": ", output->name, " overlaps ", other->name);
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (!given[i] || arrays[i].role != Role::output) continue;
+    for (std::size_t other = 0; other < arrays.size(); ++other)
+      if (given[other] && other != i && overlap(*given[i], *given[other]))
+        fail(operation, ": ", arrays[i].name, " overlaps ", arrays[other].name);
+  }
   return call;
+}
+
+void Plan::State::check_places(const char* operation, const Call& call, const CallOptions& options) const {
+  if (options.vouched) return;
+  machine->check_stream(operation, options.stream);
+  if (options.prepared) machine->check_memory(operation, "prepared", options.prepared);
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    if (call.arrays[i] && arrays[i].role != Role::filter)
+      machine->check_memory(operation, arrays[i].name.data(), call.arrays[i]);
+}
+
+Plan::State::Copies Plan::State::bring_filters(const char* operation, Call& call, const CallOptions& options) const {
+  Copies copies;
+  if (options.vouched) return copies;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const Array& array = arrays[i];
+    if (array.role != Role::filter || !machine->is_host_memory(operation, array.name.data(), call.arrays[i])) continue;
+    if (machine->is_capturing(options.stream))
+      fail(operation, ": ", array.name, " is in host memory, which is copied at once; while the stream is captured ",
+           "give memory of the device");
+    copies.push_back(machine->upload(call.arrays[i], bytes(array.dtype) * array.size()));
+    call.arrays[i] = copies.back().get();
+  }
+  return copies;
+}
+
+void* Plan::State::prepared_for(const char* operation, const CallOptions& options, bool copied) {
+  if (options.prepared) return options.prepared;
+  if (!prepared) {
+    if (machine->is_capturing(options.stream))
+      fail(operation, ": the stream is being captured, where nothing can be allocated; set a filter before");
+    prepared = machine->allocate(program.prepared_bytes);
+  } else if (copied) {
+    machine->synchronize();  // earlier calls on other streams may still read it
+  }
+  return prepared.get();
+}
+
+void Plan::State::run_prepare(const Call& call, const CallOptions& options, const Copies& copies) {
+  if (program.prepared_is_filter)
+    for (std::size_t i = 0; i < arrays.size(); ++i)
+      if (arrays[i].role == Role::filter)
+        machine->copy(call.prepared, call.arrays[i], program.prepared_bytes, options.stream);
+  launch(program.prepare, 0, call, options.stream);
+  if (!copies.empty()) machine->synchronize(options.stream);
+  has_filter |= !options.prepared;
 }
 
 std::int64_t Plan::State::batch_of(const char* operation, const CallOptions& options) const {
@@ -130,17 +196,17 @@ void Plan::State::check_prepared(const char* operation, const CallOptions& optio
          program.variant->name);
   if (static_cast<std::int64_t>(options.prepared_bytes) < program.prepared_bytes)
     fail(operation, ": prepared has ", options.prepared_bytes, " bytes, the plan needs ", program.prepared_bytes);
-  machine->check_memory(operation, "prepared", options.prepared);
 }
 
-void* Plan::State::workspace_for(const char* operation, const CallOptions& options, const Steps& steps,
-                                 std::int64_t batch) const {
-  const std::int64_t needed = danaus::workspace_bytes(steps, batch);
+template <class BytesOf>
+void* Plan::State::workspace_for(const char* operation, const CallOptions& options, std::int64_t batch,
+                                 BytesOf bytes_of) const {
+  const std::int64_t needed = bytes_of(batch);
   if (needed == 0) return nullptr;
   if (options.workspace) {
     if (static_cast<std::int64_t>(options.workspace_bytes) < needed)
       fail(operation, ": the workspace has ", options.workspace_bytes, " bytes, the call needs ", needed);
-    machine->check_memory(operation, "workspace", options.workspace);
+    if (!options.vouched) machine->check_memory(operation, "workspace", options.workspace);
     return options.workspace;
   }
   const std::lock_guard lock(own_workspace);
@@ -149,15 +215,16 @@ void* Plan::State::workspace_for(const char* operation, const CallOptions& optio
       fail(operation, ": the stream is being captured, where nothing can be allocated; give a workspace of ", needed,
            " bytes, or make the same call once before");
     workspace.reset(), workspace_size = 0;
-    workspace = allocate_workspace(operation, steps, batch);
+    workspace = allocate_workspace(operation, batch, bytes_of);
     workspace_size = needed;
   }
   return workspace.get();
 }
 
-std::shared_ptr<void> Plan::State::allocate_workspace(const char* operation, const Steps& steps,
-                                                      std::int64_t batch) const {
-  const auto of = [&](std::int64_t rows) { return machine->allocate(danaus::workspace_bytes(steps, rows)); };
+template <class BytesOf>
+std::shared_ptr<void> Plan::State::allocate_workspace(const char* operation, std::int64_t batch,
+                                                      BytesOf bytes_of) const {
+  const auto of = [&](std::int64_t rows) { return machine->allocate(bytes_of(rows)); };
   try {
     return of(batch);
   } catch (const OutOfMemory& error) {
@@ -200,41 +267,13 @@ void Plan::prepare(std::span<const Buffer> filters, const CallOptions& options) 
   constexpr const char* kOperation = "set_filter";
   State& s = *state_;
   Call call = s.call_of(kOperation, filters, {Role::filter}, s.batch_of(kOperation, options));
-  s.machine->check_stream(kOperation, options.stream);
   s.check_prepared(kOperation, options);
-
-  const bool own = !options.prepared, capturing = s.machine->is_capturing(options.stream);
-  std::vector<std::shared_ptr<void>> copies;  // of filters of the host
-  for (std::size_t i = 0; i < s.arrays.size(); ++i) {
-    const Array& array = s.arrays[i];
-    if (array.role != Role::filter) continue;
-    if (!s.machine->is_host_memory(call.arrays[i])) {
-      s.machine->check_memory(kOperation, array.name.data(), call.arrays[i]);
-      continue;
-    }
-    if (capturing)
-      fail(kOperation, ": ", array.name, " is in host memory, which is copied at once; while the stream is captured ",
-           "give memory of the device");
-    copies.push_back(s.machine->upload(call.arrays[i], bytes(array.dtype) * array.size()));
-    call.arrays[i] = copies.back().get();
-  }
-  if (own && !s.prepared) {
-    if (capturing)
-      fail(kOperation, ": the stream is being captured, where nothing can be allocated; set a filter before");
-    auto memory = s.machine->allocate(s.program.prepared_bytes);
-    s.prepared = std::move(memory);
-  } else if (own && !copies.empty()) {
-    s.machine->synchronize();  // earlier calls on other streams may still read it
-  }
-  call.prepared = own ? s.prepared.get() : options.prepared;
-  call.workspace = s.workspace_for(kOperation, options, s.program.prepare, 1);
-  if (s.program.prepared_is_filter)
-    for (std::size_t i = 0; i < s.arrays.size(); ++i)
-      if (s.arrays[i].role == Role::filter)
-        s.machine->copy(call.prepared, call.arrays[i], s.program.prepared_bytes, options.stream);
-  s.launch(s.program.prepare, 0, call, options.stream);
-  if (!copies.empty()) s.machine->synchronize(options.stream);
-  s.has_filter |= own;
+  s.check_places(kOperation, call, options);
+  const State::Copies copies = s.bring_filters(kOperation, call, options);
+  call.prepared = s.prepared_for(kOperation, options, !copies.empty());
+  call.workspace = s.workspace_for(
+      kOperation, options, 1, [&](std::int64_t batch) { return danaus::workspace_bytes(s.program.prepare, batch); });
+  s.run_prepare(call, options, copies);
 }
 
 void Plan::execute(std::span<const Buffer> arrays, const CallOptions& options) const {
@@ -243,25 +282,27 @@ void Plan::execute(std::span<const Buffer> arrays, const CallOptions& options) c
   if (!options.prepared && !s.has_filter) fail(kOperation, ": the plan has no filter yet; call set_filter first");
   const std::int64_t batch = s.batch_of(kOperation, options);
   Call call = s.call_of(kOperation, arrays, {Role::input, Role::output}, batch);
-  for (const Buffer& buffer : arrays) s.machine->check_memory(kOperation, buffer.name.data(), buffer.data);
   s.check_prepared(kOperation, options);
-  s.machine->check_stream(kOperation, options.stream);
+  s.check_places(kOperation, call, options);
   call.prepared = options.prepared ? options.prepared : s.prepared.get();
-  call.workspace = s.workspace_for(kOperation, options, s.program.execute, batch);
-  s.launch(s.program.execute, s.program.prepare.size(), call, options.stream);
+  call.workspace = s.workspace_for(kOperation, options, batch,
+                                   [&](std::int64_t rows) { return danaus::workspace_bytes(s.program.execute, rows); });
+  s.run_execute(call, options.stream);
 }
 
 void Plan::whole_call(std::span<const Buffer> arrays, const CallOptions& options) {
-  std::vector<Buffer> filters, others;
-  for (const Buffer& buffer : arrays) {
-    const auto array = std::ranges::find(state_->arrays, buffer.name, &Array::name);
-    const bool is_filter = array != state_->arrays.end() && array->role == Role::filter;
-    (is_filter ? filters : others).push_back(buffer);
-  }
-  constexpr const char* kOperation = "whole_call";  // what is wrong is to be found before any work
-  state_->call_of(kOperation, others, {Role::input, Role::output}, state_->batch_of(kOperation, options));
-  prepare(filters, options);
-  execute(others, options);
+  constexpr const char* kOperation = "whole_call";
+  State& s = *state_;
+  const std::int64_t batch = s.batch_of(kOperation, options);
+  Call call = s.call_of(kOperation, arrays, {Role::input, Role::filter, Role::output}, batch);
+  s.check_prepared(kOperation, options);
+  s.check_places(kOperation, call, options);
+  const State::Copies copies = s.bring_filters(kOperation, call, options);
+  call.prepared = s.prepared_for(kOperation, options, !copies.empty());
+  call.workspace =
+      s.workspace_for(kOperation, options, batch, [&](std::int64_t rows) { return workspace_bytes(rows); });
+  s.run_prepare(call, options, copies);
+  s.run_execute(call, options.stream);
 }
 
 void Plan::set_filter(std::span<const float> k, const CallOptions& options) { set_filter(std::as_bytes(k), options); }

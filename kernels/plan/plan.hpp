@@ -39,6 +39,9 @@ struct CallOptions {
   std::string_view prepared_for{};  // variant().name of the plan that prepared it, where the caller keeps it: checked
   void* workspace = nullptr;        // of the caller
   std::size_t workspace_bytes = 0;  // Plan::workspace_bytes(batch) at least
+  // That all of this memory and the arrays, filters too, are the machine's, and the stream: the machine is not asked,
+  // which takes most of a call's time on the host. All else is checked. What is not so is an error of CUDA's then.
+  bool vouched = false;
 };
 
 // After an error that is not CUDA's own a plan is as it was before the call. Errors: std::invalid_argument for what the
@@ -73,7 +76,8 @@ class Plan {
     execute(std::span(arrays.begin(), arrays.size()), options);
   }
 
-  // prepare() and execute() of one batch, for filters that are others at every call: all arrays of the case.
+  // prepare() and execute() of one batch, for filters that are others at every call: all arrays of the case. What is
+  // wrong is found before any work.
   void whole_call(std::span<const Buffer> arrays, const CallOptions& options = {});
 
   // prepare() of a convolution: k [H, K], of the type that the case's filter has.

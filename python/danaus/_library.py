@@ -27,7 +27,7 @@ class Array(ctypes.Structure):
 class Call(ctypes.Structure):
     """danaus_call"""
     _fields_ = [("stream", c_void_p), ("batch", c_int64), ("prepared", c_void_p), ("prepared_bytes", c_size_t),
-                ("prepared_for", c_char_p), ("workspace", c_void_p), ("workspace_bytes", c_size_t)]
+                ("prepared_for", c_char_p), ("workspace", c_void_p), ("workspace_bytes", c_size_t), ("vouched", c_int)]
 
 
 class ArrayInfo(ctypes.Structure):

@@ -1,6 +1,6 @@
 """What the operators of PyTorch share: whose calls need the dispatcher, autocast, and plans that tensors go to.
 
-Each line of is_plain(), take() and run() is at most a microsecond of every call; tools/host_cost.py measures their sum.
+Each line of way_of(), take() and run() is at most a microsecond of every call; tools/host_cost.py measures their sum.
 """
 
 import threading
@@ -20,18 +20,26 @@ SIXTEEN = (torch.float16, torch.bfloat16)
 operators = torch.library.Library("danaus", "DEF")
 
 
-def is_plain(*tensors):
-    """Whether nobody but the kernel has to see the call, whose host time the dispatcher would double: there is neither
-    gradient nor tangent, transform, mode, tracer, profiler, autocast, subclass or lazy negation."""
-    is_grad_enabled = torch.is_grad_enabled()
+DISPATCHED, PLAIN, TRAINED = range(3)
+
+
+def way_of(*tensors):
+    """PLAIN where nobody but the kernel has to see the call, whose host time the dispatcher would double: there is
+    neither gradient nor tangent, transform, mode, tracer, profiler, autocast, subclass or lazy negation; TRAINED where
+    autograd has to, and nobody else; else DISPATCHED."""
+    is_grad_enabled, way = torch.is_grad_enabled(), PLAIN
     for tensor in tensors:
-        if tensor is not None and (type(tensor) not in (Tensor, Parameter) or tensor.is_neg()
-                                   or (is_grad_enabled and tensor.requires_grad)):
-            return False
-    return not (torch._C._len_torch_dispatch_stack() or torch._C._is_torch_function_mode_enabled()
-                or torch._C._functorch.peek_interpreter_stack() is not None or forward_ad._current_level >= 0
-                or torch._C._get_tracing_state() is not None or torch.autograd._profiler_enabled()
-                or torch._C._is_any_autocast_enabled())
+        if tensor is not None:
+            if type(tensor) not in (Tensor, Parameter) or tensor.is_neg():
+                return DISPATCHED
+            if is_grad_enabled and tensor.requires_grad:
+                way = TRAINED
+    if (torch._C._len_torch_dispatch_stack() or torch._C._is_torch_function_mode_enabled()
+            or torch._C._functorch.peek_interpreter_stack() is not None or forward_ad._current_level >= 0
+            or torch._C._get_tracing_state() is not None or torch.autograd._profiler_enabled()
+            or torch._C._is_any_autocast_enabled()):
+        return DISPATCHED
+    return way
 
 
 def require_plain_tensors(operation, needed, **arguments):
@@ -91,6 +99,13 @@ def require_near(operation, u, **tensors):
             raise ValueError(f"{operation}: {name} is on {tensor.device}, u on {u.device}; they must be on one device")
 
 
+def require_like(operation, u, dy):
+    """What nobody says of a gradient who calls a backward operator by hand: it is no part of a signature."""
+    if dy.shape != u.shape or dy.dtype != u.dtype:
+        raise ValueError(f"{operation}: dy is {dy.dtype} {tuple(dy.shape)}, must be {u.dtype} {tuple(u.shape)} as u")
+    require_near(operation, u, dy=dy)
+
+
 def working(tensor):
     """What the CPU computes in: 16 bits in float32."""
     return tensor.float() if tensor.dtype in SIXTEEN else tensor
@@ -121,7 +136,9 @@ class _Slots:
     """What one call of the C interface is told, but for the pointers."""
 
     def __init__(self, entry, batch, filters, sizes):
-        self.call = Call(batch=batch, prepared_bytes=entry.prepared_bytes, workspace_bytes=entry.workspace_bytes)
+        # Vouched: what is prepared and the stream are of the first tensor's device, which all others share.
+        self.call = Call(batch=batch, prepared_bytes=entry.prepared_bytes, workspace_bytes=entry.workspace_bytes,
+                         vouched=1)
         self.arrays = (Array * len(sizes))(*[(name, None, size) for name, size in sizes])
         self.items = list(self.arrays)
         # Arguments as ctypes has them, which saves it their conversion at every call. Filters are the first arrays.

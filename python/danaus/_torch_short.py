@@ -4,9 +4,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import conv1d, pad
 
-from danaus._tensors import (SIXTEEN, WORDS, autocast, batch_word, check_tensors, contiguous, entries, gated, is_plain,
-                             make_entry, operators, require_near, require_plain_tensors, run, second_derivative,
-                             working)
+from danaus._tensors import (PLAIN, SIXTEEN, TRAINED, WORDS, autocast, batch_word, check_tensors, contiguous, entries,
+                             gated, make_entry, operators, require_like, require_near, require_plain_tensors, run,
+                             second_derivative, way_of, working)
 from danaus.convolution import PADDINGS
 
 MOST_TAPS = 256
@@ -27,8 +27,10 @@ def short_conv(u: Tensor, k: Tensor, bias: Tensor = None, padding: str = "causal
     danaus.torch.conv. For the backward pass nothing is kept but the arguments.
     """
     if not torch.compiler.is_compiling():
-        if is_plain(u, k, bias, pregate, postgate) and u.is_cuda:
-            return _short_conv_cuda(u, k, bias, padding, pregate, postgate, channels_last)
+        way = way_of(u, k, bias, pregate, postgate)
+        if way and u.is_cuda:
+            call = _Trained.apply if way == TRAINED else _short_conv_cuda
+            return call(u, k, bias, padding, pregate, postgate, channels_last)
         require_plain_tensors("short_conv", ("u", "k"), u=u, k=k, bias=bias, pregate=pregate, postgate=postgate)
     (u, pregate, postgate), (k, bias) = autocast(u.device.type, (u, pregate, postgate), (k, bias))
     return torch.ops.danaus.short_conv.default(u, k, bias, padding, pregate, postgate, channels_last)
@@ -156,6 +158,7 @@ def _short_conv_cuda(u, k, bias, padding, pregate, postgate, channels_last):
 
 def _short_conv_backward_cuda(dy, u, k, bias, padding, pregate, postgate, channels_last, needed):
     """All gradients come at once."""
+    require_like("short_conv_backward", u, dy)
     dy, u, k, bias, pregate, postgate = contiguous(dy, u, k, bias, pregate, postgate)
     du, dpregate, dpostgate = (None if x is None else torch.empty_like(u) for x in (u, pregate, postgate))
     dk, dbias = (None if x is None else torch.empty_like(x, dtype=torch.float32) for x in (k, bias))
@@ -191,13 +194,26 @@ def _setup_context(ctx, inputs, output):
     ctx.save_for_backward(u, k, bias, pregate, postgate)
 
 
-def _backward(ctx, dy):
+def _backward(ctx, dy, backward=torch.ops.danaus.short_conv_backward):
     u, k, bias, pregate, postgate = ctx.saved_tensors
     needed = [ctx.needs_input_grad[i] for i in (0, 1, 2, 4, 5)]
-    gradients = torch.ops.danaus.short_conv_backward(dy, u, k, bias, ctx.padding, pregate, postgate, ctx.channels_last,
-                                                     needed)
+    gradients = backward(dy, u, k, bias, ctx.padding, pregate, postgate, ctx.channels_last, needed)
     du, dk, dbias, dpregate, dpostgate = (x if is_needed else None for x, is_needed in zip(gradients, needed))
     return du, dk, dbias, None, dpregate, dpostgate, None
+
+
+class _Trained(torch.autograd.Function):
+    """As that of a long convolution."""
+
+    @staticmethod
+    def forward(ctx, *arguments):
+        _setup_context(ctx, arguments, None)
+        return _short_conv_cuda(*arguments)
+
+    @staticmethod
+    def backward(ctx, dy):
+        is_plain = not torch.compiler.is_compiling() and way_of(dy, *ctx.saved_tensors) == PLAIN
+        return _backward(ctx, dy, _short_conv_backward_cuda if is_plain else torch.ops.danaus.short_conv_backward)
 
 
 torch.library.register_autograd("danaus::short_conv", _backward, setup_context=_setup_context, lib=operators)

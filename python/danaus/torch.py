@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from danaus._library import device_count, kernel_of, prepared_bytes_of
-from danaus._tensors import (SIXTEEN, WORDS, autocast, batch_word, check_tensors, contiguous, entries, gated, is_plain,
-                             make_entry, needs_gradient, operators, require_plain_tensors, run, second_derivative,
-                             working)
+from danaus._tensors import (PLAIN, SIXTEEN, TRAINED, WORDS, autocast, batch_word, check_tensors, contiguous, entries,
+                             gated, make_entry, needs_gradient, operators, require_like, require_near,
+                             require_plain_tensors, run, second_derivative, way_of, working)
 from danaus._torch_short import short_conv
 from danaus.convolution import MODES
 
@@ -40,7 +40,10 @@ def conv(u: Tensor, k: Tensor, mode: str = "causal", pregate: Tensor = None, pos
     types, RuntimeError where a graph is captured too early, danaus.CudaError, and MemoryError.
     """
     if not torch.compiler.is_compiling():
-        if is_plain(u, k, pregate, postgate) and u.is_cuda:
+        way = way_of(u, k, pregate, postgate)
+        if way and u.is_cuda:
+            if way == TRAINED:
+                return _Trained.apply(u, k, mode, pregate, postgate)
             return _forward(u, k, mode, pregate, postgate)[0]
         require_plain_tensors("conv", ("u", "k"), u=u, k=k, pregate=pregate, postgate=postgate)
     (u, pregate, postgate), (k,) = autocast(u.device.type, (u, pregate, postgate), (k,))
@@ -217,6 +220,8 @@ def _conv_cuda(u, k, mode, pregate, postgate, trains=False):
 
 def _conv_backward_cuda(dy, u, k, spectrum, mode, pregate, postgate, needed):
     """By a plan of its own; all gradients come at once."""
+    require_like("conv_backward", u, dy)
+    require_near("conv_backward", u, spectrum=spectrum)
     dy, u, k, pregate, postgate = contiguous(dy, u, k, pregate, postgate)
     signature = _signature("backward", mode, u, k, pregate, postgate)
     entry = entries.get(signature) or _make_entry(signature, True, u, k, mode, pregate, postgate)
@@ -269,12 +274,30 @@ def _setup_context(ctx, inputs, output):
     ctx.mode = mode
 
 
-def _backward(ctx, dy, _):
+def _backward(ctx, dy, _, backward=torch.ops.danaus.conv_backward):
     u, k, spectrum, pregate, postgate = ctx.saved_tensors
     needed = [ctx.needs_input_grad[i] for i in (0, 1, 3, 4)]
-    gradients = torch.ops.danaus.conv_backward(dy, u, k, spectrum, ctx.mode, pregate, postgate, needed)
+    gradients = backward(dy, u, k, spectrum, ctx.mode, pregate, postgate, needed)
     du, dk, dpregate, dpostgate = (gradient if is_needed else None for gradient, is_needed in zip(gradients, needed))
     return du, dk, None, dpregate, dpostgate, None
+
+
+class _Trained(torch.autograd.Function):
+    """On a GPU, of a call that autograd alone has to see: the same without the dispatcher, which would take several
+    times as long on the host as all else."""
+
+    @staticmethod
+    def forward(ctx, u, k, mode, pregate, postgate):
+        y, spectrum = _conv_cuda(u, k, mode, pregate, postgate, True)
+        ctx.save_for_backward(u, k, spectrum, pregate, postgate)
+        ctx.mode = mode
+        return y
+
+    @staticmethod
+    def backward(ctx, dy):
+        # Not where second derivatives are to come.
+        is_plain = not torch.compiler.is_compiling() and way_of(dy, *ctx.saved_tensors) == PLAIN
+        return _backward(ctx, dy, None, _conv_backward_cuda if is_plain else torch.ops.danaus.conv_backward)[:5]
 
 
 torch.library.register_autograd("danaus::conv", _backward, setup_context=_setup_context, lib=operators)

@@ -142,14 +142,20 @@ def pretend():
 
 def conv_of_a_gpu(u, k, mode="causal", pregate=None, postgate=None):
     """conv() where u.is_cuda."""
-    if not torch.compiler.is_compiling() and _tensors.is_plain(u, k, pregate, postgate):
-        return danaus_torch._forward(u, k, mode, pregate, postgate)[0]
+    if not torch.compiler.is_compiling():
+        way = _tensors.way_of(u, k, pregate, postgate)
+        if way == _tensors.TRAINED:
+            return danaus_torch._Trained.apply(u, k, mode, pregate, postgate)
+        if way:
+            return danaus_torch._forward(u, k, mode, pregate, postgate)[0]
     return CONV(u, k, mode, pregate, postgate)
 
 
 def short_conv_of_a_gpu(u, k):
-    if not torch.compiler.is_compiling() and _tensors.is_plain(u, k):
-        return _torch_short._short_conv_cuda(u, k, None, "causal", None, None, False)
+    way = _tensors.way_of(u, k)
+    if way:
+        call = _torch_short._Trained.apply if way == _tensors.TRAINED else _torch_short._short_conv_cuda
+        return call(u, k, None, "causal", None, None, False)
     return SHORT_CONV(u, k)
 
 

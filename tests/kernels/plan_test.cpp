@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <thread>
 
 #include "kernels/cuda/machine.hpp"
+#include "kernels/cuda/map_cache.hpp"
 #include "kernels/executor/aligned.hpp"
 #include "tests/kernels/support.hpp"
 
@@ -410,6 +412,133 @@ TEST(Plan, OneCallPreparesAndExecutes) {
   EXPECT_THAT(refusal([&] { fresh.whole_call(all); }), HasSubstr("whole_call: u has 1 samples of f16"));
   fresh.execute(c.buffers());
   EXPECT_EQ(c.y, right);
+}
+
+// The executor with memory that is not the machine's, but for `filter` of the host.
+class Elsewhere final : public Machine {
+ public:
+  explicit Elsewhere(const void* filter = nullptr) : filter_(filter) {}
+  mutable int questions = 0, launches = 0;
+
+  const Device& device() const override { return on_->device(); }
+  bool has(const KernelId& kernel) const override { return on_->has(kernel); }
+  std::int64_t concurrent_blocks(const KernelId& kernel, Path path, int threads, int bytes) const override {
+    return on_->concurrent_blocks(kernel, path, threads, bytes);
+  }
+  std::int64_t concurrent_clusters(const KernelId& kernel, Path path, int threads, int bytes, int size) const override {
+    return on_->concurrent_clusters(kernel, path, threads, bytes, size);
+  }
+  TensorMap make_tensor_map(const TensorShape& shape, const void* data) const override {
+    return on_->make_tensor_map(shape, data);
+  }
+  std::shared_ptr<void> allocate(std::int64_t bytes) const override { return on_->allocate(bytes); }
+  std::shared_ptr<void> upload(const void* values, std::int64_t bytes) const override {
+    return on_->upload(values, bytes);
+  }
+  void copy_from_host(void*, const void*, std::int64_t) const override {}
+  void copy_to_host(void*, const void*, std::int64_t) const override {}
+  void copy(void* to, const void* from, std::int64_t bytes, Stream) const override {
+    on_->copy(to, from, bytes, nullptr);
+  }
+  bool is_capturing(Stream) const override { return ++questions, false; }
+  void synchronize(Stream) const override {}
+  void synchronize() const override {}
+  bool is_host_memory(const char* operation, const char* what, const void* data) const override {
+    ++questions;
+    if (data != filter_) fail(operation, ": ", what, " is elsewhere");
+    return true;
+  }
+  void check_stream(const char* operation, Stream stream) const override {
+    ++questions;
+    if (stream) fail(operation, ": the stream is elsewhere");
+  }
+  void launch(const Launch& launch, Stream) const override { ++launches, on_->launch(launch, nullptr); }
+
+ private:
+  std::shared_ptr<const Machine> on_ = executor_machine();
+  const void* filter_;
+};
+
+TEST(Plan, AsksForPlacesBeforeAnyWorkUnlessTheCallerVouches) {
+  Given c("fftconv_f16_causal_l100_b2_h3");
+  const auto machine = std::make_shared<Elsewhere>(c.k.data());
+  Plan plan(c.problem, machine);
+  std::vector<Buffer> all = c.buffers();
+  all.emplace_back("k", std::span(c.k));
+  const auto stream = reinterpret_cast<Stream>(&c);
+  const host::AlignedArray<std::uint32_t> memory(plan.prepared_bytes() / 4);
+  CallOptions options{.prepared = memory.data(), .prepared_bytes = 4 * memory.all().size()};
+  const auto refused = [&] { return refusal([&] { plan.whole_call(all, options); }); };
+  options.stream = stream;
+  EXPECT_EQ(refused(), "whole_call: the stream is elsewhere");
+  options.stream = nullptr;
+  EXPECT_EQ(refused(), "whole_call: prepared is elsewhere");
+  options.prepared = nullptr;
+  EXPECT_EQ(refused(), "whole_call: u is elsewhere");
+  EXPECT_EQ(refusal([&] { plan.set_filter(c.k, {.stream = stream}); }), "set_filter: the stream is elsewhere");
+  EXPECT_EQ(machine->launches, 0);
+  plan.set_filter(c.k);  // of the host: copied
+  EXPECT_EQ(refusal([&] { plan.execute(c.buffers()); }), "execute: u is elsewhere");
+  EXPECT_EQ(machine->launches, 1);
+
+  options = {.stream = stream, .prepared = memory.data(), .prepared_bytes = 4 * memory.all().size(), .vouched = true};
+  machine->questions = 0;
+  plan.whole_call(all, options);
+  plan.set_filter(std::as_bytes(std::span(c.k)), options);
+  plan.execute(c.buffers(), options);
+  EXPECT_EQ(machine->questions, 0);
+  EXPECT_EQ(machine->launches, 5);
+  EXPECT_EQ(
+      compare(convolve(c.problem, make_inputs(c.problem, {}), Method::fftw), host::decode(Dtype::f16, c.y)).finite,
+      true);
+  // What is not a place is checked as ever.
+  const auto with = [&](std::string_view name, const Buffer& buffer) {
+    std::vector<Buffer> others = all;
+    *std::ranges::find(others, name, &Buffer::name) = buffer;
+    return refusal([&] { plan.whole_call(others, options); });
+  };
+  EXPECT_THAT(with("u", {"u", std::span(c.u).first(599)}), HasSubstr("whole_call: u has 599 samples of f16"));
+  EXPECT_THAT(with("u", {"u", nullptr, 1200}), HasSubstr("whole_call: u is null"));
+  EXPECT_THAT(with("k", {"k", std::span(c.k).first(1)}), HasSubstr("whole_call: k has 1 samples of f32"));
+  EXPECT_THAT(with("y", {"y", std::span(c.u)}), HasSubstr("whole_call: y overlaps u"));
+  EXPECT_THAT(with("y", {"y", c.k.data(), 1200}), HasSubstr("whole_call: y overlaps k"));
+  EXPECT_THAT(with("u", {"w", std::span(c.u)}), HasSubstr("whole_call: a w is given, but the plan has none"));
+  options.prepared_bytes = 100;
+  EXPECT_THAT(refused(), HasSubstr("whole_call: prepared has 100 bytes"));
+  EXPECT_EQ(machine->launches, 5);
+}
+
+TEST(MapCache, HasMapsOfTheirOwnShapeAndAddress) {
+  int made = 0;
+  const auto make = [&](const TensorShape& shape, const void* data) {
+    TensorMap map{};
+    const std::uint64_t words[] = {reinterpret_cast<std::uintptr_t>(data), shape.extent[4], shape.stride[3],
+                                   shape.box[2]};
+    std::memcpy(map.opaque, words, sizeof(words));
+    return ++made, map;
+  };
+  MapCache cache;
+  const auto expect_own = [&](const TensorShape& shape, const void* data) {
+    const TensorMap map = cache.get(shape, data, make);
+    const TensorMap own = make(shape, data);
+    --made;
+    EXPECT_EQ(std::memcmp(&map, &own, sizeof(map)), 0);
+  };
+  std::vector<unsigned char> memory(1000);
+  TensorShape shape{{64, 4, 1, 8, 2}, {1, 64, 256, 256, 2048}, {64, 4, 1, 1, 1}};
+  for (int i = 0; i < 3; ++i) expect_own(shape, memory.data());
+  EXPECT_EQ(made, 1);
+  TensorShape of_batch = shape, of_rows = shape, of_box = shape;
+  of_batch.extent[4] = 3, of_rows.stride[3] = 512, of_box.box[2] = 2;
+  for (int i = 0; i < 2; ++i)
+    for (const TensorShape& other : {shape, of_batch, of_rows, of_box})
+      for (const unsigned char& data : memory) expect_own(other, &data);  // more than there are places
+  // One that cannot be made leaves no map behind.
+  const auto fails = [](const TensorShape&, const void*) -> TensorMap { throw std::runtime_error("no map"); };
+  expect_own(shape, memory.data());
+  EXPECT_THROW(cache.get(of_batch, memory.data(), fails), std::runtime_error);
+  EXPECT_THROW(cache.get(of_batch, memory.data(), fails), std::runtime_error);
+  expect_own(shape, memory.data());
 }
 
 TEST(Plan, ExecutesFromManyThreadsAtOnce) {

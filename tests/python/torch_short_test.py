@@ -6,6 +6,7 @@
 import sys
 import unittest
 import warnings
+from unittest import mock
 
 try:
     import torch
@@ -149,6 +150,23 @@ class PathOfGpu(PretendedGpu):
                     else:
                         self.assertEqual(gradient.numel(), 0)
         self.assertIn("shortconvgrad_bf16_same_k4_l40_b4_h3_bias_pregate_postgate_channelslast", self.tokens)
+
+    def test_gradients_past_the_dispatcher(self):
+        for case in cases(batch=3, length=40, dtype=torch.float16):
+            learnt = [x.clone().requires_grad_() if isinstance(x, torch.Tensor) else x for x in case]
+            with mock.patch.object(torch.ops.danaus, "short_conv_backward", side_effect=AssertionError("seen")):
+                y = _torch_short._Trained.apply(*learnt)
+                y.backward(case[0])
+                with self.assertRaisesRegex(AssertionError, "seen"):  # which refuses second derivatives
+                    torch.autograd.grad(_torch_short._Trained.apply(*learnt), learnt[1], case[0], create_graph=True)
+            needed = [isinstance(case[i], torch.Tensor) for i in (0, 1, 2, 4, 5)]
+            expected = _torch_short._short_conv_backward_cuda(case[0], *case, needed)
+            torch.testing.assert_close(y.detach(), _torch_short._short_conv_cuda(*case), rtol=0, atol=0)
+            for gradient, i, is_needed in zip(expected, (0, 1, 2, 4, 5), needed):
+                if is_needed:
+                    torch.testing.assert_close(learnt[i].grad, gradient, rtol=0, atol=0)
+        with self.assertRaisesRegex(ValueError, "short_conv_backward: dy is"):
+            _torch_short._short_conv_backward_cuda(case[0][:2], *case, needed)
 
     def test_filters_of_16_bits_have_gradients_of_their_type(self):
         u, k, bias, _, _ = operands(dtype=torch.float16)

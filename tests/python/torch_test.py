@@ -208,6 +208,40 @@ class PathOfGpu(PretendedGpu):
                         torch.testing.assert_close((y, *gradients), (alone, *again), rtol=0, atol=0)
                         self.tokens.clear()
 
+    def test_gradients_past_the_dispatcher(self):
+        u, k, pregate, postgate = operands(3, 2, 256, 256, torch.float16)
+        dy = u.flip(-1)
+        for gates, learnt in (((None, None), (0, 1)), ((pregate, postgate), (0, 1, 2, 3)), ((pregate, None), (1,)),
+                              ((None, postgate), (0, 3))):
+            tensors = [u, k, *gates]
+            for i in learnt:
+                tensors[i] = tensors[i].clone().requires_grad_()
+            with mock.patch.object(torch.ops.danaus, "conv_backward", side_effect=AssertionError):
+                y = danaus_torch._Trained.apply(*tensors[:2], "causal", *tensors[2:])
+                y.backward(dy)
+            right, spectrum = danaus_torch._conv_cuda(u, k, "causal", *gates, trains=True)
+            gradients = danaus_torch._conv_backward_cuda(dy, u, k, spectrum, "causal", *gates,
+                                                         [i in learnt for i in range(4)])
+            torch.testing.assert_close(y.detach(), right, rtol=0, atol=0)
+            for i in learnt:
+                torch.testing.assert_close(tensors[i].grad, gradients[i], rtol=0, atol=0)
+        # What autograd would have to differentiate, or others to see, goes by the operator.
+        learnt = k.clone().requires_grad_()
+        for seen in (torch.enable_grad, torch.profiler.profile, lambda: torch.autocast("cpu")):
+            y = danaus_torch._Trained.apply(u, learnt, "causal", None, None)
+            with mock.patch.object(torch.ops.danaus, "conv_backward", side_effect=AssertionError("seen")), seen():
+                with self.assertRaisesRegex(AssertionError, "seen"):
+                    torch.autograd.grad(y, learnt, dy, create_graph=seen is torch.enable_grad)
+
+    def test_backward_operators_refuse_other_gradients(self):
+        u, k, _, _ = operands(3, 2, 256, 256, torch.float16)
+        nothing, needed = u.new_empty(0), [True, True, False, False]
+        for dy in (u[:2], u.float(), u.to("meta")):
+            with self.assertRaisesRegex(ValueError, "conv_backward: dy is"):
+                danaus_torch._conv_backward_cuda(dy, u, k, nothing, "causal", None, None, needed)
+        with self.assertRaisesRegex(ValueError, "conv_backward: spectrum is on meta"):
+            danaus_torch._conv_backward_cuda(u, u, k, nothing.to("meta"), "causal", None, None, needed)
+
     def test_a_step_transforms_the_filter_once(self):
         u, k, pregate, _ = operands(4, 2, 256, 256, torch.float16)
         library, called = _tensors.library, []
@@ -316,7 +350,10 @@ class PlainCalls(unittest.TestCase):
 
     def test_what_is_plain(self):
         u, k, pregate, postgate = operands()
-        plain = _tensors.is_plain
+
+        def plain(*tensors):
+            return _tensors.way_of(*tensors) == _tensors.PLAIN
+
         self.assertTrue(plain(u, k, None, None))
         self.assertTrue(plain(u, torch.nn.Parameter(k, requires_grad=False), pregate, postgate))
         learnt = k.clone().requires_grad_()
@@ -324,9 +361,11 @@ class PlainCalls(unittest.TestCase):
             self.assertTrue(plain(u, learnt, None, None))
         with torch.inference_mode():
             self.assertTrue(plain(u, learnt, None, None))
-        for tensors in ((u, learnt, None, None), (learnt, k, None, None), (u, k, learnt, None), (u, k, None, learnt),
-                        (u.as_subclass(Subclass), k, None, None), (u, torch._neg_view(k), None, None)):
-            self.assertFalse(plain(*tensors))
+        for tensors in ((u, learnt, None, None), (learnt, k, None, None), (u, k, learnt, None), (u, k, None, learnt)):
+            self.assertEqual(_tensors.way_of(*tensors), _tensors.TRAINED)
+        for tensors in ((u.as_subclass(Subclass), k, None, None), (u, torch._neg_view(k), None, None),
+                        (learnt, k, u.as_subclass(Subclass), None), (learnt, torch._neg_view(k), None, None)):
+            self.assertEqual(_tensors.way_of(*tensors), _tensors.DISPATCHED)
         self.assertFalse(conv(u, k, "causal", learnt.new_zeros(u.shape), None).any())
 
     def test_nobody_is_passed_by(self):
@@ -334,7 +373,7 @@ class PlainCalls(unittest.TestCase):
         answers = []
 
         def ask(x):
-            answers.append(_tensors.is_plain(x, k, None, None))
+            answers.append(_tensors.way_of(x, k, None, None))
             return x.sum()
 
         torch.func.vmap(ask)(u)
@@ -355,9 +394,9 @@ class PlainCalls(unittest.TestCase):
             ask(u)
         with forward_ad.dual_level():
             ask(u)
-        self.assertEqual(answers, [False] * 11)
+        self.assertEqual(answers, [_tensors.DISPATCHED] * 11)
         ask(u)
-        self.assertTrue(answers[-1])
+        self.assertEqual(answers[-1], _tensors.PLAIN)
 
 
 class Compiled(unittest.TestCase):
