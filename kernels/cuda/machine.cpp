@@ -91,10 +91,11 @@ class CudaMachine final : public Machine {
 
   TensorMap make_tensor_map(const TensorShape& shape, const void* data) const override {
     thread_local MapCache made;
-    return made.get(shape, data, encode);
+    return made.get(shape, data, [this](const TensorShape& of, const void* at) { return encode(of, at); });
   }
 
-  static TensorMap encode(const TensorShape& shape, const void* data) {
+  TensorMap encode(const TensorShape& shape, const void* data) const {
+    const DeviceScope scope(ordinal_);
     constexpr int kRank = 5;
     cuuint64_t extent[kRank], stride_bytes[kRank - 1];
     cuuint32_t box[kRank], step[kRank];

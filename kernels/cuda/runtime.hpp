@@ -28,12 +28,15 @@ inline void check_cuda(cudaError_t error, const char* call, const char* file, in
 }
 
 // Makes a device the calling thread's current one for as long as it lives. Where it is that already, as for most
-// callers, nothing is set: that costs more than to ask.
+// callers, nothing is set: that costs more than to ask. But once in each thread, whose device is current by name alone
+// before anybody sets it: the driver's own functions then have no context.
 class DeviceScope {
  public:
   explicit DeviceScope(int ordinal) : ordinal_(ordinal) {
+    thread_local int set = -1;
     DANAUS_CUDA(cudaGetDevice(&before_));
-    if (before_ != ordinal_) DANAUS_CUDA(cudaSetDevice(ordinal_));
+    if (before_ != ordinal_ || set != ordinal_) DANAUS_CUDA(cudaSetDevice(ordinal_));
+    set = ordinal_;
   }
   DeviceScope(const DeviceScope&) = delete;
   DeviceScope& operator=(const DeviceScope&) = delete;
