@@ -263,9 +263,9 @@ class PathOfGpu(PretendedGpu):
         danaus_torch._kept_bytes.cache_clear()
         self.assertEqual(spectrum.numel(), 0)
         self.assertLess(relative(y.double(), truth(u, k, "causal")), 4e-3)
-        self.assertEqual(danaus_torch._kept_bytes("fftconv_f16_causal_l5000000_b1_h1", None), 0)
+        self.assertEqual(danaus_torch._kept_bytes("fftconv_f16_causal_l6000000_b1_h1", None), 0)
         with self.assertRaisesRegex(ValueError, "no kernel has room for the gradient"):
-            danaus.Plan("fftconvgrad_f16_causal_l5000000_b1_h1")
+            danaus.Plan("fftconvgrad_f16_causal_l6000000_b1_h1")
 
     def test_several_launches(self):
         u, k, _, postgate = operands(3, 1, 40000, 30, torch.float16)
@@ -456,9 +456,9 @@ class Compiled(unittest.TestCase):
         self.assertEqual(fast(u, k).dtype, torch.bfloat16)
 
     def test_fake_tensors_of_a_gpu(self):
-        # The kernel's spectrum and its conjugate have N complex numbers of 16 bits a channel; bf16 has a factor a
-        # channel besides, after which the conjugate begins at the next 256 bytes.
-        for dtype, batch, factors in ((torch.float16, 2, 0), (torch.bfloat16, 2, 256), (torch.float16, 1, 0)):
+        # The kernel's spectrum and its conjugate have N complex numbers of 16 bits a channel; bf16 has a factor of 4
+        # bytes a channel behind each, after which the conjugate begins at the next 256 bytes.
+        for dtype, batch, factors in ((torch.float16, 2, 0), (torch.bfloat16, 2, 256 + 12), (torch.float16, 1, 0)):
             for trains in (False, True):
                 with FakeTensorMode():
                     u = torch.empty(batch, 3, 1000, dtype=dtype, device="cuda")
