@@ -6,9 +6,9 @@
 // 32 T multiply-adds, 8 (T + 3) conversions, 4 (T - 1) moves of the window, 16 of y, some 30 of accesses and
 // addresses: 7.6 (27 %), 14 (51 %). So memory alone binds, and the chunk before, which is read again, comes from L1.
 // Channels last, L=8K and 1K: 412 and 55 us; runs of 64 445 and 59, by 8 at once 416 and 56; with accesses that each
-// ask for gates and ends, 522 and 69. The kernel of 9 taps takes 575 for 4, where toeplitz takes 543 for 16. With more taps, and
-// wherever they look ahead by what is no multiple of 8, toeplitz has less to do: 70 instructions a tile of 512 samples
-// are 4.4 a sample.
+// ask for gates and ends, 522 and 69. The kernel of 9 taps takes 575 for 4, where toeplitz takes 543 for 16. With more
+// taps, and wherever they look ahead by what is no multiple of 8, toeplitz has less to do: 70 instructions a tile of
+// 512 samples are 4.4 a sample.
 #pragma once
 
 #include <array>
