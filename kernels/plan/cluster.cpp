@@ -57,8 +57,8 @@ class ClusterConvolution final : public Step {
   KernelId kernel() const { return {variant_.family, variant_.line, variant_.instance}; }
   Transfer transfer(const ConvolutionArguments& a, const Machine& machine) const {
     if (a.length % 8 != 0 || !are_aligned({a.u, a.y})) return Transfer::element;
-    const bool maps = has_maps(machine.device(), a.length, a.channels);
-    return maps && variant_.takes(problem_) ? Transfer::tensor : Transfer::vector;
+    const bool whole_lines = a.length % variant_.tensor_grain() == 0;
+    return whole_lines && has_maps(machine.device(), a.length, a.channels) ? Transfer::tensor : Transfer::vector;
   }
 
   Convolution problem_;

@@ -77,11 +77,15 @@ struct Plan::State {
     }
   }
   std::int64_t batch_of(const char* operation, const CallOptions& options) const;
-  // For a batch, as `bytes_of` says of any; null where that is 0.
-  template <class BytesOf>
-  void* workspace_for(const char* operation, const CallOptions& options, std::int64_t batch, BytesOf bytes_of) const;
-  template <class BytesOf>
-  std::shared_ptr<void> allocate_workspace(const char* operation, std::int64_t batch, BytesOf bytes_of) const;
+  // Of all steps of these lists; null where they need none.
+  using Lists = std::initializer_list<const Steps*>;
+  static std::int64_t workspace_bytes(Lists lists, std::int64_t batch) {
+    std::int64_t most = 0;
+    for (const Steps* steps : lists) most = std::max(most, danaus::workspace_bytes(*steps, batch));
+    return most;
+  }
+  void* workspace_for(const char* operation, const CallOptions& options, Lists lists, std::int64_t batch) const;
+  std::shared_ptr<void> allocate_workspace(const char* operation, Lists lists, std::int64_t batch) const;
   void check_prepared(const char* operation, const CallOptions& options) const;
 
   Case asked;
@@ -198,10 +202,9 @@ void Plan::State::check_prepared(const char* operation, const CallOptions& optio
     fail(operation, ": prepared has ", options.prepared_bytes, " bytes, the plan needs ", program.prepared_bytes);
 }
 
-template <class BytesOf>
-void* Plan::State::workspace_for(const char* operation, const CallOptions& options, std::int64_t batch,
-                                 BytesOf bytes_of) const {
-  const std::int64_t needed = bytes_of(batch);
+void* Plan::State::workspace_for(const char* operation, const CallOptions& options, Lists lists,
+                                 std::int64_t batch) const {
+  const std::int64_t needed = workspace_bytes(lists, batch);
   if (needed == 0) return nullptr;
   if (options.workspace) {
     if (static_cast<std::int64_t>(options.workspace_bytes) < needed)
@@ -215,16 +218,14 @@ void* Plan::State::workspace_for(const char* operation, const CallOptions& optio
       fail(operation, ": the stream is being captured, where nothing can be allocated; give a workspace of ", needed,
            " bytes, or make the same call once before");
     workspace.reset(), workspace_size = 0;
-    workspace = allocate_workspace(operation, batch, bytes_of);
+    workspace = allocate_workspace(operation, lists, batch);
     workspace_size = needed;
   }
   return workspace.get();
 }
 
-template <class BytesOf>
-std::shared_ptr<void> Plan::State::allocate_workspace(const char* operation, std::int64_t batch,
-                                                      BytesOf bytes_of) const {
-  const auto of = [&](std::int64_t rows) { return machine->allocate(bytes_of(rows)); };
+std::shared_ptr<void> Plan::State::allocate_workspace(const char* operation, Lists lists, std::int64_t batch) const {
+  const auto of = [&](std::int64_t rows) { return machine->allocate(workspace_bytes(lists, rows)); };
   try {
     return of(batch);
   } catch (const OutOfMemory& error) {
@@ -254,8 +255,7 @@ const Machine& Plan::machine() const { return *state_->machine; }
 const Variant& Plan::variant() const { return *state_->program.variant; }
 std::int64_t Plan::prepared_bytes() const { return state_->program.prepared_bytes; }
 std::int64_t Plan::workspace_bytes(std::int64_t batch) const {
-  return std::max(danaus::workspace_bytes(state_->program.prepare, batch),
-                  danaus::workspace_bytes(state_->program.execute, batch));
+  return State::workspace_bytes({&state_->program.prepare, &state_->program.execute}, batch);
 }
 std::int64_t Plan::constant_bytes() const {
   std::int64_t bytes = 0;
@@ -271,8 +271,7 @@ void Plan::prepare(std::span<const Buffer> filters, const CallOptions& options) 
   s.check_places(kOperation, call, options);
   const State::Copies copies = s.bring_filters(kOperation, call, options);
   call.prepared = s.prepared_for(kOperation, options, !copies.empty());
-  call.workspace = s.workspace_for(
-      kOperation, options, 1, [&](std::int64_t batch) { return danaus::workspace_bytes(s.program.prepare, batch); });
+  call.workspace = s.workspace_for(kOperation, options, {&s.program.prepare}, 1);
   s.run_prepare(call, options, copies);
 }
 
@@ -285,8 +284,7 @@ void Plan::execute(std::span<const Buffer> arrays, const CallOptions& options) c
   s.check_prepared(kOperation, options);
   s.check_places(kOperation, call, options);
   call.prepared = options.prepared ? options.prepared : s.prepared.get();
-  call.workspace = s.workspace_for(kOperation, options, batch,
-                                   [&](std::int64_t rows) { return danaus::workspace_bytes(s.program.execute, rows); });
+  call.workspace = s.workspace_for(kOperation, options, {&s.program.execute}, batch);
   s.run_execute(call, options.stream);
 }
 
@@ -299,8 +297,7 @@ void Plan::whole_call(std::span<const Buffer> arrays, const CallOptions& options
   s.check_places(kOperation, call, options);
   const State::Copies copies = s.bring_filters(kOperation, call, options);
   call.prepared = s.prepared_for(kOperation, options, !copies.empty());
-  call.workspace =
-      s.workspace_for(kOperation, options, batch, [&](std::int64_t rows) { return workspace_bytes(rows); });
+  call.workspace = s.workspace_for(kOperation, options, {&s.program.prepare, &s.program.execute}, batch);
   s.run_prepare(call, options, copies);
   s.run_execute(call, options.stream);
 }
