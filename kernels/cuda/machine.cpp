@@ -71,9 +71,6 @@ class CudaMachine final : public Machine {
     const std::int64_t blocks = concurrent_blocks(id, path, threads, shared_bytes);
     const DeviceScope scope(ordinal_);
     const void* kernel = cuda_kernels(id).of(path);
-    constexpr int kPortable = 8;
-    if (cluster > kPortable)
-      DANAUS_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
     cudaLaunchAttribute attribute{};
     attribute.id = cudaLaunchAttributeClusterDimension;
     attribute.val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};

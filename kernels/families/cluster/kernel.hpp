@@ -72,7 +72,6 @@ class Block {
   static constexpr int kPlanes = layout.item_rows;  // of a slab of samples
   static constexpr int kPlanesOfItem = layout.own_slabs * kPlanes;
   static constexpr int kLines = layout.own_lines;
-  static constexpr int kOwners = 8 * r > kLines ? 8 * r / kLines : 1;  // of the lines that a lane makes
   static constexpr SharedAddress kLinesArrived = layout.arrived_at, kColumnsArrived = layout.arrived_at + 8;
 
   DANAUS_DEVICE void prepare() {
@@ -185,33 +184,29 @@ class Block {
       for (int b = 0; b < 2; ++b) {
         const int line = KeptColumn::line(b), owner = line / kLines;
         here_[b] = swizzled(slab + 128 * (rank * kLines + line % kLines) + 16 * chunk);
-        DANAUS_UNROLL
-        for (int i = 0; i < kOwners; ++i) there_[b][i] = device::remote_address(here_[b], owner + i);
-        own_ = rank - owner;
+        there_[b] = device::remote_address(here_[b], owner);
+        is_own_ = rank == owner;
       }
-      DANAUS_UNROLL
-      for (int i = 0; i < kOwners; ++i)
-        arrived_[i] = device::remote_address(kLinesArrived, KeptColumn::line(0) / kLines + i);
+      arrived_ = device::remote_address(kLinesArrived, KeptColumn::line(0) / kLines);
     }
     DANAUS_DEVICE void store(int plane, int kr, const u32 (&tiles)[8]) const {
-      constexpr int kOfOwner = r / kOwners;
       Words<4> words[2];
       column_.pack(tiles, words[0], words[1]);
-      const u32 offset = plane * layout.row_bytes + 1024 * (kr % kOfOwner);
+      const u32 offset = plane * layout.row_bytes + 1024 * kr;
       DANAUS_UNROLL
       for (int b = 0; b < 2; ++b) {
-        if (own_ == kr / kOfOwner)
+        if (is_own_)
           device::store_shared<16>(here_[b] + offset, words[b]);
         else
-          device::store_remote_async<16>(there_[b][kr / kOfOwner] + offset, words[b], arrived_[kr / kOfOwner]);
+          device::store_remote_async<16>(there_[b] + offset, words[b], arrived_);
       }
     }
 
    private:
     const Column<P> column_;
     SharedAddress here_[2];
-    RemoteAddress there_[2][kOwners], arrived_[kOwners];
-    int own_;  // which of the owners this block is
+    RemoteAddress there_[2], arrived_;
+    bool is_own_;  // the lines are this block's: all that a lane makes are of one block
   };
 
   // This warp has written what is its own block's.

@@ -109,7 +109,8 @@ struct Layout : RowLayout {
     if (inner_radix != 1 && inner_radix != 2 && inner_radix != 4 && inner_radix != 8) return "columns: a chain's";
     if (key.fold == Fold::plain) return "fold: pair or right angle";
     if (tuning.warps != 8 && tuning.warps != 16) return "warps: one or two groups of eight";
-    if (shares < 2 || shares > 16 || slabs % (shares * groups) != 0) return "shares: each has slabs for all groups";
+    if (shares < 2 || shares > 8) return "shares: 2 to 8, a portable cluster, and a lane's lines of step A are of one";
+    if (slabs % (shares * groups) != 0) return "shares: each has slabs for all groups";
     if (own_slabs % 2 != 0) return "shares: neighbouring lines of a row are in neighbouring slabs";
     if (own_lines % 8 != 0 || own_lines % tuning.warps != 0) return "warps: each has as many lines";
     if (!takes_turns && tuning.ring % (groups * item_rows) != 0) return "ring: as many slabs for each group";
