@@ -117,6 +117,14 @@ DANAUS_DEVICE Words<4> load_channels(const void* columns, const ColumnPlace& at,
                                  static_cast<long long>(n) * at.channels + channel);
 }
 
+// And back, of a sample that is there.
+DANAUS_DEVICE void store_channels(void* columns, const ColumnPlace& at, int n, int channel, Transfer transfer,
+                                  Words<4> words) {
+  if (transfer == Transfer::element) return store_chunk(columns, channels_of(at, n), channel, transfer, words);
+  device::store_global<16>(
+      static_cast<std::uint16_t*>(columns) + at.begin + static_cast<long long>(n) * at.channels + channel, words);
+}
+
 template <Dtype T, int groups, int threads, int at_once>
 DANAUS_DEVICE void load_streams_by(const void* columns, const void* gate, const ColumnPlace& at, int n,
                                    Transfer transfer, const StreamLayout& layout, SharedAddress to) {

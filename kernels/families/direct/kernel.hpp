@@ -34,16 +34,6 @@ DANAUS_DEVICE u32 finish(float first, float second, bool gated, u32 gate) {
   return device::pack2<T>(first, second);
 }
 
-template <bool plain>
-DANAUS_DEVICE void store_channels(void* columns, const ColumnPlace& at, int n, int channel, Transfer transfer,
-                                  Words<4> words) {
-  if constexpr (plain)
-    device::store_global<16>(
-        static_cast<std::uint16_t*>(columns) + at.begin + static_cast<long long>(n) * at.channels + channel, words);
-  else
-    store_chunk(columns, channels_of(at, n), channel, transfer, words);
-}
-
 template <class P>
 DANAUS_DEVICE void convolve_row(const Arguments& a) {
   constexpr Dtype T = P::layout.key.dtype;
@@ -147,7 +137,7 @@ DANAUS_DEVICE void convolve_columns(const Arguments& a) {
     device::count_fp32(8 * kAtOnce * kTaps);
     DANAUS_UNROLL
     for (int i = 0; i < kAtOnce; ++i)
-      if (n + i < a.length) store_channels<plain>(a.y, at, n + i, channel, a.transfer, y[i]);
+      if (n + i < a.length) store_channels(a.y, at, n + i, channel, plain ? Transfer::vector : a.transfer, y[i]);
     DANAUS_UNROLL
     for (int i = 0; i < kTaps - 1; ++i) u[i] = u[i + kAtOnce];
   }
