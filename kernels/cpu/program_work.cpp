@@ -113,10 +113,23 @@ Counters run_block(const Launch& launch, std::int64_t block, std::int64_t of_blo
   });
 }
 
+// Blocks that stand side by side over channels, where the last of them has fewer than the others; else 1.
+std::int64_t uneven_blocks(const Launch& launch) {
+  if (launch.kernel.family != toeplitz::Family::name || !toeplitz::kLines[launch.kernel.line].channels_last) return 1;
+  const auto made = toeplitz::Family::instances(launch.kernel.line).list[launch.kernel.instance];
+  const std::int64_t channels = arguments_of<toeplitz::Arguments>(launch).channels;
+  const int of_block = toeplitz::Layout(made.key, made.tuning).streams;
+  return channels % of_block == 0 ? 1 : ratio_up(channels, of_block);
+}
+
 Counters of_sampled_blocks(const Launch& launch) {
-  const std::int64_t of_cluster = launch.cluster;
-  const std::int64_t last = launch.blocks / of_cluster - 1, count = std::min(last, kSampledBlocks);
-  const auto run = [&](std::int64_t cluster) { return run_block(launch, cluster * of_cluster, launch.blocks); };
+  const std::int64_t uneven = uneven_blocks(launch), together = launch.cluster * uneven;
+  const std::int64_t last = launch.blocks / together - 1, count = std::min(last, kSampledBlocks);
+  const auto run = [&](std::int64_t i) {
+    const Counters first = run_block(launch, i * together, launch.blocks);
+    if (uneven == 1) return first;
+    return plus(divided(first, uneven - 1, 1), run_block(launch, (i + 1) * together - 1, launch.blocks));
+  };
   Counters all;
   for (std::int64_t i = 0; i < count; ++i) all += run(i * last / count);
   return plus(count > 0 ? divided(all, last, count) : all, run(last));

