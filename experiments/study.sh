@@ -58,10 +58,9 @@ step() {  # step TITLE COMMAND...: goes on after a failed check (1), stops at an
 # The hardware profile of the GPU at hand: the program's own, or one that is measured once.
 calibrated_profile() {
   local device=${gpu%%,*}
-  profile=${device#NVIDIA }
-  profile=${profile// /-}
-  "$program" list profiles | grep -q "^$profile " && return
-  profile=$out/$profile.json
+  profile=$("$program" list profiles | awk -v of="$device," 'index($0, of) { print $1; exit }')
+  [ -z "$profile" ] || return 0
+  profile=$out/${device// /-}.json
   [ -f "$profile" ] || step "Calibration: what this GPU can do" "$program" calibrate --output "$profile" >"$out/calibration.txt"
 }
 

@@ -63,7 +63,7 @@ def written_rows():
         *rows_of("count", "--case", KERNEL_CASE, "--case", "fftconv_bf16_causal_l512_b1_h1"),
         *rows_of("count", *OTHER_CASES),
         *rows_of("model", "--case", KERNEL_CASE), *rows_of("model", *OTHER_CASES, "--profile", "H200"),
-        *rows_of("model", "--forecast", "--profile", "H100-SXM", "--case", KERNEL_CASE, "--case", OTHER_CASES[3]),
+        *rows_of("model", "--forecast", "--profile", "H100", "--case", KERNEL_CASE, "--case", OTHER_CASES[3]),
         *rows_of("memory", "--case", KERNEL_CASE), *rows_of("memory", *OTHER_CASES),
         *rows_of("what-if", "--case", "fftconv_f16_circular_l32768_b2_h1"), *rows_of("what-if", *OTHER_CASES),
         *rows_of("what-if", "--ways", "--profile", "H200", "--case", "fftconv_f16_causal_l8192_k100_b2_h1"),

@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 
 TEST(Count, ARowHoldsTheLaunchAndItsParts) {
-  const Ran ran = run({"count", "--case", "fftconv_f16_circular_l1024_b5_h6", "--profile", "H100-SXM", "--json", "-"});
+  const Ran ran = run({"count", "--case", "fftconv_f16_circular_l1024_b5_h6", "--profile", "H100", "--json", "-"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   const Json row = Json::parse(ran.out);
   EXPECT_EQ(row.at("kind"), "count");
