@@ -24,7 +24,8 @@ Counted count(const Convolution& problem, const Device& device, std::int64_t con
 }
 
 double counted_instructions(const host::Counters& n) {
-  const auto of_threads = n.packed_operations + n.fp32_operations + n.conversions + n.byte_permutes;
+  const auto of_threads =
+      n.packed_operations + n.fp32_operations + n.conversions + n.half_unpacks + n.bf16_unpacks + n.byte_permutes;
   return static_cast<double>(n.mma_f16acc + n.mma_f32acc + n.mma_depth8 + n.mma_tf32 + n.shared_instructions +
                              n.global_instructions + n.warp_barriers) +
          static_cast<double>(of_threads) / 32;

@@ -20,7 +20,7 @@ KernelWork of_launch(const LaunchWork& launch, Dtype dtype, const Device& device
   work.packed_operations = static_cast<double>(n.packed_operations);
   work.fp32_operations = static_cast<double>(n.fp32_operations);
   work.byte_permutes = static_cast<double>(n.byte_permutes);
-  work.conversions = static_cast<double>(n.conversions);
+  work.conversions = static_cast<double>(n.conversions + n.half_unpacks + n.bf16_unpacks);
   work.warp_instructions = counted_instructions(n);
   work.l1_wavefronts =
       static_cast<double>(n.shared_wavefronts) +

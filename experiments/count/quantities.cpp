@@ -31,11 +31,19 @@ Range tails_twice(const Counted& c, double counted) {
 }
 
 // A turn for each 128 bytes that a copy brings or takes, and a fifth of that for polls of the barriers that say it is
-// done; of waiting without copies some hundredths of all wavefronts.
+// done; of waiting without copies some hundredths of all wavefronts. The right angle's weights are a third of what a
+// chain reads from shared memory for a row: once on the way in, once out, of which the compiler may make one.
 Range and_turns_of_copies(const Counted& c, double counted) {
   const double turns = double(c.launch.bulk_load_bytes + c.launch.bulk_store_bytes) / kTurnBytes;
-  const double some = 0.05 * double(c.launch.shared_wavefronts);
-  return {std::max(0., counted - some), counted + 1.2 * turns + some};
+  const double wavefronts = double(c.launch.shared_wavefronts);
+  const double less = c.variant->fold == Fold::right_angle ? 0.34 : 0.05;
+  return {std::max(0., counted - less * wavefronts), counted + 1.2 * turns + 0.05 * wavefronts};
+}
+
+// Of a causal row in the right angle only the real part of what the weights give is used, at most 7 % less.
+Range but_for_what_is_not_used(const Counted& c, double counted) {
+  const bool half = c.problem.mode == Mode::causal && c.variant->fold == Fold::right_angle;
+  return {(half ? 0.93 : 1) * counted, 1.02 * counted};
 }
 
 // L1 may hold what is read again, and nothing else.
@@ -47,9 +55,9 @@ Range but_for_what_l2_holds(const Counted&, double counted) {
   return {std::max(0., counted - kL2Bytes), 1.02 * counted};
 }
 
-// Measured: 1.3 times where warps have much to do, 2.4 where threads bring the rows, 3.3 where most of the time is
-// waiting for the first of few items.
-Range and_what_is_no_operation(const Counted&, double counted) { return {counted, 3.5 * counted}; }
+// Measured: 1.3 times where warps have much to do, 2.4 where threads bring the rows, 3.3 to 3.6 where most of the time
+// is waiting for the first of few items.
+Range and_what_is_no_operation(const Counted&, double counted) { return {counted, 4 * counted}; }
 
 }  // namespace
 
@@ -64,11 +72,11 @@ const std::vector<ComparedQuantity>& compared_quantities() {
        tails_twice,
        "the compiler computes what is behind a branch, the tail of a wrapped convolution, before it"},
       {"packed half instructions",
-       [](const Counted& c) { return warps(c.launch.packed_operations); },
-       {"sass:HFMA2", "sass:HADD2", "sass:HMUL2"},
+       [](const Counted& c) { return warps(c.launch.packed_operations + c.launch.half_unpacks); },
+       {"sass:HFMA2", "sass:HADD2", "sass:HMUL2", "sass:HMNMX2"},
        1,
-       close_to<0, 2>,
-       "the compiler also moves constants and negates by these"},
+       but_for_what_is_not_used,
+       "the compiler moves constants and negates by these, and drops what a causal row does not use of its weights"},
       {"conversions",
        [](const Counted& c) { return warps(c.launch.conversions); },
        {"sass:F2FP"},
@@ -87,7 +95,7 @@ const std::vector<ComparedQuantity>& compared_quantities() {
         "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_access.sum",
         "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_bypass.sum"},
        1,
-       close_to<25, 5>,
+       close_to<30, 5>,
        "the compiler drops loads of constants that a kernel does not use, and repeats some"},
       {"global store sectors",
        [](const Counted& c) { return double(c.launch.global_store_sectors); },

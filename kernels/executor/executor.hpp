@@ -42,6 +42,8 @@ struct Counters {
   std::uint64_t packed_operations = 0;    // add2, sub2, mul2, fma2: thread operations, two results each
   std::uint64_t fp32_operations = 0;      // thread operations
   std::uint64_t conversions = 0;          // pack2, round_tf32: thread operations
+  std::uint64_t half_unpacks = 0;         // lower_float, upper_float of f16: thread operations, packed ones on a GPU
+  std::uint64_t bf16_unpacks = 0;         // of bf16: thread operations, a shift or a mask
   std::uint64_t byte_permutes = 0;        // thread operations
   std::uint64_t global_instructions = 0;  // warp instructions that read or write global memory, bulk copies not
   std::uint64_t global_load_sectors = 0;  // 32 bytes each, by ordinary loads and cp.async
@@ -73,6 +75,8 @@ inline constexpr std::array kCounterFields = {
     CounterField{"packed_operations", &Counters::packed_operations},
     CounterField{"fp32_operations", &Counters::fp32_operations},
     CounterField{"conversions", &Counters::conversions},
+    CounterField{"half_unpacks", &Counters::half_unpacks},
+    CounterField{"bf16_unpacks", &Counters::bf16_unpacks},
     CounterField{"byte_permutes", &Counters::byte_permutes},
     CounterField{"global_instructions", &Counters::global_instructions},
     CounterField{"global_load_sectors", &Counters::global_load_sectors},

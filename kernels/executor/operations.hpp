@@ -169,6 +169,10 @@ template <Dtype T>
 double half_of(u32 pair, int which) {
   return host::decode<T>(std::uint16_t(pair >> (16 * which)));
 }
+template <Dtype T>
+void count_unpack() {
+  ++(here().counters->*(T == Dtype::f16 ? &host::Counters::half_unpacks : &host::Counters::bf16_unpacks));
+}
 }  // namespace detail
 
 // Products of two halves are exact in double, and so is their sum with a third unless it is 2^29 times smaller.
@@ -201,12 +205,12 @@ u32 pack2(float low, float high) {
 }
 template <Dtype T = Dtype::f16>
 float lower_float(u32 pair) {
-  ++detail::here().counters->conversions;
+  detail::count_unpack<T>();
   return host::decode<T>(std::uint16_t(pair));
 }
 template <Dtype T = Dtype::f16>
 float upper_float(u32 pair) {
-  ++detail::here().counters->conversions;
+  detail::count_unpack<T>();
   return host::decode<T>(std::uint16_t(pair >> 16));
 }
 template <Dtype T = Dtype::f16>

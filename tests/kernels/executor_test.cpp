@@ -612,8 +612,8 @@ TEST(ExecutorCounters, OrderDoesNotChangeWhatIsCounted) {
 }
 
 TEST(ExecutorCounters, ASmallKernelByHand) {
-  // Two blocks of two warps. Each warp: 4 packed operations, 1 conversion, 2 byte permutes and 3 fp32 operations a
-  // lane; 1 mma of each kind; 1 warp barrier. Each block: 1 block barrier.
+  // Two blocks of two warps. Each warp: 4 packed operations, 1 conversion, 2 unpacks of halves and 1 of bf16, 2 byte
+  // permutes and 3 fp32 operations a lane; 1 mma of each kind; 1 warp barrier. Each block: 1 block barrier.
   Executor executor;
   const Counters counters = executor.run({.blocks = 2, .threads = 64}, [] {
     u32 x = device::pack2<Dtype::f16>(1, 2);
@@ -622,7 +622,7 @@ TEST(ExecutorCounters, ASmallKernelByHand) {
     x = device::permute_bytes(x, device::negate2(x), 0x5410), x = device::permute_bytes(x, x, 0x7632);
     device::count_fp32(3);
     u32 halves[2] = {};
-    float floats[4] = {};
+    float floats[4] = {device::lower_float(x), device::upper_float(x), device::upper_float<Dtype::bf16>(x)};
     device::mma_f16acc(halves, {x, x, x, x}, {x, x});
     device::mma_f32acc<Dtype::bf16>(floats, {x, x, x, x}, {x, x});
     device::sync_warp();
@@ -631,6 +631,7 @@ TEST(ExecutorCounters, ASmallKernelByHand) {
   Counters expected;
   expected.mma_f16acc = expected.mma_f32acc = expected.warp_barriers = 4;
   expected.packed_operations = 4 * 128, expected.conversions = 128, expected.byte_permutes = 2 * 128;
+  expected.half_unpacks = 2 * 128, expected.bf16_unpacks = 128;
   expected.fp32_operations = 3 * 128, expected.block_barriers = 2;
   EXPECT_EQ(counters, expected);
   Counters sum = counters;
