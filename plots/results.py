@@ -54,7 +54,7 @@ class Results:
     def machine(self):
         """The device that timed the rows, else the host that computed them."""
         for block, key in (("device", "name"), ("host", "cpu")):
-            names = [value.get(key, "unknown") for value in self.distinct(block) if value]
+            names = [value if isinstance(value, str) else value.get(key, "unknown") for value in self.distinct(block) if value]
             if names:
                 return names[0] if len(set(names)) == 1 else f"{len(set(names))} machines"
         return "machine unknown"

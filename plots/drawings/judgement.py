@@ -34,7 +34,7 @@ def predicted_over_measured(figure, rows):
                           {**style.measured({**mark, **colour}, row["stale"]), "markersize": 5}))
         style.draw_marks(axes, marks)
         style.length_axis(axes, [row["n"] for row in rows], every=2)
-        axes.set_title(title, loc="left")
+        axes.set_title(title, loc="left", fontsize=10)
         style.plain_log_ticks(axes, [0.7, 1.3, *(ratio for _, ratio, _ in marks)])
         if i == 0 or figure.is_narrow():
             axes.set_ylabel("predicted / measured time")

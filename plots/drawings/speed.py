@@ -61,7 +61,8 @@ def time_over_floor(figure, rows, peers):
 
 def is_drawn(row):
     fields = case_fields(row["case"])
-    return passed(row) and left_to_the_plan(row["case"]) and all(fields[key] == value for key, value in CASE.items())
+    return (passed(row) and left_to_the_plan(row["case"]) and fields["l"] == fields["k"] == row["fft_size"]
+            and all(fields[key] == value for key, value in CASE.items()))
 
 
 def line(rows, method, protocol):

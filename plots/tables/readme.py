@@ -3,7 +3,7 @@
 import textwrap
 
 from evaluation import COUNTED, NULLS, evaluate
-from measurements import floor_with_spectrum, left_to_the_plan, length_of, passed, read_either, timed
+from measurements import LONG, floor_with_spectrum, left_to_the_plan, length_of, passed, read_either, timed
 from peers import Peers
 from results import Refusal, case_fields
 from style import length
@@ -38,28 +38,32 @@ def claims(committed):
     kernels = [row for row in of_device if row["method"] == "kernel"]
     plain = [row for row in kernels if left_to_the_plan(row["case"]) and passed(row)]
     main = next(iter(blocks(at_fft_sizes(of_device)).values()))
-    shown = [methods["kernel"] for methods in main.values() if "kernel" in methods and passed(methods["kernel"])]
+    shown = [methods["kernel"] for methods in main.values() if "kernel" in methods and passed(methods["kernel"])
+             and length_of(methods["kernel"]) < LONG]
     floors = [burst(row) / row["floor"]["us"] for row in shown]
     gains = [best.us / burst(row) for row in plain if (best := peers.best(row))]
     within = sum(passed(row) for row in kernels)
     most = max(row["verify"]["clearance"] for row in kernels if row["verify"]["clearance"] is not None)
-    judgement = evaluate(predictions.rows)
+    device, files = shown[0]["device"]["name"], "experiments/results/"
+    bench = file_of(rows, lambda row: row["device"]["name"] == device)
+    judged = of_device_named(device, predictions.rows)
+    predicted = file_of(predictions, lambda row: row["profile"] == judged[0]["profile"])
+    judgement = evaluate(judged)
     counted, beaten = judgement.summary(COUNTED), judgement.beaten()
-    device, bench, files = shown[0]["device"]["name"], "h200_bench.jsonl", "experiments/results/"
     cells = [
         ["A convolution takes little longer than copying its data.",
          f"{min(floors):.2f} to {max(floors):.2f} floors, fp16, N = {length(lengths_of(shown)[0])} to "
          f"{length(lengths_of(shown)[-1])}", device, bench],
-        ["It is faster than the fastest other kernel.", f"{min(gains):.1f} to {max(gains):.1f} times, where one exists",
-         device, f"{bench}, h200_peers.csv"],
+        *([["It is faster than the fastest other kernel.", f"{min(gains):.1f} to {max(gains):.1f} times, where one exists",
+            device, f"{bench}, h200_peers.csv"]] if gains else []),
         ["Every kernel that was timed is right.", f"{within} of {len(kernels)} within their bounds, which the worst "
          f"takes {100 * most:.0f} % of", device, bench],
         ["Work counted without a GPU predicts the time.", f"{percent(counted.median)} % off in the median, "
          f"{percent(counted.p90)} % at the 90th percentile, at lengths that it was not fitted to"
-         + but_for_nulls(beaten, "median", "p90"), device, "h200_predictions.jsonl"],
+         + but_for_nulls(beaten, "median", "p90"), device, predicted],
         ["A choice of factors by it is nearly the fastest.", f"{percent(counted.mean_regret)} % slower on average, "
          f"{percent(counted.worst_regret)} % at worst, of {counted.choices} choices"
-         + but_for_nulls(beaten, "mean_regret", "worst_regret"), device, "h200_predictions.jsonl"],
+         + but_for_nulls(beaten, "mean_regret", "worst_regret"), device, predicted],
     ]
     lines = table(["claim", "figure", "device", f"rows in {files}"], cells)
     return "\n".join(lines + (["", *textwrap.wrap(staleness, 120)] if staleness else []))
@@ -84,10 +88,16 @@ def but_for_nulls(beaten, *names):
 
 
 def rows_of_main_device(results):
-    """Of the device with most rows."""
-    names = [row["device"]["name"] for row in results.rows]
+    """Of the device with most rows that count, or with most where none does."""
+    names = [row["device"]["name"] for row in results.rows if not row["stale"]] or [
+        row["device"]["name"] for row in results.rows]
     device = max(names, key=names.count)
     return [row for row in results.rows if row["device"]["name"] == device]
+
+
+def file_of(found, of):
+    """The name of the first file with such a row."""
+    return next(source.path.name for source in found.sources if any(map(of, source.rows)))
 
 
 def at_fft_sizes(rows):
@@ -113,8 +123,16 @@ def measured_times(committed):
 
 
 def judged_models(committed):
-    predictions = read_either(None, committed, ["prediction"])
-    return judgement(predictions.rows) if predictions else ""
+    predictions, rows = read_either(None, committed, ["prediction"]), timed(None, committed)
+    if not predictions:
+        return ""
+    device = rows_of_main_device(rows)[0]["device"]["name"] if rows else None
+    return judgement(of_device_named(device, predictions.rows))
+
+
+def of_device_named(device, predictions):
+    """Those about this device; all where there are none."""
+    return [row for row in predictions if row.get("device") == device] or predictions
 
 
 def speed(results, peers):
