@@ -55,10 +55,14 @@ step() {  # step TITLE COMMAND...: goes on after a failed check (1), stops at an
   [ "$code" -eq 0 ] || failed=1
 }
 
+profile_of() {  # profile_of DEVICE: the program's own hardware profile of it, nothing where it has none
+  "$program" list profiles | awk -v of="$1," 'index($0, of) { print $1; exit }'
+}
+
 # The hardware profile of the GPU at hand: the program's own, or one that is measured once.
 calibrated_profile() {
   local device=${gpu%%,*}
-  profile=$("$program" list profiles | awk -v of="$device," 'index($0, of) { print $1; exit }')
+  profile=$(profile_of "$device")
   [ -z "$profile" ] || return 0
   profile=$out/${device// /-}.json
   [ -f "$profile" ] || step "Calibration: what this GPU can do" "$program" calibrate --output "$profile" >"$out/calibration.txt"
@@ -83,8 +87,20 @@ committed() {
   echo "study: no GPU to measure on: measured rows are those of experiments/results/ (${#measured[@]} files)" >&2
 }
 
-predict() {
-  "$program" model "${measured[@]/#/--measured=}" --profile "$profile" --json "$out/predictions.jsonl" >"$out/predictions.txt"
+device_of() {  # device_of FILE: of its first row
+  sed -n '1s/.*"device":{"name":"\([^"]*\)".*/\1/p' "$1"
+}
+
+predict() {  # rows of the GPU at hand by its profile, committed ones each by that of their device
+  local file of=$profile rows parts=()
+  : >"$out/predictions.txt"
+  for file in "${measured[@]}"; do
+    [ "$gpu" != none ] || of=$(profile_of "$(device_of "$file")")
+    rows=$out/predictions-$(basename "$of" .json).jsonl
+    "$program" model --measured "$file" --profile "$of" --json "$rows" >>"$out/predictions.txt"
+    parts+=("$rows")
+  done
+  cat "${parts[@]}" >"$out/predictions.jsonl"
 }
 
 judgement() {  # how well the models predict, in a few lines
@@ -93,8 +109,10 @@ judgement() {  # how well the models predict, in a few lines
 
 # A small exploration of masks, with measured times beside it where kernels of this build have some.
 explore() {
-  local beside=() case=fftconv_f16_circular_l4096
-  [ ${#measured[@]} -eq 0 ] || beside=("${measured[@]/#/--measured=}")
+  local beside=() case=fftconv_f16_circular_l4096 file
+  for file in "${measured[@]}"; do  # of one device
+    if [ "$gpu" != none ] || [ "$(profile_of "$(device_of "$file")")" = "$profile" ]; then beside+=("--measured=$file"); fi
+  done
   "$program" explore --case ${case}_b64_h768 --count 24 "${beside[@]}" --json "$out/explore.jsonl" >"$out/explore.txt"
   "$program" explore --case ${case}_b1_h768 --count 24 "${beside[@]}" --json "$out/explore.jsonl" >>"$out/explore.txt"
   "$program" explore --pattern paper --case fftconv_f16_circular_l2097152_b1_h768_plain_r64x32x32x32 \
