@@ -64,13 +64,14 @@ calibrated_profile() {
   local device=${gpu%%,*}
   profile=$(profile_of "$device")
   [ -z "$profile" ] || return 0
-  profile=$out/${device// /-}.json
+  profile=${device#NVIDIA }
+  profile=$out/${profile// /-}.json
   [ -f "$profile" ] || step "Calibration: what this GPU can do" "$program" calibrate --output "$profile" >"$out/calibration.txt"
 }
 
 measure() {
   calibrated_profile
-  measured=("$out/bench.jsonl")
+  measured=("$out/bench.jsonl") profiles=("$profile")
   for sweep in speed long gradients step spectral short short-gradients state factorizations-fp16 factorizations-bf16 \
     factorizations-long extension; do
     step "Measured time: the sweep $sweep" "$program" bench --sweep "$sweep" --json "$out/bench.jsonl" >"$out/bench-$sweep.txt"
@@ -82,22 +83,22 @@ measure() {
 }
 
 committed() {
-  profile=H200
+  local file device
+  profile=H200 profiles=()  # of each measured file
   mapfile -t measured < <(grep -lF '"kind":"bench"' experiments/results/*.jsonl)
+  for file in "${measured[@]}"; do
+    device=$(sed -n '1s/.*"device":{"name":"\([^"]*\)".*/\1/p' "$file")
+    profiles+=("$(profile_of "$device")")
+  done
   echo "study: no GPU to measure on: measured rows are those of experiments/results/ (${#measured[@]} files)" >&2
 }
 
-device_of() {  # device_of FILE: of its first row
-  sed -n '1s/.*"device":{"name":"\([^"]*\)".*/\1/p' "$1"
-}
-
-predict() {  # rows of the GPU at hand by its profile, committed ones each by that of their device
-  local file of=$profile rows parts=()
+predict() {  # one device at a time
+  local i rows parts=()
   : >"$out/predictions.txt"
-  for file in "${measured[@]}"; do
-    [ "$gpu" != none ] || of=$(profile_of "$(device_of "$file")")
-    rows=$out/predictions-$(basename "$of" .json).jsonl
-    "$program" model --measured "$file" --profile "$of" --json "$rows" >>"$out/predictions.txt"
+  for i in "${!measured[@]}"; do
+    rows=$out/predictions-$(basename "${profiles[i]}" .json).jsonl
+    "$program" model --measured "${measured[i]}" --profile "${profiles[i]}" --json "$rows" >>"$out/predictions.txt" || return
     parts+=("$rows")
   done
   cat "${parts[@]}" >"$out/predictions.jsonl"
@@ -109,9 +110,9 @@ judgement() {  # how well the models predict, in a few lines
 
 # A small exploration of masks, with measured times beside it where kernels of this build have some.
 explore() {
-  local beside=() case=fftconv_f16_circular_l4096 file
-  for file in "${measured[@]}"; do  # of one device
-    if [ "$gpu" != none ] || [ "$(profile_of "$(device_of "$file")")" = "$profile" ]; then beside+=("--measured=$file"); fi
+  local beside=() case=fftconv_f16_circular_l4096 i
+  for i in "${!measured[@]}"; do
+    if [ "${profiles[i]}" = "$profile" ]; then beside+=("--measured=${measured[i]}"); fi
   done
   "$program" explore --case ${case}_b64_h768 --count 24 "${beside[@]}" --json "$out/explore.jsonl" >"$out/explore.txt"
   "$program" explore --case ${case}_b1_h768 --count 24 "${beside[@]}" --json "$out/explore.jsonl" >>"$out/explore.txt"

@@ -198,6 +198,15 @@ def length_of(row):
     return case_fields(row["case"])["l"]
 
 
+def at_fft_sizes(rows):
+    """Those of lengths that are a power of two or three times one, with filters as long; other lengths are in the figure
+    of lengths, other filters in Table 8."""
+    def is_power(n):
+        return n & (n - 1) == 0
+    return [row for row in rows if (is_power(n := length_of(row)) or n % 3 == 0 and is_power(n // 3))
+            and case_fields(row["case"])["k"] == n]
+
+
 def us(row):
     """The median time in bursts."""
     return row["time_us"]["burst_cold"]["median"]

@@ -36,7 +36,8 @@ Range tails_twice(const Counted& c, double counted) {
 Range and_turns_of_copies(const Counted& c, double counted) {
   const double turns = double(c.launch.bulk_load_bytes + c.launch.bulk_store_bytes) / kTurnBytes;
   const double wavefronts = double(c.launch.shared_wavefronts);
-  const double less = c.variant->fold == Fold::right_angle ? 0.34 : 0.05;
+  const bool weighted = c.variant->family == "chain" && c.variant->fold == Fold::right_angle;
+  const double less = weighted ? 0.34 : 0.05;
   return {std::max(0., counted - less * wavefronts), counted + 1.2 * turns + 0.05 * wavefronts};
 }
 

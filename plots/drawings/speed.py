@@ -2,7 +2,7 @@
 
 import style
 from matplotlib.lines import Line2D
-from measurements import LONG, left_to_the_plan, passed
+from measurements import LONG, at_fft_sizes, left_to_the_plan, length_of, passed
 from results import case_fields
 
 # The case of the figure, and what is drawn of it: {method, or peer and type: its look}.
@@ -32,7 +32,7 @@ def time_over_floor(figure, rows, peers):
     devices = list(dict.fromkeys(row["device"]["name"] for row in rows))
     stale = False
     for i, (device, axes) in enumerate(zip(devices, figure.panels(len(devices)))):
-        own = [row for row in rows if row["device"]["name"] == device and is_drawn(row)]
+        own = at_fft_sizes(row for row in rows if row["device"]["name"] == device and is_drawn(row))
         points = {name: line(own, *TIMES[name]) for name in SERIES}
         for name, look in SERIES.items():
             draw_line(axes, name, points[name], look)
@@ -45,7 +45,7 @@ def time_over_floor(figure, rows, peers):
         axes.axhline(1, color=style.BLACK, linewidth=1.2, linestyle=style.BOUND["linestyle"])
         ratios = [point[1] for group in (points, others) for each in group.values() for point in each]
         if ratios:
-            lengths = [case_fields(row["case"])["l"] for row in own]
+            lengths = [length_of(row) for row in own]
             style.length_axis(axes, lengths, label="L = N (samples)", every=1 if max(lengths) < LONG else 2)
             style.plain_log_ticks(axes, [1, *ratios])
         axes.set_title(f"{device}, fp16, circular, B=64, H=768", loc="left")
@@ -62,9 +62,7 @@ def time_over_floor(figure, rows, peers):
 
 def is_drawn(row):
     fields = case_fields(row["case"])
-    at_size = row["method"] != "kernel" or row["fft_size"] == fields["l"]
-    return (passed(row) and left_to_the_plan(row["case"]) and fields["l"] == fields["k"] and at_size
-            and all(fields[key] == value for key, value in CASE.items()))
+    return passed(row) and left_to_the_plan(row["case"]) and all(fields[key] == value for key, value in CASE.items())
 
 
 def line(rows, method, protocol):

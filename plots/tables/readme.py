@@ -3,7 +3,8 @@
 import textwrap
 
 from evaluation import COUNTED, NULLS, evaluate
-from measurements import LONG, floor_with_spectrum, left_to_the_plan, length_of, passed, read_either, timed
+from measurements import (LONG, at_fft_sizes, floor_with_spectrum, left_to_the_plan, length_of, passed, read_either,
+                          timed)
 from peers import Peers
 from results import Refusal, case_fields
 from style import length
@@ -44,7 +45,7 @@ def claims(committed):
     gains = [best.us / burst(row) for row in plain if (best := peers.best(row))]
     within = sum(passed(row) for row in kernels)
     most = max(row["verify"]["clearance"] for row in kernels if row["verify"]["clearance"] is not None)
-    device, files = shown[0]["device"]["name"], "experiments/results/"
+    device, files = main_device(rows), "experiments/results/"
     bench = file_of(rows, lambda row: row["device"]["name"] == device)
     judged = of_device_named(device, predictions.rows)
     predicted = file_of(predictions, lambda row: row["profile"] == judged[0]["profile"])
@@ -87,26 +88,26 @@ def but_for_nulls(beaten, *names):
     return ""
 
 
+def main_device(results):
+    """The name of that with most rows that count, or with most where none does."""
+    counted = [row for row in results.rows if not row["stale"]] or results.rows
+    names = [row["device"]["name"] for row in counted]
+    return max(names, key=names.count)
+
+
 def rows_of_main_device(results):
-    """Of the device with most rows that count, or with most where none does."""
-    names = [row["device"]["name"] for row in results.rows if not row["stale"]] or [
-        row["device"]["name"] for row in results.rows]
-    device = max(names, key=names.count)
+    device = main_device(results)
     return [row for row in results.rows if row["device"]["name"] == device]
+
+
+def of_device_named(device, predictions):
+    """Those about this device; all where there are none."""
+    return [row for row in predictions if row.get("device") == device] or predictions
 
 
 def file_of(found, of):
     """The name of the first file with such a row."""
     return next(source.path.name for source in found.sources if any(map(of, source.rows)))
-
-
-def at_fft_sizes(rows):
-    """Those of lengths that are a power of two or three times one, with filters as long; other lengths are in the figure
-    of lengths, other filters in Table 8."""
-    def is_power(n):
-        return n & (n - 1) == 0
-    return [row for row in rows if (is_power(n := length_of(row)) or n % 3 == 0 and is_power(n // 3))
-            and case_fields(row["case"])["k"] == n]
 
 
 def burst(row):
@@ -126,13 +127,7 @@ def judged_models(committed):
     predictions, rows = read_either(None, committed, ["prediction"]), timed(None, committed)
     if not predictions:
         return ""
-    device = rows_of_main_device(rows)[0]["device"]["name"] if rows else None
-    return judgement(of_device_named(device, predictions.rows))
-
-
-def of_device_named(device, predictions):
-    """Those about this device; all where there are none."""
-    return [row for row in predictions if row.get("device") == device] or predictions
+    return judgement(of_device_named(main_device(rows) if rows else None, predictions.rows))
 
 
 def speed(results, peers):

@@ -149,6 +149,15 @@ TEST_F(Explained, CopiesTakeATurnOfSharedMemoryForEach128Bytes) {
   EXPECT_FALSE(is_explained_at(conflicts, 1.5 * turns));
 }
 
+TEST_F(Explained, OnlyAChainInTheRightAngleKeepsItsWeightsInRegisters) {
+  const char* wavefronts = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum";
+  problem_ = parse_convolution("fftconv_f16_causal_l1024_b16_h264");
+  EXPECT_TRUE(is_explained_at(wavefronts, 0.7 * counted(wavefronts)));
+  EXPECT_FALSE(is_explained_at(wavefronts, 0.6 * counted(wavefronts)));
+  problem_ = parse_convolution("fftconv_f16_causal_l4096_b8_h132");
+  EXPECT_FALSE(is_explained_at(wavefronts, 0.7 * counted(wavefronts)));
+}
+
 TEST_F(Explained, CachesSaveWhatIsReadAgainAndNothingElse) {
   const char *memory = "dram__bytes_read.sum", *l2 = "lts__t_sectors_srcunit_tex_op_read.sum";
   EXPECT_TRUE(is_explained_at(memory, counted(memory)));
