@@ -16,7 +16,8 @@ constexpr const char* kDescription =
     "compute-sanitizer printed that watched it. Exit 1 when a test failed or the tool found something.";
 
 struct Options {
-  std::string program, results, log;
+  std::string program;
+  std::vector<std::string> results, logs;
   Tool tool = Tool::none;
   std::optional<int> device;
 };
@@ -25,24 +26,28 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   std::string tool;
   CommandLine& line = job.line;
   line.option("program", options.program, "NAME", "of the tests' program");
-  line.option("results", options.results, "FILE", "what it wrote");
+  line.option("results", options.results, "FILE", "what it wrote; may be repeated, where processes shared the tests");
   line.option("tool", tool, "NAME", names_in(kTools) + " (default: the first)");
-  line.option("log", options.log, "FILE", "what the tool printed");
+  line.option("log", options.logs, "FILE", "what the tool printed, for each of these");
   line.option("device", options.device, "NUMBER", "which GPU it ran on (default: the executor, on the CPU)");
   if (!job.parse(words)) return false;
   if (options.program.empty() || options.results.empty()) fail("record: --program and --results must be given");
   if (!tool.empty()) options.tool = parse_in(kTools, "record: tool", tool);
-  job.reads("--results", options.results);
-  job.reads("--log", options.log);
+  for (const std::string& path : options.results) job.reads("--results", path);
+  for (const std::string& path : options.logs) job.reads("--log", path);
   return true;
 }
 
-Text read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail("record: cannot read ", path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return {path, text.str()};
+std::vector<Text> read(const std::vector<std::string>& paths) {
+  std::vector<Text> texts;
+  for (const std::string& path : paths) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) fail("record: cannot read ", path);
+    std::ostringstream text;
+    text << file.rdbuf();
+    texts.push_back({path, text.str()});
+  }
+  return texts;
 }
 
 }  // namespace
@@ -53,12 +58,11 @@ int run_record(std::span<const std::string> words, Console& console) {
   if (!read_options(job, words, options)) return kExitOk;
   if (options.device && cuda_device_count() == 0) return without_gpu(console, "record", "--device needs");
   const Device device = options.device ? cuda_device(*options.device) : executor_machine()->device();
-  const std::optional<Text> log = options.log.empty() ? std::nullopt : std::optional(read(options.log));
   Json row = {{"method", name_in(kTools, options.tool)}, {"device", device_block(device)}};
   if (options.device) row["driver"] = gpu_driver(*options.device).value_or("unknown");
   row["code"] = kRevision.kernels;
   row["compiler"] = compiler_in_words();
-  row.update(check_of(options.tool, options.program, read(options.results), log));
+  row.update(check_of(options.tool, options.program, read(options.results), read(options.logs)));
 
   job.configure({{"program", options.program}, {"tool", row["method"]}, {"device", device.name}});
   job.make({.kind = "check",

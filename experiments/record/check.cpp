@@ -1,6 +1,7 @@
 #include "experiments/record/check.hpp"
 
 #include <regex>
+#include <set>
 
 namespace danaus {
 namespace {
@@ -16,9 +17,8 @@ struct Counts {
   Json failed = Json::array();
 };
 
-Counts counts_of(const Text& results) {
+void add_counts(const Text& results, Counts& counts) {
   const Json all = Json::parse(results.text, nullptr, false);
-  Counts counts;
   for (const Json& suite : field(results, all, "testsuites"))
     for (const Json& test : field(results, suite, "testsuite")) {
       const Json& name = field(results, test, "name");
@@ -29,7 +29,6 @@ Counts counts_of(const Text& results) {
       else
         ++(result == "SKIPPED" || result == "SUPPRESSED" ? counts.skipped : counts.passed);
     }
-  return counts;
 }
 
 // Of its last line, which a tool that was stopped has not.
@@ -44,15 +43,23 @@ int errors_of(Tool tool, const Text& log) {
 
 }  // namespace
 
-Json check_of(Tool tool, const std::string& program, const Text& results, const std::optional<Text>& log) {
-  if ((tool != Tool::none) != log.has_value())
-    fail("record: ", name_in(kTools, tool), log ? " has no log; leave --log out" : " needs --log FILE");
-  const Counts counts = counts_of(results);
+Json check_of(Tool tool, const std::string& program, std::span<const Text> results, std::span<const Text> logs) {
+  const std::string_view name = name_in(kTools, tool);
+  if (tool == Tool::none && !logs.empty()) fail("record: ", name, " has no log; leave --log out");
+  if (tool != Tool::none && logs.size() != results.size())
+    fail("record: ", name, " needs --log FILE for each --results, has ", logs.size(), " for ", results.size());
+  Counts counts;
+  std::set<std::string> read;
+  for (const Text& each : results) {
+    if (!read.insert(each.name).second) fail("record: ", each.name, " is given twice");
+    add_counts(each, counts);
+  }
+  int errors = 0;
+  for (const Text& log : logs) errors += errors_of(tool, log);
   Json row = {{"program", program},
               {"tests", {{"passed", counts.passed}, {"failed", counts.failed.size()}, {"skipped", counts.skipped}}},
               {"failed", counts.failed}};
-  const int errors = log ? errors_of(tool, *log) : 0;
-  if (log) row["errors"] = errors;
+  if (tool != Tool::none) row["errors"] = errors;
   row["status"] = counts.passed > 0 && counts.failed.empty() && errors == 0 ? "passed" : "failed";
   return row;
 }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "experiments/cli/environment.hpp"
@@ -23,12 +24,13 @@ inline constexpr std::array kTools = {
 // What came of it:
 //   {"program": name of the tests' program, "tests": {"passed", "failed", "skipped"}, "failed": [names],
 //    "errors": that the tool found; of a tool only, "status": "passed" | "failed"}
-// `results` is what GoogleTest wrote (--gtest_output=json:FILE), `log` what the tool printed; each is called by its
-// name in messages. No test that passed is a failure. Throws std::invalid_argument where either is something else.
+// `results` is what GoogleTest wrote (--gtest_output=json:FILE), `logs` what the tool printed, of each process where
+// the tests were shared out (GTEST_TOTAL_SHARDS); each is called by its name in messages. No test that passed is a
+// failure. Throws std::invalid_argument where one is something else, or where there are not as many logs as results.
 struct Text {
   std::string name, text;
 };
-Json check_of(Tool tool, const std::string& program, const Text& results, const std::optional<Text>& log);
+Json check_of(Tool tool, const std::string& program, std::span<const Text> results, std::span<const Text> logs);
 
 // Of the device with this number, in words; nothing where it does not say.
 std::optional<std::string> gpu_driver(int ordinal);

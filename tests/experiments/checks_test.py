@@ -16,7 +16,8 @@ class ChecksTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
-        self.program("tests", "for word; do case $word in\n"
+        self.program("tests", f'echo "$GTEST_SHARD_INDEX/$GTEST_TOTAL_SHARDS" >>"{self.folder}/parts"\n'
+                     "for word; do case $word in\n"
                      '--gtest_output=json:*) echo {} >"${word#*json:}";;\nesac; done')
 
     def program(self, name, body):
@@ -35,21 +36,22 @@ class ChecksTest(unittest.TestCase):
     def test_runs_the_tests_under_every_tool_and_random_cases(self):
         self.program("compute-sanitizer", 'shift 2; "$@"')
         self.program("danaus", "exit 0")
-        done = self.checks("--count", "7")
+        done = self.checks("--count", "7", "--jobs", "2")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual([line.split()[2] for line in self.asked("compute-sanitizer")], TOOLS)
+        self.assertEqual([line.split()[2] for line in self.asked("compute-sanitizer")], [t for t in TOOLS for _ in "01"])
+        self.assertEqual(sorted((self.folder / "parts").read_text().split()), sorted(5 * ["0/2", "1/2"]))
         recorded = [line for line in self.asked("danaus") if " record " in line]
         self.assertEqual([line.split("--tool ")[1].split()[0] for line in recorded], ["tests", *TOOLS])
         for line in recorded[1:]:
-            self.assertIn("--log", line)
-        self.assertIn("random --count 7 --device 0", self.asked("danaus")[-1])
-        self.assertEqual(len(list((self.folder / "out").glob("*.json"))), 5)
+            self.assertEqual(line.count("--log"), 2)
+        self.assertIn("random --operation ssmconv --count 7 --device 0", self.asked("danaus")[-1])
+        self.assertEqual(len(list((self.folder / "out").glob("*.json"))), 10)
 
     def test_a_failure_does_not_stop_the_others_and_is_not_forgotten(self):
         self.program("compute-sanitizer", 'shift 2; "$@"; exit 1')
         self.program("danaus", 'case "$*" in *racecheck*) exit 1;; esac')
         self.assertEqual(self.checks().returncode, 1)
-        self.assertEqual(len(self.asked("danaus")), 6)
+        self.assertEqual(len(self.asked("danaus")), len(["tests", *TOOLS]) + 7)
         self.program("danaus", 'case "$1" in random) exit 1;; esac')
         self.assertEqual(self.checks().returncode, 1)
 

@@ -87,7 +87,7 @@ TEST_F(Record, StandingRowsAreFoundAgain) {
 
 TEST_F(Record, IdentityKnowsMethodDataAndScaling) {
   Json one = {{"case", "a"}, {"method", "rounded"}, {"data", {{"scale", 1}}}, {"scaling", "unitary"}};
-  for (const char* field : {"case", "method", "data", "scaling"}) {
+  for (const char* field : {"case", "method", "operation", "states", "data", "scaling"}) {
     Json other = one;
     other[field] = "other";
     EXPECT_NE(identity(one), identity(other)) << field;

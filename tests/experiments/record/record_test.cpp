@@ -20,8 +20,9 @@ constexpr const char* kGood =
     R"json({"testsuites": [{"name": "A", "testsuite": [{"name": "B", "result": "COMPLETED"}]}]})json";
 
 Json check(Tool tool, const char* results, const char* log = nullptr) {
-  return check_of(tool, "kernels_cuda_test", {"results.json", results},
-                  log ? std::optional(Text{"log.txt", log}) : std::nullopt);
+  std::vector<Text> logs;
+  if (log) logs.push_back({"log.txt", log});
+  return check_of(tool, "kernels_cuda_test", std::array{Text{"results.json", results}}, logs);
 }
 
 TEST(Checks, CountsTestsAndNamesThoseThatFailed) {
@@ -42,6 +43,16 @@ TEST(Checks, AToolThatFoundSomethingFails) {
   EXPECT_EQ(check(Tool::racecheck, kGood, races).at("errors"), 3) << "a warning is one too";
 }
 
+TEST(Checks, AddsWhatProcessesSharedAndMissesNone) {
+  const std::array results = {Text{"0.json", kGood}, Text{"1.json", kResults}};
+  EXPECT_EQ(check_of(Tool::none, "tests", results, {}).at("tests"),
+            Json({{"passed", 2}, {"failed", 1}, {"skipped", 1}}));
+  const std::array logs = {Text{"0.txt", "ERROR SUMMARY: 2 errors\n"}, Text{"1.txt", "ERROR SUMMARY: 3 errors\n"}};
+  EXPECT_EQ(check_of(Tool::memcheck, "tests", results, logs).at("errors"), 5);
+  EXPECT_THROW(check_of(Tool::memcheck, "tests", results, std::span(logs).first(1)), std::invalid_argument);
+  EXPECT_THROW(check_of(Tool::none, "tests", std::array{results[0], results[0]}, {}), std::invalid_argument);
+}
+
 TEST(Checks, RefusesWhatIsNoResultAndAToolThatWasStopped) {
   const auto refusal = [](Tool tool, const char* results, const char* log) -> std::string {
     try {
@@ -56,7 +67,8 @@ TEST(Checks, RefusesWhatIsNoResultAndAToolThatWasStopped) {
               HasSubstr("lacks 'result'"));
   EXPECT_THAT(refusal(Tool::memcheck, kGood, "========= COMPUTE-SANITIZER\n"),
               HasSubstr("log.txt: has no summary of memcheck; did it run to its end?"));
-  EXPECT_THAT(refusal(Tool::memcheck, kGood, nullptr), HasSubstr("memcheck needs --log FILE"));
+  EXPECT_THAT(refusal(Tool::memcheck, kGood, nullptr),
+              HasSubstr("memcheck needs --log FILE for each --results, has 0 for 1"));
   EXPECT_THAT(refusal(Tool::none, kGood, "x"), HasSubstr("tests has no log; leave --log out"));
 }
 
