@@ -34,7 +34,7 @@ class ChecksTest(unittest.TestCase):
         return [line for line in (self.folder / "asked").read_text().splitlines() if line.startswith(program + " ")]
 
     def test_runs_the_tests_under_every_tool_and_random_cases(self):
-        self.program("compute-sanitizer", 'shift 2; "$@"')
+        self.program("compute-sanitizer", 'shift 4; "$@"')
         self.program("danaus", "exit 0")
         done = self.checks("--count", "7", "--jobs", "2")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -48,7 +48,7 @@ class ChecksTest(unittest.TestCase):
         self.assertEqual(len(list((self.folder / "out").glob("*.json"))), 10)
 
     def test_a_failure_does_not_stop_the_others_and_is_not_forgotten(self):
-        self.program("compute-sanitizer", 'shift 2; "$@"; exit 1')
+        self.program("compute-sanitizer", 'shift 4; "$@"; exit 1')
         self.program("danaus", 'case "$*" in *racecheck*) exit 1;; esac')
         self.assertEqual(self.checks().returncode, 1)
         self.assertEqual(len(self.asked("danaus")), len(["tests", *TOOLS]) + 7)
@@ -56,7 +56,7 @@ class ChecksTest(unittest.TestCase):
         self.assertEqual(self.checks().returncode, 1)
 
     def test_stops_where_a_row_cannot_be_made(self):
-        self.program("compute-sanitizer", 'shift 2; "$@"')
+        self.program("compute-sanitizer", 'shift 4; "$@"')
         self.program("danaus", "exit 77")
         self.assertEqual(self.checks().returncode, 77)
         self.assertEqual(len(self.asked("danaus")), 1)

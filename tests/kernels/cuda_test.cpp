@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <random>
+#include <set>
 
 #include "kernels/cuda/machine.hpp"
 #include "kernels/cuda/runtime.hpp"
@@ -66,17 +67,25 @@ class Cuda : public testing::Test {
   OnMachine machine_;
 };
 
-// One test a size, so that they can be shared out among processes.
-class CudaSizes : public Cuda, public testing::WithParamInterface<int> {};
+// One test a size and type, so that they can be shared out among processes.
+class CudaSizes : public Cuda, public testing::WithParamInterface<std::pair<int, Dtype>> {
+ protected:
+  // The variants of this size and type that have code for the machine.
+  std::vector<const Variant*> candidates() const {
+    std::vector<const Variant*> list;
+    for (const auto& v : variants())
+      if (std::pair(v->size, v->dtype) == GetParam() && has_code(*machine_, *v)) list.push_back(v.get());
+    return list;
+  }
+};
 
 TEST_P(CudaSizes, EveryVariantIsWithinItsBound) {
-  std::mt19937 random(GetParam());
+  const std::int64_t n = GetParam().first;
+  std::mt19937 random(n);
   const auto draw = [&](auto... options) { return std::array{options...}[random() % sizeof...(options)]; };
-  const std::int64_t n = GetParam();
   const int many = n < 8192 ? 200 : 80;  // channels: more items than run at once
-  for (const auto& variant : variants()) {
+  for (const Variant* variant : candidates()) {
     const Variant& v = *variant;
-    if (v.size != n || !has_code(*machine_, v)) continue;
     const bool whole = v.wraps();
     for (std::int64_t length : {n, whole ? n : n - 8, whole ? n : n - 13}) {
       Convolution p = problem_for(v, draw(1, 2, 7), draw(1, 3, many), length);
@@ -94,10 +103,9 @@ TEST_P(CudaSizes, EveryVariantIsWithinItsBound) {
 // So few blocks that each takes many items, of several channels; little enough for compute-sanitizer.
 TEST_P(CudaSizes, BlocksThatTakeManyItemsAreRight) {
   const OnMachine few = cuda_machine(0, 1);
-  const int n = GetParam(), channels = n <= 2048 ? 40 : 7;
-  for (const auto& variant : variants()) {
+  const int n = GetParam().first, channels = n <= 2048 ? 40 : 7;
+  for (const Variant* variant : candidates()) {
     const Variant& v = *variant;
-    if (v.size != n || !has_code(*machine_, v)) continue;
     for (int length : {n, n - 13}) {
       Convolution p = problem_for(v, 5, channels, length);
       if ((v.wraps() && length != n) || &choose(p, few->device()) != &v) continue;
@@ -106,15 +114,19 @@ TEST_P(CudaSizes, BlocksThatTakeManyItemsAreRight) {
   }
 }
 
-std::vector<int> sizes() {
-  std::vector<int> list;
-  for (const auto& v : variants())
-    if (v->size > 0 && (list.empty() || list.back() != v->size)) list.push_back(v->size);
-  return list;
+template <class List>
+std::set<std::pair<int, Dtype>> sizes_of(const List& list) {
+  std::set<std::pair<int, Dtype>> sizes;
+  for (const auto& v : list)
+    if (v->size > 0) sizes.emplace(v->size, v->dtype);
+  return sizes;
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, CudaSizes, testing::ValuesIn(sizes()),
-                         [](const auto& info) { return text("n", info.param); });
+std::string name_of_size(const testing::TestParamInfo<std::pair<int, Dtype>>& info) {
+  return text('n', info.param.first, '_', name(info.param.second));
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, CudaSizes, testing::ValuesIn(sizes_of(variants())), name_of_size);
 
 // Lengths 1 to 600 and a sample of longer ones, in twelve parts.
 class CudaLengths : public Cuda, public testing::WithParamInterface<int> {};
@@ -148,9 +160,11 @@ TEST_F(Cuda, MasksAreWithinTheirBound) {
 }
 
 // Out of rows, by pieces and, where so many rows are not much, by rows; and by copies of what is not aligned.
-TEST_F(Cuda, RowsInChunksAreWithinTheirBound) {
+class CudaChunks : public CudaSizes {};
+
+TEST_P(CudaChunks, AreWithinTheirBound) {
   for (const auto& v : chunk_variants()) {
-    if (!v->preferred || !has_code(*machine_, *v)) continue;
+    if (std::pair(v->size, v->dtype) != GetParam() || !v->preferred || !has_code(*machine_, *v)) continue;
     for (const auto& [length, batch, offset] :
          {std::array{200000, 5, 0}, {200000, 2, 1}, {199997, 2, 0}, {3 * v->size, 300, 0}}) {
       if (batch == 300 && v->size > 2048) continue;
@@ -162,6 +176,8 @@ TEST_F(Cuda, RowsInChunksAreWithinTheirBound) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Variants, CudaChunks, testing::ValuesIn(sizes_of(chunk_variants())), name_of_size);
 
 TEST_F(Cuda, FiltersFromHostAndDeviceGiveTheSame) {
   const Convolution p = parse_convolution("fftconv_f16_causal_l8192_b2_h3");
