@@ -93,8 +93,9 @@ std::string in_words(double amount, const char* unit, double rate) {
 std::string fit_of_another_gpu(const Concurrency& concurrency, const HardwareProfile& p) {
   if (concurrency.fitted_to.empty() || concurrency.fitted_to == p.name) return "";
   std::ostringstream text;
-  text << "overlap " << concurrency.overlap << " and warp rate " << concurrency.warp_rate
-       << " were fitted to kernels on the " << concurrency.fitted_to << ", none of them on the " << p.name;
+  text << "overlap " << concurrency.overlap << ", warp rate " << concurrency.warp_rate << " and wait "
+       << concurrency.wait_us << " us were fitted to kernels on the " << concurrency.fitted_to
+       << ", none of them on the " << p.name;
   return text.str();
 }
 
@@ -103,6 +104,7 @@ std::string fit_of_another_gpu(const Concurrency& concurrency, const HardwarePro
 RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& p, const Concurrency& concurrency) {
   if (!(concurrency.overlap >= 1)) fail("roofline: overlap ", concurrency.overlap, ", must be at least 1");
   if (!(concurrency.warp_rate > 0)) fail("roofline: warp rate ", concurrency.warp_rate, ", must be positive");
+  if (!(concurrency.wait_us >= 0)) fail("roofline: wait ", concurrency.wait_us, " us, must be at least 0");
   constexpr double kDeepFlops = 2. * 16 * 8 * 16, kShallowFlops = 2. * 16 * 8 * 8;
   constexpr double kSchedulers = 4, kPlainOperations = 64;
   const bool bf16 = w.dtype == Dtype::bf16;
@@ -157,7 +159,9 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
       *std::max_element(prediction.resources.begin(), prediction.resources.end(),
                         [](const ResourceTime& a, const ResourceTime& b) { return a.us < b.us; });
   prediction.limit = most.name;
-  prediction.total_us = norm(prediction.resources, most.us, concurrency.overlap) + prediction.launch_us;
+  prediction.waits = w.waits;
+  prediction.total_us =
+      norm(prediction.resources, most.us, concurrency.overlap) + w.waits * concurrency.wait_us + prediction.launch_us;
   prediction.notes = rates.notes;
   std::ostringstream clock;
   clock << "SM clock " << rates.clock() << " MHz" << (p.load_clock ? ", the profile's under load" : "");
@@ -177,7 +181,7 @@ RooflinePrediction predict_launches(const std::vector<RepeatedWork>& launches, c
     if (launches.size() == 1 && times == 1) return one;
     sum.profile = one.profile, sum.concurrency = one.concurrency;
     sum.schedulers_us += times * one.schedulers_us, sum.warps_us += times * one.warps_us;
-    sum.launch_us += times * one.launch_us, sum.total_us += times * one.total_us;
+    sum.waits += times * one.waits, sum.launch_us += times * one.launch_us, sum.total_us += times * one.total_us;
     for (const ResourceTime& resource : one.resources) {
       auto known = std::ranges::find(sum.resources, resource.name, &ResourceTime::name);
       if (known == sum.resources.end()) known = sum.resources.insert(known, {resource.name, 0, "of all launches"});

@@ -1,14 +1,15 @@
 // A roofline over counted work: the time that each resource of a GPU needs for what a kernel does, and one time of
 // them.
 //
-//   T = (t_1^p + t_2^p + ...)^(1/p) + launch
+//   T = (t_1^p + t_2^p + ...)^(1/p) + waits + launch
 //
-// Two numbers here are neither counted nor properties of the device; plots/evaluation.py fits them to measured times.
+// Three numbers here are neither counted nor properties of the device; plots/evaluation.py fits them to measured times.
 //   overlap    p: how far resources work at the same time. With 1 never, as Eq. 2 has it; with infinity always, as the
 //              usual roofline has it. Real kernels are between: warps of a block fill each other's gaps, and wait for
 //              each other at its barriers.
 //   warp rate  instructions, of those that are counted, that one warp can issue in a clock: each waits for what it
 //              needs of those before it. So few warps on an SM do not reach the rate of its schedulers.
+//   wait       microseconds that a worker waits each time that nothing was brought ahead for it. Work says how often.
 #pragma once
 
 #include <string>
@@ -36,6 +37,7 @@ struct KernelWork {
   double l2_bytes = 0;           // between L2 and the SMs
   double hbm_bytes = 0;          // read and written
   double imbalance = 1;          // work of the SM that has most, over the average of all of the device
+  double waits = 0;              // for memory, of the worker that has most of them, one after another
 };
 
 inline constexpr const char* kIssue = "issue";
@@ -46,11 +48,12 @@ struct ResourceTime {
   std::string what;  // work and rate, in words
 };
 
-// By default as fitted to kernels on an H200 (experiments/results/h200_predictions.jsonl).
+// By default as fitted to kernels on an H100 (experiments/results/h100_predictions.jsonl).
 struct Concurrency {
-  double overlap = 2.4;
-  double warp_rate = 0.3;
-  std::string fitted_to = "H200";  // the profile of the GPU; empty where the numbers are a user's
+  double overlap = 2.56;
+  double warp_rate = 0.4;
+  double wait_us = 0.6;
+  std::string fitted_to = "H100";  // the profile of the GPU; empty where the numbers are a user's
 };
 
 struct RooflinePrediction {
@@ -58,6 +61,7 @@ struct RooflinePrediction {
   std::vector<ResourceTime> resources;
   Concurrency concurrency;
   double schedulers_us = 0, warps_us = 0;  // of kIssue: as schedulers limit it, and as warps do at a rate of 1
+  double waits = 0;                        // each of them of concurrency.wait_us
   double launch_us = 0;
   double total_us = 0;
   std::string limit;               // the resource that needs most
@@ -65,7 +69,7 @@ struct RooflinePrediction {
 };
 
 // Rates that depend on the SM clock are taken at the profile's load clock, where it has one. Notes say which, and where
-// the fit is of another GPU. Throws unless the overlap is at least 1 and the warp rate positive.
+// the fit is of another GPU. Throws unless the overlap is at least 1, the warp rate positive and the wait not negative.
 RooflinePrediction predict_roofline(const KernelWork& work, const HardwareProfile& profile,
                                     const Concurrency& concurrency = {});
 

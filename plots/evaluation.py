@@ -1,7 +1,7 @@
 """The cost models against the clock: each kernel is judged by a fit that has seen none of its group.
 
 A row of kind "prediction" holds what the models say of a kernel that danaus bench timed. Eq. 2 says a time; of counted
-work roofline.py makes one. Its two free numbers are fitted to all groups of kernels but one, and judged by that one;
+work roofline.py makes one. Its three free numbers are fitted to all groups of kernels but one, and judged by that one;
 what a group is says a split: a length, an algorithm, a type, a mode or a GPU. Beside every figure stand those of null
 models, which know less than any model should: what does not beat them has not been shown to be good for anything.
 
@@ -199,7 +199,8 @@ def constants(ratios, taken):
 
 def rows_own(rows):
     """The fit that the program had as it made the rows."""
-    return the_only(rows, "fits", lambda row: Concurrency(row["counted"]["overlap"], row["counted"]["warp_rate"]))
+    return the_only(rows, "fits", lambda row: Concurrency(
+        *(row["counted"][number] for number in ("overlap", "warp_rate", "wait_us"))))
 
 
 def the_only(rows, what, of):

@@ -2,10 +2,10 @@
 
 A row of kind "prediction" says what time each resource needs, of which one time is made as in model/roofline.hpp:
 
-  T = (t_1^p + t_2^p + ...)^(1/p) + launch
+  T = (t_1^p + t_2^p + ...)^(1/p) + waits + launch
 
-The overlap p is fitted, and so is the warp rate, of which the time of instruction issue follows: that of the
-schedulers, or that of the warps over their rate where this is longer.
+The overlap p is fitted, and so are the warp rate, of which the time of instruction issue follows (that of the
+schedulers, or that of the warps over their rate where this is longer), and what each wait takes.
 """
 
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from results import Refusal
 
 ISSUE = "issue"
 
-STEP = 1.02  # of the search for the best fit
-OVERLAPS, WARP_RATES = (1, 16), (0.05, 1)  # from, to
+STEP, WAIT_STEP = 1.04, 0.05  # of the search for the best fit
+OVERLAPS, WARP_RATES, WAITS_US = (1, 16), (0.05, 1), (0, 1.5)  # from, to
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class Concurrency:
     """What of counted work is fitted."""
     overlap: float
     warp_rate: float  # instructions, of those that are counted, that one warp can issue in a clock
+    wait_us: float  # that each wait takes
 
 
 class CountedWork:
@@ -33,22 +34,27 @@ class CountedWork:
         counted = [row["counted"] for row in rows]
         self.names = list(dict.fromkeys(name for each in counted for name in each["resources_us"]))
         self.resources = np.array([[each["resources_us"].get(name, 0) for each in counted] for name in self.names])
-        self.schedulers, self.warps, self.launch = (
-            np.array([each[field] for each in counted]) for field in ("schedulers_us", "warps_us", "launch_us"))
+        self.schedulers, self.warps, self.waits, self.launch = (
+            np.array([each[field] for each in counted])
+            for field in ("schedulers_us", "warps_us", "waits", "launch_us"))
         self.scale = np.maximum(self.resources.max(axis=0), self.schedulers)  # what powers are taken over
         self.floor = self.resources[self.names.index("hbm")]  # what must move, at the memory's rate
 
     def issue(self, warp_rate):
         return np.maximum(self.schedulers, self.warps / warp_rate)
 
-    def total(self, overlap, issue):
-        """`issue` as issue() has it, or several lines of such."""
+    def at_once(self, overlap, issue):
+        """The time of all resources. `issue` as issue() has it, or several lines of such."""
         powers = ((self.resources / self.scale) ** overlap).sum(axis=0) + (issue / self.scale) ** overlap
-        return self.scale * powers ** (1 / overlap) + self.launch
+        return self.scale * powers ** (1 / overlap)
+
+    def one_after_the_other(self, wait_us):
+        return self.waits * wait_us + self.launch
 
     def total_us(self, concurrency):
         """Of each kernel."""
-        return self.total(concurrency.overlap, self.issue(concurrency.warp_rate))
+        return (self.at_once(concurrency.overlap, self.issue(concurrency.warp_rate))
+                + self.one_after_the_other(concurrency.wait_us))
 
     def resource_times(self, concurrency):
         """{resource: us} of each kernel."""
@@ -65,7 +71,7 @@ class CountedWork:
 
 
 def fit(rows):
-    """What has the smallest mean square of log(predicted / measured), in steps of 2 %."""
+    """What has the smallest mean square of log(predicted / measured), in steps of 4 % and of waits of 0.05 us."""
     if not rows:
         raise Refusal("evaluation: 0 kernels to fit to, must be some")
     measured = np.array([row["measured_us"] for row in rows])
@@ -74,11 +80,13 @@ def fit(rows):
 
 def fits(work, measured_us, taken):
     """Several at once: a column of `taken` has 1 for each kernel that one of them is fitted to, else 0."""
-    overlaps, rates = steps(*OVERLAPS), steps(*WARP_RATES)
+    overlaps, rates, waits = steps(*OVERLAPS), steps(*WARP_RATES), np.arange(*WAITS_US, WAIT_STEP).tolist()
     issue = work.issue(np.array(rates)[:, np.newaxis])  # a line for each rate
-    squares = np.stack([np.log(work.total(overlap, issue) / measured_us) ** 2 @ taken for overlap in overlaps])
-    best = squares.reshape(-1, taken.shape[1]).argmin(axis=0)
-    return [Concurrency(overlaps[i // len(rates)], rates[i % len(rates)]) for i in best.tolist()]
+    after = np.array([work.one_after_the_other(wait) for wait in waits])[:, np.newaxis]  # a plane for each wait
+    squares = np.stack([np.log((work.at_once(overlap, issue) + after) / measured_us) ** 2 @ taken
+                        for overlap in overlaps])
+    best = np.unravel_index(squares.reshape(-1, taken.shape[1]).argmin(axis=0), squares.shape[:-1])
+    return [Concurrency(overlaps[p], rates[r], waits[w]) for p, w, r in zip(*(places.tolist() for places in best))]
 
 
 def steps(first, last):

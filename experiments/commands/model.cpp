@@ -69,8 +69,10 @@ void print_resources(std::ostream& out, const Json& row) {
         launches);
     out << "preparing the filters " << fixed(row["prepare_us"], 1) << " us, not in the total\n";
   }
-  out << "total " << fixed(row["total_us"], 1) << " us at overlap " << fixed(row["overlap"], 2) << " and warp rate "
-      << fixed(row["warp_rate"], 3) << ", " << fixed(row["launch_us"], 1) << " us of them the launch; limited by "
+  const double waits = row["waits"].get<double>() * row["wait_us"].get<double>();
+  out << "total " << fixed(row["total_us"], 1) << " us at overlap " << fixed(row["overlap"], 2) << ", warp rate "
+      << fixed(row["warp_rate"], 3) << " and wait " << fixed(row["wait_us"], 2) << " us, " << fixed(waits, 1)
+      << " us of them waits, " << fixed(row["launch_us"], 1) << " the launch; limited by "
       << row["limit"].get<std::string>() << '\n';
 }
 
@@ -125,7 +127,7 @@ struct Options {
 // False when only help was wanted.
 bool read_options(Job& job, std::span<const std::string> words, Options& options) {
   std::string model, sweep;
-  std::optional<double> overlap, warp_rate;
+  std::optional<double> overlap, warp_rate, wait;
   CommandLine& line = job.line;
   line.option("case", options.tokens, "TOKEN", "a case; factors it does not name are chosen; may be repeated");
   line.option("sweep", sweep, "NAME", "figure4: N = 256 to 4M, orders 2 to 4; or one of danaus bench");
@@ -136,6 +138,7 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   line.option("overlap", overlap, "NUMBER",
               "roofline: 1 where nothing overlaps, large where all does (default: as fitted)");
   line.option("warp-rate", warp_rate, "NUMBER", "roofline: instructions a clock of one warp (default: as fitted)");
+  line.option("wait", wait, "NUMBER", "roofline: microseconds that nothing brought ahead takes (default: as fitted)");
   line.option("measured", options.measured, "FILE",
               "rows of danaus bench: predict the kernels that they timed; may be repeated");
   line.flag("forecast", options.forecast, "roofline of the kernels alone, on one profile, to be judged later");
@@ -168,11 +171,16 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
     fail("model: order=", *order, ", the sweep has orders 2, 3 and 4");
   if (overlap && !(*overlap >= 1)) fail("model: overlap=", *overlap, ", must be at least 1");
   if (warp_rate && !(*warp_rate > 0)) fail("model: warp-rate=", *warp_rate, ", must be positive");
-  if (overlap || warp_rate)
+  if (wait && !(*wait >= 0)) fail("model: wait=", *wait, ", must be at least 0");
+  if (overlap || warp_rate || wait)
     options.concurrency = {overlap.value_or(options.concurrency.overlap),
-                           warp_rate.value_or(options.concurrency.warp_rate), ""};
-  if (!options.measured.empty() && (overlap || warp_rate))
-    fail("model: ", overlap ? "overlap" : "warp-rate",
+                           warp_rate.value_or(options.concurrency.warp_rate),
+                           wait.value_or(options.concurrency.wait_us), ""};
+  if (!options.measured.empty() && (overlap || warp_rate || wait))
+    fail("model: ",
+         overlap     ? "overlap"
+         : warp_rate ? "warp-rate"
+                     : "wait",
          " with --measured: plots/make.py fits it to the rows; leave it out");
   if (!options.measured.empty() && options.profiles.size() > 1)
     fail("model: ", options.profiles.size(), " profiles, --measured takes that of the device that was measured");

@@ -17,8 +17,8 @@ namespace danaus {
 
 inline constexpr int kSchema = 1;
 
-// The fields of a row that say what was asked, as one word: case, method, data, scaling, profile, model, overlap,
-// warp_rate, device, protocol, shared_kb, seed, first, count, program.
+// The fields of a row that say what was asked, as one word: case, method, operation, states, data, scaling, profile,
+// model, overlap, warp_rate, wait_us, device, protocol, shared_kb, seed, first, count, program.
 std::string identity(const Json& row);
 
 class ResultFile {

@@ -43,9 +43,11 @@ Json row_of(const RooflinePrediction& prediction) {
   return {{"resources_us", resources},
           {"schedulers_us", prediction.schedulers_us},
           {"warps_us", prediction.warps_us},
+          {"waits", prediction.waits},
           {"launch_us", prediction.launch_us},
           {"overlap", prediction.concurrency.overlap},
-          {"warp_rate", prediction.concurrency.warp_rate}};
+          {"warp_rate", prediction.concurrency.warp_rate},
+          {"wait_us", prediction.concurrency.wait_us}};
 }
 
 Json row_of(const MeasuredKernel& m, const std::string& device, const Prediction& eq2_paper,
@@ -146,7 +148,7 @@ int predict_measured(const std::vector<std::string>& paths, const HardwareProfil
               cells);
   const Concurrency own;
   console.out << "\ncounted work: overlap " << fixed(own.overlap, 2) << ", warp rate " << fixed(own.warp_rate, 3)
-              << ", fitted to kernels on the " << own.fitted_to
+              << ", wait " << fixed(own.wait_us, 2) << " us, fitted to kernels on the " << own.fitted_to
               << "; plots/make.py --judge fits them to these rows and judges the models\n";
   if (profile.name != paper.name)
     console.out << "Eq. 2, " << paper.name << ": times of that GPU, not of the one that was measured\n";

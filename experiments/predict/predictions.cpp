@@ -57,8 +57,9 @@ Json predicted_by_roofline(const PredictedCase& predicted) {
   Json resources = Json::array();
   for (const ResourceTime& resource : prediction.resources)
     resources.push_back({{"name", resource.name}, {"us", resource.us}, {"what", resource.what}});
-  Json row = {{"variant", program.variant},        {"total_us", prediction.total_us}, {"limit", prediction.limit},
-              {"launch_us", prediction.launch_us}, {"resources", resources},          {"notes", prediction.notes}};
+  Json row = {{"variant", program.variant}, {"total_us", prediction.total_us},   {"limit", prediction.limit},
+              {"waits", prediction.waits},  {"launch_us", prediction.launch_us}, {"resources", resources},
+              {"notes", prediction.notes}};
   if (is_one_launch(predicted.counted(), device)) return row;
   row["prepare_us"] = predict(true).total_us;
   row["launches"] = launches_of(predicted, program, device);
@@ -115,7 +116,10 @@ Json describe(const PredictedCase& predicted) {
   Json asked = {
       {"case", predicted.asked.token()}, {"profile", predicted.profile.name}, {"model", eq2 ? "eq2" : "roofline"}};
   if (predicted.way) asked["method"] = name_in(kContenders, *predicted.way);
-  if (!eq2) asked["overlap"] = predicted.concurrency.overlap, asked["warp_rate"] = predicted.concurrency.warp_rate;
+  if (!eq2) {
+    asked["overlap"] = predicted.concurrency.overlap, asked["warp_rate"] = predicted.concurrency.warp_rate;
+    asked["wait_us"] = predicted.concurrency.wait_us;
+  }
   return asked;
 }
 

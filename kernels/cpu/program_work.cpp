@@ -437,8 +437,9 @@ class CountingMachine final : public Machine {
     const auto spectrum =
         std::ranges::find(launch.regions.begin(), launch.regions.begin() + launch.region_count,
                           std::string_view("spectrum"), [](const Region& region) { return region.name; });
-    work.l2_bytes +=
-        spectrum_rereads(parts, extent, static_cast<double>(spectrum->bytes / problem.channels), problem.channels);
+    const auto bytes = static_cast<double>(spectrum->bytes / problem.channels);
+    work.l2_bytes += spectrum_rereads(variant, device_, parts, extent, bytes, problem.channels);
+    work.waits = waits(variant, parts, extent, launch.path, bytes);
   }
 
   Case asked_;

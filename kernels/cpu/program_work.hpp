@@ -24,6 +24,7 @@ struct LaunchWork {
   int threads = 0, shared_bytes = 0;
   host::Counters counters;  // of one of them
   double imbalance = 1;     // work of the multiprocessor that has most, over the average
+  double waits = 0;         // of a fused convolution, for what nothing brought ahead: of the worker that has most
   double l2_bytes = 0;      // between L2 and the multiprocessors: arrays once, spectra and weights for each that reads
   double hbm_bytes = 0;     // arrays once, but for what one launch leaves for the next in half of L2
 };

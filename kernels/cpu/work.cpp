@@ -142,10 +142,34 @@ double imbalance(const Extent& e, std::int64_t concurrent) {
   return static_cast<double>(e.most * concurrent * e.workers_of_block) / static_cast<double>(e.items + e.half_items);
 }
 
-double spectrum_rereads(const Work& work, const Extent& e, double bytes, std::int64_t channels) {
-  constexpr double kSectorBytes = 32;
-  const bool kept = kSectorBytes * static_cast<double>(work.visit.global_load_sectors) >= bytes;
-  return bytes * static_cast<double>((kept ? e.visits : e.items + e.half_items) - channels);
+namespace {
+
+// Whether a worker reads a spectrum of so many bytes when it meets a channel, and keeps it.
+bool keeps_spectrum(const Work& work, double bytes) {
+  constexpr std::uint64_t kSectorBytes = 32;
+  return static_cast<double>(kSectorBytes * work.visit.global_load_sectors + work.visit.bulk_load_bytes) >= bytes;
+}
+
+}  // namespace
+
+double waits(const Variant& variant, const Work& work, const Extent& e, Path path, double bytes) {
+  constexpr double kNumbersAtOnce = 32;
+  double of_item = path == Path::tensor ? 0 : 1;
+  if (e.workers_of_block == 1 && !keeps_spectrum(work, bytes))
+    of_item += variant.spectrum_numbers() / (variant.threads * kNumbersAtOnce);
+  return of_item * static_cast<double>(e.most);
+}
+
+double spectrum_rereads(const Variant& variant, const Device& device, const Work& work, const Extent& e, double bytes,
+                        std::int64_t channels) {
+  constexpr std::int64_t kBeyondShared = 28 * 1024;  // L1 and shared memory together have more than blocks may take
+  const std::int64_t sms = device.multiprocessors;
+  const std::int64_t blocks = ratio_up(std::min(e.blocks, concurrent_blocks(variant, device)), sms);  // of an SM
+  const std::int64_t l1_bytes =
+      device.block_bytes + kReservedBytes + kBeyondShared - blocks * (variant.shared_bytes + kReservedBytes);
+  const bool in_l1 = bytes * static_cast<double>(blocks * e.workers_of_block) <= static_cast<double>(l1_bytes);
+  return bytes *
+         static_cast<double>((in_l1 || keeps_spectrum(work, bytes) ? e.visits : e.items + e.half_items) - channels);
 }
 
 void require_one_launch(const Convolution& problem, const Device& device) {

@@ -41,9 +41,16 @@ Extent extent_of(const Convolution& problem, const Device& device, std::int64_t 
 // Items in the place that has most, over those of all if they were shared out evenly among so many blocks.
 double imbalance(const Extent& extent, std::int64_t concurrent);
 
-// Bytes of spectra, of so many for a channel, that a launch reads again: for each worker that keeps them, or for each
-// item.
-double spectrum_rereads(const Work& work, const Extent& extent, double bytes_of_channel, std::int64_t channels);
+// Bytes of spectra that a launch reads again from L2: for each worker that keeps its channel's, or whose multiprocessor
+// holds them in L1; else for each item.
+// `bytes_of_channel` are of one spectrum.
+double spectrum_rereads(const Variant& variant, const Device& device, const Work& work, const Extent& extent,
+                        double bytes_of_channel, std::int64_t channels);
+
+// Times that the worker that has most items waits for memory, since nothing brought ahead what it needs: once for each
+// row that its own threads move, and where a whole block reads a channel's spectrum anew for each item, once for each
+// 32 numbers of it that a thread has.
+double waits(const Variant& variant, const Work& work, const Extent& extent, Path path, double bytes_of_channel);
 
 // Throws where the case takes several launches, which program_work.hpp counts.
 void require_one_launch(const Convolution& problem, const Device& device);

@@ -93,13 +93,14 @@ def splits(rows):
         lines.append([f"one {name} left out: {', '.join(map(group_words, judgement.fits))}"])
         lines += [[TITLES[model], *summary_cells(judgement.summary(model))] for model in (COUNTED, *NULLS)]
         fits = judgement.fits.values()
-        for what in ("overlap", "warp_rate"):
+        for what in ("overlap", "warp_rate", "wait_us"):
             found = sorted(getattr(fit, what) for fit in fits)
             lines[-len(NULLS) - 1].append(f"{found[0]:.2f} to {found[-1]:.2f}")
         for line in lines[-len(NULLS):]:
-            line += ["", ""]
+            line += [""] * 3
     verdict = f"No {in_words(not_possible)} can be left out: the rows are of one." if not_possible else ""
-    return Table(["model", *COLUMNS, "overlap", "warp rate"], lines, [Group("", 1), *GROUPS, Group("fits", 2)],
+    return Table(["model", *COLUMNS, "overlap", "warp rate", "wait, us"], lines,
+                 [Group("", 1), *GROUPS, Group("fits", 3)],
                  verdict=verdict, good=not not_possible)
 
 

@@ -88,15 +88,15 @@ def verify(*tokens, method=None, data=None, scale=None, filter=None, scaling=Non
                *_options(method=method, data=data, scale=scale, filter=filter, scaling=scaling, seed=seed))
 
 
-def predict(*tokens, profile=None, model=None, order=None, overlap=None, warp_rate=None):
+def predict(*tokens, profile=None, model=None, order=None, overlap=None, warp_rate=None, wait=None):
     """The time of each case by the cost models: by Eq. 2 of Fu et al. 2023 (model "eq2") and by a roofline over the
     work that the executor counts ("roofline"), a row for each model and profile.
 
     profile: a name as in danaus.run("list", "profiles"), a .json file, or a list of them (default: all); order: the
-    number of factors of Eq. 2; overlap, warp_rate: of the roofline. Times are in microseconds.
+    number of factors of Eq. 2; overlap, warp_rate, wait: of the roofline. Times are in microseconds.
     """
     return run("model", *_cases("predict", tokens),
-               *_options(profile=profile, model=model, order=order, overlap=overlap, warp_rate=warp_rate))
+               *_options(profile=profile, model=model, order=order, overlap=overlap, warp_rate=warp_rate, wait=wait))
 
 
 def what_if(*tokens, profile=None):

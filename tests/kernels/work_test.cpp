@@ -116,6 +116,41 @@ TEST(Work, OfItemsAndVisitsByHand) {
   EXPECT_EQ(work.visit.mma_f16acc, 0u);
 }
 
+// 32K points in the pair fold have no room for a spectrum beside their rows: 512 threads have 64 numbers of it each for
+// an item, which they wait for twice. Threads that move rows wait once more.
+TEST(Work, WorkersWaitForWhatNothingBringsAhead) {
+  const auto waits_of = [](const char* token, Path path) {
+    const Convolution problem = parse_convolution(token);
+    const Device device;
+    const Variant& variant = choose(problem, device);
+    const Extent extent = extent_of(problem, device, 1);
+    return waits(variant, count_launch(problem, device), extent, path, 4. * variant.spectrum_numbers()) /
+           static_cast<double>(extent.most);
+  };
+  EXPECT_EQ(waits_of("fftconv_f16_circular_l32768_b2_h2", Path::tensor), 2);
+  EXPECT_EQ(waits_of("fftconv_f16_circular_l8192_b2_h2", Path::tensor), 0) << "kept in shared memory";
+  EXPECT_EQ(waits_of("fftconv_f16_causal_l1000_b2_h2", Path::enclosing), 1);
+  EXPECT_EQ(waits_of("fftconv_f16_causal_l1024_b2_h2", Path::tensor), 0) << "each warp by itself";
+}
+
+// As an H100's counters say of these kernels: L1 holds the spectra of four blocks, not the one of 32K points.
+TEST(Work, SpectraThatL1HoldsAreReadAgainByWorkersAlone) {
+  Device device;
+  device.multiprocessors = 132;
+  const auto rereads_of = [&](const char* token) {
+    const Convolution problem = parse_convolution(token);
+    const Variant& variant = choose(problem, device);
+    const Extent extent = extent_of(problem, device, concurrent_blocks(variant, device));
+    const double rereads =
+        spectrum_rereads(variant, device, count_launch(problem, device), extent, 1, problem.channels);
+    return std::pair(rereads, extent);
+  };
+  const auto [held, fused] = rereads_of("fftconv_f16_causal_l1024_b16_h264");
+  EXPECT_EQ(held, static_cast<double>(fused.visits - 264));
+  const auto [not_held, large] = rereads_of("fftconv_f16_circular_l32768_b8_h66");
+  EXPECT_EQ(not_held, static_cast<double>(large.items - 66));
+}
+
 TEST(Work, ItemsAreSharedOutAsTheKernelsDoIt) {
   const Device device;
   const Extent whole = extent_of(parse_convolution("fftconv_f16_circular_l1024_b64_h768"), device, 1056);

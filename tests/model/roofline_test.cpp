@@ -36,10 +36,10 @@ double us(const RooflinePrediction& prediction, const std::string& name) {
 TEST(Roofline, AFitOfAnotherGpuIsSaid) {
   HardwareProfile its_own = profile();
   its_own.name = Concurrency().fitted_to;
-  const auto is_said = Contains(HasSubstr("were fitted to kernels on the H200, none of them on the test"));
+  const auto is_said = Contains(HasSubstr("were fitted to kernels on the H100, none of them on the test"));
   EXPECT_THAT(predict_roofline({}, profile()).notes, is_said);
   EXPECT_THAT(predict_roofline({}, its_own).notes, Not(Contains(HasSubstr("fitted"))));
-  EXPECT_THAT(predict_roofline({}, profile(), {2, 0.5, ""}).notes, Not(Contains(HasSubstr("fitted"))));
+  EXPECT_THAT(predict_roofline({}, profile(), {2, 0.5, 0.5, ""}).notes, Not(Contains(HasSubstr("fitted"))));
 }
 
 TEST(Roofline, TimesOfResourcesByHand) {
@@ -121,15 +121,24 @@ TEST(Roofline, FewWarpsDoNotReachTheRateOfTheSchedulers) {
   EXPECT_THROW(predict_roofline(work, profile(), {.overlap = 2, .warp_rate = 0}), std::invalid_argument);
 }
 
+TEST(Roofline, WaitsAreOnTopOfAllElse) {
+  KernelWork work;
+  work.hbm_bytes = 6e7, work.l1_wavefronts = 4e6, work.waits = 20;
+  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), {.overlap = 2, .wait_us = 0.5}).total_us, 50 + 10);
+  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), {.overlap = 2, .wait_us = 0}).total_us, 50);
+  EXPECT_THROW(predict_roofline(work, profile(), {.wait_us = -1}), std::invalid_argument);
+}
+
 TEST(Roofline, LaunchesTakeTheSumOfTheirTimes) {
   KernelWork first, second;
-  first.hbm_bytes = 6e7, second.l1_wavefronts = 4e6, second.mma_tf32 = 1e4;
+  first.hbm_bytes = 6e7, second.l1_wavefronts = 4e6, second.mma_tf32 = 1e4, second.waits = 3;
   HardwareProfile p = profile();
   p.launch_interval = quantity(3, "us");
   const RooflinePrediction one = predict_roofline(first, p), other = predict_roofline(second, p),
                            sum = predict_launches({{first, 1}, {second, 5}}, p);
   EXPECT_DOUBLE_EQ(sum.total_us, one.total_us + 5 * other.total_us);
   EXPECT_DOUBLE_EQ(sum.launch_us, 6 * 3);
+  EXPECT_DOUBLE_EQ(sum.waits, 5 * 3);
   EXPECT_DOUBLE_EQ(us(sum, "hbm"), us(one, "hbm"));
   EXPECT_DOUBLE_EQ(us(sum, "l1"), 5 * us(other, "l1"));
   EXPECT_GT(us(other, "tensor"), 0);

@@ -22,9 +22,9 @@ def said(factors, us, eq2_paper, eq2_profile, counted, **fields):
     return row
 
 
-def with_work(row, launch=0.0, schedulers=0.0, warps=0.0, **resources):
+def with_work(row, launch=0.0, schedulers=0.0, warps=0.0, waits=0.0, **resources):
     row["counted"]["resources_us"].update(resources)
-    row["counted"].update(launch_us=launch, schedulers_us=schedulers, warps_us=warps)
+    row["counted"].update(launch_us=launch, schedulers_us=schedulers, warps_us=warps, waits=waits)
     return row
 
 
@@ -46,15 +46,19 @@ def made_with(truth, n, l1, launch=0):
 class CountedWorkTest(unittest.TestCase):
     def test_one_time_lies_between_the_longest_and_the_sum(self):
         row = with_work(prediction_row([16, 16], 1, 30), l1=40, launch=3)
-        self.assertAlmostEqual(counted_us(row, Concurrency(1, 1)), 30 + 40 + 3, places=12)
-        self.assertAlmostEqual(counted_us(row, Concurrency(2, 1)), 50 + 3, places=12)
-        self.assertAlmostEqual(counted_us(row, Concurrency(1000, 1)), 40 + 3, places=6)
+        self.assertAlmostEqual(counted_us(row, Concurrency(1, 1, 0.5)), 30 + 40 + 3, places=12)
+        self.assertAlmostEqual(counted_us(row, Concurrency(2, 1, 0.5)), 50 + 3, places=12)
+        self.assertAlmostEqual(counted_us(row, Concurrency(1000, 1, 0.5)), 40 + 3, places=6)
+
+    def test_waits_are_on_top_of_all_else(self):
+        row = with_work(prediction_row([16, 16], 1, 30), l1=40, waits=20)
+        self.assertAlmostEqual(counted_us(row, Concurrency(2, 1, 0.5)), 50 + 10, places=12)
 
     def test_few_warps_do_not_reach_the_rate_of_the_schedulers(self):
         row = with_work(prediction_row([16, 16], 1, 30), schedulers=40, warps=15)
-        self.assertAlmostEqual(counted_us(row, Concurrency(2, 0.5)), 50, places=12)  # 15 / 0.5 < 40
-        self.assertAlmostEqual(counted_us(row, Concurrency(2, 0.1)), math.hypot(30, 150), places=12)
-        times = roofline.CountedWork([row]).resource_times(Concurrency(2, 0.1))[0]
+        self.assertAlmostEqual(counted_us(row, Concurrency(2, 0.5, 0.5)), 50, places=12)  # 15 / 0.5 < 40
+        self.assertAlmostEqual(counted_us(row, Concurrency(2, 0.1, 0.5)), math.hypot(30, 150), places=12)
+        times = roofline.CountedWork([row]).resource_times(Concurrency(2, 0.1, 0.5))[0]
         self.assertEqual((times["hbm"], times["issue"]), (30, 150))
 
     def test_what_needs_most_is_the_limit_at_the_rate_that_is_fitted(self):
@@ -64,16 +68,18 @@ class CountedWorkTest(unittest.TestCase):
             self.assertEqual(evaluate([row]).kernels[0].models["counted"].limit, limit)
 
     def test_finds_the_numbers_that_times_were_made_with(self):
-        truth = Concurrency(2.75, 0.35)
+        truth = Concurrency(2.75, 0.35, 0.45)
         rows = []
         for balance in (0.1, 0.5, 1, 2, 5):
             for warps in (3, 8, 16):
-                row = with_work(prediction_row([3, 16, 16], 1, 100), l1=100 * balance, schedulers=75, warps=300 / warps)
+                row = with_work(prediction_row([3, 16, 16], 1, 100), l1=100 * balance, schedulers=75, warps=300 / warps,
+                                waits=10 * warps)
                 row["measured_us"] = counted_us(row, truth)
                 rows.append(row)
         found = roofline.fit(rows)
-        self.assertAlmostEqual(found.overlap, truth.overlap, delta=0.02 * truth.overlap)  # the steps of the search
-        self.assertAlmostEqual(found.warp_rate, truth.warp_rate, delta=0.02 * truth.warp_rate)
+        self.assertAlmostEqual(found.overlap, truth.overlap, delta=0.04 * truth.overlap)  # the steps of the search
+        self.assertAlmostEqual(found.warp_rate, truth.warp_rate, delta=0.04 * truth.warp_rate)
+        self.assertAlmostEqual(found.wait_us, truth.wait_us, delta=0.05)
         with self.assertRaisesRegex(results.Refusal, "0 kernels to fit to, must be some"):
             roofline.fit([])
 
@@ -84,7 +90,7 @@ class CountedWorkTest(unittest.TestCase):
 
 
 class SplitTest(unittest.TestCase):
-    TRUTHS = {256: Concurrency(1, 1), 512: Concurrency(4, 1), 1024: Concurrency(4, 1)}
+    TRUTHS = {256: Concurrency(1, 1, 0.5), 512: Concurrency(4, 1, 0.5), 1024: Concurrency(4, 1, 0.5)}
 
     def rows(self):
         return [made_with(self.TRUTHS[n], n, l1) for n in self.TRUTHS for l1 in (50, 100)]
@@ -93,7 +99,7 @@ class SplitTest(unittest.TestCase):
         rows = self.rows()
         found = evaluate(rows)
         self.assertEqual(list(found.fits), [256, 512, 1024])
-        self.assertAlmostEqual(found.fits[256].overlap, 4, delta=0.08)  # the steps of the search
+        self.assertAlmostEqual(found.fits[256].overlap, 4, delta=0.16)  # the steps of the search
         # At an overlap of 4 in place of 1, 100, 100 and 75 take 1.325 ^ 1/4 of 100 and not 275.
         wrong = (1 + 1 + 0.75 ** 4) ** (1 / 4) / 2.75 - 1
         self.assertAlmostEqual(found.kernels[1].error(COUNTED), wrong, delta=0.01)
@@ -103,8 +109,8 @@ class SplitTest(unittest.TestCase):
 
     def test_stale_rows_are_in_no_fit_and_no_figure(self):
         rows = self.rows()
-        stale = {**made_with(Concurrency(1, 1), 1024, 100), "stale": True, "measured_us": 9999}
-        alone = {**made_with(Concurrency(1, 1), 2048, 100), "stale": True, "measured_us": 9999}
+        stale = {**made_with(Concurrency(1, 1, 0.5), 1024, 100), "stale": True, "measured_us": 9999}
+        alone = {**made_with(Concurrency(1, 1, 0.5), 2048, 100), "stale": True, "measured_us": 9999}
         found = evaluate([*rows, stale, alone])
         self.assertEqual(found.fits, evaluate(rows).fits)
         self.assertEqual(found.summary(COUNTED), evaluate(rows).summary(COUNTED))

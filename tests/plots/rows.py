@@ -104,7 +104,8 @@ def way_row(case, us, method=None, floor=10):
     """Predicted by counted work."""
     resources = [{"name": "hbm", "us": floor, "what": "bytes"}]
     row = {"schema": 1, "kind": "model", "case": case, "profile": "H200", "model": "roofline", "overlap": 2.4,
-           "warp_rate": 0.3, "variant": VARIANT, "total_us": us, "limit": "hbm", "launch_us": 1.5,
+           "warp_rate": 0.3, "wait_us": 0.5, "variant": VARIANT, "total_us": us, "limit": "hbm", "waits": 0,
+           "launch_us": 1.5,
            "resources": resources, "notes": [], **PROVENANCE}
     return row if method is None else {**row, "method": method}
 
@@ -277,7 +278,8 @@ def prediction_row(factors, us, counted_us, n=None, mode="circular", eq2=100, ba
             "channels": 768, "measured_us": us, "clock_mhz": 1780, "stale": stale,
             "eq2_paper": {"us": 2 * eq2, "limit": "matrix"}, "eq2_profile": {"us": eq2, "limit": "matrix"},
             "counted": {"resources_us": {"hbm": counted_us, "l2": 0, "l1": 0, "tensor": 0, "fma": 0, "alu": 0},
-                        "schedulers_us": 0, "warps_us": 0, "launch_us": 0, "overlap": 2.4, "warp_rate": 0.3},
+                        "schedulers_us": 0, "warps_us": 0, "waits": 0, "launch_us": 0, "overlap": 2.4, "warp_rate": 0.3,
+                        "wait_us": 0.5},
             "notes": [], **PROVENANCE}
 
 

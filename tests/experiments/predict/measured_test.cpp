@@ -174,7 +174,7 @@ TEST_F(Measured, WritesWhatTheModelsSayAndJudgesNothing) {
                                     bench_row("fftconv_f16_circular_l1536_b8_h768", 15)});
   const Ran ran = run({"model", "--measured", path, "--json", folder_ / "predictions.jsonl"});
   ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("counted work: overlap 2.40, warp rate 0.300"));
+  EXPECT_THAT(ran.out, HasSubstr("counted work: overlap 2.56, warp rate 0.400, wait 0.60 us"));
   std::vector<Json> rows;
   std::istringstream lines(read_file(folder_ / "predictions.jsonl"));
   for (std::string line; std::getline(lines, line);) rows.push_back(Json::parse(line));
@@ -194,7 +194,7 @@ TEST_F(Measured, WritesWhatTheModelsSayAndJudgesNothing) {
   // Put together, its parts are what danaus model says of the case.
   const auto predicted = [](const char* model, const char* profile) {
     const Ran ran = run({"model", "--case", "fftconv_f16_circular_l1536_b8_h768_pair_r6x16x16", "--profile", profile,
-                         "--model", model, "--overlap", "3", "--warp-rate", "0.2", "--json", "-"});
+                         "--model", model, "--overlap", "3", "--warp-rate", "0.2", "--wait", "0.5", "--json", "-"});
     return Json::parse(ran.out);
   };
   EXPECT_EQ(row.at("eq2_paper").at("us"), predicted("eq2", "A100-40GB").at("total_us"));
@@ -205,7 +205,7 @@ TEST_F(Measured, WritesWhatTheModelsSayAndJudgesNothing) {
   const double issue = std::max(counted.at("schedulers_us").get<double>(), counted.at("warps_us").get<double>() / 0.2);
   double sum = std::pow(issue, 3);
   for (const Json& us : counted.at("resources_us")) sum += std::pow(us.get<double>(), 3);
-  const double total = std::cbrt(sum) + counted.at("launch_us").get<double>();
+  const double total = std::cbrt(sum) + 0.5 * counted.at("waits").get<double>() + counted.at("launch_us").get<double>();
   EXPECT_NEAR(predicted("roofline", "H200").at("total_us"), total, 1e-9 * total);
 }
 
@@ -228,8 +228,9 @@ TEST_F(Measured, RefusesWhatItCannotDo) {
               HasSubstr("/nowhere/at/all.jsonl"));
   const Ran two = run({"model", "--measured", path, "--profile", "H200", "--profile", "A100-40GB"});
   EXPECT_EQ(two.code, 2);
-  EXPECT_THAT(run({"model", "--measured", path, "--warp-rate", "0.2"}).err,
-              HasSubstr("warp-rate with --measured: plots/make.py fits it"));
+  for (const std::string option : {"overlap", "warp-rate", "wait"})
+    EXPECT_THAT(run({"model", "--measured", path, "--" + option, "2"}).err,
+                HasSubstr(option + " with --measured: plots/make.py fits it"));
   EXPECT_THAT(two.err, HasSubstr("2 profiles, --measured takes that of the device that was measured"));
 }
 

@@ -112,6 +112,7 @@ TEST(Model, RefusesWhatDoesNotGoTogether) {
   EXPECT_THAT(run({"model"}).err, HasSubstr("one of --case, --sweep and --measured must be given"));
   EXPECT_THAT(run({"model", "--sweep", "figure4", "--model", "roofline"}).err, HasSubstr("figure4 has no kernels"));
   EXPECT_THAT(run({"model", "--sweep", "fp16", "--overlap", "0.5"}).err, HasSubstr("overlap=0.5, must be at least 1"));
+  EXPECT_THAT(run({"model", "--sweep", "fp16", "--wait", "-1"}).err, HasSubstr("wait=-1, must be at least 0"));
   EXPECT_THAT(run({"model", "--case", "x", "--model", "eq3"}).err, HasSubstr("must be one of eq2, roofline, both"));
 }
 
