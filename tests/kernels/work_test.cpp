@@ -141,9 +141,10 @@ TEST(Work, SpectraThatL1HoldsAreReadAgainByWorkersAlone) {
     const Convolution problem = parse_convolution(token);
     const Variant& variant = choose(problem, device);
     const Extent extent = extent_of(problem, device, concurrent_blocks(variant, device));
+    const double bytes = 4. * variant.size;
     const double rereads =
-        spectrum_rereads(variant, device, count_launch(problem, device), extent, 1, problem.channels);
-    return std::pair(rereads, extent);
+        spectrum_rereads(variant, device, count_launch(problem, device), extent, bytes, problem.channels);
+    return std::pair(rereads / bytes, extent);
   };
   const auto [held, fused] = rereads_of("fftconv_f16_causal_l1024_b16_h264");
   EXPECT_EQ(held, static_cast<double>(fused.visits - 264));
