@@ -74,7 +74,8 @@ function(what_runs output family)
   set(${output} ${known} PARENT_SCOPE)
 endfunction()
 digest_of(SOURCES "experiments/results/" reference kernels model experiments)
-digest_of(ALL_KERNELS "nothing" kernels)
+# What a GPU runs: the executor checks and counts kernels, and changes none.
+digest_of(ALL_KERNELS "kernels/(executor|cpu)/" kernels)
 digest_of(BASELINES "nothing" experiments/bench/baselines)
 # What times, whatever is timed: not what verifies, chooses and prints. And the flags that nvcc is given.
 set(others "as_convolution|baselines/|bencher|checked_rows|contenders|every_row|judged_rows|parts|plan_runner|runners|sweeps|timings")

@@ -131,8 +131,8 @@ def stopwatch():
 
 
 def all_kernels():
-    """What a row's field "code" is where it is of all kernels and these are as they were, likewise."""
-    return digest_of("kernels")
+    """What a row's field "code" is where it is of all kernels that a GPU runs and these are as they were, likewise."""
+    return digest_of("kernels", but_for="kernels/(executor|cpu)/")
 
 
 @functools.cache

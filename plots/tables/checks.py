@@ -4,20 +4,20 @@ from report import Table
 
 COLUMNS = ["what", "passed", "failed", "skipped", "errors", "seed", "worst error / bound", "worst case", "driver",
            "day", "revision", "notes"]
-RANDOM = "random cases"
 
 
 def ran(rows):
-    """A block for each device: a line for each program of tests by itself and under each tool, and for each seed."""
+    """A block for each device: a line for each program of tests by itself and under each tool, and for each operation
+    and seed of random cases."""
     lines, stale, wrong = [], 0, 0
     for name in dict.fromkeys(row["device"]["name"] for row in rows):
         here = [row for row in rows if row["device"]["name"] == name]
-        checks, seeds = [row for row in here if row["kind"] == "check"], {}
+        checks, drawn = [row for row in here if row["kind"] == "check"], {}
         for row in here:
             if row["kind"] == "random":
-                seeds.setdefault(row["seed"], []).append(row)
+                drawn.setdefault((row.get("operation", "fftconv"), row["seed"]), []).append(row)
         lines.append([name])
-        lines += [check_cells(row) for row in checks] + [random_cells(seed, parts) for seed, parts in seeds.items()]
+        lines += [check_cells(row) for row in checks] + [random_cells(*asked, parts) for asked, parts in drawn.items()]
         stale += sum(row["stale"] for row in here)
         wrong += sum(row["status"] == "failed" for row in checks) + sum(bool(row["failed"]) for row in here
                                                                         if row["kind"] == "random")
@@ -34,12 +34,12 @@ def check_cells(row):
             row.get("errors", ""), "", "", "", *made_by([row]), remarks([row], failed)]
 
 
-def random_cells(seed, parts):
-    """All parts of a seed together."""
+def random_cells(operation, seed, parts):
+    """All parts of an operation and a seed together."""
     count, failed = sum(row["count"] for row in parts), sum(len(row["failed"]) for row in parts)
     worst = max((row["worst"] for row in parts), key=badness)
     share = "" if worst["clearance"] is None else f"{worst['clearance']:.2f}"
-    return [RANDOM, count - failed, failed, 0, "", seed, share,
+    return [f"random cases, {operation}", count - failed, failed, 0, "", seed, share,
             f"{worst['case']}, {worst['data']}", *made_by(parts), remarks(parts, worst.get("violation", ""))]
 
 

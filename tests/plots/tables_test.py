@@ -165,18 +165,23 @@ class CountersTest(unittest.TestCase):
         self.assertIn("0 are within a range that has a reason, 1 is not explained", table.verdict)
 
 
+RANDOM = "random cases, fftconv"
+
+
 class ChecksTest(unittest.TestCase):
     def ran(self, *rows):
         return checks.ran(fresh(rows))
 
-    def test_a_line_for_each_tool_and_for_all_cases_of_a_seed(self):
-        table = self.ran(check_row(), check_row("memcheck"), random_row(), random_row(500, 0.45))
+    def test_a_line_for_each_tool_and_for_all_cases_of_an_operation_and_seed(self):
+        table = self.ran(check_row(), check_row("memcheck"), random_row(), random_row(500, 0.45),
+                         {**random_row(), "operation": "ssmconv"})
         self.assertTrue(table.good)
-        self.assertEqual(table.verdict, "4 rows of 1 device; 0 of them with failures, 0 stale.")
+        self.assertEqual(table.verdict, "5 rows of 1 device; 0 of them with failures, 0 stale.")
         self.assertEqual(line_of(table, "kernels_cuda_test, memcheck"),
                          ["kernels_cuda_test, memcheck", 30, 0, 1, 0, "", "", "", "580.1", "2026-11-20",
                           "0123456789ab", ""])
-        self.assertEqual(line_of(table, checks.RANDOM)[1:8],
+        self.assertEqual(line_of(table, "random cases, ssmconv")[1], 500)
+        self.assertEqual(line_of(table, RANDOM)[1:8],
                          [1000, 0, 0, "", "3", "0.45", "fftconv_f16_causal_l100_b1_h1, filter gaussian, scale 1"])
 
     def test_what_failed_is_red_and_named(self):
@@ -184,12 +189,12 @@ class ChecksTest(unittest.TestCase):
         self.assertFalse(table.good)
         self.assertIn("2 of them with failures", table.verdict)
         self.assertEqual(line_of(table, "kernels_cuda_test, tests")[-1], "Plan.Runs")
-        self.assertEqual(line_of(table, checks.RANDOM)[1:3], [499, 1])
+        self.assertEqual(line_of(table, RANDOM)[1:3], [499, 1])
 
     def test_a_case_that_is_not_finite_is_the_worst(self):
         wrong = random_row(500, failed=[507])
         wrong["worst"] |= {"clearance": None, "error": None, "violation": "y is not finite"}
-        line = line_of(self.ran(random_row(0, 0.9), wrong), checks.RANDOM)
+        line = line_of(self.ran(random_row(0, 0.9), wrong), RANDOM)
         self.assertEqual((line[6], line[-1]), ("", "y is not finite"))
 
     def test_stale_rows_are_red(self):
