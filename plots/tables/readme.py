@@ -70,6 +70,74 @@ def claims(committed):
     return "\n".join(lines + (["", *textwrap.wrap(staleness, 120)] if staleness else []))
 
 
+# What else is timed: its name, and whether a case of these fields is of it. Small batches have lines of their own: their
+# time is that of a launch, or of what a channel needs whatever its rows.
+OTHERS = {
+    "long, circular, N = 64K to 4M": lambda f: is_long(f) and f["mode"] == "circular" and f["k"] == f["l"],
+    "long, causal": lambda f: is_long(f) and f["mode"] == "causal" and f["k"] == f["l"],
+    "long, causal, K = 1K": lambda f: is_long(f) and f["k"] == 1024,
+    "training step, circular": lambda f: f["operation"] == "fftconvstep" and f["mode"] == "circular" and not f["gates"],
+    "training step, circular, gated": lambda f: f["operation"] == "fftconvstep" and f["gates"],
+    "training step, causal": lambda f: f["operation"] == "fftconvstep" and f["mode"] == "causal",
+    "spectral layers of one axis, b = 128 and more": lambda f: is_layer(f, 1) and f["b"] >= 128,
+    "spectral layers of one axis, b = 1 and 16": lambda f: is_layer(f, 1) and f["b"] < 128,
+    "spectral layers of two axes, b = 16 and more": lambda f: is_layer(f, 2) and f["b"] >= 16,
+    "spectral layers of two axes, b = 1": lambda f: is_layer(f, 2) and f["b"] < 16,
+    "short filters, [B, H, L]": lambda f: f["operation"] == "shortconv" and not f["channelslast"],
+    "short filters, [B, L, H]": lambda f: f["operation"] == "shortconv" and f["channelslast"],
+    "gradients of short filters, [B, H, L]": lambda f: f["operation"] == "shortconvgrad" and not f["channelslast"],
+    "gradients of short filters, [B, L, H]": lambda f: f["operation"] == "shortconvgrad" and f["channelslast"],
+    "state spaces, 1 to 16 states": lambda f: is_state(f) and f["s"] <= 16,
+    "state spaces, 64 states": lambda f: is_state(f) and f["s"] == 64,
+    "state spaces, 256 states": lambda f: is_state(f) and f["s"] == 256,
+    "state spaces, 64 states, B = 1": lambda f: f["operation"] == "ssmconv" and f["b"] == 1,
+}
+TIMED = ("fftconv", "fftconvstep", "spectral", "shortconv", "shortconvgrad", "ssmconv")
+
+
+def is_long(fields):
+    return (fields["operation"] == "fftconv" and fields["l"] >= LONG and fields["dtype"] == "f16"
+            and not fields["gates"] and fields["b"] > 1)
+
+
+def is_layer(fields, axes):
+    return fields["operation"] == "spectral" and len(fields["lengths"]) == axes
+
+
+def is_state(fields):
+    return fields["operation"] == "ssmconv" and fields["b"] > 1
+
+
+def others(committed):
+    """What is timed besides the tables of convolutions: a line for each of OTHERS with how far its cases are from their
+    floors, and how many times as long cuFFT with its products takes, or cuFFT and cuBLAS."""
+    rows = timed(None, committed, TIMED)
+    if not rows:
+        return ""
+    counting = [row for row in without_stale(rows_of_main_device(rows))[0] if passed(row)]
+    cases, lines = {}, []
+    for row in counting:
+        cases.setdefault(row["case"], {})[row["method"]] = row
+    for name, is_of in OTHERS.items():
+        found = [methods for case, methods in cases.items()
+                 if "kernel" in methods and is_of(case_fields(case))]
+        if not found:
+            continue
+        floors = [burst(methods["kernel"]) / methods["kernel"]["floor"]["us"] for methods in found]
+        beside = [min(theirs) / burst(methods["kernel"]) for methods in found
+                  if (theirs := [burst(row) for method, row in methods.items() if method.startswith("cufft")])]
+        lines.append([name, len(found), span(floors), span(beside)])
+    days = sorted({row["date"] for row in counting})
+    origin = f"{main_device(rows)}, {' to '.join(dict.fromkeys((days[0], days[-1])))}"
+    return "\n".join(paragraph(f"{origin}: bursts, the lowest and the highest of all cases, and how many times as long the "
+                               "best of cuFFT's ways takes, with the products, sums and packing that it needs:")
+                     + table(["operation", "cases", "× floor", "cuFFT"], [list(map(str, line)) for line in lines]))
+
+
+def span(values):
+    return f"{min(values):.2f} to {max(values):.2f}" if values else ""
+
+
 def without_stale(rows):
     """The rows that count, and what is to be said of the others. Where none is fresh, all count for what they timed."""
     fresh = [row for row in rows if not row["stale"]]
@@ -213,4 +281,5 @@ def table(columns, rows):
     return ["| " + " | ".join(cells) + " |" for cells in (columns, ["---"] * len(columns), *rows)]
 
 
-TABLES = {"Claims": claims, "Measured times": measured_times, "Judged models": judged_models}
+TABLES = {"Claims": claims, "Measured times": measured_times, "Other operations": others,
+          "Judged models": judged_models}

@@ -69,7 +69,7 @@ class Both {
             const Complex expected = kScale * sum * root(kSize, n_lo * k);
             error += std::norm(plane(item, h, k * kColumns + n_lo) - expected), size += std::norm(expected);
           }
-    EXPECT_LE(std::sqrt(error / size), bound(outer::roundings_of_pass(ShapeOf<false>::layout)));
+    EXPECT_LE(std::sqrt(error / size), kUsualShare * bound(outer::roundings_of_pass(ShapeOf<false>::layout)));
   }
   // There and back is N1 times the scales, and both gates.
   void expect_samples() const {
@@ -86,7 +86,7 @@ class Both {
           const double expected = kRows * kScale * kScale * host::decode<dtype>(u_[at]) * gate * gate;
           error += std::pow(host::decode<dtype>(y_[at]) - expected, 2), size += expected * expected;
         }
-    EXPECT_LE(std::sqrt(error / size), bound(2 * outer::roundings_of_pass(ShapeOf<false>::layout) + 2));
+    EXPECT_LE(std::sqrt(error / size), kUsualShare * bound(2 * outer::roundings_of_pass(ShapeOf<false>::layout) + 2));
   }
 
  private:

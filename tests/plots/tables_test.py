@@ -329,6 +329,16 @@ class ReadmeTest(unittest.TestCase):
                          ["| counted work", "| counted work, on the H100", "| counted work, on the H200"])
 
 
+    def test_other_operations_stand_from_the_lowest_to_the_highest(self):
+        longer = "fftconvstep_f16_circular_l2048_b64_h768"
+        rows = [step_row(us=50), step_row(longer, 30), bench_row(longer, "cufft_f32", 120)]
+        with tempfile.TemporaryDirectory() as name:
+            (Path(name) / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+            sources.results.read.cache_clear()
+            lines = [line for line in readme.others(Path(name)).splitlines() if line.startswith("| training step")]
+            self.assertEqual(lines, ["| training step, circular | 2 | 3.00 to 5.00 | 4.00 to 4.00 |"])
+
+
 class SourcesTest(unittest.TestCase):
     def test_a_row_that_another_stopwatch_timed_is_stale(self):
         row = bench_row(MEASURED, "kernel", 12)
