@@ -38,10 +38,10 @@ def shares(figure, rows):
             if old:
                 axes.plot(*zip(*old), **{**look, "linestyle": "none", "markerfacecolor": "white", "markersize": 5})
         style.length_axis(axes, ns, every=2, label="N (samples)")
-        axes.set_ylim(bottom=0)
         axes.set_title(name, loc="left")
         if i == 0 or figure.is_narrow():
             axes.set_ylabel("time needed / measured time")
+    axes.set_ylim(bottom=0)  # of all; earlier it would end where the first panel does
     handles = [Line2D([], [], color=style.BLACK, linewidth=1.2), Line2D([], [], **PREDICTED)]
     handles += [Line2D([], [], **look) for _, look in known.values()]
     labels = ["measured", "predicted by all", *(name for name, _ in known.values())]

@@ -55,6 +55,11 @@ INSTANTIATE_TEST_SUITE_P(
                          "_b2_c20x3_l32_m17_adjoint")),
     [](const auto& info) { return text(std::get<0>(info.param), std::get<1>(info.param)); });
 
+// Whole tiles of as many frequencies as a warp of a team has at once, whose points come some steps ahead.
+INSTANTIATE_TEST_SUITE_P(OfTeams, SpectralKernels,
+                         testing::Combine(testing::Values("f32_tf32"),
+                                          testing::Values("_complex_b133_c32x8_l128_m64_shared")));
+
 // Of a device with more multiprocessors than the batch has items, which goes by passes.
 class SpectralPasses : public testing::TestWithParam<std::tuple<const char*, const char*, int>> {};
 
