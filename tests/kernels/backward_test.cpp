@@ -293,8 +293,9 @@ void expect_shared(std::string_view fields) {
 }
 
 TEST(Gradients, ShareWhatIsPreparedWithTheConvolution) {
-  for (std::string_view fields : {"f16_causal_l1000_b3_h3", "bf16_circular_l512_b2_h3_pregate_postgate",
-                                  "bf16_circular_l4096_b2_h3_postgate", "f16_causal_l1000_b2_h3_pregate"})
+  for (std::string_view fields :
+       {"f16_causal_l1000_b3_h3", "bf16_circular_l512_b2_h3_pregate_postgate", "bf16_circular_l4096_b2_h3_postgate",
+        "f16_causal_l1000_b2_h3_pregate", "bf16_causal_l1000_b2_h3"})  // factors, and a conjugate spectrum behind them
     expect_shared(fields);
 }
 

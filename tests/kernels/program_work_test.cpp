@@ -48,7 +48,7 @@ TEST(ProgramWork, OfAProgramIsThatOfItsLaunches) {
                          "spectral_f32_tf32_complex_b140_c32x20_l64_m20_shared",   // items in turn by teams
                          "spectral_f32_tf32_complex_b40_c16x9_l64_m20",            // columns of items
                          "shortconvgrad_bf16_causal_k40_l600_b3_h4_bias_pregate",  // taps and sums
-                         "ssmconv_f16_s10_l900_b20_h1_final",                      // chunks
+                         "ssmconv_f16_s10_l3000_b20_h1_final",                     // chunks
                          "ssmconv_bf16_s16_l2100_b1_h1_initial_final",             // and parts of rows
                          "fftconvgrad_f16_circular_l256_b40_h8_pregate_postgate",  // sums by warps
                          "fftconvgrad_bf16_causal_l1000_b11_h9",                   // sums by blocks
