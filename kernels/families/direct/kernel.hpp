@@ -1,8 +1,7 @@
 // direct: y = v * (conv(w * u, k) + bias) for at most 9 taps, by multiply-adds in registers.
 //
 // source     the definition
-// index      [B, H, L]: a lane has 8 samples at a time and reads the 8 before them too; the stream of u is `lead`
-// samples
+// index      [B, H, L]: a lane has 8 samples at a time and reads the 8 before too; the stream of u is `lead` samples
 //            ahead, a multiple of 8, as toeplitz/kernel.hpp has it. [B, L, H]: a lane has 8 channels of a run of
 //            samples, and keeps those before the current ones
 // memory     16 bytes an access wherever rows begin, but for their ends
