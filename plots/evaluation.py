@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from intervals import Bootstrap, quantile
 from results import Refusal, case_fields
-from roofline import Concurrency, CountedWork, fits
+from roofline import FREE, Concurrency, CountedWork, fits
 from style import DTYPE
 
 # In the order in which they are shown. Eq. 2 is of the kernel's own factors. With the paper's rates it is about the
@@ -200,7 +200,7 @@ def constants(ratios, taken):
 def rows_own(rows):
     """The fit that the program had as it made the rows."""
     return the_only(rows, "fits", lambda row: Concurrency(
-        *(row["counted"][number] for number in ("overlap", "warp_rate", "wait_us"))))
+        *(row["counted"][number] for number in FREE)))
 
 
 def the_only(rows, what, of):

@@ -8,14 +8,14 @@ The overlap p is fitted, and so are the warp rate, of which the time of instruct
 schedulers, or that of the warps over their rate where this is longer), and what each wait takes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from results import Refusal
 
 ISSUE = "issue"
 
-STEP, WAIT_STEP = 1.04, 0.05  # of the search for the best fit
+STEP, WAIT_STEP = 1.02, 0.05  # of the search for the best fit
 OVERLAPS, WARP_RATES, WAITS_US = (1, 16), (0.05, 1), (0, 1.5)  # from, to
 
 
@@ -25,6 +25,9 @@ class Concurrency:
     overlap: float
     warp_rate: float  # instructions, of those that are counted, that one warp can issue in a clock
     wait_us: float  # that each wait takes
+
+
+FREE = tuple(field.name for field in fields(Concurrency))
 
 
 class CountedWork:
@@ -71,7 +74,7 @@ class CountedWork:
 
 
 def fit(rows):
-    """What has the smallest mean square of log(predicted / measured), in steps of 4 % and of waits of 0.05 us."""
+    """What has the smallest mean square of log(predicted / measured), in steps of 2 % and of waits of 0.05 us."""
     if not rows:
         raise Refusal("evaluation: 0 kernels to fit to, must be some")
     measured = np.array([row["measured_us"] for row in rows])
@@ -79,14 +82,27 @@ def fit(rows):
 
 
 def fits(work, measured_us, taken):
-    """Several at once: a column of `taken` has 1 for each kernel that one of them is fitted to, else 0."""
+    """Several at once: a column of `taken` has 1 for each kernel that one of them is fitted to, else 0. By every second
+    overlap and rate first, then by all that are beside the best."""
     overlaps, rates, waits = steps(*OVERLAPS), steps(*WARP_RATES), np.arange(*WAITS_US, WAIT_STEP).tolist()
+    rough = best(work, measured_us, taken, overlaps[::2], rates[::2], waits)
+    return [best(work, measured_us, taken[:, i:i + 1], beside(overlaps, found.overlap), beside(rates, found.warp_rate),
+                 beside(waits, found.wait_us))[0] for i, found in enumerate(rough)]
+
+
+def best(work, measured_us, taken, overlaps, rates, waits):
+    """For each column of `taken` the best of these numbers."""
     issue = work.issue(np.array(rates)[:, np.newaxis])  # a line for each rate
     after = np.array([work.one_after_the_other(wait) for wait in waits])[:, np.newaxis]  # a plane for each wait
     squares = np.stack([np.log((work.at_once(overlap, issue) + after) / measured_us) ** 2 @ taken
                         for overlap in overlaps])
-    best = np.unravel_index(squares.reshape(-1, taken.shape[1]).argmin(axis=0), squares.shape[:-1])
-    return [Concurrency(overlaps[p], rates[r], waits[w]) for p, w, r in zip(*(places.tolist() for places in best))]
+    found = np.unravel_index(squares.reshape(-1, taken.shape[1]).argmin(axis=0), squares.shape[:-1])
+    return [Concurrency(overlaps[p], rates[r], waits[w]) for p, w, r in zip(*(places.tolist() for places in found))]
+
+
+def beside(values, value):
+    at = values.index(value)
+    return values[max(at - 1, 0):at + 2]
 
 
 def steps(first, last):

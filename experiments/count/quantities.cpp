@@ -81,8 +81,7 @@ const std::vector<ComparedQuantity>& compared_quantities() {
        1,
        but_for_what_is_not_used,
        "the compiler moves constants and negates by these, takes the greatest of three at once, and drops what a "
-       "causal "
-       "row does not use of its weights"},
+       "causal row does not use of its weights"},
       {"conversions",
        [](const Counted& c) { return warps(c.launch.conversions); },
        {"sass:F2FP"},

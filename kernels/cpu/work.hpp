@@ -42,8 +42,7 @@ Extent extent_of(const Convolution& problem, const Device& device, std::int64_t 
 double imbalance(const Extent& extent, std::int64_t concurrent);
 
 // Bytes of spectra that a launch reads again from L2: for each worker that keeps its channel's, or whose multiprocessor
-// holds them in L1; else for each item.
-// `bytes_of_channel` are of one spectrum.
+// holds them in L1; else for each item. `bytes_of_channel` are of one spectrum.
 double spectrum_rereads(const Variant& variant, const Device& device, const Work& work, const Extent& extent,
                         double bytes_of_channel, std::int64_t channels);
 

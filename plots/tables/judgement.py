@@ -2,6 +2,7 @@
 
 from evaluation import AIM, COUNTED, MODELS, NULLS, PAPERS, SPLITS, evaluate
 from report import Group, Table
+from roofline import FREE
 from style import DTYPE, length
 from tables.speed import number
 
@@ -93,14 +94,14 @@ def splits(rows):
         lines.append([f"one {name} left out: {', '.join(map(group_words, judgement.fits))}"])
         lines += [[TITLES[model], *summary_cells(judgement.summary(model))] for model in (COUNTED, *NULLS)]
         fits = judgement.fits.values()
-        for what in ("overlap", "warp_rate", "wait_us"):
+        for what in FREE:
             found = sorted(getattr(fit, what) for fit in fits)
             lines[-len(NULLS) - 1].append(f"{found[0]:.2f} to {found[-1]:.2f}")
         for line in lines[-len(NULLS):]:
-            line += [""] * 3
+            line += [""] * len(FREE)
     verdict = f"No {in_words(not_possible)} can be left out: the rows are of one." if not_possible else ""
     return Table(["model", *COLUMNS, "overlap", "warp rate", "wait, us"], lines,
-                 [Group("", 1), *GROUPS, Group("fits", 3)],
+                 [Group("", 1), *GROUPS, Group("fits", len(FREE))],
                  verdict=verdict, good=not not_possible)
 
 

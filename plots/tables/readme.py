@@ -4,7 +4,7 @@ import textwrap
 
 from evaluation import COUNTED, NULLS, evaluate
 from measurements import (LONG, at_fft_sizes, floor_with_spectrum, left_to_the_plan, length_of, passed, read_either,
-                          timed)
+                          timed, us)
 from peers import Peers
 from results import Refusal, case_fields
 from style import length
@@ -41,8 +41,8 @@ def claims(committed):
     main = next(iter(blocks(at_fft_sizes(of_device)).values()))
     shown = [methods["kernel"] for methods in main.values() if "kernel" in methods and passed(methods["kernel"])
              and length_of(methods["kernel"]) < LONG]
-    floors = [burst(row) / row["floor"]["us"] for row in shown]
-    gains = [best.us / burst(row) for row in plain if (best := peers.best(row))]
+    floors = [us(row) / row["floor"]["us"] for row in shown]
+    gains = [best.us / us(row) for row in plain if (best := peers.best(row))]
     within = sum(passed(row) for row in kernels)
     most = max(row["verify"]["clearance"] for row in kernels if row["verify"]["clearance"] is not None)
     device, files = main_device(rows), "experiments/results/"
@@ -123,9 +123,9 @@ def others(committed):
                  if "kernel" in methods and is_of(case_fields(case))]
         if not found:
             continue
-        floors = [burst(methods["kernel"]) / methods["kernel"]["floor"]["us"] for methods in found]
-        beside = [min(theirs) / burst(methods["kernel"]) for methods in found
-                  if (theirs := [burst(row) for method, row in methods.items() if method.startswith("cufft")])]
+        floors = [us(methods["kernel"]) / methods["kernel"]["floor"]["us"] for methods in found]
+        beside = [min(theirs) / us(methods["kernel"]) for methods in found
+                  if (theirs := [us(row) for method, row in methods.items() if method.startswith("cufft")])]
         lines.append([name, len(found), span(floors), span(beside)])
     days = sorted({row["date"] for row in counting})
     origin = f"{main_device(rows)}, {' to '.join(dict.fromkeys((days[0], days[-1])))}"
@@ -176,10 +176,6 @@ def of_device_named(device, predictions):
 def file_of(found, of):
     """The name of the first file with such a row."""
     return next(source.path.name for source in found.sources if any(map(of, source.rows)))
-
-
-def burst(row):
-    return row["time_us"]["burst_cold"]["median"]
 
 
 def lengths_of(rows):

@@ -70,10 +70,11 @@ class Cuda : public testing::Test {
 // One test a size and type, so that they can be shared out among processes.
 class CudaSizes : public Cuda, public testing::WithParamInterface<std::pair<int, Dtype>> {
  protected:
-  // The variants of this size and type that have code for the machine.
-  std::vector<const Variant*> candidates() const {
+  // Of these variants those of this size and type that have code for the machine.
+  template <class List>
+  std::vector<const Variant*> candidates(const List& of) const {
     std::vector<const Variant*> list;
-    for (const auto& v : variants())
+    for (const auto& v : of)
       if (std::pair(v->size, v->dtype) == GetParam() && has_code(*machine_, *v)) list.push_back(v.get());
     return list;
   }
@@ -84,7 +85,7 @@ TEST_P(CudaSizes, EveryVariantIsWithinItsBound) {
   std::mt19937 random(n);
   const auto draw = [&](auto... options) { return std::array{options...}[random() % sizeof...(options)]; };
   const int many = n < 8192 ? 200 : 80;  // channels: more items than run at once
-  for (const Variant* variant : candidates()) {
+  for (const Variant* variant : candidates(variants())) {
     const Variant& v = *variant;
     const bool whole = v.wraps();
     for (std::int64_t length : {n, whole ? n : n - 8, whole ? n : n - 13}) {
@@ -104,7 +105,7 @@ TEST_P(CudaSizes, EveryVariantIsWithinItsBound) {
 TEST_P(CudaSizes, BlocksThatTakeManyItemsAreRight) {
   const OnMachine few = cuda_machine(0, 1);
   const int n = GetParam().first, channels = n <= 2048 ? 40 : 7;
-  for (const Variant* variant : candidates()) {
+  for (const Variant* variant : candidates(variants())) {
     const Variant& v = *variant;
     for (int length : {n, n - 13}) {
       Convolution p = problem_for(v, 5, channels, length);
@@ -163,8 +164,8 @@ TEST_F(Cuda, MasksAreWithinTheirBound) {
 class CudaChunks : public CudaSizes {};
 
 TEST_P(CudaChunks, AreWithinTheirBound) {
-  for (const auto& v : chunk_variants()) {
-    if (std::pair(v->size, v->dtype) != GetParam() || !v->preferred || !has_code(*machine_, *v)) continue;
+  for (const Variant* v : candidates(chunk_variants())) {
+    if (!v->preferred) continue;
     for (const auto& [length, batch, offset] :
          {std::array{200000, 5, 0}, {200000, 2, 1}, {199997, 2, 0}, {3 * v->size, 300, 0}}) {
       if (batch == 300 && v->size > 2048) continue;

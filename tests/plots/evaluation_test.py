@@ -77,8 +77,8 @@ class CountedWorkTest(unittest.TestCase):
                 row["measured_us"] = counted_us(row, truth)
                 rows.append(row)
         found = roofline.fit(rows)
-        self.assertAlmostEqual(found.overlap, truth.overlap, delta=0.04 * truth.overlap)  # the steps of the search
-        self.assertAlmostEqual(found.warp_rate, truth.warp_rate, delta=0.04 * truth.warp_rate)
+        self.assertAlmostEqual(found.overlap, truth.overlap, delta=0.02 * truth.overlap)  # the steps of the search
+        self.assertAlmostEqual(found.warp_rate, truth.warp_rate, delta=0.02 * truth.warp_rate)
         self.assertAlmostEqual(found.wait_us, truth.wait_us, delta=0.05)
         with self.assertRaisesRegex(results.Refusal, "0 kernels to fit to, must be some"):
             roofline.fit([])
@@ -99,7 +99,7 @@ class SplitTest(unittest.TestCase):
         rows = self.rows()
         found = evaluate(rows)
         self.assertEqual(list(found.fits), [256, 512, 1024])
-        self.assertAlmostEqual(found.fits[256].overlap, 4, delta=0.16)  # the steps of the search
+        self.assertAlmostEqual(found.fits[256].overlap, 4, delta=0.08)  # the steps of the search
         # At an overlap of 4 in place of 1, 100, 100 and 75 take 1.325 ^ 1/4 of 100 and not 275.
         wrong = (1 + 1 + 0.75 ** 4) ** (1 / 4) / 2.75 - 1
         self.assertAlmostEqual(found.kernels[1].error(COUNTED), wrong, delta=0.01)

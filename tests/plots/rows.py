@@ -105,8 +105,7 @@ def way_row(case, us, method=None, floor=10):
     resources = [{"name": "hbm", "us": floor, "what": "bytes"}]
     row = {"schema": 1, "kind": "model", "case": case, "profile": "H200", "model": "roofline", "overlap": 2.4,
            "warp_rate": 0.3, "wait_us": 0.5, "variant": VARIANT, "total_us": us, "limit": "hbm", "waits": 0,
-           "launch_us": 1.5,
-           "resources": resources, "notes": [], **PROVENANCE}
+           "launch_us": 1.5, "resources": resources, "notes": [], **PROVENANCE}
     return row if method is None else {**row, "method": method}
 
 

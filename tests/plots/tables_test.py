@@ -328,7 +328,6 @@ class ReadmeTest(unittest.TestCase):
         self.assertEqual([line.split(" | ")[0] for line in table.splitlines() if line.startswith("| counted work")],
                          ["| counted work", "| counted work, on the H100", "| counted work, on the H200"])
 
-
     def test_other_operations_stand_from_the_lowest_to_the_highest(self):
         longer = "fftconvstep_f16_circular_l2048_b64_h768"
         rows = [step_row(us=50), step_row(longer, 30), bench_row(longer, "cufft_f32", 120)]
