@@ -61,7 +61,7 @@ inline constexpr std::int64_t kPassesBelow = 4;
 inline constexpr std::int64_t kLess = 32, kFew = 128, kSome = 256, kAny = std::int64_t{1} << 62;
 
 inline constexpr std::array kLines = std::to_array<Line>({
-    {Stage::layer, Operands::tf32, kLess, kAny, kAny, kAny, {16, 4, 1, 1, 1}},
+    {Stage::layer, Operands::tf32, kLess, kAny, kAny, kAny, {16, 2, 1, 1, 1, 0, 0, 4}},
     {Stage::layer, Operands::tf32, kFew, kAny, kAny, kAny, {16, 4, 4, 2, 1}},
     {Stage::layer, Operands::tf32, kAny, 64, 64, 128, {8, 8, 8, 1, 1, 2, 3}},
     {Stage::layer, Operands::tf32, kAny, 64, 64, kAny, {8, 8, 8, 1, 1, 2, 2}},
@@ -69,10 +69,10 @@ inline constexpr std::array kLines = std::to_array<Line>({
     {Stage::layer, Operands::tf32, kAny, 128, 128, 128, {8, 4, 8, 1, 2, 1}},
     {Stage::layer, Operands::tf32, kAny, 128, 128, kAny, {8, 8, 8, 1, 1, 1, 3}},
     {Stage::layer, Operands::tf32, kAny, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
-    {Stage::layer, Operands::split, kFew, kAny, kAny, kAny, {16, 2, 1, 1, 1}},
+    {Stage::layer, Operands::split, kFew, kAny, kAny, kAny, {16, 2, 1, 1, 1, 0, 0, 4}},
     {Stage::layer, Operands::split, kAny, 64, 64, kAny, {8, 2, 4, 1, 2}},
     {Stage::layer, Operands::split, kAny, kAny, kAny, kAny, {8, 2, 8, 1, 2}},
-    {Stage::layer, Operands::halves, kFew, kAny, kAny, kAny, {16, 4, 1, 2, 1}},
+    {Stage::layer, Operands::halves, kFew, kAny, kAny, kAny, {16, 4, 1, 2, 1, 0, 0, 4}},
     {Stage::layer, Operands::halves, kAny, 64, 64, kAny, {8, 4, 4, 2, 2}},
     {Stage::layer, Operands::halves, kAny, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
     {Stage::there, Operands::tf32, kSome, kAny, kAny, kAny, {8, 4, 4, 2, 2}},

@@ -82,12 +82,11 @@ struct Layout {
   int sums_bytes = parts > 1 ? 128 * warp_rows : 0;
   int shared_bytes = sums_begin + sums_bytes * tuning.warps;
 
-  // Of the kernel that prepares, in shared memory: A^1, A^2, A^4, ... A^T in double, B / scale and C scale, k.
-  int levels = levels_of(tuning.chunk);
-  int scaled_begin = 16 * levels * key.states, taps_begin = scaled_begin + 16 * key.states;
+  // Of the kernel that prepares, in shared memory: of each state A^n, n <= T, two of them 16 bytes; B / scale and C
+  // scale; k.
+  int power_stride = tuning.chunk + 2;
+  int scaled_begin = 8 * power_stride * key.states, taps_begin = scaled_begin + 16 * key.states;
   int prepare_bytes = taps_begin + 4 * tuning.chunk;
-
-  static constexpr int levels_of(int chunk) { return chunk > 1 ? 1 + levels_of(chunk / 2) : 1; }
 
   constexpr const char* broken_rule() const {
     if (!is_product) return nullptr;

@@ -1,4 +1,4 @@
-// What is prepared of a channel: powers of A in double, from them the matrices, each number rounded once.
+// What is prepared of a channel: powers of A in double, rounded to fp32; from them the matrices.
 #pragma once
 
 #include "kernels/families/state/layout.hpp"
@@ -61,55 +61,68 @@ class Preparation {
   DANAUS_DEVICE void run() {
     device::let_next_grid_begin();
     device::wait_for_previous_grid();
-    for (int state = thread_; state < states_; state += threads_) prepare_state(state);
+    // Neighbours have the same of different states.
+    for (int i = thread_; i < kOfState * states_; i += threads_) prepare_state(i % states_, i / states_);
+    for (int i = thread_; i < chunk_ / kRun * states_; i += threads_) place_powers(i % states_, kRun * (i / states_));
     device::sync_block();
     const float y_scale = find_y_scale();
     if (thread_ == 0) device::store_global<4>(to_ + at_.y_scale, {word_of(y_scale)});
-    for (int n = thread_; n < chunk_; n += threads_) {
-      double k = 0;
-      for (int state = 0; state < a_.states; ++state) {
-        const Complex64 b = scaled_b(state), c = scaled_c(state);
-        k += times(times(b, c), power_at(state, n)).re;
-      }
-      device::store_shared<4>(at_.taps_begin + 4 * n, {word_of(static_cast<float>(k / y_scale))});
-    }
+    sum_taps(1 / y_scale);
     device::sync_block();
     for (int i = thread_; i < 32 * at_.vectors; i += threads_) {
       const int vector = i / 32, lane = i % 32, g = lane / 4, t = lane % 4;
       const Words<4> words = vector < at_.out_begin        ? in(vector, g, t)
-                             : vector < at_.toeplitz_begin ? out(vector - at_.out_begin, g, t, y_scale)
+                             : vector < at_.toeplitz_begin ? out(vector - at_.out_begin, g, t, 1 / y_scale)
                                                            : toeplitz(vector - at_.toeplitz_begin, g, t);
       device::store_global<16>(to_ + 4 * i, words);
     }
   }
 
  private:
-  DANAUS_DEVICE void prepare_state(int state) const {
-    const auto load = [&](const float* list) {
-      return state < a_.states ? load_complex(list + 2 * (1ll * channel_ * a_.states + state)) : Complex32{0, 0};
-    };
-    const Complex32 a = load(a_.a), b = load(a_.b), c = load(a_.c);
-    const Complex64 pole{a.re, a.im};
-    Complex64 squared = pole;
-    for (int level = 0; level < at_.levels; ++level) {
-      Words<4> words;
-      memcpy(&words, &squared, 16);
-      device::store_shared<16>(16 * (state * at_.levels + level), words);
-      squared = times(squared, squared);
+  static constexpr int kOfState = 3, kRun = 8;  // what prepare_state() makes; powers that a thread makes of one another
+
+  DANAUS_DEVICE Complex32 given(const float* list, int state) const {
+    return state < a_.states ? load_complex(list + 2 * (1ll * channel_ * a_.states + state)) : Complex32{0, 0};
+  }
+  DANAUS_DEVICE Complex64 pole(int state) const {
+    const Complex32 a = given(a_.a, state);
+    return {a.re, a.im};
+  }
+  static DANAUS_DEVICE Complex32 rounded(Complex64 z) { return {static_cast<float>(z.re), static_cast<float>(z.im)}; }
+  DANAUS_DEVICE void store(int place, int state, Complex32 value) const {
+    store_complex(to_ + place + 2 * state, value);
+  }
+
+  DANAUS_DEVICE void prepare_state(int state, int what) const {
+    if (what == 0) {
+      const Complex32 b = given(a_.b, state), c = given(a_.c, state);
+      const float scale = find_scale(pole(state), {b.re, b.im});
+      device::store_shared<16>(at_.scaled_begin + 16 * state, {word_of(b.re / scale), word_of(b.im / scale),
+                                                               word_of(c.re * scale), word_of(c.im * scale)});
+      store(at_.a, state, given(a_.a, state)), store(at_.b, state, b), store(at_.c, state, c);
+      device::store_global<4>(to_ + at_.scale + state, {word_of(scale)});
+    } else if (what == 1) {
+      store(at_.part_decay, state, rounded(power(pole(state), a_.part_length)));
+    } else {
+      store(at_.last_decay, state, rounded(power(pole(state), a_.length - (a_.parts - 1) * a_.part_length)));
     }
-    const float scale = find_scale(pole, {b.re, b.im});
-    device::store_shared<16>(at_.scaled_begin + 16 * state, {word_of(b.re / scale), word_of(b.im / scale),
-                                                             word_of(c.re * scale), word_of(c.im * scale)});
-    const auto store = [&](int place, Complex32 value) { store_complex(to_ + place + 2 * state, value); };
-    const auto store_power = [&](int place, long long n) {
-      const Complex64 z = power(pole, n);
-      store(place, {static_cast<float>(z.re), static_cast<float>(z.im)});
+  }
+
+  // A^n, begin < n <= begin + kRun; where they are asked for, A^T and A^(L mod T).
+  DANAUS_DEVICE void place_powers(int state, int begin) const {
+    const Complex64 a = pole(state);
+    const int tail = a_.length % chunk_;
+    Complex64 z = power(a, begin);
+    const auto place = [&](int n) {
+      device::store_shared<8>(power_place(state, n), {word_of(rounded(z).re), word_of(rounded(z).im)});
+      if (n == tail) store(at_.tail_decay, state, rounded(z));
     };
-    store(at_.a, a), store(at_.b, b), store(at_.c, c);
-    store_power(at_.decay, chunk_), store_power(at_.tail_decay, a_.length % chunk_);
-    store_power(at_.part_decay, a_.part_length);
-    store_power(at_.last_decay, a_.length - (a_.parts - 1) * a_.part_length);
-    device::store_global<4>(to_ + at_.scale + state, {word_of(scale)});
+    if (begin == 0) place(0);
+    for (int n = begin + 1; n <= begin + kRun; ++n) {
+      z = times(z, a);
+      place(n);
+    }
+    if (begin + kRun == chunk_) store(at_.decay, state, rounded(z));
   }
 
   // Near what white noise makes of the state, |B| sqrt(sum_n |A|^2n); at most 2^10 |B|, so that B over it is not lost.
@@ -122,50 +135,53 @@ class Preparation {
 
   // So that no number of the matrices of y is beyond 2^10.
   DANAUS_DEVICE float find_y_scale() const {
-    double most = 0, taps = 0;
-    for (int state = 0; state < a_.states; ++state) {
-      const Complex64 b = scaled_b(state), c = scaled_c(state);
-      const double size_of_c = (c.re < 0 ? -c.re : c.re) + (c.im < 0 ? -c.im : c.im);
+    float most = 0, taps = 0;
+    for (int state = device::lane_index(); state < states_; state += 32) {
+      const Complex32 b = scaled_b(state), c = scaled_c(state);
+      const float size_of_c = size(c);
       most = max(most, size_of_c);
-      taps += size_of_c * ((b.re < 0 ? -b.re : b.re) + (b.im < 0 ? -b.im : b.im));
+      taps += size_of_c * size(b);
     }
-    most = max(most, taps);
+    DANAUS_UNROLL
+    for (int apart = 16; apart > 0; apart /= 2)
+      taps += float_of(device::shuffle(word_of(taps), device::lane_index() ^ apart));
+    most = max(float_of(device::max_of_warp(word_of(most))), taps);  // positive floats are in the order of their bits
     return most > 0 ? power_of_two(exponent_of(most) + 1 - 10) : 1;
   }
+  static DANAUS_DEVICE float size(Complex32 z) { return (z.re < 0 ? -z.re : z.re) + (z.im < 0 ? -z.im : z.im); }
 
-  DANAUS_DEVICE Complex64 scaled_b(int state) const {
-    const Words<2> w = device::load_shared<8>(at_.scaled_begin + 16 * state);
+  // k[n] / y_scale, n < T, each by neighbours that have some of the states.
+  DANAUS_DEVICE void sum_taps(float inverse_scale) const {
+    const int parts = threads_ / chunk_, n = thread_ / parts;
+    float k = 0;
+    for (int state = thread_ % parts; state < states_; state += parts)
+      k += times(times(scaled_b(state), scaled_c(state)), power_at(state, n)).re;
+    for (int apart = 1; apart < parts; apart *= 2)
+      k += float_of(device::shuffle(word_of(k), device::lane_index() ^ apart));
+    if (thread_ % parts == 0) device::store_shared<4>(at_.taps_begin + 4 * n, {word_of(k * inverse_scale)});
+  }
+
+  DANAUS_DEVICE Complex32 scaled_b(int state) const { return shared_complex(at_.scaled_begin + 16 * state); }
+  DANAUS_DEVICE Complex32 scaled_c(int state) const { return shared_complex(at_.scaled_begin + 16 * state + 8); }
+  DANAUS_DEVICE Complex32 power_at(int state, int n) const { return shared_complex(power_place(state, n)); }
+  DANAUS_DEVICE SharedAddress power_place(int state, int n) const { return 8 * (state * at_.power_stride + n); }
+  static DANAUS_DEVICE Complex32 shared_complex(SharedAddress from) {
+    const Words<2> w = device::load_shared<8>(from);
     return {float_of(w[0]), float_of(w[1])};
-  }
-  DANAUS_DEVICE Complex64 scaled_c(int state) const {
-    const Words<2> w = device::load_shared<8>(at_.scaled_begin + 16 * state + 8);
-    return {float_of(w[0]), float_of(w[1])};
-  }
-  // A^(2^level), A^n for n up to T.
-  DANAUS_DEVICE Complex64 square_at(int state, int level) const {
-    const Words<4> words = device::load_shared<16>(16 * (state * at_.levels + level));
-    Complex64 z;
-    memcpy(&z, &words, 16);
-    return z;
-  }
-  DANAUS_DEVICE Complex64 power_at(int state, int n) const {
-    Complex64 z{1, 0};
-    for (int level = 0; n >> level > 0; ++level)
-      if (n >> level & 1) z = times(z, square_at(state, level));
-    return z;
   }
 
   // Pairs of samples 32 q + 8 w + 2 t, of the column g of a tile: the real or the imaginary part of a state.
   DANAUS_DEVICE Words<4> in(int vector, int g, int t) const {
-    const int state = 4 * (vector / at_.groups) + g / 2, last = 32 * (vector % at_.groups) + 24 + 2 * t + 1;
-    const Complex64 a = square_at(state, 0), a8 = square_at(state, 3);
-    const auto value = [&](Complex64 z) { return static_cast<float>(g % 2 == 0 ? z.re : z.im); };
-    Complex64 z = times(scaled_b(state), power_at(state, chunk_ - 1 - last));
+    const int state = 4 * (vector / at_.groups) + g / 2, first = 32 * (vector % at_.groups) + 2 * t;
+    const Complex32 b = scaled_b(state);
     Words<4> words;
     DANAUS_UNROLL
-    for (int w = 3; w >= 0; --w) {
-      words[w] = device::pack2<T>(value(times(z, a)), value(z));
-      z = times(z, a8);
+    for (int w = 0; w < 4; ++w) {
+      // The later sample's power, and the earlier one's behind it.
+      const Words<4> z = device::load_shared<16>(power_place(state, chunk_ - 2 - (first + 8 * w)));
+      const Complex32 later = times(b, {float_of(z[0]), float_of(z[1])});
+      const Complex32 earlier = times(b, {float_of(z[2]), float_of(z[3])});
+      words[w] = device::pack2<T>(g % 2 == 0 ? earlier.re : earlier.im, g % 2 == 0 ? later.re : later.im);
     }
     return words;
   }
@@ -174,14 +190,14 @@ class Preparation {
   static DANAUS_DEVICE int sample_of(int j, int g) { return 8 * (g / 2) + 2 * j + g % 2; }
 
   // States t of two tiles, of two tiles of samples: Re(z x) of z x, as re and -im.
-  DANAUS_DEVICE Words<4> out(int vector, int g, int t, float y_scale) const {
+  DANAUS_DEVICE Words<4> out(int vector, int g, int t, float inverse_scale) const {
     const int pair = vector / 2 / at_.groups, group = vector / 2 % at_.groups;
     Words<4> words;
     DANAUS_UNROLL
     for (int w = 0; w < 4; ++w) {
       const int state = 4 * (2 * pair + w % 2) + t, i = 32 * group + sample_of(vector % 2 * 2 + w / 2, g);
-      const Complex64 z = times(scaled_c(state), power_at(state, i + 1));
-      words[w] = device::pack2<T>(static_cast<float>(z.re / y_scale), static_cast<float>(-z.im / y_scale));
+      const Complex32 z = times(scaled_c(state), power_at(state, i + 1));
+      words[w] = device::pack2<T>(z.re * inverse_scale, -z.im * inverse_scale);
     }
     return words;
   }
