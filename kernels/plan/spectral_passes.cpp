@@ -41,15 +41,12 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
     if (layout.key.product == Product::shared && !layout.split && (layout.in_teams || units <= of.blocks))
       add(of.places.weights_at, 1024 * of.places.output_tiles * of.places.input_tiles * layout.steps_of_tile);
     of.places.bytes += taken;
-    // Each has one unit.
-    if (layout.shares && device.sm >= 90 && units <= of.blocks)
-      while (2 * of.shares <= layout.tuning.shares && of.slices % (2 * of.shares) == 0) of.shares *= 2;
     return of;
   };
   const auto made = [&](int slice, int columns) -> Cut {
     const int frequencies = by_frequency ? std::min(8 * slice, shape.frequencies) : shape.frequencies;
     const int outputs = by_frequency ? shape.outputs : std::min(16 * slice, shape.outputs);
-    return {layout.places(shape.inputs, outputs, frequencies, columns), (tiles + slice - 1) / slice, slice, 0, 1};
+    return {layout.places(shape.inputs, outputs, frequencies, columns), (tiles + slice - 1) / slice, slice, 0};
   };
   const int most_columns = layout.key.product == Product::each
                                ? static_cast<int>(std::min<std::int64_t>(shape.items, kMostColumns))
@@ -129,7 +126,7 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
   a.length = problem_.lengths.back(), a.part = mix::part_of(a.length), a.quarters = mix::is_folded_twice(a.length);
   a.table_tiles = layout_.tiles_of(kept(problem_, problem_.lengths.size() - 1));
   a.matrices = static_cast<int>(matrices_of(problem_));
-  a.slices = cut_.slices, a.slice = cut_.slice, a.shares = cut_.shares;
+  a.slices = cut_.slices, a.slice = cut_.slice;
   const auto is_aligned = [&](const void* data) {
     return reinterpret_cast<std::uintptr_t>(data) % (4 * layout_.words) == 0;
   };
@@ -153,7 +150,6 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
             15 * rows * row_bytes <= part * machine.device().cache_bytes;
   Launch launch = make_launch(machine, description_, id(), Path::threads, std::min(a.units, cut_.blocks),
                               layout_.threads, cut_.places.bytes);
-  launch.cluster = cut_.shares;
   for (const Region& region : regions) launch.touches(region);
   if (!constants.empty())
     launch.touches({"tables", constants.data(), static_cast<std::int64_t>(constants.size_bytes()), false, true});

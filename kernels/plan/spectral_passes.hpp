@@ -30,7 +30,6 @@ struct Cut {
   mix::Places places;
   int slices, slice;
   int blocks;  // that run at once
-  int shares;  // of them, side by side, that transform for each other; or 1
 };
 
 class Pass {

@@ -129,60 +129,21 @@ class Block {
   DANAUS_DEVICE void run_together() {
     copy_tables();
     device::copy_async_commit();
-    if (is_shared()) expect_others();
     device::wait_for_previous_grid();
     if (device::block_index() < a_.units) {
       begin(device::block_index());
-      if (layout.from_samples && a_.row_bytes > 0) {
-        const int channels = 16 * (at_.input_tiles + a_.shares - 1) / a_.shares;
-        bring(first_item_, first_input() + rank() * channels, channels, warp_);
-      }
+      if (layout.from_samples && a_.row_bytes > 0) bring(first_item_, first_input(), 16 * at_.input_tiles, warp_);
       copy_matrix();
     }
     device::copy_async_commit();
     device::copy_async_wait<1>();
     if (at_.forward_at >= 0 || at_.inverse_at >= 0) device::sync_block();
-    if (is_shared()) device::wait_cluster();
     for (int unit = device::block_index(); unit < a_.units; unit += device::block_count()) {
       begin(unit);
       compute(unit);
       if (kProduct || kBack) device::sync_block();
     }
-    if (is_shared()) device::sync_cluster();  // nothing comes from here any more
   }
-
-  // Blocks of a cluster that have slices of one item: each transforms some tiles of channels and sends spectra to the
-  // others. Each has one unit.
-  DANAUS_DEVICE bool is_shared() const { return layout.shares && a_.shares > 1; }
-  DANAUS_DEVICE int rank() const { return is_shared() ? device::cluster_rank() : 0; }
-  DANAUS_DEVICE void expect_others() const {
-    if (device::thread_index() == 0) {
-      u32 bytes = 0;
-      for (int task = 0; task < at_.input_tiles * at_.frequency_groups; ++task)
-        if (task % a_.shares != rank())
-          bytes += kPieces * piece_bytes(task % at_.frequency_groups * layout.tuning.tiles);
-      device::barrier_init(at_.barriers_at, 1);
-      device::barrier_expect(at_.barriers_at, bytes);
-    }
-    device::fence_async();
-    device::arrive_cluster();
-  }
-  // What a task leaves lies together for each part and each step of the product.
-  static constexpr int kPieces = 2 * layout.steps_of_tile;
-  DANAUS_DEVICE u32 piece_bytes(int first_tile) const {
-    return 8 * Layout::kUnits * min(layout.tuning.tiles, at_.frequency_tiles - first_tile);
-  }
-  DANAUS_DEVICE void send(int channel_tile, int first_tile) const {
-    device::fence_async();
-    device::sync_warp();
-    for (int i = device::lane_index(); i < kPieces * (a_.shares - 1); i += 32) {
-      const int piece = i % kPieces, to = (rank() + 1 + i / kPieces) % a_.shares;
-      const SharedAddress at = u_address(0, 8 * first_tile, piece % 2, layout.steps_of_tile * channel_tile + piece / 2);
-      device::copy_remote(device::remote_address(at, to), at, piece_bytes(first_tile),
-                          device::remote_address(at_.barriers_at, to));
-    }
-  }
-
   DANAUS_DEVICE void copy_tables() const {
     const int vectors = Layout::table_vectors(a_.part, layout.step, a_.table_tiles);
     if (layout.from_samples && at_.forward_at >= 0) copy(at_.forward_at, a_.forward, vectors);
@@ -327,13 +288,10 @@ class Block {
         keep_input(tile, item, channel_tile, first_tile);
       else
         put(tile, item, channel_tile, first_tile);
-      if constexpr (layout.shares)
-        if (is_shared()) send(channel_tile, first_tile);
     });
     if constexpr (!kProduct && !kBack) return;
     device::copy_async_wait<0>();
     device::sync_block();
-    if (is_shared()) device::barrier_wait_cluster(at_.barriers_at, 0);
     if constexpr (layout.from_samples) {
       if (a_.ahead) bring(unit + device::block_count(), 0, a_.inputs, warp_);
     }
@@ -384,8 +342,7 @@ class Block {
   template <class Visit>
   DANAUS_DEVICE void for_each_task(int channel_tiles, Visit visit) const {
     const int tasks = items() * channel_tiles * at_.frequency_groups;
-    const int shares = is_shared() ? a_.shares : 1;
-    for (int task = rank() + shares * warp_; task < tasks; task += shares * layout.tuning.warps)
+    for (int task = warp_; task < tasks; task += layout.tuning.warps)
       visit(kOneItem ? 0 : task / at_.frequency_groups / channel_tiles,
             kOneItem ? task / at_.frequency_groups : task / at_.frequency_groups % channel_tiles,
             task % at_.frequency_groups * layout.tuning.tiles);

@@ -37,7 +37,6 @@ struct Tuning {
   int blocks = 0;  // on an SM at once: what registers are limited for
   int teams = 0;   // of a block's warps, each with an item of its own, whose results stay in registers; or 0
   int staged = 0;  // of teams, steps of points of complex samples that are on their way to a warp
-  int shares = 1;  // blocks of a cluster, at most, that transform an item's channels for each other
   bool operator==(const Tuning&) const = default;
 };
 
@@ -58,7 +57,7 @@ struct Places {
   int u_part, u_step, u_column;        // steps: to imaginary parts, to channels of the next product, to the next item
   int y_part, y_step, y_column;        // steps: likewise, in 16 bits of pairs of frequencies
   int y_begin, bytes;                  // of all
-  int barriers_at;                     // two of each team, or one of blocks that share transforms
+  int barriers_at;                     // two of each team
   int staged_at;                       // points, of each warp, of each step, or -1
   int forward_at, inverse_at;          // tables, or -1
   int weights_at;                      // the matrix, or -1
@@ -93,7 +92,6 @@ struct Layout {
   bool slices_frequencies = key.product != Product::none && !to_samples && !in_teams;
   int team_warps = in_teams ? tuning.warps / tuning.teams : tuning.warps;
   int staged = in_teams && from_samples && key.complex ? tuning.staged : 0;
-  bool shares = tuning.shares > 1 && key.stage == Stage::layer&& key.product == Product::shared && !in_teams;
   bool by_parity = from_samples || to_samples;  // frequencies are in places by frequency_at(), else in order
   int apart = by_parity ? step / 8 : 0;         // tiles between those of a frequency and of the next one
 
@@ -127,12 +125,11 @@ struct Layout {
     p.y_column = (halves ? 4 : 8) * p.frequency_tiles * p.y_step;
     const int u_bytes = key.product == Product::none ? 0 : columns * p.u_column;
     const int y_bytes = to_samples && !in_teams ? columns * p.y_column : 0;
-    // Of spectra that others are still sent nothing can take the place.
-    p.in_place = key.product == Product::shared && y_bytes > 0 && !shares &&
-                 columns * p.output_tiles * p.mixed_groups <= tuning.warps;
+    p.in_place =
+        key.product == Product::shared && y_bytes > 0 && columns * p.output_tiles * p.mixed_groups <= tuning.warps;
     p.y_begin = p.in_place ? 0 : u_bytes;
     p.bytes = p.in_place ? (u_bytes > y_bytes ? u_bytes : y_bytes) : u_bytes + y_bytes;
-    p.barriers_at = p.bytes, p.bytes += in_teams ? 16 * columns : shares ? 16 : 0;
+    p.barriers_at = p.bytes, p.bytes += in_teams ? 16 * columns : 0;
     p.staged_at = p.forward_at = p.inverse_at = p.weights_at = -1;
     return p;
   }
@@ -179,7 +176,6 @@ struct Arguments {
   int matrices;       // of weights: frequencies, or 1
   int slices, slice;  // that an item's frequencies or channels are shared out in; tiles of each
   int units;          // slices of items, which blocks take in turn
-  int shares;         // blocks side by side, of one item, a cluster, of which each transforms some channels; or 1
   bool adjoint;       // their conjugate transposes
   bool aligned;   // a lane's points are one access: rows begin at as many bytes, X is a multiple of four lanes' points
   int row_bytes;  // that are brought to L2 at once, or 0

@@ -6,7 +6,11 @@
 //                      many items as multiprocessors: 14.4 for 15.5 with few tiles for a warp (64 to 64, 128 points).
 //                      Tables and weights in shared memory, rows brought to L2 at once: 8.3 for 9 (64 to 64, 128
 //                      points, one item), 12.1 for 14.4 (128 items). Points on their way through shared memory, one
-//                      step at a time: 8.6 for 8.3, 15.6 for 13.9 (128 to 128, 256 points, one item).
+//                      step at a time: 8.6 for 8.3, 15.6 for 13.9 (128 to 128, 256 points, one item). On an H100
+//                      clusters of four slices that transform a quarter of the inputs each and send their spectra to
+//                      the others: 13.2 for 14.3 (128 to 128, 256 points, one item), but 9.4 for 9.0 (64 to 64, 128
+//                      points) and 29 for 16.7 (128 to 128, 256 points, 16 items), of which 32 clusters do not run at
+//                      once.
 //   layer, many        Of 8192 items of 256 points, of 32768 of 128. To 64 channels: two teams of four warps that
 //                      transform eight tiles, points three or two steps ahead: 1472 for 1967 by blocks whose warps
 //                      share an item (64 to 64, 128 points), 731 for 969 (256 points). One step ahead 1701 and 887,
@@ -61,7 +65,7 @@ inline constexpr std::int64_t kPassesBelow = 4;
 inline constexpr std::int64_t kLess = 32, kFew = 128, kSome = 256, kAny = std::int64_t{1} << 62;
 
 inline constexpr std::array kLines = std::to_array<Line>({
-    {Stage::layer, Operands::tf32, kLess, kAny, kAny, kAny, {16, 2, 1, 1, 1, 0, 0, 4}},
+    {Stage::layer, Operands::tf32, kLess, kAny, kAny, kAny, {16, 4, 1, 1, 1}},
     {Stage::layer, Operands::tf32, kFew, kAny, kAny, kAny, {16, 4, 4, 2, 1}},
     {Stage::layer, Operands::tf32, kAny, 64, 64, 128, {8, 8, 8, 1, 1, 2, 3}},
     {Stage::layer, Operands::tf32, kAny, 64, 64, kAny, {8, 8, 8, 1, 1, 2, 2}},
@@ -69,10 +73,10 @@ inline constexpr std::array kLines = std::to_array<Line>({
     {Stage::layer, Operands::tf32, kAny, 128, 128, 128, {8, 4, 8, 1, 2, 1}},
     {Stage::layer, Operands::tf32, kAny, 128, 128, kAny, {8, 8, 8, 1, 1, 1, 3}},
     {Stage::layer, Operands::tf32, kAny, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
-    {Stage::layer, Operands::split, kFew, kAny, kAny, kAny, {16, 2, 1, 1, 1, 0, 0, 4}},
+    {Stage::layer, Operands::split, kFew, kAny, kAny, kAny, {16, 2, 1, 1, 1}},
     {Stage::layer, Operands::split, kAny, 64, 64, kAny, {8, 2, 4, 1, 2}},
     {Stage::layer, Operands::split, kAny, kAny, kAny, kAny, {8, 2, 8, 1, 2}},
-    {Stage::layer, Operands::halves, kFew, kAny, kAny, kAny, {16, 4, 1, 2, 1, 0, 0, 4}},
+    {Stage::layer, Operands::halves, kFew, kAny, kAny, kAny, {16, 4, 1, 2, 1}},
     {Stage::layer, Operands::halves, kAny, 64, 64, kAny, {8, 4, 4, 2, 2}},
     {Stage::layer, Operands::halves, kAny, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
     {Stage::there, Operands::tf32, kSome, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
