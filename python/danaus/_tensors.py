@@ -7,8 +7,10 @@ import threading
 from ctypes import addressof, c_size_t, c_void_p
 
 import torch
-from torch import Tensor
-from torch.autograd import forward_ad
+from torch import Tensor, is_grad_enabled
+from torch._C import (_functorch, _get_tracing_state, _is_any_autocast_enabled, _is_torch_function_mode_enabled,
+                      _len_torch_dispatch_stack)
+from torch.autograd import _profiler_enabled, forward_ad
 from torch.nn import Parameter
 
 from danaus._library import Array, Call, check, library
@@ -20,6 +22,7 @@ SIXTEEN = (torch.float16, torch.bfloat16)
 operators = torch.library.Library("danaus", "DEF")
 
 
+TYPES = (Tensor, Parameter)
 DISPATCHED, PLAIN, TRAINED = range(3)
 
 
@@ -27,17 +30,16 @@ def way_of(*tensors):
     """PLAIN where nobody but the kernel has to see the call, whose host time the dispatcher would double: there is
     neither gradient nor tangent, transform, mode, tracer, profiler, autocast, subclass or lazy negation; TRAINED where
     autograd has to, and nobody else; else DISPATCHED."""
-    is_grad_enabled, way = torch.is_grad_enabled(), PLAIN
+    learns, way = is_grad_enabled(), PLAIN
     for tensor in tensors:
         if tensor is not None:
-            if type(tensor) not in (Tensor, Parameter) or tensor.is_neg():
+            if type(tensor) not in TYPES or tensor.is_neg():
                 return DISPATCHED
-            if is_grad_enabled and tensor.requires_grad:
+            if learns and tensor.requires_grad:
                 way = TRAINED
-    if (torch._C._len_torch_dispatch_stack() or torch._C._is_torch_function_mode_enabled()
-            or torch._C._functorch.peek_interpreter_stack() is not None or forward_ad._current_level >= 0
-            or torch._C._get_tracing_state() is not None or torch.autograd._profiler_enabled()
-            or torch._C._is_any_autocast_enabled()):
+    if (_len_torch_dispatch_stack() or _is_torch_function_mode_enabled()
+            or _functorch.peek_interpreter_stack() is not None or forward_ad._current_level >= 0
+            or _get_tracing_state() is not None or _profiler_enabled() or _is_any_autocast_enabled()):
         return DISPATCHED
     return way
 
