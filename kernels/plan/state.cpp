@@ -202,7 +202,7 @@ class FewSamples final : public Step {
 
 // The number of parts that takes least. Blocks run in rounds, of which one that leaves half of the device empty takes
 // not much less than a full one; another reading of u, for the ends of all parts but the last, takes half as long as a
-// convolution; and carry goes from part to part, and through all of their states.
+// convolution; and carry goes from part to part.
 StateParts state_parts(const StateSpace& p, const Device& device) {
   if (is_step(p)) return {1, p.length};
   const state::Layout layout = state::choose(p, state::Work::convolve).layout();
@@ -211,22 +211,17 @@ StateParts state_parts(const StateSpace& p, const Device& device) {
     const std::int64_t blocks = p.channels * ratio_up(p.batch * parts, layout.block_rows), rest = blocks % slots;
     return static_cast<double>(blocks / slots) + (rest == 0 ? 0 : 2 * rest <= slots ? state::kHalfRound : 1);
   };
-  const auto convolution = [&](std::int64_t length, std::int64_t parts) {
-    return static_cast<double>(length + state::kBegin) * rounds(parts);
-  };
-  const auto ends = [&](std::int64_t length, std::int64_t parts) {
-    return (state::kEnds * static_cast<double>(length) + state::kBegin) * rounds(parts);
-  };
+  const std::int64_t least = std::max<std::int64_t>(state::kLeastPart, 16 * p.states);
   const std::int64_t most =
-      std::min(p.length / layout.pass, state::kMostRounds * slots * layout.block_rows / p.channels / p.batch);
+      std::min(p.length / least, state::kMostRounds * slots * layout.block_rows / p.channels / p.batch);
   StateParts best{1, p.length};
-  double best_cost = convolution(p.length, 1);
+  if (most < 2) return best;
+  double best_cost = static_cast<double>(p.length) * rounds(1);
   for (std::int64_t wanted = 2; wanted <= most; ++wanted) {
     const std::int64_t length = ratio_up(ratio_up(p.length, layout.pass), wanted) * layout.pass;
     const std::int64_t count = ratio_up(p.length, length);
-    const double states = static_cast<double>(count * p.batch * p.channels * p.states);
-    const double cost = convolution(length, count) + ends(length, count - 1) +
-                        static_cast<double>(state::kCarry * count) + states / state::kStates;
+    const double cost = static_cast<double>(length) * (rounds(count) + state::kEnds * rounds(count - 1)) +
+                        static_cast<double>(state::kCarry * count);
     if (cost < best_cost) best = {count, length}, best_cost = cost;
   }
   return best;

@@ -47,13 +47,13 @@ inline constexpr std::array kLines = std::to_array<Line>({
 
 // Of so few samples the recurrence takes less than the matrices of a chunk.
 inline constexpr std::int64_t kStepLength = 32;
-// A row is cut only into so many parts that blocks take some rounds at most.
-inline constexpr std::int64_t kMostRounds = 4;
+// A row is cut only into parts of at least so many samples, and of as many bytes of samples as its state has four
+// times; into so many that blocks take some rounds at most.
+inline constexpr std::int64_t kLeastPart = 512, kMostRounds = 4;
 // What cutting takes, in multiples of what a round of the convolution does: the ends of as many parts, a round of half
-// the blocks or fewer; and in samples of a row what blocks do before their first, and what carrying a state over a part
-// does. So many states come and go in the time of a sample of a round. So S = 64 at 128K is cut into 11 parts (2.77; 5
-// 2.83, and 2 3.62 with chunks of 32), S = 16 at 64K is not (1.44; 2 1.81).
-inline constexpr double kEnds = 0.5, kHalfRound = 0.6, kStates = 4096;
-inline constexpr std::int64_t kBegin = 100, kCarry = 16;
+// the blocks or fewer; and in samples of a row what carrying a state over a part does. So S = 64 at 128K is cut into 11
+// parts (2.77; 5 2.83, and 2 3.62 with chunks of 32), S = 16 at 64K is not (1.44; 2 1.81).
+inline constexpr double kEnds = 0.5, kHalfRound = 0.6;
+inline constexpr std::int64_t kCarry = 16;
 
 }  // namespace danaus::state
