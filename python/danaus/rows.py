@@ -187,8 +187,9 @@ def _file(folder, name, array):
     return os.path.join(folder, name + ".npy")
 
 
-def best(rows, above_snr):
-    """Of rows of explore() the fastest whose SNR is at least so many dB; of those as fast, the one of highest SNR."""
+def best(rows, above_snr, cost=lambda row: row["us"]):
+    """Of rows of explore() whose SNR is at least so many dB, the one of least cost, by default the fastest; of those as
+    cheap, the one of highest SNR."""
     def snr(row):
         return row.get("snr_db", float("inf"))
 
@@ -196,4 +197,4 @@ def best(rows, above_snr):
     if not kept:
         highest = f"; the highest is {max(map(snr, rows)):.1f} dB" if rows else ""
         raise ValueError(f"best: none of {len(rows)} rows has an SNR of {above_snr} dB{highest}")
-    return min(kept, key=lambda row: (row["us"], -snr(row)))
+    return min(kept, key=lambda row: (cost(row), -snr(row)))

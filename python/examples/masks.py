@@ -82,7 +82,7 @@ def masked(mask):
 #
 # Three ways to remove more and more: half of one dimension after another, which leaves a comb of bands; more and more
 # of the first, which leaves the low frequencies; and of hundreds of masks the one that removes most while y, of noise,
-# keeps an SNR. (danaus.best() takes the one that saves most time; with gates no kernel does less for a mask.)
+# keeps an SNR. (Not that which saves most time: with gates no kernel does less for a mask.)
 
 def zeroed(*shares):
     counts = [int(share * extent) for share, extent in zip(shares, dimensions)]
@@ -99,9 +99,8 @@ else:
     try:
         tried = danaus.explore(filters, case=dense, best_above_snr=min(options.snr))
         for snr in options.snr:
-            danaus.best(tried, snr)  # says where none is
-            kept = [row for row in tried if row.get("snr_db", float("inf")) >= snr]
-            patterns.append(("explored", max(kept, key=lambda row: row["zeros"])["mask"]))
+            most = danaus.best(tried, snr, cost=lambda row: -row["zeros"])
+            patterns.append(("explored", most["mask"]))
     except ValueError as error:
         raise SystemExit(f"masks: {error}; ask for another --snr") from None
 

@@ -99,6 +99,7 @@ class Rows(unittest.TestCase):
         self.assertEqual(danaus.best(rows, 5), rows[3])
         self.assertEqual(danaus.best(rows, 2), rows[1])
         self.assertEqual(danaus.best(rows, 21), rows[2])
+        self.assertEqual(danaus.best(rows, 5, cost=lambda row: -row["us"]), rows[2])
         for given, words in ((rows[:2], "best: none of 2 rows has an SNR of 50 dB; the highest is 9.0 dB"),
                              ([], "best: none of 0 rows")):
             with self.assertRaisesRegex(ValueError, words):

@@ -11,7 +11,7 @@
 //            some chunks at once, which share what is read of the matrices
 // shapes     u, y [B, H, L]; a row may be cut into P parts, which are rows like others: first the state that each
 //            leaves by itself (ends), then the one that each begins with (carry), then y
-// types      u, y and operands f16 or bf16; sums and states f32; powers of A in double, rounded once
+// types      u, y and operands f16 or bf16; sums and states f32; powers of A in double, products of them f32
 // scaling    operands by powers of two: states by what white noise makes of them, so that f16 holds those of samples
 //            from 2^-13 to 2^6 and more; matrices of y so that their largest numbers are below 2^10
 // memory     a block has a channel and up to 64 rows; two stages of samples by cp.async, of some chunks each; y from

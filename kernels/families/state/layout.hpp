@@ -93,6 +93,7 @@ struct Layout {
     if (key.states < 16 || key.states % 16 != 0) return "states: a multiple of 16";
     if (tuning.chunk < 32 * parts || (tuning.chunk & (tuning.chunk - 1)) != 0)
       return "chunk: a power of two, from 32 on, and a group for each part of the states";
+    if (tuning.chunk > 256) return "chunk: at most 256 samples, of which a thread that prepares has a tap";
     if (tuning.at_once < 1) return "chunks at once: one at least";
     if (tuning.stage < 64 || tuning.stage % 64 != 0 || tuning.stage % pass != 0)
       return "stage: a multiple of the chunks at once, and of 128 bytes of a row";

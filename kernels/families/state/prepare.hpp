@@ -65,14 +65,14 @@ class Preparation {
     for (int i = thread_; i < kOfState * states_; i += threads_) prepare_state(i % states_, i / states_);
     for (int i = thread_; i < chunk_ / kRun * states_; i += threads_) place_powers(i % states_, kRun * (i / states_));
     device::sync_block();
-    const float y_scale = find_y_scale();
+    const float y_scale = find_y_scale(), inverse_scale = 1 / y_scale;
     if (thread_ == 0) device::store_global<4>(to_ + at_.y_scale, {word_of(y_scale)});
-    sum_taps(1 / y_scale);
+    sum_taps(inverse_scale);
     device::sync_block();
     for (int i = thread_; i < 32 * at_.vectors; i += threads_) {
       const int vector = i / 32, lane = i % 32, g = lane / 4, t = lane % 4;
       const Words<4> words = vector < at_.out_begin        ? in(vector, g, t)
-                             : vector < at_.toeplitz_begin ? out(vector - at_.out_begin, g, t, 1 / y_scale)
+                             : vector < at_.toeplitz_begin ? out(vector - at_.out_begin, g, t, inverse_scale)
                                                            : toeplitz(vector - at_.toeplitz_begin, g, t);
       device::store_global<16>(to_ + 4 * i, words);
     }
@@ -84,45 +84,43 @@ class Preparation {
   DANAUS_DEVICE Complex32 given(const float* list, int state) const {
     return state < a_.states ? load_complex(list + 2 * (1ll * channel_ * a_.states + state)) : Complex32{0, 0};
   }
-  DANAUS_DEVICE Complex64 pole(int state) const {
-    const Complex32 a = given(a_.a, state);
-    return {a.re, a.im};
-  }
+  static DANAUS_DEVICE Complex64 widened(Complex32 z) { return {z.re, z.im}; }
   static DANAUS_DEVICE Complex32 rounded(Complex64 z) { return {static_cast<float>(z.re), static_cast<float>(z.im)}; }
   DANAUS_DEVICE void store(int place, int state, Complex32 value) const {
     store_complex(to_ + place + 2 * state, value);
   }
 
   DANAUS_DEVICE void prepare_state(int state, int what) const {
+    const Complex32 a = given(a_.a, state);
     if (what == 0) {
       const Complex32 b = given(a_.b, state), c = given(a_.c, state);
-      const float scale = find_scale(pole(state), {b.re, b.im});
+      const float scale = find_scale(widened(a), widened(b));
       device::store_shared<16>(at_.scaled_begin + 16 * state, {word_of(b.re / scale), word_of(b.im / scale),
                                                                word_of(c.re * scale), word_of(c.im * scale)});
-      store(at_.a, state, given(a_.a, state)), store(at_.b, state, b), store(at_.c, state, c);
+      store(at_.a, state, a), store(at_.b, state, b), store(at_.c, state, c);
       device::store_global<4>(to_ + at_.scale + state, {word_of(scale)});
     } else if (what == 1) {
-      store(at_.part_decay, state, rounded(power(pole(state), a_.part_length)));
+      store(at_.part_decay, state, rounded(power(widened(a), a_.part_length)));
     } else {
-      store(at_.last_decay, state, rounded(power(pole(state), a_.length - (a_.parts - 1) * a_.part_length)));
+      store(at_.last_decay, state, rounded(power(widened(a), a_.length - (a_.parts - 1) * a_.part_length)));
     }
   }
 
-  // A^n, begin < n <= begin + kRun; where they are asked for, A^T and A^(L mod T).
+  // A^n, begin < n <= begin + kRun, and n = 0; two of them are decays as well.
   DANAUS_DEVICE void place_powers(int state, int begin) const {
-    const Complex64 a = pole(state);
-    const int tail = a_.length % chunk_;
+    const Complex64 a = widened(given(a_.a, state));
     Complex64 z = power(a, begin);
     const auto place = [&](int n) {
-      device::store_shared<8>(power_place(state, n), {word_of(rounded(z).re), word_of(rounded(z).im)});
-      if (n == tail) store(at_.tail_decay, state, rounded(z));
+      const Complex32 of_n = rounded(z);
+      device::store_shared<8>(power_place(state, n), {word_of(of_n.re), word_of(of_n.im)});
+      if (n == chunk_) store(at_.decay, state, of_n);
+      if (n == a_.length % chunk_) store(at_.tail_decay, state, of_n);
     };
     if (begin == 0) place(0);
     for (int n = begin + 1; n <= begin + kRun; ++n) {
       z = times(z, a);
       place(n);
     }
-    if (begin + kRun == chunk_) store(at_.decay, state, rounded(z));
   }
 
   // Near what white noise makes of the state, |B| sqrt(sum_n |A|^2n); at most 2^10 |B|, so that B over it is not lost.
@@ -138,9 +136,9 @@ class Preparation {
     float most = 0, taps = 0;
     for (int state = device::lane_index(); state < states_; state += 32) {
       const Complex32 b = scaled_b(state), c = scaled_c(state);
-      const float size_of_c = size(c);
+      const float size_of_c = size_of(c);
       most = max(most, size_of_c);
-      taps += size_of_c * size(b);
+      taps += size_of_c * size_of(b);
     }
     DANAUS_UNROLL
     for (int apart = 16; apart > 0; apart /= 2)
@@ -148,7 +146,7 @@ class Preparation {
     most = max(float_of(device::max_of_warp(word_of(most))), taps);  // positive floats are in the order of their bits
     return most > 0 ? power_of_two(exponent_of(most) + 1 - 10) : 1;
   }
-  static DANAUS_DEVICE float size(Complex32 z) { return (z.re < 0 ? -z.re : z.re) + (z.im < 0 ? -z.im : z.im); }
+  static DANAUS_DEVICE float size_of(Complex32 z) { return (z.re < 0 ? -z.re : z.re) + (z.im < 0 ? -z.im : z.im); }
 
   // k[n] / y_scale, n < T, each by neighbours that have some of the states.
   DANAUS_DEVICE void sum_taps(float inverse_scale) const {
