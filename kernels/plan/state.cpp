@@ -200,9 +200,8 @@ class FewSamples final : public Step {
 
 }  // namespace
 
-// The number of parts that takes least. Blocks run in rounds, of which one that leaves half of the device empty takes
-// not much less than a full one; another reading of u, for the ends of all parts but the last, takes half as long as a
-// convolution; and carry goes from part to part.
+// The number of parts that takes least, in samples of a row times rounds of blocks: of the convolution, of the ends,
+// and what the states that pass through memory take.
 StateParts state_parts(const StateSpace& p, const Device& device) {
   if (is_step(p)) return {1, p.length};
   const state::Layout layout = state::choose(p, state::Work::convolve).layout();
@@ -211,18 +210,23 @@ StateParts state_parts(const StateSpace& p, const Device& device) {
     const std::int64_t blocks = p.channels * ratio_up(p.batch * parts, layout.block_rows), rest = blocks % slots;
     return static_cast<double>(blocks / slots) + (rest == 0 ? 0 : 2 * rest <= slots ? state::kHalfRound : 1);
   };
-  const std::int64_t least = std::max<std::int64_t>(state::kLeastPart, 16 * p.states);
-  const std::int64_t most =
-      std::min(p.length / least, state::kMostRounds * slots * layout.block_rows / p.channels / p.batch);
+  const double states_of_part =
+      state::kStates * static_cast<double>(p.batch * p.channels * p.states) / static_cast<double>(slots);
+  const auto cost = [&](const StateParts& parts) {
+    const auto samples = static_cast<double>(parts.length), count = static_cast<double>(parts.count);
+    const double convolve = rounds(parts.count) * (samples + state::kBlock);
+    if (parts.count == 1) return convolve;
+    const double ends = rounds(parts.count - 1) * (state::kEnds * samples + state::kBlock);
+    return convolve + ends + state::kCut + count * (state::kCarry + states_of_part);
+  };
+  const std::int64_t rows_at_once = std::max(slots / p.channels, std::int64_t{1}) * layout.block_rows;
+  const std::int64_t most = std::min(p.length / layout.pass, state::kMostRounds * rows_at_once / p.batch);
   StateParts best{1, p.length};
-  if (most < 2) return best;
-  double best_cost = static_cast<double>(p.length) * rounds(1);
+  double best_cost = cost(best);
   for (std::int64_t wanted = 2; wanted <= most; ++wanted) {
     const std::int64_t length = ratio_up(ratio_up(p.length, layout.pass), wanted) * layout.pass;
-    const std::int64_t count = ratio_up(p.length, length);
-    const double cost = static_cast<double>(length) * (rounds(count) + state::kEnds * rounds(count - 1)) +
-                        static_cast<double>(state::kCarry * count);
-    if (cost < best_cost) best = {count, length}, best_cost = cost;
+    const StateParts parts{ratio_up(p.length, length), length};
+    if (const double its = cost(parts); its < best_cost) best = parts, best_cost = its;
   }
   return best;
 }

@@ -178,7 +178,7 @@ TEST(StateKernels, MultiplyWhatTheModelSays) {
   EXPECT_EQ(counters.mma_f32acc, (samples * (64 / 2 + 16 + 4 * 64) - 32 * 64 * 2 * 64) / 2048u) << "no last state";
   EXPECT_EQ(counters.global_store_sectors, 2u * samples / 32);
   EXPECT_EQ(counters.shared_conflicts, 0u);
-  EXPECT_LT(counters.shared_wavefronts, 1.85 * static_cast<double>(counters.mma_f32acc)) << "and what all rows share";
+  EXPECT_LT(counters.shared_wavefronts, 1.9 * static_cast<double>(counters.mma_f32acc)) << "and what all rows share";
 }
 
 std::string refusal(const char* word, const Device& device = {}) {

@@ -48,8 +48,6 @@ class Block {
         lane_(device::lane_index()),
         g_(lane_ / 4),
         t_(lane_ % 4) {
-    first_row_ =
-        device::block_index() % blocks_of_channel() * layout.block_rows + warp_ / layout.parts * layout.warp_rows;
     my_rows_ = layout.rows_begin + layout.rows_bytes * warp_;
     my_stages_ = layout.stages_begin + 2 * layout.stage_bytes * warp_;
   }
@@ -65,7 +63,7 @@ class Block {
     device::copy_async_commit();
     device::copy_async_wait<0>();
     device::sync_block();
-    if (layout.parts == 1 && first_row_ >= rows()) return;  // else other warps wait for this one
+    if (layout.parts == 1 && first_row() >= rows()) return;  // else other warps wait for this one
 
     begin();
     const int most = static_cast<int>(min(a_.part_length, 1ll * a_.length));
@@ -115,11 +113,13 @@ class Block {
   // A row that there is not has no samples, but may be read like the warp's first. Behind the rows stands which samples
   // all have that are there.
   DANAUS_DEVICE void place_rows() const {
+    const int number =
+        device::block_index() % blocks_of_channel() * layout.block_rows + warp_ / layout.parts * layout.warp_rows;
     Row row{0, 0, 0};
     u32 first = 0, before_end = ~0u;
-    if (first_row_ < rows()) {
-      const int i = lane_ < layout.warp_rows && first_row_ + lane_ < rows() ? lane_ : 0;
-      row = row_of(first_row_ + i);
+    if (number < rows()) {
+      const int i = lane_ < layout.warp_rows && number + lane_ < rows() ? lane_ : 0;
+      row = row_of(number + i);
       first = row.first, before_end = ~static_cast<u32>(row.end);
       if (i != lane_) row.first = row.end = 0;
     }
@@ -127,7 +127,12 @@ class Block {
       device::store_shared<16>(my_rows_ + 16 * lane_, {static_cast<u32>(row.offset), static_cast<u32>(row.offset >> 32),
                                                        static_cast<u32>(row.first), static_cast<u32>(row.end)});
     first = device::max_of_warp(first), before_end = device::max_of_warp(before_end);
-    if (lane_ == 0) device::store_shared<8>(my_rows_ + 16 * layout.warp_rows, {first, ~before_end});
+    if (lane_ == 0)
+      device::store_shared<16>(my_rows_ + 16 * layout.warp_rows, {first, ~before_end, static_cast<u32>(number), 0});
+  }
+  // Read where it is asked for: what begin and end compute of it would else stay in registers from one to the other.
+  DANAUS_DEVICE int first_row() const {
+    return static_cast<int>(device::load_shared<4>(my_rows_ + 16 * layout.warp_rows + 8)[0]);
   }
   DANAUS_DEVICE Row row_at(int i) const {
     const Words<4> w = device::load_shared<16>(my_rows_ + 16 * i);
@@ -398,13 +403,14 @@ class Block {
   }
   // A stage that y has taken the place of.
   DANAUS_DEVICE void store(int stage, int from) const {
+    const int first = first_row();
     if (all_have(from))
       return for_each_row_of_lane(stage, from, [&](int i, long long offset, SharedAddress place) {
         unsigned char* y = static_cast<unsigned char*>(a_.y) + offset;
         DANAUS_UNROLL
         for (int m = 0; m < kPieces; ++m) {
           const Words<4> words = device::load_shared<16>(place + 128 * m);
-          if (first_row_ + i < rows()) device::store_global<16>(y + 128 * m, words);
+          if (first + i < rows()) device::store_global<16>(y + 128 * m, words);
         }
       });
     DANAUS_UNROLL_BY(1)
@@ -478,42 +484,46 @@ class Block {
     advance<true>(0, 0);
   }
 
-  // Calls visit(x, x + 1, place among the states of a field [B, P, H, S], scale) of what the lane has of the state.
+  // Calls visit(x, x + 1, place among the states of a field [B, P, H, S], state) of what the lane has of the state.
   template <class Visit>
   DANAUS_DEVICE void for_each_state(Visit visit) {
     DANAUS_UNROLL
-    for (int j = 0; j < layout.warp_tiles; ++j) {
-      const int state = 4 * (part_ * layout.warp_tiles + j) + t_;
-      if (state >= a_.states) continue;
-      const float scale = float_of(device::load_global<4>(prepared() + layout.scale + state)[0]);
+    for (int r = 0; r < kRowTiles; ++r) DANAUS_UNROLL
+    for (int upper = 0; upper < 2; ++upper) {
+      const int row = first_row() + 16 * r + g_ + 8 * upper;
+      if (row >= rows()) continue;
+      const long long field_row = 1ll * (row / parts()) * a_.parts + row % parts();
+      const int first = 4 * part_ * layout.warp_tiles + t_;
+      const long long place = 2 * ((field_row * a_.channels + channel()) * a_.states + first);
       DANAUS_UNROLL
-      for (int r = 0; r < kRowTiles; ++r) DANAUS_UNROLL
-      for (int upper = 0; upper < 2; ++upper) {
-        const int row = first_row_ + 16 * r + g_ + 8 * upper;
-        if (row >= rows()) continue;
-        const long long field_row = 1ll * (row / parts()) * a_.parts + row % parts();
-        visit(x_[r][j][2 * upper], x_[r][j][2 * upper + 1],
-              2 * ((field_row * a_.channels + channel()) * a_.states + state), scale);
-      }
+      for (int j = 0; j < layout.warp_tiles; ++j)
+        if (first + 4 * j < a_.states)
+          visit(x_[r][j][2 * upper], x_[r][j][2 * upper + 1], place + 8 * j, first + 4 * j);
     }
   }
+  static DANAUS_DEVICE u32 scale_of(int state) { return device::load_shared<4>(4 * (layout.scale + state))[0]; }
   DANAUS_DEVICE void begin() {
-    if (!a_.x_initial) return;
-    for_each_state([&](float& re, float& im, long long at, float scale) {
+    if (layout.key.work == Work::ends || !a_.x_initial) return;
+    for_each_state([&](float& re, float& im, long long at, int) {  // none waits for another
       const Words<2> w = device::load_global<8>(a_.x_initial + at);
-      re = float_of(w[0]) / scale, im = float_of(w[1]) / scale;
+      re = float_of(w[0]), im = float_of(w[1]);
+    });
+    for_each_state([&](float& re, float& im, long long, int state) {
+      const float inverse = float_of((254u << 23) - scale_of(state));  // a division would need a routine's registers
+      re *= inverse, im *= inverse;
     });
   }
   DANAUS_DEVICE void end() {
     float* to = layout.key.work == Work::ends ? a_.x_parts : a_.x_final;
     if (!to) return;
-    for_each_state([&](float re, float im, long long at, float scale) {
+    for_each_state([&](float re, float im, long long at, int state) {
+      const float scale = float_of(scale_of(state));
       device::store_global<8>(to + at, {word_of(re * scale), word_of(im * scale)});
     });
   }
 
   const Arguments& a_;
-  int warp_, part_, lane_, g_, t_, first_row_;
+  int warp_, part_, lane_, g_, t_;
   SharedAddress my_rows_, my_stages_;
   Sums x_[kRowTiles][layout.warp_tiles] = {};  // state 4 j + t of rows g (re, im) and g + 8, over its scale
 };

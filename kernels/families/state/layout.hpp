@@ -44,8 +44,7 @@ struct Tuning {
 //   in [state tile, group]                  (B / scale) A^(T-1-i): of u, what the chunk adds to the state
 //   out [pair of state tiles, group, 2]     C scale A^(i+1) / y_scale: of the state before it, what y has
 //   toeplitz [groups apart, half group, 2]  k[i] / y_scale: of u, what y has
-// and decay [S, 2], which is A^T, and y_scale. The scales are powers of two. Elsewhere what the other places say, [S,
-// 2] or [S].
+// and decay [S, 2], which is A^T, y_scale and scale [S], powers of two. Elsewhere what the other places say, [S, 2].
 struct Layout {
   Key key;
   Tuning tuning;
@@ -66,13 +65,12 @@ struct Layout {
 
   int out_begin = tiles * groups, toeplitz_begin = out_begin + tiles * groups;  // vectors
   int vectors = toeplitz_begin + 4 * groups;
-  int decay = 128 * vectors, y_scale = decay + 2 * key.states, shared_words = y_scale + 4;
+  int decay = 128 * vectors, y_scale = decay + 2 * key.states, scale = y_scale + 4, shared_words = scale + key.states;
   int a = shared_words, b = a + 2 * key.states, c = b + 2 * key.states;
   int tail_decay = c + 2 * key.states;           // A^(L mod T)
   int part_decay = tail_decay + 2 * key.states;  // A^n, n the samples of a part of a row
   int last_decay = part_decay + 2 * key.states;  // of the last part
-  int scale = last_decay + 2 * key.states;
-  int channel_words = scale + key.states;
+  int channel_words = last_decay + 2 * key.states;
 
   // Shared memory, in bytes: of each warp its rows, what they have in common, and two stages of their samples; sums of
   // y that are another warp's.

@@ -47,13 +47,14 @@ inline constexpr std::array kLines = std::to_array<Line>({
 
 // Of so few samples the recurrence takes less than the matrices of a chunk.
 inline constexpr std::int64_t kStepLength = 32;
-// A row is cut only into parts of at least so many samples, and of as many bytes of samples as its state has four
-// times; into so many that blocks take some rounds at most.
-inline constexpr std::int64_t kLeastPart = 512, kMostRounds = 4;
-// What cutting takes, in multiples of what a round of the convolution does: the ends of as many parts, a round of half
-// the blocks or fewer; and in samples of a row what carrying a state over a part does. So S = 64 at 128K is cut into 11
-// parts (2.77; 5 2.83, and 2 3.62 with chunks of 32), S = 16 at 64K is not (1.44; 2 1.81).
-inline constexpr double kEnds = 0.5, kHalfRound = 0.6;
-inline constexpr std::int64_t kCarry = 16;
+// Into how many parts a row is cut is what takes least, of as many as are blocks of kMostRounds rounds. A round takes
+// as long as a row's samples and kBlock more, which are what a block begins and ends with; one of half the blocks or
+// fewer kHalfRound of that, one of ends kEnds of the samples; cutting at all as long as kCut samples; carrying a state
+// over a part as kCarry, and its way through memory, four times, as kStates for each of the device's blocks at once. On
+// an H100, us, against what the rule expects: S = 64, B=1, H=4096: 4K in 4 parts 379 (393), 8 249 (261), 16 220 (229),
+// 32 261 (269); 16K in 16 415 (438), 32 384 (374), 64 507 (585); 1K whole 222 (222), in 4 190 (172), 8 169 (156). B=64:
+// 64K, H=192 whole 1709 (1544), in 2 1822 (1640), 4 1955 (1707), 8 2021 (1820).
+inline constexpr double kBlock = 160, kHalfRound = 0.6, kEnds = 0.45, kCut = 1000, kCarry = 16, kStates = 0.4;
+inline constexpr std::int64_t kMostRounds = 4;
 
 }  // namespace danaus::state
