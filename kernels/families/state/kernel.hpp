@@ -111,7 +111,7 @@ class Block {
     return {(1ll * (number / parts()) * a_.channels + channel()) * a_.length + begin - first, first, first + count};
   }
   // A row that there is not has no samples, but may be read like the warp's first. Behind the rows stands which samples
-  // all have that are there.
+  // all have that are there, and the first row's number.
   DANAUS_DEVICE void place_rows() const {
     const int number =
         device::block_index() % blocks_of_channel() * layout.block_rows + warp_ / layout.parts * layout.warp_rows;
