@@ -72,7 +72,7 @@ calibrated_profile() {
 measure() {
   calibrated_profile
   measured=("$out/bench.jsonl") profiles=("$profile")
-  for sweep in speed long gradients step spectral short short-gradients state factorizations-fp16 factorizations-bf16 \
+  for sweep in speed long sparse-long gradients step spectral short short-gradients state factorizations-fp16 factorizations-bf16 \
     factorizations-long extension; do
     step "Measured time: the sweep $sweep" "$program" bench --sweep "$sweep" --json "$out/bench.jsonl" >"$out/bench-$sweep.txt"
   done
@@ -108,16 +108,18 @@ judgement() {  # how well the models predict, in a few lines
   [ ! -f "$out/predictions.jsonl" ] || /usr/bin/python3 plots/make.py --data "$out" --judge
 }
 
-# A small exploration of masks, with measured times beside it where kernels of this build have some.
+# A small exploration of masks, with measured times beside it where there are some; of 2M by any device that has them.
 explore() {
-  local beside=() case=fftconv_f16_circular_l4096 i
+  local beside=() long=() case=fftconv_f16_circular_l4096 i
+  local of_long=fftconv_f16_circular_l2097152_b64_h6_n2097152_pair_r64x32x32x32
   for i in "${!measured[@]}"; do
     if [ "${profiles[i]}" = "$profile" ]; then beside+=("--measured=${measured[i]}"); fi
+    if grep -qF "${of_long}_" "${measured[i]}"; then long=("--measured=${measured[i]}" --profile "${profiles[i]}"); fi
   done
   "$program" explore --case ${case}_b64_h768 --count 24 "${beside[@]}" --json "$out/explore.jsonl" >"$out/explore.txt"
   "$program" explore --case ${case}_b1_h768 --count 24 "${beside[@]}" --json "$out/explore.jsonl" >>"$out/explore.txt"
-  "$program" explore --pattern paper --case fftconv_f16_circular_l2097152_b1_h768_plain_r64x32x32x32 \
-    --json "$out/table9.jsonl" >"$out/table9.txt"
+  "$program" explore --pattern paper --pattern lines --case $of_long "${long[@]}" --json "$out/table9.jsonl" \
+    >"$out/table9.txt"
   "$program" explore --partial "${beside[@]}" --json "$out/partial.jsonl" >"$out/partial.txt"
 }
 

@@ -6,7 +6,8 @@ from results import case_fields
 from style import DTYPE
 
 # Of a pattern's kind: mark and colour are drawings/sparsity.py's, the order is that of legends.
-KINDS = {"paper": "the paper's patterns", "grid": "grid (a, b, ...)", "low": "low-pass", "high": "high-pass",
+KINDS = {"paper": "the paper's patterns", "grid": "grid (a, b, ...)",
+         "lines": "lines", "low": "low-pass", "high": "high-pass",
          "band": "band-stop", "random": "random blocks", "energy": "least energy first", "greedy": "greedy",
          "file": "a mask of one's own"}
 LOSSLESS = 160  # dB: where what loses nothing is drawn
@@ -74,6 +75,23 @@ def zeroed(row):
         return None
     literal = words.endswith("literal")
     return tuple(int(word) for word in words.removesuffix("literal").split("x")), literal
+
+
+def measured_speedup(row):
+    """Of the dense kernel over the masked one; None where one of them was not timed."""
+    if not row or not row.get("measured_us") or not row.get("measured_dense_us"):
+        return None
+    return row["measured_dense_us"] / row["measured_us"]
+
+
+def of_table9(rows):
+    """Rows of the paper's own factors by what they zero, (a, b, c, d), and whether they read that literally."""
+    return {zeroed(row): row for row in rows if row["factors"] == TABLE9_FACTORS and zeroed(row)}
+
+
+def lines_of(found):
+    """Of of_table9() those that zero the outermost dimension alone, few zeros first."""
+    return sorted(counts for counts, literal in found if not literal and not any(counts[:3]))
 
 
 def short(mask, most=40):

@@ -266,6 +266,24 @@ std::vector<Case> sparse() {
   return cases;
 }
 
+// Of 2M points, by the paper's factors: its patterns leave something of every row between the outer passes, as far as a
+// real filter stays real; patterns of the outermost dimension alone leave 47, 31, 15 and 7 of 64 rows.
+std::vector<Case> sparse_long() {
+  Convolution dense = kRows;
+  dense.length = dense.filter_length = 1 << 21, dense.channels = kLongSamples / dense.length;
+  std::vector<Case> cases = {dense};
+  Convolution masked = dense;
+  masked.fold = Fold::pair, masked.fft_size = dense.length, masked.factors = {64, 32, 32, 32};
+  const auto add = [&](const FrequencyMask& mask) {
+    masked.mask = mask;
+    cases.push_back(masked);
+  };
+  for (const FrequencyMask& mask : paper_masks(masked.factors))
+    if (mask.reading == MaskReading::hermitian) add(mask);
+  for (const FrequencyMask& mask : line_masks(masked.factors)) add(mask);
+  return cases;
+}
+
 constexpr std::array kSweeps = {
     CaseSweep{"speed", "how fast is each method in every mode and shape below?", &speed},
     CaseSweep{"fp16", "and at B=64, H=768, circular, in powers of two?", &fp16},
@@ -283,6 +301,7 @@ constexpr std::array kSweeps = {
     CaseSweep{"gradients", "what does a backward pass take?", &gradients},
     CaseSweep{"step", "and a training step, and which part of it?", &steps},
     CaseSweep{"sparse", "what does it save to remove part of the spectrum?", &sparse},
+    CaseSweep{"sparse-long", "and of sequences of 2M, by the paper's patterns and by rows?", &sparse_long},
     CaseSweep{"spectral", "what does a spectral layer take?", &layers},
     CaseSweep{"short", "how many taps are few, and which way do they go?", &short_ones},
     CaseSweep{"short-gradients", "what do the gradients of short convolutions take?", &short_gradients},

@@ -50,6 +50,13 @@ std::optional<double> Exploration::measured(const Convolution& problem) const {
   return found == measured_.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::optional<double> Exploration::measured_dense() const {
+  Convolution open = subject_.problem;  // the dense kernel has factors of its own
+  open.fold = {}, open.fft_size = 0, open.factors = {};
+  const std::optional<double> as_asked = measured(subject_.problem);
+  return as_asked ? as_asked : measured(open);
+}
+
 Json Exploration::describe(const Pattern& pattern) const {
   return {{"case", token(pattern.problem)},
           {"pattern", name_in(kPatternKinds, pattern.kind)},
@@ -95,7 +102,7 @@ Json Exploration::explored(const Pattern& pattern) const {
   add_known(row, "matrix_instructions", left.matrix_instructions);
   add_known(row, "dense_bytes", dense.bytes);
   add_known(row, "bytes", left.bytes);
-  add_known(row, "measured_dense_us", measured(subject_.problem));
+  add_known(row, "measured_dense_us", measured_dense());
   add_known(row, "measured_us", measured(problem));
   return row;
 }

@@ -26,6 +26,7 @@ class Exploration {
 
  private:
   std::optional<double> measured(const Convolution& problem) const;
+  std::optional<double> measured_dense() const;
 
   ExploredCase subject_;
   Convolution problem_;

@@ -126,11 +126,8 @@ Convolution laid_out(Convolution problem, const HardwareProfile& profile) {
 }
 
 std::map<std::string, double> measured_times(const std::vector<std::string>& paths, const HardwareProfile& profile) {
-  std::map<std::string, double> times;
-  if (paths.empty()) return times;
-  for (const MeasuredKernel& kernel : read_measured_kernels(paths, imitation(profile)).kernels)
-    times[kernel.token] = kernel.us;
-  return times;
+  if (paths.empty()) return {};
+  return read_measured_kernels(paths, imitation(profile)).times;
 }
 
 }  // namespace danaus

@@ -60,6 +60,10 @@ void add_paper(List& list) {
   for (const FrequencyMask& mask : paper_masks(list.problem().factors)) list.add(PatternKind::paper, mask);
 }
 
+void add_lines(List& list) {
+  for (const FrequencyMask& mask : line_masks(list.problem().factors)) list.add(PatternKind::lines, mask);
+}
+
 void add_grid(List& list) {
   const std::vector<int>& factors = list.problem().factors;
   std::vector<int> zeroed(factors.size());
@@ -191,6 +195,16 @@ std::vector<FrequencyMask> paper_masks(const std::vector<int>& factors) {
   return masks;
 }
 
+std::vector<FrequencyMask> line_masks(const std::vector<int>& factors) {
+  std::vector<FrequencyMask> masks;
+  for (int kept : {6, 4, 2, 1}) {
+    std::vector<int> zeroed(factors.size());
+    zeroed.back() = factors.front() * (16 - kept) / 16;
+    masks.push_back(pattern_of(zeroed, MaskReading::hermitian));
+  }
+  return masks;
+}
+
 std::vector<int> band_pieces(std::span<const int> factors) {
   const std::vector<int> dimensions(factors.rbegin(), factors.rend());
   return pieces_from(dimensions);
@@ -248,6 +262,7 @@ std::vector<Pattern> patterns(const Convolution& problem, const PatternRequest& 
   for (PatternKind kind : request.kinds) switch (kind) {
       case PatternKind::paper: add_paper(list); break;
       case PatternKind::grid: add_grid(list); break;
+      case PatternKind::lines: add_lines(list); break;
       case PatternKind::low:
       case PatternKind::high:
       case PatternKind::band: add_bands(list, kind, request.count); break;

@@ -12,11 +12,12 @@
 
 namespace danaus {
 
-enum class PatternKind { paper, grid, low, high, band, random, energy, greedy, file };
+enum class PatternKind { paper, grid, lines, low, high, band, random, energy, greedy, file };
 
 inline constexpr std::array kPatternKinds = {
     Named{PatternKind::paper, "paper", "those of Table 10, as parts of the factors; both readings"},
     Named{PatternKind::grid, "grid", "every (a, b, ...) in steps of an eighth of a dimension, at most 4096"},
+    Named{PatternKind::lines, "lines", "of the least significant digit alone: rows between the passes of long ones"},
     Named{PatternKind::low, "low", "low-pass"},
     Named{PatternKind::high, "high", "high-pass"},
     Named{PatternKind::band, "band", "band-stop"},
@@ -47,6 +48,9 @@ std::vector<BlockPair> block_pairs(const Convolution& problem, const std::vector
 
 // The paper's, Fu et al. 2023, Table 10, as they are and with their mirrors, cut to other factors than its own.
 std::vector<FrequencyMask> paper_masks(const std::vector<int>& factors);
+
+// Of the outermost factor 3/8, a quarter, an eighth and a sixteenth of the digits, with their mirrors twice as many.
+std::vector<FrequencyMask> line_masks(const std::vector<int>& factors);
 
 // Of a case without a mask that has fold, N and factors; each mask once, none that removes nothing or everything.
 struct PatternRequest {

@@ -23,7 +23,7 @@ struct Expense {
 
 // Of one case without a mask, which has fold, N and factors, and of the same with masks.
 //
-// By counted work where the device has a kernel of these factors that runs in one launch, else by Eq. 2:
+// By counted work where the device has a fused kernel of these factors, else by Eq. 2:
 //   counted  where a plan for the mask takes a kernel that skips (LivePart in kernels/plan/live_blocks.hpp),
 //   instructions
 //            and accesses grow with its live blocks, the spectrum's bytes with the live part of it; u and y are moved

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct MeasuredKernel {
 
 struct MeasuredKernels {
   std::vector<MeasuredKernel> kernels;
+  std::map<std::string, double> times;  // medians, us, of convolutions by however many launches, by case
   std::string device;
   std::size_t without_kernel = 0;       // rows of kernels that this build has not
   std::size_t of_other_operation = 0;   // rows of gradients, steps and spectral layers

@@ -16,6 +16,7 @@
 #include "kernels/families/correlate_exchange/family.hpp"
 #include "kernels/families/correlate_short/family.hpp"
 #include "kernels/families/direct/family.hpp"
+#include "kernels/families/mask/family.hpp"
 #include "kernels/families/mix/family.hpp"
 #include "kernels/families/outer/family.hpp"
 #include "kernels/families/short_filter/family.hpp"
@@ -68,6 +69,7 @@ int tuned_blocks(const KernelId& id) {
   if (id.family == toeplitz::Family::name) return of(toeplitz::kLines);
   if (id.family == correlate_short::Family::name) return of(correlate_short::kLines);
   if (id.family == short_filter::Family::name) return 1;
+  if (id.family == mask::Family::name) return mask::Family::instances(id.line).list[id.instance].tuning.blocks;
   if (id.family == state::Family::name) return of(state::kLines);
   if (id.family == spectrum::Family::name || id.family == taps::Family::name) return of(spectrum::kLines);
   return kThreadsOfSm;

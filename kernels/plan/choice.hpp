@@ -26,10 +26,11 @@ const Variant& choose(const Convolution& problem, const Device& device);
 const Variant& choose_whole(const Convolution& problem, const Device& device);
 
 // Of a case that removes frequencies, what marks of kept ones [N] leave to a kernel that skips: the sparse kernel of
-// choose()'s factors, where this build has one and it pays. Without gates, on devices of the first class.
+// choose()'s factors, where this build has one and it pays, without gates, on devices of the first class. Of passes and
+// clusters the passes that have fewer live rows; those of choose() leave out dead ones by themselves.
 struct SparseChoice {
-  const Variant* variant = nullptr;  // null: the dense kernel computes the case
-  std::optional<LivePart> part;      // where there is such a kernel, whether it pays or not
+  const Variant* variant = nullptr;  // null: that of choose() computes the case
+  std::optional<LivePart> part;      // of a sparse kernel, whether it pays or not
 };
 SparseChoice choose_sparse(const Variant& dense, const Device& device, std::span<const std::uint8_t> kept);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/families/mask/family.hpp"
 #include "kernels/families/spectrum/family.hpp"
 #include "kernels/middle/slots.hpp"
 #include "kernels/plan/chunks.hpp"
@@ -121,7 +122,7 @@ class Transform final : public Step {
 class LongTransform final : public Step {
  public:
   LongTransform(const Case& asked, const Convolution& problem, const Prepared& prepared, const LongVariant& convolution,
-                const Device& device)
+                const Device& device, std::span<const std::uint8_t> kept)
       : taps_(asked, problem),
         prepared_(prepared),
         convolution_(convolution),
@@ -132,30 +133,64 @@ class LongTransform final : public Step {
         table_(spectrum::make_table(inner_, split_, {})),
         columns_words_(spectrum::roots_of(rows_)),
         chunk_bytes_(chunk_bytes(device, problem)),
-        description_("filter of " + asked.token() + " for " + convolution.name) {}
+        description_("filter of " + asked.token() + " for " + convolution.name) {
+    if (!kept.empty()) find_weights(convolution, kept);
+  }
 
   std::string_view name() const override { return "filter"; }
   std::vector<std::uint32_t> constants() const override {
     std::vector<std::uint32_t> words = columns_words_;
     words.insert(words.end(), table_.words.begin(), table_.words.end());
+    words.resize(weights_at());
+    words.insert(words.end(), weights_.begin(), weights_.end());
+    words.insert(words.end(), live_.begin(), live_.end());
     return words;
   }
-  void fit(const Machine& machine) override { danaus::fit(columns_split_, machine), danaus::fit(split_, machine); }
-  std::int64_t workspace_bytes(std::int64_t) const override { return channels_at_once() * row_bytes(); }
+  void fit(const Machine& machine) override {
+    danaus::fit(columns_split_, machine), danaus::fit(split_, machine);
+    if (masks()) blocks_ = machine.concurrent_blocks(kMask, Path::threads, kMaskLayout.threads, 0);
+  }
+  std::int64_t workspace_bytes(std::int64_t) const override { return channels_at_once() * channel_bytes(); }
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
             const LaunchTo& to) const override {
     for (std::int64_t first = 0; first < taps_.problem().channels; first += channels_at_once()) {
       const std::int64_t count = std::min(channels_at_once(), taps_.problem().channels - first);
       to(columns_launch(call, machine, constants.first(columns_words_.size()), first, count));
-      to(rows_launch(call, machine, constants.subspan(columns_words_.size()), first, count));
+      to(rows_launch(call, machine, constants.subspan(columns_words_.size(), table_.words.size()), first, count));
+      if (masks()) to(mask_launch(call, machine, constants.subspan(weights_at()), first, count));
     }
   }
 
  private:
+  // Of a channel in the workspace: rows, and where there is a mask the spectrum that it takes from, and factors.
   std::int64_t row_bytes() const { return std::int64_t{8} * convolution_.size; }
+  std::int64_t channel_bytes() const { return row_bytes() + (masks() ? 4 * (convolution_.size + rows_) : 0); }
+  bool masks() const { return !live_.empty(); }
+  std::int64_t weights_at() const {
+    const auto words = std::ssize(columns_words_) + std::ssize(table_.words);
+    return masks() ? aligned_words(words) : words;
+  }
+
+  // Of the live rows, in the order of the inner kernel's spectrum.
+  void find_weights(const LongVariant& convolution, std::span<const std::uint8_t> kept) {
+    const std::vector<int> rows = convolution.live_rows(live_with_mirrors(kept));
+    live_.assign(rows.begin(), rows.end());
+    if (live_.empty())
+      for (int row = 0; row < rows_; ++row) live_.push_back(row);
+    const std::vector<std::int32_t> slots = inner_.spectrum_slots();
+    constexpr std::uint32_t kHalf = 0x3800;  // 1/2 as a half, whose double is the next exponent
+    const std::size_t size = kept.size();
+    weights_.assign(live_.size() * inner_.size / 2, 0);
+    for (std::size_t i = 0; i < live_.size(); ++i)
+      for (int k_lo = 0; k_lo < inner_.size; ++k_lo) {
+        const std::size_t k = live_[i] + std::size_t(rows_) * k_lo, slot = i * inner_.size + slots[k_lo];
+        const int marks = (kept[k] != 0) + (kept[(size - k) % size] != 0);
+        if (marks > 0) weights_[slot / 2] |= (kHalf + (marks == 2 ? 0x400u : 0)) << 16 * (slot % 2);
+      }
+  }
   // Of which the workspace has the rows.
   std::int64_t channels_at_once() const {
-    return std::clamp<std::int64_t>(chunk_bytes_ / row_bytes(), 1, taps_.problem().channels);
+    return std::clamp<std::int64_t>(chunk_bytes_ / channel_bytes(), 1, taps_.problem().channels);
   }
   Launch columns_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
                         std::int64_t first, std::int64_t count) const {
@@ -177,7 +212,12 @@ class LongTransform final : public Step {
     spectrum::Arguments a{};
     bind_table(table_, constants.data(), a);
     a.rows = static_cast<float*>(call.workspace);
-    bind_spectra(call, prepared_, first * convolution_.size, first * rows_, a);
+    if (masks()) {
+      a.spectrum = unmasked(call, count);
+      if (prepared_.factors >= 0) a.factors = reinterpret_cast<float*>(a.spectrum + count * convolution_.size);
+    } else {
+      bind_spectra(call, prepared_, first * convolution_.size, first * rows_, a);
+    }
     a.channels = static_cast<int>(count * rows_);
     a.size = inner_.size, a.parts = split_.parts;
     a.scale = static_cast<float>(convolution_.spectrum_scale());
@@ -190,6 +230,37 @@ class LongTransform final : public Step {
     launch.give(a);
     return launch;
   }
+  // Behind the rows of so many channels.
+  std::uint32_t* unmasked(const Call& call, std::int64_t count) const {
+    return reinterpret_cast<std::uint32_t*>(static_cast<std::byte*>(call.workspace) + count * row_bytes());
+  }
+  Launch mask_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
+                     std::int64_t first, std::int64_t count) const {
+    const std::int64_t live = std::ssize(live_), numbers = live * inner_.size;
+    mask::Arguments a{};
+    a.spectrum = unmasked(call, count), a.left = prepared_at(call, prepared_.spectrum) + first * numbers;
+    if (prepared_.factors >= 0) {
+      a.factors = reinterpret_cast<const float*>(a.spectrum + count * convolution_.size);
+      a.left_factors = reinterpret_cast<float*>(prepared_at(call, prepared_.factors)) + first * live;
+    }
+    a.weights = constants.data(), a.rows = constants.last(live_.size()).data();
+    a.channels = static_cast<int>(count);
+    a.rows_of_channel = rows_, a.live = static_cast<int>(live), a.columns = inner_.size;
+    Launch launch = make_launch(machine, description_ + ", masked", kMask, Path::threads,
+                                std::min(blocks_, count * live), kMaskLayout.threads, 0);
+    launch.touches({"spectrum", a.spectrum, 4 * count * convolution_.size, false, false});
+    launch.touches({"spectrum of live rows", a.left, 4 * count * numbers, true, false});
+    if (a.factors) {
+      launch.touches({"factors", a.factors, 4 * count * rows_, false, false});
+      launch.touches({"factors of live rows", a.left_factors, 4 * count * live, true, false});
+    }
+    launch.touches(table_region(constants));
+    launch.give(a);
+    return launch;
+  }
+
+  static constexpr KernelId kMask{mask::Family::name, 0, 0};
+  static constexpr mask::Layout kMaskLayout{{Dtype::f16}, mask::Family::instances(0).list[0].tuning};
 
   Taps taps_;
   Prepared prepared_;
@@ -198,8 +269,8 @@ class LongTransform final : public Step {
   int rows_;  // N1
   spectrum::Split columns_split_, split_;
   spectrum::Table table_;
-  std::vector<std::uint32_t> columns_words_;
-  std::int64_t chunk_bytes_;
+  std::vector<std::uint32_t> columns_words_, weights_, live_;  // of a mask: [R, N2] halves, and which rows they are
+  std::int64_t chunk_bytes_, blocks_ = 1;
   std::string description_;
 };
 
@@ -209,7 +280,7 @@ std::unique_ptr<Step> make_filter_transform(const Case& asked, const Convolution
                                             const Variant& variant, const Device& device,
                                             std::span<const std::uint8_t> kept) {
   if (const auto* of_passes = dynamic_cast<const LongVariant*>(&variant))
-    return std::make_unique<LongTransform>(asked, problem, prepared, *of_passes, device);
+    return std::make_unique<LongTransform>(asked, problem, prepared, *of_passes, device, kept);
   return std::make_unique<Transform>(asked, problem, prepared, variant, device, kept);
 }
 
@@ -230,7 +301,12 @@ Filters make_filters(const Case& asked, const Convolution& problem, bool forward
     return filters;
   }
   if (variant.sparse) filters.live = live_part(variant, live_with_mirrors(kept));
-  const Prepared prepared(problem, spectrum_numbers(variant, filters.live), outer_rows(variant), forward, adjoint);
+  int numbers = spectrum_numbers(variant, filters.live), rows = outer_rows(variant);
+  if (const auto* of_passes = dynamic_cast<const LongVariant*>(&variant); of_passes && !kept.empty()) {
+    filters.rows = of_passes->live_rows(live_with_mirrors(kept));
+    if (!filters.rows.empty()) numbers = numbers / rows * std::ssize(filters.rows), rows = std::ssize(filters.rows);
+  }
+  const Prepared prepared(problem, numbers, rows, forward, adjoint);
   if (variant.size > 0) filters.steps.push_back(make_filter_transform(asked, problem, prepared, variant, device, kept));
   filters.bytes = prepared.bytes();
   filters.forward = {prepared.spectrum, prepared.factors}, filters.adjoint = {prepared.conjugate, prepared.factors};

@@ -17,18 +17,19 @@ namespace {
 class LongConvolution final : public Step {
  public:
   LongConvolution(const Case& asked, const Convolution& problem, const ConvolutionArrays& arrays,
-                  const SpectrumPlace& place, const LongVariant& variant, const Device& device)
+                  const SpectrumPlace& place, const LongVariant& variant, std::span<const int> rows,
+                  const Device& device)
       : problem_(problem),
         arrays_(arrays),
         place_(place),
         variant_(variant),
-        there_(variant.outer_pass(false, asked.token() + ", outer pass, " + variant.name)),
+        numbers_((rows.empty() ? variant.outer_rows() : std::ssize(rows)) * variant.inner().size),
+        there_(variant.outer_pass(false, asked.token() + ", outer pass, " + variant.name, rows)),
         inner_(variant.inner(), asked.token() + ", between outer passes, " + variant.inner().name),
-        back_(variant.outer_pass(true, asked.token() + ", outer pass back, " + variant.name)),
+        back_(variant.outer_pass(true, asked.token() + ", outer pass back, " + variant.name, rows)),
         outer_words_(there_.constants().size()) {
     const std::int64_t items = variant.items_of_channel(problem.batch);
-    const std::int64_t at_once =
-        std::max<std::int64_t>(chunk_bytes(device, problem) / (2 * plane_bytes(variant.size)), 1);
+    const std::int64_t at_once = std::max<std::int64_t>(chunk_bytes(device, problem) / (2 * plane_bytes(numbers_)), 1);
     channels_ = std::clamp<std::int64_t>(at_once / items, 1, problem.channels);
     rows_ = std::min(at_once * variant.item_rows(), problem.batch);
   }
@@ -42,7 +43,7 @@ class LongConvolution final : public Step {
   }
   void fit(const Machine& machine) override { there_.fit(machine), inner_.fit(machine), back_.fit(machine); }
   std::int64_t workspace_bytes(std::int64_t batch) const override {
-    return plane_rows(variant_.fold, std::min(batch, rows_)) * channels_ * plane_bytes(variant_.size);
+    return plane_rows(variant_.fold, std::min(batch, rows_)) * channels_ * plane_bytes(numbers_);
   }
 
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
@@ -74,22 +75,23 @@ class LongConvolution final : public Step {
  private:
   Launch inner_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
                       std::int64_t batch, std::int64_t first, std::int64_t count) const {
-    const int rows = variant_.outer_rows();
+    const std::int64_t rows = numbers_ / variant_.inner().size;
     ConvolutionArguments a{};
     a.u = a.y = call.workspace;
-    a.spectrum = prepared_at(call, place_.spectrum) + first * variant_.size;
+    a.spectrum = prepared_at(call, place_.spectrum) + first * numbers_;
     if (place_.factors >= 0)
       a.spectrum_factors = reinterpret_cast<float*>(prepared_at(call, place_.factors)) + first * rows;
     a.tables = constants.data();
     a.batch = static_cast<int>(plane_rows(variant_.fold, batch)), a.channels = static_cast<int>(count * rows);
     a.length = variant_.inner().size;
-    return inner_.launch(a, machine, 4 * count * variant_.size, static_cast<std::int64_t>(constants.size_bytes()));
+    return inner_.launch(a, machine, 4 * count * numbers_, static_cast<std::int64_t>(constants.size_bytes()));
   }
 
   Convolution problem_;
   ConvolutionArrays arrays_;
   SpectrumPlace place_;
   const LongVariant& variant_;
+  std::int64_t numbers_;  // of a channel between the passes
   OuterPass there_;
   FusedKernel inner_;
   OuterPass back_;
@@ -116,8 +118,18 @@ LongVariant::LongVariant(const Variant& fused, Fold of_fold, bool with_gates, st
               gated ? "_gated" : "", '_', fused.name);
 }
 
-OuterPass LongVariant::outer_pass(bool back, std::string description) const {
-  return {dtype, fold, outer_line_, back, inner_.size, std::move(description)};
+OuterPass LongVariant::outer_pass(bool back, std::string description, std::span<const int> rows) const {
+  return {dtype, fold, outer_line_, back, inner_.size, std::move(description), rows};
+}
+
+std::vector<int> LongVariant::live_rows(std::span<const std::uint8_t> live) const {
+  std::vector<bool> is_live(outer_rows());
+  for (std::size_t k = 0; k < live.size(); ++k)
+    if (live[k]) is_live[k % is_live.size()] = true;
+  std::vector<int> rows;
+  for (int row = 0; row < outer_rows(); ++row)
+    if (is_live[row]) rows.push_back(row);
+  return std::ssize(rows) == outer_rows() ? std::vector<int>{} : rows;
 }
 
 std::vector<std::int32_t> LongVariant::spectrum_slots() const {
@@ -212,8 +224,9 @@ std::span<const std::unique_ptr<const LongVariant>> long_variants() {
 
 std::unique_ptr<Step> make_long_convolution(const Case& asked, const Convolution& problem,
                                             const ConvolutionArrays& arrays, const SpectrumPlace& place,
-                                            const LongVariant& variant, const Device& device) {
-  return std::make_unique<LongConvolution>(asked, problem, arrays, place, variant, device);
+                                            const LongVariant& variant, std::span<const int> rows,
+                                            const Device& device) {
+  return std::make_unique<LongConvolution>(asked, problem, arrays, place, variant, rows, device);
 }
 
 }  // namespace danaus

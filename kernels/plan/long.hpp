@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "kernels/families/cluster/family.hpp"
 #include "kernels/families/outer/family.hpp"
@@ -22,7 +23,11 @@ class LongVariant : public Variant {
   outer::Layout outer_layout(bool back) const {
     return {{dtype, fold, outer::kLines[outer_line_].radix, back}, outer::kLines[outer_line_].tuning};
   }
-  OuterPass outer_pass(bool back, std::string description) const;
+  // Of rows as live_rows() has them.
+  OuterPass outer_pass(bool back, std::string description, std::span<const int> rows = {}) const;
+  // Rows k_hi of the outer passes that a mask leaves something of, ascending, where these marks [N] are of frequencies
+  // that are live (live_with_mirrors()); empty where that is all of them.
+  virtual std::vector<int> live_rows(std::span<const std::uint8_t> live) const;
 
   bool takes(const Convolution&) const override { return true; }
   std::vector<std::uint32_t> make_tables() const override {
@@ -49,6 +54,7 @@ class ClusterVariant final : public LongVariant {
   const cluster::Layout& layout() const { return layout_; }
   // What comes and goes by tensor maps: samples of other rows, which threads move, are sooner through outer passes.
   bool takes(const Convolution& problem) const override { return problem.length % tensor_grain() == 0; }
+  std::vector<int> live_rows(std::span<const std::uint8_t>) const override { return {}; }  // it computes all
   std::vector<std::uint32_t> make_tables() const override;
   int roundings() const override;
   const RowLayout& rows() const override { return layout_; }
@@ -68,10 +74,11 @@ inline int outer_rows(const Variant& variant) {
 // By N, the preferred split of each first.
 std::span<const std::unique_ptr<const LongVariant>> long_variants();
 
-// The convolution `problem` of a case, of these of its arrays, with what is prepared at the place.
+// The convolution `problem` of a case, of these of its arrays, with what is prepared at the place, of these live rows.
 std::unique_ptr<Step> make_long_convolution(const Case& asked, const Convolution& problem,
                                             const ConvolutionArrays& arrays, const SpectrumPlace& place,
-                                            const LongVariant& variant, const Device& device);
+                                            const LongVariant& variant, std::span<const int> rows,
+                                            const Device& device);
 
 // Of a cluster's variant.
 std::unique_ptr<Step> make_cluster_convolution(const Case& asked, const Convolution& problem,

@@ -6,11 +6,23 @@
 
 namespace danaus {
 
-OuterPass::OuterPass(Dtype dtype, Fold fold, std::size_t line, bool back, int columns, std::string description)
-    : layout_({dtype, fold, outer::kLines[line].radix, back}, outer::kLines[line].tuning),
+OuterPass::OuterPass(Dtype dtype, Fold fold, std::size_t line, bool back, int columns, std::string description,
+                     std::span<const int> rows)
+    : layout_({dtype, fold, outer::kLines[line].radix, back, !rows.empty()}, outer::kLines[line].tuning),
       line_(line),
       columns_(columns),
-      description_(std::move(description)) {}
+      rows_(rows.empty() ? layout_.rows : static_cast<int>(rows.size())),
+      description_(std::move(description)) {
+  if (rows.empty()) return;
+  slots_.assign(layout_.rows, ~0u);
+  for (std::size_t i = 0; i < rows.size(); ++i) slots_[rows[i]] = static_cast<std::uint32_t>(i);
+}
+
+std::vector<std::uint32_t> OuterPass::constants() const {
+  std::vector<std::uint32_t> words = outer::make_tables(layout_, columns_);
+  words.insert(words.end(), slots_.begin(), slots_.end());
+  return words;
+}
 
 KernelId OuterPass::kernel() const {
   const Instances<outer::Family> all = outer::Family::instances(line_);
@@ -31,7 +43,8 @@ Launch OuterPass::launch(const Rows& rows, const Machine& machine, std::span<con
   a.batch = static_cast<int>(rows.batch), a.channels = static_cast<int>(rows.channels);
   a.length = static_cast<int>(rows.length);
   a.first_channel = static_cast<int>(rows.first), a.channel_count = static_cast<int>(rows.count);
-  a.columns = columns_;
+  a.columns = columns_, a.rows = rows_;
+  if (!slots_.empty()) a.slots = constants.last(slots_.size()).data();
   a.aligned = rows.length % 8 == 0 && are_aligned({rows.samples, rows.gate});
   const std::int64_t tiles = columns_ / layout_.tile_columns;
   const std::int64_t items = rows.count * ((rows.batch + layout_.item_rows - 1) / layout_.item_rows);
@@ -42,7 +55,7 @@ Launch OuterPass::launch(const Rows& rows, const Machine& machine, std::span<con
   launch.touches({rows.name, rows.samples, bytes, back, false});
   if (a.gate) launch.touches({rows.gate_name, a.gate, bytes, false, false});
   const std::int64_t planes = plane_rows(layout_.key.fold, rows.batch) * rows.count;
-  launch.touches({"planes", a.planes, planes * plane_bytes(std::int64_t{layout_.rows} * columns_), !back, false});
+  launch.touches({"planes", a.planes, planes * plane_bytes(std::int64_t{rows_} * columns_), !back, false});
   launch.touches({"tables", a.tables, static_cast<std::int64_t>(constants.size_bytes()), false, true});
   launch.give(a);
   return launch;

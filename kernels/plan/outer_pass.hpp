@@ -1,7 +1,9 @@
 // An outer pass of a long convolution as a launch (families/outer).
 #pragma once
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include "kernels/families/outer/family.hpp"
 #include "kernels/plan/machine.hpp"
@@ -11,10 +13,12 @@ namespace danaus {
 class OuterPass {
  public:
   // Between rows of N1 `columns` points, N1 that of the line of the family's table.
-  OuterPass(Dtype dtype, Fold fold, std::size_t line, bool back, int columns, std::string description);
+  // Of `rows` of the frequencies k_hi, ascending, those alone; of none all.
+  OuterPass(Dtype dtype, Fold fold, std::size_t line, bool back, int columns, std::string description,
+            std::span<const int> rows = {});
 
   const outer::Layout& layout() const { return layout_; }
-  std::vector<std::uint32_t> constants() const { return outer::make_tables(layout_, columns_); }
+  std::vector<std::uint32_t> constants() const;
   void fit(const Machine& machine);
 
   // Channels `first` to `first` + `count` - 1 of samples [B, H, L]: from them to planes, or back.
@@ -34,6 +38,8 @@ class OuterPass {
   outer::Layout layout_;
   std::size_t line_;
   int columns_;
+  std::vector<std::uint32_t> slots_;  // of rows, where not all are there
+  int rows_;
   std::string description_;
   std::int64_t concurrent_ = 1;
 };

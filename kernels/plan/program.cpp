@@ -21,11 +21,24 @@ std::unique_ptr<Step> make_convolution(const Case& asked, const Convolution& pro
   if (const auto* of_clusters = dynamic_cast<const ClusterVariant*>(&variant))
     return make_cluster_convolution(asked, problem, arrays, place, *of_clusters);
   if (const auto* of_passes = dynamic_cast<const LongVariant*>(&variant))
-    return make_long_convolution(asked, problem, arrays, place, *of_passes, device);
+    return make_long_convolution(asked, problem, arrays, place, *of_passes, filters.rows, device);
   if (const auto* of_chunks = dynamic_cast<const ChunkVariant*>(&variant))
     return make_chunked_convolution(asked, problem, arrays, place, *of_chunks, device, pass);
   return make_fused_convolution(asked, problem, arrays, place, variant, filters.live);
 }
+
+namespace {
+
+// What is left to compute of a case that removes frequencies, or why all is.
+std::string live_words(const Variant& variant, const SparseChoice& sparse, const std::vector<int>& rows) {
+  if (sparse.part) return text(sparse.variant ? "computes " : "computes all: the mask leaves ", sparse.part->words());
+  if (!rows.empty())
+    return text("computes ", rows.size(), " of ", outer_rows(variant), " rows between the outer passes");
+  if (outer_rows(variant) > 1) return "computes all: the mask leaves too much of the rows between the outer passes";
+  return "computes all: no kernel of this kind leaves out what a mask removes";
+}
+
+}  // namespace
 
 Program make_program(const Case& asked, const Device& device, std::span<const std::uint8_t> kept) {
   if (const Backward* backward = asked.as<Backward>()) return make_backward_program(asked, *backward, device);
@@ -45,10 +58,7 @@ Program make_program(const Case& asked, const Device& device, std::span<const st
   const Variant& variant = sparse.variant ? *sparse.variant : dense;
   Filters filters = make_filters(asked, *p, true, false, variant, device, kept);
   Program program;
-  if (!kept.empty())
-    program.live_words = sparse.variant ? "computes " + sparse.part->words()
-                         : sparse.part  ? "computes all: the mask leaves " + sparse.part->words()
-                                        : "computes all: no kernel of this kind leaves out what a mask removes";
+  if (!kept.empty()) program.live_words = live_words(variant, sparse, filters.rows);
   program.variant = &variant;
   program.prepared_bytes = filters.bytes;
   program.prepared_is_filter = variant.size == 0;

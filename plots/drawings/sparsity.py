@@ -3,10 +3,12 @@
 import numpy
 import style
 from matplotlib.lines import Line2D
-from sparsity import KINDS, by_subject, case_words, first_subject, in_decibels, pareto, snr, short, speedup, zeroed
+from sparsity import (KINDS, TABLE9, by_subject, case_words, first_subject, in_decibels, lines_of, measured_speedup,
+                      of_table9, pareto, snr, short, speedup, zeroed)
 
 LOOK = {"paper": {"marker": "*", "color": style.VERMILION, "markersize": 13, "markeredgecolor": style.BLACK},
         "grid": {"marker": "s", "color": style.SKY, "markersize": 4},
+        "lines": {"marker": "_", "color": style.BLACK, "markersize": 8, "markeredgewidth": 1.6},
         "low": {"marker": "<", "color": style.BLUE, "markersize": 5},
         "high": {"marker": ">", "color": style.ORANGE, "markersize": 5},
         "band": {"marker": "v", "color": style.YELLOW, "markersize": 5, "markeredgecolor": style.GREY},
@@ -36,6 +38,30 @@ def error_against_time(figure, rows):
     handles = [Line2D([], [], linestyle="none", **LOOK[kind]) for kind in kinds]
     figure.legend_for_all([*handles, Line2D([], [], color=style.BLACK, linewidth=1)],
                           [*(KINDS[kind] for kind in kinds), "nothing is faster and nearer"], columns=4)
+
+
+def table9(figure, rows):
+    """Times as fast as without a mask: the paper, Eq. 2 of both readings, and what was measured."""
+    found = of_table9(rows)
+    patterns = [counts for counts, *_ in TABLE9[1:]] + lines_of(found)
+    (axes,) = figure.panels(1)
+    axes.plot(range(len(TABLE9) - 1), [faster for *_, faster in TABLE9[1:]], label="paper", **style.PAPER)
+    for literal, label, color, marker in ((True, "Eq. 2, as sliced", style.SKY, "v"),
+                                          (False, "Eq. 2, with mirrors", style.BLUE, "^")):
+        points = [(at, speedup(found[counts, literal])) for at, counts in enumerate(patterns) if (counts, literal) in found]
+        if points:
+            axes.plot(*zip(*points), label=label, linestyle="none", marker=marker, color=color)
+    points = [(at, gain) for at, counts in enumerate(patterns)
+              if (gain := measured_speedup(found.get((counts, False)) or found.get((counts, True))))]
+    if points:
+        axes.plot(*zip(*points), label="measured", color=style.VERMILION, **style.MEASURED)
+    axes.axhline(1, color=style.GREY, linewidth=1, linestyle=":")
+    axes.set_xticks(range(len(patterns)), [",".join(map(str, counts)) for counts in patterns],
+                    rotation=45 if figure.is_narrow() else 0, fontsize=8)
+    axes.set_xlabel("zeroed of 32 x 32 x 32 x 64, the last dimension being rows between the outer passes")
+    axes.set_ylabel("times as fast as dense")
+    style.plain_log_ticks(axes, [1, 1.8, *(y for line in axes.lines for y in line.get_ydata())])
+    figure.legend_for_all(*axes.get_legend_handles_labels(), columns=4)
 
 
 def grid(figure, rows):

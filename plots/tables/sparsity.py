@@ -1,7 +1,8 @@
 """The paper's tables of sparsity: as printed, and what masks and partial filters do here."""
 
 from report import Group, Table
-from sparsity import TABLE7, TABLE9, TABLE9_FACTORS, decibels, first_subject, pareto, short, snr, speedup, zeroed
+from sparsity import (TABLE7, TABLE9, decibels, first_subject, lines_of, measured_speedup, of_table9, pareto, short, snr,
+                      speedup)
 from tables.speed import number
 
 PAPER = "paper"
@@ -39,22 +40,17 @@ def percent(part, whole):
 
 
 def table9(rows):
-    """Both readings of the paper's patterns; rows of other factors than its own do not count."""
-    found = {zeroed(row): row for row in rows if row["factors"] == TABLE9_FACTORS and zeroed(row)}
-    lines = []
-    for counts, zeros, perplexity, faster in TABLE9:
+    """Both readings of the paper's patterns, and lines; rows of other factors than the paper's do not count."""
+    found = of_table9(rows)
+    lines = [["0,0,0,0", 0, "2.91", "1.0", "0.0", "no loss", "1.00", "0.0", "no loss", "1.00", "1.00"]]
+    paper = [(counts, [zeros, f"{perplexity:.2f}", f"{faster:.1f}"]) for counts, zeros, perplexity, faster in TABLE9[1:]]
+    for counts, printed in [*paper, *((counts, [""] * 3) for counts in lines_of(found))]:
+        lines.append([",".join(map(str, counts)), *printed])
         readings = [found.get((counts, literal)) for literal in (True, False)]
-        lines.append([",".join(map(str, counts or (0, 0, 0, 0))), zeros, f"{perplexity:.2f}", f"{faster:.1f}"])
         for row in readings:
-            if counts is None:
-                lines[-1] += ["0.0", "no loss", "1.00"]
-            elif row:
-                lines[-1] += [f"{100 * row['zeros']:.1f}", decibels(row.get("snr_db")), f"{speedup(row):.2f}"]
-            else:
-                lines[-1] += [""] * 3
-        measured = [row.get("measured_dense_us") / row.get("measured_us") for row in readings
-                    if row and row.get("measured_us") and row.get("measured_dense_us")]
-        lines[-1].append("1.00" if counts is None else f"{measured[0]:.2f}" if measured else "none skips yet")
+            lines[-1] += [f"{100 * row['zeros']:.1f}", decibels(row.get("snr_db")), f"{speedup(row):.2f}"] if row else [""] * 3
+        times = [gain for gain in map(measured_speedup, readings) if gain]
+        lines[-1].append(f"{times[0]:.2f}" if times else "")
     columns = ["a, b, c, d", "zeros, %", "PPL", "speedup", "zeros, %", "SNR, dB", "speedup", "zeros, %", "SNR, dB",
                "speedup", "speedup"]
     groups = [Group("", 1), Group(PAPER, 3, "paper"), Group("as sliced, Eq. 2", 3, "model"),

@@ -160,6 +160,16 @@ TEST_F(Cuda, MasksAreWithinTheirBound) {
     }
 }
 
+TEST_F(Cuda, LongMasksAreWithinTheirBound) {
+  for (const MaskedLong& masked : kMaskedLong) {
+    Convolution p = masked.problem();
+    if (!choose(p, machine_->device(), marks_of(p)).compiled) continue;
+    for (int offset : {0, 1}) expect_right_on_gpu(p, {}, machine_, offset);
+    p.batch = 9, p.channels = 7;
+    expect_right_on_gpu(p, {}, machine_);
+  }
+}
+
 // Out of rows, by pieces and, where so many rows are not much, by rows; and by copies of what is not aligned.
 class CudaChunks : public CudaSizes {};
 

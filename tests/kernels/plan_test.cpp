@@ -184,10 +184,10 @@ TEST(Choice, RefusalsNameTheRuleAndWhatThereIs) {
   EXPECT_THAT(refused("fftconv_f16_causal_l100_b1_h1_n1000_rightangle"),
               HasSubstr("N=1000 has no kernel; there are N = 256, 512, 768, 1024"));
   EXPECT_THAT(refused("fftconv_f16_circular_l1000_b1_h1_pair"), HasSubstr("N=1000 has no kernel"));
-  EXPECT_THAT(refused("fftconv_f16_circular_l65536_b2_h1_keep0to3"),
-              HasSubstr("N=65536 has no kernel that masks frequencies; there are N = 256, 512"));
-  EXPECT_THAT(refused("fftconv_f16_causal_l30000_k9000_b2_h1_pair_keep0to3"),
-              HasSubstr("points; the largest kernel that masks frequencies has 32768"));
+  EXPECT_THAT(refused("fftconv_f16_circular_l65536_b2_h1_plain_keep0to3"),
+              HasSubstr("N=65536 has no kernel that masks frequencies; there are N = 2048, 3072"));
+  EXPECT_THAT(refused("fftconv_f16_causal_l8000000_b2_h1_pair_keep0to3"),
+              HasSubstr("points; the largest kernel that masks frequencies has 14680064"));
   EXPECT_THAT(refused("fftconv_f16_circular_l4096_b1_h1_plain_pregate"),
               HasSubstr("the plain fold has no kernel with gates; pair and rightangle have"));
   EXPECT_THAT(refused("fftconv_f16_circular_l4096_b1_h1_half"),

@@ -39,4 +39,28 @@ inline constexpr Masked kMasked[] = {
     {"fftconv_f16_circular_l32768_b1_h2_r16x8x2x16x8_zero4x8x1x4x4"},
 };
 
+// Longer than fused kernels: so many rows of those between the outer passes are live; 0: all are computed.
+struct MaskedLong {
+  const char* token;
+  int rows = 0;
+  Convolution problem() const { return parse_convolution(token); }
+  friend void PrintTo(const MaskedLong& masked, std::ostream* out) { *out << masked.token; }
+};
+
+inline constexpr MaskedLong kMaskedLong[] = {
+    {"fftconv_f16_circular_l65536_b3_h2_r64x32x32_zero0x0x56", 15},  // k_hi < 8, and the mirrors
+    {"fftconv_f16_circular_l81920_b2_h1_r320x256_zero0x312literal", 15},
+    {"fftconv_bf16_circular_l65536_b1_h2_r64x32x32_zero16x4x63", 1},
+    {"fftconv_f16_circular_l65536_b2_h1_r64x32x32_zero0x0x40"},  // sooner in a cluster
+    {"fftconv_f16_circular_l65536_b2_h1_r64x32x32_zero16x16x16literal"},
+    {"fftconv_f16_circular_l65536_b2_h1_pregate_r64x32x32_zero0x0x40", 47},
+    {"fftconv_f16_causal_l40000_k20000_b2_h1_postgate_n65536_pair_r128x512_zero0x100", 55},
+    {"fftconv_f16_circular_l81920_b3_h1_r320x256_zero0x280", 79},
+    {"fftconv_bf16_circular_l81920_b3_h2_r320x256_zero0x310", 19},
+    {"fftconv_bf16_circular_l98304_b2_h1_pregate_postgate_r192x512_zero0x150", 83},
+    {"fftconv_bf16_circular_l114688_b1_h1_r448x256_zero128x440", 15},
+    {"fftconv_f16_circular_l131072_b2_h1_postgate_r64x2048_blocks1x64hc000000000000001", 3},
+    {"fftconv_f16_circular_l98304_b1_h1_keep0to40000"},
+};
+
 }  // namespace danaus

@@ -25,7 +25,9 @@ struct Family {
     for (Dtype dtype : {Dtype::f16, Dtype::bf16})
       for (Fold fold : {Fold::pair, Fold::right_angle})
         for (bool back : {false, true})
-          all.list[all.count++] = {{dtype, fold, line.radix, back}, line.tuning, kChosen, 0b111, true};
+          for (bool some : {false, true})  // masks are of pairs
+            if (!some || fold == Fold::pair)
+              all.list[all.count++] = {{dtype, fold, line.radix, back, some}, line.tuning, kChosen, 0b111, true};
     return all;
   }
 };

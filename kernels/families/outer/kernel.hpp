@@ -7,7 +7,8 @@
 //            fold) or of one that the right angle weights: of each k_hi a complex sequence of N2 points, whose real and
 //            imaginary parts are two rows of a channel (h, k_hi)
 // back       the inverse, from Y to samples
-// shapes     u, y, gates [B, H, L], L <= N; planes [B', chunk's channels, N1, N2], B' = 2 ceil(B / 2) or 2 B
+// shapes     u, y, gates [B, H, L], L <= N; planes [B', chunk's channels, N1, N2], B' = 2 ceil(B / 2) or 2 B; where a
+//            mask leaves nothing of some rows k_hi, those that are left: the others are not stored, and read as zeros
 // types      samples f16 or bf16, and planes of the same; arithmetic f16, of bf16 scaled by powers of two of each unit
 // scaling    unitary up to a power of two, in the twiddle
 // memory     a block keeps its columns, and their twiddles, while items go by through a ring of tiles; a gate meets
@@ -48,6 +49,9 @@ class Block {
   // there are fewer blocks than tiles, each has several, one after the other.
   DANAUS_DEVICE void run() {
     load_rows<P>(a_.tables, rows_);
+    DANAUS_UNROLL
+    for (int j = 0; j < kRuns && layout.key.some; ++j)
+      slots_[j] = static_cast<int>(device::load_constant<4>(a_.slots + row_of_line(j))[0]);
     device::let_next_grid_begin();
     device::wait_for_previous_grid();
     const int sharing = max(device::block_count() / tiles_, 1), at_once = min(device::block_count(), tiles_);
@@ -77,7 +81,11 @@ class Block {
   }
   DANAUS_DEVICE int column() const { return layout.tile_columns * tile_ + 64 * side_ + 8 * chunk_; }
   DANAUS_DEVICE int sample_of(int j) const { return (line_ + kStep * j) * a_.columns + column(); }
-  DANAUS_DEVICE int frequency_of(int j) const { return (transposed(line_) + kStep / 8 * j) * a_.columns + column(); }
+  DANAUS_DEVICE int row_of_line(int j) const { return transposed(line_) + kStep / 8 * j; }
+  DANAUS_DEVICE bool has_row(int j) const { return !layout.key.some || slots_[j] >= 0; }
+  DANAUS_DEVICE int frequency_of(int j) const {
+    return (layout.key.some ? slots_[j] : row_of_line(j)) * a_.columns + column();
+  }
   DANAUS_DEVICE int side_of_warp(int i) const { return warp_ / 8 + i; }
 
   // One or two batch rows of a channel, among those of the chunk.
@@ -125,7 +133,8 @@ class Block {
   }
   DANAUS_DEVICE std::uint16_t* plane(const Item& item, int number) const {
     const long long row = 2ll * item.number + number;
-    return static_cast<std::uint16_t*>(a_.planes) + (row * a_.channel_count + item.channel) * size_;
+    const int size = layout.key.some ? a_.rows * a_.columns : size_;
+    return static_cast<std::uint16_t*>(a_.planes) + (row * a_.channel_count + item.channel) * size;
   }
   DANAUS_DEVICE Transfer transfer() const { return a_.aligned ? Transfer::vector : Transfer::element; }
 
@@ -139,8 +148,11 @@ class Block {
       for (int number = 0; number < 2; ++number) {
         const std::uint16_t* from = plane(item, number);
         DANAUS_UNROLL
-        for (int j = 0; j < kRuns; ++j)
-          device::copy_async(to + number * layout.row_bytes + place_of_line(j), from + frequency_of(j), 16);
+        for (int j = 0; j < kRuns; ++j) {
+          const bool is_there = has_row(j);
+          device::copy_async(to + number * layout.row_bytes + place_of_line(j),
+                             is_there ? from + frequency_of(j) : from, is_there ? 16 : 0);
+        }
       }
     }
   }
@@ -176,8 +188,9 @@ class Block {
         std::uint16_t* const to = plane(item, number);
         DANAUS_UNROLL
         for (int j = 0; j < kRuns; ++j)
-          device::store_global<16>(to + frequency_of(j),
-                                   device::load_shared<16>(from + number * layout.row_bytes + place_of_line(j)));
+          if (has_row(j))
+            device::store_global<16>(to + frequency_of(j),
+                                     device::load_shared<16>(from + number * layout.row_bytes + place_of_line(j)));
       }
     }
   }
@@ -323,6 +336,7 @@ class Block {
   const int warp_, line_, side_, chunk_;  // the thread's
   const int items_of_channel_, items_;
   int tile_ = 0;
+  int slots_[layout.key.some ? kRuns : 1] = {};  // of the thread's lines
   RowConstants<P> rows_;
   RowTwiddles<P> own_[layout.warp_sides];
 };

@@ -14,6 +14,7 @@ struct Key {
   Fold fold;  // pair or right angle
   int radix;  // N1 = 64 radix
   bool back;
+  bool some = false;  // rows k_hi there are, the others are zero: those that a mask leaves nothing of
   constexpr bool is_sample() const { return radix == 1; }  // enough to show that the family compiles
   bool operator==(const Key&) const = default;
 };
@@ -81,11 +82,13 @@ struct Layout {
 struct Arguments {
   void* samples;                // [B, H, L]: u; of the pass back y, which is written
   const void* gate;             // [B, H, L] or null
-  void* planes;                 // [B', chunk's channels, N1, N2]: rows 2 p and 2 p + 1 are the two planes of item p
+  void* planes;                 // [B', chunk's channels, rows, N2]: rows 2 p and 2 p + 1 are the two planes of item p
   const std::uint32_t* tables;  // constants of the DFT
+  const std::uint32_t* slots;   // [N1] where a row k_hi stands among those that there are, or ~0; null where all are
   int batch, channels, length;
   int first_channel, channel_count;  // the chunk's
   int columns;                       // N2, a multiple of a tile's
+  int rows;                          // of N1, that there are
   bool aligned;                      // rows begin at 16 bytes and are whole chunks
 };
 

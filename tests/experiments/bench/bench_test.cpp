@@ -47,7 +47,7 @@ TEST(Bench, SweepsAreCasesThatTheKernelsCompute) {
       if (sweep.name == "spectral") continue;  // layers of two axes have baselines alone
       EXPECT_EQ(obstacle(Contender::kernel, asked, Device()), std::nullopt) << asked.token();
       const auto* problem = asked.as<Convolution>();
-      const std::set<std::string_view> others = {"lengths", "long", "extension", "sparse"};
+      const std::set<std::string_view> others = {"lengths", "long", "extension", "sparse", "sparse-long"};
       if (problem && problem->factors.empty() && !others.contains(sweep.name))
         (&sweep == &case_sweeps().front() ? whole : parts).insert(asked.token());
     }
@@ -62,6 +62,8 @@ TEST(Bench, SweepsHaveTheCasesOfTheTables) {
     return words;
   };
   EXPECT_TRUE(tokens("long").contains("fftconv_f16_causal_l4194304_b64_h3"));
+  EXPECT_TRUE(
+      tokens("sparse-long").contains("fftconv_f16_circular_l2097152_b64_h6_n2097152_pair_r64x32x32x32_zero16x16x4x4"));
   for (const char* word : {"fftconv_f16_causal_l8192_b64_h768", "fftconv_f16_causal_l1048576_k8192_b64_h12",
                            "fftconv_f16_causal_l4000000_k450000_b64_h3"})
     EXPECT_TRUE(tokens("extension").contains(word)) << word;

@@ -92,7 +92,7 @@ class Patterns : public testing::Test {
 TEST_F(Patterns, OfEveryKindRemoveSomethingAndStandOnce) {
   using enum PatternKind;
   std::set<std::string> tokens;
-  for (PatternKind kind : {paper, grid, low, high, band, random, energy, greedy}) {
+  for (PatternKind kind : {paper, grid, lines, low, high, band, random, energy, greedy}) {
     const std::vector<Pattern> list = made({kind});
     EXPECT_FALSE(list.empty()) << name_in(kPatternKinds, kind);
     for (const Pattern& pattern : list) {
@@ -102,7 +102,7 @@ TEST_F(Patterns, OfEveryKindRemoveSomethingAndStandOnce) {
       EXPECT_EQ(parse_convolution(token(pattern.problem)), pattern.problem);
     }
   }
-  const std::vector<Pattern> all = made({paper, grid, low, high, band, random, energy, greedy});
+  const std::vector<Pattern> all = made({paper, grid, lines, low, high, band, random, energy, greedy});
   for (const Pattern& pattern : all) EXPECT_TRUE(tokens.insert(token(pattern.problem)).second);
   EXPECT_EQ(tokens.size(), all.size());
 }
