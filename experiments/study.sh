@@ -118,8 +118,10 @@ explore() {
   done
   "$program" explore --case ${case}_b64_h768 --count 24 "${beside[@]}" --json "$out/explore.jsonl" >"$out/explore.txt"
   "$program" explore --case ${case}_b1_h768 --count 24 "${beside[@]}" --json "$out/explore.jsonl" >>"$out/explore.txt"
+  "$program" explore --pattern paper --case fftconv_f16_circular_l2097152_b1_h768_plain_r64x32x32x32 \
+    --json "$out/table9.jsonl" >"$out/table9.txt"
   "$program" explore --pattern paper --pattern lines --case $of_long "${long[@]}" --json "$out/table9.jsonl" \
-    >"$out/table9.txt"
+    >>"$out/table9.txt"
   "$program" explore --partial "${beside[@]}" --json "$out/partial.jsonl" >"$out/partial.txt"
 }
 

@@ -61,6 +61,11 @@ class TablesTest(unittest.TestCase):
         self.assertEqual(lines[5][4:], [""] * 7)
         self.assertEqual(lines[6], ["0,0,0,48", *[""] * 6, "50.0", "20.0", "1.25", "1.68"])
 
+    def test_table9_slices_single_rows_and_mirrors_pairs(self):
+        alone = {**rows.table9_rows()[0], "us": 40, "dense_case": "fftconv_f16_circular_l2097152_b1_h768_plain_r64x32x32x32"}
+        for order in ([alone, *rows.table9_rows()], [*rows.table9_rows(), alone]):
+            self.assertEqual(tables.table9(order).rows[1][6], "2.50")
+
     def test_table7_says_what_needs_weights(self):
         lines = tables.table7([rows.partial_row(256, 550, 12.5), rows.partial_row(8192, 600, None)]).rows
         self.assertEqual(lines[0][:4], [8192, 13.8, 32.5, "needs weights"])
