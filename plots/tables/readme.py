@@ -29,45 +29,65 @@ def with_tables(path, text, committed):
 
 
 def claims(committed):
-    """What the committed rows say in one line each."""
+    """What the committed rows say in one line each, of every device that has some which count."""
     rows = timed(None, committed)
     predictions = read_either(None, committed, ["prediction"])
     if not rows or not predictions:
         return ""
-    peers = Peers(committed)
-    of_device, staleness = without_stale(rows_of_main_device(rows))
-    kernels = [row for row in of_device if row["method"] == "kernel"]
-    plain = [row for row in kernels if left_to_the_plan(row["case"]) and passed(row)]
+    peers, of_devices = Peers(committed), [rows_of(device, rows) for device in devices(rows)]
+    cells = [each for claim in (it_is_fast, it_is_the_fastest, it_is_right) for of_device in of_devices
+             for each in claim(without_stale(of_device)[0], rows, peers)]
+    about = [[row for row in predictions.rows if row.get("device") == device] for device in devices(rows)]
+    for judged in [each for each in about if each] or [predictions.rows]:
+        cells += it_is_predicted(judged, predictions)
+    lines = table(["claim", "figure", "device", "rows in experiments/results/"], cells)
+    staleness = without_stale([row for of_device in of_devices for row in of_device])[1]
+    return "\n".join(lines + (["", *textwrap.wrap(staleness, 120)] if staleness else []))
+
+
+def it_is_fast(of_device, rows, _):
     main = next(iter(blocks(at_fft_sizes(of_device)).values()))
     shown = [methods["kernel"] for methods in main.values() if "kernel" in methods and passed(methods["kernel"])
              and length_of(methods["kernel"]) < LONG]
     floors = [us(row) / row["floor"]["us"] for row in shown]
+    return [["A convolution takes little longer than copying its data.",
+             f"{min(floors):.2f} to {max(floors):.2f} floors, fp16, N = {length(lengths_of(shown)[0])} to "
+             f"{length(lengths_of(shown)[-1])}", *origin_of(of_device, rows)]] if shown else []
+
+
+def it_is_the_fastest(of_device, rows, peers):
+    plain = [row for row in of_device if row["method"] == "kernel" and left_to_the_plan(row["case"]) and passed(row)]
     gains = [best.us / us(row) for row in plain if (best := peers.best(row))]
-    within = sum(passed(row) for row in kernels)
+    device, bench = origin_of(of_device, rows)
+    return [["It is faster than the fastest other kernel.", f"{min(gains):.1f} to {max(gains):.1f} times, where one exists",
+             device, f"{bench}, h200_peers.csv"]] if gains else []
+
+
+def it_is_right(of_device, rows, _):
+    kernels = [row for row in of_device if row["method"] == "kernel"]
     most = max(row["verify"]["clearance"] for row in kernels if row["verify"]["clearance"] is not None)
-    device, files = main_device(rows), "experiments/results/"
-    bench = file_of(rows, lambda row: row["device"]["name"] == device)
-    judged = of_device_named(device, predictions.rows)
-    predicted = file_of(predictions, lambda row: row["profile"] == judged[0]["profile"])
+    return [["Every kernel that was timed is right.", f"{sum(map(passed, kernels))} of {len(kernels)} within their "
+             f"bounds, which the worst takes {100 * most:.0f} % of", *origin_of(of_device, rows)]]
+
+
+def it_is_predicted(judged, predictions):
+    """Of rows about one device, or about none that was timed."""
     judgement = evaluate(judged)
     counted, beaten = judgement.summary(COUNTED), judgement.beaten()
-    cells = [
-        ["A convolution takes little longer than copying its data.",
-         f"{min(floors):.2f} to {max(floors):.2f} floors, fp16, N = {length(lengths_of(shown)[0])} to "
-         f"{length(lengths_of(shown)[-1])}", device, bench],
-        *([["It is faster than the fastest other kernel.", f"{min(gains):.1f} to {max(gains):.1f} times, where one exists",
-            device, f"{bench}, h200_peers.csv"]] if gains else []),
-        ["Every kernel that was timed is right.", f"{within} of {len(kernels)} within their bounds, which the worst "
-         f"takes {100 * most:.0f} % of", device, bench],
-        ["Work counted without a GPU predicts the time.", f"{percent(counted.median)} % off in the median, "
-         f"{percent(counted.p90)} % at the 90th percentile, at lengths that it was not fitted to"
-         + but_for_nulls(beaten, "median", "p90"), device, predicted],
-        ["A choice of factors by it is nearly the fastest.", f"{percent(counted.mean_regret)} % slower on average, "
-         f"{percent(counted.worst_regret)} % at worst, of {counted.choices} choices"
-         + but_for_nulls(beaten, "mean_regret", "worst_regret"), device, predicted],
-    ]
-    lines = table(["claim", "figure", "device", f"rows in {files}"], cells)
-    return "\n".join(lines + (["", *textwrap.wrap(staleness, 120)] if staleness else []))
+    of_profile = judged[0]["profile"]
+    origin = [judged[0].get("device", of_profile), file_of(predictions, lambda row: row["profile"] == of_profile)]
+    return [["Work counted without a GPU predicts the time.", f"{percent(counted.median)} % off in the median, "
+             f"{percent(counted.p90)} % at the 90th percentile, at lengths that it was not fitted to"
+             + but_for_nulls(beaten, "median", "p90"), *origin],
+            ["A choice of factors by it is nearly the fastest.", f"{percent(counted.mean_regret)} % slower on average, "
+             f"{percent(counted.worst_regret)} % at worst, of {counted.choices} choices"
+             + but_for_nulls(beaten, "mean_regret", "worst_regret"), *origin]]
+
+
+def origin_of(of_device, rows):
+    """The device of these rows, and the first file with one of it."""
+    device = of_device[0]["device"]["name"]
+    return [device, file_of(rows, lambda row: row["device"]["name"] == device)]
 
 
 # What else is timed: its name, and whether a case of these fields is of it. Small batches have lines of their own: their
@@ -97,7 +117,7 @@ TIMED = ("fftconv", "fftconvstep", "spectral", "shortconv", "shortconvgrad", "ss
 
 def is_long(fields):
     return (fields["operation"] == "fftconv" and fields["l"] >= LONG and fields["dtype"] == "f16"
-            and not fields["gates"] and fields["b"] > 1)
+            and not fields["gates"] and fields["b"] > 1 and "factors" not in fields)
 
 
 def is_layer(fields, axes):
@@ -110,28 +130,34 @@ def is_state(fields):
 
 def others(committed):
     """What is timed besides the tables of convolutions: a line for each of OTHERS with how far its cases are from their
-    floors, and how many times as long cuFFT with its products takes, or cuFFT and cuBLAS."""
+    floors, and how many times as long cuFFT with its products takes, or cuFFT and cuBLAS; on every device."""
     rows = timed(None, committed, TIMED)
     if not rows:
         return ""
-    counting = [row for row in without_stale(rows_of_main_device(rows))[0] if passed(row)]
-    cases, lines = {}, []
-    for row in counting:
-        cases.setdefault(row["case"], {})[row["method"]] = row
-    for name, is_of in OTHERS.items():
-        found = [methods for case, methods in cases.items()
-                 if "kernel" in methods and is_of(case_fields(case))]
-        if not found:
-            continue
-        floors = [us(methods["kernel"]) / methods["kernel"]["floor"]["us"] for methods in found]
-        beside = [min(theirs) / us(methods["kernel"]) for methods in found
-                  if (theirs := [us(row) for method, row in methods.items() if method.startswith("cufft")])]
-        lines.append([name, len(found), span(floors), span(beside)])
-    days = sorted({row["date"] for row in counting})
-    origin = f"{main_device(rows)}, {' to '.join(dict.fromkeys((days[0], days[-1])))}"
-    return "\n".join(paragraph(f"{origin}: bursts, the lowest and the highest of all cases, and how many times as long the "
-                               "best of cuFFT's ways takes, with the products, sums and packing that it needs:")
-                     + table(["operation", "cases", "× floor", "cuFFT"], [list(map(str, line)) for line in lines]))
+    lines, columns, origins = {name: [] for name in OTHERS}, [], []
+    for device in devices(rows):
+        counting = [row for row in without_stale(rows_of(device, rows))[0] if passed(row)]
+        cases = {}
+        for row in counting:
+            cases.setdefault(row["case"], {})[row["method"]] = row
+        for name, is_of in OTHERS.items():
+            lines[name] += others_line([methods for case, methods in cases.items()
+                                        if "kernel" in methods and is_of(case_fields(case))])
+        columns += [f"cases, {device.split()[1]}", "× floor", "cuFFT"]
+        days = sorted({row["date"] for row in counting})
+        origins.append(f"{device}, {' to '.join(dict.fromkeys((days[0], days[-1])))}")
+    cells = [[name, *map(str, line)] for name, line in lines.items() if any(line)]
+    return "\n".join(paragraph(f"{'; '.join(origins)}: bursts, the lowest and the highest of all cases, and how many times "
+                               "as long the best of cuFFT's ways takes, with the products, sums and packing that it "
+                               "needs:") + table(["operation", *columns], cells))
+
+
+def others_line(found):
+    """Of cases, each by method: how many, multiples of the floor, and of the kernel's time."""
+    floors = [us(methods["kernel"]) / methods["kernel"]["floor"]["us"] for methods in found]
+    beside = [min(theirs) / us(methods["kernel"]) for methods in found
+              if (theirs := [us(row) for method, row in methods.items() if method.startswith("cufft")])]
+    return [len(found) or "", span(floors), span(beside)]
 
 
 def span(values):
@@ -156,21 +182,17 @@ def but_for_nulls(beaten, *names):
     return ""
 
 
-def main_device(results):
-    """The name of that with most rows that count, or with most where none does."""
-    counted = [row for row in results.rows if not row["stale"]] or results.rows
-    names = [row["device"]["name"] for row in counted]
-    return max(names, key=names.count)
+def devices(results):
+    """Names of those with rows that count, the one with most first; of the one with most rows where none counts."""
+    names = [row["device"]["name"] for row in results.rows if not row["stale"]]
+    if not names:
+        names = [row["device"]["name"] for row in results.rows]
+        return [max(names, key=names.count)]
+    return sorted(dict.fromkeys(names), key=names.count, reverse=True)
 
 
-def rows_of_main_device(results):
-    device = main_device(results)
+def rows_of(device, results):
     return [row for row in results.rows if row["device"]["name"] == device]
-
-
-def of_device_named(device, predictions):
-    """Those about this device; all where there are none."""
-    return [row for row in predictions if row.get("device") == device] or predictions
 
 
 def file_of(found, of):
@@ -184,19 +206,22 @@ def lengths_of(rows):
 
 def measured_times(committed):
     rows = timed(None, committed)
-    return speed(rows, Peers(committed)) if rows else ""
+    return "\n\n".join(speed(rows, device, Peers(committed)) for device in devices(rows)) if rows else ""
 
 
 def judged_models(committed):
+    """Of the first device that has predictions; of all that there are where none has."""
     predictions, rows = read_either(None, committed, ["prediction"]), timed(None, committed)
     if not predictions:
         return ""
-    return judgement(of_device_named(main_device(rows) if rows else None, predictions.rows))
+    of_devices = ([row for row in predictions.rows if row.get("device") == device]
+                  for device in (devices(rows) if rows else ()))
+    return judgement(next(filter(None, of_devices), predictions.rows))
 
 
-def speed(results, peers):
-    """A table for the first block of cases, and for every other its multiples of the floor."""
-    (heading, main), *others = blocks(at_fft_sizes(rows_of_main_device(results))).items()
+def speed(results, device, peers):
+    """A table for the first block of a device's cases, and for every other its multiples of the floor."""
+    (heading, main), *others = blocks(at_fft_sizes(rows_of(device, results))).items()
     origin = ", ".join([heading, *results.dates(), results.revision()])
     lines = paragraph(f"{origin}. Times in microseconds, clocks in MHz; ~ is scaled from fewer rows, and a "
                       "peer's cuFFT is without its packing:")

@@ -1,6 +1,7 @@
 """Tables of the report, cell by cell, and where their rows come from: without drawing anything."""
 
 import json
+import shutil
 import tempfile
 import unittest
 from pathlib import Path
@@ -336,6 +337,21 @@ class ReadmeTest(unittest.TestCase):
             sources.results.read.cache_clear()
             lines = [line for line in readme.others(Path(name)).splitlines() if line.startswith("| training step")]
             self.assertEqual(lines, ["| training step, circular | 2 | 3.00 to 5.00 | 4.00 to 4.00 |"])
+
+    def test_every_device_with_rows_that_count_has_its_columns_and_lines(self):
+        row = bench_row(MEASURED, "kernel", 12)
+        first, second = ({**row, "device": {**row["device"], "name": name}} for name in ("NVIDIA H200", "NVIDIA B200"))
+        step = {**step_row(), "device": second["device"]}
+        with tempfile.TemporaryDirectory() as name:
+            (Path(name) / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in (first, second, step)))
+            (Path(name) / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in prediction_rows()))
+            shutil.copy(measurements.COMMITTED / "h200_peers.csv", name)
+            sources.results.read.cache_clear()
+            devices = [line.split(" | ")[2] for line in readme.claims(Path(name)).splitlines() if "is right" in line]
+            self.assertEqual(devices, ["NVIDIA H200", "NVIDIA B200"])
+            self.assertIn("| operation | cases, B200 | × floor | cuFFT | cases, H200 | × floor | cuFFT |\n",
+                          readme.others(Path(name)))
+            self.assertEqual(readme.measured_times(Path(name)).count("Times in microseconds"), 2)
 
 
 class SourcesTest(unittest.TestCase):
