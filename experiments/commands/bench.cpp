@@ -17,10 +17,9 @@ namespace {
 
 constexpr const char* kDescription =
     "Verifies each case by each method on the GPU, then times it: convolutions, their gradients, training steps,\n"
-    "spectral layers, short convolutions and state-space models, whole and part by part. Without --case it goes "
-    "through a sweep, by default the first; --method\n"
-    "selects rows of it. A case with factors times the kernel that has them. Exit 1 when a row fails, 77 without a "
-    "GPU.";
+    "spectral layers, short convolutions and state-space models, whole and part by part. Without --case it goes\n"
+    "through a sweep, by default the first; --method selects rows of it. A case with factors times the kernel that\n"
+    "has them. Exit 1 when a row fails, 77 without a GPU.";
 
 struct Options {
   std::vector<Case> cases;
