@@ -130,56 +130,73 @@ void require_same_device(const Line& line, const Device& device, std::string& na
   name = found;
 }
 
-void read_file(const std::string& path, const Device& device, MeasuredKernels& measured) {
-  std::ifstream file(path);
-  if (!file) fail("model: cannot read ", path);
-  std::string text_of_line;
-  for (int number = 1; std::getline(file, text_of_line); ++number) {
-    const Line line{text(path, ", line ", number), Json::parse(text_of_line, nullptr, false)};
-    if (!line.row.is_object() || line.row.value("schema", Json()) != kSchema ||
-        line.row.value("kind", Json()) != "bench")
-      fail("model: ", line.where, ": is no row of danaus bench");
-    const bool passed = line.get<std::string>("/verify/status") == "passed";
-    const auto us = line.find<double>("/time_us/burst_cold/median");
-    if (line.get<std::string>("/method") != "kernel" || !passed || !us) continue;
-    require_same_device(line, device, measured.device);
-    const Case any = asked_by(line);
-    if (!any.as<Convolution>()) {
-      ++measured.of_other_operation;
-      continue;
+// Calls visit(line, us, case) for each row that counts. Sets the device's name.
+template <class Visit>
+void read_files(const std::vector<std::string>& paths, const Device& device, std::string& name, const Visit& visit) {
+  for (const std::string& path : paths) {
+    std::ifstream file(path);
+    if (!file) fail("model: cannot read ", path);
+    std::string text_of_line;
+    for (int number = 1; std::getline(file, text_of_line); ++number) {
+      const Line line{text(path, ", line ", number), Json::parse(text_of_line, nullptr, false)};
+      if (!line.row.is_object() || line.row.value("schema", Json()) != kSchema ||
+          line.row.value("kind", Json()) != "bench")
+        fail("model: ", line.where, ": is no row of danaus bench");
+      const bool passed = line.get<std::string>("/verify/status") == "passed";
+      const auto us = line.find<double>("/time_us/burst_cold/median");
+      if (line.get<std::string>("/method") != "kernel" || !passed || !us) continue;
+      require_same_device(line, device, name);
+      visit(line, *us, asked_by(line));
     }
-    const Convolution& asked = *any.as<Convolution>();
-    measured.times[line.get<std::string>("/case")] = *us;
-    if (is_of_several_launches(line)) {
-      ++measured.of_several_launches;
-      continue;
-    }
-    const Variant* variant = kernel_of(line, asked);
-    const auto problem = variant ? asking_for(*variant, asked, device) : std::nullopt;
-    if (!problem) {
-      ++(variant && variant->compiled ? measured.of_other_kernel : measured.without_kernel);
-      continue;
-    }
-    const MeasuredKernel kernel = measured_kernel(line, *us, asked, *problem, *variant);
-    const auto again = std::find_if(measured.kernels.begin(), measured.kernels.end(),
-                                    [&](const MeasuredKernel& known) { return known.token == kernel.token; });
-    if (again == measured.kernels.end())
-      measured.kernels.push_back(kernel);
-    else
-      *again = kernel;
   }
+}
+
+void add(MeasuredKernels& measured, const Line& line, double us, const Case& any, const Device& device) {
+  if (!any.as<Convolution>()) {
+    ++measured.of_other_operation;
+    return;
+  }
+  const Convolution& asked = *any.as<Convolution>();
+  if (is_of_several_launches(line)) {
+    ++measured.of_several_launches;
+    return;
+  }
+  const Variant* variant = kernel_of(line, asked);
+  const auto problem = variant ? asking_for(*variant, asked, device) : std::nullopt;
+  if (!problem) {
+    ++(variant && variant->compiled ? measured.of_other_kernel : measured.without_kernel);
+    return;
+  }
+  const MeasuredKernel kernel = measured_kernel(line, us, asked, *problem, *variant);
+  const auto again = std::find_if(measured.kernels.begin(), measured.kernels.end(),
+                                  [&](const MeasuredKernel& known) { return known.token == kernel.token; });
+  if (again == measured.kernels.end())
+    measured.kernels.push_back(kernel);
+  else
+    *again = kernel;
 }
 
 }  // namespace
 
 MeasuredKernels read_measured_kernels(const std::vector<std::string>& paths, const Device& device) {
   MeasuredKernels measured;
-  for (const std::string& path : paths) read_file(path, device, measured);
+  read_files(paths, device, measured.device,
+             [&](const Line& line, double us, const Case& any) { add(measured, line, us, any, device); });
   if (measured.kernels.empty())
     fail("model: ", join(paths),
          measured.without_kernel + measured.of_other_kernel > 0 ? ": rows of kernels that this build has not"
                                                                 : ": no kernel that passed and was timed");
   return measured;
+}
+
+std::map<std::string, double> read_measured_times(const std::vector<std::string>& paths, const Device& device) {
+  std::map<std::string, double> times;
+  std::string name;
+  read_files(paths, device, name, [&](const Line& line, double us, const Case& any) {
+    if (any.as<Convolution>()) times[line.get<std::string>("/case")] = us;
+  });
+  if (times.empty()) fail("model: ", join(paths), ": no kernel that passed and was timed");
+  return times;
 }
 
 }  // namespace danaus

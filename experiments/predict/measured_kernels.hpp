@@ -25,7 +25,6 @@ struct MeasuredKernel {
 
 struct MeasuredKernels {
   std::vector<MeasuredKernel> kernels;
-  std::map<std::string, double> times;  // medians, us, of convolutions by however many launches, by case
   std::string device;
   std::size_t without_kernel = 0;       // rows of kernels that this build has not
   std::size_t of_other_operation = 0;   // rows of gradients, steps and spectral layers
@@ -38,5 +37,9 @@ struct MeasuredKernels {
 // line is no row of danaus bench or a field of it is damaged or lacks, rows are of several devices or of one with other
 // multiprocessors, or there are none.
 MeasuredKernels read_measured_kernels(const std::vector<std::string>& paths, const Device& device);
+
+// Medians in us by case, of the same rows of convolutions, whatever kernels and however many launches they are of.
+// Throws likewise.
+std::map<std::string, double> read_measured_times(const std::vector<std::string>& paths, const Device& device);
 
 }  // namespace danaus

@@ -37,8 +37,7 @@ def claims(committed):
     peers, of_devices = Peers(committed), [rows_of(device, rows) for device in devices(rows)]
     cells = [each for claim in (it_is_fast, it_is_the_fastest, it_is_right) for of_device in of_devices
              for each in claim(without_stale(of_device)[0], rows, peers)]
-    about = [[row for row in predictions.rows if row.get("device") == device] for device in devices(rows)]
-    for judged in [each for each in about if each] or [predictions.rows]:
+    for judged in by_device(predictions, rows):
         cells += it_is_predicted(judged, predictions)
     lines = table(["claim", "figure", "device", "rows in experiments/results/"], cells)
     staleness = without_stale([row for of_device in of_devices for row in of_device])[1]
@@ -183,12 +182,20 @@ def but_for_nulls(beaten, *names):
 
 
 def devices(results):
-    """Names of those with rows that count, the one with most first; of the one with most rows where none counts."""
-    names = [row["device"]["name"] for row in results.rows if not row["stale"]]
+    """Names of those with kernels that count, the one with most first; of the one with most rows where none counts.
+    Baselines, which no change of a kernel makes stale, make no device."""
+    names = [row["device"]["name"] for row in results.rows if row["method"] == "kernel" and not row["stale"]]
     if not names:
         names = [row["device"]["name"] for row in results.rows]
         return [max(names, key=names.count)]
     return sorted(dict.fromkeys(names), key=names.count, reverse=True)
+
+
+def by_device(predictions, results):
+    """The predictions about each of devices() that has some; all of them as one where none has."""
+    about = [[row for row in predictions.rows if row.get("device") == device]
+             for device in (devices(results) if results else ())]
+    return [rows for rows in about if rows] or [predictions.rows]
 
 
 def rows_of(device, results):
@@ -206,7 +213,10 @@ def lengths_of(rows):
 
 def measured_times(committed):
     rows = timed(None, committed)
-    return "\n\n".join(speed(rows, device, Peers(committed)) for device in devices(rows)) if rows else ""
+    if not rows:
+        return ""
+    peers = Peers(committed)
+    return "\n\n".join(speed(rows, device, peers) for device in devices(rows))
 
 
 def judged_models(committed):
@@ -214,9 +224,7 @@ def judged_models(committed):
     predictions, rows = read_either(None, committed, ["prediction"]), timed(None, committed)
     if not predictions:
         return ""
-    of_devices = ([row for row in predictions.rows if row.get("device") == device]
-                  for device in (devices(rows) if rows else ()))
-    return judgement(next(filter(None, of_devices), predictions.rows))
+    return judgement(by_device(predictions, rows)[0])
 
 
 def speed(results, device, peers):

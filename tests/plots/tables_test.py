@@ -354,6 +354,18 @@ class ReadmeTest(unittest.TestCase):
             self.assertEqual(readme.measured_times(Path(name)).count("Times in microseconds"), 2)
 
 
+    def test_a_device_whose_kernels_are_all_stale_has_no_lines(self):
+        row = bench_row(MEASURED, "kernel", 12)
+        other = {**row["device"], "name": "NVIDIA B200"}
+        stale, baseline = {**row, "code": "another", "device": other}, {**bench_row(MEASURED, "copy", 10), "device": other}
+        with tempfile.TemporaryDirectory() as name:
+            (Path(name) / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in (row, stale, baseline)))
+            (Path(name) / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in prediction_rows()))
+            shutil.copy(measurements.COMMITTED / "h200_peers.csv", name)
+            sources.results.read.cache_clear()
+            self.assertNotIn("B200", readme.claims(Path(name)))
+
+
 class SourcesTest(unittest.TestCase):
     def test_a_row_that_another_stopwatch_timed_is_stale(self):
         row = bench_row(MEASURED, "kernel", 12)

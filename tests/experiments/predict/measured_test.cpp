@@ -124,6 +124,16 @@ TEST_F(Measured, LeavesOutWhatTakesSeveralLaunches) {
   EXPECT_EQ(measured.without_kernel, 0);
 }
 
+// A file of long convolutions alone has times, though no kernel for the model.
+TEST_F(Measured, TimesAreOfHoweverManyLaunches) {
+  const std::string longer = "fftconv_f16_circular_l2097152_b64_h6";
+  const std::string path = file_of({bench_row(longer, 3000), bench_row(longer, 3010)});
+  const Device device = imitation(load_profile("H200"));
+  EXPECT_EQ(read_measured_times({path}, device), (std::map<std::string, double>{{longer, 3010}}));
+  EXPECT_THROW(read_measured_kernels({path}, device), std::invalid_argument);
+  EXPECT_THROW(read_measured_times({file_of({})}, device), std::invalid_argument);
+}
+
 TEST_F(Measured, TakesTheLastRowOfACase) {
   const MeasuredKernels measured = read(
       {bench_row("fftconv_f16_circular_l1024_b64_h768", 60), bench_row("fftconv_f16_circular_l1024_b64_h768", 61)});
