@@ -243,7 +243,14 @@ std::vector<Case> factorizations_long() {
 std::vector<Case> factorizations_fp16() { return factorizations(Dtype::f16); }
 std::vector<Case> factorizations_bf16() { return factorizations(Dtype::bf16); }
 
-// Circular: dense, with the paper's patterns, whose two readings leave the same to compute, and without the upper 91 %.
+// The paper's patterns for these factors, whose two readings leave the same to compute.
+std::vector<FrequencyMask> computed_alike(const std::vector<int>& factors) {
+  std::vector<FrequencyMask> masks = paper_masks(factors);
+  std::erase_if(masks, [](const FrequencyMask& mask) { return mask.reading != MaskReading::hermitian; });
+  return masks;
+}
+
+// Circular: dense, with the paper's patterns, and without the upper 91 %.
 std::vector<Case> sparse() {
   std::vector<Case> cases;
   for (const Convolution& shape : {rows(1, 4096), rows(8, 768), kRows})
@@ -257,8 +264,7 @@ std::vector<Case> sparse() {
           masked.mask = mask;
           if (token(masked) != cases.back().token()) cases.push_back(masked);
         };
-        for (const FrequencyMask& mask : paper_masks(masked.factors))
-          if (mask.reading == MaskReading::hermitian) add(mask);
+        for (const FrequencyMask& mask : computed_alike(masked.factors)) add(mask);
         FrequencyMask low;
         low.kept = {{0, masked.fft_size * 9 / 200 - 1}};
         add(low);
@@ -278,8 +284,7 @@ std::vector<Case> sparse_long() {
     masked.mask = mask;
     cases.push_back(masked);
   };
-  for (const FrequencyMask& mask : paper_masks(masked.factors))
-    if (mask.reading == MaskReading::hermitian) add(mask);
+  for (const FrequencyMask& mask : computed_alike(masked.factors)) add(mask);
   for (const FrequencyMask& mask : line_masks(masked.factors)) add(mask);
   return cases;
 }

@@ -56,12 +56,8 @@ FrequencyMask pattern_of(const std::vector<int>& zeroed, MaskReading reading) {
   return mask;
 }
 
-void add_paper(List& list) {
-  for (const FrequencyMask& mask : paper_masks(list.problem().factors)) list.add(PatternKind::paper, mask);
-}
-
-void add_lines(List& list) {
-  for (const FrequencyMask& mask : line_masks(list.problem().factors)) list.add(PatternKind::lines, mask);
+void add_masks(List& list, PatternKind kind, const std::vector<FrequencyMask>& masks) {
+  for (const FrequencyMask& mask : masks) list.add(kind, mask);
 }
 
 void add_grid(List& list) {
@@ -260,9 +256,9 @@ std::vector<Pattern> patterns(const Convolution& problem, const PatternRequest& 
                               const Savings& savings) {
   List list(problem);
   for (PatternKind kind : request.kinds) switch (kind) {
-      case PatternKind::paper: add_paper(list); break;
+      case PatternKind::paper: add_masks(list, kind, paper_masks(problem.factors)); break;
       case PatternKind::grid: add_grid(list); break;
-      case PatternKind::lines: add_lines(list); break;
+      case PatternKind::lines: add_masks(list, kind, line_masks(problem.factors)); break;
       case PatternKind::low:
       case PatternKind::high:
       case PatternKind::band: add_bands(list, kind, request.count); break;

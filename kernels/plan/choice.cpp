@@ -170,18 +170,17 @@ namespace {
 // of a cluster, which is as soon as outer passes with a third of their rows: on an H100 dense ones take 1.7 times as
 // long, of which what is between them is two thirds.
 const LongVariant* fewest_rows(const LongVariant& dense, int device_class, std::span<const std::uint8_t> live) {
-  const auto part = [&](const LongVariant& v) {
+  const auto part_of = [&](const LongVariant& v) {
     const std::vector<int> rows = v.live_rows(live);
     return rows.empty() ? 1 : static_cast<double>(rows.size()) / v.outer_rows();
   };
-  const bool is_cluster = dynamic_cast<const ClusterVariant*>(&dense);
-  double least = is_cluster ? 1. / 3 : 0.9 * part(dense);
+  double least = dynamic_cast<const ClusterVariant*>(&dense) ? 1. / 3 : 0.9 * part_of(dense);
   const LongVariant* best = nullptr;
   for (const auto& v : long_variants()) {
     if (v->size != dense.size || v->dtype != dense.dtype || v->fold != dense.fold || v->gated != dense.gated ||
-        !v->compiled || !v->suits(device_class) || part(*v) >= least)
+        !v->compiled || !v->suits(device_class))
       continue;
-    best = v.get(), least = part(*v);
+    if (const double part = part_of(*v); part < least) best = v.get(), least = part;
   }
   return best;
 }

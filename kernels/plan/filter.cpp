@@ -122,7 +122,7 @@ class Transform final : public Step {
 class LongTransform final : public Step {
  public:
   LongTransform(const Case& asked, const Convolution& problem, const Prepared& prepared, const LongVariant& convolution,
-                const Device& device, std::span<const std::uint8_t> kept)
+                const Device& device, std::span<const std::uint8_t> kept, std::span<const int> rows)
       : taps_(asked, problem),
         prepared_(prepared),
         convolution_(convolution),
@@ -134,7 +134,10 @@ class LongTransform final : public Step {
         columns_words_(spectrum::roots_of(rows_)),
         chunk_bytes_(chunk_bytes(device, problem)),
         description_("filter of " + asked.token() + " for " + convolution.name) {
-    if (!kept.empty()) find_weights(convolution, kept);
+    if (kept.empty()) return;
+    live_.assign(rows.begin(), rows.end());
+    for (int row = 0; rows.empty() && row < rows_; ++row) live_.push_back(row);
+    find_weights(kept);
   }
 
   std::string_view name() const override { return "filter"; }
@@ -172,11 +175,7 @@ class LongTransform final : public Step {
   }
 
   // Of the live rows, in the order of the inner kernel's spectrum.
-  void find_weights(const LongVariant& convolution, std::span<const std::uint8_t> kept) {
-    const std::vector<int> rows = convolution.live_rows(live_with_mirrors(kept));
-    live_.assign(rows.begin(), rows.end());
-    if (live_.empty())
-      for (int row = 0; row < rows_; ++row) live_.push_back(row);
+  void find_weights(std::span<const std::uint8_t> kept) {
     const std::vector<std::int32_t> slots = inner_.spectrum_slots();
     constexpr std::uint32_t kHalf = 0x3800;  // 1/2 as a half, whose double is the next exponent
     const std::size_t size = kept.size();
@@ -278,9 +277,9 @@ class LongTransform final : public Step {
 
 std::unique_ptr<Step> make_filter_transform(const Case& asked, const Convolution& problem, const Prepared& prepared,
                                             const Variant& variant, const Device& device,
-                                            std::span<const std::uint8_t> kept) {
+                                            std::span<const std::uint8_t> kept, std::span<const int> rows) {
   if (const auto* of_passes = dynamic_cast<const LongVariant*>(&variant))
-    return std::make_unique<LongTransform>(asked, problem, prepared, *of_passes, device, kept);
+    return std::make_unique<LongTransform>(asked, problem, prepared, *of_passes, device, kept, rows);
   return std::make_unique<Transform>(asked, problem, prepared, variant, device, kept);
 }
 
@@ -307,7 +306,8 @@ Filters make_filters(const Case& asked, const Convolution& problem, bool forward
     if (!filters.rows.empty()) numbers = numbers / rows * std::ssize(filters.rows), rows = std::ssize(filters.rows);
   }
   const Prepared prepared(problem, numbers, rows, forward, adjoint);
-  if (variant.size > 0) filters.steps.push_back(make_filter_transform(asked, problem, prepared, variant, device, kept));
+  if (variant.size > 0)
+    filters.steps.push_back(make_filter_transform(asked, problem, prepared, variant, device, kept, filters.rows));
   filters.bytes = prepared.bytes();
   filters.forward = {prepared.spectrum, prepared.factors}, filters.adjoint = {prepared.conjugate, prepared.factors};
   return filters;

@@ -52,7 +52,7 @@ def table9(figure, rows):
         if points:
             axes.plot(*zip(*points), label=label, linestyle="none", marker=marker, color=color)
     points = [(at, gain) for at, counts in enumerate(patterns)
-              if (gain := measured_speedup(found.get((counts, False)) or found.get((counts, True))))]
+              if (gain := measured_speedup(found, counts))]
     if points:
         axes.plot(*zip(*points), label="measured", color=style.VERMILION, **style.MEASURED)
     axes.axhline(1, color=style.GREY, linewidth=1, linestyle=":")

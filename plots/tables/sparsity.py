@@ -42,15 +42,19 @@ def percent(part, whole):
 def table9(rows):
     """Both readings of the paper's patterns, and lines; rows of other factors than the paper's do not count."""
     found = of_table9(rows)
-    lines = [["0,0,0,0", 0, "2.91", "1.0", "0.0", "no loss", "1.00", "0.0", "no loss", "1.00", "1.00"]]
-    paper = [(counts, [zeros, f"{perplexity:.2f}", f"{faster:.1f}"]) for counts, zeros, perplexity, faster in TABLE9[1:]]
-    for counts, printed in [*paper, *((counts, [""] * 3) for counts in lines_of(found))]:
-        lines.append([",".join(map(str, counts)), *printed])
-        readings = [found.get((counts, literal)) for literal in (True, False)]
-        for row in readings:
-            lines[-1] += [f"{100 * row['zeros']:.1f}", decibels(row.get("snr_db")), f"{speedup(row):.2f}"] if row else [""] * 3
-        times = [gain for gain in map(measured_speedup, readings) if gain]
-        lines[-1].append(f"{times[0]:.2f}" if times else "")
+    paper = {counts: [zeros, f"{perplexity:.2f}", f"{faster:.1f}"] for counts, zeros, perplexity, faster in TABLE9}
+    lines = []
+    for counts in [*paper, *lines_of(found)]:
+        lines.append([",".join(map(str, counts)), *paper.get(counts, [""] * 3)])
+        if not any(counts):
+            lines[-1] += [*["0.0", "no loss", "1.00"] * 2, "1.00"]
+            continue
+        for literal in (True, False):
+            row = found.get((counts, literal))
+            lines[-1] += ([f"{100 * row['zeros']:.1f}", decibels(row.get("snr_db")), f"{speedup(row):.2f}"] if row
+                          else [""] * 3)
+        gain = measured_speedup(found, counts)
+        lines[-1].append(f"{gain:.2f}" if gain else "")
     columns = ["a, b, c, d", "zeros, %", "PPL", "speedup", "zeros, %", "SNR, dB", "speedup", "zeros, %", "SNR, dB",
                "speedup", "speedup"]
     groups = [Group("", 1), Group(PAPER, 3, "paper"), Group("as sliced, Eq. 2", 3, "model"),

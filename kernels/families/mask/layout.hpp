@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "kernels/memory/division.hpp"
 #include "reference/convolution/convolution.hpp"
 
 namespace danaus::mask {
