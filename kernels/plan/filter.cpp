@@ -245,8 +245,8 @@ class LongTransform final : public Step {
     a.weights = constants.data(), a.rows = constants.last(live_.size()).data();
     a.channels = static_cast<int>(count);
     a.rows_of_channel = rows_, a.live = static_cast<int>(live), a.columns = inner_.size;
-    Launch launch = make_launch(machine, description_ + ", masked", kMask, Path::threads,
-                                std::min(blocks_, count * live), kMaskLayout.threads, 0);
+    Launch launch = make_launch(machine, description_, kMask, Path::threads, std::min(blocks_, count * live),
+                                kMaskLayout.threads, 0);
     launch.touches({"spectrum", a.spectrum, 4 * count * convolution_.size, false, false});
     launch.touches({"spectrum of live rows", a.left, 4 * count * numbers, true, false});
     if (a.factors) {

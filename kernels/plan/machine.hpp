@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <string>
 
 #include "kernels/plan/program.hpp"
 
@@ -72,5 +73,7 @@ inline Launch make_launch(const Machine& machine, std::string_view description, 
   launch.overlapping = machine.device().sm >= 90;
   return launch;
 }
+// No temporary outlives it.
+Launch make_launch(const Machine&, std::string&&, const KernelId&, Path, std::int64_t, int, int) = delete;
 
 }  // namespace danaus
