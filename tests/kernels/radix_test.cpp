@@ -84,7 +84,9 @@ TYPED_TEST(RadixOf, AgreesWithTheSums) {
       EXPECT_LT(std::abs(value(weighted[k]) - of_samples), bound);
       const Complex unweighted = inverse * std::conj(weight(k));
       EXPECT_NEAR(lower_half(real[k]), unweighted.real(), bound);
-      if (k == 0) EXPECT_NEAR(lower_half(imaginary), unweighted.imag(), bound);
+      if (k == 0) {
+        EXPECT_NEAR(lower_half(imaginary), unweighted.imag(), bound);
+      }
     }
   }
 }

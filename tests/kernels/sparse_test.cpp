@@ -74,7 +74,9 @@ TEST_P(SparseKernels, DoLessInProportionToWhatIsDead) {
   const std::uint64_t more = vectors * (dense.item.global_load_sectors > 0 ? 5 : 1);
   for (auto field : {&host::Counters::shared_instructions, &host::Counters::shared_wavefronts})
     EXPECT_LE(sparse.item.*field, dense.item.*field + more);
-  if (dead > 0) EXPECT_LT(sparse.item.shared_wavefronts, dense.item.shared_wavefronts + more);
+  if (dead > 0) {
+    EXPECT_LT(sparse.item.shared_wavefronts, dense.item.shared_wavefronts + more);
+  }
   const auto loaded = [](const Work& work) { return work.item.global_load_sectors + work.visit.global_load_sectors; };
   EXPECT_LE(loaded(sparse), loaded(dense) - std::uint64_t(part.pieces_of_all - part.pieces) / 2 + 3 * vectors);
 }
