@@ -207,6 +207,33 @@ def at_fft_sizes(rows):
             and case_fields(row["case"])["k"] == n]
 
 
+def by_device(rows):
+    """{name: rows} of each device that has some, by name."""
+    found = {}
+    for row in sorted(rows, key=lambda row: row["device"]["name"]):
+        found.setdefault(row["device"]["name"], []).append(row)
+    return found
+
+
+def short_name(device):
+    """H200 of NVIDIA H200, H100 of NVIDIA H100 80GB HBM3."""
+    return device.removeprefix("NVIDIA ").split()[0]
+
+
+@functools.cache
+def device_of(profile):
+    """A profile of the repository says of which device it is; one that is not there is named as its device."""
+    path = ROOT / "model" / "profiles" / f"{profile}.json"
+    said = json.loads(path.read_text(encoding="utf-8"))["device"] if path.exists() else profile
+    return re.split("[,;]", said)[0]
+
+
+def of_profiles(measured, predicted):
+    """Of measured rows those of the devices that predicted ones are about."""
+    about = {device_of(row["profile"]) for row in predicted}
+    return [row for row in measured if row["device"]["name"] in about]
+
+
 def us(row):
     """The median time in bursts."""
     return row["time_us"]["burst_cold"]["median"]

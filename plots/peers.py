@@ -158,9 +158,11 @@ class ShortPeers:
         source, self.all = read_table(committed / SHORT, ("peer", "dtype", "pass", *"KLBH", "median_us"), short_of)
         self.sources = [source]
 
-    def forward(self, fields):
-        """Of the same type, taps and sizes as a case's fields, causal, without gates and bias; none where there is none."""
-        if fields["padding"] != "causal" or fields["bias"] or fields["gates"] or fields["channelslast"]:
+    def forward(self, fields, device):
+        """Of the same type, taps and sizes as a case's fields, causal, without gates and bias, on that device; none where
+        there is none."""
+        extras = fields["bias"] or fields["gates"] or fields["channelslast"]
+        if DEVICE not in device or fields["padding"] != "causal" or extras:
             return None
         asked = "fwd", *(fields[name] for name in ("dtype", "k", "l", "b", "h"))
         return next((each for each in self.all if asked == (each.passes, each.dtype, each.taps, each.length, each.batch,

@@ -15,6 +15,7 @@ from results import Results
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
 THOUSANDS = "\u202f"  # parts long numbers
+MOST_COMMANDS = 3  # of a file that are shown
 FORMS = ("wide", "narrow")  # of a figure; a phone shows the narrow one
 
 # Where what the paper printed, what a model predicts and what was measured meet, each has its mark: (sign, words).
@@ -110,7 +111,9 @@ def sources(sections):
         of_file = Results([source], source.rows)
         hosts = "; ".join([*(", ".join(f"{key} {value}" for key, value in host.items())
                              for host in of_file.distinct("host")), *of_file.distinct("compiler")])
-        commands = "; ".join(" ".join(map(str, argv)) for argv in of_file.distinct("argv"))
+        commands = [" ".join(map(str, argv)) for argv in of_file.distinct("argv")]
+        if len(commands) > MOST_COMMANDS:
+            commands[MOST_COMMANDS:] = [f"and {len(commands) - MOST_COMMANDS} more, which the rows say"]
         rows.append([source.path.name, len(source.rows) or "", of_file.made_by() if source.rows else "committed",
-                     source.digest, hosts, commands])
+                     source.digest, hosts, "; ".join(commands)])
     return Table(["file", "rows", "made by", "sha256", "host", "command"], rows)

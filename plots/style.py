@@ -84,6 +84,16 @@ class Page(Figure):
                 made[-1].tick_params(labelleft=made[-1] is made[0])
         return made
 
+    def table_of_panels(self, places):
+        """{place: axes} of places (row, column), whatever these are; one above the other where the figure is narrow."""
+        rows, columns = (list(dict.fromkeys(each)) for each in zip(*places))
+        columns.sort()
+        if self.is_narrow():
+            grid = self.add_gridspec(len(places), 1)
+            return {place: self.add_subplot(grid[number]) for number, place in enumerate(places)}
+        grid = self.add_gridspec(len(rows), len(columns))
+        return {(row, column): self.add_subplot(grid[rows.index(row), columns.index(column)]) for row, column in places}
+
     def legend_for_all(self, handles, labels, columns=None, narrow_columns=2):
         """A legend between the title and the axes, in one line unless it has a number of columns; none of nothing."""
         if not handles:

@@ -2,7 +2,7 @@
 
 import style
 from matplotlib.lines import Line2D
-from measurements import left_to_the_plan, length_of, passed, us
+from measurements import LONG, at_fft_sizes, left_to_the_plan, length_of, passed, us
 from results import case_fields
 
 CASE = {"mode": "circular", "b": 64, "h": 768, "gates": []}
@@ -24,7 +24,7 @@ def each_method(figure, rows, peers):
     looks = {}
     panels = figure.panels(len(devices), sharey=True)
     for device, axes in zip(devices, panels):
-        own = [row for row in rows if row["device"]["name"] == device and is_drawn(row)]
+        own = at_fft_sizes(row for row in rows if row["device"]["name"] == device and is_drawn(row))
         points = {}  # of a label: [(N, time over the floor, error, whether the row is stale)]
         for row in own:
             if found := METHODS.get((row["method"], case_fields(row["case"])["dtype"])):
@@ -58,5 +58,5 @@ def over_floor(row, time_us):
 
 def is_drawn(row):
     fields = case_fields(row["case"])
-    return (passed(row) and left_to_the_plan(row["case"]) and fields["k"] == fields["l"] and fields["l"] >= SHORTEST
+    return (passed(row) and left_to_the_plan(row["case"]) and SHORTEST <= fields["l"] < LONG
             and all(fields[key] == value for key, value in CASE.items()))

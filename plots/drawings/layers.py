@@ -3,7 +3,8 @@
 import style
 from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.lines import Line2D
-from measurements import passed, us
+from measurements import by_device, passed, short_name, us
+from peers import DEVICE
 from results import case_fields
 
 KERNEL, PIPELINE = "kernel", "cufft_cublas_tf32"
@@ -15,7 +16,8 @@ LIMIT = 8  # colours end at so many times as fast, and as slow
 
 
 def measured(rows):
-    """{(axes, length): {(input and output channels): {batch: {method: row}}}} of complex samples in TF32."""
+    """{(axes, length): {(input and output channels): {batch: {method: row}}}} of a device's rows, of complex samples in
+    TF32."""
     found = {}
     for row in rows:
         fields = case_fields(row["case"])
@@ -24,6 +26,12 @@ def measured(rows):
             batches = found.setdefault(panel, {}).setdefault(fields["channels"], {})
             batches.setdefault(fields["b"], {})[row["method"]] = row
     return dict(sorted(found.items()))
+
+
+def of_devices(rows):
+    """{(device, (axes, length)): as measured() has it}."""
+    return {(device, panel): of_channels for device, own in by_device(rows).items()
+            for panel, of_channels in measured(own).items()}
 
 
 def speed_over(methods, peer):
@@ -39,13 +47,15 @@ def title(panel):
 
 
 def by_batch(figure, rows, layers):
-    """Speed over cuFFT and cuBLAS against the batch, a panel for each length, colours for channels: filled marks are the
-    kernel's, crosses TurboFNO's."""
-    found = measured(rows)
+    """Speed over cuFFT and cuBLAS against the batch, a row of panels for each device, one for each length, colours for
+    channels: filled marks are the kernel's, crosses TurboFNO's."""
+    found = of_devices(rows)
     if not found:
         return
     stale = any(row["stale"] for row in rows)
-    for i, (axes, (panel, of_channels)) in enumerate(zip(figure.panels(len(found)), found.items())):
+    panels = figure.table_of_panels(list(found))
+    for (device, panel), of_channels in found.items():
+        axes = panels[device, panel]
         values = [1]
         for channels, batches in of_channels.items():
             look = CHANNELS.get(channels, {"color": style.GREY, "marker": "P"})
@@ -59,9 +69,9 @@ def by_batch(figure, rows, layers):
         axes.axhline(1, color=style.BLACK, linewidth=1.2)
         batch_axis(axes, sorted({batch for batches in of_channels.values() for batch in batches}))
         style.plain_log_ticks(axes, values)
-        axes.set_title(title(panel), loc="left")
-        if i == 0 or figure.is_narrow():
-            axes.set_ylabel("times as fast as cuFFT + cuBLAS (TF32)")
+        axes.set_title(f"{title(panel)}, {short_name(device)}", loc="left")
+        if axes.get_subplotspec().is_first_col():
+            axes.set_ylabel("times as fast as\ncuFFT + cuBLAS (TF32)")
     drawn = [channels for channels in CHANNELS if any(channels in of_channels for of_channels in found.values())]
     handles = [Line2D([], [], linestyle="none", **CHANNELS[channels]) for channels in drawn]
     labels = [f"{inputs} to {outputs} channels" for inputs, outputs in drawn]
@@ -84,20 +94,20 @@ def batch_axis(axes, batches):
 
 
 def heat(figure, rows, layers):
-    """The same as colours: batch by channels, a column of panels for each length, the kernel above TurboFNO."""
-    found = measured(rows)
-    if not found:
+    """The same as colours: batch by channels, a column of panels for each length, the kernel on each device and, on its
+    own, TurboFNO."""
+    found = of_devices(rows)
+    places = [((device, which), panel) for device in dict.fromkeys(device for device, _ in found)
+              for which in range(2 if DEVICE in device else 1) for of, panel in found if of == device]
+    if not places:
         return
-    panels = [(panel, which) for which in range(2) for panel in found]
-    columns = 1 if figure.is_narrow() else len(found)
-    grid = figure.add_gridspec(-(-len(panels) // columns), columns)
-    for number, (panel, which) in enumerate(panels):
-        axes = figure.add_subplot(grid[number // columns, number % columns])
-        draw_heat(axes, found[panel], layers, which)
-        axes.set_title(f"{'TurboFNO' if which else 'kernel'}, {title(panel)}", loc="left", fontsize=10)
-        if number % columns == 0:
+    for ((device, which), panel), axes in figure.table_of_panels(places).items():
+        draw_heat(axes, found[device, panel], layers, which)
+        axes.set_title(f"{'TurboFNO' if which else 'kernel'}, {title(panel)}, {short_name(device)}", loc="left",
+                       fontsize=9)
+        if axes.get_subplotspec().is_first_col():
             axes.set_ylabel("channels")
-        if number // columns == (len(panels) - 1) // columns:
+        if axes.get_subplotspec().is_last_row():
             axes.set_xlabel("batch B")
 
 

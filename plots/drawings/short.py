@@ -3,6 +3,7 @@
 import style
 import ways
 from matplotlib.lines import Line2D
+from measurements import device_of, of_profiles
 from results import case_fields
 
 TAPS = "its taps"
@@ -20,7 +21,9 @@ def by_taps(figure, rows, measured, peers):
     """Time over that of reading u and writing y once, against K, a panel for each L: lines predicted, marks measured."""
     floors = {case_fields(row["case"])["l"]: floor_of(row) for row in rows if is_kernel(row)}
     found = [(fields, times) for fields, times in ways.fields_of(ways.predicted(rows)) if is_drawn(fields)]
-    timed = [(fields, methods) for fields, methods in ways.fields_of(ways.measured(measured.rows)) if is_drawn(fields)]
+    timed = [(fields, methods) for fields, methods in ways.fields_of(ways.measured(of_profiles(measured.rows, rows)))
+             if is_drawn(fields)]
+    device = device_of(rows[0]["profile"])
     lengths = sorted({fields["l"] for fields, _ in found})
     stale = any(row["stale"] for _, methods in timed for row in methods.values())
     panels, values = figure.panels(len(lengths), sharey=True), [1]
@@ -34,7 +37,7 @@ def by_taps(figure, rows, measured, peers):
         for fields, methods in timed:
             if fields["l"] == length:
                 values += draw_measured(axes, fields, methods)
-        others = [peer for peer in map(peers.forward, (fields for fields, _ in found if fields["l"] == length)) if peer]
+        others = [peer for fields, _ in found if fields["l"] == length and (peer := peers.forward(fields, device))]
         if others:
             points = [(peer.taps, peer.us / floors[length]) for peer in others]
             axes.plot(*zip(*points), **PEER)

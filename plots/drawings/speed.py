@@ -51,7 +51,10 @@ def time_over_floor(figure, rows, peers):
         axes.set_title(f"{device}, fp16, circular, B=64, H=768", loc="left")
         if i == 0 or figure.is_narrow():
             axes.set_ylabel("time / floor")
-    handles, labels = figure.axes[0].get_legend_handles_labels()
+    named = {}  # each once: what one device's panel lacks is in another's
+    for axes in figure.axes:
+        named |= dict(zip(*reversed(axes.get_legend_handles_labels())))
+    handles, labels = list(named.values()), list(named)
     handles.append(Line2D([], [], color=style.BLACK, linewidth=1.2, linestyle=style.BOUND["linestyle"]))
     labels.append("floor")
     if stale:

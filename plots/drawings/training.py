@@ -3,6 +3,7 @@
 import style
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from measurements import by_device, short_name
 from results import case_fields
 from tables.training import PARTS, is_whole_step, parts_of
 
@@ -13,19 +14,21 @@ WIDTH = 0.7
 
 
 def time_by_part(figure, rows):
-    """Each part of a training step over the floor of the step, one upon the other, against L; a panel for each mode."""
-    steps = {mode: sorted(filter(lambda row: is_drawn(row, mode), rows), key=lambda row: case_fields(row["case"])["l"])
-             for mode in MODES}
-    steps = {mode: those for mode, those in steps.items() if those}
+    """Each part of a training step over the floor of the step, one upon the other, against L; a panel for each mode and
+    device."""
+    steps = {(mode, device): sorted((row for row in own if is_drawn(row, mode)),
+                                    key=lambda row: case_fields(row["case"])["l"])
+             for mode in MODES for device, own in by_device(rows).items()}
+    steps = {kind: those for kind, those in steps.items() if those}
     if not steps:
         return
-    for i, (axes, (mode, those)) in enumerate(zip(figure.panels(len(steps), sharey=True), steps.items())):
+    for i, (axes, ((mode, device), those)) in enumerate(zip(figure.panels(len(steps), sharey=True), steps.items())):
         for place, row in enumerate(those):
             draw_step(axes, place, row)
         axes.axhline(1, color=style.BLACK, linewidth=1.2, linestyle=style.BOUND["linestyle"])
         axes.set_xticks(range(len(those)), [style.length(case_fields(row["case"])["l"]) for row in those])
         axes.set_xlabel("L (samples)")
-        axes.set_title(f"fp16, {mode}, B=64, H=768", loc="left")
+        axes.set_title(f"{mode}, {short_name(device)}", loc="left")
         if i == 0 or figure.is_narrow():
             axes.set_ylabel("time / floor of a step")
     drawn = [part for part in PARTS if any(part in parts_of(row) for those in steps.values() for row in those)]

@@ -8,15 +8,24 @@ SAME = 0.01  # differences up to here are not explained
 
 
 def comparison(rows):
-    """A block for each case, a line for each quantity that both count."""
+    """A block for each case, a line for each quantity that both count: those that are not all explained, else the first
+    one, and the others behind a click."""
+    quantities = [quantity for row in rows for quantity in row["quantities"]]
+    shown = [row for row in rows if not all(map(is_explained, row["quantities"]))] or rows[:1]
+    others = [row for row in rows if row not in shown]
+    return Table(COLUMNS, lines_of(shown), verdict=sentence(rows, quantities),
+                 good=all(map(is_explained, quantities)) and not any(row["stale"] for row in rows),
+                 details=Table(COLUMNS, lines_of(others)) if others else None,
+                 details_title=f"The same of {len(others)} other cases")
+
+
+def lines_of(rows):
     lines = []
     for row in rows:
         stale = ", stale: the kernels have changed since" if row["stale"] else ""
         lines.append([f"{row['device']['name']}: {row['case']}, {row['variant']}, {row['blocks']} blocks{stale}"])
         lines += [cells(quantity) for quantity in row["quantities"]]
-    quantities = [quantity for row in rows for quantity in row["quantities"]]
-    good = all(map(is_explained, quantities)) and not any(row["stale"] for row in rows)
-    return Table(columns=COLUMNS, rows=lines, verdict=sentence(rows, quantities), good=good)
+    return lines
 
 
 def cells(quantity):

@@ -1,6 +1,6 @@
 """A filter of one length over longer rows: Table 8, and what such a convolution takes here."""
 
-from measurements import BATCH, CHANNELS, brought_case, scale_of, us
+from measurements import BATCH, CHANNELS, brought_case, of_profiles, scale_of, us
 from report import Group, Table
 from results import case_fields
 from style import length
@@ -17,7 +17,7 @@ COLUMNS = ["L", "PPL", "PPL", "way", "memory, GB", "× u and y", "predicted, ms"
 def table8(rows, memory, measured):
     """A block for each K, the paper's first; times of B=64, H=768, memory of as many channels as were asked."""
     bytes_of = {row["case"]: row for row in memory.rows}
-    timed = {row["case"]: row for row in measured.rows if row["method"] == "kernel"}
+    timed = {row["case"]: row for row in of_profiles(measured.rows, rows) if row["method"] == "kernel"}
     blocks = {}
     for row in rows:
         fields = case_fields(row["case"])

@@ -1,10 +1,7 @@
 """Times foretold for a GPU before anything was timed there, and what it took then."""
 
-import functools
-import json
-
 from intervals import Bootstrap, quantile
-from measurements import LONG, ROOT, length_of, passed, us
+from measurements import LONG, device_of, length_of, passed, us
 from report import Group, Table
 from results import Refusal, case_fields
 from tables.judgement import percent
@@ -52,13 +49,6 @@ def answered(row, measured, timed):
 def asks_the_same(row, timed):
     return (timed["case"] == row["case"] and timed["method"] == "kernel" and passed(timed)
             and timed["device"]["name"] == device_of(row["profile"]))
-
-
-@functools.cache
-def device_of(profile):
-    """A profile of the repository says of which device it is; one that is not there is named as its device."""
-    path = ROOT / "model" / "profiles" / f"{profile}.json"
-    return json.loads(path.read_text(encoding="utf-8"))["device"].split(",")[0] if path.exists() else profile
 
 
 def kind_of(case):

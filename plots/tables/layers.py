@@ -1,6 +1,6 @@
 """How long spectral layers take, here and by others."""
 
-from measurements import passed, us
+from measurements import by_device, passed, us
 from report import Table
 from results import case_fields
 from style import DTYPE
@@ -12,7 +12,7 @@ COLUMNS = ["B", "floor", "burst", "× floor", "sustained", "cuFFT + cuBLAS, fp32
 def times(rows, layers):
     """A block for each device, type, length and channels; a line for each batch."""
     lines, heading, beaten, compared = [], None, 0, 0
-    for case, methods in cases(rows).items():
+    for case, methods in (each for own in by_device(rows).values() for each in cases(own).items()):
         any_row = next(iter(methods.values()))
         here = f"{any_row['device']['name']}: {words(case)}"
         if here != heading:
@@ -27,7 +27,7 @@ def times(rows, layers):
 
 
 def cases(rows):
-    """{case: {method: row}}, by axes, type, length, channels and batch."""
+    """{case: {method: row}} of a device, by axes, type, length, channels and batch."""
     found = {}
     for row in sorted(rows, key=lambda row: place(row["case"])):
         found.setdefault(row["case"], {})[row["method"]] = row

@@ -2,7 +2,7 @@
 
 from statistics import fmean
 
-from measurements import LONG, brought_case, scale_of, us
+from measurements import LONG, brought_case, device_of, scale_of, us
 from report import Group, Table
 from results import case_fields
 from style import length
@@ -15,7 +15,7 @@ LEAST = 2  # timed factorizations that there is something to choose from
 def factorizations(rows, measured):
     """A block for each mode and N, a line for each factorization, in the table's order, of which a plan takes the first;
     times of B=64, H=768. `measured`: rows of danaus bench, brought to that."""
-    timed = {row["case"]: row for row in measured.rows if row["method"] == "kernel"}
+    timed = {(row["case"], row["device"]["name"]): row for row in measured.rows if row["method"] == "kernel"}
     blocks = {}
     for row in rows:
         fields = case_fields(row["case"])
@@ -25,7 +25,7 @@ def factorizations(rows, measured):
     lines, choices = [], []
     for (mode, n, profile), cases in sorted(blocks.items(), key=lambda each: (each[0][0] != "circular", *each[0][1:])):
         lines.append([f"fp16, {mode}, N={length(n)}, {profile}"])
-        found = [(case, said, timed.get(brought_case(case))) for case, said in cases.items()]
+        found = [(case, said, timed.get((brought_case(case), device_of(profile)))) for case, said in cases.items()]
         lines += [cells(case, said, row) for case, said, row in found]
         choices += choice(found)
     groups = [Group("", 1), Group("", 3, "model"), Group("", 3, "measured"), Group("", 1)]

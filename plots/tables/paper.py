@@ -4,7 +4,7 @@ Times hold the filter's transform, as the paper's do: ours is that of the convol
 backward pass is what their step takes beyond their forward pass, both of which transform the filter. Memory is all that is allocated, u, k and gates included, in the paper's unit.
 """
 
-from measurements import left_to_the_plan, passed
+from measurements import by_device, left_to_the_plan, passed, short_name, us
 from peers import BATCH, CHANNELS, DEVICE
 from report import Group, Table
 from results import case_fields
@@ -48,33 +48,44 @@ def table15(rows, paper, peers):
 
 
 def times(rows, printed, peers, mode, gated, more=None, backward=False):
-    """Milliseconds of each; more: {column: field} of what only this table prints."""
+    """Milliseconds of each, ours on each device; more: {column: field} of what only this table prints."""
     more = more or {}
-    own, lines = {}, []
-    for row in rows:
-        if is_ours(row, mode, gated):
-            own[case_fields(row["case"])["l"]] = row
+    ours = {device: {case_fields(row["case"])["l"]: row for row in own}
+            for device, own in by_device(row for row in rows if is_ours(row, mode, gated)).items()} or {DEVICE: {}}
+    lines = []
     pytorch = REAL if gated or backward else COMPLEX
     of_pass = backward_us if backward else forward_us
     for line in printed:
         l = line.fft_size // 2 if mode == "causal" else line.fft_size
         torch, flash = (of_pass(peers, name, mode, gated, l) for name in (pytorch, FLASH))
-        row = own.get(l)
-        ours = row["time_us"]["burst_cold"]["median"] if row else None
-        both = ours + row["filter_us"]["median"] if row else None
-        notes = filter(None, [line.note, "ours is stale" if row and row["stale"] else "",
-                              f"ours is scaled from {row['scaled_from']}" if row and "scaled_from" in row else ""])
+        found = {device: own[l] for device, own in ours.items() if l in own}
+        old = [short_name(device) for device, row in found.items() if row["stale"]]
+        notes = [line.note, f"ours on an {' and an '.join(old)} is stale" if old else "",
+                 *{f"ours is scaled from {row['scaled_from']}": 0 for row in found.values() if "scaled_from" in row}]
         lines.append([length(line.fft_size), as_printed(line.pytorch), as_printed(line.flashfftconv),
                       f"{line.ratio:.2f}", *(as_printed(getattr(line, field)) for field in more.values()),
                       ms(torch), ms(flash), ratio(torch, flash),
-                      ms(ours), ms(both), ratio(torch, both), ratio(flash, both), "; ".join(notes)])
+                      *(cell for device in ours for cell in our_cells(found.get(device), device, torch, flash)),
+                      "; ".join(filter(None, notes))])
     columns = ["N", "PyTorch", FLASH, "speedup", *more, TITLE[pytorch], FLASH, "speedup",
-               "backward" if backward else "convolution", "with filter",
-               "over PyTorch", f"over {FLASH}", "notes"]
+               *(column for device in ours for column in our_columns(device, backward)), "notes"]
     groups = [Group("", 1), Group(f"{PAPER}, ms", 3 + len(more), "paper"),
               Group(f"others, one {DEVICE}, ms", 3, "measured"),
-              Group(f"ours, one {device_of(own)}, ms", 4, "measured"), Group("", 1)]
+              *(Group(f"ours, one {device}, ms", len(our_columns(device, backward)), "measured") for device in ours),
+              Group("", 1)]
     return Table(columns, lines, groups)
+
+
+def our_columns(device, backward):
+    """Beside others' times where those are of the same kind of device."""
+    own = ["backward" if backward else "convolution", "with filter"]
+    return own + (["over PyTorch", f"over {FLASH}"] if DEVICE in device else [])
+
+
+def our_cells(row, device, torch, flash):
+    ours = us(row) if row else None
+    both = ours + row["filter_us"]["median"] if row else None
+    return [ms(ours), ms(both), *([ratio(torch, both), ratio(flash, both)] if DEVICE in device else [])]
 
 
 def table16(rows, paper, peers):
@@ -121,11 +132,6 @@ def is_ours(row, mode, gated):
     asked = (fields["dtype"], fields["mode"], len(fields["gates"]), fields["b"], fields["h"])
     return (row["method"] == "kernel" and passed(row) and left_to_the_plan(row["case"]) and
             fields["k"] == fields["l"] and asked == ("f16", mode, 2 if gated else 0, BATCH, CHANNELS))
-
-
-def device_of(own):
-    names = {row["device"]["name"] for row in own.values()}
-    return " and ".join(sorted(names)) or DEVICE
 
 
 def forward_us(peers, *asked):

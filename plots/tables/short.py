@@ -1,7 +1,7 @@
 """Which way a short convolution goes, and what it takes."""
 
 import ways
-from measurements import passed
+from measurements import device_of, of_profiles, passed
 from report import Table
 from results import case_fields
 from style import DTYPE, length
@@ -14,7 +14,7 @@ COLUMNS = ["K", *(f"{name}, predicted" for name in NAMES.values()), "soonest, pr
 def choice(rows, measured, peers):
     """A block for each type and length of rows [B, H, L], a line for each K; microseconds."""
     lines, heading, crossings, right, compared = [], None, [], 0, 0
-    predicted, timed = ways.predicted(rows), ways.measured(measured.rows)
+    predicted, timed = ways.predicted(rows), ways.measured(of_profiles(measured.rows, rows))
     for case in sorted(predicted, key=place):
         fields = case_fields(case)
         if fields["channelslast"]:
@@ -30,7 +30,7 @@ def choice(rows, measured, peers):
         crossings[-1][1].append((fields["k"], best, ways.soonest(said, tuple(ways.FFTS))))
         compared += fastest is not None
         right += fastest is not None and best == fastest
-        peer = peers.forward(fields)
+        peer = peers.forward(fields, device_of(rows[0]["profile"]))
         notes = "stale" if any(row["stale"] for row in methods.values()) else ""
         lines.append([fields["k"], *(number(said.get(way)) for way in NAMES), NAMES[best],
                       *(number(found.get(way)) for way in NAMES), NAMES.get(fastest, ""), number(peer and peer.us), notes])
@@ -52,22 +52,20 @@ def crossing(points, which):
 
 
 def times(rows, peers):
-    """Measured rows of short convolutions and their gradients: a block for each operation, type, layout and length."""
+    """Measured rows of short convolutions and their gradients: a block for each device, operation, type, layout and
+    length."""
     lines, heading = [], None
-    by_case = ways.measured([row for row in rows if passed(row)])
-    for case in sorted(by_case, key=place):
-        fields, methods = case_fields(case), by_case[case]
-        kernel = methods.get(ways.KERNEL)
-        if kernel is None:
-            continue
-        here = (f"{kernel['device']['name']}: {fields['operation']}, {DTYPE[fields['dtype']]}, {fields['padding']}, "
+    for kernel in sorted((row for row in rows if row["method"] == ways.KERNEL and passed(row)),
+                         key=lambda row: (row["device"]["name"], place(row["case"]))):
+        fields, device = case_fields(kernel["case"]), kernel["device"]["name"]
+        here = (f"{device}: {fields['operation']}, {DTYPE[fields['dtype']]}, {fields['padding']}, "
                 f"{'[B, L, H]' if fields['channelslast'] else '[B, H, L]'}, L={length(fields['l'])}, B={fields['b']}, "
                 f"H={fields['h']}")
         if here != heading:
             heading = here
             lines.append([heading])
         floor, burst = kernel["floor"]["us"], ways.us(kernel)
-        peer = peers.forward(fields) if fields["operation"] == "shortconv" else None
+        peer = peers.forward(fields, device) if fields["operation"] == "shortconv" else None
         copy = kernel.get("ratios", {}).get("copy", {}).get("median")
         lines.append([fields["k"], kernel["variant"], number(floor), number(burst), f"{burst / floor:.2f}",
                       f"{copy:.2f}" if copy else "", number(peer and peer.us),

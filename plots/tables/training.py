@@ -4,7 +4,7 @@ from measurements import passed
 from peers import DEVICE
 from report import Group, Table
 from results import case_fields
-from style import DTYPE, length
+from style import length
 from tables.speed import place, words
 
 MB = 1e6
@@ -39,12 +39,14 @@ def is_whole_step(row):
 
 
 def parts(rows):
-    """A line for each step, a column for each part; at the end by how much the parts alone exceed the whole."""
+    """A block for each device and kind of step, a line for each length, a column for each part; at the end by how much
+    the parts alone exceed the whole."""
     lines, heading = [], None
-    for row in sorted(filter(is_whole_step, rows), key=lambda row: place(row["case"])):
-        if words(row["case"]) != heading:
-            heading = words(row["case"])
-            lines.append([f"{row['device']['name']}: {heading}"])
+    for row in sorted(filter(is_whole_step, rows), key=lambda row: (row["device"]["name"], place(row["case"]))):
+        here = f"{row['device']['name']}: {words(row['case'])}"
+        if here != heading:
+            heading = here
+            lines.append([heading])
         times, whole = parts_of(row), row["call_us"]["graph"]["median"]
         of_filter = sum(times.get(part, 0) for part in ("filter's transform", "dk's inverse"))
         notes = [row.get("scaled_from") and f"scaled from {row['scaled_from']}", row["stale"] and "stale"]
@@ -56,12 +58,14 @@ def parts(rows):
 
 def memory(rows, peers):
     """Megabytes beside u, k and dy, which the caller has; ours holds y, du and dk, the spectra and what the passes leave
-    for each other."""
-    lines = []
+    for each other, which no device changes."""
+    lines, seen = [], set()
     for row in sorted(filter(is_whole_step, rows), key=lambda row: place(row["case"])):
         fields = case_fields(row["case"])
-        if fields["dtype"] != "f16" or fields["gates"] or "scaled_from" in row or fields["k"] != fields["l"]:
+        is_another = row["case"] in seen or "scaled_from" in row
+        if is_another or fields["dtype"] != "f16" or fields["gates"] or fields["k"] != fields["l"]:
             continue
+        seen.add(row["case"])
         samples = fields["b"] * fields["h"] * fields["l"]
         given = 2 * 2 * samples + 4 * fields["h"] * fields["k"]  # u, dy; k
         beside = row["memory"]["arrays_bytes"] - given + row["memory"]["kept_bytes"]

@@ -164,7 +164,7 @@ class MakeTest(unittest.TestCase):
 
     def test_committed_rows_are_named_as_such_with_device_and_day(self):
         rows = [{**row, "date": "2026-11-21"} for row in measured_rows()]
-        said = "a test H200, 2026-11-21, git 0123456789ab"
+        said = "NVIDIA H200, 2026-11-21, git 0123456789ab"
         page = self.data / "report.html"
         self.write({"bench.jsonl": rows})
         self.assertEqual(self.make("--report", page).returncode, 0)

@@ -53,7 +53,7 @@ def factors_row():
 def bench_row(case, method, us, code=None, status="passed", clock=1780):
     """The floor is 10 us."""
     series = {"median": us, "q1": us, "q3": us, "samples": [us], "launches": 10, "clock_mhz": clock}
-    device = {"name": "a test H200", "sm": 90, "multiprocessors": 132, "l2_bytes": 62914560,
+    device = {"name": "NVIDIA H200", "sm": 90, "multiprocessors": 132, "l2_bytes": 62914560,
               "memory_bytes": 150109880320, "driver": "580", "runtime": "13.0", "cufft": "12000", "mig": False,
               "power_limit_watts": 700}
     protocol = {"launches": 10, "warmups": 3, "repetitions": 5, "idle_ms": 150, "load_ms": 300, "sustained": True}
@@ -217,7 +217,7 @@ def decode_row(method, us, measured=False, **more):
     if not measured:
         return {**row, "source": "predicted", "profile": "H200"}
     said = {name: value for name, value in verdict("passed", 1e-4, 1e-3, 0.1).items() if name != "truth"}
-    return {**row, "source": "measured", "device": {"name": "a test H200", "sm": 90, "multiprocessors": 132},
+    return {**row, "source": "measured", "device": {"name": "NVIDIA H200", "sm": 90, "multiprocessors": 132},
             "families": ["decode"], "code": measurements.code_of_families(["decode"]),
             "verify": {**said, "rows": 8, "of": 4096}}
 
@@ -240,12 +240,12 @@ def counters_row():
                   {"name": "global store sectors", "counted": 0, "hardware": 0, "ratio": None, "metric": "c",
                    "least": 0, "most": 0}]
     return {"schema": 1, "kind": "counters", "case": MEASURED, "method": "kernel",
-            "device": {"name": "a test H200", "sm": 90, "multiprocessors": 132}, "code": KERNELS, "variant": "exchange",
+            "device": {"name": "NVIDIA H200", "sm": 90, "multiprocessors": 132}, "code": KERNELS, "variant": "exchange",
             "blocks": 18, "quantities": quantities, **PROVENANCE}
 
 
 def check_row(method="tests", failed=(), stale=False):
-    row = {"schema": 1, "kind": "check", "method": method, "device": {"name": "a test H200", "sm": 90,
+    row = {"schema": 1, "kind": "check", "method": method, "device": {"name": "NVIDIA H200", "sm": 90,
            "multiprocessors": 132}, "driver": "580.1", "code": "stale" if stale else measurements.all_kernels(),
            "compiler": "NVIDIA 13.0", "program": "kernels_cuda_test",
            "tests": {"passed": 30 - len(failed), "failed": len(failed), "skipped": 1}, "failed": list(failed),
@@ -258,7 +258,7 @@ def random_row(first=0, clearance=0.4, failed=()):
              "error": clearance * 1e-3, "bound": 1e-3, "clearance": clearance}
     return {"schema": 1, "kind": "random", "seed": "3", "first": first, "count": 500,
             "code": measurements.all_kernels(), "driver": "580.1",
-            "device": {"name": "a test H200", "sm": 90, "multiprocessors": 132},
+            "device": {"name": "NVIDIA H200", "sm": 90, "multiprocessors": 132},
             "failed": list(failed), "worst": worst, **PROVENANCE}
 
 
@@ -381,7 +381,7 @@ def good_rows():
         "memory.jsonl": [memory_row(1024, False), memory_row(1024, True)],
         "checks.jsonl": [check_row(), check_row("memcheck")],
         "random.jsonl": [random_row(), random_row(500, 0.45)],
-        "forecast.jsonl": [forecast_row(13, "a test H200")],
+        "forecast.jsonl": [forecast_row(13, "NVIDIA H200")],
         "short.jsonl": short_rows(),
         "state.jsonl": state_rows(),
         "decode.jsonl": decode_rows(),

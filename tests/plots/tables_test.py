@@ -7,17 +7,19 @@ import unittest
 from pathlib import Path
 
 from rows import (LAYER, MEASURED, bench_row, check_row, counters_row, extension_memory_rows, extension_rows, field_rows,
-                  forecast_row, layer_rows, long_factor_rows, long_rows, prediction_rows, random_row, step_row,
-                  timed_long_factors, ways_rows)
+                  forecast_row, layer_rows, long_factor_rows, long_rows, measured_ways, prediction_rows, random_row,
+                  short_rows, step_row, timed_long_factors, ways_rows)
 
 import measurements
 import sources
 import ways
 from drawings import cost
 from fields import require_whole
-from peers import Layers, Peers
+from paper import Paper
+from peers import Layers, Peers, ShortPeers
 from results import Refusal, Results, case_fields
-from tables import checks, counters, extension, fields, forecast, layers, long, readme, speed, training, what_if
+from tables import (checks, counters, extension, fields, forecast, layers, long, paper, readme, short, speed, training,
+                    what_if)
 
 
 def fresh(rows):
@@ -40,15 +42,15 @@ class ForecastTest(unittest.TestCase):
         return {**row, "device": {**row["device"], "name": gpu}, "floor": {**row["floor"], "us": floor}}
 
     def test_is_judged_beside_another_gpu_s_time_over_its_floor(self):
-        table = self.unseen(forecast_row(11), timed=[self.timed(10), self.timed(6, "a test H200", floor=5)])
+        table = self.unseen(forecast_row(11), timed=[self.timed(10), self.timed(6, "NVIDIA H200", floor=5)])
         self.assertEqual(line_of(table, self.GPU)[1:],
                          [1, "10.0", "10.0 to 10.0", "10.0", "+10.0", "+10.0", MEASURED, "20.0", "20.0"])
         self.assertIn("nearer", table.verdict)
         self.assertTrue(table.good)
-        self.assertFalse(self.unseen(forecast_row(13), timed=[self.timed(10), self.timed(6, "a test H200", floor=5)]).good)
+        self.assertFalse(self.unseen(forecast_row(13), timed=[self.timed(10), self.timed(6, "NVIDIA H200", floor=5)]).good)
 
     def test_waits_for_the_kernel_that_it_is_of(self):
-        waiting = self.unseen(forecast_row(11), timed=[self.timed(10, "a test H200")])
+        waiting = self.unseen(forecast_row(11), timed=[self.timed(10, "NVIDIA H200")])
         self.assertIn("0 foretold times have been answered by the clock; 1 wait", waiting.verdict)
         changed = self.unseen(forecast_row(11, code="another"), timed=[self.timed(10)])
         self.assertIn("1 are of kernels that have changed since", changed.verdict)
@@ -58,8 +60,10 @@ class ForecastTest(unittest.TestCase):
             self.unseen(forecast_row(11, date="2026-11-21"), timed=[self.timed(10)])
 
     def test_profiles_of_the_repository_say_of_which_device_they_are(self):
-        self.assertEqual(forecast.device_of("H200"), "NVIDIA H200")
-        self.assertEqual(forecast.device_of(self.GPU), self.GPU)
+        self.assertEqual(measurements.device_of("H200"), "NVIDIA H200")
+        self.assertEqual(measurements.device_of(self.GPU), self.GPU)
+
+
 class LongRowsTest(unittest.TestCase):
     """Ways, factors and marks of long convolutions."""
 
@@ -157,6 +161,16 @@ class CountersTest(unittest.TestCase):
             self.assertEqual(table.good, bool(explained), change)
             self.assertIn(f"2 of 3 counts over 1 cases agree to 1%, {explained} are within a range", table.verdict)
             self.assertEqual(line_of(table, "byte permutes")[-1], "a reason" if explained else counters.OUTSIDE)
+
+    def test_what_is_not_explained_is_seen_without_a_click(self):
+        good, bad = counters_row(), counters_row()
+        bad["quantities"][1] |= {"hardware": 131}
+        bad["case"] = "another case"
+        for rows, shown in (([good, bad], bad), ([good, {**good, "case": "a third"}], good)):
+            table = counters.comparison(fresh(rows))
+            self.assertIn(f": {shown['case']}, ", table.rows[0][0])
+            self.assertEqual(sum(len(row) == 1 for row in table.rows + table.details.rows), 2)
+            self.assertEqual(sum(len(row) == 1 for row in table.rows), 1)
 
     def test_a_row_from_before_there_were_ranges_explains_nothing_that_differs(self):
         row = counters_row()
@@ -269,6 +283,63 @@ class TrainingTest(unittest.TestCase):
     def test_a_step_is_stale_with_any_of_its_families(self):
         self.assertFalse(measurements.is_stale(step_row()))
         self.assertTrue(measurements.is_stale({**step_row(), "families": ["chain", "taps"]}))
+
+
+OTHER = "NVIDIA H100 80GB HBM3"
+
+
+def on_two(rows, slower=2):
+    """Rows, and the same of another device, whose times and floors are so many times as long."""
+    def there(row):
+        times = {name: measurements.longer(each, slower) if "median" in each else
+                 {key: measurements.longer(series, slower) for key, series in each.items()}
+                 for name, each in row.items() if name in ("time_us", "filter_us", "call_us", "parts_us")}
+        return {**row, **times, "device": {**row["device"], "name": OTHER},
+                "floor": {**row["floor"], "us": slower * row["floor"]["us"]}}
+    return [each for row in fresh(rows) for each in (row, there(row))]
+
+
+class TwoDevicesTest(unittest.TestCase):
+    """Rows of two devices stand in blocks or columns of their own, and peers' beside those of their device alone."""
+
+    def columns(self, rows):
+        return [row for row in rows if len(row) > 1]
+
+    def test_parts_of_steps(self):
+        table = training.parts(on_two([step_row()]))
+        self.assertEqual([row[0] for row in table.rows],
+                         [f"{OTHER}: both passes, fp16, circular, B=64, H=768", "1K",
+                          "NVIDIA H200: both passes, fp16, circular, B=64, H=768", "1K"])
+        first, second = self.columns(table.rows)
+        self.assertEqual(float(first[2]), 2 * float(second[2]))
+        self.assertEqual(len(training.memory(on_two([step_row()]), Peers(measurements.COMMITTED)).rows), 1)
+
+    def test_short_convolutions(self):
+        rows = [row for row in measured_ways() if row["case"].startswith("shortconv")]
+        first, second = (row for row in self.columns(short.times(on_two(rows), ShortPeers(measurements.COMMITTED)).rows)
+                         if row[0] == 4)
+        self.assertEqual((first[3], first[6], second[3], second[6]), ("24.0", "", "12.0", "57.8"))
+        chosen = short.choice(short_rows(), Results([], on_two(rows)), ShortPeers(measurements.COMMITTED))
+        self.assertEqual(next(row for row in self.columns(chosen.rows) if row[0] == 4)[5], "12.0", "of the H200's profile")
+
+    def test_layers(self):
+        table = layers.times(on_two([row for row in layer_rows() if row["case"] == LAYER]), Layers(measurements.COMMITTED))
+        first, second = self.columns(table.rows)
+        self.assertEqual((first[2], first[7], second[2], second[7]), ("60.0", "", "30.0", "120.2"))
+
+    def test_the_paper_s_tables(self):
+        table = paper.table11(on_two([bench_row(MEASURED, "kernel", 12)]), Paper(measurements.COMMITTED),
+                              Peers(measurements.COMMITTED))
+        self.assertEqual([group.title for group in table.groups][3:5], [f"ours, one {OTHER}, ms", "ours, one NVIDIA H200, ms"])
+        line = line_of(table, "1K")
+        self.assertEqual((line[7:9], line[9:11]), (["0.024", "0.048"], ["0.012", "0.024"]))
+        self.assertTrue(all(len(row) == len(table.columns) for row in table.rows))
+
+    def test_a_profile_is_of_one_device(self):
+        predicted = [{"profile": "H100"}]
+        self.assertEqual([row["device"]["name"] for row in
+                          measurements.of_profiles(on_two([bench_row(MEASURED, "kernel", 12)]), predicted)], [OTHER])
+        self.assertEqual(measurements.device_of("A100-40GB"), "NVIDIA A100-SXM4-40GB")
 
 
 class LayersTest(unittest.TestCase):
