@@ -32,8 +32,12 @@ def time_per_sample(figure, rows):
         if i == 0 or figure.is_narrow():
             axes.set_ylabel("time / sample (ps)")
     handles = [Line2D([], [], color=look["color"], marker=look["marker"], linewidth=1) for look in MODES.values()]
-    figure.legend_for_all([*handles, Line2D([], [], color=style.GREY, linestyle="--", linewidth=1)],
-                          [*MODES, f"{REACH} × causal at the FFT size"])
+    handles.append(Line2D([], [], color=style.GREY, linestyle="--", linewidth=1))
+    labels = [*MODES, f"{REACH} × causal at the FFT size"]
+    if any(row["stale"] and is_drawn(row) for row in rows):
+        handles.append(Line2D([], [], **style.STALE))
+        labels.append("hollow: stale")
+    figure.legend_for_all(handles, labels)
 
 
 def draw_reach(axes, lower, upper, us_at_size):
