@@ -326,6 +326,7 @@ class TwoDevicesTest(unittest.TestCase):
         table = layers.times(on_two([row for row in layer_rows() if row["case"] == LAYER]), Layers(measurements.COMMITTED))
         first, second = self.columns(table.rows)
         self.assertEqual((first[2], first[7], second[2], second[7]), ("60.0", "", "30.0", "120.2"))
+        self.assertIn("in 1 of 1 layers that all of them were timed on", table.verdict)
 
     def test_the_paper_s_tables(self):
         table = paper.table11(on_two([bench_row(MEASURED, "kernel", 12)]), Paper(measurements.COMMITTED),
