@@ -6,9 +6,9 @@ from results import case_fields
 from style import DTYPE
 
 # Of a pattern's kind: mark and colour are drawings/sparsity.py's, the order is that of legends.
-KINDS = {"paper": "the paper's patterns", "grid": "grid (a, b, ...)", "lines": "lines",
-         "low": "low-pass", "high": "high-pass", "band": "band-stop", "random": "random blocks", "energy": "least energy first", "greedy": "greedy",
-         "file": "a mask of one's own"}
+KINDS = {"paper": "the paper's patterns", "grid": "grid (a, b, ...)", "lines": "lines", "low": "low-pass",
+         "high": "high-pass", "band": "band-stop", "random": "random blocks", "energy": "least energy first",
+         "greedy": "greedy", "file": "a mask of one's own"}
 LOSSLESS = 160  # dB: where what loses nothing is drawn
 
 # Fu et al. 2023, Tables 9 and 10, of 32 x 32 x 32 x 64: zeroed, zeros in percent, perplexity, speedup.

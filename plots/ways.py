@@ -3,7 +3,7 @@
 import math
 
 import style
-from measurements import us
+from measurements import of_profiles, us
 from results import case_fields
 
 KERNEL = "kernel"  # of a predicted row that names no method
@@ -21,9 +21,9 @@ def predicted(rows):
     return by_case((row["case"], row.get("method", KERNEL), row["total_us"]) for row in rows if row["model"] == "roofline")
 
 
-def measured(rows):
-    """{case: {way: row}} of rows of danaus bench."""
-    return by_case((row["case"], row["method"], row) for row in rows)
+def measured(rows, said):
+    """{case: {way: row}} of rows of danaus bench, on the devices that predicted rows are about."""
+    return by_case((row["case"], row["method"], row) for row in of_profiles(rows, said))
 
 
 def by_case(entries):

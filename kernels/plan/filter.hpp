@@ -11,8 +11,8 @@
 namespace danaus {
 
 // Of the filters of the convolution `problem` of a case, into what is prepared for its kernel. Long ones, N = N1 N2, by
-// an outer pass and one along its rows, channels by channels. `kept`: as make_program() has it;
-// `rows`: as Filters has them.
+// an outer pass and one along its rows, channels by channels. `kept`: as make_program() has it; `rows`: as Filters has
+// them.
 std::unique_ptr<Step> make_filter_transform(const Case& asked, const Convolution& problem, const Prepared& prepared,
                                             const Variant& variant, const Device& device,
                                             std::span<const std::uint8_t> kept, std::span<const int> rows = {});

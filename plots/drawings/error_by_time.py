@@ -2,7 +2,7 @@
 
 import style
 from matplotlib.lines import Line2D
-from measurements import LONG, at_fft_sizes, left_to_the_plan, length_of, passed, us
+from measurements import LONG, at_fft_sizes, by_device, left_to_the_plan, length_of, passed, us
 from results import case_fields
 
 CASE = {"mode": "circular", "b": 64, "h": 768, "gates": []}
@@ -20,15 +20,14 @@ SHORTEST = 1024
 
 def each_method(figure, rows, peers):
     """Relative L2 error against time over the floor, a panel for each device: a line goes from 1K to 32K samples."""
-    devices = list(dict.fromkeys(row["device"]["name"] for row in rows))
-    looks = {}
-    panels = figure.panels(len(devices), sharey=True)
-    for device, axes in zip(devices, panels):
-        own = at_fft_sizes(row for row in rows if row["device"]["name"] == device and is_drawn(row))
+    found, looks = by_device(rows), {}
+    panels = figure.panels(len(found), sharey=True)
+    for (device, here), axes in zip(found.items(), panels):
+        own = at_fft_sizes(filter(is_drawn, here))
         points = {}  # of a label: [(N, time over the floor, error, whether the row is stale)]
         for row in own:
-            if found := METHODS.get((row["method"], case_fields(row["case"])["dtype"])):
-                label, looks[label] = found
+            if method := METHODS.get((row["method"], case_fields(row["case"])["dtype"])):
+                label, looks[label] = method
                 points.setdefault(label, []).append((length_of(row), over_floor(row, us(row)), row["verify"]["rel_l2"],
                                                      row["stale"]))
         for row in {length_of(row): row for row in own}.values():

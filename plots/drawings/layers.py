@@ -94,11 +94,11 @@ def batch_axis(axes, batches):
 
 
 def heat(figure, rows, layers):
-    """The same as colours: batch by channels, a column of panels for each length, the kernel on each device and, on its
-    own, TurboFNO."""
+    """The same as colours: batch by channels, a column of panels for each length, the kernel on each device and, below
+    them, TurboFNO on its own."""
     found = of_devices(rows)
-    places = [((device, which), panel) for device in dict.fromkeys(device for device, _ in found)
-              for which in range(2 if DEVICE in device else 1) for of, panel in found if of == device]
+    places = [((device, which), panel) for which in range(2) for device, panel in found
+              if which == 0 or DEVICE in device]
     if not places:
         return
     for ((device, which), panel), axes in figure.table_of_panels(places).items():

@@ -2,7 +2,7 @@
 
 import style
 from matplotlib.lines import Line2D
-from measurements import LONG, left_to_the_plan, length_of, passed, us
+from measurements import LONG, by_device, left_to_the_plan, length_of, passed, us
 from results import case_fields
 
 CASE = {"dtype": "f16", "b": 64, "h": 768, "gates": []}
@@ -12,9 +12,9 @@ REACH = 1.2  # times the causal time at the FFT size
 
 def time_per_sample(figure, rows):
     """Picoseconds a sample of u against L, a panel for each device: FFT sizes joined, other lengths as marks."""
-    devices = list(dict.fromkeys(row["device"]["name"] for row in rows))
-    for i, (device, axes) in enumerate(zip(devices, figure.panels(len(devices)))):
-        own = [row for row in rows if row["device"]["name"] == device and is_drawn(row)]
+    found = by_device(rows)
+    for i, ((device, here), axes) in enumerate(zip(found.items(), figure.panels(len(found)))):
+        own = list(filter(is_drawn, here))
         sizes = {row["fft_size"]: row for row in own if mode_of(row) == "causal" and length_of(row) == row["fft_size"]}
         for mode, look in MODES.items():
             of_mode = [row for row in own if mode_of(row) == mode]

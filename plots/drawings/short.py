@@ -3,7 +3,7 @@
 import style
 import ways
 from matplotlib.lines import Line2D
-from measurements import device_of, of_profiles
+from measurements import device_of
 from results import case_fields
 
 TAPS = "its taps"
@@ -21,7 +21,7 @@ def by_taps(figure, rows, measured, peers):
     """Time over that of reading u and writing y once, against K, a panel for each L: lines predicted, marks measured."""
     floors = {case_fields(row["case"])["l"]: floor_of(row) for row in rows if is_kernel(row)}
     found = [(fields, times) for fields, times in ways.fields_of(ways.predicted(rows)) if is_drawn(fields)]
-    timed = [(fields, methods) for fields, methods in ways.fields_of(ways.measured(of_profiles(measured.rows, rows)))
+    timed = [(fields, methods) for fields, methods in ways.fields_of(ways.measured(measured.rows, rows))
              if is_drawn(fields)]
     device = device_of(rows[0]["profile"])
     lengths = sorted({fields["l"] for fields, _ in found})

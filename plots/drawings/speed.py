@@ -2,7 +2,7 @@
 
 import style
 from matplotlib.lines import Line2D
-from measurements import LONG, at_fft_sizes, left_to_the_plan, length_of, passed
+from measurements import LONG, at_fft_sizes, by_device, left_to_the_plan, length_of, passed
 from results import case_fields
 
 # The case of the figure, and what is drawn of it: {method, or peer and type: its look}.
@@ -29,10 +29,9 @@ DASH = {"marker": "_", "linestyle": "none", "markersize": 11, "markeredgewidth":
 
 def time_over_floor(figure, rows, peers):
     """Time over the floor against N, a panel for each device: lines are measured here, single markers by others."""
-    devices = list(dict.fromkeys(row["device"]["name"] for row in rows))
-    stale = False
-    for i, (device, axes) in enumerate(zip(devices, figure.panels(len(devices)))):
-        own = at_fft_sizes(row for row in rows if row["device"]["name"] == device and is_drawn(row))
+    found, stale = by_device(rows), False
+    for i, ((device, here), axes) in enumerate(zip(found.items(), figure.panels(len(found)))):
+        own = at_fft_sizes(filter(is_drawn, here))
         points = {name: line(own, *TIMES[name]) for name in SERIES}
         for name, look in SERIES.items():
             draw_line(axes, name, points[name], look)

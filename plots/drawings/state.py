@@ -3,7 +3,7 @@
 import style
 import ways
 from matplotlib.lines import Line2D
-from measurements import of_profiles, scale_of
+from measurements import scale_of
 from states import DRAWN, attention_us, crossings, is_drawn
 
 STATES = {1: {"linestyle": (0, (1, 1))}, 16: {"linestyle": (0, (4, 1.5))}, 64: {"linestyle": "-"},
@@ -30,7 +30,7 @@ def time_by_length(figure, rows, measured, attention):
     line([(fields["l"], ms(times["full_fft"], fields)) for fields, times in found
           if fields["s"] == DRAWN and "full_fft" in times], {"color": ways.LOOK["full_fft"]["color"]})
     stale = False
-    timed = [(fields, methods) for fields, methods in ways.fields_of(ways.measured(of_profiles(measured.rows, rows)))
+    timed = [(fields, methods) for fields, methods in ways.fields_of(ways.measured(measured.rows, rows))
              if is_drawn(fields) and fields["s"] == DRAWN]
     for fields, methods in timed:
         for way, row in methods.items():

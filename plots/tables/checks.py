@@ -1,5 +1,6 @@
 """What ran where: tests, sanitizer tools and random cases, on which device, and what came of them."""
 
+from measurements import by_device
 from report import Table
 
 COLUMNS = ["what", "passed", "failed", "skipped", "errors", "seed", "worst error / bound", "worst case", "driver",
@@ -9,9 +10,8 @@ COLUMNS = ["what", "passed", "failed", "skipped", "errors", "seed", "worst error
 def ran(rows):
     """A block for each device: a line for each program of tests by itself and under each tool, and for each operation
     and seed of random cases."""
-    lines, stale, wrong = [], 0, 0
-    for name in dict.fromkeys(row["device"]["name"] for row in rows):
-        here = [row for row in rows if row["device"]["name"] == name]
+    lines, stale, wrong, found = [], 0, 0, by_device(rows)
+    for name, here in found.items():
         checks, drawn = [row for row in here if row["kind"] == "check"], {}
         for row in here:
             if row["kind"] == "random":
@@ -21,8 +21,7 @@ def ran(rows):
         stale += sum(row["stale"] for row in here)
         wrong += sum(row["status"] == "failed" for row in checks) + sum(bool(row["failed"]) for row in here
                                                                         if row["kind"] == "random")
-    devices = len({row["device"]["name"] for row in rows})
-    verdict = (f"{len(rows)} rows of {devices} {'device' if devices == 1 else 'devices'}; {wrong} of them with "
+    verdict = (f"{len(rows)} rows of {len(found)} {'device' if len(found) == 1 else 'devices'}; {wrong} of them with "
                f"failures, {stale} stale.")
     return Table(COLUMNS, lines, verdict=verdict, good=wrong == 0 and stale == 0)
 

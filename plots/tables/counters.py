@@ -11,10 +11,11 @@ def comparison(rows):
     """A block for each case, a line for each quantity that both count: those that are not all explained, else the first
     one, and the others behind a click."""
     quantities = [quantity for row in rows for quantity in row["quantities"]]
-    shown = [row for row in rows if not all(map(is_explained, row["quantities"]))] or rows[:1]
-    others = [row for row in rows if row not in shown]
+    rows = sorted(rows, key=is_all_explained)
+    unexplained = len(rows) - sum(map(is_all_explained, rows))
+    shown, others = rows[:max(1, unexplained)], rows[max(1, unexplained):]
     return Table(COLUMNS, lines_of(shown), verdict=sentence(rows, quantities),
-                 good=all(map(is_explained, quantities)) and not any(row["stale"] for row in rows),
+                 good=unexplained == 0 and not any(row["stale"] for row in rows),
                  details=Table(COLUMNS, lines_of(others)) if others else None,
                  details_title=f"The same of {len(others)} other cases")
 
@@ -49,6 +50,10 @@ def sentence(rows, quantities):
     others = sum(not is_explained(quantity) for quantity in quantities)
     return (f"{len(same)} of {len(quantities)} counts over {len(rows)} cases agree to {SAME:.0%}, {within} are within "
             f"a range that has a reason, {others} {'is' if others == 1 else 'are'} not explained.")
+
+
+def is_all_explained(row):
+    return all(map(is_explained, row["quantities"]))
 
 
 def is_explained(quantity):

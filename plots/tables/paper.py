@@ -61,7 +61,8 @@ def times(rows, printed, peers, mode, gated, more=None, backward=False):
         found = {device: own[l] for device, own in ours.items() if l in own}
         old = [short_name(device) for device, row in found.items() if row["stale"]]
         notes = [line.note, f"ours on an {' and an '.join(old)} is stale" if old else "",
-                 *{f"ours is scaled from {row['scaled_from']}": 0 for row in found.values() if "scaled_from" in row}]
+                 *dict.fromkeys(f"ours is scaled from {row['scaled_from']}" for row in found.values()
+                                if "scaled_from" in row)]
         lines.append([length(line.fft_size), as_printed(line.pytorch), as_printed(line.flashfftconv),
                       f"{line.ratio:.2f}", *(as_printed(getattr(line, field)) for field in more.values()),
                       ms(torch), ms(flash), ratio(torch, flash),

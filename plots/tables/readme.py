@@ -3,8 +3,8 @@
 import textwrap
 
 from evaluation import COUNTED, NULLS, evaluate
-from measurements import (LONG, at_fft_sizes, floor_with_spectrum, left_to_the_plan, length_of, passed, read_either,
-                          timed, us)
+from measurements import (LONG, at_fft_sizes, by_device, floor_with_spectrum, left_to_the_plan, length_of, passed,
+                          read_either, short_name, timed, us)
 from peers import Peers
 from results import Refusal, case_fields
 from style import length
@@ -34,10 +34,11 @@ def claims(committed):
     predictions = read_either(None, committed, ["prediction"])
     if not rows or not predictions:
         return ""
-    peers, of_devices = Peers(committed), [rows_of(device, rows) for device in devices(rows)]
+    peers, own = Peers(committed), by_device(rows.rows)
+    of_devices = [own[device] for device in devices(rows)]
     cells = [each for claim in (it_is_fast, it_is_the_fastest, it_is_right) for of_device in of_devices
              for each in claim(without_stale(of_device)[0], rows, peers)]
-    for judged in by_device(predictions, rows):
+    for judged in predictions_by_device(predictions, rows):
         cells += it_is_predicted(judged, predictions)
     lines = table(["claim", "figure", "device", "rows in experiments/results/"], cells)
     staleness = without_stale([row for of_device in of_devices for row in of_device])[1]
@@ -133,16 +134,16 @@ def others(committed):
     rows = timed(None, committed, TIMED)
     if not rows:
         return ""
-    lines, columns, origins = {name: [] for name in OTHERS}, [], []
+    lines, columns, origins, own = {name: [] for name in OTHERS}, [], [], by_device(rows.rows)
     for device in devices(rows):
-        counting = [row for row in without_stale(rows_of(device, rows))[0] if passed(row)]
+        counting = [row for row in without_stale(own[device])[0] if passed(row)]
         cases = {}
         for row in counting:
             cases.setdefault(row["case"], {})[row["method"]] = row
         for name, is_of in OTHERS.items():
             lines[name] += others_line([methods for case, methods in cases.items()
                                         if "kernel" in methods and is_of(case_fields(case))])
-        columns += [f"cases, {device.split()[1]}", "× floor", "cuFFT"]
+        columns += [f"cases, {short_name(device)}", "× floor", "cuFFT"]
         days = sorted({row["date"] for row in counting})
         origins.append(f"{device}, {' to '.join(dict.fromkeys((days[0], days[-1])))}")
     cells = [[name, *map(str, line)] for name, line in lines.items() if any(line)]
@@ -191,15 +192,11 @@ def devices(results):
     return sorted(dict.fromkeys(names), key=names.count, reverse=True)
 
 
-def by_device(predictions, results):
+def predictions_by_device(predictions, results):
     """The predictions about each of devices() that has some; all of them as one where none has."""
     about = [[row for row in predictions.rows if row.get("device") == device]
              for device in (devices(results) if results else ())]
     return [rows for rows in about if rows] or [predictions.rows]
-
-
-def rows_of(device, results):
-    return [row for row in results.rows if row["device"]["name"] == device]
 
 
 def file_of(found, of):
@@ -224,12 +221,12 @@ def judged_models(committed):
     predictions, rows = read_either(None, committed, ["prediction"]), timed(None, committed)
     if not predictions:
         return ""
-    return judgement(by_device(predictions, rows)[0])
+    return judgement(predictions_by_device(predictions, rows)[0])
 
 
 def speed(results, device, peers):
     """A table for the first block of a device's cases, and for every other its multiples of the floor."""
-    (heading, main), *others = blocks(at_fft_sizes(rows_of(device, results))).items()
+    (heading, main), *others = blocks(at_fft_sizes(by_device(results.rows)[device])).items()
     origin = ", ".join([heading, *results.dates(), results.revision()])
     lines = paragraph(f"{origin}. Times in microseconds, clocks in MHz; ~ is scaled from fewer rows, and a "
                       "peer's cuFFT is without its packing:")

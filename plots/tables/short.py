@@ -1,7 +1,7 @@
 """Which way a short convolution goes, and what it takes."""
 
 import ways
-from measurements import device_of, of_profiles, passed
+from measurements import device_of, passed
 from report import Table
 from results import case_fields
 from style import DTYPE, length
@@ -14,7 +14,8 @@ COLUMNS = ["K", *(f"{name}, predicted" for name in NAMES.values()), "soonest, pr
 def choice(rows, measured, peers):
     """A block for each type and length of rows [B, H, L], a line for each K; microseconds."""
     lines, heading, crossings, right, compared = [], None, [], 0, 0
-    predicted, timed = ways.predicted(rows), ways.measured(of_profiles(measured.rows, rows))
+    device = device_of(rows[0]["profile"])
+    predicted, timed = ways.predicted(rows), ways.measured(measured.rows, rows)
     for case in sorted(predicted, key=place):
         fields = case_fields(case)
         if fields["channelslast"]:
@@ -30,7 +31,7 @@ def choice(rows, measured, peers):
         crossings[-1][1].append((fields["k"], best, ways.soonest(said, tuple(ways.FFTS))))
         compared += fastest is not None
         right += fastest is not None and best == fastest
-        peer = peers.forward(fields, device_of(rows[0]["profile"]))
+        peer = peers.forward(fields, device)
         notes = "stale" if any(row["stale"] for row in methods.values()) else ""
         lines.append([fields["k"], *(number(said.get(way)) for way in NAMES), NAMES[best],
                       *(number(found.get(way)) for way in NAMES), NAMES.get(fastest, ""), number(peer and peer.us), notes])

@@ -2,7 +2,7 @@
 
 import states
 import ways
-from measurements import BATCH, of_profiles, scale_of
+from measurements import BATCH, scale_of
 from report import Table
 from results import case_fields
 from style import DTYPE, length
@@ -14,8 +14,8 @@ COLUMNS = ["L", "state passing, predicted", "fused FFT, predicted", "over it", "
 def lengths(rows, measured, attention):
     """A block for each number of states and shape, a line for each length; microseconds. Attention is brought to the
     case's channels, where it has as many rows."""
-    predicted, others = ways.predicted(rows), states.attention_us(attention)
-    timed = ways.measured(of_profiles(measured.rows, rows))
+    predicted, timed = ways.predicted(rows), ways.measured(measured.rows, rows)
+    others = states.attention_us(attention)
     lines, heading, crossings = [], None, {}
     for case in sorted(predicted, key=place):
         fields, said, methods = case_fields(case), predicted[case], timed.get(case, {})

@@ -393,6 +393,15 @@ class LongTest(unittest.TestCase):
 
 
 class ReadmeTest(unittest.TestCase):
+    def committed(self, rows):
+        """A folder with these rows, predictions and what other people measured."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        for name, lines in (("rows", rows), ("predictions", prediction_rows())):
+            (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        shutil.copy(measurements.COMMITTED / "h200_peers.csv", folder)
+        sources.results.read.cache_clear()
+        return folder
+
     def test_figures_of_several_gpus_stand_below_those_of_all(self):
         one, two = prediction_rows(), [{**row, "profile": "H100"} for row in prediction_rows()]
         self.assertNotIn("on the H", readme.judgement(one).split("| model |")[1])
@@ -414,28 +423,18 @@ class ReadmeTest(unittest.TestCase):
         row = bench_row(MEASURED, "kernel", 12)
         first, second = ({**row, "device": {**row["device"], "name": name}} for name in ("NVIDIA H200", "NVIDIA B200"))
         step = {**step_row(), "device": second["device"]}
-        with tempfile.TemporaryDirectory() as name:
-            (Path(name) / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in (first, second, step)))
-            (Path(name) / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in prediction_rows()))
-            shutil.copy(measurements.COMMITTED / "h200_peers.csv", name)
-            sources.results.read.cache_clear()
-            devices = [line.split(" | ")[2] for line in readme.claims(Path(name)).splitlines() if "is right" in line]
-            self.assertEqual(devices, ["NVIDIA H200", "NVIDIA B200"])
-            self.assertIn("| operation | cases, B200 | × floor | cuFFT | cases, H200 | × floor | cuFFT |\n",
-                          readme.others(Path(name)))
-            self.assertEqual(readme.measured_times(Path(name)).count("Times in microseconds"), 2)
-
+        folder = self.committed([first, second, step])
+        devices = [line.split(" | ")[2] for line in readme.claims(folder).splitlines() if "is right" in line]
+        self.assertEqual(devices, ["NVIDIA H200", "NVIDIA B200"])
+        self.assertIn("| operation | cases, B200 | × floor | cuFFT | cases, H200 | × floor | cuFFT |\n",
+                      readme.others(folder))
+        self.assertEqual(readme.measured_times(folder).count("Times in microseconds"), 2)
 
     def test_a_device_whose_kernels_are_all_stale_has_no_lines(self):
         row = bench_row(MEASURED, "kernel", 12)
         other = {**row["device"], "name": "NVIDIA B200"}
         stale, baseline = {**row, "code": "another", "device": other}, {**bench_row(MEASURED, "copy", 10), "device": other}
-        with tempfile.TemporaryDirectory() as name:
-            (Path(name) / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in (row, stale, baseline)))
-            (Path(name) / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in prediction_rows()))
-            shutil.copy(measurements.COMMITTED / "h200_peers.csv", name)
-            sources.results.read.cache_clear()
-            self.assertNotIn("B200", readme.claims(Path(name)))
+        self.assertNotIn("B200", readme.claims(self.committed([row, stale, baseline])))
 
 
 class SourcesTest(unittest.TestCase):
