@@ -76,12 +76,14 @@ def it_is_predicted(judged, predictions):
     counted, beaten = judgement.summary(COUNTED), judgement.beaten()
     of_profile = judged[0]["profile"]
     origin = [judged[0].get("device", of_profile), file_of(predictions, lambda row: row["profile"] == of_profile)]
-    return [["Work counted without a GPU predicts the time.", f"{percent(counted.median)} % off in the median, "
+    times = ["Work counted without a GPU predicts the time.", f"{percent(counted.median)} % off in the median, "
              f"{percent(counted.p90)} % at the 90th percentile, at lengths that it was not fitted to"
-             + but_for_nulls(beaten, "median", "p90"), *origin],
-            ["A choice of factors by it is nearly the fastest.", f"{percent(counted.mean_regret)} % slower on average, "
-             f"{percent(counted.worst_regret)} % at worst, of {counted.choices} choices"
-             + but_for_nulls(beaten, "mean_regret", "worst_regret"), *origin]]
+             + but_for_nulls(beaten, "median", "p90"), *origin]
+    if counted.choices == 0:
+        return [times]
+    return [times, ["A choice of factors by it is nearly the fastest.",
+                    f"{percent(counted.mean_regret)} % slower on average, {percent(counted.worst_regret)} % at worst, "
+                    f"of {counted.choices} choices" + but_for_nulls(beaten, "mean_regret", "worst_regret"), *origin]]
 
 
 def origin_of(of_device, rows):

@@ -357,6 +357,12 @@ class MakeTest(unittest.TestCase):
                       "percentile, at lengths that it was not fitted to; **beaten** by a constant times the floor "
                       "(2.6 %) |", text)
         self.assertIn("| counted work | 5.0 % (2.5 to 5.0) | 5.0 % (2.5 to 5.0) | 0.0 % | 0.0 % | 0.0 % |", text)
+        self.assertIn("| A choice of factors by it is nearly the fastest. |", text)
+        no_choices = {row["case"].split("_r")[0]: row for row in prediction_rows()}  # each case by one kernel
+        self.write({"committed/predictions.jsonl": no_choices.values()})
+        self.assertEqual(self.make("--readme", page).returncode, 0)
+        self.assertIn("| Work counted without a GPU predicts the time. |", page.read_text())
+        self.assertNotIn("nearly the fastest", page.read_text())
         page.write_text(text.replace("<!-- End of judged models -->", ""))
         self.assertIn("lacks the line '<!-- Judged models", self.refused("--readme", page))
         page.write_text("no markers")
