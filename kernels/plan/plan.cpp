@@ -27,7 +27,7 @@ bool overlap(const Buffer& a, const Buffer& b) {
 std::string product_of(const Array& array, std::int64_t batch) {
   std::string factors;
   for (std::size_t i = 0; i < array.extents.size(); ++i)
-    factors += (i > 0 ? "*" : "") + std::to_string(i == 0 && array.batched ? batch : array.extents[i]);
+    factors += text(i > 0 ? "*" : "", i == 0 && array.batched ? batch : array.extents[i]);
   return text(array.shape, " = ", factors);
 }
 

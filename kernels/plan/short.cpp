@@ -18,11 +18,11 @@ namespace {
 
 constexpr std::int64_t kMostLength = std::int64_t{1} << 30;
 
-// The first kernel of a family's table that is chosen and has room for so many taps; a line's capacity by `most_taps`.
-template <class Family, class Lines, class MostTaps>
-std::optional<KernelId> find(const Lines& lines, const ShortConvolution& p, std::int64_t taps, MostTaps most_taps) {
+// The first kernel of a family's table that is chosen and fits; `fits` says it of a line.
+template <class Family, class Lines, class Fits>
+std::optional<KernelId> find(const Lines& lines, const ShortConvolution& p, Fits fits) {
   for (std::size_t line = 0; line < lines.size(); ++line)
-    if (lines[line].worth == kChosen && lines[line].channels_last == p.channels_last && taps <= most_taps(lines[line]))
+    if (lines[line].worth == kChosen && lines[line].channels_last == p.channels_last && fits(lines[line]))
       return KernelId{Family::name, line, p.dtype == Dtype::bf16 ? 1u : 0u};
   return std::nullopt;
 }
@@ -107,6 +107,13 @@ void touch_rows(Launch& launch, const char* name, const void* data, const ShortC
   if (data) launch.touches({name, data, bytes_of(p, batch), written, false});
 }
 
+// The kernel of few taps that has dk beside du, or only y.
+std::optional<KernelId> find_direct(const ShortConvolution& p, const Reach& reach, bool correlates) {
+  return find<direct::Family>(direct::kLines, p, [&](const direct::Line& line) {
+    return line.correlates == correlates && line.skipped <= reach.delay && reach.taps <= line.skipped + line.taps;
+  });
+}
+
 // A filter as a kernel reads it, in the prepared memory.
 struct Filter {
   KernelId kernel;  // that reads it
@@ -117,14 +124,18 @@ struct Filter {
   int blocks() const { return toeplitz::kLines[kernel.line].blocks; }
   int pairs() const { return is_direct() ? 0 : toeplitz::pairs_of(blocks()); }
   int taps() const { return is_direct() ? direct::kLines[kernel.line].taps : 0; }
+  bool correlates() const { return is_direct() && direct::kLines[kernel.line].correlates; }
+  // Taps of the kernel before the filter's first.
+  std::int64_t delay() const { return reach.delay - (is_direct() ? direct::kLines[kernel.line].skipped : 0); }
 
   Filter(const ShortConvolution& p, bool from_its_end, std::int64_t at)
       : reach(p, from_its_end ? p.taps - 1 - danaus::ahead(p) : danaus::ahead(p)), flipped(from_its_end), begin(at) {
-    auto found =
-        find<direct::Family>(direct::kLines, p, reach.taps, [](const direct::Line& line) { return line.taps; });
+    // One pass has all gradients where there are no gates, whose own would need others.
+    auto found = from_its_end && !p.pregate && !p.postgate ? find_direct(p, reach, true) : std::nullopt;
+    if (!found) found = find_direct(p, reach, false);
     if (!found)
-      found = find<toeplitz::Family>(toeplitz::kLines, p, reach.taps, [](const toeplitz::Line& line) {
-        return toeplitz::Key{{}, {}, line.blocks}.most_taps();
+      found = find<toeplitz::Family>(toeplitz::kLines, p, [&](const toeplitz::Line& line) {
+        return reach.taps <= toeplitz::Key{{}, {}, line.blocks}.most_taps();
       });
     if (!found) throw std::logic_error(text("shortconv: no line of the tables has ", reach.taps, " taps"));
     kernel = *found;
@@ -158,7 +169,7 @@ class Arrangement final : public Step {
     a.k = at(call, k_), a.bias = at(call, bias_);
     a.filters = filter_.filters(call), a.biases = filter_.biases(call, p_);
     a.channels = static_cast<int>(p_.channels), a.count = static_cast<int>(p_.taps);
-    a.delay = static_cast<int>(filter_.reach.delay), a.flipped = filter_.flipped;
+    a.delay = static_cast<int>(filter_.delay()), a.flipped = filter_.flipped;
     a.pairs = filter_.pairs(), a.taps = filter_.taps();
     const std::int64_t blocks = std::clamp<std::int64_t>(ratio_up(filter_.words, layout().threads), 1, blocks_);
     Launch launch = launch_of(kernel_, description_, blocks, layout().threads, 0, machine);
@@ -179,10 +190,49 @@ class Arrangement final : public Step {
   std::int64_t blocks_ = 1;
 };
 
+// Adds up what parts of a channel gave for dk and dbias.
+class Total {
+ public:
+  Total(const ShortConvolution& p, const std::vector<Array>& arrays)
+      : p_(p), dk_(array_of(arrays, "dk")), dbias_(array_of(arrays, "dbias")) {
+    const auto is_total = [](const correlate_short::Line& line) { return line.total; };
+    kernel_ = {correlate_short::Family::name,
+               static_cast<std::size_t>(std::ranges::find_if(correlate_short::kLines, is_total) -
+                                        correlate_short::kLines.begin())};
+  }
+
+  std::int64_t bytes(std::int64_t parts) const { return 4 * parts * sums(); }
+  void fit(const Machine& machine) const {
+    machine.concurrent_blocks(kernel_, Path::threads, layout().threads, layout().shared_bytes(0));
+  }
+  void bind(const Call& call, const Machine& machine, float* sums_of_parts, std::int64_t parts,
+            std::string_view description, const LaunchTo& to) const {
+    correlate_short::Arguments a{};
+    a.sums = sums_of_parts, a.parts = static_cast<int>(parts);
+    a.dk = static_cast<float*>(at(call, dk_)), a.dbias = static_cast<float*>(at(call, dbias_));
+    a.channels = static_cast<int>(p_.channels), a.count = static_cast<int>(p_.taps);
+    Launch add =
+        launch_of(kernel_, description, ratio_up(sums(), 32), layout().threads, layout().shared_bytes(0), machine);
+    add.touches({"sums", a.sums, bytes(parts), false, false});
+    add.touches({"dk", a.dk, 4 * p_.channels * p_.taps, true, false});
+    if (a.dbias) add.touches({"dbias", a.dbias, 4 * p_.channels, true, false});
+    add.give(a);
+    to(add);
+  }
+
+ private:
+  correlate_short::Layout layout() const { return layout_of<correlate_short::Family>(kernel_); }
+  std::int64_t sums() const { return p_.channels * (p_.taps + 1); }
+  ShortConvolution p_;
+  int dk_, dbias_;
+  KernelId kernel_;
+};
+
 // One convolution: which arrays of the case it reads and writes, -1 where there is none.
 struct Operands {
   int u, pregate, postgate, y;
   bool bias;
+  int x = -1;  // of du with dk: the samples that the filter met
 };
 
 class ConvolutionStep final : public Step {
@@ -193,10 +243,15 @@ class ConvolutionStep final : public Step {
         filter_(filter),
         operands_(operands),
         line_(filter.is_direct() ? 0 : choose_line(p.length, wide())),
-        variant_(filter.is_direct() ? OtherVariant(filter.kernel, few(), direct::name_of(few()), 0, direct::kRoundings)
+        variant_(filter.is_direct() ? OtherVariant(filter.kernel, few(), direct::name_of(few()),
+                                                   few().shared_bytes(1 + (operands.pregate >= 0) +
+                                                                      (operands.postgate >= 0 || operands.x >= 0)),
+                                                   direct::kRoundings)
                                     : OtherVariant(filter.kernel, wide(), toeplitz::name_of(wide()), shared_bytes(),
                                                    toeplitz::kRoundings - (p.filter == p.dtype))),
-        description_(text(what, " of ", asked.token(), ", ", variant_.name)) {}
+        description_(text(what, " of ", asked.token(), ", ", variant_.name)) {
+    if (filter.correlates()) total_.emplace(p, asked.arrays());
+  }
 
   const Variant& variant() const { return variant_; }
   std::string_view name() const override { return "short convolution"; }
@@ -206,7 +261,11 @@ class ConvolutionStep final : public Step {
            machine.device().block_bytes);
     // A device keeps one limit for a kernel: that of a plan for shorter lines is not to undercut another plan's.
     machine.concurrent_blocks(filter_.kernel, Path::threads, variant_.threads,
-                              filter_.is_direct() ? 0 : machine.device().block_bytes);
+                              variant_.shared_bytes > 0 ? machine.device().block_bytes : 0);
+    if (total_) total_->fit(machine);
+  }
+  std::int64_t workspace_bytes(std::int64_t batch) const override {
+    return total_ ? total_->bytes(parts(batch, run(batch, direct::kMostPartsOfColumns))) : 0;
   }
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
             const LaunchTo& to) const override {
@@ -236,8 +295,19 @@ class ConvolutionStep final : public Step {
     std::int64_t blocks;
     if constexpr (std::is_same_v<Arguments, direct::Arguments>) {
       const direct::Layout layout = few();
-      a.runs = static_cast<int>(ratio_up(length, layout.tuning.run * (p_.channels_last ? 1 : 8 * 32)));
-      blocks = p_.channels_last ? ratio_up(call.batch * a.runs * ratio_up(p_.channels, 8), layout.threads)
+      // Of sums as many on every device, which are the same then.
+      const std::int64_t warps =
+          std::int64_t{machine.device().multiprocessors} * layout.tuning.blocks * layout.tuning.warps;
+      const std::int64_t across = ratio_up(p_.channels, direct::kWarpChannels);
+      const std::int64_t samples = run(call.batch, total_ ? direct::kMostPartsOfColumns : ratio_up(warps, across));
+      a.run = static_cast<int>(samples), a.runs = static_cast<int>(ratio_up(length, samples));
+      a.parts = static_cast<int>(parts(call.batch, samples));
+      if (total_) {
+        a.x = at(call, operands_.x), a.sums = static_cast<float*>(call.workspace);
+        a.count = static_cast<int>(p_.taps), a.delay = static_cast<int>(filter_.delay());
+      }
+      blocks = p_.channels_last ? ratio_up(a.parts * across, layout.tuning.warps)
+               : total_         ? ratio_up(a.parts * p_.channels, layout.tuning.warps)
                                 : ratio_up(rows * a.runs, layout.tuning.warps);
     } else {
       const toeplitz::Layout layout = wide();
@@ -256,8 +326,28 @@ class ConvolutionStep final : public Step {
     touch_rows(launch, "postgate", a.postgate, p_, call.batch);
     launch.touches({"filters", a.filters, 4 * filter_.words, false, false});
     touch_rows(launch, "y", a.y, p_, call.batch, true);
+    if constexpr (std::is_same_v<Arguments, direct::Arguments>) {
+      touch_rows(launch, "x", a.x, p_, call.batch);
+      if (a.sums) launch.touches({"sums", a.sums, total_->bytes(a.parts), true, false});
+    }
     launch.give(a);
     to(launch);
+    if constexpr (std::is_same_v<Arguments, direct::Arguments>)
+      if (total_) total_->bind(call, machine, a.sums, a.parts, description_, to);
+  }
+
+  // Of direct kernels: samples of a warp's run; of [B, L, H] fewer, so that there are `enough` runs.
+  std::int64_t run(std::int64_t batch, std::int64_t enough) const {
+    const int most = few().tuning.run;
+    if (!p_.channels_last) return 8 * 32 * most;
+    std::int64_t samples = most;
+    while (samples > direct::kLeastRun && batch * ratio_up(p_.length, samples) < enough) samples /= 2;
+    return samples;
+  }
+  std::int64_t parts(std::int64_t batch, std::int64_t run) const {
+    const std::int64_t runs = batch * ratio_up(p_.length, run);
+    if (!total_) return runs;
+    return std::min<std::int64_t>(runs, p_.channels_last ? direct::kMostPartsOfColumns : direct::kMostParts);
   }
 
   ShortConvolution p_;
@@ -265,6 +355,7 @@ class ConvolutionStep final : public Step {
   Operands operands_;
   int line_;
   OtherVariant variant_;
+  std::optional<Total> total_;
   std::string description_;
 };
 
@@ -272,18 +363,13 @@ class ConvolutionStep final : public Step {
 class ShortCorrelation final : public Step {
  public:
   ShortCorrelation(const Case& asked, const ShortConvolution& p)
-      : p_(p), reach_(p, danaus::ahead(p)), description_("dk of " + asked.token()) {
+      : p_(p), reach_(p, danaus::ahead(p)), total_(p, asked.arrays()), description_("dk of " + asked.token()) {
     const std::vector<Array> arrays = asked.arrays();
     u_ = array_of(arrays, "u"), pregate_ = array_of(arrays, "pregate"), postgate_ = array_of(arrays, "postgate");
-    dy_ = array_of(arrays, "dy"), dk_ = array_of(arrays, "dk"), dbias_ = array_of(arrays, "dbias");
-    kernel_ =
-        find<correlate_short::Family>(correlate_short::kLines, p, reach_.taps, [](const correlate_short::Line& line) {
-          return correlate_short::Key{{}, {}, line.blocks}.most_taps();
-        }).value();
-    const auto is_total = [](const correlate_short::Line& line) { return line.total; };
-    total_ = {correlate_short::Family::name,
-              static_cast<std::size_t>(std::ranges::find_if(correlate_short::kLines, is_total) -
-                                       correlate_short::kLines.begin())};
+    dy_ = array_of(arrays, "dy");
+    kernel_ = find<correlate_short::Family>(correlate_short::kLines, p, [&](const correlate_short::Line& line) {
+                return reach_.taps <= correlate_short::Key{{}, {}, line.blocks}.most_taps();
+              }).value();
     line_ = choose_line(p.length, kLeastLine, layout().tuning.line, layout().halo);
   }
 
@@ -292,14 +378,13 @@ class ShortCorrelation final : public Step {
     if (const int needed = layout().shared_bytes(line_); needed > machine.device().block_bytes)
       fail("shortconvgrad: dk needs ", needed, " bytes of shared memory, a block has ", machine.device().block_bytes);
     machine.concurrent_blocks(kernel_, Path::threads, layout().threads, machine.device().block_bytes);
-    machine.concurrent_blocks(total_, Path::threads, total().threads, 0);
+    total_.fit(machine);
   }
-  std::int64_t workspace_bytes(std::int64_t batch) const override { return 4 * parts(batch) * sums(); }
+  std::int64_t workspace_bytes(std::int64_t batch) const override { return total_.bytes(parts(batch)); }
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
             const LaunchTo& to) const override {
     correlate_short::Arguments a{};
     a.u = at(call, u_), a.dy = at(call, dy_), a.pregate = at(call, pregate_), a.postgate = at(call, postgate_);
-    a.dk = static_cast<float*>(at(call, dk_)), a.dbias = static_cast<float*>(at(call, dbias_));
     a.sums = static_cast<float*>(call.workspace);
     a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(p_.channels);
     a.length = static_cast<int>(p_.length), a.count = static_cast<int>(p_.taps);
@@ -309,7 +394,7 @@ class ShortCorrelation final : public Step {
     a.line = line_, a.tiles = static_cast<int>(ratio_up(alignment.length, layout().u(line_).samples()));
     a.parts = static_cast<int>(parts(call.batch));
 
-    const std::int64_t blocks = p_.channels_last ? a.parts * ratio_up(p_.channels, kGroupChannels)
+    const std::int64_t blocks = p_.channels_last ? a.parts * ratio_up(p_.channels, layout().tuning.warps)
                                                  : ratio_up(a.parts * p_.channels, layout().tuning.warps);
     Launch correlate =
         launch_of(kernel_, description_, blocks, layout().threads, layout().shared_bytes(line_), machine);
@@ -317,22 +402,14 @@ class ShortCorrelation final : public Step {
     touch_rows(correlate, "dy", a.dy, p_, call.batch);
     touch_rows(correlate, "pregate", a.pregate, p_, call.batch);
     touch_rows(correlate, "postgate", a.postgate, p_, call.batch);
-    correlate.touches({"sums", a.sums, 4 * a.parts * sums(), true, false});
+    correlate.touches({"sums", a.sums, total_.bytes(a.parts), true, false});
     correlate.give(a);
     to(correlate);
-
-    Launch add = launch_of(total_, description_, ratio_up(sums(), total().threads), total().threads, 0, machine);
-    add.touches({"sums", a.sums, 4 * a.parts * sums(), false, false});
-    add.touches({"dk", a.dk, 4 * p_.channels * p_.taps, true, false});
-    if (a.dbias) add.touches({"dbias", a.dbias, 4 * p_.channels, true, false});
-    add.give(a);
-    to(add);
+    total_.bind(call, machine, a.sums, a.parts, description_, to);
   }
 
  private:
   correlate_short::Layout layout() const { return layout_of<correlate_short::Family>(kernel_); }
-  correlate_short::Layout total() const { return layout_of<correlate_short::Family>(total_); }
-  std::int64_t sums() const { return p_.channels * (p_.taps + 1); }
   std::int64_t parts(std::int64_t batch) const {
     const std::int64_t streams = batch * ratio_up(p_.length, layout().u(line_).samples());
     return std::clamp<std::int64_t>(streams / correlate_short::kStreamsOfPart, 1, correlate_short::kMostParts);
@@ -340,8 +417,9 @@ class ShortCorrelation final : public Step {
 
   ShortConvolution p_;
   Reach reach_;
-  int u_, pregate_, postgate_, dy_, dk_, dbias_;
-  KernelId kernel_, total_;
+  Total total_;
+  int u_, pregate_, postgate_, dy_;
+  KernelId kernel_;
   int line_ = 1;
   std::string description_;
 };
@@ -385,6 +463,10 @@ Program make_short_backward_program(const Case& asked, const ShortBackward& back
     if (!program.variant) program.variant = &step->variant();
     program.execute.push_back(std::move(step));
   };
+  if (filter.correlates()) {
+    add(filter, {of("dy"), -1, -1, of("du"), false, of("u")}, "gradients");
+    return program;
+  }
   add(filter, {of("dy"), of("postgate"), of("pregate"), of("du"), false}, "du");
   if (p.pregate) add(filter, {of("dy"), of("postgate"), of("u"), of("dpregate"), false}, "dpregate");
   if (p.postgate) {

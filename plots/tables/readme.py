@@ -167,10 +167,11 @@ def span(values):
 
 
 def without_stale(rows):
-    """The rows that count, and what is to be said of the others. Where none is fresh, all count for what they timed."""
+    """The rows that count, and what is to be said of the others. Where no kernel's is fresh, all count for what they
+    timed."""
     fresh = [row for row in rows if not row["stale"]]
     old = len(rows) - len(fresh)
-    if not fresh:
+    if not any(row["method"] == "kernel" for row in fresh):
         return rows, ("All measured rows are stale: the kernels have changed since, and these are figures of the "
                       "kernels as they were.")
     return fresh, f"{old} of {len(rows)} measured rows are stale and count for nothing here." if old else ""

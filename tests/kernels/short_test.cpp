@@ -116,23 +116,26 @@ TEST(ShortKernels, TakeFewerItemsThanTheCase) {
 
 // Of several parts of a channel.
 TEST(ShortKernels, GiveTheSameSumsAgain) {
-  for (const char* layout : {"", "_channelslast"}) {
-    const Case asked = parse_case(text("shortconvgrad_bf16_causal_k33_l70_b50_h3_bias", layout));
-    const Values values = make_values(asked);
-    ExecutorOptions options;
-    options.order = host::Order::random;
-    auto first = execute(asked, values, options, 0, 0);
-    options.seed = 1, options.blocks = 3;
-    auto second = execute(asked, values, options, 0, 0);
-    EXPECT_EQ(first.at("dk").values(), second.at("dk").values());
-    EXPECT_EQ(first.at("dbias").values(), second.at("dbias").values());
-  }
+  for (const char* shape : {"k33_l70_b50_h3", "k4_l70_b50_h3"})
+    for (const char* layout : {"", "_channelslast"}) {
+      const Case asked = parse_case(text("shortconvgrad_bf16_causal_", shape, "_bias", layout));
+      const Values values = make_values(asked);
+      ExecutorOptions options;
+      options.order = host::Order::random;
+      auto first = execute(asked, values, options, 0, 0);
+      options.seed = 1, options.blocks = 3, options.device.multiprocessors = 3;
+      auto second = execute(asked, values, options, 0, 0);
+      EXPECT_EQ(first.at("dk").values(), second.at("dk").values());
+      EXPECT_EQ(first.at("dbias").values(), second.at("dbias").values());
+    }
 }
 
-host::Counters count(const char* token) {
+host::Counters count(const char* token, std::string_view family) {
   ExecutorOptions options;
   host::Counters counters;
-  options.observer = [&](const Launch&, const host::Counters& counted) { counters = counted; };
+  options.observer = [&](const Launch& launch, const host::Counters& counted) {
+    if (launch.kernel.family == family) counters += counted;
+  };
   expect_right(token, options);
   return counters;
 }
@@ -142,16 +145,35 @@ host::Counters count(const char* token) {
 TEST(ShortKernels, DoTheWorkThatTheirTuningsCount) {
   for (const auto& [token, blocks] : {std::pair("shortconv_bf16_causal_k64_l8192_b1_h4", 3),
                                       std::pair("shortconv_bf16_causal_k256_l8192_b1_h4", 9)}) {
-    const host::Counters c = count(token);
+    const host::Counters c = count(token, "toeplitz");
     EXPECT_EQ(c.mma_f32acc, (8u * blocks - 4) * 4 * 8192 / 512);
     EXPECT_EQ(c.global_store_sectors, 4u * 8192 / 16);
     EXPECT_EQ(c.shared_conflicts, 0u);
   }
-  EXPECT_EQ(count("shortconv_bf16_causal_k4_l8192_b1_h4").fp32_operations, 4u * 8192 * 4);
-  const host::Counters last = count("shortconv_bf16_causal_k64_l2048_b1_h32_channelslast");
+  EXPECT_EQ(count("shortconv_bf16_causal_k4_l8192_b1_h4", "direct").fp32_operations, 4u * 8192 * 4);
+  const host::Counters last = count("shortconv_bf16_causal_k64_l2048_b1_h32_channelslast", "toeplitz");
   EXPECT_EQ(last.mma_f32acc, (8u * 3 - 4) * 32 * 2048 / 512);
   EXPECT_EQ(last.global_store_sectors, 32u * 2048 / 16);
   EXPECT_EQ(last.shared_conflicts, 0u);
+}
+
+// Of few taps du comes with dk and dbias: a multiply-add for each of both, and one pass over u and dy but for the
+// samples that a lane keeps, which it reads before its run, and the chunk before of [B, H, L].
+TEST(ShortKernels, HaveGradientsInOnePass) {
+  constexpr std::uint64_t kSamples = 64 * 2048, kSectors = kSamples / 16, kSums = 64 * 5;
+  for (const auto& [layout, taps, runs] : {std::tuple("_channelslast", 4, 2048 / 64), std::tuple("", 4, 2)}) {
+    const std::string token = text("shortconvgrad_bf16_causal_k4_l2048_b1_h64", layout);
+    SCOPED_TRACE(token);
+    const host::Counters c = count(token.c_str(), "direct");
+    EXPECT_EQ(c.fp32_operations, kSamples * (2 * taps + 1));
+    EXPECT_EQ(count(token.c_str(), "toeplitz").fp32_operations + count(token.c_str(), "correlate_short").mma_f32acc,
+              0u);
+    EXPECT_EQ(c.shared_conflicts, 0u);
+    EXPECT_GE(c.global_store_sectors, kSectors);
+    EXPECT_LE(c.global_store_sectors, kSectors + runs * kSums);
+    EXPECT_GE(c.global_load_sectors, 2 * kSectors);
+    EXPECT_LE(c.global_load_sectors, (*layout ? 2.2 : 3.2) * kSectors);
+  }
 }
 
 TEST(ShortKernels, AreCountedByAFewBlocks) {

@@ -363,6 +363,11 @@ class MakeTest(unittest.TestCase):
         self.assertEqual(self.make("--readme", page).returncode, 0)
         self.assertIn("| Work counted without a GPU predicts the time. |", page.read_text())
         self.assertNotIn("nearly the fastest", page.read_text())
+        before = [{**row, "code": "0" * 12 if row["method"] == "kernel" else row["code"]} for row in measured_rows()]
+        self.write({"committed/measured.jsonl": before})
+        self.assertEqual(self.make("--readme", page).returncode, 0)
+        self.assertIn("All measured rows are stale: the kernels have changed since", page.read_text())
+        self.assertIn("| Every kernel that was timed is right. |", page.read_text())
         page.write_text(text.replace("<!-- End of judged models -->", ""))
         self.assertIn("lacks the line '<!-- Judged models", self.refused("--readme", page))
         page.write_text("no markers")

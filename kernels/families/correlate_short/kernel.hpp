@@ -143,38 +143,49 @@ DANAUS_DEVICE void correlate_rows(const Arguments& a) {
   sums.store(a, part, channel, dy);
 }
 
-// [B, L, H]: a block has a part of eight channels, each of its warps one of them; the next block has the eight beside
-// them, which lie in the same sectors.
+// [B, L, H]: a block has a part of as many channels as it has warps; the next block has those beside them.
 template <class P>
 DANAUS_DEVICE void correlate_columns(const Arguments& a) {
   constexpr Dtype T = P::layout.key.dtype;
-  constexpr int kThreads = P::layout.threads;
-  const int across = (a.channels + kGroupChannels - 1) / kGroupChannels, warp = device::warp_index();
-  const int part = device::block_index() / across, channel = kGroupChannels * (device::block_index() % across);
+  constexpr int kThreads = P::layout.threads, kWarps = P::layout.tuning.warps;
+  constexpr int kGroups = kWarps / kGroupChannels, kPieces = P::layout.tuning.pieces;
+  const int across = (a.channels + kWarps - 1) / kWarps, warp = device::warp_index();
+  const int part = device::block_index() / across, channel = kWarps * (device::block_index() % across);
   const StreamLayout of_u{a.line, P::layout.halo}, of_dy{a.line, 0};
-  const SharedAddress dy = kGroupChannels * of_u.bytes();
+  const SharedAddress dy = kWarps * of_u.bytes();
   const ItemRange streams = streams_of(a, part);
   Sums<P> sums;
   DANAUS_UNROLL_BY(1)
   for (int s = streams.first; s < streams.first + streams.count; ++s) {
     const ColumnPlace at = {static_cast<long long>(s / a.tiles) * a.length * a.channels, channel, a.channels, a.length};
-    const int first = s % a.tiles * of_dy.samples();
-    load_streams<T, 1, kThreads, 4>(a.u, a.pregate, at, first + a.lead - kStreamBlock * of_u.halo, a.transfer, of_u, 0);
-    load_streams<T, 1, kThreads, 4>(a.dy, a.postgate, at, first, a.transfer, of_dy, dy);
+    const int first = s % a.tiles * of_dy.samples(), first_of_u = first + a.lead - kStreamBlock * of_u.halo;
+    load_streams<T, kGroups, kThreads, kPieces>(a.u, a.pregate, at, first_of_u, a.transfer, of_u, 0);
+    load_streams<T, kGroups, kThreads, kPieces>(a.dy, a.postgate, at, first, a.transfer, of_dy, dy);
     device::sync_block();
-    sums.add(a.line, warp * of_u.bytes(), dy + warp * of_dy.bytes(), turn_of<1>(warp));
+    sums.add(a.line, warp * of_u.bytes(), dy + warp * of_dy.bytes(), turn_of<kGroups>(warp));
     device::sync_block();
   }
   if (channel + warp < a.channels) sums.store(a, part, channel + warp, dy + warp * of_dy.bytes());
 }
 
-// A thread has a lag of a channel.
-DANAUS_DEVICE void add_parts(const Arguments& a, long long i) {
-  const int channel = static_cast<int>(i / (a.count + 1)), m = static_cast<int>(i % (a.count + 1));
-  if (channel >= a.channels || (m == a.count && !a.dbias)) return;
+// A block has 32 sums, each of its warps some of their parts.
+template <class P>
+DANAUS_DEVICE void add_parts(const Arguments& a) {
+  constexpr int kWarps = P::layout.tuning.warps;
+  const int lane = device::lane_index(), warp = device::warp_index();
+  const long long i = 32ll * device::block_index() + lane, count = static_cast<long long>(a.channels) * (a.count + 1);
   float sum = 0;
-  for (int part = 0; part < a.parts; ++part) sum += float_of(device::load_global<4>(sums_of(a, part, channel) + m)[0]);
-  device::count_fp32(a.parts);
+  if (i < count) DANAUS_UNROLL_BY(8)
+  for (int part = warp; part < a.parts; part += kWarps)
+    sum += float_of(device::load_global<4>(a.sums + part * count + i)[0]);
+  device::count_fp32(a.parts / kWarps);
+  device::store_shared<4>(4 * (32 * warp + lane), {word_of(sum)});
+  device::sync_block();
+  if (warp > 0 || i >= count) return;
+  DANAUS_UNROLL
+  for (int other = 1; other < kWarps; ++other) sum += float_of(device::load_shared<4>(4 * (32 * other + lane))[0]);
+  const int channel = static_cast<int>(i / (a.count + 1)), m = static_cast<int>(i % (a.count + 1));
+  if (m == a.count && !a.dbias) return;
   float* const to = m < a.count ? a.dk + static_cast<long long>(channel) * a.count + m : a.dbias + channel;
   device::store_global<4>(to, {word_of(sum)});
 }
@@ -184,7 +195,7 @@ DANAUS_DEVICE void run(const Arguments& a) {
   device::let_next_grid_begin();
   device::wait_for_previous_grid();
   if constexpr (P::layout.key.total)
-    add_parts(a, static_cast<long long>(device::block_index()) * P::layout.threads + device::thread_index());
+    add_parts<P>(a);
   else if constexpr (P::layout.key.channels_last)
     correlate_columns<P>(a);
   else

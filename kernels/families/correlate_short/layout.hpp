@@ -23,6 +23,7 @@ struct Tuning {
   int warps = 0;
   int line = 0;    // blocks of a line, at most
   int blocks = 0;  // on an SM at once: what registers are limited for
+  int pieces = 4;  // [B, L, H]: of 16 bytes that a lane has under way
   bool operator==(const Tuning&) const = default;
 };
 
@@ -38,13 +39,16 @@ struct Layout {
 
   constexpr StreamLayout u(int shift) const { return {shift, halo}; }
   constexpr StreamLayout dy(int shift) const { return {shift, 0}; }
-  constexpr int shared_bytes(int shift) const { return tuning.warps * (u(shift).bytes() + dy(shift).bytes()); }
+  // The kernel that adds up has a sum of each thread.
+  constexpr int shared_bytes(int shift) const {
+    return key.total ? 4 * threads : tuning.warps * (u(shift).bytes() + dy(shift).bytes());
+  }
 
   constexpr const char* broken_rule() const {
     if (tuning.warps < 1 || tuning.warps > 32) return "warps: 1 to 32";
     if (key.total) return nullptr;
     if (key.blocks < 2) return "blocks of lags: 2 at least";
-    if (key.channels_last && tuning.warps != kGroupChannels) return "warps: one for each of eight channels";
+    if (key.channels_last && tuning.warps % kGroupChannels != 0) return "warps: one for each channel of whole groups";
     if (tuning.line < kLeastLine || (tuning.line & (tuning.line - 1)) != 0) return "line: a power of two from 2 on";
     return nullptr;
   }

@@ -23,8 +23,11 @@ struct Family {
     const Line& line = kLines[number];
     Instances<Family> all;
     for (Dtype dtype : {Dtype::f16, Dtype::bf16})
-      all.list[all.count++] = {
-          {dtype, line.channels_last, line.taps}, line.tuning, line.worth, 0b111, line.worth == kChosen || DANAUS_ALL};
+      all.list[all.count++] = {{dtype, line.channels_last, line.taps, line.skipped, line.correlates},
+                               line.tuning,
+                               line.worth,
+                               0b111,
+                               line.worth == kChosen || DANAUS_ALL};
     return all;
   }
 };
@@ -33,12 +36,18 @@ struct Family {
 inline std::vector<std::unique_ptr<const Variant>> variants() { return {}; }
 
 inline std::string name_of(const Layout& l) {
-  return text("direct_", l.key.taps, '_', danaus::name(l.key.dtype), l.key.channels_last ? "_channelslast" : "", "_w",
-              l.tuning.warps, "_run", l.tuning.run, l.key.channels_last ? text("by", l.tuning.at_once) : "", "_x",
-              l.tuning.blocks);
+  return text("direct_", l.key.taps, '_', danaus::name(l.key.dtype), l.key.channels_last ? "_channelslast" : "",
+              l.key.correlates ? "_gradients" : "", "_w", l.tuning.warps, "_run", l.tuning.run,
+              l.key.channels_last ? text("_ring", l.tuning.stages) : "", "_x", l.tuning.blocks);
 }
 
 // How often a kernel rounds on the way from u to y.
 inline constexpr int kRoundings = 1;
+
+// Samples of a run of [B, L, H], at least: before it stand those that it reads again.
+inline constexpr int kLeastRun = 64;
+
+// Parts that a channel's sums are of, at most: of [B, L, H] a warp has 64 channels.
+inline constexpr int kMostParts = 64, kMostPartsOfColumns = 512;
 
 }  // namespace danaus::direct

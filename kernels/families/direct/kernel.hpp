@@ -1,12 +1,17 @@
-// direct: y = v * (conv(w * u, k) + bias) for at most 9 taps, by multiply-adds in registers.
+// direct: y = v * (conv(w * u, k) + bias) for at most 16 taps, by multiply-adds in registers; and a convolution's du
+// with its dk and dbias, in one pass over dy and u.
 //
-// source     the definition
+// source     the definition. Of gradients it takes dy for u and the filter from its end on: du[n] = sum of k'[m]
+//            dy[n + lead - m], and dk'[m] = sum over b and n of u[n] dy[n + lead - m] meets the same samples
 // index      [B, H, L]: a lane has 8 samples at a time and reads the 8 before too; the stream of u is `lead` samples
-//            ahead, a multiple of 8, as toeplitz/kernel.hpp has it. [B, L, H]: a lane has 8 channels of a run of
-//            samples, and keeps those before the current ones
-// memory     16 bytes an access wherever rows begin, but for their ends
+//            ahead, a multiple of 8, as toeplitz/kernel.hpp has it. [B, L, H]: a warp has 64 channels of a run of
+//            samples, a lane two of them, and keeps those before the current one
+// memory     [B, H, L]: 16 bytes an access wherever rows begin, but for their ends. [B, L, H]: 128 bytes of a sample
+//            through a ring of the warp's own; of gates, and of u beside dy, too
 // types      fp32; rounded are y and products with the pregate
-// error      relative L2 at most u sqrt(1 + gates)
+// order      of a sum: along the runs of a part, then along the batch, lane by lane; then the parts
+//            (correlate_short). It repeats bit by bit
+// error      relative L2 at most u sqrt(1 + gates); of sums 2^-24 for each of a part's additions
 // reference  reference/short/direct.hpp   test   tests/kernels/short_test.cpp
 #pragma once
 
@@ -33,112 +38,263 @@ DANAUS_DEVICE u32 finish(float first, float second, bool gated, u32 gate) {
   return device::pack2<T>(first, second);
 }
 
+// The runs of a part, numbered along a row, then along the batch.
+DANAUS_DEVICE ItemRange runs_of(const Arguments& a, int part) {
+  const long long runs = static_cast<long long>(a.batch) * a.runs;
+  const int first = static_cast<int>(runs * part / a.parts);
+  return {first, static_cast<int>(runs * (part + 1) / a.parts) - first};
+}
+
+// Where the sum of tap m of the filter from its end on belongs, of a part of a channel; null for what is no tap.
+DANAUS_DEVICE float* sum_of(const Arguments& a, int part, int channel, int m) {
+  const int tap = a.count - 1 - (m - a.delay);
+  if (tap < 0 || tap >= a.count) return nullptr;
+  return a.sums + (static_cast<long long>(part) * a.channels + channel) * (a.count + 1) + tap;
+}
+DANAUS_DEVICE float* sum_of_dy(const Arguments& a, int part, int channel) {
+  return a.sums + (static_cast<long long>(part) * a.channels + channel) * (a.count + 1) + a.count;
+}
+
+// The taps of a run of a row, and what it adds to their sums.
 template <class P>
-DANAUS_DEVICE void convolve_row(const Arguments& a) {
-  constexpr Dtype T = P::layout.key.dtype;
-  constexpr int kTaps = P::layout.key.taps, kRun = P::layout.tuning.run;
-  const long long item = static_cast<long long>(device::block_index()) * P::layout.tuning.warps + device::warp_index();
-  const long long row = item / a.runs;
-  if (row >= static_cast<long long>(a.batch) * a.channels) return;
-  const int channel = static_cast<int>(row % a.channels), stride = (a.channels + 7) / 8 * 8;
-  const long long begin = row * a.length;
-  const int before = a.transfer == Transfer::element ? 0 : static_cast<int>(a.shift + begin) & 7;
-  const RowPlace place = {begin - before, before, before + a.length};
-  float taps[kTaps];
-  DANAUS_UNROLL
-  for (int m = 0; m < kTaps; ++m) taps[m] = float_of(device::load_global<4>(a.filters + m * stride + channel)[0]);
-  const float bias = bias_of(a, channel);
-  int n = 8 * (32 * kRun * static_cast<int>(item % a.runs) + device::lane_index());
-  DANAUS_UNROLL
-  for (int i = 0; i < kRun; ++i, n += 8 * 32) {
-    if (is_outside(place, n)) continue;
-    const Words<4> old = load_gated<T>(a.u, a.pregate, place, n + a.lead - 8, a.transfer);
-    const Words<4> now = load_gated<T>(a.u, a.pregate, place, n + a.lead, a.transfer);
-    const Words<4> gate = a.postgate ? load_chunk(a.postgate, place, n, a.transfer) : Words<4>{};
-    float u[16];
+class Row {
+ public:
+  DANAUS_DEVICE Row(const Arguments& a, int channel) : bias_(bias_of(a, channel)) {
+    const int stride = (a.channels + 7) / 8 * 8;
     DANAUS_UNROLL
-    for (int w = 0; w < 4; ++w) {
-      u[2 * w] = device::lower_float<T>(old[w]), u[2 * w + 1] = device::upper_float<T>(old[w]);
-      u[8 + 2 * w] = device::lower_float<T>(now[w]), u[9 + 2 * w] = device::upper_float<T>(now[w]);
-    }
-    float sums[8];
+    for (int m = 0; m < kTaps; ++m)
+      taps_[m] = float_of(device::load_global<4>(a.filters + m * stride + channel)[0]), lags_[m] = 0;
+  }
+
+  DANAUS_DEVICE void convolve(const Arguments& a, const RowPlace& place, int n) {
     DANAUS_UNROLL
-    for (int s = 0; s < 8; ++s) {
-      sums[s] = bias;
+    for (int i = 0; i < P::layout.tuning.run; ++i, n += 8 * 32) {
+      if (is_outside(place, n)) continue;
+      const Words<4> old = load_gated<T>(a.u, a.pregate, place, n + a.lead - 8, a.transfer);
+      const Words<4> now = load_gated<T>(a.u, a.pregate, place, n + a.lead, a.transfer);
+      Words<4> beside{};
+      if constexpr (kCorrelates)
+        beside = load_chunk(a.x, place, n, a.transfer);
+      else if (a.postgate)
+        beside = load_chunk(a.postgate, place, n, a.transfer);
+      float u[16];
       DANAUS_UNROLL
-      for (int m = 0; m < kTaps; ++m) sums[s] += taps[m] * u[8 + s - m];
+      for (int w = 0; w < 4; ++w) {
+        u[2 * w] = device::lower_float<T>(old[w]), u[2 * w + 1] = device::upper_float<T>(old[w]);
+        u[8 + 2 * w] = device::lower_float<T>(now[w]), u[9 + 2 * w] = device::upper_float<T>(now[w]);
+      }
+      float sums[8];
+      DANAUS_UNROLL
+      for (int s = 0; s < 8; ++s) {
+        sums[s] = bias_;
+        DANAUS_UNROLL
+        for (int m = 0; m < kTaps; ++m) sums[s] += taps_[m] * u[8 + s - kSkipped - m];
+      }
+      device::count_fp32(8 * kTaps);
+      Words<4> y;
+      DANAUS_UNROLL
+      for (int w = 0; w < 4; ++w) y[w] = finish<T>(sums[2 * w], sums[2 * w + 1], !kCorrelates && a.postgate, beside[w]);
+      store_chunk(a.y, place, n, a.transfer, y);
+      if constexpr (kCorrelates) {
+        DANAUS_UNROLL
+        for (int s = 0; s < 8; ++s) {
+          const float x = s % 2 ? device::upper_float<T>(beside[s / 2]) : device::lower_float<T>(beside[s / 2]);
+          DANAUS_UNROLL
+          for (int m = 0; m < kTaps; ++m) lags_[m] += x * u[8 + s - kSkipped - m];
+          all_ += a.lead > 0 ? u[s] : u[8 + s];  // dy at n: a filter from its end on looks ahead by a chunk at most
+        }
+        device::count_fp32(8 * (kTaps + 1));
+      }
     }
-    device::count_fp32(8 * kTaps);
-    Words<4> y;
+  }
+
+  // The sums of the lanes, by `scratch`.
+  DANAUS_DEVICE void store(const Arguments& a, int part, int channel, SharedAddress scratch) const {
+    const int lane = device::lane_index();
+    const SharedAddress own = scratch + 4 * (kTaps + 1) * lane;
     DANAUS_UNROLL
-    for (int w = 0; w < 4; ++w) y[w] = finish<T>(sums[2 * w], sums[2 * w + 1], a.postgate, gate[w]);
-    store_chunk(a.y, place, n, a.transfer, y);
+    for (int m = 0; m < kTaps; ++m) device::store_shared<4>(own + 4 * m, {word_of(lags_[m])});
+    device::store_shared<4>(own + 4 * kTaps, {word_of(all_)});
+    device::sync_warp();
+    float* const to = lane < kTaps    ? sum_of(a, part, channel, lane)
+                      : lane == kTaps ? sum_of_dy(a, part, channel)
+                                      : nullptr;
+    if (!to) return;
+    float sum = 0;
+    for (int i = 0; i < 32; ++i) sum += float_of(device::load_shared<4>(scratch + 4 * ((kTaps + 1) * i + lane))[0]);
+    device::store_global<4>(to, {word_of(sum)});
+  }
+
+ private:
+  static constexpr Dtype T = P::layout.key.dtype;
+  static constexpr int kTaps = P::layout.key.taps, kSkipped = P::layout.key.skipped;
+  static constexpr bool kCorrelates = P::layout.key.correlates;
+
+  float taps_[kTaps], bias_, lags_[kTaps], all_ = 0;
+};
+
+// [B, H, L]: a warp has a run of a row; with sums, a part of a channel.
+template <class P>
+DANAUS_DEVICE void convolve_rows(const Arguments& a) {
+  const long long item = static_cast<long long>(device::block_index()) * P::layout.tuning.warps + device::warp_index();
+  const auto convolve = [&](Row<P>& row, long long number, int run) {
+    const long long begin = number * a.length;
+    const int before = a.transfer == Transfer::element ? 0 : static_cast<int>(a.shift + begin) & 7;
+    row.convolve(a, {begin - before, before, before + a.length},
+                 8 * (32 * P::layout.tuning.run * run + device::lane_index()));
+  };
+  if constexpr (P::layout.key.correlates) {
+    const int part = static_cast<int>(item / a.channels), channel = static_cast<int>(item % a.channels);
+    if (part >= a.parts) return;
+    const ItemRange runs = runs_of(a, part);
+    Row<P> row(a, channel);
+    DANAUS_UNROLL_BY(1)
+    for (int s = runs.first; s < runs.first + runs.count; ++s)
+      convolve(row, static_cast<long long>(s / a.runs) * a.channels + channel, s % a.runs);
+    row.store(a, part, channel, device::warp_index() * P::layout.sums_bytes);
+  } else {
+    const long long number = item / a.runs;
+    if (number >= static_cast<long long>(a.batch) * a.channels) return;
+    Row<P> row(a, static_cast<int>(number % a.channels));
+    convolve(row, number, static_cast<int>(item % a.runs));
   }
 }
 
-// Whole pieces of 16 bytes without gates have a way of their own: where each access asks what it may be, few are under
-// way at once.
+// Begins to copy 64 channels of each of a stage's samples from n on, zero where there are none; a sample is a line of
+// 128 bytes. A warp's; completes by copy_async_wait and its barrier.
+DANAUS_DEVICE void copy_stage(const void* columns, const ColumnPlace& at, int n, Transfer transfer, SharedAddress to) {
+  const int piece = device::lane_index() % 8, channel = at.channel + 8 * piece;
+  DANAUS_UNROLL
+  for (int i = 0; i < kStageSamples; i += 4) {
+    const int line = i + device::lane_index() / 8, sample = n + line;
+    const SharedAddress place = to + 128 * line + 16 * piece;
+    if (transfer == Transfer::element) {
+      device::store_shared<16>(place, load_channels(columns, at, sample, channel, transfer));
+    } else {
+      const bool present = static_cast<u32>(sample) < static_cast<u32>(at.length) && channel < at.channels;
+      const long long from = at.begin + static_cast<long long>(sample) * at.channels + channel;
+      device::copy_async(place, static_cast<const std::uint16_t*>(columns) + (present ? from : 0), present ? 16 : 0);
+    }
+  }
+}
+
+// Two channels of a sample, from at.channel on; zero where there are none.
+DANAUS_DEVICE u32 load_two(const void* columns, const ColumnPlace& at, int n, Transfer transfer) {
+  if (static_cast<u32>(n) >= static_cast<u32>(at.length) || at.channel >= at.channels) return 0;
+  const auto* from =
+      static_cast<const std::uint16_t*>(columns) + at.begin + static_cast<long long>(n) * at.channels + at.channel;
+  if (transfer != Transfer::element) return device::load_global<4>(from)[0];
+  const u32 first = device::load_global<2>(from)[0];
+  return at.channel + 1 < at.channels ? first | device::load_global<2>(from + 1)[0] << 16 : first;
+}
+
+// [B, L, H]: a warp has a run of 64 channels, or a part of their runs; consecutive ones have what lies together.
+// `plain` is without gates and by whole pieces of 16 bytes.
 template <class P, bool plain>
 DANAUS_DEVICE void convolve_columns(const Arguments& a) {
   constexpr Dtype T = P::layout.key.dtype;
-  constexpr int kTaps = P::layout.key.taps, kRun = P::layout.tuning.run, kAtOnce = P::layout.tuning.at_once;
-  const int groups = (a.channels + 7) / 8;
-  const long long item = static_cast<long long>(device::block_index()) * P::layout.threads + device::thread_index();
-  const int channel = 8 * static_cast<int>(item % groups);
-  const long long row = item / groups / a.runs;
-  if (row >= a.batch) return;
-  const ColumnPlace at = {row * a.length * a.channels, channel, a.channels, a.length};
-  const int begin = kRun * static_cast<int>(item / groups % a.runs);
-  float taps[kTaps][8], bias[8];
+  constexpr int kTaps = P::layout.key.taps, kStages = P::layout.tuning.stages, kStage = P::layout.stage_bytes;
+  constexpr bool kCorrelates = P::layout.key.correlates;
+  const int across = (a.channels + kWarpChannels - 1) / kWarpChannels, stride = (a.channels + 7) / 8 * 8;
+  const long long item = static_cast<long long>(device::block_index()) * P::layout.tuning.warps + device::warp_index();
+  const int part = static_cast<int>(item / across), first = kWarpChannels * static_cast<int>(item % across);
+  if (part >= a.parts) return;
+  const int channel = first + 2 * device::lane_index();
+  const Transfer transfer = plain ? Transfer::vector : a.transfer;
+  const void* const pregate = plain ? nullptr : a.pregate;
+  const void* const beside = kCorrelates ? a.x : plain ? nullptr : a.postgate;
+  const int step = kStage * (1 + (beside != nullptr) + (pregate != nullptr)), gate_at = step - kStage;
+  const SharedAddress ring = device::warp_index() * kStages * step;
+
+  float taps[kTaps][2], bias[2], lags[kTaps][2], all[2] = {0, 0};
   DANAUS_UNROLL
-  for (int m = 0; m < kTaps; ++m) DANAUS_UNROLL
-  for (int half = 0; half < 2; ++half) {
-    const Words<4> words = device::load_global<16>(a.filters + m * 8 * groups + channel + 4 * half);
+  for (int m = 0; m < kTaps; ++m) {
+    const Words<2> words = channel < stride ? device::load_global<8>(a.filters + m * stride + channel) : Words<2>{0, 0};
     DANAUS_UNROLL
-    for (int i = 0; i < 4; ++i) taps[m][4 * half + i] = float_of(words[i]);
+    for (int c = 0; c < 2; ++c) taps[m][c] = float_of(words[c]), lags[m][c] = 0;
   }
   DANAUS_UNROLL
-  for (int i = 0; i < 8; ++i) bias[i] = bias_of(a, channel + i);
-  Words<4> u[kTaps - 1 + kAtOnce];  // from the sample of the last tap on
-  const auto load = [&](int n) {
-    if constexpr (plain)
-      return load_channels(a.u, at, n, channel, Transfer::vector);
-    else
-      return load_gated<T>(a.u, a.pregate, channels_of(at, n), channel, a.transfer);
-  };
-  DANAUS_UNROLL
-  for (int i = 0; i < kTaps - 1; ++i) u[i] = load(begin + a.lead - (kTaps - 1) + i);
+  for (int c = 0; c < 2; ++c) bias[c] = bias_of(a, channel + c);
+
+  const ItemRange runs = runs_of(a, part);
   DANAUS_UNROLL_BY(1)
-  for (int n = begin; n < min(begin + kRun, a.length); n += kAtOnce) {
-    Words<4> gate[kAtOnce]{}, y[kAtOnce];
+  for (int run = runs.first; run < runs.first + runs.count; ++run) {
+    const long long row = static_cast<long long>(run / a.runs) * a.length * a.channels;
+    const ColumnPlace of_warp = {row, first, a.channels, a.length}, at = {row, channel, a.channels, a.length};
+    const int begin = run % a.runs * a.run, end = min(begin + a.run, a.length);
+    const auto copy = [&](int n, int stage) {
+      const SharedAddress to = ring + stage * step;
+      if (n < end) {
+        copy_stage(a.u, of_warp, n + a.lead, transfer, to);
+        if (beside) copy_stage(beside, of_warp, n, transfer, to + kStage);
+        if (pregate) copy_stage(pregate, of_warp, n + a.lead, transfer, to + gate_at);
+      }
+      device::copy_async_commit();
+    };
     DANAUS_UNROLL
-    for (int i = 0; i < kAtOnce; ++i) u[kTaps - 1 + i] = load(n + i + a.lead);
-    if (!plain && a.postgate) DANAUS_UNROLL
-    for (int i = 0; i < kAtOnce; ++i)
-      gate[i] = load_gated<T>(a.postgate, nullptr, channels_of(at, n + i), channel, a.transfer);
+    for (int i = 0; i < kStages - 1; ++i) copy(begin + i * kStageSamples, i);
+    // Sample n + lead - m stands at place (n - m) % kTaps.
+    float window[kTaps][2] = {};
     DANAUS_UNROLL
-    for (int w = 0; w < 4; ++w) {
-      float x[2][kTaps - 1 + kAtOnce], sums[2];
+    for (int m = 1; m < kTaps; ++m) {
+      u32 word = load_two(a.u, at, begin + a.lead - m, transfer);
+      if (pregate) word = device::mul2<T>(word, load_two(pregate, at, begin + a.lead - m, transfer));
+      window[kTaps - m][0] = device::lower_float<T>(word), window[kTaps - m][1] = device::upper_float<T>(word);
+      // The samples that no other is ahead of.
+      if (kCorrelates && begin == 0) DANAUS_UNROLL
+      for (int c = 0; c < 2; ++c) all[c] += window[kTaps - m][c];
+    }
+    auto* y = static_cast<std::uint16_t*>(a.y) + row + static_cast<long long>(begin) * a.channels + channel;
+    int stage = 0;
+    DANAUS_UNROLL_BY(1)
+    for (int n = begin; n < end; n += kStageSamples) {
+      device::copy_async_wait<kStages - 2>();
+      device::sync_warp();
+      copy(n + (kStages - 1) * kStageSamples, stage == 0 ? kStages - 1 : stage - 1);
+      const SharedAddress from = ring + stage * step + 4 * device::lane_index();
+      const int left = channel < a.channels ? end - n : 0;
       DANAUS_UNROLL
-      for (int i = 0; i < kTaps - 1 + kAtOnce; ++i)
-        x[0][i] = device::lower_float<T>(u[i][w]), x[1][i] = device::upper_float<T>(u[i][w]);
-      DANAUS_UNROLL
-      for (int i = 0; i < kAtOnce; ++i) {
+      for (int i = 0; i < kStageSamples; ++i, y += a.channels) {
+        u32 now = device::load_shared<4>(from + 128 * i)[0];
+        if (pregate) now = device::mul2<T>(now, device::load_shared<4>(from + gate_at + 128 * i)[0]);
+        const u32 other = beside ? device::load_shared<4>(from + kStage + 128 * i)[0] : 0;
+        float(&newest)[2] = window[i % kTaps], sums[2];
+        newest[0] = device::lower_float<T>(now), newest[1] = device::upper_float<T>(now);
+        const float x[2] = {device::lower_float<T>(other), device::upper_float<T>(other)};
         DANAUS_UNROLL
         for (int c = 0; c < 2; ++c) {
-          sums[c] = bias[2 * w + c];
+          sums[c] = bias[c];
           DANAUS_UNROLL
-          for (int m = 0; m < kTaps; ++m) sums[c] += taps[m][2 * w + c] * x[c][kTaps - 1 + i - m];
+          for (int m = 0; m < kTaps; ++m) {
+            const float u = window[(i - m + kStageSamples) % kTaps][c];
+            sums[c] += taps[m][c] * u;
+            if constexpr (kCorrelates) lags[m][c] += x[c] * u;
+          }
+          if constexpr (kCorrelates) all[c] += newest[c];
         }
-        y[i][w] = finish<T>(sums[0], sums[1], !plain && a.postgate, gate[i][w]);
+        const u32 word = finish<T>(sums[0], sums[1], !kCorrelates && beside, other);
+        if (i >= left) continue;
+        if (transfer != Transfer::element) {
+          device::store_global<4>(y, {word});
+        } else {
+          device::store_global<2>(y, {word});
+          if (channel + 1 < a.channels) device::store_global<2>(y + 1, {word >> 16});
+        }
       }
+      device::count_fp32(2 * kStageSamples * (kCorrelates ? 2 * kTaps + 1 : kTaps));
+      stage = stage + 1 == kStages ? 0 : stage + 1;
     }
-    device::count_fp32(8 * kAtOnce * kTaps);
+    // What is left under way is of no sample, but its place is about to be written to.
+    device::copy_async_wait<0>();
+    device::sync_warp();
+  }
+  if constexpr (kCorrelates) DANAUS_UNROLL
+  for (int c = 0; c < 2; ++c) {
+    if (channel + c >= a.channels) break;
     DANAUS_UNROLL
-    for (int i = 0; i < kAtOnce; ++i)
-      if (n + i < a.length) store_channels(a.y, at, n + i, channel, plain ? Transfer::vector : a.transfer, y[i]);
-    DANAUS_UNROLL
-    for (int i = 0; i < kTaps - 1; ++i) u[i] = u[i + kAtOnce];
+    for (int m = 0; m < kTaps; ++m)
+      if (float* const to = sum_of(a, part, channel + c, m)) device::store_global<4>(to, {word_of(lags[m][c])});
+    device::store_global<4>(sum_of_dy(a, part, channel + c), {word_of(all[c])});
   }
 }
 
@@ -147,7 +303,7 @@ DANAUS_DEVICE void run(const Arguments& a) {
   device::let_next_grid_begin();
   device::wait_for_previous_grid();
   if constexpr (!P::layout.key.channels_last)
-    convolve_row<P>(a);
+    convolve_rows<P>(a);
   else if (a.transfer == Transfer::vector && !a.pregate && !a.postgate)
     convolve_columns<P, true>(a);
   else
