@@ -9,12 +9,12 @@
 // [B, L, H]: two samples of a lane take 2 T multiply-adds, 2 conversions and some 9 more, of which only what is read
 // may wait: the ring keeps three stages of 2 KB of each of 20 warps and more under way. L=8K and 1K, by runs of 128: 4
 // taps 426 and 56 us, 8 taps 429 and 58, 16 taps 428 and 63, where toeplitz takes 525 and 73; by runs of 256, whose
-// samples lie farther apart, 444, 446 and 440 at 8K. Lanes of eight channels that load into registers: 412 for 4 taps,
-// 575 for 9; of four channels 396, 440 for 8, 637 for 16.
+// samples lie farther apart, 444, 446 and 440 at 8K. Runs of 64, which 4 taps have now, are not timed yet. Lanes of
+// eight channels that load into registers: 412 for 4 taps, 575 for 9; of four channels 396, 440 for 8, 637 for 16.
 //
 // Gradients: two more multiply-adds a tap. [B, L, H], L=8K and 1K: 4 taps 643 and 89 us, 8 taps 664 and 104, 16 taps
-// 770 and 173, where du and dk each for itself take 1681, 1657 and 1657. [B, H, L], 4 taps: 737 and 106 by four blocks
-// on an SM, 827 and 123 by three, 966 and 149 by two; each for itself 826.
+// 770 and 173, where du and dk each for itself take 1681 for 4 taps and 1657 for 16. [B, H, L], 4 taps by the kernel of
+// 9: 737 and 106 by four blocks on an SM, 827 and 123 by three, 966 and 149 by two; each for itself 826.
 #pragma once
 
 #include <array>
