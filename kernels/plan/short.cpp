@@ -262,17 +262,20 @@ class ConvolutionStep final : public Step {
     // A device keeps one limit for a kernel: that of a plan for shorter lines is not to undercut another plan's.
     machine.concurrent_blocks(filter_.kernel, Path::threads, variant_.threads,
                               variant_.shared_bytes > 0 ? machine.device().block_bytes : 0);
-    if (total_) total_->fit(machine);
+    if (total_)
+      total_->fit(machine);
+    else if (filter_.is_direct())
+      runs_of_channel_ = ratio_up(warps_at_once(machine, few().tuning), across());
   }
-  std::int64_t workspace_bytes(std::int64_t batch) const override {
-    return total_ ? total_->bytes(parts(batch, run(batch, direct::kMostPartsOfColumns))) : 0;
-  }
+  std::int64_t workspace_bytes(std::int64_t batch) const override { return total_ ? total_->bytes(parts(batch)) : 0; }
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
             const LaunchTo& to) const override {
+    const Alignment alignment(p_, {at(call, operands_.u), at(call, operands_.pregate), at(call, operands_.postgate),
+                                   at(call, operands_.y), at(call, operands_.x)});
     if (filter_.is_direct())
-      launch<direct::Arguments>(call, machine, to);
+      bind_direct(call, machine, alignment, to);
     else
-      launch<toeplitz::Arguments>(call, machine, to);
+      bind_toeplitz(call, machine, alignment, to);
   }
 
  private:
@@ -280,8 +283,44 @@ class ConvolutionStep final : public Step {
   toeplitz::Layout wide() const { return layout_of<toeplitz::Family>(filter_.kernel); }
   int shared_bytes() const { return wide().streams * wide().stream(line_).bytes(); }
 
+  static std::int64_t warps_at_once(const Machine& machine, const auto& tuning) {
+    return std::int64_t{machine.device().multiprocessors} * tuning.blocks * tuning.warps;
+  }
+
+  void bind_direct(const Call& call, const Machine& machine, const Alignment& alignment, const LaunchTo& to) const {
+    auto a = arguments<direct::Arguments>(call, alignment);
+    const std::int64_t samples = run(call.batch);
+    a.run = static_cast<int>(samples), a.runs = static_cast<int>(ratio_up(alignment.length, samples));
+    a.parts = static_cast<int>(parts(call.batch));
+    if (total_) {
+      a.x = at(call, operands_.x), a.sums = static_cast<float*>(call.workspace);
+      a.count = static_cast<int>(p_.taps), a.delay = static_cast<int>(filter_.delay());
+    }
+    const std::int64_t items = p_.channels_last ? a.parts * across()
+                               : total_         ? a.parts * p_.channels
+                                                : call.batch * p_.channels * a.runs;
+    Launch launch = launch_of_rows(a, call, machine, ratio_up(items, few().tuning.warps));
+    touch_rows(launch, "x", a.x, p_, call.batch);
+    if (total_) launch.touches({"sums", a.sums, total_->bytes(a.parts), true, false});
+    to(launch);
+    if (total_) total_->bind(call, machine, a.sums, a.parts, description_, to);
+  }
+
+  void bind_toeplitz(const Call& call, const Machine& machine, const Alignment& alignment, const LaunchTo& to) const {
+    auto a = arguments<toeplitz::Arguments>(call, alignment);
+    const toeplitz::Layout layout = wide();
+    a.line = line_, a.tiles = static_cast<int>(ratio_up(alignment.length, layout.stream(line_).samples()));
+    // No longer runs than leave each warp of the device one.
+    const std::int64_t tiles = call.batch * p_.channels * a.tiles, warps = warps_at_once(machine, layout.tuning);
+    a.run = static_cast<int>(std::clamp<std::int64_t>(tiles / warps, 1, layout.tuning.run));
+    to(launch_of_rows(a, call, machine,
+                      p_.channels_last ? call.batch * a.tiles * ratio_up(p_.channels, layout.streams)
+                                       : ratio_up(ratio_up(tiles, a.run), layout.tuning.warps)));
+  }
+
+  // What both families are given.
   template <class Arguments>
-  void launch(const Call& call, const Machine& machine, const LaunchTo& to) const {
+  Arguments arguments(const Call& call, const Alignment& alignment) const {
     Arguments a{};
     a.u = at(call, operands_.u), a.pregate = at(call, operands_.pregate);
     a.postgate = at(call, operands_.postgate), a.y = at(call, operands_.y);
@@ -289,63 +328,32 @@ class ConvolutionStep final : public Step {
     a.bias = operands_.bias ? filter_.biases(call, p_) : nullptr;
     a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(p_.channels);
     a.length = static_cast<int>(p_.length), a.lead = static_cast<int>(filter_.reach.lead);
-    const Alignment alignment(p_, {a.u, a.pregate, a.postgate, a.y});
     a.shift = alignment.shift, a.transfer = alignment.transfer;
-    const std::int64_t length = alignment.length, rows = call.batch * p_.channels;
-    std::int64_t blocks;
-    if constexpr (std::is_same_v<Arguments, direct::Arguments>) {
-      const direct::Layout layout = few();
-      // Of sums as many on every device, which are the same then.
-      const std::int64_t warps =
-          std::int64_t{machine.device().multiprocessors} * layout.tuning.blocks * layout.tuning.warps;
-      const std::int64_t across = ratio_up(p_.channels, direct::kWarpChannels);
-      const std::int64_t samples = run(call.batch, total_ ? direct::kMostPartsOfColumns : ratio_up(warps, across));
-      a.run = static_cast<int>(samples), a.runs = static_cast<int>(ratio_up(length, samples));
-      a.parts = static_cast<int>(parts(call.batch, samples));
-      if (total_) {
-        a.x = at(call, operands_.x), a.sums = static_cast<float*>(call.workspace);
-        a.count = static_cast<int>(p_.taps), a.delay = static_cast<int>(filter_.delay());
-      }
-      blocks = p_.channels_last ? ratio_up(a.parts * across, layout.tuning.warps)
-               : total_         ? ratio_up(a.parts * p_.channels, layout.tuning.warps)
-                                : ratio_up(rows * a.runs, layout.tuning.warps);
-    } else {
-      const toeplitz::Layout layout = wide();
-      a.line = line_;
-      a.tiles = static_cast<int>(ratio_up(length, layout.stream(line_).samples()));
-      // No longer runs than leave each warp of the device one.
-      const std::int64_t warps =
-          std::int64_t{machine.device().multiprocessors} * layout.tuning.blocks * layout.tuning.warps;
-      a.run = static_cast<int>(std::clamp<std::int64_t>(rows * a.tiles / warps, 1, layout.tuning.run));
-      blocks = p_.channels_last ? call.batch * a.tiles * ratio_up(p_.channels, layout.streams)
-                                : ratio_up(ratio_up(rows * a.tiles, a.run), layout.tuning.warps);
-    }
+    return a;
+  }
+  template <class Arguments>
+  Launch launch_of_rows(const Arguments& a, const Call& call, const Machine& machine, std::int64_t blocks) const {
     Launch launch = launch_of(filter_.kernel, description_, blocks, variant_.threads, variant_.shared_bytes, machine);
     touch_rows(launch, "u", a.u, p_, call.batch);
     touch_rows(launch, "pregate", a.pregate, p_, call.batch);
     touch_rows(launch, "postgate", a.postgate, p_, call.batch);
     launch.touches({"filters", a.filters, 4 * filter_.words, false, false});
     touch_rows(launch, "y", a.y, p_, call.batch, true);
-    if constexpr (std::is_same_v<Arguments, direct::Arguments>) {
-      touch_rows(launch, "x", a.x, p_, call.batch);
-      if (a.sums) launch.touches({"sums", a.sums, total_->bytes(a.parts), true, false});
-    }
     launch.give(a);
-    to(launch);
-    if constexpr (std::is_same_v<Arguments, direct::Arguments>)
-      if (total_) total_->bind(call, machine, a.sums, a.parts, description_, to);
+    return launch;
   }
 
-  // Of direct kernels: samples of a warp's run; of [B, L, H] fewer, so that there are `enough` runs.
-  std::int64_t run(std::int64_t batch, std::int64_t enough) const {
-    const int most = few().tuning.run;
-    if (!p_.channels_last) return 8 * 32 * most;
-    std::int64_t samples = most;
-    while (samples > direct::kLeastRun && batch * ratio_up(p_.length, samples) < enough) samples /= 2;
+  // Of direct kernels. Of [B, L, H]: warps side by side over the channels; samples of a warp's run, fewer where there
+  // would be too few runs.
+  std::int64_t across() const { return ratio_up(p_.channels, direct::kWarpChannels); }
+  std::int64_t run(std::int64_t batch) const {
+    std::int64_t samples = few().tuning.run;
+    if (!p_.channels_last) return 8 * 32 * samples;
+    while (samples > direct::kLeastRun && batch * ratio_up(p_.length, samples) < runs_of_channel_) samples /= 2;
     return samples;
   }
-  std::int64_t parts(std::int64_t batch, std::int64_t run) const {
-    const std::int64_t runs = batch * ratio_up(p_.length, run);
+  std::int64_t parts(std::int64_t batch) const {
+    const std::int64_t runs = batch * ratio_up(p_.length, run(batch));
     if (!total_) return runs;
     return std::min<std::int64_t>(runs, p_.channels_last ? direct::kMostPartsOfColumns : direct::kMostParts);
   }
@@ -356,6 +364,8 @@ class ConvolutionStep final : public Step {
   int line_;
   OtherVariant variant_;
   std::optional<Total> total_;
+  // That are enough: of sums as many on every device, so that these are the same there; else for its warps.
+  std::int64_t runs_of_channel_ = direct::kMostPartsOfColumns;
   std::string description_;
 };
 

@@ -14,6 +14,7 @@
 
 #include "kernels/families/correlate_short/layout.hpp"
 #include "kernels/memory/stream.hpp"
+#include "kernels/memory/tap_sums.hpp"
 #include "kernels/tile/bits.hpp"
 
 namespace danaus::correlate_short::inline DANAUS_BACKEND {
@@ -23,11 +24,6 @@ struct Shape {
   static constexpr Layout layout{key, tuning};
   static_assert(!layout.broken_rule(), "tunings.hpp has a line that Layout::broken_rule() refuses");
 };
-
-// Where a part writes a channel's sums.
-DANAUS_DEVICE float* sums_of(const Arguments& a, int part, int channel) {
-  return a.sums + (static_cast<long long>(part) * a.channels + channel) * (a.count + 1);
-}
 
 // A warp's sums of a channel.
 template <class P>
@@ -109,11 +105,8 @@ class Sums {
   float lags_[kTiles][4], all_[4];
 };
 
-// Streams of a part of a channel, numbered along a row, then along the batch.
 DANAUS_DEVICE ItemRange streams_of(const Arguments& a, int part) {
-  const long long streams = static_cast<long long>(a.batch) * a.tiles;
-  const int first = static_cast<int>(streams * part / a.parts);
-  return {first, static_cast<int>(streams * (part + 1) / a.parts) - first};
+  return items_of_part(static_cast<long long>(a.batch) * a.tiles, part, a.parts);
 }
 
 // [B, H, L]: a warp has a part of a channel.
@@ -177,8 +170,7 @@ DANAUS_DEVICE void add_parts(const Arguments& a) {
   float sum = 0;
   if (i < count) DANAUS_UNROLL_BY(8)
   for (int part = warp; part < a.parts; part += kWarps)
-    sum += float_of(device::load_global<4>(a.sums + part * count + i)[0]);
-  device::count_fp32(a.parts / kWarps);
+    sum += float_of(device::load_global<4>(a.sums + part * count + i)[0]), device::count_fp32(1);
   device::store_shared<4>(4 * (32 * warp + lane), {word_of(sum)});
   device::sync_block();
   if (warp > 0 || i >= count) return;

@@ -17,6 +17,7 @@
 
 #include "kernels/families/direct/layout.hpp"
 #include "kernels/memory/stream.hpp"
+#include "kernels/memory/tap_sums.hpp"
 #include "kernels/tile/bits.hpp"
 
 namespace danaus::direct::inline DANAUS_BACKEND {
@@ -38,21 +39,17 @@ DANAUS_DEVICE u32 finish(float first, float second, bool gated, u32 gate) {
   return device::pack2<T>(first, second);
 }
 
-// The runs of a part, numbered along a row, then along the batch.
 DANAUS_DEVICE ItemRange runs_of(const Arguments& a, int part) {
-  const long long runs = static_cast<long long>(a.batch) * a.runs;
-  const int first = static_cast<int>(runs * part / a.parts);
-  return {first, static_cast<int>(runs * (part + 1) / a.parts) - first};
+  return items_of_part(static_cast<long long>(a.batch) * a.runs, part, a.parts);
 }
 
 // Where the sum of tap m of the filter from its end on belongs, of a part of a channel; null for what is no tap.
 DANAUS_DEVICE float* sum_of(const Arguments& a, int part, int channel, int m) {
   const int tap = a.count - 1 - (m - a.delay);
-  if (tap < 0 || tap >= a.count) return nullptr;
-  return a.sums + (static_cast<long long>(part) * a.channels + channel) * (a.count + 1) + tap;
+  return tap < 0 || tap >= a.count ? nullptr : sums_of(a, part, channel) + tap;
 }
 DANAUS_DEVICE float* sum_of_dy(const Arguments& a, int part, int channel) {
-  return a.sums + (static_cast<long long>(part) * a.channels + channel) * (a.count + 1) + a.count;
+  return sums_of(a, part, channel) + a.count;
 }
 
 // The taps of a run of a row, and what it adds to their sums.
