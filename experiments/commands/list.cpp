@@ -113,6 +113,7 @@ Rows kernels() {
                     std::to_string(v->shared_bytes), std::to_string(v->blocks_per_sm), devices_of(*v),
                     v->sparse      ? "for masks"
                     : v->preferred ? "by default"
+                    : v->unaligned ? "for L no multiple of 8"
                                    : "for its factors",
                     compiled_in_words(v->compiled)});
   };

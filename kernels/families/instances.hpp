@@ -42,7 +42,7 @@ constexpr bool takes_any_alignment(int size, Fold fold) { return size > 0 && fol
 constexpr bool is_compiled(int size, Worth worth, std::size_t device_class) {
   if (size != 0 && !(DANAUS_WANTED)) return false;
   if (DANAUS_ALL) return true;
-  return worth == kChosen && (DANAUS_DEVICE_CLASSES >> device_class & 1 || is_sampled(size));
+  return worth != kStudied && (DANAUS_DEVICE_CLASSES >> device_class & 1 || is_sampled(size));
 }
 
 // Those of one line of a table of fused convolutions. What several classes have alike is one instance.

@@ -22,8 +22,9 @@ inline constexpr Kinds kSparse = kOfMasks | (kPair & kUngated), kLoneSparse = kO
 constexpr bool is_sparse(Kinds kinds) { return (kinds & kOfMasks) != 0; }
 
 enum class Worth {
-  kChosen,   // the choice where the caller makes none
-  kStudied,  // there to be compared with; compiled where the CMake option DANAUS_ALL is on
+  kChosen,     // the choice where the caller makes none
+  kUnaligned,  // the same of rows whose length is no multiple of 8, so that seven of eight begin beside 16 bytes
+  kStudied,    // there to be compared with; compiled where the CMake option DANAUS_ALL is on
 };
 using enum Worth;
 

@@ -64,6 +64,7 @@ class Variant {
   int size;                  // N; 0 without an FFT
   std::vector<int> factors;  // of N, outermost stage first
   bool preferred;            // the choice of its kind and N where the caller makes none
+  bool unaligned = false;    // and instead of that one, where L is no multiple of 8
   unsigned classes;          // bit i: for kDeviceClasses[i]
   bool compiled;             // in this build
   int threads, shared_bytes, blocks_per_sm;
@@ -126,7 +127,8 @@ class VariantOf final : public Variant {
     size = made.key.size();
     factors = Family::factors(layout_);
     if constexpr (requires { made.key.sparse; }) sparse = made.key.sparse;
-    preferred = made.worth == kChosen, classes = made.classes, compiled = made.compiled;
+    preferred = made.worth == kChosen, unaligned = made.worth == kUnaligned, classes = made.classes,
+    compiled = made.compiled;
     threads = layout_.threads, shared_bytes = layout_.shared_bytes, blocks_per_sm = made.tuning.blocks;
     name = text(family, '_', Family::key_words(made.key), '_', danaus::name(dtype), '_', danaus::name(fold),
                 gated ? "_gated" : "", '_', Family::tuning_words(made.tuning), "_x", blocks_per_sm);

@@ -160,8 +160,10 @@ const Variant& choose_whole(const Convolution& p, const Device& device) {
   }
   const auto taking = only(fitting, [&](const Variant& v) { return v.takes(p); });
   const auto& open = taking.empty() ? fitting : taking;
-  const auto preferred = std::find_if(open.begin(), open.end(), [](const Variant* v) { return v->preferred; });
-  return preferred != open.end() ? **preferred : *open.front();
+  const auto first = [&](bool Variant::*is_chosen) { return std::ranges::find_if(open, is_chosen); };
+  auto chosen = p.length % 8 != 0 ? first(&Variant::unaligned) : open.end();
+  if (chosen == open.end()) chosen = first(&Variant::preferred);
+  return chosen != open.end() ? **chosen : *open.front();
 }
 
 namespace {

@@ -151,6 +151,16 @@ TEST(Choice, PadsNoLengthByMoreThanHalfBeyondTheSmallestSize) {
   }
 }
 
+TEST(Choice, RowsBesideAlignedAddressesMayHaveAnother) {
+  for (const char* type : {"f16", "bf16"}) {
+    const auto factors = [&](const char* rest) { return join(chosen(text("fftconv_", type, '_', rest)).factors); };
+    for (const char* unaligned : {"causal_l1559_b2_h1", "circular_l2041_b2_h1", "causal_l2047_k100_b1_h1"})
+      EXPECT_EQ(factors(unaligned), "16x8x2x8") << unaligned;
+    for (const char* other : {"causal_l1560_b2_h1", "causal_l2048_b2_h1", "causal_l1559_b2_h1_pregate"})
+      EXPECT_EQ(factors(other), "8x8x4x8") << other;
+  }
+}
+
 TEST(Choice, GatesAndFactorsSelectTheVariant) {
   EXPECT_FALSE(chosen("fftconv_f16_circular_l4096_b2_h1").gated);
   EXPECT_TRUE(chosen("fftconv_f16_circular_l4096_b2_h1_postgate").gated);

@@ -7,14 +7,16 @@
 // instructions a tile of 512 samples are 4.4 a sample.
 //
 // [B, L, H]: two samples of a lane take 2 T multiply-adds, 2 conversions and some 9 more, of which only what is read
-// may wait: the ring keeps three stages of 2 KB of each of 20 warps and more under way. L=8K and 1K, by runs of 128: 4
-// taps 426 and 56 us, 8 taps 429 and 58, 16 taps 428 and 63, where toeplitz takes 525 and 73; by runs of 256, whose
-// samples lie farther apart, 444, 446 and 440 at 8K. Runs of 64, which 4 taps have now, are not timed yet. Lanes of
-// eight channels that load into registers: 412 for 4 taps, 575 for 9; of four channels 396, 440 for 8, 637 for 16.
+// may wait: the ring keeps three stages of 2 KB of each of 20 warps and more under way. Samples of longer runs lie
+// farther apart, those of shorter ones are read again by the next. L=8K and 1K, by runs of 32, 64, 128 samples: 4 taps
+// 393 and 53 us, 408 and 54, 426 and 56; 8 taps 547 and 66, 407 and 56, 429 and 58; 16 taps, by 64 and 128, 457 and 64,
+// 428 and 63, where toeplitz takes 525 and 73. Lanes of eight channels that load into registers: 412 for 4 taps, 575
+// for 9; of four channels 396, 440 for 8, 637 for 16.
 //
-// Gradients: two more multiply-adds a tap. [B, L, H], L=8K and 1K: 4 taps 643 and 89 us, 8 taps 664 and 104, 16 taps
-// 770 and 173, where du and dk each for itself take 1681 for 4 taps and 1657 for 16. [B, H, L], 4 taps by the kernel of
-// 9: 737 and 106 by four blocks on an SM, 827 and 123 by three, 966 and 149 by two; each for itself 826.
+// Gradients: two more multiply-adds a tap. [B, L, H], L=8K and 1K: 4 taps 642 and 89 us, 8 taps 657 and 104, 16 taps
+// 800 and 175, where du and dk each for itself take 1681 for 4 taps and 1657 for 16; runs of 128 and 64 take up to 6 %
+// more. [B, H, L] by six, five, four blocks on an SM: 4 taps 600 and 83, 614 and 86, 655 and 95, each for itself 826; 9
+// taps by five and four 733 and 105, 739 and 107.
 #pragma once
 
 #include <array>
@@ -36,11 +38,11 @@ struct Line {
 inline constexpr std::array kLines = std::to_array<Line>({
     {false, 4, kChosen, {8, 4, 4}},
     {false, 9, kStudied, {8, 4, 4}},
-    {true, 4, kChosen, {4, 64, 8, 3}},
-    {true, 8, kChosen, {4, 128, 7, 3}},
+    {true, 4, kChosen, {4, 32, 8, 3}},
+    {true, 8, kChosen, {4, 64, 7, 3}},
     {true, 16, kChosen, {4, 128, 5, 4}},
-    {false, 4, kChosen, {8, 4, 4}, true, 5},
-    {false, 9, kChosen, {8, 4, 4}, true},
+    {false, 4, kChosen, {8, 4, 6}, true, 5},
+    {false, 9, kChosen, {8, 4, 5}, true},
     {true, 4, kChosen, {4, 256, 4, 3}, true},
     {true, 8, kChosen, {4, 256, 4, 3}, true},
     {true, 16, kChosen, {4, 256, 3, 3}, true},
