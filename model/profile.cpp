@@ -57,6 +57,7 @@ const Field kFields[] = {
     {"shared_store_bandwidth", "TB/s", nullptr, &HardwareProfile::shared_store_bandwidth},
     {"ldmatrix_bandwidth", "TB/s", nullptr, &HardwareProfile::ldmatrix_bandwidth},
     {"stmatrix_bandwidth", "TB/s", nullptr, &HardwareProfile::stmatrix_bandwidth},
+    {"remote_store_bandwidth", "TB/s", nullptr, &HardwareProfile::remote_store_bandwidth},
     {"mma_f16acc_rate", "TFLOP/s", nullptr, &HardwareProfile::mma_f16acc_rate},
     {"mma_f32acc_rate", "TFLOP/s", nullptr, &HardwareProfile::mma_f32acc_rate},
     {"mma_bf16_rate", "TFLOP/s", nullptr, &HardwareProfile::mma_bf16_rate},

@@ -53,6 +53,7 @@ struct HardwareProfile {
   std::optional<Quantity> shared_store_bandwidth;
   std::optional<Quantity> ldmatrix_bandwidth;
   std::optional<Quantity> stmatrix_bandwidth;
+  std::optional<Quantity> remote_store_bandwidth;  // into the shared memory of another block of the cluster
   std::optional<Quantity> mma_f16acc_rate;         // TFLOP/s, mma.sync m16n8k16 of fp16 with fp16 accumulators
   std::optional<Quantity> mma_f32acc_rate;         // of fp16 with fp32 accumulators
   std::optional<Quantity> mma_bf16_rate;           // of bf16 with fp32 accumulators

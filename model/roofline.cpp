@@ -57,6 +57,11 @@ class Rates {
     note("L2 is left out");
     return std::nullopt;
   }
+  std::optional<double> remote_bytes() {
+    if (p_.remote_store_bandwidth) return of(*p_.remote_store_bandwidth);
+    note("what blocks of a cluster give each other is left out");
+    return std::nullopt;
+  }
   double launch_us() {
     if (p_.launch_interval) return p_.launch_interval->value;
     note("the launch is left out");
@@ -125,6 +130,10 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   };
   const double wavefronts = rates.wavefronts();
   add_on_chip("l1", w.l1_wavefronts / wavefronts, in_words(w.l1_wavefronts, "wavefronts", wavefronts));
+
+  if (w.remote_bytes > 0)
+    if (const auto rate = rates.remote_bytes())
+      add_on_chip("cluster", w.remote_bytes / *rate, in_words(w.remote_bytes, "bytes", *rate));
 
   const auto products = [&](double count, double flops, const std::optional<Quantity>& rate, const char* name) {
     return count == 0 ? 0 : count * flops / rates.of(rate, p.matrix_rate, name);

@@ -34,6 +34,7 @@ struct KernelWork {
   double warp_instructions = 0;  // all that are counted
   double resident_warps = 64;    // on an SM at once
   double l1_wavefronts = 0;      // of 128 bytes through the data path of L1 and shared memory
+  double remote_bytes = 0;       // between the shared memories of a cluster's blocks
   double l2_bytes = 0;           // between L2 and the SMs
   double hbm_bytes = 0;          // read and written
   double imbalance = 1;          // work of the SM that has most, over the average of all of the device
@@ -43,7 +44,7 @@ struct KernelWork {
 inline constexpr const char* kIssue = "issue";
 
 struct ResourceTime {
-  std::string name;  // "hbm", "l2", "l1", "tensor", "fma", "alu", kIssue
+  std::string name;  // "hbm", "l2", "l1", "cluster", "tensor", "fma", "alu", kIssue
   double us = 0;
   std::string what;  // work and rate, in words
 };

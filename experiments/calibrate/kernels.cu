@@ -197,6 +197,28 @@ struct Shared {
   __device__ Word result() const { return words[0] ^ words[1] ^ words[2] ^ words[3]; }
 };
 
+// The same into the shared memory of the next block of a cluster. sm_90 on.
+struct RemoteStores {
+  static constexpr int kThreads = 256, kSteps = 256, kInstructions = 8, kClusterBlocks = 4;
+  static constexpr int kPlaceBytes = 16 * kThreads, kSharedBytes = kInstructions * kPlaceBytes;
+  Words<4> words;
+  RemoteAddress address = device::remote_address(16 * threadIdx.x, (device::cluster_rank() + 1) % kClusterBlocks);
+  u32 stride = gridDim.y - 1;
+  __device__ RemoteStores() {
+    for (int i = 0; i < 4; ++i) words[i] = random_word(i);
+    device::sync_cluster();
+  }
+  __device__ void step() {
+    address = address + stride;
+    DANAUS_UNROLL
+    for (int i = 0; i < kInstructions; ++i) device::store_remote<16>(address + i * kPlaceBytes, words);
+  }
+  __device__ Word result() const {
+    device::sync_cluster();  // a block stays until all has come
+    return words[0] ^ words[1] ^ words[2] ^ words[3];
+  }
+};
+
 template <class Drilled>
 __global__ void __launch_bounds__(Drilled::kThreads, kBlocksPerSm) drill_kernel(Word* sink) {
   Drilled drilled;
@@ -207,11 +229,18 @@ __global__ void __launch_bounds__(Drilled::kThreads, kBlocksPerSm) drill_kernel(
 
 template <class Drilled>
 std::int64_t launch(int multiprocessors, Word* sink, Stream stream) {
-  const int blocks = kBlocksPerSm * multiprocessors;
-  int shared_bytes = 0;
-  if constexpr (requires { Drilled::kSharedBytes; }) shared_bytes = Drilled::kSharedBytes;
-  drill_kernel<Drilled><<<blocks, Drilled::kThreads, shared_bytes, stream>>>(sink);
-  DANAUS_CUDA(cudaGetLastError());
+  int blocks = kBlocksPerSm * multiprocessors;
+  cudaLaunchConfig_t config{};
+  if constexpr (requires { Drilled::kSharedBytes; }) config.dynamicSmemBytes = Drilled::kSharedBytes;
+  cudaLaunchAttribute cluster{};
+  if constexpr (requires { Drilled::kClusterBlocks; }) {
+    blocks -= blocks % Drilled::kClusterBlocks;
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim = {Drilled::kClusterBlocks, 1, 1};
+    config.attrs = &cluster, config.numAttrs = 1;
+  }
+  config.gridDim = blocks, config.blockDim = Drilled::kThreads, config.stream = stream;
+  DANAUS_CUDA(cudaLaunchKernelEx(&config, drill_kernel<Drilled>, sink));
   return std::int64_t{blocks} * (Drilled::kThreads / 32) * Drilled::kSteps * Drilled::kInstructions;
 }
 
@@ -242,6 +271,8 @@ const std::array kDrills = {
           &launch<Shared<Access::load>>},
     Drill{"shared_store_bandwidth", "st.shared, 16 bytes a thread", Limit::shared_bytes, kBytes, 0, 80,
           &launch<Shared<Access::store>>},
+    Drill{"remote_store_bandwidth", "st.shared::cluster, 16 bytes a thread, to the next block of four",
+          Limit::shared_bytes, kBytes, 0, 90, &launch<RemoteStores>},
     Drill{"ldmatrix_bandwidth", "ldmatrix, four matrices", Limit::shared_bytes, kBytes, 0, 80,
           &launch<Shared<Access::load_matrices>>},
     Drill{"stmatrix_bandwidth", "stmatrix, four matrices", Limit::shared_bytes, kBytes, 0, 90,

@@ -26,6 +26,7 @@ KernelWork of_launch(const LaunchWork& launch, Dtype dtype, const Device& device
       static_cast<double>(n.shared_wavefronts) +
       kSectorBytes / kWavefrontBytes * static_cast<double>(n.global_load_sectors + n.global_store_sectors) +
       static_cast<double>(n.bulk_load_bytes + n.bulk_store_bytes) / kWavefrontBytes;
+  work.remote_bytes = static_cast<double>(n.remote_load_bytes + n.remote_store_bytes);
   work.l2_bytes = launch.l2_bytes, work.hbm_bytes = launch.hbm_bytes;
   work.imbalance = launch.imbalance, work.waits = launch.waits;
   const std::int64_t at_once = std::min(launch.concurrent, launch.blocks), sms = device.multiprocessors;

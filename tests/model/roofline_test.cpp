@@ -88,6 +88,19 @@ TEST(Roofline, SaysWhatTheProfileHasNot) {
     EXPECT_THAT(note, testing::AnyOf(Not(HasSubstr("not in the profile")), HasSubstr("packed arithmetic")));
 }
 
+TEST(Roofline, BlocksOfAClusterHaveABandwidthBetweenThem) {
+  KernelWork work;
+  work.hbm_bytes = 2e8;
+  HardwareProfile p = profile();
+  p.remote_store_bandwidth = quantity(2, "TB/s");
+  EXPECT_THAT(predict_roofline(work, p).resources, Not(Contains(testing::Field(&ResourceTime::name, "cluster"))));
+  work.remote_bytes = 3e8;
+  EXPECT_DOUBLE_EQ(us(predict_roofline(work, p), "cluster"), 150);
+  EXPECT_EQ(predict_roofline(work, p).limit, "cluster");
+  p.remote_store_bandwidth.reset();
+  EXPECT_THAT(predict_roofline(work, p).notes, Contains(HasSubstr("blocks of a cluster")));
+}
+
 TEST(Roofline, TheBusiestSmCountsOnTheChipAndNotInMemory) {
   KernelWork work;
   work.hbm_bytes = 2e8, work.l1_wavefronts = 1e7, work.imbalance = 1.5;
