@@ -17,6 +17,9 @@ struct Part {
   }
 };
 
+// That a plan takes where the case names no factors.
+bool is_choice(const Variant& v) { return v.preferred || v.unaligned; }
+
 class Families : public testing::TestWithParam<Part> {
  protected:
   template <class Check>
@@ -101,7 +104,7 @@ TEST_P(Families, SmallIntegersComeOutExactly) {
         << ", must be " << *wrong.first;
   };
   for_each_variant([&](const Variant& v, const ExecutorOptions& options) {
-    if (!v.preferred && v.size > 4096) return;  // they share their transfers with the preferred split
+    if (!is_choice(v) && v.size > 4096) return;  // they share their transfers with the preferred split
     check(v, problem_for(v, 3, 1, full_length(v)), options);
     if (!v.takes_any_alignment() || !v.suits(0)) return;
     for (Mode mode : {Mode::causal, Mode::circular}) {  // rows of which samples are beyond N: up to 6, by alignment
@@ -117,7 +120,7 @@ TEST_P(Families, RingsOfWarpsGoRound) {
   constexpr int kItems = 8;  // of a worker: more than any ring has places
   for_each_variant([&](const Variant& v, ExecutorOptions options) {
     const int workers = v.share({1, 1, Transfer::tensor, 1}).workers_of_block;
-    if (workers == 1 || !v.preferred) return;
+    if (workers == 1 || !is_choice(v)) return;
     options.blocks = 1;
     for (bool tensor : {true, false}) {
       if (tensor && !v.suits(0)) continue;
@@ -132,7 +135,7 @@ TEST_P(Families, RingsOfWarpsGoRound) {
 TEST_P(Families, Bf16KeepsItsRange) {
   if (GetParam().dtype != Dtype::bf16) return;
   for_each_variant([&](const Variant& v, const ExecutorOptions& options) {
-    if (!v.preferred || !v.suits(0) || v.size == 0) return;
+    if (!is_choice(v) || !v.suits(0) || v.size == 0) return;
     const Convolution p = problem_for(v, v.item_rows(), 1, full_length(v));
     for (const auto& [of_u, of_k] : {std::pair{0x1p100, 0x1p-110}, std::pair{0x1p-90, 0x1p60}}) {
       Inputs inputs = make_inputs(p, {});
@@ -152,7 +155,7 @@ TEST_P(Families, Bf16KeepsItsRange) {
 // What stands before an enclosed row and behind it is others', whatever it is.
 TEST_P(Families, ARowThatIsNotFiniteSpoilsNoOther) {
   for_each_variant([&](const Variant& v, const ExecutorOptions& options) {
-    if (!(v.preferred || v.unaligned) || !v.suits(0) || !v.takes_any_alignment()) return;
+    if (!is_choice(v) || !v.suits(0) || !v.takes_any_alignment()) return;
     Convolution p = problem_for(v, 3, 1, full_length(v) - 11);
     Inputs inputs = make_inputs(p, {});
     for (auto* array : {&inputs.u, &inputs.pregate, &inputs.postgate})

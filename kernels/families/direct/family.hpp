@@ -44,7 +44,7 @@ inline std::string name_of(const Layout& l) {
 // How often a kernel rounds on the way from u to y.
 inline constexpr int kRoundings = 1;
 
-// Samples of a run of [B, L, H], at least: before it stand those that it reads again.
+// Samples that a run of [B, L, H] is shortened to, at least: before it stand those that it reads again.
 inline constexpr int kLeastRun = 64;
 
 // Parts that a channel's sums are of, at most: of [B, L, H] a warp has 64 channels.
