@@ -40,6 +40,8 @@ class ChecksTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([line.split()[2] for line in self.asked("compute-sanitizer")], [t for t in TOOLS for _ in "01"])
         self.assertEqual(sorted((self.folder / "parts").read_text().split()), sorted(5 * ["0/2", "1/2"]))
+        self.assertEqual(["--gtest_filter=-" in line for line in self.asked("compute-sanitizer")],
+                         [tool == "racecheck" for tool in TOOLS for _ in "01"])
         recorded = [line for line in self.asked("danaus") if " record " in line]
         self.assertEqual([line.split("--tool ")[1].split()[0] for line in recorded], ["tests", *TOOLS])
         for line in recorded[1:]:

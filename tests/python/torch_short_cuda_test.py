@@ -1,5 +1,4 @@
-"""danaus.torch.short_conv and the class of flashfftconv over it on a GPU: against the CPU's path in double, which is
-PyTorch's own convolution.
+"""danaus.torch.short_conv and the class of flashfftconv over it on a GPU: against FFTs in double.
 
   PYTHONPATH=BUILD/python PYTHON tests/python/torch_short_cuda_test.py
 """
@@ -45,17 +44,25 @@ def operands(batch=4, channels=24, length=1024, taps=4, dtype=torch.float16, gat
 
 
 def exact(tensors, padding, last, dy=None):
-    """y in double on the CPU; with dy the gradients too."""
-    tensors = [None if x is None else x.detach().cpu().double().requires_grad_(dy is not None) for x in tensors]
-    y = short_conv(*tensors[:3], padding, *tensors[3:], last)
+    """y in double by FFTs; with dy the gradients too."""
+    tensors = [None if x is None else x.detach().double().requires_grad_(dy is not None) for x in tensors]
+    u, k, bias, pregate, postgate = tensors
+    x = u if pregate is None else u * pregate
+    x = x.mT if last else x
+    length, ahead = x.shape[2], k.shape[1] // 2 if padding == "same" else 0
+    n = length + k.shape[1]
+    y = torch.fft.irfft(torch.fft.rfft(x, n) * torch.fft.rfft(k, n), n)[..., ahead:ahead + length]
+    y = y if bias is None else y + bias[:, None]
+    y = y.mT if last else y
+    y = y if postgate is None else y * postgate
     if dy is None:
         return y
-    y.backward(dy.cpu().double())
+    y.backward(dy.double())
     return [None if x is None else x.grad for x in tensors]
 
 
 def relative(actual, expected):
-    return (torch.linalg.norm(actual.detach().cpu().double() - expected) / torch.linalg.norm(expected)).item()
+    return (torch.linalg.norm(actual.detach().double() - expected) / torch.linalg.norm(expected)).item()
 
 
 class Values(unittest.TestCase):
@@ -279,7 +286,7 @@ class DropIn(unittest.TestCase):
                         for actual, of in ((y, expected), (du, x.grad), (dw, double.weight.grad[:, 0]),
                                            (layer.bias.grad, double.bias.grad)):
                             self.assertEqual(actual.shape, of.shape)
-                            self.assertLess(relative(actual, of.detach().cpu()), bound, case)
+                            self.assertLess(relative(actual, of.detach()), bound, case)
 
 
 if __name__ == "__main__":
