@@ -23,6 +23,7 @@ from torch.library import opcheck
 
 from danaus.flashfftconv import FlashFFTConv
 from danaus.torch import conv
+from torch_support import relative
 
 # More than the bounds of the kernels by their counts of roundings, 51 in fp16 at N = 32K (3.5e-3) and some more beyond;
 # bf16 is rounded by y and gates besides.
@@ -54,10 +55,6 @@ def by_fft(u, k, mode, pregate=None, postgate=None):
                          for i in range(0, taps, length)]).sum(0)
     y = torch.fft.irfft(torch.fft.rfft(x, points) * torch.fft.rfft(k, points), points)[..., :length]
     return y if postgate is None else y * postgate.double()
-
-
-def relative(actual, expected):
-    return (torch.linalg.norm(actual.double() - expected) / torch.linalg.norm(expected)).item()
 
 
 class Values(unittest.TestCase):

@@ -1,4 +1,4 @@
-"""danaus.torch.short_conv and the class of flashfftconv over it on a GPU: against FFTs in double.
+"""danaus.torch.short_conv and the class of flashfftconv over it on a GPU: against the sum in double.
 
   PYTHONPATH=BUILD/python PYTHON tests/python/torch_short_cuda_test.py
 """
@@ -24,6 +24,7 @@ from torch.library import opcheck
 
 from danaus.flashfftconv import FlashDepthWiseConv1d
 from danaus.torch import short_conv
+from torch_support import relative, short_truth
 
 # More than the bounds of the kernels by their counts of roundings; y and gates are rounded besides.
 BOUNDS = {torch.float16: 3e-3, torch.bfloat16: 1.6e-2}
@@ -44,25 +45,13 @@ def operands(batch=4, channels=24, length=1024, taps=4, dtype=torch.float16, gat
 
 
 def exact(tensors, padding, last, dy=None):
-    """y in double by FFTs; with dy the gradients too."""
+    """y in double by the sum; with dy the gradients too."""
     tensors = [None if x is None else x.detach().double().requires_grad_(dy is not None) for x in tensors]
-    u, k, bias, pregate, postgate = tensors
-    x = u if pregate is None else u * pregate
-    x = x.mT if last else x
-    length, ahead = x.shape[2], k.shape[1] // 2 if padding == "same" else 0
-    n = length + k.shape[1]
-    y = torch.fft.irfft(torch.fft.rfft(x, n) * torch.fft.rfft(k, n), n)[..., ahead:ahead + length]
-    y = y if bias is None else y + bias[:, None]
-    y = y.mT if last else y
-    y = y if postgate is None else y * postgate
+    y = short_truth(*tensors[:3], padding, *tensors[3:], last)
     if dy is None:
         return y
     y.backward(dy.double())
     return [None if x is None else x.grad for x in tensors]
-
-
-def relative(actual, expected):
-    return (torch.linalg.norm(actual.detach().double() - expected) / torch.linalg.norm(expected)).item()
 
 
 class Values(unittest.TestCase):

@@ -24,7 +24,7 @@ from danaus import _tensors, _torch_short
 from danaus.flashfftconv import FlashDepthWiseConv1d
 from danaus.torch import short_conv
 from support import relative
-from torch_support import PretendedGpu
+from torch_support import PretendedGpu, short_truth
 
 ROUNDING = {torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8, torch.float32: 1e-6, torch.float64: 1e-14}
 # Of the executed kernels, more than the bounds of their roundings; bf16 is rounded by y and gates besides.
@@ -47,22 +47,6 @@ def operands(batch=2, channels=3, length=12, taps=4, dtype=torch.float64, bias=T
             *(draw(*rows) if i < gates else None for i in range(2)))
 
 
-def truth(u, k, bias, padding, pregate, postgate, last):
-    """By the sum, in double; gradients go through it."""
-    u, k, bias, pregate, postgate = (None if x is None else x.double() for x in (u, k, bias, pregate, postgate))
-    x = u if pregate is None else u * pregate
-    x = x.mT if last else x
-    length, ahead = x.shape[2], k.shape[1] // 2 if padding == "same" else 0
-    y = torch.zeros_like(x) if bias is None else torch.zeros_like(x) + bias[:, None]
-    for tap in range(k.shape[1]):
-        first, end = max(0, tap - ahead), min(length, length + tap - ahead)
-        if first < end:
-            part = k[:, tap, None] * x[..., first - tap + ahead:end - tap + ahead]
-            y = y + torch.nn.functional.pad(part, (first, length - end))
-    y = y.mT if last else y
-    return y if postgate is None else y * postgate
-
-
 def cases(**options):
     """operands of all kinds, with padding and layout, as short_conv takes them."""
     for taps, gates, bias in ((2, 0, False), (4, 2, True), (17, 1, True)):
@@ -78,7 +62,7 @@ class Values(unittest.TestCase):
             for case in cases(dtype=dtype):
                 y = short_conv(*case)
                 self.assertEqual((y.dtype, y.shape, y.is_contiguous()), (dtype, case[0].shape, True))
-                self.assertLess(relative(y.double(), truth(*case)), bound)
+                self.assertLess(relative(y.double(), short_truth(*case)), bound)
 
     def test_weights_of_pytorch_are_the_filter_from_its_end_on(self):
         u, k, bias, _, _ = operands(taps=5)
@@ -137,7 +121,7 @@ class PathOfGpu(PretendedGpu):
         for dtype, bound in BOUNDS.items():
             for case in cases(batch=3, length=40, dtype=dtype):
                 inputs = [x.double().requires_grad_() if isinstance(x, torch.Tensor) else x for x in case]
-                expected = truth(*inputs)
+                expected = short_truth(*inputs)
                 self.assertLess(relative(_torch_short._short_conv_cuda(*case).double(), expected.detach()), bound)
                 dy = case[0].flip(0)
                 expected.backward(dy.double())

@@ -10,6 +10,27 @@ import danaus
 from danaus import _tensors
 
 
+def relative(actual, expected):
+    """Relative L2 error of tensors of one device, in double."""
+    return (torch.linalg.norm(actual.detach().double() - expected) / torch.linalg.norm(expected)).item()
+
+
+def short_truth(u, k, bias, padding, pregate, postgate, last):
+    """y of short_conv by the sum, in double; gradients go through it."""
+    u, k, bias, pregate, postgate = (None if x is None else x.double() for x in (u, k, bias, pregate, postgate))
+    x = u if pregate is None else u * pregate
+    x = x.mT if last else x
+    length, ahead = x.shape[2], k.shape[1] // 2 if padding == "same" else 0
+    y = torch.zeros_like(x) if bias is None else torch.zeros_like(x) + bias[:, None]
+    for tap in range(k.shape[1]):
+        first, end = max(0, tap - ahead), min(length, length + tap - ahead)
+        if first < end:
+            part = k[:, tap, None] * x[..., first - tap + ahead:end - tap + ahead]
+            y = y + torch.nn.functional.pad(part, (first, length - end))
+    y = y.mT if last else y
+    return y if postgate is None else y * postgate
+
+
 class PretendedGpu(unittest.TestCase):
     """What a GPU's tensors go through, with tensors of the CPU and plans that the executor runs."""
 
