@@ -189,16 +189,18 @@ void append_clusters(std::vector<std::unique_ptr<LongVariant>>& all) {
   }
 }
 
-// The fewest rows are chosen, which make outer passes one radix shorter, but where more take less: on an H200 (fp16,
-// B=64, N H = 12M) 512K circular 2697 -> 2608 us, causal no less; 4M circular 2960 -> 2909, causal 5314 -> 4771.
-struct Rows {
-  int size;
-  Fold fold;
-  int count;
-  bool operator==(const Rows&) const = default;
-};
-constexpr std::array kRows =
-    std::to_array<Rows>({{1 << 19, Fold::pair, 128}, {1 << 22, Fold::pair, 256}, {1 << 22, Fold::right_angle, 256}});
+// Rows of outer passes that take least, or the fewest where those do not make the size. On an H200 (fp16, B=64,
+// N H = 12M) in us by 64, 128 and 256:
+//   N           256K             512K             768K             1M               1.5M             2M
+//   circular    2624 2588        2702 2606 2769   2935 2695 2940   2746 2705 2759   3161 2803 2963   3015 2755 2825
+//   causal      4425 4547        4571 4612 4551   5148 5187 5024   4731 4834 4605   5551 5388 5078   5097 4887 4612
+//   N           3M               4M
+//   circular         3212 3198        2954 2905
+//   causal           5999 5465        5341 4792
+constexpr int rows_of(int size, Fold fold) {
+  if (fold == Fold::pair) return size < 512 << 10 ? 64 : size < 3 << 20 ? 128 : 256;
+  return size < 768 << 10 ? 64 : 256;
+}
 
 }  // namespace
 
@@ -216,8 +218,7 @@ std::span<const std::unique_ptr<const LongVariant>> long_variants() {
     }
     std::erase_if(all, [](const auto& v) { return v->classes == 0; });  // no device has room for both
     std::ranges::stable_sort(all, {}, [](const auto& v) {
-      const bool is_faster = std::ranges::find(kRows, Rows{v->size, v->fold, v->outer_rows()}) != kRows.end();
-      return std::tuple(v->size, !is_faster, v->outer_rows());
+      return std::tuple(v->size, v->outer_rows() != rows_of(v->size, v->fold), v->outer_rows());
     });
     append_clusters(all);
     std::ranges::stable_sort(all, {}, [](const auto& v) { return v->size; });

@@ -39,13 +39,15 @@ struct Plans {
   std::string description;
   state::Layout layout;  // of the matrices
   StateParts parts;
+  Choice ends;
   int u, y, a, b, c, x_initial, x_final;  // places among the case's arrays
 
   Plans(const Case& asked, const Device& device)
       : problem(*asked.as<StateSpace>()),
         description(asked.token()),
         layout(state::choose(problem, state::Work::convolve).layout()),
-        parts(state_parts(problem, device)) {
+        parts(state_parts(problem, device)),
+        ends(state::choose(problem, state::Work::ends, problem.batch * parts.count)) {
     const std::vector<Array> list = asked.arrays();
     u = array_of(list, "u"), y = array_of(list, "y"), a = array_of(list, "a"), b = array_of(list, "b");
     c = array_of(list, "c"), x_initial = array_of(list, "x_initial"), x_final = array_of(list, "x_final");
@@ -60,7 +62,9 @@ struct Plans {
         fail("ssmconv: ", name, " is not aligned to the 8 bytes of a complex number");
   }
 
-  std::int64_t prepared_bytes() const { return 4 * problem.channels * layout.channel_words; }
+  bool has_wide_ends() const { return parts.count > 1 && ends.layout().tuning.chunk > layout.tuning.chunk; }
+  int channel_words() const { return has_wide_ends() ? layout.pass_end : layout.pass_begin; }
+  std::int64_t prepared_bytes() const { return 4 * problem.channels * channel_words(); }
   std::int64_t state_bytes(std::int64_t rows) const { return 8 * rows * problem.channels * problem.states; }
 
   state::Arguments arguments(const Call& call) const {
@@ -73,6 +77,7 @@ struct Plans {
     given.prepared = static_cast<std::uint32_t*>(call.prepared);
     given.part_length = parts.length, given.parts = static_cast<int>(parts.count);
     given.ends = given.parts - (given.x_final ? 0 : 1);
+    given.ends_begin = has_wide_ends() ? layout.pass_begin : 0, given.channel_words = channel_words();
     given.length = static_cast<int>(problem.length), given.batch = static_cast<int>(call.batch);
     given.channels = static_cast<int>(problem.channels), given.states = problem.states;
     given.aligned = problem.length % 8 == 0 && are_aligned({given.u, given.y});
@@ -133,7 +138,7 @@ class StateChunks final : public Step {
   explicit StateChunks(const Plans& plans)
       : plans_(plans),
         convolve_(state::choose(plans.problem, state::Work::convolve)),
-        ends_(state::choose(plans.problem, state::Work::ends)),
+        ends_(plans.ends),
         carry_(state::choose(plans.problem, state::Work::carry)),
         variant_(variant_of(convolve_, plans.layout.shared_bytes)) {}
 
@@ -142,8 +147,7 @@ class StateChunks final : public Step {
   std::string_view name() const override { return "chunks"; }
   void fit(const Machine& machine) override {
     for (const Choice& choice : {convolve_, ends_, carry_})
-      machine.concurrent_blocks(id_of(choice), Path::threads, choice.layout().threads,
-                                state::is_product(choice.layout().key.work) ? plans_.layout.shared_bytes : 0);
+      machine.concurrent_blocks(id_of(choice), Path::threads, choice.layout().threads, shared_bytes(choice));
   }
   std::int64_t workspace_bytes(std::int64_t batch) const override {
     return plans_.parts.count > 1 ? plans_.state_bytes(batch * plans_.parts.count) : 0;
@@ -151,14 +155,14 @@ class StateChunks final : public Step {
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
             const LaunchTo& to) const override {
     const state::Arguments asked = plans_.arguments(call);
-    const auto blocks_of = [&](std::int64_t parts) {
-      return plans_.problem.channels * ratio_up(call.batch * parts, plans_.layout.block_rows);
+    const auto blocks_of = [&](const Choice& choice, std::int64_t parts) {
+      return plans_.problem.channels * ratio_up(call.batch * parts, choice.layout().block_rows);
     };
     state::Arguments given = asked;
     if (plans_.parts.count > 1) {
       auto* const parts = static_cast<float*>(call.workspace);
       given.y = nullptr, given.x_initial = nullptr, given.x_final = nullptr, given.x_parts = parts;
-      to(plans_.launch(ends_, given, blocks_of(given.ends), plans_.layout.shared_bytes, machine));
+      to(plans_.launch(ends_, given, blocks_of(ends_, given.ends), shared_bytes(ends_), machine));
       given.u = nullptr, given.x_initial = asked.x_initial, given.x_final = asked.x_final;
       const std::int64_t states = call.batch * plans_.problem.channels * plans_.problem.states;
       const std::int64_t threads = carry_.layout().threads;
@@ -166,10 +170,15 @@ class StateChunks final : public Step {
       given = asked;
       given.x_initial = given.x_parts = parts, given.x_final = nullptr;
     }
-    to(plans_.launch(convolve_, given, blocks_of(plans_.parts.count), plans_.layout.shared_bytes, machine));
+    to(plans_.launch(convolve_, given, blocks_of(convolve_, plans_.parts.count), shared_bytes(convolve_), machine));
   }
 
  private:
+  static int shared_bytes(const Choice& choice) {
+    const state::Layout layout = choice.layout();
+    return layout.is_product ? layout.shared_bytes : 0;
+  }
+
   Plans plans_;
   Choice convolve_, ends_, carry_;
   OtherVariant variant_;
@@ -205,18 +214,24 @@ class FewSamples final : public Step {
 StateParts state_parts(const StateSpace& p, const Device& device) {
   if (is_step(p)) return {1, p.length};
   const state::Layout layout = state::choose(p, state::Work::convolve).layout();
-  const std::int64_t slots = std::int64_t{device.multiprocessors} * layout.tuning.blocks;
-  const auto rounds = [&](std::int64_t parts) {
-    const std::int64_t blocks = p.channels * ratio_up(p.batch * parts, layout.block_rows), rest = blocks % slots;
+  const auto slots_of = [&](const state::Layout& of) {
+    return std::int64_t{device.multiprocessors} * of.tuning.blocks;
+  };
+  const auto rounds = [&](const state::Layout& of, std::int64_t parts) {
+    const std::int64_t slots = slots_of(of), blocks = p.channels * ratio_up(p.batch * parts, of.block_rows);
+    const std::int64_t rest = blocks % slots;
     return static_cast<double>(blocks / slots) + (rest == 0 ? 0 : 2 * rest <= slots ? state::kHalfRound : 1);
   };
+  const std::int64_t slots = slots_of(layout);
   const double states_of_part =
       state::kStates * static_cast<double>(p.batch * p.channels * p.states) / static_cast<double>(slots);
   const auto cost = [&](const StateParts& parts) {
     const auto samples = static_cast<double>(parts.length), count = static_cast<double>(parts.count);
-    const double convolve = rounds(parts.count) * (samples + state::kBlock);
+    const double convolve = rounds(layout, parts.count) * (samples + state::kBlock);
     if (parts.count == 1) return convolve;
-    const double ends = rounds(parts.count - 1) * (state::kEnds * samples + state::kBlock);
+    const state::Layout of_ends = state::choose(p, state::Work::ends, p.batch * parts.count).layout();
+    const double rows = 1. * of_ends.block_rows * of_ends.tuning.blocks / (layout.block_rows * layout.tuning.blocks);
+    const double ends = rounds(of_ends, parts.count - 1) * (state::kEnds * rows * samples + state::kBlock);
     return convolve + ends + state::kCut + count * (state::kCarry + states_of_part);
   };
   const std::int64_t rows_at_once = std::max(slots / p.channels, std::int64_t{1}) * layout.block_rows;

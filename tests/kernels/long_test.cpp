@@ -116,12 +116,12 @@ TEST(LongChoice, OneOfEachSizeIsPreferred) {
   for (const auto& [kind, count] : preferred) EXPECT_EQ(count, 1) << std::get<0>(kind);
 }
 
-TEST(LongChoice, HasTheFewestRowsButWhereMoreTakeLess) {
+TEST(LongChoice, HasTheRowsThatTakeLeast) {
   const auto name = [](const char* token) { return choose(parse_convolution(token), Device()).name; };
   EXPECT_THAT(name("fftconv_f16_circular_l524288_b2_h1"), testing::StartsWith("outer_128x4096"));
   EXPECT_THAT(name("fftconv_f16_causal_l524288_b2_h1"), testing::StartsWith("outer_64x8192"));
-  EXPECT_THAT(name("fftconv_f16_causal_l4194304_b2_h1"), testing::StartsWith("outer_256x16384"));
-  EXPECT_THAT(name("fftconv_f16_circular_l1048576_b2_h1"), testing::StartsWith("outer_64x16384"));
+  EXPECT_THAT(name("fftconv_f16_causal_l1048576_b2_h1"), testing::StartsWith("outer_256x4096"));
+  EXPECT_THAT(name("fftconv_f16_circular_l2097152_b2_h1"), testing::StartsWith("outer_128x16384"));
 }
 
 }  // namespace

@@ -67,6 +67,17 @@ INSTANTIATE_TEST_SUITE_P(
                          "_s64_l1_b3_h3_initial_final", "_s3_l31_b2_h5", "_s256_l7_b1_h2_initial_final")),
     [](const auto& info) { return text(std::get<0>(info.param), std::get<1>(info.param)); });
 
+TEST(StateKernels, EndsOfManyRowsAreOfWholePasses) {
+  const StateSpace p = parse_state("ssmconv_f16_s64_l4096_b1_h1");
+  EXPECT_EQ(state::choose(p, state::Work::ends, 127).layout().tuning.chunk, 64);
+  EXPECT_EQ(state::choose(p, state::Work::ends, 128).layout().tuning.chunk, 128);
+  ExecutorOptions options;
+  options.device.multiprocessors = 132;  // rows are cut into many parts
+  for (const char* word : {"ssmconv_f16_s15_l4001_b33_h1_final", "ssmconv_bf16_s15_l4001_b33_h1_final",
+                           "ssmconv_f16_s40_l4000_b33_h2_initial", "ssmconv_bf16_s40_l4000_b33_h2_initial_final"})
+    for (Poles poles : {Poles::any, Poles::slow}) expect_right(parse_state(word), poles, options);
+}
+
 // Poles near the unit circle and on it, over many chunks.
 TEST(StateKernels, RememberLongAgo) {
   for (const char* word : {"ssmconv_f16_s16_l4000_b3_h2_initial_final", "ssmconv_bf16_s16_l4000_b3_h2_initial_final",

@@ -73,6 +73,7 @@ class Block {
   static constexpr int kPlanesOfItem = layout.own_slabs * kPlanes;
   static constexpr int kLines = layout.own_lines;
   static constexpr SharedAddress kLinesArrived = layout.arrived_at, kColumnsArrived = layout.arrived_at + 8;
+  static constexpr SharedAddress kLinesWritten = layout.written_at, kColumnsWritten = layout.written_at + 8;
 
   DANAUS_DEVICE void prepare() {
     for (int i = device::thread_index(); i < 64 * chain_r; i += layout.threads)
@@ -83,8 +84,10 @@ class Block {
       for (int i = 0; i < layout.tuning.ring; ++i) device::barrier_init(free(i), 8);
       for (int i = 0; i < layout.tuning.warps; ++i) device::barrier_init(layout.lines_read_at + 8 * i, layout.shares);
       for (int i = 0; i < layout.own_slabs; ++i) device::barrier_init(layout.slabs_free_at + 8 * i, layout.shares);
-      device::barrier_init(kLinesArrived, 1 + layout.tuning.warps);
-      device::barrier_init(kColumnsArrived, 1 + layout.tuning.warps);
+      for (int i = 0; i < 2; ++i) {
+        device::barrier_init(layout.arrived_at + 8 * i, 1);
+        device::barrier_init(layout.written_at + 8 * i, layout.tuning.warps);
+      }
     }
     device::fence_async();
     device::let_next_grid_begin();
@@ -209,10 +212,15 @@ class Block {
     bool is_own_;  // the lines are this block's: all that a lane makes are of one block
   };
 
-  // This warp has written what is its own block's.
-  static DANAUS_DEVICE void say_written(SharedAddress arrived) {
+  // This warp has written what is its own block's. Of that a barrier of its own, of the block's scope, is all that
+  // racecheck follows.
+  static DANAUS_DEVICE void say_written(SharedAddress written) {
     device::sync_warp();
-    if (device::lane_index() == 0) device::barrier_arrive(arrived);
+    if (device::lane_index() == 0) device::barrier_arrive(written);
+  }
+  static DANAUS_DEVICE void wait_for_all(SharedAddress written, SharedAddress arrived, int i) {
+    device::barrier_wait(written, i & 1);
+    device::barrier_wait_cluster(arrived, i & 1);
   }
 
   // bf16 to f16 by a power of two of the warp's, whose inverse it returns.
@@ -258,7 +266,7 @@ class Block {
       send_columns(slab, rows, own, re, im);
       if (stage + 1 < layout.stages) own = twiddles_of(unit_of(slab_of_stage(stage + 1)), false);
     }
-    say_written(kLinesArrived);
+    say_written(kLinesWritten);
     const int behind = (i + 1) * kPlanesOfItem + layout.tuning.ring;
     fetch(behind - (layout.groups - 1) * kPlanes, behind);
   }
@@ -308,7 +316,7 @@ class Block {
     const int channel = place_of(i).channel;
     DANAUS_UNROLL_BY(1)
     for (int round = 0; round < layout.rounds; ++round) transform_line(i, round, channel, constants);
-    say_written(kColumnsArrived);
+    say_written(kColumnsWritten);
   }
   using Samples = Words<4>[chain_r];
   DANAUS_DEVICE void transform_line(int i, int round, int channel, const chain::Constants<Chain>& constants) const {
@@ -318,7 +326,7 @@ class Block {
     // On its way before it is needed.
     const Words<2> turns[2] = {device::load_constant<8>(tables_ + layout.turns_at + 8 * of_all + 2 * (lane % 4)),
                                device::load_constant<8>(tables_ + layout.turns_back_at + 16 * of_all + 2 * (lane / 4))};
-    if (round == 0) device::barrier_wait_cluster(kLinesArrived, i & 1);
+    if (round == 0) wait_for_all(kLinesWritten, kLinesArrived, i);
     Samples re, im;
     load_line(line, re, im);
     say_read(re, im);
@@ -421,7 +429,7 @@ class Block {
     RowConstants<P> rows;
     load_constants_of_rows(rows);
     RowTwiddles<P> own = twiddles_of(unit_of(slab_of_stage(0)), true);
-    device::barrier_wait_cluster(kColumnsArrived, i & 1);
+    wait_for_all(kColumnsWritten, kColumnsArrived, i);
     DANAUS_UNROLL_BY(1)
     for (int stage = 0; stage < layout.stages; ++stage) {
       const int slab = slab_of_stage(stage);

@@ -93,8 +93,9 @@ struct Layout : RowLayout {
   int free_at = full_at + 8 * full_barriers;             //   and that have been read
   int lines_read_at = free_at + 8 * tuning.ring;         // of each warp: its line has been read, in all blocks
   int slabs_free_at = lines_read_at + 8 * tuning.warps;  // of each slab: it has been stored, in all blocks
-  int arrived_at = slabs_free_at + 8 * own_slabs;        // lines; columns
-  int scratch_begin = (arrived_at + 16 + 127) / 128 * 128;
+  int arrived_at = slabs_free_at + 8 * own_slabs;        // lines; columns: of the other blocks,
+  int written_at = arrived_at + 16;                      //   and of this one
+  int scratch_begin = (written_at + 16 + 127) / 128 * 128;
   int scratch_bytes = 512;
   int kept_begin = (scratch_begin + scratch_bytes * tuning.warps + 1023) / 1024 * 1024;
   int kept_stride = 2 * row_bytes + 128;

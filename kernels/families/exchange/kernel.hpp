@@ -97,7 +97,9 @@ class Block {
   static constexpr bool kCopiesSpectrum = layout.tuning.spectrum == Keep::bulk;
   static constexpr SharedAddress kExponents = layout.exponents_begin;
   static constexpr int kSlabsStored = layout.slabs / layout.tuning.stores;  // at a time
-  static constexpr int kVectors = layout.tuning.pairs * layout.slabs;       // of a spectrum, for one batch
+  // Whether refill() fills places again that threads may yet be storing from.
+  static constexpr bool kWaitsForStored = layout.tuning.order != Order::in_turn || layout.lag == 0;
+  static constexpr int kVectors = layout.tuning.pairs * layout.slabs;  // of a spectrum, for one batch
   using Spectra = Words<4>[kVectors];
 
   DANAUS_DEVICE bool in_bulk() const { return path_ != Path::threads; }  // by copies that the leader issues
@@ -243,8 +245,8 @@ class Block {
   DANAUS_DEVICE void refill(int freed) {
     if (in_bulk() && !leader_) return;
     if (in_bulk()) device::store_wait_read<pending>();
-    if (is_enclosing() && stores_ > 0 && freed == stores_ * kSlabsStored)
-      device::barrier_wait(kStored, (stores_ - 1) & 1);
+    if (is_enclosing() && stored_ > 0 && freed == stored_ * layout.slabs)
+      device::barrier_wait(kStored, (stored_ - 1) & 1);
     fetch_until(freed + layout.tuning.ring);
     // With tensor copies it does nothing, but without it the compiler spills (16K causal: 14 registers).
     device::copy_async_commit();
@@ -259,9 +261,10 @@ class Block {
   DANAUS_DEVICE void store_slabs(Item item, int place, int first, int last) {
     if (is_enclosing()) {
       store_enclosed<P, Worker>(a_, item, first, last, [&](int s) { return slab_at(place, s); });
+      if (!kWaitsForStored || last < layout.slabs) return;
       device::sync_warp();
       if (device::lane_index() == 0) device::barrier_arrive(kStored);
-      ++stores_;
+      ++stored_;
     } else if (leader_) {
       for (int s = first; s < last; ++s) store_slab<P>(a_, item, s, slab_at(place, s));
     }
@@ -616,7 +619,7 @@ class Block {
   Item fetch_item_;
   int fetched_channel_ = -1;  // whose spectrum has been asked for
   float factor_ = 0;          // of the item between steps B and A back
-  int stores_ = 0;            // by threads, each of kSlabsStored slabs
+  int stored_ = 0;            // items whose last slabs refill() waits for
   GateRing<P> gates_;
 };
 

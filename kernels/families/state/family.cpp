@@ -19,7 +19,7 @@ std::string Choice::name() const {
               l.tuning.warps, "_x", l.tuning.blocks);
 }
 
-Choice choose(const StateSpace& p, Work work) {
+Choice choose(const StateSpace& p, Work work, std::int64_t rows) {
   if (p.dtype != Dtype::f16 && p.dtype != Dtype::bf16)
     fail("ssmconv: no kernel has ", name(p.dtype), " samples; f16 and bf16 have some");
   std::string chunks;
@@ -32,7 +32,11 @@ Choice choose(const StateSpace& p, Work work) {
       // The first line that has room for the states says how many a kernel is to have.
       const auto room = std::ranges::find_if(kLines, [&](const Line& l) { return l.states >= p.states; });
       if (key.states != room->states) continue;
-      if (p.chunk == 0 || p.chunk == kLines[line].tuning.chunk) return {line, static_cast<std::size_t>(i)};
+      if (p.chunk == 0 || p.chunk == kLines[line].tuning.chunk) {
+        const bool is_next_wide = work == Work::ends && kLines[line].wide.row_tiles > 0;
+        const Choice narrow{line, static_cast<std::size_t>(i)}, wide{line, static_cast<std::size_t>(i) + 1};
+        return is_next_wide && rows >= wide.layout().block_rows ? wide : narrow;
+      }
       chunks.append(chunks.empty() ? "" : ", ").append(std::to_string(kLines[line].tuning.chunk));
     }
   }

@@ -23,10 +23,18 @@ struct Family {
   static constexpr Instances<Family> instances(std::size_t number) {
     const Line& line = kLines[number];
     Instances<Family> all;
-    for (Dtype dtype : {Dtype::f16, Dtype::bf16})
-      for (Work work : {Work::convolve, Work::ends, Work::prepare, Work::carry, Work::step})
-        if (is_product(work) == (line.states > 0))
-          all.list[all.count++] = {{dtype, line.states, work}, line.tuning, line.worth, 0b111, true};
+    for (Dtype dtype : {Dtype::f16, Dtype::bf16}) {
+      const auto add = [&](Work work, const Tuning& tuning) {
+        all.list[all.count++] = {{dtype, line.states, work}, tuning, line.worth, 0b111, true};
+      };
+      if (line.states == 0) {
+        for (Work work : {Work::prepare, Work::carry, Work::step}) add(work, line.tuning);
+        continue;
+      }
+      add(Work::convolve, line.tuning);
+      add(Work::ends, line.tuning);
+      if (line.wide.row_tiles > 0) add(Work::ends, wide_tuning(line));
+    }
     return all;
   }
 };
@@ -43,8 +51,9 @@ struct Choice {
   }
   std::string name() const;
 };
-// What does this work of a case. Throws where the family has none for its type or its chunk.
-Choice choose(const StateSpace& problem, Work work);
+// What does this work of a case; of ends, of so many parts of rows. Throws where the family has none for its type or
+// its chunk.
+Choice choose(const StateSpace& problem, Work work, std::int64_t rows = 0);
 
 // How often a kernel rounds a number on its way from u to y: matrices twice, the state, y. By the recurrence y alone.
 int roundings(Work work);

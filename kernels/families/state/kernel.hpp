@@ -39,7 +39,8 @@ class Block {
   static constexpr int kChunk = layout.tuning.chunk, kStage = layout.tuning.stage;
   static constexpr int kRowTiles = layout.tuning.row_tiles, kChunks = layout.tuning.at_once;
   static constexpr bool kGathers = layout.tuning.gathers && layout.key.work == Work::convolve;
-  static constexpr int kAtOnce = layout.parts;  // groups of y in accumulators
+  static constexpr int kAtOnce = layout.parts;                  // groups of y in accumulators
+  static constexpr bool kEnds = layout.key.work == Work::ends;  // whose places are those of a_.layout
 
   DANAUS_DEVICE explicit Block(const Arguments& a)
       : a_(a),
@@ -56,7 +57,7 @@ class Block {
     device::let_next_grid_begin();
     device::wait_for_previous_grid();
     for (int i = device::thread_index(); i < layout.shared_words / 4; i += layout.threads)
-      device::copy_async(16 * i, prepared() + 4 * i, 16);
+      device::copy_async(16 * i, prepared() + (kEnds ? a_.ends_begin : 0) + 4 * i, 16);
     place_rows();
     device::sync_warp();
     load(0, 0);
@@ -72,7 +73,7 @@ class Block {
       device::copy_async_commit();
       DANAUS_UNROLL_BY(1)
       for (int group = 0; group < kStage / 32 && from + 32 * group < most; group += layout.pass / 32) {
-        if (layout.key.work == Work::ends || from + 32 * group + layout.pass < most)
+        if (kEnds || from + 32 * group + layout.pass < most)
           pass<kChunks, true>(stage, from, group);
         else
           pass_last(stage, from, group, most);
@@ -97,17 +98,17 @@ class Block {
   using Sums = float[4];
 
   // What is not kept in registers, of which products need all.
-  DANAUS_DEVICE int parts() const { return layout.key.work == Work::ends ? a_.ends : a_.parts; }
+  DANAUS_DEVICE int parts() const { return kEnds ? a_.ends : a_.parts; }
   DANAUS_DEVICE int rows() const { return a_.batch * parts(); }
   DANAUS_DEVICE int blocks_of_channel() const { return (rows() + layout.block_rows - 1) / layout.block_rows; }
   DANAUS_DEVICE int channel() const { return device::block_index() / blocks_of_channel(); }
-  DANAUS_DEVICE const u32* prepared() const { return a_.prepared + 1ll * layout.channel_words * channel(); }
+  DANAUS_DEVICE const u32* prepared() const { return a_.prepared + 1ll * a_.channel_words * channel(); }
 
   // Parts whose ends are wanted end with a chunk; else they begin with one.
   DANAUS_DEVICE Row row_of(int number) const {
     const long long begin = number % parts() * a_.part_length;
     const int count = static_cast<int>(min(a_.part_length, a_.length - begin));
-    const int first = layout.key.work == Work::ends ? static_cast<int>(a_.part_length) - count : 0;
+    const int first = kEnds ? static_cast<int>(a_.part_length) - count : 0;
     return {(1ll * (number / parts()) * a_.channels + channel()) * a_.length + begin - first, first, first + count};
   }
   // A row that there is not has no samples, but may be read like the warp's first. Behind the rows stands which samples
@@ -503,7 +504,7 @@ class Block {
   }
   static DANAUS_DEVICE u32 scale_of(int state) { return device::load_shared<4>(4 * (layout.scale + state))[0]; }
   DANAUS_DEVICE void begin() {
-    if (layout.key.work == Work::ends || !a_.x_initial) return;
+    if (kEnds || !a_.x_initial) return;
     for_each_state([&](float& re, float& im, long long at, int) {  // none waits for another
       const Words<2> w = device::load_global<8>(a_.x_initial + at);
       re = float_of(w[0]), im = float_of(w[1]);
@@ -514,7 +515,7 @@ class Block {
     });
   }
   DANAUS_DEVICE void end() {
-    float* to = layout.key.work == Work::ends ? a_.x_parts : a_.x_final;
+    float* to = kEnds ? a_.x_parts : a_.x_final;
     if (!to) return;
     for_each_state([&](float re, float im, long long at, int state) {
       const float scale = float_of(scale_of(state));
@@ -538,7 +539,7 @@ DANAUS_DEVICE void carry(const Arguments& a) {
   const long long stride = 1ll * device::block_count() * P::layout.threads;
   for (long long i = 1ll * device::block_index() * P::layout.threads + device::thread_index(); i < count; i += stride) {
     const long long row = i / states, state = i % states;
-    const u32* prepared = a.prepared + state / a.states * a.layout.channel_words;
+    const u32* prepared = a.prepared + state / a.states * a.channel_words;
     const auto decay_at = [&](int place) { return load_complex(prepared + place + 2 * (state % a.states)); };
     const Complex32 decay = decay_at(a.layout.part_decay), last = decay_at(a.layout.last_decay);
     Complex32 x = a.x_initial ? load_complex(a.x_initial + 2 * i) : Complex32{0, 0};
@@ -571,7 +572,7 @@ DANAUS_DEVICE void step(const Arguments& a) {
   const long long row = 1ll * device::block_index() * P::layout.tuning.warps + device::warp_index();
   if (row >= 1ll * a.batch * a.channels) return;
   const int lane = device::lane_index();
-  const u32* prepared = a.prepared + row % a.channels * a.layout.channel_words;
+  const u32* prepared = a.prepared + row % a.channels * a.channel_words;
   Complex32 x[kOfLane], p[kOfLane], b[kOfLane], c[kOfLane];
   DANAUS_UNROLL
   for (int i = 0; i < kOfLane; ++i) {

@@ -42,9 +42,11 @@ struct Tuning {
 // What is prepared of a channel, in words. In shared memory: matrices as fragments of mma, vectors of 32 lanes x 4
 // words,
 //   in [state tile, group]                  (B / scale) A^(T-1-i): of u, what the chunk adds to the state
+//   decay [S, 2], y_scale, scale [S]        A^T; powers of two
 //   out [pair of state tiles, group, 2]     C scale A^(i+1) / y_scale: of the state before it, what y has
 //   toeplitz [groups apart, half group, 2]  k[i] / y_scale: of u, what y has
-// and decay [S, 2], which is A^T, y_scale and scale [S], powers of two. Elsewhere what the other places say, [S, 2].
+// of which ends need the first two. Elsewhere what the other places say, [S, 2]; and for ends of many rows, from
+// pass_begin on, the first two of chunks as long as a pass.
 struct Layout {
   Key key;
   Tuning tuning;
@@ -63,14 +65,18 @@ struct Layout {
   bool whole_pass = tuning.at_once > 1 || groups == 1;  // all of its samples are in registers
   int row_bytes = 2 * tuning.stage, stage_bytes = warp_rows * row_bytes;
 
-  int out_begin = tiles * groups, toeplitz_begin = out_begin + tiles * groups;  // vectors
+  int in_vectors = tiles * groups;
+  int decay = 128 * in_vectors, y_scale = decay + 2 * key.states, scale = y_scale + 4, in_words = scale + key.states;
+  int out_begin = (in_words + 127) / 128, toeplitz_begin = out_begin + tiles * groups;  // vectors
   int vectors = toeplitz_begin + 4 * groups;
-  int decay = 128 * vectors, y_scale = decay + 2 * key.states, scale = y_scale + 4, shared_words = scale + key.states;
+  int shared_words = key.work == Work::ends ? in_words : 128 * vectors;
   int a = shared_words, b = a + 2 * key.states, c = b + 2 * key.states;
   int tail_decay = c + 2 * key.states;           // A^(L mod T)
   int part_decay = tail_decay + 2 * key.states;  // A^n, n the samples of a part of a row
   int last_decay = part_decay + 2 * key.states;  // of the last part
-  int channel_words = last_decay + 2 * key.states;
+  int pass_begin = last_decay + 2 * key.states, pass_vectors = tuning.at_once * in_vectors;
+  int pass_decay = pass_begin + 128 * pass_vectors, pass_scale = pass_decay + 2 * key.states + 4;
+  int pass_end = pass_scale + key.states;
 
   // Shared memory, in bytes: of each warp its rows, what they have in common, and two stages of their samples; sums of
   // y that are another warp's.
@@ -111,10 +117,12 @@ struct Arguments {
   float* x_parts;           // [B, P, H, S, 2]: ends, which carry replaces by what each part begins with
   const float *a, *b, *c;   // [H, S, 2]
   std::uint32_t* prepared;  // [H, channel_words]
+  int channel_words;        // the layout's pass_end, or pass_begin where no ends need what follows
   long long part_length;    // of the P parts of a row but the last, whole passes; of a whole row at least L
   int length, batch, channels, states, parts;
-  int ends;      // parts of a row whose ends are computed: the last one's only where x_final is wanted
-  bool aligned;  // 8 samples are one access: rows begin at 16 bytes, L is a multiple of 8
+  int ends;        // parts of a row whose ends are computed: the last one's only where x_final is wanted
+  int ends_begin;  // of what they keep: 0 or the layout's pass_begin
+  bool aligned;    // 8 samples are one access: rows begin at 16 bytes, L is a multiple of 8
 };
 
 }  // namespace danaus::state

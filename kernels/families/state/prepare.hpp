@@ -56,7 +56,7 @@ class Preparation {
         thread_(device::thread_index()),
         threads_(threads),
         channel_(device::block_index()),
-        to_(a.prepared + 1ll * a.layout.channel_words * channel_) {}
+        to_(a.prepared + 1ll * a.channel_words * channel_) {}
 
   DANAUS_DEVICE void run() {
     device::let_next_grid_begin();
@@ -71,15 +71,20 @@ class Preparation {
     device::sync_block();
     for (int i = thread_; i < 32 * at_.vectors; i += threads_) {
       const int vector = i / 32, lane = i % 32, g = lane / 4, t = lane % 4;
-      const Words<4> words = vector < at_.out_begin        ? in(vector, g, t)
+      if (vector >= at_.in_vectors && vector < at_.out_begin) continue;
+      const Words<4> words = vector < at_.in_vectors       ? in(vector, g, t, at_.groups)
                              : vector < at_.toeplitz_begin ? out(vector - at_.out_begin, g, t, inverse_scale)
                                                            : toeplitz(vector - at_.toeplitz_begin, g, t);
       device::store_global<16>(to_ + 4 * i, words);
     }
+    if (a_.ends_begin == 0) return;
+    for (int i = thread_; i < 32 * at_.pass_vectors; i += threads_)
+      device::store_global<16>(to_ + at_.pass_begin + 4 * i,
+                               in(i / 32, i % 32 / 4, i % 4, at_.groups * at_.tuning.at_once));
   }
 
  private:
-  static constexpr int kOfState = 3, kRun = 8;  // what prepare_state() makes; powers that a thread makes of one another
+  static constexpr int kOfState = 4, kRun = 8;  // what prepare_state() makes; powers that a thread makes of one another
 
   DANAUS_DEVICE Complex32 given(const float* list, int state) const {
     return state < a_.states ? load_complex(list + 2 * (1ll * channel_ * a_.states + state)) : Complex32{0, 0};
@@ -99,10 +104,13 @@ class Preparation {
                                                                word_of(c.re * scale), word_of(c.im * scale)});
       store(at_.a, state, a), store(at_.b, state, b), store(at_.c, state, c);
       device::store_global<4>(to_ + at_.scale + state, {word_of(scale)});
+      if (a_.ends_begin > 0) device::store_global<4>(to_ + at_.pass_scale + state, {word_of(scale)});
     } else if (what == 1) {
       store(at_.part_decay, state, rounded(power(widened(a), a_.part_length)));
-    } else {
+    } else if (what == 2) {
       store(at_.last_decay, state, rounded(power(widened(a), a_.length - (a_.parts - 1) * a_.part_length)));
+    } else if (a_.ends_begin > 0) {
+      store(at_.pass_decay, state, rounded(power(widened(a), at_.pass)));
     }
   }
 
@@ -168,10 +176,14 @@ class Preparation {
     return {float_of(w[0]), float_of(w[1])};
   }
 
-  // Pairs of samples 32 q + 8 w + 2 t, of the column g of a tile: the real or the imaginary part of a state.
-  DANAUS_DEVICE Words<4> in(int vector, int g, int t) const {
-    const int state = 4 * (vector / at_.groups) + g / 2, first = 32 * (vector % at_.groups) + 2 * t;
-    const Complex32 b = scaled_b(state);
+  // Pairs of samples 32 q + 8 w + 2 t of so many groups, of the column g of a tile: the real or the imaginary part of a
+  // state.
+  DANAUS_DEVICE Words<4> in(int vector, int g, int t, int groups) const {
+    const int state = 4 * (vector / groups) + g / 2, group = vector % groups;
+    const int first = 32 * (group % at_.groups) + 2 * t;
+    const Complex32 decay = power_at(state, chunk_);
+    Complex32 b = scaled_b(state);
+    for (int chunk = group / at_.groups + 1; chunk < groups / at_.groups; ++chunk) b = times(b, decay);
     Words<4> words;
     DANAUS_UNROLL
     for (int w = 0; w < 4; ++w) {

@@ -27,16 +27,28 @@
 
 namespace danaus::state {
 
+// Of ends of many rows, or parts of rows; none where registers are too few.
+struct Wide {
+  int row_tiles = 0, warps = 0, blocks = 0;
+};
+
 struct Line {
   int states;  // up to so many; 0 for the kernels that products need beside them
   Worth worth;
   Tuning tuning;
+  Wide wide = {};
 };
 
+// Their chunk is a pass, so that the state decays as rarely as samples come: matrices that are read for more rows.
+constexpr Tuning wide_tuning(const Line& line) {
+  const Tuning& t = line.tuning;
+  return {t.chunk * t.at_once, 1, t.stage, false, line.wide.row_tiles, line.wide.warps, line.wide.blocks};
+}
+
 inline constexpr std::array kLines = std::to_array<Line>({
-    {16, kChosen, {32, 4, 128, true, 1, 2, 6}},
-    {32, kChosen, {32, 4, 128, true, 1, 2, 4}},
-    {64, kChosen, {64, 2, 128, true, 1, 2, 4}},
+    {16, kChosen, {32, 4, 128, true, 1, 2, 6}, {2, 4, 3}},
+    {32, kChosen, {32, 4, 128, true, 1, 2, 4}, {2, 4, 2}},
+    {64, kChosen, {64, 2, 128, true, 1, 2, 4}, {2, 4, 2}},
     {64, kStudied, {32, 3, 192, true, 1, 2, 4}},
     // Chunk by chunk, y as it comes.
     {64, kStudied, {128, 1, 128, false, 1, 4, 2}},
