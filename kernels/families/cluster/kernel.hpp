@@ -86,7 +86,7 @@ class Block {
       for (int i = 0; i < layout.own_slabs; ++i) device::barrier_init(layout.slabs_free_at + 8 * i, layout.shares);
       for (int i = 0; i < 2; ++i) {
         device::barrier_init(layout.arrived_at + 8 * i, 1);
-        device::barrier_init(layout.written_at + 8 * i, layout.tuning.warps);
+        device::barrier_init(layout.written_at + 8 * i, layout.threads);
       }
     }
     device::fence_async();
@@ -212,12 +212,8 @@ class Block {
     bool is_own_;  // the lines are this block's: all that a lane makes are of one block
   };
 
-  // This warp has written what is its own block's. Of that a barrier of its own, of the block's scope, is all that
-  // racecheck follows.
-  static DANAUS_DEVICE void say_written(SharedAddress written) {
-    device::sync_warp();
-    if (device::lane_index() == 0) device::barrier_arrive(written);
-  }
+  // Of what its own block has written, whose threads arrive each for itself, as racecheck follows no lane that arrives
+  // for others; and of what other blocks send.
   static DANAUS_DEVICE void wait_for_all(SharedAddress written, SharedAddress arrived, int i) {
     device::barrier_wait(written, i & 1);
     device::barrier_wait_cluster(arrived, i & 1);
@@ -266,7 +262,7 @@ class Block {
       send_columns(slab, rows, own, re, im);
       if (stage + 1 < layout.stages) own = twiddles_of(unit_of(slab_of_stage(stage + 1)), false);
     }
-    say_written(kLinesWritten);
+    device::barrier_arrive(kLinesWritten);
     const int behind = (i + 1) * kPlanesOfItem + layout.tuning.ring;
     fetch(behind - (layout.groups - 1) * kPlanes, behind);
   }
@@ -316,7 +312,7 @@ class Block {
     const int channel = place_of(i).channel;
     DANAUS_UNROLL_BY(1)
     for (int round = 0; round < layout.rounds; ++round) transform_line(i, round, channel, constants);
-    say_written(kColumnsWritten);
+    device::barrier_arrive(kColumnsWritten);
   }
   using Samples = Words<4>[chain_r];
   DANAUS_DEVICE void transform_line(int i, int round, int channel, const chain::Constants<Chain>& constants) const {

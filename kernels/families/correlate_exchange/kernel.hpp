@@ -119,7 +119,7 @@ class Block {
         device::barrier_init(8 * i, 1), device::barrier_init(kFree + 8 * i, steps.column_chunks);
     if (leader_ && kShares > 1)
       for (int i = 0; i < layout.tuning.items; ++i)
-        device::barrier_init(arrived_of(i), 1 + layout.tuning.warps),
+        device::barrier_init(arrived_of(i), 1 + layout.threads),
             device::barrier_init(read_of(i), kShares * layout.tuning.warps);
     for (int i = device::thread_index(); i < layout.table_bytes / 16; i += layout.threads) {
       const int vector = steps.line_at + i / 32 * (steps.line_vectors / layout.table_vectors);
@@ -174,11 +174,6 @@ class Block {
     device::sync_warp();
     if (const int rank = device::lane_index(); rank < kShares)
       device::barrier_release_remote(device::remote_address(read_of(i), rank), word);
-  }
-  // And has written what is its own block's.
-  static DANAUS_DEVICE void say_written(int i) {
-    device::sync_warp();
-    if (device::lane_index() == 0) device::barrier_arrive(arrived_of(i));
   }
 
   DANAUS_DEVICE Item item(int i) const {
@@ -256,7 +251,8 @@ class Block {
         say_free(place, has_gate(array));
         if (kShares > 1 && first) wait_for_room(i);
       });
-      if (kShares > 1 && slab + layout.stage_slabs == layout.item_slabs && j == layout.stage_units - 1) say_written(i);
+      if (kShares > 1 && slab + layout.stage_slabs == layout.item_slabs && j == layout.stage_units - 1)
+        device::barrier_arrive(arrived_of(i));
     }
   }
   // Calls before_writing() once it has read the unit.

@@ -166,16 +166,18 @@ class Block {
   // there, mix them. What a warp mixes stays in its registers, to be summed over chunks or transformed back. Warps of a
   // team wait for each other alone.
   struct Team {
-    int item, member;           // of the block's items; of the team's warps
-    SharedAddress full, empty;  // barriers: spectra are there, or have been read
+    int item, member;  // of the block's items; of the team's warps
+    // Barriers: spectra are there, or have been read. Each thread arrives, as racecheck follows no lane that does for
+    // others.
+    SharedAddress full, empty;
   };
   DANAUS_DEVICE void run_in_teams() {
     const int index = warp_ / layout.team_warps;
     const SharedAddress full = at_.barriers_at + 16 * index;
     const Team team{index, warp_ % layout.team_warps, full, full + 8};
     copy_tables();
-    if (device::thread_index() < 2 * at_.columns)
-      device::barrier_init(at_.barriers_at + 8 * device::thread_index(), layout.team_warps);
+    if (device::thread_index() == 0)
+      for (int i = 0; i < 2 * at_.columns; ++i) device::barrier_init(at_.barriers_at + 8 * i, 32 * layout.team_warps);
     device::wait_for_previous_grid();
     copy_matrix();
     device::copy_async_commit();
@@ -198,7 +200,7 @@ class Block {
                 first_tile = team.member % at_.mixed_groups * layout.tuning.mixed;
       for (int chunk = 0; chunk < at_.input_tiles; chunk += at_.chunk_tiles, turn ^= 1, is_first = false) {
         fill(team, chunk, is_first, next, turn);
-        arrive(team.full);
+        device::barrier_arrive(team.full);
         if constexpr (layout.from_samples) {
           const bool is_last = chunk + at_.chunk_tiles >= at_.input_tiles;
           if (a_.ahead)
@@ -208,7 +210,7 @@ class Block {
         device::barrier_wait(team.full, turn);
         if constexpr (layout.in_chunks) {
           if (output_tile < at_.output_tiles) mix(sums, index, output_tile, first_tile, chunk);
-          arrive(team.empty);
+          device::barrier_arrive(team.empty);
         } else {
           mix_and_finish(team);
         }
@@ -243,18 +245,13 @@ class Block {
     }
   }
   DANAUS_DEVICE void mix_and_finish(const Team& team) const {
-    if (team.member >= at_.output_tiles) arrive(team.empty);
+    if (team.member >= at_.output_tiles) device::barrier_arrive(team.empty);
     for (int task = team.member; task < at_.output_tiles; task += layout.team_warps) {
       Tile<layout.tuning.mixed> tile;
       mix(tile, team.item, task, 0);
-      if (task + layout.team_warps >= at_.output_tiles) arrive(team.empty);
+      if (task + layout.team_warps >= at_.output_tiles) device::barrier_arrive(team.empty);
       finish(tile, team.item, task);
     }
-  }
-  // Of a warp, when all of its lanes are there.
-  static DANAUS_DEVICE void arrive(SharedAddress barrier) {
-    device::sync_warp();
-    if (device::lane_index() == 0) device::barrier_arrive(barrier);
   }
 
   DANAUS_DEVICE void begin(int unit) {
