@@ -7,6 +7,7 @@
 #include "kernels/cuda/machine.hpp"
 #include "kernels/cuda/runtime.hpp"
 #include "kernels/plan/chunks.hpp"
+#include "kernels/plan/long.hpp"
 #include "tests/kernels/sparse_support.hpp"
 
 namespace danaus {
@@ -128,6 +129,27 @@ std::string name_of_size(const testing::TestParamInfo<std::pair<int, Dtype>>& in
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, CudaSizes, testing::ValuesIn(sizes_of(variants())), name_of_size);
+
+// By outer passes and by clusters; to a million samples, since the truth takes long.
+class CudaLong : public CudaSizes {};
+
+TEST_P(CudaLong, EveryVariantIsWithinItsBound) {
+  for (const auto& v : long_variants()) {
+    if (std::pair(v->size, v->dtype) != GetParam() || !v->compiled) continue;
+    for (const auto& [batch, channels, less, offset] : {std::array{1, 3, 0, 0}, {3, 2, 13, 1}}) {
+      const Convolution p = problem_for(*v, batch, channels, v->size - less);
+      if (&choose(p, machine_->device()) == v.get()) expect_right_on_gpu(p, {}, machine_, offset);
+    }
+  }
+}
+
+std::set<std::pair<int, Dtype>> sizes_to_a_million() {
+  auto sizes = sizes_of(long_variants());
+  std::erase_if(sizes, [](const auto& of) { return of.first > 1 << 20; });
+  return sizes;
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, CudaLong, testing::ValuesIn(sizes_to_a_million()), name_of_size);
 
 // Lengths 1 to 600 and a sample of longer ones, in twelve parts.
 class CudaLengths : public Cuda, public testing::WithParamInterface<int> {};

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "kernels/cuda/runtime.hpp"
-#include "tests/kernels/layer_support.hpp"
+#include "kernels/plan/plan.hpp"
+#include "tests/kernels/fields.hpp"
 
 namespace danaus {
 
@@ -18,6 +19,25 @@ class OnDevice {
  private:
   Field& host_;
   DeviceBuffer<std::byte> bytes_;
+};
+
+// All of a case's.
+class AllOnDevice {
+ public:
+  explicit AllOnDevice(std::map<std::string, Field>& fields) {
+    for (auto& [name, field] : fields) fields_.try_emplace(name, field);
+  }
+  std::vector<Buffer> buffers() const {
+    std::vector<Buffer> list;
+    for (const auto& [name, field] : fields_) list.emplace_back(name, field.samples());
+    return list;
+  }
+  void fetch() {
+    for (auto& [name, field] : fields_) field.fetch();
+  }
+
+ private:
+  std::map<std::string, OnDevice> fields_;
 };
 
 }  // namespace danaus

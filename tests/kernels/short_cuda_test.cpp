@@ -1,6 +1,6 @@
 // Short convolutions and their gradients on a CUDA device against the truth in double. Skipped where there is none.
 #include "kernels/cuda/machine.hpp"
-#include "kernels/cuda/runtime.hpp"
+#include "tests/kernels/on_device.hpp"
 #include "tests/kernels/short_support.hpp"
 
 namespace danaus {
@@ -20,18 +20,10 @@ class CudaShort : public testing::TestWithParam<std::tuple<const char*, const ch
     for (const auto& [offset, offset_of_y] : {std::pair(0, 0), std::pair(3, 3), std::pair(2, 5)}) {
       SCOPED_TRACE(testing::Message() << token << ", offsets " << offset << " and " << offset_of_y);
       auto fields = fields_of(asked, values, offset, offset_of_y);
-      std::map<std::string, DeviceBuffer<std::byte>> on_device;
-      std::vector<Buffer> buffers;
-      for (auto& [name, field] : fields) {
-        const auto& bytes = on_device.emplace(name, uploaded(field.storage())).first->second;
-        buffers.emplace_back(name, std::span(bytes.data() + field.begin(), field.samples().size()));
-      }
-      for (int call = 0; call < 3; ++call) plan.whole_call(buffers, {.stream = stream});
+      AllOnDevice on_device(fields);
+      for (int call = 0; call < 3; ++call) plan.whole_call(on_device.buffers(), {.stream = stream});
       stream.synchronize();
-      for (auto& [name, field] : fields) {
-        const auto& bytes = on_device.at(name);
-        DANAUS_CUDA(cudaMemcpy(field.storage().data(), bytes.data(), bytes.bytes(), cudaMemcpyDeviceToHost));
-      }
+      on_device.fetch();
       expect_right(asked, values, fields, plan.variant());
     }
   }

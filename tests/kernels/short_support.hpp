@@ -1,27 +1,14 @@
-// Arrays of short convolutions and of their gradients, and what their kernels must give.
+// What kernels of short convolutions and of their gradients must give.
 #pragma once
 
 #include <cmath>
-#include <map>
 
 #include "reference/short/bounds.hpp"
 #include "reference/short_backward/short_backward.hpp"
-#include "tests/kernels/layer_support.hpp"
+#include "tests/kernels/fields.hpp"
+#include "tests/kernels/support.hpp"
 
 namespace danaus {
-
-// The arrays of a case between guards; those that the case reads have values. `offset` in samples from an aligned
-// address, of y, and of gradients, perhaps another one.
-inline std::map<std::string, Field> fields_of(const Case& asked, const Values& values, int offset, int offset_of_y) {
-  std::map<std::string, Field> fields;
-  for (const Array& array : asked.arrays()) {
-    const bool written = array.role == Role::output;
-    const auto [field, added] =
-        fields.try_emplace(std::string(array.name), array.dtype, array.size(), written ? offset_of_y : offset);
-    if (!written) field->second.set(values.find(array.name)->second);
-  }
-  return fields;
-}
 
 // Errors of every output within its bound, and nothing written beside them.
 inline void expect_right(const Case& asked, const Values& values, std::map<std::string, Field>& fields,
