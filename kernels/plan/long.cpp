@@ -190,7 +190,7 @@ void append_clusters(std::vector<std::unique_ptr<LongVariant>>& all) {
 }
 
 // Rows of outer passes that take least, or the fewest where those do not make the size. On an H200 (fp16, B=64,
-// N H = 12M) in us by 64, 128 and 256:
+// N H = 12M) in us by 64, 128 and 256, of 256K where no cluster takes rows:
 //   N           256K             512K             768K             1M               1.5M             2M
 //   circular    2624 2588        2702 2606 2769   2935 2695 2940   2746 2705 2759   3161 2803 2963   3015 2755 2825
 //   causal      4425 4547        4571 4612 4551   5148 5187 5024   4731 4834 4605   5551 5388 5078   5097 4887 4612

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "kernels/families/state/family.hpp"
 #include "kernels/plan/arrays.hpp"
@@ -238,8 +239,10 @@ StateParts state_parts(const StateSpace& p, const Device& device) {
   const std::int64_t most = std::min(p.length / layout.pass, state::kMostRounds * rows_at_once / p.batch);
   StateParts best{1, p.length};
   double best_cost = cost(best);
+  std::int64_t last = p.length;
   for (std::int64_t wanted = 2; wanted <= most; ++wanted) {
     const std::int64_t length = ratio_up(ratio_up(p.length, layout.pass), wanted) * layout.pass;
+    if (length == std::exchange(last, length)) continue;  // the same parts, as of most of many
     const StateParts parts{ratio_up(p.length, length), length};
     if (const double its = cost(parts); its < best_cost) best = parts, best_cost = its;
   }
