@@ -1,8 +1,6 @@
 // Gradients on a CUDA device against the truth in double, and the same from call to call. Skipped where there is none.
-#include <random>
-#include <set>
+#include <ranges>
 
-#include "kernels/cuda/machine.hpp"
 #include "tests/kernels/backward_support.hpp"
 #include "tests/kernels/on_device.hpp"
 
@@ -32,12 +30,7 @@ void expect_right_on_gpu(const std::string& word, const std::shared_ptr<const Ma
   }
 }
 
-class CudaGradients : public testing::TestWithParam<std::pair<int, Dtype>> {
- protected:
-  void SetUp() override {
-    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
-  }
-};
+class CudaGradients : public OnCuda, public testing::WithParamInterface<SizeAndDtype> {};
 
 // By what the device's plans choose, of more items than run at once, of many in few blocks, and of what is not aligned.
 TEST_P(CudaGradients, AreWithinTheirBoundsAndRepeat) {
@@ -56,19 +49,14 @@ TEST_P(CudaGradients, AreWithinTheirBoundsAndRepeat) {
   expect_right_on_gpu(word("_causal_l", n - 13, 9, 2, "_postgate"), machine);
 }
 
-std::set<std::pair<int, Dtype>> sizes_of_correlators() {
-  std::set<std::pair<int, Dtype>> sizes;
-  for (const auto& c : correlators())
-    if (c->compiled) sizes.emplace(c->size, c->dtype);
-  return sizes;
-}
-
-INSTANTIATE_TEST_SUITE_P(Correlators, CudaGradients, testing::ValuesIn(sizes_of_correlators()),
-                         [](const auto& info) { return text('n', info.param.first, '_', name(info.param.second)); });
+INSTANTIATE_TEST_SUITE_P(Correlators, CudaGradients,
+                         testing::ValuesIn(sizes_of(correlators() |
+                                                    std::views::filter([](const auto& c) { return c->compiled; }))),
+                         name_of_size);
 
 // In outer passes, in chunks, of filters that are longer than their rows or shorter, of one sample.
-TEST(CudaGradient, OfAnyLength) {
-  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
+using CudaGradient = OnCuda;
+TEST_F(CudaGradient, OfAnyLength) {
   const auto machine = cuda_machine();
   for (const char* word :
        {"fftconvgrad_f16_causal_l1_b1_h1", "fftconvgrad_f16_circular_l256_k700_b5_h2_pregate",

@@ -8,6 +8,7 @@
 #include "kernels/plan/choice.hpp"
 #include "reference/step/step.hpp"
 #include "tests/kernels/backward_support.hpp"
+#include "tests/kernels/fields.hpp"
 #include "tests/sanitized.hpp"
 
 namespace danaus {
@@ -36,19 +37,7 @@ class Memory {
   }
   std::vector<double> values(std::string_view name) const {
     const std::size_t i = std::ranges::find(arrays_, name, &Array::name) - arrays_.begin();
-    std::vector<double> values(arrays_[i].size());
-    for (std::size_t n = 0; n < values.size(); ++n) {
-      if (arrays_[i].dtype == Dtype::f32) {
-        float value;
-        std::memcpy(&value, memory_[i].data() + begins_[i] + 4 * n, 4);
-        values[n] = value;
-      } else {
-        std::uint16_t bits;
-        std::memcpy(&bits, memory_[i].data() + begins_[i] + 2 * n, 2);
-        values[n] = arrays_[i].dtype == Dtype::f16 ? host::decode<Dtype::f16>(bits) : host::decode<Dtype::bf16>(bits);
-      }
-    }
-    return values;
+    return decode_bytes(arrays_[i].dtype, std::span(memory_[i]).subspan(begins_[i]));
   }
 
  private:

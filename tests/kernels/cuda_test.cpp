@@ -2,12 +2,11 @@
 #include <gmock/gmock.h>
 
 #include <random>
-#include <set>
+#include <ranges>
 
-#include "kernels/cuda/machine.hpp"
-#include "kernels/cuda/runtime.hpp"
 #include "kernels/plan/chunks.hpp"
 #include "kernels/plan/long.hpp"
+#include "tests/kernels/on_device.hpp"
 #include "tests/kernels/sparse_support.hpp"
 
 namespace danaus {
@@ -59,17 +58,16 @@ bool has_code(const Machine& machine, const Variant& v) {
   return v.compiled && machine.has({v.family, v.line, v.instance});
 }
 
-class Cuda : public testing::Test {
+class Cuda : public OnCuda {
  protected:
   void SetUp() override {
-    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
-    machine_ = cuda_machine();
+    OnCuda::SetUp();
+    if (!IsSkipped()) machine_ = cuda_machine();
   }
   OnMachine machine_;
 };
 
-// One test a size and type, so that they can be shared out among processes.
-class CudaSizes : public Cuda, public testing::WithParamInterface<std::pair<int, Dtype>> {
+class CudaSizes : public Cuda, public testing::WithParamInterface<SizeAndDtype> {
  protected:
   // Of these variants those of this size and type that have code for the machine.
   template <class List>
@@ -116,18 +114,6 @@ TEST_P(CudaSizes, BlocksThatTakeManyItemsAreRight) {
   }
 }
 
-template <class List>
-std::set<std::pair<int, Dtype>> sizes_of(const List& list) {
-  std::set<std::pair<int, Dtype>> sizes;
-  for (const auto& v : list)
-    if (v->size > 0) sizes.emplace(v->size, v->dtype);
-  return sizes;
-}
-
-std::string name_of_size(const testing::TestParamInfo<std::pair<int, Dtype>>& info) {
-  return text('n', info.param.first, '_', name(info.param.second));
-}
-
 INSTANTIATE_TEST_SUITE_P(Variants, CudaSizes, testing::ValuesIn(sizes_of(variants())), name_of_size);
 
 // By outer passes and by clusters; to a million samples, since the truth takes long.
@@ -143,13 +129,11 @@ TEST_P(CudaLong, EveryVariantIsWithinItsBound) {
   }
 }
 
-std::set<std::pair<int, Dtype>> sizes_to_a_million() {
-  auto sizes = sizes_of(long_variants());
-  std::erase_if(sizes, [](const auto& of) { return of.first > 1 << 20; });
-  return sizes;
-}
-
-INSTANTIATE_TEST_SUITE_P(Variants, CudaLong, testing::ValuesIn(sizes_to_a_million()), name_of_size);
+INSTANTIATE_TEST_SUITE_P(Variants, CudaLong,
+                         testing::ValuesIn(sizes_of(long_variants() | std::views::filter([](const auto& v) {
+                                                      return v->size <= 1 << 20;
+                                                    }))),
+                         name_of_size);
 
 // Lengths 1 to 600 and a sample of longer ones, in twelve parts.
 class CudaLengths : public Cuda, public testing::WithParamInterface<int> {};

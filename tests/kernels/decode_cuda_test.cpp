@@ -1,14 +1,13 @@
 // Decoding on a CUDA device, against the whole convolution in double. Skipped where there is none.
-#include "kernels/cuda/machine.hpp"
-#include "kernels/cuda/runtime.hpp"
 #include "kernels/plan/decode.hpp"
+#include "tests/kernels/on_device.hpp"
 #include "tests/kernels/support.hpp"
 
 namespace danaus {
 namespace {
 
-TEST(CudaDecodings, EqualTheWholeConvolution) {
-  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
+using CudaDecodings = OnCuda;
+TEST_F(CudaDecodings, EqualTheWholeConvolution) {
   for (DecodeBy by : {DecodeBy::tiles, DecodeBy::dot})
     for (const auto& [word, prompt] : {std::pair("fftconv_f16_causal_l3000_b2_h40", 500),
                                        {"fftconv_bf16_causal_l2100_k700_b1_h33", 0},

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -13,6 +13,18 @@
 #include "reference/truth.hpp"
 
 namespace danaus {
+
+// What host::encode_bytes() was given, as far as the type has it.
+inline std::vector<double> decode_bytes(Dtype dtype, std::span<const std::byte> encoded) {
+  const auto copied = [&](auto numbers) {
+    std::ranges::copy(encoded, std::as_writable_bytes(std::span(numbers)).begin());
+    return numbers;
+  };
+  const std::size_t count = encoded.size() / bytes(dtype);
+  if (dtype != Dtype::f32) return host::decode(dtype, copied(std::vector<std::uint16_t>(count)));
+  const std::vector<float> values = copied(std::vector<float>(count));
+  return {values.begin(), values.end()};
+}
 
 // Numbers of any type between guards, all NaN at first.
 class Field {
@@ -29,22 +41,7 @@ class Field {
   std::span<std::byte> storage() { return storage_; }
   std::int64_t begin() const { return begin_; }  // of the samples in there, in bytes
   std::span<std::byte> samples() { return std::span(storage_).subspan(begin_, bytes(dtype_) * count_); }
-  std::vector<double> values() {
-    std::vector<double> list(count_);
-    for (std::int64_t i = 0; i < count_; ++i) {
-      const std::byte* at = samples().data() + bytes(dtype_) * i;
-      if (dtype_ == Dtype::f32) {
-        float value;
-        std::memcpy(&value, at, 4);
-        list[i] = value;
-      } else {
-        std::uint16_t half;
-        std::memcpy(&half, at, 2);
-        list[i] = dtype_ == Dtype::f16 ? host::decode<Dtype::f16>(half) : host::decode<Dtype::bf16>(half);
-      }
-    }
-    return list;
-  }
+  std::vector<double> values() { return decode_bytes(dtype_, samples()); }
   bool guards_are_whole() const {
     const auto is_poison = [](std::byte b) { return b == std::byte{0xff}; };
     const auto end = storage_.begin() + begin_ + bytes(dtype_) * count_;

@@ -2,8 +2,7 @@
 // where there is none, or not as much memory.
 #include <random>
 
-#include "kernels/cuda/machine.hpp"
-#include "kernels/cuda/runtime.hpp"
+#include "tests/kernels/on_device.hpp"
 #include "tests/kernels/support.hpp"
 
 namespace danaus {
@@ -43,10 +42,9 @@ std::vector<std::int64_t> sampled_rows(const Convolution& p, std::mt19937& rando
   return list;
 }
 
-class CudaLarge : public testing::TestWithParam<const char*> {};
+class CudaLarge : public OnCuda, public testing::WithParamInterface<const char*> {};
 
 TEST_P(CudaLarge, SampledRowsAreRight) {
-  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
   const auto machine = cuda_machine();
   const Convolution p = parse_convolution(GetParam());
   const std::int64_t samples = p.batch * p.channels * p.length;

@@ -1,5 +1,4 @@
 // Spectral layers on a CUDA device against the truth in double. Skipped where there is none.
-#include "kernels/cuda/machine.hpp"
 #include "reference/spectral_gradient/spectral_gradient.hpp"
 #include "reference/truth.hpp"
 #include "tests/kernels/layer_support.hpp"
@@ -8,12 +7,7 @@
 namespace danaus {
 namespace {
 
-class CudaLayers : public testing::TestWithParam<std::tuple<const char*, const char*>> {
- protected:
-  void SetUp() override {
-    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
-  }
-};
+class CudaLayers : public OnCuda, public testing::WithParamInterface<std::tuple<const char*, const char*>> {};
 
 // Often enough that the weights are prepared while a layer before still runs.
 TEST_P(CudaLayers, AreWithinTheirBounds) {
@@ -86,8 +80,8 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return text(std::get<0>(info.param), std::get<1>(info.param)); });
 
 // One kernel serves both; the second plan needs less shared memory.
-TEST(CudaLayer, OfOnePlanOutlivesAnother) {
-  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
+using CudaLayer = OnCuda;
+TEST_F(CudaLayer, OfOnePlanOutlivesAnother) {
   const Spectral p = parse_spectral("spectral_f32_tf32_complex_b2_c64x64_l128_m64_shared");
   const auto machine = cuda_machine();
   Plan plan(p, machine);

@@ -1,16 +1,12 @@
 // Short convolutions and their gradients on a CUDA device against the truth in double. Skipped where there is none.
-#include "kernels/cuda/machine.hpp"
 #include "tests/kernels/on_device.hpp"
 #include "tests/kernels/short_support.hpp"
 
 namespace danaus {
 namespace {
 
-class CudaShort : public testing::TestWithParam<std::tuple<const char*, const char*, const char*>> {
+class CudaShort : public OnCuda, public testing::WithParamInterface<std::tuple<const char*, const char*, const char*>> {
  protected:
-  void SetUp() override {
-    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
-  }
   // Often enough that a filter is prepared while a convolution before still runs.
   void expect_right_on_device(const std::string& token) {
     const Case asked = parse_case(token);

@@ -1,17 +1,11 @@
 // Convolutions by state-space models on a CUDA device against the truth in double. Skipped where there is none.
-#include "kernels/cuda/machine.hpp"
 #include "tests/kernels/on_device.hpp"
 #include "tests/kernels/state_support.hpp"
 
 namespace danaus {
 namespace {
 
-class CudaStates : public testing::TestWithParam<std::tuple<const char*, const char*>> {
- protected:
-  void SetUp() override {
-    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
-  }
-};
+class CudaStates : public OnCuda, public testing::WithParamInterface<std::tuple<const char*, const char*>> {};
 
 void expect_right(const StateSpace& p, Poles poles, int offset, Plan& plan) {
   SCOPED_TRACE(testing::Message() << token(p) << ", poles " << int(poles) << ", offset " << offset);
@@ -60,8 +54,8 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return text(std::get<0>(info.param), std::get<1>(info.param)); });
 
 // Thousands of chunks of a state that forgets nothing, of few rows, which are cut into parts, and of whole ones.
-TEST(CudaState, RemembersAMillionSamples) {
-  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
+using CudaState = OnCuda;
+TEST_F(CudaState, RemembersAMillionSamples) {
   for (const char* word : {"ssmconv_f16_s16_l1048576_b1_h2_initial_final", "ssmconv_f16_s16_l1048576_b40_h2_final"}) {
     const StateSpace p = parse_state(word);
     Plan plan(p, cuda_machine(0, 1));
