@@ -142,8 +142,10 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
       products(w.mma_f16acc, kDeepFlops, p.mma_f16acc_rate, "mma with fp16 accumulators") +
       products(w.mma_f32acc, kDeepFlops, bf16 ? p.mma_bf16_rate : p.mma_f32acc_rate, "mma with fp32 accumulators") +
       products(w.mma_depth8, kShallowFlops, bf16 ? p.mma_depth8_bf16_rate : p.mma_depth8_f16acc_rate, "mma m16n8k8") +
+      products(w.mma_group, kDeepFlops, p.wgmma_rate, "wgmma") +
       (w.mma_tf32 == 0 ? 0 : w.mma_tf32 * kShallowFlops / rates.tf32());
-  const double flops = kDeepFlops * (w.mma_f16acc + w.mma_f32acc) + kShallowFlops * (w.mma_depth8 + w.mma_tf32);
+  const double flops =
+      kDeepFlops * (w.mma_f16acc + w.mma_f32acc + w.mma_group) + kShallowFlops * (w.mma_depth8 + w.mma_tf32);
   add_on_chip("tensor", tensor, in_words(flops, "flops", tensor > 0 ? flops / tensor : 0));
 
   const double packed = rates.packed(w.dtype), fp32 = rates.of(p.general_rate) / 2;

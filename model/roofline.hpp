@@ -27,6 +27,7 @@ struct KernelWork {
   double mma_f32acc = 0;         // with fp32 accumulators
   double mma_depth8 = 0;         // m16n8k8, accumulators as the type has them
   double mma_tf32 = 0;           // m16n8k8 of TF32
+  double mma_group = 0;          // m16n8k16 that a warp has of products of its group
   double packed_operations = 0;  // of threads, here and below
   double fp32_operations = 0;    // multiply-adds count as one
   double byte_permutes = 0;

@@ -53,7 +53,7 @@ class Calibrator {
     report({"matrix_side", "elements", "side of a tile of mma.sync m16n8k16", 16});
     memory();
     for (const Drill& drill : drills())
-      if (device_.sm >= drill.least_sm) measure(drill);
+      if (device_.sm >= drill.least_sm && device_.sm <= drill.most_sm) measure(drill);
     launches();
     report({"shared_memory_per_block", "KiB", "as the device reports", limits_.block_bytes / 1024.});
     report({"sms", "SMs", "as the device reports", double(limits_.multiprocessors)});

@@ -4,7 +4,7 @@
 #include "experiments/bench/noise.hpp"
 #include "experiments/calibrate/kernels.hpp"
 #include "kernels/cuda/runtime.hpp"
-#include "kernels/device/operations.hpp"
+#include "kernels/device/warpgroup.hpp"
 
 namespace danaus {
 namespace {
@@ -74,6 +74,35 @@ struct ProductF32 {
   }
   static __device__ void add(float (&sum)[4], const Word (&a)[2], const Word (&b)[2]) {
     device::mma_f32acc<T>(sum, a, b[0]);
+  }
+};
+
+// The same of groups of four warps, of 128 columns in shared memory. sm_90 alone.
+template <Dtype T>
+struct GroupProducts {
+  static constexpr int kThreads = 256, kSteps = 512, kTiles = 16, kProducts = 4, kInstructions = kTiles * kProducts;
+  static constexpr int kSharedBytes = 128 * 8 * kTiles;
+  Word plus[4], minus[4];
+  float sum[kTiles][4] = {};
+  __device__ GroupProducts() {
+    for (int i = 0; i < 4; ++i) plus[i] = random_pair<T>(i), minus[i] = device::negate2(plus[i]);
+    for (int at = 4 * threadIdx.x; at < kSharedBytes; at += 4 * kThreads)
+      device::store_shared<4>(at, {random_pair<T>(4 + at)});
+    device::fence_async();
+    __syncthreads();
+  }
+  __device__ void step() {
+    device::group_fence(sum);
+    DANAUS_UNROLL
+    for (int i = 0; i < kProducts; ++i) device::group_multiply<T, true>(sum, i % 2 == 0 ? plus : minus, i / 2 * 32);
+    device::group_commit();
+    device::group_wait<0>(sum);
+  }
+  __device__ Word result() const {
+    Word word = 0;
+    for (const auto& tile : sum)
+      for (float value : tile) word ^= static_cast<Word>(value);
+    return word;
   }
 };
 
@@ -263,6 +292,8 @@ const std::array kDrills = {
           80, &launch<Matrices<HalfSums, false, ProductF16>>},
     Drill{"mma_depth8_bf16_rate", "mma.sync m16n8k8, bf16, fp32 accumulators", Limit::matrix_flops, kShallowFlops, 0,
           80, &launch<Matrices<FloatSums, false, ProductF32<Dtype::bf16>>>},
+    Drill{"wgmma_rate", "wgmma m64n128k16, fp16, fp32 accumulators, first operand in registers", Limit::matrix_flops,
+          kDeepFlops, 0, 90, &launch<GroupProducts<Dtype::f16>>, 90},
     Drill{"general_rate", "fp32 multiply-add of one register", Limit::instructions, 2 * 32, 2, 80, &launch<Floats>},
     Drill{"half2_rate", "packed fp16 multiply-add of three registers", Limit::instructions, 4 * 32, 4, 80,
           &launch<Halves<Dtype::f16>>},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -18,6 +19,7 @@ struct Drill {
   double units_of_thread;  // what ceiling_of() is asked for
   int least_sm;
   std::int64_t (*launch)(int multiprocessors, std::uint32_t* sink, Stream stream);  // returns instructions of warps
+  int most_sm = std::numeric_limits<int>::max();
 };
 std::span<const Drill> drills();
 

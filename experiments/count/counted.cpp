@@ -6,6 +6,8 @@
 namespace danaus {
 namespace {
 
+constexpr double kGroupTiles = 8;  // of columns, or more, that one product of a group has
+
 Json values(const host::Counters& counters) {
   Json object = Json::object();
   for (const auto& [name, value] : host::kCounterFields) object[std::string(name)] = counters.*value;
@@ -28,7 +30,7 @@ double counted_instructions(const host::Counters& n) {
       n.packed_operations + n.fp32_operations + n.conversions + n.half_unpacks + n.bf16_unpacks + n.byte_permutes;
   return static_cast<double>(n.mma_f16acc + n.mma_f32acc + n.mma_depth8 + n.mma_tf32 + n.shared_instructions +
                              n.global_instructions + n.warp_barriers) +
-         static_cast<double>(of_threads) / 32;
+         static_cast<double>(n.mma_group) / kGroupTiles + static_cast<double>(of_threads) / 32;
 }
 
 Json describe(const Counted& c) {

@@ -8,6 +8,7 @@ namespace danaus {
 namespace {
 
 constexpr double kSectorBytes = 32, kWavefrontBytes = 128;
+constexpr double kGroupOperandBytes = 2. * 16 * 8 / 4;  // of a product's second operand, for each of the group's warps
 
 KernelWork of_launch(const LaunchWork& launch, Dtype dtype, const Device& device) {
   const host::Counters& n = launch.counters;
@@ -17,6 +18,7 @@ KernelWork of_launch(const LaunchWork& launch, Dtype dtype, const Device& device
   work.mma_f32acc = static_cast<double>(n.mma_f32acc);
   work.mma_depth8 = static_cast<double>(n.mma_depth8);
   work.mma_tf32 = static_cast<double>(n.mma_tf32);
+  work.mma_group = static_cast<double>(n.mma_group);
   work.packed_operations = static_cast<double>(n.packed_operations);
   work.fp32_operations = static_cast<double>(n.fp32_operations);
   work.byte_permutes = static_cast<double>(n.byte_permutes);
@@ -25,7 +27,8 @@ KernelWork of_launch(const LaunchWork& launch, Dtype dtype, const Device& device
   work.l1_wavefronts =
       static_cast<double>(n.shared_wavefronts) +
       kSectorBytes / kWavefrontBytes * static_cast<double>(n.global_load_sectors + n.global_store_sectors) +
-      static_cast<double>(n.bulk_load_bytes + n.bulk_store_bytes) / kWavefrontBytes;
+      static_cast<double>(n.bulk_load_bytes + n.bulk_store_bytes) / kWavefrontBytes +
+      static_cast<double>(n.mma_group) * kGroupOperandBytes / kWavefrontBytes;
   work.remote_bytes = static_cast<double>(n.remote_load_bytes + n.remote_store_bytes);
   work.l2_bytes = launch.l2_bytes, work.hbm_bytes = launch.hbm_bytes;
   work.imbalance = launch.imbalance, work.waits = launch.waits;

@@ -10,19 +10,19 @@ namespace danaus {
 namespace {
 
 // Samples that the kernel computes at a time; by the recurrence one.
-int chunk_of(const StateSpace& p, const Variant& kernel) {
-  return kernel.shared_bytes > 0 ? state::choose(p, state::Work::convolve).layout().tuning.chunk : 1;
+int chunk_of(const StateSpace& p, const Variant& kernel, const Device& device) {
+  return kernel.shared_bytes > 0 ? state::choose(p, device, state::Work::convolve).layout().tuning.chunk : 1;
 }
 
 class StateSubject final : public Subject {
  public:
   explicit StateSubject(const StateSpace& p) : p_(p) {}
 
-  double bound(std::string_view output, const Variant& kernel, const Device&) const override {
-    return bound_l2_of_state(p_, output, chunk_of(p_, kernel), kernel.roundings());
+  double bound(std::string_view output, const Variant& kernel, const Device& device) const override {
+    return bound_l2_of_state(p_, output, chunk_of(p_, kernel, device), kernel.roundings());
   }
-  std::vector<OutputBound> bounds(const Values& values, const Variant& kernel, const Device&) const override {
-    return bounds_of_state(p_, values, chunk_of(p_, kernel), kernel.roundings());
+  std::vector<OutputBound> bounds(const Values& values, const Variant& kernel, const Device& device) const override {
+    return bounds_of_state(p_, values, chunk_of(p_, kernel, device), kernel.roundings());
   }
   Values compared(const Values& inputs, Values outputs) const override {
     if (const auto x = outputs.find("x_final"); x != outputs.end())

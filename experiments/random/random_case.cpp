@@ -146,7 +146,7 @@ ShortConvolution random_short(Draw& draw) {
 
 // Whole chunks and parts of one, rows that are cut and few samples; every number of states that a kernel pads.
 StateSpace random_state(Draw& draw) {
-  constexpr std::int64_t kMostSteps = std::int64_t{1} << 19, kLongestRow = 8192, kMostRows = 40;
+  constexpr std::int64_t kMostSteps = std::int64_t{1} << 21, kLongestRow = 8192, kMostRows = 130;
   StateSpace p;
   p.dtype = draw.one_of({Dtype::f16, Dtype::bf16});
   p.states = static_cast<int>(draw.of_any_scale(kMostStates));

@@ -39,6 +39,7 @@ struct Counters {
   std::uint64_t mma_f32acc = 0;           // m16n8k16 with f32 accumulators
   std::uint64_t mma_depth8 = 0;           // m16n8k8 with either, half the work
   std::uint64_t mma_tf32 = 0;             // m16n8k8 of TF32 with f32 accumulators
+  std::uint64_t mma_group = 0;            // m16n8k16 that a warp of a group has of its products, with f32 accumulators
   std::uint64_t packed_operations = 0;    // add2, sub2, mul2, fma2: thread operations, two results each
   std::uint64_t fp32_operations = 0;      // thread operations
   std::uint64_t conversions = 0;          // pack2, round_tf32: thread operations
@@ -72,6 +73,7 @@ inline constexpr std::array kCounterFields = {
     CounterField{"mma_f32acc", &Counters::mma_f32acc},
     CounterField{"mma_depth8", &Counters::mma_depth8},
     CounterField{"mma_tf32", &Counters::mma_tf32},
+    CounterField{"mma_group", &Counters::mma_group},
     CounterField{"packed_operations", &Counters::packed_operations},
     CounterField{"fp32_operations", &Counters::fp32_operations},
     CounterField{"conversions", &Counters::conversions},

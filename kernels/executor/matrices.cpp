@@ -12,16 +12,11 @@ using device::detail::MatrixAccess;
 using device::detail::Mma;
 using device::detail::Shuffle;
 
-namespace {
-
-// Tensor cores cut sums in fp32 off, toward zero.
 void accumulate(float& sum, float product) {
   const double exact = double{sum} + double{product};
   sum = static_cast<float>(exact);
   if (std::abs(double{sum}) > std::abs(exact)) sum = std::nextafter(sum, 0.0f);
 }
-
-}  // namespace
 
 // Matrix m has its eight rows of 16 bytes at the addresses of lanes 8 m to 8 m + 7. Lane 4 g + t holds elements 2 t and
 // 2 t + 1 of row g, or, transposed, of column g. The accesses are of the lanes that hold the elements.

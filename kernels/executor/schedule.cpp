@@ -16,6 +16,9 @@ const char* name(Kind kind) {
     case Kind::mma_f16acc: return "mma_f16acc";
     case Kind::mma_f32acc: return "mma_f32acc";
     case Kind::mma_tf32: return "mma_tf32";
+    case Kind::group_multiply: return "group_multiply";
+    case Kind::group_commit: return "group_commit";
+    case Kind::group_wait: return "group_wait";
     case Kind::shuffle: return "shuffle";
     case Kind::max_of_warp: return "max_of_warp";
     case Kind::sync_warp: return "sync_warp";
@@ -47,7 +50,8 @@ void Executor::State::begin(Lane& lane, Block& block, int thread) {
   lane.phases.clear();
   lane.of = &block;
   lane.accesses.clear(), lane.copies.clear(), lane.stores.clear();
-  lane.copy_group = lane.store_group = 0;
+  lane.products.clear();
+  lane.copy_group = lane.store_group = lane.product_batch = 0;
   lane.arrivals = lane.waits = 0;
   lane.has_waited_for_previous_grid = false;
   lane.fiber.emplace(stacks, [this, &lane]() -> Fiber* {
@@ -156,6 +160,9 @@ void Executor::State::carry_out() {
     case Kind::mma_f16acc: return multiply<false>();
     case Kind::mma_f32acc: return multiply<true>();
     case Kind::mma_tf32: return multiply_tf32();
+    case Kind::group_multiply: return begin_group_product();
+    case Kind::group_commit: return commit_group_products();
+    case Kind::group_wait: return finish_group_products();
     case Kind::shuffle: return shuffle();
     case Kind::max_of_warp: return max_of_warp();
     default: ++counters.warp_barriers; return synchronise(warp);
@@ -231,6 +238,9 @@ void Executor::State::end(Block& block) {
   for (int thread = 0; thread < launch.threads; thread += kWarp) count_accesses(block.lanes[thread].warp());
   for (const Lane& lane : block.lanes)
     if (!lane.stores.empty()) refuse_end("while ", lane.stores.size(), " bulk stores may still read its shared memory");
+  for (const Lane& lane : block.lanes)
+    if (!lane.products.empty())
+      refuse_end("with ", lane.products.size(), " products of a group that nothing waited for");
   std::erase_if(writes, [&](BulkStore& store) {
     if (store.origin.lane->of != &block) return false;
     land(store);

@@ -4,6 +4,7 @@
 //   memory.cpp     accesses to shared and global memory
 //   counting.cpp   wavefronts, bank conflicts, sectors
 //   matrices.cpp   matrices, products, shuffles
+//   warpgroup.cpp  products of a group of warps
 //   barriers.cpp   mbarriers
 //   copies.cpp     asynchronous copies
 //   clusters.cpp   barriers of clusters, shared memory of other blocks
@@ -28,6 +29,7 @@
 #include "kernels/executor/history.hpp"
 #include "kernels/executor/operations.hpp"
 #include "kernels/executor/tensor_view.hpp"
+#include "kernels/executor/warpgroup.hpp"
 
 namespace danaus::host {
 
@@ -133,6 +135,13 @@ struct BulkLoad {  // into shared memory, completing on a barrier of the same bl
   std::vector<std::uint8_t> words;  // what is stored, where that comes from registers
 };
 
+struct GroupProduct {  // of a warp of the group, kept by its first lane
+  Origin origin;
+  Stamp stamp;
+  std::uint64_t batch;
+  std::array<device::detail::GroupMma, kWarp> of_lanes;
+};
+
 struct Lane : device::detail::Place, Thread {
   enum class Status : std::uint8_t { ready, waiting, finished };
   Status status = Status::finished;
@@ -141,7 +150,8 @@ struct Lane : device::detail::Place, Thread {
   std::vector<Access> accesses;
   std::vector<PendingCopy> copies;
   std::vector<BulkStore> stores;
-  std::uint64_t copy_group = 0, store_group = 0;
+  std::vector<GroupProduct> products;
+  std::uint64_t copy_group = 0, store_group = 0, product_batch = 0;
   int arrivals = 0, waits = 0;  // at the cluster's barrier
   Knowledge knew;               // as it arrived there
   bool has_waited_for_previous_grid = false;
@@ -267,6 +277,11 @@ struct Executor::State {
   void shuffle();
   void max_of_warp();
 
+  // warpgroup.cpp
+  void begin_group_product();
+  void commit_group_products();
+  void finish_group_products();
+
   // barriers.cpp
   Barrier& barrier_at(const Origin& origin, Block& block, SharedAddress address, bool by_copy = false);
   void arrive(const Origin& origin, Block& block, SharedAddress address, u32 bytes);
@@ -299,6 +314,9 @@ struct Executor::State {
                               " by thread ", origin.lane->thread, " of block ", origin.lane->block, ": ", part...));
   }
 };
+
+// Tensor cores cut sums in fp32 off, toward zero.
+void accumulate(float& sum, float product);
 
 inline SharedAddress offset_of(RemoteAddress address) { return address.value & 0xfffff; }
 inline int rank_of(RemoteAddress address) { return int(address.value >> 20); }

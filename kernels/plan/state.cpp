@@ -38,17 +38,22 @@ void check(const StateSpace& p, const state::Layout& layout, const Device& devic
 struct Plans {
   StateSpace problem;
   std::string description;
+  Choice convolve;
   state::Layout layout;  // of the matrices
   StateParts parts;
-  Choice ends;
+  Choice ends, carry, prepare, step;
   int u, y, a, b, c, x_initial, x_final;  // places among the case's arrays
 
   Plans(const Case& asked, const Device& device)
       : problem(*asked.as<StateSpace>()),
         description(asked.token()),
-        layout(state::choose(problem, state::Work::convolve).layout()),
+        convolve(state::choose(problem, device, state::Work::convolve)),
+        layout(convolve.layout()),
         parts(state_parts(problem, device)),
-        ends(state::choose(problem, state::Work::ends, problem.batch * parts.count)) {
+        ends(state::choose(problem, device, state::Work::ends, problem.batch * parts.count)),
+        carry(state::choose(problem, device, state::Work::carry)),
+        prepare(state::choose(problem, device, state::Work::prepare)),
+        step(state::choose(problem, device, state::Work::step)) {
     const std::vector<Array> list = asked.arrays();
     u = array_of(list, "u"), y = array_of(list, "y"), a = array_of(list, "a"), b = array_of(list, "b");
     c = array_of(list, "c"), x_initial = array_of(list, "x_initial"), x_final = array_of(list, "x_final");
@@ -85,10 +90,23 @@ struct Plans {
     return given;
   }
 
-  Launch launch(const Choice& choice, const state::Arguments& given, std::int64_t blocks, int shared_bytes,
+  Launch launch(const Choice& choice, const state::Arguments& asked, std::int64_t blocks, int shared_bytes,
                 const Machine& machine) const {
-    Launch launch =
-        make_launch(machine, description, id_of(choice), Path::threads, blocks, choice.layout().threads, shared_bytes);
+    state::Arguments given = asked;
+    given.in_bulk =
+        choice.layout().key.group && given.aligned && has_maps(machine.device(), problem.length, problem.channels);
+    if (given.in_bulk) {
+      const auto length = static_cast<std::uint64_t>(problem.length),
+                 rows = static_cast<std::uint64_t>(problem.channels);
+      const auto batch = static_cast<std::uint64_t>(given.batch);
+      const TensorShape shape = {{length, rows, batch, 1, 1},
+                                 {1, length, rows * length, rows * length * batch, rows * length * batch},
+                                 {64, 1, static_cast<std::uint32_t>(choice.layout().warp_rows), 1, 1}};
+      given.u_map = machine.make_tensor_map(shape, given.u);
+      if (given.y) given.y_map = machine.make_tensor_map(shape, given.y);
+    }
+    Launch launch = make_launch(machine, description, id_of(choice), given.in_bulk ? Path::tensor : Path::threads,
+                                blocks, choice.layout().threads, shared_bytes);
     const bool prepares = choice.layout().key.work == state::Work::prepare;
     launch.touches({"prepared", given.prepared, prepared_bytes(), prepares, false});
     const auto touch = [&](const char* name, const void* data, std::int64_t bytes, bool written) {
@@ -109,8 +127,7 @@ struct Plans {
 
 class Preparation final : public Step {
  public:
-  explicit Preparation(const Plans& plans)
-      : plans_(plans), choice_(state::choose(plans.problem, state::Work::prepare)) {}
+  explicit Preparation(const Plans& plans) : plans_(plans), choice_(plans.prepare) {}
 
   std::string_view name() const override { return "matrices"; }
   void fit(const Machine& machine) override {
@@ -137,18 +154,16 @@ class Preparation final : public Step {
 class StateChunks final : public Step {
  public:
   explicit StateChunks(const Plans& plans)
-      : plans_(plans),
-        convolve_(state::choose(plans.problem, state::Work::convolve)),
-        ends_(plans.ends),
-        carry_(state::choose(plans.problem, state::Work::carry)),
-        variant_(variant_of(convolve_, plans.layout.shared_bytes)) {}
+      : plans_(plans), variant_(variant_of(plans.convolve, plans.layout.shared_bytes)) {}
 
   const Variant& variant() const { return variant_; }
 
   std::string_view name() const override { return "chunks"; }
   void fit(const Machine& machine) override {
-    for (const Choice& choice : {convolve_, ends_, carry_})
-      machine.concurrent_blocks(id_of(choice), Path::threads, choice.layout().threads, shared_bytes(choice));
+    for (const Choice& choice : {plans_.convolve, plans_.ends, plans_.carry})
+      for (Path path : {Path::threads, Path::tensor})
+        if (choice.layout().key.has_path(path))
+          machine.concurrent_blocks(id_of(choice), path, choice.layout().threads, shared_bytes(choice));
   }
   std::int64_t workspace_bytes(std::int64_t batch) const override {
     return plans_.parts.count > 1 ? plans_.state_bytes(batch * plans_.parts.count) : 0;
@@ -157,21 +172,22 @@ class StateChunks final : public Step {
             const LaunchTo& to) const override {
     const state::Arguments asked = plans_.arguments(call);
     const auto blocks_of = [&](const Choice& choice, std::int64_t parts) {
-      return plans_.problem.channels * ratio_up(call.batch * parts, choice.layout().block_rows);
+      return plans_.problem.channels * state::blocks_of_channel(choice.layout(), call.batch, parts);
     };
     state::Arguments given = asked;
     if (plans_.parts.count > 1) {
       auto* const parts = static_cast<float*>(call.workspace);
       given.y = nullptr, given.x_initial = nullptr, given.x_final = nullptr, given.x_parts = parts;
-      to(plans_.launch(ends_, given, blocks_of(ends_, given.ends), shared_bytes(ends_), machine));
+      to(plans_.launch(plans_.ends, given, blocks_of(plans_.ends, given.ends), shared_bytes(plans_.ends), machine));
       given.u = nullptr, given.x_initial = asked.x_initial, given.x_final = asked.x_final;
       const std::int64_t states = call.batch * plans_.problem.channels * plans_.problem.states;
-      const std::int64_t threads = carry_.layout().threads;
-      to(plans_.launch(carry_, given, std::min<std::int64_t>(ratio_up(states, threads), 1 << 20), 0, machine));
+      const std::int64_t threads = plans_.carry.layout().threads;
+      to(plans_.launch(plans_.carry, given, std::min<std::int64_t>(ratio_up(states, threads), 1 << 20), 0, machine));
       given = asked;
       given.x_initial = given.x_parts = parts, given.x_final = nullptr;
     }
-    to(plans_.launch(convolve_, given, blocks_of(convolve_, plans_.parts.count), shared_bytes(convolve_), machine));
+    to(plans_.launch(plans_.convolve, given, blocks_of(plans_.convolve, plans_.parts.count),
+                     shared_bytes(plans_.convolve), machine));
   }
 
  private:
@@ -181,14 +197,12 @@ class StateChunks final : public Step {
   }
 
   Plans plans_;
-  Choice convolve_, ends_, carry_;
   OtherVariant variant_;
 };
 
 class FewSamples final : public Step {
  public:
-  explicit FewSamples(const Plans& plans)
-      : plans_(plans), choice_(state::choose(plans.problem, state::Work::step)), variant_(variant_of(choice_, 0)) {}
+  explicit FewSamples(const Plans& plans) : plans_(plans), choice_(plans.step), variant_(variant_of(choice_, 0)) {}
 
   const Variant& variant() const { return variant_; }
 
@@ -214,12 +228,12 @@ class FewSamples final : public Step {
 // and what the states that pass through memory take.
 StateParts state_parts(const StateSpace& p, const Device& device) {
   if (is_step(p)) return {1, p.length};
-  const state::Layout layout = state::choose(p, state::Work::convolve).layout();
+  const state::Layout layout = state::choose(p, device, state::Work::convolve).layout();
   const auto slots_of = [&](const state::Layout& of) {
     return std::int64_t{device.multiprocessors} * of.tuning.blocks;
   };
   const auto rounds = [&](const state::Layout& of, std::int64_t parts) {
-    const std::int64_t slots = slots_of(of), blocks = p.channels * ratio_up(p.batch * parts, of.block_rows);
+    const std::int64_t slots = slots_of(of), blocks = p.channels * state::blocks_of_channel(of, p.batch, parts);
     const std::int64_t rest = blocks % slots;
     return static_cast<double>(blocks / slots) + (rest == 0 ? 0 : 2 * rest <= slots ? state::kHalfRound : 1);
   };
@@ -230,7 +244,7 @@ StateParts state_parts(const StateSpace& p, const Device& device) {
     const auto samples = static_cast<double>(parts.length), count = static_cast<double>(parts.count);
     const double convolve = rounds(layout, parts.count) * (samples + state::kBlock);
     if (parts.count == 1) return convolve;
-    const state::Layout of_ends = state::choose(p, state::Work::ends, p.batch * parts.count).layout();
+    const state::Layout of_ends = state::choose(p, device, state::Work::ends, p.batch * parts.count).layout();
     const double rows = 1. * of_ends.block_rows * of_ends.tuning.blocks / (layout.block_rows * layout.tuning.blocks);
     const double ends = rounds(of_ends, parts.count - 1) * (state::kEnds * rows * samples + state::kBlock);
     return convolve + ends + state::kCut + count * (state::kCarry + states_of_part);

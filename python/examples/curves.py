@@ -23,7 +23,8 @@ def main(source, target):
     for axis, (task, length) in zip(axes[0], panels):
         for row in rows:
             if (row["task"], row["length"]) == (task, length):
-                axis.plot(*smoothed(row["losses"]), label=row["method"], **LOOKS[row["method"]])
+                axis.plot(*smoothed(row["losses"]), label=row["method"] + ", graphs" * row["graph"],
+                          **LOOKS[row["method"]])
         axis.set(title=f"{task}, L = {length}", xlabel="step", ylabel="loss (nats)")
         axis.legend(frameon=False)
     origin = {f"{row['device']['name']}, {row['dtype']}, PyTorch {row['torch']}, {row['date']}" for row in rows}

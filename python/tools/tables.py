@@ -72,15 +72,15 @@ def host_costs(rows):
 
 def training(rows):
     """One line a row; where a task was trained by torch.fft too, how far its losses are apart from those."""
-    pairs = {(row["task"], row["length"]): row for row in rows if row["method"] == "torch.fft"}
+    pairs = {(row["task"], row["length"], row["graph"]): row for row in rows if row["method"] == "torch.fft"}
     lines = []
-    for row in sorted(rows, key=lambda row: (row["length"], row["task"], row["method"] != "torch.fft")):
-        other = pairs.get((row["task"], row["length"]))
+    for row in sorted(rows, key=lambda row: (row["length"], row["task"], row["graph"], row["method"] != "torch.fft")):
+        other = pairs.get((row["task"], row["length"], row["graph"]))
         apart = "" if other in (None, row) else f"{difference(row, other):.4f}"
         memory = "" if row["memory_bytes"] is None else f"{row['memory_bytes'] / 1e9:.2f}"
-        lines.append([row["length"], row["batch"], row["task"], row["method"], f"{row['step_ms']['median']:.2f}",
-                      memory, f"{windows(row)[-1]:.4f}", apart])
-    return table(["L", "B", "task", "by", "ms a step", "GB", "last loss", "most apart"], lines)
+        lines.append([row["length"], row["batch"], row["task"], "a graph" if row["graph"] else "launched",
+                      row["method"], f"{row['step_ms']['median']:.2f}", memory, f"{windows(row)[-1]:.4f}", apart])
+    return table(["L", "B", "task", "a step is", "by", "ms a step", "GB", "last loss", "most apart"], lines)
 
 
 def windows(row):

@@ -19,7 +19,7 @@ inline void expect_right(const StateSpace& p, const StateInputs& inputs, const S
     EXPECT_LE(std::abs(comparison.gain_error), bound_gain(comparison.cancelled * bound, count));
   };
   const bool by_chunks = variant.shared_bytes > 0;
-  const int chunk = by_chunks ? state::choose(p, state::Work::convolve).layout().tuning.chunk : 1;
+  const int chunk = by_chunks ? state::choose(p, {}, state::Work::convolve).layout().tuning.chunk : 1;
   expect_within("y", compare(expected.y, outputs.y, summed(p, inputs)),
                 bound_l2_of_state(p, "y", chunk, variant.roundings()), std::ssize(outputs.y));
   if (p.final)

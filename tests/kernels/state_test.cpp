@@ -60,6 +60,8 @@ INSTANTIATE_TEST_SUITE_P(
                          "_s40_l257_b1_h3", "_s128_l130_b17_h1_initial_final", "_s100_l96_b1_h2_final",
                          "_s256_l150_b18_h1_initial_final", "_s129_l64_b2_h1_final",
                          "_s64_l300_b3_h1_t128_initial_final", "_s64_l250_b33_h1_t64_initial_final",
+                         // By groups of warps: a few rows of one, several of them, all of a kernel's states.
+                         "_s64_l200_b50_h2_initial_final", "_s40_l1003_b64_h1_final", "_s33_l64_b120_h1_initial",
                          // Rows cut into parts.
                          "_s8_l1100_b1_h2", "_s8_l1537_b2_h1_initial_final", "_s16_l2049_b1_h1_final",
                          "_s16_l2072_b2_h1_initial_final", "_s20_l2072_b2_h1",
@@ -69,13 +71,46 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(StateKernels, EndsOfManyRowsAreOfWholePasses) {
   const StateSpace p = parse_state("ssmconv_f16_s64_l4096_b1_h1");
-  EXPECT_EQ(state::choose(p, state::Work::ends, 127).layout().tuning.chunk, 64);
-  EXPECT_EQ(state::choose(p, state::Work::ends, 128).layout().tuning.chunk, 128);
+  EXPECT_EQ(state::choose(p, {}, state::Work::ends, 127).layout().tuning.chunk, 64);
+  EXPECT_EQ(state::choose(p, {}, state::Work::ends, 128).layout().tuning.chunk, 128);
   ExecutorOptions options;
   options.device.multiprocessors = 132;  // rows are cut into many parts
   for (const char* word : {"ssmconv_f16_s15_l4001_b33_h1_final", "ssmconv_bf16_s15_l4001_b33_h1_final",
                            "ssmconv_f16_s40_l4000_b33_h2_initial", "ssmconv_bf16_s40_l4000_b33_h2_initial_final"})
     for (Poles poles : {Poles::any, Poles::slow}) expect_right(parse_state(word), poles, options);
+}
+
+// What a group takes; of too few rows, and without such products, warps by themselves.
+TEST(StateKernels, GroupsHaveManyRows) {
+  const auto by_group = [](const char* word, int sm) {
+    Device device;
+    device.sm = sm;
+    return state::choose(parse_state(word), device, state::Work::convolve).layout().key.group;
+  };
+  for (const char* word : {"ssmconv_f16_s64_l4096_b48_h1", "ssmconv_bf16_s33_l4096_b128_h1"}) {
+    EXPECT_TRUE(by_group(word, 90)) << word;
+    for (int sm : {80, 100}) EXPECT_FALSE(by_group(word, sm)) << word;
+  }
+  for (const char* word :
+       {"ssmconv_f16_s64_l4096_b47_h1", "ssmconv_f16_s64_l4096_b65_h1", "ssmconv_f16_s32_l4096_b64_h1",
+        "ssmconv_f16_s65_l4096_b64_h1", "ssmconv_f16_s64_l4096_b64_h1_t32"})
+    EXPECT_FALSE(by_group(word, 90)) << word;
+}
+
+// Parts of rows, the last one shorter; any order of copies that are under way, and samples that no bulk copy takes.
+TEST(StateKernels, GroupsTakePartsOfRows) {
+  ExecutorOptions options;
+  options.device.multiprocessors = 16;
+  options.order = host::Order::random;
+  for (const char* word : {"ssmconv_f16_s64_l4040_b64_h1_initial_final", "ssmconv_bf16_s48_l3992_b50_h1_final",
+                           "ssmconv_f16_s36_l4001_b64_h1_initial_final", "ssmconv_f16_s64_l4000_b100_h1"}) {
+    const StateSpace p = parse_state(word);
+    EXPECT_GT(state_parts(p, options.device).count, 1) << word;
+    for (int offset : {0, 1}) {
+      ++options.seed;
+      expect_right(p, Poles::slow, options, offset);
+    }
+  }
 }
 
 // Poles near the unit circle and on it, over many chunks.
@@ -190,6 +225,27 @@ TEST(StateKernels, MultiplyWhatTheModelSays) {
   EXPECT_EQ(counters.global_store_sectors, 2u * samples / 32);
   EXPECT_EQ(counters.shared_conflicts, 0u);
   EXPECT_LT(counters.shared_wavefronts, 1.7 * static_cast<double>(counters.mma_f32acc)) << "and what all rows share";
+}
+
+// Of groups, 64 of the chunk and 4 S of the states; none of them by warps, and y nowhere but in its place.
+TEST(StateKernels, GroupsMultiplyWhatTheModelSays) {
+  const StateSpace p = parse_state("ssmconv_f16_s64_l4096_b64_h1");
+  ExecutorOptions options;
+  host::Counters counters;
+  options.observer = [&](const Launch& launch, const host::Counters& counted) {
+    if (launch.shared_bytes > 100 * 1024) counters = counted;
+  };
+  const StateInputs inputs = make_inputs(p);
+  Plan plan(p, executor_machine(options));
+  prepare(plan, inputs);
+  execute(plan, inputs);
+  const int samples = 4096 * 64;
+  EXPECT_EQ(counters.mma_group, (samples * (64 + 4 * 64) - 64 * 64 * 2 * 64) / 2048u) << "no last state";
+  EXPECT_EQ(counters.mma_f32acc, 0u);
+  EXPECT_EQ(counters.bulk_load_bytes, 2u * samples);
+  EXPECT_EQ(counters.bulk_store_bytes, 2u * samples);
+  EXPECT_EQ(counters.global_store_sectors, 0u);
+  EXPECT_EQ(counters.shared_conflicts, samples / 64u) << "y of two rows";
 }
 
 std::string refusal(const char* word, const Device& device = {}) {

@@ -112,7 +112,8 @@ class Examples(unittest.TestCase):
                 self.assertEqual(values.setdefault(key, value), value)
 
     def test_what_is_refused(self):
-        for words in (["--length", "31"], ["--steps", "3"], ["--device", "cuda", "--dtype", "float32"]):
+        for words in (["--length", "31"], ["--steps", "3"], ["--device", "cuda", "--dtype", "float32"],
+                      ["--graph"]):
             errors = io.StringIO()
             with self.assertRaises(SystemExit), contextlib.redirect_stderr(errors):
                 train.main(words)

@@ -15,13 +15,15 @@ std::string Choice::name() const {
   const Layout l = layout();
   const std::string sizes =
       l.key.states == 0 ? "" : text("_s", l.key.states, "_t", l.tuning.chunk, "_rows", l.warp_rows);
-  return text("state_", kWords[static_cast<int>(l.key.work)], '_', danaus::name(l.key.dtype), sizes, "_w",
-              l.tuning.warps, "_x", l.tuning.blocks);
+  return text("state_", kWords[static_cast<int>(l.key.work)], '_', danaus::name(l.key.dtype), sizes,
+              l.key.group ? "_group_w" : "_w", l.tuning.warps, "_x", l.tuning.blocks);
 }
 
-Choice choose(const StateSpace& p, Work work, std::int64_t rows) {
+Choice choose(const StateSpace& p, const Device& device, Work work, std::int64_t rows) {
   if (p.dtype != Dtype::f16 && p.dtype != Dtype::bf16)
     fail("ssmconv: no kernel has ", name(p.dtype), " samples; f16 and bf16 have some");
+  const bool by_group = device.sm == 90 && DANAUS_GROUPS && fills_groups(p.batch);
+  const auto is_for = [&](const Line& line) { return line.states >= p.states && (by_group || !line.group); };
   std::string chunks;
   for (std::size_t line = 0; line < kLines.size(); ++line) {
     const auto all = Family::instances(line);
@@ -30,8 +32,7 @@ Choice choose(const StateSpace& p, Work work, std::int64_t rows) {
       if (key.dtype != p.dtype || key.work != work) continue;
       if (!is_product(work)) return {line, static_cast<std::size_t>(i)};
       // The first line that has room for the states says how many a kernel is to have.
-      const auto room = std::ranges::find_if(kLines, [&](const Line& l) { return l.states >= p.states; });
-      if (key.states != room->states) continue;
+      if (key.states != std::ranges::find_if(kLines, is_for)->states || !is_for(kLines[line])) continue;
       if (p.chunk == 0 || p.chunk == kLines[line].tuning.chunk) {
         const bool is_next_wide = work == Work::ends && kLines[line].wide.row_tiles > 0;
         const Choice narrow{line, static_cast<std::size_t>(i)}, wide{line, static_cast<std::size_t>(i) + 1};

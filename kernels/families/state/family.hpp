@@ -25,7 +25,8 @@ struct Family {
     Instances<Family> all;
     for (Dtype dtype : {Dtype::f16, Dtype::bf16}) {
       const auto add = [&](Work work, const Tuning& tuning) {
-        all.list[all.count++] = {{dtype, line.states, work}, tuning, line.worth, 0b111, true};
+        all.list[all.count++] = {
+            {dtype, line.states, work, line.group}, tuning, line.worth, line.group ? 0b001u : 0b111u, true};
       };
       if (line.states == 0) {
         for (Work work : {Work::prepare, Work::carry, Work::step}) add(work, line.tuning);
@@ -51,9 +52,9 @@ struct Choice {
   }
   std::string name() const;
 };
-// What does this work of a case; of ends, of so many parts of rows. Throws where the family has none for its type or
-// its chunk.
-Choice choose(const StateSpace& problem, Work work, std::int64_t rows = 0);
+// What does this work of a case on a device; of ends, of so many parts of rows. Throws where the family has none for
+// its type or its chunk.
+Choice choose(const StateSpace& problem, const Device& device, Work work, std::int64_t rows = 0);
 
 // How often a kernel rounds a number on its way from u to y: matrices twice, the state, y. By the recurrence y alone.
 int roundings(Work work);

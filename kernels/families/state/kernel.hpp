@@ -21,6 +21,7 @@
 // reference  reference/state/recurrence.hpp   test   tests/kernels/state_test.cpp
 #pragma once
 
+#include "kernels/families/state/group.hpp"
 #include "kernels/families/state/prepare.hpp"
 
 namespace danaus::state::inline DANAUS_BACKEND {
@@ -605,10 +606,12 @@ DANAUS_DEVICE void step(const Arguments& a) {
       store_complex(a.x_final + 2 * (row * a.states + state), x[i]);
 }
 
-template <class P, Path>
+template <class P, Path path>
 DANAUS_DEVICE void run(const Arguments& arguments) {
   constexpr Work kWork = P::layout.key.work;
-  if constexpr (P::layout.is_product)
+  if constexpr (P::layout.key.group)
+    Group<P, path>(arguments).run();
+  else if constexpr (P::layout.is_product)
     Block<P>(arguments).run();
   else if constexpr (kWork == Work::prepare)
     Preparation<P::layout.key.dtype>(arguments, P::layout.threads).run();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/memory/arguments.hpp"
 #include "reference/state/state.hpp"
 
 namespace danaus::state {
@@ -21,6 +22,8 @@ struct Key {
   Dtype dtype;
   int states;  // a channel has up to so many; 0 where a kernel takes any number
   Work work;
+  bool group = false;  // products of four warps at once, of an H100 or H200 alone (group.hpp)
+  constexpr bool has_path(Path path) const { return path == Path::threads || (group && path == Path::tensor); }
   constexpr bool is_sample() const { return (states == 64 || states == 0) && dtype == Dtype::f16; }
   bool operator==(const Key&) const = default;
 };
@@ -28,7 +31,7 @@ struct Key {
 struct Tuning {
   int chunk = 0;         // T
   int at_once = 1;       // chunks of a row that a matrix is read once for
-  int stage = 0;         // samples of a row that come at once
+  int stage = 0;         // samples of a row that come at once; of a group, of its ring
   bool gathers = false;  // y, in the place of u, and writes it a stage at a time; else as it comes
   int row_tiles = 0;     // of 16 rows that a warp has
   int warps = 0;
@@ -45,8 +48,10 @@ struct Tuning {
 //   decay [S, 2], y_scale, scale [S]        A^T; powers of two
 //   out [pair of state tiles, group, 2]     C scale A^(i+1) / y_scale: of the state before it, what y has
 //   toeplitz [groups apart, half group, 2]  k[i] / y_scale: of u, what y has
-// of which ends need the first two. Elsewhere what the other places say, [S, 2]; and for ends of many rows, from
-// pass_begin on, the first two of chunks as long as a pass.
+// For products of a group matrices are lines of 64 points, a column each, 64 points of all columns after the other:
+//   in [64 samples, S, 2, 64], out [32 states, T, 64], toeplitz [64 samples, T, 64]
+// of which ends need the first two, in and decay. Elsewhere what the other places say, [S, 2]; and for ends of many
+// rows, from pass_begin on, the first two of chunks as long as a pass.
 struct Layout {
   Key key;
   Tuning tuning;
@@ -61,14 +66,14 @@ struct Layout {
   int warp_rows = 16 * tuning.row_tiles;
   int row_warps = tuning.warps / parts;
   int block_rows = warp_rows * row_warps;
-  int pass = tuning.chunk * tuning.at_once;             // samples
-  bool whole_pass = tuning.at_once > 1 || groups == 1;  // all of its samples are in registers
+  int pass = tuning.chunk * tuning.at_once;                          // samples
+  bool whole_pass = tuning.at_once > 1 || groups == 1 || key.group;  // all of its samples are in registers
   int row_bytes = 2 * tuning.stage, stage_bytes = warp_rows * row_bytes;
 
   int in_vectors = tiles * groups;
   int decay = 128 * in_vectors, y_scale = decay + 2 * key.states, scale = y_scale + 4, in_words = scale + key.states;
-  int out_begin = (in_words + 127) / 128, toeplitz_begin = out_begin + tiles * groups;  // vectors
-  int vectors = toeplitz_begin + 4 * groups;
+  int out_begin = (in_words + 255) / 256 * 2, toeplitz_begin = out_begin + tiles * groups;  // vectors
+  int vectors = toeplitz_begin + 4 * groups * (key.group ? groups : 1);
   int shared_words = key.work == Work::ends ? in_words : 128 * vectors;
   int a = shared_words, b = a + 2 * key.states, c = b + 2 * key.states;
   int tail_decay = c + 2 * key.states;           // A^(L mod T)
@@ -84,7 +89,11 @@ struct Layout {
   int stages_begin = rows_begin + rows_bytes * tuning.warps;
   int sums_begin = stages_begin + 2 * stage_bytes * tuning.warps;
   int sums_bytes = parts > 1 ? 128 * warp_rows : 0;
-  int shared_bytes = sums_begin + sums_bytes * tuning.warps;
+  // Of a group matrices, and of each warp a ring of chunks, with a barrier for each.
+  int slots = tuning.stage / 64, slot_bytes = 128 * warp_rows;
+  int ring_begin = (4 * shared_words + 1023) / 1024 * 1024;
+  int barriers_begin = ring_begin + slot_bytes * slots * tuning.warps;
+  int shared_bytes = key.group ? barriers_begin + 8 * slots * tuning.warps : sums_begin + sums_bytes * tuning.warps;
 
   // Of the kernel that prepares, in shared memory: of each state A^n, n <= T, two of them 16 bytes; B / scale and C
   // scale; k.
@@ -104,11 +113,17 @@ struct Layout {
     if (tuning.gathers && !whole_pass) return "y in the place of u: of passes that nothing reads again";
     if (whole_pass && parts > 1) return "chunks at once: of one part of the states";
     if (tuning.warps % parts != 0) return "warps: as many for each part of the states";
+    if (!key.group) return nullptr;
+    if (tuning.warps != 4 || tuning.row_tiles != 1 || parts != 1)
+      return "a group: four warps of 16 rows, with all states";
+    if (key.states % 32 != 0 || tuning.chunk != 64 || tuning.at_once != 1)
+      return "a group: lines and chunks of 64 points";
     return nullptr;
   }
 };
 
 struct Arguments {
+  TensorMap u_map, y_map;   // of a group in bulk: [B, H, L], chunks of a warp's rows
   Layout layout{{}, {}};    // of the matrices
   const void* u;            // [B, H, L]
   void* y;                  // [B, H, L]
@@ -122,7 +137,14 @@ struct Arguments {
   int length, batch, channels, states, parts;
   int ends;        // parts of a row whose ends are computed: the last one's only where x_final is wanted
   int ends_begin;  // of what they keep: 0 or the layout's pass_begin
+  bool in_bulk;    // by the maps
   bool aligned;    // 8 samples are one access: rows begin at 16 bytes, L is a multiple of 8
 };
+
+// A group has rows of one part of a row of the batch, others whatever comes next.
+constexpr std::int64_t blocks_of_channel(const Layout& layout, std::int64_t batch, std::int64_t parts) {
+  const auto blocks = [&](std::int64_t rows) { return (rows + layout.block_rows - 1) / layout.block_rows; };
+  return layout.key.group ? parts * blocks(batch) : blocks(batch * parts);
+}
 
 }  // namespace danaus::state

@@ -69,6 +69,7 @@ class Preparation {
     if (thread_ == 0) device::store_global<4>(to_ + at_.y_scale, {word_of(y_scale)});
     sum_taps(inverse_scale);
     device::sync_block();
+    if (at_.key.group) return prepare_lines(inverse_scale);
     for (int i = thread_; i < 32 * at_.vectors; i += threads_) {
       const int vector = i / 32, lane = i % 32, g = lane / 4, t = lane % 4;
       if (vector >= at_.in_vectors && vector < at_.out_begin) continue;
@@ -186,14 +187,16 @@ class Preparation {
     for (int chunk = group / at_.groups + 1; chunk < groups / at_.groups; ++chunk) b = times(b, decay);
     Words<4> words;
     DANAUS_UNROLL
-    for (int w = 0; w < 4; ++w) {
-      // The later sample's power, and the earlier one's behind it.
-      const Words<4> z = device::load_shared<16>(power_place(state, chunk_ - 2 - (first + 8 * w)));
-      const Complex32 later = times(b, {float_of(z[0]), float_of(z[1])});
-      const Complex32 earlier = times(b, {float_of(z[2]), float_of(z[3])});
-      words[w] = device::pack2<T>(g % 2 == 0 ? earlier.re : earlier.im, g % 2 == 0 ? later.re : later.im);
-    }
+    for (int w = 0; w < 4; ++w) words[w] = in_pair(b, state, g % 2, first + 8 * w);
     return words;
+  }
+  // Of a sample and the next what the state's real or imaginary part has of them.
+  DANAUS_DEVICE u32 in_pair(Complex32 b, int state, int part, int sample) const {
+    // The later sample's power, and the earlier one's behind it.
+    const Words<4> z = device::load_shared<16>(power_place(state, chunk_ - 2 - sample));
+    const Complex32 later = times(b, {float_of(z[0]), float_of(z[1])});
+    const Complex32 earlier = times(b, {float_of(z[2]), float_of(z[3])});
+    return device::pack2<T>(part == 0 ? earlier.re : earlier.im, part == 0 ? later.re : later.im);
   }
 
   // Sample i of a column g of tile j of a group.
@@ -205,11 +208,14 @@ class Preparation {
     Words<4> words;
     DANAUS_UNROLL
     for (int w = 0; w < 4; ++w) {
-      const int state = 4 * (2 * pair + w % 2) + t, i = 32 * group + sample_of(vector % 2 * 2 + w / 2, g);
-      const Complex32 z = times(scaled_c(state), power_at(state, i + 1));
-      words[w] = device::pack2<T>(z.re * inverse_scale, -z.im * inverse_scale);
+      const int state = 4 * (2 * pair + w % 2) + t;
+      words[w] = out_pair(state, 32 * group + sample_of(vector % 2 * 2 + w / 2, g), inverse_scale);
     }
     return words;
+  }
+  DANAUS_DEVICE u32 out_pair(int state, int sample, float inverse_scale) const {
+    const Complex32 z = times(scaled_c(state), power_at(state, sample + 1));
+    return device::pack2<T>(z.re * inverse_scale, -z.im * inverse_scale);
   }
 
   // k[i - i'] of samples i' = 16 half + 8 (w % 2) + 2 t, and the one after, that are some groups before.
@@ -219,12 +225,34 @@ class Preparation {
     DANAUS_UNROLL
     for (int w = 0; w < 4; ++w) {
       const int n = 32 * apart + sample_of(vector % 2 * 2 + w / 2, g) - (16 * half + 8 * (w % 2) + 2 * t);
-      words[w] = device::pack2<T>(tap(n), tap(n - 1));
+      words[w] = tap_pair(n);
     }
     return words;
   }
+  DANAUS_DEVICE u32 tap_pair(int n) const { return device::pack2<T>(tap(n), tap(n - 1)); }
   DANAUS_DEVICE float tap(int n) const {
     return n < 0 ? 0 : float_of(device::load_shared<4>(at_.taps_begin + 4 * n)[0]);
+  }
+
+  // The same matrices for products of a group: of a column, 16 bytes of its points at a time.
+  DANAUS_DEVICE void prepare_lines(float inverse_scale) const {
+    const auto place = [&](int begin, int points, int columns, auto pair) {  // begin: a vector
+      for (int i = thread_; i < points / 8 * columns; i += threads_) {
+        const int line = i / 8, column = line % columns, piece = i % 8 ^ line % 8;
+        const int point = line / columns * 64 + 8 * piece;
+        Words<4> words;
+        DANAUS_UNROLL
+        for (int w = 0; w < 4; ++w) words[w] = pair(column, point + 2 * w);
+        device::store_global<16>(to_ + 128 * begin + 4 * i, words);
+      }
+    };
+    const auto sample_at = [&](int column) { return column / 32 * 32 + sample_of(column / 8 % 4, column % 8); };
+    place(0, chunk_, 2 * states_,
+          [&](int column, int sample) { return in_pair(scaled_b(column / 2), column / 2, column % 2, sample); });
+    place(at_.out_begin, 2 * states_, chunk_,
+          [&](int column, int point) { return out_pair(point / 2, sample_at(column), inverse_scale); });
+    place(at_.toeplitz_begin, chunk_, chunk_,
+          [&](int column, int sample) { return tap_pair(sample_at(column) - sample); });
   }
 
   const Arguments& a_;

@@ -1,0 +1,42 @@
+// kernels/device/warpgroup.hpp on the CPU: products are done as late as they may be, where they are waited for.
+#pragma once
+
+#include "kernels/executor/operations.hpp"
+
+namespace danaus::inline DANAUS_BACKEND {
+namespace device {
+
+namespace detail {
+
+struct GroupMma {
+  u32 a[4];
+  SharedAddress b;
+  float (*accumulators)[4];  // of 8 columns each
+  int tiles;
+  bool adds, bf16;
+};
+
+}  // namespace detail
+
+template <class... Registers>
+void group_fence(Registers&...) {}
+
+template <Dtype T, bool adds, int tiles>
+void group_multiply(float (&d)[tiles][4], const u32 (&a)[4], SharedAddress b, const Site site = Site::current()) {
+  static_assert(tiles == 8 || tiles == 16);
+  detail::GroupMma request{{a[0], a[1], a[2], a[3]}, b, d, tiles, adds, T == Dtype::bf16};
+  detail::rendezvous(detail::Kind::group_multiply, &request, site);
+}
+
+inline void group_commit(const Site site = Site::current()) {
+  detail::rendezvous(detail::Kind::group_commit, nullptr, site);
+}
+
+template <int pending, class Registers>
+void group_wait(Registers&, const Site site = Site::current()) {
+  int batches = pending;
+  detail::rendezvous(detail::Kind::group_wait, &batches, site);
+}
+
+}  // namespace device
+}  // namespace danaus::inline DANAUS_BACKEND
