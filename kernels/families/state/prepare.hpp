@@ -66,7 +66,9 @@ class Preparation {
     for (int i = thread_; i < chunk_ / kRun * states_; i += threads_) place_powers(i % states_, kRun * (i / states_));
     device::sync_block();
     const float y_scale = find_y_scale(), inverse_scale = 1 / y_scale;
-    if (thread_ == 0) device::store_global<4>(to_ + at_.y_scale, {word_of(y_scale)});
+    if (thread_ == 0) device::store_global<16>(to_ + at_.y_scale, {word_of(y_scale), 0, 0, 0});
+    for (int i = at_.in_words + thread_; i < 128 * at_.out_begin; i += threads_)
+      device::store_global<4>(to_ + i, {0});  // which is copied with the rest
     sum_taps(inverse_scale);
     device::sync_block();
     if (at_.key.group) return prepare_lines(inverse_scale);
@@ -79,6 +81,7 @@ class Preparation {
       device::store_global<16>(to_ + 4 * i, words);
     }
     if (a_.ends_begin == 0) return;
+    if (thread_ == 0) device::store_global<16>(to_ + at_.pass_scale - 4, Words<4>{});  // likewise
     for (int i = thread_; i < 32 * at_.pass_vectors; i += threads_)
       device::store_global<16>(to_ + at_.pass_begin + 4 * i,
                                in(i / 32, i % 32 / 4, i % 4, at_.groups * at_.tuning.at_once));
