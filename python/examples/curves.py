@@ -23,7 +23,7 @@ def main(source, target):
     for axis, (task, length) in zip(axes[0], panels):
         for row in rows:
             if (row["task"], row["length"]) == (task, length):
-                axis.plot(*smoothed(row["losses"]), label=row["method"] + ", graphs" * row["graph"],
+                axis.plot(*smoothed(row["losses"]), label=row["method"] + ", graphs" * row.get("graph", False),
                           **LOOKS[row["method"]])
         axis.set(title=f"{task}, L = {length}", xlabel="step", ylabel="loss (nats)")
         axis.legend(frameon=False)

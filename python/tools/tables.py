@@ -72,13 +72,16 @@ def host_costs(rows):
 
 def training(rows):
     """One line a row; where a task was trained by torch.fft too, how far its losses are apart from those."""
-    pairs = {(row["task"], row["length"], row["graph"]): row for row in rows if row["method"] == "torch.fft"}
+    def trained(row):
+        return row["length"], row["task"], row.get("graph", False)
+
+    by_fft = {trained(row): row for row in rows if row["method"] == "torch.fft"}
     lines = []
-    for row in sorted(rows, key=lambda row: (row["length"], row["task"], row["graph"], row["method"] != "torch.fft")):
-        other = pairs.get((row["task"], row["length"], row["graph"]))
+    for row in sorted(rows, key=lambda row: (*trained(row), row["method"] != "torch.fft")):
+        other = by_fft.get(trained(row))
         apart = "" if other in (None, row) else f"{difference(row, other):.4f}"
         memory = "" if row["memory_bytes"] is None else f"{row['memory_bytes'] / 1e9:.2f}"
-        lines.append([row["length"], row["batch"], row["task"], "a graph" if row["graph"] else "launched",
+        lines.append([row["length"], row["batch"], row["task"], "a graph" if row.get("graph", False) else "launched",
                       row["method"], f"{row['step_ms']['median']:.2f}", memory, f"{windows(row)[-1]:.4f}", apart])
     return table(["L", "B", "task", "a step is", "by", "ms a step", "GB", "last loss", "most apart"], lines)
 
