@@ -56,6 +56,7 @@ class Tables(unittest.TestCase):
                   "case": "fftconv_bf16_causal_l1024_b2_h8_pregate_postgate_pair_n2048_r8x8x4x8"}
         return {"host_cost": [{**first, "kind": "host_cost", "call": "a call", "us": 9.87, **changed}],
                 "training": [{**trained, "method": "danaus", "losses": [5.0] * 98 + [3.5, 4.0]},
+                             {**trained, "method": "danaus", "graph": True, "losses": [5.0] * 98 + [3.0, 3.0]},
                              {**trained, "method": "torch.fft", "losses": [5.0] * 98 + [3.0, 4.0]}],
                 "masked_model": [{**masked, "pattern": "none", "mask": "", "zeros": 0.0, "loss": 1.5},
                                  {**masked, "pattern": "low", "mask": "zero6x0x0x0", "zeros": 0.5, "loss": 1.75}]}
@@ -72,8 +73,9 @@ class Tables(unittest.TestCase):
     def test_say_what_rows_say(self):
         page = self.page(self.rows())
         for line in ("A GPU, PyTorch 2.11, 2026-01-02, git 0123456789ab:", "| a call | 9.9 |",
-                     "| 1024 | 64 | text | torch.fft | 2.00 | 2.00 | 3.5000 |  |",
-                     "| 1024 | 64 | text | danaus | 2.00 | 2.00 | 3.7500 | 0.2500 |",
+                     "| 1024 | 64 | text | launched | torch.fft | 2.00 | 2.00 | 3.5000 |  |",
+                     "| 1024 | 64 | text | launched | danaus | 2.00 | 2.00 | 3.7500 | 0.2500 |",
+                     "| 1024 | 64 | text | a graph | danaus | 2.00 | 2.00 | 3.0000 |  |",
                      "| text | 1024 | none |  | 0.0 % | 1.5000 |  |",
                      "| text | 1024 | low | zero6x0x0x0 | 50.0 % | 1.7500 | +0.2500 |"):
             self.assertIn(line + "\n", page)
