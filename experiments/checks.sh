@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What runs right on a GPU: the tests of the kernels by themselves and under each tool of compute-sanitizer, and random
 # cases, a row each for experiments/results/. A tool that is not there is left out and said. Exit 1 when any failed.
+# Resumable: parts of the tests that have ended stand as long as the tests' program does, and random cases by their rows.
 #
 #   experiments/checks.sh [--out FOLDER] [--device NUMBER] [--count NUMBER] [--jobs NUMBER] [--tests FILE]
 #                         [--program FILE]
@@ -8,7 +9,8 @@
 #   --out      where checks.jsonl and random.jsonl go, and what tools print (default: out)
 #   --device   which GPU (default: 0)
 #   --count    random cases of each operation (default: 20000)
-#   --jobs     processes that share the tests (default: a CPU core each; the truth in double takes most of the time)
+#   --jobs     processes at once, of many parts of the tests (default: a CPU core each; the truth in double takes most of
+#              the time)
 #   --tests    the tests' program, --program danaus (default: both built by the preset default)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -41,20 +43,29 @@ sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-san
 export CUDA_VISIBLE_DEVICES=$device  # the tests take the first that they see
 
 failed=0
+parts=$((8 * jobs))
+run_part() {  # run_part TOOL FILTER PART [COMMAND...]
+  local tool=$1 filter=$2 part=$3
+  shift 3
+  GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$part "$@" "$tests" --gtest_brief=1 "--gtest_filter=$filter" \
+    "--gtest_output=json:$out/$tool.$part-of-$parts.json" >"$out/$tool.$part-of-$parts.txt" 2>&1 || true  # what failed is in the results
+}
+export -f run_part
+export tests out parts
+
 check() {  # check TOOL [COMMAND...]: the tests, watched by the command, and their row; stops where no row can be made
-  local tool=$1 code=0 part files=() pids=() filter='*'
+  local tool=$1 code=0 part files=() left=()
   shift
   # It takes hundreds of times as long, and looks at the threads of a block: not for large shapes and for many calls.
+  local filter='*'
   [ "$tool" != racecheck ] || filter='-*Large*:*Million*:Cuda.CallsThat*:Cuda.AFilterFromTheHost*'
-  rm -f "$out/$tool".*.json
-  for part in $(seq 0 $((jobs - 1))); do
-    GTEST_TOTAL_SHARDS=$jobs GTEST_SHARD_INDEX=$part "$@" "$tests" --gtest_brief=1 "--gtest_filter=$filter" \
-      "--gtest_output=json:$out/$tool.$part.json" >"$out/$tool.$part.txt" 2>&1 &
-    pids+=($!)
-    files+=(--results "$out/$tool.$part.json")
-    [ "$tool" = tests ] || files+=(--log "$out/$tool.$part.txt")
+  for part in $(seq 0 $((parts - 1))); do
+    [ "$out/$tool.$part-of-$parts.json" -nt "$tests" ] || left+=("$part")
+    files+=(--results "$out/$tool.$part-of-$parts.json")
+    [ "$tool" = tests ] || files+=(--log "$out/$tool.$part-of-$parts.txt")
   done
-  wait "${pids[@]}" || true
+  [ ${#left[@]} -eq 0 ] || printf '%s\n' "${left[@]}" |
+    xargs -P "$jobs" -I{} bash -c 'run_part "$@"' run_part "$tool" "$filter" {} "$@"
   "$program" record --program "$(basename "$tests")" --tool "$tool" "${files[@]}" --device 0 --json "$out/checks.jsonl" ||
     code=$?
   [ "$code" -le 1 ] || exit "$code"

@@ -46,11 +46,11 @@ TEST_P(CudaStates, AreWithinTheirBounds) {
 INSTANTIATE_TEST_SUITE_P(
     Shapes, CudaStates,
     testing::Combine(testing::Values("f16", "bf16"),
-                     testing::Values("_s64_l8192_b64_h12_initial_final", "_s64_l8192_b64_h12_t128_initial_final",
-                                     "_s40_l4001_b50_h3_initial_final", "_s64_l20000_b120_h1_initial_final",
-                                     "_s16_l2000_b70_h5_final", "_s32_l1003_b33_h7_initial_final", "_s128_l4096_b17_h3",
-                                     "_s200_l1111_b19_h3_initial_final", "_s64_l65536_b1_h3_initial_final",
-                                     "_s5_l20000_b3_h11_final", "_s1_l33_b1_h1_initial_final",
+                     testing::Values("_s64_l2048_b64_h5_initial_final", "_s64_l2048_b64_h5_t128_initial_final",
+                                     "_s40_l1001_b50_h3_initial_final", "_s64_l4104_b120_h1_initial_final",
+                                     "_s16_l2000_b70_h5_final", "_s32_l1003_b33_h7_initial_final", "_s128_l1024_b17_h3",
+                                     "_s200_l1111_b19_h3_initial_final", "_s64_l16384_b1_h3_initial_final",
+                                     "_s5_l5000_b3_h11_final", "_s1_l33_b1_h1_initial_final",
                                      "_s64_l1_b2_h300_initial_final", "_s17_l31_b5_h3_initial_final")),
     [](const auto& info) { return text(std::get<0>(info.param), std::get<1>(info.param)); });
 
