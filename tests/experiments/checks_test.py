@@ -9,6 +9,7 @@ from pathlib import Path
 
 SCRIPT = Path(__file__).resolve().parents[2] / "experiments" / "checks.sh"
 TOOLS = ["memcheck", "racecheck", "initcheck", "synccheck"]
+PARTS = 16  # of two jobs
 
 
 class ChecksTest(unittest.TestCase):
@@ -38,16 +39,31 @@ class ChecksTest(unittest.TestCase):
         self.program("danaus", "exit 0")
         done = self.checks("--count", "7", "--jobs", "2")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual([line.split()[2] for line in self.asked("compute-sanitizer")], [t for t in TOOLS for _ in "01"])
-        self.assertEqual(sorted((self.folder / "parts").read_text().split()), sorted(5 * ["0/2", "1/2"]))
-        self.assertEqual(["--gtest_filter=-" in line for line in self.asked("compute-sanitizer")],
-                         [tool == "racecheck" for tool in TOOLS for _ in "01"])
+        watched = self.asked("compute-sanitizer")
+        self.assertEqual([line.split()[2] for line in watched], [tool for tool in TOOLS for _ in range(PARTS)])
+        self.assertEqual(sorted((self.folder / "parts").read_text().split()),
+                         sorted(5 * [f"{part}/{PARTS}" for part in range(PARTS)]))
+        self.assertEqual(["--gtest_filter=-" in line for line in watched],
+                         [tool == "racecheck" for tool in TOOLS for _ in range(PARTS)])
         recorded = [line for line in self.asked("danaus") if " record " in line]
         self.assertEqual([line.split("--tool ")[1].split()[0] for line in recorded], ["tests", *TOOLS])
         for line in recorded[1:]:
-            self.assertEqual(line.count("--log"), 2)
+            self.assertEqual(line.count("--log"), PARTS)
         self.assertIn("random --operation ssmconv --count 7 --device 0", self.asked("danaus")[-1])
-        self.assertEqual(len(list((self.folder / "out").glob("*.json"))), 10)
+        self.assertEqual(len(list((self.folder / "out").glob("*.json"))), 5 * PARTS)
+
+    def test_goes_on_where_it_was(self):
+        self.program("compute-sanitizer", 'shift 4; "$@"')
+        self.program("danaus", "exit 0")
+        words = ["--count", "7", "--jobs", "2"]
+        self.checks(*words)
+        (self.folder / "out" / f"racecheck.3-of-{PARTS}.json").unlink()
+        (self.folder / "parts").unlink()
+        self.checks(*words)
+        self.assertEqual((self.folder / "parts").read_text(), f"3/{PARTS}\n")
+        (self.folder / "tests").touch()
+        self.checks(*words)
+        self.assertEqual(len((self.folder / "parts").read_text().split()), 1 + 5 * PARTS)
 
     def test_a_failure_does_not_stop_the_others_and_is_not_forgotten(self):
         self.program("compute-sanitizer", 'shift 4; "$@"; exit 1')
