@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
                          "_s256_l150_b18_h1_initial_final", "_s129_l64_b2_h1_final",
                          "_s64_l300_b3_h1_t128_initial_final", "_s64_l250_b33_h1_t64_initial_final",
                          // By groups of warps: a few rows of one, several of them, all of a kernel's states.
-                         "_s64_l200_b50_h2_initial_final", "_s40_l1003_b64_h1_final", "_s33_l64_b120_h1_initial",
+                         "_s64_l248_b50_h2_initial_final", "_s40_l1003_b64_h1_final", "_s33_l64_b120_h1_initial",
                          // Rows cut into parts.
                          "_s8_l1100_b1_h2", "_s8_l1537_b2_h1_initial_final", "_s16_l2049_b1_h1_final",
                          "_s16_l2072_b2_h1_initial_final", "_s20_l2072_b2_h1",
