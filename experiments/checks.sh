@@ -44,29 +44,28 @@ export CUDA_VISIBLE_DEVICES=$device  # the tests take the first that they see
 
 failed=0
 parts=$((8 * jobs))
-run_part() {  # run_part TOOL FILTER PART [COMMAND...]
-  local filter=$2 part=$3 name=$out/$1.$3-of-$parts
+run_part() {  # run_part NAME FILTER PART [COMMAND...]
+  local name=$1.$3-of-$parts filter=$2 part=$3
   shift 3
   GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$part "$@" "$tests" --gtest_brief=1 "--gtest_filter=$filter" \
     "--gtest_output=json:$name.json" >"$name.txt" 2>&1 || true  # what failed is in the results
 }
 export -f run_part
-export tests out parts
+export tests parts
 
 check() {  # check TOOL [COMMAND...]: the tests, watched by the command, and their row; stops where no row can be made
-  local tool=$1 code=0 part name files=() left=()
+  local tool=$1 name=$out/device$device.$1 code=0 part files=() left=()
   shift
   # It takes hundreds of times as long, and looks at the threads of a block: not for large shapes and for many calls.
   local filter='*'
   [ "$tool" != racecheck ] || filter='-*Large*:*Million*:Cuda.CallsThat*:Cuda.AFilterFromTheHost*'
   for part in $(seq 0 $((parts - 1))); do
-    name=$out/$tool.$part-of-$parts
-    [ "$name.json" -nt "$tests" ] || left+=("$part")
-    files+=(--results "$name.json")
-    [ "$tool" = tests ] || files+=(--log "$name.txt")
+    [ "$name.$part-of-$parts.json" -nt "$tests" ] || left+=("$part")
+    files+=(--results "$name.$part-of-$parts.json")
+    [ "$tool" = tests ] || files+=(--log "$name.$part-of-$parts.txt")
   done
   [ ${#left[@]} -eq 0 ] || printf '%s\n' "${left[@]}" |
-    xargs -P "$jobs" -I{} bash -c 'run_part "$@"' run_part "$tool" "$filter" {} "$@"
+    xargs -P "$jobs" -I{} bash -c 'run_part "$@"' run_part "$name" "$filter" {} "$@"
   "$program" record --program "$(basename "$tests")" --tool "$tool" "${files[@]}" --device 0 --json "$out/checks.jsonl" ||
     code=$?
   [ "$code" -le 1 ] || exit "$code"

@@ -8,9 +8,6 @@ namespace danaus::host {
 
 namespace {
 
-// The 128-byte swizzle acts on address bits: bits 4 to 6 are xored with bits 7 to 9.
-SharedAddress swizzled(SharedAddress address) { return address ^ (((address >> 7) & 7) << 4); }
-
 // A box of the view in pieces of at most 16 bytes, which lie together on both sides.
 std::vector<Run> runs_of(const TensorView& view, const int (&at)[5], SharedAddress shared) {
   std::vector<Run> runs;

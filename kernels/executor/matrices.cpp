@@ -12,11 +12,16 @@ using device::detail::MatrixAccess;
 using device::detail::Mma;
 using device::detail::Shuffle;
 
+namespace {
+
+// Tensor cores cut sums in fp32 off, toward zero.
 void accumulate(float& sum, float product) {
   const double exact = double{sum} + double{product};
   sum = static_cast<float>(exact);
   if (std::abs(double{sum}) > std::abs(exact)) sum = std::nextafter(sum, 0.0f);
 }
+
+}  // namespace
 
 // Matrix m has its eight rows of 16 bytes at the addresses of lanes 8 m to 8 m + 7. Lane 4 g + t holds elements 2 t and
 // 2 t + 1 of row g, or, transposed, of column g. The accesses are of the lanes that hold the elements.
@@ -54,16 +59,14 @@ void Executor::State::move_matrices(bool write) {
 //   B [16 x 8]:  b[0] (2t+e, g)  b[1] (2t+e+8, g)
 //   C, D [16 x 8]: rows g and g+8, columns 2t+e
 template <bool f32>
-void Executor::State::multiply() {
-  const auto request = [&](int lane) -> Mma& { return *static_cast<Mma*>(warp[lane].request.data); };
-  const int depth = request(0).depth;  // of what the fragments hold, the rest being zero
-  ++(depth == 8 ? counters.mma_depth8 : f32 ? counters.mma_f32acc : counters.mma_f16acc);
+void multiply_tile(const std::array<const Mma*, kWarp>& of_lanes) {
+  const int depth = of_lanes[0]->depth;  // of what the fragments hold, the rest being zero
   using Row = Eigen::Array<float, 8, 1>;
   std::array<std::uint16_t, 256> a_bits{};
   std::array<std::uint16_t, 128> b_bits{};
   for (int lane = 0; lane < kWarp; ++lane) {
     const int g = lane / 4, t = lane % 4;
-    const Mma& m = request(lane);
+    const Mma& m = *of_lanes[lane];
     for (int r = 0; r < depth / 8; ++r)
       for (int e = 0; e < 2; ++e) {
         const int k = 2 * t + e + 8 * r;
@@ -78,7 +81,7 @@ void Executor::State::multiply() {
     std::ranges::transform(a_bits, a.begin(), decode<T>);
     std::ranges::transform(b_bits, b.begin(), decode<T>);
   };
-  request(0).bf16 ? take.template operator()<Dtype::bf16>() : take.template operator()<Dtype::f16>();
+  of_lanes[0]->bf16 ? take.template operator()<Dtype::bf16>() : take.template operator()<Dtype::f16>();
   std::array<Row, 16> product;
   for (int row = 0; row < 16; ++row) {
     product[row].setZero();
@@ -90,13 +93,22 @@ void Executor::State::multiply() {
       for (int e = 0; e < 2; ++e) {
         const float sum = product[g + 8 * r][2 * t + e];
         if constexpr (f32) {
-          accumulate(static_cast<float*>(request(lane).accumulators)[2 * r + e], sum);
+          accumulate(static_cast<float*>(of_lanes[lane]->accumulators)[2 * r + e], sum);
         } else {
-          auto* halves = reinterpret_cast<std::uint16_t*>(static_cast<u32*>(request(lane).accumulators) + r) + e;
+          auto* halves = reinterpret_cast<std::uint16_t*>(static_cast<u32*>(of_lanes[lane]->accumulators) + r) + e;
           *halves = encode<Dtype::f16>(decode<Dtype::f16>(*halves) + sum);
         }
       }
   }
+}
+template void multiply_tile<true>(const std::array<const Mma*, kWarp>&);
+
+template <bool f32>
+void Executor::State::multiply() {
+  std::array<const Mma*, kWarp> of_lanes;
+  for (int lane = 0; lane < kWarp; ++lane) of_lanes[lane] = static_cast<const Mma*>(warp[lane].request.data);
+  ++(of_lanes[0]->depth == 8 ? counters.mma_depth8 : f32 ? counters.mma_f32acc : counters.mma_f16acc);
+  multiply_tile<f32>(of_lanes);
 }
 template void Executor::State::multiply<false>();
 template void Executor::State::multiply<true>();

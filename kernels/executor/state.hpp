@@ -315,8 +315,12 @@ struct Executor::State {
   }
 };
 
-// Tensor cores cut sums in fp32 off, toward zero.
-void accumulate(float& sum, float product);
+// D += A B, of 16 rows and 8 columns, as the lanes of a warp hold them.
+template <bool f32>
+void multiply_tile(const std::array<const device::detail::Mma*, kWarp>& of_lanes);
+
+// The 128-byte swizzle acts on address bits: bits 4 to 6 are xored with bits 7 to 9.
+inline SharedAddress swizzled(SharedAddress address) { return address ^ (((address >> 7) & 7) << 4); }
 
 inline SharedAddress offset_of(RemoteAddress address) { return address.value & 0xfffff; }
 inline int rank_of(RemoteAddress address) { return int(address.value >> 20); }

@@ -57,13 +57,15 @@ class ChecksTest(unittest.TestCase):
         self.program("danaus", "exit 0")
         words = ["--count", "7", "--jobs", "2"]
         self.checks(*words)
-        (self.folder / "out" / f"racecheck.3-of-{PARTS}.json").unlink()
+        (self.folder / "out" / f"device0.racecheck.3-of-{PARTS}.json").unlink()
         (self.folder / "parts").unlink()
         self.checks(*words)
         self.assertEqual((self.folder / "parts").read_text(), f"3/{PARTS}\n")
+        self.checks(*words, "--device", "1")  # of which there are none
+        self.assertEqual(len((self.folder / "parts").read_text().split()), 1 + 5 * PARTS)
         (self.folder / "tests").touch()
         self.checks(*words)
-        self.assertEqual(len((self.folder / "parts").read_text().split()), 1 + 5 * PARTS)
+        self.assertEqual(len((self.folder / "parts").read_text().split()), 1 + 10 * PARTS)
 
     def test_a_failure_does_not_stop_the_others_and_is_not_forgotten(self):
         self.program("compute-sanitizer", 'shift 4; "$@"; exit 1')

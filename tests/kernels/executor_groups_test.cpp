@@ -2,10 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "kernels/device/warpgroup.hpp"
-#include "reference/half.hpp"
 #include "tests/kernels/executor_support.hpp"
 
 namespace danaus {
@@ -16,23 +13,10 @@ using testing::HasSubstr;
 constexpr int kThreads = 128, kRows = 64;
 constexpr SharedAddress kB = 1024;
 
-template <Dtype T>
-u32 pair(double low, double high) {
-  return host::encode<T>(low) | u32{host::encode<T>(high)} << 16;
-}
-
-// Small integers, whose products and sums are exact.
 template <int columns>
 struct Operands {
   double a[kRows][16], b[16][columns];
-  Operands() {
-    std::mt19937 random(1);
-    std::uniform_int_distribution<int> small(-4, 4);
-    for (auto& row : a)
-      for (double& x : row) x = small(random);
-    for (auto& row : b)
-      for (double& x : row) x = small(random);
-  }
+  Operands() { fill_with_small_integers(a, b); }
   double product(int row, int column) const {
     double sum = 0;
     for (int k = 0; k < 16; ++k) sum += a[row][k] * b[k][column];

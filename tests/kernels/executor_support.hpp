@@ -4,16 +4,35 @@
 #include <cstdint>
 #include <functional>
 #include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "kernels/device/operations.hpp"
 #include "kernels/executor/executor.hpp"
 #include "kernels/executor/tensor_view.hpp"
+#include "reference/half.hpp"
 
 namespace danaus {
 
 constexpr int kSeeds = 32;
+
+template <Dtype T>
+u32 pair(double low, double high) {
+  return host::encode<T>(low) | u32{host::encode<T>(high)} << 16;
+}
+
+// Of matrices whose products and sums are exact.
+template <class... Matrix>
+void fill_with_small_integers(Matrix&... matrices) {
+  std::mt19937 random(1);
+  std::uniform_int_distribution<int> small(-4, 4);
+  const auto fill = [&](auto& matrix) {
+    for (auto& row : matrix)
+      for (double& x : row) x = small(random);
+  };
+  (fill(matrices), ...);
+}
 
 template <class Action>
 std::string violation(Action action) {

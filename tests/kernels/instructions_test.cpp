@@ -11,16 +11,12 @@
 #include "kernels/device/operations.hpp"
 #include "kernels/executor/executor.hpp"
 #include "reference/half.hpp"
+#include "tests/kernels/executor_support.hpp"
 
 namespace danaus {
 namespace {
 
 using host::Executor;
-
-template <Dtype T>
-u32 pair(double low, double high) {
-  return host::encode<T>(low) | u32{host::encode<T>(high)} << 16;
-}
 
 // Fragments as the PTX manual draws them for m16n8k16: group g = lane / 4, thread of the group t = lane % 4.
 //   A a0,a1: row g, columns 2t, 2t+1   a2,a3: row g + 8   a4,a5: row g, columns + 8   a6,a7: row g + 8, columns + 8
@@ -28,16 +24,7 @@ u32 pair(double low, double high) {
 //   C c0,c1: row g, columns 2t, 2t+1   c2,c3: row g + 8
 struct Matrices {
   double a[16][16], b[16][8], c[16][8];
-  Matrices() {
-    std::mt19937 random(1);
-    std::uniform_int_distribution<int> small(-4, 4);
-    for (auto& row : a)
-      for (double& x : row) x = small(random);
-    for (auto& row : b)
-      for (double& x : row) x = small(random);
-    for (auto& row : c)
-      for (double& x : row) x = small(random);
-  }
+  Matrices() { fill_with_small_integers(a, b, c); }
   double product(int row, int column) const {
     double sum = c[row][column];
     for (int k = 0; k < 16; ++k) sum += a[row][k] * b[k][column];

@@ -207,19 +207,24 @@ TEST(StateKernels, TakeFewerRowsThanTheCase) {
   expect_right(fewer, inputs, {y.values(), {}}, plan.variant());
 }
 
-// Of every sample T / 2 + 16 products of the chunk and 4 S of the states; u is read once and y written once. Matrices
-// are read once for two chunks, so that products, of 1.5 clocks, take as long as shared memory.
-TEST(StateKernels, MultiplyWhatTheModelSays) {
-  const StateSpace p = parse_state("ssmconv_f16_s64_l4096_b32_h1");
+// Of the launch that has more than so much shared memory.
+host::Counters counters_of(const StateSpace& p, int shared_bytes) {
   ExecutorOptions options;
   host::Counters counters;
   options.observer = [&](const Launch& launch, const host::Counters& counted) {
-    if (launch.shared_bytes > 30 * 1024) counters = counted;
+    if (launch.shared_bytes > shared_bytes) counters = counted;
   };
   const StateInputs inputs = make_inputs(p);
   Plan plan(p, executor_machine(options));
   prepare(plan, inputs);
   execute(plan, inputs);
+  return counters;
+}
+
+// Of every sample T / 2 + 16 products of the chunk and 4 S of the states; u is read once and y written once. Matrices
+// are read once for two chunks, so that products, of 1.5 clocks, take as long as shared memory.
+TEST(StateKernels, MultiplyWhatTheModelSays) {
+  const host::Counters counters = counters_of(parse_state("ssmconv_f16_s64_l4096_b32_h1"), 30 * 1024);
   const int samples = 4096 * 32;
   EXPECT_EQ(counters.mma_f32acc, (samples * (64 / 2 + 16 + 4 * 64) - 32 * 64 * 2 * 64) / 2048u) << "no last state";
   EXPECT_EQ(counters.global_store_sectors, 2u * samples / 32);
@@ -229,16 +234,7 @@ TEST(StateKernels, MultiplyWhatTheModelSays) {
 
 // Of groups, 64 of the chunk and 4 S of the states; none of them by warps, and y nowhere but in its place.
 TEST(StateKernels, GroupsMultiplyWhatTheModelSays) {
-  const StateSpace p = parse_state("ssmconv_f16_s64_l4096_b64_h1");
-  ExecutorOptions options;
-  host::Counters counters;
-  options.observer = [&](const Launch& launch, const host::Counters& counted) {
-    if (launch.shared_bytes > 100 * 1024) counters = counted;
-  };
-  const StateInputs inputs = make_inputs(p);
-  Plan plan(p, executor_machine(options));
-  prepare(plan, inputs);
-  execute(plan, inputs);
+  const host::Counters counters = counters_of(parse_state("ssmconv_f16_s64_l4096_b64_h1"), 100 * 1024);
   const int samples = 4096 * 64;
   EXPECT_EQ(counters.mma_group, (samples * (64 + 4 * 64) - 64 * 64 * 2 * 64) / 2048u) << "no last state";
   EXPECT_EQ(counters.mma_f32acc, 0u);
