@@ -1,6 +1,7 @@
 #include "kernels/families/state/family.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace danaus::state {
 namespace {
@@ -27,19 +28,20 @@ Choice choose(const StateSpace& p, const Device& device, Work work, std::int64_t
   std::string chunks;
   for (std::size_t line = 0; line < kLines.size(); ++line) {
     const auto all = Family::instances(line);
+    std::optional<Choice> chosen;
     for (int i = 0; i < all.count; ++i) {
       const Key& key = all.list[i].key;
       if (key.dtype != p.dtype || key.work != work) continue;
-      if (!is_product(work)) return {line, static_cast<std::size_t>(i)};
-      // The first line that has room for the states says how many a kernel is to have.
-      if (key.states != std::ranges::find_if(kLines, is_for)->states || !is_for(kLines[line])) continue;
-      if (p.chunk == 0 || p.chunk == kLines[line].tuning.chunk) {
-        const bool is_next_wide = work == Work::ends && kLines[line].wide.row_tiles > 0;
-        const Choice narrow{line, static_cast<std::size_t>(i)}, wide{line, static_cast<std::size_t>(i) + 1};
-        return is_next_wide && rows >= wide.layout().block_rows ? wide : narrow;
-      }
-      chunks.append(chunks.empty() ? "" : ", ").append(std::to_string(kLines[line].tuning.chunk));
+      const Choice choice{line, static_cast<std::size_t>(i)};
+      if (!is_product(work)) return choice;
+      // A wide kernel, of ends, is for as many rows as a block of it has.
+      if (!chosen || rows >= choice.layout().block_rows) chosen = choice;
     }
+    // The first line that has room for the states says how many a kernel is to have.
+    if (!chosen || !is_for(kLines[line]) || kLines[line].states != std::ranges::find_if(kLines, is_for)->states)
+      continue;
+    if (p.chunk == 0 || p.chunk == kLines[line].tuning.chunk) return *chosen;
+    chunks.append(chunks.empty() ? "" : ", ").append(std::to_string(kLines[line].tuning.chunk));
   }
   fail("ssmconv: no kernel for S=", p.states, " has chunks of ", p.chunk, " samples; there are chunks of ", chunks);
 }

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "kernels/device/warpgroup.hpp"
-#include "kernels/families/state/prepare.hpp"
+#include "kernels/families/state/states.hpp"
 
 namespace danaus::state::inline DANAUS_BACKEND {
 
@@ -54,8 +54,7 @@ class Group {
     device::copy_async_wait<0>();
     device::fence_async();
     device::sync_block();
-    DANAUS_UNROLL
-    for (int j = 0; j < kTiles; ++j) decays_[j] = decay_of<false>(j);
+    load_decays<false>();
     y_scale_ = float_of(device::load_shared<4>(4 * layout.y_scale)[0]);
     begin();
 
@@ -86,22 +85,19 @@ class Group {
   }
 
  private:
-  using Sums = float[4];
-
   DANAUS_DEVICE bool in_bulk() const { return path == Path::tensor || (path == Path::any && a_.in_bulk); }
   DANAUS_DEVICE const u32* prepared() const { return a_.prepared + 1ll * a_.channel_words * channel_; }
   DANAUS_DEVICE SharedAddress barrier(int i) const { return layout.barriers_begin + 8 * (kSlots * warp_ + i % kSlots); }
   DANAUS_DEVICE SharedAddress slot(int i) const {
     return layout.ring_begin + layout.slot_bytes * (kSlots * warp_ + i % kSlots);
   }
-  // Eight samples of a row.
+  // Eight samples of a row, where bulk copies have them.
   static DANAUS_DEVICE SharedAddress place(SharedAddress slot, int row, int piece) {
     return slot + 128 * row + 16 * (piece ^ (row & 7));
   }
 
   DANAUS_DEVICE void begin_tail(int i, int n) {
-    DANAUS_UNROLL
-    for (int j = 0; j < kTiles; ++j) decays_[j] = decay_of<true>(j);
+    load_decays<true>();
     device::store_wait_read<0>();
     device::sync_warp();
     if (lane_ == 0) load(i, n);
@@ -130,7 +126,8 @@ class Group {
         for (int e = 0; e < 8; ++e) {
           const int at = 8 * (lane_ % 8) + e;
           if (row_ + row < a_.batch && at >= absent && n + at < end_)
-            words[e / 2] |= device::load_global<2>(sample(a_.u, row, n + at))[0] << (16 * (e % 2));
+            words[e / 2] |= device::load_global<2>(static_cast<const unsigned char*>(a_.u) + offset(row, n + at))[0]
+                            << (16 * (e % 2));
         }
         device::store_shared<16>(place(slot(i), row, lane_ % 8), words);
       }
@@ -154,15 +151,15 @@ class Group {
         for (int e = 0; e < 8; ++e) {
           const int at = n + 8 * (lane_ % 8) + e;
           if (row_ + row < a_.batch && at < end_)
-            device::store_global<2>(const_cast<void*>(sample(a_.y, row, at)),
+            device::store_global<2>(static_cast<unsigned char*>(a_.y) + offset(row, at),
                                     {words[e / 2] >> (16 * (e % 2)) & 0xffffu});
         }
       }
     }
   }
-  DANAUS_DEVICE const void* sample(const void* array, int row, int n) const {
-    const long long of_row = (1ll * (row_ + row) * a_.channels + channel_) * a_.length;
-    return static_cast<const unsigned char*>(array) + 2 * (of_row + origin_ + n);
+  // Of sample n of the part in u and y, in bytes.
+  DANAUS_DEVICE long long offset(int row, int n) const {
+    return 2 * ((1ll * (row_ + row) * a_.channels + channel_) * a_.length + origin_ + n);
   }
 
   // y of a chunk, in its place, and the state after it.
@@ -201,7 +198,7 @@ class Group {
     }
     if constexpr (advances) {
       DANAUS_UNROLL
-      for (int j = 0; j < kTiles; ++j) decay(j, decays_[j]);
+      for (int j = 0; j < kTiles; ++j) decay(x_[j], decays_[j]);
       device::group_fence(x_, u);
       DANAUS_UNROLL
       for (int q = 0; q < kSteps; ++q) device::group_multiply<T, true>(x_, u[q], line(0, 2 * layout.key.states, q));
@@ -225,21 +222,9 @@ class Group {
   }
 
   template <bool tail>
-  DANAUS_DEVICE Complex32 decay_of(int j) const {
-    const int state = 4 * j + t_;
-    const Words<2> w = tail ? device::load_global<8>(prepared() + layout.tail_decay + 2 * state)
-                            : device::load_shared<8>(4 * (layout.decay + 2 * state));
-    return {float_of(w[0]), float_of(w[1])};
-  }
-  DANAUS_DEVICE void decay(int j, Complex32 by) {
-    Sums& x = x_[j];
-    const Sums before = {x[0], x[1], x[2], x[3]};
+  DANAUS_DEVICE void load_decays() {
     DANAUS_UNROLL
-    for (int r = 0; r < 4; r += 2) {
-      x[r] = by.re * before[r] - by.im * before[r + 1];
-      x[r + 1] = by.re * before[r + 1] + by.im * before[r];
-    }
-    device::count_fp32(8);
+    for (int j = 0; j < kTiles; ++j) decays_[j] = decay_of<P, tail>(prepared(), 4 * j + t_);
   }
 
   // Calls visit(re, im, place among the states of a field [B, P, H, S], state) of what the lane has of the state.
@@ -255,29 +240,20 @@ class Group {
         if (4 * j + t_ < a_.states) visit(x_[j][2 * upper], x_[j][2 * upper + 1], place + 8 * j, 4 * j + t_);
     }
   }
-  static DANAUS_DEVICE u32 scale_of(int state) { return device::load_shared<4>(4 * (layout.scale + state))[0]; }
   DANAUS_DEVICE void begin() {
     if (!kConvolves || !a_.x_initial) return;
-    for_each_state([&](float& re, float& im, long long at, int state) {
-      const float inverse = float_of((254u << 23) - scale_of(state));
-      const Words<2> w = device::load_global<8>(a_.x_initial + at);
-      re = inverse * float_of(w[0]), im = inverse * float_of(w[1]);
-    });
+    load_states<P>(a_.x_initial, [&](auto visit) { for_each_state(visit); });
   }
   DANAUS_DEVICE void end() {
     float* const to = kConvolves ? a_.x_final : a_.x_parts;
-    if (!to) return;
-    for_each_state([&](float re, float im, long long at, int state) {
-      const float scale = float_of(scale_of(state));
-      device::store_global<8>(to + at, {word_of(re * scale), word_of(im * scale)});
-    });
+    if (to) store_states<P>(to, [&](auto visit) { for_each_state(visit); });
   }
 
   const Arguments& a_;
   int warp_, lane_, g_, t_;
   int channel_, part_, row_;  // the warp's first of the batch
   int first_, end_, origin_;  // samples first <= n < end are there, n = 0 at sample `origin` of a row
-  Sums x_[kTiles] = {};       // state 4 j + t of rows g (re, im) and g + 8, over its scale
+  Sums x_[kTiles] = {};
   Complex32 decays_[kTiles];
   float y_scale_;
 };

@@ -96,7 +96,6 @@ class Block {
     long long offset;
     int first, end;
   };
-  using Sums = float[4];
 
   // What is not kept in registers, of which products need all.
   DANAUS_DEVICE int parts() const { return kEnds ? a_.ends : a_.parts; }
@@ -451,26 +450,14 @@ class Block {
   template <bool tail>
   DANAUS_DEVICE Step step_of(int j) const {
     const int tile = part_ * layout.warp_tiles + j, state = 4 * tile + t_;
-    const Words<2> w = tail ? device::load_global<8>(prepared() + layout.tail_decay + 2 * state)
-                            : device::load_shared<8>(4 * (layout.decay + 2 * state));
-    Step step{{float_of(w[0]), float_of(w[1])}, {}};
+    Step step{decay_of<P, tail>(prepared(), state), {}};
     DANAUS_UNROLL
     for (int q = 0; q < layout.groups; ++q) step.in[q] = vector(tile * layout.groups + q);
     return step;
   }
   DANAUS_DEVICE void advance(int j, const Step& step, const Samples (&u)[layout.groups][kRowTiles]) {
-    const auto [re, im] = step.decay;
     DANAUS_UNROLL
-    for (int r = 0; r < kRowTiles; ++r) {
-      Sums& x = x_[r][j];
-      const Sums before = {x[0], x[1], x[2], x[3]};
-      DANAUS_UNROLL
-      for (int i = 0; i < 4; i += 2) {
-        x[i] = re * before[i] - im * before[i + 1];
-        x[i + 1] = re * before[i + 1] + im * before[i];
-      }
-      device::count_fp32(8);
-    }
+    for (int r = 0; r < kRowTiles; ++r) decay(x_[r][j], step.decay);
     DANAUS_UNROLL
     for (int q = 0; q < layout.groups; ++q) DANAUS_UNROLL
     for (int r = 0; r < kRowTiles; ++r) {
@@ -503,31 +490,19 @@ class Block {
           visit(x_[r][j][2 * upper], x_[r][j][2 * upper + 1], place + 8 * j, first + 4 * j);
     }
   }
-  static DANAUS_DEVICE u32 scale_of(int state) { return device::load_shared<4>(4 * (layout.scale + state))[0]; }
   DANAUS_DEVICE void begin() {
     if (kEnds || !a_.x_initial) return;
-    for_each_state([&](float& re, float& im, long long at, int) {  // none waits for another
-      const Words<2> w = device::load_global<8>(a_.x_initial + at);
-      re = float_of(w[0]), im = float_of(w[1]);
-    });
-    for_each_state([&](float& re, float& im, long long, int state) {
-      const float inverse = float_of((254u << 23) - scale_of(state));  // a division would need a routine's registers
-      re *= inverse, im *= inverse;
-    });
+    load_states<P>(a_.x_initial, [&](auto visit) { for_each_state(visit); });
   }
   DANAUS_DEVICE void end() {
-    float* to = kEnds ? a_.x_parts : a_.x_final;
-    if (!to) return;
-    for_each_state([&](float re, float im, long long at, int state) {
-      const float scale = float_of(scale_of(state));
-      device::store_global<8>(to + at, {word_of(re * scale), word_of(im * scale)});
-    });
+    float* const to = kEnds ? a_.x_parts : a_.x_final;
+    if (to) store_states<P>(to, [&](auto visit) { for_each_state(visit); });
   }
 
   const Arguments& a_;
   int warp_, part_, lane_, g_, t_;
   SharedAddress my_rows_, my_stages_;
-  Sums x_[kRowTiles][layout.warp_tiles] = {};  // state 4 j + t of rows g (re, im) and g + 8, over its scale
+  Sums x_[kRowTiles][layout.warp_tiles] = {};
 };
 
 // What each part of a row begins with, in place of the ends: a thread a state.

@@ -1,32 +1,10 @@
 // What is prepared of a channel: powers of A in double, rounded to fp32; from them the matrices.
 #pragma once
 
-#include "kernels/families/state/layout.hpp"
+#include "kernels/families/state/states.hpp"
 #include "kernels/tile/scaled.hpp"
 
 namespace danaus::state::inline DANAUS_BACKEND {
-
-template <class Real>
-struct ComplexOf {
-  Real re, im;
-};
-using Complex32 = ComplexOf<float>;
-using Complex64 = ComplexOf<double>;
-
-template <class Real>
-DANAUS_DEVICE ComplexOf<Real> times(ComplexOf<Real> a, ComplexOf<Real> b) {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
-template <class Real>
-DANAUS_DEVICE ComplexOf<Real> add(ComplexOf<Real> a, ComplexOf<Real> b) {
-  return {a.re + b.re, a.im + b.im};
-}
-
-DANAUS_DEVICE Complex32 load_complex(const void* from) {
-  const Words<2> w = device::load_global<8>(from);
-  return {float_of(w[0]), float_of(w[1])};
-}
-DANAUS_DEVICE void store_complex(void* to, Complex32 z) { device::store_global<8>(to, {word_of(z.re), word_of(z.im)}); }
 
 DANAUS_DEVICE Complex64 power(Complex64 a, long long n) {
   Complex64 result{1, 0};
@@ -175,10 +153,6 @@ class Preparation {
   DANAUS_DEVICE Complex32 scaled_c(int state) const { return shared_complex(at_.scaled_begin + 16 * state + 8); }
   DANAUS_DEVICE Complex32 power_at(int state, int n) const { return shared_complex(power_place(state, n)); }
   DANAUS_DEVICE SharedAddress power_place(int state, int n) const { return 8 * (state * at_.power_stride + n); }
-  static DANAUS_DEVICE Complex32 shared_complex(SharedAddress from) {
-    const Words<2> w = device::load_shared<8>(from);
-    return {float_of(w[0]), float_of(w[1])};
-  }
 
   // Pairs of samples 32 q + 8 w + 2 t of so many groups, of the column g of a tile: the real or the imaginary part of a
   // state.

@@ -17,19 +17,19 @@
 //   blocks        528 at once of 32 rows. At 64K 384: of the schedulers of an SM two have two warps and two have one,
 //                 1.4 times as long as when all have two. Cut into four parts it is 1.87, but their ends take 0.81
 //   memory        rows are far apart: 256 bytes of each at a time, where y takes the place of u until it is written
+//
 // By groups of four warps, of 64 states, an H200 takes 1.32 floors at 8K, 1.51 at 64K and 1.91 at 1M, at 1600 to 1760
 // MHz: power holds it back. Products take 640 clocks for a chunk of 64 rows and 64 samples, which a copy takes 890 for;
 // a warp issues 400 instructions beside them, of which 130 are the decay.
 //   order         fp32 work that the compiler puts between products delays them: 1.44 at 8K, 1.49 where it may
 //   registers     two blocks an SM; of three (168 registers) each product waits for the one before, 1.67
 //   memory        a ring of 8 chunks a warp, by bulk copies of 16 rows; of 4 it takes 1.38. By cp.async and by stores
-//   of
-//                 threads 1.41, a quarter of all instructions; by a bulk copy a row 1.49: one thread after another
+//                 of threads 1.41, a quarter of all instructions; by a bulk copy a row 1.49: one thread after another
 //                 issues it
 //   32 states     1.28 at 8K and 1.40 at 64K, where warps by themselves take 1.17 and 1.42
 //   parts         1M in 22, which fill the device once, 1440 us; in 33 1773, in 44 1461, in 88 1499. 64K whole 1138, in
-//   2
-//                 1523, in 4 1466
+//                 2 1523, in 4 1466
+//
 // Beyond 128 states there are no registers for chunks at once; two of 64 with 64 states leave one word that does not
 // change without a register.
 #pragma once
@@ -63,7 +63,7 @@ constexpr Tuning wide_tuning(const Line& line) {
 inline constexpr std::array kLines = std::to_array<Line>({
     {16, kChosen, {32, 4, 128, true, 1, 2, 6}, {2, 4, 3}},
     {32, kChosen, {32, 4, 128, true, 1, 2, 4}, {2, 4, 2}},
-    {64, kChosen, {64, 1, 512, true, 1, 4, 2}, {}, true},
+    {64, kChosen, {64, 1, 512, false, 1, 4, 2}, {}, true},
     {64, kChosen, {64, 2, 128, true, 1, 2, 4}, {2, 4, 2}},
     {64, kStudied, {32, 3, 192, true, 1, 2, 4}},
     // Chunk by chunk, y as it comes.
