@@ -1,8 +1,7 @@
 // What a transform may leave out where frequencies of the filter are removed, or samples are zero: its live blocks.
 //
 // index   a transform of N = N1 N2 ... Np points, N1 outermost: k = d1 + N1 (d2 + N2 (d3 + ...)). Stage s of the
-// forward
-//         transform makes digit ds of k; on the way back it takes ds again
+//         forward transform makes digit ds of k; on the way back it takes ds again
 // block   of stage s: what has the digits (d1 ... ds), N / (N1 ... Ns) complex numbers. Dead where every frequency with
 //         these digits is removed: forward nobody makes it, back nobody reads it, and between them lie no spectrum and
 //         no product. Those of the stages before an exchange are its lines, those of an outer pass its rows

@@ -7,8 +7,7 @@
 //            (pair fold) or one row (right angle)
 // gates      bulk copies bring them to the place of the ring behind their item's; where threads copy, they multiply
 // all        the gradients of rows, as correlate_exchange/kernel.hpp has them; their convolutions take the place of
-// what
-//            they are made of
+//            what they are made of
 // fold, types, scaling, order, error   as correlate_exchange/kernel.hpp has them
 // reference  reference/convolution/gradient.hpp   test   tests/kernels/backward_test.cpp
 #pragma once

@@ -1,11 +1,9 @@
 // decode: y of one position after the other, y[n] = sum_m k[m] u[n - m], where u[n] is known once y[n - 1] is.
 //
 // source     relaxed convolution (Fischer and Stockmeyer 1974; van der Hoeven 2002), for sequence models Flash
-// Inference
-//            (Oncescu et al. 2024)
-// index      tiles of doubling size: where n is U times an odd number, U >= W a power of two, the samples n - U to n -
-// 1
-//            are convolved with k[0 ... 2 U - 1] for the U positions from n on. So what a position has of samples
+//            Inference (Oncescu et al. 2024)
+// index      tiles of doubling size: where n is U times an odd number, U >= W a power of two, the samples n - U to
+//            n - 1 are convolved with k[0 ... 2 U - 1] for the U positions from n on. So what a position has of samples
 //            before its window of W is in its sum when it comes, and the rest is multiplied here
 // shapes     u, y [B, H] of a position; history [B, H, L], sums [B, H, L] fp32; window [W, B, H], taps [W, H]
 // memory     next: a block has 32 rows, each of its warps some of the window's samples; the others are elementwise
