@@ -5,7 +5,7 @@ import math
 import style
 from evaluation import PAPERS_PROFILE, evaluate, fastest
 from matplotlib.lines import Line2D
-from measurements import left_to_the_plan, passed, us
+from measurements import device_of, left_to_the_plan, passed, us
 from results import case_fields
 
 MODEL = "eq2_profile"
@@ -126,8 +126,8 @@ def long_points(rows, profile, drawn):
         fields = case_fields(row["case"])
         asked = (fields["dtype"], fields["mode"], fields["gates"], fields["k"], fields["b"], fields["h"])
         if (row["method"] == "kernel" and passed(row) and left_to_the_plan(row["case"]) and "factors" in row and
-                asked == ("f16", "circular", [], fields["l"], 64, 768) and profile in row["device"]["name"] and
-                fields["l"] not in drawn):
+                asked == ("f16", "circular", [], fields["l"], 64, 768) and
+                row["device"]["name"] == device_of(profile) and fields["l"] not in drawn):
             cost = us(row) * 1e6 / (fields["b"] * fields["h"] * fields["l"])
             points.append((len(row["factors"]), fields["l"], cost, row["stale"]))
     return points

@@ -5,7 +5,7 @@ import textwrap
 from evaluation import COUNTED, NULLS, evaluate
 from measurements import (LONG, at_fft_sizes, by_device, floor_with_spectrum, left_to_the_plan, length_of, passed,
                           read_either, short_name, timed, us)
-from peers import Peers
+from peers import FILE as PEERS, Peers
 from results import Refusal, case_fields
 from style import length
 from tables.judgement import NOT_ITS_GPU, TITLES, beaten_words, best_of, percent, stale_words
@@ -60,7 +60,7 @@ def it_is_the_fastest(of_device, rows, peers):
     gains = [best.us / us(row) for row in plain if (best := peers.best(row))]
     device, bench = origin_of(of_device, rows)
     return [["It is faster than the fastest other kernel.", f"{min(gains):.1f} to {max(gains):.1f} times, where one exists",
-             device, f"{bench}, h200_peers.csv"]] if gains else []
+             device, f"{bench}, {PEERS}"]] if gains else []
 
 
 def it_is_right(of_device, rows, _):

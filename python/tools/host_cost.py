@@ -52,20 +52,19 @@ def main():
 
 def calls(u, k, pregate, postgate, on_gpu):
     """What is timed, by what a table calls it."""
-    conv, learnt = danaus_torch.conv, k.clone().requires_grad_()
+    conv, taps = danaus_torch.conv, k[:, :4].to(u.dtype)
+    weights = taps.flip(1)[:, None].contiguous()
+    learnt, learnt_taps, learnt_weights = (x.clone().requires_grad_() for x in (k, taps, weights))
     dy = torch.ones_like(u)
 
-    def trained(convolve, *gates):
-        return lambda: convolve(u, learnt, *gates).backward(dy)
+    def trained(convolve, filters):
+        return lambda: convolve(u, filters).backward(dy)
 
     def gated(u, k):
         return conv(u, k, "causal", pregate, postgate)
 
-    def short(u, k):
-        return danaus_torch.short_conv(u, k[:, :4])
-
-    def short_of_pytorch(u, k):
-        return torch.nn.functional.conv1d(u, k[:, None, :4].to(u.dtype), padding=3, groups=8)[..., :u.shape[-1]]
+    def short_of_pytorch(u, weights):
+        return torch.nn.functional.conv1d(u, weights, padding=3, groups=8)[..., :u.shape[-1]]
 
     found = {"ctypes: a call without arguments": library.danaus_version,
              "danaus.torch.conv": lambda: conv(u, k),
@@ -73,10 +72,10 @@ def calls(u, k, pregate, postgate, on_gpu):
              "torch.ops.danaus.conv, by the dispatcher":
                  lambda: torch.ops.danaus.conv.default(u, k, "causal", None, None),
              "danaus.torch.conv, a gradient to come": lambda: conv(u, learnt),
-             "danaus.torch.conv, and its backward()": trained(conv),
-             "danaus.torch.conv, both gates, and its backward()": trained(gated),
-             "danaus.torch.short_conv": lambda: short(u, k),
-             "danaus.torch.short_conv, and its backward()": trained(short)}
+             "danaus.torch.conv, and its backward()": trained(conv, learnt),
+             "danaus.torch.conv, both gates, and its backward()": trained(gated, learnt),
+             "danaus.torch.short_conv": lambda: danaus_torch.short_conv(u, taps),
+             "danaus.torch.short_conv, and its backward()": trained(danaus_torch.short_conv, learnt_taps)}
     if on_gpu:
         gated(u, k)
         graph = torch.cuda.CUDAGraph()
@@ -86,9 +85,9 @@ def calls(u, k, pregate, postgate, on_gpu):
     found["torch.fft"] = lambda: by_fft(u, k)
     found["torch.fft, both gates"] = lambda: postgate * by_fft(pregate * u, k)
     found["torch.fft, a gradient to come"] = lambda: by_fft(u, learnt)
-    found["torch.fft, and its backward()"] = trained(by_fft)
-    found["torch.nn.functional.conv1d, causal"] = lambda: short_of_pytorch(u, k)
-    found["torch.nn.functional.conv1d, causal, and its backward()"] = trained(short_of_pytorch)
+    found["torch.fft, and its backward()"] = trained(by_fft, learnt)
+    found["torch.nn.functional.conv1d, causal"] = lambda: short_of_pytorch(u, weights)
+    found["torch.nn.functional.conv1d, causal, and its backward()"] = trained(short_of_pytorch, learnt_weights)
     return found
 
 
