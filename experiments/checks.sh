@@ -3,11 +3,11 @@
 # cases, a row each for experiments/results/. A tool that is not there is left out and said. Exit 1 when any failed.
 # Resumable: parts of the tests that have ended stand as long as the tests' program does, and random cases by their rows.
 #
-#   experiments/checks.sh [--out FOLDER] [--device NUMBER] [--count NUMBER] [--jobs NUMBER] [--tests FILE]
+#   experiments/checks.sh [--out FOLDER] [--device NUMBER,...] [--count NUMBER] [--jobs NUMBER] [--tests FILE]
 #                         [--program FILE]
 #
 #   --out      where checks.jsonl and random.jsonl go, and what tools print (default: out)
-#   --device   which GPU (default: 0)
+#   --device   which GPU (default: 0), or several of one kind, which share the tests; random cases take the first
 #   --count    random cases of each operation (default: 20000)
 #   --jobs     processes at once, of many parts of the tests (default: a CPU core each; the truth in double takes most of
 #              the time)
@@ -40,18 +40,20 @@ for file in "$tests" "$program"; do
   [ -x "$file" ] || { echo "checks: $file is no program" >&2; exit 2; }
 done
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
-export CUDA_VISIBLE_DEVICES=$device  # the tests take the first that they see
+export CUDA_VISIBLE_DEVICES=${device%%,*}  # programs take the first that they see
 
 failed=0
 parts=$((8 * jobs))
 run_part() {  # run_part NAME FILTER PART [COMMAND...]
   local name=$1.$3-of-$parts filter=$2 part=$3
   shift 3
-  GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$part "$@" "$tests" --gtest_brief=1 "--gtest_filter=$filter" \
-    "--gtest_output=json:$name.json" >"$name.txt" 2>&1 || true  # what failed is in the results
+  IFS=, read -ra devices <<<"$device"
+  CUDA_VISIBLE_DEVICES=${devices[slot % ${#devices[@]}]} GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$part \
+    "$@" "$tests" --gtest_brief=1 "--gtest_filter=$filter" "--gtest_output=json:$name.json" \
+    >"$name.txt" 2>&1 || true  # what failed is in the results
 }
 export -f run_part
-export tests parts
+export tests parts device
 
 check() {  # check TOOL [COMMAND...]: the tests, watched by the command, and their row; stops where no row can be made
   local tool=$1 name=$out/device$device.$1 code=0 part files=() left=()
@@ -65,7 +67,7 @@ check() {  # check TOOL [COMMAND...]: the tests, watched by the command, and the
     [ "$tool" = tests ] || files+=(--log "$name.$part-of-$parts.txt")
   done
   [ ${#left[@]} -eq 0 ] || printf '%s\n' "${left[@]}" |
-    xargs -P "$jobs" -I{} bash -c 'run_part "$@"' run_part "$name" "$filter" {} "$@"
+    xargs -P "$jobs" --process-slot-var=slot -I{} bash -c 'run_part "$@"' run_part "$name" "$filter" {} "$@"
   "$program" record --program "$(basename "$tests")" --tool "$tool" "${files[@]}" --device 0 --json "$out/checks.jsonl" ||
     code=$?
   [ "$code" -le 1 ] || exit "$code"

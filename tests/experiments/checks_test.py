@@ -18,6 +18,7 @@ class ChecksTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         self.program("tests", f'echo "$GTEST_SHARD_INDEX/$GTEST_TOTAL_SHARDS" >>"{self.folder}/parts"\n'
+                     f'echo "$CUDA_VISIBLE_DEVICES" >>"{self.folder}/devices"\n'
                      "for word; do case $word in\n"
                      '--gtest_output=json:*) echo {} >"${word#*json:}";;\nesac; done')
 
@@ -51,6 +52,15 @@ class ChecksTest(unittest.TestCase):
             self.assertEqual(line.count("--log"), PARTS)
         self.assertIn("random --operation ssmconv --count 7 --device 0", self.asked("danaus")[-1])
         self.assertEqual(len(list((self.folder / "out").glob("*.json"))), 5 * PARTS)
+
+    def test_several_devices_share_the_tests(self):
+        self.program("compute-sanitizer", 'shift 4; "$@"')
+        self.program("danaus", f'echo "$1 $CUDA_VISIBLE_DEVICES" >>"{self.folder}/first"')
+        self.assertEqual(self.checks("--count", "7", "--jobs", "2", "--device", "4,6").returncode, 0)
+        devices = (self.folder / "devices").read_text().split()
+        self.assertEqual(sorted(set(devices)), ["4", "6"])
+        self.assertEqual(len(devices), 5 * PARTS)
+        self.assertEqual(set((self.folder / "first").read_text().splitlines()), {"record 4", "random 4"})
 
     def test_goes_on_where_it_was(self):
         self.program("compute-sanitizer", 'shift 4; "$@"')
