@@ -12,8 +12,7 @@
 //                            (kernels/device/tensor_map.hpp); at 32, 64 and 96 bytes a line has 16 points more
 //   group_commit()           what was begun since the last one is a batch
 //   group_wait<n>(d)         all but the last n batches are done; until then nothing may touch what they read or add
-//   to.
-//                            Work that follows is not moved before it, which a wait for nothing is good for
+//                            to. Work that follows is not moved before it, which a wait for nothing is good for
 //
 // B is read as bulk copies read: what threads wrote there takes fence_async() and a barrier before.
 #pragma once

@@ -81,7 +81,7 @@ def training(rows):
         other = by_fft.get(trained(row))
         apart = "" if other in (None, row) else f"{difference(row, other):.4f}"
         memory = "" if row["memory_bytes"] is None else f"{row['memory_bytes'] / 1e9:.2f}"
-        lines.append([row["length"], row["batch"], row["task"], "a graph" if trained(row)[-1] else "launched",
+        lines.append([row["length"], row["batch"], row["task"], "a graph" if row.get("graph") else "launched",
                       row["method"], f"{row['step_ms']['median']:.2f}", memory, f"{windows(row)[-1]:.4f}", apart])
     return table(["L", "B", "task", "a step is", "by", "ms a step", "GB", "last loss", "most apart"], lines)
 
