@@ -127,11 +127,12 @@ struct Plans {
 
 class Preparation final : public Step {
  public:
-  explicit Preparation(const Plans& plans) : plans_(plans), choice_(plans.prepare) {}
+  explicit Preparation(const Plans& plans) : plans_(plans) {}
 
   std::string_view name() const override { return "matrices"; }
   void fit(const Machine& machine) override {
-    machine.concurrent_blocks(id_of(choice_), Path::threads, choice_.layout().threads, machine.device().block_bytes);
+    machine.concurrent_blocks(id_of(plans_.prepare), Path::threads, plans_.prepare.layout().threads,
+                              machine.device().block_bytes);
   }
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
             const LaunchTo& to) const override {
@@ -143,12 +144,11 @@ class Preparation final : public Step {
       machine.copy_to_host(poles.data(), given.a, 4 * std::ssize(poles));
       check_poles(plans_.problem, poles);
     }
-    to(plans_.launch(choice_, given, plans_.problem.channels, plans_.layout.prepare_bytes, machine));
+    to(plans_.launch(plans_.prepare, given, plans_.problem.channels, plans_.layout.prepare_bytes, machine));
   }
 
  private:
   Plans plans_;
-  Choice choice_;
 };
 
 class StateChunks final : public Step {
@@ -202,23 +202,22 @@ class StateChunks final : public Step {
 
 class FewSamples final : public Step {
  public:
-  explicit FewSamples(const Plans& plans) : plans_(plans), choice_(plans.step), variant_(variant_of(choice_, 0)) {}
+  explicit FewSamples(const Plans& plans) : plans_(plans), variant_(variant_of(plans.step, 0)) {}
 
   const Variant& variant() const { return variant_; }
 
   std::string_view name() const override { return "recurrence"; }
   void fit(const Machine& machine) override {
-    machine.concurrent_blocks(id_of(choice_), Path::threads, choice_.layout().threads, 0);
+    machine.concurrent_blocks(id_of(plans_.step), Path::threads, plans_.step.layout().threads, 0);
   }
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
             const LaunchTo& to) const override {
-    const std::int64_t rows = call.batch * plans_.problem.channels, warps = choice_.layout().tuning.warps;
-    to(plans_.launch(choice_, plans_.arguments(call), ratio_up(rows, warps), 0, machine));
+    const std::int64_t rows = call.batch * plans_.problem.channels, warps = plans_.step.layout().tuning.warps;
+    to(plans_.launch(plans_.step, plans_.arguments(call), ratio_up(rows, warps), 0, machine));
   }
 
  private:
   Plans plans_;
-  Choice choice_;
   OtherVariant variant_;
 };
 

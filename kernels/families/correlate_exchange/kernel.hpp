@@ -8,8 +8,9 @@
 // shares     where one block's registers have no room for the sums of all frequencies, the blocks of a cluster share
 //            an item: each reads and transforms the columns of its own slabs (step A), writes what it makes from k1 =
 //            8 i / shares on to block i, and goes on with the lines that it is given (step B). Each block has barriers
-//            on which its lines arrive, with their bytes, and others on which blocks say that they have read theirs: a
-//            barrier of the cluster, for which writes elsewhere must have ended, took a third of the time
+//            for what its own threads have written of its lines, others on which those of other blocks arrive, with
+//            their bytes, and others on which blocks say that they have read theirs: a barrier of the cluster, for
+//            which writes elsewhere must have ended, took a third of the time
 // ahead      of what step A makes there may be room for two items. Then step A of one comes before step B of the one
 //            before, whose lines arrive meanwhile, and where blocks share items no barrier of the block is left: warps
 //            say of each place of the ring that they have read it
@@ -98,7 +99,7 @@ class Block {
   static constexpr bool kFreesPlaces = layout.frees_places;
   // Barriers, behind those of what has come: of places that are free again, and of each item's room.
   static constexpr SharedAddress kFree = 8 * layout.ring, kArrived = 2 * kFree,
-                                 kRead = kArrived + 8 * layout.tuning.items;
+                                 kRead = kArrived + 8 * layout.tuning.items, kWritten = kRead + 8 * layout.tuning.items;
   // Of item i: its room, and how often others had that.
   static DANAUS_DEVICE int room_of(int i) { return i % layout.tuning.items; }
   static DANAUS_DEVICE int turn_of(int i) { return i / layout.tuning.items; }
@@ -108,6 +109,7 @@ class Block {
     return places.at(array, slab, row);
   }
   static DANAUS_DEVICE SharedAddress arrived_of(int i) { return kArrived + 8 * room_of(i); }
+  static DANAUS_DEVICE SharedAddress written_of(int i) { return kWritten + 8 * room_of(i); }
   static DANAUS_DEVICE SharedAddress read_of(int i) { return kRead + 8 * room_of(i); }
   static DANAUS_DEVICE SharedAddress exponents_of(int i, int array) {
     return layout.exponents_begin + 4 * steps.units * (2 * room_of(i) + array);
@@ -119,7 +121,7 @@ class Block {
         device::barrier_init(8 * i, 1), device::barrier_init(kFree + 8 * i, steps.column_chunks);
     if (leader_ && kShares > 1)
       for (int i = 0; i < layout.tuning.items; ++i)
-        device::barrier_init(arrived_of(i), 1 + layout.threads),
+        device::barrier_init(arrived_of(i), 1), device::barrier_init(written_of(i), layout.threads),
             device::barrier_init(read_of(i), kShares * layout.tuning.warps);
     for (int i = device::thread_index(); i < layout.table_bytes / 16; i += layout.threads) {
       const int vector = steps.line_at + i / 32 * (steps.line_vectors / layout.table_vectors);
@@ -252,7 +254,7 @@ class Block {
         if (kShares > 1 && first) wait_for_room(i);
       });
       if (kShares > 1 && slab + layout.stage_slabs == layout.item_slabs && j == layout.stage_units - 1)
-        device::barrier_arrive(arrived_of(i));
+        device::barrier_arrive(written_of(i));
     }
   }
   // Calls before_writing() once it has read the unit.
@@ -437,7 +439,10 @@ class Block {
 
   // Step B of both arrays of the i-th item, and what they give.
   DANAUS_DEVICE void accumulate(int i) {
-    if (kShares > 1) device::barrier_wait(arrived_of(i), turn_of(i) & 1);
+    if (kShares > 1) {
+      device::barrier_wait(written_of(i), turn_of(i) & 1);
+      device::barrier_wait_cluster(arrived_of(i), turn_of(i) & 1);
+    }
     u32 of_u[lines.slabs] = {}, of_dy[lines.slabs] = {};
     float factor = 1;
     if constexpr (lines.scaled) {
