@@ -45,7 +45,7 @@ class ChecksTest(unittest.TestCase):
         self.assertEqual(sorted((self.folder / "parts").read_text().split()),
                          sorted(5 * [f"{part}/{PARTS}" for part in range(PARTS)]))
         self.assertEqual(["--gtest_filter=-" in line for line in watched],
-                         [tool == "racecheck" for tool in TOOLS for _ in range(PARTS)])
+                         [tool in ("racecheck", "initcheck") for tool in TOOLS for _ in range(PARTS)])
         recorded = [line for line in self.asked("danaus") if " record " in line]
         self.assertEqual([line.split("--tool ")[1].split()[0] for line in recorded], ["tests", *TOOLS])
         for line in recorded[1:]:

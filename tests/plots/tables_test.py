@@ -336,6 +336,12 @@ class TwoDevicesTest(unittest.TestCase):
         self.assertEqual((line[7:9], line[9:11]), (["0.024", "0.048"], ["0.012", "0.024"]))
         self.assertTrue(all(len(row) == len(table.columns) for row in table.rows))
 
+    def test_the_device_with_most_comes_first(self):
+        rows = on_two([bench_row(MEASURED, "kernel", 12)])
+        baseline = {**rows[0], "method": "cufft_f32"}
+        self.assertEqual(readme.devices(Results([], [*rows[::-1], baseline])), [baseline["device"]["name"], OTHER])
+        self.assertEqual(readme.devices(Results([], [*rows, *2 * [baseline], rows[1]]))[0], OTHER, "of kernels")
+
     def test_a_profile_is_of_one_device(self):
         predicted = [{"profile": "H100"}]
         self.assertEqual([row["device"]["name"] for row in
