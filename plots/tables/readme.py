@@ -1,6 +1,7 @@
 """The README's tables: Markdown between two markers each, from committed rows alone."""
 
 import textwrap
+from collections import Counter
 
 from evaluation import COUNTED, NULLS, evaluate
 from measurements import (LONG, at_fft_sizes, by_device, floor_with_spectrum, left_to_the_plan, length_of, passed,
@@ -186,13 +187,11 @@ def but_for_nulls(beaten, *names):
 
 
 def devices(results):
-    """Names of those with kernels that count, the one with most first; of the one with most rows where none counts.
-    Baselines, which no change of a kernel makes stale, make no device."""
-    names = [row["device"]["name"] for row in results.rows if row["method"] == "kernel" and not row["stale"]]
-    if not names:
-        names = [row["device"]["name"] for row in results.rows]
-        return [max(names, key=names.count)]
-    return sorted(dict.fromkeys(names), key=names.count, reverse=True)
+    """Names of those with kernels that count, the one with most first, of equal ones that with most rows; the one with
+    most rows where none counts. Baselines, which no change of a kernel makes stale, make no device."""
+    rows = Counter(row["device"]["name"] for row in results.rows)
+    kernels = Counter(row["device"]["name"] for row in results.rows if row["method"] == "kernel" and not row["stale"])
+    return sorted(kernels, key=lambda name: (kernels[name], rows[name]), reverse=True) or [max(rows, key=rows.get)]
 
 
 def predictions_by_device(predictions, results):
