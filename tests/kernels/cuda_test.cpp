@@ -318,6 +318,7 @@ TEST_F(Cuda, AFilterFromTheHostWaitsForCallsThatReadTheOneBeforeIt) {
   Plan plan(p, machine_);
   const std::vector<float> k(inputs.k.begin(), inputs.k.end()), zeros(k.size(), 0.f);
   const auto u = uploaded(host::encode(p.dtype, inputs.u));
+  // Written before, since initcheck takes no bulk store for a write.
   const auto y = uploaded(std::vector<std::uint16_t>(u.size())), last = uploaded(std::vector<std::uint16_t>(u.size()));
   const CudaStream stream;
   const auto call = [&](const DeviceBuffer<std::uint16_t>& to) {

@@ -29,7 +29,8 @@ sys.path.insert(0, str(EXAMPLES))
 import language_model  # noqa: E402
 import train  # noqa: E402
 
-SMALL = ["--length", "32", "--batch", "4", "--channels", "8", "--layers", "1", "--steps", "8"]
+SMALL = ["--length", "32", "--batch", "4", "--channels", "8", "--layers", "1", "--steps", "8",
+         "--rate", "0.01"]  # so that it falls on any text
 
 
 def schema_of(kind):
@@ -63,7 +64,7 @@ class Examples(unittest.TestCase):
             for one, other in zip(by_fft["losses"], by_danaus["losses"]):
                 self.assertAlmostEqual(one, other, delta=2e-4)
         text = rows[-1]["losses"]
-        self.assertLess(sum(text[4:]), sum(text[:4]))
+        self.assertLess(text[-1], text[0] - 0.1)
 
     def test_a_masked_model(self):
         self.train("--task", "text", "--method", "danaus")
