@@ -8,9 +8,9 @@
 // shares     where one block's registers have no room for the sums of all frequencies, the blocks of a cluster share
 //            an item: each reads and transforms the columns of its own slabs (step A), writes what it makes from k1 =
 //            8 i / shares on to block i, and goes on with the lines that it is given (step B). Each block has barriers
-//            for what its own threads have written of its lines, others on which those of other blocks arrive, with
-//            their bytes, and others on which blocks say that they have read theirs: a barrier of the cluster, for
-//            which writes elsewhere must have ended, took a third of the time
+//            for what its own threads have written of its lines and read of them, and others on which the bytes of
+//            other blocks arrive and these say that they have read theirs: a barrier of the cluster, for which writes
+//            elsewhere must have ended, took a third of the time
 // ahead      of what step A makes there may be room for two items. Then step A of one comes before step B of the one
 //            before, whose lines arrive meanwhile, and where blocks share items no barrier of the block is left: warps
 //            say of each place of the ring that they have read it
@@ -97,9 +97,8 @@ class Block {
   static constexpr int kVectors = lines.tuning.pairs * lines.slabs;
   static constexpr int kAhead = layout.tuning.items - 1;  // items that step A is before step B
   static constexpr bool kFreesPlaces = layout.frees_places;
-  // Barriers, behind those of what has come: of places that are free again, and of each item's room.
-  static constexpr SharedAddress kFree = 8 * layout.ring, kArrived = 2 * kFree,
-                                 kRead = kArrived + 8 * layout.tuning.items, kWritten = kRead + 8 * layout.tuning.items;
+  // Barriers, behind those of what has come: of places that are free again, and four of each item's room.
+  static constexpr SharedAddress kFree = 8 * layout.ring;
   // Of item i: its room, and how often others had that.
   static DANAUS_DEVICE int room_of(int i) { return i % layout.tuning.items; }
   static DANAUS_DEVICE int turn_of(int i) { return i / layout.tuning.items; }
@@ -108,9 +107,15 @@ class Block {
     constexpr Kept places = layout.kept;
     return places.at(array, slab, row);
   }
-  static DANAUS_DEVICE SharedAddress arrived_of(int i) { return kArrived + 8 * room_of(i); }
-  static DANAUS_DEVICE SharedAddress written_of(int i) { return kWritten + 8 * room_of(i); }
-  static DANAUS_DEVICE SharedAddress read_of(int i) { return kRead + 8 * room_of(i); }
+  // Of what this block writes and reads there: its threads arrive each for itself, as racecheck follows no lane that
+  // arrives for others. And of what the other blocks send, and have read of theirs.
+  static DANAUS_DEVICE SharedAddress written_of(int i) { return room_barrier(0, i); }
+  static DANAUS_DEVICE SharedAddress read_of(int i) { return room_barrier(1, i); }
+  static DANAUS_DEVICE SharedAddress arrived_of(int i) { return room_barrier(2, i); }
+  static DANAUS_DEVICE SharedAddress read_elsewhere_of(int i) { return room_barrier(3, i); }
+  static DANAUS_DEVICE SharedAddress room_barrier(int which, int i) {
+    return 2 * kFree + 8 * (which * layout.tuning.items + room_of(i));
+  }
   static DANAUS_DEVICE SharedAddress exponents_of(int i, int array) {
     return layout.exponents_begin + 4 * steps.units * (2 * room_of(i) + array);
   }
@@ -121,8 +126,9 @@ class Block {
         device::barrier_init(8 * i, 1), device::barrier_init(kFree + 8 * i, steps.column_chunks);
     if (leader_ && kShares > 1)
       for (int i = 0; i < layout.tuning.items; ++i)
-        device::barrier_init(arrived_of(i), 1), device::barrier_init(written_of(i), layout.threads),
-            device::barrier_init(read_of(i), kShares * layout.tuning.warps);
+        device::barrier_init(written_of(i), layout.threads), device::barrier_init(read_of(i), layout.threads),
+            device::barrier_init(arrived_of(i), 1),
+            device::barrier_init(read_elsewhere_of(i), (kShares - 1) * layout.tuning.warps);
     for (int i = device::thread_index(); i < layout.table_bytes / 16; i += layout.threads) {
       const int vector = steps.line_at + i / 32 * (steps.line_vectors / layout.table_vectors);
       device::store_shared<16>(layout.table_begin + 16 * i,
@@ -164,9 +170,12 @@ class Block {
   // Lines of the item that had the i-th's room have been read, in all blocks of the cluster; and this warp has read
   // its own.
   static DANAUS_DEVICE void wait_for_room(int i) {
-    if (turn_of(i) > 0) device::barrier_wait_released(read_of(i), (turn_of(i) - 1) & 1);
+    if (turn_of(i) == 0) return;
+    device::barrier_wait(read_of(i), (turn_of(i) - 1) & 1);
+    device::barrier_wait_released(read_elsewhere_of(i), (turn_of(i) - 1) & 1);
   }
-  static DANAUS_DEVICE void say_read(int i, const exchange::LinePairs<Lines>& last) {
+  DANAUS_DEVICE void say_read(int i, const exchange::LinePairs<Lines>& last) const {
+    device::barrier_arrive(read_of(i));
     u32 word = 0;
     DANAUS_UNROLL
     for (int p = 0; p < lines.tuning.pairs; ++p) {
@@ -174,8 +183,8 @@ class Block {
       for (int s = 0; s < lines.slabs; ++s) word ^= last[p][0][s].re;
     }
     device::sync_warp();
-    if (const int rank = device::lane_index(); rank < kShares)
-      device::barrier_release_remote(device::remote_address(read_of(i), rank), word);
+    if (const int rank = device::lane_index(); rank < kShares && rank != share_)
+      device::barrier_release_remote(device::remote_address(read_elsewhere_of(i), rank), word);
   }
 
   DANAUS_DEVICE Item item(int i) const {

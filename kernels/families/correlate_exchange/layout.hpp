@@ -71,7 +71,7 @@ struct Layout {
   bool samples_stay = key.all && ring >= 2 * item_slabs;
 
   // Shared memory: barriers, exponents of the units of step A (bf16), a table for step B, what is kept, the ring.
-  int barriers = 2 * ring + 3 * tuning.items;
+  int barriers = 2 * ring + 4 * tuning.items;
   int exponents_begin = 512;
   int table_begin = 1024;
   int table_vectors = key.all ? steps.line_vectors : 1;  // of a line: the first has all of its twiddles there
