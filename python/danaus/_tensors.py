@@ -155,7 +155,7 @@ class _Entry:
     slots that no thread uses at the moment."""
 
     def __init__(self, plan, preparing, batch, filters, sizes):
-        self.plan, self.preparing = plan, preparing
+        self.plan, self.preparing, self.kernel = plan, preparing, plan.kernel
         self.prepared_bytes = preparing.bytes(batch)["prepared"]
         self.workspace_bytes = plan.bytes(batch)["workspace"]
         self.is_kept = preparing is not plan
@@ -181,13 +181,17 @@ _making = threading.Lock()
 def _plan(operation, token, device):
     plan = plans.get((token, device))
     if plan is None:
-        with torch.cuda.device(device):
-            capturing = torch.cuda.is_current_stream_capturing()
-        if capturing:
-            raise RuntimeError(f"{operation}: {token} is captured before it ever ran, and making its plan allocates; "
-                               "run it once before the capture")
+        require_no_capture(operation, device, token, "making its plan allocates")
         plan = plans[token, device] = Plan(token, device)
     return plan
+
+
+def require_no_capture(operation, device, what, why):
+    with torch.cuda.device(device):
+        capturing = torch.cuda.is_current_stream_capturing()
+    if capturing:
+        raise RuntimeError(f"{operation}: {what} is captured before it ever ran, and {why}; run it once before the "
+                           "capture")
 
 
 def make_entry(operation, signature, token, device, batch, filters, sizes, preparing=None):

@@ -14,20 +14,43 @@ from torch import Tensor
 from danaus._library import device_count, kernel_of, prepared_bytes_of
 from danaus._tensors import (PLAIN, SIXTEEN, TRAINED, WORDS, autocast, batch_word, check_tensors, contiguous, entries,
                              gated, make_entry, needs_gradient, operators, require_like, require_near,
-                             require_plain_tensors, run, second_derivative, way_of, working)
+                             require_no_capture, require_plain_tensors, run, second_derivative, way_of, working)
 from danaus._torch_short import short_conv
 from danaus.convolution import MODES
 
-__all__ = ["conv", "short_conv"]
+__all__ = ["Filter", "conv", "short_conv"]
 
 
-def conv(u: Tensor, k: Tensor, mode: str = "causal", pregate: Tensor = None, postgate: Tensor = None) -> Tensor:
+class Filter:
+    """A filter that stays, as at inference: conv(u, Filter(k)) is conv(u, k), of whose transform a GPU is spared.
+
+    k          [H, K], as conv() takes it, and still the caller's. Once it has changed in place or moved, the next call
+               transforms it again; a tensor of torch.inference_mode() does not say that it changed: make another Filter.
+
+    4 H N bytes are kept for each L, mode and kernel that calls ask for (single rows have a kernel of their own; N is L,
+    rounded up to an FFT size). The call that writes them waits for its stream, since the next one may be on another,
+    and is refused while a graph is captured; a graph reads them, so the Filter must outlive it. Nothing is kept on the
+    CPU, and where PyTorch must see the call: a gradient is to come, under autocast, in a compiled graph.
+    """
+
+    def __init__(self, k: Tensor):
+        if not isinstance(k, Tensor):
+            raise TypeError(f"Filter: k is a {type(k).__name__}, must be a torch.Tensor")
+        self.k = k
+        self._spectra = {}  # (kernel, device, mode, L) -> what its plan has prepared, and _state() then
+
+    def _state(self):
+        return self.k.data_ptr(), None if self.k.is_inference() else self.k._version
+
+
+def conv(u: Tensor, k: Tensor | Filter, mode: str = "causal", pregate: Tensor = None,
+         postgate: Tensor = None) -> Tensor:
     """y = postgate * conv(pregate * u, k) [B, H, L], of the type of u.
 
     u, gates   [B, H, L], all alike: float16 or bfloat16, on the CPU also float32 and float64. Under autocast they take
                its type. What is not contiguous is copied.
-    k          [H, K], of the type of u, or float32 where that has 16 bits. k[..., 0] multiplies the current sample.
-               Samples beyond L are cut (causal) or wrap (circular).
+    k          [H, K], of the type of u, or float32 where that has 16 bits, or a Filter of it. k[..., 0] multiplies the
+               current sample. Samples beyond L are cut (causal) or wrap (circular).
     mode       "causal": y[n] = sum of k[m] u[n - m] over m <= n; "circular": over all m, indices modulo L.
 
     On a GPU it runs on the current stream. The first call of a shape makes a plan, which all layers and threads share;
@@ -39,11 +62,16 @@ def conv(u: Tensor, k: Tensor, mode: str = "causal", pregate: Tensor = None, pos
     Raises ValueError for shapes, devices and a mode that do not go together or that no kernel computes, TypeError for
     types, RuntimeError where a graph is captured too early, danaus.CudaError, and MemoryError.
     """
+    kept = None
+    if isinstance(k, Filter):
+        kept, k = k, k.k
     if not torch.compiler.is_compiling():
         way = way_of(u, k, pregate, postgate)
         if way and u.is_cuda:
             if way == TRAINED:
                 return _Trained.apply(u, k, mode, pregate, postgate)
+            if kept is not None:
+                return _forward_of(kept, u, mode, pregate, postgate)
             return _forward(u, k, mode, pregate, postgate)[0]
         require_plain_tensors("conv", ("u", "k"), u=u, k=k, pregate=pregate, postgate=postgate)
     (u, pregate, postgate), (k,) = autocast(u.device.type, (u, pregate, postgate), (k,))
@@ -202,15 +230,38 @@ def _forward(u, k, mode, pregate, postgate, trains=False):
     u, k, pregate, postgate = contiguous(u, k, pregate, postgate)
     signature = _signature(trains, mode, u, k, pregate, postgate)
     entry = entries.get(signature) or _make_entry(signature, False, u, k, mode, pregate, postgate, trains)
-    y = torch.empty_like(u)
     spectrum = u.new_empty(entry.prepared_bytes, dtype=torch.uint8)
+    return _run(entry, spectrum, False, u, k, pregate, postgate), spectrum if entry.is_kept else None
+
+
+def _forward_of(kept, u, mode, pregate, postgate):
+    """y, by the spectrum that a Filter keeps, or keeps from now on."""
+    u, pregate, postgate = contiguous(u, pregate, postgate)
+    k, now = kept.k, kept._state()
+    signature = _signature(False, mode, u, k, pregate, postgate)
+    entry = entries.get(signature) or _make_entry(signature, False, u, k, mode, pregate, postgate)
+    place = entry.kernel, u.get_device(), mode, u.shape[2]
+    spectrum, then = kept._spectra.get(place, (None, None))
+    if then == now:
+        return _run(entry, spectrum, True, u, k, pregate, postgate)
+    require_no_capture("conv", u.get_device(), "a call with this Filter", "it writes what the Filter keeps")
+    if spectrum is None:
+        spectrum = u.new_empty(entry.prepared_bytes, dtype=torch.uint8)
+    y = _run(entry, spectrum, False, u, k.contiguous(), pregate, postgate)
+    torch.cuda.current_stream(u.get_device()).synchronize()
+    kept._spectra[place] = spectrum, now
+    return y
+
+
+def _run(entry, spectrum, is_prepared, u, k, pregate, postgate):
+    y = torch.empty_like(u)
     tensors = [k, u, y]
     if postgate is not None:
         tensors.insert(2, postgate)
     if pregate is not None:
         tensors.insert(2, pregate)
-    run(entry, spectrum, False, tensors)
-    return y, spectrum if entry.is_kept else None
+    run(entry, spectrum, is_prepared, tensors)
+    return y
 
 
 def _conv_cuda(u, k, mode, pregate, postgate, trains=False):

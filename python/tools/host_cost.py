@@ -22,7 +22,6 @@ from danaus import torch as danaus_torch
 from danaus._library import library
 
 CALLS, SERIES = 50, 200  # short series, of which some are not interrupted
-CONV, SHORT_CONV = danaus_torch.conv, danaus_torch.short_conv
 NO_GPU = "no GPU: the library's functions do nothing"
 
 
@@ -55,7 +54,7 @@ def calls(u, k, pregate, postgate, on_gpu):
     conv, taps = danaus_torch.conv, k[:, :4].to(u.dtype)
     weights = taps.flip(1)[:, None].contiguous()
     learnt, learnt_taps, learnt_weights = (x.clone().requires_grad_() for x in (k, taps, weights))
-    dy = torch.ones_like(u)
+    kept, dy = danaus_torch.Filter(k), torch.ones_like(u)
 
     def trained(convolve, filters):
         return lambda: convolve(u, filters).backward(dy)
@@ -69,6 +68,7 @@ def calls(u, k, pregate, postgate, on_gpu):
     found = {"ctypes: a call without arguments": library.danaus_version,
              "danaus.torch.conv": lambda: conv(u, k),
              "danaus.torch.conv, both gates": lambda: gated(u, k),
+             "danaus.torch.conv of a Filter": lambda: conv(u, kept),
              "torch.ops.danaus.conv, by the dispatcher":
                  lambda: torch.ops.danaus.conv.default(u, k, "causal", None, None),
              "danaus.torch.conv, a gradient to come": lambda: conv(u, learnt),
@@ -115,15 +115,16 @@ def synchronize():
 # Without a GPU: its path with the CPU's tensors, and nothing at its end.
 
 class Nothing:
-    """In place of the library: functions that take a call's arguments and look at none."""
+    """In place of the library, functions that take a call's arguments and look at none; and of a stream."""
     _take = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
     danaus_whole_call = _take(("danaus_device_count", library))
     danaus_prepare = _take(("danaus_device_count", library))
     danaus_execute = _take(("danaus_device_count", library))
+    synchronize = staticmethod(lambda: None)
 
 
 class NoPlan:
-    handle = ctypes.c_void_p(1)
+    handle, kernel = ctypes.c_void_p(1), "none"
 
     def bytes(self, batch):
         return {"prepared": 8192, "workspace": 0}
@@ -133,29 +134,12 @@ def pretend():
     _tensors.library = Nothing
     _tensors._plan = lambda operation, token, device: NoPlan()
     torch._C._cuda_getCurrentRawStream = lambda device: 0
+    torch.cuda.current_stream = lambda device: Nothing
+    danaus_torch.require_no_capture = lambda *what: None
     for module, name in ((danaus_torch, "conv"), (_torch_short, "short_conv")):
         for operator in (name, name + "_backward"):
             _tensors.operators.impl(operator, getattr(module, f"_{operator}_cuda"), "CPU", allow_override=True)
-    danaus_torch.conv, danaus_torch.short_conv = conv_of_a_gpu, short_conv_of_a_gpu
-
-
-def conv_of_a_gpu(u, k, mode="causal", pregate=None, postgate=None):
-    """conv() where u.is_cuda."""
-    if not torch.compiler.is_compiling():
-        way = _tensors.way_of(u, k, pregate, postgate)
-        if way == _tensors.TRAINED:
-            return danaus_torch._Trained.apply(u, k, mode, pregate, postgate)
-        if way:
-            return danaus_torch._forward(u, k, mode, pregate, postgate)[0]
-    return CONV(u, k, mode, pregate, postgate)
-
-
-def short_conv_of_a_gpu(u, k):
-    way = _tensors.way_of(u, k)
-    if way:
-        call = _torch_short._Trained.apply if way == _tensors.TRAINED else _torch_short._short_conv_cuda
-        return call(u, k, None, "causal", None, None, False)
-    return SHORT_CONV(u, k)
+    torch.Tensor.is_cuda = True
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ if not torch.cuda.is_available() or danaus.device_count() == 0:
 from torch.library import opcheck
 
 from danaus.flashfftconv import FlashFFTConv
-from danaus.torch import conv
+from danaus.torch import Filter, conv
 from torch_support import relative
 
 # More than the bounds of the kernels by their counts of roundings, 51 in fp16 at N = 32K (3.5e-3) and some more beyond;
@@ -192,6 +192,47 @@ class Gradients(unittest.TestCase):
         self.assertLess(relative(y.detach(), by_fft(u.detach(), k.detach(), "causal")), 8e-3)
         with self.assertRaisesRegex(ValueError, "no kernel has room for the gradient"):
             y.sum().backward()
+
+
+class Filters(unittest.TestCase):
+    def test_stay(self):
+        for length in (1000, 1024, 65536):
+            u, k, pregate, _ = operands(length=length, taps=length, gates=1)
+            kept = Filter(k)
+            for mode in ("causal", "circular"):
+                for rows in (u, u[:3], u[:1]):
+                    for gate in (None, pregate[:len(rows)]):
+                        expected = conv(rows, k, mode, gate)
+                        for _ in range(2):
+                            self.assertTrue(torch.equal(conv(rows, kept, mode, gate), expected))
+            k.mul_(2)
+            self.assertTrue(torch.equal(conv(u, kept), conv(u, k)))
+
+    def test_on_streams(self):
+        u, k, _, _ = operands(64, 64, 4096, 4096)
+        expected, kept = conv(u, k), Filter(k)
+        torch.cuda.synchronize()
+        first, second = torch.cuda.Stream(), torch.cuda.Stream()
+        with torch.cuda.stream(first):
+            torch.cuda._sleep(200_000_000)
+            conv(u, kept)
+        with torch.cuda.stream(second):
+            y = conv(u, kept)
+        second.synchronize()
+        self.assertTrue(torch.equal(y, expected))
+
+    def test_in_a_graph(self):
+        u, k, _, _ = operands()
+        kept = Filter(k)
+        conv(u, kept)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = conv(u, kept)
+        for _ in range(2):  # of the filter as it was, and after a change that a call has seen
+            graph.replay()
+            self.assertTrue(torch.equal(y, conv(u, k)))
+            k.mul_(-0.5)
+            conv(u, kept)
 
 
 class Streams(unittest.TestCase):

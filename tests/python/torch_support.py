@@ -38,6 +38,7 @@ class PretendedGpu(unittest.TestCase):
         for patch in (mock.patch.object(_tensors, "Plan", lambda token, _: self.plan(token)),
                       mock.patch.object(torch._C, "_cuda_getCurrentRawStream", lambda _: 0, create=True),
                       mock.patch.object(torch.cuda, "is_current_stream_capturing", lambda: self.is_capturing),
+                      mock.patch.object(torch.cuda, "current_stream", mock.Mock()),
                       mock.patch.object(torch.cuda, "device", contextlib.nullcontext),
                       mock.patch.dict(_tensors.plans), mock.patch.dict(_tensors.entries)):
             patch.start()

@@ -25,7 +25,7 @@ import danaus
 from danaus import _tensors
 from danaus import torch as danaus_torch
 from danaus.flashfftconv import FlashFFTConv
-from danaus.torch import conv
+from danaus.torch import Filter, conv
 from support import direct, relative
 from torch_support import PretendedGpu
 
@@ -61,6 +61,17 @@ class Values(unittest.TestCase):
                         y = conv(u, k, mode, pregate, postgate)
                         self.assertEqual((y.dtype, y.shape, y.is_contiguous()), (dtype, u.shape, True))
                         self.assertLess(relative(y.double(), truth(u, k, mode, pregate, postgate)), bound)
+
+    def test_of_a_filter_that_stays(self):
+        u, k, pregate, _ = operands(taps=17)
+        kept = Filter(k)
+        for mode in ("causal", "circular"):
+            torch.testing.assert_close(conv(u, kept, mode, pregate), conv(u, k, mode, pregate), rtol=0, atol=0)
+        fast = torch.compile(lambda u: conv(u, kept), fullgraph=True, backend="aot_eager")
+        torch.testing.assert_close(fast(u), conv(u, k), rtol=0, atol=0)
+        learnt = k.clone().requires_grad_()
+        conv(u, Filter(learnt)).sum().backward()
+        self.assertEqual(learnt.grad.shape, k.shape)
 
     def test_long_rows(self):
         for length, taps in ((1000, 1000), (1024, 300), (4097, 4097)):
@@ -325,6 +336,53 @@ class PathOfGpu(PretendedGpu):
         self.is_capturing = True
         danaus_torch._conv_cuda(u, k, "causal", None, None)
 
+    def test_a_filter_is_transformed_once(self):
+        u, k, pregate, postgate = operands(4, 2, 256, 256, torch.float16)
+        _, other, _, _ = operands(4, 2, 256, 256, torch.float16, grad=True)
+        library, called = _tensors.library, []
+
+        def expect(calls, u, mode="causal", *gates):
+            gates = gates or (None, None)
+            expected, _ = danaus_torch._conv_cuda(u, kept.k, mode, *gates)
+            called.clear()
+            with mock.patch.object(_tensors, "library", noted):
+                y = danaus_torch._forward_of(kept, u, mode, *gates)
+            torch.testing.assert_close(y, expected, rtol=0, atol=0)
+            self.assertEqual(called, [f"danaus_{name}" for name in calls.split()])
+
+        def note(name):
+            return lambda *arguments: called.append(name) or getattr(library, name)(*arguments)
+
+        noted = mock.Mock(**{name: note(name) for name in ("danaus_prepare", "danaus_execute", "danaus_whole_call")})
+        kept = Filter(k.T.contiguous().T)
+        self.is_capturing = True
+        with self.assertRaisesRegex(RuntimeError, "captured before it ever ran"):
+            danaus_torch._forward_of(kept, u, "causal", None, None)
+        self.is_capturing = False
+        expect("whole_call", u)
+        expect("execute", u)
+        expect("execute", u[:3])
+        expect("whole_call", u, "circular")  # by another kernel
+        expect("whole_call", u[..., :200])   # of another length
+        before = [spectrum.data_ptr() for spectrum, _ in kept._spectra.values()]
+        kept.k.mul_(2)
+        self.is_capturing = True
+        with self.assertRaisesRegex(RuntimeError, "a call with this Filter is captured"):
+            danaus_torch._forward_of(kept, u, "causal", None, None)
+        self.is_capturing = False
+        expect("whole_call", u)
+        self.is_capturing = True
+        expect("execute", u)
+        self.is_capturing = False
+        kept.k.data = other.data
+        expect("whole_call", u)
+        self.assertEqual([spectrum.data_ptr() for spectrum, _ in kept._spectra.values()], before)  # graphs read there
+        expect("whole_call", u, "causal", pregate, postgate)
+        with torch.inference_mode():
+            kept = Filter(k.clone())
+            expect("whole_call", u[:1])
+            expect("execute", u[:1])
+
     def test_what_is_refused(self):
         u, k, pregate, _ = operands(2, 2, 256, 256, torch.float16)
         danaus_torch._conv_cuda(u, k, "causal", pregate, None)
@@ -507,6 +565,10 @@ class Refused(unittest.TestCase):
                                  ("k is a NoneType", (u, None)), ("postgate is a float", (u, k, "causal", None, 1.0))):
             with self.assertRaisesRegex(TypeError, f"conv: {words}, must be a torch.Tensor"):
                 conv(*arguments)
+        with self.assertRaisesRegex(TypeError, "Filter: k is a ndarray, must be a torch.Tensor"):
+            Filter(k.numpy())
+        with self.assertRaisesRegex(ValueError, r"conv: k has shape \(2, 12\)"):
+            conv(u, Filter(k[:2]))
 
     def test_a_long_row_of_a_gpu(self):
         with FakeTensorMode():
