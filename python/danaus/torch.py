@@ -25,7 +25,7 @@ class Filter:
     """A filter that stays, as at inference: conv(u, Filter(k)) is conv(u, k), of whose transform a GPU is spared.
 
     k          [H, K], as conv() takes it, and still the caller's. Once it has changed in place or moved, the next call
-               transforms it again; a tensor of torch.inference_mode() does not say that it changed: make another Filter.
+               transforms it again; a tensor of torch.inference_mode() does not say so: make another Filter of it.
 
     4 H N bytes are kept for each L, mode and kernel that calls ask for (single rows have a kernel of their own; N is L,
     rounded up to an FFT size). The call that writes them waits for its stream, since the next one may be on another,
