@@ -231,7 +231,7 @@ def _forward(u, k, mode, pregate, postgate, trains=False):
     signature = _signature(trains, mode, u, k, pregate, postgate)
     entry = entries.get(signature) or _make_entry(signature, False, u, k, mode, pregate, postgate, trains)
     spectrum = u.new_empty(entry.prepared_bytes, dtype=torch.uint8)
-    return _run(entry, spectrum, False, u, k, pregate, postgate), spectrum if entry.is_kept else None
+    return _convolve(entry, spectrum, False, u, k, pregate, postgate), spectrum if entry.is_kept else None
 
 
 def _forward_of(kept, u, mode, pregate, postgate):
@@ -243,17 +243,17 @@ def _forward_of(kept, u, mode, pregate, postgate):
     place = entry.kernel, u.get_device(), mode, u.shape[2]
     spectrum, then = kept._spectra.get(place, (None, None))
     if then == now:
-        return _run(entry, spectrum, True, u, k, pregate, postgate)
+        return _convolve(entry, spectrum, True, u, k, pregate, postgate)
     require_no_capture("conv", u.get_device(), "a call with this Filter", "it writes what the Filter keeps")
     if spectrum is None:
         spectrum = u.new_empty(entry.prepared_bytes, dtype=torch.uint8)
-    y = _run(entry, spectrum, False, u, k.contiguous(), pregate, postgate)
+    y = _convolve(entry, spectrum, False, u, k.contiguous(), pregate, postgate)
     torch.cuda.current_stream(u.get_device()).synchronize()
     kept._spectra[place] = spectrum, now
     return y
 
 
-def _run(entry, spectrum, is_prepared, u, k, pregate, postgate):
+def _convolve(entry, spectrum, is_prepared, u, k, pregate, postgate):
     y = torch.empty_like(u)
     tensors = [k, u, y]
     if postgate is not None:

@@ -168,8 +168,8 @@ class PathOfGpu(PretendedGpu):
 
     def test_a_capture_makes_no_plan(self):
         u, k, _, _, _ = operands(dtype=torch.float16)
-        self.is_capturing = True
-        with self.assertRaisesRegex(RuntimeError, "short_conv: shortconv_f16_causal_k4_l12_b2_h3 is captured before"):
+        words = "short_conv: shortconv_f16_causal_k4_l12_b2_h3 is captured before"
+        with self.capturing(), self.assertRaisesRegex(RuntimeError, words):
             _torch_short._short_conv_cuda(u, k, None, "causal", None, None, False)
         self.assertEqual(_tensors.entries, {})
 

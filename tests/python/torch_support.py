@@ -45,6 +45,25 @@ class PretendedGpu(unittest.TestCase):
             self.addCleanup(patch.stop)
         self.tokens, self.is_capturing = [], False
 
+    @contextlib.contextmanager
+    def capturing(self):
+        """The current stream is being captured."""
+        self.is_capturing = True
+        yield
+        self.is_capturing = False
+
+    @contextlib.contextmanager
+    def called(self):
+        """The names of the library's functions by which tensors go to plans meanwhile."""
+        library, names = _tensors.library, []
+
+        def noting(name):
+            return lambda *arguments: names.append(name) or getattr(library, name)(*arguments)
+
+        functions = {name: noting(name) for name in ("danaus_prepare", "danaus_execute", "danaus_whole_call")}
+        with mock.patch.object(_tensors, "library", mock.Mock(**functions)):
+            yield names
+
     def plan(self, token):
         self.tokens.append(token)
         return danaus.Plan(token)

@@ -255,16 +255,10 @@ class PathOfGpu(PretendedGpu):
 
     def test_a_step_transforms_the_filter_once(self):
         u, k, pregate, _ = operands(4, 2, 256, 256, torch.float16)
-        library, called = _tensors.library, []
-
-        def note(name):
-            return lambda *arguments: called.append(name) or getattr(library, name)(*arguments)
-
-        noted = mock.Mock(**{name: note(name) for name in ("danaus_prepare", "danaus_execute", "danaus_whole_call")})
-        with mock.patch.object(_tensors, "library", noted):
+        with self.called() as names:
             y, spectrum = danaus_torch._conv_cuda(u, k, "causal", pregate, None, trains=True)
             danaus_torch._conv_backward_cuda(y, u, k, spectrum, "causal", pregate, None, [True] * 3 + [False])
-        self.assertEqual(called, ["danaus_prepare", "danaus_execute", "danaus_execute"])
+        self.assertEqual(names, ["danaus_prepare", "danaus_execute", "danaus_execute"])
 
     def test_where_gradients_have_another_kernel_or_none(self):
         u, k, _, _ = operands(2, 1, 256, 256, torch.float16)
@@ -328,37 +322,27 @@ class PathOfGpu(PretendedGpu):
 
     def test_a_capture_makes_no_plan(self):
         u, k, _, _ = operands(4, 2, 256, 256, torch.float16)
-        self.is_capturing = True
-        with self.assertRaisesRegex(RuntimeError, "fftconv_f16_causal_l256_b4_h2 is captured before it ever ran"):
+        with self.capturing():
+            with self.assertRaisesRegex(RuntimeError, "fftconv_f16_causal_l256_b4_h2 is captured before it ever ran"):
+                danaus_torch._conv_cuda(u, k, "causal", None, None)
+        danaus_torch._conv_cuda(u, k, "causal", None, None)
+        with self.capturing():
             danaus_torch._conv_cuda(u, k, "causal", None, None)
-        self.is_capturing = False
-        danaus_torch._conv_cuda(u, k, "causal", None, None)
-        self.is_capturing = True
-        danaus_torch._conv_cuda(u, k, "causal", None, None)
 
     def test_a_filter_is_transformed_once(self):
         u, k, pregate, postgate = operands(4, 2, 256, 256, torch.float16)
-        _, other, _, _ = operands(4, 2, 256, 256, torch.float16, grad=True)
-        library, called = _tensors.library, []
 
-        def expect(calls, u, mode="causal", *gates):
+        def expect(call, u, mode="causal", *gates):
             gates = gates or (None, None)
             expected, _ = danaus_torch._conv_cuda(u, kept.k, mode, *gates)
-            called.clear()
-            with mock.patch.object(_tensors, "library", noted):
+            with self.called() as names:
                 y = danaus_torch._forward_of(kept, u, mode, *gates)
             torch.testing.assert_close(y, expected, rtol=0, atol=0)
-            self.assertEqual(called, [f"danaus_{name}" for name in calls.split()])
+            self.assertEqual(names, [f"danaus_{call}"])
 
-        def note(name):
-            return lambda *arguments: called.append(name) or getattr(library, name)(*arguments)
-
-        noted = mock.Mock(**{name: note(name) for name in ("danaus_prepare", "danaus_execute", "danaus_whole_call")})
         kept = Filter(k.T.contiguous().T)
-        self.is_capturing = True
-        with self.assertRaisesRegex(RuntimeError, "captured before it ever ran"):
+        with self.capturing(), self.assertRaisesRegex(RuntimeError, "captured before it ever ran"):
             danaus_torch._forward_of(kept, u, "causal", None, None)
-        self.is_capturing = False
         expect("whole_call", u)
         expect("execute", u)
         expect("execute", u[:3])
@@ -366,15 +350,12 @@ class PathOfGpu(PretendedGpu):
         expect("whole_call", u[..., :200])   # of another length
         before = [spectrum.data_ptr() for spectrum, _ in kept._spectra.values()]
         kept.k.mul_(2)
-        self.is_capturing = True
-        with self.assertRaisesRegex(RuntimeError, "a call with this Filter is captured"):
+        with self.capturing(), self.assertRaisesRegex(RuntimeError, "a call with this Filter is captured"):
             danaus_torch._forward_of(kept, u, "causal", None, None)
-        self.is_capturing = False
         expect("whole_call", u)
-        self.is_capturing = True
-        expect("execute", u)
-        self.is_capturing = False
-        kept.k.data = other.data
+        with self.capturing():
+            expect("execute", u)
+        kept.k.data = k.clone()
         expect("whole_call", u)
         self.assertEqual([spectrum.data_ptr() for spectrum, _ in kept._spectra.values()], before)  # graphs read there
         expect("whole_call", u, "causal", pregate, postgate)
