@@ -13,6 +13,7 @@ COMMITTED = ROOT / "experiments" / "results"
 VERDICTS = ("passed", "failed", "skipped")
 BATCH, CHANNELS = 64, 768  # what long convolutions are brought to, of which as many do not fit
 LONG = 1 << 16  # samples
+ANSWERS = "answers"  # the folder of rows that answered forecasts
 OF_PLANS = ("kernel", "full_fft", "chunked_fft")  # methods that are kernels of this repository
 
 
@@ -83,6 +84,12 @@ def scale_of(fields):
 
 def longer(series, times):
     return {**series, **{name: series[name] * times for name in ("median", "q1", "q3")}}
+
+
+def answering(committed):
+    """Rows of danaus bench that answered forecasts, as they were then: kernels may have changed since."""
+    parts = [read(path, ("bench",), VERDICTS, committed=True) for path in files_of(("bench",), committed / ANSWERS)]
+    return Results([source for part in parts for source in part.sources], [row for part in parts for row in part.rows])
 
 
 def read_either(own, committed, kinds, accept=()):

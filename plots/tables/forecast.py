@@ -10,18 +10,10 @@ COLUMNS = ["kernels", "median", "95 %", "90th percentile", "bias", "worst", "its
 GROUPS = [Group("", 2), Group("error of what was foretold, %", 6), Group("null: another GPU's time over its floor, %", 2)]
 
 
-def unseen(rows, timed):
-    """A line for each GPU, then for each kind of case there; every answer behind a click."""
-    answers, waiting, changed = [], 0, 0
-    for row in rows:
-        found = [other for other in timed.rows if asks_the_same(row, other)]
-        same = [other for other in found if other["code"] == row["code"]]
-        if same:
-            answers.append(answered(row, same[-1], timed.rows))
-        elif found:
-            changed += 1
-        else:
-            waiting += 1
+def unseen(rows, timed, kept):
+    """A line for each GPU, then for each kind of case there; every answer behind a click. `kept` are answers of kernels
+    that have changed since."""
+    answers, waiting, changed = answers_of(rows, timed, kept)
     lines = []
     for gpu in dict.fromkeys(answer["gpu"] for answer in answers):
         here = [answer for answer in answers if answer["gpu"] == gpu]
@@ -32,23 +24,40 @@ def unseen(rows, timed):
                  details=every(answers) if answers else None, details_title=f"All {len(answers)} answers")
 
 
-def answered(row, measured, timed):
-    """By a measured row of the same kernel, beside all others."""
+def answers_of(rows, timed, kept):
+    """What came of forecasts; how many were never timed, and how many when the kernel was another already."""
+    answers, waiting, changed = [], 0, 0
+    by_case = {}
+    for row in [*kept.rows, *timed.rows]:
+        by_case.setdefault(row["case"], []).append(row)
+    for row in rows:
+        found = [other for other in by_case.get(row["case"], []) if is_of_its_gpu(row, other)]
+        same = [other for other in found if other["code"] == row["code"]]
+        if same:
+            answers.append(answered(row, same[0], by_case[row["case"]]))
+        elif found:
+            changed += 1
+        else:
+            waiting += 1
+    return answers, waiting, changed
+
+
+def answered(row, measured, of_case):
+    """By a measured row of the same kernel, beside all others of its case."""
     if row["date"] > measured["date"]:
         raise Refusal(f"{row['case']} on {measured['device']['name']}: foretold on {row['date']}, after it was timed on "
                       f"{measured['date']}; a forecast comes first")
     took = us(measured)
-    elsewhere = [other for other in timed if other["case"] == row["case"] and other["method"] == "kernel"
-                 and other["device"]["name"] != measured["device"]["name"] and passed(other)]
+    elsewhere = [other for other in of_case if other["method"] == "kernel" and passed(other)
+                 and other["device"]["name"] != measured["device"]["name"]]
     null = us(elsewhere[-1]) / elsewhere[-1]["floor"]["us"] * measured["floor"]["us"] / took - 1 if elsewhere else None
     return {"gpu": measured["device"]["name"], "kind": kind_of(row["case"]), "case": row["case"], "foretold": row["date"],
             "timed": measured["date"], "variant": row["variant"], "us": took, "error": row["total_us"] / took - 1,
             "null": null, "limit": row["limit"]}
 
 
-def asks_the_same(row, timed):
-    return (timed["case"] == row["case"] and timed["method"] == "kernel" and passed(timed)
-            and timed["device"]["name"] == device_of(row["profile"]))
+def is_of_its_gpu(row, timed):
+    return timed["method"] == "kernel" and passed(timed) and timed["device"]["name"] == device_of(row["profile"])
 
 
 def kind_of(case):
@@ -75,8 +84,13 @@ def beats_null(answers):
     return None if not pairs else quantile([error for error, _ in pairs], 0.5) < quantile([null for _, null in pairs], 0.5)
 
 
+def off(answers):
+    errors = [abs(answer["error"]) for answer in answers]
+    return f"{percent(quantile(errors, 0.5))} % off in the median, {percent(quantile(errors, 0.9))} % at the 90th percentile"
+
+
 def sentence(answers, waiting, changed):
-    said = [f"{len(answers)} foretold times have been answered by the clock"]
+    said = [f"{len(answers)} foretold times have been answered by the clock" + (f", {off(answers)}" if answers else "")]
     if waiting:
         said.append(f"{waiting} wait for theirs")
     if changed:

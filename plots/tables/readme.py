@@ -4,11 +4,12 @@ import textwrap
 from collections import Counter
 
 from evaluation import COUNTED, NULLS, evaluate
-from measurements import (LONG, at_fft_sizes, by_device, floor_with_spectrum, left_to_the_plan, length_of, passed,
-                          read_either, short_name, timed, us)
+from measurements import (ANSWERS, LONG, VERDICTS, answering, at_fft_sizes, by_device, floor_with_spectrum,
+                          left_to_the_plan, length_of, passed, read_all, read_either, short_name, timed, us)
 from peers import FILE as PEERS, Peers
 from results import Refusal, case_fields
 from style import length
+from tables.forecast import answers_of, beats_null, off
 from tables.judgement import NOT_ITS_GPU, TITLES, beaten_words, best_of, percent, stale_words
 from tables.speed import blocks, number, over_whole_floor, protocol
 
@@ -41,6 +42,7 @@ def claims(committed):
              for each in claim(without_stale(of_device)[0], rows, peers)]
     for judged in predictions_by_device(predictions, rows):
         cells += it_is_predicted(judged, predictions)
+    cells += it_is_foretold(committed)
     lines = table(["claim", "figure", "device", "rows in experiments/results/"], cells)
     staleness = without_stale([row for of_device in of_devices for row in of_device])[1]
     return "\n".join(lines + (["", *textwrap.wrap(staleness, 120)] if staleness else []))
@@ -85,6 +87,22 @@ def it_is_predicted(judged, predictions):
     return [times, ["A choice of factors by it is nearly the fastest.",
                     f"{percent(counted.mean_regret)} % slower on average, {percent(counted.worst_regret)} % at worst, "
                     f"of {counted.choices} choices" + but_for_nulls(beaten, "mean_regret", "worst_regret"), *origin]]
+
+
+def it_is_foretold(committed):
+    """Of every GPU for which times were written down before a kernel ran there."""
+    forecasts = read_either(None, committed, ["forecast"])
+    if not forecasts:
+        return []
+    answers, _, _ = answers_of(forecasts.rows, read_all(None, committed, "bench", VERDICTS), answering(committed))
+    lines = []
+    for gpu in dict.fromkeys(answer["gpu"] for answer in answers):
+        here = [answer for answer in answers if answer["gpu"] == gpu]
+        beaten = "; **beaten** by another GPU's times" if beats_null(here) is False else ""
+        lines.append(["Counted work foretells a GPU on which nothing has run.",
+                      f"{off(here)}, of {len(here)} kernels as they were{beaten}",
+                      gpu, f"{forecasts.sources[0].path.name}, {ANSWERS}/"])
+    return lines
 
 
 def origin_of(of_device, rows):

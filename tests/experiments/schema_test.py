@@ -107,7 +107,7 @@ class Schemas(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.written = written_rows()
-        cls.committed = [(path.name, number, json.loads(line)) for path in sorted(RESULTS.glob("*.jsonl"))
+        cls.committed = [(path.name, number, json.loads(line)) for path in sorted(RESULTS.rglob("*.jsonl"))
                          for number, line in enumerate(path.read_text().splitlines(), start=1)]
 
     def test_are_schemas(self):

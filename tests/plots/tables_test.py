@@ -34,8 +34,8 @@ def line_of(table, first):
 class ForecastTest(unittest.TestCase):
     GPU = "a test H100"
 
-    def unseen(self, *rows, timed=()):
-        return forecast.unseen(list(rows), Results([], list(timed)))
+    def unseen(self, *rows, timed=(), kept=()):
+        return forecast.unseen(list(rows), Results([], list(timed)), Results([], list(kept)))
 
     def timed(self, us, gpu=GPU, case=MEASURED, floor=10):
         row = bench_row(case, "kernel", us)
@@ -54,6 +54,12 @@ class ForecastTest(unittest.TestCase):
         self.assertIn("0 foretold times have been answered by the clock; 1 wait", waiting.verdict)
         changed = self.unseen(forecast_row(11, code="another"), timed=[self.timed(10)])
         self.assertIn("1 are of kernels that have changed since", changed.verdict)
+
+    def test_keeps_its_answer_when_the_kernel_has_changed_since(self):
+        answer = {**self.timed(10), "code": "of then"}
+        table = self.unseen(forecast_row(11, code="of then"), timed=[self.timed(5)], kept=[answer])
+        self.assertEqual(line_of(table, self.GPU)[1:3], [1, "10.0"])
+        self.assertNotIn("changed since", table.verdict)
 
     def test_of_a_later_day_is_refused(self):
         with self.assertRaisesRegex(Refusal, "foretold on 2026-11-21, after it was timed on 2026-11-20"):
@@ -435,6 +441,18 @@ class ReadmeTest(unittest.TestCase):
         self.assertIn("| operation | cases, B200 | × floor | cuFFT | cases, H200 | × floor | cuFFT |\n",
                       readme.others(folder))
         self.assertEqual(readme.measured_times(folder).count("Times in microseconds"), 2)
+
+    def test_what_was_foretold_is_answered_by_rows_that_are_kept(self):
+        row = bench_row(MEASURED, "kernel", 10)
+        folder = self.committed([row])
+        answer = {**row, "code": "of then", "device": {**row["device"], "name": "a test H100"}}
+        (folder / "forecasts.jsonl").write_text(json.dumps(forecast_row(11, code="of then")) + "\n")
+        (folder / "answers").mkdir()
+        (folder / "answers" / "rows.jsonl").write_text(json.dumps(answer) + "\n")
+        said = [line for line in readme.claims(folder).splitlines() if "foretells" in line]
+        self.assertEqual(len(said), 1)
+        self.assertIn("10.0 % off in the median, 10.0 % at the 90th percentile, of 1 kernels", said[0])
+        self.assertIn("**beaten** by another GPU's times", said[0])  # the same time over the same floor is right
 
     def test_a_device_whose_kernels_are_all_stale_has_no_lines(self):
         row = bench_row(MEASURED, "kernel", 12)
