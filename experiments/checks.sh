@@ -16,7 +16,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 out=out device=0 count=20000 jobs=$(nproc) tests='' program=''
-operations=(fftconv fftconvgrad fftconvstep spectral shortconv shortconvgrad ssmconv)
+operations=(fftconv fftconvgrad fftconvstep spectral spectralgrad shortconv shortconvgrad ssmconv)
 while [ $# -gt 0 ]; do
   case "$1" in
     --out | --device | --count | --jobs | --tests | --program)

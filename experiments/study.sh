@@ -72,8 +72,8 @@ calibrated_profile() {
 measure() {
   calibrated_profile
   measured=("$out/bench.jsonl") profiles=("$profile")
-  for sweep in speed long sparse-long gradients step spectral short short-gradients state factorizations-fp16 factorizations-bf16 \
-    factorizations-long extension; do
+  for sweep in speed long sparse-long gradients step spectral spectral-types spectral-gradients short short-gradients \
+    state factorizations-fp16 factorizations-bf16 factorizations-long extension; do
     step "Measured time: the sweep $sweep" "$program" bench --sweep "$sweep" --json "$out/bench.jsonl" >"$out/bench-$sweep.txt"
   done
   step "Measured time: decoding" "$program" decode --device 0 --json "$out/decode.jsonl" >"$out/decode-measured.txt"

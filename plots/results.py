@@ -236,8 +236,8 @@ def case_fields(token):
     fold), or is L. Raises ValueError where it is no such token.
     """
     operation, *words = token.split("_")
-    if operation == "spectral":
-        return layer_fields(token, words)
+    if operation in LAYERS:
+        return layer_fields(token, operation, words)
     if operation in SHORT:
         return short_fields(token, operation, words)
     if operation == STATE:
@@ -312,12 +312,13 @@ def state_fields(token, words):
     return fields
 
 
+LAYERS = ("spectral", "spectralgrad")  # layers and their gradients: one grammar
 LAYER_WORDS = ("tf32", "complex", "shared", "twosided", "channelmajor", "adjoint")
 LAYER_LISTS = {"c": "channels", "l": "lengths", "m": "modes"}
 
 
-def layer_fields(token, words):
-    fields = {"operation": "spectral", **dict.fromkeys(LAYER_WORDS, False)}
+def layer_fields(token, operation, words):
+    fields = {"operation": operation, **dict.fromkeys(LAYER_WORDS, False)}
     for word in words:
         if word in DTYPES:
             fields["dtype"] = word

@@ -80,9 +80,9 @@ def memory_of_extension(data, committed):
 BESIDE = {"paper": lambda data, committed: Paper(committed), "peers": lambda data, committed: Peers(committed),
           "layers": lambda data, committed: Layers(committed), "predictions": predictions, "long": long_ones,
           "short_peers": lambda data, committed: ShortPeers(committed), "short": timed_of("shortconv"),
-          "attention": lambda data, committed: Attentions(committed), "state": timed_of("ssmconv"),
-          "convolutions": timed_of("fftconv"), "extension_memory": memory_of_extension, "bench": all_timed,
-          "answers": lambda data, committed: measurements.answering(committed)}
+          "spectral": timed_of("spectral"), "attention": lambda data, committed: Attentions(committed),
+          "state": timed_of("ssmconv"), "convolutions": timed_of("fftconv"), "extension_memory": memory_of_extension,
+          "bench": all_timed, "answers": lambda data, committed: measurements.answering(committed)}
 
 
 def rows_of(entry, data, committed):

@@ -36,6 +36,8 @@ struct Array {
     for (std::int64_t extent : extents) product *= extent;
     return product;
   }
+  // Of a number, which complex ones have as a last extent: they lie together.
+  int parts() const { return shape.ends_with("*2") ? 2 : 1; }
 };
 
 namespace detail {

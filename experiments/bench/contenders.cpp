@@ -89,8 +89,7 @@ Case as_convolution(Contender contender, const Subject& subject) try {
 
 std::optional<std::string> obstacle(Contender contender, const Case& asked, const Device& device) try {
   const std::string who(name_in(kContenders, contender));
-  const auto subject = find_subject(asked);
-  if (!subject) return asked.token() + " is of an operation that is not timed";
+  const auto subject = subject_of(asked, "bench");
   if (contender == Contender::kernel) return subject->obstacle(device);
   if (contender == Contender::copy) return copy_obstacle(asked);
   const auto* layer = asked.as<Spectral>();

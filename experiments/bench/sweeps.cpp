@@ -12,6 +12,7 @@
 #include "kernels/plan/registry.hpp"
 #include "reference/short_backward/short_backward.hpp"
 #include "reference/spectral/spectral.hpp"
+#include "reference/spectral_gradient/spectral_gradient.hpp"
 #include "reference/state/state.hpp"
 #include "reference/step/step.hpp"
 
@@ -137,7 +138,27 @@ std::vector<Case> steps() {
                  over<TrainingStep>(kShortSteps, with_gates(kRows)), over<TrainingStep>(kShortSteps, in_bf16(kRows))});
 }
 
+Spectral layer(std::int64_t batch, std::int64_t inputs, std::int64_t outputs, const std::vector<int>& lengths,
+               int modes) {
+  Spectral problem;
+  problem.batch = batch, problem.inputs = inputs, problem.outputs = outputs;
+  problem.lengths = lengths, problem.modes.assign(lengths.size(), modes);
+  return problem;
+}
+
+Spectral in_tf32(Spectral problem) {
+  problem.tf32 = true;
+  return problem;
+}
+
 // As TurboFNO (github.com/shixun404/TurboFNO) was timed: results/h200_fno.csv.
+Spectral turbofno_layer(std::int64_t batch, std::int64_t inputs, std::int64_t outputs,
+                        const std::vector<int>& lengths) {
+  Spectral problem = layer(batch, inputs, outputs, lengths, 64);
+  problem.complex = problem.shared = problem.channel_major = true;
+  return problem;
+}
+
 std::vector<Case> layers() {
   struct Channels {
     int inputs, outputs;
@@ -146,17 +167,40 @@ std::vector<Case> layers() {
   const auto add = [&](const std::vector<int>& lengths, const std::vector<int>& batches,
                        const std::vector<Channels>& channels) {
     for (const Channels& mixed : channels)
-      for (int batch : batches) {
-        Spectral p;
-        p.tf32 = p.complex = p.shared = p.channel_major = true;
-        p.batch = batch, p.inputs = mixed.inputs, p.outputs = mixed.outputs;
-        p.lengths = lengths, p.modes.assign(lengths.size(), 64);
-        cases.push_back(p);
-      }
+      for (int batch : batches) cases.push_back(in_tf32(turbofno_layer(batch, mixed.inputs, mixed.outputs, lengths)));
   };
   for (int length : {128, 256})
     add({length}, {1, 16, 128, 1024, 8192, 32768}, {{32, 64}, {64, 64}, {64, 128}, {128, 128}});
   for (int length : {128, 256}) add({length, length}, {1, 16, 64, 128}, {{32, 64}, {64, 64}, {128, 128}});
+  return cases;
+}
+
+// Some of TurboFNO's sizes, and layers as neural operators have them (Li et al. 2021): real samples, a matrix for each
+// frequency, of two axes the lowest and the highest.
+std::vector<Spectral> chosen_layers() {
+  std::vector<Spectral> chosen = {turbofno_layer(1024, 64, 64, {128}),    turbofno_layer(8192, 64, 64, {256}),
+                                  turbofno_layer(1024, 128, 128, {128}),  turbofno_layer(16, 64, 64, {128, 128}),
+                                  turbofno_layer(16, 64, 64, {256, 256}), layer(32, 64, 64, {1024}, 16),
+                                  layer(32, 64, 64, {128, 128}, 16)};
+  chosen.back().two_sided = true;
+  return chosen;
+}
+
+std::vector<Case> layer_types() {
+  std::vector<Case> cases;
+  for (Spectral problem : chosen_layers()) {
+    cases.push_back(in_tf32(problem));
+    for (Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+      problem.dtype = dtype;
+      cases.push_back(problem);
+    }
+  }
+  return cases;
+}
+
+std::vector<Case> layer_gradients() {
+  std::vector<Case> cases;
+  for (const Spectral& problem : chosen_layers()) cases.push_back(SpectralGradient{in_tf32(problem)});
   return cases;
 }
 
@@ -308,6 +352,8 @@ constexpr std::array kSweeps = {
     CaseSweep{"sparse", "what does it save to remove part of the spectrum?", &sparse},
     CaseSweep{"sparse-long", "and of sequences of 2M, by the paper's patterns and by rows?", &sparse_long},
     CaseSweep{"spectral", "what does a spectral layer take?", &layers},
+    CaseSweep{"spectral-types", "and in another arithmetic, and as neural operators have it?", &layer_types},
+    CaseSweep{"spectral-gradients", "what do its gradients take?", &layer_gradients},
     CaseSweep{"short", "how many taps are few, and which way do they go?", &short_ones},
     CaseSweep{"short-gradients", "what do the gradients of short convolutions take?", &short_gradients},
     CaseSweep{"state", "what does a state-space model take, and from which length on is a state cheaper than an FFT?",

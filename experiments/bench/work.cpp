@@ -9,7 +9,7 @@ double moved_bytes(const Case& asked) {
     return moved_bytes(step->forward) + moved_bytes(Backward{step->forward});
   double sum = 0;
   for (const Array& array : asked.arrays())
-    if (array.role != Role::filter && array.name != "dk" && array.name != "dbias")
+    if (array.role != Role::filter && array.name != "dk" && array.name != "dw" && array.name != "dbias")
       sum += static_cast<double>(bytes(array.dtype)) * static_cast<double>(array.size());
   return sum;
 }

@@ -1,68 +1,111 @@
-// Spectral layers.
+// Spectral layers and their gradients.
 #include "reference/spectral/layer.hpp"
 
 #include <cmath>
+#include <numeric>
 
 #include "experiments/operations/some_rows.hpp"
 #include "kernels/plan/program.hpp"
 #include "reference/bounds.hpp"
 #include "reference/convolution/convolve.hpp"
 #include "reference/spectral/conditioning.hpp"
+#include "reference/spectral_gradient/spectral_gradient.hpp"
 
 namespace danaus {
 namespace {
 
-class LayerSubject final : public Subject {
+// What both have in common.
+class LayerSubject : public Subject {
  public:
-  explicit LayerSubject(const Spectral& p) : p_(p) {}
+  LayerSubject(const Case& asked, const Spectral& p) : asked_(asked), p_(p) {}
+
+  std::string_view truth() const override { return name(Method::fftw); }
+  double bound_of_truth() const override { return bound_l2_of_roundings(Dtype::f64, roundings_of_layer(p_)); }
+  double filter_deviation() const override { return 1 / std::sqrt(static_cast<double>(p_.inputs)); }
+  Case however_computed(bool) const override { return asked_; }
+  std::optional<std::string> obstacle(const Device& device) const override try {
+    make_program(asked_, device);
+    return std::nullopt;
+  } catch (const std::invalid_argument& refusal) {
+    return refusal.what();
+  }
+  Case as_convolution() const override { fail("computes convolutions, no spectral layers"); }
+
+ protected:
+  // Of an array [B, C, ...], or channel-major [C, B, ...].
+  std::vector<Block> rows(const std::vector<std::int64_t>& items, const std::vector<std::int64_t>& channels,
+                          std::int64_t of_channels) const {
+    const std::int64_t numbers = points_of_row(p_) * (p_.complex ? 2 : 1);
+    return p_.channel_major ? rows_of(channels, items, p_.batch, numbers)
+                            : rows_of(items, channels, of_channels, numbers);
+  }
+
+  Case asked_;
+  Spectral p_;
+};
+
+class ForwardSubject final : public LayerSubject {
+ public:
+  using LayerSubject::LayerSubject;
 
   double bound(std::string_view, const Variant&, const Device&) const override { return bound_l2(p_); }
   std::vector<OutputBound> bounds(const Values& values, const Variant&, const Device&) const override {
     return {{"y", bound_l2(p_), summed(p_, {values.find("u")->second, values.find("w")->second})}};
   }
-  std::string_view truth() const override { return name(Method::fftw); }
-  double bound_of_truth() const override { return bound_l2_of_roundings(Dtype::f64, roundings_of_layer(p_)); }
-
   // Items of the batch with all of their channels.
   SomeRows some_rows() const override {
-    const std::int64_t points = points_of_row(p_);
-    const auto items = some_of(p_.batch, most_of(points * (p_.inputs + p_.outputs)), false);
+    const auto items = some_of(p_.batch, most_of(points_of_row(p_) * (p_.inputs + p_.outputs)), false);
     Spectral fewer = p_;
     fewer.batch = std::ssize(items);
-    SomeRows rows{fewer, {}, fewer.batch, p_.batch};
-    const std::int64_t numbers = points * (p_.complex ? 2 : 1);
-    for (const Array& array : arrays(p_)) {
-      const std::int64_t channels = array.name == "u" ? p_.inputs : p_.outputs;
-      if (array.role == Role::filter)
-        rows.places.push_back({{0, array.size()}});
-      else if (p_.channel_major)
-        rows.places.push_back(rows_of(all_of(channels), items, p_.batch, numbers));
-      else
-        rows.places.push_back(rows_of(items, all_of(channels), channels, numbers));
-    }
-    return rows;
-  }
-  double filter_deviation() const override { return 1 / std::sqrt(static_cast<double>(p_.inputs)); }
-
-  Case however_computed(bool) const override { return p_; }
-  std::optional<std::string> obstacle(const Device& device) const override try {
-    make_program(p_, device);
-    return std::nullopt;
-  } catch (const std::invalid_argument& refusal) {
-    return refusal.what();
+    return {fewer,
+            {rows(items, all_of(p_.inputs), p_.inputs),
+             {{0, arrays(p_)[1].size()}},
+             rows(items, all_of(p_.outputs), p_.outputs)},
+            fewer.batch,
+            p_.batch};
   }
   std::vector<std::string> families(const Device&) const override { return {"mix"}; }
-  Case as_convolution() const override { fail("computes convolutions, no spectral layers"); }
+};
 
- private:
-  Spectral p_;
+class GradientSubject final : public LayerSubject {
+ public:
+  using LayerSubject::LayerSubject;
+
+  double bound(std::string_view output, const Variant&, const Device&) const override {
+    return output == "dw" ? bound_l2_of_gradient(p_) : bound_l2(p_);
+  }
+  std::vector<OutputBound> bounds(const Values& values, const Variant&, const Device&) const override {
+    const std::vector<double>& dy = values.find("dy")->second;
+    return {{"du", bound_l2(p_), summed(adjoint_of(p_), {dy, values.find("w")->second})},
+            {"dw", bound_l2_of_gradient(p_), summed_to_weights(p_, values.find("u")->second, dy)}};
+  }
+  std::optional<AdjointProduct> product(const Values& values) const override {
+    const std::vector<double> y = layer_by_fftw(p_, {values.find("u")->second, values.find("w")->second});
+    return AdjointProduct{std::inner_product(y.begin(), y.end(), values.find("dy")->second.begin(), 0.)};
+  }
+  // Channels of u with the whole batch, of which dw is the sum.
+  SomeRows some_rows() const override {
+    const auto channels = some_of(p_.inputs, most_of(points_of_row(p_) * p_.batch * p_.outputs), false);
+    Spectral fewer = p_;
+    fewer.inputs = std::ssize(channels);
+    const std::vector<std::int64_t> items = all_of(p_.batch);
+    const std::vector<Block> of_u = rows(items, channels, p_.inputs);
+    const std::vector<Block> of_w = rows_of({0}, channels, p_.inputs, arrays(p_)[1].size() / p_.inputs);
+    return {SpectralGradient{fewer},
+            {of_u, of_w, rows(items, all_of(p_.outputs), p_.outputs), of_u, of_w},
+            p_.batch * fewer.inputs,
+            p_.batch * p_.inputs};
+  }
+  std::vector<std::string> families(const Device&) const override { return {"correlate_mix", "mix"}; }
 };
 
 }  // namespace
 
 std::unique_ptr<const Subject> layer_subject(const Case& asked) {
-  const auto* p = asked.as<Spectral>();
-  return p ? std::make_unique<LayerSubject>(*p) : nullptr;
+  if (const auto* p = asked.as<Spectral>()) return std::make_unique<ForwardSubject>(asked, *p);
+  if (const auto* gradient = asked.as<SpectralGradient>())
+    return std::make_unique<GradientSubject>(asked, gradient->forward);
+  return nullptr;
 }
 
 }  // namespace danaus

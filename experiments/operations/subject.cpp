@@ -1,25 +1,22 @@
 #include "experiments/operations/subject.hpp"
 
-#include "reference/spectral/spectral.hpp"
+#include "reference/spectral_gradient/spectral_gradient.hpp"
 #include "reference/token.hpp"
 
 namespace danaus {
 
-std::unique_ptr<const Subject> find_subject(const Case& asked) {
+std::unique_ptr<const Subject> subject_of(const Case& asked, std::string_view who) {
   for (const auto make : {convolution_subject, layer_subject, short_subject, state_subject})
     if (auto subject = make(asked)) return subject;
-  return nullptr;
-}
-
-std::unique_ptr<const Subject> subject_of(const Case& asked, std::string_view who) {
-  if (auto subject = find_subject(asked)) return subject;
   fail(who, ": ", asked.token(), " is of an operation whose outputs are not judged here");
 }
 
 Shape shape_of(const Case& asked) {
   const std::string token = asked.token();
   const std::int64_t batch = number_in(token, "b").value();
-  if (const auto* layer = asked.as<Spectral>()) return {batch, layer->inputs, layer->lengths.back()};
+  const auto* gradient = asked.as<SpectralGradient>();
+  if (const auto* layer = gradient ? &gradient->forward : asked.as<Spectral>())
+    return {batch, layer->inputs, layer->lengths.back()};
   return {batch, number_in(token, "h").value(), number_in(token, "l").value()};
 }
 

@@ -77,9 +77,7 @@ class Subject {
   virtual Case as_convolution() const = 0;
 };
 
-// Null for an operation whose outputs are not judged here.
-std::unique_ptr<const Subject> find_subject(const Case& asked);
-// Throws std::invalid_argument, which begins with `who`, for such.
+// Throws std::invalid_argument, which begins with `who`, for an operation whose outputs are not judged here.
 std::unique_ptr<const Subject> subject_of(const Case& asked, std::string_view who);
 
 // What subject.cpp chooses among: null where the case is of another operation.

@@ -12,7 +12,7 @@
 #include "reference/bounds.hpp"
 #include "reference/half.hpp"
 #include "reference/short_backward/short_backward.hpp"
-#include "reference/spectral/spectral.hpp"
+#include "reference/spectral_gradient/spectral_gradient.hpp"
 #include "reference/state/state.hpp"
 #include "reference/step/step.hpp"
 #include "reference/token.hpp"
@@ -127,6 +127,18 @@ Spectral random_layer(Draw& draw) {
   }
 }
 
+SpectralGradient random_layer_gradient(Draw& draw) {
+  for (;;) {
+    SpectralGradient asked{random_layer(draw)};
+    asked.forward.adjoint = false;
+    try {
+      make_program(asked, Device());
+      return asked;
+    } catch (const std::invalid_argument&) {
+    }
+  }
+}
+
 // Few taps and many, rows shorter than the filter and much longer, channels fewer and more than a tile has.
 ShortConvolution random_short(Draw& draw) {
   constexpr std::int64_t kMostProducts = std::int64_t{1} << 21, kMostChannels = 40;
@@ -168,6 +180,7 @@ constexpr RandomOperation kOperations[] = {
     {"fftconvgrad", [](Draw& draw) -> Case { return Backward{random_convolution(draw)}; }},
     {"fftconvstep", [](Draw& draw) -> Case { return TrainingStep{random_convolution(draw)}; }},
     {"spectral", [](Draw& draw) -> Case { return random_layer(draw); }},
+    {"spectralgrad", [](Draw& draw) -> Case { return random_layer_gradient(draw); }},
     {"shortconv", [](Draw& draw) -> Case { return random_short(draw); }},
     {"shortconvgrad", [](Draw& draw) -> Case { return ShortBackward{random_short(draw)}; }},
     {"ssmconv", [](Draw& draw) -> Case { return random_state(draw); }},
@@ -207,11 +220,12 @@ RandomCase random_case(std::uint64_t seed, std::int64_t number, std::string_view
   RandomCase c;
   c.seed = static_cast<std::uint64_t>(draw.from(0, (std::int64_t{1} << 62) - 1));
   c.asked = std::ranges::find(kOperations, operation, &RandomOperation::word)->draw(draw);
-  if (const auto* layer = c.asked.as<Spectral>()) {
+  const std::vector<Array> arrays = c.asked.arrays();
+  c.offsets.resize(arrays.size());
+  if (c.asked.as<Spectral>() || c.asked.as<SpectralGradient>()) {
     c.scale = draw.one_of({1., 1., 0.1, 4.});
-    const int whole = layer->complex ? 2 : 1;  // numbers of a sample
-    const int together = whole * static_cast<int>(draw.from(0, 3));
-    c.offsets.assign(3, draw.from(0, 1) == 0 ? 0 : together);
+    const int together = static_cast<int>(draw.from(0, 3)), alike = static_cast<int>(draw.from(0, 1));
+    for (std::size_t i = 0; i < arrays.size(); ++i) c.offsets[i] = alike * together * arrays[i].parts();
     return c;
   }
   if (convolution_of(c.asked))
@@ -219,10 +233,8 @@ RandomCase random_case(std::uint64_t seed, std::int64_t number, std::string_view
                             RandomFilter::alternating, RandomFilter::decaying});
   c.scale = draw.one_of({1., 1., 0.02, 1e-3, 8.});
   const int together = static_cast<int>(draw.from(0, 7)), kind = static_cast<int>(draw.from(0, 3));
-  c.offsets.resize(c.asked.arrays().size());
   for (int& offset : c.offsets) offset = kind < 2 ? 0 : kind == 2 ? together : static_cast<int>(draw.from(0, 7));
-  if (c.asked.as<StateSpace>())  // states are complex numbers
-    for (std::size_t i = 2; i < c.offsets.size(); ++i) c.offsets[i] -= c.offsets[i] % 2;
+  for (std::size_t i = 0; i < arrays.size(); ++i) c.offsets[i] -= c.offsets[i] % arrays[i].parts();
   return c;
 }
 

@@ -106,8 +106,6 @@ std::vector<OutputBound> output_bounds(const Case& asked, const Values& values, 
   return subject->bounds(values, *make_program(asked, device, marks_of(asked)).variant, device);
 }
 
-bool is_judged(const Case& asked) { return find_subject(asked) != nullptr; }
-
 bool has_plan(const Case& asked, const std::shared_ptr<const Machine>& machine) {
   try {
     Plan(asked, machine, marks_of(asked));

@@ -32,9 +32,6 @@ Execution execute(const Case& asked, const Values& values, const std::shared_ptr
 // Of each output, by the roundings of the kernels that a plan on the device has.
 std::vector<OutputBound> output_bounds(const Case& asked, const Values& values, const Device& device);
 
-// Whether it is known how the outputs of the case's operation are judged.
-bool is_judged(const Case& asked);
-
 // Whether a plan on the machine computes the case, with kernels that this build has.
 bool has_plan(const Case& asked, const std::shared_ptr<const Machine>& machine);
 

@@ -18,7 +18,7 @@ std::vector<Trial> trials_of_cases(const TrialSelection& selection, std::span<co
   std::vector<Trial> trials;
   for (const std::string& token : selection.cases) {
     const std::size_t before = trials.size();
-    subject_of(parse_case(token), "verify");  // or says that there is none
+    subject_of(parse_case(token), "verify");  // or says that its outputs are not judged
     for (const std::string& method : every_method ? methods_of(candidates) : selection.methods)
       for (const Candidate& candidate : candidates)
         if (candidate.name == method && candidate.scaling.value_or(scaling) == scaling) {

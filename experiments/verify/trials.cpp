@@ -216,6 +216,10 @@ void add_other_operations(Matrix& matrix) {
     for (std::string_view shape : {"_complex_b3_c32x64_l128_m64_shared_channelmajor", "_complex_b9_c5x19_l36_m7",
                                    "_b2_c24x40_l96_m49_shared", "_b5_c20x33_l100_m12_adjoint"})
       matrix.add("spectral layer", text("spectral_", type, shape));
+  for (std::string_view type : {"f32_tf32", "f32", "f16", "bf16"})
+    for (std::string_view shape :
+         {"_complex_b19_c6x10_l64_m20_shared_channelmajor", "_b3_c5x7_l36_m7", "_b2_c3x4_l16x18_m4x5_twosided"})
+      matrix.add("its gradients", text("spectralgrad_", type, shape));
 }
 
 // Few taps and many, whole tiles and parts of one, in both layouts; states of each kernel, rows in parts, the

@@ -125,8 +125,9 @@ Call Plan::State::call_of(const char* operation, std::span<const Buffer> buffers
     if (static_cast<std::int64_t>(buffer->bytes) != size * samples)
       fail(operation, ": ", array.name, " has ", static_cast<std::int64_t>(buffer->bytes) / size, " samples of ",
            name(array.dtype), ", the plan needs ", product_of(array, batch));
-    if (reinterpret_cast<std::uintptr_t>(buffer->data) % size != 0)
-      fail(operation, ": ", array.name, " is not aligned to its ", size, " bytes");
+    const std::int64_t of_number = size * array.parts();
+    if (reinterpret_cast<std::uintptr_t>(buffer->data) % of_number != 0)
+      fail(operation, ": ", array.name, " is not aligned to the ", of_number, " bytes of its numbers");
     call.arrays[i] = const_cast<void*>(buffer->data);
   }
   for (std::size_t i = 0; i < arrays.size(); ++i) {

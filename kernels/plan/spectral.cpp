@@ -146,7 +146,6 @@ class Layer final : public Step {
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
             const LaunchTo& to) const override {
     const std::int64_t batch = batch_of(call.batch);
-    spectral::check_samples(problem_, "u", call.arrays[u_]), spectral::check_samples(problem_, "y", call.arrays[y_]);
     std::vector<std::span<const std::uint32_t>> words;
     for_each_pass([&](const Pass& pass) {
       words.push_back(constants.first(pass.words().size()));

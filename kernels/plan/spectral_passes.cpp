@@ -166,13 +166,6 @@ Pass make_pass(const Spectral& p, const Shape& shape, const Device& device, cons
 std::int64_t matrices_of(const Spectral& p) { return p.shared ? 1 : kept_count(p); }
 int kept(const Spectral& p, std::size_t axis) { return static_cast<int>(kept_on_axis(p, axis).size()); }
 
-// The plan has seen that numbers are aligned.
-void check_samples(const Spectral& p, const char* name, const void* data) {
-  const std::int64_t size = 2 * bytes(p.dtype);
-  if (p.complex && reinterpret_cast<std::uintptr_t>(data) % size != 0)
-    fail("execute: ", name, " is not aligned to the ", size, " bytes of its complex samples");
-}
-
 There::There(const Spectral& p, std::int64_t channels, const Device& device, const std::string& description)
     : problem_(p), channels_(channels), pass_(make_pass(p, there_of(p, channels), device, description)) {}
 
@@ -182,7 +175,6 @@ Launch There::launch(const Machine& machine, std::span<const std::uint32_t> cons
   const Field field{problem_, channels_, batch};
   const Workspace workspace{problem_, channels_};
   const bool planes = problem_.lengths.size() == 2;
-  check_samples(problem_, name, samples);
   mix::Arguments a{};
   a.u = static_cast<const std::byte*>(samples) + field.offset(first);
   a.u_rows = planes ? field.planes() : field.rows();

@@ -70,9 +70,6 @@ Pass make_pass(const Spectral& problem, const Shape& shape, const Device& device
 std::int64_t matrices_of(const Spectral& problem);
 int kept(const Spectral& problem, std::size_t axis);
 
-// Throws where complex samples are not aligned to their size.
-void check_samples(const Spectral& problem, const char* name, const void* data);
-
 inline constexpr int kManyItems = 0x7fffffff;
 
 // Rows of a field of so many channels: of the whole of it by items and channels, or, of two axes, by planes of some

@@ -59,22 +59,12 @@ struct Plans {
     c = array_of(list, "c"), x_initial = array_of(list, "x_initial"), x_final = array_of(list, "x_final");
   }
 
-  // Complex numbers are read and written as such.
-  void check_states(const Call& call) const {
-    const std::pair<const char*, int> arrays[] = {
-        {"a", a}, {"b", b}, {"c", c}, {"x_initial", x_initial}, {"x_final", x_final}};
-    for (const auto& [name, place] : arrays)
-      if (reinterpret_cast<std::uintptr_t>(at(call, place)) % 8 != 0)
-        fail("ssmconv: ", name, " is not aligned to the 8 bytes of a complex number");
-  }
-
   bool has_wide_ends() const { return parts.count > 1 && ends.layout().tuning.chunk > layout.tuning.chunk; }
   int channel_words() const { return has_wide_ends() ? layout.pass_end : layout.pass_begin; }
   std::int64_t prepared_bytes() const { return 4 * problem.channels * channel_words(); }
   std::int64_t state_bytes(std::int64_t rows) const { return 8 * rows * problem.channels * problem.states; }
 
   state::Arguments arguments(const Call& call) const {
-    check_states(call);
     state::Arguments given{};
     given.layout = layout;
     given.u = at(call, u), given.y = at(call, y);

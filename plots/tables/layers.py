@@ -7,6 +7,11 @@ from style import DTYPE
 
 COLUMNS = ["B", "floor", "burst", "× floor", "sustained", "cuFFT + cuBLAS, fp32", "TF32", "TurboFNO", "its cuBLAS, TF32",
            "faster of TurboFNO and TF32, over ours", "TurboFNO over TF32 (published: 1.67)", "error / bound", "notes"]
+TF32, FP32, FP16, BF16 = "TF32", DTYPE["f32"], DTYPE["f16"], DTYPE["bf16"]
+REACH = {FP32: 2.0, FP16: 0.65, BF16: 0.65}  # at most so many times as long as in TF32
+TYPE_COLUMNS = ["layer", "B", "floor", "TF32", "× floor", *(title for name in REACH for title in (name, "over TF32"))]
+GRADIENT_COLUMNS = ["layer", "B", "floor", "burst", "× floor", "sustained", "over the layer's", "cuFFT + cuBLAS, TF32",
+                    "error / bound", "notes"]
 
 
 def times(rows, layers):
@@ -14,7 +19,7 @@ def times(rows, layers):
     lines, heading, beaten, compared = [], None, 0, 0
     for case, methods in (each for own in by_device(rows).values() for each in cases(own).items()):
         any_row = next(iter(methods.values()))
-        here = f"{any_row['device']['name']}: {words(case)}"
+        here = f"{any_row['device']['name']}: {arithmetic(case)}, {shape(case)[0]}"
         if here != heading:
             heading = here
             lines.append([heading])
@@ -42,16 +47,65 @@ def place(case):
             fields["modes"], fields["b"], case)
 
 
-def words(case):
+def arithmetic(case):
+    fields = case_fields(case)
+    return TF32 if fields["tf32"] else DTYPE[fields["dtype"]]
+
+
+def shape(case):
+    """The layer without its arithmetic, in words, and its batch."""
     fields = case_fields(case)
 
     def by(numbers):
         return " x ".join(map(str, numbers))
-    arithmetic = "TF32" if fields["tf32"] else DTYPE[fields["dtype"]]
     kind = "complex" if fields["complex"] else "real"
+    sides = " of both sides" if fields["twosided"] else ""
     weights = "" if fields["shared"] else ", a matrix for each frequency"
-    return (f"{len(fields['lengths'])}-D, {arithmetic}, {kind}, {by(fields['lengths'])} points, {by(fields['modes'])} "
-            f"kept, {fields['channels'][0]} to {fields['channels'][1]} channels{weights}")
+    return (f"{len(fields['lengths'])}-D, {kind}, {by(fields['lengths'])} points, {by(fields['modes'])} kept{sides}, "
+            f"{fields['channels'][0]} to {fields['channels'][1]} channels{weights}", fields["b"])
+
+
+def types(rows):
+    """A line for each layer that was timed in TF32 and in another arithmetic, by device."""
+    lines, over = [], {name: [] for name in REACH}
+    for device, own in by_device(rows).items():
+        layers = {}
+        for case, methods in cases(own).items():
+            layers.setdefault(shape(case), {})[arithmetic(case)] = methods.get("kernel")
+        compared = {layer: kernels for layer, kernels in layers.items() if median(kernels.get(TF32)) and len(kernels) > 1}
+        lines += [[device]] if compared else []
+        for (layer, batch), kernels in compared.items():
+            took, floor = median(kernels[TF32]), kernels[TF32]["floor"]["us"]
+            line = [layer, batch, number(floor), number(took), f"{took / floor:.2f}"]
+            for name in REACH:
+                other = median(kernels.get(name))
+                line += [number(other), f"{other / took:.2f}" if other else ""]
+                over[name] += [other / took] if other else []
+            lines.append(line)
+    said = [f"{name} takes {min(found):.2f} to {max(found):.2f} times as long (asked for: at most {REACH[name]:g})"
+            for name, found in over.items() if found]
+    return Table(TYPE_COLUMNS, lines, verdict=f"Against TF32, {', '.join(said)}." if said else "Only TF32 was timed.",
+                 good=all(max(found) <= REACH[name] for name, found in over.items() if found))
+
+
+def gradients(rows, forward):
+    """A line for the gradients of each layer, by device, beside the layer itself."""
+    lines, floors, layers = [], [], by_device(forward.rows)
+    for device, own in by_device(rows).items():
+        lines.append([device])
+        forwards = cases(layers.get(device, []))
+        for case, methods in cases(own).items():
+            kernel, took = methods.get("kernel"), median(methods.get("kernel"))
+            layer = median(forwards.get(case.replace("spectralgrad", "spectral", 1), {}).get("kernel"))
+            floor = next(iter(methods.values()))["floor"]["us"]
+            sustained = kernel["time_us"].get("sustained_cold", {}).get("median") if took else None
+            floors += [took / floor] if took else []
+            lines.append([*shape(case), number(floor), number(took), f"{took / floor:.2f}" if took else "",
+                          number(sustained), f"{took / layer:.2f}" if took and layer else "",
+                          number(median(methods.get("cufft_cublas_tf32"))),
+                          f"{kernel['verify']['clearance']:.2f}" if took else "", "; ".join(notes(methods))])
+    verdict = f"{len(floors)} gradients take {min(floors):.2f} to {max(floors):.2f} floors." if floors else "None was right."
+    return Table(GRADIENT_COLUMNS, lines, verdict=verdict, good=bool(floors))
 
 
 def gain(methods, peer):
@@ -65,17 +119,19 @@ def cells(case, methods, peer):
     any_row, kernel = next(iter(methods.values())), methods.get("kernel")
     floor, burst = any_row["floor"]["us"], median(kernel)
     sustained = kernel["time_us"].get("sustained_cold", {}).get("median") if burst else None
-    over, baseline = gain(methods, peer), median(methods.get("cufft_cublas_tf32"))
-    notes = [f"{method}: {row['verify'].get('reason', row['verify']['status'])}" for method, row in methods.items()
-             if not passed(row)]
-    notes += ["stale"] * any(row["stale"] for row in methods.values())
-    notes += [f"TurboFNO's variant {peer.variant}"] if peer else []
+    over, baseline = gain(methods, peer) if case_fields(case)["tf32"] else None, median(methods.get("cufft_cublas_tf32"))
+    said = notes(methods) + ([f"TurboFNO's variant {peer.variant}"] if peer else [])
     line = [case_fields(case)["b"], number(floor), number(burst), f"{burst / floor:.2f}" if burst else "",
             number(sustained), number(median(methods.get("cufft_cublas_f32"))), number(baseline),
             number(peer and peer.turbofno_us), number(peer and peer.base_tf32_us), f"{over:.2f}" if over else "",
             f"{(baseline or peer.base_tf32_us) / peer.turbofno_us:.2f}" if peer else "",
-            f"{kernel['verify']['clearance']:.2f}" if burst else "", "; ".join(notes)]
+            f"{kernel['verify']['clearance']:.2f}" if burst else "", "; ".join(said)]
     return line, over
+
+
+def notes(methods):
+    return [f"{method}: {row['verify'].get('reason', row['verify']['status'])}" for method, row in methods.items()
+            if not passed(row)] + ["stale"] * any(row["stale"] for row in methods.values())
 
 
 def median(row):

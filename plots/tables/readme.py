@@ -124,6 +124,8 @@ OTHERS = {
     "spectral layers of one axis, b = 1 and 16": lambda f: is_layer(f, 1) and f["b"] < 128,
     "spectral layers of two axes, b = 16 and more": lambda f: is_layer(f, 2) and f["b"] >= 16,
     "spectral layers of two axes, b = 1": lambda f: is_layer(f, 2) and f["b"] < 16,
+    "spectral layers, a matrix for each frequency": lambda f: f["operation"] == "spectral" and f["tf32"] and not f["shared"],
+    "gradients of spectral layers": lambda f: f["operation"] == "spectralgrad",
     "short filters, [B, H, L]": lambda f: f["operation"] == "shortconv" and not f["channelslast"],
     "short filters, [B, L, H]": lambda f: f["operation"] == "shortconv" and f["channelslast"],
     "gradients of short filters, [B, H, L]": lambda f: f["operation"] == "shortconvgrad" and not f["channelslast"],
@@ -133,7 +135,7 @@ OTHERS = {
     "state spaces, 256 states": lambda f: is_state(f) and f["s"] == 256,
     "state spaces, 64 states, B = 1": lambda f: f["operation"] == "ssmconv" and f["b"] == 1,
 }
-TIMED = ("fftconv", "fftconvstep", "spectral", "shortconv", "shortconvgrad", "ssmconv")
+TIMED = ("fftconv", "fftconvstep", "spectral", "spectralgrad", "shortconv", "shortconvgrad", "ssmconv")
 
 
 def is_long(fields):
@@ -142,7 +144,7 @@ def is_long(fields):
 
 
 def is_layer(fields, axes):
-    return fields["operation"] == "spectral" and len(fields["lengths"]) == axes
+    return fields["operation"] == "spectral" and len(fields["lengths"]) == axes and fields["tf32"] and fields["shared"]
 
 
 def is_state(fields):

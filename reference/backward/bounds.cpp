@@ -73,6 +73,7 @@ std::vector<AdjointError> adjoint_errors(const Values& values, const Values& out
   } pairs[] = {{"y", "dy", product},
                {"du", "u", product - of_bias},
                {"dk", "k", product - of_bias},
+               {"dw", "w", product},
                {"dbias", "bias", of_bias},
                {"dpregate", "pregate", product - of_bias},
                {"dpostgate", "postgate", product}};

@@ -33,10 +33,10 @@ struct RoundingsOfPasses {
 std::vector<OutputBound> bounds_of_passes(const Convolution& p, const Values& values,
                                           const RoundingsOfPasses& roundings);
 
-// <y, dy> = <du, u> = <dk, k> = <dpregate, pregate> = <dpostgate, postgate>, for any data: what each product of an
-// output with its input is off by. Where a bias is added behind the filter, its part of <y, dy> is <dbias, bias>, and
-// in those with u, k and pregate it is not. Errors that know nothing of that input add up as a random walk does; the
-// bound is four times its rms.
+// <y, dy> = <du, u> = <dk, k> = <dw, w> = <dpregate, pregate> = <dpostgate, postgate>, for any data: what each product
+// of an output with its input is off by. Where a bias is added behind the filter, its part of <y, dy> is <dbias, bias>,
+// and in those with u, k and pregate it is not. Errors that know nothing of that input add up as a random walk does;
+// the bound is four times its rms.
 struct AdjointError {
   std::string_view output;
   double error, bound;

@@ -81,7 +81,7 @@ class ChecksTest(unittest.TestCase):
         self.program("compute-sanitizer", 'shift 4; "$@"; exit 1')
         self.program("danaus", 'case "$*" in *racecheck*) exit 1;; esac')
         self.assertEqual(self.checks().returncode, 1)
-        self.assertEqual(len(self.asked("danaus")), len(["tests", *TOOLS]) + 7)
+        self.assertEqual(len(self.asked("danaus")), len(["tests", *TOOLS]) + 8)
         self.program("danaus", 'case "$1" in random) exit 1;; esac')
         self.assertEqual(self.checks().returncode, 1)
 

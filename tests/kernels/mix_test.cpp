@@ -195,7 +195,7 @@ TEST(SpectralKernels, RefuseHalfAComplexSample) {
     execute_layer(p, make_inputs(p), {}, 1);
     FAIL();
   } catch (const std::invalid_argument& error) {
-    EXPECT_STREQ(error.what(), "execute: u is not aligned to the 8 bytes of its complex samples");
+    EXPECT_STREQ(error.what(), "execute: u is not aligned to the 8 bytes of its numbers");
   }
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <functional>
 #include <optional>
@@ -267,11 +268,30 @@ TEST(PlanRefusals, Filters) {
   EXPECT_THAT(refusal([&] { plan.set_filter(std::span(c.k).first(59)); }),
               HasSubstr("k has 59 samples of f32, the plan needs H*K = 3*20"));
   const auto* shifted = reinterpret_cast<const float*>(reinterpret_cast<const char*>(c.k.data()) + 2);
-  EXPECT_THAT(refusal([&] { plan.set_filter({shifted, 60}); }), HasSubstr("k is not aligned to its 4 bytes"));
+  EXPECT_THAT(refusal([&] {
+                plan.set_filter({shifted, 60});
+              }),
+              HasSubstr("k is not aligned to the 4 bytes of its numbers"));
   EXPECT_THAT(refusal([&] { plan.set_filter(c.k, {.stream = reinterpret_cast<Stream>(&c)}); }),
               HasSubstr("set_filter: a CUDA stream is given"));
   plan.set_filter(c.k);
   EXPECT_EQ(refusal([&] { plan.execute(c.buffers()); }), "no refusal");
+}
+
+TEST(PlanRefusals, ComplexNumbersThatAreCutApart) {
+  Plan plan(parse_case("spectralgrad_f32_b1_c1x1_l16_m4_shared"), executor_machine());
+  std::vector<float> u(16), dy(16), du(16);
+  alignas(16) std::array<float, 4> w{}, dw{};
+  const Buffer weights("w", std::span<const float>(w).first(2));
+  plan.prepare(std::span(&weights, 1));
+  const auto refused = [&](std::size_t first) {
+    return refusal([&] {
+      plan.execute(
+          {{"u", std::span(u)}, {"dy", std::span(dy)}, {"du", std::span(du)}, {"dw", std::span(dw).subspan(first, 2)}});
+    });
+  };
+  EXPECT_THAT(refused(1), HasSubstr("execute: dw is not aligned to the 8 bytes of its numbers"));
+  EXPECT_EQ(refused(2), "no refusal");
 }
 
 TEST(PlanRefusals, Buffers) {
@@ -292,7 +312,7 @@ TEST(PlanRefusals, Buffers) {
               HasSubstr("u has 599 samples of f16, the plan needs B*H*L = 2*3*100"));
   EXPECT_THAT(refused(c.u, std::span(c.y).first(1)), HasSubstr("y has 1 samples"));
   const auto* shifted = reinterpret_cast<const std::uint16_t*>(reinterpret_cast<const char*>(c.u.data()) + 1);
-  EXPECT_THAT(refused({shifted, 600}, c.y), HasSubstr("u is not aligned to its 2 bytes"));
+  EXPECT_THAT(refused({shifted, 600}, c.y), HasSubstr("u is not aligned to the 2 bytes of its numbers"));
   EXPECT_THAT(refused(c.y, c.y), HasSubstr("y overlaps u"));
   std::vector<std::uint16_t> both(1199);
   EXPECT_THAT(refused(std::span(both).first(600), std::span(both).last(600)), HasSubstr("y overlaps u"));

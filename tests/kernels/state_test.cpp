@@ -296,7 +296,7 @@ TEST(StateKernels, RefuseStatesThatLieAcrossComplexNumbers) {
     plan.execute({{"u", u.samples()}, {"y", y.samples()}, {"x_final", x.samples()}});
     FAIL();
   } catch (const std::invalid_argument& error) {
-    EXPECT_STREQ(error.what(), "ssmconv: x_final is not aligned to the 8 bytes of a complex number");
+    EXPECT_STREQ(error.what(), "execute: x_final is not aligned to the 8 bytes of its numbers");
   }
 }
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import forked
 from rows import (BASELINES, KERNELS, MEASURED, PLOTS, ROOT, bench_row, counters_row, decode_rows, extension_rows,
-                  good_rows, layer_rows, long_rows, measured_rows, measured_ways, memory_row, prediction_row,
+                  good_rows, layer_gradient_row, layer_rows, long_rows, measured_rows, measured_ways, memory_row, prediction_row,
                   prediction_rows, short_rows, state_rows, step_row, timed_long_factors, verify_row,
                   what_if_rows)
 
@@ -76,7 +76,7 @@ class MakeTest(unittest.TestCase):
 
     def test_draws_every_figure_and_the_report(self):
         of_operations = [step_row(), bench_row("fftconvgrad_f16_circular_l1024_b64_h768", "kernel", 30), *layer_rows(),
-                         *measured_ways()]
+                         layer_gradient_row(), *measured_ways()]
         self.write(good_rows() | {"committed/measured.jsonl": [*measured_rows(), *long_rows(), *of_operations],
                                   "committed/counters.jsonl": [counters_row()]})
         page = self.data / "report.html"

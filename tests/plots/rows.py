@@ -100,6 +100,11 @@ def layer_rows():
             row(LAYER.replace("b1024", "b16"), "kernel", 8), row(plane, "cufft_cublas_tf32", 1000)]
 
 
+def layer_gradient_row():
+    """90 us, three times the layer's."""
+    return {**bench_row(LAYER.replace("spectral", "spectralgrad"), "kernel", 90), "fft_size": 0}
+
+
 def way_row(case, us, method=None, floor=10):
     """Predicted by counted work."""
     resources = [{"name": "hbm", "us": floor, "what": "bytes"}]

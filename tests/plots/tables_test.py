@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 
 from rows import (LAYER, MEASURED, bench_row, check_row, counters_row, extension_memory_rows, extension_rows, field_rows,
-                  forecast_row, layer_rows, long_factor_rows, long_rows, measured_ways, prediction_rows, random_row,
+                  forecast_row, layer_gradient_row, layer_rows, long_factor_rows, long_rows, measured_ways, prediction_rows, random_row,
                   short_rows, step_row, timed_long_factors, ways_rows)
 
 import measurements
@@ -371,6 +371,20 @@ class LayersTest(unittest.TestCase):
         table = layers.times(fresh([slow]), self.LAYERS)
         self.assertFalse(table.good)
         self.assertIn("in 0 of 1 layers", table.verdict)
+
+    def test_types_stand_beside_tf32(self):
+        fp32, fp16 = (LAYER.replace("f32_tf32", dtype) for dtype in ("f32", "f16"))
+        rows = fresh([bench_row(LAYER, "kernel", 30), bench_row(fp32, "kernel", 54), bench_row(fp16, "kernel", 18)])
+        table = layers.types(rows)
+        self.assertEqual(table.rows[1][3:9], ["30.0", "3.00", "54.0", "1.80", "18.0", "0.60"])
+        self.assertTrue(table.good)
+        self.assertFalse(layers.types(rows[:1] + fresh([bench_row(fp16, "kernel", 21)])).good, "0.70 for 0.65")
+        self.assertIsNone(layers.times(rows[1:2], self.LAYERS).rows[1][9] or None, "fp32 is compared with no TF32")
+
+    def test_gradients_stand_beside_their_layer(self):
+        table = layers.gradients(fresh([layer_gradient_row()]), Results([], fresh(layer_rows())))
+        self.assertEqual(table.rows[1][3:7], ["90.0", "9.00", "135.0", "3.00"])
+        self.assertIn("1 gradients take 9.00 to 9.00 floors", table.verdict)
 
     def test_tokens_of_layers(self):
         fields = case_fields("spectral_f16_b2_c3x5_l64x32_m8x4_twosided")

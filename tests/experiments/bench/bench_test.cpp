@@ -44,7 +44,6 @@ TEST(Bench, SweepsAreCasesThatTheKernelsCompute) {
   for (const CaseSweep& sweep : case_sweeps())
     for (const Case& asked : sweep.cases()) {
       EXPECT_EQ(parse_case(asked.token()).token(), asked.token());
-      if (sweep.name == "spectral") continue;  // layers of two axes have baselines alone
       EXPECT_EQ(obstacle(Contender::kernel, asked, Device()), std::nullopt) << asked.token();
       const auto* problem = asked.as<Convolution>();
       const std::set<std::string_view> others = {"lengths", "long", "extension", "sparse", "sparse-long"};
@@ -67,6 +66,11 @@ TEST(Bench, SweepsHaveTheCasesOfTheTables) {
   for (const char* word : {"fftconv_f16_causal_l8192_b64_h768", "fftconv_f16_causal_l1048576_k8192_b64_h12",
                            "fftconv_f16_causal_l4000000_k450000_b64_h3"})
     EXPECT_TRUE(tokens("extension").contains(word)) << word;
+  for (const char* word :
+       {"spectral_f32_tf32_b32_c64x64_l128x128_m16x16_twosided", "spectral_bf16_b32_c64x64_l1024_m16",
+        "spectral_f32_complex_b1024_c64x64_l128_m64_shared_channelmajor"})
+    EXPECT_TRUE(tokens("spectral-types").contains(word)) << word;
+  EXPECT_TRUE(tokens("spectral-gradients").contains("spectralgrad_f32_tf32_b32_c64x64_l1024_m16"));
   for (const char* word : {"fftconvgrad_f16_circular_l2048_b64_h768", "fftconvgrad_f16_circular_l1048576_b64_h12"})
     EXPECT_TRUE(tokens("gradients").contains(word)) << word;
   for (const char* word : {"fftconvstep_f16_causal_l32768_b64_h768", "fftconvstep_bf16_circular_l4096_b64_h768",

@@ -34,15 +34,5 @@ TEST(Subjects, StatesAreComparedByTheirSizes) {
   EXPECT_LT(compared[2], 1);
 }
 
-TEST(Subjects, AnOperationThatIsNotJudgedIsSaid) {
-  try {
-    subject_of(parse_case("spectralgrad_f32_b1_c4x4_l16_m4"), "bench");
-    FAIL();
-  } catch (const std::invalid_argument& error) {
-    EXPECT_STREQ(error.what(),
-                 "bench: spectralgrad_f32_b1_c4x4_l16_m4 is of an operation whose outputs are not judged here");
-  }
-}
-
 }  // namespace
 }  // namespace danaus
