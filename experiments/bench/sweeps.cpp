@@ -178,7 +178,7 @@ std::vector<Case> layers() {
 // Some of TurboFNO's sizes, and layers as neural operators have them (Li et al. 2021): real samples, a matrix for each
 // frequency, of two axes the lowest and the highest.
 std::vector<Spectral> chosen_layers() {
-  std::vector<Spectral> chosen = {turbofno_layer(1024, 64, 64, {128}),    turbofno_layer(8192, 64, 64, {256}),
+  std::vector<Spectral> chosen = {turbofno_layer(1024, 64, 64, {128}),    turbofno_layer(1024, 64, 64, {256}),
                                   turbofno_layer(1024, 128, 128, {128}),  turbofno_layer(16, 64, 64, {128, 128}),
                                   turbofno_layer(16, 64, 64, {256, 256}), layer(32, 64, 64, {1024}, 16),
                                   layer(32, 64, 64, {128, 128}, 16)};

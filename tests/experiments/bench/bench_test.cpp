@@ -344,7 +344,9 @@ TEST(Bench, RowsOfEveryOperationAreJudgedByTheTruth) {
        {"fftconv_f16_causal_l300_k77_b3_h9_pregate_postgate", "fftconv_bf16_circular_l512_b10_h3",
         "fftconvgrad_f16_causal_l250_k40_b3_h10_pregate_postgate", "fftconvstep_bf16_circular_l256_b4_h2",
         "spectral_f32_tf32_complex_b10_c4x6_l32_m8_shared_channelmajor", "spectral_f16_b9_c3x5_l64_m8",
-        "shortconv_bf16_causal_k4_l300_b10_h9_bias_pregate", "shortconv_f16_same_k20_l100_b9_h40_channelslast",
+        "spectralgrad_f32_tf32_complex_b10_c14x6_l32_m8_shared_channelmajor",
+        "spectralgrad_bf16_b9_c13x5_l16x18_m4x5_twosided", "shortconv_bf16_causal_k4_l300_b10_h9_bias_pregate",
+        "shortconv_f16_same_k20_l100_b9_h40_channelslast",
         "shortconvgrad_f16_causal_k12_l200_b3_h10_bias_pregate_postgate",
         "shortconvgrad_bf16_same_k5_l90_b2_h40_channelslast", "ssmconv_f16_s20_l200_b10_h9_initial_final",
         "ssmconv_bf16_s3_l20_b3_h2_final"}) {
@@ -391,6 +393,7 @@ TEST(Bench, PartsAreNamedByTheirOutputs) {
     return names;
   };
   EXPECT_THAT(names("fftconv_f16_causal_l300_b2_h2"), ElementsAre("filter", "y"));
+  EXPECT_THAT(names("spectralgrad_f32_tf32_b9_c3x5_l64_m8"), ElementsAre("filter", "du", "dw mix", "dw correlate_mix"));
   EXPECT_THAT(names("fftconvstep_f16_circular_l512_b2_h2_pregate_postgate"),
               ElementsAre("filter", "y", "du+dpregate+dpostgate correlate_chain", "dk taps"));
   EXPECT_THAT(names("fftconvgrad_f16_causal_l300_b2_h2_pregate_postgate"),

@@ -9,7 +9,7 @@ namespace {
 TEST(Subjects, CasesOfEveryOperationHaveABatch) {
   for (const char* token :
        {"fftconv_bf16_circular_l16_kbf16_b5_h3_n256_pair_r16x16_blocks4x1h9", "fftconvstep_f16_causal_l16_b5_h3",
-        "spectral_f32_tf32_complex_b5_c3x6_l32x16_m8x8_shared_channelmajor",
+        "spectral_f32_tf32_complex_b5_c3x6_l32x16_m8x8_shared_channelmajor", "spectralgrad_f16_b5_c3x6_l32x16_m8x8",
         "shortconvgrad_bf16_same_k4_l16_b5_h3_bias", "ssmconv_f16_s7_l16_b5_h3_t64_initial"}) {
     const Case asked = parse_case(token);
     const Shape shape = shape_of(asked);
