@@ -86,12 +86,6 @@ def longer(series, times):
     return {**series, **{name: series[name] * times for name in ("median", "q1", "q3")}}
 
 
-def answering(committed):
-    """Rows of danaus bench that answered forecasts, as they were then: kernels may have changed since."""
-    parts = [read(path, ("bench",), VERDICTS, committed=True) for path in files_of(("bench",), committed / ANSWERS)]
-    return Results([source for part in parts for source in part.sources], [row for part in parts for row in part.rows])
-
-
 def read_either(own, committed, kinds, accept=()):
     """The rows of the file `own`; where it is not there those of `committed`. None where there are none."""
     kinds, accept = tuple(kinds), tuple(accept)
@@ -100,6 +94,11 @@ def read_either(own, committed, kinds, accept=()):
     parts = [read(path, kinds, accept, committed=True) for path in files_of(kinds, committed)]
     return Results([source for part in parts for source in part.sources],
                    [row for part in parts for row in part.rows]) if parts else None
+
+
+def answering(committed):
+    """Rows of danaus bench that answered forecasts, as they were then: kernels may have changed since."""
+    return read_either(None, committed / ANSWERS, ["bench"], VERDICTS) or Results([], [])
 
 
 def files_of(kinds, committed):

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "experiments/operations/some_rows.hpp"
-#include "kernels/plan/program.hpp"
 #include "reference/bounds.hpp"
 #include "reference/convolution/convolve.hpp"
 #include "reference/spectral/conditioning.hpp"
@@ -23,12 +22,7 @@ class LayerSubject : public Subject {
   double bound_of_truth() const override { return bound_l2_of_roundings(Dtype::f64, roundings_of_layer(p_)); }
   double filter_deviation() const override { return 1 / std::sqrt(static_cast<double>(p_.inputs)); }
   Case however_computed(bool) const override { return asked_; }
-  std::optional<std::string> obstacle(const Device& device) const override try {
-    make_program(asked_, device);
-    return std::nullopt;
-  } catch (const std::invalid_argument& refusal) {
-    return refusal.what();
-  }
+  std::optional<std::string> obstacle(const Device& device) const override { return plan_obstacle(asked_, device); }
   Case as_convolution() const override { fail("computes convolutions, no spectral layers"); }
 
  protected:

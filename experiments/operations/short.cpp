@@ -88,12 +88,7 @@ class ShortSubject final : public Subject {
     if (in_f32) other.filter = Dtype::f32;
     return of(other);
   }
-  std::optional<std::string> obstacle(const Device& device) const override try {
-    make_program(asked_, device);
-    return std::nullopt;
-  } catch (const std::invalid_argument& refusal) {
-    return refusal.what();
-  }
+  std::optional<std::string> obstacle(const Device& device) const override { return plan_obstacle(asked_, device); }
   std::vector<std::string> families(const Device& device) const override {
     if (!forward_) return {"correlate_short", "direct", "toeplitz"};
     return {std::string(make_program(asked_, device).variant->family)};

@@ -1,7 +1,6 @@
 // Convolutions by state-space models.
 #include "experiments/operations/some_rows.hpp"
 #include "kernels/families/state/family.hpp"
-#include "kernels/plan/program.hpp"
 #include "reference/bounds.hpp"
 #include "reference/convolution/convolve.hpp"
 #include "reference/state/recurrence.hpp"
@@ -58,12 +57,7 @@ class StateSubject final : public Subject {
     other.chunk = 0;
     return other;
   }
-  std::optional<std::string> obstacle(const Device& device) const override try {
-    make_program(p_, device);
-    return std::nullopt;
-  } catch (const std::invalid_argument& refusal) {
-    return refusal.what();
-  }
+  std::optional<std::string> obstacle(const Device& device) const override { return plan_obstacle(p_, device); }
   std::vector<std::string> families(const Device&) const override { return {std::string(state::Family::name)}; }
   Case as_convolution() const override {
     if (p_.initial || p_.final) fail("has no state before the first sample or after the last");

@@ -1,5 +1,6 @@
 #include "experiments/operations/subject.hpp"
 
+#include "kernels/plan/program.hpp"
 #include "reference/spectral_gradient/spectral_gradient.hpp"
 #include "reference/token.hpp"
 
@@ -9,6 +10,13 @@ std::unique_ptr<const Subject> subject_of(const Case& asked, std::string_view wh
   for (const auto make : {convolution_subject, layer_subject, short_subject, state_subject})
     if (auto subject = make(asked)) return subject;
   fail(who, ": ", asked.token(), " is of an operation whose outputs are not judged here");
+}
+
+std::optional<std::string> plan_obstacle(const Case& asked, const Device& device) try {
+  make_program(asked, device);
+  return std::nullopt;
+} catch (const std::invalid_argument& refusal) {
+  return refusal.what();
 }
 
 Shape shape_of(const Case& asked) {

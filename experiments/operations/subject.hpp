@@ -80,6 +80,9 @@ class Subject {
 // Throws std::invalid_argument, which begins with `who`, for an operation whose outputs are not judged here.
 std::unique_ptr<const Subject> subject_of(const Case& asked, std::string_view who);
 
+// Why no plan computes the case on the device; nothing where one does.
+std::optional<std::string> plan_obstacle(const Case& asked, const Device& device);
+
 // What subject.cpp chooses among: null where the case is of another operation.
 std::unique_ptr<const Subject> convolution_subject(const Case& asked);
 std::unique_ptr<const Subject> layer_subject(const Case& asked);

@@ -224,8 +224,9 @@ RandomCase random_case(std::uint64_t seed, std::int64_t number, std::string_view
   c.offsets.resize(arrays.size());
   if (c.asked.as<Spectral>() || c.asked.as<SpectralGradient>()) {
     c.scale = draw.one_of({1., 1., 0.1, 4.});
-    const int together = static_cast<int>(draw.from(0, 3)), alike = static_cast<int>(draw.from(0, 1));
-    for (std::size_t i = 0; i < arrays.size(); ++i) c.offsets[i] = alike * together * arrays[i].parts();
+    const int together = static_cast<int>(draw.from(0, 3));
+    if (draw.from(0, 1) == 1)
+      for (std::size_t i = 0; i < arrays.size(); ++i) c.offsets[i] = together * arrays[i].parts();
     return c;
   }
   if (convolution_of(c.asked))

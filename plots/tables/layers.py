@@ -10,8 +10,7 @@ COLUMNS = ["B", "floor", "burst", "× floor", "sustained", "cuFFT + cuBLAS, fp32
 TF32, FP32, FP16, BF16 = "TF32", DTYPE["f32"], DTYPE["f16"], DTYPE["bf16"]
 REACH = {FP32: 2.0, FP16: 0.65, BF16: 0.65}  # at most so many times as long as in TF32
 TYPE_COLUMNS = ["layer", "B", "floor", "TF32", "× floor", *(title for name in REACH for title in (name, "over TF32"))]
-GRADIENT_COLUMNS = ["layer", "B", "floor", "burst", "× floor", "sustained", "over the layer's", "cuFFT + cuBLAS, TF32",
-                    "error / bound", "notes"]
+GRADIENT_COLUMNS = ["layer", "B", "floor", "burst", "× floor", "sustained", "over the layer's", "error / bound", "notes"]
 
 
 def times(rows, layers):
@@ -71,21 +70,28 @@ def types(rows):
     for device, own in by_device(rows).items():
         layers = {}
         for case, methods in cases(own).items():
-            layers.setdefault(shape(case), {})[arithmetic(case)] = methods.get("kernel")
-        compared = {layer: kernels for layer, kernels in layers.items() if median(kernels.get(TF32)) and len(kernels) > 1}
+            if median(methods.get("kernel")):
+                layers.setdefault(without_arithmetic(case), {})[arithmetic(case)] = methods["kernel"]
+        compared = [kernels for kernels in layers.values() if TF32 in kernels and len(kernels) > 1]
         lines += [[device]] if compared else []
-        for (layer, batch), kernels in compared.items():
-            took, floor = median(kernels[TF32]), kernels[TF32]["floor"]["us"]
-            line = [layer, batch, number(floor), number(took), f"{took / floor:.2f}"]
+        for kernels in compared:
+            row = kernels[TF32]
+            line = [*shape(row["case"]), *of_kernel(row["floor"]["us"], row)[:3]]
             for name in REACH:
                 other = median(kernels.get(name))
-                line += [number(other), f"{other / took:.2f}" if other else ""]
-                over[name] += [other / took] if other else []
+                times_tf32 = other / us(row) if other else None
+                line += [number(other), f"{times_tf32:.2f}" if other else ""]
+                over[name] += [times_tf32] if other else []
             lines.append(line)
     said = [f"{name} takes {min(found):.2f} to {max(found):.2f} times as long (asked for: at most {REACH[name]:g})"
             for name, found in over.items() if found]
     return Table(TYPE_COLUMNS, lines, verdict=f"Against TF32, {', '.join(said)}." if said else "Only TF32 was timed.",
                  good=all(max(found) <= REACH[name] for name, found in over.items() if found))
+
+
+def without_arithmetic(case):
+    """What is asked in one arithmetic as in another."""
+    return tuple((name, value) for name, value in case_fields(case).items() if name not in ("dtype", "tf32"))
 
 
 def gradients(rows, forward):
@@ -95,15 +101,12 @@ def gradients(rows, forward):
         lines.append([device])
         forwards = cases(layers.get(device, []))
         for case, methods in cases(own).items():
-            kernel, took = methods.get("kernel"), median(methods.get("kernel"))
+            kernel, floor = methods.get("kernel"), next(iter(methods.values()))["floor"]["us"]
+            took = median(kernel)
             layer = median(forwards.get(case.replace("spectralgrad", "spectral", 1), {}).get("kernel"))
-            floor = next(iter(methods.values()))["floor"]["us"]
-            sustained = kernel["time_us"].get("sustained_cold", {}).get("median") if took else None
             floors += [took / floor] if took else []
-            lines.append([*shape(case), number(floor), number(took), f"{took / floor:.2f}" if took else "",
-                          number(sustained), f"{took / layer:.2f}" if took and layer else "",
-                          number(median(methods.get("cufft_cublas_tf32"))),
-                          f"{kernel['verify']['clearance']:.2f}" if took else "", "; ".join(notes(methods))])
+            lines.append([*shape(case), *of_kernel(floor, kernel), f"{took / layer:.2f}" if took and layer else "",
+                          clearance(kernel), "; ".join(notes(methods))])
     verdict = f"{len(floors)} gradients take {min(floors):.2f} to {max(floors):.2f} floors." if floors else "None was right."
     return Table(GRADIENT_COLUMNS, lines, verdict=verdict, good=bool(floors))
 
@@ -116,17 +119,25 @@ def gain(methods, peer):
 
 
 def cells(case, methods, peer):
-    any_row, kernel = next(iter(methods.values())), methods.get("kernel")
-    floor, burst = any_row["floor"]["us"], median(kernel)
-    sustained = kernel["time_us"].get("sustained_cold", {}).get("median") if burst else None
+    kernel, floor = methods.get("kernel"), next(iter(methods.values()))["floor"]["us"]
     over, baseline = gain(methods, peer) if case_fields(case)["tf32"] else None, median(methods.get("cufft_cublas_tf32"))
     said = notes(methods) + ([f"TurboFNO's variant {peer.variant}"] if peer else [])
-    line = [case_fields(case)["b"], number(floor), number(burst), f"{burst / floor:.2f}" if burst else "",
-            number(sustained), number(median(methods.get("cufft_cublas_f32"))), number(baseline),
-            number(peer and peer.turbofno_us), number(peer and peer.base_tf32_us), f"{over:.2f}" if over else "",
+    line = [case_fields(case)["b"], *of_kernel(floor, kernel), number(median(methods.get("cufft_cublas_f32"))),
+            number(baseline), number(peer and peer.turbofno_us), number(peer and peer.base_tf32_us), f"{over:.2f}" if over else "",
             f"{(baseline or peer.base_tf32_us) / peer.turbofno_us:.2f}" if peer else "",
-            f"{kernel['verify']['clearance']:.2f}" if burst else "", "; ".join(said)]
+            clearance(kernel), "; ".join(said)]
     return line, over
+
+
+def of_kernel(floor, kernel):
+    """The floor, and of a kernel's row that was right its burst, that over the floor, and its time under sustained load."""
+    burst = median(kernel)
+    sustained = kernel["time_us"].get("sustained_cold", {}).get("median") if burst else None
+    return [number(floor), number(burst), f"{burst / floor:.2f}" if burst else "", number(sustained)]
+
+
+def clearance(kernel):
+    return f"{kernel['verify']['clearance']:.2f}" if median(kernel) else ""
 
 
 def notes(methods):
