@@ -51,11 +51,9 @@ function(digest_of output except)
   set(${output} ${digest} PARENT_SCOPE)
 endfunction()
 
-# Sets OUTPUT to what runs where kernels of a family are timed: its sources, those of the filter's transform, what
-# launches them, and all that these include, but for the executor and the host's side of a plan.
-function(what_runs output family)
-  file(GLOB pending RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/kernels/families/${family}/*.[ch]pp
-       ${SOURCE_DIR}/kernels/families/spectrum/*.[ch]pp ${SOURCE_DIR}/kernels/cuda/*)
+# Sets OUTPUT to some files and all that these include of FOLDER but for what EXCEPT matches, with the sources beside.
+function(with_includes output folder except)
+  set(pending ${ARGN})
   set(known "")
   while(pending)
     list(POP_FRONT pending file)
@@ -63,20 +61,30 @@ function(what_runs output family)
       continue()
     endif()
     list(APPEND known ${file})
-    file(STRINGS ${SOURCE_DIR}/${file} includes REGEX "^#include \"kernels/")
+    file(STRINGS ${SOURCE_DIR}/${file} includes REGEX "^#include \"${folder}/")
     foreach(include ${includes})
-      string(REGEX REPLACE "^#include \"(.*)[.]hpp\".*" "\\1" header "${include}")
-      if(NOT header MATCHES "^kernels/(executor|plan)/")
-        list(APPEND pending ${header}.hpp ${header}.cpp)
+      string(REGEX REPLACE "^#include \"(.*)\".*" "\\1" header "${include}")
+      if(NOT header MATCHES "^(${except})")
+        string(REGEX REPLACE "[.][a-z]+$" ".cpp" source "${header}")
+        list(APPEND pending ${header} ${source})
       endif()
     endforeach()
   endwhile()
   set(${output} ${known} PARENT_SCOPE)
 endfunction()
+
+# Sets OUTPUT to what runs where kernels of a family are timed: its sources, those of the filter's transform, what
+# launches them, and all that these include, but for the executor and the host's side of a plan.
+function(what_runs output family)
+  file(GLOB sources RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/kernels/families/${family}/*.[ch]pp
+       ${SOURCE_DIR}/kernels/families/spectrum/*.[ch]pp ${SOURCE_DIR}/kernels/cuda/*)
+  with_includes(known kernels "kernels/(executor|plan)/" ${sources})
+  set(${output} ${known} PARENT_SCOPE)
+endfunction()
+
 digest_of(SOURCES "experiments/results/" reference kernels model experiments)
 # What a GPU runs: the executor checks and counts kernels, and changes none.
 digest_of(ALL_KERNELS "kernels/(executor|cpu)/" kernels)
-digest_of(BASELINES "nothing" experiments/bench/baselines)
 # What times, whatever is timed: not what verifies, chooses and prints. And the flags that nvcc is given.
 set(others "as_convolution|baselines/|bencher|checked_rows|contenders|every_row|judged_rows|parts|plan_runner|runners|sweeps|timings")
 string(APPEND others "|without_cuda|work")
@@ -90,29 +98,51 @@ foreach(family ${families})
   digest_of_files(DIGEST ${sources})
   string(APPEND KERNELS "    {\"${family}\", \"${DIGEST}\"},\n")
 endforeach()
+# By the files' names, with which those of their methods begin.
+file(GLOB baselines RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/experiments/bench/baselines/*.cpp
+     ${SOURCE_DIR}/experiments/bench/baselines/*.cu)
+set(BASELINES "")
+foreach(baseline ${baselines})
+  get_filename_component(name ${baseline} NAME_WE)
+  with_includes(sources experiments/bench/baselines "nothing" ${baseline})
+  digest_of_files(DIGEST ${sources})
+  string(APPEND BASELINES "    {\"${name}\", \"${DIGEST}\"},\n")
+endforeach()
 
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[
+#include <span>
+
 #include "experiments/cli/environment.hpp"
 
 namespace danaus {
 
-const Revision kRevision{"@GIT@", @DIRTY@, "@SOURCES@", "@BASELINES@", "@STOPWATCH@", "@ALL_KERNELS@"};
+const Revision kRevision{"@GIT@", @DIRTY@, "@SOURCES@", "@STOPWATCH@", "@ALL_KERNELS@"};
 
 namespace {
-constexpr struct {
-  std::string_view family, digest;
-} kKernels[] = {
+
+struct Code {
+  std::string_view name, digest;
+};
+constexpr Code kKernels[] = {
 @KERNELS@};
+constexpr Code kBaselines[] = {
+@BASELINES@};
+
+// Of the longest name that `whole` is, or begins with before an underscore.
+std::string code_in(std::span<const Code> codes, std::string_view whole, std::string_view otherwise) {
+  Code found{"", otherwise};
+  for (const Code& code : codes) {
+    const auto& name = code.name;
+    const bool begins = whole.starts_with(name) && (whole.size() == name.size() || whole[name.size()] == '_');
+    if (begins && name.size() > found.name.size()) found = code;
+  }
+  return std::string(found.digest);
+}
+
 }  // namespace
 
-std::string code_of_kernel(std::string_view variant) {
-  std::string_view longest, found = "no kernel";
-  for (const auto& [family, digest] : kKernels) {
-    const bool begins = variant.starts_with(family) && (variant.size() == family.size() || variant[family.size()] == '_');
-    if (begins && family.size() > longest.size()) longest = family, found = digest;
-  }
-  return std::string(found);
-}
+std::string code_of_kernel(std::string_view variant) { return code_in(kKernels, variant, "no kernel"); }
+std::string code_of_baseline(std::string_view method) { return code_in(kBaselines, method, "no baseline"); }
 
 }  // namespace danaus
 ]])

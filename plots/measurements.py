@@ -15,6 +15,10 @@ BATCH, CHANNELS = 64, 768  # what long convolutions are brought to, of which as 
 LONG = 1 << 16  # samples
 ANSWERS = "answers"  # the folder of rows that answered forecasts
 OF_PLANS = ("kernel", "full_fft", "chunked_fft")  # methods that are kernels of this repository
+# Older rows have one code of all baselines; this is what each of them was then.
+ONE_CODE_OF_BASELINES = {"b4d689d65158": {
+    "copy": "23f6a6c5ad50", "cufft_f32": "3b965fcee8fd", "cufft_pairs": "4108a353f9f3",
+    "cufft_cublas_f32": "6d04b9018ee9", "cufft_cublas_tf32": "6d04b9018ee9"}}
 
 
 def read_all(own, committed, kind, accept):
@@ -120,7 +124,8 @@ def is_stale(row):
         code = code_of_families(row.get("families", [row.get("variant", "")]))
     else:
         code = code_of(row["method"], "")
-    return (row["code"] != code or row.get("stopwatch", stopwatch()) != stopwatch())
+    said = ONE_CODE_OF_BASELINES.get(row["code"], {}).get(row["method"], row["code"])
+    return said != code or row.get("stopwatch", stopwatch()) != stopwatch()
 
 
 def code_of_families(families):
@@ -144,34 +149,55 @@ def all_kernels():
 @functools.cache
 def code_of(method, variant):
     """What a row's field "code" is where its kernel, or its baseline, is as it was: the digest of
-    experiments/revision.cmake. A variant's name begins with its family's."""
+    experiments/revision.cmake. A variant's name begins with its family's, a baseline's with that of its file."""
     if method != "kernel":
-        return digest_of("experiments/bench/baselines")
-    of_variant = [family for family in families() if variant == family or variant.startswith(f"{family}_")]
-    return digest_of_files(what_runs(max(of_variant, key=len))) if of_variant else "no kernel"
+        baseline = longest_beginning(method, baselines())
+        return (digest_of_files(with_includes("experiments/bench/baselines", None, [baselines()[baseline]])) if baseline
+                else "no baseline")
+    family = longest_beginning(variant, families())
+    return digest_of_files(what_runs(family)) if family else "no kernel"
+
+
+def longest_beginning(word, names):
+    """The longest of the names that `word` is, or begins with before an underscore."""
+    return max((name for name in names if word == name or word.startswith(f"{name}_")), key=len, default=None)
 
 
 def what_runs(family):
     """The names of the sources that run where kernels of a family are timed: its own, those of the filter's transform,
     what launches them, and all that these include, but for the executor and the host's side of a plan."""
     kernels = ROOT / "kernels"
-    pending = [path.relative_to(ROOT).as_posix() for path in (
+    return with_includes("kernels", "kernels/(executor|plan)/", (
         *kernels.glob(f"families/{family}/*.[ch]pp"), *kernels.glob("families/spectrum/*.[ch]pp"),
-        *kernels.glob("cuda/*"))]
+        *kernels.glob("cuda/*")))
+
+
+def with_includes(folder, but_for, paths):
+    """The names of some files and of all that these include of a folder but for what `but_for` matches, with the
+    sources beside."""
+    pending = [path.relative_to(ROOT).as_posix() for path in paths]
     known = set()
     while pending:
         name = pending.pop()
         if name in known or not (ROOT / name).is_file():
             continue
         known.add(name)
-        for header in re.findall(r'^#include "(kernels/(?!executor/|plan/).*)[.]hpp"', (ROOT / name).read_text(), re.M):
-            pending += [f"{header}.hpp", f"{header}.cpp"]
+        for header in re.findall(rf'^#include "({folder}/.*)"', (ROOT / name).read_text(), re.M):
+            if not (but_for and re.match(but_for, header)):
+                pending += [header, re.sub(r"[.][a-z]+$", ".cpp", header)]
     return known
 
 
 @functools.cache
 def families():
     return frozenset(path.parent.name for path in (ROOT / "kernels" / "families").glob("*/family.hpp"))
+
+
+@functools.cache
+def baselines():
+    """The files of the baselines by their names."""
+    folder = ROOT / "experiments" / "bench" / "baselines"
+    return {path.stem: path for pattern in ("*.cpp", "*.cu") for path in folder.glob(pattern)}
 
 
 @functools.cache

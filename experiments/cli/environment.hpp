@@ -18,14 +18,15 @@ struct Revision {
   const char* git;      // commit, or "unknown" outside a git checkout
   bool dirty;           // tracked files differ from that commit
   const char* sources;  // digest of the sources this program was built from: rows with another one are stale
-  // Of what is timed, for rows that only a change of it makes stale:
-  const char* baselines;  // experiments/bench/baselines/
-  const char* stopwatch;  // what times them, and the flags that they are compiled with
+  // For rows that only a change of it makes stale:
+  const char* stopwatch;  // what times kernels and baselines, and the flags that they are compiled with
   const char* kernels;    // all of kernels/: rows of tests and random cases with another one are stale
 };
 extern const Revision kRevision;
 // The same of a kernel, by the name of its variant, which begins with that of its family.
 std::string code_of_kernel(std::string_view variant);
+// Of a baseline, by the name of its method, which begins with that of its file.
+std::string code_of_baseline(std::string_view method);
 // Of the kernels of several families.
 std::string code_of_families(const std::vector<std::string>& families);
 // The compiler of what runs on a GPU, its flags and architectures, in words; that of the host in builds without CUDA.

@@ -95,9 +95,10 @@ std::vector<TimedCase> timed_cases(const Options& options, const Device& device)
 // The fields of a row that say what was asked, and which code was timed.
 Json describe(const TimedCase& timed, const Device& device, const Json& device_fields, const Protocol& protocol) {
   const bool kernel = is_of_plans(timed.contender);
+  const std::string_view method = name_in(kContenders, timed.contender);
   const std::vector<std::string> families = families_of(timed.contender, timed.asked, device);
   Json fields = {{"case", timed.asked.token()},
-                 {"method", name_in(kContenders, timed.contender)},
+                 {"method", method},
                  {"device", device_fields},
                  {"protocol",
                   {{"launches", protocol.launches},
@@ -106,7 +107,7 @@ Json describe(const TimedCase& timed, const Device& device, const Json& device_f
                    {"idle_ms", protocol.idle_ms},
                    {"load_ms", protocol.load_ms},
                    {"sustained", protocol.sustained}}},
-                 {"code", kernel ? code_of_families(families) : kRevision.baselines},
+                 {"code", kernel ? code_of_families(families) : code_of_baseline(method)},
                  {"stopwatch", kRevision.stopwatch},
                  {"compiler", compiler_in_words()}};
   if (families.size() > 1) fields["families"] = families;
@@ -118,9 +119,11 @@ Json describe(const TimedCase& timed, const Device& device, const Json& device_f
 bool times_this_code(const Json& row) {
   if (row.value("stopwatch", "") != kRevision.stopwatch || row.value("compiler", "") != compiler_in_words())
     return false;
-  const bool kernel = is_of_plans(parse_in(kContenders, "bench: method", row.at("method").get<std::string>()));
+  const std::string method = row.at("method");
+  const bool kernel = is_of_plans(parse_in(kContenders, "bench: method", method));
   const std::vector<std::string> of_variant = {row.value("variant", "")};
-  return row.value("code", "") == (kernel ? code_of_families(row.value("families", of_variant)) : kRevision.baselines);
+  return row.value("code", "") ==
+         (kernel ? code_of_families(row.value("families", of_variant)) : code_of_baseline(method));
 }
 
 // Rows of a case are made together, so that its methods can take turns; they are asked for one by one.

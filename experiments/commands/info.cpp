@@ -38,7 +38,6 @@ int run_info(std::span<const std::string> words, Console& console) {
       {"version", DANAUS_VERSION},
       {"git", std::string(kRevision.git) + (kRevision.dirty ? ", with uncommitted changes" : "")},
       {"sources", kRevision.sources},
-      {"baselines", kRevision.baselines},
       {"compiler", host["compiler"]},
       {"FFTW", fftw_version},
       {"Eigen", std::to_string(EIGEN_WORLD_VERSION) + '.' + std::to_string(EIGEN_MAJOR_VERSION) + '.' +

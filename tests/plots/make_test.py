@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 
 import forked
-from rows import (BASELINES, KERNELS, MEASURED, PLOTS, ROOT, bench_row, counters_row, decode_rows, extension_rows,
+from rows import (KERNELS, MEASURED, PLOTS, ROOT, bench_row, counters_row, decode_rows, extension_rows,
                   good_rows, layer_gradient_row, layer_rows, long_rows, measured_rows, measured_ways, memory_row, prediction_row,
                   prediction_rows, short_rows, state_rows, step_row, timed_long_factors, verify_row,
                   what_if_rows)
@@ -332,8 +332,9 @@ class MakeTest(unittest.TestCase):
         subprocess.run(["cmake", f"-DSOURCE_DIR={ROOT}", f"-DOUTPUT={written}", "-P",
                         ROOT / "experiments" / "revision.cmake"], check=True)
         text = written.read_text()
-        self.assertIn(f'"{BASELINES}", "{measurements.stopwatch()}", '
-                      f'"{measurements.all_kernels()}"}};', text)
+        self.assertIn(f'"{measurements.stopwatch()}", "{measurements.all_kernels()}"}};', text)
+        for method in ("copy", "cufft_f32", "cufft_cublas"):
+            self.assertIn(f'{{"{method}", "{measurements.code_of(method, "")}"}}', text)
         for family in ("chain", "exchange", "spectrum", "correlate_short", "correlate_chain"):
             self.assertIn(f'{{"{family}", "{measurements.code_of("kernel", family)}"}}', text)
         self.assertEqual(KERNELS, measurements.code_of("kernel", "exchange"))

@@ -1,5 +1,7 @@
 // Spectral layers by cuFFT and cuBLAS: whole transforms, a copy of what is kept, a product over channels, zeros around
-// it, whole transforms back. All in fp32, products also in TF32.
+// it, whole transforms back. All in fp32, products also in TF32. cuFFT's way back to real samples is defined for
+// Hermitian spectra alone, which a product with weights is not where a half has both signs of a frequency: its
+// Hermitian part is taken, whose samples are the real parts of its own.
 #include "experiments/bench/baselines/baselines.hpp"
 #include "experiments/bench/baselines/cublas.hpp"
 #include "experiments/bench/baselines/cufft.hpp"
@@ -11,10 +13,18 @@ namespace {
 // Where a row of the batch has its channels, in a field and among what is kept.
 struct Places {
   std::int64_t batch, channels, points, kept;  // points: of a spectrum, X, X*Y, of real samples about half of it
-  bool channel_major, shared;
+  unsigned columns, nyquist;                   // of real samples: of the half, and the column of Y/2 where Y is even
+  bool real, channel_major, shared;
 
   __device__ std::int64_t row(std::int64_t b, std::int64_t c) const {
     return channel_major ? c * batch + b : b * channels + c;
+  }
+  // Whether the half of a spectrum has the negatives of these frequencies too.
+  __device__ bool has_both(unsigned point) const {
+    return real && (point % columns == 0 || point % columns == nyquist);
+  }
+  __device__ unsigned negative_of(unsigned point) const {
+    return point < columns ? point : static_cast<unsigned>(points) - point + 2 * (point % columns);
   }
   // Shared weights make one product of [C, B*M], others one of [C, B] at each of M frequencies.
   __device__ std::int64_t kept_at(std::int64_t b, std::int64_t c, std::int64_t m) const {
@@ -29,12 +39,20 @@ __global__ void truncate(const float2* spectrum, const int* frequencies, float2*
   for (std::int64_t m = first_item(); m < at.kept; m += item_step()) kept[at.kept_at(b, c, m)] = row[frequencies[m]];
 }
 
-// spectrum = kept at its frequencies, and zeros; numbers [points] say which of the kept a point is, or -1.
+// spectrum = kept at its frequencies, and zeros, made Hermitian; numbers [points] say which of the kept a point is, or
+// -1.
 __global__ void pad(const float2* kept, const int* numbers, float2* spectrum, Places at) {
   const std::int64_t b = blockIdx.x / at.channels, c = blockIdx.x % at.channels;
   float2* row = spectrum + at.row(b, c) * at.points;
-  for (std::int64_t i = first_item(); i < at.points; i += item_step())
-    row[i] = numbers[i] < 0 ? float2{0, 0} : kept[at.kept_at(b, c, numbers[i])];
+  const auto value = [&](std::int64_t i) { return numbers[i] < 0 ? float2{0, 0} : kept[at.kept_at(b, c, numbers[i])]; };
+  for (std::int64_t i = first_item(); i < at.points; i += item_step()) {
+    float2 z = value(i);
+    if (at.has_both(static_cast<unsigned>(i))) {
+      const float2 negative = value(at.negative_of(static_cast<unsigned>(i)));
+      z = {(z.x + negative.x) / 2, (z.y - negative.y) / 2};
+    }
+    row[i] = z;
+  }
 }
 
 // out [matrices, C_in, C_out] = w [C_in, C_out, matrices], of an adjoint the conjugate of w [C_out, C_in, matrices],
@@ -125,7 +143,10 @@ class CufftCublas final : public Runner {
   cudaDataType type() const { return p_.complex ? CUDA_C_32F : CUDA_R_32F; }
   std::vector<long long> extents() const { return {p_.lengths.begin(), p_.lengths.end()}; }
   Places places(std::int64_t channels) const {
-    return {p_.batch, channels, points_of_spectrum(p_), kept_count(p_), p_.channel_major, p_.shared};
+    const auto columns = static_cast<unsigned>(last_points(p_));
+    const unsigned nyquist = p_.lengths.back() % 2 == 0 ? columns - 1 : 0;
+    return {p_.batch, channels,    points_of_spectrum(p_), kept_count(p_), columns,
+            nyquist,  !p_.complex, p_.channel_major,       p_.shared};
   }
 
   static constexpr int kU = 0, kW = 1, kY = 2;  // of the case's arrays

@@ -181,6 +181,10 @@ TEST(Bench, RowsNameTheFamiliesThatTheyDependOn) {
             families("fftconv_f16_causal_l1000_k64_b2_h3_rightangle"));
   EXPECT_NE(code_of_kernel("correlate_short"), code_of_kernel("correlate_chain"));
   EXPECT_NE(code_of_kernel("correlate_short"), "no kernel");
+  EXPECT_EQ(code_of_baseline("cufft_cublas_tf32"), code_of_baseline("cufft_cublas_f32"));
+  EXPECT_NE(code_of_baseline("cufft_f32"), code_of_baseline("cufft_pairs"));
+  for (const auto& method : kContenders)
+    if (!is_of_plans(method.value)) EXPECT_NE(code_of_baseline(method.name), "no baseline") << method.name;
 }
 
 TEST(Bench, BaselinesPadWhatIsCausal) {
@@ -490,8 +494,8 @@ TEST(Bench, EveryMethodIsVerifiedAndTimedOnAGpu) {
         "fftconvstep_f16_circular_l512_b5_h3", "fftconvgrad_bf16_causal_l300_k77_b3_h2_pregate_postgate",
         "fftconvstep_bf16_causal_l1000_b3_h2_pregate_postgate",
         "spectral_f32_tf32_complex_b5_c8x8_l128_m64_shared_channelmajor", "spectral_f32_b5_c8x4_l64_m16",
-        "shortconv_bf16_causal_k4_l1000_b3_h2", "shortconvgrad_f16_same_k20_l300_b3_h9_bias_channelslast",
-        "ssmconv_f16_s20_l600_b3_h2"})
+        "spectral_f32_b2_c4x8_l20x32_m7x17_twosided", "shortconv_bf16_causal_k4_l1000_b3_h2",
+        "shortconvgrad_f16_same_k20_l300_b3_h9_bias_channelslast", "ssmconv_f16_s20_l600_b3_h2"})
     words.insert(words.end(), {"--case", token});
   ASSERT_EQ(run(words).code, 0) << run(words).err;
   const std::string once = read_file(folder / "bench.jsonl");
@@ -520,12 +524,12 @@ TEST(Bench, EveryMethodIsVerifiedAndTimedOnAGpu) {
       EXPECT_EQ(every.at("rows"), row.at("verify").at("of").get<int>() * every.at("sets").get<int>());
     }
   }
-  EXPECT_THAT(methods,
-              ElementsAre("kernel", "copy", "cufft_f32", "cufft_pairs", "kernel", "cufft_f32", "cufft_pairs", "kernel",
-                          "cufft_f32", "cufft_pairs", "kernel", "cufft_f32", "cufft_pairs", "kernel", "cufft_f32",
-                          "cufft_pairs", "kernel", "copy", "cufft_cublas_f32", "cufft_cublas_tf32", "kernel",
-                          "cufft_cublas_f32", "kernel", "full_fft", "chunked_fft", "copy", "cufft_f32", "cufft_pairs",
-                          "kernel", "kernel", "full_fft", "copy", "cufft_f32", "cufft_pairs"));
+  EXPECT_THAT(methods, ElementsAre("kernel", "copy", "cufft_f32", "cufft_pairs", "kernel", "cufft_f32", "cufft_pairs",
+                                   "kernel", "cufft_f32", "cufft_pairs", "kernel", "cufft_f32", "cufft_pairs", "kernel",
+                                   "cufft_f32", "cufft_pairs", "kernel", "copy", "cufft_cublas_f32",
+                                   "cufft_cublas_tf32", "kernel", "cufft_cublas_f32", "kernel", "cufft_cublas_f32",
+                                   "kernel", "full_fft", "chunked_fft", "copy", "cufft_f32", "cufft_pairs", "kernel",
+                                   "kernel", "full_fft", "copy", "cufft_f32", "cufft_pairs"));
   ASSERT_EQ(run(words).code, 0);
   EXPECT_EQ(read_file(folder / "bench.jsonl"), once) << "rows that stand are not made again";
 }
