@@ -99,7 +99,10 @@ class Layer final : public Step {
     const std::string token = asked.token();
     const int inputs = static_cast<int>(p.inputs), outputs = static_cast<int>(p.outputs);
     const int frequencies = static_cast<int>(kept_count(p));
-    if (p.lengths.size() == 1 && (p.shared || mix::kPassesBelow * p.batch > device.multiprocessors))
+    const std::int64_t points = p.batch * std::max(p.inputs, p.outputs) * p.lengths.back();
+    const bool in_one =
+        p.shared || (mix::kPassesBelow * p.batch > device.multiprocessors && points <= mix::kPassesAbove);
+    if (p.lengths.size() == 1 && in_one)
       if (auto pass =
               Pass::make(p, {Stage::layer, Factor::weights, p.batch, inputs, outputs, frequencies}, device, token))
         fused_ = std::move(pass);

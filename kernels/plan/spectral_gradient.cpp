@@ -79,7 +79,7 @@ class GradientOfWeights final : public Step {
     return std::clamp<std::int64_t>(chunk_ / bytes_of(1), 1, batch);
   }
   std::int64_t numbers() const { return problem_.inputs * problem_.outputs * matrices_of(problem_); }
-  std::int64_t parts() const { return item_parts_ * (problem_.shared ? frequency_parts_ * sums::kFrequencies : 1); }
+  std::int64_t parts() const { return item_parts_ * (problem_.shared ? frequency_parts_ : 1); }
   std::int64_t sum_bytes() const { return 8 * parts() * numbers(); }
 
   sums::Arguments arguments() const {

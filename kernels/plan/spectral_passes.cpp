@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/plan/arrays.hpp"
 #include "kernels/tile/table.hpp"
 
 namespace danaus::spectral {
@@ -35,10 +36,18 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
       if (!room(taken + bytes)) return;
       place = of.places.bytes + taken, taken += bytes;
     };
+    // Where there are fewer tiles to transform than warps they share out the points, one part each.
+    const int tasks = of.places.columns * of.places.frequency_groups *
+                      (layout.key.product == Product::none ? of.places.output_tiles : of.places.input_tiles);
+    const int parts = std::min(layout.tuning.warps / tasks, (mix::part_of(length) + layout.step - 1) / layout.step);
+    if (layout.in_parts && parts > 1) {
+      add(of.places.parts_at, (parts - 1) * tasks * layout.tuning.tiles * 1024);
+      if (of.places.parts_at >= 0) of.places.parts = parts;
+    }
     if (layout.staged > 0) add(of.places.staged_at, layout.tuning.warps * layout.staged * mix::Layout::kStaged);
     if (layout.from_samples) add(of.places.forward_at, table_bytes);
     if (layout.to_samples) add(of.places.inverse_at, table_bytes);
-    if (layout.key.product == Product::shared && !layout.split && (layout.in_teams || units <= of.blocks))
+    if (layout.key.product == Product::shared && (layout.in_teams || (!layout.split && units <= of.blocks)))
       add(of.places.weights_at, 1024 * of.places.output_tiles * of.places.input_tiles * layout.steps_of_tile);
     of.places.bytes += taken;
     return of;
@@ -46,7 +55,16 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
   const auto made = [&](int slice, int columns) -> Cut {
     const int frequencies = by_frequency ? std::min(8 * slice, shape.frequencies) : shape.frequencies;
     const int outputs = by_frequency ? shape.outputs : std::min(16 * slice, shape.outputs);
-    return {layout.places(shape.inputs, outputs, frequencies, columns), (tiles + slice - 1) / slice, slice, 0};
+    Cut of{layout.places(shape.inputs, outputs, frequencies, columns), (tiles + slice - 1) / slice, slice, 1, 0};
+    if (!layout.slices_both || slice > grain) return of;
+    // Frequencies are shared out as far as they can be: channels too.
+    const std::int64_t units = ratio_up(shape.items, columns) * of.slices, channel_tiles = of.places.output_tiles;
+    const std::int64_t most = std::clamp<std::int64_t>(device.multiprocessors / units, 1, channel_tiles);
+    const auto channel_slice = static_cast<int>(ratio_up(channel_tiles, most));
+    of.places = layout.places(shape.inputs, std::min(16 * channel_slice, shape.outputs), frequencies, columns);
+    of.channel_slices = static_cast<int>(ratio_up(channel_tiles, channel_slice));
+    of.slices *= of.channel_slices;
+    return of;
   };
   const int most_columns = layout.key.product == Product::each
                                ? static_cast<int>(std::min<std::int64_t>(shape.items, kMostColumns))
@@ -126,7 +144,7 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
   a.length = problem_.lengths.back(), a.part = mix::part_of(a.length), a.quarters = mix::is_folded_twice(a.length);
   a.table_tiles = layout_.tiles_of(kept(problem_, problem_.lengths.size() - 1));
   a.matrices = static_cast<int>(matrices_of(problem_));
-  a.slices = cut_.slices, a.slice = cut_.slice;
+  a.slices = cut_.slices, a.slice = cut_.slice, a.channel_slices = cut_.channel_slices;
   const auto is_aligned = [&](const void* data) {
     return reinterpret_cast<std::uintptr_t>(data) % (4 * layout_.words) == 0;
   };

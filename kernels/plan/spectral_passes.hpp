@@ -28,7 +28,7 @@ struct Shape {
 // How an item is shared out among blocks: into as few slices as shared memory and multiprocessors allow.
 struct Cut {
   mix::Places places;
-  int slices, slice;
+  int slices, slice, channel_slices;
   int blocks;  // that run at once
 };
 

@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Whole tiles of as many frequencies as a warp of a team has at once, whose points come some steps ahead.
 INSTANTIATE_TEST_SUITE_P(OfTeams, SpectralKernels,
-                         testing::Combine(testing::Values("f32_tf32"),
+                         testing::Combine(testing::Values("f32_tf32", "f32", "f16", "bf16"),
                                           testing::Values("_complex_b133_c32x8_l128_m64_shared")));
 
 // Of a device with more multiprocessors than the batch has items, which goes by passes.
@@ -72,11 +72,14 @@ TEST_P(SpectralPasses, AreWithinTheirBounds) {
 
 INSTANTIATE_TEST_SUITE_P(OfOneAxis, SpectralPasses,
                          testing::Combine(testing::Values("f32_tf32", "f32", "f16", "bf16"),
-                                          testing::Values("_complex_b2_c40x33_l64_m40_shared_channelmajor",
-                                                          "_complex_b3_c5x19_l33_m33_shared",
-                                                          "_complex_b9_c5x19_l36_m7", "_b2_c24x40_l96_m49_shared",
-                                                          "_b5_c20x33_l100_m12_channelmajor",
-                                                          "_b1_c1x2_l17_m9_adjoint"),
+                                          testing::Values(
+                                              // Warps that share out the points of a tile, of units one after the other
+                                              // too; slices of channels, of which the last is smaller.
+                                              "_b2_c20x33_l300_m12", "_complex_b1_c40x70_l512_m7", "_b133_c3x2_l264_m5",
+                                              "_complex_b2_c40x33_l64_m40_shared_channelmajor",
+                                              "_complex_b3_c5x19_l33_m33_shared", "_complex_b9_c5x19_l36_m7",
+                                              "_b2_c24x40_l96_m49_shared", "_b5_c20x33_l100_m12_channelmajor",
+                                              "_b1_c1x2_l17_m9_adjoint"),
                                           testing::Values(132)));
 
 INSTANTIATE_TEST_SUITE_P(
@@ -88,6 +91,13 @@ INSTANTIATE_TEST_SUITE_P(
                                      "_complex_b2_c1x2_l16x16_m4x4_adjoint"),
                      testing::Values(1, 132)));
 
+// Of few frequencies, as neural operators have them; of many rows.
+INSTANTIATE_TEST_SUITE_P(OfFewFrequencies, SpectralPasses,
+                         testing::Combine(testing::Values("f32_tf32", "f32", "f16"),
+                                          testing::Values("_b130_c2x3_l18x32_m3x4", "_b1_c3x2_l20x264_m4x16_twosided",
+                                                          "_b257_c2x2_l24_m3"),
+                                          testing::Values(132)));
+
 // Spectra that have no room on the chip: of one axis passes instead of one kernel, of two axes another pass back.
 TEST(SpectralPasses, WithLittleSharedMemory) {
   ExecutorOptions options;
@@ -96,6 +106,15 @@ TEST(SpectralPasses, WithLittleSharedMemory) {
        {"spectral_f32_tf32_complex_b2_c40x33_l64_m40_shared", "spectral_f16_b9_c70x33_l64_m33",
         "spectral_f32_tf32_complex_b2_c2x2_l72x66_m70x65_shared_channelmajor", "spectral_bf16_b1_c1x2_l96x64_m90x33"})
     expect_right(parse_spectral(word), options);
+}
+
+// Weights of each frequency: one launch where there is little to do, passes where there is more.
+TEST(SpectralPasses, OfLongRows) {
+  const auto name_of = [](const char* word) {
+    return std::string(Plan(parse_case(word), executor_machine({})).variant().name);
+  };
+  EXPECT_EQ(name_of("spectral_f32_tf32_b64_c16x16_l64_m16").find("there"), std::string::npos);
+  EXPECT_NE(name_of("spectral_f32_tf32_b64_c64x64_l1024_m16").find("there"), std::string::npos);
 }
 
 // Some items after others, so that what is between passes stays small.
@@ -115,8 +134,9 @@ TEST(SpectralPasses, OfManyPlanes) {
     ExecutorOptions options;
     options.device.multiprocessors = multiprocessors;
     for (const char* word :
-         {"spectral_f32_tf32_complex_b65_c4x4_l80x32_m12x8_shared", "spectral_f32_tf32_complex_b87_c3x3_l17x16_m5x4",
-          "spectral_f32_tf32_b65_c4x4_l36x24_m7x5_shared_twosided_channelmajor"})
+         {"spectral_f32_tf32_complex_b65_c4x4_l80x32_m12x18_shared", "spectral_f32_tf32_complex_b87_c3x3_l17x36_m5x18",
+          "spectral_f32_tf32_b65_c4x4_l36x40_m7x18_shared_twosided_channelmajor",
+          "spectral_f32_complex_b65_c4x4_l80x36_m12x17_shared", "spectral_f16_complex_b65_c4x4_l80x72_m12x33_shared"})
       expect_right(parse_spectral(word), options);
   }
 }

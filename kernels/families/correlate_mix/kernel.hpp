@@ -42,14 +42,19 @@ class Block {
     device::let_next_grid_begin();
     device::wait_for_previous_grid();
     const int first_item = item_part_ * a_.part_items, end = min(first_item + a_.part_items, a_.items);
-    for (int group = 0; group < a_.part_groups; ++group) {
-      const int frequency = kFrequencies * (frequency_part_ * a_.part_groups + group);
-      for (int item = first_item; item < end; item += kItems) {
-        fill(frequency, item, end);
-        device::sync_block();
-        multiply();
-        device::sync_block();
-      }
+    const int chunks = end > first_item ? (end - first_item + kItems - 1) / kItems : 0, count = a_.part_groups * chunks;
+    // Numbers of the next products come while these are multiplied.
+    const auto bring_chunk = [&](int i) {
+      bring(kFrequencies * (frequency_part_ * a_.part_groups + i / chunks), first_item + i % chunks * kItems, end);
+    };
+    if (count > 0) bring_chunk(0);
+    DANAUS_UNROLL_BY(1)
+    for (int i = 0; i < count; ++i) {
+      if (i > 0) device::sync_block();
+      put(kFrequencies * (frequency_part_ * a_.part_groups + i / chunks));
+      device::sync_block();
+      if (i + 1 < count) bring_chunk(i + 1);
+      multiply();
     }
     store();
   }
@@ -63,38 +68,41 @@ class Block {
     return 4 * (frequency * layout.frequency_words + part * layout.part_words + item * layout.item_words + channel);
   }
 
-  // A lane brings two frequencies of a channel.
-  DANAUS_DEVICE void fill(int first_frequency, int first_item, int end) const {
-    const int frequency = first_frequency + 2 * t_;
-    for (int task = warp_; task < kItems * kChannels / 4; task += kFrequencies) {
-      const int item = task % kItems, channel = 8 * (task / kItems) + g_;
-      const bool of_u = channel < kChannels;
+  // A lane has two frequencies, side by side, of a channel of an item, in each of some tasks.
+  static constexpr int kTasks = 2 * kChannels / 8, kWordsOfPair = layout.packed ? 2 : 4;
+  DANAUS_DEVICE void bring(int first_frequency, int first_item, int end) {
+    const int frequency = first_frequency + 2 * t_, item = first_item + warp_;
+    DANAUS_UNROLL
+    for (int task = 0; task < kTasks; ++task) {
+      const bool of_u = task < kTasks / 2;
       const mix::Spectra& from = of_u ? a_.u : a_.dy;
-      const int there = of_u ? input_ + channel : output_ + channel - kChannels;
-      const bool exists = first_item + item < end && there < (of_u ? a_.inputs : a_.outputs);
-      DANAUS_UNROLL
-      for (int e = 0; e < 2; ++e) {
-        float re = 0, im = 0;
-        if (exists && frequency + e < a_.frequencies) {
-          const long long at = from.item * (first_item + item) + from.channel * there + frequency + e;
-          read(re, im, from.data, at);
-          if (!of_u) {
-            const float copies = copies_of(frequency + e);
-            re *= copies, im *= copies;
-          }
-        }
-        device::store_shared<4>(address(2 * t_ + e, 0, item, channel), {word_of(re)});
-        device::store_shared<4>(address(2 * t_ + e, 1, item, channel), {word_of(im)});
+      const int channel = (of_u ? input_ : output_ - kChannels) + 8 * task + g_;
+      pairs_[task] = {};
+      if (item >= end || channel >= (of_u ? a_.inputs : a_.outputs) || frequency >= a_.frequencies) continue;
+      const u32* const at = from.data + kWordsOfPair / 2 * (from.item * item + from.channel * channel + frequency);
+      if (frequency + 1 < a_.frequencies) {
+        pairs_[task] = device::load_global<4 * kWordsOfPair>(at);
+      } else {
+        const auto one = device::load_global<2 * kWordsOfPair>(at);
+        DANAUS_UNROLL
+        for (int w = 0; w < kWordsOfPair / 2; ++w) pairs_[task][w] = one[w];
       }
     }
   }
-  DANAUS_DEVICE static void read(float& re, float& im, const u32* spectra, long long at) {
-    if constexpr (layout.packed) {
-      const u32 word = device::load_global<4>(spectra + at)[0];
-      re = device::lower_float<layout.key.dtype>(word), im = device::upper_float<layout.key.dtype>(word);
-    } else {
-      const auto words = device::load_global<8>(spectra + 2 * at);
-      re = float_of(words[0]), im = float_of(words[1]);
+  DANAUS_DEVICE void put(int first_frequency) const {
+    DANAUS_UNROLL
+    for (int task = 0; task < kTasks; ++task) DANAUS_UNROLL
+    for (int e = 0; e < 2; ++e) {
+      const float copies = task < kTasks / 2 ? 1.f : copies_of(first_frequency + 2 * t_ + e);
+      float re, im;
+      if constexpr (layout.packed) {
+        const u32 word = pairs_[task][e];
+        re = device::lower_float<layout.key.dtype>(word), im = device::upper_float<layout.key.dtype>(word);
+      } else {
+        re = float_of(pairs_[task][2 * e]), im = float_of(pairs_[task][2 * e + 1]);
+      }
+      device::store_shared<4>(address(2 * t_ + e, 0, warp_, 8 * task + g_), {word_of(copies * re)});
+      device::store_shared<4>(address(2 * t_ + e, 1, warp_, 8 * task + g_), {word_of(copies * im)});
     }
   }
   // Of real samples a frequency stands for its mirror image too, unless it is its own.
@@ -125,40 +133,62 @@ class Block {
       DANAUS_UNROLL
       for (int o = 0; o < kOutputTiles; ++o) {
         const B dy_re = of_dy(0, o), dy_im = of_dy(1, o);
-        mix::multiply<P>(re_[i][o], u_re, dy_re);
-        mix::multiply<P>(im_[i][o], u_re, dy_im);
-        mix::multiply<P>(re_[i][o], u_im, dy_im);
-        mix::multiply<P>(im_[i][o], minus_im, dy_re);
+        mix::multiply_both<P>(re_[i][o], im_[i][o], u_re, minus_im, dy_re, u_im, u_re, dy_im);
       }
     }
   }
 
   DANAUS_DEVICE void store() const {
     const int frequency = kFrequencies * frequency_part_ + warp_;
-    if (!a_.shared && frequency >= a_.frequencies) return;
-    const int part =
-        a_.shared ? (item_part_ * a_.frequency_parts + frequency_part_) * kFrequencies + warp_ : item_part_;
-    const int matrices = a_.shared ? 1 : a_.frequencies;
     DANAUS_UNROLL
-    for (int i = 0; i < kInputTiles; ++i) DANAUS_UNROLL
-    for (int o = 0; o < kOutputTiles; ++o) DANAUS_UNROLL
-    for (int n = 0; n < 4; ++n) {
-      const int input = input_ + 16 * i + g_ + 8 * (n / 2), output = output_ + 8 * o + 2 * t_ + n % 2;
-      if (input >= a_.inputs || output >= a_.outputs) continue;
-      const long long pair = (1ll * part * a_.inputs + input) * a_.outputs + output;
-      float* const to = a_.sums + 2 * (pair * matrices + (a_.shared ? 0 : frequency));
-      float re = re_[i][o][n], im = im_[i][o][n];
-      if (a_.more) {
-        const auto before = device::load_global<8>(to);
-        re += float_of(before[0]), im += float_of(before[1]);
+    for (int i = 0; i < kInputTiles; ++i) {
+      if (a_.shared) {
+        store_sum(i);
+        continue;
       }
-      device::store_global<8>(to, {word_of(re), word_of(im)});
+      if (frequency >= a_.frequencies) continue;
+      DANAUS_UNROLL
+      for (int slot = 0; slot < kSlots; ++slot)
+        store_one(i, slot, item_part_, a_.frequencies, frequency, re_[i][slot / 4][slot % 4],
+                  im_[i][slot / 4][slot % 4]);
     }
+  }
+  // Of weights that frequencies share, the warps' sums are one: each warp adds up what all have of some of its slots.
+  static constexpr int kSlots = 4 * kOutputTiles, kSlotsOfWarp = kSlots / kFrequencies;
+  DANAUS_DEVICE void store_sum(int i) const {
+    const auto place_of = [&](int warp, int slot) { return 256 * (warp * kSlots + slot) + 8 * device::lane_index(); };
+    device::sync_block();
+    DANAUS_UNROLL
+    for (int slot = 0; slot < kSlots; ++slot)
+      device::store_shared<8>(place_of(warp_, slot),
+                              {word_of(re_[i][slot / 4][slot % 4]), word_of(im_[i][slot / 4][slot % 4])});
+    device::sync_block();
+    for (int slot = kSlotsOfWarp * warp_; slot < kSlotsOfWarp * (warp_ + 1); ++slot) {
+      float re = 0, im = 0;
+      DANAUS_UNROLL
+      for (int warp = 0; warp < kFrequencies; ++warp) {
+        const auto words = device::load_shared<8>(place_of(warp, slot));
+        re += float_of(words[0]), im += float_of(words[1]);
+      }
+      store_one(i, slot, item_part_ * a_.frequency_parts + frequency_part_, 1, 0, re, im);
+    }
+  }
+  DANAUS_DEVICE void store_one(int i, int slot, int part, int matrices, int matrix, float re, float im) const {
+    const int input = input_ + 16 * i + g_ + 8 * (slot % 4 / 2), output = output_ + 8 * (slot / 4) + 2 * t_ + slot % 2;
+    if (input >= a_.inputs || output >= a_.outputs) return;
+    const long long pair = (1ll * part * a_.inputs + input) * a_.outputs + output;
+    float* const to = a_.sums + 2 * (pair * matrices + matrix);
+    if (a_.more) {
+      const auto before = device::load_global<8>(to);
+      re += float_of(before[0]), im += float_of(before[1]);
+    }
+    device::store_global<8>(to, {word_of(re), word_of(im)});
   }
 
   const Arguments& a_;
   const int warp_, g_, t_;
   int input_, output_, frequency_part_, item_part_;
+  Words<kWordsOfPair> pairs_[kTasks];
   float re_[kInputTiles][kOutputTiles][4] = {}, im_[kInputTiles][kOutputTiles][4] = {};
 };
 

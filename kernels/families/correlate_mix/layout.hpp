@@ -49,7 +49,7 @@ struct Layout {
 
 struct Arguments {
   mix::Spectra u, dy;  // read
-  float* sums;         // [part, input, output, frequency or 1, 2]; of shared weights a part of each warp
+  float* sums;         // [part, input, output, frequency or 1, 2]
   float* dw;           // [input, output, frequency or 1, 2]
   int items, inputs, outputs, frequencies;
   int item_parts, part_items;         // parts of the batch

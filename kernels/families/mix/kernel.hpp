@@ -260,7 +260,15 @@ class Block {
     const bool items_first = layout.key.product == Product::each;
     const int slice = items_first ? unit / columns : unit % a_.slices;
     first_item_ = at_.columns * (items_first ? unit % columns : unit / a_.slices);
-    first_of_slice_ = (layout.slices_frequencies ? 8 : 16) * slice * a_.slice;
+    if constexpr (layout.slices_both) {
+      const int of_frequencies = a_.slices / a_.channel_slices;
+      first_frequency_ = 8 * (slice % of_frequencies) * a_.slice;
+      first_channel_ = 16 * (slice / of_frequencies) * at_.output_tiles;
+    } else if constexpr (layout.slices_frequencies) {
+      first_frequency_ = 8 * slice * a_.slice;
+    } else {
+      first_channel_ = 16 * slice * a_.slice;
+    }
   }
 
   // Rows of an item that follows, to L2, while warps do what needs no rows: of so many channels from one on.
@@ -275,17 +283,20 @@ class Block {
 
   DANAUS_DEVICE void compute(int unit) {
     const int channel_tiles = kProduct ? at_.input_tiles : at_.output_tiles;
-    for_each_task(channel_tiles, [&](int item, int channel_tile, int first_tile) {
-      Tile<layout.tuning.tiles> tile;
-      if constexpr (layout.from_samples)
-        transform(tile, item, channel_tile, first_tile);
-      else
-        read(tile, item, channel_tile, first_tile);
-      if constexpr (kProduct)
-        keep_input(tile, item, channel_tile, first_tile);
-      else
-        put(tile, item, channel_tile, first_tile);
-    });
+    const int tasks = items() * channel_tiles * at_.frequency_groups;
+    if (layout.in_parts && at_.parts > 1) {
+      transform_in_parts(channel_tiles, tasks);
+    } else {
+      for (int number = warp_; number < tasks; number += layout.tuning.warps) {
+        const Task task = task_of(number, channel_tiles);
+        Tile<layout.tuning.tiles> tile;
+        if constexpr (layout.from_samples)
+          transform(tile, task.item, task.channel_tile, task.first_tile);
+        else
+          read(tile, task.item, task.channel_tile, task.first_tile);
+        keep(tile, task);
+      }
+    }
     if constexpr (!kProduct && !kBack) return;
     device::copy_async_wait<0>();
     device::sync_block();
@@ -294,9 +305,14 @@ class Block {
     }
 
     if constexpr (layout.key.product == Product::each) {
-      const int products = at_.output_tiles * 4 * at_.frequency_tiles;
-      for (int task = warp_; task < products; task += layout.tuning.warps)
-        mix_pair(task % at_.output_tiles, task / at_.output_tiles);
+      // Two frequencies at once are stored together; where that leaves warps without work each has one.
+      const int pairs = at_.output_tiles * 4 * at_.frequency_tiles;
+      if (!kBack && 2 * pairs <= layout.tuning.warps) {
+        if (warp_ < 2 * pairs) mix_places<1>(warp_ % at_.output_tiles, warp_ / at_.output_tiles);
+      } else {
+        for (int task = warp_; task < pairs; task += layout.tuning.warps)
+          mix_places<2>(task % at_.output_tiles, 2 * (task / at_.output_tiles));
+      }
     } else if constexpr (kProduct) {
       const int products = at_.output_tiles * at_.mixed_groups;
       for (int task = warp_; task < products || (at_.in_place && task == warp_); task += layout.tuning.warps) {
@@ -332,17 +348,63 @@ class Block {
   static DANAUS_DEVICE int g() { return device::lane_index() / 4; }
   static DANAUS_DEVICE int t() { return device::lane_index() % 4; }
   DANAUS_DEVICE int items() const { return kOneItem ? 1 : min(at_.columns, a_.batch - first_item_); }
-  DANAUS_DEVICE int first_frequency() const { return layout.slices_frequencies ? first_of_slice_ : 0; }
-  DANAUS_DEVICE int first_channel() const { return layout.slices_frequencies ? 0 : first_of_slice_; }
+  DANAUS_DEVICE int first_frequency() const { return layout.slices_frequencies ? first_frequency_ : 0; }
+  DANAUS_DEVICE int first_channel() const {
+    return layout.slices_both || !layout.slices_frequencies ? first_channel_ : 0;
+  }
 
-  // Warp by warp: tiles of channels of the block's items, some tiles of frequencies each.
-  template <class Visit>
-  DANAUS_DEVICE void for_each_task(int channel_tiles, Visit visit) const {
-    const int tasks = items() * channel_tiles * at_.frequency_groups;
-    for (int task = warp_; task < tasks; task += layout.tuning.warps)
-      visit(kOneItem ? 0 : task / at_.frequency_groups / channel_tiles,
-            kOneItem ? task / at_.frequency_groups : task / at_.frequency_groups % channel_tiles,
-            task % at_.frequency_groups * layout.tuning.tiles);
+  // Of a warp: a tile of channels of one of the block's items, some tiles of frequencies.
+  struct Task {
+    int item, channel_tile, first_tile;
+  };
+  DANAUS_DEVICE Task task_of(int number, int channel_tiles) const {
+    return {kOneItem ? 0 : number / at_.frequency_groups / channel_tiles,
+            kOneItem ? number / at_.frequency_groups : number / at_.frequency_groups % channel_tiles,
+            number % at_.frequency_groups * layout.tuning.tiles};
+  }
+  DANAUS_DEVICE void keep(const Tile<layout.tuning.tiles>& tile, const Task& task) const {
+    if constexpr (kProduct)
+      keep_input(tile, task.item, task.channel_tile, task.first_tile);
+    else
+      put(tile, task.item, task.channel_tile, task.first_tile);
+  }
+  // Several warps have a task, a part of the points each; the first of them adds up what they made.
+  DANAUS_DEVICE void transform_in_parts(int channel_tiles, int tasks) {
+    constexpr int tiles = layout.tuning.tiles;
+    const int number = warp_ % tasks, part = warp_ / tasks;
+    const Task task = task_of(number, channel_tiles);
+    const auto place_of = [&](int of_part, int i) {
+      return at_.parts_at + 1024 * (((of_part - 1) * tasks + number) * tiles + i) + 16 * device::lane_index();
+    };
+    Tile<tiles> tile;
+    if (part < at_.parts) transform(tile, task.item, task.channel_tile, task.first_tile, part, at_.parts);
+    if (part > 0 && part < at_.parts) {
+      DANAUS_UNROLL
+      for (int i = 0; i < tiles; ++i) {
+        device::store_shared<16>(place_of(part, i), words_of(tile.re[i]));
+        device::store_shared<16>(place_of(part, i) + 512, words_of(tile.im[i]));
+      }
+    }
+    device::sync_block();
+    if (part == 0) {
+      for (int other = 1; other < at_.parts; ++other) {
+        DANAUS_UNROLL
+        for (int i = 0; i < tiles; ++i) {
+          add_words(tile.re[i], device::load_shared<16>(place_of(other, i)));
+          add_words(tile.im[i], device::load_shared<16>(place_of(other, i) + 512));
+        }
+      }
+      keep(tile, task);
+    }
+    if constexpr (!kProduct && !kBack) device::sync_block();
+  }
+  static DANAUS_DEVICE Words<4> words_of(const float (&numbers)[4]) {
+    return {word_of(numbers[0]), word_of(numbers[1]), word_of(numbers[2]), word_of(numbers[3])};
+  }
+  static DANAUS_DEVICE void add_words(float (&numbers)[4], const Words<4>& words) {
+    DANAUS_UNROLL
+    for (int i = 0; i < 4; ++i) numbers[i] += float_of(words[i]);
+    device::count_fp32(4);
   }
 
   DANAUS_DEVICE static long long row_of(const Rows& rows, int inner, int item, int channel) {
@@ -497,45 +559,51 @@ class Block {
     }
   }
 
-  // U, of a tile that is zero.
+  // U, of a tile that is zero: of one of so many parts of the points.
   template <int tiles>
-  DANAUS_DEVICE void transform(Tile<tiles>& tile, int item, int channel_tile, int first_tile) const {
+  DANAUS_DEVICE void transform(Tile<tiles>& tile, int item, int channel_tile, int first_tile, int part = 0,
+                               int parts = 1) const {
     const void* row[2];
+    const int all = (a_.part + layout.step - 1) / layout.step;
+    const Steps steps{all * part / parts, all * (part + 1) / parts};
     rows_of(row, first_item_ + item, channel_tile);
     const bool whole = is_whole_task<tiles>(channel_tile, first_tile);
     if constexpr (layout.staged > 0) {
       if (whole && at_.staged_at >= 0 && at_.forward_at >= 0) {
-        transform_rows<true, true, true>(tile, row, first_tile);
+        transform_rows<true, true, true>(tile, row, first_tile, steps);
         return;
       }
       if (whole && at_.staged_at >= 0) {
-        transform_rows<true, false, true>(tile, row, first_tile);
+        transform_rows<true, false, true>(tile, row, first_tile, steps);
         return;
       }
     }
     if (whole && at_.forward_at >= 0)
-      transform_rows<true, true, false>(tile, row, first_tile);
+      transform_rows<true, true, false>(tile, row, first_tile, steps);
     else if (whole)
-      transform_rows<true, false, false>(tile, row, first_tile);
+      transform_rows<true, false, false>(tile, row, first_tile, steps);
     else
-      transform_rows<false, false, false>(tile, row, first_tile);
+      transform_rows<false, false, false>(tile, row, first_tile, steps);
   }
+  struct Steps {
+    int first, end;
+  };
   template <bool whole, bool shared, bool staged, int tiles>
-  DANAUS_DEVICE void transform_rows(Tile<tiles>& tile, const void* const (&row)[2], int first_tile) const {
-    const int steps = (a_.part + layout.step - 1) / layout.step;
-    Table<shared> table(a_.forward, at_.forward_at, first_frequency() / 8 + first_tile);
+  DANAUS_DEVICE void transform_rows(Tile<tiles>& tile, const void* const (&row)[2], int first_tile,
+                                    const Steps& steps) const {
+    Table<shared> table(a_.forward, at_.forward_at, first_frequency() / 8 + first_tile + steps.first * a_.table_tiles);
     // Points of the next step come while this one is multiplied; where tiles are not whole, or sums of another product
     // are kept, registers have no room for them.
     constexpr bool kAhead = whole && layout.staged == 0 && !layout.in_chunks;
     int slot = 0;
     Folded points;
-    if (kAhead) points = load<whole>(row, layout.lane_points * t());
+    if (kAhead) points = load<whole>(row, layout.step * steps.first + layout.lane_points * t());
     DANAUS_UNROLL_BY(1)
-    for (int step = 0; step < steps; ++step, table += a_.table_tiles) {
+    for (int step = steps.first; step < steps.end; ++step, table += a_.table_tiles) {
       if constexpr (staged) {
         device::copy_async_wait<(layout.staged > 0 ? layout.staged - 1 : 0)>();
         points = staged_points(slot);
-        if (step + layout.staged < steps) stage(row, step + layout.staged, slot);
+        if (step + layout.staged < steps.end) stage(row, step + layout.staged, slot);
         device::copy_async_commit();
         slot = slot + 1 == layout.staged ? 0 : slot + 1;
       } else if (!kAhead) {
@@ -547,7 +615,7 @@ class Block {
         A difference_re = fragment(points, parity, false, 0);
         difference_re.negate();
         const auto load_next = [&] {
-          if (kAhead && parity == 1 && step + 1 < steps)
+          if (kAhead && parity == 1 && step + 1 < steps.end)
             points = load<whole>(row, layout.step * (step + 1) + layout.lane_points * t());
         };
         if constexpr (kComplex) {
@@ -558,10 +626,7 @@ class Block {
             u32 cosine[2], sine[2];
             table.load(i, cosine, sine);
             const B c(cosine), s(sine);
-            multiply<P>(tile.re[i], sum_re, c);
-            multiply<P>(tile.im[i], sum_im, c);
-            multiply<P>(tile.re[i], difference_im, s);
-            multiply<P>(tile.im[i], difference_re, s);
+            multiply_both<P>(tile.re[i], tile.im[i], sum_re, sum_im, c, difference_im, difference_re, s);
           });
         } else {
           load_next();
@@ -712,7 +777,7 @@ class Block {
     float number[4];
   };
   // Of places side by side, or where they go to global memory frequencies.
-  DANAUS_DEVICE void put_pair(int item, int first, int channel, const Pair& of) const {
+  DANAUS_DEVICE void put_pair(int item, int first, int channel, const Pair& of, int count = 2) const {
     if constexpr (layout.to_samples && layout.halves) {
       DANAUS_UNROLL
       for (int part = 0; part < 2; ++part)
@@ -726,8 +791,8 @@ class Block {
     } else {
       const int frequency = first_frequency() + first;
       if (first_channel() + channel < a_.outputs)
-        write_pair(place_in(a_.to, item, first_channel() + channel, frequency), of.number, a_.frequencies - frequency,
-                   a_.to.pairs);
+        write_pair(place_in(a_.to, item, first_channel() + channel, frequency), of.number,
+                   min(count, a_.frequencies - frequency), a_.to.pairs);
     }
   }
   static DANAUS_DEVICE void store_unit(SharedAddress to, float first, float second) {
@@ -769,8 +834,9 @@ class Block {
   DANAUS_DEVICE void mix(Tile<tiles>& tile, int item, int output_tile, int first_tile, int chunk = 0) const {
     if (first_channel() + 16 * output_tile >= a_.outputs) return;
     // Operands in two parts leave no registers for one more of these.
-    if (!layout.split && is_whole<tiles>(first_tile) && at_.weights_at >= 0)
-      mix_tiles<true, !layout.split>(tile, item, output_tile, first_tile, chunk);
+    constexpr bool kShared = !layout.split || layout.in_teams;
+    if (kShared && is_whole<tiles>(first_tile) && at_.weights_at >= 0)
+      mix_tiles<true, kShared>(tile, item, output_tile, first_tile, chunk);
     else if (is_whole<tiles>(first_tile))
       mix_tiles<true, false>(tile, item, output_tile, first_tile, chunk);
     else
@@ -798,39 +864,39 @@ class Block {
       for_each_tile<tiles, whole>(first_tile, [&](int i) {
         const SharedAddress at = from + 8 * Layout::kUnits * i;
         const B u_re = spectrum(at), u_im = spectrum(at + at_.u_part);
-        multiply<P>(tile.re[i], w_re, u_re);
-        multiply<P>(tile.im[i], w_im, u_re);
-        multiply<P>(tile.re[i], minus_im, u_im);
-        multiply<P>(tile.im[i], w_re, u_im);
+        multiply_both<P>(tile.re[i], tile.im[i], w_re, w_im, u_re, minus_im, w_re, u_im);
       });
     }
   }
-  // V of 16 channels at two frequencies with weights of their own: items of the batch are the columns.
-  DANAUS_DEVICE void mix_pair(int output_tile, int pair) const {
-    float re[2][4] = {}, im[2][4] = {};
+  // V of 16 channels at one or two frequencies with weights of their own: items of the batch are the columns.
+  template <int count>
+  DANAUS_DEVICE void mix_places(int output_tile, int first) const {
+    if (first_channel() + 16 * output_tile >= a_.outputs) return;
+    float re[count][4] = {}, im[count][4] = {};
     const int item = min(g(), items() - 1);
     DANAUS_UNROLL
-    for (int e = 0; e < 2; ++e) {
-      const int place = 2 * pair + e,
+    for (int e = 0; e < count; ++e) {
+      const int place = first + e,
                 frequency = first_frequency() + (layout.by_parity ? frequency_at(place, layout.step) : place);
       if (frequency >= a_.frequencies) continue;
-      DANAUS_UNROLL_BY(1)
+      DANAUS_UNROLL_BY(layout.split ? 2 : 4)
       for (int step = 0; step < at_.input_tiles * layout.steps_of_tile; ++step) {
         const A w_re(weights(frequency, output_tile, step, 0).word),
             w_im(weights(frequency, output_tile, step, 1).word);
         A minus_im = w_im;
         minus_im.negate();
         const B u_re = spectrum(u_address(item, place, 0, step)), u_im = spectrum(u_address(item, place, 1, step));
-        multiply<P>(re[e], w_re, u_re);
-        multiply<P>(im[e], w_im, u_re);
-        multiply<P>(re[e], minus_im, u_im);
-        multiply<P>(im[e], w_re, u_im);
+        multiply_both<P>(re[e], im[e], w_re, w_im, u_re, minus_im, w_re, u_im);
       }
     }
     DANAUS_UNROLL
     for (int i = 0; i < 4; ++i) {
       const int column = 2 * t() + i % 2, channel = 16 * output_tile + g() + 8 * (i / 2);
-      if (column < items()) put_pair(column, 2 * pair, channel, {re[0][i], im[0][i], re[1][i], im[1][i]});
+      if (column >= items()) continue;
+      if constexpr (count == 2)
+        put_pair(column, first, channel, {re[0][i], im[0][i], re[1][i], im[1][i]});
+      else
+        put_pair(column, first, channel, {re[0][i], im[0][i]}, 1);
     }
   }
 
@@ -1010,7 +1076,7 @@ class Block {
   const Arguments& a_;
   const Places& at_;
   const int warp_;
-  int first_item_ = 0, first_of_slice_ = 0;
+  int first_item_ = 0, first_frequency_ = 0, first_channel_ = 0;
 };
 
 // Weights in the order of fragments, rounded as products take them: a vector a thread.

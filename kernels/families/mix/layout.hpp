@@ -59,6 +59,7 @@ struct Places {
   int y_begin, bytes;                  // of all
   int barriers_at;                     // two of each team
   int staged_at;                       // points, of each warp, of each step, or -1
+  int parts, parts_at;                 // that the points of a tile are shared out in; sums of all but the first, or -1
   int forward_at, inverse_at;          // tables, or -1
   int weights_at;                      // the matrix, or -1
   bool in_place;                       // a warp has one product at most, and stores it when all have read their inputs
@@ -92,6 +93,9 @@ struct Layout {
   bool slices_frequencies = key.product != Product::none && !to_samples && !in_teams;
   int team_warps = in_teams ? tuning.warps / tuning.teams : tuning.warps;
   int staged = in_teams && from_samples && key.complex ? tuning.staged : 0;
+  bool in_parts = from_samples && !in_teams;  // points, where there are more warps than tiles to transform
+  // Of few frequencies with weights of their own, channels too.
+  bool slices_both = key.stage == Stage::middle && key.product == Product::each;
   bool by_parity = from_samples || to_samples;  // frequencies are in places by frequency_at(), else in order
   int apart = by_parity ? step / 8 : 0;         // tiles between those of a frequency and of the next one
 
@@ -100,7 +104,10 @@ struct Layout {
   constexpr const char* broken_rule() const {
     if (tuning.warps < 1 || tuning.warps > 32) return "warps: 1 to 32";
     if (tuning.tiles < 1 || tuning.tiles % tile_grain != 0) return "tiles: a multiple of 2, in 16 bits of 4";
-    if (tuning.mixed < 1) return "mixed: 1 or more";
+    // Other passes have frequencies in order, even ones beside odd ones.
+    const bool in_pairs = from_samples && !to_samples && key.product != Product::none;
+    if (tuning.mixed < 1 || (in_pairs && tuning.mixed % tile_grain != 0))
+      return "mixed: 1 or more, there a multiple of 2, in 16 bits of 4";
     if (in_teams && tuning.warps % tuning.teams != 0) return "teams: of as many warps each";
     if (tuning.points < 1 || 8 * tuning.points % step != 0) return "points: 1 or more, in 16 bits an even number";
     return nullptr;
@@ -130,7 +137,8 @@ struct Layout {
     p.y_begin = p.in_place ? 0 : u_bytes;
     p.bytes = p.in_place ? (u_bytes > y_bytes ? u_bytes : y_bytes) : u_bytes + y_bytes;
     p.barriers_at = p.bytes, p.bytes += in_teams ? 16 * columns : 0;
-    p.staged_at = p.forward_at = p.inverse_at = p.weights_at = -1;
+    p.parts = 1;
+    p.parts_at = p.staged_at = p.forward_at = p.inverse_at = p.weights_at = -1;
     return p;
   }
   // Of points of a step on their way to a warp: of channels g and g + 8, of four parts of a row, 16 bytes a lane.
@@ -170,13 +178,14 @@ struct Arguments {
   Rows u_rows, y_rows;
   int inner;  // items of an outer step
   int batch, inputs, outputs, length, frequencies;
-  int part;           // points of a row that are transformed, of its folds
-  bool quarters;      // folded twice, as rows of even length are
-  int table_tiles;    // of frequencies, in the table
-  int matrices;       // of weights: frequencies, or 1
-  int slices, slice;  // that an item's frequencies or channels are shared out in; tiles of each
-  int units;          // slices of items, which blocks take in turn
-  bool adjoint;       // their conjugate transposes
+  int part;            // points of a row that are transformed, of its folds
+  bool quarters;       // folded twice, as rows of even length are
+  int table_tiles;     // of frequencies, in the table
+  int matrices;        // of weights: frequencies, or 1
+  int slices, slice;   // that an item's frequencies or channels are shared out in; tiles of each
+  int channel_slices;  // of those, that are of channels, where frequencies are shared out too
+  int units;           // slices of items, which blocks take in turn
+  bool adjoint;        // their conjugate transposes
   bool aligned;   // a lane's points are one access: rows begin at as many bytes, X is a multiple of four lanes' points
   int row_bytes;  // that are brought to L2 at once, or 0
   bool ahead;     // those of an item that follows too

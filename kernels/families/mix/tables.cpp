@@ -70,7 +70,8 @@ Choice choose(const Spectral& p, Stage stage, Product product, const Size& size)
   const Key key{p.dtype, p.tf32, samples && p.complex, stage, product};
   const auto takes = [&](const Line& line, const Layout& layout) {
     return size.items <= line.items && size.inputs <= line.inputs && size.outputs <= line.outputs &&
-           p.lengths.back() <= line.points && (!layout.in_teams || suits_teams(layout, size));
+           p.lengths.back() <= line.points && size.frequencies <= line.frequencies &&
+           (!layout.in_teams || suits_teams(layout, size));
   };
   for (std::size_t line = 0; line < kLines.size(); ++line) {
     const auto all = Family::instances(line);

@@ -33,10 +33,37 @@
 //                      two of eight 2505 (64 to 64, 256 x 256, 64 items); 1605 for 1670 (128 to 128, 128 x 128, 64
 //                      items). Of one item of 64 channels 48 for 35. Without teams eight tiles to mix: 198 for 227.
 //
-// Operands in two parts take fewer tiles, so that registers hold them; those, 16 bits and weights of each frequency
-// have not been measured, nor have more than 64 modes. Some kernels of 128 registers keep one to four words of a lane
-// in local memory, outside of loops. Where the batch of a layer with weights of each frequency is small it goes by
-// passes.
+// Operands in two parts; 1024 items of 64 channels of 128 and 256 points, of 128 of 128 points:
+//   layer              Two teams of four warps, eight tiles, points two steps ahead: 100 160 253 for 128 208 300
+//   without
+//                      teams. Points three steps ahead 108 164 351, four tiles 111 175 273, four teams 109 190 337, one
+//                      team 130 194 271. Sums of two products at once, and second parts that only products round: 128
+//                      208 300 for 145 241 356.
+//   there, back        All passes of 16 items of 128 x 128 and 256 x 256 points: there two teams, one step ahead, back
+//                      four teams 357 844 for 401 1071. There two steps ahead 363 857, without teams 369 929; back two
+//                      teams 361 861, none 385 916. There without a product, as for gradients, 120 179 (two of 128 and
+//                      of 256 points) by eight tiles, 121 202 by four.
+// 16 bits, of the same sizes:
+//   layer              The same two teams 35 52 71 for 38 64 80; three steps ahead 35 56 81, one 34 56 71; three teams
+//   45
+//                      69 89, four 43 68 96.
+//   there              The same, one step ahead, 121 254 for 124 304; two 127 249. Back in teams is no better.
+// Weights of each frequency, few of those, real samples, TF32; all passes of 32 items of 64 channels of 128 x 128
+// points and 16 modes, of 20 of 32 of 64 x 64 and 12, of 16 of 32 of 256 x 256 and 12; of 1, 32, 256 items of 1024
+// points:
+//   there              Two tiles, and registers for four blocks at once: 169 37 153 for 180 40 151 with two blocks, 255
+//                      47 250 in teams. Rows of few items by 16 warps, which share out the points: 24 for 28 (32
+//                      items), 75 for 87 (256). One warp for each tile took 26 of 50 (32 items) there. In two parts,
+//                      blocks of four warps 188 42 155 for 212 48 159, but 101 for 82 (256 items); in 16 bits 128 35 90
+//                      for 138 38 90.
+//   middle             Blocks have slices of the channels too: 10 for 23 of its own time (32 items). 16 warps, one for
+//   a
+//                      frequency: 21.2 for 23.9.
+//   back               Two tiles 180 for 205 (128 x 128). Blocks of four warps 162 for 167, but 107 for 75 (256 items).
+//                      16 warps 15.2 for 16.4 (one item), 22.5 for 23.9 (32).
+//
+// More than 64 modes have not been measured. Some kernels of 128 registers keep one to four words of a lane in local
+// memory, outside of loops.
 #pragma once
 
 #include <array>
@@ -54,47 +81,66 @@ constexpr Operands operands_of(const Key& key) {
 struct Line {
   Stage stage;
   Operands operands;
-  std::int64_t items, inputs, outputs, points;  // that it is chosen up to; points of a row
+  std::int64_t items, inputs, outputs, points, frequencies;  // that it is chosen up to; points of a row
   Tuning tuning;
 };
 
-// A layer of one axis with weights of each frequency goes by passes where the batch has fewer items than a device has
-// multiprocessors over this.
-inline constexpr std::int64_t kPassesBelow = 4;
+// A layer of one axis with weights of each frequency is one launch where the batch has at least as many items as a
+// device has multiprocessors over the first, and all rows together at most so many points: 9.2 for 13.4 by passes (64
+// items of 16 channels of 64 points), 15.1 for 20.9 (128 of 64 of 64), but 81 for 30 (64 of 64 of 1024), 26 for 19 (256
+// of 32 of 256).
+inline constexpr std::int64_t kPassesBelow = 4, kPassesAbove = 1 << 20;
 
 inline constexpr std::int64_t kLess = 32, kFew = 128, kSome = 256, kAny = std::int64_t{1} << 62;
 
 inline constexpr std::array kLines = std::to_array<Line>({
-    {Stage::layer, Operands::tf32, kLess, kAny, kAny, kAny, {16, 4, 1, 1, 1}},
-    {Stage::layer, Operands::tf32, kFew, kAny, kAny, kAny, {16, 4, 4, 2, 1}},
-    {Stage::layer, Operands::tf32, kAny, 64, 64, 128, {8, 8, 8, 1, 1, 2, 3}},
-    {Stage::layer, Operands::tf32, kAny, 64, 64, kAny, {8, 8, 8, 1, 1, 2, 2}},
-    {Stage::layer, Operands::tf32, kAny, 64, 128, kAny, {16, 4, 8, 1, 1, 2}},
-    {Stage::layer, Operands::tf32, kAny, 128, 128, 128, {8, 4, 8, 1, 2, 1}},
-    {Stage::layer, Operands::tf32, kAny, 128, 128, kAny, {8, 8, 8, 1, 1, 1, 3}},
-    {Stage::layer, Operands::tf32, kAny, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
-    {Stage::layer, Operands::split, kFew, kAny, kAny, kAny, {16, 2, 1, 1, 1}},
-    {Stage::layer, Operands::split, kAny, 64, 64, kAny, {8, 2, 4, 1, 2}},
-    {Stage::layer, Operands::split, kAny, kAny, kAny, kAny, {8, 2, 8, 1, 2}},
-    {Stage::layer, Operands::halves, kFew, kAny, kAny, kAny, {16, 4, 1, 2, 1}},
-    {Stage::layer, Operands::halves, kAny, 64, 64, kAny, {8, 4, 4, 2, 2}},
-    {Stage::layer, Operands::halves, kAny, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
-    {Stage::there, Operands::tf32, kSome, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
-    {Stage::there, Operands::tf32, kAny, kAny, kAny, kAny, {8, 8, 8, 1, 1, 2, 2}},
-    {Stage::there, Operands::tf32, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
-    {Stage::there, Operands::split, kAny, kAny, kAny, kAny, {8, 2, 2, 2, 2}},
-    {Stage::there, Operands::halves, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
-    {Stage::middle, Operands::tf32, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
-    {Stage::middle, Operands::split, kAny, kAny, kAny, kAny, {8, 4, 2, 2, 2}},
-    {Stage::middle, Operands::halves, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
-    {Stage::back, Operands::tf32, kSome, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
-    {Stage::back, Operands::tf32, kAny, kAny, kAny, kAny, {12, 4, 8, 1, 1, 3}},
-    {Stage::back, Operands::tf32, kAny, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
-    {Stage::back, Operands::split, kAny, kAny, kAny, kAny, {8, 2, 4, 1, 2}},
-    {Stage::back, Operands::halves, kAny, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
-    {Stage::arrange, Operands::tf32, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
-    {Stage::arrange, Operands::split, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
-    {Stage::arrange, Operands::halves, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
+    {Stage::layer, Operands::tf32, kLess, kAny, kAny, kAny, kAny, {16, 4, 1, 1, 1}},
+    {Stage::layer, Operands::tf32, kFew, kAny, kAny, kAny, kAny, {16, 4, 4, 2, 1}},
+    {Stage::layer, Operands::tf32, kAny, 64, 64, 128, kAny, {8, 8, 8, 1, 1, 2, 3}},
+    {Stage::layer, Operands::tf32, kAny, 64, 64, kAny, kAny, {8, 8, 8, 1, 1, 2, 2}},
+    {Stage::layer, Operands::tf32, kAny, 64, 128, kAny, kAny, {16, 4, 8, 1, 1, 2}},
+    {Stage::layer, Operands::tf32, kAny, 128, 128, 128, kAny, {8, 4, 8, 1, 2, 1}},
+    {Stage::layer, Operands::tf32, kAny, 128, 128, kAny, kAny, {8, 8, 8, 1, 1, 1, 3}},
+    {Stage::layer, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
+    {Stage::layer, Operands::split, kFew, kAny, kAny, kAny, kAny, {16, 2, 1, 1, 1}},
+    {Stage::layer, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 8, 8, 1, 1, 2, 2}},
+    {Stage::layer, Operands::split, kAny, 64, 64, kAny, kAny, {8, 2, 4, 1, 2}},
+    {Stage::layer, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 2, 8, 1, 2}},
+    {Stage::layer, Operands::halves, kFew, kAny, kAny, kAny, kAny, {16, 4, 1, 2, 1}},
+    {Stage::layer, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 8, 8, 2, 1, 2, 2}},
+    {Stage::layer, Operands::halves, kAny, 64, 64, kAny, kAny, {8, 4, 4, 2, 2}},
+    {Stage::layer, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
+    {Stage::there, Operands::tf32, kSome, kAny, kAny, kAny, 16, {16, 2, 2, 2, 1}},
+    {Stage::there, Operands::tf32, kAny, kAny, kAny, kAny, 16, {8, 2, 2, 2, 4}},
+    {Stage::there, Operands::tf32, kSome, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
+    {Stage::there, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 8, 8, 1, 1, 2, 2}},
+    {Stage::there, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
+    {Stage::there, Operands::split, kAny, kAny, kAny, 256, 16, {4, 2, 2, 2, 4}},
+    {Stage::there, Operands::split, kAny, kAny, kAny, kAny, 16, {8, 2, 2, 2, 2}},
+    {Stage::there, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 8, 8, 1, 1, 2, 1}},
+    {Stage::there, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 8, 4, 1, 1}},
+    {Stage::there, Operands::halves, kAny, kAny, kAny, kAny, 32, {4, 4, 4, 2, 4}},
+    {Stage::there, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 8, 8, 2, 1, 2, 1}},
+    {Stage::there, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
+    {Stage::middle, Operands::tf32, kLess, kAny, kAny, kAny, 64, {16, 4, 4, 2, 1}},
+    {Stage::middle, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
+    {Stage::middle, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
+    {Stage::middle, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
+    {Stage::back, Operands::tf32, kAny, kAny, kAny, 128, 16, {4, 2, 2, 2, 4}},
+    {Stage::back, Operands::tf32, kSome, kAny, kAny, kAny, 16, {16, 2, 1, 2, 1}},
+    {Stage::back, Operands::tf32, kAny, kAny, kAny, kAny, 16, {8, 2, 2, 2, 2}},
+    {Stage::back, Operands::tf32, kSome, kAny, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
+    {Stage::back, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {12, 4, 8, 1, 1, 3}},
+    {Stage::back, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
+    {Stage::back, Operands::split, kAny, kAny, kAny, kAny, 16, {8, 2, 2, 2, 2}},
+    {Stage::back, Operands::split, kAny, kAny, kAny, kAny, kAny, {16, 4, 8, 1, 1, 4}},
+    {Stage::back, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 2, 4, 1, 2}},
+    {Stage::back, Operands::halves, kAny, kAny, kAny, 128, 32, {4, 4, 4, 4, 4}},
+    {Stage::back, Operands::halves, kAny, kAny, kAny, kAny, 32, {8, 4, 4, 4, 2}},
+    {Stage::back, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
+    {Stage::arrange, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
+    {Stage::arrange, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
+    {Stage::arrange, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
 });
 
 }  // namespace danaus::mix
