@@ -88,6 +88,15 @@ class Weights final : public Step {
   std::int64_t blocks_ = 1;
 };
 
+// Whether a layer of one axis is one launch, as far as there is room.
+bool is_in_one(const Spectral& p, const Device& device) {
+  if (p.shared) return true;
+  const std::int64_t length = p.lengths[0], blocks = p.batch * ratio_up(p.outputs, 16);
+  if (length >= mix::kLongRow && 2 * blocks <= device.multiprocessors) return false;
+  return p.batch * std::max(p.inputs, p.outputs) * length <= mix::kFewPoints ||
+         mix::weights_per_row(kept_count(p), p.outputs, length * (p.complex ? 2 : 1)) <= mix::kFewWeights;
+}
+
 // A layer in one launch, or in passes: there, middle, back, of so many items at a time that what is between them fits
 // the chunk. Back is two passes where shared memory has no room for both axes.
 class Layer final : public Step {
@@ -99,10 +108,7 @@ class Layer final : public Step {
     const std::string token = asked.token();
     const int inputs = static_cast<int>(p.inputs), outputs = static_cast<int>(p.outputs);
     const int frequencies = static_cast<int>(kept_count(p));
-    const std::int64_t points = p.batch * std::max(p.inputs, p.outputs) * p.lengths.back();
-    const bool in_one =
-        p.shared || (mix::kPassesBelow * p.batch > device.multiprocessors && points <= mix::kPassesAbove);
-    if (p.lengths.size() == 1 && in_one)
+    if (p.lengths.size() == 1 && is_in_one(p, device))
       if (auto pass =
               Pass::make(p, {Stage::layer, Factor::weights, p.batch, inputs, outputs, frequencies}, device, token))
         fused_ = std::move(pass);

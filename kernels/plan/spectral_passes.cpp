@@ -12,13 +12,26 @@ namespace {
 using mix::Product;
 using mix::Stage;
 
-constexpr int kMostColumns = 8;  // items of the batch that one product with weights of a frequency takes
-
 mix::Choice choose(const Spectral& p, const Shape& shape) {
   const Product product = shape.factor == Factor::none                   ? Product::none
                           : shape.factor == Factor::weights && !p.shared ? Product::each
                                                                          : Product::shared;
   return mix::choose(p, shape.stage, product, {shape.items, shape.inputs, shape.outputs, shape.frequencies});
+}
+
+// Items of the batch that a block has at once: where each frequency has weights of its own columns of one product.
+int most_columns(const Shape& shape, const mix::Layout& layout, std::int64_t row_numbers, const Device& device) {
+  if (layout.in_teams) return layout.tuning.teams;
+  if (layout.key.product != Product::each) return 1;
+  constexpr std::int64_t kColumnsOfProduct = 8;
+  std::int64_t columns = std::min(shape.items, kColumnsOfProduct);
+  if (shape.stage == Stage::layer) {
+    // As many as are enough for weights that are read anew for them, and leave enough for all multiprocessors.
+    const std::int64_t of_weights = mix::weights_per_row(shape.frequencies, shape.outputs, row_numbers) / 16;
+    const std::int64_t of_blocks = ratio_up(shape.items * ratio_up(shape.outputs, 16), device.multiprocessors);
+    columns = std::clamp<std::int64_t>(std::min(of_weights, of_blocks), 1, columns);
+  }
+  return static_cast<int>(columns);
 }
 
 std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length, const Device& device) {
@@ -66,13 +79,10 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
     of.slices *= of.channel_slices;
     return of;
   };
-  const int most_columns = layout.key.product == Product::each
-                               ? static_cast<int>(std::min<std::int64_t>(shape.items, kMostColumns))
-                           : layout.in_teams ? layout.tuning.teams
-                                             : 1;
   // With room for as many blocks on a multiprocessor as registers are limited for, or else for one.
   for (int blocks = layout.tuning.blocks; blocks > 0; --blocks)
-    for (int columns = most_columns; columns > 0; --columns) {
+    for (int columns = most_columns(shape, layout, length * (layout.key.complex ? 2 : 1), device); columns > 0;
+         --columns) {
       std::optional<Cut> best;
       for (int slice = tiles; slice > 0; slice = slice / 2 / grain * grain) {
         const Cut next = made(slice, columns);

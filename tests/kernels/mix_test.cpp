@@ -52,7 +52,9 @@ INSTANTIATE_TEST_SUITE_P(
                          "_complex_b131_c16x20_l64_m32_shared", "_complex_b2_c5x3_l34_m17_shared", "_b3_c4x5_l50_m26",
                          "_complex_b129_c3x2_l144_m16_shared", "_complex_b133_c65x3_l16_m2",
                          "_b129_c66x5_l17_m9_shared", "_b130_c2x65_l16_m9", "_complex_b2_c5x19_l32_m8_shared_adjoint",
-                         "_b2_c20x3_l32_m17_adjoint")),
+                         "_b2_c20x3_l32_m17_adjoint",
+                         // Of many weights for each row, for which a block has some items at once, the last one fewer.
+                         "_b11_c2x200_l16_m9", "_complex_b11_c2x100_l16_m16")),
     [](const auto& info) { return text(std::get<0>(info.param), std::get<1>(info.param)); });
 
 // Whole tiles of as many frequencies as a warp of a team has at once, whose points come some steps ahead.
@@ -75,11 +77,11 @@ INSTANTIATE_TEST_SUITE_P(OfOneAxis, SpectralPasses,
                                           testing::Values(
                                               // Warps that share out the points of a tile, of units one after the other
                                               // too; slices of channels, of which the last is smaller.
-                                              "_b2_c20x33_l300_m12", "_complex_b1_c40x70_l512_m7", "_b133_c3x2_l264_m5",
+                                              "_b2_c20x33_l516_m12", "_complex_b1_c40x70_l512_m7", "_b133_c3x2_l264_m5",
                                               "_complex_b2_c40x33_l64_m40_shared_channelmajor",
-                                              "_complex_b3_c5x19_l33_m33_shared", "_complex_b9_c5x19_l36_m7",
-                                              "_b2_c24x40_l96_m49_shared", "_b5_c20x33_l100_m12_channelmajor",
-                                              "_b1_c1x2_l17_m9_adjoint"),
+                                              "_complex_b3_c5x19_l33_m33_shared", "_complex_b9_c5x19_l513_m7",
+                                              "_b2_c24x40_l96_m49_shared", "_b5_c20x33_l520_m12_channelmajor",
+                                              "_b1_c1x2_l513_m9_adjoint"),
                                           testing::Values(132)));
 
 INSTANTIATE_TEST_SUITE_P(
@@ -108,13 +110,17 @@ TEST(SpectralPasses, WithLittleSharedMemory) {
     expect_right(parse_spectral(word), options);
 }
 
-// Weights of each frequency: one launch where there is little to do, passes where there is more.
-TEST(SpectralPasses, OfLongRows) {
+// Weights of each frequency: one launch but for few long rows, and for many rows with many weights each.
+TEST(SpectralPasses, OfFewLongRowsAndOfManyWeights) {
   const auto name_of = [](const char* word) {
-    return std::string(Plan(parse_case(word), executor_machine({})).variant().name);
+    ExecutorOptions options;
+    options.device.multiprocessors = 132;
+    return std::string(Plan(parse_case(word), executor_machine(options)).variant().name);
   };
-  EXPECT_EQ(name_of("spectral_f32_tf32_b64_c16x16_l64_m16").find("there"), std::string::npos);
-  EXPECT_NE(name_of("spectral_f32_tf32_b64_c64x64_l1024_m16").find("there"), std::string::npos);
+  for (const char* word : {"spectral_f32_tf32_b1_c16x16_l64_m16", "spectral_f32_tf32_b64_c64x64_l1024_m16"})
+    EXPECT_EQ(name_of(word).find("there"), std::string::npos) << word;
+  for (const char* word : {"spectral_f32_tf32_b1_c64x64_l1024_m16", "spectral_f32_tf32_complex_b1024_c64x64_l128_m64"})
+    EXPECT_NE(name_of(word).find("there"), std::string::npos) << word;
 }
 
 // Some items after others, so that what is between passes stays small.

@@ -305,9 +305,10 @@ class Block {
     }
 
     if constexpr (layout.key.product == Product::each) {
-      // Two frequencies at once are stored together; where that leaves warps without work each has one.
+      // Two frequencies at once are stored together; where that leaves warps without work each has one. Of 16 bits for
+      // the inverse two are a word.
       const int pairs = at_.output_tiles * 4 * at_.frequency_tiles;
-      if (!kBack && 2 * pairs <= layout.tuning.warps) {
+      if (!(kBack && layout.halves) && 2 * pairs <= layout.tuning.warps) {
         if (warp_ < 2 * pairs) mix_places<1>(warp_ % at_.output_tiles, warp_ / at_.output_tiles);
       } else {
         for (int task = warp_; task < pairs; task += layout.tuning.warps)
@@ -787,7 +788,8 @@ class Block {
       const int place = 16 * (channel / 16) + 2 * (channel % 8) + channel / 8 % 2;
       DANAUS_UNROLL
       for (int i = 0; i < 4; ++i)
-        device::store_shared<4>(y_address(item, first + i / 2, i % 2) + 4 * place, {operand<P>(of.number[i])});
+        if (i < 2 * count)
+          device::store_shared<4>(y_address(item, first + i / 2, i % 2) + 4 * place, {operand<P>(of.number[i])});
     } else {
       const int frequency = first_frequency() + first;
       if (first_channel() + channel < a_.outputs)

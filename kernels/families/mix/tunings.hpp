@@ -45,8 +45,7 @@
 //                      of 256 points) by eight tiles, 121 202 by four.
 // 16 bits, of the same sizes:
 //   layer              The same two teams 35 52 71 for 38 64 80; three steps ahead 35 56 81, one 34 56 71; three teams
-//   45
-//                      69 89, four 43 68 96.
+//                      45 69 89, four 43 68 96.
 //   there              The same, one step ahead, 121 254 for 124 304; two 127 249. Back in teams is no better.
 // Weights of each frequency, few of those, real samples, TF32; all passes of 32 items of 64 channels of 128 x 128
 // points and 16 modes, of 20 of 32 of 64 x 64 and 12, of 16 of 32 of 256 x 256 and 12; of 1, 32, 256 items of 1024
@@ -56,11 +55,15 @@
 //                      items), 75 for 87 (256). One warp for each tile took 26 of 50 (32 items) there. In two parts,
 //                      blocks of four warps 188 42 155 for 212 48 159, but 101 for 82 (256 items); in 16 bits 128 35 90
 //                      for 138 38 90.
-//   middle             Blocks have slices of the channels too: 10 for 23 of its own time (32 items). 16 warps, one for
-//   a
-//                      frequency: 21.2 for 23.9.
+//   middle             Blocks have slices of the channels too: 10 for 23 of its own time (32 items). 16 warps 21.2 for
+//                      23.9.
 //   back               Two tiles 180 for 205 (128 x 128). Blocks of four warps 162 for 167, but 107 for 75 (256 items).
 //                      16 warps 15.2 for 16.4 (one item), 22.5 for 23.9 (32).
+//   one launch         One item a block, of rows of one axis: 26 for 32 by passes (64 items of 64 channels of 1024
+//                      points), 16 for 25 (256 of 32 of 256), 8.2 for 12.7 (64 of 16 of 64); but 17.6 for 15.6 (one
+//                      item of 1024), 79 for 75 (256). Eight items, columns of one product, for which weights are read
+//                      once, 81 26 9.4; of 128 items of 64 channels of 64 points and 32 modes, whose weights are
+//                      many, 15.1, four 12.6, one 20.6, passes 21.
 //
 // More than 64 modes have not been measured. Some kernels of 128 registers keep one to four words of a lane in local
 // memory, outside of loops.
@@ -85,11 +88,13 @@ struct Line {
   Tuning tuning;
 };
 
-// A layer of one axis with weights of each frequency is one launch where the batch has at least as many items as a
-// device has multiprocessors over the first, and all rows together at most so many points: 9.2 for 13.4 by passes (64
-// items of 16 channels of 64 points), 15.1 for 20.9 (128 of 64 of 64), but 81 for 30 (64 of 64 of 1024), 26 for 19 (256
-// of 32 of 256).
-inline constexpr std::int64_t kPassesBelow = 4, kPassesAbove = 1 << 20;
+// Numbers of weights of each frequency that a row of outputs takes, over those of a row of inputs.
+constexpr std::int64_t weights_per_row(std::int64_t frequencies, std::int64_t outputs, std::int64_t row_numbers) {
+  return 2 * frequencies * outputs / row_numbers;
+}
+// A layer of one axis with such weights goes by passes where it has few rows and these are long, and where it has many
+// points and many weights for each row.
+inline constexpr std::int64_t kLongRow = 512, kFewPoints = 1 << 20, kFewWeights = 8;
 
 inline constexpr std::int64_t kLess = 32, kFew = 128, kSome = 256, kAny = std::int64_t{1} << 62;
 
