@@ -175,15 +175,19 @@ std::vector<Case> layers() {
   return cases;
 }
 
-// Some of TurboFNO's sizes, and layers as neural operators have them (Li et al. 2021): real samples, a matrix for each
-// frequency, of two axes the lowest and the highest.
+// As neural operators have them (Li et al. 2021): real samples, a matrix for each frequency, of two axes the lowest and
+// the highest.
+Spectral operator_layer(std::int64_t batch, std::int64_t channels, const std::vector<int>& lengths, int modes) {
+  Spectral problem = layer(batch, channels, channels, lengths, modes);
+  problem.two_sided = lengths.size() == 2;
+  return problem;
+}
+
 std::vector<Spectral> chosen_layers() {
-  std::vector<Spectral> chosen = {turbofno_layer(1024, 64, 64, {128}),    turbofno_layer(1024, 64, 64, {256}),
-                                  turbofno_layer(1024, 128, 128, {128}),  turbofno_layer(16, 64, 64, {128, 128}),
-                                  turbofno_layer(16, 64, 64, {256, 256}), layer(32, 64, 64, {1024}, 16),
-                                  layer(32, 64, 64, {128, 128}, 16)};
-  chosen.back().two_sided = true;
-  return chosen;
+  return {turbofno_layer(1024, 64, 64, {128}),    turbofno_layer(1024, 64, 64, {256}),
+          turbofno_layer(1024, 128, 128, {128}),  turbofno_layer(16, 64, 64, {128, 128}),
+          turbofno_layer(16, 64, 64, {256, 256}), operator_layer(32, 64, {1024}, 16),
+          operator_layer(32, 64, {128, 128}, 16)};
 }
 
 std::vector<Case> layer_types() {
@@ -195,6 +199,11 @@ std::vector<Case> layer_types() {
       cases.push_back(problem);
     }
   }
+  // Of operators more sizes, from one item on.
+  for (const Spectral& problem : {operator_layer(1, 64, {1024}, 16), operator_layer(256, 64, {1024}, 16),
+                                  operator_layer(256, 32, {256}, 16), operator_layer(1, 32, {64, 64}, 12),
+                                  operator_layer(20, 32, {64, 64}, 12), operator_layer(16, 32, {256, 256}, 12)})
+    cases.push_back(in_tf32(problem));
   return cases;
 }
 
