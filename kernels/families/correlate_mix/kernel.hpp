@@ -7,7 +7,8 @@
 //            without TF32; sums fp32, in an order that the shapes fix
 // scaling    by `scale`, 1 / N over that of both transforms; dY of frequencies that stand for a mirror image twice
 // work       a block has 32 channels of u, 32 of dy, some groups of 8 frequencies, one a warp, and a part of the batch,
-//            8 items at a time, which the products contract. Another launch adds the parts up
+//            8 items at a time, which the products contract while those of the next are on their way; of shared weights
+//            it adds up its warps' sums. Another launch adds the parts up
 // error      that of its spectra   reference  reference/spectral/layer.hpp   test  tests/kernels/mix_test.cpp
 #pragma once
 

@@ -36,7 +36,7 @@ TEST(Count, PrintsEachCounter) {
 
 TEST(Count, ProgramsOfSeveralLaunchesLaunchByLaunch) {
   const Ran ran = run({"count", "--case", "fftconvgrad_f16_circular_l1024_b5_h6", "--case",
-                       "spectral_f32_tf32_b3_c5x4_l32_m8", "--json", "-"});
+                       "spectral_f32_tf32_b3_c5x4_l512_m8", "--json", "-"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   std::istringstream lines(ran.out);
   std::string line;
