@@ -102,19 +102,22 @@ TEST_F(CudaLayer, OfOnePlanOutlivesAnother) {
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, CudaLayers,
-    testing::Combine(testing::Values("f32_tf32", "f32", "f16", "bf16"),
-                     testing::Values("_complex_b40_c32x64_l128_m64_shared_channelmajor",
-                                     "_complex_b140_c128x128_l256_m64_shared_channelmajor",
-                                     "_complex_b300_c64x64_l128_m64_shared", "_complex_b3_c5x19_l33_m33_shared",
-                                     "_complex_b29_c17x8_l48_m20_twosided", "_b33_c64x64_l1024_m16",
-                                     // In passes: few items, spectra beyond a block, two axes.
-                                     "_complex_b1_c128x128_l256_m64_shared_channelmajor",
-                                     "_complex_b16_c64x64_l128_m64", "_b4_c256x200_l1024_m500_shared",
-                                     "_complex_b3_c16x24_l128x128_m64x64_shared_channelmajor",
-                                     "_complex_b2_c3x5_l256x256_m64x64_shared_channelmajor",
-                                     "_b5_c20x33_l85x100_m12x17_twosided", "_complex_b1_c2x2_l512x64_m512x64_shared",
-                                     "_b2_c2x3_l1024x16_m5x9_adjoint", "_b7_c7x3_l51_m26_shared", "_b1_c1x1_l17_m9",
-                                     "_b9_c20x3_l32_m17_adjoint")),
+    testing::Combine(
+        testing::Values("f32_tf32", "f32", "f16", "bf16"),
+        testing::Values("_complex_b40_c32x64_l128_m64_shared_channelmajor",
+                        "_complex_b140_c128x128_l256_m64_shared_channelmajor", "_complex_b300_c64x64_l128_m64_shared",
+                        "_complex_b3_c5x19_l33_m33_shared", "_complex_b29_c17x8_l48_m20_twosided",
+                        "_b33_c64x64_l1024_m16",
+                        // Blocks of one item and of several, with weights of each frequency.
+                        "_complex_b16_c64x64_l128_m64", "_b128_c64x64_l64_m32",
+                        // In passes: few items, spectra beyond a block, many weights, two axes, of which
+                        // few frequencies.
+                        "_b2_c64x64_l1024_m16", "_complex_b600_c64x64_l128_m64", "_b20_c32x32_l64x64_m12x12_twosided",
+                        "_complex_b1_c128x128_l256_m64_shared_channelmajor", "_b4_c256x200_l1024_m500_shared",
+                        "_complex_b3_c16x24_l128x128_m64x64_shared_channelmajor",
+                        "_complex_b2_c3x5_l256x256_m64x64_shared_channelmajor", "_b5_c20x33_l85x100_m12x17_twosided",
+                        "_complex_b1_c2x2_l512x64_m512x64_shared", "_b2_c2x3_l1024x16_m5x9_adjoint",
+                        "_b7_c7x3_l51_m26_shared", "_b1_c1x1_l17_m9", "_b9_c20x3_l32_m17_adjoint")),
     [](const auto& info) { return text(std::get<0>(info.param), std::get<1>(info.param)); });
 
 }  // namespace
