@@ -39,11 +39,12 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
       512 * mix::Layout::table_vectors(mix::part_of(length), layout.step, layout.tiles_of(shape.frequencies));
   const bool by_frequency = layout.slices_frequencies;
   const int grain = by_frequency ? layout.tile_grain : 1;
-  const int tiles = by_frequency ? layout.tiles_of(shape.frequencies) : (shape.outputs + 15) / 16;
+  const int channel_tiles = static_cast<int>(ratio_up(shape.outputs, 16));
+  const int tiles = by_frequency ? layout.tiles_of(shape.frequencies) : channel_tiles;
   // Tables that a block would read more than once are in shared memory too, as far as there is room.
   const auto with_tables = [&](Cut of, int blocks, const auto& room) {
     of.blocks = blocks * device.multiprocessors;
-    const std::int64_t units = (shape.items + of.places.columns - 1) / of.places.columns * of.slices;
+    const std::int64_t units = ratio_up(shape.items, of.places.columns) * of.slices();
     int taken = 0;
     const auto add = [&](int& place, int bytes) {
       if (!room(taken + bytes)) return;
@@ -52,7 +53,7 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
     // Where there are fewer tiles to transform than warps they share out the points, one part each.
     const int tasks = of.places.columns * of.places.frequency_groups *
                       (layout.key.product == Product::none ? of.places.output_tiles : of.places.input_tiles);
-    const int parts = std::min(layout.tuning.warps / tasks, (mix::part_of(length) + layout.step - 1) / layout.step);
+    const int parts = std::min(layout.tuning.warps / tasks, mix::Layout::steps_of(mix::part_of(length), layout.step));
     if (layout.in_parts && parts > 1) {
       add(of.places.parts_at, (parts - 1) * tasks * layout.tuning.tiles * 1024);
       if (of.places.parts_at >= 0) of.places.parts = parts;
@@ -67,17 +68,17 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
   };
   const auto made = [&](int slice, int columns) -> Cut {
     const int frequencies = by_frequency ? std::min(8 * slice, shape.frequencies) : shape.frequencies;
-    const int outputs = by_frequency ? shape.outputs : std::min(16 * slice, shape.outputs);
-    Cut of{layout.places(shape.inputs, outputs, frequencies, columns), (tiles + slice - 1) / slice, slice, 1, 0};
-    if (!layout.slices_both || slice > grain) return of;
-    // Frequencies are shared out as far as they can be: channels too.
-    const std::int64_t units = ratio_up(shape.items, columns) * of.slices, channel_tiles = of.places.output_tiles;
-    const std::int64_t most = std::clamp<std::int64_t>(device.multiprocessors / units, 1, channel_tiles);
-    const auto channel_slice = static_cast<int>(ratio_up(channel_tiles, most));
-    of.places = layout.places(shape.inputs, std::min(16 * channel_slice, shape.outputs), frequencies, columns);
-    of.channel_slices = static_cast<int>(ratio_up(channel_tiles, channel_slice));
-    of.slices *= of.channel_slices;
-    return of;
+    const int frequency_slices = by_frequency ? static_cast<int>(ratio_up(tiles, slice)) : 1;
+    std::int64_t channel_slice = by_frequency ? channel_tiles : slice;
+    // Where frequencies are shared out as far as they can be: channels too.
+    if (by_frequency && layout.slices_channels && slice <= grain) {
+      const std::int64_t units = ratio_up(shape.items, columns) * frequency_slices;
+      channel_slice =
+          ratio_up(channel_tiles, std::clamp<std::int64_t>(device.multiprocessors / units, 1, channel_tiles));
+    }
+    const int outputs = static_cast<int>(std::min<std::int64_t>(16 * channel_slice, shape.outputs));
+    return {layout.places(shape.inputs, outputs, frequencies, columns), frequency_slices,
+            static_cast<int>(ratio_up(channel_tiles, channel_slice)), 0};
   };
   // With room for as many blocks on a multiprocessor as registers are limited for, or else for one.
   for (int blocks = layout.tuning.blocks; blocks > 0; --blocks)
@@ -91,7 +92,7 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
         };
         const bool fits = room(0);
         if (fits) best = with_tables(next, blocks, room);
-        const std::int64_t count = (shape.items + columns - 1) / columns * next.slices;
+        const std::int64_t count = ratio_up(shape.items, columns) * next.slices();
         if (layout.in_teams) break;
         if (shape.stage == Stage::layer ? 2 * count > device.multiprocessors : fits && count >= device.multiprocessors)
           break;
@@ -154,7 +155,7 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
   a.length = problem_.lengths.back(), a.part = mix::part_of(a.length), a.quarters = mix::is_folded_twice(a.length);
   a.table_tiles = layout_.tiles_of(kept(problem_, problem_.lengths.size() - 1));
   a.matrices = static_cast<int>(matrices_of(problem_));
-  a.slices = cut_.slices, a.slice = cut_.slice, a.channel_slices = cut_.channel_slices;
+  a.frequency_slices = cut_.frequency_slices, a.channel_slices = cut_.channel_slices;
   const auto is_aligned = [&](const void* data) {
     return reinterpret_cast<std::uintptr_t>(data) % (4 * layout_.words) == 0;
   };
@@ -165,7 +166,7 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
     a.scale = static_cast<float>(scale_ / (mix::scale_of(length) * length));
   }
   a.places = cut_.places;
-  a.units = (a.batch + cut_.places.columns - 1) / cut_.places.columns * cut_.slices;
+  a.units = (a.batch + cut_.places.columns - 1) / cut_.places.columns * cut_.slices();
   // To L2 ahead of blocks that take one item after the other, as far as a third of it has room, of chunks three fifths.
   const int row_bytes = a.length * (layout_.key.complex ? 2 : 1) * layout_.number_bytes;
   const bool in_bulk =
@@ -174,7 +175,7 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
       std::int64_t{cut_.blocks} * cut_.places.columns * std::min(a.inputs, 16 * cut_.places.chunk_tiles);
   const std::int64_t part = layout_.in_chunks ? 9 : 5;  // of 15
   a.row_bytes = in_bulk ? row_bytes : 0;
-  a.ahead = in_bulk && cut_.slices == 1 && (cut_.places.columns == 1 || layout_.in_teams) &&
+  a.ahead = in_bulk && cut_.slices() == 1 && (cut_.places.columns == 1 || layout_.in_teams) &&
             15 * rows * row_bytes <= part * machine.device().cache_bytes;
   Launch launch = make_launch(machine, description_, id(), Path::threads, std::min(a.units, cut_.blocks),
                               layout_.threads, cut_.places.bytes);

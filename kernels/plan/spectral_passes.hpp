@@ -28,8 +28,9 @@ struct Shape {
 // How an item is shared out among blocks: into as few slices as shared memory and multiprocessors allow.
 struct Cut {
   mix::Places places;
-  int slices, slice, channel_slices;
+  int frequency_slices, channel_slices;
   int blocks;  // that run at once
+  int slices() const { return frequency_slices * channel_slices; }
 };
 
 class Pass {

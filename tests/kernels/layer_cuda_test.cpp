@@ -110,8 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
                         "_b33_c64x64_l1024_m16",
                         // Blocks of one item and of several, with weights of each frequency.
                         "_complex_b16_c64x64_l128_m64", "_b128_c64x64_l64_m32",
-                        // In passes: few items, spectra beyond a block, many weights, two axes, of which
-                        // few frequencies.
+                        // In passes: few items, spectra beyond a block, many weights, two axes, few frequencies.
                         "_b2_c64x64_l1024_m16", "_complex_b600_c64x64_l128_m64", "_b20_c32x32_l64x64_m12x12_twosided",
                         "_complex_b1_c128x128_l256_m64_shared_channelmajor", "_b4_c256x200_l1024_m500_shared",
                         "_complex_b3_c16x24_l128x128_m64x64_shared_channelmajor",

@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(OfTeams, SpectralKernels,
                          testing::Combine(testing::Values("f32_tf32", "f32", "f16", "bf16"),
                                           testing::Values("_complex_b133_c32x8_l128_m64_shared")));
 
-// Of a device with more multiprocessors than the batch has items, which goes by passes.
+// Of two axes, or of one on a device with more multiprocessors than long rows are work for: by passes.
 class SpectralPasses : public testing::TestWithParam<std::tuple<const char*, const char*, int>> {};
 
 TEST_P(SpectralPasses, AreWithinTheirBounds) {

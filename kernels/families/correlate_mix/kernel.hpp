@@ -70,7 +70,7 @@ class Block {
   }
 
   // A lane has two frequencies, side by side, of a channel of an item, in each of some tasks.
-  static constexpr int kTasks = 2 * kChannels / 8, kWordsOfPair = layout.packed ? 2 : 4;
+  static constexpr int kTasks = 2 * kChannels / 8, kComplexWords = layout.packed ? 1 : 2;
   DANAUS_DEVICE void bring(int first_frequency, int first_item, int end) {
     const int frequency = first_frequency + 2 * t_, item = first_item + warp_;
     DANAUS_UNROLL
@@ -78,16 +78,10 @@ class Block {
       const bool of_u = task < kTasks / 2;
       const mix::Spectra& from = of_u ? a_.u : a_.dy;
       const int channel = (of_u ? input_ : output_ - kChannels) + 8 * task + g_;
-      pairs_[task] = {};
-      if (item >= end || channel >= (of_u ? a_.inputs : a_.outputs) || frequency >= a_.frequencies) continue;
-      const u32* const at = from.data + kWordsOfPair / 2 * (from.item * item + from.channel * channel + frequency);
-      if (frequency + 1 < a_.frequencies) {
-        pairs_[task] = device::load_global<4 * kWordsOfPair>(at);
-      } else {
-        const auto one = device::load_global<2 * kWordsOfPair>(at);
-        DANAUS_UNROLL
-        for (int w = 0; w < kWordsOfPair / 2; ++w) pairs_[task][w] = one[w];
-      }
+      const int count =
+          item < end && channel < (of_u ? a_.inputs : a_.outputs) ? max(a_.frequencies - frequency, 0) : 0;
+      pairs_[task] = mix::load_pair<kComplexWords>(
+          from.data + kComplexWords * (from.item * item + from.channel * channel + frequency), count, true);
     }
   }
   DANAUS_DEVICE void put(int first_frequency) const {
@@ -189,7 +183,7 @@ class Block {
   const Arguments& a_;
   const int warp_, g_, t_;
   int input_, output_, frequency_part_, item_part_;
-  Words<kWordsOfPair> pairs_[kTasks];
+  Words<2 * kComplexWords> pairs_[kTasks];
   float re_[kInputTiles][kOutputTiles][4] = {}, im_[kInputTiles][kOutputTiles][4] = {};
 };
 

@@ -257,19 +257,14 @@ class Block {
 
   DANAUS_DEVICE void begin(int unit) {
     // Units side by side read the same weights where each frequency has its own, else the same item.
-    const int columns = a_.units / a_.slices;
+    const int of_frequencies = layout.slices_frequencies ? a_.frequency_slices : 1,
+              of_channels = layout.slices_channels ? a_.channel_slices : 1;
+    const int slices = of_frequencies * of_channels, columns = a_.units / slices;
     const bool items_first = layout.key.product == Product::each;
-    const int slice = items_first ? unit / columns : unit % a_.slices;
-    first_item_ = at_.columns * (items_first ? unit % columns : unit / a_.slices);
-    if constexpr (layout.slices_both) {
-      const int of_frequencies = a_.slices / a_.channel_slices;
-      first_frequency_ = 8 * (slice % of_frequencies) * a_.slice;
-      first_channel_ = 16 * (slice / of_frequencies) * at_.output_tiles;
-    } else if constexpr (layout.slices_frequencies) {
-      first_frequency_ = 8 * slice * a_.slice;
-    } else {
-      first_channel_ = 16 * slice * a_.slice;
-    }
+    const int slice = items_first ? unit / columns : unit % slices;
+    first_item_ = at_.columns * (items_first ? unit % columns : unit / slices);
+    first_frequency_ = 8 * at_.frequency_tiles * (slice % of_frequencies);
+    first_channel_ = 16 * at_.output_tiles * (slice / of_frequencies);
   }
 
   // Rows of an item that follows, to L2, while warps do what needs no rows: of so many channels from one on.
@@ -328,7 +323,7 @@ class Block {
     if constexpr (!kBack) return;
     device::sync_block();
 
-    const int point_tiles = (a_.part + layout.step - 1) / layout.step * (layout.step / 8);
+    const int point_tiles = Layout::steps_of(a_.part, layout.step) * (layout.step / 8);
     const int point_groups = (point_tiles + layout.point_tiles - 1) / layout.point_tiles;
     const int inverses = items() * at_.output_tiles * point_groups;
     for (int task = warp_; task < inverses; task += layout.tuning.warps)
@@ -351,9 +346,7 @@ class Block {
   static DANAUS_DEVICE int t() { return device::lane_index() % 4; }
   DANAUS_DEVICE int items() const { return kOneItem ? 1 : min(at_.columns, a_.batch - first_item_); }
   DANAUS_DEVICE int first_frequency() const { return layout.slices_frequencies ? first_frequency_ : 0; }
-  DANAUS_DEVICE int first_channel() const {
-    return layout.slices_both || !layout.slices_frequencies ? first_channel_ : 0;
-  }
+  DANAUS_DEVICE int first_channel() const { return layout.slices_channels ? first_channel_ : 0; }
 
   // Of a warp: a tile of channels of one of the block's items, some tiles of frequencies.
   struct Task {
@@ -566,7 +559,7 @@ class Block {
   DANAUS_DEVICE void transform(Tile<tiles>& tile, int item, int channel_tile, int first_tile, int part = 0,
                                int parts = 1) const {
     const void* row[2];
-    const int all = (a_.part + layout.step - 1) / layout.step;
+    const int all = Layout::steps_of(a_.part, layout.step);
     const Steps steps{all * part / parts, all * (part + 1) / parts};
     rows_of(row, first_item_ + item, channel_tile);
     const bool whole = is_whole_task<tiles>(channel_tile, first_tile);
@@ -681,19 +674,7 @@ class Block {
   }
   // Of a pair of frequencies re, im, re, im, or of the first, as many as there are.
   static DANAUS_DEVICE void read_pair(float (&numbers)[4], const u32* from, int count, bool pairs) {
-    if (count >= 2 && pairs) {
-      const auto w = device::load_global<8 * kComplexWords>(from);
-      unpacked(numbers, w.word);
-      return;
-    }
-    DANAUS_UNROLL
-    for (int e = 0; e < 2; ++e) {
-      if (e >= count) continue;
-      const auto w = device::load_global<4 * kComplexWords>(from + kComplexWords * e);
-      float number[2];
-      unpacked(number, w.word);
-      numbers[2 * e] = number[0], numbers[2 * e + 1] = number[1];
-    }
+    unpacked(numbers, load_pair<kComplexWords>(from, count, pairs).word);
   }
   template <int count, int words>
   static DANAUS_DEVICE void unpacked(float (&numbers)[count], const u32 (&word)[words]) {
@@ -955,7 +936,7 @@ class Block {
     for (int step = 0; step < kSteps; ++step)
       fragment_of(re[step], tile.re, step), fragment_of(im[step], tile.im, step);
     const int steps = 8 * at_.frequency_tiles / layout.step;
-    const int point_tiles = (a_.part + layout.step - 1) / layout.step * (layout.step / 8);
+    const int point_tiles = Layout::steps_of(a_.part, layout.step) * (layout.step / 8);
     DANAUS_UNROLL_BY(1)
     for (int first = 0; first < point_tiles; first += layout.point_tiles) {
       Sums sums[layout.point_tiles] = {};

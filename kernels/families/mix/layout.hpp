@@ -89,13 +89,13 @@ struct Layout {
   int point_tiles = tuning.points;
   bool in_teams = tuning.teams > 0 && key.product == Product::shared&& key.stage != Stage::middle;
   bool in_chunks = in_teams && !to_samples;  // sums stay in registers, spectra of some inputs follow those of others
-  // What blocks share out beside items: frequencies, or channels where one needs no other's.
+  // What blocks share out beside items: frequencies, or channels where one needs no other's; both where frequencies
+  // have weights of their own.
   bool slices_frequencies = key.product != Product::none && !to_samples && !in_teams;
+  bool slices_channels = !slices_frequencies || (key.stage == Stage::middle && key.product == Product::each);
   int team_warps = in_teams ? tuning.warps / tuning.teams : tuning.warps;
   int staged = in_teams && from_samples && key.complex ? tuning.staged : 0;
-  bool in_parts = from_samples && !in_teams;  // points, where there are more warps than tiles to transform
-  // Of few frequencies with weights of their own, channels too.
-  bool slices_both = key.stage == Stage::middle && key.product == Product::each;
+  bool in_parts = from_samples && !in_teams;    // points, where there are more warps than tiles to transform
   bool by_parity = from_samples || to_samples;  // frequencies are in places by frequency_at(), else in order
   int apart = by_parity ? step / 8 : 0;         // tiles between those of a frequency and of the next one
 
@@ -147,9 +147,11 @@ struct Layout {
   // are 2 t apart nor those whose are g apart meet in a bank.
   static constexpr int kUnits = 32;
   DANAUS_HOST_AND_DEVICE static constexpr int place_of(int frequency) { return frequency ^ (frequency >> 2 & 1); }
+  // Products that contract the points of a part.
+  DANAUS_HOST_AND_DEVICE static constexpr int steps_of(int part, int step) { return (part + step - 1) / step; }
   // Vectors of a table, there or back, of 512 bytes.
   DANAUS_HOST_AND_DEVICE static constexpr int table_vectors(int part, int step, int tiles) {
-    return (part + step - 1) / step * tiles;
+    return steps_of(part, step) * tiles;
   }
 };
 
@@ -178,14 +180,13 @@ struct Arguments {
   Rows u_rows, y_rows;
   int inner;  // items of an outer step
   int batch, inputs, outputs, length, frequencies;
-  int part;            // points of a row that are transformed, of its folds
-  bool quarters;       // folded twice, as rows of even length are
-  int table_tiles;     // of frequencies, in the table
-  int matrices;        // of weights: frequencies, or 1
-  int slices, slice;   // that an item's frequencies or channels are shared out in; tiles of each
-  int channel_slices;  // of those, that are of channels, where frequencies are shared out too
-  int units;           // slices of items, which blocks take in turn
-  bool adjoint;        // their conjugate transposes
+  int part;                              // points of a row that are transformed, of its folds
+  bool quarters;                         // folded twice, as rows of even length are
+  int table_tiles;                       // of frequencies, in the table
+  int matrices;                          // of weights: frequencies, or 1
+  int frequency_slices, channel_slices;  // that an item is shared out in
+  int units;                             // slices of items, which blocks take in turn
+  bool adjoint;                          // their conjugate transposes
   bool aligned;   // a lane's points are one access: rows begin at as many bytes, X is a multiple of four lanes' points
   int row_bytes;  // that are brought to L2 at once, or 0
   bool ahead;     // those of an item that follows too

@@ -1,5 +1,5 @@
 // Operands of products in 16 bits, in TF32, or of fp32 in two parts of TF32 each. P::layout says which: `halves`,
-// `split`.
+// `split`. And numbers of spectra, of which they are made.
 #pragma once
 
 #include "kernels/tile/bits.hpp"
@@ -83,6 +83,22 @@ DANAUS_DEVICE void multiply_both(float (&re)[4], float (&im)[4], const Operand<P
   } else {
     add(re, im);
   }
+}
+
+// Complex numbers of so many words each at two frequencies side by side in global memory, in one access where `pairs`;
+// of `count` that there are, the rest zeros.
+template <int words>
+DANAUS_DEVICE Words<2 * words> load_pair(const u32* from, int count, bool pairs) {
+  if (count >= 2 && pairs) return device::load_global<8 * words>(from);
+  Words<2 * words> pair{};
+  DANAUS_UNROLL
+  for (int e = 0; e < 2; ++e) {
+    if (e >= count) continue;
+    const auto one = device::load_global<4 * words>(from + words * e);
+    DANAUS_UNROLL
+    for (int i = 0; i < words; ++i) pair[words * e + i] = one[i];
+  }
+  return pair;
 }
 
 }  // namespace danaus::mix::inline DANAUS_BACKEND

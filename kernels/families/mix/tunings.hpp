@@ -35,10 +35,9 @@
 //
 // Operands in two parts; 1024 items of 64 channels of 128 and 256 points, of 128 of 128 points:
 //   layer              Two teams of four warps, eight tiles, points two steps ahead: 100 160 253 for 128 208 300
-//   without
-//                      teams. Points three steps ahead 108 164 351, four tiles 111 175 273, four teams 109 190 337, one
-//                      team 130 194 271. Sums of two products at once, and second parts that only products round: 128
-//                      208 300 for 145 241 356.
+//                      without teams. Three steps ahead 108 164 351, four tiles 111 175 273, four teams 109 190 337,
+//                      one team 130 194 271. Sums of two products at once, and second parts that only products round:
+//                      128 208 300 for 145 241 356.
 //   there, back        All passes of 16 items of 128 x 128 and 256 x 256 points: there two teams, one step ahead, back
 //                      four teams 357 844 for 401 1071. There two steps ahead 363 857, without teams 369 929; back two
 //                      teams 361 861, none 385 916. There without a product, as for gradients, 120 179 (two of 128 and
