@@ -19,19 +19,19 @@ mix::Choice choose(const Spectral& p, const Shape& shape) {
   return mix::choose(p, shape.stage, product, {shape.items, shape.inputs, shape.outputs, shape.frequencies});
 }
 
-// Items of the batch that a block has at once: where each frequency has weights of its own columns of one product.
-int most_columns(const Shape& shape, const mix::Layout& layout, std::int64_t row_numbers, const Device& device) {
+// Items of the batch that a block may have at once: where each frequency has weights of its own columns of one product.
+int most_columns(const Shape& shape, const mix::Layout& layout) {
   if (layout.in_teams) return layout.tuning.teams;
-  if (layout.key.product != Product::each) return 1;
   constexpr std::int64_t kColumnsOfProduct = 8;
-  std::int64_t columns = std::min(shape.items, kColumnsOfProduct);
-  if (shape.stage == Stage::layer) {
-    // As many as are enough for weights that are read anew for them, and leave enough for all multiprocessors.
-    const std::int64_t of_weights = mix::weights_per_row(shape.frequencies, shape.outputs, row_numbers) / 16;
-    const std::int64_t of_blocks = ratio_up(shape.items * ratio_up(shape.outputs, 16), device.multiprocessors);
-    columns = std::clamp<std::int64_t>(std::min(of_weights, of_blocks), 1, columns);
-  }
-  return static_cast<int>(columns);
+  return layout.key.product == Product::each ? static_cast<int>(std::min(shape.items, kColumnsOfProduct)) : 1;
+}
+
+// What a layer's blocks, one after the other, take for rows and for the weights of their slices, in rows of inputs:
+// weights come from L2, which gives four numbers while memory gives one.
+double rows_in_turn(const Shape& shape, const Cut& cut, std::int64_t row_numbers) {
+  const std::int64_t units = ratio_up(shape.items, cut.places.columns) * cut.slices();
+  const auto weights = static_cast<double>(mix::weights_per_row(shape.frequencies, shape.outputs, row_numbers));
+  return static_cast<double>(ratio_up(units, cut.blocks)) * (weights / 4 / cut.slices() + cut.places.columns);
 }
 
 std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length, const Device& device) {
@@ -41,7 +41,9 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
   const int grain = by_frequency ? layout.tile_grain : 1;
   const int channel_tiles = static_cast<int>(ratio_up(shape.outputs, 16));
   const int tiles = by_frequency ? layout.tiles_of(shape.frequencies) : channel_tiles;
-  // Tables that a block would read more than once are in shared memory too, as far as there is room.
+  const std::int64_t row_numbers = std::int64_t{length} * (layout.key.complex ? 2 : 1);
+  // Tables that a block would read more than once are in shared memory too, as far as there is room; of a layer in one
+  // launch always.
   const auto with_tables = [&](Cut of, int blocks, const auto& room) {
     of.blocks = blocks * device.multiprocessors;
     const std::int64_t units = ratio_up(shape.items, of.places.columns) * of.slices();
@@ -59,8 +61,10 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
       if (of.places.parts_at >= 0) of.places.parts = parts;
     }
     if (layout.staged > 0) add(of.places.staged_at, layout.tuning.warps * layout.staged * mix::Layout::kStaged);
-    if (layout.from_samples) add(of.places.forward_at, table_bytes);
-    if (layout.to_samples) add(of.places.inverse_at, table_bytes);
+    const bool again = units > of.blocks || shape.stage == Stage::layer;
+    if (layout.from_samples && (again || tasks > of.places.frequency_groups)) add(of.places.forward_at, table_bytes);
+    if (layout.to_samples && (again || of.places.columns * of.places.output_tiles > 1))
+      add(of.places.inverse_at, table_bytes);
     if (layout.key.product == Product::shared && (layout.in_teams || (!layout.split && units <= of.blocks)))
       add(of.places.weights_at, 1024 * of.places.output_tiles * of.places.input_tiles * layout.steps_of_tile);
     of.places.bytes += taken;
@@ -80,25 +84,33 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
     return {layout.places(shape.inputs, outputs, frequencies, columns), frequency_slices,
             static_cast<int>(ratio_up(channel_tiles, channel_slice)), 0};
   };
-  // With room for as many blocks on a multiprocessor as registers are limited for, or else for one.
-  for (int blocks = layout.tuning.blocks; blocks > 0; --blocks)
-    for (int columns = most_columns(shape, layout, length * (layout.key.complex ? 2 : 1), device); columns > 0;
-         --columns) {
-      std::optional<Cut> best;
-      for (int slice = tiles; slice > 0; slice = slice / 2 / grain * grain) {
-        const Cut next = made(slice, columns);
-        const auto room = [&](int bytes) {
-          return blocks * (next.places.bytes + bytes + kReservedBytes) <= device.block_bytes + kReservedBytes;
-        };
-        const bool fits = room(0);
-        if (fits) best = with_tables(next, blocks, room);
-        const std::int64_t count = ratio_up(shape.items, columns) * next.slices();
-        if (layout.in_teams) break;
-        if (shape.stage == Stage::layer ? 2 * count > device.multiprocessors : fits && count >= device.multiprocessors)
-          break;
-      }
-      if (best) return best;
+  const auto sliced = [&](int blocks, int columns) {
+    std::optional<Cut> best;
+    for (int slice = tiles; slice > 0; slice = slice / 2 / grain * grain) {
+      const Cut next = made(slice, columns);
+      const auto room = [&](int bytes) {
+        return blocks * (next.places.bytes + bytes + kReservedBytes) <= device.block_bytes + kReservedBytes;
+      };
+      const bool fits = room(0);
+      if (fits) best = with_tables(next, blocks, room);
+      const std::int64_t count = ratio_up(shape.items, columns) * next.slices();
+      if (layout.in_teams) break;
+      if (shape.stage == Stage::layer ? 2 * count > device.multiprocessors : fits && count >= device.multiprocessors)
+        break;
     }
+    return best;
+  };
+  // With room for as many blocks on a multiprocessor as registers are limited for, or else for one.
+  const bool weighs = shape.stage == Stage::layer && layout.key.product == Product::each;
+  for (int blocks = layout.tuning.blocks; blocks > 0; --blocks) {
+    std::optional<Cut> best;
+    for (int columns = most_columns(shape, layout); columns > 0 && (weighs || !best); --columns) {
+      const auto next = sliced(blocks, columns);
+      if (next && (!best || rows_in_turn(shape, *next, row_numbers) < rows_in_turn(shape, *best, row_numbers)))
+        best = next;
+    }
+    if (best) return best;
+  }
   return std::nullopt;
 }
 

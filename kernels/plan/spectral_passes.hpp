@@ -41,6 +41,7 @@ class Pass {
 
   const mix::Choice& choice() const { return choice_; }
   const mix::Layout& layout() const { return layout_; }
+  int columns() const { return cut_.places.columns; }  // items that a block has at once
   int shared_bytes() const { return cut_.places.bytes; }
   const std::vector<std::uint32_t>& words() const { return words_; }
   void fit(const Machine& machine) const;

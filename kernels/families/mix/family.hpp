@@ -40,12 +40,13 @@ struct Family {
     const Line& line = kLines[number];
     Instances<Family> all;
     const bool samples = line.stage != Stage::middle && line.stage != Stage::arrange;
+    const bool also_complex = samples && line.complex_samples;
     for (Dtype dtype : {Dtype::f16, Dtype::bf16, Dtype::f32})
       for (bool tf32 : {false, true})
         for (bool complex : {false, true})
           for (Product product : {Product::none, Product::shared, Product::each}) {
             const Key key{dtype, tf32, complex, line.stage, product};
-            if ((tf32 && dtype != Dtype::f32) || (complex && !samples) || !is_made(line.stage, product)) continue;
+            if ((tf32 && dtype != Dtype::f32) || (complex && !also_complex) || !is_made(line.stage, product)) continue;
             if (line.tuning.teams > 0 && !Layout(key, line.tuning).in_teams) continue;
             if (operands_of(key) == line.operands) all.list[all.count++] = {key, line.tuning, kChosen, 0b111, true};
           }

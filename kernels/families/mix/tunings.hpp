@@ -58,11 +58,19 @@
 //                      23.9.
 //   back               Two tiles 180 for 205 (128 x 128). Blocks of four warps 162 for 167, but 107 for 75 (256 items).
 //                      16 warps 15.2 for 16.4 (one item), 22.5 for 23.9 (32).
-//   one launch         One item a block, of rows of one axis: 26 for 32 by passes (64 items of 64 channels of 1024
-//                      points), 16 for 25 (256 of 32 of 256), 8.2 for 12.7 (64 of 16 of 64); but 17.6 for 15.6 (one
-//                      item of 1024), 79 for 75 (256). Eight items, columns of one product, for which weights are read
-//                      once, 81 26 9.4; of 128 items of 64 channels of 64 points and 32 modes, whose weights are
-//                      many, 15.1, four 12.6, one 20.6, passes 21.
+//   one launch         Of one, two, four, eight items a block, the columns of a product, for which weights are read
+//                      once, as plan/spectral_passes.cpp orders them. 1024 items of 64 channels, 16 modes: 128 points
+//                      80 55 44 60, passes 57; 256 complex points 145 122 109 147, passes 161. 256 of 1024 points 78
+//                      132 116 163, passes 75. 512 of 128 channels of 256 points 153 108 140 140, passes 113. 512 of 32
+//                      of 128, 32 modes: 29 20 22 24, passes 29. In two parts, which passes have sooner: 156 93 63 83,
+//                      passes 64; 201 157 124 170, 130; 97 154 124 164, 81; 283 178 217 216, 135; 49 31 37 38, 38. 16
+//                      bits: 59 38 27 35, 43; 88 70 59 89, 92; 43 69 63 89, 50; 88 60 80 80, 69; 23 15 16 15, 24. Few
+//                      and long rows: one item of 64 channels of 1024 points 16.9, passes 14.6, eight 16.8, 17.0; in
+//                      two parts 19.3, 17.7, 19.2, 21; 16 bits 11.6, 15.5, 11.7, 19.8.
+//   tables             Those that a block of passes reads once are not in shared memory: 14.6 for 15.4 (one item of
+//                      1024 points); of one launch 9.4 for 9.0 (weights shared, 128 points).
+//   complex            samples of 16 bits, whose narrow blocks back spill: wide ones 29.5 for 34.2 (256 items of 64
+//                      channels of 256 points), 18.2 for 21 (64 of 128 points), 41.6 for 45.5 (20 of 32 of 64 x 64).
 //
 // More than 64 modes have not been measured. Some kernels of 128 registers keep one to four words of a lane in local
 // memory, outside of loops.
@@ -85,15 +93,20 @@ struct Line {
   Operands operands;
   std::int64_t items, inputs, outputs, points, frequencies;  // that it is chosen up to; points of a row
   Tuning tuning;
+  bool complex_samples = true;  // whether it is made for them too
 };
 
 // Numbers of weights of each frequency that a row of outputs takes, over those of a row of inputs.
 constexpr std::int64_t weights_per_row(std::int64_t frequencies, std::int64_t outputs, std::int64_t row_numbers) {
   return 2 * frequencies * outputs / row_numbers;
 }
-// A layer of one axis with such weights goes by passes where it has few rows and these are long, and where it has many
-// points and many weights for each row.
-inline constexpr std::int64_t kLongRow = 512, kFewPoints = 1 << 20, kFewWeights = 8;
+// A layer of one axis with such weights is one launch where it has few points, or few weights for each row and item of
+// a block; of fp32 samples of long rows only where these are neither few nor many.
+constexpr std::int64_t few_points(Operands operands) { return operands == Operands::split ? 1 << 16 : 1 << 20; }
+constexpr std::int64_t few_weights(Operands operands) {
+  return operands == Operands::halves ? 32 : operands == Operands::tf32 ? 16 : 4;
+}
+inline constexpr std::int64_t kLongRow = 512;
 
 inline constexpr std::int64_t kLess = 32, kFew = 128, kSome = 256, kAny = std::int64_t{1} << 62;
 
@@ -139,8 +152,8 @@ inline constexpr std::array kLines = std::to_array<Line>({
     {Stage::back, Operands::split, kAny, kAny, kAny, kAny, 16, {8, 2, 2, 2, 2}},
     {Stage::back, Operands::split, kAny, kAny, kAny, kAny, kAny, {16, 4, 8, 1, 1, 4}},
     {Stage::back, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 2, 4, 1, 2}},
-    {Stage::back, Operands::halves, kAny, kAny, kAny, 128, 32, {4, 4, 4, 4, 4}},
-    {Stage::back, Operands::halves, kAny, kAny, kAny, kAny, 32, {8, 4, 4, 4, 2}},
+    {Stage::back, Operands::halves, kAny, kAny, kAny, 128, 32, {4, 4, 4, 4, 4}, false},
+    {Stage::back, Operands::halves, kAny, kAny, kAny, kAny, 32, {8, 4, 4, 4, 2}, false},
     {Stage::back, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
     {Stage::arrange, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
     {Stage::arrange, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
