@@ -84,15 +84,20 @@ class Page(Figure):
                 made[-1].tick_params(labelleft=made[-1] is made[0])
         return made
 
-    def table_of_panels(self, places):
+    def table_of_panels(self, places, sharey=False):
         """{place: axes} of places (row, column), whatever these are; one above the other where the figure is narrow."""
         rows, columns = (list(dict.fromkeys(each)) for each in zip(*places))
         columns.sort()
         if self.is_narrow():
             grid = self.add_gridspec(len(places), 1)
-            return {place: self.add_subplot(grid[number]) for number, place in enumerate(places)}
-        grid = self.add_gridspec(len(rows), len(columns))
-        return {(row, column): self.add_subplot(grid[rows.index(row), columns.index(column)]) for row, column in places}
+            cells = {place: grid[number] for number, place in enumerate(places)}
+        else:
+            grid = self.add_gridspec(len(rows), len(columns))
+            cells = {(row, column): grid[rows.index(row), columns.index(column)] for row, column in places}
+        made = {}
+        for place, cell in cells.items():
+            made[place] = self.add_subplot(cell, sharey=next(iter(made.values())) if sharey and made else None)
+        return made
 
     def legend_for_all(self, handles, labels, columns=None, narrow_columns=2):
         """A legend between the title and the axes, in one line unless it has a number of columns; none of nothing."""

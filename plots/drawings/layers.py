@@ -53,10 +53,10 @@ def by_batch(figure, rows, layers):
     if not found:
         return
     stale = any(row["stale"] for row in rows)
-    panels = figure.table_of_panels(list(found))
+    panels = figure.table_of_panels(list(found), sharey=True)
+    values = [1]
     for (device, panel), of_channels in found.items():
         axes = panels[device, panel]
-        values = [1]
         for channels, batches in of_channels.items():
             look = CHANNELS.get(channels, {"color": style.GREY, "marker": "P"})
             for batch, methods in sorted(batches.items()):
@@ -68,10 +68,11 @@ def by_batch(figure, rows, layers):
                 values += filter(None, [own, turbofno])
         axes.axhline(1, color=style.BLACK, linewidth=1.2)
         batch_axis(axes, sorted({batch for batches in of_channels.values() for batch in batches}))
-        style.plain_log_ticks(axes, values)
         axes.set_title(f"{title(panel)}, {short_name(device)}", loc="left")
         if axes.get_subplotspec().is_first_col():
             axes.set_ylabel("times as fast as\ncuFFT + cuBLAS (TF32)")
+    for axes in panels.values():
+        style.plain_log_ticks(axes, values)
     drawn = [channels for channels in CHANNELS if any(channels in of_channels for of_channels in found.values())]
     handles = [Line2D([], [], linestyle="none", **CHANNELS[channels]) for channels in drawn]
     labels = [f"{inputs} to {outputs} channels" for inputs, outputs in drawn]
