@@ -59,7 +59,7 @@
 //   back               Two tiles 180 for 205 (128 x 128). Blocks of four warps 162 for 167, but 107 for 75 (256 items).
 //                      16 warps 15.2 for 16.4 (one item), 22.5 for 23.9 (32).
 //   one launch         Of one, two, four, eight items a block, the columns of a product, for which weights are read
-//                      once, as plan/spectral_passes.cpp orders them. 1024 items of 64 channels, 16 modes: 128 points
+//                      once, of which plan/spectral_passes.cpp chooses. 1024 items of 64 channels, 16 modes: 128 points
 //                      80 55 44 60, passes 57; 256 complex points 145 122 109 147, passes 161. 256 of 1024 points 78
 //                      132 116 163, passes 75. 512 of 128 channels of 256 points 153 108 140 140, passes 113. 512 of 32
 //                      of 128, 32 modes: 29 20 22 24, passes 29. In two parts, which passes have sooner: 156 93 63 83,
