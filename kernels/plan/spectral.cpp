@@ -88,18 +88,6 @@ class Weights final : public Step {
   std::int64_t blocks_ = 1;
 };
 
-// Whether a layer of one axis takes less time by this one launch than by passes.
-bool is_in_one(const Spectral& p, const Pass& pass, const Device& device) {
-  if (p.shared) return true;
-  const mix::Operands operands = mix::operands_of(pass.layout().key);
-  const std::int64_t length = p.lengths[0], blocks = p.batch * ratio_up(p.outputs, 16);
-  const bool few = 8 * blocks <= device.multiprocessors, many = blocks > 4 * std::int64_t{device.multiprocessors};
-  if (operands != mix::Operands::halves && length >= mix::kLongRow && (few || many)) return false;
-  return p.batch * std::max(p.inputs, p.outputs) * length <= mix::few_points(operands) ||
-         mix::weights_per_row(kept_count(p), p.outputs, length * (p.complex ? 2 : 1)) <=
-             mix::few_weights(operands) * pass.columns();
-}
-
 // A layer in one launch, or in passes: there, middle, back, of so many items at a time that what is between them fits
 // the chunk. Back is two passes where shared memory has no room for both axes.
 class Layer final : public Step {
@@ -111,10 +99,8 @@ class Layer final : public Step {
     const std::string token = asked.token();
     const int inputs = static_cast<int>(p.inputs), outputs = static_cast<int>(p.outputs);
     const int frequencies = static_cast<int>(kept_count(p));
-    if (p.lengths.size() == 1) {
-      auto pass = Pass::make(p, {Stage::layer, Factor::weights, p.batch, inputs, outputs, frequencies}, device, token);
-      if (pass && is_in_one(p, *pass, device)) fused_ = std::move(pass);
-    }
+    if (p.lengths.size() == 1)
+      fused_ = Pass::make(p, {Stage::layer, Factor::weights, p.batch, inputs, outputs, frequencies}, device, token);
     if (!fused_) {
       there_.emplace(p, p.inputs, device, token);
       const auto add = [&](const Shape& shape) { passes_.push_back(make_pass(p, shape, device, token)); };

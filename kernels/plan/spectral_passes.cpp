@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/plan/arrays.hpp"
 #include "kernels/tile/table.hpp"
 
 namespace danaus::spectral {
@@ -26,12 +25,16 @@ int most_columns(const Shape& shape, const mix::Layout& layout) {
   return layout.key.product == Product::each ? static_cast<int>(std::min(shape.items, kColumnsOfProduct)) : 1;
 }
 
+int numbers_of_row(const mix::Layout& layout, int length) { return length * (layout.key.complex ? 2 : 1); }
+std::int64_t weights_per_row(const Shape& shape, const mix::Layout& layout, int length) {
+  return mix::weights_per_row(shape.frequencies, shape.outputs, numbers_of_row(layout, length));
+}
+
 // What a layer's blocks, one after the other, take for rows and for the weights of their slices, in rows of inputs:
-// weights come from L2, which gives four numbers while memory gives one.
-double rows_in_turn(const Shape& shape, const Cut& cut, std::int64_t row_numbers) {
-  const std::int64_t units = ratio_up(shape.items, cut.places.columns) * cut.slices();
-  const auto weights = static_cast<double>(mix::weights_per_row(shape.frequencies, shape.outputs, row_numbers));
-  return static_cast<double>(ratio_up(units, cut.blocks)) * (weights / 4 / cut.slices() + cut.places.columns);
+// weights, so many for each number of a row, come from L2, which gives four numbers while memory gives one.
+double rows_in_turn(const Shape& shape, const Cut& cut, std::int64_t weights) {
+  return static_cast<double>(ratio_up(cut.units(shape.items), cut.blocks)) *
+         (static_cast<double>(weights) / 4 / cut.slices() + cut.places.columns);
 }
 
 std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length, const Device& device) {
@@ -41,20 +44,20 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
   const int grain = by_frequency ? layout.tile_grain : 1;
   const int channel_tiles = static_cast<int>(ratio_up(shape.outputs, 16));
   const int tiles = by_frequency ? layout.tiles_of(shape.frequencies) : channel_tiles;
-  const std::int64_t row_numbers = std::int64_t{length} * (layout.key.complex ? 2 : 1);
   // Tables that a block would read more than once are in shared memory too, as far as there is room; of a layer in one
   // launch always.
   const auto with_tables = [&](Cut of, int blocks, const auto& room) {
     of.blocks = blocks * device.multiprocessors;
-    const std::int64_t units = ratio_up(shape.items, of.places.columns) * of.slices();
+    const std::int64_t units = of.units(shape.items);
     int taken = 0;
     const auto add = [&](int& place, int bytes) {
       if (!room(taken + bytes)) return;
       place = of.places.bytes + taken, taken += bytes;
     };
     // Where there are fewer tiles to transform than warps they share out the points, one part each.
-    const int tasks = of.places.columns * of.places.frequency_groups *
-                      (layout.key.product == Product::none ? of.places.output_tiles : of.places.input_tiles);
+    const int tasks_of_frequency =
+        of.places.columns * (layout.key.product == Product::none ? of.places.output_tiles : of.places.input_tiles);
+    const int tasks = tasks_of_frequency * of.places.frequency_groups;
     const int parts = std::min(layout.tuning.warps / tasks, mix::Layout::steps_of(mix::part_of(length), layout.step));
     if (layout.in_parts && parts > 1) {
       add(of.places.parts_at, (parts - 1) * tasks * layout.tuning.tiles * 1024);
@@ -62,7 +65,7 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
     }
     if (layout.staged > 0) add(of.places.staged_at, layout.tuning.warps * layout.staged * mix::Layout::kStaged);
     const bool again = units > of.blocks || shape.stage == Stage::layer;
-    if (layout.from_samples && (again || tasks > of.places.frequency_groups)) add(of.places.forward_at, table_bytes);
+    if (layout.from_samples && (again || tasks_of_frequency > 1)) add(of.places.forward_at, table_bytes);
     if (layout.to_samples && (again || of.places.columns * of.places.output_tiles > 1))
       add(of.places.inverse_at, table_bytes);
     if (layout.key.product == Product::shared && (layout.in_teams || (!layout.split && units <= of.blocks)))
@@ -93,7 +96,7 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
       };
       const bool fits = room(0);
       if (fits) best = with_tables(next, blocks, room);
-      const std::int64_t count = ratio_up(shape.items, columns) * next.slices();
+      const std::int64_t count = next.units(shape.items);
       if (layout.in_teams) break;
       if (shape.stage == Stage::layer ? 2 * count > device.multiprocessors : fits && count >= device.multiprocessors)
         break;
@@ -102,16 +105,27 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
   };
   // With room for as many blocks on a multiprocessor as registers are limited for, or else for one.
   const bool weighs = shape.stage == Stage::layer && layout.key.product == Product::each;
+  const std::int64_t weights = weights_per_row(shape, layout, length);
   for (int blocks = layout.tuning.blocks; blocks > 0; --blocks) {
     std::optional<Cut> best;
     for (int columns = most_columns(shape, layout); columns > 0 && (weighs || !best); --columns) {
       const auto next = sliced(blocks, columns);
-      if (next && (!best || rows_in_turn(shape, *next, row_numbers) < rows_in_turn(shape, *best, row_numbers)))
-        best = next;
+      if (next && (!best || rows_in_turn(shape, *next, weights) < rows_in_turn(shape, *best, weights))) best = next;
     }
     if (best) return best;
   }
   return std::nullopt;
+}
+
+// Whether a layer of one axis takes less time by one launch, so cut, than by passes.
+bool is_in_one(const Shape& shape, const mix::Layout& layout, const Cut& cut, int length, const Device& device) {
+  if (layout.key.product == Product::shared) return true;
+  const mix::Operands operands = mix::operands_of(layout.key);
+  const std::int64_t blocks = shape.items * ratio_up(shape.outputs, 16);
+  const bool few = 8 * blocks <= device.multiprocessors, many = blocks > 4 * std::int64_t{device.multiprocessors};
+  if (operands != mix::Operands::halves && length >= mix::kLongRow && (few || many)) return false;
+  return shape.items * std::max(shape.inputs, shape.outputs) * length <= mix::few_points(operands) ||
+         weights_per_row(shape, layout, length) <= mix::few_weights(operands) * cut.places.columns;
 }
 
 Shape there_of(const Spectral& p, std::int64_t channels) {
@@ -149,8 +163,10 @@ Pass::Pass(const Spectral& p, const Shape& shape, const mix::Choice& choice, con
 std::optional<Pass> Pass::make(const Spectral& p, const Shape& shape, const Device& device,
                                const std::string& description) {
   const mix::Choice choice = choose(p, shape);
-  const auto made = cut(shape, choice.layout(), p.lengths.back(), device);
-  if (!made) return std::nullopt;
+  const mix::Layout layout = choice.layout();
+  const int length = p.lengths.back();
+  const auto made = cut(shape, layout, length, device);
+  if (!made || (shape.stage == Stage::layer && !is_in_one(shape, layout, *made, length, device))) return std::nullopt;
   return Pass(p, shape, choice, *made, description);
 }
 
@@ -178,9 +194,9 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
     a.scale = static_cast<float>(scale_ / (mix::scale_of(length) * length));
   }
   a.places = cut_.places;
-  a.units = (a.batch + cut_.places.columns - 1) / cut_.places.columns * cut_.slices();
+  a.units = static_cast<int>(cut_.units(a.batch));
   // To L2 ahead of blocks that take one item after the other, as far as a third of it has room, of chunks three fifths.
-  const int row_bytes = a.length * (layout_.key.complex ? 2 : 1) * layout_.number_bytes;
+  const int row_bytes = numbers_of_row(layout_, a.length) * layout_.number_bytes;
   const bool in_bulk =
       machine.device().has_tensor_copies() && row_bytes % 16 == 0 && reinterpret_cast<std::uintptr_t>(a.u) % 16 == 0;
   const std::int64_t rows =

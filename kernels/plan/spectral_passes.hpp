@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/families/mix/family.hpp"
+#include "kernels/plan/arrays.hpp"
 #include "kernels/plan/machine.hpp"
 #include "kernels/plan/program.hpp"
 
@@ -31,17 +32,18 @@ struct Cut {
   int frequency_slices, channel_slices;
   int blocks;  // that run at once
   int slices() const { return frequency_slices * channel_slices; }
+  std::int64_t units(std::int64_t items) const { return ratio_up(items, places.columns) * slices(); }
 };
 
 class Pass {
  public:
-  // Where shared memory has no room for a slice there is none. `description` of what it is a pass of.
+  // Where shared memory has no room for a slice there is none, nor one launch of a layer that takes less time by
+  // passes. `description` of what it is a pass of.
   static std::optional<Pass> make(const Spectral& problem, const Shape& shape, const Device& device,
                                   const std::string& description);
 
   const mix::Choice& choice() const { return choice_; }
   const mix::Layout& layout() const { return layout_; }
-  int columns() const { return cut_.places.columns; }  // items that a block has at once
   int shared_bytes() const { return cut_.places.bytes; }
   const std::vector<std::uint32_t>& words() const { return words_; }
   void fit(const Machine& machine) const;

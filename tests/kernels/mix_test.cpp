@@ -1,6 +1,7 @@
 // Spectral layers by their kernels, through a plan on the executor, against the truth in double.
-#include <memory>
+#include <algorithm>
 
+#include "kernels/executor/aligned.hpp"
 #include "reference/spectral_gradient/spectral_gradient.hpp"
 #include "reference/truth.hpp"
 #include "tests/kernels/layer_support.hpp"
@@ -11,21 +12,17 @@ namespace {
 // A workspace of the caller, whose bytes are no numbers until a kernel writes them.
 class Workspace {
  public:
-  Workspace(const Plan& plan, std::int64_t batch) : bytes_(static_cast<std::size_t>(plan.workspace_bytes(batch))) {
-    memory_.assign(bytes_ + kAlignment, std::byte{0xff});
+  Workspace(const Plan& plan, std::int64_t batch) : memory_(plan.workspace_bytes(batch)) {
+    std::ranges::fill(memory_.all(), std::byte{0xff});
   }
-  CallOptions options() {
+  CallOptions options() const {
     CallOptions options;
-    void* data = memory_.data();
-    std::size_t room = memory_.size();
-    options.workspace = std::align(kAlignment, bytes_, data, room), options.workspace_bytes = bytes_;
+    options.workspace = memory_.data(), options.workspace_bytes = memory_.bytes();
     return options;
   }
 
  private:
-  static constexpr std::size_t kAlignment = 256;
-  std::size_t bytes_;
-  std::vector<std::byte> memory_;
+  host::AlignedArray<std::byte> memory_;
 };
 
 std::vector<double> execute_layer(const Spectral& p, const SpectralInputs& inputs, const ExecutorOptions& options,
