@@ -74,8 +74,7 @@ void ResultFile::read(const std::set<std::string>& planned) {
   }
   if (half_written)
     console_.err << "notice: " << path_ << ", line " << number << ": half-written (a crash?), dropped\n";
-  if (stale > 0)
-    console_.err << "notice: " << path_ << ": " << stale << " rows were made from other sources, made anew\n";
+  if (stale > 0) console_.err << "notice: " << path_ << ": " << stale << " rows are not current, made anew\n";
   if (std::error_code ignored; std::filesystem::file_size(path_, ignored) != kept.size()) file_->replace(kept);
 }
 

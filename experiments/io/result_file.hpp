@@ -24,11 +24,11 @@ std::string identity(const Json& row);
 class ResultFile {
  public:
   // Opens `path` for rows of `kind`; "" keeps nothing, "-" writes to stdout. `planned` are the identities that this run
-  // will ask for: of those, rows from other sources and skipped ones are dropped, all other rows of the file stay as
+  // will ask for: of those, rows that are not current and skipped ones are dropped, all other rows of the file stay as
   // they are. A last line that a crash left half-written is dropped with a notice on console.err. `is_current` says
-  // whether a row is from these sources; by default it has their digest. Throws std::invalid_argument where the file
-  // cannot be read or written, is written to by another process, or holds anything but rows of this kind as their
-  // schema has them (schema.hpp); such a file stays as it is.
+  // whether a row still answers what it was asked; by default where it has the digest of these sources. Throws
+  // std::invalid_argument where the file cannot be read or written, is written to by another process, or holds anything
+  // but rows of this kind as their schema has them (schema.hpp); such a file stays as it is.
   ResultFile(Console& console, const std::string& path, const std::string& kind, const std::set<std::string>& planned,
              std::function<bool(const Json& row)> is_current = {});
 

@@ -123,7 +123,7 @@ TEST_F(Record, RowsOfOtherSourcesAreMadeAnewWhereTheyAreAskedFor) {
   EXPECT_EQ(results.standing(asked("a")), nullptr);
   EXPECT_NE(results.standing(asked("c")), nullptr);
   EXPECT_EQ(read_file(path_), line("b", "older") + line("c")) << "b was not asked for and stays";
-  EXPECT_THAT(err_.str(), HasSubstr("1 rows were made from other sources"));
+  EXPECT_THAT(err_.str(), HasSubstr("1 rows are not current, made anew"));
 }
 
 TEST_F(Record, ASkippedRowIsTriedAgain) {
