@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from results import CONVOLUTIONS, Results, case_fields, contents, digest, read
+from results import CONVOLUTIONS, Results, case_fields, contents, digest, joined, read
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMITTED = ROOT / "experiments" / "results"
@@ -34,7 +34,7 @@ def read_all(own, committed, kind, accept):
         place = row["case"], row["method"], row["device"]["name"]
         if not row["stale"] or latest.get(place, row)["stale"]:
             latest[place] = row
-    return Results([source for part in parts for source in part.sources], list(latest.values())) if parts else None
+    return joined(parts, latest.values())
 
 
 def timed(own, committed, operations=("fftconv",), accept=VERDICTS):
@@ -95,8 +95,7 @@ def read_either(own, committed, kinds, accept=()):
     if own and own.exists():
         return read(own, kinds, accept)
     parts = [read(path, kinds, accept, committed=True) for path in files_of(kinds, committed)]
-    return Results([source for part in parts for source in part.sources],
-                   [row for part in parts for row in part.rows]) if parts else None
+    return joined(parts)
 
 
 def answering(committed):

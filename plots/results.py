@@ -83,6 +83,14 @@ class Results:
         return f"{'; '.join(self.all_made_by())}  |  {'; '.join(files)}"
 
 
+def joined(parts, rows=None):
+    """All rows of several results, or those made of them, with the sources of all. None where there are no parts."""
+    if not parts:
+        return None
+    every = [row for part in parts for row in part.rows] if rows is None else list(rows)
+    return Results([source for part in parts for source in part.sources], every)
+
+
 @functools.cache
 def read(path, kinds, accept=("passed",), committed=False):
     """All rows of a file, each of this schema, one of `kinds` and as the schema of its kind says, and with a verdict in

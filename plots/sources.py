@@ -34,10 +34,8 @@ def checks(data, committed):
     found = [measurements.read_either(path, committed, [kind]) for path, kind in
              ((data / "checks.jsonl", "check"), (data / "random.jsonl", "random"))]
     found = [each for each in found if each]
-    if not found:
-        return None
-    rows = [{**row, "stale": row.get("code") != measurements.all_kernels()} for each in found for row in each.rows]
-    return results.Results([source for each in found for source in each.sources], rows)
+    return results.joined(found, [{**row, "stale": row.get("code") != measurements.all_kernels()}
+                                  for each in found for row in each.rows])
 
 
 def decoding(own, committed):
@@ -53,7 +51,7 @@ def decoding(own, committed):
         stale = is_measured and row["code"] != measurements.code_of_families(row["families"])
         asked = row["case"], row["method"], row.get("states"), row["source"], row.get("profile") or row["device"]["name"]
         latest[asked] = {**row, "stale": stale}
-    return results.Results([source for part in parts for source in part.sources], list(latest.values())) if parts else None
+    return results.joined(parts, latest.values())
 
 
 def all_timed(data, committed):
