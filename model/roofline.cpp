@@ -128,8 +128,8 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   const auto add_on_chip = [&](const char* name, double seconds, std::string what) {
     add(name, w.imbalance * seconds, std::move(what));
   };
-  const double wavefronts = rates.wavefronts();
-  add_on_chip("l1", w.l1_wavefronts / wavefronts, in_words(w.l1_wavefronts, "wavefronts", wavefronts));
+  const double wavefronts = rates.wavefronts(), through_l1 = w.l1_wavefronts + w.local_accesses;
+  add_on_chip("l1", through_l1 / wavefronts, in_words(through_l1, "wavefronts", wavefronts));
 
   if (w.remote_bytes > 0)
     if (const auto rate = rates.remote_bytes())
@@ -159,11 +159,11 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   add_on_chip("alu", w.byte_permutes / permutes + w.conversions / conversions,
               in_words(w.byte_permutes + w.conversions, "permutes and conversions", permutes));
 
-  const double instructions = w.imbalance * w.warp_instructions;
+  const double issued = w.warp_instructions + w.local_accesses, instructions = w.imbalance * issued;
   prediction.schedulers_us = instructions / rates.a_clock(kSchedulers) / kMicro;
   prediction.warps_us = instructions / rates.a_clock(w.resident_warps) / kMicro;
   const double issue = std::max(prediction.schedulers_us, prediction.warps_us / concurrency.warp_rate) * kMicro;
-  add(kIssue, issue, in_words(w.warp_instructions, "instructions of warps", issue > 0 ? instructions / issue : 0));
+  add(kIssue, issue, in_words(issued, "instructions of warps", issue > 0 ? instructions / issue : 0));
 
   prediction.launch_us = rates.launch_us();
   const ResourceTime& most =
@@ -174,6 +174,8 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   prediction.total_us =
       norm(prediction.resources, most.us, concurrency.overlap) + w.waits * concurrency.wait_us + prediction.launch_us;
   prediction.notes = rates.notes;
+  if (!w.local_is_known)
+    prediction.notes.push_back("no report of the compiler: registers that do not suffice are left out");
   std::ostringstream clock;
   clock << "SM clock " << rates.clock() << " MHz" << (p.load_clock ? ", the profile's under load" : "");
   prediction.notes.push_back(clock.str());

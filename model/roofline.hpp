@@ -35,6 +35,8 @@ struct KernelWork {
   double warp_instructions = 0;  // all that are counted
   double resident_warps = 64;    // on an SM at once
   double l1_wavefronts = 0;      // of 128 bytes through the data path of L1 and shared memory
+  double local_accesses = 0;     // of warps to their local memory, where registers do not suffice; in none of the above
+  bool local_is_known = true;    // else no report of the compiler says what there is of them
   double remote_bytes = 0;       // between the shared memories of a cluster's blocks
   double l2_bytes = 0;           // between L2 and the SMs
   double hbm_bytes = 0;          // read and written

@@ -3,14 +3,16 @@
 
 #include <vector>
 
+#include "experiments/count/compiled.hpp"
 #include "kernels/cpu/program_work.hpp"
 #include "model/roofline.hpp"
 
 namespace danaus {
 
 // Of the launches of prepare(), or of execute(). What the counters do not say is what launches must move
-// (LaunchWork::l2_bytes, hbm_bytes).
+// (LaunchWork::l2_bytes, hbm_bytes), and what the compiler reports: a number that has no register is stored and loaded
+// once in a turn of its warp, which is the least that can be.
 std::vector<RepeatedWork> kernel_work(const Case& asked, const ProgramWork& program, const Device& device,
-                                      bool prepares = false);
+                                      bool prepares = false, const CompilerReport& report = compiler_report());
 
 }  // namespace danaus

@@ -6,6 +6,7 @@
 
 #include "experiments/cli/in_order.hpp"
 #include "experiments/cli/table.hpp"
+#include "experiments/count/compiled.hpp"
 #include "experiments/count/imitation.hpp"
 #include "experiments/count/kernel_work.hpp"
 #include "experiments/io/result_file.hpp"
@@ -18,15 +19,23 @@ namespace {
 
 constexpr const char* kKind = "prediction";
 
+struct CountedPrediction {
+  RooflinePrediction time;
+  std::optional<Compiled> compiled;
+};
+
 // Executing kernels to count their work takes most of the time: on all cores.
-std::vector<RooflinePrediction> counted(const std::vector<MeasuredKernel>& kernels, const HardwareProfile& profile) {
+std::vector<CountedPrediction> counted(const std::vector<MeasuredKernel>& kernels, const HardwareProfile& profile) {
   const Device device = imitation(profile);
-  std::vector<RooflinePrediction> predictions(kernels.size());
+  std::vector<CountedPrediction> predictions(kernels.size());
   compute_in_order(
       kernels.size(), std::thread::hardware_concurrency(),
       [&](std::size_t i) {
         const Convolution& problem = kernels[i].problem;
-        predictions[i] = predict_launches(kernel_work(problem, count_program(problem, device), device), profile);
+        const ProgramWork program = count_program(problem, device);
+        const LaunchWork& fused = program.launches.back();
+        predictions[i] = {predict_launches(kernel_work(problem, program, device), profile),
+                          compiler_report().of(fused.id, fused.path, device.sm)};
         return Json();
       },
       [](std::size_t, const Json&) {});
@@ -50,12 +59,16 @@ Json row_of(const RooflinePrediction& prediction) {
           {"wait_us", prediction.concurrency.wait_us}};
 }
 
+Json row_of(const std::optional<Compiled>& said) {
+  return said ? Json{{"registers", said->registers}, {"local_bytes", said->local_bytes}} : Json();
+}
+
 Json row_of(const MeasuredKernel& m, const std::string& device, const Prediction& eq2_paper,
-            const Prediction& eq2_profile, const RooflinePrediction& counted) {
+            const Prediction& eq2_profile, const CountedPrediction& counted) {
   const Convolution& p = m.problem;
   return {{"kind", kKind},
           {"case", m.token},
-          {"profile", counted.profile},
+          {"profile", counted.time.profile},
           {"kernel", m.variant->name},
           {"device", device},
           {"preferred", m.variant->preferred},
@@ -74,7 +87,8 @@ Json row_of(const MeasuredKernel& m, const std::string& device, const Prediction
           {"stale", m.stale},
           {"eq2_paper", row_of(eq2_paper)},
           {"eq2_profile", row_of(eq2_profile)},
-          {"counted", row_of(counted)},
+          {"counted", row_of(counted.time)},
+          {"compiled", row_of(counted.compiled)},
           {"notes", m.notes}};
 }
 
@@ -121,14 +135,14 @@ int predict_measured(const std::vector<std::string>& paths, const HardwareProfil
     console.err << "notice: " << measured.of_other_kernel
                 << " rows are of kernels that plans no longer choose for their factors, left out\n";
 
-  const std::vector<RooflinePrediction> predictions = counted(measured.kernels, profile);
+  const std::vector<CountedPrediction> predictions = counted(measured.kernels, profile);
   std::vector<std::vector<std::string>> cells;
   for (std::size_t i = 0; i < measured.kernels.size(); ++i) {
     const MeasuredKernel& kernel = measured.kernels[i];
     const Prediction eq2_paper = predict_eq2(kernel.problem, paper), eq2_profile = predict_eq2(kernel.problem, profile);
     file.append(row_of(kernel, measured.device, eq2_paper, eq2_profile, predictions[i]));
     cells.push_back({kernel.token, join(kernel.problem.factors), fixed(kernel.us, 1), fixed(eq2_paper.total_us, 1),
-                     fixed(eq2_profile.total_us, 1), fixed(predictions[i].total_us, 1), predictions[i].limit,
+                     fixed(eq2_profile.total_us, 1), fixed(predictions[i].time.total_us, 1), predictions[i].time.limit,
                      remarks(kernel)});
   }
   file.commit();

@@ -142,12 +142,15 @@ Counters of_sampled_blocks(const Launch& launch) {
 constexpr std::int64_t kFewItems = 1;
 constexpr std::int64_t more_items(bool aligned) { return aligned ? 3 : 9; }
 
+outer::Layout layout_of_outer(const Launch& launch) {
+  const auto key = outer::Family::instances(launch.kernel.line).list[launch.kernel.instance].key;
+  return {key, outer::kLines.at(launch.kernel.line).tuning};
+}
+
 // A block has one tile of all items that it shares with others. Tiles beyond the rows' ends have less.
 Counters of_outer_pass(const Launch& launch) {
   const auto given = arguments_of<outer::Arguments>(launch);
-  const outer::Line& line = outer::kLines.at(launch.kernel.line);
-  const auto key = outer::Family::instances(launch.kernel.line).list[launch.kernel.instance].key;
-  const outer::Layout layout(key, line.tuning);
+  const outer::Layout layout = layout_of_outer(launch);
   const int item_rows = layout.item_rows;
   const std::int64_t of_channel = ratio_up(given.batch, item_rows), items = of_channel * given.channel_count;
   const std::int64_t more = more_items(given.aligned), tiles = given.columns / layout.tile_columns;
@@ -225,11 +228,15 @@ Counters of_sums(const Launch& launch, int item_rows, int workers_of_block) {
                  std::min<std::int64_t>(workers, workers_of_block));
 }
 
+std::int64_t stages_of(const state::Arguments& a) {
+  return ratio_up(std::min<std::int64_t>(a.part_length, a.length), a.layout.tuning.stage);
+}
+
 // A block has so many rows, or parts of rows, and takes them stage by stage; the last one may be a part of one.
 Counters of_stages(const Launch& launch) {
   const auto given = arguments_of<state::Arguments>(launch);
   const std::int64_t stage = given.layout.tuning.stage, few = 2, more = few + more_items(given.aligned);
-  const std::int64_t length = std::min<std::int64_t>(given.part_length, given.length), stages = ratio_up(length, stage);
+  const std::int64_t length = std::min<std::int64_t>(given.part_length, given.length), stages = stages_of(given);
   if (stages <= more) return of_sampled_blocks(launch);
   const auto rest = [&](std::int64_t samples) { return (samples - 1) % stage + 1; };  // of the last stage
   const std::int64_t last_part = given.length - (given.parts - 1) * given.part_length;
@@ -362,7 +369,7 @@ class CountingMachine final : public Machine {
 
   LaunchWork work_of(const Launch& launch) const {
     LaunchWork work;
-    work.id = launch.kernel, work.prepares = prepares_;
+    work.id = launch.kernel, work.path = launch.path, work.prepares = prepares_;
     work.kernel = launch.kernel.family;
     work.blocks = launch.blocks, work.threads = launch.threads, work.shared_bytes = launch.shared_bytes;
     work.concurrent = concurrent_blocks(launch.kernel, launch.path, launch.threads, launch.shared_bytes);
@@ -371,21 +378,31 @@ class CountingMachine final : public Machine {
     work.imbalance = static_cast<double>(ratio_up(units, at_once) * at_once) / static_cast<double>(units);
     count_bytes(launch, work);
     const Variant* variant = variant_of(launch.kernel);
+    const double warps = launch.threads / 32;
     if (variant && (variant->size > 0 || asked_.as<Convolution>())) {
       count_fused(launch, *variant, work);
     } else if (launch.kernel.family == outer::Family::name) {
       work.counters = of_outer_pass(launch);
+      const auto a = arguments_of<outer::Arguments>(launch);
+      const outer::Layout layout = layout_of_outer(launch);
+      work.turns = warps * a.channel_count * ratio_up(a.batch, layout.item_rows) * (a.columns / layout.tile_columns);
     } else if (launch.kernel.family == cluster::Family::name) {
       work.counters = of_clusters(launch);
       work.l2_bytes += rereads_of_clusters(launch);
+      const auto a = arguments_of<ConvolutionArguments>(launch);
+      work.turns = warps * launch.cluster * a.division.items_of_channel * a.channels;
     } else if (launch.kernel.family == correlate_chain::Family::name) {
       work.counters = of_sums(launch, item_rows_of<correlate_chain::Family>(launch.kernel), launch.threads / 32);
+      work.turns = items_of_sums(launch);
     } else if (launch.kernel.family == correlate_exchange::Family::name) {
       work.counters = of_sums(launch, item_rows_of<correlate_exchange::Family>(launch.kernel), 1);
+      work.turns = warps * launch.cluster * items_of_sums(launch);
     } else if (is_of_stages(launch.kernel)) {
       work.counters = of_stages(launch);
+      work.turns = warps * static_cast<double>(launch.blocks * stages_of(arguments_of<state::Arguments>(launch)));
     } else {
       work.counters = of_units(launch);
+      work.turns = warps * static_cast<double>(units);
       const host::Counters& n = work.counters;  // of what is prepared a launch may read a part
       const auto touched = static_cast<double>(kSectorBytes * (n.global_load_sectors + n.global_store_sectors) +
                                                n.bulk_load_bytes + n.bulk_store_bytes);
@@ -396,6 +413,10 @@ class CountingMachine final : public Machine {
   static bool is_of_stages(const KernelId& id) {
     if (id.family != state::Family::name) return false;
     return state::is_product(state::Family::instances(id.line).list[id.instance].key.work);
+  }
+  static double items_of_sums(const Launch& launch) {
+    const auto a = arguments_of<CorrelationArguments>(launch).rows;
+    return static_cast<double>(a.division.items_of_channel) * a.channels;
   }
   template <class Family>
   static int item_rows_of(const KernelId& id) {
@@ -436,6 +457,8 @@ class CountingMachine final : public Machine {
     work.kernel = variant.name;
     work.counters = parts.launch(extent);
     work.imbalance = imbalance(extent, work.concurrent);
+    work.turns =
+        static_cast<double>((extent.items + extent.half_items) * (launch.threads / 32)) / extent.workers_of_block;
     const auto spectrum =
         std::ranges::find(launch.regions.begin(), launch.regions.begin() + launch.region_count,
                           std::string_view("spectrum"), [](const Region& region) { return region.name; });

@@ -18,12 +18,14 @@ namespace danaus {
 struct LaunchWork {
   std::string kernel;  // name of a fused convolution's, else of its family
   KernelId id;
+  Path path = Path::any;
   bool prepares;           // of prepare(), not of execute()
   std::int64_t times = 1;  // as often, of other channels or arrays
   std::int64_t blocks = 1, concurrent = 1;
   int threads = 0, shared_bytes = 0;
   host::Counters counters;  // of one of them
   double imbalance = 1;     // work of the multiprocessor that has most, over the average
+  double turns = 0;         // of warps through the loop of their kernel: an item, a stage or, without such, once
   double waits = 0;         // of a fused convolution, for what nothing brought ahead: of the worker that has most
   double l2_bytes = 0;      // between L2 and the multiprocessors: arrays once, spectra and weights for each that reads
   double hbm_bytes = 0;     // arrays once, but for what one launch leaves for the next in half of L2

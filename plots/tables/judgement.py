@@ -122,24 +122,27 @@ def failures(rows):
                     key=lambda choice: -choice.regret(COUNTED))
     lines = [[f"predicted times off by more than {AIM['p90']:.0%}"]] if found else []
     for kernel in found:
-        row = kernel.row
-        lines.append([row["case"], row["kernel"], number(row["measured_us"]), number(kernel.models[COUNTED].us),
-                      percent(kernel.error(COUNTED), signed=True), kernel.models[COUNTED].limit, ""])
+        lines.append([*of_failure(kernel), ""])
     lines += [[f"choices that cost more than {AIM['worst_regret']:.0%}"]] if costly else []
     for choice in costly:
         fastest = choice.fastest.row
         for kernel in choice.chosen[COUNTED]:
-            row = kernel.row
-            lines.append([row["case"], row["kernel"], number(row["measured_us"]), number(kernel.models[COUNTED].us),
-                          percent(kernel.error(COUNTED), signed=True), kernel.models[COUNTED].limit,
+            lines.append([*of_failure(kernel),
                           f"of {len(choice.candidates)} the fastest is {times(fastest['factors'])}, "
                           f"{number(fastest['measured_us'])} us: costs {percent(choice.regret(COUNTED))} %"])
     far = len(found) / len(counting) if counting else 0
     verdict = (f"{len(found)} of {len(counting)} kernels ({percent(far)} %, aim 10) are off by more than "
                f"{AIM['p90']:.0%}; {len(costly)} of {len(judgement.choices)} choices cost more than "
                f"{AIM['worst_regret']:.0%}.")
-    columns = ["case", "kernel", "measured, us", "predicted, us", "error, %", "bound by", "choice"]
+    columns = ["case", "kernel", "local, bytes", "measured, us", "predicted, us", "error, %", "bound by", "choice"]
     return Table(columns, lines, verdict=verdict, good=far <= 0.1 and not costly)
+
+
+def of_failure(kernel):
+    """Its cells but for the choice; a thread's local memory where the compiler's report is known."""
+    row, said = kernel.row, kernel.row.get("compiled")
+    return [row["case"], row["kernel"], said["local_bytes"] if said else "", number(row["measured_us"]),
+            number(kernel.models[COUNTED].us), percent(kernel.error(COUNTED), signed=True), kernel.models[COUNTED].limit]
 
 
 def every_prediction(kernels):

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 
 #include "kernels/cpu/machine.hpp"
@@ -72,6 +73,30 @@ TEST(ProgramWork, OfAProgramIsThatOfItsLaunches) {
             << name << " of " << kernel.family;
       }
     }
+  }
+}
+
+double turns_of(const char* token, std::string_view family) {
+  double turns = 0;
+  for (const LaunchWork& launch : count_program(parse_case(token), {}).launches)
+    if (!launch.prepares && launch.id.family == family) turns += launch.turns * static_cast<double>(launch.times);
+  return turns;
+}
+
+TEST(ProgramWork, AWarpTakesATurnForEachItem) {
+  EXPECT_EQ(turns_of("fftconv_f16_circular_l4096_b6_h4", "exchange"), 6 / 2 * 4 * 4) << "pairs, of four warps each";
+  EXPECT_EQ(turns_of("fftconv_f16_circular_l4096_b5_h4", "exchange"), 6 / 2 * 4 * 4) << "half of the last is empty";
+  EXPECT_EQ(turns_of("fftconv_f16_causal_l512_b6_h4", "chain"), 6 * 4) << "rows, each of a warp's own";
+  EXPECT_EQ(turns_of("fftconvgrad_f16_circular_l256_b40_h8", "correlate_chain"), 40 / 2 * 8);
+  for (const auto& [few, twice, family] :
+       {std::array{"fftconv_f16_circular_l65536_b8_h4", "fftconv_f16_circular_l65536_b16_h4", "cluster"},
+        std::array{"fftconv_bf16_circular_l49152_b8_h1", "fftconv_bf16_circular_l49152_b16_h1", "outer"},
+        std::array{"fftconvgrad_f16_causal_l16384_b5_h2", "fftconvgrad_f16_causal_l16384_b10_h2", "correlate_exchange"},
+        std::array{"ssmconv_f16_s10_l4096_b200_h2", "ssmconv_f16_s10_l8192_b200_h2", "state"},
+        std::array{"spectral_f32_tf32_complex_b40_c16x16_l64_m16_shared",
+                   "spectral_f32_tf32_complex_b80_c16x16_l64_m16_shared", "mix"}}) {
+    EXPECT_GT(turns_of(few, family), 0) << few;
+    EXPECT_EQ(turns_of(twice, family), 2 * turns_of(few, family)) << few;
   }
 }
 

@@ -88,6 +88,17 @@ TEST(Roofline, SaysWhatTheProfileHasNot) {
     EXPECT_THAT(note, testing::AnyOf(Not(HasSubstr("not in the profile")), HasSubstr("packed arithmetic")));
 }
 
+TEST(Roofline, WhatHasNoRegisterGoesThroughL1AndIsIssued) {
+  KernelWork work;
+  work.l1_wavefronts = 1e7, work.warp_instructions = 4e7, work.local_accesses = 2e7;
+  const RooflinePrediction known = predict_roofline(work, profile());
+  EXPECT_DOUBLE_EQ(us(known, "l1"), 300);
+  EXPECT_DOUBLE_EQ(us(known, "issue"), 150);
+  EXPECT_THAT(known.notes, Not(Contains(HasSubstr("compiler"))));
+  work.local_is_known = false;
+  EXPECT_THAT(predict_roofline(work, profile()).notes, Contains(HasSubstr("no report of the compiler")));
+}
+
 TEST(Roofline, BlocksOfAClusterHaveABandwidthBetweenThem) {
   KernelWork work;
   work.hbm_bytes = 2e8;

@@ -252,12 +252,14 @@ class JudgementTest(unittest.TestCase):
     def test_failures_are_listed_the_largest_first(self):
         rows = [said([16, 16], 100, 1, 1, 130), said([4, 4, 16], 100, 1, 1, 40), said([8, 32], 100, 1, 1, 115),
                 said([2, 8, 16], 100, 1, 1, 500, stale=True)]
+        rows[0]["compiled"], rows[1]["compiled"] = None, {"registers": 128, "local_bytes": 24}
         found = evaluate(rows)
         self.assertEqual([kernel.row["factors"] for kernel in found.failures()], [[4, 4, 16], [16, 16]])
         shown = judgement.failures(rows)
         self.assertFalse(shown.good)
         self.assertIn("2 of 3 kernels (66.7 %, aim 10) are off by more than 16%", shown.verdict)
-        self.assertEqual([line[4] for line in shown.rows[1:]], ["-60.0", "+30.0"])
+        self.assertEqual([line[5] for line in shown.rows[1:]], ["-60.0", "+30.0"])
+        self.assertEqual([line[2] for line in shown.rows[1:]], [24, ""], "bytes, where the compiler's report is known")
         costly = judgement.failures([said([16, 16], 100, 1, 1, 100), said([4, 4, 16], 150, 1, 1, 90)])
         self.assertEqual(costly.rows[-1][-1], "of 2 the fastest is 16 × 16, 100.0 us: costs 50.0 %")
         self.assertTrue(judgement.failures([said([16, 16], 100, 1, 1, 100)]).good)
