@@ -11,10 +11,9 @@ from results import Refusal, case_fields
 from style import length
 from tables.forecast import answers_of, beats_null, off
 from tables.judgement import NOT_ITS_GPU, TITLES, beaten_words, best_of, percent, stale_words
-from tables.speed import blocks, number, over_whole_floor, protocol
+from tables.speed import CUFFT, blocks, call, cufft_call, number, over_whole_floor, protocol
 
 BEGIN, END = "<!-- {}, written by plots/make.py --readme README.md -->", "<!-- End of {} -->"
-CUFFT = ("cufft_f32", "cufft_pairs")
 MUCH = 1.2  # the floor with the spectrum over that without
 
 
@@ -250,9 +249,11 @@ def speed(results, device, peers):
     """A table for the first block of a device's cases, and for every other its multiples of the floor."""
     (heading, main), *others = blocks(at_fft_sizes(by_device(results.rows)[device])).items()
     origin = ", ".join([heading, *results.dates(), results.revision()])
-    lines = paragraph(f"{origin}. Times in microseconds, clocks in MHz; ~ is scaled from fewer rows, and a "
-                      "peer's cuFFT is without its packing:")
-    columns = ["L", "floor", "burst", "× floor", "clock", "sustained", "× floor", "clock", "best cuFFT", "best peer"]
+    lines = paragraph(f"{origin}. Times in microseconds, clocks in MHz; a call is the filter's transform "
+                      "and the convolution, from a CUDA graph; ~ is scaled from fewer rows, and a peer's cuFFT is without "
+                      "its packing:")
+    columns = ["L", "floor", "burst", "× floor", "clock", "sustained", "× floor", "clock", "call", "best cuFFT",
+               "its call", "best peer"]
     lines += table(columns, [line(case, methods, peers) for case, methods in main.items()])
     if others:
         lengths = sorted({case_fields(case)["l"] for _, block in others for case in block})
@@ -309,7 +310,7 @@ def line(case, methods, peers):
         cells += [time, ratio, clock]
     cufft = [methods[method]["time_us"]["burst_cold"]["median"] for method in CUFFT
              if method in methods and passed(methods[method])]
-    return [*cells, number(min(cufft)) if cufft else "",
+    return [*cells, call(methods.get("kernel")), number(min(cufft)) if cufft else "", cufft_call(methods),
             f"{'~' if best.scaled else ''}{number(best.us)} {best.label()}" if best else ""]
 
 

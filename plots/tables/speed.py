@@ -5,6 +5,7 @@ from report import Table
 from results import case_fields
 from style import DTYPE, length
 
+CUFFT = ("cufft_f32", "cufft_pairs")  # its two ways
 # Times in microseconds.
 COLUMNS = ["L", "floor", "with spectrum", "burst", "MHz", "× floor", "× that with spectrum", "× copy", "sustained",
            "MHz", "× floor", "cuFFT fp32", "cuFFT pairs", "peer", "best peer", "copy", "filter", "call", "cuFFT call",
@@ -56,9 +57,7 @@ def cells(case, methods, peers):
             *protocol(kernel, "sustained_cold", floor), baseline(methods.get("cufft_f32")),
             baseline(methods.get("cufft_pairs")), number(best.us) if best else "", best.label() if best else "",
             baseline(methods.get("copy")), us((kernel or {}).get("filter_us")), call(kernel),
-            min(filter(None, (call(methods.get(name)) for name in ("cufft_f32", "cufft_pairs"))), key=float, default=""),
-            clearance(kernel),
-            notes(methods, best)]
+            cufft_call(methods), clearance(kernel), notes(methods, best)]
 
 
 def protocol(row, name, floor):
@@ -98,6 +97,10 @@ def us(series):
 def call(row):
     """Filter's transform and convolution, from a CUDA graph."""
     return us((row or {}).get("call_us", {}).get("graph"))
+
+
+def cufft_call(methods):
+    return min(filter(None, (call(methods.get(name)) for name in CUFFT)), key=float, default="")
 
 
 def number(value):
