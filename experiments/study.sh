@@ -72,7 +72,7 @@ calibrated_profile() {
 measure() {
   calibrated_profile
   measured=("$out/bench.jsonl") profiles=("$profile")
-  for sweep in speed long sparse-long gradients step spectral spectral-types spectral-gradients short short-gradients \
+  for sweep in speed whole-call odd-batches lengths sparse long sparse-long gradients step spectral spectral-types spectral-gradients short short-gradients \
     state factorizations-fp16 factorizations-bf16 factorizations-long extension; do
     step "Measured time: the sweep $sweep" "$program" bench --sweep "$sweep" --json "$out/bench.jsonl" >"$out/bench-$sweep.txt"
   done

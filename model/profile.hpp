@@ -30,7 +30,7 @@ struct Quantity {
 // Symbols in brackets are those of Fu et al. 2023, Eq. 2. "Rate" and "bandwidth" are what can be achieved, where known.
 struct HardwareProfile {
   std::string name;
-  std::string device;                   // which device, in words
+  std::string device;                   // which device, in words, its name first
   Quantity matrix_side;                 // elements, side of the matrix unit [mu]
   Quantity matrix_rate;                 // TFLOP/s, fp16 matrix multiply [tau_M]
   Quantity general_rate;                // TFLOP/s, arithmetic outside the matrix unit [tau_G]

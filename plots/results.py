@@ -135,6 +135,8 @@ def checked(row, kinds, accept):
         raise ValueError(f"kind {kind!r}, must be {' or '.join(map(repr, kinds))}")
     for error in validator(kind).iter_errors(row):
         raise ValueError(complaint(cause(error)))
+    if kind == "bench" and row["method"] == "kernel" and row["verify"]["status"] == "passed" and "variant" not in row:
+        raise ValueError(f"{row['case']} lacks the field 'variant', the kernel that was timed")
     if "case" in row:
         case_fields(row["case"])
     if "verify" in row and row["verify"]["status"] not in accept:

@@ -1,4 +1,4 @@
-// What launches rotate among, so that nothing is found in the L2 cache.
+// What launches rotate among, so that u, gates and y are not found in the L2 cache; spectra and tables may be.
 #pragma once
 
 #include <algorithm>

@@ -86,10 +86,28 @@ std::vector<Case> lengths() {
     all.push_back(std::llround(std::exp2(7 + 8 * place)));
   }
   std::sort(all.begin(), all.end());
-  return joined({over(all, as_causal(kRows)), over(all, kRows)});
+  constexpr std::array kOfAnyKind = {1000, 1001, 4095, 14113};
+  return joined({over(all, as_causal(kRows)), over(all, kRows), over(kOfAnyKind, as_causal(in_bf16(kRows))),
+                 over(kOfAnyKind, as_causal(with_gates(kRows)))});
 }
 
-std::vector<Case> whole_call() { return joined({fp16(), causal(), batch8(), batch1()}); }
+std::vector<Case> whole_call() {
+  std::vector<std::vector<Case>> parts;
+  for (const Convolution& shape : {kRows, rows(8, 768), rows(1, 4096)})
+    for (const Convolution& of_type : {shape, in_bf16(shape)}) {
+      parts.push_back(over(kPowersOfTwo, of_type));
+      parts.push_back(over(kCausal, as_causal(of_type)));
+    }
+  return joined(parts);
+}
+
+// Whether an odd batch costs what the next even one does.
+std::vector<Case> odd_batches() {
+  constexpr std::array kSizes = {1024, 4096, 16384};
+  std::vector<std::vector<Case>> parts;
+  for (int batch : {7, 8, 9, 10}) parts.push_back(over(kSizes, rows(batch, 768)));
+  return joined(parts);
+}
 
 // Of a batch row of 64: 3 GB of u and y together, which a baseline in fp32 leaves room for.
 constexpr std::int64_t kLongSamples = std::int64_t{192} << 16;
@@ -105,10 +123,10 @@ std::vector<Case> over_long(const std::vector<std::int64_t>& lengths, Convolutio
   return cases;
 }
 
+const std::vector<std::int64_t> kLongLengths = {1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22};
+
 std::vector<Case> long_ones() {
-  std::vector<std::int64_t> lengths;
-  for (std::int64_t length = 1 << 16; length <= 1 << 22; length *= 2) lengths.push_back(length);
-  return joined({over_long(lengths, kRows), over_long(lengths, as_causal(kRows))});
+  return joined({over_long(kLongLengths, kRows), over_long(kLongLengths, as_causal(kRows))});
 }
 
 // A filter of so many taps over rows as long, twice as long, and so on: cut into pieces where K is short enough, else
@@ -129,13 +147,16 @@ std::vector<Case> extension() {
 }
 
 std::vector<Case> gradients() {
-  return joined({over<Backward>(kPowersOfTwo, kRows), over_long<Backward>({1 << 16, 1 << 18, 1 << 20}, kRows),
-                 over<Backward>(kShortSteps, as_causal(kRows))});
+  return joined({over<Backward>(kPowersOfTwo, kRows), over_long<Backward>(kLongLengths, kRows),
+                 over<Backward>(kShortSteps, as_causal(kRows)), over<Backward>(kShortSteps, with_gates(kRows)),
+                 over<Backward>(kShortSteps, in_bf16(kRows))});
 }
 
 std::vector<Case> steps() {
   return joined({over<TrainingStep>(kSteps, kRows), over<TrainingStep>(kSteps, as_causal(kRows)),
-                 over<TrainingStep>(kShortSteps, with_gates(kRows)), over<TrainingStep>(kShortSteps, in_bf16(kRows))});
+                 over<TrainingStep>(kSteps, with_gates(kRows)), over<TrainingStep>(kSteps, in_bf16(kRows)),
+                 over<TrainingStep>(kShortSteps, as_causal(with_gates(kRows))),
+                 over<TrainingStep>(kShortSteps, as_causal(in_bf16(kRows)))});
 }
 
 Spectral layer(std::int64_t batch, std::int64_t inputs, std::int64_t outputs, const std::vector<int>& lengths,
@@ -209,7 +230,13 @@ std::vector<Case> layer_types() {
 
 std::vector<Case> layer_gradients() {
   std::vector<Case> cases;
-  for (const Spectral& problem : chosen_layers()) cases.push_back(SpectralGradient{in_tf32(problem)});
+  for (Spectral problem : chosen_layers()) {
+    cases.push_back(SpectralGradient{in_tf32(problem)});
+    for (Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+      problem.dtype = dtype;
+      cases.push_back(SpectralGradient{problem});
+    }
+  }
   return cases;
 }
 
@@ -353,6 +380,7 @@ constexpr std::array kSweeps = {
     CaseSweep{"batch8", "and with few batch rows: B=8, H=768?", &batch8},
     CaseSweep{"batch1", "and with one, that has no partner in a pair: B=1, H=4096?", &batch1},
     CaseSweep{"whole-call", "and with another filter at each call, whose transform counts?", &whole_call},
+    CaseSweep{"odd-batches", "what does an odd batch cost beside the next even one?", &odd_batches},
     CaseSweep{"lengths", "what does a length cost that is no FFT size?", &lengths},
     CaseSweep{"long", "what does a convolution beyond the fused kernels take, 64K to 4M?", &long_ones},
     CaseSweep{"extension", "what does a filter take over rows that are longer than it?", &extension},

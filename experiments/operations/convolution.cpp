@@ -12,6 +12,7 @@
 #include "kernels/plan/plan.hpp"
 #include "reference/convolution/conditioning.hpp"
 #include "reference/convolution/convolve.hpp"
+#include "reference/convolution/gradient.hpp"
 #include "reference/convolution/rounding.hpp"
 #include "reference/step/step.hpp"
 
@@ -43,7 +44,7 @@ class ConvolutionSubject final : public Subject {
     const std::vector<double> y = convolve(p_, inputs_of(values), Method::fftw);
     return AdjointProduct{std::inner_product(y.begin(), y.end(), values.find("dy")->second.begin(), 0.)};
   }
-  std::string_view truth() const override { return name(Method::fftw); }
+  std::string_view truth() const override { return name(forward_ ? Method::fftw : truth_of_gradients(p_)); }
   double bound_of_truth() const override { return fftw_bound(planned(p_)); }
 
   // Batch rows come with the partner that a pair gives them. Where dk is an output, the whole batch, of which it is the

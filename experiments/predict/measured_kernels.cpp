@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "experiments/cli/table.hpp"
+#include "experiments/count/imitation.hpp"
 #include "experiments/io/result_file.hpp"
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/chunks.hpp"
@@ -105,6 +106,12 @@ std::optional<Convolution> asking_for(const Variant& variant, const Convolution&
                                                                                                 : std::nullopt;
 }
 
+// What was timed has changed since, or what timed it, which older rows do not say.
+bool is_stale(const Line& line, const Variant& variant) {
+  return line.get<std::string>("/code") != code_of_kernel(variant.name) ||
+         line.find<std::string>("/stopwatch").value_or(kRevision.stopwatch) != kRevision.stopwatch;
+}
+
 MeasuredKernel measured_kernel(const Line& line, double us, const Convolution& asked, const Convolution& problem,
                                const Variant& variant) {
   if (!(us > 0)) fail("model: ", line.where, ": a median of ", us, " us, must be positive");
@@ -114,25 +121,29 @@ MeasuredKernel measured_kernel(const Line& line, double us, const Convolution& a
           &variant,
           us,
           line.find<double>("/time_us/burst_cold/clock_mhz"),
-          line.get<std::string>("/code") != code_of_kernel(variant.name),
+          is_stale(line, variant),
           line.find<std::vector<std::string>>("/notes").value_or(std::vector<std::string>())};
 }
 
-void require_same_device(const Line& line, const Device& device, std::string& name) {
-  const auto found = line.get<std::string>("/device/name");
-  const int multiprocessors = line.get<int>("/device/multiprocessors");
-  if (!name.empty() && found != name)
-    fail("model: ", line.where, ": measured on ", found, ", the rows before it on ", name, "; predict one device at a ",
-         "time");
-  if (multiprocessors != device.multiprocessors)
-    fail("model: ", line.where, ": measured on ", found, " with ", multiprocessors, " multiprocessors, profile ",
-         device.name, " has ", device.multiprocessors);
-  name = found;
+// Name of the GPU, with which a profile's words about its device begin.
+std::string gpu_of(const HardwareProfile& profile) {
+  return profile.device.substr(0, profile.device.find_first_of(",;"));
 }
 
-// Calls visit(line, us, case) for each row that counts. Sets the device's name.
+void require_device(const Line& line, const HardwareProfile& profile) {
+  const auto name = line.get<std::string>("/device/name");
+  const int multiprocessors = line.get<int>("/device/multiprocessors");
+  if (name != gpu_of(profile))
+    fail("model: ", line.where, ": measured on ", name, ", profile ", profile.name, " is of ", gpu_of(profile),
+         "; predict one device at a time, by its own profile");
+  if (multiprocessors != profile.sms.value)
+    fail("model: ", line.where, ": measured on ", name, " with ", multiprocessors, " multiprocessors, profile ",
+         profile.name, " has ", profile.sms.value);
+}
+
+// Calls visit(line, us, case) for each row that counts.
 template <class Visit>
-void read_files(const std::vector<std::string>& paths, const Device& device, std::string& name, const Visit& visit) {
+void read_files(const std::vector<std::string>& paths, const HardwareProfile& profile, const Visit& visit) {
   for (const std::string& path : paths) {
     std::ifstream file(path);
     if (!file) fail("model: cannot read ", path);
@@ -145,7 +156,7 @@ void read_files(const std::vector<std::string>& paths, const Device& device, std
       const bool passed = line.get<std::string>("/verify/status") == "passed";
       const auto us = line.find<double>("/time_us/burst_cold/median");
       if (line.get<std::string>("/method") != "kernel" || !passed || !us) continue;
-      require_same_device(line, device, name);
+      require_device(line, profile);
       visit(line, *us, asked_by(line));
     }
   }
@@ -178,9 +189,11 @@ void add(MeasuredKernels& measured, const Line& line, double us, const Case& any
 
 }  // namespace
 
-MeasuredKernels read_measured_kernels(const std::vector<std::string>& paths, const Device& device) {
+MeasuredKernels read_measured_kernels(const std::vector<std::string>& paths, const HardwareProfile& profile) {
   MeasuredKernels measured;
-  read_files(paths, device, measured.device,
+  measured.device = gpu_of(profile);
+  const Device device = imitation(profile);
+  read_files(paths, profile,
              [&](const Line& line, double us, const Case& any) { add(measured, line, us, any, device); });
   if (measured.kernels.empty())
     fail("model: ", join(paths),
@@ -189,10 +202,10 @@ MeasuredKernels read_measured_kernels(const std::vector<std::string>& paths, con
   return measured;
 }
 
-std::map<std::string, double> read_measured_times(const std::vector<std::string>& paths, const Device& device) {
+std::map<std::string, double> read_measured_times(const std::vector<std::string>& paths,
+                                                  const HardwareProfile& profile) {
   std::map<std::string, double> times;
-  std::string name;
-  read_files(paths, device, name, [&](const Line& line, double us, const Case& any) {
+  read_files(paths, profile, [&](const Line& line, double us, const Case& any) {
     if (any.as<Convolution>()) times[line.get<std::string>("/case")] = us;
   });
   if (times.empty()) fail("model: ", join(paths), ": no kernel that passed and was timed");

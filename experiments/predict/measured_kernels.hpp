@@ -9,6 +9,7 @@
 
 #include "experiments/cli/environment.hpp"
 #include "kernels/plan/registry.hpp"
+#include "model/profile.hpp"
 
 namespace danaus {
 
@@ -32,14 +33,14 @@ struct MeasuredKernels {
   std::size_t of_other_kernel = 0;      // rows of kernels that a plan no longer chooses, whatever the case says
 };
 
-// Rows of the method kernel that passed and were timed, on `device` or what it imitates; of several rows of a case the
-// last. A row is of the kernel that it names, whatever a plan would choose today. Throws where a file cannot be read, a
-// line is no row of danaus bench or a field of it is damaged or lacks, rows are of several devices or of one with other
-// multiprocessors, or there are none.
-MeasuredKernels read_measured_kernels(const std::vector<std::string>& paths, const Device& device);
+// Rows of the method kernel that passed and were timed on the profile's device; of several rows of a case the last. A
+// row is of the kernel that it names, whatever a plan would choose today. Throws where a file cannot be read, a line is
+// no row of danaus bench or a field of it is damaged or lacks, rows are of another device, or there are none.
+MeasuredKernels read_measured_kernels(const std::vector<std::string>& paths, const HardwareProfile& profile);
 
 // Medians in us by case, of the same rows of convolutions, whatever kernels and however many launches they are of.
 // Throws likewise.
-std::map<std::string, double> read_measured_times(const std::vector<std::string>& paths, const Device& device);
+std::map<std::string, double> read_measured_times(const std::vector<std::string>& paths,
+                                                  const HardwareProfile& profile);
 
 }  // namespace danaus

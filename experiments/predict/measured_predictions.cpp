@@ -116,7 +116,7 @@ int predict_measured(const std::vector<std::string>& paths, const HardwareProfil
                      const HardwareProfile& paper, const std::string& json, Console& console) {
   require_predictions_or_nothing(json);
   RowsFile file(console, json);
-  const MeasuredKernels measured = read_measured_kernels(paths, imitation(profile));
+  const MeasuredKernels measured = read_measured_kernels(paths, profile);
   print_configuration(
       console, "model",
       {{"measured", text(measured.kernels.size(), " kernels on ", measured.device, ", in ", join(paths))},

@@ -174,6 +174,13 @@ void add_last_taps(Matrix& matrix) {
     }
 }
 
+void add_filter_types(Matrix& matrix) {
+  for (std::string_view token :
+       {"fftconv_f16_circular_l1024_kf16_b3_h2", "fftconv_f16_causal_l1000_k77_kbf16_b2_h3",
+        "fftconv_bf16_causal_l4096_kf16_b2_h1_pregate", "fftconv_bf16_circular_l700_kbf16_b1_h2"})
+    matrix.add("filter of 16 bits", token);
+}
+
 // Each kernel that a plan for the executor can choose. The right angle's rows leave some of N empty.
 void add_kernels(Matrix& matrix) {
   std::vector<std::pair<Convolution, std::vector<Dtype>>> splits;  // with the types that they have a kernel of
@@ -196,12 +203,14 @@ void add_kernels(Matrix& matrix) {
 }
 
 // Small ones of each operation but the convolution itself, and those where the gated backward that came with the paper
-// returned a wrong gradient: of the postgate at N = 256 and 1K, of u at 32K.
+// returned a wrong gradient (results/h200_peers.csv): of the postgate at N = 256 and 1K, of u at 32K.
 void add_other_operations(Matrix& matrix) {
   for (std::string_view token :
        {"fftconvgrad_f16_circular_l256_b2_h2_pregate_postgate", "fftconvgrad_f16_circular_l1024_b2_h2_pregate_postgate",
         "fftconvgrad_f16_circular_l32768_b2_h1_pregate_postgate",
-        "fftconvgrad_bf16_circular_l32768_b2_h1_pregate_postgate"})
+        "fftconvgrad_bf16_circular_l32768_b2_h1_pregate_postgate", "fftconvgrad_f16_causal_l128_b2_h2_pregate_postgate",
+        "fftconvgrad_f16_causal_l512_b2_h2_pregate_postgate", "fftconvgrad_f16_causal_l16384_b2_h1_pregate_postgate",
+        "fftconvgrad_bf16_causal_l16384_b2_h1_pregate_postgate"})
     matrix.add("gradients, once wrong", token);
   for (std::string_view token :
        {"fftconvgrad_f16_causal_l1_b1_h1", "fftconvgrad_f16_circular_l512_b3_h2", "fftconvgrad_bf16_causal_l1000_b3_h2",
@@ -248,6 +257,7 @@ std::vector<Trial> default_matrix(std::span<const Candidate> candidates) {
   add_masks(matrix);
   add_data(matrix);
   add_last_taps(matrix);
+  add_filter_types(matrix);
   add_kernels(matrix);
   add_other_operations(matrix);
   add_short_and_state(matrix);

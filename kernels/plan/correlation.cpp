@@ -25,9 +25,11 @@ struct Split {
 // The smallest that holds the rows, with the fewest launches; by the pair fold where N is L.
 Split split_of(const Convolution& p, bool gates, const Device& device) {
   const int device_class = device_class_of(device);
+  std::int64_t longest = 0;  // rows that are not circular
   const auto best_of = [&](bool pair) {
     Split best;
     const auto consider = [&](const Split& split) {
+      if (!pair) longest = std::max<std::int64_t>(longest, split.size());
       if (pair ? split.size() != p.length : split.size() < p.length) return;
       const auto rank = [](const Split& s) { return std::pair(s.size(), s.outer_rows()); };
       if (!best.correlator || rank(split) < rank(best)) best = split;
@@ -47,7 +49,9 @@ Split split_of(const Convolution& p, bool gates, const Device& device) {
   if (p.mode == Mode::circular && p.batch > 1)
     if (const Split pair = best_of(true); pair.correlator) return pair;
   const Split split = best_of(false);
-  if (!split.correlator) fail("plan: no kernel has room for the gradient of a filter of ", p.length, " samples");
+  if (!split.correlator)
+    fail("plan: L=", p.length, ", kernels for gradients of filters have room for ", longest, " samples on ",
+         device.name);
   return split;
 }
 

@@ -20,7 +20,7 @@ std::int64_t constant_bytes_of(const Program& program) {
 
 bool overlap(const Buffer& a, const Buffer& b) {
   const auto begin = reinterpret_cast<std::uintptr_t>(a.data), other = reinterpret_cast<std::uintptr_t>(b.data);
-  return begin < other + b.bytes && other < begin + a.bytes;
+  return a.bytes > 0 && b.bytes > 0 && begin < other + b.bytes && other < begin + a.bytes;
 }
 
 // The extents of an array as a message has them: B*H*L = 2*3*100.
@@ -84,6 +84,9 @@ struct Plan::State {
     for (const Steps* steps : lists) most = std::max(most, danaus::workspace_bytes(*steps, batch));
     return most;
   }
+  // The caller's own memory, as far as it is used, from all arrays and from each other.
+  void check_apart(const char* operation, std::span<const Buffer> buffers, const Call& call, const CallOptions& options,
+                   Lists lists) const;
   void* workspace_for(const char* operation, const CallOptions& options, Lists lists, std::int64_t batch) const;
   std::shared_ptr<void> allocate_workspace(const char* operation, Lists lists, std::int64_t batch) const;
   void check_prepared(const char* operation, const CallOptions& options) const;
@@ -112,7 +115,8 @@ Call Plan::State::call_of(const char* operation, std::span<const Buffer> buffers
         std::ranges::find_if(arrays, [&](const Array& a) { return a.name == buffer.name && is_wanted(a); });
     if (array == arrays.end()) fail(operation, ": a ", buffer.name, " is given, but the plan has none");
     const Buffer*& place = given.at(static_cast<std::size_t>(array - arrays.begin()));
-    if (!place) place = &buffer;
+    if (place) fail(operation, ": a ", buffer.name, " is given twice");
+    place = &buffer;
   }
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const Array& array = arrays[i];
@@ -137,6 +141,19 @@ Call Plan::State::call_of(const char* operation, std::span<const Buffer> buffers
         fail(operation, ": ", arrays[i].name, " overlaps ", arrays[other].name);
   }
   return call;
+}
+
+void Plan::State::check_apart(const char* operation, std::span<const Buffer> buffers, const Call& call,
+                              const CallOptions& options, Lists lists) const {
+  if (!options.prepared && !options.workspace) return;
+  const auto prepared = static_cast<std::size_t>(program.prepared_bytes);
+  const auto workspace = static_cast<std::size_t>(workspace_bytes(lists, call.batch));
+  const std::array own = {Buffer("prepared", options.prepared, options.prepared ? prepared : 0),
+                          Buffer("the workspace", options.workspace, options.workspace ? workspace : 0)};
+  if (overlap(own[0], own[1])) fail(operation, ": prepared overlaps the workspace");
+  for (const Buffer& memory : own)
+    for (const Buffer& buffer : buffers)
+      if (overlap(buffer, memory)) fail(operation, ": ", buffer.name, " overlaps ", memory.name);
 }
 
 void Plan::State::check_places(const char* operation, const Call& call, const CallOptions& options) const {
@@ -270,6 +287,7 @@ void Plan::prepare(std::span<const Buffer> filters, const CallOptions& options) 
   Call call = s.call_of(kOperation, filters, {Role::filter}, s.batch_of(kOperation, options));
   s.check_prepared(kOperation, options);
   s.check_places(kOperation, call, options);
+  s.check_apart(kOperation, filters, call, options, {&s.program.prepare});
   const State::Copies copies = s.bring_filters(kOperation, call, options);
   call.prepared = s.prepared_for(kOperation, options, !copies.empty());
   call.workspace = s.workspace_for(kOperation, options, {&s.program.prepare}, 1);
@@ -284,6 +302,7 @@ void Plan::execute(std::span<const Buffer> arrays, const CallOptions& options) c
   Call call = s.call_of(kOperation, arrays, {Role::input, Role::output}, batch);
   s.check_prepared(kOperation, options);
   s.check_places(kOperation, call, options);
+  s.check_apart(kOperation, arrays, call, options, {&s.program.execute});
   call.prepared = options.prepared ? options.prepared : s.prepared.get();
   call.workspace = s.workspace_for(kOperation, options, {&s.program.execute}, batch);
   s.run_execute(call, options.stream);
@@ -296,6 +315,7 @@ void Plan::whole_call(std::span<const Buffer> arrays, const CallOptions& options
   Call call = s.call_of(kOperation, arrays, {Role::input, Role::filter, Role::output}, batch);
   s.check_prepared(kOperation, options);
   s.check_places(kOperation, call, options);
+  s.check_apart(kOperation, arrays, call, options, {&s.program.prepare, &s.program.execute});
   const State::Copies copies = s.bring_filters(kOperation, call, options);
   call.prepared = s.prepared_for(kOperation, options, !copies.empty());
   call.workspace = s.workspace_for(kOperation, options, {&s.program.prepare, &s.program.execute}, batch);

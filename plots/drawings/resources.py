@@ -1,7 +1,7 @@
 """Where the time of a kernel goes: what each resource needs by counted work, over what the clock says."""
 
 import style
-from evaluation import COUNTED, evaluate, fastest
+from evaluation import COUNTED, evaluate, fastest, profiles_of
 from matplotlib.lines import Line2D
 
 PANELS = {"fp16, circular": {}, "fp16, circular, gated": {"gated": True}, "fp16, causal": {"mode": "causal"},
@@ -17,17 +17,21 @@ PREDICTED = {"color": style.GREY, "linewidth": 4, "alpha": 0.45}
 
 
 def shares(figure, rows):
-    """Time of each resource over measured time against N, of the fastest factors of each N; a panel for each type and
-    mode."""
+    """Time of each resource over measured time against N, of the fastest factors of each N; a panel for each GPU, type
+    and mode."""
     kernels = evaluate(rows).kernels
-    drawn = {name: fastest(kernels, "n", **asked) for name, asked in PANELS.items()}
-    drawn = {name: points for name, points in drawn.items() if points}
+    drawn = {(profile, name): fastest(kernels, "n", profile=profile, **asked)
+             for profile in profiles_of(kernels) for name, asked in PANELS.items()}
+    drawn = {place: points for place, points in drawn.items() if points}
     if not drawn:
         return
     known = {resource: looks for resource, looks in RESOURCE.items()
              if all(resource in kernel.resources for points in drawn.values() for kernel in points)}
     stale = any(kernel.row["stale"] for points in drawn.values() for kernel in points)
-    for i, (axes, (name, points)) in enumerate(zip(figure.panels(len(drawn), sharey=True), drawn.items())):
+    panels = figure.table_of_panels(list(drawn), sharey=True)
+    first = min(name for _, name in drawn)
+    for (profile, name), points in drawn.items():
+        axes = panels[profile, name]
         ns = [kernel.row["n"] for kernel in points]
         axes.axhline(1, color=style.BLACK, linewidth=1.2)
         axes.plot(ns, [1 + kernel.error(COUNTED) for kernel in points], **PREDICTED)
@@ -38,8 +42,8 @@ def shares(figure, rows):
             if old:
                 axes.plot(*zip(*old), **{**look, "linestyle": "none", "markerfacecolor": "white", "markersize": 5})
         style.length_axis(axes, ns, every=2, label="N (samples)")
-        axes.set_title(name, loc="left")
-        if i == 0 or figure.is_narrow():
+        axes.set_title(f"{profile}: {name}", loc="left", fontsize=10)
+        if name == first or figure.is_narrow():
             axes.set_ylabel("time needed / measured time")
     axes.set_ylim(bottom=0)  # of all; earlier it would end where the first panel does
     handles = [Line2D([], [], color=style.BLACK, linewidth=1.2), Line2D([], [], **PREDICTED)]

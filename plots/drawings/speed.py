@@ -2,7 +2,7 @@
 
 import style
 from matplotlib.lines import Line2D
-from measurements import LONG, at_fft_sizes, by_device, left_to_the_plan, length_of, passed
+from measurements import LONG, at_fft_sizes, by_device, left_to_the_plan, length_of, passed, short_name
 from results import case_fields
 
 # The case of the figure, and what is drawn of it: {method, or peer and type: its look}.
@@ -96,22 +96,23 @@ def draw_line(axes, name, points, look):
 
 
 def error_against_bound(figure, rows):
-    """Relative L2 error of each verified row against L, a panel for each type; a dash of its colour is its bound."""
+    """Relative L2 error of each verified row against L, a panel for each GPU and type; a dash of its colour is its
+    bound."""
     convolutions = [row for row in rows if passed(row) and row["method"] in METHOD]
-    dtypes = [dtype for dtype in style.DTYPE if any(case_fields(row["case"])["dtype"] == dtype for row in convolutions)]
-    if not dtypes:
+    places = {}
+    for row in convolutions:
+        places.setdefault((row["device"]["name"], style.DTYPE[case_fields(row["case"])["dtype"]]), []).append(row)
+    if not places:
         return
-    panels = figure.panels(len(dtypes), sharey=True)
-    for axes, dtype in zip(panels, dtypes):
-        here = [row for row in convolutions if case_fields(row["case"])["dtype"] == dtype]
+    values = [row["verify"][field] for row in convolutions for field in ("rel_l2", "bound")]
+    for (device, dtype), axes in figure.table_of_panels(sorted(places), sharey=True).items():
+        here = places[device, dtype]
         style.draw_marks(axes, [mark for row in here for mark in marks(row)])
         style.length_axis(axes, [case_fields(row["case"])["l"] for row in here], every=2, label="L (samples)")
-        axes.set_title(style.DTYPE[dtype], loc="left")
-    first = panels[0]
-    first.set_ylabel("relative L2 error")
-    values = [row["verify"][field] for row in convolutions for field in ("rel_l2", "bound")]
-    style.plain_log_ticks(first, values)
-    first.yaxis.set_major_formatter(lambda value, _: f"{value:.0e}".replace("e-0", "e-"))
+        axes.set_title(f"{short_name(device)}: {dtype}", loc="left")
+        axes.set_ylabel("relative L2 error")
+        style.plain_log_ticks(axes, values)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0e}".replace("e-0", "e-"))
     handles = [Line2D([], [], marker="o", linestyle="none", color=colour) for _, colour, _ in METHOD.values()]
     labels = [name for name, _, _ in METHOD.values()]
     for kind, (marker, _) in KIND.items():

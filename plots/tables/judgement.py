@@ -134,14 +134,14 @@ def failures(rows):
     verdict = (f"{len(found)} of {len(counting)} kernels ({percent(far)} %, aim 10) are off by more than "
                f"{AIM['p90']:.0%}; {len(costly)} of {len(judgement.choices)} choices cost more than "
                f"{AIM['worst_regret']:.0%}.")
-    columns = ["case", "kernel", "local, bytes", "measured, us", "predicted, us", "error, %", "bound by", "choice"]
+    columns = ["GPU", "case", "kernel", "local, bytes", "measured, us", "predicted, us", "error, %", "bound by", "choice"]
     return Table(columns, lines, verdict=verdict, good=far <= 0.1 and not costly)
 
 
 def of_failure(kernel):
     """Its cells but for the choice; a thread's local memory where the compiler's report is known."""
     row, said = kernel.row, kernel.row.get("compiled")
-    return [row["case"], row["kernel"], said["local_bytes"] if said else "", number(row["measured_us"]),
+    return [row["profile"], row["case"], row["kernel"], said["local_bytes"] if said else "", number(row["measured_us"]),
             number(kernel.models[COUNTED].us), percent(kernel.error(COUNTED), signed=True), kernel.models[COUNTED].limit]
 
 

@@ -124,7 +124,7 @@ def cells(case, methods, peer):
     said = notes(methods) + ([f"TurboFNO's variant {peer.variant}"] if peer else [])
     line = [case_fields(case)["b"], *of_kernel(floor, kernel), number(median(methods.get("cufft_cublas_f32"))),
             number(baseline), number(peer and peer.turbofno_us), number(peer and peer.base_tf32_us), f"{over:.2f}" if over else "",
-            f"{(baseline or peer.base_tf32_us) / peer.turbofno_us:.2f}" if peer else "",
+            f"{peer.base_tf32_us / peer.turbofno_us:.2f}" if peer else "",
             clearance(kernel), "; ".join(said)]
     return line, over
 

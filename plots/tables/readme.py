@@ -15,6 +15,7 @@ from tables.speed import CUFFT, blocks, call, cufft_call, number, over_whole_flo
 
 BEGIN, END = "<!-- {}, written by plots/make.py --readme README.md -->", "<!-- End of {} -->"
 MUCH = 1.2  # the floor with the spectrum over that without
+WHERE = {"median": "in the median", "p90": "at the 90th percentile", "mean_regret": "on average", "worst_regret": "at worst"}
 
 
 def with_tables(path, text, committed):
@@ -198,11 +199,8 @@ def without_stale(rows):
 
 
 def but_for_nulls(beaten, *names):
-    """What does better than counted work in the first of these figures in which something does."""
-    for name in names:
-        if name in beaten:
-            return f"; **beaten** by {best_of(beaten[name], name)}"
-    return ""
+    """What does better than counted work, in each of these figures in which something does."""
+    return "".join(f"; **beaten** {WHERE[name]} by {best_of(beaten[name], name)}" for name in names if name in beaten)
 
 
 def devices(results):
@@ -238,11 +236,9 @@ def measured_times(committed):
 
 
 def judged_models(committed):
-    """Of the first device that has predictions; of all that there are where none has."""
+    """A table for each device that has predictions; one of all that there are where none has."""
     predictions, rows = read_either(None, committed, ["prediction"]), timed(None, committed)
-    if not predictions:
-        return ""
-    return judgement(predictions_by_device(predictions, rows)[0])
+    return "\n\n".join(map(judgement, predictions_by_device(predictions, rows))) if predictions else ""
 
 
 def speed(results, device, peers):
@@ -273,14 +269,21 @@ def judgement(rows):
     lines = paragraph(
         f"On the {profiles}: the absolute error of the time predicted for {summaries[0].rows} measured kernels, {how}, "
         f"and by how much the factors that a model calls fastest are slower than the fastest, in "
-        f"{summaries[0].choices} cases. In brackets what 95 % of draws of other cases would give. Where counted work "
-        f"is worse than a null model, it has shown nothing. {beaten_words(judged)}{stale_words(judged)}")
+        f"{summaries[0].choices} cases{candidates_words(judged)}. In brackets what 95 % of draws of other cases would "
+        f"give. Where counted work is worse than a null model, it has shown nothing. {beaten_words(judged)}{stale_words(judged)}")
     cells = [[heading_of(summary),
               with_interval(summary, "median") or ("" if summary.model in NULLS else NOT_ITS_GPU),
               with_interval(summary, "p90"), with_interval(summary, "mean_regret"), of(summary.p90_regret),
               of(summary.worst_regret)] for summary in (*summaries, *of_gpus)]
     columns = ["model", "error, median", "90th percentile", "its choice costs, mean", "90th percentile", "worst"]
     return "\n".join(lines + table(columns, cells))
+
+
+def candidates_words(judged):
+    """Of how many to choose from."""
+    counts = Counter(len(choice.candidates) for choice in judged.choices)
+    words = ", ".join(f"{counts[count]} of {count}" for count in sorted(counts))
+    return f" ({words} candidates)" if words else ""
 
 
 def heading_of(summary):

@@ -22,7 +22,7 @@ Values backward_outputs(const Case& asked, const Values& values) {
     const auto found = values.find(name);
     return found == values.end() ? std::vector<double>() : found->second;
   };
-  Gradients result = gradients(p, {of("u"), of("k"), of("pregate"), of("postgate")}, of("dy"));
+  Gradients result = gradients(p, {of("u"), of("k"), of("pregate"), of("postgate")}, of("dy"), truth_of_gradients(p));
   Values outputs = {{"du", std::move(result.du)}, {"dk", std::move(result.dk)}};
   if (p.pregate) outputs["dpregate"] = std::move(result.dpregate);
   if (p.postgate) outputs["dpostgate"] = std::move(result.dpostgate);

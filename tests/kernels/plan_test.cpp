@@ -326,6 +326,62 @@ TEST(PlanRefusals, Buffers) {
   EXPECT_EQ(c.y, right);
 }
 
+// Of both passes at once, whose launches need a workspace and share what is prepared.
+TEST(PlanRefusals, OfATrainingStep) {
+  const Case asked = parse_case("fftconvstep_f16_causal_l40000_b2_h1_postgate");
+  Plan plan(asked, executor_machine());
+  std::map<std::string, std::vector<std::byte>> memory;
+  for (const Array& array : asked.arrays())
+    memory[std::string(array.name)].resize(static_cast<std::size_t>(bytes(array.dtype) * array.size()));
+  const auto arrays = [&](std::initializer_list<Role> roles, const std::map<std::string, void*>& elsewhere = {},
+                          std::string_view without = "") {
+    std::vector<Buffer> buffers;
+    for (const Array& array : asked.arrays()) {
+      const std::string key(array.name);
+      if (std::ranges::find(roles, array.role) == roles.end() || key == without) continue;
+      const auto place = elsewhere.find(key);
+      buffers.emplace_back(array.name, place == elsewhere.end() ? memory.at(key).data() : place->second,
+                           memory.at(key).size());
+    }
+    return buffers;
+  };
+  std::vector<std::byte> prepared(static_cast<std::size_t>(plan.prepared_bytes())),
+      workspace(static_cast<std::size_t>(plan.workspace_bytes(2)));
+  CallOptions own;
+  own.prepared = prepared.data(), own.prepared_bytes = prepared.size();
+  own.workspace = workspace.data(), own.workspace_bytes = workspace.size();
+  plan.prepare(arrays({Role::filter}), own);
+  const auto refused = [&](const std::vector<Buffer>& buffers, const CallOptions& options) {
+    return refusal([&] { plan.execute(buffers, options); });
+  };
+  const auto given = [&](const std::map<std::string, void*>& elsewhere, std::string_view without = "") {
+    return arrays({Role::input, Role::output}, elsewhere, without);
+  };
+  ASSERT_EQ(refused(given({}), own), "no refusal");
+  for (const char* name : {"u", "dy", "postgate", "du", "dk", "dpostgate"})
+    EXPECT_THAT(refused(given({}, name), own),
+                HasSubstr(text("execute: the plan has a ", name, ", but none is given")));
+  EXPECT_THAT(refused(given({{"du", memory.at("dpostgate").data()}}), own), HasSubstr("du overlaps dpostgate"));
+  EXPECT_THAT(refused(given({{"du", memory.at("u").data()}}), own), HasSubstr("du overlaps u"));
+  EXPECT_THAT(refused(given({{"du", workspace.data()}}), own), HasSubstr("execute: du overlaps the workspace"));
+  EXPECT_THAT(refused(given({{"dy", workspace.data()}}), own), HasSubstr("dy overlaps the workspace"));
+  EXPECT_THAT(refused(given({{"dk", prepared.data()}}), own), HasSubstr("execute: dk overlaps prepared"));
+  CallOptions same = own;
+  same.workspace = prepared.data();
+  EXPECT_THAT(refused(given({}), same), HasSubstr("prepared overlaps the workspace"));
+  CallOptions small = own;
+  --small.workspace_bytes;
+  EXPECT_THAT(refused(given({}), small),
+              HasSubstr(text("the workspace has ", workspace.size() - 1, " bytes, the call")));
+  std::vector<Buffer> twice = given({});
+  twice.push_back(twice.front());
+  EXPECT_THAT(refused(twice, own), HasSubstr(text("a ", twice.front().name, " is given twice")));
+  std::vector<Buffer> gated = given({});
+  gated.emplace_back("dpregate", memory.at("u").data(), memory.at("u").size());
+  EXPECT_THAT(refused(gated, own), HasSubstr("a dpregate is given, but the plan has none"));
+  EXPECT_EQ(refused(given({}), own), "no refusal") << "as before";
+}
+
 TEST(PlanRefusals, Gates) {
   Given c("fftconv_f16_causal_l100_b2_h3_pregate_postgate");
   Plan plan(c.problem, executor_machine());

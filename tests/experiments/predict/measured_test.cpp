@@ -46,7 +46,7 @@ class Measured : public testing::Test {
     return folder_ / "bench.jsonl";
   }
   MeasuredKernels read(const std::vector<Json>& rows) const {
-    return read_measured_kernels({file_of(rows)}, imitation(load_profile("H200")));
+    return read_measured_kernels({file_of(rows)}, load_profile("H200"));
   }
   std::string refusal(const std::vector<Json>& rows) const {
     try {
@@ -128,10 +128,10 @@ TEST_F(Measured, LeavesOutWhatTakesSeveralLaunches) {
 TEST_F(Measured, TimesAreOfHoweverManyLaunches) {
   const std::string longer = "fftconv_f16_circular_l2097152_b64_h6";
   const std::string path = file_of({bench_row(longer, 3000), bench_row(longer, 3010)});
-  const Device device = imitation(load_profile("H200"));
-  EXPECT_EQ(read_measured_times({path}, device), (std::map<std::string, double>{{longer, 3010}}));
-  EXPECT_THROW(read_measured_kernels({path}, device), std::invalid_argument);
-  EXPECT_THROW(read_measured_times({file_of({})}, device), std::invalid_argument);
+  const HardwareProfile profile = load_profile("H200");
+  EXPECT_EQ(read_measured_times({path}, profile), (std::map<std::string, double>{{longer, 3010}}));
+  EXPECT_THROW(read_measured_kernels({path}, profile), std::invalid_argument);
+  EXPECT_THROW(read_measured_times({file_of({})}, profile), std::invalid_argument);
 }
 
 TEST_F(Measured, TakesTheLastRowOfACase) {
@@ -146,14 +146,13 @@ TEST_F(Measured, RefusesRowsThatDoNotGoTogether) {
   Json elsewhere = row, smaller = row, other_kind = row;
   elsewhere["device"]["name"] = "NVIDIA GH200", smaller["device"]["multiprocessors"] = 108,
   other_kind["kind"] = "verify";
-  EXPECT_THAT(refusal({row, elsewhere}),
-              HasSubstr("line 2: measured on NVIDIA GH200, the rows before it on NVIDIA H200"));
+  EXPECT_THAT(refusal({row, elsewhere}), HasSubstr("line 2: measured on NVIDIA GH200, profile H200 is of NVIDIA H200"));
   EXPECT_THAT(refusal({smaller}), HasSubstr("with 108 multiprocessors, profile H200 has 132"));
   EXPECT_THAT(refusal({row, other_kind}), HasSubstr("line 2: is no row of danaus bench"));
   EXPECT_THAT(refusal({}), HasSubstr("no kernel that passed and was timed"));
   EXPECT_THAT(refusal({bench_row("fftconv_f16_circular_l8192_b64_h768_r64x128", 60)}),
               HasSubstr("kernels that this build has not"));
-  EXPECT_THROW(read_measured_kernels({"/nowhere/at/all.jsonl"}, Device()), std::invalid_argument);
+  EXPECT_THROW(read_measured_kernels({"/nowhere/at/all.jsonl"}, load_profile("H200")), std::invalid_argument);
 }
 
 TEST_F(Measured, RefusesADamagedFieldByName) {

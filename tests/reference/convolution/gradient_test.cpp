@@ -57,6 +57,45 @@ INSTANTIATE_TEST_SUITE_P(Cases, FiniteDifferences,
                                          "fftconv_f64_circular_l7_k9_b2_h1_n15_pair_r3x5_zero2x1literal"),
                          [](const auto& info) { return std::string(info.param); });
 
+class TwoWays : public testing::TestWithParam<const char*> {};
+
+TEST_P(TwoWays, Agree) {
+  const Convolution problem = parse_convolution(GetParam());
+  const Inputs inputs = make_inputs(problem, {});
+  DataSpec other;
+  other.seed = 1;
+  const std::vector<double> dy = make_inputs(problem, other).u;
+  const Gradients by_fft = gradients(problem, inputs, dy),
+                  by_definition = gradients(problem, inputs, dy, Method::direct);
+  const auto check = [&](const char* what, std::vector<double> Gradients::*array) {
+    ASSERT_EQ((by_fft.*array).size(), (by_definition.*array).size()) << what;
+    for (std::size_t i = 0; i < (by_fft.*array).size(); ++i)
+      ASSERT_NEAR((by_fft.*array)[i], (by_definition.*array)[i], 1e-11) << what << " at " << i;
+  };
+  check("du", &Gradients::du);
+  check("dk", &Gradients::dk);
+  check("dpregate", &Gradients::dpregate);
+  check("dpostgate", &Gradients::dpostgate);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, TwoWays,
+                         testing::Values("fftconv_f64_causal_l500_b3_h2_pregate_postgate",
+                                         "fftconv_f64_circular_l500_b3_h2_pregate_postgate",
+                                         "fftconv_f64_causal_l301_k40_b2_h1_pregate",
+                                         "fftconv_f64_circular_l301_k700_b2_h1_postgate",
+                                         "fftconv_f64_causal_l90_k111_b2_h1", "fftconv_f64_circular_l1_k5_b1_h1"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(Gradients, RefuseOtherMethodsAndMasksByDefinition) {
+  const auto refused = [](const char* token, Method method) {
+    const Convolution problem = parse_convolution(token);
+    const Inputs inputs = make_inputs(problem, {});
+    EXPECT_THROW(gradients(problem, inputs, inputs.u, method), std::invalid_argument) << token;
+  };
+  refused("fftconv_f64_circular_l12_b1_h1_r3x4", Method::monarch);
+  refused("fftconv_f64_circular_l12_b1_h1_r3x4_zero1x1", Method::direct);
+}
+
 TEST(Gradients, RefuseArraysOfOtherSizes) {
   const Convolution problem = parse_convolution("fftconv_f64_causal_l12_b1_h1");
   const Inputs inputs = make_inputs(problem, {});
