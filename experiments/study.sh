@@ -142,6 +142,10 @@ for sweep in short state extension; do
   step "What counted work predicts: the sweep $sweep" "$program" model --sweep "$sweep" --model roofline --profile "$profile" \
     --json "$out/$sweep.jsonl" >"$out/$sweep.txt"
 done
+for each in "${profiles[@]:-$profile}"; do  # beside what was measured on each
+  step "What counted work predicts: spectral layers, $(basename "$each" .json)" "$program" model --sweep spectral \
+    --model roofline --profile "$each" --json "$out/spectral.jsonl" >"$out/spectral.txt"
+done
 step "What counted work predicts: decoding" "$program" decode --profile "$profile" --json "$out/decode.jsonl" >"$out/decode.txt"
 step "What the models predict: the sweep factorizations-long" "$program" model --sweep factorizations-long \
   --profile "$profile" --json "$out/factorizations-long.jsonl" >"$out/factorizations-long.txt"

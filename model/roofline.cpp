@@ -171,8 +171,9 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
                         [](const ResourceTime& a, const ResourceTime& b) { return a.us < b.us; });
   prediction.limit = most.name;
   prediction.waits = w.waits;
+  const double overlap = w.phased ? std::min(concurrency.overlap, concurrency.phased_overlap) : concurrency.overlap;
   prediction.total_us =
-      norm(prediction.resources, most.us, concurrency.overlap) + w.waits * concurrency.wait_us + prediction.launch_us;
+      norm(prediction.resources, most.us, overlap) + w.waits * concurrency.wait_us + prediction.launch_us;
   prediction.notes = rates.notes;
   if (!w.local_is_known)
     prediction.notes.push_back("no report of the compiler: registers that do not suffice are left out");
@@ -181,7 +182,12 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   prediction.notes.push_back(clock.str());
   prediction.notes.insert(prediction.notes.end(), p.notes.begin(), p.notes.end());
   if (const std::string other = fit_of_another_gpu(concurrency, p); !other.empty()) prediction.notes.push_back(other);
-  prediction.concurrency = concurrency;
+  if (w.phased) {
+    std::ostringstream phased;
+    phased << "blocks that go from phase to phase: overlap " << overlap;
+    prediction.notes.push_back(phased.str());
+  }
+  prediction.concurrency = concurrency, prediction.concurrency.overlap = overlap;
   return prediction;
 }
 
@@ -192,7 +198,7 @@ RooflinePrediction predict_launches(const std::vector<RepeatedWork>& launches, c
   for (const auto& [work, times] : launches) {
     const RooflinePrediction one = predict_roofline(work, profile, concurrency);
     if (launches.size() == 1 && times == 1) return one;
-    sum.profile = one.profile, sum.concurrency = one.concurrency;
+    sum.profile = one.profile, sum.concurrency = concurrency;
     sum.schedulers_us += times * one.schedulers_us, sum.warps_us += times * one.warps_us;
     sum.waits += times * one.waits, sum.launch_us += times * one.launch_us, sum.total_us += times * one.total_us;
     for (const ResourceTime& resource : one.resources) {

@@ -258,6 +258,11 @@ def device_of(profile):
     return re.split("[,;]", said)[0]
 
 
+def by_case_and_device(predicted):
+    """{(case, name of the profile's device): us} of rows of kind "model"."""
+    return {(row["case"], device_of(row["profile"])): row["total_us"] for row in predicted}
+
+
 def of_profiles(measured, predicted):
     """Of measured rows those of the devices that predicted ones are about."""
     about = {device_of(row["profile"]) for row in predicted}

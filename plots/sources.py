@@ -74,13 +74,19 @@ def memory_of_extension(data, committed):
     return measurements.read_either(own, committed, ["memory"]) if own.exists() else results.Results([], [])
 
 
+def predicted_layers(data, committed):
+    """Rows of danaus model --sweep spectral, which the reader's study makes; none where there are none."""
+    own = data / "spectral.jsonl"
+    return results.read(own, ("model",)) if own.exists() else results.Results([], [])
+
+
 # What a function may be given beside its rows.
 BESIDE = {"paper": lambda data, committed: Paper(committed), "peers": lambda data, committed: Peers(committed),
           "layers": lambda data, committed: Layers(committed), "predictions": predictions, "long": long_ones,
           "short_peers": lambda data, committed: ShortPeers(committed), "short": timed_of("shortconv"),
           "spectral": timed_of("spectral"), "attention": lambda data, committed: Attentions(committed),
           "state": timed_of("ssmconv"), "convolutions": timed_of("fftconv"), "extension_memory": memory_of_extension,
-          "bench": all_timed, "answers": lambda data, committed: measurements.answering(committed)}
+          "predicted_layers": predicted_layers, "bench": all_timed, "answers": lambda data, committed: measurements.answering(committed)}
 
 
 def rows_of(entry, data, committed):

@@ -67,8 +67,9 @@ void print_resources(std::ostream& out, const Json& row) {
         out,
         {{"part", 0, left}, {"launch", 0, left}, {"times", 0, right}, {"us each", 0, right}, {"limited by", 0, left}},
         launches);
-    out << "preparing the filters " << fixed(row["prepare_us"], 1) << " us, not in the total\n";
   }
+  if (row.contains("prepare_us"))
+    out << "preparing the filters " << fixed(row["prepare_us"], 1) << " us, not in the total\n";
   const double waits = row["waits"].get<double>() * row["wait_us"].get<double>();
   out << "total " << fixed(row["total_us"], 1) << " us at overlap " << fixed(row["overlap"], 2) << ", warp rate "
       << fixed(row["warp_rate"], 3) << " and wait " << fixed(row["wait_us"], 2) << " us, " << fixed(waits, 1)

@@ -121,6 +121,8 @@ MeasuredKernel measured_kernel(const Line& line, double us, const Convolution& a
           &variant,
           us,
           line.find<double>("/time_us/burst_cold/clock_mhz"),
+          line.find<double>("/filter_us/median"),
+          line.find<double>("/call_us/graph/median"),
           is_stale(line, variant),
           line.find<std::vector<std::string>>("/notes").value_or(std::vector<std::string>())};
 }

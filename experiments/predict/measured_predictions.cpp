@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kKind = "prediction";
 
 struct CountedPrediction {
-  RooflinePrediction time;
+  RooflinePrediction time, filter;  // of the convolution, and of its filter's transform
   std::optional<Compiled> compiled;
 };
 
@@ -34,8 +34,10 @@ std::vector<CountedPrediction> counted(const std::vector<MeasuredKernel>& kernel
         const Convolution& problem = kernels[i].problem;
         const ProgramWork program = count_program(problem, device);
         const LaunchWork& fused = program.launches.back();
-        predictions[i] = {predict_launches(kernel_work(problem, program, device), profile),
-                          compiler_report().of(fused.id, fused.path, device.sm)};
+        const auto predict = [&](bool prepares) {
+          return predict_launches(kernel_work(problem, program, device, prepares), profile);
+        };
+        predictions[i] = {predict(false), predict(true), compiler_report().of(fused.id, fused.path, device.sm)};
         return Json();
       },
       [](std::size_t, const Json&) {});
@@ -88,6 +90,8 @@ Json row_of(const MeasuredKernel& m, const std::string& device, const Prediction
           {"eq2_paper", row_of(eq2_paper)},
           {"eq2_profile", row_of(eq2_profile)},
           {"counted", row_of(counted.time)},
+          {"filter", m.filter_us ? Json{{"measured_us", *m.filter_us}, {"counted", row_of(counted.filter)}} : Json()},
+          {"call_measured_us", m.call_us ? Json(*m.call_us) : Json()},
           {"compiled", row_of(counted.compiled)},
           {"notes", m.notes}};
 }

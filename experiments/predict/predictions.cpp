@@ -60,8 +60,8 @@ Json predicted_by_roofline(const PredictedCase& predicted) {
   Json row = {{"variant", program.variant}, {"total_us", prediction.total_us},   {"limit", prediction.limit},
               {"waits", prediction.waits},  {"launch_us", prediction.launch_us}, {"resources", resources},
               {"notes", prediction.notes}};
+  if (std::ranges::any_of(program.launches, &LaunchWork::prepares)) row["prepare_us"] = predict(true).total_us;
   if (is_one_launch(predicted.counted(), device)) return row;
-  row["prepare_us"] = predict(true).total_us;
   row["launches"] = launches_of(predicted, program, device);
   return row;
 }

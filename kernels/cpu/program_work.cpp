@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -14,6 +15,7 @@
 #include "kernels/families/cluster/family.hpp"
 #include "kernels/families/correlate_chain/family.hpp"
 #include "kernels/families/correlate_exchange/family.hpp"
+#include "kernels/families/correlate_mix/family.hpp"
 #include "kernels/families/correlate_short/family.hpp"
 #include "kernels/families/direct/family.hpp"
 #include "kernels/families/mask/family.hpp"
@@ -73,6 +75,14 @@ int tuned_blocks(const KernelId& id) {
   if (id.family == state::Family::name) return of(state::kLines);
   if (id.family == spectrum::Family::name || id.family == taps::Family::name) return of(spectrum::kLines);
   return kThreadsOfSm;
+}
+
+// Whether its blocks go from phase to phase, with a barrier between, and bring nothing into shared memory ahead: then
+// what one phase needs of a resource is no other's to use meanwhile, but in the few other blocks of a multiprocessor.
+bool is_phased(const KernelId& id) {
+  constexpr std::array kFamilies = {spectrum::Family::name, taps::Family::name, mix::Family::name,
+                                    correlate_mix::Family::name};
+  return std::ranges::find(kFamilies, id.family) != kFamilies.end();
 }
 
 template <class Arguments>
@@ -370,7 +380,7 @@ class CountingMachine final : public Machine {
   LaunchWork work_of(const Launch& launch) const {
     LaunchWork work;
     work.id = launch.kernel, work.path = launch.path, work.prepares = prepares_;
-    work.kernel = launch.kernel.family;
+    work.kernel = launch.kernel.family, work.phased = is_phased(launch.kernel);
     work.blocks = launch.blocks, work.threads = launch.threads, work.shared_bytes = launch.shared_bytes;
     work.concurrent = concurrent_blocks(launch.kernel, launch.path, launch.threads, launch.shared_bytes);
     const std::int64_t units = units_of(launch);

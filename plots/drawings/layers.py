@@ -3,7 +3,7 @@
 import style
 from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.lines import Line2D
-from measurements import by_device, passed, short_name, us
+from measurements import by_case_and_device, by_device, passed, short_name, us
 from peers import DEVICE
 from results import case_fields
 
@@ -41,18 +41,25 @@ def speed_over(methods, peer):
     return own, peer.base_tf32_us / peer.turbofno_us if peer else None
 
 
+def predicted_over(methods, foreseen):
+    """Speed over the same as counted work puts the kernel; None where it says nothing, or nothing was measured."""
+    row = methods.get(PIPELINE)
+    said = foreseen.get((row["case"], row["device"]["name"])) if row else None
+    return us(row) / said if said else None
+
+
 def title(panel):
     axes, length = panel
     return f"{length} points" if axes == 1 else f"{length} x {length} points"
 
 
-def by_batch(figure, rows, layers):
+def by_batch(figure, rows, layers, predicted):
     """Speed over cuFFT and cuBLAS against the batch, a row of panels for each device, one for each length, colours for
-    channels: filled marks are the kernel's, crosses TurboFNO's."""
+    channels: filled marks are the kernel's, dashes what is predicted of it, crosses TurboFNO's."""
     found = of_devices(rows)
     if not found:
         return
-    stale = any(row["stale"] for row in rows)
+    stale, foreseen = any(row["stale"] for row in rows), by_case_and_device(predicted.rows)
     panels = figure.table_of_panels(list(found), sharey=True)
     values = [1]
     for (device, panel), of_channels in found.items():
@@ -63,9 +70,12 @@ def by_batch(figure, rows, layers):
                 own, turbofno = speed_over(methods, layers.of(next(iter(methods.values()))))
                 if own:
                     axes.plot(batch, own, **style.measured(look, methods[KERNEL]["stale"]))
+                said = predicted_over(methods, foreseen)
+                if said:
+                    axes.plot(batch, said, **PREDICTED | {"color": look["color"]})
                 if turbofno:
                     axes.plot(batch, turbofno, **TURBOFNO | {"color": look["color"]})
-                values += filter(None, [own, turbofno])
+                values += filter(None, [own, turbofno, said])
         axes.axhline(1, color=style.BLACK, linewidth=1.2)
         batch_axis(axes, sorted({batch for batches in of_channels.values() for batch in batches}))
         axes.set_title(f"{title(panel)}, {short_name(device)}", loc="left")
@@ -78,12 +88,16 @@ def by_batch(figure, rows, layers):
     labels = [f"{inputs} to {outputs} channels" for inputs, outputs in drawn]
     handles += [Line2D([], [], color=style.BLACK, linewidth=1.2), Line2D([], [], **TURBOFNO)]
     labels += ["cuFFT + cuBLAS", "TurboFNO over its own"]
+    if foreseen:
+        handles.append(Line2D([], [], **PREDICTED))
+        labels.append("predicted")
     if stale:
         handles.append(Line2D([], [], **style.STALE))
         labels.append("hollow: stale")
     figure.legend_for_all(handles, labels, columns=4)
 
 
+PREDICTED = {"marker": "_", "linestyle": "none", "color": style.BLACK, "markersize": 12, "markeredgewidth": 1.5}
 TURBOFNO = {"marker": "x", "linestyle": "none", "color": style.BLACK, "markersize": 6, "markeredgewidth": 1.5}
 
 

@@ -1,11 +1,11 @@
 """How long spectral layers take, here and by others."""
 
-from measurements import by_device, passed, us
+from measurements import by_case_and_device, by_device, passed, us
 from report import Table
 from results import case_fields
 from style import DTYPE
 
-COLUMNS = ["B", "floor", "burst", "× floor", "sustained", "cuFFT + cuBLAS, fp32", "TF32", "TurboFNO", "its cuBLAS, TF32",
+COLUMNS = ["B", "floor", "burst", "× floor", "sustained", "predicted", "cuFFT + cuBLAS, fp32", "TF32", "TurboFNO", "its cuBLAS, TF32",
            "faster of TurboFNO and TF32, over ours", "TurboFNO over TF32 (published: 1.67)", "error / bound", "notes"]
 TF32, FP32, FP16, BF16 = "TF32", DTYPE["f32"], DTYPE["f16"], DTYPE["bf16"]
 REACH = {FP32: 2.0, FP16: 0.65, BF16: 0.65}  # at most so many times as long as in TF32
@@ -13,9 +13,10 @@ TYPE_COLUMNS = ["layer", "B", "floor", "TF32", "× floor", *(title for name in R
 GRADIENT_COLUMNS = ["layer", "B", "floor", "burst", "× floor", "sustained", "over the layer's", "error / bound", "notes"]
 
 
-def times(rows, layers):
+def times(rows, layers, predicted):
     """A block for each device, type, length and channels; a line for each batch."""
     lines, heading, beaten, compared = [], None, 0, 0
+    foreseen = by_case_and_device(predicted.rows)
     for case, methods in (each for own in by_device(rows).values() for each in cases(own).items()):
         any_row = next(iter(methods.values()))
         here = f"{any_row['device']['name']}: {arithmetic(case)}, {shape(case)[0]}"
@@ -23,7 +24,7 @@ def times(rows, layers):
             heading = here
             lines.append([heading])
         peer = layers.of(any_row)
-        line, over = cells(case, methods, peer)
+        line, over = cells(case, methods, peer, foreseen.get((case, any_row["device"]["name"])))
         lines.append(line)
         if peer and over:
             compared += 1
@@ -118,11 +119,11 @@ def gain(methods, peer):
     return min(filter(None, rivals)) / kernel if kernel and any(rivals) else None
 
 
-def cells(case, methods, peer):
+def cells(case, methods, peer, foreseen):
     kernel, floor = methods.get("kernel"), next(iter(methods.values()))["floor"]["us"]
     over, baseline = gain(methods, peer) if case_fields(case)["tf32"] else None, median(methods.get("cufft_cublas_tf32"))
     said = notes(methods) + ([f"TurboFNO's variant {peer.variant}"] if peer else [])
-    line = [case_fields(case)["b"], *of_kernel(floor, kernel), number(median(methods.get("cufft_cublas_f32"))),
+    line = [case_fields(case)["b"], *of_kernel(floor, kernel), number(foreseen), number(median(methods.get("cufft_cublas_f32"))),
             number(baseline), number(peer and peer.turbofno_us), number(peer and peer.base_tf32_us), f"{over:.2f}" if over else "",
             f"{peer.base_tf32_us / peer.turbofno_us:.2f}" if peer else "",
             clearance(kernel), "; ".join(said)]

@@ -132,6 +132,21 @@ TEST(Roofline, OneTimeLiesBetweenTheLongestAndTheSum) {
   EXPECT_THROW(predict_roofline(work, p, {.overlap = 0.5}), std::invalid_argument);
 }
 
+TEST(Roofline, PhasesDoNotOverlapAsRingsDo) {
+  KernelWork work;
+  work.hbm_bytes = 6e7, work.l1_wavefronts = 4e6, work.phased = true;
+  Concurrency concurrency = {.overlap = 2};
+  concurrency.phased_overlap = 1;
+  const RooflinePrediction phased = predict_roofline(work, profile(), concurrency);
+  EXPECT_DOUBLE_EQ(phased.total_us, 30 + 40);
+  EXPECT_EQ(phased.concurrency.overlap, 1);
+  EXPECT_THAT(phased.notes, Contains(HasSubstr("from phase to phase: overlap 1")));
+  concurrency.phased_overlap = 3;
+  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), concurrency).total_us, 50) << "not more than that of all";
+  work.phased = false;
+  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), concurrency).total_us, 50);
+}
+
 TEST(Roofline, FewWarpsDoNotReachTheRateOfTheSchedulers) {
   KernelWork work;
   work.warp_instructions = 4e7;

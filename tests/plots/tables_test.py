@@ -329,9 +329,12 @@ class TwoDevicesTest(unittest.TestCase):
         self.assertEqual(next(row for row in self.columns(chosen.rows) if row[0] == 4)[5], "12.0", "of the H200's profile")
 
     def test_layers(self):
-        table = layers.times(on_two([row for row in layer_rows() if row["case"] == LAYER]), Layers(measurements.COMMITTED))
+        foreseen = Results([], [{"case": LAYER, "profile": "H200", "total_us": 33.3}])
+        table = layers.times(on_two([row for row in layer_rows() if row["case"] == LAYER]), Layers(measurements.COMMITTED),
+                             foreseen)
         first, second = self.columns(table.rows)
-        self.assertEqual((first[2], first[7], second[2], second[7]), ("60.0", "", "30.0", "120.2"))
+        self.assertEqual((first[2], first[5], first[8], second[2], second[5], second[8]),
+                         ("60.0", "", "", "30.0", "33.3", "120.2"))
         self.assertIn("in 1 of 1 layers that all of them were timed on", table.verdict)
 
     def test_the_paper_s_tables(self):
@@ -368,7 +371,7 @@ class LayersTest(unittest.TestCase):
 
     def test_a_layer_that_is_slower_is_said(self):
         slow = {**bench_row(LAYER, "kernel", 200)}
-        table = layers.times(fresh([slow]), self.LAYERS)
+        table = layers.times(fresh([slow]), self.LAYERS, Results([], []))
         self.assertFalse(table.good)
         self.assertIn("in 0 of 1 layers", table.verdict)
 
@@ -379,7 +382,7 @@ class LayersTest(unittest.TestCase):
         self.assertEqual(table.rows[1][3:9], ["30.0", "3.00", "54.0", "1.80", "18.0", "0.60"])
         self.assertTrue(table.good)
         self.assertFalse(layers.types(rows[:1] + fresh([bench_row(fp16, "kernel", 21)])).good, "0.70 for 0.65")
-        self.assertIsNone(layers.times(rows[1:2], self.LAYERS).rows[1][9] or None, "fp32 is compared with no TF32")
+        self.assertIsNone(layers.times(rows[1:2], self.LAYERS, Results([], [])).rows[1][10] or None, "fp32 is compared with no TF32")
 
     def test_gradients_stand_beside_their_layer(self):
         table = layers.gradients(fresh([layer_gradient_row()]), Results([], fresh(layer_rows())))
