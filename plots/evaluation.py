@@ -182,6 +182,21 @@ def evaluate(rows, split=MAIN):
     return Judgement(split, dict(zip(groups, found)) if fitted else {}, fitted, kernels, choices, errors)
 
 
+def of_calls(rows):
+    """{profile: {part: signed errors}} of "filter", its transform, and of "call", this and the convolution; of rows that
+    say them and are not stale, by the numbers that the program predicted with: nothing is fitted here."""
+    found = {}
+    for row in rows:
+        if row["stale"] or not row.get("filter"):
+            continue
+        filter_us, convolution_us = (float(CountedWork([each]).total_us(rows_own([each]))[0]) for each in (row["filter"], row))
+        parts = found.setdefault(row["profile"], {"filter": [], "call": []})
+        parts["filter"].append(filter_us / row["filter"]["measured_us"] - 1)
+        if row["call_measured_us"]:
+            parts["call"].append((filter_us + convolution_us) / row["call_measured_us"] - 1)
+    return found
+
+
 def each_at(place, lines):
     """Of column i the element of line place[i]; a line of one element stands for all columns."""
     return np.broadcast_to(lines, (len(lines), len(place)))[place, np.arange(len(place))]

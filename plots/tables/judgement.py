@@ -1,6 +1,7 @@
 """How well the cost models predict, what their choices cost, where they fail, and every prediction."""
 
-from evaluation import AIM, COUNTED, MODELS, NULLS, PAPERS, SPLITS, evaluate
+from evaluation import AIM, COUNTED, MODELS, NULLS, PAPERS, SPLITS, evaluate, of_calls
+from intervals import quantile
 from report import Group, Table
 from roofline import FREE
 from style import DTYPE, length
@@ -143,6 +144,21 @@ def of_failure(kernel):
     row, said = kernel.row, kernel.row.get("compiled")
     return [row["profile"], row["case"], row["kernel"], said["local_bytes"] if said else "", number(row["measured_us"]),
             number(kernel.models[COUNTED].us), percent(kernel.error(COUNTED), signed=True), kernel.models[COUNTED].limit]
+
+
+PARTS = {"filter": "the filter's transform", "call": "the whole call"}
+
+
+def calls(rows):
+    """Of transforms of filters and of whole calls: how far off they are, on each GPU."""
+    lines = []
+    for profile, parts in of_calls(rows).items():
+        for part, errors in parts.items():
+            if errors:
+                absolute = sorted(map(abs, errors))
+                lines.append([profile, PARTS[part], len(errors), percent(quantile(absolute, 0.5)),
+                              percent(quantile(absolute, 0.9)), percent(quantile(sorted(errors), 0.5), signed=True)])
+    return Table(["GPU", "what", "cases", "error, median, %", "90th percentile, %", "bias, %"], lines)
 
 
 def every_prediction(kernels):

@@ -10,7 +10,7 @@ import evaluation
 import intervals
 import results
 import roofline
-from evaluation import COUNTED, MODELS, NULLS, evaluate
+from evaluation import COUNTED, MODELS, NULLS, evaluate, of_calls
 from roofline import Concurrency
 from tables import judgement
 
@@ -263,6 +263,21 @@ class JudgementTest(unittest.TestCase):
         costly = judgement.failures([said([16, 16], 100, 1, 1, 100), said([4, 4, 16], 150, 1, 1, 90)])
         self.assertEqual(costly.rows[-1][-1], "of 2 the fastest is 16 × 16, 100.0 us: costs 50.0 %")
         self.assertTrue(judgement.failures([said([16, 16], 100, 1, 1, 100)]).good)
+
+
+class CallsTest(unittest.TestCase):
+    def test_transforms_and_calls_are_judged_where_they_were_timed(self):
+        timed, stale, silent = said([16, 16], 100, 1, 1, 90), said([4, 64], 100, 1, 1, 90, stale=True), said([8, 32], 100, 1, 1, 90)
+        for row in (timed, stale):
+            row["filter"] = {"measured_us": 40, "counted": said([16, 16], 1, 1, 1, 30)["counted"]}
+            row["call_measured_us"] = 150
+        silent["filter"] = None
+        errors = of_calls([timed, stale, silent])["H200"]
+        self.assertEqual([round(error, 9) for error in errors["filter"]], [-0.25])
+        self.assertEqual([round(error, 9) for error in errors["call"]], [-0.2])
+        lines = judgement.calls([timed, silent]).rows
+        self.assertEqual(lines[0], ["H200", "the filter's transform", 1, "25.0", "25.0", "-25.0"])
+        self.assertEqual(lines[1][1:3], ["the whole call", 1])
 
 
 class IntervalTest(unittest.TestCase):
