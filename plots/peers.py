@@ -79,9 +79,22 @@ class Peers:
                 fastest[name] = min(peer, fastest.get(name, peer), key=lambda each: each.us)
         return list(fastest.values())
 
+    def is_of(self, row):
+        """Whether others were timed on the row's GPU."""
+        return DEVICE in row["device"]["name"]
+
     def best(self, row):
         """The fastest of all, in either 16-bit type; none where none did the case."""
         return min(self.of(row), key=lambda peer: peer.us, default=None)
+
+    def of_name(self, words, dtype, row):
+        """Of the peers whose names begin with these words the fastest whose error is known, of a row's ungated forward
+        case in this type; with the filter's transform where they have no time without. None where none did it."""
+        fields = case_fields(row["case"])
+        asked = "fftconv", dtype, fields["mode"], False, fields["l"]
+        ways = [peer for peer in self.all if peer.name.startswith(words) and peer.rel_l2 and
+                (peer.operation, peer.dtype, peer.mode, peer.gated, peer.length) == asked] if self.is_of(row) else []
+        return min(ways, key=lambda peer: (peer.with_filter, peer.us), default=None)
 
     def whole(self, name, mode, gated, length, operation="fftconv"):
         """One peer in fp16 with its filter's transform, as the paper times; none where it did not do it."""

@@ -2,28 +2,43 @@
 
 import style
 from matplotlib.lines import Line2D
-from measurements import LONG, at_fft_sizes, by_device, left_to_the_plan, length_of, passed, us
+from measurements import LONG, at_fft_sizes, by_device, left_to_the_plan, length_of, passed, short_name, us
 from results import case_fields
 
-CASE = {"mode": "circular", "b": 64, "h": 768, "gates": []}
+CASE = {"b": 64, "h": 768, "gates": []}
+MODES = ("circular", "causal")
 METHODS = {("kernel", "f16"): ("fused kernel, fp16", {"color": style.BLUE, "marker": "o"}),
            ("kernel", "bf16"): ("fused kernel, bf16", {"color": style.BLUE, "marker": "s"}),
-           ("cufft_pairs", "f16"): ("cuFFT fp16 pairs", {"color": style.ORANGE, "marker": "o"}),
+           ("cufft_pairs", "f16"): ("cuFFT pairs, fp16", {"color": style.ORANGE, "marker": "o"}),
+           ("cufft_pairs", "bf16"): ("cuFFT pairs, bf16", {"color": style.ORANGE, "marker": "s"}),
            ("cufft_f32", "f16"): ("cuFFT fp32, fp16 data", {"color": style.GREEN, "marker": "o"}),
            ("cufft_f32", "bf16"): ("cuFFT fp32, bf16 data", {"color": style.GREEN, "marker": "s"})}
+# By the words that their names begin with.
 PEERS = {("FlashFFTConv", "f16"): {"color": style.VERMILION, "marker": "o"},
          ("FlashFFTConv", "bf16"): {"color": style.VERMILION, "marker": "s"},
-         ("ThunderKittens fftconv", "bf16"): {"color": style.PURPLE, "marker": "s"},
-         ("torch rfft fp32", "f16"): {"color": style.SKY, "marker": "o"}}
+         ("cuFFTDx 1.5 fused", "f16"): {"color": style.PURPLE, "marker": "o"},
+         ("cuDNN 9.28", "f16"): {"color": style.BLACK, "marker": "o"},
+         ("subquadratic-ops 0.3.1", "f16"): {"color": style.GREY, "marker": "o"},
+         ("subquadratic-ops 0.3.1", "bf16"): {"color": style.GREY, "marker": "s"},
+         ("torch rfft fp32", "f16"): {"color": style.SKY, "marker": "o"},
+         ("torch rfft fp16", "f16"): {"color": style.SKY, "marker": "D"}}
 SHORTEST = 1024
 
 
 def each_method(figure, rows, peers):
-    """Relative L2 error against time over the floor, a panel for each device: a line goes from 1K to 32K samples."""
-    found, looks = by_device(rows), {}
-    panels = figure.panels(len(found), sharey=True)
-    for (device, here), axes in zip(found.items(), panels):
-        own = at_fft_sizes(filter(is_drawn, here))
+    """Relative L2 error against time over the floor, a panel for each device and mode: a line goes from 1K to 32K
+    samples."""
+    found, looks = {}, {}
+    for device, here in by_device(rows).items():
+        for mode in MODES:
+            own = [row for row in at_fft_sizes(filter(is_drawn, here)) if case_fields(row["case"])["mode"] == mode]
+            if own:
+                found[device, mode] = own
+    if not found:
+        return
+    panels = figure.table_of_panels(list(found), sharey=True)
+    for (device, mode), own in found.items():
+        axes = panels[device, mode]
         points = {}  # of a label: [(N, time over the floor, error, whether the row is stale)]
         for row in own:
             if method := METHODS.get((row["method"], case_fields(row["case"])["dtype"])):
@@ -31,11 +46,11 @@ def each_method(figure, rows, peers):
                 points.setdefault(label, []).append((length_of(row), over_floor(row, us(row)), row["verify"]["rel_l2"],
                                                      row["stale"]))
         for row in {length_of(row): row for row in own}.values():
-            for peer in peers.of(row):
-                if (look := PEERS.get((peer.name, peer.dtype))) and peer.rel_l2:
-                    looks[peer.label()] = look
-                    points.setdefault(peer.label(), []).append((peer.length, over_floor(row, peer.us), peer.rel_l2,
-                                                                False))
+            for (words, dtype), look in PEERS.items():
+                if peer := peers.of_name(words, dtype, row):
+                    label = f"{words}, {style.DTYPE[dtype]} data"
+                    looks[label] = look
+                    points.setdefault(label, []).append((peer.length, over_floor(row, peer.us), peer.rel_l2, False))
         for label, line in points.items():
             line.sort()
             axes.plot([x for _, x, _, _ in line], [y for _, _, y, _ in line], color=looks[label]["color"], linewidth=1)
@@ -46,8 +61,9 @@ def each_method(figure, rows, peers):
             style.plain_log_ticks(axes, [y for line in points.values() for _, _, y, _ in line])
             axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0e}".replace("e-0", "e-"))
         axes.set_xlabel("time / floor")
-        axes.set_title(f"{device}, circular, B=64, H=768", loc="left")
-    panels[0].set_ylabel("relative L2 error")
+        axes.set_title(f"{short_name(device)}, {mode}, B=64, H=768", loc="left")
+        if axes.get_subplotspec().is_first_col():
+            axes.set_ylabel("relative L2 error")
     figure.legend_for_all([Line2D([], [], linewidth=1, **look) for look in looks.values()], list(looks), columns=3)
 
 
