@@ -21,7 +21,7 @@ struct MeasuredKernel {
   double us;  // median of bursts
   std::optional<double> clock_mhz;
   std::optional<double> filter_us, call_us;  // of the filter's transform, and of both from a CUDA graph
-  bool stale;  // its sources have changed since
+  bool stale;                                // its sources have changed since
   std::vector<std::string> notes;
 };
 
