@@ -14,6 +14,7 @@ VERDICTS = ("passed", "failed", "skipped")
 BATCH, CHANNELS = 64, 768  # what long convolutions are brought to, of which as many do not fit
 LONG = 1 << 16  # samples
 ANSWERS = "answers"  # the folder of rows that answered forecasts
+CUFFT = ("cufft_f32", "cufft_pairs")  # its two ways
 OF_PLANS = ("kernel", "full_fft", "chunked_fft")  # methods that are kernels of this repository
 # Older rows have one code of all baselines; this is what those that have not changed since were then.
 ONE_CODE_OF_BASELINES = {"b4d689d65158": {

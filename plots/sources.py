@@ -68,16 +68,12 @@ def timed_of(*operations):
     return rows
 
 
-def memory_of_extension(data, committed):
-    """Rows of danaus memory --sweep extension; none where there are none."""
-    own = data / "extension_memory.jsonl"
-    return measurements.read_either(own, committed, ["memory"]) if own.exists() else results.Results([], [])
-
-
-def predicted_layers(data, committed):
-    """Rows of danaus model --sweep spectral, which the reader's study makes; none where there are none."""
-    own = data / "spectral.jsonl"
-    return results.read(own, ("model",)) if own.exists() else results.Results([], [])
+def own_of(name, kind):
+    """Rows of a file that the reader's study makes, and the repository has not; none where there are none."""
+    def rows(data, committed):
+        own = data / name
+        return results.read(own, (kind,)) if own.exists() else results.Results([], [])
+    return rows
 
 
 # What a function may be given beside its rows.
@@ -85,8 +81,10 @@ BESIDE = {"paper": lambda data, committed: Paper(committed), "peers": lambda dat
           "layers": lambda data, committed: Layers(committed), "predictions": predictions, "long": long_ones,
           "short_peers": lambda data, committed: ShortPeers(committed), "short": timed_of("shortconv"),
           "spectral": timed_of("spectral"), "attention": lambda data, committed: Attentions(committed),
-          "state": timed_of("ssmconv"), "convolutions": timed_of("fftconv"), "extension_memory": memory_of_extension,
-          "predicted_layers": predicted_layers, "bench": all_timed, "answers": lambda data, committed: measurements.answering(committed)}
+          "state": timed_of("ssmconv"), "convolutions": timed_of("fftconv"),
+          "extension_memory": own_of("extension_memory.jsonl", "memory"),
+          "predicted_layers": own_of("spectral.jsonl", "model"), "bench": all_timed,
+          "answers": lambda data, committed: measurements.answering(committed)}
 
 
 def rows_of(entry, data, committed):

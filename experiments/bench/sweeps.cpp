@@ -211,15 +211,21 @@ std::vector<Spectral> chosen_layers() {
           operator_layer(32, 64, {128, 128}, 16)};
 }
 
-std::vector<Case> layer_types() {
-  std::vector<Case> cases;
+std::vector<Spectral> chosen_layers_of_each_type() {
+  std::vector<Spectral> layers;
   for (Spectral problem : chosen_layers()) {
-    cases.push_back(in_tf32(problem));
+    layers.push_back(in_tf32(problem));
     for (Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
       problem.dtype = dtype;
-      cases.push_back(problem);
+      layers.push_back(problem);
     }
   }
+  return layers;
+}
+
+std::vector<Case> layer_types() {
+  std::vector<Case> cases;
+  for (const Spectral& problem : chosen_layers_of_each_type()) cases.push_back(problem);
   // Of operators more sizes, from one item on.
   for (const Spectral& problem : {operator_layer(1, 64, {1024}, 16), operator_layer(256, 64, {1024}, 16),
                                   operator_layer(256, 32, {256}, 16), operator_layer(1, 32, {64, 64}, 12),
@@ -230,13 +236,7 @@ std::vector<Case> layer_types() {
 
 std::vector<Case> layer_gradients() {
   std::vector<Case> cases;
-  for (Spectral problem : chosen_layers()) {
-    cases.push_back(SpectralGradient{in_tf32(problem)});
-    for (Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
-      problem.dtype = dtype;
-      cases.push_back(SpectralGradient{problem});
-    }
-  }
+  for (const Spectral& problem : chosen_layers_of_each_type()) cases.push_back(SpectralGradient{problem});
   return cases;
 }
 

@@ -27,6 +27,9 @@ struct RowsToMake {
   std::function<bool(const Json& row)> is_current = {};      // as ResultFile has it
 };
 
+// Of rows that every run makes anew.
+inline bool never_current(const Json&) { return false; }
+
 class Job {
  public:
   Job(Console& console, const std::string& command, const std::string& description);

@@ -69,7 +69,7 @@ int run_record(std::span<const std::string> words, Console& console) {
             .asked = {row},
             .make = [](std::size_t) { return Json::object(); },
             .show = {},
-            .is_current = [](const Json&) { return false; }});  // a new run takes the place of one before
+            .is_current = never_current});  // a new run takes the place of one before
   const Json& tests = row["tests"];
   job.out() << options.program << ", " << row["method"].get<std::string>() << ", on " << device.name << ": "
             << tests["passed"] << " passed, " << tests["failed"] << " failed, " << tests["skipped"] << " skipped"

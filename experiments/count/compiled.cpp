@@ -6,9 +6,9 @@
 namespace danaus {
 namespace {
 
-constexpr const char* kReports[] = {
+constexpr const char* kRows =
 #include "embedded_reports.inc"
-    ""};
+    "";
 
 std::size_t place_of(std::string_view word) {
   return static_cast<std::size_t>(std::ranges::find(kPathWords, word) - kPathWords.begin());
@@ -37,11 +37,7 @@ std::optional<Compiled> CompilerReport::of(const KernelId& kernel, Path path, in
 }
 
 const CompilerReport& compiler_report() {
-  static const CompilerReport kReport([] {
-    std::string rows;
-    for (const char* report : kReports) rows += report;
-    return rows;
-  }());
+  static const CompilerReport kReport(kRows);
   return kReport;
 }
 

@@ -23,6 +23,12 @@ bool overlap(const Buffer& a, const Buffer& b) {
   return a.bytes > 0 && b.bytes > 0 && begin < other + b.bytes && other < begin + a.bytes;
 }
 
+// `own` is memory that a caller gives beside the arrays.
+void check_apart(const char* operation, std::span<const Buffer> buffers, const Buffer& own) {
+  for (const Buffer& buffer : buffers)
+    if (overlap(buffer, own)) fail(operation, ": ", buffer.name, " overlaps ", own.name);
+}
+
 // The extents of an array as a message has them: B*H*L = 2*3*100.
 std::string product_of(const Array& array, std::int64_t batch) {
   std::string factors;
@@ -84,12 +90,14 @@ struct Plan::State {
     for (const Steps* steps : lists) most = std::max(most, danaus::workspace_bytes(*steps, batch));
     return most;
   }
-  // The caller's own memory, as far as it is used, from all arrays and from each other.
-  void check_apart(const char* operation, std::span<const Buffer> buffers, const Call& call, const CallOptions& options,
-                   Lists lists) const;
-  void* workspace_for(const char* operation, const CallOptions& options, Lists lists, std::int64_t batch) const;
+  void* workspace_for(const char* operation, std::span<const Buffer> buffers, const CallOptions& options, Lists lists,
+                      std::int64_t batch) const;
   std::shared_ptr<void> allocate_workspace(const char* operation, Lists lists, std::int64_t batch) const;
-  void check_prepared(const char* operation, const CallOptions& options) const;
+  // The caller's own, as far as it is used.
+  Buffer prepared_of(const CallOptions& options) const {
+    return {"prepared", options.prepared, static_cast<std::size_t>(program.prepared_bytes)};
+  }
+  void check_prepared(const char* operation, std::span<const Buffer> buffers, const CallOptions& options) const;
 
   Case asked;
   std::vector<Array> arrays;
@@ -141,19 +149,6 @@ Call Plan::State::call_of(const char* operation, std::span<const Buffer> buffers
         fail(operation, ": ", arrays[i].name, " overlaps ", arrays[other].name);
   }
   return call;
-}
-
-void Plan::State::check_apart(const char* operation, std::span<const Buffer> buffers, const Call& call,
-                              const CallOptions& options, Lists lists) const {
-  if (!options.prepared && !options.workspace) return;
-  const auto prepared = static_cast<std::size_t>(program.prepared_bytes);
-  const auto workspace = static_cast<std::size_t>(workspace_bytes(lists, call.batch));
-  const std::array own = {Buffer("prepared", options.prepared, options.prepared ? prepared : 0),
-                          Buffer("the workspace", options.workspace, options.workspace ? workspace : 0)};
-  if (overlap(own[0], own[1])) fail(operation, ": prepared overlaps the workspace");
-  for (const Buffer& memory : own)
-    for (const Buffer& buffer : buffers)
-      if (overlap(buffer, memory)) fail(operation, ": ", buffer.name, " overlaps ", memory.name);
 }
 
 void Plan::State::check_places(const char* operation, const Call& call, const CallOptions& options) const {
@@ -211,22 +206,27 @@ std::int64_t Plan::State::batch_of(const char* operation, const CallOptions& opt
   return options.batch > 0 ? options.batch : batch;
 }
 
-void Plan::State::check_prepared(const char* operation, const CallOptions& options) const {
+void Plan::State::check_prepared(const char* operation, std::span<const Buffer> buffers,
+                                 const CallOptions& options) const {
   if (!options.prepared) return;
   if (!options.prepared_for.empty() && options.prepared_for != program.variant->name)
     fail(operation, ": prepared was made for the kernel ", options.prepared_for, ", the plan's is ",
          program.variant->name);
   if (static_cast<std::int64_t>(options.prepared_bytes) < program.prepared_bytes)
     fail(operation, ": prepared has ", options.prepared_bytes, " bytes, the plan needs ", program.prepared_bytes);
+  check_apart(operation, buffers, prepared_of(options));
 }
 
-void* Plan::State::workspace_for(const char* operation, const CallOptions& options, Lists lists,
-                                 std::int64_t batch) const {
+void* Plan::State::workspace_for(const char* operation, std::span<const Buffer> buffers, const CallOptions& options,
+                                 Lists lists, std::int64_t batch) const {
   const std::int64_t needed = workspace_bytes(lists, batch);
   if (needed == 0) return nullptr;
   if (options.workspace) {
     if (static_cast<std::int64_t>(options.workspace_bytes) < needed)
       fail(operation, ": the workspace has ", options.workspace_bytes, " bytes, the call needs ", needed);
+    const Buffer own("the workspace", options.workspace, static_cast<std::size_t>(needed));
+    if (overlap(own, prepared_of(options))) fail(operation, ": prepared overlaps the workspace");
+    check_apart(operation, buffers, own);
     if (!options.vouched) machine->check_memory(operation, "workspace", options.workspace);
     return options.workspace;
   }
@@ -285,12 +285,11 @@ void Plan::prepare(std::span<const Buffer> filters, const CallOptions& options) 
   constexpr const char* kOperation = "set_filter";
   State& s = *state_;
   Call call = s.call_of(kOperation, filters, {Role::filter}, s.batch_of(kOperation, options));
-  s.check_prepared(kOperation, options);
+  s.check_prepared(kOperation, filters, options);
   s.check_places(kOperation, call, options);
-  s.check_apart(kOperation, filters, call, options, {&s.program.prepare});
   const State::Copies copies = s.bring_filters(kOperation, call, options);
   call.prepared = s.prepared_for(kOperation, options, !copies.empty());
-  call.workspace = s.workspace_for(kOperation, options, {&s.program.prepare}, 1);
+  call.workspace = s.workspace_for(kOperation, filters, options, {&s.program.prepare}, 1);
   s.run_prepare(call, options, copies);
 }
 
@@ -300,11 +299,10 @@ void Plan::execute(std::span<const Buffer> arrays, const CallOptions& options) c
   if (!options.prepared && !s.has_filter) fail(kOperation, ": the plan has no filter yet; call set_filter first");
   const std::int64_t batch = s.batch_of(kOperation, options);
   Call call = s.call_of(kOperation, arrays, {Role::input, Role::output}, batch);
-  s.check_prepared(kOperation, options);
+  s.check_prepared(kOperation, arrays, options);
   s.check_places(kOperation, call, options);
-  s.check_apart(kOperation, arrays, call, options, {&s.program.execute});
   call.prepared = options.prepared ? options.prepared : s.prepared.get();
-  call.workspace = s.workspace_for(kOperation, options, {&s.program.execute}, batch);
+  call.workspace = s.workspace_for(kOperation, arrays, options, {&s.program.execute}, batch);
   s.run_execute(call, options.stream);
 }
 
@@ -313,12 +311,11 @@ void Plan::whole_call(std::span<const Buffer> arrays, const CallOptions& options
   State& s = *state_;
   const std::int64_t batch = s.batch_of(kOperation, options);
   Call call = s.call_of(kOperation, arrays, {Role::input, Role::filter, Role::output}, batch);
-  s.check_prepared(kOperation, options);
+  s.check_prepared(kOperation, arrays, options);
   s.check_places(kOperation, call, options);
-  s.check_apart(kOperation, arrays, call, options, {&s.program.prepare, &s.program.execute});
   const State::Copies copies = s.bring_filters(kOperation, call, options);
   call.prepared = s.prepared_for(kOperation, options, !copies.empty());
-  call.workspace = s.workspace_for(kOperation, options, {&s.program.prepare, &s.program.execute}, batch);
+  call.workspace = s.workspace_for(kOperation, arrays, options, {&s.program.prepare, &s.program.execute}, batch);
   s.run_prepare(call, options, copies);
   s.run_execute(call, options.stream);
 }

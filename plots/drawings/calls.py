@@ -2,13 +2,11 @@
 
 import style
 from matplotlib.lines import Line2D
-from measurements import LONG, at_fft_sizes, by_device, left_to_the_plan, length_of, passed, short_name
+from measurements import CUFFT, LONG, at_fft_sizes, left_to_the_plan, length_of, passed, short_name
 from results import case_fields
 
-CUFFT = ("cufft_f32", "cufft_pairs")
 BATCH = {64: {"color": style.BLUE}, 8: {"color": style.GREEN}, 1: {"color": style.ORANGE}}
 DTYPE = {"f16": {"marker": "o"}, "bf16": {"marker": "s"}}
-MODES = ("circular", "causal")
 PEER = {"marker": "x", "linestyle": "none", "color": style.VERMILION, "markersize": 6, "markeredgewidth": 1.5}
 PEER_NAME = "subquadratic-ops"
 REACH = 2
@@ -27,7 +25,7 @@ def over_others(figure, rows, peers):
     if not places:
         return
     every, crossed = [1, REACH], False
-    panels = figure.table_of_panels(sorted(places, key=lambda place: (place[0], MODES.index(place[1]))), sharey=True)
+    panels = figure.table_of_panels(list(places), sharey=True)
     for (device, mode), axes in panels.items():
         marks = []
         for methods, call in places[device, mode]:
@@ -36,7 +34,7 @@ def over_others(figure, rows, peers):
             look = style.measured({**BATCH[fields["b"]], **DTYPE[fields["dtype"]]}, row["stale"]) | {"markersize": 5}
             theirs = [other for name in CUFFT if name in methods and (other := call_us(methods[name]))]
             marks += [(n, min(theirs) / call, look)] if theirs else []
-            if (fields["b"], fields["dtype"], mode) == (64, "f16", "causal") and (best := fastest(peers, row)):
+            if (fields["b"], fields["dtype"], mode) == (64, "f16", "causal") and (best := peers.of_name(PEER_NAME, "f16", row)):
                 marks.append((n, best.us / call, PEER))
                 crossed = True
         style.draw_marks(axes, marks)
@@ -62,14 +60,6 @@ def over_others(figure, rows, peers):
     figure.legend_for_all(handles, labels, columns=4)
 
 
-def fastest(peers, row):
-    """The fastest of the peer's ways for a row's case, with its filter's transform; none on another GPU."""
-    fields = case_fields(row["case"])
-    ways = [peer for peer in peers.all if peer.name.startswith(PEER_NAME) and peer.operation == "fftconv" and
-            (peer.dtype, peer.mode, peer.gated, peer.length) == (fields["dtype"], fields["mode"], False, fields["l"])]
-    return min(ways, key=lambda peer: peer.us, default=None) if peers.is_of(row) else None
-
-
 def call_us(row):
     return row.get("call_us", {}).get("graph", {}).get("median")
 
@@ -77,4 +67,4 @@ def call_us(row):
 def is_drawn(row):
     fields = case_fields(row["case"])
     return (passed(row) and left_to_the_plan(row["case"]) and not fields["gates"] and fields["l"] < LONG
-            and fields["b"] in BATCH and not fields.get("keep"))
+            and fields["b"] in BATCH)

@@ -6,7 +6,6 @@ from measurements import LONG, at_fft_sizes, by_device, left_to_the_plan, length
 from results import case_fields
 
 CASE = {"b": 64, "h": 768, "gates": []}
-MODES = ("circular", "causal")
 METHODS = {("kernel", "f16"): ("fused kernel, fp16", {"color": style.BLUE, "marker": "o"}),
            ("kernel", "bf16"): ("fused kernel, bf16", {"color": style.BLUE, "marker": "s"}),
            ("cufft_pairs", "f16"): ("cuFFT pairs, fp16", {"color": style.ORANGE, "marker": "o"}),
@@ -30,10 +29,8 @@ def each_method(figure, rows, peers):
     samples."""
     found, looks = {}, {}
     for device, here in by_device(rows).items():
-        for mode in MODES:
-            own = [row for row in at_fft_sizes(filter(is_drawn, here)) if case_fields(row["case"])["mode"] == mode]
-            if own:
-                found[device, mode] = own
+        for row in at_fft_sizes(filter(is_drawn, here)):
+            found.setdefault((device, case_fields(row["case"])["mode"]), []).append(row)
     if not found:
         return
     panels = figure.table_of_panels(list(found), sharey=True)

@@ -29,7 +29,6 @@ def shares(figure, rows):
              if all(resource in kernel.resources for points in drawn.values() for kernel in points)}
     stale = any(kernel.row["stale"] for points in drawn.values() for kernel in points)
     panels = figure.table_of_panels(list(drawn), sharey=True)
-    first = min(name for _, name in drawn)
     for (profile, name), points in drawn.items():
         axes = panels[profile, name]
         ns = [kernel.row["n"] for kernel in points]
@@ -43,7 +42,7 @@ def shares(figure, rows):
                 axes.plot(*zip(*old), **{**look, "linestyle": "none", "markerfacecolor": "white", "markersize": 5})
         style.length_axis(axes, ns, every=2, label="N (samples)")
         axes.set_title(f"{profile}: {name}", loc="left", fontsize=10)
-        if name == first or figure.is_narrow():
+        if axes.get_subplotspec().is_first_col():
             axes.set_ylabel("time needed / measured time")
     axes.set_ylim(bottom=0)  # of all; earlier it would end where the first panel does
     handles = [Line2D([], [], color=style.BLACK, linewidth=1.2), Line2D([], [], **PREDICTED)]

@@ -155,9 +155,9 @@ def calls(rows):
     for profile, parts in of_calls(rows).items():
         for part, errors in parts.items():
             if errors:
-                absolute = sorted(map(abs, errors))
+                absolute = list(map(abs, errors))
                 lines.append([profile, PARTS[part], len(errors), percent(quantile(absolute, 0.5)),
-                              percent(quantile(absolute, 0.9)), percent(quantile(sorted(errors), 0.5), signed=True)])
+                              percent(quantile(absolute, 0.9)), percent(quantile(errors, 0.5), signed=True)])
     return Table(["GPU", "what", "cases", "error, median, %", "90th percentile, %", "bias, %"], lines)
 
 

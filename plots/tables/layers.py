@@ -5,8 +5,8 @@ from report import Table
 from results import case_fields
 from style import DTYPE
 
-COLUMNS = ["B", "floor", "burst", "× floor", "sustained", "predicted", "cuFFT + cuBLAS, fp32", "TF32", "TurboFNO", "its cuBLAS, TF32",
-           "faster of TurboFNO and TF32, over ours", "TurboFNO over TF32 (published: 1.67)", "error / bound", "notes"]
+COLUMNS = ["B", "floor", "burst", "× floor", "sustained", "predicted", "cuFFT + cuBLAS, fp32", "TF32", "TurboFNO",
+           "its cuBLAS, TF32", "faster of TurboFNO and TF32, over ours", "TurboFNO over TF32 (published: 1.67)", "error / bound", "notes"]
 TF32, FP32, FP16, BF16 = "TF32", DTYPE["f32"], DTYPE["f16"], DTYPE["bf16"]
 REACH = {FP32: 2.0, FP16: 0.65, BF16: 0.65}  # at most so many times as long as in TF32
 TYPE_COLUMNS = ["layer", "B", "floor", "TF32", "× floor", *(title for name in REACH for title in (name, "over TF32"))]

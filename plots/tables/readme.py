@@ -4,14 +4,14 @@ import textwrap
 from collections import Counter
 
 from evaluation import COUNTED, NULLS, evaluate
-from measurements import (ANSWERS, LONG, VERDICTS, answering, at_fft_sizes, by_device, floor_with_spectrum,
+from measurements import (ANSWERS, CUFFT, LONG, VERDICTS, answering, at_fft_sizes, by_device, floor_with_spectrum,
                           left_to_the_plan, length_of, passed, read_all, read_either, short_name, timed, us)
 from peers import FILE as PEERS, Peers
 from results import Refusal, case_fields
 from style import length
 from tables.forecast import answers_of, beats_null, off
 from tables.judgement import NOT_ITS_GPU, TITLES, beaten_words, best_of, percent, stale_words
-from tables.speed import CUFFT, blocks, call, cufft_call, number, over_whole_floor, protocol
+from tables.speed import blocks, call, cufft_call, number, over_whole_floor, protocol
 
 BEGIN, END = "<!-- {}, written by plots/make.py --readme README.md -->", "<!-- End of {} -->"
 MUCH = 1.2  # the floor with the spectrum over that without

@@ -1,11 +1,10 @@
 """How long measured convolutions take."""
 
-from measurements import floor_with_spectrum, left_to_the_plan, passed
+from measurements import CUFFT, floor_with_spectrum, left_to_the_plan, passed
 from report import Table
 from results import case_fields
 from style import DTYPE, length
 
-CUFFT = ("cufft_f32", "cufft_pairs")  # its two ways
 # Times in microseconds.
 COLUMNS = ["L", "floor", "with spectrum", "burst", "MHz", "× floor", "× that with spectrum", "× copy", "sustained",
            "MHz", "× floor", "cuFFT fp32", "cuFFT pairs", "peer", "best peer", "copy", "filter", "call", "cuFFT call",

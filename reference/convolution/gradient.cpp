@@ -32,8 +32,7 @@ class GradientMethod {
   virtual void set_filter(std::span<const double> k) = 0;  // [K]; the sums of its gradient begin anew
   // Of a row's gated input x [L] and the gradient dz [L] of its convolution: the gradient of x [L]. Adds to dk.
   virtual std::vector<double> input(std::span<const double> x, std::span<const double> dz) = 0;
-  virtual std::vector<double> output(std::span<const double> x) const = 0;  // the convolution itself [L]
-  virtual std::vector<double> filter() const = 0;                           // dk [K]
+  virtual std::vector<double> filter() const = 0;  // dk [K]
 };
 
 // y[n] = sum_m k[m] x[n - m], where x is zero or repeats before its first sample, term by term.
@@ -48,29 +47,18 @@ class ByDefinition final : public GradientMethod {
   }
   std::vector<double> input(std::span<const double> x, std::span<const double> dz) override {
     std::vector<double> dx(x.size());
-    terms([&](std::int64_t n, std::int64_t m, std::int64_t from) {
-      dx[from] += k_[m] * dz[n];
-      dk_[m] += x[from] * dz[n];
-    });
+    for (std::int64_t n = 0; n < p_.length; ++n)
+      for (std::int64_t m = 0; m < p_.filter_length; ++m) {
+        if (p_.mode == Mode::causal && m > n) break;
+        const std::int64_t from = ((n - m) % p_.length + p_.length) % p_.length;
+        dx[from] += k_[m] * dz[n];
+        dk_[m] += x[from] * dz[n];
+      }
     return dx;
-  }
-  std::vector<double> output(std::span<const double> x) const override {
-    std::vector<double> y(x.size());
-    terms([&](std::int64_t n, std::int64_t m, std::int64_t from) { y[n] += k_[m] * x[from]; });
-    return y;
   }
   std::vector<double> filter() const override { return dk_; }
 
  private:
-  template <class Term>
-  void terms(const Term& term) const {
-    for (std::int64_t n = 0; n < p_.length; ++n)
-      for (std::int64_t m = 0; m < p_.filter_length; ++m)
-        if (p_.mode == Mode::circular)
-          term(n, m, ((n - m) % p_.length + p_.length) % p_.length);
-        else if (m <= n)
-          term(n, m, n - m);
-  }
   const Convolution& p_;
   std::vector<double> k_, dk_;
 };
@@ -91,13 +79,6 @@ class ByFft final : public GradientMethod {
       dfilter_[f] += std::conj(input[f]) * doutput[f];
     }
     return inverse_real_dft(dinput, n_);
-  }
-  std::vector<double> output(std::span<const double> x) const override {
-    std::vector<Complex> output = spectrum_of(x, n_);
-    for (std::size_t f = 0; f < filter_.size(); ++f) output[f] *= filter_[f];
-    std::vector<double> y(x.size());
-    to_length(p_.mode, inverse_real_dft(output, n_), y);
-    return y;
   }
   std::vector<double> filter() const override {
     const std::vector<double> sums = inverse_real_dft(masked(dfilter_), n_);
@@ -125,6 +106,14 @@ std::unique_ptr<GradientMethod> make_method(const Convolution& p, Method method)
   fail("gradients: method ", name(method), ", must be ", name(Method::fftw), " or ", name(Method::direct));
 }
 
+// dy [B, H, L] times the convolution before the second gate.
+std::vector<double> gradient_of_postgate(Convolution p, Inputs inputs, std::span<const double> dy, Method method) {
+  p.postgate = false, inputs.postgate.clear();
+  std::vector<double> gradient = convolve(p, inputs, method);
+  for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] *= dy[i];
+  return gradient;
+}
+
 }  // namespace
 
 Method truth_of_gradients(const Convolution& p) {
@@ -144,7 +133,7 @@ Gradients gradients(const Convolution& p, const Inputs& inputs, std::span<const 
   Gradients result;
   result.du.resize(inputs.u.size());
   result.dpregate.resize(inputs.pregate.size());
-  result.dpostgate.resize(inputs.postgate.size());
+  if (p.postgate) result.dpostgate = gradient_of_postgate(p, inputs, dy, method);
   result.dk.reserve(inputs.k.size());
   std::vector<double> x(p.length), dz(p.length);  // gated input; gradient of the convolution's output
   for (std::int64_t channel = 0; channel < p.channels; ++channel) {
@@ -159,10 +148,6 @@ Gradients gradients(const Convolution& p, const Inputs& inputs, std::span<const 
       for (std::int64_t i = 0; i < p.length; ++i) {
         result.du[first + i] = dx[i] * (p.pregate ? inputs.pregate[first + i] : 1);
         if (p.pregate) result.dpregate[first + i] = dx[i] * inputs.u[first + i];
-      }
-      if (p.postgate) {
-        const std::vector<double> z = of->output(x);
-        for (std::int64_t i = 0; i < p.length; ++i) result.dpostgate[first + i] = dy[first + i] * z[i];
       }
     }
     const std::vector<double> dk = of->filter();

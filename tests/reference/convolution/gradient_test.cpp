@@ -7,6 +7,12 @@
 namespace danaus {
 namespace {
 
+std::vector<double> other_samples(const Convolution& problem) {
+  DataSpec other;
+  other.seed = 1;
+  return make_inputs(problem, other).u;
+}
+
 // y is linear in each of its arrays, so a central difference of any step is exact up to rounding.
 double slope(const Convolution& problem, const Inputs& inputs, std::vector<double> Inputs::*array, std::size_t index,
              const std::vector<double>& dy) {
@@ -26,9 +32,7 @@ class FiniteDifferences : public testing::TestWithParam<const char*> {};
 TEST_P(FiniteDifferences, Agree) {
   const Convolution problem = parse_convolution(GetParam());
   const Inputs inputs = make_inputs(problem, {});
-  DataSpec other;
-  other.seed = 1;
-  const std::vector<double> dy = make_inputs(problem, other).u;
+  const std::vector<double> dy = other_samples(problem);
   const Gradients result = gradients(problem, inputs, dy);
 
   const auto check = [&](const char* what, std::vector<double> Inputs::*array, const std::vector<double>& gradient) {
@@ -62,9 +66,7 @@ class TwoWays : public testing::TestWithParam<const char*> {};
 TEST_P(TwoWays, Agree) {
   const Convolution problem = parse_convolution(GetParam());
   const Inputs inputs = make_inputs(problem, {});
-  DataSpec other;
-  other.seed = 1;
-  const std::vector<double> dy = make_inputs(problem, other).u;
+  const std::vector<double> dy = other_samples(problem);
   const Gradients by_fft = gradients(problem, inputs, dy),
                   by_definition = gradients(problem, inputs, dy, Method::direct);
   const auto check = [&](const char* what, std::vector<double> Gradients::*array) {
