@@ -9,11 +9,9 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "Two fields such as neural operators work on, a smooth random one of two axes and a signal with fronts of one, "
-    "and\n"
-    "what is lost of them where a spectral layer keeps few frequencies: by the truth, with a single channel whose "
-    "weight\n"
-    "is 1; and how far from that the layer's kernel is, on the executor. Needs no GPU.";
+    "Two fields such as neural operators work on, a smooth random one of two axes and a signal with fronts of one, or\n"
+    "your own, and what is lost of them where a spectral layer keeps few frequencies: by the truth, with a single\n"
+    "channel whose weight is 1; and how far from that the layer's kernel is, on the executor. Needs no GPU.";
 
 void print(std::ostream& out, const Json& row) {
   out << row.at("field").get<std::string>() << ": " << row.at("what").get<std::string>() << '\n';
@@ -40,8 +38,13 @@ void print(std::ostream& out, const Json& row) {
 
 int run_fields(std::span<const std::string> words, Console& console) {
   Job job(console, "fields", kDescription);
+  std::vector<std::string> paths;
+  job.line.option("field", paths, "FILE",
+                  "your own, .npy [X] or [X, Y] of 16 to 1024 samples an axis (may be repeated)");
   if (!job.parse(words)) return kExitOk;
-  const std::vector<Field> fields = example_fields();
+  std::vector<Field> fields;
+  for (const std::string& path : paths) fields.push_back(read_field(path));
+  if (paths.empty()) fields = example_fields();
   std::vector<Json> asked;
   for (const Field& field : fields) asked.push_back(describe(field));
   job.configure({{"fields", std::to_string(fields.size())}});

@@ -16,8 +16,9 @@ namespace {
 
 constexpr const char* kDescription =
     "Random cases by plans, on the executor or a GPU, against the truth in double: lengths to 32K, filters from one\n"
-    "tap to 2 L, types, modes, gates, alignments, scales; of spectral and spectralgrad axes to 1024, modes and\n"
-    "channels; of shortconv and shortconvgrad 2 to 256 taps in both layouts; of ssmconv 1 to 256 states, before and\n"
+    "tap to 2 L, types, modes, gates, masks, alignments, scales; of spectral and spectralgrad one axis and two, modes\n"
+    "and channels; of shortconv and shortconvgrad 2 to 256 taps in both layouts; of ssmconv 1 to 256 states, before "
+    "and\n"
     "after. Every output's error is judged against what was summed, |u| |k|. A row for every 500 cases; a seed and a\n"
     "number make a case again. Exit 1 when a case fails.";
 

@@ -16,12 +16,8 @@ namespace {
 
 constexpr std::int64_t kMostChannels = 16, kMostProbed = std::int64_t{1} << 22;
 
-Signal read_finite(const char* what, const std::string& path) {
-  Signal signal = read_signal(path);
-  const auto wrong = std::ranges::find_if_not(signal.values, [](double v) { return std::isfinite(v); });
-  if (wrong != signal.values.end())
-    fail("explore: ", what, ' ', path, " has ", *wrong, " at index ", wrong - signal.values.begin(),
-         ", must be finite");
+Signal read_some(const char* what, const std::string& path) {
+  Signal signal = read_finite_signal(text("explore: ", what), path);
   if (std::ranges::all_of(signal.values, [](double v) { return v == 0; }))
     fail("explore: ", what, ' ', path, " are all zero");
   return signal;
@@ -29,11 +25,7 @@ Signal read_finite(const char* what, const std::string& path) {
 
 // Of the values: another file under the same name is another question.
 Json named(const std::string& name, const std::vector<double>& values) {
-  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-  for (double value : values) hash = (hash ^ std::bit_cast<std::uint64_t>(value)) * 0x100000001b3u;
-  std::ostringstream digest;
-  digest << std::hex << hash;
-  return {{"name", name}, {"digest", digest.str()}};
+  return {{"name", name}, {"digest", digest_of(values)}};
 }
 
 Convolution default_case(Mode mode, std::int64_t length) {
@@ -45,7 +37,7 @@ Convolution default_case(Mode mode, std::int64_t length) {
 
 // Filters of a file, and the case that they are for.
 void read_filters(const std::string& path, bool is_asked, ExploredCase& subject) {
-  const Signal file = read_finite("filters", path);
+  const Signal file = read_some("filters", path);
   if (file.shape.size() > 2)
     fail("explore: filters ", path, " have ", file.shape.size(), " dimensions, must be [K] or [H, K]");
   const std::int64_t rows = file.shape.size() == 2 ? file.shape[0] : 1, taps = file.shape.back();
@@ -104,7 +96,7 @@ ExploredCase read_explored_case(const ExploredCaseWords& words, Mode mode, std::
   spec.recording = read_recording(kRecordingFolder);
   if (inputs.empty() && !spec.recording.empty()) inputs = name(DataKind::recording);
   if (is_signal_file(inputs)) {
-    spec.recording = read_finite("inputs", inputs).values;
+    spec.recording = read_some("inputs", inputs).values;
     spec.data = DataKind::recording;
     add(inputs, named(inputs, spec.recording));
   } else if (!inputs.empty() && inputs != name(DataKind::gaussian)) {

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "experiments/bench/noise.hpp"
+#include "experiments/io/signal_file.hpp"
 #include "experiments/verify/execution.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "reference/compare.hpp"
@@ -28,7 +29,7 @@ double rounded(double value, double steps) { return std::round(value * steps) / 
 Field random_field() {
   constexpr int kPoints = 64;
   constexpr double kTau = 3, kAlpha = 3.5;
-  Field field{"random", "a smooth random field", {kPoints, kPoints}, std::vector<double>(kPoints * kPoints)};
+  Field field{"random", "a smooth random field", "", {kPoints, kPoints}, std::vector<double>(kPoints * kPoints)};
   double cosine[kPoints];
   for (int i = 0; i < kPoints; ++i) cosine[i] = std::cos(kTurn * i / kPoints);
   const std::uint64_t key = noise_key(kSeed, 0);
@@ -67,7 +68,7 @@ Field burgers_signal() {
       potential[i] += (even * std::sin(angle) - odd * std::cos(angle)) / wave;
     }
   }
-  Field field{"burgers", "a solution of Burgers' equation", {kPoints}, {}};
+  Field field{"burgers", "a solution of Burgers' equation", "", {kPoints}, {}};
   for (int n = 0; n < kPoints; ++n) {
     const auto exponent = [&](int i) {  // of the source i steps from here
       const double way = kTurn * i / kSources;
@@ -100,7 +101,7 @@ std::vector<Wave> transformed(const std::vector<Wave>& from, int lines, int poin
 
 // Modes to be tried: powers of two, and all.
 std::vector<int> modes_of(const Field& field) {
-  const int all = field.lengths.back() / 2 + (field.lengths.size() == 1 ? 1 : 0);  // of two axes two-sided ones
+  const int all = std::ranges::min(field.lengths) / 2 + (field.lengths.size() == 1 ? 1 : 0);  // of two axes two-sided
   std::vector<int> modes;
   for (int m = 2; 2 * m <= all; m *= 2) modes.push_back(m);
   modes.push_back(all);
@@ -132,13 +133,32 @@ Json truncation(const Field& field, int modes) {
   return row;
 }
 
+void round_as_layers_do(Field& field) {
+  for (double& value : field.samples) value = round_to(Dtype::f32, value);
+}
+
 }  // namespace
 
 std::vector<Field> example_fields() {
   std::vector<Field> fields = {random_field(), burgers_signal()};
-  for (Field& field : fields)
-    for (double& value : field.samples) value = round_to(Dtype::f32, value);  // as layers read them
+  for (Field& field : fields) round_as_layers_do(field);
   return fields;
+}
+
+Field read_field(const std::string& path) {
+  constexpr int kFewest = 16, kMost = 1024;  // of an axis of a layer
+  const Signal signal = read_finite_signal("fields: field", path);
+  if (signal.shape.size() > 2)
+    fail("fields: field ", path, " has ", signal.shape.size(), " axes, must be [X] or [X, Y]");
+  for (std::int64_t points : signal.shape)
+    if (points < kFewest || points > kMost)
+      fail("fields: field ", path, " has an axis of ", points, ", must be from ", kFewest, " to ", kMost);
+  if (std::ranges::all_of(signal.values, [](double value) { return value == 0; }))
+    fail("fields: field ", path, " is zero everywhere");
+  Field field{path, "a field of your own", digest_of(signal.values), {}, signal.values};
+  field.lengths.assign(signal.shape.begin(), signal.shape.end());
+  round_as_layers_do(field);
+  return field;
 }
 
 std::vector<double> spectrum_db(const Field& field) {
@@ -163,7 +183,11 @@ Spectral truncating_layer(const Field& field, int modes) {
   return layer;
 }
 
-Json describe(const Field& field) { return {{"field", field.name}}; }
+Json describe(const Field& field) {
+  Json asked = {{"field", field.name}};
+  if (!field.digest.empty()) asked["digest"] = field.digest;
+  return asked;
+}
 
 Json truncated(const Field& field) {
   Json samples = Json::array(), truncations = Json::array();

@@ -12,14 +12,18 @@ namespace danaus {
 
 // Real samples on a periodic grid, the last axis fastest; the same at every call.
 struct Field {
-  std::string name;  // one word
-  std::string what;
+  std::string name;          // one word, or the path of a file
+  std::string what, digest;  // the latter of a file's samples
   std::vector<int> lengths;
   std::vector<double> samples;
 };
 
 // A smooth random field of two axes, and a signal of one whose slopes have become fronts.
 std::vector<Field> example_fields();
+
+// A user's own, .npy [X] or [X, Y], rounded to fp32. Throws std::invalid_argument, by name, for other shapes, axes that
+// no layer has, values that are not finite or all zero.
+Field read_field(const std::string& path);
 
 // The energies of its frequencies in decibels below the largest, all of the first axis if there are two, half of the
 // last: [X, Y/2 + 1].

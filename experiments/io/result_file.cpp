@@ -20,7 +20,7 @@ bool has_these_sources(const Json& row) { return row.value("sources", Json()) ==
 std::string identity(const Json& row) {
   constexpr std::array kFields = {"case",  "method",  "operation", "states",  "data",   "scaling",  "profile",
                                   "model", "overlap", "warp_rate", "wait_us", "device", "protocol", "shared_kb",
-                                  "seed",  "first",   "count",     "program", "family"};
+                                  "seed",  "first",   "count",     "program", "family", "field",    "digest"};
   Json asked = Json::object();
   for (const char* field : kFields)
     if (row.contains(field)) asked[field] = row[field];

@@ -18,7 +18,7 @@ namespace danaus {
 inline constexpr int kSchema = 1;
 
 // The fields of a row that say what was asked, as one word: case, method, operation, states, data, scaling, profile,
-// model, overlap, warp_rate, wait_us, device, protocol, shared_kb, seed, first, count, program, family.
+// model, overlap, warp_rate, wait_us, device, protocol, shared_kb, seed, first, count, program, family, field, digest.
 std::string identity(const Json& row);
 
 class ResultFile {

@@ -9,7 +9,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiments/io/pending_file.hpp"
@@ -29,6 +31,12 @@ enum class SignalFormat { npy, wav };
 SignalFormat signal_format(const std::string& path);  // by the name's ending
 
 Signal read_signal(const std::string& path);
+
+// The same; throws where a value is not finite, with `whose`, path, value and index.
+Signal read_finite_signal(std::string_view whose, const std::string& path);
+
+// Of the values: another file under the same name has another.
+std::string digest_of(std::span<const double> values);
 
 // `values` are rounded to `dtype` in the file. A .wav takes [channels, samples] and a sample rate.
 void write_signal(PendingFile& file, SignalFormat format, const Signal& signal);

@@ -9,6 +9,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "experiments/io/signal_file.hpp"
 #include "experiments/verify/execution.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "tests/experiments/support.hpp"
@@ -95,6 +96,46 @@ TEST(Fields, LayersThatKeepMoreThanThereIsAreRefused) {
   EXPECT_THROW(truncating_layer(example_fields().back(), 514), std::invalid_argument);
   EXPECT_THROW(truncating_layer(example_fields().back(), 0), std::invalid_argument);
   EXPECT_EQ(run({"fields", "--case", "a"}).code, 2);
+}
+
+// Also where the axes differ; what is kept of both is at most half of the shorter.
+TEST(Fields, AUsersOwnIsTruncatedAndWhatHasNoLayerIsRefused) {
+  const Folder folder;
+  const std::string path = folder / "field.npy";
+  const auto write = [&](std::vector<std::int64_t> shape, std::vector<double> values) {
+    PendingFile file(path);
+    write_npy(file, {Dtype::f64, std::move(shape), std::move(values)});
+    file.commit();
+  };
+  const auto refusal = [&] {
+    const Ran refused = run({"fields", "--field", path});
+    EXPECT_EQ(refused.code, 2);
+    return refused.err;
+  };
+  std::vector<double> waves(18 * 40);
+  for (int x = 0; x < 18; ++x)
+    for (int y = 0; y < 40; ++y)
+      waves[x * 40 + y] =
+          std::cos(2 * std::numbers::pi * (x / 18. + 3 * y / 40.)) + std::sin(14 * std::numbers::pi * y / 40);
+  write({18, 40}, waves);
+  const Json row = truncated(read_field(path));
+  std::vector<double> lost;
+  for (const Json& each : row.at("truncations")) lost.push_back(each.at("lost"));
+  ASSERT_EQ(lost.size(), 3u) << "2, 4 and 9 modes";
+  EXPECT_NEAR(lost[0], 1, 1e-6);
+  EXPECT_NEAR(lost[1], std::sqrt(0.5), 1e-6) << "the wave of 7 periods";
+  EXPECT_LT(lost[2], 1e-6);
+  EXPECT_EQ(run({"fields", "--field", path}).code, 0);
+
+  waves[41] = std::nan("");
+  write({18, 40}, waves);
+  EXPECT_THAT(refusal(), testing::HasSubstr("field.npy has nan at index 41, must be finite"));
+  write({8}, std::vector<double>(8, 1));
+  EXPECT_THAT(refusal(), testing::HasSubstr("has an axis of 8, must be from 16 to 1024"));
+  write({16, 16, 16}, std::vector<double>(4096, 1));
+  EXPECT_THAT(refusal(), testing::HasSubstr("has 3 axes, must be [X] or [X, Y]"));
+  write({16}, std::vector<double>(16));
+  EXPECT_THAT(refusal(), testing::HasSubstr("is zero everywhere"));
 }
 
 }  // namespace

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/convolution/conditioning.hpp"
+#include "reference/convolution/data.hpp"
+
 namespace danaus {
 namespace {
 
@@ -95,6 +98,17 @@ TEST(Mask, BlocksThatMirrorsTakeAwayAreRefused) {
   // Residues 1 and 2 modulo 3 are each other's mirrors; 0 is removed.
   const Convolution problem = parse_convolution("fftconv_f16_circular_l12_b2_h1_r3x4_blocks1x3h4");
   EXPECT_THROW(kept_frequencies(problem), std::invalid_argument);
+}
+
+// Of a filter of one tap, whose spectrum is flat, the share of the frequencies that are kept.
+TEST(Mask, WhatIsSummedIsWhatIsLeftOfTheFilter) {
+  const Convolution problem = parse_convolution("fftconv_f64_circular_l64_b2_h3_keep5to12");
+  Inputs inputs = make_inputs(problem, {});
+  std::fill(inputs.k.begin(), inputs.k.end(), 0);
+  for (int h = 0; h < 3; ++h) inputs.k[64 * h + 20 * h] = 2;
+  double square = 0;
+  for (double sample : inputs.u) square += sample * sample;
+  EXPECT_NEAR(summed(problem, inputs), 2 * std::sqrt(square * 16 / 64), 1e-9);
 }
 
 }  // namespace
