@@ -134,8 +134,8 @@ def code_of_families(families):
 
 def stopwatch():
     """What a row's field "stopwatch" is where what times is as it was, likewise."""
-    others = ("as_convolution|baselines/|bencher|checked_rows|contenders|every_row|judged_rows|parts|plan_runner|runners|sweeps|timings"
-              "|without_cuda|work")
+    others = ("as_convolution|baselines/|bencher|checked_rows|contenders|every_row|judged_rows|parts|plan_runner"
+              "|rearranged|runners|sweeps|timings|without_cuda|work")
     return digest_of("experiments/bench", "cmake",
                      but_for=f"experiments/bench/({others})|cmake/(danaus|dependencies|package)")
 

@@ -2,9 +2,12 @@
 
 #include <optional>
 
+#include "experiments/bench/as_convolution.hpp"
+#include "experiments/bench/rearranged.hpp"
 #include "experiments/operations/subject.hpp"
 #include "kernels/plan/arrays.hpp"
 #include "reference/bounds.hpp"
+#include "reference/convolution/convolve.hpp"
 #include "reference/spectral/spectral.hpp"
 
 namespace danaus {
@@ -15,16 +18,53 @@ struct Other {
   Case asked;
 };
 
+const Convolution* with_mask(const Case& asked) {
+  const auto* p = asked.as<Convolution>();
+  return p && !p->mask.empty() ? p : nullptr;
+}
+
+// The circular convolution by what the mask leaves of the filter, which has N taps.
+Case by_masked_filter(const Convolution& p) {
+  if (p.mode != Mode::circular || resolved(p).fft_size != p.length)
+    fail("rows of ", p.length, " samples, masked at N=", resolved(p).fft_size, ": no other method knows masks");
+  Convolution by = p;
+  by.mask = {}, by.fold.reset(), by.fft_size = 0, by.factors.clear();
+  by.filter = Dtype::f32, by.filter_length = p.length;
+  return by;
+}
+
+// That filter, made on the host of filters in fp32.
+MakeFilter masked_filter(const Convolution& p) {
+  const auto taps = std::make_shared<DeviceBuffer<float>>();
+  const int number = array_of(arrays(p), "k");
+  return [=](const DeviceArrays& at, Stream stream) -> void* {
+    std::vector<float> k(static_cast<std::size_t>(p.channels * p.filter_length));
+    DANAUS_CUDA(cudaStreamSynchronize(stream));
+    DANAUS_CUDA(cudaMemcpy(k.data(), at[number], sizeof(float) * k.size(), cudaMemcpyDeviceToHost));
+    const std::vector<double> masked = masked_filters(p, std::vector<double>(k.begin(), k.end()));
+    *taps = uploaded(std::vector<float>(masked.begin(), masked.end()));
+    return taps->data();
+  };
+}
+
 // Who computes the same by other means; nothing where nobody does, and why.
 std::optional<Other> other_than(Contender contender, const Case& asked, const Device& device, std::string& why) {
+  const Convolution* masked = with_mask(asked);
   const Contender baseline = asked.as<Spectral>() ? Contender::cufft_cublas_f32 : Contender::cufft_f32;
   const bool by_baseline = contender == Contender::kernel;
   const Other other{by_baseline ? baseline : Contender::kernel,
-                    subject_of(asked, "bench")->however_computed(by_baseline)};
+                    masked ? by_masked_filter(*masked) : subject_of(asked, "bench")->however_computed(by_baseline)};
   const auto refusal = obstacle(other.contender, other.asked, device);
   if (!refusal) return other;
   why = *refusal;
   return std::nullopt;
+}
+
+std::unique_ptr<Runner> make_other(const Case& asked, const Other& other, const Device& device) {
+  auto runner = make_runner(other.contender, other.asked, device);
+  if (const Convolution* masked = with_mask(asked))
+    return as_convolution(asked, other.asked, std::move(runner), masked_filter(*masked));
+  return other.contender == Contender::kernel ? std::move(runner) : rearranged(asked, other.asked, std::move(runner));
 }
 
 Difference fetched(const DeviceBuffer<Difference>& buffer, Stream stream) {
@@ -79,7 +119,7 @@ Json compare_every_row(const Sets& sets, Contender contender, const Runner& runn
         outputs[i] = room_for<std::byte>(bytes(arrays[i].dtype) * arrays[i].size(), "an output of another method");
       differences[i] = uploaded(std::array{Difference{}});
     }
-  const auto reference = runner.computes() ? make_runner(other->contender, other->asked, device) : nullptr;
+  const auto reference = runner.computes() ? make_other(sets.asked(), *other, device) : nullptr;
   if (reference)
     reference->set_filters(other->contender == Contender::kernel ? sets.filters() : sets.filters_in_f32(), stream);
   for (std::int64_t set = 0; set < sets.count(); ++set) {

@@ -71,10 +71,10 @@ class ConvolutionSubject final : public Subject {
            std::sqrt(std::inner_product(dk.begin(), dk.end(), dk.begin(), 0.));
   }
 
-  Case however_computed(bool in_f32) const override {
+  Case however_computed(bool by_baseline) const override {
     Convolution other = p_;
     other.fold.reset(), other.fft_size = 0, other.factors.clear();
-    if (in_f32) other.filter = Dtype::f32;
+    if (by_baseline) other.filter = Dtype::f32;
     return of(other);
   }
   std::optional<std::string> obstacle(const Device& device) const override try {

@@ -21,7 +21,6 @@ class LayerSubject : public Subject {
   std::string_view truth() const override { return name(Method::fftw); }
   double bound_of_truth() const override { return bound_l2_of_roundings(Dtype::f64, roundings_of_layer(p_)); }
   double filter_deviation() const override { return 1 / std::sqrt(static_cast<double>(p_.inputs)); }
-  Case however_computed(bool) const override { return asked_; }
   std::optional<std::string> obstacle(const Device& device) const override { return plan_obstacle(asked_, device); }
   Case as_convolution() const override { fail("computes convolutions, no spectral layers"); }
 
@@ -45,6 +44,11 @@ class ForwardSubject final : public LayerSubject {
   double bound(std::string_view, const Variant&, const Device&) const override { return bound_l2(p_); }
   std::vector<OutputBound> bounds(const Values& values, const Variant&, const Device&) const override {
     return {{"y", bound_l2(p_), summed(p_, {values.find("u")->second, values.find("w")->second})}};
+  }
+  Case however_computed(bool by_baseline) const override {
+    Spectral other = p_;
+    if (by_baseline) other.dtype = Dtype::f32, other.tf32 = false;
+    return other;
   }
   // Items of the batch with all of their channels.
   SomeRows some_rows() const override {
@@ -77,6 +81,7 @@ class GradientSubject final : public LayerSubject {
     const std::vector<double> y = layer_by_fftw(p_, {values.find("u")->second, values.find("w")->second});
     return AdjointProduct{std::inner_product(y.begin(), y.end(), values.find("dy")->second.begin(), 0.)};
   }
+  Case however_computed(bool) const override { return asked_; }
   // Channels of u with the whole batch, of which dw is the sum.
   SomeRows some_rows() const override {
     const auto channels = some_of(p_.inputs, most_of(points_of_row(p_) * p_.batch * p_.outputs), false);

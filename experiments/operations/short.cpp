@@ -83,9 +83,9 @@ class ShortSubject final : public Subject {
     return std::sqrt(sum / dot(dk, dk));
   }
 
-  Case however_computed(bool in_f32) const override {
+  Case however_computed(bool by_baseline) const override {
     ShortConvolution other = p_;
-    if (in_f32) other.filter = Dtype::f32;
+    if (by_baseline) other.filter = Dtype::f32, other.channels_last = false;
     return of(other);
   }
   std::optional<std::string> obstacle(const Device& device) const override { return plan_obstacle(asked_, device); }

@@ -65,8 +65,9 @@ class Subject {
     return static_cast<void>(output), static_cast<void>(inputs), static_cast<void>(outputs), 1;
   }
 
-  // What is computed, whatever was said about how; filters in fp32, of the rounded values, where `in_f32`.
-  virtual Case however_computed(bool in_f32) const = 0;
+  // What is computed, whatever was said about how; or as baselines take it, of the same values: filters in fp32,
+  // samples of layers as well, rows [B, H, L].
+  virtual Case however_computed(bool by_baseline) const = 0;
   // Why no kernel computes the case on the device; nothing where one does.
   virtual std::optional<std::string> obstacle(const Device& device) const = 0;
   // Families whose kernels its plan may launch, but for those that prepare filters: what a row's time depends on.

@@ -4,9 +4,7 @@
 #include <span>
 
 #include "reference/convolution/convolve.hpp"
-#include "reference/convolution/mask.hpp"
 #include "reference/convolution/rows.hpp"
-#include "reference/dft.hpp"
 
 namespace danaus {
 namespace {
@@ -17,25 +15,16 @@ double square(std::span<const double> values) {
   return sum;
 }
 
-// What a mask, by its weights of half a spectrum, leaves of a filter row.
-std::vector<double> masked(const Convolution& p, std::span<const double> weights, std::vector<double> filter) {
-  const std::int64_t n = real_fft_size(p);
-  filter.resize(n);
-  std::vector<Complex> spectrum = real_dft(filter);
-  for (std::size_t f = 0; f < weights.size(); ++f) spectrum[f] *= weights[f];
-  return inverse_real_dft(spectrum, n);
-}
-
 }  // namespace
 
 double summed(const Convolution& p, const Inputs& inputs) {
   check_inputs(p, inputs);
-  const std::vector<double> weights = real_mask_weights(p);
+  const std::vector<double> masked = p.mask.empty() ? std::vector<double>() : masked_filters(p, inputs.k);
+  const std::int64_t n = std::ssize(masked) / p.channels;
   std::vector<double> filters(p.channels);  // squares
-  for (std::int64_t h = 0; h < p.channels; ++h) {
-    std::vector<double> filter = effective_filter(p, std::span(inputs.k).subspan(h * p.filter_length, p.filter_length));
-    filters[h] = square(weights.empty() ? filter : masked(p, weights, std::move(filter)));
-  }
+  for (std::int64_t h = 0; h < p.channels; ++h)
+    filters[h] = n > 0 ? square(std::span(masked).subspan(h * n, n))
+                       : square(effective_filter(p, std::span(inputs.k).subspan(h * p.filter_length, p.filter_length)));
   double all = 0;
   for (std::int64_t row = 0; row < p.batch * p.channels; ++row) {
     const auto part = [&](const std::vector<double>& values) {

@@ -178,6 +178,21 @@ std::int64_t real_fft_size(const Convolution& problem) {
   return problem.mode == Mode::circular ? problem.length : next_smooth(smallest_linear_fft_size(problem));
 }
 
+std::vector<double> masked_filters(const Convolution& problem, std::span<const double> k) {
+  const std::vector<double> weights = real_mask_weights(problem);
+  const std::int64_t n = real_fft_size(problem);
+  std::vector<double> all;
+  for (std::int64_t h = 0; h < problem.channels; ++h) {
+    std::vector<double> filter = effective_filter(problem, k.subspan(h * problem.filter_length, problem.filter_length));
+    filter.resize(n);
+    std::vector<Complex> spectrum = real_dft(filter);
+    for (std::size_t f = 0; f < spectrum.size(); ++f) spectrum[f] *= weights[f];
+    const std::vector<double> left = inverse_real_dft(spectrum, n);
+    all.insert(all.end(), left.begin(), left.end());
+  }
+  return all;
+}
+
 Convolution planned(const Convolution& problem) {
   validate(problem);
   Convolution open = problem;

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -38,5 +39,8 @@ Convolution planned(const Convolution& problem);
 
 // Size of the real FFTs that Method::fftw takes.
 std::int64_t real_fft_size(const Convolution& problem);
+
+// What a mask leaves of the filters k [H, K] as they act on L samples: [H, N], the taps of circular ones.
+std::vector<double> masked_filters(const Convolution& problem, std::span<const double> k);
 
 }  // namespace danaus

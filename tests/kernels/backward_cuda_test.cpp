@@ -1,4 +1,5 @@
-// Gradients on a CUDA device against the truth in double, and the same from call to call. Skipped where there is none.
+// Gradients on a CUDA device against the truth in double, and the same from call to call, from stream to stream and
+// beside others. Skipped where there is none.
 #include <ranges>
 
 #include "tests/kernels/backward_support.hpp"
@@ -64,6 +65,32 @@ TEST_F(CudaGradient, OfAnyLength) {
         "fftconvgrad_bf16_causal_l20000_k30000_b3_h2", "fftconvgrad_f16_circular_l33001_k40000_b3_h1",
         "fftconvgrad_f16_circular_l65536_b3_h2_pregate_postgate", "fftconvgrad_bf16_causal_l262144_b2_h2"})
     for (int offset : {0, 1}) expect_right_on_gpu(word, machine, offset);
+}
+
+// Of many rows, by calls that run at once, each on a stream and with a workspace of its own.
+TEST_F(CudaGradient, OfOneStreamIsThatOfAnotherBitByBit) {
+  for (const char* word : {"fftconvgrad_f16_circular_l512_b24_h40", "fftconvgrad_bf16_causal_l4096_b9_h10",
+                           "fftconvgrad_f16_circular_l16384_b3_h4_pregate_postgate"}) {
+    const Case asked = parse_case(word);
+    const Values values = make_values(asked);
+    constexpr int kStreams = 3;
+    std::vector<CudaStream> streams(kStreams);
+    std::vector<std::map<std::string, Field>> fields;
+    std::vector<std::unique_ptr<AllOnDevice>> on_device;
+    std::vector<Plan> plans;
+    for (int i = 0; i < kStreams; ++i) {
+      plans.emplace_back(asked, cuda_machine());
+      fields.push_back(fields_of(asked, values, 0, 0));
+      on_device.push_back(std::make_unique<AllOnDevice>(fields.back()));
+    }
+    for (int i = 0; i < kStreams; ++i) plans[i].whole_call(on_device[i]->buffers(), {.stream = streams[i]});
+    for (int i = 0; i < kStreams; ++i) {
+      streams[i].synchronize();
+      on_device[i]->fetch();
+      for (const char* gradient : {"du", "dk"})
+        EXPECT_EQ(fields[i].at(gradient).values(), fields[0].at(gradient).values()) << word << ' ' << gradient;
+    }
+  }
 }
 
 }  // namespace

@@ -209,6 +209,8 @@ TEST(Choice, RefusalsNameTheRuleAndWhatThereIs) {
               HasSubstr("N=16384 has no kernel of factors 128x128; there are 16x8x16x8, 8x8x2x16x8"));
   EXPECT_THAT(refused("fftconv_f16_circular_l1024_b65536_h65536"),
               HasSubstr("B*H=4294967296, must be at most 2^31 - 1"));
+  EXPECT_THAT(refused("fftconv_f16_circular_l1024_k2147483648_b1_h1"),
+              HasSubstr("K=2147483648, must be at most 2^31 - 1"));
   EXPECT_THAT(
       refused("fftconv_f16_circular_l100_b1_h1_r10x10_zero1x0"),
       HasSubstr(

@@ -35,17 +35,26 @@ Cublas::~Cublas() {
   if (handle_) call("cublasDestroy_v2", handle_);
 }
 
-// As cuBLAS sees it, by columns: c [m, n] = a [m, k] times the transpose of b [n, k].
+// As cuBLAS sees it, by columns: a matrix is the transpose of what it is by rows.
 void Cublas::multiply(const Product& p, bool tf32, cudaStream_t stream) const {
   call("cublasSetStream_v2", handle_, stream);
   // With memory of its own nothing is allocated while the stream is captured.
   call("cublasSetWorkspace_v2", handle_, static_cast<void*>(workspace_.data()), workspace_.bytes());
   const float2 one = {1, 0}, zero = {0, 0};
+  struct Operand {
+    const float2* data;
+    int columns;
+    long long step;
+  };
   const long long m = p.m, n = p.n, k = p.k;
-  call("cublasGemmStridedBatchedEx", handle_, kNone, kTranspose, p.m, p.n, p.k, static_cast<const void*>(&one),
-       static_cast<const void*>(p.a), CUDA_C_32F, p.m, m * k, static_cast<const void*>(p.b), CUDA_C_32F, p.n,
-       static_cast<long long>(p.b_step), static_cast<const void*>(&zero), static_cast<void*>(p.c), CUDA_C_32F, p.m,
-       m * n, static_cast<int>(p.count), tf32 ? kCompute32FFastTf32 : kCompute32F, kDefaultAlgorithm);
+  const Operand a = {p.a, p.rows_first ? p.k : p.m, m * k}, b = {p.b, p.n, p.b_step};
+  const auto &left = p.rows_first ? b : a, &right = p.rows_first ? a : b;
+  const int lines = p.rows_first ? p.n : p.m, columns = p.rows_first ? p.m : p.n;
+  call("cublasGemmStridedBatchedEx", handle_, kNone, p.rows_first ? kNone : kTranspose, lines, columns, p.k,
+       static_cast<const void*>(&one), static_cast<const void*>(left.data), CUDA_C_32F, left.columns, left.step,
+       static_cast<const void*>(right.data), CUDA_C_32F, right.columns, right.step, static_cast<const void*>(&zero),
+       static_cast<void*>(p.c), CUDA_C_32F, lines, m * n, static_cast<int>(p.count),
+       tf32 ? kCompute32FFastTf32 : kCompute32F, kDefaultAlgorithm);
 }
 
 }  // namespace danaus

@@ -16,13 +16,15 @@ class Cublas {
   Cublas(const Cublas&) = delete;
   Cublas& operator=(const Cublas&) = delete;
 
-  // For each of `count` matrices c = a b^T of complex fp32 numbers: a [k, m], b [k, n], c [n, m], all row-major and one
-  // behind the other; b the same for all where b_step is 0.
+  // For each of `count` matrices c = a^T b of complex fp32 numbers, a [k, m], b [k, n], as c^T [n, m], or with
+  // `rows_first` c = a b, a [m, k], c [m, n]; all row-major and one behind the other, b the same for all where b_step
+  // is 0.
   struct Product {
     int m, n, k;
     const float2 *a, *b;
     float2* c;
     std::int64_t count, b_step;
+    bool rows_first;
   };
   void multiply(const Product& product, bool tf32, cudaStream_t stream) const;
 

@@ -10,14 +10,15 @@
 namespace danaus {
 namespace {
 
-// Where a row of the batch has its channels, in a field and among what is kept.
+// Rows [B C] of a field, as they lie in it, and what is kept of each.
 struct Places {
-  std::int64_t batch, channels, points, kept;  // points: of a spectrum, X, X*Y, of real samples about half of it
-  unsigned columns, nyquist;                   // of real samples: of the half, and the column of Y/2 where Y is even
-  bool real, channel_major, shared;
+  std::int64_t rows, points, kept;  // points: of a spectrum, X, X*Y, of real samples about half of it
+  std::int64_t batch, channels;
+  unsigned columns, nyquist;  // of real samples: of the half, and the column of Y/2 where Y is even
+  bool real, permuted;        // permuted: of shared weights what is kept lies [C, B, M], the field [B, C, ...]
 
-  __device__ std::int64_t row(std::int64_t b, std::int64_t c) const {
-    return channel_major ? c * batch + b : b * channels + c;
+  __device__ std::int64_t kept_row(std::int64_t row) const {
+    return permuted ? row % channels * batch + row / channels : row;
   }
   // Whether the half of a spectrum has the negatives of these frequencies too.
   __device__ bool has_both(unsigned point) const {
@@ -26,33 +27,100 @@ struct Places {
   __device__ unsigned negative_of(unsigned point) const {
     return point < columns ? point : static_cast<unsigned>(points) - point + 2 * (point % columns);
   }
-  // Shared weights make one product of [C, B*M], others one of [C, B] at each of M frequencies.
-  __device__ std::int64_t kept_at(std::int64_t b, std::int64_t c, std::int64_t m) const {
-    return shared ? (c * batch + b) * kept + m : (m * channels + c) * batch + b;
-  }
 };
 
-// kept = what is kept of spectrum; frequencies [M] are points of it. blockIdx.x: a row of the batch and a channel.
-__global__ void truncate(const float2* spectrum, const int* frequencies, float2* kept, Places at) {
-  const std::int64_t b = blockIdx.x / at.channels, c = blockIdx.x % at.channels;
-  const float2* row = spectrum + at.row(b, c) * at.points;
-  for (std::int64_t m = first_item(); m < at.kept; m += item_step()) kept[at.kept_at(b, c, m)] = row[frequencies[m]];
+// Of a point of the spectrum, Hermitian, what is kept of it and its negative by `kept`(number); numbers [points] say
+// which of the kept a point is, or -1.
+template <class Kept>
+__device__ float2 point_of(unsigned point, const int* numbers, const Places& at, Kept kept) {
+  const auto value = [&](unsigned i) { return numbers[i] < 0 ? float2{0, 0} : kept(numbers[i]); };
+  const float2 z = value(point);
+  if (!at.has_both(point)) return z;
+  const float2 negative = value(at.negative_of(point));
+  return {(z.x + negative.x) / 2, (z.y - negative.y) / 2};
 }
 
-// spectrum = kept at its frequencies, and zeros, made Hermitian; numbers [points] say which of the kept a point is, or
-// -1.
-__global__ void pad(const float2* kept, const int* numbers, float2* spectrum, Places at) {
-  const std::int64_t b = blockIdx.x / at.channels, c = blockIdx.x % at.channels;
-  float2* row = spectrum + at.row(b, c) * at.points;
-  const auto value = [&](std::int64_t i) { return numbers[i] < 0 ? float2{0, 0} : kept[at.kept_at(b, c, numbers[i])]; };
-  for (std::int64_t i = first_item(); i < at.points; i += item_step()) {
-    float2 z = value(i);
-    if (at.has_both(static_cast<unsigned>(i))) {
-      const float2 negative = value(at.negative_of(static_cast<unsigned>(i)));
-      z = {(z.x + negative.x) / 2, (z.y - negative.y) / 2};
-    }
-    row[i] = z;
-  }
+// Shared weights make one product of [C, B*M]: rows stay rows. A thread has one place in kRowsOfThread of them, whose
+// loads are on their way together.
+constexpr int kRowsOfThread = 4, kThreads = 256;
+
+template <class Load, class Store>
+__device__ void for_rows(std::int64_t rows, Load load, Store store) {
+  const std::int64_t first = std::int64_t{blockIdx.x} * kRowsOfThread * blockDim.y + threadIdx.y;
+  float2 values[kRowsOfThread];
+#pragma unroll
+  for (int i = 0; i < kRowsOfThread; ++i)
+    if (first + i * blockDim.y < rows) values[i] = load(first + i * blockDim.y);
+#pragma unroll
+  for (int i = 0; i < kRowsOfThread; ++i)
+    if (first + i * blockDim.y < rows) store(first + i * blockDim.y, values[i]);
+}
+
+// kept [C, B, M] = what is kept of the spectrum; frequencies [M] are points of it.
+__global__ void truncate_rows(const float2* __restrict__ spectrum, const int* __restrict__ frequencies,
+                              float2* __restrict__ kept, Places at) {
+  const std::int64_t m = first_item();
+  if (m >= at.kept) return;
+  const int frequency = frequencies[m];
+  for_rows(
+      at.rows, [&](std::int64_t row) { return spectrum[row * at.points + frequency]; },
+      [&](std::int64_t row, float2 value) { kept[at.kept_row(row) * at.kept + m] = value; });
+}
+
+// spectrum = kept [C, B, M] at its frequencies, and zeros.
+__global__ void pad_rows(const float2* __restrict__ kept, const int* __restrict__ numbers,
+                         float2* __restrict__ spectrum, Places at) {
+  const std::int64_t point = first_item();
+  if (point >= at.points) return;
+  for_rows(
+      at.rows,
+      [&](std::int64_t row) {
+        const float2* values = kept + at.kept_row(row) * at.kept;
+        return point_of(static_cast<unsigned>(point), numbers, at, [&](int m) { return values[m]; });
+      },
+      [&](std::int64_t row, float2 value) { spectrum[row * at.points + point] = value; });
+}
+
+// One matrix for each frequency makes a product of [B, C] at each of them: rows become columns, a tile at a time.
+constexpr int kTile = 32, kRowsOfTile = 8;  // threads: 32 x 8
+
+// out [n, rows] of in [rows, n] or the other way round: load(row, i) with i along lanes, store(row, i) with the row, or
+// so with `rows_first`.
+template <bool rows_first, class Load, class Store>
+__device__ void transpose(std::int64_t rows, std::int64_t n, Load load, Store store) {
+  __shared__ float2 tile[kTile][kTile + 1];
+  const std::int64_t row = std::int64_t{blockIdx.x} * kTile, item = std::int64_t{blockIdx.y} * kTile;
+  const auto at = [&](bool lanes_are_rows, int line, auto visit) {
+    const std::int64_t r = row + (lanes_are_rows ? threadIdx.x : line),
+                       i = item + (lanes_are_rows ? line : threadIdx.x);
+    if (r < rows && i < n) visit(r, i, tile[r - row][i - item]);
+  };
+#pragma unroll
+  for (int line = threadIdx.y; line < kTile; line += kRowsOfTile)
+    at(rows_first, line, [&](std::int64_t r, std::int64_t i, float2& value) { value = load(r, i); });
+  __syncthreads();
+#pragma unroll
+  for (int line = threadIdx.y; line < kTile; line += kRowsOfTile)
+    at(!rows_first, line, [&](std::int64_t r, std::int64_t i, const float2& value) { store(r, i, value); });
+}
+
+// kept [M, B C] of the spectrum.
+__global__ void truncate_columns(const float2* __restrict__ spectrum, const int* __restrict__ frequencies,
+                                 float2* __restrict__ kept, Places at) {
+  transpose<false>(
+      at.rows, at.kept, [&](std::int64_t row, std::int64_t m) { return spectrum[row * at.points + frequencies[m]]; },
+      [&](std::int64_t row, std::int64_t m, float2 value) { kept[m * at.rows + row] = value; });
+}
+
+// spectrum = kept [M, B C] at its frequencies, and zeros.
+__global__ void pad_columns(const float2* __restrict__ kept, const int* __restrict__ numbers,
+                            float2* __restrict__ spectrum, Places at) {
+  transpose<true>(
+      at.rows, at.points,
+      [&](std::int64_t row, std::int64_t point) {
+        return point_of(static_cast<unsigned>(point), numbers, at, [&](int m) { return kept[m * at.rows + row]; });
+      },
+      [&](std::int64_t row, std::int64_t point, float2 value) { spectrum[row * at.points + point] = value; });
 }
 
 // out [matrices, C_in, C_out] = w [C_in, C_out, matrices], of an adjoint the conjugate of w [C_out, C_in, matrices],
@@ -114,18 +182,12 @@ class CufftCublas final : public Runner {
 
   void launch(const DeviceArrays& arrays, Stream stream) override {
     forward_.execute(arrays[kU], spectrum_.data(), CUFFT_FORWARD, stream);
-    const RowLaunch over_kept(p_.batch * p_.inputs, kept_count(p_));
-    truncate<<<over_kept.grid, over_kept.threads, 0, stream>>>(spectrum_.data(), frequencies_.data(), kept_.data(),
-                                                               places(p_.inputs));
-    DANAUS_CUDA(cudaGetLastError());
+    truncate(spectrum_.data(), kept_.data(), places(p_.inputs), stream);
     const std::int64_t rows = p_.shared ? p_.batch * kept_count(p_) : p_.batch;
     cublas_.multiply({static_cast<int>(rows), static_cast<int>(p_.outputs), static_cast<int>(p_.inputs), kept_.data(),
-                      weights_.data(), mixed_.data(), matrices_, p_.inputs * p_.outputs},
+                      weights_.data(), mixed_.data(), matrices_, p_.inputs * p_.outputs, has_rows_first()},
                      tf32_, stream);
-    const RowLaunch over_points(p_.batch * p_.outputs, points_of_spectrum(p_));
-    pad<<<over_points.grid, over_points.threads, 0, stream>>>(mixed_.data(), numbers_.data(), spectrum_.data(),
-                                                              places(p_.outputs));
-    DANAUS_CUDA(cudaGetLastError());
+    pad(mixed_.data(), spectrum_.data(), places(p_.outputs), stream);
     inverse_.execute(spectrum_.data(), arrays[kY], CUFFT_INVERSE, stream);
   }
 
@@ -142,11 +204,30 @@ class CufftCublas final : public Runner {
  private:
   cudaDataType type() const { return p_.complex ? CUDA_C_32F : CUDA_R_32F; }
   std::vector<long long> extents() const { return {p_.lengths.begin(), p_.lengths.end()}; }
+  // Whether a product's rows are of the batch, each with all of its channels, as they lie in the field.
+  bool has_rows_first() const { return !p_.shared && !p_.channel_major; }
   Places places(std::int64_t channels) const {
     const auto columns = static_cast<unsigned>(last_points(p_));
     const unsigned nyquist = p_.lengths.back() % 2 == 0 ? columns - 1 : 0;
-    return {p_.batch, channels,    points_of_spectrum(p_), kept_count(p_), columns,
-            nyquist,  !p_.complex, p_.channel_major,       p_.shared};
+    return {p_.batch * channels, points_of_spectrum(p_),        kept_count(p_), p_.batch, channels, columns, nyquist,
+            !p_.complex,         p_.shared && !p_.channel_major};
+  }
+  void truncate(const float2* spectrum, float2* kept, const Places& at, Stream stream) const {
+    launch_over(at.rows, at.kept, stream, p_.shared ? truncate_rows : truncate_columns, spectrum, frequencies_.data(),
+                kept, at);
+  }
+  void pad(const float2* kept, float2* spectrum, const Places& at, Stream stream) const {
+    launch_over(at.rows, at.points, stream, p_.shared ? pad_rows : pad_columns, kept, numbers_.data(), spectrum, at);
+  }
+  template <class Kernel, class... Arguments>
+  void launch_over(std::int64_t rows, std::int64_t items, Stream stream, Kernel kernel, Arguments... arguments) const {
+    const int along = p_.shared ? static_cast<int>(std::min<std::int64_t>(kThreads, (items + 31) / 32 * 32)) : kTile;
+    const int across = p_.shared ? kThreads / along : kRowsOfTile,
+              rows_of_block = p_.shared ? kRowsOfThread * across : kTile;
+    const dim3 grid(static_cast<unsigned>((rows + rows_of_block - 1) / rows_of_block),
+                    static_cast<unsigned>((items + along - 1) / along));
+    kernel<<<grid, dim3(along, across), 0, stream>>>(arguments...);
+    DANAUS_CUDA(cudaGetLastError());
   }
 
   static constexpr int kU = 0, kW = 1, kY = 2;  // of the case's arrays
