@@ -11,9 +11,10 @@ from results import Refusal, case_fields
 from style import length
 from tables.forecast import answers_of, beats_null, off
 from tables.judgement import NOT_ITS_GPU, TITLES, beaten_words, best_of, percent, stale_words
-from tables.speed import blocks, call, cufft_call, number, over_whole_floor, protocol
+from tables.speed import blocks, call, cufft_call, number, over_copy, over_whole_floor, protocol
 
 BEGIN, END = "<!-- {}, written by plots/make.py --readme README.md -->", "<!-- End of {} -->"
+FEW = 4  # lengths, of which the README has no line
 MUCH = 1.2  # the floor with the spectrum over that without
 WHERE = {"median": "in the median", "p90": "at the 90th percentile", "mean_regret": "on average", "worst_regret": "at worst"}
 
@@ -242,13 +243,16 @@ def judged_models(committed):
 
 
 def speed(results, device, peers):
-    """A table for the first block of a device's cases, and for every other its multiples of the floor."""
+    """A table for the first block of a device's cases, and for every other its multiples of the floor, but for those of
+    few lengths."""
     (heading, main), *others = blocks(at_fft_sizes(by_device(results.rows)[device])).items()
+    others = [(name, block) for name, block in others if len(block) > FEW]
     origin = ", ".join([heading, *results.dates(), results.revision()])
     lines = paragraph(f"{origin}. Times in microseconds, clocks in MHz; a call is the filter's transform "
-                      "and the convolution, from a CUDA graph; ~ is scaled from fewer rows, and a peer's cuFFT is without "
+                      "and the convolution, from a CUDA graph; × copy is over a copy of u to y in turns with it, with "
+                      "quartiles; ~ is scaled from fewer rows, and a peer's cuFFT is without "
                       "its packing:")
-    columns = ["L", "floor", "burst", "× floor", "clock", "sustained", "× floor", "clock", "call", "best cuFFT",
+    columns = ["L", "floor", "burst", "× floor", "clock", "× copy", "sustained", "× floor", "clock", "call", "best cuFFT",
                "its call", "best peer"]
     lines += table(columns, [line(case, methods, peers) for case, methods in main.items()])
     if others:
@@ -310,7 +314,7 @@ def line(case, methods, peers):
     cells = [("~" if "scaled_from" in row else "") + length(case_fields(case)["l"]), number(floor)]
     for name in ("burst_cold", "sustained_cold"):
         time, clock, ratio = protocol(methods.get("kernel"), name, floor)
-        cells += [time, ratio, clock]
+        cells += [time, ratio, clock, *([over_copy(methods.get("kernel"))] if name == "burst_cold" else [])]
     cufft = [methods[method]["time_us"]["burst_cold"]["median"] for method in CUFFT
              if method in methods and passed(methods[method])]
     return [*cells, call(methods.get("kernel")), number(min(cufft)) if cufft else "", cufft_call(methods),
