@@ -127,15 +127,19 @@ def heat(figure, rows, layers):
 
 
 def draw_heat(axes, of_channels, layers, which):
-    """`which`: 0 the kernel, 1 TurboFNO. The number stands in each cell that there is one for."""
+    """`which`: 0 the kernel, 1 TurboFNO. The number stands in each cell that there is one for, in brackets where a row
+    of it is stale."""
     channels, batches = sorted(of_channels), sorted({batch for those in of_channels.values() for batch in those})
-    cells = [[(speed_over(of_channels[pair][batch], layers.of(next(iter(of_channels[pair][batch].values()))))[which]
-               if batch in of_channels[pair] else None) or float("nan") for batch in batches] for pair in channels]
+    methods = [[of_channels[pair].get(batch) for batch in batches] for pair in channels]
+    cells = [[(speed_over(each, layers.of(next(iter(each.values()))))[which] if each else None) or float("nan")
+              for each in line] for line in methods]
     axes.imshow(cells, cmap=SLOW_TO_FAST, norm=LogNorm(1 / LIMIT, LIMIT), aspect="auto")
     for y, line in enumerate(cells):
         for x, value in enumerate(line):
             if value == value:
-                axes.text(x, y, f"{value:.2f}" if value < 10 else f"{value:.0f}", ha="center", va="center", fontsize=8)
+                words = f"{value:.2f}" if value < 10 else f"{value:.0f}"
+                is_old = which == 0 and any(methods[y][x][name]["stale"] for name in (KERNEL, PIPELINE))
+                axes.text(x, y, f"({words})" if is_old else words, ha="center", va="center", fontsize=7 if is_old else 8)
     if all(value != value for line in cells for value in line):
         axes.text(0.5, 0.5, "no rows yet", ha="center", va="center", color=style.GREY, transform=axes.transAxes)
     axes.set_xticks(range(len(batches)), map(style.length, batches))

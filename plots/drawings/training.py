@@ -13,7 +13,7 @@ COLOURS = dict(zip(PARTS, (style.GREY, style.BLUE, style.GREEN, style.YELLOW, st
 WIDTH = 0.7
 
 
-def time_by_part(figure, rows):
+def time_by_part(figure, rows, _):
     """Each part of a training step over the floor of the step, one upon the other, against L; a panel for each mode and
     device."""
     steps = {(mode, device): sorted((row for row in own if is_drawn(row, mode)),

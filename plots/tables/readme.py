@@ -14,7 +14,6 @@ from tables.judgement import NOT_ITS_GPU, TITLES, beaten_words, best_of, percent
 from tables.speed import blocks, call, cufft_call, number, over_copy, over_whole_floor, protocol
 
 BEGIN, END = "<!-- {}, written by plots/make.py --readme README.md -->", "<!-- End of {} -->"
-FEW = 4  # lengths, of which the README has no line
 MUCH = 1.2  # the floor with the spectrum over that without
 WHERE = {"median": "in the median", "p90": "at the 90th percentile", "mean_regret": "on average", "worst_regret": "at worst"}
 
@@ -244,9 +243,9 @@ def judged_models(committed):
 
 def speed(results, device, peers):
     """A table for the first block of a device's cases, and for every other its multiples of the floor, but for those of
-    few lengths."""
+    less than a quarter of its lengths."""
     (heading, main), *others = blocks(at_fft_sizes(by_device(results.rows)[device])).items()
-    others = [(name, block) for name, block in others if len(block) > FEW]
+    others = [(name, block) for name, block in others if 4 * len(block) > len(main)]
     origin = ", ".join([heading, *results.dates(), results.revision()])
     lines = paragraph(f"{origin}. Times in microseconds, clocks in MHz; a call is the filter's transform "
                       "and the convolution, from a CUDA graph; × copy is over a copy of u to y in turns with it, with "

@@ -8,7 +8,7 @@ from style import length
 from tables.speed import place, words
 
 MB = 1e6
-PEERS = {"FlashFFTConv": "FlashFFTConv", "torch rfft fp32": "torch rfft fp32", "subquadratic-ops": "subquadratic-ops"}
+PEERS = ("FlashFFTConv", "torch rfft fp32", "subquadratic-ops", "cuDNN")  # how their names begin
 
 # Of a row's parts (experiments/bench/parts.hpp): what a reader calls them, in the order in which they run.
 PARTS = {"filter's transform": lambda name: name == "filter",
@@ -38,9 +38,9 @@ def is_whole_step(row):
     return row["method"] == "kernel" and passed(row) and "parts_us" in row
 
 
-def parts(rows):
-    """A block for each device and kind of step, a line for each length, a column for each part; at the end by how much
-    the parts alone exceed the whole."""
+def parts(rows, peers):
+    """A block for each device and kind of step, a line for each length, a column for each part; then what the parts alone
+    exceed the whole by, and what others take for the same step."""
     lines, heading = [], None
     for row in sorted(filter(is_whole_step, rows), key=lambda row: (row["device"]["name"], place(row["case"]))):
         here = f"{row['device']['name']}: {words(row['case'])}"
@@ -49,11 +49,19 @@ def parts(rows):
             lines.append([heading])
         times, whole = parts_of(row), row["call_us"]["graph"]["median"]
         of_filter = sum(times.get(part, 0) for part in ("filter's transform", "dk's inverse"))
+        others = peers.of(row)
+        times_of_others = [min((peer.us for peer in others if peer.name.startswith(start)), default=None)
+                           for start in PEERS]
+        best = min(filter(None, times_of_others), default=None)
         notes = [row.get("scaled_from") and f"scaled from {row['scaled_from']}", row["stale"] and "stale"]
         lines.append([length(case_fields(row["case"])["l"]), *(number(times.get(part)) for part in PARTS),
                       number(sum(times.values())), number(whole), f"{100 * of_filter / whole:.0f} %",
+                      *map(number, times_of_others), f"{best / whole:.1f}" if best else "",
                       "; ".join(filter(None, notes))])
-    return Table(["L", *PARTS, "all parts", "whole, as a graph", "transforms of k and dk", "notes"], lines)
+    groups = [Group("", 1), Group("ours, us", len(PARTS) + 3, "measured"),
+              Group(f"others, one {DEVICE}, us, and the best of them over ours", len(PEERS) + 1, "measured"), Group("", 1)]
+    return Table(["L", *PARTS, "all parts", "whole, as a graph", "transforms of k and dk", *PEERS, "best over ours",
+                  "notes"], lines, groups)
 
 
 def memory(rows, peers):
@@ -76,7 +84,7 @@ def memory(rows, peers):
                       f"{best / beside:.2f}" if best else ""])
     groups = [Group("", 2), Group(f"others, one {DEVICE}, MB", len(PEERS), "measured"),
               Group("ours, MB, and the best of others over it", 3, "measured")]
-    return Table(["mode", "L", *PEERS.values(), "all", "beside y, du and dk", "best over ours"], lines, groups)
+    return Table(["mode", "L", *PEERS, "all", "beside y, du and dk", "best over ours"], lines, groups)
 
 
 def megabytes(count):

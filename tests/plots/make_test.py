@@ -352,7 +352,7 @@ class MakeTest(unittest.TestCase):
         shutil.copy(ROOT / "README.md", page)
         self.assertEqual(self.make("--readme", page).returncode, 0)
         text = page.read_text()
-        self.assertIn("| 1K | 10.0 | 12.0 | 1.20 | 1780 | 18.0 | 1.80 |  | 24.0 | 80.0 | 160.0 | 159.6 ThunderKittens", text)
+        self.assertIn("| 1K | 10.0 | 12.0 | 1.20 | 1780 |  | 18.0 | 1.80 |  | 24.0 | 80.0 | 160.0 | 159.6 ThunderKittens", text)
         self.assertIn("| bf16, causal, both gates, B=8, H=768 |", text)
         self.assertIn("| Work counted without a GPU predicts the time. | 5.0 % off in the median, 5.0 % at the 90th "
                       "percentile, at lengths that it was not fitted to; **beaten** in the median by a constant times the floor "

@@ -264,12 +264,12 @@ class TrainingTest(unittest.TestCase):
     def test_memory_is_beside_what_a_caller_has(self):
         line = training.memory(fresh([step_row()]), self.PEERS).rows[0]
         # y and du of 100.7 MB, dk of 3.1 MB, and what the plan keeps.
-        self.assertEqual((line[0], line[1], line[5], line[6]), ("circular", "1K", "254", "50.0"))
+        self.assertEqual((line[0], line[1], line[6], line[7]), ("circular", "1K", "254", "50.0"))
         self.assertTrue(line[2] and line[3], "FlashFFTConv and torch")
 
     def test_a_step_of_fewer_rows_or_other_methods_has_no_parts(self):
         baseline = bench_row("fftconvstep_f16_circular_l1024_b64_h768", "cufft_f32", 500)
-        self.assertEqual(len(training.parts(fresh([step_row(), baseline])).rows), 2)
+        self.assertEqual(len(training.parts(fresh([step_row(), baseline]), self.PEERS).rows), 2)
 
     def test_gradients_that_one_kernel_makes_are_one_part(self):
         series = {"median": 7}
@@ -312,12 +312,15 @@ class TwoDevicesTest(unittest.TestCase):
         return [row for row in rows if len(row) > 1]
 
     def test_parts_of_steps(self):
-        table = training.parts(on_two([step_row()]))
+        table = training.parts(on_two([step_row()]), Peers(measurements.COMMITTED))
         self.assertEqual([row[0] for row in table.rows],
                          [f"{OTHER}: both passes, fp16, circular, B=64, H=768", "1K",
                           "NVIDIA H200: both passes, fp16, circular, B=64, H=768", "1K"])
         first, second = self.columns(table.rows)
         self.assertEqual(float(first[2]), 2 * float(second[2]))
+        others = [place for place, name in enumerate(table.columns) if name in training.PEERS]
+        self.assertFalse(any(first[place] for place in others), "peers of another device")
+        self.assertTrue(second[others[0]] and second[others[1]], "FlashFFTConv and torch")
         self.assertEqual(len(training.memory(on_two([step_row()]), Peers(measurements.COMMITTED)).rows), 1)
 
     def test_short_convolutions(self):
