@@ -348,5 +348,49 @@ TEST(Verify, AnInterruptIsExit130) {
   EXPECT_THAT(ran.err, HasSubstr("interrupted after 0 of 4 rows"));
 }
 
+// What outputs of every kind of kernel take of their bounds, on Gaussian data: 0.3 where constants that are rounded are
+// counted too, some of which are exact, 0.4 where few operands are rounded and none of them is. It is a number of the
+// kernel's arithmetic that hardly depends on the data: a bound that counts half of the roundings, or twice as many, is
+// 1.4 times off it.
+TEST(Verify, OutputsTakeTheSameShareOfTheirBounds) {
+  struct Expected {
+    const char *token, *output;
+    double share;
+  };
+  constexpr double kOff = 1.15;
+  for (const auto& [token, output, share] : std::to_array<Expected>({
+           {"fftconv_f16_circular_l65536_b2_h1", "y", 0.32},
+           {"fftconv_f16_causal_l100000_b1_h1", "y", 0.31},
+           {"fftconv_f16_causal_l20000_k500_b2_h1_n2048", "y", 0.31},
+           {"fftconv_f16_circular_l4096_b2_h2_keep0to367", "y", 0.32},
+           {"fftconv_bf16_circular_l4096_b2_h2", "y", 0.40},
+           {"fftconvgrad_f16_circular_l512_b4_h2", "du", 0.30},
+           {"fftconvgrad_f16_circular_l4096_b4_h2", "dk", 0.29},
+           {"fftconvgrad_f16_causal_l1000_b4_h2_pregate_postgate", "dpostgate", 0.32},
+           {"fftconvgrad_f16_circular_l65536_b2_h1", "dk", 0.30},
+           {"fftconvgrad_bf16_circular_l2048_b4_h2", "dk", 0.27},
+           {"spectral_f32_tf32_complex_b3_c32x64_l128_m64_shared", "y", 0.37},
+           {"spectral_f32_complex_b3_c32x64_l128_m64_shared", "y", 0.25},
+           {"spectral_f16_b3_c32x32_l64x64_m12x12_twosided", "y", 0.41},
+           {"spectral_bf16_b5_c20x33_l100_m12", "y", 0.44},
+           {"spectralgrad_f32_tf32_complex_b19_c6x10_l64_m20_shared", "dw", 0.38},
+           {"spectralgrad_f16_b8_c16x16_l64_m16", "dw", 0.48},
+           {"shortconv_f16_causal_k4_l700_b2_h16", "y", 0.43},
+           {"shortconv_f16_causal_k64_l700_b2_h16", "y", 0.42},
+           {"shortconv_bf16_causal_k64_l700_b2_h16_channelslast", "y", 0.43},
+           {"shortconvgrad_f16_causal_k64_l700_b2_h16", "du", 0.42},
+           {"ssmconv_f16_s64_l2000_b3_h2_initial_final", "y", 0.36},
+           {"ssmconv_bf16_s64_l2000_b3_h2_initial_final", "x_final", 0.37},
+       })) {
+    const Ran ran = run({"verify", "--case", token, "--method", "kernel", "--json", "-"});
+    ASSERT_EQ(ran.code, 0) << token << ' ' << ran.err;
+    const Json row = Json::parse(ran.out);
+    const Json& judged = row.contains("outputs") ? row.at("outputs").at(output) : row.at("verify");
+    const double taken = judged.at("rel_l2").get<double>() / judged.at("bound").get<double>();
+    EXPECT_GT(taken, share / kOff) << token << ' ' << output;
+    EXPECT_LT(taken, share * kOff) << token << ' ' << output;
+  }
+}
+
 }  // namespace
 }  // namespace danaus
