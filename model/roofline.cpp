@@ -80,11 +80,21 @@ class Rates {
   double clock_;
 };
 
-double norm(const std::vector<ResourceTime>& times, double longest, double p) {
+double norm(const std::vector<double>& times, double p) {
+  const double longest = std::ranges::max(times);
   if (longest == 0) return 0;
   double sum = 0;
-  for (const ResourceTime& each : times) sum += std::pow(each.us / longest, p);
+  for (double each : times) sum += std::pow(each / longest, p);
   return longest * std::pow(sum, 1 / p);
+}
+
+// Of all resources.
+double at_once(const std::vector<ResourceTime>& times, double overlap) {
+  std::vector<double> of_memory, of_sms;
+  for (const ResourceTime& each : times)
+    (each.name == "hbm" || each.name == "l2" ? of_memory : of_sms).push_back(each.us);
+  of_memory.push_back(norm(of_sms, overlap));
+  return norm(of_memory, 2 * overlap - 1);
 }
 
 std::string in_words(double amount, const char* unit, double rate) {
@@ -172,8 +182,7 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   prediction.limit = most.name;
   prediction.waits = w.waits;
   const double overlap = w.phased ? std::min(concurrency.overlap, concurrency.phased_overlap) : concurrency.overlap;
-  prediction.total_us =
-      norm(prediction.resources, most.us, overlap) + w.waits * concurrency.wait_us + prediction.launch_us;
+  prediction.total_us = at_once(prediction.resources, overlap) + w.waits * concurrency.wait_us + prediction.launch_us;
   prediction.notes = rates.notes;
   if (!w.local_is_known)
     prediction.notes.push_back("no report of the compiler: registers that do not suffice are left out");

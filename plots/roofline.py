@@ -2,7 +2,7 @@
 
 A row of kind "prediction" says what time each resource needs, of which one time is made as in model/roofline.hpp:
 
-  T = (t_1^p + t_2^p + ...)^(1/p) + waits + launch
+  T = (t_hbm^q + t_l2^q + s^q)^(1/q) + waits + launch,   s = (t_1^p + t_2^p + ...)^(1/p),   q = 2p - 1
 
 The overlap p is fitted, and so are the warp rate, of which the time of instruction issue follows (that of the
 schedulers, or that of the warps over their rate where this is longer), and what each wait takes.
@@ -14,6 +14,7 @@ import numpy as np
 from results import Refusal
 
 ISSUE = "issue"
+MEMORY = ("hbm", "l2")  # what is further apart from the rest
 
 STEP, WAIT_STEP = 1.02, 0.05  # of the search for the best fit
 OVERLAPS, WARP_RATES, WAITS_US = (1, 16), (0.05, 1), (0, 1.5)  # from, to
@@ -37,6 +38,7 @@ class CountedWork:
         counted = [row["counted"] for row in rows]
         self.names = list(dict.fromkeys(name for each in counted for name in each["resources_us"]))
         self.resources = np.array([[each["resources_us"].get(name, 0) for each in counted] for name in self.names])
+        self.is_memory = np.array([name in MEMORY for name in self.names])
         self.schedulers, self.warps, self.waits, self.launch = (
             np.array([each[field] for each in counted])
             for field in ("schedulers_us", "warps_us", "waits", "launch_us"))
@@ -48,8 +50,11 @@ class CountedWork:
 
     def at_once(self, overlap, issue):
         """The time of all resources. `issue` as issue() has it, or several lines of such."""
-        powers = ((self.resources / self.scale) ** overlap).sum(axis=0) + (issue / self.scale) ** overlap
-        return self.scale * powers ** (1 / overlap)
+        of_memory = 2 * overlap - 1
+        of_sms = (((self.resources[~self.is_memory] / self.scale) ** overlap).sum(axis=0)
+                  + (issue / self.scale) ** overlap) ** (1 / overlap)
+        powers = ((self.resources[self.is_memory] / self.scale) ** of_memory).sum(axis=0) + of_sms ** of_memory
+        return self.scale * powers ** (1 / of_memory)
 
     def one_after_the_other(self, wait_us):
         return self.waits * wait_us + self.launch

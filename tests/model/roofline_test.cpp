@@ -121,13 +121,19 @@ TEST(Roofline, TheBusiestSmCountsOnTheChipAndNotInMemory) {
   EXPECT_EQ(prediction.limit, "l1");
 }
 
+// Of memory and what SMs do, at an overlap of 2, of which that of memory is 3.
+const double kBoth = std::cbrt(30 * 30 * 30 + 40 * 40 * 40);
+
 TEST(Roofline, OneTimeLiesBetweenTheLongestAndTheSum) {
   KernelWork work;
   work.hbm_bytes = 6e7, work.l1_wavefronts = 4e6;
   HardwareProfile p = profile();
   p.launch_interval = quantity(3, "us");
   EXPECT_DOUBLE_EQ(predict_roofline(work, p, {.overlap = 1}).total_us, 30 + 40 + 3);
-  EXPECT_DOUBLE_EQ(predict_roofline(work, p, {.overlap = 2}).total_us, 50 + 3);
+  EXPECT_DOUBLE_EQ(predict_roofline(work, p, {.overlap = 2}).total_us, kBoth + 3);
+  work.hbm_bytes = 0, work.warp_instructions = 1.2e7;
+  EXPECT_DOUBLE_EQ(us(predict_roofline(work, p), "issue"), 30);
+  EXPECT_DOUBLE_EQ(predict_roofline(work, p, {.overlap = 2}).total_us, 50 + 3) << "of SMs alone";
   EXPECT_NEAR(predict_roofline(work, p, {.overlap = 1000}).total_us, 40 + 3, 1e-6);
   EXPECT_THROW(predict_roofline(work, p, {.overlap = 0.5}), std::invalid_argument);
 }
@@ -142,9 +148,9 @@ TEST(Roofline, PhasesDoNotOverlapAsRingsDo) {
   EXPECT_EQ(phased.concurrency.overlap, 1);
   EXPECT_THAT(phased.notes, Contains(HasSubstr("from phase to phase: overlap 1")));
   concurrency.phased_overlap = 3;
-  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), concurrency).total_us, 50) << "not more than that of all";
+  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), concurrency).total_us, kBoth) << "not more than that of all";
   work.phased = false;
-  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), concurrency).total_us, 50);
+  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), concurrency).total_us, kBoth);
 }
 
 TEST(Roofline, FewWarpsDoNotReachTheRateOfTheSchedulers) {
@@ -163,8 +169,8 @@ TEST(Roofline, FewWarpsDoNotReachTheRateOfTheSchedulers) {
 TEST(Roofline, WaitsAreOnTopOfAllElse) {
   KernelWork work;
   work.hbm_bytes = 6e7, work.l1_wavefronts = 4e6, work.waits = 20;
-  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), {.overlap = 2, .wait_us = 0.5}).total_us, 50 + 10);
-  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), {.overlap = 2, .wait_us = 0}).total_us, 50);
+  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), {.overlap = 2, .wait_us = 0.5}).total_us, kBoth + 10);
+  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), {.overlap = 2, .wait_us = 0}).total_us, kBoth);
   EXPECT_THROW(predict_roofline(work, profile(), {.wait_us = -1}), std::invalid_argument);
 }
 
