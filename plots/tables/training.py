@@ -13,8 +13,8 @@ PEERS = ("FlashFFTConv", "torch rfft fp32", "subquadratic-ops", "cuDNN")  # how 
 # Of a row's parts (experiments/bench/parts.hpp): what a reader calls them, in the order in which they run.
 PARTS = {"filter's transform": lambda name: name == "filter",
          "forward": lambda name: first_word(name) == "y",
-         "du": lambda name: first_word(name) == "du",
-         "gradients and sums at once": lambda name: "+" in first_word(name),
+         "du": lambda name: first_word(name) == "du" and not is_at_once(name),
+         "gradients and sums at once": lambda name: is_at_once(name),
          "gates' gradients": lambda name: first_word(name) in ("dpregate", "dpostgate"),
          "sums over the batch": lambda name: first_word(name) == "dk" and name != "dk taps",
          "dk's inverse": lambda name: name == "dk taps"}
@@ -22,6 +22,11 @@ PARTS = {"filter's transform": lambda name: name == "filter",
 
 def first_word(name):
     return name.split()[0]
+
+
+def is_at_once(name):
+    """Whether a kernel that sums over the batch makes gradients of rows too."""
+    return " correlate_" in name and first_word(name) != "dk"
 
 
 def parts_of(row):

@@ -277,6 +277,10 @@ class TrainingTest(unittest.TestCase):
                             "dk taps": series}}
         self.assertEqual(list(training.parts_of(row)),
                          ["filter's transform", "forward", "gradients and sums at once", "dk's inverse"])
+        row["parts_us"] = {"du correlate_chain": series, "dk taps": series}
+        self.assertEqual(list(training.parts_of(row)), ["gradients and sums at once", "dk's inverse"])
+        row["parts_us"] = {"du": series, "dk correlate_exchange": series}
+        self.assertEqual(list(training.parts_of(row)), ["du", "sums over the batch"])
 
     def test_a_step_s_peers_hold_the_filter_s_transform(self):
         row = fresh([step_row("fftconvstep_f16_causal_l1024_b64_h768")])[0]
