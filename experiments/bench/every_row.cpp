@@ -18,7 +18,7 @@ struct Other {
   Case asked;
 };
 
-const Convolution* with_mask(const Case& asked) {
+const Convolution* masked_case(const Case& asked) {
   const auto* p = asked.as<Convolution>();
   return p && !p->mask.empty() ? p : nullptr;
 }
@@ -27,9 +27,8 @@ const Convolution* with_mask(const Case& asked) {
 Case by_masked_filter(const Convolution& p) {
   if (p.mode != Mode::circular || resolved(p).fft_size != p.length)
     fail("rows of ", p.length, " samples, masked at N=", resolved(p).fft_size, ": no other method knows masks");
-  Convolution by = p;
-  by.mask = {}, by.fold.reset(), by.fft_size = 0, by.factors.clear();
-  by.filter = Dtype::f32, by.filter_length = p.length;
+  Convolution by = *subject_of(p, "bench")->however_computed(true).as<Convolution>();
+  by.mask = {}, by.filter_length = p.length;
   return by;
 }
 
@@ -49,7 +48,7 @@ MakeFilter masked_filter(const Convolution& p) {
 
 // Who computes the same by other means; nothing where nobody does, and why.
 std::optional<Other> other_than(Contender contender, const Case& asked, const Device& device, std::string& why) {
-  const Convolution* masked = with_mask(asked);
+  const Convolution* masked = masked_case(asked);
   const Contender baseline = asked.as<Spectral>() ? Contender::cufft_cublas_f32 : Contender::cufft_f32;
   const bool by_baseline = contender == Contender::kernel;
   const Other other{by_baseline ? baseline : Contender::kernel,
@@ -62,7 +61,7 @@ std::optional<Other> other_than(Contender contender, const Case& asked, const De
 
 std::unique_ptr<Runner> make_other(const Case& asked, const Other& other, const Device& device) {
   auto runner = make_runner(other.contender, other.asked, device);
-  if (const Convolution* masked = with_mask(asked))
+  if (const Convolution* masked = masked_case(asked))
     return as_convolution(asked, other.asked, std::move(runner), masked_filter(*masked));
   return other.contender == Contender::kernel ? std::move(runner) : rearranged(asked, other.asked, std::move(runner));
 }

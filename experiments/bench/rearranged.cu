@@ -1,8 +1,6 @@
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include <algorithm>
 
+#include "experiments/bench/baselines/elementwise.cuh"
 #include "experiments/bench/device_memory.hpp"
 #include "experiments/bench/rearranged.hpp"
 #include "kernels/plan/arrays.hpp"
@@ -20,18 +18,6 @@ __global__ void rearrange(const In* in, Out* out, std::int64_t n, std::int64_t r
     const std::int64_t row = i % rows, column = i / rows % columns, matrix = i / rows / columns;
     out[i] = Out(float(in[(matrix * rows + row) * columns + column]));
   }
-}
-
-// Calls body.operator()<T>() with the CUDA type of f16, bf16 or f32.
-template <class Body>
-void with_type(Dtype dtype, Body body) {
-  switch (dtype) {
-    case Dtype::f16: return body.template operator()<__half>();
-    case Dtype::bf16: return body.template operator()<__nv_bfloat16>();
-    case Dtype::f32: return body.template operator()<float>();
-    case Dtype::f64: break;
-  }
-  throw std::logic_error(text("samples of ", name(dtype)));
 }
 
 class Rearranged final : public Runner {
@@ -78,11 +64,17 @@ class Rearranged final : public Runner {
     const std::int64_t rows = turned ? from.extents.at(from.extents.size() - 2) : 1;
     constexpr std::int64_t kThreads = 256, kMostBlocks = 4096;
     const auto blocks = static_cast<unsigned>(std::min(kMostBlocks, (from.size() + kThreads - 1) / kThreads));
-    with_type(from.dtype, [&]<class In>() {
-      with_type(to.dtype, [&]<class Out>() {
-        rearrange<<<blocks, kThreads, 0, stream>>>(static_cast<const In*>(in), static_cast<Out*>(out),
-                                                   from.size() / rows / columns, rows, columns);
-      });
+    const auto launch = [&]<class In, class Out>(In, Out) {
+      rearrange<<<blocks, kThreads, 0, stream>>>(static_cast<const In*>(in), static_cast<Out*>(out),
+                                                 from.size() / rows / columns, rows, columns);
+    };
+    with_half_type(from.dtype == Dtype::f32 ? to.dtype : from.dtype, [&]<class T>() {
+      if (from.dtype == Dtype::f32)
+        launch(float(), T());
+      else if (to.dtype == Dtype::f32)
+        launch(T(), float());
+      else
+        launch(T(), T());
     });
     DANAUS_CUDA(cudaGetLastError());
   }

@@ -94,6 +94,9 @@ class Fftw final : public RowMethod {
     to_length(mode_, inverse_real_dft(product, n_), y);
   }
 
+  // Of the filter as the mask leaves it, [N].
+  std::vector<double> taps() const { return inverse_real_dft(spectrum_, n_); }
+
  private:
   Mode mode_;
   std::int64_t n_;
@@ -179,15 +182,11 @@ std::int64_t real_fft_size(const Convolution& problem) {
 }
 
 std::vector<double> masked_filters(const Convolution& problem, std::span<const double> k) {
-  const std::vector<double> weights = real_mask_weights(problem);
-  const std::int64_t n = real_fft_size(problem);
+  Fftw method(problem);
   std::vector<double> all;
   for (std::int64_t h = 0; h < problem.channels; ++h) {
-    std::vector<double> filter = effective_filter(problem, k.subspan(h * problem.filter_length, problem.filter_length));
-    filter.resize(n);
-    std::vector<Complex> spectrum = real_dft(filter);
-    for (std::size_t f = 0; f < spectrum.size(); ++f) spectrum[f] *= weights[f];
-    const std::vector<double> left = inverse_real_dft(spectrum, n);
+    method.set_filter(effective_filter(problem, k.subspan(h * problem.filter_length, problem.filter_length)));
+    const std::vector<double> left = method.taps();
     all.insert(all.end(), left.begin(), left.end());
   }
   return all;
