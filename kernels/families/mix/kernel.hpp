@@ -208,12 +208,15 @@ class Block {
             bring(is_last ? next : first_item_ + index, is_last ? 0 : 16 * (chunk + at_.chunk_tiles),
                   16 * at_.chunk_tiles, team.member);
         }
-        device::barrier_wait(team.full, turn);
+        const auto wait = [&] { device::barrier_wait(team.full, turn); };
         if constexpr (layout.in_chunks) {
-          if (output_tile < at_.output_tiles) mix(sums, index, output_tile, first_tile, chunk);
+          if (output_tile < at_.output_tiles)
+            mix(sums, index, output_tile, first_tile, chunk, wait);
+          else
+            wait();
           device::barrier_arrive(team.empty);
         } else {
-          mix_and_finish(team);
+          mix_and_finish(team, wait);
         }
       }
       if constexpr (layout.in_chunks) {
@@ -245,11 +248,17 @@ class Block {
       keep_input(tile, team.item, channel_tile, first_tile);
     }
   }
-  DANAUS_DEVICE void mix_and_finish(const Team& team) const {
-    if (team.member >= at_.output_tiles) device::barrier_arrive(team.empty);
+  template <class Wait>
+  DANAUS_DEVICE void mix_and_finish(const Team& team, Wait wait) const {
+    if (team.member >= at_.output_tiles) {
+      wait();
+      device::barrier_arrive(team.empty);
+    }
     for (int task = team.member; task < at_.output_tiles; task += layout.team_warps) {
       Tile<layout.tuning.mixed> tile;
-      mix(tile, team.item, task, 0);
+      mix(tile, team.item, task, 0, 0, [&] {
+        if (task == team.member) wait();
+      });
       if (task + layout.team_warps >= at_.output_tiles) device::barrier_arrive(team.empty);
       finish(tile, team.item, task);
     }
@@ -315,7 +324,7 @@ class Block {
       for (int task = warp_; task < products || (at_.in_place && task == warp_); task += layout.tuning.warps) {
         const int output_tile = task / at_.mixed_groups, first_tile = task % at_.mixed_groups * layout.tuning.mixed;
         Tile<layout.tuning.mixed> tile;
-        if (task < products) mix(tile, 0, output_tile, first_tile);
+        if (task < products) mix(tile, 0, output_tile, first_tile, 0, [] {});
         if (kBack && at_.in_place) device::sync_block();
         if (task < products) put(tile, 0, output_tile, first_tile);
       }
@@ -598,9 +607,6 @@ class Block {
       if constexpr (staged) {
         device::copy_async_wait<(layout.staged > 0 ? layout.staged - 1 : 0)>();
         points = staged_points(slot);
-        if (step + layout.staged < steps.end) stage(row, step + layout.staged, slot);
-        device::copy_async_commit();
-        slot = slot + 1 == layout.staged ? 0 : slot + 1;
       } else if (!kAhead) {
         points = load<whole>(row, layout.step * step + layout.lane_points * t());
       }
@@ -610,8 +616,14 @@ class Block {
         A difference_re = fragment(points, parity, false, 0);
         difference_re.negate();
         const auto load_next = [&] {
-          if (kAhead && parity == 1 && step + 1 < steps.end)
+          if (parity == 0) return;
+          if (kAhead && step + 1 < steps.end)
             points = load<whole>(row, layout.step * (step + 1) + layout.lane_points * t());
+          if constexpr (staged) {
+            if (step + layout.staged < steps.end) stage(row, step + layout.staged, slot);
+            device::copy_async_commit();
+            slot = slot + 1 == layout.staged ? 0 : slot + 1;
+          }
         };
         if constexpr (kComplex) {
           const A sum_im = fragment(points, parity, true, 1), difference_im = fragment(points, parity, false, 1);
@@ -813,36 +825,42 @@ class Block {
     return B(w.word);
   }
 
-  // V, of a tile that is zero; frequencies share the weights.
-  template <int tiles>
-  DANAUS_DEVICE void mix(Tile<tiles>& tile, int item, int output_tile, int first_tile, int chunk = 0) const {
-    if (first_channel() + 16 * output_tile >= a_.outputs) return;
+  // V, of a tile that is zero; frequencies share the weights. U is waited for when the first of these are on their way.
+  template <int tiles, class Wait>
+  DANAUS_DEVICE void mix(Tile<tiles>& tile, int item, int output_tile, int first_tile, int chunk, Wait wait) const {
+    if (first_channel() + 16 * output_tile >= a_.outputs) {
+      wait();
+      return;
+    }
     // Operands in two parts leave no registers for one more of these, but in teams.
     constexpr bool kShared = !layout.split || layout.in_teams;
     if (kShared && is_whole<tiles>(first_tile) && at_.weights_at >= 0)
-      mix_tiles<true, kShared>(tile, item, output_tile, first_tile, chunk);
+      mix_tiles<true, kShared>(tile, item, output_tile, first_tile, chunk, wait);
     else if (is_whole<tiles>(first_tile))
-      mix_tiles<true, false>(tile, item, output_tile, first_tile, chunk);
+      mix_tiles<true, false>(tile, item, output_tile, first_tile, chunk, wait);
     else
-      mix_tiles<false, false>(tile, item, output_tile, first_tile, chunk);
+      mix_tiles<false, false>(tile, item, output_tile, first_tile, chunk, wait);
   }
-  template <bool whole, bool shared, int tiles>
-  DANAUS_DEVICE void mix_tiles(Tile<tiles>& tile, int item, int output_tile, int first_tile, int chunk) const {
+  template <bool whole, bool shared, int tiles, class Wait>
+  DANAUS_DEVICE void mix_tiles(Tile<tiles>& tile, int item, int output_tile, int first_tile, int chunk,
+                               Wait wait) const {
     const int steps = min(at_.chunk_tiles, at_.input_tiles - chunk) * layout.steps_of_tile;
-    [[maybe_unused]] const auto weights_at = [&](int step, int part) {
+    const auto weights_at = [&](int step, int part) {
       return weights<shared>(0, output_tile, chunk * layout.steps_of_tile + step, part);
     };
-    // Weights of the next step come while this one is multiplied, or where that takes no time those of four at once.
-    constexpr bool kAhead = tiles > 1;
-    [[maybe_unused]] constexpr int kAtOnce = kAhead ? 1 : 4;
-    Words<4> re, im;
-    if constexpr (kAhead) re = weights_at(0, 0), im = weights_at(0, 1);
+    // Weights of the next steps come while one is multiplied, or where that takes no time those of four at once.
+    constexpr int kAhead = tiles == 1 ? 0 : shared ? 1 : layout.weights_ahead;
+    Words<4> re[2], im[2];
+    const auto load = [&](int step, int slot) { re[slot] = weights_at(step, 0), im[slot] = weights_at(step, 1); };
+    if (kAhead < 2) wait();
+    DANAUS_UNROLL
+    for (int i = 0; i < kAhead; ++i) load(i, i);
+    if (kAhead == 2) wait();
     SharedAddress from = u_address(item, 8 * first_tile + g(), 0, 0);
-    DANAUS_UNROLL_BY(kAtOnce)
-    for (int step = 0; step < steps; ++step, from += at_.u_step) {
-      if constexpr (!kAhead) re = weights_at(step, 0), im = weights_at(step, 1);
-      const A w_re(re.word), w_im(im.word);
-      if (kAhead && step + 1 < steps) re = weights_at(step + 1, 0), im = weights_at(step + 1, 1);
+    const auto multiply_step = [&](int step, int slot) {
+      if constexpr (kAhead == 0) load(step, slot);
+      const A w_re(re[slot].word), w_im(im[slot].word);
+      if (kAhead > 0 && step + kAhead < steps) load(step + kAhead, slot);
       A minus_im = w_im;
       minus_im.negate();
       for_each_tile<tiles, whole>(first_tile, [&](int i) {
@@ -850,6 +868,17 @@ class Block {
         const B u_re = spectrum(at), u_im = spectrum(at + at_.u_part);
         multiply_both<P>(tile.re[i], tile.im[i], w_re, w_im, u_re, minus_im, w_re, u_im);
       });
+      from += at_.u_step;
+    };
+    if constexpr (kAhead == 2) {
+      DANAUS_UNROLL_BY(1)
+      for (int step = 0; step < steps; step += 2) {
+        multiply_step(step, 0);
+        multiply_step(step + 1, 1);
+      }
+    } else {
+      DANAUS_UNROLL_BY(kAhead > 0 ? 1 : 4)
+      for (int step = 0; step < steps; ++step) multiply_step(step, 0);
     }
   }
   // V of 16 channels at one or two frequencies with weights of their own: items of the batch are the columns.
@@ -937,6 +966,7 @@ class Block {
       fragment_of(re[step], tile.re, step), fragment_of(im[step], tile.im, step);
     const int steps = 8 * at_.frequency_tiles / layout.step;
     const int point_tiles = Layout::steps_of(a_.part, layout.step) * (layout.step / 8);
+    unsigned char* const y = outputs_of(item);
     DANAUS_UNROLL_BY(1)
     for (int first = 0; first < point_tiles; first += layout.point_tiles) {
       Sums sums[layout.point_tiles] = {};
@@ -944,7 +974,7 @@ class Block {
         sum_up<true, true>(sums, re, im, first, point_tiles, steps);
       else
         sum_up<false, false>(sums, re, im, first, point_tiles, steps);
-      store_points(sums, item, output_tile, first, point_tiles);
+      store_points(sums, y, output_tile, first, point_tiles);
     }
   }
   template <int tiles>
@@ -994,10 +1024,13 @@ class Block {
       transform_points<true, false>(sums, item, output_tile, first_tile, tiles);
     else
       transform_points<false, false>(sums, item, output_tile, first_tile, tiles);
-    store_points(sums, item, output_tile, first_tile, tiles);
+    store_points(sums, outputs_of(item), output_tile, first_tile, tiles);
   }
-  DANAUS_DEVICE void store_points(const Sums (&sums)[layout.point_tiles], int item, int output_tile, int first_tile,
-                                  int tiles) const {
+  DANAUS_DEVICE unsigned char* outputs_of(int item) const {
+    return static_cast<unsigned char*>(a_.y) + Lane::kBytes * row_of(a_.y_rows, a_.inner, first_item_ + item, 0);
+  }
+  DANAUS_DEVICE void store_points(const Sums (&sums)[layout.point_tiles], unsigned char* y, int output_tile,
+                                  int first_tile, int tiles) const {
     constexpr int kTilesOfLane = layout.step / 8;
     DANAUS_UNROLL
     for (int i = 0; i < layout.point_tiles; i += kTilesOfLane) {
@@ -1006,8 +1039,7 @@ class Block {
       for (int r = 0; r < 2; ++r) {
         const int channel = first_channel() + 16 * output_tile + g() + 8 * r;
         if (first_tile + i >= tiles || channel >= a_.outputs) continue;
-        unsigned char* const row =
-            static_cast<unsigned char*>(a_.y) + Lane::kBytes * row_of(a_.y_rows, a_.inner, first_item_ + item, channel);
+        unsigned char* const row = y + Lane::kBytes * a_.y_rows.channel * channel;
         store(row, n, false, points_of(sums, i, r, false, -1), points_of(sums, i, r, false, 1));
         if (a_.quarters) store(row, n, true, points_of(sums, i, r, true, -1), points_of(sums, i, r, true, 1));
       }
@@ -1043,7 +1075,7 @@ class Block {
   // Points from n on and their mirror images in the row, or the images of both in its halves.
   DANAUS_DEVICE void store(void* row, int n, bool image, const Lane& near, const Lane& far) const {
     const int half = a_.length / 2;
-    if (a_.aligned) {
+    if (a_.aligned) [[likely]] {
       if (n >= a_.part) return;
       (image ? far : near).store(row, image ? half + n : n);
       (image ? near : far).reversed().store(row, (image ? half : a_.length) - layout.lane_points - n);

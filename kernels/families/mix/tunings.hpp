@@ -11,16 +11,22 @@
 //                      the others: 13.2 for 14.3 (128 to 128, 256 points, one item), but 9.4 for 9.0 (64 to 64, 128
 //                      points) and 29 for 16.7 (128 to 128, 256 points, 16 items), of which 32 clusters do not run at
 //                      once.
+//   layer, a block     128 to 128: one team of eight warps 22 for 24 (128 points, 128 items), of sixteen 33 for 37 (256
+//   for each item      points). 64 to 64 and 64 to 128 as long, or longer. Half as many items are shared out in slices.
 //   layer, many        Of 8192 items of 256 points, of 32768 of 128. To 64 channels: two teams of four warps that
 //                      transform eight tiles, points three or two steps ahead: 1472 for 1967 by blocks whose warps
 //                      share an item (64 to 64, 128 points), 731 for 969 (256 points). One step ahead 1701 and 887,
 //                      none, with points in registers, 1666 and 955: such loads set out after the last use of the
 //                      registers and hide behind one product. Three teams 1719 to 2039 and 1018, four 1747 and 1032. 32
-//                      to 64: 1251 for 1408, 618 for 691; four teams 1209, 631. 64 to 128: two teams of eight warps
-//                      2586 for 3151, 1333 for 1539; one team in each of two blocks 2653, 1412; one of eight warps with
-//                      points three steps ahead 2626, 1356. 128 to 128, whose weights have no room: in the same order
-//                      4487 for 4784, 2185 for 2249; 4332, 2273; 5022, 2044. Eight tiles to transform for sixteen
-//                      warps, whose registers have no room for them, 4994, 2273.
+//                      to 64: 1251 for 1408, 618 for 691; four teams 1209, 631.
+//                      64 to 128, 8192 items of 128 and 256 points: two teams of four warps 567 and 1266 for 678 and
+//                      1294 by two of eight; points one step ahead, not two, 630 (128 points); one team of eight warps
+//                      647, 1286.
+//                      128 to 128, likewise, whose weights have no room and come from L2: two steps ahead 1637 for 2053
+//                      one step ahead (256 points). One team of eight warps; points two steps ahead, not three, 988 for
+//                      1056 (128 points) and 1774 for 1637 (256); none 1025. Two teams of four 1020 and 2051, of eight
+//                      1135 and 2159; one team in each of two blocks 1088 and 2264. 512 points, whose tables leave no
+//                      room for points ahead: 2018 for 2569 by sixteen warps (4096 items).
 //   tables             in shared memory: 506 for 552 (64 to 64, 128 points, 8192 items, before there were teams).
 //   rows an item ahead in L2: 507 for 571, where the items of all blocks take up to a third of it; with more of it 5012
 //                      for 4397 (128 to 128, 128 points), 831 for 731 (64 to 64, 256 points). Of passes there a chunk
@@ -108,16 +114,22 @@ constexpr std::int64_t few_weights(Operands operands) {
 }
 inline constexpr std::int64_t kLongRow = 512;
 
-inline constexpr std::int64_t kLess = 32, kFew = 128, kSome = 256, kAny = std::int64_t{1} << 62;
+inline constexpr std::int64_t kLess = 32, kHalf = 64, kFew = 128, kSome = 256, kAny = std::int64_t{1} << 62;
 
 inline constexpr std::array kLines = std::to_array<Line>({
     {Stage::layer, Operands::tf32, kLess, kAny, kAny, kAny, kAny, {16, 4, 1, 1, 1}},
+    {Stage::layer, Operands::tf32, kHalf, kAny, kAny, kAny, kAny, {16, 4, 4, 2, 1}},
+    {Stage::layer, Operands::tf32, kFew, 64, 128, kAny, kAny, {16, 4, 4, 2, 1}},
+    {Stage::layer, Operands::tf32, kFew, 128, 128, 128, kAny, {8, 8, 8, 1, 1, 1, 3}},
+    {Stage::layer, Operands::tf32, kFew, 128, 128, kAny, kAny, {16, 4, 8, 1, 1, 1}},
     {Stage::layer, Operands::tf32, kFew, kAny, kAny, kAny, kAny, {16, 4, 4, 2, 1}},
     {Stage::layer, Operands::tf32, kAny, 64, 64, 128, kAny, {8, 8, 8, 1, 1, 2, 3}},
     {Stage::layer, Operands::tf32, kAny, 64, 64, kAny, kAny, {8, 8, 8, 1, 1, 2, 2}},
-    {Stage::layer, Operands::tf32, kAny, 64, 128, kAny, kAny, {16, 4, 8, 1, 1, 2}},
-    {Stage::layer, Operands::tf32, kAny, 128, 128, 128, kAny, {8, 4, 8, 1, 2, 1}},
-    {Stage::layer, Operands::tf32, kAny, 128, 128, kAny, kAny, {8, 8, 8, 1, 1, 1, 3}},
+    {Stage::layer, Operands::tf32, kAny, 64, 128, 128, kAny, {8, 8, 8, 1, 1, 2, 2}},
+    {Stage::layer, Operands::tf32, kAny, 64, 128, kAny, kAny, {8, 8, 8, 1, 1, 2, 1}},
+    {Stage::layer, Operands::tf32, kAny, 128, 128, 128, kAny, {8, 8, 8, 1, 1, 1, 2}},
+    {Stage::layer, Operands::tf32, kAny, 128, 128, 256, kAny, {8, 8, 8, 1, 1, 1, 3}},
+    {Stage::layer, Operands::tf32, kAny, 128, 128, kAny, kAny, {16, 4, 8, 1, 1, 1}},
     {Stage::layer, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
     {Stage::layer, Operands::split, kFew, kAny, kAny, kAny, kAny, {16, 2, 1, 1, 1}},
     {Stage::layer, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 8, 8, 1, 1, 2, 2}},
