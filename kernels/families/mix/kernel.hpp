@@ -1075,6 +1075,7 @@ class Block {
   // Points from n on and their mirror images in the row, or the images of both in its halves.
   DANAUS_DEVICE void store(void* row, int n, bool image, const Lane& near, const Lane& far) const {
     const int half = a_.length / 2;
+    // What most rows take stands together: blocks that have one item wait for their code, too.
     if (a_.aligned) [[likely]] {
       if (n >= a_.part) return;
       (image ? far : near).store(row, image ? half + n : n);
