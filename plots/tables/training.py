@@ -57,11 +57,11 @@ def parts(rows, peers):
         others = peers.of(row)
         times_of_others = [min((peer.us for peer in others if peer.name.startswith(start)), default=None)
                            for start in PEERS]
-        best = min(filter(None, times_of_others), default=None)
+        best = peers.best(row)
         notes = [row.get("scaled_from") and f"scaled from {row['scaled_from']}", row["stale"] and "stale"]
         lines.append([length(case_fields(row["case"])["l"]), *(number(times.get(part)) for part in PARTS),
                       number(sum(times.values())), number(whole), f"{100 * of_filter / whole:.0f} %",
-                      *map(number, times_of_others), f"{best / whole:.1f}" if best else "",
+                      *map(number, times_of_others), f"{best.us / whole:.1f}" if best else "",
                       "; ".join(filter(None, notes))])
     groups = [Group("", 1), Group("ours, us", len(PARTS) + 3, "measured"),
               Group(f"others, one {DEVICE}, us, and the best of them over ours", len(PEERS) + 1, "measured"), Group("", 1)]

@@ -615,6 +615,7 @@ class Block {
         const A sum_re = fragment(points, parity, true, 0);
         A difference_re = fragment(points, parity, false, 0);
         difference_re.negate();
+        // When all of this step are folded: a copy before that would keep what reads its place waiting.
         const auto load_next = [&] {
           if (parity == 0) return;
           if (kAhead && step + 1 < steps.end)

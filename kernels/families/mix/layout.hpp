@@ -95,7 +95,8 @@ struct Layout {
   bool slices_channels = !slices_frequencies || (key.stage == Stage::middle && key.product == Product::each);
   int team_warps = in_teams ? tuning.warps / tuning.teams : tuning.warps;
   int staged = in_teams && from_samples && key.complex ? tuning.staged : 0;
-  // Steps of weights that are on their way from L2 to registers: more where a warp has 255 of these.
+  // Steps of weights that are on their way from L2 to registers: two where a warp has 255 of these and steps come in
+  // pairs; operands in two parts leave no room for that.
   int weights_ahead = in_teams && to_samples && steps_of_tile == 2 && !split && threads * tuning.blocks <= 256 ? 2 : 1;
   bool in_parts = from_samples && !in_teams;    // points, where there are more warps than tiles to transform
   bool by_parity = from_samples || to_samples;  // frequencies are in places by frequency_at(), else in order
