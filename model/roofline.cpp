@@ -166,8 +166,9 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   const double conversions = w.conversions > 0 ? rates.operations(bf16 ? p.conversion_bf16_rate : p.conversion_rate,
                                                                   kPlainOperations, "conversions")
                                                : 1;
-  add_on_chip("alu", w.byte_permutes / permutes + w.conversions / conversions,
-              in_words(w.byte_permutes + w.conversions, "permutes and conversions", permutes));
+  const double alu = w.byte_permutes / permutes + w.conversions / conversions;
+  const double changed = w.byte_permutes + w.conversions;
+  add_on_chip("alu", alu, in_words(changed, "permutes and conversions", alu > 0 ? changed / alu : 0));
 
   const double issued = w.warp_instructions + w.local_accesses, instructions = w.imbalance * issued;
   prediction.schedulers_us = instructions / rates.a_clock(kSchedulers) / kMicro;
@@ -181,7 +182,8 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
                         [](const ResourceTime& a, const ResourceTime& b) { return a.us < b.us; });
   prediction.limit = most.name;
   prediction.waits = w.waits;
-  const double overlap = w.phased ? std::min(concurrency.overlap, concurrency.phased_overlap) : concurrency.overlap;
+  const double of_phases = w.ahead ? concurrency.ahead_overlap : concurrency.phased_overlap;
+  const double overlap = w.phased ? std::min(concurrency.overlap, of_phases) : concurrency.overlap;
   prediction.total_us = at_once(prediction.resources, overlap) + w.waits * concurrency.wait_us + prediction.launch_us;
   prediction.notes = rates.notes;
   if (!w.local_is_known)
@@ -193,7 +195,8 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   if (const std::string other = fit_of_another_gpu(concurrency, p); !other.empty()) prediction.notes.push_back(other);
   if (w.phased) {
     std::ostringstream phased;
-    phased << "blocks that go from phase to phase: overlap " << overlap;
+    phased << "blocks that go from phase to phase" << (w.ahead ? ", the next rows on their way" : "") << ": overlap "
+           << overlap;
     prediction.notes.push_back(phased.str());
   }
   prediction.concurrency = concurrency, prediction.concurrency.overlap = overlap;

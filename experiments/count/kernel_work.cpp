@@ -36,7 +36,8 @@ KernelWork of_launch(const LaunchWork& launch, Dtype dtype, const Device& device
     work.local_is_known = false;
   work.remote_bytes = static_cast<double>(n.remote_load_bytes + n.remote_store_bytes);
   work.l2_bytes = launch.l2_bytes, work.hbm_bytes = launch.hbm_bytes;
-  work.imbalance = launch.imbalance, work.waits = launch.waits, work.phased = launch.phased;
+  work.imbalance = launch.imbalance, work.waits = launch.waits;
+  work.phased = launch.phased, work.ahead = launch.ahead;
   const std::int64_t at_once = std::min(launch.concurrent, launch.blocks), sms = device.multiprocessors;
   work.resident_warps = static_cast<double>((at_once + sms - 1) / sms) * launch.threads / 32;
   return work;

@@ -27,7 +27,8 @@ struct LaunchWork {
   double imbalance = 1;     // work of the multiprocessor that has most, over the average
   double turns = 0;         // of warps through the loop of their kernel: an item, a stage or, without such, once
   bool phased = false;      // blocks load, compute and store one after another, all of their warps together
-  double waits = 0;         // of a fused convolution, for what nothing brought ahead: of the worker that has most
+  bool ahead = false;       // of those, what a block computes next is on its way meanwhile
+  double waits = 0;         // for what nothing brought ahead: of the worker that has most, where they are known
   double l2_bytes = 0;      // between L2 and the multiprocessors: arrays once, spectra and weights for each that reads
   double hbm_bytes = 0;     // arrays once, but for what one launch leaves for the next in half of L2
 };

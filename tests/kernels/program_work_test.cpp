@@ -100,6 +100,31 @@ TEST(ProgramWork, AWarpTakesATurnForEachItem) {
   }
 }
 
+// The case's last launch of a family.
+LaunchWork launch_of(const char* token, std::string_view family) {
+  LaunchWork last;
+  for (const LaunchWork& launch : count_program(parse_case(token), {}).launches)
+    if (launch.id.family == family) last = launch;
+  return last;
+}
+
+TEST(ProgramWork, LayersGoFromPhaseToPhaseTeamsWithPointsOnTheirWay) {
+  const char* const kInTeams = "spectral_f32_tf32_complex_b1024_c64x64_l128_m64_shared";
+  const char* const kOneItem = "spectral_f32_tf32_complex_b1_c64x64_l128_m64_shared";
+  const char* const kReal = "spectral_f32_tf32_b1024_c64x64_l128_m64_shared";
+  for (const char* token : {kInTeams, kOneItem, kReal}) {
+    const LaunchWork layer = launch_of(token, "mix");
+    EXPECT_TRUE(layer.phased) << token;
+    EXPECT_GT(layer.waits, 0) << token;
+    EXPECT_EQ(layer.ahead, token == kInTeams) << token;
+  }
+  const LaunchWork filter = launch_of("fftconv_f16_circular_l4096_b2_h2", "spectrum");
+  EXPECT_TRUE(filter.phased);
+  EXPECT_FALSE(filter.ahead);
+  EXPECT_EQ(filter.waits, 0);
+  EXPECT_FALSE(launch_of("fftconv_f16_circular_l4096_b2_h2", "exchange").phased);
+}
+
 TEST(ProgramWork, WhatStaysInL2DoesNotComeFromMemory) {
   const Case asked = parse_case("fftconv_f16_circular_l98304_b2_h3");
   const double rows = 2. * 2 * 3 * 98304, spectrum = 4. * 3 * 98304;

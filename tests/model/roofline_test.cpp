@@ -147,6 +147,11 @@ TEST(Roofline, PhasesDoNotOverlapAsRingsDo) {
   EXPECT_DOUBLE_EQ(phased.total_us, 30 + 40);
   EXPECT_EQ(phased.concurrency.overlap, 1);
   EXPECT_THAT(phased.notes, Contains(HasSubstr("from phase to phase: overlap 1")));
+  work.ahead = true, concurrency.ahead_overlap = 1.5;
+  const RooflinePrediction ahead = predict_roofline(work, profile(), concurrency);
+  EXPECT_EQ(ahead.concurrency.overlap, 1.5);
+  EXPECT_LT(ahead.total_us, phased.total_us);
+  work.ahead = false;
   concurrency.phased_overlap = 3;
   EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), concurrency).total_us, kBoth) << "not more than that of all";
   work.phased = false;
