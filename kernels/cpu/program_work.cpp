@@ -394,7 +394,7 @@ class CountingMachine final : public Machine {
     work.id = launch.kernel, work.path = launch.path, work.prepares = prepares_;
     work.kernel = launch.kernel.family, work.phased = is_phased(launch.kernel);
     work.ahead = brings_ahead(launch.kernel);
-    work.waits = is_of_layers(launch.kernel) ? kWaitsOfLayer : 0;
+    work.waits = is_of_layers(launch.kernel) && !prepares_ ? kWaitsOfLayer : 0;
     work.blocks = launch.blocks, work.threads = launch.threads, work.shared_bytes = launch.shared_bytes;
     work.concurrent = concurrent_blocks(launch.kernel, launch.path, launch.threads, launch.shared_bytes);
     const std::int64_t units = units_of(launch);

@@ -117,6 +117,9 @@ TEST(ProgramWork, LayersGoFromPhaseToPhaseTeamsWithPointsOnTheirWay) {
     EXPECT_TRUE(layer.phased) << token;
     EXPECT_GT(layer.waits, 0) << token;
     EXPECT_EQ(layer.ahead, token == kInTeams) << token;
+    const LaunchWork weights = count_program(parse_case(token), {}).launches.front();
+    EXPECT_TRUE(weights.prepares) << token;
+    EXPECT_EQ(weights.waits, 0) << token;
   }
   const LaunchWork filter = launch_of("fftconv_f16_circular_l4096_b2_h2", "spectrum");
   EXPECT_TRUE(filter.phased);
