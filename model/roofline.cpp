@@ -104,6 +104,11 @@ std::string in_words(double amount, const char* unit, double rate) {
   return text.str();
 }
 
+// At the rate that they had on average.
+std::string in_words_of_all(double amount, const char* unit, double seconds) {
+  return in_words(amount, unit, seconds > 0 ? amount / seconds : 0);
+}
+
 // What is to be said of a fit where its GPU is not that of the profile; else nothing.
 std::string fit_of_another_gpu(const Concurrency& concurrency, const HardwareProfile& p) {
   if (concurrency.fitted_to.empty() || concurrency.fitted_to == p.name) return "";
@@ -156,19 +161,18 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
       (w.mma_tf32 == 0 ? 0 : w.mma_tf32 * kShallowFlops / rates.tf32());
   const double flops =
       kDeepFlops * (w.mma_f16acc + w.mma_f32acc + w.mma_group) + kShallowFlops * (w.mma_depth8 + w.mma_tf32);
-  add_on_chip("tensor", tensor, in_words(flops, "flops", tensor > 0 ? flops / tensor : 0));
+  add_on_chip("tensor", tensor, in_words_of_all(flops, "flops", tensor));
 
   const double packed = rates.packed(w.dtype), fp32 = rates.of(p.general_rate) / 2;
-  add_on_chip("fma", w.packed_operations / packed + w.fp32_operations / fp32,
-              in_words(w.packed_operations, "packed operations", packed));
+  const double fma = w.packed_operations / packed + w.fp32_operations / fp32;
+  add_on_chip("fma", fma, in_words_of_all(w.packed_operations + w.fp32_operations, "packed and fp32 operations", fma));
 
   const double permutes = w.byte_permutes > 0 ? rates.operations(p.permute_rate, kPlainOperations, "byte permutes") : 1;
   const double conversions = w.conversions > 0 ? rates.operations(bf16 ? p.conversion_bf16_rate : p.conversion_rate,
                                                                   kPlainOperations, "conversions")
                                                : 1;
   const double alu = w.byte_permutes / permutes + w.conversions / conversions;
-  const double changed = w.byte_permutes + w.conversions;
-  add_on_chip("alu", alu, in_words(changed, "permutes and conversions", alu > 0 ? changed / alu : 0));
+  add_on_chip("alu", alu, in_words_of_all(w.byte_permutes + w.conversions, "permutes and conversions", alu));
 
   const double issued = w.warp_instructions + w.local_accesses, instructions = w.imbalance * issued;
   prediction.schedulers_us = instructions / rates.a_clock(kSchedulers) / kMicro;

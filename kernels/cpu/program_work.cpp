@@ -87,11 +87,6 @@ bool is_phased(const KernelId& id) {
   return is_of_layers(id) || id.family == spectrum::Family::name || id.family == taps::Family::name;
 }
 
-// Whether points of the next item set out before this one is mixed.
-bool brings_ahead(const KernelId& id) {
-  return id.family == mix::Family::name && mix::Choice{id.line, id.instance}.layout().staged > 0;
-}
-
 // Times that a block of a layer waits for its first unit, with nothing to do meanwhile: for tables, points and weights,
 // at three barriers and for its stores. One item takes 3.5 to 4 us more than its work on an H200, 128 points or 256, 32
 // channels or 128.
@@ -102,6 +97,11 @@ Arguments arguments_of(const Launch& launch) {
   Arguments values;
   std::memcpy(&values, launch.arguments.data(), sizeof values);
   return values;
+}
+
+// Whether points of the next item set out before this one is mixed: where a layer's block has places for them.
+bool brings_ahead(const Launch& launch) {
+  return launch.kernel.family == mix::Family::name && arguments_of<mix::Arguments>(launch).places.staged_at >= 0;
 }
 
 Counters divided(Counters counters, std::int64_t times, std::int64_t by) {
@@ -393,7 +393,7 @@ class CountingMachine final : public Machine {
     LaunchWork work;
     work.id = launch.kernel, work.path = launch.path, work.prepares = prepares_;
     work.kernel = launch.kernel.family, work.phased = is_phased(launch.kernel);
-    work.ahead = brings_ahead(launch.kernel);
+    work.ahead = brings_ahead(launch);
     work.waits = is_of_layers(launch.kernel) && !prepares_ ? kWaitsOfLayer : 0;
     work.blocks = launch.blocks, work.threads = launch.threads, work.shared_bytes = launch.shared_bytes;
     work.concurrent = concurrent_blocks(launch.kernel, launch.path, launch.threads, launch.shared_bytes);

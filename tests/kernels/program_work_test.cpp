@@ -100,32 +100,28 @@ TEST(ProgramWork, AWarpTakesATurnForEachItem) {
   }
 }
 
-// The case's last launch of a family.
-LaunchWork launch_of(const char* token, std::string_view family) {
-  LaunchWork last;
-  for (const LaunchWork& launch : count_program(parse_case(token), {}).launches)
-    if (launch.id.family == family) last = launch;
-  return last;
-}
-
 TEST(ProgramWork, LayersGoFromPhaseToPhaseTeamsWithPointsOnTheirWay) {
   const char* const kInTeams = "spectral_f32_tf32_complex_b1024_c64x64_l128_m64_shared";
   const char* const kOneItem = "spectral_f32_tf32_complex_b1_c64x64_l128_m64_shared";
   const char* const kReal = "spectral_f32_tf32_b1024_c64x64_l128_m64_shared";
   for (const char* token : {kInTeams, kOneItem, kReal}) {
-    const LaunchWork layer = launch_of(token, "mix");
+    const std::vector<LaunchWork> launches = count_program(parse_case(token), {}).launches;
+    const LaunchWork &weights = launches.front(), &layer = launches.back();
+    EXPECT_EQ(layer.id.family, "mix") << token;
     EXPECT_TRUE(layer.phased) << token;
     EXPECT_GT(layer.waits, 0) << token;
     EXPECT_EQ(layer.ahead, token == kInTeams) << token;
-    const LaunchWork weights = count_program(parse_case(token), {}).launches.front();
     EXPECT_TRUE(weights.prepares) << token;
     EXPECT_EQ(weights.waits, 0) << token;
   }
-  const LaunchWork filter = launch_of("fftconv_f16_circular_l4096_b2_h2", "spectrum");
+  const std::vector<LaunchWork> launches = count_program(parse_case("fftconv_f16_circular_l4096_b2_h2"), {}).launches;
+  const LaunchWork &filter = launches.front(), &convolution = launches.back();
+  EXPECT_EQ(filter.id.family, "spectrum");
   EXPECT_TRUE(filter.phased);
   EXPECT_FALSE(filter.ahead);
   EXPECT_EQ(filter.waits, 0);
-  EXPECT_FALSE(launch_of("fftconv_f16_circular_l4096_b2_h2", "exchange").phased);
+  EXPECT_EQ(convolution.id.family, "exchange");
+  EXPECT_FALSE(convolution.phased);
 }
 
 TEST(ProgramWork, WhatStaysInL2DoesNotComeFromMemory) {
