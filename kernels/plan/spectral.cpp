@@ -5,6 +5,7 @@
 
 #include "kernels/plan/arrays.hpp"
 #include "kernels/plan/other_variant.hpp"
+#include "kernels/plan/spectral_axes.hpp"
 #include "kernels/plan/spectral_gradient.hpp"
 #include "kernels/plan/spectral_passes.hpp"
 
@@ -17,11 +18,13 @@ using spectral::Factor;
 using spectral::Field;
 using spectral::kept;
 using spectral::kManyItems;
+using spectral::LayerStep;
 using spectral::make_pass;
 using spectral::matrices_of;
 using spectral::Pass;
 using spectral::Shape;
 using spectral::There;
+using spectral::weight_bytes;
 using spectral::Workspace;
 
 constexpr int kLeastPoints = 16, kMostPoints = 1024, kMostChannels = 256;
@@ -37,10 +40,6 @@ void check(const Spectral& p) {
       fail("spectral: no kernel for ", channels, " channels; there are some up to ", kMostChannels);
   if (p.batch * std::max(p.inputs, p.outputs) > kManyItems)
     fail("spectral: no kernel for B*C = ", p.batch, "*", std::max(p.inputs, p.outputs), "; there are some below 2^31");
-}
-
-std::int64_t weight_bytes(const Spectral& p, const mix::Layout& layout) {
-  return std::int64_t{1024} * matrices_of(p) * ((p.outputs + 15) / 16) * ((p.inputs + 15) / 16) * layout.steps_of_tile;
 }
 
 constexpr int kU = 0, kW = 1, kY = 2;     // places among a layer's arrays
@@ -90,7 +89,7 @@ class Weights final : public Step {
 
 // A layer in one launch, or in passes: there, middle, back, of so many items at a time that what is between them fits
 // the chunk. Back is two passes where shared memory has no room for both axes.
-class Layer final : public Step {
+class Layer final : public LayerStep {
  public:
   // `u` and `y` are numbers of arrays of the case that the step is of.
   Layer(const Case& asked, const Spectral& problem, int u, int y, const Device& device)
@@ -125,8 +124,8 @@ class Layer final : public Step {
     description_ = text(token, ", ", variant_->name);
   }
 
-  const Variant& variant() const { return *variant_; }
-  const std::string& description() const { return description_; }
+  const OtherVariant& variant() const override { return *variant_; }
+  const std::string& description() const override { return description_; }
 
   std::string_view name() const override { return "spectral layer"; }
   std::vector<std::uint32_t> constants() const override {
@@ -251,7 +250,8 @@ class Layer final : public Step {
 // u and y are numbers of arrays of the case.
 Program make_layer(const Case& asked, const Spectral& p, int u, int y, const Device& device) {
   check(p);
-  auto layer = std::make_unique<Layer>(asked, p, u, y, device);
+  std::unique_ptr<LayerStep> layer = spectral::make_layer_by_axes(asked, p, u, y, device);
+  if (!layer) layer = std::make_unique<Layer>(asked, p, u, y, device);
   auto arrangement = std::make_unique<Weights>(p, "weights of " + layer->description());
   Program program;
   program.variant = &layer->variant();

@@ -187,7 +187,8 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
   const auto is_aligned = [&](const void* data) {
     return reinterpret_cast<std::uintptr_t>(data) % (4 * layout_.words) == 0;
   };
-  a.aligned = a.length % (4 * layout_.lane_points) == 0 && is_aligned(a.u) && is_aligned(a.y);
+  a.aligned = a.length % (4 * layout_.lane_points) == 0 && is_aligned(a.u) && is_aligned(a.y) &&
+              (!layout_.in_columns || a.u_rows.point % 2 == 0);
   a.scale = static_cast<float>(scale_);
   if (problem_.lengths.size() == 2) {
     const int length = problem_.lengths[0];
@@ -198,7 +199,7 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
   // To L2 ahead of blocks that take one item after the other, as far as a third of it has room, of chunks three fifths.
   const int row_bytes = numbers_of_row(layout_, a.length) * layout_.number_bytes;
   const bool in_bulk =
-      machine.device().has_tensor_copies() && row_bytes % 16 == 0 && reinterpret_cast<std::uintptr_t>(a.u) % 16 == 0;
+      machine.device().has_tensor_copies() && !layout_.in_columns && row_bytes % 16 == 0 && reinterpret_cast<std::uintptr_t>(a.u) % 16 == 0;
   const std::int64_t rows =
       std::int64_t{cut_.blocks} * cut_.places.columns * std::min(a.inputs, 16 * cut_.places.chunk_tiles);
   const std::int64_t part = layout_.in_chunks ? 9 : 5;  // of 15
@@ -221,6 +222,9 @@ Pass make_pass(const Spectral& p, const Shape& shape, const Device& device, cons
 }
 
 std::int64_t matrices_of(const Spectral& p) { return p.shared ? 1 : kept_count(p); }
+std::int64_t weight_bytes(const Spectral& p, const mix::Layout& layout) {
+  return std::int64_t{1024} * matrices_of(p) * ((p.outputs + 15) / 16) * ((p.inputs + 15) / 16) * layout.steps_of_tile;
+}
 int kept(const Spectral& p, std::size_t axis) { return static_cast<int>(kept_on_axis(p, axis).size()); }
 
 There::There(const Spectral& p, std::int64_t channels, const Device& device, const std::string& description)

@@ -70,8 +70,9 @@ class Pass {
 // The same, which throws.
 Pass make_pass(const Spectral& problem, const Shape& shape, const Device& device, const std::string& description);
 
-// Matrices of weights; frequencies kept on an axis.
+// Matrices of weights, and their bytes in the order of fragments; frequencies kept on an axis.
 std::int64_t matrices_of(const Spectral& problem);
+std::int64_t weight_bytes(const Spectral& problem, const mix::Layout& layout);
 int kept(const Spectral& problem, std::size_t axis);
 
 inline constexpr int kManyItems = 0x7fffffff;

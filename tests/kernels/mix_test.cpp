@@ -108,6 +108,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values("f32_tf32", "f32", "f16", "bf16"),
                      testing::Values("_complex_b2_c3x5_l32x48_m12x20_shared_channelmajor",
                                      "_complex_b1_c2x2_l17x33_m5x33_shared", "_complex_b9_c3x2_l16x24_m4x3_twosided",
+                                     "_complex_b2_c4x3_l64x48_m16x7_shared_twosided",
+                                     "_complex_b2_c4x3_l40x33_m25x7_shared_channelmajor",
+                                     "_complex_b2_c4x3_l24x20_m5x7_shared_adjoint",
                                      "_b2_c2x3_l40x36_m6x19_twosided", "_b2_c3x2_l16x17_m16x9_shared_channelmajor",
                                      "_complex_b2_c1x2_l16x16_m4x4_adjoint"),
                      testing::Values(1, 132)));
@@ -147,6 +150,20 @@ TEST(SpectralPasses, OfFewLongRowsAndOfManyWeights) {
   for (const char* word : {"spectral_f32_tf32_b1_c16x16_l64_m16", "spectral_f32_tf32_b64_c64x64_l1024_m16"})
     EXPECT_EQ(name_of(word).find("there"), std::string::npos) << word;
   for (const char* word : {"spectral_f32_tf32_b1_c64x64_l1024_m16", "spectral_f32_tf32_complex_b1024_c64x64_l128_m64"})
+    EXPECT_NE(name_of(word).find("there"), std::string::npos) << word;
+}
+
+// Of two axes: axis by axis where planes are few and weights shared.
+TEST(SpectralPasses, OfFewPlanesAxisByAxis) {
+  const auto name_of = [](const char* word) {
+    ExecutorOptions options;
+    options.device.multiprocessors = 132;
+    return std::string(Plan(parse_case(word), executor_machine(options)).variant().name);
+  };
+  EXPECT_NE(name_of("spectral_f32_tf32_complex_b1_c64x64_l128x128_m64x64_shared").find("byaxes"), std::string::npos);
+  for (const char* word :
+       {"spectral_f32_tf32_complex_b64_c64x64_l128x128_m64x64_shared",
+        "spectral_f32_tf32_b1_c64x64_l128x128_m16x16_shared", "spectral_f32_tf32_complex_b1_c64x64_l128x128_m16x16"})
     EXPECT_NE(name_of(word).find("there"), std::string::npos) << word;
 }
 

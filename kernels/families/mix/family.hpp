@@ -23,6 +23,7 @@ constexpr bool is_made(Stage stage, Product product) {
     case Stage::middle: return product != Product::none;
     case Stage::there:
     case Stage::back: return product != Product::each;
+    case Stage::columns:
     case Stage::arrange: return product == Product::none;
   }
   return false;
@@ -47,6 +48,7 @@ struct Family {
           for (Product product : {Product::none, Product::shared, Product::each}) {
             const Key key{dtype, tf32, complex, line.stage, product};
             if ((tf32 && dtype != Dtype::f32) || (complex && !also_complex) || !is_made(line.stage, product)) continue;
+            if (!complex && line.stage == Stage::columns) continue;
             if (line.tuning.teams > 0 && !Layout(key, line.tuning).in_teams) continue;
             if (operands_of(key) == line.operands) all.list[all.count++] = {key, line.tuning, kChosen, 0b111, true};
           }

@@ -279,11 +279,10 @@ class Block {
   // Rows of an item that follows, to L2, while warps do what needs no rows: of so many channels from one on.
   DANAUS_DEVICE void bring(int item, int first, int channels, int warp) const {
     if (item >= a_.batch) return;
+    const unsigned char* const u = inputs_of(item);
     const int end = min(first + channels, a_.inputs);
     for (int channel = first + 32 * warp + device::lane_index(); channel < end; channel += 32 * layout.team_warps)
-      device::bulk_prefetch(
-          static_cast<const unsigned char*>(a_.u) + Lane::kBytes * row_of(a_.u_rows, a_.inner, item, channel),
-          a_.row_bytes);
+      device::bulk_prefetch(u + Lane::kBytes * a_.u_rows.channel * channel, a_.row_bytes);
   }
 
   DANAUS_DEVICE void compute(int unit) {
@@ -411,9 +410,18 @@ class Block {
     device::count_fp32(4);
   }
 
-  DANAUS_DEVICE static long long row_of(const Rows& rows, int inner, int item, int channel) {
-    return rows.outer * (item / inner) + rows.item * (item % inner) + rows.channel * channel;
+  // An item's first row; division by `inner` is slow.
+  DANAUS_DEVICE static long long row_of(const Rows& rows, int inner, int item) {
+    return rows.outer * (item / inner) + rows.item * (item % inner);
   }
+  DANAUS_DEVICE const unsigned char* inputs_of(int item) const {
+    return static_cast<const unsigned char*>(a_.u) + Lane::kBytes * row_of(a_.u_rows, a_.inner, item);
+  }
+  DANAUS_DEVICE unsigned char* outputs_of(int item) const {
+    return static_cast<unsigned char*>(a_.y) + Lane::kBytes * row_of(a_.y_rows, a_.inner, item);
+  }
+  // Of a tile.
+  static DANAUS_DEVICE int channel_of(int r) { return layout.in_columns ? 2 * g() + r : g() + 8 * r; }
 
   // Of rows of channels g and g + 8: the lane's points from n on, their mirror images in the row, those in its halves
   // of the ones and of the others; of a row of odd length, which is folded once, zeros.
@@ -423,6 +431,8 @@ class Block {
   // `whole`: nothing of a tile is missing, of channels, points or frequencies, and rows are aligned.
   template <bool whole>
   DANAUS_DEVICE Folded load(const void* const (&row)[2], int n) const {
+    if constexpr (layout.in_columns)
+      if (whole || a_.aligned) return load_columns<whole>(row[0], n);
     Folded f;
     DANAUS_UNROLL
     for (int r = 0; r < 2; ++r) {
@@ -440,15 +450,52 @@ class Block {
         DANAUS_UNROLL
         for (int i = 0; i < layout.lane_points; ++i)
           if (n + i < a_.part) {
-            f.near[r].load_one(row[r], n + i, i);
-            f.far[r].load_one(row[r], a_.length - 1 - n - i, i);
+            f.near[r].load_one(row[r], in_row(n + i), i);
+            f.far[r].load_one(row[r], in_row(a_.length - 1 - n - i), i);
             if (!a_.quarters) continue;
-            f.near_image[r].load_one(row[r], a_.length / 2 - 1 - n - i, i);
-            f.far_image[r].load_one(row[r], a_.length / 2 + n + i, i);
+            f.near_image[r].load_one(row[r], in_row(a_.length / 2 - 1 - n - i), i);
+            f.far_image[r].load_one(row[r], in_row(a_.length / 2 + n + i), i);
           }
       }
     }
     return f;
+  }
+  // Where a point is, of inputs as of outputs.
+  DANAUS_DEVICE long long in_row(int n) const { return layout.in_columns ? a_.u_rows.point * n : n; }
+  template <bool whole>
+  DANAUS_DEVICE Folded load_columns(const void* row, int n) const {
+    Folded f;
+    if (!whole && (!row || n >= a_.part)) return f;
+    const int half = a_.length / 2;
+    Lane far[2], near_image[2];
+    load_pairs(f.near, row, n);
+    load_pairs(far, row, a_.length - layout.lane_points - n);
+    load_pairs(near_image, row, half - layout.lane_points - n);
+    load_pairs(f.far_image, row, half + n);
+    DANAUS_UNROLL
+    for (int r = 0; r < 2; ++r) f.far[r] = far[r].reversed(), f.near_image[r] = near_image[r].reversed();
+    return f;
+  }
+  // Points of two channels side by side.
+  DANAUS_DEVICE void load_pairs(Lane (&of)[2], const void* row, int n) const {
+    DANAUS_UNROLL
+    for (int i = 0; i < layout.lane_points; ++i) {
+      const auto pair = device::load_global<2 * Lane::kBytes>(static_cast<const unsigned char*>(row) +
+                                                              Lane::kBytes * in_row(n + i));
+      DANAUS_UNROLL
+      for (int w = 0; w < 2 * kComplexWords; ++w)
+        of[w / kComplexWords].word[kComplexWords * i + w % kComplexWords] = pair[w];
+    }
+  }
+  DANAUS_DEVICE void store_pairs(void* row, int n, const Lane (&of)[2]) const {
+    DANAUS_UNROLL
+    for (int i = 0; i < layout.lane_points; ++i) {
+      Words<2 * kComplexWords> pair;
+      DANAUS_UNROLL
+      for (int w = 0; w < 2 * kComplexWords; ++w)
+        pair[w] = of[w / kComplexWords].word[kComplexWords * i + w % kComplexWords];
+      device::store_global<2 * Lane::kBytes>(static_cast<unsigned char*>(row) + Lane::kBytes * in_row(n + i), pair);
+    }
   }
 
   // p or q of points, plus or minus that of their images in halves: real parts or imaginary parts, as an A fragment of
@@ -509,12 +556,11 @@ class Block {
 
   // Of channels g and g + 8 of a tile.
   DANAUS_DEVICE void rows_of(const void* (&row)[2], int item, int channel_tile) const {
+    const unsigned char* const u = inputs_of(item);
     DANAUS_UNROLL
     for (int r = 0; r < 2; ++r) {
-      const int channel = first_input() + 16 * channel_tile + g() + 8 * r;
-      row[r] = channel < a_.inputs
-                   ? static_cast<const unsigned char*>(a_.u) + Lane::kBytes * row_of(a_.u_rows, a_.inner, item, channel)
-                   : nullptr;
+      const int channel = first_input() + 16 * channel_tile + channel_of(r);
+      row[r] = channel < a_.inputs ? u + Lane::kBytes * a_.u_rows.channel * channel : nullptr;
     }
   }
   template <int tiles>
@@ -967,7 +1013,7 @@ class Block {
       fragment_of(re[step], tile.re, step), fragment_of(im[step], tile.im, step);
     const int steps = 8 * at_.frequency_tiles / layout.step;
     const int point_tiles = Layout::steps_of(a_.part, layout.step) * (layout.step / 8);
-    unsigned char* const y = outputs_of(item);
+    unsigned char* const y = outputs_of(first_item_ + item);
     DANAUS_UNROLL_BY(1)
     for (int first = 0; first < point_tiles; first += layout.point_tiles) {
       Sums sums[layout.point_tiles] = {};
@@ -1025,10 +1071,7 @@ class Block {
       transform_points<true, false>(sums, item, output_tile, first_tile, tiles);
     else
       transform_points<false, false>(sums, item, output_tile, first_tile, tiles);
-    store_points(sums, outputs_of(item), output_tile, first_tile, tiles);
-  }
-  DANAUS_DEVICE unsigned char* outputs_of(int item) const {
-    return static_cast<unsigned char*>(a_.y) + Lane::kBytes * row_of(a_.y_rows, a_.inner, first_item_ + item, 0);
+    store_points(sums, outputs_of(first_item_ + item), output_tile, first_tile, tiles);
   }
   DANAUS_DEVICE void store_points(const Sums (&sums)[layout.point_tiles], unsigned char* y, int output_tile,
                                   int first_tile, int tiles) const {
@@ -1036,15 +1079,38 @@ class Block {
     DANAUS_UNROLL
     for (int i = 0; i < layout.point_tiles; i += kTilesOfLane) {
       const int n = 8 * (first_tile + i) + layout.lane_points * t();
+      if constexpr (layout.in_columns) {
+        const int channel = first_channel() + 16 * output_tile + channel_of(0);
+        if (a_.aligned) {
+          if (first_tile + i < tiles && channel < a_.outputs && n < a_.part)
+            store_columns(sums, y + Lane::kBytes * channel, i, n);
+          continue;
+        }
+      }
       DANAUS_UNROLL
       for (int r = 0; r < 2; ++r) {
-        const int channel = first_channel() + 16 * output_tile + g() + 8 * r;
+        const int channel = first_channel() + 16 * output_tile + channel_of(r);
         if (first_tile + i >= tiles || channel >= a_.outputs) continue;
         unsigned char* const row = y + Lane::kBytes * a_.y_rows.channel * channel;
         store(row, n, false, points_of(sums, i, r, false, -1), points_of(sums, i, r, false, 1));
         if (a_.quarters) store(row, n, true, points_of(sums, i, r, true, -1), points_of(sums, i, r, true, 1));
       }
     }
+  }
+
+  DANAUS_DEVICE void store_columns(const Sums (&sums)[layout.point_tiles], unsigned char* row, int first, int n) const {
+    const int half = a_.length / 2;
+    const auto store_half = [&](bool image) {
+      Lane begin[2], end[2];
+      DANAUS_UNROLL
+      for (int r = 0; r < 2; ++r) {
+        begin[r] = points_of(sums, first, r, image, image ? 1 : -1);
+        end[r] = points_of(sums, first, r, image, image ? -1 : 1).reversed();
+      }
+      store_pairs(row, image ? half + n : n, begin);
+      store_pairs(row, (image ? half : a_.length) - layout.lane_points - n, end);
+    };
+    store_half(false), store_half(true);
   }
 
   // A + B (sign -1) or A - B of points, or of their images in halves; B = i times sums of sines.
@@ -1086,8 +1152,8 @@ class Block {
     DANAUS_UNROLL
     for (int i = 0; i < layout.lane_points; ++i) {
       if (n + i >= a_.part) continue;
-      (image ? far : near).store_one(row, image ? half + n + i : n + i, i);
-      (image ? near : far).store_one(row, (image ? half : a_.length) - 1 - n - i, i);
+      (image ? far : near).store_one(row, in_row(image ? half + n + i : n + i), i);
+      (image ? near : far).store_one(row, in_row((image ? half : a_.length) - 1 - n - i), i);
     }
   }
 

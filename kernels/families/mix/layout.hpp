@@ -13,8 +13,9 @@ namespace danaus::mix {
 //   there    samples, their transform and, of two axes, the product with the matrix of the other axis; spectra
 //   middle   spectra, the product; spectra
 //   back     spectra and, of two axes, the product with the matrix of the other axis; the inverse, samples
+//   columns  samples a row apart, their transform, the inverse, samples: what keeps some frequencies of them
 //   arrange  prepares weights
-enum class Stage { layer, there, middle, back, arrange };
+enum class Stage { layer, there, middle, back, columns, arrange };
 
 // With one matrix for all frequencies, or with one for each.
 enum class Product { none, shared, each };
@@ -76,8 +77,11 @@ struct Layout {
 
   constexpr Layout(const Key& k, const Tuning& t) : key(k), tuning(t) {}
 
-  bool from_samples = key.stage == Stage::layer || key.stage == Stage::there;
-  bool to_samples = key.stage == Stage::layer || key.stage == Stage::back;
+  // Points are a row apart and channels side by side: a lane has channels 2 g and 2 g + 1 of a tile, which are one
+  // access, not g and g + 8.
+  bool in_columns = key.stage == Stage::columns;
+  bool from_samples = key.stage == Stage::layer || key.stage == Stage::there || in_columns;
+  bool to_samples = key.stage == Stage::layer || key.stage == Stage::back || in_columns;
   bool halves = key.dtype != Dtype::f32;
   bool split = key.dtype == Dtype::f32 && !key.tf32;
   int threads = 32 * tuning.warps;
@@ -168,7 +172,7 @@ struct Spectra {
 
 // Rows of samples, steps in samples. Items are (outer, inner).
 struct Rows {
-  long long outer, item, channel;
+  long long outer, item, channel, point = 1;
 };
 
 struct Arguments {
@@ -190,7 +194,8 @@ struct Arguments {
   int frequency_slices, channel_slices;  // that an item is shared out in
   int units;                             // slices of items, which blocks take in turn
   bool adjoint;                          // their conjugate transposes
-  bool aligned;   // a lane's points are one access: rows begin at as many bytes, X is a multiple of four lanes' points
+  bool aligned;   // a lane's points are one access: rows begin at as many bytes, X is a multiple of four lanes' points;
+                  // of columns two channels are
   int row_bytes;  // that are brought to L2 at once, or 0
   bool ahead;     // those of an item that follows too
   float scale;    // of results

@@ -46,7 +46,7 @@ class Writer {
 std::vector<std::unique_ptr<const Variant>> variants() { return {}; }
 
 std::string Choice::name() const {
-  constexpr const char* kStages[] = {"", "_there", "_middle", "_back", "_arrange"};
+  constexpr const char* kStages[] = {"", "_there", "_middle", "_back", "_columns", "_arrange"};
   constexpr const char* kProducts[] = {"", "_shared", ""};
   const Layout l = layout();
   return text("mix_", danaus::name(l.key.dtype), l.key.tf32 ? "_tf32" : "", l.key.complex ? "_complex" : "_real",

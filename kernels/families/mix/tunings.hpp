@@ -113,6 +113,8 @@ constexpr std::int64_t few_weights(Operands operands) {
   return operands == Operands::halves ? 32 : operands == Operands::tf32 ? 16 : 4;
 }
 inline constexpr std::int64_t kLongRow = 512;
+// A layer of two axes whose weights are shared goes axis by axis up to as many planes of outputs on each multiprocessor.
+inline constexpr std::int64_t kFewPlanes = 2;
 
 inline constexpr std::int64_t kLess = 32, kHalf = 64, kFew = 128, kSome = 256, kAny = std::int64_t{1} << 62;
 
@@ -167,6 +169,9 @@ inline constexpr std::array kLines = std::to_array<Line>({
     {Stage::back, Operands::halves, kAny, kAny, kAny, 128, 32, {4, 4, 4, 4, 4}, false},
     {Stage::back, Operands::halves, kAny, kAny, kAny, kAny, 32, {8, 4, 4, 4, 2}, false},
     {Stage::back, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
+    {Stage::columns, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {16, 4, 4, 2, 1}},
+    {Stage::columns, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 2, 2, 2, 2}},
+    {Stage::columns, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
     {Stage::arrange, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
     {Stage::arrange, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
     {Stage::arrange, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},

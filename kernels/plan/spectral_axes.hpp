@@ -1,0 +1,25 @@
+// Spectral layers of two axes whose planes are too few to keep a device busy: one axis after the other.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kernels/plan/other_variant.hpp"
+#include "kernels/plan/program.hpp"
+#include "reference/spectral/spectral.hpp"
+
+namespace danaus::spectral {
+
+// What computes a layer, after its weights are prepared.
+class LayerStep : public Step {
+ public:
+  virtual const OtherVariant& variant() const = 0;
+  virtual const std::string& description() const = 0;  // of case and kernel
+};
+
+// None where weights are not shared, or samples real, or planes many enough to keep the device busy; `u` and
+// `y` are numbers of arrays of the case.
+std::unique_ptr<LayerStep> make_layer_by_axes(const Case& asked, const Spectral& problem, int u, int y,
+                                              const Device& device);
+
+}  // namespace danaus::spectral
