@@ -270,20 +270,29 @@ TEST(SpectralKernels, RefuseHalfAComplexSample) {
   }
 }
 
+// In one launch; of two axes, axis by axis.
 TEST(SpectralKernels, TakeFewerItemsThanTheCase) {
-  const Spectral p = parse_spectral("spectral_f32_b10_c3x4_l32_m9");
-  const SpectralInputs inputs = make_inputs(p);
-  Plan plan(p, executor_machine({}));
-  const std::vector<std::byte> w = host::encode_bytes(Dtype::f32, inputs.w);
-  const Buffer weights("w", std::span(w));
-  plan.prepare(std::span(&weights, 1));
-  Field u(p.dtype, 9 * 3 * 32, 0), y(p.dtype, 9 * 4 * 32, 0);
-  u.set({inputs.u.begin(), inputs.u.begin() + 9 * 3 * 32});
-  plan.execute({{"u", u.samples()}, {"y", y.samples()}}, {.batch = 9});
-  std::vector<double> expected = layer_by_fftw(p, inputs);
-  expected.resize(9 * 4 * 32);
-  EXPECT_LE(compare(expected, y.values()).rel_l2, bound_l2(p));
-  EXPECT_TRUE(y.guards_are_whole());
+  ExecutorOptions options;
+  options.device.multiprocessors = 132;
+  constexpr std::int64_t kFewer = 9;
+  for (const char* word : {"spectral_f32_b10_c3x4_l32_m9", "spectral_f32_complex_b10_c3x4_l16x18_m4x5_shared"}) {
+    const Spectral p = parse_spectral(word);
+    const SpectralInputs inputs = make_inputs(p);
+    Plan plan(p, executor_machine(options));
+    const std::vector<std::byte> w = host::encode_bytes(Dtype::f32, inputs.w);
+    const Buffer weights("w", std::span(w));
+    plan.prepare(std::span(&weights, 1));
+    const std::int64_t numbers_of_row = points_of_row(p) * (p.complex ? 2 : 1),
+                       numbers_of_u = kFewer * p.inputs * numbers_of_row,
+                       numbers_of_y = kFewer * p.outputs * numbers_of_row;
+    Field u(p.dtype, numbers_of_u, 0), y(p.dtype, numbers_of_y, 0);
+    u.set({inputs.u.begin(), inputs.u.begin() + numbers_of_u});
+    plan.execute({{"u", u.samples()}, {"y", y.samples()}}, {.batch = kFewer});
+    std::vector<double> expected = layer_by_fftw(p, inputs);
+    expected.resize(numbers_of_y);
+    EXPECT_LE(compare(expected, y.values()).rel_l2, bound_l2(p)) << word;
+    EXPECT_TRUE(y.guards_are_whole()) << word;
+  }
 }
 
 // Products of what folding twice leaves: X M / 2 numbers each way for each of two parts, and four products of channels.
