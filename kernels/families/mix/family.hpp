@@ -37,9 +37,21 @@ struct Family {
   using Arguments = mix::Arguments;
   static constexpr std::size_t line_count = kLines.size();
 
+  // The first line that differs from this one at most in what it is chosen for: its kernels are both lines'.
+  static constexpr std::size_t maker_of(std::size_t number) {
+    const auto is_made_like = [&](const Line& other) {
+      const Line& line = kLines[number];
+      return other.stage == line.stage && other.operands == line.operands && other.tuning == line.tuning &&
+             other.complex_samples == line.complex_samples;
+    };
+    std::size_t maker = 0;
+    while (!is_made_like(kLines[maker])) ++maker;
+    return maker;
+  }
   static constexpr Instances<Family> instances(std::size_t number) {
     const Line& line = kLines[number];
     Instances<Family> all;
+    if (maker_of(number) != number) return all;
     const bool samples = line.stage != Stage::middle && line.stage != Stage::arrange;
     const bool also_complex = samples && line.complex_samples;
     for (Dtype dtype : {Dtype::f16, Dtype::bf16, Dtype::f32})

@@ -74,10 +74,11 @@ Choice choose(const Spectral& p, Stage stage, Product product, const Size& size)
            (!layout.in_teams || suits_teams(layout, size));
   };
   for (std::size_t line = 0; line < kLines.size(); ++line) {
-    const auto all = Family::instances(line);
+    const std::size_t maker = Family::maker_of(line);
+    const auto all = Family::instances(maker);
     for (int i = 0; i < all.count; ++i)
       if (all.list[i].key == key && takes(kLines[line], Layout(key, all.list[i].tuning)))
-        return {line, static_cast<std::size_t>(i)};
+        return {maker, static_cast<std::size_t>(i)};
   }
   fail("spectral: no kernel has ", name(p.dtype), " samples; f16, bf16 and f32 have some");
 }
