@@ -100,7 +100,8 @@ std::unique_ptr<LayerStep> make_layer_by_axes(const Case& asked, const Spectral&
                                               const Device& device) {
   if (p.lengths.size() != 2 || !p.shared || !p.complex) return nullptr;
   const std::int64_t planes = p.batch * p.outputs;
-  if (planes > mix::kFewPlanes * device.multiprocessors) return nullptr;
+  const mix::Operands operands = mix::operands_of(p.dtype, p.tf32);
+  if (planes * p.lengths[0] * p.lengths[1] > mix::few_samples(operands)) return nullptr;
   const std::string token = asked.token();
   const Spectral of_rows = rows_of(p), of_columns = columns_of(p);
   const int row = p.lengths[1];
@@ -108,8 +109,7 @@ std::unique_ptr<LayerStep> make_layer_by_axes(const Case& asked, const Spectral&
                          {Stage::layer, Factor::weights, of_rows.batch, static_cast<int>(p.inputs),
                           static_cast<int>(p.outputs), kept(p, 1)},
                          device, token);
-  auto columns =
-      Pass::make(of_columns, {Stage::columns, Factor::none, planes, row, row, kept(p, 0)}, device, token);
+  auto columns = Pass::make(of_columns, {Stage::columns, Factor::none, planes, row, row, kept(p, 0)}, device, token);
   if (!rows || !columns) return nullptr;
   return std::make_unique<LayerByAxes>(asked, p, u, y, *std::move(rows), *std::move(columns));
 }

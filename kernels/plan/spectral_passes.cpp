@@ -120,7 +120,7 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
 // Whether a layer of one axis takes less time by one launch, so cut, than by passes.
 bool is_in_one(const Shape& shape, const mix::Layout& layout, const Cut& cut, int length, const Device& device) {
   if (layout.key.product == Product::shared) return true;
-  const mix::Operands operands = mix::operands_of(layout.key);
+  const mix::Operands operands = mix::operands_of(layout.key.dtype, layout.key.tf32);
   const std::int64_t blocks = shape.items * ratio_up(shape.outputs, 16);
   const bool few = 8 * blocks <= device.multiprocessors, many = blocks > 4 * std::int64_t{device.multiprocessors};
   if (operands != mix::Operands::halves && length >= mix::kLongRow && (few || many)) return false;
@@ -198,8 +198,8 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
   a.units = static_cast<int>(cut_.units(a.batch));
   // To L2 ahead of blocks that take one item after the other, as far as a third of it has room, of chunks three fifths.
   const int row_bytes = numbers_of_row(layout_, a.length) * layout_.number_bytes;
-  const bool in_bulk =
-      machine.device().has_tensor_copies() && !layout_.in_columns && row_bytes % 16 == 0 && reinterpret_cast<std::uintptr_t>(a.u) % 16 == 0;
+  const bool in_bulk = machine.device().has_tensor_copies() && !layout_.in_columns && row_bytes % 16 == 0 &&
+                       reinterpret_cast<std::uintptr_t>(a.u) % 16 == 0;
   const std::int64_t rows =
       std::int64_t{cut_.blocks} * cut_.places.columns * std::min(a.inputs, 16 * cut_.places.chunk_tiles);
   const std::int64_t part = layout_.in_chunks ? 9 : 5;  // of 15

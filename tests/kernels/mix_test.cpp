@@ -79,7 +79,8 @@ INSTANTIATE_TEST_SUITE_P(
 // Whole tiles of as many frequencies as a warp of a team has at once, whose points come some steps ahead.
 INSTANTIATE_TEST_SUITE_P(OfTeams, SpectralKernels,
                          testing::Combine(testing::Values("f32_tf32", "f32", "f16", "bf16"),
-                                          testing::Values("_complex_b133_c32x8_l128_m64_shared")));
+                                          testing::Values("_complex_b133_c32x8_l128_m64_shared",
+                                                          "_complex_b263_c17x20_l64_m33_shared")));
 
 // Of two axes, or of one on a device with more multiprocessors than long rows are work for: by passes.
 class SpectralPasses : public testing::TestWithParam<std::tuple<const char*, const char*, int>> {};
@@ -110,8 +111,8 @@ INSTANTIATE_TEST_SUITE_P(
                                      "_complex_b1_c2x2_l17x33_m5x33_shared", "_complex_b9_c3x2_l16x24_m4x3_twosided",
                                      "_complex_b2_c4x3_l64x48_m16x7_shared_twosided",
                                      "_complex_b2_c4x3_l40x33_m25x7_shared_channelmajor",
-                                     "_complex_b2_c4x3_l24x20_m5x7_shared_adjoint",
-                                     "_b2_c2x3_l40x36_m6x19_twosided", "_b2_c3x2_l16x17_m16x9_shared_channelmajor",
+                                     "_complex_b2_c4x3_l24x20_m5x7_shared_adjoint", "_b2_c2x3_l40x36_m6x19_twosided",
+                                     "_b2_c3x2_l16x17_m16x9_shared_channelmajor",
                                      "_complex_b2_c1x2_l16x16_m4x4_adjoint"),
                      testing::Values(1, 132)));
 

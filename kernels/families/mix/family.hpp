@@ -62,7 +62,8 @@ struct Family {
             if ((tf32 && dtype != Dtype::f32) || (complex && !also_complex) || !is_made(line.stage, product)) continue;
             if (!complex && line.stage == Stage::columns) continue;
             if (line.tuning.teams > 0 && !Layout(key, line.tuning).in_teams) continue;
-            if (operands_of(key) == line.operands) all.list[all.count++] = {key, line.tuning, kChosen, 0b111, true};
+            if (operands_of(dtype, tf32) == line.operands)
+              all.list[all.count++] = {key, line.tuning, kChosen, 0b111, true};
           }
     return all;
   }

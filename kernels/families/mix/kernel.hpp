@@ -15,6 +15,8 @@
 //            real parts of A and B alone. Tiles of frequencies are of even ones or of odd ones (layout.hpp).
 //            Of two axes there and back are passes of a plane: its rows along X are the channels, and the product with
 //            the matrix of the kept frequencies of X is that of weights, which takes twice the work of a folded one.
+//            Or, of weights that all frequencies share and that are as well applied before that transform as after it:
+//            rows along Y are a layer, and columns are transformed along X there and back, in place.
 // shapes     u [B, C_in, X], y [B, C_out, X], or any other order of B and C; frequencies k by the tables. Passes of two
 //            axes: u [B C_in, X, Y], spectra [B C_in, M_x M_y]
 // types      samples f16, bf16, f32; products of the same, f32 in TF32 or in two parts each (three products), sums f32
@@ -480,8 +482,8 @@ class Block {
   DANAUS_DEVICE void load_pairs(Lane (&of)[2], const void* row, int n) const {
     DANAUS_UNROLL
     for (int i = 0; i < layout.lane_points; ++i) {
-      const auto pair = device::load_global<2 * Lane::kBytes>(static_cast<const unsigned char*>(row) +
-                                                              Lane::kBytes * in_row(n + i));
+      const auto pair =
+          device::load_global<2 * Lane::kBytes>(static_cast<const unsigned char*>(row) + Lane::kBytes * in_row(n + i));
       DANAUS_UNROLL
       for (int w = 0; w < 2 * kComplexWords; ++w)
         of[w / kComplexWords].word[kComplexWords * i + w % kComplexWords] = pair[w];

@@ -17,8 +17,12 @@
 //                      transform eight tiles, points three or two steps ahead: 1472 for 1967 by blocks whose warps
 //                      share an item (64 to 64, 128 points), 731 for 969 (256 points). One step ahead 1701 and 887,
 //                      none, with points in registers, 1666 and 955: such loads set out after the last use of the
-//                      registers and hide behind one product. Three teams 1719 to 2039 and 1018, four 1747 and 1032. 32
-//                      to 64: 1251 for 1408, 618 for 691; four teams 1209, 631.
+//                      registers and hide behind one product. Three teams 1719 to 2039 and 1018, four 1747 and 1032.
+//                      32 to 64, of which two teams leave half the warps nothing to transform: four teams of two
+//                      warps 1067 285 for 1153 302 (32768 and 8192 items of 128 points), 2097 552 for 2378 617 (256
+//                      points), 37 71 for 41 78 (1024 items); 32 to 32 175 361 for 280 446, 16 to 32 146 298 for 252
+//                      390 (8192 items of 128 and 256 points). Of 256 items, which keep half the blocks busy, 53 for
+//                      49 (two axes, below).
 //                      64 to 128, 8192 items of 128 and 256 points: two teams of four warps 567 and 1266 for 678 and
 //                      1294 by two of eight; points one step ahead, not two, 630 (128 points); one team of eight warps
 //                      647, 1286.
@@ -38,6 +42,17 @@
 //   back               Three teams of four warps: 2261 of all passes for 2623, one of eight in each of two blocks 2293,
 //                      two of eight 2505 (64 to 64, 256 x 256, 64 items); 1605 for 1670 (128 to 128, 128 x 128, 64
 //                      items). Of one item of 64 channels 48 for 35. Without teams eight tiles to mix: 198 for 227.
+//   two axes, one      Rows as a layer, then columns in place, for the passes of planes: 21 23 37 49 56 for 33 37 45 66
+//   after the other    76 (32 to 64, 64 to 64, 128 to 128, 128 x 128; 32 to 64, 64 to 64, 256 x 256; one item). Up to 4
+//                      Mi samples of y, which L2 keeps: 48 60 65 for 52 64 67 (32 to 64 and 64 to 64, four items, 128
+//                      to 128, two, 128 x 128); of 8 Mi 90 111 123 122 for 85 106 118 108. 16 bits 17 18 25 28 31 for
+//                      25 26 31 43 44; of 8 Mi 54 58 for 53 55. In two parts 31 36 78 83 91 for 115 118 135 292 298; of
+//                      8 Mi 180 228 for 304 310.
+//   columns            One tile of points at once 21 23 37 50 57 for 25 27 42 54 61 with two; 16 warps 26 27 43 59 66,
+//                      with two tiles of points 27 28 43 55 63; two tiles of frequencies, which reads twice, 22 24 41
+//                      63 63; eight 25 27 43 65 68; four blocks of four warps 25 27 48 77 79; with fewer, larger
+//                      slices 26 28 46 69 76. In two parts four tiles and one of points 31 36 83 91 for 32 37 87 94 by
+//                      two and two.
 //
 // Operands in two parts; 1024 items of 64 channels of 128 and 256 points, of 128 of 128 points:
 //   layer              Two teams of four warps, eight tiles, points two steps ahead: 100 160 253 for 128 208 300
@@ -59,11 +74,16 @@
 //                      47 250 in teams. Rows of few items by 16 warps, which share out the points: 24 for 28 (32
 //                      items), 75 for 87 (256). One warp for each tile took 26 of 50 (32 items) there. In two parts,
 //                      blocks of four warps 188 42 155 for 212 48 159, but 101 for 82 (256 items); in 16 bits 128 35 90
-//                      for 138 38 90.
+//                      for 138 38 90. Few planes likewise: in two parts 24 46 31 for 30 69 59 by 16 warps (one item of
+//                      64 channels of 128 x 128 and 256 x 256, of 32 of 256 x 256), 28 60 for 33 64 (two of 64), but 46
+//                      101 for 42 94 (four); in 16 bits 20 21 30 for 22 24 31 by eight (one, two, four of 64 of 128 x
+//                      128), 22 25 34 for 33 36 42 by 16 (one of 32, one and two of 64 of 256 x 256).
 //   middle             Blocks have slices of the channels too: 10 for 23 of its own time (32 items). 16 warps 21.2 for
-//                      23.9.
+//                      23.9; in two parts 24 46 for 28 50 (one item of 64 channels of 128 x 128, 256 x 256), 17.6 for
+//                      17.0 (of 32 of 64 x 64).
 //   back               Two tiles 180 for 205 (128 x 128). Blocks of four warps 162 for 167, but 107 for 75 (256 items).
-//                      16 warps 15.2 for 16.4 (one item), 22.5 for 23.9 (32).
+//                      16 warps 15.2 for 16.4 (one item), 22.5 for 23.9 (32). In 16 bits
+//                      24 27 35 by 16 warps for 22 25 34 (one item of 32, one and two of 64 channels of 256 x 256).
 //   one launch         Of one, two, four, eight items a block, the columns of a product, for which weights are read
 //                      once, of which plan/spectral_passes.cpp chooses. 1024 items of 64 channels, 16 modes: 128 points
 //                      80 55 44 60, passes 57; 256 complex points 145 122 109 147, passes 161. 256 of 1024 points 78
@@ -90,8 +110,8 @@ namespace danaus::mix {
 
 enum class Operands { tf32, split, halves };  // of products
 
-constexpr Operands operands_of(const Key& key) {
-  return key.dtype != Dtype::f32 ? Operands::halves : key.tf32 ? Operands::tf32 : Operands::split;
+constexpr Operands operands_of(Dtype dtype, bool tf32) {
+  return dtype != Dtype::f32 ? Operands::halves : tf32 ? Operands::tf32 : Operands::split;
 }
 
 struct Line {
@@ -113,10 +133,11 @@ constexpr std::int64_t few_weights(Operands operands) {
   return operands == Operands::halves ? 32 : operands == Operands::tf32 ? 16 : 4;
 }
 inline constexpr std::int64_t kLongRow = 512;
-// A layer of two axes whose weights are shared goes axis by axis up to as many planes of outputs on each multiprocessor.
-inline constexpr std::int64_t kFewPlanes = 2;
+// A layer of two axes whose weights are shared goes one axis after the other up to so many samples of outputs.
+constexpr std::int64_t few_samples(Operands operands) { return operands == Operands::split ? 1 << 23 : 1 << 22; }
 
-inline constexpr std::int64_t kLess = 32, kHalf = 64, kFew = 128, kSome = 256, kAny = std::int64_t{1} << 62;
+inline constexpr std::int64_t kFewest = 4, kLess = 32, kHalf = 64, kFew = 128, kSome = 256,
+                              kAny = std::int64_t{1} << 62;
 
 inline constexpr std::array kLines = std::to_array<Line>({
     {Stage::layer, Operands::tf32, kLess, kAny, kAny, kAny, kAny, {16, 4, 1, 1, 1}},
@@ -125,6 +146,8 @@ inline constexpr std::array kLines = std::to_array<Line>({
     {Stage::layer, Operands::tf32, kFew, 128, 128, 128, kAny, {8, 8, 8, 1, 1, 1, 3}},
     {Stage::layer, Operands::tf32, kFew, 128, 128, kAny, kAny, {16, 4, 8, 1, 1, 1}},
     {Stage::layer, Operands::tf32, kFew, kAny, kAny, kAny, kAny, {16, 4, 4, 2, 1}},
+    {Stage::layer, Operands::tf32, kSome, 32, 64, kAny, kAny, {8, 8, 8, 1, 1, 2, 2}},
+    {Stage::layer, Operands::tf32, kAny, 32, 64, kAny, kAny, {8, 8, 8, 1, 1, 4, 2}},
     {Stage::layer, Operands::tf32, kAny, 64, 64, 128, kAny, {8, 8, 8, 1, 1, 2, 3}},
     {Stage::layer, Operands::tf32, kAny, 64, 64, kAny, kAny, {8, 8, 8, 1, 1, 2, 2}},
     {Stage::layer, Operands::tf32, kAny, 64, 128, 128, kAny, {8, 8, 8, 1, 1, 2, 2}},
@@ -146,15 +169,19 @@ inline constexpr std::array kLines = std::to_array<Line>({
     {Stage::there, Operands::tf32, kSome, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
     {Stage::there, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 8, 8, 1, 1, 2, 2}},
     {Stage::there, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
+    {Stage::there, Operands::split, kFew, kAny, kAny, kAny, 16, {16, 2, 2, 2, 1}},
     {Stage::there, Operands::split, kAny, kAny, kAny, 256, 16, {4, 2, 2, 2, 4}},
     {Stage::there, Operands::split, kAny, kAny, kAny, kAny, 16, {8, 2, 2, 2, 2}},
     {Stage::there, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 8, 8, 1, 1, 2, 1}},
     {Stage::there, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 8, 4, 1, 1}},
+    {Stage::there, Operands::halves, kSome, kAny, kAny, 128, 32, {8, 4, 4, 2, 2}},
+    {Stage::there, Operands::halves, kSome, kAny, kAny, kAny, 32, {16, 4, 4, 2, 1}},
     {Stage::there, Operands::halves, kAny, kAny, kAny, kAny, 32, {4, 4, 4, 2, 4}},
     {Stage::there, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 8, 8, 2, 1, 2, 1}},
     {Stage::there, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
     {Stage::middle, Operands::tf32, kLess, kAny, kAny, kAny, 64, {16, 4, 4, 2, 1}},
     {Stage::middle, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
+    {Stage::middle, Operands::split, kFewest, kAny, kAny, kAny, kAny, {16, 4, 4, 2, 1}},
     {Stage::middle, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
     {Stage::middle, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
     {Stage::back, Operands::tf32, kAny, kAny, kAny, 128, 16, {4, 2, 2, 2, 4}},
@@ -169,8 +196,8 @@ inline constexpr std::array kLines = std::to_array<Line>({
     {Stage::back, Operands::halves, kAny, kAny, kAny, 128, 32, {4, 4, 4, 4, 4}, false},
     {Stage::back, Operands::halves, kAny, kAny, kAny, kAny, 32, {8, 4, 4, 4, 2}, false},
     {Stage::back, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
-    {Stage::columns, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {16, 4, 4, 2, 1}},
-    {Stage::columns, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 2, 2, 2, 2}},
+    {Stage::columns, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 1, 2}},
+    {Stage::columns, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 1, 2}},
     {Stage::columns, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
     {Stage::arrange, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
     {Stage::arrange, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
