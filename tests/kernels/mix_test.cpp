@@ -111,7 +111,8 @@ INSTANTIATE_TEST_SUITE_P(
                                      "_complex_b1_c2x2_l17x33_m5x33_shared", "_complex_b9_c3x2_l16x24_m4x3_twosided",
                                      "_complex_b2_c4x3_l64x48_m16x7_shared_twosided",
                                      "_complex_b2_c4x3_l40x33_m25x7_shared_channelmajor",
-                                     "_complex_b2_c4x3_l24x20_m5x7_shared_adjoint", "_b2_c2x3_l40x36_m6x19_twosided",
+                                     "_complex_b2_c4x3_l24x20_m5x7_shared_adjoint",
+                                     "_complex_b3_c2x3_l96x16_m5x3_shared", "_b2_c2x3_l40x36_m6x19_twosided",
                                      "_b2_c3x2_l16x17_m16x9_shared_channelmajor",
                                      "_complex_b2_c1x2_l16x16_m4x4_adjoint"),
                      testing::Values(1, 132)));
@@ -185,9 +186,9 @@ TEST(SpectralPasses, OfManyPlanes) {
     ExecutorOptions options;
     options.device.multiprocessors = multiprocessors;
     for (const char* word :
-         {"spectral_f32_tf32_complex_b65_c4x4_l80x32_m12x18_shared", "spectral_f32_tf32_complex_b87_c3x3_l17x36_m5x18",
+         {"spectral_f32_tf32_complex_b65_c4x4_l80x32_m12x18", "spectral_f32_tf32_complex_b87_c3x3_l17x36_m5x18",
           "spectral_f32_tf32_b65_c4x4_l36x40_m7x18_shared_twosided_channelmajor",
-          "spectral_f32_complex_b65_c4x4_l80x36_m12x17_shared", "spectral_f16_complex_b65_c4x4_l80x72_m12x33_shared"})
+          "spectral_f32_complex_b65_c4x4_l80x36_m12x17", "spectral_f16_complex_b65_c4x4_l80x72_m12x33"})
       expect_right(parse_spectral(word), options);
   }
 }
