@@ -14,6 +14,7 @@ namespace {
 
 using mix::Product;
 using mix::Stage;
+using spectral::batch_of;
 using spectral::Factor;
 using spectral::Field;
 using spectral::kept;
@@ -124,7 +125,7 @@ class Layer final : public LayerStep {
     description_ = text(token, ", ", variant_->name);
   }
 
-  const OtherVariant& variant() const override { return *variant_; }
+  const Variant& variant() const override { return *variant_; }
   const std::string& description() const override { return description_; }
 
   std::string_view name() const override { return "spectral layer"; }
@@ -137,12 +138,12 @@ class Layer final : public LayerStep {
     for_each_pass([&](const Pass& pass) { pass.fit(machine); });
   }
   std::int64_t workspace_bytes(std::int64_t batch) const override {
-    return fused_ ? 0 : bytes_of(items_at_once(batch_of(batch)));
+    return fused_ ? 0 : bytes_of(items_at_once(batch_of(problem_, batch)));
   }
 
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
             const LaunchTo& to) const override {
-    const std::int64_t batch = batch_of(call.batch);
+    const std::int64_t batch = batch_of(problem_, call.batch);
     std::vector<std::span<const std::uint32_t>> words;
     for_each_pass([&](const Pass& pass) {
       words.push_back(constants.first(pass.words().size()));
@@ -164,8 +165,6 @@ class Layer final : public LayerStep {
     visit(there_->pass());
     for (const Pass& pass : passes_) visit(pass);
   }
-  // The batch of a channel-major field is not its first extent: a call has all of it.
-  std::int64_t batch_of(std::int64_t of_call) const { return problem_.channel_major ? problem_.batch : of_call; }
 
   Workspace inputs() const { return {problem_, problem_.inputs}; }
   Workspace outputs() const { return {problem_, problem_.outputs}; }

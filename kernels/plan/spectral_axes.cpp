@@ -1,12 +1,10 @@
 #include "kernels/plan/spectral_axes.hpp"
 
-#include <algorithm>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "kernels/plan/arrays.hpp"
+#include "kernels/plan/other_variant.hpp"
 #include "kernels/plan/spectral_passes.hpp"
 
 namespace danaus::spectral {
@@ -44,7 +42,7 @@ class LayerByAxes final : public LayerStep {
                  rows_.choice().name() + "_byaxes", rows_.shared_bytes(), kRoundings),
         description_(text(asked.token(), ", ", variant_.name)) {}
 
-  const OtherVariant& variant() const override { return variant_; }
+  const Variant& variant() const override { return variant_; }
   const std::string& description() const override { return description_; }
 
   std::string_view name() const override { return "spectral layer"; }
@@ -58,11 +56,11 @@ class LayerByAxes final : public LayerStep {
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
             const LaunchTo& to) const override {
     const Spectral& p = problem_;
-    const std::int64_t batch = p.channel_major ? p.batch : call.batch;
+    const std::int64_t batch = batch_of(p, call.batch);
     const Field u{p, p.inputs, batch}, y{p, p.outputs, batch};
     mix::Arguments rows{};
-    rows.u = call.arrays[u_], rows.u_rows = rows_of(u);
-    rows.y = call.arrays[y_], rows.y_rows = rows_of(y);
+    rows.u = call.arrays[u_], rows.u_rows = u.rows_of_planes();
+    rows.y = call.arrays[y_], rows.y_rows = y.rows_of_planes();
     rows.inner = p.lengths[0], rows.batch = static_cast<int>(batch * p.lengths[0]);
     rows.weights = static_cast<std::uint32_t*>(call.prepared);
     to(rows_.launch(machine, rows, constants.first(rows_.words().size()),
@@ -81,11 +79,6 @@ class LayerByAxes final : public LayerStep {
  private:
   // A layer's of rows; then samples are stored, and there are a table and a product each way.
   static constexpr int kRoundings = mix::roundings(1) + 5;
-
-  static mix::Rows rows_of(const Field& field) {
-    const mix::Rows rows = field.rows();
-    return {rows.item, field.p.lengths[1], rows.channel};
-  }
 
   Spectral problem_;
   int u_, y_;

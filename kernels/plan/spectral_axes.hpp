@@ -4,7 +4,6 @@
 #include <memory>
 #include <string>
 
-#include "kernels/plan/other_variant.hpp"
 #include "kernels/plan/program.hpp"
 #include "reference/spectral/spectral.hpp"
 
@@ -13,7 +12,7 @@ namespace danaus::spectral {
 // What computes a layer, after its weights are prepared.
 class LayerStep : public Step {
  public:
-  virtual const OtherVariant& variant() const = 0;
+  virtual const Variant& variant() const = 0;
   virtual const std::string& description() const = 0;  // of case and kernel
 };
 

@@ -44,14 +44,14 @@ class GradientOfWeights final : public Step {
     total_blocks_ = machine.concurrent_blocks(id(total_), Path::threads, layout(total_).threads, 0);
   }
   std::int64_t workspace_bytes(std::int64_t batch) const override {
-    return bytes_of(items_at_once(batch_of(batch))) + sum_bytes();
+    return bytes_of(items_at_once(batch_of(problem_, batch))) + sum_bytes();
   }
 
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
             const LaunchTo& to) const override {
     const auto words_of_u = constants.first(of_u_.pass().words().size());
     const auto words_of_dy = constants.subspan(words_of_u.size());
-    const std::int64_t batch = batch_of(call.batch), at_once = items_at_once(batch);
+    const std::int64_t batch = batch_of(problem_, call.batch), at_once = items_at_once(batch);
     auto* const workspace = static_cast<std::byte*>(call.workspace);
     auto* const parts = reinterpret_cast<float*>(workspace + bytes_of(at_once));
     for (std::int64_t first = 0; first < batch; first += at_once) {
@@ -71,7 +71,6 @@ class GradientOfWeights final : public Step {
     const auto made = sums::Family::instances(0).list[instance];
     return {made.key, made.tuning};
   }
-  std::int64_t batch_of(std::int64_t of_call) const { return problem_.channel_major ? problem_.batch : of_call; }
   Workspace spectra_of_u() const { return {problem_, problem_.inputs}; }
   Workspace spectra_of_dy() const { return {problem_, problem_.outputs}; }
   std::int64_t bytes_of(std::int64_t items) const { return spectra_of_u().bytes(items) + spectra_of_dy().bytes(items); }

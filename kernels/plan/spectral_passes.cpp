@@ -223,7 +223,7 @@ Pass make_pass(const Spectral& p, const Shape& shape, const Device& device, cons
 
 std::int64_t matrices_of(const Spectral& p) { return p.shared ? 1 : kept_count(p); }
 std::int64_t weight_bytes(const Spectral& p, const mix::Layout& layout) {
-  return std::int64_t{1024} * matrices_of(p) * ((p.outputs + 15) / 16) * ((p.inputs + 15) / 16) * layout.steps_of_tile;
+  return 1024 * matrices_of(p) * ratio_up(p.outputs, 16) * ratio_up(p.inputs, 16) * layout.steps_of_tile;
 }
 int kept(const Spectral& p, std::size_t axis) { return static_cast<int>(kept_on_axis(p, axis).size()); }
 

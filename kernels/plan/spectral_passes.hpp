@@ -74,11 +74,15 @@ Pass make_pass(const Spectral& problem, const Shape& shape, const Device& device
 std::int64_t matrices_of(const Spectral& problem);
 std::int64_t weight_bytes(const Spectral& problem, const mix::Layout& layout);
 int kept(const Spectral& problem, std::size_t axis);
+// Items of a call of so many: a channel-major field's are not its first extent, so that a call has all of them.
+inline std::int64_t batch_of(const Spectral& problem, std::int64_t of_call) {
+  return problem.channel_major ? problem.batch : of_call;
+}
 
 inline constexpr int kManyItems = 0x7fffffff;
 
 // Rows of a field of so many channels: of the whole of it by items and channels, or, of two axes, by planes of some
-// items, whose rows along X are channels.
+// items, whose rows along X are channels, or by rows, an item for each point of X.
 struct Field {
   const Spectral& p;
   std::int64_t channels, batch;
@@ -91,6 +95,7 @@ struct Field {
     const std::int64_t row = p.lengths.back();
     return p.channel_major ? mix::Rows{plane() * batch, plane(), row} : mix::Rows{0, plane(), row};
   }
+  mix::Rows rows_of_planes() const { return {rows().item, p.lengths.back(), rows().channel}; }
   // In bytes, to an item.
   std::int64_t offset(std::int64_t item) const {
     return item * (p.channel_major ? 1 : channels) * plane() * danaus::bytes(p.dtype) * (p.complex ? 2 : 1);

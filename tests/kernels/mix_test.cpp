@@ -142,13 +142,15 @@ TEST(SpectralPasses, WithLittleSharedMemory) {
     expect_right(parse_spectral(word), options);
 }
 
+// Of the kernel that has most of the work on a device of many multiprocessors.
+std::string name_of(const char* word) {
+  ExecutorOptions options;
+  options.device.multiprocessors = 132;
+  return std::string(Plan(parse_case(word), executor_machine(options)).variant().name);
+}
+
 // Weights of each frequency: one launch but for few long rows, and for many rows with many weights each.
 TEST(SpectralPasses, OfFewLongRowsAndOfManyWeights) {
-  const auto name_of = [](const char* word) {
-    ExecutorOptions options;
-    options.device.multiprocessors = 132;
-    return std::string(Plan(parse_case(word), executor_machine(options)).variant().name);
-  };
   for (const char* word : {"spectral_f32_tf32_b1_c16x16_l64_m16", "spectral_f32_tf32_b64_c64x64_l1024_m16"})
     EXPECT_EQ(name_of(word).find("there"), std::string::npos) << word;
   for (const char* word : {"spectral_f32_tf32_b1_c64x64_l1024_m16", "spectral_f32_tf32_complex_b1024_c64x64_l128_m64"})
@@ -157,11 +159,6 @@ TEST(SpectralPasses, OfFewLongRowsAndOfManyWeights) {
 
 // Of two axes: axis by axis where planes are few and weights shared.
 TEST(SpectralPasses, OfFewPlanesAxisByAxis) {
-  const auto name_of = [](const char* word) {
-    ExecutorOptions options;
-    options.device.multiprocessors = 132;
-    return std::string(Plan(parse_case(word), executor_machine(options)).variant().name);
-  };
   EXPECT_NE(name_of("spectral_f32_tf32_complex_b1_c64x64_l128x128_m64x64_shared").find("byaxes"), std::string::npos);
   for (const char* word :
        {"spectral_f32_tf32_complex_b64_c64x64_l128x128_m64x64_shared",

@@ -16,14 +16,14 @@
 
 namespace danaus::mix {
 
-// Which products a stage is compiled with.
-constexpr bool is_made(Stage stage, Product product) {
+// Which samples and products a stage is compiled with.
+constexpr bool is_made(Stage stage, bool complex, Product product) {
   switch (stage) {
     case Stage::layer:
     case Stage::middle: return product != Product::none;
     case Stage::there:
     case Stage::back: return product != Product::each;
-    case Stage::columns:
+    case Stage::columns: return complex && product == Product::none;
     case Stage::arrange: return product == Product::none;
   }
   return false;
@@ -59,8 +59,8 @@ struct Family {
         for (bool complex : {false, true})
           for (Product product : {Product::none, Product::shared, Product::each}) {
             const Key key{dtype, tf32, complex, line.stage, product};
-            if ((tf32 && dtype != Dtype::f32) || (complex && !also_complex) || !is_made(line.stage, product)) continue;
-            if (!complex && line.stage == Stage::columns) continue;
+            if ((tf32 && dtype != Dtype::f32) || (complex && !also_complex)) continue;
+            if (!is_made(line.stage, complex, product)) continue;
             if (line.tuning.teams > 0 && !Layout(key, line.tuning).in_teams) continue;
             if (operands_of(dtype, tf32) == line.operands)
               all.list[all.count++] = {key, line.tuning, kChosen, 0b111, true};

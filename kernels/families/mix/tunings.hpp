@@ -82,8 +82,8 @@
 //                      23.9; in two parts 24 46 for 28 50 (one item of 64 channels of 128 x 128, 256 x 256), 17.6 for
 //                      17.0 (of 32 of 64 x 64).
 //   back               Two tiles 180 for 205 (128 x 128). Blocks of four warps 162 for 167, but 107 for 75 (256 items).
-//                      16 warps 15.2 for 16.4 (one item), 22.5 for 23.9 (32). In 16 bits
-//                      24 27 35 by 16 warps for 22 25 34 (one item of 32, one and two of 64 channels of 256 x 256).
+//                      16 warps 15.2 for 16.4 (one item), 22.5 for 23.9 (32). In 16 bits 24 27 35 by 16 warps for 22 25
+//                      34 (one item of 32, one and two of 64 channels of 256 x 256).
 //   one launch         Of one, two, four, eight items a block, the columns of a product, for which weights are read
 //                      once, of which plan/spectral_passes.cpp chooses. 1024 items of 64 channels, 16 modes: 128 points
 //                      80 55 44 60, passes 57; 256 complex points 145 122 109 147, passes 161. 256 of 1024 points 78
