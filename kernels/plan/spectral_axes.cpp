@@ -1,5 +1,7 @@
 #include "kernels/plan/spectral_axes.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -20,24 +22,150 @@ Spectral rows_of(const Spectral& p) {
   return rows;
 }
 
-// The first axis of planes of outputs, whose channels are the points of the last one.
-Spectral columns_of(const Spectral& p) {
-  Spectral columns = p;
-  columns.lengths = {p.lengths[0]}, columns.modes = {p.modes[0]};
-  columns.batch = p.batch * p.outputs, columns.inputs = columns.outputs = p.lengths[1];
-  return columns;
+// Spectra of rows of planes of outputs, [C_out, B, X, M_y], which begin at a pair of frequencies each.
+struct RowSpectra {
+  const Spectral& p;
+  std::int64_t batch;
+  std::int64_t row() const { return (kept(p, 1) + 1) / 2 * 2; }
+  std::int64_t plane() const { return p.lengths[0] * row(); }
+  std::int64_t bytes() const { return p.outputs * batch * plane() * Workspace::number_bytes(p); }
+  mix::Spectra by_rows(void* data) const { return {static_cast<std::uint32_t*>(data), row(), batch * plane(), true}; }
+  mix::Rows by_columns() const { return {batch * plane(), plane(), 1, row()}; }
+};
+
+// How rows of a plane are shared out among blocks: where shared memory has room, into as many slices as run at once.
+struct FilterCut {
+  mix::Places columns, rows;
+  int slices, blocks;  // that run at once
+};
+
+std::optional<FilterCut> cut(const Spectral& p, const mix::Layout& layout, const Device& device) {
+  const mix::Layout of_rows(mix::rows_of(layout.key), layout.tuning);
+  const int part = mix::part_of(p.lengths[0]), steps = mix::Layout::steps_of(part, layout.step);
+  const int column_bytes = 512 * mix::Layout::table_vectors(part, layout.step, layout.tiles_of(kept(p, 0)));
+  const int row_bytes =
+      512 * mix::Layout::table_vectors(mix::part_of(p.lengths[1]), layout.step, layout.tiles_of(kept(p, 1)));
+  const auto made = [&](int slice) -> FilterCut {  // of steps of points, each of which are four rows
+    const int rows = 4 * layout.step * slice, channels = 8 * layout.tiles_of(kept(p, 1));
+    return {layout.places(kept(p, 1), channels, kept(p, 0), 1), of_rows.places(rows, rows, kept(p, 1), 1),
+            static_cast<int>(ratio_up(steps, slice)), 0};
+  };
+  // Columns' spectra, rows' spectra; as far as there is room, sums of other warps, which share out the points where
+  // there are fewer tiles to transform, and tables.
+  const auto placed = [&](FilterCut of, int blocks) -> std::optional<FilterCut> {
+    int taken = of.columns.bytes + of.rows.bytes;
+    const auto has_room = [&](int bytes) {
+      return blocks * (taken + bytes + kReservedBytes) <= device.block_bytes + kReservedBytes;
+    };
+    if (!has_room(0)) return std::nullopt;
+    of.rows.y_begin = of.columns.bytes;
+    const auto add = [&](int& place, int bytes) {
+      if (has_room(bytes)) place = taken, taken += bytes;
+    };
+    const int tasks = of.columns.output_tiles * of.columns.frequency_groups;
+    const int parts = std::min(layout.tuning.warps / tasks, steps);
+    if (parts > 1) add(of.columns.parts_at, (parts - 1) * tasks * layout.tuning.tiles * 1024);
+    if (of.columns.parts_at >= 0) of.columns.parts = parts;
+    add(of.columns.forward_at, column_bytes), add(of.columns.inverse_at, column_bytes);
+    add(of.rows.inverse_at, row_bytes);
+    of.rows.bytes = taken;
+    of.blocks = blocks * device.multiprocessors;
+    return of;
+  };
+  for (int blocks = layout.tuning.blocks; blocks > 0; --blocks) {
+    std::optional<FilterCut> best;
+    for (int slice = steps; slice > 0; slice /= 2) {
+      const FilterCut next = made(slice);
+      if (best && p.batch * p.outputs * next.slices > blocks * device.multiprocessors) break;
+      if (const auto fits = placed(next, blocks)) best = fits;
+    }
+    if (best) return best;
+  }
+  return std::nullopt;
 }
 
-// A layer of rows, then what the first axis keeps of its columns, in place: weights that all frequencies share are as
-// good before that as after it.
+// Of spectra of rows, what the transform along X keeps; their inverse along both axes.
+class Filter {
+ public:
+  static std::optional<Filter> make(const Spectral& p, const Device& device, const std::string& description) {
+    const mix::Choice choice =
+        mix::choose(p, Stage::filter, mix::Product::none, {p.batch * p.outputs, kept(p, 1), p.lengths[0], kept(p, 0)});
+    const auto made = cut(p, choice.layout(), device);
+    if (!made) return std::nullopt;
+    return Filter(p, choice, *made, description);
+  }
+
+  const std::vector<std::uint32_t>& words() const { return words_; }
+  void fit(const Machine& machine) const {
+    machine.concurrent_blocks(id(), Path::threads, choice_.layout().threads, machine.device().block_bytes);
+  }
+
+  Launch launch(const Machine& machine, const RowSpectra& of, void* spectra, const Field& field, void* y,
+                std::span<const std::uint32_t> constants) const {
+    const mix::Layout layout = choice_.layout();
+    mix::Arguments a{};
+    a.forward = constants.data(), a.inverse = constants.data() + rows_at_, a.scale = rows_scale_;
+    give_axis(a, 1, layout.tiles_of(kept(problem_, 1)));
+    a.y = y, a.y_rows = {field.rows().channel, field.rows().item, problem_.lengths[1]};
+    a.aligned =
+        a.length % (4 * layout.lane_points) == 0 && reinterpret_cast<std::uintptr_t>(y) % (4 * layout.words) == 0;
+    a.batch = static_cast<int>(of.batch * problem_.outputs), a.inner = static_cast<int>(of.batch);
+    a.places = cut_.rows, a.channel_slices = cut_.slices, a.units = a.batch * cut_.slices;
+
+    mix::AxisArguments& columns = a.columns;
+    columns = a;
+    columns.inverse = constants.data() + inverse_at_, columns.scale = columns_scale_;
+    give_axis(columns, 0, layout.tiles_of(kept(problem_, 0)));
+    columns.u = spectra, columns.u_rows = of.by_columns(), columns.inputs = kept(problem_, 1);
+    columns.aligned = true;
+    columns.places = cut_.columns;
+
+    Launch launch = make_launch(machine, description_, id(), Path::threads, std::min(a.units, cut_.blocks),
+                                layout.threads, cut_.rows.bytes);
+    launch.touches({"spectra of rows", spectra, of.bytes(), false, false});
+    launch.touches({"y", y, field.bytes(), true, false});
+    launch.touches({"tables", constants.data(), static_cast<std::int64_t>(constants.size_bytes()), false, true});
+    launch.give(a);
+    return launch;
+  }
+
+ private:
+  Filter(const Spectral& p, const mix::Choice& choice, const FilterCut& cut, const std::string& description)
+      : problem_(p), choice_(choice), cut_(cut), description_(text(description, ", ", choice.name())) {
+    const mix::Layout layout = choice.layout();
+    mix::Tables columns = mix::make_tables(layout, p.lengths[0], kept_on_axis(p, 0));
+    words_ = std::move(columns.words), inverse_at_ = columns.inverse_at;
+    columns_scale_ = static_cast<float>(columns.scale);
+    const mix::Tables rows =
+        mix::make_tables(mix::Layout(mix::rows_of(layout.key), layout.tuning), p.lengths[1], kept_on_axis(p, 1));
+    rows_at_ = std::ssize(words_), rows_scale_ = static_cast<float>(rows.scale);
+    words_.insert(words_.end(), rows.words.begin() + rows.inverse_at, rows.words.end());
+  }
+  KernelId id() const { return {mix::Family::name, choice_.line, choice_.instance}; }
+  void give_axis(mix::AxisArguments& a, std::size_t axis, int table_tiles) const {
+    a.length = problem_.lengths[axis], a.part = mix::part_of(a.length), a.quarters = mix::is_folded_twice(a.length);
+    a.frequencies = kept(problem_, axis), a.table_tiles = table_tiles;
+  }
+
+  Spectral problem_;
+  mix::Choice choice_;
+  FilterCut cut_;
+  std::string description_;
+  std::vector<std::uint32_t> words_;  // tables of columns, there and back, and of rows, back
+  std::int64_t inverse_at_ = 0, rows_at_ = 0;
+  float columns_scale_ = 1, rows_scale_ = 1;
+};
+
+// Rows to spectra of outputs, and the filter: weights that all frequencies share are as good before the transform along
+// X as after it.
 class LayerByAxes final : public LayerStep {
  public:
-  LayerByAxes(const Case& asked, const Spectral& problem, int u, int y, Pass rows, Pass columns)
+  LayerByAxes(const Case& asked, const Spectral& problem, int u, int y, Pass rows, Filter filter)
       : problem_(problem),
         u_(u),
         y_(y),
         rows_(std::move(rows)),
-        columns_(std::move(columns)),
+        filter_(std::move(filter)),
         variant_(KernelId{mix::Family::name, rows_.choice().line, rows_.choice().instance}, rows_.layout(),
                  rows_.choice().name() + "_byaxes", rows_.shared_bytes(), kRoundings),
         description_(text(asked.token(), ", ", variant_.name)) {}
@@ -48,41 +176,39 @@ class LayerByAxes final : public LayerStep {
   std::string_view name() const override { return "spectral layer"; }
   std::vector<std::uint32_t> constants() const override {
     std::vector<std::uint32_t> words = rows_.words();
-    words.insert(words.end(), columns_.words().begin(), columns_.words().end());
+    words.insert(words.end(), filter_.words().begin(), filter_.words().end());
     return words;
   }
-  void fit(const Machine& machine) override { rows_.fit(machine), columns_.fit(machine); }
+  void fit(const Machine& machine) override { rows_.fit(machine), filter_.fit(machine); }
+  std::int64_t workspace_bytes(std::int64_t batch) const override {
+    return RowSpectra{problem_, batch_of(problem_, batch)}.bytes();
+  }
 
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
             const LaunchTo& to) const override {
     const Spectral& p = problem_;
     const std::int64_t batch = batch_of(p, call.batch);
     const Field u{p, p.inputs, batch}, y{p, p.outputs, batch};
+    const RowSpectra spectra{p, batch};
     mix::Arguments rows{};
     rows.u = call.arrays[u_], rows.u_rows = u.rows_of_planes();
-    rows.y = call.arrays[y_], rows.y_rows = y.rows_of_planes();
+    rows.to = spectra.by_rows(call.workspace);
     rows.inner = p.lengths[0], rows.batch = static_cast<int>(batch * p.lengths[0]);
     rows.weights = static_cast<std::uint32_t*>(call.prepared);
     to(rows_.launch(machine, rows, constants.first(rows_.words().size()),
                     {{"u", rows.u, u.bytes(), false, false},
                      {"weights", call.prepared, weight_bytes(p, rows_.layout()), false, false},
-                     {"y", rows.y, y.bytes(), true, false}}));
-
-    mix::Arguments columns{};
-    columns.u = columns.y = rows.y;
-    columns.u_rows = columns.y_rows = {0, y.plane(), 1, p.lengths[1]};
-    columns.inner = kManyItems, columns.batch = static_cast<int>(batch * p.outputs);
-    to(columns_.launch(machine, columns, constants.subspan(rows_.words().size()),
-                       {{"y", columns.y, y.bytes(), true, false}}));
+                     {"spectra of rows", call.workspace, spectra.bytes(), true, false}}));
+    to(filter_.launch(machine, spectra, call.workspace, y, call.arrays[y_], constants.subspan(rows_.words().size())));
   }
 
  private:
-  // A layer's of rows; then samples are stored, and there are a table and a product each way.
-  static constexpr int kRoundings = mix::roundings(1) + 5;
+  static constexpr int kRoundings = mix::roundings(2) + 1;  // and spectra of rows as they are folded
 
   Spectral problem_;
   int u_, y_;
-  Pass rows_, columns_;
+  Pass rows_;
+  Filter filter_;
   OtherVariant variant_;
   std::string description_;
 };
@@ -91,20 +217,18 @@ class LayerByAxes final : public LayerStep {
 
 std::unique_ptr<LayerStep> make_layer_by_axes(const Case& asked, const Spectral& p, int u, int y,
                                               const Device& device) {
-  if (p.lengths.size() != 2 || !p.shared || !p.complex) return nullptr;
+  if (p.lengths.size() != 2 || !p.shared || !p.complex || p.lengths[0] % 4 != 0) return nullptr;
   const std::int64_t planes = p.batch * p.outputs;
-  const mix::Operands operands = mix::operands_of(p.dtype, p.tf32);
-  if (planes * p.lengths[0] * p.lengths[1] > mix::few_samples(operands)) return nullptr;
+  if (planes * p.lengths[0] * p.lengths[1] > mix::few_samples(mix::operands_of(p.dtype, p.tf32))) return nullptr;
   const std::string token = asked.token();
-  const Spectral of_rows = rows_of(p), of_columns = columns_of(p);
-  const int row = p.lengths[1];
+  const Spectral of_rows = rows_of(p);
   auto rows = Pass::make(of_rows,
-                         {Stage::layer, Factor::weights, of_rows.batch, static_cast<int>(p.inputs),
+                         {Stage::there, Factor::weights, of_rows.batch, static_cast<int>(p.inputs),
                           static_cast<int>(p.outputs), kept(p, 1)},
                          device, token);
-  auto columns = Pass::make(of_columns, {Stage::columns, Factor::none, planes, row, row, kept(p, 0)}, device, token);
-  if (!rows || !columns) return nullptr;
-  return std::make_unique<LayerByAxes>(asked, p, u, y, *std::move(rows), *std::move(columns));
+  auto filter = Filter::make(p, device, token);
+  if (!rows || !filter) return nullptr;
+  return std::make_unique<LayerByAxes>(asked, p, u, y, *std::move(rows), *std::move(filter));
 }
 
 }  // namespace danaus::spectral

@@ -1,4 +1,4 @@
-// Spectral layers of two axes whose planes are too few to keep a device busy: one axis after the other, in place.
+// Spectral layers of two axes whose planes are too few to keep a device busy: rows there, then columns and rows back.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ class LayerStep : public Step {
   virtual const std::string& description() const = 0;  // of case and kernel
 };
 
-// None where weights are not shared, or samples real, or y has more than mix::few_samples(); `u` and `y` are numbers of
-// arrays of the case.
+// None where weights are not shared, or samples real, where X is no multiple of four, or y has more than
+// mix::few_samples(); `u` and `y` are numbers of arrays of the case.
 std::unique_ptr<LayerStep> make_layer_by_axes(const Case& asked, const Spectral& problem, int u, int y,
                                               const Device& device);
 

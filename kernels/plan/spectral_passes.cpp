@@ -98,8 +98,9 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
       if (fits) best = with_tables(next, blocks, room);
       const std::int64_t count = next.units(shape.items);
       if (layout.in_teams) break;
-      if (shape.stage == Stage::layer ? 2 * count > device.multiprocessors : fits && count >= device.multiprocessors)
-        break;
+      // Twice as many would leave some to a second turn, or halve what a block of two on a multiprocessor has.
+      const int most = shape.stage == Stage::layer ? 1 : std::min(blocks, 2);
+      if ((fits || shape.stage == Stage::layer) && 2 * count > most * device.multiprocessors) break;
     }
     return best;
   };
@@ -187,8 +188,7 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
   const auto is_aligned = [&](const void* data) {
     return reinterpret_cast<std::uintptr_t>(data) % (4 * layout_.words) == 0;
   };
-  a.aligned = a.length % (4 * layout_.lane_points) == 0 && is_aligned(a.u) && is_aligned(a.y) &&
-              (!layout_.in_columns || a.u_rows.point % 2 == 0);
+  a.aligned = a.length % (4 * layout_.lane_points) == 0 && is_aligned(a.u) && is_aligned(a.y);
   a.scale = static_cast<float>(scale_);
   if (problem_.lengths.size() == 2) {
     const int length = problem_.lengths[0];
@@ -198,8 +198,8 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
   a.units = static_cast<int>(cut_.units(a.batch));
   // To L2 ahead of blocks that take one item after the other, as far as a third of it has room, of chunks three fifths.
   const int row_bytes = numbers_of_row(layout_, a.length) * layout_.number_bytes;
-  const bool in_bulk = machine.device().has_tensor_copies() && !layout_.in_columns && row_bytes % 16 == 0 &&
-                       reinterpret_cast<std::uintptr_t>(a.u) % 16 == 0;
+  const bool in_bulk =
+      machine.device().has_tensor_copies() && row_bytes % 16 == 0 && reinterpret_cast<std::uintptr_t>(a.u) % 16 == 0;
   const std::int64_t rows =
       std::int64_t{cut_.blocks} * cut_.places.columns * std::min(a.inputs, 16 * cut_.places.chunk_tiles);
   const std::int64_t part = layout_.in_chunks ? 9 : 5;  // of 15

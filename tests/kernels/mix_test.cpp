@@ -108,7 +108,8 @@ INSTANTIATE_TEST_SUITE_P(
     OfTwoAxes, SpectralPasses,
     testing::Combine(testing::Values("f32_tf32", "f32", "f16", "bf16"),
                      testing::Values("_complex_b2_c3x5_l32x48_m12x20_shared_channelmajor",
-                                     "_complex_b1_c2x2_l17x33_m5x33_shared", "_complex_b9_c3x2_l16x24_m4x3_twosided",
+                                     "_complex_b1_c2x2_l17x33_m5x33_shared", "_complex_b1_c2x3_l64x64_m64x32_shared",
+                                     "_complex_b2_c2x2_l136x32_m128x32_shared", "_complex_b9_c3x2_l16x24_m4x3_twosided",
                                      "_complex_b2_c4x3_l64x48_m16x7_shared_twosided",
                                      "_complex_b2_c4x3_l40x33_m25x7_shared_channelmajor",
                                      "_complex_b2_c4x3_l24x20_m5x7_shared_adjoint",
@@ -157,7 +158,7 @@ TEST(SpectralPasses, OfFewLongRowsAndOfManyWeights) {
     EXPECT_NE(name_of(word).find("there"), std::string::npos) << word;
 }
 
-// Of two axes: axis by axis where planes are few and weights shared.
+// Of two axes: there and back by turns of the axes where planes are few and weights shared.
 TEST(SpectralPasses, OfFewPlanesAxisByAxis) {
   EXPECT_NE(name_of("spectral_f32_tf32_complex_b1_c64x64_l128x128_m64x64_shared").find("byaxes"), std::string::npos);
   for (const char* word :

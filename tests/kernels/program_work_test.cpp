@@ -93,8 +93,8 @@ TEST(ProgramWork, AWarpTakesATurnForEachItem) {
         std::array{"fftconv_bf16_circular_l49152_b8_h1", "fftconv_bf16_circular_l49152_b16_h1", "outer"},
         std::array{"fftconvgrad_f16_causal_l16384_b5_h2", "fftconvgrad_f16_causal_l16384_b10_h2", "correlate_exchange"},
         std::array{"ssmconv_f16_s10_l4096_b200_h2", "ssmconv_f16_s10_l8192_b200_h2", "state"},
-        std::array{"spectral_f32_tf32_complex_b40_c16x16_l64_m16_shared",
-                   "spectral_f32_tf32_complex_b80_c16x16_l64_m16_shared", "mix"}}) {
+        std::array{"spectral_f32_tf32_complex_b16_c16x16_l64_m16_shared",
+                   "spectral_f32_tf32_complex_b32_c16x16_l64_m16_shared", "mix"}}) {
     EXPECT_GT(turns_of(few, family), 0) << few;
     EXPECT_EQ(turns_of(twice, family), 2 * turns_of(few, family)) << few;
   }

@@ -23,7 +23,7 @@ constexpr bool is_made(Stage stage, bool complex, Product product) {
     case Stage::middle: return product != Product::none;
     case Stage::there:
     case Stage::back: return product != Product::each;
-    case Stage::columns: return complex && product == Product::none;
+    case Stage::filter: return complex && product == Product::none;
     case Stage::arrange: return product == Product::none;
   }
   return false;
@@ -37,30 +37,32 @@ struct Family {
   using Arguments = mix::Arguments;
   static constexpr std::size_t line_count = kLines.size();
 
+  static constexpr bool are_made_alike(const Line& one, const Line& other) {
+    return one.stage == other.stage && one.operands == other.operands && one.tuning == other.tuning;
+  }
   // The first line that differs from this one at most in what it is chosen for: its kernels are both lines'.
   static constexpr std::size_t maker_of(std::size_t number) {
-    const auto is_made_like = [&](const Line& other) {
-      const Line& line = kLines[number];
-      return other.stage == line.stage && other.operands == line.operands && other.tuning == line.tuning &&
-             other.complex_samples == line.complex_samples;
-    };
     std::size_t maker = 0;
-    while (!is_made_like(kLines[maker])) ++maker;
+    while (!are_made_alike(kLines[maker], kLines[number])) ++maker;
     return maker;
   }
   static constexpr Instances<Family> instances(std::size_t number) {
     const Line& line = kLines[number];
+    const auto is_chosen_for = [&](const Key& key) {
+      for (const Line& other : kLines)
+        if (are_made_alike(line, other) && other.takes(key)) return true;
+      return false;
+    };
     Instances<Family> all;
     if (maker_of(number) != number) return all;
     const bool samples = line.stage != Stage::middle && line.stage != Stage::arrange;
-    const bool also_complex = samples && line.complex_samples;
     for (Dtype dtype : {Dtype::f16, Dtype::bf16, Dtype::f32})
       for (bool tf32 : {false, true})
         for (bool complex : {false, true})
           for (Product product : {Product::none, Product::shared, Product::each}) {
             const Key key{dtype, tf32, complex, line.stage, product};
-            if ((tf32 && dtype != Dtype::f32) || (complex && !also_complex)) continue;
-            if (!is_made(line.stage, complex, product)) continue;
+            if ((tf32 && dtype != Dtype::f32) || (complex && !samples)) continue;
+            if (!is_made(line.stage, complex, product) || !is_chosen_for(key)) continue;
             if (line.tuning.teams > 0 && !Layout(key, line.tuning).in_teams) continue;
             if (operands_of(dtype, tf32) == line.operands)
               all.list[all.count++] = {key, line.tuning, kChosen, 0b111, true};

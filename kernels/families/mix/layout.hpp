@@ -13,9 +13,9 @@ namespace danaus::mix {
 //   there    samples, their transform and, of two axes, the product with the matrix of the other axis; spectra
 //   middle   spectra, the product; spectra
 //   back     spectra and, of two axes, the product with the matrix of the other axis; the inverse, samples
-//   columns  samples a row apart, their transform, the inverse, samples: what keeps some frequencies of them
+//   filter   spectra of rows, of which the transform of columns keeps some frequencies; their inverse, samples
 //   arrange  prepares weights
-enum class Stage { layer, there, middle, back, columns, arrange };
+enum class Stage { layer, there, middle, back, filter, arrange };
 
 // With one matrix for all frequencies, or with one for each.
 enum class Product { none, shared, each };
@@ -33,7 +33,7 @@ struct Key {
 struct Tuning {
   int warps = 0;
   int tiles = 0;   // of 8 frequencies that a warp transforms at once
-  int mixed = 0;   // of 8 frequencies that a warp mixes at once
+  int mixed = 0;   // of 8 frequencies that a warp mixes at once; of a filter, of points of a column that it makes
   int points = 0;  // tiles of 8 points that a warp makes at once, of each of four parts of a row
   int blocks = 0;  // on an SM at once: what registers are limited for
   int teams = 0;   // of a block's warps, each with an item of its own, whose results stay in registers; or 0
@@ -46,7 +46,16 @@ struct Tuning {
 DANAUS_HOST_AND_DEVICE constexpr int frequency_at(int place, int step) {
   return place / (2 * step) * (2 * step) + place % step * 2 + place / step % 2;
 }
+DANAUS_HOST_AND_DEVICE constexpr int place_at(int frequency, int step) {
+  return frequency / (2 * step) * (2 * step) + frequency % 2 * step + frequency % (2 * step) / 2;
+}
 DANAUS_HOST_AND_DEVICE constexpr int parity_of(int tile, int step) { return tile / (step / 8) % 2; }
+
+// Of a filter, what makes samples of rows.
+constexpr Key rows_of(Key filter) {
+  filter.stage = Stage::back;
+  return filter;
+}
 
 // What a block has, and where its spectra are in shared memory, in bytes; sizes that depend on the case.
 struct Places {
@@ -77,9 +86,9 @@ struct Layout {
 
   constexpr Layout(const Key& k, const Tuning& t) : key(k), tuning(t) {}
 
-  // Points are a row apart and channels side by side: a lane has channels 2 g and 2 g + 1 of a tile, which are one
-  // access, not g and g + 8.
-  bool in_columns = key.stage == Stage::columns;
+  // Points are a row apart, channels are frequencies side by side: of a tile a lane has 2 g and 2 g + 1, which are one
+  // access, not g and g + 8; in 16 bits two of one parity, which are a word for the product that follows.
+  bool in_columns = key.stage == Stage::filter;
   bool from_samples = key.stage == Stage::layer || key.stage == Stage::there || in_columns;
   bool to_samples = key.stage == Stage::layer || key.stage == Stage::back || in_columns;
   bool halves = key.dtype != Dtype::f32;
@@ -90,7 +99,7 @@ struct Layout {
   int lane_points = halves ? 4 : 2;    // consecutive ones of a lane
   int words = key.complex ? 4 : 2;     // of those
   int steps_of_tile = halves ? 1 : 2;  // products that contract 16 channels
-  int point_tiles = tuning.points;
+  int point_tiles = in_columns ? tuning.mixed : tuning.points;
   bool in_teams = tuning.teams > 0 && key.product == Product::shared&& key.stage != Stage::middle;
   bool in_chunks = in_teams && !to_samples;  // sums stay in registers, spectra of some inputs follow those of others
   // What blocks share out beside items: frequencies, or channels where one needs no other's; both where frequencies
@@ -116,6 +125,7 @@ struct Layout {
     if (tuning.mixed < 1 || (in_pairs && tuning.mixed % tile_grain != 0))
       return "mixed: 1 or more, there a multiple of 2, in 16 bits of 4";
     if (in_teams && tuning.warps % tuning.teams != 0) return "teams: of as many warps each";
+    if (in_columns && 8 * tuning.mixed % step != 0) return "mixed: of a filter in 16 bits an even number";
     if (tuning.points < 1 || 8 * tuning.points % step != 0) return "points: 1 or more, in 16 bits an even number";
     return nullptr;
   }
@@ -175,7 +185,7 @@ struct Rows {
   long long outer, item, channel, point = 1;
 };
 
-struct Arguments {
+struct AxisArguments {
   const void* u;
   void* y;
   Spectra from, to;
@@ -194,12 +204,15 @@ struct Arguments {
   int frequency_slices, channel_slices;  // that an item is shared out in
   int units;                             // slices of items, which blocks take in turn
   bool adjoint;                          // their conjugate transposes
-  bool aligned;   // a lane's points are one access: rows begin at as many bytes, X is a multiple of four lanes' points;
-                  // of columns two channels are
+  bool aligned;   // a lane's points are one access: rows begin at as many bytes, X is a multiple of four lanes' points
   int row_bytes;  // that are brought to L2 at once, or 0
   bool ahead;     // those of an item that follows too
   float scale;    // of results
   Places places;
+};
+
+struct Arguments : AxisArguments {
+  AxisArguments columns;  // of a filter: from spectra, whose rows are the points, to those that the inverse takes
 };
 
 }  // namespace danaus::mix

@@ -46,7 +46,7 @@ class Writer {
 std::vector<std::unique_ptr<const Variant>> variants() { return {}; }
 
 std::string Choice::name() const {
-  constexpr const char* kStages[] = {"", "_there", "_middle", "_back", "_columns", "_arrange"};
+  constexpr const char* kStages[] = {"", "_there", "_middle", "_back", "_filter", "_arrange"};
   constexpr const char* kProducts[] = {"", "_shared", ""};
   const Layout l = layout();
   return text("mix_", danaus::name(l.key.dtype), l.key.tf32 ? "_tf32" : "", l.key.complex ? "_complex" : "_real",
@@ -69,7 +69,7 @@ Choice choose(const Spectral& p, Stage stage, Product product, const Size& size)
   const bool samples = stage != Stage::middle && stage != Stage::arrange;
   const Key key{p.dtype, p.tf32, samples && p.complex, stage, product};
   const auto takes = [&](const Line& line, const Layout& layout) {
-    return size.items <= line.items && size.inputs <= line.inputs && size.outputs <= line.outputs &&
+    return line.takes(key) && size.items <= line.items && size.inputs <= line.inputs && size.outputs <= line.outputs &&
            p.lengths.back() <= line.points && size.frequencies <= line.frequencies &&
            (!layout.in_teams || suits_teams(layout, size));
   };

@@ -1,9 +1,12 @@
 // Measured on an H200, TF32, complex samples, weights shared, 64 modes, as far as not said otherwise. Times in us.
 //
 //   layer, few items   One launch in slices of output channels, each of which transforms all inputs: 10 where passes
-//                      took 22 (64 to 64 channels, 128 points). Its warps have four tiles to transform, which reads
-//                      rows twice instead of four times: 17.8 for 26.6 (128 to 128, 256 points, 16 items). Up to as
-//                      many items as multiprocessors: 14.4 for 15.5 with few tiles for a warp (64 to 64, 128 points).
+//                      took 22 (64 to 64 channels, 128 points). Eight warps have eight tiles to transform: 7.4 8.2
+//                      9.4 (32 to 64, 64 to 64, 128 to 128, 128 points, one item) and 8.5 9.8 12.4 (256 points) for
+//                      7.7 8.9 10.4 and 9.0 10.9 14.2 by sixteen with four, which read rows twice and have more
+//                      instructions to wait for; four warps 7.7 8.6 13.3, two tiles of points at once 8.0 8.8 10.2. Of
+//                      64 items two tiles to mix 8.8 10.0 for 9.4 10.9, but 15.7 for 15.4 (128 to 128). Up to as many
+//                      items as multiprocessors: 14.4 for 15.5 with few tiles for a warp (64 to 64, 128 points).
 //                      Tables and weights in shared memory, rows brought to L2 at once: 8.3 for 9 (64 to 64, 128
 //                      points, one item), 12.1 for 14.4 (128 items). Points on their way through shared memory, one
 //                      step at a time: 8.6 for 8.3, 15.6 for 13.9 (128 to 128, 256 points, one item). On an H100
@@ -22,7 +25,7 @@
 //                      warps 1067 285 for 1153 302 (32768 and 8192 items of 128 points), 2097 552 for 2378 617 (256
 //                      points), 37 71 for 41 78 (1024 items); 32 to 32 175 361 for 280 446, 16 to 32 146 298 for 252
 //                      390 (8192 items of 128 and 256 points). Of 256 items, which keep half the blocks busy, 53 for
-//                      49 (two axes, below).
+//                      49 (rows of 256 x 256).
 //                      64 to 128, 8192 items of 128 and 256 points: two teams of four warps 567 and 1266 for 678 and
 //                      1294 by two of eight; points one step ahead, not two, 630 (128 points); one team of eight warps
 //                      647, 1286.
@@ -38,23 +41,37 @@
 //   there              Two teams of four warps, points two steps ahead, chunks of 64 rows: 1977 of all passes for 2359,
 //                      one step ahead 2040, two teams of eight warps 2295, 2507 with points one step ahead, whose
 //                      registers spill (64 to 64, 256 x 256, 64 items); 1507 for 1618 (128 to 128, 128 x 128, 64
-//                      items), as long (64 to 64, 128 x 128, 16 items). Of one item of 64 channels 41 for 35.
+//                      items), as long (64 to 64, 128 x 128, 16 items).
 //   back               Three teams of four warps: 2261 of all passes for 2623, one of eight in each of two blocks 2293,
 //                      two of eight 2505 (64 to 64, 256 x 256, 64 items); 1605 for 1670 (128 to 128, 128 x 128, 64
 //                      items). Of one item of 64 channels 48 for 35. Without teams eight tiles to mix: 198 for 227.
-//   two axes, one      Rows as a layer, then columns in place, for the passes of planes: 21 23 37 49 56 for 33 37 45 66
-//   after the other    76 (32 to 64, 64 to 64, 128 to 128, 128 x 128; 32 to 64, 64 to 64, 256 x 256; one item). Up to 4
-//                      Mi samples of y, which L2 keeps: 48 60 65 for 52 64 67 (32 to 64 and 64 to 64, four items, 128
-//                      to 128, two, 128 x 128); of 8 Mi 90 111 123 122 for 85 106 118 108. 16 bits 17 18 25 28 31 for
-//                      25 26 31 43 44; of 8 Mi 54 58 for 53 55. In two parts 31 36 78 83 91 for 115 118 135 292 298; of
-//                      8 Mi 180 228 for 304 310.
-//   columns            One tile of points at once 21 23 37 50 57 for 25 27 42 54 61 with two; 16 warps 26 27 43 59 66,
-//                      with two tiles of points 27 28 43 55 63; two tiles of frequencies, which reads twice, 22 24 41
-//                      63 63; eight 25 27 43 65 68; four blocks of four warps 25 27 48 77 79; with fewer, larger
-//                      slices 26 28 46 69 76. In two parts four tiles and one of points 31 36 83 91 for 32 37 87 94 by
-//                      two and two.
+//   two axes, few      Rows there with the product of channels, then a filter, for the passes of planes: 20 22 35 39 48
+//   planes             for 31 34 43 58 65 (32 to 64, 64 to 64, 128 to 128, 128 x 128; 32 to 64, 64 to 64, 256 x 256;
+//                      one item); rows as a layer, then columns in place, took 21 23 37 50 57. Up to 4 Mi samples of y,
+//                      which L2 keeps: 28 32 49 55 for 36 42 49 59 (32 to 64 and 64 to 64, two and four items of 128 x
+//                      128); of 8 Mi 102 75 88 94 for 111 75 89 91. 16 bits 17 18 24 28 32 for 25 26 31 43 44; of 8 Mi
+//                      59 for 55. In two parts 30 34 60 66 75 for 111 113 129 284 289; of 16 Mi 254 333 393 for 311 353
+//                      387.
+//     there            128 items of 128 points: one block of eight tiles, two to mix, 20.3 21.7 for 20.9 22.7 by two
+//                      blocks with half the frequencies each and 21.8 24.0 by a team (32 to 64, 64 to 64), but 36.8 for
+//                      36.2 (128 to 128). 256 items of 256 points by two teams: 40.8 48.8 for 41.6 54.3 and, by one,
+//                      46.8 54.9. Up to 128 planes by a team: 31 34 43 58 65 for 33 36 45 66 75; 256 planes by two 59
+//                      for 63. Real samples neither: 34 47 for 35 60 by one team, 38 53 by two (64 to 64, 128 x 128, 32
+//                      modes with weights each, one and four items). In two parts 30 34 60 for 34 39 61 by two teams,
+//                      but 70 83 for 66 75 (256 points). 16 bits 17.0 17.9 24.2 for 17.5 19.0 25.8, but 30 34 for
+//                      28 32.
+//     filter           As many slices as run at once; twice as many 27 29 44 48 60 for 21 23 38 44 57. Four tiles of
+//                      frequencies, one of points each way 20.7 22.8 35.2 40.4 53.8; two of points back 20.9 22.7 36.2
+//                      41.6 54.3, there too 22.3 23.7 39.2 43.1 55.6; eight of frequencies, whose points warps share
+//                      out, 20.8 22.7 35.4 43.9 58.0; two 22.8 25.2 37.6 44.8 58.7; 16 warps 21.3 23.7 36.5 41.7 56.4;
+//                      four warps in each of two blocks 22.2 24.5 40.2 46.0 59.4. All wait for their instructions, of
+//                      which each warp needs most once: a quarter of the time of the filter by itself.
 //
 // Operands in two parts; 1024 items of 64 channels of 128 and 256 points, of 128 of 128 points:
+//   layer, few items   Eight warps with eight tiles 9.1 11.0 14.8 11.1 14.3 20.7 for 10.4 13.2 20.3 13.7 18.6 30.5 by
+//                      sixteen with two, with four 9.3 11.6 17.8 11.8 15.8 25.4 (of the same one item as above); 64
+//                      items 12.3 15.4 31.7 for 12.5 16.1 33.2, 128 items 22.6 57.1 for 22.3 52.4 (64 to 64, 128 to
+//                      128, 128 points).
 //   layer              Two teams of four warps, eight tiles, points two steps ahead: 100 160 253 for 128 208 300
 //                      without teams. Three steps ahead 108 164 351, four tiles 111 175 273, four teams 109 190 337,
 //                      one team 130 194 271. Sums of two products at once, and second parts that only products round:
@@ -64,6 +81,9 @@
 //                      teams 361 861, none 385 916. There without a product, as for gradients, 120 179 (two of 128 and
 //                      of 256 points) by eight tiles, 121 202 by four.
 // 16 bits, of the same sizes:
+//   layer, few items   To 64 channels eight warps with four tiles 6.6 6.7 for 7.0 7.8 by sixteen, with eight 6.6 7.2;
+//                      to 128 with eight 7.6 9.2, with four 8.6 10.9, by sixteen 8.2 10.1 (128 points, one item; 256
+//                      points, 16 items). 64 items 7.3 7.9 for 7.3 8.5, but 11.9 for 10.8 (128 to 128).
 //   layer              The same two teams 35 52 71 for 38 64 80; three steps ahead 35 56 81, one 34 56 71; three teams
 //                      45 69 89, four 43 68 96.
 //   there              The same, one step ahead, 121 254 for 124 304; two 127 249. Back in teams is no better.
@@ -114,12 +134,19 @@ constexpr Operands operands_of(Dtype dtype, bool tf32) {
   return dtype != Dtype::f32 ? Operands::halves : tf32 ? Operands::tf32 : Operands::split;
 }
 
+// What a line is chosen for: real samples, or complex ones that a product of channels follows.
+enum class Use { any, real, product };
+
 struct Line {
   Stage stage;
   Operands operands;
   std::int64_t items, inputs, outputs, points, frequencies;  // that it is chosen up to; points of a row
   Tuning tuning;
-  bool complex_samples = true;  // whether it is made for them too
+  Use use = Use::any;
+  constexpr bool takes(const Key& key) const {
+    if (use == Use::any) return true;
+    return use == Use::real ? !key.complex : key.complex && key.product != Product::none;
+  }
 };
 
 // Numbers of weights of each frequency that a row of outputs takes, over those of a row of inputs.
@@ -133,14 +160,17 @@ constexpr std::int64_t few_weights(Operands operands) {
   return operands == Operands::halves ? 32 : operands == Operands::tf32 ? 16 : 4;
 }
 inline constexpr std::int64_t kLongRow = 512;
-// A layer of two axes whose weights are shared goes one axis after the other up to so many samples of outputs.
-constexpr std::int64_t few_samples(Operands operands) { return operands == Operands::split ? 1 << 23 : 1 << 22; }
+// A layer of two axes whose weights are shared goes rows first up to so many samples of outputs.
+constexpr std::int64_t few_samples(Operands operands) { return operands == Operands::split ? 1 << 24 : 1 << 22; }
 
 inline constexpr std::int64_t kFewest = 4, kLess = 32, kHalf = 64, kFew = 128, kSome = 256,
                               kAny = std::int64_t{1} << 62;
 
 inline constexpr std::array kLines = std::to_array<Line>({
-    {Stage::layer, Operands::tf32, kLess, kAny, kAny, kAny, kAny, {16, 4, 1, 1, 1}},
+    {Stage::layer, Operands::tf32, kLess, kAny, kAny, kAny, 32, {16, 4, 1, 1, 1}},
+    {Stage::layer, Operands::tf32, kLess, kAny, kAny, kAny, kAny, {8, 8, 1, 1, 1}},
+    {Stage::layer, Operands::tf32, kHalf, kAny, kAny, kAny, 32, {16, 4, 4, 2, 1}},
+    {Stage::layer, Operands::tf32, kHalf, 64, 64, kAny, kAny, {8, 8, 2, 1, 1}},
     {Stage::layer, Operands::tf32, kHalf, kAny, kAny, kAny, kAny, {16, 4, 4, 2, 1}},
     {Stage::layer, Operands::tf32, kFew, 64, 128, kAny, kAny, {16, 4, 4, 2, 1}},
     {Stage::layer, Operands::tf32, kFew, 128, 128, 128, kAny, {8, 8, 8, 1, 1, 1, 3}},
@@ -156,27 +186,38 @@ inline constexpr std::array kLines = std::to_array<Line>({
     {Stage::layer, Operands::tf32, kAny, 128, 128, 256, kAny, {8, 8, 8, 1, 1, 1, 3}},
     {Stage::layer, Operands::tf32, kAny, 128, 128, kAny, kAny, {16, 4, 8, 1, 1, 1}},
     {Stage::layer, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
+    {Stage::layer, Operands::split, kFew, kAny, kAny, kAny, 32, {16, 2, 1, 1, 1}},
+    {Stage::layer, Operands::split, kHalf, kAny, kAny, kAny, kAny, {8, 8, 1, 1, 1}},
     {Stage::layer, Operands::split, kFew, kAny, kAny, kAny, kAny, {16, 2, 1, 1, 1}},
     {Stage::layer, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 8, 8, 1, 1, 2, 2}},
     {Stage::layer, Operands::split, kAny, 64, 64, kAny, kAny, {8, 2, 4, 1, 2}},
     {Stage::layer, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 2, 8, 1, 2}},
+    {Stage::layer, Operands::halves, kFew, kAny, kAny, kAny, 32, {16, 4, 1, 2, 1}},
+    {Stage::layer, Operands::halves, kHalf, 64, 64, kAny, kAny, {8, 4, 1, 2, 1}},
+    {Stage::layer, Operands::halves, kLess, kAny, kAny, kAny, kAny, {8, 8, 1, 2, 1}},
     {Stage::layer, Operands::halves, kFew, kAny, kAny, kAny, kAny, {16, 4, 1, 2, 1}},
     {Stage::layer, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 8, 8, 2, 1, 2, 2}},
     {Stage::layer, Operands::halves, kAny, 64, 64, kAny, kAny, {8, 4, 4, 2, 2}},
     {Stage::layer, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
     {Stage::there, Operands::tf32, kSome, kAny, kAny, kAny, 16, {16, 2, 2, 2, 1}},
     {Stage::there, Operands::tf32, kAny, kAny, kAny, kAny, 16, {8, 2, 2, 2, 4}},
-    {Stage::there, Operands::tf32, kSome, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
+    {Stage::there, Operands::tf32, kSome, kAny, kAny, kAny, 32, {8, 4, 4, 2, 2}},
+    {Stage::there, Operands::tf32, kFew, 64, kAny, 128, kAny, {8, 8, 2, 1, 1}, Use::product},
+    {Stage::there, Operands::tf32, kFew, 128, kAny, 128, kAny, {8, 4, 4, 2, 2}, Use::product},
+    {Stage::there, Operands::tf32, kFew, kAny, kAny, kAny, kAny, {8, 8, 8, 1, 1, 1, 2}, Use::product},
+    {Stage::there, Operands::tf32, kSome, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}, Use::real},
     {Stage::there, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 8, 8, 1, 1, 2, 2}},
     {Stage::there, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
     {Stage::there, Operands::split, kFew, kAny, kAny, kAny, 16, {16, 2, 2, 2, 1}},
     {Stage::there, Operands::split, kAny, kAny, kAny, 256, 16, {4, 2, 2, 2, 4}},
     {Stage::there, Operands::split, kAny, kAny, kAny, kAny, 16, {8, 2, 2, 2, 2}},
+    {Stage::there, Operands::split, kFew, kAny, kAny, 128, kAny, {8, 8, 4, 1, 1}, Use::product},
     {Stage::there, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 8, 8, 1, 1, 2, 1}},
     {Stage::there, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 8, 4, 1, 1}},
     {Stage::there, Operands::halves, kSome, kAny, kAny, 128, 32, {8, 4, 4, 2, 2}},
     {Stage::there, Operands::halves, kSome, kAny, kAny, kAny, 32, {16, 4, 4, 2, 1}},
     {Stage::there, Operands::halves, kAny, kAny, kAny, kAny, 32, {4, 4, 4, 2, 4}},
+    {Stage::there, Operands::halves, kFew, kAny, kAny, kAny, kAny, {8, 8, 4, 2, 1}, Use::product},
     {Stage::there, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 8, 8, 2, 1, 2, 1}},
     {Stage::there, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
     {Stage::middle, Operands::tf32, kLess, kAny, kAny, kAny, 64, {16, 4, 4, 2, 1}},
@@ -193,12 +234,12 @@ inline constexpr std::array kLines = std::to_array<Line>({
     {Stage::back, Operands::split, kAny, kAny, kAny, kAny, 16, {8, 2, 2, 2, 2}},
     {Stage::back, Operands::split, kAny, kAny, kAny, kAny, kAny, {16, 4, 8, 1, 1, 4}},
     {Stage::back, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 2, 4, 1, 2}},
-    {Stage::back, Operands::halves, kAny, kAny, kAny, 128, 32, {4, 4, 4, 4, 4}, false},
-    {Stage::back, Operands::halves, kAny, kAny, kAny, kAny, 32, {8, 4, 4, 4, 2}, false},
+    {Stage::back, Operands::halves, kAny, kAny, kAny, 128, 32, {4, 4, 4, 4, 4}, Use::real},
+    {Stage::back, Operands::halves, kAny, kAny, kAny, kAny, 32, {8, 4, 4, 4, 2}, Use::real},
     {Stage::back, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
-    {Stage::columns, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 1, 2}},
-    {Stage::columns, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 1, 2}},
-    {Stage::columns, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
+    {Stage::filter, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 4, 1, 1, 1}},
+    {Stage::filter, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 4, 1, 1, 1}},
+    {Stage::filter, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 4, 2, 2, 1}},
     {Stage::arrange, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
     {Stage::arrange, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
     {Stage::arrange, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
