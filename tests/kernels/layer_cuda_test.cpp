@@ -115,8 +115,9 @@ INSTANTIATE_TEST_SUITE_P(
                         "_complex_b1_c128x128_l256_m64_shared_channelmajor", "_b4_c256x200_l1024_m500_shared",
                         "_complex_b3_c16x24_l128x128_m64x64_shared_channelmajor",
                         "_complex_b2_c3x5_l256x256_m64x64_shared_channelmajor", "_b5_c20x33_l85x100_m12x17_twosided",
-                        "_complex_b1_c2x2_l512x64_m512x64_shared", "_b2_c2x3_l1024x16_m5x9_adjoint",
-                        "_b7_c7x3_l51_m26_shared", "_b1_c1x1_l17_m9", "_b9_c20x3_l32_m17_adjoint")),
+                        "_complex_b1_c2x2_l512x64_m512x64_shared", "_complex_b2_c4x3_l40x33_m25x7_shared",
+                        "_b2_c2x3_l1024x16_m5x9_adjoint", "_b7_c7x3_l51_m26_shared", "_b1_c1x1_l17_m9",
+                        "_b9_c20x3_l32_m17_adjoint")),
     [](const auto& info) { return text(std::get<0>(info.param), std::get<1>(info.param)); });
 
 }  // namespace
