@@ -58,7 +58,7 @@ class Weights final : public Step {
 
   std::string_view name() const override { return "weights"; }
   void fit(const Machine& machine) override {
-    blocks_ = machine.concurrent_blocks(id(), Path::threads, choice_.layout().threads, 0);
+    blocks_ = machine.concurrent_blocks(spectral::id_of(choice_), Path::threads, choice_.layout().threads, 0);
   }
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
             const LaunchTo& to) const override {
@@ -71,7 +71,7 @@ class Weights final : public Step {
     a.arranged = static_cast<std::uint32_t*>(call.prepared);
     const std::int64_t of_block = std::int64_t{16} * layout.threads;
     Launch launch =
-        make_launch(machine, description_, id(), Path::threads,
+        make_launch(machine, description_, spectral::id_of(choice_), Path::threads,
                     std::clamp<std::int64_t>((bytes_ + of_block - 1) / of_block, 1, blocks_), layout.threads, 0);
     launch.touches({"w", a.w, 8 * problem_.inputs * problem_.outputs * a.matrices, false, false});
     launch.touches({"weights", a.arranged, bytes_, true, false});
@@ -80,7 +80,6 @@ class Weights final : public Step {
   }
 
  private:
-  KernelId id() const { return {mix::Family::name, choice_.line, choice_.instance}; }
   Spectral problem_;
   mix::Choice choice_;
   std::int64_t bytes_;
@@ -120,8 +119,8 @@ class Layer final : public LayerStep {
     }
     const Pass& most = fused_ ? *fused_ : there_->pass();
     const mix::Choice& choice = most.choice();
-    variant_.emplace(KernelId{mix::Family::name, choice.line, choice.instance}, choice.layout(), choice.name(),
-                     most.shared_bytes(), mix::roundings(p.lengths.size()));
+    variant_.emplace(spectral::id_of(choice), choice.layout(), choice.name(), most.shared_bytes(),
+                     mix::roundings(p.lengths.size()));
     description_ = text(token, ", ", variant_->name);
   }
 
@@ -169,7 +168,7 @@ class Layer final : public LayerStep {
   Workspace inputs() const { return {problem_, problem_.inputs}; }
   Workspace outputs() const { return {problem_, problem_.outputs}; }
   // Rows of planes [C_out, X, M_y], between the passes of both axes.
-  std::int64_t plane_row() const { return (kept(problem_, 1) + 1) / 2 * 2; }
+  std::int64_t plane_row() const { return spectral::in_pairs(kept(problem_, 1)); }
   std::int64_t plane_bytes(std::int64_t items) const {
     if (passes_.size() < 3) return 0;
     return items * problem_.outputs * problem_.lengths[0] * plane_row() * Workspace::number_bytes(problem_);

@@ -26,7 +26,7 @@ Spectral rows_of(const Spectral& p) {
 struct RowSpectra {
   const Spectral& p;
   std::int64_t batch;
-  std::int64_t row() const { return (kept(p, 1) + 1) / 2 * 2; }
+  std::int64_t row() const { return in_pairs(kept(p, 1)); }
   std::int64_t plane() const { return p.lengths[0] * row(); }
   std::int64_t bytes() const { return p.outputs * batch * plane() * Workspace::number_bytes(p); }
   mix::Spectra by_rows(void* data) const { return {static_cast<std::uint32_t*>(data), row(), batch * plane(), true}; }
@@ -41,17 +41,15 @@ struct FilterCut {
 
 std::optional<FilterCut> cut(const Spectral& p, const mix::Layout& layout, const Device& device) {
   const mix::Layout of_rows(mix::rows_of(layout.key), layout.tuning);
-  const int part = mix::part_of(p.lengths[0]), steps = mix::Layout::steps_of(part, layout.step);
-  const int column_bytes = 512 * mix::Layout::table_vectors(part, layout.step, layout.tiles_of(kept(p, 0)));
-  const int row_bytes =
-      512 * mix::Layout::table_vectors(mix::part_of(p.lengths[1]), layout.step, layout.tiles_of(kept(p, 1)));
+  const int steps = mix::Layout::steps_of(mix::part_of(p.lengths[0]), layout.step);
+  const int column_bytes = table_bytes(layout, p.lengths[0], kept(p, 0)),
+            row_bytes = table_bytes(layout, p.lengths[1], kept(p, 1));
   const auto made = [&](int slice) -> FilterCut {  // of steps of points, each of which are four rows
     const int rows = 4 * layout.step * slice, channels = 8 * layout.tiles_of(kept(p, 1));
     return {layout.places(kept(p, 1), channels, kept(p, 0), 1), of_rows.places(rows, rows, kept(p, 1), 1),
             static_cast<int>(ratio_up(steps, slice)), 0};
   };
-  // Columns' spectra, rows' spectra; as far as there is room, sums of other warps, which share out the points where
-  // there are fewer tiles to transform, and tables.
+  // Columns' spectra, rows' spectra; as far as there is room, sums of parts of the points, and tables.
   const auto placed = [&](FilterCut of, int blocks) -> std::optional<FilterCut> {
     int taken = of.columns.bytes + of.rows.bytes;
     const auto has_room = [&](int bytes) {
@@ -62,10 +60,7 @@ std::optional<FilterCut> cut(const Spectral& p, const mix::Layout& layout, const
     const auto add = [&](int& place, int bytes) {
       if (has_room(bytes)) place = taken, taken += bytes;
     };
-    const int tasks = of.columns.output_tiles * of.columns.frequency_groups;
-    const int parts = std::min(layout.tuning.warps / tasks, steps);
-    if (parts > 1) add(of.columns.parts_at, (parts - 1) * tasks * layout.tuning.tiles * 1024);
-    if (of.columns.parts_at >= 0) of.columns.parts = parts;
+    place_parts(of.columns, layout, of.columns.output_tiles * of.columns.frequency_groups, p.lengths[0], add);
     add(of.columns.forward_at, column_bytes), add(of.columns.inverse_at, column_bytes);
     add(of.rows.inverse_at, row_bytes);
     of.rows.bytes = taken;
@@ -96,31 +91,28 @@ class Filter {
   }
 
   const std::vector<std::uint32_t>& words() const { return words_; }
-  void fit(const Machine& machine) const {
-    machine.concurrent_blocks(id(), Path::threads, choice_.layout().threads, machine.device().block_bytes);
-  }
+  void fit(const Machine& machine) const { spectral::fit(machine, choice_); }
 
   Launch launch(const Machine& machine, const RowSpectra& of, void* spectra, const Field& field, void* y,
                 std::span<const std::uint32_t> constants) const {
     const mix::Layout layout = choice_.layout();
     mix::Arguments a{};
     a.forward = constants.data(), a.inverse = constants.data() + rows_at_, a.scale = rows_scale_;
-    give_axis(a, 1, layout.tiles_of(kept(problem_, 1)));
+    give_axis(a, layout, problem_.lengths[1], kept(problem_, 1));
     a.y = y, a.y_rows = {field.rows().channel, field.rows().item, problem_.lengths[1]};
-    a.aligned =
-        a.length % (4 * layout.lane_points) == 0 && reinterpret_cast<std::uintptr_t>(y) % (4 * layout.words) == 0;
+    a.aligned = is_aligned(layout, a.length, {y});
     a.batch = static_cast<int>(of.batch * problem_.outputs), a.inner = static_cast<int>(of.batch);
     a.places = cut_.rows, a.channel_slices = cut_.slices, a.units = a.batch * cut_.slices;
 
     mix::AxisArguments& columns = a.columns;
     columns = a;
     columns.inverse = constants.data() + inverse_at_, columns.scale = columns_scale_;
-    give_axis(columns, 0, layout.tiles_of(kept(problem_, 0)));
+    give_axis(columns, layout, problem_.lengths[0], kept(problem_, 0));
     columns.u = spectra, columns.u_rows = of.by_columns(), columns.inputs = kept(problem_, 1);
     columns.aligned = true;
     columns.places = cut_.columns;
 
-    Launch launch = make_launch(machine, description_, id(), Path::threads, std::min(a.units, cut_.blocks),
+    Launch launch = make_launch(machine, description_, id_of(choice_), Path::threads, std::min(a.units, cut_.blocks),
                                 layout.threads, cut_.rows.bytes);
     launch.touches({"spectra of rows", spectra, of.bytes(), false, false});
     launch.touches({"y", y, field.bytes(), true, false});
@@ -140,11 +132,6 @@ class Filter {
         mix::make_tables(mix::Layout(mix::rows_of(layout.key), layout.tuning), p.lengths[1], kept_on_axis(p, 1));
     rows_at_ = std::ssize(words_), rows_scale_ = static_cast<float>(rows.scale);
     words_.insert(words_.end(), rows.words.begin() + rows.inverse_at, rows.words.end());
-  }
-  KernelId id() const { return {mix::Family::name, choice_.line, choice_.instance}; }
-  void give_axis(mix::AxisArguments& a, std::size_t axis, int table_tiles) const {
-    a.length = problem_.lengths[axis], a.part = mix::part_of(a.length), a.quarters = mix::is_folded_twice(a.length);
-    a.frequencies = kept(problem_, axis), a.table_tiles = table_tiles;
   }
 
   Spectral problem_;
@@ -166,8 +153,8 @@ class LayerByAxes final : public LayerStep {
         y_(y),
         rows_(std::move(rows)),
         filter_(std::move(filter)),
-        variant_(KernelId{mix::Family::name, rows_.choice().line, rows_.choice().instance}, rows_.layout(),
-                 rows_.choice().name() + "_byaxes", rows_.shared_bytes(), kRoundings),
+        variant_(id_of(rows_.choice()), rows_.layout(), rows_.choice().name() + "_byaxes", rows_.shared_bytes(),
+                 kRoundings),
         description_(text(asked.token(), ", ", variant_.name)) {}
 
   const Variant& variant() const override { return variant_; }

@@ -38,8 +38,7 @@ double rows_in_turn(const Shape& shape, const Cut& cut, std::int64_t weights) {
 }
 
 std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length, const Device& device) {
-  const int table_bytes =
-      512 * mix::Layout::table_vectors(mix::part_of(length), layout.step, layout.tiles_of(shape.frequencies));
+  const int bytes_of_table = table_bytes(layout, length, shape.frequencies);
   const bool by_frequency = layout.slices_frequencies;
   const int grain = by_frequency ? layout.tile_grain : 1;
   const int channel_tiles = static_cast<int>(ratio_up(shape.outputs, 16));
@@ -54,20 +53,14 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
       if (!room(taken + bytes)) return;
       place = of.places.bytes + taken, taken += bytes;
     };
-    // Where there are fewer tiles to transform than warps they share out the points, one part each.
     const int tasks_of_frequency =
         of.places.columns * (layout.key.product == Product::none ? of.places.output_tiles : of.places.input_tiles);
-    const int tasks = tasks_of_frequency * of.places.frequency_groups;
-    const int parts = std::min(layout.tuning.warps / tasks, mix::Layout::steps_of(mix::part_of(length), layout.step));
-    if (layout.in_parts && parts > 1) {
-      add(of.places.parts_at, (parts - 1) * tasks * layout.tuning.tiles * 1024);
-      if (of.places.parts_at >= 0) of.places.parts = parts;
-    }
+    place_parts(of.places, layout, tasks_of_frequency * of.places.frequency_groups, length, add);
     if (layout.staged > 0) add(of.places.staged_at, layout.tuning.warps * layout.staged * mix::Layout::kStaged);
     const bool again = units > of.blocks || shape.stage == Stage::layer;
-    if (layout.from_samples && (again || tasks_of_frequency > 1)) add(of.places.forward_at, table_bytes);
+    if (layout.from_samples && (again || tasks_of_frequency > 1)) add(of.places.forward_at, bytes_of_table);
     if (layout.to_samples && (again || of.places.columns * of.places.output_tiles > 1))
-      add(of.places.inverse_at, table_bytes);
+      add(of.places.inverse_at, bytes_of_table);
     if (layout.key.product == Product::shared && (layout.in_teams || (!layout.split && units <= of.blocks)))
       add(of.places.weights_at, 1024 * of.places.output_tiles * of.places.input_tiles * layout.steps_of_tile);
     of.places.bytes += taken;
@@ -136,6 +129,24 @@ Shape there_of(const Spectral& p, std::int64_t channels) {
 }
 }  // namespace
 
+int table_bytes(const mix::Layout& layout, int length, int frequencies) {
+  return 512 * mix::Layout::table_vectors(mix::part_of(length), layout.step, layout.tiles_of(frequencies));
+}
+void give_axis(mix::AxisArguments& a, const mix::Layout& layout, int length, int frequencies) {
+  a.length = length, a.part = mix::part_of(length), a.quarters = mix::is_folded_twice(length);
+  a.frequencies = frequencies, a.table_tiles = layout.tiles_of(frequencies);
+}
+bool is_aligned(const mix::Layout& layout, int length, std::initializer_list<const void*> rows) {
+  return length % (4 * layout.lane_points) == 0 && std::ranges::all_of(rows, [&](const void* row) {
+           return reinterpret_cast<std::uintptr_t>(row) % (4 * layout.words) == 0;
+         });
+}
+KernelId id_of(const mix::Choice& choice) { return {mix::Family::name, choice.line, choice.instance}; }
+void fit(const Machine& machine, const mix::Choice& choice) {
+  // A device keeps one limit for a kernel: that of a plan for fewer channels is not to undercut another plan's.
+  machine.concurrent_blocks(id_of(choice), Path::threads, choice.layout().threads, machine.device().block_bytes);
+}
+
 Pass::Pass(const Spectral& p, const Shape& shape, const mix::Choice& choice, const Cut& cut,
            const std::string& description)
     : problem_(p),
@@ -171,24 +182,15 @@ std::optional<Pass> Pass::make(const Spectral& p, const Shape& shape, const Devi
   return Pass(p, shape, choice, *made, description);
 }
 
-void Pass::fit(const Machine& machine) const {
-  // A device keeps one limit for a kernel: that of a plan for fewer channels is not to undercut another plan's.
-  machine.concurrent_blocks(id(), Path::threads, layout_.threads, machine.device().block_bytes);
-}
-
 Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const std::uint32_t> constants,
                     std::initializer_list<Region> regions) const {
   a.forward = constants.data(), a.inverse = constants.data() + inverse_at_;
   if (shape_.has_own_matrix()) a.weights = constants.data() + matrix_at_;
+  give_axis(a, layout_, problem_.lengths.back(), kept(problem_, problem_.lengths.size() - 1));
   a.inputs = shape_.inputs, a.outputs = shape_.outputs, a.frequencies = shape_.frequencies;
-  a.length = problem_.lengths.back(), a.part = mix::part_of(a.length), a.quarters = mix::is_folded_twice(a.length);
-  a.table_tiles = layout_.tiles_of(kept(problem_, problem_.lengths.size() - 1));
   a.matrices = static_cast<int>(matrices_of(problem_));
   a.frequency_slices = cut_.frequency_slices, a.channel_slices = cut_.channel_slices;
-  const auto is_aligned = [&](const void* data) {
-    return reinterpret_cast<std::uintptr_t>(data) % (4 * layout_.words) == 0;
-  };
-  a.aligned = a.length % (4 * layout_.lane_points) == 0 && is_aligned(a.u) && is_aligned(a.y);
+  a.aligned = is_aligned(layout_, a.length, {a.u, a.y});
   a.scale = static_cast<float>(scale_);
   if (problem_.lengths.size() == 2) {
     const int length = problem_.lengths[0];
@@ -206,7 +208,7 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
   a.row_bytes = in_bulk ? row_bytes : 0;
   a.ahead = in_bulk && cut_.slices() == 1 && (cut_.places.columns == 1 || layout_.in_teams) &&
             15 * rows * row_bytes <= part * machine.device().cache_bytes;
-  Launch launch = make_launch(machine, description_, id(), Path::threads, std::min(a.units, cut_.blocks),
+  Launch launch = make_launch(machine, description_, id_of(choice_), Path::threads, std::min(a.units, cut_.blocks),
                               layout_.threads, cut_.places.bytes);
   for (const Region& region : regions) launch.touches(region);
   if (!constants.empty())

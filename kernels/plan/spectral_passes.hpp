@@ -1,6 +1,7 @@
 // Passes of spectral layers: launches of the kernels of families/mix, as far as they are known before a call.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -35,6 +36,27 @@ struct Cut {
   std::int64_t units(std::int64_t items) const { return ratio_up(items, places.columns) * slices(); }
 };
 
+// Bytes of a table, there or back, of an axis of so many points.
+int table_bytes(const mix::Layout& layout, int length, int frequencies);
+
+// Where warps outnumber the tasks of a transform they share out the points, if `add` finds room for sums of all parts
+// but the first: it is given a place and bytes.
+template <class Add>
+void place_parts(mix::Places& places, const mix::Layout& layout, int tasks, int length, const Add& add) {
+  const int parts = std::min(layout.tuning.warps / tasks, mix::Layout::steps_of(mix::part_of(length), layout.step));
+  if (!layout.in_parts || parts < 2) return;
+  add(places.parts_at, (parts - 1) * tasks * layout.tuning.tiles * 1024);
+  if (places.parts_at >= 0) places.parts = parts;
+}
+
+// What a kernel has to know of an axis, of which so many frequencies are kept.
+void give_axis(mix::AxisArguments& a, const mix::Layout& layout, int length, int frequencies);
+// Whether lanes read and write their points of such rows in one access each.
+bool is_aligned(const mix::Layout& layout, int length, std::initializer_list<const void*> rows);
+
+KernelId id_of(const mix::Choice& choice);
+void fit(const Machine& machine, const mix::Choice& choice);
+
 class Pass {
  public:
   // Where shared memory has no room for a slice there is none, nor one launch of a layer that takes less time by
@@ -46,7 +68,7 @@ class Pass {
   const mix::Layout& layout() const { return layout_; }
   int shared_bytes() const { return cut_.places.bytes; }
   const std::vector<std::uint32_t>& words() const { return words_; }
-  void fit(const Machine& machine) const;
+  void fit(const Machine& machine) const { spectral::fit(machine, choice_); }
 
   // Of arrays, rows and items in `a`. Weights are the case's, unless the pass has its own matrix.
   Launch launch(const Machine& machine, mix::Arguments a, std::span<const std::uint32_t> constants,
@@ -55,8 +77,6 @@ class Pass {
  private:
   Pass(const Spectral& problem, const Shape& shape, const mix::Choice& choice, const Cut& cut,
        const std::string& description);
-  KernelId id() const { return {mix::Family::name, choice_.line, choice_.instance}; }
-
   Spectral problem_;
   Shape shape_;
   mix::Choice choice_;
@@ -102,11 +122,14 @@ struct Field {
   }
 };
 
+// Of a row of so many frequencies, which begins at a pair of them.
+inline std::int64_t in_pairs(std::int64_t frequencies) { return (frequencies + 1) / 2 * 2; }
+
 // Spectra of some items in a workspace: [items, channels, frequencies] or [channels, items, frequencies].
 struct Workspace {
   const Spectral& p;
   std::int64_t channels;
-  std::int64_t row() const { return (kept_count(p) + 1) / 2 * 2; }  // of a channel, in complex numbers
+  std::int64_t row() const { return in_pairs(kept_count(p)); }  // of a channel, in complex numbers
   static std::int64_t number_bytes(const Spectral& p) { return p.dtype == Dtype::f32 ? 8 : 4; }
   std::int64_t bytes(std::int64_t items) const {
     return (items * channels * row() * number_bytes(p) + 255) / 256 * 256;
