@@ -244,7 +244,7 @@ class Block {
     if constexpr (!kBack) return;
     device::sync_block();
 
-    const int point_tiles = Layout::steps_of(a_.part, layout.step) * (layout.step / 8);
+    const int point_tiles = Layout::tiles_of_points(a_.part, layout.step);
     const int point_groups = (point_tiles + layout.point_tiles - 1) / layout.point_tiles;
     const int inverses = items() * at_.output_tiles * point_groups;
     for (int task = warp_; task < inverses; task += layout.tuning.warps) {
@@ -891,7 +891,7 @@ class Block {
     for (int step = 0; step < kSteps; ++step)
       fragment_of(re[step], tile.re, step), fragment_of(im[step], tile.im, step);
     const int steps = 8 * at_.frequency_tiles / layout.step;
-    const int point_tiles = Layout::steps_of(a_.part, layout.step) * (layout.step / 8);
+    const int point_tiles = Layout::tiles_of_points(a_.part, layout.step);
     const auto row = output_row(item, output_tile);
     DANAUS_UNROLL_BY(1)
     for (int first = 0; first < point_tiles; first += layout.point_tiles) {
@@ -963,9 +963,8 @@ class Block {
   }
   template <class Row>
   DANAUS_DEVICE void store_points(const PointSums& sums, int first_tile, int tiles, Row row_of) const {
-    constexpr int kTilesOfLane = layout.step / 8;
     DANAUS_UNROLL
-    for (int i = 0; i < layout.point_tiles; i += kTilesOfLane) {
+    for (int i = 0; i < layout.point_tiles; i += layout.step_tiles) {
       const int n = 8 * (first_tile + i) + layout.lane_points * t();
       DANAUS_UNROLL
       for (int r = 0; r < 2; ++r) {

@@ -40,8 +40,7 @@ class Filter {
   using Columns = Block<P>;
   using Rows = Block<RowsOf>;
 
-  // Of points of a part.
-  static DANAUS_DEVICE int tiles_of(int part) { return Layout::steps_of(part, layout.step) * (layout.step / 8); }
+  static DANAUS_DEVICE int tiles_of(int part) { return Layout::tiles_of_points(part, layout.step); }
 
   // Of some tiles of points of columns, each of which are those of four rows: two tiles of channels.
   DANAUS_DEVICE void compute(int first, int end) {
@@ -76,8 +75,8 @@ class Filter {
   // Of a block's tile of points, the one that is row `row` of tiles of channels: those of lanes that store together are
   // side by side.
   static DANAUS_DEVICE int point_at(int tile, int row) {
-    constexpr int kTilesOfLane = layout.step / 8;
-    return layout.step * (tile / kTilesOfLane) + layout.lane_points * (row % 4) + 2 * (tile % kTilesOfLane) + row / 4;
+    return layout.step * (tile / layout.step_tiles) + layout.lane_points * (row % 4) + 2 * (tile % layout.step_tiles) +
+           row / 4;
   }
   static DANAUS_DEVICE int groups_of(int tiles, int size) { return (tiles + size - 1) / size; }
   // Of a point and its image in the column, or their images in its halves.
@@ -91,9 +90,8 @@ class Filter {
   // the next one their images in its halves.
   DANAUS_DEVICE void keep_rows(const typename Columns::PointSums& sums, int channel_tile, int first_tile, int first,
                                int end) const {
-    constexpr int kTilesOfLane = layout.step / 8;
     DANAUS_UNROLL
-    for (int i = 0; i < Columns::layout.point_tiles; i += kTilesOfLane) {
+    for (int i = 0; i < Columns::layout.point_tiles; i += layout.step_tiles) {
       if (first_tile + i >= end) continue;
       DANAUS_UNROLL
       for (int p = 0; p < layout.lane_points; ++p) DANAUS_UNROLL

@@ -96,6 +96,7 @@ struct Layout {
   int threads = 32 * tuning.warps;
   int number_bytes = halves ? 2 : 4;
   int step = halves ? 16 : 8;          // of points or frequencies that one product contracts
+  int step_tiles = step / 8;           // of as many, eight each
   int lane_points = halves ? 4 : 2;    // consecutive ones of a lane
   int words = key.complex ? 4 : 2;     // of those
   int steps_of_tile = halves ? 1 : 2;  // products that contract 16 channels
@@ -113,9 +114,9 @@ struct Layout {
   int weights_ahead = in_teams && to_samples && steps_of_tile == 2 && !split && threads * tuning.blocks <= 256 ? 2 : 1;
   bool in_parts = from_samples && !in_teams;    // points, where there are more warps than tiles to transform
   bool by_parity = from_samples || to_samples;  // frequencies are in places by frequency_at(), else in order
-  int apart = by_parity ? step / 8 : 0;         // tiles between those of a frequency and of the next one
+  int apart = by_parity ? step_tiles : 0;       // tiles between those of a frequency and of the next one
 
-  int tile_grain = (by_parity ? 2 : 1) * step / 8;  // tiles come in as many
+  int tile_grain = (by_parity ? 2 : 1) * step_tiles;  // tiles come in as many
 
   constexpr const char* broken_rule() const {
     if (tuning.warps < 1 || tuning.warps > 32) return "warps: 1 to 32";
@@ -166,6 +167,9 @@ struct Layout {
   DANAUS_HOST_AND_DEVICE static constexpr int place_of(int frequency) { return frequency ^ (frequency >> 2 & 1); }
   // Products that contract the points of a part.
   DANAUS_HOST_AND_DEVICE static constexpr int steps_of(int part, int step) { return (part + step - 1) / step; }
+  DANAUS_HOST_AND_DEVICE static constexpr int tiles_of_points(int part, int step) {
+    return steps_of(part, step) * (step / 8);
+  }
   // Vectors of a table, there or back, of 512 bytes.
   DANAUS_HOST_AND_DEVICE static constexpr int table_vectors(int part, int step, int tiles) {
     return steps_of(part, step) * tiles;

@@ -9,11 +9,11 @@
 //                      items as multiprocessors: 14.4 for 15.5 with few tiles for a warp (64 to 64, 128 points).
 //                      Tables and weights in shared memory, rows brought to L2 at once: 8.3 for 9 (64 to 64, 128
 //                      points, one item), 12.1 for 14.4 (128 items). Points on their way through shared memory, one
-//                      step at a time: 8.6 for 8.3, 15.6 for 13.9 (128 to 128, 256 points, one item). On an H100
-//                      clusters of four slices that transform a quarter of the inputs each and send their spectra to
-//                      the others: 13.2 for 14.3 (128 to 128, 256 points, one item), but 9.4 for 9.0 (64 to 64, 128
-//                      points) and 29 for 16.7 (128 to 128, 256 points, 16 items), of which 32 clusters do not run at
-//                      once.
+//                      step at a time: 8.6 for 8.3, 15.6 for 13.9 (128 to 128, 256 points, one item). Clusters of two,
+//                      four, eight slices that transform a share of the inputs each and send their spectra to the
+//                      others: 12.4 12.1 10.9 for 12.4 (128 to 128, 256 points, one item), but 8.7 9.2 10.0 for 8.6 (32
+//                      to 64) and 13.6 23 22 for 14.5 (128 to 128, 16 items), of which neither 32 of four nor 16 of
+//                      eight run at once.
 //   layer, a block     128 to 128: one team of eight warps 22 for 24 (128 points, 128 items), of sixteen 33 for 37 (256
 //   for each item      points). 64 to 64 and 64 to 128 as long, or longer. Half as many items are shared out in slices.
 //   layer, many        Of 8192 items of 256 points, of 32768 of 128. To 64 channels: two teams of four warps that
@@ -134,18 +134,20 @@ constexpr Operands operands_of(Dtype dtype, bool tf32) {
   return dtype != Dtype::f32 ? Operands::halves : tf32 ? Operands::tf32 : Operands::split;
 }
 
-// What a line is chosen for: real samples, or complex ones that a product of channels follows.
-enum class Use { any, real, product };
+// What a line is chosen for: real samples, complex ones, transforms that no product of channels follows.
+struct Use {
+  bool real = true, complex = true, alone = true;
+};
+inline constexpr Use kReal{true, false, true}, kMixed{true, true, false}, kComplexMixed{false, true, false};
 
 struct Line {
   Stage stage;
   Operands operands;
   std::int64_t items, inputs, outputs, points, frequencies;  // that it is chosen up to; points of a row
   Tuning tuning;
-  Use use = Use::any;
+  Use use = {};
   constexpr bool takes(const Key& key) const {
-    if (use == Use::any) return true;
-    return use == Use::real ? !key.complex : key.complex && key.product != Product::none;
+    return (key.complex ? use.complex : use.real) && (use.alone || key.product != Product::none);
   }
 };
 
@@ -202,22 +204,22 @@ inline constexpr std::array kLines = std::to_array<Line>({
     {Stage::there, Operands::tf32, kSome, kAny, kAny, kAny, 16, {16, 2, 2, 2, 1}},
     {Stage::there, Operands::tf32, kAny, kAny, kAny, kAny, 16, {8, 2, 2, 2, 4}},
     {Stage::there, Operands::tf32, kSome, kAny, kAny, kAny, 32, {8, 4, 4, 2, 2}},
-    {Stage::there, Operands::tf32, kFew, 64, kAny, 128, kAny, {8, 8, 2, 1, 1}, Use::product},
-    {Stage::there, Operands::tf32, kFew, 128, kAny, 128, kAny, {8, 4, 4, 2, 2}, Use::product},
-    {Stage::there, Operands::tf32, kFew, kAny, kAny, kAny, kAny, {8, 8, 8, 1, 1, 1, 2}, Use::product},
-    {Stage::there, Operands::tf32, kSome, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}, Use::real},
+    {Stage::there, Operands::tf32, kFew, 64, kAny, 128, kAny, {8, 8, 2, 1, 1}, kComplexMixed},
+    {Stage::there, Operands::tf32, kFew, 128, kAny, 128, kAny, {8, 4, 4, 2, 2}, kComplexMixed},
+    {Stage::there, Operands::tf32, kFew, kAny, kAny, kAny, kAny, {8, 8, 8, 1, 1, 1, 2}, kComplexMixed},
+    {Stage::there, Operands::tf32, kSome, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}, kReal},
     {Stage::there, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 8, 8, 1, 1, 2, 2}},
     {Stage::there, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
     {Stage::there, Operands::split, kFew, kAny, kAny, kAny, 16, {16, 2, 2, 2, 1}},
     {Stage::there, Operands::split, kAny, kAny, kAny, 256, 16, {4, 2, 2, 2, 4}},
     {Stage::there, Operands::split, kAny, kAny, kAny, kAny, 16, {8, 2, 2, 2, 2}},
-    {Stage::there, Operands::split, kFew, kAny, kAny, 128, kAny, {8, 8, 4, 1, 1}, Use::product},
+    {Stage::there, Operands::split, kFew, kAny, kAny, 128, kAny, {8, 8, 4, 1, 1}, kComplexMixed},
     {Stage::there, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 8, 8, 1, 1, 2, 1}},
     {Stage::there, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 8, 4, 1, 1}},
-    {Stage::there, Operands::halves, kSome, kAny, kAny, 128, 32, {8, 4, 4, 2, 2}},
-    {Stage::there, Operands::halves, kSome, kAny, kAny, kAny, 32, {16, 4, 4, 2, 1}},
+    {Stage::there, Operands::halves, kSome, kAny, kAny, 128, 32, {8, 4, 4, 2, 2}, kMixed},
+    {Stage::there, Operands::halves, kSome, kAny, kAny, kAny, 32, {16, 4, 4, 2, 1}, kMixed},
     {Stage::there, Operands::halves, kAny, kAny, kAny, kAny, 32, {4, 4, 4, 2, 4}},
-    {Stage::there, Operands::halves, kFew, kAny, kAny, kAny, kAny, {8, 8, 4, 2, 1}, Use::product},
+    {Stage::there, Operands::halves, kFew, kAny, kAny, kAny, kAny, {8, 8, 4, 2, 1}, kComplexMixed},
     {Stage::there, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 8, 8, 2, 1, 2, 1}},
     {Stage::there, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 4, 4, 2, 2}},
     {Stage::middle, Operands::tf32, kLess, kAny, kAny, kAny, 64, {16, 4, 4, 2, 1}},
@@ -234,8 +236,8 @@ inline constexpr std::array kLines = std::to_array<Line>({
     {Stage::back, Operands::split, kAny, kAny, kAny, kAny, 16, {8, 2, 2, 2, 2}},
     {Stage::back, Operands::split, kAny, kAny, kAny, kAny, kAny, {16, 4, 8, 1, 1, 4}},
     {Stage::back, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 2, 4, 1, 2}},
-    {Stage::back, Operands::halves, kAny, kAny, kAny, 128, 32, {4, 4, 4, 4, 4}, Use::real},
-    {Stage::back, Operands::halves, kAny, kAny, kAny, kAny, 32, {8, 4, 4, 4, 2}, Use::real},
+    {Stage::back, Operands::halves, kAny, kAny, kAny, 128, 32, {4, 4, 4, 4, 4}, kReal},
+    {Stage::back, Operands::halves, kAny, kAny, kAny, kAny, 32, {8, 4, 4, 4, 2}, kReal},
     {Stage::back, Operands::halves, kAny, kAny, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
     {Stage::filter, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 4, 1, 1, 1}},
     {Stage::filter, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 4, 1, 1, 1}},
