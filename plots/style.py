@@ -6,6 +6,7 @@ import textwrap
 import matplotlib
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 # Okabe and Ito: eight colours that colour-blind readers can tell apart.
@@ -143,6 +144,13 @@ def measured(look, stale):
     if stale:
         return {**mark, "markerfacecolor": "white", "markeredgewidth": 1.5}
     return {**mark, "markeredgecolor": BLACK, "markeredgewidth": 0.7}
+
+
+def add_stale(handles, labels, stale):
+    """What hollow marks are, to a legend, where some are stale."""
+    if stale:
+        handles.append(Line2D([], [], **STALE))
+        labels.append("hollow: stale")
 
 
 def draw_marks(axes, marks):

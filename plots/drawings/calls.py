@@ -54,9 +54,7 @@ def over_others(figure, rows, peers):
     if crossed:
         handles.append(Line2D([], [], **PEER))
         labels.append(PEER_NAME)
-    if any(methods["kernel"]["stale"] for here in places.values() for methods, _ in here):
-        handles.append(Line2D([], [], **style.STALE))
-        labels.append("hollow: stale")
+    style.add_stale(handles, labels, any(methods["kernel"]["stale"] for here in places.values() for methods, _ in here))
     figure.legend_for_all(handles, labels, columns=4)
 
 

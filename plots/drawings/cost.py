@@ -40,9 +40,8 @@ def cost_per_token(figure, rows, paper, predictions, long):
                     Line2D([], [], color=style.GREY, **style.MEASURED), Line2D([], [], **style.PAPER)]
         labels += ["line: Eq. 2", "dash: Eq. 2 of a kernel's factors", f"mark: measured, {profile}",
                    "FlashFFTConv on an H100 (paper)"]
-        if any(kernel.row["stale"] for kernel in points) or any(stale for *_, stale in beyond):
-            handles.append(Line2D([], [], **style.STALE))
-            labels.append("hollow: stale")
+        stale = any(kernel.row["stale"] for kernel in points) or any(stale for *_, stale in beyond)
+        style.add_stale(handles, labels, stale)
         draw_ratios(figure.add_subplot(below), points, lengths(lines))
     figure.legend_for_all(handles, labels, columns=5 if points else None)
 

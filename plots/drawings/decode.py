@@ -45,7 +45,5 @@ def by_position(figure, rows):
                for method in drawn]
     labels = [METHOD[method][0] + (f", S={', '.join(map(str, states))}" if method == "recurrence" else "")
               for method in drawn]
-    if stale:
-        handles.append(Line2D([], [], **style.STALE))
-        labels.append("hollow: stale")
+    style.add_stale(handles, labels, stale)
     figure.legend_for_all(handles, labels, columns=4)

@@ -57,9 +57,7 @@ def legend(figure, kernels):
     entries += [({**look, "marker": "o"}, style.DTYPE[name]) for name, (look, _) in DTYPE.items() if name in dtypes]
     handles = [Line2D([], [], linestyle="none", **look) for look, _ in entries]
     labels = [name for _, name in entries]
-    if any(kernel.row["stale"] for kernel in kernels):
-        handles.append(Line2D([], [], **style.STALE))
-        labels.append("hollow: stale")
+    style.add_stale(handles, labels, any(kernel.row["stale"] for kernel in kernels))
     for band, shade in zip(reversed(BANDS), reversed(SHADES)):
         handles.append(Line2D([], [], color=shade, linewidth=8))
         labels.append(f"within {band:.0%}")

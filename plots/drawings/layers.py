@@ -91,9 +91,7 @@ def by_batch(figure, rows, layers, predicted):
     if foreseen:
         handles.append(Line2D([], [], **PREDICTED))
         labels.append("predicted")
-    if stale:
-        handles.append(Line2D([], [], **style.STALE))
-        labels.append("hollow: stale")
+    style.add_stale(handles, labels, stale)
     figure.legend_for_all(handles, labels, columns=4)
 
 

@@ -34,9 +34,7 @@ def time_per_sample(figure, rows):
     handles = [Line2D([], [], color=look["color"], marker=look["marker"], linewidth=1) for look in MODES.values()]
     handles.append(Line2D([], [], color=style.GREY, linestyle="--", linewidth=1))
     labels = [*MODES, f"{REACH} × causal at the FFT size"]
-    if any(row["stale"] and is_drawn(row) for row in rows):
-        handles.append(Line2D([], [], **style.STALE))
-        labels.append("hollow: stale")
+    style.add_stale(handles, labels, any(row["stale"] and is_drawn(row) for row in rows))
     figure.legend_for_all(handles, labels)
 
 

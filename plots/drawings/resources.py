@@ -48,7 +48,5 @@ def shares(figure, rows):
     handles = [Line2D([], [], color=style.BLACK, linewidth=1.2), Line2D([], [], **PREDICTED)]
     handles += [Line2D([], [], **look) for _, look in known.values()]
     labels = ["measured", "predicted by all", *(name for name, _ in known.values())]
-    if stale:
-        handles.append(Line2D([], [], **style.STALE))
-        labels.append("hollow: stale")
+    style.add_stale(handles, labels, stale)
     figure.legend_for_all(handles, labels, columns=5)

@@ -76,9 +76,7 @@ def legend(figure, timed, stale):
             labels.append(name)
     handles += [Line2D([], [], **PEER), Line2D([], [], color=style.BLACK, linestyle=style.BOUND["linestyle"])]
     labels += ["cuDNN, measured", "floor"]
-    if stale:
-        handles.append(Line2D([], [], **style.STALE))
-        labels.append("hollow: stale")
+    style.add_stale(handles, labels, stale)
     figure.legend_for_all(handles, labels, columns=4)
 
 

@@ -56,9 +56,7 @@ def time_over_floor(figure, rows, peers):
     handles, labels = list(named.values()), list(named)
     handles.append(Line2D([], [], color=style.BLACK, linewidth=1.2, linestyle=style.BOUND["linestyle"]))
     labels.append("floor")
-    if stale:
-        handles.append(Line2D([], [], **style.STALE))
-        labels.append("hollow: stale")
+    style.add_stale(handles, labels, stale)
     figure.legend_for_all(handles, labels, columns=5)
 
 
@@ -122,9 +120,7 @@ def error_against_bound(figure, rows):
         labels.append(kind)
     handles.append(Line2D([], [], color=style.GREY, **DASH))
     labels.append("bound")
-    if any(row["stale"] for row in convolutions):
-        handles.append(Line2D([], [], **style.STALE))
-        labels.append("hollow: stale")
+    style.add_stale(handles, labels, any(row["stale"] for row in convolutions))
     figure.legend_for_all(handles, labels, columns=4)
 
 

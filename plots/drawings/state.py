@@ -77,7 +77,5 @@ def legend(figure, found, timed, others, stale):
         names = sorted({peer.peer for peer in others.values()})
         handles.append(Line2D([], [], **ATTENTION))
         labels.append(f"attention, {names[0] if len(names) == 1 else 'the fastest'}")
-    if stale:
-        handles.append(Line2D([], [], **style.STALE))
-        labels.append("hollow: stale")
+    style.add_stale(handles, labels, stale)
     figure.legend_for_all(handles, labels, columns=4)

@@ -8,7 +8,8 @@ import unittest
 from pathlib import Path
 
 SCRIPT = Path(__file__).resolve().parents[2] / "experiments" / "checks.sh"
-TOOLS = ["memcheck", "racecheck", "initcheck", "synccheck"]
+TOOLS = ["memcheck", "initcheck", "synccheck", "racecheck"]
+OPERATIONS = ["fftconv", "ssmconv"]
 PARTS = 16  # of two jobs
 
 
@@ -27,6 +28,10 @@ class ChecksTest(unittest.TestCase):
         path.write_text(f'#!/bin/sh\necho "$(basename "$0") $*" >>"{self.folder}/asked"\n{body}\n')
         path.chmod(0o755)
 
+    def danaus(self, body):
+        table = "\\n".join(["operation  what it is", *(f"{word}  one of them" for word in OPERATIONS)])
+        self.program("danaus", f"""if [ "$1" = list ]; then printf '{table}\\n'; exit 0; fi\n{body}""")
+
     def checks(self, *words):
         return subprocess.run([SCRIPT, "--out", self.folder / "out", "--tests", self.folder / "tests", "--program",
                                self.folder / "danaus", *words], capture_output=True, text=True,
@@ -37,7 +42,7 @@ class ChecksTest(unittest.TestCase):
 
     def test_runs_the_tests_under_every_tool_and_random_cases(self):
         self.program("compute-sanitizer", 'shift 4; "$@"')
-        self.program("danaus", "exit 0")
+        self.danaus("exit 0")
         done = self.checks("--count", "7", "--jobs", "2")
         self.assertEqual(done.returncode, 0, done.stderr)
         watched = self.asked("compute-sanitizer")
@@ -50,12 +55,13 @@ class ChecksTest(unittest.TestCase):
         self.assertEqual([line.split("--tool ")[1].split()[0] for line in recorded], ["tests", *TOOLS])
         for line in recorded[1:]:
             self.assertEqual(line.count("--log"), PARTS)
-        self.assertIn("random --operation ssmconv --count 7 --device 0", self.asked("danaus")[-1])
+        self.assertEqual([line.split(" --json")[0] for line in self.asked("danaus") if " random " in line],
+                         [f"danaus random --operation {word} --count 7 --device 0" for word in OPERATIONS])
         self.assertEqual(len(list((self.folder / "out").glob("*.json"))), 5 * PARTS)
 
     def test_several_devices_share_the_tests(self):
         self.program("compute-sanitizer", 'shift 4; "$@"')
-        self.program("danaus", f'echo "$1 $CUDA_VISIBLE_DEVICES" >>"{self.folder}/first"')
+        self.danaus(f'echo "$1 $CUDA_VISIBLE_DEVICES" >>"{self.folder}/first"')
         self.assertEqual(self.checks("--count", "7", "--jobs", "2", "--device", "4,6").returncode, 0)
         devices = (self.folder / "devices").read_text().split()
         self.assertEqual(sorted(set(devices)), ["4", "6"])
@@ -64,7 +70,7 @@ class ChecksTest(unittest.TestCase):
 
     def test_goes_on_where_it_was(self):
         self.program("compute-sanitizer", 'shift 4; "$@"')
-        self.program("danaus", "exit 0")
+        self.danaus("exit 0")
         words = ["--count", "7", "--jobs", "2"]
         self.checks(*words)
         (self.folder / "out" / f"device0.racecheck.3-of-{PARTS}.json").unlink()
@@ -79,18 +85,18 @@ class ChecksTest(unittest.TestCase):
 
     def test_a_failure_does_not_stop_the_others_and_is_not_forgotten(self):
         self.program("compute-sanitizer", 'shift 4; "$@"; exit 1')
-        self.program("danaus", 'case "$*" in *racecheck*) exit 1;; esac')
+        self.danaus('case "$*" in *racecheck*) exit 1;; esac')
         self.assertEqual(self.checks().returncode, 1)
-        self.assertEqual(len(self.asked("danaus")), len(["tests", *TOOLS]) + 8)
-        self.program("danaus", 'case "$1" in random) exit 1;; esac')
+        self.assertEqual(len(self.asked("danaus")), len(["tests", "list", *OPERATIONS, *TOOLS]))
+        self.danaus('case "$1" in random) exit 1;; esac')
         self.assertEqual(self.checks().returncode, 1)
 
     def test_stops_where_a_row_cannot_be_made(self):
         self.program("compute-sanitizer", 'shift 4; "$@"')
-        self.program("danaus", "exit 77")
+        self.danaus("exit 77")
         self.assertEqual(self.checks().returncode, 77)
         self.assertEqual(len(self.asked("danaus")), 1)
-        self.program("danaus", 'case "$1" in random) exit 2;; esac')
+        self.danaus('case "$1" in random) exit 2;; esac')
         self.assertEqual(self.checks().returncode, 2)
 
     def test_refuses_what_it_does_not_know(self):
