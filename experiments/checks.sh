@@ -55,7 +55,7 @@ export -f run_part
 export tests parts device
 
 check() {  # check TOOL [COMMAND...]: the tests, watched by the command, and their row; stops where no row can be made
-  local tool=$1 name=$out/device$device.$1 code=0 part files=() left=()
+  local tool=$1 name=$out/device$device.$1 code=0 part log=() left=()
   shift
   local filter='*'
   case "$tool" in
@@ -66,13 +66,12 @@ check() {  # check TOOL [COMMAND...]: the tests, watched by the command, and the
   esac
   for part in $(seq 0 $((parts - 1))); do
     [ "$name.$part-of-$parts.json" -nt "$tests" ] || left+=("$part")
-    files+=(--results "$name.$part-of-$parts.json")
-    [ "$tool" = tests ] || files+=(--log "$name.$part-of-$parts.txt")
   done
+  [ "$tool" = tests ] || log=(--log "$name.%-of-$parts.txt")
   [ ${#left[@]} -eq 0 ] || printf '%s\n' "${left[@]}" |
     xargs -P "$jobs" --process-slot-var=slot -I{} bash -c 'run_part "$@"' run_part "$name" "$filter" {} "$@"
-  "$program" record --program "$(basename "$tests")" --tool "$tool" "${files[@]}" --device 0 --json "$out/checks.jsonl" ||
-    code=$?
+  "$program" record --program "$(basename "$tests")" --tool "$tool" --parts "$parts" --device 0 \
+    --results "$name.%-of-$parts.json" "${log[@]}" --json "$out/checks.jsonl" || code=$?
   [ "$code" -le 1 ] || exit "$code"
   [ "$code" -eq 0 ] || failed=1
 }

@@ -22,17 +22,35 @@ struct Options {
   std::optional<int> device;
 };
 
+// Of each name those of its parts, whose numbers take the place of its last %.
+std::vector<std::string> names_of_parts(const std::string& option, const std::vector<std::string>& names, int parts) {
+  std::vector<std::string> all;
+  for (const std::string& name : names) {
+    const std::size_t at = name.rfind('%');
+    if (at == std::string::npos) fail("record: ", option, " ", name, " lacks the % that --parts counts");
+    for (int part = 0; part < parts; ++part) all.push_back(text(name.substr(0, at), part, name.substr(at + 1)));
+  }
+  return all;
+}
+
 bool read_options(Job& job, std::span<const std::string> words, Options& options) {
   std::string tool;
+  std::optional<int> parts;
   CommandLine& line = job.line;
   line.option("program", options.program, "NAME", "of the tests' program");
   line.option("results", options.results, "FILE", "what it wrote; may be repeated, where processes shared the tests");
+  line.option("parts", parts, "NUMBER", "of such processes: their numbers, from 0, take the place of % in file names");
   line.option("tool", tool, "NAME", names_in(kTools) + " (default: the first)");
   line.option("log", options.logs, "FILE", "what the tool printed, for each of these");
   line.option("device", options.device, "NUMBER", "which GPU it ran on (default: the executor, on the CPU)");
   if (!job.parse(words)) return false;
   if (options.program.empty() || options.results.empty()) fail("record: --program and --results must be given");
   if (!tool.empty()) options.tool = parse_in(kTools, "record: tool", tool);
+  if (parts) {
+    if (*parts < 1) fail("record: --parts must be 1 or more, is ", *parts);
+    options.results = names_of_parts("--results", options.results, *parts);
+    options.logs = names_of_parts("--log", options.logs, *parts);
+  }
   for (const std::string& path : options.results) job.reads("--results", path);
   for (const std::string& path : options.logs) job.reads("--log", path);
   return true;

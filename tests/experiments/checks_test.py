@@ -53,8 +53,9 @@ class ChecksTest(unittest.TestCase):
                          [tool in ("racecheck", "initcheck") for tool in TOOLS for _ in range(PARTS)])
         recorded = [line for line in self.asked("danaus") if " record " in line]
         self.assertEqual([line.split("--tool ")[1].split()[0] for line in recorded], ["tests", *TOOLS])
-        for line in recorded[1:]:
-            self.assertEqual(line.count("--log"), PARTS)
+        for line in recorded:
+            self.assertIn(f"--parts {PARTS} ", line)
+            self.assertEqual(line.count(f".%-of-{PARTS}."), 1 if "--tool tests" in line else 2)
         self.assertEqual([line.split(" --json")[0] for line in self.asked("danaus") if " random " in line],
                          [f"danaus random --operation {word} --count 7 --device 0" for word in OPERATIONS])
         self.assertEqual(len(list((self.folder / "out").glob("*.json"))), 5 * PARTS)

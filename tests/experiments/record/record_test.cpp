@@ -89,5 +89,21 @@ TEST(Checks, ANewRunTakesThePlaceOfTheOneBefore) {
   EXPECT_EQ(Json::parse(rows).at("code"), kRevision.kernels);
 }
 
+TEST(Checks, FilesOfManyProcessesHaveOneName) {
+  const Folder folder;
+  const auto record = [&](const std::string& results, const std::string& parts) {
+    return run({"record", "--program", "kernels_test", "--results", folder / results, "--parts", parts, "--json",
+                folder / "checks.jsonl"});
+  };
+  write_file(folder / "0-of-2.json", kGood);
+  write_file(folder / "1-of-2.json",
+             R"json({"testsuites": [{"testsuite": [{"name": "C", "result": "SKIPPED"}]}]})json");
+  const Ran both = record("%-of-2.json", "2");
+  EXPECT_THAT(both.out, HasSubstr("1 passed, 0 failed, 1 skipped")) << both.err;
+  EXPECT_THAT(record("%-of-2.json", "3").err, HasSubstr("2-of-2.json")) << "one is missing";
+  EXPECT_THAT(record("0-of-2.json", "2").err, HasSubstr("lacks the % that --parts counts"));
+  EXPECT_THAT(record("%-of-2.json", "0").err, HasSubstr("--parts must be 1 or more, is 0"));
+}
+
 }  // namespace
 }  // namespace danaus
