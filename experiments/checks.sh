@@ -76,15 +76,6 @@ check() {  # check TOOL [COMMAND...]: the tests, watched by the command, and the
   [ "$code" -eq 0 ] || failed=1
 }
 
-check_by() {  # check_by TOOL, of compute-sanitizer
-  if [ -x "$sanitizer" ]; then
-    # Every call of the driver is checked by the program itself, and its tests make some that must be refused.
-    check "$1" "$sanitizer" --tool "$1" --report-api-errors no
-  else
-    echo "checks: no compute-sanitizer, $1 is left out" >&2
-  fi
-}
-
 check tests
 operations=$("$program" list operations | awk 'NR > 1 {print $1}')
 for operation in $operations; do
@@ -94,6 +85,11 @@ for operation in $operations; do
   [ "$code" -eq 0 ] || failed=1
 done
 for tool in memcheck initcheck synccheck racecheck; do  # the last takes longer than all before
-  check_by "$tool"
+  if [ -x "$sanitizer" ]; then
+    # Every call of the driver is checked by the program itself, and its tests make some that must be refused.
+    check "$tool" "$sanitizer" --tool "$tool" --report-api-errors no
+  else
+    echo "checks: no compute-sanitizer, $tool is left out" >&2
+  fi
 done
 exit "$failed"

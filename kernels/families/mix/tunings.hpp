@@ -97,7 +97,9 @@
 //                      for 138 38 90. Few planes likewise: in two parts 24 46 31 for 30 69 59 by 16 warps (one item of
 //                      64 channels of 128 x 128 and 256 x 256, of 32 of 256 x 256), 28 60 for 33 64 (two of 64), but 46
 //                      101 for 42 94 (four); in 16 bits 20 21 30 for 22 24 31 by eight (one, two, four of 64 of 128 x
-//                      128), 22 25 34 for 33 36 42 by 16 (one of 32, one and two of 64 of 256 x 256).
+//                      128), 22 25 34 for 33 36 42 by 16 (one of 32, one and two of 64 of 256 x 256). Where no product
+//                      follows, in 16 bits, four warps up to 32 frequencies: gradients of 32 items of 64 channels of
+//                      1024 points 45 for 51.
 //   middle             Blocks have slices of the channels too: 10 for 23 of its own time (32 items). 16 warps 21.2 for
 //                      23.9; in two parts 24 46 for 28 50 (one item of 64 channels of 128 x 128, 256 x 256), 17.6 for
 //                      17.0 (of 32 of 64 x 64).
