@@ -98,7 +98,7 @@ class Filter {
     const mix::Layout layout = choice_.layout();
     mix::Arguments a{};
     a.forward = constants.data(), a.inverse = constants.data() + rows_at_, a.scale = rows_scale_;
-    give_axis(a, layout, problem_.lengths[1], kept(problem_, 1));
+    give_axis(a, mix::Layout(mix::rows_of(layout.key), layout.tuning), problem_.lengths[1], kept(problem_, 1));
     a.y = y, a.y_rows = {field.rows().channel, field.rows().item, problem_.lengths[1]};
     a.aligned = is_aligned(layout, a.length, {y});
     a.batch = static_cast<int>(of.batch * problem_.outputs), a.inner = static_cast<int>(of.batch);
@@ -111,6 +111,7 @@ class Filter {
     columns.u = spectra, columns.u_rows = of.by_columns(), columns.inputs = kept(problem_, 1);
     columns.aligned = true;
     columns.places = cut_.columns;
+    columns.point_groups = groups_of_points(layout, cut_.rows.output_tiles / 2);
 
     Launch launch = make_launch(machine, description_, id_of(choice_), Path::threads, std::min(a.units, cut_.blocks),
                                 layout.threads, cut_.rows.bytes);

@@ -135,6 +135,10 @@ int table_bytes(const mix::Layout& layout, int length, int frequencies) {
 void give_axis(mix::AxisArguments& a, const mix::Layout& layout, int length, int frequencies) {
   a.length = length, a.part = mix::part_of(length), a.quarters = mix::is_folded_twice(length);
   a.frequencies = frequencies, a.table_tiles = layout.tiles_of(frequencies);
+  a.point_groups = groups_of_points(layout, mix::Layout::tiles_of_points(a.part, layout.step));
+}
+int groups_of_points(const mix::Layout& layout, int tiles) {
+  return static_cast<int>(ratio_up(tiles, layout.point_tiles));
 }
 bool is_aligned(const mix::Layout& layout, int length, std::initializer_list<const void*> rows) {
   return length % (4 * layout.lane_points) == 0 && std::ranges::all_of(rows, [&](const void* row) {
@@ -198,6 +202,7 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
   }
   a.places = cut_.places;
   a.units = static_cast<int>(cut_.units(a.batch));
+  a.neighbours = layout_.key.product == Product::each ? a.units / cut_.slices() : cut_.slices();
   // To L2 ahead of blocks that take one item after the other, as far as a third of it has room, of chunks three fifths.
   const int row_bytes = numbers_of_row(layout_, a.length) * layout_.number_bytes;
   const bool in_bulk =

@@ -45,12 +45,14 @@ template <class Add>
 void place_parts(mix::Places& places, const mix::Layout& layout, int tasks, int length, const Add& add) {
   const int parts = std::min(layout.tuning.warps / tasks, mix::Layout::steps_of(mix::part_of(length), layout.step));
   if (!layout.in_parts || parts < 2) return;
-  add(places.parts_at, (parts - 1) * tasks * layout.tuning.tiles * 1024);
+  add(places.parts_at, parts * tasks * layout.tuning.tiles * 1024);
   if (places.parts_at >= 0) places.parts = parts;
 }
 
 // What a kernel has to know of an axis, of which so many frequencies are kept.
 void give_axis(mix::AxisArguments& a, const mix::Layout& layout, int length, int frequencies);
+// Of tiles of points, what warps make at once.
+int groups_of_points(const mix::Layout& layout, int tiles);
 // Whether lanes read and write their points of such rows in one access each.
 bool is_aligned(const mix::Layout& layout, int length, std::initializer_list<const void*> rows);
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "kernels/families/outer/family.hpp"
 #include "kernels/families/outer/kernel.hpp"
 #include "kernels/families/pieces/kernel.hpp"
+#include "kernels/memory/divisor.hpp"
 #include "kernels/memory/rows.hpp"
 #include "kernels/middle/multiply.hpp"
 #include "tests/kernels/executor_support.hpp"
@@ -51,6 +53,23 @@ TEST(Division, ManyItemsTimesManyWorkersNeedMoreThan32Bits) {
   const ItemRange last = division.of(workers - 1, workers, channels);
   EXPECT_EQ(last.first + last.count, 32768 * channels);
   EXPECT_EQ(division.of(workers / 2, workers, channels).first, 32768 * channels / 2);
+}
+
+TEST(Divisor, DividesAsDivisionDoes) {
+  constexpr int kMost = std::numeric_limits<int>::max();
+  for (const int d : {1, 2, 3, 5, 7, 12, 64, 641, 1023, 1 << 20, 6700417, 1 << 30, kMost - 1, kMost}) {
+    const Divisor divisor(d);
+    EXPECT_EQ(divisor, d);
+    // Quotients change at multiples.
+    for (const int multiple : {0, 1, 2, 3, 1000, kMost / d / 2, kMost / d - 1, kMost / d})
+      for (const std::int64_t beside : {-1, 0, 1}) {
+        const std::int64_t n = std::int64_t{multiple} * d + beside;
+        if (n < 0 || n > kMost) continue;
+        EXPECT_EQ(static_cast<int>(n) / divisor, n / d) << n << " / " << d;
+        EXPECT_EQ(static_cast<int>(n) % divisor, n % d) << n << " % " << d;
+      }
+    EXPECT_EQ(kMost / divisor, kMost / d);
+  }
 }
 
 TEST(Rows, LieBeyond32BitsToo) {

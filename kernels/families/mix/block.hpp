@@ -35,20 +35,20 @@ class Block {
   DANAUS_DEVICE void run_together() {
     copy_tables();
     device::copy_async_commit();
+    int unit = device::block_index();
+    begin(unit);
     device::wait_for_previous_grid();
-    if (device::block_index() < a_.units) {
-      begin(device::block_index());
-      if (layout.from_samples && a_.row_bytes > 0) bring(first_item_, first_input(), 16 * at_.input_tiles, warp_);
-      copy_matrix();
-    }
+    if (layout.from_samples && a_.row_bytes > 0) bring(first_item_, first_input(), 16 * at_.input_tiles, warp_);
+    copy_matrix();
     device::copy_async_commit();
     device::copy_async_wait<1>();
     if (at_.forward_at >= 0 || at_.inverse_at >= 0) device::sync_block();
-    for (int unit = device::block_index(); unit < a_.units; unit += device::block_count()) {
-      begin(unit);
+    do {
       compute(unit);
       if (kProduct || kBack) device::sync_block();
-    }
+      unit += device::block_count();
+      begin(unit);
+    } while (unit < a_.units);
   }
   DANAUS_DEVICE void copy_tables() const { copy_forward_table(), copy_inverse_table(); }
   DANAUS_DEVICE void copy_forward_table() const {
@@ -174,14 +174,11 @@ class Block {
 
   DANAUS_DEVICE void begin(int unit) {
     // Units side by side read the same weights where each frequency has its own, else the same item.
-    const int of_frequencies = layout.slices_frequencies ? a_.frequency_slices : 1,
-              of_channels = layout.slices_channels ? a_.channel_slices : 1;
-    const int slices = of_frequencies * of_channels, columns = a_.units / slices;
-    const bool items_first = layout.key.product == Product::each;
-    const int slice = items_first ? unit / columns : unit % slices;
-    first_item_ = at_.columns * (items_first ? unit % columns : unit / slices);
-    first_frequency_ = 8 * at_.frequency_tiles * (slice % of_frequencies);
-    first_channel_ = 16 * at_.output_tiles * (slice / of_frequencies);
+    constexpr bool items_first = layout.key.product == Product::each;
+    const int outer = unit / a_.neighbours, inner = unit % a_.neighbours, slice = items_first ? outer : inner;
+    first_item_ = at_.columns * (items_first ? inner : outer);
+    first_frequency_ = 8 * at_.frequency_tiles * (slice % a_.frequency_slices);
+    first_channel_ = 16 * at_.output_tiles * (slice / a_.frequency_slices);
   }
 
   // Rows of an item that follows, to L2, while warps do what needs no rows: of so many channels from one on.
@@ -189,7 +186,8 @@ class Block {
     if (item >= a_.batch) return;
     const unsigned char* const u = inputs_of(item);
     const int end = min(first + channels, a_.inputs);
-    for (int channel = first + 32 * warp + device::lane_index(); channel < end; channel += 32 * layout.team_warps)
+    for (int channel = first + warp + layout.team_warps * device::lane_index(); channel < end;
+         channel += 32 * layout.team_warps)
       device::bulk_prefetch(u + Lane::kBytes * a_.u_rows.channel * channel, a_.row_bytes);
   }
 
@@ -245,7 +243,7 @@ class Block {
     device::sync_block();
 
     const int point_tiles = Layout::tiles_of_points(a_.part, layout.step);
-    const int point_groups = (point_tiles + layout.point_tiles - 1) / layout.point_tiles;
+    const Divisor& point_groups = a_.point_groups;
     const int inverses = items() * at_.output_tiles * point_groups;
     for (int task = warp_; task < inverses; task += layout.tuning.warps) {
       const int item = kOneItem ? 0 : task / point_groups / at_.output_tiles,
@@ -283,23 +281,24 @@ class Block {
             kOneItem ? number / at_.frequency_groups : number / at_.frequency_groups % channel_tiles,
             number % at_.frequency_groups * layout.tuning.tiles};
   }
-  DANAUS_DEVICE void keep(const Tile<layout.tuning.tiles>& tile, const Task& task) const {
+  template <int tiles>
+  DANAUS_DEVICE void keep(const Tile<tiles>& tile, const Task& task) const {
     if constexpr (kProduct)
       keep_input(tile, task.item, task.channel_tile, task.first_tile);
     else
       put(tile, task.item, task.channel_tile, task.first_tile);
   }
-  // Several warps have a task, a part of the points each; the first of them adds up what they made.
+  // Several warps have a task, a part of the points each, and some tiles of frequencies of which they add up all parts.
   DANAUS_DEVICE void transform_in_parts(int channel_tiles, int tasks) {
-    constexpr int tiles = layout.tuning.tiles;
+    constexpr int tiles = layout.tuning.tiles, grain = layout.tile_grain;
     const int number = warp_ % tasks, part = warp_ / tasks;
     const Task task = task_of(number, channel_tiles);
     const auto place_of = [&](int of_part, int i) {
-      return at_.parts_at + 1024 * (((of_part - 1) * tasks + number) * tiles + i) + 16 * device::lane_index();
+      return at_.parts_at + 1024 * ((of_part * tasks + number) * tiles + i) + 16 * device::lane_index();
     };
-    Tile<tiles> tile;
-    if (part < at_.parts) transform(tile, task.item, task.channel_tile, task.first_tile, part, at_.parts);
-    if (part > 0 && part < at_.parts) {
+    if (part < at_.parts) {
+      Tile<tiles> tile;
+      transform(tile, task.item, task.channel_tile, task.first_tile, part, at_.parts);
       DANAUS_UNROLL
       for (int i = 0; i < tiles; ++i) {
         device::store_shared<16>(place_of(part, i), words_of(tile.re[i]));
@@ -307,15 +306,18 @@ class Block {
       }
     }
     device::sync_block();
-    if (part == 0) {
-      for (int other = 1; other < at_.parts; ++other) {
-        DANAUS_UNROLL
-        for (int i = 0; i < tiles; ++i) {
-          add_words(tile.re[i], device::load_shared<16>(place_of(other, i)));
-          add_words(tile.im[i], device::load_shared<16>(place_of(other, i) + 512));
+    if (part < at_.parts) {
+      for (int first = grain * part; first < tiles; first += grain * at_.parts) {
+        Tile<grain> sum;
+        for (int other = 0; other < at_.parts; ++other) {
+          DANAUS_UNROLL
+          for (int i = 0; i < grain; ++i) {
+            add_words(sum.re[i], device::load_shared<16>(place_of(other, first + i)));
+            add_words(sum.im[i], device::load_shared<16>(place_of(other, first + i) + 512));
+          }
         }
+        keep(sum, {task.item, task.channel_tile, task.first_tile + first});
       }
-      keep(tile, task);
     }
     if constexpr (!kProduct && !kBack) device::sync_block();
   }
@@ -328,8 +330,8 @@ class Block {
     device::count_fp32(4);
   }
 
-  // An item's first row; division by `inner` is slow.
-  DANAUS_DEVICE static long long row_of(const Rows& rows, int inner, int item) {
+  // An item's first row.
+  DANAUS_DEVICE static long long row_of(const Rows& rows, const Divisor& inner, int item) {
     return rows.outer * (item / inner) + rows.item * (item % inner);
   }
   DANAUS_DEVICE const unsigned char* inputs_of(int item) const {

@@ -23,14 +23,16 @@ class Filter {
     device::copy_async_commit();
     columns_.copy_inverse_table(), rows_.copy_inverse_table();
     device::copy_async_commit();
+    int unit = device::block_index();
+    begin(unit);
     device::wait_for_previous_grid();
     device::copy_async_wait<1>();
     device::sync_block();
-    for (int unit = device::block_index(); unit < a_.units; unit += device::block_count()) {
-      columns_.first_item_ = rows_.first_item_ = unit / a_.channel_slices;
-      const int first = unit % a_.channel_slices * (a_.places.output_tiles / 2);
-      compute(first, min(first + a_.places.output_tiles / 2, tiles_of(a_.columns.part)));
-    }
+    do {
+      compute();
+      unit += device::block_count();
+      begin(unit);
+    } while (unit < a_.units);
   }
 
  private:
@@ -42,30 +44,37 @@ class Filter {
 
   static DANAUS_DEVICE int tiles_of(int part) { return Layout::tiles_of_points(part, layout.step); }
 
+  DANAUS_DEVICE void begin(int unit) {
+    columns_.first_item_ = rows_.first_item_ = unit / a_.channel_slices;
+    first_ = unit % a_.channel_slices * (a_.places.output_tiles / 2);
+  }
+
   // Of some tiles of points of columns, each of which are those of four rows: two tiles of channels.
-  DANAUS_DEVICE void compute(int first, int end) {
+  DANAUS_DEVICE void compute() {
     columns_.transform_all();
     device::copy_async_wait<0>();
     device::sync_block();
 
-    const int column_groups = groups_of(end - first, Columns::layout.point_tiles);
+    const int end = min(first_ + a_.places.output_tiles / 2, tiles_of(a_.columns.part));
+    const Divisor &column_groups = a_.columns.point_groups, &row_groups = a_.point_groups;
     for (int task = columns_.warp_; task < a_.columns.places.output_tiles * column_groups;
          task += layout.tuning.warps) {
       const int channel_tile = task / column_groups,
-                first_tile = first + task % column_groups * Columns::layout.point_tiles;
+                first_tile = first_ + task % column_groups * Columns::layout.point_tiles;
+      if (first_tile >= end) continue;
       columns_.transform_back(0, channel_tile, first_tile, end, [&](const typename Columns::PointSums& sums) {
-        keep_rows(sums, channel_tile, first_tile, first, end);
+        keep_rows(sums, channel_tile, first_tile, end);
       });
     }
     device::sync_block();
 
-    const int tiles = tiles_of(a_.part), row_groups = groups_of(tiles, Rows::layout.point_tiles);
+    const int tiles = tiles_of(a_.part);
     unsigned char* const y = rows_.outputs_of(rows_.first_item_);
-    for (int task = columns_.warp_; task < 2 * (end - first) * row_groups; task += layout.tuning.warps) {
+    for (int task = columns_.warp_; task < 2 * (end - first_) * row_groups; task += layout.tuning.warps) {
       const int row_tile = task / row_groups, first_tile = task % row_groups * Rows::layout.point_tiles;
       rows_.transform_back(0, row_tile, first_tile, tiles, [&](const typename Rows::PointSums& sums) {
         rows_.store_points(sums, first_tile, tiles, [&](int r) -> unsigned char* {
-          const int n = 8 * first + point_at(row_tile / 2, Rows::g());
+          const int n = 8 * first_ + point_at(row_tile / 2, Rows::g());
           if (n >= a_.columns.part) return nullptr;
           return y + Rows::Lane::kBytes * a_.y_rows.channel * row_at(n, row_tile % 2 == 1, r);
         });
@@ -78,7 +87,6 @@ class Filter {
     return layout.step * (tile / layout.step_tiles) + layout.lane_points * (row % 4) + 2 * (tile % layout.step_tiles) +
            row / 4;
   }
-  static DANAUS_DEVICE int groups_of(int tiles, int size) { return (tiles + size - 1) / size; }
   // Of a point and its image in the column, or their images in its halves.
   DANAUS_DEVICE int row_at(int n, bool image, int r) const {
     const int length = a_.columns.length;
@@ -88,7 +96,7 @@ class Filter {
 
   // As what the inverse of rows contracts: of its tiles of 16 channels one has points and their images in the column,
   // the next one their images in its halves.
-  DANAUS_DEVICE void keep_rows(const typename Columns::PointSums& sums, int channel_tile, int first_tile, int first,
+  DANAUS_DEVICE void keep_rows(const typename Columns::PointSums& sums, int channel_tile, int first_tile,
                                int end) const {
     DANAUS_UNROLL
     for (int i = 0; i < Columns::layout.point_tiles; i += layout.step_tiles) {
@@ -97,7 +105,7 @@ class Filter {
       for (int p = 0; p < layout.lane_points; ++p) DANAUS_UNROLL
       for (int image = 0; image < 2; ++image) DANAUS_UNROLL
       for (int part = 0; part < 2; ++part)
-        keep_point(sums, channel_tile, i, p, 2 * (first_tile - first + i + p / 2) + image, Columns::t() + 4 * (p % 2),
+        keep_point(sums, channel_tile, i, p, 2 * (first_tile - first_ + i + p / 2) + image, Columns::t() + 4 * (p % 2),
                    image, part);
     }
   }
@@ -123,6 +131,7 @@ class Filter {
   const Arguments& a_;
   Columns columns_;
   Rows rows_;
+  int first_ = 0;  // of the block's tiles of points of columns
 };
 
 }  // namespace danaus::mix::inline DANAUS_BACKEND

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/memory/division.hpp"
+#include "kernels/memory/divisor.hpp"
 #include "reference/spectral/spectral.hpp"
 
 namespace danaus::mix {
@@ -59,20 +59,20 @@ constexpr Key rows_of(Key filter) {
 
 // What a block has, and where its spectra are in shared memory, in bytes; sizes that depend on the case.
 struct Places {
-  int input_tiles, output_tiles;       // of 16 channels
-  int chunk_tiles;                     // of inputs whose spectra are there at once: all, or in chunks some
-  int frequency_tiles;                 // of 8 kept frequencies
-  int frequency_groups, mixed_groups;  // of as many tiles as a warp transforms or mixes at once
-  int columns;                         // items of the batch
-  int u_part, u_step, u_column;        // steps: to imaginary parts, to channels of the next product, to the next item
-  int y_part, y_step, y_column;        // steps: likewise, in 16 bits of pairs of frequencies
-  int y_begin, bytes;                  // of all
-  int barriers_at;                     // two of each team
-  int staged_at;                       // points, of each warp, of each step, or -1
-  int parts, parts_at;                 // that the points of a tile are shared out in; sums of all but the first, or -1
-  int forward_at, inverse_at;          // tables, or -1
-  int weights_at;                      // the matrix, or -1
-  bool in_place;                       // a warp has one product at most, and stores it when all have read their inputs
+  int input_tiles, output_tiles;           // of 16 channels
+  int chunk_tiles;                         // of inputs whose spectra are there at once: all, or in chunks some
+  int frequency_tiles;                     // of 8 kept frequencies
+  Divisor frequency_groups, mixed_groups;  // of as many tiles as a warp transforms or mixes at once
+  int columns;                             // items of the batch
+  int u_part, u_step, u_column;  // steps: to imaginary parts, to channels of the next product, to the next item
+  int y_part, y_step, y_column;  // steps: likewise, in 16 bits of pairs of frequencies
+  int y_begin, bytes;            // of all
+  int barriers_at;               // two of each team
+  int staged_at;                 // points, of each warp, of each step, or -1
+  int parts, parts_at;           // that the points of a tile are shared out in; sums of all but the first, or -1
+  int forward_at, inverse_at;    // tables, or -1
+  int weights_at;                // the matrix, or -1
+  bool in_place;                 // a warp has one product at most, and stores it when all have read their inputs
 };
 
 // A warp's tile of channels has 16, channel g beside g + 8, a unit. Spectra of inputs are, product by product of those
@@ -199,15 +199,17 @@ struct AxisArguments {
   std::uint32_t* arranged;       // where such are made
   const float* w;                // [C_in, C_out, M, 2], of which they are made, or [C_out, C_in, M, 2]
   Rows u_rows, y_rows;
-  int inner;  // items of an outer step
+  Divisor inner;  // items of an outer step
   int batch, inputs, outputs, length, frequencies;
-  int part;                              // points of a row that are transformed, of its folds
-  bool quarters;                         // folded twice, as rows of even length are
-  int table_tiles;                       // of frequencies, in the table
-  int matrices;                          // of weights: frequencies, or 1
-  int frequency_slices, channel_slices;  // that an item is shared out in
-  int units;                             // slices of items, which blocks take in turn
-  bool adjoint;                          // their conjugate transposes
+  int part;                                  // points of a row that are transformed, of its folds
+  bool quarters;                             // folded twice, as rows of even length are
+  int table_tiles;                           // of frequencies, in the table
+  int matrices;                              // of weights: frequencies, or 1
+  Divisor frequency_slices, channel_slices;  // that an item is shared out in
+  Divisor neighbours;                        // units that follow each other and read the same
+  int units;                                 // slices of items, which blocks take in turn
+  Divisor point_groups;                      // of a slice: of as many tiles as a warp makes at once
+  bool adjoint;                              // their conjugate transposes
   bool aligned;   // a lane's points are one access: rows begin at as many bytes, X is a multiple of four lanes' points
   int row_bytes;  // that are brought to L2 at once, or 0
   bool ahead;     // those of an item that follows too
