@@ -1,6 +1,8 @@
 // The block of a layer or of a pass, from the first load to the last store.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/families/mix/folded.hpp"
 
 namespace danaus::mix::inline DANAUS_BACKEND {
@@ -30,25 +32,29 @@ class Block {
   template <class>
   friend class Filter;
 
+  // What is divided by. Teams have no registers for a Divisor's numbers: 211 for 201 us, 41.5 for 39.7, by 72 bytes of
+  // local memory.
+  using Divided = std::conditional_t<layout.in_teams, int, Divisor>;
+  DANAUS_DEVICE Divided frequency_groups() const { return at_.frequency_groups; }
+  DANAUS_DEVICE Divided mixed_groups() const { return at_.mixed_groups; }
+
   static constexpr bool kProduct = layout.key.product != Product::none, kBack = layout.to_samples;
 
   DANAUS_DEVICE void run_together() {
     copy_tables();
     device::copy_async_commit();
-    int unit = device::block_index();
-    begin(unit);
+    begin(device::block_index());
     device::wait_for_previous_grid();
     if (layout.from_samples && a_.row_bytes > 0) bring(first_item_, first_input(), 16 * at_.input_tiles, warp_);
     copy_matrix();
     device::copy_async_commit();
     device::copy_async_wait<1>();
     if (at_.forward_at >= 0 || at_.inverse_at >= 0) device::sync_block();
-    do {
+    for (int unit = device::block_index(); unit < a_.units; unit += device::block_count()) {
+      begin(unit);
       compute(unit);
       if (kProduct || kBack) device::sync_block();
-      unit += device::block_count();
-      begin(unit);
-    } while (unit < a_.units);
+    }
   }
   DANAUS_DEVICE void copy_tables() const { copy_forward_table(), copy_inverse_table(); }
   DANAUS_DEVICE void copy_forward_table() const {
@@ -91,8 +97,8 @@ class Block {
     copy_matrix();
     device::copy_async_commit();
     if constexpr (layout.staged > 0) {
-      const bool has_task = device::block_index() < a_.units && index < at_.columns &&
-                            team.member < at_.chunk_tiles * at_.frequency_groups;
+      const bool has_task =
+          device::block_index() < a_.units && index < at_.columns && team.member < at_.chunk_tiles * frequency_groups();
       stage_first(has_task ? at_.columns * device::block_index() + index : a_.batch, team.member);
     }
     device::copy_async_wait<layout.staged>();
@@ -105,8 +111,8 @@ class Block {
       if (first_item_ + index >= a_.batch) return;
       const int next = at_.columns * (unit + device::block_count()) + index;
       Tile<layout.tuning.mixed> sums;
-      const int output_tile = team.member / at_.mixed_groups,
-                first_tile = team.member % at_.mixed_groups * layout.tuning.mixed;
+      const int output_tile = team.member / mixed_groups(),
+                first_tile = team.member % mixed_groups() * layout.tuning.mixed;
       for (int chunk = 0; chunk < at_.input_tiles; chunk += at_.chunk_tiles, turn ^= 1, is_first = false) {
         fill(team, chunk, is_first, next, turn);
         device::barrier_arrive(team.full);
@@ -134,11 +140,10 @@ class Block {
   }
   // Spectra of a chunk of channels, when those that were there have been read.
   DANAUS_DEVICE void fill(const Team& team, int chunk, bool is_first, int next, u32 turn) const {
-    const int tasks = min(at_.chunk_tiles, at_.input_tiles - chunk) * at_.frequency_groups;
+    const int tasks = min(at_.chunk_tiles, at_.input_tiles - chunk) * frequency_groups();
     for (int task = team.member; task < tasks; task += layout.team_warps) {
       Tile<layout.tuning.tiles> tile;
-      const int channel_tile = task / at_.frequency_groups,
-                first_tile = task % at_.frequency_groups * layout.tuning.tiles;
+      const int channel_tile = task / frequency_groups(), first_tile = task % frequency_groups() * layout.tuning.tiles;
       if constexpr (layout.from_samples)
         transform(tile, team.item, chunk + channel_tile, first_tile);
       else
@@ -146,9 +151,9 @@ class Block {
       if constexpr (layout.staged > 0) {
         const int after = chunk + at_.chunk_tiles;
         if (task + layout.team_warps < tasks)
-          stage_first(first_item_ + team.item, chunk * at_.frequency_groups + task + layout.team_warps);
-        else if (team.member < (at_.input_tiles - after) * at_.frequency_groups)
-          stage_first(first_item_ + team.item, after * at_.frequency_groups + team.member);
+          stage_first(first_item_ + team.item, chunk * frequency_groups() + task + layout.team_warps);
+        else if (team.member < (at_.input_tiles - after) * frequency_groups())
+          stage_first(first_item_ + team.item, after * frequency_groups() + team.member);
         else
           stage_first(next, team.member);
       }
@@ -194,7 +199,7 @@ class Block {
   // Spectra of all channels, of samples or of another pass, for what follows in the block.
   DANAUS_DEVICE void transform_all() {
     const int channel_tiles = kProduct ? at_.input_tiles : at_.output_tiles;
-    const int tasks = items() * channel_tiles * at_.frequency_groups;
+    const int tasks = items() * channel_tiles * frequency_groups();
     if (layout.in_parts && at_.parts > 1) {
       transform_in_parts(channel_tiles, tasks);
     } else {
@@ -230,9 +235,9 @@ class Block {
           mix_places<2>(task % at_.output_tiles, 2 * (task / at_.output_tiles));
       }
     } else if constexpr (kProduct) {
-      const int products = at_.output_tiles * at_.mixed_groups;
+      const int products = at_.output_tiles * mixed_groups();
       for (int task = warp_; task < products || (at_.in_place && task == warp_); task += layout.tuning.warps) {
-        const int output_tile = task / at_.mixed_groups, first_tile = task % at_.mixed_groups * layout.tuning.mixed;
+        const int output_tile = task / mixed_groups(), first_tile = task % mixed_groups() * layout.tuning.mixed;
         Tile<layout.tuning.mixed> tile;
         if (task < products) mix(tile, 0, output_tile, first_tile, 0, [] {});
         if (kBack && at_.in_place) device::sync_block();
@@ -277,9 +282,9 @@ class Block {
     int item, channel_tile, first_tile;
   };
   DANAUS_DEVICE Task task_of(int number, int channel_tiles) const {
-    return {kOneItem ? 0 : number / at_.frequency_groups / channel_tiles,
-            kOneItem ? number / at_.frequency_groups : number / at_.frequency_groups % channel_tiles,
-            number % at_.frequency_groups * layout.tuning.tiles};
+    return {kOneItem ? 0 : number / frequency_groups() / channel_tiles,
+            kOneItem ? number / frequency_groups() : number / frequency_groups() % channel_tiles,
+            number % frequency_groups() * layout.tuning.tiles};
   }
   template <int tiles>
   DANAUS_DEVICE void keep(const Tile<tiles>& tile, const Task& task) const {
@@ -331,14 +336,15 @@ class Block {
   }
 
   // An item's first row.
-  DANAUS_DEVICE static long long row_of(const Rows& rows, const Divisor& inner, int item) {
+  DANAUS_DEVICE long long row_of(const Rows& rows, int item) const {
+    const Divided inner = a_.inner;
     return rows.outer * (item / inner) + rows.item * (item % inner);
   }
   DANAUS_DEVICE const unsigned char* inputs_of(int item) const {
-    return static_cast<const unsigned char*>(a_.u) + Lane::kBytes * row_of(a_.u_rows, a_.inner, item);
+    return static_cast<const unsigned char*>(a_.u) + Lane::kBytes * row_of(a_.u_rows, item);
   }
   DANAUS_DEVICE unsigned char* outputs_of(int item) const {
-    return static_cast<unsigned char*>(a_.y) + Lane::kBytes * row_of(a_.y_rows, a_.inner, item);
+    return static_cast<unsigned char*>(a_.y) + Lane::kBytes * row_of(a_.y_rows, item);
   }
   // Of a tile.
   static DANAUS_DEVICE int channel_of(int r) {
@@ -476,8 +482,7 @@ class Block {
   }
   // The first steps of a task, as far as there is such an item; a group of copies for each, or an empty one.
   DANAUS_DEVICE void stage_first(int item, int task) const {
-    const int channel_tile = task / at_.frequency_groups,
-              first_tile = task % at_.frequency_groups * layout.tuning.tiles;
+    const int channel_tile = task / frequency_groups(), first_tile = task % frequency_groups() * layout.tuning.tiles;
     const void* row[2] = {};
     const bool exists =
         at_.staged_at >= 0 && item < a_.batch && is_whole_task<layout.tuning.tiles>(channel_tile, first_tile);

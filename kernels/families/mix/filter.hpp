@@ -23,16 +23,13 @@ class Filter {
     device::copy_async_commit();
     columns_.copy_inverse_table(), rows_.copy_inverse_table();
     device::copy_async_commit();
-    int unit = device::block_index();
-    begin(unit);
     device::wait_for_previous_grid();
     device::copy_async_wait<1>();
     device::sync_block();
-    do {
-      compute();
-      unit += device::block_count();
+    for (int unit = device::block_index(); unit < a_.units; unit += device::block_count()) {
       begin(unit);
-    } while (unit < a_.units);
+      compute();
+    }
   }
 
  private:
