@@ -2,6 +2,7 @@
 // which takes a warp some forty instructions, one after the other.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "kernels/memory/division.hpp"
@@ -13,10 +14,10 @@ namespace danaus {
 // 1994).
 class Divisor {
  public:
-  constexpr Divisor(int value = 1) : value_(value) {
-    while (std::int64_t{1} << shift_ < value) ++shift_;
-    multiplier_ = static_cast<std::uint32_t>(((std::uint64_t{1} << (31 + shift_)) + value - 1) / value);
-  }
+  constexpr Divisor(int value = 1)
+      : value_(value),
+        shift_(std::bit_width(static_cast<std::uint32_t>(value - 1))),
+        multiplier_(static_cast<std::uint32_t>(((std::uint64_t{1} << (31 + shift_)) + value - 1) / value)) {}
   DANAUS_HOST_AND_DEVICE constexpr operator int() const { return value_; }
 
   friend DANAUS_HOST_AND_DEVICE constexpr int operator/(int n, const Divisor& d) {
@@ -26,9 +27,8 @@ class Divisor {
   friend DANAUS_HOST_AND_DEVICE constexpr int operator%(int n, const Divisor& d) { return n - n / d * d.value_; }
 
  private:
-  int value_;
+  int value_, shift_;
   std::uint32_t multiplier_;
-  int shift_ = 0;
 };
 
 }  // namespace danaus

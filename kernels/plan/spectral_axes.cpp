@@ -39,8 +39,11 @@ struct FilterCut {
   int slices, blocks;  // that run at once
 };
 
+// Of a filter, of what makes samples of rows.
+mix::Layout layout_of_rows(const mix::Layout& layout) { return {mix::rows_of(layout.key), layout.tuning}; }
+
 std::optional<FilterCut> cut(const Spectral& p, const mix::Layout& layout, const Device& device) {
-  const mix::Layout of_rows(mix::rows_of(layout.key), layout.tuning);
+  const mix::Layout of_rows = layout_of_rows(layout);
   const int steps = mix::Layout::steps_of(mix::part_of(p.lengths[0]), layout.step);
   const int column_bytes = table_bytes(layout, p.lengths[0], kept(p, 0)),
             row_bytes = table_bytes(layout, p.lengths[1], kept(p, 1));
@@ -98,11 +101,11 @@ class Filter {
     const mix::Layout layout = choice_.layout();
     mix::Arguments a{};
     a.forward = constants.data(), a.inverse = constants.data() + rows_at_, a.scale = rows_scale_;
-    give_axis(a, mix::Layout(mix::rows_of(layout.key), layout.tuning), problem_.lengths[1], kept(problem_, 1));
+    give_axis(a, layout_of_rows(layout), problem_.lengths[1], kept(problem_, 1));
     a.y = y, a.y_rows = {field.rows().channel, field.rows().item, problem_.lengths[1]};
     a.aligned = is_aligned(layout, a.length, {y});
     a.batch = static_cast<int>(of.batch * problem_.outputs), a.inner = static_cast<int>(of.batch);
-    a.places = cut_.rows, a.channel_slices = cut_.slices, a.units = a.batch * cut_.slices;
+    a.places = cut_.rows, a.neighbours = cut_.slices, a.units = a.batch * cut_.slices;
 
     mix::AxisArguments& columns = a.columns;
     columns = a;
@@ -129,8 +132,7 @@ class Filter {
     mix::Tables columns = mix::make_tables(layout, p.lengths[0], kept_on_axis(p, 0));
     words_ = std::move(columns.words), inverse_at_ = columns.inverse_at;
     columns_scale_ = static_cast<float>(columns.scale);
-    const mix::Tables rows =
-        mix::make_tables(mix::Layout(mix::rows_of(layout.key), layout.tuning), p.lengths[1], kept_on_axis(p, 1));
+    const mix::Tables rows = mix::make_tables(layout_of_rows(layout), p.lengths[1], kept_on_axis(p, 1));
     rows_at_ = std::ssize(words_), rows_scale_ = static_cast<float>(rows.scale);
     words_.insert(words_.end(), rows.words.begin() + rows.inverse_at, rows.words.end());
   }

@@ -193,7 +193,7 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
   give_axis(a, layout_, problem_.lengths.back(), kept(problem_, problem_.lengths.size() - 1));
   a.inputs = shape_.inputs, a.outputs = shape_.outputs, a.frequencies = shape_.frequencies;
   a.matrices = static_cast<int>(matrices_of(problem_));
-  a.frequency_slices = cut_.frequency_slices, a.channel_slices = cut_.channel_slices;
+  a.frequency_slices = cut_.frequency_slices;
   a.aligned = is_aligned(layout_, a.length, {a.u, a.y});
   a.scale = static_cast<float>(scale_);
   if (problem_.lengths.size() == 2) {

@@ -42,8 +42,8 @@ class Filter {
   static DANAUS_DEVICE int tiles_of(int part) { return Layout::tiles_of_points(part, layout.step); }
 
   DANAUS_DEVICE void begin(int unit) {
-    columns_.first_item_ = rows_.first_item_ = unit / a_.channel_slices;
-    first_ = unit % a_.channel_slices * (a_.places.output_tiles / 2);
+    columns_.first_item_ = rows_.first_item_ = unit / a_.neighbours;
+    first_ = unit % a_.neighbours * (a_.places.output_tiles / 2);
   }
 
   // Of some tiles of points of columns, each of which are those of four rows: two tiles of channels.

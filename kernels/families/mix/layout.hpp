@@ -69,7 +69,7 @@ struct Places {
   int y_begin, bytes;            // of all
   int barriers_at;               // two of each team
   int staged_at;                 // points, of each warp, of each step, or -1
-  int parts, parts_at;           // that the points of a tile are shared out in; sums of all but the first, or -1
+  int parts, parts_at;           // that the points of a tile are shared out in; their sums, or -1
   int forward_at, inverse_at;    // tables, or -1
   int weights_at;                // the matrix, or -1
   bool in_place;                 // a warp has one product at most, and stores it when all have read their inputs
@@ -201,15 +201,15 @@ struct AxisArguments {
   Rows u_rows, y_rows;
   Divisor inner;  // items of an outer step
   int batch, inputs, outputs, length, frequencies;
-  int part;                                  // points of a row that are transformed, of its folds
-  bool quarters;                             // folded twice, as rows of even length are
-  int table_tiles;                           // of frequencies, in the table
-  int matrices;                              // of weights: frequencies, or 1
-  Divisor frequency_slices, channel_slices;  // that an item is shared out in
-  Divisor neighbours;                        // units that follow each other and read the same
-  int units;                                 // slices of items, which blocks take in turn
-  Divisor point_groups;                      // of a slice: of as many tiles as a warp makes at once
-  bool adjoint;                              // their conjugate transposes
+  int part;                  // points of a row that are transformed, of its folds
+  bool quarters;             // folded twice, as rows of even length are
+  int table_tiles;           // of frequencies, in the table
+  int matrices;              // of weights: frequencies, or 1
+  Divisor frequency_slices;  // that an item is shared out in
+  Divisor neighbours;        // units that follow each other and read the same
+  int units;                 // slices of items, which blocks take in turn
+  Divisor point_groups;      // of a slice: of as many tiles as a warp makes at once
+  bool adjoint;              // their conjugate transposes
   bool aligned;   // a lane's points are one access: rows begin at as many bytes, X is a multiple of four lanes' points
   int row_bytes;  // that are brought to L2 at once, or 0
   bool ahead;     // those of an item that follows too

@@ -90,7 +90,7 @@ double scale_of(int length) { return std::exp2(std::round(-0.5 * std::log2(lengt
 Tables make_tables(const Layout& layout, int length, std::span<const int> frequencies) {
   const Writer writer(layout);
   const int part = part_of(length), count = static_cast<int>(frequencies.size());
-  const int steps = Layout::steps_of(part, layout.step), point_tiles = steps * layout.step / 8;
+  const int steps = Layout::steps_of(part, layout.step), point_tiles = Layout::tiles_of_points(part, layout.step);
   const int tiles = layout.places(1, 1, count, 1).frequency_tiles, frequency_steps = 8 * tiles / layout.step;
   const double scale = scale_of(length);
   const int middle = is_folded_twice(length) ? length / 2 : length;  // 2 n + 1 of a point that is its own image
