@@ -11,11 +11,12 @@ namespace {
 using mix::Product;
 using mix::Stage;
 
-mix::Choice choose(const Spectral& p, const Shape& shape) {
+mix::Choice choose(const Spectral& p, const Shape& shape, bool in_cluster) {
   const Product product = shape.factor == Factor::none                   ? Product::none
                           : shape.factor == Factor::weights && !p.shared ? Product::each
                                                                          : Product::shared;
-  return mix::choose(p, shape.stage, product, {shape.items, shape.inputs, shape.outputs, shape.frequencies});
+  const mix::Size size{shape.items, shape.inputs, shape.outputs, shape.frequencies};
+  return mix::choose(p, shape.stage, product, size, in_cluster);
 }
 
 // Items of the batch that a block may have at once: where each frequency has weights of its own columns of one product.
@@ -37,6 +38,18 @@ double rows_in_turn(const Shape& shape, const Cut& cut, std::int64_t weights) {
          (static_cast<double>(weights) / 4 / cut.slices() + cut.places.columns);
 }
 
+// Blocks of a cluster, each of which transforms a share of the inputs: as many as run at once wherever blocks before
+// them end, on half the multiprocessors; of many spectra, which take long to send, two.
+int shares(const mix::Layout& layout, const Cut& cut, std::int64_t items, const Device& device) {
+  constexpr int kFewest = 4, kMany = 64 << 10;  // tiles of inputs; bytes
+  const int tiles = cut.places.input_tiles;
+  if (!layout.in_cluster || device.sm < 90 || tiles < kFewest || 2 * cut.units(items) > device.multiprocessors)
+    return 1;
+  for (int count = tiles * layout.steps_of_tile * cut.places.u_step > kMany ? 2 : 8; count > 1; count /= 2)
+    if (cut.channel_slices % count == 0 && tiles % count == 0) return count;
+  return 1;
+}
+
 std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length, const Device& device) {
   const int bytes_of_table = table_bytes(layout, length, shape.frequencies);
   const bool by_frequency = layout.slices_frequencies;
@@ -54,7 +67,7 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
       place = of.places.bytes + taken, taken += bytes;
     };
     const int tasks_of_frequency =
-        of.places.columns * (layout.key.product == Product::none ? of.places.output_tiles : of.places.input_tiles);
+        of.places.columns * (layout.key.product == Product::none ? of.places.output_tiles : of.places.share_tiles);
     place_parts(of.places, layout, tasks_of_frequency * of.places.frequency_groups, length, add);
     if (layout.staged > 0) add(of.places.staged_at, layout.tuning.warps * layout.staged * mix::Layout::kStaged);
     const bool again = units > of.blocks || shape.stage == Stage::layer;
@@ -77,8 +90,14 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
           ratio_up(channel_tiles, std::clamp<std::int64_t>(device.multiprocessors / units, 1, channel_tiles));
     }
     const int outputs = static_cast<int>(std::min<std::int64_t>(16 * channel_slice, shape.outputs));
-    return {layout.places(shape.inputs, outputs, frequencies, columns), frequency_slices,
-            static_cast<int>(ratio_up(channel_tiles, channel_slice)), 0};
+    Cut of{layout.places(shape.inputs, outputs, frequencies, columns), frequency_slices,
+           static_cast<int>(ratio_up(channel_tiles, channel_slice)), 0};
+    of.places.shares = shares(layout, of, shape.items, device);
+    if (of.places.shares > 1) {
+      of.places.share_tiles = of.places.input_tiles / of.places.shares;
+      of.places.exchange_at = of.places.bytes, of.places.bytes += 16;
+    }
+    return of;
   };
   const auto sliced = [&](int blocks, int columns) {
     std::optional<Cut> best;
@@ -92,8 +111,9 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
       const std::int64_t count = next.units(shape.items);
       if (layout.in_teams) break;
       // Twice as many would leave some to a second turn, or halve what a block of two on a multiprocessor has.
-      const int most = shape.stage == Stage::layer ? 1 : std::min(blocks, 2);
-      if ((fits || shape.stage == Stage::layer) && 2 * count > most * device.multiprocessors) break;
+      const int at_once = shape.stage == Stage::layer ? 1 : std::min(blocks, 2);
+      const int most = at_once * device.multiprocessors / (layout.in_cluster ? 2 : 1);
+      if ((fits || shape.stage == Stage::layer) && 2 * count > most) break;
     }
     return best;
   };
@@ -178,12 +198,16 @@ Pass::Pass(const Spectral& p, const Shape& shape, const mix::Choice& choice, con
 
 std::optional<Pass> Pass::make(const Spectral& p, const Shape& shape, const Device& device,
                                const std::string& description) {
-  const mix::Choice choice = choose(p, shape);
-  const mix::Layout layout = choice.layout();
   const int length = p.lengths.back();
-  const auto made = cut(shape, layout, length, device);
-  if (!made || (shape.stage == Stage::layer && !is_in_one(shape, layout, *made, length, device))) return std::nullopt;
-  return Pass(p, shape, choice, *made, description);
+  for (const bool in_cluster : {true, false}) {
+    const mix::Choice choice = choose(p, shape, in_cluster);
+    const mix::Layout layout = choice.layout();
+    const auto made = cut(shape, layout, length, device);
+    if (layout.in_cluster && (!made || made->places.shares == 1)) continue;
+    if (!made || (shape.stage == Stage::layer && !is_in_one(shape, layout, *made, length, device))) break;
+    return Pass(p, shape, choice, *made, description);
+  }
+  return std::nullopt;
 }
 
 Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const std::uint32_t> constants,
@@ -215,6 +239,7 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
             15 * rows * row_bytes <= part * machine.device().cache_bytes;
   Launch launch = make_launch(machine, description_, id_of(choice_), Path::threads, std::min(a.units, cut_.blocks),
                               layout_.threads, cut_.places.bytes);
+  launch.cluster = cut_.places.shares;
   for (const Region& region : regions) launch.touches(region);
   if (!constants.empty())
     launch.touches({"tables", constants.data(), static_cast<std::int64_t>(constants.size_bytes()), false, true});

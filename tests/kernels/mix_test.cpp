@@ -82,6 +82,45 @@ INSTANTIATE_TEST_SUITE_P(OfTeams, SpectralKernels,
                                           testing::Values("_complex_b133_c32x8_l128_m64_shared",
                                                           "_complex_b263_c17x20_l64_m33_shared")));
 
+// Of few items blocks of a cluster share out the inputs: two, four or eight of them; outputs where inputs were and
+// beside them.
+class SpectralClusters : public testing::TestWithParam<std::tuple<const char*, std::pair<const char*, int>>> {};
+
+TEST_P(SpectralClusters, AreWithinTheirBounds) {
+  const auto [type, shape] = GetParam();
+  ExecutorOptions options;
+  options.device.multiprocessors = 132;
+  int cluster = 0;
+  options.observer = [&](const Launch& launch, const host::Counters&) { cluster = std::max(cluster, launch.cluster); };
+  for (const host::Order order : {host::Order::ascending, host::Order::random}) {
+    options.order = order;
+    expect_right(parse_spectral(text("spectral_", type, shape.first)), options);
+  }
+  EXPECT_EQ(cluster, shape.second);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, SpectralClusters,
+    testing::Combine(testing::Values("f32_tf32", "f32", "f16", "bf16"),
+                     testing::Values(std::pair("_complex_b2_c96x96_l144_m36_shared", 2),
+                                     std::pair("_complex_b1_c255x20_l136_m64_shared", 2),
+                                     std::pair("_complex_b3_c60x64_l130_m40_shared_channelmajor", 4),
+                                     std::pair("_complex_b1_c64x50_l160_m80_shared", 4),
+                                     std::pair("_complex_b1_c128x256_l131_m17_shared_twosided", 8))));
+
+// And so transform each input once.
+TEST(SpectralClusters, MultiplyAsOftenAsOneBlockWould) {
+  ExecutorOptions options;
+  options.device.multiprocessors = 132;
+  host::Counters counters;
+  options.observer = [&](const Launch& launch, const host::Counters& counted) {
+    if (launch.cluster > 1) counters = counted;
+  };
+  const Spectral p = parse_spectral("spectral_f32_tf32_complex_b1_c64x64_l256_m64_shared");
+  execute_layer(p, make_inputs(p), options, 0);
+  EXPECT_EQ(static_cast<double>(counters.mma_tf32), (1. * 256 * 64 * (64 + 64) + 4. * 64 * 64 * 64) / (16 * 8 * 8));
+}
+
 // Of two axes, or of one on a device with more multiprocessors than long rows are work for: by passes.
 class SpectralPasses : public testing::TestWithParam<std::tuple<const char*, const char*, int>> {};
 

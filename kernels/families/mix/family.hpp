@@ -63,7 +63,8 @@ struct Family {
             const Key key{dtype, tf32, complex, line.stage, product};
             if ((tf32 && dtype != Dtype::f32) || (complex && !samples)) continue;
             if (!is_made(line.stage, complex, product) || !is_chosen_for(key)) continue;
-            if (line.tuning.teams > 0 && !Layout(key, line.tuning).in_teams) continue;
+            const Layout layout(key, line.tuning);
+            if ((line.tuning.teams > 0 && !layout.in_teams) || (line.tuning.cluster && !layout.in_cluster)) continue;
             if (operands_of(dtype, tf32) == line.operands)
               all.list[all.count++] = {key, line.tuning, kChosen, 0b111, true};
           }
@@ -87,8 +88,8 @@ struct Choice {
 struct Size {
   std::int64_t items, inputs, outputs, frequencies;
 };
-// What computes a stage of a layer. Throws where the family has none for the type.
-Choice choose(const Spectral& problem, Stage stage, Product product, const Size& size);
+// What computes a stage of a layer, of one axis maybe in clusters. Throws where the family has none for the type.
+Choice choose(const Spectral& problem, Stage stage, Product product, const Size& size, bool in_cluster = false);
 
 // How often a number is rounded on its way from u to y: samples, table and product on each axis there, weights and
 // product, table and product on each axis back.

@@ -32,12 +32,13 @@ struct Key {
 
 struct Tuning {
   int warps = 0;
-  int tiles = 0;   // of 8 frequencies that a warp transforms at once
-  int mixed = 0;   // of 8 frequencies that a warp mixes at once; of a filter, of points of a column that it makes
-  int points = 0;  // tiles of 8 points that a warp makes at once, of each of four parts of a row
-  int blocks = 0;  // on an SM at once: what registers are limited for
-  int teams = 0;   // of a block's warps, each with an item of its own, whose results stay in registers; or 0
-  int staged = 0;  // of teams, steps of points of complex samples that are on their way to a warp
+  int tiles = 0;         // of 8 frequencies that a warp transforms at once
+  int mixed = 0;         // of 8 frequencies that a warp mixes at once; of a filter, of points of a column that it makes
+  int points = 0;        // tiles of 8 points that a warp makes at once, of each of four parts of a row
+  int blocks = 0;        // on an SM at once: what registers are limited for
+  int teams = 0;         // of a block's warps, each with an item of its own, whose results stay in registers; or 0
+  int staged = 0;        // of teams, steps of points of complex samples that are on their way to a warp
+  bool cluster = false;  // of blocks that have slices of one item's outputs, and share out its transforms
   bool operator==(const Tuning&) const = default;
 };
 
@@ -71,6 +72,8 @@ struct Places {
   int staged_at;                 // points, of each warp, of each step, or -1
   int parts, parts_at;           // that the points of a tile are shared out in; their sums, or -1
   int forward_at, inverse_at;    // tables, or -1
+  int shares, share_tiles;       // blocks of a cluster, and tiles of inputs that each transforms for all
+  int exchange_at;               // their barrier, or -1
   int weights_at;                // the matrix, or -1
   bool in_place;                 // a warp has one product at most, and stores it when all have read their inputs
 };
@@ -112,6 +115,7 @@ struct Layout {
   // Steps of weights that are on their way from L2 to registers: two where a warp has 255 of these and steps come in
   // pairs; operands in two parts leave no room for that.
   int weights_ahead = in_teams && to_samples && steps_of_tile == 2 && !split && threads * tuning.blocks <= 256 ? 2 : 1;
+  bool in_cluster = tuning.cluster && key.stage == Stage::layer && key.product == Product::shared;
   bool in_parts = from_samples && !in_teams;    // points, where there are more warps than tiles to transform
   bool by_parity = from_samples || to_samples;  // frequencies are in places by frequency_at(), else in order
   int apart = by_parity ? step_tiles : 0;       // tiles between those of a frequency and of the next one
@@ -155,7 +159,7 @@ struct Layout {
     p.y_begin = p.in_place ? 0 : u_bytes;
     p.bytes = p.in_place ? (u_bytes > y_bytes ? u_bytes : y_bytes) : u_bytes + y_bytes;
     p.barriers_at = p.bytes, p.bytes += in_teams ? 16 * columns : 0;
-    p.parts = 1;
+    p.parts = 1, p.shares = 1, p.share_tiles = p.input_tiles, p.exchange_at = -1;
     p.parts_at = p.staged_at = p.forward_at = p.inverse_at = p.weights_at = -1;
     return p;
   }

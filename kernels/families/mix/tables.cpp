@@ -52,7 +52,7 @@ std::string Choice::name() const {
   return text("mix_", danaus::name(l.key.dtype), l.key.tf32 ? "_tf32" : "", l.key.complex ? "_complex" : "_real",
               kStages[static_cast<int>(l.key.stage)], kProducts[static_cast<int>(l.key.product)], "_w", l.tuning.warps,
               "_tiles", l.tuning.tiles, "x", l.tuning.mixed, "_x", l.tuning.blocks,
-              l.in_teams ? text("_teams", l.tuning.teams) : "");
+              l.in_teams ? text("_teams", l.tuning.teams) : "", l.in_cluster ? "_cluster" : "");
 }
 
 namespace {
@@ -65,13 +65,13 @@ bool suits_teams(const Layout& layout, const Size& size) {
 
 }  // namespace
 
-Choice choose(const Spectral& p, Stage stage, Product product, const Size& size) {
+Choice choose(const Spectral& p, Stage stage, Product product, const Size& size, bool in_cluster) {
   const bool samples = stage != Stage::middle && stage != Stage::arrange;
   const Key key{p.dtype, p.tf32, samples && p.complex, stage, product};
   const auto takes = [&](const Line& line, const Layout& layout) {
     return line.takes(key) && size.items <= line.items && size.inputs <= line.inputs && size.outputs <= line.outputs &&
            p.lengths.back() <= line.points && size.frequencies <= line.frequencies &&
-           (!layout.in_teams || suits_teams(layout, size));
+           (!layout.in_teams || suits_teams(layout, size)) && (in_cluster || !layout.in_cluster);
   };
   for (std::size_t line = 0; line < kLines.size(); ++line) {
     const std::size_t maker = Family::maker_of(line);

@@ -9,11 +9,17 @@
 //                      items as multiprocessors: 14.4 for 15.5 with few tiles for a warp (64 to 64, 128 points).
 //                      Tables and weights in shared memory, rows brought to L2 at once: 8.3 for 9 (64 to 64, 128
 //                      points, one item), 12.1 for 14.4 (128 items). Points on their way through shared memory, one
-//                      step at a time: 8.6 for 8.3, 15.6 for 13.9 (128 to 128, 256 points, one item). Clusters of two,
-//                      four, eight slices that transform a share of the inputs each and send their spectra to the
-//                      others: 12.4 12.1 10.9 for 12.4 (128 to 128, 256 points, one item), but 8.7 9.2 10.0 for 8.6 (32
-//                      to 64) and 13.6 23 22 for 14.5 (128 to 128, 16 items), of which neither 32 of four nor 16 of
-//                      eight run at once.
+//                      step at a time: 8.6 for 8.3, 15.6 for 13.9 (128 to 128, 256 points, one item).
+//     in clusters      Slices of an item, of which each transforms a share of the inputs and sends its spectra to the
+//                      others: 6.8 7.7 9.8 15.4 16.6 for 7.2 9.1 11.8 24 35 (64 to 64 of 128 points; 64 to 64, 128 to
+//                      128 of 256; both of 1024; one item), 8.7 10.1 13.1 for 9.3 10.3 14.2 (64 to 64, 64 to 128, 128
+//                      to 128 of 256 points, 16 items). On half the multiprocessors at most: eight slices of each of 16
+//                      items 9.1 for 7.9 (64 to 128, 128 points), as a cluster waits for all its places at once. Of
+//                      more items two tiles to mix: 10.1 13.1 for 10.4 14.8 by one. Not of two tiles of inputs, 7.0 for
+//                      7.1 (32 to 64, 256 points), nor where spectra take as long to send as to make: 8.8 for 8.7 (128
+//                      to 128, 128 points), but 7.2 for 8.7 of half the frequencies. Of 256 channels two blocks 14.2
+//                      for 17.5, four 15.4, eight 16.4 (192 points). Barriers of clusters that release nothing: 9.6 for
+//                      10.2 (128 to 128, 256 points).
 //   layer, a block     128 to 128: one team of eight warps 22 for 24 (128 points, 128 items), of sixteen 33 for 37 (256
 //   for each item      points). 64 to 64 and 64 to 128 as long, or longer. Half as many items are shared out in slices.
 //   layer, many        Of 8192 items of 256 points, of 32768 of 128. To 64 channels: two teams of four warps that
@@ -72,6 +78,8 @@
 //                      sixteen with two, with four 9.3 11.6 17.8 11.8 15.8 25.4 (of the same one item as above); 64
 //                      items 12.3 15.4 31.7 for 12.5 16.1 33.2, 128 items 22.6 57.1 for 22.3 52.4 (64 to 64, 128 to
 //                      128, 128 points).
+//     in clusters      8.9 10.6 13.8 for 10.5 13.9 20.3 (64 to 64 of 128 points; 64 to 64, 128 to 128 of 256; one
+//                      item), 11.7 20.0 for 14.2 22.6 (the latter, 16 items), two tiles to mix, by one 11.5 21.5.
 //   layer              Two teams of four warps, eight tiles, points two steps ahead: 100 160 253 for 128 208 300
 //                      without teams. Three steps ahead 108 164 351, four tiles 111 175 273, four teams 109 190 337,
 //                      one team 130 194 271. Sums of two products at once, and second parts that only products round:
@@ -84,6 +92,8 @@
 //   layer, few items   To 64 channels eight warps with four tiles 6.6 6.7 for 7.0 7.8 by sixteen, with eight 6.6 7.2;
 //                      to 128 with eight 7.6 9.2, with four 8.6 10.9, by sixteen 8.2 10.1 (128 points, one item; 256
 //                      points, 16 items). 64 items 7.3 7.9 for 7.3 8.5, but 11.9 for 10.8 (128 to 128).
+//     in clusters      6.4 7.3 for 6.9 7.7 (64 to 64, 128 to 128, 256 points, one item), but 6.1 for 5.8 (64 to 64, 128
+//                      points) and 9.0 for 8.5 (128 to 128, 256 points, 16 items).
 //   layer              The same two teams 35 52 71 for 38 64 80; three steps ahead 35 56 81, one 34 56 71; three teams
 //                      45 69 89, four 43 68 96.
 //   there              The same, one step ahead, 121 254 for 124 304; two 127 249. Back in teams is no better.
@@ -167,11 +177,16 @@ inline constexpr std::int64_t kLongRow = 512;
 // A layer of two axes whose weights are shared goes rows first up to so many samples of outputs.
 constexpr std::int64_t few_samples(Operands operands) { return operands == Operands::split ? 1 << 24 : 1 << 22; }
 
-inline constexpr std::int64_t kFewest = 4, kLess = 32, kHalf = 64, kFew = 128, kSome = 256,
+inline constexpr std::int64_t kFewest = 4, kFewer = 8, kLess = 32, kHalf = 64, kFew = 128, kSome = 256,
                               kAny = std::int64_t{1} << 62;
 
 inline constexpr std::array kLines = std::to_array<Line>({
+    {Stage::layer, Operands::tf32, kFewer, 64, kAny, kAny, kAny, {8, 8, 1, 1, 1, 0, 0, true}, kComplexMixed},
+    {Stage::layer, Operands::tf32, kFewer, kAny, kAny, kAny, 32, {8, 8, 1, 1, 1, 0, 0, true}, kComplexMixed},
     {Stage::layer, Operands::tf32, kLess, kAny, kAny, kAny, 32, {16, 4, 1, 1, 1}},
+    {Stage::layer, Operands::tf32, kLess, kAny, kAny, 128, kAny, {8, 8, 1, 1, 1}},
+    {Stage::layer, Operands::tf32, kFewer, kAny, kAny, kAny, kAny, {8, 8, 1, 1, 1, 0, 0, true}, kComplexMixed},
+    {Stage::layer, Operands::tf32, 16, kAny, kAny, kAny, kAny, {8, 8, 2, 1, 1, 0, 0, true}, kComplexMixed},
     {Stage::layer, Operands::tf32, kLess, kAny, kAny, kAny, kAny, {8, 8, 1, 1, 1}},
     {Stage::layer, Operands::tf32, kHalf, kAny, kAny, kAny, 32, {16, 4, 4, 2, 1}},
     {Stage::layer, Operands::tf32, kHalf, 64, 64, kAny, kAny, {8, 8, 2, 1, 1}},
@@ -191,12 +206,16 @@ inline constexpr std::array kLines = std::to_array<Line>({
     {Stage::layer, Operands::tf32, kAny, 128, 128, kAny, kAny, {16, 4, 8, 1, 1, 1}},
     {Stage::layer, Operands::tf32, kAny, kAny, kAny, kAny, kAny, {8, 4, 8, 2, 2}},
     {Stage::layer, Operands::split, kFew, kAny, kAny, kAny, 32, {16, 2, 1, 1, 1}},
+    {Stage::layer, Operands::split, 16, kAny, kAny, kAny, kAny, {8, 8, 2, 1, 1, 0, 0, true}, kComplexMixed},
     {Stage::layer, Operands::split, kHalf, kAny, kAny, kAny, kAny, {8, 8, 1, 1, 1}},
     {Stage::layer, Operands::split, kFew, kAny, kAny, kAny, kAny, {16, 2, 1, 1, 1}},
     {Stage::layer, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 8, 8, 1, 1, 2, 2}},
     {Stage::layer, Operands::split, kAny, 64, 64, kAny, kAny, {8, 2, 4, 1, 2}},
     {Stage::layer, Operands::split, kAny, kAny, kAny, kAny, kAny, {8, 2, 8, 1, 2}},
     {Stage::layer, Operands::halves, kFew, kAny, kAny, kAny, 32, {16, 4, 1, 2, 1}},
+    {Stage::layer, Operands::halves, kHalf, 64, 64, 128, kAny, {8, 4, 1, 2, 1}},
+    {Stage::layer, Operands::halves, kLess, kAny, kAny, 128, kAny, {8, 8, 1, 2, 1}},
+    {Stage::layer, Operands::halves, kFewer, kAny, kAny, kAny, kAny, {8, 8, 1, 2, 1, 0, 0, true}, kComplexMixed},
     {Stage::layer, Operands::halves, kHalf, 64, 64, kAny, kAny, {8, 4, 1, 2, 1}},
     {Stage::layer, Operands::halves, kLess, kAny, kAny, kAny, kAny, {8, 8, 1, 2, 1}},
     {Stage::layer, Operands::halves, kFew, kAny, kAny, kAny, kAny, {16, 4, 1, 2, 1}},
