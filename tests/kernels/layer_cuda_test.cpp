@@ -110,10 +110,12 @@ INSTANTIATE_TEST_SUITE_P(
                         "_b33_c64x64_l1024_m16",
                         // Blocks of one item and of several, with weights of each frequency.
                         "_complex_b16_c64x64_l128_m64", "_b128_c64x64_l64_m32",
+                        // Of clusters of two, four, eight; outputs beside inputs.
+                        "_complex_b1_c255x20_l136_m64_shared", "_complex_b3_c60x64_l130_m40_shared",
+                        "_complex_b1_c128x128_l256_m64_shared_channelmajor", "_complex_b1_c64x50_l160_m80_shared",
                         // In passes: few items, spectra beyond a block, many weights, two axes, few frequencies.
                         "_b2_c64x64_l1024_m16", "_complex_b600_c64x64_l128_m64", "_b20_c32x32_l64x64_m12x12_twosided",
-                        "_complex_b1_c128x128_l256_m64_shared_channelmajor", "_b4_c256x200_l1024_m500_shared",
-                        "_complex_b3_c16x24_l128x128_m64x64_shared_channelmajor",
+                        "_b4_c256x200_l1024_m500_shared", "_complex_b3_c16x24_l128x128_m64x64_shared_channelmajor",
                         "_complex_b2_c3x5_l256x256_m64x64_shared_channelmajor", "_b5_c20x33_l85x100_m12x17_twosided",
                         "_complex_b1_c2x2_l512x64_m512x64_shared", "_complex_b2_c4x3_l40x33_m25x7_shared",
                         "_b2_c2x3_l1024x16_m5x9_adjoint", "_b7_c7x3_l51_m26_shared", "_b1_c1x1_l17_m9",
