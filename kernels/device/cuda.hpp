@@ -451,11 +451,6 @@ DANAUS_DEVICE void store_wait() {
 DANAUS_DEVICE void barrier_init(SharedAddress barrier, u32 arrivals) {
   asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_window() + barrier), "r"(arrivals) : "memory");
 }
-DANAUS_DEVICE void fence_barrier_init() {
-#if DANAUS_HOPPER
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-#endif
-}
 DANAUS_DEVICE void barrier_arrive(SharedAddress barrier) {
 #if DANAUS_HOPPER
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_window() + barrier) : "memory");
@@ -510,11 +505,6 @@ DANAUS_DEVICE int cluster_size() {
 DANAUS_DEVICE void arrive_cluster() {
 #if DANAUS_HOPPER
   asm volatile("barrier.cluster.arrive.release;" ::: "memory");
-#endif
-}
-DANAUS_DEVICE void arrive_cluster_relaxed() {
-#if DANAUS_HOPPER
-  asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
 #endif
 }
 DANAUS_DEVICE void wait_cluster() {

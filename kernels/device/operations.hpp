@@ -40,8 +40,6 @@
 // before the block ends.
 //   cluster_rank()  cluster_size()
 //   sync_cluster()  arrive_cluster()  wait_cluster()                        in one, or with work in between
-//   arrive_cluster_relaxed()                                                of a thread that wrote nothing for others
-//   fence_barrier_init()     orders this thread's barrier_init() before that, and so before what others do to barriers
 //   RemoteAddress            remote_address(address, rank): the same place in that block; + adds bytes
 //   load_remote<bytes>  store_remote<bytes>                                 bytes = 4, 8 or 16, and so aligned
 //   store_remote_async<bytes>(to, words, barrier)                           completes on an mbarrier of the same block,

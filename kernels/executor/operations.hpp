@@ -354,7 +354,6 @@ inline void fence_async_global() {}
 inline void barrier_init(SharedAddress barrier, u32 arrivals, const Site site = Site::current()) {
   detail::barrier_init(barrier, arrivals, site);
 }
-inline void fence_barrier_init() {}
 inline void barrier_arrive(SharedAddress barrier, const Site site = Site::current()) {
   detail::barrier_arrive(barrier, site);
 }
@@ -382,7 +381,6 @@ inline void sync_block(const Site site = Site::current()) {
 inline int cluster_rank() { return detail::here().rank; }
 inline int cluster_size() { return detail::here().cluster_size; }
 inline void arrive_cluster(const Site site = Site::current()) { detail::arrive_cluster(site); }
-inline void arrive_cluster_relaxed(const Site site = Site::current()) { detail::arrive_cluster(site); }
 inline void wait_cluster(const Site site = Site::current()) { detail::wait_cluster(site); }
 inline void sync_cluster(const Site site = Site::current()) {
   detail::arrive_cluster(site);

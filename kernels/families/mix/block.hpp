@@ -3,6 +3,7 @@
 
 #include <type_traits>
 
+#include "kernels/device/relaxed_arrival.hpp"
 #include "kernels/families/mix/folded.hpp"
 
 namespace danaus::mix::inline DANAUS_BACKEND {
