@@ -21,17 +21,19 @@
 //            axes: u [B C_in, X, Y], spectra [B C_in, M_x M_y]
 // types      samples f16, bf16, f32; products of the same, f32 in TF32 or in two parts each (three products), sums f32
 // scaling    U by a power of two near 1 / sqrt(X), in the table; y by the rest of 1 / X, in f32
-// memory     a block has one item of the batch after the other, all channels (many weights of each frequency:
-//            several items, the columns of that product); of passes, and of few items, a slice of its frequencies, of
-//            its channels, or of both. Warps share out tiles of channels and frequencies, and where these are fewer
-//            than warps the points too. Samples and spectra of passes travel between global memory and registers, a
-//            sector and more at a time; others lie in shared memory (layout.hpp), those of outputs in the place of
-//            those of inputs where each warp has one product. Where there are many items teams of warps have one each,
-//            and what a warp mixes stays in its registers until it is samples, or until all chunks of inputs are added
-//            up: its columns are those that an inverse contracts. Points of complex samples may come to a lane by way
-//            of shared memory, so that they need no registers before they are folded, and those of the next item can
-//            set out while this one is mixed. Tables, and weights where there is room, are in shared memory too:
-//            through L1, which samples flow through, they came out of L2 again for each item
+// memory     a block has one item of the batch after the other, all channels (many weights of each frequency: several
+//            items, the columns of that product); of passes, and of few items, a slice of its frequencies, of its
+//            channels, or of both. Warps share out tiles of channels and frequencies, and where these are fewer than
+//            warps the points too. Samples and spectra of passes travel between global memory and registers, a sector
+//            and more at a time; others lie in shared memory (layout.hpp), those of outputs in the place of those of
+//            inputs where each warp has one product. Of few items the blocks of a cluster have slices of one item's
+//            outputs, transform a share of its inputs each and send their spectra to the others. Where there are many
+//            items teams of warps have one each, and what a warp mixes stays in its registers until it is samples, or
+//            until all chunks of inputs are added up: its columns are those that an inverse contracts. Points of
+//            complex samples may come to a lane by way of shared memory, so that they need no registers before they are
+//            folded, and those of the next item can set out while this one is mixed. Tables, and weights where there is
+//            room, are in shared memory too: through L1, which samples flow through, they came out of L2 again for each
+//            item
 // error      counted by roundings(): folded samples, tables, weights, spectra twice, y. Samples of 16 bits are rounded
 //            at each fold
 // reference  reference/spectral/layer.hpp   test   tests/kernels/mix_test.cpp
