@@ -38,14 +38,19 @@ double rows_in_turn(const Shape& shape, const Cut& cut, std::int64_t weights) {
          (static_cast<double>(weights) / 4 / cut.slices() + cut.places.columns);
 }
 
-// Blocks of a cluster, each of which transforms a share of the inputs: as many as run at once wherever blocks before
-// them end, on half the multiprocessors; of many spectra, which take long to send, two.
+// Multiprocessors that blocks are cut for: of clusters half, as one begins when all its places are free at once.
+int usable_multiprocessors(const mix::Layout& layout, const Device& device) {
+  return device.multiprocessors / (layout.in_cluster ? 2 : 1);
+}
+
+// Blocks of a cluster, each of which transforms a share of the inputs: two where spectra are many, which take long to
+// send; or 1.
 int shares(const mix::Layout& layout, const Cut& cut, std::int64_t items, const Device& device) {
-  constexpr int kFewest = 4, kMany = 64 << 10;  // tiles of inputs; bytes
-  const int tiles = cut.places.input_tiles;
-  if (!layout.in_cluster || device.sm < 90 || tiles < kFewest || 2 * cut.units(items) > device.multiprocessors)
-    return 1;
-  for (int count = tiles * layout.steps_of_tile * cut.places.u_step > kMany ? 2 : 8; count > 1; count /= 2)
+  constexpr int kFewestTiles = 4, kManyBytes = 64 << 10;
+  const int tiles = cut.places.input_tiles, bytes = tiles * layout.steps_of_tile * cut.places.u_step;
+  if (!layout.in_cluster || device.sm < 90 || tiles < kFewestTiles) return 1;
+  if (cut.units(items) > usable_multiprocessors(layout, device)) return 1;
+  for (int count = bytes > kManyBytes ? 2 : 8; count > 1; count /= 2)
     if (cut.channel_slices % count == 0 && tiles % count == 0) return count;
   return 1;
 }
@@ -93,10 +98,7 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
     Cut of{layout.places(shape.inputs, outputs, frequencies, columns), frequency_slices,
            static_cast<int>(ratio_up(channel_tiles, channel_slice)), 0};
     of.places.shares = shares(layout, of, shape.items, device);
-    if (of.places.shares > 1) {
-      of.places.share_tiles = of.places.input_tiles / of.places.shares;
-      of.places.exchange_at = of.places.bytes, of.places.bytes += 16;
-    }
+    of.places.share_tiles = of.places.input_tiles / of.places.shares;
     return of;
   };
   const auto sliced = [&](int blocks, int columns) {
@@ -112,7 +114,7 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
       if (layout.in_teams) break;
       // Twice as many would leave some to a second turn, or halve what a block of two on a multiprocessor has.
       const int at_once = shape.stage == Stage::layer ? 1 : std::min(blocks, 2);
-      const int most = at_once * device.multiprocessors / (layout.in_cluster ? 2 : 1);
+      const int most = at_once * usable_multiprocessors(layout, device);
       if ((fits || shape.stage == Stage::layer) && 2 * count > most) break;
     }
     return best;

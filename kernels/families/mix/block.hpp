@@ -69,9 +69,9 @@ class Block {
   DANAUS_DEVICE int share_bytes() const { return at_.share_tiles * layout.steps_of_tile * at_.u_step; }
   DANAUS_DEVICE void begin_exchange() const {
     if (device::thread_index() == 0) {
-      device::barrier_init(at_.exchange_at, 1);
+      device::barrier_init(at_.barriers_at, 1);
       device::fence_barrier_init();
-      device::barrier_expect(at_.exchange_at, (at_.shares - 1) * share_bytes());
+      device::barrier_expect(at_.barriers_at, (at_.shares - 1) * share_bytes());
     }
     device::arrive_cluster_relaxed();
   }
@@ -83,9 +83,9 @@ class Block {
     if (warp_ == 0 && to < at_.shares && to != rank) {
       const SharedAddress share = rank * share_bytes();
       device::copy_remote(device::remote_address(share, to), share, share_bytes(),
-                          device::remote_address(at_.exchange_at, to));
+                          device::remote_address(at_.barriers_at, to));
     }
-    device::barrier_wait(at_.exchange_at, 0);
+    device::barrier_wait(at_.barriers_at, 0);
     // Says that what was sent here has been read there, nothing of what this block wrote: needs no release, which took
     // a tenth of the time.
     device::arrive_cluster_relaxed();
@@ -328,10 +328,9 @@ class Block {
     int item, channel_tile, first_tile;
   };
   DANAUS_DEVICE Task task_of(int number, int channel_tiles) const {
-    const int first = first_tile_of_share();
-    return {kOneItem ? 0 : number / frequency_groups() / channel_tiles,
-            first + (kOneItem ? number / frequency_groups() : number / frequency_groups() % channel_tiles),
-            number % frequency_groups() * layout.tuning.tiles};
+    const int row = number / frequency_groups(), first_tile = number % frequency_groups() * layout.tuning.tiles;
+    return {kOneItem ? 0 : row / channel_tiles, first_tile_of_share() + (kOneItem ? row : row % channel_tiles),
+            first_tile};
   }
   template <int tiles>
   DANAUS_DEVICE void keep(const Tile<tiles>& tile, const Task& task) const {

@@ -68,12 +68,11 @@ struct Places {
   int u_part, u_step, u_column;  // steps: to imaginary parts, to channels of the next product, to the next item
   int y_part, y_step, y_column;  // steps: likewise, in 16 bits of pairs of frequencies
   int y_begin, bytes;            // of all
-  int barriers_at;               // two of each team
+  int barriers_at;               // two of each team; one of a cluster's block
   int staged_at;                 // points, of each warp, of each step, or -1
   int parts, parts_at;           // that the points of a tile are shared out in; their sums, or -1
   int forward_at, inverse_at;    // tables, or -1
   int shares, share_tiles;       // blocks of a cluster, and tiles of inputs that each transforms for all
-  int exchange_at;               // their barrier, or -1
   int weights_at;                // the matrix, or -1
   bool in_place;                 // a warp has one product at most, and stores it when all have read their inputs
 };
@@ -130,6 +129,7 @@ struct Layout {
     if (tuning.mixed < 1 || (in_pairs && tuning.mixed % tile_grain != 0))
       return "mixed: 1 or more, there a multiple of 2, in 16 bits of 4";
     if (in_teams && tuning.warps % tuning.teams != 0) return "teams: of as many warps each";
+    if (in_teams && in_cluster) return "cluster: of blocks without teams";
     if (in_columns && 8 * tuning.mixed % step != 0) return "mixed: of a filter in 16 bits an even number";
     if (tuning.points < 1 || 8 * tuning.points % step != 0) return "points: 1 or more, in 16 bits an even number";
     return nullptr;
@@ -158,8 +158,8 @@ struct Layout {
         key.product == Product::shared && y_bytes > 0 && columns * p.output_tiles * p.mixed_groups <= tuning.warps;
     p.y_begin = p.in_place ? 0 : u_bytes;
     p.bytes = p.in_place ? (u_bytes > y_bytes ? u_bytes : y_bytes) : u_bytes + y_bytes;
-    p.barriers_at = p.bytes, p.bytes += in_teams ? 16 * columns : 0;
-    p.parts = 1, p.shares = 1, p.share_tiles = p.input_tiles, p.exchange_at = -1;
+    p.barriers_at = p.bytes, p.bytes += in_teams ? 16 * columns : in_cluster ? 16 : 0;
+    p.parts = 1, p.shares = 1, p.share_tiles = p.input_tiles;
     p.parts_at = p.staged_at = p.forward_at = p.inverse_at = p.weights_at = -1;
     return p;
   }
