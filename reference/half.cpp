@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 namespace danaus {
 namespace {
@@ -13,9 +12,9 @@ namespace {
 // whose last bit is 1, so no tie is made that was none ("round to odd", Boldo and Melquiond 2008).
 float round_to_odd(double value) {
   const float nearest = static_cast<float>(value);
-  if (nearest == value || std::isnan(value) || (std::bit_cast<std::uint32_t>(nearest) & 1)) return nearest;
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  return std::nextafter(nearest, value > nearest ? kInfinity : -kInfinity);
+  const auto bits = std::bit_cast<std::uint32_t>(nearest);
+  if (nearest == value || std::isnan(value) || (bits & 1)) return nearest;
+  return std::bit_cast<float>(std::abs(value) > std::abs(nearest) ? bits + 1 : bits - 1);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Plans on a CUDA device: every variant that suits it, and what only a device can refuse. Skipped where there is none.
 #include <gmock/gmock.h>
 
+#include <optional>
 #include <random>
 #include <ranges>
 
@@ -45,12 +46,20 @@ std::vector<double> execute_on_gpu(const Convolution& problem, const Inputs& inp
   return host::decode(problem.dtype, y.samples());
 }
 
-void expect_right_on_gpu(const Convolution& problem, const DataSpec& spec, const OnMachine& machine, int offset = 0) {
+void expect_right_on_gpu(const Convolution& problem, const Inputs& inputs, const Expected& expected,
+                         const OnMachine& machine, int offset) {
   const Variant& variant = choose(problem, machine->device());
-  SCOPED_TRACE(testing::Message() << token(problem) << ", scale " << spec.scale << ", " << variant.name << ", offset "
-                                  << offset);
+  SCOPED_TRACE(testing::Message() << token(problem) << ", " << variant.name << ", offset " << offset);
+  expect_right(problem, expected, execute_on_gpu(problem, inputs, machine, offset), variant);
+}
+
+// At each of these offsets in samples from 16-byte alignment.
+void expect_right_on_gpu(const Convolution& problem, const DataSpec& spec, const OnMachine& machine,
+                         std::initializer_list<int> offsets = {0}) {
+  SCOPED_TRACE(testing::Message() << "scale " << spec.scale);
   const Inputs inputs = make_inputs(problem, spec);
-  expect_right(problem, inputs, execute_on_gpu(problem, inputs, machine, offset), variant);
+  const Expected expected = expected_of(problem, inputs);
+  for (int offset : offsets) expect_right_on_gpu(problem, inputs, expected, machine, offset);
 }
 
 // Whether this build has the kernel's code for the machine.
@@ -95,7 +104,7 @@ TEST_P(CudaSizes, EveryVariantIsWithinItsBound) {
       if (&choose(p, machine_->device()) != &v) continue;  // for another device
       DataSpec spec;
       spec.scale = p.filter_length == 1 ? draw(1., 100.) : draw(1., 0.02, 1e-4, 100.);
-      for (int offset : {0, 1}) expect_right_on_gpu(p, spec, machine_, offset);
+      expect_right_on_gpu(p, spec, machine_, {0, 1});
     }
   }
 }
@@ -120,13 +129,23 @@ INSTANTIATE_TEST_SUITE_P(Variants, CudaSizes, testing::ValuesIn(sizes_of(variant
 class CudaLong : public CudaSizes {};
 
 TEST_P(CudaLong, EveryVariantIsWithinItsBound) {
-  for (const auto& v : long_variants()) {
-    if (std::pair(v->size, v->dtype) != GetParam() || !v->compiled) continue;
-    for (const auto& [batch, channels, less, offset] : {std::array{1, 3, 0, 0}, {3, 2, 13, 1}}) {
-      const Convolution p = problem_for(*v, batch, channels, v->wraps() ? v->size : v->size - less);
-      if (&choose(p, machine_->device()) == v.get()) expect_right_on_gpu(p, {}, machine_, offset);
-    }
-  }
+  for (const auto& [batch, channels, less, offset] : {std::array{1, 3, 0, 0}, {3, 2, 13, 1}})
+    for (bool wraps : {false, true})
+      for (bool gated : {false, true}) {
+        std::optional<std::pair<Inputs, Expected>> known;  // whatever the factors
+        for (const auto& v : long_variants()) {
+          if (std::pair(v->size, v->dtype) != GetParam() || !v->compiled) continue;
+          if (v->wraps() != wraps || v->gated != gated) continue;
+          const Convolution p = problem_for(*v, batch, channels, wraps ? v->size : v->size - less);
+          if (&choose(p, machine_->device()) != v.get()) continue;
+          if (!known) {
+            Inputs inputs = make_inputs(p, {});
+            Expected expected = expected_of(p, inputs);
+            known.emplace(std::move(inputs), std::move(expected));
+          }
+          expect_right_on_gpu(p, known->first, known->second, machine_, offset);
+        }
+      }
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, CudaLong,
@@ -160,7 +179,7 @@ TEST_F(Cuda, MasksAreWithinTheirBound) {
     for (const OnMachine& machine : {machine_, few}) {
       Convolution p = masked.problem();
       if (!has_code(*machine, choose(p, machine->device(), marks_of(p)))) continue;
-      for (int offset : {0, 1}) expect_right_on_gpu(p, {}, machine, offset);
+      expect_right_on_gpu(p, {}, machine, {0, 1});
       p.batch = 7, p.channels = p.length <= 4096 ? 200 : 20;
       if (machine != few) expect_right_on_gpu(p, {}, machine);
     }
@@ -170,7 +189,7 @@ TEST_F(Cuda, LongMasksAreWithinTheirBound) {
   for (const MaskedLong& masked : kMaskedLong) {
     Convolution p = masked.problem();
     if (!choose(p, machine_->device(), marks_of(p)).compiled) continue;
-    for (int offset : {0, 1}) expect_right_on_gpu(p, {}, machine_, offset);
+    expect_right_on_gpu(p, {}, machine_, {0, 1});
     p.batch = 9, p.channels = 7;
     expect_right_on_gpu(p, {}, machine_);
   }
@@ -189,7 +208,7 @@ TEST_P(CudaChunks, AreWithinTheirBound) {
       p.dtype = v->dtype, p.mode = batch == 2 ? Mode::circular : Mode::causal;
       p.batch = batch, p.channels = 3, p.length = length, p.filter_length = v->size / (batch == 2 ? 2 : 7);
       p.pregate = p.postgate = v->gated, p.fft_size = v->size;
-      expect_right_on_gpu(p, {}, machine_, offset);
+      expect_right_on_gpu(p, {}, machine_, {offset});
     }
   }
 }
