@@ -1,7 +1,7 @@
 // Plans on a CUDA device: every variant that suits it, and what only a device can refuse. Skipped where there is none.
 #include <gmock/gmock.h>
 
-#include <optional>
+#include <map>
 #include <random>
 #include <ranges>
 
@@ -46,20 +46,26 @@ std::vector<double> execute_on_gpu(const Convolution& problem, const Inputs& inp
   return host::decode(problem.dtype, y.samples());
 }
 
-void expect_right_on_gpu(const Convolution& problem, const Inputs& inputs, const Expected& expected,
-                         const OnMachine& machine, int offset) {
+// What a case is given and must give, whatever the factors.
+struct Known {
+  explicit Known(const Convolution& problem, const DataSpec& spec = {})
+      : inputs(make_inputs(problem, spec)), expected(expected_of(problem, inputs)) {}
+  Inputs inputs;
+  Expected expected;
+};
+
+void expect_right_on_gpu(const Convolution& problem, const Known& known, const OnMachine& machine, int offset) {
   const Variant& variant = choose(problem, machine->device());
   SCOPED_TRACE(testing::Message() << token(problem) << ", " << variant.name << ", offset " << offset);
-  expect_right(problem, expected, execute_on_gpu(problem, inputs, machine, offset), variant);
+  expect_right(problem, known.expected, execute_on_gpu(problem, known.inputs, machine, offset), variant);
 }
 
 // At each of these offsets in samples from 16-byte alignment.
 void expect_right_on_gpu(const Convolution& problem, const DataSpec& spec, const OnMachine& machine,
                          std::initializer_list<int> offsets = {0}) {
   SCOPED_TRACE(testing::Message() << "scale " << spec.scale);
-  const Inputs inputs = make_inputs(problem, spec);
-  const Expected expected = expected_of(problem, inputs);
-  for (int offset : offsets) expect_right_on_gpu(problem, inputs, expected, machine, offset);
+  const Known known(problem, spec);
+  for (int offset : offsets) expect_right_on_gpu(problem, known, machine, offset);
 }
 
 // Whether this build has the kernel's code for the machine.
@@ -129,23 +135,16 @@ INSTANTIATE_TEST_SUITE_P(Variants, CudaSizes, testing::ValuesIn(sizes_of(variant
 class CudaLong : public CudaSizes {};
 
 TEST_P(CudaLong, EveryVariantIsWithinItsBound) {
-  for (const auto& [batch, channels, less, offset] : {std::array{1, 3, 0, 0}, {3, 2, 13, 1}})
-    for (bool wraps : {false, true})
-      for (bool gated : {false, true}) {
-        std::optional<std::pair<Inputs, Expected>> known;  // whatever the factors
-        for (const auto& v : long_variants()) {
-          if (std::pair(v->size, v->dtype) != GetParam() || !v->compiled) continue;
-          if (v->wraps() != wraps || v->gated != gated) continue;
-          const Convolution p = problem_for(*v, batch, channels, wraps ? v->size : v->size - less);
-          if (&choose(p, machine_->device()) != v.get()) continue;
-          if (!known) {
-            Inputs inputs = make_inputs(p, {});
-            Expected expected = expected_of(p, inputs);
-            known.emplace(std::move(inputs), std::move(expected));
-          }
-          expect_right_on_gpu(p, known->first, known->second, machine_, offset);
-        }
-      }
+  for (const auto& [batch, channels, less, offset] : {std::array{1, 3, 0, 0}, {3, 2, 13, 1}}) {
+    std::map<std::pair<bool, bool>, Known> known;  // of those that wrap, that have gates
+    for (const auto& v : long_variants()) {
+      if (std::pair(v->size, v->dtype) != GetParam() || !v->compiled) continue;
+      const Convolution p = problem_for(*v, batch, channels, v->wraps() ? v->size : v->size - less);
+      if (&choose(p, machine_->device()) != v.get()) continue;
+      const auto [at, _] = known.try_emplace({v->wraps(), v->gated}, p);
+      expect_right_on_gpu(p, at->second, machine_, offset);
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, CudaLong,
