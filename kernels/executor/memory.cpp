@@ -54,13 +54,25 @@ std::uint8_t* Executor::State::write_shared(const Origin& origin, Block& block, 
   return at;
 }
 
-void Executor::State::check_fenced(const Origin& origin, const Block& block, SharedAddress address, int bytes) const {
+Executor::State::Unfenced Executor::State::unfenced(const Origin& origin, Block& block, SharedAddress address,
+                                                    int bytes) const {
+  shared_at(origin, block, address, bytes);
   for (SharedAddress cell = address; cell < address + bytes; cell += 2) {
     const Stamp& written = block.history.writer(cell);
-    if (written.who < lane_count && written.clock > lanes[written.who].fenced)
-      violate(origin, "shared bytes ", cell, " to ", cell + 2, " were written by ", who(written, origin),
-              ", which has not called fence_async since");
+    if (written.who < lane_count && !lanes[written.who].has_fenced(written.clock, *origin.lane))
+      return std::pair(cell, written);
   }
+  return std::nullopt;
+}
+
+void Executor::State::refuse(const Origin& origin, const std::pair<SharedAddress, Stamp>& unfenced) const {
+  const auto& [cell, written] = unfenced;
+  violate(origin, "shared bytes ", cell, " to ", cell + 2, " were written by ", who(written, origin), at(written),
+          ", which has not called fence_async since");
+}
+
+void Executor::State::check_fenced(const Origin& origin, Block& block, SharedAddress address, int bytes) const {
+  if (const Unfenced found = unfenced(origin, block, address, bytes)) refuse(origin, *found);
 }
 
 Region& Executor::State::region_at(const Origin& origin, std::uintptr_t address, std::size_t bytes, bool write) {
