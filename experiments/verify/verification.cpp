@@ -158,8 +158,7 @@ Json verified_outputs(const Trial& trial, const DataSpec& data) {
     }
   }
   Json fields = {{"verify", worst}, {"outputs", outputs}};
-  if (!done.guarded)
-    fields["verify"]["status"] = "failed", fields["verify"]["reason"] = "memory beside an output was written";
+  if (!done.violation.empty()) fields["verify"]["status"] = "failed", fields["verify"]["reason"] = done.violation;
   const auto product = is_gaussian(data) ? subject->product(values) : std::nullopt;
   if (!product) return fields;
   const Json products = judged_products(*product, values, done.outputs, bounds);

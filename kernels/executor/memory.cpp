@@ -2,8 +2,11 @@
 #include <cstring>
 
 #include "kernels/executor/state.hpp"
+#include "kernels/executor/witness.hpp"
 
 namespace danaus::host {
+
+constinit thread_local Witness* witness = nullptr;
 
 // "thread 3", with its block where that is another; or the copies that a barrier stands for.
 std::string Executor::State::who(const Stamp& stamp, const Origin& origin) const {
@@ -99,6 +102,7 @@ void Executor::State::read_global(const Origin& origin, std::uintptr_t address, 
   Region& region = region_at(origin, address, bytes, false);
   if (constant && (region.writable || region.awaited))
     violate(origin, region.name, " may be written by a kernel: load_global reads it");
+  if (witness) witness->reads(address, bytes);
   if (!launch.resident || !region.writable) return;
   if (const auto conflict = region.history.read(*origin.lane, stamp, address - region.begin, bytes))
     refuse(origin, region.name, conflict->at, 2, *conflict);
@@ -107,6 +111,7 @@ void Executor::State::read_global(const Origin& origin, std::uintptr_t address, 
 void Executor::State::write_global(const Origin& origin, std::uintptr_t address, std::size_t bytes,
                                    const Stamp& stamp) {
   Region& region = region_at(origin, address, bytes, true);
+  if (witness) witness->writes(address, bytes);
   if (!launch.resident) return;
   if (const auto conflict = region.history.write(*origin.lane, stamp, address - region.begin, bytes))
     refuse(origin, region.name, conflict->at, 2, *conflict);
