@@ -63,6 +63,10 @@ std::vector<double> decoded_bytes(Dtype dtype, std::span<const std::byte> memory
   return host::decode(dtype, bits);
 }
 
+Values values_of(const Inputs& inputs) {
+  return {{"u", inputs.u}, {"k", inputs.k}, {"pregate", inputs.pregate}, {"postgate", inputs.postgate}};
+}
+
 Values make_values(const Case& asked, const DataSpec& spec) {
   const Convolution* p = convolution_of(asked);
   if (!p) {
