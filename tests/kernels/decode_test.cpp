@@ -58,7 +58,7 @@ TEST(Decodings, EqualTheWholeConvolution) {
     SCOPED_TRACE(testing::Message() << word << ", prompt of " << prompt);
     const Convolution p = parse_convolution(word);
     const Inputs inputs = make_inputs(p, {});
-    ExecutorOptions options;
+    ExecutorOptions options = few_blocks();
     options.order = host::Order::random, options.seed = prompt;
     Decoding decoding(p, executor_machine(options));
     const std::vector<float> k(inputs.k.begin(), inputs.k.end());
@@ -74,7 +74,7 @@ TEST(Decodings, ByProductsWithEverySampleAreTheSame) {
        {std::pair("fftconv_f16_causal_l200_b2_h3", 50), {"fftconv_bf16_causal_l100_k70_b1_h9", 0}}) {
     const Convolution p = parse_convolution(word);
     const Inputs inputs = make_inputs(p, {});
-    Decoding decoding(p, executor_machine({}), DecodeBy::dot);
+    Decoding decoding(p, executor_machine(few_blocks()), DecodeBy::dot);
     decoding.set_filter(std::vector<float>(inputs.k.begin(), inputs.k.end()));
     const std::vector<double> y = decode_all(decoding, p, inputs, prompt);
     expect_right(p, inputs, y, prompt > 0 ? decoding.roundings() : 1);
@@ -87,7 +87,7 @@ TEST(Decodings, AreExactOfOneTap) {
   const Inputs inputs = make_inputs(p, {});
   std::vector<float> k(2 * 64);
   k[3] = 2, k[64 + 60] = -1;
-  Decoding decoding(p, executor_machine({}));
+  Decoding decoding(p, executor_machine(few_blocks()));
   decoding.set_filter(k);
   const std::vector<double> y = decode_all(decoding, p, inputs, 0);
   for (int n = 0; n < 64; ++n) {
@@ -106,14 +106,14 @@ TEST(Decodings, RefuseWhatTheyAreNotFor) {
     }
   };
   const auto made = [&](const char* word) {
-    return refusal([&] { Decoding(parse_convolution(word), executor_machine({})); });
+    return refusal([&] { Decoding(parse_convolution(word), executor_machine(few_blocks())); });
   };
   EXPECT_EQ(made("fftconv_f16_circular_l256_b1_h1"),
             "decode: fftconv_f16_circular_l256_b1_h1 is circular, must be causal");
   EXPECT_EQ(made("fftconv_f16_causal_l256_b1_h1_pregate"),
             "decode: fftconv_f16_causal_l256_b1_h1_pregate has gates, which are the caller's");
   EXPECT_EQ(made("fftconv_f16_causal_l256_kf16_b1_h1"), "decode: the filter is f16, must be f32");
-  Decoding decoding(parse_convolution("fftconv_f16_causal_l2_b1_h1"), executor_machine({}));
+  Decoding decoding(parse_convolution("fftconv_f16_causal_l2_b1_h1"), executor_machine(few_blocks()));
   std::uint16_t u[2] = {}, y[2];
   EXPECT_EQ(refusal([&] { decoding.prefill(u, y, 1); }), "decode: there is no filter yet; call set_filter first");
   EXPECT_EQ(refusal([&] { decoding.set_filter(std::vector<float>(3)); }),
