@@ -93,12 +93,14 @@ void keep_worse(Json& worst, const Json& judged) {
 Json judged_cases(const Options& options, std::int64_t first, std::int64_t count,
                   const std::shared_ptr<const Machine>& machine) {
   Json worst, failed = Json::array();
+  double known = 0;
   for (std::int64_t number = first; number < first + count; ++number) {
     const RandomVerdict verdict = judge(random_case(options.seed, number, options.operation), machine);
     if (!verdict.passed()) failed.push_back(number);
+    known += verdict.known;
     keep_worse(worst, judged_case(options, number, verdict));
   }
-  return {{"failed", failed}, {"worst", worst}};
+  return {{"failed", failed}, {"judged", known / static_cast<double>(count)}, {"worst", worst}};
 }
 
 }  // namespace
@@ -133,6 +135,7 @@ int run_random(std::span<const std::string> words, Console& console) {
                  {"sources", sources_in_words()}});
 
   std::vector<std::int64_t> failed;
+  double judged = 0;
   Json worst;
   job.make(
       {.kind = "random",
@@ -142,12 +145,14 @@ int run_random(std::span<const std::string> words, Console& console) {
        .show =
            [&](std::size_t, const Json& row) {
              for (const Json& number : row.at("failed")) failed.push_back(number);
+             judged += row.value("judged", 1.) * row.at("count").get<double>();
              keep_worse(worst, row.at("worst"));
            },
        .threads = threads});
 
   std::ostream& out = job.out();
-  out << "seed " << options.seed << ": " << end - begin << " cases, " << failed.size() << " failed\n";
+  out << "seed " << options.seed << ": " << end - begin << " cases, " << failed.size() << " failed; "
+      << fixed(100 * judged / static_cast<double>(end - begin), 0) << " % of outputs judged\n";
   out << "worst: number " << worst.at("number").get<std::int64_t>() << ", " << worst.at("case").get<std::string>()
       << ", " << worst.at("data").get<std::string>() << ": error of " << worst.value("output", "none") << ' '
       << scientific(number_of(worst, "error")) << ", " << fixed(number_of(worst, "clearance"), 2) << " of its bound"

@@ -20,6 +20,7 @@ class ExecutorMachine final : public Machine {
   explicit ExecutorMachine(ExecutorOptions options) : options_(std::move(options)) {
     if (options_.blocks < 0)
       fail("executor: blocks=", options_.blocks, ", must be at least 1, or 0: as the device has");
+    if (options_.device.name != Device().name) options_.device.name = text("executor (", options_.device.name, ')');
     if (options_.whole_blocks < 0) fail("executor: whole_blocks=", options_.whole_blocks, ", must be at least 0");
   }
 

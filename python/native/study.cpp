@@ -53,7 +53,7 @@ const Command& command(std::string_view word) {
   fail("run: command '", word, "', must be one of ", names);
 }
 
-Device device_of(int ordinal) { return ordinal < 0 ? Device() : cuda_machine(ordinal)->device(); }
+Device device_of(int ordinal) { return (ordinal < 0 ? executor_machine() : cuda_machine(ordinal))->device(); }
 
 // A case's arrays in double, as they were given; outputs to be written or judged.
 struct Given {

@@ -106,7 +106,7 @@ TEST(PlanMemory, AWorkspaceThatDoesNotFitIsRefusedWithTheBatchThatWould) {
     plan.execute({{"u", u.samples().first(samples)}, {"y", y.samples().first(samples)}}, {.batch = batch});
   };
   EXPECT_EQ(out_of_memory([&] { execute(7); }),
-            text("execute: the workspace does not fit, plan: ", of_seven, " bytes of memory of executor are needed, ",
+            text("execute: the workspace does not fit, plan: ", of_seven, " bytes of memory of executor (H200) are needed, ",
                  of_three, " are free; the largest batch that fits is 3"));
   EXPECT_EQ(out_of_memory([&] { execute(3); }), "no lack of memory");
 }
