@@ -43,22 +43,28 @@ std::vector<bool> KnownMemory::known(const void* begin, std::int64_t count, int 
 
 std::unique_ptr<KnownMemory::Observer> KnownMemory::observe(const Launch& launch, bool is_whole) {
   const std::lock_guard lock(mutex_);
+  const std::span regions(launch.regions.data(), static_cast<std::size_t>(launch.region_count));
+  const auto has_unknown = [&](const Region& region) {
+    const auto* found = at(address_of(region.data));
+    return found && !found->second.unknown.empty();
+  };
+  if (is_whole && std::ranges::none_of(regions, has_unknown)) return nullptr;
   auto observer = std::make_unique<Observer>();
-  for (int i = 0; i < launch.region_count; ++i) {
-    const Region& region = launch.regions[i];
+  for (const Region& region : regions) {
     auto* found = at(address_of(region.data));
     if (!found) continue;
     auto& [begin, memory] = *found;
-    if (region.written && !is_whole) {
-      const auto size = static_cast<std::size_t>((memory.bytes + kCell - 1) / kCell);
-      if (memory.unknown.empty()) memory.unknown.assign(size, kKnown);
-      const auto first = static_cast<std::ptrdiff_t>((address_of(region.data) - begin) / kCell);
-      const auto last = std::min(first + static_cast<std::ptrdiff_t>(region.bytes / kCell), std::ssize(memory.unknown));
-      observer->left_.push_back(std::span(memory.unknown).subspan(first, last - first));
-    }
-    if (!memory.unknown.empty()) observer->memory_.emplace_back(begin, memory.unknown);
+    if (region.written && memory.unknown.empty())
+      memory.unknown.assign(static_cast<std::size_t>((memory.bytes + kCell - 1) / kCell), kKnown);
+    if (memory.unknown.empty()) continue;
+    observer->memory_.emplace_back(begin, memory.unknown);
+    if (!region.written || is_whole) continue;
+    const std::size_t first = (address_of(region.data) - begin) / kCell;
+    observer->left_.push_back(
+        std::span(memory.unknown)
+            .subspan(first, std::min(static_cast<std::size_t>(region.bytes / kCell), memory.unknown.size() - first)));
   }
-  return observer->memory_.empty() ? nullptr : std::move(observer);
+  return observer;
 }
 
 std::span<std::uint8_t> KnownMemory::Observer::cells(std::uintptr_t address, std::size_t bytes) const {
