@@ -23,11 +23,12 @@ constexpr const char* kDescription =
     "numbers are small cases, odd ones go as far as an operation does. Every output's error is judged against what "
     "was\n"
     "summed, |u| |k|; all memory stands between guards. The executor executes the launches of a GPU: whole where they\n"
-    "have up to 16 blocks, else the blocks that differ, and judges what these compute. A row for every 500 cases; a\n"
+    "have up to --whole blocks, else the blocks that differ, and judges what these compute. A row for every 500 cases; "
+    "a\n"
     "seed and a number make a case again. Exit 1 when a case fails.";
 
 constexpr std::int64_t kCasesOfRow = 500;
-constexpr std::int64_t kWholeBlocks = 16;  // of a launch that the executor executes whole; of others those that differ
+constexpr int kWholeBlocks = 32;  // of a launch that the executor executes whole; of others those that differ
 
 struct Options {
   std::string operation = random_operations().front();
@@ -36,6 +37,7 @@ struct Options {
   std::optional<int> only;
   std::optional<int> device;
   std::string profile;  // whose launches the executor executes; H200
+  std::optional<int> whole;
 };
 
 bool read_options(Job& job, std::span<const std::string> words, Options& options) {
@@ -47,6 +49,8 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   job.line.option("only", options.only, "NUMBER", "this one of them alone");
   job.line.option("device", options.device, "NUMBER", "which GPU (default: the executor, on the CPU)");
   job.line.option("profile", options.profile, "NAME", "whose launches the executor executes (default: H200)");
+  job.line.option("whole", options.whole, "NUMBER",
+                  text("blocks of a launch that is executed whole (default: ", kWholeBlocks, ")"));
   if (!job.parse(words)) return false;
   const auto at_least = [](const char* name, std::optional<int> value, int least) {
     if (value && *value < least) fail("random: ", name, '=', *value, ", must be at least ", least);
@@ -54,7 +58,9 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   if (std::ranges::find(known, options.operation) == known.end())
     fail("random: operation '", options.operation, "', must be one of ", join(known));
   at_least("count", count, 1), at_least("seed", seed, 0), at_least("only", options.only, 0);
+  at_least("whole", options.whole, 0);
   if (options.device && !options.profile.empty()) fail("random: --device and --profile exclude each other");
+  if (options.device && options.whole) fail("random: --device and --whole exclude each other");
   if (options.only && count) fail("random: --only and --count exclude each other");
   options.seed = static_cast<std::uint64_t>(seed.value_or(0)), options.count = count.value_or(options.count);
   return true;
@@ -64,7 +70,8 @@ std::string repeat_command(const Options& options, std::int64_t number) {
   const bool usual = options.operation == random_operations().front();
   return text("danaus random", usual ? "" : " --operation " + options.operation, " --seed ", options.seed, " --only ",
               number, options.device ? text(" --device ", *options.device) : "",
-              options.profile.empty() ? "" : " --profile " + options.profile);
+              options.profile.empty() ? "" : " --profile " + options.profile,
+              options.whole ? text(" --whole ", *options.whole) : "");
 }
 
 Json judged_case(const Options& options, std::int64_t number, const RandomVerdict& verdict) {
@@ -112,7 +119,8 @@ int run_random(std::span<const std::string> words, Console& console) {
   if (options.device && cuda_device_count() == 0) return without_gpu(console, "random");
   const auto executor = [&] {
     const std::string profile = options.profile.empty() ? "H200" : options.profile;
-    return executor_machine({.device = imitation(job.profile(profile)), .whole_blocks = kWholeBlocks});
+    return executor_machine(
+        {.device = imitation(job.profile(profile)), .whole_blocks = options.whole.value_or(kWholeBlocks)});
   };
   const std::shared_ptr<const Machine> machine = options.device ? cuda_machine(*options.device) : executor();
   const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
