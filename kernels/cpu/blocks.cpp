@@ -72,6 +72,13 @@ WorkDivision in_turn(std::vector<std::int64_t> digits, std::int64_t blocks) {
           }};
 }
 
+// Numbers of an array.
+WorkDivision of_elements(const Launch& launch) {
+  WorkDivision division = by_runs({launch.blocks}, 1);
+  division.of_elements = true;
+  return division;
+}
+
 // Each block, or each warp of one, has some of the items of a channel, or of several.
 WorkDivision of_convolution(const Launch& launch, int workers_of_block) {
   const auto a = arguments_of<ConvolutionArguments>(launch);
@@ -87,7 +94,7 @@ WorkDivision of_convolution(const Launch& launch, int workers_of_block) {
 WorkDivision of_layer(const Launch& launch) {
   const mix::Layout layout = layout_of<mix::Family>(launch.kernel);
   const auto a = arguments_of<mix::Arguments>(launch);
-  if (layout.key.stage == mix::Stage::arrange) return by_runs({launch.blocks}, 1);
+  if (layout.key.stage == mix::Stage::arrange) return of_elements(launch);
   const std::int64_t neighbours = a.neighbours, others = a.units / neighbours;
   if (layout.key.stage == mix::Stage::filter) return in_turn({neighbours, others}, launch.blocks);
   const std::int64_t frequencies = a.frequency_slices;
@@ -124,7 +131,7 @@ WorkDivision of_state(const Launch& launch) {
 
 WorkDivision of_weights_gradient(const Launch& launch) {
   if (layout_of<correlate_mix::Family>(launch.kernel).key.stage == correlate_mix::Stage::total)
-    return by_runs({launch.blocks}, 1);
+    return of_elements(launch);
   const auto a = arguments_of<correlate_mix::Arguments>(launch);
   return by_runs({ratio_up(a.inputs, correlate_mix::kChannels), ratio_up(a.outputs, correlate_mix::kChannels),
                   a.frequency_parts, a.item_parts},
@@ -134,7 +141,7 @@ WorkDivision of_weights_gradient(const Launch& launch) {
 WorkDivision of_taps_gradient(const Launch& launch) {
   const auto a = arguments_of<correlate_short::Arguments>(launch);
   const correlate_short::Layout layout = layout_of<correlate_short::Family>(launch.kernel);
-  if (layout.key.total) return by_runs({launch.blocks}, 1);
+  if (layout.key.total) return of_elements(launch);
   if (layout.key.channels_last) return by_runs({ratio_up(a.channels, layout.tuning.warps), a.parts}, 1);
   return by_runs({a.parts, a.channels}, layout.tuning.warps);
 }
@@ -191,7 +198,7 @@ WorkDivision work_division(const Launch& launch) {
   }
   if (const Variant* variant = variant_of(id); variant && variant->size > 0)
     return of_convolution(launch, variant->share({1, 1, Transfer::tensor, 1}).workers_of_block);
-  return by_runs({launch.blocks}, 1);  // elements, which all threads take in turn
+  return of_elements(launch);
 }
 
 BlockClass class_of(const WorkDivision& division, std::int64_t block) {

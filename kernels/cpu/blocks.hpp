@@ -35,6 +35,7 @@ struct WorkDivision {
   };
   std::vector<std::int64_t> digits;
   std::function<Tasks(std::int64_t block)> tasks_of;
+  bool of_elements = false;  // all threads take numbers of an array in turn, each of which later launches may need
 };
 WorkDivision work_division(const Launch& launch);
 

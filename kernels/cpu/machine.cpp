@@ -10,6 +10,7 @@
 #include "kernels/executor/aligned.hpp"
 #include "kernels/executor/tensor_view.hpp"
 #include "kernels/executor/witness.hpp"
+#include "kernels/plan/arrays.hpp"
 
 namespace danaus {
 namespace {
@@ -85,7 +86,9 @@ class ExecutorMachine final : public Machine {
                            : launch.path == Path::overhang  ? ", enclosing copies of rows beyond N, "
                                                             : ", tensor copies, ",
                            "order ", int(options_.order), ", seed ", options_.seed);
-    const bool is_whole = launch.blocks <= options_.whole_blocks;
+    constexpr std::int64_t kOfElements = 8;  // as many blocks of a launch of single numbers as of others
+    const std::int64_t times = work_division(launch).of_elements ? kOfElements : 1;
+    const bool is_whole = ratio_up(launch.blocks, times) <= options_.whole_blocks;
     const std::vector<std::int64_t> blocks = is_whole ? all_blocks(launch) : differing_blocks(launch);
     const auto observer = known_->observe(launch, std::ssize(blocks) * launch.cluster == launch.blocks);
     const host::WitnessScope scope(observer.get());

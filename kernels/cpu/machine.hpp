@@ -20,8 +20,8 @@ Device a100();
 struct ExecutorOptions {
   Device device = h200();  // whose launches it executes, by kernels that such a device would run
   int blocks = 0;          // that run at once, where that is to be few; 0: as many as the device has room for
-  // Launches of up to so many blocks are executed whole; of others the blocks that differ, and what only the rest would
-  // have written is not known.
+  // Launches of up to so many blocks are executed whole, of single numbers eight times as many; of others the blocks
+  // that differ, and what only the rest would have written is not known.
   std::int64_t whole_blocks = std::numeric_limits<std::int64_t>::max();
   host::Order order = host::Order::ascending;  // in which threads get to run
   std::uint64_t seed = 0;

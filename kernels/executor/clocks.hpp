@@ -70,7 +70,9 @@ struct Thread {
       if (phase.who == access.who && phase.clock >= access.clock) return true;
     return false;
   }
-  // Whether it has fenced what it did at that time, and `other` has seen the fence.
+  // Whether it has fenced what it did at that time.
+  bool has_fenced(Clock time) const { return !fences.empty() && fences.back() >= time; }
+  // And whether the other one has seen the fence.
   bool has_fenced(Clock time, const Thread& other) const {
     const auto fence = std::ranges::lower_bound(fences, time);
     return fence != fences.end() && (other.number == number || other.has_seen({*fence + 1, number, 0}));

@@ -79,6 +79,7 @@ TEST(Launches, BlocksOfOneClassDoTheSame) {
     options.observer = [&](const Launch& launch, const host::Counters&) {
       SCOPED_TRACE(testing::Message() << launch.description << ", " << launch.kernel.family);
       const WorkDivision division = work_division(launch);
+      if (division.of_elements) return;
       std::map<BlockClass, Work> of_class;
       for (const std::int64_t block : all_blocks(launch)) {
         const Work work = work_of(run_blocks(launch, std::array{block}));
@@ -105,7 +106,7 @@ TEST(Launches, KnownNumbersAreThoseOfWholeLaunches) {
         Sampled{"ssmconv_f16_s16_l60_b90_h6_final", true}}) {
     SCOPED_TRACE(token);
     const Case asked = parse_case(token);
-    OnMachine whole(asked, {}), some(asked, {.whole_blocks = 0});
+    OnMachine whole(asked, {}), some(asked, {.whole_blocks = 8});
     whole.run(), some.run();
     std::map<std::size_t, std::vector<std::byte>> right;
     whole.for_each_output([&](std::size_t i, std::span<const std::byte> data, int, const std::vector<bool>& known) {
@@ -150,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(
         "spectral_f32_b1_c1x1_l288x288_m100x130", "spectral_f32_tf32_complex_b5_c20x3_l128x96_m27x33_twosided",
         "spectral_f32_tf32_b1_c96x3_l33x256_m4x78_twosided_adjoint",
         "spectralgrad_f16_complex_b2_c24x16_l16x256_m6x77_twosided",
-        "spectralgrad_f32_tf32_b8_c40x1_l200x160_m34x69_twosided",
+        "spectralgrad_f32_tf32_b1_c3x1_l200x160_m34x69_twosided",
         "spectral_f32_tf32_b1_c16x32_l20x160_m1x72_shared_channelmajor",
         // Slices of channels that do not divide the tiles.
         "spectral_f16_complex_b32_c3x100_l128_m25", "spectral_f32_tf32_b40_c2x112_l64_m9"));
