@@ -21,7 +21,6 @@ class ExecutorMachine final : public Machine {
   explicit ExecutorMachine(ExecutorOptions options) : options_(std::move(options)) {
     if (options_.blocks < 0)
       fail("executor: blocks=", options_.blocks, ", must be at least 1, or 0: as the device has");
-    if (options_.device.name != Device().name) options_.device.name = text("executor (", options_.device.name, ')');
     if (options_.whole_blocks < 0) fail("executor: whole_blocks=", options_.whole_blocks, ", must be at least 0");
   }
 
@@ -107,10 +106,11 @@ class ExecutorMachine final : public Machine {
 
 }  // namespace
 
-Device h200() { return {.name = "H200", .multiprocessors = 132}; }
-Device h100() { return {.name = "H100", .multiprocessors = 132}; }
+Device h200() { return {.name = "executor (H200)", .multiprocessors = 132}; }
+Device h100() { return {.name = "executor (H100)", .multiprocessors = 132}; }
 Device a100() {
-  return {.name = "A100", .sm = 80, .block_bytes = 163 * 1024, .cache_bytes = 40 << 20, .multiprocessors = 108};
+  return {
+      .name = "executor (A100)", .sm = 80, .block_bytes = 163 * 1024, .cache_bytes = 40 << 20, .multiprocessors = 108};
 }
 
 std::vector<bool> known_numbers(const Machine& machine, const void* data, std::int64_t count, int number_bytes) {

@@ -12,7 +12,7 @@
 
 namespace danaus {
 
-// The GPUs that the project names: their limits and multiprocessors.
+// The executor in place of the GPUs that the project names: with their limits and multiprocessors.
 Device h200();
 Device h100();
 Device a100();
