@@ -118,9 +118,9 @@ int run_random(std::span<const std::string> words, Console& console) {
   if (!read_options(job, words, options)) return kExitOk;
   if (options.device && cuda_device_count() == 0) return without_gpu(console, "random");
   const auto executor = [&] {
-    const std::string profile = options.profile.empty() ? "H200" : options.profile;
-    return executor_machine(
-        {.device = imitation(job.profile(profile)), .whole_blocks = options.whole.value_or(kWholeBlocks)});
+    Device device = imitation(job.profile(options.profile.empty() ? "H200" : options.profile));
+    device.name = text("executor (", device.name, ')');
+    return executor_machine({.device = device, .whole_blocks = options.whole.value_or(kWholeBlocks)});
   };
   const std::shared_ptr<const Machine> machine = options.device ? cuda_machine(*options.device) : executor();
   const unsigned threads = std::max(1u, std::thread::hardware_concurrency());

@@ -434,7 +434,7 @@ TEST(Plan, TakesAnotherFilterAndMoves) {
   EXPECT_NE(c.y, std::vector<std::uint16_t>(c.y.size()));
   EXPECT_EQ(moved.description(),
             moved.variant().name + ": N=256 = 16 x 16, " + std::to_string(moved.variant().threads) + " threads and " +
-                std::to_string(moved.variant().shared_bytes) + " bytes of shared memory a block, on executor");
+                std::to_string(moved.variant().shared_bytes) + " bytes of shared memory a block, on executor (H200)");
 }
 
 TEST(Plan, OneServesManyFiltersOfTheCallersAndSmallerBatches) {
