@@ -33,7 +33,7 @@ struct Execution {
   KnownNumbers known;
   std::string violation;  // whose guard, or whose input, was written
 };
-// Outputs begin as NaN, and all memory stands between guards of NaN. `offsets`: of each of the case's arrays, in its
+// Outputs begin as NaN. All memory stands between guards of NaN. `offsets`: of each of the case's arrays, in its
 // samples from an address that is a multiple of 256 bytes; none: all 0. A filter begins there whatever its offset.
 Execution execute(const Case& asked, const Values& values, const std::shared_ptr<const Machine>& machine,
                   std::span<const int> offsets = {});

@@ -39,8 +39,8 @@ struct WorkDivision {
 };
 WorkDivision work_division(const Launch& launch);
 
-// Blocks are of one class where their numbers of tasks are the same, and their first and last tasks are alike digit by
-// digit: the first, one between or the last.
+// Two blocks are of one class if they have as many tasks, and the digits of their first tasks are alike, and of their
+// last tasks. Digits are alike if both are the first, both the last, or both between.
 using BlockClass = std::vector<std::int64_t>;
 BlockClass class_of(const WorkDivision& division, std::int64_t block);
 

@@ -1,7 +1,7 @@
-// What is known of a machine's memory whose launches execute some of their blocks only.
+// Which memory of a machine is known, where launches execute some of their blocks only.
 //
-// Such a launch leaves unknown what it may write, but for what its blocks wrote that read nothing unknown. Numbers that
-// are known are those that the whole program would have made.
+// After such a launch, memory that it may write is unknown. An executed block that read nothing unknown makes known
+// what it wrote. Known numbers are those that the whole program would have made.
 #pragma once
 
 #include <cstdint>

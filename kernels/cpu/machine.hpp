@@ -20,8 +20,8 @@ Device a100();
 struct ExecutorOptions {
   Device device = h200();  // whose launches it executes, by kernels that such a device would run
   int blocks = 0;          // that run at once, where that is to be few; 0: as many as the device has room for
-  // Launches of up to so many blocks are executed whole, of single numbers eight times as many; of others the blocks
-  // that differ, and what only the rest would have written is not known.
+  // Launches of up to so many blocks are executed whole; those that take an array's numbers one by one, up to eight
+  // times as many. Larger launches execute the blocks that differ. What only other blocks would write is not known.
   std::int64_t whole_blocks = std::numeric_limits<std::int64_t>::max();
   host::Order order = host::Order::ascending;  // in which threads get to run
   std::uint64_t seed = 0;
@@ -32,7 +32,7 @@ struct ExecutorOptions {
 
 std::shared_ptr<const Machine> executor_machine(ExecutorOptions options = {});
 
-// Of an array's numbers, of so many bytes each, which the launches on the machine have made known; none: all.
+// Which numbers of an array are known, each of so many bytes. Empty where all are.
 std::vector<bool> known_numbers(const Machine& machine, const void* data, std::int64_t count, int number_bytes);
 
 // A map as the executor's tensor copies take them.

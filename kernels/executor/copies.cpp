@@ -84,8 +84,8 @@ void Executor::State::land(PendingCopy& copy, Lane& lane) {
   if (copy.copied > 0) std::memcpy(to, reinterpret_cast<const void*>(copy.from), std::size_t(copy.copied));
 }
 
-// Its place must be free, of a bulk copy fenced by who wrote there last, and is its own until its phase of the barrier
-// has been waited for.
+// Its place must be free; a bulk copy's must be fenced by who wrote there last. It is the copy's own until its phase of
+// the barrier has been waited for.
 void Executor::State::begin_load(BulkLoad load, bool from_global) {
   Barrier& barrier = barrier_at(load.origin, *load.to, load.barrier, true);
   const Clock phase = barrier.phase + 1;

@@ -33,7 +33,7 @@ struct Cut {
   int frequency_slices, channel_slices;
   int blocks;  // that run at once
   int slices() const { return frequency_slices * channel_slices; }
-  // Of frequencies, in the table there: slices need not divide the tiles, and the last one reads zeros beyond them.
+  // Tiles of frequencies in the table there. Slices need not divide the tiles: the last one reads zeros beyond them.
   int table_tiles() const { return frequency_slices * places.frequency_tiles; }
   std::int64_t units(std::int64_t items) const { return ratio_up(items, places.columns) * slices(); }
 };
@@ -51,7 +51,7 @@ void place_parts(mix::Places& places, const mix::Layout& layout, int tasks, int 
   if (places.parts_at >= 0) places.parts = parts;
 }
 
-// What a kernel has to know of an axis, of which so many frequencies are kept, tiles of them in the table.
+// What a kernel has to know of an axis. The table has so many tiles of its kept frequencies.
 void give_axis(mix::AxisArguments& a, const mix::Layout& layout, int length, int frequencies, int tiles);
 // Of tiles of points, what warps make at once.
 int groups_of_points(const mix::Layout& layout, int tiles);

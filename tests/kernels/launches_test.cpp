@@ -1,5 +1,5 @@
-// Launches of the devices that the project names: how their blocks share out the work, and what is known of memory
-// where only the blocks that differ are executed.
+// Launches of the devices that the project names. How do their blocks share out the work? Which memory is known, where
+// only the blocks that differ are executed?
 #include <gtest/gtest.h>
 
 #include <array>

@@ -140,7 +140,7 @@ TEST(RandomCases, OfOtherOperationsReachWhatTheyDifferIn) {
   }
 }
 
-// Of a launch of which some blocks are executed, what these wrote is judged: an error in it, and in nothing else.
+// An error in numbers that are known fails, and one in other numbers does not.
 TEST(RandomCases, AreJudgedWhereTheirOutputsAreKnown) {
   RandomCase c;
   c.asked = parse_case("fftconv_f16_causal_l100_b2_h2");
