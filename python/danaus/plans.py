@@ -88,6 +88,11 @@ class Plan:
         """The kernel's name."""
         return library.danaus_plan_kernel(self.handle).decode()
 
+    @property
+    def layout(self):
+        """One word: how what prepare() makes is laid out. Plans with the same word read what the other has prepared."""
+        return library.danaus_plan_layout(self.handle).decode()
+
     def bytes(self, batch=0):
         """{"prepared", "workspace", "constants"}: what the plan takes of the device's memory for so many rows, or for
         the case's."""

@@ -45,7 +45,7 @@ class Library(unittest.TestCase):
         for operation in ("fftconv", "fftconvgrad"):
             token = operation + "_f16_causal_l256_b2_h3"
             plan = danaus.Plan(token)
-            self.assertEqual(_library.kernel_of(token), plan.kernel)
+            self.assertEqual(_library.layout_of(token), plan.layout)
             self.assertEqual(_library.prepared_bytes_of(token), plan.bytes()["prepared"])
             self.assertEqual(_library.mask_of(token), (None, 0))
 
