@@ -83,7 +83,7 @@ TEST_F(SignalFile, NpyVersion2IsRead) {
   EXPECT_EQ(read_signal(folder_ / "a.npy").values, std::vector<double>{1});
 }
 
-// What numpy.save writes of ml_dtypes.bfloat16: 1, 2, 3, 4 and back.
+// The bytes that numpy.save writes for 1, 2, 3 and 4 of ml_dtypes.bfloat16.
 TEST_F(SignalFile, NpyOfBf16IsThatOfMlDtypes) {
   std::string header = dictionary("<V2", "(4,)");
   header = header.substr(0, header.size() - 1) + std::string(128 - 10 - header.size(), ' ') + '\n';
