@@ -59,9 +59,10 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
     fail("random: operation '", options.operation, "', must be one of ", join(known));
   at_least("count", count, 1), at_least("seed", seed, 0), at_least("only", options.only, 0);
   at_least("whole", options.whole, 0);
-  if (options.device && !options.profile.empty()) fail("random: --device and --profile exclude each other");
-  if (options.device && options.whole) fail("random: --device and --whole exclude each other");
-  if (options.only && count) fail("random: --only and --count exclude each other");
+  const std::string device = options.device ? text("--device ", *options.device) : "";
+  job.exclude({device, options.profile.empty() ? "" : text("--profile ", options.profile)});
+  job.exclude({device, options.whole ? text("--whole ", *options.whole) : ""});
+  job.exclude({options.only ? text("--only ", *options.only) : "", count ? text("--count ", *count) : ""});
   options.seed = static_cast<std::uint64_t>(seed.value_or(0)), options.count = count.value_or(options.count);
   return true;
 }

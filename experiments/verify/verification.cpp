@@ -9,6 +9,7 @@
 #include "experiments/verify/spot_check.hpp"
 #include "reference/compare.hpp"
 #include "reference/convolution/conditioning.hpp"
+#include "reference/overflow.hpp"
 
 namespace danaus {
 namespace {
@@ -43,6 +44,20 @@ Json skipped(const std::string& reason) { return {{"status", "skipped"}, {"reaso
 // Of launches too large to be executed whole, one after the other.
 Json without_known() {
   return skipped("the blocks that differ were executed, and none made outputs out of what others had made whole");
+}
+
+// Sets samples of both to 0 that came out infinite and must, because the truth is too large for the type. Returns how
+// many samples are not finite, in words, or nothing.
+std::string without_overflow(Dtype dtype, std::vector<double>& expected, std::vector<double>& computed) {
+  std::int64_t infinite = 0, too_large = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (std::isfinite(computed[i])) continue;
+    ++infinite, too_large += overflows(dtype, expected[i]);
+    if (computed[i] == round_to(dtype, expected[i])) expected[i] = computed[i] = 0;
+  }
+  if (infinite == 0) return "";
+  return text(infinite, " of ", expected.size(), " samples are not finite; of ", too_large,
+              " the truth is too large for ", name(dtype), ", a smaller --scale has fewer");
 }
 
 bool judges_fftw(std::string_view method) { return method == name(Method::fftw); }
@@ -89,20 +104,24 @@ Json judged(const Convolution& planned, std::string_view method, const Inputs& i
   const Method truth = judges_fftw(method) || multiplications <= kDirectByDefault ? Method::direct : Method::fftw;
   auto samples = static_cast<std::int64_t>(computed.size());
   Comparison comparison;
+  std::string reason;
   if (judges_fftw(method) && multiplications > kDirectForFftw) {
     const SpotCheck check = spot_check(planned, inputs, computed);
     samples = check.samples;
     comparison = check.in_double;
   } else {
-    const std::vector<double> right = known_of(known, "y", convolve(planned, inputs, truth));
+    std::vector<double> right = known_of(known, "y", convolve(planned, inputs, truth));
     if (right.empty()) return without_known();
-    comparison = compare(right, known_of(known, "y", computed), summed_to(right, computed, summed(planned, inputs)));
+    std::vector<double> fitting = known_of(known, "y", computed);
+    reason = without_overflow(planned.dtype, right, fitting);
+    comparison = compare(right, fitting, summed_to(right, computed, summed(planned, inputs)));
     samples = std::ssize(right);
   }
   const double whole_bound = bound + truth_bound(truth, planned);
   const double gain_bound = is_constant ? whole_bound : bound_gain(whole_bound, samples);
   Json row = verdict(comparison, {whole_bound, gain_bound, samples, usual_share});
   row["truth"] = name(truth);
+  if (!reason.empty()) row["reason"] = reason;
   return row;
 }
 
@@ -154,6 +173,12 @@ bool is_worse(const Json& a, const Json& b) {
   return a.at("clearance") > b.at("clearance");
 }
 
+Dtype dtype_of(const Case& asked, std::string_view name) {
+  for (const Array& array : asked.arrays())
+    if (array.name == name) return array.dtype;
+  fail("verify: ", asked.token(), " has no array ", name);
+}
+
 Json verified_outputs(const Trial& trial, const DataSpec& data) {
   const std::shared_ptr<const Machine> machine = trial.candidate.machine();
   const auto subject = subject_of(trial.asked, "verify");
@@ -171,8 +196,11 @@ Json verified_outputs(const Trial& trial, const DataSpec& data) {
     const std::int64_t samples = std::ssize(right);
     const double gain = data.data == DataKind::constant ? bound.l2 : bound_gain(bound.l2, samples);
     Json& row = outputs[name];
-    row = verdict(compare(right, known_of(done.known, name, computed.at(name)), summed_to(right, all, bound.summed)),
+    std::vector<double> fitting_truth = right, fitting = known_of(done.known, name, computed.at(name));
+    const std::string reason = without_overflow(dtype_of(trial.asked, name), fitting_truth, fitting);
+    row = verdict(compare(fitting_truth, fitting, summed_to(right, all, bound.summed)),
                   {bound.l2, gain, samples, share});
+    if (!reason.empty()) row["reason"] = reason;
     row["truth"] = subject->truth();
     if (worst.is_null() || is_worse(row, worst)) {
       worst = row;
