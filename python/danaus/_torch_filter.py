@@ -10,7 +10,7 @@ from torch.nn.modules import module as modules
 
 from danaus._tensors import is_capturing, prepare, require_no_capture
 
-_BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+_BITS = {2: torch.int16, 4: torch.int32}  # of the types of filters that kernels take
 _AT_ONCE = 1 << 22  # samples of a checksum, of which copies in 64 bits are made
 
 
