@@ -285,14 +285,13 @@ def make_entry(operation, signature, token, device, batch, filters, sizes, prepa
     them."""
     needed = [(each, device) for each in (token, preparing or token)]
     with _making:
-        missing = [key for key in needed if key not in plans]
+        missing = [key for key in dict.fromkeys(needed) if key not in plans]
         if missing:
             require_no_capture(operation, device, missing[0][0], "making its plan allocates")
             if len(plans) + len(missing) > MOST_PLANS:
                 _make_room(needed)
-        for key in needed:
-            if key not in plans:
-                plans[key] = Plan(*key)
+        for key in missing:
+            plans[key] = Plan(*key)
         entry = entries[signature] = _Entry(*(plans[key] for key in needed), batch, filters, sizes)
     return entry
 
