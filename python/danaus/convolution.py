@@ -72,7 +72,7 @@ def short_conv(u, k, bias=None, padding="causal", pregate=None, postgate=None, *
         operands.refuse_type(operands.u, "must be float16 or bfloat16; danaus.conv takes it")
     filters = operands.add_filter(k)
     if filters.shape[1] == 1:
-        filters = operands.pad_one_tap()
+        filters, padding = operands.pad_one_tap(), "causal"  # as any other of one tap
     words = ["shortconv", operands.u.dtype, padding, f"k{filters.shape[1]}"]
     words += [f"k{filters.dtype}"] * (filters.dtype != "f32")
     words += operands.size_words()
