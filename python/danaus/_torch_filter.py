@@ -83,7 +83,7 @@ class Filter:
         place = entry.kernel, entry.prepared_bytes, device, mode, length, tuple(k.shape), k.dtype
         spectrum, kept = self._spectra.get(place, (None, None))
         state = _state(source)
-        if kept is None or kept.state != state:
+        if kept is None or (kept.state != state and not (kept.captured == state and is_capturing(device))):
             require_no_capture("conv", device, "a call with this Filter", "it writes what the Filter keeps")
             if kept is None:
                 spectrum, kept = k.new_empty(entry.prepared_bytes, dtype=torch.uint8), _Kept(entry)
@@ -102,9 +102,13 @@ class Filter:
         with self._lock:
             k = self.k
             for place, (spectrum, kept) in self._spectra.items():
-                kept.state = None
-                if _is_of(k, place):
-                    kept.write(spectrum, k.detach().expand(place[5]))
+                if not _is_of(k, place):
+                    kept.state = None
+                    continue
+                kept.write(spectrum, k.detach().expand(place[5]))
+                if is_capturing(place[2]):  # nothing is done yet: for the graph's own calls alone it is
+                    kept.captured = _state(k)
+                else:
                     kept.state, kept.storage = _state(k), StorageWeakRef(k.untyped_storage())
 
     def is_current(self) -> bool:
@@ -136,11 +140,12 @@ def _is_of(k, place):
 
 
 class _Kept:
-    """What is known of a spectrum: the entry whose plan prepares it, the state and checksum of its filter, and the
-    streams that read it."""
+    """What is known of a spectrum: the entry whose plan prepares it, the state and checksum of its filter, the state
+    that a graph which is being captured transforms, and the streams that read it."""
 
     def __init__(self, entry):
-        self.entry, self.state, self.storage, self.checksum, self.streams = entry, None, None, None, {}
+        self.entry, self.state, self.captured, self.storage, self.checksum = entry, None, None, None, None
+        self.streams = {}
 
     def write(self, spectrum, k):
         device = spectrum.get_device()
@@ -148,7 +153,7 @@ class _Kept:
         if not is_capturing(device):
             for stream in self.streams.values():
                 now.wait_stream(stream)
-        self.state = None  # until it is whole
+            self.state = None  # until it is whole
         prepare(self.entry, spectrum, [k.contiguous()])
         total = checksum(k)
         if self.checksum is None:

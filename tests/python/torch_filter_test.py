@@ -162,6 +162,21 @@ class Changes(PretendedGpu):
         self.assertEqual(names, ["danaus_prepare"])
         self.assertTrue(kept.is_current())
 
+    def test_a_graph_that_changes_k_and_refreshes(self):
+        u, k = short_rows()
+        kept = Filter(k)
+        forward(kept, u)
+        k.add_(1)  # which no call has seen before the capture
+        with self.capturing():
+            k.mul_(2)
+            with self.assertRaisesRegex(RuntimeError, "a call with this Filter is captured"):
+                forward(kept, u)
+            with self.noted() as sizes:  # captured is what runs later
+                kept.refresh()
+                forward(kept, u)
+        self.assertEqual(len(sizes), 2)
+        self.expect_current(kept, u)
+
     def test_another_tensor_at_the_same_address(self):
         u, k = short_rows()
         memory = k.numpy().copy()
