@@ -162,15 +162,16 @@ class DropIn(unittest.TestCase):
                 super().__init__(32, torch.float32)
                 self.k = torch.nn.Parameter(torch.full((2, 8), value))
                 self.register_buffer("scale", torch.full((2,), value))
+                self.f_own_fft = torch.nn.Parameter(torch.full((2,), value))  # as the tables of the old class are named
                 self.inner = torch.nn.Linear(2, 2)
 
         saved, other = Own(3.0).state_dict(), Own(0.0)
-        self.assertEqual(set(saved), {"k", "scale", "inner.weight", "inner.bias"})
+        self.assertEqual(set(saved), {"k", "scale", "f_own_fft", "inner.weight", "inner.bias"})
         tables = {"f_32_fft": torch.zeros(4), "twiddle_factors_ifft_32_1K": torch.zeros(4), "f_sqrt_N_ifft":
                   torch.zeros(4), "f_16_fft_real": torch.zeros(4), "twiddle_factors_fft": torch.zeros(4), "twid":
                   torch.zeros(4)}
         other.load_state_dict({**saved, **tables})  # strict
-        self.assertTrue((other.k == 3).all() and (other.scale == 3).all())
+        self.assertTrue(all((x == 3).all() for x in (other.k, other.scale, other.f_own_fft)))
         torch.testing.assert_close(other.inner.weight, saved["inner.weight"])
         for words, state in (("Missing key.*\"k\"", {name: x for name, x in saved.items() if name != "k"}),
                              ("Unexpected key.*\"kk\"", {**saved, "kk": saved["k"]}),
