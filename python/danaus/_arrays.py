@@ -95,7 +95,7 @@ def empty_like(operation, array, shape=None, dtype=None):
 
 
 def follow_default_stream(view):
-    """Makes the current stream of the library that a GPU's array is of, PyTorch or CuPy, wait for CUDA's default one."""
+    """Makes the current stream of a GPU array's library, PyTorch or CuPy, wait for CUDA's default one."""
     array = view.owner[0] if isinstance(view.owner, tuple) else view.owner
     of_cuda = getattr(sys.modules.get(type(array).__module__.partition(".")[0]), "cuda", None)
     if view.device is None or of_cuda is None:
@@ -149,7 +149,7 @@ def _of_numpy(operation, name, array, dtype, copy):
 def _of_cuda(operation, name, array, dtype):
     interface = array.__cuda_array_interface__
     of = np.dtype(interface["typestr"])
-    word = _word(operation, name, of.name, dtype)
+    word = _word(operation, name, of.name if of.isnative else str(of), dtype)
     shape, strides = interface["shape"], interface.get("strides")
     if strides is not None:
         _require_contiguous(operation, name, shape, [stride // of.itemsize for stride in strides])
@@ -183,7 +183,7 @@ _Managed._fields_ = [("tensor", _Tensor), ("context", c_void_p),
                      ("deleter", ctypes.CFUNCTYPE(None, POINTER(_Managed)))]
 
 _HOST, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
-_CODES = {(2, 16): "float16", (4, 16): "bfloat16", (2, 32): "float32", (2, 64): "float64", (1, 16): "uint16"}
+_CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
 
 _pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer_of.restype, _pointer_of.argtypes = c_void_p, [py_object, c_char_p]
@@ -225,8 +225,8 @@ def _of_dlpack(operation, name, array, dtype, stream):
     tensor = taken.managed.contents.tensor
     if tensor.lanes != 1:
         raise TypeError(f"{operation}: {name} has vectors of {tensor.lanes} for elements, must have numbers")
-    of = _CODES.get((tensor.code, tensor.bits), f"DLPack's type {tensor.code} of {tensor.bits} bits")
-    word = _word(operation, name, of, dtype)
+    of = f"{_CODES.get(tensor.code, f'DLPack type {tensor.code} ')}{tensor.bits}"
+    word = _word(operation, name, of, dtype, "convert it to one of these")
     shape = tensor.shape[:tensor.rank]
     if tensor.strides:
         _require_contiguous(operation, name, shape, tensor.strides[:tensor.rank])

@@ -235,7 +235,8 @@ class Operands:
         truth: that of u and bias scaled down, in which y is linear, so that it is finite."""
         dtype, scale = self.u.dtype, 2.0**-16 if self.u.dtype == "f16" else 2.0**-64
         values = {name: scale * array if name in ("u", "bias") else array for name, array in self._doubles().items()}
-        views = [_arrays.view(self.operation, name, array) for name, array in {**values, "y": np.empty(y.shape)}.items()]
+        values["y"] = np.empty(y.shape)
+        views = [_arrays.view(self.operation, name, array) for name, array in values.items()]
         method = "fftw" if self.operation == "conv" else "definition"
         check(library.danaus_compute(token.encode(), method.encode(), call_arrays(views), len(views)))
         truth, finite = views[-1].numpy(), np.isfinite(y)

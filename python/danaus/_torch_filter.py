@@ -97,8 +97,8 @@ class Filter:
 
     def refresh(self) -> None:
         """Transforms k as it is now into all that is kept, on the current stream of its device, after every stream that
-        reads there. Other streams wait for it as for any work of this one. It may be captured: then a graph that
-        changes k, as one of a training step, transforms it too."""
+        reads there, and waits for it. It may be captured: then a graph that changes k, as one of a training step,
+        transforms it too."""
         with self._lock:
             k = self.k
             for place, (spectrum, kept) in self._spectra.items():
@@ -109,6 +109,7 @@ class Filter:
                 if is_capturing(place[2]):  # nothing is done yet: for the graph's own calls alone it is
                     kept.captured = _state(k)
                 else:
+                    torch.cuda.current_stream(place[2]).synchronize()
                     kept.state, kept.storage = _state(k), StorageWeakRef(k.untyped_storage())
 
     def is_current(self) -> bool:

@@ -69,7 +69,7 @@ class FlashFFTConv(torch.nn.Module):
         self.seqlen, self.dtype, self.use_32_butterfly = seqlen, dtype, use_32_butterfly
         self._has_warned = False
         self._calls = 0
-        self._seen = {}  # what a filter is like, some samples of it -> its last call, a Filter of a copy once it came twice
+        self._seen = {}  # what a filter is like, and some samples -> its last call, a Filter of a copy if it came twice
 
     def forward(self, u, k, pregate=None, postgate=None):
         """u and gates [B, H, L], L up to seqlen, of dtype; k [H, K] or [1, H, K], float32 (or of dtype), samples beyond

@@ -188,7 +188,8 @@ class Rows(unittest.TestCase):
         a, b, c = STATES
         whole = danaus.ssm_conv(np.repeat(u[:, :1], 2, 1), a, b, c)
         np.testing.assert_array_equal(danaus.ssm_conv(u[:, :1], a, b, c), whole)
-        np.testing.assert_array_equal(danaus.ssm_conv(u[:, :2], a[:1], b[:1], c[:1]), danaus.ssm_conv(u[:, :2], a, b, c))
+        np.testing.assert_array_equal(danaus.ssm_conv(u[:, :2], a[:1], b[:1], c[:1]),
+                                      danaus.ssm_conv(u[:, :2], a, b, c))
 
     def test_empty_batches(self):
         u, k = np.empty((0, 3, 16), np.float16), drawn(3, 4, dtype=np.float32)
@@ -203,7 +204,8 @@ class Rows(unittest.TestCase):
         self.assertEqual((y.shape, x.shape), ((0, 2, 16), (0, 2, 3)))
         out = np.empty_like(u)
         self.assertIs(danaus.conv(u, k, out=out), out)
-        for words, call in (("L=0", lambda: danaus.conv(u[..., :0], k)), ("'fast'", lambda: danaus.conv(u, k, method="fast")),
+        for words, call in (("L=0", lambda: danaus.conv(u[..., :0], k)),
+                            ("'fast'", lambda: danaus.conv(u, k, method="fast")),
                             ("out has shape", lambda: danaus.conv(u, k, out=np.empty((1, 3, 16), np.float16)))):
             with self.assertRaisesRegex(ValueError, words):
                 call()

@@ -323,6 +323,8 @@ class StreamsAndThreads(PretendedGpu):
         kept = Filter(k)
         forward(kept, u)
         self.streams[0].synchronize.assert_called_once()
+        kept.refresh()
+        self.assertEqual(self.streams[0].synchronize.call_count, 2)
 
     def test_two_first_calls_at_once(self):
         u, k = short_rows()

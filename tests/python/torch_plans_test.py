@@ -109,7 +109,8 @@ class Plans(PretendedGpu):
 
     def test_cleared(self):
         plans = [self.call(16), self.call(24)]
-        with self.capturing(), self.assertRaisesRegex(RuntimeError, "clear_plans: the current stream is being captured"):
+        words = "clear_plans: the current stream is being captured"
+        with self.capturing(), self.assertRaisesRegex(RuntimeError, words):
             clear_plans()
         self.assertEqual(len(_tensors.plans), 2)
         self.assertEqual(clear_plans(), 2)
@@ -195,8 +196,8 @@ class Types(PretendedGpu):
             for padding in ("causal", "same"):
                 y = _torch_short._short_conv_cuda(u, k[:, :1], bias, padding, pregate, postgate, last)
                 self.assertLess(relative(y, short_truth(u, k[:, :1], bias, padding, pregate, postgate, last)), 2e-3)
-                gradients = _torch_short._short_conv_backward_cuda(u, u, k[:, :1], bias, padding, pregate, postgate, last,
-                                                                   [True] * 5)
+                gradients = _torch_short._short_conv_backward_cuda(
+                    u, u, k[:, :1], bias, padding, pregate, postgate, last, [True] * 5)
                 self.assertEqual(gradients[1].shape, (3, 1))
         self.assertEqual(self.tokens, [])
 
@@ -207,7 +208,8 @@ class Types(PretendedGpu):
             self.assertEqual((y.shape, y.dtype, y.device), (u.shape, u.dtype, u.device))
             _, spectrum = LONG(u, k, "causal", None, None, True)
             self.assertEqual((spectrum.shape, spectrum.dtype), ((3, 2048 // 2 + 1), torch.complex64))
-            gradients = torch.ops.danaus.conv_backward(y, u, k, spectrum, "causal", None, None, [True] * 2 + [False] * 2)
+            gradients = torch.ops.danaus.conv_backward(y, u, k, spectrum, "causal", None, None,
+                                                       [True, True, False, False])
             self.assertEqual([x.shape for x in gradients], [u.shape, k.shape, (0,), (0,)])
             y = short_conv(u, k[:, :4])
             self.assertEqual((y.shape, y.dtype, y.device), (u.shape, u.dtype, u.device))

@@ -304,6 +304,19 @@ class DropIn(unittest.TestCase):
             with self.assertRaisesRegex(RuntimeError, "size mismatch"):
                 other.load_state_dict({"weights": torch.zeros(4, 4), "bias": torch.zeros(3)})
 
+    def test_meta_tensors_and_empty_batches(self):
+        for taps in (1, 4):
+            for padding in (0, 1, taps - 1):
+                for is_bhl in (True, False):
+                    for dtype in ROUNDING:
+                        _, layer = self.layers(taps, padding, is_bhl=is_bhl)
+                        u = operands(dtype=dtype, last=not is_bhl)[0]
+                        expected = layer(u)
+                        empty = layer(u[:0])
+                        self.assertEqual((empty.shape, empty.dtype), ((0, *expected.shape[1:]), dtype))
+                        y = layer.to("meta")(u.to("meta"))
+                        self.assertEqual((y.shape, y.dtype, y.device.type), (expected.shape, dtype, "meta"))
+
     def test_compiles(self):
         _, layer = self.layers(4, 3)
         u = operands(dtype=torch.float16)[0]
