@@ -97,9 +97,11 @@ def empty_like(operation, array, shape=None, dtype=None):
 def follow_default_stream(view):
     """Makes the current stream of a GPU array's library, PyTorch or CuPy, wait for CUDA's default one."""
     array = view.owner[0] if isinstance(view.owner, tuple) else view.owner
-    of_cuda = getattr(sys.modules.get(type(array).__module__.partition(".")[0]), "cuda", None)
-    if view.device is None or of_cuda is None:
+    if view.device is None:
         return
+    # The array's class may be another module's, and a subclass of the library's.
+    libraries = [sys.modules.get(of.__module__.partition(".")[0]) for of in type(array).__mro__]
+    of_cuda = next((library.cuda for library in libraries if hasattr(library, "cuda")), None)
     if hasattr(of_cuda, "default_stream"):  # PyTorch
         of_cuda.current_stream(view.device).wait_stream(of_cuda.default_stream(view.device))
     elif hasattr(of_cuda, "get_current_stream"):  # CuPy
@@ -149,7 +151,7 @@ def _of_numpy(operation, name, array, dtype, copy):
 def _of_cuda(operation, name, array, dtype):
     interface = array.__cuda_array_interface__
     of = np.dtype(interface["typestr"])
-    word = _word(operation, name, of.name if of.isnative else str(of), dtype)
+    word = _word(operation, name, of.name if of.isnative else str(of), dtype, _conversion(name, of))
     shape, strides = interface["shape"], interface.get("strides")
     if strides is not None:
         _require_contiguous(operation, name, shape, [stride // of.itemsize for stride in strides])
@@ -226,7 +228,8 @@ def _of_dlpack(operation, name, array, dtype, stream):
     if tensor.lanes != 1:
         raise TypeError(f"{operation}: {name} has vectors of {tensor.lanes} for elements, must have numbers")
     of = f"{_CODES.get(tensor.code, f'DLPack type {tensor.code} ')}{tensor.bits}"
-    word = _word(operation, name, of, dtype, "convert it to one of these")
+    word = _word(operation, name, of, dtype, "of bfloat16's bits give dtype=\"bfloat16\" too" if of == "uint16" else
+                 "convert it to one of these")
     shape = tensor.shape[:tensor.rank]
     if tensor.strides:
         _require_contiguous(operation, name, shape, tensor.strides[:tensor.rank])

@@ -188,7 +188,7 @@ class _Entry:
     slots that no thread uses at the moment."""
 
     def __init__(self, plan, preparing, batch, filters, sizes):
-        self.plan, self.preparing, self.kernel = plan, preparing, plan.kernel
+        self.plan, self.preparing, self.layout = plan, preparing, plan.layout
         self.prepared_bytes = preparing.bytes(batch)["prepared"]
         self.workspace_bytes = plan.bytes(batch)["workspace"]
         self.is_kept = preparing is not plan
@@ -263,7 +263,7 @@ def clear_plans(captured: bool = False) -> int:
 
 def is_capturing(device):
     """Whether the device's current stream is being captured."""
-    if _device_count() < 2:
+    if _device_count() < 2 or torch.cuda.current_device() == device:
         return torch.cuda.is_current_stream_capturing()
     with torch.cuda.device(device):
         return torch.cuda.is_current_stream_capturing()

@@ -1,5 +1,6 @@
 """Filters that stay, whose spectra a GPU keeps: danaus.torch.Filter."""
 
+import contextlib
 import threading
 import weakref
 
@@ -11,7 +12,7 @@ from torch.nn.modules import module as modules
 from danaus._tensors import is_capturing, prepare, require_no_capture
 
 _BITS = {2: torch.int16, 4: torch.int32}  # of the types of filters that kernels take
-_AT_ONCE = 1 << 22  # samples of a checksum, of which copies in 64 bits are made
+_AT_ONCE = 1 << 24  # samples of a checksum, of which copies in 64 bits are made
 
 
 class Filter:
@@ -22,9 +23,8 @@ class Filter:
                          module.to(). Filter(module.k) refuses with RuntimeError once the module has another k.
 
     A call transforms k again where k is another tensor, has moved, or counts another change in place (k._version).
-    Changes that PyTorch does not count stay unseen: by k.data or k.detach() in inference mode, by a CUDA graph, by
-    memory that others share, and in tensors of torch.inference_mode(). After these call refresh(); is_current() finds
-    them by a checksum.
+    Changes that PyTorch does not count stay unseen: by k.data, by a CUDA graph, by a library that shares the memory,
+    and in tensors of torch.inference_mode(). After these call refresh(); is_current() finds them by a checksum.
 
     4 H N bytes are kept for each L, mode, shape of k and kernel that calls ask for (single rows have a kernel of their
     own; N is L, rounded up to an FFT size). The call that writes them waits for its stream, since the next one may be
@@ -45,7 +45,7 @@ class Filter:
 
     def _reset(self):
         self._lock = threading.Lock()
-        self._spectra = {}  # kernel, bytes, device, mode, L, shape and type of k -> its spectrum, _Kept
+        self._spectra = {}  # layout, bytes, device, mode, L, shape and type of k -> its spectrum, _Kept
         if self._owner is None:
             _watch(self)
 
@@ -80,15 +80,16 @@ class Filter:
         """Of k, which is self.k, source, or broadcast from it, as the entry's plan needs it. To be called, and read,
         under _lock."""
         device = k.get_device()
-        place = entry.kernel, entry.prepared_bytes, device, mode, length, tuple(k.shape), k.dtype
+        place = entry.layout, entry.prepared_bytes, device, mode, length, tuple(k.shape), k.dtype
         spectrum, kept = self._spectra.get(place, (None, None))
         state = _state(source)
         if kept is None or (kept.state != state and not (kept.captured == state and is_capturing(device))):
             require_no_capture("conv", device, "a call with this Filter", "it writes what the Filter keeps")
-            if kept is None:
-                spectrum, kept = k.new_empty(entry.prepared_bytes, dtype=torch.uint8), _Kept(entry)
-                self._spectra[place] = spectrum, kept
-            kept.write(spectrum, k)
+            with _plain():
+                if kept is None:
+                    spectrum, kept = k.new_empty(entry.prepared_bytes, dtype=torch.uint8), _Kept(entry)
+                    self._spectra[place] = spectrum, kept
+                kept.write(spectrum, k)
             torch.cuda.current_stream(device).synchronize()
             # The storage's address is no other's as long as there is a reference to it, weak or not.
             kept.state, kept.storage = state, StorageWeakRef(source.untyped_storage())
@@ -99,7 +100,7 @@ class Filter:
         """Transforms k as it is now into all that is kept, on the current stream of its device, after every stream that
         reads there, and waits for it. It may be captured: then a graph that changes k, as one of a training step,
         transforms it too."""
-        with self._lock:
+        with self._lock, _plain():
             k = self.k
             for place, (spectrum, kept) in self._spectra.items():
                 if not _is_of(k, place):
@@ -115,17 +116,24 @@ class Filter:
     def is_current(self) -> bool:
         """Whether all that is kept is of k as it is now, by a checksum of all of its bits, which overlooks one change
         in 2^33. It reads k once and waits for the device."""
-        with self._lock:
+        with self._lock, _plain():
             k, sums = self.k, {}
             for place, (_, kept) in self._spectra.items():
                 shape = place[5]
-                if not _is_of(k, place):
+                if not _is_of(k, place) or kept.checksum is None:
                     return False
                 if shape not in sums:
                     sums[shape] = checksum(k.expand(shape))
                 if not torch.equal(sums[shape], kept.checksum):
                     return False
         return True
+
+
+@contextlib.contextmanager
+def _plain():
+    """Tensors that are made can be written to in any mode, and have no gradient."""
+    with torch.inference_mode(False), torch.no_grad():
+        yield
 
 
 def _state(k):

@@ -12,7 +12,7 @@ import functools
 import torch
 from torch import Tensor
 
-from danaus._library import device_count, kernel_of, prepared_bytes_of
+from danaus._library import device_count, layout_of, prepared_bytes_of
 from danaus._tensors import (DISPATCHED, PLAIN, SIXTEEN, TRAINED, WORDS, autocast, batch_word, broadcast, check_tensors,
                              clear_plans, contiguous, entries, gated, gradients_of_nothing, like, make_entry,
                              needs_gradient, operators, require_like, require_near, require_plain_tensors, run,
@@ -201,9 +201,9 @@ def _kept_bytes(token, device):
     """What a plan of the gradients prepares of a convolution's filter, where the convolution's own plan can read it;
     else 0. The plans need not exist; where there is no such device, they are for an H100 or H200."""
     device = device if device is not None and device < device_count() else None
-    kernel, gradients = kernel_of(token, device), _gradients_of(token)
+    layout, gradients = layout_of(token, device), _gradients_of(token)
     try:
-        return prepared_bytes_of(gradients, device) if kernel_of(gradients, device) == kernel else 0
+        return prepared_bytes_of(gradients, device) if layout_of(gradients, device) == layout else 0
     except ValueError:  # no kernel computes the gradients; backward() says so
         return 0
 

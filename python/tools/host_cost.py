@@ -124,7 +124,7 @@ class Nothing:
 
 
 class NoPlan:
-    handle, kernel = ctypes.c_void_p(1), "none"
+    handle, layout = ctypes.c_void_p(1), "none"
 
     def bytes(self, batch):
         return {"prepared": 8192, "workspace": 0}

@@ -294,6 +294,10 @@ class Streams(unittest.TestCase):
             self.order.clear()
             self.plan.execute(u=library.Tensor(self.u), y=y, stream=1)  # which the caller orders
             self.assertEqual(self.order, ["executed"])
+            self.order.clear()
+            subclass = type("Subclass", (library.Tensor,), {"__module__": "another"})
+            self.plan.execute(u=subclass(self.u), y=np.empty_like(self.u))
+            self.assertEqual(self.order, ["executed", waits[0]])
 
     def test_of_pytorch(self):
         current = mock.Mock(wait_stream=lambda of: self.order.append(f"current waits for {of}"))

@@ -111,8 +111,12 @@ class Transforms(PretendedGpu):
         kept = Filter(k)
         expected = forward(kept, u)
         k.mul_(2)
-        with mock.patch.object(_torch_filter, "prepare", side_effect=MemoryError), self.assertRaises(MemoryError):
-            forward(kept, u)
+        other = Filter(k)
+        with mock.patch.object(_torch_filter, "prepare", side_effect=MemoryError):
+            for each in (kept, other):
+                with self.assertRaises(MemoryError):
+                    forward(each, u)
+        self.assertFalse(other.is_current())
         torch.testing.assert_close(forward(kept, u), 2 * expected, rtol=1e-3, atol=1e-3)
 
 
@@ -151,6 +155,22 @@ class Changes(PretendedGpu):
                 self.assertTrue(kept.is_current())
                 self.expect_current(kept, u)
             self.assertEqual(next(iter(kept._spectra.values()))[0].data_ptr(), place)  # graphs read there
+
+    def test_in_inference_mode_and_out_of_it(self):
+        u, k = short_rows()
+        with torch.inference_mode():
+            of_the_mode = k.clone()
+        for filters in (k, of_the_mode):
+            kept = Filter(filters)
+            with torch.inference_mode():
+                self.expect_current(kept, u)
+            for mode in (False, True, False):
+                with torch.inference_mode(mode):
+                    filters.data.numpy()[...] *= 2
+                    self.assertFalse(kept.is_current())
+                    kept.refresh()
+                    self.assertTrue(kept.is_current())
+                    self.expect_current(kept, u)
 
     def test_refresh_in_a_graph(self):
         u, k = short_rows()
