@@ -40,8 +40,9 @@ def conv(u, k, mode="causal", pregate=None, postgate=None, *, mask=None, method=
 
     With return_error (y, error), error a dict: rel_l2, the relative L2 error against the truth in double; bound, which
     it must not exceed; clearance, the share of its bound that the worst of its errors takes; status, "passed" or
-    "failed"; truth, the method that the truth is by. status is "skipped", with a reason, where inputs are not finite,
-    the batch is empty, or y overflows its type as its truth does.
+    "failed"; truth, the method that the truth is by. status is "skipped", with a reason, where inputs are not finite or
+    the batch is empty. Where y overflows its type reason says whether its truth does; if so, and the rest is right,
+    status is "passed".
 
     It makes a plan, executes it and waits: for many calls danaus.Plan, for training danaus.torch.
     Raises ValueError or TypeError for what is wrong with an argument, danaus.NoDevice without the GPU.

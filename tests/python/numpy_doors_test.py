@@ -120,7 +120,7 @@ class Overflow(unittest.TestCase):
             k = np.array([1, 1], dtype)
             with np.errstate(over="ignore"):
                 y, error = danaus.conv(u, k, method="direct", return_error=True)
-            self.assertEqual((np.isinf(y).sum(), error["status"]), (14, "skipped"))
+            self.assertEqual((np.isinf(y).sum(), error["status"]), (14, "passed"))
             self.assertRegex(error["reason"], f"y overflows {name} at 14 of 16 samples, rightly: its truth is beyond")
         bits = to_bits(np.full(8, 3e38))
         y, error = danaus.conv(bits, np.ones(2, np.float32), dtype="bfloat16", return_error=True)
