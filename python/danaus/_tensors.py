@@ -235,10 +235,12 @@ def _free(keys):
             entries.pop(signature, None)
 
 
-def _make_room(needed):
+def _make_room(needed, missing):
+    """For plans of a call that are missing; it needs the others too."""
     uses = _uses()
     keys = [key for key, plan in plans.items() if key not in needed and plan in uses]
-    _free(sorted(keys, key=lambda key: uses[plans[key]])[:max(2, MOST_PLANS // 8)])
+    count = len(plans) - MOST_PLANS + max(missing, MOST_PLANS // 8)
+    _free(sorted(keys, key=lambda key: uses[plans[key]])[:count])
 
 
 def clear_plans(captured: bool = False) -> int:
@@ -289,7 +291,7 @@ def make_entry(operation, signature, token, device, batch, filters, sizes, prepa
         if missing:
             require_no_capture(operation, device, missing[0][0], "making its plan allocates")
             if len(plans) + len(missing) > MOST_PLANS:
-                _make_room(needed)
+                _make_room(needed, len(missing))
         for key in missing:
             plans[key] = Plan(*key)
         entry = entries[signature] = _Entry(*(plans[key] for key in needed), batch, filters, sizes)

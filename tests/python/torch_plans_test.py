@@ -61,15 +61,24 @@ class Plans(PretendedGpu):
         self.call(16)
         self.call(48)
         gc.collect()
-        self.assertEqual(self.lengths(), [16, 40, 48])
-        self.assertEqual([length for length, plan in plans.items() if plan() is None], [24, 32])
+        self.assertEqual(self.lengths(), [16, 32, 40, 48])
+        self.assertEqual([length for length, plan in plans.items() if plan() is None], [24])
         torch.cuda.synchronize.assert_called_with(-1)  # kernels may still read their constants
         self.assertEqual({entry.plan for entry in _tensors.entries.values()}, set(_tensors.plans.values()))
         for length in range(56, 256, 8):
             self.call(length)
             self.assertLessEqual(len(_tensors.plans), 4)
             self.assertLessEqual(len(_tensors.entries), 4)
-        self.call(24)
+        with mock.patch.object(_tensors, "MOST_PLANS", 2):
+            self.call(24)
+        self.assertEqual(len(_tensors.plans), 2)
+        clear_plans()
+        with mock.patch.object(_tensors, "MOST_PLANS", 16):
+            for length in range(16, 144, 8):
+                self.call(length)
+            self.assertEqual(len(_tensors.plans), 16)
+            self.call(144)
+            self.assertEqual(self.lengths(), list(range(32, 152, 8)))
 
     def test_what_a_graph_reads_stays(self):
         plan = self.call(16)
