@@ -219,7 +219,8 @@ def _watch(kept):
 
 
 def _note(module, name, tensor):
-    before = vars(module).get("_parameters", {}).get(name, vars(module).get("_buffers", {}).get(name))
+    kinds = [vars(module).get(kind) for kind in ("_parameters", "_buffers")]  # of a scripted module no dictionaries
+    before = next((kind[name] for kind in kinds if isinstance(kind, dict) and name in kind), None)
     if before is None or before is tensor:
         return
     with _watching:

@@ -276,6 +276,9 @@ class Modules(PretendedGpu):
         layer.load_state_dict({"k": k.clone()}, assign=True)
         with self.assertRaisesRegex(RuntimeError, "Module.k is another tensor now"):
             kept.k
+        torch.nn.Module().register_buffer("none", None)
+        scripted = torch.jit.script(torch.nn.Linear(2, 2))
+        scripted.weight = torch.nn.Parameter(torch.ones(2, 2))
         other = torch.nn.Module()  # whose own k this is not
         other.register_buffer("k", k.clone())
         kept = Filter(layer.k)

@@ -145,6 +145,30 @@ class Plans(PretendedGpu):
         self.assertTrue(kept.is_current())
 
 
+class PlansAndThreads(PretendedGpu):
+    def test_calls_are_right_while_plans_are_freed(self):
+        cases, right = [], []
+        for length in (16, 24, 32, 40):
+            u, k, _, _ = operands(2, 1, length, 8, torch.float16, gates=0)
+            cases.append((u, k, danaus_torch._conv_cuda(u, k, "causal", None, None)[0]))
+
+        def work(thread):
+            for turn in range(16):
+                u, k, expected = cases[(3 * thread + turn) % 4]
+                right.append(torch.equal(danaus_torch._conv_cuda(u, k, "causal", None, None)[0], expected))
+                if turn % 8 == 0:
+                    clear_plans()
+
+        threads = [threading.Thread(target=work, args=(thread,)) for thread in range(4)]
+        with mock.patch.object(_tensors, "MOST_PLANS", 2):
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(right, [True] * 64)  # no call raised
+        self.assertGreater(len(self.tokens), 4)
+
+
 class Sizes(PretendedGpu):
     def test_what_is_prepared_is_never_too_small(self):
         u, k, _, _ = operands(4, 2, 256, 256, torch.float16)
