@@ -292,10 +292,7 @@ class ConvolutionStep final : public Step {
     const std::int64_t samples = run(call.batch);
     a.run = static_cast<int>(samples), a.runs = static_cast<int>(ratio_up(alignment.length, samples));
     a.parts = static_cast<int>(parts(call.batch));
-    if (total_) {
-      a.x = at(call, operands_.x), a.sums = static_cast<float*>(call.workspace);
-      a.count = static_cast<int>(p_.taps), a.delay = static_cast<int>(filter_.delay());
-    }
+    if (total_) a.x = at(call, operands_.x), a.sums = static_cast<float*>(call.workspace);
     const std::int64_t items = p_.channels_last ? a.parts * across()
                                : total_         ? a.parts * p_.channels
                                                 : call.batch * p_.channels * a.runs;
@@ -327,6 +324,7 @@ class ConvolutionStep final : public Step {
     a.filters = reinterpret_cast<decltype(a.filters)>(filter_.filters(call));
     a.bias = operands_.bias ? filter_.biases(call, p_) : nullptr;
     a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(p_.channels);
+    a.count = static_cast<int>(p_.taps), a.delay = static_cast<int>(filter_.delay());
     a.length = static_cast<int>(p_.length), a.lead = static_cast<int>(filter_.reach.lead);
     a.shift = alignment.shift, a.transfer = alignment.transfer;
     return a;
