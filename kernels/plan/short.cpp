@@ -41,6 +41,7 @@ struct Reach {
         lead(p.channels_last ? ahead : (ahead + 7) / 8 * 8),
         delay(lead - ahead),
         taps(p.taps + delay) {}
+  void delay_by(std::int64_t samples) { lead += samples, delay += samples, taps += samples; }
 };
 
 // Samples that streams of a row read: those after its end and the halos too.
@@ -140,6 +141,8 @@ struct Filter {
     if (!found) throw std::logic_error(text("shortconv: no line of the tables has ", reach.taps, " taps"));
     kernel = *found;
     if (!is_direct()) choose_streams(kernel, p.length);
+    // Of more taps than the filter's, zeros meet what is far ahead: a gradient shows no NaN after its cause.
+    if (is_direct() && p.channels_last && from_its_end) reach.delay_by(taps() - p.taps);
     words = is_direct() ? taps() * ((p.channels + 7) / 8 * 8) : 2 * pairs() * p.channels;
     words = (words + p.channels + 63) / 64 * 64;
   }
