@@ -13,7 +13,8 @@
 //            come and ldmatrix as they go
 // types      products exact, sums in fp32; the taps and y are rounded, and products with gates
 // error      relative L2 at most u sqrt(2 + gates)
-// reference  reference/short/direct.hpp   test   tests/kernels/short_test.cpp
+// nonfinite  samples show in the outputs of their taps alone: nonfinite.hpp
+// reference  reference/short/direct.hpp   test   tests/kernels/short_test.cpp, causality_test.cpp
 #pragma once
 
 #include "kernels/families/toeplitz/layout.hpp"
@@ -39,19 +40,17 @@ class Filter {
     const int lane = device::lane_index(), g = lane / 4, t = lane % 4;
     const std::uint32_t* words = a.filters + (2ll * channel + g % 2) * kWords<P> + 16 + g / 2 - t;
     DANAUS_UNROLL
-    for (int d = 0; d < kPairs; ++d) DANAUS_UNROLL
+    for (int d = 0; d < kPairs<P>; ++d) DANAUS_UNROLL
     for (int f = 0; f < 2; ++f) pairs_[d][f] = device::load_global<4>(words + 4 * (d - f))[0];
     bias_ = a.bias ? float_of(device::load_global<4>(a.bias + channel)[0]) : 0;
   }
   DANAUS_DEVICE float bias() const { return bias_; }
   // Whether taps are so many tiles before, and the pair.
-  static DANAUS_DEVICE constexpr bool has(int apart) { return apart >= 0 && apart < kPairs; }
+  static DANAUS_DEVICE constexpr bool has(int apart) { return apart >= 0 && apart < kPairs<P>; }
   DANAUS_DEVICE const u32 (&pair(int apart) const)[2] { return pairs_[apart]; }
 
  private:
-  static constexpr int kBlocks = P::layout.key.blocks, kPairs = 4 * kBlocks - 2;
-
-  u32 pairs_[kPairs][2];
+  u32 pairs_[kPairs<P>][2];
   float bias_;
 };
 

@@ -89,16 +89,18 @@ struct SplitSums {
   }
 };
 
-// Of a channel's filter, for each parity.
+// Of a channel's filter: words of each parity, and distances from a tile of y to one of u at which taps are.
 template <class P>
 inline constexpr int kWords = pairs_of(P::layout.key.blocks);
+template <class P>
+inline constexpr int kPairs = 4 * P::layout.key.blocks - 2;
 
 // The outputs of a stream whose first belongs to sample `n` of `samples`, once more. A warp's.
 template <class P>
 DANAUS_DEVICE void convolve_nonfinite(const Arguments& a, const Samples& samples, int channel, int n,
                                       const StreamLayout& layout, SharedAddress begin, int turn) {
   constexpr Dtype T = P::layout.key.dtype;
-  constexpr int kBlocks = P::layout.key.blocks, kPairs = 4 * kBlocks - 2;
+  constexpr int kBlocks = P::layout.key.blocks;
   const int lane = device::lane_index(), g = lane / 4, t = lane % 4;
   const std::uint32_t* const words = a.filters + (2ll * channel + g % 2) * kWords<P> + 16 + g / 2 - t;
   const float bias = a.bias ? float_of(device::load_global<4>(a.bias + channel)[0]) : 0;
@@ -121,7 +123,7 @@ DANAUS_DEVICE void convolve_nonfinite(const Arguments& a, const Samples& samples
       DANAUS_UNROLL
       for (int q = 0; q < 2; ++q) {
         const int apart = 4 * before + first + q - 2 * c;
-        if (apart < 0 || apart >= kPairs) continue;
+        if (apart < 0 || apart >= kPairs<P>) continue;
         Split taps[2];
         DANAUS_UNROLL
         for (int f = 0; f < 2; ++f) {
