@@ -1,0 +1,106 @@
+#include "tests/conformance/doors.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kernels/cpu/machine.hpp"
+#include "python/native/study.h"
+#include "reference/convolution/mask.hpp"
+
+namespace danaus::conformance {
+namespace {
+
+// The word by which prepared memory is known: of the layout, where there is one.
+template <class Of>
+std::string layout_of(const Of& plan) {
+  if constexpr (requires { plan.layout(); })
+    return plan.layout();
+  else
+    return plan.variant().name;
+}
+template <class Of>
+std::string layout_of(Of* plan) {
+  if constexpr (requires { danaus_plan_layout(plan); })
+    return danaus_plan_layout(plan);
+  else
+    return danaus_plan_kernel(plan);
+}
+
+class CppDoor final : public Door {
+ public:
+  explicit CppDoor(const Case& asked) : plan_(asked, executor_machine(), marks_of(asked)) {}
+  void prepare(std::span<const Buffer> filters, const CallOptions& options) override {
+    // A convolution's own way in, where k is the one filter.
+    if (filters.size() == 1 && filters[0].name == "k")
+      plan_.set_filter(std::span(static_cast<const std::byte*>(filters[0].data), filters[0].bytes), options);
+    else
+      plan_.prepare(filters, options);
+  }
+  void execute(std::span<const Buffer> arrays, const CallOptions& options) override { plan_.execute(arrays, options); }
+  void whole_call(std::span<const Buffer> arrays, const CallOptions& options) override {
+    plan_.whole_call(arrays, options);
+  }
+  Bytes bytes(std::int64_t batch) override {
+    return {plan_.prepared_bytes(), plan_.workspace_bytes(batch), plan_.constant_bytes()};
+  }
+  std::string kernel() override { return plan_.variant().name; }
+  std::string layout() override { return layout_of(plan_); }
+  std::string description() override { return plan_.description(); }
+
+ private:
+  Plan plan_;
+};
+
+void check(danaus_status status) {
+  if (status == DANAUS_BAD_INPUT) throw std::invalid_argument(danaus_last_error());
+  if (status != DANAUS_OK) throw std::runtime_error(text("status ", int(status), ": ", danaus_last_error()));
+}
+
+class CDoor final : public Door {
+ public:
+  explicit CDoor(const std::string& token) { check(danaus_plan_create_on_executor(token.c_str(), &plan_)); }
+  ~CDoor() override { danaus_plan_destroy(plan_); }
+  void prepare(std::span<const Buffer> filters, const CallOptions& options) override {
+    call(&danaus_prepare, filters, options);
+  }
+  void execute(std::span<const Buffer> arrays, const CallOptions& options) override {
+    call(&danaus_execute, arrays, options);
+  }
+  void whole_call(std::span<const Buffer> arrays, const CallOptions& options) override {
+    call(&danaus_whole_call, arrays, options);
+  }
+  Bytes bytes(std::int64_t batch) override {
+    auto bytes = sized<danaus_bytes>();
+    check(danaus_plan_bytes(plan_, batch, &bytes));
+    return {bytes.prepared, bytes.workspace, bytes.constants};
+  }
+  std::string kernel() override { return danaus_plan_kernel(plan_); }
+  std::string layout() override { return layout_of(plan_); }
+  std::string description() override { return danaus_plan_description(plan_); }
+
+ private:
+  template <class Function>
+  void call(Function function, std::span<const Buffer> buffers, const CallOptions& options) {
+    std::vector<std::string> names;
+    std::vector<danaus_array> arrays;
+    for (const Buffer& buffer : buffers) names.emplace_back(buffer.name);
+    for (std::size_t i = 0; i < buffers.size(); ++i)
+      arrays.push_back({names[i].c_str(), const_cast<void*>(buffers[i].data), buffers[i].bytes});
+    const std::string prepared_for(options.prepared_for);
+    auto with = sized<danaus_call>();
+    with.batch = options.batch;
+    with.prepared = options.prepared, with.prepared_bytes = options.prepared_bytes;
+    with.prepared_for = prepared_for.empty() ? nullptr : prepared_for.c_str();
+    with.workspace = options.workspace, with.workspace_bytes = options.workspace_bytes;
+    with.vouched = options.vouched;
+    check(function(plan_, arrays.data(), arrays.size(), &with));
+  }
+
+  danaus_plan* plan_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Door> door_of_cpp(const std::string& token) { return std::make_unique<CppDoor>(parse_case(token)); }
+std::unique_ptr<Door> door_of_c(const std::string& token) { return std::make_unique<CDoor>(token); }
+
+}  // namespace danaus::conformance

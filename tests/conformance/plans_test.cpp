@@ -1,0 +1,87 @@
+// Every case by every door that takes any: prepared and executed, in one call, with memory of the caller's, and with
+// fewer rows than the plan's.
+#include <gtest/gtest.h>
+
+#include "reference/token.hpp"
+#include "tests/conformance/cases.hpp"
+#include "tests/conformance/doors.hpp"
+#include "tests/conformance/judge.hpp"
+#include "tests/conformance/memory.hpp"
+
+namespace danaus::conformance {
+namespace {
+
+struct Entry {
+  std::string door;
+  std::unique_ptr<Door> (*make)(const std::string& token);
+  ConformanceCase asked;
+};
+void PrintTo(const Entry& entry, std::ostream* out) { *out << entry.door << ", " << entry.asked.token; }
+
+std::vector<Entry> entries() {
+  std::vector<Entry> list;
+  for (const ConformanceCase& each : cases_of("Plan")) list.push_back({"Plan", &door_of_cpp, each});
+  for (const ConformanceCase& each : cases_of("danaus.h")) list.push_back({"danaus.h", &door_of_c, each});
+  return list;
+}
+
+class Plans : public testing::TestWithParam<Entry> {};
+
+TEST_P(Plans, KeepTheirBounds) {
+  const auto& [name, make, asked_case] = GetParam();
+  const Case asked = parse_case(asked_case.token);
+  if (!asked_case.refused.empty()) {
+    try {
+      make(asked_case.token);
+      FAIL() << "a plan was made, the case says: " << asked_case.refused;
+    } catch (const std::invalid_argument& refusal) {
+      EXPECT_NE(std::string(refusal.what()).find(asked_case.refused), std::string::npos) << refusal.what();
+      EXPECT_EQ(std::string(refusal.what()).find('\n'), std::string::npos) << refusal.what();
+    }
+    return;
+  }
+  const auto door = make(asked_case.token);
+  const Values inputs = make_values(asked);
+  const Bounds bounds = bounds_of_kernel(asked, inputs);
+  EXPECT_NE(door->description().find(door->kernel()), std::string::npos) << door->description();
+
+  CaseMemory memory(asked, inputs);
+  door->prepare(memory.buffers({Role::filter}), {});
+  door->execute(memory.buffers({Role::input, Role::output}), {});
+  EXPECT_TRUE(memory.guards_are_whole());
+  EXPECT_TRUE(memory.inputs_are_whole(inputs));
+  const Values outputs = memory.outputs();
+  EXPECT_EQ(complaint(asked, inputs, outputs, bounds), "");
+
+  // With memory of the caller's in one call: the same bits.
+  const std::int64_t batch = number_in(asked_case.token, "b").value();
+  const Bytes bytes = door->bytes(batch);
+  Guarded prepared(bytes.prepared), workspace(bytes.workspace);
+  CallOptions options;
+  options.prepared = prepared.bytes().data(), options.prepared_bytes = prepared.bytes().size();
+  options.workspace = workspace.bytes().data(), options.workspace_bytes = workspace.bytes().size();
+  const std::string layout = door->layout();
+  options.prepared_for = layout;
+  CaseMemory again(asked, inputs);
+  door->whole_call(again.buffers({Role::input, Role::filter, Role::output}), options);
+  EXPECT_TRUE(again.guards_are_whole() && prepared.guards_are_whole() && workspace.guards_are_whole());
+  EXPECT_EQ(again.outputs(), outputs);
+
+  // Fewer rows, of filters that are prepared.
+  const std::int64_t fewer = batch / 2;
+  const bool is_batched = asked.arrays().front().batched;
+  if (fewer == 0 || !is_batched) return;
+  const Case some = parse_case(with_number(asked_case.token, "b", fewer));
+  const Values rows = first_of_batch(asked, inputs, fewer);
+  CaseMemory of_rows(some, rows);
+  options.batch = fewer, options.vouched = true;
+  door->execute(of_rows.buffers({Role::input, Role::output}), options);
+  EXPECT_TRUE(of_rows.guards_are_whole() && prepared.guards_are_whole() && workspace.guards_are_whole());
+  EXPECT_EQ(complaint(some, rows, of_rows.outputs(), bounds), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, Plans, testing::ValuesIn(entries()),
+                         [](const auto& info) { return name_of(info.param.door + "_" + info.param.asked.token); });
+
+}  // namespace
+}  // namespace danaus::conformance
