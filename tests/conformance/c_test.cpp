@@ -20,8 +20,6 @@ std::string taken(danaus_text* text) {
   return words;
 }
 
-void PrintTo(const ConformanceCase& asked, std::ostream* out) { *out << asked.token; }
-
 class Interfaces : public testing::TestWithParam<ConformanceCase> {
  protected:
   const std::string token_ = GetParam().token;
@@ -102,8 +100,9 @@ TEST_P(Interfaces, ComputeInDouble) {
     ASSERT_EQ(status, DANAUS_OK) << danaus_last_error();
     const std::string words = taken(verdict);
     EXPECT_EQ(nlohmann::json::parse(words).at("status"), "passed") << words;
-    // A wrong sample is seen.
-    outputs.at("y").back() += 1 + std::abs(outputs.at("y").back());
+    // A wrong sample is seen; of long rows, of which FFTW is judged by some samples, one among many is not.
+    std::vector<double>& y = outputs.at("y");
+    for (std::size_t i = y.size() > 10000 ? 0 : y.size() - 1; i < y.size(); ++i) y[i] += 1 + std::abs(y[i]);
     ASSERT_EQ(danaus_judge(token_.c_str(), method, nullptr, arrays.data(), arrays.size(), &verdict), DANAUS_OK);
     EXPECT_EQ(nlohmann::json::parse(taken(verdict)).at("status"), "failed");
   }
@@ -129,7 +128,7 @@ TEST(Interface, AnswersWithoutACase) {
   const std::vector<double> kept = {1, 1, 0, 1};
   danaus_text* masked = nullptr;
   ASSERT_EQ(danaus_case_masked("fftconv_f64_circular_l4_b1_h1", kept.data(), kept.size(), &masked), DANAUS_OK);
-  EXPECT_EQ(taken(masked), "fftconv_f64_circular_l4_b1_h1_keep0to1");
+  EXPECT_EQ(taken(masked), "fftconv_f64_circular_l4_b1_h1_pair_keep0to1");
 
   danaus_interrupt(1);
   danaus_text* rows = nullptr;

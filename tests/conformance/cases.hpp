@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <regex>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@ struct ConformanceCase {
   std::string token;
   std::string refused;  // words of a plan's refusal, where no kernel computes the case; else empty
 };
+
+inline void PrintTo(const ConformanceCase& asked, std::ostream* out) { *out << asked.token; }
 
 inline const nlohmann::json& declarations() {
   static const nlohmann::json kRead = [] {

@@ -27,7 +27,10 @@ std::string layout_of(Of* plan) {
 
 class CppDoor final : public Door {
  public:
-  explicit CppDoor(const Case& asked) : plan_(asked, executor_machine(), marks_of(asked)) {}
+  explicit CppDoor(const Case& asked) : plan_(asked, executor_machine(), marks_of(asked)) {
+    EXPECT_EQ(plan_.asked().token(), asked.token());
+    EXPECT_EQ(plan_.machine().device().name, Device().name);
+  }
   void prepare(std::span<const Buffer> filters, const CallOptions& options) override {
     // A convolution's own way in, where k is the one filter.
     if (filters.size() == 1 && filters[0].name == "k")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <vector>
 
@@ -79,8 +80,10 @@ std::vector<double> part_of(const Array& array, const std::vector<double>& value
 
 // A field of the token, as c3x5, with another list of numbers.
 std::string with_list(const std::string& token, char name, std::int64_t first, std::int64_t second) {
-  const std::size_t begin = token.find(std::string("_") + name) + 1, end = token.find('_', begin);
-  return token.substr(0, begin) + text(name, first, 'x', second) + token.substr(end);
+  std::size_t begin = 0;
+  do begin = token.find(name, begin) + 1;
+  while (token[begin - 2] != '_' || !std::isdigit(static_cast<unsigned char>(token[begin])));
+  return token.substr(0, begin) + text(first, 'x', second) + token.substr(token.find('_', begin));
 }
 
 // The same case with this row alone.
@@ -98,12 +101,13 @@ Case alone(const Case& asked, const Row& row) {
   return parse_case(token);
 }
 
-// The case in f16, which has kernels where that of f32 and f64 samples has none: what was summed is the same.
+// The same where a kernel computes it, for what was summed: of f16 samples, in another fold, with the mirror images of
+// what a mask keeps.
 Case with_kernels(const Case& asked) {
   std::string token = asked.token();
-  for (std::string_view word : {"_tf32", "_f32", "_f64"})
-    if (const std::size_t at = token.find(word); at != token.npos)
-      token.replace(at, word.size(), word == "_tf32" ? "" : "_f16");
+  for (const auto& [word, other] :
+       {std::pair("_tf32", ""), {"_f32", "_f16"}, {"_f64", "_f16"}, {"_half", ""}, {"literal", ""}})
+    if (const std::size_t at = token.find(word); at != token.npos) token.replace(at, std::strlen(word), other);
   return parse_case(token);
 }
 
@@ -179,6 +183,13 @@ Bounds bounds_of_samples_type(const Case& asked) {
   Bounds bounds = bounds_of_double(asked);
   for (auto& [output, bound] : bounds)
     bound += bound_l2_of_roundings(samples == Dtype::f64 ? Dtype::f64 : Dtype::f32, kRoundings);
+  return bounds;
+}
+
+Bounds rounded_as_inputs(const Case& asked, Bounds bounds) {
+  for (const Array& input : asked.arrays())
+    if (const auto gradient = bounds.find(text('d', input.name)); gradient != bounds.end())
+      gradient->second += bound_l2_of_roundings(input.dtype, 1);
   return bounds;
 }
 

@@ -17,6 +17,8 @@ Bounds bounds_of_kernel(const Case& asked, const Values& inputs);
 Bounds bounds_of_double(const Case& asked);
 // Of PyTorch's own functions on a CPU: samples of 16 bits in float32, others in their own type; rounded once.
 Bounds bounds_of_samples_type(const Case& asked);
+// The same bounds where a gradient is rounded to the type of what it is the gradient of, as PyTorch does.
+Bounds rounded_as_inputs(const Case& asked, Bounds bounds);
 
 // A row is what an output has for one index of each of B, H and C, which Array::shape names. Errors of a row are
 // relative to what was summed to it: the norm that it would have if nothing cancelled (OutputBound::summed of the same

@@ -13,6 +13,7 @@
 #include "tests/conformance/judge.hpp"
 
 using namespace danaus;
+using namespace danaus::conformance;
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
@@ -67,7 +68,8 @@ EXPORTED const char* conformance_values(const char* token, const char* array, do
   });
 }
 
-// complaint() of outputs, by name; arithmetic: kernel, double or samples.
+// complaint() of outputs, by name. arithmetic: kernel, or tensor where gradients are rounded to the types of inputs;
+// double; samples for PyTorch's own functions.
 EXPORTED const char* conformance_complaint(const char* token, const char* arithmetic, const char* const* names,
                                            const double* const* values, int count) {
   return words_of([&] {
@@ -78,9 +80,9 @@ EXPORTED const char* conformance_complaint(const char* token, const char* arithm
       for (int i = 0; i < count; ++i)
         if (array.name == names[i]) outputs[names[i]] = {values[i], values[i] + static_cast<std::size_t>(array.size())};
     const std::string_view by = arithmetic;
-    return conformance::complaint(asked, inputs, outputs,
-                                  by == "kernel"   ? conformance::bounds_of_kernel(asked, inputs)
-                                  : by == "double" ? conformance::bounds_of_double(asked)
-                                                   : conformance::bounds_of_samples_type(asked));
+    if (by == "double") return complaint(asked, inputs, outputs, bounds_of_double(asked));
+    Bounds bounds = by == "samples" ? bounds_of_samples_type(asked) : bounds_of_kernel(asked, inputs);
+    if (by != "kernel") bounds = rounded_as_inputs(asked, bounds);
+    return complaint(asked, inputs, outputs, bounds);
   });
 }

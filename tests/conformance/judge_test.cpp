@@ -12,6 +12,7 @@ TEST(Judge, SeesOneRow) {
   for (const ConformanceCase& each : cases()) {
     const Case asked = parse_case(each.token);
     SCOPED_TRACE(each.token);
+    EXPECT_EQ(asked.token(), each.token) << "as rows have it";
     const Values inputs = make_values(asked), right = truth(asked, inputs);
     const Bounds bounds = bounds_of_double(asked);
     EXPECT_EQ(complaint(asked, inputs, right, bounds), "");

@@ -46,7 +46,7 @@ class Verify(unittest.TestCase):
                 with self.subTest(case=case):
                     ran = run("verify", "--method", "kernel", "--case", case)
                     self.assertEqual(ran.returncode, 2, ran.stdout + ran.stderr)
-                    self.assertRegex(ran.stderr, r"danaus: .*" + re.escape(case.token))
+                    self.assertRegex(ran.stderr, r"^danaus: .*" + re.escape(case.refused) + r".*\n$")
 
 
 @tests_of("danaus convolve")
