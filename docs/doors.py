@@ -17,7 +17,8 @@ HEAD = """# Operations and doors
 
 A door is a way to call an operation. The conformance suite (`tests/conformance/`) makes a plan or a call for each case
 of each operation at each door. It compares every row of every output with the truth in double precision. The error of a
-row is relative to the norm of what was summed to it, |u| |k|, and must keep the bound of its arithmetic.
+row is relative to the norm of what was summed to it, |u| |k|, and must keep the bound of its arithmetic. `no` has its
+reason under [Empty cells](#empty-cells).
 
 """
 
@@ -30,15 +31,14 @@ def table(head, rows):
 def page():
     declared = json.loads(DECLARATIONS.read_text())
     cases, doors = declared["cases"], declared["doors"]
-    text = HEAD + "## The table\n\n"
-    for kind in declared["kinds"]:
-        of_kind = [name for name, door in doors.items() if door["kind"] == kind]
-        text += f"**{kind}**\n\n" + table(
-            ["operation", *(f"`{name}`" for name in of_kind)],
-            [[f"`{operation}`", *(doors[name]["operations"].get(operation, "-") for name in of_kind)]
-             for operation in cases]) + "\n"
-    text += "A `-` has a line below. What a door is, and the test that holds it:\n\n" + table(
-        ["door", "what it is", "test"], [[f"`{name}`", door["what"], f"`{door['tests']}`"] for name, door in doors.items()])
+    text = HEAD + table(
+        ["operation", *(f"`{name}`" for name in doors)],
+        [[f"`{operation}`", *("yes" if operation in door["operations"] else "no" for door in doors.values())]
+         for operation in cases])
+    text += "\n## Doors\n\n" + table(
+        ["door", "language", "what it is", "calls", "test"],
+        [[f"`{name}`", door["kind"], door["what"], ", ".join(dict.fromkeys(door["operations"].values())),
+          f"`{door['tests']}`"] for name, door in doors.items()])
     text += "\n## Empty cells\n\n" + table(
         ["door", "operation", "why, and what to take instead"],
         [[f"`{name}`", f"`{operation}`", reason] for name, door in doors.items()
@@ -48,6 +48,11 @@ def page():
         [[f"`{name}`", ", ".join(f"`{each}`" for each in without.get("operations", door["operations"])),
           without["fields"], without["reason"]]
          for name, door in doors.items() for without in door.get("without", [])])
+    text += "\n## Commands of the program that compute no output of a caller's\n\n" + table(
+        ["command", "what it is", "operations"],
+        [[f"`danaus {name}`", command["what"], {"any": "all", "none": "none", "sweeps": "all, on a GPU"}[command["by"]]
+          if isinstance(command["by"], str) else ", ".join(f"`{each}`" for each in command["by"])]
+         for name, command in declared["commands"].items()])
     refused = [each for entries in cases.values() for each in entries if isinstance(each, dict)]
     text += "\n## Cases without a kernel\n\nA plan refuses these. Doors in double compute them.\n\n" + table(
         ["case", "why"], [[f"`{each['case']}`", each["why"]] for each in refused])

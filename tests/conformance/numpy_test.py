@@ -61,9 +61,14 @@ class Functions(unittest.TestCase):
         inputs = case.inputs("input", "filter")
         masking = [word for word in case.words if re.fullmatch(r"(zero|keep|blocks).*|n\d+|r\d.*|plain|pair", word)]
         mode = "circular" if case.has("circular") else "causal"
-        y, error = danaus.conv(inputs.pop("u"), inputs.pop("k"), mode, **inputs, mask="_".join(masking) or None,
-                               return_error=True, **self.options(case, method))
+        u, k = inputs.pop("u"), inputs.pop("k")
+        y, error = danaus.conv(u, k, mode, **inputs, mask="_".join(masking) or None, return_error=True,
+                               **self.options(case, method))
         self.assertEqual(error["status"], "passed", error)
+        if masking and "literal" not in case.token:  # by its marks
+            kept = danaus.Plan(case.token).kept
+            of_marks = danaus.conv(u, k, mode, **inputs, mask=kept, **self.options(case, method))
+            self.assertEqual(case.complaint("kernel" if method == "kernel" else "double", {"y": of_marks}), "")
         return {"y": y}
 
     def shortconv(self, case, method):

@@ -25,6 +25,29 @@ std::vector<Entry> entries() {
   return list;
 }
 
+// What one plan has prepared another reads whose word is the same, and which needs no more of it.
+void expect_readable(const std::string& token, const Entry& by, const Values& inputs, CallOptions options,
+                     const std::string& layout) {
+  SCOPED_TRACE(testing::Message() << "prepared by a plan of " << by.asked.token);
+  const Case asked = parse_case(token);
+  const auto other = by.make(token);
+  if (other->layout() != layout) return;
+  const std::int64_t batch = number_in(token, "b").value();
+  const Bytes bytes = other->bytes(batch);
+  Guarded workspace(bytes.workspace);
+  CaseMemory memory(asked, inputs);
+  options.batch = batch;
+  options.workspace = workspace.bytes().data(), options.workspace_bytes = workspace.bytes().size();
+  const auto execute = [&] { other->execute(memory.buffers({Role::input, Role::output}), options); };
+  if (bytes.prepared > static_cast<std::int64_t>(options.prepared_bytes)) {
+    EXPECT_THROW(execute(), std::invalid_argument);
+    return;
+  }
+  execute();
+  EXPECT_TRUE(memory.guards_are_whole() && workspace.guards_are_whole());
+  EXPECT_EQ(complaint(asked, inputs, memory.outputs(), bounds_of_kernel(asked, inputs)), "");
+}
+
 class Plans : public testing::TestWithParam<Entry> {};
 
 TEST_P(Plans, KeepTheirBounds) {
@@ -67,10 +90,14 @@ TEST_P(Plans, KeepTheirBounds) {
   EXPECT_TRUE(again.guards_are_whole() && prepared.guards_are_whole() && workspace.guards_are_whole());
   EXPECT_EQ(again.outputs(), outputs);
 
-  // Fewer rows, of filters that are prepared.
+  // Plans of gradients and of their convolution.
+  for (std::string_view gradients : {"fftconvgrad", "fftconvstep"})
+    if (operation_word(asked_case.token) == gradients)
+      expect_readable(with_word("fftconv", asked_case.token), GetParam(), inputs, options, layout);
+
+  // Fewer rows, of filters that are prepared: by this plan and by one of its own.
   const std::int64_t fewer = batch / 2;
-  const bool is_batched = asked.arrays().front().batched;
-  if (fewer == 0 || !is_batched) return;
+  if (fewer == 0 || !asked.arrays().front().batched) return;
   const Case some = parse_case(with_number(asked_case.token, "b", fewer));
   const Values rows = first_of_batch(asked, inputs, fewer);
   CaseMemory of_rows(some, rows);
@@ -78,6 +105,7 @@ TEST_P(Plans, KeepTheirBounds) {
   door->execute(of_rows.buffers({Role::input, Role::output}), options);
   EXPECT_TRUE(of_rows.guards_are_whole() && prepared.guards_are_whole() && workspace.guards_are_whole());
   EXPECT_EQ(complaint(some, rows, of_rows.outputs(), bounds), "");
+  expect_readable(some.token(), GetParam(), rows, options, layout);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, Plans, testing::ValuesIn(entries()),

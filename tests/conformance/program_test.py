@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+import danaus
 from conformance import CASES, DECLARED, PROGRAM, cases_of, main, operations, tests_of
 
 LONG = 10000  # samples from which on sums by definition take too long
@@ -40,6 +41,13 @@ class Verify(unittest.TestCase):
                 self.assertEqual((row["method"], row["verify"]["status"]), ("kernel", "passed"), row)
         self.assertEqual(ran.returncode, 0, ran.stderr)
 
+    def test_each_convolution_by_every_method(self):
+        words = [word for case in cases_of("danaus verify") if case.operation == "fftconv" and case.number("l") < LONG
+                 for word in ("--case", case)]
+        ran = run("verify", *words, "--json", "-")
+        self.assertEqual({row["method"] for row in rows_of(ran)}, {"fftw", "monarch", "rounded", "kernel"})
+        self.assertEqual([row for row in rows_of(ran) if row["verify"]["status"] != "passed"], [])
+
     def test_what_no_kernel_computes_is_said(self):
         for case in cases_of("danaus verify"):
             if case.refused:
@@ -55,12 +63,15 @@ class Convolve(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for name, array in case.inputs("input", "filter").items():
                 np.save(Path(folder, name), array)
-            gates = [word for name in ("pregate", "postgate") if case.has(name)
+            others = [word for name in ("pregate", "postgate") if case.has(name)
                      for word in ("--" + name, Path(folder, name + ".npy"))]
+            if any(word.startswith(("zero", "keep", "blocks")) for word in case.words):
+                np.save(Path(folder, "kept"), danaus.Plan(case.token).kept.astype(np.float32))
+                others += ["--mask", Path(folder, "kept.npy")]
             for method in ("fftw", "monarch", "direct") if case.number("l") < LONG else ("fftw",):
                 y = Path(folder, "y.npy")
                 ran = run("convolve", Path(folder, "u.npy"), Path(folder, "k.npy"), "-o", y, "--method", method, "--mode",
-                          "circular" if case.has("circular") else "causal", *gates)
+                          "circular" if case.has("circular") else "causal", *others)
                 self.assertEqual(ran.returncode, 0, ran.stderr)
                 self.assertEqual(case.complaint("double", {"y": np.load(y)}), "", method)
 

@@ -14,6 +14,7 @@ except ImportError:
     print("PyTorch is not installed")
     sys.exit(77)  # which ctest counts as skipped
 
+import danaus
 import danaus.torch as danaus_torch
 from conformance import main, tests_of
 from danaus import _torch_short
@@ -104,6 +105,24 @@ class Operators(PretendedGpu):
     def expect_right(self, case, outputs):
         names = [array["name"] for array in case.arrays if array["role"] == "output"]
         self.assertEqual(case.complaint("tensor", {name: outputs[name].double().numpy() for name in names}), "")
+
+
+@tests_of("danaus.Plan")
+class Plans(unittest.TestCase):
+    """Tensors by DLPack, of every operation."""
+
+    def check(self, case):
+        if case.refused:
+            return
+        plan = danaus.Plan(case.token)
+        tensors, roles = tensors_of(case), {array["name"]: array["role"] for array in case.arrays}
+        plan.prepare(**{name: tensor for name, tensor in tensors.items() if roles[name] == "filter"})
+        given = plan.execute(**{name: tensor for name, tensor in tensors.items() if roles[name] == "input"})
+        outputs = [array for array in case.arrays if array["role"] == "output"]
+        given = given if len(outputs) > 1 else {outputs[0]["name"]: given}
+        for array in outputs:
+            self.assertEqual(given[array["name"]].dtype, DTYPES[array["dtype"]])
+        self.assertEqual(case.complaint("kernel", {name: y.double().numpy() for name, y in given.items()}), "")
 
 
 @tests_of("danaus.flashfftconv")
