@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/machine.hpp"
+#include "kernels/cuda/machine.hpp"
 #include "python/native/study.h"
 #include "reference/convolution/mask.hpp"
 
@@ -27,9 +28,9 @@ std::string layout_of(Of* plan) {
 
 class CppDoor final : public Door {
  public:
-  explicit CppDoor(const Case& asked) : plan_(asked, executor_machine(), marks_of(asked)) {
+  CppDoor(const Case& asked, std::shared_ptr<const Machine> machine) : plan_(asked, machine, marks_of(asked)) {
     EXPECT_EQ(plan_.asked().token(), asked.token());
-    EXPECT_EQ(plan_.machine().device().name, Device().name);
+    EXPECT_EQ(&plan_.machine(), machine.get());
   }
   void prepare(std::span<const Buffer> filters, const CallOptions& options) override {
     // A convolution's own way in, where k is the one filter.
@@ -61,6 +62,10 @@ void check(danaus_status status) {
 class CDoor final : public Door {
  public:
   explicit CDoor(const std::string& token) { check(danaus_plan_create_on_executor(token.c_str(), &plan_)); }
+  CDoor(const std::string& token, int device) {
+    const std::vector<std::uint8_t> kept = marks_of(parse_case(token));
+    check(danaus_plan_create(token.c_str(), device, kept.data(), kept.size(), &plan_));
+  }
   ~CDoor() override { danaus_plan_destroy(plan_); }
   void prepare(std::span<const Buffer> filters, const CallOptions& options) override {
     call(&danaus_prepare, filters, options);
@@ -101,9 +106,67 @@ class CDoor final : public Door {
   danaus_plan* plan_ = nullptr;
 };
 
+// What a call takes is copied to memory of the machine, and back.
+class Copied final : public Door {
+ public:
+  Copied(std::unique_ptr<Door> plan, std::shared_ptr<const Machine> machine)
+      : plan_(std::move(plan)), machine_(std::move(machine)) {}
+  void prepare(std::span<const Buffer> filters, const CallOptions& options) override {
+    call(&Door::prepare, filters, options);
+  }
+  void execute(std::span<const Buffer> arrays, const CallOptions& options) override {
+    call(&Door::execute, arrays, options);
+  }
+  void whole_call(std::span<const Buffer> arrays, const CallOptions& options) override {
+    call(&Door::whole_call, arrays, options);
+  }
+  Bytes bytes(std::int64_t batch) override { return plan_->bytes(batch); }
+  std::string kernel() override { return plan_->kernel(); }
+  std::string layout() override { return plan_->layout(); }
+  std::string description() override { return plan_->description(); }
+
+ private:
+  using Function = void (Door::*)(std::span<const Buffer>, const CallOptions&);
+  void call(Function function, std::span<const Buffer> buffers, CallOptions options) {
+    struct Copy {
+      void* host;
+      std::shared_ptr<void> memory;
+      std::int64_t bytes;
+    };
+    std::vector<Copy> copies;
+    const auto there = [&](const void* host, std::size_t bytes) {
+      const auto size = static_cast<std::int64_t>(bytes);
+      copies.push_back({const_cast<void*>(host), machine_->upload(host, size), size});
+      return copies.back().memory.get();
+    };
+    std::vector<Buffer> on_machine;
+    for (const Buffer& buffer : buffers)
+      on_machine.emplace_back(buffer.name, there(buffer.data, buffer.bytes), buffer.bytes);
+    if (options.prepared) options.prepared = there(options.prepared, options.prepared_bytes);
+    if (options.workspace) options.workspace = there(options.workspace, options.workspace_bytes);
+    (plan_.get()->*function)(on_machine, options);
+    machine_->synchronize();
+    for (const Copy& copy : copies) machine_->copy_to_host(copy.host, copy.memory.get(), copy.bytes);
+  }
+
+  std::unique_ptr<Door> plan_;
+  std::shared_ptr<const Machine> machine_;
+};
+
+std::unique_ptr<Door> copied(const std::string& token, const std::shared_ptr<const Machine>& machine) {
+  return std::make_unique<Copied>(std::make_unique<CppDoor>(parse_case(token), machine), machine);
+}
+
 }  // namespace
 
-std::unique_ptr<Door> door_of_cpp(const std::string& token) { return std::make_unique<CppDoor>(parse_case(token)); }
+std::unique_ptr<Door> door_of_cpp(const std::string& token) {
+  return std::make_unique<CppDoor>(parse_case(token), executor_machine());
+}
 std::unique_ptr<Door> door_of_c(const std::string& token) { return std::make_unique<CDoor>(token); }
+std::unique_ptr<Door> door_with_copies(const std::string& token) { return copied(token, executor_machine()); }
+std::unique_ptr<Door> door_of_cpp_on_gpu(const std::string& token) { return copied(token, cuda_machine()); }
+std::unique_ptr<Door> door_of_c_on_gpu(const std::string& token) {
+  return std::make_unique<Copied>(std::make_unique<CDoor>(token, 0), cuda_machine());
+}
 
 }  // namespace danaus::conformance

@@ -21,7 +21,8 @@ struct Bytes {
   std::int64_t prepared, workspace, constants;
 };
 
-// A plan on the executor, whose refusals are std::invalid_argument.
+// A plan whose refusals are std::invalid_argument. Memory is the host's: on a GPU what a call takes is copied there and
+// back.
 class Door {
  public:
   virtual ~Door() = default;
@@ -36,5 +37,10 @@ class Door {
 
 std::unique_ptr<Door> door_of_cpp(const std::string& token);
 std::unique_ptr<Door> door_of_c(const std::string& token);
+// On the executor as on a GPU, with copies.
+std::unique_ptr<Door> door_with_copies(const std::string& token);
+// On the first GPU.
+std::unique_ptr<Door> door_of_cpp_on_gpu(const std::string& token);
+std::unique_ptr<Door> door_of_c_on_gpu(const std::string& token);
 
 }  // namespace danaus::conformance

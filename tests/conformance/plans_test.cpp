@@ -2,6 +2,7 @@
 // fewer rows than the plan's.
 #include <gtest/gtest.h>
 
+#include "kernels/cuda/machine.hpp"
 #include "reference/token.hpp"
 #include "tests/conformance/cases.hpp"
 #include "tests/conformance/doors.hpp"
@@ -20,8 +21,17 @@ void PrintTo(const Entry& entry, std::ostream* out) { *out << entry.door << ", "
 
 std::vector<Entry> entries() {
   std::vector<Entry> list;
-  for (const ConformanceCase& each : cases_of("Plan")) list.push_back({"Plan", &door_of_cpp, each});
-  for (const ConformanceCase& each : cases_of("danaus.h")) list.push_back({"danaus.h", &door_of_c, each});
+  const auto add = [&](const std::string& name, auto make, const std::string& door) {
+    for (const ConformanceCase& each : cases_of(door)) list.push_back({name, make, each});
+  };
+  add("Plan", &door_of_cpp, "Plan");
+  add("danaus.h", &door_of_c, "danaus.h");
+  if (cuda_device_count() == 0) {
+    list.push_back({"Copies", &door_with_copies, list.front().asked});
+    return list;
+  }
+  add("Plan on a GPU", &door_of_cpp_on_gpu, "Plan");
+  add("danaus.h on a GPU", &door_of_c_on_gpu, "danaus.h");
   return list;
 }
 
