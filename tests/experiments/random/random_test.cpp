@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "experiments/count/imitation.hpp"
 #include "experiments/random/random_case.hpp"
 #include "experiments/verify/execution.hpp"
 #include "kernels/cpu/machine.hpp"
@@ -137,6 +138,17 @@ TEST(RandomCases, OfOtherOperationsReachWhatTheyDifferIn) {
     if (!p.mask.empty()) continue;  // of which there are no gradients
     EXPECT_EQ(random_case(0, number, "fftconvgrad").asked.token(), token(Backward{p}));
     EXPECT_EQ(random_case(0, number, "fftconvstep").asked.token(), token(TrainingStep{p}));
+  }
+}
+
+TEST(RandomCases, AreExecutedAsForTheProfilesDevices) {
+  for (const auto& [device, profile] :
+       {std::pair(h200(), "H200"), std::pair(h100(), "H100"), std::pair(a100(), "A100-40GB")}) {
+    const Device of_profile = imitation(load_profile(profile));
+    EXPECT_EQ(device.sm, of_profile.sm) << profile;
+    EXPECT_EQ(device.block_bytes, of_profile.block_bytes) << profile;
+    EXPECT_EQ(device.cache_bytes, of_profile.cache_bytes) << profile;
+    EXPECT_EQ(device.multiprocessors, of_profile.multiprocessors) << profile;
   }
 }
 
