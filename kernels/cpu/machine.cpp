@@ -57,7 +57,8 @@ class ExecutorMachine final : public Machine {
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
   }
   bool is_host_memory(const char*, const char*, const void*) const override { return false; }
-  bool is_capturing(Stream) const override { return false; }
+  std::uint64_t stream_id(Stream) const override { return 0; }
+  std::uint64_t capture_id(Stream) const override { return 0; }
   void synchronize(Stream) const override {}
   void synchronize() const override {}
   void check_stream(const char* operation, Stream stream) const override {

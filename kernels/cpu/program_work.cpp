@@ -345,7 +345,8 @@ class CountingMachine final : public Machine {
   void copy_to_host(void*, const void*, std::int64_t) const override {}
   void copy(void*, const void*, std::int64_t, Stream) const override {}
   bool is_host_memory(const char*, const char*, const void*) const override { return false; }
-  bool is_capturing(Stream) const override { return false; }
+  std::uint64_t stream_id(Stream) const override { return 0; }
+  std::uint64_t capture_id(Stream) const override { return 0; }
   void synchronize(Stream) const override {}
   void synchronize() const override {}
   void check_stream(const char*, Stream) const override {}

@@ -440,6 +440,15 @@ void check(const ShortConvolution& p) {
     if (value > kMostLength) fail("shortconv: no kernel for ", what, "=", value, "; there are some up to 2^30");
 }
 
+template <class Asked>
+std::string layout_of(Asked asked, const Variant& variant) {
+  if constexpr (requires { asked.forward; })
+    asked.forward.batch = 1;
+  else
+    asked.batch = 1;
+  return text(variant.name, '/', token(asked));
+}
+
 }  // namespace
 
 Program make_short_program(const Case& asked, const ShortConvolution& p, const Device&) {
@@ -451,7 +460,7 @@ Program make_short_program(const Case& asked, const ShortConvolution& p, const D
                                                 Operands{of("u"), of("pregate"), of("postgate"), of("y"), p.bias}, "y");
   Program program;
   program.variant = &step->variant();
-  program.prepared_bytes = 4 * filter.words;
+  program.prepared_bytes = 4 * filter.words, program.layout = layout_of(p, step->variant());
   program.prepare.push_back(std::make_unique<Arrangement>(asked, p, filter));
   program.execute.push_back(std::move(step));
   return program;
@@ -470,7 +479,7 @@ Program make_short_backward_program(const Case& asked, const ShortBackward& back
   program.prepare.push_back(std::make_unique<Arrangement>(asked, p, filter));
   const auto add = [&](const Filter& by, const Operands& operands, std::string_view what) {
     auto step = std::make_unique<ConvolutionStep>(asked, p, by, operands, what);
-    if (!program.variant) program.variant = &step->variant();
+    if (!program.variant) program.variant = &step->variant(), program.layout = layout_of(backward, step->variant());
     program.execute.push_back(std::move(step));
   };
   if (filter.correlates()) {

@@ -139,8 +139,7 @@ class _Slots:
 
     def __init__(self, entry, batch, filters, sizes):
         # Vouched: what is prepared and the stream are of the first tensor's device, which all others share.
-        self.call = Call(batch=batch, prepared_bytes=entry.prepared_bytes, workspace_bytes=entry.workspace_bytes,
-                         vouched=1)
+        self.call = Call(batch=batch, workspace_bytes=entry.workspace_bytes, vouched=1)
         self.arrays = (Array * len(sizes))(*[(name, None, size) for name, size in sizes])
         self.items = list(self.arrays)
         # Arguments as ctypes has them, which saves it their conversion at every call. Filters are the first arrays.
@@ -155,7 +154,7 @@ class _Entry:
     slots that no thread uses at the moment."""
 
     def __init__(self, plan, preparing, batch, filters, sizes):
-        self.plan, self.preparing, self.kernel = plan, preparing, plan.kernel
+        self.plan, self.preparing, self.layout = plan, preparing, plan.layout
         self.prepared_bytes = preparing.bytes(batch)["prepared"]
         self.workspace_bytes = plan.bytes(batch)["workspace"]
         self.is_kept = preparing is not plan
@@ -216,7 +215,7 @@ def run(entry, prepared, is_prepared, tensors):
     slots = entry.take()
     call = slots.call
     call.stream = torch._C._cuda_getCurrentRawStream(prepared.get_device())
-    call.prepared = prepared.data_ptr()
+    call.prepared, call.prepared_bytes = prepared.data_ptr(), prepared.nbytes
     if entry.workspace_bytes:
         workspace = prepared.new_empty(entry.workspace_bytes)
         call.workspace = workspace.data_ptr()

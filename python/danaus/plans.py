@@ -51,7 +51,7 @@ class Plan:
     H200 operation by operation, checked, with the roundings that it has there, and slowly; "cuda", "cuda:N" or N is a
     GPU. Arrays are NumPy's or of any library with DLPack or __cuda_array_interface__, contiguous, of the type and shape
     in `arrays`; bfloat16 is ml_dtypes' or its bits as uint16. On a GPU calls are asynchronous: what they read and write
-    must stay until the stream has got there. execute() may be called from any thread.
+    must stay until the stream has got there. Any thread may call, any number at once.
 
     Raises ValueError for what the case or an array has wrong, TypeError for an array of another type,
     danaus.NoDevice where the device is not there, MemoryError where it has too little memory.
@@ -88,6 +88,11 @@ class Plan:
         """The kernel's name."""
         return library.danaus_plan_kernel(self.handle).decode()
 
+    @property
+    def layout(self):
+        """One word: how what prepare() makes is laid out. Plans with the same word read what the other has prepared."""
+        return library.danaus_plan_layout(self.handle).decode()
+
     def bytes(self, batch=0):
         """{"prepared", "workspace", "constants"}: what the plan takes of the device's memory for so many rows, or for
         the case's."""
@@ -97,7 +102,7 @@ class Plan:
 
     def prepare(self, stream=None, **filters):
         """Transforms the filters, which every execute() from now on takes. Of the device they are read by kernels on
-        the stream; not while another thread executes."""
+        the stream, which the caller orders with other streams that execute."""
         stream = _stream_of("prepare", stream)
         self._call("prepare", [self._view("prepare", name, array, stream) for name, array in filters.items()], stream)
 

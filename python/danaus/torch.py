@@ -11,7 +11,7 @@ import functools
 import torch
 from torch import Tensor
 
-from danaus._library import device_count, kernel_of, prepared_bytes_of
+from danaus._library import device_count, layout_of, prepared_bytes_of
 from danaus._tensors import (PLAIN, SIXTEEN, TRAINED, WORDS, autocast, batch_word, check_tensors, contiguous, entries,
                              gated, make_entry, needs_gradient, operators, require_like, require_near,
                              require_no_capture, require_plain_tensors, run, second_derivative, way_of, working)
@@ -37,7 +37,7 @@ class Filter:
         if not isinstance(k, Tensor):
             raise TypeError(f"Filter: k is a {type(k).__name__}, must be a torch.Tensor")
         self.k = k
-        self._spectra = {}  # (kernel, device, mode, L) -> what its plan has prepared, and _state() then
+        self._spectra = {}  # (layout, device, mode, L) -> what its plan has prepared, and _state() then
 
     def _state(self):
         return self.k.data_ptr(), None if self.k.is_inference() else self.k._version
@@ -196,9 +196,9 @@ def _kept_bytes(token, device):
     """What a plan of the gradients prepares of a convolution's filter, where the convolution's own plan can read it;
     else 0. The plans need not exist; where there is no such device, they are for an H100 or H200."""
     device = device if device is not None and device < device_count() else None
-    kernel, gradients = kernel_of(token, device), _gradients_of(token)
+    layout, gradients = layout_of(token, device), _gradients_of(token)
     try:
-        return prepared_bytes_of(gradients, device) if kernel_of(gradients, device) == kernel else 0
+        return prepared_bytes_of(gradients, device) if layout_of(gradients, device) == layout else 0
     except ValueError:  # no kernel computes the gradients; backward() says so
         return 0
 
@@ -240,7 +240,7 @@ def _forward_of(kept, u, mode, pregate, postgate):
     k, now = kept.k, kept._state()
     signature = _signature(False, mode, u, k, pregate, postgate)
     entry = entries.get(signature) or _make_entry(signature, False, u, k, mode, pregate, postgate)
-    place = entry.kernel, u.get_device(), mode, u.shape[2]
+    place = entry.layout, u.get_device(), mode, u.shape[2]
     spectrum, then = kept._spectra.get(place, (None, None))
     if then == now:
         return _convolve(entry, spectrum, True, u, k, pregate, postgate)

@@ -1,6 +1,7 @@
 // Decoding, sample by sample, against the whole convolution in double.
 #include "kernels/plan/decode.hpp"
 
+#include "tests/kernels/forwarding_machine.hpp"
 #include "tests/kernels/support.hpp"
 #include "tests/sanitized.hpp"
 
@@ -94,6 +95,34 @@ TEST(Decodings, AreExactOfOneTap) {
     EXPECT_EQ(y[n], n < 3 ? 0 : 2 * inputs.u[n - 3]);
     EXPECT_EQ(y[64 + n], n < 60 ? 0 : -inputs.u[64 + n - 60]);
   }
+}
+
+class Exhausted final : public ForwardingMachine {
+ public:
+  mutable bool refuses = false;
+  void launch(const Launch& launch, Stream stream) const override {
+    if (refuses) throw OutOfMemory("no memory for a launch");
+    ForwardingMachine::launch(launch, stream);
+  }
+};
+
+TEST(Decodings, APromptThatFailsLeavesTheSequenceAsItWas) {
+  const Convolution p = parse_convolution("fftconv_f16_causal_l100_b1_h2");
+  const Inputs inputs = make_inputs(p, {});
+  const auto machine = std::make_shared<Exhausted>();
+  Decoding decoding(p, machine);
+  decoding.set_filter(std::vector<float>(inputs.k.begin(), inputs.k.end()));
+  GuardedSamples u(p.dtype, inputs.u, 0), y(2 * 100, 0);
+  machine->refuses = true;
+  EXPECT_THROW(decoding.prefill(u.samples().data(), y.samples().data(), 50), OutOfMemory);
+  EXPECT_EQ(decoding.position(), 0);
+  EXPECT_THROW(decoding.next(u.samples().data(), y.samples().data()), std::invalid_argument) << "none has begun";
+  machine->refuses = false;
+  decoding.prefill(u.samples().data(), y.samples().data(), 3);
+  decoding.next(u.samples().data(), y.samples().data());
+  machine->refuses = true;
+  EXPECT_THROW(decoding.prefill(u.samples().data(), y.samples().data(), 50), OutOfMemory);
+  EXPECT_EQ(decoding.position(), 4);
 }
 
 TEST(Decodings, RefuseWhatTheyAreNotFor) {

@@ -262,7 +262,7 @@ class PathOfGpu(PretendedGpu):
 
     def test_where_gradients_have_another_kernel_or_none(self):
         u, k, _, _ = operands(2, 1, 256, 256, torch.float16)
-        with mock.patch.object(danaus_torch, "kernel_of", lambda token, _: token):
+        with mock.patch.object(danaus_torch, "layout_of", lambda token, _: token):
             danaus_torch._kept_bytes.cache_clear()
             y, spectrum = danaus_torch._conv_cuda(u, k, "causal", None, None, trains=True)
         danaus_torch._kept_bytes.cache_clear()
