@@ -147,7 +147,8 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
 
   for (const std::string& file : options.measured) job.reads("--measured", file);
   if (!model.empty()) options.models = parse_in(kModels, "model: model", model);
-  if (!options.tokens.empty() + !sweep.empty() + !options.measured.empty() != 1)
+  job.exclude({typed("--case", options.tokens), typed("--sweep", sweep), typed("--measured", options.measured)});
+  if (options.tokens.empty() && sweep.empty() && options.measured.empty())
     fail("model: one of --case, --sweep and --measured must be given");
   options.figure4 = sweep == "figure4";
   const CaseSweep* cases = find_case_sweep(sweep);

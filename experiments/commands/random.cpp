@@ -47,7 +47,7 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   if (std::ranges::find(known, options.operation) == known.end())
     fail("random: operation '", options.operation, "', must be one of ", join(known));
   at_least("count", count, 1), at_least("seed", seed, 0), at_least("only", options.only, 0);
-  if (options.only && count) fail("random: --only and --count exclude each other");
+  job.exclude({options.only ? text("--only ", *options.only) : "", count ? text("--count ", *count) : ""});
   options.seed = static_cast<std::uint64_t>(seed.value_or(0)), options.count = count.value_or(options.count);
   return true;
 }

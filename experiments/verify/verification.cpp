@@ -9,6 +9,7 @@
 #include "experiments/verify/spot_check.hpp"
 #include "reference/compare.hpp"
 #include "reference/convolution/conditioning.hpp"
+#include "reference/overflow.hpp"
 
 namespace danaus {
 namespace {
@@ -34,6 +35,20 @@ double truth_bound(Method truth, const Convolution& planned) {
 }
 
 Json skipped(const std::string& reason) { return {{"status", "skipped"}, {"reason", reason}}; }
+
+// Takes samples out of both that are infinite, as they must be, because the truth is too large for the type. Says how
+// many are not finite, where some are.
+std::string without_overflow(Dtype dtype, std::vector<double>& expected, std::vector<double>& computed) {
+  std::int64_t infinite = 0, too_large = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (std::isfinite(computed[i])) continue;
+    ++infinite, too_large += overflows(dtype, expected[i]);
+    if (computed[i] == round_to(dtype, expected[i])) expected[i] = computed[i] = 0;
+  }
+  if (infinite == 0) return "";
+  return text(infinite, " of ", expected.size(), " samples are not finite; of ", too_large,
+              " the truth is too large for ", name(dtype), ", a smaller --scale has fewer");
+}
 
 bool judges_fftw(std::string_view method) { return method == name(Method::fftw); }
 
@@ -78,17 +93,21 @@ Json judged(const Convolution& planned, std::string_view method, const Inputs& i
   const Method truth = judges_fftw(method) || multiplications <= kDirectByDefault ? Method::direct : Method::fftw;
   auto samples = static_cast<std::int64_t>(computed.size());
   Comparison comparison;
+  std::string reason;
   if (judges_fftw(method) && multiplications > kDirectForFftw) {
     const SpotCheck check = spot_check(planned, inputs, computed);
     samples = check.samples;
     comparison = check.in_double;
   } else {
-    comparison = compare(convolve(planned, inputs, truth), computed, summed(planned, inputs));
+    std::vector<double> expected = convolve(planned, inputs, truth), fitting = computed;
+    reason = without_overflow(planned.dtype, expected, fitting);
+    comparison = compare(expected, fitting, summed(planned, inputs));
   }
   const double whole_bound = bound + truth_bound(truth, planned);
   const double gain_bound = is_constant ? whole_bound : bound_gain(whole_bound, samples);
   Json row = verdict(comparison, {whole_bound, gain_bound, samples, usual_share});
   row["truth"] = name(truth);
+  if (!reason.empty()) row["reason"] = reason;
   return row;
 }
 
@@ -134,6 +153,12 @@ bool is_worse(const Json& a, const Json& b) {
   return a.at("clearance") > b.at("clearance");
 }
 
+Dtype dtype_of(const Case& asked, std::string_view name) {
+  for (const Array& array : asked.arrays())
+    if (array.name == name) return array.dtype;
+  fail("verify: ", asked.token(), " has no array ", name);
+}
+
 Json verified_outputs(const Trial& trial, const DataSpec& data) {
   const std::shared_ptr<const Machine> machine = trial.candidate.machine();
   const auto subject = subject_of(trial.asked, "verify");
@@ -150,7 +175,10 @@ Json verified_outputs(const Trial& trial, const DataSpec& data) {
     const std::int64_t samples = std::ssize(right);
     const double gain = data.data == DataKind::constant ? bound.l2 : bound_gain(bound.l2, samples);
     Json& row = outputs[name];
-    row = verdict(compare(right, computed.at(name), bound.summed), {bound.l2, gain, samples, share});
+    std::vector<double> fitting_truth = right, fitting = computed.at(name);
+    const std::string reason = without_overflow(dtype_of(trial.asked, name), fitting_truth, fitting);
+    row = verdict(compare(fitting_truth, fitting, bound.summed), {bound.l2, gain, samples, share});
+    if (!reason.empty()) row["reason"] = reason;
     row["truth"] = subject->truth();
     if (worst.is_null() || is_worse(row, worst)) {
       worst = row;

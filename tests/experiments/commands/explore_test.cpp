@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iomanip>
+#include <sstream>
 
 #include "experiments/cli/environment.hpp"
 #include "experiments/io/signal_file.hpp"
@@ -47,6 +49,44 @@ TEST(Explore, AnswersInOneLineAndItsMaskGoesBackIntoOtherCommands) {
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_THAT(again.err, HasSubstr(", 0 to go"));
   EXPECT_EQ(read_file(rows), before);
+}
+
+// In every piece of the spectrum something is left: the kernel skips nothing, whatever the mask.
+TEST(Explore, SaysThatNoMaskSavesTimeAndTakesTheOneThatRemovesMost) {
+  const Folder folder;
+  const std::vector<std::string> words = {"explore", "--case",  kCase, "--inputs", "gaussian",           "--pattern",
+                                          "random",  "--count", "9",   "--json",   folder / "rows.jsonl"};
+  const Ran front = run(words);
+  ASSERT_EQ(front.code, 0) << front.err;
+  EXPECT_THAT(front.out, HasSubstr("no mask of these saves time"));
+  std::vector<std::string> asked = words;
+  asked.insert(asked.end(), {"--best-above-snr", "0"});
+  const Ran best = run(asked);
+  ASSERT_EQ(best.code, 0) << best.err;
+  EXPECT_THAT(best.out, HasSubstr("saves no time, and no other mask of this SNR does"));
+  double most = 0;
+  std::istringstream lines(read_file(folder / "rows.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    const Json row = Json::parse(line);
+    EXPECT_EQ(row.at("us"), row.at("dense_us"));
+    if (row.value("snr_db", 1e9) >= 0) most = std::max(most, row.at("zeros").get<double>());
+  }
+  std::ostringstream removed;
+  removed << std::fixed << std::setprecision(1) << 100 * most << " % of the spectrum removed";
+  EXPECT_THAT(best.out, HasSubstr(removed.str()));
+}
+
+TEST(Explore, NoticesOfFilesAreSaid) {
+  const Folder folder;
+  write_array(folder / "K.NPY", {300, 256});
+  const Ran ran = run({"explore", "--filters", folder / "K.NPY", "--inputs", "gaussian", "--pattern", "low", "--count",
+                       "1", "--json", "-"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("K.NPY is [300, 256], read as 300 channels of 256 samples"));
+  PendingFile file(folder / "none.npy");
+  write_npy(file, {Dtype::f32, {0, 256}, {}});
+  file.commit();
+  EXPECT_THAT(run({"explore", "--filters", folder / "none.npy"}).err, HasSubstr("is [0, 256], must have at least one"));
 }
 
 TEST(Explore, TakesFiltersOfAFile) {

@@ -106,6 +106,28 @@ TEST(Ways, TheSoonestIsFirstAndWhatIsNoneSaysWhy) {
   EXPECT_LT(partial["ways"][0]["n"], 65536);
 }
 
+// By counted work; a plan counts none.
+TEST(Ways, WhereAPlanTakesAnotherThanTheSoonestTheTableSaysWhy) {
+  const auto ran = [](const char* token, std::vector<std::string> more = {}) {
+    std::vector<std::string> words = {"what-if", "--ways", "--profile", "H200", "--case", token};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words).out;
+  };
+  const auto check = [&](const char* token, const std::string& line) {
+    const Json row = Json::parse(ran(token, {"--json", "-"}));
+    const Json& soonest = row["ways"][0];
+    ASSERT_EQ(row.contains("why"), soonest["way"] != row["plan"]) << row;
+    EXPECT_EQ(line.empty(), !row.contains("why")) << row;
+    if (line.empty()) return;
+    EXPECT_THAT(ran(token), HasSubstr(line + "; " + soonest["case"].get<std::string>() + " asks for pieces"));
+  };
+  check("fftconv_f16_causal_l65536_k2048_b64_h192",
+        "not the soonest, H200, K=2K, L=64K: a plan weighs bytes, instructions and launches of 5 us, and finds outer "
+        "passes sooner");
+  check("fftconv_f16_causal_l16384_k256_b64_h768", "L=16K: a plan cuts no row of up to 32768 samples");
+  check("fftconv_f16_causal_l131072_k2048_b64_h96", "");
+}
+
 TEST(Ways, WhatTheBuildHasNotIsSaid) {
   HardwareProfile profile = load_profile("H200");
   profile.shared_memory_per_block.value = 99;  // kernels of such devices are in builds with all of them
