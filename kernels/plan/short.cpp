@@ -41,6 +41,7 @@ struct Reach {
         lead(p.channels_last ? ahead : (ahead + 7) / 8 * 8),
         delay(lead - ahead),
         taps(p.taps + delay) {}
+  void delay_by(std::int64_t samples) { lead += samples, delay += samples, taps += samples; }
 };
 
 // Samples that streams of a row read: those after its end and the halos too.
@@ -140,6 +141,8 @@ struct Filter {
     if (!found) throw std::logic_error(text("shortconv: no line of the tables has ", reach.taps, " taps"));
     kernel = *found;
     if (!is_direct()) choose_streams(kernel, p.length);
+    // Of more taps than the filter's, zeros meet what is far ahead: a gradient shows no NaN after its cause.
+    if (is_direct() && p.channels_last && from_its_end) reach.delay_by(taps() - p.taps);
     words = is_direct() ? taps() * ((p.channels + 7) / 8 * 8) : 2 * pairs() * p.channels;
     words = (words + p.channels + 63) / 64 * 64;
   }
@@ -292,10 +295,7 @@ class ConvolutionStep final : public Step {
     const std::int64_t samples = run(call.batch);
     a.run = static_cast<int>(samples), a.runs = static_cast<int>(ratio_up(alignment.length, samples));
     a.parts = static_cast<int>(parts(call.batch));
-    if (total_) {
-      a.x = at(call, operands_.x), a.sums = static_cast<float*>(call.workspace);
-      a.count = static_cast<int>(p_.taps), a.delay = static_cast<int>(filter_.delay());
-    }
+    if (total_) a.x = at(call, operands_.x), a.sums = static_cast<float*>(call.workspace);
     const std::int64_t items = p_.channels_last ? a.parts * across()
                                : total_         ? a.parts * p_.channels
                                                 : call.batch * p_.channels * a.runs;
@@ -327,6 +327,7 @@ class ConvolutionStep final : public Step {
     a.filters = reinterpret_cast<decltype(a.filters)>(filter_.filters(call));
     a.bias = operands_.bias ? filter_.biases(call, p_) : nullptr;
     a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(p_.channels);
+    a.count = static_cast<int>(p_.taps), a.delay = static_cast<int>(filter_.delay());
     a.length = static_cast<int>(p_.length), a.lead = static_cast<int>(filter_.reach.lead);
     a.shift = alignment.shift, a.transfer = alignment.transfer;
     return a;
