@@ -10,6 +10,7 @@
 #include "tests/conformance/cases.hpp"
 #include "tests/conformance/doors.hpp"
 #include "tests/conformance/judge.hpp"
+#include "tests/conformance/memory.hpp"
 
 namespace danaus::conformance {
 namespace {
@@ -67,8 +68,8 @@ TEST_P(Interfaces, SayWhatAPlanHas) {
   ASSERT_EQ(danaus_case_layout(token_.c_str(), -1, &layout), DANAUS_OK) << danaus_last_error();
   EXPECT_EQ(taken(layout), door->layout());
   ASSERT_EQ(danaus_case_bytes(token_.c_str(), -1, &bytes), DANAUS_OK) << danaus_last_error();
-  EXPECT_EQ(bytes.prepared, door->bytes(0).prepared);
-  EXPECT_EQ(bytes.constants, door->bytes(0).constants);
+  EXPECT_EQ(bytes.prepared, door->bytes(batch_of(asked_)).prepared);
+  EXPECT_EQ(bytes.constants, door->bytes(batch_of(asked_)).constants);
 }
 
 // By every method that there is; and the library's own verdict, where it has one.

@@ -66,6 +66,11 @@ class Case:
         return json.loads(_asked("arrays", self.token.encode()))
 
     @property
+    def batch(self):
+        """Rows of a call; 1 where channels come first, and a call has all of the batch."""
+        return next((array["extents"][0] for array in self.arrays if array["batched"]), 1)
+
+    @property
     def dtype(self):
         return next(word for word in self.words if word in TYPES)
 
