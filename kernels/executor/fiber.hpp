@@ -1,5 +1,4 @@
-// Functions on stacks of their own that switch to each other: Boost.Context, with each switch told to AddressSanitizer
-// or ThreadSanitizer.
+// Functions on stacks of their own that switch to each other: Boost.Context, with each switch told to AddressSanitizer.
 #pragma once
 
 #include <boost/context/fiber.hpp>
@@ -11,9 +10,6 @@
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
-#endif
-#if defined(__SANITIZE_THREAD__)
-#include <sanitizer/tsan_interface.h>
 #endif
 
 namespace danaus::host {
@@ -51,9 +47,6 @@ class Fiber {
   template <class Body>
   Fiber(StackPool& pool, Body body) {
     const auto stack = pool.take();
-#if defined(__SANITIZE_THREAD__)
-    context_ = __tsan_create_fiber(0), own_ = true;
-#endif
     bottom_ = static_cast<char*>(stack.sp) - stack.size, size_ = stack.size;
     suspended_ = boost::context::fiber(std::allocator_arg, boost::context::preallocated(stack.sp, stack.size, stack),
                                        Returner{&pool}, [this, body](boost::context::fiber&& before) {
@@ -66,18 +59,10 @@ class Fiber {
   }
   Fiber(const Fiber&) = delete;
   Fiber& operator=(Fiber&& other) = delete;
-#if defined(__SANITIZE_THREAD__)
-  ~Fiber() {
-    if (own_) __tsan_destroy_fiber(context_);
-  }
-#endif
 
   // From this fiber, which runs: goes on with `next` until something switches back.
   void switch_to(Fiber& next) {
     void* frames = nullptr;
-#if defined(__SANITIZE_THREAD__)
-    if (!own_) context_ = __tsan_get_current_fiber();
-#endif
     departs(&frames, next);
     departing_ = this;
     arrived(frames, std::move(next.suspended_).resume());
@@ -101,19 +86,12 @@ class Fiber {
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_start_switch_fiber(frames, next.bottom_, next.size_);
 #endif
-#if defined(__SANITIZE_THREAD__)
-    __tsan_switch_to_fiber(next.context_, 0);
-#endif
   }
 
   static inline thread_local Fiber* departing_ = nullptr;
   boost::context::fiber suspended_;  // while it does not run
   const void* bottom_ = nullptr;     // of its stack
   std::size_t size_ = 0;
-#if defined(__SANITIZE_THREAD__)
-  void* context_ = nullptr;  // of the sanitizer; the program's own thread has it already
-  bool own_ = false;
-#endif
 };
 
 }  // namespace danaus::host

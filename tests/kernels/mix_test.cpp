@@ -12,7 +12,7 @@ namespace {
 // A workspace of the caller, whose bytes are no numbers until a kernel writes them.
 class Workspace {
  public:
-  Workspace(const Plan& plan, std::int64_t batch) : memory_(plan.workspace_bytes(batch)) {
+  explicit Workspace(const Plan& plan) : memory_(plan.workspace_bytes(0)) {
     std::ranges::fill(memory_.all(), std::byte{0xff});
   }
   CallOptions options() const {
@@ -33,7 +33,7 @@ std::vector<double> execute_layer(const Spectral& p, const SpectralInputs& input
   plan.prepare(std::span(&weights, 1));
   Field u(p.dtype, arrays(p)[0].size(), offset), y(p.dtype, arrays(p)[2].size(), offset);
   u.set(inputs.u);
-  plan.execute({{"u", u.samples()}, {"y", y.samples()}}, Workspace(plan, p.batch).options());
+  plan.execute({{"u", u.samples()}, {"y", y.samples()}}, Workspace(plan).options());
   EXPECT_TRUE(y.guards_are_whole());
   return y.values();
 }
@@ -245,7 +245,7 @@ void expect_gradients(const char* word, const ExecutorOptions& options = {}) {
   Field du(p.dtype, list[3].size(), 0), dw(Dtype::f32, list[4].size(), 0);
   u.set(values.at("u")), dy.set(values.at("dy"));
   plan.execute({{"u", u.samples()}, {"dy", dy.samples()}, {"du", du.samples()}, {"dw", dw.samples()}},
-               Workspace(plan, p.batch).options());
+               Workspace(plan).options());
   EXPECT_TRUE(du.guards_are_whole() && dw.guards_are_whole());
   EXPECT_LE(compare(expected.at("du"), du.values()).rel_l2, bound_l2(p));
   const Comparison of_dw = compare(expected.at("dw"), dw.values());
