@@ -40,8 +40,9 @@ class Array(ctypes.Structure):
 
 class Call(_Sized):
     """danaus_call"""
-    _fields_ = [("size", c_size_t), ("stream", c_void_p), ("batch", c_int64), ("prepared", c_void_p), ("prepared_bytes", c_size_t),
-                ("prepared_for", c_char_p), ("workspace", c_void_p), ("workspace_bytes", c_size_t), ("vouched", c_int)]
+    _fields_ = [("size", c_size_t), ("stream", c_void_p), ("batch", c_int64), ("prepared", c_void_p),
+                ("prepared_bytes", c_size_t), ("prepared_for", c_char_p), ("workspace", c_void_p),
+                ("workspace_bytes", c_size_t), ("vouched", c_int)]
 
 
 class ArrayInfo(_Sized):
