@@ -46,7 +46,7 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   line.option("postgate", options.files.postgate, "FILE", "multiplies the result");
   line.option("mask", options.files.mask, "FILE", kMaskHelp);
   line.option("method", method, "NAME", names_in(kMethods) + " (default: fftw)");
-  line.flag("allow-nonfinite", options.allow_nonfinite, "let NaN and infinity through");
+  line.flag("allow-nonfinite", options.allow_nonfinite, "let NaN and infinity through; a notice says how far they go");
   if (!job.parse(words, "what was computed and its error as a JSON line; - for stdout")) return false;
 
   if (options.y.empty()) fail("convolve: no output file, -o FILE must name one");

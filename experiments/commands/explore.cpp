@@ -52,10 +52,11 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   line.option("case", options.subject.token, "TOKEN",
               "a case without a mask (default: fp16, circular, L=4096, B=64, H=768, or of the filters' file)");
   line.option("filters", options.subject.filters, "KIND|FILE",
-              names_in(kFilterKinds) + ", or a .npy [H, K] (default: hyena)");
+              names_in(kFilterKinds) + ", or a .npy or .wav, [K] or [H, K] (default: hyena)");
   line.option("inputs", options.subject.inputs, "KIND|FILE",
               "beside Gaussian noise: " + names_in(kDataKinds) + ", or a .npy or .wav (default: recording)");
-  line.option("pattern", kinds, "NAME", names_in(kPatternKinds) + " (default: all that N allows); may be repeated");
+  line.option("pattern", kinds, "NAME",
+              names_in(kPatternKinds) + " (default: all that N allows; file: that of --mask); may be repeated");
   line.option("blocks", options.pieces, "LIST",
               "pieces of each dimension, the most significant first, as in 8x4x1x1 (default: bands, and lines)");
   line.option("count", count, "NUMBER", "patterns of low, high, band and random (default 64)");
@@ -86,6 +87,8 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   job.writes("--output", options.output);
   for (const std::string& kind : kinds)
     options.request.kinds.push_back(parse_in(kPatternKinds, "explore: pattern", kind));
+  if (std::ranges::count(options.request.kinds, PatternKind::file) > 0 && options.masks.empty())
+    fail("explore: pattern 'file', must have a mask; --mask FILE names one");
   options.request.count = count.value_or(options.request.count);
   options.request.seed = options.subject.seed = static_cast<std::uint64_t>(seed.value_or(0));
   options.request.least_snr_db = options.best_above.value_or(0);
@@ -136,8 +139,7 @@ std::string to_verify(const Json& row, const char* field) {
 std::string times_of(const Json& row) {
   const double us = row["us"], dense = row["dense_us"];
   if (!saves_time(row))
-    return text("saves no time, and no other mask of this SNR does: ", fixed(dense, 1), " us without one, ",
-                fixed(us, 1), " with it");
+    return text("would take ", fixed(us, 1), " us, all of it ", fixed(dense, 1), ": no mask of this SNR saves time");
   return text("would take ", fixed(us, 1), " us where all of it takes ", fixed(dense, 1), ", ", fixed(dense / us, 3),
               " times as fast");
 }

@@ -191,8 +191,18 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   return true;
 }
 
+std::string why_uncounted(const Case& asked, const HardwareProfile& profile) {
+  try {
+    require_counted(asked, imitation(profile));
+  } catch (const std::invalid_argument& reason) {
+    return reason.what();
+  }
+  return "its work is not counted";
+}
+
 // Those of Eq. 2 before those of the roofline.
-std::vector<PredictedCase> predicted_cases(const Options& options, const std::vector<HardwareProfile>& profiles) {
+std::vector<PredictedCase> predicted_cases(const Options& options, const std::vector<HardwareProfile>& profiles,
+                                           std::ostream& notices) {
   std::vector<PredictedCase> cases, of_kernels;
   if (options.figure4) cases = figure4_cases(profiles, options.order);
   for (const std::string& word : options.tokens)
@@ -204,7 +214,11 @@ std::vector<PredictedCase> predicted_cases(const Options& options, const std::ve
         cases.push_back(for_eq2(word, options.order, profile));
       if (options.models == Models::eq2) continue;
       const auto of_kernel = for_roofline(word, profile, options.concurrency);
-      if (!of_kernel) continue;
+      if (!of_kernel) {
+        notices << "notice: " << word << " on " << profile.name << " has no roofline: " << why_uncounted(asked, profile)
+                << '\n';
+        continue;
+      }
       of_kernels.push_back(*of_kernel);
       if (options.forecast) continue;
       for (PredictedCase& other : by_other_ways(*of_kernel)) of_kernels.push_back(std::move(other));
@@ -235,7 +249,7 @@ int run_model(std::span<const std::string> words, Console& console) {
   if (!options.measured.empty())
     return predict_measured(options.measured, profiles.front(), load_profile(kPaper), job.json(), console);
 
-  const std::vector<PredictedCase> cases = predicted_cases(options, profiles);
+  const std::vector<PredictedCase> cases = predicted_cases(options, profiles, console.err);
   std::vector<Json> asked, rows;
   for (const PredictedCase& predicted : cases) asked.push_back(describe(predicted));
   job.configure({{"predictions", std::to_string(cases.size())},

@@ -29,7 +29,7 @@ struct Operand {
   }
 };
 
-// How many all have together, as NumPy broadcasts an axis.
+// The extent that all have together, by NumPy's rule.
 std::int64_t broadcast(std::span<const Operand> operands, std::int64_t (Operand::*extent)() const, const char* what) {
   const Operand* first = nullptr;  // that has more than one, or none
   for (const Operand& operand : operands) {
@@ -62,14 +62,14 @@ std::vector<double> expanded(const Operand& operand, std::int64_t batch, std::in
 // How far the method carries a value that is not finite.
 std::string reach(const Operand& operand, const Convolution& problem, Method method) {
   if (operand.input == &Inputs::postgate) return "each stays in its own sample of y";
-  if (method != Method::direct || !problem.mask.empty())
-    return text("a transform spreads them over whole rows of y; ",
-                problem.mask.empty() ? "--method direct does not" : "a mask needs transforms");
-  if (!operand.is_filter())
-    return text("the direct sum carries each to ", std::min(problem.filter_length, problem.length),
-                " samples of y: its own and those after it");
-  return problem.mode == Mode::causal ? "the direct sum carries each to the samples of y from its tap on"
-                                      : "the direct sum carries each to all samples of its channel";
+  if (method == Method::direct && problem.mask.empty())
+    return operand.is_filter()
+               ? "the direct sum carries each to up to all samples of its channel"
+               : text("the direct sum carries each to ", std::min(problem.filter_length, problem.length),
+                      " samples of y: its own and those after it");
+  const bool is_paired = method == Method::monarch && problem.batch > 1 && planned(problem).fold == Fold::pair;
+  return text("a transform spreads them over whole rows of y", is_paired ? " and those paired with them" : "",
+              problem.mask.empty() ? "; --method direct does not" : "");
 }
 
 // Counts what is not finite and refuses it unless the user wants it.
@@ -114,7 +114,7 @@ Convolution problem_of(std::span<const Operand> operands, Mode mode, const Opera
   return problem;
 }
 
-// Like u and the gates, with an axis of channels or rows where there are several.
+// The shape of u and the gates, with one more axis where only k has several channels.
 std::vector<std::int64_t> shape_of(std::span<const Operand> operands, const Convolution& problem) {
   std::size_t rank = problem.batch != 1 ? 3 : problem.channels != 1 ? 2 : 1;
   for (const Operand& operand : operands)

@@ -35,7 +35,7 @@ Dtype dtype_of(const std::string& descriptor, const std::string& path) {
   if (descriptor == kBf16) return Dtype::bf16;
   if (descriptor == "<f4") return Dtype::f32;
   if (descriptor == "<f8") return Dtype::f64;
-  if (descriptor.starts_with('>'))
+  if (descriptor == ">f2" || descriptor == ">f4" || descriptor == ">f8")
     fail(path, ": type '", descriptor, "' is big-endian, must be little-endian; array.astype('<", descriptor.substr(1),
          "') converts it");
   if (descriptor == "|V2")

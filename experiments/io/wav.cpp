@@ -27,9 +27,9 @@ using SoundFile = std::unique_ptr<SNDFILE, Closer>;
 
 constexpr std::int64_t kFramesAtOnce = 1 << 14;
 
-// What a header says of lengths in bytes: of all that follows its first 8, and of the samples.
+// Lengths in bytes that a header states.
 struct StatedSizes {
-  std::uint64_t riff, data;
+  std::uint64_t riff, data;  // all but the first 8 bytes; the samples
 };
 
 // Nothing where the file is neither RIFF nor RF64.
@@ -53,15 +53,15 @@ std::optional<StatedSizes> stated_sizes(const std::string& path, SNDFILE* sound)
   return StatedSizes{riff, chunk.datalen};
 }
 
-// A program that writes to a pipe cannot go back to its header: sox leaves 0x7ffff024, others 0x7fffffff, arecord
-// 0x80000024, ffmpeg 0xffffffff, by their own headers' lengths more or less.
+// A program that writes to a pipe cannot go back to its header. It leaves a number near 2 or 4 GiB there: sox
+// 0x7ffff024, arecord 0x80000024, ffmpeg 0xffffffff, others 0x7fffffff.
 bool is_of_pipe(std::uint64_t riff) {
   constexpr std::uint64_t kHalf = std::uint64_t{1} << 31, kAll = std::uint64_t{1} << 32, kHeader = 4096;
   return (riff >= kHalf - kHeader && riff <= kHalf + kHeader) || (riff >= kAll - kHeader && riff < kAll);
 }
 
-// libsndfile reads what there is of a truncated file without a word; the header knows how long it should be. Returns
-// what the user should know of it, or nothing.
+// libsndfile reads what there is of a truncated file without a word. The header knows how long the file should be.
+// Returns a notice for the user, or nothing.
 std::string check_complete(const std::string& path, SNDFILE* sound) {
   const auto stated = stated_sizes(path, sound);
   if (!stated) return "";

@@ -36,8 +36,8 @@ double truth_bound(Method truth, const Convolution& planned) {
 
 Json skipped(const std::string& reason) { return {{"status", "skipped"}, {"reason", reason}}; }
 
-// Takes samples out of both that are infinite, as they must be, because the truth is too large for the type. Says how
-// many are not finite, where some are.
+// Sets samples of both to 0 that came out infinite and must, because the truth is too large for the type. Returns how
+// many samples are not finite, in words, or nothing.
 std::string without_overflow(Dtype dtype, std::vector<double>& expected, std::vector<double>& computed) {
   std::int64_t infinite = 0, too_large = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {

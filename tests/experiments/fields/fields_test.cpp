@@ -91,7 +91,7 @@ TEST(Fields, KernelsAreWithinTheirBounds) {
   }
 }
 
-// Of which few modes leave nothing: then the truth is some 1e-17, and the kernel's error no share of that.
+// Few modes keep nothing of this field. The truth is then some 1e-17, and an error relative to it means nothing.
 TEST(Fields, AKernelsErrorIsRelativeToTheField) {
   Field wave{"wave", "five periods", "", {16}, {}};
   for (int n = 0; n < 16; ++n) wave.samples.push_back(std::cos(2 * std::numbers::pi * 5 * n / 16));

@@ -83,7 +83,7 @@ TEST_F(SignalFile, NpyVersion2IsRead) {
   EXPECT_EQ(read_signal(folder_ / "a.npy").values, std::vector<double>{1});
 }
 
-// What numpy.save writes of ml_dtypes.bfloat16: 1, 2, 3, 4 and back.
+// The bytes that numpy.save writes for 1, 2, 3 and 4 of ml_dtypes.bfloat16.
 TEST_F(SignalFile, NpyOfBf16IsThatOfMlDtypes) {
   std::string header = dictionary("<V2", "(4,)");
   header = header.substr(0, header.size() - 1) + std::string(128 - 10 - header.size(), ' ') + '\n';
@@ -145,7 +145,10 @@ TEST_F(SignalFile, RefusesBadNpyByName) {
   EXPECT_THAT(refusal("a.npy", npy(dictionary("<f4", "(2,)"), eight + '\0')), HasSubstr("9 bytes of data, must be 8"));
   EXPECT_THAT(refusal("a.npy", npy(dictionary(">f4", "(2,)"), eight)),
               HasSubstr("'>f4' is big-endian, must be little-endian; array.astype('<f4') converts it"));
-  EXPECT_THAT(refusal("a.npy", npy(dictionary("<i4", "(2,)"), eight)), HasSubstr("unsupported type '<i4'"));
+  for (const char* type : {"<i4", ">i4", "|b1", "<c8"})
+    EXPECT_THAT(refusal("a.npy", npy(dictionary(type, "(2,)"), eight)),
+                testing::AllOf(HasSubstr(text("unsupported type '", type, "'")),
+                               HasSubstr("array.astype('<f4') converts real numbers")));
   EXPECT_THAT(refusal("a.npy", npy(dictionary("|V2", "(4,)"), eight)),
               testing::AllOf(HasSubstr("type '|V2'"), HasSubstr("array.view(ml_dtypes.bfloat16)")));
   EXPECT_THAT(refusal("a.npy", npy("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (2,)}", eight)),
