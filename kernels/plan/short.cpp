@@ -141,7 +141,7 @@ struct Filter {
     if (!found) throw std::logic_error(text("shortconv: no line of the tables has ", reach.taps, " taps"));
     kernel = *found;
     if (!is_direct()) choose_streams(kernel, p.length);
-    // Of more taps than the filter's, zeros meet what is far ahead: a gradient shows no NaN after its cause.
+    // Zeros that fill up the kernel's taps meet what is ahead: a gradient shows no NaN after its cause.
     if (is_direct() && p.channels_last && from_its_end) reach.delay_by(taps() - p.taps);
     words = is_direct() ? taps() * ((p.channels + 7) / 8 * 8) : 2 * pairs() * p.channels;
     words = (words + p.channels + 63) / 64 * 64;

@@ -24,11 +24,11 @@ inline const ShortConvolution* short_of(const Case& asked) {
   return backward ? &backward->forward : nullptr;
 }
 
-// What an output keeps where a change does not reach it: its bits, or its value but for the errors of both results.
+// What an output keeps that a change does not reach: its bits, or its value but for the errors of both results.
 enum class Kept { bits, value };
 
-// Where NaN or infinity shows: in the outputs that its taps reach; there and in its chunk; in its row; there and in the
-// other row of its pair; or in its row and those beside it, since pieces of two rows may be a pair.
+// Where NaN or infinity shows: `reach`, in the outputs of its taps. `chunk`, in its chunk too. `row`, in its row.
+// `pair`, in the other row of the pair too. `pieces`, perhaps in the rows beside its own.
 enum class Spread { reach, chunk, row, pair, pieces };
 
 // docs/causality.md has the same table. In every family other channels keep their bits, and so do other rows but those
@@ -39,7 +39,7 @@ struct Promise {
   int more = 0;  // samples beyond its reach, away from its cause, in which NaN may show
 };
 
-// Two rows are one complex sequence, in which NaN crosses. Where that is mended, these words change, and nothing else.
+// Known: in a complex sequence of two rows NaN crosses. To be changed here where that is mended.
 inline constexpr Promise kOfPairs = {Kept::value, Spread::pair}, kOfPieces = {Kept::value, Spread::pieces};
 
 inline Promise promise_of(const Variant& v, const Case& asked) {
@@ -138,7 +138,7 @@ inline Values changed(const Case& asked, Values values, const Change& change) {
   return values;
 }
 
-// What errors of a row of y or du are relative to: |u| |k| of the samples with their gate, times the other gate's most.
+// |u| |k| of a row of y or du, times the largest number of the gate behind it: errors are relative to that.
 inline double summed_of(const Values& values, std::string_view output, const Place& at, const Convolution& p) {
   const bool of_y = output == "y";
   const auto gate = [&](std::string_view name) -> const std::vector<double>* {
@@ -178,8 +178,7 @@ class Properties {
     outputs_ = execute_(values_);
   }
 
-  // What holds of samples before and after `at`, and of a row and channel beside others; `few` changes where they take
-  // long.
+  // Changes samples before and after `at`, and one row and channel. `few`: two changes alone, of cases that take long.
   void expect_all(std::int64_t at, bool few = false) const {
     const std::int64_t row = 1, channel = channels_ > 1 ? 1 : 0;
     expect({.first = at, .last = at, .row = row, .channel = channel, .value = NAN});
@@ -266,7 +265,7 @@ class Properties {
   Values values_, outputs_;
 };
 
-// What each family is tested by, beside the convolutions that choice.hpp finds for it. `few` of those that take long.
+// Cases of families, beside those that cases_of() finds.
 struct CausalityCase {
   std::string_view family;
   const char* token;
@@ -326,7 +325,7 @@ struct TestedCase {
   bool few;
 };
 
-// Of a family: the smallest convolution of each type and fold that it is the choice for, and those above.
+// Of a family: the smallest convolution of each type and fold that it is preferred for, and those above.
 inline std::vector<TestedCase> cases_of(std::string_view family) {
   std::vector<TestedCase> cases;
   std::set<std::pair<Dtype, Fold>> kinds;
@@ -344,6 +343,15 @@ inline std::int64_t middle_of(const Case& asked) {
   const Array u = asked.arrays().front();
   return place_of(u, u.size() - 1).n / 3;
 }
+
+// Of causal cases without FFT: the largest number of the type behind the middle of rows of small ones. Nothing of it
+// may be left of a product with zero, not even in how far tensor cores shift the others.
+inline std::optional<Change> largest_behind(const Case& asked) {
+  if (convolution_of(asked) || reach_of(asked, "y").earlier != 0) return std::nullopt;
+  const double largest = asked.arrays().front().dtype == Dtype::f16 ? 65504 : 0x1.fep127;
+  return Change{.first = middle_of(asked), .value = largest};
+}
+inline constexpr double kSmall = 0x1p-10;
 
 inline Values outputs_of(const Case& asked, std::map<std::string, Field>& fields) {
   Values outputs;

@@ -61,8 +61,7 @@ class Stream {
   DANAUS_DEVICE Stream(const StreamLayout& layout, SharedAddress begin, int turn)
       : layout_(layout), begin_(begin), turn_(turn) {}
 
-  // Whether all samples are finite, of a warp's lanes: each meets its row of the sums of a later tile of its block,
-  // those of the halo the first tile's.
+  // Returns whether all samples are finite.
   DANAUS_DEVICE bool convolve(const Filter<P>& filter) const {
     float probe = 0;
     if constexpr (P::layout.tuning.lines)
@@ -145,8 +144,8 @@ class Stream {
       if (const int apart = 4 * before + q - 2 * c; filter.has(apart))
         device::mma_f32acc<T>(y[q], u[c], filter.pair(apart));
   }
-  // NaN where a sum of a block's third tile is not finite, which meets the whole block; of its first tile, which meets
-  // all blocks before.
+  // The probe becomes NaN where a sum is not finite. A block's third tile of y meets all samples of the block, and its
+  // first tile those of all blocks before.
   static DANAUS_DEVICE void add_probes(float& probe, const Sums& y, bool first) {
     DANAUS_UNROLL
     for (int i = 0; i < 4; i += 2) {

@@ -1,11 +1,13 @@
-// Streams that hold NaN or infinity. A product of blocks spreads such a sample over every output that its block meets,
-// since 0 x NaN = NaN; here it reaches the outputs of its own taps alone, as in a sum of K products.
+// Streams with NaN or infinity are convolved once more, here, so that such a sample shows in the outputs of its taps
+// alone. A product of blocks multiplies it by zeros too, and 0 x NaN = NaN.
 //
-// found by   sums that are not finite, two of a lane for each block (Stream)
-// sums       each output is the sum of finite samples, by the same products in the same order as before, so that a
-//            sample changes no bit beyond its reach; plus what the other samples give. A product of marks counts those
-//            samples within reach, another adds the signs of infinity times tap: all alike is an infinity, else NaN
-// memory     u and its gate are read again, two bytes an access; y is written to its place in the stream
+// found by   two sums of each block, which Stream tests
+// sums       three products for each of before. The first has the finite samples, in the same order: outputs out of
+// reach
+//            keep their bits. The second counts other samples that a tap reaches. The third adds signs of infinity
+//            times tap
+// result     the first sum where the count is 0. Infinity where all signs are alike. Else NaN
+// memory     u and its gate are read again, two bytes an access. y takes its place in the stream
 #pragma once
 
 #include "kernels/families/toeplitz/layout.hpp"
@@ -31,7 +33,7 @@ struct Samples {
   }
 };
 
-// Two halves as operands of three products: finite numbers, marks of what is not finite, signs of infinities.
+// Two halves as operands of the three products.
 struct Split {
   u32 finite = 0, marks = 0, signs = 0;
 };
@@ -55,7 +57,7 @@ struct Halves {
     }
     return split;
   }
-  // Of taps `tap` and `tap` - 1, those of the filter; a tap of zero has no sign.
+  // Of taps `tap` and `tap` - 1. Beyond the filter's `taps` there are no marks; zeros have no sign.
   static DANAUS_DEVICE Split of_taps(u32 word, int tap, int taps) {
     Split split{word};
     DANAUS_UNROLL
@@ -89,7 +91,7 @@ struct SplitSums {
   }
 };
 
-// Of a channel's filter: words of each parity, and distances from a tile of y to one of u at which taps are.
+// Of a channel's filter: words of each parity, and pairs of tiles.
 template <class P>
 inline constexpr int kWords = pairs_of(P::layout.key.blocks);
 template <class P>
