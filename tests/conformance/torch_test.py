@@ -16,10 +16,10 @@ except ImportError:
 
 import danaus
 import danaus.torch as danaus_torch
-from conformance import main, tests_of
+from conformance import cases_of, main, tests_of
 from danaus import _torch_short
 from danaus.flashfftconv import FlashDepthWiseConv1d, FlashFFTConv
-from danaus.torch import Filter, conv, short_conv
+from danaus.torch import Filter, clear_plans, conv, short_conv
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 from torch_support import PretendedGpu  # noqa: E402
@@ -105,6 +105,15 @@ class Operators(PretendedGpu):
     def expect_right(self, case, outputs):
         names = [array["name"] for array in case.arrays if array["role"] == "output"]
         self.assertEqual(case.complaint("tensor", {name: outputs[name].double().numpy() for name in names}), "")
+
+
+class PlansThatAreKept(PretendedGpu):
+    def test_are_made_anew_once_cleared(self):
+        case = next(case for case in cases_of("danaus.torch") if case.operation == "fftconv" and not case.refused)
+        arguments = tensors_of(case)["u"], tensors_of(case)["k"], mode_of(case), None, None
+        y, _ = danaus_torch._conv_cuda(*arguments)
+        self.assertEqual(clear_plans(), 1)
+        self.assertTrue(torch.equal(danaus_torch._conv_cuda(*arguments)[0], y))
 
 
 @tests_of("danaus.Plan")
