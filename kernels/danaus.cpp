@@ -193,7 +193,8 @@ danaus_status danaus_copy_to_device(int device, void* to, const void* from, size
   return guarded([&] {
     require("copy", "to", to);
     require("copy", "from", from);
-    cuda_machine(device)->copy_from_host(to, from, count_of("copy", bytes));
+    const std::int64_t count = count_of("copy", bytes);
+    cuda_machine(device)->copy_from_host(to, from, count);
   });
 }
 
@@ -201,6 +202,7 @@ danaus_status danaus_copy_to_host(int device, void* to, const void* from, size_t
   return guarded([&] {
     require("copy", "to", to);
     require("copy", "from", from);
-    cuda_machine(device)->copy_to_host(to, from, count_of("copy", bytes));
+    const std::int64_t count = count_of("copy", bytes);
+    cuda_machine(device)->copy_to_host(to, from, count);
   });
 }

@@ -14,7 +14,7 @@
 namespace danaus {
 namespace {
 
-// A plan's constants take milliseconds each to make; what is asked of a token alone takes microseconds.
+// A plan's constants take milliseconds each to make; what is asked of a token alone takes less than one.
 constexpr int kTokens = 2000, kPlansOfEach = kSanitized ? 6 : 30;
 constexpr std::size_t kMostNumbers = 1 << 15;  // of a case that is executed, in all arrays
 
@@ -35,7 +35,7 @@ void expect_answer(const std::string& token, const char* function, danaus_status
 }
 
 // What needs no plan.
-void ask(const std::string& token) {
+void ask(const std::string& token, bool of_layout = true) {
   for (int i = -1; i < 14; ++i) {
     const auto info = std::make_unique<danaus_array_info>(sized<danaus_array_info>());
     const danaus_status status = danaus_case_array(token.c_str(), i, info.get());
@@ -50,13 +50,14 @@ void ask(const std::string& token) {
       ASSERT_FALSE(__builtin_mul_overflow(bytes, info->extents[axis], &bytes)) << token << ", " << info->name;
   }
   auto bytes = std::make_unique<danaus_bytes>(sized<danaus_bytes>());
-  danaus_text* layout = nullptr;
   const danaus_status has_bytes = danaus_case_bytes(token.c_str(), -1, bytes.get());
   expect_answer(token, "case_bytes", has_bytes);
   if (has_bytes == DANAUS_OK) {
     EXPECT_GE(bytes->prepared, 0) << token;
     EXPECT_GE(bytes->constants, 0) << token;
   }
+  if (!of_layout) return;
+  danaus_text* layout = nullptr;
   const danaus_status has_layout = danaus_case_layout(token.c_str(), -1, &layout);
   expect_answer(token, "case_layout", has_layout);
   EXPECT_EQ(has_layout, has_bytes) << token;
@@ -115,7 +116,7 @@ TEST_P(WildOperation, RandomCases) {
   int plans = 0;
   for (int number = 0; number < kTokens; ++number) {
     const std::string token = random_case(72, number, GetParam()).asked.token();
-    ask(token);
+    ask(token, number % 8 == 0);
     if (plans < kPlansOfEach) plans += use(token);
     if (HasFailure()) FAIL() << "after " << number << " tokens";
   }
@@ -168,7 +169,7 @@ TEST_P(WildOperation, BrokenTokens) {
     }
     std::string broken = fields.front();
     for (std::size_t i = 1; i < fields.size(); ++i) broken += '_' + fields[i];
-    ask(broken);
+    ask(broken, number % 8 == 0);
     auto info = sized<danaus_array_info>();
     answered += danaus_case_array(broken.c_str(), 0, &info) == DANAUS_OK;
     if (HasFailure()) FAIL() << "after " << number << " tokens";
