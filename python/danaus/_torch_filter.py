@@ -114,17 +114,17 @@ class Filter:
                     kept.state, kept.storage = _state(k), StorageWeakRef(k.untyped_storage())
 
     def is_current(self) -> bool:
-        """Whether all that is kept is of k as it is now, by a checksum of all of its bits, which overlooks one change
-        in 2^33. It reads k once and waits for the device."""
+        """Whether all that is kept for such a k is of k as it is now, by a checksum of all of its bits, which overlooks
+        one change in 2^33. It reads k once and waits for the device."""
         with self._lock, _plain():
             k, sums = self.k, {}
             for place, (_, kept) in self._spectra.items():
                 shape = place[5]
-                if not _is_of(k, place) or kept.checksum is None:
-                    return False
+                if not _is_of(k, place):
+                    continue
                 if shape not in sums:
                     sums[shape] = checksum(k.expand(shape))
-                if not torch.equal(sums[shape], kept.checksum):
+                if kept.checksum is None or not torch.equal(sums[shape], kept.checksum):
                     return False
         return True
 

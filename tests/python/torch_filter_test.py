@@ -216,6 +216,7 @@ class Changes(PretendedGpu):
             u, k, _, _ = operands(4, channels, 256, 256, torch.float16)
             kept.k = (3 * k).to(dtype)
             self.expect_current(kept, u)
+            self.assertTrue(kept.is_current())
         with self.assertRaisesRegex(TypeError, "Filter: k is a list, must be a torch.Tensor"):
             kept.k = [1]
 

@@ -1,4 +1,4 @@
-"""danaus.torch and danaus.flashfftconv on tensors of the CPU, and on fake ones; torch_cuda_test.py is for a GPU.
+"""danaus.torch on tensors of the CPU, and on fake ones; torch_cuda_test.py is for a GPU.
 
   PYTHONPATH=BUILD/python PYTHON tests/python/torch_test.py
 """
@@ -15,7 +15,6 @@ except ImportError:
     print("PyTorch is not installed")
     sys.exit(77)  # which ctest counts as skipped
 
-import numpy as np
 from torch.autograd import forward_ad, gradcheck
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -25,7 +24,7 @@ import danaus
 from danaus import _tensors
 from danaus import torch as danaus_torch
 from danaus.torch import Filter, conv
-from support import direct, relative
+from support import relative
 from torch_support import PretendedGpu, long_operands as operands, long_truth as truth
 
 ROUNDING = {torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8, torch.float32: 1e-6, torch.float64: 1e-14}
