@@ -144,8 +144,8 @@ double independent(const std::vector<double>& values) {
   return fourth_powers > 0 ? squares * squares / fourth_powers : 1;
 }
 
-// The share of its bound that a row takes: of its L2 error, and of its largest one. What rounds below the smallest
-// normal number of f16 errs by up to half of the least one, whatever it is relative to.
+// The share of its bound that a row takes: of its L2 error, and of its largest one. Below the smallest normal
+// number of f16 a rounding errs by up to half of the least number.
 double share_of(const std::vector<double>& right, const std::vector<double>& given, double bound, double summed,
                 bool is_f16) {
   constexpr double kMostRoundings = 64, kLeastOfF16 = 0x1p-25;

@@ -75,7 +75,8 @@ class Operators(PretendedGpu):
         if case.refused:
             return
         # As a GPU's tensors go.
-        u, k, pregate, postgate = (None if x is None else x.detach() for x in (leaves["u"], leaves["k"], pregate, postgate))
+        u, k = leaves["u"].detach(), leaves["k"].detach()
+        pregate, postgate = (None if gate is None else gate.detach() for gate in (pregate, postgate))
         y, spectrum = danaus_torch._conv_cuda(u, k, mode, pregate, postgate, dy is not None)
         outputs = {"y": y}
         if dy is not None:
@@ -153,8 +154,8 @@ class DropIns(unittest.TestCase):
         # y[n] is of u[n - K + 1 + ahead] on: between as many zeros, of which those behind the row are too many.
         ahead = taps // 2 if case.has("same") else 0
         first, padding = (0, ahead) if 2 * ahead == taps - 1 else (ahead, taps - 1)
-        layer = FlashDepthWiseConv1d(channels, taps, padding, k.detach().flip(1), None if bias is None else bias.detach(),
-                                     is_bhl=not last)
+        layer = FlashDepthWiseConv1d(channels, taps, padding, k.detach().flip(1),
+                                     None if bias is None else bias.detach(), is_bhl=not last)
         y = layer(u)
         axis = 1 if last else 2
         y = y.narrow(axis, first, u.shape[axis]).contiguous()
