@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "experiments/code/row_code.hpp"
 #include "experiments/count/imitation.hpp"
 #include "experiments/io/result_file.hpp"
 #include "experiments/predict/measured_kernels.hpp"
@@ -29,8 +30,8 @@ Json bench_row(const std::string& token, double us) {
           {"kind", "bench"},
           {"case", token},
           {"method", "kernel"},
-          {"device", {{"name", "NVIDIA H200"}, {"multiprocessors", 132}}},
-          {"code", code_of_kernel("exchange")},
+          {"device", {{"name", "NVIDIA H200"}, {"sm", 90}, {"multiprocessors", 132}, {"l2_bytes", 62914560}}},
+          {"code", code_of(Contender::kernel, parse_case(token), imitation(load_profile("H200"))).words()},
           {"variant", chosen_name(token)},
           {"verify", {{"status", "passed"}}},
           {"time_us", {{"burst_cold", {{"median", us}, {"clock_mhz", 1800.}}}}},
