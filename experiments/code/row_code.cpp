@@ -22,7 +22,8 @@ Code code_of_plan(const Case& asked, const Device& device) {
     const std::string digest = compiled ? compiled->digest : "";
     known = known && !digest.empty();
     machine += digest + given;
-    sources += text(sources_of_family(kernel.family), ' ', kernel.line, '.', kernel.instance, given);
+    sources +=
+        text(sources_of_family(kernel.family), ' ', kernel.line, '.', kernel.instance, '.', int(launch.path), given);
   });
   return {known ? digest_of(machine) : "", digest_of(sources)};
 }

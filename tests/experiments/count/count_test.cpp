@@ -33,13 +33,12 @@ TEST(Count, ARowHoldsTheLaunchAndItsParts) {
 std::string made_of(const KernelId& id, const std::string& sources) {
   const std::string name = text(id.line, '.', id.instance, '.');
   const Json kernels = {{name + "tensor", {"abc", 128, 24}}, {name + "threads", {"def", 126, 0}}};
-  return Json{{"families",
-               {{{"architecture", "90a"},
-                 {"family", id.family},
-                 {"sources", sources},
-                 {"compiler", "NVIDIA 13, -O3"},
-                 {"kernels", kernels}}}}}
-      .dump();
+  const Json family = {{"architecture", "90a"},
+                       {"family", id.family},
+                       {"sources", sources},
+                       {"compiler", "NVIDIA 13, -O3"},
+                       {"kernels", kernels}};
+  return Json{{"families", Json::array({family})}}.dump();
 }
 
 TEST(Count, MachineCodeIsKnownOfKernelsAsTheyAre) {

@@ -63,7 +63,7 @@ class Measured : public testing::Test {
 TEST_F(Measured, ReadsKernelsThatPassedAndWereTimed) {
   Json copy = bench_row("fftconv_f16_circular_l512_b64_h768", 20), failed = copy,
        stale = bench_row("fftconv_f16_causal_l1000_b64_h768", 70);
-  copy["method"] = "copy", failed["verify"]["status"] = "failed", stale["code"] = "another";
+  copy["method"] = "copy", failed["verify"]["status"] = "failed", stale["code"] = "sources:another";
   const MeasuredKernels measured =
       read({bench_row("fftconv_f16_circular_l8192_b64_h768_r16x8x8x8", 60), copy, failed, stale});
   EXPECT_EQ(measured.device, "NVIDIA H200");

@@ -6,6 +6,7 @@
 
 #include "experiments/cli/environment.hpp"
 #include "experiments/code/row_code.hpp"
+#include "experiments/count/imitation.hpp"
 #include "reference/dft.hpp"
 #include "tests/experiments/support.hpp"
 
