@@ -19,7 +19,8 @@ std::size_t place_of(std::string_view word) {
 
 MachineCode::MachineCode(const std::string& file) {
   if (file.empty()) return;
-  for (const Json& made : Json::parse(file).at("families")) {
+  const Json table = Json::parse(file);
+  for (const Json& made : table.at("families")) {
     const std::string family = made.at("family");
     if (made.at("sources") != sources_of_family(family)) continue;
     compilers_.insert(made.at("compiler"));
