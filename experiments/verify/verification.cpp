@@ -198,8 +198,8 @@ Json verified_outputs(const Trial& trial, const DataSpec& data) {
     Json& row = outputs[name];
     std::vector<double> fitting_truth = right, fitting = known_of(done.known, name, computed.at(name));
     const std::string reason = without_overflow(dtype_of(trial.asked, name), fitting_truth, fitting);
-    row = verdict(compare(fitting_truth, fitting, summed_to(right, all, bound.summed)),
-                  {bound.l2, gain, samples, share});
+    row =
+        verdict(compare(fitting_truth, fitting, summed_to(right, all, bound.summed)), {bound.l2, gain, samples, share});
     if (!reason.empty()) row["reason"] = reason;
     row["truth"] = subject->truth();
     if (worst.is_null() || is_worse(row, worst)) {
