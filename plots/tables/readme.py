@@ -1,32 +1,37 @@
-"""The README's tables: Markdown between two markers each, from committed rows alone."""
+"""Tables of pages, of the README and docs/results.md: Markdown between two markers each, from committed rows alone."""
 
 import textwrap
 from collections import Counter
 
 from evaluation import COUNTED, NULLS, evaluate
 from measurements import (ANSWERS, CUFFT, LONG, VERDICTS, answering, at_fft_sizes, by_device, floor_with_spectrum,
-                          left_to_the_plan, length_of, passed, read_all, read_either, short_name, timed, us)
+                          passed, read_all, read_either, short_name, timed, us)
 from peers import FILE as PEERS, Peers
 from results import Refusal, case_fields
 from style import length
+from tables import front
 from tables.forecast import answers_of, beats_null, off
 from tables.judgement import NOT_ITS_GPU, TITLES, beaten_words, best_of, percent, stale_words
 from tables.speed import blocks, call, cufft_call, number, over_copy, over_whole_floor, protocol
 
-BEGIN, END = "<!-- {}, written by plots/make.py --readme README.md -->", "<!-- End of {} -->"
+BEGIN, END = "<!-- {}, written by plots/make.py --readme -->", "<!-- End of {} -->"
 MUCH = 1.2  # the floor with the spectrum over that without
 WHERE = {"median": "in the median", "p90": "at the 90th percentile", "mean_regret": "on average", "worst_regret": "at worst"}
 
 
 def with_tables(path, text, committed):
-    """The text of the README with everything between its markers made anew."""
+    """The text of a page with everything between the markers that it has made anew."""
     for name, made in TABLES.items():
         begin, end = BEGIN.format(name), END.format(name.lower())
         first, last = text.find(begin), text.find(end)
+        if first < 0 and last < 0:
+            continue  # of another page
         if not 0 <= first < last:
             raise Refusal(f"{path}: lacks the line '{begin}' or, after it, '{end}'")
         table = made(committed)
         text = text[:first + len(begin)] + "\n" + (f"\n{table}\n\n" if table else "") + text[last:]
+    if not any(BEGIN.format(name) in text for name in TABLES):
+        raise Refusal(f"{path}: lacks the line '{BEGIN.format(next(iter(TABLES)))}', or that of another table")
     return text
 
 
@@ -38,8 +43,12 @@ def claims(committed):
         return ""
     peers, own = Peers(committed), by_device(rows.rows)
     of_devices = [own[device] for device in devices(rows)]
-    cells = [each for claim in (it_is_fast, it_is_the_fastest, it_is_right) for of_device in of_devices
+    cells = [each for claim in (it_is_fast, it_is_the_fastest) for of_device in of_devices
              for each in claim(without_stale(of_device)[0], rows, peers)]
+    every, drawn = by_device(timed(None, committed, TIMED).rows), read_either(None, committed, ["random"])
+    for of_device in of_devices:
+        origin = origin_of(of_device, rows)
+        cells += it_is_right(without_stale(every[origin[0]])[0], origin) + random_cases_are_right(drawn, origin[0])
     for judged in predictions_by_device(predictions, rows):
         cells += it_is_predicted(judged, predictions)
     cells += it_is_foretold(committed)
@@ -49,28 +58,30 @@ def claims(committed):
 
 
 def it_is_fast(of_device, rows, _):
-    main = next(iter(blocks(at_fft_sizes(of_device)).values()))
-    shown = [methods["kernel"] for methods in main.values() if "kernel" in methods and passed(methods["kernel"])
-             and length_of(methods["kernel"]) < LONG]
-    floors = [us(row) / row["floor"]["us"] for row in shown]
-    return [["A convolution takes little longer than copying its data.",
-             f"{min(floors):.2f} to {max(floors):.2f} floors, fp16, N = {length(lengths_of(shown)[0])} to "
-             f"{length(lengths_of(shown)[-1])}", *origin_of(of_device, rows)]] if shown else []
+    return front.over_floors(of_device, origin_of(of_device, rows))
 
 
 def it_is_the_fastest(of_device, rows, peers):
-    plain = [row for row in of_device if row["method"] == "kernel" and left_to_the_plan(row["case"]) and passed(row)]
-    gains = [best.us / us(row) for row in plain if (best := peers.best(row))]
     device, bench = origin_of(of_device, rows)
-    return [["It is faster than the fastest other kernel.", f"{min(gains):.1f} to {max(gains):.1f} times, where one exists",
-             device, f"{bench}, {PEERS}"]] if gains else []
+    return front.over_others(of_device, [device, f"{bench}, {PEERS}"], peers)
 
 
-def it_is_right(of_device, rows, _):
+def it_is_right(of_device, origin):
+    """Rows of all operations."""
     kernels = [row for row in of_device if row["method"] == "kernel"]
     most = max(row["verify"]["clearance"] for row in kernels if row["verify"]["clearance"] is not None)
     return [["Every kernel that was timed is right.", f"{sum(map(passed, kernels))} of {len(kernels)} within their "
-             f"bounds, which the worst takes {100 * most:.0f} % of", *origin_of(of_device, rows)]]
+             f"bounds; the worst takes {100 * most:.1f} % of its bound", *origin]]
+
+
+def random_cases_are_right(drawn, device):
+    own = [row for row in drawn.rows if row["device"]["name"] == device] if drawn else []
+    if not own:
+        return []
+    count, failed = sum(row["count"] for row in own), sum(len(row["failed"]) for row in own)
+    return [["Random cases are right.", f"{count - failed} of {count} within their bounds; the worst takes "
+             f"{100 * max(row['worst']['clearance'] for row in own):.1f} % of its bound", device,
+             file_of(drawn, lambda row: row["device"]["name"] == device)]]
 
 
 def it_is_predicted(judged, predictions):
@@ -336,5 +347,5 @@ def table(columns, rows):
     return ["| " + " | ".join(cells) + " |" for cells in (columns, ["---"] * len(columns), *rows)]
 
 
-TABLES = {"Claims": claims, "Measured times": measured_times, "Other operations": others,
+TABLES = {"Speed": front.speed, "Claims": claims, "Measured times": measured_times, "Other operations": others,
           "Judged models": judged_models}

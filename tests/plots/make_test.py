@@ -19,6 +19,7 @@ from rows import (KERNELS, MEASURED, PLOTS, ROOT, bench_row, counters_row, decod
 
 import measurements
 import style
+from tables import readme
 
 
 def words_of(page):
@@ -339,17 +340,31 @@ class MakeTest(unittest.TestCase):
             self.assertIn(f'{{"{family}", "{measurements.code_of("kernel", family)}"}}', text)
         self.assertEqual(KERNELS, measurements.code_of("kernel", "exchange"))
 
-    def test_the_readme_agrees_with_the_committed_rows(self):
-        copy = self.data / "README.md"
-        shutil.copy(ROOT / "README.md", copy)
-        done = self.make("--committed", measurements.COMMITTED, "--readme", copy)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(copy.read_text(), (ROOT / "README.md").read_text(), "plots/make.py --readme mends it")
+    def test_pages_agree_with_the_committed_rows(self):
+        for page in (ROOT / "README.md", ROOT / "docs" / "results.md"):
+            copy = self.data / page.name
+            shutil.copy(page, copy)
+            done = self.make("--committed", measurements.COMMITTED, "--readme", copy)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(copy.read_text(), page.read_text(), f"plots/make.py --readme {page} mends it")
 
-    def test_the_readme_s_tables_stand_between_their_markers(self):
-        self.write({"committed/measured.jsonl": measured_rows(), "committed/predictions.jsonl": prediction_rows()})
+    def test_each_table_is_on_a_page(self):
+        text = "".join((ROOT / page).read_text() for page in ("README.md", "docs/results.md"))
+        for name in readme.TABLES:
+            self.assertEqual(text.count(readme.BEGIN.format(name)), 1, name)
+
+    def test_the_readme_compares_whole_calls(self):
+        self.write({"committed/measured.jsonl": [dict(row, dirty=False) for row in measured_rows()]})
         page = self.data / "README.md"
         shutil.copy(ROOT / "README.md", page)
+        self.assertEqual(self.make("--readme", page).returncode, 0)
+        # A call of 24 us; peers take 735.7 and 224 us with the filter's transform.
+        self.assertIn("| 1K | 0.736 | 0.224 | 0.024 | 30.7×, 9.3× |", page.read_text())
+
+    def test_a_page_s_tables_stand_between_their_markers(self):
+        self.write({"committed/measured.jsonl": measured_rows(), "committed/predictions.jsonl": prediction_rows()})
+        page = self.data / "results.md"
+        shutil.copy(ROOT / "docs" / "results.md", page)
         self.assertEqual(self.make("--readme", page).returncode, 0)
         text = page.read_text()
         self.assertIn("| 1K | 10.0 | 12.0 | 1.20 | 1780 |  | 18.0 | 1.80 |  | 24.0 | 80.0 | 160.0 | 159.6 ThunderKittens", text)
