@@ -181,9 +181,8 @@ def others(committed):
         days = sorted({row["date"] for row in counting})
         origins.append(f"{device}, {' to '.join(dict.fromkeys((days[0], days[-1])))}")
     cells = [[name, *map(str, line)] for name, line in lines.items() if any(line)]
-    return "\n".join(paragraph(f"{'; '.join(origins)}: bursts, the lowest and the highest of all cases, and how many times "
-                               "as long the best of cuFFT's ways takes, with the products, sums and packing that it "
-                               "needs:") + table(["operation", *columns], cells))
+    return "\n".join(paragraph(f"{'; '.join(origins)}. Times are bursts, the least and the greatest of all cases. The column cuFFT says how "
+                               "many times as long the best of its ways takes, with the products, sums and packing that it needs.") + table(["operation", *columns], cells))
 
 
 def others_line(found):
@@ -258,10 +257,9 @@ def speed(results, device, peers):
     (heading, main), *others = blocks(at_fft_sizes(by_device(results.rows)[device])).items()
     others = [(name, block) for name, block in others if 4 * len(block) > len(main)]
     origin = ", ".join([heading, *results.dates(), results.revision()])
-    lines = paragraph(f"{origin}. Times in microseconds, clocks in MHz; a call is the filter's transform "
-                      "and the convolution, from a CUDA graph; × copy is over a copy of u to y in turns with it, with "
-                      "quartiles; ~ is scaled from fewer rows, and a peer's cuFFT is without "
-                      "its packing:")
+    lines = paragraph(f"{origin}. Times in microseconds, clocks in MHz. A call is the filter's transform "
+                      "and the convolution, from a CUDA graph. × copy is over a copy of u to y in turns with it, with "
+                      "quartiles. ~ marks times scaled from fewer rows. A peer's cuFFT leaves out the packing of its pairs.")
     columns = ["L", "floor", "burst", "× floor", "clock", "× copy", "sustained", "× floor", "clock", "call", "best cuFFT",
                "its call", "best peer"]
     lines += table(columns, [line(case, methods, peers) for case, methods in main.items()])
@@ -281,10 +279,10 @@ def judgement(rows):
     profiles = " and the ".join(sorted({kernel.row["profile"] for kernel in judged.counting}))
     how = ("each predicted by a fit to those of other lengths" if judged.fitted else "which no model was fitted to")
     lines = paragraph(
-        f"On the {profiles}: the absolute error of the time predicted for {summaries[0].rows} measured kernels, {how}, "
-        f"and by how much the factors that a model calls fastest are slower than the fastest, in "
-        f"{summaries[0].choices} cases{candidates_words(judged)}. In brackets what 95 % of draws of other cases would "
-        f"give. Where counted work is worse than a null model, it has shown nothing. {beaten_words(judged)}{stale_words(judged)}")
+        f"On the {profiles}: the absolute error of the time predicted for {summaries[0].rows} measured kernels, {how}. "
+        f"The cost of a choice is over the fastest factors, in {summaries[0].choices} cases{candidates_words(judged)}. "
+        f"Brackets: bootstrap 95 % interval over cases. Where counted work is worse than a null model, it has shown "
+        f"nothing. {beaten_words(judged)}{stale_words(judged)}")
     cells = [[heading_of(summary),
               with_interval(summary, "median") or ("" if summary.model in NULLS else NOT_ITS_GPU),
               with_interval(summary, "p90"), with_interval(summary, "mean_regret"), of(summary.p90_regret),
