@@ -1,11 +1,12 @@
 """The README's first table, in FlashFFTConv's own form, and the claims about speed: each with its conditions, its count
 of cases and their median."""
 
+import re
 import textwrap
 from statistics import median
 
 from measurements import BATCH, CHANNELS, LONG, at_fft_sizes, left_to_the_plan, passed, timed, us
-from peers import DEVICE, Peers
+from peers import DEVICE, FILE, Peers
 from results import case_fields
 from style import length
 
@@ -21,7 +22,7 @@ def speed(committed):
     kernels = kernels_of([row for row in rows.rows if DEVICE in row["device"]["name"]]) if rows else []
     if not kernels:
         return ""
-    peers, lines = Peers(committed), [caption(kernels)]
+    peers, lines = Peers(committed), [caption(kernels, (committed / FILE).read_text(encoding="utf-8"))]
     for mode in ("causal", "circular"):
         own = {case_fields(row["case"])["l"]: row for row in kernels if is_main(case_fields(row["case"]), mode)}
         found = [line(n, own[n], *(peers.whole(name, mode, False, n) for name in (TORCH, FLASH)))
@@ -32,12 +33,15 @@ def speed(committed):
     return "\n".join(lines + (["", f"Against the fastest of all other ways that were timed, {gain_words(gains)}."] * bool(gains)))
 
 
-def caption(kernels):
+def caption(kernels, peers):
+    """Of `peers`, the file, the comment at the top says the day and the version of PyTorch."""
     days = sorted(row["date"] for row in kernels)
-    words = (f"{kernels[0]['device']['name']}, fp16, B = {BATCH}, H = {CHANNELS}, K = L, forward, {' to '.join(dict.fromkeys((days[0], days[-1])))}. "
-            "Each time includes the transform of the filter. torch.fft is `rfft` in fp32. The speed-up is over torch.fft and "
-            "over FlashFFTConv. Memory is what each needs beside u and k, in the same order. "
-            "Lengths with ~ were timed with fewer channels and scaled; their memory is not compared.")
+    day, version = (re.search(pattern, peers)[0] for pattern in (r"\d{4}-\d\d-\d\d", r"torch [\d.]+\d"))
+    words = (f"{kernels[0]['device']['name']}, fp16, B = {BATCH}, H = {CHANNELS}, K = L, forward, "
+             f"{' to '.join(dict.fromkeys((days[0], days[-1])))}. The other programs were timed on {day} with {version}. "
+             "Each time includes the transform of the filter. torch.fft is `rfft` in fp32. The speed-up is over torch.fft and "
+             "over FlashFFTConv. Memory is what each needs beside u and k, in the same order. Lengths with ~ were timed with "
+             "fewer channels and scaled; their memory is not compared.")
     if any(row["stale"] for row in kernels):
         words += " The kernels have changed since."
     return "\n".join(textwrap.wrap(words, 120))

@@ -1,4 +1,5 @@
-"""Pages whose blocks of shell commands run from top to bottom: every ```sh block, in order, in one scratch folder.
+"""Pages whose blocks of shell commands run from top to bottom: every ```sh block, in order, in one scratch folder. And
+sizes that pages state, against those of the program.
 
   tutorials_test.py DANAUS     the program; without it the tests are skipped (77)
 
@@ -6,6 +7,7 @@ Blocks ```console are for a GPU or a compiler and do not run. The scratch folder
 page reads, so that a page may edit a file.
 """
 
+import json
 import os
 import re
 import shutil
@@ -54,6 +56,25 @@ class Tutorials(unittest.TestCase):
             with self.subTest(page):
                 self.assertIn("danaus ", commands(page))
                 self.assertRegex(self.run_page(page), printed)
+
+    def test_sizes_are_those_of_the_program(self):
+        kernels, sizes = (ROOT / "docs/kernels.md").read_text(encoding="utf-8"), {}
+        listed = subprocess.run([PROGRAM, "list", "kernels", "--json", "-"], text=True, capture_output=True, check=True).stdout
+        for row in map(json.loads, listed.splitlines()):
+            sizes.setdefault(row["kernel"].split("_")[0], set()).add(int(row["N"]))
+        for family in ("chain", "exchange"):
+            self.assertRegex(kernels, rf"\| `{family}` .*\| {short(min(sizes[family]))} to {short(max(sizes[family]))} \|")
+        self.assertRegex(kernels, rf"\| `cluster` .*\| {', '.join(map(short, sorted(sizes['cluster'])))} \|")
+        self.assertIn("L = 14M", kernels)
+        self.assertEqual(max(sizes["outer"]) // (1 << 20), 14)
+        limits = (ROOT / "docs/limits.md").read_text(encoding="utf-8")
+        self.assertIn("gradients reach L = 5.5M on", limits)
+        refused = subprocess.run([PROGRAM, "memory", "--case", "fftconvgrad_f16_causal_l6000000_b1_h1"], text=True, capture_output=True)
+        self.assertIn("have room for 5505024 samples", refused.stderr)
+
+
+def short(size):
+    return f"{size // 1024}K" if size % 1024 == 0 else str(size)
 
 
 if __name__ == "__main__":

@@ -387,7 +387,7 @@ class MakeTest(unittest.TestCase):
         page.write_text(text.replace("<!-- End of judged models -->", ""))
         self.assertIn("lacks the line '<!-- Judged models", self.refused("--readme", page))
         page.write_text("no markers")
-        self.assertIn("lacks the line '<!-- Claims", self.refused("--readme", page))
+        self.assertIn("lacks the line '<!-- Speed", self.refused("--readme", page))
         self.assertEqual(page.read_text(), "no markers")
 
     def test_refuses_another_schema(self):
