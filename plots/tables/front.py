@@ -12,6 +12,7 @@ from style import length
 
 TORCH, FLASH = "torch rfft fp32", "FlashFFTConv"
 LENGTHS = [1 << power for power in (8, 10, 12, 13, 14, 15, 16, 18, 20, 22)]
+FEW_TAPS = 16
 COLUMNS = ["L", "torch.fft, ms", "FlashFFTConv, ms", "Danaus, ms", "speed-up", "memory, GB"]
 
 
@@ -76,6 +77,19 @@ def over_others(of_device, origin, peers):
     gains = gains_of(kernels_of(of_device), of_device, peers)
     return [["Speed against the fastest other way, in its own convention (with or without the filter's transform).",
              range_words(gains, "times"), *origin]] if gains else []
+
+
+def over_short_peers(of_device, origin, peers):
+    """Short filters against cuDNN, which alone has times of such, to as many taps as go by multiply-adds and beyond."""
+    gains = {}
+    for row in of_device:
+        fields = case_fields(row["case"])
+        if fields["operation"] == "shortconv" and row["method"] == "kernel" and passed(row):
+            peer = peers.forward(fields, row["device"]["name"])
+            if peer:
+                gains.setdefault(f"{'to' if fields['k'] <= FEW_TAPS else 'above'} {FEW_TAPS} taps", []).append(peer.us / us(row))
+    return [[f"Short filters, bf16, causal, {name}, against cuDNN.", range_words(found, "times as fast"), *origin]
+            for name, found in gains.items()]
 
 
 def kernels_of(rows):

@@ -6,7 +6,7 @@ from collections import Counter
 from evaluation import COUNTED, NULLS, evaluate
 from measurements import (ANSWERS, CUFFT, LONG, VERDICTS, answering, at_fft_sizes, by_device, floor_with_spectrum,
                           passed, read_all, read_either, short_name, timed, us)
-from peers import FILE as PEERS, Peers
+from peers import FILE as PEERS, SHORT, Peers, ShortPeers
 from results import Refusal, case_fields
 from style import length
 from tables import front
@@ -46,8 +46,10 @@ def claims(committed):
     cells = [each for claim in (it_is_fast, it_is_the_fastest) for of_device in of_devices
              for each in claim(without_stale(of_device)[0], rows, peers)]
     every, drawn = by_device(timed(None, committed, TIMED).rows), read_either(None, committed, ["random"])
+    short = ShortPeers(committed)
     for of_device in of_devices:
         origin = origin_of(of_device, rows)
+        cells += front.over_short_peers(without_stale(every[origin[0]])[0], [origin[0], f"{origin[1]}, {SHORT}"], short)
         cells += it_is_right(without_stale(every[origin[0]])[0], origin) + random_cases_are_right(drawn, origin[0])
     for judged in predictions_by_device(predictions, rows):
         cells += it_is_predicted(judged, predictions)

@@ -65,7 +65,8 @@ class Pages(unittest.TestCase):
 
     def test_each_page_is_in_the_navigation(self):
         named = re.findall(r"\w[\w/.-]*\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
-        self.assertEqual(sorted(named), sorted(page.relative_to(ROOT / "docs").as_posix() for page in DOCS))
+        made = ["reference.md"]  # by docs/reference.py, when MkDocs builds
+        self.assertEqual(sorted(named), sorted([*made, *(page.relative_to(ROOT / "docs").as_posix() for page in DOCS)]))
 
     def test_long_sentences_and_lost_links_are_noticed(self):
         self.assertEqual([len(words) for words in sentences("One two. Three `a b c` four:\n\n- five\n- six\n\n| a | b |\n")],
