@@ -7,7 +7,9 @@ from pathlib import Path
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[1]
-MODULES = ("convolution", "state", "plans", "rows", "torch", "flashfftconv")
+# The modules whose __all__ is public, and the files that define its names.
+MODULES = {"danaus": ("__init__", "convolution", "state", "plans", "rows", "_library"),
+           "danaus.torch": ("torch", "_torch_*"), "danaus.flashfftconv": ("flashfftconv",)}
 NAME = "reference.md"
 
 
@@ -19,11 +21,14 @@ def on_files(files, config):
 def page():
     """Markdown; docstrings and comments stand as they are."""
     lines = ["# Reference", "", "## Python", ""]
-    for module in MODULES:
-        name = "danaus" if module in ("convolution", "state", "plans", "rows") else f"danaus.{module}"
-        for node in ast.parse((ROOT / "python/danaus" / f"{module}.py").read_text(encoding="utf-8")).body:
-            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
-                lines += of_python(node, name)
+    for module, files in MODULES.items():
+        paths = [path for file in files for path in sorted((ROOT / "python/danaus").glob(f"{file}.py"))]
+        bodies = [ast.parse(path.read_text(encoding="utf-8")).body for path in paths]
+        public = next(ast.literal_eval(node.value) for node in bodies[0]
+                      if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__")
+        for node in (node for body in bodies for node in body):
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name in public:
+                lines += of_python(node, module)
     return "\n".join([*lines, "## C: `danaus.h`", "", *of_c((ROOT / "kernels/danaus.h").read_text(encoding="utf-8"))])
 
 

@@ -68,6 +68,23 @@ class Pages(unittest.TestCase):
         made = ["reference.md"]  # by docs/reference.py, when MkDocs builds
         self.assertEqual(sorted(named), sorted([*made, *(page.relative_to(ROOT / "docs").as_posix() for page in DOCS)]))
 
+    def test_numbers_are_those_of_the_sources(self):
+        def number(file, pattern):
+            found = re.search(pattern, (ROOT / file).read_text(encoding="utf-8"))
+            self.assertTrue(found, f"{file} has another form: {pattern}")
+            return found.groups()
+
+        measuring = (ROOT / "docs/measuring.md").read_text(encoding="utf-8")
+        f64, f32, f16 = number("reference/bounds.cpp", r"f64 \? (\d+) : dtype == Dtype::f32 \? (\d+) : (\d+);")
+        self.assertIn(f"**c** is {f16}, {f16}, {f32} and {f64}.", measuring)
+        share, = number("reference/bounds.hpp", r"kUsualShare = ([\d.]+);")
+        self.assertIn(f"more than {share} of its bound on Gaussian data", measuring)
+        gain, = number("reference/bounds.cpp", r"std::min\(bound_l2, ([\d.]+) \+")
+        self.assertIn(f"| {100 * float(gain):g} % and the noise", measuring)
+        taps, = number("reference/short/short.hpp", r"kMostTaps = (\d+);")
+        for page in ("README.md", "docs/limits.md", "docs/tokens.md"):
+            self.assertRegex((ROOT / page).read_text(encoding="utf-8"), rf"\b2 to {taps}\b")
+
     def test_long_sentences_and_lost_links_are_noticed(self):
         self.assertEqual([len(words) for words in sentences("One two. Three `a b c` four:\n\n- five\n- six\n\n| a | b |\n")],
                          [2, 3, 1, 1])

@@ -434,7 +434,8 @@ class ReadmeTest(unittest.TestCase):
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         for name, lines in (("rows", rows), ("predictions", prediction_rows())):
             (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        shutil.copy(measurements.COMMITTED / "h200_peers.csv", folder)
+        for name in ("h200_peers.csv", "h200_short.csv"):
+            shutil.copy(measurements.COMMITTED / name, folder)
         sources.results.read.cache_clear()
         return folder
 
