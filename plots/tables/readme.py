@@ -11,7 +11,7 @@ from results import Refusal, case_fields
 from style import length
 from tables import front
 from tables.forecast import answers_of, beats_null, off
-from tables.judgement import NOT_ITS_GPU, TITLES, beaten_words, best_of, percent, stale_words
+from tables.judgement import NOT_ITS_GPU, TITLES, best_of, percent, stale_words
 from tables.speed import blocks, call, cufft_call, number, over_copy, over_whole_floor, protocol
 
 BEGIN, END = "<!-- {}, written by plots/make.py --readme -->", "<!-- End of {} -->"
@@ -92,12 +92,12 @@ def it_is_predicted(judged, predictions):
     counted, beaten = judgement.summary(COUNTED), judgement.beaten()
     of_profile = judged[0]["profile"]
     origin = [judged[0].get("device", of_profile), file_of(predictions, lambda row: row["profile"] == of_profile)]
-    times = ["Work counted without a GPU predicts the time.", f"{percent(counted.median)} % off in the median, "
+    times = ["Counted work predicts the time; counting needs no GPU, the profile and the fit do.", f"{percent(counted.median)} % off in the median, "
              f"{percent(counted.p90)} % at the 90th percentile, at lengths that it was not fitted to"
              + but_for_nulls(beaten, "median", "p90"), *origin]
     if counted.choices == 0:
         return [times]
-    return [times, ["A choice of factors by it is nearly the fastest.",
+    return [times, ["The factors that counted work calls fastest are nearly the fastest.",
                     f"{percent(counted.mean_regret)} % slower on average, {percent(counted.worst_regret)} % at worst, "
                     f"of {counted.choices} choices" + but_for_nulls(beaten, "mean_regret", "worst_regret"), *origin]]
 
@@ -111,8 +111,8 @@ def it_is_foretold(committed):
     lines = []
     for gpu in dict.fromkeys(answer["gpu"] for answer in answers):
         here = [answer for answer in answers if answer["gpu"] == gpu]
-        beaten = "; **beaten** by another GPU's times" if beats_null(here) is False else ""
-        lines.append(["Counted work foretells a GPU on which nothing has run.",
+        beaten = "; another GPU's times do better" if beats_null(here) is False else ""
+        lines.append(["Counted work predicts the times of a GPU on which nothing has run.",
                       f"{off(here)}, of {len(here)} kernels as they were{beaten}",
                       gpu, f"{forecasts.sources[0].path.name}, {ANSWERS}/"])
     return lines
@@ -212,7 +212,7 @@ def without_stale(rows):
 
 def but_for_nulls(beaten, *names):
     """What does better than counted work, in each of these figures in which something does."""
-    return "".join(f"; **beaten** {WHERE[name]} by {best_of(beaten[name], name)}" for name in names if name in beaten)
+    return "".join(f"; {best_of(beaten[name], name)} does better {WHERE[name]}" for name in names if name in beaten)
 
 
 def devices(results):
@@ -284,13 +284,21 @@ def judgement(rows):
         f"On the {profiles}: the absolute error of the time predicted for {summaries[0].rows} measured kernels, {how}. "
         f"The cost of a choice is over the fastest factors, in {summaries[0].choices} cases{candidates_words(judged)}. "
         f"Brackets: bootstrap 95 % interval over cases. Where counted work is worse than a null model, it has shown "
-        f"nothing. {beaten_words(judged)}{stale_words(judged)}")
+        f"nothing. {null_words(judged)}{stale_words(judged)}")
     cells = [[heading_of(summary),
               with_interval(summary, "median") or ("" if summary.model in NULLS else NOT_ITS_GPU),
               with_interval(summary, "p90"), with_interval(summary, "mean_regret"), of(summary.p90_regret),
               of(summary.worst_regret)] for summary in (*summaries, *of_gpus)]
     columns = ["model", "error, median", "90th percentile", "its choice costs, mean", "90th percentile", "worst"]
     return "\n".join(lines + table(columns, cells))
+
+
+def null_words(judged):
+    """Which null models do better than counted work, and in what."""
+    beaten = judged.beaten()
+    if not beaten:
+        return "No null model does better than counted work."
+    return "Better than counted work: " + "; ".join(f"{best_of(nulls, name)} {WHERE[name]}" for name, nulls in beaten.items()) + "."
 
 
 def candidates_words(judged):

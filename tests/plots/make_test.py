@@ -369,15 +369,15 @@ class MakeTest(unittest.TestCase):
         text = page.read_text()
         self.assertIn("| 1K | 10.0 | 12.0 | 1.20 | 1780 |  | 18.0 | 1.80 |  | 24.0 | 80.0 | 160.0 | 159.6 ThunderKittens", text)
         self.assertIn("| bf16, causal, both gates, B=8, H=768 |", text)
-        self.assertIn("| Work counted without a GPU predicts the time. | 5.0 % off in the median, 5.0 % at the 90th "
-                      "percentile, at lengths that it was not fitted to; **beaten** in the median by a constant times the floor "
-                      "(2.6 %) |", text)
+        self.assertIn("| Counted work predicts the time; counting needs no GPU, the profile and the fit do. | 5.0 % off in the median, 5.0 % at the 90th "
+                      "percentile, at lengths that it was not fitted to; a constant times the floor (2.6 %) does better in the "
+                      "median |", text)
         self.assertIn("| counted work | 5.0 % (2.5 to 5.0) | 5.0 % (2.5 to 5.0) | 0.0 % | 0.0 % | 0.0 % |", text)
-        self.assertIn("| A choice of factors by it is nearly the fastest. |", text)
+        self.assertIn("| The factors that counted work calls fastest are nearly the fastest. |", text)
         no_choices = {row["case"].split("_r")[0]: row for row in prediction_rows()}  # each case by one kernel
         self.write({"committed/predictions.jsonl": no_choices.values()})
         self.assertEqual(self.make("--readme", page).returncode, 0)
-        self.assertIn("| Work counted without a GPU predicts the time. |", page.read_text())
+        self.assertIn("| Counted work predicts the time; counting needs no GPU, the profile and the fit do. |", page.read_text())
         self.assertNotIn("nearly the fastest", page.read_text())
         before = [{**row, "code": "0" * 12 if row["method"] == "kernel" else row["code"]} for row in measured_rows()]
         self.write({"committed/measured.jsonl": before})

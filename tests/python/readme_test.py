@@ -14,7 +14,7 @@ import danaus
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/python.md").read_text()
-EXAMPLES = "".join([PAGE, *((ROOT / page).read_text() for page in ("docs/flashfftconv.md", "README.md"))])
+EXAMPLES = "".join([PAGE, *((ROOT / page).read_text() for page in ("docs/flashfftconv.md", "README.md", "python/README.md"))])
 
 
 def is_possible(block):
