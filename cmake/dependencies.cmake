@@ -35,9 +35,12 @@ if(CMAKE_UNITY_BUILD)  # the compiler takes files that it reads together for hea
   target_compile_options(danaus_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
 endif()
 if(DANAUS_SANITIZE)
-  target_compile_options(danaus_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${DANAUS_SANITIZE};-fno-sanitize-recover=all>)
+  set(sanitized $<NOT:$<BOOL:$<TARGET_PROPERTY:DANAUS_UNSANITIZED>>>)
+  target_compile_options(danaus_flags INTERFACE
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,${sanitized}>:-fsanitize=${DANAUS_SANITIZE};-fno-sanitize-recover=all>)
   # AddressSanitizer sees what these look for, and without them everything compiles in two thirds of the time.
-  target_compile_options(danaus_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=null$<COMMA>object-size>)
+  target_compile_options(danaus_flags INTERFACE
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,${sanitized}>:-fno-sanitize=null$<COMMA>object-size>)
   target_link_options(danaus_flags INTERFACE -fsanitize=${DANAUS_SANITIZE})
 endif()
 if(DANAUS_STATIC)

@@ -12,7 +12,7 @@ static void check(danaus_status status, const char* what) {
 
 int main(void) {
   const char* token = "fftconv_bf16_causal_l1000_b2_h3";
-  danaus_array_info info;
+  danaus_array_info info = {.size = sizeof info};
   printf("danaus %s, %s\n", danaus_version(), token);
   for (int i = 0; danaus_case_array(token, i, &info) == DANAUS_OK; ++i)
     printf("  %s %s [%lld, %lld, %lld]\n", info.name, info.dtype, (long long)info.extents[0],

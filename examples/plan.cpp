@@ -37,7 +37,8 @@ int main() try {
   danaus_plan* made = nullptr;
   check(danaus_plan_create("fftconv_f16_circular_l512_b4_h8", 0, nullptr, 0, &made));
   const std::unique_ptr<danaus_plan, Destroy> plan(made);
-  danaus_bytes bytes;
+  danaus_bytes bytes{};
+  bytes.size = sizeof bytes;
   check(danaus_plan_bytes(plan.get(), 4, &bytes));
   std::printf("%s; %lld bytes a filter\n", danaus_plan_description(plan.get()), static_cast<long long>(bytes.prepared));
 
@@ -50,9 +51,10 @@ int main() try {
     std::vector<float> k(8 * 512);
     for (std::size_t h = 0; h < 8; ++h) k[512 * h] = gain;
     const DevicePointer spectrum = allocated(static_cast<std::size_t>(bytes.prepared));
-    danaus_call call = {};
+    danaus_call call{};
+    call.size = sizeof call;
     call.prepared = spectrum.get(), call.prepared_bytes = static_cast<std::size_t>(bytes.prepared);
-    call.prepared_for = danaus_plan_kernel(plan.get());
+    call.prepared_for = danaus_plan_layout(plan.get());
     const danaus_array filter = {"k", k.data(), 4 * k.size()};
     check(danaus_prepare(plan.get(), &filter, 1, &call));
     const danaus_array arrays[] = {{"u", u.get(), 2 * kSamples}, {"y", y.get(), 2 * kSamples}};

@@ -12,27 +12,50 @@ namespace {
 
 thread_local std::string last_error;
 
-CallOptions options_of(const danaus_call* call) {
-  if (!call) return {};
+static_assert(DANAUS_MAX_RANK == kMaxRank);
+
+CallOptions options_of(const char* operation, const danaus_call* given) {
+  if (!given) return {};
+  const danaus_call call = read_struct(operation, "call", given);
   CallOptions options;
-  options.stream = static_cast<Stream>(call->stream), options.batch = call->batch;
-  options.prepared = call->prepared, options.prepared_bytes = call->prepared_bytes;
-  if (call->prepared_for) options.prepared_for = call->prepared_for;
-  options.workspace = call->workspace, options.workspace_bytes = call->workspace_bytes;
-  options.vouched = call->vouched != 0;
+  options.stream = static_cast<Stream>(call.stream), options.batch = call.batch;
+  options.prepared = call.prepared, options.prepared_bytes = call.prepared_bytes;
+  if (call.prepared_for) options.prepared_for = call.prepared_for;
+  options.workspace = call.workspace, options.workspace_bytes = call.workspace_bytes;
+  options.vouched = call.vouched != 0;
   return options;
 }
 
-// Memory that danaus_allocate() made and nobody has freed.
+// As the machines count.
+std::int64_t count_of(const char* operation, std::size_t bytes) {
+  constexpr std::size_t kMost = std::size_t{1} << 62;
+  if (bytes > kMost) fail(operation, ": bytes=", bytes, ", must be at most 2^62");
+  return static_cast<std::int64_t>(bytes);
+}
+
+// Memory that danaus_allocate() made and nobody has freed. Like plans it is never destroyed itself: an interpreter
+// frees what it has left after everything else, when the driver may be gone.
 std::mutex allocations_guard;
 std::map<void*, std::shared_ptr<void>>& allocations() {
-  static std::map<void*, std::shared_ptr<void>> made;
-  return made;
+  static auto* const made = new std::map<void*, std::shared_ptr<void>>;
+  return *made;
 }
 
 }  // namespace
 
 namespace danaus {
+
+Handles<danaus_plan, OpenPlan>& plans() {
+  static auto* const open = new Handles<danaus_plan, OpenPlan>;
+  return *open;
+}
+
+std::shared_ptr<OpenPlan> plan_of(const char* operation, const danaus_plan* plan) {
+  require(operation, "plan", plan);
+  std::shared_ptr<OpenPlan> open = plans().find(plan);
+  if (!open) fail(operation, ": plan ", static_cast<const void*>(plan), " is none, or has been destroyed");
+  return open;
+}
 
 danaus_status failed(danaus_status status, const char* what) noexcept {
   try {
@@ -43,7 +66,14 @@ danaus_status failed(danaus_status status, const char* what) noexcept {
   return status;
 }
 
+void check_size(const char* operation, const char* what, std::size_t size, std::size_t known) {
+  constexpr std::size_t kLeast = 16, kMost = 4096;  // of any version; a struct without a size begins with a pointer
+  if (size < kLeast || size > kMost || size % sizeof(void*) != 0)
+    fail(operation, ": size=", size, " of ", what, ", must be its sizeof, ", known, " in version ", DANAUS_VERSION);
+}
+
 std::vector<Buffer> buffers_of(const char* operation, const danaus_array* arrays, std::size_t count) {
+  if (count > kMaxArrays) fail(operation, ": ", count, " arrays, a case has at most ", kMaxArrays);
   if (count > 0) require(operation, "arrays", arrays);
   std::vector<Buffer> buffers;
   buffers.reserve(count);
@@ -68,22 +98,34 @@ danaus_status danaus_plan_create(const char* token, int device, const uint8_t* k
     if (kept_count > 0) require("plan", "kept", kept);
     *plan = nullptr;
     const Case asked = parse_case(token);
-    *plan = new danaus_plan(Plan(asked, cuda_machine(device), std::span(kept, kept_count)));
+    *plan = plans().add(std::make_shared<OpenPlan>(Plan(asked, cuda_machine(device), std::span(kept, kept_count))));
   });
 }
 
-void danaus_plan_destroy(danaus_plan* plan) { delete plan; }
+void danaus_plan_destroy(danaus_plan* plan) { plans().remove(plan); }
 
-const char* danaus_plan_description(const danaus_plan* plan) { return plan ? plan->description.c_str() : ""; }
+const char* danaus_plan_description(const danaus_plan* plan) {
+  const auto open = plans().find(plan);
+  return open ? open->description.c_str() : "";
+}
 
-const char* danaus_plan_kernel(const danaus_plan* plan) { return plan ? plan->plan.variant().name.c_str() : ""; }
+const char* danaus_plan_kernel(const danaus_plan* plan) {
+  const auto open = plans().find(plan);
+  return open ? open->plan.variant().name.c_str() : "";
+}
+
+const char* danaus_plan_layout(const danaus_plan* plan) {
+  const auto open = plans().find(plan);
+  return open ? open->plan.layout().c_str() : "";
+}
 
 danaus_status danaus_plan_bytes(const danaus_plan* plan, int64_t batch, danaus_bytes* bytes) {
   return guarded([&] {
-    require("plan_bytes", "plan", plan);
+    const auto open = plan_of("plan_bytes", plan);
     require("plan_bytes", "bytes", bytes);
-    if (batch < 0) fail("plan_bytes: batch=", batch, ", must not be negative");
-    *bytes = {plan->plan.prepared_bytes(), plan->plan.workspace_bytes(batch), plan->plan.constant_bytes()};
+    const Plan& of = open->plan;
+    write_struct("plan_bytes", "bytes", {0, of.prepared_bytes(), of.workspace_bytes(batch), of.constant_bytes()},
+                 bytes);
   });
 }
 
@@ -95,35 +137,34 @@ danaus_status danaus_case_array(const char* token, int index, danaus_array_info*
     if (index < 0 || index >= std::ssize(arrays))
       fail("case_array: index=", index, ", ", token, " has ", arrays.size(), " arrays");
     const Array& array = arrays[static_cast<size_t>(index)];
-    *info = {array.name.data(),
-             name(array.dtype).data(),
-             static_cast<danaus_role>(array.role),
-             array.batched,
-             static_cast<int>(array.extents.size()),
-             {}};
-    for (size_t i = 0; i < array.extents.size(); ++i) info->extents[i] = array.extents[i];
+    danaus_array_info of{};
+    of.name = array.name.data(), of.dtype = name(array.dtype).data();
+    of.role = static_cast<danaus_role>(array.role), of.batched = array.batched;
+    of.rank = static_cast<int>(array.extents.size());
+    std::ranges::copy(array.extents, of.extents);
+    write_struct("case_array", "info", of, info);
   });
 }
 
 danaus_status danaus_prepare(danaus_plan* plan, const danaus_array* filters, size_t count, const danaus_call* call) {
   return guarded([&] {
-    require("set_filter", "plan", plan);
-    plan->plan.prepare(buffers_of("set_filter", filters, count), options_of(call));
+    const auto open = plan_of("set_filter", plan);
+    open->plan.prepare(buffers_of("set_filter", filters, count), options_of("set_filter", call));
   });
 }
 
 danaus_status danaus_execute(const danaus_plan* plan, const danaus_array* arrays, size_t count,
                              const danaus_call* call) {
   return guarded([&] {
-    require("execute", "plan", plan);
-    plan->plan.execute(buffers_of("execute", arrays, count), options_of(call));
+    const auto open = plan_of("execute", plan);
+    open->plan.execute(buffers_of("execute", arrays, count), options_of("execute", call));
   });
 }
 
 danaus_status danaus_whole_call(danaus_plan* plan, const danaus_array* arrays, size_t count, const danaus_call* call) {
   return guarded([&] {
-    require("whole_call", "plan", plan);
-    plan->plan.whole_call(buffers_of("whole_call", arrays, count), options_of(call));
+    const auto open = plan_of("whole_call", plan);
+    open->plan.whole_call(buffers_of("whole_call", arrays, count), options_of("whole_call", call));
   });
 }
 
@@ -131,7 +172,8 @@ danaus_status danaus_allocate(int device, size_t bytes, void** data) {
   return guarded([&] {
     require("allocate", "data", data);
     *data = nullptr;
-    auto memory = cuda_machine(device)->allocate(static_cast<std::int64_t>(bytes));
+    const std::int64_t count = count_of("allocate", bytes);
+    auto memory = cuda_machine(device)->allocate(count);
     const std::lock_guard lock(allocations_guard);
     *data = memory.get();
     allocations()[*data] = std::move(memory);
@@ -139,15 +181,20 @@ danaus_status danaus_allocate(int device, size_t bytes, void** data) {
 }
 
 void danaus_free(void* data) {
+  std::shared_ptr<void> freed;  // after the lock
   const std::lock_guard lock(allocations_guard);
-  allocations().erase(data);
+  if (const auto found = allocations().find(data); found != allocations().end()) {
+    freed = std::move(found->second);
+    allocations().erase(found);
+  }
 }
 
 danaus_status danaus_copy_to_device(int device, void* to, const void* from, size_t bytes) {
   return guarded([&] {
     require("copy", "to", to);
     require("copy", "from", from);
-    cuda_machine(device)->copy_from_host(to, from, static_cast<std::int64_t>(bytes));
+    const std::int64_t count = count_of("copy", bytes);
+    cuda_machine(device)->copy_from_host(to, from, count);
   });
 }
 
@@ -155,6 +202,7 @@ danaus_status danaus_copy_to_host(int device, void* to, const void* from, size_t
   return guarded([&] {
     require("copy", "to", to);
     require("copy", "from", from);
-    cuda_machine(device)->copy_to_host(to, from, static_cast<std::int64_t>(bytes));
+    const std::int64_t count = count_of("copy", bytes);
+    cuda_machine(device)->copy_to_host(to, from, count);
   });
 }

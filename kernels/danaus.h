@@ -13,7 +13,16 @@
  * arrays of each.
  *
  * Every function returns a status; nothing is thrown across this interface. After an error that is not CUDA's own a
- * plan is as it was before the call. Plans may be executed from many threads at once, each call with memory of its own.
+ * plan is as it was before the call. Any thread may call, any number at once. docs/guarantees.md of the sources says
+ * what holds for threads, streams, captures and lifetimes.
+ *
+ * Structs that callers fill or have filled begin with `size`, which the caller sets to sizeof of the struct:
+ *
+ *   danaus_call call = {.size = sizeof call};             C, C++20; all other fields are 0
+ *   danaus_call call{}; call.size = sizeof call;          C++
+ *
+ * A later version may add fields at the end. A program that was compiled with an earlier header goes on: what it has not
+ * counts as 0, and is not written. danaus_array is the element of arrays, and stays as it is.
  */
 #ifndef DANAUS_H
 #define DANAUS_H
@@ -37,7 +46,8 @@ typedef enum danaus_status {
   DANAUS_NO_DEVICE = 2,     /* no such CUDA device, or a library without CUDA */
   DANAUS_OUT_OF_MEMORY = 3, /* of host or device */
   DANAUS_CUDA_ERROR = 4,    /* the CUDA runtime or driver refused a call */
-  DANAUS_INTERNAL = 5       /* an error of this library */
+  DANAUS_INTERNAL = 5,      /* an error of this library */
+  DANAUS_INTERRUPTED = 6    /* the caller asked for the end of the call */
 } danaus_status;
 
 typedef struct danaus_plan danaus_plan;
@@ -49,6 +59,9 @@ DANAUS_API const char* danaus_version(void);
  * call. */
 DANAUS_API const char* danaus_last_error(void);
 
+/* Extents of an array at most, more than any operation has. */
+#define DANAUS_MAX_RANK 8
+
 /* CUDA devices; 0 without CUDA or a driver. */
 DANAUS_API int danaus_device_count(void);
 
@@ -56,34 +69,41 @@ DANAUS_API int danaus_device_count(void);
  * mask keeps, 1 or 0; NULL and 0 without a mask. */
 DANAUS_API danaus_status danaus_plan_create(const char* token, int device, const uint8_t* kept, size_t kept_count,
                                             danaus_plan** plan);
-/* The caller waits for calls that still run. NULL is no plan. */
+/* Calls that other threads are in go on to their end; kernels that still run are the caller's to wait for. From here on
+ * every function refuses the plan: no other one will have its handle. NULL is no plan. */
 DANAUS_API void danaus_plan_destroy(danaus_plan* plan);
 
 /* One line: kernel, N and its factors, threads, shared memory, device. Valid as long as the plan. */
 DANAUS_API const char* danaus_plan_description(const danaus_plan* plan);
 
-/* Of the plan, one word: what is prepared for one kernel no other can read. What a plan of gradients (fftconvgrad_...)
- * prepares a plan of the same convolution (fftconv_...) reads too, where this word is the same: a training step then
- * transforms its filters once. Valid as long as the plan. */
+/* The name of the plan's kernel. Valid as long as the plan. */
 DANAUS_API const char* danaus_plan_kernel(const danaus_plan* plan);
 
+/* One word: how what danaus_prepare makes is laid out. What one plan has prepared another with the same word can read, if
+ * it is of danaus_bytes.prepared bytes at least. So a plan of gradients (fftconvgrad_...) and one of the same convolution
+ * (fftconv_...) often share it: a training step then transforms its filters once. Valid as long as the plan. */
+DANAUS_API const char* danaus_plan_layout(const danaus_plan* plan);
+
 typedef struct danaus_bytes {
+  size_t size; /* sizeof(danaus_bytes) */
   int64_t prepared;  /* what danaus_prepare makes of the filters */
   int64_t workspace; /* between the launches of danaus_execute, for this batch */
   int64_t constants; /* that the plan keeps on the device */
 } danaus_bytes;
+/* Of a call of so many rows, from 1 to the case's; 0 for the case's. */
 DANAUS_API danaus_status danaus_plan_bytes(const danaus_plan* plan, int64_t batch, danaus_bytes* bytes);
 
 typedef enum danaus_role { DANAUS_INPUT = 0, DANAUS_FILTER = 1, DANAUS_OUTPUT = 2 } danaus_role;
 
 /* An array that a case reads or writes: contiguous, the last extent fastest. */
 typedef struct danaus_array_info {
+  size_t size; /* sizeof(danaus_array_info) */
   const char* name;
   const char* dtype; /* f16, bf16, f32 or f64 */
   danaus_role role;
   int batched; /* its first extent is the batch */
   int rank;
-  int64_t extents[4];
+  int64_t extents[DANAUS_MAX_RANK]; /* 0 from rank on */
 } danaus_array_info;
 
 /* Array number index of a case, from 0; beyond the last one DANAUS_BAD_INPUT. No device is needed. */
@@ -96,14 +116,15 @@ typedef struct danaus_array {
   size_t bytes;
 } danaus_array;
 
-/* What may come with a call; all zero, or NULL in its place, for the plan's own memory, the case's batch and the
- * default stream. */
+/* What may come with a call; all zero but for the size, or NULL in its place, for the plan's own memory, the case's
+ * batch and the default stream. */
 typedef struct danaus_call {
+  size_t size;    /* sizeof(danaus_call) */
   void* stream;   /* cudaStream_t */
   int64_t batch;  /* rows of this call, where they are fewer than the case's */
   void* prepared; /* of the caller: written by danaus_prepare, read by danaus_execute */
   size_t prepared_bytes;
-  const char* prepared_for; /* danaus_plan_kernel() of the plan that prepared it, where the caller keeps it: checked */
+  const char* prepared_for; /* danaus_plan_layout() of the plan that prepared it, where the caller keeps it: checked */
   void* workspace;          /* of the caller */
   size_t workspace_bytes;
   /* Not 0: the caller knows that all of this memory and the arrays, filters too, are of the plan's device, and the
@@ -118,7 +139,8 @@ DANAUS_API danaus_status danaus_prepare(danaus_plan* plan, const danaus_array* f
                                         const danaus_call* call);
 
 /* Inputs and outputs, all of the case's; outputs overlap nothing else. Asynchronous. Nothing is allocated while the
- * stream is captured. */
+ * stream is captured: without a workspace of the caller a capture needs one call like it before, whose workspace it
+ * keeps as long as the plan lives. */
 DANAUS_API danaus_status danaus_execute(const danaus_plan* plan, const danaus_array* arrays, size_t count,
                                         const danaus_call* call);
 
@@ -126,9 +148,10 @@ DANAUS_API danaus_status danaus_execute(const danaus_plan* plan, const danaus_ar
 DANAUS_API danaus_status danaus_whole_call(danaus_plan* plan, const danaus_array* arrays, size_t count,
                                            const danaus_call* call);
 
-/* Memory of a device for programs that have no CUDA runtime of their own. Copies are done when they return, after all
+/* Memory of a device, up to 2^62 bytes, for programs that have no CUDA runtime of their own. Copies are done when they return, after all
  * that was asked of the device before them. */
 DANAUS_API danaus_status danaus_allocate(int device, size_t bytes, void** data);
+/* NULL, and what danaus_allocate has not made or danaus_free has freed, is left alone. */
 DANAUS_API void danaus_free(void* data);
 DANAUS_API danaus_status danaus_copy_to_device(int device, void* to, const void* from, size_t bytes);
 DANAUS_API danaus_status danaus_copy_to_host(int device, void* to, const void* from, size_t bytes);

@@ -1,22 +1,69 @@
-// What the C interfaces share, danaus.h and those that are built upon it: plans behind a handle, and the one place
-// where every exception becomes a status.
+// What the C interfaces share, danaus.h and those that are built upon it: handles, structs that may grow, and the one
+// place where every exception becomes a status.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <exception>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "kernels/danaus.h"
 #include "kernels/plan/plan.hpp"
 
-struct danaus_plan {
-  explicit danaus_plan(danaus::Plan made) : plan(std::move(made)), description(plan.description()) {}
-  danaus::Plan plan;
+namespace danaus {
+
+// A plan behind a handle.
+struct OpenPlan {
+  explicit OpenPlan(Plan made) : plan(std::move(made)), description(plan.description()) {}
+  Plan plan;
   std::string description;
 };
 
-namespace danaus {
+// What callers hold by handles: numbers in the clothes of pointers, which nobody follows and of which none comes twice.
+// So what is no longer there is known, and what is taken away during a call lasts until its end.
+template <class Handle, class Value>
+class Handles {
+ public:
+  Handle* add(std::shared_ptr<Value> value) {
+    const std::lock_guard lock(guard_);
+    values_.emplace(next_ + kStep, std::move(value));
+    return reinterpret_cast<Handle*>(next_ += kStep);
+  }
+  void remove(const Handle* handle) {
+    std::shared_ptr<Value> last;  // ends after the lock
+    const std::lock_guard lock(guard_);
+    if (const auto found = values_.find(number_of(handle)); found != values_.end()) {
+      last = std::move(found->second);
+      values_.erase(found);
+    }
+  }
+  // Null where there is none.
+  std::shared_ptr<Value> find(const Handle* handle) {
+    const std::lock_guard lock(guard_);
+    const auto found = values_.find(number_of(handle));
+    return found == values_.end() ? nullptr : found->second;
+  }
+
+ private:
+  static constexpr std::uintptr_t kStep = 16;  // as addresses have it
+  static std::uintptr_t number_of(const Handle* handle) { return reinterpret_cast<std::uintptr_t>(handle); }
+
+  std::mutex guard_;
+  std::uintptr_t next_ = 0;
+  std::unordered_map<std::uintptr_t, std::shared_ptr<Value>> values_;
+};
+
+Handles<danaus_plan, OpenPlan>& plans();
+
+// Throws where the plan is null, or has been destroyed.
+std::shared_ptr<OpenPlan> plan_of(const char* operation, const danaus_plan* plan);
 
 // Keeps the words for danaus_last_error(); returns the status.
 danaus_status failed(danaus_status status, const char* what) noexcept;
@@ -34,10 +81,10 @@ danaus_status guarded(Action action) noexcept {
     return failed(DANAUS_OUT_OF_MEMORY, error.what());
   } catch (const std::bad_alloc&) {
     return failed(DANAUS_OUT_OF_MEMORY, "out of memory");
-  } catch (const std::logic_error& error) {
-    return failed(DANAUS_INTERNAL, error.what());
-  } catch (const std::exception& error) {
+  } catch (const CudaError& error) {
     return failed(DANAUS_CUDA_ERROR, error.what());
+  } catch (const std::exception& error) {
+    return failed(DANAUS_INTERNAL, error.what());
   } catch (...) {
     return failed(DANAUS_INTERNAL, "an unknown error");
   }
@@ -46,6 +93,32 @@ danaus_status guarded(Action action) noexcept {
 template <class Pointer>
 void require(const char* operation, const char* what, Pointer pointer) {
   if (!pointer) fail(operation, ": ", what, " is null");
+}
+
+// Throws unless the size is that of the struct in this version or another.
+void check_size(const char* operation, const char* what, std::size_t size, std::size_t known);
+
+// A struct of the caller: what its header did not have is 0. Throws where a later header has set what is not known
+// here.
+template <class Struct>
+Struct read_struct(const char* operation, const char* what, const Struct* given) {
+  check_size(operation, what, given->size, sizeof(Struct));
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(given);
+  for (std::size_t at = sizeof(Struct); at < given->size; ++at)
+    if (bytes[at] != 0) fail(operation, ": ", what, " sets a field that this version, ", DANAUS_VERSION, ", has not");
+  Struct read{};
+  std::memcpy(&read, given, std::min(given->size, sizeof(Struct)));
+  return read;
+}
+
+// To a struct of the caller, as far as its header has it; what a later header has is 0.
+template <class Struct>
+void write_struct(const char* operation, const char* what, Struct values, Struct* to) {
+  check_size(operation, what, to->size, sizeof(Struct));
+  values.size = to->size;
+  auto* const bytes = reinterpret_cast<unsigned char*>(to);
+  std::memset(bytes, 0, values.size);
+  std::memcpy(bytes, &values, std::min(values.size, sizeof(Struct)));
 }
 
 std::vector<Buffer> buffers_of(const char* operation, const danaus_array* arrays, std::size_t count);

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "reference/convolution/convolution.hpp"
+#include "reference/file_name.hpp"
 
 namespace danaus {
 namespace {
@@ -151,8 +152,7 @@ std::vector<std::string> profile_names() {
 }
 
 HardwareProfile load_profile(std::string_view name_or_path) {
-  constexpr std::string_view kSuffix = ".json";
-  if (name_or_path.size() >= kSuffix.size() && name_or_path.substr(name_or_path.size() - kSuffix.size()) == kSuffix) {
+  if (has_ending(name_or_path, ".json")) {
     std::ifstream file{std::string(name_or_path)};
     std::ostringstream text;
     if (!file || !(text << file.rdbuf())) fail("profile ", name_or_path, ": cannot be read");

@@ -35,12 +35,12 @@ class PlanRunner final : public Runner {
 
   void set_filters(const DeviceArrays& arrays, Stream stream) override {
     for (std::size_t i = 0; i < filters_.size(); ++i) filters_[i].data = arrays[filter_places_[i]];
-    plan_.prepare(filters_, {.stream = stream});
+    plan_.prepare(filters_, options(stream));
   }
 
   void launch(const DeviceArrays& arrays, Stream stream) override {
     for (std::size_t i = 0; i < buffers_.size(); ++i) buffers_[i].data = arrays[places_[i]];
-    plan_.execute(buffers_, {.stream = stream});
+    plan_.execute(buffers_, options(stream));
   }
 
   std::string variant() const override { return plan_.variant().name; }
@@ -55,12 +55,23 @@ class PlanRunner final : public Runner {
   }
 
  private:
+  // With one workspace for all calls, which the graphs of many captures share: they are launched one after the other.
+  CallOptions options(Stream stream) {
+    CallOptions given{.stream = stream};
+    if (const std::int64_t bytes = plan_.workspace_bytes(batch_); bytes > 0) {
+      if (!workspace_) workspace_ = plan_.machine().allocate(bytes);
+      given.workspace = workspace_.get(), given.workspace_bytes = static_cast<std::size_t>(bytes);
+    }
+    return given;
+  }
+
   std::unique_ptr<const Subject> subject_;
   Plan plan_;
   std::vector<Array> arrays_;  // whose names the buffers have
   std::vector<Buffer> filters_, buffers_;
   std::vector<std::size_t> filter_places_, places_;  // of both among the arrays
   std::int64_t batch_ = 1;
+  std::shared_ptr<void> workspace_;
 };
 
 }  // namespace

@@ -7,12 +7,14 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace danaus {
 namespace {
 
 // A signal's handler may touch only lock-free atomics, and call little more than unlink().
 std::atomic<bool> requested{false};
+thread_local const int* flag_of_thread = nullptr;
 std::array<std::atomic<char*>, 16> removed_when_killed{};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<char*>::is_always_lock_free);
 
@@ -30,7 +32,12 @@ void watch_for_interrupt() {
   for (int signal : {SIGINT, SIGTERM}) std::signal(signal, raise_flag_or_end);
 }
 
-bool interrupt_requested() { return requested; }
+bool interrupt_requested() {
+  return requested || (flag_of_thread && __atomic_load_n(flag_of_thread, __ATOMIC_ACQUIRE) != 0);
+}
+
+InterruptedBy::InterruptedBy(const int* flag) : before_(std::exchange(flag_of_thread, flag)) {}
+InterruptedBy::~InterruptedBy() { flag_of_thread = before_; }
 
 void set_interrupt(bool value) { requested = value; }
 

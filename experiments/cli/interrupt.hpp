@@ -15,10 +15,24 @@ class Interrupted : public std::runtime_error {
 // of RemovedWhenKilled.
 void watch_for_interrupt();
 
+// By a signal, or of the calling thread by its InterruptedBy.
 bool interrupt_requested();
 
 // Raises the flag as SIGINT would (true), or lowers it again (false).
 void set_interrupt(bool requested);
+
+// For as long as it lives, what the calling thread does is interrupted too once *flag is not 0, which any thread may
+// set; null for no flag.
+class InterruptedBy {
+ public:
+  explicit InterruptedBy(const int* flag);
+  ~InterruptedBy();
+  InterruptedBy(const InterruptedBy&) = delete;
+  InterruptedBy& operator=(const InterruptedBy&) = delete;
+
+ private:
+  const int* before_;
+};
 
 // A file that a second signal takes away with the process.
 class RemovedWhenKilled {

@@ -62,7 +62,7 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   line.flag("burst-only", burst_only, "leaves out the times under sustained load");
   if (!job.parse(words)) return false;
 
-  if (!tokens.empty() && !sweep.empty()) fail("bench: --case and --sweep exclude each other");
+  job.exclude({typed("--case", tokens), typed("--sweep", sweep)});
   if (!mask.empty() && tokens.empty()) fail("bench: --mask is for the cases given by --case");
   job.reads("--mask", mask);
   if (!mask.empty()) mask_tokens(tokens, mask);

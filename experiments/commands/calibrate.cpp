@@ -8,6 +8,7 @@
 #include "experiments/commands/job.hpp"
 #include "experiments/io/pending_file.hpp"
 #include "kernels/cuda/machine.hpp"
+#include "reference/file_name.hpp"
 
 namespace danaus {
 namespace {
@@ -54,7 +55,7 @@ int run_calibrate(std::span<const std::string> words, Console& console) {
   job.line.option("device", ordinal, "NUMBER", "which GPU (default 0)");
   if (!job.parse(words, "one JSON object a number; - for stdout, in place of the table")) return kExitOk;
   if (ordinal.value_or(0) < 0) fail("calibrate: device=", *ordinal, ", must be at least 0");
-  if (!output.empty() && !output.ends_with(".json")) fail("calibrate: output '", output, "', must end in .json");
+  if (!output.empty() && !has_ending(output, ".json")) fail("calibrate: output '", output, "', must end in .json");
   job.writes("--output", output);
   if (cuda_device_count() == 0) return without_gpu(console, "calibrate");
   const Device device = cuda_device(ordinal.value_or(0));

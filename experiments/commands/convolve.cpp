@@ -9,21 +9,20 @@
 #include "experiments/convolve/operands.hpp"
 #include "experiments/convolve/stated_error.hpp"
 #include "experiments/io/mask_file.hpp"
-#include "reference/half.hpp"
+#include "reference/overflow.hpp"
 
 namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
     "y = postgate * conv(pregate * u, k), computed in double and written in the type of u.\n"
-    "u, the gates and y are [L], [H, L] or [B, H, L] and all alike; k is [K] or [1, K], the same filter for every\n"
-    "channel, or [H, K]. A .wav is [channels, samples]. y has as many samples as u: to hear what rings on after the "
-    "end\n"
-    "of u, append zeros to u.";
+    "u, the gates and y are [L], [H, L] or [B, H, L], k is [K] or [H, K]: H channels, B batch rows. Where one array\n"
+    "has one channel or row and another several, the one serves them all, as in NumPy. A .wav is [channels, samples].\n"
+    "y has as many samples as u: to hear what rings on after the end of u, append zeros to u.";
 
 struct Options {
   OperandFiles files;
-  std::string y, mask;
+  std::string y;
   Mode mode = Mode::causal;
   Method method = Method::fftw;
   bool allow_nonfinite = false;
@@ -39,15 +38,15 @@ Mode parse_mode(const std::string& word) {
 bool read_options(Job& job, std::span<const std::string> words, Options& options) {
   std::string mode(name(options.mode)), method(name(options.method));
   CommandLine& line = job.line;
-  line.argument("U", options.files.u, true, "input, .npy (fp16, fp32, fp64) or .wav");
+  line.argument("U", options.files.u, true, "input, .npy (fp16, bf16 as ml_dtypes saves it, fp32, fp64) or .wav");
   line.argument("K", options.files.k, true, "filter; its first sample multiplies the current sample of u");
   line.option("output,o", options.y, "FILE", "y, .npy or .wav");
   line.option("mode", mode, "NAME", "causal (default) or circular");
   line.option("pregate", options.files.pregate, "FILE", "multiplies u");
   line.option("postgate", options.files.postgate, "FILE", "multiplies the result");
-  line.option("mask", options.mask, "FILE", kMaskHelp);
+  line.option("mask", options.files.mask, "FILE", kMaskHelp);
   line.option("method", method, "NAME", names_in(kMethods) + " (default: fftw)");
-  line.flag("allow-nonfinite", options.allow_nonfinite, "let NaN and infinity through");
+  line.flag("allow-nonfinite", options.allow_nonfinite, "let NaN and infinity through; a notice says how far they go");
   if (!job.parse(words, "what was computed and its error as a JSON line; - for stdout")) return false;
 
   if (options.y.empty()) fail("convolve: no output file, -o FILE must name one");
@@ -57,18 +56,37 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   job.reads("K", options.files.k);
   job.reads("--pregate", options.files.pregate);
   job.reads("--postgate", options.files.postgate);
-  job.reads("--mask", options.mask);
+  job.reads("--mask", options.files.mask);
   job.writes("--output", options.y);
   return true;
+}
+
+// A .wav has a rate and [channels, samples].
+void require_wav_rows(const std::string& path, SignalFormat format, const std::string& u_path,
+                      const Operands& operands) {
+  if (format != SignalFormat::wav) return;
+  if (operands.u.sample_rate == 0)
+    fail("convolve: ", path, " needs a sample rate, u must be a .wav (it is ", u_path, "); or write a .npy");
+  if (operands.shape.size() != 2 || operands.is_empty())
+    fail("convolve: ", path, " would be ", shape_text(operands.shape),
+         ", a .wav must be [channels, samples]; write a .npy");
+}
+
+// Sums of finite values may be too large even for double.
+void require_finite(const Signal& y) {
+  const auto count = std::ranges::count_if(y.values, [](double value) { return !std::isfinite(value); });
+  if (count > 0)
+    fail("convolve: ", count, " of ", y.values.size(),
+         " samples of y are not finite, sums must stay below 1.8e308, the most of a double; scale u or k down");
 }
 
 // What the file cannot hold, or a player cannot play.
 void say_overflow(const std::string& path, SignalFormat format, Dtype dtype, const std::vector<double>& y,
                   Console& console) {
-  std::int64_t overflowed = 0, clipped = 0;
+  const std::int64_t overflowed = overflow_count(dtype, y);
+  std::int64_t clipped = 0;
   double peak = 0;
   for (double value : y) {
-    overflowed += std::isfinite(value) && !std::isfinite(round_to(dtype, value));
     clipped += std::abs(value) > 1;
     peak = std::max(peak, std::abs(value));
   }
@@ -89,11 +107,17 @@ int run_convolve(std::span<const std::string> words, Console& console) {
   const SignalFormat format = signal_format(options.y);
   PendingFile output(options.y);
   ResultFile results = job.log("convolve");
-  Operands operands = read_operands(options.files, options.mode, options.allow_nonfinite, console);
-  if (!options.mask.empty()) operands.problem = with_mask(operands.problem, read_mask(options.mask));
-  const auto& [u, k, problem, inputs, nonfinite] = operands;
-  if (format == SignalFormat::wav && u.sample_rate == 0)
-    fail("convolve: ", options.y, " needs a sample rate, u must be a .wav (it is ", options.files.u, ")");
+  const Operands operands =
+      read_operands(options.files, options.mode, options.method, options.allow_nonfinite, console);
+  const auto& [u, k, shape, problem, inputs, nonfinite] = operands;
+  require_wav_rows(options.y, format, options.files.u, operands);
+  if (operands.is_empty()) {
+    console.err << "notice: " << options.files.u << " is " << shape_text(u.shape) << ", " << options.files.k << " is "
+                << shape_text(k.shape) << ": there are no rows, " << options.y << " is " << shape_text(shape) << '\n';
+    write_signal(output, format, {u.dtype, shape, {}, u.sample_rate});
+    output.commit();
+    return kExitOk;
+  }
 
   job.configure({{"u", description(options.files.u, u)},
                  {"k", description(options.files.k, k)},
@@ -101,7 +125,8 @@ int run_convolve(std::span<const std::string> words, Console& console) {
                  {"postgate", problem.postgate ? options.files.postgate : "none"},
                  {"case", token(problem)},
                  {"method", std::string(name(options.method)) + ", in double"}});
-  const Signal y{u.dtype, u.shape, convolve_by_channel(problem, inputs, options.method, console), u.sample_rate};
+  const Signal y{u.dtype, shape, convolve_by_channel(problem, inputs, options.method, console), u.sample_rate};
+  if (!nonfinite) require_finite(y);
   say_overflow(options.y, format, y.dtype, y.values, console);
 
   const StatedError stated = stated_error(problem, inputs, options.method, y.values, nonfinite);

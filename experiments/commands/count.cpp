@@ -50,8 +50,8 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
 
   if (options.compiled && (options.hardware || options.launch || !tokens.empty() || !sweep.empty()))
     fail("count: --compiled is of all kernels; no case, --hardware or --launch goes with it");
-  if (!tokens.empty() && !sweep.empty()) fail("count: --case and --sweep exclude each other");
-  if (options.hardware && options.launch) fail("count: --hardware and --launch exclude each other");
+  job.exclude({typed("--case", tokens), typed("--sweep", sweep)});
+  job.exclude({options.hardware ? "--hardware" : "", options.launch ? "--launch" : ""});
   if (blocks && *blocks < 1) fail("count: blocks=", *blocks, ", must be at least 1");
   job.writes("--printed", options.printed);
   options.concurrent = blocks.value_or(0);

@@ -19,7 +19,7 @@ constexpr const char* kDescription =
 
 struct Options {
   std::vector<DecodeCase> cases;
-  std::string profile = "H200";
+  std::string profile;
   std::optional<int> device;
   int repetitions = 5;
 };
@@ -37,6 +37,8 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   line.option("device", options.device, "NUMBER", "measured on this GPU, not predicted");
   line.option("repetitions", repetitions, "NUMBER", "of the whole sequence (default 5)");
   if (!job.parse(words)) return false;
+  job.exclude({typed("--profile", options.profile), options.device ? text("--device ", *options.device) : ""});
+  if (options.profile.empty()) options.profile = "H200";
   const Case asked = parse_case(token);
   if (!asked.as<Convolution>()) fail("decode: ", token, " is no convolution");
   if (states && (*states < 1 || *states > kMostStates))

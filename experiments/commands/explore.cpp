@@ -8,6 +8,8 @@
 #include "experiments/commands/job.hpp"
 #include "experiments/explore/exploration.hpp"
 #include "experiments/io/mask_file.hpp"
+#include "experiments/io/signal_file.hpp"
+#include "reference/file_name.hpp"
 
 namespace danaus {
 namespace {
@@ -16,8 +18,8 @@ constexpr const char* kDescription =
     "Removes parts of the filters' spectrum, by many patterns: what is left of the transforms' blocks, what the "
     "kernel\n"
     "that a plan then takes saves, and the error of the output, in double, on noise and on real input. With\n"
-    "--best-above-snr one line: the fastest pattern of at least that SNR. With --partial filters of which only the\n"
-    "first taps are left, as in Table 7 of Fu et al. 2023. Needs no GPU.";
+    "--best-above-snr one line: the fastest pattern of at least that SNR; equally fast, the one that removes most.\n"
+    "With --partial filters of which only the first taps are left, as in Table 7 of Fu et al. 2023. Needs no GPU.";
 
 // Beyond this N only patterns that are quickly made are tried unasked.
 constexpr std::int64_t kLongest = 32768;
@@ -50,15 +52,17 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   line.option("case", options.subject.token, "TOKEN",
               "a case without a mask (default: fp16, circular, L=4096, B=64, H=768, or of the filters' file)");
   line.option("filters", options.subject.filters, "KIND|FILE",
-              names_in(kFilterKinds) + ", or a .npy [H, K] (default: hyena)");
+              names_in(kFilterKinds) + ", or a .npy or .wav, [K] or [H, K] (default: hyena)");
   line.option("inputs", options.subject.inputs, "KIND|FILE",
               "beside Gaussian noise: " + names_in(kDataKinds) + ", or a .npy or .wav (default: recording)");
-  line.option("pattern", kinds, "NAME", names_in(kPatternKinds) + " (default: all that N allows); may be repeated");
+  line.option("pattern", kinds, "NAME",
+              names_in(kPatternKinds) + " (default: all that N allows; file: that of --mask); may be repeated");
   line.option("blocks", options.pieces, "LIST",
               "pieces of each dimension, the most significant first, as in 8x4x1x1 (default: bands, and lines)");
   line.option("count", count, "NUMBER", "patterns of low, high, band and random (default 64)");
   line.option("mask", options.masks, "FILE", "a mask of your own, .npy [N] of 0 and 1 or .json; may be repeated");
-  line.option("best-above-snr", options.best_above, "DB", "answers in one line: the fastest pattern with this SNR");
+  line.option("best-above-snr", options.best_above, "DB",
+              "answers in one line: the fastest pattern with at least this SNR");
   line.option("output,o", options.output, "FILE", "the best pattern as a .json for --mask of other commands");
   line.flag("partial", options.partial, "filters cut to their first 256, 512, ... taps, without masks");
   line.option("measured", options.measured, "FILE", "rows of danaus bench, to stand beside; may be repeated");
@@ -72,7 +76,7 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   if (options.best_above && !std::isfinite(*options.best_above))
     fail("explore: best-above-snr=", *options.best_above, ", must be a number of decibels");
   if (!options.output.empty() && !options.best_above) fail("explore: --output is for the best, name --best-above-snr");
-  if (!options.output.empty() && !options.output.ends_with(".json"))
+  if (!options.output.empty() && !has_ending(options.output, ".json"))
     fail("explore: output ", options.output, ", must be a .json file");
   if (options.partial && (options.best_above || !kinds.empty() || !options.masks.empty() || !options.pieces.empty()))
     fail("explore: --partial has no masks; leave patterns, blocks, masks and --best-above-snr out");
@@ -83,6 +87,8 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   job.writes("--output", options.output);
   for (const std::string& kind : kinds)
     options.request.kinds.push_back(parse_in(kPatternKinds, "explore: pattern", kind));
+  if (std::ranges::count(options.request.kinds, PatternKind::file) > 0 && options.masks.empty())
+    fail("explore: pattern 'file', must have a mask; --mask FILE names one");
   options.request.count = count.value_or(options.request.count);
   options.request.seed = options.subject.seed = static_cast<std::uint64_t>(seed.value_or(0));
   options.request.least_snr_db = options.best_above.value_or(0);
@@ -130,13 +136,18 @@ std::string to_verify(const Json& row, const char* field) {
   return token(problem);
 }
 
-void print_best(std::ostream& out, const Json& row, const std::string& output) {
+std::string times_of(const Json& row) {
   const double us = row["us"], dense = row["dense_us"];
+  if (!saves_time(row))
+    return text("would take ", fixed(us, 1), " us, all of it ", fixed(dense, 1), ": no mask of this SNR saves time");
+  return text("would take ", fixed(us, 1), " us where all of it takes ", fixed(dense, 1), ", ", fixed(dense / us, 3),
+              " times as fast");
+}
+
+void print_best(std::ostream& out, const Json& row, const std::string& output) {
   out << row["pattern"].get<std::string>() << ' ' << shortened(row["mask"]) << ": "
-      << fixed(100 * row["zeros"].get<double>(), 1) << " % of the spectrum removed, would take " << fixed(us, 1)
-      << " us where all of it takes " << fixed(dense, 1) << " (" << fixed(dense / us, 3) << " times as fast, by "
-      << row["predicted_by"].get<std::string>() << " on " << row["profile"].get<std::string>()
-      << (row["skips"] ? "), " : ", which skips nothing), ")
+      << fixed(100 * row["zeros"].get<double>(), 1) << " % of the spectrum removed, " << times_of(row) << " (by "
+      << row["predicted_by"].get<std::string>() << " on " << row["profile"].get<std::string>() << "), "
       << (std::isinf(snr_of(row)) ? "without loss" : "at " + decibels(row) + " dB") << "; danaus verify --case "
       << (output.empty() ? to_verify(row, "case") : to_verify(row, "dense_case") + " --mask " + output) << '\n';
 }
@@ -165,7 +176,7 @@ std::vector<Pattern> patterns_of(Options& options, const Exploration& exploratio
 int explore_masks(Options& options, const HardwareProfile& profile, Job& job) {
   std::unique_ptr<PendingFile> output;
   if (!options.output.empty()) output = std::make_unique<PendingFile>(options.output);
-  const Exploration exploration(read_explored_case(options.subject, Mode::circular, 4096), profile,
+  const Exploration exploration(read_explored_case(options.subject, Mode::circular, 4096, job.console().err), profile,
                                 measured_times(options.measured, profile));
   const std::vector<Pattern> list = patterns_of(options, exploration);
   std::vector<Json> asked, rows;
@@ -186,6 +197,7 @@ int explore_masks(Options& options, const HardwareProfile& profile, Job& job) {
             .threads = std::max(1u, std::thread::hardware_concurrency())});
   if (!options.best_above) {
     print_front(job.out(), thinned(pareto_front(rows)));
+    if (std::ranges::none_of(rows, saves_time)) job.out() << "no mask of these saves time\n";
     return kExitOk;
   }
   const Json& best = best_above(rows, *options.best_above);
@@ -197,7 +209,7 @@ int explore_masks(Options& options, const HardwareProfile& profile, Job& job) {
 }
 
 int explore_partial(const Options& options, const HardwareProfile& profile, Job& job) {
-  const ExploredCase subject = read_explored_case(options.subject, Mode::causal, 8192);
+  const ExploredCase subject = read_explored_case(options.subject, Mode::causal, 8192, job.console().err);
   const std::vector<PartialFilter> list = partial_filters(subject);
   const std::map<std::string, double> measured = measured_times(options.measured, profile);
   std::vector<Json> asked;

@@ -11,7 +11,8 @@ namespace {
 constexpr const char* kDescription =
     "Two fields such as neural operators work on, a smooth random one of two axes and a signal with fronts of one, or\n"
     "your own, and what is lost of them where a spectral layer keeps few frequencies: by the truth, with a single\n"
-    "channel whose weight is 1; and how far from that the layer's kernel is, on the executor. Needs no GPU.";
+    "channel whose weight is 1; and how far from that the layer's kernel is, on the executor. Both are\n"
+    "relative to the field. Needs no GPU.";
 
 void print(std::ostream& out, const Json& row) {
   out << row.at("field").get<std::string>() << ": " << row.at("what").get<std::string>() << '\n';
@@ -43,7 +44,7 @@ int run_fields(std::span<const std::string> words, Console& console) {
                   "your own, .npy [X] or [X, Y] of 16 to 1024 samples an axis (may be repeated)");
   if (!job.parse(words)) return kExitOk;
   std::vector<Field> fields;
-  for (const std::string& path : paths) fields.push_back(read_field(path));
+  for (const std::string& path : paths) fields.push_back(read_field(path, console.err));
   if (paths.empty()) fields = example_fields();
   std::vector<Json> asked;
   for (const Field& field : fields) asked.push_back(describe(field));

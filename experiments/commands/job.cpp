@@ -5,6 +5,7 @@
 #include "experiments/cli/in_order.hpp"
 #include "experiments/cli/interrupt.hpp"
 #include "reference/basics.hpp"
+#include "reference/file_name.hpp"
 
 namespace danaus {
 namespace {
@@ -19,6 +20,14 @@ bool is_same_file(const std::string& a, const std::string& b) {
 }
 
 }  // namespace
+
+std::string typed(const std::string& option, const std::string& value) {
+  return value.empty() ? "" : option + ' ' + value;
+}
+
+std::string typed(const std::string& option, const std::vector<std::string>& values) {
+  return values.empty() ? "" : option + ' ' + values.front() + (values.size() > 1 ? " ..." : "");
+}
 
 Job::Job(Console& console, const std::string& command, const std::string& description)
     : line(command, description), console_(console), command_(command) {}
@@ -43,8 +52,17 @@ void Job::name(const NamedFile& file) {
   files_.push_back(file);
 }
 
+void Job::exclude(const std::vector<std::string>& options) const {
+  const std::string* first = nullptr;
+  for (const std::string& option : options) {
+    if (option.empty()) continue;
+    if (first) fail(command_, ": ", *first, " and ", option, " were both given, must be one of them; leave one out");
+    first = &option;
+  }
+}
+
 HardwareProfile Job::profile(const std::string& name_or_path) {
-  if (name_or_path.ends_with(".json")) reads("--profile", name_or_path);
+  if (has_ending(name_or_path, ".json")) reads("--profile", name_or_path);
   return load_profile(name_or_path);
 }
 

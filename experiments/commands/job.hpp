@@ -30,6 +30,10 @@ struct RowsToMake {
 // Of rows that every run makes anew.
 inline bool never_current(const Json&) { return false; }
 
+// An option as it was typed: "--case TOKEN ..."; empty where it was not given.
+std::string typed(const std::string& option, const std::string& value);
+std::string typed(const std::string& option, const std::vector<std::string>& values);
+
 class Job {
  public:
   Job(Console& console, const std::string& command, const std::string& description);
@@ -45,6 +49,10 @@ class Job {
   // that is also read, or written as something else. Pipes and devices may be both; "" is no file.
   void reads(const std::string& what, const std::string& path);
   void writes(const std::string& what, const std::string& path);
+
+  // Options of which one at most goes, as they were typed; empty where one was not. Throws std::invalid_argument where
+  // two were.
+  void exclude(const std::vector<std::string>& options) const;
 
   // A hardware profile by name, or from a file that the job then reads.
   HardwareProfile profile(const std::string& name_or_path);

@@ -56,7 +56,7 @@ int run_memory(std::span<const std::string> words, Console& console) {
   const HardwareProfile profile = job.profile(profile_name);
   std::vector<Case> cases;
   for (const std::string& word : tokens) cases.push_back(parse_case(word));
-  if (!tokens.empty() && !sweep.empty()) fail("memory: --case and --sweep exclude each other");
+  job.exclude({typed("--case", tokens), typed("--sweep", sweep)});
   if (!sweep.empty()) cases = case_sweep("memory", sweep).cases();
   std::vector<Json> rows;
   for (const Case& asked : cases.empty() ? footprint_cases() : cases) rows.push_back(footprint(asked, profile));

@@ -147,7 +147,8 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
 
   for (const std::string& file : options.measured) job.reads("--measured", file);
   if (!model.empty()) options.models = parse_in(kModels, "model: model", model);
-  if (!options.tokens.empty() + !sweep.empty() + !options.measured.empty() != 1)
+  job.exclude({typed("--case", options.tokens), typed("--sweep", sweep), typed("--measured", options.measured)});
+  if (options.tokens.empty() && sweep.empty() && options.measured.empty())
     fail("model: one of --case, --sweep and --measured must be given");
   options.figure4 = sweep == "figure4";
   const CaseSweep* cases = find_case_sweep(sweep);
@@ -190,8 +191,18 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   return true;
 }
 
+std::string why_uncounted(const Case& asked, const HardwareProfile& profile) {
+  try {
+    require_counted(asked, imitation(profile));
+  } catch (const std::invalid_argument& reason) {
+    return reason.what();
+  }
+  return "its work is not counted";
+}
+
 // Those of Eq. 2 before those of the roofline.
-std::vector<PredictedCase> predicted_cases(const Options& options, const std::vector<HardwareProfile>& profiles) {
+std::vector<PredictedCase> predicted_cases(const Options& options, const std::vector<HardwareProfile>& profiles,
+                                           std::ostream& notices) {
   std::vector<PredictedCase> cases, of_kernels;
   if (options.figure4) cases = figure4_cases(profiles, options.order);
   for (const std::string& word : options.tokens)
@@ -203,7 +214,11 @@ std::vector<PredictedCase> predicted_cases(const Options& options, const std::ve
         cases.push_back(for_eq2(word, options.order, profile));
       if (options.models == Models::eq2) continue;
       const auto of_kernel = for_roofline(word, profile, options.concurrency);
-      if (!of_kernel) continue;
+      if (!of_kernel) {
+        notices << "notice: " << word << " on " << profile.name << " has no roofline: " << why_uncounted(asked, profile)
+                << '\n';
+        continue;
+      }
       of_kernels.push_back(*of_kernel);
       if (options.forecast) continue;
       for (PredictedCase& other : by_other_ways(*of_kernel)) of_kernels.push_back(std::move(other));
@@ -234,7 +249,7 @@ int run_model(std::span<const std::string> words, Console& console) {
   if (!options.measured.empty())
     return predict_measured(options.measured, profiles.front(), load_profile(kPaper), job.json(), console);
 
-  const std::vector<PredictedCase> cases = predicted_cases(options, profiles);
+  const std::vector<PredictedCase> cases = predicted_cases(options, profiles, console.err);
   std::vector<Json> asked, rows;
   for (const PredictedCase& predicted : cases) asked.push_back(describe(predicted));
   job.configure({{"predictions", std::to_string(cases.size())},

@@ -6,6 +6,7 @@
 #include "experiments/cli/table.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
+#include "experiments/count/imitation.hpp"
 #include "experiments/random/random_case.hpp"
 #include "experiments/record/check.hpp"
 #include "kernels/cpu/machine.hpp"
@@ -15,14 +16,19 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "Random cases by plans, on the executor or a GPU, against the truth in double: lengths to 32K, filters from one\n"
-    "tap to 2 L, types, modes, gates, masks, alignments, scales; of spectral and spectralgrad one axis and two, modes\n"
-    "and channels; of shortconv and shortconvgrad 2 to 256 taps in both layouts; of ssmconv 1 to 256 states, before "
-    "and\n"
-    "after. Every output's error is judged against what was summed, |u| |k|. A row for every 500 cases; a seed and a\n"
-    "number make a case again. Exit 1 when a case fails.";
+    "Random cases by plans, on the executor or a GPU, against the truth in double: filters from one tap to 2 L, "
+    "types,\n"
+    "modes, gates, masks, alignments, scales; of spectral and spectralgrad one axis and two, modes and channels; of\n"
+    "shortconv and shortconvgrad 2 to 256 taps in both layouts; of ssmconv 1 to 256 states, before and after. Even\n"
+    "numbers are small cases, odd ones go as far as an operation does. Every output's error is judged against what "
+    "was\n"
+    "summed, |u| |k|; all memory stands between guards. The executor executes the launches of a GPU: whole where they\n"
+    "have up to --whole blocks, else the blocks that differ, and judges what these compute. A row for every 500 cases; "
+    "a\n"
+    "seed and a number make a case again. Exit 1 when a case fails.";
 
 constexpr std::int64_t kCasesOfRow = 500;
+constexpr int kWholeBlocks = 32;  // of a launch that the executor executes whole; of others those that differ
 
 struct Options {
   std::string operation = random_operations().front();
@@ -30,6 +36,8 @@ struct Options {
   std::int64_t count = 2000;
   std::optional<int> only;
   std::optional<int> device;
+  std::string profile;  // whose launches the executor executes; H200
+  std::optional<int> whole;
 };
 
 bool read_options(Job& job, std::span<const std::string> words, Options& options) {
@@ -40,6 +48,9 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   job.line.option("seed", seed, "NUMBER", "others (default 0)");
   job.line.option("only", options.only, "NUMBER", "this one of them alone");
   job.line.option("device", options.device, "NUMBER", "which GPU (default: the executor, on the CPU)");
+  job.line.option("profile", options.profile, "NAME", "whose launches the executor executes (default: H200)");
+  job.line.option("whole", options.whole, "NUMBER",
+                  text("blocks of a launch that is executed whole (default: ", kWholeBlocks, ")"));
   if (!job.parse(words)) return false;
   const auto at_least = [](const char* name, std::optional<int> value, int least) {
     if (value && *value < least) fail("random: ", name, '=', *value, ", must be at least ", least);
@@ -47,7 +58,11 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   if (std::ranges::find(known, options.operation) == known.end())
     fail("random: operation '", options.operation, "', must be one of ", join(known));
   at_least("count", count, 1), at_least("seed", seed, 0), at_least("only", options.only, 0);
-  if (options.only && count) fail("random: --only and --count exclude each other");
+  at_least("whole", options.whole, 0);
+  const std::string device = options.device ? text("--device ", *options.device) : "";
+  job.exclude({device, options.profile.empty() ? "" : text("--profile ", options.profile)});
+  job.exclude({device, options.whole ? text("--whole ", *options.whole) : ""});
+  job.exclude({options.only ? text("--only ", *options.only) : "", count ? text("--count ", *count) : ""});
   options.seed = static_cast<std::uint64_t>(seed.value_or(0)), options.count = count.value_or(options.count);
   return true;
 }
@@ -55,7 +70,9 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
 std::string repeat_command(const Options& options, std::int64_t number) {
   const bool usual = options.operation == random_operations().front();
   return text("danaus random", usual ? "" : " --operation " + options.operation, " --seed ", options.seed, " --only ",
-              number, options.device ? text(" --device ", *options.device) : "");
+              number, options.device ? text(" --device ", *options.device) : "",
+              options.profile.empty() ? "" : " --profile " + options.profile,
+              options.whole ? text(" --whole ", *options.whole) : "");
 }
 
 Json judged_case(const Options& options, std::int64_t number, const RandomVerdict& verdict) {
@@ -84,12 +101,14 @@ void keep_worse(Json& worst, const Json& judged) {
 Json judged_cases(const Options& options, std::int64_t first, std::int64_t count,
                   const std::shared_ptr<const Machine>& machine) {
   Json worst, failed = Json::array();
+  double known = 0;
   for (std::int64_t number = first; number < first + count; ++number) {
     const RandomVerdict verdict = judge(random_case(options.seed, number, options.operation), machine);
     if (!verdict.passed()) failed.push_back(number);
+    known += verdict.known;
     keep_worse(worst, judged_case(options, number, verdict));
   }
-  return {{"failed", failed}, {"worst", worst}};
+  return {{"failed", failed}, {"judged", known / static_cast<double>(count)}, {"worst", worst}};
 }
 
 }  // namespace
@@ -99,7 +118,12 @@ int run_random(std::span<const std::string> words, Console& console) {
   Options options;
   if (!read_options(job, words, options)) return kExitOk;
   if (options.device && cuda_device_count() == 0) return without_gpu(console, "random");
-  const std::shared_ptr<const Machine> machine = options.device ? cuda_machine(*options.device) : executor_machine();
+  const auto executor = [&] {
+    Device device = imitation(job.profile(options.profile.empty() ? "H200" : options.profile));
+    device.name = text("executor (", device.name, ')');
+    return executor_machine({.device = device, .whole_blocks = options.whole.value_or(kWholeBlocks)});
+  };
+  const std::shared_ptr<const Machine> machine = options.device ? cuda_machine(*options.device) : executor();
   const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
 
   std::vector<Json> asked;
@@ -120,6 +144,7 @@ int run_random(std::span<const std::string> words, Console& console) {
                  {"sources", sources_in_words()}});
 
   std::vector<std::int64_t> failed;
+  double judged = 0;
   Json worst;
   job.make(
       {.kind = "random",
@@ -129,12 +154,14 @@ int run_random(std::span<const std::string> words, Console& console) {
        .show =
            [&](std::size_t, const Json& row) {
              for (const Json& number : row.at("failed")) failed.push_back(number);
+             judged += row.value("judged", 1.) * row.at("count").get<double>();
              keep_worse(worst, row.at("worst"));
            },
        .threads = threads});
 
   std::ostream& out = job.out();
-  out << "seed " << options.seed << ": " << end - begin << " cases, " << failed.size() << " failed\n";
+  out << "seed " << options.seed << ": " << end - begin << " cases, " << failed.size() << " failed; "
+      << fixed(100 * judged / static_cast<double>(end - begin), 0) << " % of outputs judged\n";
   out << "worst: number " << worst.at("number").get<std::int64_t>() << ", " << worst.at("case").get<std::string>()
       << ", " << worst.at("data").get<std::string>() << ": error of " << worst.value("output", "none") << ' '
       << scientific(number_of(worst, "error")) << ", " << fixed(number_of(worst, "clearance"), 2) << " of its bound"

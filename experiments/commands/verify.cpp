@@ -69,7 +69,7 @@ bool read_options(Job& job, std::span<const std::string> words, std::span<const 
   line.flag("summary", options.summary, "in the table only the rows that fail");
   if (!job.parse(words)) return false;
 
-  if (!trials.cases.empty() && !sweep.empty()) fail("verify: --case and --sweep exclude each other");
+  job.exclude({typed("--case", trials.cases), typed("--sweep", sweep)});
   if (!mask.empty() && trials.cases.empty()) fail("verify: --mask is for the cases given by --case");
   job.reads("--mask", mask);
   if (!mask.empty()) mask_tokens(trials.cases, mask);
@@ -116,7 +116,7 @@ std::string masks_in_words(const std::vector<Trial>& trials) {
 }
 
 Settings settings_of(const TrialSweep* sweep, const std::vector<Trial>& trials, const Recording& recording,
-                     unsigned threads) {
+                     const std::vector<std::string>& left_out, unsigned threads) {
   std::vector<std::string> methods;
   for (const Trial& trial : trials)
     if (const std::string method(trial.candidate.name);
@@ -131,6 +131,7 @@ Settings settings_of(const TrialSweep* sweep, const std::vector<Trial>& trials, 
                         : std::to_string(recording.samples.size()) + " samples of " + recording.folder},
       {"threads", std::to_string(threads)},
       {"sources", sources_in_words()}};
+  for (const std::string& method : left_out) settings.emplace_back("left out", method);
   if (const std::string masks = sweep ? "" : masks_in_words(trials); !masks.empty())
     settings.emplace_back("masks", "the kernel " + masks);
   return settings;
@@ -156,7 +157,7 @@ int verify(std::span<const std::string> words, Console& console, std::span<const
     asked.push_back(describe(trial));
     longest_token = std::max(longest_token, trial.asked.token().size());
   }
-  job.configure(settings_of(sweep, trials, recording, threads));
+  job.configure(settings_of(sweep, trials, recording, left_out(options.trials, candidates), threads));
 
   const bool judges = !sweep || sweep->judges;
   Verdicts verdicts(job.out(), job.prints() ? job.out() : console.err, {longest_token, options.summary, judges});

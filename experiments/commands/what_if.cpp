@@ -18,7 +18,8 @@ constexpr const char* kDescription =
     "counted work predicts for it: on the profile's device with only that limit changed. Kernels for less than 227 KB\n"
     "have no tensor copies, as their devices have none. Of several launches the time is their sum, without that of\n"
     "preparing filters. Without --case: fp16, B=64, H=768. With --ways: which way convolutions go soonest on each\n"
-    "profile's device, fused, by outer passes or piece by piece; without --case causal ones of 256 to 4M samples.\n"
+    "profile's device, fused, by outer passes or piece by piece, and where a plan takes another, why; without --case\n"
+    "causal ones of 256 to 4M samples.\n"
     "Needs no GPU.";
 
 void print(std::ostream& out, const std::vector<Json>& rows) {
@@ -100,6 +101,10 @@ void print_ways(std::ostream& out, const std::vector<Json>& rows) {
     of = run.of;
   }
   out << '\n';
+  for (const Json& row : rows)
+    if (row.contains("why"))
+      out << "not the soonest, " << row["profile"].get<std::string>() << ", K=" << filter_of(row)
+          << ", L=" << in_units(row["l"]) << ": " << row["why"].get<std::string>() << '\n';
 }
 
 int run_ways(Job& job, const std::vector<std::string>& tokens, const std::vector<std::string>& names) {

@@ -1,97 +1,160 @@
 #include "experiments/convolve/operands.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 
 #include "experiments/cli/memory.hpp"
-#include "reference/convolution/convolve.hpp"
 
 namespace danaus {
 namespace {
 
-std::string shape_text(const Signal& signal) {
-  std::string text;
-  for (std::int64_t extent : signal.shape) text += (text.empty() ? "[" : ", ") + std::to_string(extent);
-  return text + "]";
+// One array, what messages call it, and what it becomes.
+struct Operand {
+  const char* name;
+  const std::string& path;
+  std::vector<double> Inputs::*input;
+  Signal signal;
+
+  bool is_filter() const { return input == &Inputs::k; }
+
+  std::string text() const { return danaus::text(name, ' ', path, " is ", shape_text(signal.shape)); }
+  std::int64_t length() const { return signal.shape.back(); }
+  std::int64_t channels() const { return extent(1); }
+  std::int64_t batch() const { return extent(2); }
+  std::int64_t extent(std::size_t from_last) const {
+    const auto& shape = signal.shape;
+    return shape.size() > from_last ? shape[shape.size() - 1 - from_last] : 1;
+  }
+};
+
+// The extent that all have together, by NumPy's rule.
+std::int64_t broadcast(std::span<const Operand> operands, std::int64_t (Operand::*extent)() const, const char* what) {
+  const Operand* first = nullptr;  // that has more than one, or none
+  for (const Operand& operand : operands) {
+    const std::int64_t count = (operand.*extent)();
+    if (count == 1) continue;
+    if (first && count != (first->*extent)())
+      fail("convolve: ", operand.text(), " of ", count, ' ', what, ", must be of 1 or the ", (first->*extent)(), " of ",
+           first->name, ' ', shape_text(first->signal.shape));
+    first = &operand;
+  }
+  return first ? (first->*extent)() : 1;
+}
+
+// [B, H, samples] of any array that broadcasts to them.
+std::vector<double> expanded(const Operand& operand, std::int64_t batch, std::int64_t channels) {
+  const std::vector<double>& values = operand.signal.values;
+  const std::int64_t length = operand.length();
+  if (std::ssize(values) == batch * channels * length) return values;
+  std::vector<double> all;
+  all.reserve(static_cast<std::size_t>(batch * channels * length));
+  for (std::int64_t b = 0; b < batch; ++b)
+    for (std::int64_t h = 0; h < channels; ++h) {
+      const std::int64_t row =
+          std::min(b, operand.batch() - 1) * operand.channels() + std::min(h, operand.channels() - 1);
+      all.insert(all.end(), values.begin() + row * length, values.begin() + (row + 1) * length);
+    }
+  return all;
+}
+
+// How far the method carries a value that is not finite.
+std::string reach(const Operand& operand, const Convolution& problem, Method method) {
+  if (operand.input == &Inputs::postgate) return "each stays in its own sample of y";
+  if (method == Method::direct && problem.mask.empty())
+    return operand.is_filter()
+               ? "the direct sum carries each to up to all samples of its channel"
+               : text("the direct sum carries each to ", std::min(problem.filter_length, problem.length),
+                      " samples of y: its own and those after it");
+  const bool is_paired = method == Method::monarch && problem.batch > 1 && planned(problem).fold == Fold::pair;
+  return text("a transform spreads them over whole rows of y", is_paired ? " and those paired with them" : "",
+              problem.mask.empty() ? "; --method direct does not" : "");
 }
 
 // Counts what is not finite and refuses it unless the user wants it.
-bool has_nonfinite(const std::string& path, const Signal& signal, bool allowed, Console& console) {
+bool has_nonfinite(const Operand& operand, const Convolution& problem, Method method, bool allowed, Console& console) {
+  const std::vector<double>& values = operand.signal.values;
   const auto finite = [](double value) { return std::isfinite(value); };
-  const auto first = std::find_if_not(signal.values.begin(), signal.values.end(), finite);
-  if (first == signal.values.end()) return false;
-  const auto count = signal.values.end() - first - std::count_if(first, signal.values.end(), finite);
+  const auto first = std::find_if_not(values.begin(), values.end(), finite);
+  if (first == values.end()) return false;
+  const auto count = values.end() - first - std::count_if(first, values.end(), finite);
   if (!allowed)
-    fail("convolve: ", path, " has ", count, " NaN or infinite values, the first at index ",
-         first - signal.values.begin(), ", must be finite (--allow-nonfinite lets them through)");
-  console.err << "notice: " << path << " has " << count
-              << " NaN or infinite values; a transform spreads them over their whole row\n";
+    fail("convolve: ", operand.path, " has ", count, " NaN or infinite values, the first at index ",
+         first - values.begin(), ", must be finite (--allow-nonfinite lets them through)");
+  console.err << "notice: " << operand.path << " has " << count << " NaN or infinite values; "
+              << reach(operand, problem, method) << '\n';
   return true;
 }
 
-void match_rate(const std::string& path, const Signal& signal, const std::string& u_path, const Signal& u) {
-  if (signal.sample_rate != 0 && u.sample_rate != 0 && signal.sample_rate != u.sample_rate)
-    fail("convolve: ", path, " has ", signal.sample_rate, " Hz, must have the ", u.sample_rate, " Hz of ", u_path);
+void match(const Operand& operand, const Operand& u) {
+  const int rate = operand.signal.sample_rate, of_u = u.signal.sample_rate;
+  if (rate != 0 && of_u != 0 && rate != of_u)
+    fail("convolve: ", operand.path, " has ", rate, " Hz, must have the ", of_u, " Hz of ", u.path);
+  if (!operand.is_filter() && operand.length() != u.length())
+    fail("convolve: ", operand.text(), ", must have the ", u.length(), " samples of u ", shape_text(u.signal.shape));
 }
 
-// The filter for every channel: [H, K] from [K], [1, K] or [H, K].
-std::vector<double> filter_of(const std::string& path, const Signal& k, const Signal& u, const Convolution& problem) {
-  if (k.shape.size() > 2) fail("convolve: k ", path, " is ", shape_text(k), ", must be [K] or [H, K]");
-  const std::int64_t rows = k.shape.size() == 2 ? k.shape[0] : 1;
-  if (rows == problem.channels) return k.values;
-  if (rows != 1)
-    fail("convolve: k ", path, " is ", shape_text(k), ", must have one row, or as many as u ", shape_text(u),
-         " has channels, ", problem.channels);
-  std::vector<double> repeated;
-  repeated.reserve(k.values.size() * static_cast<std::size_t>(problem.channels));
-  for (std::int64_t channel = 0; channel < problem.channels; ++channel)
-    repeated.insert(repeated.end(), k.values.begin(), k.values.end());
-  return repeated;
-}
-
-Convolution problem_of(const Signal& u, const Signal& k, Mode mode, const OperandFiles& files) {
+Convolution problem_of(std::span<const Operand> operands, Mode mode, const OperandFiles& files) {
+  const Operand &u = operands[0], &k = operands[1];
+  if (u.length() == 0) fail("convolve: L=0, must be at least 1 (", u.path, " is empty)");
+  if (k.length() == 0) fail("convolve: K=0, must be at least 1 (", k.path, " is empty)");
+  if (k.batch() != 1)
+    fail("convolve: ", k.text(), ", must be [K], [H, K] or [1, H, K]: all batch rows have the same filters");
+  for (const Operand& operand : operands) match(operand, u);
   Convolution problem;
-  problem.dtype = u.dtype;
+  problem.dtype = u.signal.dtype;
   problem.mode = mode;
-  problem.length = u.shape.back();
-  problem.filter_length = k.shape.back();
-  if (u.shape.size() >= 2) problem.channels = u.shape[u.shape.size() - 2];
-  if (u.shape.size() == 3) problem.batch = u.shape[0];
+  problem.batch = broadcast(operands, &Operand::batch, "batch rows");
+  problem.channels = broadcast(operands, &Operand::channels, "channels");
+  problem.length = u.length();
+  problem.filter_length = k.length();
   problem.pregate = !files.pregate.empty();
   problem.postgate = !files.postgate.empty();
-  validate(problem);
   return problem;
+}
+
+// The shape of u and the gates, with one more axis where only k has several channels.
+std::vector<std::int64_t> shape_of(std::span<const Operand> operands, const Convolution& problem) {
+  std::size_t rank = problem.batch != 1 ? 3 : problem.channels != 1 ? 2 : 1;
+  for (const Operand& operand : operands)
+    if (!operand.is_filter()) rank = std::max(rank, operand.signal.shape.size());
+  const std::array all = {problem.batch, problem.channels, problem.length};
+  return {all.end() - static_cast<std::ptrdiff_t>(rank), all.end()};
 }
 
 }  // namespace
 
 std::string description(const std::string& path, const Signal& signal) {
-  return path + "  " + std::string(name(signal.dtype)) + ' ' + shape_text(signal) +
+  return path + "  " + std::string(name(signal.dtype)) + ' ' + shape_text(signal.shape) +
          (signal.sample_rate ? "  " + std::to_string(signal.sample_rate) + " Hz" : "");
 }
 
-Operands read_operands(const OperandFiles& files, Mode mode, bool allow_nonfinite, Console& console) {
-  Operands operands{read_signal(files.u), read_signal(files.k), {}, {}};
-  const Signal &u = operands.u, &k = operands.k;
-  operands.problem = problem_of(u, k, mode, files);
-  require_memory("convolve", memory_of(planned(operands.problem)));
-
-  operands.inputs = {u.values, filter_of(files.k, k, u, operands.problem), {}, {}};
-  match_rate(files.k, k, files.u, u);
-  bool& nonfinite = operands.nonfinite;
-  nonfinite |= has_nonfinite(files.u, u, allow_nonfinite, console);
-  nonfinite |= has_nonfinite(files.k, k, allow_nonfinite, console);
-  const auto read_gate = [&](const std::string& path, const char* which) {
-    if (path.empty()) return std::vector<double>{};
-    Signal gate = read_signal(path);
-    if (gate.shape != u.shape)
-      fail("convolve: ", which, ' ', path, " is ", shape_text(gate), ", must be ", shape_text(u), " like u");
-    match_rate(path, gate, files.u, u);
-    nonfinite |= has_nonfinite(path, gate, allow_nonfinite, console);
-    return std::move(gate.values);
+Operands read_operands(const OperandFiles& files, Mode mode, Method method, bool allow_nonfinite, Console& console) {
+  std::vector<Operand> list;
+  const auto add = [&](const char* name, const std::string& path, std::vector<double> Inputs::*input) {
+    if (!path.empty()) list.push_back({name, path, input, read_signal(path)});
   };
-  operands.inputs.pregate = read_gate(files.pregate, "pregate");
-  operands.inputs.postgate = read_gate(files.postgate, "postgate");
+  add("u", files.u, &Inputs::u), add("k", files.k, &Inputs::k);
+  add("pregate", files.pregate, &Inputs::pregate), add("postgate", files.postgate, &Inputs::postgate);
+  Operands operands;
+  Convolution& problem = operands.problem;
+  problem = problem_of(list, mode, files);
+  operands.shape = shape_of(list, problem);
+  if (!operands.is_empty()) {
+    validate(problem);
+    if (!files.mask.empty()) problem = with_mask(problem, read_mask(files.mask));
+    require_memory("convolve", memory_of(planned(problem)));
+  }
+
+  for (const Operand& operand : list) print_notice(console.err, operand.signal);
+  print_frames_notice(console.err, files.u, list[0].signal);
+  if (list[0].channels() == 1) print_frames_notice(console.err, files.k, list[1].signal);
+  for (const Operand& operand : list) {
+    operands.nonfinite |= has_nonfinite(operand, problem, method, allow_nonfinite, console);
+    operands.inputs.*operand.input = expanded(operand, operand.is_filter() ? 1 : problem.batch, problem.channels);
+  }
+  operands.u = std::move(list[0].signal), operands.k = std::move(list[1].signal);
   return operands;
 }
 

@@ -2,31 +2,38 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "experiments/cli/console.hpp"
+#include "experiments/io/mask_file.hpp"
 #include "experiments/io/signal_file.hpp"
-#include "reference/convolution/convolution.hpp"
+#include "reference/convolution/convolve.hpp"
 #include "reference/convolution/data.hpp"
 
 namespace danaus {
 
 struct OperandFiles {
-  std::string u, k, pregate, postgate;  // gates empty where there are none
+  std::string u, k, pregate, postgate, mask;  // the last three empty where there are none
 };
 
 struct Operands {
   Signal u, k;
-  Convolution problem;
-  Inputs inputs;           // the filter for every channel
-  bool nonfinite = false;  // any of them has NaN or infinite values
+  std::vector<std::int64_t> shape;  // of y
+  Convolution problem;              // with the mask; not valid where y is empty
+  Inputs inputs;                    // u and gates for every row of y, the filter for every channel
+  bool nonfinite = false;           // any of them has NaN or infinite values
+
+  bool is_empty() const { return problem.batch == 0 || problem.channels == 0; }
 };
 
 // "FILE  f32 [2, 100]  48000 Hz"
 std::string description(const std::string& path, const Signal& signal);
 
-// u and gates are [L], [H, L] or [B, H, L] and all alike, k is [K] or [1, K], the same filter for every channel, or
-// [H, K]. Values that are not finite need `allow_nonfinite` and are said on console.err. Throws std::invalid_argument,
-// naming file and rule, where files do not go together or need more memory than there is.
-Operands read_operands(const OperandFiles& files, Mode mode, bool allow_nonfinite, Console& console);
+// u and gates are [L], [H, L] or [B, H, L], k is [K], [H, K] or [1, H, K]. Channels and batch rows broadcast as NumPy's
+// axes do: where one array has one, it serves all of another's. Without channels or rows y is empty.
+//
+// Values that are not finite need `allow_nonfinite`; console.err then says how far `method` carries them. Throws
+// std::invalid_argument, naming file and rule, where files do not go together or need more memory than there is.
+Operands read_operands(const OperandFiles& files, Mode mode, Method method, bool allow_nonfinite, Console& console);
 
 }  // namespace danaus

@@ -2,7 +2,7 @@
 
 #include "experiments/cli/table.hpp"
 #include "experiments/verify/spot_check.hpp"
-#include "reference/half.hpp"
+#include "reference/overflow.hpp"
 
 namespace danaus {
 
@@ -36,13 +36,19 @@ StatedError stated_error(const Convolution& problem, const Inputs& inputs, Metho
         text("the direct sum, ", check.samples == check.of ? "all " : text(check.samples, " (drawn at random) of "),
              check.of, " samples");
   }
-  stated.error = text("relative L2 ", scientific(as_written.rel_l2), " as written (", name(problem.dtype), "), ",
-                      scientific(in_double.rel_l2), " in double");
+  const std::int64_t overflowed = overflow_count(problem.dtype, y);
+  const std::string of_written =
+      overflowed == 0 ? text("relative L2 ", scientific(as_written.rel_l2), " as written (", name(problem.dtype), ")")
+                      : text("not stated as written: ", overflowed, " of ", y.size(), " samples of y overflow ",
+                             name(problem.dtype), ", rightly");
+  stated.error =
+      text(of_written, overflowed == 0 ? ", " : "; relative L2 ", scientific(in_double.rel_l2), " in double");
   stated.verify = {{"status", "passed"},
                    {"truth", by_fftw ? std::string(name(judge)) : "direct"},
                    {"rel_l2", as_written.rel_l2},
                    {"rel_l2_in_double", in_double.rel_l2},
                    {"against", stated.against}};
+  if (overflowed > 0) stated.verify["reason"] = of_written;
   return stated;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "reference/convolution/mask.hpp"
 
@@ -133,19 +134,23 @@ std::vector<Json> thinned(const std::vector<Json>& front) {
 }
 
 const Json& best_above(const std::vector<Json>& rows, double snr_db) {
-  const auto us = [](const Json& row) { return row.at("us").get<double>(); };
+  const auto rank = [](const Json& row) {
+    return std::tuple(-row.at("us").get<double>(), row.at("zeros").get<double>(), snr_of(row));
+  };
   const Json* best = nullptr;
   double most = -std::numeric_limits<double>::infinity();
   for (const Json& row : rows) {
     const double snr = snr_of(row);
     most = std::max(most, snr);
     if (snr < snr_db) continue;
-    if (!best || us(row) < us(*best) || (us(row) == us(*best) && snr > snr_of(*best))) best = &row;
+    if (!best || rank(row) > rank(*best)) best = &row;
   }
   if (!best)
     fail("explore: none of ", rows.size(), " patterns has an SNR of ", snr_db, " dB; the highest is ",
          std::round(10 * most) / 10, " dB");
   return *best;
 }
+
+bool saves_time(const Json& row) { return row.at("us").get<double>() < row.at("dense_us").get<double>(); }
 
 }  // namespace danaus

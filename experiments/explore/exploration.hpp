@@ -48,8 +48,12 @@ std::vector<Json> pareto_front(std::vector<Json> rows);
 // Of a front those that lose at least 1 dB less than the one before.
 std::vector<Json> thinned(const std::vector<Json>& front);
 
-// The fastest row of at least this SNR. Throws std::invalid_argument where there is none.
+// The fastest row of at least this SNR; of equally fast ones that which removes most. Throws std::invalid_argument
+// where there is none.
 const Json& best_above(const std::vector<Json>& rows, double snr_db);
+
+// Whether its mask makes the kernel faster than the whole spectrum does.
+bool saves_time(const Json& row);
 
 // A partial filter: the first K taps of those of a subject, K <= L. The fields of a row (schema partial).
 struct PartialFilter {

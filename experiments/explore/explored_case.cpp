@@ -16,8 +16,9 @@ namespace {
 
 constexpr std::int64_t kMostChannels = 16, kMostProbed = std::int64_t{1} << 22;
 
-Signal read_some(const char* what, const std::string& path) {
-  Signal signal = read_finite_signal(text("explore: ", what), path);
+Signal read_some(const char* what, const std::string& path, std::ostream& notices) {
+  Signal signal = read_finite_signal(text("explore: ", what), path, notices);
+  print_frames_notice(notices, path, signal);
   if (std::ranges::all_of(signal.values, [](double v) { return v == 0; }))
     fail("explore: ", what, ' ', path, " are all zero");
   return signal;
@@ -36,8 +37,8 @@ Convolution default_case(Mode mode, std::int64_t length) {
 }
 
 // Filters of a file, and the case that they are for.
-void read_filters(const std::string& path, bool is_asked, ExploredCase& subject) {
-  const Signal file = read_some("filters", path);
+void read_filters(const std::string& path, bool is_asked, ExploredCase& subject, std::ostream& notices) {
+  const Signal file = read_some("filters", path, notices);
   if (file.shape.size() > 2)
     fail("explore: filters ", path, " have ", file.shape.size(), " dimensions, must be [K] or [H, K]");
   const std::int64_t rows = file.shape.size() == 2 ? file.shape[0] : 1, taps = file.shape.back();
@@ -62,9 +63,7 @@ Json data_of(const ExploredCase& subject) {
   return {{"filters", subject.filters}, {"inputs", subject.names}, {"channels", subject.probe.channels}};
 }
 
-bool is_signal_file(const std::string& word) { return word.ends_with(".npy") || word.ends_with(".wav"); }
-
-ExploredCase read_explored_case(const ExploredCaseWords& words, Mode mode, std::int64_t length) {
+ExploredCase read_explored_case(const ExploredCaseWords& words, Mode mode, std::int64_t length, std::ostream& notices) {
   ExploredCase subject;
   subject.problem = words.token.empty() ? default_case(mode, length) : parse_convolution(words.token);
   if (!subject.problem.mask.empty())
@@ -75,7 +74,7 @@ ExploredCase read_explored_case(const ExploredCaseWords& words, Mode mode, std::
   spec.seed = subject.seed = words.seed;
   const bool of_file = is_signal_file(words.filters);
   if (of_file) {
-    read_filters(words.filters, !words.token.empty(), subject);
+    read_filters(words.filters, !words.token.empty(), subject, notices);
   } else {
     spec.filter = parse_in(kFilterKinds, "explore: filters", words.filters);
     subject.probe = subject.problem;
@@ -96,7 +95,7 @@ ExploredCase read_explored_case(const ExploredCaseWords& words, Mode mode, std::
   spec.recording = read_recording(kRecordingFolder);
   if (inputs.empty() && !spec.recording.empty()) inputs = name(DataKind::recording);
   if (is_signal_file(inputs)) {
-    spec.recording = read_some("inputs", inputs).values;
+    spec.recording = read_some("inputs", inputs, notices).values;
     spec.data = DataKind::recording;
     add(inputs, named(inputs, spec.recording));
   } else if (!inputs.empty() && inputs != name(DataKind::gaussian)) {

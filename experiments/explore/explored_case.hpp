@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -33,12 +34,10 @@ struct ExploredCase {
 // {"filters", "inputs", "channels"}: what a row says of them.
 Json data_of(const ExploredCase& subject);
 
-bool is_signal_file(const std::string& word);
-
 // The case without a mask, with filters and inputs; of a file as many channels as it has rows, else at most 16. Without
 // a token fp16, B=64, in the mode and of the length given, or as long as a file's filters need. Throws
-// std::invalid_argument where files and case do not go together.
-ExploredCase read_explored_case(const ExploredCaseWords& words, Mode mode, std::int64_t length);
+// std::invalid_argument where files and case do not go together. Notices about files go to `notices`.
+ExploredCase read_explored_case(const ExploredCaseWords& words, Mode mode, std::int64_t length, std::ostream& notices);
 
 // With the fold, N and factors of the kernel that computes its masks on the device, or, where none does, the cheapest
 // factors by Eq. 2.

@@ -5,13 +5,14 @@
 #include <complex>
 #include <limits>
 #include <numbers>
+#include <span>
 
 #include "experiments/bench/noise.hpp"
 #include "experiments/io/signal_file.hpp"
 #include "experiments/verify/execution.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "reference/compare.hpp"
-#include "reference/half.hpp"
+#include "reference/overflow.hpp"
 #include "reference/truth.hpp"
 
 namespace danaus {
@@ -114,6 +115,13 @@ std::int64_t all_frequencies(const Field& field) {
   return all;
 }
 
+// Relative to the field: of what is kept next to nothing may be left.
+double kernel_error(const Field& field, std::span<const double> kept, std::span<const double> computed) {
+  std::vector<double> off = field.samples;
+  for (std::size_t i = 0; i < off.size(); ++i) off[i] += computed[i] - kept[i];
+  return compare(field.samples, off).rel_l2;
+}
+
 Json truncation(const Field& field, int modes) {
   const Spectral layer = truncating_layer(field, modes);
   const Case asked(layer);
@@ -129,7 +137,7 @@ Json truncation(const Field& field, int modes) {
               {"kernel_error", nullptr},
               {"result", result}};
   if (const auto machine = executor_machine(); has_plan(asked, machine))
-    row["kernel_error"] = compare(kept, execute(asked, values, machine).outputs.at("y")).rel_l2;
+    row["kernel_error"] = kernel_error(field, kept, execute(asked, values, machine).outputs.at("y"));
   return row;
 }
 
@@ -145,19 +153,21 @@ std::vector<Field> example_fields() {
   return fields;
 }
 
-Field read_field(const std::string& path) {
+Field read_field(const std::string& path, std::ostream& notices) {
   constexpr int kFewest = 16, kMost = 1024;  // of an axis of a layer
-  const Signal signal = read_finite_signal("fields: field", path);
+  const Signal signal = read_finite_signal("fields: field", path, notices);
   if (signal.shape.size() > 2)
     fail("fields: field ", path, " has ", signal.shape.size(), " axes, must be [X] or [X, Y]");
   for (std::int64_t points : signal.shape)
     if (points < kFewest || points > kMost)
       fail("fields: field ", path, " has an axis of ", points, ", must be from ", kFewest, " to ", kMost);
-  if (std::ranges::all_of(signal.values, [](double value) { return value == 0; }))
-    fail("fields: field ", path, " is zero everywhere");
   Field field{path, "a field of your own", digest_of(signal.values), {}, signal.values};
   field.lengths.assign(signal.shape.begin(), signal.shape.end());
+  if (const std::int64_t count = overflow_count(Dtype::f32, field.samples); count > 0)
+    fail("fields: field ", path, " has ", count, " values beyond fp32, which layers compute in; divide it");
   round_as_layers_do(field);
+  if (std::ranges::all_of(field.samples, [](double value) { return value == 0; }))
+    fail("fields: field ", path, " is zero everywhere in fp32, must have a value to be relative to");
   return field;
 }
 

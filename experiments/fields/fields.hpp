@@ -2,6 +2,7 @@
 // spectra.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ std::vector<Field> example_fields();
 
 // A user's own, .npy [X] or [X, Y], rounded to fp32. Throws std::invalid_argument, by name, for other shapes, axes that
 // no layer has, values that are not finite or all zero.
-Field read_field(const std::string& path);
+Field read_field(const std::string& path, std::ostream& notices);
 
 // The energies of its frequencies in decibels below the largest, all of the first axis if there are two, half of the
 // last: [X, Y/2 + 1].

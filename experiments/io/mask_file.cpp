@@ -7,6 +7,7 @@
 #include "experiments/cli/environment.hpp"
 #include "experiments/io/signal_file.hpp"
 #include "reference/convolution/mask.hpp"
+#include "reference/file_name.hpp"
 
 namespace danaus {
 namespace {
@@ -114,6 +115,7 @@ class JsonMask {
 
 MaskFile mask_of_marks(const std::string& name, std::span<const double> kept) {
   const std::int64_t n = std::ssize(kept);
+  if (n == 0) fail("mask ", name, ": is [0], must be [N] of a mark for each frequency");
   for (std::int64_t k = 0; k < n; ++k) {
     if (!(kept[k] == 0 || kept[k] == 1)) fail("mask ", name, ": has ", kept[k], " at ", k, ", must be 0 or 1");
     if (kept[k] != kept[(n - k) % n])
@@ -127,8 +129,8 @@ MaskFile mask_of_marks(const std::string& name, std::span<const double> kept) {
 }
 
 MaskFile read_mask(const std::string& path) {
-  if (path.ends_with(".npy")) return read_marks(path);
-  if (path.ends_with(".json")) return JsonMask(path).read();
+  if (has_ending(path, ".npy")) return read_marks(path);
+  if (has_ending(path, ".json")) return JsonMask(path).read();
   fail("mask ", path, ": must be a .npy or a .json file");
 }
 

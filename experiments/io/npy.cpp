@@ -1,5 +1,6 @@
 // The .npy format, by hand: a header that is a Python dictionary, then the values.
 #include <Eigen/Core>
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
@@ -11,6 +12,7 @@
 
 #include "experiments/cli/memory.hpp"
 #include "experiments/io/signal_file.hpp"
+#include "reference/half.hpp"
 
 namespace danaus {
 namespace {
@@ -20,6 +22,8 @@ static_assert(std::endian::native == std::endian::little, "values are copied bet
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kChunk = std::size_t{1} << 16;  // values converted at a time
 constexpr std::uint32_t kLongestHeader = 1 << 16;     // bytes; only structured types need more
+constexpr const char* kBf16 = "<V2";                  // as ml_dtypes saves it; NumPy itself has no bf16
+constexpr const char* kTypes = "'<f2', '<V2', '<f4' or '<f8' (fp16, bf16 of ml_dtypes, fp32, fp64)";
 
 struct Header {
   Dtype dtype;
@@ -28,11 +32,16 @@ struct Header {
 
 Dtype dtype_of(const std::string& descriptor, const std::string& path) {
   if (descriptor == "<f2") return Dtype::f16;
+  if (descriptor == kBf16) return Dtype::bf16;
   if (descriptor == "<f4") return Dtype::f32;
   if (descriptor == "<f8") return Dtype::f64;
-  if (descriptor.starts_with('>'))
-    fail(path, ": type '", descriptor, "' is big-endian, must be little-endian ('<'); numpy.astype converts it");
-  fail(path, ": unsupported type '", descriptor, "', must be '<f2', '<f4' or '<f8' (fp16, fp32, fp64)");
+  if (descriptor == ">f2" || descriptor == ">f4" || descriptor == ">f8")
+    fail(path, ": type '", descriptor, "' is big-endian, must be little-endian; array.astype('<", descriptor.substr(1),
+         "') converts it");
+  if (descriptor == "|V2")
+    fail(path, ": type '|V2' is two bytes of no stated type, must be ", kTypes,
+         "; where they are bf16, save array.view(ml_dtypes.bfloat16)");
+  fail(path, ": unsupported type '", descriptor, "', must be ", kTypes, "; array.astype('<f4') converts real numbers");
 }
 
 std::string descriptor_of(Dtype dtype) {
@@ -40,9 +49,9 @@ std::string descriptor_of(Dtype dtype) {
     case Dtype::f16: return "<f2";
     case Dtype::f32: return "<f4";
     case Dtype::f64: return "<f8";
-    case Dtype::bf16: break;
+    case Dtype::bf16: return kBf16;
   }
-  fail("npy: type ", name(dtype), " does not exist in the format, must be f16, f32 or f64");
+  fail("npy: dtype ", int(dtype), " is none of f16, bf16, f32, f64");
 }
 
 // The header is a Python dictionary literal: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
@@ -63,7 +72,7 @@ std::string enclosed(std::string_view value, char opening, char closing, const s
   return std::string(value.substr(1, end - 1));
 }
 
-// "3, 4" or "3,", as Python writes a tuple between its parentheses.
+// "3, 4" or "3,", as Python writes a tuple between its parentheses; Python 2 writes "3L,".
 std::vector<std::int64_t> parse_shape(std::string_view tuple, const std::string& path) {
   const auto without_blanks = [](std::string_view text) {
     const std::size_t first = std::min(text.find_first_not_of(' '), text.size());
@@ -72,7 +81,8 @@ std::vector<std::int64_t> parse_shape(std::string_view tuple, const std::string&
   std::vector<std::int64_t> shape;
   for (std::string_view rest = without_blanks(tuple); !rest.empty();) {
     const std::size_t comma = rest.find(',');
-    const std::string_view word = without_blanks(rest.substr(0, comma));
+    std::string_view word = without_blanks(rest.substr(0, comma));
+    if (word.ends_with('L')) word.remove_suffix(1);
     std::int64_t extent = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), extent);
     if (error != std::errc() || end != word.data() + word.size() || extent < 0)
@@ -85,7 +95,7 @@ std::vector<std::int64_t> parse_shape(std::string_view tuple, const std::string&
 
 Header parse_header(const std::string& text, const std::string& path) {
   const std::string_view descriptor = value_of(text, "descr", path);
-  if (descriptor[0] == '[') fail(path, ": a structured type, must be '<f2', '<f4' or '<f8' (fp16, fp32, fp64)");
+  if (descriptor[0] == '[') fail(path, ": a structured type, must be ", kTypes, "; save one of its fields");
   const char quote = descriptor[0] == '"' ? '"' : '\'';
   Header header;
   header.dtype = dtype_of(enclosed(descriptor, quote, quote, path), path);
@@ -93,7 +103,9 @@ Header parse_header(const std::string& text, const std::string& path) {
   header.shape = parse_shape(shape, path);
   if (header.shape.empty() || header.shape.size() > 3)
     fail(path, ": shape (", shape, ") has rank ", header.shape.size(), ", must be from 1 to 3");
-  if (!value_of(text, "fortran_order", path).starts_with("False"))
+  // Without two axes of more than one sample both orders are the same.
+  const bool has_orders = std::ranges::count_if(header.shape, [](std::int64_t extent) { return extent > 1; }) > 1;
+  if (has_orders && !value_of(text, "fortran_order", path).starts_with("False"))
     fail(path, ": the array is in Fortran order, must be in C order; numpy.ascontiguousarray converts it");
   return header;
 }
@@ -109,11 +121,13 @@ void read_values(std::ifstream& file, std::vector<double>& values) {
 }
 
 template <class Stored>
-void write_values(PendingFile& file, const std::vector<double>& values) {
+void write_values(PendingFile& file, const Signal& signal) {
+  const std::vector<double>& values = signal.values;
   std::vector<Stored> chunk;
   for (std::size_t done = 0; done < values.size(); done += chunk.size()) {
     chunk.resize(std::min(kChunk, values.size() - done));
-    for (std::size_t i = 0; i < chunk.size(); ++i) chunk[i] = static_cast<Stored>(values[done + i]);
+    for (std::size_t i = 0; i < chunk.size(); ++i)
+      chunk[i] = static_cast<Stored>(round_to(signal.dtype, values[done + i]));
     file.write({reinterpret_cast<const char*>(chunk.data()), chunk.size() * sizeof(Stored)});
   }
 }
@@ -158,6 +172,7 @@ Signal read_npy(const std::string& path) {
   Signal signal{header.dtype, header.shape, std::vector<double>(static_cast<std::size_t>(count))};
   switch (header.dtype) {
     case Dtype::f16: read_values<Eigen::half>(file, signal.values); break;
+    case Dtype::bf16: read_values<Eigen::bfloat16>(file, signal.values); break;
     case Dtype::f32: read_values<float>(file, signal.values); break;
     default: read_values<double>(file, signal.values); break;
   }
@@ -179,9 +194,10 @@ void write_npy(PendingFile& file, const Signal& signal) {
   file.write(std::string(kMagic) + std::string("\x01\x00", 2) + static_cast<char>(length & 0xff) +
              static_cast<char>(length >> 8) + text);
   switch (signal.dtype) {
-    case Dtype::f16: return write_values<Eigen::half>(file, signal.values);
-    case Dtype::f32: return write_values<float>(file, signal.values);
-    default: return write_values<double>(file, signal.values);
+    case Dtype::f16: return write_values<Eigen::half>(file, signal);
+    case Dtype::bf16: return write_values<Eigen::bfloat16>(file, signal);
+    case Dtype::f32: return write_values<float>(file, signal);
+    default: return write_values<double>(file, signal);
   }
 }
 

@@ -1,4 +1,4 @@
-// A user's own arrays: .npy (fp16, fp32, fp64) and .wav files.
+// A user's own arrays: .npy (fp16, bf16 as ml_dtypes saves it, fp32, fp64) and .wav files.
 //
 //                read as                                                       written as
 //   .npy         rank 1 to 3, little-endian, C order; the type becomes dtype   version 1.0, the type of `dtype`
@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ostream>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,16 +25,28 @@ struct Signal {
   std::vector<std::int64_t> shape;  // C order
   std::vector<double> values;       // exactly what the file holds
   int sample_rate = 0;              // of a .wav, else 0
+  std::string notice = {};          // what the user should know of the file; empty: nothing
 };
 
 enum class SignalFormat { npy, wav };
 
-SignalFormat signal_format(const std::string& path);  // by the name's ending
+// By the name's ending, in small letters or capitals. The latter throws where it is neither .npy nor .wav.
+bool is_signal_file(std::string_view word);
+SignalFormat signal_format(const std::string& path);
 
 Signal read_signal(const std::string& path);
 
-// The same; throws where a value is not finite, with `whose`, path, value and index.
-Signal read_finite_signal(std::string_view whose, const std::string& path);
+// The same, and its notice goes to `notices`; throws, with `whose` and path, where there is no value or one is not
+// finite.
+Signal read_finite_signal(std::string_view whose, const std::string& path, std::ostream& notices);
+
+// A line, where there is one.
+void print_notice(std::ostream& out, const Signal& signal);
+
+// A line where there are more rows than samples in a row: other programs write [frames, channels].
+void print_frames_notice(std::ostream& out, const std::string& path, const Signal& signal);
+
+std::string shape_text(const std::vector<std::int64_t>& shape);  // [2, 3]
 
 // Of the values: another file under the same name has another.
 std::string digest_of(std::span<const double> values);

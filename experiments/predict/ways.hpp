@@ -21,7 +21,7 @@ WaysCase ways_case(const Case& asked, const HardwareProfile& profile);
 std::vector<WaysCase> ways_cases(const std::vector<HardwareProfile>& profiles);
 
 // The fields of a result row (schema ways) that say what is asked, and those that say what each way would take, by
-// counted work, the soonest first, and why there are none of the others.
+// counted work, the soonest first, why there are none of the others, and why a plan takes another than the soonest.
 Json describe(const WaysCase& asked);
 Json ways(const WaysCase& asked);
 

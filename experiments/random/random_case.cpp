@@ -8,6 +8,7 @@
 
 #include "experiments/operations/subject.hpp"
 #include "experiments/verify/execution.hpp"
+#include "kernels/cpu/machine.hpp"
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/registry.hpp"
 #include "reference/bounds.hpp"
@@ -21,11 +22,18 @@
 namespace danaus {
 namespace {
 
-constexpr std::int64_t kLongest = 32768, kMostOfACase = std::int64_t{1} << 17;
+// How far cases go.
+struct Domain {
+  bool wide;
+  std::int64_t longest = wide ? std::int64_t{1} << 19 : 32768;  // rows of convolutions
+  std::int64_t samples = std::int64_t{1} << (wide ? 20 : 17);
+  std::int64_t products = std::int64_t{1} << (wide ? 24 : 21);  // of taps, or steps of states
+};
 
 class Draw {
  public:
-  explicit Draw(std::uint64_t seed) : random_(seed) {}
+  Draw(std::uint64_t seed, const Domain& of) : domain(of), random_(seed) {}
+  const Domain domain;
   std::int64_t from(std::int64_t least, std::int64_t most) {
     return least + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(most - least + 1));
   }
@@ -33,6 +41,16 @@ class Draw {
   std::int64_t of_any_scale(std::int64_t most) {
     const double bits = std::log2(static_cast<double>(most)) * static_cast<double>(random_() >> 11) * 0x1p-53;
     return std::clamp<std::int64_t>(std::llround(std::exp2(bits)), 1, most);
+  }
+  // One end of 1 to `most`, or both, and as often what is between: evenly, or of any scale.
+  std::int64_t with_ends(std::int64_t most) {
+    switch (from(0, 5)) {
+      case 0: return 1;
+      case 1: return most;
+      case 2: return std::max<std::int64_t>(most - from(0, 9), 1);
+      case 3: return from(1, most);
+      default: return of_any_scale(most);
+    }
   }
   template <class T>
   T one_of(std::initializer_list<T> options) {
@@ -58,9 +76,9 @@ std::int64_t length_from(Draw& draw) {
   switch (draw.from(0, 3)) {
     case 0:
       return std::clamp<std::int64_t>(fft_sizes()[draw.from(0, std::ssize(fft_sizes()) - 1)] + draw.from(-9, 9), 1,
-                                      kLongest);
-    case 1: return std::min(kLongest, 8 * draw.of_any_scale(kLongest / 8));
-    default: return draw.of_any_scale(kLongest);
+                                      draw.domain.longest);
+    case 1: return std::min(draw.domain.longest, 8 * draw.of_any_scale(draw.domain.longest / 8));
+    default: return draw.of_any_scale(draw.domain.longest);
   }
 }
 
@@ -94,8 +112,15 @@ Convolution random_convolution(Draw& draw) {
     case 2: p.filter_length = draw.from(1, std::min<std::int64_t>(p.length, 8)); break;
     default: p.filter_length = p.length;
   }
-  p.channels = draw.from(1, std::clamp<std::int64_t>(kMostOfACase / p.length, 1, 5));
-  p.batch = draw.from(1, std::clamp<std::int64_t>(kMostOfACase / p.length / p.channels, 1, 9));
+  const std::int64_t rows = std::max<std::int64_t>(draw.domain.samples / p.length, 1);
+  if (draw.domain.wide) {  // past several waves of blocks
+    constexpr std::int64_t kMostRows = 6000;
+    p.channels = draw.of_any_scale(std::min(rows, kMostRows));
+    p.batch = draw.of_any_scale(std::max<std::int64_t>(std::min(rows, kMostRows) / p.channels, 1));
+  } else {
+    p.channels = draw.from(1, std::min<std::int64_t>(rows, 5));
+    p.batch = draw.from(1, std::clamp<std::int64_t>(rows / p.channels, 1, 9));
+  }
   p.pregate = draw.from(0, 2) == 0, p.postgate = draw.from(0, 2) == 0;
   return p;
 }
@@ -108,8 +133,8 @@ Convolution random_convolution_or_masked(Draw& draw) {
   p.mode = Mode::circular, p.pregate = p.postgate = false;
   p.length = fft_sizes()[draw.from(0, std::ssize(fft_sizes()) - 1)];
   p.filter_length = draw.from(1, p.length);
-  p.channels = std::clamp<std::int64_t>(kMostOfACase / p.length, 1, p.channels);
-  p.batch = std::clamp<std::int64_t>(kMostOfACase / p.length / p.channels, 1, p.batch);
+  p.channels = std::clamp<std::int64_t>(draw.domain.samples / p.length, 1, p.channels);
+  p.batch = std::clamp<std::int64_t>(draw.domain.samples / p.length / p.channels, 1, p.batch);
   const auto first = static_cast<int>(draw.from(0, p.length / 4)),
              last = static_cast<int>(draw.from(first, p.length / 2));
   if (first == 0 && last == p.length / 2) return p;
@@ -120,8 +145,10 @@ Convolution random_convolution_or_masked(Draw& draw) {
 
 // What fits into the shared memory of an H200's block: others are drawn again.
 Spectral random_layer(Draw& draw) {
-  constexpr int kShortest = 16, kLongestRow = 1024, kMostChannels = 256, kMostItems = 300;
-  constexpr double kMostProducts = 1 << 26;
+  constexpr int kShortest = 16, kLongestRow = 1024, kMostChannels = 256;
+  const bool wide = draw.domain.wide;
+  const std::int64_t most_items = wide ? 3000 : 300;
+  const double most_products = wide ? 1 << 28 : 1 << 26, most_weights = wide ? 1 << 22 : 1e300;
   for (;;) {
     Spectral p;
     p.dtype = draw.one_of({Dtype::f32, Dtype::f32, Dtype::f16, Dtype::bf16});
@@ -130,25 +157,28 @@ Spectral random_layer(Draw& draw) {
     const bool has_two_axes = draw.from(0, 2) == 0;
     p.two_sided = (p.complex || has_two_axes) && draw.from(0, 1) == 0;
     p.channel_major = draw.from(0, 2) == 0, p.adjoint = draw.from(0, 2) == 0;
-    p.inputs = draw.of_any_scale(kMostChannels), p.outputs = draw.of_any_scale(kMostChannels);
+    const auto channels = [&] { return wide ? draw.with_ends(kMostChannels) : draw.of_any_scale(kMostChannels); };
+    p.inputs = channels(), p.outputs = channels();
     const int axes = has_two_axes ? 2 : 1;
     p.lengths.clear(), p.modes.clear();
     for (int axis = 0; axis < axes; ++axis)
-      p.lengths.push_back(static_cast<int>(kShortest - 1 + draw.of_any_scale(kLongestRow / axes - kShortest + 1)));
+      p.lengths.push_back(
+          static_cast<int>(kShortest - 1 + draw.of_any_scale(kLongestRow / (wide ? 1 : axes) - kShortest + 1)));
     for (int axis = 0; axis < axes; ++axis) {
       const bool is_half = !p.complex && axis == axes - 1;
       const int length = p.lengths[axis], most = is_half ? length / 2 + 1 : p.two_sided ? length / 2 : length;
-      p.modes.push_back(static_cast<int>(draw.of_any_scale(most)));
+      p.modes.push_back(static_cast<int>(wide ? draw.with_ends(most) : draw.of_any_scale(most)));
     }
     const std::int64_t points = points_of_row(p), row = points * std::max(p.inputs, p.outputs);
-    p.batch = draw.of_any_scale(std::clamp<std::int64_t>(kMostOfACase / row, 1, kMostItems));
+    p.batch = draw.of_any_scale(std::clamp<std::int64_t>(draw.domain.samples / row, 1, most_items));
     const double along_axes = static_cast<double>(points) * p.modes.back() * (p.two_sided ? 2 : 1) +
                               static_cast<double>(axes == 2 ? p.lengths[0] * kept_count(p) : 0);
     const double products = static_cast<double>(p.batch * p.inputs * p.outputs * kept_count(p)) +
                             static_cast<double>(p.batch * (p.inputs + p.outputs)) * along_axes;
-    if (row > kMostOfACase || products > kMostProducts) continue;
+    const double weights = static_cast<double>(p.inputs * p.outputs * (p.shared ? 1 : kept_count(p)));
+    if (row > draw.domain.samples || products > most_products || weights > most_weights) continue;
     try {
-      make_program(p, Device());
+      make_program(p, wide ? h200() : Device());
       return p;
     } catch (const std::invalid_argument&) {
     }
@@ -160,7 +190,7 @@ SpectralGradient random_layer_gradient(Draw& draw) {
     SpectralGradient asked{random_layer(draw)};
     asked.forward.adjoint = false;
     try {
-      make_program(asked, Device());
+      make_program(asked, draw.domain.wide ? h200() : Device());
       return asked;
     } catch (const std::invalid_argument&) {
     }
@@ -169,16 +199,17 @@ SpectralGradient random_layer_gradient(Draw& draw) {
 
 // Few taps and many, rows shorter than the filter and much longer, channels fewer and more than a tile has.
 ShortConvolution random_short(Draw& draw) {
-  constexpr std::int64_t kMostProducts = std::int64_t{1} << 21, kMostChannels = 40;
+  const std::int64_t most_channels = draw.domain.wide ? 4000 : 40, most_rows = draw.domain.wide ? 4000 : 5;
   ShortConvolution p;
   p.dtype = draw.one_of({Dtype::f16, Dtype::bf16});
   p.filter = draw.one_of({Dtype::f32, Dtype::f32, p.dtype});
   p.padding = draw.one_of({Padding::causal, Padding::same});
   p.taps = 1 + draw.of_any_scale(kMostTaps - 1);
-  const std::int64_t samples = std::min(kMostOfACase, kMostProducts / p.taps);
+  const std::int64_t samples = std::min(draw.domain.samples, draw.domain.products / p.taps);
   p.length = draw.of_any_scale(samples);
-  p.channels = draw.of_any_scale(std::clamp<std::int64_t>(samples / p.length, 1, kMostChannels));
-  p.batch = draw.from(1, std::clamp<std::int64_t>(samples / p.length / p.channels, 1, 5));
+  p.channels = draw.of_any_scale(std::clamp<std::int64_t>(samples / p.length, 1, most_channels));
+  const std::int64_t rows = std::clamp<std::int64_t>(samples / p.length / p.channels, 1, most_rows);
+  p.batch = draw.domain.wide ? draw.of_any_scale(rows) : draw.from(1, rows);
   p.bias = draw.from(0, 1) == 0, p.pregate = draw.from(0, 2) == 0, p.postgate = draw.from(0, 2) == 0;
   p.channels_last = draw.from(0, 1) == 0;
   return p;
@@ -186,14 +217,16 @@ ShortConvolution random_short(Draw& draw) {
 
 // Whole chunks and parts of one, rows that are cut and few samples; every number of states that a kernel pads.
 StateSpace random_state(Draw& draw) {
-  constexpr std::int64_t kMostSteps = std::int64_t{1} << 21, kLongestRow = 8192, kMostRows = 130;
+  const std::int64_t steps = draw.domain.products, longest = draw.domain.wide ? 65536 : 8192;
+  const std::int64_t most_rows = draw.domain.wide ? 3000 : 130;
   StateSpace p;
   p.dtype = draw.one_of({Dtype::f16, Dtype::bf16});
   p.states = static_cast<int>(draw.of_any_scale(kMostStates));
-  p.length = draw.of_any_scale(std::min(kLongestRow, kMostSteps / p.states));
-  const std::int64_t rows = std::clamp<std::int64_t>(kMostSteps / p.states / p.length, 1, kMostRows);
+  p.length = draw.of_any_scale(std::min(longest, steps / p.states));
+  const std::int64_t rows = std::clamp<std::int64_t>(steps / p.states / p.length, 1, most_rows);
   p.batch = draw.of_any_scale(rows);
-  p.channels = draw.from(1, std::clamp<std::int64_t>(rows / p.batch, 1, 3));
+  const std::int64_t others = std::max<std::int64_t>(rows / p.batch, 1);
+  p.channels = draw.domain.wide ? draw.of_any_scale(others) : draw.from(1, std::min<std::int64_t>(others, 3));
   p.initial = draw.from(0, 1) == 0, p.final = draw.from(0, 1) == 0;
   return p;
 }
@@ -215,11 +248,10 @@ constexpr RandomOperation kOperations[] = {
 };
 
 // How many outputs err independently, if errors are in proportion to them; but where all is in one frequency one number
-// errs, that of the row.
-double independent_outputs(const RandomCase& c, const std::vector<double>& outputs) {
+// errs, that of the row. Of so many in all, some.
+double independent_outputs(const RandomCase& c, const std::vector<double>& outputs, std::int64_t all) {
   const Convolution* p = convolution_of(c.asked);
-  const bool of_rows =
-      p && c.filter == RandomFilter::alternating && std::ssize(outputs) == p->batch * p->channels * p->length;
+  const bool of_rows = p && c.filter == RandomFilter::alternating && all == p->batch * p->channels * p->length;
   const std::size_t together = of_rows ? static_cast<std::size_t>(p->length) : 1;
   double squares = 0, fourth_powers = 0;
   for (std::size_t begin = 0; begin < outputs.size(); begin += together) {
@@ -243,7 +275,7 @@ RandomCase random_case(std::uint64_t seed, std::int64_t number, std::string_view
                       static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number >> 32)};
   std::array<std::uint32_t, 2> words;
   mixed.generate(words.begin(), words.end());
-  Draw draw(std::uint64_t{words[0]} << 32 | words[1]);
+  Draw draw(std::uint64_t{words[0]} << 32 | words[1], {number % 2 == 1});
 
   RandomCase c;
   c.seed = static_cast<std::uint64_t>(draw.from(0, (std::int64_t{1} << 62) - 1));
@@ -288,25 +320,33 @@ Values random_values(const RandomCase& c) {
 
 // What rounds below the smallest normal number errs by up to half of the least one, whatever it is relative to.
 RandomVerdict verdict_of(const RandomCase& c, const Values& truth, const Values& outputs,
-                         const std::vector<OutputBound>& bounds) {
+                         const std::vector<OutputBound>& bounds, const KnownNumbers& known) {
   constexpr double kMostRoundings = 64, kLeastOfF16 = 0x1p-25;
   const bool is_f16 = c.asked.arrays().front().dtype == Dtype::f16;
+  double of_all = 0, known_numbers = 0;
   RandomVerdict worst;
   for (const OutputBound& bound : bounds) {
-    const std::vector<double>&right = truth.find(bound.name)->second, &made = outputs.find(bound.name)->second;
+    const std::vector<double>& all = truth.find(bound.name)->second;
+    const std::vector<double> right = known_of(known, bound.name, all),
+                              made = known_of(known, bound.name, outputs.find(bound.name)->second);
+    of_all += static_cast<double>(all.size()), known_numbers += static_cast<double>(right.size());
+    if (right.empty()) continue;
+    // Of some outputs, as much was summed as is their share.
+    const double summed = bound.summed * std::sqrt(static_cast<double>(right.size()) / static_cast<double>(all.size()));
     const double floor = is_f16 ? kLeastOfF16 * std::sqrt(kMostRoundings * static_cast<double>(right.size())) : 0;
     double square = 0;
     for (std::size_t i = 0; i < right.size(); ++i) square += std::pow(made[i] - right[i], 2);
     RandomVerdict verdict;
     verdict.output = bound.name;
-    verdict.error = square == 0 ? 0 : std::sqrt(square) / bound.summed;
-    verdict.bound = bound.l2 * excess_of_few(independent_outputs(c, right));
-    if (bound.summed > 0) verdict.bound += floor / bound.summed;  // not where the filter's taps wrap to zeros
+    verdict.error = square == 0 ? 0 : std::sqrt(square) / summed;
+    verdict.bound = bound.l2 * excess_of_few(independent_outputs(c, right, std::ssize(all)));
+    if (summed > 0) verdict.bound += floor / summed;  // not where the filter's taps wrap to zeros
     verdict.clearance = verdict.error / verdict.bound;
     if (!std::isfinite(square)) verdict.violation = text(bound.name, " is not finite");
     if (worst.output.empty() || !verdict.violation.empty() || verdict.clearance > worst.clearance) worst = verdict;
     if (!worst.violation.empty()) break;
   }
+  worst.known = known_numbers / of_all;
   return worst;
 }
 
@@ -316,8 +356,8 @@ RandomVerdict judge(const RandomCase& c, const std::shared_ptr<const Machine>& m
   const auto subject = subject_of(c.asked, "random");
   RandomVerdict verdict =
       verdict_of(c, subject->compared(values, truth(c.asked, values)), subject->compared(values, done.outputs),
-                 output_bounds(c.asked, values, machine->device()));
-  if (!done.guarded) verdict.violation = "samples beside an output were written";
+                 output_bounds(c.asked, values, machine->device()), done.known);
+  if (!done.violation.empty()) verdict.violation = done.violation;
   return verdict;
 } catch (const std::exception& error) {
   RandomVerdict verdict;

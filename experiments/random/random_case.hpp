@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/plan/machine.hpp"
+#include "experiments/verify/execution.hpp"
 #include "reference/backward/bounds.hpp"
 #include "reference/convolution/convolution.hpp"
 #include "reference/names.hpp"
@@ -36,10 +36,11 @@ struct RandomCase {
 // The words of the operations that there are random cases of, the default first.
 std::vector<std::string> random_operations();
 
-// Case `number` of those that begin with `seed`. Of convolutions, their gradients and steps: lengths to 32K, many of
-// them near an FFT size; K from 1 to 2 L; up to 2^17 samples. Of spectral layers: what a kernel for one axis has room
-// for, with up to 2^17 samples. Of short convolutions and their gradients: 2 to 256 taps, rows from one sample on, in
-// both layouts, up to 2^21 products. Of state-space models: 1 to 256 states, up to 2^19 steps of a state.
+// Case `number` of those that begin with `seed`; even numbers are small, odd ones go as far as operations do, by what
+// the truth takes. Of convolutions, their gradients and steps: lengths to 32K, or 512K, many of them near an FFT size;
+// K from 1 to 2 L; up to 2^17 samples, or 2^20, in up to thousands of rows. Of spectral layers: 16 to 1024 points, all
+// modes and channels. Of short convolutions and their gradients: 2 to 256 taps, rows from one sample on, in both
+// layouts, up to 2^21 products, or 2^24. Of state-space models: 1 to 256 states, up to 2^21 steps of a state, or 2^24.
 RandomCase random_case(std::uint64_t seed, std::int64_t number, std::string_view operation = "fftconv");
 
 // In words, beside its token.
@@ -52,14 +53,16 @@ struct RandomVerdict {
   double bound = 0;       // of it, of the kernel's roundings
   double clearance = 0;   // error over bound
   std::string output;     // which one
-  std::string violation;  // what was wrong beyond that: NaN, samples written beside an output, a refusal
+  double known = 1;       // the share of all outputs that the machine computed
+  std::string violation;  // what was wrong beyond that: NaN, memory that was written beside an array, a refusal
   bool passed() const { return violation.empty() && clearance <= 1; }
 };
 
 Values random_values(const RandomCase& c);
 
+// `known`: of outputs of which that is not all numbers, which those are; the others are not judged.
 RandomVerdict verdict_of(const RandomCase& c, const Values& truth, const Values& outputs,
-                         const std::vector<OutputBound>& bounds);
+                         const std::vector<OutputBound>& bounds, const KnownNumbers& known = {});
 
 // By a plan on the machine.
 RandomVerdict judge(const RandomCase& c, const std::shared_ptr<const Machine>& machine);

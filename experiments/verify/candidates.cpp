@@ -31,8 +31,9 @@ double double_pipeline_bound(const Convolution& planned) { return bound_l2(Dtype
 
 // Where the two candidates that run kernels run them.
 struct OnExecutor {
-  static Device device() { return {}; }
-  static std::shared_ptr<const Machine> machine() { return executor_machine(); }
+  static constexpr std::int64_t kWholeBlocks = 512;  // of a launch that is executed whole; else the blocks that differ
+  static Device device() { return machine()->device(); }
+  static std::shared_ptr<const Machine> machine() { return executor_machine({.whole_blocks = kWholeBlocks}); }
 };
 struct OnGpu {
   static Device device() { return cuda_device(); }
@@ -49,7 +50,7 @@ Convolution planned_by_kernel(const Convolution& problem) {
   return planned(problem, variant_for<Place>(problem));
 }
 
-bool executor_computes(const Convolution& problem) { return has_kernel(problem, Device()); }
+bool executor_computes(const Convolution& problem) { return has_kernel(problem, OnExecutor::device()); }
 
 bool gpu_computes(const Convolution& problem) {
   static const bool kHasGpu = cuda_device_count() > 0;
@@ -58,8 +59,7 @@ bool gpu_computes(const Convolution& problem) {
 
 template <class Place>
 std::vector<double> by_kernel(const Convolution& problem, const Inputs& inputs) {
-  const Values values = {{"u", inputs.u}, {"k", inputs.k}, {"pregate", inputs.pregate}, {"postgate", inputs.postgate}};
-  return execute(problem, values, Place::machine()).outputs.at("y");
+  return execute(problem, values_of(inputs), Place::machine()).outputs.at("y");
 }
 
 // Its own count of roundings, and one a gate.

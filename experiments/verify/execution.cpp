@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "experiments/operations/subject.hpp"
+#include "kernels/cpu/machine.hpp"
 #include "kernels/device/halves.hpp"
 #include "kernels/plan/plan.hpp"
 #include "reference/convolution/mask.hpp"
@@ -15,39 +16,36 @@ namespace {
 constexpr std::byte kPoison{0xff};  // NaN in every type
 constexpr std::int64_t kGuard = 256;
 
-// An array in memory of the machine, with guards around it.
-class GuardedArray {
+// Memory of the machine between guards, which say when something beside it was written.
+class GuardedMemory {
  public:
-  GuardedArray(const Machine& machine, const Array& array, int offset)
+  GuardedMemory(const Machine& machine, std::string name, std::int64_t bytes, std::int64_t offset = 0)
       : machine_(machine),
-        array_(array),
-        begin_(kGuard + offset * bytes(array.dtype)),
-        size_(bytes(array.dtype) * array.size()),
-        words_(begin_ + size_ + kGuard, kPoison) {}
-  void upload(const std::vector<double>& values) {
-    std::ranges::copy(host::encode_bytes(array_.dtype, values), words_.begin() + begin_);
-    upload();
-  }
-  void upload() { memory_ = machine_.upload(words_.data(), std::ssize(words_)); }
-  Buffer buffer() const {
-    return {array_.name, static_cast<std::byte*>(memory_.get()) + begin_, static_cast<std::size_t>(size_)};
-  }
-  // `guarded`: nothing beside it was written.
-  std::vector<double> fetch(bool& guarded) {
-    machine_.copy_to_host(words_.data(), memory_.get(), std::ssize(words_));
-    const std::span all(words_);
-    const auto untouched = [](std::span<const std::byte> part) {
-      return std::ranges::all_of(part, [](std::byte b) { return b == kPoison; });
+        name_(std::move(name)),
+        begin_(kGuard + offset),
+        size_(bytes),
+        bytes_(begin_ + size_ + kGuard, kPoison) {}
+  std::span<std::byte> contents() { return std::span(bytes_).subspan(begin_, size_); }
+  void upload() { memory_ = machine_.upload(bytes_.data(), std::ssize(bytes_)); }
+  std::byte* data() const { return static_cast<std::byte*>(memory_.get()) + begin_; }
+  std::int64_t size() const { return size_; }
+  // What is in the contents then; or what was written that may not be.
+  std::string fetch(bool is_written) {
+    const std::vector<std::byte> before = bytes_;
+    machine_.copy_to_host(bytes_.data(), memory_.get(), std::ssize(bytes_));
+    const auto same = [&](std::int64_t first, std::int64_t last) {
+      return std::equal(bytes_.begin() + first, bytes_.begin() + last, before.begin() + first);
     };
-    guarded = guarded && untouched(all.first(begin_)) && untouched(all.subspan(begin_ + size_));
-    return decoded_bytes(array_.dtype, all.subspan(begin_, size_));
+    if (!same(0, begin_) || !same(begin_ + size_, std::ssize(bytes_)))
+      return text("memory beside ", name_, " was written");
+    return is_written || same(begin_, begin_ + size_) ? "" : text(name_, " was written");
   }
 
  private:
   const Machine& machine_;
-  Array array_;
+  std::string name_;
   std::int64_t begin_, size_;
-  std::vector<std::byte> words_;
+  std::vector<std::byte> bytes_;
   std::shared_ptr<void> memory_;
 };
 
@@ -63,6 +61,10 @@ std::vector<double> decoded_bytes(Dtype dtype, std::span<const std::byte> memory
   std::vector<std::uint16_t> bits(count);
   std::memcpy(bits.data(), memory.data(), memory.size());
   return host::decode(dtype, bits);
+}
+
+Values values_of(const Inputs& inputs) {
+  return {{"u", inputs.u}, {"k", inputs.k}, {"pregate", inputs.pregate}, {"postgate", inputs.postgate}};
 }
 
 Values make_values(const Case& asked, const DataSpec& spec) {
@@ -83,22 +85,56 @@ Values make_values(const Case& asked, const DataSpec& spec) {
 Execution execute(const Case& asked, const Values& values, const std::shared_ptr<const Machine>& machine,
                   std::span<const int> offsets) {
   const std::vector<Array> arrays = asked.arrays();
-  std::vector<GuardedArray> memory;
+  std::vector<GuardedMemory> memory;
   std::vector<Buffer> filters, others;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
-    const bool is_filter = arrays[i].role == Role::filter;
-    GuardedArray& array = memory.emplace_back(*machine, arrays[i], is_filter || offsets.empty() ? 0 : offsets[i]);
-    arrays[i].role == Role::output ? array.upload() : array.upload(values.find(arrays[i].name)->second);
-    (is_filter ? filters : others).push_back(array.buffer());
+    const Array& array = arrays[i];
+    const bool is_filter = array.role == Role::filter;
+    const std::int64_t offset = is_filter || offsets.empty() ? 0 : offsets[i];
+    GuardedMemory& of_array = memory.emplace_back(*machine, std::string(array.name), bytes(array.dtype) * array.size(),
+                                                  bytes(array.dtype) * offset);
+    if (array.role != Role::output)
+      std::ranges::copy(host::encode_bytes(array.dtype, values.find(array.name)->second), of_array.contents().begin());
+    of_array.upload();
+    (is_filter ? filters : others).emplace_back(array.name, of_array.data(), static_cast<std::size_t>(of_array.size()));
   }
   Plan plan(asked, machine, marks_of(asked));
-  plan.prepare(filters);
-  plan.execute(others);
+  GuardedMemory prepared(*machine, "the prepared filters", plan.prepared_bytes());
+  const auto batched = std::ranges::find_if(arrays, &Array::batched);
+  GuardedMemory workspace(*machine, "the workspace",
+                          plan.workspace_bytes(batched == arrays.end() ? 1 : batched->extents.front()));
+  prepared.upload(), workspace.upload();
+  CallOptions options;
+  options.prepared = prepared.data(), options.prepared_bytes = static_cast<std::size_t>(prepared.size());
+  options.workspace = workspace.data(), options.workspace_bytes = static_cast<std::size_t>(workspace.size());
+  plan.prepare(filters, options);
+  plan.execute(others, options);
   machine->synchronize();
-  Execution done{{}, true};
-  for (std::size_t i = 0; i < arrays.size(); ++i)
-    if (arrays[i].role == Role::output) done.outputs[std::string(arrays[i].name)] = memory[i].fetch(done.guarded);
+  Execution done;
+  const auto fetch = [&](GuardedMemory& from, bool is_written) {
+    const std::string violation = from.fetch(is_written);
+    if (done.violation.empty()) done.violation = violation;
+  };
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const Array& array = arrays[i];
+    const bool is_output = array.role == Role::output;
+    fetch(memory[i], is_output);
+    if (!is_output) continue;
+    done.outputs[std::string(array.name)] = decoded_bytes(array.dtype, memory[i].contents());
+    auto known = known_numbers(*machine, memory[i].data(), array.size(), bytes(array.dtype));
+    if (!known.empty()) done.known[std::string(array.name)] = std::move(known);
+  }
+  fetch(prepared, true), fetch(workspace, true);
   return done;
+}
+
+std::vector<double> known_of(const KnownNumbers& known, std::string_view output, const std::vector<double>& values) {
+  const auto found = known.find(output);
+  if (found == known.end()) return values;
+  std::vector<double> some;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (found->second[i]) some.push_back(values[i]);
+  return some;
 }
 
 std::vector<OutputBound> output_bounds(const Case& asked, const Values& values, const Device& device) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,18 +18,28 @@ namespace danaus {
 // Numbers of f16, bf16 or f32 as they lie in memory.
 std::vector<double> decoded_bytes(Dtype dtype, std::span<const std::byte> memory);
 
+// The arrays of a convolution's inputs.
+Values values_of(const Inputs& inputs);
+
 // Inputs and filters of the case with such data: u and k as the spec says, gates and dy Gaussian. Throws where
 // another operation is to have other data than its own.
 Values make_values(const Case& asked, const DataSpec& spec);
 
+// Of outputs of which a machine executed some blocks only, which numbers it computed.
+using KnownNumbers = std::map<std::string, std::vector<bool>, std::less<>>;
+
 struct Execution {
   Values outputs;
-  bool guarded;  // nothing beside the outputs was written
+  KnownNumbers known;
+  std::string violation;  // whose guard, or whose input, was written
 };
-// Outputs begin as NaN. `offsets`: of each of the case's arrays, in its samples from an address that is a multiple of
-// 256 bytes; none: all 0. A filter begins there whatever its offset.
+// Outputs begin as NaN. All memory stands between guards of NaN. `offsets`: of each of the case's arrays, in its
+// samples from an address that is a multiple of 256 bytes; none: all 0. A filter begins there whatever its offset.
 Execution execute(const Case& asked, const Values& values, const std::shared_ptr<const Machine>& machine,
                   std::span<const int> offsets = {});
+
+// The numbers that are known.
+std::vector<double> known_of(const KnownNumbers& known, std::string_view output, const std::vector<double>& values);
 
 // Of each output, by the roundings of the kernels that a plan on the device has.
 std::vector<OutputBound> output_bounds(const Case& asked, const Values& values, const Device& device);

@@ -4,6 +4,9 @@
 
 #include "experiments/operations/subject.hpp"
 #include "experiments/verify/execution.hpp"
+#include "kernels/cuda/machine.hpp"
+#include "kernels/plan/plan.hpp"
+#include "reference/convolution/mask.hpp"
 
 namespace danaus {
 namespace {
@@ -33,6 +36,22 @@ std::vector<Trial> trials_of_cases(const TrialSelection& selection, std::span<co
   return trials;
 }
 
+// Why it does not compute the case.
+std::string obstacle(const Candidate& candidate, const Case& asked) {
+  if (candidate.name == kOnGpu && cuda_device_count() == 0) return "there is no GPU";
+  const auto* problem = asked.as<Convolution>();
+  if (!problem && !candidate.machine) return "computes convolutions alone";
+  try {
+    if (problem)
+      candidate.planned(*problem);
+    else
+      Plan(asked, candidate.machine(), marks_of(asked));
+  } catch (const std::logic_error& error) {
+    return error.what();
+  }
+  return "its kernel is not in this build (CMake option DANAUS_ALL)";
+}
+
 std::vector<Trial> trials_of_sweep(const TrialSelection& selection, std::span<const Candidate> candidates) {
   const auto& methods = selection.methods;
   std::vector<Trial> trials = selection.sweep->trials(candidates);
@@ -55,6 +74,19 @@ std::vector<std::string> methods_of(std::span<const Candidate> candidates) {
   for (const Candidate& candidate : candidates)
     if (methods.empty() || methods.back() != candidate.name) methods.emplace_back(candidate.name);
   return methods;
+}
+
+std::vector<std::string> left_out(const TrialSelection& selection, std::span<const Candidate> candidates) {
+  std::vector<std::string> words;
+  if (!selection.methods.empty()) return words;
+  for (const std::string& token : selection.cases)
+    for (const Candidate& candidate : candidates) {
+      const Case asked = parse_case(token);
+      if (candidate.scaling == Scaling::one_side || computes(candidate, asked)) continue;
+      const std::string line = text(candidate.name, ": ", obstacle(candidate, asked));
+      if (std::ranges::find(words, line) == words.end()) words.push_back(line);
+    }
+  return words;
 }
 
 std::vector<Trial> selected_trials(const TrialSelection& selection, std::span<const Candidate> candidates) {

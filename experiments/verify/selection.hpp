@@ -29,4 +29,7 @@ std::vector<std::string> methods_of(std::span<const Candidate> candidates);
 // that it does not compute: it is its own to say why.
 std::vector<Trial> selected_trials(const TrialSelection& selection, std::span<const Candidate> candidates);
 
+// The methods that do not compute one of the cases, and why. None where methods were asked for by name.
+std::vector<std::string> left_out(const TrialSelection& selection, std::span<const Candidate> candidates);
+
 }  // namespace danaus

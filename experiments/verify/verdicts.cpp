@@ -55,8 +55,12 @@ void Verdicts::add(const Trial& trial, const Json& row) {
     if (!table_) table_.emplace(out_, table_columns(options_.token_width));
     table_->row(cells_of(trial, row));
   }
-  if (failure && row.at("verify").contains("reason"))
-    failures_ << "  " << row.at("verify").at("reason").get<std::string>() << '\n';
+  if (const std::string reason = row.at("verify").value("reason", ""); !reason.empty()) {
+    if (failure)
+      failures_ << "  " << reason << '\n';
+    else
+      ++reasons_[text(status, ", ", row.at("method").get<std::string>(), ": ", reason)];
+  }
   if (failure) failures_ << "  repeat: " << repeat_command(trial) << '\n';
   ++added_;
 }
@@ -82,6 +86,7 @@ void Verdicts::print_summary() {
   out_ << '\n'
        << added_ << " rows: " << count("passed") << " passed, " << count("failed") << " failed, " << count("skipped")
        << " skipped\n";
+  for (const auto& [reason, rows] : reasons_) out_ << rows << ' ' << reason << '\n';
   if (!options_.judges && count("failed") > 0) out_ << "(this sweep is there to show what fails)\n";
 }
 

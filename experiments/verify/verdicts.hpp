@@ -43,6 +43,7 @@ class Verdicts {
   std::vector<std::string> order_;  // of the groups
   std::map<std::string, Group> groups_;
   std::map<std::string, int> statuses_;
+  std::map<std::string, int> reasons_;  // why rows were skipped, or passed without some samples
   int added_ = 0;
 };
 

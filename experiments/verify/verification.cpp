@@ -9,6 +9,7 @@
 #include "experiments/verify/spot_check.hpp"
 #include "reference/compare.hpp"
 #include "reference/convolution/conditioning.hpp"
+#include "reference/overflow.hpp"
 
 namespace danaus {
 namespace {
@@ -33,7 +34,31 @@ double truth_bound(Method truth, const Convolution& planned) {
   return unit_roundoff(Dtype::f64) * std::sqrt(static_cast<double>(terms));
 }
 
+// What was summed to some of all outputs: their share of it.
+double summed_to(const std::vector<double>& some, const std::vector<double>& all, double summed) {
+  return summed * std::sqrt(static_cast<double>(some.size()) / static_cast<double>(all.size()));
+}
+
 Json skipped(const std::string& reason) { return {{"status", "skipped"}, {"reason", reason}}; }
+
+// Of launches too large to be executed whole, one after the other.
+Json without_known() {
+  return skipped("the blocks that differ were executed, and none made outputs out of what others had made whole");
+}
+
+// Sets samples of both to 0 that came out infinite and must, because the truth is too large for the type. Returns how
+// many samples are not finite, in words, or nothing.
+std::string without_overflow(Dtype dtype, std::vector<double>& expected, std::vector<double>& computed) {
+  std::int64_t infinite = 0, too_large = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (std::isfinite(computed[i])) continue;
+    ++infinite, too_large += overflows(dtype, expected[i]);
+    if (computed[i] == round_to(dtype, expected[i])) expected[i] = computed[i] = 0;
+  }
+  if (infinite == 0) return "";
+  return text(infinite, " of ", expected.size(), " samples are not finite; of ", too_large,
+              " the truth is too large for ", name(dtype), ", a smaller --scale has fewer");
+}
 
 bool judges_fftw(std::string_view method) { return method == name(Method::fftw); }
 
@@ -72,23 +97,31 @@ Json verdict(const Comparison& comparison, const Expected& expected) {
 }
 
 Json judged(const Convolution& planned, std::string_view method, const Inputs& inputs,
-            const std::vector<double>& computed, double bound, bool is_constant, double usual_share) {
+            const std::vector<double>& computed, double bound, bool is_constant, double usual_share,
+            const KnownNumbers& known) {
   if (const auto why = without_truth(planned, method)) return *why;
   const double multiplications = direct_multiplications(planned);
   const Method truth = judges_fftw(method) || multiplications <= kDirectByDefault ? Method::direct : Method::fftw;
   auto samples = static_cast<std::int64_t>(computed.size());
   Comparison comparison;
+  std::string reason;
   if (judges_fftw(method) && multiplications > kDirectForFftw) {
     const SpotCheck check = spot_check(planned, inputs, computed);
     samples = check.samples;
     comparison = check.in_double;
   } else {
-    comparison = compare(convolve(planned, inputs, truth), computed, summed(planned, inputs));
+    std::vector<double> right = known_of(known, "y", convolve(planned, inputs, truth));
+    if (right.empty()) return without_known();
+    std::vector<double> fitting = known_of(known, "y", computed);
+    reason = without_overflow(planned.dtype, right, fitting);
+    comparison = compare(right, fitting, summed_to(right, computed, summed(planned, inputs)));
+    samples = std::ssize(right);
   }
   const double whole_bound = bound + truth_bound(truth, planned);
   const double gain_bound = is_constant ? whole_bound : bound_gain(whole_bound, samples);
   Json row = verdict(comparison, {whole_bound, gain_bound, samples, usual_share});
   row["truth"] = name(truth);
+  if (!reason.empty()) row["reason"] = reason;
   return row;
 }
 
@@ -103,9 +136,15 @@ Json verified_convolution(const Trial& trial, const Convolution& problem, const 
   const std::string_view method = trial.candidate.name;
   if (const auto why = without_truth(planned, method)) return {{"verify", *why}};
   const Inputs inputs = make_inputs(problem, data);
-  const std::vector<double> computed = trial.candidate.compute(problem, inputs);
-  return {{"verify", judged(planned, method, inputs, computed, trial.candidate.bound(planned),
-                            data.data == DataKind::constant, is_gaussian(data) ? trial.candidate.usual_share : 1)}};
+  Execution done;
+  if (trial.candidate.machine)
+    done = execute(trial.asked, values_of(inputs), trial.candidate.machine());
+  else
+    done.outputs["y"] = trial.candidate.compute(problem, inputs);
+  Json row = judged(planned, method, inputs, done.outputs["y"], trial.candidate.bound(planned),
+                    data.data == DataKind::constant, is_gaussian(data) ? trial.candidate.usual_share : 1, done.known);
+  if (!done.violation.empty()) row["status"] = "failed", row["reason"] = done.violation;
+  return {{"verify", row}};
 }
 
 // The product of y with dy, which every gradient's with its own input must be.
@@ -134,6 +173,12 @@ bool is_worse(const Json& a, const Json& b) {
   return a.at("clearance") > b.at("clearance");
 }
 
+Dtype dtype_of(const Case& asked, std::string_view name) {
+  for (const Array& array : asked.arrays())
+    if (array.name == name) return array.dtype;
+  fail("verify: ", asked.token(), " has no array ", name);
+}
+
 Json verified_outputs(const Trial& trial, const DataSpec& data) {
   const std::shared_ptr<const Machine> machine = trial.candidate.machine();
   const auto subject = subject_of(trial.asked, "verify");
@@ -146,21 +191,26 @@ Json verified_outputs(const Trial& trial, const DataSpec& data) {
   Json outputs = Json::object(), worst;
   for (const OutputBound& bound : bounds) {
     const std::string name(bound.name);
-    const std::vector<double>& right = expected.at(name);
+    const std::vector<double>&all = expected.at(name), right = known_of(done.known, name, all);
+    if (right.empty()) continue;
     const std::int64_t samples = std::ssize(right);
     const double gain = data.data == DataKind::constant ? bound.l2 : bound_gain(bound.l2, samples);
     Json& row = outputs[name];
-    row = verdict(compare(right, computed.at(name), bound.summed), {bound.l2, gain, samples, share});
+    std::vector<double> fitting_truth = right, fitting = known_of(done.known, name, computed.at(name));
+    const std::string reason = without_overflow(dtype_of(trial.asked, name), fitting_truth, fitting);
+    row = verdict(compare(fitting_truth, fitting, summed_to(right, all, bound.summed)),
+                  {bound.l2, gain, samples, share});
+    if (!reason.empty()) row["reason"] = reason;
     row["truth"] = subject->truth();
     if (worst.is_null() || is_worse(row, worst)) {
       worst = row;
       worst["output"] = name;
     }
   }
+  if (worst.is_null()) worst = without_known();
   Json fields = {{"verify", worst}, {"outputs", outputs}};
-  if (!done.guarded)
-    fields["verify"]["status"] = "failed", fields["verify"]["reason"] = "memory beside an output was written";
-  const auto product = is_gaussian(data) ? subject->product(values) : std::nullopt;
+  if (!done.violation.empty()) fields["verify"]["status"] = "failed", fields["verify"]["reason"] = done.violation;
+  const auto product = is_gaussian(data) && done.known.empty() ? subject->product(values) : std::nullopt;
   if (!product) return fields;
   const Json products = judged_products(*product, values, done.outputs, bounds);
   fields["adjoint"] = products;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/verify/execution.hpp"
 #include "experiments/verify/trials.hpp"
 #include "reference/compare.hpp"
 
@@ -26,9 +27,11 @@ Json verdict(const Comparison& comparison, const Expected& expected);
 // The verdict() on y [B, H, L] as computed from the inputs, with "truth": "direct" | "fftw"; or {"status": "skipped",
 // "reason"}. `planned` is the problem with fold, N and factors, `bound` that of the computation itself. The truth is
 // the direct sum where it is small enough or FFTW itself is judged (over some samples, where there are too many), else
-// FFTW. Constant data may have an error of scale; `usual_share` of its bound is what such data take.
+// FFTW. Of y that is `known` in part only that part is compared. Constant data may have an error of scale;
+// `usual_share` of its bound is what such data take.
 Json judged(const Convolution& planned, std::string_view method, const Inputs& inputs,
-            const std::vector<double>& computed, double bound, bool is_constant = false, double usual_share = 1);
+            const std::vector<double>& computed, double bound, bool is_constant = false, double usual_share = 1,
+            const KnownNumbers& known = {});
 
 // What DataKind::recording reads, and where from; without samples where there are none.
 struct Recording {

@@ -9,6 +9,7 @@
 #include <new>
 #include <set>
 
+#include "kernels/cpu/blocks.hpp"
 #include "kernels/cpu/kernels.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/executor/operations.hpp"
@@ -16,12 +17,8 @@
 #include "kernels/families/correlate_chain/family.hpp"
 #include "kernels/families/correlate_exchange/family.hpp"
 #include "kernels/families/correlate_mix/family.hpp"
-#include "kernels/families/correlate_short/family.hpp"
-#include "kernels/families/direct/family.hpp"
-#include "kernels/families/mask/family.hpp"
 #include "kernels/families/mix/family.hpp"
 #include "kernels/families/outer/family.hpp"
-#include "kernels/families/short_filter/family.hpp"
 #include "kernels/families/spectrum/family.hpp"
 #include "kernels/families/state/family.hpp"
 #include "kernels/families/taps/family.hpp"
@@ -39,7 +36,6 @@ using host::Counters;
 
 constexpr std::int64_t kPage = 4096;
 constexpr std::int64_t kSampledBlocks = 6;  // that stand for those between them
-constexpr int kThreadsOfSm = 2048;
 constexpr std::uint64_t kSectorBytes = 32;
 
 // Zeros, of which only pages that are written take memory.
@@ -48,33 +44,6 @@ std::shared_ptr<void> reserve(std::int64_t bytes) {
   void* const begin = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (begin == MAP_FAILED) throw std::bad_alloc();
   return {begin, [size](void* memory) { ::munmap(memory, size); }};
-}
-
-// Null for what is no convolution by itself.
-const Variant* variant_of(const KernelId& id) {
-  for (const auto& list : {variants(), sparse_variants()})
-    for (const auto& v : list)
-      if (v->family == id.family && v->line == id.line && v->instance == id.instance) return v.get();
-  return nullptr;
-}
-
-// Blocks on a multiprocessor at once, as the kernel is tuned; of families that are not known here as many as have room.
-int tuned_blocks(const KernelId& id) {
-  if (const Variant* variant = variant_of(id)) return variant->blocks_per_sm;
-  const auto of = [&](const auto& lines) { return lines.at(id.line).tuning.blocks; };
-  if (id.family == outer::Family::name) return of(outer::kLines);
-  if (id.family == cluster::Family::name) return of(cluster::kLines);
-  if (id.family == correlate_chain::Family::name) return of(correlate_chain::kLines);
-  if (id.family == correlate_exchange::Family::name) return of(correlate_exchange::kLines);
-  if (id.family == mix::Family::name) return of(mix::kLines);
-  if (id.family == direct::Family::name) return of(direct::kLines);
-  if (id.family == toeplitz::Family::name) return of(toeplitz::kLines);
-  if (id.family == correlate_short::Family::name) return of(correlate_short::kLines);
-  if (id.family == short_filter::Family::name) return 1;
-  if (id.family == mask::Family::name) return mask::Family::instances(id.line).list[id.instance].tuning.blocks;
-  if (id.family == state::Family::name) return of(state::kLines);
-  if (id.family == spectrum::Family::name || id.family == taps::Family::name) return of(spectrum::kLines);
-  return kThreadsOfSm;
 }
 
 bool is_of_layers(const KernelId& id) {
@@ -91,13 +60,6 @@ bool is_phased(const KernelId& id) {
 // at three barriers and for its stores. One item takes 3.5 to 4 us more than its work on an H200, 128 points or 256, 32
 // channels or 128.
 constexpr double kWaitsOfLayer = 7;
-
-template <class Arguments>
-Arguments arguments_of(const Launch& launch) {
-  Arguments values;
-  std::memcpy(&values, launch.arguments.data(), sizeof values);
-  return values;
-}
 
 // Whether points of the next item set out before this one is mixed: where a layer's block has places for them.
 bool brings_ahead(const Launch& launch) {
@@ -117,24 +79,9 @@ Counters less(Counters a, const Counters& b) {
 Counters plus(Counters a, const Counters& b) { return a += b; }
 
 // One block of a launch of so many; of clusters, all of the block's.
-Counters run_block(const Launch& launch, std::int64_t block, std::int64_t of_blocks) {
-  host::Executor executor;
-  for (int i = 0; i < launch.region_count; ++i) {
-    const Region& region = launch.regions[i];
-    executor.declare(region.name, region.data, static_cast<std::size_t>(region.bytes), region.written,
-                     !region.constant);
-  }
-  host::Launch on;
-  on.threads = launch.threads, on.shared_bytes = launch.shared_bytes;
-  on.blocks = on.cluster = launch.cluster;
-  on.description = text(launch.description, ", block ", block, " of ", of_blocks);
-  const HostKernel kernel = host_kernel(launch.kernel);
-  return executor.run(on, [&] {
-    device::detail::Place& place = device::detail::here();
-    place.block = static_cast<int>(block / launch.cluster * launch.cluster + place.rank),
-    place.block_count = static_cast<int>(of_blocks);
-    kernel(launch.arguments.data());
-  });
+Counters run_block(Launch launch, std::int64_t block, std::int64_t of_blocks) {
+  launch.blocks = of_blocks;
+  return run_blocks(launch, std::array{block});
 }
 
 // Blocks that stand side by side over channels, where the last of them has fewer than the others; else 1.
@@ -322,9 +269,7 @@ class CountingMachine final : public Machine {
     if (executes_ && !has(kernel))
       fail("count: this build has not the kernel ", kernel.family, ' ', kernel.line, '.', kernel.instance);
     if (concurrent_ > 0) return concurrent_;
-    const int with_room = (device_.block_bytes + kReservedBytes) / (shared_bytes + kReservedBytes);
-    const int at_once = std::min({tuned_blocks(kernel), with_room, kThreadsOfSm / threads});
-    return std::int64_t{std::max(at_once, 1)} * device_.multiprocessors;
+    return blocks_at_once(kernel, device_, threads, shared_bytes);
   }
   std::int64_t concurrent_clusters(const KernelId& kernel, Path path, int threads, int shared_bytes,
                                    int cluster) const override {
@@ -345,7 +290,8 @@ class CountingMachine final : public Machine {
   void copy_to_host(void*, const void*, std::int64_t) const override {}
   void copy(void*, const void*, std::int64_t, Stream) const override {}
   bool is_host_memory(const char*, const char*, const void*) const override { return false; }
-  bool is_capturing(Stream) const override { return false; }
+  std::uint64_t stream_id(Stream) const override { return 0; }
+  std::uint64_t capture_id(Stream) const override { return 0; }
   void synchronize(Stream) const override {}
   void synchronize() const override {}
   void check_stream(const char*, Stream) const override {}

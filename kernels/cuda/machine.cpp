@@ -27,6 +27,30 @@ PFN_cuTensorMapEncodeTiled_v12000 tensor_map_encoder() {
   return kEncode;
 }
 
+// Lets the calling thread allocate, free and copy while any thread captures a stream, without an end to the capture:
+// nothing of it is on a stream that is captured.
+class BesideCaptures {
+ public:
+  BesideCaptures() { exchange(); }
+  BesideCaptures(const BesideCaptures&) = delete;
+  BesideCaptures& operator=(const BesideCaptures&) = delete;
+  ~BesideCaptures() { exchange(); }
+
+ private:
+  void exchange() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+// What allocates, frees and copies on a device.
+class HostWork {
+ public:
+  explicit HostWork(int ordinal) : device_(ordinal) {}
+
+ private:
+  DeviceScope device_;
+  BesideCaptures captures_;
+};
+
 class CudaMachine final : public Machine {
  public:
   CudaMachine(int ordinal, int multiprocessors) : ordinal_(ordinal) {
@@ -45,7 +69,7 @@ class CudaMachine final : public Machine {
 
   // Lets the kernel have its shared memory.
   std::int64_t concurrent_blocks(const KernelId& id, Path path, int threads, int shared_bytes) const override {
-    const DeviceScope scope(ordinal_);
+    const HostWork work(ordinal_);
     const void* kernel = cuda_kernels(id).of(path);
     cudaFuncAttributes code;
     const cudaError_t error = kernel ? cudaFuncGetAttributes(&code, kernel) : cudaErrorInvalidDeviceFunction;
@@ -69,7 +93,7 @@ class CudaMachine final : public Machine {
   std::int64_t concurrent_clusters(const KernelId& id, Path path, int threads, int shared_bytes,
                                    int cluster) const override {
     const std::int64_t blocks = concurrent_blocks(id, path, threads, shared_bytes);
-    const DeviceScope scope(ordinal_);
+    const HostWork work(ordinal_);
     const void* kernel = cuda_kernels(id).of(path);
     cudaLaunchAttribute attribute{};
     attribute.id = cudaLaunchAttributeClusterDimension;
@@ -110,7 +134,7 @@ class CudaMachine final : public Machine {
   }
 
   std::shared_ptr<void> allocate(std::int64_t bytes) const override {
-    const DeviceScope scope(ordinal_);
+    const HostWork work(ordinal_);
     void* memory = nullptr;
     const cudaError_t error = cudaMalloc(&memory, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)));
     if (error == cudaErrorMemoryAllocation) {
@@ -121,45 +145,54 @@ class CudaMachine final : public Machine {
           text("plan: ", bytes, " bytes of memory of ", device_.name, " are needed, ", left, " are free"));
     }
     DANAUS_CUDA(error);
-    return {memory, [](void* data) { cudaFree(data); }};
+    return {memory, [ordinal = ordinal_](void* data) { free(ordinal, data); }};
   }
-  // The end of a copy from pageable memory may still be on its way when cudaMemcpy returns, and streams that do not
-  // wait for the default one would overtake it.
   std::shared_ptr<void> upload(const void* values, std::int64_t bytes) const override {
-    const DeviceScope scope(ordinal_);
     auto memory = allocate(bytes);
-    DANAUS_CUDA(cudaMemcpy(memory.get(), values, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice));
-    DANAUS_CUDA(cudaStreamSynchronize(nullptr));
+    copy_at_once(memory.get(), values, bytes, cudaMemcpyHostToDevice);
     return memory;
   }
   void copy_from_host(void* to, const void* from, std::int64_t bytes) const override {
     synchronize();
-    DANAUS_CUDA(cudaMemcpy(to, from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice));
-    synchronize();
+    copy_at_once(to, from, bytes, cudaMemcpyHostToDevice);
   }
   void copy_to_host(void* to, const void* from, std::int64_t bytes) const override {
     synchronize();
-    DANAUS_CUDA(cudaMemcpy(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost));
+    copy_at_once(to, from, bytes, cudaMemcpyDeviceToHost);
   }
   void copy(void* to, const void* from, std::int64_t bytes, Stream stream) const override {
     const DeviceScope scope(ordinal_);
     DANAUS_CUDA(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream));
   }
-  bool is_capturing(Stream stream) const override {
-    cudaStreamCaptureStatus status;
-    DANAUS_CUDA(cudaStreamIsCapturing(stream, &status));
-    return status != cudaStreamCaptureStatusNone;
+  std::uint64_t stream_id(Stream stream) const override {
+    const DeviceScope scope(ordinal_);
+    unsigned long long id = 0;
+    DANAUS_CUDA(cudaStreamGetId(stream, &id));
+    return id;
+  }
+  std::uint64_t capture_id(Stream stream) const override {
+    const DeviceScope scope(ordinal_);
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    unsigned long long id = 0;
+    const cudaError_t error = cudaStreamGetCaptureInfo(stream, &status, &id);
+    if (error == cudaErrorStreamCaptureImplicit) {
+      cudaGetLastError();
+      fail("stream: the default stream is given while a stream that waits for it is captured; give another stream");
+    }
+    DANAUS_CUDA(error);
+    return status == cudaStreamCaptureStatusNone ? 0 : id;
   }
   void synchronize(Stream stream) const override {
-    const DeviceScope scope(ordinal_);
+    const HostWork work(ordinal_);
     DANAUS_CUDA(cudaStreamSynchronize(stream));
   }
   void synchronize() const override {
-    const DeviceScope scope(ordinal_);
+    const HostWork work(ordinal_);
     DANAUS_CUDA(cudaDeviceSynchronize());
   }
 
   bool is_host_memory(const char* operation, const char* what, const void* data) const override {
+    const DeviceScope scope(ordinal_);
     cudaPointerAttributes memory;
     DANAUS_CUDA(cudaPointerGetAttributes(&memory, data));
     if (memory.type == cudaMemoryTypeDevice && memory.device != ordinal_)
@@ -197,6 +230,20 @@ class CudaMachine final : public Machine {
   }
 
  private:
+  static void free(int ordinal, void* data) try {
+    const HostWork work(ordinal);
+    cudaFree(data);
+  } catch (const CudaError&) {  // the process ends, and the driver has gone
+  }
+  // Not on the default stream, which a captured one may wait for. What a copy from pageable memory has left to do when
+  // it returns is done after the stream is.
+  void copy_at_once(void* to, const void* from, std::int64_t bytes, cudaMemcpyKind kind) const {
+    const HostWork work(ordinal_);
+    const CudaStream stream;
+    DANAUS_CUDA(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), kind, stream));
+    stream.synchronize();
+  }
+
   int ordinal_;
   Device device_;
 };

@@ -6,14 +6,11 @@
 #include <cstdint>
 #include <ranges>
 #include <sstream>
-#include <stdexcept>
 #include <utility>
 
-namespace danaus {
+#include "kernels/plan/errors.hpp"
 
-struct CudaError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
+namespace danaus {
 
 // Throws unless the call succeeded: DANAUS_CUDA(cudaMalloc(&data, bytes)).
 #define DANAUS_CUDA(call) ::danaus::check_cuda((call), #call, __FILE__, __LINE__)

@@ -11,7 +11,7 @@ Barrier& Executor::State::barrier_at(const Origin& origin, Block& block, SharedA
   if (!origin.lane->has_seen(barrier.init))
     violate(origin, "the barrier at shared address ", address, " was initialised by ", who(barrier.init, origin),
             at(barrier.init), ", with no barrier since");
-  if (by_copy && barrier.init.clock > lanes[barrier.init.who].fenced)
+  if (by_copy && !lanes[barrier.init.who].has_fenced(barrier.init.clock))
     violate(origin, "the barrier at shared address ", address, " was initialised by ", who(barrier.init, origin),
             ", which has not called fence_async since");
   return barrier;

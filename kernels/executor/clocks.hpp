@@ -57,7 +57,7 @@ struct Release {
 struct Thread {
   Who number = 0;
   Clock clock = 1;
-  Clock fenced = 0;  // at the last fence_async
+  std::vector<Clock> fences;  // times of fence_async
   Knowledge knows;
   std::vector<Release> phases;  // of barriers, seen since `knows` was last changed; they come with no knowledge
 
@@ -69,6 +69,13 @@ struct Thread {
     for (const Release& phase : phases)
       if (phase.who == access.who && phase.clock >= access.clock) return true;
     return false;
+  }
+  // Whether it has fenced what it did at that time.
+  bool has_fenced(Clock time) const { return !fences.empty() && fences.back() >= time; }
+  // And whether the other one has seen the fence.
+  bool has_fenced(Clock time, const Thread& other) const {
+    const auto fence = std::ranges::lower_bound(fences, time);
+    return fence != fences.end() && (other.number == number || other.has_seen({*fence + 1, number, 0}));
   }
   // Knowledge that nobody else shares.
   Clocks& own() {

@@ -84,14 +84,18 @@ void Executor::State::land(PendingCopy& copy, Lane& lane) {
   if (copy.copied > 0) std::memcpy(to, reinterpret_cast<const void*>(copy.from), std::size_t(copy.copied));
 }
 
-// Its place must be free, and is its own until its phase of the barrier has been waited for.
+// Its place must be free; a bulk copy's must be fenced by who wrote there last. It is the copy's own until its phase of
+// the barrier has been waited for.
 void Executor::State::begin_load(BulkLoad load, bool from_global) {
   Barrier& barrier = barrier_at(load.origin, *load.to, load.barrier, true);
   const Clock phase = barrier.phase + 1;
   load.stamp = {phase, barrier.number, sites.number(load.origin.site)};
   barrier.copies.push_back(phase);
+  const bool is_bulk = load.words.empty();
   for (const Run& run : load.runs) {
+    const Unfenced before = unfenced(load.origin, *load.to, run.shared, run.bytes);
     write_shared(load.origin, *load.to, run.shared, run.bytes, load.stamp);
+    if (is_bulk && before) refuse(load.origin, *before);
     if (!from_global || !run.memory) continue;
     read_global(load.origin, run.memory, std::size_t(run.bytes), load.stamp);
     counters.bulk_load_bytes += std::uint64_t(run.bytes);
@@ -262,7 +266,7 @@ void store_wait(int pending, bool written) {
 
 void fence_async() {
   Lane& lane = *host::running_state().current;
-  lane.fenced = lane.clock++;
+  lane.fences.push_back(lane.clock++);
 }
 
 }  // namespace danaus::inline host_backend::device::detail

@@ -2,8 +2,11 @@
 #include <cstring>
 
 #include "kernels/executor/state.hpp"
+#include "kernels/executor/witness.hpp"
 
 namespace danaus::host {
+
+constinit thread_local Witness* witness = nullptr;
 
 // "thread 3", with its block where that is another; or the copies that a barrier stands for.
 std::string Executor::State::who(const Stamp& stamp, const Origin& origin) const {
@@ -54,13 +57,25 @@ std::uint8_t* Executor::State::write_shared(const Origin& origin, Block& block, 
   return at;
 }
 
-void Executor::State::check_fenced(const Origin& origin, const Block& block, SharedAddress address, int bytes) const {
+Executor::State::Unfenced Executor::State::unfenced(const Origin& origin, Block& block, SharedAddress address,
+                                                    int bytes) const {
+  shared_at(origin, block, address, bytes);
   for (SharedAddress cell = address; cell < address + bytes; cell += 2) {
     const Stamp& written = block.history.writer(cell);
-    if (written.who < lane_count && written.clock > lanes[written.who].fenced)
-      violate(origin, "shared bytes ", cell, " to ", cell + 2, " were written by ", who(written, origin),
-              ", which has not called fence_async since");
+    if (written.who < lane_count && !lanes[written.who].has_fenced(written.clock, *origin.lane))
+      return std::pair(cell, written);
   }
+  return std::nullopt;
+}
+
+void Executor::State::refuse(const Origin& origin, const std::pair<SharedAddress, Stamp>& unfenced) const {
+  const auto& [cell, written] = unfenced;
+  violate(origin, "shared bytes ", cell, " to ", cell + 2, " were written by ", who(written, origin), at(written),
+          ", which has not called fence_async since");
+}
+
+void Executor::State::check_fenced(const Origin& origin, Block& block, SharedAddress address, int bytes) const {
+  if (const Unfenced found = unfenced(origin, block, address, bytes)) refuse(origin, *found);
 }
 
 Region& Executor::State::region_at(const Origin& origin, std::uintptr_t address, std::size_t bytes, bool write) {
@@ -87,6 +102,7 @@ void Executor::State::read_global(const Origin& origin, std::uintptr_t address, 
   Region& region = region_at(origin, address, bytes, false);
   if (constant && (region.writable || region.awaited))
     violate(origin, region.name, " may be written by a kernel: load_global reads it");
+  if (witness) witness->reads(address, bytes);
   if (!launch.resident || !region.writable) return;
   if (const auto conflict = region.history.read(*origin.lane, stamp, address - region.begin, bytes))
     refuse(origin, region.name, conflict->at, 2, *conflict);
@@ -95,6 +111,7 @@ void Executor::State::read_global(const Origin& origin, std::uintptr_t address, 
 void Executor::State::write_global(const Origin& origin, std::uintptr_t address, std::size_t bytes,
                                    const Stamp& stamp) {
   Region& region = region_at(origin, address, bytes, true);
+  if (witness) witness->writes(address, bytes);
   if (!launch.resident) return;
   if (const auto conflict = region.history.write(*origin.lane, stamp, address - region.begin, bytes))
     refuse(origin, region.name, conflict->at, 2, *conflict);

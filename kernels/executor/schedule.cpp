@@ -46,7 +46,8 @@ void Executor::State::begin(Lane& lane, Block& block, int thread) {
   static_cast<device::detail::Place&>(lane) = {thread,     block.index,    launch.blocks,
                                                block.rank, launch.cluster, &counters};
   lane.number = Who(&lane - lanes.get());
-  lane.clock = 1, lane.fenced = 0;
+  lane.clock = 1;
+  lane.fences.clear();
   lane.phases.clear();
   lane.of = &block;
   lane.accesses.clear(), lane.copies.clear(), lane.stores.clear();

@@ -255,7 +255,11 @@ struct Executor::State {
   const std::uint8_t* read_shared(const Origin& origin, Block& block, SharedAddress address, int bytes,
                                   const Stamp& stamp);
   std::uint8_t* write_shared(const Origin& origin, Block& block, SharedAddress address, int bytes, const Stamp& stamp);
-  void check_fenced(const Origin& origin, const Block& block, SharedAddress address, int bytes) const;
+  // The first place whose writer has not fenced, as far as the origin's lane has seen.
+  using Unfenced = std::optional<std::pair<SharedAddress, Stamp>>;
+  Unfenced unfenced(const Origin& origin, Block& block, SharedAddress address, int bytes) const;
+  [[noreturn]] void refuse(const Origin& origin, const std::pair<SharedAddress, Stamp>& unfenced) const;
+  void check_fenced(const Origin& origin, Block& block, SharedAddress address, int bytes) const;
   Region& region_at(const Origin& origin, std::uintptr_t address, std::size_t bytes, bool write);
   void read_global(const Origin& origin, std::uintptr_t address, std::size_t bytes, const Stamp& stamp,
                    bool constant = false);

@@ -42,7 +42,7 @@ Program make_passes(const Case& asked, const Convolution& p, bool forward, const
     if (p.postgate) convolve(Pass::forward, {u, w, dy, number("dpostgate")});
     program.execute.push_back(make_correlation(asked, p, of_sums, device));
   }
-  program.prepared_bytes = filters.bytes;
+  program.prepared_bytes = filters.bytes, program.layout = filters.layout;
   program.prepare = std::move(filters.steps);
   return program;
 }

@@ -156,7 +156,8 @@ const Variant& choose_whole(const Convolution& p, const Device& device) {
     const auto nearest = only(kin, [=](const Variant& v) { return v.suits(device_class) && v.size <= size; });
     fail("plan: N=", size, " needs ", (*std::min_element(split.begin(), split.end(), smaller))->shared_bytes,
          " bytes of shared memory a block, ", device.name, " has ", device.block_bytes,
-         "; the nearest that fits is N=", nearest.back()->size, " of factors ", join(nearest.back()->factors));
+         "; the nearest that fits is N=", nearest.back()->size, " of factors ", join(nearest.back()->factors),
+         ", for rows of at most ", nearest.back()->size, " samples");
   }
   const auto taking = only(fitting, [&](const Variant& v) { return v.takes(p); });
   const auto& open = taking.empty() ? fitting : taking;

@@ -100,9 +100,11 @@ struct Decoding::State {
     launch.give(a);
     machine->launch(launch, stream);
   }
-  // What rows of tile_y have from `from` on, to the sums of the positions from this one on; of no tile zeros.
-  void add(bool has_tile, std::int64_t from, std::int64_t stride, std::int64_t count, bool first, Stream stream) const {
+  // What rows of tile_y have from `from` on, to the sums of the positions from `to` on; of no tile zeros.
+  void add(bool has_tile, std::int64_t to, std::int64_t from, std::int64_t stride, std::int64_t count, bool first,
+           Stream stream) const {
     decode::Arguments a = arguments();
+    a.position = to;
     a.from = has_tile ? static_cast<const std::uint16_t*>(tile_y.get()) + from : nullptr;
     a.from_stride = stride, a.count = count, a.first = first;
     Launch launch = elementwise(decode::Work::add, count);
@@ -123,7 +125,7 @@ struct Decoding::State {
     move(history.get(), position - size, problem.length, tile_u.get(), 2 * size, size, size, stream);
     const auto tile = std::ranges::find(tiles, size, &Tile::size);
     convolve(tile->plan, 2 * size, stream);
-    add(true, size, 2 * size, std::min(size, problem.length - position), false, stream);
+    add(true, position, size, 2 * size, std::min(size, problem.length - position), false, stream);
   }
 
   Convolution problem;
@@ -172,15 +174,14 @@ void Decoding::prefill(const void* u, void* y, std::int64_t length, Stream strea
   if (!s.has_filter) fail("decode: there is no filter yet; call set_filter first");
   if (length < 0 || length > most) fail("decode: a prompt of ", length, " samples, must be from 0 to L=", most);
   if (length > 0 && (!u || !y)) fail("decode: ", u ? "y" : "u", " of the prompt is null");
-  s.begin = s.position = length;
   if (length > 0) {
     s.move(u, 0, length, s.tile_u.get(), most, length, most - length, stream);
     s.convolve(s.whole, most, stream);
     s.move(s.tile_y.get(), 0, most, y, length, length, 0, stream);
     if (s.by == DecodeBy::dot) s.move(u, 0, length, s.history.get(), most, length, 0, stream);
   }
-  if (s.by == DecodeBy::tiles && length < most) s.add(length > 0, length, most, most - length, true, stream);
-  s.has_begun = true;
+  if (s.by == DecodeBy::tiles && length < most) s.add(length > 0, length, length, most, most - length, true, stream);
+  s.begin = s.position = length, s.has_begun = true;
 }
 
 void Decoding::next(const void* u, void* y, Stream stream) {

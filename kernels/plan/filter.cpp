@@ -273,6 +273,12 @@ class LongTransform final : public Step {
   std::string description_;
 };
 
+// Whatever the batch and the gates are.
+std::string layout_of(Convolution p, const Variant& variant) {
+  p.batch = 1, p.pregate = p.postgate = false;
+  return text(variant.name, '/', token(p));
+}
+
 }  // namespace
 
 std::unique_ptr<Step> make_filter_transform(const Case& asked, const Convolution& problem, const Prepared& prepared,
@@ -286,7 +292,9 @@ std::unique_ptr<Step> make_filter_transform(const Case& asked, const Convolution
 Filters make_filters(const Case& asked, const Convolution& problem, bool forward, bool adjoint, const Variant& variant,
                      const Device& device, std::span<const std::uint8_t> kept) {
   Filters filters;
+  filters.layout = layout_of(problem, variant);
   if (const auto* of_chunks = dynamic_cast<const ChunkVariant*>(&variant)) {
+    filters.layout += text("/x", chunk_filters(problem, *of_chunks, device).channels / problem.channels);
     const auto prepare = [&](Pass pass, SpectrumPlace& place) {
       const bool plain = pass == Pass::forward;
       const Prepared prepared(chunk_filters(problem, *of_chunks, device), variant.size, 1, plain, !plain,

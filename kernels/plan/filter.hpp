@@ -20,6 +20,7 @@ std::unique_ptr<Step> make_filter_transform(const Case& asked, const Convolution
 struct Filters {
   std::vector<std::unique_ptr<Step>> steps;
   std::int64_t bytes = 0;
+  std::string layout;                              // Program::layout: of the forward pass, which gradients share
   LivePart live;                                   // of what is prepared for a sparse kernel
   std::vector<int> rows;                           // LongVariant::live_rows() of a mask; else none
   SpectrumPlace forward{-1, -1}, adjoint{-1, -1};  // -1: not wanted, or no factors

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <stdexcept>
 #include <string>
 
+#include "kernels/plan/errors.hpp"
 #include "kernels/plan/program.hpp"
 
 // The CUDA runtime's stream, so that a cudaStream_t is one without its headers.
@@ -14,13 +14,6 @@ struct CUstream_st;
 namespace danaus {
 
 using Stream = CUstream_st*;
-
-struct NoDevice : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
-};
-struct OutOfMemory : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 class Machine {
  public:
@@ -45,7 +38,11 @@ class Machine {
   virtual void copy_to_host(void* to, const void* from, std::int64_t bytes) const = 0;
   // Between memories of the machine.
   virtual void copy(void* to, const void* from, std::int64_t bytes, Stream stream) const = 0;
-  virtual bool is_capturing(Stream stream) const = 0;
+  // Another number for each stream that there ever was, the default ones included: a handle comes again.
+  virtual std::uint64_t stream_id(Stream stream) const = 0;
+  // Likewise of the capture that records the stream; 0 where none does.
+  virtual std::uint64_t capture_id(Stream stream) const = 0;
+  bool is_capturing(Stream stream) const { return capture_id(stream) != 0; }
   virtual void synchronize(Stream stream) const = 0;
   // Waits for everything that runs on the machine.
   virtual void synchronize() const = 0;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <shared_mutex>
 #include <tuple>
 #include <utility>
 
+#include "kernels/plan/workspaces.hpp"
 #include "reference/convolution/mask.hpp"
 
 namespace danaus {
@@ -66,9 +68,15 @@ struct Plan::State {
                std::int64_t batch) const;
   // That what comes with the call is the machine's, but for filters.
   void check_places(const char* operation, const Call& call, const CallOptions& options) const;
+  // Filters that have to be looked at on the host. Before any work.
+  void check_filters(const char* operation, const Call& call, const CallOptions& options) const;
   // In memory of the machine: what had to be copied there.
   using Copies = std::vector<std::shared_ptr<void>>;
   Copies bring_filters(const char* operation, Call& call, const CallOptions& options) const;
+  // Of the plan's own filter, where the call writes that.
+  std::unique_lock<std::shared_mutex> alone(const CallOptions& options) const {
+    return options.prepared ? std::unique_lock<std::shared_mutex>() : std::unique_lock(own_filter);
+  }
   // The memory that prepare() writes.
   void* prepared_for(const char* operation, const CallOptions& options, bool copied);
   void run_prepare(const Call& call, const CallOptions& options, const Copies& copies);
@@ -82,7 +90,7 @@ struct Plan::State {
       steps[i]->bind(call, *machine, on_machine, [&](const Launch& launch) { machine->launch(launch, stream); });
     }
   }
-  std::int64_t batch_of(const char* operation, const CallOptions& options) const;
+  std::int64_t batch_of(const char* operation, std::int64_t asked_batch) const;
   // Of all steps of these lists; null where they need none.
   using Lists = std::initializer_list<const Steps*>;
   static std::int64_t workspace_bytes(Lists lists, std::int64_t batch) {
@@ -90,9 +98,10 @@ struct Plan::State {
     for (const Steps* steps : lists) most = std::max(most, danaus::workspace_bytes(*steps, batch));
     return most;
   }
-  void* workspace_for(const char* operation, std::span<const Buffer> buffers, const CallOptions& options, Lists lists,
-                      std::int64_t batch) const;
-  std::shared_ptr<void> allocate_workspace(const char* operation, Lists lists, std::int64_t batch) const;
+  // The caller's, where the call has one; of the plan's own a lease, for as long as launches are made.
+  Workspaces::Lease workspace_for(const char* operation, std::span<const Buffer> buffers, const CallOptions& options,
+                                  Lists lists, Call& call, std::int64_t batch) const;
+  OutOfMemory without_workspace(const char* operation, Lists lists, std::int64_t batch, const OutOfMemory& why) const;
   // The caller's own, as far as it is used.
   Buffer prepared_of(const CallOptions& options) const {
     return {"prepared", options.prepared, static_cast<std::size_t>(program.prepared_bytes)};
@@ -104,11 +113,11 @@ struct Plan::State {
   std::shared_ptr<const Machine> machine;
   Program program;
   std::vector<Constants> constants;  // of the steps of prepare, then of execute
-  std::shared_ptr<void> prepared;    // the plan's own, once it has some
-  bool has_filter = false;           // in there
-  mutable std::mutex own_workspace;
-  mutable std::shared_ptr<void> workspace;
-  mutable std::int64_t workspace_size = 0;
+  // Whoever reads the plan's own filter while launches are made has it shared, who writes it has it alone.
+  mutable std::shared_mutex own_filter;
+  std::shared_ptr<void> prepared;  // the plan's own, once it has some
+  bool has_filter = false;         // in there
+  mutable Workspaces workspaces;
 };
 
 // Nothing is allocated here: it is of every call's time on the host.
@@ -134,8 +143,8 @@ Call Plan::State::call_of(const char* operation, std::span<const Buffer> buffers
     if (!buffer->data) fail(operation, ": ", array.name, " is null");
     const std::int64_t size = bytes(array.dtype);
     const std::int64_t samples = array.batched ? array.size() / array.extents.front() * batch : array.size();
-    if (static_cast<std::int64_t>(buffer->bytes) != size * samples)
-      fail(operation, ": ", array.name, " has ", static_cast<std::int64_t>(buffer->bytes) / size, " samples of ",
+    if (buffer->bytes != static_cast<std::size_t>(size * samples))
+      fail(operation, ": ", array.name, " has ", buffer->bytes / static_cast<std::size_t>(size), " samples of ",
            name(array.dtype), ", the plan needs ", product_of(array, batch));
     const std::int64_t of_number = size * array.parts();
     if (reinterpret_cast<std::uintptr_t>(buffer->data) % of_number != 0)
@@ -175,6 +184,17 @@ Plan::State::Copies Plan::State::bring_filters(const char* operation, Call& call
   return copies;
 }
 
+void Plan::State::check_filters(const char* operation, const Call& call, const CallOptions& options) const {
+  for (const auto& step : program.prepare) {
+    if (!step->reads_filters_on_host()) continue;
+    if (machine->is_capturing(options.stream))
+      fail(operation, ": ", asked.token(),
+           " reads its filters back to check them, which a captured stream cannot wait ",
+           "for; prepare before the capture, or say _unstable");
+    step->check_filters(call, *machine);
+  }
+}
+
 void* Plan::State::prepared_for(const char* operation, const CallOptions& options, bool copied) {
   if (options.prepared) return options.prepared;
   if (!prepared) {
@@ -194,72 +214,64 @@ void Plan::State::run_prepare(const Call& call, const CallOptions& options, cons
         machine->copy(call.prepared, call.arrays[i], program.prepared_bytes, options.stream);
   launch(program.prepare, 0, call, options.stream);
   if (!copies.empty()) machine->synchronize(options.stream);
-  has_filter |= !options.prepared;
+  if (!options.prepared) has_filter = true;
 }
 
-std::int64_t Plan::State::batch_of(const char* operation, const CallOptions& options) const {
+std::int64_t Plan::State::batch_of(const char* operation, std::int64_t asked_batch) const {
   std::int64_t batch = 1;
   for (const Array& array : arrays)
     if (array.batched) batch = array.extents.front();
-  if (options.batch < 0 || options.batch > batch)
-    fail(operation, ": batch=", options.batch, ", must be from 1 to the ", batch, " of the plan's case");
-  return options.batch > 0 ? options.batch : batch;
+  if (asked_batch < 0 || asked_batch > batch)
+    fail(operation, ": batch=", asked_batch, ", must be from 1 to the ", batch, " of the plan's case");
+  return asked_batch > 0 ? asked_batch : batch;
 }
 
 void Plan::State::check_prepared(const char* operation, std::span<const Buffer> buffers,
                                  const CallOptions& options) const {
   if (!options.prepared) return;
-  if (!options.prepared_for.empty() && options.prepared_for != program.variant->name)
-    fail(operation, ": prepared was made for the kernel ", options.prepared_for, ", the plan's is ",
-         program.variant->name);
-  if (static_cast<std::int64_t>(options.prepared_bytes) < program.prepared_bytes)
+  if (!options.prepared_for.empty() && options.prepared_for != program.layout)
+    fail(operation, ": prepared has the layout ", options.prepared_for, ", the plan's is ", program.layout);
+  if (options.prepared_bytes < static_cast<std::size_t>(program.prepared_bytes))
     fail(operation, ": prepared has ", options.prepared_bytes, " bytes, the plan needs ", program.prepared_bytes);
   check_apart(operation, buffers, prepared_of(options));
 }
 
-void* Plan::State::workspace_for(const char* operation, std::span<const Buffer> buffers, const CallOptions& options,
-                                 Lists lists, std::int64_t batch) const {
+Workspaces::Lease Plan::State::workspace_for(const char* operation, std::span<const Buffer> buffers,
+                                             const CallOptions& options, Lists lists, Call& call,
+                                             std::int64_t batch) const {
   const std::int64_t needed = workspace_bytes(lists, batch);
-  if (needed == 0) return nullptr;
+  if (needed == 0) return {};
   if (options.workspace) {
-    if (static_cast<std::int64_t>(options.workspace_bytes) < needed)
+    if (options.workspace_bytes < static_cast<std::size_t>(needed))
       fail(operation, ": the workspace has ", options.workspace_bytes, " bytes, the call needs ", needed);
     const Buffer own("the workspace", options.workspace, static_cast<std::size_t>(needed));
     if (overlap(own, prepared_of(options))) fail(operation, ": prepared overlaps the workspace");
     check_apart(operation, buffers, own);
     if (!options.vouched) machine->check_memory(operation, "workspace", options.workspace);
-    return options.workspace;
+    call.workspace = options.workspace;
+    return {};
   }
-  const std::lock_guard lock(own_workspace);
-  if (workspace_size < needed) {
-    if (machine->is_capturing(options.stream))
-      fail(operation, ": the stream is being captured, where nothing can be allocated; give a workspace of ", needed,
-           " bytes, or make the same call once before");
-    workspace.reset(), workspace_size = 0;
-    workspace = allocate_workspace(operation, lists, batch);
-    workspace_size = needed;
-  }
-  return workspace.get();
+  Workspaces::Lease lease = workspaces.take(operation, needed, *machine, options.stream, [&](const OutOfMemory& why) {
+    return without_workspace(operation, lists, batch, why);
+  });
+  call.workspace = lease.data();
+  return lease;
 }
 
-std::shared_ptr<void> Plan::State::allocate_workspace(const char* operation, Lists lists, std::int64_t batch) const {
-  const auto of = [&](std::int64_t rows) { return machine->allocate(workspace_bytes(lists, rows)); };
-  try {
-    return of(batch);
-  } catch (const OutOfMemory& error) {
-    std::int64_t fits = 0, beyond = batch;
-    while (beyond - fits > 1) {
-      const std::int64_t some = fits + (beyond - fits) / 2;
-      try {
-        of(some);
-        fits = some;
-      } catch (const OutOfMemory&) {
-        beyond = some;
-      }
+OutOfMemory Plan::State::without_workspace(const char* operation, Lists lists, std::int64_t batch,
+                                           const OutOfMemory& why) const {
+  std::int64_t fits = 0, beyond = batch;
+  while (beyond - fits > 1) {
+    const std::int64_t some = fits + (beyond - fits) / 2;
+    try {
+      machine->allocate(workspace_bytes(lists, some));
+      fits = some;
+    } catch (const OutOfMemory&) {
+      beyond = some;
     }
-    throw OutOfMemory(text(operation, ": the workspace does not fit, ", error.what(),
-                           fits > 0 ? text("; the largest batch that fits is ", fits) : ""));
   }
+  return OutOfMemory(text(operation, ": the workspace does not fit, ", why.what(),
+                          fits > 0 ? text("; the largest batch that fits is ", fits) : ""));
 }
 
 Plan::Plan(Case asked, std::shared_ptr<const Machine> machine, std::span<const std::uint8_t> kept)
@@ -271,9 +283,11 @@ Plan::~Plan() = default;
 const Case& Plan::asked() const { return state_->asked; }
 const Machine& Plan::machine() const { return *state_->machine; }
 const Variant& Plan::variant() const { return *state_->program.variant; }
+const std::string& Plan::layout() const { return state_->program.layout; }
 std::int64_t Plan::prepared_bytes() const { return state_->program.prepared_bytes; }
 std::int64_t Plan::workspace_bytes(std::int64_t batch) const {
-  return State::workspace_bytes({&state_->program.prepare, &state_->program.execute}, batch);
+  return State::workspace_bytes({&state_->program.prepare, &state_->program.execute},
+                                state_->batch_of("plan_bytes", batch));
 }
 std::int64_t Plan::constant_bytes() const {
   std::int64_t bytes = 0;
@@ -284,38 +298,45 @@ std::int64_t Plan::constant_bytes() const {
 void Plan::prepare(std::span<const Buffer> filters, const CallOptions& options) {
   constexpr const char* kOperation = "set_filter";
   State& s = *state_;
-  Call call = s.call_of(kOperation, filters, {Role::filter}, s.batch_of(kOperation, options));
+  Call call = s.call_of(kOperation, filters, {Role::filter}, s.batch_of(kOperation, options.batch));
   s.check_prepared(kOperation, filters, options);
   s.check_places(kOperation, call, options);
   const State::Copies copies = s.bring_filters(kOperation, call, options);
+  s.check_filters(kOperation, call, options);
+  const std::unique_lock alone = s.alone(options);
   call.prepared = s.prepared_for(kOperation, options, !copies.empty());
-  call.workspace = s.workspace_for(kOperation, filters, options, {&s.program.prepare}, 1);
+  const auto lease = s.workspace_for(kOperation, filters, options, {&s.program.prepare}, call, 1);
   s.run_prepare(call, options, copies);
 }
 
 void Plan::execute(std::span<const Buffer> arrays, const CallOptions& options) const {
   constexpr const char* kOperation = "execute";
   const State& s = *state_;
+  std::shared_lock<std::shared_mutex> shared;
+  if (!options.prepared) shared = std::shared_lock(s.own_filter);
   if (!options.prepared && !s.has_filter) fail(kOperation, ": the plan has no filter yet; call set_filter first");
-  const std::int64_t batch = s.batch_of(kOperation, options);
+  const std::int64_t batch = s.batch_of(kOperation, options.batch);
   Call call = s.call_of(kOperation, arrays, {Role::input, Role::output}, batch);
   s.check_prepared(kOperation, arrays, options);
   s.check_places(kOperation, call, options);
   call.prepared = options.prepared ? options.prepared : s.prepared.get();
-  call.workspace = s.workspace_for(kOperation, arrays, options, {&s.program.execute}, batch);
+  const auto lease = s.workspace_for(kOperation, arrays, options, {&s.program.execute}, call, batch);
   s.run_execute(call, options.stream);
 }
 
 void Plan::whole_call(std::span<const Buffer> arrays, const CallOptions& options) {
   constexpr const char* kOperation = "whole_call";
   State& s = *state_;
-  const std::int64_t batch = s.batch_of(kOperation, options);
+  const std::int64_t batch = s.batch_of(kOperation, options.batch);
   Call call = s.call_of(kOperation, arrays, {Role::input, Role::filter, Role::output}, batch);
   s.check_prepared(kOperation, arrays, options);
   s.check_places(kOperation, call, options);
   const State::Copies copies = s.bring_filters(kOperation, call, options);
+  s.check_filters(kOperation, call, options);
+  const std::unique_lock alone = s.alone(options);
   call.prepared = s.prepared_for(kOperation, options, !copies.empty());
-  call.workspace = s.workspace_for(kOperation, arrays, options, {&s.program.prepare, &s.program.execute}, batch);
+  const auto lease =
+      s.workspace_for(kOperation, arrays, options, {&s.program.prepare, &s.program.execute}, call, batch);
   s.run_prepare(call, options, copies);
   s.run_execute(call, options.stream);
 }

@@ -36,7 +36,7 @@ struct CallOptions {
   std::int64_t batch = 0;           // rows of this call, where they are not those of the case
   void* prepared = nullptr;         // of the caller: what prepare() writes and execute() reads
   std::size_t prepared_bytes = 0;   // Plan::prepared_bytes() at least
-  std::string_view prepared_for{};  // variant().name of the plan that prepared it, where the caller keeps it: checked
+  std::string_view prepared_for{};  // layout() of the plan that prepared it, where the caller keeps it: checked
   void* workspace = nullptr;        // of the caller
   std::size_t workspace_bytes = 0;  // Plan::workspace_bytes(batch) at least
   // That all of this memory and the arrays, filters too, are the machine's, and the stream: the machine is not asked,
@@ -45,8 +45,8 @@ struct CallOptions {
 };
 
 // After an error that is not CUDA's own a plan is as it was before the call. Errors: std::invalid_argument for what the
-// caller gave, and OutOfMemory for what does not fit, before any work; std::runtime_error with call, file and line for
-// what CUDA refused.
+// caller gave, and OutOfMemory for what does not fit, before any work; CudaError with call, file and line for what CUDA
+// refused.
 class Plan {
  public:
   // `kept` [N] are the marks of kept_frequencies(problem) (reference/convolution/mask.hpp) where the case removes
@@ -58,19 +58,22 @@ class Plan {
 
   // Of what prepare() makes of the filters; aligned to 256 bytes where the caller gives it.
   std::int64_t prepared_bytes() const;
-  // Between the launches of execute(); the plan makes its own at the first call that gives none.
+  // Between the launches of a call of so many rows, 0 for the case's; the plan makes its own for calls that give none,
+  // one for each stream and for each call that threads make at the same time.
   std::int64_t workspace_bytes(std::int64_t batch) const;
   // Constants that the plan keeps on the machine.
   std::int64_t constant_bytes() const;
 
   // Filters, each of the case's. Of the host: copied, and ready when this returns; earlier calls on any stream that
   // read the plan's own are waited for. Of the machine: read by kernels on the stream, to which other streams that
-  // execute have to be ordered. Into the plan's own memory not while another thread executes.
+  // execute have to be ordered. Into the plan's own memory while another thread executes: one waits for the other to
+  // make its launches.
   void prepare(std::span<const Buffer> filters, const CallOptions& options = {});
 
   // Inputs and outputs, each of the case's: contiguous, aligned to whole samples; 16 bytes are fastest. Outputs overlap
-  // nothing else. Asynchronous on a GPU. From any thread, any number at once, where the workspace is the caller's or
-  // none is needed. Nothing is allocated while the stream is captured.
+  // nothing else. Asynchronous on a GPU. From any thread and on any stream, any number at once. Nothing is allocated
+  // while the stream is captured: each capture takes a workspace of the plan's own that an earlier call has left, and
+  // keeps it as long as the plan lives; its graph's first launch comes after that call.
   void execute(std::span<const Buffer> arrays, const CallOptions& options = {}) const;
   void execute(std::initializer_list<Buffer> arrays, const CallOptions& options = {}) const {
     execute(std::span(arrays.begin(), arrays.size()), options);
@@ -88,6 +91,8 @@ class Plan {
   const Machine& machine() const;
   // The kernel that has most of the work.
   const Variant& variant() const;
+  // How what it prepares is laid out, a word: what a plan has prepared, another with the same word can read.
+  const std::string& layout() const;
 
   // One line: kernel, N and its factors, fold, threads, shared memory, what a mask leaves to compute, device.
   std::string description() const;

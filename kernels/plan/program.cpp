@@ -54,13 +54,15 @@ Program make_program(const Case& asked, const Device& device, std::span<const st
   if (p->mask.empty() != kept.empty())
     fail("plan: the case removes ", p->mask.empty() ? "no" : "some", " frequencies, but ", kept.size(),
          " marks of kept ones are given");
+  if (!kept.empty() && std::ssize(kept) != dense.size)
+    fail("plan: the mask is of ", kept.size(), " frequencies, must be ", dense.size, " as N of ", dense.name);
   const SparseChoice sparse = choose_sparse(dense, device, kept);
   const Variant& variant = sparse.variant ? *sparse.variant : dense;
   Filters filters = make_filters(asked, *p, true, false, variant, device, kept);
   Program program;
   if (!kept.empty()) program.live_words = live_words(variant, sparse, filters.rows);
   program.variant = &variant;
-  program.prepared_bytes = filters.bytes;
+  program.prepared_bytes = filters.bytes, program.layout = filters.layout;
   program.prepared_is_filter = variant.size == 0;
   program.execute.push_back(
       make_convolution(asked, *p, ConvolutionArrays(asked), filters, Pass::forward, variant, device));

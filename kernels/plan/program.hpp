@@ -21,6 +21,7 @@
 #include "kernels/families/kernel_id.hpp"
 #include "kernels/families/variant.hpp"
 #include "kernels/memory/arguments.hpp"
+#include "reference/limits.hpp"
 #include "reference/operation.hpp"
 
 namespace danaus {
@@ -57,7 +58,7 @@ struct Launch {
 // What comes with each call.
 struct Call {
   std::int64_t batch = 0;
-  std::array<void*, 12> arrays{};  // in the order of the case's arrays(); those of the call's role
+  std::array<void*, kMaxArrays> arrays{};  // in the order of the case's arrays(); those of the call's role
   void* prepared = nullptr;
   void* workspace = nullptr;
 };
@@ -75,6 +76,10 @@ class Step {
   virtual std::vector<std::uint32_t> constants() const { return {}; }
   // Learns what the machine has room for. Throws std::invalid_argument where it has no code for the kernel, or no room.
   virtual void fit(const Machine& machine) = 0;
+  // Whether filters have to be looked at before they are prepared: throws std::invalid_argument for what cannot be.
+  // They are in memory of the machine; what was asked before of the device is waited for.
+  virtual bool reads_filters_on_host() const { return false; }
+  virtual void check_filters(const Call&, const Machine&) const {}
   // That its launches need between them; known once it fits.
   virtual std::int64_t workspace_bytes(std::int64_t batch) const { return static_cast<void>(batch), 0; }
   // `constants` are in memory of the machine.
@@ -86,6 +91,7 @@ struct Program {
   std::vector<std::unique_ptr<Step>> prepare, execute;
   const Variant* variant = nullptr;  // the kernel that has most of the work
   std::int64_t prepared_bytes = 0;   // that prepare makes of the filters, for any number of calls of execute
+  std::string layout;                // what two programs with the same prepare for each other: a word
   std::string live_words;            // of a case that removes frequencies: what is left to compute, or why all is
   bool prepared_is_filter = false;   // there is nothing to prepare: the filter's taps as they are
 };

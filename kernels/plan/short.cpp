@@ -41,6 +41,7 @@ struct Reach {
         lead(p.channels_last ? ahead : (ahead + 7) / 8 * 8),
         delay(lead - ahead),
         taps(p.taps + delay) {}
+  void delay_by(std::int64_t samples) { lead += samples, delay += samples, taps += samples; }
 };
 
 // Samples that streams of a row read: those after its end and the halos too.
@@ -140,6 +141,8 @@ struct Filter {
     if (!found) throw std::logic_error(text("shortconv: no line of the tables has ", reach.taps, " taps"));
     kernel = *found;
     if (!is_direct()) choose_streams(kernel, p.length);
+    // Zeros that fill up the kernel's taps meet what is ahead: a gradient shows no NaN after its cause.
+    if (is_direct() && p.channels_last && from_its_end) reach.delay_by(taps() - p.taps);
     words = is_direct() ? taps() * ((p.channels + 7) / 8 * 8) : 2 * pairs() * p.channels;
     words = (words + p.channels + 63) / 64 * 64;
   }
@@ -292,10 +295,7 @@ class ConvolutionStep final : public Step {
     const std::int64_t samples = run(call.batch);
     a.run = static_cast<int>(samples), a.runs = static_cast<int>(ratio_up(alignment.length, samples));
     a.parts = static_cast<int>(parts(call.batch));
-    if (total_) {
-      a.x = at(call, operands_.x), a.sums = static_cast<float*>(call.workspace);
-      a.count = static_cast<int>(p_.taps), a.delay = static_cast<int>(filter_.delay());
-    }
+    if (total_) a.x = at(call, operands_.x), a.sums = static_cast<float*>(call.workspace);
     const std::int64_t items = p_.channels_last ? a.parts * across()
                                : total_         ? a.parts * p_.channels
                                                 : call.batch * p_.channels * a.runs;
@@ -327,6 +327,7 @@ class ConvolutionStep final : public Step {
     a.filters = reinterpret_cast<decltype(a.filters)>(filter_.filters(call));
     a.bias = operands_.bias ? filter_.biases(call, p_) : nullptr;
     a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(p_.channels);
+    a.count = static_cast<int>(p_.taps), a.delay = static_cast<int>(filter_.delay());
     a.length = static_cast<int>(p_.length), a.lead = static_cast<int>(filter_.reach.lead);
     a.shift = alignment.shift, a.transfer = alignment.transfer;
     return a;
@@ -440,6 +441,15 @@ void check(const ShortConvolution& p) {
     if (value > kMostLength) fail("shortconv: no kernel for ", what, "=", value, "; there are some up to 2^30");
 }
 
+template <class Asked>
+std::string layout_of(Asked asked, const Variant& variant) {
+  if constexpr (requires { asked.forward; })
+    asked.forward.batch = 1;
+  else
+    asked.batch = 1;
+  return text(variant.name, '/', token(asked));
+}
+
 }  // namespace
 
 Program make_short_program(const Case& asked, const ShortConvolution& p, const Device&) {
@@ -451,7 +461,7 @@ Program make_short_program(const Case& asked, const ShortConvolution& p, const D
                                                 Operands{of("u"), of("pregate"), of("postgate"), of("y"), p.bias}, "y");
   Program program;
   program.variant = &step->variant();
-  program.prepared_bytes = 4 * filter.words;
+  program.prepared_bytes = 4 * filter.words, program.layout = layout_of(p, step->variant());
   program.prepare.push_back(std::make_unique<Arrangement>(asked, p, filter));
   program.execute.push_back(std::move(step));
   return program;
@@ -470,7 +480,7 @@ Program make_short_backward_program(const Case& asked, const ShortBackward& back
   program.prepare.push_back(std::make_unique<Arrangement>(asked, p, filter));
   const auto add = [&](const Filter& by, const Operands& operands, std::string_view what) {
     auto step = std::make_unique<ConvolutionStep>(asked, p, by, operands, what);
-    if (!program.variant) program.variant = &step->variant();
+    if (!program.variant) program.variant = &step->variant(), program.layout = layout_of(backward, step->variant());
     program.execute.push_back(std::move(step));
   };
   if (filter.correlates()) {

@@ -254,6 +254,9 @@ Program make_layer(const Case& asked, const Spectral& p, int u, int y, const Dev
   Program program;
   program.variant = &layer->variant();
   program.prepared_bytes = arrangement->bytes();
+  Spectral of_weights = p;
+  of_weights.batch = 1;
+  program.layout = text(layer->variant().name, '/', token(of_weights));
   program.prepare.push_back(std::move(arrangement));
   program.execute.push_back(std::move(layer));
   return program;

@@ -45,8 +45,8 @@ mix::Layout layout_of_rows(const mix::Layout& layout) { return {mix::rows_of(lay
 std::optional<FilterCut> cut(const Spectral& p, const mix::Layout& layout, const Device& device) {
   const mix::Layout of_rows = layout_of_rows(layout);
   const int steps = mix::Layout::steps_of(mix::part_of(p.lengths[0]), layout.step);
-  const int column_bytes = table_bytes(layout, p.lengths[0], kept(p, 0)),
-            row_bytes = table_bytes(layout, p.lengths[1], kept(p, 1));
+  const int column_bytes = table_bytes(layout, p.lengths[0], layout.tiles_of(kept(p, 0))),
+            row_bytes = table_bytes(layout, p.lengths[1], layout.tiles_of(kept(p, 1)));
   const auto made = [&](int slice) -> FilterCut {  // of steps of points, each of which are four rows
     const int rows = 4 * layout.step * slice, channels = 8 * layout.tiles_of(kept(p, 1));
     return {layout.places(kept(p, 1), channels, kept(p, 0), 1), of_rows.places(rows, rows, kept(p, 1), 1),
@@ -101,7 +101,7 @@ class Filter {
     const mix::Layout layout = choice_.layout();
     mix::Arguments a{};
     a.forward = constants.data(), a.inverse = constants.data() + rows_at_, a.scale = rows_scale_;
-    give_axis(a, layout_of_rows(layout), problem_.lengths[1], kept(problem_, 1));
+    give_axis(a, layout_of_rows(layout), problem_.lengths[1], kept(problem_, 1), cut_.rows.frequency_tiles);
     a.y = y, a.y_rows = {field.rows().channel, field.rows().item, problem_.lengths[1]};
     a.aligned = is_aligned(layout, a.length, {y});
     a.batch = static_cast<int>(of.batch * problem_.outputs), a.inner = static_cast<int>(of.batch);
@@ -110,7 +110,7 @@ class Filter {
     mix::AxisArguments& columns = a.columns;
     columns = a;
     columns.inverse = constants.data() + inverse_at_, columns.scale = columns_scale_;
-    give_axis(columns, layout, problem_.lengths[0], kept(problem_, 0));
+    give_axis(columns, layout, problem_.lengths[0], kept(problem_, 0), cut_.columns.frequency_tiles);
     columns.u = spectra, columns.u_rows = of.by_columns(), columns.inputs = kept(problem_, 1);
     columns.aligned = true;
     columns.places = cut_.columns;
@@ -129,10 +129,11 @@ class Filter {
   Filter(const Spectral& p, const mix::Choice& choice, const FilterCut& cut, const std::string& description)
       : problem_(p), choice_(choice), cut_(cut), description_(text(description, ", ", choice.name())) {
     const mix::Layout layout = choice.layout();
-    mix::Tables columns = mix::make_tables(layout, p.lengths[0], kept_on_axis(p, 0));
+    mix::Tables columns = mix::make_tables(layout, p.lengths[0], kept_on_axis(p, 0), cut.columns.frequency_tiles);
     words_ = std::move(columns.words), inverse_at_ = columns.inverse_at;
     columns_scale_ = static_cast<float>(columns.scale);
-    const mix::Tables rows = mix::make_tables(layout_of_rows(layout), p.lengths[1], kept_on_axis(p, 1));
+    const mix::Tables rows =
+        mix::make_tables(layout_of_rows(layout), p.lengths[1], kept_on_axis(p, 1), cut.rows.frequency_tiles);
     rows_at_ = std::ssize(words_), rows_scale_ = static_cast<float>(rows.scale);
     words_.insert(words_.end(), rows.words.begin() + rows.inverse_at, rows.words.end());
   }

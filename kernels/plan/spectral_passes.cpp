@@ -56,7 +56,6 @@ int shares(const mix::Layout& layout, const Cut& cut, std::int64_t items, const 
 }
 
 std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length, const Device& device) {
-  const int bytes_of_table = table_bytes(layout, length, shape.frequencies);
   const bool by_frequency = layout.slices_frequencies;
   const int grain = by_frequency ? layout.tile_grain : 1;
   const int channel_tiles = static_cast<int>(ratio_up(shape.outputs, 16));
@@ -65,6 +64,7 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
   // launch always.
   const auto with_tables = [&](Cut of, int blocks, const auto& room) {
     of.blocks = blocks * device.multiprocessors;
+    const int bytes_of_table = table_bytes(layout, length, of.table_tiles());
     const std::int64_t units = of.units(shape.items);
     int taken = 0;
     const auto add = [&](int& place, int bytes) {
@@ -101,10 +101,18 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
     of.places.share_tiles = of.places.input_tiles / of.places.shares;
     return of;
   };
+  // With weights for each frequency a block writes no spectra of channels beyond the outputs, and its inverse reads
+  // all.
+  const bool takes_whole_slices = shape.stage == Stage::layer && layout.key.product == Product::each;
   const auto sliced = [&](int blocks, int columns) {
     std::optional<Cut> best;
+    // Twice as many would leave some to a second turn, or halve what a block of two on a multiprocessor has.
+    const int at_once = shape.stage == Stage::layer ? 1 : std::min(blocks, 2);
+    const int most = at_once * usable_multiprocessors(layout, device);
     for (int slice = tiles; slice > 0; slice = slice / 2 / grain * grain) {
+      if (takes_whole_slices && tiles % slice != 0) continue;
       const Cut next = made(slice, columns);
+      if (takes_whole_slices && best && next.units(shape.items) > most) break;
       const auto room = [&](int bytes) {
         return blocks * (next.places.bytes + bytes + kReservedBytes) <= device.block_bytes + kReservedBytes;
       };
@@ -112,9 +120,6 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
       if (fits) best = with_tables(next, blocks, room);
       const std::int64_t count = next.units(shape.items);
       if (layout.in_teams) break;
-      // Twice as many would leave some to a second turn, or halve what a block of two on a multiprocessor has.
-      const int at_once = shape.stage == Stage::layer ? 1 : std::min(blocks, 2);
-      const int most = at_once * usable_multiprocessors(layout, device);
       if ((fits || shape.stage == Stage::layer) && 2 * count > most) break;
     }
     return best;
@@ -151,12 +156,12 @@ Shape there_of(const Spectral& p, std::int64_t channels) {
 }
 }  // namespace
 
-int table_bytes(const mix::Layout& layout, int length, int frequencies) {
-  return 512 * mix::Layout::table_vectors(mix::part_of(length), layout.step, layout.tiles_of(frequencies));
+int table_bytes(const mix::Layout& layout, int length, int tiles) {
+  return 512 * mix::Layout::table_vectors(mix::part_of(length), layout.step, tiles);
 }
-void give_axis(mix::AxisArguments& a, const mix::Layout& layout, int length, int frequencies) {
+void give_axis(mix::AxisArguments& a, const mix::Layout& layout, int length, int frequencies, int tiles) {
   a.length = length, a.part = mix::part_of(length), a.quarters = mix::is_folded_twice(length);
-  a.frequencies = frequencies, a.table_tiles = layout.tiles_of(frequencies);
+  a.frequencies = frequencies, a.table_tiles = tiles;
   a.point_groups = groups_of_points(layout, mix::Layout::tiles_of_points(a.part, layout.step));
 }
 int groups_of_points(const mix::Layout& layout, int tiles) {
@@ -183,7 +188,7 @@ Pass::Pass(const Spectral& p, const Shape& shape, const mix::Choice& choice, con
       description_(text(description, ", ", choice.name())) {
   const std::size_t last = p.lengths.size() - 1;
   if (layout_.from_samples || layout_.to_samples) {
-    mix::Tables tables = mix::make_tables(layout_, p.lengths[last], kept_on_axis(p, last));
+    mix::Tables tables = mix::make_tables(layout_, p.lengths[last], kept_on_axis(p, last), cut.table_tiles());
     words_ = std::move(tables.words), inverse_at_ = tables.inverse_at, scale_ = tables.scale;
   }
   matrix_at_ = std::ssize(words_);
@@ -216,7 +221,7 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
                     std::initializer_list<Region> regions) const {
   a.forward = constants.data(), a.inverse = constants.data() + inverse_at_;
   if (shape_.has_own_matrix()) a.weights = constants.data() + matrix_at_;
-  give_axis(a, layout_, problem_.lengths.back(), kept(problem_, problem_.lengths.size() - 1));
+  give_axis(a, layout_, problem_.lengths.back(), kept(problem_, problem_.lengths.size() - 1), cut_.table_tiles());
   a.inputs = shape_.inputs, a.outputs = shape_.outputs, a.frequencies = shape_.frequencies;
   a.matrices = static_cast<int>(matrices_of(problem_));
   a.frequency_slices = cut_.frequency_slices;

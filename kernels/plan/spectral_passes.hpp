@@ -33,11 +33,13 @@ struct Cut {
   int frequency_slices, channel_slices;
   int blocks;  // that run at once
   int slices() const { return frequency_slices * channel_slices; }
+  // Tiles of frequencies in the table there. Slices need not divide the tiles: the last one reads zeros beyond them.
+  int table_tiles() const { return frequency_slices * places.frequency_tiles; }
   std::int64_t units(std::int64_t items) const { return ratio_up(items, places.columns) * slices(); }
 };
 
-// Bytes of a table, there or back, of an axis of so many points.
-int table_bytes(const mix::Layout& layout, int length, int frequencies);
+// Bytes of a table, there or back, of an axis of so many points and tiles of frequencies.
+int table_bytes(const mix::Layout& layout, int length, int tiles);
 
 // Where warps outnumber the tasks of a transform they share out the points, if `add` finds room for sums of all parts
 // but the first: it is given a place and bytes.
@@ -49,8 +51,8 @@ void place_parts(mix::Places& places, const mix::Layout& layout, int tasks, int 
   if (places.parts_at >= 0) places.parts = parts;
 }
 
-// What a kernel has to know of an axis, of which so many frequencies are kept.
-void give_axis(mix::AxisArguments& a, const mix::Layout& layout, int length, int frequencies);
+// What a kernel has to know of an axis. The table has so many tiles of its kept frequencies.
+void give_axis(mix::AxisArguments& a, const mix::Layout& layout, int length, int frequencies, int tiles);
 // Of tiles of points, what warps make at once.
 int groups_of_points(const mix::Layout& layout, int tiles);
 // Whether lanes read and write their points of such rows in one access each.

@@ -124,16 +124,17 @@ class Preparation final : public Step {
     machine.concurrent_blocks(id_of(plans_.prepare), Path::threads, plans_.prepare.layout().threads,
                               machine.device().block_bytes);
   }
+  bool reads_filters_on_host() const override { return !plans_.problem.unstable; }
+  void check_filters(const Call& call, const Machine& machine) const override {
+    std::vector<float> poles(2 * plans_.problem.channels * plans_.problem.states);
+    machine.copy_to_host(poles.data(), at(call, plans_.a), 4 * std::ssize(poles));
+    check_poles(plans_.problem, poles);
+  }
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
             const LaunchTo& to) const override {
     state::Arguments given = plans_.arguments(call);
     given.a = static_cast<const float*>(at(call, plans_.a)), given.b = static_cast<const float*>(at(call, plans_.b));
     given.c = static_cast<const float*>(at(call, plans_.c));
-    if (!plans_.problem.unstable) {
-      std::vector<float> poles(2 * plans_.problem.channels * plans_.problem.states);
-      machine.copy_to_host(poles.data(), given.a, 4 * std::ssize(poles));
-      check_poles(plans_.problem, poles);
-    }
     to(plans_.launch(plans_.prepare, given, plans_.problem.channels, plans_.layout.prepare_bytes, machine));
   }
 
@@ -258,6 +259,10 @@ Program make_state_program(const Case& asked, const Device& device) {
   check(p, plans.layout, device);
   Program program;
   program.prepared_bytes = plans.prepared_bytes();
+  StateSpace of_matrices = p;
+  of_matrices.batch = 1;
+  program.layout = text(plans.convolve.name(), '/', token(of_matrices), "/part", plans.parts.length,
+                        plans.has_wide_ends() ? "/ends" : "");
   program.prepare.push_back(std::make_unique<Preparation>(plans));
   const auto execute = [&](auto step) {
     program.variant = &step->variant();

@@ -37,6 +37,11 @@ class View:
     def bytes(self):
         return SIZES[self.dtype] * self.samples
 
+    def is_finite(self):
+        """Of memory of the host: whether no sample is NaN or infinite."""
+        array = self.numpy()
+        return bool(((array & 0x7f80) != 0x7f80).all() if self.dtype == "bf16" else np.isfinite(array).all())
+
     def numpy(self):
         """The memory of the host as an array; bfloat16 as its bits, uint16."""
         if self.samples == 0:
@@ -89,17 +94,53 @@ def empty_like(operation, array, shape=None, dtype=None):
     return make(array, dtype=dtype, shape=shape)
 
 
-def _word(operation, name, of, dtype):
+def follow_default_stream(view):
+    """Makes the current stream of a GPU array's library, PyTorch or CuPy, wait for CUDA's default one."""
+    array = view.owner[0] if isinstance(view.owner, tuple) else view.owner
+    if view.device is None:
+        return
+    # The array's class may be another module's, and a subclass of the library's.
+    libraries = [sys.modules.get(of.__module__.partition(".")[0]) for of in type(array).__mro__]
+    of_cuda = next((library.cuda for library in libraries if hasattr(library, "cuda")), None)
+    if hasattr(of_cuda, "default_stream"):  # PyTorch
+        of_cuda.current_stream(view.device).wait_stream(of_cuda.default_stream(view.device))
+    elif hasattr(of_cuda, "get_current_stream"):  # CuPy
+        with of_cuda.Device(view.device):
+            of_cuda.get_current_stream().wait_event(of_cuda.Stream.null.record())
+
+
+def refuse_masked(operation, name, array):
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(f"{operation}: {name} is a masked array, must be one without a mask; {name}.filled(0) has 0 "
+                        "where it is masked")
+
+
+def _word(operation, name, of, dtype, conversion=""):
     if of == "uint16" and dtype == "bfloat16":
         return "bf16"
     if of not in WORDS:
-        as_bits = " (uint16 with dtype=\"bfloat16\" is bfloat16)" if of == "uint16" else ""
-        raise TypeError(f"{operation}: {name} is {of}, must be one of {', '.join(WORDS)}{as_bits}")
+        raise TypeError(f"{operation}: {name} is {of}, must be one of {', '.join(WORDS)}"
+                        f"{'; ' if conversion else ''}{conversion}")
     return WORDS[of]
 
 
+def _conversion(name, dtype):
+    """How NumPy makes such an array one of a type that there is."""
+    if dtype == np.uint16 or (dtype.kind == "V" and dtype.names is None and dtype.itemsize == 2):
+        bits = f"{name}.view(np.uint16)" if dtype.kind == "V" else name
+        number = "" if dtype.kind == "V" else f", of numbers {name}.astype(np.float32)"
+        return f"of bfloat16's bits give {bits} with dtype=\"bfloat16\"{number}"
+    if not dtype.isnative and dtype.newbyteorder("=").name in WORDS:
+        return f"of big-endian samples give {name}.astype({name}.dtype.newbyteorder('='))"
+    if dtype.kind == "c":
+        return f"give {name}.real and {name}.imag apart"
+    return f"give {name}.astype(np.{'float32' if dtype.kind in 'biu' else 'float64'})" if dtype.kind in "biufO" else ""
+
+
 def _of_numpy(operation, name, array, dtype, copy):
-    word = _word(operation, name, array.dtype.name if array.dtype.isnative else str(array.dtype), dtype)
+    refuse_masked(operation, name, array)
+    word = _word(operation, name, array.dtype.name if array.dtype.isnative else str(array.dtype), dtype,
+                 _conversion(name, array.dtype))
     if not array.flags.c_contiguous or not array.flags.aligned:
         if not copy:
             raise ValueError(f"{operation}: {name} has strides {array.strides}, must be contiguous")
@@ -110,7 +151,7 @@ def _of_numpy(operation, name, array, dtype, copy):
 def _of_cuda(operation, name, array, dtype):
     interface = array.__cuda_array_interface__
     of = np.dtype(interface["typestr"])
-    word = _word(operation, name, of.name, dtype)
+    word = _word(operation, name, of.name if of.isnative else str(of), dtype, _conversion(name, of))
     shape, strides = interface["shape"], interface.get("strides")
     if strides is not None:
         _require_contiguous(operation, name, shape, [stride // of.itemsize for stride in strides])
@@ -144,7 +185,7 @@ _Managed._fields_ = [("tensor", _Tensor), ("context", c_void_p),
                      ("deleter", ctypes.CFUNCTYPE(None, POINTER(_Managed)))]
 
 _HOST, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
-_CODES = {(2, 16): "float16", (4, 16): "bfloat16", (2, 32): "float32", (2, 64): "float64", (1, 16): "uint16"}
+_CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
 
 _pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer_of.restype, _pointer_of.argtypes = c_void_p, [py_object, c_char_p]
@@ -186,8 +227,9 @@ def _of_dlpack(operation, name, array, dtype, stream):
     tensor = taken.managed.contents.tensor
     if tensor.lanes != 1:
         raise TypeError(f"{operation}: {name} has vectors of {tensor.lanes} for elements, must have numbers")
-    of = _CODES.get((tensor.code, tensor.bits), f"DLPack's type {tensor.code} of {tensor.bits} bits")
-    word = _word(operation, name, of, dtype)
+    of = f"{_CODES.get(tensor.code, f'DLPack type {tensor.code} ')}{tensor.bits}"
+    word = _word(operation, name, of, dtype, "of bfloat16's bits give dtype=\"bfloat16\" too" if of == "uint16" else
+                 "convert it to one of these")
     shape = tensor.shape[:tensor.rank]
     if tensor.strides:
         _require_contiguous(operation, name, shape, tensor.strides[:tensor.rank])

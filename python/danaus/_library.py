@@ -19,26 +19,41 @@ class InternalError(RuntimeError):
     """An error of the library itself."""
 
 
+class Interrupted(RuntimeError):
+    """The caller of danaus_run has set its stop."""
+
+
+MAX_RANK = 8  # DANAUS_MAX_RANK
+
+
+class _Sized(ctypes.Structure):
+    """A struct that begins with its size."""
+
+    def __init__(self, **fields):
+        super().__init__(size=ctypes.sizeof(type(self)), **fields)
+
+
 class Array(ctypes.Structure):
     """danaus_array"""
     _fields_ = [("name", c_char_p), ("data", c_void_p), ("bytes", c_size_t)]
 
 
-class Call(ctypes.Structure):
+class Call(_Sized):
     """danaus_call"""
-    _fields_ = [("stream", c_void_p), ("batch", c_int64), ("prepared", c_void_p), ("prepared_bytes", c_size_t),
-                ("prepared_for", c_char_p), ("workspace", c_void_p), ("workspace_bytes", c_size_t), ("vouched", c_int)]
+    _fields_ = [("size", c_size_t), ("stream", c_void_p), ("batch", c_int64), ("prepared", c_void_p),
+                ("prepared_bytes", c_size_t), ("prepared_for", c_char_p), ("workspace", c_void_p),
+                ("workspace_bytes", c_size_t), ("vouched", c_int)]
 
 
-class ArrayInfo(ctypes.Structure):
+class ArrayInfo(_Sized):
     """danaus_array_info"""
-    _fields_ = [("name", c_char_p), ("dtype", c_char_p), ("role", c_int), ("batched", c_int), ("rank", c_int),
-                ("extents", c_int64 * 4)]
+    _fields_ = [("size", c_size_t), ("name", c_char_p), ("dtype", c_char_p), ("role", c_int), ("batched", c_int),
+                ("rank", c_int), ("extents", c_int64 * MAX_RANK)]
 
 
-class Bytes(ctypes.Structure):
+class Bytes(_Sized):
     """danaus_bytes"""
-    _fields_ = [("prepared", c_int64), ("workspace", c_int64), ("constants", c_int64)]
+    _fields_ = [("size", c_size_t), ("prepared", c_int64), ("workspace", c_int64), ("constants", c_int64)]
 
 
 INPUT, OUTPUT = 0, 2  # danaus_role
@@ -51,6 +66,7 @@ _SIGNATURES = {
     "danaus_plan_destroy": (None, [c_void_p]),
     "danaus_plan_description": (c_char_p, [c_void_p]),
     "danaus_plan_kernel": (c_char_p, [c_void_p]),
+    "danaus_plan_layout": (c_char_p, [c_void_p]),
     "danaus_plan_bytes": (c_int, [c_void_p, c_int64, POINTER(Bytes)]),
     "danaus_case_array": (c_int, [c_char_p, c_int, POINTER(ArrayInfo)]),
     "danaus_prepare": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p]),
@@ -63,14 +79,13 @@ _SIGNATURES = {
     "danaus_plan_create_on_executor": (c_int, [c_char_p, POINTER(c_void_p)]),
     "danaus_case_mask": (c_int, [c_char_p, c_void_p, c_size_t, POINTER(c_size_t)]),
     "danaus_case_bytes": (c_int, [c_char_p, c_int, POINTER(Bytes)]),
-    "danaus_case_kernel": (c_int, [c_char_p, c_int, POINTER(c_void_p)]),
+    "danaus_case_layout": (c_int, [c_char_p, c_int, POINTER(c_void_p)]),
     "danaus_case_masked": (c_int, [c_char_p, c_void_p, c_size_t, POINTER(c_void_p)]),
     "danaus_compute": (c_int, [c_char_p, c_char_p, POINTER(Array), c_size_t]),
     "danaus_text_data": (c_char_p, [c_void_p]),
     "danaus_text_destroy": (None, [c_void_p]),
     "danaus_judge": (c_int, [c_char_p, c_char_p, c_void_p, POINTER(Array), c_size_t, POINTER(c_void_p)]),
-    "danaus_run": (c_int, [POINTER(c_char_p), c_size_t, POINTER(c_void_p)]),
-    "danaus_interrupt": (None, [c_int]),
+    "danaus_run": (c_int, [POINTER(c_char_p), c_size_t, POINTER(c_int), POINTER(c_void_p)]),
 }
 
 
@@ -93,7 +108,7 @@ def _load(path):
 
 library = _load(Path(__file__).with_name("libdanaus_python.so"))
 
-_ERRORS = {1: ValueError, 2: NoDevice, 3: MemoryError, 4: CudaError, 5: InternalError}
+_ERRORS = {1: ValueError, 2: NoDevice, 3: MemoryError, 4: CudaError, 5: InternalError, 6: Interrupted}
 
 
 def check(status):
@@ -134,11 +149,11 @@ def mask_of(token):
     return kept, count.value
 
 
-def kernel_of(token, device=None):
-    """The kernel's name of a case's plan, which need not exist; without a device on an H100 or H200."""
-    name = c_void_p()
-    check(library.danaus_case_kernel(token.encode(), -1 if device is None else device, byref(name)))
-    return text_of(name)
+def layout_of(token, device=None):
+    """The layout of what a case's plan prepares, which need not exist; without a device on an H100 or H200."""
+    layout = c_void_p()
+    check(library.danaus_case_layout(token.encode(), -1 if device is None else device, byref(layout)))
+    return text_of(layout)
 
 
 def prepared_bytes_of(token, device=None):

@@ -1,14 +1,17 @@
 """What one call of a case is given: views of arrays that go together, computed in double or by a plan, and judged."""
 
 import json
+import warnings
 from ctypes import byref, c_void_p
 
 import numpy as np
 
 from danaus import _arrays
-from danaus._library import check, library, text_of
+from danaus._library import arrays_of, check, library, text_of
 from danaus.plans import Plan, call_arrays, ordinal_of
 
+_LARGEST = {"f16": 65504.0, "bf16": float.fromhex("0x1.fep127"), "f32": float.fromhex("0x1.fffffep127"),
+            "f64": float.fromhex("0x1.fffffffffffffp1023")}
 _SHAPES = {False: "[L], [H, L] or [B, H, L]", True: "[L, H] or [B, L, H]"}  # of u, by whether channels are last
 
 
@@ -20,22 +23,29 @@ class Operands:
             raise ValueError(f"{operation}: dtype {dtype!r}, must be \"bfloat16\", as what uint16 are taken, or left "
                              "out")
         self.operation, self._dtype_of_bits, self._given = operation, dtype, u
-        self.u = self.view("u", u)
+        self.u, self._of_one_row, self._channels_last = self.view("u", u), None, channels_last
         self.device, rank = self.u.device, len(self.u.shape)
         if not 1 + channels_last <= rank <= 3:
             raise ValueError(f"{operation}: u has shape {self.u.shape}, must be {_SHAPES[channels_last]}")
         self.batch, *extents = (1,) * (3 - rank) + self.u.shape
         self.channels, self.length = reversed(extents) if channels_last else extents
         self.inputs, self.filters, self.outputs = [self.u], [], []
+        self._is_product = False  # of one tap
 
     def view(self, name, array, copy=True):
         return _arrays.view(self.operation, name, array, self._dtype_of_bits, copy)
+
+    def size_words(self):
+        """Of a token, which knows no empty batch: call() computes nothing then."""
+        return [f"l{self.length}", f"b{max(1, self.batch)}", f"h{self.channels}"]
 
     def add_gates(self, **gates):
         """Those that are not None."""
         for name, gate in gates.items():
             if gate is not None:
                 view = self.view(name, gate)
+                if view.shape == self._of_one_row and view.device is None:
+                    view = self._spread(view, self.u.shape)
                 self._require_like_u(view)
                 self.inputs.append(view)
 
@@ -43,17 +53,17 @@ class Operands:
         return [view.name for view in self.inputs if view.name in ("pregate", "postgate")]
 
     def add_filter(self, k):
-        """k [K], the same for every channel, or [H, K]."""
+        """k [K] or [1, K], the same for every channel, or [H, K], also for one row of u, which is then as many."""
         view = self.view("k", k)
-        if len(view.shape) == 1 and self.channels == 1:
+        if len(view.shape) == 1:
             view.shape = (1, *view.shape)
-        elif len(view.shape) == 1 and view.device is not None:
-            self.refuse(view, f"on a GPU must be [H, K], H={self.channels} as in u")
-        elif len(view.shape) == 1:
-            view = _arrays.view(self.operation, "k", np.repeat(view.numpy()[None], self.channels, 0),
-                                "bfloat16" if view.dtype == "bf16" else None)
-        if len(view.shape) != 2 or view.shape[0] != self.channels:
+        if len(view.shape) != 2 or (view.shape[0] != self.channels and 1 not in (view.shape[0], self.channels)):
             self.refuse(view, f"must be [K] or [H, K], H={self.channels} as in u {self.u.shape}")
+        if view.shape[0] != self.channels and view.device is not None:
+            self.refuse(view, f"on a GPU must be [H, K], H={self.channels} as in u")
+        if view.shape[0] < self.channels:
+            view = self._spread(view, (self.channels, view.shape[1]))
+        self.broadcast(view.shape[0])
         sixteen = self.u.dtype in ("f16", "bf16")
         if view.dtype != self.u.dtype and not (sixteen and view.dtype == "f32"):
             self.refuse_type(view, f"with u of {_arrays.NAMES[self.u.dtype]} it must be "
@@ -62,9 +72,39 @@ class Operands:
         self.filters.append(view)
         return view
 
+    def broadcast(self, channels):
+        """Makes so many rows of u, where it has one."""
+        if channels == self.channels:
+            return
+        if self.device is not None:
+            self.refuse(self.u, f"on a GPU must have {channels} rows, as many as there are filters")
+        self._of_one_row, shape = self.u.shape, list(self.u.shape)
+        if len(shape) == 1:
+            shape.insert(0, 1)
+        shape[-1 if self._channels_last else -2] = self.channels = channels
+        self.u = self.inputs[0] = self._spread(self.u, tuple(shape))
+
+    def _spread(self, view, shape):
+        """A copy of the host under NumPy's broadcasting."""
+        return _arrays.view(self.operation, view.name, np.array(np.broadcast_to(view.numpy(), shape), order="C"),
+                            "bfloat16" if view.dtype == "bf16" else None)
+
+    def pad_one_tap(self):
+        """The filter of one tap with a second, which is zero, as cases and kernels have it."""
+        view = self.filters[-1]
+        if view.device is not None:
+            self.refuse(view, "one tap must be of the host")
+        padded = np.zeros((self.channels, 2), view.numpy().dtype)
+        padded[:, :1] = view.numpy()
+        self.filters[-1] = _arrays.view(self.operation, "k", padded, "bfloat16" if view.dtype == "bf16" else None)
+        self._is_product = True
+        return self.filters[-1]
+
     def add_bias(self, bias, filters):
-        """[H], of the type of the filters."""
+        """[H] or [1], of the type of the filters."""
         view = self.view("bias", bias)
+        if view.shape == (1,) and view.device is None:
+            view = self._spread(view, (self.channels,))
         if view.shape != (self.channels,):
             self.refuse(view, f"must be ({self.channels},), H as in u {self.u.shape}")
         if view.dtype != filters.dtype:
@@ -112,8 +152,16 @@ class Operands:
         if method not in known:
             raise ValueError(f"{self.operation}: method {method!r}, must be one of {', '.join(known)} on "
                              f"{'the CPU' if ordinal is None else 'a GPU'}")
-        y = _arrays.empty_like(self.operation, self._given) if out is None else out
+        if out is None:
+            shape = None if self._of_one_row is None else self.u.shape
+            y = _arrays.empty_like(self.operation, self._given, shape)
+        else:
+            y = out
         self.outputs.insert(0, self.target(y))
+        if self.batch == 0:
+            arrays_of(token)  # which refuses what is wrong of the case
+            return (y, {"status": "skipped", "reason": "the batch is empty"}) if return_error else y
+        self._warn_of_what_spreads(method, in_double)
         plan = None
         if method == "kernel":
             plan = Plan(token, "cpu" if ordinal is None else ordinal)
@@ -122,6 +170,17 @@ class Operands:
             self._in_double(token, method)
         return (y, self.judged(token, method, plan)) if return_error else y
 
+    def _warn_of_what_spreads(self, method, in_double):
+        """By a transform one NaN or infinity reaches samples that it does not enter; of the host alone."""
+        exact = next((name for name in ("direct", "definition") if name in in_double), None)
+        if method == exact:
+            return
+        for view in (*self.inputs, *self.filters):
+            if view.device is None and not view.is_finite():
+                warnings.warn(f"{self.operation}: {view.name} has samples that are NaN or infinite, which spread over "
+                              f"whole rows by method={method!r}; method={exact!r} keeps them to the sums that they "
+                              "enter", RuntimeWarning, stacklevel=4)
+
     def _doubles(self):
         """Every input and filter as doubles of the host, by name."""
         return {view.name: _arrays.doubles(of_host(view), view.dtype) for view in (*self.inputs, *self.filters)}
@@ -129,9 +188,16 @@ class Operands:
     def _in_double(self, token, method):
         values = {**self._doubles(), **{view.name: np.empty(view.shape) for view in self.outputs}}
         views = [_arrays.view(self.operation, name, array) for name, array in values.items()]
-        check(library.danaus_compute(token.encode(), method.encode(), call_arrays(views), len(views)))
+        if self._is_product:  # the zero beside the tap makes a NaN of an infinity
+            values["y"] = self._product(**values)
+        else:
+            check(library.danaus_compute(token.encode(), method.encode(), call_arrays(views), len(views)))
         for view in self.outputs:
             view.numpy()[...] = _arrays.from_doubles(values[view.name], view.dtype)
+
+    def _product(self, u, k, bias=0.0, pregate=1.0, postgate=1.0, **_):
+        last = (lambda x: x) if self._channels_last else (lambda x: np.reshape(x, (-1, 1)))
+        return postgate * (u * pregate * last(k[:, 0]) + (last(bias) if np.ndim(bias) else bias))
 
     def _by_plan(self, plan):
         memory = []
@@ -153,13 +219,36 @@ class Operands:
 
     def judged(self, token, method, plan=None):
         """How far the outputs are from the truth, and how far they may be."""
-        values = {**self._doubles(),
-                  **{view.name: _arrays.doubles(of_host(view), view.dtype) for view in self.outputs}}
+        of_outputs = {view.name: _arrays.doubles(of_host(view), view.dtype) for view in self.outputs}
+        values = {**self._doubles(), **of_outputs}
         views = [_arrays.view(self.operation, name, array) for name, array in values.items()]
         verdict = c_void_p()
         check(library.danaus_judge(token.encode(), method.encode(), plan.handle if plan else None, call_arrays(views),
                                    len(views), byref(verdict)))
-        return json.loads(text_of(verdict))
+        verdict = json.loads(text_of(verdict))
+        if verdict["status"] != "skipped" and not np.isfinite(of_outputs["y"]).all():
+            verdict.update(self._overflow(token, of_outputs["y"], verdict["bound"]))
+        return verdict
+
+    def _overflow(self, token, y, bound):
+        """The status and reason of a y that is not finite, which is right where the truth is beyond its type. The
+        truth: that of u and bias scaled down, in which y is linear, so that it is finite."""
+        dtype, scale = self.u.dtype, 2.0**-16 if self.u.dtype == "f16" else 2.0**-64
+        values = {name: scale * array if name in ("u", "bias") else array for name, array in self._doubles().items()}
+        values["y"] = np.empty(y.shape)
+        views = [_arrays.view(self.operation, name, array) for name, array in values.items()]
+        method = "fftw" if self.operation == "conv" else "definition"
+        check(library.danaus_compute(token.encode(), method.encode(), call_arrays(views), len(views)))
+        truth, finite = views[-1].numpy(), np.isfinite(y)
+        largest = scale * _LARGEST[dtype]
+        if (np.abs(truth[~finite]) < largest * (1 - 2.0**-8)).any() or np.isnan(truth).any():
+            return {"status": "failed", "reason": f"y is not finite where its truth is within {_arrays.NAMES[dtype]}"}
+        error = np.linalg.norm(scale * y[finite] - truth[finite]) if finite.any() else 0.0
+        if error > 2 * bound * np.linalg.norm(np.minimum(np.abs(truth), largest)):
+            return {"status": "failed",
+                    "reason": f"y overflows {_arrays.NAMES[dtype]} rightly, but where it is finite it is wrong"}
+        return {"status": "passed", "reason": f"y overflows {_arrays.NAMES[dtype]} at {(~finite).sum()} of {y.size} "
+                                              f"samples, rightly: its truth is beyond {_LARGEST[dtype]:.5g} there"}
 
 
 class _DeviceMemory:

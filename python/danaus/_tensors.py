@@ -3,6 +3,8 @@
 Each line of way_of(), take() and run() is at most a microsecond of every call; tools/host_cost.py measures their sum.
 """
 
+import functools
+import itertools
 import threading
 from ctypes import addressof, c_size_t, c_void_p
 
@@ -56,12 +58,19 @@ def require_plain_tensors(operation, needed, **arguments):
                 raise NotImplementedError(f"{operation}: no forward-mode derivatives; those of backward() are there")
 
 
+def autocast_type(device_type):
+    """That which autocast changes to, None where it is off."""
+    if device_type == "meta" or not torch.is_autocast_enabled(device_type):
+        return None
+    return torch.get_autocast_dtype(device_type)
+
+
 def autocast(device_type, rows, filters):
     """Both as autocast to its type changes them: u and what is like it takes that, filters keep theirs, or are float32
     where they would have another type of 16 bits."""
-    if not torch.is_autocast_enabled(device_type):
+    dtype = autocast_type(device_type)
+    if dtype is None:
         return rows, filters
-    dtype = torch.get_autocast_dtype(device_type)
     changed = (*SIXTEEN, torch.float32)  # others autocast leaves alone everywhere
     if rows[0].dtype in changed:
         filters = [k.float() if k is not None and k.dtype in SIXTEEN and k.dtype != dtype else k for k in filters]
@@ -79,8 +88,8 @@ def check_tensors(operation, shape, u, k, **gates):
     if k.dtype != u.dtype and not (u.dtype in SIXTEEN and k.dtype == torch.float32):
         raise TypeError(f"{operation}: k is {k.dtype}, with u of {u.dtype} it must be "
                         f"{'torch.float32 or ' if u.dtype in SIXTEEN else ''}{u.dtype}")
-    if u.ndim != 3 or 0 in u.shape:
-        raise ValueError(f"{operation}: u has shape {tuple(u.shape)}, must be {shape}, each at least 1")
+    if u.ndim != 3 or 0 in u.shape[1:]:
+        raise ValueError(f"{operation}: u has shape {tuple(u.shape)}, must be {shape}; only B may be 0")
     channels = u.shape[2 if shape.endswith("H]") else 1]
     if k.ndim != 2 or k.shape[0] != channels or k.shape[1] == 0:
         raise ValueError(f"{operation}: k has shape {tuple(k.shape)}, must be [H, K], H={channels} as in u")
@@ -93,6 +102,21 @@ def check_tensors(operation, shape, u, k, **gates):
         if gate.shape != u.shape:
             raise ValueError(f"{operation}: {name} has shape {tuple(gate.shape)}, must be {tuple(u.shape)} as u")
         require_near(operation, u, **{name: gate})
+
+
+def broadcast(axis, u, k, *gates):
+    """u, k and gates as NumPy broadcasts H, the axis of u and gates: one row with several filters, or several rows with
+    one filter. What does not go together is left to check_tensors()."""
+    if u.ndim != 3 or k.ndim != 2 or u.shape[axis] == k.shape[0]:
+        return u, k, *gates
+    if k.shape[0] == 1:
+        return u, k.expand(u.shape[axis], -1), *gates
+    if u.shape[axis] == 1:
+        shape = list(u.shape)
+        shape[axis] = k.shape[0]
+        gates = [gate.expand(shape) if gate is not None and gate.shape == u.shape else gate for gate in gates]
+        u = u.expand(shape)
+    return u, k, *gates
 
 
 def require_near(operation, u, **tensors):
@@ -121,6 +145,15 @@ def contiguous(*tensors):
     return [None if tensor is None else tensor.contiguous() for tensor in tensors]
 
 
+def like(x):
+    return torch.empty_like(x, memory_format=torch.contiguous_format)
+
+
+def gradients_of_nothing(tensors, needed):
+    """Of a batch of no rows: zeros like each that needs one."""
+    return tuple(x.new_zeros(x.shape) if is_needed else x.new_empty(0) for x, is_needed in zip(tensors, needed))
+
+
 def second_derivative(operation):
     """For register_autograd of its backward operator."""
     def refuse(ctx, *_):
@@ -131,7 +164,8 @@ def second_derivative(operation):
 
 # Plans, one for each case and device, that all calls share.
 
-ALIGNMENT = 256  # bytes, of the parts of what is prepared
+ALIGNMENT = 256   # bytes, of the parts of what is prepared
+MOST_PLANS = 512  # beyond it the eighth that was used longest ago is freed
 
 
 class _Slots:
@@ -139,8 +173,7 @@ class _Slots:
 
     def __init__(self, entry, batch, filters, sizes):
         # Vouched: what is prepared and the stream are of the first tensor's device, which all others share.
-        self.call = Call(batch=batch, prepared_bytes=entry.prepared_bytes, workspace_bytes=entry.workspace_bytes,
-                         vouched=1)
+        self.call = Call(batch=batch, workspace_bytes=entry.workspace_bytes, vouched=1)
         self.arrays = (Array * len(sizes))(*[(name, None, size) for name, size in sizes])
         self.items = list(self.arrays)
         # Arguments as ctypes has them, which saves it their conversion at every call. Filters are the first arrays.
@@ -155,10 +188,11 @@ class _Entry:
     slots that no thread uses at the moment."""
 
     def __init__(self, plan, preparing, batch, filters, sizes):
-        self.plan, self.preparing, self.kernel = plan, preparing, plan.kernel
+        self.plan, self.preparing, self.layout = plan, preparing, plan.layout
         self.prepared_bytes = preparing.bytes(batch)["prepared"]
         self.workspace_bytes = plan.bytes(batch)["workspace"]
         self.is_kept = preparing is not plan
+        self.used = next(_ticks)
         self.unwritten = None
         if self.is_kept:  # up to the alignment of what is prepared for the backward pass
             end = plan.bytes(batch)["prepared"]
@@ -176,20 +210,74 @@ class _Entry:
 entries = {}  # what tensors are like -> _Entry
 plans = {}    # token, device -> Plan
 _making = threading.Lock()
+_captured = set()  # entries that graphs were captured with, which read the constants of their plans
+_ticks = itertools.count()  # the order of calls
 
 
-def _plan(operation, token, device):
-    plan = plans.get((token, device))
-    if plan is None:
-        require_no_capture(operation, device, token, "making its plan allocates")
-        plan = plans[token, device] = Plan(token, device)
-    return plan
+def _uses():
+    """plan -> when it was used last; those that graphs read are left out."""
+    uses = dict.fromkeys(plans.values(), -1)
+    for entry in list(entries.values()):
+        for plan in (entry.plan, entry.preparing):
+            uses[plan] = max(uses.get(plan, -1), entry.used)
+    for entry in list(_captured):
+        uses.pop(entry.plan, None), uses.pop(entry.preparing, None)
+    return uses
+
+
+def _free(keys):
+    """Plans, once the device is done with what it reads of theirs."""
+    for device in {device for _, device in keys}:
+        torch.cuda.synchronize(device)
+    freed = {plans.pop(key) for key in keys}
+    for signature, entry in list(entries.items()):
+        if entry.plan in freed or entry.preparing in freed:
+            entries.pop(signature, None)
+
+
+def _make_room(needed, missing):
+    """For plans of a call that are missing; it needs the others too."""
+    uses = _uses()
+    keys = [key for key, plan in plans.items() if key not in needed and plan in uses]
+    count = len(plans) - MOST_PLANS + max(missing, MOST_PLANS // 8)
+    _free(sorted(keys, key=lambda key: uses[plans[key]])[:count])
+
+
+def clear_plans(captured: bool = False) -> int:
+    """Frees the plans that conv() and short_conv() keep, and returns how many. A plan that a CUDA graph was captured
+    with stays, since the graph reads its constants; captured=True frees it too, where all such graphs are gone.
+
+    It waits for the devices. A later call makes its plan anew; a Filter keeps the plans that refresh() needs. Raises
+    RuntimeError while the current stream is captured.
+    """
+    with _making:
+        for device in {device for _, device in plans}:
+            if is_capturing(device):
+                raise RuntimeError("clear_plans: the current stream is being captured, where nothing can be freed; "
+                                   "call it before or after the capture")
+        if captured:
+            _captured.clear()
+        uses = _uses()
+        keys = [key for key, plan in plans.items() if plan in uses]
+        _free(keys)
+    return len(keys)
+
+
+def is_capturing(device):
+    """Whether the device's current stream is being captured."""
+    if _device_count() < 2 or torch.cuda.current_device() == device:
+        return torch.cuda.is_current_stream_capturing()
+    with torch.cuda.device(device):
+        return torch.cuda.is_current_stream_capturing()
+
+
+@functools.cache
+def _device_count():
+    return torch.cuda.device_count()
 
 
 def require_no_capture(operation, device, what, why):
-    with torch.cuda.device(device):
-        capturing = torch.cuda.is_current_stream_capturing()
-    if capturing:
+    if is_capturing(device):
         raise RuntimeError(f"{operation}: {what} is captured before it ever ran, and {why}; run it once before the "
                            "capture")
 
@@ -197,10 +285,16 @@ def require_no_capture(operation, device, what, why):
 def make_entry(operation, signature, token, device, batch, filters, sizes, preparing=None):
     """filters: how many of the arrays there are, which come first. preparing: the token of another plan that prepares
     them."""
+    needed = [(each, device) for each in (token, preparing or token)]
     with _making:
-        plan = _plan(operation, token, device)
-        other = plan if preparing is None else _plan(operation, preparing, device)
-        entry = entries[signature] = _Entry(plan, other, batch, filters, sizes)
+        missing = [key for key in dict.fromkeys(needed) if key not in plans]
+        if missing:
+            require_no_capture(operation, device, missing[0][0], "making its plan allocates")
+            if len(plans) + len(missing) > MOST_PLANS:
+                _make_room(needed, len(missing))
+        for key in missing:
+            plans[key] = Plan(*key)
+        entry = entries[signature] = _Entry(*(plans[key] for key in needed), batch, filters, sizes)
     return entry
 
 
@@ -213,15 +307,7 @@ def batch_word(batch):
 def run(entry, prepared, is_prepared, tensors):
     """One call with the tensors of an entry, in its order. What is prepared of the filters is written first where it is
     not there."""
-    slots = entry.take()
-    call = slots.call
-    call.stream = torch._C._cuda_getCurrentRawStream(prepared.get_device())
-    call.prepared = prepared.data_ptr()
-    if entry.workspace_bytes:
-        workspace = prepared.new_empty(entry.workspace_bytes)
-        call.workspace = workspace.data_ptr()
-    for item, tensor in zip(slots.items, tensors):
-        item.data = tensor.data_ptr()
+    slots, workspace = _filled(entry, prepared, tensors)
     if is_prepared:
         status = library.danaus_execute(*slots.execute)
     elif entry.is_kept:
@@ -230,6 +316,36 @@ def run(entry, prepared, is_prepared, tensors):
         status = library.danaus_prepare(*slots.prepare) or library.danaus_execute(*slots.execute)
     else:
         status = library.danaus_whole_call(*slots.whole_call)
+    _give_back(entry, slots, workspace, status)
+
+
+def prepare(entry, prepared, filters):
+    """What is prepared of the filters alone."""
+    slots, workspace = _filled(entry, prepared, filters)
+    _give_back(entry, slots, workspace, library.danaus_prepare(*slots.prepare))
+
+
+def _filled(entry, prepared, tensors):
+    """Slots with all pointers, and the workspace. The library compares the size of what is prepared with what the plan
+    needs."""
+    device = prepared.get_device()
+    entry.used = next(_ticks)
+    if entry not in _captured and is_capturing(device):
+        _captured.add(entry)
+    slots, workspace = entry.take(), None
+    call = slots.call
+    call.stream = torch._C._cuda_getCurrentRawStream(device)
+    call.prepared, call.prepared_bytes = prepared.data_ptr(), prepared.nbytes
+    if entry.workspace_bytes:
+        workspace = prepared.new_empty(entry.workspace_bytes)
+        call.workspace = workspace.data_ptr()
+    for item, tensor in zip(slots.items, tensors):
+        item.data = tensor.data_ptr()
+    return slots, workspace
+
+
+def _give_back(entry, slots, workspace, status):
+    """workspace: of PyTorch's stream, which frees it in its order."""
     entry.idle.append(slots)
     if status:
         check(status)

@@ -5,6 +5,7 @@ from ctypes import byref, c_void_p
 
 import numpy as np
 
+from danaus import _arrays
 from danaus._library import check, library, text_of
 from danaus._operands import Operands
 
@@ -21,8 +22,9 @@ def conv(u, k, mode="causal", pregate=None, postgate=None, *, mask=None, method=
 
     u, gates   [L], [H, L] or [B, H, L], all alike: float16, bfloat16 (ml_dtypes', or its bits as uint16 with
                dtype="bfloat16"), float32 or float64. Of NumPy, or of any library with DLPack or
-               __cuda_array_interface__; then y is of that library too.
-    k          [K], the same filter for every channel, or [H, K]: of the type of u, or float32 where that has 16 bits.
+               __cuda_array_interface__; then y is of that library too. B = 0 gives an empty y.
+    k          [K] or [1, K], the same filter for every channel, or [H, K]: of the type of u, or float32 where that has
+               16 bits. One row [L], [1, L] or [B, 1, L] goes with several filters: y then has a row for each.
                k[0] multiplies the current sample. Samples beyond L are cut (causal) or wrap (circular).
     mode       "causal": y[n] = sum of k[m] u[n - m] over m <= n; "circular": over all m, indices modulo L.
     mask       removes part of the filters' spectrum: [N] of True where a frequency stays, its own mirror image; a row
@@ -30,12 +32,17 @@ def conv(u, k, mode="causal", pregate=None, postgate=None, *, mask=None, method=
                of a causal one at least L + K - 1.
     method     "fftw" (default on the CPU), "direct" or "monarch": computed in double and rounded once; "kernel": the
                fused kernel, float16 and bfloat16 alone: on a GPU, or executed on the CPU, rounding by rounding, slowly.
+               All but "direct" are by transforms, whose error is small by norm: 1e-16 (kernels 1e-3 to 9e-3) of the
+               whole row's, so that samples much smaller than the largest may be wrong, and one NaN or infinity spreads
+               over the row, with a RuntimeWarning. "direct" sums each sample by itself: it is right in each.
     device     "cpu", "cuda" or "cuda:N" (default: where u is); arrays of the CPU are copied to a GPU and back.
     out        a contiguous array for y.
 
     With return_error (y, error), error a dict: rel_l2, the relative L2 error against the truth in double; bound, which
     it must not exceed; clearance, the share of its bound that the worst of its errors takes; status, "passed" or
-    "failed"; truth, the method that the truth is by. status is "skipped" where values are not finite.
+    "failed"; truth, the method that the truth is by. status is "skipped", with a reason, where inputs are not finite or
+    the batch is empty. Where y overflows its type reason says whether its truth does; if so, and the rest is right,
+    status is "passed".
 
     It makes a plan, executes it and waits: for many calls danaus.Plan, for training danaus.torch.
     Raises ValueError or TypeError for what is wrong with an argument, danaus.NoDevice without the GPU.
@@ -46,12 +53,13 @@ def conv(u, k, mode="causal", pregate=None, postgate=None, *, mask=None, method=
 
 def short_conv(u, k, bias=None, padding="causal", pregate=None, postgate=None, *, channels_last=False, method=None,
                device=None, dtype=None, out=None, return_error=False):
-    """y = postgate * (conv(pregate * u, k) + bias), of the shape and type of u, by a filter of 2 to 256 taps.
+    """y = postgate * (conv(pregate * u, k) + bias), of the shape and type of u, by a filter of 1 to 256 taps.
 
     u, gates   [L], [H, L] or [B, H, L], with channels_last [L, H] or [B, L, H]: float16 or bfloat16, as of danaus.conv,
                which takes float32 and float64.
-    k          [K] or [H, K], float32 or of the type of u. Samples outside of 0 to L - 1 are zero.
-    bias       [H], of the type of k.
+    k          [K], [1, K] or [H, K], as of danaus.conv, float32 or of the type of u. Samples outside of 0 to L - 1 are
+               zero.
+    bias       [H] or [1], of the type of k.
     padding    "causal": y[n] = sum of k[m] u[n - m]; "same": of k[m] u[n + K // 2 - m], centred. PyTorch's weights are
                k from its end on: k = weight[:, 0, ::-1].
     method     "definition" (default on the CPU): the sum in double, rounded once; "kernel": as of danaus.conv.
@@ -64,9 +72,11 @@ def short_conv(u, k, bias=None, padding="causal", pregate=None, postgate=None, *
     if operands.u.dtype not in ("f16", "bf16"):
         operands.refuse_type(operands.u, "must be float16 or bfloat16; danaus.conv takes it")
     filters = operands.add_filter(k)
+    if filters.shape[1] == 1:
+        filters, padding = operands.pad_one_tap(), "causal"  # as any other of one tap
     words = ["shortconv", operands.u.dtype, padding, f"k{filters.shape[1]}"]
     words += [f"k{filters.dtype}"] * (filters.dtype != "f32")
-    words += [f"l{operands.length}", f"b{operands.batch}", f"h{operands.channels}"]
+    words += operands.size_words()
     if bias is not None:
         operands.add_bias(bias, filters)
         words.append("bias")
@@ -87,7 +97,7 @@ def _long(u, k, mode, pregate, postgate, mask, dtype):
         words.append(f"k{filters.shape[1]}")
     if operands.u.dtype in ("f16", "bf16") and filters.dtype != "f32":
         words.append(f"k{filters.dtype}")
-    words += [f"b{operands.batch}", f"h{operands.channels}", *operands.gate_words()]
+    words += [*operands.size_words()[1:], *operands.gate_words()]
     return operands, _masked("_".join(words), mask)
 
 
@@ -102,6 +112,7 @@ def _masked(token, mask):
         if not any(word.startswith(("zero", "keep", "blocks")) for word in words):
             raise ValueError(f"conv: mask {mask!r}, must have a word of a token that begins with zero, keep or blocks")
         return "_".join([token, *words])
+    _arrays.refuse_masked("conv", "mask", mask)
     kept = np.asarray(mask)
     if kept.ndim != 1 or kept.dtype.kind not in "biuf":
         raise ValueError(f"conv: mask is {kept.dtype} {kept.shape}, must be [N] of True and False, a row of "

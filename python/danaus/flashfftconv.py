@@ -5,15 +5,24 @@
 What differs from flashfftconv is listed in docs/flashfftconv.md of the sources.
 """
 
+import re
+import threading
+import warnings
+
 import torch
 from torch.nn.functional import conv1d, pad
 
+from danaus._tensors import PLAIN, SIXTEEN, autocast, autocast_type, is_capturing, way_of
 from danaus._torch_short import MOST_TAPS
-from danaus.torch import conv, short_conv
+from danaus.torch import Filter, conv, short_conv
 
 __all__ = ["FlashDepthWiseConv1d", "FlashFFTConv"]
 
-_SIXTEEN = (torch.float16, torch.bfloat16)
+_TABLES = re.compile(r"(f_\w+|twiddle_factors)_i?fft(_\w+)?|twid")  # that the old class kept
+_LEAST_KEPT = 1 << 23  # samples of a filter whose transform takes longer than a look at all of it
+_MOST_KEPT = 64        # filters, of which each has come within so many calls:
+_KEPT_CALLS = 256
+_looking = threading.Lock()
 
 
 def _require_whole(operation, least, **numbers):
@@ -24,53 +33,114 @@ def _require_whole(operation, least, **numbers):
 
 def _type_of_rows(u):
     """That of u, or what autocast makes of it."""
-    changes = torch.is_autocast_enabled(u.device.type) and u.dtype in (*_SIXTEEN, torch.float32)
-    return torch.get_autocast_dtype(u.device.type) if changes else u.dtype
+    changed = autocast_type(u.device.type)
+    return changed if changed is not None and u.dtype in (*SIXTEEN, torch.float32) else u.dtype
+
+
+def _may_stay(k, u):
+    """Whether it pays to look whether a filter has changed, and can be done."""
+    return k.is_cuda and u.dtype in SIXTEEN and k.numel() >= _LEAST_KEPT and not is_capturing(k.get_device())
 
 
 class FlashFFTConv(torch.nn.Module):
     """y = postgate * conv(pregate * u, k), circular at seqlen; rows shorter than that are padded by zeros.
 
-    seqlen: the FFT size N. dtype: of u and the gates. use_32_butterfly chose among kernels; here the plan does, and it
-    is ignored. One object serves any number of layers, each with its own k. State dicts of the old class load: it kept
-    tables in them, which are ignored.
+    seqlen: the FFT size N. dtype: of u and the gates, float16 or bfloat16, also float32 or float64 (see
+    danaus.torch.conv for their errors). use_32_butterfly chose among kernels; here the plan does, and it is ignored.
+    One object serves any number of layers, each with its own k. State dicts of the old class load: it kept tables in
+    them, which are ignored.
+
+    Where seqlen < L + K - 1 the end of a row wraps around to its beginning: the future leaks into the first K - 1 -
+    (seqlen - L) samples. The object warns of that once; filters of bidirectional models mean it.
+
+    A filter that does not change is transformed once: on a GPU, in 16 bits, without a gradient to come, in no compiled
+    or captured graph, and from 2^23 samples on (H K), where it pays. The rule for "unchanged": all samples are equal to
+    those of a copy, whichever tensor they are in. Each call compares them, which waits for the device. A copy and the
+    spectrum are kept, 4 H K + 4 H N bytes, of a filter that has come twice, and again within 256 calls; of 64 filters
+    at most. A call with a gradient to come drops them.
     """
 
     def __init__(self, seqlen, dtype=torch.float16, use_32_butterfly=True):
         super().__init__()
         _require_whole("FlashFFTConv", 1, seqlen=seqlen)
-        if dtype not in (*_SIXTEEN, torch.float32, torch.float64):
-            raise TypeError(f"FlashFFTConv: dtype {dtype}, must be torch.float16 or torch.bfloat16 (on the CPU also "
-                            "torch.float32 or torch.float64)")
+        if dtype not in (*SIXTEEN, torch.float32, torch.float64):
+            raise TypeError(f"FlashFFTConv: dtype {dtype}, must be torch.float16, torch.bfloat16, torch.float32 or "
+                            "torch.float64")
         self.seqlen, self.dtype, self.use_32_butterfly = seqlen, dtype, use_32_butterfly
+        self._has_warned = False
+        self._calls = 0
+        self._seen = {}  # what a filter is like, and some samples -> its last call, a Filter of a copy if it came twice
 
     def forward(self, u, k, pregate=None, postgate=None):
-        """u and gates [B, H, L], L up to seqlen, of dtype; k [H, K], float32 (or of dtype), samples beyond seqlen are
-        cut. Returns [B, H, L]."""
+        """u and gates [B, H, L], L up to seqlen, of dtype; k [H, K] or [1, H, K], float32 (or of dtype), samples beyond
+        seqlen are cut. Returns [B, H, L]."""
         dtype = _type_of_rows(u)
         if dtype != self.dtype:
             raise TypeError(f"FlashFFTConv: u is {dtype}, must be {self.dtype} as the object")
+        if autocast_type(u.device.type) is not None and not torch.compiler.is_compiling():
+            (u, pregate, postgate), (k,) = autocast(u.device.type, (u, pregate, postgate), (k,))
+            with torch.autocast(u.device.type, enabled=False):
+                return self.forward(u, k, pregate, postgate)
+        if k.ndim == 3 and k.shape[0] == 1:
+            k = k[0]
         if u.ndim != 3 or k.ndim != 2:
             raise ValueError(f"FlashFFTConv: u has shape {tuple(u.shape)} and k {tuple(k.shape)}, must be [B, H, L] "
-                             "and [H, K]")
+                             "and [H, K] or [1, H, K]")
         length, size = u.shape[2], self.seqlen
         if length > size:
             raise ValueError(f"FlashFFTConv: u has {length} samples, must have at most seqlen={size}")
         if k.shape[1] > size:
             k = k[:, :size]
+        leaking = length + k.shape[1] - 1 - size
+        if leaking > 0 and not self._has_warned and not torch.compiler.is_compiling():
+            self._has_warned = True
+            warnings.warn(f"FlashFFTConv: seqlen={size} is less than L + K - 1 = {length + k.shape[1] - 1}: y is "
+                          f"circular, and the end of a row reaches its first {leaking} samples; a causal layer takes "
+                          "seqlen >= L + K - 1", stacklevel=4)
+        k = self._unchanged(k, u, pregate, postgate)
         if length == size:
             return conv(u, k, "circular", pregate, postgate)
-        if k.shape[1] <= size - length + 1:  # nothing wraps around into the first L samples
+        if leaking <= 0:
             return conv(u, k, "causal", pregate, postgate)
         whole = [None if x is None else pad(x, (0, size - length)) for x in (u, pregate, postgate)]
         return conv(whole[0], k, "circular", whole[1], whole[2])[..., :length].contiguous()
+
+    def _unchanged(self, k, u, *gates):
+        """k, or a Filter of a copy of it."""
+        if torch.compiler.is_compiling() or not _may_stay(k, u):
+            return k
+        if way_of(u, k, *gates) != PLAIN:
+            self._seen.clear()  # filters change now
+            return k
+        some = k[::max(1, k.shape[0] // 8), ::max(1, k.shape[1] // 8)]
+        key = k.shape, k.dtype, k.device, tuple(some.double().flatten().tolist())
+        with _looking:
+            self._calls += 1
+            has_come, (_, kept) = key in self._seen, self._seen.pop(key, (0, None))
+        if has_come and (kept is None or not torch.equal(kept.k, k)):
+            kept = Filter(k.clone(memory_format=torch.contiguous_format))
+        with _looking:
+            self._seen[key] = self._calls, kept
+            oldest = next(iter(self._seen))
+            if len(self._seen) > _MOST_KEPT or self._calls - self._seen[oldest][0] > _KEPT_CALLS:
+                del self._seen[oldest]
+        return k if kept is None else kept
+
+    def __getstate__(self):
+        return {**self.__dict__, "_seen": {}}
 
     def extra_repr(self):
         return f"seqlen={self.seqlen}, dtype={self.dtype}"
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
                               error_msgs):
-        pass  # nothing is kept; what the old class kept are tables
+        """What the old class kept are tables, which are left out; what a subclass keeps is loaded."""
+        own = {*self._parameters, *self._buffers}
+        of_others = {name: value for name, value in state_dict.items()
+                     if not name.startswith(prefix) or name[len(prefix):] in own
+                     or not _TABLES.fullmatch(name[len(prefix):])}
+        super()._load_from_state_dict(of_others, prefix, local_metadata, strict, missing_keys, unexpected_keys,
+                                      error_msgs)
 
 
 class FlashDepthWiseConv1d(torch.nn.Module):
@@ -115,7 +185,7 @@ class FlashDepthWiseConv1d(torch.nn.Module):
                              f"have at least {self.k - 2 * self.padding} for {self.k} taps")
         input = input.to(_type_of_rows(input))
         weights, bias = self.weights if self.is_bhl else self.weights.T, self.bias
-        if input.dtype in _SIXTEEN and 2 <= self.k <= MOST_TAPS:
+        if input.dtype in SIXTEEN and 2 <= self.k <= MOST_TAPS:
             if weights.dtype != input.dtype:
                 weights, bias = weights.float(), None if bias is None else bias.float()
             return self._by_kernels(input, weights.flip(1), bias)

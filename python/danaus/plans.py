@@ -50,8 +50,12 @@ class Plan:
     token: the case as one word, as docs/tokens.md of the sources has it. device: "cpu" executes the kernel of an H100 or
     H200 operation by operation, checked, with the roundings that it has there, and slowly; "cuda", "cuda:N" or N is a
     GPU. Arrays are NumPy's or of any library with DLPack or __cuda_array_interface__, contiguous, of the type and shape
-    in `arrays`; bfloat16 is ml_dtypes' or its bits as uint16. On a GPU calls are asynchronous: what they read and write
-    must stay until the stream has got there. execute() may be called from any thread.
+    in `arrays`; bfloat16 is ml_dtypes' or its bits as uint16. On a GPU calls are asynchronous: what they read and
+    write, and the plan, must stay until the stream has got there. Any thread may call, any number at once.
+
+    stream: of prepare() and execute(), a number or an object. Without one a call runs on CUDA's default stream, between
+    what the current streams of PyTorch and CuPy have been asked before and after it, where its arrays are of these.
+    With one the caller orders the streams.
 
     Raises ValueError for what the case or an array has wrong, TypeError for an array of another type,
     danaus.NoDevice where the device is not there, MemoryError where it has too little memory.
@@ -88,6 +92,11 @@ class Plan:
         """The kernel's name."""
         return library.danaus_plan_kernel(self.handle).decode()
 
+    @property
+    def layout(self):
+        """One word: how what prepare() makes is laid out. Plans with the same word read what the other has prepared."""
+        return library.danaus_plan_layout(self.handle).decode()
+
     def bytes(self, batch=0):
         """{"prepared", "workspace", "constants"}: what the plan takes of the device's memory for so many rows, or for
         the case's."""
@@ -97,13 +106,13 @@ class Plan:
 
     def prepare(self, stream=None, **filters):
         """Transforms the filters, which every execute() from now on takes. Of the device they are read by kernels on
-        the stream; not while another thread executes."""
+        the stream, which the caller orders with other streams that execute."""
         stream = _stream_of("prepare", stream)
         self._call("prepare", [self._view("prepare", name, array, stream) for name, array in filters.items()], stream)
 
     def execute(self, stream=None, **arrays):
         """The outputs of the case: the array, or a dict by name where there are several. Batches may be smaller than
-        the case's. An output that is not given is made by the library that the first input is of."""
+        the case's, also empty. An output that is not given is made by the library that the first input is of."""
         stream = _stream_of("execute", stream)
         views = {name: self._view("execute", name, array, stream) for name, array in arrays.items()}
         batch = next((views[name].shape[0] for name in views if name in self._batched and views[name].shape), 0)
@@ -120,8 +129,25 @@ class Plan:
                 outputs[name] = arrays[name]
                 if views[name].readonly:
                     raise ValueError(f"execute: {name} is read-only")
-        self._call("execute", list(views.values()), stream, batch)
+        if any(name in self._batched and view.shape and view.shape[0] == 0 for name, view in views.items()):
+            self._execute_nothing(views, outputs)
+        else:
+            self._call("execute", list(views.values()), stream, batch)
         return next(iter(outputs.values())) if len(outputs) == 1 else outputs
+
+    def _execute_nothing(self, views, outputs):
+        """Of a batch of no rows: what is summed over rows is zero."""
+        for name, role in self._roles.items():
+            if role == INPUT and name not in views:
+                raise ValueError(f"execute: {self.token} has a {name}, but none is given")
+        for name, view in views.items():
+            if name not in self.arrays:
+                raise ValueError(f"execute: a {name} is given, but {self.token} has none")
+            if name in self._batched and view.shape[0] != 0:
+                raise ValueError(f"execute: {name} has {view.shape[0]} rows, others have none")
+        for name, array in outputs.items():
+            if name not in self._batched:
+                array[...] = 0
 
     def _view(self, operation, name, array, stream):
         expected = self.arrays.get(name)
@@ -150,3 +176,6 @@ class Plan:
         call = Call(stream=stream, batch=batch)
         function = getattr(library, f"danaus_{operation}")
         check(function(self.handle, call_arrays(views), len(views), byref(call)))
+        if stream is None:
+            for view in views:
+                _arrays.follow_default_stream(view)

@@ -8,7 +8,7 @@ import json
 import os
 import tempfile
 import threading
-from ctypes import byref, c_char_p, c_void_p
+from ctypes import byref, c_char_p, c_int, c_void_p
 
 import numpy as np
 
@@ -31,12 +31,12 @@ def run(command, *words):
 def _run(command, words, hidden=""):
     """hidden is left out of the rows' words."""
     line = [str(word).encode() for word in (command, *words)]
-    rows, errors, done = [], [], threading.Event()
+    rows, errors, done, stop = [], [], threading.Event(), c_int()
 
     def work():  # in a thread of its own, so that this one hears Ctrl-C
         try:
             handle = c_void_p()
-            check(library.danaus_run((c_char_p * len(line))(*line), len(line), byref(handle)))
+            check(library.danaus_run((c_char_p * len(line))(*line), len(line), byref(stop), byref(handle)))
             rows.extend(json.loads(row) for row in text_of(handle).replace(hidden, "").splitlines())
         except Exception as error:
             errors.append(error)
@@ -48,11 +48,8 @@ def _run(command, words, hidden=""):
         while not done.wait(_PERIOD):  # not join(): interrupted, Python 3.11 takes the thread for one that has ended
             pass
     except KeyboardInterrupt:
-        library.danaus_interrupt(1)
-        try:
-            done.wait()
-        finally:
-            library.danaus_interrupt(0)
+        stop.value = 1
+        done.wait()
         raise
     if errors:
         raise errors[0]

@@ -12,6 +12,7 @@ def ssm_conv(u, a, b, c, x_initial=None, *, return_state=False, unstable=False, 
 
     u          [L], [H, L] or [B, H, L]: float16 or bfloat16 as of danaus.conv, float32 or float64 (these in double).
     a, b, c    [H, S], S states: complex64, of float64 samples complex128; or [H, S, 2], re and im, float32 or float64.
+               [1, S] is of every channel; one row of u goes with all H, as of danaus.conv.
     x_initial  [B, H, S] or [B, H, S, 2] likewise, x before the first sample; zero where it is left out.
     unstable   allows |a| > 1.
     method     "definition" (default on the CPU): the recurrence in double, rounded once; "kernel": as of danaus.conv.
@@ -21,11 +22,13 @@ def ssm_conv(u, a, b, c, x_initial=None, *, return_state=False, unstable=False, 
     """
     operands = Operands("ssm_conv", u, dtype)
     of_state = "f64" if operands.u.dtype == "f64" else "f32"
-    rows = (operands.channels, _states("a", a))
+    channels, states = _states("a", a)
+    if operands.channels == 1:
+        operands.broadcast(channels)
+    rows = (operands.channels, states)
     for name, array in (("a", a), ("b", b), ("c", c)):
         operands.filters.append(_parts(operands, name, array, of_state, rows))
-    words = ["ssmconv", operands.u.dtype, f"s{rows[1]}", f"l{operands.length}", f"b{operands.batch}",
-             f"h{operands.channels}"]
+    words = ["ssmconv", operands.u.dtype, f"s{states}", *operands.size_words()]
     rows = (operands.batch, *rows)
     if x_initial is not None:
         operands.inputs.append(_parts(operands, "x_initial", x_initial, of_state, rows))
@@ -43,13 +46,16 @@ def _states(name, array):
     shape = getattr(array, "shape", ())
     if len(shape) < 2:
         raise ValueError(f"ssm_conv: {name} has shape {tuple(shape)}, must be [H, S] or [H, S, 2]")
-    return shape[1]
+    return shape[:2]
 
 
 def _parts(operands, name, array, dtype, rows):
     """A view [..., 2] of re and im."""
     if not isinstance(array, np.ndarray):
         raise TypeError(f"ssm_conv: {name} is a {type(array).__name__}, must be an array of NumPy")
+    _arrays.refuse_masked("ssm_conv", name, array)
+    if array.ndim > 1 and array.shape[0] == 1 and len(rows) == 2:
+        array = np.broadcast_to(array, (rows[0], *array.shape[1:]))
     shape, of = array.shape, array.dtype
     if np.iscomplexobj(array):
         array = np.ascontiguousarray(array)

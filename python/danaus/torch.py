@@ -1,9 +1,10 @@
 """Convolutions as operators of PyTorch: danaus.torch.conv and short_conv, and under them torch.ops.danaus.
 
 They work with autograd, torch.compile(fullgraph=True), CUDA graphs, autocast, any stream, several devices and threads.
-Tensors of the CPU go through PyTorch's own functions, in their own precision (16 bits in float32); tensors of a GPU
-through the fused kernels, float16 and bfloat16. Built against no version of PyTorch: the library is called by its C
-interface. Long convolutions are here, short ones in _torch_short.py.
+Tensors of the CPU, and float32 and float64 tensors of a GPU, go through PyTorch's own functions, in their own precision
+(16 bits in float32); float16 and bfloat16 tensors of a GPU go through the fused kernels. Built against no version of
+PyTorch: the library is called by its C interface. Long convolutions are here, short ones in _torch_short.py, filters
+that stay in _torch_filter.py.
 """
 
 import functools
@@ -11,53 +12,41 @@ import functools
 import torch
 from torch import Tensor
 
-from danaus._library import device_count, kernel_of, prepared_bytes_of
-from danaus._tensors import (PLAIN, SIXTEEN, TRAINED, WORDS, autocast, batch_word, check_tensors, contiguous, entries,
-                             gated, make_entry, needs_gradient, operators, require_like, require_near,
-                             require_no_capture, require_plain_tensors, run, second_derivative, way_of, working)
+from danaus._library import device_count, layout_of, prepared_bytes_of
+from danaus._tensors import (DISPATCHED, PLAIN, SIXTEEN, TRAINED, WORDS, autocast, batch_word, broadcast, check_tensors,
+                             clear_plans, contiguous, entries, gated, gradients_of_nothing, like, make_entry,
+                             needs_gradient, operators, require_like, require_near, require_plain_tensors, run,
+                             second_derivative, way_of, working)
+from danaus._torch_filter import Filter
 from danaus._torch_short import short_conv
 from danaus.convolution import MODES
 
-__all__ = ["Filter", "conv", "short_conv"]
-
-
-class Filter:
-    """A filter that stays, as at inference: conv(u, Filter(k)) is conv(u, k), of whose transform a GPU is spared.
-
-    k          [H, K], as conv() takes it, and still the caller's. Once it has changed in place or moved, the next call
-               transforms it again; a tensor of torch.inference_mode() does not say so: make another Filter of it.
-
-    4 H N bytes are kept for each L, mode and kernel that calls ask for (single rows have a kernel of their own; N is L,
-    rounded up to an FFT size). The call that writes them waits for its stream, since the next one may be on another,
-    and is refused while a graph is captured; a graph reads them, so the Filter must outlive it. Nothing is kept on the
-    CPU, and where PyTorch must see the call: a gradient is to come, under autocast, in a compiled graph.
-    """
-
-    def __init__(self, k: Tensor):
-        if not isinstance(k, Tensor):
-            raise TypeError(f"Filter: k is a {type(k).__name__}, must be a torch.Tensor")
-        self.k = k
-        self._spectra = {}  # (kernel, device, mode, L) -> what its plan has prepared, and _state() then
-
-    def _state(self):
-        return self.k.data_ptr(), None if self.k.is_inference() else self.k._version
+__all__ = ["Filter", "clear_plans", "conv", "short_conv"]
 
 
 def conv(u: Tensor, k: Tensor | Filter, mode: str = "causal", pregate: Tensor = None,
          postgate: Tensor = None) -> Tensor:
     """y = postgate * conv(pregate * u, k) [B, H, L], of the type of u.
 
-    u, gates   [B, H, L], all alike: float16 or bfloat16, on the CPU also float32 and float64. Under autocast they take
-               its type. What is not contiguous is copied.
+    u, gates   [B, H, L], all alike: float16, bfloat16, float32 or float64. Under autocast they take its type. What is
+               not contiguous is copied.
     k          [H, K], of the type of u, or float32 where that has 16 bits, or a Filter of it. k[..., 0] multiplies the
                current sample. Samples beyond L are cut (causal) or wrap (circular).
     mode       "causal": y[n] = sum of k[m] u[n - m] over m <= n; "circular": over all m, indices modulo L.
 
-    On a GPU it runs on the current stream. The first call of a shape makes a plan, which all layers and threads share;
-    while a graph is captured there must be one already. A compiled graph is specialised to H, L and K, not to B.
-    Gradients with respect to all four; second derivatives and those of forward mode raise NotImplementedError. On a GPU
-    that of k is summed over the batch in float32, in an order that the shapes fix; where one is to come, the filter's
-    spectrum and its conjugate, 8 H N bytes, are kept for the backward pass.
+    H broadcasts as in NumPy: one row [B, 1, L] goes with several filters, one filter [1, K] with several rows. A batch
+    of B = 0 gives an empty y.
+
+    Relative L2 error: on a GPU float16 about 1e-3 and bfloat16 9e-3, by the fused kernels, more where few numbers are
+    much larger than the others; float32 1e-6 and float64 1e-14 there and on the CPU, by torch.fft, which takes several
+    times as long and more memory; 16 bits on the CPU are computed in float32 and rounded once.
+
+    On a GPU it runs on the current stream. The first call of a shape in 16 bits makes a plan, which all layers and
+    threads share; while a graph is captured there must be one already. The 512 plans that were used last are kept,
+    clear_plans() frees them. A compiled graph is specialised to H, L and K, not to B. Gradients with respect to all
+    four; second derivatives and those of forward mode raise NotImplementedError. On a GPU that of k is summed over the
+    batch in float32, in an order that the shapes fix; where one is to come, the filter's spectrum and its conjugate,
+    8 H N bytes, are kept for the backward pass.
 
     Raises ValueError for shapes, devices and a mode that do not go together or that no kernel computes, TypeError for
     types, RuntimeError where a graph is captured too early, danaus.CudaError, and MemoryError.
@@ -65,15 +54,17 @@ def conv(u: Tensor, k: Tensor | Filter, mode: str = "causal", pregate: Tensor = 
     kept = None
     if isinstance(k, Filter):
         kept, k = k, k.k
-    if not torch.compiler.is_compiling():
-        way = way_of(u, k, pregate, postgate)
-        if way and u.is_cuda:
-            if way == TRAINED:
-                return _Trained.apply(u, k, mode, pregate, postgate)
-            if kept is not None:
-                return _forward_of(kept, u, mode, pregate, postgate)
-            return _forward(u, k, mode, pregate, postgate)[0]
+    way = DISPATCHED if torch.compiler.is_compiling() else way_of(u, k, pregate, postgate)
+    if (way == DISPATCHED or k is None) and not torch.compiler.is_compiling():
         require_plain_tensors("conv", ("u", "k"), u=u, k=k, pregate=pregate, postgate=postgate)
+    by_plans = way != DISPATCHED and u.is_cuda and u.dtype in SIXTEEN
+    if by_plans and way == PLAIN and kept is not None:
+        return _forward_of(kept, u, mode, pregate, postgate)
+    u, k, pregate, postgate = broadcast(1, u, k, pregate, postgate)
+    if by_plans and way == TRAINED:
+        return _Trained.apply(u, k, mode, pregate, postgate)
+    if by_plans:
+        return _forward(u, k, mode, pregate, postgate)[0]
     (u, pregate, postgate), (k,) = autocast(u.device.type, (u, pregate, postgate), (k,))
     trains = needs_gradient(u, k, pregate, postgate)
     return torch.ops.danaus.conv.default(u, k, mode, pregate, postgate, trains)[0]
@@ -97,7 +88,7 @@ def _check(u, k, mode, pregate, postgate):
     check_tensors("conv", "[B, H, L]", u, k, pregate=pregate, postgate=postgate)
 
 
-# The CPU: by torch.fft, at a size that the linear convolution fits into, or at L for the circular one. conj_physical():
+# By PyTorch: torch.fft at a size that the linear convolution fits into, or at L for the circular one. conj_physical():
 # a lazy conj() is lost where a compiled graph calls the operator.
 
 def _points(mode, length, taps):
@@ -131,11 +122,13 @@ def _spectrum(k, mode, length, points):
     return _transformed(_folded(working(k), mode, length), points)
 
 
-def _conv_cpu(u, k, mode, pregate, postgate, trains=False):
+def _conv_by_fft(u, k, mode, pregate, postgate, trains=False):
     _check(u, k, mode, pregate, postgate)
     length = u.shape[2]
     points = _points(mode, length, k.shape[1])
     spectrum = _spectrum(k, mode, length, points)
+    if u.shape[0] == 0:
+        return like(u), spectrum if trains else spectrum.new_empty(0)
     x = _transformed(gated(working(u), pregate), points)
     y = gated(_back(x * spectrum, points, length), postgate)
     return y.to(u.dtype).contiguous(), spectrum if trains else spectrum.new_empty(0)
@@ -151,11 +144,17 @@ def _filter_gradient(of_taps, k, mode, length):
     return of_taps.to(k.dtype).contiguous()
 
 
-def _conv_backward_cpu(dy, u, k, spectrum, mode, pregate, postgate, needed):
+def _conv_backward_by_fft(dy, u, k, spectrum, mode, pregate, postgate, needed):
+    _check_backward(dy, u, k, spectrum, mode, pregate, postgate)
+    if u.shape[0] == 0:
+        return gradients_of_nothing((u, k, u, u), needed)
     length, taps = u.shape[2], k.shape[1]
     points = _points(mode, length, taps)
     if spectrum.numel() == 0:
         spectrum = _spectrum(k, mode, length, points)
+    elif spectrum.shape != (k.shape[0], points // 2 + 1) or not spectrum.is_complex():
+        raise ValueError(f"conv_backward: spectrum is {spectrum.dtype} {tuple(spectrum.shape)}, must be what conv() "
+                         f"returned for u and k, {(k.shape[0], points // 2 + 1)}, or empty")
     of_u, of_k, of_pregate, of_postgate = needed
     du, dk, dpregate, dpostgate = u.new_empty(0), k.new_empty(0), u.new_empty(0), u.new_empty(0)
     before = _transformed(gated(working(dy), postgate), points)  # of the gradient of what the postgate multiplies
@@ -173,7 +172,13 @@ def _conv_backward_cpu(dy, u, k, spectrum, mode, pregate, postgate, needed):
     return du, dk, dpregate, dpostgate
 
 
-# A GPU: by plans.
+def _check_backward(dy, u, k, spectrum, mode, pregate, postgate):
+    require_like("conv_backward", u, dy)
+    require_near("conv_backward", u, spectrum=spectrum)
+    _check(u, k, mode, pregate, postgate)
+
+
+# A GPU: 16 bits by plans.
 
 def _token(u, k, mode, pregate, postgate):
     batch, channels, length = (int(extent) for extent in u.shape)
@@ -191,20 +196,23 @@ def _gradients_of(token):
     return token.replace("fftconv", "fftconvgrad", 1)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.lru_cache(maxsize=4096)
 def _kept_bytes(token, device):
     """What a plan of the gradients prepares of a convolution's filter, where the convolution's own plan can read it;
     else 0. The plans need not exist; where there is no such device, they are for an H100 or H200."""
     device = device if device is not None and device < device_count() else None
-    kernel, gradients = kernel_of(token, device), _gradients_of(token)
+    layout, gradients = layout_of(token, device), _gradients_of(token)
     try:
-        return prepared_bytes_of(gradients, device) if kernel_of(gradients, device) == kernel else 0
+        return prepared_bytes_of(gradients, device) if layout_of(gradients, device) == layout else 0
     except ValueError:  # no kernel computes the gradients; backward() says so
         return 0
 
 
 def _make_entry(signature, is_backward, u, k, mode, pregate, postgate, trains=False):
+    """None for a batch of no rows."""
     _check(u, k, mode, pregate, postgate)
+    if u.shape[0] == 0:
+        return None
     token, device = _token(u, k, mode, pregate, postgate), u.get_device()
     gates = [name for name, gate in ((b"pregate", pregate), (b"postgate", postgate)) if gate is not None]
     sizes = [(b"k", k.nbytes), (b"u", u.nbytes), *((name, u.nbytes) for name in gates)]
@@ -230,27 +238,24 @@ def _forward(u, k, mode, pregate, postgate, trains=False):
     u, k, pregate, postgate = contiguous(u, k, pregate, postgate)
     signature = _signature(trains, mode, u, k, pregate, postgate)
     entry = entries.get(signature) or _make_entry(signature, False, u, k, mode, pregate, postgate, trains)
+    if entry is None:
+        return torch.empty_like(u), None
     spectrum = u.new_empty(entry.prepared_bytes, dtype=torch.uint8)
     return _convolve(entry, spectrum, False, u, k, pregate, postgate), spectrum if entry.is_kept else None
 
 
 def _forward_of(kept, u, mode, pregate, postgate):
     """y, by the spectrum that a Filter keeps, or keeps from now on."""
+    source = kept.k
+    u, k, pregate, postgate = broadcast(1, u, source, pregate, postgate)
     u, pregate, postgate = contiguous(u, pregate, postgate)
-    k, now = kept.k, kept._state()
     signature = _signature(False, mode, u, k, pregate, postgate)
     entry = entries.get(signature) or _make_entry(signature, False, u, k, mode, pregate, postgate)
-    place = entry.kernel, u.get_device(), mode, u.shape[2]
-    spectrum, then = kept._spectra.get(place, (None, None))
-    if then == now:
+    if entry is None:
+        return torch.empty_like(u)
+    with kept._lock:
+        spectrum = kept._spectrum(entry, source, k, mode, u.shape[2])
         return _convolve(entry, spectrum, True, u, k, pregate, postgate)
-    require_no_capture("conv", u.get_device(), "a call with this Filter", "it writes what the Filter keeps")
-    if spectrum is None:
-        spectrum = u.new_empty(entry.prepared_bytes, dtype=torch.uint8)
-    y = _convolve(entry, spectrum, False, u, k.contiguous(), pregate, postgate)
-    torch.cuda.current_stream(u.get_device()).synchronize()
-    kept._spectra[place] = spectrum, now
-    return y
 
 
 def _convolve(entry, spectrum, is_prepared, u, k, pregate, postgate):
@@ -265,17 +270,27 @@ def _convolve(entry, spectrum, is_prepared, u, k, pregate, postgate):
 
 
 def _conv_cuda(u, k, mode, pregate, postgate, trains=False):
+    if u.dtype not in SIXTEEN:
+        return _conv_by_fft(u, k, mode, pregate, postgate, trains)
     y, spectrum = _forward(u, k, mode, pregate, postgate, trains)
     return y, u.new_empty(0, dtype=torch.uint8) if spectrum is None else spectrum
 
 
 def _conv_backward_cuda(dy, u, k, spectrum, mode, pregate, postgate, needed):
-    """By a plan of its own; all gradients come at once."""
+    """In 16 bits by a plan of its own; all gradients come at once."""
+    if u.dtype not in SIXTEEN:
+        return _conv_backward_by_fft(dy, u, k, spectrum, mode, pregate, postgate, needed)
     require_like("conv_backward", u, dy)
     require_near("conv_backward", u, spectrum=spectrum)
     dy, u, k, pregate, postgate = contiguous(dy, u, k, pregate, postgate)
     signature = _signature("backward", mode, u, k, pregate, postgate)
     entry = entries.get(signature) or _make_entry(signature, True, u, k, mode, pregate, postgate)
+    if entry is None:
+        return gradients_of_nothing((u, k, u, u), needed)
+    if spectrum.numel() and (spectrum.nbytes != entry.prepared_bytes or spectrum.dtype != torch.uint8
+                             or not spectrum.is_contiguous()):
+        raise ValueError(f"conv_backward: spectrum is {spectrum.dtype} {tuple(spectrum.shape)}, must be what conv() "
+                         f"returned for u and k, torch.uint8 ({entry.prepared_bytes},), or empty")
     du, dk = torch.empty_like(u), torch.empty_like(k, dtype=torch.float32)
     of_gates = [None if gate is None else torch.empty_like(gate) for gate in (pregate, postgate)]
     is_prepared = spectrum.numel() > 0
@@ -292,26 +307,23 @@ def _conv_backward_cuda(dy, u, k, spectrum, mode, pregate, postgate, needed):
 @torch.library.register_fake("danaus::conv", lib=operators)
 def _conv_fake(u, k, mode, pregate, postgate, trains=False):
     _check(u, k, mode, pregate, postgate)
-    y = torch.empty_like(u, memory_format=torch.contiguous_format)
-    if u.device.type == "cuda":
+    if u.device.type == "cuda" and u.dtype in SIXTEEN:
         some = u.new_empty((1 if u.shape[0] == 1 else 2, *u.shape[1:]), device="meta")  # of any batch
         kept = _kept_bytes(_token(some, k, mode, pregate, postgate), u.device.index)
-        return y, u.new_empty(kept if trains else 0, dtype=torch.uint8)
+        return like(u), u.new_empty(kept if trains and u.shape[0] != 0 else 0, dtype=torch.uint8)
     points = _points(mode, int(u.shape[2]), int(k.shape[1]))
     complex_type = torch.complex128 if u.dtype == torch.float64 else torch.complex64
-    return y, k.new_empty((k.shape[0], points // 2 + 1) if trains else 0, dtype=complex_type)
+    return like(u), k.new_empty((k.shape[0], points // 2 + 1) if trains else 0, dtype=complex_type)
 
 
 @torch.library.register_fake("danaus::conv_backward", lib=operators)
 def _conv_backward_fake(dy, u, k, spectrum, mode, pregate, postgate, needed):
-    def like(tensor, is_needed):
-        return torch.empty_like(tensor, memory_format=torch.contiguous_format) if is_needed else tensor.new_empty(0)
-    return like(u, needed[0]), like(k, needed[1]), like(u, needed[2]), like(u, needed[3])
+    return tuple(like(x) if is_needed else x.new_empty(0) for x, is_needed in zip((u, k, u, u), needed))
 
 
-operators.impl("conv", _conv_cpu, "CPU")
+operators.impl("conv", _conv_by_fft, "CPU")
 operators.impl("conv", _conv_cuda, "CUDA")
-operators.impl("conv_backward", _conv_backward_cpu, "CPU")
+operators.impl("conv_backward", _conv_backward_by_fft, "CPU")
 operators.impl("conv_backward", _conv_backward_cuda, "CUDA")
 
 

@@ -29,10 +29,6 @@
 
 using namespace danaus;
 
-struct danaus_text {
-  std::string words;
-};
-
 namespace {
 
 constexpr const char *kKernel = "kernel", *kDefinition = "definition";
@@ -53,7 +49,7 @@ const Command& command(std::string_view word) {
   fail("run: command '", word, "', must be one of ", names);
 }
 
-Device device_of(int ordinal) { return ordinal < 0 ? Device() : cuda_machine(ordinal)->device(); }
+Device device_of(int ordinal) { return (ordinal < 0 ? executor_machine() : cuda_machine(ordinal))->device(); }
 
 // A case's arrays in double, as they were given; outputs to be written or judged.
 struct Given {
@@ -162,7 +158,12 @@ Json judgement(const Case& asked, std::string_view method, const Plan* plan, con
   fail("judge: ", asked.token(), " is of an operation whose outputs are not judged here");
 }
 
-danaus_text* text_of(std::string words) { return new danaus_text{std::move(words)}; }
+Handles<danaus_text, const std::string>& texts() {
+  static auto* const kept = new Handles<danaus_text, const std::string>;
+  return *kept;
+}
+
+danaus_text* text_of(std::string words) { return texts().add(std::make_shared<const std::string>(std::move(words))); }
 
 }  // namespace
 
@@ -192,7 +193,7 @@ danaus_status danaus_plan_create_on_executor(const char* token, danaus_plan** pl
     require("plan", "plan", plan);
     *plan = nullptr;
     const Case asked = parse_case(token);
-    *plan = new danaus_plan(Plan(asked, executor_machine(), marks_of(asked)));
+    *plan = plans().add(std::make_shared<OpenPlan>(Plan(asked, executor_machine(), marks_of(asked))));
   });
 }
 
@@ -211,17 +212,17 @@ danaus_status danaus_case_bytes(const char* token, int device, danaus_bytes* byt
     require("case_bytes", "token", token);
     require("case_bytes", "bytes", bytes);
     const PlanBytes kept = plan_bytes(parse_case(token), device_of(device));
-    *bytes = {kept.spectrum, 0, kept.tables};
+    write_struct("case_bytes", "bytes", {0, kept.spectrum, 0, kept.tables}, bytes);
   });
 }
 
-danaus_status danaus_case_kernel(const char* token, int device, danaus_text** kernel) {
+danaus_status danaus_case_layout(const char* token, int device, danaus_text** layout) {
   return guarded([&] {
-    require("case_kernel", "token", token);
-    require("case_kernel", "kernel", kernel);
-    *kernel = nullptr;
+    require("case_layout", "token", token);
+    require("case_layout", "layout", layout);
+    *layout = nullptr;
     const Case asked = parse_case(token);
-    *kernel = text_of(make_program(asked, device_of(device), marks_of(asked)).variant->name);
+    *layout = text_of(make_program(asked, device_of(device), marks_of(asked)).layout);
   });
 }
 
@@ -250,9 +251,12 @@ danaus_status danaus_compute(const char* token, const char* method, const danaus
   });
 }
 
-const char* danaus_text_data(const danaus_text* text) { return text ? text->words.c_str() : ""; }
+const char* danaus_text_data(const danaus_text* text) {
+  const auto words = texts().find(text);
+  return words ? words->c_str() : "";
+}
 
-void danaus_text_destroy(danaus_text* text) { delete text; }
+void danaus_text_destroy(danaus_text* text) { texts().remove(text); }
 
 danaus_status danaus_judge(const char* token, const char* method, const danaus_plan* plan, const danaus_array* arrays,
                            size_t count, danaus_text** verdict) {
@@ -264,12 +268,14 @@ danaus_status danaus_judge(const char* token, const char* method, const danaus_p
     const Case asked = parse_case(token);
     require_memory("judge", memory_to_compute(asked));
     const Given of = given("judge", asked, arrays, count);
-    *verdict = text_of(judgement(asked, method, plan ? &plan->plan : nullptr, of).dump());
+    const auto open = plan ? plan_of("judge", plan) : nullptr;
+    *verdict = text_of(judgement(asked, method, open ? &open->plan : nullptr, of).dump());
   });
 }
 
-danaus_status danaus_run(const char* const* words, size_t count, danaus_text** rows) {
-  return guarded([&] {
+danaus_status danaus_run(const char* const* words, size_t count, const int* stop, danaus_text** rows) {
+  std::string interrupted;
+  const danaus_status status = guarded([&] {
     require("run", "words", words);
     require("run", "rows", rows);
     *rows = nullptr;
@@ -284,9 +290,14 @@ danaus_status danaus_run(const char* const* words, size_t count, danaus_text** r
     std::ostringstream out, err;
     Console console{out, err, false, line};
     line.insert(line.end(), {"--json", "-"});
-    asked.run(std::span(line).subspan(2), console);
+    const InterruptedBy interrupted_by(stop);
+    try {
+      asked.run(std::span(line).subspan(2), console);
+    } catch (const Interrupted& error) {
+      interrupted = error.what();
+      return;
+    }
     *rows = text_of(out.str());
   });
+  return interrupted.empty() ? status : failed(DANAUS_INTERRUPTED, interrupted.c_str());
 }
-
-void danaus_interrupt(int requested) { set_interrupt(requested != 0); }

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* Words that the library keeps until they are destroyed. */
+/* Words that the library keeps until they are destroyed; of a handle that is none, "". */
 typedef struct danaus_text danaus_text;
 DANAUS_API const char* danaus_text_data(const danaus_text* text);
 DANAUS_API void danaus_text_destroy(danaus_text* text);
@@ -28,8 +28,8 @@ DANAUS_API danaus_status danaus_case_mask(const char* token, uint8_t* kept, size
  * workspace is left 0. */
 DANAUS_API danaus_status danaus_case_bytes(const char* token, int device, danaus_bytes* bytes);
 
-/* danaus_plan_kernel() of such a plan. */
-DANAUS_API danaus_status danaus_case_kernel(const char* token, int device, danaus_text** kernel);
+/* danaus_plan_layout() of such a plan. */
+DANAUS_API danaus_status danaus_case_layout(const char* token, int device, danaus_text** layout);
 
 /* The token of a case of convolution under a mask, which keeps the frequencies whose kept [N] is 1 and removes those
  * whose is 0: as a file .npy of --mask. */
@@ -46,12 +46,11 @@ DANAUS_API danaus_status danaus_compute(const char* token, const char* method, c
 DANAUS_API danaus_status danaus_judge(const char* token, const char* method, const danaus_plan* plan,
                                       const danaus_array* arrays, size_t count, danaus_text** verdict);
 
-/* Runs verify, model, what-if, count, factors, memory, list or explore: words[0] is the command, the others are its options as
- * in a shell. rows is what --json would write. A row that failed its check is no error. */
-DANAUS_API danaus_status danaus_run(const char* const* words, size_t count, danaus_text** rows);
-
-/* Nonzero: commands that run end soon, with an error; 0: they go on from now. */
-DANAUS_API void danaus_interrupt(int requested);
+/* Runs verify, model, what-if, count, factors, memory, list or explore: words[0] is the command, the others are its
+ * options as in a shell. rows is what --json would write. A row that failed its check is no error. stop, where it is
+ * not NULL, is a number of the caller's, which another thread may set: once it is not 0 this call, and no other, ends
+ * between two rows with DANAUS_INTERRUPTED. */
+DANAUS_API danaus_status danaus_run(const char* const* words, size_t count, const int* stop, danaus_text** rows);
 
 #ifdef __cplusplus
 }

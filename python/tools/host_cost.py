@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 
 import danaus
-from danaus import _tensors, _torch_short
+from danaus import _tensors, _torch_filter, _torch_short
 from danaus import torch as danaus_torch
 from danaus._library import library
 
@@ -124,7 +124,7 @@ class Nothing:
 
 
 class NoPlan:
-    handle, kernel = ctypes.c_void_p(1), "none"
+    handle, layout = ctypes.c_void_p(1), "none"
 
     def bytes(self, batch):
         return {"prepared": 8192, "workspace": 0}
@@ -132,10 +132,11 @@ class NoPlan:
 
 def pretend():
     _tensors.library = Nothing
-    _tensors._plan = lambda operation, token, device: NoPlan()
+    _tensors.Plan = lambda token, device: NoPlan()
     torch._C._cuda_getCurrentRawStream = lambda device: 0
     torch.cuda.current_stream = lambda device: Nothing
-    danaus_torch.require_no_capture = lambda *what: None
+    torch.cuda.is_current_stream_capturing = lambda: False
+    _torch_filter.record = lambda tensor, stream: None
     for module, name in ((danaus_torch, "conv"), (_torch_short, "short_conv")):
         for operator in (name, name + "_backward"):
             _tensors.operators.impl(operator, getattr(module, f"_{operator}_cuda"), "CPU", allow_override=True)

@@ -58,7 +58,10 @@ void validate(const ShortConvolution& p) {
     if (value > kMostSamples) fail("shortconv: ", what, "=", value, ", must be at most 2^46");
   };
   if (p.taps < 2 || p.taps > kMostTaps)
-    fail("shortconv: K=", p.taps, ", must be from 2 to ", kMostTaps, "; longer filters are those of fftconv");
+    fail("shortconv: K=", p.taps, ", must be from 2 to ", kMostTaps,
+         p.taps > kMostTaps ? "; longer filters are those of fftconv"
+         : p.taps == 1      ? "; one tap is a product, k[0] * u, which needs no convolution"
+                            : "");
   positive("L", p.length);
   positive("B", p.batch);
   positive("H", p.channels);

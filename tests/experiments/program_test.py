@@ -5,6 +5,7 @@
 
 import fcntl
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -70,6 +71,17 @@ class Program(unittest.TestCase):
         self.assertEqual(rows.read_text(), "")
         self.assertEqual(subprocess.run(command, capture_output=True).returncode, 0)
         self.assertEqual(len(rows.read_text().splitlines()), 1)
+
+
+class Readme(unittest.TestCase):
+    def test_examples_make_the_arrays_that_they_read(self):
+        """In each block that makes some: k.npy, u.npy."""
+        text = (Path(__file__).parents[2] / "experiments/README.md").read_text()
+        blocks = [block for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) if "np.save(" in block]
+        self.assertTrue(blocks)
+        for block in blocks:
+            made = set(re.findall(r"np\.save\('(\w+\.npy)'", block)) | set(re.findall(r"-o (\w+\.npy)", block))
+            self.assertEqual(set(re.findall(r"\w+\.npy", block)) - made, set())
 
 
 if __name__ == "__main__":

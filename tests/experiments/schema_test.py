@@ -67,6 +67,7 @@ def written_rows():
         *rows_of("memory", "--case", KERNEL_CASE), *rows_of("memory", *OTHER_CASES),
         *rows_of("what-if", "--case", "fftconv_f16_circular_l32768_b2_h1"), *rows_of("what-if", *OTHER_CASES),
         *rows_of("what-if", "--ways", "--profile", "H200", "--case", "fftconv_f16_causal_l8192_k100_b2_h1"),
+        *rows_of("what-if", "--ways", "--profile", "H200", "--case", "fftconv_f16_causal_l16384_k256_b64_h768"),
         *rows_of("explore", "--case", KERNEL_CASE, "--count", "2", "--pattern", "low", "--pattern", "random"),
         *rows_of("explore", "--case", "fftconv_f16_circular_l64_b2_h1_plain_r16x4", "--pattern", "paper"),
         *rows_of("explore", "--partial", "--case", "fftconv_f16_causal_l512_b2_h1"),
@@ -84,9 +85,11 @@ def written_rows():
         rows += rows_of("verify", "--case", KERNEL_CASE, "--data", "recording", "--recording", name)  # skipped
         (folder / "u.npy").write_bytes(npy([1, 2, 3]))
         (folder / "nan.npy").write_bytes(npy([1, float("nan")]))
+        (folder / "big.npy").write_bytes(npy([3e38, 1]))  # whose square overflows
         convolve = ["convolve", folder / "u.npy"]
         for words in ([folder / "u.npy", "--method", "direct"], [folder / "nan.npy", "--allow-nonfinite"]):
             rows += rows_of(*convolve, *words, "-o", folder / "y.npy")
+        rows += rows_of("convolve", folder / "big.npy", folder / "big.npy", "-o", folder / "y.npy")
     return rows
 
 

@@ -46,7 +46,8 @@ class Memory {
   std::vector<int> begins_;
 };
 
-Memory run_plan(const Case& asked, const Values& values, const ExecutorOptions& options = {}, int behind = 0) {
+Memory run_plan(const Case& asked, const Values& values, const ExecutorOptions& options = few_blocks(),
+                int behind = 0) {
   Memory memory(asked, values, behind);
   Plan plan(asked, executor_machine(options));
   plan.prepare(memory.buffers(true));
@@ -55,7 +56,7 @@ Memory run_plan(const Case& asked, const Values& values, const ExecutorOptions& 
 }
 
 // Gives what they were found to be.
-Memory expect_gradients(std::string_view word, const ExecutorOptions& options = {}, int behind = 0) {
+Memory expect_gradients(std::string_view word, const ExecutorOptions& options = few_blocks(), int behind = 0) {
   SCOPED_TRACE(word);
   const Backward asked = parse_backward(word);
   const Values values = make_values(asked);
@@ -80,7 +81,7 @@ TEST_P(SumsOverTheBatch, AreWithinTheirBound) {
   });
   const auto expect_by_it = [&](const std::string& asked) {
     bool ran = false;
-    ExecutorOptions options;
+    ExecutorOptions options = few_blocks();
     options.observer = [&](const Launch& launch, const host::Counters&) {
       ran |= launch.kernel == KernelId{c.family, c.line, c.instance};
     };
@@ -134,8 +135,8 @@ TEST_P(AllGradients, AreWithinTheirBounds) {
   expect_gradients(word(c.size, 3, "_pregate"));
   expect_gradients(word(c.size, 3, "_postgate"));
   if (!c.pair) expect_gradients(word(c.size - 8, 3, "_pregate_postgate"));
-  expect_gradients(word(c.size, 3, "_pregate_postgate"), {}, 6);
-  ExecutorOptions by_threads;
+  expect_gradients(word(c.size, 3, "_pregate_postgate"), few_blocks(), 6);
+  ExecutorOptions by_threads = few_blocks();
   by_threads.device.sm = 80;
   expect_gradients(word(c.size, 2, "_pregate_postgate"), by_threads);
 }
@@ -145,7 +146,7 @@ TEST_P(AllGradients, AreThoseOfAnyOrder) {
   const Case asked = parse_case(
       text("fftconvgrad_", name(c.dtype), c.pair ? "_circular_l" : "_causal_l", c.size, "_b7_h2_pregate_postgate"));
   const Values values = make_values(asked);
-  ExecutorOptions several;
+  ExecutorOptions several = few_blocks();
   several.blocks = 3;
   const Memory first = run_plan(asked, values, several);
   several.order = host::Order::random;
@@ -174,7 +175,7 @@ TEST(Gradients, LongOnes) {
             "fftconvgrad_f16_circular_l33001_k40000_b1_h1", "fftconvgrad_f16_circular_l65536_b2_h1"},
            1))
     expect_gradients(word);
-  ExecutorOptions little;
+  ExecutorOptions little = few_blocks();
   little.device.cache_bytes = 1 << 16;  // channels by channels
   expect_gradients("fftconvgrad_f16_causal_l33000_b1_h3", little);
 }
@@ -185,7 +186,7 @@ TEST(Gradients, OfFiltersShorterThanTheirRows) {
        {"fftconvgrad_f16_causal_l1000_k20_b3_h2_n256", "fftconvgrad_bf16_circular_l1000_k128_b2_h2_n256_pregate",
         "fftconvgrad_f16_circular_l1003_k9_b1_h2_n512_pregate_postgate", "fftconvgrad_bf16_causal_l960_k2_b2_h1_n256"})
     expect_gradients(word);
-  ExecutorOptions little;
+  ExecutorOptions little = few_blocks();
   little.device.cache_bytes = 2 * 2 * 256 * 4;  // two copies of the spectra
   expect_gradients("fftconvgrad_bf16_causal_l1000_k100_b6_h2_n256", little);
 }
@@ -219,7 +220,7 @@ TEST(Gradients, SharesOfAnItemMeet) {
     SCOPED_TRACE(word);
     const Case asked = parse_case(word);
     const Values values = make_values(asked);
-    ExecutorOptions several;
+    ExecutorOptions several = few_blocks();
     several.blocks = 12;
     const std::vector<double> first = expect_gradients(word, several).values("dk");
     several.order = host::Order::random;
@@ -238,7 +239,7 @@ TEST(Gradients, SharesOfAnItemMeet) {
 TEST(Gradients, PartsOfABatchAreSummedInTheirOrder) {
   const Case asked = parse_case("fftconvgrad_f16_causal_l2000_b9_h2");
   const Values values = make_values(asked);
-  ExecutorOptions several;
+  ExecutorOptions several = few_blocks();
   several.blocks = 7;
   const std::vector<double> first = expect_gradients(asked.token(), several).values("dk");
   several.order = host::Order::random;
@@ -265,8 +266,8 @@ void expect_shared(std::string_view fields) {
   SCOPED_TRACE(fields);
   const Case forward = parse_case(text("fftconv_", fields)), backward = parse_case(text("fftconvgrad_", fields));
   const Values values = make_values(backward);
-  Plan convolution(forward, executor_machine()), gradients(backward, executor_machine());
-  ASSERT_EQ(convolution.variant().name, gradients.variant().name);
+  Plan convolution(forward, executor_machine(few_blocks())), gradients(backward, executor_machine(few_blocks()));
+  ASSERT_EQ(convolution.layout(), gradients.layout());
   const host::AlignedArray<std::uint32_t> prepared(gradients.prepared_bytes() / 4);
   const CallOptions options{.prepared = prepared.data(), .prepared_bytes = prepared.bytes()};
   Memory of_forward(forward, values), of_backward(backward, values);

@@ -73,7 +73,7 @@ TEST(ChunkResult, OfRowsThatAreCopied) {
     for (int offset : {0, 5}) expect_right(parse_convolution(token), {}, ExecutorOptions(), offset);
   const Convolution problem = parse_convolution("fftconv_f16_circular_l1000_k128_b2_h3_n256_pregate_postgate");
   expect_right(problem, {}, ExecutorOptions(), 3);
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   options.device = device_like(1);
   expect_right(problem, {}, options);
 }
@@ -82,7 +82,7 @@ TEST(ChunkResult, OfRowsThatAreCopied) {
 TEST(ChunkResult, OfAWorkspaceOfAFewPieces) {
   for (std::int64_t pieces : {1, 3, 8}) {
     const Convolution problem = parse_convolution("fftconv_f16_causal_l999_k20_b3_h2_n256");
-    ExecutorOptions options;
+    ExecutorOptions options = few_blocks();
     options.device.cache_bytes = pieces * 64;     // an eighth of its bytes
     const std::int64_t of_filters = 2 * 256 * 4;  // turned
     EXPECT_EQ(Plan(problem, executor_machine(options)).workspace_bytes(3), std::max(of_filters, pieces * 512));
@@ -94,7 +94,7 @@ TEST(ChunkResult, OfSmallerBatches) {
   const Convolution problem = parse_convolution("fftconv_f16_causal_l1000_k20_b5_h1_n256");
   const Inputs inputs = make_inputs(problem, {});
   const std::vector<std::uint16_t> u = host::encode(problem.dtype, inputs.u);
-  Plan plan(problem, executor_machine());
+  Plan plan(problem, executor_machine(few_blocks()));
   plan.set_filter(std::vector<float>(inputs.k.begin(), inputs.k.end()));
   GuardedSamples aligned(problem.dtype, inputs.u, 0), all(std::ssize(u), 0), some(2000, 0);
   plan.execute({{"u", aligned.samples()}, {"y", all.samples()}});
@@ -148,7 +148,7 @@ TEST(ChunkResult, RowsDoNotSeeEachOther) {
 // u is read once but for what pieces share, y written once: no copy of a row that tensor maps can take pieces from.
 TEST(ChunkWork, MovesEverySampleOnce) {
   std::uint64_t loaded = 0, stored = 0, launches = 0;
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   options.device.multiprocessors = 132;
   options.observer = [&](const Launch&, const host::Counters& counters) {
     loaded += counters.bulk_load_bytes, stored += counters.bulk_store_bytes, ++launches;

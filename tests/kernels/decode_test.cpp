@@ -1,6 +1,7 @@
 // Decoding, sample by sample, against the whole convolution in double.
 #include "kernels/plan/decode.hpp"
 
+#include "tests/kernels/forwarding_machine.hpp"
 #include "tests/kernels/support.hpp"
 #include "tests/sanitized.hpp"
 
@@ -58,7 +59,7 @@ TEST(Decodings, EqualTheWholeConvolution) {
     SCOPED_TRACE(testing::Message() << word << ", prompt of " << prompt);
     const Convolution p = parse_convolution(word);
     const Inputs inputs = make_inputs(p, {});
-    ExecutorOptions options;
+    ExecutorOptions options = few_blocks();
     options.order = host::Order::random, options.seed = prompt;
     Decoding decoding(p, executor_machine(options));
     const std::vector<float> k(inputs.k.begin(), inputs.k.end());
@@ -74,7 +75,7 @@ TEST(Decodings, ByProductsWithEverySampleAreTheSame) {
        {std::pair("fftconv_f16_causal_l200_b2_h3", 50), {"fftconv_bf16_causal_l100_k70_b1_h9", 0}}) {
     const Convolution p = parse_convolution(word);
     const Inputs inputs = make_inputs(p, {});
-    Decoding decoding(p, executor_machine({}), DecodeBy::dot);
+    Decoding decoding(p, executor_machine(few_blocks()), DecodeBy::dot);
     decoding.set_filter(std::vector<float>(inputs.k.begin(), inputs.k.end()));
     const std::vector<double> y = decode_all(decoding, p, inputs, prompt);
     expect_right(p, inputs, y, prompt > 0 ? decoding.roundings() : 1);
@@ -87,13 +88,41 @@ TEST(Decodings, AreExactOfOneTap) {
   const Inputs inputs = make_inputs(p, {});
   std::vector<float> k(2 * 64);
   k[3] = 2, k[64 + 60] = -1;
-  Decoding decoding(p, executor_machine({}));
+  Decoding decoding(p, executor_machine(few_blocks()));
   decoding.set_filter(k);
   const std::vector<double> y = decode_all(decoding, p, inputs, 0);
   for (int n = 0; n < 64; ++n) {
     EXPECT_EQ(y[n], n < 3 ? 0 : 2 * inputs.u[n - 3]);
     EXPECT_EQ(y[64 + n], n < 60 ? 0 : -inputs.u[64 + n - 60]);
   }
+}
+
+class Exhausted final : public ForwardingMachine {
+ public:
+  mutable bool refuses = false;
+  void launch(const Launch& launch, Stream stream) const override {
+    if (refuses) throw OutOfMemory("no memory for a launch");
+    ForwardingMachine::launch(launch, stream);
+  }
+};
+
+TEST(Decodings, APromptThatFailsLeavesTheSequenceAsItWas) {
+  const Convolution p = parse_convolution("fftconv_f16_causal_l100_b1_h2");
+  const Inputs inputs = make_inputs(p, {});
+  const auto machine = std::make_shared<Exhausted>();
+  Decoding decoding(p, machine);
+  decoding.set_filter(std::vector<float>(inputs.k.begin(), inputs.k.end()));
+  GuardedSamples u(p.dtype, inputs.u, 0), y(2 * 100, 0);
+  machine->refuses = true;
+  EXPECT_THROW(decoding.prefill(u.samples().data(), y.samples().data(), 50), OutOfMemory);
+  EXPECT_EQ(decoding.position(), 0);
+  EXPECT_THROW(decoding.next(u.samples().data(), y.samples().data()), std::invalid_argument) << "none has begun";
+  machine->refuses = false;
+  decoding.prefill(u.samples().data(), y.samples().data(), 3);
+  decoding.next(u.samples().data(), y.samples().data());
+  machine->refuses = true;
+  EXPECT_THROW(decoding.prefill(u.samples().data(), y.samples().data(), 50), OutOfMemory);
+  EXPECT_EQ(decoding.position(), 4);
 }
 
 TEST(Decodings, RefuseWhatTheyAreNotFor) {
@@ -106,14 +135,14 @@ TEST(Decodings, RefuseWhatTheyAreNotFor) {
     }
   };
   const auto made = [&](const char* word) {
-    return refusal([&] { Decoding(parse_convolution(word), executor_machine({})); });
+    return refusal([&] { Decoding(parse_convolution(word), executor_machine(few_blocks())); });
   };
   EXPECT_EQ(made("fftconv_f16_circular_l256_b1_h1"),
             "decode: fftconv_f16_circular_l256_b1_h1 is circular, must be causal");
   EXPECT_EQ(made("fftconv_f16_causal_l256_b1_h1_pregate"),
             "decode: fftconv_f16_causal_l256_b1_h1_pregate has gates, which are the caller's");
   EXPECT_EQ(made("fftconv_f16_causal_l256_kf16_b1_h1"), "decode: the filter is f16, must be f32");
-  Decoding decoding(parse_convolution("fftconv_f16_causal_l2_b1_h1"), executor_machine({}));
+  Decoding decoding(parse_convolution("fftconv_f16_causal_l2_b1_h1"), executor_machine(few_blocks()));
   std::uint16_t u[2] = {}, y[2];
   EXPECT_EQ(refusal([&] { decoding.prefill(u, y, 1); }), "decode: there is no filter yet; call set_filter first");
   EXPECT_EQ(refusal([&] { decoding.set_filter(std::vector<float>(3)); }),

@@ -342,5 +342,50 @@ TEST(ExecutorRaces, BarriersOfBulkCopiesTakeAFence) {
               HasSubstr("was initialised by thread 0, which has not called fence_async since"));
 }
 
+enum class Fence { none, before_the_barrier, after_the_barrier };
+
+// All threads write where thread 0 then begins a bulk copy, or whence one goes.
+template <Fence fence, bool loads>
+void copies_in_bulk(u32* memory) {
+  const int thread = device::thread_index();
+  if (loads && thread == 0) {
+    device::barrier_init(0, 1);
+    device::fence_async();
+  }
+  device::store_shared<4>(16 + 4 * thread, {1});
+  if (fence == Fence::before_the_barrier) device::fence_async();
+  device::sync_block();
+  if (fence == Fence::after_the_barrier) device::fence_async();
+  if (loads) {
+    if (thread == 0) {
+      device::barrier_expect(0, 256);
+      device::bulk_load(16, memory, 256, 0, Cache::normal);
+    }
+    device::barrier_wait(0, 0);
+  } else if (thread == 0) {
+    device::bulk_store(memory, 16, 256, Cache::normal);
+    device::store_commit();
+    device::store_wait<0>();
+  }
+}
+
+// The fence is the writers', before the barrier by which the copy's thread knows of it.
+TEST(ExecutorRaces, BulkCopiesFromAndToWrittenPlacesTakeAFence) {
+  alignas(16) std::array<u32, 64> memory{};
+  const auto refused_copy = [&](auto kernel) {
+    host::Executor executor;
+    executor.declare("memory", memory.data(), sizeof memory, true);
+    return violation_in_any_order({.threads = 64, .shared_bytes = 1024}, executor, [&] { kernel(memory.data()); });
+  };
+  const auto is_unfenced =
+      AllOf(HasSubstr("were written by thread "), HasSubstr("which has not called fence_async since"));
+  EXPECT_THAT(refused_copy(copies_in_bulk<Fence::none, true>), AllOf(HasSubstr("bulk_load at "), is_unfenced));
+  EXPECT_THAT(refused_copy(copies_in_bulk<Fence::after_the_barrier, true>), is_unfenced);
+  EXPECT_EQ(refused_copy(copies_in_bulk<Fence::before_the_barrier, true>), kOrdered);
+  EXPECT_THAT(refused_copy(copies_in_bulk<Fence::none, false>), AllOf(HasSubstr("bulk_store at "), is_unfenced));
+  EXPECT_THAT(refused_copy(copies_in_bulk<Fence::after_the_barrier, false>), is_unfenced);
+  EXPECT_EQ(refused_copy(copies_in_bulk<Fence::before_the_barrier, false>), kOrdered);
+}
+
 }  // namespace
 }  // namespace danaus

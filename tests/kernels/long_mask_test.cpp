@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-Plan plan_of(const Convolution& problem, const ExecutorOptions& options = {}) {
+Plan plan_of(const Convolution& problem, const ExecutorOptions& options = few_blocks()) {
   return Plan(problem, executor_machine(options), marks_of(problem));
 }
 
@@ -56,7 +56,7 @@ struct LongWork {
 
 LongWork work_of(const Convolution& problem) {
   LongWork work;
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   options.observer = [&](const Launch& launch, const host::Counters& counters) {
     const std::string_view family = launch.kernel.family;
     if (family == "spectrum" || family == "mask") return;
@@ -92,7 +92,7 @@ TEST(LongMask, DoesLessInProportionToWhatIsDead) {
 // Of channels, one after the other, through planes of live rows and through a workspace of the filter's transform.
 TEST(LongMask, ChunksOfChannels) {
   const Convolution problem = parse_convolution("fftconv_bf16_circular_l65536_b3_h3_pregate_r64x32x32_zero0x0x56");
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   options.device.cache_bytes = 65536;
   const Inputs inputs = make_inputs(problem, {});
   expect_right(problem, inputs, execute_plan(problem, inputs, options), choose(problem, Device()));
@@ -114,7 +114,7 @@ TEST(LongMask, OtherDevicesHaveNoClusters) {
   const Convolution problem = parse_convolution("fftconv_f16_circular_l65536_b2_h1_r64x32x32_zero0x0x40");
   EXPECT_EQ(choose(problem, device_like(0), marks_of(problem)).family, "cluster");
   EXPECT_EQ(choose(problem, device_like(1), marks_of(problem)).family, "outer");
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   options.device = device_like(1);
   EXPECT_THAT(plan_of(problem, options).description(), HasSubstr("computes 47 of 64 rows"));
 }

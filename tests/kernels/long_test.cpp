@@ -26,7 +26,7 @@ TEST(LongResult, AgreesWithTheReference) {
            5))
     for (int blocks : unless_sanitized({2, 0}, 1)) {
       if (blocks == 2 && !kSanitized && token.find("_l6") == std::string_view::npos) continue;
-      ExecutorOptions options;
+      ExecutorOptions options = few_blocks();
       if (blocks > 0) options.blocks = blocks;
       expect_right(parse_convolution(token), {}, options);
     }
@@ -41,7 +41,7 @@ TEST(LongResult, ClustersAgreeWithTheReference) {
         "fftconv_f16_causal_l65000_b2_h2_n65536_rightangle_r8x8x4x16x16",
         "fftconv_bf16_circular_l50003_b2_h1_n65536_rightangle_r8x8x4x16x16", "fftconv_bf16_circular_l65536_b3_h1",
         "fftconv_f16_circular_l131072_b3_h1"}) {
-    ExecutorOptions options;
+    ExecutorOptions options = few_blocks();
     options.order = ++number % 2 == 1 ? host::Order::random : host::Order::ascending, options.seed = number;
     const Convolution problem = parse_convolution(token);
     ASSERT_EQ(choose(problem, options.device).family, "cluster") << token;
@@ -82,7 +82,7 @@ TEST(LongChoice, ClustersTakeWholeLinesWithoutGates) {
 // As many as one launch takes, of the convolution and of the filter.
 TEST(LongResult, ChunksOfChannels) {
   const Convolution problem = parse_convolution("fftconv_bf16_circular_l49152_b3_h3_pregate");
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   options.device.cache_bytes = 49152;  // of planes of four rows and of fp32 rows: one channel
   EXPECT_EQ(Plan(problem, executor_machine(options)).workspace_bytes(3), 8 * 49152);
   expect_right(problem, {}, options);
@@ -91,7 +91,8 @@ TEST(LongResult, ChunksOfChannels) {
 // At most a copy of u, and where one channel is more than that, some of its rows.
 TEST(LongResult, ChunksOfRows) {
   const Convolution problem = parse_convolution("fftconv_f16_causal_l98304_b5_h1_postgate");
-  EXPECT_EQ(Plan(problem, executor_machine()).workspace_bytes(5), 8 * 98304);  // u has five rows; two of complex planes
+  EXPECT_EQ(Plan(problem, executor_machine(few_blocks())).workspace_bytes(5),
+            8 * 98304);  // u has five rows; two of complex planes
   expect_right(problem, {}, ExecutorOptions());
 }
 

@@ -12,7 +12,7 @@ namespace {
 // A workspace of the caller, whose bytes are no numbers until a kernel writes them.
 class Workspace {
  public:
-  Workspace(const Plan& plan, std::int64_t batch) : memory_(plan.workspace_bytes(batch)) {
+  explicit Workspace(const Plan& plan) : memory_(plan.workspace_bytes(0)) {
     std::ranges::fill(memory_.all(), std::byte{0xff});
   }
   CallOptions options() const {
@@ -33,12 +33,12 @@ std::vector<double> execute_layer(const Spectral& p, const SpectralInputs& input
   plan.prepare(std::span(&weights, 1));
   Field u(p.dtype, arrays(p)[0].size(), offset), y(p.dtype, arrays(p)[2].size(), offset);
   u.set(inputs.u);
-  plan.execute({{"u", u.samples()}, {"y", y.samples()}}, Workspace(plan, p.batch).options());
+  plan.execute({{"u", u.samples()}, {"y", y.samples()}}, Workspace(plan).options());
   EXPECT_TRUE(y.guards_are_whole());
   return y.values();
 }
 
-void expect_right(const Spectral& p, const ExecutorOptions& options = {}, int offset = 0) {
+void expect_right(const Spectral& p, const ExecutorOptions& options = few_blocks(), int offset = 0) {
   SCOPED_TRACE(testing::Message() << token(p) << ", offset " << offset);
   const SpectralInputs inputs = make_inputs(p);
   expect_right(p, inputs, execute_layer(p, inputs, options, offset));
@@ -88,7 +88,7 @@ class SpectralClusters : public testing::TestWithParam<std::tuple<const char*, s
 
 TEST_P(SpectralClusters, AreWithinTheirBounds) {
   const auto [type, shape] = GetParam();
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   options.device.multiprocessors = 132;
   int cluster = 0;
   options.observer = [&](const Launch& launch, const host::Counters&) { cluster = std::max(cluster, launch.cluster); };
@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // And so transform each input once.
 TEST(SpectralClusters, MultiplyAsOftenAsOneBlockWould) {
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   options.device.multiprocessors = 132;
   host::Counters counters;
   options.observer = [&](const Launch& launch, const host::Counters& counted) {
@@ -126,7 +126,7 @@ class SpectralPasses : public testing::TestWithParam<std::tuple<const char*, con
 
 TEST_P(SpectralPasses, AreWithinTheirBounds) {
   const auto [type, shape, multiprocessors] = GetParam();
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   options.device.multiprocessors = multiprocessors;
   expect_right(parse_spectral(text("spectral_", type, shape)), options);
 }
@@ -166,7 +166,7 @@ INSTANTIATE_TEST_SUITE_P(OfFewFrequencies, SpectralPasses,
 
 // Slices of channels, of which the last is smaller.
 TEST(SpectralPasses, OfMoreChannelsThanMultiprocessors) {
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   options.device.multiprocessors = 3;
   for (const char* type : {"f32_tf32", "f32", "f16"})
     expect_right(parse_spectral(text("spectral_", type, "_b1_c2x70_l16x16_m2x4")), options);
@@ -174,7 +174,7 @@ TEST(SpectralPasses, OfMoreChannelsThanMultiprocessors) {
 
 // Spectra that have no room on the chip: of one axis passes instead of one kernel, of two axes another pass back.
 TEST(SpectralPasses, WithLittleSharedMemory) {
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   options.device.block_bytes = 48 << 10;
   for (const char* word :
        {"spectral_f32_tf32_complex_b2_c40x33_l64_m40_shared", "spectral_f16_b9_c70x33_l64_m33",
@@ -184,7 +184,7 @@ TEST(SpectralPasses, WithLittleSharedMemory) {
 
 // Of the kernel that has most of the work on a device of many multiprocessors.
 std::string name_of(const char* word) {
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   options.device.multiprocessors = 132;
   return std::string(Plan(parse_case(word), executor_machine(options)).variant().name);
 }
@@ -208,7 +208,7 @@ TEST(SpectralPasses, OfFewPlanesAxisByAxis) {
 
 // Some items after others, so that what is between passes stays small.
 TEST(SpectralPasses, OfMoreItemsThanAChunk) {
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   options.device.cache_bytes = 1 << 7, options.device.multiprocessors = 132;
   for (const char* word :
        {"spectral_f32_tf32_complex_b5_c3x4_l32_m12_shared", "spectral_f16_b5_c3x2_l32_m17_channelmajor",
@@ -220,7 +220,7 @@ TEST(SpectralPasses, OfMoreItemsThanAChunk) {
 // smaller.
 TEST(SpectralPasses, OfManyPlanes) {
   for (int multiprocessors : {1, 132}) {
-    ExecutorOptions options;
+    ExecutorOptions options = few_blocks();
     options.device.multiprocessors = multiprocessors;
     for (const char* word :
          {"spectral_f32_tf32_complex_b65_c4x4_l80x32_m12x18", "spectral_f32_tf32_complex_b87_c3x3_l17x36_m5x18",
@@ -231,7 +231,7 @@ TEST(SpectralPasses, OfManyPlanes) {
 }
 
 // du and dw of a plan on the executor.
-void expect_gradients(const char* word, const ExecutorOptions& options = {}) {
+void expect_gradients(const char* word, const ExecutorOptions& options = few_blocks()) {
   SCOPED_TRACE(word);
   const Case asked = parse_case(word);
   const Spectral& p = asked.as<SpectralGradient>()->forward;
@@ -245,7 +245,7 @@ void expect_gradients(const char* word, const ExecutorOptions& options = {}) {
   Field du(p.dtype, list[3].size(), 0), dw(Dtype::f32, list[4].size(), 0);
   u.set(values.at("u")), dy.set(values.at("dy"));
   plan.execute({{"u", u.samples()}, {"dy", dy.samples()}, {"du", du.samples()}, {"dw", dw.samples()}},
-               Workspace(plan, p.batch).options());
+               Workspace(plan).options());
   EXPECT_TRUE(du.guards_are_whole() && dw.guards_are_whole());
   EXPECT_LE(compare(expected.at("du"), du.values()).rel_l2, bound_l2(p));
   const Comparison of_dw = compare(expected.at("dw"), dw.values());
@@ -270,7 +270,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return text(std::get<0>(info.param), std::get<1>(info.param)); });
 
 TEST(SpectralGradients, OfMoreItemsThanAChunk) {
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   options.device.cache_bytes = 1 << 7, options.device.multiprocessors = 132;
   expect_gradients("spectralgrad_f32_tf32_complex_b19_c3x4_l32_m12_shared", options);
   expect_gradients("spectralgrad_f16_b19_c3x2_l32_m17_channelmajor", options);
@@ -289,7 +289,7 @@ TEST(SpectralKernels, OfManyModes) {
 }
 
 TEST(SpectralKernels, InAnyOrderAndFromAnyAddress) {
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   options.order = host::Order::random;
   for (const char* word : {"spectral_f32_tf32_complex_b2_c18x20_l32_m16_shared", "spectral_f16_b9_c18x20_l32_m9",
                            "spectral_bf16_complex_b2_c3x4_l32_m9_shared", "spectral_f32_b3_c3x4_l32_m9"})
@@ -311,7 +311,7 @@ TEST(SpectralKernels, RefuseHalfAComplexSample) {
 
 // In one launch; of two axes, axis by axis.
 TEST(SpectralKernels, TakeFewerItemsThanTheCase) {
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   options.device.multiprocessors = 132;
   constexpr std::int64_t kFewer = 9;
   for (const char* word : {"spectral_f32_b10_c3x4_l32_m9", "spectral_f32_complex_b10_c3x4_l16x18_m4x5_shared"}) {
@@ -337,7 +337,7 @@ TEST(SpectralKernels, TakeFewerItemsThanTheCase) {
 // Products of what folding twice leaves: X M / 2 numbers each way for each of two parts, and four products of channels.
 TEST(SpectralKernels, MultiplyAQuarterOfWhatDenseMatricesWould) {
   const Spectral p = parse_spectral("spectral_f32_tf32_complex_b1_c32x64_l128_m64_shared");
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   host::Counters counters;
   options.observer = [&](const Launch& launch, const host::Counters& counted) {
     if (launch.shared_bytes > 0) counters = counted;
@@ -351,7 +351,7 @@ TEST(SpectralKernels, MultiplyAQuarterOfWhatDenseMatricesWould) {
 TEST(SpectralKernels, RefuseWhatTheyHaveNoRoomFor) {
   const auto refusal = [](const char* word) {
     try {
-      Plan plan(parse_case(word), executor_machine({}));
+      Plan plan(parse_case(word), executor_machine(few_blocks()));
       return std::string("none");
     } catch (const std::invalid_argument& error) {
       return std::string(error.what());

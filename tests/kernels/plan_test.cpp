@@ -7,12 +7,14 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <thread>
 
 #include "kernels/cuda/machine.hpp"
 #include "kernels/cuda/map_cache.hpp"
 #include "kernels/executor/aligned.hpp"
+#include "tests/kernels/forwarding_machine.hpp"
 #include "tests/kernels/support.hpp"
 
 namespace danaus {
@@ -92,7 +94,7 @@ TEST(PlanMemory, AFailedAllocationLeavesThePlanAsItWas) {
 TEST(PlanMemory, AWorkspaceThatDoesNotFitIsRefusedWithTheBatchThatWould) {
   const Convolution p = parse_convolution("fftconv_f16_causal_l999_k20_b7_h2_n256");
   constexpr std::int64_t kMemory = 1 << 20;
-  const auto machine = executor_machine({.memory_bytes = kMemory});
+  const auto machine = executor_machine({.device = Device(), .memory_bytes = kMemory});
   Plan plan(p, machine);
   const Inputs inputs = make_inputs(p, {});
   plan.set_filter(std::vector<float>(inputs.k.begin(), inputs.k.end()));
@@ -109,6 +111,34 @@ TEST(PlanMemory, AWorkspaceThatDoesNotFitIsRefusedWithTheBatchThatWould) {
             text("execute: the workspace does not fit, plan: ", of_seven, " bytes of memory of executor are needed, ",
                  of_three, " are free; the largest batch that fits is 3"));
   EXPECT_EQ(out_of_memory([&] { execute(3); }), "no lack of memory");
+}
+
+TEST(PlanMemory, AWorkspaceThatDoesNotGrowIsStillThere) {
+  const Convolution p = parse_convolution("fftconv_f16_causal_l999_k20_b7_h2_n256");
+  constexpr std::int64_t kMemory = 1 << 20;
+  const auto machine = executor_machine({.memory_bytes = kMemory});
+  Plan plan(p, machine);
+  const Inputs inputs = make_inputs(p, {});
+  plan.set_filter(std::vector<float>(inputs.k.begin(), inputs.k.end()));
+  GuardedSamples u(p.dtype, inputs.u, 0), y(std::ssize(inputs.u), 0);
+  const auto execute = [&](std::int64_t batch) {
+    const std::int64_t samples = batch * 2 * 999;
+    plan.execute({{"u", u.samples().first(samples)}, {"y", y.samples().first(samples)}}, {.batch = batch});
+  };
+  execute(3);
+  const auto others =
+      machine->allocate(kMemory - plan.constant_bytes() - plan.prepared_bytes() - plan.workspace_bytes(3));
+  EXPECT_THAT(out_of_memory([&] { execute(7); }), HasSubstr("the largest batch that fits is 3"));
+  EXPECT_THAT(out_of_memory([&] { machine->allocate(512); }), HasSubstr("0 are free")) << "the plan has it again";
+  EXPECT_EQ(out_of_memory([&] { execute(3); }), "no lack of memory");
+}
+
+TEST(PlanBytes, AreOfTheCasesRows) {
+  const Plan plan(parse_case("fftconv_f16_causal_l999_k20_b7_h2_n256"), executor_machine());
+  EXPECT_EQ(plan.workspace_bytes(0), plan.workspace_bytes(7));
+  for (const std::int64_t batch : {std::int64_t{-1}, std::int64_t{8}, std::numeric_limits<std::int64_t>::max()})
+    EXPECT_EQ(refusal([&] { plan.workspace_bytes(batch); }),
+              text("plan_bytes: batch=", batch, ", must be from 1 to the 7 of the plan's case"));
 }
 
 // ---- choice
@@ -410,6 +440,9 @@ TEST(PlanRefusals, Masks) {
               HasSubstr("the case removes some frequencies, but 0 marks"));
   EXPECT_THAT(refusal([&] { Plan(masked, executor_machine(), std::vector<std::uint8_t>(512)); }),
               HasSubstr("512 frequencies, must be 768"));
+  const Convolution by_passes = parse_convolution("fftconv_f16_circular_l65536_b2_h1_keep0to3");
+  EXPECT_THAT(refusal([&] { Plan(by_passes, executor_machine(), std::vector<std::uint8_t>(512, 1)); }),
+              HasSubstr("plan: the mask is of 512 frequencies, must be 65536 as N of "));
 }
 
 TEST(PlanRefusals, CudaWhereThereIsNone) {
@@ -434,7 +467,7 @@ TEST(Plan, TakesAnotherFilterAndMoves) {
   EXPECT_NE(c.y, std::vector<std::uint16_t>(c.y.size()));
   EXPECT_EQ(moved.description(),
             moved.variant().name + ": N=256 = 16 x 16, " + std::to_string(moved.variant().threads) + " threads and " +
-                std::to_string(moved.variant().shared_bytes) + " bytes of shared memory a block, on executor");
+                std::to_string(moved.variant().shared_bytes) + " bytes of shared memory a block, on executor (H200)");
 }
 
 TEST(Plan, OneServesManyFiltersOfTheCallersAndSmallerBatches) {
@@ -471,10 +504,10 @@ TEST(Plan, OneServesManyFiltersOfTheCallersAndSmallerBatches) {
   Plan another(other.problem, executor_machine());
   EXPECT_THAT(refusal([&] {
                 CallOptions options = in(first);
-                options.prepared_for = plan.variant().name;
+                options.prepared_for = plan.layout();
                 another.execute(other.buffers(), options);
               }),
-              HasSubstr("prepared was made for the kernel " + plan.variant().name));
+              HasSubstr("prepared has the layout " + plan.layout()));
   EXPECT_THAT(refusal([&] { plan.execute(c.buffers(), {.prepared = first.data(), .prepared_bytes = 100}); }),
               HasSubstr("prepared has 100 bytes, the plan needs 3072"));
 }
@@ -503,34 +536,12 @@ TEST(Plan, OneCallPreparesAndExecutes) {
 }
 
 // The executor with memory that is not the machine's, but for `filter` of the host.
-class Elsewhere final : public Machine {
+class Elsewhere final : public ForwardingMachine {
  public:
   explicit Elsewhere(const void* filter = nullptr) : filter_(filter) {}
   mutable int questions = 0, launches = 0;
 
-  const Device& device() const override { return on_->device(); }
-  bool has(const KernelId& kernel) const override { return on_->has(kernel); }
-  std::int64_t concurrent_blocks(const KernelId& kernel, Path path, int threads, int bytes) const override {
-    return on_->concurrent_blocks(kernel, path, threads, bytes);
-  }
-  std::int64_t concurrent_clusters(const KernelId& kernel, Path path, int threads, int bytes, int size) const override {
-    return on_->concurrent_clusters(kernel, path, threads, bytes, size);
-  }
-  TensorMap make_tensor_map(const TensorShape& shape, const void* data) const override {
-    return on_->make_tensor_map(shape, data);
-  }
-  std::shared_ptr<void> allocate(std::int64_t bytes) const override { return on_->allocate(bytes); }
-  std::shared_ptr<void> upload(const void* values, std::int64_t bytes) const override {
-    return on_->upload(values, bytes);
-  }
-  void copy_from_host(void*, const void*, std::int64_t) const override {}
-  void copy_to_host(void*, const void*, std::int64_t) const override {}
-  void copy(void* to, const void* from, std::int64_t bytes, Stream) const override {
-    on_->copy(to, from, bytes, nullptr);
-  }
-  bool is_capturing(Stream) const override { return ++questions, false; }
-  void synchronize(Stream) const override {}
-  void synchronize() const override {}
+  std::uint64_t capture_id(Stream) const override { return ++questions, 0; }
   bool is_host_memory(const char* operation, const char* what, const void* data) const override {
     ++questions;
     if (data != filter_) fail(operation, ": ", what, " is elsewhere");
@@ -540,10 +551,9 @@ class Elsewhere final : public Machine {
     ++questions;
     if (stream) fail(operation, ": the stream is elsewhere");
   }
-  void launch(const Launch& launch, Stream) const override { ++launches, on_->launch(launch, nullptr); }
+  void launch(const Launch& launch, Stream) const override { ++launches, ForwardingMachine::launch(launch, nullptr); }
 
  private:
-  std::shared_ptr<const Machine> on_ = executor_machine();
   const void* filter_;
 };
 

@@ -19,7 +19,8 @@ std::map<std::string, Field> execute(const Case& asked, const Values& values, co
   return fields;
 }
 
-void expect_right(const std::string& token, const ExecutorOptions& options = {}, int offset = 0, int offset_of_y = 0) {
+void expect_right(const std::string& token, const ExecutorOptions& options = few_blocks(), int offset = 0,
+                  int offset_of_y = 0) {
   SCOPED_TRACE(testing::Message() << token << ", offsets " << offset << " and " << offset_of_y << ", seed "
                                   << options.seed);
   const Case asked = parse_case(token);
@@ -62,7 +63,7 @@ TEST(ShortKernels, OfRandomShapesOrdersAndAddresses) {
     p.taps = 1 + (up_to(2) == 1 ? up_to(16) : up_to(255));
     p.length = up_to(4) == 1 ? up_to(1400) : up_to(150), p.batch = up_to(3), p.channels = up_to(20);
     p.bias = up_to(2) == 1, p.pregate = up_to(3) == 1, p.postgate = up_to(3) == 1, p.channels_last = up_to(2) == 1;
-    ExecutorOptions options;
+    ExecutorOptions options = few_blocks();
     options.order = host::Order::random, options.seed = i, options.blocks = up_to(3);
     const int offset = up_to(8) - 1;
     expect_right(i % 3 ? token(p) : token(ShortBackward{p}), options, offset, up_to(3) == 1 ? up_to(8) - 1 : offset);
@@ -76,7 +77,7 @@ TEST(ShortKernels, HaveGradientsOfArraysFromDifferentAddresses) {
       const Case asked = parse_case(text("shortconvgrad_bf16_causal_k4_l300_b2_h8", layout));
       SCOPED_TRACE(text(asked.token(), ", another address of ", moved));
       const Values values = make_values(asked);
-      Plan plan(asked, executor_machine({}));
+      Plan plan(asked, executor_machine(few_blocks()));
       auto fields = fields_of(asked, values, 0, 0);
       Field elsewhere(Dtype::bf16, fields.at(moved).samples().size() / 2, 3);
       elsewhere.set(values.find(moved)->second);
@@ -96,7 +97,7 @@ TEST(ShortKernels, OfWholeStreamsFromAnyAddress) {
 
 // A warp goes from stream to stream and from channel to channel where a device has few of them.
 TEST(ShortKernels, TakeStreamsOneAfterTheOther) {
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   options.order = host::Order::random;
   options.device.multiprocessors = 1;
   std::int64_t blocks = 0;
@@ -120,7 +121,7 @@ TEST(ShortKernels, TakeFewerItemsThanTheCase) {
   for (const char* layout : {"", "_channelslast"}) {
     const ShortConvolution p = parse_short(text("shortconv_f16_causal_k20_l70_b5_h3", layout));
     const Values values = make_inputs(p);
-    Plan plan(p, executor_machine({}));
+    Plan plan(p, executor_machine(few_blocks()));
     plan.set_filter(host::encode_bytes(Dtype::f32, values.at("k")));
     constexpr int kFew = 2 * 3 * 70;
     Field u(p.dtype, kFew, 0), y(p.dtype, kFew, 0);
@@ -139,7 +140,7 @@ TEST(ShortKernels, GiveTheSameSumsAgain) {
     for (const char* layout : {"", "_channelslast"}) {
       const Case asked = parse_case(text("shortconvgrad_bf16_causal_", shape, "_bias", layout));
       const Values values = make_values(asked);
-      ExecutorOptions options;
+      ExecutorOptions options = few_blocks();
       options.order = host::Order::random;
       auto first = execute(asked, values, options, 0, 0);
       options.seed = 1, options.blocks = 3, options.device.multiprocessors = 3;
@@ -150,7 +151,7 @@ TEST(ShortKernels, GiveTheSameSumsAgain) {
 }
 
 host::Counters count(const char* token, std::string_view family) {
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   host::Counters counters;
   options.observer = [&](const Launch& launch, const host::Counters& counted) {
     if (launch.kernel.family == family) counters += counted;
@@ -201,7 +202,7 @@ TEST(ShortKernels, AreCountedByAFewBlocks) {
                                             1)) {
     SCOPED_TRACE(token);
     host::Counters whole;
-    ExecutorOptions options;
+    ExecutorOptions options = few_blocks();
     options.observer = [&](const Launch& launch, const host::Counters& counted) {
       if (launch.kernel.family != "short_filter") whole += counted;
     };
@@ -223,7 +224,7 @@ TEST(ShortKernels, AreCountedByAFewBlocks) {
 TEST(ShortKernels, RefuseWhatIsNotTheirs) {
   const ShortConvolution p = parse_short("shortconv_f16_causal_k20_l70_b2_h3");
   const Values values = make_inputs(p);
-  Plan plan(p, executor_machine({}));
+  Plan plan(p, executor_machine(few_blocks()));
   const auto refusal = [](auto act) {
     try {
       act();

@@ -31,7 +31,7 @@ TEST_P(SparseKernels, GiveTheMaskedConvolution) {
   const SparseChoice choice = sparse_of(problem_);
   ASSERT_TRUE(choice.part);
   ASSERT_EQ(choice.variant != nullptr, GetParam().skips) << choice.part->words();
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   options.blocks = 1;
   int launches = 0;
   options.observer = [&](const Launch& launch, const host::Counters&) {
@@ -52,7 +52,7 @@ TEST_P(SparseKernels, DoLessInProportionToWhatIsDead) {
   if (!choice.variant) return;
   const LivePart& part = *choice.part;
   std::int64_t spectrum_bytes = 0;
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   options.observer = [&](const Launch& launch, const host::Counters&) {
     for (const Region& region : launch.regions)
       if (region.name && std::string_view(region.name) == "spectrum") spectrum_bytes = region.bytes;
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(Masks, SparseKernels, testing::ValuesIn(kMasked));
 TEST(Sparse, PlansSayWhatTheyCompute) {
   const auto description = [](const char* token) {
     const Convolution problem = parse_convolution(token);
-    return Plan(problem, executor_machine(), marks_of(problem)).description();
+    return Plan(problem, executor_machine(few_blocks()), marks_of(problem)).description();
   };
   EXPECT_THAT(description("fftconv_f16_circular_l512_b2_h1_r2x16x16_blocks1x1x2h8"),
               HasSubstr("computes 1 of 2 blocks and 50 % of the spectrum, on executor"));

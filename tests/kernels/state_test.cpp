@@ -33,7 +33,8 @@ StateOutputs execute(const Plan& plan, const StateInputs& inputs, int offset = 0
   return {y.values(), p.final ? x_final.values() : std::vector<double>()};
 }
 
-void expect_right(const StateSpace& p, Poles poles = Poles::any, const ExecutorOptions& options = {}, int offset = 0) {
+void expect_right(const StateSpace& p, Poles poles = Poles::any, const ExecutorOptions& options = few_blocks(),
+                  int offset = 0) {
   SCOPED_TRACE(testing::Message() << token(p) << ", poles " << int(poles) << ", offset " << offset << ", seed "
                                   << options.seed);
   const StateInputs inputs = make_inputs(p, poles);
@@ -73,7 +74,7 @@ TEST(StateKernels, EndsOfManyRowsAreOfWholePasses) {
   const StateSpace p = parse_state("ssmconv_f16_s64_l4096_b1_h1");
   EXPECT_EQ(state::choose(p, {}, state::Work::ends, 127).layout().tuning.chunk, 64);
   EXPECT_EQ(state::choose(p, {}, state::Work::ends, 128).layout().tuning.chunk, 128);
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   options.device.multiprocessors = 132;  // rows are cut into many parts
   for (const char* word : {"ssmconv_f16_s15_l4001_b33_h1_final", "ssmconv_bf16_s15_l4001_b33_h1_final",
                            "ssmconv_f16_s40_l4000_b33_h2_initial", "ssmconv_bf16_s40_l4000_b33_h2_initial_final"})
@@ -99,7 +100,7 @@ TEST(StateKernels, GroupsHaveManyRows) {
 
 // Parts of rows, the last one shorter; any order of copies that are under way, and samples that no bulk copy takes.
 TEST(StateKernels, GroupsTakePartsOfRows) {
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   options.device.multiprocessors = 16;
   options.order = host::Order::random;
   for (const char* word : {"ssmconv_f16_s64_l4040_b64_h1_initial_final", "ssmconv_bf16_s48_l3992_b50_h1_final",
@@ -122,7 +123,7 @@ TEST(StateKernels, RememberLongAgo) {
 }
 
 TEST(StateKernels, InAnyOrderAndFromAnyAddress) {
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   options.order = host::Order::random;
   for (const char* word : {"ssmconv_f16_s64_l200_b35_h2_initial_final", "ssmconv_bf16_s256_l136_b17_h1_final",
                            "ssmconv_f16_s3_l1200_b1_h3_initial_final", "ssmconv_f16_s33_l9_b3_h3_final"})
@@ -146,7 +147,7 @@ TEST(StateKernels, GoOnWhereAPartEnded) {
     for (std::int64_t row = 0; row < p.batch * p.channels; ++row)
       inputs.u.insert(inputs.u.end(), whole.u.begin() + row * p.length + begin,
                       whole.u.begin() + row * p.length + begin + length);
-    Plan plan(part, executor_machine({}));
+    Plan plan(part, executor_machine(few_blocks()));
     prepare(plan, inputs);
     const StateOutputs outputs = execute(plan, inputs);
     for (std::int64_t i = 0; i < std::ssize(outputs.y); ++i)
@@ -155,7 +156,7 @@ TEST(StateKernels, GoOnWhereAPartEnded) {
     begin += length;
   }
   ASSERT_EQ(begin, p.length);
-  expect_right(p, whole, joined, Plan(p, executor_machine({})).variant());
+  expect_right(p, whole, joined, Plan(p, executor_machine(few_blocks())).variant());
 }
 
 // What cannot be rounded is exact: sums of small numbers, whatever the path.
@@ -170,7 +171,7 @@ TEST(StateKernels, AreExactOfIntegers) {
       for (int i = 0; i < 4; ++i) inputs.a[4 * h + i] = a[i], inputs.b[4 * h + i] = b[i], inputs.c[4 * h + i] = c[i];
     }
     for (std::size_t i = 0; i < inputs.x_initial.size(); ++i) inputs.x_initial[i] = static_cast<double>(i % 5);
-    Plan plan(p, executor_machine({}));
+    Plan plan(p, executor_machine(few_blocks()));
     prepare(plan, inputs);
     const StateOutputs expected = by_recurrence(p, inputs), outputs = execute(plan, inputs);
     EXPECT_EQ(outputs.y, expected.y) << word;
@@ -189,7 +190,7 @@ TEST(StateKernels, TakeFiltersOfAnyScale) {
     for (double& u : inputs.u) u = round_to(p.dtype, u * scales.u);
     for (double& b : inputs.b) b = static_cast<float>(b * scales.b);
     for (double& c : inputs.c) c = static_cast<float>(c * scales.c);
-    Plan plan(p, executor_machine({}));
+    Plan plan(p, executor_machine(few_blocks()));
     prepare(plan, inputs);
     expect_right(p, inputs, execute(plan, inputs), plan.variant());
   }
@@ -198,7 +199,7 @@ TEST(StateKernels, TakeFiltersOfAnyScale) {
 TEST(StateKernels, TakeFewerRowsThanTheCase) {
   const StateSpace p = parse_state("ssmconv_f16_s8_l1200_b4_h2"), fewer = parse_state("ssmconv_f16_s8_l1200_b3_h2");
   StateInputs inputs = make_inputs(fewer);
-  Plan plan(p, executor_machine({}));
+  Plan plan(p, executor_machine(few_blocks()));
   prepare(plan, inputs);
   Field u(p.dtype, std::ssize(inputs.u), 0), y(p.dtype, std::ssize(inputs.u), 0);
   u.set(inputs.u);
@@ -209,7 +210,7 @@ TEST(StateKernels, TakeFewerRowsThanTheCase) {
 
 // Of the launch that has more than so much shared memory.
 host::Counters counters_of(const StateSpace& p, int shared_bytes) {
-  ExecutorOptions options;
+  ExecutorOptions options = few_blocks();
   host::Counters counters;
   options.observer = [&](const Launch& launch, const host::Counters& counted) {
     if (launch.shared_bytes > shared_bytes) counters = counted;
@@ -246,7 +247,7 @@ TEST(StateKernels, GroupsMultiplyWhatTheModelSays) {
 
 std::string refusal(const char* word, const Device& device = {}) {
   try {
-    ExecutorOptions options;
+    ExecutorOptions options = few_blocks();
     options.device = device;
     Plan plan(parse_case(word), executor_machine(options));
     return "none";
@@ -272,7 +273,7 @@ TEST(StateKernels, RefusePolesBeyondTheUnitCircle) {
   inputs.a[2 * 4] = 0.75, inputs.a[2 * 4 + 1] = 1;
   const auto refusal_of = [&] {
     try {
-      Plan plan(p, executor_machine({}));
+      Plan plan(p, executor_machine(few_blocks()));
       prepare(plan, inputs);
       return std::string("none");
     } catch (const std::invalid_argument& error) {
@@ -288,7 +289,7 @@ TEST(StateKernels, RefusePolesBeyondTheUnitCircle) {
 TEST(StateKernels, RefuseStatesThatLieAcrossComplexNumbers) {
   const StateSpace p = parse_state("ssmconv_f16_s2_l100_b1_h1_final");
   const StateInputs inputs = make_inputs(p);
-  Plan plan(p, executor_machine({}));
+  Plan plan(p, executor_machine(few_blocks()));
   prepare(plan, inputs);
   Field u(p.dtype, 100, 0), y(p.dtype, 100, 0), x(Dtype::f32, 4, 1);
   u.set(inputs.u);
@@ -306,7 +307,7 @@ TEST(StateKernels, GrowWhereTheyMay) {
   StateInputs inputs = make_inputs(p);
   inputs.a = {1.03, 0.02};
   for (double& a : inputs.a) a = static_cast<float>(a);
-  Plan plan(p, executor_machine({}));
+  Plan plan(p, executor_machine(few_blocks()));
   prepare(plan, inputs);
   expect_right(p, inputs, execute(plan, inputs), plan.variant());
 }

@@ -61,6 +61,9 @@ std::vector<Buffer> buffers_of(const Convolution& problem, const Samples& u, con
   return buffers;
 }
 
+// A GPU with one multiprocessor: launches have few blocks, which take items in turn.
+inline ExecutorOptions few_blocks() { return {.device = Device(), .blocks = 2}; }
+
 // y [B, H, L] as a plan on the executor gives it. `offset` samples from 16-byte alignment.
 inline std::vector<double> execute_plan(const Convolution& problem, const Inputs& inputs,
                                         const ExecutorOptions& options, int offset = 0) {

@@ -45,7 +45,7 @@ class Library(unittest.TestCase):
         for operation in ("fftconv", "fftconvgrad"):
             token = operation + "_f16_causal_l256_b2_h3"
             plan = danaus.Plan(token)
-            self.assertEqual(_library.kernel_of(token), plan.kernel)
+            self.assertEqual(_library.layout_of(token), plan.layout)
             self.assertEqual(_library.prepared_bytes_of(token), plan.bytes()["prepared"])
             self.assertEqual(_library.mask_of(token), (None, 0))
 
@@ -57,6 +57,20 @@ class Library(unittest.TestCase):
                            for kind in arguments]
                 self.assertNotEqual(getattr(library, name)(*nothing), 0, name)
                 self.assertIn("null", library.danaus_last_error().decode(), name)
+
+    def test_structs_have_the_library_s_sizes(self):
+        header = (ROOT / "kernels/danaus.h").read_text()
+        self.assertEqual(_library.MAX_RANK, int(re.search(r"#define DANAUS_MAX_RANK (\d+)", header).group(1)))
+        for struct in ("Call", "ArrayInfo", "Bytes"):
+            named = re.search(rf"typedef struct \w+ {{([^}}]*)}} {getattr(_library, struct).__doc__};", header).group(1)
+            fields = re.findall(r"(\w+)(?:\[\w+\])?;", re.sub(r"/\*.*?\*/", "", named, flags=re.DOTALL))
+            self.assertEqual([field for field, _ in getattr(_library, struct)._fields_], fields, struct)
+            self.assertEqual(getattr(_library, struct)().size, ctypes.sizeof(getattr(_library, struct)))
+
+    def test_arrays_of_any_rank(self):
+        plan = danaus.Plan("spectral_f32_complex_b1_c2x2_l16x16_m4x4")
+        self.assertEqual(plan.arrays, {"u": ("float32", (1, 2, 16, 16, 2)), "w": ("float32", (2, 2, 4, 4, 2)),
+                                       "y": ("float32", (1, 2, 16, 16, 2))})
 
     def test_another_version_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:

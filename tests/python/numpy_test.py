@@ -62,7 +62,7 @@ class Conv(unittest.TestCase):
             stated = asked.judged(token, "fftw")
             self.assertEqual(stated["status"], "failed")
         u[0, 0, 0] = np.nan
-        _, nonfinite = danaus.conv(u, k, return_error=True)
+        _, nonfinite = danaus.conv(u, k, method="direct", return_error=True)
         self.assertEqual(nonfinite["status"], "skipped")
 
     def test_bfloat16_by_its_bits(self):
@@ -143,6 +143,7 @@ class Conv(unittest.TestCase):
         self.refused(TypeError, "k is float32", u=u.astype(np.float64), pregate=None)
         self.refused(ValueError, "(1, 2, 3, 256)", u=u[None])
         self.refused(ValueError, "k has shape (2, 256)", "H=3", k=k[:2])
+        self.refused(ValueError, "k has shape (3, 1, 256)", k=k[:, None])
         self.refused(ValueError, "pregate has shape (1, 3, 256)", pregate=pregate[:1])
         self.refused(TypeError, "pregate is float32", pregate=pregate.astype(np.float32))
         self.refused(ValueError, "out", "(2, 3, 256)", out=np.empty((2, 3, 255), np.float16))
@@ -228,7 +229,7 @@ class ShortConv(unittest.TestCase):
                 (ValueError, "padding 'valid', must be one of causal, same", {"padding": "valid"}),
                 (TypeError, "u is float32, must be float16 or bfloat16; danaus.conv", {"u": u.astype(np.float32)}),
                 (TypeError, "k is float64", {"k": k.astype(float)}),
-                (ValueError, "K=1, must be from 2 to 256", {"k": k[:, :1]}),
+                (ValueError, "K=0, must be from", {"k": k[:, :0]}),
                 (TypeError, "bias is float16, must be float32 as k", {"bias": bias.astype(np.float16)}),
                 (ValueError, r"bias has shape \(2,\), must be \(3,\)", {"bias": bias[:2]}),
                 (ValueError, r"k has shape \(3, 5\), .*H=40", {"channels_last": True}),
@@ -361,7 +362,6 @@ class Plan(unittest.TestCase):
                 ({"u": u, "y": u}, ValueError, "y overlaps u"),
                 ({"u": u, "pregate": u}, ValueError, "a pregate is given, but the plan has none"),
                 ({"u": np.concatenate([u, u])}, ValueError, "batch=4"),
-                ({"u": u[:0]}, ValueError, "0 samples"),
                 ({}, ValueError, "none is given"),
                 ({"u": u, "stream": "main"}, TypeError, "stream is a str"),
                 ({"u": u, "stream": 77}, ValueError, "a CUDA stream is given")):
@@ -409,7 +409,7 @@ class OthersArrays(unittest.TestCase):
             danaus.conv(Owner(u), k)
         with self.assertRaisesRegex(ValueError, "must be contiguous"):
             danaus.conv(Owner(u[..., ::2]), k, out=y)
-        with self.assertRaisesRegex(TypeError, "DLPack's type 0 of 64 bits"):
+        with self.assertRaisesRegex(TypeError, "conv: u is int64, must be one of .*; convert it"):
             danaus.conv(Owner(u.astype(np.int64)), k, out=y)
 
     def test_what_gives_no_memory(self):
@@ -438,8 +438,9 @@ class OthersArrays(unittest.TestCase):
             plan.execute(u=OnDevice(u), y=np.empty_like(u))
         with self.assertRaisesRegex(ValueError, "must be contiguous"):
             plan.execute(u=OnDevice(u, strides=(2, 4, 12)), y=np.empty_like(u))
-        with self.assertRaisesRegex(TypeError, "int64"):
-            plan.execute(u=OnDevice(u.astype(np.int64)), y=np.empty_like(u))
+        for dtype, word in ((np.int64, "int64"), (">f2", ">f2")):
+            with self.assertRaisesRegex(TypeError, word):
+                plan.execute(u=OnDevice(u.astype(dtype)), y=np.empty_like(u))
         with self.assertRaisesRegex(ValueError, "u is on CUDA device 0, device is 'cpu'"):
             danaus.conv(OnDevice(u), k, device="cpu")
         with self.assertRaisesRegex(ValueError, "out and u are on different devices"):

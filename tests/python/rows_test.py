@@ -164,6 +164,24 @@ class Rows(unittest.TestCase):
             danaus.verify(*cases, method="fftw")
         self.assertEqual(len(danaus.verify(CASE, method="fftw")), 1)
 
+    def test_an_interrupt_is_of_one_call(self):
+        cases = [f"fftconv_f16_circular_l{length}_b2_h2" for length in range(16384, 26384)]
+        results = []
+
+        def work():
+            while not results or results[-1] == 1 and not over.is_set():
+                results.append(len(danaus.verify(CASE, method="fftw")))
+
+        over = threading.Event()
+        other = threading.Thread(target=work)
+        other.start()
+        threading.Timer(0.5, _thread.interrupt_main).start()
+        with self.assertRaises(KeyboardInterrupt):
+            danaus.verify(*cases, method="fftw")
+        over.set()
+        other.join()
+        self.assertEqual(set(results), {1})
+
 
 if __name__ == "__main__":
     PROGRAM = Path(sys.argv.pop(1)).resolve()

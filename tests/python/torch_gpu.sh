@@ -13,7 +13,9 @@ PYTHONPATH=$(cd "$1/python" && pwd)
 export PYTHONPATH
 shift
 parts=("$@")
-[ $# -gt 0 ] || parts=(torch_cuda torch_short_cuda numpy readme torch_short examples torch)  # a GPU's own come first
+# A GPU's own come first.
+[ $# -gt 0 ] || parts=(torch_cuda torch_doors_cuda torch_short_cuda numpy numpy_doors readme torch_short torch_filter
+                       torch_plans torch_dropin examples torch)
 python=${PYTHON:-python3}
 "$python" -B -c "
 import danaus, torch

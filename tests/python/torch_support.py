@@ -1,5 +1,6 @@
 """What the tests of PyTorch's operators share."""
 
+import collections
 import contextlib
 import unittest
 from unittest import mock
@@ -7,12 +8,30 @@ from unittest import mock
 import torch
 
 import danaus
-from danaus import _tensors
+from danaus._library import Call
+from danaus import _tensors, _torch_filter
+from support import direct
 
 
 def relative(actual, expected):
     """Relative L2 error of tensors of one device, in double."""
     return (torch.linalg.norm(actual.detach().double() - expected) / torch.linalg.norm(expected)).item()
+
+
+def long_operands(batch=2, channels=3, length=12, taps=12, dtype=torch.float64, gates=2, grad=False):
+    generator = torch.Generator().manual_seed(1)
+
+    def draw(*shape, dtype=dtype):
+        return torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype).requires_grad_(grad)
+
+    sixteen = dtype in (torch.float16, torch.bfloat16)
+    u, k = draw(batch, channels, length), draw(channels, taps, dtype=torch.float32 if sixteen else dtype)
+    return u, k, *(draw(batch, channels, length) if i < gates else None for i in range(2))
+
+
+def long_truth(u, k, mode, pregate=None, postgate=None):
+    return direct(*(None if x is None or isinstance(x, str) else x.detach().double().numpy() for x in (u, k)), mode,
+                  *(None if x is None else x.detach().double().numpy() for x in (pregate, postgate)))
 
 
 def short_truth(u, k, bias, padding, pregate, postgate, last):
@@ -36,14 +55,18 @@ class PretendedGpu(unittest.TestCase):
 
     def setUp(self):
         for patch in (mock.patch.object(_tensors, "Plan", lambda token, _: self.plan(token)),
-                      mock.patch.object(torch._C, "_cuda_getCurrentRawStream", lambda _: 0, create=True),
+                      mock.patch.object(torch._C, "_cuda_getCurrentRawStream", lambda _: self.stream, create=True),
                       mock.patch.object(torch.cuda, "is_current_stream_capturing", lambda: self.is_capturing),
-                      mock.patch.object(torch.cuda, "current_stream", mock.Mock()),
+                      mock.patch.object(torch.cuda, "current_stream", lambda _: self.streams[self.stream]),
+                      mock.patch.object(torch.cuda, "synchronize"),
                       mock.patch.object(torch.cuda, "device", contextlib.nullcontext),
-                      mock.patch.dict(_tensors.plans), mock.patch.dict(_tensors.entries)):
+                      mock.patch.object(_torch_filter, "record", lambda *of: self.recorded.append(of)),
+                      mock.patch.object(_tensors, "_captured", set()),
+                      mock.patch.dict(_tensors.plans, clear=True), mock.patch.dict(_tensors.entries, clear=True)):
             patch.start()
             self.addCleanup(patch.stop)
-        self.tokens, self.is_capturing = [], False
+        self.tokens, self.is_capturing, self.stream, self.recorded = [], False, 0, []
+        self.streams = collections.defaultdict(mock.Mock)
 
     @contextlib.contextmanager
     def capturing(self):
@@ -51,6 +74,28 @@ class PretendedGpu(unittest.TestCase):
         self.is_capturing = True
         yield
         self.is_capturing = False
+
+    @contextlib.contextmanager
+    def on_stream(self, stream):
+        """The executor knows the default stream alone: what runs meanwhile is only noted."""
+        self.stream = stream
+        with self.noted():
+            yield
+        self.stream = 0
+
+    @contextlib.contextmanager
+    def noted(self):
+        """Nothing runs; the bytes of what is prepared, as each call has them."""
+        sizes = []
+
+        def note(*arguments):
+            call = arguments[-1].value
+            sizes.append(Call.from_address(call).prepared_bytes)
+            return 0
+
+        names = "danaus_prepare", "danaus_execute", "danaus_whole_call"
+        with mock.patch.object(_tensors, "library", mock.Mock(**{name: note for name in names})):
+            yield sizes
 
     @contextlib.contextmanager
     def called(self):

@@ -1,4 +1,4 @@
-"""danaus.torch and danaus.flashfftconv on tensors of the CPU, and on fake ones; torch_cuda_test.py is for a GPU.
+"""danaus.torch on tensors of the CPU, and on fake ones; torch_cuda_test.py is for a GPU.
 
   PYTHONPATH=BUILD/python PYTHON tests/python/torch_test.py
 """
@@ -15,7 +15,6 @@ except ImportError:
     print("PyTorch is not installed")
     sys.exit(77)  # which ctest counts as skipped
 
-import numpy as np
 from torch.autograd import forward_ad, gradcheck
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -24,31 +23,14 @@ from torch.library import opcheck
 import danaus
 from danaus import _tensors
 from danaus import torch as danaus_torch
-from danaus.flashfftconv import FlashFFTConv
 from danaus.torch import Filter, conv
-from support import direct, relative
-from torch_support import PretendedGpu
+from support import relative
+from torch_support import PretendedGpu, long_operands as operands, long_truth as truth
 
 ROUNDING = {torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8, torch.float32: 1e-6, torch.float64: 1e-14}
 OPERATOR = torch.ops.danaus.conv.default
 BACKWARD = torch.ops.danaus.conv_backward.default
 TAPS = (1, 5, 12, 17, 30)  # of rows of 12 samples: less, as many, more, and more than twice as many
-
-
-def operands(batch=2, channels=3, length=12, taps=12, dtype=torch.float64, gates=2, grad=False):
-    generator = torch.Generator().manual_seed(1)
-
-    def draw(*shape, dtype=dtype):
-        return torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype).requires_grad_(grad)
-
-    sixteen = dtype in (torch.float16, torch.bfloat16)
-    u, k = draw(batch, channels, length), draw(channels, taps, dtype=torch.float32 if sixteen else dtype)
-    return u, k, *(draw(batch, channels, length) if i < gates else None for i in range(2))
-
-
-def truth(u, k, mode, pregate=None, postgate=None):
-    return direct(*(None if x is None or isinstance(x, str) else x.detach().double().numpy() for x in (u, k)), mode,
-                  *(None if x is None else x.detach().double().numpy() for x in (pregate, postgate)))
 
 
 class Values(unittest.TestCase):
@@ -262,7 +244,7 @@ class PathOfGpu(PretendedGpu):
 
     def test_where_gradients_have_another_kernel_or_none(self):
         u, k, _, _ = operands(2, 1, 256, 256, torch.float16)
-        with mock.patch.object(danaus_torch, "kernel_of", lambda token, _: token):
+        with mock.patch.object(danaus_torch, "layout_of", lambda token, _: token):
             danaus_torch._kept_bytes.cache_clear()
             y, spectrum = danaus_torch._conv_cuda(u, k, "causal", None, None, trains=True)
         danaus_torch._kept_bytes.cache_clear()
@@ -329,49 +311,13 @@ class PathOfGpu(PretendedGpu):
         with self.capturing():
             danaus_torch._conv_cuda(u, k, "causal", None, None)
 
-    def test_a_filter_is_transformed_once(self):
-        u, k, pregate, postgate = operands(4, 2, 256, 256, torch.float16)
-
-        def expect(call, u, mode="causal", *gates):
-            gates = gates or (None, None)
-            expected, _ = danaus_torch._conv_cuda(u, kept.k, mode, *gates)
-            with self.called() as names:
-                y = danaus_torch._forward_of(kept, u, mode, *gates)
-            torch.testing.assert_close(y, expected, rtol=0, atol=0)
-            self.assertEqual(names, [f"danaus_{call}"])
-
-        kept = Filter(k.T.contiguous().T)
-        with self.capturing(), self.assertRaisesRegex(RuntimeError, "captured before it ever ran"):
-            danaus_torch._forward_of(kept, u, "causal", None, None)
-        expect("whole_call", u)
-        expect("execute", u)
-        expect("execute", u[:3])
-        expect("whole_call", u, "circular")  # by another kernel
-        expect("whole_call", u[..., :200])   # of another length
-        before = [spectrum.data_ptr() for spectrum, _ in kept._spectra.values()]
-        kept.k.mul_(2)
-        with self.capturing(), self.assertRaisesRegex(RuntimeError, "a call with this Filter is captured"):
-            danaus_torch._forward_of(kept, u, "causal", None, None)
-        expect("whole_call", u)
-        with self.capturing():
-            expect("execute", u)
-        kept.k.data = k.clone()
-        expect("whole_call", u)
-        self.assertEqual([spectrum.data_ptr() for spectrum, _ in kept._spectra.values()], before)  # graphs read there
-        expect("whole_call", u, "causal", pregate, postgate)
-        with torch.inference_mode():
-            kept = Filter(k.clone())
-            expect("whole_call", u[:1])
-            expect("execute", u[:1])
-
     def test_what_is_refused(self):
         u, k, pregate, _ = operands(2, 2, 256, 256, torch.float16)
         danaus_torch._conv_cuda(u, k, "causal", pregate, None)
         with self.assertRaisesRegex(ValueError, "pregate has shape"):  # though such a plan is there
             danaus_torch._conv_cuda(u, k, "causal", pregate[:1], None)
         _tensors.entries.clear()
-        for error, words, arguments in ((ValueError, "f32 has no kernel", (u.float(), k)),
-                                        (ValueError, "the largest kernel has",
+        for error, words, arguments in ((ValueError, "the largest kernel has",
                                          (u.repeat(1, 1, 1 << 16), k.repeat(1, 1 << 16))),
                                         (TypeError, "k is torch.float64", (u, k.double())),
                                         (ValueError, "k has shape", (u, k[:1]))):
@@ -532,6 +478,7 @@ class Refused(unittest.TestCase):
         self.refused(TypeError, "k is torch.float32, with u of torch.float64", u, k.float(), "causal")
         self.refused(ValueError, r"u has shape \(3, 12\)", u[0], k, "causal")
         self.refused(ValueError, r"u has shape \(2, 3, 0\)", u[..., :0], k, "causal")
+        self.refused(ValueError, r"u has shape \(0, 3, 0\)", u[:0, :, :0], k, "causal")
         self.refused(ValueError, r"k has shape \(2, 12\).*H=3", u, k[:2], "causal")
         self.refused(ValueError, r"k has shape \(12,\)", u, k[0], "causal")
         self.refused(ValueError, r"k has shape \(3, 0\)", u, k[:, :0], "causal")
@@ -557,94 +504,6 @@ class Refused(unittest.TestCase):
                     torch.empty(1, 1 << 24, device="cuda"))
             with self.assertRaisesRegex(ValueError, "the largest kernel has"):
                 conv(u, k)
-            with self.assertRaisesRegex(ValueError, "f32 has no kernel"):
-                conv(u.float(), k)
-
-
-class DropIn(unittest.TestCase):
-    """Against the sum circular at seqlen, of rows that zeros make so long."""
-
-    def expected(self, size, u, k, pregate, postgate):
-        def padded(x, whole):
-            if x is None:
-                return None
-            x = x.detach().double().numpy()
-            return np.concatenate([x, np.zeros((*x.shape[:-1], whole - x.shape[-1]))], -1) if whole > x.shape[-1] else x
-
-        y = direct(padded(u, size), k.detach().double().numpy()[:, :size], "circular", padded(pregate, size),
-                   padded(postgate, size))
-        return y[..., :u.shape[-1]]
-
-    def test_forward(self):
-        size = 32
-        for dtype, bound in ROUNDING.items():
-            layer = FlashFFTConv(size, dtype=dtype)
-            for length in (1, 16, 17, 31, 32):
-                for taps in (1, 8, 16, 17, 32, 40):  # 16 and 32: causal and bidirectional models; 40 is cut
-                    for gates in (0, 1, 2):
-                        u, k, pregate, postgate = operands(length=length, taps=taps, dtype=dtype, gates=gates)
-                        y = layer(u, k, pregate, postgate)
-                        self.assertEqual((y.shape, y.dtype, y.is_contiguous()), (u.shape, dtype, True))
-                        self.assertLess(relative(y.double(), self.expected(size, u, k, pregate, postgate)), bound)
-
-    def test_one_gate_either_way(self):
-        u, k, pregate, postgate = operands(length=16, taps=32)
-        layer = FlashFFTConv(32, torch.float64)
-        self.assertLess(relative(layer(u, k, postgate=postgate), self.expected(32, u, k, None, postgate)), 1e-14)
-        self.assertLess(relative(layer(u, k, pregate=pregate), self.expected(32, u, k, pregate, None)), 1e-14)
-
-    def test_gradients(self):
-        layer = FlashFFTConv(8, torch.float64)
-        for training in (True, False):  # the old class had none after eval()
-            layer.train(training)
-            for length, taps in ((8, 8), (4, 4), (4, 8), (5, 10)):
-                tensors = operands(length=length, taps=taps, grad=True)
-                self.assertTrue(gradcheck(layer, tensors))
-
-    def test_autocast(self):
-        u, k, _, _ = operands(dtype=torch.float32)
-        layer = FlashFFTConv(12, torch.bfloat16)
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            self.assertTrue(torch.equal(layer(u, k), conv(u, k, "circular")))
-        with self.assertRaisesRegex(TypeError, "u is torch.float32"):
-            layer(u, k)
-
-    def test_state_of_the_old_class_loads(self):
-        class Model(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.k = torch.nn.Parameter(torch.ones(3, 8))
-                self.conv = FlashFFTConv(8, torch.float64)
-
-        tables = ("conv.f_32_fft", "conv.twiddle_factors_fft_32_32")
-        old = {"k": torch.zeros(3, 8), **{name: torch.zeros(4) for name in tables}}
-        model = Model()
-        self.assertEqual(list(model.state_dict()), ["k"])
-        model.load_state_dict(old)  # strict
-        self.assertEqual(model.k.sum(), 0)
-        model.load_state_dict(model.state_dict())
-        with self.assertRaisesRegex(RuntimeError, "other"):
-            model.load_state_dict({**old, "other": torch.zeros(1)})
-
-    def test_compiles(self):
-        layer = FlashFFTConv(16, torch.float32)
-        fast = torch.compile(layer, fullgraph=True, backend="aot_eager")
-        for length, taps in ((16, 16), (8, 8), (8, 16)):
-            tensors = operands(length=length, taps=taps, dtype=torch.float32)
-            torch.testing.assert_close(fast(*tensors), layer(*tensors))
-
-    def test_what_is_refused(self):
-        layer = FlashFFTConv(8)
-        u, k, _, _ = operands(length=8, taps=8, dtype=torch.float16)
-        for error, words, call in (
-                (TypeError, "u is torch.float32, must be torch.float16", lambda: layer(u.float(), k)),
-                (ValueError, "u has 16 samples, must have at most seqlen=8", lambda: layer(u.repeat(1, 1, 2), k)),
-                (ValueError, "must be .B, H, L.", lambda: layer(u[0], k)),
-                (ValueError, "seqlen=0", lambda: FlashFFTConv(0)),
-                (ValueError, "seqlen=8.0", lambda: FlashFFTConv(8.0)),
-                (TypeError, "dtype torch.int8", lambda: FlashFFTConv(8, torch.int8))):
-            with self.assertRaisesRegex(error, words):
-                call()
 
 
 class OthersArrays(unittest.TestCase):

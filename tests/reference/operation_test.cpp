@@ -6,6 +6,7 @@
 #include "reference/compare.hpp"
 #include "reference/convolution/convolve.hpp"
 #include "reference/truth.hpp"
+#include "reference/within_limits.hpp"
 
 namespace danaus {
 namespace {
@@ -22,6 +23,22 @@ TEST(Operations, AreFoundByTheFirstWordOfAToken) {
   } catch (const std::invalid_argument& error) {
     EXPECT_NE(std::string(error.what()).find("begins with its operation, one of fftconv"), std::string::npos);
   }
+}
+
+struct Declared {
+  std::size_t count, rank;
+};
+std::string token(const Declared&) { return "declared"; }
+std::vector<Array> arrays(const Declared& asked) {
+  const std::vector<std::int64_t> extents(asked.rank, 2);
+  return std::vector<Array>(asked.count, {"u", Role::input, Dtype::f32, extents, true, "B*..."});
+}
+double useful_flops(const Declared&) { return 0; }
+
+TEST(Limits, AnOperationThatDeclaresMoreIsRefused) {
+  EXPECT_NO_THROW(within_limits(Declared{kMaxArrays, kMaxRank}));
+  EXPECT_THROW(within_limits(Declared{kMaxArrays + 1, 1}), std::logic_error);
+  EXPECT_THROW(within_limits(Declared{1, kMaxRank + 1}), std::logic_error);
 }
 
 TEST(Operations, SayWhichArraysTheyReadAndWrite) {

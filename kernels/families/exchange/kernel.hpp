@@ -310,6 +310,7 @@ class Block {
       const int n = lane == 0 ? 0 : row.last & ~7;
       const SharedAddress at = swizzled(slab + 16 * chunk_of<P>(n));
       device::store_shared<16>(at, within(row, n, device::load_shared<16>(at)));
+      device::fence_async();  // a bulk copy fills the place next, if it is a gate's
     }
     device::sync_warp();
   }

@@ -95,8 +95,8 @@ Choice choose(const Spectral& problem, Stage stage, Product product, const Size&
 // product, table and product on each axis back.
 constexpr int roundings(std::size_t axes) { return 3 + 4 * static_cast<int>(axes); }
 
-// Constants of the kernel, of `length` points and these frequencies of them; of real samples those that a mirror image
-// stands for count twice in the inverse.
+// Constants of the kernel, of `length` points and these frequencies of them, in so many tiles of 8, zeros beyond; of
+// real samples those that a mirror image stands for count twice in the inverse.
 struct Tables {
   std::vector<std::uint32_t> words;
   std::int64_t inverse_at;
@@ -108,7 +108,7 @@ double scale_of(int length);
 // Rows of even length are folded at their middle and once more at that of their halves.
 constexpr bool is_folded_twice(int length) { return length % 2 == 0; }
 constexpr int part_of(int length) { return is_folded_twice(length) ? (length / 2 + 1) / 2 : (length + 1) / 2; }
-Tables make_tables(const Layout& layout, int length, std::span<const int> frequencies);
+Tables make_tables(const Layout& layout, int length, std::span<const int> frequencies, int tiles);
 
 // A matrix in the order of fragments, as Stage::arrange makes it of weights.
 using Matrix = std::function<std::complex<double>(int output, int input)>;

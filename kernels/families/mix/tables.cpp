@@ -87,11 +87,11 @@ double scale_of(int length) { return std::exp2(std::round(-0.5 * std::log2(lengt
 
 // Phases are of points n + 1/2: exp(-2 pi i k (n + 1/2) / X). A point in the middle of a row, or of a half, is its own
 // mirror image, which the kernel adds to it.
-Tables make_tables(const Layout& layout, int length, std::span<const int> frequencies) {
+Tables make_tables(const Layout& layout, int length, std::span<const int> frequencies, int tiles) {
   const Writer writer(layout);
   const int part = part_of(length), count = static_cast<int>(frequencies.size());
   const int steps = Layout::steps_of(part, layout.step), point_tiles = Layout::tiles_of_points(part, layout.step);
-  const int tiles = layout.places(1, 1, count, 1).frequency_tiles, frequency_steps = 8 * tiles / layout.step;
+  const int frequency_steps = 8 * tiles / layout.step;
   const double scale = scale_of(length);
   const int middle = is_folded_twice(length) ? length / 2 : length;  // 2 n + 1 of a point that is its own image
   const auto phase = [&](int place, int n) -> std::complex<double> {

@@ -13,10 +13,12 @@
 //            come and ldmatrix as they go
 // types      products exact, sums in fp32; the taps and y are rounded, and products with gates
 // error      relative L2 at most u sqrt(2 + gates)
-// reference  reference/short/direct.hpp   test   tests/kernels/short_test.cpp
+// nonfinite  samples show in the outputs of their taps alone: nonfinite.hpp
+// reference  reference/short/direct.hpp   test   tests/kernels/short_test.cpp, causality_test.cpp
 #pragma once
 
 #include "kernels/families/toeplitz/layout.hpp"
+#include "kernels/families/toeplitz/nonfinite.hpp"
 #include "kernels/memory/stream.hpp"
 #include "kernels/tile/bits.hpp"
 
@@ -36,21 +38,19 @@ class Filter {
   DANAUS_DEVICE Filter() {}
   DANAUS_DEVICE Filter(const Arguments& a, int channel) {
     const int lane = device::lane_index(), g = lane / 4, t = lane % 4;
-    const std::uint32_t* words = a.filters + (2ll * channel + g % 2) * kWords + 16 + g / 2 - t;
+    const std::uint32_t* words = a.filters + (2ll * channel + g % 2) * kWords<P> + 16 + g / 2 - t;
     DANAUS_UNROLL
-    for (int d = 0; d < kPairs; ++d) DANAUS_UNROLL
+    for (int d = 0; d < kPairs<P>; ++d) DANAUS_UNROLL
     for (int f = 0; f < 2; ++f) pairs_[d][f] = device::load_global<4>(words + 4 * (d - f))[0];
     bias_ = a.bias ? float_of(device::load_global<4>(a.bias + channel)[0]) : 0;
   }
   DANAUS_DEVICE float bias() const { return bias_; }
   // Whether taps are so many tiles before, and the pair.
-  static DANAUS_DEVICE constexpr bool has(int apart) { return apart >= 0 && apart < kPairs; }
+  static DANAUS_DEVICE constexpr bool has(int apart) { return apart >= 0 && apart < kPairs<P>; }
   DANAUS_DEVICE const u32 (&pair(int apart) const)[2] { return pairs_[apart]; }
 
  private:
-  static constexpr int kBlocks = P::layout.key.blocks, kWords = pairs_of(kBlocks), kPairs = 4 * kBlocks - 2;
-
-  u32 pairs_[kPairs][2];
+  u32 pairs_[kPairs<P>][2];
   float bias_;
 };
 
@@ -61,11 +61,14 @@ class Stream {
   DANAUS_DEVICE Stream(const StreamLayout& layout, SharedAddress begin, int turn)
       : layout_(layout), begin_(begin), turn_(turn) {}
 
-  DANAUS_DEVICE void convolve(const Filter<P>& filter) const {
+  // Returns whether all samples are finite.
+  DANAUS_DEVICE bool convolve(const Filter<P>& filter) const {
+    float probe = 0;
     if constexpr (P::layout.tuning.lines)
-      convolve_lines(filter);
+      convolve_lines(filter, probe);
     else
-      convolve_blocks(filter);
+      convolve_blocks(filter, probe);
+    return device::max_of_warp(word_of(probe) << 1) == 0;
   }
 
  private:
@@ -75,7 +78,7 @@ class Stream {
   using Sums = float[4][4];
 
   // Whole lines at once: nothing is written before all is read, and no samples stay in registers.
-  DANAUS_DEVICE void convolve_lines(const Filter<P>& filter) const {
+  DANAUS_DEVICE void convolve_lines(const Filter<P>& filter, float& probe) const {
     constexpr int kLine = P::layout.tuning.line;
     Sums y[kLine];
     DANAUS_UNROLL
@@ -87,13 +90,15 @@ class Stream {
       DANAUS_UNROLL
       for (int r = max(i, 0); r < min(i + kBlocks, kLine); ++r) add(y[r], filter, u, r - i);
     }
+    DANAUS_UNROLL
+    for (int r = 0; r < kLine; ++r) add_probes(probe, y[r], r == 0);
     device::sync_warp();  // what is to become y
     DANAUS_UNROLL
     for (int r = 0; r < kLine; ++r) store(y[r], place(r));
   }
 
   // Block by block of longer lines, with those before in registers.
-  DANAUS_DEVICE void convolve_blocks(const Filter<P>& filter) const {
+  DANAUS_DEVICE void convolve_blocks(const Filter<P>& filter, float& probe) const {
     Samples history[kBlocks];  // of block i, [i mod J]
     DANAUS_UNROLL
     for (int j = 1; j < kBlocks; ++j) load(history[kBlocks - j], place(-j));
@@ -109,6 +114,7 @@ class Stream {
       begin(y, filter);
       DANAUS_UNROLL
       for (int j = 0; j < kBlocks; ++j) add(y, filter, history[(phase - j + kBlocks) % kBlocks], j);
+      add_probes(probe, y, phase == 0);
       store(y, at);
     }
   }
@@ -137,6 +143,16 @@ class Stream {
     for (int q = 0; q < 4; ++q)
       if (const int apart = 4 * before + q - 2 * c; filter.has(apart))
         device::mma_f32acc<T>(y[q], u[c], filter.pair(apart));
+  }
+  // The probe becomes NaN where a sum is not finite. A block's third tile of y meets all samples of the block, and its
+  // first tile those of all blocks before.
+  static DANAUS_DEVICE void add_probes(float& probe, const Sums& y, bool first) {
+    DANAUS_UNROLL
+    for (int i = 0; i < 4; i += 2) {
+      probe += 0 * y[2][i];
+      if (first) probe += 0 * y[0][i];
+    }
+    device::count_fp32(first ? 4 : 2);
   }
   static DANAUS_DEVICE void store(const Sums& y, SharedAddress to) {
     DANAUS_UNROLL
@@ -211,7 +227,11 @@ DANAUS_DEVICE void convolve_rows(const Arguments& a) {
       channel = at.channel;
       filter = Filter<P>(a, channel);
     }
-    Stream<P>(layout, place(number), 0).convolve(filter);
+    if (!Stream<P>(layout, place(number), 0).convolve(filter)) {
+      convolve_nonfinite<P>(a, {a.u, a.pregate, at.place.begin, 1, at.place.first, at.place.last}, channel,
+                            at.first + a.lead, layout, place(number), 0);
+      filter = Filter<P>(a, channel);  // its registers were needed
+    }
     device::sync_warp();
     store_stream<T>(a.y, a.postgate, at.place, at.first, a.transfer, layout, place(number));
     device::sync_warp();  // a place is loaded when its y has left
@@ -243,7 +263,10 @@ DANAUS_DEVICE void convolve_columns(const Arguments& a) {
   for (; s < streams; s += P::layout.tuning.warps) {
     const Filter<P> filter = kAhead ? next : filter_of(s);
     if constexpr (kAhead) next = filter_of(s + P::layout.tuning.warps);
-    Stream<P>(layout, s * layout.bytes(), turn_of<kGroups>(s)).convolve(filter);
+    const int turn = turn_of<kGroups>(s);
+    if (!Stream<P>(layout, s * layout.bytes(), turn).convolve(filter))
+      convolve_nonfinite<P>(a, {a.u, a.pregate, at.begin + at.channel + s, a.channels, 0, a.length}, at.channel + s,
+                            first + a.lead, layout, s * layout.bytes(), turn);
   }
   device::sync_block();
   store_streams<T, kGroups, kThreads>(a.y, a.postgate, at, first, a.transfer, layout, 0);

@@ -73,6 +73,8 @@ struct Arguments {
   const std::uint32_t* filters;  // [H, 2, pairs_of(blocks)]
   const float* bias;             // [H] or null
   int batch, channels, length;
+  int count;  // taps
+  int delay;  // of the first tap
   int lead;   // samples that the stream of u is ahead of that of y, a multiple of 8
   int line;   // the binary logarithm of a line's blocks
   int tiles;  // streams of a row

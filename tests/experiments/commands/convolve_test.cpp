@@ -95,6 +95,86 @@ TEST_F(Convolve, OneFilterServesEveryChannel) {
   }
 }
 
+// As NumPy does: one channel or row of one array serves all of another's.
+TEST_F(Convolve, RowsAndFiltersBroadcast) {
+  const auto k = put("k.npy", Dtype::f64, {3, 2}, {1, 1, 2, 0, 0, 1});
+  const std::vector<double> y = {1, 3, 2, 4, 0, 1};  // of u = 1, 2 with each filter
+  using Shape = std::vector<std::int64_t>;
+  for (const auto& [shape, of_y] : {std::pair{Shape{2}, Shape{3, 2}}, {{1, 2}, {3, 2}}, {{1, 1, 2}, {1, 3, 2}}}) {
+    ASSERT_EQ(convolve({put("u.npy", Dtype::f64, shape, {1, 2}), k, "-o", y_}).code, 0);
+    EXPECT_EQ(read_signal(y_).shape, of_y);
+    for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(read_signal(y_).values[i], y[i], 1e-12) << i;
+  }
+  const auto u = put("u.npy", Dtype::f64, {2, 1, 2}, {1, 2, 3, 4});
+  ASSERT_EQ(convolve({u, k, "-o", y_, "--method", "direct"}).code, 0);
+  EXPECT_EQ(read_signal(y_).shape, (Shape{2, 3, 2}));
+  EXPECT_EQ(read_signal(y_).values, (std::vector<double>{1, 3, 2, 4, 0, 1, 3, 7, 6, 8, 0, 3}));
+  const auto one = put("one.npy", Dtype::f64, {1, 3, 2}, {1, 1, 2, 0, 0, 1}),
+             v = put("v.npy", Dtype::f64, {2}, {1, -1});
+  ASSERT_EQ(convolve({u, one, "-o", y_, "--method", "direct", "--postgate", v}).code, 0);
+  EXPECT_EQ(read_signal(y_).values, (std::vector<double>{1, -3, 2, -4, 0, -1, 3, -7, 6, -8, 0, -3}));
+  const auto w = put("w.npy", Dtype::f64, {3, 2}, {1, 1, 1, 0, 0, 1});
+  ASSERT_EQ(convolve({put("x.npy", Dtype::f64, {2}, {1, 2}), put("d.npy", Dtype::f64, {1}, {1}), "-o", y_, "--method",
+                      "direct", "--pregate", w})
+                .code,
+            0);
+  EXPECT_EQ(read_signal(y_).shape, (Shape{3, 2}));
+  EXPECT_EQ(read_signal(y_).values, (std::vector<double>{1, 2, 1, 0, 0, 2}));
+}
+
+// A recording with one channel and a room with two.
+TEST_F(Convolve, OneChannelWithTwoFiltersIsTwoChannels) {
+  const auto u = put("u.wav", Dtype::f32, {1, 3}, {0.5, 0, 0.25}, 8000);
+  const auto k = put("k.wav", Dtype::f32, {2, 2}, {0.5, 0, 0, 1}, 8000);
+  ASSERT_EQ(convolve({u, k, "-o", folder_ / "y.wav", "--method", "direct"}).code, 0);
+  EXPECT_EQ(read_signal(folder_ / "y.wav").shape, (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(read_signal(folder_ / "y.wav").values, (std::vector<double>{0.25, 0, 0.125, 0, 0.5, 0}));
+  refuses({u, k, "-o", folder_ / "z.wav", "--postgate", put("v.npy", Dtype::f32, {1, 1, 3})},
+          "z.wav would be [1, 2, 3], a .wav must be [channels, samples]; write a .npy");
+}
+
+TEST_F(Convolve, WithoutRowsYIsEmpty) {
+  const auto empty = [&](const char* name, const std::vector<std::int64_t>& shape) {
+    PendingFile file(folder_ / name);
+    write_signal(file, SignalFormat::npy, {Dtype::bf16, shape, {}, 0});
+    file.commit();
+    return folder_ / name;
+  };
+  const auto k = put("k.npy", Dtype::f32, {2});
+  using Shape = std::vector<std::int64_t>;
+  for (const Shape& shape : {Shape{0, 3, 8}, {2, 0, 8}, {0, 8}}) {
+    const Ran ran = convolve({empty("u.npy", shape), k, "-o", y_});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("notice: " + (folder_ / "u.npy") + " is " + shape_text(shape)));
+    EXPECT_EQ(read_signal(y_).shape, shape);
+    EXPECT_EQ(read_signal(y_).dtype, Dtype::bf16);
+  }
+  std::filesystem::remove(y_);
+  refuses({empty("u.npy", {0, 3, 8}), put("five.npy", Dtype::f32, {5, 2}), "-o", y_},
+          "must be of 1 or the 3 of u [0, 3, 8]");
+  refuses({empty("u.npy", {2, 3, 0}), k, "-o", y_}, "L=0, must be at least 1 (" + (folder_ / "u.npy") + " is empty)");
+}
+
+TEST_F(Convolve, Bf16IsReadAndWritten) {
+  const auto u = put("u.npy", Dtype::bf16, {3}, {1, 2, 3}), k = put("k.npy", Dtype::f32, {2}, {1, 0.5});
+  const Ran ran = convolve({u, k, "-o", y_});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("as written (bf16)"));
+  EXPECT_EQ(read_signal(y_).dtype, Dtype::bf16);
+  EXPECT_EQ(read_signal(y_).values, (std::vector<double>{1, 2.5, 4}));
+}
+
+TEST_F(Convolve, FramesFirstAreNoticed) {
+  const auto column = put("u.npy", Dtype::f64, {4, 1}, {1, 2, 3, 4}), k = put("k.npy", Dtype::f64, {2}, {1, 0.5});
+  EXPECT_THAT(
+      convolve({column, k, "-o", y_}).err,
+      HasSubstr("is [4, 1], read as 4 channels of 1 sample; of [frames, channels] array.T is [channels, frames]"));
+  const auto row = put("r.npy", Dtype::f64, {1, 4}, {1, 2, 3, 4}), room = put("room.npy", Dtype::f64, {3, 2});
+  EXPECT_THAT(convolve({row, room, "-o", y_}).err, HasSubstr("room.npy is [3, 2], read as 3 channels of 2 samples"));
+  EXPECT_THAT(convolve({put("h.npy", Dtype::f64, {3, 4}), room, "-o", y_}).err, testing::Not(HasSubstr("array.T")))
+      << "filters of three channels, which are short";
+}
+
 TEST_F(Convolve, KeepsTypeAndStatesTheError) {
   const auto u = put("u.npy", Dtype::f16, {100}), k = put("k.npy", Dtype::f32, {10}, std::vector<double>(10, 0.1));
   const Ran ran = convolve({u, k, "-o", y_});
@@ -123,17 +203,27 @@ TEST_F(Convolve, WavInWavOut) {
 
 TEST_F(Convolve, SaysWhatOverflowsItsType) {
   const auto u = put("u.npy", Dtype::f16, {2}, {60000, 1}), k = put("k.npy", Dtype::f32, {1}, {2});
-  EXPECT_THAT(convolve({u, k, "-o", y_}).err, HasSubstr("1 samples of " + y_ + " are too large for f16"));
+  for (const char* method : {"fftw", "direct"}) {
+    const Ran ran = convolve({u, k, "-o", y_, "--method", method});
+    EXPECT_THAT(ran.err, HasSubstr("1 samples of " + y_ + " are too large for f16"));
+    EXPECT_THAT(ran.out, HasSubstr("not stated as written: 1 of 2 samples of y overflow f16, rightly; relative L2"));
+    const Json verify = Json::parse(convolve({u, k, "-o", y_, "--method", method, "--json", "-"}).out).at("verify");
+    EXPECT_THAT(verify.at("reason").get<std::string>(), HasSubstr("overflow f16"));
+    EXPECT_LT(verify.at("rel_l2_in_double"), 1e-14);
+  }
+  std::filesystem::remove(y_);
+  refuses({put("big.npy", Dtype::f64, {2}, {1e308, 1}), put("ten.npy", Dtype::f64, {1}, {10}), "-o", y_},
+          "samples of y are not finite, sums must stay below 1.8e308");
 }
 
 TEST_F(Convolve, RefusesWhatDoesNotMatch) {
   const auto u = put("u.npy", Dtype::f32, {2, 8}), k = put("k.npy", Dtype::f32, {2, 4});
   const auto wav = put("u.wav", Dtype::f32, {2, 8}, {}, 48000);
   refuses({u, put("k3.npy", Dtype::f32, {3, 4}), "-o", y_},
-          "is [3, 4], must have one row, or as many as u [2, 8] has channels, 2");
-  refuses({u, put("k4.npy", Dtype::f32, {1, 2, 4}), "-o", y_}, "is [1, 2, 4], must be [K] or [H, K]");
+          "is [3, 4] of 3 channels, must be of 1 or the 2 of u [2, 8]");
+  refuses({u, put("k4.npy", Dtype::f32, {2, 2, 4}), "-o", y_}, "is [2, 2, 4], must be [K], [H, K] or [1, H, K]");
   refuses({u, k, "-o", y_, "--pregate", put("g.npy", Dtype::f32, {2, 7})},
-          "pregate " + (folder_ / "g.npy") + " is [2, 7], must be [2, 8] like u");
+          "pregate " + (folder_ / "g.npy") + " is [2, 7], must have the 8 samples of u [2, 8]");
   refuses({wav, put("k.wav", Dtype::f32, {1, 4}, {}, 44100), "-o", y_}, "has 44100 Hz, must have the 48000 Hz of");
   refuses({u, k, "-o", folder_ / "y.wav"}, "needs a sample rate");
   refuses({u, k, "-o", folder_ / "y.txt"}, "must end in .npy or .wav");
@@ -141,7 +231,6 @@ TEST_F(Convolve, RefusesWhatDoesNotMatch) {
   refuses({u, k, "-o", y_, "--mode", "linear"}, "mode 'linear', must be causal or circular");
   refuses({u, k, "-o", y_, "--method", "magic"}, "magic");
   refuses({folder_ / "absent.npy", k, "-o", y_}, "absent.npy");
-  refuses({put("empty.npy", Dtype::f32, {2, 0}, {0}), k, "-o", y_}, "");
 }
 
 TEST_F(Convolve, RefusesAnEmptyArray) {
@@ -159,9 +248,44 @@ TEST_F(Convolve, NonFiniteValuesOnlyOnRequest) {
   refuses({k, u, "-o", y_}, "has 2 NaN or infinite values");
   const Ran ran = convolve({u, k, "-o", y_, "--allow-nonfinite", "--method", "direct"});
   EXPECT_EQ(ran.code, 0);
-  EXPECT_THAT(ran.err, HasSubstr("notice: "));
   EXPECT_THAT(ran.out, HasSubstr("not stated"));
   EXPECT_TRUE(std::isnan(read_signal(y_).values[1]));
+}
+
+// How far a value goes that is not finite, and that the notice says so.
+TEST_F(Convolve, ANoticeSaysHowFarNonFiniteValuesGo) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto u = put("u.npy", Dtype::f64, {2, 6}, {1, 1, nan, 1, 1, 1, 1, 1, 1, 1, 1, 1});
+  const auto k = put("k.npy", Dtype::f64, {2}, {1, 1}), one = put("one.npy", Dtype::f64, {6}, {1, 1, 1, 1, 1, 1});
+  const auto hole = put("hole.npy", Dtype::f64, {2}, {1, nan}),
+             gate = put("g.npy", Dtype::f64, {6}, {1, 1, nan, 1, 1, 1});
+  const auto nans = [&](std::vector<std::string> words, const std::string& notice) {
+    words.insert(words.end(), {"-o", y_, "--allow-nonfinite"});
+    const Ran ran = convolve(words);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("1 NaN or infinite values; " + notice));
+    std::string marks;
+    for (double value : read_signal(y_).values) marks += std::isnan(value) ? 'x' : '.';
+    return marks;
+  };
+  const std::string whole = "a transform spreads them over whole rows of y; --method direct does not";
+  const std::string taps = "the direct sum carries each to 2 samples of y: its own and those after it";
+  EXPECT_EQ(nans({u, k, "--method", "direct"}, taps), "..xx........");
+  EXPECT_EQ(nans({one, k, "--method", "direct", "--pregate", gate}, taps), "..xx..");
+  EXPECT_EQ(nans({one, k, "--method", "direct", "--postgate", gate}, "each stays in its own sample of y"), "..x...");
+  EXPECT_EQ(nans({one, hole, "--method", "direct"}, "the direct sum carries each to up to all samples of its channel"),
+            "xxxxxx");
+  const auto last = put("last.npy", Dtype::f64, {6}, {1, 1, 1, 1, 1, nan});
+  EXPECT_EQ(nans({last, k, "--method", "direct", "--mode", "circular"}, taps), "x....x");
+  for (const char* method : {"fftw", "monarch"}) {
+    EXPECT_EQ(nans({u, k, "--method", method}, whole), "xxxxxx......") << method;
+    EXPECT_EQ(nans({one, k, "--method", method, "--postgate", gate}, "each stays in its own sample of y"), "..x...");
+  }
+  const auto pair = put("pair.npy", Dtype::f64, {2, 1, 4}, {1, 1, nan, 1, 1, 1, 1, 1});
+  EXPECT_EQ(nans({pair, k, "--mode", "circular"}, whole), "xxxx....");
+  EXPECT_EQ(nans({pair, k, "--mode", "circular", "--method", "monarch"},
+                 "a transform spreads them over whole rows of y and those paired with them; --method direct does not"),
+            "xxxxxxxx");
 }
 
 TEST_F(Convolve, AnInterruptWritesNothing) {

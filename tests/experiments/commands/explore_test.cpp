@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iomanip>
+#include <sstream>
 
 #include "experiments/cli/environment.hpp"
 #include "experiments/io/signal_file.hpp"
@@ -49,6 +51,44 @@ TEST(Explore, AnswersInOneLineAndItsMaskGoesBackIntoOtherCommands) {
   EXPECT_EQ(read_file(rows), before);
 }
 
+// A band-stop leaves something in every piece of the spectrum. The kernel then skips nothing.
+TEST(Explore, SaysThatNoMaskSavesTimeAndTakesTheOneThatRemovesMost) {
+  const Folder folder;
+  const std::vector<std::string> words = {"explore", "--case",  kCase, "--inputs", "gaussian",           "--pattern",
+                                          "band",    "--count", "9",   "--json",   folder / "rows.jsonl"};
+  const Ran front = run(words);
+  ASSERT_EQ(front.code, 0) << front.err;
+  EXPECT_THAT(front.out, HasSubstr("no mask of these saves time"));
+  std::vector<std::string> asked = words;
+  asked.insert(asked.end(), {"--best-above-snr", "0"});
+  const Ran best = run(asked);
+  ASSERT_EQ(best.code, 0) << best.err;
+  EXPECT_THAT(best.out, HasSubstr(": no mask of this SNR saves time (by counted work on H200)"));
+  double most = 0;
+  std::istringstream lines(read_file(folder / "rows.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    const Json row = Json::parse(line);
+    EXPECT_EQ(row.at("us"), row.at("dense_us"));
+    if (row.value("snr_db", 1e9) >= 0) most = std::max(most, row.at("zeros").get<double>());
+  }
+  std::ostringstream removed;
+  removed << std::fixed << std::setprecision(1) << 100 * most << " % of the spectrum removed";
+  EXPECT_THAT(best.out, HasSubstr(removed.str()));
+}
+
+TEST(Explore, NoticesOfFilesAreSaid) {
+  const Folder folder;
+  write_array(folder / "K.NPY", {300, 256});
+  const Ran ran = run({"explore", "--filters", folder / "K.NPY", "--inputs", "gaussian", "--pattern", "low", "--count",
+                       "1", "--json", "-"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("K.NPY is [300, 256], read as 300 channels of 256 samples"));
+  PendingFile file(folder / "none.npy");
+  write_npy(file, {Dtype::f32, {0, 256}, {}});
+  file.commit();
+  EXPECT_THAT(run({"explore", "--filters", folder / "none.npy"}).err, HasSubstr("is [0, 256], must have at least one"));
+}
+
 TEST(Explore, TakesFiltersOfAFile) {
   const Folder folder;
   write_array(folder / "k.npy", {3, 200});
@@ -86,6 +126,7 @@ TEST(Explore, RefusesWhatMakesNoSense) {
       {{"--filters", folder / "short.npy", "--case", kCase}, "have K=100"},
       {{"--filters", "box"}, "filters 'box', must be one of"},
       {{"--inputs", "pink"}, "inputs 'pink', must be one of"},
+      {{"--pattern", "file"}, "pattern 'file', must have a mask; --mask FILE names one"},
       {{"--pattern", "holes"}, "pattern 'holes', must be one of"},
       {{"--case", kCase, "--mask", mask}, "has N=512 frequencies"},
       {{"--case", std::string(kCase) + "_keep0to3"}, "has a mask; name the case without it"},

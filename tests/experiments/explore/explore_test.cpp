@@ -77,8 +77,10 @@ TEST(Blocks, OfAPairAndItsMirrorDieWhole) {
 class Patterns : public testing::Test {
  protected:
   HardwareProfile profile_ = load_profile("H200");
-  ExploredCase subject_ = read_explored_case(
-      {.token = "fftconv_f16_circular_l256_b64_h8", .filters = "s4d", .inputs = "uniform"}, Mode::circular, 0);
+  std::ostringstream notices_;
+  ExploredCase subject_ =
+      read_explored_case({.token = "fftconv_f16_circular_l256_b64_h8", .filters = "s4d", .inputs = "uniform"},
+                         Mode::circular, 0, notices_);
   Exploration exploration_{subject_, profile_, {{"fftconv_f16_circular_l256_b64_h8", 12.5}}};
 
   std::vector<Pattern> made(std::vector<PatternKind> kinds, double least_snr = 0) const {
@@ -147,8 +149,10 @@ TEST_F(Patterns, RowsSayWhatIsLeft) {
 }
 
 TEST_F(Patterns, TheFrontIsWhatNothingBeatsAndTheBestIsTheFastestOnIt) {
-  const auto row = [](double us, std::optional<double> snr) {
-    return snr ? Json{{"us", us}, {"snr_db", *snr}} : Json{{"us", us}};
+  const auto row = [](double us, std::optional<double> snr, double zeros = 0.5) {
+    Json fields = {{"us", us}, {"dense_us", 6}, {"zeros", zeros}};
+    if (snr) fields["snr_db"] = *snr;
+    return fields;
   };
   const std::vector<Json> rows = {row(5, 10), row(3, 10), row(4, 9), row(6, {}), row(7, 80), row(3, 2), row(5.5, 40)};
   const std::vector<Json> front = pareto_front(rows);
@@ -159,6 +163,10 @@ TEST_F(Patterns, TheFrontIsWhatNothingBeatsAndTheBestIsTheFastestOnIt) {
   EXPECT_EQ(best_above(rows, 40), row(5.5, 40));
   EXPECT_EQ(best_above(rows, 41), row(6, {}));
   EXPECT_THROW(best_above({row(1, 30)}, 31), std::invalid_argument);
+  const std::vector<Json> alike = {row(6, 90, 0.1), row(6, 31, 0.7), row(6, 60, 0.7), row(6, 29, 0.9)};
+  EXPECT_EQ(best_above(alike, 30), alike[2]) << "of equally fast ones what removes most, of these what loses least";
+  EXPECT_TRUE(saves_time(rows[0]));
+  EXPECT_FALSE(saves_time(alike[0]));
 }
 
 // Without counting it again for each mask.
@@ -204,8 +212,9 @@ TEST(Savings, AreThoseOfEq2WhereNoKernelIsCounted) {
 }
 
 TEST(PartialFilters, LoseTheirTailAndNothingElse) {
+  std::ostringstream notices;
   const ExploredCase subject = read_explored_case(
-      {.token = "fftconv_f16_causal_l512_b2_h3", .filters = "s4d", .inputs = "uniform"}, Mode::causal, 0);
+      {.token = "fftconv_f16_causal_l512_b2_h3", .filters = "s4d", .inputs = "uniform"}, Mode::causal, 0, notices);
   const std::vector<PartialFilter> list = partial_filters(subject);
   ASSERT_EQ(list.size(), 2u);
   const HardwareProfile profile = load_profile("H200");

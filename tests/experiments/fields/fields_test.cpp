@@ -91,6 +91,16 @@ TEST(Fields, KernelsAreWithinTheirBounds) {
   }
 }
 
+// Few modes keep nothing of this field. The truth is then some 1e-17, and an error relative to it means nothing.
+TEST(Fields, AKernelsErrorIsRelativeToTheField) {
+  Field wave{"wave", "five periods", "", {16}, {}};
+  for (int n = 0; n < 16; ++n) wave.samples.push_back(std::cos(2 * std::numbers::pi * 5 * n / 16));
+  for (const Json& each : truncated(wave).at("truncations")) {
+    if (each.at("modes") <= 4) EXPECT_NEAR(each.at("lost"), 1, 1e-6);
+    if (!each.at("kernel_error").is_null()) EXPECT_LT(each.at("kernel_error"), 1e-3) << each.at("case");
+  }
+}
+
 TEST(Fields, LayersThatKeepMoreThanThereIsAreRefused) {
   EXPECT_THROW(truncating_layer(example_fields().front(), 33), std::invalid_argument);
   EXPECT_THROW(truncating_layer(example_fields().back(), 514), std::invalid_argument);
@@ -118,7 +128,7 @@ TEST(Fields, AUsersOwnIsTruncatedAndWhatHasNoLayerIsRefused) {
       waves[x * 40 + y] =
           std::cos(2 * std::numbers::pi * (x / 18. + 3 * y / 40.)) + std::sin(14 * std::numbers::pi * y / 40);
   write({18, 40}, waves);
-  const Json row = truncated(read_field(path));
+  const Json row = truncated(read_field(path, std::cerr));
   std::vector<double> lost;
   for (const Json& each : row.at("truncations")) lost.push_back(each.at("lost"));
   ASSERT_EQ(lost.size(), 3u) << "2, 4 and 9 modes";
@@ -136,6 +146,12 @@ TEST(Fields, AUsersOwnIsTruncatedAndWhatHasNoLayerIsRefused) {
   EXPECT_THAT(refusal(), testing::HasSubstr("has 3 axes, must be [X] or [X, Y]"));
   write({16}, std::vector<double>(16));
   EXPECT_THAT(refusal(), testing::HasSubstr("is zero everywhere"));
+  write({16}, std::vector<double>(16, 1e-60));
+  EXPECT_THAT(refusal(), testing::HasSubstr("is zero everywhere in fp32"));
+  write({16}, std::vector<double>(16, 1e39));
+  EXPECT_THAT(refusal(), testing::HasSubstr("has 16 values beyond fp32"));
+  write({0}, {});
+  EXPECT_THAT(refusal(), testing::HasSubstr("field.npy is [0], must have at least one sample"));
 }
 
 }  // namespace

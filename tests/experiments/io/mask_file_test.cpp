@@ -63,12 +63,19 @@ TEST_F(MaskFiles, OfMarksAreTheMarks) {
   const std::vector<std::uint8_t> kept = kept_frequencies(masked);
   EXPECT_EQ(std::vector<double>(kept.begin(), kept.end()), marks);
   EXPECT_EQ(token(masked), "fftconv_f16_circular_l16_b2_h1_pair_keep0to0+3to4+8to8");
+  for (const std::string path : {folder_ / "marks.npy", json(R"({"fft_size": 16, "kept": [[0, 3]]})")}) {
+    std::string capitals = path.substr(0, path.rfind('.'));
+    for (char c : path.substr(path.rfind('.'))) capitals += static_cast<char>(std::toupper(c));
+    std::filesystem::rename(path, capitals);
+    EXPECT_FALSE(read_mask(capitals).mask.empty()) << capitals;
+  }
 }
 
 TEST_F(MaskFiles, ThatMeanNothingAreRefused) {
   std::vector<double> marks(16, 1);
   EXPECT_THAT(refusal(npy(std::vector<double>(8, 1))), HasSubstr("has N=8 frequencies, fftconv"));
   EXPECT_THAT(refusal(npy(std::vector<double>(16, 0))), HasSubstr("removes everything"));
+  EXPECT_THAT(refusal(npy({})), HasSubstr("is [0], must be [N]"));
   marks[3] = NAN;
   EXPECT_THAT(refusal(npy(marks)), HasSubstr("has nan at 3, must be 0 or 1"));
   marks[3] = 0.5;

@@ -62,6 +62,12 @@ TEST(Model, TheRooflineStandsBesideEq2WhereThereIsAKernel) {
 
   EXPECT_THAT(run({"model", "--case", "fftconv_f16_circular_l65536_b1_h1_half", "--model", "roofline"}).err,
               HasSubstr("the half fold has no kernel"));
+  const Ran half =
+      run({"model", "--case", "fftconv_f16_circular_l1024_b1_h1_half", "--profile", "H200", "--json", "-"});
+  EXPECT_EQ(rows_of(half.out).size(), 1) << "Eq. 2 alone";
+  EXPECT_THAT(half.err,
+              HasSubstr("notice: fftconv_f16_circular_l1024_b1_h1_half on H200 has no roofline: plan: the half "
+                        "fold has no kernel"));
 }
 
 TEST(Model, TheRooflineOfSeveralLaunchesIsTheirSum) {

@@ -41,6 +41,7 @@ TEST(WhatIf, EveryCaseHasAKernelThatFitsOrAReason) {
   EXPECT_TRUE(none.at("kernel").is_null());
   EXPECT_EQ(none.at("n"), 32768) << none;
   EXPECT_THAT(none.at("reason").get<std::string>(), HasSubstr("the nearest that fits is N="));
+  EXPECT_THAT(none.at("reason").get<std::string>(), testing::ContainsRegex("for rows of at most [0-9]+ samples"));
 
   const Json& whole = rows.at({large, 227});
   EXPECT_EQ(whole.at("transfer"), "tensor copies");
@@ -88,6 +89,7 @@ TEST(Ways, TheSoonestIsFirstAndWhatIsNoneSaysWhy) {
   const Json fused = row("fftconv_f16_circular_l1024_b64_h768");
   EXPECT_THAT(words_of(fused), ElementsAre("fused", HasSubstr("outer passes have at least"), HasSubstr("2 K <= N")));
   EXPECT_EQ(fused["plan"], "fused");
+  EXPECT_FALSE(fused.contains("why"));
   EXPECT_EQ(fused["ways"][0]["n"], 1024);
   const Ran model = run({"model", "--case", "fftconv_f16_circular_l1024_b64_h768", "--profile", "H200", "--model",
                          "roofline", "--json", "-"});
@@ -103,7 +105,25 @@ TEST(Ways, TheSoonestIsFirstAndWhatIsNoneSaysWhy) {
   const Json partial = row("fftconv_bf16_causal_l65536_k256_b64_h192_postgate");
   EXPECT_THAT(words_of(partial), ElementsAre("pieces", "outer passes", HasSubstr("fused kernels have at most")));
   EXPECT_EQ(partial["plan"], "pieces");
+  EXPECT_FALSE(partial.contains("why"));
   EXPECT_LT(partial["ways"][0]["n"], 65536);
+}
+
+// By counted work; a plan counts none.
+TEST(Ways, WhereAPlanTakesAnotherThanTheSoonestTheTableSaysWhy) {
+  const Folder folder;
+  const auto check = [&](const char* token, const std::string& line) {
+    const std::string path = folder / (std::string(token) + ".jsonl");
+    const Ran table = run({"what-if", "--ways", "--profile", "H200", "--case", token, "--json", path});
+    const Json row = Json::parse(read_file(path));
+    const Json& soonest = row["ways"][0];
+    EXPECT_NE(soonest["way"], row["plan"]) << row;
+    EXPECT_THAT(table.out, HasSubstr(line + "; " + soonest["case"].get<std::string>() + " asks for pieces"));
+  };
+  check("fftconv_f16_causal_l65536_k2048_b64_h192",
+        "not the soonest, H200, K=2K, L=64K: a plan weighs bytes, instructions and launches of 5 us, and finds outer "
+        "passes sooner");
+  check("fftconv_f16_causal_l16384_k256_b64_h768", "L=16K: a plan cuts no row of up to 32768 samples");
 }
 
 TEST(Ways, WhatTheBuildHasNotIsSaid) {

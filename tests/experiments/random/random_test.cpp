@@ -30,12 +30,13 @@ TEST(RandomCases, ReachEverythingThatACallMayDifferIn) {
   std::set<std::tuple<Dtype, Dtype, Mode>> types;
   std::set<std::pair<bool, bool>> gates;
   std::set<RandomFilter> filters;
-  int aligned = 0, together = 0, apart = 0, beside_a_size = 0, longer_filters = 0;
+  int aligned = 0, together = 0, apart = 0, beside_a_size = 0, longer_filters = 0, rows_past_a_wave = 0;
   for (int number = 0; number < 1000; ++number) {
     const RandomCase c = random_case(0, number);
     const Convolution& p = *c.asked.as<Convolution>();
     EXPECT_NO_THROW(validate(p));
-    EXPECT_LE(p.batch * p.channels * p.length, 1 << 17);
+    EXPECT_LE(p.batch * p.channels * p.length, number % 2 == 0 ? 1 << 17 : 1 << 20);
+    rows_past_a_wave += p.batch * p.channels > 8 * 132;
     types.emplace(p.dtype, p.filter, p.mode), gates.emplace(p.pregate, p.postgate), filters.insert(c.filter);
     const std::set<int> offsets(c.offsets.begin(), c.offsets.end());
     ++(offsets.size() > 1 ? apart : *offsets.begin() == 0 ? aligned : together);
@@ -45,7 +46,7 @@ TEST(RandomCases, ReachEverythingThatACallMayDifferIn) {
   EXPECT_EQ(types.size(), 2u * 3 * 2);
   EXPECT_EQ(gates.size(), 4u);
   EXPECT_EQ(filters.size(), kRandomFilters.size());
-  for (int count : {aligned, together, apart, beside_a_size, longer_filters}) EXPECT_GT(count, 20);
+  for (int count : {aligned, together, apart, beside_a_size, longer_filters, rows_past_a_wave}) EXPECT_GT(count, 20);
 }
 
 // As close to the truth as its bound says, where y is what a filter of one last tap leaves of u, and where it is all.
@@ -63,8 +64,11 @@ TEST(RandomCases, AreJudgedByWhatWasSummed) {
 
 // Few outputs, in which roundings do not average out; filters whose taps wrap to zeros; a single frequency.
 TEST(RandomCases, OfFewOutputsOrNone) {
-  for (int number : {3639, 9034, 13774, 14996, 50656}) {
-    const RandomCase c = random_case(0, number);
+  RandomCase of_two_samples;
+  of_two_samples.asked = parse_case("fftconv_bf16_causal_l2_k1_b4_h3_pregate_postgate");
+  of_two_samples.filter = RandomFilter::alternating, of_two_samples.scale = 1e-3;
+  for (const RandomCase& c :
+       {of_two_samples, random_case(0, 9034), random_case(0, 13774), random_case(0, 14996), random_case(0, 50656)}) {
     const RandomVerdict verdict = judge(c, executor_machine());
     EXPECT_TRUE(verdict.passed()) << c.asked.token() << ' ' << describe(c) << ' ' << verdict.clearance
                                   << verdict.violation;
@@ -102,16 +106,18 @@ TEST(RandomCases, AWrongSampleFails) {
 // Types, samples, weights and layouts of layers; passes have the convolutions' own variety.
 TEST(RandomCases, OfOtherOperationsReachWhatTheyDifferIn) {
   std::set<std::string> kinds;
-  bool nyquist = false;
+  bool nyquist = false, most_channels = false, many_modes = false;
   for (int number = 0; number < 400; ++number) {
     const RandomCase c = random_case(0, number, "spectral");
     const Spectral& p = *c.asked.as<Spectral>();
     EXPECT_EQ(parse_spectral(token(p)), p);
     kinds.insert(text(name(p.dtype), p.tf32, p.complex, p.shared, p.lengths.size()));
     nyquist |= !p.complex && p.modes.back() == p.lengths.back() / 2 + 1;
+    most_channels |= p.inputs == 256 && p.lengths.size() == 2;
+    many_modes |= p.lengths.size() == 2 && kept_on_axis(p, 1).size() > 64;
   }
   EXPECT_EQ(kinds.size(), 4u * 2 * 2 * 2);
-  EXPECT_TRUE(nyquist);
+  EXPECT_TRUE(nyquist && most_channels && many_modes);
   std::set<std::string> layouts;
   std::set<int> states;
   for (int number = 0; number < 300; ++number) {
@@ -134,6 +140,29 @@ TEST(RandomCases, OfOtherOperationsReachWhatTheyDifferIn) {
   }
 }
 
+// An error in numbers that are known fails, and one in other numbers does not.
+TEST(RandomCases, AreJudgedWhereTheirOutputsAreKnown) {
+  RandomCase c;
+  c.asked = parse_case("fftconv_f16_causal_l100_b2_h2");
+  const Values values = random_values(c), right = truth(c.asked, values);
+  const std::vector<OutputBound> bounds = output_bounds(c.asked, values, h200());
+  KnownNumbers known = {{"y", std::vector<bool>(400)}};
+  for (int n = 100; n < 200; ++n) known["y"][n] = true;
+  Values off = right;
+  off["y"][300] = std::nan("");
+  EXPECT_TRUE(verdict_of(c, right, off, bounds, known).passed());
+  EXPECT_EQ(verdict_of(c, right, off, bounds, known).known, 0.25);
+  for (int n = 100; n < 200; ++n) off["y"][n] *= 1.01;
+  EXPECT_FALSE(verdict_of(c, right, off, bounds, known).passed());
+
+  RandomCase large;
+  large.asked = parse_case("fftconv_f16_circular_l256_b3_h700");
+  const RandomVerdict some = judge(large, executor_machine({.whole_blocks = 0}));
+  EXPECT_TRUE(some.passed()) << some.violation << some.clearance;
+  EXPECT_GT(some.known, 0);
+  EXPECT_LT(some.known, 0.5);
+}
+
 TEST(RandomCommand, PrintsItsSeedAndTheWorstCase) {
   const Ran ran = run({"random", "--count", "5", "--seed", "7"});
   EXPECT_EQ(ran.code, 0) << ran.err;
@@ -145,6 +174,7 @@ TEST(RandomCommand, PrintsItsSeedAndTheWorstCase) {
     EXPECT_EQ(run({"random", "--operation", operation, "--count", "4"}).code, 0);
   EXPECT_THAT(run({"random", "--operation", "fft"}).err, HasSubstr("must be one of fftconv"));
   EXPECT_EQ(run({"random", "--only", "3", "--count", "5"}).code, 2);
+  EXPECT_THAT(run({"random", "--device", "0", "--profile", "H200"}).err, HasSubstr("exclude each other"));
 }
 
 }  // namespace

@@ -23,8 +23,9 @@ TEST(ShortConvolutions, HaveTokens) {
 }
 
 TEST(ShortConvolutions, SayWhatIsWrong) {
-  EXPECT_EQ(refused("shortconv_bf16_causal_k0_l8_b1_h1"),
-            "shortconv: K=0, must be from 2 to 256; longer filters are those of fftconv");
+  EXPECT_EQ(refused("shortconv_bf16_causal_k0_l8_b1_h1"), "shortconv: K=0, must be from 2 to 256");
+  EXPECT_EQ(refused("shortconv_bf16_causal_k1_l8_b1_h1"),
+            "shortconv: K=1, must be from 2 to 256; one tap is a product, k[0] * u, which needs no convolution");
   EXPECT_EQ(refused("shortconv_bf16_causal_k257_l8_b1_h1"),
             "shortconv: K=257, must be from 2 to 256; longer filters are those of fftconv");
   EXPECT_EQ(refused("shortconv_bf16_anticausal_k4_l8_b1_h1"),

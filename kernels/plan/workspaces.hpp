@@ -1,0 +1,67 @@
+// A plan's own workspaces: no two calls that may run at the same time have one in common.
+//
+// stream    calls on one run one after the other, and take the same workspace again
+// threads   a call has its workspace to itself until its last launch is made
+// capture   a graph keeps what its calls had, as long as the plan lives: it may be launched at any time, on any stream
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "kernels/plan/machine.hpp"
+
+namespace danaus {
+
+class Workspaces {
+  struct Workspace {
+    std::shared_ptr<void> memory;
+    std::int64_t bytes = 0;
+    std::uint64_t stream = 0, capture = 0;
+  };
+
+ public:
+  // One call's, until its launches are made.
+  class Lease {
+   public:
+    Lease() = default;
+    Lease(Lease&& other) noexcept : of_(std::exchange(other.of_, nullptr)), its_(std::move(other.its_)) {}
+    Lease& operator=(Lease&&) = delete;
+    ~Lease() {
+      if (of_) of_->give_back(std::move(its_));
+    }
+    void* data() const { return its_.memory.get(); }
+
+   private:
+    friend class Workspaces;
+    Lease(Workspaces* of, Workspace its) : of_(of), its_(std::move(its)) {}
+    Workspaces* of_ = nullptr;
+    Workspace its_;
+  };
+
+  // So many bytes for a call on the stream: one that is idle, or a new one. A captured call gets one that an earlier
+  // call left, and throws std::invalid_argument where there is none. Where memory lacks, idle ones that the call has
+  // outgrown make room; where that is not enough there is again what was, and what `explained` makes of the error is
+  // thrown.
+  using Explain = std::function<OutOfMemory(const OutOfMemory&)>;
+  Lease take(const char* operation, std::int64_t bytes, const Machine& machine, Stream stream,
+             const Explain& explained);
+
+ private:
+  static constexpr std::size_t kMostIdle = 32;  // of more, those that have been idle longest are freed
+
+  std::optional<Workspace> take_from(std::vector<Workspace>& list, const std::function<bool(const Workspace&)>& suits);
+  std::vector<Workspace> take_outgrown(std::uint64_t stream, std::int64_t bytes);
+  std::shared_ptr<void> allocate(std::int64_t bytes, const Machine& machine, std::uint64_t stream,
+                                 const Explain& explained);
+  void give_back(Workspace its);
+
+  std::mutex guard_;
+  std::vector<Workspace> idle_, of_captures_;  // the longest idle first
+};
+
+}  // namespace danaus

@@ -1,0 +1,177 @@
+// Causality and independence of every family on the executor: what stands elsewhere changes no bits, or little.
+#include <set>
+
+#include "kernels/cpu/kernels.hpp"
+#include "kernels/plan/decode.hpp"
+#include "tests/kernels/causality_support.hpp"
+#include "tests/sanitized.hpp"
+
+namespace danaus {
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+// Of a plan on the executor, for one case.
+class OnExecutor {
+ public:
+  explicit OnExecutor(const Case& asked, Names& launched, int offset = 0, ExecutorOptions options = {})
+      : asked_(asked), offset_(offset) {
+    options.observer = [&](const Launch& launch, const host::Counters&) {
+      launched.insert(std::string(launch.kernel.family));
+    };
+    const auto* p = asked.as<Convolution>();
+    plan_.emplace(asked, executor_machine(options), p ? marks_of(*p) : std::vector<std::uint8_t>());
+  }
+
+  Properties properties(double scale = 1) {
+    const Variant& variant = plan_->variant();
+    return {asked_,
+            promise_of(variant, asked_),
+            variant.name,
+            variant.roundings(),
+            [this](const Values& values) { return execute(values); },
+            scale};
+  }
+
+  Values execute(const Values& values) {
+    auto fields = fields_of(asked_, values, offset_, offset_);
+    std::vector<Buffer> buffers;
+    for (auto& [name, field] : fields) buffers.emplace_back(name, std::span(field.samples()));
+    plan_->whole_call(buffers);
+    return outputs_of(asked_, fields);
+  }
+
+ private:
+  Case asked_;
+  int offset_;
+  std::optional<Plan> plan_;
+};
+
+// Decoding has a test of its own: it is given sample by sample.
+Names families() {
+  Names names;
+  for (const KernelId& kernel : host_kernels()) names.insert(std::string(kernel.family));
+  names.erase("decode");
+  return names;
+}
+
+class Causality : public testing::TestWithParam<std::string> {};
+
+TEST_P(Causality, HoldsAndRowsAreIndependent) {
+  const std::vector<TestedCase> cases = cases_of(GetParam());
+  ASSERT_FALSE(cases.empty()) << "no case of the family: causality_support.hpp lists them";
+  if (kSanitized && cases.front().few) GTEST_SKIP() << "large";
+  Names launched;
+  for (const TestedCase& tested : cases) {
+    OnExecutor(tested.asked, launched).properties().expect_all(middle_of(tested.asked), tested.few);
+    if (kSanitized) break;
+  }
+  EXPECT_TRUE(launched.contains(GetParam())) << "by none of its cases";
+}
+
+TEST_P(Causality, KeepsBitsBeforeTheLargestSample) {
+  Names launched;
+  for (const TestedCase& tested : cases_of(GetParam()))
+    if (const auto change = largest_behind(tested.asked))
+      OnExecutor(tested.asked, launched).properties(kSmall).expect(*change);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Causality, testing::ValuesIn(families()), [](const auto& info) { return info.param; });
+
+// Wherever in a block a sample stands, of rows that begin anywhere; from stream to stream of a warp.
+TEST(Causality, OfShortFiltersHoldsAtAnySample) {
+  Names launched;
+  for (const char* token : {"shortconv_bf16_causal_k5_l150_b2_h2", "shortconv_f16_causal_k40_l150_b2_h2_channelslast",
+                            "shortconvgrad_f16_causal_k40_l150_b2_h2_postgate"}) {
+    ExecutorOptions options;
+    options.order = host::Order::random;
+    OnExecutor plan(parse_case(token), launched, 3, options);
+    const Properties properties = plan.properties();
+    for (std::int64_t at = 0; at < 150; at += at < 40 && !kSanitized ? 1 : 7)
+      properties.expect({.first = at, .last = at, .row = 1, .channel = 1, .value = at % 2 ? NAN : -INFINITY});
+  }
+  ExecutorOptions options;
+  options.device.multiprocessors = 1;
+  OnExecutor plan(parse_case("shortconv_f16_causal_k100_l2048_b20_h2"), launched, 0, options);
+  const Properties properties = plan.properties();
+  for (std::int64_t at : {0, 500, 900, 1023, 1025, 2047})  // 900: no tap reaches the second stream, but a block does
+    properties.expect({.first = at, .last = at, .row = at % 20, .channel = 1, .value = NAN});
+}
+
+// Outputs of infinities are infinite with the sign of their taps, and NaN where those differ or a tap is zero.
+TEST(Causality, InfinitiesOfShortFiltersAreThoseOfTheSum) {
+  Names launched;
+  for (const char* token :
+       {"shortconv_f16_causal_k40_l300_b1_h2", "shortconv_bf16_causal_k40_l300_b1_h8_channelslast"}) {
+    const Case asked = parse_case(token);
+    Values values = make_values(asked);
+    const Array u = asked.arrays().front();
+    for (std::int64_t i = 0; i < u.size(); ++i)
+      if (const std::int64_t n = place_of(u, i).n; n == 100 || n == 120)
+        values.at("u")[i] = n == 100 ? INFINITY : -INFINITY;
+    values.at("k")[3] = 0;
+    const std::vector<double> y = OnExecutor(asked, launched).execute(values).at("y");
+    const std::vector<double> expected = truth(asked, values).at("y");
+    for (std::size_t i = 0; i < y.size(); ++i)
+      ASSERT_TRUE(std::isfinite(expected[i]) ? std::isfinite(y[i])
+                  : std::isnan(y[i])         ? std::isnan(expected[i])
+                                             : y[i] == expected[i])
+          << token << ": y[" << i << "] is " << y[i] << ", the sum " << expected[i];
+  }
+}
+
+// Sums of dy know nothing of u, and dk nothing of other channels.
+TEST(Causality, OfSamplesLeavesTheBiasAlone) {
+  Names launched;
+  for (const char* token :
+       {"shortconvgrad_f16_causal_k4_l300_b2_h2_bias", "shortconvgrad_bf16_causal_k40_l300_b2_h2_bias",
+        "shortconvgrad_bf16_causal_k40_l300_b2_h8_bias_channelslast"}) {
+    const Case asked = parse_case(token);
+    OnExecutor plan(asked, launched);
+    Values values = make_values(asked);
+    const Values before = plan.execute(values);
+    const Array u = asked.arrays().front();
+    for (std::int64_t i = 0; i < u.size(); ++i)
+      if (const Place at = place_of(u, i); at.n == 100 && at.channel == 1) values.at("u")[i] = NAN;
+    Values now = plan.execute(values);
+    EXPECT_EQ(now.at("du"), before.at("du")) << token;
+    EXPECT_EQ(now.at("dbias"), before.at("dbias")) << token;
+    const std::int64_t taps = short_of(asked)->taps;
+    for (std::int64_t i = 0; i < std::ssize(now.at("dk")); ++i)
+      EXPECT_TRUE(i / taps == 1 ? std::isnan(now.at("dk")[i]) : now.at("dk")[i] == before.at("dk")[i])
+          << token << ": dk of channel " << i / taps << ", tap " << i % taps;
+  }
+}
+
+// What was given out before a sample is known cannot depend on it; rows and channels do not either.
+TEST(Causality, OfDecoding) {
+  const Convolution p = parse_convolution("fftconv_f16_causal_l150_k40_b3_h2");
+  int roundings = 0;
+  const auto execute = [&](const Values& values) {
+    Decoding decoding(p, executor_machine());
+    roundings = decoding.roundings();
+    const std::vector<double>&u = values.at("u"), &k = values.at("k");
+    decoding.set_filter(std::vector<float>(k.begin(), k.end()));
+    decoding.prefill(nullptr, nullptr, 0);
+    std::vector<double> y(u.size());
+    const std::int64_t rows = p.batch * p.channels;
+    for (std::int64_t n = 0; n < p.length; ++n) {
+      std::vector<double> now;
+      for (std::int64_t row = 0; row < rows; ++row) now.push_back(u[row * p.length + n]);
+      GuardedSamples given(p.dtype, now, 0), taken(rows, 0);
+      decoding.next(given.samples().data(), taken.samples().data());
+      const std::vector<double> of = host::decode(p.dtype, taken.samples());
+      for (std::int64_t row = 0; row < rows; ++row) y[row * p.length + n] = of[row];
+    }
+    return Values{{"y", y}};
+  };
+  // NaN stays in the tiles that a position adds to, which may be longer than the filter.
+  const Properties properties(p, {Kept::bits, Spread::reach, 150}, "decoding", roundings, execute);
+  properties.expect({.first = 50});
+  properties.expect({.row = 1, .channel = 1});
+  for (double value : {NAN, INFINITY})
+    properties.expect({.first = 50, .last = 50, .row = 1, .channel = 1, .value = value});
+}
+
+}  // namespace
+}  // namespace danaus

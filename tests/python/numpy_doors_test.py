@@ -1,0 +1,317 @@
+"""What arrays of NumPy meet at the doors: types that are refused with a way out, values that are not finite, results
+beyond their type, rows and filters that broadcast, empty batches, one tap, and whose stream goes first.
+
+  PYTHONPATH=BUILD/python PYTHON tests/python/numpy_doors_test.py
+"""
+
+import contextlib
+import sys
+import types
+import unittest
+import warnings
+from unittest import mock
+
+import numpy as np
+
+import danaus
+from danaus import plans
+from support import direct, from_bits, to_bits
+
+STATES = [np.full((2, 3), value, np.complex64) for value in (0.5, 1, 1)]
+
+
+def drawn(*shape, dtype=np.float64):
+    return np.random.default_rng(1).standard_normal(shape).astype(dtype)
+
+
+class Types(unittest.TestCase):
+    def refused(self, words, call, *arguments, **options):
+        with self.assertRaises(TypeError) as caught:
+            call(*arguments, **options)
+        for word in words:
+            self.assertIn(word, str(caught.exception))
+
+    def test_masked_arrays_are_refused_by_name(self):
+        u, k = drawn(2, 16), drawn(2, 4)
+        masked = np.ma.masked_less(u, 0)
+        rule = "is a masked array", ".filled(0)"
+        self.refused(("conv: u", *rule), danaus.conv, masked, k)
+        self.refused(("conv: k", *rule), danaus.conv, u, np.ma.array(k))
+        self.refused(("conv: pregate", *rule), danaus.conv, u, k, pregate=masked)
+        self.refused(("conv: out", *rule), danaus.conv, u, k, out=np.ma.empty_like(masked))
+        self.refused(("conv: mask", *rule), danaus.conv, u, k, "circular", mask=np.ma.ones(16))
+        self.refused(("short_conv: u", *rule), danaus.short_conv, masked.astype(np.float16), k.astype(np.float32))
+        self.refused(("ssm_conv: a", *rule), danaus.ssm_conv, u.astype(np.float16), np.ma.array(STATES[0]), *STATES[1:])
+        self.refused(("explore: filters", *rule), danaus.explore, np.ma.array(drawn(2, 256)))
+        plan = danaus.Plan("fftconv_f16_causal_l256_b2_h3")
+        self.refused(("execute: u", *rule), plan.execute, u=np.ma.ones((2, 3, 256), np.float16))
+        np.testing.assert_array_equal(danaus.conv(masked.filled(0), k), danaus.conv(np.where(u < 0, 0, u), k))
+
+    def test_other_types_are_refused_with_a_conversion_that_works(self):
+        u = np.arange(16)
+        for array, words in ((u.astype(np.int16), ("u is int16", "u.astype(np.float32)")),
+                             (u.astype(np.int64), ("u is int64", "u.astype(np.float32)")),
+                             (u.astype(np.uint8), ("u is uint8", "u.astype(np.float32)")),
+                             (u > 3, ("u is bool", "u.astype(np.float32)")),
+                             (u.astype(">f4"), ("u is >f4", "big-endian", "u.astype(u.dtype.newbyteorder('='))")),
+                             (u.astype(">i4"), ("u is >i4", "u.astype(np.float32)")),
+                             (u.astype(np.longdouble), ("u is", "u.astype(np.float64)")),
+                             (u.astype(object), ("u is object", "u.astype(np.float64)"))):
+            self.refused(("conv: ", "must be one of float16, bfloat16", *words), danaus.conv, array, np.ones(2))
+            converted = eval(words[-1], {"u": array, "np": np})
+            y = danaus.conv(converted, np.ones(2, converted.dtype), method="direct")
+            np.testing.assert_array_equal(y, direct(array.astype(float)[None], np.ones((1, 2)), "causal")[0])
+        self.refused(("u is complex64", "u.real and u.imag"), danaus.conv, u.astype(np.complex64), np.ones(2))
+        self.refused(("u is str",), danaus.conv, u.astype(str), np.ones(2))
+
+    def test_bits_of_bfloat16_as_numpy_reads_them(self):
+        bits = to_bits(drawn(16))
+        void = bits.view("V2")
+        way = "u.view(np.uint16) with dtype=\"bfloat16\""
+        self.refused(("u is void16", way), danaus.conv, void, np.ones(2, np.float32))
+        self.refused(("u is uint16", "u with dtype=\"bfloat16\"", "u.astype(np.float32)"), danaus.conv, bits,
+                     np.ones(2, np.float32))
+        np.testing.assert_array_equal(danaus.conv(void.view(np.uint16), np.ones(1, np.float32), dtype="bfloat16"), bits)
+
+
+class NotFinite(unittest.TestCase):
+    def expect_warning(self, words, call, *arguments, **options):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            y = call(*arguments, **options)
+        self.assertEqual(len(caught), 0 if words is None else 1)
+        for warning in caught:
+            self.assertEqual((warning.category, warning.filename), (RuntimeWarning, __file__))
+            self.assertIn(words, str(warning.message))
+        return y
+
+    def test_what_spreads_is_said(self):
+        u, k = np.array([1, np.inf, 2, 3]), np.array([2.0])
+        self.expect_warning("conv: u has samples that are NaN or infinite, which spread over whole rows by "
+                            "method='fftw'; method='direct' keeps them", danaus.conv, u, k)
+        y = self.expect_warning(None, danaus.conv, u, k, method="direct")
+        np.testing.assert_array_equal(y, [2, np.inf, 4, 6])
+        self.expect_warning("conv: k has", danaus.conv, k, np.array([np.nan]), method="monarch")
+        self.expect_warning("conv: pregate has", danaus.conv, np.ones(4), k, pregate=u)
+        self.expect_warning(None, danaus.conv, np.ones(4), k)
+        half = np.full((2, 1, 40), np.inf, np.float16)
+        self.expect_warning("short_conv: u has samples", danaus.short_conv, half, np.ones(4, np.float32),
+                            method="kernel")
+        self.expect_warning(None, danaus.short_conv, half, np.ones(4, np.float32))
+        self.expect_warning(None, danaus.ssm_conv, half[0], *(x[:1] for x in STATES))
+        bits = np.full(8, 0x7f80, np.uint16)
+        self.expect_warning("conv: u has", danaus.conv, bits, np.ones(1, np.float32), dtype="bfloat16")
+        self.expect_warning(None, danaus.conv, bits - 1, np.full(1, 0.5, np.float32), dtype="bfloat16")
+
+    def test_the_default_method_is_right_by_norm_and_direct_in_each_sample(self):
+        powers = 10.0**(9 * np.arange(10))
+        u = np.concatenate([powers, np.zeros(9)])
+        self.assertEqual(danaus.conv(u, powers, method="direct")[0], 1)
+        self.assertNotAlmostEqual(danaus.conv(u, powers)[0], 1)
+        for word in ("by norm", "\"direct\" sums each sample", "RuntimeWarning"):
+            self.assertIn(word, " ".join(danaus.conv.__doc__.split()))
+
+
+class Overflow(unittest.TestCase):
+    def test_of_a_truth_beyond_the_type(self):
+        for dtype, name, value in ((np.float16, "float16", 6e4), (np.float32, "float32", 3e38),
+                                   (np.float64, "float64", 1.7e308)):
+            u = np.full((2, 8), value, dtype)
+            k = np.array([1, 1], dtype)
+            with np.errstate(over="ignore"):
+                y, error = danaus.conv(u, k, method="direct", return_error=True)
+            self.assertEqual((np.isinf(y).sum(), error["status"]), (14, "passed"))
+            self.assertRegex(error["reason"], f"y overflows {name} at 14 of 16 samples, rightly: its truth is beyond")
+        bits = to_bits(np.full(8, 3e38))
+        y, error = danaus.conv(bits, np.ones(2, np.float32), dtype="bfloat16", return_error=True)
+        self.assertIn("y overflows bfloat16 at 7 of 8 samples, rightly", error["reason"])
+        self.assertTrue(np.isinf(from_bits(y)[1:]).all())
+        y, error = danaus.short_conv(np.full((1, 8), 6e4, np.float16), np.ones(2, np.float32), np.ones(1, np.float32),
+                                     return_error=True)
+        self.assertIn("y overflows float16 at 7 of 8 samples, rightly", error["reason"])
+
+    def test_of_a_kernel_alone_is_a_fault(self):
+        one = np.ones((1, 1, 256), np.float16)
+        for wrong, words in ((np.full_like(one, np.inf), "y is not finite where its truth is within float16"),
+                             (np.where(np.arange(256) < 128, np.nan, one), "y is not finite where its truth")):
+            status, reason = self.judged(one, wrong.astype(np.float16))
+            self.assertEqual(status, "failed")
+            self.assertIn(words, reason)
+        large = np.full_like(one, 6e4)
+        wrong = np.full_like(one, np.inf)
+        wrong[..., 0] = 1
+        self.assertEqual(self.judged(large, wrong),
+                         ("failed", "y overflows float16 rightly, but where it is finite it is wrong"))
+
+    def judged(self, u, y):
+        with mock.patch("danaus._operands.Operands._in_double", lambda self, *_: None):
+            _, error = danaus.conv(u, np.ones(2, np.float32), out=y, return_error=True)
+        return error["status"], error["reason"]
+
+
+class Rows(unittest.TestCase):
+    def test_broadcast_as_numpy_does(self):
+        u, k, gate = drawn(2, 3, 16), drawn(3, 4), drawn(2, 3, 16)
+        expected = danaus.conv(u, np.repeat(k[:1], 3, 0))
+        for filters in (k[:1], k[0]):
+            np.testing.assert_array_equal(danaus.conv(u, filters), expected)
+        for rows in (u[0, :1], u[0, 0], u[:, :1]):
+            y = danaus.conv(rows, k)
+            whole = np.broadcast_to(rows, (*rows.shape[:-2], 3, 16))
+            self.assertEqual(y.shape, whole.shape)
+            np.testing.assert_array_equal(y, danaus.conv(whole, k))
+        expected = danaus.conv(np.repeat(u[:, :1], 3, 1), k, "circular", np.repeat(gate[:, :1], 3, 1), gate)
+        out = np.empty_like(expected)
+        y, error = danaus.conv(u[:, :1], k, "circular", gate[:, :1], gate, out=out, return_error=True)
+        self.assertIs(y, out)
+        np.testing.assert_array_equal(y, expected)
+        self.assertEqual(error["status"], "passed")
+        bits = to_bits(u[:, :1])
+        np.testing.assert_array_equal(danaus.conv(bits, k.astype(np.float32), dtype="bfloat16"),
+                                      danaus.conv(np.repeat(bits, 3, 1), k.astype(np.float32), dtype="bfloat16"))
+        with self.assertRaisesRegex(ValueError, r"conv: k has shape \(2, 4\), must be \[K\] or \[H, K\], H=3"):
+            danaus.conv(u, k[:2])
+        with self.assertRaisesRegex(ValueError, r"pregate has shape \(1, 3, 16\), must be \(2, 3, 16\)"):
+            danaus.conv(u, k, pregate=gate[:1])
+
+    def test_broadcast_of_short_ones_and_states(self):
+        u, k, bias = drawn(2, 3, 40, dtype=np.float16), drawn(3, 4, dtype=np.float32), np.arange(3, dtype=np.float32)
+        for method in ("definition", "kernel"):
+            for last in (False, True):
+                turned = (lambda x: x.swapaxes(1, 2)) if last else (lambda x: x)
+                options = {"channels_last": last, "method": method}
+                for rows, filters, of_bias in ((u, k[:1], bias), (u[:, :1], k, bias), (u, k, bias[1:2])):
+                    y = danaus.short_conv(turned(rows), filters, of_bias, **options)
+                    np.testing.assert_array_equal(
+                        y, danaus.short_conv(turned(np.broadcast_to(rows, u.shape)), np.broadcast_to(filters, k.shape),
+                                             np.broadcast_to(of_bias, 3), **options))
+        a, b, c = STATES
+        whole = danaus.ssm_conv(np.repeat(u[:, :1], 2, 1), a, b, c)
+        np.testing.assert_array_equal(danaus.ssm_conv(u[:, :1], a, b, c), whole)
+        np.testing.assert_array_equal(danaus.ssm_conv(u[:, :2], a[:1], b[:1], c[:1]),
+                                      danaus.ssm_conv(u[:, :2], a, b, c))
+
+    def test_empty_batches(self):
+        u, k = np.empty((0, 3, 16), np.float16), drawn(3, 4, dtype=np.float32)
+        for method in ("fftw", "direct", "monarch", "kernel"):
+            y, error = danaus.conv(u, k, pregate=u, method=method, return_error=True)
+            self.assertEqual((y.shape, y.dtype), (u.shape, u.dtype))
+            self.assertEqual(error, {"status": "skipped", "reason": "the batch is empty"})
+        self.assertEqual(danaus.conv(u[:, :1], k).shape, u.shape)
+        self.assertEqual(danaus.short_conv(u, k).shape, u.shape)
+        self.assertEqual(danaus.short_conv(u, k[:, :1], channels_last=False).shape, u.shape)
+        y, x = danaus.ssm_conv(u[:, :2], *STATES, return_state=True)
+        self.assertEqual((y.shape, x.shape), ((0, 2, 16), (0, 2, 3)))
+        out = np.empty_like(u)
+        self.assertIs(danaus.conv(u, k, out=out), out)
+        for words, call in (("L=0", lambda: danaus.conv(u[..., :0], k)),
+                            ("'fast'", lambda: danaus.conv(u, k, method="fast")),
+                            ("out has shape", lambda: danaus.conv(u, k, out=np.empty((1, 3, 16), np.float16)))):
+            with self.assertRaisesRegex(ValueError, words):
+                call()
+
+    def test_empty_batches_of_plans(self):
+        u = np.empty((0, 3, 40), np.float16)
+        plan = danaus.Plan("shortconvgrad_f16_causal_k5_l40_b2_h3")
+        plan.prepare(k=drawn(3, 5, dtype=np.float32))
+        dk = np.full((3, 5), np.nan, np.float32)
+        for given in ({}, {"dk": dk}):
+            gradients = plan.execute(u=u, dy=u, **given)
+            self.assertEqual((gradients["du"].shape, gradients["dk"].any()), ((0, 3, 40), False))
+        self.assertFalse(dk.any())
+        for words, arrays in (("dy has 1 rows, others have none", {"u": u, "dy": np.empty((1, 3, 40), np.float16)}),
+                              ("has a dy, but none is given", {"u": u}),
+                              ("a v is given", {"u": u, "dy": u, "v": u})):
+            with self.assertRaisesRegex(ValueError, "execute: .*" + words):
+                plan.execute(**arrays)
+
+    def test_one_tap(self):
+        u, gate = drawn(2, 3, 40, dtype=np.float16), drawn(2, 3, 40, dtype=np.float16)
+        k, bias = np.array([[2], [0.5], [-1]], np.float32), np.arange(3, dtype=np.float32)
+        truth = (k * (u.astype(float) * gate) + bias[:, None]) * gate
+        for padding in ("causal", "same"):
+            for method, bound in (("definition", 2.0**-11), ("kernel", 2e-3)):
+                y, error = danaus.short_conv(u, k, bias, padding, gate, gate, method=method, return_error=True)
+                self.assertEqual(error["status"], "passed")
+                self.assertLess(np.linalg.norm(y - truth) / np.linalg.norm(truth), bound)
+                last = danaus.short_conv(u.swapaxes(1, 2), k, bias, padding, gate.swapaxes(1, 2), gate.swapaxes(1, 2),
+                                         channels_last=True, method=method)
+                np.testing.assert_array_equal(last.swapaxes(1, 2), y)
+        np.testing.assert_array_equal(danaus.short_conv(np.array([1, np.inf, 2], np.float16), k[0]), [2, np.inf, 4])
+        bits = to_bits(u[0, 0])
+        np.testing.assert_array_equal(danaus.short_conv(bits, np.ones(1, np.float32), dtype="bfloat16"), bits)
+
+
+class Library(types.ModuleType):
+    """One of arrays of a GPU, whose streams note who waits for whom."""
+
+    def __init__(self, name, current, **others):
+        super().__init__(name)
+        self.cuda = types.SimpleNamespace(**current, **others)
+
+        class Tensor:
+            __module__ = name
+
+            def __init__(self, array):
+                self.array = array
+                self.__cuda_array_interface__ = {**array.__array_interface__, "version": 3, "strides": None}
+
+            def __setitem__(self, *of):
+                self.array.__setitem__(*of)
+
+        self.Tensor = Tensor
+        self.empty_like = lambda x, **_: Tensor(np.empty_like(x.array))
+
+
+class Streams(unittest.TestCase):
+    """Without stream= a plan runs on the default stream, for which that of the arrays' library then waits."""
+
+    def setUp(self):
+        def on_executor(token, device, kept, count, plan):
+            return plans.library.danaus_plan_create_on_executor(token, plan)
+
+        library, self.order = plans.library, []
+        stub = mock.Mock(wraps=library)
+        stub.danaus_plan_create = on_executor
+        stub.danaus_execute = lambda *of: self.order.append("executed") or library.danaus_execute(*of)
+        stub.danaus_prepare = lambda *of: self.order.append("prepared") or library.danaus_prepare(*of)
+        stub.danaus_plan_create_on_executor = library.danaus_plan_create_on_executor
+        patch = mock.patch.object(plans, "library", stub)
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.plan = danaus.Plan("fftconv_f16_causal_l256_b2_h3", "cuda:1")
+        self.u, self.k = drawn(2, 3, 256, dtype=np.float16), drawn(3, 256, dtype=np.float32)
+        self.plan.prepare(k=self.k)
+        self.order.clear()
+
+    def expect_waits(self, library, *waits):
+        with mock.patch.dict(sys.modules, {library.__name__: library}):
+            self.plan.prepare(k=library.Tensor(self.k))
+            y = self.plan.execute(u=library.Tensor(self.u))
+            self.assertEqual(self.order[:1 + len(waits)], ["prepared", *waits])
+            self.assertEqual(self.order[1 + len(waits):2 + 2 * len(waits)], ["executed", *waits])
+            np.testing.assert_array_equal(y.array, danaus.conv(self.u, self.k, method="kernel"))
+            self.order.clear()
+            self.plan.execute(u=library.Tensor(self.u), y=y, stream=1)  # which the caller orders
+            self.assertEqual(self.order, ["executed"])
+            self.order.clear()
+            subclass = type("Subclass", (library.Tensor,), {"__module__": "another"})
+            self.plan.execute(u=subclass(self.u), y=np.empty_like(self.u))
+            self.assertEqual(self.order, ["executed", waits[0]])
+
+    def test_of_pytorch(self):
+        current = mock.Mock(wait_stream=lambda of: self.order.append(f"current waits for {of}"))
+        self.expect_waits(Library("likepytorch", {"current_stream": lambda device: current,
+                                                  "default_stream": lambda device: "the default one"}),
+                          "current waits for the default one")
+
+    def test_of_cupy(self):
+        current = mock.Mock(wait_event=lambda event: self.order.append(f"current waits for {event}"))
+        null = types.SimpleNamespace(record=lambda: "the default one's event")
+        self.expect_waits(Library("likecupy", {"get_current_stream": lambda: current},
+                                  Stream=types.SimpleNamespace(null=null), Device=lambda _: contextlib.nullcontext()),
+                          "current waits for the default one's event")
+
+
+if __name__ == "__main__":
+    unittest.main()
