@@ -1,4 +1,4 @@
-"""A hook of MkDocs: the page reference.md, from the docstrings of python/danaus and the comments of kernels/danaus.h."""
+"""A hook of MkDocs: the page reference.md, from docstrings of python/danaus and comments of kernels/danaus.h."""
 
 import ast
 import re
@@ -47,8 +47,8 @@ def of_python(node, module):
 
 def signature(node):
     if isinstance(node, ast.ClassDef):
-        begin = next((each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
-        return f"class {node.name}" + (f"({ast.unparse(begin.args)})" if begin else "")
+        begin = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
+        return f"class {node.name}" + (f"({ast.unparse(begin[0].args)})" if begin else "")
     return f"def {node.name}({ast.unparse(node.args)})"
 
 

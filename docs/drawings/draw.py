@@ -16,7 +16,8 @@ class Drawing:
             '<path d="M0 0L8 4L0 8z"/></marker></defs>', f'<rect width="{width}" height="{height}" fill="#fff"/>']
 
     def box(self, x, y, width, height, lines, fill):
-        self.parts.append(f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="4" fill="{fill}" stroke="#555"/>')
+        self.parts.append(f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="4" fill="{fill}" '
+                          'stroke="#555"/>')
         lines = lines.split("\n")
         for i, line in enumerate(lines):
             self.words(x + width / 2, y + height / 2 + 5 + 17 * (i - (len(lines) - 1) / 2), line)
@@ -70,20 +71,21 @@ def chain_and_exchange():
         if i:
             drawing.arrow(106 * i - 4, 56, 106 * i + 9, 56)
     drawing.words(10, 124, "Exchange: a block of warps; data crosses shared memory once each way", "start")
-    for i, (text, fill) in enumerate([("load u", GREY), ("DFT", GREEN), ("shared\nmemory", ORANGE), ("DFT,\nspectrum,\ninverse", GREEN),
-                                      ("shared\nmemory", ORANGE), ("inverse", GREEN), ("store y", GREY)]):
+    for i, (text, fill) in enumerate([("load u", GREY), ("DFT", GREEN), ("shared\nmemory", ORANGE),
+                                      ("DFT,\nspectrum,\ninverse", GREEN), ("shared\nmemory", ORANGE), ("inverse", GREEN), ("store y", GREY)]):
         drawing.box(10 + 106 * i, 136, 92, 64, text, fill)
         if i:
             drawing.arrow(106 * i - 4, 168, 106 * i + 9, 168)
-    drawing.words(10, 232, "Green: tensor cores. Orange: shared memory. Grey: device memory, touched once each way.", "start")
+    drawing.words(10, 232, "Green: tensor cores. Orange: shared memory. Grey: device memory, once each way.", "start")
     drawing.save("chain_exchange.svg")
 
 
 def witnesses():
-    drawing = Drawing(760, 210, "One kernel source runs on the GPU and on the checking executor; a reference judges both")
+    drawing = Drawing(760, 210, "One kernel source runs on the GPU and on the executor; a reference judges both")
     drawing.box(290, 10, 180, 40, "case (one token)", GREY)
-    for i, (top, bottom, fill) in enumerate([("reference", "truth in double", BLUE), ("executor", "checked, counted", GREEN),
-                                             ("GPU", "timed", GREEN), ("model", "predicted time", ORANGE)]):
+    for i, (top, bottom, fill) in enumerate([
+            ("reference", "truth in double", BLUE), ("executor", "checked, counted", GREEN), ("GPU", "timed", GREEN),
+            ("model", "predicted time", ORANGE)]):
         x = 10 + 190 * i
         drawing.arrow(380, 50, x + 85, 88)
         drawing.box(x, 90, 170, 50, f"{top}\n{bottom}", fill)

@@ -17,8 +17,8 @@ COLUMNS = ["L", "torch.fft, ms", "FlashFFTConv, ms", "Danaus, ms", "speed-up", "
 
 
 def speed(committed):
-    """Whole calls on the device that others were timed on, a table for each mode, and a sentence about all others. Empty
-    without rows of that device."""
+    """Whole calls on the device that others were timed on: a table for each mode, and a sentence about all others.
+    Empty without rows of that device."""
     rows = timed(None, committed)
     kernels = kernels_of([row for row in rows.rows if DEVICE in row["device"]["name"]]) if rows else []
     if not kernels:
@@ -31,7 +31,9 @@ def speed(committed):
         if any(found):
             lines += ["", f"{mode.capitalize()}:", "", *table(COLUMNS, filter(None, found))]
     gains = gains_of(kernels, rows.rows, peers)
-    return "\n".join(lines + (["", f"Against the fastest of all other ways that were timed, {gain_words(gains)}."] * bool(gains)))
+    if gains:
+        lines += ["", f"Against the fastest of all other ways that were timed, {gain_words(gains)}."]
+    return "\n".join(lines)
 
 
 def caption(kernels, peers):
@@ -39,10 +41,10 @@ def caption(kernels, peers):
     days = sorted(row["date"] for row in kernels)
     day, version = (re.search(pattern, peers)[0] for pattern in (r"\d{4}-\d\d-\d\d", r"torch [\d.]+\d"))
     words = (f"{kernels[0]['device']['name']}, fp16, B = {BATCH}, H = {CHANNELS}, K = L, forward, "
-             f"{' to '.join(dict.fromkeys((days[0], days[-1])))}. The other programs were timed on {day} with {version}. "
-             "Each time includes the transform of the filter. torch.fft is `rfft` in fp32. The speed-up is over torch.fft and "
-             "over FlashFFTConv. Memory is what each needs beside u and k, in the same order. Lengths with ~ were timed with "
-             "fewer channels and scaled; their memory is not compared.")
+             f"{' to '.join(dict.fromkeys((days[0], days[-1])))}. The other programs were timed on {day} with "
+             f"{version}. Each time includes the transform of the filter. torch.fft is `rfft` in fp32. The speed-up is "
+             "over torch.fft and over FlashFFTConv. Memory is what each needs beside u and k, in the same order. Lengths "
+             "with ~ were timed with fewer channels and scaled; their memory is not compared.")
     if any(row["stale"] for row in kernels):
         words += " The kernels have changed since."
     return "\n".join(textwrap.wrap(words, 120))
@@ -53,13 +55,13 @@ def line(n, row, torch, flash):
     ours = call_us(row)
     if not (ours and torch and flash):
         return None
-    scaled = "scaled_from" in row
+    scaled = "scaled_from" in row or torch.scaled or flash.scaled
     arrays = 2 * BATCH * CHANNELS * n + 4 * CHANNELS * n  # u in 16 bits, k in 32
-    own = None if scaled or "memory" not in row else row["memory"]["arrays_bytes"] + row["memory"]["kept_bytes"] - arrays
-    memory = [peer.peak_bytes for peer in (torch, flash)] + [own]
-    known = all(memory) and not (torch.scaled or flash.scaled)
-    return [("~" if scaled or torch.scaled or flash.scaled else "") + length(n), *(ms(time) for time in (torch.us, flash.us, ours)),
-            f"{torch.us / ours:.1f}×, {flash.us / ours:.1f}×", " / ".join(f"{each / 1e9:.2f}" for each in memory) if known else ""]
+    whole = sum(row["memory"].values()) - arrays if "memory" in row else None
+    memory = [torch.peak_bytes, flash.peak_bytes, whole]
+    words = " / ".join(f"{each / 1e9:.2f}" for each in memory) if all(memory) and not scaled else ""
+    return [("~" if scaled else "") + length(n), *(ms(time) for time in (torch.us, flash.us, ours)),
+            f"{torch.us / ours:.1f}×, {flash.us / ours:.1f}×", words]
 
 
 def over_floors(of_device, origin):
@@ -87,14 +89,14 @@ def over_short_peers(of_device, origin, peers):
         if fields["operation"] == "shortconv" and row["method"] == "kernel" and passed(row):
             peer = peers.forward(fields, row["device"]["name"])
             if peer:
-                gains.setdefault(f"{'to' if fields['k'] <= FEW_TAPS else 'above'} {FEW_TAPS} taps", []).append(peer.us / us(row))
+                name = f"{'to' if fields['k'] <= FEW_TAPS else 'above'} {FEW_TAPS} taps"
+                gains.setdefault(name, []).append(peer.us / us(row))
     return [[f"Short filters, bf16, causal, {name}, against cuDNN.", range_words(found, "times as fast"), *origin]
             for name, found in gains.items()]
 
 
 def kernels_of(rows):
-    """Forward kernels of this repository that a plan chooses, right, K = L: those of the sources as they are, or all where
-    none is."""
+    """Forward kernels that a plan chooses, right, K = L: those of the sources as they are, or all where none is."""
     def is_one(row):
         fields = case_fields(row["case"])
         return (row["method"] == "kernel" and passed(row) and left_to_the_plan(row["case"])
@@ -116,15 +118,16 @@ GROUPS = {
     f"circular, fp16, B={BATCH}, at FFT sizes to 32K": lambda row, f: is_main(f, "circular") and is_fused_size(row, f),
     f"causal, fp16, B={BATCH}, at powers of two to 32K": lambda row, f: is_main(f, "causal") and is_fused_size(row, f),
     "few rows, B=1 and 8, to 32K": lambda row, f: f["b"] <= 8 and f["l"] < LONG,
-    f"lengths between FFT sizes, fp16, B={BATCH}": lambda row, f: f["b"] == BATCH and f["l"] < LONG and not at_fft_sizes([row]),
+    f"lengths between FFT sizes, fp16, B={BATCH}":
+        lambda row, f: f["b"] == BATCH and f["l"] < LONG and not at_fft_sizes([row]),
     "long, from 64K on": lambda row, f: f["l"] >= LONG,
     "all forward cases": lambda row, f: True,
 }
 
 
 def gains_of(kernels, rows, peers):
-    """For each kernel's case that another program computes: their least time over ours. Others are peers of either 16-bit
-    type and our own cuFFT; times with the filter's transform stand against such of ours, others against others."""
+    """For each kernel's case that another program computes: their least time over ours. Others are peers of either
+    16-bit type, and cuFFT as it is used here. A time with the filter's transform stands against one of ours with it."""
     cufft, gains = {}, []
     for row in rows:
         if row["method"].startswith("cufft") and passed(row):
@@ -133,7 +136,8 @@ def gains_of(kernels, rows, peers):
         others = peers.all_of(row)
         if others:
             call = call_us(row)
-            times = [peer.us / (call if peer.with_filter else us(row)) for peer in others if call or not peer.with_filter]
+            times = [peer.us / (call if peer.with_filter else us(row)) for peer in others
+                     if call or not peer.with_filter]
             times += [us(each) / us(row) for each in cufft.get((row["case"], row["device"]["name"]), [])]
             gains += [min(times)] if times else []
     return gains

@@ -92,7 +92,8 @@ def it_is_predicted(judged, predictions):
     counted, beaten = judgement.summary(COUNTED), judgement.beaten()
     of_profile = judged[0]["profile"]
     origin = [judged[0].get("device", of_profile), file_of(predictions, lambda row: row["profile"] == of_profile)]
-    times = ["Counted work predicts the time; counting needs no GPU, the profile and the fit do.", f"{percent(counted.median)} % off in the median, "
+    times = ["Counted work predicts the time; counting needs no GPU, the profile and the fit do.",
+             f"{percent(counted.median)} % off in the median, "
              f"{percent(counted.p90)} % at the 90th percentile, at lengths that it was not fitted to"
              + but_for_nulls(beaten, "median", "p90"), *origin]
     if counted.choices == 0:
@@ -183,8 +184,9 @@ def others(committed):
         days = sorted({row["date"] for row in counting})
         origins.append(f"{device}, {' to '.join(dict.fromkeys((days[0], days[-1])))}")
     cells = [[name, *map(str, line)] for name, line in lines.items() if any(line)]
-    return "\n".join(paragraph(f"{'; '.join(origins)}. Times are bursts, the least and the greatest of all cases. The column cuFFT says how "
-                               "many times as long the best of its ways takes, with the products, sums and packing that it needs.") + table(["operation", *columns], cells))
+    caption = (f"{'; '.join(origins)}. Times are bursts, the least and the greatest of all cases. The column cuFFT says "
+               "how many times as long the best of its ways takes, with the products, sums and packing that it needs.")
+    return "\n".join(paragraph(caption) + table(["operation", *columns], cells))
 
 
 def others_line(found):
@@ -298,7 +300,8 @@ def null_words(judged):
     beaten = judged.beaten()
     if not beaten:
         return "No null model does better than counted work."
-    return "Better than counted work: " + "; ".join(f"{best_of(nulls, name)} {WHERE[name]}" for name, nulls in beaten.items()) + "."
+    words = "; ".join(f"{best_of(nulls, name)} {WHERE[name]}" for name, nulls in beaten.items())
+    return f"Better than counted work: {words}."
 
 
 def candidates_words(judged):

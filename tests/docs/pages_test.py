@@ -6,7 +6,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
-FRAME = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "python/README.md")]
+FRAME = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md",
+                                  "python/README.md")]
 MOST_WORDS, MEAN_WORDS, README_WORDS = 40, 18, 25
 README_LINES, README_BYTES = 200, 12 << 10
 
@@ -24,7 +25,8 @@ def prose(text):
 
 def sentences(text):
     """Each as a list of words. A colon ends one."""
-    return [words for part in prose(text) for sentence in re.split(r"(?<!e\.g\.)(?<!i\.e\.)(?<! al\.)(?<=[.!?:])[\"'*)]*\s+", part)
+    end = r"(?<!e\.g\.)(?<!i\.e\.)(?<! al\.)(?<=[.!?:])[\"'*)]*\s+"
+    return [words for part in prose(text) for sentence in re.split(end, part)
             if (words := re.findall(r"[^\W_][\w'’./×²-]*", sentence))]
 
 
@@ -86,9 +88,9 @@ class Pages(unittest.TestCase):
             self.assertRegex((ROOT / page).read_text(encoding="utf-8"), rf"\b2 to {taps}\b")
 
     def test_long_sentences_and_lost_links_are_noticed(self):
-        self.assertEqual([len(words) for words in sentences("One two. Three `a b c` four:\n\n- five\n- six\n\n| a | b |\n")],
-                         [2, 3, 1, 1])
-        self.assertEqual([len(words) for words in sentences("```sh\na b c\n```\nA [b c](d.md) e.g. f. g")], [5, 1])
+        for text, counts in (("One two. Three `a b c` four:\n\n- five\n- six\n\n| a | b |\n", [2, 3, 1, 1]),
+                             ("```sh\na b c\n```\nA [b c](d.md) e.g. f. g", [5, 1])):
+            self.assertEqual([len(words) for words in sentences(text)], counts)
         self.assertIn("right-angle", anchors(ROOT / "docs" / "concepts.md"))
 
 

@@ -3,8 +3,8 @@ sizes that pages state, against those of the program.
 
   tutorials_test.py DANAUS     the program; without it the tests are skipped (77)
 
-Blocks ```console are for a GPU or a compiler and do not run. The scratch folder holds copies or links of the sources that a
-page reads, so that a page may edit a file.
+Blocks ```console are for a GPU or a compiler and do not run. The scratch folder holds copies or links of the sources
+that a page reads, so that a page may edit a file.
 """
 
 import json
@@ -59,18 +59,22 @@ class Tutorials(unittest.TestCase):
 
     def test_sizes_are_those_of_the_program(self):
         kernels, sizes = (ROOT / "docs/kernels.md").read_text(encoding="utf-8"), {}
-        listed = subprocess.run([PROGRAM, "list", "kernels", "--json", "-"], text=True, capture_output=True, check=True).stdout
-        for row in map(json.loads, listed.splitlines()):
+        for row in map(json.loads, run("list", "kernels", "--json", "-").stdout.splitlines()):
             sizes.setdefault(row["kernel"].split("_")[0], set()).add(int(row["N"]))
         for family in ("chain", "exchange"):
-            self.assertRegex(kernels, rf"\| `{family}` .*\| {short(min(sizes[family]))} to {short(max(sizes[family]))} \|")
+            least, most = short(min(sizes[family])), short(max(sizes[family]))
+            self.assertRegex(kernels, rf"\| `{family}` .*\| {least} to {most} \|")
         self.assertRegex(kernels, rf"\| `cluster` .*\| {', '.join(map(short, sorted(sizes['cluster'])))} \|")
         self.assertIn("L = 14M", kernels)
         self.assertEqual(max(sizes["outer"]) // (1 << 20), 14)
         limits = (ROOT / "docs/limits.md").read_text(encoding="utf-8")
         self.assertIn("gradients reach L = 5.5M on", limits)
-        refused = subprocess.run([PROGRAM, "memory", "--case", "fftconvgrad_f16_causal_l6000000_b1_h1"], text=True, capture_output=True)
+        refused = run("memory", "--case", "fftconvgrad_f16_causal_l6000000_b1_h1")
         self.assertIn("have room for 5505024 samples", refused.stderr)
+
+
+def run(*arguments):
+    return subprocess.run([PROGRAM, *arguments], text=True, capture_output=True)
 
 
 def short(size):
