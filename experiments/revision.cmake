@@ -16,22 +16,22 @@ else()
   endif()
 endif()
 
-# Sets OUTPUT to the digest of some files but for tests; plots/measurements.py does the same.
+# Sets OUTPUT to the digest of what some files hold, but for tests, comments, blanks and which headers they include:
+# moving or renaming a file changes nothing.
 function(digest_of_files output)
   set(all "")
-  set(files ${ARGN})
-  list(SORT files)
-  foreach(file ${files})
+  foreach(file ${ARGN})
     if(NOT file MATCHES "_test[.]cpp$")
       file(READ ${SOURCE_DIR}/${file} text)
       if(NOT file MATCHES "[.]json$")
-        string(REGEX REPLACE "//[^\n]*" "" text "${text}")
+        string(REGEX REPLACE "//[^\n]*|#include [^\n]*" "" text "${text}")
       endif()
       string(REGEX REPLACE "[ \t\n]+" "" text "${text}")
       string(SHA256 digest "${text}")
-      string(APPEND all "${file} ${digest}\n")
+      list(APPEND all ${digest})
     endif()
   endforeach()
+  list(SORT all)
   string(SHA256 digest "${all}")
   string(SUBSTRING ${digest} 0 12 digest)
   set(${output} ${digest} PARENT_SCOPE)
@@ -51,8 +51,9 @@ function(digest_of output except)
   set(${output} ${digest} PARENT_SCOPE)
 endfunction()
 
-# Sets OUTPUT to some files and all that these include of FOLDER but for what EXCEPT matches, with the sources beside.
-function(with_includes output folder except)
+# Sets OUTPUT to some files and all that these include of FOLDER but for what EXCEPT matches; with BESIDE, an extension,
+# also the sources beside these headers.
+function(with_includes output folder except beside)
   set(pending ${ARGN})
   set(known "")
   while(pending)
@@ -65,20 +66,14 @@ function(with_includes output folder except)
     foreach(include ${includes})
       string(REGEX REPLACE "^#include \"(.*)\".*" "\\1" header "${include}")
       if(NOT header MATCHES "^(${except})")
-        string(REGEX REPLACE "[.][a-z]+$" ".cpp" source "${header}")
-        list(APPEND pending ${header} ${source})
+        list(APPEND pending ${header})
+        if(beside)
+          string(REGEX REPLACE "[.][a-z]+$" "${beside}" source "${header}")
+          list(APPEND pending ${source})
+        endif()
       endif()
     endforeach()
   endwhile()
-  set(${output} ${known} PARENT_SCOPE)
-endfunction()
-
-# Sets OUTPUT to what runs where kernels of a family are timed: its sources, those of the filter's transform, what
-# launches them, and all that these include, but for the executor and the host's side of a plan.
-function(what_runs output family)
-  file(GLOB sources RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/kernels/families/${family}/*.[ch]pp
-       ${SOURCE_DIR}/kernels/families/spectrum/*.[ch]pp ${SOURCE_DIR}/kernels/cuda/*)
-  with_includes(known kernels "kernels/(executor|plan)/" ${sources})
   set(${output} ${known} PARENT_SCOPE)
 endfunction()
 
@@ -92,9 +87,12 @@ digest_of(STOPWATCH "experiments/bench/(${others})|cmake/(danaus|dependencies|pa
 
 file(GLOB families RELATIVE ${SOURCE_DIR}/kernels/families ${SOURCE_DIR}/kernels/families/*/family.hpp)
 list(TRANSFORM families REPLACE "/family.hpp$" "")
+# What nvcc makes a family's kernels of.
 set(KERNELS "")
 foreach(family ${families})
-  what_runs(sources ${family})
+  set(folder kernels/families/${family})
+  with_includes(sources kernels "kernels/(executor|plan)/" "" kernels/cuda/instances.cu.in kernels/cuda/kernel.hpp
+    ${folder}/kernel.hpp ${folder}/family.hpp)
   digest_of_files(DIGEST ${sources})
   string(APPEND KERNELS "    {\"${family}\", \"${DIGEST}\"},\n")
 endforeach()
@@ -104,7 +102,7 @@ file(GLOB baselines RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/experiments/bench/basel
 set(BASELINES "")
 foreach(baseline ${baselines})
   get_filename_component(name ${baseline} NAME_WE)
-  with_includes(sources experiments/bench/baselines "nothing" ${baseline})
+  with_includes(sources experiments/bench/baselines "nothing" ".cpp" ${baseline})
   digest_of_files(DIGEST ${sources})
   string(APPEND BASELINES "    {\"${name}\", \"${DIGEST}\"},\n")
 endforeach()
@@ -141,7 +139,7 @@ std::string code_in(std::span<const Code> codes, std::string_view whole, std::st
 
 }  // namespace
 
-std::string code_of_kernel(std::string_view variant) { return code_in(kKernels, variant, "no kernel"); }
+std::string sources_of_family(std::string_view family) { return code_in(kKernels, family, "no kernel"); }
 std::string code_of_baseline(std::string_view method) { return code_in(kBaselines, method, "no baseline"); }
 
 }  // namespace danaus

@@ -126,6 +126,7 @@ explore() {
 }
 
 figures() {
+  "$program" stale "$out" >"$out/stale.txt" || return
   /usr/bin/python3 plots/make.py --data "$out" --out "$out/figures" --report "$out/report.html" >&2 || return 2
 }
 

@@ -21,8 +21,8 @@
  *   danaus_call call = {.size = sizeof call};             C, C++20; all other fields are 0
  *   danaus_call call{}; call.size = sizeof call;          C++
  *
- * A later version may add fields at the end. A program that was compiled with an earlier header goes on: what it has not
- * counts as 0, and is not written. danaus_array is the element of arrays, and stays as it is.
+ * A later version may add fields at the end. It serves programs that were compiled with an earlier header: fields that
+ * such a program has not count as 0, and are not written. danaus_array is the element of arrays, and stays as it is.
  */
 #ifndef DANAUS_H
 #define DANAUS_H
@@ -79,9 +79,9 @@ DANAUS_API const char* danaus_plan_description(const danaus_plan* plan);
 /* The name of the plan's kernel. Valid as long as the plan. */
 DANAUS_API const char* danaus_plan_kernel(const danaus_plan* plan);
 
-/* One word: how what danaus_prepare makes is laid out. What one plan has prepared another with the same word can read, if
- * it is of danaus_bytes.prepared bytes at least. So a plan of gradients (fftconvgrad_...) and one of the same convolution
- * (fftconv_...) often share it: a training step then transforms its filters once. Valid as long as the plan. */
+/* One word: how danaus_prepare lays out what it makes. Plans with the same word read each other's, where the memory has
+ * danaus_bytes.prepared bytes at least. A plan of gradients (fftconvgrad_...) and one of the same convolution
+ * (fftconv_...) often have the same: a training step then transforms its filters once. Valid as long as the plan. */
 DANAUS_API const char* danaus_plan_layout(const danaus_plan* plan);
 
 typedef struct danaus_bytes {
@@ -148,8 +148,8 @@ DANAUS_API danaus_status danaus_execute(const danaus_plan* plan, const danaus_ar
 DANAUS_API danaus_status danaus_whole_call(danaus_plan* plan, const danaus_array* arrays, size_t count,
                                            const danaus_call* call);
 
-/* Memory of a device, up to 2^62 bytes, for programs that have no CUDA runtime of their own. Copies are done when they return, after all
- * that was asked of the device before them. */
+/* Memory of a device, up to 2^62 bytes, for programs that have no CUDA runtime of their own. Copies are done when they
+ * return, after all that was asked of the device before them. */
 DANAUS_API danaus_status danaus_allocate(int device, size_t bytes, void** data);
 /* NULL, and what danaus_allocate has not made or danaus_free has freed, is left alone. */
 DANAUS_API void danaus_free(void* data);

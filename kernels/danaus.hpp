@@ -26,8 +26,9 @@ struct OpenPlan {
   std::string description;
 };
 
-// What callers hold by handles: numbers in the clothes of pointers, which nobody follows and of which none comes twice.
-// So what is no longer there is known, and what is taken away during a call lasts until its end.
+// Handles of callers, and the values behind them. A handle is a number that is typed as a pointer. Nobody follows it,
+// and none comes twice, so that a destroyed one is known. A value that is removed during a call lasts until the call's
+// end.
 template <class Handle, class Value>
 class Handles {
  public:

@@ -103,8 +103,7 @@ def list_entries(entries, options):
         found = sources.rows_of(entry, options.data, options.committed)
         here = no_rows(entry, options)
         if found:
-            stale = sum(row.get("stale", False) for row in found.rows)
-            here = f"{len(found.rows)} rows" + (f", {stale} of them stale" if stale else "")
+            here = ", ".join(filter(None, (f"{len(found.rows)} rows", measurements.ages(found.rows))))
         what = "figure" if "draw" in entry else "table"
         print("{:<8}{:<16}{:<72}{:<36}{}".format(what, entry["id"], entry["title"], f"paper: {entry['paper']}", here))
 

@@ -1,12 +1,13 @@
-"""Measured rows: the repository's and the reader's own, and which of them are stale."""
+"""Measured rows: the repository's and the reader's own, and of which age they are."""
 
 import functools
-import hashlib
 import json
 import re
+import zlib
+from collections import Counter
 from pathlib import Path
 
-from results import CONVOLUTIONS, Results, case_fields, contents, digest, joined, read
+from results import CONVOLUTIONS, Results, case_fields, contents, joined, read
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMITTED = ROOT / "experiments" / "results"
@@ -15,25 +16,22 @@ BATCH, CHANNELS = 64, 768  # what long convolutions are brought to, of which as 
 LONG = 1 << 16  # samples
 ANSWERS = "answers"  # the folder of rows that answered forecasts
 CUFFT = ("cufft_f32", "cufft_pairs")  # its two ways
-OF_PLANS = ("kernel", "full_fft", "chunked_fft")  # methods that are kernels of this repository
-# Older rows have one code of all baselines; this is what those that have not changed since were then.
-ONE_CODE_OF_BASELINES = {"b4d689d65158": {
-    "copy": "23f6a6c5ad50", "cufft_f32": "3b965fcee8fd", "cufft_pairs": "4108a353f9f3"}}
+STALE = "stale"
+AT_HAND = ("NVIDIA H200",)  # committed rows of other devices cannot be measured anew, and keep their revision
 
 
 def read_all(own, committed, kind, accept):
     """Rows of `kind` in the files of the folder `committed`, and in the file `own`, which take their place where they
-    ask the same of the same device; a stale row takes no fresh one's place. Each row says whether it is stale. None
-    where there are no rows."""
+    ask the same of the same device; a row of another age takes no fresh one's place. Each row says its age, as
+    read_judged() does. None where there are no rows."""
     kinds, accept = (kind,), tuple(accept)
-    parts = [read(path, kinds, accept, committed=True) for path in files_of(kinds, committed)]
+    parts = [read_judged(path, kinds, accept, committed=True) for path in files_of(kinds, committed)]
     if own and own.exists():
-        parts.append(read(own, kinds, accept))
+        parts.append(read_judged(own, kinds, accept))
     latest = {}
     for row in (row for part in parts for row in part.rows):
-        row = {**row, "stale": is_stale(row)}
         place = row["case"], row["method"], row["device"]["name"]
-        if not row["stale"] or latest.get(place, row)["stale"]:
+        if not row["age"] or latest.get(place, row)["age"]:
             latest[place] = row
     return joined(parts, latest.values())
 
@@ -90,12 +88,12 @@ def longer(series, times):
     return {**series, **{name: series[name] * times for name in ("median", "q1", "q3")}}
 
 
-def read_either(own, committed, kinds, accept=()):
+def read_either(own, committed, kinds, accept=(), reader=read):
     """The rows of the file `own`; where it is not there those of `committed`. None where there are none."""
     kinds, accept = tuple(kinds), tuple(accept)
     if own and own.exists():
-        return read(own, kinds, accept)
-    parts = [read(path, kinds, accept, committed=True) for path in files_of(kinds, committed)]
+        return reader(own, kinds, accept)
+    parts = [reader(path, kinds, accept, committed=True) for path in files_of(kinds, committed)]
     return joined(parts)
 
 
@@ -116,106 +114,43 @@ def kind_of(path):
         return None
 
 
-def is_stale(row):
-    """Whether what was timed has changed since, or what timed it; of the latter rows from before they said it are
-    silent, and only the former counts. A row of several families of kernels names them and has the code of each."""
-    if row["method"] in OF_PLANS:
-        code = code_of_families(row.get("families", [row.get("variant", "")]))
-    else:
-        code = code_of(row["method"], "")
-    said = ONE_CODE_OF_BASELINES.get(row["code"], {}).get(row["method"], row["code"])
-    return said != code or row.get("stopwatch", stopwatch()) != stopwatch()
+def read_judged(path, kinds, accept=("passed",), committed=False):
+    """The rows of a file, each with what danaus stale says of it in the verdicts.json beside: "age" in words, nothing
+    where what made it is as it was; and "stale", whether it could have been measured anew and was not."""
+    found, said = read(path, kinds, accept, committed), verdicts(path)
+    rows = []
+    for number, row in enumerate(found.rows, 1):
+        age = age_of(number, row, said, committed)
+        rows.append({**row, "age": age, "stale": age == STALE})
+    return Results(found.sources, rows)
 
 
-def code_of_families(families):
-    """What a row's field "code" is where the kernels of some families are as they were."""
-    return "+".join(code_of("kernel", family) for family in families)
+def verdicts(path):
+    """What danaus stale wrote of a file; None where it has not seen the file as it is."""
+    try:
+        said = json.loads((path.parent / "verdicts.json").read_bytes())[path.name]
+        return said if said["crc32"] == zlib.crc32(contents(path)) else None
+    except (OSError, ValueError, KeyError):
+        return None
 
 
-def stopwatch():
-    """What a row's field "stopwatch" is where what times is as it was, likewise."""
-    others = ("as_convolution|baselines/|bencher|checked_rows|contenders|every_row|judged_rows|parts|plan_runner"
-              "|rearranged|runners|sweeps|timings|without_cuda|work")
-    return digest_of("experiments/bench", "cmake",
-                     but_for=f"experiments/bench/({others})|cmake/(danaus|dependencies|package)")
+def age_of(number, row, said, committed):
+    if said is None or number in said["unknown"]:
+        return "of unknown age"
+    if number not in said["stale"]:
+        return ""
+    return f"of revision {row['git']}" if committed and row["device"]["name"] not in AT_HAND else STALE
 
 
-def all_kernels():
-    """What a row's field "code" is where it is of all kernels that a GPU runs and these are as they were, likewise."""
-    return digest_of("kernels", but_for="kernels/(executor|cpu)/")
+def age_words(rows):
+    """Of some rows together; nothing where all are of the code as it is."""
+    return "; ".join(sorted({row["age"] for row in rows if row.get("age")}))
 
 
-@functools.cache
-def code_of(method, variant):
-    """What a row's field "code" is where its kernel, or its baseline, is as it was: the digest of
-    experiments/revision.cmake. A variant's name begins with its family's, a baseline's with that of its file."""
-    if method != "kernel":
-        baseline = longest_beginning(method, baselines())
-        return (digest_of_files(with_includes("experiments/bench/baselines", None, [baselines()[baseline]])) if baseline
-                else "no baseline")
-    family = longest_beginning(variant, families())
-    return digest_of_files(what_runs(family)) if family else "no kernel"
-
-
-def longest_beginning(word, names):
-    """The longest of the names that `word` is, or begins with before an underscore."""
-    return max((name for name in names if word == name or word.startswith(f"{name}_")), key=len, default=None)
-
-
-def what_runs(family):
-    """The names of the sources that run where kernels of a family are timed: its own, those of the filter's transform,
-    what launches them, and all that these include, but for the executor and the host's side of a plan."""
-    kernels = ROOT / "kernels"
-    return with_includes("kernels", "kernels/(executor|plan)/", (
-        *kernels.glob(f"families/{family}/*.[ch]pp"), *kernels.glob("families/spectrum/*.[ch]pp"),
-        *kernels.glob("cuda/*")))
-
-
-def with_includes(folder, but_for, paths):
-    """The names of some files and of all that these include of a folder but for what `but_for` matches, with the
-    sources beside."""
-    pending = [path.relative_to(ROOT).as_posix() for path in paths]
-    known = set()
-    while pending:
-        name = pending.pop()
-        if name in known or not (ROOT / name).is_file():
-            continue
-        known.add(name)
-        for header in re.findall(rf'^#include "({folder}/.*)"', (ROOT / name).read_text(), re.M):
-            if not (but_for and re.match(but_for, header)):
-                pending += [header, re.sub(r"[.][a-z]+$", ".cpp", header)]
-    return known
-
-
-@functools.cache
-def families():
-    return frozenset(path.parent.name for path in (ROOT / "kernels" / "families").glob("*/family.hpp"))
-
-
-@functools.cache
-def baselines():
-    """The files of the baselines by their names."""
-    folder = ROOT / "experiments" / "bench" / "baselines"
-    return {path.stem: path for pattern in ("*.cpp", "*.cu") for path in folder.glob(pattern)}
-
-
-@functools.cache
-def digest_of(*folders, but_for=None):
-    """Of the sources in some folders, without comments, blanks, tests, and files whose names `but_for` matches."""
-    names = [path.relative_to(ROOT).as_posix() for folder in folders for path in (ROOT / folder).rglob("*")
-             if re.search(r"\.([ch]pp|cuh?|in|json|cmake)$", path.name)]
-    return digest_of_files(name for name in names if not (but_for and re.match(but_for, name)))
-
-
-def digest_of_files(names):
-    lines = [f"{name} {hashlib.sha256(essence(ROOT / name)).hexdigest()}\n" for name in sorted(names)
-             if not name.endswith("_test.cpp")]
-    return digest("".join(lines).encode())
-
-
-def essence(path):
-    text = path.read_bytes()
-    return re.sub(rb"[ \t\n]+", b"", text if path.suffix == ".json" else re.sub(rb"//[^\n]*", b"", text))
+def ages(rows):
+    """How many rows are of which other age, likewise."""
+    counts = Counter(row["age"] for row in rows if row.get("age"))
+    return ", ".join(f"{count} {age}" for age, count in sorted(counts.items()))
 
 
 def left_to_the_plan(case):

@@ -29,28 +29,24 @@ def long_ones(data, committed):
 
 
 def checks(data, committed):
-    """Rows of tests, tools and random cases, each saying whether it is stale: the reader's own and the repository's.
-    None where there are none."""
-    found = [measurements.read_either(path, committed, [kind]) for path, kind in
+    """Rows of tests, tools and random cases, each saying its age: the reader's own and the repository's. None where
+    there are none."""
+    found = [measurements.read_either(path, committed, [kind], reader=measurements.read_judged) for path, kind in
              ((data / "checks.jsonl", "check"), (data / "random.jsonl", "random"))]
-    found = [each for each in found if each]
-    return results.joined(found, [{**row, "stale": row.get("code") != measurements.all_kernels()}
-                                  for each in found for row in each.rows])
+    return results.joined([each for each in found if each])
 
 
 def decoding(own, committed):
-    """Rows of danaus decode, predicted and measured, the latter each saying whether it is stale: the reader's own and the
-    repository's, of the same question the reader's. None where there are none."""
+    """Rows of danaus decode, predicted and measured, each saying its age: the reader's own and the repository's, of the
+    same question the reader's. None where there are none."""
     kinds = (DECODE,)
-    parts = [results.read(path, kinds, committed=True) for path in measurements.files_of(kinds, committed)]
+    parts = [measurements.read_judged(path, kinds, committed=True) for path in measurements.files_of(kinds, committed)]
     if own.exists():
-        parts.append(results.read(own, kinds))
+        parts.append(measurements.read_judged(own, kinds))
     latest = {}
     for row in (row for part in parts for row in part.rows):
-        is_measured = row["source"] == "measured"
-        stale = is_measured and row["code"] != measurements.code_of_families(row["families"])
         asked = row["case"], row["method"], row.get("states"), row["source"], row.get("profile") or row["device"]["name"]
-        latest[asked] = {**row, "stale": stale}
+        latest[asked] = row
     return results.joined(parts, latest.values())
 
 

@@ -139,7 +139,7 @@ def settle(figure):
 
 
 def measured(look, stale):
-    """A mark of a series for what was measured: filled, or hollow where it is stale."""
+    """A mark of a series for what was measured: filled, or hollow where it is not of the kernels as they are."""
     mark = {"marker": look["marker"], "color": look["color"], "linestyle": "none"}
     if stale:
         return {**mark, "markerfacecolor": "white", "markeredgewidth": 1.5}
@@ -147,10 +147,10 @@ def measured(look, stale):
 
 
 def add_stale(handles, labels, stale):
-    """What hollow marks are, to a legend, where some are stale."""
+    """What hollow marks are, to a legend, where there are some."""
     if stale:
         handles.append(Line2D([], [], **STALE))
-        labels.append("hollow: stale")
+        labels.append("hollow: of other kernels than today's")
 
 
 def draw_marks(axes, marks):

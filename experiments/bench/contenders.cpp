@@ -134,12 +134,4 @@ double baseline_bound(Contender contender, const Case& asked, std::string_view o
   return bound_of_convolution(contender, *convolution_of(subject_of(asked, "bench")->as_convolution()), output);
 }
 
-std::vector<std::string> families_of(Contender contender, const Case& asked, const Device& device) try {
-  if (contender == Contender::kernel) return subject_of(asked, "bench")->families(device);
-  if (contender != Contender::full_fft && contender != Contender::chunked_fft) return {};
-  return subject_of(by_fft(contender, asked, device), "bench")->families(device);
-} catch (const std::invalid_argument&) {
-  return {};
-}
-
 }  // namespace danaus

@@ -62,10 +62,6 @@ Case by_fft(Contender contender, const Case& asked, const Device& device);
 // Bound on the relative L2 error that a baseline adds to an output; to dk relative to what was summed.
 double baseline_bound(Contender contender, const Case& asked, std::string_view output);
 
-// Families whose kernels a contender's plan may launch, but for that of the filter's transform: what a row's time
-// depends on. None where no kernel computes the case, and of baselines.
-std::vector<std::string> families_of(Contender contender, const Case& asked, const Device& device);
-
 // Memory of the device, in the order of the case's arrays().
 using DeviceArrays = std::array<void*, 12>;
 

@@ -22,15 +22,6 @@ std::string field_of_file(const char* path, std::string_view label, char separat
 
 }  // namespace
 
-std::string code_of_families(const std::vector<std::string>& families) {
-  std::string code;
-  for (const std::string& family : families) {
-    if (!code.empty()) code += '+';
-    code += code_of_kernel(family);
-  }
-  return code.empty() ? code_of_kernel("") : code;
-}
-
 std::string today() {
   const std::time_t now = std::time(nullptr);
   char text[16] = "";

@@ -20,15 +20,13 @@ struct Revision {
   const char* sources;  // digest of the sources this program was built from: rows with another one are stale
   // For rows that only a change of it makes stale:
   const char* stopwatch;  // what times kernels and baselines, and the flags that they are compiled with
-  const char* kernels;    // all of kernels/: rows of tests and random cases with another one are stale
+  const char* kernels;    // all of kernels/: what runs on the executor
 };
 extern const Revision kRevision;
-// The same of a kernel, by the name of its variant, which begins with that of its family.
-std::string code_of_kernel(std::string_view variant);
+// The same of what nvcc makes a family's kernels of.
+std::string sources_of_family(std::string_view family);
 // Of a baseline, by the name of its method, which begins with that of its file.
 std::string code_of_baseline(std::string_view method);
-// Of the kernels of several families.
-std::string code_of_families(const std::vector<std::string>& families);
 // The compiler of what runs on a GPU, its flags and architectures, in words; that of the host in builds without CUDA.
 std::string compiler_in_words();
 std::string sources_in_words();  // digest, commit, and whether it is dirty

@@ -7,6 +7,7 @@
 #include "experiments/bench/sweeps.hpp"
 #include "experiments/bench/timings.hpp"
 #include "experiments/cli/table.hpp"
+#include "experiments/code/row_code.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
 #include "experiments/io/mask_file.hpp"
@@ -93,10 +94,8 @@ std::vector<TimedCase> timed_cases(const Options& options, const Device& device)
 }
 
 // The fields of a row that say what was asked, and which code was timed.
-Json describe(const TimedCase& timed, const Device& device, const Json& device_fields, const Protocol& protocol) {
-  const bool kernel = is_of_plans(timed.contender);
+Json describe(const TimedCase& timed, const Json& device_fields, const Protocol& protocol) {
   const std::string_view method = name_in(kContenders, timed.contender);
-  const std::vector<std::string> families = families_of(timed.contender, timed.asked, device);
   Json fields = {{"case", timed.asked.token()},
                  {"method", method},
                  {"device", device_fields},
@@ -107,23 +106,17 @@ Json describe(const TimedCase& timed, const Device& device, const Json& device_f
                    {"idle_ms", protocol.idle_ms},
                    {"load_ms", protocol.load_ms},
                    {"sustained", protocol.sustained}}},
-                 {"code", kernel ? code_of_families(families) : code_of_baseline(method)},
+                 {"code", code_of(timed.contender, timed.asked, device_of(device_fields)).words()},
                  {"stopwatch", kRevision.stopwatch},
                  {"compiler", compiler_in_words()}};
-  if (families.size() > 1) fields["families"] = families;
   return fields;
 }
 
 // A row stands as long as what it timed, what timed it and the compiler are the same, whatever became of the rest of
 // the program.
 bool times_this_code(const Json& row) {
-  if (row.value("stopwatch", "") != kRevision.stopwatch || row.value("compiler", "") != compiler_in_words())
-    return false;
-  const std::string method = row.at("method");
-  const bool kernel = is_of_plans(parse_in(kContenders, "bench: method", method));
-  const std::vector<std::string> of_variant = {row.value("variant", "")};
-  return row.value("code", "") ==
-         (kernel ? code_of_families(row.value("families", of_variant)) : code_of_baseline(method));
+  return row.value("compiler", "") == compiler_in_words() && row.contains("stopwatch") &&
+         standing_of(row) == Standing::current;
 }
 
 // Rows of a case are made together, so that its methods can take turns; they are asked for one by one.
@@ -169,7 +162,7 @@ int run_bench(std::span<const std::string> words, Console& console) {
   std::vector<Json> asked;
   std::size_t longest_token = 0;
   for (const TimedCase& timed : list) {
-    asked.push_back(describe(timed, device, bencher->device(), protocol));
+    asked.push_back(describe(timed, bencher->device(), protocol));
     longest_token = std::max(longest_token, timed.asked.token().size());
   }
   job.configure(

@@ -6,7 +6,6 @@
 #include "experiments/cli/table.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
-#include "experiments/count/compiled.hpp"
 #include "experiments/count/counted.hpp"
 #include "experiments/count/hardware.hpp"
 #include "experiments/count/imitation.hpp"
@@ -20,15 +19,15 @@ constexpr const char* kDescription =
     "The work of the kernels that a plan chooses: executed on the CPU for a few rows, and from there for any B and H;\n"
     "of gradients, steps, spectral layers and long convolutions launch by launch, and in sum.\n"
     "With --hardware a GPU's own counters stand beside it, by Nsight Compute (ncu); without --case for nine cases in\n"
-    "which the kernels differ. With --compiled it is asked what the compiler says of this build's kernels: registers,\n"
-    "and local memory where these do not suffice. Exit 1 where a counter is outside the range that it is expected in,\n"
-    "77 without a GPU or ncu.";
+    "which the kernels differ. Exit 1 where a counter is outside the range that it is expected in, 77 without a GPU "
+    "or\n"
+    "ncu.";
 
 struct Options {
   std::vector<Case> cases;
   HardwareProfile profile;
   std::int64_t concurrent = 0;
-  bool hardware = false, launch = false, compiled = false;
+  bool hardware = false, launch = false;
   std::string printed;
 };
 
@@ -45,11 +44,8 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   line.flag("hardware", options.hardware, "compares with the counters of the GPU at hand");
   line.option("printed", options.printed, "FILE", "with --hardware: keeps what ncu printed");
   line.flag("launch", options.launch, "only launches each case's kernel once on the GPU, for a profiler to look at");
-  line.flag("compiled", options.compiled, "what the compiler says of all kernels of this build, for the GPU at hand");
   if (!job.parse(words)) return false;
 
-  if (options.compiled && (options.hardware || options.launch || !tokens.empty() || !sweep.empty()))
-    fail("count: --compiled is of all kernels; no case, --hardware or --launch goes with it");
   job.exclude({typed("--case", tokens), typed("--sweep", sweep)});
   job.exclude({options.hardware ? "--hardware" : "", options.launch ? "--launch" : ""});
   if (blocks && *blocks < 1) fail("count: blocks=", *blocks, ", must be at least 1");
@@ -61,7 +57,7 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
     for (const Case& asked : case_sweep("count", sweep).cases()) options.cases.push_back(asked);
   if (options.cases.empty() && options.hardware)
     for (const Convolution& problem : compared_cases()) options.cases.emplace_back(problem);
-  if (options.cases.empty() && !options.compiled) fail("count: either --case or --sweep must be given");
+  if (options.cases.empty()) fail("count: either --case or --sweep must be given");
   return true;
 }
 
@@ -207,54 +203,14 @@ int compare_cases(const Options& options, Job& job) {
   return std::ranges::all_of(rows, explained) ? kExitOk : kExitCheckFailed;
 }
 
-// A line for each family.
-void print_report(std::ostream& out, const std::vector<Json>& rows) {
-  using enum Column::Align;
-  std::vector<std::vector<std::string>> cells;
-  for (const Json& row : rows) {
-    std::size_t count = 0, beyond = 0;
-    std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0, local = 0;
-    for (const Json& kernel : row.at("kernels"))
-      for (const Json& path : kernel.at("paths")) {
-        const auto registers = path.at("registers").get<std::int64_t>(),
-                   bytes = path.at("local_bytes").get<std::int64_t>();
-        ++count, beyond += bytes > 0 ? 1 : 0;
-        least = std::min(least, registers), most = std::max(most, registers), local = std::max(local, bytes);
-      }
-    cells.push_back({row.at("family"), std::to_string(count), text(least, " to ", most), std::to_string(beyond),
-                     std::to_string(local)});
-  }
-  print_table(out,
-              {{"family", 0, left},
-               {"kernels", 0, right},
-               {"registers", 0, right},
-               {"with local memory", 0, right},
-               {"bytes of a thread, at most", 0, right}},
-              cells);
-}
-
-int report_kernels(Job& job) {
-  const Device device = cuda_device();
-  const std::vector<Json> rows = report_of_compiler(device);
-  job.configure({{"device", device.name}, {"compiler", compiler_in_words()}});
-  job.make({.kind = "compiled",
-            .asked = rows,
-            .make = [](std::size_t) { return Json::object(); },
-            .show = {},
-            .is_current = never_current});
-  print_report(job.out(), rows);
-  return kExitOk;
-}
-
 }  // namespace
 
 int run_count(std::span<const std::string> words, Console& console) {
   Job job(console, "count", kDescription);
   Options options;
   if (!read_options(job, words, options)) return kExitOk;
-  if (!options.hardware && !options.launch && !options.compiled) return count_cases(options, job);
-  if (cuda_device_count() == 0) return without_gpu(console, "count", "--hardware, --launch and --compiled need");
-  if (options.compiled) return report_kernels(job);
+  if (!options.hardware && !options.launch) return count_cases(options, job);
+  if (cuda_device_count() == 0) return without_gpu(console, "count", "--hardware and --launch need");
   if (options.hardware) return compare_cases(options, job);
   for (const Convolution& problem : single_launches(options, cuda_device())) launch_once(problem, cuda_device());
   return kExitOk;

@@ -3,6 +3,7 @@
 
 #include "experiments/bench/contenders.hpp"
 #include "experiments/cli/table.hpp"
+#include "experiments/code/row_code.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
 #include "experiments/decode/decoding.hpp"
@@ -90,9 +91,9 @@ int run_decode(std::span<const std::string> words, Console& console) {
     Json fields = describe(each);
     fields["source"] = device ? "measured" : "predicted";
     if (device) {
-      const std::vector<std::string> families = families_of(each, *device);
+      const std::set<std::string> families = families_of(each, *device);
       fields["device"] = device_block(*device), fields["families"] = families;
-      fields["code"] = code_of_families(families);
+      fields["code"] = code_of_families(families, device->sm).words();
     } else {
       fields["profile"] = profile.name;
     }

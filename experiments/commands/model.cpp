@@ -7,6 +7,7 @@
 #include "experiments/bench/sweeps.hpp"
 #include "experiments/cli/environment.hpp"
 #include "experiments/cli/table.hpp"
+#include "experiments/code/row_code.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
 #include "experiments/count/imitation.hpp"
@@ -230,7 +231,7 @@ std::vector<PredictedCase> predicted_cases(const Options& options, const std::ve
 // What the kernel was that a time is foretold of.
 Json forecast(const PredictedCase& predicted) {
   Json row = prediction(predicted);
-  row["code"] = code_of_families(families_of(Contender::kernel, predicted.asked, imitation(predicted.profile)));
+  row["code"] = code_of(Contender::kernel, predicted.asked, imitation(predicted.profile)).words();
   return row;
 }
 

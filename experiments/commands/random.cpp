@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "experiments/cli/table.hpp"
+#include "experiments/code/row_code.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
 #include "experiments/count/imitation.hpp"
@@ -134,7 +135,7 @@ int run_random(std::span<const std::string> words, Console& console) {
                      {"first", first},
                      {"count", std::min(kCasesOfRow, end - first)},
                      {"device", device_block(machine->device())},
-                     {"code", kRevision.kernels}});
+                     {"code", code_of_all_kernels(machine->device()).words()}});
   if (options.device)
     for (Json& row : asked) row["driver"] = gpu_driver(*options.device).value_or("unknown");
   job.configure({{"cases", text(end - begin, " of ", options.operation)},

@@ -2,6 +2,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "experiments/code/row_code.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
 #include "experiments/record/check.hpp"
@@ -78,7 +79,7 @@ int run_record(std::span<const std::string> words, Console& console) {
   const Device device = options.device ? cuda_device(*options.device) : executor_machine()->device();
   Json row = {{"method", name_in(kTools, options.tool)}, {"device", device_block(device)}};
   if (options.device) row["driver"] = gpu_driver(*options.device).value_or("unknown");
-  row["code"] = kRevision.kernels;
+  row["code"] = code_of_all_kernels(device).words();
   row["compiler"] = compiler_in_words();
   row.update(check_of(options.tool, options.program, read(options.results), read(options.logs)));
 

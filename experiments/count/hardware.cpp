@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 
+#include "experiments/code/row_code.hpp"
 #include "experiments/count/quantities.hpp"
 #include "kernels/plan/registry.hpp"
 
@@ -204,7 +205,7 @@ Json comparison(const Convolution& problem, const Device& device, const Readings
     quantities.push_back(entry);
   }
   return {{"case", token(problem)},          {"method", "kernel"},
-          {"device", device_block(device)},  {"code", code_of_kernel(counted.variant->name)},
+          {"device", device_block(device)},  {"code", code_of(Contender::kernel, problem, device).words()},
           {"compiler", compiler_in_words()}, {"variant", counted.variant->name},
           {"blocks", counted.extent.blocks}, {"quantities", quantities}};
 }

@@ -11,7 +11,7 @@ constexpr double kSectorBytes = 32, kWavefrontBytes = 128;
 constexpr double kLocalWordBytes = 4;                   // a warp's lie side by side, a wavefront's bytes
 constexpr double kGroupOperandBytes = 2. * 16 * 8 / 4;  // of a product's second operand, for each of the group's warps
 
-KernelWork of_launch(const LaunchWork& launch, Dtype dtype, const Device& device, const CompilerReport& report) {
+KernelWork of_launch(const LaunchWork& launch, Dtype dtype, const Device& device, const MachineCode& compiled) {
   const host::Counters& n = launch.counters;
   KernelWork work;
   work.dtype = dtype;
@@ -30,7 +30,7 @@ KernelWork of_launch(const LaunchWork& launch, Dtype dtype, const Device& device
       kSectorBytes / kWavefrontBytes * static_cast<double>(n.global_load_sectors + n.global_store_sectors) +
       static_cast<double>(n.bulk_load_bytes + n.bulk_store_bytes) / kWavefrontBytes +
       static_cast<double>(n.mma_group) * kGroupOperandBytes / kWavefrontBytes;
-  if (const auto said = report.of(launch.id, launch.path, device.sm))
+  if (const auto said = compiled.of(launch.id, launch.path, device.sm))
     work.local_accesses = 2 * static_cast<double>(said->local_bytes) / kLocalWordBytes * launch.turns;
   else
     work.local_is_known = false;
@@ -46,12 +46,12 @@ KernelWork of_launch(const LaunchWork& launch, Dtype dtype, const Device& device
 }  // namespace
 
 std::vector<RepeatedWork> kernel_work(const Case& asked, const ProgramWork& program, const Device& device,
-                                      bool prepares, const CompilerReport& report) {
+                                      bool prepares, const MachineCode& compiled) {
   const Dtype dtype = asked.arrays().front().dtype;
   std::vector<RepeatedWork> list;
   for (const LaunchWork& launch : program.launches)
     if (launch.prepares == prepares)
-      list.push_back({of_launch(launch, dtype, device, report), static_cast<double>(launch.times)});
+      list.push_back({of_launch(launch, dtype, device, compiled), static_cast<double>(launch.times)});
   return list;
 }
 

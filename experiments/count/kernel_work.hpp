@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "experiments/count/compiled.hpp"
+#include "experiments/code/machine_code.hpp"
 #include "kernels/cpu/program_work.hpp"
 #include "model/roofline.hpp"
 
@@ -13,6 +13,6 @@ namespace danaus {
 // (LaunchWork::l2_bytes, hbm_bytes), and what the compiler reports: a number that has no register is stored and loaded
 // once in a turn of its warp, which is the least that can be.
 std::vector<RepeatedWork> kernel_work(const Case& asked, const ProgramWork& program, const Device& device,
-                                      bool prepares = false, const CompilerReport& report = compiler_report());
+                                      bool prepares = false, const MachineCode& compiled = machine_code());
 
 }  // namespace danaus

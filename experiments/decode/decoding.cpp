@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "experiments/bench/contenders.hpp"
+#include "kernels/cpu/program_work.hpp"
 #include "kernels/families/decode/layout.hpp"
 
 namespace danaus {
@@ -39,17 +39,15 @@ StateSpace state_of(const DecodeCase& asked, std::int64_t length) {
   return p;
 }
 
-std::vector<std::string> families_of(const DecodeCase& asked, const Device& device) {
+std::set<std::string> families_of(const DecodeCase& asked, const Device& device) {
   if (asked.method == DecodeMethod::recurrence) return {"state"};
-  std::vector<std::string> families = {"decode"};
+  std::set<std::string> families = {"decode"};
   if (asked.method == DecodeMethod::dot) return families;
   for (std::int64_t size = decode::kWindow; size < asked.whole.length; size *= 2) {
     Convolution tile = asked.whole;
     tile.length = 2 * size, tile.filter_length = std::min(tile.filter_length, tile.length);
-    for (std::string& family : families_of(Contender::kernel, tile, device)) families.push_back(std::move(family));
+    visit_launches(tile, device, [&](const Launch& launch, auto) { families.emplace(launch.kernel.family); });
   }
-  std::ranges::sort(families);
-  families.erase(std::unique(families.begin(), families.end()), families.end());
   return families;
 }
 

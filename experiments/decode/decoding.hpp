@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,7 @@ std::vector<Octave> octaves_of(std::int64_t length);
 StateSpace state_of(const DecodeCase& asked, std::int64_t length);
 
 // Families of the kernels that are launched.
-std::vector<std::string> families_of(const DecodeCase& asked, const Device& device);
+std::set<std::string> families_of(const DecodeCase& asked, const Device& device);
 
 // By counted work and by the bytes that each launch moves:
 //   {"positions": [{"from", "to", "us": of a position, on average}]}

@@ -6,9 +6,7 @@
 #include "experiments/operations/some_rows.hpp"
 #include "experiments/verify/candidates.hpp"
 #include "kernels/plan/choice.hpp"
-#include "kernels/plan/chunks.hpp"
 #include "kernels/plan/correlation.hpp"
-#include "kernels/plan/long.hpp"
 #include "kernels/plan/plan.hpp"
 #include "reference/convolution/conditioning.hpp"
 #include "reference/convolution/convolve.hpp"
@@ -82,20 +80,6 @@ class ConvolutionSubject final : public Subject {
     return std::nullopt;
   } catch (const std::invalid_argument& refusal) {
     return refusal.what();
-  }
-  std::vector<std::string> families(const Device& device) const override {
-    const Variant& variant = choose(p_, device);
-    std::vector<std::string> families = {std::string(variant.family)};
-    if (const auto* passes = dynamic_cast<const LongVariant*>(&variant))
-      families = {std::string(variant.family), std::string(passes->inner().family)};
-    if (const auto* chunks = dynamic_cast<const ChunkVariant*>(&variant))
-      families = {"pieces", std::string(chunks->inner().family)};
-    if (!forward_)
-      for (const char* family : {"correlate_chain", "correlate_exchange", "outer", "taps"})
-        families.emplace_back(family);
-    std::ranges::sort(families);
-    families.erase(std::unique(families.begin(), families.end()), families.end());
-    return families;
   }
   Case as_convolution() const override { return asked_; }
 

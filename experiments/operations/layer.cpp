@@ -62,7 +62,6 @@ class ForwardSubject final : public LayerSubject {
             fewer.batch,
             p_.batch};
   }
-  std::vector<std::string> families(const Device&) const override { return {"mix"}; }
 };
 
 class GradientSubject final : public LayerSubject {
@@ -95,7 +94,6 @@ class GradientSubject final : public LayerSubject {
             p_.batch * fewer.inputs,
             p_.batch * p_.inputs};
   }
-  std::vector<std::string> families(const Device&) const override { return {"correlate_mix", "mix"}; }
 };
 
 }  // namespace

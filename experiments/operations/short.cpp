@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "experiments/operations/some_rows.hpp"
-#include "kernels/plan/program.hpp"
 #include "reference/backward/backward.hpp"
 #include "reference/bounds.hpp"
 #include "reference/convolution/convolve.hpp"
@@ -89,10 +88,6 @@ class ShortSubject final : public Subject {
     return of(other);
   }
   std::optional<std::string> obstacle(const Device& device) const override { return plan_obstacle(asked_, device); }
-  std::vector<std::string> families(const Device& device) const override {
-    if (!forward_) return {"correlate_short", "direct", "toeplitz"};
-    return {std::string(make_program(asked_, device).variant->family)};
-  }
   Case as_convolution() const override {
     if (p_.padding != Padding::causal) fail("computes causal convolutions, none padded as '", name(p_.padding), "'");
     if (p_.channels_last) fail("has rows [B, H, L], the case has [B, L, H]");

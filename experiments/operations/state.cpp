@@ -58,7 +58,6 @@ class StateSubject final : public Subject {
     return other;
   }
   std::optional<std::string> obstacle(const Device& device) const override { return plan_obstacle(p_, device); }
-  std::vector<std::string> families(const Device&) const override { return {std::string(state::Family::name)}; }
   Case as_convolution() const override {
     if (p_.initial || p_.final) fail("has no state before the first sample or after the last");
     Convolution by;

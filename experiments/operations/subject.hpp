@@ -70,9 +70,6 @@ class Subject {
   virtual Case however_computed(bool by_baseline) const = 0;
   // Why no kernel computes the case on the device; nothing where one does.
   virtual std::optional<std::string> obstacle(const Device& device) const = 0;
-  // Families whose kernels its plan may launch, but for those that prepare filters: what a row's time depends on.
-  // Throws where there is an obstacle.
-  virtual std::vector<std::string> families(const Device& device) const = 0;
   // A convolution, or its gradients, with arrays of the same names that give the same outputs, for who computes such;
   // its filter may first have to be made (as_convolution.hpp). Throws std::invalid_argument where there is none.
   virtual Case as_convolution() const = 0;

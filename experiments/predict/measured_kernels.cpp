@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "experiments/cli/table.hpp"
+#include "experiments/code/row_code.hpp"
 #include "experiments/count/imitation.hpp"
 #include "experiments/io/result_file.hpp"
 #include "kernels/plan/choice.hpp"
@@ -106,10 +107,9 @@ std::optional<Convolution> asking_for(const Variant& variant, const Convolution&
                                                                                                 : std::nullopt;
 }
 
-// What was timed has changed since, or what timed it, which older rows do not say.
-bool is_stale(const Line& line, const Variant& variant) {
-  return line.get<std::string>("/code") != code_of_kernel(variant.name) ||
-         line.find<std::string>("/stopwatch").value_or(kRevision.stopwatch) != kRevision.stopwatch;
+bool is_stale(const Line& line) {
+  line.get<std::string>("/code"), line.get<int>("/device/sm");
+  return standing_of(line.row) == Standing::stale;
 }
 
 MeasuredKernel measured_kernel(const Line& line, double us, const Convolution& asked, const Convolution& problem,
@@ -123,7 +123,7 @@ MeasuredKernel measured_kernel(const Line& line, double us, const Convolution& a
           line.find<double>("/time_us/burst_cold/clock_mhz"),
           line.find<double>("/filter_us/median"),
           line.find<double>("/call_us/graph/median"),
-          is_stale(line, variant),
+          is_stale(line),
           line.find<std::vector<std::string>>("/notes").value_or(std::vector<std::string>())};
 }
 

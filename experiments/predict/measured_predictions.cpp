@@ -6,7 +6,7 @@
 
 #include "experiments/cli/in_order.hpp"
 #include "experiments/cli/table.hpp"
-#include "experiments/count/compiled.hpp"
+#include "experiments/code/machine_code.hpp"
 #include "experiments/count/imitation.hpp"
 #include "experiments/count/kernel_work.hpp"
 #include "experiments/io/result_file.hpp"
@@ -37,7 +37,7 @@ std::vector<CountedPrediction> counted(const std::vector<MeasuredKernel>& kernel
         const auto predict = [&](bool prepares) {
           return predict_launches(kernel_work(problem, program, device, prepares), profile);
         };
-        predictions[i] = {predict(false), predict(true), compiler_report().of(fused.id, fused.path, device.sm)};
+        predictions[i] = {predict(false), predict(true), machine_code().of(fused.id, fused.path, device.sm)};
         return Json();
       },
       [](std::size_t, const Json&) {});

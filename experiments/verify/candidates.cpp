@@ -31,7 +31,7 @@ double double_pipeline_bound(const Convolution& planned) { return bound_l2(Dtype
 
 // Where the two candidates that run kernels run them.
 struct OnExecutor {
-  static constexpr std::int64_t kWholeBlocks = 512;  // of a launch that is executed whole; else the blocks that differ
+  static constexpr std::int64_t kWholeBlocks = 8192;  // of a launch that is executed whole; else the blocks that differ
   static Device device() { return machine()->device(); }
   static std::shared_ptr<const Machine> machine() { return executor_machine({.whole_blocks = kWholeBlocks}); }
 };

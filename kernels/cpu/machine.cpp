@@ -107,7 +107,7 @@ class ExecutorMachine final : public Machine {
 
 }  // namespace
 
-Device h200() { return {.name = "executor (H200)", .multiprocessors = 132}; }
+Device h200() { return {.name = "executor (H200)", .cache_bytes = 60 << 20, .multiprocessors = 132}; }
 Device h100() { return {.name = "executor (H100)", .multiprocessors = 132}; }
 Device a100() {
   return {

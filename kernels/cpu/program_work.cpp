@@ -8,6 +8,7 @@
 #include <limits>
 #include <new>
 #include <set>
+#include <utility>
 
 #include "kernels/cpu/blocks.hpp"
 #include "kernels/cpu/kernels.hpp"
@@ -483,6 +484,29 @@ ProgramWork measure_program(const Case& asked, const Device& device) {
   return work_by(*program.variant, device, program.prepared_bytes,
                  std::max(workspace_bytes(program.prepare, batch), workspace_bytes(program.execute, batch)),
                  constant_bytes);
+}
+
+void visit_launches(const Case& asked, const Device& device, const LaunchVisitor& visit) {
+  const CountingMachine machine(asked, device, 0, false);
+  const Program program = make_program(asked, device, marks_of(asked));
+  const std::int64_t batch = batch_of(asked);
+  std::vector<std::shared_ptr<void>> memory;
+  const auto room = [&](std::int64_t size) { return memory.emplace_back(reserve(size)).get(); };
+  Call call{.batch = batch, .arrays = {}, .prepared = room(program.prepared_bytes), .workspace = nullptr};
+  const std::vector<Array> arrays = asked.arrays();
+  for (std::size_t i = 0; i < arrays.size(); ++i) call.arrays[i] = room(bytes(arrays[i].dtype) * arrays[i].size());
+  std::int64_t needed = 0;
+  for (const auto* steps : {&program.prepare, &program.execute}) {
+    for (const auto& step : *steps) step->fit(machine);
+    needed = std::max(needed, workspace_bytes(*steps, batch));
+  }
+  call.workspace = room(needed);
+  for (const auto* steps : {&program.prepare, &program.execute})
+    for (const auto& step : *steps) {
+      const std::vector<std::uint32_t> constants = step->constants();
+      std::span<const std::uint32_t> given = constants;
+      step->bind(call, machine, constants, [&](const Launch& launch) { visit(launch, std::exchange(given, {})); });
+    }
 }
 
 ProgramWork count_program(const Case& asked, const Device& device, std::int64_t concurrent) {

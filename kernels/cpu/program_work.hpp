@@ -7,6 +7,8 @@
 // items are alike; of an odd batch the last row counts as two to passes and sums.
 #pragma once
 
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +51,12 @@ struct ProgramWork {
 // `concurrent` blocks of each kernel run at once; 0: as it is tuned, and as far as the device has room. Throws where a
 // plan cannot be made.
 ProgramWork count_program(const Case& asked, const Device& device, std::int64_t concurrent = 0);
+
+// Calls visit(launch, constants) for each launch of a program for the device, first those of prepare(), as for arrays
+// that begin at 256 bytes; with the first launch of a step come its constants. Nothing is executed; kernels may be such
+// that this build lacks.
+using LaunchVisitor = std::function<void(const Launch&, std::span<const std::uint32_t> constants)>;
+void visit_launches(const Case& asked, const Device& device, const LaunchVisitor& visit);
 
 // Of a program for the device, also of one that this build lacks the kernels of: ProgramWork without launches.
 ProgramWork measure_program(const Case& asked, const Device& device);

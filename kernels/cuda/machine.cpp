@@ -27,8 +27,8 @@ PFN_cuTensorMapEncodeTiled_v12000 tensor_map_encoder() {
   return kEncode;
 }
 
-// Lets the calling thread allocate, free and copy while any thread captures a stream, without an end to the capture:
-// nothing of it is on a stream that is captured.
+// While it lives, the calling thread may allocate, free and copy though another thread captures a stream. The capture
+// goes on, since nothing of that is on the captured stream.
 class BesideCaptures {
  public:
   BesideCaptures() { exchange(); }
@@ -235,8 +235,8 @@ class CudaMachine final : public Machine {
     cudaFree(data);
   } catch (const CudaError&) {  // the process ends, and the driver has gone
   }
-  // Not on the default stream, which a captured one may wait for. What a copy from pageable memory has left to do when
-  // it returns is done after the stream is.
+  // On a stream of its own: a captured stream may wait for the default one. A copy from pageable memory may return
+  // before it is done, so the stream is waited for.
   void copy_at_once(void* to, const void* from, std::int64_t bytes, cudaMemcpyKind kind) const {
     const HostWork work(ordinal_);
     const CudaStream stream;

@@ -58,8 +58,8 @@ class Plan {
 
   // Of what prepare() makes of the filters; aligned to 256 bytes where the caller gives it.
   std::int64_t prepared_bytes() const;
-  // Between the launches of a call of so many rows, 0 for the case's; the plan makes its own for calls that give none,
-  // one for each stream and for each call that threads make at the same time.
+  // Between the launches of a call of so many rows; 0: of the case's. The plan makes its own for calls that give none:
+  // one for each stream, and one for each call that threads make at the same time.
   std::int64_t workspace_bytes(std::int64_t batch) const;
   // Constants that the plan keeps on the machine.
   std::int64_t constant_bytes() const;
@@ -72,8 +72,8 @@ class Plan {
 
   // Inputs and outputs, each of the case's: contiguous, aligned to whole samples; 16 bytes are fastest. Outputs overlap
   // nothing else. Asynchronous on a GPU. From any thread and on any stream, any number at once. Nothing is allocated
-  // while the stream is captured: each capture takes a workspace of the plan's own that an earlier call has left, and
-  // keeps it as long as the plan lives; its graph's first launch comes after that call.
+  // while the stream is captured. Each capture takes a workspace of the plan's own that an earlier call has left, and
+  // keeps it as long as the plan lives. The graph's first launch comes after that call.
   void execute(std::span<const Buffer> arrays, const CallOptions& options = {}) const;
   void execute(std::initializer_list<Buffer> arrays, const CallOptions& options = {}) const {
     execute(std::span(arrays.begin(), arrays.size()), options);

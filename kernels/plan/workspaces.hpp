@@ -43,10 +43,9 @@ class Workspaces {
     Workspace its_;
   };
 
-  // So many bytes for a call on the stream: one that is idle, or a new one. A captured call gets one that an earlier
-  // call left, and throws std::invalid_argument where there is none. Where memory lacks, idle ones that the call has
-  // outgrown make room; where that is not enough there is again what was, and what `explained` makes of the error is
-  // thrown.
+  // So many bytes for a call on the stream: a workspace that is idle, or a new one. A captured call gets one that an
+  // earlier call left, and throws std::invalid_argument where there is none. Where memory lacks, the stream's smaller
+  // idle ones are freed for it. If that is not enough they are allocated again, and explained(error) is thrown.
   using Explain = std::function<OutOfMemory(const OutOfMemory&)>;
   Lease take(const char* operation, std::int64_t bytes, const Machine& machine, Stream stream,
              const Explain& explained);

@@ -31,7 +31,7 @@ def over_others(figure, rows, peers):
         for methods, call in places[device, mode]:
             row = methods["kernel"]
             fields, n = case_fields(row["case"]), length_of(row)
-            look = style.measured({**BATCH[fields["b"]], **DTYPE[fields["dtype"]]}, row["stale"]) | {"markersize": 5}
+            look = style.measured({**BATCH[fields["b"]], **DTYPE[fields["dtype"]]}, row["age"]) | {"markersize": 5}
             theirs = [other for name in CUFFT if name in methods and (other := call_us(methods[name]))]
             marks += [(n, min(theirs) / call, look)] if theirs else []
             if (fields["b"], fields["dtype"], mode) == (64, "f16", "causal") and (best := peers.of_name(PEER_NAME, "f16", row)):
@@ -54,7 +54,7 @@ def over_others(figure, rows, peers):
     if crossed:
         handles.append(Line2D([], [], **PEER))
         labels.append(PEER_NAME)
-    style.add_stale(handles, labels, any(methods["kernel"]["stale"] for here in places.values() for methods, _ in here))
+    style.add_stale(handles, labels, any(methods["kernel"]["age"] for here in places.values() for methods, _ in here))
     figure.legend_for_all(handles, labels, columns=4)
 
 

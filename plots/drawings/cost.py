@@ -119,7 +119,7 @@ def draw_points(axes, points):
 
 
 def long_points(rows, profile, drawn):
-    """[(order, N, cost per token, whether it is stale)] of long circular convolutions in fp16 on the profile's device."""
+    """[(order, N, cost per token, its age)] of long circular convolutions in fp16 on the profile's device."""
     points = []
     for row in rows:
         fields = case_fields(row["case"])
@@ -128,7 +128,7 @@ def long_points(rows, profile, drawn):
                 asked == ("f16", "circular", [], fields["l"], 64, 768) and
                 row["device"]["name"] == device_of(profile) and fields["l"] not in drawn):
             cost = us(row) * 1e6 / (fields["b"] * fields["h"] * fields["l"])
-            points.append((len(row["factors"]), fields["l"], cost, row["stale"]))
+            points.append((len(row["factors"]), fields["l"], cost, row["age"]))
     return points
 
 

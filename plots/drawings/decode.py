@@ -30,7 +30,7 @@ def by_position(figure, rows):
             if row["source"] == "predicted":
                 axes.plot(*zip(*points), color=look["color"])
             else:
-                axes.plot(*zip(*points), **style.measured(look, row["stale"]))
+                axes.plot(*zip(*points), **style.measured(look, row["age"]))
         style.length_axis(axes, [min(ends), max(ends)], every=2, label="position (samples before)")
         axes.set_xlim(min(ends) / 4, max(ends))
         style.plain_log_ticks(axes, values)
@@ -38,7 +38,7 @@ def by_position(figure, rows):
         if gpu == gpus[0] or figure.is_narrow():
             axes.set_ylabel("time of a position (us)")
     measured = [row for row in rows if row["source"] == "measured"]
-    timed, stale = bool(measured), any(row["stale"] for row in measured)
+    timed, stale = bool(measured), any(row["age"] for row in measured)
     drawn = [method for method in METHOD if any(row["method"] == method for row in rows)]
     states = sorted({row["states"] for row in rows if "states" in row})
     handles = [Line2D([], [], color=METHOD[method][1]["color"], marker=METHOD[method][1]["marker"] if timed else None)

@@ -36,12 +36,12 @@ def each_method(figure, rows, peers):
     panels = figure.table_of_panels(list(found), sharey=True)
     for (device, mode), own in found.items():
         axes = panels[device, mode]
-        points = {}  # of a label: [(N, time over the floor, error, whether the row is stale)]
+        points = {}  # of a label: [(N, time over the floor, error, age of the row)]
         for row in own:
             if method := METHODS.get((row["method"], case_fields(row["case"])["dtype"])):
                 label, looks[label] = method
                 points.setdefault(label, []).append((length_of(row), over_floor(row, us(row)), row["verify"]["rel_l2"],
-                                                     row["stale"]))
+                                                     row["age"]))
         for row in {length_of(row): row for row in own}.values():
             for (words, dtype), look in PEERS.items():
                 if peer := peers.of_name(words, dtype, row):

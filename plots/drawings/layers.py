@@ -59,7 +59,7 @@ def by_batch(figure, rows, layers, predicted):
     found = of_devices(rows)
     if not found:
         return
-    stale, foreseen = any(row["stale"] for row in rows), by_case_and_device(predicted.rows)
+    stale, foreseen = any(row["age"] for row in rows), by_case_and_device(predicted.rows)
     panels = figure.table_of_panels(list(found), sharey=True)
     values = [1]
     for (device, panel), of_channels in found.items():
@@ -69,7 +69,7 @@ def by_batch(figure, rows, layers, predicted):
             for batch, methods in sorted(batches.items()):
                 own, turbofno = speed_over(methods, layers.of(next(iter(methods.values()))))
                 if own:
-                    axes.plot(batch, own, **style.measured(look, methods[KERNEL]["stale"]))
+                    axes.plot(batch, own, **style.measured(look, methods[KERNEL]["age"]))
                 said = predicted_over(methods, foreseen)
                 if said:
                     axes.plot(batch, said, **PREDICTED | {"color": look["color"]})
@@ -126,7 +126,7 @@ def heat(figure, rows, layers):
 
 def draw_heat(axes, of_channels, layers, which):
     """`which`: 0 the kernel, 1 TurboFNO. The number stands in each cell that there is one for, in brackets where a row
-    of it is stale."""
+    of it is not of the kernels as they are."""
     channels, batches = sorted(of_channels), sorted({batch for those in of_channels.values() for batch in those})
     methods = [[of_channels[pair].get(batch) for batch in batches] for pair in channels]
     cells = [[(speed_over(each, layers.of(next(iter(each.values()))))[which] if each else None) or float("nan")
@@ -136,7 +136,7 @@ def draw_heat(axes, of_channels, layers, which):
         for x, value in enumerate(line):
             if value == value:
                 words = f"{value:.2f}" if value < 10 else f"{value:.0f}"
-                is_old = which == 0 and any(methods[y][x][name]["stale"] for name in (KERNEL, PIPELINE))
+                is_old = which == 0 and any(methods[y][x][name]["age"] for name in (KERNEL, PIPELINE))
                 axes.text(x, y, f"({words})" if is_old else words, ha="center", va="center", fontsize=7 if is_old else 8)
     if all(value != value for line in cells for value in line):
         axes.text(0.5, 0.5, "no rows yet", ha="center", va="center", color=style.GREY, transform=axes.transAxes)

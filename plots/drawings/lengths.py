@@ -21,7 +21,7 @@ def time_per_sample(figure, rows):
             at_sizes = sorted((length_of(row), ps(row)) for row in of_mode if length_of(row) == row["fft_size"])
             if at_sizes:
                 axes.plot(*zip(*at_sizes), color=look["color"], linewidth=1)
-            style.draw_marks(axes, [(length_of(row), ps(row), {**style.measured(look, row["stale"]), "markersize": 5})
+            style.draw_marks(axes, [(length_of(row), ps(row), {**style.measured(look, row["age"]), "markersize": 5})
                                     for row in of_mode])
         for lower, upper in zip([0, *sorted(sizes)], sorted(sizes)):
             draw_reach(axes, max(lower, min(map(length_of, own))), upper, us(sizes[upper]))
@@ -34,7 +34,7 @@ def time_per_sample(figure, rows):
     handles = [Line2D([], [], color=look["color"], marker=look["marker"], linewidth=1) for look in MODES.values()]
     handles.append(Line2D([], [], color=style.GREY, linestyle="--", linewidth=1))
     labels = [*MODES, f"{REACH} × causal at the FFT size"]
-    style.add_stale(handles, labels, any(row["stale"] and is_drawn(row) for row in rows))
+    style.add_stale(handles, labels, any(row["age"] and is_drawn(row) for row in rows))
     figure.legend_for_all(handles, labels)
 
 

@@ -25,7 +25,7 @@ def by_taps(figure, rows, measured, peers):
              if is_drawn(fields)]
     device = device_of(rows[0]["profile"])
     lengths = sorted({fields["l"] for fields, _ in found})
-    stale = any(row["stale"] for _, methods in timed for row in methods.values())
+    stale = any(row["age"] for _, methods in timed for row in methods.values())
     panels, values = figure.panels(len(lengths), sharey=True), [1]
     for i, (axes, length) in enumerate(zip(panels, lengths)):
         here = sorted(((fields["k"], times) for fields, times in found if fields["l"] == length), key=lambda each: each[0])
@@ -61,7 +61,7 @@ def draw_measured(axes, fields, methods):
     for way, row in methods.items():
         if way in ways.LOOK:
             values.append(ways.us(row) / row["floor"]["us"])
-            axes.plot(fields["k"], values[-1], **style.measured(ways.LOOK[way], row["stale"]))
+            axes.plot(fields["k"], values[-1], **style.measured(ways.LOOK[way], row["age"]))
     return values
 
 

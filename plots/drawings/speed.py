@@ -66,8 +66,8 @@ def is_drawn(row):
 
 
 def line(rows, method, protocol):
-    """[(N, time over floor, whether the row is stale)], by N."""
-    return sorted((case_fields(row["case"])["l"], row["time_us"][protocol]["median"] / row["floor"]["us"], row["stale"])
+    """[(N, time over floor, age of the row)], by N."""
+    return sorted((case_fields(row["case"])["l"], row["time_us"][protocol]["median"] / row["floor"]["us"], row["age"])
                   for row in rows if row["method"] == method and protocol in row["time_us"])
 
 
@@ -120,7 +120,7 @@ def error_against_bound(figure, rows):
         labels.append(kind)
     handles.append(Line2D([], [], color=style.GREY, **DASH))
     labels.append("bound")
-    style.add_stale(handles, labels, any(row["stale"] for row in convolutions))
+    style.add_stale(handles, labels, any(row["age"] for row in convolutions))
     figure.legend_for_all(handles, labels, columns=4)
 
 
@@ -129,7 +129,7 @@ def marks(row):
     fields, verdict = case_fields(row["case"]), row["verify"]
     _, colour, left = METHOD[row["method"]]
     marker, right = KIND[kind_of(row)]
-    look = {**style.measured({"marker": marker, "color": colour}, row["stale"]), "markersize": 5}
+    look = {**style.measured({"marker": marker, "color": colour}, row["age"]), "markersize": 5}
     return [(fields["l"] * 2 ** (left + right), verdict["rel_l2"], look),
             (fields["l"] * 2 ** left, verdict["bound"], {"color": colour, **DASH})]
 

@@ -35,9 +35,9 @@ def time_by_length(figure, rows, measured, attention):
     for fields, methods in timed:
         for way, row in methods.items():
             if way in ways.LOOK:
-                stale |= row["stale"]
+                stale |= bool(row["age"])
                 values.append(ms(ways.us(row), fields))
-                axes.plot(fields["l"], values[-1], **style.measured(ways.LOOK[way], row["stale"]))
+                axes.plot(fields["l"], values[-1], **style.measured(ways.LOOK[way], row["age"]))
     others = attention.fastest()
     for n, peer in others.items():
         lengths.append(n)

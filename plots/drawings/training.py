@@ -35,9 +35,9 @@ def time_by_part(figure, rows, _):
     handles = [Patch(facecolor=COLOURS[part]) for part in drawn]
     handles += [Line2D([], [], **WHOLE), Line2D([], [], color=style.BLACK, linestyle=style.BOUND["linestyle"])]
     labels = [*drawn, "whole, as one graph", "floor"]
-    if any(row["stale"] for those in steps.values() for row in those):
+    if any(row["age"] for those in steps.values() for row in those):
         handles.append(Patch(facecolor="white", edgecolor=style.GREY, hatch="////"))
-        labels.append("hatched: stale")
+        labels.append("hatched: of other kernels than today's")
     figure.legend_for_all(handles, labels, columns=5)
 
 
@@ -47,7 +47,7 @@ WHOLE = {"marker": "_", "linestyle": "none", "color": style.BLACK, "markersize":
 def draw_step(axes, place, row):
     below, floor = 0, row["floor"]["us"]
     for part, us in parts_of(row).items():
-        axes.bar(place, us / floor, WIDTH, bottom=below, color=COLOURS[part], hatch="////" if row["stale"] else None,
+        axes.bar(place, us / floor, WIDTH, bottom=below, color=COLOURS[part], hatch="////" if row["age"] else None,
                  edgecolor="white", linewidth=0.5)
         below += us / floor
     axes.plot(place, row["call_us"]["graph"]["median"] / floor, **WHOLE)

@@ -1,6 +1,6 @@
 """What ran where: tests, sanitizer tools and random cases, on which device, and what came of them."""
 
-from measurements import by_device
+from measurements import age_words, ages, by_device
 from report import Table
 
 COLUMNS = ["what", "passed", "failed", "skipped", "errors", "seed", "worst error / bound", "worst case", "driver",
@@ -10,7 +10,7 @@ COLUMNS = ["what", "passed", "failed", "skipped", "errors", "seed", "worst error
 def ran(rows):
     """A block for each device: a line for each program of tests by itself and under each tool, and for each operation
     and seed of random cases."""
-    lines, stale, wrong, found = [], 0, 0, by_device(rows)
+    lines, wrong, found = [], 0, by_device(rows)
     for name, here in found.items():
         checks, drawn = [row for row in here if row["kind"] == "check"], {}
         for row in here:
@@ -18,12 +18,11 @@ def ran(rows):
                 drawn.setdefault((row.get("operation", "fftconv"), row["seed"]), []).append(row)
         lines.append([name])
         lines += [check_cells(row) for row in checks] + [random_cells(*asked, parts) for asked, parts in drawn.items()]
-        stale += sum(row["stale"] for row in here)
         wrong += sum(row["status"] == "failed" for row in checks) + sum(bool(row["failed"]) for row in here
                                                                         if row["kind"] == "random")
-    verdict = (f"{len(rows)} rows of {len(found)} {'device' if len(found) == 1 else 'devices'}; {wrong} of them with "
-               f"failures, {stale} stale.")
-    return Table(COLUMNS, lines, verdict=verdict, good=wrong == 0 and stale == 0)
+    verdict = ", ".join(filter(None, (f"{len(rows)} rows of {len(found)} {'device' if len(found) == 1 else 'devices'}; "
+                                      f"{wrong} of them with failures", ages(rows)))) + "."
+    return Table(COLUMNS, lines, verdict=verdict, good=wrong == 0 and not any(row["stale"] for row in rows))
 
 
 def check_cells(row):
@@ -56,5 +55,4 @@ def made_by(rows):
 
 
 def remarks(rows, other):
-    old = "stale: the kernels have changed since" if any(row["stale"] for row in rows) else ""
-    return "; ".join(filter(None, (old, other)))
+    return "; ".join(filter(None, (age_words(rows), other)))

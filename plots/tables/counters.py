@@ -23,8 +23,8 @@ def comparison(rows):
 def lines_of(rows):
     lines = []
     for row in rows:
-        stale = ", stale: the kernels have changed since" if row["stale"] else ""
-        lines.append([f"{row['device']['name']}: {row['case']}, {row['variant']}, {row['blocks']} blocks{stale}"])
+        lines.append([", ".join(filter(None, (f"{row['device']['name']}: {row['case']}", row["variant"],
+                                              f"{row['blocks']} blocks", row["age"])))])
         lines += [cells(quantity) for quantity in row["quantities"]]
     return lines
 

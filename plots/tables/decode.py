@@ -22,7 +22,7 @@ def positions(rows):
 
 
 def name(row):
-    where = row["profile"] if row["source"] == "predicted" else row["device"]["name"] + (", stale" if row["stale"] else "")
+    where = row["profile"] if row["source"] == "predicted" else ", ".join(filter(None, (row["device"]["name"], row["age"])))
     states = f", S={row['states']}" if "states" in row else ""
     return f"{row['method']}{states}, {row['source']}, {where}"
 

@@ -48,7 +48,7 @@ def cells(taps, n, row, memory, timed):
             way_of(row), f"{memory['total_bytes'] / 1e9:.2f}" if memory else "",
             f"{memory['total_bytes'] / samples:.2f}" if memory else "", milliseconds(predicted),
             f"{1e6 * predicted / (BATCH * CHANNELS * n):.2f}", milliseconds(us(timed)) if timed else "",
-            f"{us(timed) / timed['floor']['us']:.2f}" if timed else "", "stale" if timed and timed["stale"] else ""]
+            f"{us(timed) / timed['floor']['us']:.2f}" if timed else "", timed["age"] if timed else ""]
 
 
 def way_of(row):

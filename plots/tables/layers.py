@@ -1,6 +1,6 @@
 """How long spectral layers take, here and by others."""
 
-from measurements import by_case_and_device, by_device, passed, us
+from measurements import age_words, by_case_and_device, by_device, passed, us
 from report import Table
 from results import case_fields
 from style import DTYPE
@@ -143,7 +143,7 @@ def clearance(kernel):
 
 def notes(methods):
     return [f"{method}: {row['verify'].get('reason', row['verify']['status'])}" for method, row in methods.items()
-            if not passed(row)] + ["stale"] * any(row["stale"] for row in methods.values())
+            if not passed(row)] + list(filter(None, [age_words(methods.values())]))
 
 
 def median(row):

@@ -41,7 +41,7 @@ def cells(case, said, row):
             said["counted"]["limit"] if counted else "", ms(found, 1),
             f"{counted * scale / found:.2f}" if counted and found else "",
             f"{found / row['floor']['us']:.2f}" if row else "",
-            "stale" if row and row["stale"] else ""]
+            row["age"] if row else ""]
 
 
 def ms(us, scale):
@@ -50,9 +50,9 @@ def ms(us, scale):
 
 def choice(found):
     """[(cost of counted work's choice, of the table's)], each over the fastest by the clock, minus 1; none where fewer
-    were timed. Stale rows are no part of it."""
+    were timed. Rows of another age are no part of it."""
     known = [(said["counted"]["total_us"], us(row)) for _, said, row in found
-             if "counted" in said and row and not row["stale"]]
+             if "counted" in said and row and not row["age"]]
     if len(known) < LEAST or len(known) < len(found):
         return []
     fastest = min(time for _, time in known)

@@ -59,8 +59,7 @@ def times(rows, printed, peers, mode, gated, more=None, backward=False):
         l = line.fft_size // 2 if mode == "causal" else line.fft_size
         torch, flash = (of_pass(peers, name, mode, gated, l) for name in (pytorch, FLASH))
         found = {device: own[l] for device, own in ours.items() if l in own}
-        old = [short_name(device) for device, row in found.items() if row["stale"]]
-        notes = [line.note, f"ours on an {' and an '.join(old)} is stale" if old else "",
+        notes = [line.note, *(f"ours on an {short_name(device)} is {row['age']}" for device, row in found.items() if row["age"]),
                  *dict.fromkeys(f"ours is scaled from {row['scaled_from']}" for row in found.values()
                                 if "scaled_from" in row)]
         lines.append([length(line.fft_size), as_printed(line.pytorch), as_printed(line.flashfftconv),

@@ -4,7 +4,7 @@ import textwrap
 from collections import Counter
 
 from evaluation import COUNTED, NULLS, evaluate
-from measurements import (ANSWERS, CUFFT, LONG, VERDICTS, answering, at_fft_sizes, by_device, floor_with_spectrum,
+from measurements import (ANSWERS, CUFFT, LONG, VERDICTS, ages, answering, at_fft_sizes, by_device, floor_with_spectrum,
                           passed, read_all, read_either, short_name, timed, us)
 from peers import FILE as PEERS, SHORT, Peers, ShortPeers
 from results import Refusal, case_fields
@@ -182,7 +182,8 @@ def others(committed):
                                         if "kernel" in methods and is_of(case_fields(case))])
         columns += [f"cases, {short_name(device)}", "× floor", "cuFFT"]
         days = sorted({row["date"] for row in counting})
-        origins.append(f"{device}, {' to '.join(dict.fromkeys((days[0], days[-1])))}")
+        old = f" (of its rows {ages(counting)})" if ages(counting) else ""
+        origins.append(f"{device}, {' to '.join(dict.fromkeys((days[0], days[-1])))}{old}")
     cells = [[name, *map(str, line)] for name, line in lines.items() if any(line)]
     caption = (f"{'; '.join(origins)}. Times are bursts, the least and the greatest of all cases. The column cuFFT says "
                "how many times as long the best of its ways takes, with the products, sums and packing that it needs.")
@@ -205,11 +206,12 @@ def without_stale(rows):
     """The rows that count, and what is to be said of the others. Where no kernel's is fresh, all count for what they
     timed."""
     fresh = [row for row in rows if not row["stale"]]
-    old = len(rows) - len(fresh)
+    old, others = len(rows) - len(fresh), ages(fresh)
     if not any(row["method"] == "kernel" for row in fresh):
         return rows, ("All measured rows are stale: the kernels have changed since, and these are figures of the "
                       "kernels as they were.")
-    return fresh, f"{old} of {len(rows)} measured rows are stale and count for nothing here." if old else ""
+    words = [f"{old} of {len(rows)} measured rows are stale and count for nothing here."] * bool(old)
+    return fresh, " ".join(words + [f"Not all of the {len(rows)} measured rows are known to be of the kernels as they are: {others}."] * bool(others))
 
 
 def but_for_nulls(beaten, *names):

@@ -1,7 +1,7 @@
 """Which way a short convolution goes, and what it takes."""
 
 import ways
-from measurements import device_of, passed
+from measurements import age_words, device_of, passed
 from report import Table
 from results import case_fields
 from style import DTYPE, length
@@ -32,7 +32,7 @@ def choice(rows, measured, peers):
         compared += fastest is not None
         right += fastest is not None and best == fastest
         peer = peers.forward(fields, device)
-        notes = "stale" if any(row["stale"] for row in methods.values()) else ""
+        notes = age_words(methods.values())
         lines.append([fields["k"], *(number(said.get(way)) for way in NAMES), NAMES[best],
                       *(number(found.get(way)) for way in NAMES), NAMES.get(fastest, ""), number(peer and peer.us), notes])
     verdict = "; ".join(f"{where}: {crossing(points, 1)}, of the FFTs {crossing(points, 2)}" for where, points in crossings
@@ -71,7 +71,7 @@ def times(rows, peers):
         lines.append([fields["k"], kernel["variant"], number(floor), number(burst), f"{burst / floor:.2f}",
                       f"{copy:.2f}" if copy else "", number(peer and peer.us),
                       f"{peer.us / burst:.2f}" if peer else "", f"{kernel['verify']['clearance']:.2f}",
-                      "stale" if kernel["stale"] else ""])
+                      kernel["age"]])
     return Table(["K", "kernel", "floor", "burst", "× floor", "× copy", "cuDNN", "cuDNN over ours", "error / bound", "notes"],
                  lines)
 

@@ -1,6 +1,6 @@
 """How long measured convolutions take."""
 
-from measurements import CUFFT, floor_with_spectrum, left_to_the_plan, passed
+from measurements import CUFFT, ages, floor_with_spectrum, left_to_the_plan, passed
 from report import Table
 from results import case_fields
 from style import DTYPE, length
@@ -17,7 +17,7 @@ def times(rows, peers):
     for heading, block in blocks(rows).items():
         made.append([[heading], *(cells(case, methods, peers) for case, methods in block.items())])
     first, rest = (made or [[]])[0], [line for block in made[1:] for line in block]
-    return Table(columns=COLUMNS, rows=first, verdict=sentence(rows), good=all(map(passed, rows)) and not stale(rows),
+    return Table(columns=COLUMNS, rows=first, verdict=sentence(rows), good=all(map(passed, rows)) and not any(row["stale"] for row in rows),
                  details=Table(columns=COLUMNS, rows=rest) if rest else None,
                  details_title=f"The same in {len(made) - 1} other types, modes and shapes")
 
@@ -127,16 +127,12 @@ def notes(methods, peer):
     if peer:
         remarks += [f"peer: {note}" for note in (peer.words(), "scaled from fewer rows" if peer.scaled else "") if note]
     remarks += sorted({f"scaled from {row['scaled_from']}" for row in methods.values() if "scaled_from" in row})
-    old = [method for method, row in methods.items() if row["stale"]]
-    return "; ".join(([f"stale: {', '.join(old)}"] if old else []) + remarks)
-
-
-def stale(rows):
-    return [row for row in rows if row["stale"]]
+    old = {}  # {age: methods}
+    for method, row in methods.items():
+        if row["age"]:
+            old.setdefault(row["age"], []).append(method)
+    return "; ".join([f"{age}: {', '.join(those)}" for age, those in old.items()] + remarks)
 
 
 def sentence(rows):
-    text = f"{sum(map(passed, rows))} of {len(rows)} rows verified and timed"
-    if stale(rows):
-        text += f"; {len(stale(rows))} are stale: what they timed has changed since"
-    return text + "."
+    return "; ".join(filter(None, (f"{sum(map(passed, rows))} of {len(rows)} rows verified and timed", ages(rows)))) + "."

@@ -2,7 +2,7 @@
 
 import states
 import ways
-from measurements import BATCH, scale_of
+from measurements import BATCH, age_words, scale_of
 from report import Table
 from results import case_fields
 from style import DTYPE, length
@@ -35,7 +35,7 @@ def lengths(rows, measured, attention):
                       *(number(found.get(way)) for way in ("full_fft", "cufft_f32", "cufft_pairs")),
                       number(others[fields["l"]] / scale_of(fields) if fields["b"] == BATCH and fields["l"] in others
                              else None),
-                      "stale" if any(row["stale"] for row in methods.values()) else ""])
+                      age_words(methods.values())])
     words = [f"S={states}, B={batch}: {crossing(points)}" for (batch, states), points in sorted(crossings.items())]
     verdict = f"Predicted, where state passing is the sooner way: {'; '.join(words)}."
     measured_times = {case: ways.times(methods) for case, methods in timed.items()}

@@ -58,7 +58,7 @@ def parts(rows, peers):
         times_of_others = [min((peer.us for peer in others if peer.name.startswith(start)), default=None)
                            for start in PEERS]
         best = peers.best(row)
-        notes = [row.get("scaled_from") and f"scaled from {row['scaled_from']}", row["stale"] and "stale"]
+        notes = [row.get("scaled_from") and f"scaled from {row['scaled_from']}", row["age"]]
         lines.append([length(case_fields(row["case"])["l"]), *(number(times.get(part)) for part in PARTS),
                       number(sum(times.values())), number(whole), f"{100 * of_filter / whole:.0f} %",
                       *map(number, times_of_others), f"{best.us / whole:.1f}" if best else "",

@@ -47,9 +47,9 @@ DANAUS_API danaus_status danaus_judge(const char* token, const char* method, con
                                       const danaus_array* arrays, size_t count, danaus_text** verdict);
 
 /* Runs verify, model, what-if, count, factors, memory, list or explore: words[0] is the command, the others are its
- * options as in a shell. rows is what --json would write. A row that failed its check is no error. stop, where it is
- * not NULL, is a number of the caller's, which another thread may set: once it is not 0 this call, and no other, ends
- * between two rows with DANAUS_INTERRUPTED. */
+ * options as in a shell. rows is what --json would write. A row that failed its check is no error. stop is NULL or a
+ * number of the caller's. Another thread may set it: this call then ends between two rows with DANAUS_INTERRUPTED, and
+ * no other call does. */
 DANAUS_API danaus_status danaus_run(const char* const* words, size_t count, const int* stop, danaus_text** rows);
 
 #ifdef __cplusplus

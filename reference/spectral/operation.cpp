@@ -17,8 +17,13 @@ void check_size(std::string_view what, std::int64_t value) {
   if (value > kMostSamples) fail("spectral: ", what, "=", value, ", must be at most 2^46");
 }
 
+// As many as kept_on_axis() has.
+std::int64_t kept_count(const Spectral& p, std::size_t axis) {
+  return std::int64_t{p.modes[axis]} * (p.two_sided && !is_half_axis(p, axis) ? 2 : 1);
+}
+
 void check_modes(const Spectral& p, std::size_t axis) {
-  const int length = p.lengths[axis], modes = p.modes[axis];
+  const std::int64_t length = p.lengths[axis], modes = p.modes[axis];  // whose double may be more than an int
   const std::string what = text("modes of axis ", axis + 1);
   check_size(what, modes);
   if (is_half_axis(p, axis)) {
@@ -106,8 +111,7 @@ std::vector<int> kept_on_axis(const Spectral& p, std::size_t axis) {
 
 std::int64_t kept_count(const Spectral& p) {
   std::int64_t count = 1;
-  for (std::size_t axis = 0; axis < p.modes.size(); ++axis)
-    count *= std::int64_t{p.modes[axis]} * (p.two_sided && !is_half_axis(p, axis) ? 2 : 1);
+  for (std::size_t axis = 0; axis < p.modes.size(); ++axis) count *= kept_count(p, axis);
   return count;
 }
 
@@ -148,7 +152,7 @@ std::vector<Array> arrays(const Spectral& p) {
   std::vector<std::int64_t> weights = {p.inputs, p.outputs};
   if (p.adjoint) std::swap(weights[0], weights[1]);
   if (!p.shared)
-    for (std::size_t axis = 0; axis < p.lengths.size(); ++axis) weights.push_back(std::ssize(kept_on_axis(p, axis)));
+    for (std::size_t axis = 0; axis < p.lengths.size(); ++axis) weights.push_back(kept_count(p, axis));
   weights.push_back(2);
   constexpr std::string_view kWeights[2][3] = {{"C_in*C_out*2", "C_in*C_out*M*2", "C_in*C_out*M*M*2"},
                                                {"C_out*C_in*2", "C_out*C_in*M*2", "C_out*C_in*M*M*2"}};

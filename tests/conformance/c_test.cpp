@@ -10,6 +10,7 @@
 #include "tests/conformance/cases.hpp"
 #include "tests/conformance/doors.hpp"
 #include "tests/conformance/judge.hpp"
+#include "tests/conformance/memory.hpp"
 
 namespace danaus::conformance {
 namespace {
@@ -56,19 +57,19 @@ TEST_P(Interfaces, SayWhatAPlanHas) {
   ASSERT_EQ(danaus_case_mask(token_.c_str(), kept.data(), kept.size(), &count), DANAUS_OK) << danaus_last_error();
   kept.resize(count);
   EXPECT_EQ(kept, marks_of(asked_));
-  danaus_text* kernel = nullptr;
+  danaus_text* layout = nullptr;
   auto bytes = sized<danaus_bytes>();
   if (!GetParam().refused.empty()) {
-    EXPECT_EQ(danaus_case_kernel(token_.c_str(), -1, &kernel), DANAUS_BAD_INPUT);
+    EXPECT_EQ(danaus_case_layout(token_.c_str(), -1, &layout), DANAUS_BAD_INPUT);
     EXPECT_EQ(danaus_case_bytes(token_.c_str(), -1, &bytes), DANAUS_BAD_INPUT);
     return;
   }
   const auto door = door_of_c(token_);
-  ASSERT_EQ(danaus_case_kernel(token_.c_str(), -1, &kernel), DANAUS_OK) << danaus_last_error();
-  EXPECT_EQ(taken(kernel), door->layout());
+  ASSERT_EQ(danaus_case_layout(token_.c_str(), -1, &layout), DANAUS_OK) << danaus_last_error();
+  EXPECT_EQ(taken(layout), door->layout());
   ASSERT_EQ(danaus_case_bytes(token_.c_str(), -1, &bytes), DANAUS_OK) << danaus_last_error();
-  EXPECT_EQ(bytes.prepared, door->bytes(0).prepared);
-  EXPECT_EQ(bytes.constants, door->bytes(0).constants);
+  EXPECT_EQ(bytes.prepared, door->bytes(batch_of(asked_)).prepared);
+  EXPECT_EQ(bytes.constants, door->bytes(batch_of(asked_)).constants);
 }
 
 // By every method that there is; and the library's own verdict, where it has one.
@@ -130,12 +131,12 @@ TEST(Interface, AnswersWithoutACase) {
   ASSERT_EQ(danaus_case_masked("fftconv_f64_circular_l4_b1_h1", kept.data(), kept.size(), &masked), DANAUS_OK);
   EXPECT_EQ(taken(masked), "fftconv_f64_circular_l4_b1_h1_pair_keep0to1");
 
-  danaus_interrupt(1);
+  int stop = 1;
   danaus_text* rows = nullptr;
   const char* words[] = {"memory", "--case", "shortconv_f16_causal_k4_l64_b1_h1"};
-  EXPECT_NE(danaus_run(words, 3, &rows), DANAUS_OK);
-  danaus_interrupt(0);
-  ASSERT_EQ(danaus_run(words, 3, &rows), DANAUS_OK) << danaus_last_error();
+  EXPECT_EQ(danaus_run(words, 3, &stop, &rows), DANAUS_INTERRUPTED);
+  stop = 0;
+  ASSERT_EQ(danaus_run(words, 3, &stop, &rows), DANAUS_OK) << danaus_last_error();
   EXPECT_EQ(nlohmann::json::parse(taken(rows)).at("case"), words[2]);
 }
 

@@ -20,7 +20,8 @@ TYPES = {"f16": np.float16, "bf16": np.uint16, "f32": np.float32, "f64": np.floa
 LIBRARY, PROGRAM = sys.argv[1:3]
 
 _judge = ctypes.CDLL(LIBRARY)
-for _name, _arguments in (("operations", []), ("arrays", [c_char_p]), ("values", [c_char_p, c_char_p, POINTER(c_double)]),
+for _name, _arguments in (("operations", []), ("arrays", [c_char_p]),
+                          ("values", [c_char_p, c_char_p, POINTER(c_double)]),
                           ("complaint", [c_char_p, c_char_p, POINTER(c_char_p), POINTER(POINTER(c_double)), c_int])):
     _function = getattr(_judge, f"conformance_{_name}")
     _function.restype, _function.argtypes = c_char_p, _arguments
@@ -64,6 +65,11 @@ class Case:
     @property
     def arrays(self):
         return json.loads(_asked("arrays", self.token.encode()))
+
+    @property
+    def batch(self):
+        """Rows of a call; 1 where channels come first, and a call has all of the batch."""
+        return next((array["extents"][0] for array in self.arrays if array["batched"]), 1)
 
     @property
     def dtype(self):

@@ -10,22 +10,6 @@
 namespace danaus::conformance {
 namespace {
 
-// The word by which prepared memory is known: of the layout, where there is one.
-template <class Of>
-std::string layout_of(const Of& plan) {
-  if constexpr (requires { plan.layout(); })
-    return plan.layout();
-  else
-    return plan.variant().name;
-}
-template <class Of>
-std::string layout_of(Of* plan) {
-  if constexpr (requires { danaus_plan_layout(plan); })
-    return danaus_plan_layout(plan);
-  else
-    return danaus_plan_kernel(plan);
-}
-
 class CppDoor final : public Door {
  public:
   CppDoor(const Case& asked, std::shared_ptr<const Machine> machine) : plan_(asked, machine, marks_of(asked)) {
@@ -47,7 +31,7 @@ class CppDoor final : public Door {
     return {plan_.prepared_bytes(), plan_.workspace_bytes(batch), plan_.constant_bytes()};
   }
   std::string kernel() override { return plan_.variant().name; }
-  std::string layout() override { return layout_of(plan_); }
+  std::string layout() override { return plan_.layout(); }
   std::string description() override { return plan_.description(); }
 
  private:
@@ -82,7 +66,7 @@ class CDoor final : public Door {
     return {bytes.prepared, bytes.workspace, bytes.constants};
   }
   std::string kernel() override { return danaus_plan_kernel(plan_); }
-  std::string layout() override { return layout_of(plan_); }
+  std::string layout() override { return danaus_plan_layout(plan_); }
   std::string description() override { return danaus_plan_description(plan_); }
 
  private:

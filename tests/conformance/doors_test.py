@@ -91,7 +91,7 @@ class Names(unittest.TestCase):
     def test_of_the_c_interfaces(self):
         for header in ("kernels/danaus.h", "python/native/study.h"):
             names = re.findall(r"DANAUS_API [\w* ]*?(danaus_\w+)\(", (ROOT / header).read_text())
-            self.assertGreater(len(names), 10)
+            self.assertGreater(len(names), 5)
             self.expect_called(names, r"c_test\.cpp|doors\.cpp", r"\b{}\b")
 
     def test_of_plans_in_cpp(self):

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiments/operations/subject.hpp"
+#include "kernels/cpu/machine.hpp"
 #include "kernels/plan/program.hpp"
 #include "reference/bounds.hpp"
 #include "reference/convolution/mask.hpp"
@@ -111,7 +112,13 @@ Case with_kernels(const Case& asked) {
   return parse_case(token);
 }
 
-Program program_of(const Case& asked) { return make_program(asked, Device(), marks_of(asked)); }
+// That the executor stands for.
+const Device& device() {
+  static const Device kDevice = executor_machine()->device();
+  return kDevice;
+}
+
+Program program_of(const Case& asked) { return make_program(asked, device(), marks_of(asked)); }
 
 bool has_kernel(const Case& asked) {
   try {
@@ -123,7 +130,7 @@ bool has_kernel(const Case& asked) {
 }
 
 std::vector<OutputBound> bounds_by(const Case& asked, const Values& inputs, const Variant& kernel) {
-  return subject_of(asked, "conformance")->bounds(inputs, kernel, Device());
+  return subject_of(asked, "conformance")->bounds(inputs, kernel, device());
 }
 
 double norm(const std::vector<double>& values) {
@@ -137,8 +144,8 @@ double independent(const std::vector<double>& values) {
   return fourth_powers > 0 ? squares * squares / fourth_powers : 1;
 }
 
-// The share of its bound that a row takes: of its L2 error, and of its largest one. What rounds below the smallest
-// normal number of f16 errs by up to half of the least one, whatever it is relative to.
+// The share of its bound that a row takes: of its L2 error, and of its largest one. Below the smallest normal
+// number of f16 a rounding errs by up to half of the least number.
 double share_of(const std::vector<double>& right, const std::vector<double>& given, double bound, double summed,
                 bool is_f16) {
   constexpr double kMostRoundings = 64, kLeastOfF16 = 0x1p-25;

@@ -75,6 +75,13 @@ class CaseMemory {
   std::vector<Guarded> memory_;
 };
 
+// Rows of a call; 1 where channels come first, and a call has all of the batch.
+inline std::int64_t batch_of(const Case& asked) {
+  for (const Array& array : asked.arrays())
+    if (array.batched) return array.extents.front();
+  return 1;
+}
+
 // The first rows of the batch of every array that has them.
 inline Values first_of_batch(const Case& asked, Values values, std::int64_t batch) {
   for (const Array& array : asked.arrays())

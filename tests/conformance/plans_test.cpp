@@ -42,7 +42,7 @@ void expect_readable(const std::string& token, const Entry& by, const Values& in
   const Case asked = parse_case(token);
   const auto other = by.make(token);
   if (other->layout() != layout) return;
-  const std::int64_t batch = number_in(token, "b").value();
+  const std::int64_t batch = batch_of(asked);
   const Bytes bytes = other->bytes(batch);
   Guarded workspace(bytes.workspace);
   CaseMemory memory(asked, inputs);
@@ -87,7 +87,7 @@ TEST_P(Plans, KeepTheirBounds) {
   EXPECT_EQ(complaint(asked, inputs, outputs, bounds), "");
 
   // With memory of the caller's in one call: the same bits.
-  const std::int64_t batch = number_in(asked_case.token, "b").value();
+  const std::int64_t batch = batch_of(asked);
   const Bytes bytes = door->bytes(batch);
   Guarded prepared(bytes.prepared), workspace(bytes.workspace);
   CallOptions options;
@@ -107,7 +107,7 @@ TEST_P(Plans, KeepTheirBounds) {
 
   // Fewer rows, of filters that are prepared: by this plan and by one of its own.
   const std::int64_t fewer = batch / 2;
-  if (fewer == 0 || !asked.arrays().front().batched) return;
+  if (fewer == 0) return;
   const Case some = parse_case(with_number(asked_case.token, "b", fewer));
   const Values rows = first_of_batch(asked, inputs, fewer);
   CaseMemory of_rows(some, rows);

@@ -33,7 +33,8 @@ class Verify(unittest.TestCase):
     def test_each_case_by_its_kernel(self):
         cases = list(cases_of("danaus verify"))
         planned = [case for case in cases if not case.refused]
-        ran = run("verify", "--method", "kernel", *(word for case in planned for word in ("--case", case)), "--json", "-")
+        words = [word for case in planned for word in ("--case", case)]
+        ran = run("verify", "--method", "kernel", *words, "--json", "-")
         rows = {row["case"]: row for row in rows_of(ran)}
         for case in planned:
             with self.subTest(case=case):
@@ -70,8 +71,9 @@ class Convolve(unittest.TestCase):
                 others += ["--mask", Path(folder, "kept.npy")]
             for method in ("fftw", "monarch", "direct") if case.number("l") < LONG else ("fftw",):
                 y = Path(folder, "y.npy")
-                ran = run("convolve", Path(folder, "u.npy"), Path(folder, "k.npy"), "-o", y, "--method", method, "--mode",
-                          "circular" if case.has("circular") else "causal", *others)
+                mode = "circular" if case.has("circular") else "causal"
+                ran = run("convolve", Path(folder, "u.npy"), Path(folder, "k.npy"), "-o", y, "--method", method,
+                          "--mode", mode, *others)
                 self.assertEqual(ran.returncode, 0, ran.stderr)
                 self.assertEqual(case.complaint("double", {"y": np.load(y)}), "", method)
 

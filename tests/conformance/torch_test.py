@@ -16,10 +16,10 @@ except ImportError:
 
 import danaus
 import danaus.torch as danaus_torch
-from conformance import main, tests_of
+from conformance import cases_of, main, tests_of
 from danaus import _torch_short
 from danaus.flashfftconv import FlashDepthWiseConv1d, FlashFFTConv
-from danaus.torch import Filter, conv, short_conv
+from danaus.torch import Filter, clear_plans, conv, short_conv
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 from torch_support import PretendedGpu  # noqa: E402
@@ -75,7 +75,8 @@ class Operators(PretendedGpu):
         if case.refused:
             return
         # As a GPU's tensors go.
-        u, k, pregate, postgate = (None if x is None else x.detach() for x in (leaves["u"], leaves["k"], pregate, postgate))
+        u, k = leaves["u"].detach(), leaves["k"].detach()
+        pregate, postgate = (None if gate is None else gate.detach() for gate in (pregate, postgate))
         y, spectrum = danaus_torch._conv_cuda(u, k, mode, pregate, postgate, dy is not None)
         outputs = {"y": y}
         if dy is not None:
@@ -105,6 +106,15 @@ class Operators(PretendedGpu):
     def expect_right(self, case, outputs):
         names = [array["name"] for array in case.arrays if array["role"] == "output"]
         self.assertEqual(case.complaint("tensor", {name: outputs[name].double().numpy() for name in names}), "")
+
+
+class PlansThatAreKept(PretendedGpu):
+    def test_are_made_anew_once_cleared(self):
+        case = next(case for case in cases_of("danaus.torch") if case.operation == "fftconv" and not case.refused)
+        arguments = tensors_of(case)["u"], tensors_of(case)["k"], mode_of(case), None, None
+        y, _ = danaus_torch._conv_cuda(*arguments)
+        self.assertEqual(clear_plans(), 1)
+        self.assertTrue(torch.equal(danaus_torch._conv_cuda(*arguments)[0], y))
 
 
 @tests_of("danaus.Plan")
@@ -144,8 +154,8 @@ class DropIns(unittest.TestCase):
         # y[n] is of u[n - K + 1 + ahead] on: between as many zeros, of which those behind the row are too many.
         ahead = taps // 2 if case.has("same") else 0
         first, padding = (0, ahead) if 2 * ahead == taps - 1 else (ahead, taps - 1)
-        layer = FlashDepthWiseConv1d(channels, taps, padding, k.detach().flip(1), None if bias is None else bias.detach(),
-                                     is_bhl=not last)
+        layer = FlashDepthWiseConv1d(channels, taps, padding, k.detach().flip(1),
+                                     None if bias is None else bias.detach(), is_bhl=not last)
         y = layer(u)
         axis = 1 if last else 2
         y = y.narrow(axis, first, u.shape[axis]).contiguous()

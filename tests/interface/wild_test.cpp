@@ -152,7 +152,7 @@ TEST_P(WildOperation, BrokenTokens) {
   std::mt19937 random(72);
   const auto below = [&](std::size_t most) { return std::size_t{random()} % most; };
   int answered = 0;
-  for (int number = 0; number < kTokens; ++number) {
+  for (int number = 0; number < kTokens / 4; ++number) {
     std::vector<std::string> fields;
     std::istringstream token(random_case(73, number, GetParam()).asked.token());
     for (std::string field; std::getline(token, field, '_');) fields.push_back(field);

@@ -1,6 +1,8 @@
 """Rows of each kind, whole as danaus writes them, with made-up values."""
 
+import json
 import sys
+import zlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -8,15 +10,23 @@ PLOTS = ROOT / "plots"
 sys.path.insert(0, str(PLOTS))
 sys.dont_write_bytecode = True
 
-import measurements  # noqa: E402
-
 PROVENANCE = {"date": "2026-11-20", "git": "0123456789ab", "dirty": False, "sources": "abcdef012345",
               "argv": ["danaus", "verify"],
               "host": {"cpu": "a <CPU>", "threads": 2, "os": "an OS", "compiler": "g++ 12.2.0"}}
 LENGTHS = {256: "r16x16", 512: "r32x16"}
 VARIANT = "exchange_a_variant"
-KERNELS = measurements.code_of("kernel", VARIANT)
+CODE = "0123456789ab"  # of today
 MEASURED = "fftconv_f16_circular_l1024_b64_h768"
+
+
+def write_rows(path, rows):
+    """A file of rows, and that danaus stale has seen it: rows with another code than today's are stale."""
+    rows, judged = list(rows), path.parent / "verdicts.json"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    verdicts = json.loads(judged.read_text()) if judged.exists() else {}
+    stale = [number for number, row in enumerate(rows, 1) if row.get("code", CODE) != CODE]
+    verdicts[path.name] = {"crc32": zlib.crc32(path.read_bytes()), "stale": stale, "unknown": []}
+    judged.write_text(json.dumps(verdicts))
 
 
 def verdict(status, error, bound, clearance):
@@ -58,7 +68,7 @@ def bench_row(case, method, us, code=None, status="passed", clock=1780):
               "power_limit_watts": 700}
     protocol = {"launches": 10, "warmups": 3, "repetitions": 5, "idle_ms": 150, "load_ms": 300, "sustained": True}
     row = {"schema": 1, "kind": "bench", "case": case, "method": method, "device": device, "protocol": protocol,
-           "code": code or (KERNELS if method == "kernel" else measurements.code_of(method, "")), "variant": VARIANT, "fft_size": 1024,
+           "code": code or CODE, "variant": VARIANT, "fft_size": 1024,
            "verify": {**verdict(status, 1e-4, 1e-3, 0.1), "rows": 64, "of": 49152, "nonfinite": 0},
            "floor": {"us": 10, "copy_bytes_per_s": 4e12}, "work": {"bytes": 1000, "useful_flops": 1000}, **PROVENANCE}
     if status == "passed":
@@ -81,10 +91,8 @@ def step_row(case="fftconvstep_f16_circular_l1024_b64_h768", us=50):
     """Parts of 5, 10, 20, 20 and 5 us; the floor is 10 us."""
     parts = {"filter": 5, "y": 10, "du": 20, "dk correlate_chain": 20, "dk taps": 5}
     row = bench_row(case, "kernel", us)
-    families = ["chain", "correlate_chain"]
     series = row["time_us"]["burst_cold"]
-    return {**row, "families": families, "code": "+".join(measurements.code_of("kernel", each) for each in families),
-            "parts_us": {name: {**series, "median": time} for name, time in parts.items()},
+    return {**row, "parts_us": {name: {**series, "median": time} for name, time in parts.items()},
             "memory": {"arrays_bytes": 4 * 2 * 64 * 768 * 1024 + 2 * 4 * 768 * 1024, "kept_bytes": 50_000_000}}
 
 
@@ -115,7 +123,7 @@ def way_row(case, us, method=None, floor=10):
 
 
 def forecast_row(us, profile="a test H100", case=MEASURED, date="2026-11-19", code=None):
-    return {**way_row(case, us), "kind": "forecast", "profile": profile, "code": code or KERNELS,
+    return {**way_row(case, us), "kind": "forecast", "profile": profile, "code": code or CODE,
             **PROVENANCE, "date": date}
 
 
@@ -141,8 +149,7 @@ def state_rows():
 def measured_ways():
     """As predicted at K=4, not at 64; of a state as predicted."""
     def row(case, method, us):
-        made = {**bench_row(case, method, us), "fft_size": 0}
-        return {**made, "code": KERNELS} if method.endswith("_fft") else made
+        return {**bench_row(case, method, us), "fft_size": 0}
     return [row(SHORT.format(4), "kernel", 12), row(SHORT.format(4), "full_fft", 28), row(SHORT.format(64), "kernel", 31),
             row(SHORT.format(64), "full_fft", 27), row(STATE.format(1024, 768), "kernel", 110),
             row(STATE.format(1024, 768), "cufft_f32", 400)]
@@ -223,7 +230,7 @@ def decode_row(method, us, measured=False, **more):
         return {**row, "source": "predicted", "profile": "H200"}
     said = {name: value for name, value in verdict("passed", 1e-4, 1e-3, 0.1).items() if name != "truth"}
     return {**row, "source": "measured", "device": {"name": "NVIDIA H200", "sm": 90, "multiprocessors": 132},
-            "families": ["decode"], "code": measurements.code_of_families(["decode"]),
+            "families": ["decode"], "code": CODE,
             "verify": {**said, "rows": 8, "of": 4096}}
 
 
@@ -245,13 +252,13 @@ def counters_row():
                   {"name": "global store sectors", "counted": 0, "hardware": 0, "ratio": None, "metric": "c",
                    "least": 0, "most": 0}]
     return {"schema": 1, "kind": "counters", "case": MEASURED, "method": "kernel",
-            "device": {"name": "NVIDIA H200", "sm": 90, "multiprocessors": 132}, "code": KERNELS, "variant": "exchange",
+            "device": {"name": "NVIDIA H200", "sm": 90, "multiprocessors": 132}, "code": CODE, "variant": "exchange",
             "blocks": 18, "quantities": quantities, **PROVENANCE}
 
 
 def check_row(method="tests", failed=(), stale=False):
     row = {"schema": 1, "kind": "check", "method": method, "device": {"name": "NVIDIA H200", "sm": 90,
-           "multiprocessors": 132}, "driver": "580.1", "code": "stale" if stale else measurements.all_kernels(),
+           "multiprocessors": 132}, "driver": "580.1", "code": "stale" if stale else CODE,
            "compiler": "NVIDIA 13.0", "program": "kernels_cuda_test",
            "tests": {"passed": 30 - len(failed), "failed": len(failed), "skipped": 1}, "failed": list(failed),
            "status": "failed" if failed else "passed", **PROVENANCE}
@@ -262,7 +269,7 @@ def random_row(first=0, clearance=0.4, failed=()):
     worst = {"number": first + 7, "case": "fftconv_f16_causal_l100_b1_h1", "data": "filter gaussian, scale 1",
              "error": clearance * 1e-3, "bound": 1e-3, "clearance": clearance}
     return {"schema": 1, "kind": "random", "seed": "3", "first": first, "count": 500,
-            "code": measurements.all_kernels(), "driver": "580.1",
+            "code": CODE, "driver": "580.1",
             "device": {"name": "NVIDIA H200", "sm": 90, "multiprocessors": 132},
             "failed": list(failed), "worst": worst, **PROVENANCE}
 

@@ -5,10 +5,11 @@ import shutil
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from rows import (LAYER, MEASURED, bench_row, check_row, counters_row, extension_memory_rows, extension_rows, field_rows,
                   forecast_row, layer_gradient_row, layer_rows, long_factor_rows, long_rows, measured_ways, prediction_rows, random_row,
-                  short_rows, step_row, timed_long_factors, ways_rows)
+                  short_rows, step_row, timed_long_factors, ways_rows, write_rows)
 
 import measurements
 import sources
@@ -23,7 +24,7 @@ from tables import (checks, counters, extension, fields, forecast, layers, long,
 
 
 def fresh(rows):
-    return [{**row, "stale": False} for row in rows]
+    return [{**row, "stale": False, "age": ""} for row in rows]
 
 
 def line_of(table, first):
@@ -145,10 +146,10 @@ class LongRowsTest(unittest.TestCase):
                   bench_row("fftconv_f16_circular_l65536_b64_h192", "cufft_f32", 1)]
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            (folder / "bench.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*rows, *others]))
+            write_rows(folder / "bench.jsonl", [*rows, *others])
             found = sources.long_ones(folder, folder / "none")
         points = cost.long_points(found.rows, "H200", set())
-        self.assertEqual([(order, n, stale) for order, n, _, stale in points], [(5, n, False) for n in lengths])
+        self.assertEqual([(order, n, stale) for order, n, _, stale in points], [(5, n, "") for n in lengths])
         # 1 ms of as many samples as 64 rows of 192 channels of 64K have.
         for _, _, ps, _ in points:
             self.assertAlmostEqual(ps, 1e9 / (64 * (192 << 16)), places=6)
@@ -197,7 +198,7 @@ class ChecksTest(unittest.TestCase):
         table = self.ran(check_row(), check_row("memcheck"), random_row(), random_row(500, 0.45),
                          {**random_row(), "operation": "ssmconv"})
         self.assertTrue(table.good)
-        self.assertEqual(table.verdict, "5 rows of 1 device; 0 of them with failures, 0 stale.")
+        self.assertEqual(table.verdict, "5 rows of 1 device; 0 of them with failures.")
         self.assertEqual(line_of(table, "kernels_cuda_test, memcheck"),
                          ["kernels_cuda_test, memcheck", 30, 0, 1, 0, "", "", "", "580.1", "2026-11-20",
                           "0123456789ab", ""])
@@ -222,7 +223,7 @@ class ChecksTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             for rows, stale in (([check_row()], False), ([check_row(stale=True)], True)):
-                (folder / "checks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+                write_rows(folder / "checks.jsonl", rows)
                 sources.results.read.cache_clear()
                 found = sources.checks(folder, folder / "none")
                 self.assertEqual([row["stale"] for row in found.rows], [stale])
@@ -289,10 +290,6 @@ class TrainingTest(unittest.TestCase):
         self.assertEqual(best.us, min(peer.us for peer in self.PEERS.of(row)))
         self.assertNotIn("fftconvstep", {peer.operation for peer in self.PEERS.of(
             fresh([bench_row(MEASURED, "kernel", 12)])[0])})
-
-    def test_a_step_is_stale_with_any_of_its_families(self):
-        self.assertFalse(measurements.is_stale(step_row()))
-        self.assertTrue(measurements.is_stale({**step_row(), "families": ["chain", "taps"]}))
 
 
 OTHER = "NVIDIA H100 80GB HBM3"
@@ -418,8 +415,7 @@ class LongTest(unittest.TestCase):
         whole = bench_row("fftconv_f16_circular_l1048576_b64_h768", "kernel", 15000)
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [
-                whole, *long_rows(), step_row()]))
+            write_rows(folder / "rows.jsonl", [whole, *long_rows(), step_row()])
             sources.results.read.cache_clear()
             times = {row["method"]: row["time_us"]["burst_cold"]["median"]
                      for row in measurements.timed(None, folder).rows}
@@ -433,7 +429,7 @@ class ReadmeTest(unittest.TestCase):
         """A folder with these rows, predictions and what other people measured."""
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         for name, lines in (("rows", rows), ("predictions", prediction_rows())):
-            (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+            write_rows(folder / f"{name}.jsonl", lines)
         for name in ("h200_peers.csv", "h200_short.csv"):
             shutil.copy(measurements.COMMITTED / name, folder)
         sources.results.read.cache_clear()
@@ -451,7 +447,7 @@ class ReadmeTest(unittest.TestCase):
         longer = "fftconvstep_f16_circular_l2048_b64_h768"
         rows = [step_row(us=50), step_row(longer, 30), bench_row(longer, "cufft_f32", 120)]
         with tempfile.TemporaryDirectory() as name:
-            (Path(name) / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+            write_rows(Path(name) / "rows.jsonl", rows)
             sources.results.read.cache_clear()
             lines = [line for line in readme.others(Path(name)).splitlines() if line.startswith("| training step")]
             self.assertEqual(lines, ["| training step, circular | 2 | 3.00 to 5.00 | 4.00 to 4.00 |"])
@@ -479,19 +475,39 @@ class ReadmeTest(unittest.TestCase):
         self.assertIn("10.0 % off in the median, 10.0 % at the 90th percentile, of 1 kernels", said[0])
         self.assertIn("another GPU's times do better", said[0])  # the same time over the same floor is right
 
-    def test_a_device_whose_kernels_are_all_stale_has_no_lines(self):
+    def test_a_device_whose_kernels_are_all_stale_has_lines_only_where_none_is_at_hand(self):
         row = bench_row(MEASURED, "kernel", 12)
         other = {**row["device"], "name": "NVIDIA B200"}
-        stale, baseline = {**row, "code": "another", "device": other}, {**bench_row(MEASURED, "copy", 10), "device": other}
-        self.assertNotIn("B200", readme.claims(self.committed([row, stale, baseline])))
+        old, baseline = {**row, "code": "another", "device": other}, {**bench_row(MEASURED, "copy", 10), "device": other}
+        folder = self.committed([row, old, baseline])
+        said = readme.claims(folder)
+        self.assertIn("| NVIDIA B200 |", said)
+        self.assertIn(f"1 of revision {row['git']}", said)
+        with mock.patch("measurements.AT_HAND", ("NVIDIA H200", "NVIDIA B200")):
+            self.assertNotIn("B200", readme.claims(folder))
 
 
 class SourcesTest(unittest.TestCase):
-    def test_a_row_that_another_stopwatch_timed_is_stale(self):
-        row = bench_row(MEASURED, "kernel", 12)
-        for stopwatch, stale in ((measurements.stopwatch(), False), ("another", True), (None, False)):
-            timed = {**row, "stopwatch": stopwatch} if stopwatch else row  # older rows do not say it
-            self.assertEqual(measurements.is_stale(timed), stale, stopwatch)
+    def test_a_row_is_as_old_as_its_verdict_says(self):
+        old = bench_row(MEASURED, "kernel", 12, "another")
+        elsewhere = {**old, "device": {**old["device"], "name": OTHER}}
+        with tempfile.TemporaryDirectory() as name:
+            path = Path(name) / "bench.jsonl"
+
+            def ages(committed):
+                sources.results.read.cache_clear()
+                rows = measurements.read_judged(path, ("bench",), committed=committed).rows
+                return [(row["age"], row["stale"]) for row in rows]
+            write_rows(path, [bench_row(MEASURED, "kernel", 12), old, elsewhere])
+            kept = f"of revision {old['git']}"
+            self.assertEqual(ages(True), [("", False), ("stale", True), (kept, False)])
+            self.assertEqual(ages(False)[2], ("stale", True), "a reader's own can be measured anew")
+            said = json.loads((path.parent / "verdicts.json").read_text())
+            said["bench.jsonl"]["unknown"] = [1]
+            (path.parent / "verdicts.json").write_text(json.dumps(said))
+            self.assertEqual(ages(True)[0], ("of unknown age", False))
+            path.write_text(path.read_text().replace("another", "the other"))
+            self.assertEqual(ages(True), 3 * [("of unknown age", False)], "the file is another")
 
     def test_predictions_of_which_none_counts_give_way_to_committed_ones(self):
         with tempfile.TemporaryDirectory() as name:

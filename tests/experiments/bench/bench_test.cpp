@@ -168,29 +168,6 @@ TEST(Bench, BaselinesSayWhatTheyDoNotCompute) {
   EXPECT_THAT(why(Contender::kernel, "ssmconv_f32_s4_l768_b2_h3"), HasSubstr("no kernel has f32 samples"));
 }
 
-TEST(Bench, RowsNameTheFamiliesThatTheyDependOn) {
-  const auto families = [](const char* token) { return families_of(Contender::kernel, parse_case(token), Device()); };
-  EXPECT_EQ(families("fftconv_f16_circular_l8192_b2_h3").size(), 1u);
-  EXPECT_THAT(families("fftconv_f16_circular_l65536_b2_h3"), ElementsAre("chain", "cluster"));
-  EXPECT_THAT(families("fftconv_f16_circular_l98304_b2_h3"), testing::Contains("outer"));
-  EXPECT_THAT(families("fftconvstep_f16_circular_l8192_b2_h3"), testing::Contains("taps"));
-  EXPECT_THAT(families("spectral_f32_b2_c4x8_l32_m8"), ElementsAre("mix"));
-  EXPECT_TRUE(families("fftconv_f64_circular_l8192_b2_h3").empty());
-  EXPECT_THAT(families("shortconv_f16_causal_k64_l100_b2_h3"), ElementsAre("toeplitz"));
-  EXPECT_THAT(families("shortconvgrad_f16_causal_k4_l100_b2_h3"), ElementsAre("correlate_short", "direct", "toeplitz"));
-  EXPECT_THAT(families("ssmconv_f16_s4_l100_b2_h3"), ElementsAre("state"));
-  EXPECT_EQ(families_of(Contender::full_fft, parse_case("shortconv_f16_causal_k64_l1000_b2_h3"), Device()),
-            families("fftconv_f16_causal_l1000_k64_b2_h3_rightangle"));
-  EXPECT_NE(code_of_kernel("correlate_short"), code_of_kernel("correlate_chain"));
-  EXPECT_NE(code_of_kernel("correlate_short"), "no kernel");
-  EXPECT_EQ(code_of_baseline("cufft_cublas_tf32"), code_of_baseline("cufft_cublas_f32"));
-  EXPECT_NE(code_of_baseline("cufft_f32"), code_of_baseline("cufft_pairs"));
-  for (const auto& method : kContenders) {
-    if (is_of_plans(method.value)) continue;
-    EXPECT_NE(code_of_baseline(method.name), "no baseline") << method.name;
-  }
-}
-
 TEST(Bench, BaselinesPadWhatIsCausal) {
   const Convolution causal = parse_convolution("fftconv_f16_causal_l1000_k600_b1_h1");
   EXPECT_EQ(baseline_fft_size(Contender::cufft_f32, causal), 1600);

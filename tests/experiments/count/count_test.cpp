@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "experiments/count/compiled.hpp"
+#include "experiments/code/machine_code.hpp"
 #include "experiments/count/hardware.hpp"
 #include "experiments/count/imitation.hpp"
 #include "experiments/count/kernel_work.hpp"
@@ -29,31 +29,34 @@ TEST(Count, ARowHoldsTheLaunchAndItsParts) {
   EXPECT_GT(counts.at("filter").at("fp32_operations"), 0);
 }
 
-// A row of --compiled: a kernel has 24 bytes of local memory on one path, none on another.
-std::string report(const KernelId& id, const std::string& code) {
-  const Json row = {{"family", id.family},
-                    {"device", {{"name", "a GPU"}, {"sm", 90}, {"multiprocessors", 132}}},
-                    {"code", code},
-                    {"kernels",
-                     {{{"line", id.line},
-                       {"instance", id.instance},
-                       {"paths",
-                        {{"tensor", {{"registers", 128}, {"local_bytes", 24}}},
-                         {"threads", {{"registers", 126}, {"local_bytes", 0}}}}}}}}};
-  return row.dump() + '\n';
+// A file of machine_code.py: a kernel has 24 bytes of local memory on one path, none on another.
+std::string made_of(const KernelId& id, const std::string& sources) {
+  const std::string name = text(id.line, '.', id.instance, '.');
+  const Json kernels = {{name + "tensor", {"abc", 128, 24}}, {name + "threads", {"def", 126, 0}}};
+  const Json family = {{"architecture", "90a"},
+                       {"family", id.family},
+                       {"sources", sources},
+                       {"compiler", "NVIDIA 13, -O3"},
+                       {"kernels", kernels}};
+  return Json{{"families", Json::array({family})}}.dump();
 }
 
-TEST(Count, WhatTheCompilerSaysIsKnownOfKernelsAsTheyAre) {
+TEST(Count, MachineCodeIsKnownOfKernelsAsTheyAre) {
   const KernelId id = {"exchange", 7, 3};
-  const CompilerReport ours(report(id, code_of_kernel("exchange")));
+  const MachineCode ours(made_of(id, sources_of_family("exchange")));
   ASSERT_TRUE(ours.of(id, Path::tensor, 90));
+  EXPECT_EQ(ours.of(id, Path::tensor, 90)->digest, "abc");
   EXPECT_EQ(ours.of(id, Path::tensor, 90)->local_bytes, 24);
   EXPECT_EQ(ours.of(id, Path::threads, 90)->registers, 126);
   EXPECT_FALSE(ours.of(id, Path::overhang, 90));
   EXPECT_FALSE(ours.of(id, Path::any, 90));
   EXPECT_FALSE(ours.of(id, Path::tensor, 80));
   EXPECT_FALSE(ours.of({"exchange", 7, 2}, Path::tensor, 90));
-  EXPECT_FALSE(CompilerReport(report(id, "another")).of(id, Path::tensor, 90));
+  EXPECT_TRUE(ours.of({"exchange"}, 90));
+  EXPECT_FALSE(ours.of({"chain", "exchange"}, 90)) << "nothing is said of one";
+  EXPECT_TRUE(ours.is_made_by("NVIDIA 13, -O3, sm_90a, sm_80"));
+  EXPECT_FALSE(ours.is_made_by("NVIDIA 13, -O3 -G, sm_90a"));
+  EXPECT_FALSE(MachineCode(made_of(id, "another")).of(id, Path::tensor, 90));
 }
 
 TEST(Count, NumbersWithoutARegisterAreStoredAndLoadedInEachTurn) {
@@ -61,32 +64,13 @@ TEST(Count, NumbersWithoutARegisterAreStoredAndLoadedInEachTurn) {
   const Device device = imitation(load_profile("H200"));
   const ProgramWork program = count_program(problem, device);
   const LaunchWork& launch = program.launches.back();
-  const CompilerReport said(report(launch.id, code_of_kernel(launch.id.family))), silent("");
+  const MachineCode said(made_of(launch.id, sources_of_family(launch.id.family))), silent("");
   const KernelWork with = kernel_work(problem, program, device, false, said).back().work,
                    without = kernel_work(problem, program, device, false, silent).back().work;
   EXPECT_EQ(with.local_accesses, 2 * (24 / 4) * 6 / 2 * 4 * 4) << "of three pairs of four channels by four warps";
   EXPECT_TRUE(with.local_is_known);
   EXPECT_EQ(without.local_accesses, 0);
   EXPECT_FALSE(without.local_is_known);
-}
-
-TEST(Count, TheCompilerIsAskedOnAGpuAndOfAllKernels) {
-  EXPECT_THAT(run({"count", "--compiled", "--case", "fftconv_f16_circular_l512_b1_h1"}).err,
-              HasSubstr("count: --compiled is of all kernels"));
-  if (cuda_device_count() == 0) {
-    const Ran ran = run({"count", "--compiled"});
-    EXPECT_EQ(ran.code, 77);
-    EXPECT_THAT(ran.err, HasSubstr("--compiled need"));
-    return;
-  }
-  const Ran ran = run({"count", "--compiled", "--json", "-"});
-  ASSERT_EQ(ran.code, 0) << ran.err;
-  const Device device = cuda_device();
-  const Variant& variant = choose(parse_convolution("fftconv_f16_circular_l512_b3_h2"), device);
-  const auto said =
-      CompilerReport(ran.out).of({variant.family, variant.line, variant.instance}, Path::threads, device.sm);
-  ASSERT_TRUE(said);
-  EXPECT_GT(said->registers, 0);
 }
 
 TEST(Count, PrintsEachCounter) {

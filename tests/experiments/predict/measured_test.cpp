@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "experiments/code/row_code.hpp"
 #include "experiments/count/imitation.hpp"
 #include "experiments/io/result_file.hpp"
 #include "experiments/predict/measured_kernels.hpp"
@@ -29,8 +30,8 @@ Json bench_row(const std::string& token, double us) {
           {"kind", "bench"},
           {"case", token},
           {"method", "kernel"},
-          {"device", {{"name", "NVIDIA H200"}, {"multiprocessors", 132}}},
-          {"code", code_of_kernel("exchange")},
+          {"device", {{"name", "NVIDIA H200"}, {"sm", 90}, {"multiprocessors", 132}, {"l2_bytes", 62914560}}},
+          {"code", code_of(Contender::kernel, parse_case(token), imitation(load_profile("H200"))).words()},
           {"variant", chosen_name(token)},
           {"verify", {{"status", "passed"}}},
           {"time_us", {{"burst_cold", {{"median", us}, {"clock_mhz", 1800.}}}}},
@@ -62,7 +63,7 @@ class Measured : public testing::Test {
 TEST_F(Measured, ReadsKernelsThatPassedAndWereTimed) {
   Json copy = bench_row("fftconv_f16_circular_l512_b64_h768", 20), failed = copy,
        stale = bench_row("fftconv_f16_causal_l1000_b64_h768", 70);
-  copy["method"] = "copy", failed["verify"]["status"] = "failed", stale["code"] = "another";
+  copy["method"] = "copy", failed["verify"]["status"] = "failed", stale["code"] = "sources:another";
   const MeasuredKernels measured =
       read({bench_row("fftconv_f16_circular_l8192_b64_h768_r16x8x8x8", 60), copy, failed, stale});
   EXPECT_EQ(measured.device, "NVIDIA H200");

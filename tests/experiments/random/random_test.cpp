@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "experiments/count/imitation.hpp"
 #include "experiments/random/random_case.hpp"
 #include "experiments/verify/execution.hpp"
 #include "kernels/cpu/machine.hpp"
@@ -138,6 +139,38 @@ TEST(RandomCases, OfOtherOperationsReachWhatTheyDifferIn) {
     EXPECT_EQ(random_case(0, number, "fftconvgrad").asked.token(), token(Backward{p}));
     EXPECT_EQ(random_case(0, number, "fftconvstep").asked.token(), token(TrainingStep{p}));
   }
+}
+
+TEST(RandomCases, AreExecutedAsForTheProfilesDevices) {
+  for (const auto& [device, profile] :
+       {std::pair(h200(), "H200"), std::pair(h100(), "H100"), std::pair(a100(), "A100-40GB")}) {
+    const Device of_profile = imitation(load_profile(profile));
+    EXPECT_EQ(device.sm, of_profile.sm) << profile;
+    EXPECT_EQ(device.block_bytes, of_profile.block_bytes) << profile;
+    EXPECT_EQ(device.cache_bytes, of_profile.cache_bytes) << profile;
+    EXPECT_EQ(device.multiprocessors, of_profile.multiprocessors) << profile;
+  }
+}
+
+// Into a guard, or into an input.
+TEST(RandomCases, AStrayWriteFails) {
+  const auto violation_with = [](std::string_view region, int at) {
+    ExecutorOptions options;
+    options.observer = [&](const Launch& launch, const host::Counters&) {
+      for (int i = 0; i < launch.region_count; ++i)
+        if (launch.regions[i].name == region)
+          static_cast<std::byte*>(const_cast<void*>(launch.regions[i].data))[at] = std::byte{0x55};
+    };
+    RandomCase c;
+    c.asked = parse_case("fftconv_f16_causal_l104_b2_h2");
+    return judge(c, executor_machine(options)).violation;
+  };
+  EXPECT_EQ(violation_with("nothing", 0), "");
+  EXPECT_EQ(violation_with("y", -1), "memory beside y was written");
+  EXPECT_EQ(violation_with("y", 2 * 2 * 2 * 104), "memory beside y was written");
+  EXPECT_EQ(violation_with("u", -1), "memory beside u was written");
+  EXPECT_EQ(violation_with("u", 0), "u was written");
+  EXPECT_EQ(violation_with("spectrum", -1), "memory beside the prepared filters was written");
 }
 
 // An error in numbers that are known fails, and one in other numbers does not.
