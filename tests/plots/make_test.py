@@ -1,7 +1,6 @@
 """make.py as a user calls it, on a few rows of each kind."""
 
 import html
-import json
 import re
 import shutil
 import subprocess
