@@ -6,7 +6,7 @@
   plots/make.py figure4 --data out --out /tmp  one figure
   plots/make.py --report out/report.html       all figures, and the page that explains them
   plots/make.py --judge                        how well the models predict what was measured, in a small table
-  plots/make.py --readme README.md             the README's tables, from committed rows
+  plots/make.py --readme README.md             a page's tables, from committed rows; also of docs/results.md
 
 Rows come from --data, and from experiments/results/ where that has such. A figure or table without rows is left out.
 Exit code 2 where an argument is wrong or a result file is refused; nothing is half-written.

@@ -79,6 +79,15 @@ class Peers:
                 fastest[name] = min(peer, fastest.get(name, peer), key=lambda each: each.us)
         return list(fastest.values())
 
+    def all_of(self, row):
+        """Every time of a row's forward case on its device, with the filter's transform or without, in either 16-bit
+        type. There are such for B=64, H=768, K=L, with both gates or none."""
+        fields = case_fields(row["case"])
+        if not self.is_of(row) or (fields["b"], fields["h"]) != (BATCH, CHANNELS) or len(fields["gates"]) == 1:
+            return []
+        asked = fields["operation"], fields["mode"], bool(fields["gates"]), fields["l"]
+        return [peer for peer in self.all if (peer.operation, peer.mode, peer.gated, peer.length) == asked]
+
     def is_of(self, row):
         """Whether others were timed on the row's GPU."""
         return DEVICE in row["device"]["name"]

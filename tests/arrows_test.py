@@ -1,4 +1,4 @@
-"""Arrows between folders point one way: what each may include, as the README's map says."""
+"""Arrows between folders point one way: what each may include, as the map in docs/extending.md says."""
 
 import re
 import unittest

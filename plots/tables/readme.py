@@ -1,32 +1,37 @@
-"""The README's tables: Markdown between two markers each, from committed rows alone."""
+"""Tables of pages, of the README and docs/results.md: Markdown between two markers each, from committed rows alone."""
 
 import textwrap
 from collections import Counter
 
 from evaluation import COUNTED, NULLS, evaluate
 from measurements import (ANSWERS, CUFFT, LONG, VERDICTS, ages, answering, at_fft_sizes, by_device, floor_with_spectrum,
-                          left_to_the_plan, length_of, passed, read_all, read_either, short_name, timed, us)
-from peers import FILE as PEERS, Peers
+                          passed, read_all, read_either, short_name, timed, us)
+from peers import FILE as PEERS, SHORT, Peers, ShortPeers
 from results import Refusal, case_fields
 from style import length
+from tables import front
 from tables.forecast import answers_of, beats_null, off
-from tables.judgement import NOT_ITS_GPU, TITLES, beaten_words, best_of, percent, stale_words
+from tables.judgement import NOT_ITS_GPU, TITLES, best_of, percent, stale_words
 from tables.speed import blocks, call, cufft_call, number, over_copy, over_whole_floor, protocol
 
-BEGIN, END = "<!-- {}, written by plots/make.py --readme README.md -->", "<!-- End of {} -->"
+BEGIN, END = "<!-- {}, written by plots/make.py --readme -->", "<!-- End of {} -->"
 MUCH = 1.2  # the floor with the spectrum over that without
 WHERE = {"median": "in the median", "p90": "at the 90th percentile", "mean_regret": "on average", "worst_regret": "at worst"}
 
 
 def with_tables(path, text, committed):
-    """The text of the README with everything between its markers made anew."""
+    """The text of a page with everything between the markers that it has made anew."""
     for name, made in TABLES.items():
         begin, end = BEGIN.format(name), END.format(name.lower())
         first, last = text.find(begin), text.find(end)
+        if first < 0 and last < 0:
+            continue  # of another page
         if not 0 <= first < last:
             raise Refusal(f"{path}: lacks the line '{begin}' or, after it, '{end}'")
         table = made(committed)
         text = text[:first + len(begin)] + "\n" + (f"\n{table}\n\n" if table else "") + text[last:]
+    if not any(BEGIN.format(name) in text for name in TABLES):
+        raise Refusal(f"{path}: lacks the line '{BEGIN.format(next(iter(TABLES)))}', or that of another table")
     return text
 
 
@@ -38,8 +43,14 @@ def claims(committed):
         return ""
     peers, own = Peers(committed), by_device(rows.rows)
     of_devices = [own[device] for device in devices(rows)]
-    cells = [each for claim in (it_is_fast, it_is_the_fastest, it_is_right) for of_device in of_devices
+    cells = [each for claim in (it_is_fast, it_is_the_fastest) for of_device in of_devices
              for each in claim(without_stale(of_device)[0], rows, peers)]
+    every, drawn = by_device(timed(None, committed, TIMED).rows), read_either(None, committed, ["random"])
+    short = ShortPeers(committed)
+    for of_device in of_devices:
+        origin = origin_of(of_device, rows)
+        cells += front.over_short_peers(without_stale(every[origin[0]])[0], [origin[0], f"{origin[1]}, {SHORT}"], short)
+        cells += it_is_right(without_stale(every[origin[0]])[0], origin) + random_cases_are_right(drawn, origin[0])
     for judged in predictions_by_device(predictions, rows):
         cells += it_is_predicted(judged, predictions)
     cells += it_is_foretold(committed)
@@ -49,28 +60,30 @@ def claims(committed):
 
 
 def it_is_fast(of_device, rows, _):
-    main = next(iter(blocks(at_fft_sizes(of_device)).values()))
-    shown = [methods["kernel"] for methods in main.values() if "kernel" in methods and passed(methods["kernel"])
-             and length_of(methods["kernel"]) < LONG]
-    floors = [us(row) / row["floor"]["us"] for row in shown]
-    return [["A convolution takes little longer than copying its data.",
-             f"{min(floors):.2f} to {max(floors):.2f} floors, fp16, N = {length(lengths_of(shown)[0])} to "
-             f"{length(lengths_of(shown)[-1])}", *origin_of(of_device, rows)]] if shown else []
+    return front.over_floors(of_device, origin_of(of_device, rows))
 
 
 def it_is_the_fastest(of_device, rows, peers):
-    plain = [row for row in of_device if row["method"] == "kernel" and left_to_the_plan(row["case"]) and passed(row)]
-    gains = [best.us / us(row) for row in plain if (best := peers.best(row))]
     device, bench = origin_of(of_device, rows)
-    return [["It is faster than the fastest other kernel.", f"{min(gains):.1f} to {max(gains):.1f} times, where one exists",
-             device, f"{bench}, {PEERS}"]] if gains else []
+    return front.over_others(of_device, [device, f"{bench}, {PEERS}"], peers)
 
 
-def it_is_right(of_device, rows, _):
+def it_is_right(of_device, origin):
+    """Rows of all operations."""
     kernels = [row for row in of_device if row["method"] == "kernel"]
     most = max(row["verify"]["clearance"] for row in kernels if row["verify"]["clearance"] is not None)
     return [["Every kernel that was timed is right.", f"{sum(map(passed, kernels))} of {len(kernels)} within their "
-             f"bounds, which the worst takes {100 * most:.0f} % of", *origin_of(of_device, rows)]]
+             f"bounds; the worst takes {100 * most:.1f} % of its bound", *origin]]
+
+
+def random_cases_are_right(drawn, device):
+    own = [row for row in drawn.rows if row["device"]["name"] == device] if drawn else []
+    if not own:
+        return []
+    count, failed = sum(row["count"] for row in own), sum(len(row["failed"]) for row in own)
+    return [["Random cases are right.", f"{count - failed} of {count} within their bounds; the worst takes "
+             f"{100 * max(row['worst']['clearance'] for row in own):.1f} % of its bound", device,
+             file_of(drawn, lambda row: row["device"]["name"] == device)]]
 
 
 def it_is_predicted(judged, predictions):
@@ -79,12 +92,13 @@ def it_is_predicted(judged, predictions):
     counted, beaten = judgement.summary(COUNTED), judgement.beaten()
     of_profile = judged[0]["profile"]
     origin = [judged[0].get("device", of_profile), file_of(predictions, lambda row: row["profile"] == of_profile)]
-    times = ["Work counted without a GPU predicts the time.", f"{percent(counted.median)} % off in the median, "
+    times = ["Counted work predicts the time; counting needs no GPU, the profile and the fit do.",
+             f"{percent(counted.median)} % off in the median, "
              f"{percent(counted.p90)} % at the 90th percentile, at lengths that it was not fitted to"
              + but_for_nulls(beaten, "median", "p90"), *origin]
     if counted.choices == 0:
         return [times]
-    return [times, ["A choice of factors by it is nearly the fastest.",
+    return [times, ["The factors that counted work calls fastest are nearly the fastest.",
                     f"{percent(counted.mean_regret)} % slower on average, {percent(counted.worst_regret)} % at worst, "
                     f"of {counted.choices} choices" + but_for_nulls(beaten, "mean_regret", "worst_regret"), *origin]]
 
@@ -98,8 +112,8 @@ def it_is_foretold(committed):
     lines = []
     for gpu in dict.fromkeys(answer["gpu"] for answer in answers):
         here = [answer for answer in answers if answer["gpu"] == gpu]
-        beaten = "; **beaten** by another GPU's times" if beats_null(here) is False else ""
-        lines.append(["Counted work foretells a GPU on which nothing has run.",
+        beaten = "; another GPU's times do better" if beats_null(here) is False else ""
+        lines.append(["Counted work predicts the times of a GPU on which nothing has run.",
                       f"{off(here)}, of {len(here)} kernels as they were{beaten}",
                       gpu, f"{forecasts.sources[0].path.name}, {ANSWERS}/"])
     return lines
@@ -171,9 +185,9 @@ def others(committed):
         old = f" (of its rows {ages(counting)})" if ages(counting) else ""
         origins.append(f"{device}, {' to '.join(dict.fromkeys((days[0], days[-1])))}{old}")
     cells = [[name, *map(str, line)] for name, line in lines.items() if any(line)]
-    return "\n".join(paragraph(f"{'; '.join(origins)}: bursts, the lowest and the highest of all cases, and how many times "
-                               "as long the best of cuFFT's ways takes, with the products, sums and packing that it "
-                               "needs:") + table(["operation", *columns], cells))
+    caption = (f"{'; '.join(origins)}. Times are bursts, the least and the greatest of all cases. The column cuFFT says "
+               "how many times as long the best of its ways takes, with the products, sums and packing that it needs.")
+    return "\n".join(paragraph(caption) + table(["operation", *columns], cells))
 
 
 def others_line(found):
@@ -202,7 +216,7 @@ def without_stale(rows):
 
 def but_for_nulls(beaten, *names):
     """What does better than counted work, in each of these figures in which something does."""
-    return "".join(f"; **beaten** {WHERE[name]} by {best_of(beaten[name], name)}" for name in names if name in beaten)
+    return "".join(f"; {best_of(beaten[name], name)} does better {WHERE[name]}" for name in names if name in beaten)
 
 
 def devices(results):
@@ -249,10 +263,9 @@ def speed(results, device, peers):
     (heading, main), *others = blocks(at_fft_sizes(by_device(results.rows)[device])).items()
     others = [(name, block) for name, block in others if 4 * len(block) > len(main)]
     origin = ", ".join([heading, *results.dates(), results.revision()])
-    lines = paragraph(f"{origin}. Times in microseconds, clocks in MHz; a call is the filter's transform "
-                      "and the convolution, from a CUDA graph; × copy is over a copy of u to y in turns with it, with "
-                      "quartiles; ~ is scaled from fewer rows, and a peer's cuFFT is without "
-                      "its packing:")
+    lines = paragraph(f"{origin}. Times in microseconds, clocks in MHz. A call is the filter's transform "
+                      "and the convolution, from a CUDA graph. × copy is over a copy of u to y in turns with it, with "
+                      "quartiles. ~ marks times scaled from fewer rows. A peer's cuFFT leaves out the packing of its pairs.")
     columns = ["L", "floor", "burst", "× floor", "clock", "× copy", "sustained", "× floor", "clock", "call", "best cuFFT",
                "its call", "best peer"]
     lines += table(columns, [line(case, methods, peers) for case, methods in main.items()])
@@ -272,16 +285,25 @@ def judgement(rows):
     profiles = " and the ".join(sorted({kernel.row["profile"] for kernel in judged.counting}))
     how = ("each predicted by a fit to those of other lengths" if judged.fitted else "which no model was fitted to")
     lines = paragraph(
-        f"On the {profiles}: the absolute error of the time predicted for {summaries[0].rows} measured kernels, {how}, "
-        f"and by how much the factors that a model calls fastest are slower than the fastest, in "
-        f"{summaries[0].choices} cases{candidates_words(judged)}. In brackets what 95 % of draws of other cases would "
-        f"give. Where counted work is worse than a null model, it has shown nothing. {beaten_words(judged)}{stale_words(judged)}")
+        f"On the {profiles}: the absolute error of the time predicted for {summaries[0].rows} measured kernels, {how}. "
+        f"The cost of a choice is over the fastest factors, in {summaries[0].choices} cases{candidates_words(judged)}. "
+        f"Brackets: bootstrap 95 % interval over cases. Where counted work is worse than a null model, it has shown "
+        f"nothing. {null_words(judged)}{stale_words(judged)}")
     cells = [[heading_of(summary),
               with_interval(summary, "median") or ("" if summary.model in NULLS else NOT_ITS_GPU),
               with_interval(summary, "p90"), with_interval(summary, "mean_regret"), of(summary.p90_regret),
               of(summary.worst_regret)] for summary in (*summaries, *of_gpus)]
     columns = ["model", "error, median", "90th percentile", "its choice costs, mean", "90th percentile", "worst"]
     return "\n".join(lines + table(columns, cells))
+
+
+def null_words(judged):
+    """Which null models do better than counted work, and in what."""
+    beaten = judged.beaten()
+    if not beaten:
+        return "No null model does better than counted work."
+    words = "; ".join(f"{best_of(nulls, name)} {WHERE[name]}" for name, nulls in beaten.items())
+    return f"Better than counted work: {words}."
 
 
 def candidates_words(judged):
@@ -338,5 +360,5 @@ def table(columns, rows):
     return ["| " + " | ".join(cells) + " |" for cells in (columns, ["---"] * len(columns), *rows)]
 
 
-TABLES = {"Claims": claims, "Measured times": measured_times, "Other operations": others,
+TABLES = {"Speed": front.speed, "Claims": claims, "Measured times": measured_times, "Other operations": others,
           "Judged models": judged_models}

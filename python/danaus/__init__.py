@@ -7,8 +7,8 @@
 
 conv(), short_conv(), ssm_conv() and Plan compute; verify(), predict(), what_if(), count(), factors() and memory() ask
 about a case by its token, explore() which part of a spectrum can go; danaus.torch has operators of PyTorch,
-danaus.flashfftconv takes the place of the package flashfftconv. README.md in the folder python/ of the sources has
-examples of each.
+danaus.flashfftconv takes the place of the package flashfftconv. docs/python.md of the sources has examples of
+each.
 """
 
 from danaus._library import CudaError, InternalError, NoDevice, device_count

@@ -2,7 +2,7 @@
 
     from danaus.flashfftconv import FlashDepthWiseConv1d, FlashFFTConv
 
-What differs from flashfftconv is listed in README.md of the folder python/ in the sources.
+What differs from flashfftconv is listed in docs/flashfftconv.md of the sources.
 """
 
 import re

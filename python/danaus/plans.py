@@ -47,7 +47,7 @@ class Plan:
         plan.prepare(k=k)             # [H, K], of the host or the device; transformed once
         y = plan.execute(u=u)         # [B, H, L]; or y=array for the memory that it goes to
 
-    token: the case as one word, as the README of the sources has it. device: "cpu" executes the kernel of an H100 or
+    token: the case as one word, as docs/tokens.md of the sources has it. device: "cpu" executes the kernel of an H100 or
     H200 operation by operation, checked, with the roundings that it has there, and slowly; "cuda", "cuda:N" or N is a
     GPU. Arrays are NumPy's or of any library with DLPack or __cuda_array_interface__, contiguous, of the type and shape
     in `arrays`; bfloat16 is ml_dtypes' or its bits as uint16. On a GPU calls are asynchronous: what they read and

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Writes the tables of python/README.md between their markers, from the rows in experiments/results/.
+"""Writes the tables of docs/python.md between their markers, from the rows in experiments/results/.
 
-  python/tools/tables.py [--results DIR] [README]
+  python/tools/tables.py [--results DIR] [PAGE]
 
 Rows are of the kinds host_cost, training and masked_model, which their schemas there describe. A table without rows
 says so. Exit code 2 where a row is not as its schema says, and nothing is written.
@@ -23,15 +23,15 @@ BEGIN, END = "<!-- {}, written by python/tools/tables.py -->", "<!-- End of {} -
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("readme", nargs="?", type=Path, default=ROOT / "python" / "README.md")
+    parser.add_argument("page", nargs="?", type=Path, default=ROOT / "docs" / "python.md")
     parser.add_argument("--results", type=Path, default=COMMITTED, metavar="DIR")
     options = parser.parse_args()
     try:
-        made = with_tables(options.readme.read_text(encoding="utf-8"), options.results)
+        made = with_tables(options.page.read_text(encoding="utf-8"), options.results)
     except (Refusal, OSError) as refusal:
         print(f"tables.py: {refusal}", file=sys.stderr)
         return 2
-    options.readme.write_text(made, encoding="utf-8")
+    options.page.write_text(made, encoding="utf-8")
     return 0
 
 

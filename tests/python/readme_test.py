@@ -1,4 +1,4 @@
-"""The examples of python/README.md, in their order; those for PyTorch and for a GPU where there is one."""
+"""The examples of docs/python.md, docs/flashfftconv.md and README.md, in their order; those for PyTorch and for a GPU where there is one."""
 
 import contextlib
 import importlib.util
@@ -13,7 +13,8 @@ from pathlib import Path
 import danaus
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "python/README.md").read_text()
+PAGE = (ROOT / "docs/python.md").read_text()
+EXAMPLES = "".join([PAGE, *((ROOT / page).read_text() for page in ("docs/flashfftconv.md", "README.md", "python/README.md"))])
 
 
 def is_possible(block):
@@ -24,12 +25,12 @@ def is_possible(block):
 
 class Readme(unittest.TestCase):
     def test_examples_run(self):
-        blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+        blocks = re.findall(r"^```python\n(.*?)^```$", EXAMPLES, re.MULTILINE | re.DOTALL)
         self.assertGreaterEqual(len(blocks), 6)
         names, printed = {}, io.StringIO()
         for block in filter(is_possible, blocks):
             with self.subTest(block=block), contextlib.redirect_stdout(printed):
-                exec(compile(block, "README.md", "exec"), names)
+                exec(compile(block, "a page", "exec"), names)
         self.assertIn("passed", printed.getvalue())
         self.assertNotIn("failed", printed.getvalue())
 
