@@ -10,7 +10,6 @@
 #include "experiments/cli/interrupt.hpp"
 #include "experiments/cli/memory.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/count/compiled.hpp"
 #include "experiments/count/hardware.hpp"
 #include "experiments/io/mask_file.hpp"
 #include "experiments/io/signal_file.hpp"
@@ -181,9 +180,6 @@ void write_wav(PendingFile&, const Signal&) { fail("a .wav file is written by th
 void launch_once(const Convolution& problem, const Device&) {
   fail("run: ", token(problem), " is to be launched for a profiler, which the program danaus does");
 }
-
-// Its rows go into the program, which therefore makes them.
-std::vector<Json> report_of_compiler(const Device&) { fail("run: count --compiled is of the program danaus alone"); }
 
 }  // namespace danaus
 
