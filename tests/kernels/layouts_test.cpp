@@ -52,7 +52,7 @@ TEST(Layouts, AreAsLongAsTheirWordSays) {
 
 // The words themselves, where the kernels of pieces keep more copies of a spectrum for several rows than for one.
 TEST(Layouts, OfOneRowAndOfSeveralAreApartWhereCopiesAre) {
-  const auto plan_of = [](const char* token) { return Plan(parse_case(token), executor_machine()); };
+  const auto plan_of = [](const char* token) { return Plan(parse_case(token), executor_machine(few_blocks())); };
   const Plan one = plan_of("fftconv_bf16_causal_l100000_k2048_b1_h16"),
              two = plan_of("fftconv_bf16_causal_l100000_k2048_b2_h16"),
              many = plan_of("fftconv_bf16_causal_l100000_k2048_b64_h16"),

@@ -207,7 +207,7 @@ TEST(RandomCommand, PrintsItsSeedAndTheWorstCase) {
     EXPECT_EQ(run({"random", "--operation", operation, "--count", "4"}).code, 0);
   EXPECT_THAT(run({"random", "--operation", "fft"}).err, HasSubstr("must be one of fftconv"));
   EXPECT_EQ(run({"random", "--only", "3", "--count", "5"}).code, 2);
-  EXPECT_THAT(run({"random", "--device", "0", "--profile", "H200"}).err, HasSubstr("exclude each other"));
+  EXPECT_THAT(run({"random", "--device", "0", "--profile", "H200"}).err, HasSubstr("must be one of them"));
 }
 
 }  // namespace
