@@ -1,5 +1,5 @@
-// What the C interfaces share, danaus.h and those that are built upon it: handles, structs that may grow, and the one
-// place where every exception becomes a status.
+// Code that danaus.h shares with the C interfaces built upon it: handles, and structs that may grow. Every exception
+// becomes a status here.
 #pragma once
 
 #include <algorithm>

@@ -36,11 +36,12 @@ struct RandomCase {
 // The words of the operations that there are random cases of, the default first.
 std::vector<std::string> random_operations();
 
-// Case `number` of those that begin with `seed`; even numbers are small, odd ones go as far as operations do, by what
-// the truth takes. Of convolutions, their gradients and steps: lengths to 32K, or 512K, many of them near an FFT size;
-// K from 1 to 2 L; up to 2^17 samples, or 2^20, in up to thousands of rows. Of spectral layers: 16 to 1024 points, all
-// modes and channels. Of short convolutions and their gradients: 2 to 256 taps, rows from one sample on, in both
-// layouts, up to 2^21 products, or 2^24. Of state-space models: 1 to 256 states, up to 2^21 steps of a state, or 2^24.
+// Case `number` of the sequence that begins with `seed`. Even numbers are small cases. Odd numbers are wide ones, as
+// far as the truth can be computed: their limits stand in brackets.
+//   convolutions, gradients, steps   L to 32K (512K), often near an FFT size; K from 1 to 2 L; to 2^17 samples (2^20)
+//   spectral layers                  16 to 1024 points, all modes and channels
+//   short convolutions, gradients    2 to 256 taps, both layouts, L from 1; to 2^21 products (2^24)
+//   state-space models               1 to 256 states; to 2^21 steps of a state (2^24)
 RandomCase random_case(std::uint64_t seed, std::int64_t number, std::string_view operation = "fftconv");
 
 // In words, beside its token.

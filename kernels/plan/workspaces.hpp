@@ -1,8 +1,8 @@
-// A plan's own workspaces: no two calls that may run at the same time have one in common.
+// A plan's own workspaces. Calls that may run at the same time never share one.
 //
-// stream    calls on one run one after the other, and take the same workspace again
-// threads   a call has its workspace to itself until its last launch is made
-// capture   a graph keeps what its calls had, as long as the plan lives: it may be launched at any time, on any stream
+// stream    The calls of a stream run one after the other. They share a workspace.
+// threads   A call owns its workspace until its last launch is made.
+// capture   A graph may be launched at any time, on any stream. It keeps its calls' workspaces until the plan ends.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class Workspaces {
   };
 
  public:
-  // One call's, until its launches are made.
+  // The workspace of one call, until its launches are made.
   class Lease {
    public:
     Lease() = default;
