@@ -181,12 +181,9 @@ danaus_status danaus_allocate(int device, size_t bytes, void** data) {
 }
 
 void danaus_free(void* data) {
-  std::shared_ptr<void> freed;  // after the lock
+  std::map<void*, std::shared_ptr<void>>::node_type freed;  // after the lock
   const std::lock_guard lock(allocations_guard);
-  if (const auto found = allocations().find(data); found != allocations().end()) {
-    freed = std::move(found->second);
-    allocations().erase(found);
-  }
+  freed = allocations().extract(data);
 }
 
 danaus_status danaus_copy_to_device(int device, void* to, const void* from, size_t bytes) {

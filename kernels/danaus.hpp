@@ -38,12 +38,9 @@ class Handles {
     return reinterpret_cast<Handle*>(next_ += kStep);
   }
   void remove(const Handle* handle) {
-    std::shared_ptr<Value> last;  // ends after the lock
+    typename decltype(values_)::node_type removed;  // ends after the lock
     const std::lock_guard lock(guard_);
-    if (const auto found = values_.find(number_of(handle)); found != values_.end()) {
-      last = std::move(found->second);
-      values_.erase(found);
-    }
+    removed = values_.extract(number_of(handle));
   }
   // Null where there is none.
   std::shared_ptr<Value> find(const Handle* handle) {
