@@ -3,21 +3,14 @@
   PYTHONPATH=BUILD/python PYTHON tests/python/torch_cuda_test.py
 """
 
-import sys
 import threading
 import unittest
 
-try:
-    import torch
-except ImportError:
-    print("PyTorch is not installed")
-    sys.exit(77)  # which ctest counts as skipped
+from torch_or_skip import need_gpu, torch
 
 import danaus
 
-if not torch.cuda.is_available() or danaus.device_count() == 0:
-    print("there is no CUDA device, or the library was built without CUDA")
-    sys.exit(77)
+need_gpu()
 
 from torch.library import opcheck
 

@@ -5,16 +5,11 @@
 
 import copy
 import io
-import sys
 import threading
 import unittest
 from unittest import mock
 
-try:
-    import torch
-except ImportError:
-    print("PyTorch is not installed")
-    sys.exit(77)  # which ctest counts as skipped
+from torch_or_skip import torch
 
 from danaus import _tensors, _torch_filter
 from danaus import torch as danaus_torch

@@ -5,17 +5,12 @@ rows and filters that broadcast, meta tensors, how many plans are kept.
 """
 
 import gc
-import sys
 import threading
 import unittest
 import weakref
 from unittest import mock
 
-try:
-    import torch
-except ImportError:
-    print("PyTorch is not installed")
-    sys.exit(77)  # which ctest counts as skipped
+from torch_or_skip import torch
 
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.library import opcheck

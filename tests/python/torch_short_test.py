@@ -3,16 +3,11 @@
   PYTHONPATH=BUILD/python PYTHON tests/python/torch_short_test.py
 """
 
-import sys
 import unittest
 import warnings
 from unittest import mock
 
-try:
-    import torch
-except ImportError:
-    print("PyTorch is not installed")
-    sys.exit(77)  # which ctest counts as skipped
+from torch_or_skip import torch
 
 import torch._dynamo.testing
 from torch._subclasses.fake_tensor import FakeTensorMode

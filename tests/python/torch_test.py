@@ -3,17 +3,12 @@
   PYTHONPATH=BUILD/python PYTHON tests/python/torch_test.py
 """
 
-import sys
 import threading
 import unittest
 import warnings
 from unittest import mock
 
-try:
-    import torch
-except ImportError:
-    print("PyTorch is not installed")
-    sys.exit(77)  # which ctest counts as skipped
+from torch_or_skip import torch
 
 from torch.autograd import forward_ad, gradcheck
 from torch._subclasses.fake_tensor import FakeTensorMode
