@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "reference/basics.hpp"
+#include "reference/spelling.hpp"
 
 namespace danaus {
 
@@ -34,9 +35,12 @@ std::string names_in(const std::array<Named<Value>, count>& table) {
 // Throws std::invalid_argument and lists the names; `what` begins the message.
 template <class Value, std::size_t count>
 Value parse_in(const std::array<Named<Value>, count>& table, std::string_view what, std::string_view word) {
-  for (const Named<Value>& entry : table)
+  std::vector<std::string> names;
+  for (const Named<Value>& entry : table) {
     if (entry.name == word) return entry.value;
-  fail(what, " '", word, "', must be one of ", names_in(table));
+    names.emplace_back(entry.name);
+  }
+  fail(must_be_one_of(what, word, names));
 }
 
 }  // namespace danaus

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <limits>
 
+#include "reference/spelling.hpp"
+
 namespace danaus {
 
 std::string_view operation_word(std::string_view token) { return token.substr(0, token.find('_')); }
@@ -14,7 +16,7 @@ std::string with_word(std::string_view word, std::string_view token) {
 
 namespace {
 
-// Of the digits of the field that is this name and digits alone; empty where there is none.
+// The digits of the field that is this name and digits alone; empty where there is none.
 std::string_view digits_in(std::string_view token, std::string_view name) {
   for (std::size_t at = token.find('_'); at != std::string_view::npos; at = token.find('_', at + 1)) {
     const std::string_view field = token.substr(at + 1, token.find('_', at + 1) - at - 1);
@@ -42,43 +44,49 @@ std::string with_number(std::string_view token, std::string_view name, std::int6
   return text(token.substr(0, at), number, token.substr(at + digits.size()));
 }
 
-TokenFields::TokenFields(std::string_view token) : token_(token) {
+TokenFields::TokenFields(std::string_view token, const Grammar& grammar) : token_(token), grammar_(grammar) {
+  if (operation_word(token) != grammar.operation)
+    fail("token '", token, "': ", grammar.summary, " begins with '", grammar.operation, "'");
   std::string_view rest = token;
   for (std::size_t end = rest.find('_'); end != std::string_view::npos;) {
     rest.remove_prefix(end + 1);
     end = rest.find('_');
     const std::string_view field = rest.substr(0, end);
     if (field.empty()) fail("token ", token, ": an empty field (two underscores, or one at the end)");
-    fields_.emplace_back(field);
+    const Field* declared = grammar.field_of(field);
+    if (!declared) fail_unknown(field);
+    if (!declared->refused.empty()) fail_at(field, declared->refused);
+    if (find(declared->name)) fail("token ", token_, ": field '", declared->name, "' stands twice");
+    fields_.emplace_back(declared, field);
   }
+  for (const Field& field : grammar.fields)
+    if (field.required && !has(field.name))
+      fail("token ", token_, ": field '", field.name, "' is missing: ", field.meaning, ", ",
+           field.kind == Field::Kind::one_of ? field.values : field.form);
 }
 
-bool TokenFields::take_word(std::string_view word) {
-  const auto count = std::erase_if(fields_, [=](const std::string& field) { return field == word; });
-  if (count > 1) fail_twice(word);
-  return count == 1;
+const std::string* TokenFields::find(std::string_view name) const {
+  for (const auto& [declared, field] : fields_)
+    if (declared->name == name) return &field;
+  const bool is_declared = std::ranges::find(grammar_.fields, name, &Field::name) != grammar_.fields.end();
+  if (!is_declared) throw std::logic_error(text("token ", token_, ": no field ", name, " is declared"));
+  return nullptr;
 }
 
-std::optional<std::string> TokenFields::take(std::string_view name) {
-  std::optional<std::string> found;
-  std::erase_if(fields_, [&](const std::string& field) {
-    if (!field.starts_with(name)) return false;
-    if (found) fail_twice(name);
-    found = field.substr(name.size());
-    return true;
-  });
-  return found;
+std::optional<std::string> TokenFields::rest(std::string_view name) const {
+  const std::string* field = find(name);
+  return field ? std::optional(field->substr(name.size())) : std::nullopt;
 }
 
-std::optional<std::int64_t> TokenFields::take_number(std::string_view name) {
-  const auto digits = take(name);
-  if (!digits) return std::nullopt;
-  return read_number(*digits, std::string(name) + *digits);
+std::optional<std::int64_t> TokenFields::number(std::string_view name) const {
+  const std::string* field = find(name);
+  if (!field) return std::nullopt;
+  return read_number(std::string_view(*field).substr(name.size()), *field);
 }
 
-std::vector<int> TokenFields::take_list(std::string_view name) {
-  const auto words = take(name);
-  return words ? read_list(*words, std::string(name) + *words) : std::vector<int>();
+std::vector<int> TokenFields::list(std::string_view name) const {
+  const std::string* field = find(name);
+  return field ? read_list(std::string_view(*field).substr(name.size()), *field) : std::vector<int>();
 }
 
 std::vector<int> TokenFields::read_list(std::string_view words, std::string_view field) const {
@@ -94,16 +102,31 @@ std::vector<int> TokenFields::read_list(std::string_view words, std::string_view
   }
 }
 
-void TokenFields::finish(std::string_view fields) const {
-  if (!fields_.empty()) fail("token ", token_, ": unknown field '", fields_.front(), "'; fields are ", fields);
-}
-
 void TokenFields::fail_at(std::string_view field, std::string_view rule) const {
   fail("token ", token_, ": field '", field, "' ", rule);
 }
 
-void TokenFields::fail_twice(std::string_view what) const {
-  fail("token ", token_, ": field '", what, "' stands twice");
+void TokenFields::fail_unknown(std::string_view field) const {
+  std::vector<std::string> known;
+  const std::size_t letters = std::min(field.find_first_of("0123456789"), field.size());
+  const Field* without_number = nullptr;
+  for (const Field& each : grammar_.fields) {
+    if (!each.refused.empty()) continue;
+    const std::vector<std::string> words = each.words();
+    known.insert(known.end(), words.begin(), words.end());
+    if (!words.empty()) continue;
+    if (each.name.size() > 1) known.push_back(text(each.name, field.substr(letters)));
+    if (field.starts_with(each.name)) without_number = &each;
+  }
+  std::string nearest = closest(field, known);
+  if (nearest.empty() && without_number) {
+    const std::string_view digits = field.substr(letters);
+    if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos)
+      read_number(field.substr(without_number->name.size()), field);
+    nearest = text(without_number->name, digits);  // batch64
+  }
+  fail("token ", token_, ": unknown field '", field, "'",
+       nearest.empty() ? "" : text("; did you mean '", nearest, "'?"), "; fields are ", grammar_.names());
 }
 
 std::int64_t TokenFields::read_number(std::string_view digits, std::string_view field) const {

@@ -3,7 +3,7 @@
 //   fftconv_f16_causal_l1024_b64_h768
 //
 // A field is a word of its own (f16, causal, pregate) or a name and what it is followed by: a number (l1024) or a list
-// (r8x8x16). They may stand in any order, each once.
+// (r8x8x16). They may stand in any order, each once. reference/grammar.hpp declares the fields.
 #pragma once
 
 #include <array>
@@ -11,9 +11,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "reference/basics.hpp"
+#include "reference/grammar.hpp"
 
 namespace danaus {
 
@@ -27,50 +29,43 @@ std::string with_word(std::string_view word, std::string_view token);
 std::optional<std::int64_t> number_in(std::string_view token, std::string_view name);
 std::string with_number(std::string_view token, std::string_view name, std::int64_t number);
 
-// The fields of a token, taken out one by one; what an operation does not take is an error. Words of their own come
-// first: "half" is not the number of an h. Every function throws std::invalid_argument with token, field and rule.
+// The fields of a token, read by the grammar of its operation. Every function throws std::invalid_argument with token,
+// field and rule.
 class TokenFields {
  public:
-  explicit TokenFields(std::string_view token);
+  // Throws where the token begins with another operation, a field is unknown, refused or stands twice, or a required
+  // one is missing.
+  TokenFields(std::string_view token, const Grammar& grammar);
 
-  // Whether this word is there.
-  bool take_word(std::string_view word);
-
-  // Which of the values is there by its name(), if any; `what` they are.
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  std::optional<std::int64_t> number(std::string_view name) const;
+  std::vector<int> list(std::string_view name) const;  // empty without the field
+  // What follows the name.
+  std::optional<std::string> rest(std::string_view name) const;
+  // The value whose name() stands there, with `prefix` before it.
   template <class Enum, std::size_t count>
-  std::optional<Enum> take_one_of(const std::array<Enum, count>& values, std::string_view what) {
-    std::optional<Enum> found;
+  std::optional<Enum> one_of(const std::array<Enum, count>& values, std::string_view name_of_field,
+                             std::string_view prefix = "") const {
+    const std::string* field = find(name_of_field);
+    if (!field) return std::nullopt;
     for (Enum value : values)
-      if (take_word(name(value))) {
-        if (found) fail_twice(what);
-        found = value;
-      }
-    return found;
+      if (std::string_view(*field).substr(prefix.size()) == name(value)) return value;
+    throw std::logic_error(text("token ", token_, ": no value has the declared word ", *field));
   }
 
-  // What follows this name, if a field begins with it.
-  std::optional<std::string> take(std::string_view name);
-  std::optional<std::int64_t> take_number(std::string_view name);
-  std::vector<int> take_list(std::string_view name);  // empty without the field
   // A list out of the words of a field, as in 8x8x16.
   std::vector<int> read_list(std::string_view words, std::string_view field) const;
   std::int64_t read_number(std::string_view digits, std::string_view field) const;
   [[noreturn]] void fail_at(std::string_view field, std::string_view rule) const;
 
-  template <class Value>
-  Value required(std::optional<Value> value, std::string_view what) const {
-    if (!value) fail("token ", token_, ": field '", what, "' is missing");
-    return *value;
-  }
-
-  // Throws where a field is left, and says which ones there are.
-  void finish(std::string_view fields) const;
-
  private:
-  [[noreturn]] void fail_twice(std::string_view what) const;
+  // The field of this declared name; null where the token has none.
+  const std::string* find(std::string_view name) const;
+  [[noreturn]] void fail_unknown(std::string_view field) const;
 
   std::string token_;
-  std::vector<std::string> fields_;
+  const Grammar& grammar_;
+  std::vector<std::pair<const Field*, std::string>> fields_;
 };
 
 }  // namespace danaus

@@ -1,14 +1,16 @@
 #include "reference/backward/backward.hpp"
-#include "reference/token.hpp"
+#include "reference/convolution/fields.hpp"
 
 namespace danaus {
 std::string token(const Backward& asked) { return with_word("fftconvgrad", token(asked.forward)); }
 
+Grammar backward_grammar() {
+  return {"fftconvgrad", "the gradients of a long convolution, du, dk and those of the gates,",
+          convolution_fields(false), "fftconvgrad_f16_causal_l512_b2_h2"};
+}
+
 Backward parse_backward(std::string_view token) {
-  if (operation_word(token) != "fftconvgrad") fail("token '", token, "': gradients begin with 'fftconvgrad'");
-  const Convolution forward = parse_convolution(with_word("fftconv", token));
-  if (!forward.mask.empty()) fail("token '", token, "': a frequency mask has no gradients here");
-  return {forward};
+  return {read_convolution(TokenFields(token, *find_grammar("fftconvgrad")))};
 }
 
 Operation backward_operation() {

@@ -2,8 +2,7 @@
 #include <array>
 #include <cmath>
 
-#include "reference/convolution/convolution.hpp"
-#include "reference/token.hpp"
+#include "reference/convolution/fields.hpp"
 
 namespace danaus {
 namespace {
@@ -13,6 +12,7 @@ constexpr std::int64_t kMostSamples = std::int64_t{1} << 46;
 
 constexpr std::array kFolds = {Fold::plain, Fold::pair, Fold::half, Fold::right_angle};
 constexpr std::array kDtypes = {Dtype::f16, Dtype::bf16, Dtype::f32, Dtype::f64};
+constexpr std::array kFilterDtypes = {Dtype::f16, Dtype::bf16};
 constexpr std::array kModes = {Mode::circular, Mode::causal};
 
 constexpr std::string_view kHexDigits = "0123456789abcdef";
@@ -58,9 +58,9 @@ void read_blocks(std::string_view words, const TokenFields& fields, const std::s
   if (in_hex(mask.blocks) != digits) fields.fail_at(field, "marks more blocks than it has");
 }
 
-FrequencyMask take_mask(TokenFields& fields, std::string_view token) {
+FrequencyMask read_mask(const TokenFields& fields) {
   FrequencyMask mask;
-  if (auto list = fields.take("zero")) {
+  if (auto list = fields.rest("zero")) {
     const std::string field = "zero" + *list;
     constexpr std::string_view kLiteral = "literal";
     if (list->ends_with(kLiteral)) {
@@ -69,10 +69,10 @@ FrequencyMask take_mask(TokenFields& fields, std::string_view token) {
     }
     mask.zeroed = fields.read_list(*list, field);
   }
-  if (const auto words = fields.take("keep")) mask.kept = read_bands(*words, fields, "keep" + *words);
-  if (const auto words = fields.take("blocks")) read_blocks(*words, fields, "blocks" + *words, mask);
+  if (const auto words = fields.rest("keep")) mask.kept = read_bands(*words, fields, "keep" + *words);
+  if (const auto words = fields.rest("blocks")) read_blocks(*words, fields, "blocks" + *words, mask);
   if (!mask.zeroed.empty() + !mask.kept.empty() + !mask.pieces.empty() > 1)
-    fail("token ", token, ": zero, keep and blocks exclude each other");
+    fail("fftconv: more than one mask; the fields zero, keep and blocks exclude each other");
   return mask;
 }
 
@@ -109,6 +109,10 @@ void validate_mask(const Convolution& r) {
   if (r.fold == Fold::half) fail("fftconv: a frequency mask is defined over N frequencies; the half fold computes N/2");
   if (!mask.kept.empty()) return validate_bands(mask.kept, r.fft_size);
   const std::size_t dimensions = mask.zeroed.empty() ? mask.pieces.size() : mask.zeroed.size();
+  if (r.factors.empty())
+    fail("fftconv: the mask ", token(mask), " needs the field r<N1>x<N2>... with ", dimensions, " factor",
+         dimensions == 1 ? "" : "s", " of ", complex_points(r), ", one for each of its ",
+         mask.zeroed.empty() ? "dimensions" : "counts", "; the token has no field r");
   if (r.factors.size() != dimensions)
     fail("fftconv: the mask has ", dimensions, mask.zeroed.empty() ? " dimensions" : " counts",
          ", must be one for each of the ", r.factors.size(), " factors");
@@ -157,36 +161,95 @@ std::string token(const Convolution& p) {
   return out.str();
 }
 
-Convolution parse_convolution(std::string_view token) {
-  if (operation_word(token) != "fftconv") fail("token '", token, "': a convolution begins with 'fftconv'");
-  TokenFields fields(token);
+std::vector<Field> convolution_fields(bool masked) {
+  using enum Field::Kind;
+  std::vector<Field> fields = {
+      kTypeField,
+      {.kind = one_of,
+       .name = "mode",
+       .form = "<mode>",
+       .meaning = "linear convolution of which the first L samples are kept, or circular with period L",
+       .example = "causal",
+       .required = true,
+       .values = "causal|circular"},
+      kLengthField,
+      {.kind = number,
+       .name = "k",
+       .form = "k<K>",
+       .meaning = "taps of a filter, K; without the field K = L",
+       .example = "k100"},
+      kFilterTypeField,
+      kBatchField,
+      kChannelsField,
+      kPregateField,
+      kPostgateField,
+      {.kind = number,
+       .name = "n",
+       .form = "n<N>",
+       .meaning = "FFT size, N; less than L cuts rows into overlapping pieces, which needs K <= N/2",
+       .example = "causal_n2048"},
+      {.kind = one_of,
+       .name = "fold",
+       .form = "<fold>",
+       .meaning = "how real rows are put into a complex FFT",
+       .example = "pair",
+       .values = "pair|plain|half|rightangle"},
+      {.kind = list,
+       .name = "r",
+       .form = "r<N1>x<N2>...",
+       .meaning = "factors of the FFT, outermost first",
+       .example = "r32x32",
+       .values = "their product is N, or N/2 for half"},
+      {.kind = other,
+       .name = "zero",
+       .form = "zero<z1>x<z2>...[literal]",
+       .meaning = "mask: the last z indices of each dimension of the spectrum are zero (Fu et al. 2023, Table 10)",
+       .example = "r32x32_zero8x0",
+       .values = "one count for each factor of r, last factor first; literal drops one of each conjugate pair"},
+      {.kind = other,
+       .name = "keep",
+       .form = "keep<f1>to<f2>+...",
+       .meaning = "mask: only these bands of frequencies are kept",
+       .example = "keep0to63+128to255",
+       .values = "from 0 to N/2, ascending"},
+      {.kind = other,
+       .name = "blocks",
+       .form = "blocks<p1>x<p2>...h<hex>",
+       .meaning = "mask: each dimension of the spectrum is cut into p pieces, and some of the blocks are kept",
+       .example = "r32x32_blocks4x1h9",
+       .values = "pieces for each factor of r, last factor first; a hexadecimal digit for four blocks, bit 1 keeps"},
+  };
+  if (!masked)
+    for (Field& field : fields)
+      if (field.kind == other) field.refused = "cannot be taken: a frequency mask has no gradients here";
+  return fields;
+}
+
+Grammar convolution_grammar() {
+  return {"fftconv", "a long convolution, y = postgate * conv(pregate * u, k),", convolution_fields(true),
+          "fftconv_f16_circular_l1024_b2_h2"};
+}
+
+Convolution read_convolution(const TokenFields& fields) {
   Convolution p;
-  const auto dtype = fields.take_one_of(kDtypes, "dtype");
-  const auto mode = fields.take_one_of(kModes, "mode");
-  p.fold = fields.take_one_of(kFolds, "fold");
-  for (Dtype filter : {Dtype::f16, Dtype::bf16})
-    if (fields.take_word(text('k', name(filter)))) {
-      if (p.filter != Dtype::f32) fail("token '", token, "': k is kf16 or kbf16, not both");
-      p.filter = filter;
-    }
-  p.pregate = fields.take_word("pregate");
-  p.postgate = fields.take_word("postgate");
-  p.mask = take_mask(fields, token);
-  p.factors = fields.take_list("r");
-  const auto length = fields.take_number("l"), filter_length = fields.take_number("k");
-  const auto batch = fields.take_number("b"), channels = fields.take_number("h");
-  if (const auto size = fields.take_number("n")) {
-    if (*size == 0) fail("token ", token, ": n=0, must be at least 1");
+  p.dtype = *fields.one_of(kDtypes, "dtype"), p.mode = *fields.one_of(kModes, "mode");
+  p.fold = fields.one_of(kFolds, "fold");
+  p.filter = fields.one_of(kFilterDtypes, "type of k", "k").value_or(Dtype::f32);
+  p.pregate = fields.has("pregate"), p.postgate = fields.has("postgate");
+  p.mask = read_mask(fields);
+  p.factors = fields.list("r");
+  p.length = *fields.number("l"), p.filter_length = fields.number("k").value_or(p.length);
+  p.batch = *fields.number("b"), p.channels = *fields.number("h");
+  if (const auto size = fields.number("n")) {
+    if (*size == 0) fail("fftconv: N=0, must be at least 1");
     p.fft_size = *size;
   }
-  fields.finish(
-      "f16|bf16|f32|f64, circular|causal, l, k, kf16|kbf16, b, h, pregate, postgate, n, plain|pair|half|rightangle, r, "
-      "zero, keep, blocks");
-  p.dtype = fields.required(dtype, "dtype"), p.mode = fields.required(mode, "mode");
-  p.length = fields.required(length, "l"), p.filter_length = filter_length.value_or(p.length);
-  p.batch = fields.required(batch, "b"), p.channels = fields.required(channels, "h");
   validate(p);
   return p;
+}
+
+Convolution parse_convolution(std::string_view token) {
+  return read_convolution(TokenFields(token, *find_grammar("fftconv")));
 }
 
 std::int64_t smallest_linear_fft_size(const Convolution& p) {

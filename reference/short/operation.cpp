@@ -1,7 +1,6 @@
 #include <array>
 
-#include "reference/short/short.hpp"
-#include "reference/token.hpp"
+#include "reference/short/fields.hpp"
 
 namespace danaus {
 namespace {
@@ -26,30 +25,65 @@ std::string token(const ShortConvolution& p) {
   return out.str();
 }
 
-ShortConvolution parse_short(std::string_view token) {
-  if (operation_word(token) != "shortconv") fail("token '", token, "': a short convolution begins with 'shortconv'");
-  TokenFields fields(token);
+std::vector<Field> short_fields() {
+  using enum Field::Kind;
+  Field type = kTypeField;
+  type.values = "f16|bf16";
+  return {
+      type,
+      {.kind = one_of,
+       .name = "padding",
+       .form = "<padding>",
+       .meaning = "the filter reaches back only, or is centred as in PyTorch",
+       .example = "same",
+       .required = true,
+       .values = "causal|same"},
+      {.name = "anticausal",
+       .form = "anticausal",
+       .meaning = "the filter reaches forward",
+       .example = "",
+       .refused = "has no kernel: the padding must be causal or same"},
+      {.kind = number,
+       .name = "k",
+       .form = "k<K>",
+       .meaning = "taps of a filter, K",
+       .example = "k32",
+       .required = true,
+       .least = 2,
+       .most = kMostTaps},
+      kFilterTypeField,
+      kLengthField,
+      kBatchField,
+      kChannelsField,
+      {.name = "bias", .form = "bias", .meaning = "each channel adds a number of its own", .example = "bias"},
+      kPregateField,
+      kPostgateField,
+      {.name = "channelslast",
+       .form = "channelslast",
+       .meaning = "rows are [B, L, H] in memory, not [B, H, L]",
+       .example = "channelslast"},
+  };
+}
+
+Grammar short_grammar() {
+  return {"shortconv", "a short depthwise convolution, y = postgate * (conv(pregate * u, k) + bias),", short_fields(),
+          "shortconv_bf16_same_k5_l300_b2_h8"};
+}
+
+ShortConvolution read_short(const TokenFields& fields) {
   ShortConvolution p;
-  const auto dtype = fields.take_one_of(kDtypes, "dtype");
-  if (fields.take_word("anticausal"))
-    fail("token ", token, ": taps on the anticausal side, they must be causal or same");
-  const auto padding = fields.take_one_of(kPaddings, "padding");
-  for (Dtype filter : kDtypes)
-    if (fields.take_word(text('k', name(filter)))) {
-      if (p.filter != Dtype::f32) fail("token ", token, ": the type of k stands twice");
-      p.filter = filter;
-    }
-  p.bias = fields.take_word("bias");
-  p.pregate = fields.take_word("pregate"), p.postgate = fields.take_word("postgate");
-  p.channels_last = fields.take_word("channelslast");
-  const auto taps = fields.take_number("k"), length = fields.take_number("l");
-  const auto batch = fields.take_number("b"), channels = fields.take_number("h");
-  fields.finish("f16|bf16, causal|same, k, kf16|kbf16, l, b, h, bias, pregate, postgate, channelslast");
-  p.dtype = fields.required(dtype, "dtype"), p.padding = fields.required(padding, "causal|same");
-  p.taps = fields.required(taps, "k"), p.length = fields.required(length, "l");
-  p.batch = fields.required(batch, "b"), p.channels = fields.required(channels, "h");
+  p.dtype = *fields.one_of(kDtypes, "dtype"), p.padding = *fields.one_of(kPaddings, "padding");
+  p.filter = fields.one_of(kDtypes, "type of k", "k").value_or(Dtype::f32);
+  p.bias = fields.has("bias"), p.pregate = fields.has("pregate"), p.postgate = fields.has("postgate");
+  p.channels_last = fields.has("channelslast");
+  p.taps = *fields.number("k"), p.length = *fields.number("l");
+  p.batch = *fields.number("b"), p.channels = *fields.number("h");
   validate(p);
   return p;
+}
+
+ShortConvolution parse_short(std::string_view token) {
+  return read_short(TokenFields(token, *find_grammar("shortconv")));
 }
 
 void validate(const ShortConvolution& p) {

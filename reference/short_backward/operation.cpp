@@ -1,13 +1,17 @@
+#include "reference/short/fields.hpp"
 #include "reference/short_backward/short_backward.hpp"
-#include "reference/token.hpp"
 
 namespace danaus {
 
 std::string token(const ShortBackward& asked) { return with_word("shortconvgrad", token(asked.forward)); }
 
+Grammar short_backward_grammar() {
+  return {"shortconvgrad", "the gradients of a short convolution, du, dk, dbias and those of the gates,",
+          short_fields(), "shortconvgrad_f16_causal_k4_l300_b2_h8"};
+}
+
 ShortBackward parse_short_backward(std::string_view token) {
-  if (operation_word(token) != "shortconvgrad") fail("token '", token, "': gradients begin with 'shortconvgrad'");
-  return {parse_short(with_word("shortconv", token))};
+  return {read_short(TokenFields(token, *find_grammar("shortconvgrad")))};
 }
 
 Operation short_backward_operation() {

@@ -3,8 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "reference/spectral/spectral.hpp"
-#include "reference/token.hpp"
+#include "reference/spectral/fields.hpp"
 
 namespace danaus {
 namespace {
@@ -51,24 +50,75 @@ std::string token(const Spectral& p) {
   return out.str();
 }
 
-Spectral parse_spectral(std::string_view token) {
-  if (operation_word(token) != "spectral") fail("token '", token, "': a spectral layer begins with 'spectral'");
-  TokenFields fields(token);
+std::vector<Field> spectral_fields(bool with_adjoint) {
+  using enum Field::Kind;
+  Field adjoint{.name = "adjoint",
+                .form = "adjoint",
+                .meaning = "the layer that makes du of dy, by conjugate transposes of the weights",
+                .example = "adjoint"};
+  if (!with_adjoint) adjoint.refused = "cannot be taken: an adjoint has no gradients here; ask for those of the layer";
+  return {
+      kTypeField,
+      {.name = "tf32",
+       .form = "tf32",
+       .meaning = "operands of products are rounded to TF32; needs f32",
+       .example = "f32_tf32"},
+      {.name = "complex", .form = "complex", .meaning = "samples are complex", .example = "complex"},
+      kBatchField,
+      {.kind = list,
+       .name = "c",
+       .form = "c<C_in>x<C_out>",
+       .meaning = "channels of u and of y",
+       .example = "c8x4",
+       .required = true,
+       .values = "two numbers"},
+      {.kind = list,
+       .name = "l",
+       .form = "l<X>[x<Y>]",
+       .meaning = "points of each axis",
+       .example = "l64",
+       .required = true,
+       .values = "one or two numbers"},
+      {.kind = list,
+       .name = "m",
+       .form = "m<M>[x<M>]",
+       .meaning = "frequencies that are kept on each axis, from 0 on",
+       .example = "m4",
+       .required = true,
+       .values = "a number for each axis, at most X/2 + 1 on the last axis of real samples"},
+      {.name = "shared", .form = "shared", .meaning = "one matrix for all frequencies", .example = "shared"},
+      {.name = "twosided",
+       .form = "twosided",
+       .meaning = "keeps as many of the highest frequencies, but not on the last axis of real samples",
+       .example = "complex_twosided"},
+      {.name = "channelmajor",
+       .form = "channelmajor",
+       .meaning = "fields are [C, B, ...] in memory, not [B, C, ...]",
+       .example = "channelmajor"},
+      adjoint,
+  };
+}
+
+Grammar spectral_grammar() {
+  return {"spectral", "a spectral layer of a neural operator, y = F^-1 (W F u) with few frequencies,",
+          spectral_fields(true), "spectral_f32_b2_c4x8_l32_m8"};
+}
+
+Spectral read_spectral(const TokenFields& fields) {
   Spectral p;
-  const auto dtype = fields.take_one_of(kDtypes, "dtype");
-  p.tf32 = fields.take_word("tf32"), p.complex = fields.take_word("complex"), p.shared = fields.take_word("shared");
-  p.two_sided = fields.take_word("twosided"), p.channel_major = fields.take_word("channelmajor");
-  p.adjoint = fields.take_word("adjoint");
-  const auto channels = fields.take_list("c");
-  p.lengths = fields.take_list("l"), p.modes = fields.take_list("m");
-  const auto batch = fields.take_number("b");
-  fields.finish("f16|bf16|f32|f64, tf32, complex, b, c, l, m, shared, twosided, channelmajor, adjoint");
-  p.dtype = fields.required(dtype, "dtype"), p.batch = fields.required(batch, "b");
-  if (channels.size() != 2) fail("token ", token, ": c needs two numbers, C_in and C_out, as in c32x64");
+  p.dtype = *fields.one_of(kDtypes, "dtype");
+  p.tf32 = fields.has("tf32"), p.complex = fields.has("complex"), p.shared = fields.has("shared");
+  p.two_sided = fields.has("twosided"), p.channel_major = fields.has("channelmajor");
+  p.adjoint = fields.has("adjoint");
+  const std::vector<int> channels = fields.list("c");
+  p.lengths = fields.list("l"), p.modes = fields.list("m"), p.batch = *fields.number("b");
+  if (channels.size() != 2) fields.fail_at("c" + join(channels), "needs two numbers, C_in and C_out, as in c32x64");
   p.inputs = channels[0], p.outputs = channels[1];
   validate(p);
   return p;
 }
+
+Spectral parse_spectral(std::string_view token) { return read_spectral(TokenFields(token, *find_grammar("spectral"))); }
 
 void validate(const Spectral& p) {
   check_size("B", p.batch);

@@ -1,16 +1,17 @@
+#include "reference/spectral/fields.hpp"
 #include "reference/spectral_gradient/spectral_gradient.hpp"
-#include "reference/token.hpp"
 
 namespace danaus {
 
 std::string token(const SpectralGradient& asked) { return with_word("spectralgrad", token(asked.forward)); }
 
+Grammar spectral_gradient_grammar() {
+  return {"spectralgrad", "the gradients of a spectral layer, du and dw,", spectral_fields(false),
+          "spectralgrad_f32_b2_c4x8_l32_m8"};
+}
+
 SpectralGradient parse_spectral_gradient(std::string_view token) {
-  if (operation_word(token) != "spectralgrad")
-    fail("token '", token, "': gradients of a spectral layer begin with 'spectralgrad'");
-  const Spectral forward = parse_spectral(with_word("spectral", token));
-  if (forward.adjoint) fail("token '", token, "': an adjoint has no gradients here; ask for those of the layer");
-  return {forward};
+  return {read_spectral(TokenFields(token, *find_grammar("spectralgrad")))};
 }
 
 Operation spectral_gradient_operation() {

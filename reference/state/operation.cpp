@@ -8,6 +8,7 @@ namespace danaus {
 namespace {
 
 constexpr std::int64_t kMostSamples = std::int64_t{1} << 46;
+constexpr std::int64_t kMostChunk = 1 << 20;
 constexpr std::array kDtypes = {Dtype::f16, Dtype::bf16, Dtype::f32, Dtype::f64};
 
 void check_size(std::string_view what, std::int64_t value, std::int64_t most = kMostSamples) {
@@ -26,23 +27,55 @@ std::string token(const StateSpace& p) {
   return out.str();
 }
 
+Grammar state_grammar() {
+  using enum Field::Kind;
+  return {"ssmconv",
+          "a causal convolution by a diagonal state-space model",
+          {
+              kTypeField,
+              {.kind = number,
+               .name = "s",
+               .form = "s<S>",
+               .meaning = "complex states of a channel, S",
+               .example = "s16",
+               .required = true,
+               .most = kMostStates},
+              kLengthField,
+              kBatchField,
+              kChannelsField,
+              {.kind = number,
+               .name = "t",
+               .form = "t<chunk>",
+               .meaning = "samples that a kernel computes at a time",
+               .example = "t64",
+               .most = kMostChunk},
+              {.name = "initial",
+               .form = "initial",
+               .meaning = "the state before the first sample is an input",
+               .example = "initial"},
+              {.name = "final",
+               .form = "final",
+               .meaning = "the state after the last sample is an output",
+               .example = "final"},
+              {.name = "unstable",
+               .form = "unstable",
+               .meaning = "poles may lie outside of the unit circle",
+               .example = "unstable"},
+          },
+          "ssmconv_f16_s4_l256_b2_h2"};
+}
+
 StateSpace parse_state(std::string_view token) {
-  if (operation_word(token) != "ssmconv")
-    fail("token '", token, "': a convolution by a state-space model begins with 'ssmconv'");
-  TokenFields fields(token);
+  const TokenFields fields(token, *find_grammar("ssmconv"));
   StateSpace p;
-  const auto dtype = fields.take_one_of(kDtypes, "dtype");
-  p.initial = fields.take_word("initial"), p.final = fields.take_word("final");
-  p.unstable = fields.take_word("unstable");
-  const auto states = fields.take_number("s"), length = fields.take_number("l"), batch = fields.take_number("b");
-  const auto channels = fields.take_number("h"), chunk = fields.take_number("t");
-  fields.finish("f16|bf16|f32|f64, s, l, b, h, t, initial, final, unstable");
-  p.dtype = fields.required(dtype, "dtype"), p.length = fields.required(length, "l");
-  p.batch = fields.required(batch, "b"), p.channels = fields.required(channels, "h");
-  check_size("S", fields.required(states, "s"), kMostStates);
-  p.states = static_cast<int>(*states);
-  if (chunk) {
-    check_size("chunk", *chunk, 1 << 20);
+  p.dtype = *fields.one_of(kDtypes, "dtype");
+  p.initial = fields.has("initial"), p.final = fields.has("final"), p.unstable = fields.has("unstable");
+  p.length = *fields.number("l"), p.batch = *fields.number("b"), p.channels = *fields.number("h");
+  const std::int64_t states = *fields.number("s");
+  check_size("S", states, kMostStates);
+  p.states = static_cast<int>(states);
+  if (const auto chunk = fields.number("t")) {
+    check_size("chunk", *chunk, kMostChunk);
     p.chunk = static_cast<int>(*chunk);
   }
   validate(p);

@@ -1,13 +1,17 @@
+#include "reference/convolution/fields.hpp"
 #include "reference/step/step.hpp"
-#include "reference/token.hpp"
 
 namespace danaus {
 
 std::string token(const TrainingStep& asked) { return with_word("fftconvstep", token(asked.forward)); }
 
+Grammar step_grammar() {
+  return {"fftconvstep", "a training step of a long convolution, y and all gradients with the filter's transform,",
+          convolution_fields(false), "fftconvstep_f16_causal_l512_b2_h2"};
+}
+
 TrainingStep parse_step(std::string_view token) {
-  if (operation_word(token) != "fftconvstep") fail("token '", token, "': a training step begins with 'fftconvstep'");
-  return {parse_backward(with_word("fftconvgrad", token)).forward};
+  return {read_convolution(TokenFields(token, *find_grammar("fftconvstep")))};
 }
 
 const Convolution* convolution_of(const Case& asked) {

@@ -29,7 +29,7 @@ TEST(Names, AWrongOneIsToldWhichThereAre) {
     parse_in(kMethods, "method", "fft");
     FAIL() << "fft is no method";
   } catch (const std::invalid_argument& error) {
-    EXPECT_STREQ(error.what(), "method 'fft', must be one of fftw, monarch, direct");
+    EXPECT_STREQ(error.what(), "method 'fft', must be one of fftw, monarch, direct; did you mean 'fftw'?");
   }
 }
 

@@ -61,6 +61,11 @@ TEST(Convolution, RefusesWhatMeansNothing) {
   EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_r4x4_zero4x0").find("from 0 to 3"), std::string::npos);
   EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_r4x4_zero1").find("one for each of the 2 factors"),
             std::string::npos);
+  EXPECT_EQ(
+      refusal("fftconv_f16_circular_l1024_b1_h1_zero8x0"),
+      "fftconv: the mask zero8x0 needs the field r<N1>x<N2>... with 2 factors of 1024, one for each of its counts; "
+      "the token has no field r");
+  EXPECT_NE(refusal("fftconv_f16_circular_l1024_b1_h1_blocks4h9").find("with 1 factor of 1024"), std::string::npos);
   EXPECT_NE(refusal("fftconv_f16_causal_l16_b1_h1_rightangle_r4x4_zero1x1").find("frequency mask"), std::string::npos);
   EXPECT_NE(refusal("fftconv_f16_causal_l100_k33_b1_h1_n64").find("need K <= N/2, K=33"), std::string::npos);
   EXPECT_NE(refusal("fftconv_f16_causal_l100_k4_b1_h1_n16_pair_r4x4_zero1x1").find("mask needs N >= L"),

@@ -28,13 +28,15 @@ TEST(ShortConvolutions, SayWhatIsWrong) {
             "shortconv: K=1, must be from 2 to 256; one tap is a product, k[0] * u, which needs no convolution");
   EXPECT_EQ(refused("shortconv_bf16_causal_k257_l8_b1_h1"),
             "shortconv: K=257, must be from 2 to 256; longer filters are those of fftconv");
-  EXPECT_EQ(refused("shortconv_bf16_anticausal_k4_l8_b1_h1"),
-            "token shortconv_bf16_anticausal_k4_l8_b1_h1: taps on the anticausal side, they must be causal or same");
+  EXPECT_EQ(
+      refused("shortconv_bf16_anticausal_k4_l8_b1_h1"),
+      "token shortconv_bf16_anticausal_k4_l8_b1_h1: field 'anticausal' has no kernel: the padding must be causal or "
+      "same");
   EXPECT_EQ(refused("shortconv_f16_causal_k4_kbf16_l8_b1_h1"),
             "shortconv: the filter is bf16, of f16 samples it must be f32 or f16");
   EXPECT_EQ(refused("shortconv_f16_causal_k4_l0_b1_h1"), "shortconv: L=0, must be at least 1");
   EXPECT_NE(refused("shortconv_f32_causal_k4_l8_b1_h1").find("unknown field 'f32'"), std::string::npos);
-  EXPECT_NE(refused("shortconv_f16_k4_l8_b1_h1").find("field 'causal|same' is missing"), std::string::npos);
+  EXPECT_NE(refused("shortconv_f16_k4_l8_b1_h1").find("field 'padding' is missing"), std::string::npos);
 }
 
 ShortConvolution small(Padding padding, std::int64_t taps) {

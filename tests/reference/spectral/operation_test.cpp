@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"spectral_f32_b1_c4x4_l16x16_m4", "modes of 1 axes, must be one number for each of the 2"},
         Wrong{"spectral_f32_b1_c4x4_l16x16x16_m4x4x4", "3 axes, must be 1 or 2"},
         Wrong{"spectral_f16_tf32_b1_c4x4_l16_m4", "tf32 of f16 samples, they must be f32"},
-        Wrong{"spectral_f32_b1_c4_l16_m4", "c needs two numbers"}, Wrong{"spectral_f32_b0_c4x4_l16_m4", "B=0"},
+        Wrong{"spectral_f32_b1_c4_l16_m4", "needs two numbers"}, Wrong{"spectral_f32_b0_c4x4_l16_m4", "B=0"},
         Wrong{"spectral_f32_b1_c4x0_l16_m4", "C_out=0"}, Wrong{"spectral_b1_c4x4_l16_m4", "field 'dtype' is missing"},
         Wrong{"spectral_f32_b1_c4x4_l16_m4_zero4", "unknown field 'zero4'"},
         Wrong{"spectral_f32_b99999999999_c4x4_l99999_m4", "more than 2^46 samples"}));
