@@ -34,7 +34,6 @@ struct Field {
 
 struct Grammar {
   std::string_view operation;
-  std::string_view summary;   // what the operation computes, a phrase
   std::vector<Field> fields;  // in the order in which token() prints them
   std::string_view example;   // a small case that danaus verify computes in about a second
 

@@ -46,7 +46,7 @@ std::string with_number(std::string_view token, std::string_view name, std::int6
 
 TokenFields::TokenFields(std::string_view token, const Grammar& grammar) : token_(token), grammar_(grammar) {
   if (operation_word(token) != grammar.operation)
-    fail("token '", token, "': ", grammar.summary, " begins with '", grammar.operation, "'");
+    fail("token '", token, "': a token of this operation begins with '", grammar.operation, "'");
   std::string_view rest = token;
   for (std::size_t end = rest.find('_'); end != std::string_view::npos;) {
     rest.remove_prefix(end + 1);

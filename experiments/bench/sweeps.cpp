@@ -13,6 +13,7 @@
 #include "reference/short_backward/short_backward.hpp"
 #include "reference/spectral/spectral.hpp"
 #include "reference/spectral_gradient/spectral_gradient.hpp"
+#include "reference/spelling.hpp"
 #include "reference/state/state.hpp"
 #include "reference/step/step.hpp"
 
@@ -404,10 +405,10 @@ constexpr std::array kSweeps = {
 
 std::span<const CaseSweep> case_sweeps() { return kSweeps; }
 
-std::string case_sweep_names() {
+std::vector<std::string> case_sweep_names() {
   std::vector<std::string> names;
   for (const CaseSweep& sweep : kSweeps) names.emplace_back(sweep.name);
-  return join(names);
+  return names;
 }
 
 const CaseSweep* find_case_sweep(std::string_view name) {
@@ -417,7 +418,7 @@ const CaseSweep* find_case_sweep(std::string_view name) {
 
 const CaseSweep& case_sweep(std::string_view operation, std::string_view name) {
   if (const CaseSweep* sweep = find_case_sweep(name)) return *sweep;
-  fail(operation, ": sweep '", name, "', must be one of ", case_sweep_names());
+  fail(must_be_one_of(text(operation, ": sweep"), name, case_sweep_names()));
 }
 
 }  // namespace danaus

@@ -19,7 +19,7 @@ struct CaseSweep {
 // The first one, `speed`, is the default and holds those of fused forward convolutions that leave the factors to the
 // plan. Factorizations are those of the build: with the CMake option DANAUS_ALL every one that the kernels can have.
 std::span<const CaseSweep> case_sweeps();
-std::string case_sweep_names();
+std::vector<std::string> case_sweep_names();
 
 // Null where there is none of that name.
 const CaseSweep* find_case_sweep(std::string_view name);

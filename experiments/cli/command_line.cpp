@@ -3,7 +3,8 @@
 #include <boost/program_options.hpp>
 #include <iomanip>
 
-#include "reference/convolution/convolution.hpp"
+#include "reference/basics.hpp"
+#include "reference/spelling.hpp"
 
 namespace danaus {
 
@@ -96,6 +97,10 @@ bool CommandLine::parse(std::span<const std::string> words, Console& console) {
       if (argument.required && !values.count(argument.name)) misused(argument.name + " is missing");
   } catch (const po::too_many_positional_options_error&) {
     misused("more words without an option than the " + std::to_string(state_->order.size()) + " it takes");
+  } catch (const po::unknown_option& error) {
+    std::vector<std::string> known;
+    for (const auto& option : state_->options.options()) known.push_back("--" + option->long_name());
+    misused(error.what() + did_you_mean(error.get_option_name(), known));
   } catch (const po::error& error) {
     misused(error.what());
   }

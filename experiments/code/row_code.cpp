@@ -5,6 +5,7 @@
 #include "experiments/code/machine_code.hpp"
 #include "kernels/cpu/kernels.hpp"
 #include "kernels/cpu/program_work.hpp"
+#include "kernels/plan/named_kernel.hpp"
 
 namespace danaus {
 namespace {
@@ -76,6 +77,12 @@ std::optional<Code> code_of(const Json& row) {
   if (!row.contains("code") || kind == "forecast") return std::nullopt;
   const Device device = device_of(row.at("device"));
   if (kind == "check" || kind == "random") return code_of_all_kernels(device);
+  std::optional<NamedKernel> named;
+  if (row.contains("asked_kernel")) try {
+      named.emplace(row.at("asked_kernel").get<std::string>());
+    } catch (const std::invalid_argument&) {
+      return Code{"no kernel", "no kernel"};
+    }
   if (kind == "decode") return code_of_families(row.at("families").get<std::set<std::string>>(), device.sm);
   return code_of(parse_in(kContenders, "rows: method", row.at("method").get<std::string>()),
                  parse_case(row.at("case").get<std::string>()), device);

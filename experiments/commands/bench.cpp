@@ -17,14 +17,18 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "Verifies each case by each method on the GPU, then times it: convolutions, their gradients, training steps,\n"
-    "spectral layers, short convolutions and state-space models, whole and part by part. Without --case it goes\n"
-    "through a sweep, by default the first; --method selects rows of it. A case with factors times the kernel that\n"
-    "has them. Exit 1 when a row fails, 77 without a GPU.";
+    "Verifies each case by each method on the GPU, times it, and verifies it again. Takes cases of every operation,\n"
+    "and times a plan as a whole and part by part. Without --case it goes through a sweep, by default the first, "
+    "which\n"
+    "takes minutes. --kernel NAME times a kernel that the plan would not choose; factors in a token do the same.\n"
+    "Exit 1 if a row fails, 77 without a GPU.";
+
+constexpr std::size_t kSecondsOfRow = 5;  // rows of the committed sweeps take 2 to 10 s
 
 struct Options {
   std::vector<Case> cases;
-  std::string rows_of;  // in words
+  std::string rows_of;    // in words
+  bool by_token = false;  // cases are those of --case
   std::vector<Contender> contenders;
   bool every_contender = false;
   int device = 0;
@@ -54,8 +58,9 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   CommandLine& line = job.line;
   line.option("case", tokens, "TOKEN", "a case; may be repeated");
   line.option("mask", mask, "FILE", kMaskHelp);
-  line.option("sweep", sweep, "NAME", case_sweep_names() + " (default: the first); see danaus list bench");
+  line.option("sweep", sweep, "NAME", join(case_sweep_names()) + " (default: the first); see danaus list bench");
   line.option("method", methods, "NAME", names_in(kContenders) + " (default: all); may be repeated");
+  job.add_kernel_option();
   line.option("device", device, "NUMBER", "which GPU (default 0)");
   line.option("launches", launches, "NUMBER",
               text("timed together in a burst (default 10, at most ", kMostLaunches, ')'));
@@ -79,6 +84,7 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   options.protocol.repetitions = in_range("repetitions", 1, kAny, repetitions, options.protocol.repetitions);
   options.protocol.sustained = !burst_only;
   for (const std::string& word : tokens) options.cases.push_back(parse_case(word));
+  options.by_token = !tokens.empty();
   if (tokens.empty()) options.cases = chosen.cases();
   return true;
 }
@@ -155,6 +161,7 @@ int run_bench(std::span<const std::string> words, Console& console) {
   if (!read_options(job, words, options)) return kExitOk;
   if (cuda_device_count() == 0) return without_gpu(console, "bench");
   const Device device = cuda_device(options.device);
+  job.ask_for_kernel(options.by_token ? options.cases : std::vector<Case>(), device);
   const std::vector<TimedCase> list = timed_cases(options, device);
   const Protocol& protocol = options.protocol;
   const std::unique_ptr<Bencher> bencher = make_bencher(device, protocol);
@@ -163,6 +170,7 @@ int run_bench(std::span<const std::string> words, Console& console) {
   std::size_t longest_token = 0;
   for (const TimedCase& timed : list) {
     asked.push_back(describe(timed, bencher->device(), protocol));
+    if (!job.kernel().empty() && timed.contender == Contender::kernel) asked.back()["asked_kernel"] = job.kernel();
     longest_token = std::max(longest_token, timed.asked.token().size());
   }
   job.configure(
@@ -170,6 +178,7 @@ int run_bench(std::span<const std::string> words, Console& console) {
        {"device", device.name + ", copies " + fixed(1e-12 * bencher->copy_rate(), 2) + " TB/s"},
        {"burst",
         text(protocol.repetitions, " of ", protocol.launches, " launches, ", protocol.idle_ms, " ms idle before each")},
+       {"takes", text("about ", list.size() * kSecondsOfRow / 60 + 1, " minutes, ", kSecondsOfRow, " s a row")},
        {"sustained", protocol.sustained ? text("after ", protocol.load_ms, " ms of load") : "no (--burst-only)"},
        {"sources", sources_in_words()}});
 

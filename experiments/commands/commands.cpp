@@ -7,7 +7,7 @@
 
 #include "experiments/cli/console.hpp"
 #include "experiments/cli/interrupt.hpp"
-#include "reference/convolution/convolution.hpp"
+#include "reference/spelling.hpp"
 
 namespace danaus {
 namespace {
@@ -28,39 +28,43 @@ constexpr std::array kCommands = {
     Command{"convolve", "what is the convolution of my own u and k?", &run_convolve},
     Command{"fields", "what does a truncated spectrum leave of a field?", &run_fields},
     Command{"factors", "what do the matrices of a Monarch factorization look like?", &run_factors},
-    Command{"list", "which cases, methods, data, filters, profiles and sweeps are there?", &run_list},
+    Command{"explain", "what does a token ask for, and what would a plan do?", &run_explain},
+    Command{"list", "which cases, methods, kernels, profiles and sweeps are there?", &run_list},
+    Command{"help", "what does a command do, and what may a token say?", &run_help},
     Command{"info", "what is this program, and what machine does it run on?", &run_info},
 };
-
-void print_usage(std::ostream& out) {
-  out << "usage: danaus COMMAND [options]    (danaus COMMAND --help lists them)\n\n";
-  for (const Command& command : kCommands)
-    out << "  " << std::left << std::setw(10) << command.name << command.question << '\n';
-  out << "\nexit codes: 0 ok, 1 a check failed, 2 bad input or usage, 77 no suitable device, 130 interrupted\n";
-}
 
 int dispatch(Console& console) {
   const std::span<const std::string> argv = console.argv;
   if (argv.size() < 2) {
-    print_usage(console.err);
+    print_program_help(console.err);
     return kExitBadInput;
   }
   const std::string& word = argv[1];
-  if (word == "--help" || word == "-h" || word == "help") {
-    print_usage(console.out);
+  if (word == "--help" || word == "-h") {
+    print_program_help(console.out);
     return kExitOk;
   }
-  std::string names;
+  std::vector<std::string> names;
   for (const Command& command : kCommands) {
     if (command.name == word) return command.run(argv.subspan(2), console);
-    names += (names.empty() ? "" : ", ") + std::string(command.name);
+    names.emplace_back(command.name);
   }
-  fail("unknown command '", word, "', must be one of ", names);
+  fail(must_be_one_of("unknown command", word, names));
 }
 
 }  // namespace
 
 std::span<const Command> commands() { return kCommands; }
+
+void print_program_help(std::ostream& out) {
+  out << "usage: danaus COMMAND [options]\n"
+         "       danaus COMMAND --help       the command's options\n"
+         "       danaus help tokens          the words that describe a case\n\n";
+  for (const Command& command : kCommands)
+    out << "  " << std::left << std::setw(10) << command.name << command.question << '\n';
+  out << "\nexit codes: 0 ok, 1 a check failed, 2 bad input or usage, 77 no suitable device, 130 interrupted\n";
+}
 
 int run_program(Console& console) {
   try {

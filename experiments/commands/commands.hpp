@@ -18,6 +18,8 @@ struct Command {
 };
 
 std::span<const Command> commands();
+// What the program is asked with and without a command.
+void print_program_help(std::ostream& out);
 
 // danaus verify over any table of candidates; run_verify() has the program's own.
 int verify(std::span<const std::string> words, Console& console, std::span<const Candidate> candidates);
@@ -38,6 +40,8 @@ int run_what_if(std::span<const std::string> words, Console& console);
 int run_explore(std::span<const std::string> words, Console& console);
 int run_convolve(std::span<const std::string> words, Console& console);
 int run_list(std::span<const std::string> words, Console& console);
+int run_explain(std::span<const std::string> words, Console& console);
+int run_help(std::span<const std::string> words, Console& console);
 int run_info(std::span<const std::string> words, Console& console);
 
 // The program without its process: console.argv is the whole command line. Turns every error into one line on

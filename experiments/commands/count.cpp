@@ -16,18 +16,20 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "The work of the kernels that a plan chooses: executed on the CPU for a few rows, and from there for any B and H;\n"
-    "of gradients, steps, spectral layers and long convolutions launch by launch, and in sum.\n"
-    "With --hardware a GPU's own counters stand beside it, by Nsight Compute (ncu); without --case for nine cases in\n"
-    "which the kernels differ. Exit 1 where a counter is outside the range that it is expected in, 77 without a GPU "
-    "or\n"
-    "ncu.";
+    "Counts the work of a plan's kernels: instructions, bytes, bank conflicts. The executor runs a few rows on the "
+    "CPU,\n"
+    "and the counts are extended to any B and H. A case of several launches has a line for each, and the sums.\n"
+    "--hardware compares with the GPU's own counters, read by Nsight Compute (ncu); without --case it takes nine "
+    "cases\n"
+    "that differ in their kernels, and some minutes. Exit 1 if a counter is outside its expected range, 77 without a\n"
+    "GPU or ncu.";
 
 struct Options {
   std::vector<Case> cases;
   HardwareProfile profile;
   std::int64_t concurrent = 0;
   bool hardware = false, launch = false;
+  bool by_token = false;  // cases are those of --case
   std::string printed;
 };
 
@@ -39,11 +41,12 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   CommandLine& line = job.line;
   line.option("case", tokens, "TOKEN", "a case; may be repeated");
   line.option("sweep", sweep, "NAME", "the cases of a sweep of danaus bench");
-  line.option("profile", profile, "NAME", "the device whose kernels and multiprocessors are meant (default: H200)");
+  line.option("profile", profile, "NAME", "count the kernels of this device (default: H200)");
   line.option("blocks", blocks, "NUMBER", "thread blocks that run at once (default: what the kernel is tuned for)");
-  line.flag("hardware", options.hardware, "compares with the counters of the GPU at hand");
+  job.add_kernel_option();
+  line.flag("hardware", options.hardware, "compares with the counters of this machine's GPU");
   line.option("printed", options.printed, "FILE", "with --hardware: keeps what ncu printed");
-  line.flag("launch", options.launch, "only launches each case's kernel once on the GPU, for a profiler to look at");
+  line.flag("launch", options.launch, "only launches each case's kernel once on the GPU, for a profiler");
   if (!job.parse(words)) return false;
 
   job.exclude({typed("--case", tokens), typed("--sweep", sweep)});
@@ -53,6 +56,7 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   options.concurrent = blocks.value_or(0);
   options.profile = job.profile(profile);
   for (const std::string& word : tokens) options.cases.push_back(parse_case(word));
+  options.by_token = !tokens.empty();
   if (!sweep.empty())
     for (const Case& asked : case_sweep("count", sweep).cases()) options.cases.push_back(asked);
   if (options.cases.empty() && options.hardware)
@@ -119,15 +123,19 @@ void print_counts(std::ostream& out, const Json& row) {
 
 int count_cases(const Options& options, Job& job) {
   const Device device = imitation(options.profile);
+  job.ask_for_kernel(options.by_token ? options.cases : std::vector<Case>(), device);
   std::vector<Json> asked;
   for (const Case& each : options.cases) {
     require_counted(each, device);
     asked.push_back({{"case", each.token()},
                      {"profile", options.profile.name},
                      {"protocol", {{"concurrent", options.concurrent}}}});
+    if (!job.kernel().empty()) asked.back()["asked_kernel"] = job.kernel();
   }
   job.configure({{"cases", std::to_string(options.cases.size())},
-                 {"device", text(options.profile.name, ", ", device.multiprocessors, " multiprocessors")}});
+                 {"device", text(options.profile.name, ", ", device.multiprocessors, " multiprocessors")},
+                 {"kernel", job.kernel().empty() ? "the choice of a plan; danaus list kernels --case TOKEN lists others"
+                                                 : job.kernel() + ", asked for by name"}});
   job.make({.kind = "count",
             .asked = asked,
             .make =
@@ -185,6 +193,7 @@ int compare_cases(const Options& options, Job& job) {
     job.console().err << "danaus: count: no ncu on PATH or in /usr/local/cuda/bin; --hardware needs Nsight Compute\n";
     return kExitNoDevice;
   }
+  job.ask_for_kernel(options.by_token ? options.cases : std::vector<Case>(), device);
   const std::vector<Convolution> cases = single_launches(options, device);
   job.configure({{"cases", std::to_string(cases.size())}, {"device", device.name}, {"counters", *profiler}});
   const std::string printed = profile_launches(cases, *profiler);
@@ -212,6 +221,7 @@ int run_count(std::span<const std::string> words, Console& console) {
   if (!options.hardware && !options.launch) return count_cases(options, job);
   if (cuda_device_count() == 0) return without_gpu(console, "count", "--hardware and --launch need");
   if (options.hardware) return compare_cases(options, job);
+  job.ask_for_kernel(options.by_token ? options.cases : std::vector<Case>(), cuda_device());
   for (const Convolution& problem : single_launches(options, cuda_device())) launch_once(problem, cuda_device());
   return kExitOk;
 }

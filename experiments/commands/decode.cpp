@@ -13,10 +13,10 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "The time of a position where samples come one by one, against how many came before: by a dot product with all of\n"
-    "them, by tiles of doubling size, and by the recurrence of a filter that is a state-space model. Predicted by\n"
-    "counted work and bytes on a profile; with --device measured on a GPU, launch by launch on a stream, and verified\n"
-    "at every position. Exit 1 when a row fails, 77 without a GPU.";
+    "The time of one position when samples come one by one, by how many came before. Three ways: a dot product with\n"
+    "all earlier samples, tiles of doubling size, and the recurrence of a state-space model. The times are predicted\n"
+    "from counted work and bytes. --device measures them on a GPU instead, launch by launch, and verifies every\n"
+    "position, which takes minutes. Exit 1 if a row fails, 77 without a GPU.";
 
 struct Options {
   std::vector<DecodeCase> cases;
@@ -33,10 +33,10 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   line.option("case", token, "TOKEN",
               text("a causal convolution; L is how many positions there are (default ", token, ')'));
   line.option("method", methods, "NAME", names_in(kDecodeMethods) + " (default: all); may be repeated");
-  line.option("states", states, "NUMBER", "of the recurrence's filter (default 64)");
-  line.option("profile", options.profile, "NAME", "the device that is predicted (default: H200)");
-  line.option("device", options.device, "NUMBER", "measured on this GPU, not predicted");
-  line.option("repetitions", repetitions, "NUMBER", "of the whole sequence (default 5)");
+  line.option("states", states, "NUMBER", "states of the recurrence (default 64)");
+  line.option("profile", options.profile, "NAME", "the device to predict (default: H200)");
+  line.option("device", options.device, "NUMBER", "measure on this GPU instead of predicting");
+  line.option("repetitions", repetitions, "NUMBER", "how often the whole sequence is timed (default 5)");
   if (!job.parse(words)) return false;
   job.exclude({typed("--profile", options.profile), options.device ? text("--device ", *options.device) : ""});
   if (options.profile.empty()) options.profile = "H200";

@@ -15,11 +15,10 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "Removes parts of the filters' spectrum, by many patterns: what is left of the transforms' blocks, what the "
-    "kernel\n"
-    "that a plan then takes saves, and the error of the output, in double, on noise and on real input. With\n"
-    "--best-above-snr one line: the fastest pattern of at least that SNR; equally fast, the one that removes most.\n"
-    "With --partial filters of which only the first taps are left, as in Table 7 of Fu et al. 2023. Needs no GPU.";
+    "Removes parts of a filter's spectrum by many patterns. For each: the blocks of the transforms that remain, the\n"
+    "time that the plan's kernel saves, and the error of the output in double, on noise and on real input. Takes about\n"
+    "a minute. --best-above-snr prints one line: the fastest pattern with at least this SNR. --partial cuts filters to\n"
+    "their first taps instead, as in Table 7 of Fu et al. 2023. Needs no GPU.";
 
 // Beyond this N only patterns that are quickly made are tried unasked.
 constexpr std::int64_t kLongest = 32768;

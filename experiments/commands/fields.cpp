@@ -9,10 +9,9 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "Two fields such as neural operators work on, a smooth random one of two axes and a signal with fronts of one, or\n"
-    "your own, and what is lost of them where a spectral layer keeps few frequencies: by the truth, with a single\n"
-    "channel whose weight is 1; and how far from that the layer's kernel is, on the executor. Both are\n"
-    "relative to the field. Needs no GPU.";
+    "The error of a field if a spectral layer keeps few of its frequencies. The layer has one channel and weight 1; its\n"
+    "truth and its kernel on the executor are both compared with the field. Fields: a smooth random one of two axes, a\n"
+    "signal with fronts of one axis, or your own. Needs no GPU.";
 
 void print(std::ostream& out, const Json& row) {
   out << row.at("field").get<std::string>() << ": " << row.at("what").get<std::string>() << '\n';

@@ -61,6 +61,21 @@ void Job::exclude(const std::vector<std::string>& options) const {
   }
 }
 
+void Job::add_kernel_option() {
+  line.option("kernel", kernel_, "NAME", "the kernel to take instead of the plan's choice; see danaus list kernels");
+}
+
+void Job::ask_for_kernel(const std::vector<Case>& cases, const Device& device) {
+  if (kernel_.empty()) return;
+  if (cases.empty()) fail(command_, ": --kernel is for the cases given by --case");
+  try {
+    named_ = std::make_unique<NamedKernel>(kernel_);
+    for (const Case& asked : cases) named_->require(asked, device);
+  } catch (const std::invalid_argument& refusal) {
+    fail(command_, ": ", refusal.what());
+  }
+}
+
 HardwareProfile Job::profile(const std::string& name_or_path) {
   if (has_ending(name_or_path, ".json")) reads("--profile", name_or_path);
   return load_profile(name_or_path);

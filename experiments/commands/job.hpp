@@ -13,6 +13,7 @@
 #include "experiments/cli/environment.hpp"
 #include "experiments/cli/progress.hpp"
 #include "experiments/io/result_file.hpp"
+#include "kernels/plan/named_kernel.hpp"
 #include "model/profile.hpp"
 
 namespace danaus {
@@ -54,6 +55,13 @@ class Job {
   // two were.
   void exclude(const std::vector<std::string>& options) const;
 
+  // --kernel NAME, for the cases given by --case.
+  void add_kernel_option();
+  // Makes plans take the kernel of --kernel, if it was given, as long as the job lives. Throws where it does not
+  // compute one of the cases on the device.
+  void ask_for_kernel(const std::vector<Case>& cases, const Device& device);
+  const std::string& kernel() const { return kernel_; }  // empty: plans choose
+
   // A hardware profile by name, or from a file that the job then reads.
   HardwareProfile profile(const std::string& name_or_path);
 
@@ -82,7 +90,8 @@ class Job {
   std::string interrupted(std::size_t done, std::size_t of) const;
 
   Console& console_;
-  std::string command_, json_;
+  std::string command_, json_, kernel_;
+  std::unique_ptr<NamedKernel> named_;
   bool prints_ = true;
   std::ostream nowhere_{nullptr};
   std::vector<NamedFile> files_;

@@ -1,6 +1,7 @@
 // danaus list: the words that the other commands understand.
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "experiments/bench/contenders.hpp"
@@ -8,13 +9,18 @@
 #include "experiments/cli/table.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
+#include "experiments/count/imitation.hpp"
 #include "experiments/verify/candidates.hpp"
 #include "experiments/verify/trials.hpp"
 #include "kernels/families/taps/family.hpp"
 #include "kernels/plan/correlation.hpp"
 #include "kernels/plan/long.hpp"
+#include "kernels/plan/named_kernel.hpp"
 #include "kernels/plan/registry.hpp"
 #include "model/profile.hpp"
+#include "reference/convolution/mask.hpp"
+#include "reference/spelling.hpp"
+#include "reference/step/step.hpp"
 
 namespace danaus {
 namespace {
@@ -92,7 +98,8 @@ std::string families_of(std::string_view operation) {
 Rows operation_rows() {
   Rows rows;
   for (const Operation& operation : operations())
-    rows.push_back({std::string(operation.word), families_of(operation.word), std::string(operation.summary)});
+    rows.push_back({std::string(operation.word), std::string(operation.summary), families_of(operation.word)});
+  std::ranges::sort(rows);  // an operation before its gradients
   return rows;
 }
 
@@ -105,16 +112,22 @@ std::string devices_of(const auto& kernel) {
 
 std::string compiled_in_words(bool compiled) { return compiled ? "yes" : "with DANAUS_ALL"; }
 
+std::string use_of(const Variant& v) {
+  return v.sparse      ? "for masks"
+         : v.preferred ? "by default"
+         : v.unaligned ? "for L no multiple of 8"
+                       : "for its factors";
+}
+
+constexpr const char* kForGradients = "for gradients of filters";
+
+// Every kernel with all that is known of it.
 Rows kernels() {
   Rows rows;
   const auto add = [&](const Variant* v) {
     rows.push_back({v->name, std::to_string(v->size), join(v->factors), std::string(name(v->fold)),
                     v->gated ? "with" : "without", std::string(name(v->dtype)), std::to_string(v->threads),
-                    std::to_string(v->shared_bytes), std::to_string(v->blocks_per_sm), devices_of(*v),
-                    v->sparse      ? "for masks"
-                    : v->preferred ? "by default"
-                    : v->unaligned ? "for L no multiple of 8"
-                                   : "for its factors",
+                    std::to_string(v->shared_bytes), std::to_string(v->blocks_per_sm), devices_of(*v), use_of(*v),
                     compiled_in_words(v->compiled)});
   };
   for (const auto& v : variants()) add(v.get());
@@ -123,14 +136,82 @@ Rows kernels() {
   for (const auto& c : correlators())
     rows.push_back({c->name, std::to_string(c->size), "", c->pair ? "pair" : "rightangle", "with",
                     std::string(name(c->dtype)), std::to_string(c->threads), std::to_string(c->shared_bytes), "",
-                    devices_of(*c), "for gradients of filters", compiled_in_words(c->compiled)});
+                    devices_of(*c), kForGradients, compiled_in_words(c->compiled)});
   return rows;
+}
+
+// A line for each family: how many kernels, of which sizes.
+void print_families(std::ostream& out) {
+  struct Sum {
+    std::set<int> sizes;
+    int kernels = 0, chosen = 0, compiled = 0;
+  };
+  std::map<std::string, Sum> sums;
+  const auto add = [&](const auto& kernel, bool chosen) {
+    Sum& sum = sums[std::string(kernel.family)];
+    sum.sizes.insert(kernel.size);
+    ++sum.kernels, sum.chosen += chosen, sum.compiled += kernel.compiled;
+  };
+  for (const auto& v : variants()) add(*v, v->preferred || v->unaligned);
+  for (const auto& v : sparse_variants()) add(*v, true);
+  for (const auto& v : long_variants()) add(*v, v->preferred || v->unaligned);
+  for (const auto& c : correlators()) add(*c, true);
+  std::vector<std::vector<std::string>> cells;
+  for (const auto& [family, sum] : sums) {
+    const int least = *sum.sizes.begin(), most = *sum.sizes.rbegin();
+    const std::string sizes = most == 0 ? "no FFT" : least == most ? text(least) : text(least, " to ", most);
+    cells.push_back({family, sizes, text(sum.kernels), text(sum.chosen), text(sum.compiled)});
+  }
+  using enum Column::Align;
+  print_table(out,
+              {{"family", 0, left},
+               {"FFT sizes", 0, left},
+               {"kernels", 0, right},
+               {"a plan's choice", 0, right},
+               {"in this build", 0, right}},
+              cells);
+  out << "\nThese are kernels of fftconv, fftconvgrad and fftconvstep, for all devices and types.\n"
+         "danaus list kernels --case TOKEN    those that compute a case\n"
+         "danaus list kernels --details       every kernel, a long line for each\n"
+         "danaus help tokens                  how a token is written\n";
+}
+
+// Those that --kernel can name for the case, the plan's choice first.
+void print_kernels_of(const Case& asked, const HardwareProfile& profile, std::ostream& out) {
+  const Device device = imitation(profile);
+  const Convolution* p = convolution_of(asked);
+  if (!p)
+    fail("list: ", asked.token(), " has no kernels to choose among, only fftconv, fftconvgrad and fftconvstep have; ",
+         "danaus explain ", asked.token(), " names those of its plan");
+  const Variant& chosen = choose(*p, device, marks_of(*p));
+  std::vector<std::vector<std::string>> cells;
+  const auto add = [&](const auto& kernel, std::string use) {
+    cells.push_back({kernel.name, text(kernel.size), text(kernel.threads), human_bytes(kernel.shared_bytes),
+                     kernel.compiled ? std::move(use) : "needs DANAUS_ALL"});
+  };
+  add(chosen, "the plan's choice");
+  const auto add_those = [&](const auto& list) {
+    for (const auto& v : list)
+      if (v.get() != &chosen && obstacle_of(*v, *p, device).empty()) add(*v, "to compare");
+  };
+  add_those(variants()), add_those(long_variants());
+  if (!asked.as<Convolution>())
+    for (const auto& c : correlators()) {
+      const int device_class = device_class_of(device);
+      const bool fits = c->pair ? p->mode == Mode::circular && c->size == p->length : c->size >= p->length;
+      if (c->dtype == p->dtype && c->suits(device_class) && fits) add(*c, "makes dk");
+    }
+  using enum Column::Align;
+  print_table(out,
+              {{"kernel", 0, left}, {"N", 0, right}, {"threads", 0, right}, {"shared", 0, right}, {"use", 0, left}},
+              cells);
+  out << "\ndanaus verify, count and bench take one by --kernel NAME, with --case " << asked.token() << '\n';
 }
 
 const std::vector<Topic>& topics() {
   using enum Column::Align;
   static const std::vector<Topic> kTopics = {
-      {"operations", {{"operation"}, {"kernels of"}, {"what it is"}}, operation_rows},
+      {"operations", {{"operation"}, {"what it is"}, {"kernels of"}}, operation_rows},
       {"methods", {{"method"}, {"scaling"}, {"what it is"}}, methods},
       {"data", {{"data"}, {"what it is"}}, [] { return named(kDataKinds); }},
       {"filters", {{"filter"}, {"what it is"}}, [] { return named(kFilterKinds); }},
@@ -162,15 +243,26 @@ const std::vector<Topic>& topics() {
 
 int run_list(std::span<const std::string> words, Console& console) {
   Job job(console, "list", "The words that the other commands understand. Without a topic: all but kernels and cases.");
-  std::string chosen;
+  std::string chosen, token, profile = "H200";
+  bool details = false;
   job.line.argument("TOPIC", chosen, false,
                     "operations, methods, data, filters, profiles, sweeps, bench, timed, kernels or cases");
+  job.line.option("case", token, "TOKEN", "kernels: those that compute the case");
+  job.line.option("profile", profile, "NAME", "kernels with --case: for this device (default: H200)");
+  job.line.flag("details", details, "kernels: every one, with factors, fold, gates, type, devices and use");
   if (!job.parse(words, "one JSON object a line; - for stdout, in place of the tables")) return kExitOk;
 
   std::vector<std::string> names;
   for (const Topic& topic : topics()) names.push_back(topic.name);
   if (!chosen.empty() && std::find(names.begin(), names.end(), chosen) == names.end())
-    fail("list: topic '", chosen, "', must be one of ", join(names));
+    fail(must_be_one_of("list: topic", chosen, names));
+  if ((details || !token.empty()) && chosen != "kernels") fail("list: --case and --details are of the topic kernels");
+  job.exclude({typed("--case", token), details ? "--details" : ""});
+  job.exclude({typed("--case", token), typed("--json", job.json())});
+  if (chosen == "kernels" && !details && job.json().empty()) {
+    token.empty() ? print_families(job.out()) : print_kernels_of(parse_case(token), job.profile(profile), job.out());
+    return kExitOk;
+  }
   ResultFile results = job.log("list");
   bool first = true;
   for (const Topic& topic : topics()) {

@@ -9,9 +9,9 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "The device memory of a case of any operation by a plan: its arrays, what the plan keeps, and its workspace; and\n"
-    "the largest batch that fits the device. Without --case: N = 256 to 4M with B=64, H=768, without and with gates,\n"
-    "as in Tables 16 and 17 of Fu et al. 2023, whose unit (printed there as GB) is 1000 MiB. Needs no GPU.";
+    "The device memory of a case of any operation: its arrays, what the plan keeps, its workspace, and the largest batch\n"
+    "that fits. Without --case: N = 256 to 4M with B=64, H=768, with and without gates, as in Tables 16 and 17 of Fu et\n"
+    "al. 2023. Their unit, printed as GB, is 1000 MiB. Needs no GPU.";
 
 void print(std::ostream& out, const std::vector<Json>& rows) {
   const auto megabytes = [](const Json& row, const char* field) { return fixed(row.at(field).get<double>() / 1e6, 2); };
@@ -50,7 +50,7 @@ int run_memory(std::span<const std::string> words, Console& console) {
   std::string profile_name = "H200", sweep;
   job.line.option("case", tokens, "TOKEN", "a case; may be repeated");
   job.line.option("sweep", sweep, "NAME", "the cases of a sweep of danaus bench");
-  job.line.option("profile", profile_name, "NAME", "the device whose kernels are meant (default: H200)");
+  job.line.option("profile", profile_name, "NAME", "the memory of this device's kernels (default: H200)");
   if (!job.parse(words)) return kExitOk;
 
   const HardwareProfile profile = job.profile(profile_name);

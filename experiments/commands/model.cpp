@@ -23,100 +23,10 @@ namespace {
 using enum Column::Align;
 
 constexpr const char* kDescription =
-    "The time that Eq. 2 of Fu et al. 2023 predicts, term by term, and beside it that of a roofline over the work\n"
-    "that the executor counts for the case's kernels, launch by launch; of other operations that one alone, and, of\n"
-    "short convolutions and state-space models, beside it the same by FFTs of whole rows and of pieces. With\n"
-    "--measured both are asked about the kernels that danaus bench timed. --forecast is for a GPU that nothing was\n"
-    "timed on yet: rows with their day and the code that they are of, which later rows of danaus bench will judge.";
-
-// Of the paper's Table 19.
-constexpr const char* kPaper = "A100-40GB";
-
-void print_terms(std::ostream& out, const Json& row) {
-  out << row["case"].get<std::string>() << " on " << row["profile"].get<std::string>() << '\n';
-  std::vector<std::vector<std::string>> cells;
-  for (const Json& term : row["terms"])
-    cells.push_back({term["factor"].dump(), fixed(term["compute_us"], 3), term["unit"], fixed(term["memory_us"], 3),
-                     term["memory"], term["reason"]});
-  print_table(out,
-              {{"factor", 0, right},
-               {"compute, us", 0, right},
-               {"unit", 0, left},
-               {"memory, us", 0, right},
-               {"stored in", 0, left},
-               {"why", 0, left}},
-              cells);
-  out << "total " << fixed(row["total_us"], 3) << " us, " << fixed(row["ps_per_token_bh"], 2)
-      << " ps per token, limited by " << row["limit"].get<std::string>() << '\n';
-}
-
-void print_resources(std::ostream& out, const Json& row) {
-  out << row["case"].get<std::string>() << " on " << row["profile"].get<std::string>() << ": counted work of "
-      << row["variant"].get<std::string>() << (row.contains("method") ? ", " + row["method"].get<std::string>() : "")
-      << '\n';
-  std::vector<std::vector<std::string>> cells;
-  for (const Json& resource : row["resources"])
-    cells.push_back({resource["name"], fixed(resource["us"], 1), resource["what"]});
-  print_table(out, {{"resource", 0, left}, {"us", 0, right}, {"work", 0, left}}, cells);
-  if (row.contains("launches")) {
-    out << '\n';
-    std::vector<std::vector<std::string>> launches;
-    for (const Json& launch : row["launches"])
-      launches.push_back(
-          {launch["part"], launch["kernel"], launch["times"].dump(), fixed(launch["us"], 1), launch["limit"]});
-    print_table(
-        out,
-        {{"part", 0, left}, {"launch", 0, left}, {"times", 0, right}, {"us each", 0, right}, {"limited by", 0, left}},
-        launches);
-  }
-  if (row.contains("prepare_us"))
-    out << "preparing the filters " << fixed(row["prepare_us"], 1) << " us, not in the total\n";
-  const double waits = row["waits"].get<double>() * row["wait_us"].get<double>();
-  out << "total " << fixed(row["total_us"], 1) << " us at overlap " << fixed(row["overlap"], 2) << ", warp rate "
-      << fixed(row["warp_rate"], 3) << " and wait " << fixed(row["wait_us"], 2) << " us, " << fixed(waits, 1)
-      << " us of them waits, " << fixed(row["launch_us"], 1) << " the launch; limited by "
-      << row["limit"].get<std::string>() << '\n';
-}
-
-void print_prediction(std::ostream& out, const Json& row) {
-  row["model"] == "eq2" ? print_terms(out, row) : print_resources(out, row);
-  for (const Json& note : row["notes"]) out << "note: " << note.get<std::string>() << '\n';
-  out << '\n';
-}
-
-// A line for each prediction.
-void print_summary(std::ostream& out, const std::vector<Json>& rows) {
-  std::vector<std::vector<std::string>> cells;
-  for (const Json& row : rows) {
-    const std::string constants = row["profile"] == kPaper ? ", the paper's constants" : "";
-    cells.push_back({row["case"], row["model"] == "eq2" ? "Eq. 2" : row.value("method", "roofline"),
-                     row["profile"].get<std::string>() + constants, fixed(row["total_us"], 1), row["limit"]});
-  }
-  print_table(out,
-              {{"case", 0, left}, {"model", 0, left}, {"profile", 0, left}, {"us", 0, right}, {"limited by", 0, left}},
-              cells);
-}
-
-void print_figure4(std::ostream& out, const std::vector<Json>& rows) {
-  std::vector<std::vector<std::string>> cells;
-  for (const Json& row : rows) {
-    const Convolution problem = parse_convolution(row["case"].get<std::string>());
-    cells.push_back({row["profile"], std::to_string(problem.fft_size), join(problem.factors, " x "),
-                     fixed(row["ps_per_token_bh"], 2), row["limit"]});
-  }
-  print_table(
-      out,
-      {{"profile", 0, left}, {"N", 0, right}, {"factors", 0, left}, {"ps per token", 0, right}, {"limit", 0, left}},
-      cells);
-}
-
-enum class Models { eq2, roofline, both };
-
-constexpr std::array kModels = {
-    Named{Models::eq2, "eq2", "Eq. 2"},
-    Named{Models::roofline, "roofline", "over counted work"},
-    Named{Models::both, "both", "both of them"},
-};
+    "Predicts the time of a case by two models. Eq. 2 of Fu et al. 2023 takes convolutions, term by term. The roofline\n"
+    "takes the work that the executor counts, launch by launch, of every operation; short convolutions and state-space\n"
+    "models are also predicted by FFT. --measured predicts the kernels that danaus bench timed. --forecast writes rows\n"
+    "for a GPU before anything was timed on it, with day and code, to be judged by later rows. Needs no GPU.";
 
 struct Options {
   std::vector<std::string> tokens, profiles, measured;
@@ -131,16 +41,16 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   std::string model, sweep;
   std::optional<double> overlap, warp_rate, wait;
   CommandLine& line = job.line;
-  line.option("case", options.tokens, "TOKEN", "a case; factors it does not name are chosen; may be repeated");
+  line.option("case", options.tokens, "TOKEN", "a case; Eq. 2 chooses its factors if it names none; may be repeated");
   line.option("sweep", sweep, "NAME", "figure4: N = 256 to 4M, orders 2 to 4; or one of danaus bench");
   line.option("model", model, "NAME", names_in(kModels) + " (default: both; figure4 is of Eq. 2 alone)");
   line.option("profile", options.profiles, "NAME",
               "hardware profile, by name or a .json file (default: all); may be repeated");
   line.option("order", options.order, "NUMBER", "Eq. 2: number of factors (default: the cheapest; in figure4: all)");
   line.option("overlap", overlap, "NUMBER",
-              "roofline: 1 where nothing overlaps, large where all does (default: as fitted)");
+              "roofline: 1 if no resources overlap, large if all do (default: as fitted)");
   line.option("warp-rate", warp_rate, "NUMBER", "roofline: instructions a clock of one warp (default: as fitted)");
-  line.option("wait", wait, "NUMBER", "roofline: microseconds that nothing brought ahead takes (default: as fitted)");
+  line.option("wait", wait, "NUMBER", "roofline: microseconds of a wait for memory that was not prefetched (default: as fitted)");
   line.option("measured", options.measured, "FILE",
               "rows of danaus bench: predict the kernels that they timed; may be repeated");
   line.flag("forecast", options.forecast, "roofline of the kernels alone, on one profile, to be judged later");

@@ -12,21 +12,17 @@
 #include "experiments/record/check.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/cuda/machine.hpp"
+#include "reference/spelling.hpp"
 
 namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "Random cases by plans, on the executor or a GPU, against the truth in double: filters from one tap to 2 L, "
-    "types,\n"
-    "modes, gates, masks, alignments, scales; of spectral and spectralgrad one axis and two, modes and channels; of\n"
-    "shortconv and shortconvgrad 2 to 256 taps in both layouts; of ssmconv 1 to 256 states, before and after. Even\n"
-    "numbers are small cases, odd ones go as far as an operation does. Every output's error is judged against what "
-    "was\n"
-    "summed, |u| |k|; all memory stands between guards. The executor executes the launches of a GPU: whole where they\n"
-    "have up to --whole blocks, else the blocks that differ, and judges what these compute. A row for every 500 cases; "
-    "a\n"
-    "seed and a number make a case again. Exit 1 when a case fails.";
+    "Runs random cases of an operation, and compares every output with the truth in double. Cases vary in all fields of\n"
+    "the token, in filters of one tap to 2 L, in alignment, data and scale. Even numbers are small cases, odd ones go up\n"
+    "to the largest. An error is relative to |u| |k|. All memory stands between guards. The executor runs launches of up\n"
+    "to --whole blocks whole; of larger ones it runs and judges the blocks that differ. A row has 500 cases, and takes\n"
+    "some minutes. A seed and a number repeat a case. Exit 1 if a case fails.";
 
 constexpr std::int64_t kCasesOfRow = 500;
 constexpr int kWholeBlocks = 32;  // of a launch that the executor executes whole; of others those that differ
@@ -46,18 +42,18 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   const std::vector<std::string> known = random_operations();
   job.line.option("operation", options.operation, "WORD", join(known) + " (default: the first)");
   job.line.option("count", count, "NUMBER", "how many cases (default 2000)");
-  job.line.option("seed", seed, "NUMBER", "others (default 0)");
-  job.line.option("only", options.only, "NUMBER", "this one of them alone");
+  job.line.option("seed", seed, "NUMBER", "other random cases (default 0)");
+  job.line.option("only", options.only, "NUMBER", "only the case of this number");
   job.line.option("device", options.device, "NUMBER", "which GPU (default: the executor, on the CPU)");
-  job.line.option("profile", options.profile, "NAME", "whose launches the executor executes (default: H200)");
+  job.line.option("profile", options.profile, "NAME", "the executor runs launches as for this device (default: H200)");
   job.line.option("whole", options.whole, "NUMBER",
-                  text("blocks of a launch that is executed whole (default: ", kWholeBlocks, ")"));
+                  text("the executor runs launches of up to this many blocks whole (default: ", kWholeBlocks, ")"));
   if (!job.parse(words)) return false;
   const auto at_least = [](const char* name, std::optional<int> value, int least) {
     if (value && *value < least) fail("random: ", name, '=', *value, ", must be at least ", least);
   };
   if (std::ranges::find(known, options.operation) == known.end())
-    fail("random: operation '", options.operation, "', must be one of ", join(known));
+    fail(must_be_one_of("random: operation", options.operation, known));
   at_least("count", count, 1), at_least("seed", seed, 0), at_least("only", options.only, 0);
   at_least("whole", options.whole, 0);
   const std::string device = options.device ? text("--device ", *options.device) : "";

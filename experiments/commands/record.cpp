@@ -13,8 +13,8 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "A row of what ran where: from what a program of tests wrote (--gtest_output=json:FILE), and what a tool of\n"
-    "compute-sanitizer printed that watched it. Exit 1 when a test failed or the tool found something.";
+    "Writes a row that says which tests ran where. Reads what a test program wrote (--gtest_output=json:FILE), and the\n"
+    "log of a compute-sanitizer tool that watched it. Exit 1 if a test failed or the tool reported an error.";
 
 struct Options {
   std::string program;
@@ -38,11 +38,11 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   std::string tool;
   std::optional<int> parts;
   CommandLine& line = job.line;
-  line.option("program", options.program, "NAME", "of the tests' program");
-  line.option("results", options.results, "FILE", "what it wrote; may be repeated, where processes shared the tests");
-  line.option("parts", parts, "NUMBER", "of such processes: their numbers, from 0, take the place of % in file names");
+  line.option("program", options.program, "NAME", "name of the test program");
+  line.option("results", options.results, "FILE", "its JSON output; may be repeated if several processes shared the tests");
+  line.option("parts", parts, "NUMBER", "number of such processes; % in file names stands for 0, 1, ...");
   line.option("tool", tool, "NAME", names_in(kTools) + " (default: the first)");
-  line.option("log", options.logs, "FILE", "what the tool printed, for each of these");
+  line.option("log", options.logs, "FILE", "what the tool printed, one for each of --results");
   line.option("device", options.device, "NUMBER", "which GPU it ran on (default: the executor, on the CPU)");
   if (!job.parse(words)) return false;
   if (options.program.empty() || options.results.empty()) fail("record: --program and --results must be given");

@@ -16,12 +16,11 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "Compares the rows of every FOLDER/*.jsonl with the kernels, baselines and clocks of this program, and writes\n"
-    "FOLDER/verdicts.json, by which plots know: rows whose kernels are the same machine code, launched in the same "
-    "way,\n"
-    "are current, whatever became of their sources. A row is unknown where sources have changed since machine_code.py\n"
-    "last asked nvcc. Rows made before it did get the machine code in place of the sources' digest. With --check\n"
-    "nothing is written; exit 1 where verdicts.json is not what would be.";
+    "Says which rows of FOLDER/*.jsonl were measured with today's kernels, baselines and stopwatch, and writes\n"
+    "FOLDER/verdicts.json, which plots read. A row is current if its kernels are the same machine code, launched in the\n"
+    "same way, even if their sources changed. A row is unknown if sources changed after machine_code.py last ran. Older\n"
+    "rows get the digest of the machine code instead of the digest of sources. --check writes nothing; exit 1 if\n"
+    "verdicts.json would change.";
 
 constexpr const char* kVerdicts = "verdicts.json";
 
@@ -81,10 +80,10 @@ int run_stale(std::span<const std::string> words, Console& console) {
   CommandLine line("stale", kDescription);
   std::string folder;
   bool check = false;
-  line.argument("folder", folder, true, "of result files");
+  line.argument("folder", folder, true, "the folder of result files");
   line.flag("check", check, "only compares with FOLDER/verdicts.json");
   if (!line.parse(words, console)) return kExitOk;
-  if (!std::filesystem::is_directory(folder)) fail("stale: ", folder, " is no folder");
+  if (!std::filesystem::is_directory(folder)) fail("stale: ", folder, " must be a folder");
 
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder))

@@ -17,17 +17,17 @@
 #include "experiments/verify/verification.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "kernels/plan/choice.hpp"
+#include "reference/spelling.hpp"
 
 namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "Computes each case by each method, compares with the truth in double, and judges the error by its bound; of\n"
-    "gradients, steps and spectral layers, which kernels alone compute, every output, and what ties gradients\n"
-    "together.\n"
-    "Without --case it goes through a sweep, by default the whole matrix; --method, --data, --scale, --filter and\n"
-    "--scaling then select rows of it. Where there is a GPU, its kernels are among the methods. Exit 1 when a row\n"
-    "fails, 77 where --method gpu finds none.";
+    "Computes each case by each method, compares every output with the truth in double, and judges the error by its\n"
+    "bound. Gradients must also agree with each other: <dk, k> and <du, u> are both <dy, y>.\n"
+    "Without --case it goes through a sweep, by default the whole matrix, which takes minutes; --method, --data,\n"
+    "--scale, --filter and --scaling then select rows of it. A GPU's kernels are among the methods if there is a GPU.\n"
+    "Exit 1 if a row fails, 77 if --method gpu finds no GPU.";
 
 struct Options {
   TrialSelection trials;
@@ -35,16 +35,16 @@ struct Options {
   bool summary = false;
 };
 
-std::string sweep_names() {
+std::vector<std::string> sweep_names() {
   std::vector<std::string> names;
   for (const TrialSweep& sweep : trial_sweeps()) names.emplace_back(sweep.name);
-  return join(names);
+  return names;
 }
 
 const TrialSweep& find_sweep(const std::string& word) {
   for (const TrialSweep& sweep : trial_sweeps())
     if (sweep.name == word) return sweep;
-  fail("verify: sweep '", word, "', must be one of ", sweep_names());
+  fail(must_be_one_of("verify: sweep", word, sweep_names()));
 }
 
 // False when only help was wanted.
@@ -55,10 +55,11 @@ bool read_options(Job& job, std::span<const std::string> words, std::span<const 
   std::string sweep, data, filter, scaling, mask;
   std::optional<int> seed;
   CommandLine& line = job.line;
-  line.option("case", trials.cases, "TOKEN", "a case, as printed by a failing row; may be repeated");
+  line.option("case", trials.cases, "TOKEN", "a case; may be repeated; see danaus help tokens");
   line.option("mask", mask, "FILE", kMaskHelp);
-  line.option("sweep", sweep, "NAME", sweep_names() + " (default: the first); see danaus list sweeps");
+  line.option("sweep", sweep, "NAME", join(sweep_names()) + " (default: the first); see danaus list sweeps");
   line.option("method", trials.methods, "NAME", join(methods) + " (default: all); may be repeated");
+  job.add_kernel_option();
   line.option("data", data, "KIND", names_in(kDataKinds));
   line.option("scale", trials.scale, "NUMBER", "multiplies u (default 1)");
   line.option("filter", filter, "KIND", names_in(kFilterKinds));
@@ -66,7 +67,7 @@ bool read_options(Job& job, std::span<const std::string> words, std::span<const 
   line.option("seed", seed, "NUMBER", "other data for the same case (default 0)");
   line.option("recording", options.recording, "FOLDER",
               text("its .wav files are --data recording (default: ", kRecordingFolder, ')'));
-  line.flag("summary", options.summary, "in the table only the rows that fail");
+  line.flag("summary", options.summary, "print only the rows that fail");
   if (!job.parse(words)) return false;
 
   job.exclude({typed("--case", trials.cases), typed("--sweep", sweep)});
@@ -80,7 +81,7 @@ bool read_options(Job& job, std::span<const std::string> words, std::span<const 
     fail("verify: recording '", options.recording, "', must be a folder with .wav files");
   for (const std::string& method : trials.methods)
     if (std::find(methods.begin(), methods.end(), method) == methods.end())
-      fail("verify: method '", method, "', must be one of ", join(methods));
+      fail(must_be_one_of("verify: method", method, methods));
   if (trials.cases.empty()) trials.sweep = sweep.empty() ? &trial_sweeps().front() : &find_sweep(sweep);
   if (!data.empty()) trials.data = parse_in(kDataKinds, "verify: data", data);
   if (!filter.empty()) trials.filter = parse_in(kFilterKinds, "verify: filter", filter);
@@ -88,6 +89,17 @@ bool read_options(Job& job, std::span<const std::string> words, std::span<const 
   trials.seed = static_cast<std::uint64_t>(seed.value_or(0));
   if (options.recording.empty()) options.recording = kRecordingFolder;
   return true;
+}
+
+// With --kernel, methods that run kernels are the default.
+void ask_for_kernel(Job& job, TrialSelection& trials) {
+  if (job.kernel().empty()) return;
+  const bool has_gpu = cuda_device_count() > 0;
+  if (trials.methods.empty()) trials.methods = {"kernel"};
+  if (trials.methods.front() == "kernel" && trials.methods.size() == 1 && has_gpu) trials.methods.emplace_back(kOnGpu);
+  std::vector<Case> cases;
+  for (const std::string& token : trials.cases) cases.push_back(parse_case(token));
+  job.ask_for_kernel(cases, has_gpu && trials.methods.back() == kOnGpu ? cuda_device() : Device());
 }
 
 void require_memory_for(const std::vector<Trial>& trials, unsigned threads) {
@@ -145,6 +157,7 @@ int verify(std::span<const std::string> words, Console& console, std::span<const
   if (!read_options(job, words, candidates, options)) return kExitOk;
   if (std::ranges::count(options.trials.methods, kOnGpu) > 0 && cuda_device_count() == 0)
     return without_gpu(console, "verify", text("--method ", kOnGpu, " needs"));
+  ask_for_kernel(job, options.trials);
   const TrialSweep* const sweep = options.trials.sweep;
   const std::vector<Trial> trials = selected_trials(options.trials, candidates);
   const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
@@ -155,6 +168,7 @@ int verify(std::span<const std::string> words, Console& console, std::span<const
   std::size_t longest_token = 0;
   for (const Trial& trial : trials) {
     asked.push_back(describe(trial));
+    if (!job.kernel().empty()) asked.back()["asked_kernel"] = job.kernel();
     longest_token = std::max(longest_token, trial.asked.token().size());
   }
   job.configure(settings_of(sweep, trials, recording, left_out(options.trials, candidates), threads));

@@ -14,13 +14,11 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "The kernel of each FFT size with the shared memory that a block has on each class of devices, and the time that\n"
-    "counted work predicts for it: on the profile's device with only that limit changed. Kernels for less than 227 KB\n"
-    "have no tensor copies, as their devices have none. Of several launches the time is their sum, without that of\n"
-    "preparing filters. Without --case: fp16, B=64, H=768. With --ways: which way convolutions go soonest on each\n"
-    "profile's device, fused, by outer passes or piece by piece, and where a plan takes another, why; without --case\n"
-    "causal ones of 256 to 4M samples.\n"
-    "Needs no GPU.";
+    "Which kernel computes each FFT size if a block has less shared memory, and the time that counted work predicts. The\n"
+    "limits are those of each class of devices; all else is the profile's device. Kernels for less than 227 KB use no\n"
+    "tensor copies. Times of several launches are summed, without the filter's preparation. Without --case: fp16, B=64,\n"
+    "H=768. --ways compares fused kernels, outer passes and pieces on each device, and says why a plan takes another\n"
+    "way; without --case for causal convolutions of 256 to 4M samples. Needs no GPU.";
 
 void print(std::ostream& out, const std::vector<Json>& rows) {
   std::vector<std::vector<std::string>> cells;

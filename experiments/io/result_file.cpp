@@ -18,9 +18,10 @@ bool has_these_sources(const Json& row) { return row.value("sources", Json()) ==
 }  // namespace
 
 std::string identity(const Json& row) {
-  constexpr std::array kFields = {"case",  "method",  "operation", "states",  "data",   "scaling",  "profile",
-                                  "model", "overlap", "warp_rate", "wait_us", "device", "protocol", "shared_kb",
-                                  "seed",  "first",   "count",     "program", "family", "field",    "digest"};
+  constexpr std::array kFields = {"case",     "method",    "operation", "states",      "data",    "scaling",
+                                  "profile",  "model",     "overlap",   "warp_rate",   "wait_us", "device",
+                                  "protocol", "shared_kb", "seed",      "first",       "count",   "program",
+                                  "family",   "field",     "digest",    "asked_kernel"};
   Json asked = Json::object();
   for (const char* field : kFields)
     if (row.contains(field)) asked[field] = row[field];

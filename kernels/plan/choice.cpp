@@ -6,6 +6,7 @@
 
 #include "kernels/plan/chunks.hpp"
 #include "kernels/plan/long.hpp"
+#include "kernels/plan/named_kernel.hpp"
 #include "kernels/plan/registry.hpp"
 
 namespace danaus {
@@ -83,6 +84,7 @@ int device_class_of(const Device& device) {
 
 const Variant& choose(const Convolution& p, const Device& device) {
   check_ranges(p);
+  if (const Variant* named = named_variant(); named && obstacle_of(*named, p, device).empty()) return *named;
   if (asks_for_chunks(p)) return choose_chunks(p, device);
   const bool open = !p.fold && p.fft_size == 0 && p.factors.empty() && p.mask.empty();
   if (!open || p.length <= variants().back()->size) return choose_whole(p, device);
@@ -196,7 +198,7 @@ bool saves_nothing(const Variant& sparse) {
 }  // namespace
 
 SparseChoice choose_sparse(const Variant& dense, const Device& device, std::span<const std::uint8_t> kept) {
-  if (std::ssize(kept) != dense.size || kept.empty()) return {};
+  if (std::ssize(kept) != dense.size || kept.empty() || &dense == named_variant()) return {};
   if (const auto* of_passes = dynamic_cast<const LongVariant*>(&dense))
     return {fewest_rows(*of_passes, device_class_of(device), live_with_mirrors(kept)), {}};
   const auto found = std::ranges::find_if(sparse_variants(), [&](const auto& v) {

@@ -8,6 +8,7 @@
 #include "kernels/plan/arrays.hpp"
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/machine.hpp"
+#include "kernels/plan/named_kernel.hpp"
 #include "kernels/plan/outer_pass.hpp"
 
 namespace danaus {
@@ -26,6 +27,7 @@ struct Split {
 Split split_of(const Convolution& p, bool gates, const Device& device) {
   const int device_class = device_class_of(device);
   std::int64_t longest = 0;  // rows that are not circular
+  const Correlator* const named = named_correlator();
   const auto best_of = [&](bool pair) {
     Split best;
     const auto consider = [&](const Split& split) {
@@ -35,7 +37,7 @@ Split split_of(const Convolution& p, bool gates, const Device& device) {
       if (!best.correlator || rank(split) < rank(best)) best = split;
     };
     for (const auto& c : correlators()) {
-      if (c->all || c->dtype != p.dtype || !c->suits(device_class)) continue;
+      if (c->all || c->dtype != p.dtype || !c->suits(device_class) || (named && c.get() != named)) continue;
       if (c->pair == pair && (c->gated || !gates)) consider({c.get(), pair});
       if (!c->pair || c->shares > 1) continue;  // between outer passes rows are complex
       for (int line = 0; line < static_cast<int>(outer::kLines.size()); ++line) {
@@ -49,6 +51,8 @@ Split split_of(const Convolution& p, bool gates, const Device& device) {
   if (p.mode == Mode::circular && p.batch > 1)
     if (const Split pair = best_of(true); pair.correlator) return pair;
   const Split split = best_of(false);
+  if (!split.correlator && named)
+    fail("plan: the kernel ", named->name, " does not make dk of ", token(p), ": other type, gates, N or device");
   if (!split.correlator)
     fail("plan: L=", p.length, ", kernels for gradients of filters have room for ", longest, " samples on ",
          device.name);
@@ -306,11 +310,12 @@ const Correlator* kernel_of_all_gradients(const Convolution& p, const Variant& v
   // Without gates it saves 2 of 8 bytes a sample and costs registers: fp16 on an H200 took 0.80 to 1.01 of the time of
   // both apart at 256 and 512 points, 1.02 to 1.18 from 768 on.
   constexpr int kMostWithoutGates = 512;
-  if (!p.pregate && !p.postgate && variant.size > kMostWithoutGates) return nullptr;
+  const Correlator* const named = named_correlator();
+  if (!named && !p.pregate && !p.postgate && variant.size > kMostWithoutGates) return nullptr;
   const int device_class = device_class_of(device);
   for (const auto& c : correlators())
-    if (c->all && c->dtype == p.dtype && c->size == variant.size && c->suits(device_class) &&
-        (c->pair ? Fold::pair : Fold::right_angle) == variant.fold)
+    if (c->all && (!named || c.get() == named) && c->dtype == p.dtype && c->size == variant.size &&
+        c->suits(device_class) && (c->pair ? Fold::pair : Fold::right_angle) == variant.fold)
       return c.get();
   return nullptr;
 }

@@ -4,17 +4,14 @@
 namespace danaus {
 std::string token(const Backward& asked) { return with_word("fftconvgrad", token(asked.forward)); }
 
-Grammar backward_grammar() {
-  return {"fftconvgrad", "the gradients of a long convolution, du, dk and those of the gates,",
-          convolution_fields(false), "fftconvgrad_f16_causal_l512_b2_h2"};
-}
+Grammar backward_grammar() { return {"fftconvgrad", convolution_fields(false), "fftconvgrad_f16_causal_l512_b2_h2"}; }
 
 Backward parse_backward(std::string_view token) {
   return {read_convolution(TokenFields(token, *find_grammar("fftconvgrad")))};
 }
 
 Operation backward_operation() {
-  return {"fftconvgrad", "their gradients: du, dk and those of the gates from u, k, the gates and dy",
+  return {"fftconvgrad", "gradients of long convolutions: du, dk and those of the gates",
           [](std::string_view token) { return Case(parse_backward(token)); }};
 }
 

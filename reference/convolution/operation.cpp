@@ -225,10 +225,7 @@ std::vector<Field> convolution_fields(bool masked) {
   return fields;
 }
 
-Grammar convolution_grammar() {
-  return {"fftconv", "a long convolution, y = postgate * conv(pregate * u, k),", convolution_fields(true),
-          "fftconv_f16_circular_l1024_b2_h2"};
-}
+Grammar convolution_grammar() { return {"fftconv", convolution_fields(true), "fftconv_f16_circular_l1024_b2_h2"}; }
 
 Convolution read_convolution(const TokenFields& fields) {
   Convolution p;

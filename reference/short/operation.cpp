@@ -65,10 +65,7 @@ std::vector<Field> short_fields() {
   };
 }
 
-Grammar short_grammar() {
-  return {"shortconv", "a short depthwise convolution, y = postgate * (conv(pregate * u, k) + bias),", short_fields(),
-          "shortconv_bf16_same_k5_l300_b2_h8"};
-}
+Grammar short_grammar() { return {"shortconv", short_fields(), "shortconv_f16_same_k5_l300_b2_h8"}; }
 
 ShortConvolution read_short(const TokenFields& fields) {
   ShortConvolution p;

@@ -5,17 +5,14 @@ namespace danaus {
 
 std::string token(const ShortBackward& asked) { return with_word("shortconvgrad", token(asked.forward)); }
 
-Grammar short_backward_grammar() {
-  return {"shortconvgrad", "the gradients of a short convolution, du, dk, dbias and those of the gates,",
-          short_fields(), "shortconvgrad_f16_causal_k4_l300_b2_h8"};
-}
+Grammar short_backward_grammar() { return {"shortconvgrad", short_fields(), "shortconvgrad_f16_causal_k4_l300_b2_h8"}; }
 
 ShortBackward parse_short_backward(std::string_view token) {
   return {read_short(TokenFields(token, *find_grammar("shortconvgrad")))};
 }
 
 Operation short_backward_operation() {
-  return {"shortconvgrad", "their gradients: du, dk, dbias and those of the gates",
+  return {"shortconvgrad", "gradients of short convolutions: du, dk, dbias and those of the gates",
           [](std::string_view token) { return Case(parse_short_backward(token)); }};
 }
 

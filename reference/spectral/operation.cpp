@@ -99,10 +99,7 @@ std::vector<Field> spectral_fields(bool with_adjoint) {
   };
 }
 
-Grammar spectral_grammar() {
-  return {"spectral", "a spectral layer of a neural operator, y = F^-1 (W F u) with few frequencies,",
-          spectral_fields(true), "spectral_f32_b2_c4x8_l32_m8"};
-}
+Grammar spectral_grammar() { return {"spectral", spectral_fields(true), "spectral_f32_b2_c4x8_l32_m8"}; }
 
 Spectral read_spectral(const TokenFields& fields) {
   Spectral p;

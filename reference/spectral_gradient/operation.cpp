@@ -6,8 +6,7 @@ namespace danaus {
 std::string token(const SpectralGradient& asked) { return with_word("spectralgrad", token(asked.forward)); }
 
 Grammar spectral_gradient_grammar() {
-  return {"spectralgrad", "the gradients of a spectral layer, du and dw,", spectral_fields(false),
-          "spectralgrad_f32_b2_c4x8_l32_m8"};
+  return {"spectralgrad", spectral_fields(false), "spectralgrad_f32_b2_c4x8_l32_m8"};
 }
 
 SpectralGradient parse_spectral_gradient(std::string_view token) {
@@ -15,7 +14,7 @@ SpectralGradient parse_spectral_gradient(std::string_view token) {
 }
 
 Operation spectral_gradient_operation() {
-  return {"spectralgrad", "their gradients: du and dw from u, w and dy",
+  return {"spectralgrad", "gradients of spectral layers: du and dw",
           [](std::string_view token) { return Case(parse_spectral_gradient(token)); }};
 }
 

@@ -30,7 +30,6 @@ std::string token(const StateSpace& p) {
 Grammar state_grammar() {
   using enum Field::Kind;
   return {"ssmconv",
-          "a causal convolution by a diagonal state-space model",
           {
               kTypeField,
               {.kind = number,
@@ -104,7 +103,7 @@ void check_poles(const StateSpace& p, std::span<const float> a) {
 }
 
 Operation state_operation() {
-  return {"ssmconv", "causal convolution by a diagonal state-space model: initial state in, final state out",
+  return {"ssmconv", "state-space models: a causal convolution by a diagonal recurrence",
           [](std::string_view token) { return Case(parse_state(token)); }};
 }
 

@@ -5,10 +5,7 @@ namespace danaus {
 
 std::string token(const TrainingStep& asked) { return with_word("fftconvstep", token(asked.forward)); }
 
-Grammar step_grammar() {
-  return {"fftconvstep", "a training step of a long convolution, y and all gradients with the filter's transform,",
-          convolution_fields(false), "fftconvstep_f16_causal_l512_b2_h2"};
-}
+Grammar step_grammar() { return {"fftconvstep", convolution_fields(false), "fftconvstep_f16_causal_l512_b2_h2"}; }
 
 TrainingStep parse_step(std::string_view token) {
   return {read_convolution(TokenFields(token, *find_grammar("fftconvstep")))};
@@ -21,7 +18,7 @@ const Convolution* convolution_of(const Case& asked) {
 }
 
 Operation step_operation() {
-  return {"fftconvstep", "both: y and the gradients, one training step with its filter's transform",
+  return {"fftconvstep", "training steps of long convolutions: y and all gradients, with the filter's transform",
           [](std::string_view token) { return Case(parse_step(token)); }};
 }
 

@@ -9,8 +9,10 @@
 #include "kernels/cuda/machine.hpp"
 #include "kernels/plan/correlation.hpp"
 #include "kernels/plan/long.hpp"
+#include "kernels/plan/named_kernel.hpp"
 #include "kernels/plan/registry.hpp"
 #include "reference/convolution/convolution.hpp"
+#include "reference/grammar.hpp"
 #include "tests/experiments/support.hpp"
 
 namespace danaus {
@@ -33,7 +35,8 @@ TEST(Program, EveryCommandExplainsItself) {
     const Ran ran = run({std::string(command.name), "--help"});
     EXPECT_EQ(ran.code, 0);
     EXPECT_THAT(ran.out, HasSubstr("usage: danaus " + std::string(command.name)));
-    if (command.name != "stale") EXPECT_THAT(ran.out, HasSubstr("--json FILE"));
+    if (command.name != "stale" && command.name != "help" && command.name != "explain")
+      EXPECT_THAT(ran.out, HasSubstr("--json FILE"));
   }
 }
 
@@ -44,7 +47,20 @@ TEST(Program, RefusesWhatItDoesNotKnow) {
   } kWrong[] = {
       {{"prove"},
        "unknown command 'prove', must be one of verify, random, record, bench, stale, decode, calibrate, count, "},
-      {{"verify", "--speed"}, "verify: unrecognised option '--speed' (see danaus verify --help)"},
+      {{"verfiy"}, "did you mean 'verify'?"},
+      {{"help", "token"}, "help: topic 'token', must be one of tokens, verify, "},
+      {{"help", "tokens", "ffconv"}, "help: operation 'ffconv', must be one of fftconv, "},
+      {{"explain"}, "explain: TOKEN is missing"},
+      {{"explain", "fftconv_f16_casual_l4_b1_h1"}, "did you mean 'causal'?"},
+      {{"verify", "--method", "kernal"}, "did you mean 'kernel'?"},
+      {{"list", "kernel"}, "did you mean 'kernels'?"},
+      {{"list", "sweeps", "--details"}, "--case and --details are of the topic kernels"},
+      {{"list", "kernels", "--case", "ssmconv_f16_s4_l256_b2_h2"}, "has no kernels to choose among"},
+      {{"verify", "--kernel", "chain_4x256_f16"}, "verify: --kernel is for the cases given by --case"},
+      {{"count", "--kernel", "exchange", "--case", "fftconv_f16_causal_l1024_b2_h3"},
+       "count: kernel 'exchange' is none of this build"},
+      {{"verify", "--speed"},
+       "verify: unrecognised option '--speed'; did you mean '--seed'? (see danaus verify --help)"},
       {{"verify", "--met", "fftw"}, "unrecognised option '--met'"},
       {{"verify", "--case"}, "option '--case' is missing"},
       {{"verify", "--scale", "big"}, "the argument ('big') for option '--scale' is invalid"},
@@ -150,6 +166,118 @@ TEST(List, NamesEveryOperationAndItsKernels) {
   for (const Operation& operation : operations()) EXPECT_THAT(ran.out, HasSubstr(operation.word));
   EXPECT_THAT(ran.out, HasSubstr("correlate_chain"));
   EXPECT_THAT(ran.out, HasSubstr("mix"));
+}
+
+constexpr const char* kPair = "fftconv_f16_circular_l4096_b2_h2";
+
+// The most columns of any line, and how many lines there are.
+std::pair<std::size_t, std::int64_t> size_of(const std::string& screen) {
+  std::size_t most = 0;
+  std::istringstream lines(screen);
+  for (std::string line; std::getline(lines, line);) most = std::max(most, line.size());
+  return {most, std::count(screen.begin(), screen.end(), '\n')};
+}
+
+TEST(List, KernelsFitAScreen) {
+  for (const Ran& ran : {run({"list", "kernels"}), run({"list", "kernels", "--case", kPair})}) {
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    const auto [columns, lines] = size_of(ran.out);
+    EXPECT_LE(columns, 100u) << ran.out;  // names of kernels are long
+    EXPECT_LE(lines, 40) << ran.out;
+  }
+  EXPECT_LE(size_of(run({"list", "kernels"}).out).first, 80u);
+  EXPECT_THAT(run({"list", "kernels", "--details"}).out, HasSubstr(variants().front()->name));
+}
+
+// A variant of the case's kernel that is not the plan's choice, as far as this build has one.
+std::string another_kernel() {
+  const Variant& chosen = choose(parse_convolution(kPair), Device());
+  for (const auto& v : variants())
+    if (v.get() != &chosen && v->compiled && obstacle_of(*v, parse_convolution(kPair), Device()).empty())
+      return v->name;
+  return "";
+}
+
+TEST(Kernels, AreAskedForByName) {
+  const std::string chosen = choose(parse_convolution(kPair), Device()).name, other = another_kernel();
+  EXPECT_THAT(run({"list", "kernels", "--case", kPair}).out, HasSubstr(chosen));
+  for (const std::string& name : {chosen, other}) {
+    if (name.empty()) continue;
+    const Ran counted = run({"count", "--case", kPair, "--kernel", name});
+    EXPECT_THAT(counted.out, HasSubstr(std::string(kPair) + ": " + name)) << counted.err;
+    EXPECT_THAT(counted.err, HasSubstr(name + ", asked for by name"));
+    const Ran verified = run({"verify", "--case", "fftconv_f16_circular_l4096_b2_h1", "--kernel", name});
+    EXPECT_EQ(verified.code, 0) << verified.err;
+    EXPECT_THAT(verified.out, HasSubstr("kernel"));
+  }
+  EXPECT_EQ(named_variant(), nullptr) << "a command leaves the choice as it was";
+  EXPECT_THAT(run({"count", "--case", kPair}).err, HasSubstr("the choice of a plan"));
+}
+
+TEST(Kernels, RefuseCasesThatTheyDoNotCompute) {
+  const std::string name = choose(parse_convolution(kPair), Device()).name;
+  const auto refusal = [&](const std::string& token) { return run({"count", "--kernel", name, "--case", token}).err; };
+  EXPECT_THAT(refusal("fftconv_bf16_circular_l4096_b2_h2"), HasSubstr("its samples are f16, the case's bf16"));
+  EXPECT_THAT(refusal("fftconv_f16_circular_l4096_b2_h2_pregate"), HasSubstr("without gates only"));
+  EXPECT_THAT(refusal("fftconv_f16_circular_l2048_b2_h2"), HasSubstr("its N=4096 must be L=2048"));
+  EXPECT_THAT(refusal("fftconv_f16_causal_l4096_b2_h2_rightangle"), HasSubstr("its fold is pair"));
+  EXPECT_THAT(refusal("ssmconv_f16_s4_l256_b2_h2"), HasSubstr("is of another operation"));
+  std::string misspelt = name;
+  misspelt[3] = '?';
+  EXPECT_THAT(run({"count", "--kernel", misspelt, "--case", kPair}).err, HasSubstr("did you mean '" + name + "'?"));
+}
+
+TEST(Kernels, OfGradientsAreAskedForByName) {
+  const std::string token = "fftconvgrad_f16_causal_l1024_b2_h2";
+  std::string other;
+  for (const auto& c : correlators())
+    if (c->compiled && c->dtype == Dtype::f16 && !c->pair && !c->all && c->shares == 1 && c->size > 1024 && c->suits(0))
+      other = c->name;
+  ASSERT_NE(other, "");
+  EXPECT_THAT(run({"explain", token}).out, testing::Not(HasSubstr(other)));
+  const Ran ran = run({"verify", "--case", token, "--kernel", other});
+  EXPECT_EQ(ran.code, 0) << ran.err << ran.out;
+  EXPECT_THAT(run({"verify", "--case", "fftconv_f16_causal_l1024_b2_h2", "--kernel", other}).err,
+              HasSubstr("makes gradients of filters"));
+  EXPECT_THAT(run({"verify", "--case", "fftconvgrad_bf16_causal_l1024_b2_h2", "--kernel", other}).err,
+              HasSubstr("does not make dk"));
+}
+
+TEST(Help, NamesEveryFieldOfATokenAndFitsAScreen) {
+  const Ran all = run({"help", "tokens"});
+  EXPECT_EQ(all.code, 0);
+  EXPECT_LE(size_of(all.out).first, 80u) << all.out;
+  for (const Grammar& grammar : grammars()) {
+    EXPECT_THAT(all.out, HasSubstr(grammar.example));
+    const Ran one = run({"help", "tokens", std::string(grammar.operation)});
+    for (const Field& field : grammar.fields) {
+      if (!field.refused.empty()) continue;
+      EXPECT_THAT(one.out, HasSubstr("  " + std::string(field.form)));
+      EXPECT_THAT(one.out, HasSubstr(field.example));
+    }
+  }
+  EXPECT_EQ(run({"help"}).out, run({"--help"}).out);
+  EXPECT_EQ(run({"help", "verify"}).out, run({"verify", "--help"}).out);
+}
+
+TEST(Explain, SaysWhatACaseAsksAndWhatAPlanDoes) {
+  const Ran ran = run({"explain", "fftconv_f16_causal_l1024_k100_b2_h3_pregate"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_LE(size_of(ran.out).first, 80u) << ran.out;
+  for (const char* words : {"2 batch rows", "3 channels", "1024 samples", "100 taps", "pregate [2, 3, 1024]",
+                            "The kernel is chain_", "Floor: ", "predicts", "largest batch"})
+    EXPECT_THAT(ran.out, HasSubstr(words));
+  for (const Grammar& grammar : grammars()) {
+    const Ran other = run({"explain", std::string(grammar.example), "--profile", "H100"});
+    EXPECT_EQ(other.code, 0) << other.err;
+    EXPECT_THAT(other.out, HasSubstr("The plan on H100"));
+    EXPECT_THAT(other.out, HasSubstr("Floor: "));
+  }
+  const Ran none = run({"explain", "fftconv_f64_causal_l1024_b2_h3"});
+  EXPECT_EQ(none.code, 0);
+  EXPECT_THAT(none.out, HasSubstr("No plan: "));
+  EXPECT_THAT(run({"explain", "fftconv_f16_circular_l1024_b2_h2_keep0to63"}).out,
+              HasSubstr("keeps 127 of 1024 frequencies"));
 }
 
 TEST(Info, NamesSourcesAndCompiler) {
