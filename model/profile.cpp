@@ -10,6 +10,7 @@
 
 #include "reference/convolution/convolution.hpp"
 #include "reference/file_name.hpp"
+#include "reference/spelling.hpp"
 
 namespace danaus {
 namespace {
@@ -162,7 +163,8 @@ HardwareProfile load_profile(std::string_view name_or_path) {
     if (profile.name == name_or_path) return parse_profile(profile.text, name_or_path);
   std::string known;
   for (const std::string& name : profile_names()) known += (known.empty() ? "" : ", ") + name;
-  fail("profile '", name_or_path, "': unknown, must be one of ", known, " or a path that ends in .json");
+  fail("profile '", name_or_path, "': unknown, must be one of ", known, " or a path that ends in .json",
+       did_you_mean(name_or_path, profile_names()));
 }
 
 HardwareProfile parse_profile(std::string_view text, std::string_view origin) {

@@ -20,6 +20,11 @@ std::vector<std::string> Field::words() const {
 
 std::string Field::values_in_words() const {
   if (kind == Kind::word) return "";
+  if (kind == Kind::one_of) {
+    std::string list;
+    for (const std::string& word : words()) list.append(list.empty() ? "" : ", ").append(word);
+    return list;
+  }
   if (kind != Kind::number) return std::string(values);
   return most > 0 ? text(least, " to ", most) : text(least, " and more");
 }

@@ -62,7 +62,7 @@ TokenFields::TokenFields(std::string_view token, const Grammar& grammar) : token
   for (const Field& field : grammar.fields)
     if (field.required && !has(field.name))
       fail("token ", token_, ": field '", field.name, "' is missing: ", field.meaning, ", ",
-           field.kind == Field::Kind::one_of ? field.values : field.form);
+           field.kind == Field::Kind::one_of ? field.values_in_words() : std::string(field.form));
 }
 
 const std::string* TokenFields::find(std::string_view name) const {

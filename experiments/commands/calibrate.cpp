@@ -14,8 +14,9 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "Measures bandwidths, instruction rates and launch times of a GPU, in about half a minute, and writes a hardware\n"
-    "profile. A number above what the hardware can do is refused, and no profile is written. Exit 1 then.";
+    "Measures bandwidths, instruction rates and launch times of a GPU, in about half a minute, and writes a\n"
+    "hardware profile. A number above what the hardware can do is refused, and no profile is written. Exit 1\n"
+    "then.";
 
 // "NVIDIA H100 80GB HBM3" is H100-80GB-HBM3.
 std::string short_name(const std::string& device) {

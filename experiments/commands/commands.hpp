@@ -12,16 +12,16 @@ namespace danaus {
 
 struct Command {
   std::string_view name;
-  std::string_view question;  // what it answers, for the program's own help
+  std::string_view question;  // the question that it answers, for the program's help
   // `words` is what follows the command's name; returns an exit code, throws std::invalid_argument for bad input.
   int (*run)(std::span<const std::string> words, Console& console);
 };
 
 std::span<const Command> commands();
-// What the program is asked with and without a command.
+// The usage line, and a line for each command.
 void print_program_help(std::ostream& out);
 
-// danaus verify over any table of candidates; run_verify() has the program's own.
+// danaus verify with any table of candidates; run_verify() takes candidates().
 int verify(std::span<const std::string> words, Console& console, std::span<const Candidate> candidates);
 
 int run_verify(std::span<const std::string> words, Console& console);

@@ -13,10 +13,10 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "The time of one position when samples come one by one, by how many came before. Three ways: a dot product with\n"
-    "all earlier samples, tiles of doubling size, and the recurrence of a state-space model. The times are predicted\n"
-    "from counted work and bytes. --device measures them on a GPU instead, launch by launch, and verifies every\n"
-    "position, which takes minutes. Exit 1 if a row fails, 77 without a GPU.";
+    "The time of one position when samples come one by one, by how many came before. Three ways: a dot product\n"
+    "with all earlier samples, tiles of doubling size, and the recurrence of a state-space model. The times are\n"
+    "predicted from counted work and bytes. --device measures them on a GPU instead, launch by launch, and\n"
+    "verifies every position, which takes minutes. Exit 1 if a row fails, 77 without a GPU.";
 
 struct Options {
   std::vector<DecodeCase> cases;

@@ -74,13 +74,17 @@ class Explanation {
 
   void print_plan() const {
     out_ << "\nThe plan on " << profile_.name << '\n';
+    std::string kernel;
     try {
-      make_program(asked_, device_, marks_of(asked_));
+      kernel = make_program(asked_, device_, marks_of(asked_)).variant->name;
     } catch (const std::invalid_argument& refusal) {
       say(text("No plan: ", refusal.what()));
       return;
     }
-    if (const Convolution* p = convolution_of(asked_)) print_choice(*p);
+    if (const Convolution* p = convolution_of(asked_))
+      print_choice(*p);
+    else
+      say(text("The kernel with most of the work is ", kernel, "."));
     print_launches();
     print_memory();
     print_time();
@@ -102,8 +106,8 @@ class Explanation {
       say(text("Gates: ", p.pregate ? "u is multiplied by the pregate" : "", p.pregate && p.postgate ? ", and " : "",
                p.postgate ? "the result is multiplied by the postgate" : "", "."));
     if (!p.mask.empty()) {
-      const std::vector<std::uint8_t> kept = marks_of(asked_);
-      say(text("The mask ", token(p.mask), " keeps ", std::count(kept.begin(), kept.end(), 1), " of ", kept.size(),
+      const std::vector<std::uint8_t> marks = marks_of(asked_);
+      say(text("The mask ", token(p.mask), " keeps ", std::count(marks.begin(), marks.end(), 1), " of ", marks.size(),
                " frequencies of the filter's spectrum."));
     }
   }
@@ -168,7 +172,8 @@ class Explanation {
 
   void print_time() const {
     const double bytes = moved_bytes(asked_), rate = profile_.hbm_bandwidth.value;
-    say(text("Floor: ", fixed(bytes / rate / (kTera * kMicro), 1),
+    const auto in_us = [](double us) { return fixed(us, us < 10 ? 2 : 1); };
+    say(text("Floor: ", in_us(bytes / rate / (kTera * kMicro)),
              " us, to read the inputs and write the outputs once at ", fixed(rate, 2), " TB/s (", human_bytes(bytes),
              ")."));
     const auto predicted = for_roofline(asked_.token(), profile_, {});
@@ -177,10 +182,9 @@ class Explanation {
       return;
     }
     const Json row = prediction(*predicted);
-    say(text(
-        "The roofline over counted work predicts ", fixed(row.at("total_us"), 1), " us for a call",
-        row.contains("prepare_us") ? text(", and ", fixed(row["prepare_us"], 1), " us for preparing the filter") : "",
-        ". The limit is ", row.at("limit").get<std::string>(), "."));
+    say(text("The roofline over counted work predicts ", in_us(row.at("total_us")), " us for a call",
+             row.contains("prepare_us") ? text(", and ", in_us(row["prepare_us"]), " us for preparing the filter") : "",
+             ". The limit is ", row.at("limit").get<std::string>(), "."));
     say(text("More: danaus count, danaus model or danaus memory, each with --case ", asked_.token()));
   }
 

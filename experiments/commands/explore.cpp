@@ -15,10 +15,10 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "Removes parts of a filter's spectrum by many patterns. For each: the blocks of the transforms that remain, the\n"
-    "time that the plan's kernel saves, and the error of the output in double, on noise and on real input. Takes about\n"
-    "a minute. --best-above-snr prints one line: the fastest pattern with at least this SNR. --partial cuts filters to\n"
-    "their first taps instead, as in Table 7 of Fu et al. 2023. Needs no GPU.";
+    "Removes parts of a filter's spectrum by many patterns. For each: the blocks of the transforms that remain,\n"
+    "the time that the plan's kernel saves, and the error of the output in double, on noise and on real input.\n"
+    "Takes minutes for large cases. --best-above-snr prints one line: the fastest pattern with at least this SNR.\n"
+    "--partial cuts filters to their first taps instead, as in Table 7 of Fu et al. 2023. Needs no GPU.";
 
 // Beyond this N only patterns that are quickly made are tried unasked.
 constexpr std::int64_t kLongest = 32768;

@@ -9,9 +9,9 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "The error of a field if a spectral layer keeps few of its frequencies. The layer has one channel and weight 1; its\n"
-    "truth and its kernel on the executor are both compared with the field. Fields: a smooth random one of two axes, a\n"
-    "signal with fronts of one axis, or your own. Needs no GPU.";
+    "The error of a field if a spectral layer keeps few of its frequencies. The layer has one channel and weight\n"
+    "1; its truth and its kernel on the executor are both compared with the field. Fields: a smooth random one of\n"
+    "two axes, a signal with fronts of one axis, or your own. Needs no GPU.";
 
 void print(std::ostream& out, const Json& row) {
   out << row.at("field").get<std::string>() << ": " << row.at("what").get<std::string>() << '\n';

@@ -47,7 +47,7 @@ std::string refused_fields(const Grammar& grammar) {
 
 std::string same_fields_in_words(const Grammar& grammar, const Grammar& other) {
   const std::string refused = refused_fields(grammar);
-  return text("Takes the fields of ", other.operation, refused.empty() ? "." : ", but not " + refused + '.');
+  return text("The fields are those of ", other.operation, refused.empty() ? "." : ", without " + refused + '.');
 }
 
 void print_grammar(std::ostream& out, const Grammar& grammar, bool alone) {

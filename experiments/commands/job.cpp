@@ -87,9 +87,9 @@ void Job::configure(Settings settings) const {
 }
 
 std::string Job::interrupted(std::size_t done, std::size_t of) const {
-  const bool kept = prints_ && !json_.empty();
+  const bool has_file = prints_ && !json_.empty();
   return text(command_, ": interrupted after ", done, " of ", of, " rows",
-              kept ? ", they stand in " + json_ + "; the same command goes on with the rest" : "");
+              has_file ? ", they stand in " + json_ + "; the same command goes on with the rest" : "");
 }
 
 void Job::make(const RowsToMake& rows) {
@@ -113,13 +113,13 @@ void Job::make(const RowsToMake& rows) {
   const auto show_standing = [&](std::size_t until) {
     while (done < until) show(*results.standing(identities[done]));
   };
-  const auto made = [&](std::size_t i) {
+  const auto make_row = [&](std::size_t i) {
     Json row = rows.asked[missing[i]];
     row.update(rows.make(missing[i]));
     return row;
   };
   try {
-    compute_in_order(missing.size(), rows.threads, made, [&](std::size_t i, const Json& row) {
+    compute_in_order(missing.size(), rows.threads, make_row, [&](std::size_t i, const Json& row) {
       show_standing(missing[i]);
       show(results.append(row));
     });

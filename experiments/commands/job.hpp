@@ -1,5 +1,4 @@
-// One run of a command: the options that all commands have, what it says before it begins, the files that it may touch,
-// and the rows that it makes.
+// One run of a command: the options of all commands, the settings that it prints first, its files and its rows.
 #pragma once
 
 #include <functional>
@@ -18,20 +17,20 @@
 
 namespace danaus {
 
-// Rows to come, one for each entry of `asked`.
+// Result rows to make, one for each entry of `asked`.
 struct RowsToMake {
   std::string kind;
-  std::vector<Json> asked;                                   // of each the fields that say what is asked: identity()
+  std::vector<Json> asked;                                   // the fields that identify each row: identity()
   std::function<Json(std::size_t i)> make;                   // the other fields of row i
   std::function<void(std::size_t i, const Json& row)> show;  // called for every row, i ascending; may be empty
-  unsigned threads = 1;                                      // that make() is called on; 1: the caller's own
-  std::function<bool(const Json& row)> is_current = {};      // as ResultFile has it
+  unsigned threads = 1;                                      // threads that call make(); 1: the caller's thread
+  std::function<bool(const Json& row)> is_current = {};      // see ResultFile
 };
 
-// Of rows that every run makes anew.
+// For rows that every run makes again.
 inline bool never_current(const Json&) { return false; }
 
-// An option as it was typed: "--case TOKEN ..."; empty where it was not given.
+// An option as the user typed it, "--case TOKEN ..."; empty if it was not given.
 std::string typed(const std::string& option, const std::string& value);
 std::string typed(const std::string& option, const std::vector<std::string>& values);
 
@@ -39,20 +38,19 @@ class Job {
  public:
   Job(Console& console, const std::string& command, const std::string& description);
 
-  // Takes the options and arguments of the command itself; --json FILE is the job's own.
+  // Options and arguments of the command. The job adds --json FILE.
   CommandLine line;
 
-  // False when only help was wanted. `help` is that of --json.
+  // False if --help was asked for. `help` describes --json.
   bool parse(std::span<const std::string> words,
              const std::string& help = "result rows, one JSON object a line; - for stdout, in place of the tables");
 
-  // A file that the user named, and how a message calls it. Throws std::invalid_argument where a file would be written
-  // that is also read, or written as something else. Pipes and devices may be both; "" is no file.
+  // Registers a file of the command line; `what` names it in messages. Throws std::invalid_argument if a written file
+  // is also read, or written twice. Pipes and devices may be both; "" is no file.
   void reads(const std::string& what, const std::string& path);
   void writes(const std::string& what, const std::string& path);
 
-  // Options of which one at most goes, as they were typed; empty where one was not. Throws std::invalid_argument where
-  // two were.
+  // Throws std::invalid_argument if more than one of these options, each as typed() gives it, is not empty.
   void exclude(const std::vector<std::string>& options) const;
 
   // --kernel NAME, for the cases given by --case.
@@ -62,20 +60,20 @@ class Job {
   void ask_for_kernel(const std::vector<Case>& cases, const Device& device);
   const std::string& kernel() const { return kernel_; }  // empty: plans choose
 
-  // A hardware profile by name, or from a file that the job then reads.
+  // A hardware profile by name, or from a .json file.
   HardwareProfile profile(const std::string& name_or_path);
 
-  // Says on stderr what the command is about to do, and where its rows go.
+  // Prints the settings, and where the rows go, on stderr.
   void configure(Settings settings) const;
 
-  // Makes the rows that do not stand in the file yet. What was made stays, whatever happens; an interrupt ends it by
-  // Interrupted, which says how far it came.
+  // Makes the rows that the file lacks, and appends each at once. An interrupt throws Interrupted, whose message says
+  // how many rows are done.
   void make(const RowsToMake& rows);
 
-  // A file for rows that stand for themselves, however often the same was asked before.
+  // A file to which every run appends all of its rows.
   ResultFile log(const std::string& kind) const;
 
-  // For people: stdout, or nowhere where stdout carries the rows.
+  // Output for people: stdout, or nowhere if stdout carries the rows.
   std::ostream& out() { return prints_ ? console_.out : nowhere_; }
   bool prints() const { return prints_; }
   const std::string& json() const { return json_; }

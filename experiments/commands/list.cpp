@@ -170,8 +170,8 @@ void print_families(std::ostream& out) {
                {"a plan's choice", 0, right},
                {"in this build", 0, right}},
               cells);
-  out << "\nThese are kernels of fftconv, fftconvgrad and fftconvstep, for all devices and types.\n"
-         "danaus list kernels --case TOKEN    those that compute a case\n"
+  out << "\nKernels of fftconv, fftconvgrad and fftconvstep, for all devices and types.\n"
+         "danaus list kernels --case TOKEN    the kernels that compute a case\n"
          "danaus list kernels --details       every kernel, a long line for each\n"
          "danaus help tokens                  how a token is written\n";
 }
@@ -190,22 +190,31 @@ void print_kernels_of(const Case& asked, const HardwareProfile& profile, std::os
                      kernel.compiled ? std::move(use) : "needs DANAUS_ALL"});
   };
   add(chosen, "the plan's choice");
+  const int most = 2 * chosen.size;  // a larger FFT than that is nobody's choice
+  int larger = 0;
   const auto add_those = [&](const auto& list) {
-    for (const auto& v : list)
-      if (v.get() != &chosen && obstacle_of(*v, *p, device).empty()) add(*v, "to compare");
+    for (const auto& v : list) {
+      if (v.get() == &chosen || !obstacle_of(*v, *p, device).empty()) continue;
+      if (v->size > most)
+        ++larger;
+      else
+        add(*v, "to compare");
+    }
   };
   add_those(variants()), add_those(long_variants());
   if (!asked.as<Convolution>())
     for (const auto& c : correlators()) {
       const int device_class = device_class_of(device);
       const bool fits = c->pair ? p->mode == Mode::circular && c->size == p->length : c->size >= p->length;
-      if (c->dtype == p->dtype && c->suits(device_class) && fits) add(*c, "makes dk");
+      if (c->dtype == p->dtype && c->suits(device_class) && fits && c->size <= most) add(*c, "makes dk");
     }
   using enum Column::Align;
   print_table(out,
               {{"kernel", 0, left}, {"N", 0, right}, {"threads", 0, right}, {"shared", 0, right}, {"use", 0, left}},
               cells);
-  out << "\ndanaus verify, count and bench take one by --kernel NAME, with --case " << asked.token() << '\n';
+  out << "\ndanaus verify, count and bench take one by --kernel NAME, with --case TOKEN";
+  if (larger > 0) out << "\nnot shown: " << larger << " kernels of larger FFTs, see --details";
+  out << '\n';
 }
 
 const std::vector<Topic>& topics() {

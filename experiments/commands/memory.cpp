@@ -9,9 +9,9 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "The device memory of a case of any operation: its arrays, what the plan keeps, its workspace, and the largest batch\n"
-    "that fits. Without --case: N = 256 to 4M with B=64, H=768, with and without gates, as in Tables 16 and 17 of Fu et\n"
-    "al. 2023. Their unit, printed as GB, is 1000 MiB. Needs no GPU.";
+    "The device memory of a case of any operation: its arrays, what the plan keeps, its workspace, and the\n"
+    "largest batch that fits. Without --case: N = 256 to 4M with B=64, H=768, with and without gates, as in\n"
+    "Tables 16 and 17 of Fu et al. 2023. Their unit, printed as GB, is 1000 MiB. Needs no GPU.";
 
 void print(std::ostream& out, const std::vector<Json>& rows) {
   const auto megabytes = [](const Json& row, const char* field) { return fixed(row.at(field).get<double>() / 1e6, 2); };

@@ -23,10 +23,11 @@ namespace {
 using enum Column::Align;
 
 constexpr const char* kDescription =
-    "Predicts the time of a case by two models. Eq. 2 of Fu et al. 2023 takes convolutions, term by term. The roofline\n"
-    "takes the work that the executor counts, launch by launch, of every operation; short convolutions and state-space\n"
-    "models are also predicted by FFT. --measured predicts the kernels that danaus bench timed. --forecast writes rows\n"
-    "for a GPU before anything was timed on it, with day and code, to be judged by later rows. Needs no GPU.";
+    "Predicts the time of a case by two models. Eq. 2 of Fu et al. 2023 takes convolutions, term by term. The\n"
+    "roofline takes the work that the executor counts, launch by launch, of every operation; short convolutions\n"
+    "and state-space models are also predicted by FFT. --measured predicts the kernels that danaus bench timed.\n"
+    "--forecast writes rows for a GPU before anything was timed on it, with day and code, to be judged by later\n"
+    "rows. Needs no GPU.";
 
 struct Options {
   std::vector<std::string> tokens, profiles, measured;
@@ -50,7 +51,8 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   line.option("overlap", overlap, "NUMBER",
               "roofline: 1 if no resources overlap, large if all do (default: as fitted)");
   line.option("warp-rate", warp_rate, "NUMBER", "roofline: instructions a clock of one warp (default: as fitted)");
-  line.option("wait", wait, "NUMBER", "roofline: microseconds of a wait for memory that was not prefetched (default: as fitted)");
+  line.option("wait", wait, "NUMBER",
+              "roofline: microseconds of a wait for memory that was not prefetched (default: as fitted)");
   line.option("measured", options.measured, "FILE",
               "rows of danaus bench: predict the kernels that they timed; may be repeated");
   line.flag("forecast", options.forecast, "roofline of the kernels alone, on one profile, to be judged later");

@@ -18,11 +18,12 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "Runs random cases of an operation, and compares every output with the truth in double. Cases vary in all fields of\n"
-    "the token, in filters of one tap to 2 L, in alignment, data and scale. Even numbers are small cases, odd ones go up\n"
-    "to the largest. An error is relative to |u| |k|. All memory stands between guards. The executor runs launches of up\n"
-    "to --whole blocks whole; of larger ones it runs and judges the blocks that differ. A row has 500 cases, and takes\n"
-    "some minutes. A seed and a number repeat a case. Exit 1 if a case fails.";
+    "Runs random cases of an operation, and compares every output with the truth in double. Cases vary in all\n"
+    "fields of the token, in filters of one tap to 2 L, in alignment, data and scale. Even numbers are small\n"
+    "cases, odd ones go up to the largest. An error is relative to |u| |k|. All memory stands between guards. The\n"
+    "executor runs launches of up to --whole blocks whole; of larger ones it runs and judges the blocks that\n"
+    "differ. A row has 500 cases, and takes some minutes. A seed and a number repeat a case. Exit 1 if a case\n"
+    "fails.";
 
 constexpr std::int64_t kCasesOfRow = 500;
 constexpr int kWholeBlocks = 32;  // of a launch that the executor executes whole; of others those that differ

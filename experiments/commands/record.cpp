@@ -13,8 +13,9 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "Writes a row that says which tests ran where. Reads what a test program wrote (--gtest_output=json:FILE), and the\n"
-    "log of a compute-sanitizer tool that watched it. Exit 1 if a test failed or the tool reported an error.";
+    "Writes a row that says which tests ran where. Reads what a test program wrote (--gtest_output=json:FILE),\n"
+    "and the log of a compute-sanitizer tool that watched it. Exit 1 if a test failed or the tool reported an\n"
+    "error.";
 
 struct Options {
   std::string program;
@@ -39,7 +40,8 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   std::optional<int> parts;
   CommandLine& line = job.line;
   line.option("program", options.program, "NAME", "name of the test program");
-  line.option("results", options.results, "FILE", "its JSON output; may be repeated if several processes shared the tests");
+  line.option("results", options.results, "FILE",
+              "its JSON output; may be repeated if several processes shared the tests");
   line.option("parts", parts, "NUMBER", "number of such processes; % in file names stands for 0, 1, ...");
   line.option("tool", tool, "NAME", names_in(kTools) + " (default: the first)");
   line.option("log", options.logs, "FILE", "what the tool printed, one for each of --results");

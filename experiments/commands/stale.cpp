@@ -17,10 +17,10 @@ namespace {
 
 constexpr const char* kDescription =
     "Says which rows of FOLDER/*.jsonl were measured with today's kernels, baselines and stopwatch, and writes\n"
-    "FOLDER/verdicts.json, which plots read. A row is current if its kernels are the same machine code, launched in the\n"
-    "same way, even if their sources changed. A row is unknown if sources changed after machine_code.py last ran. Older\n"
-    "rows get the digest of the machine code instead of the digest of sources. --check writes nothing; exit 1 if\n"
-    "verdicts.json would change.";
+    "FOLDER/verdicts.json, which plots read. A row is current if its kernels are the same machine code, launched\n"
+    "in the same way, even if their sources changed. A row is unknown if sources changed after machine_code.py\n"
+    "last ran. Older rows get the digest of the machine code instead of the digest of sources. --check writes\n"
+    "nothing; exit 1 if verdicts.json would change.";
 
 constexpr const char* kVerdicts = "verdicts.json";
 

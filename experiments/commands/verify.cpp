@@ -171,7 +171,9 @@ int verify(std::span<const std::string> words, Console& console, std::span<const
     if (!job.kernel().empty()) asked.back()["asked_kernel"] = job.kernel();
     longest_token = std::max(longest_token, trial.asked.token().size());
   }
-  job.configure(settings_of(sweep, trials, recording, left_out(options.trials, candidates), threads));
+  Settings settings = settings_of(sweep, trials, recording, left_out(options.trials, candidates), threads);
+  if (!job.kernel().empty()) settings.emplace_back("kernel", job.kernel() + ", asked for by name");
+  job.configure(std::move(settings));
 
   const bool judges = !sweep || sweep->judges;
   Verdicts verdicts(job.out(), job.prints() ? job.out() : console.err, {longest_token, options.summary, judges});

@@ -14,11 +14,12 @@ namespace danaus {
 namespace {
 
 constexpr const char* kDescription =
-    "Which kernel computes each FFT size if a block has less shared memory, and the time that counted work predicts. The\n"
-    "limits are those of each class of devices; all else is the profile's device. Kernels for less than 227 KB use no\n"
-    "tensor copies. Times of several launches are summed, without the filter's preparation. Without --case: fp16, B=64,\n"
-    "H=768. --ways compares fused kernels, outer passes and pieces on each device, and says why a plan takes another\n"
-    "way; without --case for causal convolutions of 256 to 4M samples. Needs no GPU.";
+    "Which kernel computes each FFT size if a block has less shared memory, and the time that counted work\n"
+    "predicts. The limits are those of each class of devices; all else is the profile's device. Kernels for less\n"
+    "than 227 KB use no tensor copies. Times of several launches are summed, without the filter's preparation.\n"
+    "Without --case: fp16, B=64, H=768. --ways compares fused kernels, outer passes and pieces on each device,\n"
+    "and says why a plan takes another way; without --case for causal convolutions of 256 to 4M samples. Needs no\n"
+    "GPU.";
 
 void print(std::ostream& out, const std::vector<Json>& rows) {
   std::vector<std::vector<std::string>> cells;

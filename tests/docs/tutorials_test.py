@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = {
     "README.md": r"largest batch",
     "docs/quickstart.md": r"(?m)^kernel passed 0\.",
-    "docs/tokens.md": r"ssmconv_f16_s4_l256_b2_h2_final +kernel .*passed",
+    "docs/tokens.md": r"ssmconv_f16_s4_l256_b2_h2 +kernel .*passed",
     "docs/tutorials/write-a-kernel.md": r"(?m)^ +/\*  4096 \*/.*kChosen.*\{ 4,  2,  2,",  # the edited line
     "docs/tutorials/study-a-cost-model.md": r"(?m)^order 4: \d+ kernels",
     "docs/tutorials/explore-sparsity.md": r"(?m)^SNR [3-9]\d\.\d dB$",  # at least 30 dB, as asked
@@ -56,6 +56,11 @@ class Tutorials(unittest.TestCase):
             with self.subTest(page):
                 self.assertIn("danaus ", commands(page))
                 self.assertRegex(self.run_page(page), printed)
+
+    def test_the_page_of_tokens_is_what_help_prints(self):
+        page = (ROOT / "docs/tokens.md").read_text(encoding="utf-8")
+        first, last = "written by danaus help tokens --markdown -->\n\n", "<!-- End of operations and fields -->"
+        self.assertEqual(page.partition(first)[2].partition(last)[0], run("help", "tokens", "--markdown").stdout)
 
     def test_sizes_are_those_of_the_program(self):
         kernels, sizes = (ROOT / "docs/kernels.md").read_text(encoding="utf-8"), {}
