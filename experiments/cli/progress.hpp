@@ -1,15 +1,20 @@
-// How far a command is, on stderr where it is a terminal.
+// How far a command is, on stderr.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "experiments/cli/console.hpp"
 
 namespace danaus {
 
-// One line that says how much is done and how long the rest takes.
+// "8 s", "12 min", "3 h"
+std::string duration_in_words(double seconds);
+
+// A line that says how much is done and how long the rest takes. On a terminal it is drawn again and again; elsewhere
+// it is printed once, early, and only if the rest takes more than a minute.
 class Progress {
  public:
   Progress(Console& console, std::size_t total) : console_(console), total_(total) {}
@@ -21,6 +26,7 @@ class Progress {
  private:
   Console& console_;
   std::size_t total_;
+  bool has_warned_ = false;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

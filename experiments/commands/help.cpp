@@ -50,14 +50,22 @@ std::string same_fields_in_words(const Grammar& grammar, const Grammar& other) {
   return text("The fields are those of ", other.operation, refused.empty() ? "." : ", without " + refused + '.');
 }
 
+// The text with `added` before each `mark`.
+std::string with_before(std::string_view text, std::string_view mark, char added) {
+  std::string all;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text.substr(i).starts_with(mark)) all += added;
+    all += text[i];
+  }
+  return all;
+}
+
 void print_grammar(std::ostream& out, const Grammar& grammar, bool alone) {
   out << paragraph(text(grammar.operation, ": ", summary_of(grammar)));
   const Grammar* same = alone ? nullptr : with_same_fields(grammar);
   if (same) out << paragraph(same_fields_in_words(grammar, *same), 2);
   if (!same) {
-    std::string usage = grammar.usage();
-    for (std::size_t at = usage.find("[_"); at != usage.npos; at = usage.find("[_", at + 2)) usage.insert(at++, " ");
-    out << paragraph(usage, 4, "  ") << '\n';
+    out << paragraph(with_before(grammar.usage(), "[_", ' '), 4, "  ") << '\n';
     for (const Field& field : grammar.fields) {
       if (!field.refused.empty()) continue;
       std::string words(field.meaning);
@@ -69,25 +77,19 @@ void print_grammar(std::ostream& out, const Grammar& grammar, bool alone) {
   out << (same ? "" : "\n") << "  danaus verify --case " << grammar.example << "\n\n";
 }
 
-std::string in_table(std::string words) {
-  for (std::size_t at = words.find('|'); at != words.npos; at = words.find('|', at + 2)) words.insert(at, "\\");
-  return words;
-}
-
 void print_page(std::ostream& out, const Grammar& grammar) {
   out << "## `" << grammar.operation << "`\n\n";
   std::string summary(summary_of(grammar));
   summary[0] = static_cast<char>(std::toupper(summary[0]));
   out << summary << ".\n\n";
   if (const Grammar* same = with_same_fields(grammar)) {
-    std::string line = same_fields_in_words(grammar, *same);
-    out << line << "\n\n";
+    out << same_fields_in_words(grammar, *same) << "\n\n";
   } else {
     out << "```\n" << grammar.usage() << "\n```\n\n| field | meaning | values | example |\n| --- | --- | --- | --- |\n";
     for (const Field& field : grammar.fields) {
       if (!field.refused.empty()) continue;
-      out << "| `" << in_table(std::string(field.form)) << "` | " << field.meaning << " | "
-          << in_table(field.values_in_words()) << " | `" << field.example << "` |\n";
+      out << "| `" << with_before(field.form, "|", '\\') << "` | " << field.meaning << " | " << field.values_in_words()
+          << " | `" << field.example << "` |\n";
     }
     out << '\n';
   }

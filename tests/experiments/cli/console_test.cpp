@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "experiments/cli/paragraph.hpp"
+#include "experiments/cli/progress.hpp"
+
 namespace danaus {
 namespace {
 
@@ -11,6 +14,24 @@ TEST(Console, ShowsControlCharactersByTheirCodes) {
   EXPECT_EQ(printable("\xc2\x9b"), "\\x9b") << "the eight-bit form of escape and [";
   EXPECT_EQ(printable("\xc2\xa0"), "\xc2\xa0");
   EXPECT_EQ(printable("\xc2"), "\xc2");
+}
+
+TEST(Progress, SaysDurationsInTheUnitThatFits) {
+  EXPECT_EQ(duration_in_words(0), "0 s");
+  EXPECT_EQ(duration_in_words(99), "99 s");
+  EXPECT_EQ(duration_in_words(720), "12 min");
+  EXPECT_EQ(duration_in_words(3 * 3600), "3 h");
+}
+
+TEST(Paragraphs, FitTheScreen) {
+  EXPECT_EQ(paragraph("one two", 2), "  one two\n");
+  EXPECT_EQ(paragraph("one", 6, "name"), "name  one\n");
+  EXPECT_EQ(paragraph("one", 4, "longname"), "longname\n    one\n") << "a long name has a line of its own";
+  const std::string word(30, 'x');
+  EXPECT_EQ(paragraph(word + ' ' + word + ' ' + word, 4), "    " + word + ' ' + word + "\n    " + word + '\n');
+  const std::string longest(100, 'y');
+  EXPECT_EQ(paragraph("a " + longest + " b", 1), " a\n " + longest + "\n b\n");
+  EXPECT_EQ(paragraph("", 3), "   \n");
 }
 
 }  // namespace
