@@ -29,6 +29,95 @@ constexpr const char* kDescription =
     "--forecast writes rows for a GPU before anything was timed on it, with day and code, to be judged by later\n"
     "rows. Needs no GPU.";
 
+// Of the paper's Table 19.
+constexpr const char* kPaper = "A100-40GB";
+
+void print_terms(std::ostream& out, const Json& row) {
+  out << row["case"].get<std::string>() << " on " << row["profile"].get<std::string>() << '\n';
+  std::vector<std::vector<std::string>> cells;
+  for (const Json& term : row["terms"])
+    cells.push_back({term["factor"].dump(), fixed(term["compute_us"], 3), term["unit"], fixed(term["memory_us"], 3),
+                     term["memory"], term["reason"]});
+  print_table(out,
+              {{"factor", 0, right},
+               {"compute, us", 0, right},
+               {"unit", 0, left},
+               {"memory, us", 0, right},
+               {"stored in", 0, left},
+               {"why", 0, left}},
+              cells);
+  out << "total " << fixed(row["total_us"], 3) << " us, " << fixed(row["ps_per_token_bh"], 2)
+      << " ps per token, limited by " << row["limit"].get<std::string>() << '\n';
+}
+
+void print_resources(std::ostream& out, const Json& row) {
+  out << row["case"].get<std::string>() << " on " << row["profile"].get<std::string>() << ": counted work of "
+      << row["variant"].get<std::string>() << (row.contains("method") ? ", " + row["method"].get<std::string>() : "")
+      << '\n';
+  std::vector<std::vector<std::string>> cells;
+  for (const Json& resource : row["resources"])
+    cells.push_back({resource["name"], fixed(resource["us"], 1), resource["what"]});
+  print_table(out, {{"resource", 0, left}, {"us", 0, right}, {"work", 0, left}}, cells);
+  if (row.contains("launches")) {
+    out << '\n';
+    std::vector<std::vector<std::string>> launches;
+    for (const Json& launch : row["launches"])
+      launches.push_back(
+          {launch["part"], launch["kernel"], launch["times"].dump(), fixed(launch["us"], 1), launch["limit"]});
+    print_table(
+        out,
+        {{"part", 0, left}, {"launch", 0, left}, {"times", 0, right}, {"us each", 0, right}, {"limited by", 0, left}},
+        launches);
+  }
+  if (row.contains("prepare_us"))
+    out << "preparing the filters " << fixed(row["prepare_us"], 1) << " us, not in the total\n";
+  const double waits = row["waits"].get<double>() * row["wait_us"].get<double>();
+  out << "total " << fixed(row["total_us"], 1) << " us at overlap " << fixed(row["overlap"], 2) << ", warp rate "
+      << fixed(row["warp_rate"], 3) << " and wait " << fixed(row["wait_us"], 2) << " us, " << fixed(waits, 1)
+      << " us of them waits, " << fixed(row["launch_us"], 1) << " the launch; limited by "
+      << row["limit"].get<std::string>() << '\n';
+}
+
+void print_prediction(std::ostream& out, const Json& row) {
+  row["model"] == "eq2" ? print_terms(out, row) : print_resources(out, row);
+  for (const Json& note : row["notes"]) out << "note: " << note.get<std::string>() << '\n';
+  out << '\n';
+}
+
+// A line for each prediction.
+void print_summary(std::ostream& out, const std::vector<Json>& rows) {
+  std::vector<std::vector<std::string>> cells;
+  for (const Json& row : rows) {
+    const std::string constants = row["profile"] == kPaper ? ", the paper's constants" : "";
+    cells.push_back({row["case"], row["model"] == "eq2" ? "Eq. 2" : row.value("method", "roofline"),
+                     row["profile"].get<std::string>() + constants, fixed(row["total_us"], 1), row["limit"]});
+  }
+  print_table(out,
+              {{"case", 0, left}, {"model", 0, left}, {"profile", 0, left}, {"us", 0, right}, {"limited by", 0, left}},
+              cells);
+}
+
+void print_figure4(std::ostream& out, const std::vector<Json>& rows) {
+  std::vector<std::vector<std::string>> cells;
+  for (const Json& row : rows) {
+    const Convolution problem = parse_convolution(row["case"].get<std::string>());
+    cells.push_back({row["profile"], std::to_string(problem.fft_size), join(problem.factors, " x "),
+                     fixed(row["ps_per_token_bh"], 2), row["limit"]});
+  }
+  print_table(
+      out,
+      {{"profile", 0, left}, {"N", 0, right}, {"factors", 0, left}, {"ps per token", 0, right}, {"limit", 0, left}},
+      cells);
+}
+
+enum class Models { eq2, roofline, both };
+
+constexpr std::array kModels = {
+    Named{Models::eq2, "eq2", "Eq. 2"},
+    Named{Models::roofline, "roofline", "over counted work"},
+    Named{Models::both, "both", "both of them"},
+};
+
 struct Options {
   std::vector<std::string> tokens, profiles, measured;
   bool figure4 = false, forecast = false;
