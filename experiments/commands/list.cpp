@@ -176,6 +176,13 @@ void print_families(std::ostream& out) {
          "danaus help tokens                  how a token is written\n";
 }
 
+bool makes_gradients_of(const Correlator& correlator, const Case& asked, const Device& device) try {
+  NamedKernel(correlator.name).require(asked, device);
+  return true;
+} catch (const std::invalid_argument&) {
+  return false;
+}
+
 // Those that --kernel can name for the case, the plan's choice first.
 void print_kernels_of(const Case& asked, const HardwareProfile& profile, std::ostream& out) {
   const Device device = imitation(profile);
@@ -203,11 +210,8 @@ void print_kernels_of(const Case& asked, const HardwareProfile& profile, std::os
   };
   add_those(variants()), add_those(long_variants());
   if (!asked.as<Convolution>())
-    for (const auto& c : correlators()) {
-      const int device_class = device_class_of(device);
-      const bool fits = c->pair ? p->mode == Mode::circular && c->size == p->length : c->size >= p->length;
-      if (c->dtype == p->dtype && c->suits(device_class) && fits && c->size <= most) add(*c, "makes dk");
-    }
+    for (const auto& c : correlators())
+      if (c->size <= most && makes_gradients_of(*c, asked, device)) add(*c, "makes dk");
   using enum Column::Align;
   print_table(out,
               {{"kernel", 0, left}, {"N", 0, right}, {"threads", 0, right}, {"shared", 0, right}, {"use", 0, left}},
