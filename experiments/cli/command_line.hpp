@@ -11,7 +11,7 @@
 
 namespace danaus {
 
-// The options of one command. Values are written to the variables given here, which hold the defaults before.
+// The options of one command. A variable holds the default of its option, and the option's value after parse().
 class CommandLine {
  public:
   CommandLine(std::string command, std::string description);
@@ -26,11 +26,11 @@ class CommandLine {
   // May be given several times.
   void option(const std::string& name, std::vector<std::string>& values, const std::string& placeholder,
               const std::string& help);
-  // A word without a name, in the order of these calls; `required` ones must be there.
+  // A word without a name. Words come in the order of these calls; `required` ones must be given.
   void argument(const std::string& name, std::string& value, bool required, const std::string& help);
 
-  // False when --help was asked for: it has been printed to console.out and nothing is left to do.
-  // Throws std::invalid_argument for what it does not understand.
+  // False if --help was given; the help is printed to console.out then.
+  // Throws std::invalid_argument for unknown options and wrong values.
   bool parse(std::span<const std::string> words, Console& console);
 
  private:

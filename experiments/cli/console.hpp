@@ -24,12 +24,12 @@ struct Console {
   std::vector<std::string> argv;  // the whole command as typed; result rows record it
 };
 
-// What a command is about to do: names and values, every default resolved.
+// The settings of a command: names and values, with every default resolved.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 void print_configuration(Console& console, std::string_view command, const Settings& settings);
 
-// The text with its control characters but for ends of lines as \x1b and the like: what a file or a word brought
-// must not steer the terminal that an error is printed to.
+// The text with control characters, except ends of lines, as \x1b and the like. Words and files of a user must not
+// steer the terminal that an error is printed to.
 std::string printable(std::string_view text);
 
 }  // namespace danaus

@@ -18,16 +18,16 @@ struct Revision {
   const char* git;      // commit, or "unknown" outside a git checkout
   bool dirty;           // tracked files differ from that commit
   const char* sources;  // digest of the sources this program was built from: rows with another one are stale
-  // For rows that only a change of it makes stale:
-  const char* stopwatch;  // what times kernels and baselines, and the flags that they are compiled with
-  const char* kernels;    // all of kernels/: what runs on the executor
+  // Digests of fewer sources, for rows that depend on them alone:
+  const char* stopwatch;  // the code that times kernels and baselines, and their compiler flags
+  const char* kernels;    // all of kernels/, which the executor runs
 };
 extern const Revision kRevision;
-// The same of what nvcc makes a family's kernels of.
+// Digest of the sources that nvcc compiles into a family's kernels.
 std::string sources_of_family(std::string_view family);
-// Of a baseline, by the name of its method, which begins with that of its file.
+// Digest of a baseline's sources. The name of its method begins with the name of its file.
 std::string code_of_baseline(std::string_view method);
-// The compiler of what runs on a GPU, its flags and architectures, in words; that of the host in builds without CUDA.
+// The CUDA compiler, its flags and architectures, in words; the host's compiler in builds without CUDA.
 std::string compiler_in_words();
 std::string sources_in_words();  // digest, commit, and whether it is dirty
 
@@ -39,7 +39,7 @@ Json host_block();
 // {"name": ..., "sm": ..., "multiprocessors": ...}
 Json device_block(const Device& device);
 
-// Says on stderr that there is no CUDA device, which `needs` one; returns kExitNoDevice.
+// Prints on stderr that there is no CUDA device, and what `needs` one. Returns kExitNoDevice.
 int without_gpu(Console& console, std::string_view operation, std::string_view needs = "it needs");
 
 // The fields that every result row carries: date (UTC), git, dirty, sources, argv, host.

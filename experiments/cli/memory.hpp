@@ -11,11 +11,11 @@ namespace danaus {
 // Bytes for the case's arrays in double, its results and the complex work of one row. The case has its fold and N;
 // without factors the tables of the Monarch stages are not counted.
 double memory_of(const Convolution& resolved);
-// The same of a case of another operation, as far as its arrays say: each in double three times, the outputs' truth and
-// what transforms need among them, and as it is in memory of the machine.
+// The same for a case of another operation, by its arrays: three copies of each in double, for values, truth and
+// transforms, and one in the machine's memory.
 double memory_of(const Case& asked);
 
-// Bytes that this process may still take: the least of what the machine, its control group and ulimit leave.
+// Bytes that this process may still allocate: the least of the limits of machine, control group and ulimit.
 double available_memory();
 
 // Throws std::invalid_argument with both numbers unless `bytes` fit.

@@ -25,19 +25,19 @@ const Variant& choose(const Convolution& problem, const Device& device);
 // The same without chunks.
 const Variant& choose_whole(const Convolution& problem, const Device& device);
 
-// Of a case that removes frequencies, what marks of kept ones [N] leave to a kernel that skips: the sparse kernel of
-// choose()'s factors, where this build has one and it pays, without gates, on devices of the first class. Of passes and
-// clusters the passes that have fewer live rows; those of choose() leave out dead ones by themselves.
+// The kernel that skips removed frequencies, by the marks [N] of kept ones. For a fused kernel it is the sparse kernel
+// of the same factors, without gates, on devices of the first class, if this build has it and it pays. For outer passes
+// and clusters it is the passes with fewest live rows; passes skip dead rows by themselves.
 struct SparseChoice {
-  const Variant* variant = nullptr;  // null: that of choose() computes the case
-  std::optional<LivePart> part;      // of a sparse kernel, whether it pays or not
+  const Variant* variant = nullptr;  // null: the kernel of choose() computes the case
+  std::optional<LivePart> part;      // what a sparse kernel would compute, whether it pays or not
 };
 SparseChoice choose_sparse(const Variant& dense, const Device& device, std::span<const std::uint8_t> kept);
 
 // The kernel that a plan takes for the case and these marks.
 const Variant& choose(const Convolution& problem, const Device& device, std::span<const std::uint8_t> kept);
 
-// Whether a convolution by it is a launch among others: outer passes, or pieces at the beginnings of rows.
+// Whether a convolution by it takes several launches: outer passes, or pieces at the beginnings of rows.
 bool takes_several_launches(const Variant& variant);
 
 // Whether choose() finds a kernel that this build has.

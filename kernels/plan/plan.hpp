@@ -19,10 +19,10 @@
 
 namespace danaus {
 
-// An array of a call: of the machine's memory, by the name that the case's arrays() give it.
+// An array of a call, in memory of the machine, named as in the case's arrays().
 struct Buffer {
   std::string_view name;
-  const void* data = nullptr;  // outputs are written
+  const void* data = nullptr;  // an output is written
   std::size_t bytes = 0;
 
   Buffer(std::string_view name, const void* data, std::size_t bytes) : name(name), data(data), bytes(bytes) {}
@@ -30,23 +30,23 @@ struct Buffer {
   Buffer(std::string_view name, std::span<T> values) : Buffer(name, values.data(), values.size_bytes()) {}
 };
 
-// What may come with a call; by default the plan's own memory, the case's batch and the default stream.
+// Options of a call. By default it takes the plan's own memory, the batch of the case and the default stream.
 struct CallOptions {
   Stream stream = nullptr;
-  std::int64_t batch = 0;           // rows of this call, where they are not those of the case
-  void* prepared = nullptr;         // of the caller: what prepare() writes and execute() reads
-  std::size_t prepared_bytes = 0;   // Plan::prepared_bytes() at least
-  std::string_view prepared_for{};  // layout() of the plan that prepared it, where the caller keeps it: checked
-  void* workspace = nullptr;        // of the caller
-  std::size_t workspace_bytes = 0;  // Plan::workspace_bytes(batch) at least
-  // That all of this memory and the arrays, filters too, are the machine's, and the stream: the machine is not asked,
-  // which takes most of a call's time on the host. All else is checked. What is not so is an error of CUDA's then.
+  std::int64_t batch = 0;           // rows of this call, if fewer than those of the case
+  void* prepared = nullptr;         // memory of the caller: prepare() writes it, execute() reads it
+  std::size_t prepared_bytes = 0;   // at least Plan::prepared_bytes()
+  std::string_view prepared_for{};  // layout() of the plan that wrote `prepared`, to be checked
+  void* workspace = nullptr;        // memory of the caller
+  std::size_t workspace_bytes = 0;  // at least Plan::workspace_bytes(batch)
+  // The caller vouches that memory, arrays, filters and stream are the machine's. The machine is not asked, which saves
+  // most of a call's time on the host. All else is checked. A wrong pointer then becomes an error of CUDA.
   bool vouched = false;
 };
 
-// After an error that is not CUDA's own a plan is as it was before the call. Errors: std::invalid_argument for what the
-// caller gave, and OutOfMemory for what does not fit, before any work; CudaError with call, file and line for what CUDA
-// refused.
+// A failed call leaves the plan as it was, except after a CudaError. Before any work it throws std::invalid_argument for
+// a wrong argument, OutOfMemory if memory does not suffice. A CudaError names the call that CUDA refused, its file and
+// line.
 class Plan {
  public:
   // `kept` [N] are the marks of kept_frequencies(problem) (reference/convolution/mask.hpp) where the case removes
@@ -56,22 +56,22 @@ class Plan {
   Plan& operator=(Plan&&) noexcept;
   ~Plan();
 
-  // Of what prepare() makes of the filters; aligned to 256 bytes where the caller gives it.
+  // Bytes of prepared filters. Memory that the caller gives for them is aligned to 256 bytes.
   std::int64_t prepared_bytes() const;
-  // Between the launches of a call of so many rows; 0: of the case's. The plan makes its own for calls that give none:
-  // one for each stream, and one for each call that threads make at the same time.
+  // Bytes of workspace for a call with this batch; 0 means the case's batch. A call without a workspace gets one of the
+  // plan's: one for each stream, and one for each call that threads make at the same time.
   std::int64_t workspace_bytes(std::int64_t batch) const;
-  // Constants that the plan keeps on the machine.
+  // Bytes of tables that the plan keeps on the machine.
   std::int64_t constant_bytes() const;
 
-  // Filters, each of the case's. Of the host: copied, and ready when this returns; earlier calls on any stream that
-  // read the plan's own are waited for. Of the machine: read by kernels on the stream, to which other streams that
-  // execute have to be ordered. Into the plan's own memory while another thread executes: one waits for the other to
-  // make its launches.
+  // Prepares all filters of the case. Filters in host memory are copied, and ready when this returns; calls on any
+  // stream that read the plan's own prepared filters finish first. Filters in the machine's memory are read by kernels
+  // on the stream, so streams that execute must be ordered after it. If another thread executes with the plan's own
+  // prepared filters, one thread waits until the other has made its launches.
   void prepare(std::span<const Buffer> filters, const CallOptions& options = {});
 
-  // Inputs and outputs, each of the case's: contiguous, aligned to whole samples; 16 bytes are fastest. Outputs overlap
-  // nothing else. Asynchronous on a GPU. From any thread and on any stream, any number at once. Nothing is allocated
+  // Executes the plan on all inputs and outputs of the case. Arrays are contiguous, aligned to whole samples; 16 bytes
+  // are fastest. Outputs overlap no other array. Asynchronous on a GPU. For any threads and streams. Nothing is allocated
   // while the stream is captured. Each capture takes a workspace of the plan's own that an earlier call has left, and
   // keeps it as long as the plan lives. The graph's first launch comes after that call.
   void execute(std::span<const Buffer> arrays, const CallOptions& options = {}) const;
@@ -79,11 +79,11 @@ class Plan {
     execute(std::span(arrays.begin(), arrays.size()), options);
   }
 
-  // prepare() and execute() of one batch, for filters that are others at every call: all arrays of the case. What is
-  // wrong is found before any work.
+  // prepare() and execute() in one call, for filters that change with every call. `arrays` are all arrays of the case.
+  // Errors are thrown before any work.
   void whole_call(std::span<const Buffer> arrays, const CallOptions& options = {});
 
-  // prepare() of a convolution: k [H, K], of the type that the case's filter has.
+  // prepare() of a convolution's filter k [H, K], in the type of the case's filter.
   void set_filter(std::span<const float> k, const CallOptions& options = {});
   void set_filter(std::span<const std::byte> k, const CallOptions& options = {});
 
@@ -91,7 +91,7 @@ class Plan {
   const Machine& machine() const;
   // The kernel that has most of the work.
   const Variant& variant() const;
-  // How what it prepares is laid out, a word: what a plan has prepared, another with the same word can read.
+  // The layout of prepared filters, one word. Plans of the same layout can read each other's prepared filters.
   const std::string& layout() const;
 
   // One line: kernel, N and its factors, fold, threads, shared memory, what a mask leaves to compute, device.
