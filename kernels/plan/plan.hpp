@@ -44,9 +44,9 @@ struct CallOptions {
   bool vouched = false;
 };
 
-// A failed call leaves the plan as it was, except after a CudaError. Before any work it throws std::invalid_argument for
-// a wrong argument, OutOfMemory if memory does not suffice. A CudaError names the call that CUDA refused, its file and
-// line.
+// A failed call leaves the plan as it was, except after a CudaError. Before any work a call throws
+// std::invalid_argument for a wrong argument, and OutOfMemory if memory does not suffice. A CudaError names the refused
+// call of CUDA, its file and line.
 class Plan {
  public:
   // `kept` [N] are the marks of kept_frequencies(problem) (reference/convolution/mask.hpp) where the case removes
@@ -71,7 +71,7 @@ class Plan {
   void prepare(std::span<const Buffer> filters, const CallOptions& options = {});
 
   // Executes the plan on all inputs and outputs of the case. Arrays are contiguous, aligned to whole samples; 16 bytes
-  // are fastest. Outputs overlap no other array. Asynchronous on a GPU. For any threads and streams. Nothing is allocated
+  // are fastest. Outputs overlap no other array. Asynchronous on a GPU. Any thread may call. Nothing is allocated
   // while the stream is captured. Each capture takes a workspace of the plan's own that an earlier call has left, and
   // keeps it as long as the plan lives. The graph's first launch comes after that call.
   void execute(std::span<const Buffer> arrays, const CallOptions& options = {}) const;
