@@ -83,7 +83,7 @@ int run_stale(std::span<const std::string> words, Console& console) {
   line.argument("folder", folder, true, "the folder of result files");
   line.flag("check", check, "only compares with FOLDER/verdicts.json");
   if (!line.parse(words, console)) return kExitOk;
-  if (!std::filesystem::is_directory(folder)) fail("stale: ", folder, " must be a folder");
+  if (!std::filesystem::is_directory(folder)) fail("stale: ", folder, " is no folder");
 
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
