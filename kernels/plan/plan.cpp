@@ -52,8 +52,8 @@ struct Plan::State {
     if (!machine) fail("plan: there is no machine");
     program = make_program(asked, machine->device(), kept);
     if (const Variant& v = *program.variant; !v.compiled)
-      fail("plan: this build has not the kernel ", v.name, "; configure it with DANAUS_ALL=ON, or with DANAUS_VARIANT=",
-           v.family, ':', v.line, " for this one alone");
+      fail("plan: this build has not the kernel ", v.name,
+           "; configure it with DANAUS_ALL=ON, or with DANAUS_VARIANT=", v.family, ':', v.line, " for this one alone");
     for (const auto* steps : {&program.prepare, &program.execute})
       for (const auto& step : *steps) {
         step->fit(*machine);
