@@ -52,7 +52,7 @@ typedef enum danaus_status {
 
 typedef struct danaus_plan danaus_plan;
 
-/* "0.1.0" */
+/* "0.2.0" */
 DANAUS_API const char* danaus_version(void);
 
 /* What went wrong in the last call of this thread that failed: operation, value and rule. Valid until the thread's next

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Makes a wheel of the Python package for other machines, and the sdist.
+#
+#   python/wheels.sh cpu|cuda|sdist [FOLDER]     into FOLDER (default: dist)
+#
+# cpu has no CUDA. cuda has kernels for sm_90a and needs nvcc 13 here, and on the other machine a driver for CUDA 13. Both
+# are py3 wheels: one for all interpreters. auditwheel gives them the tag of the oldest glibc that they run on, which is
+# the one of this machine: use an old one.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+kind=${1:-} folder=${2:-dist}
+case "$kind" in
+  cpu) settings=(-C cmake.define.DANAUS_CUDA=OFF) ;;
+  cuda) settings=(-C cmake.define.DANAUS_CUDA=ON -C cmake.define.DANAUS_CUDA_ARCHITECTURES=90a) ;;
+  sdist) settings=() ;;
+  *) echo "wheels.sh: '$kind' is no kind of package, must be cpu, cuda or sdist" >&2; exit 2 ;;
+esac
+mkdir -p "$folder"
+tools=$(mktemp -d)
+trap 'rm -rf "$tools"' EXIT
+python3 -m venv "$tools/environment"
+pip=("$tools/environment/bin/python" -m pip --quiet --disable-pip-version-check)
+if [ "$kind" = sdist ]; then
+  "${pip[@]}" install build
+  "$tools/environment/bin/python" -m build --sdist --outdir "$folder" .
+  exit
+fi
+command -v patchelf >/dev/null || { echo "wheels.sh: auditwheel needs patchelf; apt-get install patchelf" >&2; exit 1; }
+"${pip[@]}" install auditwheel
+"${pip[@]}" wheel --no-deps --wheel-dir "$tools" -C build-dir="build/wheel-$kind" "${settings[@]}" .
+"$tools/environment/bin/auditwheel" repair --exclude libcuda.so.1 --wheel-dir "$folder" "$tools"/danaus-*.whl
