@@ -1,6 +1,7 @@
 """What the executor counts, beside what a GPU does."""
 
 from report import THOUSANDS, Table
+from tables.speed import age_note
 
 COLUMNS = ["quantity", "counted", "hardware", "hardware / counted", "expected", "why they differ"]
 OUTSIDE = "outside what is expected"
@@ -15,7 +16,7 @@ def comparison(rows):
     unexplained = len(rows) - sum(map(is_all_explained, rows))
     shown, others = rows[:max(1, unexplained)], rows[max(1, unexplained):]
     return Table(COLUMNS, lines_of(shown), verdict=sentence(rows, quantities),
-                 good=unexplained == 0 and not any(row["stale"] for row in rows),
+                 good=unexplained == 0 and not any(row["stale"] for row in rows), note=age_note(rows),
                  details=Table(COLUMNS, lines_of(others)) if others else None,
                  details_title=f"The same of {len(others)} other cases")
 
