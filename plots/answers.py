@@ -82,11 +82,11 @@ def what_sparsity_saves(sections):
     fused = [gain.ratio for gain in gains if gain.length < LONG and gain.batch >= MOST_ROWS]
     if not fused:
         return None
-    sentence = (f"as fast, in the median, is what masks make fused kernels at B=64 ({min(fused):.2f} to {max(fused):.2f}, "
+    sentence = (f"is the median gain of a mask in a fused kernel at B=64 ({min(fused):.2f} to {max(fused):.2f}, "
                 f"{len(fused)} masks, to 32K samples).")
     long = max((gain for gain in gains if gain.length >= LONG), key=lambda gain: gain.ratio, default=None)
     if long:
-        sentence += (f" A mask of whole rows makes a convolution of {length(long.length)} samples up to {long.ratio:.1f} "
+        sentence += (f" A mask that empties whole rows makes a convolution of {length(long.length)} samples up to {long.ratio:.1f} "
                      f"times as fast ({short_name(long.device)}).")
     return Answer(f"{median(fused):.2f}×", sentence)
 
@@ -96,13 +96,16 @@ def what_has_run_where(sections):
     if not checks:
         return None
     failed = sum(row["tests"]["failed"] for row in checks) + sum(len(row["failed"]) for row in drawn)
-    names = sorted({row["device"]["name"] for row in [*checks, *drawn]})
-    passed_tests = sum(row["tests"]["passed"] for row in checks)
-    sentence = (f"of tests passed on {' and '.join(names)}, alone and under compute-sanitizer; {failed or 'none'} failed. "
-                f"The rows are of {max(row['date'] for row in checks)} and before.")
+    tests = sum(row["tests"]["passed"] for row in checks)
+    sentence = f"passed on {devices_of(checks)}, alone and under the tools of compute-sanitizer."
     if drawn:
-        sentence += f" {sum(row['count'] for row in drawn)} random cases ran there too."
-    return Answer(f"{passed_tests} runs", sentence, failed == 0)
+        sentence += f" {sum(row['count'] for row in drawn)} random cases ran on {devices_of(drawn)}."
+    sentence += f" {failed or 'None'} failed. The last row is of {max(row['date'] for row in [*checks, *drawn])}."
+    return Answer(f"{tests} tests", sentence, failed == 0)
+
+
+def devices_of(rows):
+    return " and ".join(sorted({short_name(row["device"]["name"]) for row in rows}))
 
 
 QUESTIONS = {"Is it right?": is_it_right, "How fast?": how_fast, "How well predicted?": how_well_predicted,

@@ -79,6 +79,8 @@ def grid(figure, rows):
         axes.set_ylabel("b, of the next")
         axes.set_title(words, loc="left")
         axes.grid(False)
+        if value is speedup:
+            image.set_clim(1, max(1.5, numpy.nanmax(values)))
         figure.colorbar(image, ax=axes)
         middle = numpy.nanmean(values) if len(cells) else 0
         for (a, b), row in cells.items():

@@ -1,7 +1,7 @@
 """What the executor counts, beside what a GPU does."""
 
 from report import THOUSANDS, Table
-from tables.speed import age_note
+from tables.speed import age_note, stale_words
 
 COLUMNS = ["quantity", "counted", "hardware", "hardware / counted", "expected", "why they differ"]
 OUTSIDE = "outside what is expected"
@@ -50,7 +50,7 @@ def sentence(rows, quantities):
     within = sum(is_explained(quantity) for quantity in quantities if not agrees(quantity))
     others = sum(not is_explained(quantity) for quantity in quantities)
     return (f"{len(same)} of {len(quantities)} counts over {len(rows)} cases agree to {SAME:.0%}, {within} are within "
-            f"a range that has a reason, {others} {'is' if others == 1 else 'are'} not explained.")
+            f"a range that has a reason, {others} {'is' if others == 1 else 'are'} not explained{stale_words(rows)}.")
 
 
 def is_all_explained(row):
