@@ -94,6 +94,13 @@ class Pages(unittest.TestCase):
         self.assertIn(f"more than {share} of its bound on Gaussian data", measuring)
         gain, = number("reference/bounds.cpp", r"std::min\(bound_l2, ([\d.]+) \+")
         self.assertIn(f"| {100 * float(gain):g} % and the noise", measuring)
+        plans, = number("python/danaus/_tensors.py", r"MOST_PLANS = (\d+)")
+        self.assertRegex((ROOT / "docs/python.md").read_text(encoding="utf-8"), rf"The {plans}\s+plans that were used last")
+        limits = (ROOT / "docs/limits.md").read_text(encoding="utf-8")
+        states, = number("reference/state/state.hpp", r"kMostStates = (\d+);")
+        self.assertIn(f"up to {states} states a channel", limits)
+        factor, = number("reference/convolution/monarch.hpp", r"one is below 1 or above (\d+)")
+        self.assertIn(f"factors {factor}", limits)
         taps, = number("reference/short/short.hpp", r"kMostTaps = (\d+);")
         for page in ("README.md", "docs/limits.md", "docs/tokens.md"):
             self.assertRegex((ROOT / page).read_text(encoding="utf-8"), rf"\b2 to {taps}\b")
