@@ -182,7 +182,7 @@ def others(committed):
                                         if "kernel" in methods and is_of(case_fields(case))])
         columns += [f"cases, {short_name(device)}", "× floor", "cuFFT"]
         days = sorted({row["date"] for row in counting})
-        old = f" ({ages(counting)})" if ages(counting) else ""
+        old = f" (rows of earlier revisions: {ages(counting)})" if ages(counting) else ""
         origins.append(f"{device}, {' to '.join(dict.fromkeys((days[0], days[-1])))}{old}")
     cells = [[name, *map(str, line)] for name, line in lines.items() if any(line)]
     caption = (f"{'; '.join(origins)}. Times are bursts, the least and the greatest of all cases. The column cuFFT says "
