@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from evaluation import COUNTED, evaluate
-from measurements import LONG, by_device, passed, short_name, us
+from measurements import LONG, by_device, short_name, us
 from peers import Peers
 from results import case_fields
 from sparsity import gains_of_masks
@@ -57,8 +57,8 @@ def how_fast(sections):
     gains = front.gains_of(of_device, rows, others)
     near = [us(row) / row["floor"]["us"] for row in of_device if front.is_main(case_fields(row["case"]), "circular")
             and front.is_fused_size(row, case_fields(row["case"]))]
-    copies = (f"A circular convolution to 32K samples takes {min(near):.2f} to {max(near):.2f} times a copy of its data "
-              f"(fp16, B=64, H=768, {name}).") if near else ""
+    copies = (f"A circular convolution to 32K samples takes {min(near):.2f} to {max(near):.2f} times a copy of its "
+              f"data (fp16, B=64, H=768, {name}).") if near else ""
     if not gains:
         return Answer(f"{median(near):.2f}×", f"the time of a copy, in the median. {copies}") if near else None
     return Answer(f"{median(gains):.1f}×",
@@ -72,9 +72,9 @@ def how_well_predicted(sections):
     if counted is None or counted.median is None:
         return None
     return Answer(f"{100 * counted.median:.1f} %",
-                  f"is the median error of predicted times of {counted.rows} kernels, at lengths that the fit has not seen. "
-                  f"Nine of ten are within {100 * counted.p90:.0f} %. Counting needs no GPU; times need a calibrated profile "
-                  "and a fit.")
+                  f"is the median error of predicted times of {counted.rows} kernels, at lengths that the fit has not "
+                  f"seen. Nine of ten are within {100 * counted.p90:.0f} %. Counting needs no GPU; times need a calibrated "
+                  "profile and a fit.")
 
 
 def what_sparsity_saves(sections):
@@ -86,8 +86,8 @@ def what_sparsity_saves(sections):
                 f"{len(fused)} masks, to 32K samples).")
     long = max((gain for gain in gains if gain.length >= LONG), key=lambda gain: gain.ratio, default=None)
     if long:
-        sentence += (f" A mask that empties whole rows makes a convolution of {length(long.length)} samples up to {long.ratio:.1f} "
-                     f"times as fast ({short_name(long.device)}).")
+        sentence += (f" A mask that empties whole rows makes a convolution of {length(long.length)} samples up to "
+                     f"{long.ratio:.1f} times as fast ({short_name(long.device)}).")
     return Answer(f"{median(fused):.2f}×", sentence)
 
 

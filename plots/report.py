@@ -76,19 +76,22 @@ def template(name):
 
 
 def pages(path, sections, left_out):
-    """{path: text} of the first page, at `path`, and of the chapters, in a folder of its name without suffix. `left_out`:
-    {entry: why} of what has no rows."""
+    """{path: text} of the first page, at `path`, and of the chapters, in a folder of its name without suffix.
+    `left_out`: (entry, why) of each entry without rows."""
     chapters = {chapter: [section for section in sections if section.entry["chapter"] == chapter]
                 for chapter in dict.fromkeys([*answers.QUESTIONS, *(section.entry["chapter"] for section in sections)])}
     files = {chapter: f"{path.stem}/{slug(chapter)}.html" for chapter in chapters}
     found = {chapter: answers.answer(chapter, sections) for chapter in chapters}
-    missing = {chapter: [(entry, why) for entry, why in left_out if entry["chapter"] == chapter] for chapter in chapters}
+    missing = {chapter: [(entry, why) for entry, why in left_out if entry["chapter"] == chapter]
+               for chapter in chapters}
     common = {"files": files, "chapters": chapters, "answers": found, "missing": missing, "marks": MARKS}
     lead = next((section for section in sections if section.entry["id"] == LEAD), None)
-    made = {path: template("front.html").render(lead=lead, questions=answers.QUESTIONS, sources=sources(sections), **common)}
+    made = {path: template("front.html").render(lead=lead, questions=answers.QUESTIONS, sources=sources(sections),
+                                                **common)}
     for chapter, own in chapters.items():
         if own or missing[chapter]:
-            made[path.parent / files[chapter]] = template("chapter.html").render(chapter=chapter, front=path.name, **common)
+            text = template("chapter.html").render(chapter=chapter, front=path.name, **common)
+            made[path.parent / files[chapter]] = text
     return made
 
 

@@ -3,9 +3,9 @@
 #
 #   python/wheels.sh cpu|cuda|sdist [FOLDER]     into FOLDER (default: dist)
 #
-# cpu has no CUDA. cuda has kernels for sm_90a and needs nvcc 13 here, and on the other machine a driver for CUDA 13. Both
-# are py3 wheels: one for all interpreters. auditwheel gives them the tag of the oldest glibc that they run on, which is
-# the one of this machine: use an old one.
+# cpu has no CUDA. cuda has kernels for sm_90a; it needs nvcc 13 here, and a driver for CUDA 13 on the other machine. One
+# wheel serves all interpreters (py3). auditwheel gives it the tag of the oldest glibc that it runs on, which is that of
+# this machine: build on an old one.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 kind=${1:-} folder=${2:-dist}

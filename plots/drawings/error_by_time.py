@@ -25,7 +25,7 @@ def each_method(figure, rows, peers):
         found.setdefault((fields["mode"], fields["dtype"]), []).append(row)
     if not found:
         return
-    panels, drawn, stale = figure.table_of_panels(sorted(found, key=lambda place: (place[0], -len(place[1]))), sharey=True), set(), False
+    panels, drawn, stale = figure.table_of_panels(sorted(found), sharey=True), set(), False
     points = {place: points_of(own, peers) for place, own in found.items()}
     every = [point for lines in points.values() for line in lines.values() for point in line]
     for (mode, dtype), axes in panels.items():

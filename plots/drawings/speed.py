@@ -7,10 +7,10 @@ from results import case_fields
 
 # The case of the figure, and what is drawn of it: {name: (its methods, protocol, look)}.
 CASE = {"dtype": "f16", "mode": "circular", "b": 64, "h": 768, "gates": []}
-SERIES = {"Danaus, bursts on a cool GPU": (("kernel",), "burst_cold", {"color": style.BLUE, "marker": "o", "linestyle": "-"}),
-          "Danaus, sustained load": (("kernel",), "sustained_cold", {"color": style.BLUE, "marker": "v", "linestyle": "--"}),
-          "cuFFT, the best of two ways": (CUFFT, "burst_cold", {"color": style.ORANGE, "marker": "s", "linestyle": "-."}),
-          "a copy of u to y": (("copy",), "burst_cold", {"color": style.GREY, "marker": "", "linestyle": "-"})}
+SERIES = {"Danaus, bursts on a cool GPU": (("kernel",), "burst_cold", {"color": style.BLUE, "marker": "o"}),
+          "Danaus, sustained load": (("kernel",), "sustained_cold", {"color": style.BLUE, "marker": "v", "ls": "--"}),
+          "cuFFT, the best of two ways": (CUFFT, "burst_cold", {"color": style.ORANGE, "marker": "s", "ls": "-."}),
+          "a copy of u to y": (("copy",), "burst_cold", {"color": style.GREY, "marker": ""})}
 
 # Of the errors; the numbers shift marks sideways by octaves, so that equal L do not hide each other.
 METHOD = {"kernel": ("Danaus", style.BLUE, -0.15), "cufft_pairs": ("cuFFT pairs", style.ORANGE, 0),
@@ -96,4 +96,5 @@ def marks(row):
     fields, verdict = case_fields(row["case"]), row["verify"]
     _, colour, left = METHOD[row["method"]]
     look = {**style.measured({"marker": "o", "color": colour}, row["age"]), "markersize": 4}
-    return [(fields["l"] * 2 ** left, verdict["rel_l2"], look), (fields["l"] * 2 ** left, verdict["bound"], {"color": colour, **DASH})]
+    place = fields["l"] * 2 ** left
+    return [(place, verdict["rel_l2"], look), (place, verdict["bound"], {"color": colour, **DASH})]

@@ -24,7 +24,8 @@ VARIED_OF_CONVOLUTIONS = {
 
 
 def summary(rows):
-    """Counts and the largest error over its bound for each value of each thing that was varied; those nearest to their bounds below it."""
+    """Counts and the largest error over its bound for each value of each thing that was varied; the cases
+    nearest to their bounds below it."""
     lines = []
     convolutions = [row for row in rows if case_fields(row["case"])["operation"] in CONVOLUTIONS]
     for varied, value_of in (VARIED | VARIED_OF_CONVOLUTIONS).items():

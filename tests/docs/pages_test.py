@@ -95,7 +95,7 @@ class Pages(unittest.TestCase):
         gain, = number("reference/bounds.cpp", r"std::min\(bound_l2, ([\d.]+) \+")
         self.assertIn(f"| {100 * float(gain):g} % and the noise", measuring)
         plans, = number("python/danaus/_tensors.py", r"MOST_PLANS = (\d+)")
-        self.assertRegex((ROOT / "docs/python.md").read_text(encoding="utf-8"), rf"The {plans}\s+plans that were used last")
+        self.assertRegex((ROOT / "docs/python.md").read_text(encoding="utf-8"), rf"The {plans}\s+plans that were used")
         limits = (ROOT / "docs/limits.md").read_text(encoding="utf-8")
         states, = number("reference/state/state.hpp", r"kMostStates = (\d+);")
         self.assertIn(f"up to {states} states a channel", limits)

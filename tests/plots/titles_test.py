@@ -1,10 +1,11 @@
-"""Titles of figures state findings: the committed rows must say the same. And the answers of the report's first page."""
+"""Titles of figures state findings: the committed rows must say the same. Answers of the report's first page."""
 
 import tomllib
 import unittest
 from statistics import median
 
-import rows  # noqa: F401  first: it makes plots/ importable
+from rows import PLOTS, bench_row, check_row, random_row, verify_row  # first: it makes plots/ importable
+
 import answers
 import measurements
 from drawings import calls, error_by_time, layers, lengths
@@ -12,7 +13,6 @@ from measurements import CUFFT, LONG, length_of, passed, us
 from peers import Layers, Peers
 from report import Section
 from results import Results, case_fields
-from rows import PLOTS, bench_row, check_row, random_row, verify_row
 from sparsity import gains_of_masks
 from tables import front
 
@@ -24,7 +24,8 @@ def fresh(*made):
 class TitlesTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.titles = {name: entry["title"] for name, entry in tomllib.loads((PLOTS / "figures.toml").read_text()).items()}
+        entries = tomllib.loads((PLOTS / "figures.toml").read_text())
+        cls.titles = {name: entry["title"] for name, entry in entries.items()}
         cls.rows = measurements.timed(None, measurements.COMMITTED).rows
         cls.kernels = [row for row in cls.rows if row["method"] == "kernel" and passed(row)]
         cls.peers = Peers(measurements.COMMITTED)
@@ -33,10 +34,11 @@ class TitlesTest(unittest.TestCase):
         self.assertEqual(self.titles[name], words, "the figure says something else now: mend this test with it")
 
     def test_circular_convolutions_are_near_a_copy(self):
-        self.title("time-over-floor", "Up to 32K samples, a circular convolution costs little more than a copy of its data")
+        self.title("time-over-floor",
+                   "Up to 32K samples, a circular convolution costs little more than a copy of its data")
         near = [us(row) / row["floor"]["us"] for row in self.kernels
-                if (fields := case_fields(row["case"])) and front.is_main(fields, "circular") and front.is_fused_size(row, fields)
-                and measurements.left_to_the_plan(row["case"])]
+                if measurements.left_to_the_plan(row["case"]) and front.is_main(fields := case_fields(row["case"]), "circular")
+                and front.is_fused_size(row, fields)]
         self.assertLess(median(near), 1.3)
         self.assertLess(max(near), 1.7)
 
@@ -45,7 +47,8 @@ class TitlesTest(unittest.TestCase):
         self.assertTrue(all(passed(row) for row in self.rows if row["method"] == "kernel"))
 
     def test_whole_calls_are_faster_than_cufft_s(self):
-        self.title("whole-call", "With its filter's transform, a call takes less time than cuFFT's at every length and batch")
+        self.title("whole-call",
+                   "With its filter's transform, a call takes less time than cuFFT's at every length and batch")
         ours = {(row["case"], row["device"]["name"]): calls.call_us(row) for row in self.kernels if calls.is_drawn(row)}
         theirs = [(calls.call_us(row), ours[place]) for row in self.rows if row["method"] in CUFFT and passed(row)
                   and ours.get(place := (row["case"], row["device"]["name"])) and calls.call_us(row)]
@@ -78,7 +81,8 @@ class TitlesTest(unittest.TestCase):
 
     def test_a_layer_is_faster_than_its_pieces(self):
         self.title("spectral-speed", "One fused layer is faster than cuFFT and cuBLAS at every batch and width")
-        others, found = Layers(measurements.COMMITTED), measurements.timed(None, measurements.COMMITTED, ("spectral",)).rows
+        others = Layers(measurements.COMMITTED)
+        found = measurements.timed(None, measurements.COMMITTED, ("spectral",)).rows
         speeds = [layers.speed_over(methods, others.of(next(iter(methods.values()))))[0]
                   for of_channels in layers.of_devices(found).values() for batches in of_channels.values()
                   for methods in batches.values()]
@@ -91,7 +95,8 @@ class AnswersTest(unittest.TestCase):
 
     def test_right_counts_what_was_verified_and_what_was_timed(self):
         token = "fftconv_f16_circular_l1024_b64_h768"
-        found = self.answer("Is it right?", verify_row(token), verify_row(token, "skipped", None), bench_row(token, "kernel", 12))
+        found = self.answer("Is it right?", verify_row(token), verify_row(token, "skipped", None),
+                            bench_row(token, "kernel", 12))
         self.assertEqual(found.number, "2 of 2")
         self.assertTrue(found.good)
         found = self.answer("Is it right?", verify_row(token, "failed", None), bench_row(token, "kernel", 12))
