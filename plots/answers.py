@@ -101,7 +101,7 @@ def what_has_run_where(sections):
     if drawn:
         sentence += f" {sum(row['count'] for row in drawn)} random cases ran on {devices_of(drawn)}."
     sentence += f" {failed or 'None'} failed. The last row is of {max(row['date'] for row in [*checks, *drawn])}."
-    return Answer(f"{tests} tests", sentence, failed == 0)
+    return Answer(f"{tests} test runs", sentence, failed == 0)
 
 
 def devices_of(rows):

@@ -121,7 +121,7 @@ class AnswersTest(unittest.TestCase):
 
     def test_what_ran_says_where_and_what_failed(self):
         found = self.answer("What has run where?", check_row(), check_row(failed=["Plan.Runs"]), random_row())
-        self.assertRegex(found.number, r"^\d+ tests$")
+        self.assertRegex(found.number, r"^\d+ test runs$")
         self.assertFalse(found.good)
         self.assertIn("1 failed", found.sentence)
 
