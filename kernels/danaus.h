@@ -52,7 +52,7 @@ typedef enum danaus_status {
 
 typedef struct danaus_plan danaus_plan;
 
-/* "0.1.0" */
+/* "0.2.0" */
 DANAUS_API const char* danaus_version(void);
 
 /* The message of this thread's last failed call: operation, value and rule. Valid until the thread's next call. */

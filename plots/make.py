@@ -4,7 +4,7 @@
   plots/make.py --list                         every figure and table, and whether its data is there
   plots/make.py                                all figures of out/*.jsonl as out/figures/*.svg and *.png
   plots/make.py figure4 --data out --out /tmp  one figure
-  plots/make.py --report out/report.html       all figures, and the page that explains them
+  plots/make.py --report out/report.html       all figures, the page of answers, and report/ with its chapters
   plots/make.py --judge                        how well the models predict what was measured, in a small table
   plots/make.py --readme README.md             a page's tables, from committed rows; also of docs/results.md
 
@@ -49,7 +49,7 @@ def main(arguments):
                         help="folder of figures (default: out/figures)")
     parser.add_argument("--committed", type=Path, default=measurements.COMMITTED, metavar="DIR",
                         help="folder of measured rows and of others' times (default: experiments/results)")
-    parser.add_argument("--report", type=Path, metavar="FILE", help="also write the page with every figure and table")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="also write the page of answers, and its chapters into the folder of its name")
     parser.add_argument("--readme", type=Path, metavar="FILE",
                         help="write the tables between their markers in FILE, and nothing else")
     parser.add_argument("--judge", action="store_true", help="print how well the models predict, and draw nothing")
@@ -90,7 +90,8 @@ def draw(chosen, options):
         print(f"make.py: {entry['id']}: left out, {why}", file=sys.stderr)
     write_figures(sections, options.out)
     if options.report:
-        write_text(options.report, report.page(sections, {entry["title"]: why for entry, why in missing}))
+        for path, text in report.pages(options.report, sections, missing).items():
+            write_text(path, text)
         print(options.report)
 
 
@@ -123,7 +124,7 @@ def make(entry, options):
         if "draw" in entry:
             import style  # only now: it brings matplotlib, which a list or a refusal need not wait for
             for name in report.FORMS:
-                figure = style.new_figure(entry["title"], section.results.footer(), entry[name])
+                figure = style.new_figure(entry["title"], section.results.caption(), entry[name])
                 function("drawings", entry["draw"])(figure, found.rows, *beside)
                 section.figures[name] = figure
     except KeyError as error:
@@ -147,7 +148,7 @@ def write_figures(sections, folder):
     with multiprocessing.get_context("fork").Pool(initializer=inherited.extend, initargs=(pages,)) as pool:
         for (section, name), paths in zip(pages, pool.imap(write_figure, ((i, folder) for i in range(len(pages))))):
             print(*paths, sep="\n")
-            section.svgs[name] = paths[0].read_bytes()
+            section.svgs[name] = paths[0].read_bytes()  # no page refers to a file
 
 
 inherited = []  # the pages of write_figures(), in each of its processes

@@ -1,13 +1,14 @@
-"""The report: one HTML page that needs nothing else, with every figure and table and the question that it answers.
+"""The report: a first page with five answers, and a page for each chapter. No page needs another file.
 
 What is shown is made here, how it looks is in templates/.
 """
 
-import base64
 import functools
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import answers
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from results import Results
@@ -17,6 +18,7 @@ TEMPLATES = Path(__file__).resolve().parent / "templates"
 THOUSANDS = "\u202f"  # parts long numbers
 MOST_COMMANDS = 3  # of a file that are shown
 FORMS = ("wide", "narrow")  # of a figure; a phone shows the narrow one
+LEAD = "time-over-floor"  # the figure of the first page
 
 # Where what the paper printed, what a model predicts and what was measured meet, each has its mark: (sign, words).
 MARKS = {"paper": ("\u00d7", "printed in the paper"), "model": ("\u2500", "predicted by a model"),
@@ -41,17 +43,18 @@ class Table:
     groups: list = field(default_factory=list)  # over all columns, or none
     verdict: str = ""
     good: bool = True  # colour of the verdict
+    note: str = ""  # below it, in grey: rows of another age
     details: "Table | None" = None  # a longer table behind a click
     details_title: str = ""
 
     def classes(self):
-        """Of each column: whether it is of numbers, and whether it begins a group."""
+        """Of each column: "w" of words, nothing of numbers, and "first" where it begins a group."""
         lines = [row for row in self.rows if len(row) > 1]
         numeric = [all(is_number(row[i]) for row in lines) for i in range(len(self.columns))]
         first = set()
         for group in self.groups[:-1]:
             first.add(max(first, default=0) + group.span)
-        return [" ".join(["number"] * right + ["first"] * (i in first)) for i, right in enumerate(numeric)]
+        return [" ".join(["w"] * (not right) + ["first"] * (i in first)) for i, right in enumerate(numeric)]
 
 
 @dataclass
@@ -66,25 +69,42 @@ class Section:
 
 
 @functools.cache
-def template():
+def template(name):
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
     environment.filters |= {"data_uri": data_uri, "breakable": breakable}
-    return environment.get_template("report.html")
+    return environment.get_template(name)
 
 
-def page(sections, left_out):
-    """The whole page as text. `left_out`: {title: why} of what has no rows."""
-    chapters = {}
-    for section in sections:
-        chapters.setdefault(section.entry["chapter"], []).append(section)
-    timed = {section.results.made_by() for section in sections if section.results.distinct("device")}
-    return template().render(
-        sections=sections, chapters=chapters, marks=MARKS, measured="; ".join(sorted(timed)),
-        sources=sources(sections), left_out=left_out)
+def pages(path, sections, left_out):
+    """{path: text} of the first page, at `path`, and of the chapters, in a folder of its name without suffix.
+    `left_out`: (entry, why) of each entry without rows."""
+    chapters = {chapter: [section for section in sections if section.entry["chapter"] == chapter]
+                for chapter in dict.fromkeys([*answers.QUESTIONS, *(section.entry["chapter"] for section in sections)])}
+    files = {chapter: f"{path.stem}/{slug(chapter)}.html" for chapter in chapters}
+    found = {chapter: answers.answer(chapter, sections) for chapter in chapters}
+    missing = {chapter: [(entry, why) for entry, why in left_out if entry["chapter"] == chapter]
+               for chapter in chapters}
+    common = {"files": files, "chapters": chapters, "answers": found, "missing": missing, "marks": MARKS}
+    lead = next((section for section in sections if section.entry["id"] == LEAD), None)
+    made = {path: template("front.html").render(lead=lead, questions=answers.QUESTIONS, sources=sources(sections),
+                                                **common)}
+    for chapter, own in chapters.items():
+        if own or missing[chapter]:
+            text = template("chapter.html").render(chapter=chapter, front=path.name, **common)
+            made[path.parent / files[chapter]] = text
+    return made
+
+
+def slug(title):
+    return "-".join(re.findall(r"[a-z0-9]+", title.lower()))
 
 
 def data_uri(svg):
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
+    """For an attribute in single quotes, which is shorter than base64."""
+    text = svg.decode()
+    for character in "%#'\n":
+        text = text.replace(character, f"%{ord(character):02X}")
+    return Markup("data:image/svg+xml," + text.replace("&", "&amp;"))
 
 
 def breakable(token):

@@ -56,7 +56,7 @@ class Results:
         for block, key in (("device", "name"), ("host", "cpu")):
             names = [value if isinstance(value, str) else value.get(key, "unknown") for value in self.distinct(block) if value]
             if names:
-                return names[0] if len(set(names)) == 1 else f"{len(set(names))} machines"
+                return names_of(names)
         return "machine unknown"
 
     def dates(self):
@@ -66,7 +66,9 @@ class Results:
 
     def made_by(self):
         """Machine, day and revision, and whether any of it comes with the repository."""
-        words = ", ".join([self.machine(), *self.dates(), self.revision()])
+        profiles = [name for name in self.distinct("profile") if isinstance(name, str)]
+        about = [f"predicted for {names_of(profiles)}"] if profiles else []
+        words = ", ".join([self.machine(), *about, *self.dates(), self.revision()])
         committed = any(source.committed and source.rows for source in self.sources)
         return f"committed rows of {words}" if committed else words
 
@@ -78,9 +80,19 @@ class Results:
         beside = (words for other in self.others if isinstance(other, Results) for words in other.all_made_by())
         return list(dict.fromkeys([*([self.made_by()] if self.rows else []), *beside]))
 
+    def caption(self):
+        """Of a figure: what made its rows."""
+        return "; ".join(self.all_made_by())
+
     def footer(self):
         files = (f"{source.path.name}, sha256 {source.digest}" for source in self.all_sources())
-        return f"{'; '.join(self.all_made_by())}  |  {'; '.join(files)}"
+        return f"{self.caption()}  |  {'; '.join(files)}"
+
+
+def names_of(names):
+    """Up to three different ones, else how many."""
+    names = sorted(set(names))
+    return " and ".join(names) if len(names) <= 3 else f"{len(names)} machines"
 
 
 def joined(parts, rows=None):

@@ -1,9 +1,10 @@
 """Rows of kinds explore and partial."""
 
 import math
+from dataclasses import dataclass
 
+from measurements import left_to_the_plan, passed, us
 from results import case_fields
-from style import DTYPE
 
 # Of a pattern's kind: mark and colour are drawings/sparsity.py's, the order is that of legends.
 KINDS = {"paper": "the paper's patterns", "grid": "grid (a, b, ...)", "lines": "lines", "low": "low-pass",
@@ -31,23 +32,8 @@ def first_subject(rows):
     return [row for row in rows if subject(row) == subject(rows[0])]
 
 
-def by_subject(rows):
-    """Of each case and filters its rows, at most two of them."""
-    groups = {}
-    for row in rows:
-        groups.setdefault(subject(row), []).append(row)
-    return list(groups.values())[:2]
-
-
 def title_of(row):
     return f"{row['dense_case']}, {row['data']['filters']['name']} filters"
-
-
-def case_words(row):
-    """fp16, circular, L=4096, B=64, H=768, hyena filters."""
-    case = case_fields(row["case"])
-    return (f"{DTYPE[case['dtype']]}, {case['mode']}, L={case['l']}, B={case['b']}, H={case['h']}, "
-            f"{row['data']['filters']['name']} filters")
 
 
 def snr(row):
@@ -112,3 +98,38 @@ def in_decibels(energies):
     """Relative to the largest, not below -120."""
     most = max(energies)
     return [max(-120, 10 * math.log10(energy / most)) if energy > 0 else -120 for energy in energies]
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What a mask does to the time of one case, both measured."""
+    device: str
+    length: int
+    batch: int
+    dtype: str
+    mask: str
+    ratio: float  # of the time without a mask over that with it
+    age: str
+
+
+def gains_of_masks(rows):
+    """A Gain for each measured kernel with a mask beside one without: the plan's kernel of the same problem, or the
+    fastest with named factors."""
+    dense, gains = {}, []
+    kernels = [row for row in rows if row["method"] == "kernel" and passed(row)
+               and case_fields(row["case"])["operation"] == "fftconv"]
+    for row in kernels:
+        if not case_fields(row["case"])["zero"]:
+            dense.setdefault(problem(row), []).append(row)
+    for row in kernels:
+        fields, beside = case_fields(row["case"]), dense.get(problem(row))
+        if fields["zero"] and beside:
+            without = min(beside, key=lambda each: (not left_to_the_plan(each["case"]), us(each)))
+            gains.append(Gain(row["device"]["name"], fields["l"], fields["b"], fields["dtype"], fields["zero"],
+                              us(without) / us(row), row["age"] or without["age"]))
+    return gains
+
+
+def problem(row):
+    fields = case_fields(row["case"])
+    return row["device"]["name"], *(str(fields[name]) for name in ("dtype", "mode", "l", "k", "b", "h", "gates"))

@@ -29,21 +29,19 @@ def cost_per_token(figure, rows, paper, predictions, long):
     axes.set_title(heading(rows, profile), loc="left")
     annotate(axes, lines)
     beyond = long_points(long.rows, profile, {kernel.row["n"] for kernel in points})
-    orders = sorted({*lines, *(kernel.row["order"] for kernel in points), *(order for order, *_ in beyond)})
-    handles = [Line2D([], [], **style.ORDER[order] | ({} if points else {"marker": ""})) for order in orders]
-    labels = [f"p = {order}" for order in orders]
+    handles, labels = [], []
     if points:
         draw_points(axes, points)
         draw_long(axes, beyond)
         draw_paper(axes, paper.table(3))
         handles += [Line2D([], [], color=style.GREY), Line2D([], [], color=style.GREY, **DASH),
                     Line2D([], [], color=style.GREY, **style.MEASURED), Line2D([], [], **style.PAPER)]
-        labels += ["line: Eq. 2", "dash: Eq. 2 of a kernel's factors", f"mark: measured, {profile}",
+        labels += ["line: Eq. 2, by order p", "dash: Eq. 2 of a kernel's factors", f"mark: measured, {profile}; the number is p",
                    "FlashFFTConv on an H100 (paper)"]
         stale = any(kernel.row["stale"] for kernel in points) or any(stale for *_, stale in beyond)
         style.add_stale(handles, labels, stale)
         draw_ratios(figure.add_subplot(below), points, lengths(lines))
-    figure.legend_for_all(handles, labels, columns=5 if points else None)
+    figure.legend_for_all(handles, labels, columns=2 if points else None, narrow_columns=1)
 
     for place, name in others:
         axes = figure.add_subplot(place)
@@ -98,6 +96,8 @@ def draw_lines(axes, lines):
         ns = [n for n, _ in line]
         axes.plot(ns, [row["ps_per_token_bh"] for _, row in line], **{**look, "linewidth": 0.8})
         axes.plot(ns, [math.nan if below_matrix_unit(row) else row["ps_per_token_bh"] for _, row in line], **look)
+        axes.annotate(f"p={order}", (ns[-1], line[-1][1]["ps_per_token_bh"]), xytext=(-2, 4), textcoords="offset points",
+                      ha="right", va="bottom", fontsize=9, color=look["color"])
     style.plain_log_ticks(axes, [row["ps_per_token_bh"] for line in lines.values() for _, row in line])
 
 
@@ -114,6 +114,7 @@ def draw_points(axes, points):
         predicted, measured = (ps_per_token(row, us) for us in (kernel.models[MODEL].us, row["measured_us"]))
         axes.plot(n, predicted, **{**DASH, "color": look["color"]})
         axes.plot(n, measured, **style.measured(look, row["stale"]))
+        number(axes, n, measured, row["order"])
         costs += [predicted, measured]
     cover(axes, costs)
 
@@ -135,6 +136,7 @@ def long_points(rows, profile, drawn):
 def draw_long(axes, points):
     for order, n, cost, stale in points:
         axes.plot(n, cost, **style.measured(style.ORDER[order], stale))
+        number(axes, n, cost, order)
     if points:
         cover(axes, [cost for _, _, cost, _ in points])
 
@@ -144,8 +146,13 @@ def draw_paper(axes, table):
     costs = [(line.fft_size, line.flashfftconv * 1e9 / (64 * 768 * line.fft_size), line.order) for line in table]
     for n, cost, order in costs:
         axes.plot(n, cost, **style.PAPER)
-        axes.annotate(str(order), (n, cost), xytext=(5, 2), textcoords="offset points", fontsize=8)
+        number(axes, n, cost, order)
     cover(axes, [cost for _, cost, _ in costs])
+
+
+def number(axes, n, cost, order):
+    """The order beside a mark."""
+    axes.annotate(str(order), (n, cost), xytext=(5, 2), textcoords="offset points", fontsize=8)
 
 
 def cover(axes, values):

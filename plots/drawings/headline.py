@@ -23,7 +23,7 @@ def over_floor(figure, rows, peers):
                              *((title, look) for (_, title), look in OTHERS.items())]:
             if series.get(name):
                 axes.plot(*zip(*series[name]), label=name, markersize=5, **look)
-        axes.axhline(1, color=style.BLACK, label="a copy of u to y", **style.BOUND)
+        style.floor_line(axes, "a copy of u to y")
         if all_points:
             lengths = sorted({point[0] for point in all_points})
             style.length_axis(axes, lengths, label="L (samples)", every=1 if max(lengths) < LONG else 2)

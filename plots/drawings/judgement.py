@@ -1,20 +1,14 @@
 """The cost models against the clock."""
 
 import style
-from evaluation import AIM, MODELS, evaluate
+from evaluation import MODELS, evaluate
 from matplotlib.lines import Line2D
 
-BANDS = (AIM["p90"], AIM["median"])
-SHADES = ("#EDEDED", "#DADADA")
+BAND, SHADE = 0.1, "#DADADA"
 
 # Sideways: in octaves, so that equal N do not hide each other.
-MODE = {"circular": ({"marker": "o"}, -0.18), "circular, gated": ({"marker": "D"}, -0.06),
-        "causal": ({"marker": "s"}, 0.06), "causal, gated": ({"marker": "^"}, 0.18)}
+MODE = {"circular": ({"marker": "o"}, -0.12), "causal": ({"marker": "s"}, 0.12)}
 DTYPE = {"f16": ({"color": style.BLUE}, -0.02), "bf16": ({"color": style.ORANGE}, 0.02)}
-
-
-def mode(row):
-    return row["mode"] + (", gated" if row["gated"] else "")
 
 
 def predicted_over_measured(figure, rows):
@@ -24,12 +18,11 @@ def predicted_over_measured(figure, rows):
     drawn = panels(kernels)
     for i, (axes, (title, model, points)) in enumerate(zip(figure.panels(len(drawn)), drawn)):
         marks = []
-        for band, shade in zip(BANDS, SHADES):
-            axes.axhspan(1 - band, 1 + band, color=shade, linewidth=0)
+        axes.axhspan(1 - BAND, 1 + BAND, color=SHADE, linewidth=0)
         axes.axhline(1, color=style.BLACK, linewidth=1.2)
         for kernel in points:
             row = kernel.row
-            (mark, left), (colour, right) = MODE[mode(row)], DTYPE[row["dtype"]]
+            (mark, left), (colour, right) = MODE[row["mode"]], DTYPE[row["dtype"]]
             marks.append((row["n"] * 2 ** (left + right), 1 + kernel.error(model),
                           {**style.measured({**mark, **colour}, row["stale"]), "markersize": 5}))
         style.draw_marks(axes, marks)
@@ -52,13 +45,12 @@ def panels(kernels):
 
 
 def legend(figure, kernels):
-    modes, dtypes = ({of(kernel.row) for kernel in kernels} for of in (mode, lambda row: row["dtype"]))
+    modes, dtypes = ({kernel.row[field] for kernel in kernels} for field in ("mode", "dtype"))
     entries = [({**look, "color": style.GREY}, name) for name, (look, _) in MODE.items() if name in modes]
     entries += [({**look, "marker": "o"}, style.DTYPE[name]) for name, (look, _) in DTYPE.items() if name in dtypes]
     handles = [Line2D([], [], linestyle="none", **look) for look, _ in entries]
     labels = [name for _, name in entries]
     style.add_stale(handles, labels, any(kernel.row["stale"] for kernel in kernels))
-    for band, shade in zip(reversed(BANDS), reversed(SHADES)):
-        handles.append(Line2D([], [], color=shade, linewidth=8))
-        labels.append(f"within {band:.0%}")
+    handles.append(Line2D([], [], color=SHADE, linewidth=8))
+    labels.append(f"within {BAND:.0%}")
     figure.legend_for_all(handles, labels, columns=4)

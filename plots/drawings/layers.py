@@ -76,7 +76,7 @@ def by_batch(figure, rows, layers, predicted):
                 if turbofno:
                     axes.plot(batch, turbofno, **TURBOFNO | {"color": look["color"]})
                 values += filter(None, [own, turbofno, said])
-        axes.axhline(1, color=style.BLACK, linewidth=1.2)
+        style.floor_line(axes, "cuFFT + cuBLAS")
         batch_axis(axes, sorted({batch for batches in of_channels.values() for batch in batches}))
         axes.set_title(f"{title(panel)}, {short_name(device)}", loc="left")
         if axes.get_subplotspec().is_first_col():
@@ -86,8 +86,8 @@ def by_batch(figure, rows, layers, predicted):
     drawn = [channels for channels in CHANNELS if any(channels in of_channels for of_channels in found.values())]
     handles = [Line2D([], [], linestyle="none", **CHANNELS[channels]) for channels in drawn]
     labels = [f"{inputs} to {outputs} channels" for inputs, outputs in drawn]
-    handles += [Line2D([], [], color=style.BLACK, linewidth=1.2), Line2D([], [], **TURBOFNO)]
-    labels += ["cuFFT + cuBLAS", "TurboFNO over its own"]
+    handles.append(Line2D([], [], **TURBOFNO))
+    labels.append("TurboFNO over its own pipeline")
     if foreseen:
         handles.append(Line2D([], [], **PREDICTED))
         labels.append("predicted")

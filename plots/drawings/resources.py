@@ -1,11 +1,11 @@
 """Where the time of a kernel goes: what each resource needs by counted work, over what the clock says."""
 
 import style
-from evaluation import COUNTED, evaluate, fastest, profiles_of
+from evaluation import evaluate, fastest, profiles_of
 from matplotlib.lines import Line2D
 
-PANELS = {"fp16, circular": {}, "fp16, circular, gated": {"gated": True}, "fp16, causal": {"mode": "causal"},
-          "bf16, circular": {"dtype": "bf16"}}
+PANELS = {"fp16, circular": {}, "fp16, causal": {"mode": "causal"}}
+MOST = 5  # resources that are drawn: those that come nearest to the measured time
 RESOURCE = {"hbm": ("HBM", {"color": style.BLUE, "marker": "o"}),
             "l2": ("L2", {"color": style.SKY, "marker": "v"}),
             "l1": ("L1 and shared memory", {"color": style.GREEN, "marker": "^"}),
@@ -13,7 +13,6 @@ RESOURCE = {"hbm": ("HBM", {"color": style.BLUE, "marker": "o"}),
             "fma": ("packed and fp32 arithmetic", {"color": style.PURPLE, "marker": "D"}),
             "alu": ("permutes, conversions", {"color": style.ORANGE, "marker": "P"}),
             "issue": ("instruction issue", {"color": style.BLACK, "marker": "x"})}
-PREDICTED = {"color": style.GREY, "linewidth": 4, "alpha": 0.45}
 
 
 def shares(figure, rows):
@@ -25,28 +24,28 @@ def shares(figure, rows):
     drawn = {place: points for place, points in drawn.items() if points}
     if not drawn:
         return
-    known = {resource: looks for resource, looks in RESOURCE.items()
-             if all(resource in kernel.resources for points in drawn.values() for kernel in points)}
+    every = [kernel for points in drawn.values() for kernel in points]
+    nearest = {resource: max(kernel.resources[resource] / kernel.row["measured_us"] for kernel in every)
+               for resource in RESOURCE if all(resource in kernel.resources for kernel in every)}
+    known = {resource: RESOURCE[resource] for resource in sorted(nearest, key=nearest.get, reverse=True)[:MOST]}
     stale = any(kernel.row["stale"] for points in drawn.values() for kernel in points)
     panels = figure.table_of_panels(list(drawn), sharey=True)
     for (profile, name), points in drawn.items():
         axes = panels[profile, name]
         ns = [kernel.row["n"] for kernel in points]
-        axes.axhline(1, color=style.BLACK, linewidth=1.2)
-        axes.plot(ns, [1 + kernel.error(COUNTED) for kernel in points], **PREDICTED)
+        style.floor_line(axes, "measured time")
         for resource, (_, look) in known.items():
             share = [kernel.resources[resource] / kernel.row["measured_us"] for kernel in points]
-            axes.plot(ns, share, markersize=5, linewidth=1.2, **look)
+            axes.plot(ns, share, markersize=6, linewidth=1.8, **look)
             old = [(n, value) for n, value, kernel in zip(ns, share, points) if kernel.row["stale"]]
             if old:
                 axes.plot(*zip(*old), **{**look, "linestyle": "none", "markerfacecolor": "white", "markersize": 5})
         style.length_axis(axes, ns, every=2, label="N (samples)")
-        axes.set_title(f"{profile}: {name}", loc="left", fontsize=10)
+        axes.set_title(f"{profile}, {name}, B=64, H=768", loc="left", fontsize=11)
         if axes.get_subplotspec().is_first_col():
-            axes.set_ylabel("time needed / measured time")
-    axes.set_ylim(bottom=0)  # of all; earlier it would end where the first panel does
-    handles = [Line2D([], [], color=style.BLACK, linewidth=1.2), Line2D([], [], **PREDICTED)]
-    handles += [Line2D([], [], **look) for _, look in known.values()]
-    labels = ["measured", "predicted by all", *(name for name, _ in known.values())]
+            axes.set_ylabel("time it needs / measured time")
+    axes.set_ylim(0, 1.15)  # of all
+    handles = [Line2D([], [], **look) for _, look in known.values()]
+    labels = [name for name, _ in known.values()]
     style.add_stale(handles, labels, stale)
-    figure.legend_for_all(handles, labels, columns=5)
+    figure.legend_for_all(handles, labels, columns=3)

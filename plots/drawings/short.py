@@ -3,7 +3,7 @@
 import style
 import ways
 from matplotlib.lines import Line2D
-from measurements import device_of
+from measurements import device_of, short_name
 from results import case_fields
 
 TAPS = "its taps"
@@ -42,12 +42,12 @@ def by_taps(figure, rows, measured, peers):
             points = [(peer.taps, peer.us / floors[length]) for peer in others]
             axes.plot(*zip(*points), **PEER)
             values += [ratio for _, ratio in points]
-        axes.axhline(1, color=style.BLACK, linewidth=1.2, linestyle=style.BOUND["linestyle"])
+        style.floor_line(axes)
         axes.set_xscale("log", base=2)
         axes.set_xticks(TICKS, map(str, TICKS))
         axes.minorticks_off()
         axes.set_xlabel("taps K")
-        axes.set_title(f"L = {style.length(length)}", loc="left")
+        axes.set_title(f"L = {style.length(length)}, {short_name(device)}", loc="left")
         if i == 0 or figure.is_narrow():
             axes.set_ylabel("time / floor")
     for axes in panels:
@@ -74,8 +74,8 @@ def legend(figure, timed, stale):
         if any(way in methods for _, methods in timed):
             handles.append(Line2D([], [], linestyle="none", **ways.LOOK[way]))
             labels.append(name)
-    handles += [Line2D([], [], **PEER), Line2D([], [], color=style.BLACK, linestyle=style.BOUND["linestyle"])]
-    labels += ["cuDNN, measured", "floor"]
+    handles.append(Line2D([], [], **PEER))
+    labels.append("cuDNN, measured")
     style.add_stale(handles, labels, stale)
     figure.legend_for_all(handles, labels, columns=4)
 

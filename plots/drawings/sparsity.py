@@ -3,41 +3,34 @@
 import numpy
 import style
 from matplotlib.lines import Line2D
-from sparsity import (KINDS, TABLE9, by_subject, case_words, first_subject, in_decibels, lines_of, measured_speedup,
-                      of_table9, pareto, snr, short, speedup, zeroed)
+from sparsity import (TABLE9, first_subject, gains_of_masks, in_decibels, lines_of, measured_speedup, of_table9, pareto,
+                      short, snr, speedup, zeroed)
 
-LOOK = {"paper": {"marker": "*", "color": style.VERMILION, "markersize": 13, "markeredgecolor": style.BLACK},
-        "grid": {"marker": "s", "color": style.SKY, "markersize": 4},
-        "lines": {"marker": "_", "color": style.BLACK, "markersize": 8, "markeredgewidth": 1.6},
-        "low": {"marker": "<", "color": style.BLUE, "markersize": 5},
-        "high": {"marker": ">", "color": style.ORANGE, "markersize": 5},
-        "band": {"marker": "v", "color": style.YELLOW, "markersize": 5, "markeredgecolor": style.GREY},
-        "random": {"marker": ".", "color": style.LIGHT_GREY, "markersize": 6},
-        "energy": {"marker": "o", "color": style.GREEN, "markersize": 5},
-        "greedy": {"marker": "D", "color": style.PURPLE, "markersize": 5},
-        "file": {"marker": "P", "color": style.BLACK, "markersize": 9}}
+BATCH = {64: {"color": style.BLUE, "marker": "o"}, 8: {"color": style.GREEN, "marker": "s"},
+         1: {"color": style.ORANGE, "marker": "^"}}
 
 
-def error_against_time(figure, rows):
-    """A point for each pattern, a panel for each case; the line is the front."""
-    groups = by_subject(rows)
-    kinds = [kind for kind in KINDS if any(row["pattern"] == kind for group in groups for row in group)]
-    for axes, group in zip(figure.panels(len(groups), sharey=True), groups):
-        for kind in kinds:
-            points = [(row["us"], snr(row)) for row in group if row["pattern"] == kind]
-            if points:
-                order = {"random": 1, "grid": 1, "paper": 5}.get(kind, 2)
-                axes.plot(*zip(*points), linestyle="none", zorder=order, **LOOK[kind])
-        front = pareto(group)
-        axes.plot([row["us"] for row in front], [snr(row) for row in front], color=style.BLACK, linewidth=1,
-                  drawstyle="steps-post", zorder=3)
-        axes.axvline(group[0]["dense_us"], color=style.GREY, linewidth=1, linestyle=":")
-        axes.set_xlabel("us, predicted (dots: without a mask)")
-        axes.set_title(case_words(group[0]), loc="left", fontsize=10)
-    figure.axes[0].set_ylabel("SNR of y, dB, the lower of the inputs")
-    handles = [Line2D([], [], linestyle="none", **LOOK[kind]) for kind in kinds]
-    figure.legend_for_all([*handles, Line2D([], [], color=style.BLACK, linewidth=1)],
-                          [*(KINDS[kind] for kind in kinds), "nothing is faster and nearer"], columns=4)
+def gain_by_length(figure, rows):
+    """Measured time without a mask over that with it, against L; a panel for each device, a mark for each mask."""
+    found = {}
+    for gain in gains_of_masks(rows):
+        found.setdefault(gain.device, []).append(gain)
+    if not found:
+        return
+    panels = figure.panels(len(found), sharey=True)
+    for axes, (device, gains) in zip(panels, sorted(found.items())):
+        style.draw_marks(axes, [(gain.length, gain.ratio, {**style.measured(BATCH[gain.batch], gain.age), "markersize": 5})
+                                for gain in gains if gain.batch in BATCH])
+        axes.axhline(1, color=style.BLACK, linewidth=1.2)
+        style.length_axis(axes, [gain.length for gain in gains], every=2, label="L (samples)")
+        style.plain_log_ticks(axes, [1, *(gain.ratio for each in found.values() for gain in each)])
+        axes.set_title(f"{device}, circular", loc="left")
+        if axes is panels[0] or figure.is_narrow():
+            axes.set_ylabel("time without / with a mask")
+    handles = [Line2D([], [], linestyle="none", **look) for look in BATCH.values()]
+    labels = [f"B={batch}" for batch in BATCH]
+    style.add_stale(handles, labels, any(gain.age for gains in found.values() for gain in gains))
+    figure.legend_for_all(handles, labels)
 
 
 def table9(figure, rows):
@@ -86,6 +79,8 @@ def grid(figure, rows):
         axes.set_ylabel("b, of the next")
         axes.set_title(words, loc="left")
         axes.grid(False)
+        if value is speedup:
+            image.set_clim(1, max(1.5, numpy.nanmax(values)))
         figure.colorbar(image, ax=axes)
         middle = numpy.nanmean(values) if len(cells) else 0
         for (a, b), row in cells.items():

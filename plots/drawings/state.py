@@ -3,7 +3,7 @@
 import style
 import ways
 from matplotlib.lines import Line2D
-from measurements import scale_of
+from measurements import device_of, scale_of
 from states import DRAWN, attention_us, crossings, is_drawn
 
 STATES = {1: {"linestyle": (0, (1, 1))}, 16: {"linestyle": (0, (4, 1.5))}, 64: {"linestyle": "-"},
@@ -17,16 +17,17 @@ def time_by_length(figure, rows, measured, attention):
     found = [(fields, times) for fields, times in ways.fields_of(ways.predicted(rows)) if is_drawn(fields)]
     lengths, values = [], []
 
-    def line(points, look):
+    def line(points, look, name=""):
         points = sorted(points)
         if points:
             axes.plot(*zip(*points), **look)
+            axes.annotate(name, points[-1], xytext=(3, 0), textcoords="offset points", va="center", fontsize=9)
             lengths.extend(length for length, _ in points)
             values.extend(ms for _, ms in points)
 
     for states, look in STATES.items():
         line([(fields["l"], ms(times[ways.KERNEL], fields)) for fields, times in found if fields["s"] == states],
-             {"color": ways.LOOK[ways.KERNEL]["color"], **look})
+             {"color": ways.LOOK[ways.KERNEL]["color"], **look}, f"S={states}")
     line([(fields["l"], ms(times["full_fft"], fields)) for fields, times in found
           if fields["s"] == DRAWN and "full_fft" in times], {"color": ways.LOOK["full_fft"]["color"]})
     stale = False
@@ -48,24 +49,22 @@ def time_by_length(figure, rows, measured, attention):
     style.length_axis(axes, lengths, every=2 if figure.is_narrow() else 1, label="L (samples)")
     style.plain_log_ticks(axes, values)
     axes.set_ylabel("time of B=64, H=768 (ms)")
+    axes.set_title(f"{device_of(rows[0]['profile'])}, fp16", loc="left")
     words = ["takes longer, by the lines:", *crossings(ways.predicted(rows), attention_us(attention))]
     axes.text(0.99, 0.02, "\n".join(words), transform=axes.transAxes, ha="right", va="bottom",
               fontsize=7.5 if figure.is_narrow() else 9, color=style.GREY)
-    legend(figure, found, timed, others, stale)
+    legend(figure, timed, others, stale)
 
 
 def ms(us, fields):
     return us * scale_of(fields) / 1e3
 
 
-def legend(figure, found, timed, others, stale):
+def legend(figure, timed, others, stale):
     colour = ways.LOOK[ways.KERNEL]["color"]
     handles, labels = [], []
-    for states, look in STATES.items():
-        if any(fields["s"] == states for fields, _ in found):
-            marker = ways.LOOK[ways.KERNEL]["marker"] if timed and states == DRAWN else None
-            handles.append(Line2D([], [], color=colour, marker=marker, **look))
-            labels.append(f"state passing, S={states}")
+    handles.append(Line2D([], [], color=colour, marker=ways.LOOK[ways.KERNEL]["marker"] if timed else None))
+    labels.append(f"state passing (marks: S={DRAWN})")
     handles.append(Line2D([], [], color=ways.LOOK["full_fft"]["color"],
                           marker=ways.LOOK["full_fft"]["marker"] if timed else None))
     labels.append("fused FFT")

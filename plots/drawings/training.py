@@ -5,11 +5,14 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from measurements import by_device, short_name
 from results import case_fields
-from tables.training import PARTS, is_whole_step, parts_of
+from tables.training import is_whole_step, parts_of
 
 MODES = ("circular", "causal")
-COLOURS = dict(zip(PARTS, (style.GREY, style.BLUE, style.GREEN, style.YELLOW, style.SKY, style.ORANGE,
-                           style.VERMILION)))
+# What is drawn, of which parts of a row.
+DRAWN = {"transforms of k and dk": (("filter's transform", "dk's inverse"), style.GREY), "forward": (("forward",), style.BLUE),
+         "du and its gates": (("du", "gates' gradients"), style.GREEN),
+         "dk: sums over the batch": (("sums over the batch",), style.ORANGE),
+         "du and dk at once": (("gradients and sums at once",), style.YELLOW)}
 WIDTH = 0.7
 
 
@@ -25,29 +28,35 @@ def time_by_part(figure, rows, _):
     for i, (axes, ((mode, device), those)) in enumerate(zip(figure.panels(len(steps), sharey=True), steps.items())):
         for place, row in enumerate(those):
             draw_step(axes, place, row)
-        axes.axhline(1, color=style.BLACK, linewidth=1.2, linestyle=style.BOUND["linestyle"])
+        style.floor_line(axes)
         axes.set_xticks(range(len(those)), [style.length(case_fields(row["case"])["l"]) for row in those])
         axes.set_xlabel("L (samples)")
         axes.set_title(f"{mode}, {short_name(device)}", loc="left")
         if i == 0 or figure.is_narrow():
             axes.set_ylabel("time / floor of a step")
-    drawn = [part for part in PARTS if any(part in parts_of(row) for those in steps.values() for row in those)]
-    handles = [Patch(facecolor=COLOURS[part]) for part in drawn]
-    handles += [Line2D([], [], **WHOLE), Line2D([], [], color=style.BLACK, linestyle=style.BOUND["linestyle"])]
-    labels = [*drawn, "whole, as one graph", "floor"]
+    drawn = [name for name in DRAWN if any(name in drawn_parts(row) for those in steps.values() for row in those)]
+    handles = [*(Patch(facecolor=DRAWN[name][1]) for name in drawn), Line2D([], [], **WHOLE)]
+    labels = [*drawn, "the whole step, one graph"]
     if any(row["age"] for those in steps.values() for row in those):
         handles.append(Patch(facecolor="white", edgecolor=style.GREY, hatch="////"))
-        labels.append("hatched: of other kernels than today's")
-    figure.legend_for_all(handles, labels, columns=5)
+        labels.append("hatched: kernels of an earlier revision")
+    figure.legend_for_all(handles, labels, columns=3, narrow_columns=1)
 
 
 WHOLE = {"marker": "_", "linestyle": "none", "color": style.BLACK, "markersize": 16, "markeredgewidth": 2}
 
 
+def drawn_parts(row):
+    """{name of DRAWN: microseconds} of those that the row has."""
+    times = parts_of(row)
+    summed = {name: sum(times.get(part, 0) for part in parts) for name, (parts, _) in DRAWN.items()}
+    return {name: us for name, us in summed.items() if us}
+
+
 def draw_step(axes, place, row):
     below, floor = 0, row["floor"]["us"]
-    for part, us in parts_of(row).items():
-        axes.bar(place, us / floor, WIDTH, bottom=below, color=COLOURS[part], hatch="////" if row["age"] else None,
+    for name, us in drawn_parts(row).items():
+        axes.bar(place, us / floor, WIDTH, bottom=below, color=DRAWN[name][1], hatch="////" if row["age"] else None,
                  edgecolor="white", linewidth=0.5)
         below += us / floor
     axes.plot(place, row["call_us"]["graph"]["median"] / floor, **WHOLE)

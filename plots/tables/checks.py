@@ -1,7 +1,8 @@
 """What ran where: tests, sanitizer tools and random cases, on which device, and what came of them."""
 
-from measurements import age_words, ages, by_device
+from measurements import age_words, by_device
 from report import Table
+from tables.speed import age_note, stale_words
 
 COLUMNS = ["what", "passed", "failed", "skipped", "errors", "seed", "worst error / bound", "worst case", "driver",
            "day", "revision", "notes"]
@@ -20,9 +21,9 @@ def ran(rows):
         lines += [check_cells(row) for row in checks] + [random_cells(*asked, parts) for asked, parts in drawn.items()]
         wrong += sum(row["status"] == "failed" for row in checks) + sum(bool(row["failed"]) for row in here
                                                                         if row["kind"] == "random")
-    verdict = ", ".join(filter(None, (f"{len(rows)} rows of {len(found)} {'device' if len(found) == 1 else 'devices'}; "
-                                      f"{wrong} of them with failures", ages(rows)))) + "."
-    return Table(COLUMNS, lines, verdict=verdict, good=wrong == 0 and not any(row["stale"] for row in rows))
+    verdict = (f"{len(rows)} rows of {len(found)} {'device' if len(found) == 1 else 'devices'}; {wrong} of them with "
+               f"failures{stale_words(rows)}.")
+    return Table(COLUMNS, lines, verdict=verdict, good=wrong == 0 and not any(row["stale"] for row in rows), note=age_note(rows))
 
 
 def check_cells(row):

@@ -1,6 +1,7 @@
 """What the executor counts, beside what a GPU does."""
 
 from report import THOUSANDS, Table
+from tables.speed import age_note, stale_words
 
 COLUMNS = ["quantity", "counted", "hardware", "hardware / counted", "expected", "why they differ"]
 OUTSIDE = "outside what is expected"
@@ -15,7 +16,7 @@ def comparison(rows):
     unexplained = len(rows) - sum(map(is_all_explained, rows))
     shown, others = rows[:max(1, unexplained)], rows[max(1, unexplained):]
     return Table(COLUMNS, lines_of(shown), verdict=sentence(rows, quantities),
-                 good=unexplained == 0 and not any(row["stale"] for row in rows),
+                 good=unexplained == 0 and not any(row["stale"] for row in rows), note=age_note(rows),
                  details=Table(COLUMNS, lines_of(others)) if others else None,
                  details_title=f"The same of {len(others)} other cases")
 
@@ -49,7 +50,7 @@ def sentence(rows, quantities):
     within = sum(is_explained(quantity) for quantity in quantities if not agrees(quantity))
     others = sum(not is_explained(quantity) for quantity in quantities)
     return (f"{len(same)} of {len(quantities)} counts over {len(rows)} cases agree to {SAME:.0%}, {within} are within "
-            f"a range that has a reason, {others} {'is' if others == 1 else 'are'} not explained.")
+            f"a range that has a reason, {others} {'is' if others == 1 else 'are'} not explained{stale_words(rows)}.")
 
 
 def is_all_explained(row):

@@ -6,12 +6,13 @@ from report import Group, Table
 from results import Refusal, case_fields
 from tables.judgement import percent
 
+MOST = 50  # answers that are listed; the files have all
 COLUMNS = ["kernels", "median", "95 %", "90th percentile", "bias", "worst", "its case", "median", "90th percentile"]
 GROUPS = [Group("", 2), Group("error of what was foretold, %", 6), Group("null: another GPU's time over its floor, %", 2)]
 
 
 def unseen(rows, timed, kept):
-    """A line for each GPU, then for each kind of case there; every answer behind a click. `kept` are answers of kernels
+    """A line for each GPU, then for each kind of case there; the worst answers behind a click. `kept` are answers of kernels
     that have changed since."""
     answers, waiting, changed = answers_of(rows, timed, kept)
     lines = []
@@ -21,7 +22,8 @@ def unseen(rows, timed, kept):
         lines += [[f"  {kind}", *cells([answer for answer in here if answer["kind"] == kind])]
                   for kind in dict.fromkeys(answer["kind"] for answer in here)]
     return Table(["of", *COLUMNS], lines, GROUPS, verdict=sentence(answers, waiting, changed), good=beats_null(answers) is not False,
-                 details=every(answers) if answers else None, details_title=f"All {len(answers)} answers")
+                 details=worst(answers) if answers else None,
+                 details_title=f"The {min(MOST, len(answers))} worst of {len(answers)} answers")
 
 
 def answers_of(rows, timed, kept):
@@ -97,12 +99,12 @@ def sentence(answers, waiting, changed):
         said.append(f"{changed} are of kernels that have changed since, and are never answered")
     verdict = beats_null(answers)
     words = {None: "", True: " They are nearer than another GPU's times over its floor would be.",
-             False: " They are beaten by another GPU's times over its floor."}
+             False: " Another GPU's times over its floor would be nearer."}
     return "; ".join(said) + "." + words[verdict]
 
 
-def every(answers):
+def worst(answers):
     lines = [[answer["case"], answer["variant"], answer["gpu"], answer["foretold"], answer["timed"], f"{answer['us']:.1f}",
               percent(answer["error"], signed=True), percent(answer["null"], signed=True), answer["limit"]]
-             for answer in sorted(answers, key=lambda answer: -abs(answer["error"]))]
+             for answer in sorted(answers, key=lambda answer: -abs(answer["error"]))[:MOST]]
     return Table(["case", "kernel", "GPU", "foretold", "timed", "us", "error, %", "null, %", "limited by"], lines)

@@ -1,6 +1,6 @@
 """How well the cost models predict, what their choices cost, where they fail, and every prediction."""
 
-from evaluation import AIM, COUNTED, MODELS, NULLS, PAPERS, SPLITS, evaluate, of_calls
+from evaluation import COSTLY, COUNTED, FAR, FIGURES, MODELS, NULLS, PAPERS, SPLITS, evaluate, of_calls
 from intervals import quantile
 from report import Group, Table
 from roofline import FREE
@@ -28,7 +28,7 @@ def summary(rows):
             lines.append(["null models: what does not beat them has shown nothing"])
         lines.append([title_of(each), *summary_cells(each)])
     return Table(["model", *COLUMNS], lines, [Group("", 1), *GROUPS], verdict=sentence(judgement),
-                 good=meets_aims(judgement), details=every_prediction(judgement.kernels),
+                 details=every_prediction(judgement.kernels),
                  details_title=f"All {len(rows)} predictions, with signed errors")
 
 
@@ -53,8 +53,8 @@ def percent(share, signed=False):
 
 def sentence(judgement):
     counted = judgement.summary(COUNTED)
-    said = ", ".join(f"{WORDS[name]} {percent(getattr(counted, name))} % (aim {100 * aim:.0f})"
-                     for name, aim in AIM.items() if getattr(counted, name) is not None)
+    said = ", ".join(f"{WORDS[name]} {percent(getattr(counted, name))} %"
+                     for name in FIGURES if getattr(counted, name) is not None)
     how = "fitted without the length that it predicts" if judgement.fitted else "not fitted"
     return f"Counted work, {how}, predicts with {said}. {beaten_words(judgement)}{stale_words(judgement)}"
 
@@ -62,9 +62,9 @@ def sentence(judgement):
 def beaten_words(judgement):
     beaten = judgement.beaten()
     if not beaten:
-        return "It beats every null model."
-    words = (f"{WORDS[name]}, by {best_of(nulls, name)}" for name, nulls in beaten.items())
-    return f"It is beaten: {'; '.join(words)}."
+        return "No null model does better."
+    words = (f"{WORDS[name]}: {best_of(nulls, name)}" for name, nulls in beaten.items())
+    return f"A null model does better: {'; '.join(words)}."
 
 
 def best_of(nulls, name):
@@ -75,13 +75,7 @@ def best_of(nulls, name):
 
 def stale_words(judgement):
     stale = judgement.stale_rows
-    return f" {stale} of {len(judgement.kernels)} rows are stale and count for nothing here." if stale else ""
-
-
-def meets_aims(judgement):
-    counted = judgement.summary(COUNTED)
-    return not judgement.beaten() and all(getattr(counted, name) <= aim for name, aim in AIM.items()
-                                          if getattr(counted, name) is not None)
+    return f" {stale} of {len(judgement.kernels)} rows are stale and are left out." if stale else ""
 
 
 def splits(rows):
@@ -119,12 +113,12 @@ def failures(rows):
     """
     judgement = evaluate(rows)
     found, counting = judgement.failures(), judgement.counting
-    costly = sorted((choice for choice in judgement.choices if choice.regret(COUNTED) > AIM["worst_regret"]),
+    costly = sorted((choice for choice in judgement.choices if choice.regret(COUNTED) > COSTLY),
                     key=lambda choice: -choice.regret(COUNTED))
-    lines = [[f"predicted times off by more than {AIM['p90']:.0%}"]] if found else []
+    lines = [[f"predicted times off by more than {FAR:.0%}"]] if found else []
     for kernel in found:
         lines.append([*of_failure(kernel), ""])
-    lines += [[f"choices that cost more than {AIM['worst_regret']:.0%}"]] if costly else []
+    lines += [[f"choices that cost more than {COSTLY:.0%}"]] if costly else []
     for choice in costly:
         fastest = choice.fastest.row
         for kernel in choice.chosen[COUNTED]:
@@ -132,11 +126,10 @@ def failures(rows):
                           f"of {len(choice.candidates)} the fastest is {times(fastest['factors'])}, "
                           f"{number(fastest['measured_us'])} us: costs {percent(choice.regret(COUNTED))} %"])
     far = len(found) / len(counting) if counting else 0
-    verdict = (f"{len(found)} of {len(counting)} kernels ({percent(far)} %, aim 10) are off by more than "
-               f"{AIM['p90']:.0%}; {len(costly)} of {len(judgement.choices)} choices cost more than "
-               f"{AIM['worst_regret']:.0%}.")
+    verdict = (f"{len(found)} of {len(counting)} kernels ({percent(far)} %) are off by more than {FAR:.0%}; "
+               f"{len(costly)} of {len(judgement.choices)} choices cost more than {COSTLY:.0%}.")
     columns = ["GPU", "case", "kernel", "local, bytes", "measured, us", "predicted, us", "error, %", "bound by", "choice"]
-    return Table(columns, lines, verdict=verdict, good=far <= 0.1 and not costly)
+    return Table(columns, lines, verdict=verdict)
 
 
 def of_failure(kernel):

@@ -182,7 +182,7 @@ def others(committed):
                                         if "kernel" in methods and is_of(case_fields(case))])
         columns += [f"cases, {short_name(device)}", "× floor", "cuFFT"]
         days = sorted({row["date"] for row in counting})
-        old = f" (of its rows {ages(counting)})" if ages(counting) else ""
+        old = f" (rows of earlier revisions: {ages(counting)})" if ages(counting) else ""
         origins.append(f"{device}, {' to '.join(dict.fromkeys((days[0], days[-1])))}{old}")
     cells = [[name, *map(str, line)] for name, line in lines.items() if any(line)]
     caption = (f"{'; '.join(origins)}. Times are bursts, the least and the greatest of all cases. The column cuFFT says "
@@ -210,8 +210,8 @@ def without_stale(rows):
     if not any(row["method"] == "kernel" for row in fresh):
         return rows, ("All measured rows are stale: the kernels have changed since, and these are figures of the "
                       "kernels as they were.")
-    words = [f"{old} of {len(rows)} measured rows are stale and count for nothing here."] * bool(old)
-    return fresh, " ".join(words + [f"Not all of the {len(rows)} measured rows are known to be of the kernels as they are: {others}."] * bool(others))
+    words = [f"{old} of {len(rows)} measured rows are stale, and are left out here."] * bool(old)
+    return fresh, " ".join(words + [f"Some of the {len(rows)} measured rows are of earlier revisions: {others}."] * bool(others))
 
 
 def but_for_nulls(beaten, *names):
@@ -264,8 +264,9 @@ def speed(results, device, peers):
     others = [(name, block) for name, block in others if 4 * len(block) > len(main)]
     origin = ", ".join([heading, *results.dates(), results.revision()])
     lines = paragraph(f"{origin}. Times in microseconds, clocks in MHz. A call is the filter's transform "
-                      "and the convolution, from a CUDA graph. × copy is over a copy of u to y in turns with it, with "
-                      "quartiles. ~ marks times scaled from fewer rows. A peer's cuFFT leaves out the packing of its pairs.")
+                      "and the convolution, from a CUDA graph. The column × copy is the time over a copy of u to y, which took "
+                      "turns with it, with quartiles. The sign ~ marks times scaled from fewer rows. A peer's cuFFT leaves out "
+                      "the packing of its pairs.")
     columns = ["L", "floor", "burst", "× floor", "clock", "× copy", "sustained", "× floor", "clock", "call", "best cuFFT",
                "its call", "best peer"]
     lines += table(columns, [line(case, methods, peers) for case, methods in main.items()])

@@ -18,7 +18,7 @@ def times(rows, peers):
         made.append([[heading], *(cells(case, methods, peers) for case, methods in block.items())])
     first, rest = (made or [[]])[0], [line for block in made[1:] for line in block]
     return Table(columns=COLUMNS, rows=first, verdict=sentence(rows), good=all(map(passed, rows)) and not any(row["stale"] for row in rows),
-                 details=Table(columns=COLUMNS, rows=rest) if rest else None,
+                 note=age_note(rows), details=Table(columns=COLUMNS, rows=rest) if rest else None,
                  details_title=f"The same in {len(made) - 1} other types, modes and shapes")
 
 
@@ -135,4 +135,16 @@ def notes(methods, peer):
 
 
 def sentence(rows):
-    return "; ".join(filter(None, (f"{sum(map(passed, rows))} of {len(rows)} rows verified and timed", ages(rows)))) + "."
+    return f"{sum(map(passed, rows))} of {len(rows)} rows verified and timed{stale_words(rows)}."
+
+
+def stale_words(rows):
+    """How many rows of a GPU at hand are stale."""
+    stale = sum(row["stale"] for row in rows)
+    return f"; {stale} stale" if stale else ""
+
+
+def age_note(rows):
+    """How many of the other rows are of which earlier revision."""
+    others = ages([row for row in rows if not row["stale"]])
+    return f"{others}." if others else ""

@@ -71,12 +71,22 @@ class Pages(unittest.TestCase):
         made = ["reference.md"]  # by docs/reference.py, when MkDocs builds
         self.assertEqual(sorted(named), sorted([*made, *(page.relative_to(ROOT / "docs").as_posix() for page in DOCS)]))
 
-    def test_numbers_are_those_of_the_sources(self):
-        def number(file, pattern):
-            found = re.search(pattern, (ROOT / file).read_text(encoding="utf-8"))
-            self.assertTrue(found, f"{file} has another form: {pattern}")
-            return found.groups()
+    def number(self, file, pattern):
+        found = re.search(pattern, (ROOT / file).read_text(encoding="utf-8"))
+        self.assertTrue(found, f"{file} has another form: {pattern}")
+        return found.groups()
 
+    def test_every_file_has_the_same_version(self):
+        version = self.number("CMakeLists.txt", r"project\(danaus VERSION ([\d.]+)")
+        for file, pattern in (("vcpkg.json", r'"version": "([\d.]+)"'), ("CITATION.cff", r"(?m)^version: ([\d.]+)$"),
+                              ("kernels/danaus.h", r'/\* "([\d.]+)" \*/\nDANAUS_API const char\* danaus_version'),
+                              ("CHANGELOG.md", r"(?m)^## (\d+\.\d+\.\d+)")):
+            with self.subTest(file):
+                self.assertEqual(self.number(file, pattern), version)
+        self.assertIn('input = "CMakeLists.txt"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+    def test_numbers_are_those_of_the_sources(self):
+        number = self.number
         measuring = (ROOT / "docs/measuring.md").read_text(encoding="utf-8")
         f64, f32, f16 = number("reference/bounds.cpp", r"f64 \? (\d+) : dtype == Dtype::f32 \? (\d+) : (\d+);")
         self.assertIn(f"**c** is {f16}, {f16}, {f32} and {f64}.", measuring)
@@ -84,6 +94,13 @@ class Pages(unittest.TestCase):
         self.assertIn(f"more than {share} of its bound on Gaussian data", measuring)
         gain, = number("reference/bounds.cpp", r"std::min\(bound_l2, ([\d.]+) \+")
         self.assertIn(f"| {100 * float(gain):g} % and the noise", measuring)
+        plans, = number("python/danaus/_tensors.py", r"MOST_PLANS = (\d+)")
+        self.assertRegex((ROOT / "docs/python.md").read_text(encoding="utf-8"), rf"The {plans}\s+plans that were used")
+        limits = (ROOT / "docs/limits.md").read_text(encoding="utf-8")
+        states, = number("reference/state/state.hpp", r"kMostStates = (\d+);")
+        self.assertIn(f"up to {states} states a channel", limits)
+        factor, = number("reference/convolution/monarch.hpp", r"one is below 1 or above (\d+)")
+        self.assertIn(f"factors {factor}", limits)
         taps, = number("reference/short/short.hpp", r"kMostTaps = (\d+);")
         for page in ("README.md", "docs/limits.md", "docs/tokens.md"):
             self.assertRegex((ROOT / page).read_text(encoding="utf-8"), rf"\b2 to {taps}\b")

@@ -33,7 +33,7 @@ READERS = {
     "bench": (["time-over-floor"], "bench.jsonl", measured_rows()[:3]),
     "what_if": (["what-if"], "what_if.jsonl", what_if_rows()[::-1]),
     "field": (["fields"], "fields.jsonl", field_rows()),
-    "explore": (["sparsity"], "explore.jsonl", explore_rows()[:2]),
+    "explore": (["sparsity-spectrum"], "explore.jsonl", explore_rows()[:2]),
 }
 # Of these there are tables only.
 TABLES = {
