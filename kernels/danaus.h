@@ -90,7 +90,8 @@ typedef struct danaus_bytes {
   int64_t workspace; /* between the launches of danaus_execute, for this batch */
   int64_t constants; /* that the plan keeps on the device */
 } danaus_bytes;
-/* Of a call of so many rows, from 1 to the case's; 0 for the case's. */
+/* Of a call of so many rows, from 1 to the case's; 0 for the case's. A case without batched arrays has no smaller
+ * calls. */
 DANAUS_API danaus_status danaus_plan_bytes(const danaus_plan* plan, int64_t batch, danaus_bytes* bytes);
 
 typedef enum danaus_role { DANAUS_INPUT = 0, DANAUS_FILTER = 1, DANAUS_OUTPUT = 2 } danaus_role;
@@ -101,7 +102,7 @@ typedef struct danaus_array_info {
   const char* name;
   const char* dtype; /* f16, bf16, f32 or f64 */
   danaus_role role;
-  int batched; /* its first extent is the batch */
+  int batched; /* its first extent is the batch, and a call may have fewer rows */
   int rank;
   int64_t extents[DANAUS_MAX_RANK]; /* 0 from rank on */
 } danaus_array_info;

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "kernels/plan/arrays.hpp"
 #include "kernels/plan/workspaces.hpp"
 #include "reference/convolution/mask.hpp"
 
@@ -218,9 +219,10 @@ void Plan::State::run_prepare(const Call& call, const CallOptions& options, cons
 }
 
 std::int64_t Plan::State::batch_of(const char* operation, std::int64_t asked_batch) const {
-  std::int64_t batch = 1;
-  for (const Array& array : arrays)
-    if (array.batched) batch = array.extents.front();
+  const std::int64_t batch = danaus::batch_of(arrays);
+  if (std::ranges::none_of(arrays, &Array::batched) && asked_batch != 0 && asked_batch != batch)
+    fail(operation, ": batch=", asked_batch, ", must be the ", batch, " of the plan's case, whose ",
+         arrays.front().name, " is ", arrays.front().shape, "; a smaller batch needs a plan of its own");
   if (asked_batch < 0 || asked_batch > batch)
     fail(operation, ": batch=", asked_batch, ", must be from 1 to the ", batch, " of the plan's case");
   return asked_batch > 0 ? asked_batch : batch;
