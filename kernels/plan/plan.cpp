@@ -298,7 +298,7 @@ std::int64_t Plan::constant_bytes() const {
 }
 
 void Plan::prepare(std::span<const Buffer> filters, const CallOptions& options) {
-  constexpr const char* kOperation = "set_filter";
+  constexpr const char* kOperation = "prepare";
   State& s = *state_;
   Call call = s.call_of(kOperation, filters, {Role::filter}, s.batch_of(kOperation, options.batch));
   s.check_prepared(kOperation, filters, options);
@@ -316,7 +316,7 @@ void Plan::execute(std::span<const Buffer> arrays, const CallOptions& options) c
   const State& s = *state_;
   std::shared_lock<std::shared_mutex> shared;
   if (!options.prepared) shared = std::shared_lock(s.own_filter);
-  if (!options.prepared && !s.has_filter) fail(kOperation, ": the plan has no filter yet; call set_filter first");
+  if (!options.prepared && !s.has_filter) fail(kOperation, ": the plan has no filter yet; call prepare first");
   const std::int64_t batch = s.batch_of(kOperation, options.batch);
   Call call = s.call_of(kOperation, arrays, {Role::input, Role::output}, batch);
   s.check_prepared(kOperation, arrays, options);

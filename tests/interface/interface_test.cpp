@@ -64,7 +64,7 @@ TEST(Interface, StructsOfOtherVersionsAreReadAndWrittenAsFarAsTheyGo) {
   EXPECT_EQ(danaus_prepare(plan, filters.data(), filters.size(), &call.known), DANAUS_OK) << last_error();
   call.more = &call;
   EXPECT_EQ(danaus_prepare(plan, filters.data(), filters.size(), &call.known), DANAUS_BAD_INPUT);
-  EXPECT_THAT(last_error(), HasSubstr("set_filter: call sets a field that this version, "));
+  EXPECT_THAT(last_error(), HasSubstr("prepare: call sets a field that this version, "));
   for (const std::size_t size : {std::size_t{0}, std::size_t{8}, std::size_t{81}, std::size_t{1} << 40}) {
     danaus_call wrong{};
     wrong.size = size;
@@ -95,9 +95,9 @@ TEST(Interface, NullIsRefusedByEveryFunction) {
       {"plan_bytes: bytes", [&] { return danaus_plan_bytes(plan, 1, nullptr); }},
       {"case_array: token", [&] { return danaus_case_array(nullptr, 0, &info); }},
       {"case_array: info", [&] { return danaus_case_array(token, 0, nullptr); }},
-      {"set_filter: plan", [&] { return danaus_prepare(nullptr, &nameless, 1, nullptr); }},
-      {"set_filter: arrays", [&] { return danaus_prepare(plan, nullptr, 1, nullptr); }},
-      {"set_filter: an array's name", [&] { return danaus_prepare(plan, &nameless, 1, nullptr); }},
+      {"prepare: plan", [&] { return danaus_prepare(nullptr, &nameless, 1, nullptr); }},
+      {"prepare: arrays", [&] { return danaus_prepare(plan, nullptr, 1, nullptr); }},
+      {"prepare: an array's name", [&] { return danaus_prepare(plan, &nameless, 1, nullptr); }},
       {"execute: plan", [&] { return danaus_execute(nullptr, &nameless, 1, nullptr); }},
       {"execute: arrays", [&] { return danaus_execute(plan, nullptr, 1, nullptr); }},
       {"whole_call: plan", [&] { return danaus_whole_call(nullptr, &nameless, 1, nullptr); }},
@@ -179,7 +179,7 @@ TEST(Interface, ArraysOfACallAreTheCasesOwn) {
   const auto executed = [&](const std::vector<danaus_array>& list) {
     return danaus_execute(plan, list.data(), list.size(), nullptr) == DANAUS_OK ? "" : last_error();
   };
-  EXPECT_EQ(executed(others), "execute: the plan has no filter yet; call set_filter first");
+  EXPECT_EQ(executed(others), "execute: the plan has no filter yet; call prepare first");
   ASSERT_EQ(danaus_prepare(plan, filters.data(), filters.size(), nullptr), DANAUS_OK) << last_error();
   EXPECT_EQ(executed(others), "");
   for (std::size_t i = 0; i < others.size(); ++i) {

@@ -322,7 +322,7 @@ TEST(PlanRefusals, Filters) {
               }),
               HasSubstr("k is not aligned to the 4 bytes of its numbers"));
   EXPECT_THAT(refusal([&] { plan.set_filter(c.k, {.stream = reinterpret_cast<Stream>(&c)}); }),
-              HasSubstr("set_filter: a CUDA stream is given"));
+              HasSubstr("prepare: a CUDA stream is given"));
   plan.set_filter(c.k);
   EXPECT_EQ(refusal([&] { plan.execute(c.buffers()); }), "no refusal");
 }
@@ -590,7 +590,7 @@ TEST(Plan, AsksForPlacesBeforeAnyWorkUnlessTheCallerVouches) {
   EXPECT_EQ(refused(), "whole_call: prepared is elsewhere");
   options.prepared = nullptr;
   EXPECT_EQ(refused(), "whole_call: u is elsewhere");
-  EXPECT_EQ(refusal([&] { plan.set_filter(c.k, {.stream = stream}); }), "set_filter: the stream is elsewhere");
+  EXPECT_EQ(refusal([&] { plan.set_filter(c.k, {.stream = stream}); }), "prepare: the stream is elsewhere");
   EXPECT_EQ(machine->launches, 0);
   plan.set_filter(c.k);  // of the host: copied
   EXPECT_EQ(refusal([&] { plan.execute(c.buffers()); }), "execute: u is elsewhere");
