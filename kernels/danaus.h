@@ -123,10 +123,10 @@ typedef struct danaus_call {
   size_t size;    /* sizeof(danaus_call) */
   void* stream;   /* cudaStream_t */
   int64_t batch;  /* rows of this call, where they are fewer than the case's */
-  void* prepared; /* of the caller: written by danaus_prepare, read by danaus_execute */
+  void* prepared; /* of the caller, aligned to 16 bytes: written by danaus_prepare, read by danaus_execute */
   size_t prepared_bytes;
   const char* prepared_for; /* danaus_plan_layout() of the plan that prepared it, where the caller keeps it: checked */
-  void* workspace;          /* of the caller */
+  void* workspace;          /* of the caller, aligned to 16 bytes */
   size_t workspace_bytes;
   /* Not 0: the caller knows that all of this memory and the arrays, filters too, are of the plan's device, and the
    * stream, as one does who keeps tensors. CUDA is not asked for that, which takes longer than all else before the

@@ -34,10 +34,10 @@ struct Buffer {
 struct CallOptions {
   Stream stream = nullptr;
   std::int64_t batch = 0;           // rows of this call, where they are not those of the case
-  void* prepared = nullptr;         // of the caller: what prepare() writes and execute() reads
+  void* prepared = nullptr;         // of the caller, at 16 bytes: what prepare() writes and execute() reads
   std::size_t prepared_bytes = 0;   // Plan::prepared_bytes() at least
   std::string_view prepared_for{};  // layout() of the plan that prepared it, where the caller keeps it: checked
-  void* workspace = nullptr;        // of the caller
+  void* workspace = nullptr;        // of the caller, at 16 bytes
   std::size_t workspace_bytes = 0;  // Plan::workspace_bytes(batch) at least
   // That all of this memory and the arrays, filters too, are the machine's, and the stream: the machine is not asked,
   // which takes most of a call's time on the host. All else is checked. What is not so is an error of CUDA's then.
@@ -56,7 +56,7 @@ class Plan {
   Plan& operator=(Plan&&) noexcept;
   ~Plan();
 
-  // Of what prepare() makes of the filters; aligned to 256 bytes where the caller gives it.
+  // Of what prepare() makes of the filters; from a multiple of 256 bytes on it is read fastest.
   std::int64_t prepared_bytes() const;
   // Between the launches of a call of so many rows; 0: of the case's. The plan makes its own for calls that give none:
   // one for each stream, and one for each call that threads make at the same time.

@@ -193,6 +193,9 @@ TEST(Interface, ArraysOfACallAreTheCasesOwn) {
     EXPECT_EQ(executed(list), std::string("execute: ") + others[i].name + " is null");
     list = others, list[i].data = static_cast<char*>(list[i].data) + 1;
     EXPECT_THAT(executed(list), HasSubstr("is not aligned"));
+    list = others, list[i].data = reinterpret_cast<void*>(~std::uintptr_t{15});
+    EXPECT_THAT(executed(list),
+                HasSubstr("execute: " + std::string(others[i].name) + " is at 0xfffffffffffffff0, where"));
     list = others, list[i].name = "z";
     EXPECT_EQ(executed(list), "execute: a z is given, but the plan has none");
     list = others, list.push_back(others[i]);
@@ -221,6 +224,12 @@ TEST(Interface, ArraysOfACallAreTheCasesOwn) {
   EXPECT_THAT(refused(with), HasSubstr("execute: prepared has the layout another, the plan's is "));
   with = call, with.workspace = memory.data(), with.workspace_bytes = 16;
   EXPECT_THAT(refused(with), HasSubstr("execute: the workspace has 16 bytes, the call needs "));
+  // Kernels that read 16 bytes there would fault.
+  with = call, with.prepared = memory.data() + 1, with.prepared_bytes = 4 * memory.size() - 4;
+  EXPECT_THAT(refused(with), HasSubstr("execute: prepared is at 0x"));
+  EXPECT_THAT(refused(with), HasSubstr(", must be aligned to 16 bytes"));
+  with = call, with.workspace = memory.data() + 2, with.workspace_bytes = 4 * memory.size() - 8;
+  EXPECT_THAT(refused(with), HasSubstr("execute: the workspace is at 0x"));
   with = call, with.batch = std::numeric_limits<std::int64_t>::max();
   EXPECT_THAT(refused(with), HasSubstr("must be from 1 to the 2 of the plan's case"));
   with.batch = std::numeric_limits<std::int64_t>::min();
