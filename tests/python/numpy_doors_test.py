@@ -66,6 +66,11 @@ class Types(unittest.TestCase):
         self.refused(("u is complex64", "u.real and u.imag"), danaus.conv, u.astype(np.complex64), np.ones(2))
         self.refused(("u is str",), danaus.conv, u.astype(str), np.ones(2))
 
+    def test_a_type_of_bits_is_of_bits_alone(self):
+        for array in (np.ones(8, np.float16), np.ones(8, np.float32), np.ones(8)):
+            self.refused((f"conv: u is {array.dtype}, with dtype=\"bfloat16\" it must be uint16",), danaus.conv, array,
+                         np.ones(2, np.float32), dtype="bfloat16")
+
     def test_bits_of_bfloat16_as_numpy_reads_them(self):
         bits = to_bits(drawn(16))
         void = bits.view("V2")
