@@ -148,8 +148,8 @@ danaus_status danaus_case_array(const char* token, int index, danaus_array_info*
 
 danaus_status danaus_prepare(danaus_plan* plan, const danaus_array* filters, size_t count, const danaus_call* call) {
   return guarded([&] {
-    const auto open = plan_of("set_filter", plan);
-    open->plan.prepare(buffers_of("set_filter", filters, count), options_of("set_filter", call));
+    const auto open = plan_of("prepare", plan);
+    open->plan.prepare(buffers_of("prepare", filters, count), options_of("prepare", call));
   });
 }
 

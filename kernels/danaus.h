@@ -89,7 +89,8 @@ typedef struct danaus_bytes {
   int64_t workspace; /* of danaus_execute for this batch */
   int64_t constants; /* tables that the plan keeps on the device */
 } danaus_bytes;
-/* Bytes of device memory for a call with this batch, from 1 to the batch of the case; 0 means the batch of the case. */
+/* Bytes of device memory for a call with this batch, from 1 to the batch of the case; 0 means the batch of the case. A
+ * case without batched arrays has no smaller calls. */
 DANAUS_API danaus_status danaus_plan_bytes(const danaus_plan* plan, int64_t batch, danaus_bytes* bytes);
 
 typedef enum danaus_role { DANAUS_INPUT = 0, DANAUS_FILTER = 1, DANAUS_OUTPUT = 2 } danaus_role;
@@ -100,7 +101,7 @@ typedef struct danaus_array_info {
   const char* name;
   const char* dtype; /* f16, bf16, f32 or f64 */
   danaus_role role;
-  int batched; /* its first extent is the batch */
+  int batched; /* its first extent is the batch, and a call may have fewer rows */
   int rank;
   int64_t extents[DANAUS_MAX_RANK]; /* 0 from rank on */
 } danaus_array_info;
@@ -122,10 +123,10 @@ typedef struct danaus_call {
   size_t size;    /* sizeof(danaus_call) */
   void* stream;   /* cudaStream_t */
   int64_t batch;  /* batch rows of this call, if fewer than those of the case */
-  void* prepared; /* memory of the caller: written by danaus_prepare, read by danaus_execute */
+  void* prepared; /* memory of the caller, aligned to 16 bytes: written by danaus_prepare, read by danaus_execute */
   size_t prepared_bytes;
   const char* prepared_for; /* danaus_plan_layout() of the plan that wrote prepared, to be checked; or NULL */
-  void* workspace;          /* memory of the caller */
+  void* workspace;          /* memory of the caller, aligned to 16 bytes */
   size_t workspace_bytes;
   /* Not 0: the caller vouches that all memory and the stream are of the plan's device, filters included. CUDA is not
    * asked for it, which saves most of a call's time on the host. If it is not so, the kernels fail. Sizes, alignment

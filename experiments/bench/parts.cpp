@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "kernels/plan/arrays.hpp"
 #include "kernels/plan/program.hpp"
 
 namespace danaus {
@@ -49,11 +50,9 @@ std::vector<Part> parts_of(const std::vector<Launch>& launches, const std::vecto
 }  // namespace
 
 Parts::Parts(const Case& asked, std::shared_ptr<const Machine> machine)
-    : machine_(std::move(machine)), arrays_(asked.arrays()) {
+    : machine_(std::move(machine)), arrays_(asked.arrays()), batch_(batch_of(arrays_)) {
   Program program = make_program(asked, machine_->device());
   if (!program.variant->compiled) fail("parts: this build has not the kernel ", program.variant->name);
-  for (const Array& array : arrays_)
-    if (array.batched) batch_ = array.extents.front();
   const auto take = [&](std::vector<std::unique_ptr<Step>>& steps, std::vector<Bound>& to) {
     for (auto& step : steps) {
       step->fit(*machine_);

@@ -38,7 +38,7 @@ class Parts {
 
   std::shared_ptr<const Machine> machine_;
   std::vector<Array> arrays_;
-  std::int64_t batch_ = 1;
+  std::int64_t batch_;
   std::vector<Bound> prepare_, execute_;
   std::shared_ptr<void> prepared_, workspace_;
 };

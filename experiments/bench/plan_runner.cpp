@@ -29,7 +29,7 @@ class PlanRunner final : public Runner {
       if (array.role == Role::filter)
         filters_.push_back(buffer), filter_places_.push_back(i);
       else
-        buffers_.push_back(buffer), places_.push_back(i), batch_ = array.batched ? array.extents.front() : batch_;
+        buffers_.push_back(buffer), places_.push_back(i);
     }
   }
 
@@ -51,14 +51,14 @@ class PlanRunner final : public Runner {
   }
   std::int64_t prepared_bytes() const override { return plan_.prepared_bytes(); }
   std::int64_t kept_bytes() const override {
-    return plan_.prepared_bytes() + plan_.workspace_bytes(batch_) + plan_.constant_bytes();
+    return plan_.prepared_bytes() + plan_.workspace_bytes(0) + plan_.constant_bytes();
   }
 
  private:
   // With one workspace for all calls, which the graphs of many captures share: they are launched one after the other.
   CallOptions options(Stream stream) {
     CallOptions given{.stream = stream};
-    if (const std::int64_t bytes = plan_.workspace_bytes(batch_); bytes > 0) {
+    if (const std::int64_t bytes = plan_.workspace_bytes(0); bytes > 0) {
       if (!workspace_) workspace_ = plan_.machine().allocate(bytes);
       given.workspace = workspace_.get(), given.workspace_bytes = static_cast<std::size_t>(bytes);
     }
@@ -70,7 +70,6 @@ class PlanRunner final : public Runner {
   std::vector<Array> arrays_;  // whose names the buffers have
   std::vector<Buffer> filters_, buffers_;
   std::vector<std::size_t> filter_places_, places_;  // of both among the arrays
-  std::int64_t batch_ = 1;
   std::shared_ptr<void> workspace_;
 };
 

@@ -30,6 +30,7 @@ extern "C" void raise_flag_or_end(int signal) {
 
 void watch_for_interrupt() {
   for (int signal : {SIGINT, SIGTERM}) std::signal(signal, raise_flag_or_end);
+  std::signal(SIGXFSZ, SIG_IGN);  // else a limit of file sizes ends the process, where a full disk is an error
 }
 
 bool interrupt_requested() {

@@ -12,7 +12,7 @@ class Interrupted : public std::runtime_error {
 };
 
 // From here on the first SIGINT or SIGTERM only raises a flag; a second one ends the process at once, without the files
-// of RemovedWhenKilled.
+// of RemovedWhenKilled. A file beyond the process's limit is a write that fails.
 void watch_for_interrupt();
 
 // By a signal, or of the calling thread by its InterruptedBy.

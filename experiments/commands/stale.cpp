@@ -88,6 +88,7 @@ int run_stale(std::span<const std::string> words, Console& console) {
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (entry.path().extension() == ".jsonl") paths.push_back(entry.path());
+  if (paths.empty()) fail("stale: ", folder, " has no result files, .jsonl");
   std::ranges::sort(paths);
   std::string verdicts;
   std::vector<std::vector<std::string>> cells;

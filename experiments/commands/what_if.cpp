@@ -100,6 +100,8 @@ void print_ways(std::ostream& out, const std::vector<Json>& rows) {
     of = run.of;
   }
   out << '\n';
+  out << "Times are predicted from counted work, none is measured. A plan counts no work: it chooses by bytes,\n"
+         "instructions and launches, with constants from times that an H200 measured (docs/models.md).\n";
   for (const Json& row : rows)
     if (row.contains("why"))
       out << "not the soonest, " << row["profile"].get<std::string>() << ", K=" << filter_of(row)

@@ -64,8 +64,9 @@ Convolution by_pieces(Convolution p, const Device& device) {
 // Why a plan goes so, whatever is sooner by counted work: choose() of kernels/plan/choice.hpp counts none.
 std::string why_of_plan(const Convolution& p, const std::string& way) {
   const int longest = variants().back()->size;
-  if (p.length <= longest) return text("a plan cuts no row of up to ", longest, " samples");
-  return text("a plan weighs bytes, instructions and launches of 5 us, and finds ", way, " sooner");
+  if (p.length <= longest)
+    return text("a plan cuts no row of up to ", longest, " samples, of which none is measured in pieces");
+  return text("a plan's own constants, from measured times, find ", way, " sooner");
 }
 
 // What is predicted of it, or why there is none.

@@ -100,9 +100,7 @@ Execution execute(const Case& asked, const Values& values, const std::shared_ptr
   }
   Plan plan(asked, machine, marks_of(asked));
   GuardedMemory prepared(*machine, "the prepared filters", plan.prepared_bytes());
-  const auto batched = std::ranges::find_if(arrays, &Array::batched);
-  GuardedMemory workspace(*machine, "the workspace",
-                          plan.workspace_bytes(batched == arrays.end() ? 1 : batched->extents.front()));
+  GuardedMemory workspace(*machine, "the workspace", plan.workspace_bytes(0));
   prepared.upload(), workspace.upload();
   CallOptions options;
   options.prepared = prepared.data(), options.prepared_bytes = static_cast<std::size_t>(prepared.size());

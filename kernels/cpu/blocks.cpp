@@ -1,7 +1,9 @@
 #include "kernels/cpu/blocks.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <stdexcept>
 
 #include "kernels/cpu/kernels.hpp"
@@ -54,10 +56,13 @@ auto layout_of(const KernelId& id) {
   return typename Family::Layout(made.key, made.tuning);
 }
 
+std::int64_t product_of(const std::vector<std::int64_t>& digits) {
+  return std::accumulate(digits.begin(), digits.end(), std::int64_t{1}, std::multiplies());
+}
+
 // Of so many tasks each, one after the other.
 WorkDivision by_runs(std::vector<std::int64_t> digits, std::int64_t tasks_of_block) {
-  std::int64_t all = 1;
-  for (std::int64_t digit : digits) all *= digit;
+  const std::int64_t all = product_of(digits);
   return {std::move(digits), [=](std::int64_t block) {
             const std::int64_t first = block * tasks_of_block;
             return WorkDivision::Tasks{first, std::clamp<std::int64_t>(all - first, 0, tasks_of_block)};
@@ -65,8 +70,7 @@ WorkDivision by_runs(std::vector<std::int64_t> digits, std::int64_t tasks_of_blo
 }
 // Of every so many-th.
 WorkDivision in_turn(std::vector<std::int64_t> digits, std::int64_t blocks) {
-  std::int64_t all = 1;
-  for (std::int64_t digit : digits) all *= digit;
+  const std::int64_t all = product_of(digits);
   return {std::move(digits), [=](std::int64_t block) {
             return WorkDivision::Tasks{block, ratio_up(std::max<std::int64_t>(all - block, 0), blocks), blocks};
           }};

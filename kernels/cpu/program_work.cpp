@@ -459,12 +459,6 @@ ProgramWork work_by(const Variant& v, const Device& device, std::int64_t prepare
           {},     prepared_bytes, workspace_bytes, constant_bytes};
 }
 
-std::int64_t batch_of(const Case& asked) {
-  for (const Array& array : asked.arrays())
-    if (array.batched) return array.extents.front();
-  return 1;
-}
-
 }  // namespace
 
 Counters ProgramWork::sum(bool prepares) const {
@@ -480,7 +474,7 @@ ProgramWork measure_program(const Case& asked, const Device& device) {
   std::int64_t constant_bytes = 0;
   for (const auto* steps : {&program.prepare, &program.execute})
     for (const auto& step : *steps) step->fit(machine), constant_bytes += 4 * std::ssize(step->constants());
-  const std::int64_t batch = batch_of(asked);
+  const std::int64_t batch = batch_of(asked.arrays());
   return work_by(*program.variant, device, program.prepared_bytes,
                  std::max(workspace_bytes(program.prepare, batch), workspace_bytes(program.execute, batch)),
                  constant_bytes);
@@ -489,7 +483,7 @@ ProgramWork measure_program(const Case& asked, const Device& device) {
 void visit_launches(const Case& asked, const Device& device, const LaunchVisitor& visit) {
   const CountingMachine machine(asked, device, 0, false);
   const Program program = make_program(asked, device, marks_of(asked));
-  const std::int64_t batch = batch_of(asked);
+  const std::int64_t batch = batch_of(asked.arrays());
   std::vector<std::shared_ptr<void>> memory;
   const auto room = [&](std::int64_t size) { return memory.emplace_back(reserve(size)).get(); };
   Call call{.batch = batch, .arrays = {}, .prepared = room(program.prepared_bytes), .workspace = nullptr};
@@ -512,8 +506,8 @@ void visit_launches(const Case& asked, const Device& device, const LaunchVisitor
 ProgramWork count_program(const Case& asked, const Device& device, std::int64_t concurrent) {
   const auto machine = std::make_shared<CountingMachine>(asked, device, concurrent);
   Plan plan(asked, machine, marks_of(asked));
-  ProgramWork work = work_by(plan.variant(), device, plan.prepared_bytes(), plan.workspace_bytes(batch_of(asked)),
-                             plan.constant_bytes());
+  ProgramWork work =
+      work_by(plan.variant(), device, plan.prepared_bytes(), plan.workspace_bytes(0), plan.constant_bytes());
   std::vector<std::shared_ptr<void>> memory;
   std::vector<Buffer> filters, others;
   for (const Array& array : asked.arrays()) {

@@ -1,4 +1,4 @@
-// Where the arrays of a convolution stand among those of its case, and what a plan prepares for it.
+// The batch of a case's arrays; where those of a convolution stand, and what a plan prepares for it.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,16 @@ namespace danaus {
 inline int array_of(const std::vector<Array>& arrays, std::string_view name) {
   const auto found = std::ranges::find(arrays, name, &Array::name);
   return found == arrays.end() ? -1 : static_cast<int>(found - arrays.begin());
+}
+
+// B of a case with these arrays; 1 where none has it.
+inline std::int64_t batch_of(const std::vector<Array>& arrays) {
+  for (const Array& array : arrays) {
+    const std::string_view before = array.shape.substr(0, array.shape.find('B'));
+    if (before.size() < array.shape.size())
+      return array.extents[static_cast<std::size_t>(std::ranges::count(before, '*'))];
+  }
+  return 1;
 }
 
 struct ConvolutionArrays {

@@ -43,6 +43,9 @@ bool shares_by_rows(std::int64_t batch, std::int64_t copies, const Chunks& chunk
 // Of an m16n8k16. Fused kernels hide them in part: 27 bytes would be their whole time on an H200 (4.28 TB/s, 638
 // TFLOP/s), and from 4K to 32K points rows of pairs take 1.2 to 1.45 times the copy of theirs.
 constexpr double kInstructionBytes = 16;
+// Of a point, what clusters take beside their rows and instructions. On an H200 they take 18.6 bytes a sample at 64K,
+// 21.4 at 128K and 24.3 at 256K (B=64, H=192, 96, 48, fp16: 3504, 4022 and 4579 us), where those are 7 to 8.
+constexpr double kClusterBytes = 11;
 // Of a launch, 5 us of an H200.
 constexpr double kLaunchBytes = 20e6;
 
@@ -74,14 +77,14 @@ double cost_of_chunks(const Convolution& p, const ChunkVariant& variant, const D
   return rows * of_row + 4 * spectra * static_cast<double>(p.channels) * size + (launches + 3) * kLaunchBytes;
 }
 
-// By outer passes, or by one fused kernel.
+// By outer passes, or by one kernel of clusters.
 double cost_of_whole(const Convolution& p, const Variant& variant, const Device& device) {
   const double rows = static_cast<double>(p.batch) * static_cast<double>(p.channels);
   const auto size = static_cast<double>(variant.size), length = static_cast<double>(p.length);
   const bool passes = takes_several_launches(variant);
   const double planes =
       passes ? 4. * 2 * size * static_cast<double>(plane_rows(variant.fold, p.batch)) / static_cast<double>(p.batch)
-             : 0;
+             : kClusterBytes * size;
   const double of_row = 2 * (2 + p.pregate + p.postgate) * length + planes +
                         kInstructionBytes * instructions(variant.factors, variant.size) / variant.item_rows();
   const double launches = passes ? 3 * std::ceil(rows * planes / 4 / static_cast<double>(chunk_bytes(device))) : 1;

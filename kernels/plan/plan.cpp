@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <mutex>
 #include <shared_mutex>
 #include <tuple>
 #include <utility>
 
+#include "kernels/plan/arrays.hpp"
 #include "kernels/plan/workspaces.hpp"
 #include "reference/convolution/mask.hpp"
 
@@ -20,13 +22,22 @@ std::int64_t constant_bytes_of(const Program& program) {
   return bytes;
 }
 
+// No memory ends beyond the last address.
+void check_range(const char* operation, const Buffer& buffer) {
+  if (reinterpret_cast<std::uintptr_t>(buffer.data) > std::numeric_limits<std::uintptr_t>::max() - buffer.bytes)
+    fail(operation, ": ", buffer.name, " is at ", buffer.data, ", where no memory has ", buffer.bytes, " bytes");
+}
+
 bool overlap(const Buffer& a, const Buffer& b) {
   const auto begin = reinterpret_cast<std::uintptr_t>(a.data), other = reinterpret_cast<std::uintptr_t>(b.data);
   return a.bytes > 0 && b.bytes > 0 && begin < other + b.bytes && other < begin + a.bytes;
 }
 
-// `own` is memory that a caller gives beside the arrays.
-void check_apart(const char* operation, std::span<const Buffer> buffers, const Buffer& own) {
+// `own` is memory that a caller gives beside the arrays, which kernels read 16 bytes at a time.
+void check_own(const char* operation, std::span<const Buffer> buffers, const Buffer& own) {
+  check_range(operation, own);
+  if (reinterpret_cast<std::uintptr_t>(own.data) % 16 != 0)
+    fail(operation, ": ", own.name, " is at ", own.data, ", must be aligned to 16 bytes; to 256 it is read fastest");
   for (const Buffer& buffer : buffers)
     if (overlap(buffer, own)) fail(operation, ": ", buffer.name, " overlaps ", own.name);
 }
@@ -150,6 +161,7 @@ Call Plan::State::call_of(const char* operation, std::span<const Buffer> buffers
     const std::int64_t of_number = size * array.parts();
     if (reinterpret_cast<std::uintptr_t>(buffer->data) % of_number != 0)
       fail(operation, ": ", array.name, " is not aligned to the ", of_number, " bytes of its numbers");
+    check_range(operation, *buffer);
     call.arrays[i] = const_cast<void*>(buffer->data);
   }
   for (std::size_t i = 0; i < arrays.size(); ++i) {
@@ -219,9 +231,10 @@ void Plan::State::run_prepare(const Call& call, const CallOptions& options, cons
 }
 
 std::int64_t Plan::State::batch_of(const char* operation, std::int64_t asked_batch) const {
-  std::int64_t batch = 1;
-  for (const Array& array : arrays)
-    if (array.batched) batch = array.extents.front();
+  const std::int64_t batch = danaus::batch_of(arrays);
+  if (std::ranges::none_of(arrays, &Array::batched) && asked_batch != 0 && asked_batch != batch)
+    fail(operation, ": batch=", asked_batch, ", must be the ", batch, " of the plan's case, whose ",
+         arrays.front().name, " is ", arrays.front().shape, "; a smaller batch needs a plan of its own");
   if (asked_batch < 0 || asked_batch > batch)
     fail(operation, ": batch=", asked_batch, ", must be from 1 to the ", batch, " of the plan's case");
   return asked_batch > 0 ? asked_batch : batch;
@@ -234,7 +247,7 @@ void Plan::State::check_prepared(const char* operation, std::span<const Buffer> 
     fail(operation, ": prepared has the layout ", options.prepared_for, ", the plan's is ", program.layout);
   if (options.prepared_bytes < static_cast<std::size_t>(program.prepared_bytes))
     fail(operation, ": prepared has ", options.prepared_bytes, " bytes, the plan needs ", program.prepared_bytes);
-  check_apart(operation, buffers, prepared_of(options));
+  check_own(operation, buffers, prepared_of(options));
 }
 
 Workspaces::Lease Plan::State::workspace_for(const char* operation, std::span<const Buffer> buffers,
@@ -247,7 +260,7 @@ Workspaces::Lease Plan::State::workspace_for(const char* operation, std::span<co
       fail(operation, ": the workspace has ", options.workspace_bytes, " bytes, the call needs ", needed);
     const Buffer own("the workspace", options.workspace, static_cast<std::size_t>(needed));
     if (overlap(own, prepared_of(options))) fail(operation, ": prepared overlaps the workspace");
-    check_apart(operation, buffers, own);
+    check_own(operation, buffers, own);
     if (!options.vouched) machine->check_memory(operation, "workspace", options.workspace);
     call.workspace = options.workspace;
     return {};
@@ -297,7 +310,7 @@ std::int64_t Plan::constant_bytes() const {
 }
 
 void Plan::prepare(std::span<const Buffer> filters, const CallOptions& options) {
-  constexpr const char* kOperation = "set_filter";
+  constexpr const char* kOperation = "prepare";
   State& s = *state_;
   Call call = s.call_of(kOperation, filters, {Role::filter}, s.batch_of(kOperation, options.batch));
   s.check_prepared(kOperation, filters, options);
@@ -315,7 +328,7 @@ void Plan::execute(std::span<const Buffer> arrays, const CallOptions& options) c
   const State& s = *state_;
   std::shared_lock<std::shared_mutex> shared;
   if (!options.prepared) shared = std::shared_lock(s.own_filter);
-  if (!options.prepared && !s.has_filter) fail(kOperation, ": the plan has no filter yet; call set_filter first");
+  if (!options.prepared && !s.has_filter) fail(kOperation, ": the plan has no filter yet; call prepare first");
   const std::int64_t batch = s.batch_of(kOperation, options.batch);
   Call call = s.call_of(kOperation, arrays, {Role::input, Role::output}, batch);
   s.check_prepared(kOperation, arrays, options);

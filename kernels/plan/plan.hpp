@@ -34,10 +34,10 @@ struct Buffer {
 struct CallOptions {
   Stream stream = nullptr;
   std::int64_t batch = 0;           // rows of this call, if fewer than those of the case
-  void* prepared = nullptr;         // memory of the caller: prepare() writes it, execute() reads it
+  void* prepared = nullptr;         // memory of the caller, at 16 bytes: prepare() writes it, execute() reads it
   std::size_t prepared_bytes = 0;   // at least Plan::prepared_bytes()
   std::string_view prepared_for{};  // layout() of the plan that wrote `prepared`, to be checked
-  void* workspace = nullptr;        // memory of the caller
+  void* workspace = nullptr;        // memory of the caller, at 16 bytes
   std::size_t workspace_bytes = 0;  // at least Plan::workspace_bytes(batch)
   // The caller vouches that memory, arrays, filters and stream are the machine's. The machine is not asked, which saves
   // most of a call's time on the host. All else is checked. A wrong pointer then becomes an error of CUDA.
@@ -56,7 +56,7 @@ class Plan {
   Plan& operator=(Plan&&) noexcept;
   ~Plan();
 
-  // Bytes of prepared filters. Memory that the caller gives for them is aligned to 256 bytes.
+  // Bytes of prepared filters. Memory that the caller gives for them is read fastest from a multiple of 256 bytes on.
   std::int64_t prepared_bytes() const;
   // Bytes of workspace for a call with this batch; 0 means the case's batch. A call without a workspace gets one of the
   // plan's: one for each stream, and one for each call that threads make at the same time.

@@ -197,8 +197,13 @@ _USED = b"used_dltensor"  # which the capsule keeps a pointer to
 class _Taken:
     """A tensor that was taken over from its capsule; given back with the last view of it."""
 
-    def __init__(self, capsule):
-        self.managed = ctypes.cast(_pointer_of(capsule, b"dltensor"), POINTER(_Managed))
+    def __init__(self, operation, name, capsule):
+        try:
+            pointer = _pointer_of(capsule, b"dltensor")
+        except ValueError as error:
+            raise ValueError(f"{operation}: {name} gives a {type(capsule).__name__} for its memory, must be a capsule "
+                             "of DLPack that nobody has taken") from error
+        self.managed = ctypes.cast(pointer, POINTER(_Managed))
         _rename(capsule, _USED)
 
     def __del__(self):
@@ -216,14 +221,19 @@ def _answer(operation, name, array, question, **options):
 
 
 def _of_dlpack(operation, name, array, dtype, stream):
-    kind, ordinal = map(int, _answer(operation, name, array, "__dlpack_device__"))
+    where = _answer(operation, name, array, "__dlpack_device__")
+    try:
+        kind, ordinal = map(int, where)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{operation}: {name} says that its device is {where!r}, must be DLPack's kind and number"
+                         ) from error
     if kind not in (_HOST, _CUDA, _CUDA_HOST, _CUDA_MANAGED):
         raise ValueError(f"{operation}: {name} is on a device of DLPack's kind {kind}, must be of the host or CUDA")
     if hasattr(array, "is_neg") and array.is_neg():  # PyTorch exports its memory nevertheless
         raise ValueError(f"{operation}: {name} is a negation that is not computed yet, must be resolve_neg() of it")
     on_device = kind in (_CUDA, _CUDA_MANAGED)
     # The owner orders its work before what comes on the stream, of which 1 is CUDA's default.
-    taken = _Taken(_answer(operation, name, array, "__dlpack__", **({"stream": stream or 1} if on_device else {})))
+    taken = _Taken(operation, name, _answer(operation, name, array, "__dlpack__", **({"stream": stream or 1} if on_device else {})))
     tensor = taken.managed.contents.tensor
     if tensor.lanes != 1:
         raise TypeError(f"{operation}: {name} has vectors of {tensor.lanes} for elements, must have numbers")

@@ -1,6 +1,7 @@
 """The library's C interfaces by ctypes: kernels/danaus.h and python/native/study.h, name by name."""
 
 import ctypes
+import operator
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint8, c_void_p
 from pathlib import Path
 
@@ -115,6 +116,26 @@ def check(status):
     """Raises what a danaus_status other than DANAUS_OK says, with the library's own words."""
     if status:
         raise _ERRORS.get(status, InternalError)(library.danaus_last_error().decode(errors="replace"))
+
+
+def encoded(operation, what, word):
+    """A word for the library. Raises TypeError where it is none, ValueError where C would end it early."""
+    if not isinstance(word, str):
+        raise TypeError(f"{operation}: {what} is a {type(word).__name__}, must be a str")
+    try:
+        if "\0" not in word:
+            return word.encode()
+    except UnicodeEncodeError:
+        pass
+    raise ValueError(f"{operation}: {what} {word[:80]!r} has a character that no word has")
+
+
+def whole(operation, what, number, least, most):
+    """A number for the library, of whose range ctypes asks nothing."""
+    number = operator.index(number)
+    if not least <= number <= most:
+        raise ValueError(f"{operation}: {what}={number}, must be from {least} to {most}")
+    return number
 
 
 def text_of(handle):

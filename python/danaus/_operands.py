@@ -24,6 +24,8 @@ class Operands:
                              "out")
         self.operation, self._dtype_of_bits, self._given = operation, dtype, u
         self.u, self._of_one_row, self._channels_last = self.view("u", u), None, channels_last
+        if dtype is not None and self.u.dtype != "bf16":
+            self.refuse_type(self.u, f'with dtype="{dtype}" it must be uint16, the bits')
         self.device, rank = self.u.device, len(self.u.shape)
         if not 1 + channels_last <= rank <= 3:
             raise ValueError(f"{operation}: u has shape {self.u.shape}, must be {_SHAPES[channels_last]}")

@@ -46,12 +46,22 @@ def way_of(*tensors):
     return way
 
 
+_DENSE = {"quantized": "dequantize()", "nested": "to_padded_tensor(0.0)", "sparse": "to_dense()"}
+
+
+def _kind_of(tensor):
+    return "quantized" if tensor.is_quantized else "nested" if tensor.is_nested else "sparse"
+
+
 def require_plain_tensors(operation, needed, **arguments):
     """needed: names of those that may not be None. PyTorch drops tangents of operators like these without a word."""
     for name, value in arguments.items():
         if not isinstance(value, Tensor) and (value is not None or name in needed):
             raise TypeError(f"{operation}: {name} is a {type(value).__name__}, must be a torch.Tensor; "
                             f"danaus.{operation} takes arrays")
+        if value is not None and (value.layout != torch.strided or value.is_quantized or value.is_nested):
+            raise TypeError(f"{operation}: {name} is {_kind_of(value)}, must be dense numbers; "
+                            f"{name}.{_DENSE[_kind_of(value)]} makes them")
     if forward_ad._current_level >= 0:
         for tensor in arguments.values():
             if tensor is not None and forward_ad.unpack_dual(tensor).tangent is not None:
@@ -92,7 +102,8 @@ def check_tensors(operation, shape, u, k, **gates):
         raise ValueError(f"{operation}: u has shape {tuple(u.shape)}, must be {shape}; only B may be 0")
     channels = u.shape[2 if shape.endswith("H]") else 1]
     if k.ndim != 2 or k.shape[0] != channels or k.shape[1] == 0:
-        raise ValueError(f"{operation}: k has shape {tuple(k.shape)}, must be [H, K], H={channels} as in u")
+        least = ", K at least 1" if k.ndim == 2 and k.shape[1] == 0 else ""
+        raise ValueError(f"{operation}: k has shape {tuple(k.shape)}, must be [H, K], H={channels} as in u{least}")
     require_near(operation, u, k=k)
     for name, gate in gates.items():
         if gate is None:

@@ -31,7 +31,7 @@ def short_conv(u: Tensor, k: Tensor, bias: Tensor = None, padding: str = "causal
     what is raised, are as of danaus.torch.conv. For the backward pass nothing is kept but the arguments.
     """
     way = DISPATCHED if torch.compiler.is_compiling() else way_of(u, k, bias, pregate, postgate)
-    if (way == DISPATCHED or k is None) and not torch.compiler.is_compiling():
+    if (way == DISPATCHED or u is None or k is None or not u.is_cuda) and not torch.compiler.is_compiling():
         require_plain_tensors("short_conv", ("u", "k"), u=u, k=k, bias=bias, pregate=pregate, postgate=postgate)
     u, k, pregate, postgate = broadcast(2 if channels_last else 1, u, k, pregate, postgate)
     if bias is not None and bias.shape == (1,) and k.ndim == 2:

@@ -5,7 +5,10 @@ from ctypes import byref, c_int64, c_void_p
 import numpy as np
 
 from danaus import _arrays
-from danaus._library import INPUT, OUTPUT, Array, Bytes, Call, arrays_of, check, library, mask_of
+from danaus._library import INPUT, OUTPUT, Array, Bytes, Call, arrays_of, check, encoded, library, mask_of, whole
+
+
+_MOST_DEVICE, _MOST_ROWS, _MOST_STREAM = 2**31 - 1, 2**63 - 1, 2**64 - 1
 
 
 def ordinal_of(operation, device):
@@ -13,10 +16,10 @@ def ordinal_of(operation, device):
     if device == "cpu":
         return None
     if isinstance(device, int) and not isinstance(device, bool) and device >= 0:
-        return device
+        return whole(operation, "device", device, 0, _MOST_DEVICE)
     kind, _, number = str(device).partition(":")
     if kind == "cuda" and (number.isdecimal() or not number and ":" not in str(device)):
-        return int(number or 0)
+        return whole(operation, "device", int(number or 0), 0, _MOST_DEVICE)
     raise ValueError(f"{operation}: device {device!r}, must be 'cpu', 'cuda', 'cuda:N' or N")
 
 
@@ -31,7 +34,7 @@ def _stream_of(operation, stream):
         if hasattr(stream, attribute):
             return getattr(stream, attribute)
     if isinstance(stream, int):
-        return 0 if stream == 1 else stream  # 1 is the default stream as DLPack has it
+        return 0 if stream == 1 else whole(operation, "stream", stream, 0, _MOST_STREAM)  # 1: the default, as in DLPack
     raise TypeError(f"{operation}: stream is a {type(stream).__name__}, must be a cudaStream_t, a number or an object")
 
 
@@ -63,6 +66,7 @@ class Plan:
 
     def __init__(self, token, device="cpu"):
         self.handle = c_void_p()
+        encoded("plan", "token", token)
         self.token, self.device = str(token), ordinal_of("plan", device)
         infos = arrays_of(self.token)
         kept, count = mask_of(self.token)
@@ -77,6 +81,10 @@ class Plan:
         #: name -> (dtype, shape) of every array of the case
         self.arrays = {info.name.decode(): (_arrays.NAMES[info.dtype.decode()], tuple(info.extents[:info.rank]))
                        for info in infos}
+
+    def __reduce__(self):  # of copy and pickle
+        raise TypeError("plan: a plan is neither copied nor pickled; make another, danaus.Plan(plan.token, "
+                        "plan.device), and prepare it")
 
     def __del__(self, destroy=library.danaus_plan_destroy):  # bound: at the interpreter's end names are gone
         if getattr(self, "handle", None):
@@ -101,6 +109,7 @@ class Plan:
         """{"prepared", "workspace", "constants"}: what the plan takes of the device's memory for so many rows, or for
         the case's."""
         found = Bytes()
+        batch = whole("plan_bytes", "batch", batch, -_MOST_ROWS, _MOST_ROWS)
         check(library.danaus_plan_bytes(self.handle, c_int64(batch), byref(found)))
         return {"prepared": found.prepared, "workspace": found.workspace, "constants": found.constants}
 

@@ -13,7 +13,7 @@ from ctypes import byref, c_char_p, c_int, c_void_p
 import numpy as np
 
 from danaus import _arrays
-from danaus._library import check, library, text_of
+from danaus._library import check, encoded, library, text_of
 from danaus._operands import of_host
 
 _PERIOD = 0.1  # seconds between two looks at whether Ctrl-C was pressed
@@ -30,7 +30,7 @@ def run(command, *words):
 
 def _run(command, words, hidden=""):
     """hidden is left out of the rows' words."""
-    line = [str(word).encode() for word in (command, *words)]
+    line = [encoded("run", "word", str(word)) for word in (command, *words)]
     rows, errors, done, stop = [], [], threading.Event(), c_int()
 
     def work():  # in a thread of its own, so that this one hears Ctrl-C

@@ -55,7 +55,7 @@ def conv(u: Tensor, k: Tensor | Filter, mode: str = "causal", pregate: Tensor = 
     if isinstance(k, Filter):
         kept, k = k, k.k
     way = DISPATCHED if torch.compiler.is_compiling() else way_of(u, k, pregate, postgate)
-    if (way == DISPATCHED or k is None) and not torch.compiler.is_compiling():
+    if (way == DISPATCHED or u is None or k is None or not u.is_cuda) and not torch.compiler.is_compiling():
         require_plain_tensors("conv", ("u", "k"), u=u, k=k, pregate=pregate, postgate=postgate)
     by_plans = way != DISPATCHED and u.is_cuda and u.dtype in SIXTEEN
     if by_plans and way == PLAIN and kept is not None:

@@ -68,8 +68,8 @@ class Case:
 
     @property
     def batch(self):
-        """Rows of a call; 1 where channels come first, and a call has all of the batch."""
-        return next((array["extents"][0] for array in self.arrays if array["batched"]), 1)
+        """Rows of a call; 0, which are all of the batch, where channels come first."""
+        return next((array["extents"][0] for array in self.arrays if array["batched"]), 0)
 
     @property
     def dtype(self):

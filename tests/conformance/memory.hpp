@@ -75,11 +75,11 @@ class CaseMemory {
   std::vector<Guarded> memory_;
 };
 
-// Rows of a call; 1 where channels come first, and a call has all of the batch.
+// Rows of a call; 0, which are all of the batch, where channels come first.
 inline std::int64_t batch_of(const Case& asked) {
   for (const Array& array : asked.arrays())
     if (array.batched) return array.extents.front();
-  return 1;
+  return 0;
 }
 
 // The first rows of the batch of every array that has them.

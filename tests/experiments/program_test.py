@@ -6,6 +6,7 @@
 import fcntl
 import os
 import re
+import resource
 import signal
 import struct
 import subprocess
@@ -51,6 +52,16 @@ class Program(unittest.TestCase):
             self.assertEqual(process.wait(), 130)
             self.assertIn("interrupted, nothing was written", process.stderr.read())
             self.assertEqual(self.names(), ["u.npy"])
+
+    def test_a_limit_of_file_sizes_is_an_error_and_leaves_nothing(self):
+        (self.folder / "u.npy").write_bytes(npy_of_ones(1 << 16))
+        (self.folder / "k.npy").write_bytes(npy_of_ones(2))
+        ran = subprocess.run([PROGRAM, "convolve", "u.npy", "k.npy", "-o", "y.npy"], cwd=self.folder,
+                             capture_output=True, text=True,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)))
+        self.assertEqual(ran.returncode, 2, ran.stderr)
+        self.assertIn("danaus: cannot write y.npy: File too large", ran.stderr)
+        self.assertEqual(self.names(), ["k.npy", "u.npy"])
 
     def test_a_second_signal_ends_it_at_once_and_leaves_nothing(self):
         process = self.long_sum()

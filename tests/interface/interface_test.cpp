@@ -64,7 +64,7 @@ TEST(Interface, StructsOfOtherVersionsAreReadAndWrittenAsFarAsTheyGo) {
   EXPECT_EQ(danaus_prepare(plan, filters.data(), filters.size(), &call.known), DANAUS_OK) << last_error();
   call.more = &call;
   EXPECT_EQ(danaus_prepare(plan, filters.data(), filters.size(), &call.known), DANAUS_BAD_INPUT);
-  EXPECT_THAT(last_error(), HasSubstr("set_filter: call sets a field that this version, "));
+  EXPECT_THAT(last_error(), HasSubstr("prepare: call sets a field that this version, "));
   for (const std::size_t size : {std::size_t{0}, std::size_t{8}, std::size_t{81}, std::size_t{1} << 40}) {
     danaus_call wrong{};
     wrong.size = size;
@@ -95,9 +95,9 @@ TEST(Interface, NullIsRefusedByEveryFunction) {
       {"plan_bytes: bytes", [&] { return danaus_plan_bytes(plan, 1, nullptr); }},
       {"case_array: token", [&] { return danaus_case_array(nullptr, 0, &info); }},
       {"case_array: info", [&] { return danaus_case_array(token, 0, nullptr); }},
-      {"set_filter: plan", [&] { return danaus_prepare(nullptr, &nameless, 1, nullptr); }},
-      {"set_filter: arrays", [&] { return danaus_prepare(plan, nullptr, 1, nullptr); }},
-      {"set_filter: an array's name", [&] { return danaus_prepare(plan, &nameless, 1, nullptr); }},
+      {"prepare: plan", [&] { return danaus_prepare(nullptr, &nameless, 1, nullptr); }},
+      {"prepare: arrays", [&] { return danaus_prepare(plan, nullptr, 1, nullptr); }},
+      {"prepare: an array's name", [&] { return danaus_prepare(plan, &nameless, 1, nullptr); }},
       {"execute: plan", [&] { return danaus_execute(nullptr, &nameless, 1, nullptr); }},
       {"execute: arrays", [&] { return danaus_execute(plan, nullptr, 1, nullptr); }},
       {"whole_call: plan", [&] { return danaus_whole_call(nullptr, &nameless, 1, nullptr); }},
@@ -179,7 +179,7 @@ TEST(Interface, ArraysOfACallAreTheCasesOwn) {
   const auto executed = [&](const std::vector<danaus_array>& list) {
     return danaus_execute(plan, list.data(), list.size(), nullptr) == DANAUS_OK ? "" : last_error();
   };
-  EXPECT_EQ(executed(others), "execute: the plan has no filter yet; call set_filter first");
+  EXPECT_EQ(executed(others), "execute: the plan has no filter yet; call prepare first");
   ASSERT_EQ(danaus_prepare(plan, filters.data(), filters.size(), nullptr), DANAUS_OK) << last_error();
   EXPECT_EQ(executed(others), "");
   for (std::size_t i = 0; i < others.size(); ++i) {
@@ -193,6 +193,9 @@ TEST(Interface, ArraysOfACallAreTheCasesOwn) {
     EXPECT_EQ(executed(list), std::string("execute: ") + others[i].name + " is null");
     list = others, list[i].data = static_cast<char*>(list[i].data) + 1;
     EXPECT_THAT(executed(list), HasSubstr("is not aligned"));
+    list = others, list[i].data = reinterpret_cast<void*>(~std::uintptr_t{15});
+    EXPECT_THAT(executed(list),
+                HasSubstr("execute: " + std::string(others[i].name) + " is at 0xfffffffffffffff0, where"));
     list = others, list[i].name = "z";
     EXPECT_EQ(executed(list), "execute: a z is given, but the plan has none");
     list = others, list.push_back(others[i]);
@@ -221,6 +224,12 @@ TEST(Interface, ArraysOfACallAreTheCasesOwn) {
   EXPECT_THAT(refused(with), HasSubstr("execute: prepared has the layout another, the plan's is "));
   with = call, with.workspace = memory.data(), with.workspace_bytes = 16;
   EXPECT_THAT(refused(with), HasSubstr("execute: the workspace has 16 bytes, the call needs "));
+  // Kernels that read 16 bytes there would fault.
+  with = call, with.prepared = memory.data() + 1, with.prepared_bytes = 4 * memory.size() - 4;
+  EXPECT_THAT(refused(with), HasSubstr("execute: prepared is at 0x"));
+  EXPECT_THAT(refused(with), HasSubstr(", must be aligned to 16 bytes"));
+  with = call, with.workspace = memory.data() + 2, with.workspace_bytes = 4 * memory.size() - 8;
+  EXPECT_THAT(refused(with), HasSubstr("execute: the workspace is at 0x"));
   with = call, with.batch = std::numeric_limits<std::int64_t>::max();
   EXPECT_THAT(refused(with), HasSubstr("must be from 1 to the 2 of the plan's case"));
   with.batch = std::numeric_limits<std::int64_t>::min();

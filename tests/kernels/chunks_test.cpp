@@ -182,6 +182,11 @@ TEST(ChunkChoice, LongRowsAndShortFilters) {
   EXPECT_THAT(chosen("fftconv_f16_circular_l1000008_k2048_b64_h24"), HasSubstr("pieces_"));
   EXPECT_THAT(chosen("fftconv_f16_circular_l1048576_k16385_b64_h24"), HasSubstr("outer_"));
   EXPECT_THAT(chosen("fftconv_f16_causal_l32768_k100_b64_h24"), HasSubstr("exchange_"));
+  // Clusters take more than their bytes and instructions.
+  EXPECT_THAT(chosen("fftconv_f16_causal_l65536_b64_h192"), HasSubstr("cluster_"));
+  for (const char* partial : {"fftconv_f16_causal_l65536_k2048_b64_h192", "fftconv_f16_causal_l65536_k8192_b64_h192",
+                              "fftconv_f16_causal_l131072_k8192_b64_h96", "fftconv_bf16_causal_l262144_k8192_b64_h48"})
+    EXPECT_THAT(chosen(partial), HasSubstr("pieces_")) << partial;
   // By copies of the pieces, which is less than planes of the right angle and as much as those of pairs.
   EXPECT_THAT(chosen("fftconv_f16_causal_l1048576_k2048_b64_h24", device_like(1)), HasSubstr("pieces_"));
   EXPECT_THAT(chosen("fftconv_f16_circular_l1048576_k2048_b64_h24", device_like(1)), HasSubstr("outer_"));

@@ -314,7 +314,7 @@ TEST_F(Cuda, ACapturedCallGivesWhatTheCallGives) {
     DANAUS_CUDA(cudaStreamEndCapture(stream, &graph));
     return refusal;
   };
-  EXPECT_THAT(capture(), HasSubstr("set_filter: the stream is being captured, where nothing can be allocated"));
+  EXPECT_THAT(capture(), HasSubstr("prepare: the stream is being captured, where nothing can be allocated"));
   DANAUS_CUDA(cudaGraphDestroy(graph));
   plan.set_filter(std::span<const float>(k.data(), k.size()), {.stream = stream});
   EXPECT_EQ(capture(), "");

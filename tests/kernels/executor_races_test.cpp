@@ -387,5 +387,31 @@ TEST(ExecutorRaces, BulkCopiesFromAndToWrittenPlacesTakeAFence) {
   EXPECT_EQ(refused_copy(copies_in_bulk<Fence::before_the_barrier, false>), kOrdered);
 }
 
+// One thread writes, another copies: in half of the orders the fence has been called, and is not known to the copy's.
+template <Fence fence>
+void copies_what_another_wrote(u32* memory) {
+  const int thread = device::thread_index();
+  if (thread == 32) device::store_shared<16>(16, {1, 2, 3, 4});
+  if (thread == 32 && fence == Fence::before_the_barrier) device::fence_async();
+  device::sync_block();
+  if (thread == 32 && fence == Fence::after_the_barrier) device::fence_async();
+  if (thread != 0) return;
+  device::bulk_store(memory, 16, 16, Cache::normal);
+  device::store_commit();
+  device::store_wait<0>();
+}
+
+TEST(ExecutorRaces, AFenceThatTheCopyDoesNotKnowOfIsNone) {
+  alignas(16) std::array<u32, 4> memory{};
+  const auto refused_copy = [&](auto kernel) {
+    host::Executor executor;
+    executor.declare("memory", memory.data(), sizeof memory, true);
+    return violation_in_any_order({.threads = 64, .shared_bytes = 1024}, executor, [&] { kernel(memory.data()); });
+  };
+  EXPECT_THAT(refused_copy(copies_what_another_wrote<Fence::after_the_barrier>),
+              HasSubstr("were written by thread 32"));
+  EXPECT_EQ(refused_copy(copies_what_another_wrote<Fence::before_the_barrier>), kOrdered);
+}
+
 }  // namespace
 }  // namespace danaus

@@ -14,6 +14,7 @@
 #include "kernels/cuda/machine.hpp"
 #include "kernels/cuda/map_cache.hpp"
 #include "kernels/executor/aligned.hpp"
+#include "kernels/plan/arrays.hpp"
 #include "tests/kernels/forwarding_machine.hpp"
 #include "tests/kernels/support.hpp"
 
@@ -139,6 +140,22 @@ TEST(PlanBytes, AreOfTheCasesRows) {
   for (const std::int64_t batch : {std::int64_t{-1}, std::int64_t{8}, std::numeric_limits<std::int64_t>::max()})
     EXPECT_EQ(refusal([&] { plan.workspace_bytes(batch); }),
               text("plan_bytes: batch=", batch, ", must be from 1 to the 7 of the plan's case"));
+}
+
+// Where channels come first the batch is no first extent, and is known all the same.
+TEST(PlanBytes, OfChannelMajorLayersAreOfAllRows) {
+  for (const char* token : {"spectral_f32_complex_b3_c2x4_l32_m8_shared_channelmajor",
+                            "spectral_f32_complex_b3_c2x2_l16x16_m4x4_channelmajor",
+                            "spectralgrad_f32_complex_b3_c2x2_l32_m8_channelmajor"}) {
+    const Case asked = parse_case(token);
+    EXPECT_EQ(batch_of(asked.arrays()), 3) << token;
+    const Plan plan(asked, executor_machine());
+    EXPECT_EQ(plan.workspace_bytes(0), plan.workspace_bytes(3)) << token;
+    for (const std::int64_t batch : {std::int64_t{-1}, std::int64_t{1}, std::int64_t{2}, std::int64_t{4}})
+      EXPECT_THAT(refusal([&] { plan.workspace_bytes(batch); }),
+                  HasSubstr(text("plan_bytes: batch=", batch, ", must be the 3 of the plan's case, whose u is C*B*X")))
+          << token;
+  }
 }
 
 // ---- choice
@@ -305,7 +322,7 @@ TEST(PlanRefusals, Filters) {
               }),
               HasSubstr("k is not aligned to the 4 bytes of its numbers"));
   EXPECT_THAT(refusal([&] { plan.set_filter(c.k, {.stream = reinterpret_cast<Stream>(&c)}); }),
-              HasSubstr("set_filter: a CUDA stream is given"));
+              HasSubstr("prepare: a CUDA stream is given"));
   plan.set_filter(c.k);
   EXPECT_EQ(refusal([&] { plan.execute(c.buffers()); }), "no refusal");
 }
@@ -573,7 +590,7 @@ TEST(Plan, AsksForPlacesBeforeAnyWorkUnlessTheCallerVouches) {
   EXPECT_EQ(refused(), "whole_call: prepared is elsewhere");
   options.prepared = nullptr;
   EXPECT_EQ(refused(), "whole_call: u is elsewhere");
-  EXPECT_EQ(refusal([&] { plan.set_filter(c.k, {.stream = stream}); }), "set_filter: the stream is elsewhere");
+  EXPECT_EQ(refusal([&] { plan.set_filter(c.k, {.stream = stream}); }), "prepare: the stream is elsewhere");
   EXPECT_EQ(machine->launches, 0);
   plan.set_filter(c.k);  // of the host: copied
   EXPECT_EQ(refusal([&] { plan.execute(c.buffers()); }), "execute: u is elsewhere");

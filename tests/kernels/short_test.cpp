@@ -237,9 +237,9 @@ TEST(ShortKernels, RefuseWhatIsNotTheirs) {
   EXPECT_EQ(refusal([&] {
               plan.execute({{"u", u.samples()}, {"y", y.samples()}});
             }),
-            "execute: the plan has no filter yet; call set_filter first");
+            "execute: the plan has no filter yet; call prepare first");
   EXPECT_EQ(refusal([&] { plan.set_filter(std::vector<float>(3 * 19)); }),
-            "set_filter: k has 57 samples of f32, the plan needs H*K = 3*20");
+            "prepare: k has 57 samples of f32, the plan needs H*K = 3*20");
   plan.set_filter(host::encode_bytes(Dtype::f32, values.at("k")));
   EXPECT_EQ(refusal([&] {
               plan.execute({{"u", u.samples()}, {"y", y.samples()}, {"pregate", u.samples()}});

@@ -152,7 +152,7 @@ TEST(PlanWorkspaces, ACaptureReadsNoFiltersBack) {
   };
   EXPECT_EQ(refused(), "prepared");
   machine->streams[0].capture = 5;
-  EXPECT_THAT(refused(), HasSubstr("set_filter: ssmconv_f16_s4_l64_b2_h1 reads its filters back to check them, which a "
+  EXPECT_THAT(refused(), HasSubstr("prepare: ssmconv_f16_s4_l64_b2_h1 reads its filters back to check them, which a "
                                    "captured stream cannot wait for"));
 }
 

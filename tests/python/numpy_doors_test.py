@@ -5,6 +5,8 @@ beyond their type, rows and filters that broadcast, empty batches, one tap, and 
 """
 
 import contextlib
+import copy
+import pickle
 import sys
 import types
 import unittest
@@ -64,6 +66,11 @@ class Types(unittest.TestCase):
         self.refused(("u is complex64", "u.real and u.imag"), danaus.conv, u.astype(np.complex64), np.ones(2))
         self.refused(("u is str",), danaus.conv, u.astype(str), np.ones(2))
 
+    def test_a_type_of_bits_is_of_bits_alone(self):
+        for array in (np.ones(8, np.float16), np.ones(8, np.float32), np.ones(8)):
+            self.refused((f"conv: u is {array.dtype}, with dtype=\"bfloat16\" it must be uint16",), danaus.conv, array,
+                         np.ones(2, np.float32), dtype="bfloat16")
+
     def test_bits_of_bfloat16_as_numpy_reads_them(self):
         bits = to_bits(drawn(16))
         void = bits.view("V2")
@@ -72,6 +79,65 @@ class Types(unittest.TestCase):
         self.refused(("u is uint16", "u with dtype=\"bfloat16\"", "u.astype(np.float32)"), danaus.conv, bits,
                      np.ones(2, np.float32))
         np.testing.assert_array_equal(danaus.conv(void.view(np.uint16), np.ones(1, np.float32), dtype="bfloat16"), bits)
+
+
+class Words(unittest.TestCase):
+    """What ctypes would cut short, wrap around or share unasked."""
+
+    TOKEN = "fftconv_f16_causal_l50_k10_b2_h3"
+
+    def setUp(self):
+        self.plan = danaus.Plan(self.TOKEN)
+
+    def test_of_tokens(self):
+        for token in (None, 5, self.TOKEN.encode(), [self.TOKEN]):
+            with self.assertRaisesRegex(TypeError, f"plan: token is a {type(token).__name__}, must be a str"):
+                danaus.Plan(token)
+        for token in (self.TOKEN + "\0_pregate", "\0", self.TOKEN + "\udcff"):
+            with self.assertRaisesRegex(ValueError, "plan: token .* has a character that no word has"):
+                danaus.Plan(token)
+            with self.assertRaisesRegex(ValueError, "run: word .* has a character that no word has"):
+                danaus.run("count", "--case", token)
+
+    def test_of_numbers_beyond_theirs(self):
+        u = np.ones((2, 3, 50), np.float16)
+        self.plan.prepare(k=np.ones((3, 10), np.float32))
+        for stream in (2**64, 2**70, -1):
+            with self.assertRaisesRegex(ValueError, f"execute: stream={stream}, must be from 0 to "):
+                self.plan.execute(u=u, stream=stream)
+        for device in (2**31, 2**32, 2**40, f"cuda:{2**32}"):
+            with self.assertRaisesRegex(ValueError, "plan: device=[0-9]+, must be from 0 to 2147483647"):
+                danaus.Plan(self.TOKEN, device)
+        for batch in (2**64, 2**64 + 1, -2**64):
+            with self.assertRaisesRegex(ValueError, f"plan_bytes: batch={batch}, must be "):
+                self.plan.bytes(batch)
+
+    def test_a_plan_is_its_owners_alone(self):
+        for take in (copy.copy, copy.deepcopy, pickle.dumps):
+            with self.assertRaisesRegex(TypeError, "plan: a plan is neither copied nor pickled; make another"):
+                take(self.plan)
+        self.assertIn("prepared", self.plan.bytes())  # and is still there
+
+    def test_of_owners_that_give_no_memory(self):
+        class Owner:
+            def __init__(self, memory, device=(1, 0)):
+                self.memory, self.device = memory, device
+
+            def __dlpack__(self, **_):
+                return self.memory
+
+            def __dlpack_device__(self):
+                return self.device
+
+        k = np.ones(2)
+        used = np.ones(4).__dlpack__()
+        np.from_dlpack(Owner(used))
+        for owner, words in ((Owner(5), "conv: u gives a int for its memory, must be a capsule of DLPack"),
+                             (Owner(used), "conv: u gives a PyCapsule for its memory, must be a capsule of DLPack"),
+                             (Owner(None, "x"), "conv: u says that its device is 'x', must be DLPack's kind and num"),
+                             (Owner(None, 1), "conv: u says that its device is 1, must be")):
+            with self.assertRaisesRegex(ValueError, words):
+                danaus.conv(owner, k)
 
 
 class NotFinite(unittest.TestCase):

@@ -418,7 +418,7 @@ class OthersArrays(unittest.TestCase):
                 (ValueError, "conv: u is on a device of DLPack's kind 10", {"__dlpack_device__": lambda self: (10, 0)}),
                 (ValueError, "conv: u, a Other, does not give its memory: busy",
                  {"__dlpack__": mock.Mock(side_effect=BufferError("busy"))}),
-                (ValueError, "PyCapsule", {"__dlpack__": lambda self: None})):
+                (ValueError, "conv: u gives a NoneType for its memory", {"__dlpack__": lambda self: None})):
             with self.assertRaisesRegex(error, words):
                 danaus.conv(type("Other", (Owner,), changed)(u), k, out=np.empty_like(u))
 

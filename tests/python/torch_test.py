@@ -91,6 +91,27 @@ class Values(unittest.TestCase):
             torch.testing.assert_close(y, same, rtol=0, atol=0)
 
 
+class NotDense(unittest.TestCase):
+    def test_tensors_that_are_not_dense(self):
+        u, k = torch.randn(2, 3, 50), torch.randn(3, 4)
+        for tensor, words in ((u.to_sparse(), r"sparse, must be dense numbers; u.to_dense\(\) makes them"),
+                              (torch.quantize_per_tensor(u, .1, 0, torch.qint8), r"quantized, .* u.dequantize\(\)"),
+                              (torch.nested.nested_tensor([u[0], u[1, :, :9]]), r"nested, .* u.to_padded_tensor")):
+            for operation in (conv, danaus_torch.short_conv):
+                with self.assertRaisesRegex(TypeError, rf"{operation.__name__}: u is {words}"):
+                    operation(tensor, k)
+
+    def test_nothing(self):
+        for operation in (conv, danaus_torch.short_conv):
+            with self.assertRaisesRegex(TypeError, f"{operation.__name__}: u is a NoneType, must be a torch.Tensor"):
+                operation(None, torch.ones(3, 4))
+
+    def test_a_filter_of_no_taps(self):
+        for operation in (conv, danaus_torch.short_conv):
+            with self.assertRaisesRegex(ValueError, "must be \\[H, K\\], H=3 as in u, K at least 1"):
+                operation(torch.randn(2, 3, 50), torch.empty(3, 0))
+
+
 class Gradients(unittest.TestCase):
     def test_gradcheck(self):
         for mode in ("causal", "circular"):

@@ -25,6 +25,19 @@ TEST(Operations, AreFoundByTheFirstWordOfAToken) {
   }
 }
 
+TEST(Operations, TokensWithControlCharactersAreRefusedInOneLine) {
+  for (const std::string token : {"fftconv_f16_causal_l24_b2_h3\n", "fftconv\r_f16", "\x1b[2J", "fft\x7f"}) {
+    try {
+      parse_case(token);
+      FAIL() << token;
+    } catch (const std::invalid_argument& error) {
+      const std::string_view words = error.what();
+      EXPECT_NE(words.find("is followed by the control character "), std::string_view::npos) << words;
+      EXPECT_EQ(words.find_first_of("\n\r\x1b\x7f"), std::string_view::npos) << words;
+    }
+  }
+}
+
 struct Declared {
   std::size_t count, rank;
 };

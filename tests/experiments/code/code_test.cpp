@@ -93,6 +93,8 @@ TEST(Stale, JudgesEveryRowOfAFolder) {
 TEST(Stale, RefusesWhatIsNoFolderOfRows) {
   const Folder folder;
   EXPECT_THAT(run({"stale", folder / "none"}).err, HasSubstr("is no folder"));
+  EXPECT_THAT(run({"stale", folder / "."}).err, HasSubstr("has no result files, .jsonl"));
+  EXPECT_THAT(folder.files(), testing::IsEmpty());
   write_file(folder / "bench.jsonl", "no row\n");
   EXPECT_THAT(run({"stale", folder / "."}).err, HasSubstr("bench.jsonl, line 1: is no row"));
   EXPECT_THAT(folder.files(), testing::ElementsAre("bench.jsonl"));
