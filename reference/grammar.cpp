@@ -6,7 +6,7 @@
 
 namespace danaus {
 
-std::vector<std::string> Field::words() const {
+std::vector<std::string> TokenField::words() const {
   if (kind == Kind::word) return {std::string(name)};
   std::vector<std::string> list;
   if (kind != Kind::one_of) return list;
@@ -18,7 +18,7 @@ std::vector<std::string> Field::words() const {
   return list;
 }
 
-std::string Field::values_in_words() const {
+std::string TokenField::values_in_words() const {
   if (kind == Kind::word) return "";
   if (kind == Kind::one_of) {
     std::string list;
@@ -31,21 +31,21 @@ std::string Field::values_in_words() const {
 
 std::string Grammar::usage() const {
   std::string line(operation);
-  for (const Field& field : fields) {
+  for (const TokenField& field : fields) {
     if (!field.refused.empty()) continue;
     line += field.required ? text('_', field.form) : text("[_", field.form, ']');
   }
   return line;
 }
 
-const Field* Grammar::field_of(std::string_view field) const {
-  const Field* nearest = nullptr;
-  for (const Field& each : fields) {
+const TokenField* Grammar::field_of(std::string_view field) const {
+  const TokenField* nearest = nullptr;
+  for (const TokenField& each : fields) {
     const std::vector<std::string> words = each.words();
     if (std::ranges::find(words, field) != words.end()) return &each;  // "half" is not the number of an h
     if (!words.empty() || field.size() <= each.name.size() || !field.starts_with(each.name)) continue;
     const char next = field[each.name.size()];
-    if (each.kind != Field::Kind::other && (next < '0' || next > '9')) continue;
+    if (each.kind != TokenField::Kind::other && (next < '0' || next > '9')) continue;
     if (!nearest || each.name.size() > nearest->name.size()) nearest = &each;
   }
   return nearest;
@@ -53,9 +53,9 @@ const Field* Grammar::field_of(std::string_view field) const {
 
 std::string Grammar::names() const {
   std::string list;
-  for (const Field& field : fields)
+  for (const TokenField& field : fields)
     if (field.refused.empty())
-      list.append(list.empty() ? "" : ", ").append(field.kind == Field::Kind::one_of ? field.values : field.name);
+      list.append(list.empty() ? "" : ", ").append(field.kind == TokenField::Kind::one_of ? field.values : field.name);
   return list;
 }
 

@@ -10,7 +10,7 @@
 
 namespace danaus {
 
-struct Field {
+struct TokenField {
   enum class Kind {
     word,    // stands by itself: pregate
     one_of,  // one of some words: causal, circular
@@ -34,13 +34,13 @@ struct Field {
 
 struct Grammar {
   std::string_view operation;
-  std::vector<Field> fields;  // in the order in which token() prints them
-  std::string_view example;   // a small case that danaus verify computes in about a second
+  std::vector<TokenField> fields;  // in the order in which token() prints them
+  std::string_view example;        // a small case that danaus verify computes in about a second
 
   // "fftconv_<dtype>_<mode>_l<L>[_k<K>]..."
   std::string usage() const;
   // The declaration that a field of a token belongs to; null where none does.
-  const Field* field_of(std::string_view field) const;
+  const TokenField* field_of(std::string_view field) const;
   // "f16|bf16, l, k": every field that the operation has.
   std::string names() const;
 };
@@ -51,44 +51,45 @@ std::span<const Grammar> grammars();
 const Grammar* find_grammar(std::string_view operation);
 
 // Fields that several operations share.
-inline constexpr Field kTypeField{.kind = Field::Kind::one_of,
-                                  .name = "dtype",
-                                  .form = "<dtype>",
-                                  .meaning = "type of the samples",
-                                  .example = "bf16",
-                                  .required = true,
-                                  .values = "f16|bf16|f32|f64"};
-inline constexpr Field kFilterTypeField{.kind = Field::Kind::one_of,
-                                        .name = "type of k",
-                                        .form = "kf16|kbf16",
-                                        .meaning = "type of the filter, if not fp32; the same as that of the samples",
-                                        .example = "kf16",
-                                        .values = "kf16|kbf16"};
-inline constexpr Field kLengthField{.kind = Field::Kind::number,
-                                    .name = "l",
-                                    .form = "l<L>",
-                                    .meaning = "samples of a row, L",
-                                    .example = "l300",
-                                    .required = true};
-inline constexpr Field kBatchField{.kind = Field::Kind::number,
-                                   .name = "b",
-                                   .form = "b<B>",
-                                   .meaning = "batch rows, B",
-                                   .example = "b3",
-                                   .required = true};
-inline constexpr Field kChannelsField{.kind = Field::Kind::number,
-                                      .name = "h",
-                                      .form = "h<H>",
-                                      .meaning = "channels, H",
-                                      .example = "h5",
-                                      .required = true};
-inline constexpr Field kPregateField{.name = "pregate",
-                                     .form = "pregate",
-                                     .meaning = "u is multiplied by an input of its size before the convolution",
-                                     .example = "pregate"};
-inline constexpr Field kPostgateField{.name = "postgate",
-                                      .form = "postgate",
-                                      .meaning = "y is multiplied by an input of its size after the convolution",
-                                      .example = "postgate"};
+inline constexpr TokenField kTypeField{.kind = TokenField::Kind::one_of,
+                                       .name = "dtype",
+                                       .form = "<dtype>",
+                                       .meaning = "type of the samples",
+                                       .example = "bf16",
+                                       .required = true,
+                                       .values = "f16|bf16|f32|f64"};
+inline constexpr TokenField kFilterTypeField{
+    .kind = TokenField::Kind::one_of,
+    .name = "type of k",
+    .form = "kf16|kbf16",
+    .meaning = "type of the filter, if not fp32; the same as that of the samples",
+    .example = "kf16",
+    .values = "kf16|kbf16"};
+inline constexpr TokenField kLengthField{.kind = TokenField::Kind::number,
+                                         .name = "l",
+                                         .form = "l<L>",
+                                         .meaning = "samples of a row, L",
+                                         .example = "l300",
+                                         .required = true};
+inline constexpr TokenField kBatchField{.kind = TokenField::Kind::number,
+                                        .name = "b",
+                                        .form = "b<B>",
+                                        .meaning = "batch rows, B",
+                                        .example = "b3",
+                                        .required = true};
+inline constexpr TokenField kChannelsField{.kind = TokenField::Kind::number,
+                                           .name = "h",
+                                           .form = "h<H>",
+                                           .meaning = "channels, H",
+                                           .example = "h5",
+                                           .required = true};
+inline constexpr TokenField kPregateField{.name = "pregate",
+                                          .form = "pregate",
+                                          .meaning = "u is multiplied by an input of its size before the convolution",
+                                          .example = "pregate"};
+inline constexpr TokenField kPostgateField{.name = "postgate",
+                                           .form = "postgate",
+                                           .meaning = "y is multiplied by an input of its size after the convolution",
+                                           .example = "postgate"};
 
 }  // namespace danaus

@@ -53,22 +53,22 @@ TokenFields::TokenFields(std::string_view token, const Grammar& grammar) : token
     end = rest.find('_');
     const std::string_view field = rest.substr(0, end);
     if (field.empty()) fail("token ", token, ": an empty field (two underscores, or one at the end)");
-    const Field* declared = grammar.field_of(field);
+    const TokenField* declared = grammar.field_of(field);
     if (!declared) fail_unknown(field);
     if (!declared->refused.empty()) fail_at(field, declared->refused);
     if (find(declared->name)) fail("token ", token_, ": field '", declared->name, "' stands twice");
     fields_.emplace_back(declared, field);
   }
-  for (const Field& field : grammar.fields)
+  for (const TokenField& field : grammar.fields)
     if (field.required && !has(field.name))
       fail("token ", token_, ": field '", field.name, "' is missing: ", field.meaning, ", ",
-           field.kind == Field::Kind::one_of ? field.values_in_words() : std::string(field.form));
+           field.kind == TokenField::Kind::one_of ? field.values_in_words() : std::string(field.form));
 }
 
 const std::string* TokenFields::find(std::string_view name) const {
   for (const auto& [declared, field] : fields_)
     if (declared->name == name) return &field;
-  const bool is_declared = std::ranges::find(grammar_.fields, name, &Field::name) != grammar_.fields.end();
+  const bool is_declared = std::ranges::find(grammar_.fields, name, &TokenField::name) != grammar_.fields.end();
   if (!is_declared) throw std::logic_error(text("token ", token_, ": no field ", name, " is declared"));
   return nullptr;
 }
@@ -109,8 +109,8 @@ void TokenFields::fail_at(std::string_view field, std::string_view rule) const {
 void TokenFields::fail_unknown(std::string_view field) const {
   std::vector<std::string> known;
   const std::size_t letters = std::min(field.find_first_of("0123456789"), field.size());
-  const Field* without_number = nullptr;
-  for (const Field& each : grammar_.fields) {
+  const TokenField* without_number = nullptr;
+  for (const TokenField& each : grammar_.fields) {
     if (!each.refused.empty()) continue;
     const std::vector<std::string> words = each.words();
     known.insert(known.end(), words.begin(), words.end());

@@ -65,7 +65,7 @@ class TokenFields {
 
   std::string token_;
   const Grammar& grammar_;
-  std::vector<std::pair<const Field*, std::string>> fields_;
+  std::vector<std::pair<const TokenField*, std::string>> fields_;
 };
 
 }  // namespace danaus

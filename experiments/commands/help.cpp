@@ -33,14 +33,14 @@ std::vector<const Grammar*> sorted_grammars() {
 const Grammar* with_same_fields(const Grammar& grammar) {
   for (const Grammar* other : sorted_grammars()) {
     if (other->operation == grammar.operation) return nullptr;
-    if (std::ranges::equal(other->fields, grammar.fields, {}, &Field::form, &Field::form)) return other;
+    if (std::ranges::equal(other->fields, grammar.fields, {}, &TokenField::form, &TokenField::form)) return other;
   }
   return nullptr;
 }
 
 std::string refused_fields(const Grammar& grammar) {
   std::string names;
-  for (const Field& field : grammar.fields)
+  for (const TokenField& field : grammar.fields)
     if (!field.refused.empty()) names.append(names.empty() ? "" : ", ").append(field.name);
   return names;
 }
@@ -66,7 +66,7 @@ void print_grammar(std::ostream& out, const Grammar& grammar, bool alone) {
   if (same) out << paragraph(same_fields_in_words(grammar, *same), 2);
   if (!same) {
     out << paragraph(with_before(grammar.usage(), "[_", ' '), 4, "  ") << '\n';
-    for (const Field& field : grammar.fields) {
+    for (const TokenField& field : grammar.fields) {
       if (!field.refused.empty()) continue;
       std::string words(field.meaning);
       if (const std::string values = field.values_in_words(); !values.empty()) words += "; " + values;
@@ -86,7 +86,7 @@ void print_page(std::ostream& out, const Grammar& grammar) {
     out << same_fields_in_words(grammar, *same) << "\n\n";
   } else {
     out << "```\n" << grammar.usage() << "\n```\n\n| field | meaning | values | example |\n| --- | --- | --- | --- |\n";
-    for (const Field& field : grammar.fields) {
+    for (const TokenField& field : grammar.fields) {
       if (!field.refused.empty()) continue;
       out << "| `" << with_before(field.form, "|", '\\') << "` | " << field.meaning << " | " << field.values_in_words()
           << " | `" << field.example << "` |\n";

@@ -7,7 +7,7 @@
 namespace danaus {
 
 // `masked`: whether the operation takes a mask of the spectrum.
-std::vector<Field> convolution_fields(bool masked);
+std::vector<TokenField> convolution_fields(bool masked);
 // The case that the fields ask for, validated.
 Convolution read_convolution(const TokenFields& fields);
 

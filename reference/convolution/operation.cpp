@@ -161,9 +161,9 @@ std::string token(const Convolution& p) {
   return out.str();
 }
 
-std::vector<Field> convolution_fields(bool masked) {
-  using enum Field::Kind;
-  std::vector<Field> fields = {
+std::vector<TokenField> convolution_fields(bool masked) {
+  using enum TokenField::Kind;
+  std::vector<TokenField> fields = {
       kTypeField,
       {.kind = one_of,
        .name = "mode",
@@ -220,7 +220,7 @@ std::vector<Field> convolution_fields(bool masked) {
        .values = "pieces for each factor of r, last factor first; a hexadecimal digit for four blocks, bit 1 keeps"},
   };
   if (!masked)
-    for (Field& field : fields)
+    for (TokenField& field : fields)
       if (field.kind == other) field.refused = "cannot be taken: a frequency mask has no gradients here";
   return fields;
 }

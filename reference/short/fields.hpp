@@ -6,7 +6,7 @@
 
 namespace danaus {
 
-std::vector<Field> short_fields();
+std::vector<TokenField> short_fields();
 // The case that the fields ask for, validated.
 ShortConvolution read_short(const TokenFields& fields);
 

@@ -25,9 +25,9 @@ std::string token(const ShortConvolution& p) {
   return out.str();
 }
 
-std::vector<Field> short_fields() {
-  using enum Field::Kind;
-  Field type = kTypeField;
+std::vector<TokenField> short_fields() {
+  using enum TokenField::Kind;
+  TokenField type = kTypeField;
   type.values = "f16|bf16";
   return {
       type,

@@ -7,7 +7,7 @@
 namespace danaus {
 
 // `with_adjoint`: whether the operation takes the adjoint of a layer.
-std::vector<Field> spectral_fields(bool with_adjoint);
+std::vector<TokenField> spectral_fields(bool with_adjoint);
 // The case that the fields ask for, validated.
 Spectral read_spectral(const TokenFields& fields);
 

@@ -50,12 +50,12 @@ std::string token(const Spectral& p) {
   return out.str();
 }
 
-std::vector<Field> spectral_fields(bool with_adjoint) {
-  using enum Field::Kind;
-  Field adjoint{.name = "adjoint",
-                .form = "adjoint",
-                .meaning = "the layer that makes du of dy, by conjugate transposes of the weights",
-                .example = "adjoint"};
+std::vector<TokenField> spectral_fields(bool with_adjoint) {
+  using enum TokenField::Kind;
+  TokenField adjoint{.name = "adjoint",
+                     .form = "adjoint",
+                     .meaning = "the layer that makes du of dy, by conjugate transposes of the weights",
+                     .example = "adjoint"};
   if (!with_adjoint) adjoint.refused = "cannot be taken: an adjoint has no gradients here; ask for those of the layer";
   return {
       kTypeField,

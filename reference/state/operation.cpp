@@ -28,7 +28,7 @@ std::string token(const StateSpace& p) {
 }
 
 Grammar state_grammar() {
-  using enum Field::Kind;
+  using enum TokenField::Kind;
   return {"ssmconv",
           {
               kTypeField,

@@ -102,7 +102,8 @@ class Commands(unittest.TestCase):
             case = {"factors": "fftconv_f16_circular_l16_b1_h1_r4x4",
                     "explore": "fftconv_f16_circular_l256_b2_h2_n256_r16x16",
                     "decode": "fftconv_f16_causal_l256_b1_h8"}.get(command, case)
-        return (command, "--case", case, *(["--count", 2] if command == "explore" else []))
+        option = [] if command == "explain" else ["--case"]
+        return (command, *option, case, *(["--count", 2] if command == "explore" else []))
 
 
 if __name__ == "__main__":

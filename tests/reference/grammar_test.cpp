@@ -46,7 +46,7 @@ TEST(Grammars, DescribeEachOperationOnce) {
 
 TEST(Grammars, ExamplesOfFieldsAreTokens) {
   for (const Grammar& grammar : grammars())
-    for (const Field& field : grammar.fields) {
+    for (const TokenField& field : grammar.fields) {
       if (!field.refused.empty()) continue;
       EXPECT_FALSE(field.meaning.empty()) << field.name;
       const std::string token = example_with(grammar, field.example);
@@ -58,15 +58,15 @@ TEST(Grammars, ExamplesOfFieldsAreTokens) {
 
 TEST(Grammars, ValuesAreThoseThatAParserTakes) {
   for (const Grammar& grammar : grammars())
-    for (const Field& field : grammar.fields) {
+    for (const TokenField& field : grammar.fields) {
       if (!field.refused.empty()) continue;
-      if (field.kind == Field::Kind::one_of)
+      if (field.kind == TokenField::Kind::one_of)
         for (const std::string& word : field.words()) {
           const std::string message = refused(example_with(grammar, word));
           // A word may need others, as half an N; it is known all the same.
           EXPECT_EQ(message.find("unknown field"), message.npos) << message;
         }
-      if (field.kind != Field::Kind::number) continue;
+      if (field.kind != TokenField::Kind::number) continue;
       const auto with = [&](std::int64_t number) { return example_with(grammar, text(field.name, number)); };
       EXPECT_NE(refused(with(field.least - 1)), "none") << with(field.least - 1);
       if (field.most == 0) continue;
@@ -81,7 +81,7 @@ TEST(Grammars, RequiredFieldsAreThoseWhoseLackIsRefused) {
       std::string token(grammar.operation);
       for (const std::string& field : fields_of(grammar.example))
         if (field != left_out) token += '_' + field;
-      const Field& field = *grammar.field_of(left_out);
+      const TokenField& field = *grammar.field_of(left_out);
       EXPECT_TRUE(field.required) << left_out;
       EXPECT_NE(refused(token).find(text("field '", field.name, "' is missing: ", field.meaning)), std::string::npos)
           << refused(token);

@@ -265,7 +265,7 @@ TEST(Help, NamesEveryFieldOfATokenAndFitsAScreen) {
   for (const Grammar& grammar : grammars()) {
     EXPECT_THAT(all.out, HasSubstr(grammar.example));
     const Ran one = run({"help", "tokens", std::string(grammar.operation)});
-    for (const Field& field : grammar.fields) {
+    for (const TokenField& field : grammar.fields) {
       if (!field.refused.empty()) continue;
       EXPECT_THAT(one.out, HasSubstr("  " + std::string(field.form)));
       EXPECT_THAT(one.out, HasSubstr(field.example));
