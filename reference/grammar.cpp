@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "reference/basics.hpp"
+#include "reference/spelling.hpp"
 
 namespace danaus {
 
@@ -20,11 +21,7 @@ std::vector<std::string> TokenField::words() const {
 
 std::string TokenField::values_in_words() const {
   if (kind == Kind::word) return "";
-  if (kind == Kind::one_of) {
-    std::string list;
-    for (const std::string& word : words()) list.append(list.empty() ? "" : ", ").append(word);
-    return list;
-  }
+  if (kind == Kind::one_of) return listed(words());
   if (kind != Kind::number) return std::string(values);
   return most > 0 ? text(least, " to ", most) : text(least, " and more");
 }

@@ -45,10 +45,14 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
   return nearest.empty() ? "" : text("; did you mean '", nearest, "'?");
 }
 
+std::string listed(std::span<const std::string> words) {
+  std::string list;
+  for (const std::string& word : words) list.append(list.empty() ? "" : ", ").append(word);
+  return list;
+}
+
 std::string must_be_one_of(std::string_view what, std::string_view word, std::span<const std::string> candidates) {
-  std::string names;
-  for (const std::string& candidate : candidates) names.append(names.empty() ? "" : ", ").append(candidate);
-  return text(what, " '", word, "', must be one of ", names, did_you_mean(word, candidates));
+  return text(what, " '", word, "', must be one of ", listed(candidates), did_you_mean(word, candidates));
 }
 
 }  // namespace danaus

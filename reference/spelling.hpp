@@ -15,6 +15,9 @@ std::string closest(std::string_view word, std::span<const std::string> candidat
 // "; did you mean 'pregate'?", the end of a message; empty where no candidate is near.
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
 
+// "a, b, c".
+std::string listed(std::span<const std::string> words);
+
 // "method 'fft', must be one of fftw, direct; did you mean 'fftw'?"
 std::string must_be_one_of(std::string_view what, std::string_view word, std::span<const std::string> candidates);
 
