@@ -140,8 +140,8 @@ DANAUS_API danaus_status danaus_prepare(danaus_plan* plan, const danaus_array* f
                                         const danaus_call* call);
 
 /* Executes the plan. arrays are all inputs and outputs of the case; outputs overlap no other array. Asynchronous.
- * Nothing is allocated while the stream is captured. A capture without a workspace of the caller takes the workspace of
- * an earlier call of the same kind, and keeps it as long as the plan lives. */
+ * Nothing is allocated while the stream is captured. A capture may come without a workspace of the caller. It then
+ * takes the workspace of an earlier call of the same kind. It keeps this workspace as long as the plan lives. */
 DANAUS_API danaus_status danaus_execute(const danaus_plan* plan, const danaus_array* arrays, size_t count,
                                         const danaus_call* call);
 

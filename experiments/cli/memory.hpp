@@ -11,8 +11,8 @@ namespace danaus {
 // Bytes for the case's arrays in double, its results and the complex work of one row. The case has its fold and N;
 // without factors the tables of the Monarch stages are not counted.
 double memory_of(const Convolution& resolved);
-// The same for a case of another operation, by its arrays: three copies of each in double, for values, truth and
-// transforms, and one in the machine's memory.
+// The same for a case of another operation, by its arrays. Values, truth and transforms take a copy of each in double.
+// The machine's memory has another.
 double memory_of(const Case& asked);
 
 // Bytes that this process may still allocate: the least of the limits of machine, control group and ulimit.

@@ -36,12 +36,17 @@ struct RandomCase {
 // The words of the operations that there are random cases of, the default first.
 std::vector<std::string> random_operations();
 
-// Case `number` of the sequence that begins with `seed`. Even numbers are small cases. Odd numbers are wide ones, as
-// far as the truth can be computed: their limits stand in brackets.
-//   convolutions, gradients, steps   L to 32K (512K), often near an FFT size; K from 1 to 2 L; to 2^17 samples (2^20)
-//   spectral layers                  16 to 1024 points, all modes and channels
-//   short convolutions, gradients    2 to 256 taps, both layouts, L from 1; to 2^21 products (2^24)
-//   state-space models               1 to 256 states; to 2^21 steps of a state (2^24)
+// Case `number` of the sequence that begins with `seed`. Even numbers are small cases. Odd numbers go as far as the
+// truth can be computed; brackets have their limits.
+//
+// Convolutions, gradients, steps: L to 32K (512K), often near an FFT size. K is from 1 to 2 L. At most 2^17 samples
+// (2^20).
+//
+// Spectral layers: 16 to 1024 points, all modes and channels.
+//
+// Short convolutions, gradients: 2 to 256 taps in both layouts. L is from 1 on. At most 2^21 products (2^24).
+//
+// State-space models: 1 to 256 states. At most 2^21 steps of a state (2^24).
 RandomCase random_case(std::uint64_t seed, std::int64_t number, std::string_view operation = "fftconv");
 
 // In words, beside its token.

@@ -26,8 +26,8 @@ const Variant& choose(const Convolution& problem, const Device& device);
 const Variant& choose_whole(const Convolution& problem, const Device& device);
 
 // The kernel that skips removed frequencies, by the marks [N] of kept ones. For a fused kernel it is the sparse kernel
-// of the same factors, without gates, on devices of the first class, if this build has it and it pays. For outer passes
-// and clusters it is the passes with fewest live rows; passes skip dead rows by themselves.
+// of the same factors. It has no gates and is for devices of the first class. It is taken if this build has it and it
+// pays. For outer passes and clusters it is the passes with fewest live rows; passes skip dead rows by themselves.
 struct SparseChoice {
   const Variant* variant = nullptr;  // null: the kernel of choose() computes the case
   std::optional<LivePart> part;      // what a sparse kernel would compute, whether it pays or not
