@@ -38,7 +38,8 @@ class Machine {
   virtual void copy_to_host(void* to, const void* from, std::int64_t bytes) const = 0;
   // Between memories of the machine.
   virtual void copy(void* to, const void* from, std::int64_t bytes, Stream stream) const = 0;
-  // Another number for each stream that there ever was, the default ones included: a handle comes again.
+  // Another number for each stream that there ever was, the default ones included: a handle comes again. Not for a
+  // stream that is captured.
   virtual std::uint64_t stream_id(Stream stream) const = 0;
   // Likewise of the capture that records the stream; 0 where none does.
   virtual std::uint64_t capture_id(Stream stream) const = 0;

@@ -7,20 +7,28 @@ namespace danaus {
 
 Workspaces::Lease Workspaces::take(const char* operation, std::int64_t bytes, const Machine& machine, Stream stream,
                                    const Explain& explained) {
-  const std::uint64_t of_stream = machine.stream_id(stream), capture = machine.capture_id(stream);
+  const std::uint64_t capture = machine.capture_id(stream);
+  if (capture != 0) return {this, take_captured(operation, bytes, stream, capture)};
+  const std::uint64_t id = machine.stream_id(stream);
+  auto its = take_from(idle_, [&](const Workspace& each) { return each.bytes >= bytes && each.stream == id; });
+  if (!its) its = Workspace{.memory = allocate(bytes, machine, id, explained), .bytes = bytes};
+  its->stream = id, its->handle = stream;
+  return {this, *std::move(its)};
+}
+
+// CUDA has no number for a stream while it is captured, so its handle stands for it.
+Workspaces::Workspace Workspaces::take_captured(const char* operation, std::int64_t bytes, Stream stream,
+                                                std::uint64_t capture) {
   const auto fits = [&](const Workspace& each) { return each.bytes >= bytes; };
-  const auto fits_here = [&](const Workspace& each) { return fits(each) && each.stream == of_stream; };
-  std::optional<Workspace> its;
-  if (capture != 0)
-    its = take_from(of_captures_, [&](const Workspace& each) { return fits_here(each) && each.capture == capture; });
+  const auto fits_here = [&](const Workspace& each) { return fits(each) && each.handle == stream; };
+  auto its = take_from(of_captures_, [&](const Workspace& each) { return fits_here(each) && each.capture == capture; });
   if (!its) its = take_from(idle_, fits_here);
-  if (!its && capture != 0) its = take_from(idle_, fits);
-  if (!its && capture != 0)
+  if (!its) its = take_from(idle_, fits);
+  if (!its)
     fail(operation, ": the stream is being captured, where nothing can be allocated; give a workspace of ", bytes,
          " bytes, or make the same call once before each capture");
-  if (!its) its = Workspace{allocate(bytes, machine, of_stream, explained), bytes, 0, 0};
-  its->stream = of_stream, its->capture = capture;
-  return {this, *std::move(its)};
+  its->handle = stream, its->capture = capture;
+  return *std::move(its);
 }
 
 std::optional<Workspaces::Workspace> Workspaces::take_from(std::vector<Workspace>& list,
@@ -55,7 +63,7 @@ std::shared_ptr<void> Workspaces::allocate(std::int64_t bytes, const Machine& ma
   } catch (const OutOfMemory& error) {
     const OutOfMemory refusal = explained(error);
     try {
-      if (most > 0) give_back({machine.allocate(most), most, stream, 0});
+      if (most > 0) give_back({.memory = machine.allocate(most), .bytes = most, .stream = stream});
     } catch (const OutOfMemory&) {  // somebody else has it
     }
     throw refusal;

@@ -21,7 +21,8 @@ class Workspaces {
   struct Workspace {
     std::shared_ptr<void> memory;
     std::int64_t bytes = 0;
-    std::uint64_t stream = 0, capture = 0;
+    std::uint64_t stream = 0, capture = 0;  // their numbers
+    Stream handle = nullptr;                // of the stream that had it last
   };
 
  public:
@@ -53,6 +54,7 @@ class Workspaces {
  private:
   static constexpr std::size_t kMostIdle = 32;  // of more, those that have been idle longest are freed
 
+  Workspace take_captured(const char* operation, std::int64_t bytes, Stream stream, std::uint64_t capture);
   std::optional<Workspace> take_from(std::vector<Workspace>& list, const std::function<bool(const Workspace&)>& suits);
   std::vector<Workspace> take_outgrown(std::uint64_t stream, std::int64_t bytes);
   std::shared_ptr<void> allocate(std::int64_t bytes, const Machine& machine, std::uint64_t stream,

@@ -25,7 +25,10 @@ class Streams final : public ForwardingMachine {
   mutable std::int64_t left = 1 << 30;
 
   Stream handle(std::size_t i) const { return reinterpret_cast<Stream>(&streams.at(i)); }
-  std::uint64_t stream_id(Stream stream) const override { return of(stream).id; }
+  std::uint64_t stream_id(Stream stream) const override {
+    if (of(stream).capture != 0) fail("a stream that is captured has no number");  // as in CUDA
+    return of(stream).id;
+  }
   std::uint64_t capture_id(Stream stream) const override { return of(stream).capture; }
   std::shared_ptr<void> allocate(std::int64_t bytes) const override {
     if (bytes > left) throw OutOfMemory(text(left, " are free"));
@@ -115,6 +118,14 @@ TEST(Workspaces, ACaptureKeepsItsOwnWhateverIsCalledAfterIt) {
   w.machine.streams[1].capture = capture + 1;
   EXPECT_NE(w.after_call(1, 512), captured) << "another graph";
   EXPECT_NE(w.after_call(2, 512), captured);
+}
+
+TEST(Workspaces, ACapturePrefersWhatItsOwnStreamHasLeft) {
+  WorkspacesOf w;
+  w.after_call(0, 512);
+  void* const own = w.after_call(1, 512);
+  w.machine.streams[1].capture = 77;
+  EXPECT_EQ(w.after_call(1, 512), own);
 }
 
 // ---- of plans

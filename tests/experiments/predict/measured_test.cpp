@@ -87,7 +87,7 @@ TEST_F(Measured, ARowIsOfTheKernelThatItNames) {
   row["variant"] = chosen_name("fftconv_bf16_causal_l2000_b64_h768");  // which holds 1000 samples too
   const MeasuredKernels measured = read({row});
   ASSERT_EQ(measured.kernels.size(), 1);
-  EXPECT_EQ(measured.kernels[0].variant->name, row["variant"]);
+  EXPECT_EQ(measured.kernels[0].variant->name, row["variant"].get<std::string>());
   EXPECT_EQ(measured.kernels[0].problem.fft_size, 2048) << "what is counted is what was timed";
 }
 
