@@ -12,10 +12,15 @@ std::string duration_in_words(double seconds) {
   return text(std::lround(seconds / 3600), " h");
 }
 
+double seconds_left(double elapsed, std::size_t done, std::size_t total, unsigned at_once) {
+  const auto rounds = [&](std::size_t rows) { return std::ceil(static_cast<double>(rows) / at_once); };
+  return elapsed / rounds(done) * rounds(total - done);
+}
+
 void Progress::show(std::size_t done, std::string_view current) {
   const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   const bool is_between = done > 0 && done < total_;
-  const double left = is_between ? elapsed / static_cast<double>(done) * static_cast<double>(total_ - done) : 0;
+  const double left = is_between ? seconds_left(elapsed, done, total_, at_once_) : 0;
   if (!console_.err_is_terminal) {
     constexpr double kEarly = 5, kLong = 60;  // seconds
     if (has_warned_ || elapsed < kEarly || left < kLong) return;

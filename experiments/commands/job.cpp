@@ -103,7 +103,7 @@ void Job::make(const RowsToMake& rows) {
     console_.err << identities.size() - missing.size() << " rows stand in " << json_ << ", " << missing.size()
                  << " to go\n";
 
-  Progress progress(console_, identities.size());
+  Progress progress(console_, identities.size(), rows.threads);
   std::size_t done = 0;
   const auto show = [&](const Json& row) {
     progress.clear();

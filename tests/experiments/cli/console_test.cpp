@@ -23,6 +23,12 @@ TEST(Progress, SaysDurationsInTheUnitThatFits) {
   EXPECT_EQ(duration_in_words(3 * 3600), "3 h");
 }
 
+TEST(Progress, CountsRoundsOfRowsThatAreComputedAtOnce) {
+  EXPECT_EQ(seconds_left(60, 1, 25, 1), 24 * 60);
+  EXPECT_EQ(seconds_left(60, 1, 25, 16), 2 * 60) << "the first round is about to end, a second one follows";
+  EXPECT_EQ(seconds_left(60, 16, 25, 16), 60);
+}
+
 TEST(Paragraphs, FitTheScreen) {
   EXPECT_EQ(paragraph("one two", 2), "  one two\n");
   EXPECT_EQ(paragraph("one", 6, "name"), "name  one\n");
