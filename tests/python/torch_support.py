@@ -112,3 +112,19 @@ class PretendedGpu(unittest.TestCase):
     def plan(self, token):
         self.tokens.append(token)
         return danaus.Plan(token)
+
+
+def memory_taken(call, calls=20, attempts=5):
+    """Bytes of the GPU that so many calls take beside PyTorch's memory. Other processes take and free memory too, so the
+    least of several attempts counts."""
+    taken = []
+    for _ in range(attempts):
+        torch.cuda.synchronize()
+        free, _ = torch.cuda.mem_get_info()
+        for _ in range(calls):
+            call()
+        torch.cuda.synchronize()
+        taken.append(abs(free - torch.cuda.mem_get_info()[0]))
+        if taken[-1] == 0:
+            break
+    return min(taken)
