@@ -5,7 +5,6 @@ import functools
 import hashlib
 import json
 import math
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -150,7 +149,7 @@ def checked(row, kinds, accept):
     if kind == "bench" and row["method"] == "kernel" and row["verify"]["status"] == "passed" and "variant" not in row:
         raise ValueError(f"{row['case']} lacks the field 'variant', the kernel that was timed")
     if "case" in row:
-        case_fields(row["case"])
+        learn(row["case"], row["asked"])
     if "verify" in row and row["verify"]["status"] not in accept:
         raise ValueError(f"{row.get('case')} is {row['verify']['status']}, must be {' or '.join(accept)}")
     return row
@@ -239,125 +238,51 @@ def digest(raw):
     return hashlib.sha256(raw).hexdigest()[:12]
 
 
-DTYPES, MODES, FOLDS = ("f16", "bf16", "f32", "f64"), ("circular", "causal"), ("plain", "pair", "half", "rightangle")
+CONVOLUTIONS = ("fftconv", "fftconvgrad", "fftconvstep")  # the operation itself, its gradients, both
 GATES = ("pregate", "postgate")
+LISTS = {"c": "channels", "l": "lengths", "m": "modes", "r": "factors"}
+MASKS = {"zero": "", "keep": "keep", "blocks": "blocks"}  # fields of a mask, and what their words begin with here
 
 
-FILTERS = ("kf32", "kf16", "kbf16")  # types of a filter
+class Asked(dict):
+    """What a case asks: the fields that its rows carry, and what follows from them. None of what is left out.
 
-CONVOLUTIONS = ("fftconv", "fftconvgrad", "fftconvstep")  # the operation itself, its gradients, both: one grammar
-
-
-@functools.cache
-def case_fields(token):
-    """What a drawing needs of a case token: {"operation", "dtype", "mode", "l", "k", "b", "h", "n", "fold", "factors",
-    ...}; of spectral layers {"operation", "dtype", "tf32", "complex", "b", "channels", "lengths", "modes", "l", ...}; of short
-    convolutions {"padding", "bias", "channelslast", ...}, of state-space models {"s", ...} beside type and sizes.
-
-    K is L where the token has none. N is spelled in it, or is the product of its factors (twice that for the half
-    fold), or is L. Raises ValueError where it is no such token.
+    Lists have names of their own: channels, lengths, modes, factors. "gates" lists the gates, "zero" is the mask. K is L
+    where the row has none.
     """
-    operation, *words = token.split("_")
-    if operation in LAYERS:
-        return layer_fields(token, operation, words)
-    if operation in SHORT:
-        return short_fields(token, operation, words)
-    if operation == STATE:
-        return state_fields(token, words)
-    fields = {"operation": operation, "gates": [], "fold": None, "zero": None}
-    for word in words:
-        if word in DTYPES:
-            fields["dtype"] = word
-        elif word in MODES:
-            fields["mode"] = word
-        elif word in FOLDS:
-            fields["fold"] = word
-        elif word in GATES:
-            fields["gates"].append(word)
-        elif word.startswith("zero"):
-            fields["zero"] = word[4:]
-        elif re.fullmatch(r"keep\d+to\d+(\+\d+to\d+)*|blocks\d+(x\d+)*h[0-9a-f]+", word):
-            fields["zero"] = word
-        elif re.fullmatch(r"r[1-9]\d{0,9}(x[1-9]\d{0,9})*", word):
-            fields["factors"] = [int(factor) for factor in word[1:].split("x")]
-        elif re.fullmatch(r"[lkbhn][1-9]\d{0,9}", word):
-            fields[word[0]] = int(word[1:])
-        elif word not in FILTERS:
-            raise ValueError(f"case '{token}' has a word '{word}' that is none of a case")
-    require(token, fields, ("dtype", "mode", "l", "b", "h"))
-    fields.setdefault("k", fields["l"])
-    if "n" not in fields:
-        fields["n"] = math.prod(fields.get("factors", [fields["l"]]))
-        fields["n"] *= 2 if "factors" in fields and fields["fold"] == "half" else 1
-    return fields
+
+    def __init__(self, asked):
+        for name, value in asked.items():
+            if isinstance(value, list):
+                self[LISTS[name]] = tuple(value)
+            else:
+                self[name] = value
+        self["gates"] = [gate for gate in GATES if gate in asked]
+        self["zero"] = next((word + asked[name] for name, word in MASKS.items() if name in asked), None)
+        self.setdefault("l", (self["lengths"] or (None,))[0])
+        self.setdefault("k", self["l"])
+
+    def __missing__(self, name):
+        return None
+
+    def fft_size(self):
+        """As the case has it, or the product of its factors (twice that for the half fold), or L."""
+        if self["n"] or not self["factors"]:
+            return self["n"] or self["l"]
+        return math.prod(self["factors"]) * (2 if self["fold"] == "half" else 1)
 
 
-SHORT = ("shortconv", "shortconvgrad")  # short convolutions and their gradients: one grammar
-SHORT_WORDS, PADDINGS = ("bias", "channelslast"), ("causal", "same")
+_ASKED = {}  # by the token
 
 
-def short_fields(token, operation, words):
-    fields = {"operation": operation, "gates": [], **dict.fromkeys(SHORT_WORDS, False)}
-    for word in words:
-        if word in DTYPES:
-            fields["dtype"] = word
-        elif word in PADDINGS:
-            fields["padding"] = word
-        elif word in SHORT_WORDS:
-            fields[word] = True
-        elif word in GATES:
-            fields["gates"].append(word)
-        elif re.fullmatch(r"[klbh][1-9]\d{0,9}", word):
-            fields[word[0]] = int(word[1:])
-        elif word not in FILTERS:
-            raise ValueError(f"case '{token}' has a word '{word}' that is none of a short convolution")
-    require(token, fields, ("dtype", "padding", "k", "l", "b", "h"))
-    return fields
+def learn(case, fields):
+    """What the token asks, of a row that carries it."""
+    if case not in _ASKED:
+        _ASKED[case] = Asked(fields)
 
 
-STATE = "ssmconv"
-STATE_WORDS = ("initial", "final", "unstable")
-
-
-def state_fields(token, words):
-    fields = {"operation": STATE, "gates": [], **dict.fromkeys(STATE_WORDS, False)}
-    for word in words:
-        if word in DTYPES:
-            fields["dtype"] = word
-        elif word in STATE_WORDS:
-            fields[word] = True
-        elif re.fullmatch(r"[slbht][1-9]\d{0,9}", word):
-            fields[word[0]] = int(word[1:])
-        else:
-            raise ValueError(f"case '{token}' has a word '{word}' that is none of a state-space model")
-    require(token, fields, ("dtype", "s", "l", "b", "h"))
-    return fields
-
-
-LAYERS = ("spectral", "spectralgrad")  # layers and their gradients: one grammar
-LAYER_WORDS = ("tf32", "complex", "shared", "twosided", "channelmajor", "adjoint")
-LAYER_LISTS = {"c": "channels", "l": "lengths", "m": "modes"}
-
-
-def layer_fields(token, operation, words):
-    fields = {"operation": operation, **dict.fromkeys(LAYER_WORDS, False)}
-    for word in words:
-        if word in DTYPES:
-            fields["dtype"] = word
-        elif word in LAYER_WORDS:
-            fields[word] = True
-        elif re.fullmatch(r"[clm][1-9]\d{0,9}(x[1-9]\d{0,9})*", word):
-            fields[LAYER_LISTS[word[0]]] = tuple(int(number) for number in word[1:].split("x"))
-        elif re.fullmatch(r"b[1-9]\d{0,9}", word):
-            fields["b"] = int(word[1:])
-        else:
-            raise ValueError(f"case '{token}' has a word '{word}' that is none of a spectral layer")
-    require(token, fields, ("dtype", "b", "channels", "lengths", "modes"))
-    fields["l"] = fields["lengths"][0]
-    return fields
-
-
-def require(token, fields, names):
-    lacking = [name for name in names if name not in fields]
-    if lacking:
-        raise ValueError(f"case '{token}' lacks its {lacking[0]}")
+def case_fields(case):
+    """What the case of a row asks. Raises ValueError where no row with this token was read."""
+    if case not in _ASKED:
+        raise ValueError(f"case '{case}' is of no row")
+    return _ASKED[case]

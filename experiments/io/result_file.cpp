@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "experiments/io/asked_fields.hpp"
 #include "experiments/io/schema.hpp"
 #include "reference/basics.hpp"
 
@@ -93,6 +94,7 @@ const Json* ResultFile::standing(const std::string& asked) const {
 Json ResultFile::append(const Json& row) {
   Json whole = {{"schema", kSchema}, {"kind", kind_}};
   whole.update(row);
+  if (row.contains("case")) whole["asked"] = asked_fields(row["case"].get<std::string>());
   whole.update(provenance_);
   const std::string line = whole.dump() + '\n';
   if (path_ == "-") {

@@ -35,8 +35,8 @@ class ResultFile {
   // The row that already answers this, or null.
   const Json* standing(const std::string& identity) const;
 
-  // Adds {"schema", "kind"} in front and the provenance behind `row`, and writes it out completely or, where the disk
-  // is full, not at all. Returns the row as written.
+  // Adds {"schema", "kind"} in front of `row`, and behind it what its case asks (asked_fields) and the provenance.
+  // Writes the row out completely or, where the disk is full, not at all. Returns the row as written.
   Json append(const Json& row);
 
  private:

@@ -60,7 +60,7 @@ def lines_by(rows, dtype, key):
     for row in rows:
         fields = case_fields(row["case"])
         if fields["dtype"] == dtype:
-            lines.setdefault(key(row), []).append((fields["n"], row))
+            lines.setdefault(key(row), []).append((fields.fft_size(), row))
     return {name: sorted(lines[name], key=lambda point: point[0]) for name in sorted(lines)}
 
 

@@ -77,7 +77,7 @@ def lines_by_order(rows, profile):
     lines = {}
     for row in rows:
         if row["profile"] == profile:
-            lines.setdefault(row["order"], []).append((case_fields(row["case"])["n"], row))
+            lines.setdefault(row["order"], []).append((case_fields(row["case"]).fft_size(), row))
     return {order: sorted(lines[order], key=lambda point: point[0]) for order in sorted(lines)}
 
 

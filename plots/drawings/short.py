@@ -13,8 +13,8 @@ TICKS = [2, 4, 8, 16, 32, 64, 128, 256]
 
 
 def is_drawn(fields):
-    return (fields["dtype"], fields["padding"], fields["channelslast"]) == (DTYPE, "causal", False) and not (
-        fields["gates"] or fields["bias"])
+    return (fields["dtype"], fields["padding"]) == (DTYPE, "causal") and not (
+        fields["channelslast"] or fields["gates"] or fields["bias"])
 
 
 def by_taps(figure, rows, measured, peers):

@@ -12,7 +12,7 @@ def cheapest_order(rows):
     profiles = sorted({row["profile"] for row in rows})
     best = {}
     for row in rows:
-        place = case_fields(row["case"])["n"], row["profile"]
+        place = case_fields(row["case"]).fft_size(), row["profile"]
         if place not in best or row["total_us"] < best[place]["total_us"]:
             best[place] = row
     lines = [[length(n), *(cell(best.get((n, profile))) for profile in profiles)] for n in sorted({n for n, _ in best})]

@@ -19,8 +19,8 @@ def factorizations(rows, measured):
     blocks = {}
     for row in rows:
         fields = case_fields(row["case"])
-        if fields["l"] >= LONG and "factors" in fields and fields["k"] == fields["l"]:
-            said = blocks.setdefault((fields["mode"], fields["n"], row["profile"]), {}).setdefault(row["case"], {})
+        if fields["l"] >= LONG and fields["factors"] and fields["k"] == fields["l"]:
+            said = blocks.setdefault((fields["mode"], fields.fft_size(), row["profile"]), {}).setdefault(row["case"], {})
             said["eq2" if row["model"] == "eq2" else "counted"] = row
     lines, choices = [], []
     for (mode, n, profile), cases in sorted(blocks.items(), key=lambda each: (each[0][0] != "circular", *each[0][1:])):

@@ -154,7 +154,7 @@ TIMED = ("fftconv", "fftconvstep", "spectral", "spectralgrad", "shortconv", "sho
 
 def is_long(fields):
     return (fields["operation"] == "fftconv" and fields["l"] >= LONG and fields["dtype"] == "f16"
-            and not fields["gates"] and fields["b"] > 1 and "factors" not in fields)
+            and not fields["gates"] and fields["b"] > 1 and not fields["factors"])
 
 
 def is_layer(fields, axes):

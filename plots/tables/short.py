@@ -78,7 +78,7 @@ def times(rows, peers):
 
 def place(case):
     fields = case_fields(case)
-    return (fields["operation"], fields["dtype"] != "bf16", fields["channelslast"], fields["l"], fields["k"], case)
+    return (fields["operation"], fields["dtype"] != "bf16", bool(fields["channelslast"]), fields["l"], fields["k"], case)
 
 
 def number(value):

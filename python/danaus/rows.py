@@ -28,6 +28,17 @@ def run(command, *words):
     return _run(command, words)
 
 
+def asked(token):
+    """What a token asks for, as a dict: {"operation": "fftconv", "dtype": "f16", "mode": "causal", "l": 1024, ...}.
+
+    The names are those of the token's fields (danaus help tokens). A field that the token leaves out is missing. Rows
+    have the same as their field "asked".
+    """
+    text = c_void_p()
+    check(library.danaus_case_asked(encoded("asked", "token", str(token)), byref(text)))
+    return json.loads(text_of(text))
+
+
 def _run(command, words, hidden=""):
     """hidden is left out of the rows' words."""
     line = [encoded("run", "word", str(word)) for word in (command, *words)]

@@ -111,8 +111,8 @@ for pattern, mask in patterns:
     with torch.no_grad():
         loss = model.loss(tokens, targets).item()
     found.append({**rows.origin("masked_model", options.device), "task": trained["task"], "data": trained["data"],
-                  "steps": trained["steps"], "case": case, "pattern": pattern, "mask": mask, "zeros": share,
-                  "loss": loss})
+                  "steps": trained["steps"], "case": case, "asked": danaus.asked(case), "pattern": pattern,
+                  "mask": mask, "zeros": share, "loss": loss})
     print(f"{pattern:<8}{mask:<16}{share:7.1%} zeros, loss {loss:.4f}, "
           f"{loss - found[0]['loss']:+.4f}")
 

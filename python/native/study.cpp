@@ -11,6 +11,7 @@
 #include "experiments/cli/memory.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/count/hardware.hpp"
+#include "experiments/io/asked_fields.hpp"
 #include "experiments/io/mask_file.hpp"
 #include "experiments/io/signal_file.hpp"
 #include "experiments/verify/verification.hpp"
@@ -219,6 +220,15 @@ danaus_status danaus_case_layout(const char* token, int device, danaus_text** la
     *layout = nullptr;
     const Case asked = parse_case(token);
     *layout = text_of(make_program(asked, device_of(device), marks_of(asked)).layout);
+  });
+}
+
+danaus_status danaus_case_asked(const char* token, danaus_text** asked) {
+  return guarded([&] {
+    require("case_asked", "token", token);
+    require("case_asked", "asked", asked);
+    *asked = nullptr;
+    *asked = text_of(asked_fields(parse_case(token).token()).dump());
   });
 }
 

@@ -31,6 +31,10 @@ DANAUS_API danaus_status danaus_case_bytes(const char* token, int device, danaus
 /* danaus_plan_layout() of such a plan. */
 DANAUS_API danaus_status danaus_case_layout(const char* token, int device, danaus_text** layout);
 
+/* What a token asks for, as one JSON object: {"operation": "fftconv", "dtype": "f16", "l": 1024, ...}, the field
+ * "asked" of a row. */
+DANAUS_API danaus_status danaus_case_asked(const char* token, danaus_text** asked);
+
 /* The token of a case of convolution under a mask, which keeps the frequencies whose kept [N] is 1 and removes those
  * whose is 0: as a file .npy of --mask. */
 DANAUS_API danaus_status danaus_case_masked(const char* token, const double* kept, size_t count, danaus_text** masked);

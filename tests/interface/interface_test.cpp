@@ -115,6 +115,8 @@ TEST(Interface, NullIsRefusedByEveryFunction) {
       {"case_bytes: bytes", [&] { return danaus_case_bytes(token, -1, nullptr); }},
       {"case_layout: token", [&] { return danaus_case_layout(nullptr, -1, &text); }},
       {"case_layout: layout", [&] { return danaus_case_layout(token, -1, nullptr); }},
+      {"case_asked: token", [&] { return danaus_case_asked(nullptr, &text); }},
+      {"case_asked: asked", [&] { return danaus_case_asked(token, nullptr); }},
       {"case_masked: token", [&] { return danaus_case_masked(nullptr, &mark, 1, &text); }},
       {"case_masked: kept", [&] { return danaus_case_masked(token, nullptr, 1, &text); }},
       {"case_masked: masked", [&] { return danaus_case_masked(token, &mark, 1, nullptr); }},

@@ -4,7 +4,7 @@ import math
 import unittest
 
 import numpy as np
-from rows import prediction_row
+from rows import of, prediction_row
 
 import evaluation
 import intervals
@@ -220,7 +220,7 @@ class JudgementTest(unittest.TestCase):
     def test_a_case_is_the_same_but_for_its_factors(self):
         first, second = said([16, 16], 50, 1, 1, 1), said([4, 4, 16], 60, 1, 1, 1)
         self.assertEqual(len(evaluate([first, second]).choices), 1)
-        second["case"] = second["case"].replace("_r", "_pair_n256_r")  # says what the kernel has anyway
+        second |= of(second["case"].replace("_r", "_pair_n256_r"))  # says what the kernel has anyway
         self.assertEqual(len(evaluate([first, second]).choices), 1)
         second["fold"] = "rightangle"
         self.assertEqual(len(evaluate([first, second]).choices), 0)

@@ -10,6 +10,9 @@ PLOTS = ROOT / "plots"
 sys.path.insert(0, str(PLOTS))
 sys.dont_write_bytecode = True
 
+import danaus  # noqa: E402
+import results  # noqa: E402
+
 PROVENANCE = {"date": "2026-11-20", "git": "0123456789ab", "dirty": False, "sources": "abcdef012345",
               "argv": ["danaus", "verify"],
               "host": {"cpu": "a <CPU>", "threads": 2, "os": "an OS", "compiler": "g++ 12.2.0"}}
@@ -17,6 +20,13 @@ LENGTHS = {256: "r16x16", 512: "r32x16"}
 VARIANT = "exchange_a_variant"
 CODE = "0123456789ab"  # of today
 MEASURED = "fftconv_f16_circular_l1024_b64_h768"
+
+
+def of(token):
+    """The fields of a row of this case."""
+    asked = danaus.asked(token)
+    results.learn(token, asked)
+    return {"case": token, "asked": asked}
 
 
 def write_rows(path, rows):
@@ -38,7 +48,7 @@ def verify_row(case, status="passed", error=1e-4, scaling="unitary"):
     said = verdict(status, error, 2e-3, None if error is None else error / 2e-3)
     if status == "skipped":
         said = {"status": status, "reason": "no recording is installed"}
-    return {"schema": 1, "kind": "verify", "case": case, "method": "rounded", "scaling": scaling,
+    return {"schema": 1, "kind": "verify", **of(case), "method": "rounded", "scaling": scaling,
             "data": {"kind": "gaussian", "scale": 1, "filter": "random", "seed": "1"}, "order": 2, "verify": said,
             **PROVENANCE}
 
@@ -47,7 +57,7 @@ def model_row(profile, n, factors, memory):
     terms = [{"factor": factor, "compute_us": 1, "memory_us": 1, "unit": "matrix" if factor >= 16 else "general",
               "memory": memory, "reason": "because"} for factor in factors]
     case = f"fftconv_f16_circular_l{n}_b1_h1_plain_r" + "x".join(map(str, factors))
-    return {"schema": 1, "kind": "model", "case": case, "order": len(factors), "profile": profile, "model": "eq2",
+    return {"schema": 1, "kind": "model", **of(case), "order": len(factors), "profile": profile, "model": "eq2",
             "total_us": n, "ps_per_token_bh": 3.5 * len(factors), "limit": memory, "terms": terms, "notes": [],
             **PROVENANCE}
 
@@ -56,7 +66,7 @@ def factors_row():
     """A DFT of 2 points."""
     matrix = {"name": "stage 1", "rows": 2, "columns": 2,
               "nonzeros": [[0, 0, 1, 0], [0, 1, 1, 0], [1, 0, 1, 0], [1, 1, -1, 0]]}
-    return {"schema": 1, "kind": "factors", "case": "fftconv_f64_circular_l2_b1_h1_r2", "order": 1,
+    return {"schema": 1, "kind": "factors", **of("fftconv_f64_circular_l2_b1_h1_r2"), "order": 1,
             "matrices": [matrix], **PROVENANCE}
 
 
@@ -67,7 +77,7 @@ def bench_row(case, method, us, code=None, status="passed", clock=1780):
               "memory_bytes": 150109880320, "driver": "580", "runtime": "13.0", "cufft": "12000", "mig": False,
               "power_limit_watts": 700}
     protocol = {"launches": 10, "warmups": 3, "repetitions": 5, "idle_ms": 150, "load_ms": 300, "sustained": True}
-    row = {"schema": 1, "kind": "bench", "case": case, "method": method, "device": device, "protocol": protocol,
+    row = {"schema": 1, "kind": "bench", **of(case), "method": method, "device": device, "protocol": protocol,
            "code": code or CODE, "variant": VARIANT, "fft_size": 1024,
            "verify": {**verdict(status, 1e-4, 1e-3, 0.1), "rows": 64, "of": 49152, "nonfinite": 0},
            "floor": {"us": 10, "copy_bytes_per_s": 4e12}, "work": {"bytes": 1000, "useful_flops": 1000}, **PROVENANCE}
@@ -116,7 +126,7 @@ def layer_gradient_row():
 def way_row(case, us, method=None, floor=10):
     """Predicted by counted work."""
     resources = [{"name": "hbm", "us": floor, "what": "bytes"}]
-    row = {"schema": 1, "kind": "model", "case": case, "profile": "H200", "model": "roofline", "overlap": 2.4,
+    row = {"schema": 1, "kind": "model", **of(case), "profile": "H200", "model": "roofline", "overlap": 2.4,
            "warp_rate": 0.3, "wait_us": 0.5, "variant": VARIANT, "total_us": us, "limit": "hbm", "waits": 0,
            "launch_us": 1.5, "resources": resources, "notes": [], **PROVENANCE}
     return row if method is None else {**row, "method": method}
@@ -177,7 +187,7 @@ def long_factor_rows():
 
     def eq2(case, us):
         row = model_row("H200", 65536, [int(n) for n in case.split("_r")[1].split("x")], "hbm")
-        return {**row, "case": case, "total_us": us}
+        return {**row, **of(case), "total_us": us}
     return [eq2(cases[0], 5000), eq2(cases[1], 6000), way_row(cases[0], 2700), way_row(cases[1], 2600)]
 
 
@@ -193,7 +203,7 @@ def ways_row(profile, n, us, taps=None, complete=True):
              "us": us[way], "limit": "hbm"} for way in names]
     others = [{"way": way, "reason": "too long"} for way in us if us[way] is None]
     k = f"_k{taps}" if taps else ""
-    return {"schema": 1, "kind": "ways", "case": f"fftconv_f16_causal_l{n}{k}_b64_h12", "profile": profile, "l": n,
+    return {"schema": 1, "kind": "ways", **of(f"fftconv_f16_causal_l{n}{k}_b64_h12"), "profile": profile, "l": n,
             "k": taps or n, "batch": 64, "channels": 12, "ways": said, "others": others,
             "complete": complete, "plan": names[0] if names else "none",
             **PROVENANCE}
@@ -218,13 +228,13 @@ def extension_rows():
 def extension_memory_rows():
     """Twice u and y."""
     row = memory_row(65536, False)
-    return [{**row, "case": "fftconv_f16_causal_l65536_k8192_b64_h192", "total_bytes": 2 * 4 * 64 * 192 * 65536}]
+    return [{**row, **of("fftconv_f16_causal_l65536_k8192_b64_h192"), "total_bytes": 2 * 4 * 64 * 192 * 65536}]
 
 
 def decode_row(method, us, measured=False, **more):
     """To 64 and to 32K so many microseconds a position."""
     spans = [{"from": 0, "to": 64, "us": us[0]}, {"from": 64, "to": 32768, "us": us[1]}]
-    row = {"schema": 1, "kind": "decode", "case": "fftconv_f16_causal_l32768_b1_h4096", "method": method,
+    row = {"schema": 1, "kind": "decode", **of("fftconv_f16_causal_l32768_b1_h4096"), "method": method,
            "positions": spans, **more, **PROVENANCE}
     if not measured:
         return {**row, "source": "predicted", "profile": "H200"}
@@ -251,7 +261,7 @@ def counters_row():
                    "least": 90, "most": 130, "why": "a reason"},
                   {"name": "global store sectors", "counted": 0, "hardware": 0, "ratio": None, "metric": "c",
                    "least": 0, "most": 0}]
-    return {"schema": 1, "kind": "counters", "case": MEASURED, "method": "kernel",
+    return {"schema": 1, "kind": "counters", **of(MEASURED), "method": "kernel",
             "device": {"name": "NVIDIA H200", "sm": 90, "multiprocessors": 132}, "code": CODE, "variant": "exchange",
             "blocks": 18, "quantities": quantities, **PROVENANCE}
 
@@ -283,7 +293,7 @@ def prediction_row(factors, us, counted_us, n=None, mode="circular", eq2=100, ba
         product *= factor
     n = n or product
     case = f"fftconv_f16_{mode}_l{n}_b{batch}_h768" + ("_r" + "x".join(map(str, factors)) if asked_by_factors else "")
-    return {"schema": 1, "kind": "prediction", "case": case, "profile": "H200", "kernel": "a kernel", "dtype": "f16",
+    return {"schema": 1, "kind": "prediction", **of(case), "profile": "H200", "kernel": "a kernel", "dtype": "f16",
             "mode": mode, "gated": False, "fold": "pair" if mode == "circular" else "rightangle", "n": n,
             "order": len(factors), "factors": factors, "asked_by_factors": asked_by_factors, "batch": batch,
             "channels": 768, "measured_us": us, "clock_mhz": 1780, "stale": stale,
@@ -308,7 +318,7 @@ def what_if_rows():
     none = {"kernel": None, "shared_bytes": None, "blocks_per_sm": None, "us": None, "reason": "too large"}
 
     def row(kilobytes, n, rest):
-        return {"schema": 1, "kind": "what_if", "case": f"fftconv_f16_circular_l{n}_b64_h768", "profile": "H200",
+        return {"schema": 1, "kind": "what_if", **of(f"fftconv_f16_circular_l{n}_b64_h768"), "profile": "H200",
                 "dtype": "f16", "mode": "circular", "gated": False, "n": n, "batch": 64, "channels": 768,
                 "shared_kb": kilobytes, **rest, **PROVENANCE}
     return [row(227, 1024, {**fits, "us": 50}), row(99, 1024, {**fits, "us": 75}), row(227, 2048, {**fits, "us": 90}),
@@ -322,7 +332,7 @@ def explore_row(pattern, mask, us, snr_db, factors=(16, 16), profile="H200"):
         n *= factor
     case = f"fftconv_f16_circular_l{n}_b64_h768_pair_r" + "x".join(map(str, factors))
     error, lost = (0, {}) if snr_db is None else (10 ** (-snr_db / 20), {"snr_db": snr_db})
-    return {"schema": 1, "kind": "explore", "case": f"{case}_{mask}", "pattern": pattern, "seed": 0,
+    return {"schema": 1, "kind": "explore", **of(f"{case}_{mask}"), "pattern": pattern, "seed": 0,
             "data": {"filters": {"name": "hyena"}, "inputs": [{"name": "gaussian"}], "channels": 16},
             "profile": profile, "mask": mask,
             "dense_case": case, "n": n, "factors": list(factors), "zeros": 0.5,
@@ -351,7 +361,7 @@ def table9_rows():
 
 def partial_row(taps, us, snr_db):
     error, lost = (0, {}) if snr_db is None else (10 ** (-snr_db / 20), {"snr_db": snr_db})
-    return {"schema": 1, "kind": "partial", "case": f"fftconv_f16_causal_l8192_k{taps}_b64_h768",
+    return {"schema": 1, "kind": "partial", **of(f"fftconv_f16_causal_l8192_k{taps}_b64_h768"),
             "data": {"filters": {"name": "hyena"}, "inputs": [{"name": "gaussian"}], "channels": 16}, "seed": 0,
             "profile": "H200", "l": 8192, "k": taps, "whole_k": 8192,
             "errors": [{"input": "gaussian", "relative_l2": error} | lost], "total_bytes": 1700000000,
@@ -361,7 +371,7 @@ def partial_row(taps, us, snr_db):
 
 def memory_row(n, gated):
     """0.2 of the paper's units in all, half as much beside the inputs."""
-    return {"schema": 1, "kind": "memory", "case": f"fftconv_f16_circular_l{n}_b64_h768", "profile": "H200",
+    return {"schema": 1, "kind": "memory", **of(f"fftconv_f16_circular_l{n}_b64_h768"), "profile": "H200",
             "dtype": "f16", "mode": "circular", "gated": gated, "n": n, "batch": 64, "channels": 768, "u_bytes": 1000,
             "k_bytes": 1000, "gates_bytes": 0, "y_bytes": 1000, "spectrum_bytes": 1000, "tables_bytes": 1000,
             "total_bytes": 200 << 20, "additional_bytes": 100 << 20, "paper_unit": 0.2, **PROVENANCE}

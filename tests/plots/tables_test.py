@@ -7,9 +7,9 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from rows import (LAYER, MEASURED, bench_row, check_row, counters_row, extension_memory_rows, extension_rows, field_rows,
-                  forecast_row, layer_gradient_row, layer_rows, long_factor_rows, long_rows, measured_ways, prediction_rows, random_row,
-                  short_rows, step_row, timed_long_factors, ways_rows, write_rows)
+from rows import (LAYER, MEASURED, bench_row, check_row, counters_row, extension_memory_rows, extension_rows,
+                  field_rows, forecast_row, layer_gradient_row, layer_rows, long_factor_rows, long_rows, measured_ways,
+                  of, prediction_rows, random_row, short_rows, step_row, timed_long_factors, ways_rows, write_rows)
 
 import measurements
 import sources
@@ -369,8 +369,8 @@ class LayersTest(unittest.TestCase):
         row = fresh(layer_rows())[0]
         found = self.LAYERS.of(row)
         self.assertEqual((found.turbofno_us, found.base_tf32_us, found.variant), (120.2, 118.8, "B"))
-        self.assertIsNone(self.LAYERS.of({**row, "case": LAYER.replace("_m64", "_m32")}))
-        self.assertIsNone(self.LAYERS.of({**row, "case": LAYER.replace("_shared", "")}))
+        self.assertIsNone(self.LAYERS.of({**row, **of(LAYER.replace("_m64", "_m32"))}))
+        self.assertIsNone(self.LAYERS.of({**row, **of(LAYER.replace("_shared", ""))}))
         self.assertIsNone(self.LAYERS.of({**row, "device": {**row["device"], "name": "another GPU"}}))
 
     def test_a_layer_that_is_slower_is_said(self):
@@ -393,12 +393,13 @@ class LayersTest(unittest.TestCase):
         self.assertEqual(table.rows[1][3:7], ["90.0", "9.00", "135.0", "3.00"])
         self.assertIn("1 gradients take 9.00 to 9.00 floors", table.verdict)
 
-    def test_tokens_of_layers(self):
-        fields = case_fields("spectral_f16_b2_c3x5_l64x32_m8x4_twosided")
-        self.assertEqual((fields["channels"], fields["lengths"], fields["twosided"]), ((3, 5), (64, 32), True))
-        for token in ("spectral_f32_b2_c3x5_l64", "spectral_f32_b2_c3x5_l64_m8_x1"):
-            with self.assertRaises(ValueError):
-                case_fields(token)
+    def test_fields_of_layers(self):
+        fields = case_fields(of("spectral_f16_b2_c3x5_l64x32_m8x4_twosided")["case"])
+        self.assertEqual((fields["channels"], fields["lengths"], fields["l"]), ((3, 5), (64, 32), 64))
+        self.assertTrue(fields["twosided"])
+        self.assertIsNone(fields["shared"])
+        with self.assertRaisesRegex(ValueError, "is of no row"):
+            case_fields("spectral_f32_b2_c3x5_l64x32_m8x5")
 
 
 class LongTest(unittest.TestCase):
@@ -530,7 +531,7 @@ class SourcesTest(unittest.TestCase):
 
 class ReadmeSizesTest(unittest.TestCase):
     def test_lengths_between_sizes_are_left_to_their_figure(self):
-        rows = [{"case": f"fftconv_f16_circular_l{n}_b64_h768"} for n in (256, 768, 1000, 1023, 1024, 24576, 30000)]
+        rows = [of(f"fftconv_f16_circular_l{n}_b64_h768") for n in (256, 768, 1000, 1023, 1024, 24576, 30000)]
         self.assertEqual([case_fields(row["case"])["l"] for row in readme.at_fft_sizes(rows)], [256, 768, 1024, 24576])
 
 

@@ -43,6 +43,14 @@ ASKED = {
 
 
 class Rows(unittest.TestCase):
+    def test_carry_what_their_case_asks(self):
+        asked = danaus.asked("fftconv_f16_causal_l256_b2_h3_pregate_r2x8x16")
+        self.assertEqual(asked, {"operation": "fftconv", "dtype": "f16", "mode": "causal", "l": 256, "b": 2, "h": 3,
+                                 "pregate": True, "r": [2, 8, 16]})
+        self.assertEqual(danaus.memory(CASE)[0]["asked"], danaus.asked(CASE))
+        with self.assertRaisesRegex(ValueError, "fftconv_f16_l256"):
+            danaus.asked("fftconv_f16_l256")
+
     def test_are_those_of_the_program(self):
         for kind, (ask, words) in ASKED.items():
             rows = ask()
