@@ -313,8 +313,10 @@ Values random_values(const RandomCase& c) {
   if (p) spec.scale = c.scale;
   Values values = make_values(c.asked, spec);
   if (p && c.filter != RandomFilter::gaussian) fill_filter(*p, c.filter, values.at("k"));
-  if (!p)
-    for (double& value : values.at("u")) value = round_to(c.asked.arrays().front().dtype, c.scale * value);
+  if (!p) {
+    const Dtype dtype = c.asked.arrays().front().dtype;
+    for (double& value : values.at("u")) value = round_to(dtype, c.scale * value);
+  }
   return values;
 }
 
