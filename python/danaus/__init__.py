@@ -14,10 +14,11 @@ each.
 from danaus._library import CudaError, InternalError, NoDevice, device_count
 from danaus._version import __version__
 from danaus.convolution import conv, short_conv
+from danaus.judging import judge
 from danaus.plans import Plan
 from danaus.rows import asked, best, count, explore, factors, kernels, memory, predict, run, verify, what_if
 from danaus.state import ssm_conv
 
 __all__ = ["CudaError", "InternalError", "NoDevice", "Plan", "asked", "best", "conv", "count", "device_count",
-           "explore", "factors", "kernels", "memory", "predict", "run", "short_conv", "ssm_conv", "verify", "what_if",
-           "__version__"]
+           "explore", "factors", "judge", "kernels", "memory", "predict", "run", "short_conv", "ssm_conv", "verify",
+           "what_if", "__version__"]

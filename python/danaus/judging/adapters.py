@@ -1,0 +1,217 @@
+"""Arrays of a candidate's library: made from float64, read back, laid out as views or between guard words."""
+
+import numpy as np
+
+from danaus import _arrays
+
+GUARD = 64  # numbers on either side of an array between guard words
+COMPLEX = {"f32": "complex64", "f64": "complex128"}
+LAYOUTS = ("plain", "strided", "transposed", "offset")
+
+
+class NumPy:
+    """Arrays of the host; bfloat16 where ml_dtypes is installed."""
+
+    name, device = "numpy", "cpu"
+
+    def __init__(self, device="cpu"):
+        if device != "cpu":
+            raise ValueError(f"judge: device {device!r} of NumPy's arrays, must be cpu")
+        self.types = {"f16": np.dtype("float16"), "f32": np.dtype("float32"), "f64": np.dtype("float64")}
+        try:
+            import ml_dtypes
+            self.types["bf16"] = np.dtype(ml_dtypes.bfloat16)
+        except ImportError:
+            pass
+        self.complex = {word: np.dtype(name) for word, name in COMPLEX.items()}
+
+    @property
+    def version(self):
+        return f"numpy {np.__version__}"
+
+    def make(self, values, dtype, is_complex=False):
+        if is_complex:
+            pairs = np.ascontiguousarray(values.astype(_arrays.NAMES[dtype]))
+            return pairs.view(self.complex[dtype])[..., 0]
+        return values.astype(self.types[dtype])
+
+    def read(self, array):
+        """float64; complex numbers as a last extent of 2."""
+        array = np.asarray(array)
+        if array.dtype.kind == "c":
+            return np.stack([array.real, array.imag], -1).astype(np.float64)
+        return array.astype(np.float64)
+
+    def bits(self, array):
+        return np.ascontiguousarray(array).tobytes()
+
+    def complaint(self, array, dtypes, is_complex):
+        """Which rule of type, device or dtype an output breaks; dtypes may be several. None for none."""
+        if not isinstance(array, np.ndarray):
+            return f"is a {type(array).__name__}, must be an array of NumPy"
+        allowed = [self.complex[each] if is_complex else self.types[each] for each in dtypes]
+        if array.dtype not in allowed:
+            return f"is {array.dtype}, must be {' or '.join(map(str, dict.fromkeys(allowed)))}"
+        return None
+
+    def empty(self, count, like):
+        return np.empty(count, like.dtype)
+
+    def fill(self, array, values):
+        array[...] = values
+
+    def swapped(self, array, axis):
+        """The same numbers with the last axis and another one swapped in memory."""
+        return np.swapaxes(np.ascontiguousarray(np.swapaxes(array, axis, -1)), axis, -1)
+
+    def overlaps(self, one, other):
+        return np.shares_memory(one, other)
+
+    def synchronize(self):
+        pass
+
+
+class Torch:
+    """Tensors of PyTorch, on the CPU or a CUDA device."""
+
+    name = "torch"
+
+    def __init__(self, device="cpu"):
+        import torch
+        self.torch, self.device = torch, torch.device(device)
+        self.types = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
+        self.complex = {"f32": torch.complex64, "f64": torch.complex128}
+
+    @property
+    def version(self):
+        return f"torch {self.torch.__version__}"
+
+    def make(self, values, dtype, is_complex=False):
+        tensor = self.torch.from_numpy(np.array(values, np.float64, order="C")).to(self.types[dtype]).to(self.device)
+        return self.torch.view_as_complex(tensor) if is_complex else tensor
+
+    def read(self, tensor):
+        tensor = tensor.detach()
+        if tensor.is_complex():
+            tensor = self.torch.view_as_real(tensor.resolve_conj())
+        return tensor.double().cpu().numpy().copy()
+
+    def bits(self, tensor):
+        return self.read(tensor).tobytes()
+
+    def complaint(self, tensor, dtypes, is_complex):
+        if not isinstance(tensor, self.torch.Tensor):
+            return f"is a {type(tensor).__name__}, must be a tensor of PyTorch"
+        if tensor.device.type != self.device.type:
+            return f"is on {tensor.device}, must be on {self.device}"
+        allowed = [self.complex[each] if is_complex else self.types[each] for each in dtypes]
+        if tensor.dtype not in allowed:
+            return f"is {tensor.dtype}, must be {' or '.join(map(str, dict.fromkeys(allowed)))}"
+        return None
+
+    def empty(self, count, like):
+        return self.torch.empty(count, dtype=like.dtype, device=like.device)
+
+    def fill(self, tensor, values):
+        with self.torch.no_grad():
+            tensor.copy_(values) if isinstance(values, self.torch.Tensor) else tensor.fill_(values)
+
+    def swapped(self, tensor, axis):
+        return tensor.transpose(axis, -1).contiguous().transpose(axis, -1)
+
+    def overlaps(self, one, other):
+        return one.numel() > 0 and one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+
+    def synchronize(self):
+        if self.device.type == "cuda":
+            self.torch.cuda.synchronize(self.device)
+
+
+class CuPy(NumPy):
+    """Arrays of CuPy on a CUDA device."""
+
+    name = "cupy"
+
+    def __init__(self, device="cuda"):
+        import cupy
+        super().__init__()
+        self.cupy, self.device = cupy, device
+        self.types.pop("bf16", None)
+
+    @property
+    def version(self):
+        return f"cupy {self.cupy.__version__}"
+
+    def make(self, values, dtype, is_complex=False):
+        return self.cupy.asarray(super().make(values, dtype, is_complex))
+
+    def read(self, array):
+        return super().read(self.cupy.asnumpy(array))
+
+    def bits(self, array):
+        return self.cupy.asnumpy(array).tobytes()
+
+    def complaint(self, array, dtypes, is_complex):
+        if not isinstance(array, self.cupy.ndarray):
+            return f"is a {type(array).__name__}, must be an array of CuPy"
+        return super().complaint(np.empty(0, array.dtype), dtypes, is_complex)
+
+    def empty(self, count, like):
+        return self.cupy.empty(count, like.dtype)
+
+    def swapped(self, array, axis):
+        return self.cupy.swapaxes(self.cupy.ascontiguousarray(self.cupy.swapaxes(array, axis, -1)), axis, -1)
+
+    def overlaps(self, one, other):
+        return self.cupy.shares_memory(one, other)
+
+    def synchronize(self):
+        self.cupy.cuda.Device().synchronize()
+
+
+LIBRARIES = {"numpy": NumPy, "torch": Torch, "cupy": CuPy}
+
+
+def adapter_of(arrays, device):
+    if arrays not in LIBRARIES:
+        raise ValueError(f"judge: arrays {arrays!r}, must be one of {', '.join(LIBRARIES)}")
+    return LIBRARIES[arrays](device or ("cuda" if arrays == "cupy" else "cpu"))
+
+
+class Guarded:
+    """An array in a slab of memory, with guard words before and behind it, and between its numbers where it is strided.
+
+    layout   "plain": contiguous; "offset": one number behind an aligned address; "strided": every second number of
+             memory; "transposed": another axis is the last in memory
+    """
+
+    def __init__(self, adapter, array, layout="plain"):
+        self.adapter = adapter
+        step, first = (2 if layout == "strided" else 1), GUARD + (layout == "offset")
+        shape = tuple(array.shape)
+        if layout == "transposed" and len(shape) > 1:
+            shape = (*shape[:-2], shape[-1], shape[-2])
+        count = int(np.prod(shape))
+        self.slab = adapter.empty(2 * GUARD + 1 + step * count, array)
+        self.word = 12345.0
+        adapter.fill(self.slab, self.word)
+        self.places = slice(first, first + step * count, step)
+        view = self.slab[self.places].reshape(shape) if step * count else self.slab[:0].reshape(shape)
+        if layout == "transposed" and len(shape) > 1:
+            view = view.swapaxes(-1, -2)
+        adapter.fill(view, array)
+        self.view = view
+
+    def is_intact(self):
+        """Whether the guard words are what they were."""
+        slab = self.adapter.read(self.slab)
+        inside = np.zeros(len(slab), bool)
+        inside[self.places] = True
+        outside = slab[~inside]
+        expected = self.adapter.read(self.adapter_word())
+        return bool((outside == expected).all())
+
+    def adapter_word(self):
+        word = self.adapter.empty(1, self.slab)
+        self.adapter.fill(word, self.word)
+        return word

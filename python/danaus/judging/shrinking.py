@@ -1,0 +1,118 @@
+"""The smallest case that still fails, and lines of Python that repeat it."""
+
+import time
+
+import numpy as np
+
+from danaus.judging.cases import Case
+from danaus.judging.data import make
+
+MOST_TRIALS, BUDGET_S = 150, 10.0
+SIMPLER = ("impulse", "ones", "integers", "plain")
+_SMALL = 40  # numbers of all inputs that are printed themselves
+
+
+def smallest(case, data, fails):
+    """The smallest case and the simplest data for which fails(case, data) still holds, by one field at a time."""
+    begin, trials = time.perf_counter(), 0
+
+    def still(other, kind):
+        nonlocal trials
+        if trials >= MOST_TRIALS or time.perf_counter() - begin > BUDGET_S:
+            return False
+        try:
+            other.arrays  # refuses a case that means nothing
+        except ValueError:
+            return False
+        trials += 1
+        return fails(other, kind)
+
+    changed = True
+    while changed:
+        changed = False
+        for other in _smaller(case):
+            if still(other, data):
+                case, changed = other, True
+                break
+    for kind in SIMPLER:
+        if kind == data:
+            break
+        if still(case, kind):
+            return case, kind
+    return case, data
+
+
+def _smaller(case):
+    """Cases with one field less: options first, then batch, channels, length and taps."""
+    for name in ("pregate", "postgate", "bias", "kf", "initial", "final", "channelslast", "channelmajor", "shared",
+                 "complex", "twosided", "adjoint"):
+        if case[name]:
+            yield case.but(**{name: None})
+    for name in ("B", "H", "S", "C", "L", "M", "K"):
+        value = case[name]
+        if isinstance(value, tuple):
+            for axis, each in enumerate(value):
+                for less in _less(each):
+                    yield case.but(**{name: (*value[:axis], less, *value[axis + 1:])})
+        elif value is not None and name in (*case.fields, "K"):
+            for less in _less(value):
+                other = case.but(**{name: less})
+                if name == "L" and "K" in case.fields and case["K"] > less and "mode" in case.fields:
+                    yield other.but(K=less)
+                yield other
+
+
+def _less(value):
+    """1, then ever closer to the value."""
+    seen, step = set(), value
+    while step > 0:
+        less = max(1, value - step) if step < value else 1
+        if less < value and less not in seen:
+            seen.add(less)
+            yield less
+        step //= 2
+
+
+def import_line(candidate):
+    """The line by which another program gets the candidate."""
+    if isinstance(candidate, str):
+        place, _, name = candidate.rpartition(":")
+        module = place[:-3].replace("/", ".").split(".")[-1] if place.endswith(".py") else place
+        return f"from {module} import {name}" + ("" if name == "candidate" else " as candidate")
+    module, name = getattr(candidate, "__module__", None), getattr(candidate, "__qualname__", "")
+    if not name or "<" in name or module in (None, "__main__"):
+        return "candidate = ...  # the callable that was judged"
+    return f"from {module} import {name} as candidate"
+
+
+def lines(candidate, case, data, seed, arrays="numpy"):
+    """At most five lines that show values that are wrong."""
+    inputs = case.inputs
+    names = ", ".join(inputs)
+    values = make(case, data, seed)
+    call = ", ".join(name if name in ("u", "k", "w", "a", "b", "c", "dy") else f"{name}={name}" for name in inputs)
+    total = sum(array.size for array in values.values())
+    listed = [np.array2string(array, separator=", ", threshold=1000, max_line_width=10**6).replace("\n", "")
+              for array in values.values()]
+    first, *_ = case.outputs
+    result = [import_line(candidate), "from danaus import judging"]
+    if total <= _SMALL and all(len(text) < 300 for text in listed) and not any(map(case.is_complex, inputs)):
+        listed = [text.replace(" ", "").replace(".,", ",").replace(".]", "]") for text in listed]
+        result.append(f"{names} = judging.arrays({case.token!r}, {', '.join(listed)}, library={arrays!r})")
+    else:
+        result.append(f"{names} = judging.inputs({case.token!r}, data={data!r}, seed={seed}, library={arrays!r})")
+    words = "".join(f", {word}={case[word]!r}" for word in ("mode", "padding") if case[word] not in (None, "causal"))
+    result.append(f"print(candidate({call}{words}))")
+    result.append(f"print(judging.truth({case.token!r}, {names})[{first!r}])")
+    return result
+
+
+def again(candidate, case, check, seed, **options):
+    """Lines that ask for one check of one case."""
+    words = "".join(f", {name}={value!r}" for name, value in options.items() if value is not None)
+    return [import_line(candidate), "import danaus",
+            f"print(danaus.judge(candidate, {case.token!r}, only={check!r}, seed={seed}{words}))"]
+
+
+def parsed(token):
+    return token if isinstance(token, Case) else Case.parse(token)
