@@ -12,6 +12,7 @@ from pathlib import Path
 
 from danaus.judging.adapters import Guarded, adapter_of
 from danaus.judging.cases import Case
+from danaus.judging.timing import turns_of
 
 REFUSALS = (NotImplementedError, ValueError)
 POSITIONAL = ("u", "k", "w", "a", "b", "c", "dy")  # in the order of Case.inputs; other arrays are keywords
@@ -123,7 +124,7 @@ class Caller:
             outputs = dict(zip(names, results))
         for name, (dtype, extents, _) in expected.items():
             is_complex = case.is_complex(name)
-            allowed = (dtype, case["kf"] or dtype) if name == "dk" else (dtype,)
+            allowed = (dtype, case["kf"] or dtype) if name in ("dk", "dbias") else (dtype,)
             complaint = self.adapter.complaint(outputs[name], allowed, is_complex)
             if complaint:
                 raise Wrong("outputs", f"{name} {complaint}")
@@ -177,7 +178,8 @@ class Caller:
                 raise Wrong("writes", "the candidate wrote outside of out, to guard words beside it")
         result = self.read(outputs)
         self.watch(case, arrays, outputs if not use_out else {}, before)
-        return {"outputs": result, "seconds": seconds}
+        types = {name: self.adapter.word_of(array) for name, array in outputs.items()}
+        return {"outputs": result, "types": types, "seconds": seconds}
 
     def has_gradient(self, token, values):
         """Whether y requires a gradient where inputs do."""
@@ -287,10 +289,9 @@ class Caller:
         except OSError:
             return {"bytes": None, "by": "not measured"}
 
-    def timed(self, token, values, others, turns=7, budget_s=2.0):
-        from danaus.judging.timing import turns_of
-        case = Case.parse(token)
-        return turns_of(self, case, values, others, turns, budget_s)
+    def timed(self, token, sets, turns=9, budget_s=3.0):
+        """Times beside other methods; see timing.py."""
+        return turns_of(self, Case.parse(token), sets, turns, budget_s)
 
 
 def _product(extents):

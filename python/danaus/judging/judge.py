@@ -11,6 +11,8 @@ from danaus.judging.process import Process
 from danaus.judging.properties import PROPERTIES, Asked, Broken
 from danaus.judging.report import CHECKS, Rejected, Report
 from danaus.judging.adapters import LIBRARIES
+from danaus.judging.conduct import CONDUCT
+from danaus.judging.timing import rows_of_times
 
 __all__ = ["judge"]
 
@@ -39,7 +41,7 @@ def judge(candidate, operation="fftconv", *, arrays="numpy", device=None, claim=
     dtypes      of samples: "f16", "bf16", "f32", "f64"; lengths: those that it takes
     count       of random cases of ordinary data; seed: number of the first one; limit_s: seconds for a call; budget_s: for everything, roughly
     without, only   names of checks to leave out, or to make alone; danaus.judging.CHECKS lists them
-    timed       times it beside others, where all checks passed
+    timed       times it beside others, where all checks passed: True, a token, or a list of tokens
     raises      raises danaus.judging.Rejected where a check fails
 
     Raises ValueError for words that it does not know.
@@ -114,14 +116,17 @@ class _Judge:
 
     # Values.
 
-    def verdict(self, case, data, seed, how=None):
-        """None where it is refused, or (share by the claimed class, RowVerdict, values, truth, outputs)."""
+    def verdict(self, case, data, seed):
+        """None where it is refused, or the RowVerdict by the claimed class, and a function for any other class."""
         values, truth = make_within_range(case, data, seed, verdicts.truth)
-        outputs = self.call(case, values, "values", **(how or {}))
-        if outputs is None:
+        reply = self.process.ask("call", token=case.token, values=values)
+        if not self.heard(reply, "values", case):
             return None
-        found = verdicts.judge_rows(case, values, outputs, truth, self.kind(case), roundings=self.roundings)
-        return found, values, truth, outputs
+
+        def by(kind):
+            return verdicts.judge_rows(case, values, reply["outputs"], truth, kind, roundings=self.roundings,
+                                       types=reply["types"])
+        return by(self.kind(case)), by, (values, truth)
 
     def values(self, check, data, first, count, until):
         """So many random cases of one kind of data that are not refused; other checks go on with those of "values"."""
@@ -135,8 +140,8 @@ class _Judge:
             if found["asked"] >= 20 and found["asked"] > 8 * (found["asked"] - found["refused"]):
                 self.drawing.is_simple = True
             case = self.drawing.case(number)
-            if check == "gradients":
-                case = case.but(self.gradient_of)
+            if check == "gradients":  # of filters in 16 bits, loud rows would make gradients that overflow
+                case = case.but(self.gradient_of, **({"kf": None} if data == "rows" else {}))
             found["asked"] += 1
             try:
                 result = self.verdict(case, data, number)
@@ -146,25 +151,25 @@ class _Judge:
             if result is None:
                 found["refused"] += 1
                 continue
-            verdict, values, truth, outputs = result
+            verdict, by, numbers = result
             found["share"] = max(found["share"], verdict.share)
             if check == "values":
                 self.accepted.append((case, number))
                 if verdict.share <= 1:
                     self.right.append((case, number))
-            if check != "gradients":
-                self.note_class(case, values, truth, outputs, data)
+            if check in ("values", "impulse"):
+                self.note_class(case, by, numbers if check == "values" else None)
             if verdict.share > 1:
                 self.fail(check, _words(verdict), case, data, number, verdict.share)
 
-    def note_class(self, case, values, truth, outputs, data):
+    def note_class(self, case, by, numbers):
+        """What each class's bound says of a result, and whether it would see a cast of these numbers."""
         shares = self.shares.setdefault(case["dtype"], dict.fromkeys(verdicts.CLASSES, 0.0))
         for kind in verdicts.CLASSES:
-            found = verdicts.judge_rows(case, values, outputs, truth, kind, roundings=self.roundings)
-            shares[kind] = max(shares[kind], found.share)
+            shares[kind] = max(shares[kind], by(kind).share)
         told = self.told.setdefault(self.kind(case), [0, 0])
-        if data == "plain" and told[1] < 8:
-            is_told = verdicts.one_precision_lower(case, values, truth, self.kind(case), self.roundings)
+        if numbers and told[1] < 8:
+            is_told = verdicts.one_precision_lower(case, *numbers, self.kind(case), self.roundings)
             if is_told is not None:
                 told[0], told[1] = told[0] + is_told, told[1] + 1
 
@@ -220,7 +225,6 @@ class _Judge:
         return outputs
 
     def conduct(self):
-        from danaus.judging.conduct import CONDUCT
         for name, ask in CONDUCT.items():
             if name not in self.checks:
                 continue
@@ -271,8 +275,7 @@ class _Judge:
             self.memory()
         report = self.concluded()
         if timed and report.passed:
-            from danaus.judging.timing import rows_of_times
-            rows_of_times(self)
+            rows_of_times(self, timed)
         return report
 
     def gradients(self):

@@ -256,17 +256,19 @@ class RowVerdict:
 
 
 def judge_rows(case, values, outputs, expected, kind, *, names=None, scale=1.0, slack=None, roundings=None,
-               skip=None):
+               skip=None, types=None):
     """The worst RowVerdict of outputs against what is expected, by arithmetic of a class.
 
     scale      of the bound, 2 where both sides are results
     slack      name -> more absolute error that each number may have, beside half a rounding of the output's type
     skip       name -> [rows] True of rows that are not judged
+    types      name -> type of an output, where it may be one of several
     """
     sums, worst = summed(case, values), None
     for name, (dtype, _, _) in case.outputs.items():
         if name not in (names or expected):
             continue
+        dtype = (types or {}).get(name, dtype)
         right, letters = rows_of(case, name, expected[name])
         given, _ = rows_of(case, name, outputs[name])
         rounding = half_ulp(np.maximum(np.abs(right), np.where(np.isfinite(given), np.abs(given), 0)), dtype)
