@@ -4,6 +4,8 @@
     report = danaus.judge(my_convolution, "fftconv_f32_causal")
     print(report)
 
+    report = danaus.judge_model(predict, "experiments/results/h200_predictions.jsonl")
+
 danaus.judge() says what it asks. Here are the parts that its answers name: inputs(), arrays() and truth() repeat a
 case, CHECKS lists all checks, Rejected is what raises=True raises.
 """
@@ -14,10 +16,11 @@ from danaus.judging import data as _data
 from danaus.judging import verdicts as _verdicts
 from danaus.judging.adapters import adapter_of as _adapter_of
 from danaus.judging.cases import Case
-from danaus.judging.judge import judge
+from danaus.judging.candidates import judge
+from danaus.judging.models import ModelReport, judge_model
 from danaus.judging.report import CHECKS, Rejected, Report
 
-__all__ = ["CHECKS", "Case", "Rejected", "Report", "arrays", "inputs", "judge", "truth"]
+__all__ = ["CHECKS", "Case", "ModelReport", "Rejected", "Report", "arrays", "inputs", "judge", "judge_model", "truth"]
 
 
 def inputs(token, data="plain", seed=0, library="numpy", device=None):

@@ -67,8 +67,35 @@ class NumPy:
     def overlaps(self, one, other):
         return np.shares_memory(one, other)
 
+    def address(self, array):
+        return array.ctypes.data
+
+    def stream(self):
+        return None
+
     def synchronize(self):
         pass
+
+
+class Host(NumPy):
+    """Arrays of the host for a library in C; bfloat16 as its bits."""
+
+    name = "host"
+
+    def __init__(self, device="cpu"):
+        super().__init__(device)
+        self.types["bf16"] = np.dtype("uint16")
+
+    def make(self, values, dtype, is_complex=False):
+        return _arrays.from_doubles(values, "bf16") if dtype == "bf16" else super().make(values, dtype, is_complex)
+
+    def read(self, array):
+        return _arrays.doubles(array, "bf16") if array.dtype == np.uint16 else super().read(array)
+
+    def fill(self, array, values):
+        if array.dtype == np.uint16 and not isinstance(values, np.ndarray):
+            values = _arrays.from_doubles(np.array(values), "bf16")
+        array[...] = values
 
 
 class Torch:
@@ -121,6 +148,12 @@ class Torch:
     def overlaps(self, one, other):
         return one.numel() > 0 and one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
 
+    def address(self, tensor):
+        return tensor.data_ptr()
+
+    def stream(self):
+        return self.torch.cuda.current_stream(self.device).cuda_stream if self.device.type == "cuda" else None
+
     def synchronize(self):
         if self.device.type == "cuda":
             self.torch.cuda.synchronize(self.device)
@@ -161,11 +194,17 @@ class CuPy(NumPy):
     def overlaps(self, one, other):
         return self.cupy.shares_memory(one, other)
 
+    def address(self, array):
+        return array.data.ptr
+
+    def stream(self):
+        return self.cupy.cuda.get_current_stream().ptr
+
     def synchronize(self):
         self.cupy.cuda.Device().synchronize()
 
 
-LIBRARIES = {"numpy": NumPy, "torch": Torch, "cupy": CuPy}
+LIBRARIES = {"numpy": NumPy, "torch": Torch, "cupy": CuPy, "host": Host}
 
 
 def adapter_of(arrays, device):

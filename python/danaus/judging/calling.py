@@ -10,8 +10,11 @@ import time
 import tracemalloc
 from pathlib import Path
 
+import numpy as np
+
 from danaus.judging.adapters import Guarded, adapter_of
-from danaus.judging.cases import Case
+from danaus.judging.cases import ARRAY_FLAGS, KEYWORDS, Case
+from danaus.judging.library import Library
 from danaus.judging.timing import turns_of
 
 REFUSALS = (NotImplementedError, ValueError)
@@ -27,9 +30,11 @@ class Wrong(Exception):
 
 
 def load(candidate):
-    """A callable, or "module:name" or "path/file.py:name"."""
+    """A callable, "module:name", "path/file.py:name" or a shared library."""
     if not isinstance(candidate, str):
         return candidate
+    if candidate.endswith(".so"):
+        return Library(candidate)
     place, _, name = candidate.rpartition(":")
     if place.endswith(".py"):
         spec = importlib.util.spec_from_file_location(Path(place).stem, place)
@@ -44,7 +49,9 @@ def load(candidate):
 
 
 def keywords_of(function):
-    """Names of parameters that may be given by keyword."""
+    """Names of parameters that may be given by keyword; a library takes all that a case may have."""
+    if isinstance(function, Library):
+        return [*KEYWORDS, *ARRAY_FLAGS, "out"]
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -80,6 +87,8 @@ class Caller:
     def invoke(self, case, arrays, out=None):
         """Outputs by name as the candidate gives them, checked for type, device, dtype and shape."""
         given = {name: each.view if isinstance(each, Guarded) else each for name, each in arrays.items()}
+        if isinstance(self.function, Library):
+            return self._by_library(case, given)
         is_gradient = "dy" in given
         if is_gradient and self.gradient == "autograd":
             return self._by_autograd(case, given)
@@ -87,6 +96,18 @@ class Caller:
         results = self.called(function, case, given, {} if out is None else {"out": out})
         self.adapter.synchronize()
         return self.checked(case, results)
+
+    def _by_library(self, case, given):
+        outputs = {}
+        for name, (dtype, extents, _) in case.outputs.items():
+            unwritten = self.adapter.make(np.full(extents, np.nan), dtype, case.is_complex(name))
+            outputs[name] = Guarded(self.adapter, unwritten, "plain")
+        views = {name: each.view for name, each in outputs.items()}
+        self.function(case, {**given, **views}, self.adapter)
+        for name, each in outputs.items():
+            if not each.is_intact():
+                raise Wrong("writes", f"the candidate wrote outside of {name}, to guard words beside it")
+        return views
 
     def called(self, function, case, given, options):
         positional = [given[name] for name in given if name in POSITIONAL]
@@ -161,12 +182,11 @@ class Caller:
         """One call. layout: of the inputs; use_out: the candidate writes to memory of the judge, between guard words."""
         case = Case.parse(token)
         arrays, out = self.made(case, values, layout), None
+        use_out = use_out and not isinstance(self.function, Library)  # which always writes between guard words
         if use_out:
             name, (dtype, extents, _) = next(iter(case.outputs.items()))
-            like = self.adapter.make(values["u"].reshape(-1)[:1] * 0 + float("nan"), dtype)
-            like = self.adapter.empty(int(_product(extents)), like).reshape(extents)
-            self.adapter.fill(like, float("nan"))
-            out = Guarded(self.adapter, like, "offset")
+            unwritten = self.adapter.make(np.full(extents, np.nan), dtype, case.is_complex(name))
+            out = Guarded(self.adapter, unwritten, "offset")
         before = self.state(arrays)
         begin = time.perf_counter()
         outputs = self.invoke(case, arrays, out and out.view)
@@ -294,15 +314,7 @@ class Caller:
         return turns_of(self, Case.parse(token), sets, turns, budget_s)
 
 
-def _product(extents):
-    count = 1
-    for extent in extents:
-        count *= extent
-    return count
-
-
 def seeded():
     """The same numbers in every process of a judge, for candidates that draw some."""
     random.seed(0)
-    import numpy as np
     np.random.seed(0)

@@ -15,6 +15,18 @@ class Broken(Exception):
         self.share = share
 
 
+class Fault(Exception):
+    """A candidate raised, hung, crashed or broke a rule of calls."""
+
+    def __init__(self, reply):
+        super().__init__(reply.text)
+        self.reply = reply
+
+
+class Refused(Exception):
+    pass
+
+
 class Asked:
     """A case and how to call the candidate for it; call(case, values) -> outputs by name, or it raises."""
 

@@ -4,8 +4,8 @@ import time
 
 import numpy as np
 
-from danaus.judging.cases import Case
 from danaus.judging.data import make
+from danaus.judging.properties import PROPERTIES, Asked, Broken, Fault, Refused
 
 MOST_TRIALS, BUDGET_S = 150, 10.0
 SIMPLER = ("impulse", "ones", "integers", "plain")
@@ -114,5 +114,40 @@ def again(candidate, case, check, seed, **options):
             f"print(danaus.judge(candidate, {case.token!r}, only={check!r}, seed={seed}{words}))"]
 
 
-def parsed(token):
-    return token if isinstance(token, Case) else Case.parse(token)
+def shrunk(judge, check, failure):
+    """A failure's smallest case and simplest data, and lines that repeat it."""
+    case, data, seed, fault = failure["case"], failure["data"], failure["seed"], failure["fault"]
+    if case is judge.fixed or check == "class":
+        return case, data, None
+
+    def fails(other, kind):
+        if check in PROPERTIES and fault is None:
+            ask, fits = PROPERTIES[check]
+            if kind != "plain" or not fits(other):
+                return False
+            try:
+                ask(Asked(other, seed, judge.kind(other), lambda case, values: judge.called(case, values, check),
+                          judge.roundings))
+            except Broken:
+                return True
+            except (Refused, Fault):
+                return False
+            return False
+        try:
+            found = judge.verdict(other, kind, seed)
+        except Fault as other_fault:
+            return fault is not None and other_fault.reply.check == fault.check
+        return fault is None and found is not None and found[0].share > 1
+
+    by_values = check in ("values", "loudness", "impulse", "gradients") or fault is not None
+    can_shrink = (check in PROPERTIES or by_values) and not (fault and fault.status in ("hung", "crashed"))
+    if can_shrink and fails(case, data):
+        case, data = smallest(case, data, fails)
+    is_library = str(judge.candidate).endswith(".so")
+    if by_values and "dy" not in case.inputs and not judge.device and not is_library:
+        return case, data, lines(judge.candidate, case, data, seed, judge.arrays)
+    if is_library:
+        only = check if check in judge.checks and not fault else "values"
+        return case, data, [f"python -m danaus.judging --library {judge.candidate} {case.token} --seed {seed} --only {only}"]
+    options = {"arrays": None if judge.arrays == "numpy" else judge.arrays, "claim": judge.claim}
+    return case, data, again(judge.candidate, case, check if check in judge.checks else "values", seed, **options)

@@ -8,7 +8,7 @@ from danaus.judging import shrinking, verdicts
 from danaus.judging.cases import GRADIENT, Case, Drawing
 from danaus.judging.data import make, make_within_range
 from danaus.judging.process import Process
-from danaus.judging.properties import PROPERTIES, Asked, Broken
+from danaus.judging.properties import PROPERTIES, Asked, Broken, Fault, Refused
 from danaus.judging.report import CHECKS, Rejected, Report
 from danaus.judging.adapters import LIBRARIES
 from danaus.judging.conduct import CONDUCT
@@ -28,8 +28,8 @@ def judge(candidate, operation="fftconv", *, arrays="numpy", device=None, claim=
     candidate   called as fftconv(u, k), shortconv(u, k), ssmconv(u, a, b, c), spectral(u, w), with options by keyword
                 where it takes a parameter of that name: pregate, postgate, bias, x_initial, mode, padding,
                 channels_last, return_state, shared, complex, two_sided, channel_major, adjoint, unstable, out. Or its
-                name, "file.py:name" or "module:name", which a fresh interpreter imports. It runs in a process of its
-                own. NotImplementedError and ValueError mean that it refuses a case.
+                name, "file.py:name" or "module:name", which a fresh interpreter imports, or a shared library
+                "file.so" (danaus/judging/candidate.h). It runs in a process of its own. NotImplementedError and ValueError mean that it refuses a case.
     operation   the first words of a token: fields that it names are fixed, others are drawn. "fftconv" is causal unless
                 the candidate takes mode. fftconvgrad, shortconvgrad and spectralgrad are called with dy behind the
                 filter and return gradients in the order of their arguments.
@@ -59,6 +59,8 @@ class _Judge:
     def __init__(self, candidate, operation, arrays, device, claim, gradient, dtypes, lengths, count, seed, limit_s,
                  budget_s, roundings, without, only):
         self.candidate, self.fixed, self.arrays, self.device = candidate, Case.parse(operation), arrays, device
+        if isinstance(candidate, str) and candidate.endswith(".so") and arrays == "numpy":
+            arrays = self.arrays = "host"
         if arrays not in LIBRARIES:
             raise ValueError(f"judge: arrays {arrays!r}, must be one of {', '.join(LIBRARIES)}")
         verdicts.class_of_claim(claim, "f32")
@@ -78,7 +80,7 @@ class _Judge:
         self.process = Process(candidate, of_gradient, arrays, device, limit_s)
         name = candidate if isinstance(candidate, str) else getattr(candidate, "__qualname__", repr(candidate))
         self.report = Report(name, operation, arrays, claim)
-        self.findings = {}  # check -> [asked, refused, failures]
+        self.findings, self.memory_row = {}, None  # of each check; see of()
         self.accepted, self.right, self.refusals, self.shares, self.told = [], [], {}, {}, {}
 
     # What is common to all checks.
@@ -90,7 +92,8 @@ class _Judge:
         return time.perf_counter() - self.begin > share * self.budget_s
 
     def of(self, check):
-        return self.findings.setdefault(check, {"asked": 0, "refused": 0, "failures": [], "share": 0.0, "texts": []})
+        return self.findings.setdefault(check, {"asked": 0, "refused": 0, "faults": 0, "failures": [], "share": 0.0,
+                                                "texts": []})
 
     def call(self, case, values, check, **how):
         """Outputs by name; None where it is refused. Raises Broken for a fault, which counts for its own check."""
@@ -103,11 +106,12 @@ class _Judge:
         if reply.status == "refused":
             self.refusals.setdefault(reply.text, []).append(case)
             return False
-        raise _Fault(reply)
+        raise Fault(reply)
 
     def fail(self, check, text, case, data="plain", seed=None, share=None, repeat=None, fault=None):
         """A failure of a check. A fault that any call may show is a failure of the check of its own name."""
         name = fault.check if fault is not None and fault.check in CHECKS else check
+        self.of(check)["faults"] += name != check
         self.of(name)["failures"].append({"text": text, "case": case, "data": data, "share": share, "repeat": repeat,
                                           "seed": self.seed if seed is None else seed, "fault": fault})
 
@@ -145,7 +149,7 @@ class _Judge:
             found["asked"] += 1
             try:
                 result = self.verdict(case, data, number)
-            except _Fault as fault:
+            except Fault as fault:
                 self.fail(check, str(fault), case, data, number, fault=fault.reply)
                 continue
             if result is None:
@@ -213,15 +217,15 @@ class _Judge:
             self.of(name)["texts"].append(ask(asked))
         except Broken as broken:
             self.fail(name, str(broken), case, "plain", number, broken.share)
-        except _Refused:
+        except Refused:
             self.of(name)["refused"] += 1
-        except _Fault as fault:
+        except Fault as fault:
             self.fail(name, str(fault), case, "plain", number, fault=fault.reply)
 
     def called(self, case, values, check):
         outputs = self.call(case, values, check)
         if outputs is None:
-            raise _Refused
+            raise Refused
         return outputs
 
     def conduct(self):
@@ -240,7 +244,7 @@ class _Judge:
                         self.of(name)["texts"].append(text)
                 except Broken as broken:
                     self.fail(name, str(broken), case, "plain", number, broken.share)
-                except _Fault as fault:
+                except Fault as fault:
                     self.fail(name, str(fault), case, "plain", number, fault=fault.reply)
 
     # The whole.
@@ -292,19 +296,22 @@ class _Judge:
         self.values("gradients", "rows", 3500, self.count // 4 + 1, 0.7)
 
     def memory(self):
+        if "memory" not in self.checks:
+            return
         case, number = max(self.accepted, key=lambda each: _size(each[0]))
         reply = self.process.ask("memory", token=case.token, values=make(case, "plain", number), times=2)
         if reply.ok and reply["bytes"] is not None:
-            inputs = sum(array.nbytes for array in make(case, "plain", number).values()) // 8 * \
-                {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}[case["dtype"]]
-            self.report.notes.append(f"memory at its peak: {reply['bytes']} bytes beside {inputs} of inputs, {case} "
-                                     f"({reply['by']})")
+            self.memory_row = {"text": f"{reply['bytes']} bytes beyond the inputs at the peak of {case} ({reply['by']})",
+                               "bytes": reply["bytes"], "case": case.token}
 
     def concluded(self):
         for check in CHECKS:
             if check not in self.checks:
                 continue
             found = self.findings.get(check)
+            if check == "memory" and self.memory_row:
+                self.report.add(check, "passed", **self.memory_row)
+                continue
             if found is None or found["asked"] == 0 and not found["failures"]:
                 repeated = self.findings.get("repeatability", {"asked": 0, "refused": 0})
                 if self.accepted and (check in _OF_CALLS or
@@ -323,18 +330,21 @@ class _Judge:
             return "no gradient is known; gradient= names one"
         if check == "writes":
             return "the candidate takes no out="
+        if check == "memory":
+            return "not measured"
         if not self.accepted:
-            return "no case was accepted"
+            return "no case gave a result"
         return "no accepted case is of this kind" if self.right else "no case has right values"
 
     def conclude(self, check, found):
         failures = found["failures"]
         counts = {"asked": found["asked"], "refused": found["refused"]}
         if not failures:
-            right = found["asked"] - found["refused"]
+            right = found["asked"] - found["refused"] - found["faults"]
             if right <= 0:
-                status = "failed" if check == "values" else "skipped"
-                self.report.add(check, status, f"all {found['asked']} cases were refused", **counts)
+                status = "failed" if check == "values" and not found["faults"] else "skipped"
+                words = "no call gave a result" if found["faults"] else f"all {found['asked']} cases were refused"
+                self.report.add(check, status, words, **counts)
                 return
             texts = list(dict.fromkeys(found["texts"]))
             text = "; ".join(texts[:2]) if texts else f"{right} cases" + \
@@ -343,56 +353,10 @@ class _Judge:
             self.report.add(check, "passed", text, **counts, share=_number(found["share"]))
             return
         worst = min(failures, key=lambda each: _size(each["case"]))
-        case, data, repeat = self.shrunk(check, worst)
+        case, data, repeat = shrinking.shrunk(self, check, worst)
         self.report.add(check, "failed", worst["text"] + ("" if len(failures) == 1 else f"; {len(failures)} failures"),
                         **counts, failures=len(failures), share=_number(worst["share"]),
                         case=None if case is self.fixed else case.token, data=data, seed=worst["seed"], repeat=repeat)
-
-    def shrunk(self, check, failure):
-        case, data, seed, fault = failure["case"], failure["data"], failure["seed"], failure["fault"]
-        if case is self.fixed or check == "class":
-            return case, data, None
-
-        def fails(other, kind):
-            if check in PROPERTIES and fault is None:
-                ask, fits = PROPERTIES[check]
-                if kind != "plain" or not fits(other):
-                    return False
-                try:
-                    ask(Asked(other, seed, self.kind(other), lambda case, values: self.called(case, values, check),
-                              self.roundings))
-                except Broken:
-                    return True
-                except (_Refused, _Fault):
-                    return False
-                return False
-            try:
-                found = self.verdict(other, kind, seed)
-            except _Fault as other_fault:
-                return fault is not None and other_fault.reply.check == fault.check
-            return fault is None and found is not None and found[0].share > 1
-
-        by_values = check in ("values", "loudness", "impulse", "gradients") or fault is not None
-        can_shrink = (check in PROPERTIES or by_values) and not (fault and fault.status in ("hung", "crashed"))
-        if can_shrink and fails(case, data):
-            case, data = shrinking.smallest(case, data, fails)
-        if by_values and "dy" not in case.inputs and not self.device:
-            return case, data, shrinking.lines(self.candidate, case, data, seed, self.arrays)
-        options = {"arrays": None if self.arrays == "numpy" else self.arrays, "claim": self.claim}
-        return case, data, shrinking.again(self.candidate, case, check if check in self.checks else "values", seed,
-                                           **options)
-
-
-class _Fault(Exception):
-    """A candidate raised, hung, crashed or broke a rule of calls."""
-
-    def __init__(self, reply):
-        super().__init__(reply.text)
-        self.reply = reply
-
-
-class _Refused(Exception):
-    pass
 
 
 def _words(verdict):
