@@ -176,6 +176,16 @@ def wrong_beyond_2048_samples(u, k):
     return y
 
 
+@wrong("fftconv", "rows")
+def knows_the_mean_of_the_batch(u, k):
+    return like(u, convolve(u, k) + 0.05 * u.astype(np.float64).mean(0))
+
+
+@wrong("fftconv", "channels")
+def knows_the_mean_of_the_channels(u, k):
+    return like(u, convolve(u, k) + 0.05 * u.astype(np.float64).mean(1, keepdims=True))
+
+
 # Wrong for data that is not ordinary.
 
 @wrong("fftconv_f32", "loudness", "rows")

@@ -16,7 +16,7 @@ from danaus.judging.timing import rows_of_times
 
 __all__ = ["judge"]
 
-_MOST_FAILURES = 3  # of one check, after which no more cases are asked
+_MOST_FAILURES, _MOST_FAULTS = 3, 12  # of one check, after which no more cases are asked
 _OF_CALLS = ("raises", "hangs", "crashes", "outputs", "inputs")
 
 
@@ -116,7 +116,8 @@ class _Judge:
                                           "seed": self.seed if seed is None else seed, "fault": fault})
 
     def enough(self, check):
-        return len(self.of(check)["failures"]) >= _MOST_FAILURES or self.process.ends >= 3
+        found = self.of(check)
+        return len(found["failures"]) >= _MOST_FAILURES or found["faults"] >= _MOST_FAULTS or self.process.ends >= 3
 
     # Values.
 
@@ -256,8 +257,7 @@ class _Judge:
             return self.concluded()
         self.report.versions["arrays"] = described["library"]
         accepted = set(described["keywords"])
-        if callable(self.gradient):
-            accepted |= set(described["gradient_keywords"])
+        self.gradient_keywords = described["gradient_keywords"]
         self.accepts_out = "out" in accepted
         known = [dtype for dtype in (self.dtypes or described["dtypes"]) if dtype in described["dtypes"]]
         missing = [dtype for dtype in (self.dtypes or ()) if dtype not in known]
@@ -292,6 +292,8 @@ class _Judge:
                                                                 values=make(case, "plain", number))
             if not reply or not reply.ok or not reply["has_gradient"]:
                 return
+        if self.gradient not in ("auto", "autograd"):
+            self.drawing.accepted = set(self.gradient_keywords)
         self.values("gradients", "plain", 3000, self.count // 2 + 1, 0.65)
         self.values("gradients", "rows", 3500, self.count // 4 + 1, 0.7)
 
