@@ -264,7 +264,7 @@ def returns_before_it_is_done(u, k):
     y, right = np.zeros_like(u), like(u, convolve(u, k))
 
     def work():
-        time.sleep(0.002)
+        time.sleep(0.04)
         y[...] = right
     threading.Thread(target=work).start()
     return y
@@ -650,3 +650,54 @@ def state_by_a_scan(u, a, b, c, x_initial=None, return_state=False):
 @right("spectral", claim="rounding")
 def layer_by_transforms(u, w):
     return like(u, layer(u, w))
+
+
+@right("ssmconv_f32")
+def state_in_fp32(u, a, b, c, x_initial=None, return_state=False):
+    x = np.zeros((*u.shape[:2], a.shape[1]), np.complex64) if x_initial is None else x_initial
+    y = np.empty_like(u)
+    for n in range(u.shape[-1]):
+        x = a * x + b * u[..., n, None]
+        y[..., n] = (c * x).real.sum(-1)
+    return (y, x) if return_state else y
+
+
+@right("spectral_f32")
+def layer_by_matrices_in_fp32(u, w):
+    """Every axis by the matrix of its truncated transform; the last one of real samples has half of a spectrum."""
+    z = u.astype(np.complex64)
+    extents, kept = u.shape[2:], w.shape[2:]
+    for axis, (length, count) in enumerate(zip(extents, kept)):
+        matrix = np.exp(-2j * np.pi * np.outer(np.arange(count), np.arange(length)) / length).astype(np.complex64)
+        z = np.moveaxis(np.tensordot(z, matrix, (2 + axis, 1)), -1, 2 + axis)
+    z = np.einsum("bi...,io...->bo...", z, w)
+    for axis, (length, count) in enumerate(zip(extents, kept)):
+        frequencies = np.arange(count)
+        twice = np.where((frequencies == 0) | (2 * frequencies == length), 1, 2) if axis == len(extents) - 1 else 1
+        matrix = (twice * np.exp(2j * np.pi * np.outer(np.arange(length), frequencies) / length) / length)
+        z = np.moveaxis(np.tensordot(z, matrix.astype(np.complex64), (2 + axis, 1)), -1, 2 + axis)
+    return np.ascontiguousarray(z.real)
+
+
+@right("fftconvgrad_f32")
+def gradients_by_sums_in_fp32(u, k, dy):
+    du, dk = np.zeros_like(u), np.zeros_like(k)
+    for tap in range(min(k.shape[1], u.shape[-1])):
+        left = u.shape[-1] - tap
+        du[..., :left] += k[:, tap, None] * dy[..., tap:]
+        dk[:, tap] = (u[..., :left] * dy[..., tap:]).sum((0, 2))
+    return du, dk
+
+
+@right("shortconv_f32")
+def short_by_sums_in_fp32(u, k, bias=None, padding="causal", pregate=None, postgate=None, channels_last=False):
+    if channels_last:
+        gates = (None if gate is None else gate.swapaxes(1, 2) for gate in (pregate, postgate))
+        return short_by_sums_in_fp32(u.swapaxes(1, 2), k, bias, padding, *gates).swapaxes(1, 2)
+    x = u if pregate is None else u * pregate
+    ahead = k.shape[1] // 2 if padding == "same" else 0
+    x = np.pad(x, ((0, 0), (0, 0), (k.shape[1] - 1, ahead)))
+    y = np.lib.stride_tricks.sliding_window_view(x, k.shape[1], -1)[..., ahead:, ::-1]
+    y = np.einsum("bhnk,hk->bhn", y, k)
+    y = y if bias is None else y + bias[:, None]
+    return y if postgate is None else y * postgate

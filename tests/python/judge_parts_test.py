@@ -24,7 +24,7 @@ from danaus import judging
 from danaus.judging import data, verdicts
 from danaus.judging.__main__ import main
 from danaus.judging.cases import ARRAY_FLAGS, FIELDS, KEYWORDS, Case, Drawing
-from judge_candidates import a_tap_off, convolve, like, scales_by_one_percent
+from judge_candidates import a_tap_off, convolve, gradient_of_the_filter_in_fp16, like, scales_by_one_percent
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "python/examples/judge"
@@ -198,6 +198,16 @@ class Shrinking(unittest.TestCase):
 
         row = danaus.judge(wrong, "fftconv_f32", only="values").checks["values"]
         self.assertEqual(Case.parse(row["case"]), Case.parse("fftconv_f32_causal_l7_k1_b3_h1"))
+
+    def test_lines_of_a_gradient(self):
+        for options, function in (({}, gradient_of_the_filter_in_fp16), ({"gradient": gradient_of_the_filter_in_fp16}, right)):
+            operation = "fftconv_f32" if options else "fftconvgrad_f32"
+            report = danaus.judge(function, operation, **options)
+            row = report.checks["gradients" if options else "values"]
+            self.assertIn("import gradient_of_the_filter_in_fp16 as candidate", row["repeat"][0])
+            self.assertTrue(row["repeat"][-1].endswith("['dk'])"), row["repeat"])
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec("\n".join(row["repeat"]), {})
 
     def test_lines_ask_for_a_property_again(self):
         def wrong(u, k):

@@ -3,6 +3,9 @@
   PYTHONPATH=BUILD/python judge_torch_test.py [unittest's own arguments]
 """
 
+import contextlib
+import io
+import re
 import unittest
 
 from torch_or_skip import torch
@@ -78,7 +81,14 @@ class Gradients(unittest.TestCase):
 
     def test_wrong_ones(self):
         self.expect_failed(lambda u, k: WithoutConjugation.apply(u, k), "fftconv_f32", "gradients")
-        self.expect_failed(lambda u, k: WithoutTheLastRow.apply(u, k), "fftconv_f32", "gradients")
+        report = self.expect_failed(lambda u, k: WithoutTheLastRow.apply(u, k), "fftconv_f32", "gradients")
+        lines, printed = report.checks["gradients"]["repeat"], io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec("\n".join(lines[1:]), {"candidate": WithoutTheLastRow.apply})
+        self.assertEqual(len(lines), 5)
+        wrong, right = ([float(each) for each in re.findall(r"-?\d+\.\d*(?:e-?\d+)?", line)]
+                        for line in printed.getvalue().splitlines())
+        self.assertNotAlmostEqual(wrong[0], right[0], 3)
         report = self.expect_failed(lambda u, k: by_fft(u, k.detach()), "fftconv_f32", "gradients")
         self.assertIn("k has no gradient", report.checks["gradients"]["text"])
 

@@ -32,6 +32,7 @@ def parser():
     add("--length", dest="lengths", nargs="+", type=int, help="lengths that the candidate takes")
     add("--count", type=int, default=40, help="random cases (default 40)")
     add("--seed", type=int, default=0, help="number of the first case")
+    add("--samples", type=int, default=1 << 14, help="of u in a case, at most (default 16384)")
     add("--limit", dest="limit_s", type=float, default=20.0, help="seconds for a call (default 20)")
     add("--budget", dest="budget_s", type=float, default=60.0, help="seconds for everything, roughly (default 60)")
     add("--without", nargs="+", default=[], metavar="CHECK", help=f"checks to leave out: {', '.join(CHECKS)}")
@@ -79,7 +80,7 @@ def _candidate(words):
     return danaus.judge(words.library or words.candidate, words.operation or "fftconv", arrays=words.arrays,
                         device=words.device, claim=words.claim, dtypes=words.dtypes, lengths=words.lengths,
                         gradient=None if words.gradient == "none" else words.gradient, count=words.count,
-                        seed=words.seed, limit_s=words.limit_s, budget_s=words.budget_s, without=words.without,
+                        seed=words.seed, samples=words.samples, limit_s=words.limit_s, budget_s=words.budget_s, without=words.without,
                         only=words.only, timed=timed)
 
 

@@ -37,6 +37,7 @@ def load(candidate):
         return Library(candidate)
     place, _, name = candidate.rpartition(":")
     if place.endswith(".py"):
+        sys.path.insert(0, str(Path(place).parent))
         spec = importlib.util.spec_from_file_location(Path(place).stem, place)
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module

@@ -1,6 +1,7 @@
 """danaus.judge: a candidate for an operation against the truth, and against what holds for any right one."""
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -21,8 +22,8 @@ _OF_CALLS = ("raises", "hangs", "crashes", "outputs", "inputs")
 
 
 def judge(candidate, operation="fftconv", *, arrays="numpy", device=None, claim=None, gradient="auto", dtypes=None,
-          lengths=None, count=40, seed=0, limit_s=20.0, budget_s=60.0, roundings=None, without=(), only=None,
-          timed=False, raises=False):
+          lengths=None, count=40, seed=0, limit_s=20.0, budget_s=60.0, samples=1 << 14, roundings=None,
+          without=(), only=None, timed=False, raises=False):
     """Judges a kernel of anybody's: a callable on arrays of NumPy, PyTorch or CuPy. Returns a danaus.judging.Report.
 
     candidate   called as fftconv(u, k), shortconv(u, k), ssmconv(u, a, b, c), spectral(u, w), with options by keyword
@@ -39,15 +40,15 @@ def judge(candidate, operation="fftconv", *, arrays="numpy", device=None, claim=
                 radix 2.
     gradient    "autograd", a second callable for the gradient, or None; "auto" asks PyTorch whether y has one
     dtypes      of samples: "f16", "bf16", "f32", "f64"; lengths: those that it takes
-    count       of random cases of ordinary data; seed: number of the first one; limit_s: seconds for a call; budget_s: for everything, roughly
+    count       of random cases of ordinary data; seed: number of the first one; samples: of u in a case, at most
+    limit_s     seconds for a call; budget_s: for everything, roughly
     without, only   names of checks to leave out, or to make alone; danaus.judging.CHECKS lists them
     timed       times it beside others, where all checks passed: True, a token, or a list of tokens
     raises      raises danaus.judging.Rejected where a check fails
 
     Raises ValueError for words that it does not know.
     """
-    judged = _Judge(candidate, operation, arrays, device, claim, gradient, dtypes, lengths, count, seed, limit_s,
-                    budget_s, roundings, without, only)
+    judged = _Judge(SimpleNamespace(**locals()))
     with judged.process:
         report = judged.run(timed)
     if raises:
@@ -56,40 +57,46 @@ def judge(candidate, operation="fftconv", *, arrays="numpy", device=None, claim=
 
 
 class _Judge:
-    def __init__(self, candidate, operation, arrays, device, claim, gradient, dtypes, lengths, count, seed, limit_s,
-                 budget_s, roundings, without, only):
-        self.candidate, self.fixed, self.arrays, self.device = candidate, Case.parse(operation), arrays, device
-        if isinstance(candidate, str) and candidate.endswith(".so") and arrays == "numpy":
-            arrays = self.arrays = "host"
-        if arrays not in LIBRARIES:
-            raise ValueError(f"judge: arrays {arrays!r}, must be one of {', '.join(LIBRARIES)}")
-        verdicts.class_of_claim(claim, "f32")
-        self.claim, self.gradient, self.roundings = claim, gradient, roundings
-        self.dtypes, self.lengths, self.count, self.seed = dtypes, lengths, count, seed
-        self.budget_s, self.begin = budget_s, time.perf_counter()
-        chosen = [only] if isinstance(only, str) else only
-        for name in [*without, *(chosen or [])]:
+    def __init__(self, asked):
+        """asked: the arguments of judge()."""
+        self.asked, self.fixed, self.begin = asked, Case.parse(asked.operation), time.perf_counter()
+        if asked.arrays == "numpy" and str(asked.candidate).endswith(".so"):
+            asked.arrays = "host"
+        self.candidate, self.gradient, self.roundings = asked.candidate, asked.gradient, asked.roundings
+        if asked.arrays not in LIBRARIES:
+            raise ValueError(f"judge: arrays {asked.arrays!r}, must be one of {', '.join(LIBRARIES)}")
+        verdicts.class_of_claim(asked.claim, "f32")
+        only = [asked.only] if isinstance(asked.only, str) else asked.only
+        for name in [*asked.without, *(only or [])]:
             if name not in CHECKS:
                 raise ValueError(f"judge: check {name!r}, must be one of {', '.join(CHECKS)}")
-        self.checks = [name for name in CHECKS if name not in without and (chosen is None or name in chosen)]
-        of_gradient = gradient if callable(gradient) or isinstance(gradient, str) and ":" in gradient else None
-        if gradient not in ("auto", "autograd", None) and of_gradient is None:
-            raise ValueError(f"judge: gradient {gradient!r}, must be \"auto\", \"autograd\", None, a callable or a name")
-        if arrays == "torch" and gradient in ("auto", "autograd"):
-            of_gradient = "autograd"
-        self.process = Process(candidate, of_gradient, arrays, device, limit_s)
-        name = candidate if isinstance(candidate, str) else getattr(candidate, "__qualname__", repr(candidate))
-        self.report = Report(name, operation, arrays, claim)
+        self.checks = [name for name in CHECKS if name not in asked.without and (only is None or name in only)]
+        self.takes_gradient = callable(self.gradient) or isinstance(self.gradient, str) and ":" in self.gradient
+        if self.gradient not in ("auto", "autograd", None) and not self.takes_gradient:
+            raise ValueError(f"judge: gradient {self.gradient!r}, must be \"auto\", \"autograd\", None, a callable or a "
+                             "name")
+        by_autograd = (asked.arrays == "torch" and self.gradient in ("auto", "autograd") and
+                       self.fixed.operation in GRADIENT)
+        of_gradient = self.gradient if self.takes_gradient else "autograd" if by_autograd else None
+        self.process = Process(self.candidate, of_gradient, asked.arrays, asked.device, asked.limit_s)
+        name = self.candidate if isinstance(self.candidate, str) else \
+            getattr(self.candidate, "__qualname__", repr(self.candidate))
+        self.report = Report(name, asked.operation, asked.arrays)
         self.findings, self.memory_row = {}, None  # of each check; see of()
+        self.slowest_s = 0.0  # of calls so far
         self.accepted, self.right, self.refusals, self.shares, self.told = [], [], {}, {}, {}
 
     # What is common to all checks.
 
     def kind(self, case):
-        return verdicts.class_of_claim(self.claim, case["dtype"])
+        return verdicts.class_of_claim(self.asked.claim, case["dtype"])
 
     def late(self, share):
-        return time.perf_counter() - self.begin > share * self.budget_s
+        return time.perf_counter() - self.begin > share * self.asked.budget_s
+
+    def patience_s(self, calls):
+        """Seconds that so many calls may take beyond the limit of one."""
+        return 3 + 2 * calls * self.slowest_s
 
     def of(self, check):
         return self.findings.setdefault(check, {"asked": 0, "refused": 0, "faults": 0, "failures": [], "share": 0.0,
@@ -108,12 +115,12 @@ class _Judge:
             return False
         raise Fault(reply)
 
-    def fail(self, check, text, case, data="plain", seed=None, share=None, repeat=None, fault=None):
+    def fail(self, check, text, case, data="plain", seed=None, share=None, output=None, fault=None):
         """A failure of a check. A fault that any call may show is a failure of the check of its own name."""
         name = fault.check if fault is not None and fault.check in CHECKS else check
         self.of(check)["faults"] += name != check
-        self.of(name)["failures"].append({"text": text, "case": case, "data": data, "share": share, "repeat": repeat,
-                                          "seed": self.seed if seed is None else seed, "fault": fault})
+        self.of(name)["failures"].append({"text": text, "case": case, "data": data, "share": share, "output": output,
+                                          "seed": self.asked.seed if seed is None else seed, "fault": fault})
 
     def enough(self, check):
         found = self.of(check)
@@ -127,6 +134,7 @@ class _Judge:
         reply = self.process.ask("call", token=case.token, values=values)
         if not self.heard(reply, "values", case):
             return None
+        self.slowest_s = max(self.slowest_s, reply["seconds"])
 
         def by(kind):
             return verdicts.judge_rows(case, values, reply["outputs"], truth, kind, roundings=self.roundings,
@@ -139,7 +147,7 @@ class _Judge:
             return
         found = self.of(check)
         count += found["asked"] - found["refused"]
-        for number in range(self.seed + first, self.seed + first + 4 * count):
+        for number in range(self.asked.seed + first, self.asked.seed + first + 4 * count):
             if self.enough(check) or self.late(until) or found["asked"] - found["refused"] >= count:
                 break
             if found["asked"] >= 20 and found["asked"] > 8 * (found["asked"] - found["refused"]):
@@ -165,7 +173,7 @@ class _Judge:
             if check in ("values", "impulse"):
                 self.note_class(case, by, numbers if check == "values" else None)
             if verdict.share > 1:
-                self.fail(check, _words(verdict), case, data, number, verdict.share)
+                self.fail(check, _words(verdict), case, data, number, verdict.share, verdict.output)
 
     def note_class(self, case, by, numbers):
         """What each class's bound says of a result, and whether it would see a cast of these numbers."""
@@ -181,7 +189,7 @@ class _Judge:
     def arithmetic(self):
         found, words = self.of("class"), []
         for dtype, shares in sorted(self.shares.items()):
-            met, claimed = verdicts.met_class(shares), verdicts.class_of_claim(self.claim, dtype)
+            met, claimed = verdicts.met_class(shares), verdicts.class_of_claim(self.asked.claim, dtype)
             order = [*verdicts.CLASSES, "none"]
             found["asked"] += 1
             words.append(f"{dtype}: {verdicts.WORDS[met]}")
@@ -259,17 +267,17 @@ class _Judge:
         accepted = set(described["keywords"])
         self.gradient_keywords = described["gradient_keywords"]
         self.accepts_out = "out" in accepted
-        known = [dtype for dtype in (self.dtypes or described["dtypes"]) if dtype in described["dtypes"]]
-        missing = [dtype for dtype in (self.dtypes or ()) if dtype not in known]
+        known = [dtype for dtype in (self.asked.dtypes or described["dtypes"]) if dtype in described["dtypes"]]
+        missing = [dtype for dtype in (self.asked.dtypes or ()) if dtype not in known]
         if missing or not known:
-            raise ValueError(f"judge: dtype {missing[0] if missing else self.dtypes}, must be one of "
+            raise ValueError(f"judge: dtype {missing[0] if missing else self.asked.dtypes}, must be one of "
                              f"{', '.join(described['dtypes'])} of {described['library']}")
-        if self.fixed.operation.startswith("spectral") and "f16" in known and self.fixed["complex"]:
-            known = [dtype for dtype in known if dtype in ("f32", "f64")] or known
-        self.drawing = Drawing(self.fixed, accepted, known, self.lengths)
-        self.values("values", "plain", 0, self.count, 0.35)
-        self.values("loudness", "rows", 1000, self.count // 2 + 1, 0.5)
-        self.values("impulse", "impulse", 2000, self.count // 4 + 1, 0.55)
+        if self.fixed["complex"]:  # no library has complex numbers of 16 bits
+            known = [dtype for dtype in known if dtype in ("f32", "f64")]
+        self.drawing = Drawing(self.fixed, accepted, known, self.asked.lengths, self.asked.samples)
+        self.values("values", "plain", 0, self.asked.count, 0.35)
+        self.values("loudness", "rows", 1000, self.asked.count // 2 + 1, 0.5)
+        self.values("impulse", "impulse", 2000, self.asked.count // 4 + 1, 0.55)
         if self.accepted:
             self.gradients()
             if "class" in self.checks:
@@ -288,20 +296,21 @@ class _Judge:
             return
         if self.gradient == "auto":
             case, number = self.accepted[0]
-            reply = self.arrays == "torch" and self.process.ask("has_gradient", token=case.token,
+            reply = self.asked.arrays == "torch" and self.process.ask("has_gradient", token=case.token,
                                                                 values=make(case, "plain", number))
             if not reply or not reply.ok or not reply["has_gradient"]:
                 return
-        if self.gradient not in ("auto", "autograd"):
+        if self.takes_gradient:
             self.drawing.accepted = set(self.gradient_keywords)
-        self.values("gradients", "plain", 3000, self.count // 2 + 1, 0.65)
-        self.values("gradients", "rows", 3500, self.count // 4 + 1, 0.7)
+        self.values("gradients", "plain", 3000, self.asked.count // 2 + 1, 0.65)
+        self.values("gradients", "rows", 3500, self.asked.count // 4 + 1, 0.7)
 
     def memory(self):
         if "memory" not in self.checks:
             return
         case, number = max(self.accepted, key=lambda each: _size(each[0]))
-        reply = self.process.ask("memory", token=case.token, values=make(case, "plain", number), times=2)
+        reply = self.process.ask("memory", token=case.token, values=make(case, "plain", number),
+                                 extra_s=self.patience_s(3))
         if reply.ok and reply["bytes"] is not None:
             self.memory_row = {"text": f"{reply['bytes']} bytes beyond the inputs at the peak of {case} ({reply['by']})",
                                "bytes": reply["bytes"], "case": case.token}

@@ -23,7 +23,6 @@ KEYWORDS = {"mode": "mode", "padding": "padding", "channels_last": "channelslast
 ARRAY_FLAGS = {"pregate": "pregate", "postgate": "postgate", "bias": "bias", "x_initial": "initial"}
 FREE_FLAGS = {**{field: keyword for keyword, field in KEYWORDS.items()},
               **{field: name for name, field in ARRAY_FLAGS.items()}}
-LARGEST_SAMPLES = 1 << 14  # of a random case; see Drawing
 
 
 class Case:
@@ -146,8 +145,8 @@ class Drawing:
     """Random cases within what is fixed. accepted: keywords that the candidate takes; an option that it does not take
     is left out, unless the fixed fields have it."""
 
-    def __init__(self, fixed, accepted, dtypes, lengths=None):
-        self.fixed, self.accepted, self.dtypes = fixed, accepted, tuple(dtypes)
+    def __init__(self, fixed, accepted, dtypes, lengths=None, samples=1 << 14):
+        self.fixed, self.accepted, self.dtypes, self.samples = fixed, accepted, tuple(dtypes), samples
         self.lengths = None if lengths is None else sorted(lengths)
         self.is_simple = False  # powers of two and K = L alone, for a candidate that refuses most others
 
@@ -173,15 +172,17 @@ class Drawing:
         """causal, unless the candidate takes the option and may choose."""
         return self.random.choice(WORDS[field]).item() if field in self.accepted else WORDS[field][0]
 
-    def _length(self, most=4500):
-        """Every residue of 8, FFT sizes and their neighbours, and lengths of any scale."""
+    def _length(self, share=1.0):
+        """Every residue of 8, FFT sizes and their neighbours, and lengths of any scale, to a quarter of all samples."""
+        most = max(16, int(share * self.samples / 3.6))
         if self.lengths is not None:
             return int(self.random.choice(self.lengths))
         kind = 0 if self.is_simple else self.number % 4
+        power = 1 << int(self.random.integers(3, max(4, most.bit_length())))
         if kind == 0:
-            return min(most, 1 << int(self.random.integers(3, 12)))
+            return power
         if kind == 1:
-            return min(most, max(1, (1 << int(self.random.integers(3, 12))) + int(self.random.integers(-3, 4))))
+            return min(most, power + int(self.random.integers(-3, 4)))
         if kind == 2:
             return 8 * self._of_any_scale(40) + self.number // 4 % 8
         return self._of_any_scale(most)
@@ -194,7 +195,7 @@ class Drawing:
         return batch, int(self.random.integers(1, max(1, min(5, samples // batch)) + 1))
 
     def _samples(self, length):
-        return max(1, LARGEST_SAMPLES // max(length, 1))
+        return max(1, self.samples // max(length, 1))
 
     def _types(self, fixed):
         dtype = fixed.get("dtype") or self.random.choice(self.dtypes).item()
@@ -212,7 +213,7 @@ class Drawing:
 
     def _short(self, fixed):
         length = fixed.get("L") or (self._of_any_scale(64) if self.number % 6 == 5 and not self.lengths
-                                    else self._length(1200))
+                                    else self._length(0.25))
         batch, channels = self._rows(self._samples(length))
         taps = int(self.random.integers(2, 6)) if self.random.random() < 0.6 else self._of_any_scale(256, 2)
         return {**self._types(fixed), "padding": self._word("padding"), "K": taps, "L": length, "B": batch, "H": channels,
@@ -220,7 +221,7 @@ class Drawing:
                 "postgate": self._maybe("postgate"), "channelslast": self._maybe("channelslast")}
 
     def _state(self, fixed):
-        length = fixed.get("L") or self._length(1500)
+        length = fixed.get("L") or self._length(0.33)
         batch, channels = self._rows(min(30, self._samples(length)))
         return {**self._types(fixed), "S": self._of_any_scale(16), "L": length, "B": batch, "H": channels,
                 "initial": self._maybe("initial", 0.5), "final": self._maybe("final", 0.5)}
@@ -229,10 +230,11 @@ class Drawing:
         axes = len(fixed["L"]) if "L" in fixed else 1 + (self.random.random() < 0.4)
         lengths = fixed.get("L") or tuple(int(self.random.choice(self.lengths)) if self.lengths else
                                           int(self.random.integers(2, 40 if axes > 1 else 200)) for _ in range(axes))
-        fields = {"dtype": self.random.choice(self.dtypes).item(), "L": lengths,
+        dtype = fixed.get("dtype") or self.random.choice(self.dtypes).item()
+        fields = {"dtype": dtype, "L": lengths,
                   "B": int(self.random.integers(1, 6)),
                   "C": tuple(int(self.random.integers(1, 7)) for _ in range(2)),
-                  "complex": self._maybe("complex"), "shared": self._maybe("shared"),
+                  "complex": dtype in ("f32", "f64") and self._maybe("complex"), "shared": self._maybe("shared"),
                   "channelmajor": self._maybe("channelmajor"), "adjoint": self._maybe("adjoint")}
         is_complex = fixed.get("complex", fields["complex"])
         fields["twosided"] = (is_complex or axes > 1) and self._maybe("twosided")

@@ -18,7 +18,7 @@ def _judged(judge, case, values, outputs, text):
 def repeatability(judge, case, number):
     """The same call again, and after others."""
     other, of_other = judge.accepted[(number + 1) % len(judge.accepted)]
-    reply = judge.process.ask("repeat", times=20, token=case.token, values=make(case, "plain", number),
+    reply = judge.process.ask("repeat", extra_s=judge.patience_s(10), token=case.token, values=make(case, "plain", number),
                               other_token=other.token, other_values=make(other, "plain", of_other))
     return f"{reply['calls']} calls, the same bits" if judge.heard(reply, "repeatability", case) else None
 
@@ -26,7 +26,7 @@ def repeatability(judge, case, number):
 def threads(judge, case, number):
     """Three threads at once."""
     lists = [make(case, "plain", number + i) for i in range(3)]
-    reply = judge.process.ask("threads", times=20, token=case.token, list_of_values=lists)
+    reply = judge.process.ask("threads", extra_s=judge.patience_s(40), token=case.token, list_of_values=lists)
     if not judge.heard(reply, "threads", case):
         return None
     for values, outputs in zip(lists, reply["results"]):
@@ -39,7 +39,8 @@ def filters(judge, case, number):
     lists = [make(case, "plain", number + i) for i in range(3)]
     lists[1]["u"] = lists[0]["u"]
     for in_place in (False, True):
-        reply = judge.process.ask("series", times=3, token=case.token, list_of_values=lists, in_place=in_place)
+        reply = judge.process.ask("series", extra_s=judge.patience_s(3), token=case.token, list_of_values=lists,
+                                  in_place=in_place)
         if not judge.heard(reply, "filters", case):
             return None
         for values, outputs in zip(lists, reply["results"]):
@@ -51,7 +52,7 @@ def filters(judge, case, number):
 def views(judge, case, number):
     """Inputs that are not contiguous, and between guard words."""
     values, refused = make(case, "plain", number), []
-    layouts = LAYOUTS[1:] if judge.arrays != "host" else ("offset",)  # what a library is given is contiguous
+    layouts = LAYOUTS[1:] if judge.asked.arrays != "host" else ("offset",)  # what a library is given is contiguous
     for layout in layouts:
         outputs = judge.call(case, values, "views", layout=layout)
         if outputs is None:

@@ -42,12 +42,12 @@ class Process:
 
     def __init__(self, candidate, gradient, arrays, device, limit_s):
         self.asked = (candidate, gradient, arrays, device)
-        self.limit_s, self.ends, self.pid = limit_s, 0, None
+        self.gradient, self.limit_s, self.ends, self.pid = gradient, limit_s, 0, None
         if not isinstance(candidate, str) and str(device).startswith("cuda") and _cuda_is_initialised():
             raise ValueError("judge: CUDA is in use in this process, which cannot be copied then; name the candidate, "
                              "as in \"file.py:name\"")
 
-    def ask(self, action, times=1, **arguments):
+    def ask(self, action, extra_s=0.0, **arguments):
         if self.ends >= self.MOST_ENDS:
             return Reply("crashed", "not asked: it crashed or hung too often before")
         if self.pid is None:
@@ -58,7 +58,7 @@ class Process:
             self.pipe.send((action, arguments))
         except (BrokenPipeError, ConnectionError, EOFError):
             return self._ended()
-        return self._answer(self.limit_s * times)
+        return self._answer(self.limit_s + extra_s)
 
     def _answer(self, limit_s):
         try:

@@ -53,8 +53,8 @@ class Report:
     passed    whether no check failed, and at least one case was right
     """
 
-    def __init__(self, candidate, operation, arrays, claim):
-        self.candidate, self.operation, self.arrays, self.claim = candidate, operation, arrays, claim
+    def __init__(self, candidate, operation, arrays):
+        self.candidate, self.operation, self.arrays = candidate, operation, arrays
         self.rows, self.notes = [], []
         self.date = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
         self.versions = {"danaus": __version__, "python": platform.python_version()}

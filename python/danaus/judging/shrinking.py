@@ -1,11 +1,15 @@
 """The smallest case that still fails, and lines of Python that repeat it."""
 
+import re
 import time
 
 import numpy as np
 
-from danaus.judging.data import make
+from danaus.judging.calling import POSITIONAL
+from danaus.judging.cases import KEYWORDS
+from danaus.judging.data import make_within_range
 from danaus.judging.properties import PROPERTIES, Asked, Broken, Fault, Refused
+from danaus.judging.verdicts import truth
 
 MOST_TRIALS, BUDGET_S = 150, 10.0
 SIMPLER = ("impulse", "ones", "integers", "plain")
@@ -85,26 +89,34 @@ def import_line(candidate):
     return f"from {module} import {name} as candidate"
 
 
-def lines(candidate, case, data, seed, arrays="numpy"):
-    """At most five lines that show values that are wrong."""
-    inputs = case.inputs
-    names = ", ".join(inputs)
-    values = make(case, data, seed)
-    call = ", ".join(name if name in ("u", "k", "w", "a", "b", "c", "dy") else f"{name}={name}" for name in inputs)
-    total = sum(array.size for array in values.values())
-    listed = [np.array2string(array, separator=", ", threshold=1000, max_line_width=10**6).replace("\n", "")
-              for array in values.values()]
-    first, *_ = case.outputs
+def lines(candidate, case, output, data, seed, arrays, by_autograd=False):
+    """At most five lines that show an output that is wrong."""
+    inputs, (values, _) = case.inputs, make_within_range(case, data, seed, truth)
+    names, token = ", ".join(inputs), case.token
     result = [import_line(candidate), "from danaus import judging"]
-    if total <= _SMALL and all(len(text) < 300 for text in listed) and not any(map(case.is_complex, inputs)):
-        listed = [text.replace(" ", "").replace(".,", ",").replace(".]", "]") for text in listed]
-        result.append(f"{names} = judging.arrays({case.token!r}, {', '.join(listed)}, library={arrays!r})")
+    listed = [_listed(array, inputs[name][0]) for name, array in values.items()]
+    if sum(array.size for array in values.values()) <= _SMALL and not any(map(case.is_complex, inputs)):
+        result.append(f"{names} = judging.arrays({token!r}, {', '.join(listed)}, library={arrays!r})")
     else:
-        result.append(f"{names} = judging.inputs({case.token!r}, data={data!r}, seed={seed}, library={arrays!r})")
-    words = "".join(f", {word}={case[word]!r}" for word in ("mode", "padding") if case[word] not in (None, "causal"))
-    result.append(f"print(candidate({call}{words}))")
-    result.append(f"print(judging.truth({case.token!r}, {names})[{first!r}])")
+        result.append(f"{names} = judging.inputs({token!r}, data={data!r}, seed={seed}, library={arrays!r})")
+    given = [name if name in POSITIONAL else f"{name}={name}" for name in inputs if not by_autograd or name != "dy"]
+    given += [f"{word}={value!r}" for word, value in case.keywords(KEYWORDS).items() if value not in (False, "causal")]
+    call = f"candidate({', '.join(given)})"
+    place = list(case.outputs).index(output)
+    if by_autograd:
+        leaves = ", ".join(name for name in inputs if name != "dy")
+        result.append(f"[each.requires_grad_() for each in ({leaves})], {call}.backward(dy), print({output[1:]}.grad)")
+    else:
+        result.append(f"print({call}{f'[{place}]' if len(case.outputs) > 1 else ''})")
+    result.append(f"print(judging.truth({token!r}, {names})[{output!r}])")
     return result
+
+
+def _listed(array, dtype):
+    """The numbers in brackets, as few digits as their type needs."""
+    typed = array.astype({"f16": np.float16, "f64": np.float64}.get(dtype, np.float32))
+    text = np.array2string(typed, separator=",", threshold=10**6, max_line_width=10**6, floatmode="unique")
+    return re.sub(r"\s+", "", text).replace(".,", ",").replace(".]", "]")
 
 
 def again(candidate, case, check, seed, **options):
@@ -143,11 +155,13 @@ def shrunk(judge, check, failure):
     can_shrink = (check in PROPERTIES or by_values) and not (fault and fault.status in ("hung", "crashed"))
     if can_shrink and fails(case, data):
         case, data = smallest(case, data, fails)
-    is_library = str(judge.candidate).endswith(".so")
-    if by_values and "dy" not in case.inputs and not judge.device and not is_library:
-        return case, data, lines(judge.candidate, case, data, seed, judge.arrays)
-    if is_library:
+    if str(judge.candidate).endswith(".so"):
         only = check if check in judge.checks and not fault else "values"
         return case, data, [f"python -m danaus.judging --library {judge.candidate} {case.token} --seed {seed} --only {only}"]
-    options = {"arrays": None if judge.arrays == "numpy" else judge.arrays, "claim": judge.claim}
+    if by_values and not judge.asked.device:
+        by_autograd = "dy" in case.inputs and judge.process.gradient == "autograd"
+        of = judge.gradient if "dy" in case.inputs and judge.takes_gradient else judge.candidate
+        output = failure["output"] if failure["output"] in case.outputs else next(iter(case.outputs))
+        return case, data, lines(of, case, output, data, seed, judge.asked.arrays, by_autograd)
+    options = {"arrays": None if judge.asked.arrays == "numpy" else judge.asked.arrays, "claim": judge.asked.claim}
     return case, data, again(judge.candidate, case, check if check in judge.checks else "values", seed, **options)

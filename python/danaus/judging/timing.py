@@ -19,7 +19,7 @@ def rows_of_times(judge, tokens):
     for token in [tokens] if isinstance(tokens, str) else tokens:
         case = Case.parse(token)
         sets = [make(case, "plain", number) for number in range(_SETS)]
-        reply = judge.process.ask("timed", times=20, token=token, sets=sets)
+        reply = judge.process.ask("timed", extra_s=60, token=token, sets=sets)
         if not reply.ok:
             judge.report.notes.append(f"not timed: {token}: {reply.text}")
             continue
@@ -34,7 +34,7 @@ def rows_of_times(judge, tokens):
                 continue
             q1, median, q3 = np.percentile(found["samples_us"], (25, 50, 75))
             judge.report.add("time", "passed", f"{method}, {token}", method=method, case=token, us=float(median),
-                             q1_us=float(q1), q3_us=float(q3), device=str(judge.device or "cpu"))
+                             q1_us=float(q1), q3_us=float(q3), device=str(judge.asked.device or "cpu"))
 
 
 def turns_of(caller, case, sets, turns, budget_s):
