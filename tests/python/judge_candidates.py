@@ -483,10 +483,9 @@ def layer(u, w, twice=False):
     """A spectral layer of one or two axes of real samples."""
     axes = tuple(range(2, u.ndim))
     spectrum = np.fft.rfftn(u.astype(np.float64), axes=axes)
-    kept = tuple(slice(0, each) for each in w.shape[2:])
+    kept = (slice(None), slice(None), *(slice(0, each) for each in w.shape[2:]))
     mixed = np.zeros((len(u), w.shape[1], *spectrum.shape[2:]), complex)
-    mixed[(slice(None), slice(None), *kept)] = np.einsum("bi...,io...->bo...", spectrum[(slice(None), slice(None), *kept)],
-                                                         w.astype(complex))
+    mixed[kept] = np.einsum("bi...,io...->bo...", spectrum[kept], w.astype(complex))
     if twice:
         mixed[(..., w.shape[-1] - 1)] *= 2
     return np.fft.irfftn(mixed, u.shape[2:], axes=axes)

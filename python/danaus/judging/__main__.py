@@ -80,8 +80,8 @@ def _candidate(words):
     return danaus.judge(words.library or words.candidate, words.operation or "fftconv", arrays=words.arrays,
                         device=words.device, claim=words.claim, dtypes=words.dtypes, lengths=words.lengths,
                         gradient=None if words.gradient == "none" else words.gradient, count=words.count,
-                        seed=words.seed, samples=words.samples, limit_s=words.limit_s, budget_s=words.budget_s, without=words.without,
-                        only=words.only, timed=timed)
+                        seed=words.seed, samples=words.samples, limit_s=words.limit_s, budget_s=words.budget_s,
+                        without=words.without, only=words.only, timed=timed)
 
 
 if __name__ == "__main__":

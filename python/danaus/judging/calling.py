@@ -180,7 +180,7 @@ class Caller:
     # Actions.
 
     def call(self, token, values, layout="plain", use_out=False):
-        """One call. layout: of the inputs; use_out: the candidate writes to memory of the judge, between guard words."""
+        """One call. layout: of the inputs; use_out: the candidate writes to memory between guard words."""
         case = Case.parse(token)
         arrays, out = self.made(case, values, layout), None
         use_out = use_out and not isinstance(self.function, Library)  # which always writes between guard words

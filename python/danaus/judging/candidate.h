@@ -17,7 +17,7 @@ extern "C" {
 enum { DANAUS_CANDIDATE_DONE = 0, DANAUS_CANDIDATE_REFUSED = 1, DANAUS_CANDIDATE_FAILED = 2 };
 
 typedef struct {
-  const char* name;  /* u, k, w, a, b, c, dy, bias, pregate, postgate, x_initial; y, du, dk, ... are written */
+  const char* name; /* u, k, w, a, b, c, dy, bias, pregate, postgate, x_initial; y, du, dk, ... are written */
   void* data;
   const char* dtype; /* f16, bf16, f32, f64 */
   int rank;

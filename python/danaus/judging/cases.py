@@ -216,8 +216,8 @@ class Drawing:
                                     else self._length(0.25))
         batch, channels = self._rows(self._samples(length))
         taps = int(self.random.integers(2, 6)) if self.random.random() < 0.6 else self._of_any_scale(256, 2)
-        return {**self._types(fixed), "padding": self._word("padding"), "K": taps, "L": length, "B": batch, "H": channels,
-                "bias": self._maybe("bias", 0.5), "pregate": self._maybe("pregate"),
+        return {**self._types(fixed), "padding": self._word("padding"), "K": taps, "L": length, "B": batch,
+                "H": channels, "bias": self._maybe("bias", 0.5), "pregate": self._maybe("pregate"),
                 "postgate": self._maybe("postgate"), "channelslast": self._maybe("channelslast")}
 
     def _state(self, fixed):

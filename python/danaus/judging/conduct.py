@@ -5,77 +5,66 @@ import numpy as np
 from danaus.judging import verdicts
 from danaus.judging.adapters import LAYOUTS
 from danaus.judging.data import make
-from danaus.judging.properties import Broken
+from danaus.judging.properties import Broken, Refused
 
 
 def _judged(judge, case, values, outputs, text):
     found = verdicts.judge_rows(case, values, outputs, verdicts.truth(case, values), judge.kind(case),
-                                roundings=judge.roundings)
+                                roundings=judge.asked.roundings)
     if found.share > 1:
         raise Broken(f"{text}: {found.where} errs by {found.error:.2g}, bound {found.bound:.2g}", found.share)
 
 
-def repeatability(judge, case, number):
+def repeatability(judge, case, seed):
     """The same call again, and after others."""
-    other, of_other = judge.accepted[(number + 1) % len(judge.accepted)]
-    reply = judge.process.ask("repeat", extra_s=judge.patience_s(10), token=case.token, values=make(case, "plain", number),
-                              other_token=other.token, other_values=make(other, "plain", of_other))
-    return f"{reply['calls']} calls, the same bits" if judge.heard(reply, "repeatability", case) else None
+    other, of_other = judge.accepted[(seed + 1) % len(judge.accepted)]
+    reply = judge.ask("repeat", case, extra_s=judge.patience_s(10), values=make(case, "plain", seed),
+                      other_token=other.token, other_values=make(other, "plain", of_other))
+    return f"{reply['calls']} calls, the same bits"
 
 
-def threads(judge, case, number):
+def threads(judge, case, seed):
     """Three threads at once."""
-    lists = [make(case, "plain", number + i) for i in range(3)]
-    reply = judge.process.ask("threads", extra_s=judge.patience_s(40), token=case.token, list_of_values=lists)
-    if not judge.heard(reply, "threads", case):
-        return None
+    lists = [make(case, "plain", seed + i) for i in range(3)]
+    reply = judge.ask("threads", case, extra_s=judge.patience_s(40), list_of_values=lists)
     for values, outputs in zip(lists, reply["results"]):
         _judged(judge, case, values, outputs, "called from three threads at once")
     return "3 threads"
 
 
-def filters(judge, case, number):
+def filters(judge, case, seed):
     """Other filters of the same shape, as new arrays and in the same memory."""
-    lists = [make(case, "plain", number + i) for i in range(3)]
+    lists = [make(case, "plain", seed + i) for i in range(3)]
     lists[1]["u"] = lists[0]["u"]
     for in_place in (False, True):
-        reply = judge.process.ask("series", extra_s=judge.patience_s(3), token=case.token, list_of_values=lists,
-                                  in_place=in_place)
-        if not judge.heard(reply, "filters", case):
-            return None
+        reply = judge.ask("series", case, extra_s=judge.patience_s(3), list_of_values=lists, in_place=in_place)
         for values, outputs in zip(lists, reply["results"]):
             _judged(judge, case, values, outputs, "the filter has changed " +
                     ("in place" if in_place else "to another array of its shape"))
     return "new arrays and changes in place"
 
 
-def views(judge, case, number):
+def views(judge, case, seed):
     """Inputs that are not contiguous, and between guard words."""
-    values, refused = make(case, "plain", number), []
+    values, refused = make(case, "plain", seed), []
     layouts = LAYOUTS[1:] if judge.asked.arrays != "host" else ("offset",)  # what a library is given is contiguous
     for layout in layouts:
-        outputs = judge.call(case, values, "views", layout=layout)
-        if outputs is None:
+        try:
+            _judged(judge, case, values, judge.call(case, values, layout=layout), f"inputs are {layout} views")
+        except Refused:
             refused.append(layout)
-            continue
-        _judged(judge, case, values, outputs, f"inputs are {layout} views")
     if len(refused) == len(layouts):
-        return None
+        raise Refused
     return ", ".join(each for each in layouts if each not in refused) + \
         (f"; refused: {', '.join(refused)}" if refused else "")
 
 
-def writes(judge, case, number):
+def writes(judge, case, seed):
     """Into memory of the judge, between guard words."""
-    if not judge.accepts_out:
-        judge.of("writes")["asked"] = 0
-        return ""
-    values = make(case, "plain", number)
-    outputs = judge.call(case, values, "writes", use_out=True)
-    if outputs is None:
-        return None
+    values = make(case, "plain", seed)
+    outputs = judge.call(case, values, use_out=True)
     if any(np.isnan(array).any() for array in outputs.values()):
-        raise Broken("out keeps numbers that the candidate never wrote")
+        raise Broken("out keeps seeds that the candidate never wrote")
     _judged(judge, case, values, outputs, "written to out")
     return "out between guard words"
 

@@ -8,8 +8,8 @@ _MAX_RANK = 8
 
 
 class _Array(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("data", ctypes.c_void_p), ("dtype", ctypes.c_char_p), ("rank", ctypes.c_int),
-                ("extents", ctypes.c_int64 * _MAX_RANK)]
+    _fields_ = [("name", ctypes.c_char_p), ("data", ctypes.c_void_p), ("dtype", ctypes.c_char_p),
+                ("rank", ctypes.c_int), ("extents", ctypes.c_int64 * _MAX_RANK)]
 
 
 class Library:

@@ -18,8 +18,8 @@ SPLITS = {
     "GPU": lambda row: row.get("profile") or row.get("device", {}).get("name", ""),
 }
 # Fields of rows that a model must not see.
-MEASURED = {"measured_us", "call_measured_us", "clock_mhz", "time_us", "call_us", "filter_us", "ratios", "load", "verify",
-            "memory", "notes"}
+MEASURED = {"measured_us", "call_measured_us", "clock_mhz", "time_us", "call_us", "filter_us", "ratios", "load",
+            "verify", "memory", "notes"}
 _DRAWS, _INSIDE = 1000, (2.5, 97.5)
 _FACTORS = re.compile(r"_(n\d+|r\d+(x\d+)*)(?=_|$)")
 
@@ -174,7 +174,7 @@ class ModelReport:
         self.rows.append(row)
 
     def _regrets(self, times, places):
-        """Of each case that was measured with several kernels: the chosen one's time over the fastest one's, minus 1."""
+        """Of each case with several kernels: the chosen one's measured time over the fastest one's, minus 1."""
         cases = {}
         for i in places:
             if self.kernels[i].get("asked_by_factors", True):

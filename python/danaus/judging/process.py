@@ -98,8 +98,8 @@ class Process:
             self.pipe = here
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads, which the child has not
-                self.process = multiprocessing.get_context("fork").Process(target=_forked, args=(there, here, self.asked),
-                                                                           daemon=True)
+                fork = multiprocessing.get_context("fork")
+                self.process = fork.Process(target=_forked, args=(there, here, self.asked), daemon=True)
                 self.process.start()
             there.close()
             self.pid = self.process.pid

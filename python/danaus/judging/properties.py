@@ -8,11 +8,11 @@ from danaus.judging.verdicts import half_ulp, judge_rows, rows_of
 
 
 class Broken(Exception):
-    """A property that does not hold: what was done, and the verdict."""
+    """What does not hold: what was done, and the verdict."""
 
-    def __init__(self, text, share=np.inf):
+    def __init__(self, text, share=np.inf, output=None):
         super().__init__(text)
-        self.share = share
+        self.share, self.output = share, output
 
 
 class Fault(Exception):
@@ -24,7 +24,7 @@ class Fault(Exception):
 
 
 class Refused(Exception):
-    pass
+    """The candidate does not take the case."""
 
 
 class Asked:

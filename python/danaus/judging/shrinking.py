@@ -8,7 +8,7 @@ import numpy as np
 from danaus.judging.calling import POSITIONAL
 from danaus.judging.cases import KEYWORDS
 from danaus.judging.data import make_within_range
-from danaus.judging.properties import PROPERTIES, Asked, Broken, Fault, Refused
+from danaus.judging.properties import PROPERTIES, Broken, Fault, Refused
 from danaus.judging.verdicts import truth
 
 MOST_TRIALS, BUDGET_S = 150, 10.0
@@ -128,40 +128,41 @@ def again(candidate, case, check, seed, **options):
 
 def shrunk(judge, check, failure):
     """A failure's smallest case and simplest data, and lines that repeat it."""
-    case, data, seed, fault = failure["case"], failure["data"], failure["seed"], failure["fault"]
+    case, data, seed, fault = failure.case, failure.data, failure.seed, failure.fault
     if case is judge.fixed or check == "class":
         return case, data, None
+    of_property = check in PROPERTIES and fault is None
 
     def fails(other, kind):
-        if check in PROPERTIES and fault is None:
-            ask, fits = PROPERTIES[check]
-            if kind != "plain" or not fits(other):
-                return False
-            try:
-                ask(Asked(other, seed, judge.kind(other), lambda case, values: judge.called(case, values, check),
-                          judge.roundings))
-            except Broken:
-                return True
-            except (Refused, Fault):
-                return False
-            return False
         try:
-            found = judge.verdict(other, kind, seed)
-        except Fault as other_fault:
-            return fault is not None and other_fault.reply.check == fault.check
-        return fault is None and found is not None and found[0].share > 1
+            if of_property:
+                if kind == "plain" and PROPERTIES[check][1](other):
+                    judge.property_of(check)(other, seed)
+                return False
+            return judge.verdict(other, kind, seed)[0].share > 1 and fault is None
+        except Broken:
+            return True
+        except Refused:
+            return False
+        except Fault as found:
+            return fault is not None and found.reply.check == fault.check
 
     by_values = check in ("values", "loudness", "impulse", "gradients") or fault is not None
-    can_shrink = (check in PROPERTIES or by_values) and not (fault and fault.status in ("hung", "crashed"))
-    if can_shrink and fails(case, data):
+    ended = fault is not None and fault.status in ("hung", "crashed")
+    if (of_property or by_values) and not ended and fails(case, data):
         case, data = smallest(case, data, fails)
-    if str(judge.candidate).endswith(".so"):
-        only = check if check in judge.checks and not fault else "values"
-        return case, data, [f"python -m danaus.judging --library {judge.candidate} {case.token} --seed {seed} --only {only}"]
-    if by_values and not judge.asked.device:
-        by_autograd = "dy" in case.inputs and judge.process.gradient == "autograd"
-        of = judge.gradient if "dy" in case.inputs and judge.takes_gradient else judge.candidate
-        output = failure["output"] if failure["output"] in case.outputs else next(iter(case.outputs))
-        return case, data, lines(of, case, output, data, seed, judge.asked.arrays, by_autograd)
-    options = {"arrays": None if judge.asked.arrays == "numpy" else judge.asked.arrays, "claim": judge.asked.claim}
-    return case, data, again(judge.candidate, case, check if check in judge.checks else "values", seed, **options)
+    return case, data, _repeated(judge, check, failure, case, data, by_values)
+
+
+def _repeated(judge, check, failure, case, data, by_values):
+    asked, seed, is_gradient = judge.asked, failure.seed, "dy" in case.inputs
+    only = check if judge.makes(check) and failure.fault is None else "values"
+    if str(asked.candidate).endswith(".so"):
+        return [f"python -m danaus.judging --library {asked.candidate} {case.token} --seed {seed} --only {only}"]
+    if by_values and not asked.device:
+        candidate = asked.gradient if is_gradient and judge.takes_gradient else asked.candidate
+        output = failure.output if failure.output in case.outputs else next(iter(case.outputs))
+        return lines(candidate, case, output, data, seed, asked.arrays,
+                     is_gradient and judge.process.gradient == "autograd")
+    options = {"arrays": None if asked.arrays == "numpy" else asked.arrays, "claim": asked.claim}
+    return again(asked.candidate, case, only, seed, **options)

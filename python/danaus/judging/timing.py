@@ -5,6 +5,7 @@ import time
 import numpy as np
 
 from danaus.judging import verdicts
+from danaus.judging.cases import Case
 from danaus.judging.data import make
 
 _SETS = 4  # of inputs, so that a call does not find those of the call before in a cache
@@ -13,7 +14,6 @@ _SERIES_S = 0.005  # of calls that one measurement is the mean of
 
 def rows_of_times(judge, tokens):
     """Rows of the report, for each token and method; a method that is wrong has none. The candidate is right here."""
-    from danaus.judging.cases import Case
     if tokens is True:
         tokens = [max((case for case, _ in judge.right), key=lambda case: case["B"] * np.prod(case["L"])).token]
     for token in [tokens] if isinstance(tokens, str) else tokens:
@@ -27,7 +27,7 @@ def rows_of_times(judge, tokens):
         for method, found in reply["methods"].items():
             kind = judge.kind(case) if method == "candidate" else verdicts.class_of_claim("16bit", case["dtype"])
             shares = [] if method == "copy" else \
-                [verdicts.judge_rows(case, sets[0], outputs, expected, kind, roundings=judge.roundings).share
+                [verdicts.judge_rows(case, sets[0], outputs, expected, kind, roundings=judge.asked.roundings).share
                  for outputs in found["outputs"]]
             if max(shares, default=0) > 1:
                 judge.report.notes.append(f"not timed: {method} of {token}, whose result is wrong")
@@ -47,7 +47,7 @@ def turns_of(caller, case, sets, turns, budget_s):
         try:
             outputs = [method(given) for given in arrays]  # warm
             results[name] = {"samples_us": [], "outputs": [caller.read(outputs[0])] if name != "copy" else []}
-        except Exception as error:
+        except Exception:
             if name == "candidate":
                 raise
             del methods[name]

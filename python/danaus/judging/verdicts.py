@@ -145,12 +145,11 @@ def _summed_of_layer(case, values):
     twice = np.where((frequencies == 0) | (2 * frequencies == last), 1, 2) if not case["complex"] else np.ones(count)
     square = (w**2).sum(-1)
     others = _frequencies_of_outer_axes(case)
+    kept_twice = (twice**2).sum() * others
     if case["shared"]:
         weights = square * twice.sum() * others
-        kept, kept_twice = twice.sum() * others, (twice**2).sum() * others
     else:
         weights = (square * twice).reshape(*square.shape[:2], -1).sum(-1)
-        kept_twice = (twice**2).sum() * others
     weights = weights.T if case["adjoint"] else weights  # [C_in, C_out]
     u = _norms(case, values["u"])**2
     norms = {"y": np.sqrt(u @ weights / points)}
@@ -253,6 +252,11 @@ class RowVerdict:
     bound: float
     where: str
     finite: bool = True
+
+    def __str__(self):
+        if not self.finite:
+            return f"{self.where}: a value is not finite though the truth is"
+        return f"{self.where}: error {self.error:.2g} of what was summed, bound {self.bound:.2g}"
 
 
 def judge_rows(case, values, outputs, expected, kind, *, names=None, scale=1.0, slack=None, roundings=None,

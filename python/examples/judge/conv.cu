@@ -28,7 +28,8 @@ __global__ void convolve(const float* u, const float* k, float* y, int64_t outpu
 }  // namespace
 
 extern "C" int danaus_candidate(const char* token, const danaus_candidate_array* arrays, size_t count, void* stream) {
-  if (std::strncmp(token, "fftconv_f32_causal_", 19) != 0 || std::strstr(token, "gate")) return DANAUS_CANDIDATE_REFUSED;
+  const bool is_taken = std::strncmp(token, "fftconv_f32_causal_", 19) == 0 && !std::strstr(token, "gate");
+  if (!is_taken) return DANAUS_CANDIDATE_REFUSED;
   const danaus_candidate_array *u = named(arrays, count, "u"), *k = named(arrays, count, "k");
   const int64_t outputs = u->extents[0] * u->extents[1] * u->extents[2];
   convolve<<<(outputs + 255) / 256, 256, 0, static_cast<cudaStream_t>(stream)>>>(
