@@ -325,8 +325,8 @@ class Libraries(unittest.TestCase):
             self.assertTrue(report.passed, report)
             self.assertEqual(report.checks["writes"]["status"], "passed")
         with tempfile.TemporaryDirectory() as folder:
-            far = self.built(folder, lambda text: text.replace("result[n] =", "if (n == length - 1) result[length] = 1;\n"
-                                                               "result[n] ="))
+            beyond = "if (n == length - 1) result[length] = 1; result[n] ="
+            far = self.built(folder, lambda text: text.replace("result[n] =", beyond))
             report = danaus.judge(far, "fftconv_f32_causal", count=10)
             self.assertEqual(report.failed, ["writes"], report)
             self.assertIn("--library", "".join(report.checks["writes"]["repeat"]))

@@ -1,5 +1,5 @@
-"""The judge judged: every wrong candidate of judge_candidates.py fails a check that it must fail, every right one passes
-all, each within a minute, and no check is there that no candidate fails.
+"""The judge judged: every wrong candidate of judge_candidates.py fails a check that it must fail, every right one
+passes all, each within a minute. Each check is failed by a candidate.
 
   PYTHONPATH=BUILD/python judge_test.py [unittest's own arguments]
 """
