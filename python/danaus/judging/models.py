@@ -3,30 +3,26 @@
 import copy
 import csv
 import json
-import re
 from pathlib import Path
 
 import numpy as np
 
-# What a group is; each is judged by itself, and fitted models without it.
+from danaus.rows import asked
+
+# Ways to split rows into groups. Each group is judged by itself, and fitted models have not seen it.
 SPLITS = {
-    "operation": lambda row: row["case"].split("_")[0],
-    "length": lambda row: row.get("n") or row.get("fft_size") or _number(row["case"], "l"),
+    "operation": lambda row: row["asked"]["operation"],
+    "length": lambda row: row.get("n") or row.get("fft_size") or row["asked"]["l"],
     "algorithm": lambda row: (row.get("kernel") or row.get("variant") or "").split("_")[0],
-    "type": lambda row: next((word for word in row["case"].split("_") if word in ("f16", "bf16", "f32")), ""),
-    "mode": lambda row: next((word for word in row["case"].split("_") if word in ("causal", "circular", "same")), ""),
+    "type": lambda row: row["asked"]["dtype"],
+    "mode": lambda row: row["asked"].get("mode") or row["asked"].get("padding") or "",
     "GPU": lambda row: row.get("profile") or row.get("device", {}).get("name", ""),
 }
 # Fields of rows that a model must not see.
 MEASURED = {"measured_us", "call_measured_us", "clock_mhz", "time_us", "call_us", "filter_us", "ratios", "load",
             "verify", "memory", "notes"}
 _DRAWS, _INSIDE = 1000, (2.5, 97.5)
-_FACTORS = re.compile(r"_(n\d+|r\d+(x\d+)*)(?=_|$)")
-
-
-def _number(token, letter):
-    found = re.search(rf"_{letter}(\d+)", token)
-    return int(found[1]) if found else 0
+_CHOSEN = ("n", "fold", "r")  # fields of a token that say how, and not what
 
 
 def judge_model(predict, rows, *, fit=None, name=None):
@@ -41,7 +37,8 @@ def judge_model(predict, rows, *, fit=None, name=None):
 
     Raises ValueError where no row has a measured time, or a prediction is no positive number.
     """
-    rows = [row for row in _rows_of(rows) if not row.get("stale") and _measured(row)]
+    rows = [{"asked": row.get("asked") or asked(row["case"]), **row} for row in _rows_of(rows)
+            if not row.get("stale") and _measured(row)]
     if not rows:
         raise ValueError("judge_model: no row has a measured time; danaus bench and danaus model --measured write such")
     if isinstance(predict, (str, Path)):
@@ -105,7 +102,8 @@ class ModelReport:
     def __init__(self, name, rows, predict, fit):
         self.name, self.kernels = name, rows
         self.measured = np.array([_measured(row) for row in rows], float)
-        self.labels = [_FACTORS.sub("", row["case"]) + str(SPLITS["GPU"](row)) for row in rows]
+        self.labels = [str([*((name, value) for name, value in row["asked"].items() if name not in _CHOSEN),
+                            row.get("fold"), SPLITS["GPU"](row)]) for row in rows]
         self.seen = [_hidden(row) for row in rows]
         self.rows, self.errors = [], {}
         constant = self._times(predict) if predict else None

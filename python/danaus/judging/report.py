@@ -7,6 +7,7 @@ import platform
 from pathlib import Path
 
 from danaus._version import __version__
+from danaus.rows import asked
 
 # Checks in the order of the report, and what each asks.
 CHECKS = {
@@ -37,6 +38,14 @@ CHECKS = {
 STATUSES = ("passed", "failed", "skipped")
 
 
+def _asked(token):
+    """danaus.asked(); None of a case that is the judge's alone."""
+    try:
+        return token and asked(token)
+    except ValueError:
+        return None
+
+
 class Rejected(AssertionError):
     """A candidate failed a check; report has everything."""
 
@@ -62,7 +71,7 @@ class Report:
     def add(self, check, status, text, **fields):
         row = {"schema": 1, "kind": "judge", "candidate": self.candidate, "operation": self.operation,
                "arrays": self.arrays, "check": check, "status": status, "text": text, **fields,
-               "date": self.date, "versions": self.versions}
+               "asked": _asked(fields.get("case")), "date": self.date, "versions": self.versions}
         self.rows.append({name: value for name, value in row.items() if value is not None})
 
     @property
