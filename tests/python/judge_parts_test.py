@@ -361,7 +361,8 @@ class Command(unittest.TestCase):
 
 
 class Models(unittest.TestCase):
-    ROWS = [{"kind": "prediction", "case": f"fftconv_{dtype}_causal_l{length}_b{batch}_h8_r{factor}", "n": length,
+    ROWS = [{"kind": "prediction", "n": length,
+             "case": f"fftconv_{dtype}_circular_l{length}_b{batch}_h8_r{length // factor}x{factor}",
              "kernel": f"chain_{factor}", "profile": "A GPU", "asked_by_factors": True,
              "counted": {"resources_us": {"hbm": length * batch / 100, "tensor": 1.0}},
              "measured_us": length * batch / 50 * (1 + 0.1 * (factor == 4))}
@@ -418,7 +419,7 @@ class Models(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "has columns token, us, must have case and us"):
                 danaus.judge_model(path, self.ROWS)
             path.write_text("case,us\nx,1\n")
-            with self.assertRaisesRegex(ValueError, "predicts nan us of fftconv_f16_causal_l256_b1_h8_r4"):
+            with self.assertRaisesRegex(ValueError, "predicts nan us of fftconv_f16_circular_l256_b1_h8_r64x4"):
                 danaus.judge_model(path, self.ROWS)
 
     def test_what_is_refused(self):

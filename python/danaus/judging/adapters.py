@@ -1,4 +1,4 @@
-"""Arrays of a candidate's library: made from float64, read back, laid out as views or between guard words."""
+"""Arrays of a candidate's library: from float64 and back, laid out as views or between guard words."""
 
 import numpy as np
 

@@ -77,7 +77,7 @@ class Caller:
 
     # Arrays and one call.
 
-    def made(self, case, values, layout="plain"):
+    def arrays_of(self, case, values, layout="plain"):
         """name -> Guarded or array of every input; only a layout other than plain is put between guard words."""
         arrays = {}
         for name, (dtype, _, _) in case.inputs.items():
@@ -182,7 +182,7 @@ class Caller:
     def call(self, token, values, layout="plain", use_out=False):
         """One call. layout: of the inputs; use_out: the candidate writes to memory between guard words."""
         case = Case.parse(token)
-        arrays, out = self.made(case, values, layout), None
+        arrays, out = self.arrays_of(case, values, layout), None
         use_out = use_out and not isinstance(self.function, Library)  # which always writes between guard words
         if use_out:
             name, (dtype, extents, _) = next(iter(case.outputs.items()))
@@ -205,25 +205,25 @@ class Caller:
     def has_gradient(self, token, values):
         """Whether y requires a gradient where inputs do."""
         case = Case.parse(token)
-        given = self.made(case, values)
+        given = self.arrays_of(case, values)
         y = self.called(self.function, case, {name: each.requires_grad_() for name, each in given.items()}, {})
         return {"has_gradient": bool(getattr(y, "requires_grad", False))}
 
     def repeat(self, token, values, other_token, other_values, calls=100, budget_s=1.5):
         """The same call again, after another one, and up to the hundredth: bits. Results stay what they were."""
         case, other = Case.parse(token), Case.parse(other_token)
-        arrays = self.made(case, values)
+        arrays = self.arrays_of(case, values)
         first = self.invoke(case, arrays)
         at_once = {name: self.adapter.bits(array) for name, array in first.items()}
         time.sleep(0.02)
         self._expect_same(first, at_once, "finished", "was still being written when the call had returned")
         second = self.invoke(case, arrays)
         self._expect_same(second, at_once, "repeatability", "of a second call has other bits")
-        self.invoke(case, self.made(case, {name: array * 0 for name, array in values.items()})
+        self.invoke(case, self.arrays_of(case, {name: array * 0 for name, array in values.items()})
                     if case.operation != "ssmconv" else arrays)
         self._expect_same(first, at_once, "finished", "changed when the candidate was called again")
-        self.invoke(other, self.made(other, other_values))
-        again = self.invoke(case, self.made(case, values))
+        self.invoke(other, self.arrays_of(other, other_values))
+        again = self.invoke(case, self.arrays_of(case, values))
         self._expect_same(again, at_once, "repeatability", "has other bits after a call of another shape")
         begin, count = time.perf_counter(), 5
         while count < calls and time.perf_counter() - begin < budget_s:
@@ -240,7 +240,7 @@ class Caller:
         """Calls one after the other; in_place writes the next numbers into the same arrays."""
         case, results, arrays = Case.parse(token), [], None
         for values in list_of_values:
-            fresh = self.made(case, values)
+            fresh = self.arrays_of(case, values)
             if in_place and arrays is not None:
                 for name, array in arrays.items():
                     self.adapter.fill(array, fresh[name])
@@ -252,7 +252,7 @@ class Caller:
     def threads(self, token, list_of_values, rounds=3):
         """The same calls from as many threads at once, a few times; the results of the last round that differed."""
         case = Case.parse(token)
-        arrays = [self.made(case, values) for values in list_of_values]
+        arrays = [self.arrays_of(case, values) for values in list_of_values]
         alone = [self.read(self.invoke(case, each)) for each in arrays]
         results, errors = list(alone), []
 
@@ -260,9 +260,9 @@ class Caller:
             try:
                 start.wait()
                 for _ in range(4):
-                    found = self.read(self.invoke(case, arrays[i]))
-                    if any((found[name] != alone[i][name]).any() for name in found):
-                        results[i] = found
+                    outputs = self.read(self.invoke(case, arrays[i]))
+                    if any((outputs[name] != alone[i][name]).any() for name in outputs):
+                        results[i] = outputs
             except Exception as error:  # what a thread raises is the judge's to hear
                 errors.append(error)
 
@@ -280,7 +280,7 @@ class Caller:
     def memory(self, token, values):
         """Bytes at the peak of one call beyond its inputs, outputs included."""
         case = Case.parse(token)
-        arrays = self.made(case, values)
+        arrays = self.arrays_of(case, values)
         self.invoke(case, arrays)
         if self.adapter.name == "numpy":
             tracemalloc.start()

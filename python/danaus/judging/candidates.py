@@ -75,7 +75,7 @@ class _Judge:
         self.report, self.memory_row = Report(name, asked.operation, asked.arrays), None
         self.slowest_s = 0.0  # of calls so far
         self.accepted, self.right = [], []  # (case, seed) of ordinary data: that have a result, and a right one
-        self.refusals, self.shares, self.told = {}, {}, {}
+        self.refusals, self.shares, self.casts = {}, {}, {}
 
     # What is common to all checks.
 
@@ -110,17 +110,17 @@ class _Judge:
 
     def each(self, check, cases, until, ask, data="plain"):
         """Asks ask(case, seed) of cases. It returns words, or raises Broken, Refused or Fault."""
-        found = self.findings[check]
+        finding = self.findings[check]
         for case, seed in cases:
             if self.is_over(check, until):
                 break
-            found.asked += 1
+            finding.asked += 1
             try:
                 text = ask(case, seed)
                 if text:
-                    found.texts.append(text)
+                    finding.texts.append(text)
             except Refused:
-                found.refused += 1
+                finding.refused += 1
             except Broken as broken:
                 self.findings.fail(check, Failure(str(broken), case, data, seed, broken.share, broken.output))
             except Fault as fault:
@@ -141,12 +141,12 @@ class _Judge:
 
     def drawn(self, check, data, first, count):
         """So many (case, seed) that are not refused, of four times as many at most."""
-        found = self.findings[check]
-        count += found.asked - found.refused
+        finding = self.findings[check]
+        count += finding.asked - finding.refused
         for seed in range(self.asked.seed + first, self.asked.seed + first + 4 * count):
-            if found.asked - found.refused >= count:
+            if finding.asked - finding.refused >= count:
                 break
-            if found.asked >= 20 and found.asked > 8 * (found.asked - found.refused):
+            if finding.asked >= 20 and finding.asked > 8 * (finding.asked - finding.refused):
                 self.drawing.is_simple = True
             case = self.drawing.case(seed)
             if check == "gradients":  # of filters in 16 bits, loud rows would make gradients that overflow
@@ -174,24 +174,24 @@ class _Judge:
         shares = self.shares.setdefault(case["dtype"], dict.fromkeys(verdicts.CLASSES, 0.0))
         for kind in verdicts.CLASSES:
             shares[kind] = max(shares[kind], by(kind).share)
-        told = self.told.setdefault(self.kind(case), [])
-        if numbers and len(told) < 8:
-            told += [each for each in [verdicts.one_precision_lower(case, *numbers, self.kind(case),
+        casts = self.casts.setdefault(self.kind(case), [])
+        if numbers and len(casts) < 8:
+            casts += [each for each in [verdicts.one_precision_lower(case, *numbers, self.kind(case),
                                                                     self.asked.roundings)] if each is not None]
 
     def arithmetic(self):
         """The class that results of each type meet."""
-        found, words, order = self.findings["class"], [], [*verdicts.CLASSES, "none"]
+        finding, words, order = self.findings["class"], [], [*verdicts.CLASSES, "none"]
         for dtype, shares in sorted(self.shares.items()):
             met, claimed = verdicts.met_class(shares), verdicts.class_of_claim(self.asked.claim, dtype)
-            found.asked += 1
+            finding.asked += 1
             words.append(f"{dtype}: {verdicts.WORDS[met]}")
             if order.index(met) > order.index(claimed):
                 self.findings.fail("class", Failure(f"{dtype} claims {verdicts.WORDS[claimed]}, meets "
                                                     f"{verdicts.WORDS[met]}", self.fixed))
-        words += [f"a cast to {verdicts.LOWER[kind]} inside would fail {sum(told)} of {len(told)} cases"
-                  for kind, told in self.told.items() if told]
-        found.texts.append("; ".join(words))
+        words += [f"a cast to {verdicts.LOWER[kind]} inside would fail {sum(casts)} of {len(casts)} cases"
+                  for kind, casts in self.casts.items() if casts]
+        finding.texts.append("; ".join(words))
 
     def gradients(self):
         if self.asked.gradient is None or self.fixed.operation not in GRADIENT:

@@ -9,10 +9,10 @@ from danaus.judging.properties import Broken, Refused
 
 
 def _judged(judge, case, values, outputs, text):
-    found = verdicts.judge_rows(case, values, outputs, verdicts.truth(case, values), judge.kind(case),
+    verdict = verdicts.judge_rows(case, values, outputs, verdicts.truth(case, values), judge.kind(case),
                                 roundings=judge.asked.roundings)
-    if found.share > 1:
-        raise Broken(f"{text}: {found.where} errs by {found.error:.2g}, bound {found.bound:.2g}", found.share)
+    if verdict.share > 1:
+        raise Broken(f"{text}: {verdict.where} errs by {verdict.error:.2g}, bound {verdict.bound:.2g}", verdict.share)
 
 
 def repeatability(judge, case, seed):

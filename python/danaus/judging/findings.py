@@ -1,4 +1,4 @@
-"""What was found, check by check, and the report that follows from it."""
+"""Findings of each check, and the report that follows from it."""
 
 from dataclasses import dataclass, field
 
@@ -47,7 +47,7 @@ class Finding:
 
 
 class Findings(dict):
-    """check -> Finding, of the checks that are made."""
+    """check -> Finding, of the checks of this judge."""
 
     def __init__(self, checks):
         super().__init__()
@@ -58,7 +58,7 @@ class Findings(dict):
         return self[check]
 
     def fail(self, check, failure):
-        """A failure of the check; a fault counts for the check that it is named for, where that is made."""
+        """A failure of the check; a fault counts for the check that it is named for, if the judge has it."""
         name = failure.fault.check if failure.fault is not None and failure.fault.check in self.checks else check
         if name != check:
             self[check].faults += 1
@@ -67,18 +67,18 @@ class Findings(dict):
     def conclude(self, judge):
         """Adds the rows of all checks to the judge's report."""
         for check in self.checks:
-            found = self[check]
+            finding = self[check]
             if check == "memory" and judge.memory_row:
                 judge.report.add(check, "passed", **judge.memory_row)
-            elif found.failures:
-                self._failed(judge, check, found)
-            elif found.asked == 0:
+            elif finding.failures:
+                self._failed(judge, check, finding)
+            elif finding.asked == 0:
                 of_calls = check in _OF_CALLS or check == "finished" and self["repeatability"].answered > 0
                 passed = judge.accepted and of_calls
                 verdict = ("passed", "all calls") if passed else ("skipped", self._reason(judge, check))
                 judge.report.add(check, *verdict)
             else:
-                self._passed(judge, check, found)
+                self._passed(judge, check, finding)
         for text, cases in sorted(judge.refusals.items(), key=lambda each: -len(each[1]))[:3]:
             judge.report.notes.append(f"refused {len(cases)} times, as {cases[0]}: {text}")
 
@@ -93,26 +93,26 @@ class Findings(dict):
             return "no case gave a result"
         return "no accepted case is of this kind" if judge.right else "no case has right values"
 
-    def _passed(self, judge, check, found):
-        counts = {"asked": found.asked, "refused": found.refused}
-        if found.answered <= 0:
-            refused = found.faults == 0
-            text = f"all {found.asked} cases were refused" if refused else "no call gave a result"
+    def _passed(self, judge, check, finding):
+        counts = {"asked": finding.asked, "refused": finding.refused}
+        if finding.answered <= 0:
+            refused = finding.faults == 0
+            text = f"all {finding.asked} cases were refused" if refused else "no call gave a result"
             judge.report.add(check, "failed" if refused and check == "values" else "skipped", text, **counts)
             return
-        texts = list(dict.fromkeys(found.texts))[:2] or [
-            f"{found.answered} cases" + (f", {found.refused} refused" if found.refused else ""),
-            f"at most {found.share:.2g} of the bound" if found.share else "no error beyond a rounding"]
-        judge.report.add(check, "passed", "; ".join(texts), **counts, share=found.share)
+        texts = list(dict.fromkeys(finding.texts))[:2] or [
+            f"{finding.answered} cases" + (f", {finding.refused} refused" if finding.refused else ""),
+            f"at most {finding.share:.2g} of the bound" if finding.share else "no error beyond a rounding"]
+        judge.report.add(check, "passed", "; ".join(texts), **counts, share=finding.share)
 
-    def _failed(self, judge, check, found):
-        least = min(found.failures, key=lambda each: each.size)
+    def _failed(self, judge, check, finding):
+        least = min(finding.failures, key=lambda each: each.size)
         case, data, repeat = shrinking.shrunk(judge, check, least)
-        count = len(found.failures)
-        judge.report.add(check, "failed", least.text + (f"; {count} failures" if count > 1 else ""), asked=found.asked,
-                         refused=found.refused, failures=count, case=None if case is judge.fixed else case.token,
-                         share=None if least.share is None else float(min(least.share, 1e300)), data=data,
-                         seed=least.seed, repeat=repeat)
+        count = len(finding.failures)
+        text = least.text + (f"; {count} failures" if count > 1 else "")
+        judge.report.add(check, "failed", text, asked=finding.asked, refused=finding.refused, failures=count,
+                         share=None if least.share is None else float(min(least.share, 1e300)),
+                         case=None if case is judge.fixed else case.token, data=data, seed=least.seed, repeat=repeat)
 
 
 def size_of(case):

@@ -51,10 +51,10 @@ def judge_model(predict, rows, *, fit=None, name=None):
 def _rows_of(rows):
     if isinstance(rows, (str, Path)):
         return [json.loads(line) for line in Path(rows).read_text(encoding="utf-8").splitlines() if line.strip()]
-    found = []
+    dicts = []
     for row in rows:
-        found += [row] if isinstance(row, dict) else _rows_of(row)
-    return found
+        dicts += [row] if isinstance(row, dict) else _rows_of(row)
+    return dicts
 
 
 def _of_csv(path):

@@ -16,8 +16,8 @@ class Reply:
     """What came of asking. status: ok; refused, by NotImplementedError or ValueError; or a fault: wrong (check says of
     what), raised, hung, crashed."""
 
-    def __init__(self, status, text="", check=None, **found):
-        self.status, self.text, self.check, self.found = status, text, check, found
+    def __init__(self, status, text="", check=None, **answer):
+        self.status, self.text, self.check, self.answer = status, text, check, answer
 
     @property
     def ok(self):
@@ -28,13 +28,13 @@ class Reply:
         return self.status not in ("ok", "refused")
 
     def __getitem__(self, name):
-        return self.found[name]
+        return self.answer[name]
 
 
 class Process:
     """A process that has the candidate and answers one question at a time.
 
-    A callable is in a copy of this process, made by fork, so that it may be a lambda. A candidate that is named,
+    A callable is in a copy of this process by fork, so that it may be a lambda. A candidate that is named,
     "file.py:name" or "module:name", is imported by an interpreter of its own.
     """
 
@@ -66,8 +66,8 @@ class Process:
                 self.ends += 1
                 self.close()
                 return Reply("hung", f"no result after {limit_s:g} s", "hangs")
-            status, text, check, found = self.pipe.recv()
-            return Reply(status, text, check, **found)
+            status, text, check, answer = self.pipe.recv()
+            return Reply(status, text, check, **answer)
         except (EOFError, ConnectionError):
             return self._ended()
 

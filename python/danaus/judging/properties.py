@@ -36,10 +36,11 @@ class Asked:
 
     def agree(self, values, one, other, text, skip=None, scale=2.0):
         """Rows of two results agree within the bounds of both; returns whether all bits do."""
-        found = judge_rows(self.case, values, one, other, self.kind, scale=scale, roundings=self.roundings, skip=skip,
+        verdict = judge_rows(self.case, values, one, other, self.kind, scale=scale, roundings=self.roundings, skip=skip,
                            slack={name: _rounding(other[name], self.case.outputs[name][0]) for name in other})
-        if found.share > 1:
-            raise Broken(f"{text}: {found.where} differs by {found.error:.2g}, bound {found.bound:.2g}", found.share)
+        if verdict.share > 1:
+            raise Broken(f"{text}: {verdict.where} differs by {verdict.error:.2g}, bound {verdict.bound:.2g}",
+                         verdict.share)
         same = {name: one[name] == other[name] for name in other}
         if skip is not None:
             same = {name: rows_of(self.case, name, array)[0][~skip[name]] for name, array in same.items()}
@@ -126,10 +127,10 @@ def linearity(asked):
     slack = {name: _rounding(first[name], case.outputs[name][0]) + _rounding(second[name], case.outputs[name][0])
              for name in sums}
     loud = {**one, "u": np.abs(one["u"]) + np.abs(two["u"])}  # what was summed for either side
-    found = judge_rows(case, loud, sums, expected, asked.kind, scale=3.0, slack=slack, roundings=asked.roundings)
-    if found.share > 1:
-        raise Broken(f"f(u1 + u2) is not f(u1) + f(u2): {found.where} differs by {found.error:.2g}, bound "
-                     f"{found.bound:.2g}", found.share)
+    verdict = judge_rows(case, loud, sums, expected, asked.kind, scale=3.0, slack=slack, roundings=asked.roundings)
+    if verdict.share > 1:
+        raise Broken(f"f(u1 + u2) is not f(u1) + f(u2): {verdict.where} differs by {verdict.error:.2g}, bound "
+                     f"{verdict.bound:.2g}", verdict.share)
     scaled = asked.call(case, {**one, "u": -4 * one["u"]})
     bits = asked.agree({**loud, "u": 4 * loud["u"]}, scaled, {name: -4 * array for name, array in first.items()},
                        "f(-4 u) is not -4 f(u)")
@@ -179,9 +180,9 @@ def not_finite(asked):
     for poison in (np.nan, np.inf, -np.inf):
         poisoned = {**values, "u": values["u"].copy()}
         poisoned["u"][tuple(place)] = poison
-        found = asked.call(case, poisoned)
-        asked.agree(values, found, right, f"{poison} in a sample of one row reached another row", skip)
-        bad = np.flatnonzero(~np.isfinite(found["y"][tuple(row)].reshape(-1)))
+        outputs = asked.call(case, poisoned)
+        asked.agree(values, outputs, right, f"{poison} in a sample of one row reached another row", skip)
+        bad = np.flatnonzero(~np.isfinite(outputs["y"][tuple(row)].reshape(-1)))
         if bad.size == 0:
             raise Broken(f"{poison} in a sample left no trace: its row of y is finite")
         if mixed or bad[0] < place[samples[0]]:

@@ -55,7 +55,7 @@ class Rejected(AssertionError):
 
 
 class Report:
-    """Everything that a judge found.
+    """The findings of a judge.
 
     rows      dicts, one for each check and one for each measured time, as experiments/results/schemas/judge.schema.json
               of the sources says

@@ -144,8 +144,8 @@ def shrunk(judge, check, failure):
             return True
         except Refused:
             return False
-        except Fault as found:
-            return fault is not None and found.reply.check == fault.check
+        except Fault as other_fault:
+            return fault is not None and other_fault.reply.check == fault.check
 
     by_values = check in ("values", "loudness", "impulse", "gradients") or fault is not None
     ended = fault is not None and fault.status in ("hung", "crashed")

@@ -24,22 +24,22 @@ def rows_of_times(judge, tokens):
             judge.report.notes.append(f"not timed: {token}: {reply.text}")
             continue
         expected = verdicts.truth(case, sets[0])
-        for method, found in reply["methods"].items():
+        for method, measured in reply["methods"].items():
             kind = judge.kind(case) if method == "candidate" else verdicts.class_of_claim("16bit", case["dtype"])
             shares = [] if method == "copy" else \
                 [verdicts.judge_rows(case, sets[0], outputs, expected, kind, roundings=judge.asked.roundings).share
-                 for outputs in found["outputs"]]
+                 for outputs in measured["outputs"]]
             if max(shares, default=0) > 1:
                 judge.report.notes.append(f"not timed: {method} of {token}, whose result is wrong")
                 continue
-            q1, median, q3 = np.percentile(found["samples_us"], (25, 50, 75))
+            q1, median, q3 = np.percentile(measured["samples_us"], (25, 50, 75))
             judge.report.add("time", "passed", f"{method}, {token}", method=method, case=token, us=float(median),
                              q1_us=float(q1), q3_us=float(q3), device=str(judge.asked.device or "cpu"))
 
 
 def turns_of(caller, case, sets, turns, budget_s):
     """method -> {"samples_us": one of each turn, "outputs": of the first set, before and after}."""
-    arrays = [caller.made(case, values) for values in sets]
+    arrays = [caller.arrays_of(case, values) for values in sets]
     methods = {"candidate": lambda given: caller.invoke(case, dict(given))}
     methods.update(_others(caller, case))
     results = {}

@@ -283,9 +283,9 @@ def judge_rows(case, values, outputs, expected, kind, *, names=None, scale=1.0, 
             sizes = np.maximum(np.tile(sizes, (case["B"], 1)), 1e-300)
             right, given, rounding = right / sizes, given / sizes, rounding / sizes
         limit = scale * bound(case, name, kind, values, roundings)
-        found = _worst_row(right, given, rounding, sums[name], limit, skip and skip.get(name))
-        if worst is None or found[0] > worst.share:
-            share, row, error, limit, finite = found
+        worst_row = _worst_row(right, given, rounding, sums[name], limit, skip and skip.get(name))
+        if worst is None or worst_row[0] > worst.share:
+            share, row, error, limit, finite = worst_row
             index = np.unravel_index(row, [extent for _, extent in letters])
             place = ", ".join(f"{letter}={int(at)}" for (letter, _), at in zip(letters, index))
             worst = RowVerdict(name, share, error, limit, f"{name}, {place}", finite)
@@ -329,5 +329,5 @@ def one_precision_lower(case, values, expected, kind, roundings=None):
     if not all(np.isfinite(array).all() for array in cast.values()):
         return None
     names = [name for name, (dtype, _, _) in case.outputs.items() if name in expected]
-    found = judge_rows(case, values, cast, expected, kind, names=names, roundings=roundings)
-    return found.share > 1
+    verdict = judge_rows(case, values, cast, expected, kind, names=names, roundings=roundings)
+    return verdict.share > 1
