@@ -503,7 +503,7 @@ def layer_mixes_channels_by_the_transpose(u, w):
 
 # Right, in a style of their own.
 
-@right("fftconv", claim="rounding")
+@right("fftconv", claim="rounding", samples=1 << 13)
 def by_sums_of_taps(u, k, mode="causal", pregate=None, postgate=None):
     x = u.astype(np.float64) * (1 if pregate is None else pregate)
     y = np.zeros_like(x)
@@ -515,7 +515,7 @@ def by_sums_of_taps(u, k, mode="causal", pregate=None, postgate=None):
     return like(u, y if postgate is None else y * postgate)
 
 
-@right("fftconv_f32")
+@right("fftconv_f32", samples=1 << 12)
 def by_toeplitz_products_in_fp32(u, k):
     length = u.shape[-1]
     lag = np.arange(length)[:, None] - np.arange(length)
@@ -551,7 +551,7 @@ def by_chirps(u, k):
     return (transform((transform(u, size) * transform(k, size)).conj(), size).real / size)[..., :u.shape[-1]]
 
 
-@right("fftconv", claim="rounding")
+@right("fftconv", claim="rounding", samples=1 << 12)
 def by_halves(u, k):
     """Karatsuba's recursion would err more; this one halves the row and adds what the first half leaves."""
     x, k64 = u.astype(np.float64), k.astype(np.float64)
@@ -640,7 +640,7 @@ def short_by_transforms(u, k, bias=None, padding="causal", pregate=None, postgat
     return like(u, short(u, k, bias, padding, pregate, postgate))
 
 
-@right("ssmconv", claim="rounding")
+@right("ssmconv", claim="rounding", samples=1 << 12)
 def state_by_a_scan(u, a, b, c, x_initial=None, return_state=False):
     y, x = scan(u, *(each.astype(complex) for each in (a, b, c)), x_initial)
     return (like(u, y), x.astype(a.dtype)) if return_state else like(u, y)
@@ -651,7 +651,7 @@ def layer_by_transforms(u, w):
     return like(u, layer(u, w))
 
 
-@right("ssmconv_f32")
+@right("ssmconv_f32", samples=1 << 12)
 def state_in_fp32(u, a, b, c, x_initial=None, return_state=False):
     x = np.zeros((*u.shape[:2], a.shape[1]), np.complex64) if x_initial is None else x_initial
     y = np.empty_like(u)
@@ -678,7 +678,7 @@ def layer_by_matrices_in_fp32(u, w):
     return np.ascontiguousarray(z.real)
 
 
-@right("fftconvgrad_f32")
+@right("fftconvgrad_f32", samples=1 << 12)
 def gradients_by_sums_in_fp32(u, k, dy):
     du, dk = np.zeros_like(u), np.zeros_like(k)
     for tap in range(min(k.shape[1], u.shape[-1])):

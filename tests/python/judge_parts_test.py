@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -287,6 +288,12 @@ class Processes(unittest.TestCase):
         self.assertIn("SystemExit", danaus.judge(leaves, "fftconv_f32", count=3).checks["raises"]["text"])
         self.assertIn("exit code 5", danaus.judge(ends, "fftconv_f32", count=3).checks["crashes"]["text"])
 
+    def test_a_call_has_a_limit(self):
+        begin = time.perf_counter()
+        report = danaus.judge(lambda u, k: time.sleep(60), "fftconv_f32", limit_s=0.3, count=5)
+        self.assertEqual(report.failed, ["hangs"])
+        self.assertLess(time.perf_counter() - begin, 30)
+
     def test_refusals_are_counted(self):
         def even(u, k):
             if u.shape[-1] % 2:
@@ -325,7 +332,7 @@ class Libraries(unittest.TestCase):
             self.assertTrue(report.passed, report)
             self.assertEqual(report.checks["writes"]["status"], "passed")
         with tempfile.TemporaryDirectory() as folder:
-            beyond = "if (n == length - 1) result[length] = 1; result[n] ="
+            beyond = "if (n == length - 1) result[length] = 1;\n      result[n] ="
             far = self.built(folder, lambda text: text.replace("result[n] =", beyond))
             report = danaus.judge(far, "fftconv_f32_causal", count=10)
             self.assertEqual(report.failed, ["writes"], report)

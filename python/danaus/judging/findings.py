@@ -91,7 +91,9 @@ class Findings(dict):
             return "not measured"
         if not judge.accepted:
             return "no case gave a result"
-        return "no accepted case is of this kind" if judge.right else "no case has right values"
+        if not judge.right:
+            return "no case has right values"
+        return "no time was left" if judge.is_over(check, 0.8) else "no accepted case is of this kind"
 
     def _passed(self, judge, check, finding):
         counts = {"asked": finding.asked, "refused": finding.refused}
