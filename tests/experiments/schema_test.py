@@ -25,7 +25,7 @@ WRITTEN_WITHOUT_A_GPU = {"verify", "count", "model", "forecast", "memory", "what
                          "info", "random", "check", "explore", "partial", "decode", "ways", "field"}
 # What models are judged by is written by the plots' side.
 OF_OTHERS = {"prediction", "choice", "summary"}
-# tests/python/ holds what writes them to these: judge_parts_test.py, and where PyTorch is examples_test.py.
+# tests/python/ holds what writes them to these: judge_*_test.py, and where PyTorch is examples_test.py.
 OF_PYTHON = {"host_cost", "training", "masked_model", "judge", "judge_model"}
 
 

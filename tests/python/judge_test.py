@@ -1,5 +1,5 @@
-"""The judge judged: every wrong candidate of judge_candidates.py fails a check that it must fail, every right one
-passes all, each within a minute. Each check is failed by a candidate.
+"""The judge judged: every wrong candidate of judge_wrong*.py fails a check that it must fail, every right one of
+judge_right.py passes all, each within a minute. Each check is failed by a candidate.
 
   PYTHONPATH=BUILD/python judge_test.py [unittest's own arguments]
 """
@@ -8,8 +8,13 @@ import time
 import unittest
 
 import danaus
+import judge_right
+import judge_wrong
+import judge_wrong_calls
 from danaus.judging import CHECKS
 from judge_candidates import RIGHT, WRONG, convolve, gradients, like, typed
+
+assert judge_right and judge_wrong and judge_wrong_calls  # which fill both tables
 
 LONGEST_S = 60
 # What no candidate fails: a measurement.
