@@ -6,7 +6,8 @@
     y, error = danaus.conv(u, k, method="kernel", return_error=True)
 
 conv(), short_conv(), ssm_conv() and Plan compute; verify(), predict(), what_if(), count(), factors() and memory() ask
-about a case by its token, explore() which part of a spectrum can go; danaus.torch has operators of PyTorch,
+about a case by its token, explore() which part of a spectrum can go; judge() and judge_model() judge kernels and cost
+models of others; danaus.torch has operators of PyTorch,
 danaus.flashfftconv takes the place of the package flashfftconv. docs/python.md of the sources has examples of
 each.
 """
@@ -14,10 +15,11 @@ each.
 from danaus._library import CudaError, InternalError, NoDevice, device_count
 from danaus._version import __version__
 from danaus.convolution import conv, short_conv
+from danaus.judging import judge, judge_model
 from danaus.plans import Plan
 from danaus.rows import asked, best, count, explore, factors, kernels, memory, predict, run, verify, what_if
 from danaus.state import ssm_conv
 
 __all__ = ["CudaError", "InternalError", "NoDevice", "Plan", "asked", "best", "conv", "count", "device_count",
-           "explore", "factors", "kernels", "memory", "predict", "run", "short_conv", "ssm_conv", "verify", "what_if",
-           "__version__"]
+           "explore", "factors", "judge", "judge_model", "kernels", "memory", "predict", "run", "short_conv",
+           "ssm_conv", "verify", "what_if", "__version__"]

@@ -134,6 +134,12 @@ class OfNoOperation(unittest.TestCase):
         self.assertTrue(danaus.factors("fftconv_f16_circular_l16_b1_h1_r4x4"))
         self.assertTrue(danaus.what_if("fftconv_f16_causal_l256_b1_h1"))
 
+    def test_judges(self):
+        report = danaus.judge(danaus.conv, "fftconv_f64_causal", count=3, only="values")
+        self.assertTrue(report.passed, report)
+        rows = [{"case": "fftconv_f16_causal_l256_b1_h1", "n": 256, "measured_us": 2.0}]
+        self.assertEqual(danaus.judge_model(lambda row: 2.0, rows).row()["median"], 0)
+
     def test_rows_of_each_operation(self):
         for operation in operations():
             token = next(case.token for case in CASES if case.operation == operation and not case.refused)

@@ -25,8 +25,8 @@ WRITTEN_WITHOUT_A_GPU = {"verify", "count", "model", "forecast", "memory", "what
                          "info", "random", "check", "explore", "partial", "decode", "ways", "field"}
 # What models are judged by is written by the plots' side.
 OF_OTHERS = {"prediction", "choice", "summary"}
-# Where PyTorch is, tests/python/examples_test.py holds what writes them to these.
-OF_PYTHON = {"host_cost", "training", "masked_model"}
+# tests/python/ holds what writes them to these: judge_*_test.py, and where PyTorch is examples_test.py.
+OF_PYTHON = {"host_cost", "training", "masked_model", "judge", "judge_model"}
 
 
 def schema_of(kind):
