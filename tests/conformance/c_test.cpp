@@ -4,6 +4,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "experiments/io/asked_fields.hpp"
 #include "python/native/study.h"
 #include "reference/convolution/mask.hpp"
 #include "reference/step/step.hpp"
@@ -57,7 +58,9 @@ TEST_P(Interfaces, SayWhatAPlanHas) {
   ASSERT_EQ(danaus_case_mask(token_.c_str(), kept.data(), kept.size(), &count), DANAUS_OK) << danaus_last_error();
   kept.resize(count);
   EXPECT_EQ(kept, marks_of(asked_));
-  danaus_text* layout = nullptr;
+  danaus_text *layout = nullptr, *asked = nullptr;
+  ASSERT_EQ(danaus_case_asked(token_.c_str(), &asked), DANAUS_OK) << danaus_last_error();
+  EXPECT_EQ(taken(asked), asked_fields(token_).dump());
   auto bytes = sized<danaus_bytes>();
   if (!GetParam().refused.empty()) {
     EXPECT_EQ(danaus_case_layout(token_.c_str(), -1, &layout), DANAUS_BAD_INPUT);

@@ -131,6 +131,7 @@ class OfNoOperation(unittest.TestCase):
         rows = danaus.explore(case="fftconv_f16_circular_l256_b2_h2_n256_r16x16", pattern="low", count=3)
         self.assertIn(danaus.best(rows, above_snr=-1000), rows)
         self.assertTrue(danaus.kernels())
+        self.assertEqual(danaus.asked("ssmconv_f16_s4_l64_b2_h1")["s"], 4)
         self.assertTrue(danaus.factors("fftconv_f16_circular_l16_b1_h1_r4x4"))
         self.assertTrue(danaus.what_if("fftconv_f16_causal_l256_b1_h1"))
 

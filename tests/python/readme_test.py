@@ -54,7 +54,8 @@ class Tables(unittest.TestCase):
                    "channels": 8, "layers": 2, "steps": 100, "rate": 0.1, "seed": 1, "dtype": "bfloat16",
                    "memory_bytes": 2 * 10**9, "step_ms": {"q1": 1, "median": 2, "q3": 3}}
         masked = {**first, "kind": "masked_model", "task": "text", "data": "drawn", "steps": 9,
-                  "case": "fftconv_bf16_causal_l1024_b2_h8_pregate_postgate_pair_n2048_r8x8x4x8"}
+                  "case": (case := "fftconv_bf16_causal_l1024_b2_h8_pregate_postgate_pair_n2048_r8x8x4x8"),
+                  "asked": danaus.asked(case)}
         return {"host_cost": [{**first, "kind": "host_cost", "call": "a call", "us": 9.87, **changed}],
                 "training": [{**trained, "method": "danaus", "losses": [5.0] * 98 + [3.5, 4.0]},
                              {**trained, "method": "danaus", "graph": True, "losses": [5.0] * 98 + [3.0, 3.0]},

@@ -96,7 +96,7 @@ class Findings(dict):
         return "no time was left" if judge.is_over(check, 0.8) else "no accepted case is of this kind"
 
     def _passed(self, judge, check, finding):
-        counts = {"asked": finding.asked, "refused": finding.refused}
+        counts = {"cases": finding.asked, "refused": finding.refused}
         if finding.answered <= 0:
             refused = finding.faults == 0
             text = f"all {finding.asked} cases were refused" if refused else "no call gave a result"
@@ -112,7 +112,7 @@ class Findings(dict):
         case, data, repeat = shrinking.shrunk(judge, check, least)
         count = len(finding.failures)
         text = least.text + (f"; {count} failures" if count > 1 else "")
-        judge.report.add(check, "failed", text, asked=finding.asked, refused=finding.refused, failures=count,
+        judge.report.add(check, "failed", text, cases=finding.asked, refused=finding.refused, failures=count,
                          share=None if least.share is None else float(min(least.share, 1e300)),
                          case=None if case is judge.fixed else case.token, data=data, seed=least.seed, repeat=repeat)
 
