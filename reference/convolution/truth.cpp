@@ -1,7 +1,7 @@
 #include "reference/truth.hpp"
 
 #include "reference/convolution/convolve.hpp"
-#include "reference/convolution/data.hpp"
+#include "reference/convolution/terms.hpp"
 
 namespace danaus {
 namespace {
@@ -18,12 +18,7 @@ Values make_convolution_values(const Case& asked, std::uint64_t seed) {
 }
 
 Values convolution_outputs(const Case& asked, const Values& values) {
-  const auto of = [&](std::string_view name) {
-    const auto found = values.find(name);
-    return found == values.end() ? std::vector<double>() : found->second;
-  };
-  const Inputs inputs = {of("u"), of("k"), of("pregate"), of("postgate")};
-  return {{"y", convolve(*asked.as<Convolution>(), inputs, Method::fftw)}};
+  return {{"y", convolve(*asked.as<Convolution>(), inputs_of(values), Method::fftw)}};
 }
 
 }  // namespace

@@ -325,4 +325,6 @@ double bound_l2_of_gradient(const Spectral& p) {
   return bound_l2_of_roundings(p.tf32 ? Dtype::f16 : p.dtype, 2 + 4 * static_cast<int>(p.lengths.size()));
 }
 
+double bound_of_layer_truth(const Spectral& p) { return bound_l2_of_roundings(Dtype::f64, roundings_of_layer(p)); }
+
 }  // namespace danaus

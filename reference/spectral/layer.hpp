@@ -43,4 +43,7 @@ double bound_l2(const Spectral& problem);
 // The same of dw, a product of two spectra, each of samples, matrix and product on each axis.
 double bound_l2_of_gradient(const Spectral& problem);
 
+// Of the truth itself.
+double bound_of_layer_truth(const Spectral& problem);
+
 }  // namespace danaus

@@ -1,0 +1,37 @@
+// What operations' judges have in common: rows of arrays, and their energies.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "reference/judge.hpp"
+
+namespace danaus {
+
+// Rows of an array as its shape tells them: its extents B, H and C are those of rows.
+RowOrder row_order(const Array& array);
+
+// Of each row the sum of squares of its finite numbers, and whether it has others.
+struct RowEnergies {
+  std::vector<double> squares;
+  std::vector<bool> is_spoiled;
+  double of(std::int64_t row) const { return squares[row]; }
+};
+
+// Of the products of two arrays of this order; `gate` may be empty.
+RowEnergies row_energies(const RowOrder& order, const std::vector<double>& values,
+                         const std::vector<double>& gate = {});
+
+// Of rows [B, H] that are not kept apart, the mean over those that share a transform, or their own energy if larger.
+RowEnergies shared_energies(RowEnergies rows, std::int64_t batch, std::int64_t channels, const Promise& promise);
+
+// Terms of an output with these squares of what was summed to its rows, and one bound.
+OutputTerms output_terms(const Array& output, const RowEnergies& summed, double bound);
+
+// The array of this name. Throws where the case has none.
+Array array_named(const std::vector<Array>& arrays, std::string_view name);
+
+// Of rows that share a transform, what follows from how they are kept apart.
+void set_sharing(OutputTerms& terms, const Promise& promise);
+
+}  // namespace danaus
