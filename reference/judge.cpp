@@ -71,12 +71,16 @@ class OutputJudge {
     verdict_.output = terms_.name;
     for (std::int64_t row = 0; row < terms_.order.rows(); ++row) add(row);
     judge_all();
+    std::string reason;
+    if (too_large_ > 0)
+      reason = text(infinite_, " of ", right_.size(), " samples are not finite; of ", too_large_,
+                    " the truth is too large for ", name(terms_.dtype), ", a smaller --scale has fewer");
     if (!verdict_.row.reason.empty()) {
       verdict_.passed = false;
-      verdict_.reason = text(verdict_.output, " at ", verdict_.row.place, ": ", verdict_.row.reason);
-    } else if (infinite_ > 0 && verdict_.reason.empty()) {
-      verdict_.reason = text(infinite_, " of ", right_.size(), " samples are not finite; of ", too_large_,
-                             " the truth is too large for ", name(terms_.dtype), ", a smaller --scale has fewer");
+      verdict_.reason = text(reason, reason.empty() ? "" : "; ", verdict_.output, " at ", verdict_.row.place, ": ",
+                             verdict_.row.reason);
+    } else if (verdict_.reason.empty()) {
+      verdict_.reason = reason;
     }
     return verdict_;
   }

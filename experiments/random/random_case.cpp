@@ -6,12 +6,11 @@
 #include <set>
 #include <span>
 
-#include "experiments/operations/subject.hpp"
 #include "experiments/verify/execution.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/plan/choice.hpp"
+#include "kernels/plan/promise.hpp"
 #include "kernels/plan/registry.hpp"
-#include "reference/bounds.hpp"
 #include "reference/half.hpp"
 #include "reference/short_backward/short_backward.hpp"
 #include "reference/spectral_gradient/spectral_gradient.hpp"
@@ -247,21 +246,6 @@ constexpr RandomOperation kOperations[] = {
     {"ssmconv", [](Draw& draw) -> Case { return random_state(draw); }},
 };
 
-// How many outputs err independently, if errors are in proportion to them; but where all is in one frequency one number
-// errs, that of the row. Of so many in all, some.
-double independent_outputs(const RandomCase& c, const std::vector<double>& outputs, std::int64_t all) {
-  const Convolution* p = convolution_of(c.asked);
-  const bool of_rows = p && c.filter == RandomFilter::alternating && all == p->batch * p->channels * p->length;
-  const std::size_t together = of_rows ? static_cast<std::size_t>(p->length) : 1;
-  double squares = 0, fourth_powers = 0;
-  for (std::size_t begin = 0; begin < outputs.size(); begin += together) {
-    double square = 0;
-    for (std::size_t i = begin; i < std::min(begin + together, outputs.size()); ++i) square += outputs[i] * outputs[i];
-    squares += square, fourth_powers += square * square;
-  }
-  return fourth_powers > 0 ? squares * squares / fourth_powers : 1;
-}
-
 }  // namespace
 
 std::vector<std::string> random_operations() {
@@ -318,45 +302,23 @@ Values random_values(const RandomCase& c) {
   return values;
 }
 
-// What rounds below the smallest normal number errs by up to half of the least one, whatever it is relative to.
-RandomVerdict verdict_of(const RandomCase& c, const Values& truth, const Values& outputs,
-                         const std::vector<OutputBound>& bounds, const KnownNumbers& known) {
-  constexpr double kMostRoundings = 64, kLeastOfF16 = 0x1p-25;
-  const bool is_f16 = c.asked.arrays().front().dtype == Dtype::f16;
-  double of_all = 0, known_numbers = 0;
-  RandomVerdict worst;
-  for (const OutputBound& bound : bounds) {
-    const std::vector<double>& all = truth.find(bound.name)->second;
-    const std::vector<double> right = known_of(known, bound.name, all),
-                              made = known_of(known, bound.name, outputs.find(bound.name)->second);
-    of_all += static_cast<double>(all.size()), known_numbers += static_cast<double>(right.size());
-    if (right.empty()) continue;
-    // Of some outputs, as much was summed as is their share.
-    const double summed = bound.summed * std::sqrt(static_cast<double>(right.size()) / static_cast<double>(all.size()));
-    const double floor = is_f16 ? kLeastOfF16 * std::sqrt(kMostRoundings * static_cast<double>(right.size())) : 0;
-    double square = 0;
-    for (std::size_t i = 0; i < right.size(); ++i) square += std::pow(made[i] - right[i], 2);
-    RandomVerdict verdict;
-    verdict.output = bound.name;
-    verdict.error = square == 0 ? 0 : std::sqrt(square) / summed;
-    verdict.bound = bound.l2 * excess_of_few(independent_outputs(c, right, std::ssize(all)));
-    if (summed > 0) verdict.bound += floor / summed;  // not where the filter's taps wrap to zeros
-    verdict.clearance = verdict.error / verdict.bound;
-    if (!std::isfinite(square)) verdict.violation = text(bound.name, " is not finite");
-    if (worst.output.empty() || !verdict.violation.empty() || verdict.clearance > worst.clearance) worst = verdict;
-    if (!worst.violation.empty()) break;
+RandomVerdict verdict_of(const RandomCase& c, const Values& inputs, const Values& outputs, const Promise& promise,
+                         const KnownNumbers& known) {
+  const Verdict of = verdict_on(c.asked, inputs, outputs, promise, {.known = known});
+  RandomVerdict verdict;
+  verdict.known = of.known;
+  if (const OutputVerdict* worst = of.worst()) {
+    verdict.output = worst->output, verdict.place = worst->row.place;
+    verdict.error = worst->row.error, verdict.bound = worst->row.bound, verdict.clearance = worst->clearance;
+    if (!worst->row.reason.empty()) verdict.violation = worst->reason;
   }
-  worst.known = known_numbers / of_all;
-  return worst;
+  return verdict;
 }
 
 RandomVerdict judge(const RandomCase& c, const std::shared_ptr<const Machine>& machine) try {
   const Values values = random_values(c);
   const Execution done = execute(c.asked, values, machine, c.offsets);
-  const auto subject = subject_of(c.asked, "random");
-  RandomVerdict verdict =
-      verdict_of(c, subject->compared(values, truth(c.asked, values)), subject->compared(values, done.outputs),
-                 output_bounds(c.asked, values, machine->device()), done.known);
+  RandomVerdict verdict = verdict_of(c, values, done.outputs, promise_of(c.asked, machine->device()), done.known);
   if (!done.violation.empty()) verdict.violation = done.violation;
   return verdict;
 } catch (const std::exception& error) {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "experiments/verify/execution.hpp"
-#include "reference/backward/bounds.hpp"
 #include "reference/convolution/convolution.hpp"
+#include "reference/judge.hpp"
 #include "reference/names.hpp"
 
 namespace danaus {
@@ -52,13 +52,14 @@ RandomCase random_case(std::uint64_t seed, std::int64_t number, std::string_view
 // In words, beside its token.
 std::string describe(const RandomCase& c);
 
-// The worst of the outputs: its error against what was summed to it (OutputBound). Where y is small by cancellation or
-// by trimming, the error against y says nothing of a kernel.
+// The worst row of the outputs: its error against what was summed to it (judge.hpp). Where y is small by cancellation
+// or by trimming, the error against y says nothing of a kernel.
 struct RandomVerdict {
   double error = 0;
   double bound = 0;       // of it, of the kernel's roundings
-  double clearance = 0;   // error over bound
+  double clearance = 0;   // the largest share of its bound that an error of the row, or of all rows, takes
   std::string output;     // which one
+  std::string place;      // of the row in it: "b=1, h=2"
   double known = 1;       // the share of all outputs that the machine computed
   std::string violation;  // what was wrong beyond that: NaN, memory that was written beside an array, a refusal
   bool passed() const { return violation.empty() && clearance <= 1; }
@@ -67,8 +68,8 @@ struct RandomVerdict {
 Values random_values(const RandomCase& c);
 
 // `known`: of outputs of which that is not all numbers, which those are; the others are not judged.
-RandomVerdict verdict_of(const RandomCase& c, const Values& truth, const Values& outputs,
-                         const std::vector<OutputBound>& bounds, const KnownNumbers& known = {});
+RandomVerdict verdict_of(const RandomCase& c, const Values& inputs, const Values& outputs, const Promise& promise,
+                         const KnownNumbers& known = {});
 
 // By a plan on the machine.
 RandomVerdict judge(const RandomCase& c, const std::shared_ptr<const Machine>& machine);
