@@ -30,7 +30,6 @@ double participation(std::span<const double> energies) {
   return squares > 0 ? sum * sum / squares : 1;
 }
 
-// How many numbers of a row err independently, if errors are in proportion to them.
 double independent_samples(std::span<const double> row) {
   const double size = norm(row);
   if (size == 0) return static_cast<double>(row.size());
@@ -103,12 +102,19 @@ class OutputJudge {
       accept_overflow(right.back(), made.back());
     }
     if (right.empty()) return;
-    const double few = terms_.has_frequencies && !terms_.is_spoiled[row]
-                           ? std::min(independent_samples(right), independent_frequencies(whole))
-                           : independent_samples(right);
-    judge_row(row, right, made, few);
+    judge_row(row, right, made, independent_numbers(row, whole, right));
     all_right_.insert(all_right_.end(), right.begin(), right.end());
     all_made_.insert(all_made_.end(), made.begin(), made.end());
+  }
+
+  // How many numbers of a row err independently, if errors are in proportion to them. Of a row that is small because
+  // most of what was summed cancelled, or was trimmed, all do.
+  double independent_numbers(std::int64_t row, std::span<const double> whole, std::span<const double> right) const {
+    const double share_of_row = std::sqrt(static_cast<double>(right.size()) / static_cast<double>(whole.size()));
+    if (terms_.summed[row] * share_of_row > kWellConditioned * norm(right)) return static_cast<double>(right.size());
+    const double samples = independent_samples(right);
+    return terms_.has_frequencies && !terms_.is_spoiled[row] ? std::min(samples, independent_frequencies(whole))
+                                                             : samples;
   }
 
   // Of a row that reads NaN or infinity, what may not show them. What must show them is looked at here.
@@ -206,7 +212,8 @@ class OutputJudge {
     const double of_l2 = share(all.rel_l2, verdict_.bound);
     const double of_all = std::max({of_l2, share(all.rel_max, most), share(std::abs(all.gain_error), gain)});
     verdict_.clearance = std::max(of_all, verdict_.row.clearance);
-    const bool is_usual = compared() < kManySamples || of_l2 <= options_.usual_share;
+    const double taken = share(all.rel_l2, std::ranges::max(bounds_) + of_floor);  // whatever few numbers may
+    const bool is_usual = options_.usual_share == 1 || compared() < kManySamples || taken <= options_.usual_share;
     verdict_.passed = all.finite && of_all <= 1 && verdict_.row.clearance <= 1 && is_usual;
     if (verdict_.passed || !verdict_.row.reason.empty()) return;
     if (of_all <= 1 && verdict_.row.clearance > 1)
@@ -214,7 +221,7 @@ class OutputJudge {
           text(verdict_.output, " at ", verdict_.row.place, ": the error of this row is ", verdict_.row.error,
                ", must be at most ", verdict_.row.bound, " (takes ", verdict_.row.clearance, " of its bounds)");
     else if (of_all <= 1)
-      verdict_.reason = text("such data take at most ", options_.usual_share, " of the bound, not ", of_l2);
+      verdict_.reason = text("such data take at most ", options_.usual_share, " of the bound, not ", taken);
   }
 
   const OutputTerms& terms_;

@@ -7,6 +7,7 @@
 #include "kernels/device/halves.hpp"
 #include "kernels/plan/plan.hpp"
 #include "reference/convolution/mask.hpp"
+#include "reference/convolution/terms.hpp"
 #include "reference/step/step.hpp"
 
 namespace danaus {
@@ -62,10 +63,6 @@ std::vector<double> decoded_bytes(Dtype dtype, std::span<const std::byte> memory
   return host::decode(dtype, bits);
 }
 
-Values values_of(const Inputs& inputs) {
-  return {{"u", inputs.u}, {"k", inputs.k}, {"pregate", inputs.pregate}, {"postgate", inputs.postgate}};
-}
-
 Values make_values(const Case& asked, const DataSpec& spec) {
   const Convolution* p = convolution_of(asked);
   if (!p) {
@@ -75,10 +72,7 @@ Values make_values(const Case& asked, const DataSpec& spec) {
   }
   Values values;
   if (!asked.as<Convolution>()) values = make_values(asked, spec.seed);  // dy
-  Inputs inputs = make_inputs(*p, spec);
-  values["u"] = std::move(inputs.u), values["k"] = std::move(inputs.k);
-  if (p->pregate) values["pregate"] = std::move(inputs.pregate);
-  if (p->postgate) values["postgate"] = std::move(inputs.postgate);
+  for (auto& [name, numbers] : values_of(make_inputs(*p, spec))) values[name] = std::move(numbers);
   return values;
 }
 

@@ -18,9 +18,6 @@ namespace danaus {
 // Numbers of f16, bf16 or f32 as they lie in memory.
 std::vector<double> decoded_bytes(Dtype dtype, std::span<const std::byte> memory);
 
-// The arrays of a convolution's inputs.
-Values values_of(const Inputs& inputs);
-
 // Inputs and filters of the case with such data: u and k as the spec says, gates and dy Gaussian. Throws where
 // another operation is to have other data than its own.
 Values make_values(const Case& asked, const DataSpec& spec);

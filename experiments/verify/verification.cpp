@@ -22,16 +22,6 @@ bool is_gaussian(const DataSpec& data) {
   return data.data == DataKind::gaussian && data.scale == 1 && data.filter == FilterKind::random;
 }
 
-// The computed y with some samples as the direct sum has them, which `known` are then to be compared.
-Expected some_samples(const Convolution& problem, const Values& values, const Values& computed, KnownNumbers& known) {
-  Expected expected{computed, name(Method::direct), direct_bound(problem)};
-  std::vector<double>& y = expected.outputs.at("y");
-  std::vector<bool>& checked = known["y"] = std::vector<bool>(y.size());
-  const auto [indices, right] = direct_samples(problem, inputs_of(values));
-  for (std::size_t i = 0; i < indices.size(); ++i) y[indices[i]] = right[i], checked[indices[i]] = true;
-  return expected;
-}
-
 // The product of y with dy, which every gradient's with its own input must be.
 Json judged_products(const AdjointProduct& product, const Values& values, const Values& outputs,
                      const std::vector<OutputTerms>& terms) {
@@ -85,6 +75,24 @@ Json verdict_row(const Verdict& verdict, std::string_view truth) {
   return row;
 }
 
+std::optional<Expected> expected_of(const Case& asked, const Judge& judge, const Values& inputs, const Values& outputs,
+                                    bool of_fftw, KnownNumbers& known) {
+  const auto* problem = asked.as<Convolution>();
+  if (!of_fftw || !problem || direct_multiplications(*problem) <= kDirectForFftw)
+    return judge.expected(inputs, of_fftw);
+  if (!problem->mask.empty()) return std::nullopt;
+  Expected expected{outputs, name(Method::direct), direct_bound(*problem)};
+  std::vector<double>& y = expected.outputs.at("y");
+  std::vector<bool>& checked = known["y"] = std::vector<bool>(y.size());
+  const auto [indices, right] = direct_samples(*problem, inputs_of(inputs));
+  for (std::size_t i = 0; i < indices.size(); ++i) y[indices[i]] = right[i], checked[indices[i]] = true;
+  return expected;
+}
+
+Json without_truth() {
+  return skipped("FFTW is judged by the direct sum, which takes too long for a mask of this size");
+}
+
 Promise promise_of_method(const Convolution& planned) {
   Promise promise;
   if (shares_transforms(planned)) promise.shared_rows = 2, promise.keeps_rows_apart = false;
@@ -103,9 +111,6 @@ Json verified(const Trial& trial, const Recording& recording) {
   const auto* convolution = trial.asked.as<Convolution>();
   const std::shared_ptr<const Machine> machine = trial.candidate.machine ? trial.candidate.machine() : nullptr;
   const bool of_fftw = trial.candidate.name == name(Method::fftw);
-  const bool of_samples = of_fftw && direct_multiplications(*convolution) > kDirectForFftw;
-  if (of_samples && !convolution->mask.empty())
-    return {{"verify", skipped("FFTW is judged by the direct sum, which takes too long for a mask of this size")}};
   const Values values = make_values(trial.asked, data);
   Promise promise;
   JudgeOptions options{.usual_share = is_gaussian(data) ? trial.candidate.usual_share : 1};
@@ -122,14 +127,14 @@ Json verified(const Trial& trial, const Recording& recording) {
   }
   options.known = done.known;
   const auto judge = judge_of(trial.asked);
-  const Expected expected =
-      of_samples ? some_samples(*convolution, values, done.outputs, options.known) : judge->expected(values, of_fftw);
+  const auto expected = expected_of(trial.asked, *judge, values, done.outputs, of_fftw, options.known);
+  if (!expected) return {{"verify", without_truth()}};
   const std::vector<OutputTerms> terms = judge->terms(values, promise);
-  const Verdict verdict = verdict_on(*judge, values, done.outputs, expected, terms, options);
-  Json fields = {{"verify", verdict_row(verdict, expected.by)}};
+  const Verdict verdict = verdict_on(*judge, values, done.outputs, *expected, terms, options);
+  Json fields = {{"verify", verdict_row(verdict, expected->by)}};
   if (!convolution) {
     Json& outputs = fields["outputs"] = Json::object();
-    for (const OutputVerdict& output : verdict.outputs) outputs[output.output] = verdict_row(output, expected.by);
+    for (const OutputVerdict& output : verdict.outputs) outputs[output.output] = verdict_row(output, expected->by);
     if (verdict.worst()) fields["verify"]["output"] = verdict.worst()->output;
   }
   if (!done.violation.empty()) fail_row(fields["verify"], done.violation);

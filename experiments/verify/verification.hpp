@@ -1,6 +1,7 @@
 // Methods against the truth, as result rows.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,13 @@ Json verdict_row(const OutputVerdict& verdict, std::string_view truth);
 // nothing was compared.
 Json verdict_row(const Verdict& verdict, std::string_view truth);
 
+// What outputs are to be compared with: the direct sum where it is small enough or FFTW itself is judged, else FFTW.
+// Where the direct sum over all samples takes too long, it is over some, which `known` then says. Nothing where there
+// is none.
+std::optional<Expected> expected_of(const Case& asked, const Judge& judge, const Values& inputs, const Values& outputs,
+                                    bool of_fftw, KnownNumbers& known);
+Json without_truth();  // a verdict_row() that says so
+
 // What methods promise that compute a case in double or by a model of rounding.
 Promise promise_of_method(const Convolution& planned);
 
@@ -34,10 +42,9 @@ struct Recording {
   std::vector<double> samples;
 };
 
-// Makes a trial: {"verify": how it is judged or, where the trial cannot be made, {"status": "skipped", "reason"}}. The
-// truth is the direct sum where it is small enough or FFTW itself is judged (over some samples, where there are too
-// many), else FFTW. Of outputs that are known in part only that part is compared. Of other operations than the
-// convolution there are beside it
+// Makes a trial: {"verify": how it is judged or, where the trial cannot be made, {"status": "skipped", "reason"}}. Of
+// outputs that are known in part only that part is compared. Of other operations than the convolution there are beside
+// it
 //   "outputs": {name: verdict with "truth"},
 //   "adjoint": {"status", "product": <y, dy>, "error", "bound", "clearance", "worst": the output}, of Gaussian
 //   gradients

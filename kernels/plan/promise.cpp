@@ -28,6 +28,7 @@ bool keeps_rows_apart(const Variant& v) {
   if (v.family == "chain") return v.item_rows() == 1;
   if (v.family == "exchange") return v.item_rows() == 1;
   if (v.family == "cluster") return v.item_rows() == 1;
+  if (v.family == "outer") return v.item_rows() == 1;
   return true;
 }
 

@@ -133,9 +133,10 @@ Json judgement(const Case& asked, std::string_view method, const Plan* plan, con
   Values outputs;
   for (const auto& [name, numbers] : of.outputs) outputs.emplace(name, std::vector(numbers.begin(), numbers.end()));
   const auto judge = judge_of(asked);
-  const Expected expected = judge->expected(of.inputs, method == name(Method::fftw));
-  return verdict_row(verdict_on(*judge, of.inputs, outputs, expected, judge->terms(of.inputs, promise), options),
-                     expected.by);
+  const auto expected = expected_of(asked, *judge, of.inputs, outputs, method == name(Method::fftw), options.known);
+  if (!expected) return without_truth();
+  const std::vector<OutputTerms> terms = judge->terms(of.inputs, promise);
+  return verdict_row(verdict_on(*judge, of.inputs, outputs, *expected, terms, options), expected->by);
 }
 
 Handles<danaus_text, const std::string>& texts() {

@@ -36,6 +36,13 @@ Inputs inputs_of(const Values& values) {
   return {array_in(values, "u"), array_in(values, "k"), array_in(values, "pregate"), array_in(values, "postgate")};
 }
 
+Values values_of(Inputs inputs) {
+  Values values = {{"u", std::move(inputs.u)}, {"k", std::move(inputs.k)}};
+  if (!inputs.pregate.empty()) values["pregate"] = std::move(inputs.pregate);
+  if (!inputs.postgate.empty()) values["postgate"] = std::move(inputs.postgate);
+  return values;
+}
+
 OutputTerms convolved_terms(const Convolution& p, const Array& output, const std::vector<double>& rows,
                             const std::vector<double>& k, const std::vector<double>& before,
                             const std::vector<double>& after, double bound, const Promise& promise) {

@@ -8,6 +8,7 @@ namespace danaus {
 
 // The arrays of a convolution out of those of a case; empty where the case has none.
 Inputs inputs_of(const Values& values);
+Values values_of(Inputs inputs);
 
 // Of an output [B, H, L], after * conv(before * rows, k): a row is relative to |before rows| |k| rms(after), where a
 // convolution by FFT errs also where the row itself is small. k is what a mask leaves of it. Gates may be empty.

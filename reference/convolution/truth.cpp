@@ -10,11 +10,7 @@ Values make_convolution_values(const Case& asked, std::uint64_t seed) {
   const Convolution& p = *asked.as<Convolution>();
   DataSpec spec;
   spec.seed = seed;
-  Inputs inputs = make_inputs(p, spec);
-  Values values = {{"u", std::move(inputs.u)}, {"k", std::move(inputs.k)}};
-  if (p.pregate) values["pregate"] = std::move(inputs.pregate);
-  if (p.postgate) values["postgate"] = std::move(inputs.postgate);
-  return values;
+  return values_of(make_inputs(p, spec));
 }
 
 Values convolution_outputs(const Case& asked, const Values& values) {

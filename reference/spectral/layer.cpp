@@ -251,6 +251,8 @@ SpectralInputs make_inputs(const Spectral& p, std::uint64_t seed) {
   return inputs;
 }
 
+Values values_of(SpectralInputs inputs) { return {{"u", std::move(inputs.u)}, {"w", std::move(inputs.w)}}; }
+
 std::vector<double> layer_by_matrices(const Spectral& p, const SpectralInputs& inputs) {
   return Matrices(p).apply(inputs);
 }

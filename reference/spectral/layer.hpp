@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "reference/spectral/spectral.hpp"
+#include "reference/truth.hpp"
 
 namespace danaus {
 
@@ -15,6 +16,9 @@ struct SpectralInputs {
 
 // Gaussian u; weights Gaussian, of variance 1 / C_in, so that a channel keeps its scale. They depend on token and seed.
 SpectralInputs make_inputs(const Spectral& problem, std::uint64_t seed = 0);
+
+// The arrays of a case.
+Values values_of(SpectralInputs inputs);
 
 // y by the matrices of the truncated transforms, [M, X] and [X, M]: neither what is cut off nor what is padded exists.
 std::vector<double> layer_by_matrices(const Spectral& problem, const SpectralInputs& inputs);

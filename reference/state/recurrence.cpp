@@ -185,6 +185,13 @@ StateInputs state_inputs_of(const Values& values) {
           array_in(values, "x_initial")};
 }
 
+Values values_of(StateInputs inputs) {
+  Values values = {
+      {"u", std::move(inputs.u)}, {"a", std::move(inputs.a)}, {"b", std::move(inputs.b)}, {"c", std::move(inputs.c)}};
+  if (!inputs.x_initial.empty()) values.emplace("x_initial", std::move(inputs.x_initial));
+  return values;
+}
+
 // The real part of c A^n x, over all n of a row. Its square is half of |c A^n x|^2 where the phase turns, and all of it
 // where the phase stays: at L = 1, or of a pole at 1. Errors of parts that cancel are within the larger one.
 std::vector<double> summed_squares(const StateSpace& p, const StateInputs& inputs) {

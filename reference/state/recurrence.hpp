@@ -47,6 +47,7 @@ std::vector<double> over_sizes(const StateSpace& problem, const StateInputs& inp
 
 // The arrays of a case; empty where it has none.
 StateInputs state_inputs_of(const Values& values);
+Values values_of(StateInputs inputs);
 
 // Bounds on the relative L2 error of y, and of x_final by state_sizes(), of a kernel that computes chunk by chunk: c u
 // sqrt(R) of its roundings (bounds.hpp; u is that of the samples), and of the powers A^T, which a kernel holds in fp32
