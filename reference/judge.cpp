@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "reference/dft.hpp"
 #include "reference/overflow.hpp"
+#include "reference/row_terms.hpp"
 
 namespace danaus {
 namespace {
@@ -14,40 +14,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A row of fewer independent numbers has its energy in a few frequencies, whose coefficients' errors do not average
 // out.
 constexpr double kFewNumbers = 8;
-
-double norm(std::span<const double> values) {
-  double most = 0, sum = 0;
-  for (double value : values) most = std::max(most, std::abs(value));
-  if (most == 0) return 0;
-  for (double value : values) sum += (value / most) * (value / most);  // so that no square vanishes
-  return most * std::sqrt(sum);
-}
-
-// (sum e)^2 / sum e^2: how many of them have most of the sum.
-double participation(std::span<const double> energies) {
-  double sum = 0, squares = 0;
-  for (double energy : energies) sum += energy, squares += energy * energy;
-  return squares > 0 ? sum * sum / squares : 1;
-}
-
-double independent_samples(std::span<const double> row) {
-  const double size = norm(row);
-  if (size == 0) return static_cast<double>(row.size());
-  std::vector<double> energies;
-  for (double value : row) energies.push_back((value / size) * (value / size));
-  return participation(energies);
-}
-
-double independent_frequencies(std::span<const double> row) {
-  const double size = norm(row);
-  if (size == 0) return static_cast<double>(row.size());
-  std::vector<double> scaled(row.begin(), row.end()), energies;
-  for (double& value : scaled) value /= size;
-  for (const Complex& number : real_dft(scaled)) energies.push_back(std::norm(number));
-  if (energies.size() > 1)  // frequencies with a mirror image
-    for (std::size_t k = 1; 2 * k < row.size(); ++k) energies[k] *= 2;
-  return participation(energies);
-}
 
 // Below the smallest normal number of f16, a result is rounded to a multiple of 2^-24, whatever it is relative to.
 double floor_of(Dtype dtype) { return dtype == Dtype::f16 ? 0x1p-25 : 0; }
@@ -99,7 +65,7 @@ class OutputJudge {
       const std::int64_t at = terms_.order.index(row, n);
       if (!judged[n] || !is_known(at)) continue;
       right.push_back(whole[n]), made.push_back(made_[at]), places_.push_back(at);
-      accept_overflow(right.back(), made.back());
+      accept_overflow(row, right.back(), made.back());
     }
     if (right.empty()) return;
     judge_row(row, right, made, independent_numbers(row, whole, right));
@@ -107,14 +73,15 @@ class OutputJudge {
     all_made_.insert(all_made_.end(), made.begin(), made.end());
   }
 
-  // How many numbers of a row err independently, if errors are in proportion to them. Of a row that is small because
-  // most of what was summed cancelled, or was trimmed, all do.
+  // How many numbers of a row err independently. Of a row that is small because most of what was summed cancelled, or
+  // was trimmed, the numbers themselves say nothing.
   double independent_numbers(std::int64_t row, std::span<const double> whole, std::span<const double> right) const {
-    const double share_of_row = std::sqrt(static_cast<double>(right.size()) / static_cast<double>(whole.size()));
-    if (terms_.summed[row] * share_of_row > kWellConditioned * norm(right)) return static_cast<double>(right.size());
-    const double samples = independent_samples(right);
-    return terms_.has_frequencies && !terms_.is_spoiled[row] ? std::min(samples, independent_frequencies(whole))
-                                                             : samples;
+    const double known = terms_.independent[row], count = static_cast<double>(right.size());
+    const double summed = terms_.summed[row] * std::sqrt(count / static_cast<double>(whole.size()));
+    const double most = std::min(known, count);
+    if (std::isfinite(known) && summed > kWellConditioned * norm(right)) return most;
+    const double few = std::min(most, independent_samples(right));
+    return terms_.has_frequencies && !terms_.is_spoiled[row] ? std::min(few, independent_frequencies(whole)) : few;
   }
 
   // Of a row that reads NaN or infinity, what may not show them. What must show them is looked at here.
@@ -138,11 +105,14 @@ class OutputJudge {
     return judged;
   }
 
-  // Sets both to 0 where a sample came out infinite and must, because the truth is too large for the type.
-  void accept_overflow(double& right, double& made) {
+  // Sets both to 0 where a sample came out infinite and may, because the truth, or it and its error, is too large for
+  // the type.
+  void accept_overflow(std::int64_t row, double& right, double& made) {
     if (std::isfinite(made)) return;
     ++infinite_, too_large_ += overflows(terms_.dtype, right);
-    if (made == round_to(terms_.dtype, right)) right = made = 0;
+    const double rms = terms_.summed[row] / std::sqrt(static_cast<double>(terms_.order.length));
+    const double error = bound_max(bounds_[row], terms_.order.length) * std::max(std::abs(right), rms);
+    if (made == round_to(terms_.dtype, right + std::copysign(error, right))) right = made = 0;
   }
 
   void judge_row(std::int64_t row, std::span<const double> right, std::span<const double> made, double few) {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "reference/dft.hpp"
 
 namespace danaus {
 namespace {
@@ -73,9 +76,10 @@ RowEnergies shared_energies(RowEnergies rows, std::int64_t batch, std::int64_t c
 }
 
 OutputTerms output_terms(const Array& output, const RowEnergies& summed, double bound) {
-  OutputTerms terms{output.name, output.dtype, row_order(output), {}, {}, summed.is_spoiled};
+  OutputTerms terms{output.name, output.dtype, row_order(output), {}, {}, {}, summed.is_spoiled};
   for (double square : summed.squares) terms.summed.push_back(std::sqrt(square));
   terms.bounds.assign(summed.squares.size(), bound);
+  terms.independent.assign(summed.squares.size(), std::numeric_limits<double>::infinity());
   return terms;
 }
 
@@ -83,6 +87,38 @@ Array array_named(const std::vector<Array>& arrays, std::string_view name) {
   const auto array = std::ranges::find(arrays, name, &Array::name);
   if (array == arrays.end()) fail("judge: the case has no array ", name);
   return *array;
+}
+
+double norm(std::span<const double> values) {
+  double most = 0, sum = 0;
+  for (double value : values) most = std::max(most, std::abs(value));
+  if (most == 0) return 0;
+  for (double value : values) sum += (value / most) * (value / most);
+  return most * std::sqrt(sum);
+}
+
+double participation(std::span<const double> energies) {
+  double most = 0, sum = 0, squares = 0;
+  for (double energy : energies) most = std::max(most, energy);
+  if (most == 0) return static_cast<double>(energies.size());
+  for (double energy : energies) sum += energy / most, squares += (energy / most) * (energy / most);
+  return sum * sum / squares;
+}
+
+double independent_samples(std::span<const double> row) {
+  const double size = norm(row);
+  std::vector<double> energies;
+  for (double value : row) energies.push_back(size > 0 ? (value / size) * (value / size) : 0);
+  return participation(energies);
+}
+
+double independent_frequencies(std::span<const double> row) {
+  const double size = norm(row);
+  std::vector<double> scaled, energies;
+  for (double value : row) scaled.push_back(size > 0 ? value / size : 0);
+  for (const Complex& number : real_dft(scaled)) energies.push_back(std::norm(number));
+  for (std::size_t k = 1; 2 * k < row.size(); ++k) energies[k] *= 2;  // those with a mirror image
+  return size > 0 ? participation(energies) : static_cast<double>(row.size());
 }
 
 void set_sharing(OutputTerms& terms, const Promise& promise) {

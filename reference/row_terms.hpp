@@ -31,6 +31,16 @@ OutputTerms output_terms(const Array& output, const RowEnergies& summed, double 
 // The array of this name. Throws where the case has none.
 Array array_named(const std::vector<Array>& arrays, std::string_view name);
 
+// The L2 norm, however large or small the values are.
+double norm(std::span<const double> values);
+
+// (sum e)^2 / sum e^2: how many of them have most of the sum; as many as there are where all are 0.
+double participation(std::span<const double> energies);
+
+// How many numbers of a row err independently, if errors are in proportion to its samples, or to its frequencies.
+double independent_samples(std::span<const double> row);
+double independent_frequencies(std::span<const double> row);
+
 // Of rows that share a transform, what follows from how they are kept apart.
 void set_sharing(OutputTerms& terms, const Promise& promise);
 

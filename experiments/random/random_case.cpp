@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <set>
 #include <span>
@@ -11,7 +12,9 @@
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/promise.hpp"
 #include "kernels/plan/registry.hpp"
+#include "reference/convolution/mask.hpp"
 #include "reference/half.hpp"
+#include "reference/row_terms.hpp"
 #include "reference/short_backward/short_backward.hpp"
 #include "reference/spectral_gradient/spectral_gradient.hpp"
 #include "reference/state/state.hpp"
@@ -266,6 +269,7 @@ RandomCase random_case(std::uint64_t seed, std::int64_t number, std::string_view
   c.asked = std::ranges::find(kOperations, operation, &RandomOperation::word)->draw(draw);
   const std::vector<Array> arrays = c.asked.arrays();
   c.offsets.resize(arrays.size());
+  c.rows_differ = number / 2 % 2 == 1;
   if (c.asked.as<Spectral>() || c.asked.as<SpectralGradient>()) {
     c.scale = draw.one_of({1., 1., 0.1, 4.});
     const int together = static_cast<int>(draw.from(0, 3));
@@ -287,18 +291,101 @@ RandomCase random_case(std::uint64_t seed, std::int64_t number, std::string_view
 }
 
 std::string describe(const RandomCase& c) {
-  return text("filter ", name_in(kRandomFilters, c.filter), ", scale ", c.scale, ", offsets ", join(c.offsets));
+  return text("filter ", name_in(kRandomFilters, c.filter), c.rows_differ ? ", rows differ" : text(", scale ", c.scale),
+              ", offsets ", join(c.offsets));
 }
 
-Values random_values(const RandomCase& c) {
+RowLimits row_limits(const Case& asked, const Device& device) {
+  const Program program = make_program(asked, device, marks_of(asked));
+  const Promise promise = promise_of(asked, *program.variant, device);
+  return {promise.shared_rows, promise.keeps_rows_apart, takes_any_loudness(*program.variant)};
+}
+
+namespace {
+
+// Makes rows of one array of samples differ, and scales filters of channels.
+class DifferingRows {
+ public:
+  DifferingRows(const RandomCase& c, const RowLimits& limits) : c_(c), limits_(limits) {}
+
+  void change(const Array& array, Values& values) {
+    const RowOrder order = row_order(array);
+    std::vector<double>& samples = values.find(array.name)->second;
+    for (std::int64_t row = 0; row < order.rows(); ++row) {
+      const double scale = scale_of(array, order, row);
+      std::mt19937_64 random = random_of(array.name, row);
+      const Kind kind = kinds()[random() % kinds().size()];
+      const auto at_spike = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(order.length));
+      for (std::int64_t n = 0; n < order.length; ++n) {
+        double& value = samples[order.index(row, n)];
+        if (kind == Kind::offset) value = 1 + value / 64;
+        if (kind == Kind::spike) value = n != at_spike ? 0 : limits_.takes_any_loudness ? 1 : 1 / scale;
+        if (kind == Kind::silent) value = 0;
+        value = round_to(array.dtype, scale * value);
+      }
+    }
+    spoil(array, order, samples);
+  }
+
+ private:
+  enum class Kind { noise, offset, spike, silent };
+
+  // No offset meets a filter of one frequency. Where that is 0, a kernel may have no room for both. Where it is another
+  // one, errors of a constant row, which are at few frequencies, may meet it (docs/domain.md).
+  std::span<const Kind> kinds() const {
+    static constexpr Kind kAll[] = {Kind::noise, Kind::noise, Kind::noise, Kind::silent, Kind::spike, Kind::offset};
+    const bool is_narrow =
+        c_.filter == RandomFilter::alternating || (c_.filter == RandomFilter::decaying && !limits_.takes_any_loudness);
+    return std::span(kAll).first(is_narrow ? 5 : 6);
+  }
+
+  std::mt19937_64 random_of(std::string_view what, std::int64_t number) const {
+    std::seed_seq mixed{static_cast<std::uint32_t>(c_.seed),      static_cast<std::uint32_t>(c_.seed >> 32),
+                        static_cast<std::uint32_t>(number),       static_cast<std::uint32_t>(number >> 32),
+                        static_cast<std::uint32_t>(what.front()), static_cast<std::uint32_t>(what.back())};
+    return std::mt19937_64(mixed);
+  }
+
+  double scale_of(const Array& array, const RowOrder& order, std::int64_t row) const {
+    if (!limits_.keeps_rows_apart) {  // rows [B, H]
+      const std::int64_t channels = order.axes[1].extent, item = row / channels;
+      row = (limits_.shared_rows > 0 ? item / limits_.shared_rows : 0) * channels + row % channels;
+    }
+    const double least = limits_.takes_any_loudness ? 1e-6 : kQuietest;
+    const double most = !limits_.takes_any_loudness ? kLoudest : array.dtype == Dtype::f16 ? 2e3 : 1e4;
+    std::mt19937_64 random = random_of(text(array.name, "scale"), row);
+    const double share = static_cast<double>(random() >> 11) * 0x1p-53;
+    return least * std::pow(most / least, share);
+  }
+
+  // Of one case in three, one sample.
+  void spoil(const Array& array, const RowOrder& order, std::vector<double>& samples) const {
+    std::mt19937_64 random = random_of(text(array.name, "nan"), 0);
+    if (random() % 3 > 0 || order.rows() == 1) return;
+    const double values[] = {std::nan(""), std::numeric_limits<double>::infinity(),
+                             -std::numeric_limits<double>::infinity()};
+    samples[random() % samples.size()] = values[random() % 3];
+  }
+
+  const RandomCase& c_;
+  const RowLimits& limits_;
+};
+
+}  // namespace
+
+Values random_values(const RandomCase& c, const RowLimits& limits) {
   DataSpec spec;
   spec.seed = c.seed;
   const Convolution* p = convolution_of(c.asked);
-  if (p) spec.scale = c.scale;
+  const double scale = c.rows_differ ? 1 : c.scale;
+  if (p) spec.scale = scale;
   Values values = make_values(c.asked, spec);
   if (p && c.filter != RandomFilter::gaussian) fill_filter(*p, c.filter, values.at("k"));
   if (!p)
-    for (double& value : values.at("u")) value = round_to(c.asked.arrays().front().dtype, c.scale * value);
+    for (double& value : values.at("u")) value = round_to(c.asked.arrays().front().dtype, scale * value);
+  if (c.rows_differ)
+    for (const Array& array : c.asked.arrays())
+      if (array.name == "u" || array.name == "dy") DifferingRows(c, limits).change(array, values);
   return values;
 }
 
@@ -316,7 +403,7 @@ RandomVerdict verdict_of(const RandomCase& c, const Values& inputs, const Values
 }
 
 RandomVerdict judge(const RandomCase& c, const std::shared_ptr<const Machine>& machine) try {
-  const Values values = random_values(c);
+  const Values values = random_values(c, row_limits(c.asked, machine->device()));
   const Execution done = execute(c.asked, values, machine, c.offsets);
   RandomVerdict verdict = verdict_of(c, values, done.outputs, promise_of(c.asked, machine->device()), done.known);
   if (!done.violation.empty()) verdict.violation = done.violation;

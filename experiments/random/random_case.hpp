@@ -29,6 +29,7 @@ struct RandomCase {
   Case asked = Convolution();
   RandomFilter filter = RandomFilter::gaussian;
   double scale = 1;          // of u
+  bool rows_differ = false;  // in loudness and kind: noise, an offset, a spike, silence, a NaN or an infinity
   std::vector<int> offsets;  // of the case's arrays, in samples from an address that is a multiple of 16 bytes; none: 0
   std::uint64_t seed = 0;    // of the data
 };
@@ -47,6 +48,10 @@ std::vector<std::string> random_operations();
 // Short convolutions, gradients: 2 to 256 taps in both layouts. L is from 1 on. At most 2^21 products (2^24).
 //
 // State-space models: 1 to 256 states. At most 2^21 steps of a state (2^24).
+//
+// Rows of cases 2, 3, 6, 7 and so on differ: each is 1e-6 to 1e4 times as loud as unit noise (2e3 in f16), or within
+// kQuietest and kLoudest where a kernel takes no others. Some have an offset, are a single spike, or are silent. One
+// may have a NaN or an infinity.
 RandomCase random_case(std::uint64_t seed, std::int64_t number, std::string_view operation = "fftconv");
 
 // In words, beside its token.
@@ -65,7 +70,16 @@ struct RandomVerdict {
   bool passed() const { return violation.empty() && clearance <= 1; }
 };
 
-Values random_values(const RandomCase& c);
+// What a kernel takes of rows that differ (kernels/plan/promise.hpp).
+struct RowLimits {
+  int shared_rows = 1;
+  bool keeps_rows_apart = true, takes_any_loudness = true;
+};
+RowLimits row_limits(const Case& asked, const Device& device);
+
+// Rows that differ are within the limits: those that share a transform and are not kept apart are as loud as each
+// other.
+Values random_values(const RandomCase& c, const RowLimits& limits = {});
 
 // `known`: of outputs of which that is not all numbers, which those are; the others are not judged.
 RandomVerdict verdict_of(const RandomCase& c, const Values& inputs, const Values& outputs, const Promise& promise,

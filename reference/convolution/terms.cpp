@@ -6,6 +6,7 @@
 
 #include "reference/convolution/convolve.hpp"
 #include "reference/convolution/rows.hpp"
+#include "reference/dft.hpp"
 
 namespace danaus {
 namespace {
@@ -17,17 +18,43 @@ std::int64_t largest_prime_factor(std::int64_t n) {
   return std::max(largest, n);
 }
 
-RowEnergies filter_energies(const Convolution& p, const std::vector<double>& k) {
+// The filters as they act, and how many frequencies they have.
+struct Filters {
+  RowEnergies energies;
+  std::vector<double> frequencies;
+};
+
+Filters filters_of(const Convolution& p, const std::vector<double>& k) {
   if (std::ssize(k) != p.channels * p.filter_length)
     fail("judge: k has ", k.size(), " numbers, must be ", p.channels * p.filter_length);
-  const RowEnergies taps = row_energies({{{"h", p.channels}}, p.filter_length}, k);
-  std::vector<double> used;
-  if (!p.mask.empty()) used = masked_filters(p, k);
-  for (std::int64_t h = 0; p.mask.empty() && h < p.channels; ++h) {
-    const std::vector<double> row = effective_filter(p, std::span(k).subspan(h * p.filter_length, p.filter_length));
-    used.insert(used.end(), row.begin(), row.end());
+  Filters filters{row_energies({{{"h", p.channels}}, p.filter_length}, k), {}};
+  std::vector<double> masked;
+  if (!p.mask.empty()) masked = masked_filters(p, k);
+  const std::int64_t of_masked = std::ssize(masked) / p.channels;
+  for (std::int64_t h = 0; h < p.channels; ++h) {
+    std::vector<double> row = p.mask.empty()
+                                  ? effective_filter(p, std::span(k).subspan(h * p.filter_length, p.filter_length))
+                                  : std::vector(masked.begin() + h * of_masked, masked.begin() + (h + 1) * of_masked);
+    filters.energies.squares[h] = std::pow(norm(row), 2);
+    row.resize(std::max<std::size_t>(row.size(), p.length));
+    filters.frequencies.push_back(filters.energies.is_spoiled[h] ? 1 : independent_frequencies(row));
   }
-  return {row_energies({{{"h", p.channels}}, std::ssize(used) / p.channels}, used).squares, taps.is_spoiled};
+  return filters;
+}
+
+std::vector<double> gated_row(const Convolution& p, std::int64_t row, const std::vector<double>& rows,
+                              const std::vector<double>& gate) {
+  std::vector<double> gated(rows.begin() + row * p.length, rows.begin() + (row + 1) * p.length);
+  for (std::int64_t n = 0; !gate.empty() && n < p.length; ++n) gated[n] *= gate[row * p.length + n];
+  return gated;
+}
+
+// Adds the energy of each frequency of a row, so many times.
+void add_spectrum(std::vector<double>& sum, const std::vector<double>& row, double times) {
+  const std::vector<Complex> spectrum = real_dft(row);
+  sum.resize(spectrum.size());
+  for (std::size_t f = 0; f < spectrum.size(); ++f)
+    sum[f] += times * std::norm(spectrum[f]) * (f > 0 && 2 * f < row.size() ? 2 : 1);
 }
 
 }  // namespace
@@ -48,15 +75,21 @@ OutputTerms convolved_terms(const Convolution& p, const Array& output, const std
                             const std::vector<double>& after, double bound, const Promise& promise) {
   const RowOrder order = row_order(output);
   RowEnergies summed = shared_energies(row_energies(order, rows, before), p.batch, p.channels, promise);
-  const RowEnergies filters = filter_energies(p, k);
+  const Filters filters = filters_of(p, k);
   const RowEnergies gates = after.empty() ? RowEnergies() : row_energies(order, after);
   for (std::int64_t row = 0; row < order.rows(); ++row) {
     const std::int64_t h = row % p.channels;
     summed.squares[row] *=
-        filters.squares[h] * (after.empty() ? 1 : gates.squares[row] / static_cast<double>(p.length));
-    if (filters.is_spoiled[h] || (!after.empty() && gates.is_spoiled[row])) summed.is_spoiled[row] = true;
+        filters.energies.squares[h] * (after.empty() ? 1 : gates.squares[row] / static_cast<double>(p.length));
+    if (filters.energies.is_spoiled[h] || (!after.empty() && gates.is_spoiled[row])) summed.is_spoiled[row] = true;
   }
   OutputTerms terms = output_terms(output, summed, bound);
+  for (std::int64_t row = 0; row < order.rows(); ++row) {
+    terms.independent[row] = filters.frequencies[row % p.channels];
+    if (!after.empty() && !gates.is_spoiled[row])
+      terms.independent[row] =
+          std::min(terms.independent[row], independent_samples(std::span(after).subspan(row * p.length, p.length)));
+  }
   set_sharing(terms, promise);
   return terms;
 }
@@ -71,11 +104,19 @@ OutputTerms correlated_terms(const Convolution& p, const Array& output, const In
   const double of_lags = static_cast<double>(p.filter_length) / static_cast<double>(p.length);
   const double seen = p.mode == Mode::circular ? of_lags : std::min(of_lags, 1.);
   RowEnergies summed{std::vector<double>(p.channels), std::vector<bool>(p.channels)};
+  std::vector<std::vector<double>> spectra(p.channels);  // of errors: each row's times the white ones of the other
   for (std::int64_t row = 0; row < order.rows(); ++row) {
     summed.squares[row % p.channels] += seen * u.squares[row] * v_dy.squares[row];
-    if (u.is_spoiled[row] || v_dy.is_spoiled[row]) summed.is_spoiled[row % p.channels] = true;
+    if (u.is_spoiled[row] || v_dy.is_spoiled[row]) {
+      summed.is_spoiled[row % p.channels] = true;
+      continue;
+    }
+    add_spectrum(spectra[row % p.channels], gated_row(p, row, inputs.u, inputs.pregate), v_dy.squares[row]);
+    add_spectrum(spectra[row % p.channels], gated_row(p, row, dy, inputs.postgate), u.squares[row]);
   }
   OutputTerms terms = output_terms(output, summed, bound);
+  for (std::int64_t h = 0; h < p.channels; ++h)
+    if (!summed.is_spoiled[h]) terms.independent[h] = participation(spectra[h]);
   set_sharing(terms, promise);
   return terms;
 }

@@ -20,10 +20,24 @@ double bound_of_short_truth(const ShortConvolution& p) {
   return bound_l2_of_roundings(Dtype::f64, static_cast<int>(p.taps) + 4);
 }
 
-OutputTerms short_terms(const Array& output, const std::vector<double>& squares, double bound) {
+OutputTerms short_terms(const Array& output, const std::vector<double>& squares, double bound,
+                        const std::vector<double>& rows, const std::vector<double>& gate) {
   std::vector<double> sizes(squares.size());
   std::ranges::transform(squares, sizes.begin(), [](double square) { return std::sqrt(square); });
-  return output_terms(output, row_energies(row_order(output), sizes), bound);
+  const RowOrder order = row_order(output);
+  OutputTerms terms = output_terms(output, row_energies(order, sizes), bound);
+  for (std::int64_t row = 0; row < order.rows(); ++row) {
+    std::vector<double> finite, samples;
+    for (std::int64_t n = 0; n < order.length; ++n) {
+      const std::int64_t i = order.index(row, n);
+      if (std::isfinite(squares[i])) finite.push_back(squares[i]);
+      if (!rows.empty()) samples.push_back(gate.empty() ? rows[i] : rows[i] * gate[i]);
+    }
+    if (!finite.empty()) terms.independent[row] = participation(finite);
+    if (!samples.empty() && !terms.is_spoiled[row])
+      terms.independent[row] = std::min(terms.independent[row], independent_frequencies(samples));
+  }
+  return terms;
 }
 
 }  // namespace danaus

@@ -16,7 +16,9 @@ double bound_l2_of_short(const ShortConvolution& problem, std::string_view outpu
 // Of the truth itself.
 double bound_of_short_truth(const ShortConvolution& problem);
 
-// Terms of an output whose elements have these squares of what was summed to them.
-OutputTerms short_terms(const Array& output, const std::vector<double>& squares, double bound);
+// Terms of an output whose elements have these squares of what was summed to them. Errors of rounded taps are at the
+// frequencies of the rows that the taps meet, which a gate may have multiplied; without rows nothing is known of that.
+OutputTerms short_terms(const Array& output, const std::vector<double>& squares, double bound,
+                        const std::vector<double>& rows = {}, const std::vector<double>& gate = {});
 
 }  // namespace danaus

@@ -12,8 +12,8 @@ class ShortJudge final : public Judge {
   explicit ShortJudge(const ShortConvolution& p) : p_(p) {}
 
   std::vector<OutputTerms> terms(const Values& values, const Promise& promise) const override {
-    OutputTerms of_y =
-        short_terms(array_named(arrays(p_), "y"), summed_squares(p_, values), bound("y", promise.roundings));
+    OutputTerms of_y = short_terms(array_named(arrays(p_), "y"), summed_squares(p_, values),
+                                   bound("y", promise.roundings), array_in(values, "u"), array_in(values, "pregate"));
     of_y.nonfinite_reach = promise.nonfinite_reach;
     return {std::move(of_y)};
   }

@@ -19,14 +19,16 @@ class ShortBackwardJudge final : public Judge {
     const ShortGradients squares = summed_gradients(p_, values);
     const std::vector<Array> list = arrays(asked_);
     std::vector<OutputTerms> all;
-    const auto add = [&](std::string_view output, const std::vector<double>& of) {
+    const auto add = [&](std::string_view output, const std::vector<double>& of, const std::vector<double>& rows = {},
+                         const std::vector<double>& gate = {}) {
       const Array array = array_named(list, output);
-      all.push_back(short_terms(array, of, bound(output, promise.roundings)));
+      all.push_back(short_terms(array, of, bound(output, promise.roundings), rows, gate));
       if (array.batched) all.back().nonfinite_reach = promise.nonfinite_reach;
     };
-    add("du", squares.du);
-    if (p_.pregate) add("dpregate", squares.dpregate);
-    if (p_.postgate) add("dpostgate", squares.dpostgate);
+    const std::vector<double>&dy = array_in(values, "dy"), &postgate = array_in(values, "postgate");
+    add("du", squares.du, dy, postgate);
+    if (p_.pregate) add("dpregate", squares.dpregate, dy, postgate);
+    if (p_.postgate) add("dpostgate", squares.dpostgate, array_in(values, "u"), array_in(values, "pregate"));
     add("dk", squares.dk);
     if (p_.bias) add("dbias", squares.dbias);
     return all;

@@ -12,23 +12,19 @@ int mirrored(const Spectral& p, int f) {
   return p.complex || f == 0 || 2 * f == length ? 1 : 2;
 }
 
-// |w|^2 [C_in, C_out], summed over the frequencies of the result that a matrix makes.
-std::vector<double> weight_of_channels(const Spectral& p, const std::vector<double>& w) {
+// Of every kept frequency, how often it stands for another one too.
+std::vector<double> mirrored(const Spectral& p) {
   const std::vector<int> last = kept_on_axis(p, p.lengths.size() - 1);
-  const std::int64_t frequencies = kept_count(p), matrices = p.shared ? 1 : frequencies;
-  double of_all = 0;
-  for (std::int64_t f = 0; f < frequencies; ++f) of_all += mirrored(p, last[f % std::ssize(last)]);
-  std::vector<double> sums(p.inputs * p.outputs);
-  for (std::int64_t i = 0; i < p.inputs; ++i)
-    for (std::int64_t o = 0; o < p.outputs; ++o) {
-      const std::int64_t pair = p.adjoint ? o * p.inputs + i : i * p.outputs + o;
-      for (std::int64_t f = 0; f < matrices; ++f) {
-        const double* const number = w.data() + 2 * (pair * matrices + f);
-        const double square = number[0] * number[0] + number[1] * number[1];
-        sums[i * p.outputs + o] += square * (p.shared ? of_all : mirrored(p, last[f % std::ssize(last)]));
-      }
-    }
-  return sums;
+  std::vector<double> times;
+  for (std::int64_t f = 0; f < kept_count(p); ++f) times.push_back(mirrored(p, last[f % std::ssize(last)]));
+  return times;
+}
+
+double square_of_weight(const Spectral& p, const std::vector<double>& w, std::int64_t i, std::int64_t o,
+                        std::int64_t f) {
+  const std::int64_t pair = p.adjoint ? o * p.inputs + i : i * p.outputs + o;
+  const double* const number = w.data() + 2 * (p.shared ? pair : pair * kept_count(p) + f);
+  return number[0] * number[0] + number[1] * number[1];
 }
 
 // Of the items of `channels` channels, [B, C] whatever the case's order.
@@ -50,40 +46,66 @@ bool is_finite(const std::vector<double>& values) {
 
 }  // namespace
 
+// Errors of a transform spread over all frequencies; those of products are at the frequencies of their factors.
 OutputTerms layer_terms(const Spectral& p, const Array& output, const std::vector<double>& u,
                         const std::vector<double>& w, double bound) {
-  const std::vector<double> weights = weight_of_channels(p, w);
   const RowEnergies items = item_energies(p, p.inputs, u);
+  const std::vector<double> spectra = kept_squares(p, p.inputs, u), times = mirrored(p);
+  const std::int64_t modes = kept_count(p), rows = p.batch * p.outputs;
   const bool spoils = !is_finite(w);
-  RowEnergies summed{std::vector<double>(p.batch * p.outputs), std::vector<bool>(p.batch * p.outputs, spoils)};
+  RowEnergies summed{std::vector<double>(rows), std::vector<bool>(rows, spoils)};
+  std::vector<double> independent(rows);
   for (std::int64_t b = 0; b < p.batch; ++b)
     for (std::int64_t o = 0; o < p.outputs; ++o) {
       const std::int64_t row = p.channel_major ? o * p.batch + b : b * p.outputs + o;
+      std::vector<double> errors(modes);
+      double of_products = 0, of_transforms = 0;
       for (std::int64_t i = 0; i < p.inputs; ++i) {
-        const double square = weights[i * p.outputs + o] * items.of(b * p.inputs + i);
-        summed.squares[row] += square / static_cast<double>(points_of_row(p));
-        if (items.is_spoiled[b * p.inputs + i]) summed.is_spoiled[row] = true;
+        const std::int64_t item = b * p.inputs + i;
+        if (items.is_spoiled[item]) summed.is_spoiled[row] = true;
+        for (std::int64_t f = 0; f < modes; ++f) {
+          const double weight = times[f] * square_of_weight(p, w, i, o, f) / static_cast<double>(points_of_row(p));
+          const double evenly = weight * items.of(item), here = weight * spectra[item * modes + f];
+          of_transforms += evenly, of_products += here, errors[f] += evenly + here;
+        }
       }
+      if (summed.is_spoiled[row]) continue;
+      summed.squares[row] = std::max(of_transforms, of_products), independent[row] = participation(errors);
     }
-  return output_terms(output, summed, bound);
+  OutputTerms terms = output_terms(output, summed, bound);
+  terms.independent = std::move(independent);
+  return terms;
 }
 
 OutputTerms weight_terms(const Spectral& p, const Array& output, const std::vector<double>& u,
                          const std::vector<double>& dy, double bound) {
-  const std::vector<int> last = kept_on_axis(p, p.lengths.size() - 1);
-  double frequencies = 0;
-  for (std::int64_t f = 0; f < kept_count(p); ++f) frequencies += std::pow(mirrored(p, last[f % std::ssize(last)]), 2);
   const RowEnergies of_u = item_energies(p, p.inputs, u), of_dy = item_energies(p, p.outputs, dy);
-  RowEnergies summed{std::vector<double>(p.inputs * p.outputs), std::vector<bool>(p.inputs * p.outputs)};
+  const std::vector<double> u_spectra = kept_squares(p, p.inputs, u), dy_spectra = kept_squares(p, p.outputs, dy);
+  const std::vector<double> times = mirrored(p);
+  const std::int64_t modes = kept_count(p), rows = p.inputs * p.outputs;
+  RowEnergies summed{std::vector<double>(rows), std::vector<bool>(rows)};
+  std::vector<double> independent(rows);
   for (std::int64_t i = 0; i < p.inputs; ++i)
-    for (std::int64_t o = 0; o < p.outputs; ++o)
+    for (std::int64_t o = 0; o < p.outputs; ++o) {
+      const std::int64_t row = i * p.outputs + o;
+      std::vector<double> errors(modes);
+      double of_products = 0, of_transforms = 0;
       for (std::int64_t b = 0; b < p.batch; ++b) {
-        const std::int64_t row = i * p.outputs + o, a = b * p.inputs + i, c = b * p.outputs + o;
-        summed.squares[row] += frequencies * of_u.of(a) * of_dy.of(c) / std::pow(points_of_row(p), 2);
+        const std::int64_t a = b * p.inputs + i, c = b * p.outputs + o;
         if (of_u.is_spoiled[a] || of_dy.is_spoiled[c]) summed.is_spoiled[row] = true;
+        for (std::int64_t f = 0; f < modes; ++f) {
+          const double of_both = std::pow(times[f] / static_cast<double>(points_of_row(p)), 2);
+          const double of_one = u_spectra[a * modes + f], of_other = dy_spectra[c * modes + f];
+          const double spread = of_both * (of_one * of_dy.of(c) + of_u.of(a) * of_other) / 2;
+          of_transforms += spread, of_products += of_both * of_one * of_other, errors[f] += spread;
+        }
       }
+      if (summed.is_spoiled[row]) continue;
+      summed.squares[row] = std::max(of_transforms, of_products);
+      independent[row] = p.shared ? 1 : participation(errors);
+    }
   OutputTerms terms = output_terms(output, summed, bound);
-  terms.has_frequencies = false;
+  terms.independent = std::move(independent), terms.has_frequencies = false;
   return terms;
 }
 

@@ -7,8 +7,7 @@
 namespace danaus {
 
 // Terms of y. A row is relative to the norm that it would have if nothing cancelled: of every kept frequency the root
-// of sum |w|^2 |u|^2 over the channels, with u spread evenly over the spectrum. A few frequencies of few channels may
-// have much less of it.
+// of sum |w|^2 |u|^2 over the channels, with u as it is or spread evenly over the spectrum, whichever is more.
 OutputTerms layer_terms(const Spectral& problem, const Array& output, const std::vector<double>& u,
                         const std::vector<double>& w, double bound);
 

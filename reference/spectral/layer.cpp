@@ -282,6 +282,18 @@ std::vector<double> layer_by_fftw(const Spectral& p, const SpectralInputs& input
       });
 }
 
+std::vector<double> kept_squares(const Spectral& p, std::int64_t channels, std::span<const double> samples) {
+  std::vector<double> squares;
+  for (std::int64_t b = 0; b < p.batch; ++b)
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const Eigen::MatrixXcd spectrum = kept_spectrum(p, read_row(p, channels, samples, b, c));
+      for (Eigen::Index row = 0; row < spectrum.rows(); ++row)
+        for (Eigen::Index column = 0; column < spectrum.cols(); ++column)
+          squares.push_back(std::norm(spectrum(row, column)));
+    }
+  return squares;
+}
+
 std::vector<double> gradient_of_weights(const Spectral& p, std::span<const double> u, std::span<const double> dy) {
   if (p.adjoint) fail("spectral: an adjoint has no gradient of its weights; ask for that of the layer");
   const std::vector<Array> list = arrays(p);

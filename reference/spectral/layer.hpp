@@ -26,6 +26,9 @@ std::vector<double> layer_by_matrices(const Spectral& problem, const SpectralInp
 // y by FFTW: whole transforms, frequencies that are not kept set to zero.
 std::vector<double> layer_by_fftw(const Spectral& problem, const SpectralInputs& inputs);
 
+// |F u|^2 at the kept frequencies, [B, C, M] of `channels` channels; F is not normalised.
+std::vector<double> kept_squares(const Spectral& problem, std::int64_t channels, std::span<const double> samples);
+
 // dw, the gradient of sum(y dy) with respect to the weights, by FFTW: at each kept frequency the sum over the batch of
 // conj(F u) F dy / N, N the points of a row, twice where the frequency stands for its mirror image too. Of shared
 // weights the sum over frequencies as well. Throws for an adjoint.
