@@ -15,9 +15,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // out.
 constexpr double kFewNumbers = 8;
 
-// Below the smallest normal number of f16, a result is rounded to a multiple of 2^-24, whatever it is relative to.
-double floor_of(Dtype dtype) { return dtype == Dtype::f16 ? 0x1p-25 : 0; }
-
 // An error of 0 takes nothing of its bound, not even of 0.
 double share(double error, double bound) { return error == 0 ? 0 : error / bound; }
 
@@ -136,7 +133,7 @@ class OutputJudge {
     const double error = norm(errors);
     if (size > 0)
       for (std::size_t i = 0; i < right.size(); ++i) product += right[i] / size * errors[i];
-    const double bound = bounds_[row] * excess_of_few(few) * terms_.excess, floor = floor_of(terms_.dtype);
+    const double bound = bounds_[row] * excess_of_few(few) * terms_.excess, floor = terms_.floor;
     const double allowed = bound * scale + floor * std::sqrt(count);
     const auto samples = static_cast<std::int64_t>(count);
     const double allowed_max =
@@ -169,9 +166,10 @@ class OutputJudge {
     if (numbers > 0) summed *= std::min(1., std::sqrt(static_cast<double>(compared()) / static_cast<double>(numbers)));
     Comparison& all = verdict_.all = compare(all_right_, all_made_, summed);
     all.worst = places_[all.worst];
-    const double few = energies_over_ > 0 ? energies_ * energies_ / energies_over_ : 1;
+    const double ratio = energies_ * energies_ / energies_over_;
+    const double few = std::isfinite(ratio) ? ratio : static_cast<double>(rows_);  // of silence, or beyond any square
     const double against = all.cancelled > 1 ? summed : norm(all_right_);
-    const double least = floor_of(terms_.dtype) * std::sqrt(static_cast<double>(compared()));
+    const double least = terms_.floor * std::sqrt(static_cast<double>(compared()));
     const double of_floor = against > 0 ? least / against : 0;
     const double l2 = std::ranges::max(bounds_) * excess_of_few(few);
     verdict_.bound = l2 + of_floor;
@@ -224,7 +222,7 @@ std::int64_t RowOrder::rows() const {
 std::string RowOrder::place(std::int64_t row) const {
   std::string words;
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
-    words = text(axis->name, '=', row % axis->extent, words.empty() ? "" : ", ", words);
+    words.insert(0, text(axis->name, '=', row % axis->extent, words.empty() ? "" : ", "));
     row /= axis->extent;
   }
   return words;
@@ -238,6 +236,20 @@ double OutputTerms::summed_to_all() const {
 }
 
 double OutputTerms::bound() const { return std::ranges::max(bounds); }
+
+std::vector<OutputTerms> Judge::terms(const Values& inputs, const Promise& promise) const {
+  std::vector<OutputTerms> all = row_terms(inputs, promise);
+  for (OutputTerms& of : all) {
+    // Below the smallest normal number of f16, a number is rounded to a multiple of 2^-24, whatever it is relative to.
+    if (of.dtype == Dtype::f16) of.floor = 0x1p-25 * std::sqrt(promise.subnormal_roundings);
+    const bool is_batched = std::ranges::find(of.order.axes, "b", &RowOrder::Axis::name) != of.order.axes.end();
+    if (is_batched) of.nonfinite_reach = promise.nonfinite_reach;
+    if (promise.shared_rows == 1) continue;
+    of.shares_nonfinite = !promise.keeps_rows_apart;
+    if (promise.keeps_rows_apart) of.excess = kPairExcess;
+  }
+  return all;
+}
 
 Bounds double_bounds(const Case& asked) {
   const double own = 2 * judge_of(asked)->bound_of_truth();

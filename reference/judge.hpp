@@ -59,6 +59,7 @@ struct OutputTerms {
   bool shares_nonfinite = false;
   double excess = 1;
   std::int64_t nonfinite_reach = kWholeRow;  // as promised (promise.hpp)
+  double floor = 0;                          // of the rms error of a row, however small the row is
   // Samples of time or space, of which a row with one frequency errs as one number.
   bool has_frequencies = true;
 
@@ -94,7 +95,7 @@ class Judge {
   virtual ~Judge() = default;
 
   // Of every output. Throws where an array is missing or of another size.
-  virtual std::vector<OutputTerms> terms(const Values& inputs, const Promise& promise) const = 0;
+  std::vector<OutputTerms> terms(const Values& inputs, const Promise& promise) const;
   // The bound that terms() has for every row, where inputs are not known yet.
   virtual double bound(std::string_view output, const Roundings& roundings) const = 0;
   // Outputs in the units in which they are compared: as they are, but for what would hide behind larger numbers.
@@ -109,6 +110,10 @@ class Judge {
   // As expected() has them, of any inputs.
   virtual std::string_view truth() const = 0;
   virtual double bound_of_truth() const = 0;
+
+ private:
+  // terms() but for what follows from the promise alone.
+  virtual std::vector<OutputTerms> row_terms(const Values& inputs, const Promise& promise) const = 0;
 };
 
 // Throws std::invalid_argument for an operation without a judge.

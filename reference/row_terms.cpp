@@ -121,10 +121,4 @@ double independent_frequencies(std::span<const double> row) {
   return size > 0 ? participation(energies) : static_cast<double>(row.size());
 }
 
-void set_sharing(OutputTerms& terms, const Promise& promise) {
-  if (promise.shared_rows == 1) return;
-  terms.shares_nonfinite = !promise.keeps_rows_apart;
-  if (promise.keeps_rows_apart) terms.excess = kPairExcess;
-}
-
 }  // namespace danaus

@@ -41,7 +41,4 @@ double participation(std::span<const double> energies);
 double independent_samples(std::span<const double> row);
 double independent_frequencies(std::span<const double> row);
 
-// Of rows that share a transform, what follows from how they are kept apart.
-void set_sharing(OutputTerms& terms, const Promise& promise);
-
 }  // namespace danaus

@@ -12,6 +12,8 @@
 namespace danaus {
 namespace {
 
+constexpr int kMostRoundings = 64;  // on the way from u to y
+
 bool is_pieces(const Variant& v) { return v.name.starts_with("pieces_"); }
 
 // Taps that a kernel has beyond those of the filter. They are zero.
@@ -49,6 +51,7 @@ Promise promise_of(const Case& asked, const Variant& v, const Device& device) {
   Promise promise;
   promise.roundings.forward = v.roundings();
   promise.keeps_rows_apart = keeps_rows_apart(v);
+  promise.subnormal_roundings = takes_any_loudness(v) ? 1 : kMostRoundings;
   promise.shared_rows = is_pieces(v) ? 0 : v.item_rows();
   if (const Convolution* p = convolution_of(asked)) {
     const RoundingsOfGradients gradients =

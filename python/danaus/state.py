@@ -41,7 +41,7 @@ def ssm_conv(u, a, b, c, x_initial=None, *, return_state=False, unstable=False, 
     words += ["unstable"] * unstable
     y = operands.call("_".join(words), ("definition",), method, device, out, return_error)
     y, *error = y if return_error else (y,)
-    return (y, *[x_final] * return_state, *error) if return_state or return_error else y
+    return (y, *([x_final] if return_state else []), *error) if return_state or return_error else y
 
 
 def _states(name, array):

@@ -19,23 +19,6 @@ class BackwardJudge final : public Judge {
  public:
   explicit BackwardJudge(const Backward& asked) : asked_(asked), p_(asked.forward) {}
 
-  std::vector<OutputTerms> terms(const Values& values, const Promise& promise) const override {
-    const Inputs inputs = inputs_of(values);
-    check_inputs(p_, inputs);
-    const std::vector<double>& dy = array_in(values, "dy");
-    const std::vector<Array> list = arrays(asked_);
-    std::vector<OutputTerms> all;
-    const auto convolved = [&](std::string_view name, const std::vector<double>& rows,
-                               const std::vector<double>& before, const std::vector<double>& after) {
-      all.push_back(convolved_terms(p_, array_named(list, name), rows, inputs.k, before, after,
-                                    bound(name, promise.roundings), promise));
-    };
-    convolved("du", dy, inputs.postgate, inputs.pregate);
-    if (p_.pregate) convolved("dpregate", dy, inputs.postgate, inputs.u);
-    if (p_.postgate) convolved("dpostgate", inputs.u, inputs.pregate, dy);
-    all.push_back(correlated_terms(p_, array_named(list, "dk"), inputs, dy, bound("dk", promise.roundings), promise));
-    return all;
-  }
   double bound(std::string_view output, const Roundings& roundings) const override {
     if (output == "dk") return bound_l2_of_correlation(p_, roundings.of_sums);
     Convolution by = p_;
@@ -54,6 +37,24 @@ class BackwardJudge final : public Judge {
   double bound_of_truth() const override { return fftw_bound(p_); }
 
  private:
+  std::vector<OutputTerms> row_terms(const Values& values, const Promise& promise) const override {
+    const Inputs inputs = inputs_of(values);
+    check_inputs(p_, inputs);
+    const std::vector<double>& dy = array_in(values, "dy");
+    const std::vector<Array> list = arrays(asked_);
+    std::vector<OutputTerms> all;
+    const auto convolved = [&](std::string_view name, const std::vector<double>& rows,
+                               const std::vector<double>& before, const std::vector<double>& after) {
+      all.push_back(convolved_terms(p_, array_named(list, name), rows, inputs.k, before, after,
+                                    bound(name, promise.roundings), promise));
+    };
+    convolved("du", dy, inputs.postgate, inputs.pregate);
+    if (p_.pregate) convolved("dpregate", dy, inputs.postgate, inputs.u);
+    if (p_.postgate) convolved("dpostgate", inputs.u, inputs.pregate, dy);
+    all.push_back(correlated_terms(p_, array_named(list, "dk"), inputs, dy, bound("dk", promise.roundings), promise));
+    return all;
+  }
+
   Backward asked_;
   Convolution p_;
 };

@@ -17,12 +17,6 @@ class ConvolutionJudge final : public Judge {
  public:
   explicit ConvolutionJudge(const Convolution& p) : p_(p) {}
 
-  std::vector<OutputTerms> terms(const Values& values, const Promise& promise) const override {
-    const Inputs inputs = inputs_of(values);
-    check_inputs(p_, inputs);
-    return {convolved_terms(p_, array_named(arrays(p_), "y"), inputs.u, inputs.k, inputs.pregate, inputs.postgate,
-                            bound("y", promise.roundings), promise)};
-  }
   double bound(std::string_view, const Roundings& roundings) const override {
     return bound_l2_of_kernel(p_, roundings.forward);
   }
@@ -35,6 +29,13 @@ class ConvolutionJudge final : public Judge {
   double bound_of_truth() const override { return fftw_bound(p_); }
 
  private:
+  std::vector<OutputTerms> row_terms(const Values& values, const Promise& promise) const override {
+    const Inputs inputs = inputs_of(values);
+    check_inputs(p_, inputs);
+    return {convolved_terms(p_, array_named(arrays(p_), "y"), inputs.u, inputs.k, inputs.pregate, inputs.postgate,
+                            bound("y", promise.roundings), promise)};
+  }
+
   Convolution p_;
 };
 

@@ -18,16 +18,16 @@ std::int64_t largest_prime_factor(std::int64_t n) {
   return std::max(largest, n);
 }
 
-// The filters as they act, and how many frequencies they have.
+// The filters as they act, and how many frequencies and taps they have.
 struct Filters {
   RowEnergies energies;
-  std::vector<double> frequencies;
+  std::vector<double> frequencies, taps;
 };
 
 Filters filters_of(const Convolution& p, const std::vector<double>& k) {
   if (std::ssize(k) != p.channels * p.filter_length)
     fail("judge: k has ", k.size(), " numbers, must be ", p.channels * p.filter_length);
-  Filters filters{row_energies({{{"h", p.channels}}, p.filter_length}, k), {}};
+  Filters filters{row_energies({{{"h", p.channels}}, p.filter_length}, k), {}, {}};
   std::vector<double> masked;
   if (!p.mask.empty()) masked = masked_filters(p, k);
   const std::int64_t of_masked = std::ssize(masked) / p.channels;
@@ -36,6 +36,7 @@ Filters filters_of(const Convolution& p, const std::vector<double>& k) {
                                   ? effective_filter(p, std::span(k).subspan(h * p.filter_length, p.filter_length))
                                   : std::vector(masked.begin() + h * of_masked, masked.begin() + (h + 1) * of_masked);
     filters.energies.squares[h] = std::pow(norm(row), 2);
+    filters.taps.push_back(filters.energies.is_spoiled[h] ? 1 : independent_samples(row));
     row.resize(std::max<std::size_t>(row.size(), p.length));
     filters.frequencies.push_back(filters.energies.is_spoiled[h] ? 1 : independent_frequencies(row));
   }
@@ -85,12 +86,15 @@ OutputTerms convolved_terms(const Convolution& p, const Array& output, const std
   }
   OutputTerms terms = output_terms(output, summed, bound);
   for (std::int64_t row = 0; row < order.rows(); ++row) {
-    terms.independent[row] = filters.frequencies[row % p.channels];
-    if (!after.empty() && !gates.is_spoiled[row])
+    if (summed.is_spoiled[row]) continue;
+    const std::int64_t h = row % p.channels;
+    // A spike through one tap is a spike, also where it is trimmed.
+    const double samples = independent_samples(gated_row(p, row, rows, before)) * filters.taps[h];
+    terms.independent[row] = std::min(filters.frequencies[h], samples);
+    if (!after.empty())
       terms.independent[row] =
           std::min(terms.independent[row], independent_samples(std::span(after).subspan(row * p.length, p.length)));
   }
-  set_sharing(terms, promise);
   return terms;
 }
 
@@ -117,7 +121,6 @@ OutputTerms correlated_terms(const Convolution& p, const Array& output, const In
   OutputTerms terms = output_terms(output, summed, bound);
   for (std::int64_t h = 0; h < p.channels; ++h)
     if (!summed.is_spoiled[h]) terms.independent[h] = participation(spectra[h]);
-  set_sharing(terms, promise);
   return terms;
 }
 

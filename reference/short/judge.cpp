@@ -11,12 +11,6 @@ class ShortJudge final : public Judge {
  public:
   explicit ShortJudge(const ShortConvolution& p) : p_(p) {}
 
-  std::vector<OutputTerms> terms(const Values& values, const Promise& promise) const override {
-    OutputTerms of_y = short_terms(array_named(arrays(p_), "y"), summed_squares(p_, values),
-                                   bound("y", promise.roundings), array_in(values, "u"), array_in(values, "pregate"));
-    of_y.nonfinite_reach = promise.nonfinite_reach;
-    return {std::move(of_y)};
-  }
   double bound(std::string_view output, const Roundings& roundings) const override {
     return bound_l2_of_short(p_, output, roundings.forward);
   }
@@ -27,6 +21,11 @@ class ShortJudge final : public Judge {
   double bound_of_truth() const override { return bound_of_short_truth(p_); }
 
  private:
+  std::vector<OutputTerms> row_terms(const Values& values, const Promise& promise) const override {
+    return {short_terms(array_named(arrays(p_), "y"), summed_squares(p_, values), bound("y", promise.roundings),
+                        array_in(values, "u"), array_in(values, "pregate"))};
+  }
+
   ShortConvolution p_;
 };
 

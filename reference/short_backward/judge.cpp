@@ -15,24 +15,6 @@ class ShortBackwardJudge final : public Judge {
  public:
   explicit ShortBackwardJudge(const ShortBackward& asked) : asked_(asked), p_(asked.forward) {}
 
-  std::vector<OutputTerms> terms(const Values& values, const Promise& promise) const override {
-    const ShortGradients squares = summed_gradients(p_, values);
-    const std::vector<Array> list = arrays(asked_);
-    std::vector<OutputTerms> all;
-    const auto add = [&](std::string_view output, const std::vector<double>& of, const std::vector<double>& rows = {},
-                         const std::vector<double>& gate = {}) {
-      const Array array = array_named(list, output);
-      all.push_back(short_terms(array, of, bound(output, promise.roundings), rows, gate));
-      if (array.batched) all.back().nonfinite_reach = promise.nonfinite_reach;
-    };
-    const std::vector<double>&dy = array_in(values, "dy"), &postgate = array_in(values, "postgate");
-    add("du", squares.du, dy, postgate);
-    if (p_.pregate) add("dpregate", squares.dpregate, dy, postgate);
-    if (p_.postgate) add("dpostgate", squares.dpostgate, array_in(values, "u"), array_in(values, "pregate"));
-    add("dk", squares.dk);
-    if (p_.bias) add("dbias", squares.dbias);
-    return all;
-  }
   double bound(std::string_view output, const Roundings& roundings) const override {
     return bound_l2_of_short(p_, output, roundings.forward);
   }
@@ -56,6 +38,23 @@ class ShortBackwardJudge final : public Judge {
   double bound_of_truth() const override { return bound_of_short_truth(p_); }
 
  private:
+  std::vector<OutputTerms> row_terms(const Values& values, const Promise& promise) const override {
+    const ShortGradients squares = summed_gradients(p_, values);
+    const std::vector<Array> list = arrays(asked_);
+    std::vector<OutputTerms> all;
+    const auto add = [&](std::string_view output, const std::vector<double>& of, const std::vector<double>& rows = {},
+                         const std::vector<double>& gate = {}) {
+      all.push_back(short_terms(array_named(list, output), of, bound(output, promise.roundings), rows, gate));
+    };
+    const std::vector<double>&dy = array_in(values, "dy"), &postgate = array_in(values, "postgate");
+    add("du", squares.du, dy, postgate);
+    if (p_.pregate) add("dpregate", squares.dpregate, dy, postgate);
+    if (p_.postgate) add("dpostgate", squares.dpostgate, array_in(values, "u"), array_in(values, "pregate"));
+    add("dk", squares.dk);
+    if (p_.bias) add("dbias", squares.dbias);
+    return all;
+  }
+
   ShortBackward asked_;
   ShortConvolution p_;
 };

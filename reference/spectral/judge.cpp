@@ -10,10 +10,6 @@ class SpectralJudge final : public Judge {
  public:
   explicit SpectralJudge(const Spectral& p) : p_(p) {}
 
-  std::vector<OutputTerms> terms(const Values& values, const Promise& promise) const override {
-    return {layer_terms(p_, array_named(arrays(p_), "y"), array_in(values, "u"), array_in(values, "w"),
-                        bound("y", promise.roundings))};
-  }
   double bound(std::string_view, const Roundings&) const override { return bound_l2(p_); }
   Expected expected(const Values& values, bool) const override {
     return {danaus::truth(p_, values), truth(), bound_of_truth()};
@@ -22,6 +18,11 @@ class SpectralJudge final : public Judge {
   double bound_of_truth() const override { return bound_of_layer_truth(p_); }
 
  private:
+  std::vector<OutputTerms> row_terms(const Values& values, const Promise& promise) const override {
+    return {layer_terms(p_, array_named(arrays(p_), "y"), array_in(values, "u"), array_in(values, "w"),
+                        bound("y", promise.roundings))};
+  }
+
   Spectral p_;
 };
 

@@ -13,12 +13,6 @@ class SpectralGradientJudge final : public Judge {
  public:
   explicit SpectralGradientJudge(const SpectralGradient& asked) : asked_(asked), p_(asked.forward) {}
 
-  std::vector<OutputTerms> terms(const Values& values, const Promise& promise) const override {
-    const std::vector<double>&u = array_in(values, "u"), &w = array_in(values, "w"), &dy = array_in(values, "dy");
-    const std::vector<Array> list = arrays(asked_);
-    return {layer_terms(adjoint_of(p_), array_named(list, "du"), dy, w, bound("du", promise.roundings)),
-            weight_terms(p_, array_named(list, "dw"), u, dy, bound("dw", promise.roundings))};
-  }
   double bound(std::string_view output, const Roundings&) const override {
     return output == "dw" ? bound_l2_of_gradient(p_) : bound_l2(p_);
   }
@@ -33,6 +27,13 @@ class SpectralGradientJudge final : public Judge {
   double bound_of_truth() const override { return bound_of_layer_truth(p_); }
 
  private:
+  std::vector<OutputTerms> row_terms(const Values& values, const Promise& promise) const override {
+    const std::vector<double>&u = array_in(values, "u"), &w = array_in(values, "w"), &dy = array_in(values, "dy");
+    const std::vector<Array> list = arrays(asked_);
+    return {layer_terms(adjoint_of(p_), array_named(list, "du"), dy, w, bound("du", promise.roundings)),
+            weight_terms(p_, array_named(list, "dw"), u, dy, bound("dw", promise.roundings))};
+  }
+
   SpectralGradient asked_;
   Spectral p_;
 };

@@ -11,30 +11,6 @@ class StateJudge final : public Judge {
  public:
   explicit StateJudge(const StateSpace& p) : p_(p) {}
 
-  std::vector<OutputTerms> terms(const Values& values, const Promise& promise) const override {
-    const StateInputs inputs = state_inputs_of(values);
-    std::vector<bool> is_spoiled =
-        row_energies({{{"b", p_.batch}, {"h", p_.channels}}, p_.length}, inputs.u).is_spoiled;
-    const auto spoil = [&](const std::vector<double>& numbers, std::int64_t rows) {
-      const RowEnergies read = row_energies({{{"row", rows}}, 2 * p_.states}, numbers);
-      for (std::size_t row = 0; row < is_spoiled.size(); ++row)
-        if (read.is_spoiled[row % rows]) is_spoiled[row] = true;
-    };
-    for (const auto* filter : {&inputs.a, &inputs.b, &inputs.c}) spoil(*filter, p_.channels);
-    if (p_.initial) spoil(inputs.x_initial, p_.batch * p_.channels);
-    std::vector<OutputTerms> all;
-    const auto add = [&](std::string_view name, std::vector<double> squares) {
-      OutputTerms terms = output_terms(array_named(arrays(p_), name), {std::move(squares), is_spoiled}, 0);
-      for (std::int64_t row = 0; row < p_.batch * p_.channels; ++row)
-        terms.bounds[row] = bound(name, promise.roundings, remembered_samples(p_, inputs, row % p_.channels));
-      terms.has_frequencies = name == "y";
-      if (name == "y") terms.nonfinite_reach = promise.nonfinite_reach;
-      all.push_back(std::move(terms));
-    };
-    add("y", summed_squares(p_, inputs));
-    if (p_.final) add("x_final", summed_squares_of_states(p_, inputs));
-    return all;
-  }
   double bound(std::string_view output, const Roundings& roundings) const override {
     return bound(output, roundings, static_cast<double>(p_.length));
   }
@@ -53,6 +29,30 @@ class StateJudge final : public Judge {
   }
 
  private:
+  std::vector<OutputTerms> row_terms(const Values& values, const Promise& promise) const override {
+    const StateInputs inputs = state_inputs_of(values);
+    std::vector<bool> is_spoiled =
+        row_energies({{{"b", p_.batch}, {"h", p_.channels}}, p_.length}, inputs.u).is_spoiled;
+    const auto spoil = [&](const std::vector<double>& numbers, std::int64_t rows) {
+      const RowEnergies read = row_energies({{{"row", rows}}, 2 * p_.states}, numbers);
+      for (std::size_t row = 0; row < is_spoiled.size(); ++row)
+        if (read.is_spoiled[row % rows]) is_spoiled[row] = true;
+    };
+    for (const auto* filter : {&inputs.a, &inputs.b, &inputs.c}) spoil(*filter, p_.channels);
+    if (p_.initial) spoil(inputs.x_initial, p_.batch * p_.channels);
+    std::vector<OutputTerms> all;
+    const auto add = [&](std::string_view name, std::vector<double> squares) {
+      OutputTerms terms = output_terms(array_named(arrays(p_), name), {std::move(squares), is_spoiled}, 0);
+      for (std::int64_t row = 0; row < p_.batch * p_.channels; ++row)
+        terms.bounds[row] = bound(name, promise.roundings, remembered_samples(p_, inputs, row % p_.channels));
+      terms.has_frequencies = name == "y";
+      all.push_back(std::move(terms));
+    };
+    add("y", summed_squares(p_, inputs));
+    if (p_.final) add("x_final", summed_squares_of_states(p_, inputs));
+    return all;
+  }
+
   // Of the state only matrices are rounded to the type of the samples; by the recurrence, where chunk is 1, nothing is.
   double bound(std::string_view output, const Roundings& roundings, double remembered) const {
     const int count = output == "y" ? roundings.forward : roundings.chunk > 1 ? 1 : 0;

@@ -12,11 +12,6 @@ class StepJudge final : public Judge {
   explicit StepJudge(const TrainingStep& asked)
       : forward_(judge_of(asked.forward)), backward_(judge_of(Backward{asked.forward})) {}
 
-  std::vector<OutputTerms> terms(const Values& values, const Promise& promise) const override {
-    std::vector<OutputTerms> all = forward_->terms(values, promise);
-    for (OutputTerms& of : backward_->terms(values, promise)) all.push_back(std::move(of));
-    return all;
-  }
   double bound(std::string_view output, const Roundings& roundings) const override {
     return (output == "y" ? forward_ : backward_)->bound(output, roundings);
   }
@@ -32,6 +27,12 @@ class StepJudge final : public Judge {
   double bound_of_truth() const override { return backward_->bound_of_truth(); }
 
  private:
+  std::vector<OutputTerms> row_terms(const Values& values, const Promise& promise) const override {
+    std::vector<OutputTerms> all = forward_->terms(values, promise);
+    for (OutputTerms& of : backward_->terms(values, promise)) all.push_back(std::move(of));
+    return all;
+  }
+
   std::unique_ptr<const Judge> forward_, backward_;
 };
 
