@@ -180,7 +180,7 @@ class OutputJudge {
     const double of_l2 = share(all.rel_l2, verdict_.bound);
     const double of_all = std::max({of_l2, share(all.rel_max, most), share(std::abs(all.gain_error), gain)});
     verdict_.clearance = std::max(of_all, verdict_.row.clearance);
-    const double taken = share(all.rel_l2, std::ranges::max(bounds_) + of_floor);  // whatever few numbers may
+    const double taken = share(all.rel_l2, std::ranges::max(bounds_));  // whatever few numbers may
     const bool is_usual = options_.usual_share == 1 || compared() < kManySamples || taken <= options_.usual_share;
     verdict_.passed = all.finite && of_all <= 1 && verdict_.row.clearance <= 1 && is_usual;
     if (verdict_.passed || !verdict_.row.reason.empty()) return;

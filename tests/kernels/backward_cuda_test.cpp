@@ -4,6 +4,7 @@
 
 #include "kernels/plan/correlation.hpp"
 #include "reference/backward/backward.hpp"
+#include "tests/kernels/judged.hpp"
 #include "tests/kernels/on_device.hpp"
 
 namespace danaus {
