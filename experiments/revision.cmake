@@ -81,7 +81,7 @@ digest_of(SOURCES "experiments/results/" reference kernels model experiments)
 # What a GPU runs: the executor checks and counts kernels, and changes none.
 digest_of(ALL_KERNELS "kernels/(executor|cpu)/" kernels)
 # What times, whatever is timed: not what verifies, chooses and prints. And the flags that nvcc is given.
-set(others "as_convolution|baselines/|bencher|checked_rows|contenders|every_row|judged_rows|parts|plan_runner|rearranged|runners|sweeps|timings")
+set(others "as_convolution|baselines/|bencher|checked_rows|contenders|every_row|parts|plan_runner|rearranged|runners|sweeps|timings")
 string(APPEND others "|without_cuda|work")
 digest_of(STOPWATCH "experiments/bench/(${others})|cmake/(danaus|dependencies|package)" experiments/bench cmake)
 

@@ -23,18 +23,20 @@ Comparison compare(std::span<const double> expected, std::span<const double> act
     if (error > largest_error) largest_error = error, worst = i;
   }
   if (largest_error == 0) return {0, 0, kInfinity, 0, worst, true};
-  if (largest_expected == 0) return {kInfinity, kInfinity, -kInfinity, kInfinity, worst, true, kInfinity};
+  if (largest_expected == 0 && !(summed > 0))
+    return {kInfinity, kInfinity, -kInfinity, kInfinity, worst, true, kInfinity};
 
   // Values are divided by their largest, so that no square overflows or vanishes.
   double expected_square = 0, error_square = 0, product = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const double value = expected[i] / largest_expected, error = (actual[i] - expected[i]) / largest_error;
+    const double value = largest_expected > 0 ? expected[i] / largest_expected : 0,
+                 error = (actual[i] - expected[i]) / largest_error;
     expected_square += value * value;
     error_square += error * error;
     product += value * error;
   }
   const double rel_max = largest_error / largest_expected;
-  const double gain_error = rel_max * product / expected_square;
+  const double gain_error = largest_expected > 0 ? rel_max * product / expected_square : 0;
   const double cancelled = summed / (largest_expected * std::sqrt(expected_square));
   if (cancelled <= kWellConditioned) {
     const double rel_l2 = rel_max * std::sqrt(error_square / expected_square);

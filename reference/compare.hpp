@@ -20,10 +20,10 @@ struct Comparison {
 // Up to here of what was summed over the truth, errors are relative to the truth.
 inline constexpr double kWellConditioned = 2;
 
-// `summed` is the norm that the truth would have if nothing had cancelled (conditioning.hpp); where it is more than
-// kWellConditioned times that of the truth, errors are relative to it. Where the truth is zero throughout, a result
-// that is too has errors 0, and any other has infinite ones. So has a NaN or an infinity on either side. Throws when
-// the sizes differ or are 0.
+// `summed` is the norm that the truth would have if nothing had cancelled (judge.hpp); where it is more than
+// kWellConditioned times that of the truth, errors are relative to it; the truth may be zero throughout then, and the
+// gain's error is 0. Where both are zero, a result that is too has errors 0, and any other has infinite ones. So has a
+// NaN or an infinity on either side. Throws when the sizes differ or are 0.
 Comparison compare(std::span<const double> expected, std::span<const double> actual, double summed = 0);
 
 // The one verdict: finite, every error at most its bound. The gain's error is never larger than the L2 error; a bound

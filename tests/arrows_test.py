@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 # What kernels and model see of reference/: what is asked, and not the truth.
-ASKED = re.compile(r"reference/(basics|file_name|limits|operation|spelling|convolution/mask)\.hpp|reference/(\w+)/\2\.hpp")
+ASKED = re.compile(r"reference/(basics|file_name|limits|operation|promise|spelling|convolution/mask)\.hpp|reference/(\w+)/\2\.hpp")
 ROOMS = ["device", "executor", "tile", "memory", "middle", "families", "plan", "cpu", "cuda"]
 BELOW = {"device": set(), "executor": {"device"}, "tile": {"device"}, "memory": {"device", "tile"},
          "middle": {"device", "tile", "memory"}, "families": {"device", "tile", "memory", "middle"},

@@ -28,6 +28,7 @@ class AsConvolution final : public Runner {
   std::int64_t fft_size() const override { return runner_->fft_size(); }
   std::vector<int> factors() const override { return runner_->factors(); }
   double bound(std::string_view output) const override { return runner_->bound(output); }
+  Promise promise() const override { return runner_->promise(); }
   std::int64_t prepared_bytes() const override { return runner_->prepared_bytes(); }
   std::int64_t kept_bytes() const override { return runner_->kept_bytes() + made_bytes_; }
 

@@ -10,7 +10,6 @@
 #include "experiments/bench/device_bus.hpp"
 #include "experiments/bench/device_memory.hpp"
 #include "experiments/bench/every_row.hpp"
-#include "experiments/bench/judged_rows.hpp"
 #include "experiments/bench/monitor.hpp"
 #include "experiments/bench/parts.hpp"
 #include "experiments/bench/sets.hpp"

@@ -24,8 +24,8 @@ class Bencher {
   // The result rows of a case by some contenders but for what was asked:
   //   "variant", "fft_size", "factors": of it, where they are known
   //   "verify": {"status": "passed" | "failed", "truth", "rows": that were checked, "of", "nonfinite": in all rows, and
-  //              of the output that takes most of its bound the errors and bounds of verdict(); where there are several
-  //              "outputs": of each {"rel_l2", "bound", "clearance"}; "every": compare_every_row()};
+  //              of the output that takes most of its bound the errors and bounds of verdict_row(); where there are
+  //              several "outputs": of each {"rel_l2", "bound", "clearance", "row"}; "every": compare_every_row()};
   //              or {"status": "skipped", "reason"}
   //   where it passed: "time_us": {"burst_cold", "burst_warm", "sustained_cold"}, "filter_us", "call_us": {"stream",
   //     "graph"} of both together, each {"median", "q1", "q3", "samples", "launches": timed together for a sample,

@@ -1,6 +1,11 @@
 #include "experiments/bench/checked_rows.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
 #include "experiments/bench/noise.hpp"
+#include "experiments/verify/verification.hpp"
 #include "reference/half.hpp"
 
 namespace danaus {
@@ -23,7 +28,11 @@ float array_scale(const Case& asked, const Array& array) {
 }
 
 double CheckedRows::size_of_sums(std::string_view output) const {
-  return subject_of(asked, "bench")->size_of_sums(output, inputs, outputs);
+  const auto judge = judge_of(asked);
+  const std::vector<OutputTerms> terms = judge->terms(inputs, {});
+  const std::vector<double>& right = array_in(expected.outputs, output);
+  const double size = std::sqrt(std::inner_product(right.begin(), right.end(), right.begin(), 0.));
+  return std::max(1., std::ranges::find(terms, output, &OutputTerms::name)->summed_to_all() / size);
 }
 
 CheckedRows checked_rows(const Case& asked) {
@@ -42,8 +51,27 @@ CheckedRows checked_rows(const Case& asked) {
       for (std::int64_t n = block.first; n < block.first + block.count; ++n)
         values.push_back(made != filters.end() ? made->second[n] : round_to(array.dtype, scale * noise(key, n)));
   }
-  rows.outputs = truth(rows.asked, rows.inputs);
+  rows.expected = judge_of(rows.asked)->expected(rows.inputs);
   return rows;
+}
+
+Json verdict_on_rows(const CheckedRows& rows, const Values& computed, const Runner& runner) {
+  const auto judge = judge_of(rows.asked);
+  std::vector<OutputTerms> terms = judge->terms(rows.inputs, runner.promise());
+  Expected expected = rows.expected;
+  JudgeOptions options{.usual_share = kUsualShare};
+  for (OutputTerms& of : terms) options.bounds.emplace(of.name, runner.computes() ? runner.bound(of.name) : 0);
+  if (!runner.computes()) expected = {{{"y", array_in(rows.inputs, "u")}}, "u", 0};
+  const Verdict verdict = verdict_on(*judge, rows.inputs, computed, expected, terms, options);
+  Json row = verdict_row(verdict, expected.by);
+  if (verdict.outputs.size() > 1)
+    for (const OutputVerdict& output : verdict.outputs) {
+      const Json fields = verdict_row(output, expected.by);
+      for (const char* field : {"rel_l2", "bound", "clearance", "row"})
+        row["outputs"][output.output][field] = fields[field];
+    }
+  row["rows"] = rows.rows, row["of"] = rows.of;
+  return row;
 }
 
 }  // namespace danaus

@@ -63,12 +63,9 @@ double bound_of_convolution(Contender contender, const Convolution& p, std::stri
   if (output != "dk")
     return in_f32 ? bound_l2_of_roundings(p.dtype, 1) + bound_l2_of_roundings(Dtype::f32, both_ways)
                   : bound_l2_of_roundings(p.dtype, both_ways + gates);
-  // Sums over the batch and the way back are in fp32. Of lags those that are written, as bound_l2_of_correlation() has
-  // it.
-  const double of_lags = static_cast<double>(p.filter_length) / static_cast<double>(p.length);
-  const double seen = p.mode == Mode::circular ? of_lags : std::min(of_lags, 1.);
+  // Sums over the batch and the way back are in fp32.
   const double there = in_f32 ? 0 : bound_l2_of_roundings(p.dtype, both_ways + gates);
-  return std::sqrt(seen) * (there + bound_l2_of_roundings(Dtype::f32, both_ways + static_cast<int>(p.batch)));
+  return there + bound_l2_of_roundings(Dtype::f32, both_ways + static_cast<int>(p.batch));
 }
 
 // As of the samples' steps in fp32; TF32 rounds the operands of the product, which the case's own bound has among more.

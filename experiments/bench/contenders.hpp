@@ -12,6 +12,7 @@
 #include "kernels/plan/machine.hpp"
 #include "reference/convolution/convolution.hpp"
 #include "reference/names.hpp"
+#include "reference/promise.hpp"
 
 namespace danaus {
 
@@ -59,7 +60,7 @@ std::int64_t baseline_fft_size(Contender contender, const Convolution& problem);
 // case, with the way said. Throws std::invalid_argument where it computes none.
 Case by_fft(Contender contender, const Case& asked, const Device& device);
 
-// Bound on the relative L2 error that a baseline adds to an output; to dk relative to what was summed.
+// Bound on the L2 error that a baseline adds to an output, relative to what was summed to it.
 double baseline_bound(Contender contender, const Case& asked, std::string_view output);
 
 // Memory of the device, in the order of the case's arrays().
@@ -75,8 +76,9 @@ class Runner {
   virtual std::string variant() const = 0;                 // one word
   virtual std::int64_t fft_size() const = 0;               // 0 without an FFT
   virtual std::vector<int> factors() const { return {}; }  // of it, where they are known
-  // On the relative L2 error that it adds to an output; to dk relative to what was summed.
+  // On the L2 error that it adds to an output, relative to what was summed to it; and what else it promises of rows.
   virtual double bound(std::string_view output) const = 0;
+  virtual Promise promise() const { return {}; }
   virtual bool computes() const { return true; }             // otherwise y is to be u
   virtual std::int64_t prepared_bytes() const { return 0; }  // that each launch reads of what was made of the filter
   virtual std::int64_t kept_bytes() const { return 0; }      // beside the case's arrays, all in all

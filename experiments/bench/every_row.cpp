@@ -6,8 +6,8 @@
 #include "experiments/bench/rearranged.hpp"
 #include "experiments/operations/subject.hpp"
 #include "kernels/plan/arrays.hpp"
-#include "reference/bounds.hpp"
 #include "reference/convolution/convolve.hpp"
+#include "reference/row_terms.hpp"
 #include "reference/spectral/spectral.hpp"
 
 namespace danaus {
@@ -66,38 +66,95 @@ std::unique_ptr<Runner> make_other(const Case& asked, const Other& other, const 
   return other.contender == Contender::kernel ? std::move(runner) : rearranged(asked, other.asked, std::move(runner));
 }
 
-Difference fetched(const DeviceBuffer<Difference>& buffer, Stream stream) {
-  Difference difference{};
-  DANAUS_CUDA(cudaStreamSynchronize(stream));
-  DANAUS_CUDA(cudaMemcpy(&difference, buffer.data(), sizeof(difference), cudaMemcpyDeviceToHost));
-  return difference;
-}
+// Rows that are compared by themselves: those of an output or, where channels are last or rows are very many, so many
+// that lie together.
+struct Pieces {
+  explicit Pieces(const Array& output) : order(row_order(output)) {
+    constexpr std::int64_t kMostPieces = 1 << 16;
+    const std::int64_t blocks = order.rows() / order.inner;
+    blocks_of_piece = (blocks + kMostPieces - 1) / kMostPieces;
+    numbers = blocks_of_piece * order.length * order.inner;
+    count = (output.size() + numbers - 1) / numbers;
+  }
+  std::string place(std::int64_t piece) const { return order.place(piece * blocks_of_piece * order.inner); }
+
+  RowOrder order;
+  std::int64_t blocks_of_piece, numbers, count;
+};
 
 // Of one output in all sets.
 struct Compared {
   std::string_view output;
-  Difference all;
   double bound;
-  std::int64_t samples;
+  Difference all{};
+  std::int64_t samples = 0;
+  RowVerdict row;
 
-  double share() const {  // of the bounds, that is taken
+  void add(const std::vector<Difference>& pieces, const Pieces& of, std::int64_t set, double excess) {
+    Difference whole{};
+    for (const Difference& piece : pieces) whole.merge(piece);
+    all.merge(whole);
+    // Rows of noise are as loud as each other; what few samples are louder by is in their bound.
+    const double rms = std::sqrt(whole.expected_square / static_cast<double>(of.count));
+    const double allowed = bound * excess * excess_of_few(static_cast<double>(of.numbers));
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      const double size = std::max(std::sqrt(pieces[i].expected_square), rms);
+      const double error = pieces[i].error_square == 0 ? 0 : std::sqrt(pieces[i].error_square) / size;
+      const double taken = pieces[i].nonfinite > 0 ? INFINITY : share(error, allowed);
+      if (row.place.empty() || taken > row.clearance)
+        row = {static_cast<std::int64_t>(i),
+               text(of.place(static_cast<std::int64_t>(i)), ", set ", set),
+               error,
+               allowed,
+               taken,
+               ""};
+    }
+  }
+  static double share(double error, double bound) { return error == 0 ? 0 : error / bound; }
+  double clearance() const {
     if (all.nonfinite > 0) return INFINITY;
-    const auto of = [](double error, double bound) { return error == 0 ? 0 : error / bound; };
-    return std::max(of(all.rel_l2(), bound), of(all.rel_max(), bound_max(bound, samples)));
+    return std::max({share(all.rel_l2(), bound), share(all.rel_max(), bound_max(bound, samples)), row.clearance});
   }
 };
 
 Json verdict_of(const Compared& worst, const Sets& sets, std::int64_t rows, std::string_view against) {
   const Difference& all = worst.all;
-  Json fields = {{"against", against},     {"rows", rows * sets.count()}, {"sets", sets.count()},
-                 {"rel_l2", all.rel_l2()}, {"rel_max", all.rel_max()},    {"bound", worst.bound}};
+  const RowVerdict& row = worst.row;
+  Json fields = {
+      {"against", against},
+      {"rows", rows * sets.count()},
+      {"sets", sets.count()},
+      {"rel_l2", all.rel_l2()},
+      {"rel_max", all.rel_max()},
+      {"bound", worst.bound},
+      {"row", {{"place", row.place}, {"error", row.error}, {"bound", row.bound}, {"clearance", row.clearance}}}};
   if (all.nonfinite > 0)
-    fields["reason"] = text(all.nonfinite, " numbers of ", worst.output, " of all sets are not finite");
-  else if (!(worst.share() <= 1))
+    fields["reason"] =
+        text(all.nonfinite, " numbers of ", worst.output, " of all sets are not finite, the first at ", row.place);
+  else if (!(row.clearance <= 1))
+    fields["reason"] = text(worst.output, " at ", row.place, " differs from ", against, " by ", row.error,
+                            ", must be at most ", row.bound);
+  else if (!(worst.clearance() <= 1))
     fields["reason"] = text("in all rows of all sets ", worst.output, " differs from ", against, " by ", all.rel_l2(),
                             " (L2) and ", all.rel_max(), " (largest), must be at most ", worst.bound, " and ",
                             bound_max(worst.bound, worst.samples));
   return fields;
+}
+
+// Of each piece of an output in one set.
+std::vector<Difference> differences(const Array& output, const Pieces& pieces, const void* judged, const void* expected,
+                                    Stream stream) {
+  std::vector<Difference> all(static_cast<std::size_t>(pieces.count));
+  const DeviceBuffer<Difference> buffer = uploaded(all);
+  for (std::int64_t i = 0; i < pieces.count; ++i) {
+    const std::int64_t first = i * pieces.numbers, offset = bytes(output.dtype) * first;
+    add_difference(output.dtype, static_cast<const std::byte*>(judged) + offset,
+                   static_cast<const std::byte*>(expected) + offset, std::min(pieces.numbers, output.size() - first),
+                   buffer.data() + i, stream);
+  }
+  DANAUS_CUDA(cudaStreamSynchronize(stream));
+  DANAUS_CUDA(cudaMemcpy(all.data(), buffer.data(), buffer.bytes(), cudaMemcpyDeviceToHost));
+  return all;
 }
 
 }  // namespace
@@ -111,35 +168,36 @@ Json compare_every_row(const Sets& sets, Contender contender, const Runner& runn
   if (!other) return {{"skipped", why}};
   const std::vector<Array>& arrays = sets.arrays();
   std::vector<DeviceBuffer<std::byte>> outputs(arrays.size());
-  std::vector<DeviceBuffer<Difference>> differences(arrays.size());
+  std::vector<Compared> compared(arrays.size());
+  const auto reference = runner.computes() ? make_other(sets.asked(), *other, device) : nullptr;
   for (std::size_t i = 0; i < arrays.size(); ++i)
     if (arrays[i].role == Role::output) {
-      if (runner.computes())
+      if (reference)
         outputs[i] = room_for<std::byte>(bytes(arrays[i].dtype) * arrays[i].size(), "an output of another method");
-      differences[i] = uploaded(std::array{Difference{}});
+      const double bound =
+          reference ? kUsualShare * (runner.bound(arrays[i].name) + reference->bound(arrays[i].name)) : 0;
+      compared[i] = {.output = arrays[i].name, .bound = bound * size_of_sums(arrays[i].name)};
     }
-  const auto reference = runner.computes() ? make_other(sets.asked(), *other, device) : nullptr;
   if (reference)
     reference->set_filters(other->contender == Contender::kernel ? sets.filters() : sets.filters_in_f32(), stream);
+  const bool in_pairs = runner.promise().shared_rows != 1 || (reference && reference->promise().shared_rows != 1);
   for (std::int64_t set = 0; set < sets.count(); ++set) {
     const DeviceArrays judged = sets.set(set);
     DeviceArrays expected = judged;
     for (std::size_t i = 0; i < arrays.size(); ++i)
       if (arrays[i].role == Role::output) expected[i] = reference ? outputs[i].data() : judged[array_of(arrays, "u")];
     if (reference) reference->launch(expected, stream);
-    for (std::size_t i = 0; i < arrays.size(); ++i)
-      if (arrays[i].role == Role::output)
-        add_difference(arrays[i].dtype, judged[i], expected[i], arrays[i].size(), differences[i].data(), stream);
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+      if (arrays[i].role != Role::output) continue;
+      const Pieces pieces(arrays[i]);
+      compared[i].add(differences(arrays[i], pieces, judged[i], expected[i], stream), pieces, set,
+                      in_pairs ? kPairExcess : 1);
+      compared[i].samples += arrays[i].size();
+    }
   }
-  std::optional<Compared> worst;
-  for (std::size_t i = 0; i < arrays.size(); ++i) {
-    if (arrays[i].role != Role::output) continue;
-    const std::string_view output = arrays[i].name;
-    const double bound = reference ? kUsualShare * (runner.bound(output) + reference->bound(output)) : 0;
-    const Compared here{output, fetched(differences[i], stream), bound * size_of_sums(output),
-                        arrays[i].size() * sets.count()};
-    if (!worst || here.share() > worst->share()) worst = here;
-  }
+  const Compared* worst = nullptr;
+  for (const Compared& here : compared)
+    if (!here.output.empty() && (!worst || here.clearance() > worst->clearance())) worst = &here;
   return verdict_of(*worst, sets, rows, reference ? name_in(kContenders, other->contender) : "u");
 } catch (const std::invalid_argument& refusal) {
   return {{"skipped", refusal.what()}};  // too little memory for another method

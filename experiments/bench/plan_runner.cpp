@@ -1,8 +1,9 @@
 // The kernels of a plan as a contender.
 #include "experiments/bench/contenders.hpp"
-#include "experiments/operations/subject.hpp"
 #include "kernels/plan/plan.hpp"
+#include "kernels/plan/promise.hpp"
 #include "reference/convolution/mask.hpp"
+#include "reference/judge.hpp"
 #include "reference/state/state.hpp"
 
 namespace danaus {
@@ -20,8 +21,9 @@ Case unchecked(const Case& asked) {
 class PlanRunner final : public Runner {
  public:
   PlanRunner(const Case& asked, std::shared_ptr<const Machine> machine)
-      : subject_(subject_of(asked, "bench")),
+      : judge_(judge_of(asked)),
         plan_(unchecked(asked), std::move(machine), marks_of(asked)),
+        promise_(promise_of(asked, plan_.variant(), plan_.machine().device())),
         arrays_(asked.arrays()) {
     for (std::size_t i = 0; i < arrays_.size(); ++i) {
       const Array& array = arrays_[i];
@@ -46,9 +48,8 @@ class PlanRunner final : public Runner {
   std::string variant() const override { return plan_.variant().name; }
   std::int64_t fft_size() const override { return plan_.variant().size; }
   std::vector<int> factors() const override { return plan_.variant().factors; }
-  double bound(std::string_view output) const override {
-    return subject_->bound(output, plan_.variant(), plan_.machine().device());
-  }
+  double bound(std::string_view output) const override { return judge_->bound(output, promise_.roundings); }
+  Promise promise() const override { return promise_; }
   std::int64_t prepared_bytes() const override { return plan_.prepared_bytes(); }
   std::int64_t kept_bytes() const override {
     return plan_.prepared_bytes() + plan_.workspace_bytes(0) + plan_.constant_bytes();
@@ -65,8 +66,9 @@ class PlanRunner final : public Runner {
     return given;
   }
 
-  std::unique_ptr<const Subject> subject_;
+  std::unique_ptr<const Judge> judge_;
   Plan plan_;
+  Promise promise_;
   std::vector<Array> arrays_;  // whose names the buffers have
   std::vector<Buffer> filters_, buffers_;
   std::vector<std::size_t> filter_places_, places_;  // of both among the arrays

@@ -49,6 +49,7 @@ class Rearranged final : public Runner {
   }
   std::string variant() const override { return runner_->variant(); }
   std::int64_t fft_size() const override { return runner_->fft_size(); }
+  Promise promise() const override { return runner_->promise(); }
   // And the rounding to the case's type, where the runner has another.
   double bound(std::string_view output) const override {
     const int i = array_of(arrays_, output);

@@ -20,7 +20,8 @@ namespace {
 constexpr const char* kDescription =
     "Runs random cases of an operation, and compares every output with the truth in double. Cases vary in all\n"
     "fields of the token, in filters of one tap to 2 L, in alignment, data and scale. Even numbers are small\n"
-    "cases, odd ones go up to the largest. An error is relative to |u| |k|. All memory stands between guards. The\n"
+    "cases, odd ones go up to the largest. Each row is judged by itself, relative to its |u| |k|. All memory stands "
+    "between guards. The\n"
     "executor runs launches of up to --whole blocks whole; of larger ones it runs and judges the blocks that\n"
     "differ. A row has 500 cases, and takes some minutes. A seed and a number repeat a case. Exit 1 if a case\n"
     "fails.";
@@ -78,6 +79,7 @@ Json judged_case(const Options& options, std::int64_t number, const RandomVerdic
   Json fields = {{"number", number},       {"case", c.asked.token()}, {"data", describe(c)},
                  {"error", verdict.error}, {"bound", verdict.bound},  {"clearance", verdict.clearance}};
   if (!verdict.output.empty()) fields["output"] = verdict.output;
+  if (!verdict.place.empty()) fields["place"] = verdict.place;
   if (!verdict.violation.empty()) fields["violation"] = verdict.violation;
   return fields;
 }
@@ -161,8 +163,9 @@ int run_random(std::span<const std::string> words, Console& console) {
   out << "seed " << options.seed << ": " << end - begin << " cases, " << failed.size() << " failed; "
       << fixed(100 * judged / static_cast<double>(end - begin), 0) << " % of outputs judged\n";
   out << "worst: number " << worst.at("number").get<std::int64_t>() << ", " << worst.at("case").get<std::string>()
-      << ", " << worst.at("data").get<std::string>() << ": error of " << worst.value("output", "none") << ' '
-      << scientific(number_of(worst, "error")) << ", " << fixed(number_of(worst, "clearance"), 2) << " of its bound"
+      << ", " << worst.at("data").get<std::string>() << ": error of " << worst.value("output", "none") << " at "
+      << worst.value("place", "no row") << ' ' << scientific(number_of(worst, "error")) << ", "
+      << fixed(number_of(worst, "clearance"), 2) << " of its bound"
       << (worst.contains("violation") ? "; " + worst.at("violation").get<std::string>() : "") << '\n';
   std::ostream& failures = job.prints() ? out : console.err;
   for (std::size_t i = 0; i < std::min<std::size_t>(failed.size(), 10); ++i)

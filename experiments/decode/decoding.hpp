@@ -50,7 +50,8 @@ std::set<std::string> families_of(const DecodeCase& asked, const Device& device)
 //   {"positions": [{"from", "to", "us": of a position, on average}]}
 Json predicted(const DecodeCase& asked, const HardwareProfile& profile);
 
-// On a GPU, as launched one by one on a stream: {"verify": verdict() on some channels at all positions, "positions":
+// On a GPU, as launched one by one on a stream: {"verify": verdict_row() on some channels at all positions,
+// "positions":
 // [{"from", "to", "us": the median over repetitions of what a position takes on average, "q1", "q3"}], where it
 // passed}. Throws in a build without CUDA.
 Json timed(const DecodeCase& asked, const Device& device, int repetitions);

@@ -12,9 +12,6 @@
 #include "experiments/verify/verification.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "kernels/plan/decode.hpp"
-#include "reference/bounds.hpp"
-#include "reference/convolution/convolve.hpp"
-#include "reference/convolution/rounding.hpp"
 #include "reference/half.hpp"
 #include "reference/state/recurrence.hpp"
 
@@ -69,8 +66,12 @@ class Sequence {
       const std::vector<double> decoded = decoded_bytes(asked_.whole.dtype, of_row);
       y.insert(y.end(), decoded.begin(), decoded.end());
     }
-    const auto samples = static_cast<std::int64_t>(y.size());
-    Json fields = verdict(compare(expected_(), y), {bound_, bound_gain(bound_, samples), samples, kUsualShare});
+    const auto [fewer, inputs] = fewer_();
+    const auto judge = judge_of(fewer);
+    const Expected expected = judge->expected(inputs);
+    const Verdict verdict = verdict_on(*judge, inputs, {{"y", std::move(y)}}, expected, judge->terms(inputs, promise_),
+                                       {.usual_share = kUsualShare});
+    Json fields = verdict_row(verdict, expected.by);
     fields["rows"] = checked_.size(), fields["of"] = rows_;
     return fields;
   }
@@ -98,15 +99,15 @@ class Sequence {
     }
     begin_ = [=, this] { decoding->prefill(nullptr, nullptr, 0, stream_); };
     next_ = [=, this](const void* u, void* y, std::int64_t) { decoding->next(u, y, stream_); };
-    bound_ = bound_l2_of_kernel(p, decoding->roundings());
-    expected_ = [=, this] {
+    promise_.roundings.forward = decoding->roundings();
+    fewer_ = [=, this] {
       Convolution fewer = asked_.whole;
       fewer.batch = 1, fewer.channels = std::ssize(checked_);
-      Inputs inputs{checked_u(), {}, {}, {}};
+      std::vector<double> k;
       for (std::int64_t row : checked_)
         for (std::int64_t m = 0; m < taps; ++m)
-          inputs.k.push_back(scale * noise(kKeyOfK, row % asked_.whole.channels * taps + m));
-      return convolve(fewer, inputs, Method::fftw);
+          k.push_back(scale * noise(kKeyOfK, row % asked_.whole.channels * taps + m));
+      return std::pair<Case, Values>(fewer, {{"u", checked_u()}, {"k", std::move(k)}});
     };
   }
 
@@ -136,20 +137,20 @@ class Sequence {
                      {"x_final", after.data(), after.bytes()}},
                     {.stream = stream_});
     };
-    bound_ = bound_l2_of_state(whole, "y", 1, plan->variant().roundings());
-    expected_ = [=, this] {
+    promise_.roundings.forward = plan->variant().roundings();
+    fewer_ = [=, this] {
       StateSpace fewer = whole;
       fewer.batch = 1, fewer.channels = std::ssize(checked_);
-      StateInputs inputs{checked_u(), {}, {}, {}, {}};
+      Values values = {{"u", checked_u()}};
       const std::int64_t of_channel = 2 * asked_.states;
       for (std::int64_t row : checked_) {
         const std::int64_t first = row % asked_.whole.channels * of_channel;
-        const auto take = [&](const std::vector<double>& from, std::vector<double>& to) {
-          to.insert(to.end(), from.begin() + first, from.begin() + first + of_channel);
+        const auto take = [&](const std::vector<double>& from, const char* name) {
+          values[name].insert(values[name].end(), from.begin() + first, from.begin() + first + of_channel);
         };
-        take(made.a, inputs.a), take(made.b, inputs.b), take(made.c, inputs.c);
+        take(made.a, "a"), take(made.b, "b"), take(made.c, "c");
       }
-      return danaus::by_recurrence(fewer, inputs).y;
+      return std::pair<Case, Values>(fewer, std::move(values));
     };
   }
 
@@ -160,8 +161,8 @@ class Sequence {
   DeviceBuffer<std::uint16_t> u_, y_;
   std::function<void()> begin_;
   std::function<void(const void* u, void* y, std::int64_t position)> next_;
-  std::function<std::vector<double>()> expected_;
-  double bound_ = 0;
+  std::function<std::pair<Case, Values>()> fewer_;  // the checked rows and their inputs, as a case of its own
+  Promise promise_;
 };
 
 }  // namespace

@@ -1,13 +1,7 @@
 // Spectral layers and their gradients.
-#include "reference/spectral/layer.hpp"
-
 #include <cmath>
-#include <numeric>
 
 #include "experiments/operations/some_rows.hpp"
-#include "reference/bounds.hpp"
-#include "reference/convolution/convolve.hpp"
-#include "reference/spectral/conditioning.hpp"
 #include "reference/spectral_gradient/spectral_gradient.hpp"
 
 namespace danaus {
@@ -18,8 +12,6 @@ class LayerSubject : public Subject {
  public:
   LayerSubject(const Case& asked, const Spectral& p) : asked_(asked), p_(p) {}
 
-  std::string_view truth() const override { return name(Method::fftw); }
-  double bound_of_truth() const override { return bound_l2_of_roundings(Dtype::f64, roundings_of_layer(p_)); }
   double filter_deviation() const override { return 1 / std::sqrt(static_cast<double>(p_.inputs)); }
   std::optional<std::string> obstacle(const Device& device) const override { return plan_obstacle(asked_, device); }
   Case as_convolution() const override { fail("computes convolutions, no spectral layers"); }
@@ -41,10 +33,6 @@ class ForwardSubject final : public LayerSubject {
  public:
   using LayerSubject::LayerSubject;
 
-  double bound(std::string_view, const Variant&, const Device&) const override { return bound_l2(p_); }
-  std::vector<OutputBound> bounds(const Values& values, const Variant&, const Device&) const override {
-    return {{"y", bound_l2(p_), summed(p_, {values.find("u")->second, values.find("w")->second})}};
-  }
   Case however_computed(bool by_baseline) const override {
     Spectral other = p_;
     if (by_baseline) other.dtype = Dtype::f32, other.tf32 = false;
@@ -68,18 +56,6 @@ class GradientSubject final : public LayerSubject {
  public:
   using LayerSubject::LayerSubject;
 
-  double bound(std::string_view output, const Variant&, const Device&) const override {
-    return output == "dw" ? bound_l2_of_gradient(p_) : bound_l2(p_);
-  }
-  std::vector<OutputBound> bounds(const Values& values, const Variant&, const Device&) const override {
-    const std::vector<double>& dy = values.find("dy")->second;
-    return {{"du", bound_l2(p_), summed(adjoint_of(p_), {dy, values.find("w")->second})},
-            {"dw", bound_l2_of_gradient(p_), summed_to_weights(p_, values.find("u")->second, dy)}};
-  }
-  std::optional<AdjointProduct> product(const Values& values) const override {
-    const std::vector<double> y = layer_by_fftw(p_, {values.find("u")->second, values.find("w")->second});
-    return AdjointProduct{std::inner_product(y.begin(), y.end(), values.find("dy")->second.begin(), 0.)};
-  }
   Case however_computed(bool) const override { return asked_; }
   // Channels of u with the whole batch, of which dw is the sum.
   SomeRows some_rows() const override {

@@ -1,49 +1,18 @@
 // Short depthwise convolutions and their gradients.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "experiments/operations/some_rows.hpp"
 #include "reference/backward/backward.hpp"
-#include "reference/bounds.hpp"
-#include "reference/convolution/convolve.hpp"
-#include "reference/short/bounds.hpp"
 #include "reference/short_backward/short_backward.hpp"
 
 namespace danaus {
 namespace {
 
-double dot(const std::vector<double>& a, const std::vector<double>& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.);
-}
-
 class ShortSubject final : public Subject {
  public:
   ShortSubject(const Case& asked, const ShortConvolution& p)
       : asked_(asked), p_(p), forward_(asked.as<ShortConvolution>() != nullptr) {}
-
-  // Errors of dk are those of its own K sums; of all L lags as many are summed as bound_l2_of_correlation() has it.
-  double bound(std::string_view output, const Variant& kernel, const Device&) const override {
-    const double of_lags = std::min(1., static_cast<double>(p_.taps) / static_cast<double>(p_.length));
-    return bound_l2_of_short(p_, output, kernel.roundings()) * (output == "dk" ? std::sqrt(of_lags) : 1);
-  }
-  std::vector<OutputBound> bounds(const Values& values, const Variant& kernel, const Device&) const override {
-    return forward_ ? bounds_of_short(p_, values, kernel.roundings())
-                    : bounds_of_short_gradients(p_, values, kernel.roundings());
-  }
-  std::optional<AdjointProduct> product(const Values& values) const override {
-    if (forward_) return std::nullopt;
-    const std::vector<double>& dy = values.find("dy")->second;
-    AdjointProduct product{dot(short_convolution(p_, values), dy)};
-    if (p_.bias) {
-      Values of_bias = values;
-      std::ranges::fill(of_bias.find("u")->second, 0);
-      product.of_bias = dot(short_convolution(p_, of_bias), dy);
-    }
-    return product;
-  }
-  std::string_view truth() const override { return name(Method::direct); }
-  double bound_of_truth() const override { return bound_l2_of_roundings(Dtype::f64, static_cast<int>(p_.taps) + 4); }
 
   // Where dk is an output, the whole batch, of which it is the sum. Samples of a channel lie apart where channels are
   // last.
@@ -61,26 +30,6 @@ class ShortSubject final : public Subject {
     return rows;
   }
   double filter_deviation() const override { return 1 / std::sqrt(static_cast<double>(p_.taps)); }
-  double size_of_sums(std::string_view output, const Values& inputs, const Values& outputs) const override {
-    if (output != "dk") return 1;
-    const auto at = [&](std::string_view array, std::int64_t i) {
-      const auto found = inputs.find(array);
-      return found == inputs.end() ? 1. : found->second[i];
-    };
-    const ShortConvolution& p = asked_.as<ShortBackward>()->forward;
-    double sum = 0;
-    for (std::int64_t b = 0; b < p.batch; ++b)
-      for (std::int64_t h = 0; h < p.channels; ++h) {
-        double of_u = 0, of_dy = 0;
-        for (std::int64_t n = 0; n < p.length; ++n) {
-          const std::int64_t i = index_of(p, b, h, n);
-          of_u += std::pow(at("pregate", i) * at("u", i), 2), of_dy += std::pow(at("postgate", i) * at("dy", i), 2);
-        }
-        sum += of_u * of_dy;
-      }
-    const std::vector<double>& dk = outputs.find("dk")->second;
-    return std::sqrt(sum / dot(dk, dk));
-  }
 
   Case however_computed(bool by_baseline) const override {
     ShortConvolution other = p_;

@@ -1,36 +1,13 @@
 // Convolutions by state-space models.
 #include "experiments/operations/some_rows.hpp"
-#include "kernels/families/state/family.hpp"
-#include "reference/bounds.hpp"
-#include "reference/convolution/convolve.hpp"
 #include "reference/state/recurrence.hpp"
 
 namespace danaus {
 namespace {
 
-// Samples that the kernel computes at a time; by the recurrence one.
-int chunk_of(const StateSpace& p, const Variant& kernel, const Device& device) {
-  return kernel.shared_bytes > 0 ? state::choose(p, device, state::Work::convolve).layout().tuning.chunk : 1;
-}
-
 class StateSubject final : public Subject {
  public:
   explicit StateSubject(const StateSpace& p) : p_(p) {}
-
-  double bound(std::string_view output, const Variant& kernel, const Device& device) const override {
-    return bound_l2_of_state(p_, output, chunk_of(p_, kernel, device), kernel.roundings());
-  }
-  std::vector<OutputBound> bounds(const Values& values, const Variant& kernel, const Device& device) const override {
-    return bounds_of_state(p_, values, chunk_of(p_, kernel, device), kernel.roundings());
-  }
-  Values compared(const Values& inputs, Values outputs) const override {
-    if (const auto x = outputs.find("x_final"); x != outputs.end())
-      x->second = over_sizes(p_, state_inputs_of(inputs), std::move(x->second));
-    return outputs;
-  }
-  std::string_view truth() const override { return name(Method::direct); }
-  // As of a kernel whose state is in double and takes every step.
-  double bound_of_truth() const override { return bound_l2(p_, 1, 0) * (unit_roundoff(Dtype::f64) / 0x1p-24); }
 
   SomeRows some_rows() const override {
     const std::int64_t sums = p_.length * std::max(1, p_.states / 8);

@@ -9,7 +9,7 @@ namespace danaus {
 std::unique_ptr<const Subject> subject_of(const Case& asked, std::string_view who) {
   for (const auto make : {convolution_subject, layer_subject, short_subject, state_subject})
     if (auto subject = make(asked)) return subject;
-  fail(who, ": ", asked.token(), " is of an operation whose outputs are not judged here");
+  fail(who, ": ", asked.token(), " is of an operation that is not timed");
 }
 
 std::optional<std::string> plan_obstacle(const Case& asked, const Device& device) try {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "experiments/verify/execution.hpp"
-#include "reference/backward/bounds.hpp"
 #include "reference/convolution/convolution.hpp"
+#include "reference/judge.hpp"
 #include "reference/names.hpp"
 
 namespace danaus {
@@ -29,6 +29,7 @@ struct RandomCase {
   Case asked = Convolution();
   RandomFilter filter = RandomFilter::gaussian;
   double scale = 1;          // of u
+  bool rows_differ = false;  // in loudness and kind: noise, an offset, a spike, silence, a NaN or an infinity
   std::vector<int> offsets;  // of the case's arrays, in samples from an address that is a multiple of 16 bytes; none: 0
   std::uint64_t seed = 0;    // of the data
 };
@@ -47,28 +48,42 @@ std::vector<std::string> random_operations();
 // Short convolutions, gradients: 2 to 256 taps in both layouts. L is from 1 on. At most 2^21 products (2^24).
 //
 // State-space models: 1 to 256 states. At most 2^21 steps of a state (2^24).
+//
+// Rows of cases 2, 3, 6, 7 and so on differ: each is 1e-6 to 1e4 times as loud as unit noise (2e3 in f16), or within
+// kQuietest and kLoudest where a kernel takes no others. Some have an offset, are a single spike, or are silent. One
+// may have a NaN or an infinity.
 RandomCase random_case(std::uint64_t seed, std::int64_t number, std::string_view operation = "fftconv");
 
 // In words, beside its token.
 std::string describe(const RandomCase& c);
 
-// The worst of the outputs: its error against what was summed to it (OutputBound). Where y is small by cancellation or
-// by trimming, the error against y says nothing of a kernel.
+// The worst row of the outputs: its error against what was summed to it (judge.hpp). Where y is small by cancellation
+// or by trimming, the error against y says nothing of a kernel.
 struct RandomVerdict {
   double error = 0;
   double bound = 0;       // of it, of the kernel's roundings
-  double clearance = 0;   // error over bound
+  double clearance = 0;   // the largest share of its bound that an error of the row, or of all rows, takes
   std::string output;     // which one
+  std::string place;      // of the row in it: "b=1, h=2"
   double known = 1;       // the share of all outputs that the machine computed
   std::string violation;  // what was wrong beyond that: NaN, memory that was written beside an array, a refusal
   bool passed() const { return violation.empty() && clearance <= 1; }
 };
 
-Values random_values(const RandomCase& c);
+// What a kernel takes of rows that differ (kernels/plan/promise.hpp).
+struct RowLimits {
+  int shared_rows = 1;
+  bool keeps_rows_apart = true, takes_any_loudness = true;
+};
+RowLimits row_limits(const Case& asked, const Device& device);
+
+// Rows that differ are within the limits: those that share a transform and are not kept apart are as loud as each
+// other.
+Values random_values(const RandomCase& c, const RowLimits& limits = {});
 
 // `known`: of outputs of which that is not all numbers, which those are; the others are not judged.
-RandomVerdict verdict_of(const RandomCase& c, const Values& truth, const Values& outputs,
-                         const std::vector<OutputBound>& bounds, const KnownNumbers& known = {});
+RandomVerdict verdict_of(const RandomCase& c, const Values& inputs, const Values& outputs, const Promise& promise,
+                         const KnownNumbers& known = {});
 
 // By a plan on the machine.
 RandomVerdict judge(const RandomCase& c, const std::shared_ptr<const Machine>& machine);

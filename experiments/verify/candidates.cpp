@@ -1,14 +1,13 @@
 #include "experiments/verify/candidates.hpp"
 
 #include <array>
-#include <bit>
-#include <cmath>
 
 #include "experiments/verify/execution.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/plan.hpp"
+#include "reference/convolution/terms.hpp"
 
 namespace danaus {
 namespace {
@@ -62,12 +61,6 @@ std::vector<double> by_kernel(const Convolution& problem, const Inputs& inputs) 
   return execute(problem, values_of(inputs), Place::machine()).outputs.at("y");
 }
 
-// Its own count of roundings, and one a gate.
-template <class Place>
-double kernel_bound(const Convolution& planned) {
-  return bound_l2_of_kernel(planned, variant_for<Place>(planned).roundings());
-}
-
 constexpr std::array kCandidates = {
     Candidate{"fftw", std::nullopt, "FFTW in double", true, &reference<Method::fftw>, &fftw_bound},
     Candidate{"monarch", std::nullopt, "explicit Monarch factors in double", true, &reference<Method::monarch>,
@@ -77,10 +70,9 @@ constexpr std::array kCandidates = {
     Candidate{"rounded", Scaling::one_side, "the same with all of 1/N in the forward transform", false,
               &rounded<Scaling::one_side>, &pipeline_bound},
     Candidate{"kernel", std::nullopt, "the kernels of a plan, executed on the CPU", false, &by_kernel<OnExecutor>,
-              &kernel_bound<OnExecutor>, &planned_by_kernel<OnExecutor>, &executor_computes, kUsualShare,
-              &OnExecutor::machine},
-    Candidate{kOnGpu, std::nullopt, "the kernels of a plan on the first GPU", false, &by_kernel<OnGpu>,
-              &kernel_bound<OnGpu>, &planned_by_kernel<OnGpu>, &gpu_computes, kUsualShare, &OnGpu::machine},
+              nullptr, &planned_by_kernel<OnExecutor>, &executor_computes, kUsualShare, &OnExecutor::machine},
+    Candidate{kOnGpu, std::nullopt, "the kernels of a plan on the first GPU", false, &by_kernel<OnGpu>, nullptr,
+              &planned_by_kernel<OnGpu>, &gpu_computes, kUsualShare, &OnGpu::machine},
 };
 
 }  // namespace
@@ -91,13 +83,6 @@ bool computes(const Candidate& candidate, const Case& asked) {
   if (const auto* convolution = asked.as<Convolution>()) return candidate.computes(*convolution);
   if (!candidate.machine || (candidate.name == kOnGpu && cuda_device_count() == 0)) return false;
   return has_plan(asked, candidate.machine());
-}
-
-// Two forward transforms and an inverse, in which each value is rounded about once in each of log2 N steps, and the
-// products; as a random walk, and twice that for data whose energy the filter removes (constant data lose most).
-double fftw_bound(const Convolution& planned) {
-  const int steps = std::bit_width(static_cast<std::uint64_t>(planned.fft_size));
-  return 2 * unit_roundoff(Dtype::f64) * std::sqrt(3. * steps + 4);
 }
 
 }  // namespace danaus

@@ -20,7 +20,8 @@ struct Candidate {
   std::string_view summary;
   bool in_double;  // computes in double whatever the case's type; otherwise in the case's type
   std::vector<double> (*compute)(const Convolution& problem, const Inputs& inputs);  // y [B, H, L]
-  double (*bound)(const Convolution& planned);  // on the relative L2 error that the computation itself adds
+  // On the relative L2 error that the computation itself adds; null where a plan's kernels promise theirs.
+  double (*bound)(const Convolution& planned);
   // The case with fold, N and factors as the candidate chooses them; throws, saying why, where it does not compute it.
   Convolution (*planned)(const Convolution& problem) = &danaus::planned;
   bool (*computes)(const Convolution& problem) = [](const Convolution&) { return true; };
@@ -36,8 +37,5 @@ bool computes(const Candidate& candidate, const Case& asked);
 inline constexpr std::string_view kOnGpu = "gpu";
 
 std::span<const Candidate> candidates();
-
-// Of FFTW in double, which is also what other candidates are compared with.
-double fftw_bound(const Convolution& planned);
 
 }  // namespace danaus

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "experiments/operations/subject.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/device/halves.hpp"
 #include "kernels/plan/plan.hpp"
 #include "reference/convolution/mask.hpp"
+#include "reference/convolution/terms.hpp"
 #include "reference/step/step.hpp"
 
 namespace danaus {
@@ -63,10 +63,6 @@ std::vector<double> decoded_bytes(Dtype dtype, std::span<const std::byte> memory
   return host::decode(dtype, bits);
 }
 
-Values values_of(const Inputs& inputs) {
-  return {{"u", inputs.u}, {"k", inputs.k}, {"pregate", inputs.pregate}, {"postgate", inputs.postgate}};
-}
-
 Values make_values(const Case& asked, const DataSpec& spec) {
   const Convolution* p = convolution_of(asked);
   if (!p) {
@@ -74,11 +70,9 @@ Values make_values(const Case& asked, const DataSpec& spec) {
       fail("verify: ", asked.token(), " has Gaussian data alone; leave --data, --filter and --scale out");
     return make_values(asked, spec.seed);
   }
-  Values values = make_values(asked, spec.seed);  // dy, where the case has one
-  Inputs inputs = make_inputs(*p, spec);
-  values["u"] = std::move(inputs.u), values["k"] = std::move(inputs.k);
-  if (p->pregate) values["pregate"] = std::move(inputs.pregate);
-  if (p->postgate) values["postgate"] = std::move(inputs.postgate);
+  Values values;
+  if (!asked.as<Convolution>()) values = make_values(asked, spec.seed);  // dy
+  for (auto& [name, numbers] : values_of(make_inputs(*p, spec))) values[name] = std::move(numbers);
   return values;
 }
 
@@ -124,20 +118,6 @@ Execution execute(const Case& asked, const Values& values, const std::shared_ptr
   }
   fetch(prepared, true), fetch(workspace, true);
   return done;
-}
-
-std::vector<double> known_of(const KnownNumbers& known, std::string_view output, const std::vector<double>& values) {
-  const auto found = known.find(output);
-  if (found == known.end()) return values;
-  std::vector<double> some;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (found->second[i]) some.push_back(values[i]);
-  return some;
-}
-
-std::vector<OutputBound> output_bounds(const Case& asked, const Values& values, const Device& device) {
-  const auto subject = subject_of(asked, "verify");
-  return subject->bounds(values, *make_program(asked, device, marks_of(asked)).variant, device);
 }
 
 bool has_plan(const Case& asked, const std::shared_ptr<const Machine>& machine) {

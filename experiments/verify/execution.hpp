@@ -1,4 +1,4 @@
-// A case of any operation, executed by a plan on a machine, and how its outputs are judged.
+// A case of any operation, executed by a plan on a machine.
 #pragma once
 
 #include <cstddef>
@@ -10,23 +10,17 @@
 #include <vector>
 
 #include "kernels/plan/machine.hpp"
-#include "reference/backward/bounds.hpp"
 #include "reference/convolution/data.hpp"
+#include "reference/judge.hpp"
 
 namespace danaus {
 
 // Numbers of f16, bf16 or f32 as they lie in memory.
 std::vector<double> decoded_bytes(Dtype dtype, std::span<const std::byte> memory);
 
-// The arrays of a convolution's inputs.
-Values values_of(const Inputs& inputs);
-
 // Inputs and filters of the case with such data: u and k as the spec says, gates and dy Gaussian. Throws where
 // another operation is to have other data than its own.
 Values make_values(const Case& asked, const DataSpec& spec);
-
-// Of outputs of which a machine executed some blocks only, which numbers it computed.
-using KnownNumbers = std::map<std::string, std::vector<bool>, std::less<>>;
 
 struct Execution {
   Values outputs;
@@ -37,12 +31,6 @@ struct Execution {
 // samples from an address that is a multiple of 256 bytes; none: all 0. A filter begins there whatever its offset.
 Execution execute(const Case& asked, const Values& values, const std::shared_ptr<const Machine>& machine,
                   std::span<const int> offsets = {});
-
-// The numbers that are known.
-std::vector<double> known_of(const KnownNumbers& known, std::string_view output, const std::vector<double>& values);
-
-// Of each output, by the roundings of the kernels that a plan on the device has.
-std::vector<OutputBound> output_bounds(const Case& asked, const Values& values, const Device& device);
 
 // Whether a plan on the machine computes the case, with kernels that this build has.
 bool has_plan(const Case& asked, const std::shared_ptr<const Machine>& machine);

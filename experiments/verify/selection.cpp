@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "experiments/operations/subject.hpp"
 #include "experiments/verify/execution.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "kernels/plan/plan.hpp"
 #include "reference/convolution/mask.hpp"
+#include "reference/judge.hpp"
 
 namespace danaus {
 namespace {
@@ -21,7 +21,7 @@ std::vector<Trial> trials_of_cases(const TrialSelection& selection, std::span<co
   std::vector<Trial> trials;
   for (const std::string& token : selection.cases) {
     const std::size_t before = trials.size();
-    subject_of(parse_case(token), "verify");  // or says that its outputs are not judged
+    judge_of(parse_case(token));  // or says that its outputs are not judged
     for (const std::string& method : every_method ? methods_of(candidates) : selection.methods)
       for (const Candidate& candidate : candidates)
         if (candidate.name == method && candidate.scaling.value_or(scaling) == scaling) {

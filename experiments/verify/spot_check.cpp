@@ -50,25 +50,33 @@ double scale_of(const Convolution& p, const Inputs& inputs) {
 
 }  // namespace
 
-SpotCheck spot_check(const Convolution& problem, const Inputs& inputs, std::span<const double> y) {
-  const auto total = static_cast<std::int64_t>(y.size());
+DirectSamples direct_samples(const Convolution& problem, const Inputs& inputs) {
+  const std::int64_t total = problem.batch * problem.channels * problem.length;
   const double affordable = std::max(kFewest, kMultiplications / static_cast<double>(problem.filter_length));
   const std::int64_t count = affordable >= static_cast<double>(total) ? total : static_cast<std::int64_t>(affordable);
-  std::vector<std::int64_t> indices;
-  std::vector<double> expected, computed, written;
   std::mt19937_64 random;
+  DirectSamples samples;
+  for (std::int64_t i = 0; i < count; ++i) {
+    samples.indices.push_back(count == total ? i
+                                             : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(total)));
+    samples.values.push_back(direct_sample(problem, inputs, samples.indices.back()));
+  }
+  return samples;
+}
+
+SpotCheck spot_check(const Convolution& problem, const Inputs& inputs, std::span<const double> y) {
+  const auto [indices, expected] = direct_samples(problem, inputs);
+  std::vector<double> computed, written;
   constexpr double kTolerance = 1e-12;  // of the largest possible |y|: thousands of roundings in double
   const double most = kTolerance * scale_of(problem, inputs);
   bool plausible = true;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto index = count == total ? i : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(total));
-    indices.push_back(index);
-    expected.push_back(direct_sample(problem, inputs, index));
-    computed.push_back(y[static_cast<std::size_t>(index)]);
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    computed.push_back(y[static_cast<std::size_t>(indices[i])]);
     written.push_back(round_to(problem.dtype, computed.back()));
-    plausible &= std::abs(computed.back() - expected.back()) <= most;  // false for NaN
+    plausible &= std::abs(computed.back() - expected[i]) <= most;  // false for NaN
   }
-  SpotCheck check{count, total, compare(expected, computed), compare(expected, written), plausible};
+  SpotCheck check{std::ssize(indices), std::ssize(y), compare(expected, computed), compare(expected, written),
+                  plausible};
   check.in_double.worst = indices[static_cast<std::size_t>(check.in_double.worst)];
   check.as_written.worst = indices[static_cast<std::size_t>(check.as_written.worst)];
   return check;

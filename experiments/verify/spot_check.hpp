@@ -2,12 +2,21 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "reference/compare.hpp"
 #include "reference/convolution/convolution.hpp"
 #include "reference/convolution/data.hpp"
 
 namespace danaus {
+
+// Samples of y [B, H, L] by the direct sum, without a mask: all where the sums take at most 2e8 multiplications, else
+// that many of them, drawn with a fixed seed.
+struct DirectSamples {
+  std::vector<std::int64_t> indices;
+  std::vector<double> values;
+};
+DirectSamples direct_samples(const Convolution& problem, const Inputs& inputs);
 
 struct SpotCheck {
   std::int64_t samples, of;  // checked, and how many there are
@@ -16,8 +25,7 @@ struct SpotCheck {
   bool plausible;            // no sample is off by more than double arithmetic explains
 };
 
-// y [B, H, L] as computed from `inputs`, without a mask. All samples where the sums take at most 2e8 multiplications,
-// else that many of them, drawn with a fixed seed.
+// Of y as computed from `inputs`, by direct_samples().
 SpotCheck spot_check(const Convolution& problem, const Inputs& inputs, std::span<const double> y);
 
 }  // namespace danaus

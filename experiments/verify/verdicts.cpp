@@ -16,7 +16,7 @@ double figure(const Json& block, const char* field) {
 std::vector<Column> table_columns(std::size_t token_width) {
   return {{"case", token_width, left}, {"method", 8, left}, {"data, scale, filter", 22, left},
           {"error", 9, right},         {"bound", 9, right}, {"error/bound", 0, right},
-          {"verdict", 0, left}};
+          {"worst row", 9, left},      {"verdict", 0, left}};
 }
 
 std::vector<std::string> cells_of(const Trial& trial, const Json& row) {
@@ -29,6 +29,7 @@ std::vector<std::string> cells_of(const Trial& trial, const Json& row) {
           scientific(figure(verdict, "rel_l2")),
           scientific(figure(verdict, "bound")),
           fixed(figure(verdict, "clearance"), 2),
+          verdict.contains("row") ? verdict.at("row").at("place").get<std::string>() : "",
           verdict.at("status").get<std::string>() +
               (verdict.contains("output") ? " (" + verdict.at("output").get<std::string>() + ')' : "")};
 }

@@ -1,37 +1,40 @@
-// Results against the truth, and whether they are as close as their bound says.
+// Methods against the truth, as result rows.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "experiments/verify/execution.hpp"
 #include "experiments/verify/trials.hpp"
-#include "reference/compare.hpp"
+#include "reference/judge.hpp"
 
 namespace danaus {
 
 //   {"status": "passed" | "failed", "samples": how many were compared, "rel_l2", "rel_max", "snr_db", "gain_error",
-//    "bound": of the L2 error,
-//    "clearance": the share of its bound that an error takes, the largest of L2, maximum and gain,
-//    "worst": index into what was compared,
+//    "bound": of the L2 error over all rows,
+//    "clearance": the share of its bound that an error takes, the largest of L2, maximum and gain, over all rows and of
+//    each row,
+//    "worst": index into the output,
+//    "row": {"place": "b=1, h=2", "error": L2, over what was summed to the row, "bound", "clearance"} of the worst row,
 //    "cancelled": what was summed over the truth, where errors are relative to the former,
-//    "reason": where a share that such data do not take is why it failed}
-struct Expected {
-  double bound;       // of the L2 error
-  double gain_bound;  // where errors are relative to the truth
-  std::int64_t samples;
-  double share = 1;  // of its bound that the L2 error may take, of kManySamples and more
-};
-Json verdict(const Comparison& comparison, const Expected& expected);
+//    "truth": "direct" | "fftw",
+//    "reason": why it failed beyond its bounds, or which samples overflow}
+Json verdict_row(const OutputVerdict& verdict, std::string_view truth);
 
-// The verdict() on y [B, H, L] as computed from the inputs, with "truth": "direct" | "fftw"; or {"status": "skipped",
-// "reason"}. `planned` is the problem with fold, N and factors, `bound` that of the computation itself. The truth is
-// the direct sum where it is small enough or FFTW itself is judged (over some samples, where there are too many), else
-// FFTW. Of y that is `known` in part only that part is compared. Constant data may have an error of scale;
-// `usual_share` of its bound is what such data take.
-Json judged(const Convolution& planned, std::string_view method, const Inputs& inputs,
-            const std::vector<double>& computed, double bound, bool is_constant = false, double usual_share = 1,
-            const KnownNumbers& known = {});
+// Of a case, whose worst output it is: with "output" where there are several. {"status": "skipped", "reason"} where
+// nothing was compared.
+Json verdict_row(const Verdict& verdict, std::string_view truth);
+
+// What outputs are to be compared with: the direct sum where it is small enough or FFTW itself is judged, else FFTW.
+// Where the direct sum over all samples takes too long, it is over some, which `known` then says. Nothing where there
+// is none.
+std::optional<Expected> expected_of(const Case& asked, const Judge& judge, const Values& inputs, const Values& outputs,
+                                    bool of_fftw, KnownNumbers& known);
+Json without_truth();  // a verdict_row() that says so
+
+// What methods promise that compute a case in double or by a model of rounding.
+Promise promise_of_method(const Convolution& planned);
 
 // What DataKind::recording reads, and where from; without samples where there are none.
 struct Recording {
@@ -39,8 +42,9 @@ struct Recording {
   std::vector<double> samples;
 };
 
-// Makes a trial: {"verify": how it is judged() or, where the trial cannot be made, {"status": "skipped", "reason"}}. Of
-// other operations than the convolution "verify" is the worst of the outputs, with "output", and beside it are
+// Makes a trial: {"verify": how it is judged or, where the trial cannot be made, {"status": "skipped", "reason"}}. Of
+// outputs that are known in part only that part is compared. Of other operations than the convolution there are beside
+// it
 //   "outputs": {name: verdict with "truth"},
 //   "adjoint": {"status", "product": <y, dy>, "error", "bound", "clearance", "worst": the output}, of Gaussian
 //   gradients

@@ -38,11 +38,12 @@ def conv(u, k, mode="causal", pregate=None, postgate=None, *, mask=None, method=
     device     "cpu", "cuda" or "cuda:N" (default: where u is); arrays of the CPU are copied to a GPU and back.
     out        a contiguous array for y.
 
-    With return_error (y, error), error a dict: rel_l2, the relative L2 error against the truth in double; bound, which
-    it must not exceed; clearance, the share of its bound that the worst of its errors takes; status, "passed" or
-    "failed"; truth, the method that the truth is by. status is "skipped", with a reason, where inputs are not finite or
-    the batch is empty. Where y overflows its type reason says whether its truth does; if so, and the rest is right,
-    status is "passed".
+    With return_error (y, error), error a dict: rel_l2, the relative L2 error of all rows against the truth in double;
+    bound, which it must not exceed; row, the worst row by itself: its place ("b=1, h=2"), its error relative to |u| |k|
+    of the row, bound and clearance; clearance, the largest share of its bound that an error takes, of all rows and of
+    each row; status, "passed" or "failed"; truth, the method that the truth is by. Rows that read NaN or infinity must
+    show it, and the others are judged; status is "skipped", with a reason, where every row does or the batch is empty.
+    Where y overflows its type reason says whether its truth does; if so, and the rest is right, status is "passed".
 
     It makes a plan, executes it and waits: for many calls danaus.Plan, for training danaus.torch.
     Raises ValueError or TypeError for what is wrong with an argument, danaus.NoDevice without the GPU.

@@ -1,11 +1,12 @@
 """Plans, in the manner of FFTW and cuFFT: made once for a case, given a filter, executed any number of times."""
 
+import json
 from ctypes import byref, c_int64, c_void_p
 
 import numpy as np
 
 from danaus import _arrays
-from danaus._library import INPUT, OUTPUT, Array, Bytes, Call, arrays_of, check, encoded, library, mask_of, whole
+from danaus._library import INPUT, OUTPUT, Array, Bytes, Call, arrays_of, check, encoded, library, mask_of, text_of, whole
 
 
 _MOST_DEVICE, _MOST_ROWS, _MOST_STREAM = 2**31 - 1, 2**63 - 1, 2**64 - 1
@@ -41,6 +42,25 @@ def _stream_of(operation, stream):
 def call_arrays(views):
     """danaus_array[] of views, whose names are those of the case."""
     return (Array * len(views))(*[(view.name.encode(), view.data, view.bytes) for view in views])
+
+
+def of_host(view):
+    """The samples of a view as an array of the host; bits of bfloat16. Waits for the device."""
+    if view.device is None:
+        return view.numpy()
+    copy = np.empty(view.bytes, np.uint8)
+    check(library.danaus_copy_to_host(view.device, copy.ctypes.data, view.data, view.bytes))
+    return _arrays.View(view.name, copy.ctypes.data, view.dtype, view.shape, None, copy).numpy().copy()
+
+
+def verdict_on(token, method, plan, views):
+    """The judge's verdict on all arrays of a case; plan is that which computed the outputs by method "kernel"."""
+    doubles = {view.name: _arrays.doubles(of_host(view), view.dtype) for view in views}
+    given = [_arrays.view("judge", name, array) for name, array in doubles.items()]
+    verdict = c_void_p()
+    check(library.danaus_judge(token.encode(), method.encode(), plan.handle if plan else None, call_arrays(given),
+                               len(given), byref(verdict)))
+    return json.loads(text_of(verdict))
 
 
 class Plan:
@@ -143,6 +163,13 @@ class Plan:
         else:
             self._call("execute", list(views.values()), stream, batch)
         return next(iter(outputs.values())) if len(outputs) == 1 else outputs
+
+    def judge(self, **arrays):
+        """How far outputs of the plan are from the truth: a dict as danaus.conv has it with return_error, of the output
+        that takes most of its bounds; "output" names it where there are several. `arrays` are all arrays of the case:
+        filters and inputs as they were given, and outputs as the plan made them."""
+        views = [self._view("judge", name, array, None) for name, array in arrays.items()]
+        return verdict_on(self.token, "kernel", self, views)
 
     def _execute_nothing(self, views, outputs):
         """Of a batch of no rows: what is summed over rows is zero."""

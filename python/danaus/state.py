@@ -7,7 +7,7 @@ from danaus._operands import Operands
 
 
 def ssm_conv(u, a, b, c, x_initial=None, *, return_state=False, unstable=False, method=None, device=None, dtype=None,
-             out=None):
+             out=None, return_error=False):
     """y[n] = Re sum_s c_s x_s[n] of the shape and type of u, x[n] = a x[n - 1] + b u[n].
 
     u          [L], [H, L] or [B, H, L]: float16 or bfloat16 as of danaus.conv, float32 or float64 (these in double).
@@ -18,7 +18,8 @@ def ssm_conv(u, a, b, c, x_initial=None, *, return_state=False, unstable=False, 
     method     "definition" (default on the CPU): the recurrence in double, rounded once; "kernel": as of danaus.conv.
 
     With return_state (y, x), x after the last sample, complex [B, H, S]: x_initial of what follows. a, b, c and the
-    states are NumPy's. The other arguments, and what is raised, are as of danaus.conv.
+    states are NumPy's. With return_error the dict of danaus.conv comes last, of y or x: "output" says of which. The
+    other arguments, and what is raised, are as of danaus.conv.
     """
     operands = Operands("ssm_conv", u, dtype)
     of_state = "f64" if operands.u.dtype == "f64" else "f32"
@@ -38,8 +39,9 @@ def ssm_conv(u, a, b, c, x_initial=None, *, return_state=False, unstable=False, 
         operands.outputs.append(_parts(operands, "x_final", x_final, of_state, rows))
         words.append("final")
     words += ["unstable"] * unstable
-    y = operands.call("_".join(words), ("definition",), method, device, out)
-    return (y, x_final) if return_state else y
+    y = operands.call("_".join(words), ("definition",), method, device, out, return_error)
+    y, *error = y if return_error else (y,)
+    return (y, *([x_final] if return_state else []), *error) if return_state or return_error else y
 
 
 def _states(name, array):

@@ -19,12 +19,12 @@
 #include "kernels/cuda/machine.hpp"
 #include "kernels/danaus.hpp"
 #include "kernels/plan/choice.hpp"
+#include "kernels/plan/promise.hpp"
 #include "reference/bounds.hpp"
-#include "reference/compare.hpp"
 #include "reference/convolution/convolve.hpp"
 #include "reference/convolution/mask.hpp"
+#include "reference/convolution/terms.hpp"
 #include "reference/half.hpp"
-#include "reference/short/bounds.hpp"
 #include "reference/state/state.hpp"
 
 using namespace danaus;
@@ -99,63 +99,45 @@ double memory_to_compute(const Case& asked) {
   return problem ? memory_of(planned(*problem)) : memory_of(asked);
 }
 
-bool is_finite(const Values& inputs) {
-  return std::ranges::all_of(inputs, [](const auto& array) {
-    return std::ranges::all_of(array.second, [](double value) { return std::isfinite(value); });
-  });
-}
-
 // Of a method in double whose result was rounded to the case's type.
 double bound_of(const Candidate& candidate, const Convolution& planned) {
   const double rounding = planned.dtype == Dtype::f64 ? 0 : bound_l2_of_roundings(planned.dtype, 1);
   return candidate.bound(planned) + (candidate.in_double ? rounding : 0);
 }
 
-const Plan& require_plan(const Plan* plan) {
-  if (!plan) fail("judge: method kernel, which needs the plan that computed y");
-  return *plan;
-}
-
-Json judgement_of(const Convolution& problem, std::string_view method, const Plan* plan, const Values& values,
-                  const std::vector<double>& y) {
-  const Inputs inputs = inputs_of(values);
+// How a method rounds: "kernel" as the plan's kernels do; others in double, and once to the types of outputs.
+void set_terms(const Case& asked, std::string_view method, const Plan* plan, Promise& promise, JudgeOptions& options) {
   if (method == kKernel) {
-    const Variant& variant = require_plan(plan).variant();
-    const Convolution by = planned(problem, variant);
-    return judged(by, method, inputs, y, bound_l2_of_kernel(by, variant.roundings()));
+    if (!plan) fail("judge: method kernel, which needs the plan that computed the outputs");
+    promise = promise_of(asked, plan->variant(), plan->machine().device());
+    return;
   }
+  options.bounds = double_bounds(asked);
+  const auto* problem = asked.as<Convolution>();
+  if (!problem) {
+    if (method != kDefinition) fail("judge: method '", method, "', must be one of ", kKernel, ", ", kDefinition);
+    promise.nonfinite_reach = 0;
+    return;
+  }
+  parse_in(kMethods, "judge: method", std::string(method));  // or says which there are
   for (const Candidate& candidate : candidates())
     if (candidate.name == method && candidate.in_double) {
-      const Convolution by = candidate.planned(problem);
-      return judged(by, method, inputs, y, bound_of(candidate, by));
+      const Convolution by = candidate.planned(*problem);
+      promise = promise_of_method(by), options.bounds["y"] = bound_of(candidate, by);
     }
-  const Method direct = parse_in(kMethods, "judge: method", std::string(method));
-  const Convolution by = planned(problem);
-  return judged(by, name(direct), inputs, y, bound_of(candidates().front(), by));
-}
-
-Json judgement_of(const ShortConvolution& problem, std::string_view method, const Plan* plan, const Values& values,
-                  const std::vector<double>& y) {
-  if (method != kKernel && method != kDefinition)
-    fail("judge: method '", method, "', must be one of ", kKernel, ", ", kDefinition);
-  OutputBound bound{"y", bound_l2_of_roundings(problem.dtype, 1)};
-  if (method == kKernel) bound = bounds_of_short(problem, values, require_plan(plan).variant().roundings()).front();
-  const Comparison comparison = compare(short_convolution(problem, values), y, bound.summed);
-  Json row = verdict(comparison, {bound.l2, bound_gain(bound.l2, std::ssize(y)), std::ssize(y)});
-  row["truth"] = kDefinition;
-  return row;
 }
 
 Json judgement(const Case& asked, std::string_view method, const Plan* plan, const Given& of) {
-  if (!is_finite(of.inputs)) return {{"status", "skipped"}, {"reason", "inputs have values that are not finite"}};
-  const auto result = [&] {
-    const std::span<const double> y = of.outputs.at("y");
-    return std::vector(y.begin(), y.end());
-  };
-  if (const auto* problem = asked.as<Convolution>()) return judgement_of(*problem, method, plan, of.inputs, result());
-  if (const auto* problem = asked.as<ShortConvolution>())
-    return judgement_of(*problem, method, plan, of.inputs, result());
-  fail("judge: ", asked.token(), " is of an operation whose outputs are not judged here");
+  Promise promise;
+  JudgeOptions options;
+  set_terms(asked, method, plan, promise, options);
+  Values outputs;
+  for (const auto& [name, numbers] : of.outputs) outputs.emplace(name, std::vector(numbers.begin(), numbers.end()));
+  const auto judge = judge_of(asked);
+  const auto expected = expected_of(asked, *judge, of.inputs, outputs, method == name(Method::fftw), options.known);
+  if (!expected) return without_truth();
+  const std::vector<OutputTerms> terms = judge->terms(of.inputs, promise);
+  return verdict_row(verdict_on(*judge, of.inputs, outputs, *expected, terms, options), expected->by);
 }
 
 Handles<danaus_text, const std::string>& texts() {

@@ -44,9 +44,9 @@ DANAUS_API danaus_status danaus_case_masked(const char* token, const double* kep
 DANAUS_API danaus_status danaus_compute(const char* token, const char* method, const danaus_array* arrays,
                                         size_t count);
 
-/* How far y is from the truth, and how far it may be, as one JSON object: "verify" of the schema verify. Arrays as
- * above, of convolutions, short ones too. method says how y was computed: by one of the above, or "kernel" by that of
- * the plan, which may be NULL for other methods. */
+/* How far outputs are from the truth, over all rows and of the worst row, and how far they may be, as one JSON object:
+ * "verify" of the schema verify. Arrays as above. method says how they were computed: by one of the above, or "kernel"
+ * by that of the plan, which may be NULL for other methods. */
 DANAUS_API danaus_status danaus_judge(const char* token, const char* method, const danaus_plan* plan,
                                       const danaus_array* arrays, size_t count, danaus_text** verdict);
 

@@ -3,6 +3,7 @@
 #include "reference/backward/backward.hpp"
 #include "reference/convolution/data.hpp"
 #include "reference/convolution/gradient.hpp"
+#include "reference/convolution/terms.hpp"
 
 namespace danaus {
 namespace {
@@ -18,11 +19,7 @@ Values make_backward_values(const Case& asked, std::uint64_t seed) {
 
 Values backward_outputs(const Case& asked, const Values& values) {
   const Convolution& p = asked.as<Backward>()->forward;
-  const auto of = [&](std::string_view name) {
-    const auto found = values.find(name);
-    return found == values.end() ? std::vector<double>() : found->second;
-  };
-  Gradients result = gradients(p, {of("u"), of("k"), of("pregate"), of("postgate")}, of("dy"), truth_of_gradients(p));
+  Gradients result = gradients(p, inputs_of(values), array_in(values, "dy"), truth_of_gradients(p));
   Values outputs = {{"du", std::move(result.du)}, {"dk", std::move(result.dk)}};
   if (p.pregate) outputs["dpregate"] = std::move(result.dpregate);
   if (p.postgate) outputs["dpostgate"] = std::move(result.dpostgate);

@@ -100,7 +100,7 @@ class ByFft final : public GradientMethod {
   std::vector<Complex> filter_, dfilter_;
 };
 
-std::unique_ptr<GradientMethod> make_method(const Convolution& p, Method method) {
+std::unique_ptr<GradientMethod> make_gradient_method(const Convolution& p, Method method) {
   if (method == Method::direct) return std::make_unique<ByDefinition>(p);
   if (method == Method::fftw) return std::make_unique<ByFft>(p);
   fail("gradients: method ", name(method), ", must be ", name(Method::fftw), " or ", name(Method::direct));
@@ -129,7 +129,7 @@ Gradients gradients(const Convolution& p, const Inputs& inputs, std::span<const 
   check_inputs(p, inputs);
   if (dy.size() != inputs.u.size()) fail("gradients: dy has ", dy.size(), " samples, must have ", inputs.u.size());
 
-  const std::unique_ptr<GradientMethod> of = make_method(p, method);
+  const std::unique_ptr<GradientMethod> of = make_gradient_method(p, method);
   Gradients result;
   result.du.resize(inputs.u.size());
   result.dpregate.resize(inputs.pregate.size());

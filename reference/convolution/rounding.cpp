@@ -180,11 +180,9 @@ double bound_l2_of_kernel(const Convolution& p, int roundings) {
 }
 
 double bound_l2_of_correlation(const Convolution& p, int roundings) {
-  const double of_lags = static_cast<double>(p.filter_length) / static_cast<double>(p.length);
-  const double seen = p.mode == Mode::circular ? of_lags : std::min(of_lags, 1.);
   const int gates = p.pregate + p.postgate;
-  return std::sqrt(seen) * std::hypot(bound_l2_of_roundings(Dtype::f16, roundings),
-                                      gates > 0 ? bound_l2_of_roundings(p.dtype, gates) : 0);
+  return std::hypot(bound_l2_of_roundings(Dtype::f16, roundings),
+                    gates > 0 ? bound_l2_of_roundings(p.dtype, gates) : 0);
 }
 
 double bound_l2(Dtype dtype, int order) { return bound_l2_of_roundings(dtype, 8 * order - 1); }

@@ -40,9 +40,8 @@ std::vector<double> convolve_rounded(const Convolution& problem, const Inputs& i
 // are y.
 double bound_l2_of_kernel(const Convolution& problem, int roundings);
 
-// Bound on the L2 error of the gradient of the filters [H, K] over the root of the sum over rows of |w u|^2 |v dy|^2,
-// where rows err independently: of so many roundings in f16 and one by each gate in the samples' type. The error
-// spreads over all lags; of it K are seen, as often as they are written.
+// Bound on the L2 error of the gradient of the filters [H, K], relative to what was summed to it (correlated_terms()):
+// of so many roundings in f16 and one by each gate in the samples' type.
 double bound_l2_of_correlation(const Convolution& problem, int roundings);
 
 // bound_l2_of_roundings() for the pipeline above, R = 8 p - 1: each way p matrices, p products, p - 1 twiddles and p -

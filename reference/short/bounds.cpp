@@ -2,45 +2,42 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "reference/bounds.hpp"
 
 namespace danaus {
-namespace {
-
-int gates_of(const ShortConvolution& p) { return p.pregate + p.postgate; }
-
-double root_of_sum(const std::vector<double>& squares) {
-  return std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.));
-}
-
-}  // namespace
 
 // A gradient's kernel may be another one than du's, whose roundings are told: toeplitz, with two. It has the gate
 // before it and, of gates' gradients, u or dy behind it.
 double bound_l2_of_short(const ShortConvolution& p, std::string_view output, int roundings) {
-  if (output == "dk" || output == "dbias") return bound_l2_of_roundings(p.dtype, gates_of(p)) + 0x1p-13;
+  const int gates = p.pregate + p.postgate;
+  if (output == "dk" || output == "dbias") return bound_l2_of_roundings(p.dtype, gates) + 0x1p-13;
   const bool of_gate = output == "dpregate" || output == "dpostgate";
-  return bound_l2_of_roundings(p.dtype, of_gate ? std::max(roundings, 2) + 2 : roundings + gates_of(p));
+  return bound_l2_of_roundings(p.dtype, of_gate ? std::max(roundings, 2) + 2 : roundings + gates);
 }
 
-std::vector<OutputBound> bounds_of_short(const ShortConvolution& p, const Values& values, int roundings) {
-  return {{"y", bound_l2_of_short(p, "y", roundings), summed(p, values)}};
+double bound_of_short_truth(const ShortConvolution& p) {
+  return bound_l2_of_roundings(Dtype::f64, static_cast<int>(p.taps) + 4);
 }
 
-std::vector<OutputBound> bounds_of_short_gradients(const ShortConvolution& p, const Values& values, int roundings) {
-  const ShortGradients squares = summed_gradients(p, values);
-  std::vector<OutputBound> bounds;
-  const auto add = [&](std::string_view output, const std::vector<double>& of) {
-    bounds.push_back({output, bound_l2_of_short(p, output, roundings), root_of_sum(of)});
-  };
-  add("du", squares.du);
-  if (p.pregate) add("dpregate", squares.dpregate);
-  if (p.postgate) add("dpostgate", squares.dpostgate);
-  add("dk", squares.dk);
-  if (p.bias) add("dbias", squares.dbias);
-  return bounds;
+OutputTerms short_terms(const Array& output, const std::vector<double>& squares, double bound,
+                        const std::vector<double>& rows, const std::vector<double>& gate) {
+  std::vector<double> sizes(squares.size());
+  std::ranges::transform(squares, sizes.begin(), [](double square) { return std::sqrt(square); });
+  const RowOrder order = row_order(output);
+  OutputTerms terms = output_terms(output, row_energies(order, sizes), bound);
+  for (std::int64_t row = 0; row < order.rows(); ++row) {
+    std::vector<double> finite, samples;
+    for (std::int64_t n = 0; n < order.length; ++n) {
+      const std::int64_t i = order.index(row, n);
+      if (std::isfinite(squares[i])) finite.push_back(squares[i]);
+      if (!rows.empty()) samples.push_back(gate.empty() ? rows[i] : rows[i] * gate[i]);
+    }
+    if (!finite.empty()) terms.independent[row] = participation(finite);
+    if (!samples.empty() && !terms.is_spoiled[row])
+      terms.independent[row] = std::min(terms.independent[row], independent_frequencies(samples));
+  }
+  return terms;
 }
 
 }  // namespace danaus

@@ -110,13 +110,11 @@ std::vector<double> short_convolution(const ShortConvolution& p, const Values& v
   return y;
 }
 
-double summed(const ShortConvolution& p, const Values& values) {
+std::vector<double> summed_squares(const ShortConvolution& p, const Values& values) {
   const Operands o(p, values);
-  const std::vector<double> squares = o.sums(squared);
-  double all = 0;
-  for (std::size_t i = 0; i < squares.size(); ++i)
-    all += squared(o.postgate[static_cast<std::int64_t>(i)]) * squares[i];
-  return std::sqrt(all);
+  std::vector<double> squares = o.sums(squared);
+  for (std::size_t i = 0; i < squares.size(); ++i) squares[i] *= squared(o.postgate[static_cast<std::int64_t>(i)]);
+  return squares;
 }
 
 ShortGradients short_gradients(const ShortConvolution& p, const Values& values) { return gradients(p, values, itself); }

@@ -12,9 +12,9 @@ Values make_inputs(const ShortConvolution& problem, std::uint64_t seed = 0);
 // y, of the values that arrays() names.
 std::vector<double> short_convolution(const ShortConvolution& problem, const Values& values);
 
-// The L2 norm of y were the terms of its sums all at right angles: what rounding errors are relative to where y is
-// small because they cancel.
-double summed(const ShortConvolution& problem, const Values& values);
+// Of each sample of y the square that it would have if the terms of its sum were all at right angles: what rounding
+// errors are relative to where y is small because they cancel.
+std::vector<double> summed_squares(const ShortConvolution& problem, const Values& values);
 
 // Of sum(y * dy): with respect to u, k and the bias, and the gates where the case has some.
 struct ShortGradients {

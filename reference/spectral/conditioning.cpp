@@ -1,7 +1,7 @@
 #include "reference/spectral/conditioning.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace danaus {
 namespace {
@@ -12,60 +12,101 @@ int mirrored(const Spectral& p, int f) {
   return p.complex || f == 0 || 2 * f == length ? 1 : 2;
 }
 
-// |w|^2 [C_in, C_out], summed over the frequencies of the result that a matrix makes.
-std::vector<double> weight_of_channels(const Spectral& p, const std::vector<double>& w) {
+// Of every kept frequency, how often it stands for another one too.
+std::vector<double> mirrored(const Spectral& p) {
   const std::vector<int> last = kept_on_axis(p, p.lengths.size() - 1);
-  const std::int64_t frequencies = kept_count(p), matrices = p.shared ? 1 : frequencies;
-  double of_all = 0;
-  for (std::int64_t f = 0; f < frequencies; ++f) of_all += mirrored(p, last[f % std::ssize(last)]);
-  std::vector<double> sums(p.inputs * p.outputs);
-  for (std::int64_t i = 0; i < p.inputs; ++i)
-    for (std::int64_t o = 0; o < p.outputs; ++o) {
-      const std::int64_t pair = p.adjoint ? o * p.inputs + i : i * p.outputs + o;
-      for (std::int64_t f = 0; f < matrices; ++f) {
-        const double* const number = w.data() + 2 * (pair * matrices + f);
-        const double square = number[0] * number[0] + number[1] * number[1];
-        sums[i * p.outputs + o] += square * (p.shared ? of_all : mirrored(p, last[f % std::ssize(last)]));
-      }
-    }
-  return sums;
+  std::vector<double> times;
+  for (std::int64_t f = 0; f < kept_count(p); ++f) times.push_back(mirrored(p, last[f % std::ssize(last)]));
+  return times;
 }
 
-// The square of item b of a channel of u, or of y where that has `channels`.
-double square_of_row(const Spectral& p, std::int64_t channels, std::span<const double> samples, std::int64_t c,
-                     std::int64_t b) {
-  const std::int64_t row = points_of_row(p) * (p.complex ? 2 : 1);
-  const std::span<const double> one =
-      samples.subspan((p.channel_major ? c * p.batch + b : b * channels + c) * row, row);
-  return std::inner_product(one.begin(), one.end(), one.begin(), 0.);
+double square_of_weight(const Spectral& p, const std::vector<double>& w, std::int64_t i, std::int64_t o,
+                        std::int64_t f) {
+  const std::int64_t pair = p.adjoint ? o * p.inputs + i : i * p.outputs + o;
+  const double* const number = w.data() + 2 * (p.shared ? pair : pair * kept_count(p) + f);
+  return number[0] * number[0] + number[1] * number[1];
+}
+
+// Of the items of `channels` channels, [B, C] whatever the case's order.
+RowEnergies item_energies(const Spectral& p, std::int64_t channels, const std::vector<double>& samples) {
+  const RowOrder order{{{"b", p.batch}, {"c", channels}}, points_of_row(p) * (p.complex ? 2 : 1)};
+  const RowEnergies rows = row_energies(order, samples);
+  if (!p.channel_major) return rows;
+  RowEnergies by_item = rows;
+  for (std::int64_t b = 0; b < p.batch; ++b)
+    for (std::int64_t c = 0; c < channels; ++c)
+      by_item.squares[b * channels + c] = rows.squares[c * p.batch + b],
+                                     by_item.is_spoiled[b * channels + c] = rows.is_spoiled[c * p.batch + b];
+  return by_item;
+}
+
+bool is_finite(const std::vector<double>& values) {
+  return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
 }
 
 }  // namespace
 
-double summed(const Spectral& p, const SpectralInputs& inputs) {
-  const std::vector<double> weights = weight_of_channels(p, inputs.w);
-  double all = 0;
-  for (std::int64_t i = 0; i < p.inputs; ++i) {
-    double of_outputs = 0, square = 0;
-    for (std::int64_t o = 0; o < p.outputs; ++o) of_outputs += weights[i * p.outputs + o];
-    for (std::int64_t b = 0; b < p.batch; ++b) square += square_of_row(p, p.inputs, inputs.u, i, b);
-    all += of_outputs * square;
-  }
-  return std::sqrt(all / static_cast<double>(points_of_row(p)));
+// Errors of a transform spread over all frequencies; those of products are at the frequencies of their factors.
+OutputTerms layer_terms(const Spectral& p, const Array& output, const std::vector<double>& u,
+                        const std::vector<double>& w, double bound) {
+  const RowEnergies items = item_energies(p, p.inputs, u);
+  const std::vector<double> spectra = kept_squares(p, p.inputs, u), times = mirrored(p);
+  const std::int64_t modes = kept_count(p), rows = p.batch * p.outputs;
+  const bool spoils = !is_finite(w);
+  RowEnergies summed{std::vector<double>(rows), std::vector<bool>(rows, spoils)};
+  std::vector<double> independent(rows);
+  for (std::int64_t b = 0; b < p.batch; ++b)
+    for (std::int64_t o = 0; o < p.outputs; ++o) {
+      const std::int64_t row = p.channel_major ? o * p.batch + b : b * p.outputs + o;
+      std::vector<double> errors(modes);
+      double of_products = 0, of_transforms = 0;
+      for (std::int64_t i = 0; i < p.inputs; ++i) {
+        const std::int64_t item = b * p.inputs + i;
+        if (items.is_spoiled[item]) summed.is_spoiled[row] = true;
+        for (std::int64_t f = 0; f < modes; ++f) {
+          const double weight = times[f] * square_of_weight(p, w, i, o, f) / static_cast<double>(points_of_row(p));
+          const double evenly = weight * items.of(item), here = weight * spectra[item * modes + f];
+          of_transforms += evenly, of_products += here, errors[f] += evenly + here;
+        }
+      }
+      if (summed.is_spoiled[row]) continue;
+      summed.squares[row] = std::max(of_transforms, of_products), independent[row] = participation(errors);
+    }
+  OutputTerms terms = output_terms(output, summed, bound);
+  terms.independent = std::move(independent);
+  return terms;
 }
 
-double summed_to_weights(const Spectral& p, std::span<const double> u, std::span<const double> dy) {
-  const std::vector<int> last = kept_on_axis(p, p.lengths.size() - 1);
-  double frequencies = 0;
-  for (std::int64_t f = 0; f < kept_count(p); ++f) frequencies += std::pow(mirrored(p, last[f % std::ssize(last)]), 2);
-  double all = 0;
-  for (std::int64_t b = 0; b < p.batch; ++b) {
-    double of_u = 0, of_dy = 0;
-    for (std::int64_t i = 0; i < p.inputs; ++i) of_u += square_of_row(p, p.inputs, u, i, b);
-    for (std::int64_t o = 0; o < p.outputs; ++o) of_dy += square_of_row(p, p.outputs, dy, o, b);
-    all += of_u * of_dy;
-  }
-  return std::sqrt(frequencies * all) / static_cast<double>(points_of_row(p));
+OutputTerms weight_terms(const Spectral& p, const Array& output, const std::vector<double>& u,
+                         const std::vector<double>& dy, double bound) {
+  const RowEnergies of_u = item_energies(p, p.inputs, u), of_dy = item_energies(p, p.outputs, dy);
+  const std::vector<double> u_spectra = kept_squares(p, p.inputs, u), dy_spectra = kept_squares(p, p.outputs, dy);
+  const std::vector<double> times = mirrored(p);
+  const std::int64_t modes = kept_count(p), rows = p.inputs * p.outputs;
+  RowEnergies summed{std::vector<double>(rows), std::vector<bool>(rows)};
+  std::vector<double> independent(rows);
+  for (std::int64_t i = 0; i < p.inputs; ++i)
+    for (std::int64_t o = 0; o < p.outputs; ++o) {
+      const std::int64_t row = i * p.outputs + o;
+      std::vector<double> errors(modes);
+      double of_products = 0, of_transforms = 0;
+      for (std::int64_t b = 0; b < p.batch; ++b) {
+        const std::int64_t a = b * p.inputs + i, c = b * p.outputs + o;
+        if (of_u.is_spoiled[a] || of_dy.is_spoiled[c]) summed.is_spoiled[row] = true;
+        for (std::int64_t f = 0; f < modes; ++f) {
+          const double of_both = std::pow(times[f] / static_cast<double>(points_of_row(p)), 2);
+          const double of_one = u_spectra[a * modes + f], of_other = dy_spectra[c * modes + f];
+          const double spread = of_both * (of_one * of_dy.of(c) + of_u.of(a) * of_other) / 2;
+          of_transforms += spread, of_products += of_both * of_one * of_other, errors[f] += spread;
+        }
+      }
+      if (summed.is_spoiled[row]) continue;
+      summed.squares[row] = std::max(of_transforms, of_products);
+      independent[row] = p.shared ? 1 : participation(errors);
+    }
+  OutputTerms terms = output_terms(output, summed, bound);
+  terms.independent = std::move(independent), terms.has_frequencies = false;
+  return terms;
 }
 
 }  // namespace danaus

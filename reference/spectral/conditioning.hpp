@@ -1,15 +1,18 @@
 // What the rounding errors of a spectral layer are relative to.
 #pragma once
 
+#include "reference/row_terms.hpp"
 #include "reference/spectral/layer.hpp"
 
 namespace danaus {
 
-// The L2 norm of y were nothing cancelled: of every kept frequency the root of sum |w|^2 |u|^2 over the channels, with
-// u spread evenly over the spectrum. A few frequencies of few channels may have much less of it.
-double summed(const Spectral& problem, const SpectralInputs& inputs);
+// Terms of y. A row is relative to the norm that it would have if nothing cancelled: of every kept frequency the root
+// of sum |w|^2 |u|^2 over the channels, with u as it is or spread evenly over the spectrum, whichever is more.
+OutputTerms layer_terms(const Spectral& problem, const Array& output, const std::vector<double>& u,
+                        const std::vector<double>& w, double bound);
 
-// The same of dw: the root of the sum over batch and frequencies of |F u|^2 |F dy|^2.
-double summed_to_weights(const Spectral& problem, std::span<const double> u, std::span<const double> dy);
+// The same of dw, whose rows are pairs of channels: the root of the sum over batch and frequencies of |F u|^2 |F dy|^2.
+OutputTerms weight_terms(const Spectral& problem, const Array& output, const std::vector<double>& u,
+                         const std::vector<double>& dy, double bound);
 
 }  // namespace danaus

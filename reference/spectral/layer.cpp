@@ -251,6 +251,8 @@ SpectralInputs make_inputs(const Spectral& p, std::uint64_t seed) {
   return inputs;
 }
 
+Values values_of(SpectralInputs inputs) { return {{"u", std::move(inputs.u)}, {"w", std::move(inputs.w)}}; }
+
 std::vector<double> layer_by_matrices(const Spectral& p, const SpectralInputs& inputs) {
   return Matrices(p).apply(inputs);
 }
@@ -278,6 +280,18 @@ std::vector<double> layer_by_fftw(const Spectral& p, const SpectralInputs& input
         const Eigen::MatrixXcd z = along(spectrum, true, inverse_of(0));
         return p.lengths.size() == 1 ? z : along(z, false, inverse_of(1));
       });
+}
+
+std::vector<double> kept_squares(const Spectral& p, std::int64_t channels, std::span<const double> samples) {
+  std::vector<double> squares;
+  for (std::int64_t b = 0; b < p.batch; ++b)
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const Eigen::MatrixXcd spectrum = kept_spectrum(p, read_row(p, channels, samples, b, c));
+      for (Eigen::Index row = 0; row < spectrum.rows(); ++row)
+        for (Eigen::Index column = 0; column < spectrum.cols(); ++column)
+          squares.push_back(std::norm(spectrum(row, column)));
+    }
+  return squares;
 }
 
 std::vector<double> gradient_of_weights(const Spectral& p, std::span<const double> u, std::span<const double> dy) {
@@ -324,5 +338,7 @@ double bound_l2(const Spectral& p) {
 double bound_l2_of_gradient(const Spectral& p) {
   return bound_l2_of_roundings(p.tf32 ? Dtype::f16 : p.dtype, 2 + 4 * static_cast<int>(p.lengths.size()));
 }
+
+double bound_of_layer_truth(const Spectral& p) { return bound_l2_of_roundings(Dtype::f64, roundings_of_layer(p)); }
 
 }  // namespace danaus

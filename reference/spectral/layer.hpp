@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "reference/spectral/spectral.hpp"
+#include "reference/truth.hpp"
 
 namespace danaus {
 
@@ -16,11 +17,17 @@ struct SpectralInputs {
 // Gaussian u; weights Gaussian, of variance 1 / C_in, so that a channel keeps its scale. They depend on token and seed.
 SpectralInputs make_inputs(const Spectral& problem, std::uint64_t seed = 0);
 
+// The arrays of a case.
+Values values_of(SpectralInputs inputs);
+
 // y by the matrices of the truncated transforms, [M, X] and [X, M]: neither what is cut off nor what is padded exists.
 std::vector<double> layer_by_matrices(const Spectral& problem, const SpectralInputs& inputs);
 
 // y by FFTW: whole transforms, frequencies that are not kept set to zero.
 std::vector<double> layer_by_fftw(const Spectral& problem, const SpectralInputs& inputs);
+
+// |F u|^2 at the kept frequencies, [B, C, M] of `channels` channels; F is not normalised.
+std::vector<double> kept_squares(const Spectral& problem, std::int64_t channels, std::span<const double> samples);
 
 // dw, the gradient of sum(y dy) with respect to the weights, by FFTW: at each kept frequency the sum over the batch of
 // conj(F u) F dy / N, N the points of a row, twice where the frequency stands for its mirror image too. Of shared
@@ -42,5 +49,8 @@ double bound_l2(const Spectral& problem);
 
 // The same of dw, a product of two spectra, each of samples, matrix and product on each axis.
 double bound_l2_of_gradient(const Spectral& problem);
+
+// Of the truth itself.
+double bound_of_layer_truth(const Spectral& problem);
 
 }  // namespace danaus

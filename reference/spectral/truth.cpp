@@ -6,8 +6,7 @@ namespace danaus {
 namespace {
 
 Values make_spectral_values(const Case& asked, std::uint64_t seed) {
-  SpectralInputs inputs = make_inputs(*asked.as<Spectral>(), seed);
-  return {{"u", std::move(inputs.u)}, {"w", std::move(inputs.w)}};
+  return values_of(make_inputs(*asked.as<Spectral>(), seed));
 }
 
 Values spectral_outputs(const Case& asked, const Values& values) {

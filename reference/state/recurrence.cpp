@@ -1,5 +1,6 @@
 #include "reference/state/recurrence.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <numbers>
@@ -7,6 +8,7 @@
 
 #include "reference/bounds.hpp"
 #include "reference/half.hpp"
+#include "reference/judge.hpp"
 
 namespace danaus {
 namespace {
@@ -38,6 +40,14 @@ double noise_gain(Complex a, std::int64_t length) {
   const double square = std::norm(a), n = static_cast<double>(length);
   const double rest = 1 - square;
   return std::sqrt(std::abs(rest) < 1e-12 ? n : -std::expm1(n * std::log(square)) / rest);
+}
+
+Complex power(Complex a, std::int64_t n);
+
+// |sum_n A^2n|, n < L: as the square of noise_gain() where the phase stays, and little where it turns.
+double coherent_gain(Complex a, std::int64_t length) {
+  const Complex rest = 1. - a * a;
+  return std::abs(rest) < 1e-12 ? static_cast<double>(length) : std::abs((1. - power(a, 2 * length)) / rest);
 }
 
 // A^n, by its logarithm.
@@ -165,66 +175,76 @@ std::vector<double> state_sizes(const StateSpace& p, const StateInputs& inputs) 
 
 std::vector<double> over_sizes(const StateSpace& p, const StateInputs& inputs, std::vector<double> x) {
   const std::vector<double> sizes = state_sizes(p, inputs);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] /= sizes[i / 2 % sizes.size()];
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (const double size = sizes[i / 2 % sizes.size()]; size > 0) x[i] /= size;
   return x;
 }
 
 StateInputs state_inputs_of(const Values& values) {
-  const auto of = [&](std::string_view name) {
-    const auto found = values.find(name);
-    return found == values.end() ? std::vector<double>() : found->second;
-  };
-  return {of("u"), of("a"), of("b"), of("c"), of("x_initial")};
+  return {array_in(values, "u"), array_in(values, "a"), array_in(values, "b"), array_in(values, "c"),
+          array_in(values, "x_initial")};
 }
 
-double summed(const StateSpace& p, const StateInputs& inputs) {
-  const std::vector<double> sizes = state_sizes(p, inputs);
-  double all = 0;
+Values values_of(StateInputs inputs) {
+  Values values = {
+      {"u", std::move(inputs.u)}, {"a", std::move(inputs.a)}, {"b", std::move(inputs.b)}, {"c", std::move(inputs.c)}};
+  if (!inputs.x_initial.empty()) values.emplace("x_initial", std::move(inputs.x_initial));
+  return values;
+}
+
+// The real part of c A^n x, over all n of a row. Its square is half of |c A^n x|^2 where the phase turns, and all of it
+// where the phase stays: at L = 1, or of a pole at 1. Errors of parts that cancel are within the larger one.
+std::vector<double> summed_squares(const StateSpace& p, const StateInputs& inputs) {
+  std::vector<double> squares(p.batch * p.channels);
   for (std::int64_t row = 0; row < p.batch * p.channels; ++row) {
     double filter = 0, input = 0;
+    for (std::int64_t n = 0; n < p.length; ++n)
+      if (const double u = inputs.u[row * p.length + n]; std::isfinite(u)) input += u * u;
     for (int s = 0; s < p.states; ++s) {
       const std::int64_t i = row % p.channels * p.states + s;
-      filter += 0.5 * std::norm(complex_at(inputs.c, i)) * sizes[i] * sizes[i];
+      const Complex a = complex_at(inputs.a, i), c = complex_at(inputs.c, i);
+      const double gain = noise_gain(a, p.length), of_all = (gain * gain + coherent_gain(a, p.length)) / 2;
+      filter += std::norm(c * complex_at(inputs.b, i)) * of_all;
+      if (!p.initial) continue;
+      const double of_x = std::norm(c * a * complex_at(inputs.x_initial, row * p.states + s)) * of_all;
+      if (std::isfinite(of_x)) squares[row] += of_x;
     }
-    for (std::int64_t n = 0; n < p.length; ++n) input += std::pow(inputs.u[row * p.length + n], 2);
-    all += filter * input;
+    squares[row] += filter * input;
+  }
+  return squares;
+}
+
+std::vector<double> summed_squares_of_states(const StateSpace& p, const StateInputs& inputs) {
+  std::vector<double> squares(p.batch * p.channels);
+  const std::vector<double> before = p.initial ? over_sizes(p, inputs, inputs.x_initial) : std::vector<double>();
+  for (std::int64_t row = 0; row < p.batch * p.channels; ++row) {
+    for (std::int64_t n = 0; n < p.length; ++n)
+      if (const double u = inputs.u[row * p.length + n]; std::isfinite(u))
+        squares[row] += u * u * p.states / static_cast<double>(p.length);
     for (int s = 0; p.initial && s < p.states; ++s) {
-      const std::int64_t i = row % p.channels * p.states + s;
-      const double decay = std::abs(complex_at(inputs.a, i)) * noise_gain(complex_at(inputs.a, i), p.length);
-      all +=
-          0.5 * std::norm(complex_at(inputs.c, i) * complex_at(inputs.x_initial, row * p.states + s)) * decay * decay;
+      const Complex a = complex_at(inputs.a, row % p.channels * p.states + s);
+      const double of_x =
+          std::norm(complex_at(before, row * p.states + s)) * std::pow(std::abs(a), 2. * static_cast<double>(p.length));
+      if (std::isfinite(of_x)) squares[row] += of_x;
     }
   }
-  return std::sqrt(all);
+  return squares;
 }
 
-double summed_states(const StateSpace& p, const StateInputs& inputs) {
-  double all = 0;
-  for (double u : inputs.u) all += u * u * p.states / static_cast<double>(p.length);
-  if (!p.initial) return std::sqrt(all);
-  const std::vector<double> before = over_sizes(p, inputs, inputs.x_initial);
-  for (std::int64_t i = 0; i < p.batch * p.channels * p.states; ++i) {
-    const Complex a = complex_at(inputs.a, i % (p.channels * p.states));
-    all += std::norm(complex_at(before, i)) * std::pow(std::abs(a), 2. * static_cast<double>(p.length));
-  }
-  return std::sqrt(all);
+double remembered_samples(const StateSpace& p, const StateInputs& inputs, std::int64_t channel) {
+  const auto length = static_cast<double>(p.length);
+  double most = 1;
+  for (std::int64_t i = channel * p.states; i < (channel + 1) * p.states; ++i)
+    if (const double decay = 1 - std::abs(complex_at(inputs.a, i)); decay * length > 1)
+      most = std::max(most, 1 / decay);
+    else
+      return length;
+  return most;
 }
 
-double bound_l2(const StateSpace& p, int chunk, int roundings) {
-  const double chunks = std::ceil(static_cast<double>(p.length) / chunk);
+double bound_l2(const StateSpace& p, double remembered, int chunk, int roundings) {
+  const double chunks = std::ceil(remembered / chunk);
   return std::hypot(bound_l2_of_roundings(p.dtype, roundings), chunks * 0x1p-24, std::sqrt(chunks) * 0x1p-23);
-}
-
-double bound_l2_of_state(const StateSpace& p, std::string_view output, int chunk, int roundings) {
-  return bound_l2(p, chunk, output == "y" ? roundings : chunk > 1 ? 1 : 0);
-}
-
-std::vector<OutputBound> bounds_of_state(const StateSpace& p, const Values& values, int chunk, int roundings) {
-  const StateInputs inputs = state_inputs_of(values);
-  std::vector<OutputBound> bounds = {{"y", bound_l2_of_state(p, "y", chunk, roundings), summed(p, inputs)}};
-  if (p.final)
-    bounds.push_back({"x_final", bound_l2_of_state(p, "x_final", chunk, roundings), summed_states(p, inputs)});
-  return bounds;
 }
 
 }  // namespace danaus

@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "reference/backward/bounds.hpp"
 #include "reference/state/state.hpp"
 #include "reference/truth.hpp"
 
@@ -43,29 +42,25 @@ std::vector<double> filter_of(const StateSpace& problem, const StateInputs& inpu
 // makes of it.
 std::vector<double> state_sizes(const StateSpace& problem, const StateInputs& inputs);
 
-// States over those sizes, so that all count.
+// States over those sizes, so that all count; as they are where b is zero.
 std::vector<double> over_sizes(const StateSpace& problem, const StateInputs& inputs, std::vector<double> states);
 
 // The arrays of a case; empty where it has none.
 StateInputs state_inputs_of(const Values& values);
-
-// The norm that y would have if no state's part cancelled another's: what an error is relative to where that is much
-// more than y's (compare.hpp).
-double summed(const StateSpace& problem, const StateInputs& inputs);
-
-// The same of x_final over state_sizes(): what white noise as loud as u makes of it, and what x_initial leaves.
-double summed_states(const StateSpace& problem, const StateInputs& inputs);
+Values values_of(StateInputs inputs);
 
 // Bounds on the relative L2 error of y, and of x_final by state_sizes(), of a kernel that computes chunk by chunk: c u
 // sqrt(R) of its roundings (bounds.hpp; u is that of the samples), and of the powers A^T, which a kernel holds in fp32
-// and multiplies m = L / T times: m 2^-24, as their errors repeat, beside 2^-23 sqrt(m) of as many roundings of fp32.
-// Squares add. The second matters where |A| is near 1 and L beyond 2^18.
-double bound_l2(const StateSpace& problem, int chunk, int roundings);
+// and multiplies m = n / T times: m 2^-24, as their errors repeat, beside 2^-23 sqrt(m) of as many roundings of fp32.
+// Squares add. n are the samples that a state remembers. The second matters where |A| is near 1 and n beyond 2^18.
+double bound_l2(const StateSpace& problem, double remembered, int chunk, int roundings);
 
-// Of y and, where the case has one, of x_final by state_sizes(), by a kernel of so many roundings from u to y. Of the
-// state only matrices are rounded to the type of the samples; by the recurrence, where chunk is 1, nothing is.
-std::vector<OutputBound> bounds_of_state(const StateSpace& problem, const Values& values, int chunk, int roundings);
-// The first of each of them.
-double bound_l2_of_state(const StateSpace& problem, std::string_view output, int chunk, int roundings);
+// Samples that the slowest state of a channel remembers, 1 / (1 - |A|), L at most: an older error has decayed.
+double remembered_samples(const StateSpace& problem, const StateInputs& inputs, std::int64_t channel);
+
+// Squares of what was summed to y [B, H], and to x_final over state_sizes(): rows are relative to them where they are
+// small because states' parts cancel.
+std::vector<double> summed_squares(const StateSpace& problem, const StateInputs& inputs);
+std::vector<double> summed_squares_of_states(const StateSpace& problem, const StateInputs& inputs);
 
 }  // namespace danaus

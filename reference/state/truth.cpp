@@ -6,12 +6,7 @@ namespace danaus {
 namespace {
 
 Values make_state_values(const Case& asked, std::uint64_t seed) {
-  const StateSpace& p = *asked.as<StateSpace>();
-  StateInputs inputs = make_inputs(p, Poles::any, seed);
-  Values values = {
-      {"u", std::move(inputs.u)}, {"a", std::move(inputs.a)}, {"b", std::move(inputs.b)}, {"c", std::move(inputs.c)}};
-  if (p.initial) values.emplace("x_initial", std::move(inputs.x_initial));
-  return values;
+  return values_of(make_inputs(*asked.as<StateSpace>(), Poles::any, seed));
 }
 
 Values state_outputs(const Case& asked, const Values& values) {

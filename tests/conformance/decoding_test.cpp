@@ -50,7 +50,7 @@ TEST(Decodings, KeepTheirBounds) {
         keep(n, 1, given);
       }
       EXPECT_GT(decoding.memory_bytes(), 0);
-      EXPECT_EQ(complaint(p, inputs, {{"y", y}}, {{"y", bound_l2_of_kernel(p, std::max(1, decoding.roundings()))}}),
+      EXPECT_EQ(complaint(p, inputs, {{"y", y}}, {{.roundings = {.forward = std::max(1, decoding.roundings())}}, {}}),
                 "");
     }
 }

@@ -1,31 +1,29 @@
-// One judge for every door: what a door was given and gave, held to the truth in double, row by row.
+// What a door was given and gave, held to the truth in double by the one judge, row by row.
 #pragma once
 
-#include <map>
 #include <string>
 
-#include "reference/truth.hpp"
+#include "reference/judge.hpp"
 
 namespace danaus::conformance {
 
-// Bounds on the relative L2 error of each output.
-using Bounds = std::map<std::string, double, std::less<>>;
+// How a door computes: what it promises, and bounds in place of those of the promise.
+struct Arithmetic {
+  Promise promise;
+  Bounds bounds;
+};
 
 // Of the kernels that a plan on an H100 or H200 has.
-Bounds bounds_of_kernel(const Case& asked, const Values& inputs);
-// Of a computation in double whose outputs are rounded once to their types.
-Bounds bounds_of_double(const Case& asked);
+Arithmetic by_kernel(const Case& asked);
+// In double, outputs rounded once to their types.
+Arithmetic in_double(const Case& asked);
 // Of PyTorch's own functions on a CPU: samples of 16 bits in float32, others in their own type; rounded once.
-Bounds bounds_of_samples_type(const Case& asked);
-// The same bounds where a gradient is rounded to the type of what it is the gradient of, as PyTorch does.
-Bounds rounded_as_inputs(const Case& asked, Bounds bounds);
+Arithmetic in_samples_type(const Case& asked);
+// The same where a gradient is rounded to the type of what it is the gradient of, as PyTorch does.
+Arithmetic rounded_as_inputs(const Case& asked, Arithmetic arithmetic);
 
-// A row is what an output has for one index of each of B, H and C, which Array::shape names. Errors of a row are
-// relative to what was summed to it: the norm that it would have if nothing cancelled (OutputBound::summed of the same
-// case with this row alone).
-//
-// Empty where every row of every output is within its bound; else the worst row in words. Throws where outputs are
-// missing or of another size.
-std::string complaint(const Case& asked, const Values& inputs, const Values& outputs, const Bounds& bounds);
+// Empty where every output is right, over all rows and row by row; else the worst of it in words. Throws where outputs
+// are missing or of another size.
+std::string complaint(const Case& asked, const Values& inputs, const Values& outputs, const Arithmetic& arithmetic);
 
 }  // namespace danaus::conformance

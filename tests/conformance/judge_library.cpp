@@ -80,9 +80,9 @@ EXPORTED const char* conformance_complaint(const char* token, const char* arithm
       for (int i = 0; i < count; ++i)
         if (array.name == names[i]) outputs[names[i]] = {values[i], values[i] + static_cast<std::size_t>(array.size())};
     const std::string_view by = arithmetic;
-    if (by == "double") return complaint(asked, inputs, outputs, bounds_of_double(asked));
-    Bounds bounds = by == "samples" ? bounds_of_samples_type(asked) : bounds_of_kernel(asked, inputs);
-    if (by != "kernel") bounds = rounded_as_inputs(asked, bounds);
-    return complaint(asked, inputs, outputs, bounds);
+    if (by == "double") return complaint(asked, inputs, outputs, in_double(asked));
+    Arithmetic arithmetic = by == "samples" ? in_samples_type(asked) : by_kernel(asked);
+    if (by != "kernel") arithmetic = rounded_as_inputs(asked, arithmetic);
+    return complaint(asked, inputs, outputs, arithmetic);
   });
 }

@@ -14,7 +14,7 @@ TEST(Judge, SeesOneRow) {
     SCOPED_TRACE(each.token);
     EXPECT_EQ(asked.token(), each.token) << "as rows have it";
     const Values inputs = make_values(asked), right = truth(asked, inputs);
-    const Bounds bounds = bounds_of_double(asked);
+    const Arithmetic bounds = in_double(asked);
     EXPECT_EQ(complaint(asked, inputs, right, bounds), "");
     for (const auto& [name, values] : right) {
       Values wrong = right;

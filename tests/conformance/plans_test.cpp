@@ -55,7 +55,7 @@ void expect_readable(const std::string& token, const Entry& by, const Values& in
   }
   execute();
   EXPECT_TRUE(memory.guards_are_whole() && workspace.guards_are_whole());
-  EXPECT_EQ(complaint(asked, inputs, memory.outputs(), bounds_of_kernel(asked, inputs)), "");
+  EXPECT_EQ(complaint(asked, inputs, memory.outputs(), by_kernel(asked)), "");
 }
 
 class Plans : public testing::TestWithParam<Entry> {};
@@ -75,7 +75,7 @@ TEST_P(Plans, KeepTheirBounds) {
   }
   const auto door = make(asked_case.token);
   const Values inputs = make_values(asked);
-  const Bounds bounds = bounds_of_kernel(asked, inputs);
+  const Arithmetic bounds = by_kernel(asked);
   EXPECT_NE(door->description().find(door->kernel()), std::string::npos) << door->description();
 
   CaseMemory memory(asked, inputs);

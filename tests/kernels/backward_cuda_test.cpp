@@ -2,7 +2,9 @@
 // beside others. Skipped where there is none.
 #include <ranges>
 
-#include "tests/kernels/backward_support.hpp"
+#include "kernels/plan/correlation.hpp"
+#include "reference/backward/backward.hpp"
+#include "tests/kernels/judged.hpp"
 #include "tests/kernels/on_device.hpp"
 
 namespace danaus {
@@ -24,8 +26,8 @@ void expect_right_on_gpu(const std::string& word, const std::shared_ptr<const Ma
     for (auto& [name, field] : fields) EXPECT_TRUE(field.guards_are_whole()) << name;
     if (call == 0) {
       sums = fields.at("dk").values();
-      expect_right(*asked.as<Backward>(), values, plan.variant(), machine->device(),
-                   [&](auto name) { return fields.at(std::string(name)).values(); });
+      expect_right(asked, values, outputs_of(asked, fields), promise_of(asked, plan.variant(), machine->device()),
+                   true);
     }
     EXPECT_EQ(sums, fields.at("dk").values());
   }

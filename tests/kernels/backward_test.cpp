@@ -1,4 +1,6 @@
 // Gradients through plans, against the truth in double.
+#include "reference/backward/backward.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,9 +8,10 @@
 
 #include "kernels/executor/aligned.hpp"
 #include "kernels/plan/choice.hpp"
+#include "kernels/plan/correlation.hpp"
 #include "reference/step/step.hpp"
-#include "tests/kernels/backward_support.hpp"
 #include "tests/kernels/fields.hpp"
+#include "tests/kernels/support.hpp"
 #include "tests/sanitized.hpp"
 
 namespace danaus {
@@ -62,7 +65,10 @@ Memory expect_gradients(std::string_view word, const ExecutorOptions& options = 
   const Values values = make_values(asked);
   Memory memory = run_plan(asked, values, options, behind);
   const Plan plan(asked, executor_machine(options));
-  expect_right(asked, values, plan.variant(), options.device, [&](auto name) { return memory.values(name); });
+  Values outputs;
+  for (const Array& array : arrays(asked))
+    if (array.role == Role::output) outputs[std::string(array.name)] = memory.values(array.name);
+  expect_right(asked, values, outputs, promise_of(asked, plan.variant(), options.device), true);
   return memory;
 }
 

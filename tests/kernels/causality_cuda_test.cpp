@@ -21,7 +21,7 @@ class CudaCausality : public OnCuda, public testing::WithParamInterface<std::str
       return outputs_of(asked, fields);
     };
     const Variant& variant = plan.variant();
-    properties({asked, promise_of(variant, asked), variant.name, variant.roundings(), execute, scale});
+    properties({asked, property_of(variant, asked), variant.name, variant.roundings(), execute, scale});
   }
 };
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "kernels/families/direct/tunings.hpp"
+#include "kernels/plan/promise.hpp"
 #include "reference/convolution/rounding.hpp"
 #include "reference/short_backward/short_backward.hpp"
 #include "reference/state/state.hpp"
@@ -27,29 +27,19 @@ inline const ShortConvolution* short_of(const Case& asked) {
 // What an output keeps that a change does not reach: its bits, or its value but for the errors of both results.
 enum class Kept { bits, value };
 
-// Where NaN or infinity shows: `reach`, in the outputs of its taps. `chunk`, in its chunk too. `row`, in its row.
-// `pair`, in the other row of the pair too. `pieces`, perhaps in the rows beside its own.
-enum class Spread { reach, chunk, row, pair, pieces };
-
 // docs/causality.md has the same table. In every family other channels keep their bits, and so do other rows but those
 // of a pair.
-struct Promise {
+struct Property {
   Kept unreached;
   Spread spread;
-  int more = 0;  // samples beyond its reach, away from its cause, in which NaN may show
+  std::int64_t more = 0;  // samples beyond its reach, away from its cause, in which NaN may show
 };
 
-// Known: in a complex sequence of two rows NaN crosses. To be changed here where that is mended.
-inline constexpr Promise kOfPairs = {Kept::value, Spread::pair}, kOfPieces = {Kept::value, Spread::pieces};
-
-inline Promise promise_of(const Variant& v, const Case& asked) {
-  if (v.family == "toeplitz") return {Kept::bits, Spread::reach};
-  if (v.family == "direct")  // has 4, 8, 9 or 16 taps, those beyond the filter's zero
-    return {Kept::bits, Spread::reach, direct::kLines[v.line].taps - static_cast<int>(short_of(asked)->taps)};
-  if (v.family == "state") return {Kept::bits, Spread::chunk};
-  if (v.family == "mix") return {Kept::bits, Spread::row};
-  if (v.name.starts_with("pieces_")) return kOfPieces;
-  return v.item_rows() == 2 ? kOfPairs : Promise{Kept::value, Spread::row};
+inline Property property_of(const Variant& v, const Case& asked) {
+  const Spread spread = spread_of(v);
+  const bool keeps_bits = spread == Spread::reach || spread == Spread::chunk || v.family == "mix";
+  return {keeps_bits ? Kept::bits : Kept::value, spread,
+          spread == Spread::reach ? promise_of(asked, v, Device()).nonfinite_reach : 0};
 }
 
 // Outputs n - earlier to n + later have a tap on sample n.
@@ -162,7 +152,7 @@ using Execute = std::function<Values(const Values&)>;  // of a plan: outputs for
 class Properties {
  public:
   // `name` and `roundings` are of the kernel, `scale` of the inputs.
-  Properties(const Case& asked, const Promise& promise, std::string name, int roundings, Execute execute,
+  Properties(const Case& asked, const Property& promise, std::string name, int roundings, Execute execute,
              double scale = 1)
       : asked_(asked),
         promise_(promise),
@@ -228,7 +218,7 @@ class Properties {
       EXPECT_EQ(spoiled, reached) << "elements of " << array.name << " show it, of those that a tap reaches";
     }
     if (!change.is_finite() && promise_.spread == Spread::pair && array.name == "y") {
-      EXPECT_GT(beside, 0) << "the other row of the pair is whole: kOfPairs says that it is not";
+      EXPECT_GT(beside, 0) << "the other row of the pair is whole: keeps_rows_apart() says that it is not";
     }
     for (const auto& [of, square] : errors) expect_small(array.name, Place{of.first, of.second}, values, square);
   }
@@ -257,7 +247,7 @@ class Properties {
   static constexpr std::int64_t kMostChunk = 64;  // samples, of a state's
 
   const Case asked_;
-  const Promise promise_;
+  const Property promise_;
   const std::string name_;
   const int roundings_;
   const Execute execute_;
@@ -352,12 +342,5 @@ inline std::optional<Change> largest_behind(const Case& asked) {
   return Change{.first = middle_of(asked), .value = largest};
 }
 inline constexpr double kSmall = 0x1p-10;
-
-inline Values outputs_of(const Case& asked, std::map<std::string, Field>& fields) {
-  Values outputs;
-  for (const Array& array : asked.arrays())
-    if (array.role == Role::output) outputs.emplace(array.name, fields.at(std::string(array.name)).values());
-  return outputs;
-}
 
 }  // namespace danaus

@@ -26,7 +26,7 @@ class OnExecutor {
   Properties properties(double scale = 1) {
     const Variant& variant = plan_->variant();
     return {asked_,
-            promise_of(variant, asked_),
+            property_of(variant, asked_),
             variant.name,
             variant.roundings(),
             [this](const Values& values) { return execute(values); },

@@ -46,26 +46,19 @@ std::vector<double> execute_on_gpu(const Convolution& problem, const Inputs& inp
   return host::decode(problem.dtype, y.samples());
 }
 
-// What a case is given and must give, whatever the factors.
-struct Known {
-  explicit Known(const Convolution& problem, const DataSpec& spec = {})
-      : inputs(make_inputs(problem, spec)), expected(expected_of(problem, inputs)) {}
-  Inputs inputs;
-  Expected expected;
-};
-
-void expect_right_on_gpu(const Convolution& problem, const Known& known, const OnMachine& machine, int offset) {
+void expect_right_on_gpu(const KnownCase& known, const OnMachine& machine, int offset, const Convolution& problem) {
   const Variant& variant = choose(problem, machine->device());
   SCOPED_TRACE(testing::Message() << token(problem) << ", " << variant.name << ", offset " << offset);
-  expect_right(problem, known.expected, execute_on_gpu(problem, known.inputs, machine, offset), variant);
+  const Promise promise = promise_of(problem, variant, machine->device());
+  expect_right(known, {{"y", execute_on_gpu(problem, inputs_of(known.inputs), machine, offset)}}, promise);
 }
 
 // At each of these offsets in samples from 16-byte alignment.
 void expect_right_on_gpu(const Convolution& problem, const DataSpec& spec, const OnMachine& machine,
                          std::initializer_list<int> offsets = {0}) {
   SCOPED_TRACE(testing::Message() << "scale " << spec.scale);
-  const Known known(problem, spec);
-  for (int offset : offsets) expect_right_on_gpu(problem, known, machine, offset);
+  const KnownCase known(problem, values_of(make_inputs(problem, spec)));
+  for (int offset : offsets) expect_right_on_gpu(known, machine, offset, problem);
 }
 
 // Whether this build has the kernel's code for the machine.
@@ -136,13 +129,13 @@ class CudaLong : public CudaSizes {};
 
 TEST_P(CudaLong, EveryVariantIsWithinItsBound) {
   for (const auto& [batch, channels, less, offset] : {std::array{1, 3, 0, 0}, {3, 2, 13, 1}}) {
-    std::map<std::pair<bool, bool>, Known> known;  // of those that wrap, that have gates
+    std::map<std::pair<bool, bool>, KnownCase> known;  // of those that wrap, that have gates
     for (const auto& v : long_variants()) {
       if (std::pair(v->size, v->dtype) != GetParam() || !v->compiled) continue;
       const Convolution p = problem_for(*v, batch, channels, v->wraps() ? v->size : v->size - less);
       if (&choose(p, machine_->device()) != v.get()) continue;
-      const auto [at, _] = known.try_emplace({v->wraps(), v->gated}, p);
-      expect_right_on_gpu(p, at->second, machine_, offset);
+      const auto [at, _] = known.try_emplace({v->wraps(), v->gated}, p, make_values(p));
+      expect_right_on_gpu(at->second, machine_, offset, p);
     }
   }
 }

@@ -38,10 +38,7 @@ TEST_F(CudaDecodings, EqualTheWholeConvolution) {
       for (std::int64_t row = 0; row < rows; ++row)
         for (std::int64_t n = 0; n < p.length; ++n)
           all[row * p.length + n] = given[n < prompt ? row * prompt + n : rows * n + row];
-      const Comparison comparison = compare(convolve(p, inputs, Method::fftw), all, summed(p, inputs));
-      const double bound = bound_l2_of_kernel(p, decoding.roundings());
-      EXPECT_LE(comparison.rel_l2, kUsualShare * bound);
-      EXPECT_LE(comparison.rel_max, bound_max(bound, std::ssize(all))) << "worst at " << comparison.worst % p.length;
+      expect_right(p, values_of(inputs), {{"y", all}}, Promise{.roundings = {.forward = decoding.roundings()}}, true);
     }
 }
 

@@ -40,10 +40,7 @@ std::vector<double> decode_all(Decoding& decoding, const Convolution& p, const I
 }
 
 void expect_right(const Convolution& p, const Inputs& inputs, const std::vector<double>& y, int roundings) {
-  const Comparison comparison = compare(convolve(p, inputs, Method::fftw), y, summed(p, inputs));
-  const double bound = bound_l2_of_kernel(p, roundings);
-  EXPECT_LE(comparison.rel_l2, kUsualShare * bound);
-  EXPECT_LE(comparison.rel_max, bound_max(bound, std::ssize(y))) << "worst at " << comparison.worst % p.length;
+  expect_right(p, values_of(inputs), {{"y", y}}, Promise{.roundings = {.forward = roundings}}, true);
 }
 
 // Prompts that end in a tile, at its end and nowhere, lengths that cut the last tile, filters that end before.

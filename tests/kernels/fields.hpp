@@ -69,4 +69,12 @@ inline std::map<std::string, Field> fields_of(const Case& asked, const Values& v
   return fields;
 }
 
+// What outputs have become.
+inline Values outputs_of(const Case& asked, std::map<std::string, Field>& fields) {
+  Values outputs;
+  for (const Array& array : asked.arrays())
+    if (array.role == Role::output) outputs.emplace(array.name, fields.at(std::string(array.name)).values());
+  return outputs;
+}
+
 }  // namespace danaus

@@ -1,32 +1,18 @@
 // What kernels of short convolutions and of their gradients must give.
 #pragma once
 
-#include <cmath>
-
-#include "reference/short/bounds.hpp"
+#include "reference/short/direct.hpp"
 #include "reference/short_backward/short_backward.hpp"
 #include "tests/kernels/fields.hpp"
 #include "tests/kernels/support.hpp"
 
 namespace danaus {
 
-// Errors of every output within its bound, and nothing written beside them.
+// Every output within its bounds, and nothing written beside them.
 inline void expect_right(const Case& asked, const Values& values, std::map<std::string, Field>& fields,
                          const Variant& variant) {
   for (auto& [name, field] : fields) EXPECT_TRUE(field.guards_are_whole()) << name;
-  const auto* p = asked.as<ShortConvolution>();
-  const std::vector<OutputBound> bounds =
-      p ? bounds_of_short(*p, values, variant.roundings())
-        : bounds_of_short_gradients(asked.as<ShortBackward>()->forward, values, variant.roundings());
-  const Values expected = truth(asked, values);
-  for (const OutputBound& of : bounds) {
-    SCOPED_TRACE(of.name);
-    const std::vector<double> actual = fields.at(std::string(of.name)).values();
-    const Comparison comparison = compare(expected.find(of.name)->second, actual, of.summed);
-    EXPECT_LE(comparison.rel_l2, of.l2) << "worst at " << comparison.worst;
-    EXPECT_LE(comparison.rel_max, bound_max(of.l2, std::ssize(actual))) << "worst at " << comparison.worst;
-    EXPECT_LE(std::abs(comparison.gain_error), bound_gain(comparison.cancelled * of.l2, std::ssize(actual)));
-  }
+  expect_right(asked, values, outputs_of(asked, fields), promise_of(asked, variant, Device()));
 }
 
 // Shapes that every test of all of them takes: K even and odd and at the ends of what a kernel has room for, L below K

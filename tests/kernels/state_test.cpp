@@ -1,6 +1,7 @@
 // Convolutions by state-space models by their kernels, through a plan on the executor, against the truth in double.
 #include "kernels/plan/state.hpp"
 
+#include "kernels/families/state/family.hpp"
 #include "reference/half.hpp"
 #include "tests/kernels/state_support.hpp"
 

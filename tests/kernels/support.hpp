@@ -15,11 +15,12 @@
 #include "kernels/plan/plan.hpp"
 #include "kernels/plan/registry.hpp"
 #include "reference/compare.hpp"
-#include "reference/convolution/conditioning.hpp"
 #include "reference/convolution/convolve.hpp"
 #include "reference/convolution/data.hpp"
 #include "reference/convolution/mask.hpp"
 #include "reference/convolution/rounding.hpp"
+#include "reference/convolution/terms.hpp"
+#include "tests/kernels/judged.hpp"
 
 namespace danaus {
 
@@ -76,33 +77,11 @@ inline std::vector<double> execute_plan(const Convolution& problem, const Inputs
   return host::decode(problem.dtype, y.samples());
 }
 
-// What a case must give, so that several ways of computing it are compared with one truth.
-struct Expected {
-  std::vector<double> y;  // [B, H, L]
-  double summed;          // see compare()
-};
-
-inline Expected expected_of(const Convolution& problem, const Inputs& inputs) {
-  return {convolve(problem, inputs, Method::fftw), summed(problem, inputs)};
-}
-
-// Errors within the bounds of the kernel's roundings; a gate rounds once. `gaussian`: u and k are, at scale 1.
-inline void expect_right(const Convolution& problem, const Expected& expected, const std::vector<double>& y,
-                         const Variant& variant, bool gaussian = false) {
-  const Comparison comparison = compare(expected.y, y, expected.summed);
-  const std::int64_t samples = std::ssize(y);
-  const double bound = bound_l2_of_kernel(problem, variant.roundings());
-  const std::int64_t row = comparison.worst / problem.length, n = comparison.worst % problem.length;
-  SCOPED_TRACE(testing::Message() << "worst at b=" << row / problem.channels << ", h=" << row % problem.channels
-                                  << ", n=" << n);
-  EXPECT_LE(comparison.rel_l2, (gaussian && samples >= kManySamples ? kUsualShare : 1) * bound);
-  EXPECT_LE(comparison.rel_max, bound_max(bound, samples));
-  EXPECT_LE(std::abs(comparison.gain_error), bound_gain(comparison.cancelled * bound, samples));
-}
-
+// y as the kernel of this variant, and of a device like an H100 or H200, promises it. `gaussian`: u and k are, at
+// scale 1.
 inline void expect_right(const Convolution& problem, const Inputs& inputs, const std::vector<double>& y,
                          const Variant& variant, bool gaussian = false) {
-  expect_right(problem, expected_of(problem, inputs), y, variant, gaussian);
+  expect_right(problem, values_of(inputs), {{"y", y}}, promise_of(problem, variant, Device()), gaussian);
 }
 
 inline void expect_right(const Convolution& problem, const DataSpec& spec, const ExecutorOptions& options,

@@ -114,9 +114,11 @@ class Rows(unittest.TestCase):
                 danaus.best(given, 50)
 
     def test_a_failed_check_is_a_row(self):
-        # Of samples that overflow fp16.
-        rows = danaus.verify(CASE, method="kernel", scale=1e5)
+        # Of a spectrum that overflows fp16, where y does not.
+        rows = danaus.verify(CASE, method="kernel", data="constant", scale=1e4)
         self.assertEqual([row["verify"]["status"] for row in rows], ["failed"])
+        rows = danaus.verify(CASE, method="kernel", scale=1e5)
+        self.assertEqual(rows[0]["verify"], {"status": "skipped", "reason": "every row reads a NaN or an infinity"})
 
     def test_what_is_refused(self):
         for ask, words in (

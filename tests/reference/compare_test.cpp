@@ -169,6 +169,11 @@ TEST(Compare, HasAnAnswerForZeroTruth) {
   EXPECT_EQ(compare(zero, zero).rel_l2, 0);
   EXPECT_EQ(compare(zero, other).rel_l2, kInfinity);
   EXPECT_EQ(compare(zero, other).worst, 2);
+  const std::vector<double> rounded = {0, 0, 1e-3, 0};
+  const Comparison of_what_was_summed = compare(zero, rounded, 10);
+  EXPECT_NEAR(of_what_was_summed.rel_l2, 1e-4, 1e-16);
+  EXPECT_NEAR(of_what_was_summed.rel_max, 2e-4, 1e-16);
+  EXPECT_EQ(of_what_was_summed.gain_error, 0);
 }
 
 TEST(Compare, NeitherOverflowsNorUnderflows) {

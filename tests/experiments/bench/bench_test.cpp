@@ -10,7 +10,6 @@
 #include "experiments/bench/checked_rows.hpp"
 #include "experiments/bench/contenders.hpp"
 #include "experiments/bench/difference.hpp"
-#include "experiments/bench/judged_rows.hpp"
 #include "experiments/bench/noise.hpp"
 #include "experiments/bench/parts.hpp"
 #include "experiments/bench/statistics.hpp"
@@ -284,7 +283,7 @@ TEST(Bench, ChecksFewOfLongRowsAndWholeBatchesOfGradients) {
   EXPECT_GE(few.rows, 8);
   const CheckedRows whole = checked_rows(parse_case("fftconvgrad_f16_causal_l1000_k10_b64_h768"));
   EXPECT_EQ(whole.asked.as<Backward>()->forward.batch, 64);
-  EXPECT_EQ(whole.outputs.at("dk").size(), 10 * whole.rows / 64);
+  EXPECT_EQ(whole.expected.outputs.at("dk").size(), 10 * whole.rows / 64);
 }
 
 // Arrays of a case in host memory: inputs as the device would have them, outputs NaN.

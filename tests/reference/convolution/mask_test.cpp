@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reference/convolution/conditioning.hpp"
-#include "reference/convolution/data.hpp"
+#include "reference/convolution/terms.hpp"
 
 namespace danaus {
 namespace {
@@ -108,7 +107,8 @@ TEST(Mask, WhatIsSummedIsWhatIsLeftOfTheFilter) {
   for (int h = 0; h < 3; ++h) inputs.k[64 * h + 20 * h] = 2;
   double square = 0;
   for (double sample : inputs.u) square += sample * sample;
-  EXPECT_NEAR(summed(problem, inputs), 2 * std::sqrt(square * 16 / 64), 1e-9);
+  const OutputTerms y = judge_of(problem)->terms(values_of(inputs), {}).front();
+  EXPECT_NEAR(y.summed_to_all(), 2 * std::sqrt(square * 16 / 64), 1e-9);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "reference/short/bounds.hpp"
+#include "reference/judge.hpp"
 #include "reference/short/direct.hpp"
 #include "reference/short_backward/short_backward.hpp"
 #include "tests/reference/refused.hpp"
@@ -99,21 +99,16 @@ TEST(ShortConvolutions, ProductsOfGradientsWithTheInputsAreThatOfYWithDy) {
   for (const char* word : {"shortconvgrad_f16_causal_k3_l50_b2_h9_bias_pregate_postgate",
                            "shortconvgrad_bf16_same_k8_l40_b3_h8_bias_channelslast"}) {
     const Case asked = parse_case(word);
-    const ShortConvolution& p = asked.as<ShortBackward>()->forward;
     const Values values = make_values(asked), gradients = truth(asked, values);
-    const std::vector<OutputBound> bounds = bounds_of_short_gradients(p, values, 2);
-    const auto product = [&](const std::vector<double>& y) {
-      return std::inner_product(y.begin(), y.end(), values.at("dy").begin(), 0.);
-    };
-    Values of_bias = values;
-    std::ranges::fill(of_bias.at("u"), 0);
-    const double all = product(short_convolution(p, values)), bias = product(short_convolution(p, of_bias));
-    const auto errors = adjoint_errors(values, gradients, all, bounds, bias);
+    const auto judge = judge_of(asked);
+    const std::vector<OutputTerms> terms = judge->terms(values, {.roundings = {.forward = 2}});
+    const AdjointProduct product = *judge->product(values);
+    const auto errors = adjoint_errors(values, gradients, product, terms);
     EXPECT_EQ(errors.size(), gradients.size());
     for (const AdjointError& each : errors) EXPECT_LT(std::abs(each.error), 1e-3 * each.bound) << word << each.output;
     Values reversed = gradients;
     for (auto& [name, of] : reversed) std::ranges::reverse(of);
-    for (const AdjointError& each : adjoint_errors(values, reversed, all, bounds, bias))
+    for (const AdjointError& each : adjoint_errors(values, reversed, product, terms))
       EXPECT_GT(std::abs(each.error), each.bound) << word << ' ' << each.output;
   }
 }
@@ -121,7 +116,8 @@ TEST(ShortConvolutions, ProductsOfGradientsWithTheInputsAreThatOfYWithDy) {
 TEST(ShortConvolutions, KnowWhatTheySum) {
   const ShortConvolution p = parse_short("shortconv_f16_causal_k2_l2_b1_h1_bias_postgate");
   const Values values = {{"u", {3, 1}}, {"k", {1, -2}}, {"bias", {2}}, {"postgate", {1, 10}}};
-  EXPECT_DOUBLE_EQ(summed(p, values), std::sqrt(4 + 9 + 100. * (4 + 1 + 36)));
+  const OutputTerms y = judge_of(p)->terms(values, {}).front();
+  EXPECT_DOUBLE_EQ(y.summed_to_all(), std::sqrt(4 + 9 + 100. * (4 + 1 + 36)));
 }
 
 }  // namespace

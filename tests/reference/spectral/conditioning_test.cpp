@@ -14,6 +14,10 @@ double norm(const std::vector<double>& values) {
   return std::sqrt(square);
 }
 
+double summed(const Spectral& p, const SpectralInputs& inputs) {
+  return judge_of(p)->terms(values_of(inputs), {}).front().summed_to_all();
+}
+
 TEST(SpectralConditioning, IsTheSizeOfYForWhiteNoise) {
   for (const char* word : {"spectral_f32_b8_c16x24_l128_m40_shared", "spectral_f32_complex_b8_c20x16_l100_m30_twosided",
                            "spectral_f32_complex_b8_c16x20_l64_m64_shared_channelmajor",

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "reference/compare.hpp"
 #include "reference/convolution/convolve.hpp"
+#include "reference/judge.hpp"
 #include "reference/state/recurrence.hpp"
 #include "reference/truth.hpp"
 #include "tests/reference/refused.hpp"
@@ -69,7 +69,7 @@ TEST(StateReferences, AreTheConvolutionByTheFilter) {
   EXPECT_LT(compare(y, by_recurrence(p, inputs).y).rel_l2, 1e-13);
 }
 
-// White noise makes of a state what state_sizes() says, and summed() is the norm of y where states do not cancel.
+// White noise makes of a state what state_sizes() says, and what is summed is the norm of y where states do not cancel.
 TEST(StateReferences, KnowTheSizesOfStates) {
   const StateSpace p = parse_state("ssmconv_f64_s8_l400_b400_h1_final");
   const StateInputs inputs = make_inputs(p);
@@ -83,8 +83,9 @@ TEST(StateReferences, KnowTheSizesOfStates) {
   }
   double square = 0;
   for (double y : outputs.y) square += y * y;
-  EXPECT_GT(summed(p, inputs), 0.8 * std::sqrt(square));
-  EXPECT_LT(summed(p, inputs), 2 * std::sqrt(square));
+  const double summed = judge_of(p)->terms(values_of(inputs), {}).front().summed_to_all();
+  EXPECT_GT(summed, 0.8 * std::sqrt(square));
+  EXPECT_LT(summed, 2 * std::sqrt(square));
 }
 
 TEST(StateReferences, AreTheTruthOfTheirOperation) {

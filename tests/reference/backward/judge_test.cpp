@@ -1,15 +1,10 @@
 // Bounds of gradients: what a pass loses when it is rounded is inside, what is wrong is not.
-#include "reference/backward/bounds.hpp"
+#include "reference/judge.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-
-#include "reference/compare.hpp"
-#include "reference/convolution/convolve.hpp"
-#include "reference/step/step.hpp"
 
 namespace danaus {
 namespace {
@@ -18,17 +13,14 @@ constexpr int kRoundings = 30;
 
 struct Passes {
   explicit Passes(const char* token)
-      : asked(parse_step(token)),
-        values(make_values(asked)),
-        outputs(truth(asked, values)),
-        bounds(bounds_of_passes(asked.forward, values, {kRoundings, kRoundings, kRoundings})) {
-    const std::vector<double>&y = outputs.at("y"), &dy = values.at("dy");
-    product = std::inner_product(y.begin(), y.end(), dy.begin(), 0.);
+      : values(make_values(parse_case(token))), outputs(truth(parse_case(token), values)) {
+    const auto judge = judge_of(parse_case(token));
+    terms = judge->terms(values, {.roundings = {kRoundings, kRoundings, kRoundings}});
+    product = *judge->product(values);
   }
-  TrainingStep asked;
   Values values, outputs;
-  std::vector<OutputBound> bounds;
-  double product;
+  std::vector<OutputTerms> terms;
+  AdjointProduct product;
 };
 
 const char* const kTokens[] = {
@@ -39,13 +31,13 @@ const char* const kTokens[] = {
 TEST(GradientBounds, KnowTheSizeOfEveryOutput) {
   for (const char* token : kTokens) {
     const Passes passes(token);
-    EXPECT_EQ(passes.bounds.size(), passes.outputs.size());
-    for (const OutputBound& bound : passes.bounds) {
+    EXPECT_EQ(passes.terms.size(), passes.outputs.size());
+    for (const OutputTerms& of : passes.terms) {
       double square = 0;
-      for (double value : passes.outputs.at(std::string(bound.name))) square += value * value;
-      EXPECT_NEAR(bound.summed / std::sqrt(square), 1.25, 0.45) << token << ' ' << bound.name;
-      EXPECT_GT(bound.l2, 1e-3);
-      EXPECT_LT(bound.l2, 2e-2);
+      for (double value : passes.outputs.at(std::string(of.name))) square += value * value;
+      EXPECT_NEAR(of.summed_to_all() / std::sqrt(square), 1.25, 0.45) << token << ' ' << of.name;
+      EXPECT_GT(of.bound(), 1e-3);
+      EXPECT_LT(of.bound(), 2e-2);
     }
   }
 }
@@ -53,10 +45,10 @@ TEST(GradientBounds, KnowTheSizeOfEveryOutput) {
 TEST(GradientBounds, ProductsWithTheInputsAreThatOfYWithDy) {
   for (const char* token : kTokens) {
     const Passes passes(token);
-    const auto errors = adjoint_errors(passes.values, passes.outputs, passes.product, passes.bounds);
+    const auto errors = adjoint_errors(passes.values, passes.outputs, passes.product, passes.terms);
     EXPECT_EQ(errors.size(), passes.outputs.size());
     for (const AdjointError& each : errors) {
-      EXPECT_LE(std::abs(each.error), 1e-12 * std::abs(passes.product) + 1e-10) << token << ' ' << each.output;
+      EXPECT_LE(std::abs(each.error), 1e-12 * std::abs(passes.product.whole) + 1e-10) << token << ' ' << each.output;
       EXPECT_GT(each.bound, 0);
     }
   }
@@ -66,7 +58,7 @@ TEST(GradientBounds, ProductsSeeAGradientOfSomethingElse) {
   for (const char* token : kTokens) {
     Passes passes(token);
     for (auto& [name, values] : passes.outputs) std::ranges::reverse(values);  // as by the spectrum itself
-    for (const AdjointError& each : adjoint_errors(passes.values, passes.outputs, passes.product, passes.bounds))
+    for (const AdjointError& each : adjoint_errors(passes.values, passes.outputs, passes.product, passes.terms))
       EXPECT_GT(std::abs(each.error), each.bound) << token << ' ' << each.output;
   }
 }

@@ -1,0 +1,78 @@
+#include "kernels/plan/promise.hpp"
+
+#include "kernels/families/direct/tunings.hpp"
+#include "kernels/families/state/family.hpp"
+#include "kernels/plan/correlation.hpp"
+#include "kernels/plan/program.hpp"
+#include "reference/convolution/mask.hpp"
+#include "reference/short_backward/short_backward.hpp"
+#include "reference/state/state.hpp"
+#include "reference/step/step.hpp"
+
+namespace danaus {
+namespace {
+
+constexpr int kMostRoundings = 64;  // on the way from u to y
+
+bool is_pieces(const Variant& v) { return v.name.starts_with("pieces_"); }
+
+// Taps that a kernel has beyond those of the filter. They are zero.
+std::int64_t taps_beyond(const Variant& v, const Case& asked) {
+  if (v.family != "direct") return 0;
+  const auto* backward = asked.as<ShortBackward>();
+  return direct::kLines[v.line].taps - (backward ? backward->forward : *asked.as<ShortConvolution>()).taps;
+}
+
+}  // namespace
+
+bool keeps_rows_apart(const Variant& v) {
+  if (is_pieces(v)) return false;
+  if (v.family == "chain") return v.item_rows() == 1;
+  if (v.family == "exchange") return v.item_rows() == 1;
+  if (v.family == "cluster") return v.item_rows() == 1;
+  if (v.family == "outer") return v.item_rows() == 1;
+  return true;
+}
+
+bool takes_any_loudness(const Variant& v) {
+  if (v.family == "chain" || v.family == "exchange" || v.family == "cluster" || v.family == "outer") return false;
+  if (v.family == "toeplitz" || v.family == "state" || v.family == "mix") return false;
+  return true;
+}
+
+Spread spread_of(const Variant& v) {
+  if (v.family == "toeplitz" || v.family == "direct") return Spread::reach;
+  if (v.family == "state") return Spread::chunk;
+  if (is_pieces(v)) return Spread::pieces;
+  return keeps_rows_apart(v) ? Spread::row : Spread::pair;
+}
+
+Promise promise_of(const Case& asked, const Variant& v, const Device& device) {
+  Promise promise;
+  promise.roundings.forward = v.roundings();
+  promise.keeps_rows_apart = keeps_rows_apart(v);
+  promise.subnormal_roundings = takes_any_loudness(v) ? 1 : kMostRoundings;
+  promise.shared_rows = is_pieces(v) ? 0 : v.item_rows();
+  if (const Convolution* p = convolution_of(asked)) {
+    const RoundingsOfGradients gradients =
+        asked.as<Convolution>() ? RoundingsOfGradients{} : roundings_of_gradients(*p, v, device);
+    promise.roundings.of_rows = gradients.of_rows, promise.roundings.of_sums = gradients.of_sums;
+    return promise;
+  }
+  promise.shared_rows = 1;
+  if (const auto* state = asked.as<StateSpace>()) {  // by the recurrence one sample at a time
+    if (v.shared_bytes > 0)
+      promise.roundings.chunk = state::choose(*state, device, state::Work::convolve).layout().tuning.chunk;
+    promise.nonfinite_reach = promise.roundings.chunk;
+  } else if (spread_of(v) == Spread::reach) {
+    promise.nonfinite_reach = taps_beyond(v, asked);
+  }
+  return promise;
+}
+
+Promise promise_of(const Case& asked, const Device& device) {
+  const Program program = make_program(asked, device, marks_of(asked));
+  return promise_of(asked, *program.variant, device);
+}
+
+}  // namespace danaus

@@ -1,0 +1,31 @@
+// What the kernels of a plan promise of outputs today, a line a family: how they round, and what rows owe to each
+// other. docs/domain.md and docs/causality.md say the same in words.
+#pragma once
+
+#include "kernels/families/variant.hpp"
+#include "kernels/plan/machine.hpp"
+#include "reference/operation.hpp"
+#include "reference/promise.hpp"
+
+namespace danaus {
+
+// Where NaN or infinity of an input shows in outputs: `reach`, in those that its taps reach. `chunk`, in its chunk too.
+// `row`, in its row. `pair`, in the other row of the pair too. `pieces`, perhaps in the rows beside its own.
+enum class Spread { reach, chunk, row, pair, pieces };
+
+Spread spread_of(const Variant& variant);
+
+// Whether a row errs in proportion to itself, whatever the other rows of its transform are.
+bool keeps_rows_apart(const Variant& variant);
+
+// Whether samples and filters of any scale give outputs within their bounds, where those are in range of their type.
+// Otherwise samples are within kLoudest and kQuietest, and filters have unit norm.
+bool takes_any_loudness(const Variant& variant);
+inline constexpr double kLoudest = 8, kQuietest = 1e-3;
+
+// All of it, where `variant` has most of the work of the case's plan.
+Promise promise_of(const Case& asked, const Variant& variant, const Device& device);
+// Of the plan for the device. Throws where no kernel computes the case.
+Promise promise_of(const Case& asked, const Device& device);
+
+}  // namespace danaus

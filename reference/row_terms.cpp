@@ -1,0 +1,124 @@
+#include "reference/row_terms.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reference/dft.hpp"
+
+namespace danaus {
+namespace {
+
+// As places have it; empty for an extent that is part of a row.
+std::string_view row_axis(std::string_view extent) {
+  for (const auto& [name, axis] : {std::pair<std::string_view, std::string_view>{"B", "b"},
+                                   {"H", "h"},
+                                   {"C", "c"},
+                                   {"C_in", "c_in"},
+                                   {"C_out", "c_out"}})
+    if (extent == name) return axis;
+  return {};
+}
+
+}  // namespace
+
+RowOrder row_order(const Array& array) {
+  RowOrder order{{}, 1};
+  std::string_view names = array.shape;
+  for (std::int64_t extent : array.extents) {
+    const std::string_view name = names.substr(0, names.find('*'));
+    names.remove_prefix(std::min(names.size(), name.size() + 1));
+    if (const std::string_view axis = row_axis(name); axis.empty()) {
+      if (order.inner > 1) throw std::logic_error(text("rows of ", array.name, " [", array.shape, "] are no rows"));
+      order.length *= extent;
+    } else {
+      order.axes.push_back({axis, extent});
+      if (order.length > 1) order.inner *= extent;
+    }
+  }
+  return order;
+}
+
+RowEnergies row_energies(const RowOrder& order, const std::vector<double>& values, const std::vector<double>& gate) {
+  const auto size = static_cast<std::size_t>(order.rows() * order.length);
+  if (values.size() != size || (!gate.empty() && gate.size() != size))
+    fail("judge: an input has ", values.size(), " numbers and its gate ", gate.size(), ", must be ", size);
+  RowEnergies rows{std::vector<double>(order.rows()), std::vector<bool>(order.rows())};
+  for (std::int64_t row = 0; row < order.rows(); ++row)
+    for (std::int64_t n = 0; n < order.length; ++n) {
+      const std::int64_t i = order.index(row, n);
+      const double value = gate.empty() ? values[i] : values[i] * gate[i];
+      if (std::isfinite(value))
+        rows.squares[row] += value * value;
+      else
+        rows.is_spoiled[row] = true;
+    }
+  return rows;
+}
+
+RowEnergies shared_energies(RowEnergies rows, std::int64_t batch, std::int64_t channels, const Promise& promise) {
+  const std::int64_t shared = promise.shared_rows > 0 ? promise.shared_rows : batch;
+  if (promise.keeps_rows_apart || shared == 1) return rows;
+  for (std::int64_t h = 0; h < channels; ++h)
+    for (std::int64_t first = 0; first < batch; first += shared) {
+      const std::int64_t end = std::min(first + shared, batch);
+      double sum = 0;
+      bool is_spoiled = false;
+      for (std::int64_t b = first; b < end; ++b)
+        sum += rows.squares[b * channels + h], is_spoiled |= rows.is_spoiled[b * channels + h];
+      for (std::int64_t b = first; b < end; ++b) {
+        double& square = rows.squares[b * channels + h];
+        square = std::max(square, sum / static_cast<double>(end - first));
+        rows.is_spoiled[b * channels + h] = is_spoiled;
+      }
+    }
+  return rows;
+}
+
+OutputTerms output_terms(const Array& output, const RowEnergies& summed, double bound) {
+  OutputTerms terms{output.name, output.dtype, row_order(output), {}, {}, {}, summed.is_spoiled};
+  for (double square : summed.squares) terms.summed.push_back(std::sqrt(square));
+  terms.bounds.assign(summed.squares.size(), bound);
+  terms.independent.assign(summed.squares.size(), std::numeric_limits<double>::infinity());
+  return terms;
+}
+
+Array array_named(const std::vector<Array>& arrays, std::string_view name) {
+  const auto array = std::ranges::find(arrays, name, &Array::name);
+  if (array == arrays.end()) fail("judge: the case has no array ", name);
+  return *array;
+}
+
+double norm(std::span<const double> values) {
+  double most = 0, sum = 0;
+  for (double value : values) most = std::max(most, std::abs(value));
+  if (most == 0) return 0;
+  for (double value : values) sum += (value / most) * (value / most);
+  return most * std::sqrt(sum);
+}
+
+double participation(std::span<const double> energies) {
+  double most = 0, sum = 0, squares = 0;
+  for (double energy : energies) most = std::max(most, energy);
+  if (most == 0) return static_cast<double>(energies.size());
+  for (double energy : energies) sum += energy / most, squares += (energy / most) * (energy / most);
+  return sum * sum / squares;
+}
+
+double independent_samples(std::span<const double> row) {
+  const double size = norm(row);
+  std::vector<double> energies;
+  for (double value : row) energies.push_back(size > 0 ? (value / size) * (value / size) : 0);
+  return participation(energies);
+}
+
+double independent_frequencies(std::span<const double> row) {
+  const double size = norm(row);
+  std::vector<double> scaled, energies;
+  for (double value : row) scaled.push_back(size > 0 ? value / size : 0);
+  for (const Complex& number : real_dft(scaled)) energies.push_back(std::norm(number));
+  for (std::size_t k = 1; 2 * k < row.size(); ++k) energies[k] *= 2;  // those with a mirror image
+  return size > 0 ? participation(energies) : static_cast<double>(row.size());
+}
+
+}  // namespace danaus

@@ -1,0 +1,70 @@
+#include "reference/judge.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "reference/convolution/convolve.hpp"
+#include "reference/short/bounds.hpp"
+#include "reference/short/direct.hpp"
+#include "reference/short_backward/short_backward.hpp"
+
+namespace danaus {
+namespace {
+
+class ShortBackwardJudge final : public Judge {
+ public:
+  explicit ShortBackwardJudge(const ShortBackward& asked) : asked_(asked), p_(asked.forward) {}
+
+  double bound(std::string_view output, const Roundings& roundings) const override {
+    return bound_l2_of_short(p_, output, roundings.forward);
+  }
+  std::optional<AdjointProduct> product(const Values& values) const override {
+    const std::vector<double>& dy = array_in(values, "dy");
+    const auto dot = [&](const std::vector<double>& y) {
+      return std::inner_product(y.begin(), y.end(), dy.begin(), 0.);
+    };
+    AdjointProduct product{dot(short_convolution(p_, values))};
+    if (p_.bias) {
+      Values of_bias = values;
+      std::ranges::fill(of_bias.find("u")->second, 0);
+      product.of_bias = dot(short_convolution(p_, of_bias));
+    }
+    return product;
+  }
+  Expected expected(const Values& values, bool) const override {
+    return {danaus::truth(asked_, values), truth(), bound_of_truth()};
+  }
+  std::string_view truth() const override { return name(Method::direct); }
+  double bound_of_truth() const override { return bound_of_short_truth(p_); }
+
+ private:
+  std::vector<OutputTerms> row_terms(const Values& values, const Promise& promise) const override {
+    const ShortGradients squares = summed_gradients(p_, values);
+    const std::vector<Array> list = arrays(asked_);
+    std::vector<OutputTerms> all;
+    const auto add = [&](std::string_view output, const std::vector<double>& of, const std::vector<double>& rows = {},
+                         const std::vector<double>& gate = {}) {
+      all.push_back(short_terms(array_named(list, output), of, bound(output, promise.roundings), rows, gate));
+    };
+    const std::vector<double>&dy = array_in(values, "dy"), &postgate = array_in(values, "postgate");
+    add("du", squares.du, dy, postgate);
+    if (p_.pregate) add("dpregate", squares.dpregate, dy, postgate);
+    if (p_.postgate) add("dpostgate", squares.dpostgate, array_in(values, "u"), array_in(values, "pregate"));
+    add("dk", squares.dk);
+    if (p_.bias) add("dbias", squares.dbias);
+    return all;
+  }
+
+  ShortBackward asked_;
+  ShortConvolution p_;
+};
+
+}  // namespace
+
+JudgeEntry short_backward_judge() {
+  return {"shortconvgrad", [](const Case& asked) -> std::unique_ptr<const Judge> {
+            return std::make_unique<ShortBackwardJudge>(*asked.as<ShortBackward>());
+          }};
+}
+
+}  // namespace danaus
