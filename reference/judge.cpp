@@ -174,12 +174,11 @@ class OutputJudge {
     const double of_floor = against > 0 ? least / against : 0;
     const double l2 = std::ranges::max(bounds_) * excess_of_few(few);
     verdict_.bound = l2 + of_floor;
-    const double most = bound_max(l2, compared()) + (against > 0 ? of_floor * bound_max(1, compared()) : 0);
     const double gain = few_ < kFewNumbers * static_cast<double>(rows_)
                             ? verdict_.bound * all.cancelled
                             : bound_gain(verdict_.bound * all.cancelled, static_cast<std::int64_t>(few));
     const double of_l2 = share(all.rel_l2, verdict_.bound);
-    const double of_all = std::max({of_l2, share(all.rel_max, most), share(std::abs(all.gain_error), gain)});
+    const double of_all = std::max(of_l2, share(std::abs(all.gain_error), gain));  // largest errors are rows' own
     verdict_.clearance = std::max(of_all, verdict_.row.clearance);
     const double taken = share(all.rel_l2, std::ranges::max(bounds_));  // whatever few numbers may
     const bool is_usual = options_.usual_share == 1 || compared() < kManySamples || taken <= options_.usual_share;
