@@ -73,7 +73,8 @@ class OutputJudge {
   // How many numbers of a row err independently. Of a row that is small because most of what was summed cancelled, or
   // was trimmed, the numbers themselves say nothing.
   double independent_numbers(std::int64_t row, std::span<const double> whole, std::span<const double> right) const {
-    const double known = terms_.independent[row], count = static_cast<double>(right.size());
+    const double known = std::min(terms_.samples[row], terms_.frequencies[row]);
+    const auto count = static_cast<double>(right.size());
     const double summed = terms_.summed[row] * std::sqrt(count / static_cast<double>(whole.size()));
     const double most = std::min(known, count);
     if (std::isfinite(known) && summed > kWellConditioned * norm(right)) return most;
@@ -136,8 +137,8 @@ class OutputJudge {
     const double bound = bounds_[row] * excess_of_few(few) * terms_.excess, floor = terms_.floor;
     const double allowed = bound * scale + floor * std::sqrt(count);
     const auto samples = static_cast<std::int64_t>(count);
-    const double allowed_max =
-        bound_max(bound, samples) * std::max(largest_right, scale / std::sqrt(count)) + floor * bound_max(1, samples);
+    const double rms = scale / std::sqrt(std::min(count, terms_.samples[row]));
+    const double allowed_max = bound_max(bound, samples) * std::max(largest_right, rms) + floor * bound_max(1, samples);
     const double allowed_gain =
         few < kFewNumbers || size == 0 ? allowed : bound_gain(allowed / size, static_cast<std::int64_t>(few)) * size;
     const double clearance =
@@ -173,12 +174,11 @@ class OutputJudge {
     const double of_floor = against > 0 ? least / against : 0;
     const double l2 = std::ranges::max(bounds_) * excess_of_few(few);
     verdict_.bound = l2 + of_floor;
-    const double most = bound_max(l2, compared()) + (against > 0 ? of_floor * bound_max(1, compared()) : 0);
     const double gain = few_ < kFewNumbers * static_cast<double>(rows_)
                             ? verdict_.bound * all.cancelled
                             : bound_gain(verdict_.bound * all.cancelled, static_cast<std::int64_t>(few));
     const double of_l2 = share(all.rel_l2, verdict_.bound);
-    const double of_all = std::max({of_l2, share(all.rel_max, most), share(std::abs(all.gain_error), gain)});
+    const double of_all = std::max(of_l2, share(std::abs(all.gain_error), gain));  // largest errors are rows' own
     verdict_.clearance = std::max(of_all, verdict_.row.clearance);
     const double taken = share(all.rel_l2, std::ranges::max(bounds_));  // whatever few numbers may
     const bool is_usual = options_.usual_share == 1 || compared() < kManySamples || taken <= options_.usual_share;

@@ -49,9 +49,10 @@ struct OutputTerms {
   RowOrder order;
   // Of each row the norm that it would have if nothing cancelled, and the bound on its L2 error relative to that norm.
   std::vector<double> summed, bounds;
-  // How many numbers of each row err independently, as far as that follows from what was summed: a filter of one
-  // frequency makes of all errors one number. Infinite where nothing is known.
-  std::vector<double> independent;
+  // In how many samples, and at how many frequencies, each row has its errors, as far as that follows from what was
+  // summed: a gate that is a spike leaves one sample, a filter of one frequency one number. Infinite where nothing is
+  // known.
+  std::vector<double> samples, frequencies;
   // Rows that read NaN or infinity. Their `summed` leaves those out.
   std::vector<bool> is_spoiled;
   // Where rows share a transform: whether they show each other's NaN and infinities, and by how much errors of single

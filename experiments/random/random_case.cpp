@@ -298,7 +298,7 @@ std::string describe(const RandomCase& c) {
 RowLimits row_limits(const Case& asked, const Device& device) {
   const Program program = make_program(asked, device, marks_of(asked));
   const Promise promise = promise_of(asked, *program.variant, device);
-  return {promise.shared_rows, promise.keeps_rows_apart, takes_any_loudness(*program.variant)};
+  return {promise.shared_rows, promise.keeps_rows_apart, takes_any_loudness(*program.variant, asked)};
 }
 
 namespace {

@@ -4,8 +4,10 @@
 #include "kernels/families/state/family.hpp"
 #include "kernels/plan/correlation.hpp"
 #include "kernels/plan/program.hpp"
+#include "reference/backward/backward.hpp"
 #include "reference/convolution/mask.hpp"
 #include "reference/short_backward/short_backward.hpp"
+#include "reference/spectral_gradient/spectral_gradient.hpp"
 #include "reference/state/state.hpp"
 #include "reference/step/step.hpp"
 
@@ -34,10 +36,14 @@ bool keeps_rows_apart(const Variant& v) {
   return true;
 }
 
-bool takes_any_loudness(const Variant& v) {
-  if (v.family == "chain" || v.family == "exchange" || v.family == "cluster" || v.family == "outer") return false;
-  if (v.family == "toeplitz" || v.family == "state" || v.family == "mix") return false;
-  return true;
+// Gradients multiply two rows. In f16 a pregate rounds its product, and a state's kernel what it has of small samples.
+// Where bf16 samples are computed in f16, they become so by a power of two.
+bool takes_any_loudness(const Variant& v, const Case& asked) {
+  if (asked.as<Backward>() || asked.as<TrainingStep>() || asked.as<ShortBackward>() || asked.as<SpectralGradient>())
+    return false;
+  if (v.family == "mix") return true;
+  if (const auto* p = asked.as<ShortConvolution>()) return v.dtype == Dtype::bf16 || !p->pregate;
+  return v.dtype == Dtype::bf16;
 }
 
 Spread spread_of(const Variant& v) {
@@ -51,7 +57,7 @@ Promise promise_of(const Case& asked, const Variant& v, const Device& device) {
   Promise promise;
   promise.roundings.forward = v.roundings();
   promise.keeps_rows_apart = keeps_rows_apart(v);
-  promise.subnormal_roundings = takes_any_loudness(v) ? 1 : kMostRoundings;
+  promise.subnormal_roundings = takes_any_loudness(v, asked) ? 1 : kMostRoundings;
   promise.shared_rows = is_pieces(v) ? 0 : v.item_rows();
   if (const Convolution* p = convolution_of(asked)) {
     const RoundingsOfGradients gradients =

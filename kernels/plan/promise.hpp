@@ -18,9 +18,9 @@ Spread spread_of(const Variant& variant);
 // Whether a row errs in proportion to itself, whatever the other rows of its transform are.
 bool keeps_rows_apart(const Variant& variant);
 
-// Whether samples and filters of any scale give outputs within their bounds, where those are in range of their type.
-// Otherwise samples are within kLoudest and kQuietest, and filters have unit norm.
-bool takes_any_loudness(const Variant& variant);
+// Whether samples of any scale give outputs within their bounds, where those are in range of their type. Otherwise rows
+// are within kLoudest and kQuietest times unit noise.
+bool takes_any_loudness(const Variant& variant, const Case& asked);
 inline constexpr double kLoudest = 8, kQuietest = 1e-3;
 
 // All of it, where `variant` has most of the work of the case's plan.

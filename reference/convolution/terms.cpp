@@ -89,11 +89,11 @@ OutputTerms convolved_terms(const Convolution& p, const Array& output, const std
     if (summed.is_spoiled[row]) continue;
     const std::int64_t h = row % p.channels;
     // A spike through one tap is a spike, also where it is trimmed.
-    const double samples = independent_samples(gated_row(p, row, rows, before)) * filters.taps[h];
-    terms.independent[row] = std::min(filters.frequencies[h], samples);
+    terms.samples[row] = independent_samples(gated_row(p, row, rows, before)) * filters.taps[h];
+    terms.frequencies[row] = filters.frequencies[h];
     if (!after.empty())
-      terms.independent[row] =
-          std::min(terms.independent[row], independent_samples(std::span(after).subspan(row * p.length, p.length)));
+      terms.samples[row] =
+          std::min(terms.samples[row], independent_samples(std::span(after).subspan(row * p.length, p.length)));
   }
   return terms;
 }
@@ -120,7 +120,7 @@ OutputTerms correlated_terms(const Convolution& p, const Array& output, const In
   }
   OutputTerms terms = output_terms(output, summed, bound);
   for (std::int64_t h = 0; h < p.channels; ++h)
-    if (!summed.is_spoiled[h]) terms.independent[h] = participation(spectra[h]);
+    if (!summed.is_spoiled[h]) terms.frequencies[h] = participation(spectra[h]);
   return terms;
 }
 

@@ -33,9 +33,8 @@ OutputTerms short_terms(const Array& output, const std::vector<double>& squares,
       if (std::isfinite(squares[i])) finite.push_back(squares[i]);
       if (!rows.empty()) samples.push_back(gate.empty() ? rows[i] : rows[i] * gate[i]);
     }
-    if (!finite.empty()) terms.independent[row] = participation(finite);
-    if (!samples.empty() && !terms.is_spoiled[row])
-      terms.independent[row] = std::min(terms.independent[row], independent_frequencies(samples));
+    if (!finite.empty()) terms.samples[row] = participation(finite);
+    if (!samples.empty() && !terms.is_spoiled[row]) terms.frequencies[row] = independent_frequencies(samples);
   }
   return terms;
 }

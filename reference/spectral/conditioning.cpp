@@ -54,7 +54,7 @@ OutputTerms layer_terms(const Spectral& p, const Array& output, const std::vecto
   const std::int64_t modes = kept_count(p), rows = p.batch * p.outputs;
   const bool spoils = !is_finite(w);
   RowEnergies summed{std::vector<double>(rows), std::vector<bool>(rows, spoils)};
-  std::vector<double> independent(rows);
+  std::vector<double> frequencies(rows);
   for (std::int64_t b = 0; b < p.batch; ++b)
     for (std::int64_t o = 0; o < p.outputs; ++o) {
       const std::int64_t row = p.channel_major ? o * p.batch + b : b * p.outputs + o;
@@ -70,10 +70,10 @@ OutputTerms layer_terms(const Spectral& p, const Array& output, const std::vecto
         }
       }
       if (summed.is_spoiled[row]) continue;
-      summed.squares[row] = std::max(of_transforms, of_products), independent[row] = participation(errors);
+      summed.squares[row] = std::max(of_transforms, of_products), frequencies[row] = participation(errors);
     }
   OutputTerms terms = output_terms(output, summed, bound);
-  terms.independent = std::move(independent);
+  terms.frequencies = std::move(frequencies);
   return terms;
 }
 
@@ -84,7 +84,7 @@ OutputTerms weight_terms(const Spectral& p, const Array& output, const std::vect
   const std::vector<double> times = mirrored(p);
   const std::int64_t modes = kept_count(p), rows = p.inputs * p.outputs;
   RowEnergies summed{std::vector<double>(rows), std::vector<bool>(rows)};
-  std::vector<double> independent(rows);
+  std::vector<double> frequencies(rows);
   for (std::int64_t i = 0; i < p.inputs; ++i)
     for (std::int64_t o = 0; o < p.outputs; ++o) {
       const std::int64_t row = i * p.outputs + o;
@@ -102,10 +102,10 @@ OutputTerms weight_terms(const Spectral& p, const Array& output, const std::vect
       }
       if (summed.is_spoiled[row]) continue;
       summed.squares[row] = std::max(of_transforms, of_products);
-      independent[row] = p.shared ? 1 : participation(errors);
+      frequencies[row] = p.shared ? 1 : participation(errors);
     }
   OutputTerms terms = output_terms(output, summed, bound);
-  terms.independent = std::move(independent), terms.has_frequencies = false;
+  terms.frequencies = std::move(frequencies), terms.has_frequencies = false;
   return terms;
 }
 

@@ -63,10 +63,6 @@ class CufftPasses final : public Runner {
   std::string variant() const override { return rows_.variant(); }
   std::int64_t fft_size() const override { return rows_.fft_size(); }
   double bound(std::string_view output) const override { return baseline_bound(Rows::kContender, asked_, output); }
-  Promise promise() const override {
-    const bool pairs = Rows::kContender == Contender::cufft_pairs;
-    return {.shared_rows = pairs ? 2 : 1, .keeps_rows_apart = !pairs};
-  }
   std::int64_t kept_bytes() const override { return rows_.bytes(); }
 
  private:
