@@ -11,6 +11,7 @@
 #include "reference/basics.hpp"
 
 #define DANAUS_DEVICE __device__ __forceinline__
+#define DANAUS_DEVICE_APART __device__ __noinline__
 #define DANAUS_UNROLL _Pragma("unroll")
 #define DANAUS_PRAGMA(words) _Pragma(#words)
 #define DANAUS_UNROLL_BY(times) DANAUS_PRAGMA(unroll(times))
@@ -141,6 +142,7 @@ DANAUS_DEVICE u32 max2(u32 a, u32 b) {
   return d;
 }
 DANAUS_DEVICE u32 max_of_warp(u32 a) { return __reduce_max_sync(0xffffffffu, a); }
+DANAUS_DEVICE bool any_of_warp(bool a) { return __any_sync(0xffffffffu, a); }
 
 // Not volatile: the compiler may move and merge them (an mma has no effect but its result).
 DANAUS_DEVICE void mma_f16acc(u32 (&d)[2], const u32 (&a)[4], const u32 (&b)[2]) {
@@ -639,6 +641,7 @@ DANAUS_DEVICE void wait_for_previous_grid() {
 
 DANAUS_DEVICE void sincos_pi(float x, float& sine, float& cosine) { sincospif(x, &sine, &cosine); }
 DANAUS_DEVICE u32 shuffle(u32 value, int source) { return __shfl_sync(0xffffffffu, value, source); }
+DANAUS_DEVICE u32 shuffle_xor(u32 value, int mask) { return __shfl_xor_sync(0xffffffffu, value, mask); }
 DANAUS_DEVICE void sync_warp() { __syncwarp(); }
 DANAUS_DEVICE void sync_block() { __syncthreads(); }
 DANAUS_DEVICE void count_fp32(int) {}

@@ -3,6 +3,7 @@
 // A kernel is one C++ function template over these operations. Under nvcc each of them is an instruction (cuda.hpp);
 // under a host compiler it is a step of the executor (kernels/executor/operations.hpp), which checks it and counts it.
 //
+//   DANAUS_DEVICE            before each function; DANAUS_DEVICE_APART: called, so that its registers are its own
 //   u32                      one 32-bit register; of a packed pair of f16 or bf16 the lower half has the lower index
 //   Words<n>                 n registers moved by one memory instruction
 //   SharedAddress            byte offset into the block's shared memory
@@ -16,6 +17,8 @@
 //   lower_float<T>(pair)     the lower half as a float           upper_float<T>(pair)   the upper one
 //   max2<T>(a, b)            the greater ones
 //   max_of_warp(a)           the greatest of the warp's
+//   any_of_warp(a)           whether a lane of the warp says so
+//   shuffle(a, lane)         what another lane gives        shuffle_xor(a, mask)   the lane with these bits flipped
 //   sincos_pi(x, s, c)       sine and cosine of pi x, fp32
 //   mma_f16acc(a, b, c)      m16n8k16, f16 operands, accumulators rounded to f16 once an instruction
 //   mma_f32acc<T>(a, b, c)   m16n8k16, T operands, f32 accumulators; both also as m16n8k8, with two registers of a and

@@ -15,6 +15,7 @@
 #include "reference/basics.hpp"
 
 #define DANAUS_DEVICE inline
+#define DANAUS_DEVICE_APART inline
 #define DANAUS_UNROLL
 #define DANAUS_UNROLL_BY(times)
 
@@ -369,10 +370,14 @@ inline u32 shuffle(u32 value, int source, const Site site = Site::current()) {
   detail::rendezvous(detail::Kind::shuffle, &request, site);
   return request.value;
 }
+inline u32 shuffle_xor(u32 value, int mask, const Site site = Site::current()) {
+  return shuffle(value, lane_index() ^ mask, site);
+}
 inline u32 max_of_warp(u32 value, const Site site = Site::current()) {
   detail::rendezvous(detail::Kind::max_of_warp, &value, site);
   return value;
 }
+inline bool any_of_warp(bool value, const Site site = Site::current()) { return max_of_warp(value, site) != 0; }
 inline void sync_warp(const Site site = Site::current()) { detail::rendezvous(detail::Kind::sync_warp, nullptr, site); }
 inline void sync_block(const Site site = Site::current()) {
   detail::rendezvous(detail::Kind::sync_block, nullptr, site);

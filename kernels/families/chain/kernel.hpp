@@ -5,6 +5,8 @@
 // shapes     u, y, gates [B, H, L], L <= N; one warp takes two batch rows (pair fold) or one row (right angle)
 // types      samples f16 or bf16; arithmetic f16, which rounds every product of matrices; bf16 samples become f16 by a
 //            power of two of their own (tile/scaled.hpp): of an item
+// range      a first walk over a warp's items notes those whose energies a transform has no room for, or of whose rows
+//            one is much quieter (tile/range.hpp); a second one computes these with a power of two for each row
 // scaling    unitary up to a power of two; the power is in the DFT matrices, the rest in the spectrum
 // steps      radix r over nr | twiddle | DFT16 over n1 | twiddle | DFT16 over n2 | spectrum | and back
 // tile       x[nr][i][j]: rows 8 i + 2t+e, columns 8 j + g of the 16 x 16 block nr
@@ -16,7 +18,8 @@
 #pragma once
 
 #include "kernels/families/chain/layout.hpp"
-#include "kernels/memory/rows.hpp"
+#include "kernels/memory/scaled_rows.hpp"
+#include "kernels/memory/walks.hpp"
 #include "kernels/middle/multiply.hpp"
 #include "kernels/tile/radix.hpp"
 #include "kernels/tile/scaled.hpp"
@@ -82,6 +85,18 @@ DANAUS_DEVICE void load_constants(const u32* tables, Constants<P>& c) {
 template <class P>
 DANAUS_DEVICE Words<4> load_tile(SharedAddress slab, int row, int nr) {
   return device::load_matrices<4, true>(slab + matrix_address<P>(row, nr));
+}
+// Of two rows. Each instruction loads tiles of both, so that registers are in the order of a product's operands.
+template <class P>
+DANAUS_DEVICE void load_tiles(SharedAddress slab, int nr, Words<4>& re, Words<4>& im) {
+  const int lane = device::lane_index(), matrix = lane / 8;
+  DANAUS_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    const SharedAddress line =
+        swizzled(matrix % 2 * P::layout.row_bytes + 16 * (32 * nr + 2 * (8 * i + lane % 8) + matrix / 2));
+    const Words<4> words = device::load_matrices<4, true>(slab + line);
+    re[2 * i] = words[0], im[2 * i] = words[1], re[2 * i + 1] = words[2], im[2 * i + 1] = words[3];
+  }
 }
 
 // DFT16 n1 of one block of real samples.
@@ -193,6 +208,9 @@ DANAUS_DEVICE void rows_there(const Constants<P>& c, Tiles& x) {
   }
 }
 
+template <class P, Path path>
+DANAUS_DEVICE_APART void compute_again(const ConvolutionArguments& a);
+
 // One warp of the kernel: its items, one after the other, through its own ring of slabs.
 template <class P, Path path>
 class Warp {
@@ -215,6 +233,8 @@ class Warp {
     u32 parity = 0;
     for (int number = 0; number < items_.count; ++number) {
       const SharedAddress slab = slab_at(place);
+      range::Limits limits;
+      if constexpr (kJudges) limits = limits_of<layout.dtype, false>(a_, item.channel);
       hold_spectrum(item.channel);
       if (has_beyond()) beyond_ = load_beyond(item);
       wait_for(place, parity);
@@ -223,6 +243,7 @@ class Warp {
       if (is_enclosing()) cut(row_place(a_, Path::enclosing, item), re);
       int exponent = 0;
       if constexpr (layout.scaled) exponent = narrow(re, im);
+      if constexpr (kJudges) judge(item, number, slab, limits, re, im);
       // A place is free once the store from it has been read: refill the one that an earlier item left.
       if (in_bulk() && leader_) device::store_wait_read<layout.lag>();
       if (path_ != Path::tensor) device::sync_warp();
@@ -237,16 +258,36 @@ class Warp {
       if (++place == layout.tuning.ring) place = 0, parity ^= 1;
     }
     if (in_bulk() && leader_) device::store_wait_read<0>();  // they read this block's shared memory
+    if constexpr (kJudges) {
+      device::sync_warp();
+      if (noted().has_any()) danaus::chain::compute_again<P, path>(a_);
+    }
+  }
+
+  // The second walk, of a warp that has nothing but its notes.
+  DANAUS_DEVICE void run_again() {
+    if (in_bulk() && leader_) device::store_wait<0>();
+    device::fence_async_global();
+    device::sync_warp();
+    load_registers();
+    DANAUS_UNROLL_BY(1)
+    for (int number = 0; number < items_.count; ++number)
+      if (noted().has(number)) compute_again(item_at<P>(a_, items_.first + number));
   }
 
  private:
   static constexpr Layout layout = P::layout;
+  // A lone row of bf16 has its own power of two anyway.
+  static constexpr bool kJudges = layout.pair || layout.dtype == Dtype::f16;
   static constexpr int r = layout.radix;
   static constexpr int kAhead = layout.tuning.ring - 1 - layout.lag;  // items that are fetched before they are needed
   using Samples = Words<4>[r];
 
   DANAUS_DEVICE SharedAddress slab_at(int place) const { return slabs_ + place * layout.slab_bytes; }
   DANAUS_DEVICE SharedAddress barrier_at(int place) const { return barriers_ + 8 * place; }
+  DANAUS_DEVICE NotedItems noted() const {
+    return {layout.notes_begin + (barriers_ - layout.barriers_begin) / layout.tuning.ring, items_.count};
+  }
   DANAUS_DEVICE bool in_bulk() const { return path_ != Path::threads; }  // by copies that the leader issues
   DANAUS_DEVICE bool pregate() const { return layout.gated && a_.pregate; }
   DANAUS_DEVICE bool postgate() const { return layout.gated && a_.postgate; }
@@ -261,8 +302,17 @@ class Warp {
         device::store_shared<16>(16 * i, device::load_constant<16>(a_.tables + 128 * layout.outer_at + 4 * i));
     if (leader_ && in_bulk())
       for (int i = 0; i < layout.tuning.ring; ++i) device::barrier_init(barrier_at(i), 1);
+    if constexpr (kJudges) {
+      if (leader_) noted().clear();
+      judge_ = range::Judge<layout.dtype, layout.pair>(1);
+    }
     device::fence_async();
     device::sync_block();
+    load_registers();
+    device::let_next_grid_begin();
+    device::wait_for_previous_grid();
+  }
+  DANAUS_DEVICE void load_registers() {
     load_constants(a_.tables, constants_);
     spectrum_.begin({a_.spectrum, a_.tables});
     if constexpr (layout.sparse) {
@@ -272,8 +322,6 @@ class Warp {
              LiveMarks<layout.marks_at>::of(a_.tables, 2 * kr + 1).lanes) != 0)
           live_ |= 1u << kr;
     }
-    device::let_next_grid_begin();
-    device::wait_for_previous_grid();
   }
 
   // And brings one of the next to L2: only where the channel changes, since to ask in fetch() takes 14 of the 207
@@ -353,11 +401,21 @@ class Warp {
     }
   }
 
+  static DANAUS_DEVICE void load_block(SharedAddress slab, int nr, Samples& re, Samples& im) {
+    if constexpr (layout.pair)
+      load_tiles<P>(slab, nr, re[nr], im[nr]);
+    else
+      re[nr] = load_tile<P>(slab, 0, nr);
+  }
+  static DANAUS_DEVICE void store_block(SharedAddress slab, int nr, const Samples& re, const Samples& im) {
+    device::store_matrices<4, true>(slab + matrix_address<P>(0, nr), re[nr]);
+    if constexpr (layout.pair) device::store_matrices<4, true>(slab + matrix_address<P>(1, nr), im[nr]);
+  }
+
   DANAUS_DEVICE void load(SharedAddress slab, Samples& re, Samples& im) const {
     DANAUS_UNROLL
     for (int nr = 0; nr < r; ++nr) {
-      re[nr] = load_tile<P>(slab, 0, nr);
-      if constexpr (layout.pair) im[nr] = load_tile<P>(slab, 1, nr);
+      load_block(slab, nr, re, im);
       if (!pregate()) continue;
       for_each_word(slab, layout.pregate_row, nr, re[nr], im[nr],
                     [](u32 word, u32 gate) { return device::mul2<layout.dtype>(word, gate); });
@@ -377,6 +435,56 @@ class Warp {
       }
       if (has_beyond()) visit(beyond_);
     });
+  }
+
+  // Notes the item if the first walk may be wrong about it.
+  DANAUS_DEVICE void judge(const Item& item, int number, SharedAddress slab, range::Limits limits, const Samples& re,
+                           const Samples& im) {
+    range::LaneSquares squares;
+    DANAUS_UNROLL
+    for (int nr = 0; nr < r; ++nr) {
+      DANAUS_UNROLL
+      for (int m = 0; m < 4; ++m) {
+        squares.template add<0>(re[nr][m]);
+        if constexpr (layout.pair) squares.template add<1>(im[nr][m]);
+      }
+    }
+    if (has_beyond()) squares.template add<0>(beyond_);
+    if (!judge_.doubts(squares, limits)) return;
+    if (!judge_.refuses(item.row + 1 < a_.batch, limits) || is_silent(slab)) return;
+    if (leader_ && a_.rows_apart) noted().note(number);
+  }
+  // Whether the samples of a slab are all zero.
+  DANAUS_DEVICE bool is_silent(SharedAddress slab) const {
+    u32 any = beyond_;
+    DANAUS_UNROLL_BY(1)
+    for (int nr = 0; nr < r; ++nr) {
+      for (int row = 0; row < layout.item_rows; ++row) {
+        const Words<4> words = load_tile<P>(slab, row, nr);
+        any |= words[0] | words[1] | words[2] | words[3];
+      }
+    }
+    return !device::any_of_warp((any & 0x7fff7fffu) != 0);
+  }
+
+  DANAUS_DEVICE void compute_again(const Item& item) {
+    const SharedAddress slab = slab_at(0);
+    const auto row_at = [&](int row) { return slab + row * layout.row_bytes; };
+    const ScaledRows<P, WarpWorker> rows(a_, item);
+    range::RowPowers powers;
+    if (!rows.scale(limits_of<layout.dtype, false>(a_, item.channel), 0, powers)) return;
+    rows.load_slab(0, powers, row_at);
+    device::sync_warp();
+    hold_spectrum(item.channel);
+    Words<4> re[r], im[r] = {};
+    DANAUS_UNROLL
+    for (int nr = 0; nr < r; ++nr) load_block(slab, nr, re, im);
+    convolve(item.channel, re, im);
+    DANAUS_UNROLL
+    for (int nr = 0; nr < r; ++nr) store_block(slab, nr, re, im);
+    device::sync_warp();
+    rows.store_slab(0, powers, factor_of(a_, item.channel), row_at);
+    device::sync_warp();
   }
 
   // From samples to samples; of the right angle the imaginary part is in beyond_, as far as it is wanted.
@@ -431,8 +539,7 @@ class Warp {
           if constexpr (layout.pair) im[nr][m] = scaled::samples_of<layout.dtype>(im[nr][m], factor);
         }
       }
-      device::store_matrices<4, true>(slab + matrix_address<P>(0, nr), re[nr]);
-      if constexpr (layout.pair) device::store_matrices<4, true>(slab + matrix_address<P>(1, nr), im[nr]);
+      store_block(slab, nr, re, im);
     }
     device::fence_async();
     device::sync_warp();
@@ -464,6 +571,7 @@ class Warp {
   const bool leader_;                     // issues the bulk copies
   const SharedAddress slabs_, barriers_;  // of the warp's ring
   const ItemRange items_;
+  range::Judge<layout.dtype, layout.pair> judge_;
   Constants<P> constants_;
   ChannelSpectrum<layout.tuning.spectrum, layout.rows, 2 * r, layout.size, 0, layout.marks_at> spectrum_;
   u32 live_ = 0;                       // blocks of a masked spectrum, a bit each
@@ -475,6 +583,11 @@ class Warp {
 template <class P, Path path>
 DANAUS_DEVICE void run(const ConvolutionArguments& a) {
   Warp<P, path>(a).run();
+}
+
+template <class P, Path path>
+DANAUS_DEVICE_APART void compute_again(const ConvolutionArguments& a) {
+  Warp<P, path>(a).run_again();
 }
 
 }  // namespace danaus::chain::inline DANAUS_BACKEND

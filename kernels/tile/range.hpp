@@ -1,0 +1,110 @@
+// Energies of an item's rows: which items a transform takes as they are, and the powers of two of others.
+//
+// The first walk sums squares beside the transform, in f16 and for each group of four lanes: a little more than a
+// multiply-add for a word of samples. Where a group's sums are out of the ordinary the warp's are looked at. What is
+// noted then is computed again, with exact sums and a power of two for each row (memory/scaled_rows.hpp).
+#pragma once
+
+#include "kernels/tile/bits.hpp"
+#include "kernels/tile/limits.hpp"
+
+namespace danaus::inline DANAUS_BACKEND::range {
+
+// Between which a channel's items have their energy; at first any.
+struct Limits {
+  float least = 0, greatest = __builtin_huge_valf();
+};
+
+// Sums of squares of a lane's samples of two rows, as packed f16.
+struct LaneSquares {
+  u32 of[2] = {0, 0};
+  template <int row>
+  DANAUS_DEVICE void add(u32 samples) {
+    of[row] = device::fma2(samples, samples, of[row]);
+  }
+};
+
+// Sums the squares of a group's lanes by one product with a matrix of weights, of which each lane has one word: `parts`
+// for even columns, so that what a group has counts for all groups and parts, and the greatest ratio times as much for
+// odd ones.
+template <Dtype T, bool pair>
+class Judge {
+ public:
+  DANAUS_DEVICE Judge() {}
+  DANAUS_DEVICE explicit Judge(int parts) {
+    const float weight =
+        static_cast<float>(kGroups * parts) * (device::lane_index() / 4 % 2 ? dynamic_range::kMostRatio<T> : 1);
+    weights_ = device::pack2(weight, weight);
+  }
+
+  // Whether an item may be out of the ordinary, as far as the warp has it. False for NaN in neither row, and where each
+  // row's energy and their ratio are as they should.
+  DANAUS_DEVICE bool doubts(const LaneSquares& squares, Limits limits) {
+    sum(squares);
+    return device::any_of_warp(!is_ordinary(limits));
+  }
+  // The same for the warp's sums, and for sure; after doubts(). `two`: there is a second row.
+  DANAUS_DEVICE bool refuses(bool two, Limits limits) {
+    for (int mask = 4; mask < 32; mask *= 2) {
+      DANAUS_UNROLL
+      for (int i = 0; i < 4; ++i) sums_[i] += float_of(device::shuffle_xor(word_of(sums_[i]), mask));
+    }
+    DANAUS_UNROLL
+    for (int i = 0; i < 4; ++i) sums_[i] /= kGroups;
+    device::count_fp32(16);
+    if (!two) sums_[2] = sums_[0], sums_[3] = sums_[1];
+    return !is_ordinary(limits);
+  }
+  DANAUS_DEVICE bool is_silent() const { return sums_[0] == 0 && sums_[2] == 0; }
+
+ private:
+  static constexpr int kGroups = 8;
+
+  DANAUS_DEVICE void sum(const LaneSquares& squares) {
+    sums_[0] = sums_[1] = sums_[2] = sums_[3] = 0;
+    device::mma_f32acc<Dtype::f16>(sums_, {squares.of[0], squares.of[pair ? 1 : 0]}, weights_);
+  }
+  DANAUS_DEVICE bool is_ordinary(Limits limits) const {
+    const bool alike = !pair || (sums_[0] <= sums_[3] && sums_[2] <= sums_[1]);
+    if constexpr (T == Dtype::bf16) return alike;  // samples have a power of two already
+    const float sum = pair ? sums_[0] + sums_[2] : sums_[0];
+    return alike && sum >= limits.least && sum <= limits.greatest;
+  }
+
+  u32 weights_ = 0;
+  float sums_[4];  // of the first row, that times the greatest ratio, and of the second
+};
+
+// The exponent of a positive normal number; and its number in steps of 2^-20 exponents, roughly.
+DANAUS_DEVICE int exponent_of(double value) { return static_cast<int>(words_of(value).high >> 20) - 1023; }
+DANAUS_DEVICE int steps_of(double value) { return static_cast<int>(words_of(value).high); }
+DANAUS_DEVICE bool is_finite(double value) { return (words_of(value).high >> 20 & 0x7ff) != 0x7ff; }
+// For exponents of normal numbers.
+DANAUS_DEVICE double double_power_of_two(int exponent) {
+  return double_of({0, static_cast<u32>(1023 + exponent) << 20});
+}
+
+// Exponents of what a pair's rows are multiplied by: norms then differ by a factor of 1.46 at most, and the pair's is
+// below 2^(most / 2) and above a third of it. A row without energy, or that is not finite, is computed as zeros.
+struct RowPowers {
+  static constexpr int kSilent = -10000, kNotFinite = -20000;
+  int first = 0, second = 0;
+
+  DANAUS_DEVICE RowPowers() {}
+  DANAUS_DEVICE RowPowers(double energy, double other, int most) {
+    const int of_first = counted(energy), of_second = counted(other);
+    const bool both = of_first > kSilent && of_second > kSilent;
+    const int difference = both ? (steps_of(energy) - steps_of(other) + (1 << 20)) >> 21 : 0;
+    const int power = (most - 2 - max(of_first, of_second + 2 * difference)) >> 1;
+    first = of_first > kSilent ? power : of_first;
+    second = of_second > kSilent ? power + difference : of_second;
+  }
+  DANAUS_DEVICE int of(int row) const { return row == 0 ? first : second; }
+
+ private:
+  static DANAUS_DEVICE int counted(double energy) {
+    return !is_finite(energy) ? kNotFinite : energy > 0 ? exponent_of(energy) : kSilent;
+  }
+};
+
+}  // namespace danaus::inline DANAUS_BACKEND::range
