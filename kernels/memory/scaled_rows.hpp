@@ -41,15 +41,21 @@ class ScaledRows {
  public:
   DANAUS_DEVICE ScaledRows(const ConvolutionArguments& a, const Item& item) : a_(a), item_(item) {}
 
-  // Finds the rows' powers, or that the first walk was right about the item: then false. `scratch`: 8 bytes of shared
-  // memory for each warp of several.
-  DANAUS_DEVICE bool scale(range::Limits limits, SharedAddress scratch, range::RowPowers& powers) const {
+  // Finds the rows' powers, or that the first walk was right about the item: then false. `factor` is what the channel's
+  // spectrum was divided by. `scratch`: 8 bytes of shared memory for each warp of several.
+  DANAUS_DEVICE bool scale(range::Limits limits, float factor, SharedAddress scratch, range::RowPowers& powers) const {
     const double first = energy(0, scratch), second = has_second() ? energy(1, scratch) : 0, sum = first + second;
-    double least = limits.least, greatest = limits.greatest;
-    if (T == Dtype::bf16) least = 0x1p-230, greatest = 0x1p256;  // products with a gate are normal numbers of bf16
+    if (sum == 0) return false;
     constexpr double kMost = dynamic_range::kMostRatio<T>;
     const bool alike = !has_second() || (first <= kMost * second && second <= kMost * first);
-    if (sum == 0 || (alike && sum >= least && sum <= greatest)) return false;
+    if constexpr (T == Dtype::bf16) {
+      // Products with a gate are normal numbers, and so is what results are multiplied by (range::leaves_range()).
+      const double result = sum * factor * factor;
+      const auto is_normal = [](double energy) { return energy >= 0x1p-230 && energy <= 0x1p230; };
+      if (alike && is_normal(sum) && is_normal(result)) return false;
+    } else {
+      if (alike && sum >= limits.least && sum <= limits.greatest) return false;
+    }
     // A spectrum without a factor may exceed 1: then the limit says by how much.
     const bool exceeds = limits.greatest > 0 && limits.greatest < dynamic_range::kMostEnergy;
     powers = range::RowPowers(

@@ -15,6 +15,12 @@ struct Limits {
   float least = 0, greatest = __builtin_huge_valf();
 };
 
+// Of bf16 samples: whether what results are multiplied by may leave fp32's range where y does not. Of samples with the
+// least exponent, silence among them, it never does.
+DANAUS_DEVICE bool leaves_range(int exponent, float factor) {
+  return exponent > 1 && !(factor >= 0x1p-126f && factor <= 0x1p126f);
+}
+
 // Sums of squares of a lane's samples of two rows, as packed f16.
 struct LaneSquares {
   u32 of[2] = {0, 0};

@@ -250,18 +250,18 @@ class Warp {
       fetch();
       convolve(item.channel, re, im);
       float factor = 1;
-      if constexpr (layout.scaled)
+      if constexpr (layout.scaled) {
         factor = scaled::power_of_two(exponent) * spectrum_.factor(a_.spectrum_factors, item.channel);
+        if (range::leaves_range(exponent, factor)) note(number);
+      }
       if (has_beyond()) store_beyond(item, factor, beyond_);
       store(item, slab, factor, re, im);
       advance<P>(a_, item);
       if (++place == layout.tuning.ring) place = 0, parity ^= 1;
     }
     if (in_bulk() && leader_) device::store_wait_read<0>();  // they read this block's shared memory
-    if constexpr (kJudges) {
-      device::sync_warp();
-      if (noted().has_any()) danaus::chain::compute_again<P, path>(a_);
-    }
+    device::sync_warp();
+    if (noted().template has_any<1>()) chain::compute_again<P, path>(a_);
   }
 
   // The second walk, of a warp that has nothing but its notes.
@@ -270,9 +270,7 @@ class Warp {
     device::fence_async_global();
     device::sync_warp();
     load_registers();
-    DANAUS_UNROLL_BY(1)
-    for (int number = 0; number < items_.count; ++number)
-      if (noted().has(number)) compute_again(item_at<P>(a_, items_.first + number));
+    noted().template for_each<1>([&](int number) { compute_again(item_at<P>(a_, items_.first + number)); });
   }
 
  private:
@@ -285,7 +283,7 @@ class Warp {
 
   DANAUS_DEVICE SharedAddress slab_at(int place) const { return slabs_ + place * layout.slab_bytes; }
   DANAUS_DEVICE SharedAddress barrier_at(int place) const { return barriers_ + 8 * place; }
-  DANAUS_DEVICE NotedItems noted() const {
+  DANAUS_DEVICE NotedItems noted() const {  // of this warp
     return {layout.notes_begin + (barriers_ - layout.barriers_begin) / layout.tuning.ring, items_.count};
   }
   DANAUS_DEVICE bool in_bulk() const { return path_ != Path::threads; }  // by copies that the leader issues
@@ -302,10 +300,8 @@ class Warp {
         device::store_shared<16>(16 * i, device::load_constant<16>(a_.tables + 128 * layout.outer_at + 4 * i));
     if (leader_ && in_bulk())
       for (int i = 0; i < layout.tuning.ring; ++i) device::barrier_init(barrier_at(i), 1);
-    if constexpr (kJudges) {
-      if (leader_) noted().clear();
-      judge_ = range::Judge<layout.dtype, layout.pair>(1);
-    }
+    if (leader_) noted().clear(0);
+    judge_ = range::Judge<layout.dtype, layout.pair>(1);
     device::fence_async();
     device::sync_block();
     load_registers();
@@ -452,7 +448,10 @@ class Warp {
     if (has_beyond()) squares.template add<0>(beyond_);
     if (!judge_.doubts(squares, limits)) return;
     if (!judge_.refuses(item.row + 1 < a_.batch, limits) || is_silent(slab)) return;
-    if (leader_ && a_.rows_apart) noted().note(number);
+    note(number);
+  }
+  DANAUS_DEVICE void note(int number) const {
+    if (leader_ && a_.rows_apart) noted().note(0, number);
   }
   // Whether the samples of a slab are all zero.
   DANAUS_DEVICE bool is_silent(SharedAddress slab) const {
@@ -472,7 +471,8 @@ class Warp {
     const auto row_at = [&](int row) { return slab + row * layout.row_bytes; };
     const ScaledRows<P, WarpWorker> rows(a_, item);
     range::RowPowers powers;
-    if (!rows.scale(limits_of<layout.dtype, false>(a_, item.channel), 0, powers)) return;
+    const range::Limits limits = limits_of<layout.dtype, false>(a_, item.channel);
+    if (!rows.scale(limits, factor_of(a_, item.channel), 0, powers)) return;
     rows.load_slab(0, powers, row_at);
     device::sync_warp();
     hold_spectrum(item.channel);

@@ -355,7 +355,7 @@ class Transform {
     using namespace dynamic_range;
     constexpr int kOne = 127;
     const float sum = taps_.magnitudes;
-    if (a_.ranges && (sum == 0 || (taps_.squares >= kLeastTaps && sum <= kMostTaps))) return kOne;
+    if (sum == 0 || (a_.ranges && taps_.squares >= kLeastTaps && sum <= kMostTaps)) return kOne;
     return scaled::normal_exponent(static_cast<int>(word_of(sum) >> 23) + 1);
   }
 
