@@ -31,16 +31,16 @@ struct GatesFromMemory {
   }
 };
 
-// As scaled::samples_of(): of f16 the factor of most filters is 1.
+// As scaled::samples_of(): of f16 the factor of most filters is 1, and where work is counted it is 0.
 template <Dtype T>
 DANAUS_DEVICE u32 gradient_of(u32 results, float factor) {
-  if (T == Dtype::bf16 || factor == 1) return scaled::samples_of<T>(results, factor);
+  if (T == Dtype::bf16 || factor == 1 || factor == 0) return scaled::samples_of<T>(results, factor);
   device::count_fp32(2);
   return device::pack2<T>(device::lower_float(results) * factor, device::upper_float(results) * factor);
 }
 template <Dtype T>
 DANAUS_DEVICE u32 gradient_of(u32 results, float factor, u32 gate) {
-  if (T == Dtype::bf16 || factor == 1) return scaled::samples_of<T>(results, factor, gate);
+  if (T == Dtype::bf16 || factor == 1 || factor == 0) return scaled::samples_of<T>(results, factor, gate);
   device::count_fp32(4);
   return device::pack2<T>(device::lower_float(results) * factor * device::lower_float<T>(gate),
                           device::upper_float(results) * factor * device::upper_float<T>(gate));

@@ -479,6 +479,7 @@ class Warp {
     Words<4> re[r], im[r] = {};
     DANAUS_UNROLL
     for (int nr = 0; nr < r; ++nr) load_block(slab, nr, re, im);
+    beyond_ = 0;  // rows begin where their samples do
     convolve(item.channel, re, im);
     DANAUS_UNROLL
     for (int nr = 0; nr < r; ++nr) store_block(slab, nr, re, im);
