@@ -3,7 +3,6 @@
 // A kernel is one C++ function template over these operations. Under nvcc each of them is an instruction (cuda.hpp);
 // under a host compiler it is a step of the executor (kernels/executor/operations.hpp), which checks it and counts it.
 //
-//   DANAUS_DEVICE            before each function; DANAUS_DEVICE_APART: called, so that its registers are its own
 //   u32                      one 32-bit register; of a packed pair of f16 or bf16 the lower half has the lower index
 //   Words<n>                 n registers moved by one memory instruction
 //   SharedAddress            byte offset into the block's shared memory

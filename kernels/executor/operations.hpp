@@ -15,7 +15,6 @@
 #include "reference/basics.hpp"
 
 #define DANAUS_DEVICE inline
-#define DANAUS_DEVICE_APART inline
 #define DANAUS_UNROLL
 #define DANAUS_UNROLL_BY(times)
 

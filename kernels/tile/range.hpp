@@ -30,18 +30,13 @@ struct LaneSquares {
   }
 };
 
-// Sums the squares of a group's lanes by one product with a matrix of weights, of which each lane has one word: `parts`
-// for even columns, so that what a group has counts for all groups and parts, and the greatest ratio times as much for
-// odd ones.
-template <Dtype T, bool pair>
+// Judges items by the energies of what a warp has of them, one of `parts` parts. A product with a matrix of weights
+// sums the squares of a group's four lanes, and each is counted for all groups and parts.
+template <Dtype T, bool pair, int parts>
 class Judge {
  public:
-  DANAUS_DEVICE Judge() {}
-  DANAUS_DEVICE explicit Judge(int parts) {
-    const float weight =
-        static_cast<float>(kGroups * parts) * (device::lane_index() / 4 % 2 ? dynamic_range::kMostRatio<T> : 1);
-    weights_ = device::pack2(weight, weight);
-  }
+  // Odd columns of the matrix have the greatest ratio of a pair's energies besides. Each lane has one word of it.
+  DANAUS_DEVICE Judge() : weights_(weights(device::lane_index() / 4 % 2 == 1)) {}
 
   // Whether an item may be out of the ordinary, as far as the warp has it. False for NaN in neither row, and where each
   // row's energy and their ratio are as they should.
@@ -66,9 +61,13 @@ class Judge {
  private:
   static constexpr int kGroups = 8;
 
+  static DANAUS_DEVICE u32 weights(bool odd) {
+    const float weight = kGroups * parts * (odd ? dynamic_range::kMostRatio<T> : 1);
+    return device::pack2(weight, weight);
+  }
   DANAUS_DEVICE void sum(const LaneSquares& squares) {
     sums_[0] = sums_[1] = sums_[2] = sums_[3] = 0;
-    device::mma_f32acc<Dtype::f16>(sums_, {squares.of[0], squares.of[pair ? 1 : 0]}, weights_);
+    device::mma_f32acc<Dtype::f16>(sums_, {squares.of[0], squares.of[pair ? 1 : 0]}, pair ? weights_ : weights(false));
   }
   DANAUS_DEVICE bool is_ordinary(Limits limits) const {
     const bool alike = !pair || (sums_[0] <= sums_[3] && sums_[2] <= sums_[1]);
@@ -77,7 +76,7 @@ class Judge {
     return alike && sum >= limits.least && sum <= limits.greatest;
   }
 
-  u32 weights_ = 0;
+  u32 weights_;
   float sums_[4];  // of the first row, that times the greatest ratio, and of the second
 };
 

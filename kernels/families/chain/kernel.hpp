@@ -208,9 +208,6 @@ DANAUS_DEVICE void rows_there(const Constants<P>& c, Tiles& x) {
   }
 }
 
-template <class P, Path path>
-DANAUS_DEVICE_APART void compute_again(const ConvolutionArguments& a);
-
 // One warp of the kernel: its items, one after the other, through its own ring of slabs.
 template <class P, Path path>
 class Warp {
@@ -261,10 +258,10 @@ class Warp {
     }
     if (in_bulk() && leader_) device::store_wait_read<0>();  // they read this block's shared memory
     device::sync_warp();
-    if (noted().template has_any<1>()) chain::compute_again<P, path>(a_);
+    if (noted().template has_any<1>()) Warp(a_).run_again();
   }
 
-  // The second walk, of a warp that has nothing but its notes.
+  // The second walk, for an object of its own: registers that outlive the first walk would spill there.
   DANAUS_DEVICE void run_again() {
     if (in_bulk() && leader_) device::store_wait<0>();
     device::fence_async_global();
@@ -301,7 +298,6 @@ class Warp {
     if (leader_ && in_bulk())
       for (int i = 0; i < layout.tuning.ring; ++i) device::barrier_init(barrier_at(i), 1);
     if (leader_) noted().clear(0);
-    judge_ = range::Judge<layout.dtype, layout.pair>(1);
     device::fence_async();
     device::sync_block();
     load_registers();
@@ -572,7 +568,7 @@ class Warp {
   const bool leader_;                     // issues the bulk copies
   const SharedAddress slabs_, barriers_;  // of the warp's ring
   const ItemRange items_;
-  range::Judge<layout.dtype, layout.pair> judge_;
+  range::Judge<layout.dtype, layout.pair, 1> judge_;
   Constants<P> constants_;
   ChannelSpectrum<layout.tuning.spectrum, layout.rows, 2 * r, layout.size, 0, layout.marks_at> spectrum_;
   u32 live_ = 0;                       // blocks of a masked spectrum, a bit each
@@ -584,11 +580,6 @@ class Warp {
 template <class P, Path path>
 DANAUS_DEVICE void run(const ConvolutionArguments& a) {
   Warp<P, path>(a).run();
-}
-
-template <class P, Path path>
-DANAUS_DEVICE_APART void compute_again(const ConvolutionArguments& a) {
-  Warp<P, path>(a).run_again();
 }
 
 }  // namespace danaus::chain::inline DANAUS_BACKEND

@@ -61,9 +61,6 @@ struct Nothing {
   DANAUS_DEVICE void operator()(int) const {}
 };
 
-template <class P, Path path>
-DANAUS_DEVICE_APART void compute_again(const ConvolutionArguments& a);
-
 // One block of the kernel. A slab's place in the ring is `place`; that of an item is the place of its first slab.
 template <class P, Path path>
 class Block {
@@ -99,7 +96,7 @@ class Block {
     finish();
   }
 
-  // The second walk, of a block that has its shared memory and nothing else.
+  // The second walk, for an object of its own: registers that outlive the first walk would spill there.
   DANAUS_DEVICE void run_again() {
     if (in_bulk() && leader_) device::store_wait<0>();
     device::fence_async_global();
@@ -131,7 +128,7 @@ class Block {
   DANAUS_DEVICE NotedItems noted() const { return {layout.notes_begin, items_.count}; }
 
   DANAUS_DEVICE void finish() const {
-    if (noted().template has_any<layout.tuning.warps>()) exchange::compute_again<P, path>(a_);
+    if (noted().template has_any<layout.tuning.warps>()) Block(a_).run_again();
   }
 
   // Barriers, constants.
@@ -159,7 +156,6 @@ class Block {
   DANAUS_DEVICE void load_registers() {
     spectrum_.begin({a_.spectrum, a_.tables});
     if constexpr (layout.sparse) find_live();  // before constants take the registers
-    if constexpr (kJudges) judge_ = range::Judge<layout.dtype, layout.pair>(layout.units);
     load_constants<P>(a_.tables, constants_);
     if constexpr (!layout.several_groups) {
       DANAUS_UNROLL
@@ -736,17 +732,12 @@ class Block {
   float factor_ = 0;          // of the item between steps B and A back
   int stored_ = 0;            // items whose last slabs refill() waits for
   GateRing<P> gates_;
-  range::Judge<layout.dtype, layout.pair> judge_;
+  range::Judge<layout.dtype, layout.pair, layout.units> judge_;
 };
 
 template <class P, Path path>
 DANAUS_DEVICE void run(const ConvolutionArguments& a) {
   Block<P, path>(a).run();
-}
-
-template <class P, Path path>
-DANAUS_DEVICE_APART void compute_again(const ConvolutionArguments& a) {
-  Block<P, path>(a).run_again();
 }
 
 }  // namespace danaus::exchange::inline DANAUS_BACKEND
