@@ -210,11 +210,13 @@ class Transform {
   DANAUS_DEVICE void run(Keep keep) {
     const TapSums sums = a_.rows ? fill_from_rows() : with_type_of_taps(a_, [&]<Dtype T>() { return fill<T>(); });
     if (a_.factors) {
-      taps_ = sum_of_transform(sums);
-      const int exponent = exponent_of_factor();
+      const TapSums all = sum_of_transform(sums);
+      const int exponent = exponent_of_factor(all);
       scale_ = power_of_two(254 - exponent);
-      if (points_.thread() == 0 && part_ == 0 && channel_ < a_.channels)
-        device::store_global<4>(a_.factors + channel_, {word_of(power_of_two(exponent))});
+      if (points_.thread() == 0 && channel_ < a_.channels) {
+        if (part_ == 0) device::store_global<4>(a_.factors + channel_, {word_of(power_of_two(exponent))});
+        if (a_.ranges) device::store_global<4>(range(), {word_of(least_energy(all))});
+      }
     } else {
       device::sync_block();
     }
@@ -253,19 +255,15 @@ class Transform {
     const u32 greatest = device::max_of_warp(word_of(square));
     if (device::lane_index() == 0) device::store_shared<4>(sum_place(points_.thread() / 32), {greatest});
   }
-  // After it: energies of items that the channel's spectrum leaves room for, as far as this part has it.
-  DANAUS_DEVICE void store_range() const {
+  // After it: the greatest energy of an item that this part of the channel's spectrum leaves room for.
+  DANAUS_DEVICE void store_greatest_energy() const {
     if (points_.thread() > 0 || channel_ >= a_.channels) return;
-    float square = 0;
+    float square = 1;
     for (int warp = 0; warp < layout.warps; ++warp)
       square = max(square, float_of(device::load_shared<4>(sum_place(warp))[0]));
-    using namespace dynamic_range;
-    const float points = static_cast<float>(a_.real_pairs ? 2 * layout.points : a_.parts * layout.points);
-    const float energy = taps_.squares * scale_ * scale_;
-    const float least = energy > 0 ? points * kLeastSquare / min(energy, 1.f) : 0;
-    const float greatest = scale_ == 1 ? kMostEnergy / max(square, 1.f) : 0;  // none: the factor is another than 1
-    device::store_global<8>(a_.ranges + 2 * (static_cast<long long>(channel_) * a_.parts + part_),
-                            {word_of(least), word_of(greatest)});
+    // None of those that the first walk takes, where the factor is another than 1.
+    const float greatest = scale_ == 1 ? dynamic_range::kMostEnergy / square : 0;
+    device::store_global<4>(range() + 1, {word_of(greatest)});
   }
 
  private:
@@ -351,13 +349,19 @@ class Transform {
     return sums;
   }
   // Of the power of two by which the channel's spectrum is divided.
-  DANAUS_DEVICE int exponent_of_factor() const {
+  DANAUS_DEVICE int exponent_of_factor(const TapSums& taps) const {
     using namespace dynamic_range;
     constexpr int kOne = 127;
-    const float sum = taps_.magnitudes;
-    if (sum == 0 || (a_.ranges && taps_.squares >= kLeastTaps && sum <= kMostTaps)) return kOne;
+    const float sum = taps.magnitudes;
+    if (sum == 0 || (a_.ranges && taps.squares >= kLeastTaps && sum <= kMostTaps)) return kOne;
     return scaled::normal_exponent(static_cast<int>(word_of(sum) >> 23) + 1);
   }
+  // Of an item that the first walk takes, before the product with the spectrum and behind it; of a silent filter any.
+  DANAUS_DEVICE float least_energy(const TapSums& taps) const {
+    const float points = static_cast<float>(a_.real_pairs ? 2 * layout.points : a_.parts * layout.points);
+    return taps.squares > 0 ? points * dynamic_range::kLeastSquare / min(taps.squares, 1.f) : 0;
+  }
+  DANAUS_DEVICE float* range() const { return a_.ranges + 2 * (static_cast<long long>(channel_) * a_.parts + part_); }
 
   // Of the pair fold, from Z to K: f and M - f at once; K[M] has a place of its own.
   template <class Keep>
@@ -381,7 +385,6 @@ class Transform {
   const Points<P> points_;
   int channel_, part_;
   float scale_ = 1;
-  TapSums taps_;  // where there are factors
 };
 
 template <class P>
@@ -397,7 +400,7 @@ DANAUS_DEVICE void run_whole(const Arguments& a) {
   });
   if (a.ranges) transform.note_greatest(greatest);
   device::sync_block();
-  if (a.ranges) transform.store_range();
+  if (a.ranges) transform.store_greatest_energy();
   if (transform.channel() < a.channels) transform.gather();
 }
 
