@@ -172,20 +172,27 @@ template <Dtype T>
 double half_of(u32 pair, int which) {
   return host::decode<T>(std::uint16_t(pair >> (16 * which)));
 }
+// A sum that is no double is rounded to odd, so that the rounding to a half that follows is the only one. Halves and
+// their products are doubles.
+inline double odd_sum(double a, double b) {
+  const double sum = a + b, part = sum - a, error = (a - (sum - part)) + (b - part);
+  const auto bits = std::bit_cast<std::uint64_t>(sum);
+  if (!(error != 0) || bits % 2 != 0 || !std::isfinite(sum)) return sum;
+  return std::bit_cast<double>((error > 0) == (sum > 0) ? bits + 1 : bits - 1);
+}
 template <Dtype T>
 void count_unpack() {
   ++(here().counters->*(T == Dtype::f16 ? &host::Counters::half_unpacks : &host::Counters::bf16_unpacks));
 }
 }  // namespace detail
 
-// Products of two halves are exact in double, and so is their sum with a third unless it is 2^29 times smaller.
 template <Dtype T = Dtype::f16>
 u32 add2(u32 a, u32 b) {
-  return detail::packed<T>([=](int i) { return detail::half_of<T>(a, i) + detail::half_of<T>(b, i); });
+  return detail::packed<T>([=](int i) { return detail::odd_sum(detail::half_of<T>(a, i), detail::half_of<T>(b, i)); });
 }
 template <Dtype T = Dtype::f16>
 u32 sub2(u32 a, u32 b) {
-  return detail::packed<T>([=](int i) { return detail::half_of<T>(a, i) - detail::half_of<T>(b, i); });
+  return detail::packed<T>([=](int i) { return detail::odd_sum(detail::half_of<T>(a, i), -detail::half_of<T>(b, i)); });
 }
 template <Dtype T = Dtype::f16>
 u32 mul2(u32 a, u32 b) {
@@ -193,13 +200,15 @@ u32 mul2(u32 a, u32 b) {
 }
 template <Dtype T = Dtype::f16>
 u32 fma2(u32 a, u32 b, u32 c) {
-  return detail::packed<T>(
-      [=](int i) { return detail::half_of<T>(a, i) * detail::half_of<T>(b, i) + detail::half_of<T>(c, i); });
+  return detail::packed<T>([=](int i) {
+    return detail::odd_sum(detail::half_of<T>(a, i) * detail::half_of<T>(b, i), detail::half_of<T>(c, i));
+  });
 }
 template <Dtype T = Dtype::f16>
 u32 fms2(u32 a, u32 b, u32 c) {
-  return detail::packed<T>(
-      [=](int i) { return detail::half_of<T>(a, i) * detail::half_of<T>(b, i) - detail::half_of<T>(c, i); });
+  return detail::packed<T>([=](int i) {
+    return detail::odd_sum(detail::half_of<T>(a, i) * detail::half_of<T>(b, i), -detail::half_of<T>(c, i));
+  });
 }
 template <Dtype T = Dtype::f16>
 u32 pack2(float low, float high) {
@@ -218,7 +227,10 @@ float upper_float(u32 pair) {
 }
 template <Dtype T = Dtype::f16>
 u32 max2(u32 a, u32 b) {
-  return detail::packed<T>([=](int i) { return std::fmax(detail::half_of<T>(a, i), detail::half_of<T>(b, i)); });
+  return detail::packed<T>([=](int i) {
+    const double x = detail::half_of<T>(a, i), y = detail::half_of<T>(b, i);
+    return x == y ? (std::signbit(x) ? y : x) : std::fmax(x, y);  // +0 is greater than -0
+  });
 }
 inline u32 negate2(u32 a) { return a ^ 0x80008000u; }
 

@@ -3,7 +3,7 @@
 //   schedule.cpp   blocks begin, run and end; warps meet; who goes on when nobody can
 //   memory.cpp     accesses to shared and global memory
 //   counting.cpp   wavefronts, bank conflicts, sectors
-//   matrices.cpp   matrices, products, shuffles
+//   matrices.cpp   matrices, shuffles, and products, whose bits product_rule.cpp computes
 //   warpgroup.cpp  products of a group of warps
 //   barriers.cpp   mbarriers
 //   copies.cpp     asynchronous copies
