@@ -85,10 +85,12 @@ struct Shuffle {
   u32 value;
   int source;
 };
+// Of threads that arrive: those of the block, all of the cluster, or of other blocks only that they have read.
+enum class Scope : std::uint8_t { block, cluster, reads };
 struct BarrierWait {
   SharedAddress barrier;
   u32 parity;
-  bool of_cluster;
+  Scope scope;
 };
 struct FlagWait {
   const u32* flag;
@@ -125,19 +127,22 @@ void bulk_store(void* to, SharedAddress from, u32 bytes, Site site);
 void store_commit();
 void store_wait(int pending, bool written);
 void fence_async();
+void fence_async_global();
+void fence_barrier_init();
+int warp_index(Site site);
 
 void barrier_init(SharedAddress barrier, u32 arrivals, Site site);
 void barrier_arrive(SharedAddress barrier, Site site);
 void barrier_expect(SharedAddress barrier, u32 bytes, Site site);
-void barrier_wait(SharedAddress barrier, u32 parity, bool of_cluster, Site site);
+void barrier_wait(SharedAddress barrier, u32 parity, Scope scope, Site site);
 
 RemoteAddress remote_address(SharedAddress address, int rank, Site site);
 void load_remote(RemoteAddress from, int bytes, void* words, Site site);
 void store_remote(RemoteAddress to, int bytes, const void* words, Site site);
 void store_remote_async(RemoteAddress to, int bytes, const void* words, RemoteAddress barrier, Site site);
 void copy_remote(RemoteAddress to, SharedAddress from, u32 bytes, RemoteAddress barrier, Site site);
-void barrier_arrive_remote(RemoteAddress barrier, Site site);
-void arrive_cluster(Site site);
+void barrier_arrive_remote(RemoteAddress barrier, bool only_reads, Site site);
+void arrive_cluster(bool relaxed, Site site);
 void wait_cluster(Site site);
 
 void wait_for_previous_grid();
@@ -151,7 +156,7 @@ inline int thread_index() { return detail::here().thread; }
 inline int block_index() { return detail::here().block; }
 inline int block_count() { return detail::here().block_count; }
 inline int lane_index() { return thread_index() % 32; }
-inline int warp_index() { return thread_index() / 32; }
+inline int warp_index(const Site site = Site::current()) { return detail::warp_index(site); }
 
 inline u32 shift_left(u32 a, u32 bits) { return bits < 32 ? a << bits : 0; }
 inline u32 permute_bytes(u32 a, u32 b, u32 selector) {
@@ -361,7 +366,7 @@ void store_wait() {
   detail::store_wait(pending, true);
 }
 inline void fence_async() { detail::fence_async(); }
-inline void fence_async_global() {}
+inline void fence_async_global() { detail::fence_async_global(); }
 
 inline void barrier_init(SharedAddress barrier, u32 arrivals, const Site site = Site::current()) {
   detail::barrier_init(barrier, arrivals, site);
@@ -373,7 +378,7 @@ inline void barrier_expect(SharedAddress barrier, u32 bytes, const Site site = S
   detail::barrier_expect(barrier, bytes, site);
 }
 inline void barrier_wait(SharedAddress barrier, u32 parity, const Site site = Site::current()) {
-  detail::barrier_wait(barrier, parity, false, site);
+  detail::barrier_wait(barrier, parity, detail::Scope::block, site);
 }
 
 inline u32 shuffle(u32 value, int source, const Site site = Site::current()) {
@@ -392,10 +397,10 @@ inline void sync_block(const Site site = Site::current()) {
 
 inline int cluster_rank() { return detail::here().rank; }
 inline int cluster_size() { return detail::here().cluster_size; }
-inline void arrive_cluster(const Site site = Site::current()) { detail::arrive_cluster(site); }
+inline void arrive_cluster(const Site site = Site::current()) { detail::arrive_cluster(false, site); }
 inline void wait_cluster(const Site site = Site::current()) { detail::wait_cluster(site); }
 inline void sync_cluster(const Site site = Site::current()) {
-  detail::arrive_cluster(site);
+  detail::arrive_cluster(false, site);
   detail::wait_cluster(site);
 }
 inline RemoteAddress remote_address(SharedAddress address, int rank, const Site site = Site::current()) {
@@ -424,16 +429,16 @@ inline void copy_remote(RemoteAddress to, SharedAddress from, u32 bytes, RemoteA
   detail::copy_remote(to, from, bytes, barrier, site);
 }
 inline void barrier_arrive_remote(RemoteAddress barrier, const Site site = Site::current()) {
-  detail::barrier_arrive_remote(barrier, site);
+  detail::barrier_arrive_remote(barrier, false, site);
 }
 inline void barrier_wait_cluster(SharedAddress barrier, u32 parity, const Site site = Site::current()) {
-  detail::barrier_wait(barrier, parity, true, site);
+  detail::barrier_wait(barrier, parity, detail::Scope::cluster, site);
 }
 inline void barrier_release_remote(RemoteAddress barrier, u32, const Site site = Site::current()) {
-  detail::barrier_arrive_remote(barrier, site);
+  detail::barrier_arrive_remote(barrier, true, site);
 }
 inline void barrier_wait_released(SharedAddress barrier, u32 parity, const Site site = Site::current()) {
-  detail::barrier_wait(barrier, parity, true, site);
+  detail::barrier_wait(barrier, parity, detail::Scope::reads, site);
 }
 
 inline void let_next_grid_begin() {}
