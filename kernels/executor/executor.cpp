@@ -54,8 +54,8 @@ Counters Executor::run(const Launch& launch, const std::function<void()>& kernel
   s.counters = {};
   s.random.seed(launch.seed);
   s.failure = nullptr;
-  if (!launch.continues)
-    for (Region& region : s.regions) region.history.begin_launch();
+  for (Region& region : s.regions)
+    if (launch.resident && region.writable) region.history.reset(region.end - region.begin, true);
   struct Restore {
     State& s;
     State* before;
