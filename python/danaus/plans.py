@@ -5,7 +5,7 @@ from ctypes import byref, c_int64, c_void_p
 import numpy as np
 
 from danaus import _arrays
-from danaus._library import INPUT, OUTPUT, Array, Bytes, Call, arrays_of, check, encoded, library, mask_of, whole
+from danaus._library import INPUT, OUTPUT, Array, Bytes, Call, arrays_of, check, encoded, is_whole, library, mask_of, whole
 
 
 _MOST_DEVICE, _MOST_ROWS, _MOST_STREAM = 2**31 - 1, 2**63 - 1, 2**64 - 1
@@ -15,7 +15,7 @@ def ordinal_of(operation, device):
     """None for the host ("cpu"), or the ordinal of a CUDA device: 1, "cuda:1", "cuda" for the first."""
     if device == "cpu":
         return None
-    if isinstance(device, int) and not isinstance(device, bool) and device >= 0:
+    if is_whole(device) and device >= 0:
         return whole(operation, "device", device, 0, _MOST_DEVICE)
     kind, _, number = str(device).partition(":")
     if kind == "cuda" and (number.isdecimal() or not number and ":" not in str(device)):
