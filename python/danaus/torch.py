@@ -311,11 +311,11 @@ def _conv_backward_cuda(dy, u, k, spectrum, mode, pregate, postgate, needed):
 def _conv_fake(u, k, mode, pregate, postgate, trains=False):
     _check(u, k, mode, pregate, postgate)
     if u.device.type == "cuda" and u.dtype in SIXTEEN:
-        if u.numel() == 0 or not trains:
+        if u.numel() == 0:
             return like(u), u.new_empty(0, dtype=torch.uint8)
         some = u.new_empty((1 if u.shape[0] == 1 else 2, *u.shape[1:]), device="meta")  # of any batch
         kept = _kept_bytes(_token(some, k, mode, pregate, postgate), u.device.index)
-        return like(u), u.new_empty(kept, dtype=torch.uint8)
+        return like(u), u.new_empty(kept if trains else 0, dtype=torch.uint8)
     points = _points(mode, int(u.shape[2]), int(k.shape[1]))
     complex_type = torch.complex128 if u.dtype == torch.float64 else torch.complex64
     return like(u), k.new_empty((k.shape[0], points // 2 + 1) if trains else 0, dtype=complex_type)
