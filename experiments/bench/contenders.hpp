@@ -76,8 +76,8 @@ class Runner {
   virtual std::string variant() const = 0;                 // one word
   virtual std::int64_t fft_size() const = 0;               // 0 without an FFT
   virtual std::vector<int> factors() const { return {}; }  // of it, where they are known
-  // On the L2 error that it adds to an output, relative to what was summed to it; and what plans promise beside. Rows of
-  // baselines are judged by themselves: they are as loud as each other.
+  // On the L2 error that it adds to an output, relative to what was summed to it; and what plans promise beside. Rows
+  // of baselines are judged by themselves: they are as loud as each other.
   virtual double bound(std::string_view output) const = 0;
   virtual Promise promise() const { return {}; }
   virtual bool computes() const { return true; }             // otherwise y is to be u
