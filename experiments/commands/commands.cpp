@@ -15,6 +15,7 @@ namespace {
 constexpr std::array kCommands = {
     Command{"verify", "is every method as close to the truth as its bound says?", &run_verify},
     Command{"random", "does any call, whatever its lengths, alignments and data, give a wrong result?", &run_random},
+    Command{"selftest", "does this machine compute the committed bits?", &run_selftest},
     Command{"record", "what ran where: which tests passed on this device, and which sanitizers?", &run_record},
     Command{"bench", "how long does each method take on the GPU, and is it right?", &run_bench},
     Command{"stale", "which measured rows are of the kernels as they are now?", &run_stale},

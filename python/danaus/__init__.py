@@ -6,7 +6,8 @@
     y, error = danaus.conv(u, k, method="kernel", return_error=True)
 
 conv(), short_conv(), ssm_conv() and Plan compute; verify(), predict(), what_if(), count(), factors() and memory() ask
-about a case by its token, explore() which part of a spectrum can go; danaus.torch has operators of PyTorch,
+about a case by its token, explore() which part of a spectrum can go; self_test() holds a machine to the committed bits;
+danaus.torch has operators of PyTorch,
 danaus.flashfftconv takes the place of the package flashfftconv. docs/python.md of the sources has examples of
 each.
 """
@@ -16,8 +17,9 @@ from danaus._version import __version__
 from danaus.convolution import conv, short_conv
 from danaus.plans import Plan
 from danaus.rows import best, count, explore, factors, kernels, memory, predict, run, verify, what_if
+from danaus.selftest import self_test
 from danaus.state import ssm_conv
 
 __all__ = ["CudaError", "InternalError", "NoDevice", "Plan", "best", "conv", "count", "device_count", "explore",
-           "factors", "kernels", "memory", "predict", "run", "short_conv", "ssm_conv", "verify", "what_if",
+           "factors", "kernels", "memory", "predict", "run", "self_test", "short_conv", "ssm_conv", "verify", "what_if",
            "__version__"]
