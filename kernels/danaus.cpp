@@ -145,6 +145,7 @@ danaus_status danaus_plan_bytes(const danaus_plan* plan, int64_t batch, danaus_b
 danaus_status danaus_selftest(int device, danaus_selftest_report* report) {
   return guarded([&] {
     require("selftest", "report", report);
+    check_size("selftest", "report", report->size, sizeof *report);
     write_struct("selftest", "report", selftest_report(cuda_machine(device), 1), report);
   });
 }

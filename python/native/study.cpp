@@ -197,6 +197,7 @@ danaus_status danaus_plan_create_on_executor(const char* token, danaus_plan** pl
 danaus_status danaus_selftest_on_executor(danaus_selftest_report* report) {
   return guarded([&] {
     require("selftest", "report", report);
+    check_size("selftest", "report", report->size, sizeof *report);
     const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
     write_struct("selftest", "report", selftest_report(executor_machine(), threads), report);
   });

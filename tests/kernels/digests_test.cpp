@@ -57,7 +57,7 @@ class RecordingMachine final : public ForwardingMachine {
 
 // Left out are those of single decoding steps, which no token asks for, and those that only many channels, rows or
 // modes choose, for which a small case has no use.
-TEST(DigestTable, HasACaseOfMostKernelsOfEveryFamily) {
+TEST(DigestTable, HasCasesOfMostKernelsOfEveryFamily) {
   std::set<KernelId> launched;
   const auto machine = std::make_shared<RecordingMachine>(launched);
   selftest(committed(), machine);
@@ -66,7 +66,7 @@ TEST(DigestTable, HasACaseOfMostKernelsOfEveryFamily) {
     kernels[id.family].first += launched.contains(id), ++kernels[id.family].second;
   kernels.erase("decode");
   for (const auto& [family, count] : kernels)
-    EXPECT_GE(3 * count.first, 2 * count.second) << family << ": " << count.first << " of " << count.second;
+    EXPECT_GE(5 * count.first, 3 * count.second) << family << ": " << count.first << " of " << count.second;
 }
 
 TEST(DigestTable, IsReadLineByLine) {

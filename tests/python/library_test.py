@@ -67,6 +67,17 @@ class Library(unittest.TestCase):
             self.assertEqual([field for field, _ in getattr(_library, struct)._fields_], fields, struct)
             self.assertEqual(getattr(_library, struct)().size, ctypes.sizeof(getattr(_library, struct)))
 
+    def test_this_machine_computes_the_committed_bits(self):
+        report = danaus.self_test()
+        self.assertEqual((report["differing"], report["first"]), (0, None))
+        self.assertGreater(report["same"], 100)
+        self.assertEqual(report["cases"], report["same"] + report["absent"])
+        if danaus.device_count() == 0:
+            with self.assertRaisesRegex(danaus.NoDevice, "CUDA"):
+                danaus.self_test("cuda")
+        with self.assertRaisesRegex(ValueError, "self_test: device 'tpu'"):
+            danaus.self_test("tpu")
+
     def test_arrays_of_any_rank(self):
         plan = danaus.Plan("spectral_f32_complex_b1_c2x2_l16x16_m4x4")
         self.assertEqual(plan.arrays, {"u": ("float32", (1, 2, 16, 16, 2)), "w": ("float32", (2, 2, 4, 4, 2)),
