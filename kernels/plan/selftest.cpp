@@ -16,13 +16,6 @@
 namespace danaus {
 namespace {
 
-constexpr std::uint64_t kNoDigest = 0xcbf29ce484222325;
-
-std::uint64_t fnv1a(std::span<const std::byte> bytes, std::uint64_t digest) {
-  for (const std::byte byte : bytes) digest = (digest ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3;
-  return digest;
-}
-
 // Thirty-two bits in which every bit of the number counts (the finalizer of splitmix64).
 std::uint32_t scrambled(std::uint64_t number) {
   number = (number ^ number >> 30) * 0xbf58476d1ce4e5b9;
@@ -39,7 +32,7 @@ double largest(const Array& array) {
 }
 
 std::vector<double> canonical_values(const Array& array) {
-  const std::uint64_t begin = fnv1a(std::as_bytes(std::span(array.name)), kNoDigest);
+  const std::uint64_t begin = digest_of(std::as_bytes(std::span(array.name)), kNoDigest);
   const double scale = largest(array);
   std::vector<double> values(static_cast<std::size_t>(array.size()));
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -54,6 +47,11 @@ std::string trimmed(std::string_view line) {
 }
 
 }  // namespace
+
+std::uint64_t digest_of(std::span<const std::byte> bytes, std::uint64_t digest) {
+  for (const std::byte byte : bytes) digest = (digest ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3;
+  return digest;
+}
 
 std::string digest_in_words(std::uint64_t digest) {
   std::string words(16, '0');
@@ -106,7 +104,7 @@ std::uint64_t digest_of_outputs(const Case& asked, const std::shared_ptr<const M
     if (arrays[i].role != Role::output) continue;
     std::vector<std::byte> output(bytes[i]);
     machine->copy_to_host(output.data(), memory[i].get(), std::ssize(output));
-    digest = fnv1a(output, digest);
+    digest = digest_of(output, digest);
   }
   return digest;
 }

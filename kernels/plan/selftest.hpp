@@ -27,7 +27,11 @@ std::vector<DigestedCase> read_digests(std::string_view name, std::string_view t
 // kernels/plan/digests.txt as it was when this was compiled.
 std::string_view committed_digests();
 
-// Of all outputs of the case, in their order: FNV-1a of 64 bits. Inputs and filters are canonical. Throws what the plan
+// FNV-1a of 64 bits, which goes on from the digest of what stands before.
+inline constexpr std::uint64_t kNoDigest = 0xcbf29ce484222325;
+std::uint64_t digest_of(std::span<const std::byte> bytes, std::uint64_t before = kNoDigest);
+
+// Of all outputs of the case, in their order. Inputs and filters are canonical. Throws what the plan
 // throws.
 std::uint64_t digest_of_outputs(const Case& asked, const std::shared_ptr<const Machine>& machine);
 
