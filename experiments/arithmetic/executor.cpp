@@ -7,10 +7,10 @@ namespace danaus {
 namespace {
 
 template <auto instruction>
-struct Runner {
+struct InstructionOnExecutor {
   static void function(const arithmetic::Operands& operands) { arithmetic::run<instruction>(operands); }
 };
-using Run = void (*)(const arithmetic::Operands&);
+using RunOnExecutor = void (*)(const arithmetic::Operands&);
 
 }  // namespace
 
@@ -24,7 +24,7 @@ std::vector<std::uint32_t> run_on_executor(std::size_t number, const OperandWord
   declare("out", out, true);
   const arithmetic::Operands of{operands.a.data(), operands.b.data(), operands.c.data(), out.data(), operands.items};
   executor.run({.threads = arithmetic::kThreads, .shared_bytes = arithmetic::kSharedBytes},
-               [&] { arithmetic::kFunctions<Runner, Run>.of[number](of); });
+               [&] { arithmetic::kFunctions<InstructionOnExecutor, RunOnExecutor>.of[number](of); });
   return out;
 }
 

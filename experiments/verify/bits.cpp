@@ -86,13 +86,13 @@ class Watched final : public Machine {
   std::vector<LaunchBits>& launches_;
 };
 
-struct Run {
+struct TracedRun {
   std::vector<std::vector<std::byte>> outputs;
   std::vector<LaunchBits> launches;
 };
 
-Run run(const Case& asked, const Values& values, const std::shared_ptr<const Machine>& on) {
-  Run done;
+TracedRun traced_run(const Case& asked, const Values& values, const std::shared_ptr<const Machine>& on) {
+  TracedRun done;
   const auto machine = std::make_shared<Watched>(on, done.launches);
   Plan plan(asked, machine, marks_of(asked));
   std::vector<std::shared_ptr<void>> memory;
@@ -137,7 +137,7 @@ std::shared_ptr<const Machine> executor_like(const Device& device) {
 
 Json compared_bits(const Case& asked, const Values& values, const std::shared_ptr<const Machine>& device,
                    const std::shared_ptr<const Machine>& executor) {
-  const Run there = run(asked, values, device), here = run(asked, values, executor);
+  const TracedRun there = traced_run(asked, values, device), here = traced_run(asked, values, executor);
   std::int64_t numbers = 0, differing = 0;
   Json first;
   std::size_t output = 0;
