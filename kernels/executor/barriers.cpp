@@ -1,4 +1,6 @@
 // mbarriers: phases end when all have arrived and all bytes have.
+#include <algorithm>
+
 #include "kernels/executor/state.hpp"
 
 namespace danaus::host {
@@ -28,6 +30,7 @@ bool Executor::State::complete(Barrier& barrier) {
   barrier.arrived = std::move(barrier.arriving);
   barrier.arriving.clear();
   barrier.expected = barrier.loading = 0;
+  barrier.met = {};
   return true;
 }
 
@@ -58,11 +61,29 @@ void Executor::State::arrive(const Origin& origin, Block& block, SharedAddress a
 bool Executor::State::pass(Lane& lane, const Origin& origin, const device::detail::BarrierWait& wait) {
   Barrier& barrier = barrier_at(origin, *lane.of, wait.barrier);
   if (u32(barrier.phase & 1) == wait.parity) return false;
-  for (const Release& arrival : barrier.arrived)
-    if (wait.scope == Scope::cluster || lanes[arrival.who].of == lane.of)
-      lane.acquire(arrival);
-    else if (wait.scope == Scope::reads)
-      lane.acquire_reads(arrival);
+  const auto is_full = [&](const Release& arrival) {
+    return !arrival.only_reads && (wait.scope == Scope::cluster || lanes[arrival.who].of == lane.of);
+  };
+  const auto is_known = [&](const Release& arrival) {
+    const Stamp at{arrival.clock, arrival.who};
+    return is_full(arrival) ? lane.has_seen(at) : lane.has_seen_read(at);
+  };
+  const bool of_others = wait.scope != Scope::block;
+  if (!std::ranges::all_of(barrier.arrived, [&](const Release& arrival) {
+        return is_known(arrival) || !(of_others || lanes[arrival.who].of == lane.of);
+      })) {
+    auto& met = barrier.met[std::size_t(wait.scope)];  // the same for all who wait
+    if (!met) {
+      met.emplace();
+      for (const Release& arrival : barrier.arrived) {
+        if (is_full(arrival))
+          met->acquire(arrival);
+        else if (of_others || lanes[arrival.who].of == lane.of)
+          met->acquire_reads(arrival);
+      }
+    }
+    lane.acquire_all(*met);
+  }
   lane.acquire_phase(barrier.number, barrier.phase);
   std::erase_if(barrier.copies, [&](Clock phase) { return phase <= barrier.phase; });
   return true;

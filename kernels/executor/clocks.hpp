@@ -56,6 +56,28 @@ struct Release {
   bool only_reads = false;
 };
 
+// What several releases make known together.
+struct Acquired {
+  Knowledge knows{new Clocks(0)}, reads;
+
+  void acquire(const Release& release) {
+    if (release.reads) own_reads().raise(*release.reads);
+    knows->raise(*release.knows);
+    knows->raise(release.who, release.clock);
+  }
+  void acquire_reads(const Release& release) {
+    own_reads().raise(*release.knows);
+    if (release.reads) own_reads().raise(*release.reads);
+    own_reads().raise(release.who, release.clock);
+  }
+
+ private:
+  Clocks& own_reads() {
+    if (!reads) reads = new Clocks(0);
+    return *reads;
+  }
+};
+
 struct Thread {
   Who number = 0, first_barrier = kNobody;  // numbers from that one on are barriers'
   Clock clock = 1;
@@ -115,17 +137,9 @@ struct Thread {
   void acquire_phase(Who barrier, Clock phase) {
     if (!has_seen({phase, barrier})) phases.push_back({phase, barrier});
   }
-  void acquire(const Release& release) {
-    if (release.only_reads) return acquire_reads(release);
-    if (release.reads) own_reads().raise(*release.reads);
-    if (has_seen({release.clock, release.who})) return;  // and so all that it had seen
-    own().raise(*release.knows);
-    own().raise(release.who, release.clock);
-  }
-  void acquire_reads(const Release& release) {
-    own_reads().raise(*release.knows);
-    if (release.reads) own_reads().raise(*release.reads);
-    own_reads().raise(release.who, release.clock);
+  void acquire_all(const Acquired& acquired) {
+    if (!acquired.knows->of.empty()) own().raise(*acquired.knows);
+    if (acquired.reads) own_reads().raise(*acquired.reads);
   }
 
  private:

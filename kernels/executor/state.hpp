@@ -227,9 +227,10 @@ struct Barrier {
   std::int64_t expected = 0, loading = 0;  // bytes of this phase: expected, and of copies that have begun
   Site expected_at;                        // where the last ones were
   Stamp init;
-  bool init_fenced = false;                // by fence_barrier_init
-  std::vector<Release> arriving, arrived;  // in this phase, in the last one
-  std::vector<Clock> copies;               // the phases on which bulk copies complete that nobody has waited for
+  bool init_fenced = false;                    // by fence_barrier_init
+  std::vector<Release> arriving, arrived;      // in this phase, in the last one
+  std::array<std::optional<Acquired>, 3> met;  // of `arrived` together, for waits of each scope
+  std::vector<Clock> copies;                   // the phases on which bulk copies complete that nobody has waited for
 };
 
 struct Cluster {
