@@ -1,4 +1,6 @@
 // mbarriers: phases end when all have arrived and all bytes have.
+#include <algorithm>
+
 #include "kernels/executor/state.hpp"
 
 namespace danaus::host {
