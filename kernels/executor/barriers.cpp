@@ -1,6 +1,4 @@
 // mbarriers: phases end when all have arrived and all bytes have.
-#include <algorithm>
-
 #include "kernels/executor/state.hpp"
 
 namespace danaus::host {
