@@ -7,6 +7,7 @@
 
 #include <csignal>
 
+#include "experiments/io/asked_fields.hpp"
 #include "tests/experiments/support.hpp"
 
 namespace danaus {
@@ -16,8 +17,13 @@ using testing::HasSubstr;
 
 class Record : public testing::Test {
  protected:
-  Json row(const std::string& word) const {
-    return {{"case", word},
+  // A case for each name: "a" has one channel, "b" two.
+  static std::string token(const std::string& name) {
+    return "fftconv_f32_circular_l8_b1_h" + std::to_string(name.at(0) - 'a' + 1);
+  }
+
+  Json row(const std::string& name) const {
+    return {{"case", token(name)},
             {"method", "fftw"},
             {"data", {{"kind", "gaussian"}, {"scale", 1.}, {"filter", "random"}, {"seed", "7"}}},
             {"order", 1},
@@ -34,11 +40,12 @@ class Record : public testing::Test {
               {"truth", "direct"}}}};
   }
 
-  std::string asked(const std::string& word) const { return identity(row(word)); }
+  std::string asked(const std::string& name) const { return identity(row(name)); }
 
-  std::string line(const std::string& word, const std::string& sources = kRevision.sources) {
+  std::string line(const std::string& name, const std::string& sources = kRevision.sources) {
     Json whole = {{"schema", 1}, {"kind", "verify"}};
-    whole.update(row(word));
+    whole.update(row(name));
+    whole["asked"] = asked_fields(token(name));
     whole.update(provenance(console_));
     whole["sources"] = sources;
     return whole.dump() + '\n';
@@ -66,7 +73,7 @@ TEST_F(Record, RowsCarrySchemaKindAndProvenance) {
   const Json read = Json::parse(read_file(path_));
   EXPECT_EQ(read.at("schema"), 1);
   EXPECT_EQ(read.at("kind"), "verify");
-  EXPECT_EQ(read.at("case"), "a");
+  EXPECT_EQ(read.at("case"), token("a"));
   EXPECT_EQ(read.at("argv").size(), 4);
   for (const char* field : {"date", "git", "dirty", "sources", "host"}) EXPECT_TRUE(read.contains(field)) << field;
 }
@@ -219,7 +226,7 @@ TEST_F(Record, ARowThatDoesNotFitIsNotLeftHalfWritten) {
   EXPECT_THROW(results.append(row("b")), std::invalid_argument);
   setrlimit(RLIMIT_FSIZE, &old);
   EXPECT_EQ(read_file(path_), before);
-  EXPECT_EQ(results.append(row("b")).at("case"), "b");
+  EXPECT_EQ(results.append(row("b")).at("case"), token("b"));
 }
 
 }  // namespace
