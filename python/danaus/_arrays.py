@@ -37,9 +37,13 @@ class View:
     def bytes(self):
         return SIZES[self.dtype] * self.samples
 
-    def is_finite(self):
-        """Of memory of the host: whether no sample is NaN or infinite."""
-        array = self.numpy()
+    def overlaps(self, other):
+        return (self.device == other.device and self.data < other.data + other.bytes
+                and other.data < self.data + self.bytes)
+
+    def is_finite(self, columns=None):
+        """Of memory of the host: whether no sample is NaN or infinite, in so many columns or all."""
+        array = self.numpy()[..., :columns]
         return bool(((array & 0x7f80) != 0x7f80).all() if self.dtype == "bf16" else np.isfinite(array).all())
 
     def numpy(self):

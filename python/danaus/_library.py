@@ -1,6 +1,7 @@
 """The library's C interfaces by ctypes: kernels/danaus.h and python/native/study.h, name by name."""
 
 import ctypes
+import numbers
 import operator
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint8, c_void_p
 from pathlib import Path
@@ -129,6 +130,11 @@ def encoded(operation, what, word):
     except UnicodeEncodeError:
         pass
     raise ValueError(f"{operation}: {what} {word[:80]!r} has a character that no word has")
+
+
+def is_whole(number):
+    """Of Python or NumPy."""
+    return isinstance(number, numbers.Integral) and not isinstance(number, bool)
 
 
 def whole(operation, what, number, least, most):

@@ -11,6 +11,10 @@ from danaus.plans import Plan, call_arrays, of_host, ordinal_of, verdict_on
 
 _LARGEST = {"f16": 65504.0, "bf16": float.fromhex("0x1.fep127"), "f32": float.fromhex("0x1.fffffep127"),
             "f64": float.fromhex("0x1.fffffffffffffp1023")}
+# Operation -> operands whose NaN or infinity shows beyond the sums that it enters, and how far; but by direct sums.
+_SPREADING = {"conv": (("u", "pregate", "k"), "spread over whole rows"),
+              "short_conv": (("k",), "spread over whole rows"),
+              "ssm_conv": (("u",), "show before their place too, in their chunk of 32 or 64 samples,")}
 _SHAPES = {False: "[L], [H, L] or [B, H, L]", True: "[L, H] or [B, L, H]"}  # of u, by whether channels are last
 
 
@@ -31,23 +35,24 @@ class Operands:
         self.batch, *extents = (1,) * (3 - rank) + self.u.shape
         self.channels, self.length = reversed(extents) if channels_last else extents
         self.inputs, self.filters, self.outputs = [self.u], [], []
+        self.taps = None  # of k that enter y, where the others are cut
         self._is_product = False  # of one tap
 
     def view(self, name, array, copy=True):
         return _arrays.view(self.operation, name, array, self._dtype_of_bits, copy)
 
     def size_words(self):
-        """Of a token, which knows no empty batch: call() computes nothing then."""
-        return [f"l{self.length}", f"b{max(1, self.batch)}", f"h{self.channels}"]
+        """Of a token, which knows no empty y: call() computes nothing then."""
+        return [f"l{self.length}", f"b{max(1, self.batch)}", f"h{max(1, self.channels)}"]
 
     def add_gates(self, **gates):
-        """Those that are not None."""
+        """Those that are not None, broadcast to the shape of u; on a GPU they have it."""
         for name, gate in gates.items():
             if gate is not None:
                 view = self.view(name, gate)
-                if view.shape == self._of_one_row and view.device is None:
+                if view.device is None and view.shape != self.u.shape and _broadcasts(view.shape, self.u.shape):
                     view = self._spread(view, self.u.shape)
-                self._require_like_u(view)
+                self._require_like_u(view, " as u, or broadcast to it" if view.device is None else " as u")
                 self.inputs.append(view)
 
     def gate_words(self):
@@ -62,7 +67,7 @@ class Operands:
             self.refuse(view, f"must be [K] or [H, K], H={self.channels} as in u {self.u.shape}")
         if view.shape[0] != self.channels and view.device is not None:
             self.refuse(view, f"on a GPU must be [H, K], H={self.channels} as in u")
-        if view.shape[0] < self.channels:
+        if view.shape[0] == 1 != self.channels:
             view = self._spread(view, (self.channels, view.shape[1]))
         self.broadcast(view.shape[0])
         sixteen = self.u.dtype in ("f16", "bf16")
@@ -125,9 +130,9 @@ class Operands:
             raise ValueError(f"{self.operation}: {view.name} is on CUDA device {view.device}, u is on "
                              f"{'the CPU' if self.device is None else self.device}")
 
-    def _require_like_u(self, view):
+    def _require_like_u(self, view, rule=" as u"):
         if view.shape != self.u.shape:
-            self.refuse(view, f"must be {self.u.shape} as u")
+            self.refuse(view, f"must be {self.u.shape}{rule}")
         if view.dtype != self.u.dtype:
             self.refuse_type(view, f"must be {_arrays.NAMES[self.u.dtype]} as u")
         if view.device != self.device:
@@ -159,9 +164,10 @@ class Operands:
         else:
             y = out
         self.outputs.insert(0, self.target(y))
-        if self.batch == 0:
+        if 0 in (self.batch, self.channels):
             arrays_of(token)  # which refuses what is wrong of the case
-            return (y, {"status": "skipped", "reason": "the batch is empty"}) if return_error else y
+            reason = "the batch is empty" if self.batch == 0 else "there are no channels"
+            return (y, {"status": "skipped", "reason": reason}) if return_error else y
         self._warn_of_what_spreads(method, in_double)
         plan = None
         if method == "kernel":
@@ -172,15 +178,17 @@ class Operands:
         return (y, self.judged(token, method, plan)) if return_error else y
 
     def _warn_of_what_spreads(self, method, in_double):
-        """By a transform one NaN or infinity reaches samples that it does not enter; of the host alone."""
+        """Of the host alone."""
         exact = next((name for name in ("direct", "definition") if name in in_double), None)
         if method == exact:
             return
+        names, reach = _SPREADING[self.operation]
         for view in (*self.inputs, *self.filters):
-            if view.device is None and not view.is_finite():
-                warnings.warn(f"{self.operation}: {view.name} has samples that are NaN or infinite, which spread over "
-                              f"whole rows by method={method!r}; method={exact!r} keeps them to the sums that they "
-                              "enter", RuntimeWarning, stacklevel=4)
+            columns = self.taps if view.name == "k" else None
+            if view.name in names and view.device is None and not view.is_finite(columns):
+                warnings.warn(f"{self.operation}: {view.name} has samples that are NaN or infinite, which {reach} by "
+                              f"method={method!r}; method={exact!r} keeps them to the sums that they enter",
+                              RuntimeWarning, stacklevel=4)
 
     def _doubles(self):
         """Every input and filter as doubles of the host, by name."""
@@ -200,6 +208,16 @@ class Operands:
         last = (lambda x: x) if self._channels_last else (lambda x: np.reshape(x, (-1, 1)))
         return postgate * (u * pregate * last(k[:, 0]) + (last(bias) if np.ndim(bias) else bias))
 
+    def _apart(self, output, plan):
+        """The output, or room for it where it overlaps what the plan reads."""
+        overlapped = next((view for view in (*self.inputs, *self.filters) if output.overlaps(view)), None)
+        if overlapped is None or (plan.device is not None and output.device is None):  # which is copied there and back
+            return output
+        if output.device is not None:
+            raise ValueError(f"{self.operation}: out overlaps {overlapped.name}, on a GPU must be memory of its own")
+        return _arrays.view(self.operation, output.name, np.empty_like(output.numpy()),
+                            "bfloat16" if output.dtype == "bf16" else None)
+
     def _by_plan(self, plan):
         memory = []
 
@@ -210,8 +228,12 @@ class Operands:
             return memory[-1].view
 
         inputs = [placed(view, True) for view in self.inputs]
-        outputs = [placed(view, False) for view in self.outputs]
+        outputs = [placed(self._apart(view, plan), False) for view in self.outputs]
         plan._call("whole_call", [*inputs, *self.filters, *outputs])
+        if plan.device is None:
+            for view, computed in zip(self.outputs, outputs):
+                if computed is not view:
+                    view.numpy()[...] = computed.numpy()
         if plan.device is not None:  # a plan must outlive its calls: a copy, of one byte at least, waits for the device
             one = np.empty(1, np.uint8)
             for view, computed in zip(self.outputs, outputs):
@@ -248,6 +270,10 @@ class Operands:
                     "reason": f"y overflows {_arrays.NAMES[dtype]} rightly, but where it is finite it is wrong"}
         return {"status": "passed", "reason": f"y overflows {_arrays.NAMES[dtype]} at {(~finite).sum()} of {y.size} "
                                               f"samples, rightly: its truth is beyond {_LARGEST[dtype]:.5g} there"}
+
+
+def _broadcasts(shape, to):
+    return len(shape) <= len(to) and all(extent in (1, other) for extent, other in zip(shape[::-1], to[::-1]))
 
 
 class _DeviceMemory:

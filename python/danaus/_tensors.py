@@ -53,12 +53,29 @@ def _kind_of(tensor):
     return "quantized" if tensor.is_quantized else "nested" if tensor.is_nested else "sparse"
 
 
+def require_tensors(operation, needed, **arguments):
+    for name, value in arguments.items():
+        if isinstance(value, Tensor) or (value is None and name not in needed):
+            continue
+        from danaus._torch_filter import Filter  # which needs this module
+        way = ("; danaus.torch.conv takes a Filter" if isinstance(value, Filter) else
+               f"; danaus.{operation} takes arrays" if operation in ("conv", "short_conv") else "")
+        raise TypeError(f"{operation}: {name} is a {type(value).__name__}, must be a torch.Tensor{way}")
+
+
+def _learns_by_transform(tensor):
+    """Whether a transform of torch.func is to differentiate by it, perhaps around a vmap."""
+    while tensor is not None and _functorch.is_functorch_wrapped_tensor(tensor):
+        if _functorch.is_gradtrackingtensor(tensor) and tensor.requires_grad:
+            return True
+        tensor = _functorch.get_unwrapped(tensor)
+    return False
+
+
 def require_plain_tensors(operation, needed, **arguments):
     """needed: names of those that may not be None. PyTorch drops tangents of operators like these without a word."""
+    require_tensors(operation, needed, **arguments)
     for name, value in arguments.items():
-        if not isinstance(value, Tensor) and (value is not None or name in needed):
-            raise TypeError(f"{operation}: {name} is a {type(value).__name__}, must be a torch.Tensor; "
-                            f"danaus.{operation} takes arrays")
         if value is not None and (value.layout != torch.strided or value.is_quantized or value.is_nested):
             raise TypeError(f"{operation}: {name} is {_kind_of(value)}, must be dense numbers; "
                             f"{name}.{_DENSE[_kind_of(value)]} makes them")
@@ -66,6 +83,8 @@ def require_plain_tensors(operation, needed, **arguments):
         for tensor in arguments.values():
             if tensor is not None and forward_ad.unpack_dual(tensor).tangent is not None:
                 raise NotImplementedError(f"{operation}: no forward-mode derivatives; those of backward() are there")
+    if _functorch.peek_interpreter_stack() is not None and any(map(_learns_by_transform, arguments.values())):
+        raise NotImplementedError(f"{operation}: no torch.func.grad, vjp or jacrev; gradients of backward() are there")
 
 
 def autocast_type(device_type):
@@ -76,14 +95,16 @@ def autocast_type(device_type):
 
 
 def autocast(device_type, rows, filters):
-    """Both as autocast to its type changes them: u and what is like it takes that, filters keep theirs, or are float32
-    where they would have another type of 16 bits."""
+    """Both as autocast to its type changes them: u and what is like it takes that, filters keep theirs where it is one
+    that goes with it, and become float32 where not."""
     dtype = autocast_type(device_type)
     if dtype is None:
         return rows, filters
     changed = (*SIXTEEN, torch.float32)  # others autocast leaves alone everywhere
     if rows[0].dtype in changed:
-        filters = [k.float() if k is not None and k.dtype in SIXTEEN and k.dtype != dtype else k for k in filters]
+        types = {k.dtype for k in filters if k is not None}
+        if types not in ({dtype}, {torch.float32}) and types <= {*changed}:
+            filters = [None if k is None else k.float() for k in filters]
     return [x if x is None or x.dtype not in changed else x.to(dtype) for x in rows], filters
 
 
@@ -98,9 +119,10 @@ def check_tensors(operation, shape, u, k, **gates):
     if k.dtype != u.dtype and not (u.dtype in SIXTEEN and k.dtype == torch.float32):
         raise TypeError(f"{operation}: k is {k.dtype}, with u of {u.dtype} it must be "
                         f"{'torch.float32 or ' if u.dtype in SIXTEEN else ''}{u.dtype}")
-    if u.ndim != 3 or 0 in u.shape[1:]:
-        raise ValueError(f"{operation}: u has shape {tuple(u.shape)}, must be {shape}; only B may be 0")
-    channels = u.shape[2 if shape.endswith("H]") else 1]
+    axis = 2 if shape.endswith("H]") else 1
+    if u.ndim != 3 or u.shape[3 - axis] == 0:
+        raise ValueError(f"{operation}: u has shape {tuple(u.shape)}, must be {shape}, L at least 1")
+    channels = u.shape[axis]
     if k.ndim != 2 or k.shape[0] != channels or k.shape[1] == 0:
         least = ", K at least 1" if k.ndim == 2 and k.shape[1] == 0 else ""
         raise ValueError(f"{operation}: k has shape {tuple(k.shape)}, must be [H, K], H={channels} as in u{least}")
@@ -111,23 +133,29 @@ def check_tensors(operation, shape, u, k, **gates):
         if gate.dtype != u.dtype:
             raise TypeError(f"{operation}: {name} is {gate.dtype}, must be {u.dtype} as u")
         if gate.shape != u.shape:
-            raise ValueError(f"{operation}: {name} has shape {tuple(gate.shape)}, must be {tuple(u.shape)} as u")
+            raise ValueError(f"{operation}: {name} has shape {tuple(gate.shape)}, must be {tuple(u.shape)} as u, or "
+                             "broadcast to it")
         require_near(operation, u, **{name: gate})
 
 
 def broadcast(axis, u, k, *gates):
-    """u, k and gates as NumPy broadcasts H, the axis of u and gates: one row with several filters, or several rows with
-    one filter. What does not go together is left to check_tensors()."""
-    if u.ndim != 3 or k.ndim != 2 or u.shape[axis] == k.shape[0]:
+    """u, k and gates as NumPy broadcasts: one row with several filters, or several rows with one filter, H being u's
+    axis; then gates to the shape of u. What does not go together is left to check_tensors()."""
+    if u.ndim != 3 or k.ndim != 2:
         return u, k, *gates
-    if k.shape[0] == 1:
-        return u, k.expand(u.shape[axis], -1), *gates
-    if u.shape[axis] == 1:
-        shape = list(u.shape)
-        shape[axis] = k.shape[0]
-        gates = [gate.expand(shape) if gate is not None and gate.shape == u.shape else gate for gate in gates]
-        u = u.expand(shape)
-    return u, k, *gates
+    if u.shape[axis] != k.shape[0]:
+        if k.shape[0] == 1:
+            k = k.expand(u.shape[axis], -1)
+        elif u.shape[axis] == 1:
+            shape = list(u.shape)
+            shape[axis] = k.shape[0]
+            u = u.expand(shape)
+    return u, k, *(gate if gate is None or gate.shape == u.shape else _expanded(gate, u.shape) for gate in gates)
+
+
+def _expanded(gate, shape):
+    fits = gate.ndim <= len(shape) and all(extent in (1, whole) for extent, whole in zip(gate.shape[::-1], shape[::-1]))
+    return gate.expand(shape) if fits else gate
 
 
 def require_near(operation, u, **tensors):

@@ -92,7 +92,7 @@ def _convolved(x, weights, bias):
 
 def _short_conv_by_torch(u, k, bias, padding, pregate, postgate, channels_last):
     _check(u, k, bias, padding, pregate, postgate, channels_last)
-    if u.shape[0] == 0:
+    if u.numel() == 0:
         return like(u)
     x, weights = _operands(u, k, padding, pregate, channels_last)
     y = _convolved(x, weights, bias)
@@ -102,7 +102,7 @@ def _short_conv_by_torch(u, k, bias, padding, pregate, postgate, channels_last):
 def _short_conv_backward_by_torch(dy, u, k, bias, padding, pregate, postgate, channels_last, needed):
     require_like("short_conv_backward", u, dy)
     _check(u, k, bias, padding, pregate, postgate, channels_last)
-    if u.shape[0] == 0:
+    if u.numel() == 0:
         return gradients_of_nothing(_like_gradients(u, k, bias), needed)
     of_u, of_k, of_bias, of_pregate, of_postgate = needed
     x, weights = _operands(u, k, padding, pregate, channels_last)
@@ -140,9 +140,9 @@ def _token(u, k, bias, padding, pregate, postgate, channels_last):
 
 
 def _make_entry(signature, is_backward, u, k, bias, padding, pregate, postgate, channels_last):
-    """None for a batch of no rows."""
+    """None where there are no rows."""
     _check(u, k, bias, padding, pregate, postgate, channels_last)
-    if u.shape[0] == 0:
+    if u.numel() == 0:
         return None
     token = _token(u, k, bias, padding, pregate, postgate, channels_last)
     filters = [(name, array) for name, array in ((b"k", k), (b"bias", bias)) if array is not None]

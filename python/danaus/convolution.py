@@ -6,7 +6,7 @@ from ctypes import byref, c_void_p
 import numpy as np
 
 from danaus import _arrays
-from danaus._library import check, library, text_of
+from danaus._library import arrays_of, check, encoded, library, text_of
 from danaus._operands import Operands
 
 MODES = ("causal", "circular")
@@ -20,9 +20,10 @@ def conv(u, k, mode="causal", pregate=None, postgate=None, *, mask=None, method=
          return_error=False):
     """y = postgate * conv(pregate * u, k), of the shape and type of u.
 
-    u, gates   [L], [H, L] or [B, H, L], all alike: float16, bfloat16 (ml_dtypes', or its bits as uint16 with
-               dtype="bfloat16"), float32 or float64. Of NumPy, or of any library with DLPack or
-               __cuda_array_interface__; then y is of that library too. B = 0 gives an empty y.
+    u          [L], [H, L] or [B, H, L]: float16, bfloat16 (ml_dtypes', or its bits as uint16 with dtype="bfloat16"),
+               float32 or float64. Of NumPy, or of any library with DLPack or __cuda_array_interface__; then y is of
+               that library too. B = 0 and H = 0 give an empty y.
+    gates      of the type and shape of u, or broadcast to its shape as in NumPy, after one row of u is as many as k.
     k          [K] or [1, K], the same filter for every channel, or [H, K]: of the type of u, or float32 where that has
                16 bits. One row [L], [1, L] or [B, 1, L] goes with several filters: y then has a row for each.
                k[0] multiplies the current sample. Samples beyond L are cut (causal) or wrap (circular).
@@ -57,7 +58,7 @@ def short_conv(u, k, bias=None, padding="causal", pregate=None, postgate=None, *
     """y = postgate * (conv(pregate * u, k) + bias), of the shape and type of u, by a filter of 1 to 256 taps.
 
     u, gates   [L], [H, L] or [B, H, L], with channels_last [L, H] or [B, L, H]: float16 or bfloat16, as of danaus.conv,
-               which takes float32 and float64.
+               which takes float32 and float64. Gates broadcast to the shape of u.
     k          [K], [1, K] or [H, K], as of danaus.conv, float32 or of the type of u. Samples outside of 0 to L - 1 are
                zero.
     bias       [H] or [1], of the type of k.
@@ -99,6 +100,8 @@ def _long(u, k, mode, pregate, postgate, mask, dtype):
     if operands.u.dtype in ("f16", "bf16") and filters.dtype != "f32":
         words.append(f"k{filters.dtype}")
     words += [*operands.size_words()[1:], *operands.gate_words()]
+    if mode == "causal" and mask is None:
+        operands.taps = operands.length
     return operands, _masked("_".join(words), mask)
 
 
@@ -109,7 +112,13 @@ def _masked(token, mask):
     if isinstance(mask, dict):
         mask = mask.get("case", "")
     if isinstance(mask, str):
-        words = list(filter(_MASKING.fullmatch, mask.split("_")))
+        words, others = [], []
+        for word in mask.split("_"):
+            (words if _MASKING.fullmatch(word) else others).append(word)
+        if others and not mask.startswith("fftconv"):
+            raise ValueError(f"conv: mask {mask!r}, {others[0]!r} is no word of a mask")
+        if others:
+            arrays_of(encoded("conv", "mask", mask).decode())  # which refuses what is no token
         if not any(word.startswith(("zero", "keep", "blocks")) for word in words):
             raise ValueError(f"conv: mask {mask!r}, must have a word of a token that begins with zero, keep or blocks")
         return "_".join([token, *words])

@@ -12,7 +12,9 @@ import warnings
 import torch
 from torch.nn.functional import conv1d, pad
 
-from danaus._tensors import PLAIN, SIXTEEN, autocast, autocast_type, is_capturing, way_of
+from danaus._library import is_whole
+from danaus._tensors import (PLAIN, SIXTEEN, WORDS, autocast, autocast_type, broadcast, check_tensors, is_capturing,
+                             require_tensors, way_of)
 from danaus._torch_short import MOST_TAPS
 from danaus.torch import Filter, conv, short_conv
 
@@ -25,10 +27,11 @@ _KEPT_CALLS = 256
 _looking = threading.Lock()
 
 
-def _require_whole(operation, least, **numbers):
+def _whole(operation, least, **numbers):
     for name, value in numbers.items():
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        if not is_whole(value) or value < least:
             raise ValueError(f"{operation}: {name}={value!r}, must be a whole number of at least {least}")
+    return map(int, numbers.values())
 
 
 def _type_of_rows(u):
@@ -62,7 +65,7 @@ class FlashFFTConv(torch.nn.Module):
 
     def __init__(self, seqlen, dtype=torch.float16, use_32_butterfly=True):
         super().__init__()
-        _require_whole("FlashFFTConv", 1, seqlen=seqlen)
+        seqlen, = _whole("FlashFFTConv", 1, seqlen=seqlen)
         if dtype not in (*SIXTEEN, torch.float32, torch.float64):
             raise TypeError(f"FlashFFTConv: dtype {dtype}, must be torch.float16, torch.bfloat16, torch.float32 or "
                             "torch.float64")
@@ -74,6 +77,7 @@ class FlashFFTConv(torch.nn.Module):
     def forward(self, u, k, pregate=None, postgate=None):
         """u and gates [B, H, L], L up to seqlen, of dtype; k [H, K] or [1, H, K], float32 (or of dtype), samples beyond
         seqlen are cut. Returns [B, H, L]."""
+        require_tensors("FlashFFTConv", ("u", "k"), u=u, k=k, pregate=pregate, postgate=postgate)
         dtype = _type_of_rows(u)
         if dtype != self.dtype:
             raise TypeError(f"FlashFFTConv: u is {dtype}, must be {self.dtype} as the object")
@@ -97,6 +101,9 @@ class FlashFFTConv(torch.nn.Module):
             warnings.warn(f"FlashFFTConv: seqlen={size} is less than L + K - 1 = {length + k.shape[1] - 1}: y is "
                           f"circular, and the end of a row reaches its first {leaking} samples; a causal layer takes "
                           "seqlen >= L + K - 1", stacklevel=4)
+        if length < size and leaking > 0:  # as they are before they are padded
+            u, k, pregate, postgate = broadcast(1, u, k, pregate, postgate)
+            check_tensors("FlashFFTConv", "[B, H, L]", u, k, pregate=pregate, postgate=postgate)
         k = self._unchanged(k, u, pregate, postgate)
         if length == size:
             return conv(u, k, "circular", pregate, postgate)
@@ -158,8 +165,9 @@ class FlashDepthWiseConv1d(torch.nn.Module):
 
     def __init__(self, channels, kernel_size, padding, weights, bias, is_bhl=True, device=None, dtype=None):
         super().__init__()
-        _require_whole("FlashDepthWiseConv1d", 1, channels=channels, kernel_size=kernel_size)
-        _require_whole("FlashDepthWiseConv1d", 0, padding=padding)
+        channels, kernel_size = _whole("FlashDepthWiseConv1d", 1, channels=channels, kernel_size=kernel_size)
+        padding, = _whole("FlashDepthWiseConv1d", 0, padding=padding)
+        require_tensors("FlashDepthWiseConv1d", ("weights",), weights=weights, bias=bias)
         if weights.shape not in ((channels, 1, kernel_size), (channels, kernel_size)):
             raise ValueError(f"FlashDepthWiseConv1d: weights have shape {tuple(weights.shape)}, must be "
                              f"({channels}, 1, {kernel_size}) or ({channels}, {kernel_size})")
@@ -177,6 +185,9 @@ class FlashDepthWiseConv1d(torch.nn.Module):
     def forward(self, input):
         """[B, C, L + 2 padding - K + 1], or channels last, of input's type; under autocast of its type."""
         operation, axis = "FlashDepthWiseConv1d", 2 if self.is_bhl else 1
+        require_tensors(operation, ("input",), input=input)
+        if input.dtype not in WORDS:
+            raise TypeError(f"{operation}: input is {input.dtype}, must be one of {', '.join(map(str, WORDS))}")
         if input.ndim != 3 or input.shape[3 - axis] != self.d:
             raise ValueError(f"{operation}: input has shape {tuple(input.shape)}, must be "
                              f"{'[B, C, L]' if self.is_bhl else '[B, L, C]'}, C={self.d}")
@@ -211,10 +222,18 @@ class FlashDepthWiseConv1d(torch.nn.Module):
     def extra_repr(self):
         return f"{self.d}, kernel_size={self.k}, padding={self.padding}, is_bhl={self.is_bhl}"
 
-    def _load_from_state_dict(self, state_dict, prefix, *arguments):
-        """Of torch.nn.Conv1d too, as weight [C, 1, K]."""
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        """With the layout of u, which the shape of weights does not tell where C = K."""
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        metadata = getattr(destination, "_metadata", {})
+        metadata.get(prefix[:-1], {})["is_bhl"] = self.is_bhl
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *arguments):
+        """Of torch.nn.Conv1d too, as weight [C, 1, K], and of this class with the other layout."""
         weight = state_dict.get(prefix + "weight")
         if weight is not None and prefix + "weights" not in state_dict and weight.shape == (self.d, 1, self.k):
             del state_dict[prefix + "weight"]
             state_dict[prefix + "weights"] = weight[:, 0] if self.is_bhl else weight[:, 0].T
-        super()._load_from_state_dict(state_dict, prefix, *arguments)
+        elif local_metadata.get("is_bhl", self.is_bhl) != self.is_bhl and prefix + "weights" in state_dict:
+            state_dict[prefix + "weights"] = state_dict[prefix + "weights"].T
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *arguments)

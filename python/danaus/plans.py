@@ -16,7 +16,7 @@ def ordinal_of(operation, device):
     """None for the host ("cpu"), or the ordinal of a CUDA device: 1, "cuda:1", "cuda" for the first."""
     if device == "cpu":
         return None
-    if isinstance(device, int) and not isinstance(device, bool) and device >= 0:
+    if is_whole(device) and device >= 0:
         return whole(operation, "device", device, 0, _MOST_DEVICE)
     kind, _, number = str(device).partition(":")
     if kind == "cuda" and (number.isdecimal() or not number and ":" not in str(device)):

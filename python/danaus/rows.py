@@ -73,11 +73,13 @@ def _cases(operation, tokens):
     return [word for token in tokens for word in ("--case", token)]
 
 
-def _options(**options):
-    """--name value for each option that was given, --name for True; a list repeats it."""
+def _options(operation, flags=(), **options):
+    """--name value for each option that was given, a list repeats it; of flags --name for True."""
     words = []
     for name, value in options.items():
         for each in value if isinstance(value, (list, tuple)) else [value]:
+            if isinstance(each, bool) and name not in flags:
+                raise TypeError(f"{operation}: {name}={each}, must be a value; leave it out for the default")
             if each is not None and each is not False:
                 words += ["--" + name.replace("_", "-")] + ([] if each is True else [str(each)])
     return words
@@ -90,10 +92,10 @@ def verify(*tokens, method=None, data=None, scale=None, filter=None, scaling=Non
     filter: what u and k are; scale multiplies u; scaling: of the rounding model. danaus.run("list", "data") and so on
     has the words. A row whose error is beyond its bound has row["verify"]["status"] == "failed"; nothing is raised.
     """
-    if data == "recording":
+    if "recording" in (data if isinstance(data, (list, tuple)) else [data]):
         raise ValueError("verify: data 'recording' is for the program danaus alone, which reads .wav files")
     return run("verify", *_cases("verify", tokens),
-               *_options(method=method, data=data, scale=scale, filter=filter, scaling=scaling, seed=seed))
+               *_options("verify", method=method, data=data, scale=scale, filter=filter, scaling=scaling, seed=seed))
 
 
 def predict(*tokens, profile=None, model=None, order=None, overlap=None, warp_rate=None, wait=None):
@@ -104,13 +106,14 @@ def predict(*tokens, profile=None, model=None, order=None, overlap=None, warp_ra
     number of factors of Eq. 2; overlap, warp_rate, wait: of the roofline. Times are in microseconds.
     """
     return run("model", *_cases("predict", tokens),
-               *_options(profile=profile, model=model, order=order, overlap=overlap, warp_rate=warp_rate, wait=wait))
+               *_options("predict", profile=profile, model=model, order=order, overlap=overlap, warp_rate=warp_rate,
+                         wait=wait))
 
 
 def what_if(*tokens, profile=None):
     """The kernel and its predicted time where a block has less shared memory than the profile's device, a row for each
     case and limit; every FFT size without a token."""
-    return run("what-if", *(_cases("what_if", tokens) if tokens else []), *_options(profile=profile))
+    return run("what-if", *(_cases("what_if", tokens) if tokens else []), *_options("what_if", profile=profile))
 
 
 def count(*tokens, profile=None, blocks=None):
@@ -118,7 +121,7 @@ def count(*tokens, profile=None, blocks=None):
 
     profile: whose kernels and multiprocessors are meant (default H200); blocks: that run at once (default: as tuned).
     """
-    return run("count", *_cases("count", tokens), *_options(profile=profile, blocks=blocks))
+    return run("count", *_cases("count", tokens), *_options("count", profile=profile, blocks=blocks))
 
 
 def factors(*tokens):
@@ -128,7 +131,7 @@ def factors(*tokens):
 
 def memory(*tokens, profile=None):
     """The device memory that each case takes, in bytes."""
-    return run("memory", *_cases("memory", tokens), *_options(profile=profile))
+    return run("memory", *_cases("memory", tokens), *_options("memory", profile=profile))
 
 
 def kernels():
@@ -164,8 +167,8 @@ def explore(filters="hyena", inputs=None, *, case=None, pattern=None, blocks=Non
     masks = mask if isinstance(mask, (list, tuple)) else [mask]
     with tempfile.TemporaryDirectory() as folder:
         words = _options(
-            case=case, filters=_file(folder, "filters", filters), inputs=_file(folder, "inputs", inputs),
-            pattern=pattern, blocks=_pieces(blocks),
+            "explore", flags=("partial",), case=case, filters=_file(folder, "filters", filters),
+            inputs=_file(folder, "inputs", inputs), pattern=pattern, blocks=_pieces(blocks),
             mask=[_file(folder, f"mask{i}", each) for i, each in enumerate(masks)], count=count,
             best_above_snr=best_above_snr, partial=partial, measured=measured, profile=profile, seed=seed)
         try:

@@ -28,14 +28,14 @@ def conv(u: Tensor, k: Tensor | Filter, mode: str = "causal", pregate: Tensor = 
          postgate: Tensor = None) -> Tensor:
     """y = postgate * conv(pregate * u, k) [B, H, L], of the type of u.
 
-    u, gates   [B, H, L], all alike: float16, bfloat16, float32 or float64. Under autocast they take its type. What is
-               not contiguous is copied.
+    u, gates   [B, H, L], of one type: float16, bfloat16, float32 or float64. Under autocast they take its type. What
+               is not contiguous is copied.
     k          [H, K], of the type of u, or float32 where that has 16 bits, or a Filter of it. k[..., 0] multiplies the
                current sample. Samples beyond L are cut (causal) or wrap (circular).
     mode       "causal": y[n] = sum of k[m] u[n - m] over m <= n; "circular": over all m, indices modulo L.
 
-    H broadcasts as in NumPy: one row [B, 1, L] goes with several filters, one filter [1, K] with several rows. A batch
-    of B = 0 gives an empty y.
+    H broadcasts as in NumPy: one row [B, 1, L] goes with several filters, one filter [1, K] with several rows. Then
+    gates broadcast to the shape of u, by a copy. B = 0 and H = 0 give an empty y.
 
     Relative L2 error: on a GPU float16 about 1e-3 and bfloat16 9e-3, by the fused kernels, more where few numbers are
     much larger than the others; float32 1e-6 and float64 1e-14 there and on the CPU, by torch.fft, which takes several
@@ -126,8 +126,11 @@ def _conv_by_fft(u, k, mode, pregate, postgate, trains=False):
     _check(u, k, mode, pregate, postgate)
     length = u.shape[2]
     points = _points(mode, length, k.shape[1])
+    if k.shape[0] == 0:  # which no transform takes
+        empty = torch.empty((0, points // 2 + 1), dtype=working(u).dtype.to_complex(), device=u.device)
+        return like(u), empty if trains else empty[0:0, 0]
     spectrum = _spectrum(k, mode, length, points)
-    if u.shape[0] == 0:
+    if u.numel() == 0:
         return like(u), spectrum if trains else spectrum.new_empty(0)
     x = _transformed(gated(working(u), pregate), points)
     y = gated(_back(x * spectrum, points, length), postgate)
@@ -146,7 +149,7 @@ def _filter_gradient(of_taps, k, mode, length):
 
 def _conv_backward_by_fft(dy, u, k, spectrum, mode, pregate, postgate, needed):
     _check_backward(dy, u, k, spectrum, mode, pregate, postgate)
-    if u.shape[0] == 0:
+    if u.numel() == 0:
         return gradients_of_nothing((u, k, u, u), needed)
     length, taps = u.shape[2], k.shape[1]
     points = _points(mode, length, taps)
@@ -209,9 +212,9 @@ def _kept_bytes(token, device):
 
 
 def _make_entry(signature, is_backward, u, k, mode, pregate, postgate, trains=False):
-    """None for a batch of no rows."""
+    """None where there are no rows."""
     _check(u, k, mode, pregate, postgate)
-    if u.shape[0] == 0:
+    if u.numel() == 0:
         return None
     token, device = _token(u, k, mode, pregate, postgate), u.get_device()
     gates = [name for name, gate in ((b"pregate", pregate), (b"postgate", postgate)) if gate is not None]
@@ -308,9 +311,11 @@ def _conv_backward_cuda(dy, u, k, spectrum, mode, pregate, postgate, needed):
 def _conv_fake(u, k, mode, pregate, postgate, trains=False):
     _check(u, k, mode, pregate, postgate)
     if u.device.type == "cuda" and u.dtype in SIXTEEN:
+        if u.numel() == 0:
+            return like(u), u.new_empty(0, dtype=torch.uint8)
         some = u.new_empty((1 if u.shape[0] == 1 else 2, *u.shape[1:]), device="meta")  # of any batch
         kept = _kept_bytes(_token(some, k, mode, pregate, postgate), u.device.index)
-        return like(u), u.new_empty(kept if trains and u.shape[0] != 0 else 0, dtype=torch.uint8)
+        return like(u), u.new_empty(kept if trains else 0, dtype=torch.uint8)
     points = _points(mode, int(u.shape[2]), int(k.shape[1]))
     complex_type = torch.complex128 if u.dtype == torch.float64 else torch.complex64
     return like(u), k.new_empty((k.shape[0], points // 2 + 1) if trains else 0, dtype=complex_type)

@@ -49,7 +49,10 @@ const Command& command(std::string_view word) {
   fail("run: command '", word, "', must be one of ", names);
 }
 
-Device device_of(int ordinal) { return (ordinal < 0 ? executor_machine() : cuda_machine(ordinal))->device(); }
+Device device_of(const char* operation, int ordinal) {
+  if (ordinal < -1) fail(operation, ": device=", ordinal, ", must be -1 (the executor) or a CUDA device");
+  return (ordinal == -1 ? executor_machine() : cuda_machine(ordinal))->device();
+}
 
 // A case's arrays in double, as they were given; outputs to be written or judged.
 struct Given {
@@ -68,6 +71,12 @@ Given given(const char* operation, const Case& asked, const danaus_array* list, 
     const auto buffer = std::ranges::find(buffers, array.name, &Buffer::name);
     if (buffer == buffers.end()) fail(operation, ": ", asked.token(), " has a ", array.name, ", but none is given");
     if (!buffer->data) fail(operation, ": ", array.name, " is null");
+    if (reinterpret_cast<std::uintptr_t>(buffer->data) % alignof(double) != 0)
+      fail(operation, ": ", array.name, " is at ", buffer->data, ", must be aligned to doubles");
+    check_range(operation, *buffer);
+    for (const Buffer& other : buffers)
+      if (array.role == Role::output && other.name != array.name && overlap(*buffer, other))
+        fail(operation, ": ", array.name, " overlaps ", other.name);
     if (buffer->bytes != sizeof(double) * static_cast<std::size_t>(array.size()))
       fail(operation, ": ", array.name, " has ", buffer->bytes, " bytes, must be the ", array.size(), " doubles of ",
            array.shape);
@@ -145,6 +154,15 @@ Handles<danaus_text, const std::string>& texts() {
   return *kept;
 }
 
+// What a command prints last to stderr before it gives up, as an error has it.
+std::string last_message(std::string_view errors) {
+  constexpr std::string_view kProgram = "danaus: ";
+  while (errors.ends_with('\n')) errors.remove_suffix(1);
+  errors.remove_prefix(errors.rfind('\n') + 1);  // npos + 1 is 0
+  if (errors.starts_with(kProgram)) errors.remove_prefix(kProgram.size());
+  return std::string(errors);
+}
+
 danaus_text* text_of(std::string words) { return texts().add(std::make_shared<const std::string>(std::move(words))); }
 
 }  // namespace
@@ -190,7 +208,7 @@ danaus_status danaus_case_bytes(const char* token, int device, danaus_bytes* byt
   return guarded([&] {
     require("case_bytes", "token", token);
     require("case_bytes", "bytes", bytes);
-    const PlanBytes kept = plan_bytes(parse_case(token), device_of(device));
+    const PlanBytes kept = plan_bytes(parse_case(token), device_of("case_bytes", device));
     write_struct("case_bytes", "bytes", {0, kept.spectrum, 0, kept.tables}, bytes);
   });
 }
@@ -201,7 +219,7 @@ danaus_status danaus_case_layout(const char* token, int device, danaus_text** la
     require("case_layout", "layout", layout);
     *layout = nullptr;
     const Case asked = parse_case(token);
-    *layout = text_of(make_program(asked, device_of(device), marks_of(asked)).layout);
+    *layout = text_of(make_program(asked, device_of("case_layout", device), marks_of(asked)).layout);
   });
 }
 
@@ -273,6 +291,10 @@ danaus_status danaus_run(const char* const* words, size_t count, const int* stop
       line.emplace_back(words[i]);
       for (const char* other : {"--hardware", "--launch"})
         if (line.back() == other) fail("run: ", other, " starts a profiler on the program danaus itself; call that");
+      for (const char* other : {"--help", "-h"})
+        if (line.back() == other) fail("run: ", other, " has no rows, must be given to the program danaus");
+      if (line.back() == "--json" || line.back().starts_with("--json="))
+        fail("run: --json is of the program danaus, must be left out; the rows are what is returned");
     }
     const Command& asked = command(count > 0 ? line[1] : std::string_view());
     std::ostringstream out, err;
@@ -280,7 +302,7 @@ danaus_status danaus_run(const char* const* words, size_t count, const int* stop
     line.insert(line.end(), {"--json", "-"});
     const InterruptedBy interrupted_by(stop);
     try {
-      asked.run(std::span(line).subspan(2), console);
+      if (asked.run(std::span(line).subspan(2), console) == kExitNoDevice) throw NoDevice(last_message(err.str()));
     } catch (const Interrupted& error) {
       interrupted = error.what();
       return;

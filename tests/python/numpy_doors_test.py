@@ -105,6 +105,12 @@ class Words(unittest.TestCase):
         for stream in (2**64, 2**70, -1):
             with self.assertRaisesRegex(ValueError, f"execute: stream={stream}, must be from 0 to "):
                 self.plan.execute(u=u, stream=stream)
+        self.assertIsNone(danaus.Plan(self.TOKEN, "cpu").device)
+        with self.assertRaises(danaus.NoDevice):
+            danaus.Plan(self.TOKEN, np.int64(10000))
+        for device in (True, np.bool_(True), 1.0, -1, np.int64(-1)):
+            with self.assertRaisesRegex(ValueError, "plan: device .*, must be 'cpu', 'cuda', 'cuda:N' or N"):
+                danaus.Plan(self.TOKEN, device)
         for device in (2**31, 2**32, 2**40, f"cuda:{2**32}"):
             with self.assertRaisesRegex(ValueError, "plan: device=[0-9]+, must be from 0 to 2147483647"):
                 danaus.Plan(self.TOKEN, device)
@@ -161,13 +167,30 @@ class NotFinite(unittest.TestCase):
         self.expect_warning("conv: pregate has", danaus.conv, np.ones(4), k, pregate=u)
         self.expect_warning(None, danaus.conv, np.ones(4), k)
         half = np.full((2, 1, 40), np.inf, np.float16)
-        self.expect_warning("short_conv: u has samples", danaus.short_conv, half, np.ones(4, np.float32),
-                            method="kernel")
-        self.expect_warning(None, danaus.short_conv, half, np.ones(4, np.float32))
+        taps = np.array([1, 1, np.nan, 1], np.float32)
+        for method, words in (("kernel", "short_conv: k has samples"), ("definition", None)):
+            self.expect_warning(words, danaus.short_conv, half, taps, method=method)
         self.expect_warning(None, danaus.ssm_conv, half[0], *(x[:1] for x in STATES))
         bits = np.full(8, 0x7f80, np.uint16)
         self.expect_warning("conv: u has", danaus.conv, bits, np.ones(1, np.float32), dtype="bfloat16")
         self.expect_warning(None, danaus.conv, bits - 1, np.full(1, 0.5, np.float32), dtype="bfloat16")
+
+    def test_what_does_not_spread_is_not(self):
+        nan = np.array([1, np.nan, 1, 1])
+        y = self.expect_warning(None, danaus.conv, np.ones(4), np.ones(2), postgate=nan)
+        np.testing.assert_array_equal(np.isnan(y), np.isnan(nan))
+        beyond = np.array([1, 2, 3, 4, np.nan])  # of L = 4
+        self.assertTrue(np.isfinite(self.expect_warning(None, danaus.conv, np.ones(4), beyond)).all())
+        y = self.expect_warning("conv: k has", danaus.conv, np.ones(4), beyond, "circular")
+        self.assertTrue(np.isnan(y).all())
+        u = np.zeros((1, 256), np.float16)
+        u[0, 100] = np.nan
+        y = self.expect_warning(None, danaus.short_conv, u, np.ones(5, np.float32), postgate=np.ones_like(u),
+                                method="kernel")
+        np.testing.assert_array_equal(np.flatnonzero(np.isnan(y)), range(100, 105))
+        y = self.expect_warning("ssm_conv: u has samples that are NaN or infinite, which show before their place too, "
+                                "in their chunk", danaus.ssm_conv, u, *(x[:1] for x in STATES), method="kernel")
+        self.assertEqual(np.flatnonzero(np.isnan(y))[0] % 32, 0)
 
     def test_the_default_method_is_right_by_norm_and_direct_in_each_sample(self):
         powers = 10.0**(9 * np.arange(10))
@@ -237,8 +260,26 @@ class Rows(unittest.TestCase):
                                       danaus.conv(np.repeat(bits, 3, 1), k.astype(np.float32), dtype="bfloat16"))
         with self.assertRaisesRegex(ValueError, r"conv: k has shape \(2, 4\), must be \[K\] or \[H, K\], H=3"):
             danaus.conv(u, k[:2])
-        with self.assertRaisesRegex(ValueError, r"pregate has shape \(1, 3, 16\), must be \(2, 3, 16\)"):
-            danaus.conv(u, k, pregate=gate[:1])
+
+    def test_gates_broadcast_to_u(self):
+        u, k, whole = drawn(2, 3, 16, dtype=np.float16), drawn(3, 4, dtype=np.float32), np.ones((2, 3, 16), np.float16)
+        for method in ("fftw", "kernel"):
+            for gate in (drawn(16), drawn(3, 16), drawn(2, 1, 16), drawn(1, 3, 16), drawn(2, 3, 1)):
+                gate = gate.astype(np.float16)
+                np.testing.assert_array_equal(danaus.conv(u, k, "causal", gate, gate, method=method),
+                                              danaus.conv(u, k, "causal", gate * whole, gate * whole, method=method))
+        np.testing.assert_array_equal(danaus.short_conv(u, k, pregate=u[0]), danaus.short_conv(u, k, pregate=u[[0, 0]]))
+        for rows, gate in ((u, whole[:, :2]), (u[:, :1], whole), (u[0, 0], whole[0, :1])):
+            with self.assertRaisesRegex(ValueError, r"pregate has shape .*, must be \(.*\) as u, or broadcast to it"):
+                danaus.conv(rows, k if rows is u else k[:1], pregate=gate)
+
+    def test_an_output_that_overlaps(self):
+        u, k = drawn(3, 256, dtype=np.float16), drawn(3, 4, dtype=np.float32)
+        for method in ("fftw", "kernel"):
+            memory = np.concatenate([u.ravel(), np.zeros(8, np.float16)])
+            expected = danaus.conv(u, k, method=method)
+            danaus.conv(memory[:-8].reshape(u.shape), k, method=method, out=memory[8:].reshape(u.shape))
+            np.testing.assert_array_equal(memory[8:].reshape(u.shape), expected)
 
     def test_broadcast_of_short_ones_and_states(self):
         u, k, bias = drawn(2, 3, 40, dtype=np.float16), drawn(3, 4, dtype=np.float32), np.arange(3, dtype=np.float32)
@@ -256,6 +297,21 @@ class Rows(unittest.TestCase):
         np.testing.assert_array_equal(danaus.ssm_conv(u[:, :1], a, b, c), whole)
         np.testing.assert_array_equal(danaus.ssm_conv(u[:, :2], a[:1], b[:1], c[:1]),
                                       danaus.ssm_conv(u[:, :2], a, b, c))
+
+    def test_no_channels(self):
+        u, k = np.empty((2, 0, 16), np.float16), drawn(3, 4, dtype=np.float32)
+        skipped = {"status": "skipped", "reason": "there are no channels"}
+        for rows, filters in ((u, k[0]), (u, k[:1]), (u, k[:0]), (u[:0], k[0]),
+                              (np.empty((2, 1, 16), np.float16), k[:0])):
+            self.assertEqual(danaus.conv(rows, filters).shape, (len(rows), 0, 16))
+            self.assertEqual(danaus.short_conv(rows, filters, pregate=rows[:1]).shape, (len(rows), 0, 16))
+        self.assertEqual(danaus.conv(u, k[0], method="kernel", return_error=True)[1], skipped)
+        self.assertEqual(danaus.short_conv(u.swapaxes(1, 2), k[0, :1], channels_last=True).shape, (2, 16, 0))
+        y, x = danaus.ssm_conv(u, *(x[:1] for x in STATES), return_state=True)
+        self.assertEqual((y.shape, x.shape), (u.shape, (2, 0, 3)))
+        for filters, words in ((k, r"k has shape \(3, 4\), must be .* H=0"), (k[0, :0], "K=0|k0")):
+            with self.assertRaisesRegex(ValueError, words):
+                danaus.conv(u, filters)
 
     def test_empty_batches(self):
         u, k = np.empty((0, 3, 16), np.float16), drawn(3, 4, dtype=np.float32)

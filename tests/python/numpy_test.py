@@ -119,12 +119,17 @@ class Conv(unittest.TestCase):
         kept = np.abs(np.fft.fftfreq(256)) < 0.2
         truth = np.fft.ifft(np.fft.fft(u.astype(float) * pregate) * np.fft.fft(k) * kept).real
         words = "pair_n256_r16x16_keep0to51"
-        for mask in (kept, kept.astype(int), words, {"case": "fftconv_f16_circular_l256_b64_h7_" + words}):
+        case = "fftconv_f16_circular_l256_b64_h7_" + words
+        for mask in (kept, kept.astype(int), words, case, {"case": case}):
             y = danaus.conv(u, k, "circular", pregate, mask=mask)
             self.assertLess(relative(y, truth), UNIT_ROUNDOFF[y.dtype])
             y, error = danaus.conv(u, k, "circular", pregate, mask=mask, method="kernel", return_error=True)
             self.assertEqual(error["status"], "passed")
             self.assertLess(relative(y, truth), 3e-3)
+        for wrong, words in (("keep0to1_foo", "'foo' is no word"), ("foo_keep0to1", "'foo' is no word"),
+                             (case + "_foo", "foo"), ("pair_n256", "must have a word")):
+            with self.assertRaisesRegex(ValueError, words):
+                danaus.conv(u, k, "circular", mask=wrong)
         kept = np.abs(np.fft.fftfreq(512)) < 0.2  # of a causal one beyond its end
         wide = np.fft.ifft(np.fft.fft(u.astype(float), 512) * np.fft.fft(k, 512) * kept).real[..., :256]
         self.assertLess(relative(danaus.conv(u, k, mask=kept), wide), UNIT_ROUNDOFF[u.dtype])
@@ -162,7 +167,7 @@ class Conv(unittest.TestCase):
         self.refused(ValueError, "(1, 2, 3, 256)", u=u[None])
         self.refused(ValueError, "k has shape (2, 256)", "H=3", k=k[:2])
         self.refused(ValueError, "k has shape (3, 1, 256)", k=k[:, None])
-        self.refused(ValueError, "pregate has shape (1, 3, 256)", pregate=pregate[:1])
+        self.refused(ValueError, "pregate has shape (2, 2, 256)", pregate=pregate[:, :2])
         self.refused(TypeError, "pregate is float32", pregate=pregate.astype(np.float32))
         self.refused(ValueError, "out", "(2, 3, 256)", out=np.empty((2, 3, 255), np.float16))
         self.refused(TypeError, "out is float32", out=np.empty((2, 3, 256), np.float32))

@@ -126,6 +126,7 @@ class Rows(unittest.TestCase):
                 (lambda: danaus.verify("fftconv_f16_causal_b2"), "fftconv_f16_causal_b2"),
                 (lambda: danaus.verify(CASE, method="magic"), "verify: method 'magic', must be one of fftw"),
                 (lambda: danaus.verify(CASE, data="recording"), "'recording'"),
+                (lambda: danaus.verify(CASE, data=["uniform", "recording"]), "'recording'"),
                 (lambda: danaus.predict(CASE, profile="H9000"), "H9000"),
                 (lambda: danaus.predict(CASE, order=9), "model: order=9, must be from 1 to 5"),
                 (lambda: danaus.count(CASE, blocks=0), "count: blocks=0"),
@@ -142,16 +143,31 @@ class Rows(unittest.TestCase):
                 (lambda: danaus.run("bench"), "run: command 'bench'"),
                 (lambda: danaus.run("verify", "--colour"), "colour"),
                 (lambda: danaus.run("count", "--case", CASE, "--hardware"), "run: --hardware"),
+                (lambda: danaus.run("verify", "--case", CASE, "--json", "f"), "run: --json "),
+                (lambda: danaus.run("verify", "--case", CASE, "--json=f"), "run: --json "),
+                (lambda: danaus.run("verify", "-h"), "run: -h "),
+                (lambda: danaus.run("list", "--help"), "run: --help "),
                 (lambda: danaus.run("count", "--case", CASE, "--blocks", "many"), "many")):
             with self.assertRaises(ValueError) as caught:
                 ask()
             self.assertIn(words, str(caught.exception))
             self.assertNotIn("\n", str(caught.exception))
 
+        for ask, words in ((lambda: danaus.verify(CASE, seed=True), "verify: seed=True, must be a value"),
+                           (lambda: danaus.predict(CASE, profile=["H200", False]), "predict: profile=False, must be")):
+            with self.assertRaisesRegex(TypeError, words):
+                ask()
         for arguments, words in (((np.ones((2, 256), int),), "explore: filters is int64"),
                                  (([[1.0]],), "explore: filters is a list"), (("s4d", None), "explore: blocks 8, must")):
             with self.assertRaisesRegex(TypeError, words):
                 danaus.explore(*arguments, blocks=8)
+
+    @unittest.skipIf(danaus.device_count(), "there is a GPU")
+    def test_what_needs_a_gpu_raises_without_one(self):
+        for ask in (lambda: danaus.verify(CASE, method="gpu"),
+                    lambda: danaus.run("verify", "--case", CASE, "--method", "gpu")):
+            with self.assertRaisesRegex(danaus.NoDevice, "no CUDA"):
+                ask()
 
     def test_from_many_threads(self):
         results = [None] * 4

@@ -108,6 +108,12 @@ class DropIn(unittest.TestCase):
                 (ValueError, "must be .B, H, L.", lambda: layer(u[0], k)),
                 (ValueError, "seqlen=0", lambda: FlashFFTConv(0)),
                 (ValueError, "seqlen=8.0", lambda: FlashFFTConv(8.0)),
+                (ValueError, "seqlen=True", lambda: FlashFFTConv(True)),
+                (ValueError, r"FlashFFTConv: pregate has shape \(2, 3, 3\), must be \(2, 3, 5\) as u",
+                 lambda: layer(u[..., :5], k, u[..., :3])),
+                (TypeError, "FlashFFTConv: k is a NoneType, must be a torch.Tensor$", lambda: layer(u, None)),
+                (TypeError, "FlashFFTConv: u is a ndarray, must be a torch.Tensor$", lambda: layer(u.numpy(), k)),
+                (TypeError, "FlashFFTConv: k is a Filter, .*; danaus.torch.conv takes a", lambda: layer(u, Filter(k))),
                 (TypeError, "dtype torch.int8", lambda: FlashFFTConv(8, torch.int8))):
             with self.assertRaisesRegex(error, words):
                 call()
@@ -126,6 +132,13 @@ class DropIn(unittest.TestCase):
         layer = FlashFFTConv(32, torch.float64)
         torch.testing.assert_close(layer(u, k[:1]), layer(u, k[:1].expand(3, 16)), rtol=0, atol=0)
         torch.testing.assert_close(layer(u[:, :1], k), layer(u[:, :1].expand(2, 3, 16), k), rtol=0, atol=0)
+        for length in (10, 17):  # with padding, and without
+            x = u[..., :1].repeat(1, 1, length)
+            for taps in (16, 32):
+                filters = k.repeat(1, 2)[:, :taps]
+                torch.testing.assert_close(layer(x, filters, x[0], x[:, :1]),
+                                           layer(x, filters, x[[0, 0]], x[:, [0, 0, 0]]), rtol=0, atol=0)
+        self.assertEqual(FlashFFTConv(np.int64(32)).seqlen, 32)
 
     def test_empty_batches_and_meta_tensors(self):
         u, k, pregate, postgate = operands(length=16, taps=32)

@@ -285,6 +285,35 @@ class Rows(PretendedGpu):
                 torch.testing.assert_close(*(torch.autograd.grad(z.square().sum(), (u, k, bias, pregate, postgate))
                                              for z in (y, expected)))
 
+    def test_gates_broadcast(self):
+        u, k, pregate, _ = operands(grad=True)
+        shapes = (slice(None), slice(1)), (0, 0), (0,), (slice(1),), (..., slice(1))
+        for operation, last in ((conv, False), (short_conv, False), (short_conv, True)):
+            x, options = u.mT if last else u, {"channels_last": last} if last else {}
+            for place in shapes:
+                gate = (pregate.mT if last else pregate)[place].detach().requires_grad_()
+                whole = gate.expand(x.shape)
+                y, expected = (operation(x, k, pregate=each, postgate=each, **options) for each in (gate, whole))
+                torch.testing.assert_close(y, expected, rtol=0, atol=0)
+                torch.testing.assert_close(*(torch.autograd.grad(z.square().sum(), (u, k, gate))
+                                             for z in (y, expected)))
+
+    def test_no_channels(self):
+        for dtype in (torch.float16, torch.float64):
+            for rows, filters in ((torch.ones(2, 0, 12), torch.ones(1, 5)), (torch.ones(2, 0, 12), torch.ones(0, 5)),
+                                  (torch.ones(2, 1, 12), torch.ones(0, 5)), (torch.ones(0, 0, 12), torch.ones(1, 5))):
+                u, k = (x.to(dtype).requires_grad_() for x in (rows, filters))
+                for y in (conv(u, k, "circular", u[:1]), short_conv(u, k), short_conv(u.mT, k, channels_last=True).mT):
+                    self.assertEqual((y.shape, y.dtype), ((len(rows), 0, 12), dtype))
+                    gradients = torch.autograd.grad(y.sum(), (u, k))
+                    self.assertEqual([x.shape for x in gradients], [u.shape, k.shape])
+                    self.assertFalse(any(x.any() for x in gradients))
+        u, k = torch.ones(2, 0, 12, dtype=torch.float16), torch.ones(0, 5)
+        y, spectrum = danaus_torch._conv_cuda(u, k, "causal", None, None, True)
+        gradients = danaus_torch._conv_backward_cuda(y, u, k, spectrum, "causal", None, None, [True] * 2 + [False] * 2)
+        self.assertEqual([x.shape for x in gradients], [u.shape, k.shape, (0,), (0,)])
+        opcheck(LONG.default, (u.float(), k, "causal", None, None, True))
+
     def test_none(self):
         for dtype in (torch.float16, torch.float64):
             tensors = [x.requires_grad_() for x in operands(0, dtype=dtype)]

@@ -9,6 +9,8 @@ from unittest import mock
 
 from torch_or_skip import torch
 
+import numpy as np
+
 import torch._dynamo.testing
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import forward_ad, gradcheck
@@ -17,7 +19,7 @@ from torch.library import opcheck
 
 from danaus import _tensors, _torch_short
 from danaus.flashfftconv import FlashDepthWiseConv1d
-from danaus.torch import short_conv
+from danaus.torch import Filter, short_conv
 from support import relative
 from torch_support import PretendedGpu, short_truth
 
@@ -74,6 +76,9 @@ class Values(unittest.TestCase):
         with torch.autocast("cpu", dtype=torch.bfloat16):
             y = short_conv(u, k, bias, "causal", pregate)
             torch.testing.assert_close(y, short_conv(u, k.half(), bias.half(), "causal", pregate), rtol=.02, atol=.02)
+            self.assertTrue(torch.equal(short_conv(u, k, bias.half()), short_conv(u, k, bias.half().float())))
+            self.assertTrue(torch.equal(short_conv(u, k.bfloat16(), bias),
+                                        short_conv(u, k.bfloat16().float(), bias)))
         self.assertTrue(torch.equal(y, short_conv(u.bfloat16(), k, bias, "causal", pregate.bfloat16())))
 
 
@@ -225,7 +230,8 @@ class Refused(unittest.TestCase):
                 (TypeError, "bias is torch.float32, must be torch.float64 as k", (u, k, bias.float())),
                 (ValueError, r"bias has shape \(2,\), must be \(3,\)", (u, k, bias[:2])),
                 (ValueError, "bias is on meta", (u, k, bias.to("meta"))),
-                (ValueError, r"pregate has shape \(1, 3, 12\)", (u, k, bias, "same", pregate[:1])),
+                (ValueError, r"pregate has shape \(2, 2, 12\)", (u, k, bias, "same", pregate[:, :2])),
+                (TypeError, "k is a Filter, must be a torch.Tensor; danaus.torch.conv takes a Filter", (u, Filter(k))),
                 (TypeError, "bias is a list, must be a torch.Tensor", (u, k, bias.tolist())),
                 (TypeError, "k is a NoneType", (u, None))):
             with self.assertRaisesRegex(error, "short_conv: .*" + words):
@@ -296,6 +302,12 @@ class DropIn(unittest.TestCase):
                 self.assertTrue(torch.equal(other.bias, layer.bias))
                 torch.nn.init.zeros_(other.weights)
             self.assertEqual(list(of_pytorch.state_dict()), ["weight", "bias"])
+            turned = FlashDepthWiseConv1d(3, 3, 1, torch.zeros(3, 1, 3), torch.zeros(3), not is_bhl)
+            turned.load_state_dict(layer.state_dict())  # C = K, so no shape tells
+            self.assertTrue(torch.equal(turned.weights, layer.weights.T))
+            model = torch.nn.Sequential(turned)
+            model.load_state_dict(torch.nn.Sequential(layer).state_dict())
+            self.assertTrue(torch.equal(turned.weights, layer.weights.T))
             with self.assertRaisesRegex(RuntimeError, "size mismatch"):
                 other.load_state_dict({"weights": torch.zeros(4, 4), "bias": torch.zeros(3)})
 
@@ -334,6 +346,20 @@ class DropIn(unittest.TestCase):
                 (r"bias has shape \(2,\)", lambda: FlashDepthWiseConv1d(3, 3, 1, weights, bias[:2]))):
             with self.assertRaisesRegex(ValueError, "FlashDepthWiseConv1d: " + words):
                 call()
+        u = operands()[0]
+        for words, call in (
+                ("input is torch.int64, must be one of torch.float16", lambda: layer(torch.ones(2, 3, 12, dtype=int))),
+                ("input is torch.bool", lambda: layer(u > 0)),
+                ("input is torch.complex128", lambda: layer(u.to(torch.complex128))),
+                ("input is a ndarray, must be a torch.Tensor", lambda: layer(u.numpy())),
+                ("weights is a NoneType", lambda: FlashDepthWiseConv1d(3, 3, 1, None, None)),
+                ("bias is a ndarray", lambda: FlashDepthWiseConv1d(3, 3, 1, weights, bias.numpy()))):
+            with self.assertRaisesRegex(TypeError, "FlashDepthWiseConv1d: " + words):
+                call()
+
+    def test_whole_numbers_of_numpy(self):
+        layer = FlashDepthWiseConv1d(*np.array([3, 3, 1]), torch.ones(3, 1, 3), None)
+        self.assertEqual([type(x) for x in (layer.d, layer.k, layer.padding)], [int] * 3)
 
 
 if __name__ == "__main__":

@@ -169,6 +169,18 @@ class Gradients(unittest.TestCase):
         with forward_ad.dual_level():
             torch.testing.assert_close(conv(u, k), conv(u.clone(), k))  # without tangents
 
+    def test_no_gradient_by_a_transform(self):
+        u, k, _, _ = operands(gates=0)
+        for operation in (conv, danaus_torch.short_conv):
+            for of in (lambda x: operation(x, k).sum(),
+                       lambda x: torch.func.vmap(lambda u: operation(u[None], k))(x).sum()):
+                for transform in (torch.func.grad, torch.func.jacrev, lambda f: lambda x: torch.func.vjp(f, x)):
+                    with self.assertRaisesRegex(NotImplementedError, f"{operation.__name__}: no torch.func.grad"):
+                        transform(of)(u)
+            learnt = k.clone().requires_grad_()
+            gradient = torch.func.grad(lambda x: (x.sum() * operation(u, learnt).sum()))(u)  # of a constant
+            self.assertAlmostEqual(gradient[0, 0, 0].item(), operation(u, k).sum().item())
+
     def test_no_second_derivative(self):
         u, k, _, _ = operands(gates=0, grad=True)
         gradient, = torch.autograd.grad(conv(u, k).square().sum(), k, create_graph=True)
@@ -498,7 +510,9 @@ class Refused(unittest.TestCase):
         self.refused(ValueError, r"k has shape \(2, 12\).*H=3", u, k[:2], "causal")
         self.refused(ValueError, r"k has shape \(12,\)", u, k[0], "causal")
         self.refused(ValueError, r"k has shape \(3, 0\)", u, k[:, :0], "causal")
-        self.refused(ValueError, r"pregate has shape \(1, 3, 12\), must be \(2, 3, 12\)", u, k, "causal", pregate[:1])
+        self.refused(ValueError, r"pregate has shape \(2, 2, 12\), must be \(2, 3, 12\) as u, or broadcast", u, k,
+                     "causal", pregate[:, :2])
+        self.refused(ValueError, r"pregate has shape \(1, 2, 3, 12\), must be", u, k, "causal", pregate[None])
         self.refused(TypeError, "postgate is torch.float32", u, k, "causal", None, pregate.float())
         self.refused(ValueError, "k is on meta, u on cpu", u, k.to("meta"), "causal")
         self.refused(ValueError, "postgate is on meta", u, k, "causal", None, pregate.to("meta"))
@@ -507,7 +521,7 @@ class Refused(unittest.TestCase):
         u, k, _, _ = operands()
         for words, arguments in (("u is a ndarray", (u.numpy(), k)), ("k is a list", (u, k.tolist())),
                                  ("k is a NoneType", (u, None)), ("postgate is a float", (u, k, "causal", None, 1.0))):
-            with self.assertRaisesRegex(TypeError, f"conv: {words}, must be a torch.Tensor"):
+            with self.assertRaisesRegex(TypeError, f"conv: {words}, must be a torch.Tensor; danaus.conv takes arrays"):
                 conv(*arguments)
         with self.assertRaisesRegex(TypeError, "Filter: k is a ndarray, must be a torch.Tensor"):
             Filter(k.numpy())
