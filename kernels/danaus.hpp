@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -26,16 +27,23 @@ struct OpenPlan {
   std::string description;
 };
 
+// A number that no handle of this library has yet, in steps as addresses have them.
+inline std::uintptr_t next_handle() {
+  static std::atomic<std::uintptr_t> last = 0;
+  return last += 16;
+}
+
 // Handles of callers, and the values behind them. A handle is a number that is typed as a pointer. Nobody follows it,
-// and none comes twice, so that a destroyed one is known. A value that is removed during a call lasts until the call's
-// end.
+// and none comes twice, so that a destroyed one, or one of another kind, is known. A value that is removed during a
+// call lasts until the call's end.
 template <class Handle, class Value>
 class Handles {
  public:
   Handle* add(std::shared_ptr<Value> value) {
+    const std::uintptr_t number = next_handle();
     const std::lock_guard lock(guard_);
-    values_.emplace(next_ + kStep, std::move(value));
-    return reinterpret_cast<Handle*>(next_ += kStep);
+    values_.emplace(number, std::move(value));
+    return reinterpret_cast<Handle*>(number);
   }
   void remove(const Handle* handle) {
     typename decltype(values_)::node_type removed;  // ends after the lock
@@ -50,11 +58,9 @@ class Handles {
   }
 
  private:
-  static constexpr std::uintptr_t kStep = 16;  // as addresses have it
   static std::uintptr_t number_of(const Handle* handle) { return reinterpret_cast<std::uintptr_t>(handle); }
 
   std::mutex guard_;
-  std::uintptr_t next_ = 0;
   std::unordered_map<std::uintptr_t, std::shared_ptr<Value>> values_;
 };
 

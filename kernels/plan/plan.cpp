@@ -22,17 +22,6 @@ std::int64_t constant_bytes_of(const Program& program) {
   return bytes;
 }
 
-// No memory ends beyond the last address.
-void check_range(const char* operation, const Buffer& buffer) {
-  if (reinterpret_cast<std::uintptr_t>(buffer.data) > std::numeric_limits<std::uintptr_t>::max() - buffer.bytes)
-    fail(operation, ": ", buffer.name, " is at ", buffer.data, ", where no memory has ", buffer.bytes, " bytes");
-}
-
-bool overlap(const Buffer& a, const Buffer& b) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(a.data), other = reinterpret_cast<std::uintptr_t>(b.data);
-  return a.bytes > 0 && b.bytes > 0 && begin < other + b.bytes && other < begin + a.bytes;
-}
-
 // `own` is memory that a caller gives beside the arrays, which kernels read 16 bytes at a time.
 void check_own(const char* operation, std::span<const Buffer> buffers, const Buffer& own) {
   check_range(operation, own);
@@ -52,6 +41,16 @@ std::string product_of(const Array& array, std::int64_t batch) {
 
 }  // namespace
 
+void check_range(const char* operation, const Buffer& buffer) {
+  if (reinterpret_cast<std::uintptr_t>(buffer.data) > std::numeric_limits<std::uintptr_t>::max() - buffer.bytes)
+    fail(operation, ": ", buffer.name, " is at ", buffer.data, ", where no memory has ", buffer.bytes, " bytes");
+}
+
+bool overlap(const Buffer& a, const Buffer& b) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(a.data), other = reinterpret_cast<std::uintptr_t>(b.data);
+  return a.bytes > 0 && b.bytes > 0 && begin < other + b.bytes && other < begin + a.bytes;
+}
+
 struct Plan::State {
   struct Constants {
     std::shared_ptr<void> memory;
@@ -63,8 +62,9 @@ struct Plan::State {
     if (!machine) fail("plan: there is no machine");
     program = make_program(asked, machine->device(), kept);
     if (const Variant& v = *program.variant; !v.compiled)
-      fail("plan: this build has not the kernel ", v.name,
-           "; configure it with DANAUS_ALL=ON, or with DANAUS_VARIANT=", v.family, ':', v.line, " for this one alone");
+      throw KernelNotBuilt(text("plan: this build has not the kernel ", v.name,
+                                "; configure it with DANAUS_ALL=ON, or with DANAUS_VARIANT=", v.family, ':', v.line,
+                                " for this one alone"));
     for (const auto* steps : {&program.prepare, &program.execute})
       for (const auto& step : *steps) {
         step->fit(*machine);

@@ -30,6 +30,15 @@ struct Buffer {
   Buffer(std::string_view name, std::span<T> values) : Buffer(name, values.data(), values.size_bytes()) {}
 };
 
+// A kernel that this build leaves out.
+struct KernelNotBuilt : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+// Throws where the buffer would end beyond the last address.
+void check_range(const char* operation, const Buffer& buffer);
+bool overlap(const Buffer& a, const Buffer& b);
+
 // Options of a call. By default it takes the plan's own memory, the batch of the case and the default stream.
 struct CallOptions {
   Stream stream = nullptr;

@@ -185,7 +185,8 @@ class Operands:
             return
         names, reach = _SPREADING[self.operation]
         for view in (*self.inputs, *self.filters):
-            if view.name in names and view.device is None and not view.is_finite(self.taps if view.name == "k" else None):
+            columns = self.taps if view.name == "k" else None
+            if view.name in names and view.device is None and not view.is_finite(columns):
                 warnings.warn(f"{self.operation}: {view.name} has samples that are NaN or infinite, which {reach} by "
                               f"method={method!r}; method={exact!r} keeps them to the sums that they enter",
                               RuntimeWarning, stacklevel=4)

@@ -106,7 +106,8 @@ def predict(*tokens, profile=None, model=None, order=None, overlap=None, warp_ra
     number of factors of Eq. 2; overlap, warp_rate, wait: of the roofline. Times are in microseconds.
     """
     return run("model", *_cases("predict", tokens),
-               *_options("predict", profile=profile, model=model, order=order, overlap=overlap, warp_rate=warp_rate, wait=wait))
+               *_options("predict", profile=profile, model=model, order=order, overlap=overlap, warp_rate=warp_rate,
+                         wait=wait))
 
 
 def what_if(*tokens, profile=None):
@@ -166,8 +167,8 @@ def explore(filters="hyena", inputs=None, *, case=None, pattern=None, blocks=Non
     masks = mask if isinstance(mask, (list, tuple)) else [mask]
     with tempfile.TemporaryDirectory() as folder:
         words = _options(
-            "explore", flags=("partial",), case=case, filters=_file(folder, "filters", filters), inputs=_file(folder, "inputs", inputs),
-            pattern=pattern, blocks=_pieces(blocks),
+            "explore", flags=("partial",), case=case, filters=_file(folder, "filters", filters),
+            inputs=_file(folder, "inputs", inputs), pattern=pattern, blocks=_pieces(blocks),
             mask=[_file(folder, f"mask{i}", each) for i, each in enumerate(masks)], count=count,
             best_above_snr=best_above_snr, partial=partial, measured=measured, profile=profile, seed=seed)
         try:

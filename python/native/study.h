@@ -39,8 +39,8 @@ DANAUS_API danaus_status danaus_case_asked(const char* token, danaus_text** aske
  * whose is 0: as a file .npy of --mask. */
 DANAUS_API danaus_status danaus_case_masked(const char* token, const double* kept, size_t count, danaus_text** masked);
 
-/* All arrays of a case, all of double: outputs are computed in double and rounded once to the case's types. method: of
- * convolutions fftw, monarch or direct, of other operations definition. */
+/* All arrays of a case, all of double, outputs apart from all others: outputs are computed in double and rounded once
+ * to the case's types. method: of convolutions fftw, monarch or direct, of other operations definition. */
 DANAUS_API danaus_status danaus_compute(const char* token, const char* method, const danaus_array* arrays,
                                         size_t count);
 
@@ -51,9 +51,9 @@ DANAUS_API danaus_status danaus_judge(const char* token, const char* method, con
                                       const danaus_array* arrays, size_t count, danaus_text** verdict);
 
 /* Runs verify, model, what-if, count, factors, memory, list or explore: words[0] is the command, the others are its
- * options as in a shell. rows is what --json would write. A row that failed its check is no error. stop is NULL or a
- * number of the caller's. Another thread may set it: this call then ends between two rows with DANAUS_INTERRUPTED, and
- * no other call does. */
+ * options as in a shell, without --json and --help. rows is what --json would write. A row that failed its check is no
+ * error; a command without the GPU that it needs gives DANAUS_NO_DEVICE. stop is NULL or a number of the caller's.
+ * Another thread may set it: this call then ends between two rows with DANAUS_INTERRUPTED, and no other call does. */
 DANAUS_API danaus_status danaus_run(const char* const* words, size_t count, const int* stop, danaus_text** rows);
 
 #ifdef __cplusplus

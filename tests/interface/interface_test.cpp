@@ -174,6 +174,43 @@ TEST(Interface, DestroyedPlansAndTextsAreKnown) {
   danaus_text_destroy(layout);
 }
 
+TEST(Interface, AHandleIsOfOneKind) {
+  danaus_plan* const plan = plan_on_executor(kToken);
+  danaus_text* text = nullptr;
+  ASSERT_EQ(danaus_case_asked(kToken.c_str(), &text), DANAUS_OK);
+  EXPECT_NE(static_cast<void*>(plan), static_cast<void*>(text));
+  danaus_plan_destroy(reinterpret_cast<danaus_plan*>(text));
+  danaus_text_destroy(reinterpret_cast<danaus_text*>(plan));
+  EXPECT_STRNE(danaus_plan_description(plan), "");
+  EXPECT_STRNE(danaus_text_data(text), "");
+  danaus_plan_destroy(plan);
+  danaus_text_destroy(text);
+}
+
+// As those of plans.
+TEST(Interface, ArraysInDoubleAreAlignedAndApart) {
+  const CallArrays arrays(kToken, true);
+  danaus_text* verdict = nullptr;
+  const auto refused = [&](const std::vector<danaus_array>& list) {
+    EXPECT_EQ(danaus_compute(kToken.c_str(), "fftw", list.data(), list.size()), DANAUS_BAD_INPUT);
+    const std::string words = last_error();
+    EXPECT_EQ(danaus_judge(kToken.c_str(), "fftw", nullptr, list.data(), list.size(), &verdict), DANAUS_BAD_INPUT);
+    EXPECT_EQ(last_error().substr(last_error().find(": ")), words.substr(words.find(": ")));
+    return words;
+  };
+  ASSERT_EQ(danaus_compute(kToken.c_str(), "fftw", arrays.all().data(), arrays.all().size()), DANAUS_OK);
+  for (std::size_t i = 0; i < arrays.all().size(); ++i) {
+    auto list = arrays.all();
+    list[i].data = static_cast<char*>(list[i].data) + 1;
+    EXPECT_THAT(refused(list), HasSubstr("must be aligned to doubles"));
+    list[i].data = reinterpret_cast<void*>(~std::uintptr_t{15});
+    EXPECT_THAT(refused(list), HasSubstr("where no memory has"));
+  }
+  auto list = arrays.all();  // u, k, y
+  list.back().data = static_cast<char*>(list.front().data) + 800;
+  EXPECT_EQ(refused(list), "compute: y overlaps u");
+}
+
 TEST(Interface, ArraysOfACallAreTheCasesOwn) {
   danaus_plan* const plan = plan_on_executor(kGradients);
   const CallArrays arrays(kGradients, false);
@@ -260,6 +297,18 @@ TEST(Interface, NumbersBeyondWhatIsCountedAreRefused) {
   EXPECT_EQ(last_error(), "copy: bytes=18446744073709551615, must be at most 2^62");
 }
 
+TEST(Interface, DevicesBelowTheExecutorAreRefused) {
+  auto bytes = sized<danaus_bytes>();
+  danaus_text* layout = nullptr;
+  for (const int device : {-2, std::numeric_limits<int>::min()}) {
+    const std::string rule = ": device=" + std::to_string(device) + ", must be -1 (the executor) or a CUDA device";
+    EXPECT_EQ(danaus_case_bytes(kToken.c_str(), device, &bytes), DANAUS_BAD_INPUT);
+    EXPECT_EQ(last_error(), "case_bytes" + rule);
+    EXPECT_EQ(danaus_case_layout(kToken.c_str(), device, &layout), DANAUS_BAD_INPUT);
+    EXPECT_EQ(last_error(), "case_layout" + rule);
+  }
+}
+
 TEST(Interface, WithoutADeviceItSaysSo) {
   if (danaus_device_count() > 0) GTEST_SKIP() << "there is a CUDA device";
   danaus_plan* plan = nullptr;
@@ -274,6 +323,11 @@ TEST(Interface, WithoutADeviceItSaysSo) {
   EXPECT_EQ(plan, nullptr);
   EXPECT_EQ(data, nullptr);
   EXPECT_THAT(last_error(), HasSubstr("device: CUDA device "));
+  danaus_text* rows = nullptr;
+  const std::vector<const char*> words = {"verify", "--case", kToken.c_str(), "--method", "gpu"};
+  EXPECT_EQ(danaus_run(words.data(), words.size(), nullptr, &rows), DANAUS_NO_DEVICE);
+  EXPECT_EQ(rows, nullptr);
+  EXPECT_THAT(last_error(), testing::StartsWith("verify: no CUDA device; --method gpu needs a GPU"));
 }
 
 TEST(Interface, MasksHaveRoomOrAreNotWritten) {
@@ -330,6 +384,11 @@ TEST(Interface, WrongWordsOfCommandsAreRefused) {
   EXPECT_THAT(refused({"bench"}), HasSubstr("run: command 'bench', must be one of verify, "));
   EXPECT_THAT(refused({"count", "--hardware"}), HasSubstr("--hardware starts a profiler"));
   EXPECT_THAT(refused({"list", nullptr}), HasSubstr("a word is null"));
+  EXPECT_EQ(refused({"verify", "-h"}), "run: -h has no rows, must be given to the program danaus");
+  EXPECT_THAT(refused({"list", "--help"}), HasSubstr("run: --help has no rows"));
+  for (const char* json : {"--json", "--json=f"})
+    EXPECT_THAT(refused({"list", "kernels", json}),
+                HasSubstr("run: --json is of the program danaus, must be left out"));
   danaus_text* rows = nullptr;
   EXPECT_EQ(danaus_run(nullptr, 0, nullptr, &rows), DANAUS_BAD_INPUT);
   EXPECT_THAT(refused({"memory", "--case", "fftconv"}), HasSubstr("field 'dtype' is missing"));

@@ -16,6 +16,7 @@ danaus_status status_of(const Error& error) {
 TEST(Status, EachErrorHasItsOwn) {
   EXPECT_EQ(guarded([] {}), DANAUS_OK);
   EXPECT_EQ(status_of(std::invalid_argument("")), DANAUS_BAD_INPUT);
+  EXPECT_EQ(status_of(KernelNotBuilt("")), DANAUS_BAD_INPUT);
   EXPECT_EQ(status_of(NoDevice("")), DANAUS_NO_DEVICE);
   EXPECT_EQ(status_of(OutOfMemory("")), DANAUS_OUT_OF_MEMORY);
   EXPECT_EQ(status_of(std::bad_alloc()), DANAUS_OUT_OF_MEMORY);

@@ -50,7 +50,7 @@ void ask(const std::string& token, bool of_layout = true) {
       ASSERT_FALSE(__builtin_mul_overflow(bytes, info->extents[axis], &bytes)) << token << ", " << info->name;
   }
   danaus_text* asked = nullptr;
-  EXPECT_EQ(danaus_case_asked(token.c_str(), &asked), DANAUS_OK) << token;
+  expect_answer(token, "case_asked", danaus_case_asked(token.c_str(), &asked));
   danaus_text_destroy(asked);
   auto bytes = std::make_unique<danaus_bytes>(sized<danaus_bytes>());
   const danaus_status has_bytes = danaus_case_bytes(token.c_str(), -1, bytes.get());

@@ -135,8 +135,9 @@ class DropIn(unittest.TestCase):
         for length in (10, 17):  # with padding, and without
             x = u[..., :1].repeat(1, 1, length)
             for taps in (16, 32):
-                torch.testing.assert_close(layer(x, k.repeat(1, 2)[:, :taps], x[0], x[:, :1]),
-                                           layer(x, k.repeat(1, 2)[:, :taps], x[[0, 0]], x[:, [0, 0, 0]]), rtol=0, atol=0)
+                filters = k.repeat(1, 2)[:, :taps]
+                torch.testing.assert_close(layer(x, filters, x[0], x[:, :1]),
+                                           layer(x, filters, x[[0, 0]], x[:, [0, 0, 0]]), rtol=0, atol=0)
         self.assertEqual(FlashFFTConv(np.int64(32)).seqlen, 32)
 
     def test_empty_batches_and_meta_tensors(self):

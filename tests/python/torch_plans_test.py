@@ -295,7 +295,8 @@ class Rows(PretendedGpu):
                 whole = gate.expand(x.shape)
                 y, expected = (operation(x, k, pregate=each, postgate=each, **options) for each in (gate, whole))
                 torch.testing.assert_close(y, expected, rtol=0, atol=0)
-                torch.testing.assert_close(*(torch.autograd.grad(z.square().sum(), (u, k, gate)) for z in (y, expected)))
+                torch.testing.assert_close(*(torch.autograd.grad(z.square().sum(), (u, k, gate))
+                                             for z in (y, expected)))
 
     def test_no_channels(self):
         for dtype in (torch.float16, torch.float64):

@@ -172,7 +172,8 @@ class Gradients(unittest.TestCase):
     def test_no_gradient_by_a_transform(self):
         u, k, _, _ = operands(gates=0)
         for operation in (conv, danaus_torch.short_conv):
-            for of in (lambda x: operation(x, k).sum(), lambda x: torch.func.vmap(lambda u: operation(u[None], k))(x).sum()):
+            for of in (lambda x: operation(x, k).sum(),
+                       lambda x: torch.func.vmap(lambda u: operation(u[None], k))(x).sum()):
                 for transform in (torch.func.grad, torch.func.jacrev, lambda f: lambda x: torch.func.vjp(f, x)):
                     with self.assertRaisesRegex(NotImplementedError, f"{operation.__name__}: no torch.func.grad"):
                         transform(of)(u)
@@ -509,8 +510,8 @@ class Refused(unittest.TestCase):
         self.refused(ValueError, r"k has shape \(2, 12\).*H=3", u, k[:2], "causal")
         self.refused(ValueError, r"k has shape \(12,\)", u, k[0], "causal")
         self.refused(ValueError, r"k has shape \(3, 0\)", u, k[:, :0], "causal")
-        self.refused(ValueError, r"pregate has shape \(2, 2, 12\), must be \(2, 3, 12\) as u, or broadcast", u, k, "causal",
-                     pregate[:, :2])
+        self.refused(ValueError, r"pregate has shape \(2, 2, 12\), must be \(2, 3, 12\) as u, or broadcast", u, k,
+                     "causal", pregate[:, :2])
         self.refused(ValueError, r"pregate has shape \(1, 2, 3, 12\), must be", u, k, "causal", pregate[None])
         self.refused(TypeError, "postgate is torch.float32", u, k, "causal", None, pregate.float())
         self.refused(ValueError, "k is on meta, u on cpu", u, k.to("meta"), "causal")

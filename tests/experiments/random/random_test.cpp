@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "experiments/count/imitation.hpp"
 #include "experiments/random/random_case.hpp"
 #include "experiments/verify/execution.hpp"
 #include "kernels/cpu/machine.hpp"
+#include "kernels/plan/registry.hpp"
 #include "reference/short_backward/short_backward.hpp"
 #include "reference/spectral/spectral.hpp"
 #include "reference/state/state.hpp"
@@ -203,6 +205,12 @@ TEST(RandomCommand, PrintsItsSeedAndTheWorstCase) {
   EXPECT_THAT(ran.out, HasSubstr("worst: number"));
   EXPECT_EQ(run({"random", "--seed", "7", "--only", "3"}).code, 0);
   EXPECT_EQ(run({"random", "--count", "0"}).code, 2);
+  if (std::ranges::any_of(variants(), [](const auto& v) { return !v->compiled; })) {
+    const Ran other = run({"random", "--only", "3", "--profile", "A100-40GB"});
+    EXPECT_EQ(other.code, 2) << "no check failed";
+    EXPECT_THAT(other.err, HasSubstr("danaus: plan: this build has not the kernel "));
+    EXPECT_EQ(other.out, "");
+  }
   for (const char* operation : {"fftconvgrad", "fftconvstep", "spectral", "shortconv", "shortconvgrad", "ssmconv"})
     EXPECT_EQ(run({"random", "--operation", operation, "--count", "4"}).code, 0);
   EXPECT_THAT(run({"random", "--operation", "fft"}).err, HasSubstr("must be one of fftconv"));
