@@ -1,5 +1,6 @@
 #include "experiments/cli/command_line.hpp"
 
+#include <algorithm>
 #include <boost/program_options.hpp>
 #include <iomanip>
 
@@ -91,6 +92,12 @@ bool CommandLine::parse(std::span<const std::string> words, Console& console) {
     if (values.count("help")) {
       state_->print_help(console.out);
       return false;
+    }
+    for (const auto& [name, value] : values) {
+      const auto* const one = boost::any_cast<std::string>(&value.value());
+      const auto* const several = boost::any_cast<std::vector<std::string>>(&value.value());
+      if ((one && one->empty()) || (several && std::ranges::any_of(*several, &std::string::empty)))
+        misused((state_->arguments.find_nothrow(name, false) ? "" : "--") + name + " is empty, must be a word");
     }
     po::notify(values);
     for (const State::Argument& argument : state_->order)

@@ -38,15 +38,17 @@ const Grammar* with_same_fields(const Grammar& grammar) {
   return nullptr;
 }
 
-std::string refused_fields(const Grammar& grammar) {
+// Fields that the other operation, which has the same, takes alone.
+std::string refused_fields(const Grammar& grammar, const Grammar& other) {
   std::string names;
-  for (const TokenField& field : grammar.fields)
-    if (!field.refused.empty()) names.append(names.empty() ? "" : ", ").append(field.name);
+  for (std::size_t i = 0; i < grammar.fields.size(); ++i)
+    if (!grammar.fields[i].refused.empty() && other.fields[i].refused.empty())
+      names.append(names.empty() ? "" : ", ").append(grammar.fields[i].name);
   return names;
 }
 
 std::string same_fields_in_words(const Grammar& grammar, const Grammar& other) {
-  const std::string refused = refused_fields(grammar);
+  const std::string refused = refused_fields(grammar, other);
   return text("The fields are those of ", other.operation, refused.empty() ? "." : ", without " + refused + '.');
 }
 

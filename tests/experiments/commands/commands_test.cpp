@@ -104,6 +104,13 @@ TEST(Program, RefusesWhatItDoesNotKnow) {
       {{"convolve"}, "U is missing"},
       {{"convolve", "u.npy"}, "K is missing"},
       {{"convolve", "u.npy", "k.npy"}, "no output file, -o FILE must name one"},
+      {{"convolve", "", "k.npy", "-o", "y.npy"}, "convolve: U is empty, must be a word"},
+      {{"convolve", "u.npy", "", "-o", "y.npy"}, "convolve: K is empty, must be a word"},
+      {{"convolve", "u.npy", "k.npy", "-o", "y.npy", "--pregate", ""}, "convolve: --pregate is empty, must be a word"},
+      {{"convolve", "u.npy", "k.npy", "-o", "y.npy", "--json", ""}, "convolve: --json is empty"},
+      {{"verify", "--case", "fftconv_f16_causal_l4_b1_h1", "--kernel", ""}, "verify: --kernel is empty"},
+      {{"verify", "--case", "fftconv_f16_causal_l4_b1_h1", "--case", ""}, "verify: --case is empty"},
+      {{"list", ""}, "list: TOPIC is empty, must be a word"},
   };
   const int configured = 8 + (cuda_device_count() == 0 ? 1 : 0);  // lines of what verify leaves out, and of all else
   for (const auto& [words, message] : kWrong) {
@@ -271,6 +278,8 @@ TEST(Help, NamesEveryFieldOfATokenAndFitsAScreen) {
       EXPECT_THAT(one.out, HasSubstr(field.example));
     }
   }
+  EXPECT_THAT(all.out, HasSubstr("The fields are those of shortconv.\n"));
+  EXPECT_THAT(all.out, HasSubstr("The fields are those of fftconv, without zero, keep, blocks.\n"));
   EXPECT_EQ(run({"help"}).out, run({"--help"}).out);
   EXPECT_EQ(run({"help", "verify"}).out, run({"verify", "--help"}).out);
 }
