@@ -99,6 +99,8 @@ const Variant& choose_whole(const Convolution& p, const Device& device) {
   if (const Variant* direct = without_fft(p, device)) return *direct;
 
   const Fold fold = fold_of(p);
+  if (const std::int64_t n = resolved(p).fft_size; fold == Fold::right_angle && !p.mask.empty() && n != p.length)
+    fail("plan: N=", n, ", a circular case with a frequency mask has N = L=", p.length);
   if (fold == Fold::right_angle && !p.mask.empty())
     fail(
         "plan: a frequency mask needs the pair fold or the plain one; a circular case has them where L is an FFT size, "

@@ -9,6 +9,8 @@ namespace {
 
 // Sizes stay far below overflow when multiplied: B * H * L is checked against this.
 constexpr std::int64_t kMostSamples = std::int64_t{1} << 46;
+constexpr std::int64_t kMostPoints = std::int64_t{1} << 30;  // of an FFT that is asked for, or whose frequencies are
+constexpr int kMostFactor = 4096;                            // its DFT matrix is dense
 
 constexpr std::array kFolds = {Fold::plain, Fold::pair, Fold::half, Fold::right_angle};
 constexpr std::array kDtypes = {Dtype::f16, Dtype::bf16, Dtype::f32, Dtype::f64};
@@ -277,6 +279,8 @@ void validate(const Convolution& p) {
     fail("fftconv: the filter is ", name(p.filter), ", of ", name(p.dtype), " samples it must be ", name(p.dtype));
 
   const Convolution r = resolved(p);
+  if ((p.fft_size != 0 || !p.factors.empty() || !p.mask.empty()) && r.fft_size > kMostPoints)
+    fail("fftconv: N=", r.fft_size, ", must be at most 2^30");
   const bool in_chunks = r.fold == Fold::pair && r.fft_size < r.length;
   if (in_chunks) {
     if (2 * r.filter_length > r.fft_size)
@@ -295,7 +299,8 @@ void validate(const Convolution& p) {
   if (!p.factors.empty()) {
     std::int64_t product = 1;
     for (int factor : p.factors) {
-      if (factor < 1) fail("fftconv: factors ", join(p.factors), ", each must be at least 1");
+      if (factor < 1 || factor > kMostFactor)
+        fail("fftconv: factors ", join(p.factors), ", each must be from 1 to ", kMostFactor);
       if (product > kMostSamples / factor)
         fail("fftconv: factors ", join(p.factors), ", their product must be at most 2^46");
       product *= factor;

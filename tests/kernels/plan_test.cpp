@@ -263,6 +263,8 @@ TEST(Choice, RefusalsNameTheRuleAndWhatThereIs) {
       HasSubstr(
           "a frequency mask needs the pair fold or the plain one; a circular case has them where L is an FFT size, and "
           "L=100 is none"));
+  EXPECT_EQ(refused("fftconv_f16_circular_l1024_b2_h3_n2048_keep0to3"),
+            "plan: N=2048, a circular case with a frequency mask has N = L=1024");
 }
 
 TEST(Choice, DevicesThatAreTooSmallAreRefusedWithWhatFits) {

@@ -89,6 +89,15 @@ TEST(Convolution, RefusesWhatMeansNothing) {
             std::string::npos);
   EXPECT_NE(refusal("fftconv_f16_circular_l16_b1_h1_r4x4_blocks2x2h0").find("removes everything"), std::string::npos);
   EXPECT_NE(refusal("fftconv_f16_circular_l60000000000000_b64_h768").find("2^46"), std::string::npos);
+  // A mask has a mark for each of N frequencies.
+  for (const char* token :
+       {"fftconv_f16_circular_l1024_b1_h1_n4294967296_keep0to3", "fftconv_f16_circular_l1073741825_b1_h1_keep0to3",
+        "fftconv_f16_circular_l1024_b1_h1_n1073741825",
+        "fftconv_f16_circular_l4294967296_b1_h1_r2048x2048x1024_zero1x0x0"})
+    EXPECT_NE(refusal(token).find("must be at most 2^30"), std::string::npos) << token;
+  EXPECT_EQ(parse_convolution("fftconv_f16_causal_l1024_b1_h1_n1073741824").fft_size, 1 << 30);
+  EXPECT_NE(refusal("fftconv_f16_circular_l131072_b1_h1_r16x8192_keep4to6").find("each must be from 1 to 4096"),
+            std::string::npos);
 }
 
 TEST(Convolution, ChoosesFoldAndSizeThatWereOpen) {
