@@ -16,8 +16,9 @@ namespace {
 
 constexpr const char* kDescription =
     "y = postgate * conv(pregate * u, k), computed in double and written in the type of u.\n"
-    "u, the gates and y are [L], [H, L] or [B, H, L], k is [K] or [H, K]: H channels, B batch rows. Where one array\n"
-    "has one channel or row and another several, the one serves them all, as in NumPy. A .wav is [channels, samples].\n"
+    "u and y are [L], [H, L] or [B, H, L], k is [K] or [H, K]: H channels, B batch rows. Where one of u and k has one\n"
+    "channel, it serves all of the other's. Gates broadcast to the shape of y, as in NumPy. A .wav is [channels,\n"
+    "samples].\n"
     "y has as many samples as u: to hear what rings on after the end of u, append zeros to u.";
 
 struct Options {
@@ -67,7 +68,7 @@ void require_wav_rows(const std::string& path, SignalFormat format, const std::s
   if (format != SignalFormat::wav) return;
   if (operands.u.sample_rate == 0)
     fail("convolve: ", path, " needs a sample rate, u must be a .wav (it is ", u_path, "); or write a .npy");
-  if (operands.shape.size() != 2 || operands.is_empty())
+  if (operands.is_empty())
     fail("convolve: ", path, " would be ", shape_text(operands.shape),
          ", a .wav must be [channels, samples]; write a .npy");
 }

@@ -29,24 +29,17 @@ struct Operand {
   }
 };
 
-// The extent that all have together, by NumPy's rule.
-std::int64_t broadcast(std::span<const Operand> operands, std::int64_t (Operand::*extent)() const, const char* what) {
-  const Operand* first = nullptr;  // that has more than one, or none
-  for (const Operand& operand : operands) {
-    const std::int64_t count = (operand.*extent)();
-    if (count == 1) continue;
-    if (first && count != (first->*extent)())
-      fail("convolve: ", operand.text(), " of ", count, ' ', what, ", must be of 1 or the ", (first->*extent)(), " of ",
-           first->name, ' ', shape_text(first->signal.shape));
-    first = &operand;
-  }
-  return first ? (first->*extent)() : 1;
+// The channels that u and k have together, by NumPy's rule.
+std::int64_t channels_of(const Operand& u, const Operand& k) {
+  if (u.channels() != 1 && k.channels() != 1 && k.channels() != u.channels())
+    fail("convolve: ", k.text(), " of ", k.channels(), " channels, must be of 1 or the ", u.channels(), " of u ",
+         shape_text(u.signal.shape));
+  return u.channels() == 1 ? k.channels() : u.channels();
 }
 
 // [B, H, samples] of any array that broadcasts to them.
-std::vector<double> expanded(const Operand& operand, std::int64_t batch, std::int64_t channels) {
+std::vector<double> expanded(const Operand& operand, std::int64_t batch, std::int64_t channels, std::int64_t length) {
   const std::vector<double>& values = operand.signal.values;
-  const std::int64_t length = operand.length();
   if (std::ssize(values) == batch * channels * length) return values;
   std::vector<double> all;
   all.reserve(static_cast<std::size_t>(batch * channels * length));
@@ -54,7 +47,10 @@ std::vector<double> expanded(const Operand& operand, std::int64_t batch, std::in
     for (std::int64_t h = 0; h < channels; ++h) {
       const std::int64_t row =
           std::min(b, operand.batch() - 1) * operand.channels() + std::min(h, operand.channels() - 1);
-      all.insert(all.end(), values.begin() + row * length, values.begin() + (row + 1) * length);
+      if (operand.length() < length)
+        all.insert(all.end(), static_cast<std::size_t>(length), values[static_cast<std::size_t>(row)]);
+      else
+        all.insert(all.end(), values.begin() + row * length, values.begin() + (row + 1) * length);
     }
   return all;
 }
@@ -91,8 +87,6 @@ void match(const Operand& operand, const Operand& u) {
   const int rate = operand.signal.sample_rate, of_u = u.signal.sample_rate;
   if (rate != 0 && of_u != 0 && rate != of_u)
     fail("convolve: ", operand.path, " has ", rate, " Hz, must have the ", of_u, " Hz of ", u.path);
-  if (!operand.is_filter() && operand.length() != u.length())
-    fail("convolve: ", operand.text(), ", must have the ", u.length(), " samples of u ", shape_text(u.signal.shape));
 }
 
 Convolution problem_of(std::span<const Operand> operands, Mode mode, const OperandFiles& files) {
@@ -105,8 +99,8 @@ Convolution problem_of(std::span<const Operand> operands, Mode mode, const Opera
   Convolution problem;
   problem.dtype = u.signal.dtype;
   problem.mode = mode;
-  problem.batch = broadcast(operands, &Operand::batch, "batch rows");
-  problem.channels = broadcast(operands, &Operand::channels, "channels");
+  problem.batch = u.batch();
+  problem.channels = channels_of(u, k);
   problem.length = u.length();
   problem.filter_length = k.length();
   problem.pregate = !files.pregate.empty();
@@ -114,13 +108,18 @@ Convolution problem_of(std::span<const Operand> operands, Mode mode, const Opera
   return problem;
 }
 
-// The shape of u and the gates, with one more axis where only k has several channels.
+// The shape of u, with one more axis where only k has several channels. Gates must broadcast to it.
 std::vector<std::int64_t> shape_of(std::span<const Operand> operands, const Convolution& problem) {
-  std::size_t rank = problem.batch != 1 ? 3 : problem.channels != 1 ? 2 : 1;
-  for (const Operand& operand : operands)
-    if (!operand.is_filter()) rank = std::max(rank, operand.signal.shape.size());
+  const std::size_t rank = std::max<std::size_t>(operands[0].signal.shape.size(), problem.channels != 1 ? 2 : 1);
   const std::array all = {problem.batch, problem.channels, problem.length};
-  return {all.end() - static_cast<std::ptrdiff_t>(rank), all.end()};
+  std::vector<std::int64_t> shape(all.end() - static_cast<std::ptrdiff_t>(rank), all.end());
+  for (const Operand& gate : operands.subspan(2)) {
+    bool fits = gate.signal.shape.size() <= rank;
+    for (std::size_t axis = 0; axis < rank; ++axis)
+      fits &= gate.extent(axis) == 1 || gate.extent(axis) == shape[rank - 1 - axis];
+    if (!fits) fail("convolve: ", gate.text(), ", must be ", shape_text(shape), " as y, or broadcast to it");
+  }
+  return shape;
 }
 
 }  // namespace
@@ -152,7 +151,9 @@ Operands read_operands(const OperandFiles& files, Mode mode, Method method, bool
   if (list[0].channels() == 1) print_frames_notice(console.err, files.k, list[1].signal);
   for (const Operand& operand : list) {
     operands.nonfinite |= has_nonfinite(operand, problem, method, allow_nonfinite, console);
-    operands.inputs.*operand.input = expanded(operand, operand.is_filter() ? 1 : problem.batch, problem.channels);
+    if (operands.is_empty()) continue;
+    operands.inputs.*operand.input = expanded(operand, operand.is_filter() ? 1 : problem.batch, problem.channels,
+                                              operand.is_filter() ? problem.filter_length : problem.length);
   }
   operands.u = std::move(list[0].signal), operands.k = std::move(list[1].signal);
   return operands;

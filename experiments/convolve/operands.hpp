@@ -29,8 +29,8 @@ struct Operands {
 // "FILE  f32 [2, 100]  48000 Hz"
 std::string description(const std::string& path, const Signal& signal);
 
-// u and gates are [L], [H, L] or [B, H, L], k is [K], [H, K] or [1, H, K]. Channels and batch rows broadcast as NumPy's
-// axes do: where one array has one, it serves all of another's. Without channels or rows y is empty.
+// u is [L], [H, L] or [B, H, L], k is [K], [H, K] or [1, H, K]. Where one of them has one channel, it serves all of the
+// other's. Gates broadcast to the shape of y as in NumPy. Without channels or rows y is empty.
 //
 // Values that are not finite need `allow_nonfinite`; console.err then says how far `method` carries them. Throws
 // std::invalid_argument, naming file and rule, where files do not go together or need more memory than there is.

@@ -135,9 +135,9 @@ void write_values(PendingFile& file, const Signal& signal) {
 }  // namespace
 
 Signal read_npy(const std::string& path) {
+  require_file(path);
   std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path))
-    fail("cannot read ", path, ": ", file ? "a directory" : std::strerror(errno));
+  if (!file) fail("cannot read ", path, ": ", std::strerror(errno));
   const auto file_bytes = static_cast<std::int64_t>(std::filesystem::file_size(path));
 
   std::array<char, 8> start{};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <filesystem>
 #include <sstream>
 
 #include "reference/file_name.hpp"
@@ -15,6 +16,12 @@ SignalFormat signal_format(const std::string& path) {
   if (has_ending(path, ".npy")) return SignalFormat::npy;
   if (has_ending(path, ".wav")) return SignalFormat::wav;
   fail(path, ": unknown file type, the name must end in .npy or .wav");
+}
+
+void require_file(const std::string& path) {
+  if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path))
+    fail("cannot read ", path, ": a ", std::filesystem::is_directory(path) ? "directory" : "pipe or device",
+         ", must be a file");
 }
 
 Signal read_signal(const std::string& path) {

@@ -34,6 +34,9 @@ enum class SignalFormat { npy, wav };
 bool is_signal_file(std::string_view word);
 SignalFormat signal_format(const std::string& path);
 
+// Throws where the path is there and no file: a pipe has no size to hold a header to, and may wait forever.
+void require_file(const std::string& path);
+
 Signal read_signal(const std::string& path);
 
 // The same, and its notice goes to `notices`; throws, with `whose` and path, where there is no value or one is not

@@ -82,12 +82,19 @@ std::string check_complete(const std::string& path, SNDFILE* sound) {
 }  // namespace
 
 Signal read_wav(const std::string& path) {
-  if (std::filesystem::is_directory(path)) fail("cannot read ", path, ": a directory");
+  require_file(path);
   if (!std::ifstream(path, std::ios::binary)) fail("cannot read ", path, ": ", std::strerror(errno));
   SF_INFO info{};
   const SoundFile file(sf_open(path.c_str(), SFM_READ, &info));
-  if (!file) fail("cannot read ", path, ": ", sf_strerror(nullptr));
+  if (!file) {
+    const std::string_view reason = sf_strerror(nullptr);
+    if (reason.find("SF_INFO") != reason.npos)  // libsndfile's name for what the header left it without
+      fail("cannot read ", path, ": its header has no sample rate, or more than one data chunk, must have one of each");
+    fail("cannot read ", path, ": ", reason);
+  }
   std::string notice = check_complete(path, file.get());
+  if ((info.format & SF_FORMAT_SUBMASK) == SF_FORMAT_DOUBLE)
+    notice += text(notice.empty() ? "" : "; ", path, " has 64-bit floats, of which y is computed; y is f32");
   const double count = static_cast<double>(info.frames) * info.channels;
   require_memory("reading " + path, count * sizeof(double));
 

@@ -113,13 +113,28 @@ TEST_F(Convolve, RowsAndFiltersBroadcast) {
              v = put("v.npy", Dtype::f64, {2}, {1, -1});
   ASSERT_EQ(convolve({u, one, "-o", y_, "--method", "direct", "--postgate", v}).code, 0);
   EXPECT_EQ(read_signal(y_).values, (std::vector<double>{1, -3, 2, -4, 0, -1, 3, -7, 6, -8, 0, -3}));
-  const auto w = put("w.npy", Dtype::f64, {3, 2}, {1, 1, 1, 0, 0, 1});
-  ASSERT_EQ(convolve({put("x.npy", Dtype::f64, {2}, {1, 2}), put("d.npy", Dtype::f64, {1}, {1}), "-o", y_, "--method",
-                      "direct", "--pregate", w})
-                .code,
-            0);
-  EXPECT_EQ(read_signal(y_).shape, (Shape{3, 2}));
-  EXPECT_EQ(read_signal(y_).values, (std::vector<double>{1, 2, 1, 0, 0, 2}));
+}
+
+// To the shape of y, on any axis.
+TEST_F(Convolve, GatesBroadcast) {
+  using Shape = std::vector<std::int64_t>;
+  const auto u = put("u.npy", Dtype::f64, {2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  const auto one = put("d.npy", Dtype::f64, {1}, {1});
+  const auto gated = [&](const Shape& shape, const std::vector<double>& gate) {
+    const Ran ran =
+        convolve({u, one, "-o", y_, "--method", "direct", "--postgate", put("w.npy", Dtype::f64, shape, gate)});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return read_signal(y_).values;
+  };
+  EXPECT_EQ(gated({2}, {1, -1}), (std::vector<double>{1, -2, 3, -4, 5, -6, 7, -8}));
+  EXPECT_EQ(gated({2, 2}, {1, 0, 0, 1}), (std::vector<double>{1, 0, 0, 4, 5, 0, 0, 8}));
+  EXPECT_EQ(gated({2, 1, 2}, {1, 0, 0, 1}), (std::vector<double>{1, 0, 3, 0, 0, 6, 0, 8}));
+  EXPECT_EQ(gated({1, 2, 1}, {1, -1}), (std::vector<double>{1, 2, -3, -4, 5, 6, -7, -8}));
+  const auto x = put("x.npy", Dtype::f64, {2}), k = put("k.npy", Dtype::f64, {3, 1});
+  for (const Shape& shape : {Shape{3, 2}, {1, 2}, {3}})
+    refuses({x, one, "-o", folder_ / "z.npy", "--pregate", put("w.npy", Dtype::f64, shape)},
+            "is " + shape_text(shape) + ", must be [2] as y, or broadcast to it");
+  EXPECT_EQ(convolve({x, k, "-o", y_, "--pregate", put("w.npy", Dtype::f64, {3, 2})}).code, 0) << "3 rows, of k";
 }
 
 // A recording with one channel and a room with two.
@@ -129,8 +144,11 @@ TEST_F(Convolve, OneChannelWithTwoFiltersIsTwoChannels) {
   ASSERT_EQ(convolve({u, k, "-o", folder_ / "y.wav", "--method", "direct"}).code, 0);
   EXPECT_EQ(read_signal(folder_ / "y.wav").shape, (std::vector<std::int64_t>{2, 3}));
   EXPECT_EQ(read_signal(folder_ / "y.wav").values, (std::vector<double>{0.25, 0, 0.125, 0, 0.5, 0}));
-  refuses({u, k, "-o", folder_ / "z.wav", "--postgate", put("v.npy", Dtype::f32, {1, 1, 3})},
-          "z.wav would be [1, 2, 3], a .wav must be [channels, samples]; write a .npy");
+  PendingFile none(folder_ / "none.npy");
+  write_signal(none, SignalFormat::npy, {Dtype::f32, {0, 2}, {}, 0});
+  none.commit();
+  refuses({u, folder_ / "none.npy", "-o", folder_ / "z.wav"},
+          "z.wav would be [0, 3], a .wav must be [channels, samples]; write a .npy");
 }
 
 TEST_F(Convolve, WithoutRowsYIsEmpty) {
@@ -142,7 +160,7 @@ TEST_F(Convolve, WithoutRowsYIsEmpty) {
   };
   const auto k = put("k.npy", Dtype::f32, {2});
   using Shape = std::vector<std::int64_t>;
-  for (const Shape& shape : {Shape{0, 3, 8}, {2, 0, 8}, {0, 8}}) {
+  for (const Shape& shape : {Shape{0, 3, 8}, {2, 0, 8}, {0, 8}, {0, std::int64_t{1} << 32, std::int64_t{1} << 32}}) {
     const Ran ran = convolve({empty("u.npy", shape), k, "-o", y_});
     EXPECT_EQ(ran.code, 0) << ran.err;
     EXPECT_THAT(ran.err, HasSubstr("notice: " + (folder_ / "u.npy") + " is " + shape_text(shape)));
@@ -223,7 +241,7 @@ TEST_F(Convolve, RefusesWhatDoesNotMatch) {
           "is [3, 4] of 3 channels, must be of 1 or the 2 of u [2, 8]");
   refuses({u, put("k4.npy", Dtype::f32, {2, 2, 4}), "-o", y_}, "is [2, 2, 4], must be [K], [H, K] or [1, H, K]");
   refuses({u, k, "-o", y_, "--pregate", put("g.npy", Dtype::f32, {2, 7})},
-          "pregate " + (folder_ / "g.npy") + " is [2, 7], must have the 8 samples of u [2, 8]");
+          "pregate " + (folder_ / "g.npy") + " is [2, 7], must be [2, 8] as y, or broadcast to it");
   refuses({wav, put("k.wav", Dtype::f32, {1, 4}, {}, 44100), "-o", y_}, "has 44100 Hz, must have the 48000 Hz of");
   refuses({u, k, "-o", folder_ / "y.wav"}, "needs a sample rate");
   refuses({u, k, "-o", folder_ / "y.txt"}, "must end in .npy or .wav");

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sndfile.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cctype>
@@ -171,6 +172,16 @@ TEST_F(SignalFile, RefusesBadNpyByName) {
   EXPECT_THAT(refusal("a.mp3", ""), HasSubstr("must end in .npy or .wav"));
 }
 
+// A pipe that nobody writes to would be waited for.
+TEST_F(SignalFile, RefusesWhatIsNoFile) {
+  for (const char* name : {"pipe.npy", "pipe.wav"}) {
+    const std::string path = folder_ / name;
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    EXPECT_THAT([&] { read_signal(path); }, testing::ThrowsMessage<std::invalid_argument>(HasSubstr(
+                                                "cannot read " + path + ": a pipe or device, must be a file")));
+  }
+}
+
 TEST_F(SignalFile, NamesAFileThatIsNotThere) {
   EXPECT_THROW(read_signal(folder_ / "none.npy"), std::invalid_argument);
   EXPECT_THROW(read_signal(folder_ / "none.wav"), std::invalid_argument);
@@ -206,6 +217,25 @@ TEST_F(SignalFile, RefusesBadWavByName) {
   EXPECT_THAT(refusal("b.wav", whole.substr(0, whole.size() - 10)), HasSubstr("truncated"));
   EXPECT_THAT(refusal("b.wav", "RIFF"), HasSubstr("cannot read"));
   EXPECT_THAT(refusal("b.wav", "this is no sound at all"), HasSubstr("cannot read"));
+  std::string no_rate = whole;
+  no_rate.replace(24, 8, 8, '\0');
+  EXPECT_THAT(refusal("b.wav", no_rate), HasSubstr("its header has no sample rate, or more than one data chunk"));
+}
+
+TEST_F(SignalFile, WavOf64BitFloatsIsNoticed) {
+  SF_INFO info{};
+  info.channels = 1;
+  info.samplerate = 8000;
+  for (const int type : {SF_FORMAT_FLOAT, SF_FORMAT_DOUBLE}) {
+    info.format = SF_FORMAT_WAV | type;
+    SNDFILE* file = sf_open((folder_ / "a.wav").c_str(), SFM_WRITE, &info);
+    const double sample = 1. / 3;
+    sf_write_double(file, &sample, 1);
+    sf_close(file);
+    EXPECT_THAT(read_signal(folder_ / "a.wav").notice,
+                HasSubstr(type == SF_FORMAT_DOUBLE ? "a.wav has 64-bit floats" : ""));
+    EXPECT_EQ(read_signal(folder_ / "a.wav").notice.empty(), type == SF_FORMAT_FLOAT);
+  }
 }
 
 // 5 samples of 16 bits, 8 kHz, whose header says of lengths what it likes; `bits` 8: 3 samples.
