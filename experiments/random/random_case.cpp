@@ -10,6 +10,7 @@
 #include "experiments/verify/execution.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/plan/choice.hpp"
+#include "kernels/plan/plan.hpp"
 #include "kernels/plan/promise.hpp"
 #include "kernels/plan/registry.hpp"
 #include "reference/convolution/mask.hpp"

@@ -280,7 +280,7 @@ TEST(Help, NamesEveryFieldOfATokenAndFitsAScreen) {
   }
   EXPECT_THAT(run({"help", "tokens", "shortconvgrad"}).out, HasSubstr("The fields are those of shortconv.\n"));
   EXPECT_THAT(run({"help", "tokens", "fftconvgrad"}).out,
-              HasSubstr("The fields are those of fftconv, without zero, keep, blocks."));
+              HasSubstr("The fields are those of fftconv, without zero, keep, blocks.\n"));
   EXPECT_EQ(run({"help"}).out, run({"--help"}).out);
   EXPECT_EQ(run({"help", "verify"}).out, run({"verify", "--help"}).out);
 }

@@ -10,6 +10,7 @@
 #include "experiments/verify/execution.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/plan/promise.hpp"
+#include "kernels/plan/registry.hpp"
 #include "reference/short_backward/short_backward.hpp"
 #include "reference/spectral/spectral.hpp"
 #include "reference/state/state.hpp"
