@@ -251,6 +251,13 @@ std::vector<OutputTerms> Judge::terms(const Values& inputs, const Promise& promi
   return all;
 }
 
+Array Judge::array(std::string_view name) const {
+  const std::vector<Array> arrays = asked_.arrays();
+  const auto found = std::ranges::find(arrays, name, &Array::name);
+  if (found == arrays.end()) fail("judge: ", asked_.token(), " has no array ", name);
+  return *found;
+}
+
 Bounds double_bounds(const Case& asked) {
   const double own = 2 * judge_of(asked)->bound_of_truth();
   Bounds bounds;

@@ -93,6 +93,7 @@ struct AdjointProduct {
 // Of one operation: a case of it.
 class Judge {
  public:
+  explicit Judge(Case asked) : asked_(std::move(asked)) {}
   virtual ~Judge() = default;
 
   // Of every output. Throws where an array is missing or of another size.
@@ -107,14 +108,21 @@ class Judge {
   }
   // By the definition where that takes moments, or is the only way; else by FFTs. `of_fftw`: FFTW is judged, so that
   // the definition is asked where it takes less than minutes.
-  virtual Expected expected(const Values& inputs, bool of_fftw = false) const = 0;
+  virtual Expected expected(const Values& inputs, bool of_fftw = false) const {
+    return static_cast<void>(of_fftw), Expected{danaus::truth(asked_, inputs), truth(), bound_of_truth()};
+  }
   // As expected() has them, of any inputs.
   virtual std::string_view truth() const = 0;
   virtual double bound_of_truth() const = 0;
 
+ protected:
+  Array array(std::string_view name) const;  // of the case. Throws where there is none
+
  private:
   // terms() but for what follows from the promise alone.
   virtual std::vector<OutputTerms> row_terms(const Values& inputs, const Promise& promise) const = 0;
+
+  Case asked_;
 };
 
 // Throws std::invalid_argument for an operation without a judge.
@@ -125,6 +133,12 @@ struct JudgeEntry {
   std::string_view word;  // of the operation
   std::unique_ptr<const Judge> (*make)(const Case& asked);
 };
+template <class Asked, class JudgeOfAsked>
+JudgeEntry judge_entry(std::string_view word) {
+  return {word, [](const Case& asked) -> std::unique_ptr<const Judge> {
+            return std::make_unique<JudgeOfAsked>(*asked.as<Asked>());
+          }};
+}
 
 // Of a computation in double whose outputs are rounded once to their types.
 Bounds double_bounds(const Case& asked);

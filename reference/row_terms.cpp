@@ -84,12 +84,6 @@ OutputTerms output_terms(const Array& output, const RowEnergies& summed, double 
   return terms;
 }
 
-Array array_named(const std::vector<Array>& arrays, std::string_view name) {
-  const auto array = std::ranges::find(arrays, name, &Array::name);
-  if (array == arrays.end()) fail("judge: the case has no array ", name);
-  return *array;
-}
-
 double norm(std::span<const double> values) {
   double most = 0, sum = 0;
   for (double value : values) most = std::max(most, std::abs(value));

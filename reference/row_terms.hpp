@@ -28,9 +28,6 @@ RowEnergies shared_energies(RowEnergies rows, std::int64_t batch, std::int64_t c
 // Terms of an output with these squares of what was summed to its rows, and one bound.
 OutputTerms output_terms(const Array& output, const RowEnergies& summed, double bound);
 
-// The array of this name. Throws where the case has none.
-Array array_named(const std::vector<Array>& arrays, std::string_view name);
-
 // The L2 norm, however large or small the values are.
 double norm(std::span<const double> values);
 

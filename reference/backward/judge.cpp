@@ -17,7 +17,7 @@ namespace {
 // round.
 class BackwardJudge final : public Judge {
  public:
-  explicit BackwardJudge(const Backward& asked) : asked_(asked), p_(asked.forward) {}
+  explicit BackwardJudge(const Backward& asked) : Judge(asked), p_(asked.forward) {}
 
   double bound(std::string_view output, const Roundings& roundings) const override {
     if (output == "dk") return bound_l2_of_correlation(p_, roundings.of_sums);
@@ -30,9 +30,6 @@ class BackwardJudge final : public Judge {
     const std::vector<double> y = convolve(p_, inputs_of(values), Method::fftw);
     return AdjointProduct{std::inner_product(y.begin(), y.end(), array_in(values, "dy").begin(), 0.)};
   }
-  Expected expected(const Values& values, bool) const override {
-    return {danaus::truth(asked_, values), truth(), bound_of_truth()};
-  }
   std::string_view truth() const override { return name(truth_of_gradients(p_)); }
   double bound_of_truth() const override { return fftw_bound(p_); }
 
@@ -41,30 +38,24 @@ class BackwardJudge final : public Judge {
     const Inputs inputs = inputs_of(values);
     check_inputs(p_, inputs);
     const std::vector<double>& dy = array_in(values, "dy");
-    const std::vector<Array> list = arrays(asked_);
     std::vector<OutputTerms> all;
     const auto convolved = [&](std::string_view name, const std::vector<double>& rows,
                                const std::vector<double>& before, const std::vector<double>& after) {
-      all.push_back(convolved_terms(p_, array_named(list, name), rows, inputs.k, before, after,
-                                    bound(name, promise.roundings), promise));
+      all.push_back(
+          convolved_terms(p_, array(name), rows, inputs.k, before, after, bound(name, promise.roundings), promise));
     };
     convolved("du", dy, inputs.postgate, inputs.pregate);
     if (p_.pregate) convolved("dpregate", dy, inputs.postgate, inputs.u);
     if (p_.postgate) convolved("dpostgate", inputs.u, inputs.pregate, dy);
-    all.push_back(correlated_terms(p_, array_named(list, "dk"), inputs, dy, bound("dk", promise.roundings), promise));
+    all.push_back(correlated_terms(p_, array("dk"), inputs, dy, bound("dk", promise.roundings), promise));
     return all;
   }
 
-  Backward asked_;
   Convolution p_;
 };
 
 }  // namespace
 
-JudgeEntry backward_judge() {
-  return {"fftconvgrad", [](const Case& asked) -> std::unique_ptr<const Judge> {
-            return std::make_unique<BackwardJudge>(*asked.as<Backward>());
-          }};
-}
+JudgeEntry backward_judge() { return judge_entry<Backward, BackwardJudge>("fftconvgrad"); }
 
 }  // namespace danaus

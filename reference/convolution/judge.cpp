@@ -15,7 +15,7 @@ constexpr double kDirectByDefault = 1 << 24;
 
 class ConvolutionJudge final : public Judge {
  public:
-  explicit ConvolutionJudge(const Convolution& p) : p_(p) {}
+  explicit ConvolutionJudge(const Convolution& p) : Judge(p), p_(p) {}
 
   double bound(std::string_view, const Roundings& roundings) const override {
     return bound_l2_of_kernel(p_, roundings.forward);
@@ -32,7 +32,7 @@ class ConvolutionJudge final : public Judge {
   std::vector<OutputTerms> row_terms(const Values& values, const Promise& promise) const override {
     const Inputs inputs = inputs_of(values);
     check_inputs(p_, inputs);
-    return {convolved_terms(p_, array_named(arrays(p_), "y"), inputs.u, inputs.k, inputs.pregate, inputs.postgate,
+    return {convolved_terms(p_, array("y"), inputs.u, inputs.k, inputs.pregate, inputs.postgate,
                             bound("y", promise.roundings), promise)};
   }
 
@@ -41,10 +41,6 @@ class ConvolutionJudge final : public Judge {
 
 }  // namespace
 
-JudgeEntry convolution_judge() {
-  return {"fftconv", [](const Case& asked) -> std::unique_ptr<const Judge> {
-            return std::make_unique<ConvolutionJudge>(*asked.as<Convolution>());
-          }};
-}
+JudgeEntry convolution_judge() { return judge_entry<Convolution, ConvolutionJudge>("fftconv"); }
 
 }  // namespace danaus

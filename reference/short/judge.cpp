@@ -9,21 +9,18 @@ namespace {
 
 class ShortJudge final : public Judge {
  public:
-  explicit ShortJudge(const ShortConvolution& p) : p_(p) {}
+  explicit ShortJudge(const ShortConvolution& p) : Judge(p), p_(p) {}
 
   double bound(std::string_view output, const Roundings& roundings) const override {
     return bound_l2_of_short(p_, output, roundings.forward);
-  }
-  Expected expected(const Values& values, bool) const override {
-    return {{{"y", short_convolution(p_, values)}}, truth(), bound_of_truth()};
   }
   std::string_view truth() const override { return name(Method::direct); }
   double bound_of_truth() const override { return bound_of_short_truth(p_); }
 
  private:
   std::vector<OutputTerms> row_terms(const Values& values, const Promise& promise) const override {
-    return {short_terms(array_named(arrays(p_), "y"), summed_squares(p_, values), bound("y", promise.roundings),
-                        array_in(values, "u"), array_in(values, "pregate"))};
+    return {short_terms(array("y"), summed_squares(p_, values), bound("y", promise.roundings), array_in(values, "u"),
+                        array_in(values, "pregate"))};
   }
 
   ShortConvolution p_;
@@ -31,10 +28,6 @@ class ShortJudge final : public Judge {
 
 }  // namespace
 
-JudgeEntry short_judge() {
-  return {"shortconv", [](const Case& asked) -> std::unique_ptr<const Judge> {
-            return std::make_unique<ShortJudge>(*asked.as<ShortConvolution>());
-          }};
-}
+JudgeEntry short_judge() { return judge_entry<ShortConvolution, ShortJudge>("shortconv"); }
 
 }  // namespace danaus

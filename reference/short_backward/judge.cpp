@@ -13,7 +13,7 @@ namespace {
 
 class ShortBackwardJudge final : public Judge {
  public:
-  explicit ShortBackwardJudge(const ShortBackward& asked) : asked_(asked), p_(asked.forward) {}
+  explicit ShortBackwardJudge(const ShortBackward& asked) : Judge(asked), p_(asked.forward) {}
 
   double bound(std::string_view output, const Roundings& roundings) const override {
     return bound_l2_of_short(p_, output, roundings.forward);
@@ -31,20 +31,16 @@ class ShortBackwardJudge final : public Judge {
     }
     return product;
   }
-  Expected expected(const Values& values, bool) const override {
-    return {danaus::truth(asked_, values), truth(), bound_of_truth()};
-  }
   std::string_view truth() const override { return name(Method::direct); }
   double bound_of_truth() const override { return bound_of_short_truth(p_); }
 
  private:
   std::vector<OutputTerms> row_terms(const Values& values, const Promise& promise) const override {
     const ShortGradients squares = summed_gradients(p_, values);
-    const std::vector<Array> list = arrays(asked_);
     std::vector<OutputTerms> all;
     const auto add = [&](std::string_view output, const std::vector<double>& of, const std::vector<double>& rows = {},
                          const std::vector<double>& gate = {}) {
-      all.push_back(short_terms(array_named(list, output), of, bound(output, promise.roundings), rows, gate));
+      all.push_back(short_terms(array(output), of, bound(output, promise.roundings), rows, gate));
     };
     const std::vector<double>&dy = array_in(values, "dy"), &postgate = array_in(values, "postgate");
     add("du", squares.du, dy, postgate);
@@ -55,16 +51,11 @@ class ShortBackwardJudge final : public Judge {
     return all;
   }
 
-  ShortBackward asked_;
   ShortConvolution p_;
 };
 
 }  // namespace
 
-JudgeEntry short_backward_judge() {
-  return {"shortconvgrad", [](const Case& asked) -> std::unique_ptr<const Judge> {
-            return std::make_unique<ShortBackwardJudge>(*asked.as<ShortBackward>());
-          }};
-}
+JudgeEntry short_backward_judge() { return judge_entry<ShortBackward, ShortBackwardJudge>("shortconvgrad"); }
 
 }  // namespace danaus

@@ -11,7 +11,7 @@ namespace {
 
 class SpectralGradientJudge final : public Judge {
  public:
-  explicit SpectralGradientJudge(const SpectralGradient& asked) : asked_(asked), p_(asked.forward) {}
+  explicit SpectralGradientJudge(const SpectralGradient& asked) : Judge(asked), p_(asked.forward) {}
 
   double bound(std::string_view output, const Roundings&) const override {
     return output == "dw" ? bound_l2_of_gradient(p_) : bound_l2(p_);
@@ -20,30 +20,21 @@ class SpectralGradientJudge final : public Judge {
     const std::vector<double> y = layer_by_fftw(p_, {array_in(values, "u"), array_in(values, "w")});
     return AdjointProduct{std::inner_product(y.begin(), y.end(), array_in(values, "dy").begin(), 0.)};
   }
-  Expected expected(const Values& values, bool) const override {
-    return {danaus::truth(asked_, values), truth(), bound_of_truth()};
-  }
   std::string_view truth() const override { return name(Method::fftw); }
   double bound_of_truth() const override { return bound_of_layer_truth(p_); }
 
  private:
   std::vector<OutputTerms> row_terms(const Values& values, const Promise& promise) const override {
     const std::vector<double>&u = array_in(values, "u"), &w = array_in(values, "w"), &dy = array_in(values, "dy");
-    const std::vector<Array> list = arrays(asked_);
-    return {layer_terms(adjoint_of(p_), array_named(list, "du"), dy, w, bound("du", promise.roundings)),
-            weight_terms(p_, array_named(list, "dw"), u, dy, bound("dw", promise.roundings))};
+    return {layer_terms(adjoint_of(p_), array("du"), dy, w, bound("du", promise.roundings)),
+            weight_terms(p_, array("dw"), u, dy, bound("dw", promise.roundings))};
   }
 
-  SpectralGradient asked_;
   Spectral p_;
 };
 
 }  // namespace
 
-JudgeEntry spectral_gradient_judge() {
-  return {"spectralgrad", [](const Case& asked) -> std::unique_ptr<const Judge> {
-            return std::make_unique<SpectralGradientJudge>(*asked.as<SpectralGradient>());
-          }};
-}
+JudgeEntry spectral_gradient_judge() { return judge_entry<SpectralGradient, SpectralGradientJudge>("spectralgrad"); }
 
 }  // namespace danaus

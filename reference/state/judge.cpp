@@ -9,7 +9,7 @@ namespace {
 
 class StateJudge final : public Judge {
  public:
-  explicit StateJudge(const StateSpace& p) : p_(p) {}
+  explicit StateJudge(const StateSpace& p) : Judge(p), p_(p) {}
 
   double bound(std::string_view output, const Roundings& roundings) const override {
     return bound(output, roundings, static_cast<double>(p_.length));
@@ -18,9 +18,6 @@ class StateJudge final : public Judge {
     if (const auto x = outputs.find("x_final"); x != outputs.end())
       x->second = over_sizes(p_, state_inputs_of(inputs), std::move(x->second));
     return outputs;
-  }
-  Expected expected(const Values& values, bool) const override {
-    return {danaus::truth(p_, values), truth(), bound_of_truth()};
   }
   std::string_view truth() const override { return name(Method::direct); }
   // As of a kernel whose state is in double and takes every step.
@@ -42,7 +39,7 @@ class StateJudge final : public Judge {
     if (p_.initial) spoil(inputs.x_initial, p_.batch * p_.channels);
     std::vector<OutputTerms> all;
     const auto add = [&](std::string_view name, std::vector<double> squares) {
-      OutputTerms terms = output_terms(array_named(arrays(p_), name), {std::move(squares), is_spoiled}, 0);
+      OutputTerms terms = output_terms(array(name), {std::move(squares), is_spoiled}, 0);
       for (std::int64_t row = 0; row < p_.batch * p_.channels; ++row)
         terms.bounds[row] = bound(name, promise.roundings, remembered_samples(p_, inputs, row % p_.channels));
       terms.has_frequencies = name == "y";
@@ -64,10 +61,6 @@ class StateJudge final : public Judge {
 
 }  // namespace
 
-JudgeEntry state_judge() {
-  return {"ssmconv", [](const Case& asked) -> std::unique_ptr<const Judge> {
-            return std::make_unique<StateJudge>(*asked.as<StateSpace>());
-          }};
-}
+JudgeEntry state_judge() { return judge_entry<StateSpace, StateJudge>("ssmconv"); }
 
 }  // namespace danaus

@@ -10,7 +10,7 @@ namespace {
 class StepJudge final : public Judge {
  public:
   explicit StepJudge(const TrainingStep& asked)
-      : forward_(judge_of(asked.forward)), backward_(judge_of(Backward{asked.forward})) {}
+      : Judge(asked), forward_(judge_of(asked.forward)), backward_(judge_of(Backward{asked.forward})) {}
 
   double bound(std::string_view output, const Roundings& roundings) const override {
     return (output == "y" ? forward_ : backward_)->bound(output, roundings);
@@ -38,10 +38,6 @@ class StepJudge final : public Judge {
 
 }  // namespace
 
-JudgeEntry step_judge() {
-  return {"fftconvstep", [](const Case& asked) -> std::unique_ptr<const Judge> {
-            return std::make_unique<StepJudge>(*asked.as<TrainingStep>());
-          }};
-}
+JudgeEntry step_judge() { return judge_entry<TrainingStep, StepJudge>("fftconvstep"); }
 
 }  // namespace danaus

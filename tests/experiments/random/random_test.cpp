@@ -53,6 +53,42 @@ TEST(RandomCases, ReachEverythingThatACallMayDifferIn) {
   for (int count : {aligned, together, apart, beside_a_size, longer_filters, rows_past_a_wave}) EXPECT_GT(count, 20);
 }
 
+// Of every kind that a kernel takes; those that share a transform are as loud as each other where they are not kept
+// apart.
+TEST(RandomCases, RowsDifferWithinWhatAKernelTakes) {
+  int silent = 0, spikes = 0, offsets = 0, spoiled = 0, differing = 0;
+  for (int number = 0; number < 60; ++number) {
+    RandomCase c = random_case(0, number);
+    differing += c.rows_differ;
+    c.asked = parse_case("fftconv_f16_causal_l64_b4_h3");
+    c.seed = static_cast<std::uint64_t>(number), c.rows_differ = true, c.filter = RandomFilter::gaussian;
+    const auto loudness = [&](const RowLimits& limits) {
+      const std::vector<double> u = random_values(c, limits).at("u");
+      std::vector<double> largest(12);
+      for (std::size_t i = 0; i < u.size(); ++i)
+        if (std::isfinite(u[i])) largest[i / 64] = std::max(largest[i / 64], std::abs(u[i]));
+      return std::pair(u, largest);
+    };
+    const auto [u, any] = loudness({});
+    const auto [narrow, some] = loudness({.takes_any_loudness = false});
+    const auto [paired, pairs] = loudness({.shared_rows = 2, .keeps_rows_apart = false});
+    for (int row = 0; row < 12; ++row) {
+      const std::span samples = std::span(u).subspan(64 * row, 64);
+      const auto zeros = std::ranges::count(samples, 0.);
+      silent += zeros == 64, spikes += zeros == 63;
+      offsets += zeros == 0 && std::ranges::all_of(samples, [&](double x) { return x > 0; });
+      spoiled += std::ranges::any_of(samples, [](double x) { return !std::isfinite(x); });
+      EXPECT_LE(any[row], 2e3 * 6);
+      EXPECT_LE(some[row], kLoudest * 6);
+      if (some[row] > 0) EXPECT_GE(some[row], kQuietest);
+    }
+    for (int h = 0; h < 3; ++h)
+      if (pairs[h] > 0 && pairs[3 + h] > 0) EXPECT_LT(std::abs(std::log(pairs[h] / pairs[3 + h])), std::log(50.));
+  }
+  EXPECT_EQ(differing, 30);
+  for (int count : {silent, spikes, offsets, spoiled}) EXPECT_GT(count, 5);
+}
+
 // As close to the truth as its bound says, where y is what a filter of one last tap leaves of u, and where it is all.
 TEST(RandomCases, AreJudgedByWhatWasSummed) {
   for (const char* word : {"fftconv_f16_causal_l1000_b2_h2", "fftconv_bf16_circular_l1001_kbf16_b1_h3_postgate"})
