@@ -241,7 +241,10 @@ std::vector<OutputTerms> Judge::terms(const Values& inputs, const Promise& promi
   std::vector<OutputTerms> all = row_terms(inputs, promise);
   for (OutputTerms& of : all) {
     // Below the smallest normal number of f16, a number is rounded to a multiple of 2^-24, whatever it is relative to.
-    if (of.dtype == Dtype::f16) of.floor = 0x1p-25 * std::sqrt(promise.subnormal_roundings);
+    // fp32 loses what is below 2^-126, in states over their sizes 2^-120.
+    of.floor = of.dtype == Dtype::f16   ? 0x1p-25 * std::sqrt(promise.subnormal_roundings)
+               : of.dtype == Dtype::f64 ? 0
+                                        : 0x1p-120;
     const bool is_batched = std::ranges::find(of.order.axes, "b", &RowOrder::Axis::name) != of.order.axes.end();
     if (is_batched) of.nonfinite_reach = promise.nonfinite_reach;
     if (promise.shared_rows == 1) continue;

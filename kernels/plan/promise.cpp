@@ -1,5 +1,7 @@
 #include "kernels/plan/promise.hpp"
 
+#include <algorithm>
+
 #include "kernels/families/direct/tunings.hpp"
 #include "kernels/families/state/family.hpp"
 #include "kernels/plan/correlation.hpp"
@@ -18,11 +20,14 @@ constexpr int kMostRoundings = 64;  // on the way from u to y
 
 bool is_pieces(const Variant& v) { return v.name.starts_with("pieces_"); }
 
-// Taps that a kernel has beyond those of the filter. They are zero.
+// Taps that a kernel has beyond those of the filter. They are zero. Gradients may be by several kernels, of which `v`
+// is one.
 std::int64_t taps_beyond(const Variant& v, const Case& asked) {
-  if (v.family != "direct") return 0;
+  std::int64_t most = v.family == "direct" ? direct::kLines[v.line].taps : 0;
   const auto* backward = asked.as<ShortBackward>();
-  return direct::kLines[v.line].taps - (backward ? backward->forward : *asked.as<ShortConvolution>()).taps;
+  if (backward)
+    for (const auto& line : direct::kLines) most = std::max<std::int64_t>(most, line.taps);
+  return std::max<std::int64_t>(most - (backward ? backward->forward : *asked.as<ShortConvolution>()).taps, 0);
 }
 
 }  // namespace

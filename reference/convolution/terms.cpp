@@ -102,7 +102,11 @@ OutputTerms correlated_terms(const Convolution& p, const Array& output, const In
                              const std::vector<double>& dy, double bound, const Promise& promise) {
   const RowOrder order{{{"b", p.batch}, {"h", p.channels}}, p.length};
   const auto energies = [&](const std::vector<double>& rows, const std::vector<double>& gate) {
-    return shared_energies(row_energies(order, rows, gate), p.batch, p.channels, promise);
+    RowEnergies all = row_energies(order, rows, gate);
+    if (p.dtype == Dtype::f16)
+      for (double& square : all.squares)
+        if (square > 0) square += promise.subnormal_roundings * kSubnormalSquare * static_cast<double>(p.length);
+    return shared_energies(std::move(all), p.batch, p.channels, promise);
   };
   const RowEnergies u = energies(inputs.u, inputs.pregate), v_dy = energies(dy, inputs.postgate);
   const double of_lags = static_cast<double>(p.filter_length) / static_cast<double>(p.length);

@@ -347,6 +347,18 @@ TEST(Judge, AllowsTheRoundingOfTheSmallestNumbersOnce) {
   EXPECT_EQ(c.verdict(kKernel).row.place, "b=1, h=0");
 }
 
+// A state that decays below what fp32 has may be zero.
+TEST(Judge, AllowsWhatFp32Loses) {
+  OneCase c("ssmconv_f16_s1_l1000_b1_h1_initial_final",
+            {{"u", std::vector<double>(1000)}, {"a", {0.8, 0}}, {"b", {1, 0}}, {"c", {1, 0}}, {"x_initial", {1, 1}}});
+  EXPECT_GT(c.outputs.at("x_final")[0], 0);
+  const auto verdict = [&] { return verdict_on(c.asked, c.inputs, c.outputs, kKernel); };
+  c.outputs.at("x_final") = {0, 0};
+  EXPECT_TRUE(verdict().passed());
+  c.outputs.at("x_final") = {1e-20, 0};
+  EXPECT_FALSE(verdict().passed());
+}
+
 // What is known of outputs is judged, and the rest is not.
 TEST(Judge, KnowsWhatWasComputed) {
   OneCase c("fftconv_f16_causal_l100_b2_h2", {});
