@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "kernels/cuda/machine.hpp"
+#include "kernels/plan/selftest.hpp"
 
 using namespace danaus;
 
@@ -84,6 +85,18 @@ std::vector<Buffer> buffers_of(const char* operation, const danaus_array* arrays
   return buffers;
 }
 
+danaus_selftest_report selftest_report(const std::shared_ptr<const Machine>& machine, unsigned threads) {
+  danaus_selftest_report report{};
+  const std::vector<DigestedCase> cases = read_digests("the committed table", committed_digests());
+  for (const SelftestResult& result : selftest(cases, machine, threads)) {
+    ++report.cases;
+    ++(result.same() ? report.same : result.absent.empty() ? report.differing : report.absent);
+    if (result.same() || !result.absent.empty() || report.differing > 1) continue;
+    result.of->token.copy(report.first, sizeof report.first - 1);
+  }
+  return report;
+}
+
 }  // namespace danaus
 
 const char* danaus_version() { return DANAUS_VERSION; }
@@ -126,6 +139,14 @@ danaus_status danaus_plan_bytes(const danaus_plan* plan, int64_t batch, danaus_b
     const Plan& of = open->plan;
     write_struct("plan_bytes", "bytes", {0, of.prepared_bytes(), of.workspace_bytes(batch), of.constant_bytes()},
                  bytes);
+  });
+}
+
+danaus_status danaus_selftest(int device, danaus_selftest_report* report) {
+  return guarded([&] {
+    require("selftest", "report", report);
+    check_size("selftest", "report", report->size, sizeof *report);
+    write_struct("selftest", "report", selftest_report(cuda_machine(device), 1), report);
   });
 }
 

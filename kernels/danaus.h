@@ -157,6 +157,18 @@ DANAUS_API void danaus_free(void* data);
 DANAUS_API danaus_status danaus_copy_to_device(int device, void* to, const void* from, size_t bytes);
 DANAUS_API danaus_status danaus_copy_to_host(int device, void* to, const void* from, size_t bytes);
 
+typedef struct danaus_selftest_report {
+  size_t size; /* sizeof(danaus_selftest_report) */
+  int cases;
+  int same;
+  int differing;
+  int absent;      /* whose kernels this build, or the device, has not */
+  char first[256]; /* the token of the first that differs, "" where none does */
+} danaus_selftest_report;
+/* Computes small cases of the kernels on a CUDA device, on canonical data, and compares their outputs bit for bit with
+ * what was committed. Takes seconds. An output that differs is no error: the report says how many do. */
+DANAUS_API danaus_status danaus_selftest(int device, danaus_selftest_report* report);
+
 #ifdef __cplusplus
 }
 #endif

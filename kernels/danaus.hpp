@@ -115,6 +115,9 @@ Struct read_struct(const char* operation, const char* what, const Struct* given)
   return read;
 }
 
+// danaus_selftest() on any machine.
+danaus_selftest_report selftest_report(const std::shared_ptr<const Machine>& machine, unsigned threads);
+
 // To a struct of the caller, as far as its header has it; what a later header has is 0.
 template <class Struct>
 void write_struct(const char* operation, const char* what, Struct values, Struct* to) {

@@ -15,11 +15,13 @@ namespace {
 constexpr std::array kCommands = {
     Command{"verify", "is every method as close to the truth as its bound says?", &run_verify},
     Command{"random", "does any call, whatever its lengths, alignments and data, give a wrong result?", &run_random},
+    Command{"selftest", "does this machine compute the committed bits?", &run_selftest},
     Command{"record", "what ran where: which tests passed on this device, and which sanitizers?", &run_record},
     Command{"bench", "how long does each method take on the GPU, and is it right?", &run_bench},
     Command{"stale", "which measured rows are of the kernels as they are now?", &run_stale},
     Command{"decode", "what does one position after the other take, by which way?", &run_decode},
     Command{"calibrate", "what can this GPU do, as a hardware profile for the model?", &run_calibrate},
+    Command{"arithmetic", "does this GPU round as the executor's rules say?", &run_arithmetic},
     Command{"count", "how much work does a kernel do, and does a GPU's own count agree?", &run_count},
     Command{"model", "what time does the cost model predict, and what limits it?", &run_model},
     Command{"memory", "how much memory of the device does a convolution take?", &run_memory},

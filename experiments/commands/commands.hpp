@@ -27,9 +27,11 @@ int verify(std::span<const std::string> words, Console& console, std::span<const
 int run_verify(std::span<const std::string> words, Console& console);
 int run_random(std::span<const std::string> words, Console& console);
 int run_record(std::span<const std::string> words, Console& console);
+int run_selftest(std::span<const std::string> words, Console& console);
 int run_stale(std::span<const std::string> words, Console& console);
 int run_bench(std::span<const std::string> words, Console& console);
 int run_decode(std::span<const std::string> words, Console& console);
+int run_arithmetic(std::span<const std::string> words, Console& console);
 int run_calibrate(std::span<const std::string> words, Console& console);
 int run_count(std::span<const std::string> words, Console& console);
 int run_model(std::span<const std::string> words, Console& console);

@@ -11,6 +11,7 @@
 #include "experiments/commands/job.hpp"
 #include "experiments/io/mask_file.hpp"
 #include "experiments/io/signal_file.hpp"
+#include "experiments/verify/bits.hpp"
 #include "experiments/verify/execution.hpp"
 #include "experiments/verify/selection.hpp"
 #include "experiments/verify/verdicts.hpp"
@@ -27,12 +28,13 @@ constexpr const char* kDescription =
     "bound. Gradients must also agree with each other: <dk, k> and <du, u> are both <dy, y>.\n"
     "Without --case it goes through a sweep, by default the whole matrix, which takes minutes; --method, --data,\n"
     "--scale, --filter and --scaling then select rows of it. A GPU's kernels are among the methods if there is a GPU.\n"
-    "Exit 1 if a row fails, 77 if --method gpu finds no GPU.";
+    "With --bits a GPU's outputs are also compared with the executor's, bit for bit. Exit 1 if a row fails or a bit\n"
+    "differs, 77 if --method gpu finds no GPU.";
 
 struct Options {
   TrialSelection trials;
   std::string recording;
-  bool summary = false;
+  bool summary = false, bits = false;
 };
 
 std::vector<std::string> sweep_names() {
@@ -53,7 +55,7 @@ bool read_options(Job& job, std::span<const std::string> words, std::span<const 
   TrialSelection& trials = options.trials;
   const std::vector<std::string> methods = methods_of(candidates);
   std::string sweep, data, filter, scaling, mask;
-  std::optional<int> seed;
+  std::optional<int> seed, device;
   CommandLine& line = job.line;
   line.option("case", trials.cases, "TOKEN", "a case; may be repeated; see danaus help tokens");
   line.option("mask", mask, "FILE", kMaskHelp);
@@ -68,6 +70,8 @@ bool read_options(Job& job, std::span<const std::string> words, std::span<const 
   line.option("recording", options.recording, "FOLDER",
               text("its .wav files are --data recording (default: ", kRecordingFolder, ')'));
   line.flag("summary", options.summary, "print only the rows that fail");
+  line.flag("bits", options.bits, "compare the GPU's outputs with the executor's, bit for bit");
+  line.option("device", device, "NUMBER", "which GPU: 0, the first (default)");
   if (!job.parse(words)) return false;
 
   job.exclude({typed("--case", trials.cases), typed("--sweep", sweep)});
@@ -76,6 +80,11 @@ bool read_options(Job& job, std::span<const std::string> words, std::span<const 
   if (!mask.empty()) mask_tokens(trials.cases, mask);
   if (trials.scale && !(std::isfinite(*trials.scale) && *trials.scale > 0))
     fail("verify: scale=", *trials.scale, ", must be positive");
+  if (device.value_or(0) != 0)
+    fail("verify: device=", *device, ", must be 0; CUDA_VISIBLE_DEVICES makes another GPU the first");
+  if ((device || options.bits) && trials.methods.empty()) trials.methods = {std::string(kOnGpu)};
+  if (options.bits && std::ranges::count(trials.methods, kOnGpu) == 0)
+    fail("verify: --bits compares outputs of method ", kOnGpu, ", which --method leaves out");
   if (seed.value_or(0) < 0) fail("verify: seed=", *seed, ", must not be negative");
   if (!options.recording.empty() && !std::filesystem::is_directory(options.recording))
     fail("verify: recording '", options.recording, "', must be a folder with .wav files");
@@ -168,6 +177,7 @@ int verify(std::span<const std::string> words, Console& console, std::span<const
   std::size_t longest_token = 0;
   for (const Trial& trial : trials) {
     asked.push_back(describe(trial));
+    if (options.bits && trial.candidate.name == kOnGpu) asked.back()["asked_bits"] = true;
     if (!job.kernel().empty()) asked.back()["asked_kernel"] = job.kernel();
     longest_token = std::max(longest_token, trial.asked.token().size());
   }
@@ -177,13 +187,24 @@ int verify(std::span<const std::string> words, Console& console, std::span<const
 
   const bool judges = !sweep || sweep->judges;
   Verdicts verdicts(job.out(), job.prints() ? job.out() : console.err, {longest_token, options.summary, judges});
+  BitVerdicts bits;
   job.make({.kind = "verify",
             .asked = asked,
-            .make = [&](std::size_t i) { return verified(trials[i], recording); },
-            .show = [&](std::size_t i, const Json& row) { verdicts.add(trials[i], row); },
+            .make =
+                [&](std::size_t i) {
+                  Json row = verified(trials[i], recording);
+                  if (options.bits && trials[i].candidate.name == kOnGpu) row["bits"] = bits_of(trials[i]);
+                  return row;
+                },
+            .show =
+                [&](std::size_t i, const Json& row) {
+                  verdicts.add(trials[i], row);
+                  bits.add(row);
+                },
             .threads = threads});
   verdicts.print_summary();
-  return judges && verdicts.count("failed") > 0 ? kExitCheckFailed : kExitOk;
+  if (options.bits) bits.print(job.out());
+  return (judges && verdicts.count("failed") > 0) || bits.different() > 0 ? kExitCheckFailed : kExitOk;
 }
 
 int run_verify(std::span<const std::string> words, Console& console) { return verify(words, console, candidates()); }

@@ -249,17 +249,16 @@ host::Counters run_blocks(const Launch& launch, std::span<const std::int64_t> bl
   host::Launch one = how;
   one.threads = launch.threads, one.shared_bytes = launch.shared_bytes;
   one.blocks = one.cluster = launch.cluster;
+  one.grid_blocks = static_cast<int>(launch.blocks);
   host::Counters counters;
   for (const std::int64_t block : blocks) {
     const std::int64_t first = block / launch.cluster * launch.cluster;
     one.seed = how.seed + static_cast<std::uint64_t>(first);
+    one.first_block = static_cast<int>(first);
     one.description = text(how.description.empty() ? std::string(launch.description) : how.description, ", block ",
                            block, " of ", launch.blocks);
-    counters += executor.run(one, [&] {
-      device::detail::Place& place = device::detail::here();
-      place.block = static_cast<int>(first + place.rank), place.block_count = static_cast<int>(launch.blocks);
-      kernel(launch.arguments.data());
-    });
+    counters += executor.run(one, [&] { kernel(launch.arguments.data()); });
+    one.continues = true;
     if (after) after();
   }
   return counters;

@@ -1,7 +1,6 @@
-// f16 and bf16 as bits, by Eigen's types: round to nearest even, subnormals kept, overflow to infinity.
+// f16 and bf16 as bits: round to nearest even, subnormals kept, overflow to infinity.
 #pragma once
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -22,15 +21,29 @@ float decode(std::uint16_t bits) {
     const float scaled = std::bit_cast<float>(magnitude) * 0x1p112f;
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scaled) | special | (bits & 0x8000u) << 16);
   }
-  return static_cast<float>(Eigen::numext::bit_cast<Eigen::bfloat16>(bits));
+  return std::bit_cast<float>(std::uint32_t{bits} << 16);
 }
 
-// Through float: a double result that is no float has been rounded once more, which matters only within 2^-29 of a tie.
+// To nearest even in one rounding; every NaN becomes the canonical one of a GPU.
 template <Dtype T>
 std::uint16_t encode(double value) {
   static_assert(T == Dtype::f16 || T == Dtype::bf16);
-  if constexpr (T == Dtype::f16) return Eigen::numext::bit_cast<std::uint16_t>(Eigen::half(static_cast<float>(value)));
-  return Eigen::numext::bit_cast<std::uint16_t>(Eigen::bfloat16(static_cast<float>(value)));
+  constexpr int kFraction = T == Dtype::f16 ? 10 : 7, kLeast = T == Dtype::f16 ? -14 : -126;
+  constexpr std::uint64_t kInfinite = T == Dtype::f16 ? 0x7c00 : 0x7f80;
+  constexpr int kCut = 52 - kFraction;
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const auto sign = std::uint16_t(bits >> 48 & 0x8000u);
+  const std::uint64_t magnitude = bits & ~(std::uint64_t{1} << 63);
+  if (magnitude < std::uint64_t(1023 + kLeast) << 52) {
+    // The sum's last bit is the least subnormal.
+    constexpr double kShift = std::bit_cast<double>(std::uint64_t(1023 + 52 + kLeast - kFraction) << 52);
+    const double shifted = std::bit_cast<double>(magnitude) + kShift;
+    return std::uint16_t(sign | (std::bit_cast<std::uint64_t>(shifted) & 0xffffu));
+  }
+  if (magnitude > std::uint64_t{0x7ff} << 52) return 0x7fff;
+  const std::uint64_t half = (std::uint64_t{1} << (kCut - 1)) - 1 + (magnitude >> kCut & 1);
+  const std::uint64_t rounded = ((magnitude + half) >> kCut) - (std::uint64_t(1023 + kLeast - 1) << kFraction);
+  return std::uint16_t(sign | std::min(rounded, kInfinite));
 }
 
 // Whole arrays, of a type known at run time.

@@ -1,7 +1,7 @@
 // A cluster's barrier where a thread arrives that has written nothing for others to read (sm_90): it says that it has
 // begun, or has read, and does not wait for what its block wrote before.
 //
-//   arrive_cluster_relaxed()   as arrive_cluster(); the executor orders as much as by that
+//   arrive_cluster_relaxed()   as arrive_cluster(), which makes nothing known that was written before
 //   fence_barrier_init()       after barrier_init(), so that other blocks find the barrier none the less
 #pragma once
 
@@ -22,8 +22,8 @@ DANAUS_DEVICE void fence_barrier_init() {
 #endif
 }
 #else
-inline void arrive_cluster_relaxed(const Site site = Site::current()) { arrive_cluster(site); }
-inline void fence_barrier_init() {}
+inline void arrive_cluster_relaxed(const Site site = Site::current()) { detail::arrive_cluster(true, site); }
+inline void fence_barrier_init() { detail::fence_barrier_init(); }
 #endif
 
 }  // namespace device

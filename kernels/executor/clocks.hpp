@@ -47,58 +47,105 @@ struct Clocks : boost::intrusive_ref_counter<Clocks, boost::thread_unsafe_counte
 };
 using Knowledge = boost::intrusive_ptr<Clocks>;
 
-// What one thread made known at one time.
+// What one thread made known at one time. `reads` is more than `knows`, where that is not null: accesses that have
+// read, and may be overwritten, but have made nothing known that they wrote.
 struct Release {
   Who who;
   Clock clock;
-  Knowledge knows;
+  Knowledge knows, reads;
+  bool only_reads = false;
+};
+
+// What several releases make known together.
+struct Acquired {
+  Knowledge knows{new Clocks(0)}, reads;
+
+  void acquire(const Release& release) {
+    if (release.reads) own_reads().raise(*release.reads);
+    knows->raise(*release.knows);
+    knows->raise(release.who, release.clock);
+  }
+  void acquire_reads(const Release& release) {
+    own_reads().raise(*release.knows);
+    if (release.reads) own_reads().raise(*release.reads);
+    own_reads().raise(release.who, release.clock);
+  }
+
+ private:
+  Clocks& own_reads() {
+    if (!reads) reads = new Clocks(0);
+    return *reads;
+  }
 };
 
 struct Thread {
-  Who number = 0;
+  Who number = 0, first_barrier = kNobody;  // numbers from that one on are barriers'
   Clock clock = 1;
-  std::vector<Clock> fences;  // times of fence_async
+  std::vector<Clock> fences, global_fences;  // times of fence_async and fence_async_global
   Knowledge knows;
-  std::vector<Release> phases;  // of barriers, seen since `knows` was last changed; they come with no knowledge
+  Knowledge reads;            // seen to have read, beyond `knows`; mostly null
+  std::vector<Stamp> phases;  // of barriers, seen since `knows` was last changed; they come with no knowledge
 
   bool has_seen(const Stamp& access) const {
     if (access.who == number) return access.clock != kInFlight;
     return (*knows)[access.who] >= access.clock || has_seen_phase(access);
   }
   bool has_seen_phase(const Stamp& access) const {
-    for (const Release& phase : phases)
+    for (const Stamp& phase : phases)
       if (phase.who == access.who && phase.clock >= access.clock) return true;
     return false;
   }
-  // Whether it has fenced what it did at that time.
-  bool has_fenced(Clock time) const { return !fences.empty() && fences.back() >= time; }
-  // And whether the other one has seen the fence.
-  bool has_fenced(Clock time, const Thread& other) const {
-    const auto fence = std::ranges::lower_bound(fences, time);
-    return fence != fences.end() && (other.number == number || other.has_seen({*fence + 1, number, 0}));
+  // A write that is to be overwritten. `performed`: whoever knows of it finds it in memory, whatever is released.
+  bool has_seen_overwritten(const Stamp& write, bool performed) const {
+    return performed || write.who >= first_barrier ? has_seen_read(write) : has_seen(write);
   }
+  // An access that has only read.
+  bool has_seen_read(const Stamp& access) const {
+    return has_seen(access) || (reads && (*reads)[access.who] >= access.clock);
+  }
+  // Whether it has fenced what it did at that time, and the other one has seen the fence.
+  bool has_fenced(Clock time, const Thread& other) const { return has_fenced(fences, time, other); }
+  bool has_fenced_global(Clock time, const Thread& other) const { return has_fenced(global_fences, time, other); }
   // Knowledge that nobody else shares.
   Clocks& own() {
     if (knows->use_count() > 1) knows = new Clocks(*knows);
     return *knows;
   }
+  Clocks& own_reads() {
+    if (!reads)
+      reads = new Clocks(0);
+    else if (reads->use_count() > 1)
+      reads = new Clocks(*reads);
+    return *reads;
+  }
   // Puts the phases into the knowledge.
   void settle() {
     if (phases.empty()) return;
-    for (const Release& phase : phases) own().raise(phase.who, phase.clock);
+    for (const Stamp& phase : phases) own().raise(phase.who, phase.clock);
     phases.clear();
   }
   Release release() {
     settle();
-    return {number, clock++, knows};
+    return {number, clock++, knows, reads};
+  }
+  // Of what it has read, and knows others to have read.
+  Release release_reads() {
+    Release mine = release();
+    mine.only_reads = true;
+    return mine;
   }
   void acquire_phase(Who barrier, Clock phase) {
-    if (!has_seen({phase, barrier})) phases.push_back({barrier, phase, nullptr});
+    if (!has_seen({phase, barrier})) phases.push_back({phase, barrier});
   }
-  void acquire(const Release& release) {
-    if (has_seen({release.clock, release.who})) return;  // and so all that it had seen
-    own().raise(*release.knows);
-    own().raise(release.who, release.clock);
+  void acquire_all(const Acquired& acquired) {
+    if (!acquired.knows->of.empty()) own().raise(*acquired.knows);
+    if (acquired.reads) own_reads().raise(*acquired.reads);
+  }
+
+ private:
+  bool has_fenced(const std::vector<Clock>& times, Clock time, const Thread& other) const {
+    const auto fence = std::ranges::lower_bound(times, time);
+    return fence != times.end() && (other.number == number || other.has_seen({*fence + 1, number, 0}));
   }
 };
 
@@ -106,6 +153,7 @@ struct Thread {
 class Meeting {
  public:
   void join(Thread& thread) {
+    join_reads(thread.reads);
     // One that nobody else holds may be changed.
     if (!all_) {
       all_ = thread.knows;
@@ -114,11 +162,22 @@ class Meeting {
       all_->raise(*thread.knows);
     }
     last_ = thread.knows;
-    for (const Release& phase : thread.phases) raise(phase.who, phase.clock);
+    for (const Stamp& phase : thread.phases) raise(phase.who, phase.clock);
     thread.phases.clear();
     raise(thread.number, thread.clock++);
   }
+  // Of a thread that says only that it has read.
+  void join_relaxed(Thread& thread) {
+    const Release release = thread.release_reads();
+    join_reads(release.reads);
+    own_reads().raise(*release.knows);
+    own_reads().raise(release.who, release.clock);
+    relaxed_ = true;
+  }
+  // Null if no thread has made known more than that it has read.
   const Knowledge& all() const { return all_; }
+  const Knowledge& reads() const { return reads_; }
+  bool relaxed() const { return relaxed_; }
 
  private:
   void raise(Who who, Clock clock) {
@@ -130,8 +189,22 @@ class Meeting {
     all_ = new Clocks(*all_);
     own_ = true;
   }
-  Knowledge all_, last_;
-  bool own_ = false;
+  void join_reads(const Knowledge& reads) {
+    if (!reads || reads == reads_) return;
+    if (!reads_)
+      reads_ = reads;
+    else
+      own_reads().raise(*reads);
+  }
+  Clocks& own_reads() {
+    if (!reads_)
+      reads_ = new Clocks(0);
+    else if (reads_->use_count() > 1)
+      reads_ = new Clocks(*reads_);
+    return *reads_;
+  }
+  Knowledge all_, last_, reads_;
+  bool own_ = false, relaxed_ = false;
 };
 
 }  // namespace danaus::host

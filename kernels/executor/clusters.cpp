@@ -13,7 +13,7 @@ Block& Executor::State::block_of(const Origin& origin, RemoteAddress address) {
   if (rank >= launch.cluster) violate(origin, "rank ", rank, " of a cluster of ", launch.cluster, " blocks");
   Block& block = blocks[std::size_t((lane.of - blocks.data()) - lane.rank + rank)];
   if (block.ended) violate(origin, "block ", block.index, " has ended");
-  if (&block != lane.of && !lane.has_seen({1, block.lanes.front().number, 0}))
+  if (&block != lane.of && !lane.has_seen_read({1, block.lanes.front().number, 0}))
     violate(origin, "block ", block.index, " may not have begun: a barrier of the cluster comes first");
   return block;
 }
@@ -26,7 +26,7 @@ void Executor::State::complete(Cluster& cluster) {
   for (const Block& block : of_cluster)
     for (const Lane& lane : block.lanes)
       if (lane.status != Lane::Status::finished && lane.arrivals <= cluster.phase) return;
-  cluster.met[cluster.phase++ % 2] = cluster.meeting.all();
+  cluster.met[cluster.phase++ % 2] = cluster.meeting;
   cluster.meeting = {};
   cluster.arrived = 0;
   ++counters.cluster_barriers;
@@ -40,11 +40,12 @@ void Executor::State::leave_cluster(Cluster& cluster) {
 bool Executor::State::pass_cluster(Lane& lane) {
   const Cluster& cluster = *lane.of->cluster;
   if (cluster.phase < lane.arrivals) return false;
-  const Knowledge& met = cluster.met[(lane.arrivals - 1) % 2];
-  if (lane.knows == lane.knew)
-    lane.knows = met;
-  else
-    lane.own().raise(*met);
+  const Meeting& met = cluster.met[(lane.arrivals - 1) % 2];
+  if (lane.knows == lane.knew && !met.relaxed())
+    lane.knows = met.all();
+  else if (met.all())
+    lane.own().raise(*met.all());
+  if (met.reads()) lane.own_reads().raise(*met.reads());
   lane.knew = nullptr;
   lane.waits = lane.arrivals;
   return true;
@@ -57,7 +58,7 @@ namespace danaus::inline host_backend::device::detail {
 using host::Lane;
 using host::Origin;
 
-void arrive_cluster(Site site) {
+void arrive_cluster(bool relaxed, Site site) {
   auto& s = host::running_state();
   Lane& lane = *s.current;
   if (lane.waits < lane.arrivals)
@@ -65,7 +66,7 @@ void arrive_cluster(Site site) {
   host::Cluster& cluster = *lane.of->cluster;
   lane.settle();
   lane.knew = lane.knows;
-  cluster.meeting.join(lane);
+  relaxed ? cluster.meeting.join_relaxed(lane) : cluster.meeting.join(lane);
   ++cluster.arrived, ++lane.arrivals;
   s.complete(cluster);
 }
@@ -146,10 +147,10 @@ void copy_remote(RemoteAddress to, SharedAddress from, u32 bytes, RemoteAddress 
   s.begin_load({origin, {}, &block, host::offset_of(barrier), std::move(runs), {}}, false);
 }
 
-void barrier_arrive_remote(RemoteAddress barrier, Site site) {
+void barrier_arrive_remote(RemoteAddress barrier, bool only_reads, Site site) {
   auto& s = host::running_state();
-  const Origin origin{"barrier_arrive_remote", site, s.current};
-  s.arrive(origin, s.block_of(origin, barrier), host::offset_of(barrier), 0);
+  const Origin origin{only_reads ? "barrier_release_remote" : "barrier_arrive_remote", site, s.current};
+  s.arrive(origin, s.block_of(origin, barrier), host::offset_of(barrier), 0, only_reads);
 }
 
 }  // namespace danaus::inline host_backend::device::detail

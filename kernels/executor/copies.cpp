@@ -1,4 +1,5 @@
 // Asynchronous copies: they happen at once or as late as they may, and count as done when they were waited for.
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -92,6 +93,8 @@ void Executor::State::begin_load(BulkLoad load, bool from_global) {
   load.stamp = {phase, barrier.number, sites.number(load.origin.site)};
   barrier.copies.push_back(phase);
   const bool is_bulk = load.words.empty();
+  for (const Run& run : load.runs) barrier.loading += run.bytes;
+  check_transaction(load.origin, barrier, barrier.loading);
   for (const Run& run : load.runs) {
     const Unfenced before = unfenced(load.origin, *load.to, run.shared, run.bytes);
     write_shared(load.origin, *load.to, run.shared, run.bytes, load.stamp);
@@ -124,6 +127,7 @@ void Executor::State::begin_store(BulkStore store) {
   Lane& lane = *current;
   const Stamp written = stamp(lane, store.origin.site);
   store.stamp = {kInFlight, lane.number, written.site};
+  copy_sites.insert(written.site);
   for (const Run& run : store.runs) {
     if (!run.memory) continue;
     read_shared(store.origin, *lane.of, run.shared, run.bytes, store.stamp);
@@ -152,17 +156,16 @@ void Executor::State::land(BulkStore& store) {
     from += run.bytes;
     counters.bulk_store_bytes += std::uint64_t(run.bytes);
   }
+  store.read = {};
 }
 
 void Executor::State::complete_write(BulkStore& store) {
   land(store);
-  if (!launch.resident) return;
   const Lane& lane = *store.origin.lane;
   for (const Run& run : store.runs) {
     if (!run.memory) continue;
     Region& region = region_at(store.origin, run.memory, run.bytes, true);
-    region.history.complete_write(store.stamp, {lane.clock, lane.number, store.stamp.site}, run.memory - region.begin,
-                                  run.bytes);
+    region.history.complete_write(store.stamp, {lane.clock, lane.number, store.stamp.site}, run.memory, run.bytes);
   }
 }
 
@@ -245,28 +248,32 @@ void store_wait(int pending, bool written) {
   auto& s = host::running_state();
   Lane& lane = *s.current;
   const auto is_over = [&](const host::BulkStore& store) {
-    return store.origin.lane == &lane && store.group + std::uint64_t(pending) < lane.store_group;
+    return store.group + std::uint64_t(pending) < lane.store_group;
   };
+  // Those that an earlier wait left may land now.
+  for (; lane.landed_writes < lane.writes.size(); ++lane.landed_writes) s.land(lane.writes[lane.landed_writes]);
   auto store = lane.stores.begin();
   for (; store != lane.stores.end() && is_over(*store); ++store) {
     s.read(*store);
-    s.writes.push_back(std::move(*store));
+    if (s.coin()) s.land(*store);
+    lane.writes.push_back(std::move(*store));
   }
   lane.stores.erase(lane.stores.begin(), store);
-  std::erase_if(s.writes, [&](host::BulkStore& read) {
-    if (!is_over(read)) return false;
-    if (written || !s.launch.resident) {
-      s.complete_write(read);
-      return true;
-    }
-    if (s.coin()) s.land(read);
-    return false;
-  });
+  while (written && !lane.writes.empty() && is_over(lane.writes.front())) {
+    s.complete_write(lane.writes.front());
+    lane.writes.pop_front();
+  }
+  lane.landed_writes = std::min(lane.landed_writes, lane.writes.size());
 }
 
 void fence_async() {
   Lane& lane = *host::running_state().current;
   lane.fences.push_back(lane.clock++);
+}
+
+void fence_async_global() {
+  Lane& lane = *host::running_state().current;
+  lane.global_fences.push_back(lane.clock++);
 }
 
 }  // namespace danaus::inline host_backend::device::detail

@@ -54,8 +54,8 @@ Counters Executor::run(const Launch& launch, const std::function<void()>& kernel
   s.counters = {};
   s.random.seed(launch.seed);
   s.failure = nullptr;
-  for (Region& region : s.regions)
-    if (launch.resident && region.writable) region.history.reset(region.end - region.begin, true);
+  if (!launch.continues)
+    for (Region& region : s.regions) region.history.begin_launch();
   struct Restore {
     State& s;
     State* before;

@@ -9,11 +9,21 @@
 //   unwritten    a read of shared memory that nothing wrote
 //   races        two accesses to the same memory, not both reads, that no barrier orders: of threads of a block or a
 //                cluster, of asynchronous copies and of what comes after them. Matrix loads and stores, products and
-//                shuffles are no barriers, although a warp meets there
-//   proxies      a bulk copy of what its writer has not fenced
+//                shuffles are no barriers, although a warp meets there. Global memory that one block writes and another
+//                reads or writes too, since nothing orders blocks of a launch that do not wait for each other's flags
+//   proxies      a bulk copy of what its writer has not fenced, in shared and in global memory; a product of a group
+//                with registers that were written since the last fence
+//   releases     what a relaxed arrival or barrier_release_remote is to make known, but that memory has been read
 //   earlier      memory that the stream's earlier kernels may be using, before wait_for_previous_grid
 //   lifetime     shared memory of a block that may have ended; copies that nothing waited for
-//   progress     a warp-wide operation that some lanes of the warp do not reach, a launch that can never go on
+//   progress     a warp-wide operation that some lanes of the warp do not reach, or a group-wide one that some of its
+//                warps do not; a launch that can never go on
+//
+// Accepted, though PTX does not promise it, since the memory of a multiprocessor keeps its order:
+//   - a copy into shared memory over what its block's threads have only read, with no fence between the two proxies
+//   - a write of another block over what the block wrote itself, or a copy brought, and then read: there a release of
+//     reads is enough
+//
 // Which accesses are ordered is known by vector clocks (clocks.hpp), not by how the lanes happened to run.
 #pragma once
 
@@ -107,6 +117,9 @@ struct Launch {
   std::uint64_t seed = 0;        // of the random order and of the coin tosses
   int cluster = 1;               // blocks of a cluster, 1 to 16, which run at the same time
   bool resident = false;         // all blocks run at the same time, so that one may wait for another's flag
+  int first_block = 0;           // of a grid of which these blocks are a part
+  int grid_blocks = 0;           // of the grid; 0: it has these alone
+  bool continues = false;        // of the launch that ran before, of which these are other blocks
   std::string description = {};  // put in front of every ExecutionError: what it takes to run the launch again
 };
 

@@ -12,7 +12,10 @@ u32& Executor::State::flag_at(const Origin& origin, const u32* flag, bool write)
 
 // What was released there before.
 void Executor::State::acquire_flag(Lane& lane, const u32* flag) {
-  if (const auto found = flags.find(flag); found != flags.end()) lane.own().raise(*found->second.all());
+  const auto found = flags.find(flag);
+  if (found == flags.end()) return;
+  lane.own().raise(*found->second.all());
+  if (found->second.reads()) lane.own_reads().raise(*found->second.reads());
 }
 
 bool Executor::State::pass_flag(Lane& lane, const device::detail::FlagWait& wait) {

@@ -4,8 +4,9 @@
 
 namespace danaus::host {
 
-void History::reset(std::size_t bytes, bool blank) {
+void History::reset(std::size_t bytes, bool blank, Who first_local, Who end_local) {
   blank_ = blank;
+  first_local_ = first_local, end_local_ = end_local;
   written_.assign((bytes + 1) / 2, Stamp{});
   read_.assign((bytes + 1) / 2, Stamp{});
   lists_.clear();
@@ -32,7 +33,9 @@ History::Verdict History::write(const Thread& thread, const Stamp& mine, std::si
   const std::size_t end = (begin + bytes) / 2;
   for (std::size_t cell = begin / 2; cell < end;) {
     const Stamp written = written_[cell], readers = read_[cell];
-    if (written.who != kNobody && !thread.has_seen(written)) return Conflict{Conflict::With::write, 2 * cell, written};
+    const bool performed = written.who >= first_local_ && written.who < end_local_;
+    if (written.who != kNobody && !thread.has_seen_overwritten(written, performed))
+      return Conflict{Conflict::With::write, 2 * cell, written};
     if (const auto reader = unseen_reader(thread, readers)) return Conflict{Conflict::With::read, 2 * cell, *reader};
     forget(read_[cell]);
     written_[cell] = mine;
@@ -48,7 +51,7 @@ void History::add_reader(const Thread& thread, const Stamp& mine, Stamp& readers
     return;
   }
   if (readers.who != kSeveral) {
-    if (thread.has_seen(readers)) {
+    if (thread.has_seen_read(readers)) {
       readers = mine;
       return;
     }
@@ -64,7 +67,7 @@ void History::add_reader(const Thread& thread, const Stamp& mine, Stamp& readers
   }
   auto& list = lists_[readers.clock];
   // All of them or few: after a barrier of the block the list is over, before it nobody has seen another.
-  if (thread.has_seen(list.front()) && !unseen_reader(thread, readers)) {
+  if (thread.has_seen_read(list.front()) && !unseen_reader(thread, readers)) {
     forget(readers);
     readers = mine;
     return;
@@ -79,9 +82,9 @@ void History::add_reader(const Thread& thread, const Stamp& mine, Stamp& readers
 
 std::optional<Stamp> History::unseen_reader(const Thread& thread, const Stamp& readers) const {
   if (readers.who == kNobody) return std::nullopt;
-  if (readers.who != kSeveral) return thread.has_seen(readers) ? std::nullopt : std::optional(readers);
+  if (readers.who != kSeveral) return thread.has_seen_read(readers) ? std::nullopt : std::optional(readers);
   for (const Stamp& reader : lists_[readers.clock])
-    if (!thread.has_seen(reader)) return reader;
+    if (!thread.has_seen_read(reader)) return reader;
   return std::nullopt;
 }
 

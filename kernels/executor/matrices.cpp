@@ -1,9 +1,8 @@
 // What a warp does as one: moves matrices, multiplies them, shuffles.
-#include <Eigen/Core>
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
+#include "kernels/executor/product_rule.hpp"
 #include "kernels/executor/state.hpp"
 
 namespace danaus::host {
@@ -11,17 +10,6 @@ namespace danaus::host {
 using device::detail::MatrixAccess;
 using device::detail::Mma;
 using device::detail::Shuffle;
-
-namespace {
-
-// Tensor cores cut sums in fp32 off, toward zero.
-void accumulate(float& sum, float product) {
-  const double exact = double{sum} + double{product};
-  sum = static_cast<float>(exact);
-  if (std::abs(double{sum}) > std::abs(exact)) sum = std::nextafter(sum, 0.0f);
-}
-
-}  // namespace
 
 // Matrix m has its eight rows of 16 bytes at the addresses of lanes 8 m to 8 m + 7. Lane 4 g + t holds elements 2 t and
 // 2 t + 1 of row g, or, transposed, of column g. The accesses are of the lanes that hold the elements.
@@ -61,44 +49,36 @@ void Executor::State::move_matrices(bool write) {
 template <bool f32>
 void multiply_tile(const std::array<const Mma*, kWarp>& of_lanes) {
   const int depth = of_lanes[0]->depth;  // of what the fragments hold, the rest being zero
-  using Row = Eigen::Array<float, 8, 1>;
-  std::array<std::uint16_t, 256> a_bits{};
-  std::array<std::uint16_t, 128> b_bits{};
+  std::array<u32, 16 * 16> a;
+  std::array<u32, 16 * 8> b, sums;
+  const auto half = [](u32 word, int e) { return word >> (16 * e) & 0xffffu; };
   for (int lane = 0; lane < kWarp; ++lane) {
     const int g = lane / 4, t = lane % 4;
     const Mma& m = *of_lanes[lane];
-    for (int r = 0; r < depth / 8; ++r)
-      for (int e = 0; e < 2; ++e) {
+    u32 held[4];
+    std::memcpy(held, m.accumulators, f32 ? 16 : 8);
+    for (int e = 0; e < 2; ++e) {
+      for (int r = 0; r < depth / 8; ++r) {
         const int k = 2 * t + e + 8 * r;
-        a_bits[16 * g + k] = std::uint16_t(m.a[2 * r] >> (16 * e));
-        a_bits[16 * (g + 8) + k] = std::uint16_t(m.a[2 * r + 1] >> (16 * e));
-        b_bits[8 * k + g] = std::uint16_t(m.b[r] >> (16 * e));
+        a[depth * g + k] = half(m.a[2 * r], e);
+        a[depth * (g + 8) + k] = half(m.a[2 * r + 1], e);
+        b[8 * k + g] = half(m.b[r], e);
       }
+      for (int r = 0; r < 2; ++r) sums[8 * (g + 8 * r) + 2 * t + e] = f32 ? held[2 * r + e] : half(held[r], e);
+    }
   }
-  std::array<float, 256> a;
-  std::array<float, 128> b;
-  const auto take = [&]<Dtype T>() {
-    std::ranges::transform(a_bits, a.begin(), decode<T>);
-    std::ranges::transform(b_bits, b.begin(), decode<T>);
-  };
-  of_lanes[0]->bf16 ? take.template operator()<Dtype::bf16>() : take.template operator()<Dtype::f16>();
-  std::array<Row, 16> product;
-  for (int row = 0; row < 16; ++row) {
-    product[row].setZero();
-    for (int k = 0; k < depth; ++k) product[row] += a[16 * row + k] * Eigen::Map<const Row>(&b[8 * k]);
-  }
+  multiply_tile(kExecutedRule.halves, of_lanes[0]->bf16 ? Factor::bf16 : Factor::f16, !f32, depth, a.data(), b.data(),
+                sums.data());
   for (int lane = 0; lane < kWarp; ++lane) {
-    const int g = lane / 4, t = lane % 4;
-    for (int r = 0; r < 2; ++r)
-      for (int e = 0; e < 2; ++e) {
-        const float sum = product[g + 8 * r][2 * t + e];
-        if constexpr (f32) {
-          accumulate(static_cast<float*>(of_lanes[lane]->accumulators)[2 * r + e], sum);
-        } else {
-          auto* halves = reinterpret_cast<std::uint16_t*>(static_cast<u32*>(of_lanes[lane]->accumulators) + r) + e;
-          *halves = encode<Dtype::f16>(decode<Dtype::f16>(*halves) + sum);
-        }
-      }
+    u32 held[4];
+    for (int r = 0; r < 2; ++r) {
+      const u32* two = &sums[8 * (lane / 4 + 8 * r) + 2 * (lane % 4)];
+      if constexpr (f32)
+        held[2 * r] = two[0], held[2 * r + 1] = two[1];
+      else
+        held[r] = two[0] | two[1] << 16;
+    }
+    std::memcpy(of_lanes[lane]->accumulators, held, f32 ? 16 : 8);
   }
 }
 template void multiply_tile<true>(const std::array<const Mma*, kWarp>&);
@@ -118,25 +98,23 @@ template void Executor::State::multiply<true>();
 void Executor::State::multiply_tf32() {
   const auto request = [&](int lane) -> Mma& { return *static_cast<Mma*>(warp[lane].request.data); };
   ++counters.mma_tf32;
-  using Row = Eigen::Array<float, 8, 1>;
-  std::array<std::array<float, 8>, 16> a;
-  std::array<Row, 8> b;
-  const auto value = [](u32 word) { return std::bit_cast<float>(word & ~0x1fffu); };
+  std::array<u32, 16 * 8> a, sums;
+  std::array<u32, 8 * 8> b;
   for (int lane = 0; lane < kWarp; ++lane) {
     const int g = lane / 4, t = lane % 4;
     const Mma& m = request(lane);
-    for (int r = 0; r < 4; ++r) a[g + 8 * (r % 2)][t + 4 * (r / 2)] = value(m.a[r]);
-    for (int r = 0; r < 2; ++r) b[t + 4 * r][g] = value(m.b[r]);
+    for (int r = 0; r < 4; ++r) a[8 * (g + 8 * (r % 2)) + t + 4 * (r / 2)] = m.a[r];
+    for (int r = 0; r < 2; ++r) b[8 * (t + 4 * r) + g] = m.b[r];
+    u32 held[4];
+    std::memcpy(held, m.accumulators, 16);
+    for (int i = 0; i < 4; ++i) sums[8 * (g + 8 * (i / 2)) + 2 * t + i % 2] = held[i];
   }
-  std::array<Row, 16> product;
-  for (int row = 0; row < 16; ++row) {
-    product[row].setZero();
-    for (int k = 0; k < 8; ++k) product[row] += a[row][k] * b[k];
+  multiply_tile(kExecutedRule.tf32, Factor::tf32, false, 8, a.data(), b.data(), sums.data());
+  for (int lane = 0; lane < kWarp; ++lane) {
+    u32 held[4];
+    for (int i = 0; i < 4; ++i) held[i] = sums[8 * (lane / 4 + 8 * (i / 2)) + 2 * (lane % 4) + i % 2];
+    std::memcpy(request(lane).accumulators, held, 16);
   }
-  for (int lane = 0; lane < kWarp; ++lane)
-    for (int i = 0; i < 4; ++i)
-      accumulate(static_cast<float*>(request(lane).accumulators)[i],
-                 product[lane / 4 + 8 * (i / 2)][2 * (lane % 4) + i % 2]);
 }
 
 void Executor::State::shuffle() {

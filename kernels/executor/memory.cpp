@@ -25,7 +25,10 @@ void Executor::State::refuse(const Origin& origin, const std::string& memory, st
   const Stamp& earlier = conflict.earlier;
   const bool copy = earlier.clock == kInFlight || earlier.who >= lane_count;
   std::string what = "are read before anything wrote them";
-  if (conflict.with != History::Conflict::With::nothing_written)
+  if (conflict.block >= 0)
+    what = text(conflict.with == History::Conflict::With::write ? "were written by block " : "were read by block ",
+                conflict.block, at(earlier), ", and nothing orders blocks of a launch");
+  else if (conflict.with != History::Conflict::With::nothing_written)
     what = text(conflict.with == History::Conflict::With::write ? "were written by " : "are read by ",
                 copy && earlier.who < lane_count ? "a copy of " : "", who(earlier, origin), at(earlier),
                 copy ? ", which was not waited for since" : ", with no barrier since");
@@ -78,6 +81,26 @@ void Executor::State::check_fenced(const Origin& origin, Block& block, SharedAdd
   if (const Unfenced found = unfenced(origin, block, address, bytes)) refuse(origin, *found);
 }
 
+// What was written there in this run, and not by a bulk copy, must have been fenced before one reads or writes there.
+std::optional<Stamp> Executor::State::unfenced_global(const Origin& origin, const Region& region,
+                                                      std::uintptr_t address, int bytes) const {
+  if (!region.writable) return std::nullopt;
+  for (std::uintptr_t cell = address; cell < address + std::uintptr_t(bytes); cell += 2) {
+    const Stamp written = region.history.writer(cell);
+    if (written.who < lane_count && !copy_sites.contains(written.site) &&
+        !lanes[written.who].has_fenced_global(written.clock, *origin.lane))
+      return written;
+  }
+  return std::nullopt;
+}
+
+void Executor::State::refuse(const Origin& origin, const Region& region, std::uintptr_t address, int bytes,
+                             const Stamp& unfenced) const {
+  const std::size_t begin = address - region.begin;
+  violate(origin, region.name, " bytes ", begin, " to ", begin + std::size_t(bytes), " were written by ",
+          who(unfenced, origin), at(unfenced), ", which has not called fence_async_global since");
+}
+
 Region& Executor::State::region_at(const Origin& origin, std::uintptr_t address, std::size_t bytes, bool write) {
   for (Region& region : regions) {
     if (address < region.begin || address >= region.end) continue;
@@ -103,18 +126,23 @@ void Executor::State::read_global(const Origin& origin, std::uintptr_t address, 
   if (constant && (region.writable || region.awaited))
     violate(origin, region.name, " may be written by a kernel: load_global reads it");
   if (witness) witness->reads(address, bytes);
-  if (!launch.resident || !region.writable) return;
-  if (const auto conflict = region.history.read(*origin.lane, stamp, address - region.begin, bytes))
-    refuse(origin, region.name, conflict->at, 2, *conflict);
+  if (!region.writable) return;
+  if (const auto conflict = region.history.read(*origin.lane, stamp, origin.lane->of->index, address, bytes))
+    refuse(origin, region.name, conflict->at - region.begin, 2, *conflict);
+  if (stamp.who >= lane_count)
+    if (const auto unfenced = unfenced_global(origin, region, address, int(bytes)))
+      refuse(origin, region, address, int(bytes), *unfenced);
 }
 
 void Executor::State::write_global(const Origin& origin, std::uintptr_t address, std::size_t bytes,
                                    const Stamp& stamp) {
   Region& region = region_at(origin, address, bytes, true);
   if (witness) witness->writes(address, bytes);
-  if (!launch.resident) return;
-  if (const auto conflict = region.history.write(*origin.lane, stamp, address - region.begin, bytes))
-    refuse(origin, region.name, conflict->at, 2, *conflict);
+  const bool copies = stamp.clock == kInFlight;
+  const auto unfenced = copies ? unfenced_global(origin, region, address, int(bytes)) : std::nullopt;
+  if (const auto conflict = region.history.write(*origin.lane, stamp, origin.lane->of->index, address, bytes))
+    refuse(origin, region.name, conflict->at - region.begin, 2, *conflict);
+  if (unfenced) refuse(origin, region, address, int(bytes), *unfenced);
 }
 
 }  // namespace danaus::host

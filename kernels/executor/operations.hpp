@@ -85,10 +85,12 @@ struct Shuffle {
   u32 value;
   int source;
 };
+// Of threads that arrive: those of the block, all of the cluster, or of other blocks only that they have read.
+enum class Scope : std::uint8_t { block, cluster, reads };
 struct BarrierWait {
   SharedAddress barrier;
   u32 parity;
-  bool of_cluster;
+  Scope scope;
 };
 struct FlagWait {
   const u32* flag;
@@ -125,19 +127,22 @@ void bulk_store(void* to, SharedAddress from, u32 bytes, Site site);
 void store_commit();
 void store_wait(int pending, bool written);
 void fence_async();
+void fence_async_global();
+void fence_barrier_init();
+int warp_index(Site site);
 
 void barrier_init(SharedAddress barrier, u32 arrivals, Site site);
 void barrier_arrive(SharedAddress barrier, Site site);
 void barrier_expect(SharedAddress barrier, u32 bytes, Site site);
-void barrier_wait(SharedAddress barrier, u32 parity, bool of_cluster, Site site);
+void barrier_wait(SharedAddress barrier, u32 parity, Scope scope, Site site);
 
 RemoteAddress remote_address(SharedAddress address, int rank, Site site);
 void load_remote(RemoteAddress from, int bytes, void* words, Site site);
 void store_remote(RemoteAddress to, int bytes, const void* words, Site site);
 void store_remote_async(RemoteAddress to, int bytes, const void* words, RemoteAddress barrier, Site site);
 void copy_remote(RemoteAddress to, SharedAddress from, u32 bytes, RemoteAddress barrier, Site site);
-void barrier_arrive_remote(RemoteAddress barrier, Site site);
-void arrive_cluster(Site site);
+void barrier_arrive_remote(RemoteAddress barrier, bool only_reads, Site site);
+void arrive_cluster(bool relaxed, Site site);
 void wait_cluster(Site site);
 
 void wait_for_previous_grid();
@@ -151,7 +156,7 @@ inline int thread_index() { return detail::here().thread; }
 inline int block_index() { return detail::here().block; }
 inline int block_count() { return detail::here().block_count; }
 inline int lane_index() { return thread_index() % 32; }
-inline int warp_index() { return thread_index() / 32; }
+inline int warp_index(const Site site = Site::current()) { return detail::warp_index(site); }
 
 inline u32 shift_left(u32 a, u32 bits) { return bits < 32 ? a << bits : 0; }
 inline u32 permute_bytes(u32 a, u32 b, u32 selector) {
@@ -172,20 +177,27 @@ template <Dtype T>
 double half_of(u32 pair, int which) {
   return host::decode<T>(std::uint16_t(pair >> (16 * which)));
 }
+// A sum that is no double is rounded to odd, so that the rounding to a half that follows is the only one. Halves and
+// their products are doubles.
+inline double odd_sum(double a, double b) {
+  const double sum = a + b, part = sum - a, error = (a - (sum - part)) + (b - part);
+  const auto bits = std::bit_cast<std::uint64_t>(sum);
+  if (!(error != 0) || bits % 2 != 0 || !std::isfinite(sum)) return sum;
+  return std::bit_cast<double>((error > 0) == (sum > 0) ? bits + 1 : bits - 1);
+}
 template <Dtype T>
 void count_unpack() {
   ++(here().counters->*(T == Dtype::f16 ? &host::Counters::half_unpacks : &host::Counters::bf16_unpacks));
 }
 }  // namespace detail
 
-// Products of two halves are exact in double, and so is their sum with a third unless it is 2^29 times smaller.
 template <Dtype T = Dtype::f16>
 u32 add2(u32 a, u32 b) {
-  return detail::packed<T>([=](int i) { return detail::half_of<T>(a, i) + detail::half_of<T>(b, i); });
+  return detail::packed<T>([=](int i) { return detail::odd_sum(detail::half_of<T>(a, i), detail::half_of<T>(b, i)); });
 }
 template <Dtype T = Dtype::f16>
 u32 sub2(u32 a, u32 b) {
-  return detail::packed<T>([=](int i) { return detail::half_of<T>(a, i) - detail::half_of<T>(b, i); });
+  return detail::packed<T>([=](int i) { return detail::odd_sum(detail::half_of<T>(a, i), -detail::half_of<T>(b, i)); });
 }
 template <Dtype T = Dtype::f16>
 u32 mul2(u32 a, u32 b) {
@@ -193,13 +205,15 @@ u32 mul2(u32 a, u32 b) {
 }
 template <Dtype T = Dtype::f16>
 u32 fma2(u32 a, u32 b, u32 c) {
-  return detail::packed<T>(
-      [=](int i) { return detail::half_of<T>(a, i) * detail::half_of<T>(b, i) + detail::half_of<T>(c, i); });
+  return detail::packed<T>([=](int i) {
+    return detail::odd_sum(detail::half_of<T>(a, i) * detail::half_of<T>(b, i), detail::half_of<T>(c, i));
+  });
 }
 template <Dtype T = Dtype::f16>
 u32 fms2(u32 a, u32 b, u32 c) {
-  return detail::packed<T>(
-      [=](int i) { return detail::half_of<T>(a, i) * detail::half_of<T>(b, i) - detail::half_of<T>(c, i); });
+  return detail::packed<T>([=](int i) {
+    return detail::odd_sum(detail::half_of<T>(a, i) * detail::half_of<T>(b, i), -detail::half_of<T>(c, i));
+  });
 }
 template <Dtype T = Dtype::f16>
 u32 pack2(float low, float high) {
@@ -218,7 +232,10 @@ float upper_float(u32 pair) {
 }
 template <Dtype T = Dtype::f16>
 u32 max2(u32 a, u32 b) {
-  return detail::packed<T>([=](int i) { return std::fmax(detail::half_of<T>(a, i), detail::half_of<T>(b, i)); });
+  return detail::packed<T>([=](int i) {
+    const double x = detail::half_of<T>(a, i), y = detail::half_of<T>(b, i);
+    return x == y ? (std::signbit(x) ? y : x) : std::fmax(x, y);  // +0 is greater than -0
+  });
 }
 inline u32 negate2(u32 a) { return a ^ 0x80008000u; }
 
@@ -349,7 +366,7 @@ void store_wait() {
   detail::store_wait(pending, true);
 }
 inline void fence_async() { detail::fence_async(); }
-inline void fence_async_global() {}
+inline void fence_async_global() { detail::fence_async_global(); }
 
 inline void barrier_init(SharedAddress barrier, u32 arrivals, const Site site = Site::current()) {
   detail::barrier_init(barrier, arrivals, site);
@@ -361,7 +378,7 @@ inline void barrier_expect(SharedAddress barrier, u32 bytes, const Site site = S
   detail::barrier_expect(barrier, bytes, site);
 }
 inline void barrier_wait(SharedAddress barrier, u32 parity, const Site site = Site::current()) {
-  detail::barrier_wait(barrier, parity, false, site);
+  detail::barrier_wait(barrier, parity, detail::Scope::block, site);
 }
 
 inline u32 shuffle(u32 value, int source, const Site site = Site::current()) {
@@ -380,10 +397,10 @@ inline void sync_block(const Site site = Site::current()) {
 
 inline int cluster_rank() { return detail::here().rank; }
 inline int cluster_size() { return detail::here().cluster_size; }
-inline void arrive_cluster(const Site site = Site::current()) { detail::arrive_cluster(site); }
+inline void arrive_cluster(const Site site = Site::current()) { detail::arrive_cluster(false, site); }
 inline void wait_cluster(const Site site = Site::current()) { detail::wait_cluster(site); }
 inline void sync_cluster(const Site site = Site::current()) {
-  detail::arrive_cluster(site);
+  detail::arrive_cluster(false, site);
   detail::wait_cluster(site);
 }
 inline RemoteAddress remote_address(SharedAddress address, int rank, const Site site = Site::current()) {
@@ -412,16 +429,16 @@ inline void copy_remote(RemoteAddress to, SharedAddress from, u32 bytes, RemoteA
   detail::copy_remote(to, from, bytes, barrier, site);
 }
 inline void barrier_arrive_remote(RemoteAddress barrier, const Site site = Site::current()) {
-  detail::barrier_arrive_remote(barrier, site);
+  detail::barrier_arrive_remote(barrier, false, site);
 }
 inline void barrier_wait_cluster(SharedAddress barrier, u32 parity, const Site site = Site::current()) {
-  detail::barrier_wait(barrier, parity, true, site);
+  detail::barrier_wait(barrier, parity, detail::Scope::cluster, site);
 }
 inline void barrier_release_remote(RemoteAddress barrier, u32, const Site site = Site::current()) {
-  detail::barrier_arrive_remote(barrier, site);
+  detail::barrier_arrive_remote(barrier, true, site);
 }
 inline void barrier_wait_released(SharedAddress barrier, u32 parity, const Site site = Site::current()) {
-  detail::barrier_wait(barrier, parity, true, site);
+  detail::barrier_wait(barrier, parity, detail::Scope::reads, site);
 }
 
 inline void let_next_grid_begin() {}

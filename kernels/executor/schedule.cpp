@@ -43,11 +43,16 @@ std::span<Lane> Lane::warp() {
 }
 
 void Executor::State::begin(Lane& lane, Block& block, int thread) {
-  static_cast<device::detail::Place&>(lane) = {thread,     block.index,    launch.blocks,
+  const int blocks_of_grid = launch.grid_blocks > 0 ? launch.grid_blocks : launch.blocks;
+  static_cast<device::detail::Place&>(lane) = {thread,     block.index,    blocks_of_grid,
                                                block.rank, launch.cluster, &counters};
   lane.number = Who(&lane - lanes.get());
   lane.clock = 1;
-  lane.fences.clear();
+  lane.first_barrier = Who(lane_count);
+  lane.fences.clear(), lane.global_fences.clear();
+  lane.reads = nullptr;
+  lane.writes.clear(), lane.landed_writes = 0;
+  lane.warp_calls.clear(), lane.fenced_registers.clear();
   lane.phases.clear();
   lane.of = &block;
   lane.accesses.clear(), lane.copies.clear(), lane.stores.clear();
@@ -79,18 +84,22 @@ void Executor::State::run_blocks(int first, int count) {
   if (lane_capacity < count * launch.threads) lanes = std::make_unique<Lane[]>(lane_capacity = count * launch.threads);
   lane_count = count * launch.threads;
   barrier_count = 0;
-  loads.clear(), writes.clear(), flags.clear();
+  loads.clear(), flags.clear();
+  for (Region& region : regions)
+    if (region.writable) region.history.begin_run();
   blocks.resize(count);
   clusters = std::vector<Cluster>(count / launch.cluster);
   for (Cluster& cluster : clusters) cluster.threads = launch.cluster * launch.threads;
   const Knowledge nothing(new Clocks(lane_count));
   for (int b = 0; b < count; ++b) {
     Block& block = blocks[b];
-    block.index = first + b, block.rank = b % launch.cluster, block.cluster = &clusters[b / launch.cluster];
+    block.index = launch.first_block + first + b, block.rank = b % launch.cluster,
+    block.cluster = &clusters[b / launch.cluster];
     block.lanes = {lanes.get() + b * launch.threads, std::size_t(launch.threads)};
+    block.history.reset(launch.shared_bytes, false, Who(b * launch.threads), Who((b + 1) * launch.threads));
     block.shared.assign(launch.shared_bytes, 0xff);  // a quiet NaN in every type
-    block.history.reset(launch.shared_bytes, false);
     block.barriers.clear();
+    block.groups.assign(std::size_t(launch.threads / kGroupThreads), {});
     block.at_barrier = block.finished = 0;
     block.ended = false;
     for (int thread = 0; thread < launch.threads; ++thread) {
@@ -154,6 +163,7 @@ bool Executor::State::warp_meets() {
 }
 
 void Executor::State::carry_out() {
+  check_warp_calls(warp, &warp.front().request.site);
   count_accesses(warp);
   switch (warp.front().request.kind) {
     case Kind::load_matrices: return move_matrices(false);
@@ -168,6 +178,26 @@ void Executor::State::carry_out() {
     case Kind::max_of_warp: return max_of_warp();
     default: ++counters.warp_barriers; return synchronise(warp);
   }
+}
+
+// Lanes of a warp that go through operations which a GPU does for all of them together, though here each does its own.
+void Executor::State::check_warp_calls(std::span<Lane> lanes_of_warp, const Site* next) {
+  const Lane& first = lanes_of_warp.front();
+  for (const Lane& lane : lanes_of_warp) {
+    const std::size_t common = std::min(lane.warp_calls.size(), first.warp_calls.size());
+    std::size_t i = 0;
+    while (i < common && same_place(lane.warp_calls[i].site, first.warp_calls[i].site)) ++i;
+    if (i == lane.warp_calls.size() && i == first.warp_calls.size()) continue;
+    const bool of_first = i < first.warp_calls.size();
+    const WarpCall& call = (of_first ? first : lane).warp_calls[i];
+    const Lane &caller = of_first ? first : lane, &other = of_first ? lane : first;
+    violate({call.operation, call.site, &caller}, "thread ", other.thread,
+            " of the warp does not come here on its way to ",
+            i < other.warp_calls.size() ? place(other.warp_calls[i].site)
+            : next                      ? place(*next)
+                                        : "the end");
+  }
+  for (Lane& lane : lanes_of_warp) lane.warp_calls.clear();
 }
 
 void Executor::State::wait(Kind kind, void* data, Site site) {
@@ -185,12 +215,16 @@ void Executor::State::wait(Kind kind, void* data, Site site) {
 void Executor::State::synchronise(std::span<Lane> together) {
   Meeting meeting;
   for (Lane& lane : together) meeting.join(lane);
-  for (Lane& lane : together) lane.knows = meeting.all();
+  for (Lane& lane : together) lane.knows = meeting.all(), lane.reads = meeting.reads();
 }
 
 bool Executor::State::release_block(Block& block) {
   if (block.at_barrier != launch.threads) return false;
-  for (int thread = 0; thread < launch.threads; thread += kWarp) count_accesses(block.lanes[thread].warp());
+  for (int thread = 0; thread < launch.threads; thread += kWarp) {
+    const std::span<Lane> of_warp = block.lanes[thread].warp();
+    check_warp_calls(of_warp, &of_warp.front().request.site);
+    count_accesses(of_warp);
+  }
   ++counters.block_barriers;
   synchronise(block.lanes);
   block.at_barrier = 0;
@@ -236,23 +270,28 @@ void Executor::State::end(Block& block) {
   std::size_t unawaited = 0;
   for (const auto& [address, barrier] : block.barriers) unawaited += barrier.copies.size();
   if (unawaited > 0) refuse_end("with ", unawaited, " bulk loads that nothing waited for");
-  for (int thread = 0; thread < launch.threads; thread += kWarp) count_accesses(block.lanes[thread].warp());
+  for (int thread = 0; thread < launch.threads; thread += kWarp) {
+    check_warp_calls(block.lanes[thread].warp(), nullptr);
+    count_accesses(block.lanes[thread].warp());
+  }
+  for (std::size_t group = 0; group < block.groups.size(); ++group)
+    if (const auto missing = block.groups[group].missing())
+      refuse_end("though warp ", 4 * group + std::size_t(missing->warp), " of a group has not come to ",
+                 missing->operation, " at ", place(missing->site), ", where warp ",
+                 4 * group + std::size_t(missing->other), " was");
   for (const Lane& lane : block.lanes)
     if (!lane.stores.empty()) refuse_end("while ", lane.stores.size(), " bulk stores may still read its shared memory");
   for (const Lane& lane : block.lanes)
     if (!lane.products.empty())
       refuse_end("with ", lane.products.size(), " products of a group that nothing waited for");
-  std::erase_if(writes, [&](BulkStore& store) {
-    if (store.origin.lane->of != &block) return false;
-    land(store);
-    return true;
-  });
+  for (Lane& lane : block.lanes)
+    for (BulkStore& store : lane.writes) land(store);
   if (blocks.size() == 1) return;
   // Whoever used its memory must have told it.
   synchronise(block.lanes);
   Thread all;
   all.number = kNobody;
-  all.knows = block.lanes.front().knows;
+  all.knows = block.lanes.front().knows, all.reads = block.lanes.front().reads;
   const std::size_t own = block.lanes.front().number, last = own + block.lanes.size();
   const auto left = block.history.first_unseen(all, [&](Who who) {
     if (who < lane_count) return who < own || who >= last;
@@ -297,5 +336,11 @@ std::string Executor::State::where_lanes_stand() const {
 namespace danaus::inline host_backend::device::detail {
 
 void rendezvous(Kind kind, void* request, Site site) { host::running_state().wait(kind, request, site); }
+
+int warp_index(Site site) {
+  host::Lane& lane = *host::running_state().current;
+  lane.warp_calls.push_back({"warp_index", site});
+  return lane.thread / host::kWarp;
+}
 
 }  // namespace danaus::inline host_backend::device::detail

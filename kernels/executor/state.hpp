@@ -3,14 +3,16 @@
 //   schedule.cpp   blocks begin, run and end; warps meet; who goes on when nobody can
 //   memory.cpp     accesses to shared and global memory
 //   counting.cpp   wavefronts, bank conflicts, sectors
-//   matrices.cpp   matrices, products, shuffles
+//   matrices.cpp   matrices, shuffles, and products, whose bits product_rule.cpp computes
 //   warpgroup.cpp  products of a group of warps
 //   barriers.cpp   mbarriers
 //   copies.cpp     asynchronous copies
+//   global_history.cpp   who accessed global memory
 //   clusters.cpp   barriers of clusters, shared memory of other blocks
 //   flags.cpp      flags in global memory
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <deque>
@@ -19,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +29,7 @@
 #include "kernels/executor/clocks.hpp"
 #include "kernels/executor/executor.hpp"
 #include "kernels/executor/fiber.hpp"
+#include "kernels/executor/global_history.hpp"
 #include "kernels/executor/history.hpp"
 #include "kernels/executor/operations.hpp"
 #include "kernels/executor/tensor_view.hpp"
@@ -36,7 +40,7 @@ namespace danaus::host {
 using device::Site;
 using device::detail::Kind;
 
-constexpr int kWarp = 32;
+constexpr int kWarp = 32, kGroupThreads = 4 * kWarp;
 
 // Places in the source as small numbers. Number 0 is a place that is not known.
 class Sites {
@@ -122,7 +126,7 @@ struct BulkStore {  // shared to global memory
   Stamp stamp;
   std::uint64_t group;
   std::vector<Run> runs;
-  std::vector<std::uint8_t> read;  // once it has read shared memory
+  std::vector<std::uint8_t> read;  // once it has read shared memory, until global memory has it
   bool landed = false;             // global memory has it, whether or not that was waited for
 };
 
@@ -142,6 +146,56 @@ struct GroupProduct {  // of a warp of the group, kept by its first lane
   std::array<device::detail::GroupMma, kWarp> of_lanes;
 };
 
+// Of one lane, where a GPU takes all lanes of the warp.
+struct WarpCall {
+  const char* operation;
+  Site site;
+};
+
+// An array of registers as group_fence() saw it, or a product of a group left it.
+struct FencedRegisters {
+  const std::uint8_t* begin;
+  std::vector<std::uint8_t> bytes;
+  Site site;
+};
+
+// What the four warps of a group went through: all of them the same, each in its own time.
+class GroupTrail {
+ public:
+  struct Step {
+    const char* operation;
+    Site site;
+  };
+  struct Missing {
+    const char* operation;
+    Site site;
+    int warp, other;
+  };
+  // The step that another warp took there before, if it is another one.
+  std::optional<Step> follow(int warp, const Step& step) {
+    const std::size_t at = passed_[warp]++ - first_;
+    if (at == steps_.size()) {
+      steps_.push_back(step);
+      return std::nullopt;
+    }
+    if (!same_place(steps_[at].site, step.site)) return steps_[at];
+    while (!steps_.empty() && *std::ranges::min_element(passed_) > first_) steps_.pop_front(), ++first_;
+    return std::nullopt;
+  }
+  // The first step that some warp has not taken and some other has.
+  std::optional<Missing> missing() const {
+    const auto least = std::ranges::min_element(passed_), most = std::ranges::max_element(passed_);
+    if (*least == *most) return std::nullopt;
+    const Step& step = steps_[*least - first_];
+    return Missing{step.operation, step.site, int(least - passed_.begin()), int(most - passed_.begin())};
+  }
+
+ private:
+  std::array<std::size_t, 4> passed_{};
+  std::deque<Step> steps_;
+  std::size_t first_ = 0;
+};
+
 struct Lane : device::detail::Place, Thread {
   enum class Status : std::uint8_t { ready, waiting, finished };
   Status status = Status::finished;
@@ -149,8 +203,12 @@ struct Lane : device::detail::Place, Thread {
   Block* of = nullptr;
   std::vector<Access> accesses;
   std::vector<PendingCopy> copies;
-  std::vector<BulkStore> stores;
+  std::vector<BulkStore> stores;  // may not have read shared memory yet
+  std::deque<BulkStore> writes;   // have read it, and were not waited for to have written
+  std::size_t landed_writes = 0;  // the first of them that have surely written
   std::vector<GroupProduct> products;
+  std::vector<WarpCall> warp_calls;  // since the warp last met
+  std::vector<FencedRegisters> fenced_registers;
   std::uint64_t copy_group = 0, store_group = 0, product_batch = 0;
   int arrivals = 0, waits = 0;  // at the cluster's barrier
   Knowledge knew;               // as it arrived there
@@ -163,19 +221,23 @@ struct Lane : device::detail::Place, Thread {
 struct Barrier {
   u32 arrivals = 0;
   u32 pending = 0;
-  std::int64_t bytes = 0;  // expected and not yet arrived
-  Clock phase = 0;         // how many are over
-  Who number = kNobody;    // stands for its copies
+  std::int64_t bytes = 0;                  // expected and not yet arrived
+  Clock phase = 0;                         // how many are over
+  Who number = kNobody;                    // stands for its copies
+  std::int64_t expected = 0, loading = 0;  // bytes of this phase: expected, and of copies that have begun
+  Site expected_at;                        // where the last ones were
   Stamp init;
-  std::vector<Release> arriving, arrived;  // in this phase, in the last one
-  std::vector<Clock> copies;               // the phases on which bulk copies complete that nobody has waited for
+  bool init_fenced = false;                    // by fence_barrier_init
+  std::vector<Release> arriving, arrived;      // in this phase, in the last one
+  std::array<std::optional<Acquired>, 3> met;  // of `arrived` together, for waits of each scope
+  std::vector<Clock> copies;                   // the phases on which bulk copies complete that nobody has waited for
 };
 
 struct Cluster {
   int threads = 0, arrived = 0, finished = 0;
   int phase = 0;  // how many are over
   Meeting meeting;
-  std::array<Knowledge, 2> met;  // in the last phase with this parity
+  std::array<Meeting, 2> met;  // in the last phase with this parity
 };
 
 struct Block {
@@ -185,6 +247,7 @@ struct Block {
   std::vector<std::uint8_t> shared;
   History history;
   std::map<SharedAddress, Barrier> barriers;
+  std::vector<GroupTrail> groups;
   int at_barrier = 0;
   int finished = 0;
   bool ended = false;
@@ -196,7 +259,7 @@ struct Region {
   std::uintptr_t end;
   bool writable;
   bool awaited;
-  History history;  // where blocks run at the same time and it may be written
+  GlobalHistory history;  // where it may be written
 };
 
 struct Abandoned {};  // unwinds the lanes that another lane's error left standing
@@ -209,6 +272,7 @@ struct Executor::State {
   Counters counters;
   std::mt19937_64 random;
   Sites sites;
+  std::set<std::uint16_t> copy_sites;  // where bulk stores begin
   std::exception_ptr failure;
   bool abandoned = false;
 
@@ -218,7 +282,6 @@ struct Executor::State {
   std::vector<Block> blocks;
   std::vector<Cluster> clusters;
   std::deque<BulkLoad> loads;
-  std::vector<BulkStore> writes;        // have read shared memory and may not have written yet
   std::map<const u32*, Meeting> flags;  // what was released there
   int barrier_count = 0;
 
@@ -238,6 +301,7 @@ struct Executor::State {
   Lane* next_lane();
   bool warp_meets();
   void carry_out();
+  void check_warp_calls(std::span<Lane> lanes_of_warp, const Site* next);
   void synchronise(std::span<Lane> together);
   bool release_block(Block& block);
   bool release_waiting();
@@ -260,6 +324,10 @@ struct Executor::State {
   Unfenced unfenced(const Origin& origin, Block& block, SharedAddress address, int bytes) const;
   [[noreturn]] void refuse(const Origin& origin, const std::pair<SharedAddress, Stamp>& unfenced) const;
   void check_fenced(const Origin& origin, Block& block, SharedAddress address, int bytes) const;
+  std::optional<Stamp> unfenced_global(const Origin& origin, const Region& region, std::uintptr_t address,
+                                       int bytes) const;
+  [[noreturn]] void refuse(const Origin& origin, const Region& region, std::uintptr_t address, int bytes,
+                           const Stamp& unfenced) const;
   Region& region_at(const Origin& origin, std::uintptr_t address, std::size_t bytes, bool write);
   void read_global(const Origin& origin, std::uintptr_t address, std::size_t bytes, const Stamp& stamp,
                    bool constant = false);
@@ -282,19 +350,21 @@ struct Executor::State {
   void max_of_warp();
 
   // warpgroup.cpp
+  void follow_group(const char* operation);
   void begin_group_product();
   void commit_group_products();
   void finish_group_products();
 
   // barriers.cpp
   Barrier& barrier_at(const Origin& origin, Block& block, SharedAddress address, bool by_copy = false);
-  void arrive(const Origin& origin, Block& block, SharedAddress address, u32 bytes);
+  void arrive(const Origin& origin, Block& block, SharedAddress address, u32 bytes, bool only_reads = false);
   bool complete(Barrier& barrier);  // whether a phase ended
   bool pass(Lane& lane, const Origin& origin, const device::detail::BarrierWait& wait);
 
   // copies.cpp
   void land(PendingCopy& copy, Lane& lane);
   void begin_load(BulkLoad load, bool from_global);
+  void check_transaction(const Origin& origin, const Barrier& barrier, std::int64_t bytes) const;
   bool land(const BulkLoad& load);  // whether a phase ended by it
   void begin_store(BulkStore store);
   void read(BulkStore& store);

@@ -17,7 +17,28 @@ SharedAddress piece_of(SharedAddress b, int column, int piece) {
   return swizzled(b + kLineBytes * column + kPieceBytes * piece);
 }
 
+// What the fence saw of registers; nothing where it was not told of them.
+FencedRegisters* fenced_at(Lane& lane, const void* begin, std::size_t bytes) {
+  const auto* at = static_cast<const std::uint8_t*>(begin);
+  for (FencedRegisters& fenced : lane.fenced_registers)
+    if (at >= fenced.begin && at + bytes <= fenced.begin + fenced.bytes.size()) return &fenced;
+  return nullptr;
+}
+
 }  // namespace
+
+// All four warps go through the same operations.
+void Executor::State::follow_group(const char* operation) {
+  const Lane& first = warp.front();
+  const Origin origin{operation, first.request.site, &first};
+  if (first.of->lanes.size() % kGroupThreads != 0)
+    violate(origin, "the block has ", first.of->lanes.size(), " threads, must be whole groups of four warps");
+  const int of_group = first.thread / kWarp % kGroupWarps;
+  GroupTrail& trail = first.of->groups[std::size_t(first.thread / kGroupThreads)];
+  if (const auto other = trail.follow(of_group, {operation, first.request.site}))
+    violate(origin, "another warp of the group went through ", other->operation, " at ", place(other->site),
+            " instead");
+}
 
 // Its operand must be there and stay: it may be read until the product was waited for.
 void Executor::State::begin_group_product() {
@@ -25,8 +46,7 @@ void Executor::State::begin_group_product() {
   const auto request = [&](int lane) -> GroupMma& { return *static_cast<GroupMma*>(warp[lane].request.data); };
   const Origin origin{"group_multiply", first.request.site, &first};
   const GroupMma& of_first = request(0);
-  if (first.of->lanes.size() % (kGroupWarps * kWarp) != 0)
-    violate(origin, "the block has ", first.of->lanes.size(), " threads, must be whole groups of four warps");
+  follow_group("group_multiply");
   if (of_first.b % 32 != 0 || of_first.b % 1024 >= kLineBytes)
     violate(origin, "shared address ", of_first.b, ", must be a multiple of 32 in the first 128 bytes of 1024");
   GroupProduct product{origin, {kInFlight, first.number, sites.number(origin.site)}, first.product_batch, {}};
@@ -44,11 +64,15 @@ void Executor::State::begin_group_product() {
   first.products.push_back(std::move(product));
 }
 
-void Executor::State::commit_group_products() { ++warp.front().product_batch; }
+void Executor::State::commit_group_products() {
+  follow_group("group_commit");
+  ++warp.front().product_batch;
+}
 
 // Column by column of tiles, each a product of mma_f32acc.
 void Executor::State::finish_group_products() {
   Lane& first = warp.front();
+  follow_group("group_wait");
   const auto pending = static_cast<std::uint64_t>(*static_cast<const int*>(first.request.data));
   std::erase_if(first.products, [&](const GroupProduct& product) {
     if (product.batch + pending >= first.product_batch) return false;
@@ -71,8 +95,40 @@ void Executor::State::finish_group_products() {
       }
       multiply_tile<true>(of_lanes);
     }
+    for (int lane = 0; lane < kWarp; ++lane) {
+      const auto* sums = reinterpret_cast<const std::uint8_t*>(product.of_lanes[lane].accumulators);
+      const std::size_t bytes = sizeof(float[4]) * std::size_t(of_first.tiles);
+      if (FencedRegisters* fenced = fenced_at(warp[lane], sums, bytes))
+        std::memcpy(fenced->bytes.data() + (sums - fenced->begin), sums, bytes);
+    }
     return true;
   });
 }
 
 }  // namespace danaus::host
+
+namespace danaus::inline host_backend::device::detail {
+
+void group_fence(const void* registers, std::size_t bytes, Site site) {
+  host::Lane& lane = *host::running_state().current;
+  lane.warp_calls.push_back({"group_fence", site});
+  const auto* begin = static_cast<const std::uint8_t*>(registers);
+  std::erase_if(lane.fenced_registers, [&](const host::FencedRegisters& before) {
+    return before.begin < begin + bytes && begin < before.begin + before.bytes.size();
+  });
+  lane.fenced_registers.push_back({begin, {begin, begin + bytes}, site});
+}
+
+// Registers that a product reads or adds to have been fenced since they were written.
+void check_group_registers(const void* registers, std::size_t bytes, const char* what, Site site) {
+  auto& s = host::running_state();
+  const host::Origin origin{"group_multiply", site, s.current};
+  const host::FencedRegisters* fenced = host::fenced_at(*s.current, registers, bytes);
+  if (!fenced) s.violate(origin, "no group_fence was told of its ", what);
+  const auto* begin = static_cast<const std::uint8_t*>(registers);
+  if (std::memcmp(fenced->bytes.data() + (begin - fenced->begin), begin, bytes) != 0)
+    s.violate(origin, "its ", what, " were written after group_fence at ", host::place(fenced->site),
+              ", with none since");
+}
+
+}  // namespace danaus::inline host_backend::device::detail

@@ -3,7 +3,7 @@
 import ctypes
 import numbers
 import operator
-from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint8, c_void_p
+from ctypes import POINTER, byref, c_char, c_char_p, c_int, c_int64, c_size_t, c_uint8, c_void_p
 from pathlib import Path
 
 from danaus._version import __version__
@@ -58,6 +58,12 @@ class Bytes(_Sized):
     _fields_ = [("size", c_size_t), ("prepared", c_int64), ("workspace", c_int64), ("constants", c_int64)]
 
 
+class SelftestReport(_Sized):
+    """danaus_selftest_report"""
+    _fields_ = [("size", c_size_t), ("cases", c_int), ("same", c_int), ("differing", c_int), ("absent", c_int),
+                ("first", c_char * 256)]
+
+
 INPUT, OUTPUT = 0, 2  # danaus_role
 
 _SIGNATURES = {
@@ -70,6 +76,8 @@ _SIGNATURES = {
     "danaus_plan_kernel": (c_char_p, [c_void_p]),
     "danaus_plan_layout": (c_char_p, [c_void_p]),
     "danaus_plan_bytes": (c_int, [c_void_p, c_int64, POINTER(Bytes)]),
+    "danaus_selftest": (c_int, [c_int, POINTER(SelftestReport)]),
+    "danaus_selftest_on_executor": (c_int, [POINTER(SelftestReport)]),
     "danaus_case_array": (c_int, [c_char_p, c_int, POINTER(ArrayInfo)]),
     "danaus_prepare": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p]),
     "danaus_execute": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p]),

@@ -6,6 +6,7 @@
 #include <map>
 #include <sstream>
 #include <string_view>
+#include <thread>
 
 #include "experiments/cli/interrupt.hpp"
 #include "experiments/cli/memory.hpp"
@@ -191,6 +192,15 @@ danaus_status danaus_plan_create_on_executor(const char* token, danaus_plan** pl
     *plan = nullptr;
     const Case asked = parse_case(token);
     *plan = plans().add(std::make_shared<OpenPlan>(Plan(asked, executor_machine(), marks_of(asked))));
+  });
+}
+
+danaus_status danaus_selftest_on_executor(danaus_selftest_report* report) {
+  return guarded([&] {
+    require("selftest", "report", report);
+    check_size("selftest", "report", report->size, sizeof *report);
+    const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
+    write_struct("selftest", "report", selftest_report(executor_machine(), threads), report);
   });
 }
 

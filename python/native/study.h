@@ -20,6 +20,9 @@ DANAUS_API void danaus_text_destroy(danaus_text* text);
  * roundings that it has there. Arrays are of the host. A mask is that of the case. */
 DANAUS_API danaus_status danaus_plan_create_on_executor(const char* token, danaus_plan** plan);
 
+/* danaus_selftest() on the CPU. */
+DANAUS_API danaus_status danaus_selftest_on_executor(danaus_selftest_report* report);
+
 /* What danaus_plan_create takes as kept [N], 0 of them where the case has no mask: count is how many there are, which
  * are written where kept has room for so many. */
 DANAUS_API danaus_status danaus_case_mask(const char* token, uint8_t* kept, size_t room, size_t* count);

@@ -136,6 +136,20 @@ TEST(Interface, AnswersWithoutACase) {
   EXPECT_EQ(nlohmann::json::parse(taken(rows)).at("case"), words[2]);
 }
 
+// The whole table on the executor is asked for in Python.
+TEST(Interface, ASelftestReports) {
+  danaus_selftest_report report{};
+  EXPECT_EQ(danaus_selftest_on_executor(&report), DANAUS_BAD_INPUT);
+  report.size = sizeof report;
+  const danaus_status status = danaus_selftest(0, &report);
+  if (danaus_device_count() == 0) {
+    EXPECT_EQ(status, DANAUS_NO_DEVICE);
+    return;
+  }
+  EXPECT_EQ(status, DANAUS_OK) << danaus_last_error();
+  EXPECT_EQ(report.cases, report.same + report.differing + report.absent);
+}
+
 // Memory of a device that is not there, or there and back.
 TEST(Interface, CopiesToADeviceAndBack) {
   float values[] = {1, 2, 3}, back[3] = {};

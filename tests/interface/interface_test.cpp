@@ -95,6 +95,8 @@ TEST(Interface, NullIsRefusedByEveryFunction) {
       {"plan_bytes: bytes", [&] { return danaus_plan_bytes(plan, 1, nullptr); }},
       {"case_array: token", [&] { return danaus_case_array(nullptr, 0, &info); }},
       {"case_array: info", [&] { return danaus_case_array(token, 0, nullptr); }},
+      {"selftest: report", [&] { return danaus_selftest(0, nullptr); }},
+      {"selftest: report", [&] { return danaus_selftest_on_executor(nullptr); }},
       {"prepare: plan", [&] { return danaus_prepare(nullptr, &nameless, 1, nullptr); }},
       {"prepare: arrays", [&] { return danaus_prepare(plan, nullptr, 1, nullptr); }},
       {"prepare: an array's name", [&] { return danaus_prepare(plan, &nameless, 1, nullptr); }},
@@ -317,6 +319,10 @@ TEST(Interface, WithoutADeviceItSaysSo) {
   for (const int device : {0, -1, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()}) {
     EXPECT_EQ(danaus_plan_create(kToken.c_str(), device, nullptr, 0, &plan), DANAUS_NO_DEVICE);
     EXPECT_EQ(danaus_allocate(device, 16, &data), DANAUS_NO_DEVICE);
+    auto report = sized<danaus_selftest_report>();
+    EXPECT_EQ(danaus_selftest(device, &report), DANAUS_NO_DEVICE);
+    report.size = 12;
+    EXPECT_EQ(danaus_selftest_on_executor(&report), DANAUS_BAD_INPUT);
     EXPECT_EQ(danaus_copy_to_host(device, &byte, &byte, 1), DANAUS_NO_DEVICE);
     EXPECT_EQ(danaus_copy_to_device(device, &byte, &byte, 1), DANAUS_NO_DEVICE);
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/device/relaxed_arrival.hpp"
 #include "tests/kernels/executor_support.hpp"
 
 namespace danaus {
@@ -266,6 +267,155 @@ TEST(ExecutorClusters, RemoteArrivalsReleaseAndWaitsOfTheClustersScopeAcquire) {
   EXPECT_EQ(refused(cluster_of(2, 1), [] { consume_then_release<true, true>(); }), kOrdered);
   EXPECT_THAT(refused(cluster_of(2, 1), [] { consume_then_release<false, true>(); }),
               HasSubstr("are read by thread 0 of block 1"));
+}
+
+// What is only said to have been read may be written over, and nothing that was written before is known by it.
+template <bool writes>
+void arrives_relaxed() {
+  const int other = next_rank();
+  device::store_shared<4>(kData, {});
+  device::sync_cluster();
+  writes ? device::store_remote<4>(device::remote_address(kData, other), {1})
+         : void(device::load_remote<4>(device::remote_address(kData, other)));
+  device::arrive_cluster_relaxed();
+  device::wait_cluster();
+  device::store_shared<4>(kData, {2});
+  device::sync_cluster();
+}
+
+TEST(ExecutorClusters, RelaxedArrivalsReleaseReadsAlone) {
+  EXPECT_EQ(refused(cluster_of(2, 1), arrives_relaxed<false>), kOrdered);
+  EXPECT_THAT(
+      refused(cluster_of(2, 1), arrives_relaxed<true>),
+      AllOf(HasSubstr("store_shared at executor_clusters_test.cpp:"), HasSubstr("were written by thread 0 of block "),
+            HasSubstr(" at executor_clusters_test.cpp:"), HasSubstr("with no barrier since")));
+  // And so it is for those who know of it from another.
+  EXPECT_THAT(refused(cluster_of(3, 1),
+                      [] {
+                        device::store_shared<4>(kData, {});
+                        device::sync_cluster();
+                        const int rank = device::cluster_rank();
+                        if (rank == 0) device::store_remote<4>(device::remote_address(kData, 2), {1});
+                        rank == 0 ? device::arrive_cluster_relaxed() : device::arrive_cluster();
+                        device::wait_cluster();
+                        device::sync_cluster();
+                        if (rank == 2) device::load_shared<4>(kData);
+                      }),
+              kOrdered)
+      << "a release that comes later covers it";
+}
+
+template <bool writes, bool released, bool acquired = released>
+void releases_what_it_read() {
+  init_barriers(1);
+  const int other = next_rank();
+  device::store_shared<4>(kData, {});
+  device::sync_cluster();
+  const RemoteAddress data = device::remote_address(kData, other), free = device::remote_address(kFree, other);
+  writes ? device::store_remote<4>(data, {1}) : void(device::load_remote<4>(data));
+  released ? device::barrier_arrive_remote(free) : device::barrier_release_remote(free, 0);
+  acquired ? device::barrier_wait_cluster(kFree, 0) : device::barrier_wait_released(kFree, 0);
+  device::store_shared<4>(kData, {2});
+  device::sync_cluster();
+}
+
+TEST(ExecutorClusters, BarriersReleaseRemoteReadsAlone) {
+  EXPECT_EQ(refused(cluster_of(2, 1), releases_what_it_read<false, false>), kOrdered);
+  EXPECT_EQ(refused(cluster_of(2, 1), releases_what_it_read<true, true>), kOrdered);
+  for (const auto kernel : {releases_what_it_read<true, false, true>, releases_what_it_read<true, true, false>})
+    EXPECT_THAT(refused(cluster_of(2, 1), kernel), HasSubstr("were written by thread 0 of block ")) << "only one side";
+  EXPECT_THAT(
+      refused(cluster_of(2, 1), releases_what_it_read<true, false>),
+      AllOf(HasSubstr("store_shared at executor_clusters_test.cpp:"), HasSubstr("were written by thread 0 of block ")));
+}
+
+// What other lanes of the warp have read is released by the one that arrives, if a barrier of the warp came before.
+TEST(ExecutorClusters, ALaneReleasesWhatItsWarpHasRead) {
+  const auto refused_without = [](bool barrier) {
+    return refused(cluster_of(2), [=] {
+      init_barriers(1);
+      const int t = device::thread_index(), other = next_rank();
+      device::store_shared<4>(kData + 4 * t, {});
+      device::sync_cluster();
+      device::load_remote<4>(device::remote_address(kData + 4 * t, other));
+      if (barrier) device::sync_warp();
+      if (t == 7) device::barrier_release_remote(device::remote_address(kFree, other), 0);
+      device::barrier_wait_released(kFree, 0);
+      device::store_shared<4>(kData + 4 * t, {});
+      device::sync_cluster();
+    });
+  };
+  EXPECT_EQ(refused_without(true), kOrdered);
+  EXPECT_THAT(refused_without(false), HasSubstr("are read by thread "));
+}
+
+// What has come by a copy and was read may be overwritten by the next copy, and not be read by who knows only that.
+template <bool reads>
+void sends_again() {
+  init_barriers(1);
+  if (device::cluster_rank() == 0) {
+    const RemoteAddress data = device::remote_address(kData, 1), barrier = device::remote_address(kBarrier, 1);
+    device::store_remote_async<4>(data, {1}, barrier);
+    device::barrier_wait_released(kFree, 0);
+    reads ? void(device::load_remote<4>(data)) : device::store_remote_async<4>(data, {2}, barrier);
+  } else {
+    device::barrier_expect(kBarrier, 4);
+    device::barrier_wait(kBarrier, 0);
+    device::load_shared<4>(kData);
+    device::barrier_release_remote(device::remote_address(kFree, 0), 0);
+    if (!reads) device::barrier_expect(kBarrier, 4), device::barrier_wait(kBarrier, 1);
+  }
+  device::sync_cluster();
+}
+
+TEST(ExecutorClusters, PlacesOfCopiesThatWereReadTakeTheNextCopy) {
+  EXPECT_EQ(refused(cluster_of(2, 1), sends_again<false>), kOrdered);
+  EXPECT_THAT(refused(cluster_of(2, 1), sends_again<true>), HasSubstr("were written by an asynchronous copy at "));
+}
+
+// A block's own writes to its memory are there once it has read them, and may be overwritten. To be read elsewhere they
+// take a release of their own.
+template <bool reads>
+void overwrites_elsewhere() {
+  init_barriers(1);
+  if (device::cluster_rank() == 0) {
+    device::store_shared<4>(kData, {1});
+    device::load_shared<4>(kData);
+    device::barrier_release_remote(device::remote_address(kFree, 1), 0);
+  } else {
+    device::barrier_wait_released(kFree, 0);
+    const RemoteAddress data = device::remote_address(kData, 0);
+    reads ? void(device::load_remote<4>(data)) : device::store_remote<4>(data, {2});
+  }
+  device::sync_cluster();
+}
+
+TEST(ExecutorClusters, WhatABlockWroteAndReadMayBeOverwritten) {
+  EXPECT_EQ(refused(cluster_of(2, 1), overwrites_elsewhere<false>), kOrdered);
+  EXPECT_THAT(refused(cluster_of(2, 1), overwrites_elsewhere<true>), HasSubstr("were written by thread 0 of block 0"));
+}
+
+enum class Init { fenced, released, neither };
+
+template <Init init>
+void arrives_at_a_barrier_of_another_block() {
+  if (device::lane_index() == 0) device::barrier_init(kBarrier, 1);
+  if (init == Init::fenced) device::fence_barrier_init();
+  init == Init::released ? device::arrive_cluster() : device::arrive_cluster_relaxed();
+  device::wait_cluster();
+  if (device::lane_index() == 0) device::barrier_arrive_remote(device::remote_address(kBarrier, next_rank()));
+  device::sync_warp();
+  device::barrier_wait_cluster(kBarrier, 0);
+  device::sync_cluster();
+}
+
+TEST(ExecutorClusters, BarriersOfOtherBlocksTakeAFenceOrARelease) {
+  EXPECT_EQ(refused(cluster_of(2), arrives_at_a_barrier_of_another_block<Init::fenced>), kOrdered);
+  EXPECT_EQ(refused(cluster_of(2), arrives_at_a_barrier_of_another_block<Init::released>), kOrdered);
+  EXPECT_THAT(refused(cluster_of(2), arrives_at_a_barrier_of_another_block<Init::neither>),
+              AllOf(HasSubstr("barrier_arrive_remote at executor_clusters_test.cpp:"),
+                    HasSubstr("the barrier at shared address 0 was initialised by thread 0 of block "),
+                    HasSubstr(" at executor_clusters_test.cpp:")));
 }
 
 TEST(ExecutorClusters, RemoteCopiesAreCheckedWhereTheyBegin) {

@@ -8,6 +8,7 @@
 namespace danaus {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr int kThreads = 128, kRows = 64;
@@ -53,7 +54,7 @@ void expect_products() {
     float d[columns / 8][4];
     for (auto& tile : d)
       for (float& sum : tile) sum = 1000;
-    device::group_fence(d);
+    device::group_fence(d, a);
     device::group_multiply<T, false>(d, a, kB);
     device::group_multiply<T, true>(d, a, kB + 96);
     device::group_commit();
@@ -80,6 +81,7 @@ TEST(Groups, AreDoneWhereTheyAreWaitedFor) {
     device::sync_block();
     const u32 a[4] = {pair<Dtype::f16>(1, 1), 0, 0, 0};
     float first[8][4] = {}, second[8][4] = {};
+    device::group_fence(first, second, a);
     device::group_multiply<Dtype::f16, true>(first, a, kB);
     device::group_commit();
     device::group_multiply<Dtype::f16, true>(second, a, kB);
@@ -102,6 +104,7 @@ std::string refused(const std::function<void(float (&)[8][4])>& after, bool fenc
     if (fences) device::fence_async();
     device::sync_block();
     const u32 a[4] = {};
+    device::group_fence(d, a);
     device::group_multiply<Dtype::f16, true>(d, a, b);
     device::group_commit();
     after(d);
@@ -122,6 +125,78 @@ TEST(Groups, RefuseWhatAGpuLetsPass) {
     device::group_wait<0>(d);
   };
   EXPECT_THAT(refused(write), HasSubstr("are read by a copy of thread"));
+}
+
+// Registers of a group's products, as `before` leaves them.
+std::string refused_registers(const std::function<void(float (&)[8][4], u32 (&)[4])>& before) {
+  return violation_in_any_order(kThreads, kB + 128 * 64, [&] {
+    for (int i = device::thread_index(); i < 64 * 32; i += kThreads)
+      device::store_shared<4>(kB + 4 * i, {pair<Dtype::f16>(1, 1)});
+    device::fence_async();
+    device::sync_block();
+    float d[8][4] = {};
+    u32 a[4] = {pair<Dtype::f16>(1, 1)};
+    before(d, a);
+    device::group_multiply<Dtype::f16, true>(d, a, kB);
+    device::group_multiply<Dtype::f16, true>(d, a, kB + 32);
+    device::group_commit();
+    device::group_wait<0>(d);
+    device::group_multiply<Dtype::f16, true>(d, a, kB);  // what products left takes no fence
+    device::group_commit();
+    device::group_wait<0>(d);
+  });
+}
+
+TEST(Groups, RegistersThatWereWrittenTakeAFence) {
+  const auto fence = [](auto& d, auto& a) { device::group_fence(d, a); };
+  EXPECT_EQ(refused_registers(fence), "no violation");
+  EXPECT_THAT(refused_registers([](auto&, auto&) {}), AllOf(HasSubstr("group_multiply at executor_groups_test.cpp:"),
+                                                            HasSubstr("no group_fence was told of its operand")));
+  EXPECT_THAT(refused_registers([](auto&, auto& a) { device::group_fence(a); }),
+              HasSubstr("no group_fence was told of its accumulators"));
+  EXPECT_THAT(refused_registers([&](auto& d, auto& a) {
+                fence(d, a);
+                d[7][3] = 1;
+              }),
+              HasSubstr("its accumulators were written after group_fence at executor_groups_test.cpp:"));
+  EXPECT_THAT(refused_registers([&](auto& d, auto& a) {
+                fence(d, a);
+                a[0] = 0;
+              }),
+              HasSubstr("its operand were written after group_fence at "));
+  EXPECT_THAT(refused_registers([&](auto& d, auto& a) {
+                if (device::lane_index() > 3) fence(d, a);
+                fence(d, a);
+              }),
+              HasSubstr("thread 0 of the warp does not come here"));
+}
+
+// The first `warps` warps of the group multiply.
+std::string refused_without_warps(int warps, int multiplied_again) {
+  return violation_in_any_order(kThreads, kB + 128 * 64, [&] {
+    for (int i = device::thread_index(); i < 64 * 32; i += kThreads) device::store_shared<4>(kB + 4 * i, {0});
+    device::fence_async();
+    device::sync_block();
+    float d[8][4] = {};
+    u32 a[4] = {};
+    const int warp = device::warp_index();
+    if (warp >= warps) return;
+    device::group_fence(d, a);
+    device::group_multiply<Dtype::f16, true>(d, a, kB);
+    if (warp == multiplied_again) device::group_multiply<Dtype::f16, true>(d, a, kB + 32);
+    device::group_commit();
+    device::group_wait<0>(d);
+  });
+}
+
+TEST(Groups, GoThroughTheSameOperations) {
+  EXPECT_EQ(refused_without_warps(4, -1), "no violation");
+  EXPECT_THAT(refused_without_warps(3, -1),
+              HasSubstr("block 0 ended though warp 3 of a group has not come to group_multiply at "
+                        "executor_groups_test.cpp:"));
+  EXPECT_THAT(refused_without_warps(1, -1), HasSubstr("where warp 0 was"));
+  EXPECT_THAT(refused_without_warps(4, 2), AllOf(HasSubstr("another warp of the group went through group_"),
+                                                 HasSubstr(" at executor_groups_test.cpp:")));
 }
 
 }  // namespace

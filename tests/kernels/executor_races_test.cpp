@@ -250,6 +250,39 @@ TEST(ExecutorRaces, EveryReaderCounts) {
   EXPECT_THAT(written_after(false), HasSubstr("are read by thread 33"));
 }
 
+// A GPU counts them in 20 bits and a sign.
+TEST(ExecutorRaces, BytesOfAPhaseAreBounded) {
+  const auto refused = [](u32 first, u32 second) {
+    return violation_in_any_order(1, 8, [=] {
+      device::barrier_init(0, 3);
+      device::barrier_expect(0, first);
+      device::barrier_expect(0, second);
+    });
+  };
+  EXPECT_EQ(refused((1 << 20) - 2, 1), kOrdered);
+  // Those of other phases do not count.
+  alignas(16) static std::array<std::uint8_t, 128 * 1024> memory;
+  Executor executor;
+  executor.declare("memory", memory.data(), sizeof memory, false);
+  EXPECT_EQ(violation([&] {
+              executor.run({.threads = 1, .shared_bytes = 16 + sizeof memory}, [] {
+                device::barrier_init(0, 1);
+                device::fence_async();
+                for (int phase = 0; phase < 9; ++phase) {
+                  device::barrier_expect(0, sizeof memory);
+                  device::bulk_load(16, memory.data(), sizeof memory, 0, Cache::normal);
+                  device::barrier_wait(0, phase & 1);
+                }
+              });
+            }),
+            kOrdered);
+  EXPECT_THAT(refused(1 << 22, 0),
+              AllOf(HasSubstr("barrier_expect at executor_races_test.cpp:"),
+                    HasSubstr("4194304 bytes in one phase of a barrier, must be at most 1048575")));
+  EXPECT_THAT(refused(1 << 19, 1 << 19), AllOf(HasSubstr("1048576 bytes in one phase of a barrier, others at "
+                                                         "executor_races_test.cpp:")));
+}
+
 TEST(ExecutorRaces, MoreArrivalsThanABarrierCountsAreRefused) {
   EXPECT_EQ(violation_in_any_order(1, 8,
                                    [] {
@@ -339,7 +372,7 @@ TEST(ExecutorRaces, BarriersOfBulkCopiesTakeAFence) {
                                        device::tensor_load(kSlab, map, {0, 0, 0, 0, 0}, 0, Cache::normal);
                                        device::barrier_wait(0, 0);
                                      }),
-              HasSubstr("was initialised by thread 0, which has not called fence_async since"));
+              HasSubstr("was initialised by thread 0 at executor_races_test.cpp:"));
 }
 
 enum class Fence { none, before_the_barrier, after_the_barrier };
@@ -367,6 +400,28 @@ void copies_in_bulk(u32* memory) {
     device::store_commit();
     device::store_wait<0>();
   }
+}
+
+// And before the barrier by which the thread that copies knows of it.
+TEST(ExecutorRaces, BarriersOfBulkCopiesAreFencedBeforeTheBlocksBarrier) {
+  alignas(16) std::array<u32, 4> memory{};
+  const auto refused_load = [&](bool before) {
+    Executor executor;
+    executor.declare("memory", memory.data(), sizeof memory, false);
+    return violation_in_any_order({.threads = 64, .shared_bytes = 32}, executor, [&] {
+      const int t = device::thread_index();
+      if (t == 32) device::barrier_init(0, 1);
+      if (t == 32 && before) device::fence_async();
+      device::sync_block();
+      if (t == 32 && !before) device::fence_async();
+      if (t != 0) return;
+      device::barrier_expect(0, 16);
+      device::bulk_load(16, memory.data(), 16, 0, Cache::normal);
+      device::barrier_wait(0, 0);
+    });
+  };
+  EXPECT_EQ(refused_load(true), kOrdered);
+  EXPECT_THAT(refused_load(false), HasSubstr("the barrier at shared address 0 was initialised by thread 32 at "));
 }
 
 // The fence is the writers', before the barrier by which the copy's thread knows of it.
@@ -411,6 +466,156 @@ TEST(ExecutorRaces, AFenceThatTheCopyDoesNotKnowOfIsNone) {
   EXPECT_THAT(refused_copy(copies_what_another_wrote<Fence::after_the_barrier>),
               HasSubstr("were written by thread 32"));
   EXPECT_EQ(refused_copy(copies_what_another_wrote<Fence::before_the_barrier>), kOrdered);
+}
+
+// ---- global memory
+
+struct GlobalMemory {
+  alignas(128) std::array<u32, 256> y{};
+  std::string refused(const host::Launch& launch, const std::function<void(u32*)>& kernel) {
+    Executor executor;
+    executor.declare("y", y.data(), sizeof y, true);
+    return violation_in_any_order(launch, executor, [&] { kernel(y.data()); });
+  }
+};
+
+TEST(ExecutorRaces, WhatABlockWritesIsNoOtherBlocks) {
+  GlobalMemory memory;
+  const auto refused = [&](const std::function<void(u32*)>& kernel) {
+    return memory.refused({.blocks = 4, .threads = 1}, kernel);
+  };
+  const auto own = [](u32* y) { return y + device::block_index(); };
+  EXPECT_EQ(refused([&](u32* y) { device::store_global<4>(own(y), device::load_global<4>(own(y))); }), kOrdered);
+  EXPECT_EQ(refused([&](u32* y) { device::load_global<4>(y); }), kOrdered) << "all of them read";
+  EXPECT_THAT(refused([](u32* y) { device::store_global<4>(y, {u32(device::block_index())}); }),
+              AllOf(HasSubstr("store_global at executor_races_test.cpp:"),
+                    HasSubstr(" of block 1: y bytes 0 to 2 were "
+                              "written by block 0 at "
+                              "executor_races_test.cpp:"),
+                    HasSubstr("and nothing orders blocks of a launch")));
+  EXPECT_THAT(refused([&](u32* y) {
+                if (device::block_index() > 0) device::load_global<4>(own(y) - 1);
+                device::store_global<4>(own(y), {1});
+              }),
+              AllOf(HasSubstr("load_global at "), HasSubstr("y bytes 0 to 2 were written by block 0")));
+  EXPECT_THAT(refused([&](u32* y) {
+                device::load_global<4>(y + 3);
+                if (device::block_index() == 3) device::store_global<4>(own(y), {1});
+              }),
+              AllOf(HasSubstr("store_global at "), HasSubstr("y bytes 12 to 14 were read by block 0")));
+}
+
+// As plans run them: of clusters, and in a later run of the same launch.
+TEST(ExecutorRaces, BlocksOfALaunchThatContinuesAreNotOrdered) {
+  GlobalMemory memory;
+  Executor executor;
+  executor.declare("y", memory.y.data(), sizeof memory.y, true);
+  const auto write = [&](int first, bool continues) {
+    return violation([&] {
+      executor.run(
+          {.blocks = 2, .threads = 1, .cluster = 2, .first_block = first, .grid_blocks = 8, .continues = continues},
+          [&] {
+            EXPECT_EQ(device::block_count(), 8);
+            device::sync_cluster();
+            if (device::cluster_rank() == 1) device::store_global<4>(memory.y.data(), {1});
+            device::sync_cluster();
+            if (device::cluster_rank() == 0) device::load_global<4>(memory.y.data());
+          });
+    });
+  };
+  EXPECT_EQ(write(0, false), kOrdered);
+  EXPECT_EQ(write(4, false), kOrdered) << "another launch";
+  EXPECT_THAT(write(6, true), AllOf(HasSubstr("by thread 0 of block 7: "), HasSubstr("were written by block 5")));
+}
+
+TEST(ExecutorRaces, ThreadsOfABlockTakeABarrierForGlobalMemory) {
+  GlobalMemory memory;
+  const auto refused = [&](bool barrier) {
+    return memory.refused({.threads = 64}, [=](u32* y) {
+      const int t = device::thread_index();
+      if (t == 0) device::store_global<4>(y, {1});
+      if (barrier) device::sync_block();
+      if (t == 40) device::load_global<4>(y);
+    });
+  };
+  EXPECT_EQ(refused(true), kOrdered);
+  EXPECT_THAT(refused(false),
+              testing::AnyOf(HasSubstr("y bytes 0 to 2 were written by thread 0 at executor_races_test.cpp:"),
+                             HasSubstr("y bytes 0 to 2 are read by thread 40 at executor_races_test.cpp:")));
+}
+
+// Thread 0 copies what thread 33 wrote, or over it.
+enum class Global { unfenced, fenced_after_the_barrier, fenced };
+
+template <Global global, bool loads>
+void copies_global_memory(u32* y) {
+  const int t = device::thread_index();
+  if (t == 33) device::store_global<16>(y, {5, 5, 5, 5});
+  if (t == 33 && global == Global::fenced) device::fence_async_global();
+  if (t == 0) device::barrier_init(0, 1), device::store_shared<16>(16, {}), device::fence_async();
+  device::sync_block();
+  if (t == 33 && global == Global::fenced_after_the_barrier) device::fence_async_global();
+  if (t != 0) return;
+  if (loads) {
+    device::barrier_expect(0, 16);
+    device::bulk_load(16, y, 16, 0, Cache::normal);
+    device::barrier_wait(0, 0);
+  } else {
+    device::bulk_store(y, 16, 16, Cache::normal);
+    device::store_commit();
+    device::store_wait_read<0>();
+  }
+}
+
+TEST(ExecutorRaces, BulkCopiesOfWrittenGlobalMemoryTakeAFence) {
+  GlobalMemory memory;
+  const auto refused = [&](void (*kernel)(u32*)) {
+    return memory.refused({.threads = 64, .shared_bytes = 1024}, kernel);
+  };
+  const auto is_unfenced = AllOf(HasSubstr("y bytes 0 to 16 were written by thread 33 at executor_races_test.cpp:"),
+                                 HasSubstr("which has not called fence_async_global since"));
+  EXPECT_EQ(refused(copies_global_memory<Global::fenced, true>), kOrdered);
+  EXPECT_EQ(refused(copies_global_memory<Global::fenced, false>), kOrdered);
+  EXPECT_THAT(refused(copies_global_memory<Global::unfenced, true>), AllOf(HasSubstr("bulk_load at "), is_unfenced));
+  EXPECT_THAT(refused(copies_global_memory<Global::unfenced, false>), AllOf(HasSubstr("bulk_store at "), is_unfenced));
+  EXPECT_THAT(refused(copies_global_memory<Global::fenced_after_the_barrier, true>), is_unfenced);
+  EXPECT_THAT(refused(copies_global_memory<Global::fenced_after_the_barrier, false>), is_unfenced);
+}
+
+// Thread 0 stores in bulk, and loads it again by itself or by another bulk copy.
+enum class Wait { read, written, written_later };
+
+template <Wait wait, bool in_bulk>
+void reads_what_it_stored(u32* y) {
+  device::barrier_init(0, 1);
+  device::store_shared<16>(16, {9, 9, 9, 9});
+  device::fence_async();
+  device::bulk_store(y, 16, 16, Cache::normal);
+  device::store_commit();
+  wait == Wait::written ? device::store_wait<0>() : device::store_wait_read<0>();
+  if (wait == Wait::written_later) device::store_wait<0>();
+  if (in_bulk) {
+    device::barrier_expect(0, 16);
+    device::bulk_load(16, y, 16, 0, Cache::normal);
+    device::barrier_wait(0, 0);
+  } else {
+    EXPECT_EQ(device::load_global<4>(y)[0], 9u);
+  }
+}
+
+TEST(ExecutorRaces, BulkStoresAreThereOnceTheirWritesWereWaitedFor) {
+  GlobalMemory memory;
+  const auto refused = [&](void (*kernel)(u32*)) {
+    return memory.refused({.threads = 1, .shared_bytes = 1024}, kernel);
+  };
+  EXPECT_EQ(refused(reads_what_it_stored<Wait::written, false>), kOrdered);
+  EXPECT_EQ(refused(reads_what_it_stored<Wait::written, true>), kOrdered);
+  EXPECT_EQ(refused(reads_what_it_stored<Wait::written_later, true>), kOrdered);
+  const auto in_flight =
+      AllOf(HasSubstr("y bytes 0 to 2 were written by a copy of thread 0 at executor_races_test.cpp:"),
+            HasSubstr("which was not waited for since"));
+  EXPECT_THAT(refused(reads_what_it_stored<Wait::read, false>), AllOf(HasSubstr("load_global at "), in_flight));
+  EXPECT_THAT(refused(reads_what_it_stored<Wait::read, true>), AllOf(HasSubstr("bulk_load at "), in_flight));
 }
 
 }  // namespace

@@ -207,6 +207,50 @@ TEST(Instructions, PackedArithmeticRoundsOnce) {
   check_packed_arithmetic<Dtype::bf16>();
 }
 
+// A sum far below a tie decides it, whatever type lies in between.
+TEST(Instructions, PackedArithmeticRoundsTiesByWhatIsFarBelow) {
+  Executor().run({.threads = 1}, [] {
+    const auto lower = [](u32 word) { return device::detail::half_of<Dtype::bf16>(word, 0); };
+    EXPECT_EQ(device::detail::half_of<Dtype::f16>(
+                  device::fma2(pair<Dtype::f16>(3, 0), pair<Dtype::f16>(683, 0), pair<Dtype::f16>(0x1p-24, 0)), 0),
+              2050);
+    const u32 seven = pair<Dtype::bf16>(7, 0), other = pair<Dtype::bf16>(37, 0), tiny = pair<Dtype::bf16>(0x1p-120, 0);
+    EXPECT_EQ(lower(device::fma2<Dtype::bf16>(seven, other, 0)), 260);
+    EXPECT_EQ(lower(device::fms2<Dtype::bf16>(seven, other, tiny)), 258);
+    EXPECT_EQ(device::max2(0x80000000u, 0x00008000u), 0u) << "+0 is greater than -0";
+  });
+}
+
+template <Dtype T>
+void check_encoding() {
+  std::mt19937_64 random(3);
+  const auto check = [](double value) {
+    EXPECT_EQ(host::decode<T>(host::encode<T>(value)), round_to(T, value)) << value;
+    EXPECT_EQ(host::encode<T>(value) >> 15, std::signbit(value)) << value;
+  };
+  for (u32 bits = 0; bits < 0xffff; ++bits) {
+    const double value = host::decode<T>(std::uint16_t(bits)), next = host::decode<T>(std::uint16_t(bits + 1));
+    if (!std::isfinite(value)) continue;
+    check(value);
+    if (!std::isfinite(next) || std::signbit(next) != std::signbit(value)) continue;
+    const double tie = (value + next) / 2;
+    check(tie), check(std::nextafter(tie, 0)), check(std::nextafter(tie, 2 * tie));
+  }
+  for (int i = 0; i < 100'000; ++i) {
+    const double value = std::bit_cast<double>(random());
+    if (!std::isnan(value)) check(value);
+  }
+  EXPECT_EQ(host::encode<T>(NAN), 0x7fff);
+  EXPECT_EQ(host::encode<T>(INFINITY), T == Dtype::f16 ? 0x7c00 : 0x7f80);
+  EXPECT_EQ(host::encode<T>(T == Dtype::f16 ? 65519.99999 : 0x1.feffffp127), T == Dtype::f16 ? 0x7bff : 0x7f7f);
+  EXPECT_EQ(host::encode<T>(T == Dtype::f16 ? 65520 : 0x1.ffp127), T == Dtype::f16 ? 0x7c00 : 0x7f80);
+}
+
+TEST(Instructions, DoublesAreRoundedToHalvesOnce) {
+  check_encoding<Dtype::f16>();
+  check_encoding<Dtype::bf16>();
+}
+
 TEST(Instructions, EveryHalfHasItsValue) {
   for (u32 bits = 0; bits < 0x10000; ++bits) {
     const int exponent = int(bits >> 10 & 0x1f), fraction = int(bits & 0x3ff);

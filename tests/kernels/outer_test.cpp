@@ -116,7 +116,8 @@ class Both {
     if (gated) executor.declare("gate", gate_.data(), 2 * gate_.size(), false);
     executor.declare("planes", planes_.data(), 2 * planes_.size(), !back);
     executor.declare("tables", tables.data(), 4 * tables.all().size(), false, false);
-    executor.run({.blocks = 3, .threads = P::layout.threads, .shared_bytes = P::layout.shared_bytes},
+    // As many blocks for each tile of columns, as plans launch.
+    executor.run({.blocks = 4, .threads = P::layout.threads, .shared_bytes = P::layout.shared_bytes},
                  [&] { outer::run<P, Path::any>(a); });
   }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "experiments/arithmetic/arithmetic.hpp"
 #include "experiments/calibrate/calibration.hpp"
 #include "experiments/count/hardware.hpp"
 #include "experiments/count/imitation.hpp"
@@ -36,6 +37,21 @@ TEST(Schema, DescribesWhatACalibrationWrites) {
   Json damaged = row;
   damaged["spread"] = -1;
   EXPECT_EQ(violation("calibration", damaged), "spread is -1, must be at least 0");
+}
+
+TEST(Schema, DescribesWhatArithmeticWrites) {
+  const Instruction& of = instructions().front();
+  const host::ProductRule rule = rule_of(of, 90);
+  const auto row_of_run = [&](const host::ProductRule& followed) {
+    const Findings findings = hold(
+        of, rule, 20'000, 0, [&](const OperandWords& operands) { return expected_outputs(of, operands, followed); });
+    return written("arithmetic", row_of(of, rule, findings, Device()));
+  };
+  EXPECT_EQ(violation("arithmetic", row_of_run(rule)).value_or(""), "");
+  Json row = row_of_run({8, 24});
+  EXPECT_EQ(violation("arithmetic", row).value_or(""), "");
+  row["first"]["c"] = 1;
+  EXPECT_NE(violation("arithmetic", row).value_or(""), "");
 }
 
 TEST(Schema, DescribesWhatIsReadFromAGpusCounters) {
