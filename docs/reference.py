@@ -8,7 +8,7 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[1]
 # The modules whose __all__ is public, and the files that define its names.
-MODULES = {"danaus": ("__init__", "convolution", "state", "plans", "rows", "_library", "judging/candidates",
+MODULES = {"danaus": ("__init__", "convolution", "state", "plans", "rows", "selftest", "_library", "judging/candidates",
                       "judging/models"),
            "danaus.judging": ("judging/__init__", "judging/report"),
            "danaus.torch": ("torch", "_torch_*"), "danaus.flashfftconv": ("flashfftconv",)}

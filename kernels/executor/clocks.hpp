@@ -78,28 +78,6 @@ struct Acquired {
   }
 };
 
-// What several releases make known together.
-struct Acquired {
-  Knowledge knows{new Clocks(0)}, reads;
-
-  void acquire(const Release& release) {
-    if (release.reads) own_reads().raise(*release.reads);
-    knows->raise(*release.knows);
-    knows->raise(release.who, release.clock);
-  }
-  void acquire_reads(const Release& release) {
-    own_reads().raise(*release.knows);
-    if (release.reads) own_reads().raise(*release.reads);
-    own_reads().raise(release.who, release.clock);
-  }
-
- private:
-  Clocks& own_reads() {
-    if (!reads) reads = new Clocks(0);
-    return *reads;
-  }
-};
-
 struct Thread {
   Who number = 0, first_barrier = kNobody;  // numbers from that one on are barriers'
   Clock clock = 1;

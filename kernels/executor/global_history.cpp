@@ -47,7 +47,7 @@ History::Verdict GlobalHistory::other_run(const std::vector<TouchNumber>& touche
                                           std::size_t begin, std::size_t bytes) const {
   if (touches.empty()) return std::nullopt;
   for (std::size_t cell = begin / 2; cell < (begin + bytes) / 2; ++cell)
-    if (const Touch& touch = touches_[touches[cell]]; false)
+    if (const Touch& touch = touches_[touches[cell]]; touches[cell] != 0 && touch.run != run_)
       return History::Conflict{with, 2 * cell, {0, kNobody, touch.site}, touch.block};
   return std::nullopt;
 }

@@ -135,6 +135,17 @@ class OfNoOperation(unittest.TestCase):
         self.assertTrue(danaus.factors("fftconv_f16_circular_l16_b1_h1_r4x4"))
         self.assertTrue(danaus.what_if("fftconv_f16_causal_l256_b1_h1"))
 
+    def test_this_machine_computes_the_committed_bits(self):
+        report = danaus.self_test()
+        self.assertEqual((report["differing"], report["first"]), (0, None))
+        self.assertGreater(report["same"], 100)
+        self.assertEqual(report["cases"], report["same"] + report["absent"])
+        if danaus.device_count() == 0:
+            with self.assertRaisesRegex(danaus.NoDevice, "CUDA"):
+                danaus.self_test("cuda")
+        with self.assertRaisesRegex(ValueError, "self_test: device 'tpu'"):
+            danaus.self_test("tpu")
+
     def test_judges(self):
         report = danaus.judge(danaus.conv, "fftconv_f64_causal", count=3, only="values")
         self.assertTrue(report.passed, report)
