@@ -7,7 +7,6 @@
 #include "experiments/io/schema.hpp"
 #include "experiments/verify/execution.hpp"
 #include "kernels/cuda/machine.hpp"
-#include "reference/convolution/convolution.hpp"
 #include "tests/experiments/support.hpp"
 #include "tests/kernels/forwarding_machine.hpp"
 
@@ -41,7 +40,7 @@ class WrongMachine final : public ForwardingMachine {
 
 Json bits_of_wrong(const std::shared_ptr<const Machine>& machine) {
   const Case asked = parse_case(kToken);
-  const Values values = values_of(make_inputs(*asked.as<Convolution>(), {}));
+  const Values values = make_values(asked, {});
   return compared_bits(asked, values, machine, executor_like(machine->device()));
 }
 
