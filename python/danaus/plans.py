@@ -7,7 +7,7 @@ import numpy as np
 
 from danaus import _arrays
 from danaus._library import (INPUT, OUTPUT, Array, Bytes, Call, arrays_of, check, encoded, is_whole, library, mask_of,
-                             whole)
+                             text_of, whole)
 
 
 _MOST_DEVICE, _MOST_ROWS, _MOST_STREAM = 2**31 - 1, 2**63 - 1, 2**64 - 1
