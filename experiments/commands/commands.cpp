@@ -64,7 +64,7 @@ void print_program_help(std::ostream& out) {
          "       danaus COMMAND --help       the command's options\n"
          "       danaus help tokens          the words that describe a case\n\n";
   for (const Command& command : kCommands)
-    out << "  " << std::left << std::setw(10) << command.name << command.question << '\n';
+    out << "  " << std::left << std::setw(12) << command.name << command.question << '\n';
   out << "\nexit codes: 0 ok, 1 a check failed, 2 bad input or usage, 77 no suitable device, 130 interrupted\n";
 }
 
