@@ -36,7 +36,7 @@ class OutputJudge {
     std::string reason;
     if (too_large_ > 0)
       reason = text(infinite_, " of ", right_.size(), " samples are not finite; of ", too_large_,
-                    " the truth is too large for ", name(terms_.dtype), ", a smaller --scale has fewer");
+                    " the truth is too large for ", name(terms_.dtype));
     if (!verdict_.row.reason.empty()) {
       verdict_.passed = false;
       verdict_.reason = text(reason, reason.empty() ? "" : "; ", verdict_.output, " at ", verdict_.row.place, ": ",

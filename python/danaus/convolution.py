@@ -35,7 +35,9 @@ def conv(u, k, mode="causal", pregate=None, postgate=None, *, mask=None, method=
                fused kernel, float16 and bfloat16 alone: on a GPU, or executed on the CPU, rounding by rounding, slowly.
                All but "direct" are by transforms, whose error is small by norm: 1e-16 (kernels 1e-3 to 9e-3) of the
                whole row's, so that samples much smaller than the largest may be wrong, and one NaN or infinity spreads
-               over the row, with a RuntimeWarning. "direct" sums each sample by itself: it is right in each.
+               over the row, with a RuntimeWarning. "direct" sums each sample by itself: it is right in each. By
+               "monarch" two rows of a circular convolution share a transform: errors are relative to the louder one,
+               and a NaN spreads over both.
     device     "cpu", "cuda" or "cuda:N" (default: where u is); arrays of the CPU are copied to a GPU and back.
     out        a contiguous array for y.
 
@@ -44,7 +46,7 @@ def conv(u, k, mode="causal", pregate=None, postgate=None, *, mask=None, method=
     of the row, bound and clearance; clearance, the largest share of its bound that an error takes, of all rows and of
     each row; status, "passed" or "failed"; truth, the method that the truth is by. Rows that read NaN or infinity must
     show it, and the others are judged; status is "skipped", with a reason, where every row does or the batch is empty.
-    Where y overflows its type reason says whether its truth does; if so, and the rest is right, status is "passed".
+    Where y overflows its type, an infinity is right where its truth overflows too; reason counts both.
 
     It makes a plan, executes it and waits: for many calls danaus.Plan, for training danaus.torch.
     Raises ValueError or TypeError for what is wrong with an argument, danaus.NoDevice without the GPU.

@@ -119,6 +119,8 @@ double bound_of(const Candidate& candidate, const Convolution& planned) {
 void set_terms(const Case& asked, std::string_view method, const Plan* plan, Promise& promise, JudgeOptions& options) {
   if (method == kKernel) {
     if (!plan) fail("judge: method kernel, which needs the plan that computed the outputs");
+    if (plan->asked().token() != asked.token())
+      fail("judge: the plan is of ", plan->asked().token(), ", must be of ", asked.token());
     promise = promise_of(asked, plan->variant(), plan->machine().device());
     return;
   }

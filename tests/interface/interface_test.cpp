@@ -32,6 +32,16 @@ TEST(Interface, ArraysOfEveryRankHaveRoom) {
   EXPECT_EQ(std::vector(w.extents, w.extents + DANAUS_MAX_RANK), (std::vector<std::int64_t>{2, 2, 4, 4, 2, 0, 0, 0}));
 }
 
+TEST(Interface, AJudgeTakesThePlanOfItsCaseAlone) {
+  danaus_plan* const plan = plan_on_executor("fftconv_bf16_circular_l64_b2_h1");
+  danaus_text* verdict = nullptr;
+  EXPECT_EQ(danaus_judge(kToken.c_str(), "kernel", plan, CallArrays(kToken, true).all().data(), 3, &verdict),
+            DANAUS_BAD_INPUT);
+  EXPECT_EQ(verdict, nullptr);
+  EXPECT_EQ(last_error(), "judge: the plan is of fftconv_bf16_circular_l64_b2_h1, must be of " + kToken);
+  danaus_plan_destroy(plan);
+}
+
 // As a program has it that was compiled with an earlier header, or with a later one.
 TEST(Interface, StructsOfOtherVersionsAreReadAndWrittenAsFarAsTheyGo) {
   danaus_plan* const plan = plan_on_executor(kGradients);

@@ -203,34 +203,43 @@ class NotFinite(unittest.TestCase):
 
 class Overflow(unittest.TestCase):
     def test_of_a_truth_beyond_the_type(self):
-        for dtype, name, value in ((np.float16, "float16", 6e4), (np.float32, "float32", 3e38),
-                                   (np.float64, "float64", 1.7e308)):
+        for dtype, name, value in ((np.float16, "f16", 6e4), (np.float32, "f32", 3e38), (np.float64, "f64", 1.7e308)):
             u = np.full((2, 8), value, dtype)
             k = np.array([1, 1], dtype)
             with np.errstate(over="ignore"):
                 y, error = danaus.conv(u, k, method="direct", return_error=True)
             self.assertEqual((np.isinf(y).sum(), error["status"]), (14, "passed"))
-            self.assertRegex(error["reason"], f"y overflows {name} at 14 of 16 samples, rightly: its truth is beyond")
+            if dtype != np.float64:  # whose truth is infinite too
+                self.assertEqual(error["reason"], f"14 of 16 samples are not finite; of 14 the truth is too large for {name}")
         bits = to_bits(np.full(8, 3e38))
         y, error = danaus.conv(bits, np.ones(2, np.float32), dtype="bfloat16", return_error=True)
-        self.assertIn("y overflows bfloat16 at 7 of 8 samples, rightly", error["reason"])
+        self.assertEqual((error["status"], error["reason"]),
+                         ("passed", "7 of 8 samples are not finite; of 7 the truth is too large for bf16"))
         self.assertTrue(np.isinf(from_bits(y)[1:]).all())
         y, error = danaus.short_conv(np.full((1, 8), 6e4, np.float16), np.ones(2, np.float32), np.ones(1, np.float32),
                                      return_error=True)
-        self.assertIn("y overflows float16 at 7 of 8 samples, rightly", error["reason"])
+        self.assertEqual((error["status"], error["reason"]),
+                         ("passed", "7 of 8 samples are not finite; of 7 the truth is too large for f16"))
 
     def test_of_a_kernel_alone_is_a_fault(self):
         one = np.ones((1, 1, 256), np.float16)
-        for wrong, words in ((np.full_like(one, np.inf), "y is not finite where its truth is within float16"),
-                             (np.where(np.arange(256) < 128, np.nan, one), "y is not finite where its truth")):
+        for wrong, words in ((np.full_like(one, np.inf), "a number is inf"),
+                             (np.where(np.arange(256) < 128, np.nan, one), "a number is nan")):
             status, reason = self.judged(one, wrong.astype(np.float16))
             self.assertEqual(status, "failed")
             self.assertIn(words, reason)
         large = np.full_like(one, 6e4)
         wrong = np.full_like(one, np.inf)
         wrong[..., 0] = 1
-        self.assertEqual(self.judged(large, wrong),
-                         ("failed", "y overflows float16 rightly, but where it is finite it is wrong"))
+        status, reason = self.judged(large, wrong)
+        self.assertEqual(status, "failed")
+        self.assertIn("the error of this row is", reason)
+        for wrong, words in ((np.nan, "a number is nan"), (-np.inf, "a number is -inf")):
+            wrong = np.full_like(one, wrong)
+            wrong[..., 0] = 6e4
+            status, reason = self.judged(large, wrong)
+            self.assertEqual(status, "failed")
+            self.assertIn(words, reason)
 
     def judged(self, u, y):
         with mock.patch("danaus._operands.Operands._in_double", lambda self, *_: None):

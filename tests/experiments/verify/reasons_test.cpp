@@ -61,7 +61,7 @@ TEST(VerifySaysWhy, ASampleIsInfinite) {
   const Ran right = verify_by(right_in_half, words);
   EXPECT_EQ(right.code, 0) << right.out;
   EXPECT_THAT(right.out, HasSubstr("1 passed, method: 158 of 256 samples are not finite; of 158 the truth is too large "
-                                   "for f16, a smaller --scale has fewer"));
+                                   "for f16"));
   const Ran wrong = verify_by(infinite, words);
   EXPECT_EQ(wrong.code, 1) << wrong.out;
   EXPECT_THAT(wrong.out, HasSubstr("  256 of 256 samples are not finite; of 158 the truth is too large for f16"));
