@@ -174,7 +174,9 @@ Tile draw(Factor factor, bool f16_sums, Data data, int depth, std::mt19937& rand
 // The rule again, in double: products and terms of a group are exact there.
 u32 plain(const ProductRule& rule, Factor factor, bool f16_sums, const Tile& tile, int depth, int row, int column) {
   const int least = factor == Factor::f16 ? -14 : -126;
-  const auto exponent = [](double x, int smallest) { return x == 0 ? -9999 : std::max(std::ilogb(x), smallest); };
+  const auto exponent = [](double x, int smallest) {
+    return x == 0 || !std::isfinite(x) ? -9999 : std::max(std::ilogb(x), smallest);
+  };
   const u32 word = tile.c[std::size_t(8 * row + column)];
   double c = f16_sums ? value_of(Factor::f16, word) : std::bit_cast<float>(word);
   for (int first = 0; first < depth; first += rule.group) {
