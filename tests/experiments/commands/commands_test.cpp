@@ -47,7 +47,8 @@ TEST(Program, RefusesWhatItDoesNotKnow) {
     const char* message;
   } kWrong[] = {
       {{"prove"},
-       "unknown command 'prove', must be one of verify, random, selftest, record, bench, stale, decode, calibrate, arithmetic, count, "},
+       "unknown command 'prove', must be one of verify, random, selftest, record, bench, stale, decode, calibrate, "
+       "arithmetic, count, "},
       {{"verfiy"}, "did you mean 'verify'?"},
       {{"help", "token"}, "help: topic 'token', must be one of tokens, verify, "},
       {{"help", "tokens", "ffconv"}, "help: operation 'ffconv', must be one of fftconv, "},
