@@ -69,6 +69,7 @@ const Field kFields[] = {
     {"permute_rate", "Top/s", nullptr, &HardwareProfile::permute_rate},
     {"conversion_rate", "Top/s", nullptr, &HardwareProfile::conversion_rate},
     {"conversion_bf16_rate", "Top/s", nullptr, &HardwareProfile::conversion_bf16_rate},
+    {"cluster8_sms", "SMs", nullptr, &HardwareProfile::cluster8_sms, true, 65536},
     {"launch_latency", "us", nullptr, &HardwareProfile::launch_latency},
     {"launch_interval", "us", nullptr, &HardwareProfile::launch_interval},
 };

@@ -63,6 +63,7 @@ struct HardwareProfile {
   std::optional<Quantity> permute_rate;     // Top/s (10^12 operations of a thread): prmt
   std::optional<Quantity> conversion_rate;  // Top/s: two fp32 to a pair of fp16
   std::optional<Quantity> conversion_bf16_rate;
+  std::optional<Quantity> cluster8_sms;    // SMs that clusters of 8 blocks have a place on, one block each
   std::optional<Quantity> launch_latency;  // us, from the host's call of an empty kernel to its end as the host sees it
   std::optional<Quantity> launch_interval;  // us, from one empty kernel to the next in a stream
 
