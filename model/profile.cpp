@@ -52,8 +52,6 @@ const Field kFields[] = {
     {"wgmma_rate", "TFLOP/s", nullptr, &HardwareProfile::wgmma_rate},
     {"half2_rate", "TFLOP/s", nullptr, &HardwareProfile::half2_rate},
     {"load_clock", "MHz", nullptr, &HardwareProfile::load_clock},
-    {"hbm_read_bandwidth", "TB/s", nullptr, &HardwareProfile::hbm_read_bandwidth},
-    {"hbm_write_bandwidth", "TB/s", nullptr, &HardwareProfile::hbm_write_bandwidth},
     {"l2_bandwidth", "TB/s", nullptr, &HardwareProfile::l2_bandwidth},
     {"shared_load_bandwidth", "TB/s", nullptr, &HardwareProfile::shared_load_bandwidth},
     {"shared_store_bandwidth", "TB/s", nullptr, &HardwareProfile::shared_store_bandwidth},

@@ -46,8 +46,6 @@ struct HardwareProfile {
 
   // What danaus calibrate measures beyond these, for the roofline over counted work.
   std::optional<Quantity> load_clock;             // MHz, in short bursts of matrix products of random numbers
-  std::optional<Quantity> hbm_read_bandwidth;     // TB/s
-  std::optional<Quantity> hbm_write_bandwidth;    // TB/s
   std::optional<Quantity> l2_bandwidth;           // TB/s, read from L2 by all SMs
   std::optional<Quantity> shared_load_bandwidth;  // TB/s, of all SMs, 16 bytes a thread; likewise:
   std::optional<Quantity> shared_store_bandwidth;
