@@ -43,8 +43,8 @@ def class_lines(judgement, decoding=()):
     for name in (None, *judgement.classes()):
         best = min((judgement.of_class(name, null) for null in TIMING_NULLS if null in judgement.errors_of_every),
                    key=lambda each: 1e9 if each.median is None else each.median)
-        lines.append([name or "all classes", *summary_cells(judgement.of_class(name)), NULLS[best.model],
-                      percent(best.median), percent(best.p90)])
+        lines.append([name or "all classes", *summary_cells(judgement.of_class(name)),
+                      NULLS[best.model] if best.median is not None else "", percent(best.median), percent(best.p90)])
     errors = decoding_errors(decoding)
     if errors:
         half, most = (percent(quantile(list(map(abs, errors)), share)) for share in QUANTILES.values())

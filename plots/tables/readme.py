@@ -4,8 +4,8 @@ import textwrap
 from collections import Counter
 
 from evaluation import COUNTED, NULLS, evaluate
-from measurements import (ANSWERS, CUFFT, LONG, VERDICTS, ages, answering, at_fft_sizes, by_device, device_of, floor_with_spectrum,
-                          passed, read_all, read_either, short_name, timed, us)
+from measurements import (ANSWERS, CUFFT, LONG, VERDICTS, ages, answering, at_fft_sizes, by_device, device_of, files_of,
+                          floor_with_spectrum, passed, read_all, read_either, read_judged, short_name, timed, us)
 from peers import FILE as PEERS, SHORT, Peers, ShortPeers
 from results import Refusal, case_fields
 from style import length
@@ -254,9 +254,10 @@ def measured_times(committed):
 def judged_models(committed):
     """A table for each device that has predictions; one of all that there are where none has."""
     predictions, rows = read_either(None, committed, ["prediction"]), timed(None, committed)
-    decoding = read_either(None, committed, ["decode"])
-    return "\n\n".join(judgement(own, decoding.rows if decoding else ()) for own in predictions_by_device(predictions, rows)
-                       ) if predictions else ""
+    if not predictions:
+        return ""
+    decoding = [row for path in files_of(("decode",), committed) for row in read_judged(path, ("decode",), committed=True).rows]
+    return "\n\n".join(judgement(own, decoding) for own in predictions_by_device(predictions, rows))
 
 
 def speed(results, device, peers):
