@@ -35,7 +35,7 @@ COUNTED, PAPERS = "counted", "eq2_paper"
 PAPERS_PROFILE = "A100-40GB"
 TIE = 1e-9  # times that differ by less, relatively, are equal
 
-SPLITS = {"length": lambda row: length_of(row), "algorithm": lambda row: (row["kernel"].split("_")[0], row.get("order")),
+SPLITS = {"length": lambda row: length_of(row), "algorithm": lambda row: (row["kernel"].split("_")[0], row.get("order", 0)),
           "type": lambda row: row["dtype"], "mode": lambda row: mode_of(row),
           "operation": lambda row: row["asked"]["operation"], "batch": lambda row: row["batch"],
           "GPU": lambda row: row["profile"]}
@@ -207,7 +207,7 @@ def judged(rows, split=MAIN):
     work, measured = CountedWork(every), np.array([row["measured_us"] for row in every])
     counts = np.array([not row["stale"] for row in every])
     group_of = [SPLITS[split](row) for row in every]
-    groups = sorted({group for group, counted in zip(group_of, counts) if counted}, key=lambda each: (str(type(each)), each))
+    groups = sorted({group for group, counted in zip(group_of, counts) if counted})
     is_fitted = len(groups) > 1
     taken = np.array([counts & [group != each for group in group_of] for each in groups]).T
     found = [fitted(work, measured, weights_of(every, column), own) for column in taken.T] if is_fitted else [own]

@@ -306,6 +306,14 @@ class ClassTest(unittest.TestCase):
         self.assertEqual(lines[0][:2], ["all classes", 7])
         self.assertEqual([line[0] for line in lines[1:]], found.classes())
 
+    def test_rows_of_programs_are_in_every_split(self):
+        found = {split: list(evaluate(self.rows(), split).fits) for split in evaluation.SPLITS}
+        self.assertEqual(found["algorithm"], [("a kernel", 2), ("cluster", 0), ("direct", 0), ("exchange", 0), ("mix", 0)])
+        self.assertEqual(found["operation"], ["fftconv", "fftconvgrad", "shortconv", "spectral"])
+        self.assertEqual(found["batch"], [16, 64, 1024])
+        self.assertEqual(found["mode"], ["", "causal", "circular"])
+        self.assertIn(128, found["length"], "of a layer's last axis")
+
     def test_a_class_weighs_as_much_as_another_however_many_rows_it_has(self):
         rows = evaluation.with_filters(self.rows()[:1] * 60 + self.rows()[2:3] * 30)
         weights = evaluation.weights_of(rows, [True] * 89 + [False])
