@@ -186,7 +186,7 @@ TEST_F(Measured, RefusesADamagedFieldByName) {
 
 TEST_F(Measured, WritesWhatTheModelsSayAndJudgesNothing) {
   const std::string path = file_of({bench_row("fftconv_f16_circular_l16384_b8_h768_r4x8x8x8x8", 9),
-                                    bench_row("fftconv_f16_circular_l1536_b8_h768", 15)});
+                                    bench_row("fftconv_f16_circular_l1536_b64_h768", 15)});
   const Ran ran = run({"model", "--measured", path, "--json", folder_ / "predictions.jsonl"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("counted work: overlap "));
@@ -209,7 +209,7 @@ TEST_F(Measured, WritesWhatTheModelsSayAndJudgesNothing) {
 
   // Put together, its parts are what danaus model says of the case.
   const auto predicted = [](const char* model, const char* profile) {
-    const Ran ran = run({"model", "--case", "fftconv_f16_circular_l1536_b8_h768_pair_r6x16x16", "--profile", profile,
+    const Ran ran = run({"model", "--case", "fftconv_f16_circular_l1536_b64_h768_pair_r6x16x16", "--profile", profile,
                          "--model", model, "--overlap", "3", "--warp-rate", "0.2", "--wait", "0.5", "--json", "-"});
     return Json::parse(ran.out);
   };
