@@ -40,11 +40,13 @@ void bind_spectra(const Call& call, const Prepared& prepared, std::int64_t first
   };
   a.spectrum = from(prepared.spectrum, first), a.conjugate = from(prepared.conjugate, first);
   a.factors = reinterpret_cast<float*>(from(prepared.factors, first_factor));
+  a.ranges = reinterpret_cast<float*>(from(prepared.ranges, 0));
 }
 void touch_spectra(Launch& launch, const spectrum::Arguments& a, std::int64_t numbers, std::int64_t factors) {
   if (a.spectrum) launch.touches({"spectrum", a.spectrum, 4 * numbers, true, false});
   if (a.conjugate) launch.touches({"conjugate spectrum", a.conjugate, 4 * numbers, true, false});
   if (a.factors) launch.touches({"factors", a.factors, 4 * factors, true, false});
+  if (a.ranges) launch.touches({"ranges", a.ranges, 8 * factors * a.parts, true, false});
 }
 
 // Taps as a case has them.
@@ -273,6 +275,15 @@ class LongTransform final : public Step {
   std::string description_;
 };
 
+// Of a channel's transform, where the kernel keeps rows apart; else 0.
+int range_parts(const Variant& variant, const Device& device) {
+  if (!variant.keeps_rows_apart()) return 0;
+  const int parts = spectrum::split_of(variant.wraps(), variant.size, device.block_bytes).parts;
+  if (parts > 1 && !may_have_range_parts(variant.fold, variant.size))
+    throw std::logic_error(text("plan: ", variant.name, " reads one range of a channel, not ", parts));
+  return parts;
+}
+
 // Whatever the batch and the gates are.
 std::string layout_of(Convolution p, const Variant& variant) {
   p.batch = 1, p.pregate = p.postgate = false;
@@ -293,15 +304,16 @@ Filters make_filters(const Case& asked, const Convolution& problem, bool forward
                      const Device& device, std::span<const std::uint8_t> kept) {
   Filters filters;
   filters.layout = layout_of(problem, variant);
+  const int parts = range_parts(variant, device);
   if (const auto* of_chunks = dynamic_cast<const ChunkVariant*>(&variant)) {
     filters.layout += text("/x", chunk_filters(problem, *of_chunks, device).channels / problem.channels);
     const auto prepare = [&](Pass pass, SpectrumPlace& place) {
       const bool plain = pass == Pass::forward;
-      const Prepared prepared(chunk_filters(problem, *of_chunks, device), variant.size, 1, plain, !plain,
+      const Prepared prepared(chunk_filters(problem, *of_chunks, device), variant.size, 1, parts, plain, !plain,
                               aligned_words(filters.bytes / 4));
       filters.steps.push_back(make_chunk_filter(asked, problem, prepared, *of_chunks, device, pass));
       filters.bytes = prepared.bytes();
-      place = {plain ? prepared.spectrum : prepared.conjugate, prepared.factors};
+      place = {plain ? prepared.spectrum : prepared.conjugate, prepared.factors, prepared.ranges, parts};
     };
     if (forward) prepare(Pass::forward, filters.forward);
     if (adjoint) prepare(Pass::adjoint, filters.adjoint);
@@ -313,11 +325,12 @@ Filters make_filters(const Case& asked, const Convolution& problem, bool forward
     filters.rows = of_passes->live_rows(live_with_mirrors(kept));
     if (!filters.rows.empty()) numbers = numbers / rows * std::ssize(filters.rows), rows = std::ssize(filters.rows);
   }
-  const Prepared prepared(problem, numbers, rows, forward, adjoint);
+  const Prepared prepared(problem, numbers, rows, parts, forward, adjoint);
   if (variant.size > 0)
     filters.steps.push_back(make_filter_transform(asked, problem, prepared, variant, device, kept, filters.rows));
   filters.bytes = prepared.bytes();
-  filters.forward = {prepared.spectrum, prepared.factors}, filters.adjoint = {prepared.conjugate, prepared.factors};
+  filters.forward = {prepared.spectrum, prepared.factors, prepared.ranges, parts};
+  filters.adjoint = {prepared.conjugate, prepared.factors, prepared.ranges, parts};
   return filters;
 }
 
@@ -326,7 +339,8 @@ SpectrumPlace add_spectrum(Filters& filters, const Case& asked, const Convolutio
   if (variant.spectrum_scale() == convolution.spectrum_scale() &&
       variant.spectrum_slots() == convolution.spectrum_slots())
     return filters.forward;
-  const Prepared prepared(problem, convolution.size, 1, true, false, aligned_words(filters.bytes / 4));
+  const Prepared prepared(problem, convolution.size, 1, range_parts(convolution, device), true, false,
+                          aligned_words(filters.bytes / 4));
   filters.steps.push_back(make_filter_transform(asked, problem, prepared, convolution, device, {}));
   filters.bytes = prepared.bytes();
   return {prepared.spectrum, prepared.factors};

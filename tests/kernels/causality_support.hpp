@@ -84,7 +84,8 @@ inline Place place_of(const Array& array, std::int64_t index) {
 }
 
 inline bool share_a_pair(std::int64_t a, std::int64_t b, Spread spread) {
-  return a == b || (spread == Spread::pair && a / 2 == b / 2) || (spread == Spread::pieces && std::abs(a - b) == 1);
+  const bool pairs = spread == Spread::pair || spread == Spread::apart;
+  return a == b || (pairs && a / 2 == b / 2) || (spread == Spread::pieces && std::abs(a - b) == 1);
 }
 
 // Inputs that become others: samples `first` to `last` of one row and channel, or of all.
@@ -203,7 +204,7 @@ class Properties {
       if (change.reaches(at, reach))
         ++reached, spoiled += change.is_finite() ? !same(now[i], before[i]) : !std::isfinite(now[i]);
       if (change.reaches(at, change.is_finite() ? reach : spread(change, array.name))) continue;
-      if (of_pair && !change.is_finite()) {
+      if (of_pair && !change.is_finite() && promise_.spread == Spread::pair) {
         beside += !std::isfinite(now[i]);
       } else if (of_pair || (promise_.unreached == Kept::value && change.is_of(at))) {
         errors[{at.row, at.channel}] += std::pow(now[i] - before[i], 2);
@@ -232,14 +233,15 @@ class Properties {
     return reach;
   }
 
-  // By the bounds of both results, of all rows that may be a pair with it.
+  // By the bounds of both results, of all rows whose errors may show in it.
   void expect_small(std::string_view output, const Place& of, const Values& values, double square) const {
     const Convolution* p = convolution_of(asked_);
     ASSERT_TRUE(p) << output << " keeps no bits, and has no bound";
     double summed = 0;
     for (const Values* inputs : {&values_, &values})
       for (std::int64_t row = 0; row < p->batch; ++row)
-        if (share_a_pair(row, of.row, promise_.spread)) summed += summed_of(*inputs, output, {row, of.channel}, *p);
+        if (row == of.row || (promise_.spread == Spread::pair && share_a_pair(row, of.row, promise_.spread)))
+          summed += summed_of(*inputs, output, {row, of.channel}, *p);
     EXPECT_LE(std::sqrt(square), bound_l2_of_kernel(*p, roundings_) * summed)
         << output << " of row " << of.row << ", channel " << of.channel;
   }

@@ -69,7 +69,7 @@ class Warp {
         if (a_.rows.postgate) convolve<false>(u, slab_at(place, 0));
         convolve<true>(dy, slab_at(place, 1));
         float factors[2] = {factor, other};
-        if constexpr (steps.scaled) {
+        if (a_.rows.spectrum_factors) {
           const float of_spectrum = float_of(device::load_global<4>(a_.rows.spectrum_factors + channel_)[0]);
           factors[0] *= of_spectrum, factors[1] *= of_spectrum;
         }

@@ -143,8 +143,10 @@ class Block {
     groups_ = {load_matrix(a_.rows.tables, vector), load_matrix(a_.rows.tables, vector + 1)};
     device::let_next_grid_begin();
     device::wait_for_previous_grid();
-    if constexpr (layout.key.all && lines.scaled)
-      spectrum_factor_ = float_of(device::load_global<4>(a_.rows.spectrum_factors + channel_)[0]);
+    if constexpr (layout.key.all)
+      if (a_.rows.spectrum_factors)
+        factors_[0] = factors_[1] = spectrum_factor_ =
+            float_of(device::load_global<4>(a_.rows.spectrum_factors + channel_)[0]);
     if (kShares > 1) device::sync_cluster();
   }
 
