@@ -8,6 +8,7 @@
 //   SharedAddress            byte offset into the block's shared memory
 //
 //   thread_index() lane_index() warp_index() block_index() block_count()
+//   held(a)                  a, kept in a register where the compiler would compute it again
 //   permute_bytes(a, b, s)   prmt: any four bytes of the eight of a (0..3) and b (4..7)
 //   shift_left(a, bits)      a << bits for bits >= 0, 0 from 32 bits on
 //   add2<T> sub2<T> mul2<T>  packed arithmetic, T = Dtype::f16 or Dtype::bf16, one rounding each

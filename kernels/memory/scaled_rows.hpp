@@ -9,23 +9,24 @@
 
 namespace danaus::inline DANAUS_BACKEND {
 
-// Energies of a channel's items that the first walk takes. Of `several` parts of a spectrum's transform each says its
+// Energies of a channel's items that the first walk takes. Of `several` parts (may_have_range_parts()) each says its
 // own.
 template <Dtype T, bool several>
 DANAUS_DEVICE range::Limits limits_of(const ConvolutionArguments& a, int channel) {
   range::Limits limits;
-  if (T == Dtype::bf16 || !a.spectrum_ranges) return limits;
-  const float* ranges = a.spectrum_ranges + 2ll * (several ? a.spectrum_parts : 1) * channel;
-  const auto part = [&](int i) {
-    const Words<2> words = device::load_global<8>(ranges + 2 * i);
-    return range::Limits{float_of(words[0]), float_of(words[1])};
-  };
-  limits = part(0);
-  if constexpr (several) {
-    DANAUS_UNROLL_BY(1)
-    for (int i = 1; i < a.spectrum_parts; ++i) {
-      const range::Limits other = part(i);
-      limits = {max(limits.least, other.least), min(limits.greatest, other.greatest)};
+  if constexpr (T == Dtype::f16) {
+    const float* ranges = a.spectrum_ranges + 2ll * a.spectrum_parts * channel;
+    const auto part = [&](int i) {
+      const Words<2> words = device::load_global<8>(ranges + 2 * i);
+      return range::Limits{float_of(words[0]), float_of(words[1])};
+    };
+    limits = part(0);
+    if constexpr (several) {
+      DANAUS_UNROLL_BY(1)
+      for (int i = 1; i < a.spectrum_parts; ++i) {
+        const range::Limits other = part(i);
+        limits = {max(limits.least, other.least), min(limits.greatest, other.greatest)};
+      }
     }
   }
   return limits;

@@ -277,7 +277,11 @@ class LongTransform final : public Step {
 
 // Of a channel's transform, where the kernel keeps rows apart; else 0.
 int range_parts(const Variant& variant, const Device& device) {
-  return variant.keeps_rows_apart() ? spectrum::split_of(variant.wraps(), variant.size, device.block_bytes).parts : 0;
+  if (!variant.keeps_rows_apart()) return 0;
+  const int parts = spectrum::split_of(variant.wraps(), variant.size, device.block_bytes).parts;
+  if (parts > 1 && !may_have_range_parts(variant.fold, variant.size))
+    throw std::logic_error(text("plan: ", variant.name, " reads one range of a channel, not ", parts));
+  return parts;
 }
 
 // Whatever the batch and the gates are.

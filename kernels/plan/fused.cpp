@@ -113,7 +113,7 @@ Launch FusedKernel::launch_of(ConvolutionArguments& a, const Machine& machine, s
   if (a.postgate) reads("postgate", a.postgate, bytes_into);
   launch.touches({"spectrum", a.spectrum, spectrum_bytes, false, false});
   if (a.spectrum_factors) launch.touches({"factors", a.spectrum_factors, std::int64_t{4} * a.channels, false, false});
-  if (a.spectrum_ranges)
+  if (a.spectrum_parts > 0 && a.spectrum_ranges)
     launch.touches({"ranges", a.spectrum_ranges, std::int64_t{8} * a.channels * a.spectrum_parts, false, false});
   launch.touches({"tables", a.tables, table_bytes, false, true});
   launch.give(a);

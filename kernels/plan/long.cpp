@@ -1,7 +1,9 @@
 #include "kernels/plan/long.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
+#include <limits>
 #include <set>
 #include <tuple>
 
@@ -39,6 +41,8 @@ class LongConvolution final : public Step {
     std::vector<std::uint32_t> words = there_.constants();  // which are those of the pass back
     const std::vector<std::uint32_t> of_inner = variant_.inner().make_tables();
     words.insert(words.end(), of_inner.begin(), of_inner.end());
+    words.resize(words.size() + words.size() % 2);
+    words.insert(words.end(), {0, std::bit_cast<std::uint32_t>(std::numeric_limits<float>::infinity())});
     return words;
   }
   void fit(const Machine& machine) override { there_.fit(machine), inner_.fit(machine), back_.fit(machine); }
@@ -82,6 +86,8 @@ class LongConvolution final : public Step {
     if (place_.factors >= 0)
       a.spectrum_factors = reinterpret_cast<float*>(prepared_at(call, place_.factors)) + first * rows;
     a.tables = constants.data();
+    a.spectrum_ranges =
+        reinterpret_cast<const float*>(constants.last(2).data());  // any: planes have no rows of their own
     a.batch = static_cast<int>(plane_rows(variant_.fold, batch)), a.channels = static_cast<int>(count * rows);
     a.length = variant_.inner().size;
     return inner_.launch(a, machine, 4 * count * numbers_, static_cast<std::int64_t>(constants.size_bytes()));

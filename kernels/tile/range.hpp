@@ -1,8 +1,8 @@
 // Energies of an item's rows: which items a transform takes as they are, and the powers of two of others.
 //
-// The first walk sums squares beside the transform, in f16 and for each group of four lanes: a little more than a
-// multiply-add for a word of samples. Where a group's sums are out of the ordinary the warp's are looked at. What is
-// noted then is computed again, with exact sums and a power of two for each row (memory/scaled_rows.hpp).
+// The first walk sums squares beside the transform, in f16: a multiply-add for a word of samples, and two products of
+// matrices. What it refuses is computed again, with exact sums and a power of two for each row
+// (memory/scaled_rows.hpp).
 #pragma once
 
 #include "kernels/tile/bits.hpp"
@@ -30,54 +30,44 @@ struct LaneSquares {
   }
 };
 
-// Judges items by the energies of what a warp has of them, one of `parts` parts. A product with a matrix of weights
-// sums the squares of a group's four lanes, and each is counted for all groups and parts.
+// Why the first walk may be wrong about an item: one row is much quieter, or its energy is out of range. NaN is both.
+struct Verdict {
+  bool uneven = false, out_of_range = false;
+  // `two`: there is a second row.
+  DANAUS_DEVICE bool refuses(bool two) const { return (uneven && two) || out_of_range; }
+};
+
+// Judges items by the energies of what a warp has of them, one of `parts` parts, each of which counts for all.
 template <Dtype T, bool pair, int parts>
 class Judge {
  public:
-  // Odd columns of the matrix have the greatest ratio of a pair's energies besides. Each lane has one word of it.
+  // Odd columns of a matrix of weights have the greatest ratio of a pair's energies besides. Each lane has one word.
   DANAUS_DEVICE Judge() : weights_(weights(device::lane_index() / 4 % 2 == 1)) {}
 
-  // Whether an item may be out of the ordinary, as far as the warp has it. False for NaN in neither row, and where each
-  // row's energy and their ratio are as they should.
-  DANAUS_DEVICE bool doubts(const LaneSquares& squares, Limits limits) {
-    sum(squares);
-    return device::any_of_warp(!is_ordinary(limits));
-  }
-  // The same for the warp's sums, and for sure; after doubts(). `two`: there is a second row.
-  DANAUS_DEVICE bool refuses(bool two, Limits limits) {
-    for (int mask = 4; mask < 32; mask *= 2) {
-      DANAUS_UNROLL
-      for (int i = 0; i < 4; ++i) sums_[i] += float_of(device::shuffle_xor(word_of(sums_[i]), mask));
+  DANAUS_DEVICE Verdict judge(const LaneSquares& squares, Limits limits) const {
+    // Squares are tiles of columns: first down each column, of the first row above, of the second below; then along.
+    u32 columns[2] = {0, 0};
+    device::mma_f16acc(columns, {kOnes, 0, 0, kOnes}, {squares.of[0], squares.of[pair ? 1 : 0]});
+    float sums[4] = {0, 0, 0, 0};  // of the first row, that times the greatest ratio, and of the second
+    device::mma_f32acc<Dtype::f16>(sums, {columns[0], columns[1]}, pair ? weights_ : weights(false));
+    Verdict verdict;
+    if constexpr (pair) verdict.uneven = !(sums[0] <= sums[3] && sums[2] <= sums[1]);
+    if constexpr (T == Dtype::f16) {  // samples of bf16 have a power of two already
+      const float sum = pair ? sums[0] + sums[2] : sums[0];
+      verdict.out_of_range = !(sum >= limits.least && sum <= limits.greatest);
     }
-    DANAUS_UNROLL
-    for (int i = 0; i < 4; ++i) sums_[i] /= kGroups;
-    device::count_fp32(16);
-    if (!two) sums_[2] = sums_[0], sums_[3] = sums_[1];
-    return !is_ordinary(limits);
+    return verdict;
   }
-  DANAUS_DEVICE bool is_silent() const { return sums_[0] == 0 && sums_[2] == 0; }
 
  private:
-  static constexpr int kGroups = 8;
+  static constexpr u32 kOnes = 0x3c003c00;
 
   static DANAUS_DEVICE u32 weights(bool odd) {
-    const float weight = kGroups * parts * (odd ? dynamic_range::kMostRatio<T> : 1);
+    const float weight = parts * (odd ? dynamic_range::kMostRatio<T> : 1);
     return device::pack2(weight, weight);
-  }
-  DANAUS_DEVICE void sum(const LaneSquares& squares) {
-    sums_[0] = sums_[1] = sums_[2] = sums_[3] = 0;
-    device::mma_f32acc<Dtype::f16>(sums_, {squares.of[0], squares.of[pair ? 1 : 0]}, pair ? weights_ : weights(false));
-  }
-  DANAUS_DEVICE bool is_ordinary(Limits limits) const {
-    const bool alike = !pair || (sums_[0] <= sums_[3] && sums_[2] <= sums_[1]);
-    if constexpr (T == Dtype::bf16) return alike;  // samples have a power of two already
-    const float sum = pair ? sums_[0] + sums_[2] : sums_[0];
-    return alike && sum >= limits.least && sum <= limits.greatest;
   }
 
   u32 weights_;
-  float sums_[4];  // of the first row, that times the greatest ratio, and of the second
 };
 
 // The exponent of a positive normal number; and its number in steps of 2^-20 exponents, roughly.

@@ -45,12 +45,26 @@ struct Shape {
 using Tiles = Tiles256;
 
 // Lane's address of the x4 matrices (i, j) of block nr of a row: n1 = 8 i + lane % 8, chunks of 8 samples n2 = 8 j. Two
-// rows are as long as a whole number of swizzled patterns.
+// rows are as long as a whole number of swizzled patterns. Blocks are half a pattern, so that what one adds to the
+// address of another is known.
 template <class P>
 DANAUS_DEVICE SharedAddress matrix_address(int row, int nr) {
   const int lane = device::lane_index(), matrix = lane / 8;
   return row / 2 * 2 * P::layout.row_bytes +
          swizzled(row % 2 * P::layout.row_bytes + 16 * (32 * nr + 2 * (8 * (matrix / 2) + lane % 8) + matrix % 2));
+}
+template <class P>
+DANAUS_DEVICE SharedAddress matrix_address(SharedAddress first, int row, int nr) {
+  constexpr int kBlock = 512;
+  const int block = row * P::layout.radix + nr;
+  return (first ^ (block % 2 * 0x40)) + kBlock * block;
+}
+
+// The same of matrices that an instruction loads of two rows: rows' tiles j of block 0, i = 0.
+template <class P>
+DANAUS_DEVICE SharedAddress pair_address() {
+  const int lane = device::lane_index(), matrix = lane / 8;
+  return swizzled(matrix % 2 * P::layout.row_bytes + 16 * (2 * (lane % 8) + matrix / 2));
 }
 
 template <class P>
@@ -87,14 +101,13 @@ DANAUS_DEVICE Words<4> load_tile(SharedAddress slab, int row, int nr) {
   return device::load_matrices<4, true>(slab + matrix_address<P>(row, nr));
 }
 // Of two rows. Each instruction loads tiles of both, so that registers are in the order of a product's operands.
+// `first` is pair_address().
 template <class P>
-DANAUS_DEVICE void load_tiles(SharedAddress slab, int nr, Words<4>& re, Words<4>& im) {
-  const int lane = device::lane_index(), matrix = lane / 8;
+DANAUS_DEVICE void load_tiles(SharedAddress slab, SharedAddress first, int nr, Words<4>& re, Words<4>& im) {
   DANAUS_UNROLL
   for (int i = 0; i < 2; ++i) {
-    const SharedAddress line =
-        swizzled(matrix % 2 * P::layout.row_bytes + 16 * (32 * nr + 2 * (8 * i + lane % 8) + matrix / 2));
-    const Words<4> words = device::load_matrices<4, true>(slab + line);
+    const SharedAddress line = first ^ (i * 0x120) ^ (nr % 2 * 0x40);
+    const Words<4> words = device::load_matrices<4, true>(slab + line + 512 * nr);
     re[2 * i] = words[0], im[2 * i] = words[1], re[2 * i + 1] = words[2], im[2 * i + 1] = words[3];
   }
 }
@@ -220,6 +233,8 @@ class Warp {
         barriers_(layout.barriers_begin + device::warp_index() * layout.tuning.ring * 8),
         items_(a.division.of(device::block_index() * layout.tuning.warps + device::warp_index(),
                              device::block_count() * layout.tuning.warps, a.channels)),
+        first_(device::held(matrix_address<P>(0, 0))),
+        pair_(device::held(pair_address<P>())),
         fetch_item_(item_at<P>(a, items_.first)) {}
 
   DANAUS_DEVICE void run() {
@@ -230,8 +245,6 @@ class Warp {
     u32 parity = 0;
     for (int number = 0; number < items_.count; ++number) {
       const SharedAddress slab = slab_at(place);
-      range::Limits limits;
-      if constexpr (kJudges) limits = limits_of<layout.dtype, false>(a_, item.channel);
       hold_spectrum(item.channel);
       if (has_beyond()) beyond_ = load_beyond(item);
       wait_for(place, parity);
@@ -240,17 +253,18 @@ class Warp {
       if (is_enclosing()) cut(row_place(a_, Path::enclosing, item), re);
       int exponent = 0;
       if constexpr (layout.scaled) exponent = narrow(re, im);
-      if constexpr (kJudges) judge(item, number, slab, limits, re, im);
+      range::Verdict verdict;
+      if constexpr (kJudges) verdict = judge(item.channel, re, im);
       // A place is free once the store from it has been read: refill the one that an earlier item left.
       if (in_bulk() && leader_) device::store_wait_read<layout.lag>();
       if (path_ != Path::tensor) device::sync_warp();
       fetch();
       convolve(item.channel, re, im);
       float factor = 1;
-      if constexpr (layout.scaled) {
+      if constexpr (layout.scaled)
         factor = scaled::power_of_two(exponent) * spectrum_.factor(a_.spectrum_factors, item.channel);
-        if (range::leaves_range(exponent, factor)) note(number);
-      }
+      if (verdict.refuses(item.row + 1 < a_.batch) || (layout.scaled && range::leaves_range(exponent, factor)))
+        note(number);
       if (has_beyond()) store_beyond(item, factor, beyond_);
       store(item, slab, factor, re, im);
       advance<P>(a_, item);
@@ -393,15 +407,15 @@ class Warp {
     }
   }
 
-  static DANAUS_DEVICE void load_block(SharedAddress slab, int nr, Samples& re, Samples& im) {
+  DANAUS_DEVICE void load_block(SharedAddress slab, int nr, Samples& re, Samples& im) const {
     if constexpr (layout.pair)
-      load_tiles<P>(slab, nr, re[nr], im[nr]);
+      load_tiles<P>(slab, pair_, nr, re[nr], im[nr]);
     else
-      re[nr] = load_tile<P>(slab, 0, nr);
+      re[nr] = device::load_matrices<4, true>(slab + matrix_address<P>(first_, 0, nr));
   }
-  static DANAUS_DEVICE void store_block(SharedAddress slab, int nr, const Samples& re, const Samples& im) {
-    device::store_matrices<4, true>(slab + matrix_address<P>(0, nr), re[nr]);
-    if constexpr (layout.pair) device::store_matrices<4, true>(slab + matrix_address<P>(1, nr), im[nr]);
+  DANAUS_DEVICE void store_block(SharedAddress slab, int nr, const Samples& re, const Samples& im) const {
+    device::store_matrices<4, true>(slab + matrix_address<P>(first_, 0, nr), re[nr]);
+    if constexpr (layout.pair) device::store_matrices<4, true>(slab + matrix_address<P>(first_, 1, nr), im[nr]);
   }
 
   DANAUS_DEVICE void load(SharedAddress slab, Samples& re, Samples& im) const {
@@ -429,9 +443,7 @@ class Warp {
     });
   }
 
-  // Notes the item if the first walk may be wrong about it.
-  DANAUS_DEVICE void judge(const Item& item, int number, SharedAddress slab, range::Limits limits, const Samples& re,
-                           const Samples& im) {
+  DANAUS_DEVICE range::Verdict judge(int channel, const Samples& re, const Samples& im) const {
     range::LaneSquares squares;
     DANAUS_UNROLL
     for (int nr = 0; nr < r; ++nr) {
@@ -442,26 +454,11 @@ class Warp {
       }
     }
     if (has_beyond()) squares.template add<0>(beyond_);
-    if (!judge_.doubts(squares, limits)) return;
-    if (!judge_.refuses(item.row + 1 < a_.batch, limits) || is_silent(slab)) return;
-    note(number);
+    return judge_.judge(squares, limits_of<layout.dtype, false>(a_, channel));
   }
   DANAUS_DEVICE void note(int number) const {
     if (leader_ && a_.rows_apart) noted().note(0, number);
   }
-  // Whether the samples of a slab are all zero.
-  DANAUS_DEVICE bool is_silent(SharedAddress slab) const {
-    u32 any = beyond_;
-    DANAUS_UNROLL_BY(1)
-    for (int nr = 0; nr < r; ++nr) {
-      for (int row = 0; row < layout.item_rows; ++row) {
-        const Words<4> words = load_tile<P>(slab, row, nr);
-        any |= words[0] | words[1] | words[2] | words[3];
-      }
-    }
-    return !device::any_of_warp((any & 0x7fff7fffu) != 0);
-  }
-
   DANAUS_DEVICE void compute_again(const Item& item) {
     const SharedAddress slab = slab_at(0);
     const auto row_at = [&](int row) { return slab + row * layout.row_bytes; };
@@ -513,9 +510,9 @@ class Warp {
 
   // of(words of a block, those of a gate) in their place.
   template <class Of>
-  static DANAUS_DEVICE void for_each_word(SharedAddress slab, int gate_row, int nr, Words<4>& re, Words<4>& im, Of of) {
+  DANAUS_DEVICE void for_each_word(SharedAddress slab, int gate_row, int nr, Words<4>& re, Words<4>& im, Of of) const {
     const auto apply = [&](int row, Words<4>& words) {
-      const Words<4> gate = load_tile<P>(slab, row, nr);
+      const Words<4> gate = device::load_matrices<4, true>(slab + matrix_address<P>(first_, row, nr));
       DANAUS_UNROLL
       for (int m = 0; m < 4; ++m) words[m] = of(words[m], gate[m]);
     };
@@ -568,6 +565,7 @@ class Warp {
   const bool leader_;                     // issues the bulk copies
   const SharedAddress slabs_, barriers_;  // of the warp's ring
   const ItemRange items_;
+  const SharedAddress first_, pair_;  // the lane's, in a slab: matrix_address(), pair_address()
   range::Judge<layout.dtype, layout.pair, 1> judge_;
   Constants<P> constants_;
   ChannelSpectrum<layout.tuning.spectrum, layout.rows, 2 * r, layout.size, 0, layout.marks_at> spectrum_;

@@ -346,31 +346,14 @@ class Block {
     if (device::lane_index() == 0 && a_.rows_apart) noted().note(warp_, number);
   }
 
-  // Notes an item of which this warp has a unit if the first walk may be wrong about it.
+  // Judges the item of which this warp has a unit.
   struct Judged {
     static constexpr bool kJudges = Block::kJudges;
-    Block& block;
-    const Item& item;
-    int number;
-    const Column<P>& column;
-    range::Limits limits;
+    const Block& block;
+    int channel;
+    range::Verdict& verdict;
     DANAUS_DEVICE void operator()(const range::LaneSquares& squares) const {
-      auto& judge = block.judge_;
-      if (!judge.doubts(squares, limits)) return;
-      if (!judge.refuses(item.row + 1 < block.a_.batch, limits) || (judge.is_silent() && is_silent())) return;
-      block.note(number);
-    }
-    // Whether all samples of the unit are zero.
-    DANAUS_DEVICE bool is_silent() const {
-      u32 any = 0;
-      DANAUS_UNROLL_BY(1)
-      for (int nr = 0; nr < layout.radix; ++nr)
-        for (int row = 0; row < layout.item_rows; ++row)
-          for (int b = 0; b < 2; ++b) {
-            const Words<4> words = column.words(row, nr, b);
-            any |= words[0] | words[1] | words[2] | words[3];
-          }
-      return !device::any_of_warp((any & 0x7fff7fffu) != 0);
+      verdict = block.judge_.judge(squares, limits_of<layout.dtype, layout.range_parts>(block.a_, channel));
     }
   };
 
@@ -380,8 +363,6 @@ class Block {
     const RowPlace row = is_enclosing() ? row_place(a_, Path::enclosing, item) : RowPlace{};
     for_each_unit([&](int j) {
       const int unit = warp_ + layout.tuning.warps * j;
-      range::Limits limits;
-      if constexpr (kJudges) limits = limits_of<layout.dtype, true>(a_, item.channel);
       Words<4> tail{};
       if (has_beyond(unit)) {
         tail = load_beyond(a_.u, row);
@@ -403,13 +384,15 @@ class Block {
         return words;
       };
       const Column<P> column = column_of(place, unit);
-      const Judged judged{*this, item, number, column, limits};
+      range::Verdict verdict;
+      const Judged judged{*this, item.channel, verdict};
       if (has_beyond(unit))
         transform_column<P, !layout.pair, Walk::first>(a_, column, gate, constants_, there_, tail,
                                                        kExponents + 4 * unit, cut, LiveRows<P>(), judged);
       else
         transform_column<P, false, Walk::first>(a_, column, gate, constants_, there_, tail, kExponents + 4 * unit, cut,
                                                 live_rows_, judged);
+      if (verdict.refuses(item.row + 1 < a_.batch)) note(number);
       after(j);
     });
   }
@@ -552,7 +535,7 @@ class Block {
     device::sync_block();  // the slabs, and what the sums need, are free
     const ScaledRows<P, Worker> rows(a_, item);
     range::RowPowers powers;
-    const range::Limits limits = limits_of<layout.dtype, true>(a_, item.channel);
+    const range::Limits limits = limits_of<layout.dtype, layout.range_parts>(a_, item.channel);
     if (!rows.scale(limits, factor_of(a_, item.channel), layout.notes_begin, powers)) return;
     for_each_slab([&](int s, auto of_row) { rows.load_slab(s, powers, of_row); });
     hold_spectrum_by_threads(item.channel);

@@ -122,6 +122,8 @@ struct Layout : RowLayout {
   int spectrum_numbers = 128 * live_pairs * slabs;             // of a channel
   int most_pieces = spectrum_numbers / 4 * tuning.live / 100;  // that a sparse kernel takes of it
 
+  bool range_parts = may_have_range_parts(key.fold, size);
+
   // Tables, in vectors of four words a lane.
   int eight_at = 0;                             // DFT8 n1, DFT n3
   int sixteen_at = eight_at + 2;                // DFT16: even, odd, odd transposed
