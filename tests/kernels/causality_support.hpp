@@ -28,18 +28,20 @@ inline const ShortConvolution* short_of(const Case& asked) {
 enum class Kept { bits, value };
 
 // docs/causality.md has the same table. In every family other channels keep their bits, and so do other rows but those
-// of a pair.
+// that share a transform.
 struct Property {
   Kept unreached;
   Spread spread;
   std::int64_t more = 0;  // samples beyond its reach, away from its cause, in which NaN may show
+  int shared_rows = 1;    // as a Promise has them
 };
 
 inline Property property_of(const Variant& v, const Case& asked) {
-  const Spread spread = spread_of(v);
+  const Spread spread = spread_of(v, asked);
+  const Promise promise = promise_of(asked, v, Device());
   const bool keeps_bits = spread == Spread::reach || spread == Spread::chunk || v.family == "mix";
   return {keeps_bits ? Kept::bits : Kept::value, spread,
-          spread == Spread::reach ? promise_of(asked, v, Device()).nonfinite_reach : 0};
+          spread == Spread::reach ? promise.nonfinite_reach : 0, promise.shared_rows};
 }
 
 // Outputs n - earlier to n + later have a tap on sample n.
@@ -83,9 +85,9 @@ inline Place place_of(const Array& array, std::int64_t index) {
   return place;
 }
 
-inline bool share_a_pair(std::int64_t a, std::int64_t b, Spread spread) {
-  const bool pairs = spread == Spread::pair || spread == Spread::apart;
-  return a == b || (pairs && a / 2 == b / 2) || (spread == Spread::pieces && std::abs(a - b) == 1);
+// Rows of a batch; those of pieces share one with the rows beside them alone.
+inline bool share_a_transform(std::int64_t a, std::int64_t b, int shared_rows) {
+  return shared_rows == 0 ? std::abs(a - b) <= 1 : a / shared_rows == b / shared_rows;
 }
 
 // Inputs that become others: samples `first` to `last` of one row and channel, or of all.
@@ -105,8 +107,8 @@ struct Change {
     return is_of(at) && (at.n < 0 || (first - reach.earlier <= at.n && at.n <= last + reach.later));
   }
   // Beside it, in rows that the change may cross to.
-  bool is_beside(Place at, Spread spread) const {
-    if (row < 0 || at.row < 0 || row == at.row || !share_a_pair(row, at.row, spread)) return false;
+  bool is_beside(Place at, int shared_rows) const {
+    if (row < 0 || at.row < 0 || row == at.row || !share_a_transform(row, at.row, shared_rows)) return false;
     at.row = row;
     return is_of(at);
   }
@@ -198,15 +200,16 @@ class Properties {
     std::map<std::pair<std::int64_t, std::int64_t>, double> errors;  // squared, of rows and channels that keep a value
     std::int64_t different = 0, reached = 0, spoiled = 0, beside = 0;
     Place first;
+    const bool shares = promise_.spread == Spread::shared;
     for (std::int64_t i = 0; i < array.size(); ++i) {
       const Place at = place_of(array, i);
-      const bool of_pair = change.is_beside(at, promise_.spread);
+      const bool is_beside = change.is_beside(at, promise_.shared_rows);
       if (change.reaches(at, reach))
         ++reached, spoiled += change.is_finite() ? !same(now[i], before[i]) : !std::isfinite(now[i]);
       if (change.reaches(at, change.is_finite() ? reach : spread(change, array.name))) continue;
-      if (of_pair && !change.is_finite() && promise_.spread == Spread::pair) {
+      if (is_beside && !change.is_finite() && shares) {
         beside += !std::isfinite(now[i]);
-      } else if (of_pair || (promise_.unreached == Kept::value && change.is_of(at))) {
+      } else if (is_beside || (promise_.unreached == Kept::value && change.is_of(at))) {
         errors[{at.row, at.channel}] += std::pow(now[i] - before[i], 2);
       } else if (!same(now[i], before[i]) && ++different == 1) {
         first = at;
@@ -218,7 +221,7 @@ class Properties {
     if (!change.is_finite() && promise_.spread == Spread::reach && array.name == "y") {
       EXPECT_EQ(spoiled, reached) << "elements of " << array.name << " show it, of those that a tap reaches";
     }
-    if (!change.is_finite() && promise_.spread == Spread::pair && array.name == "y") {
+    if (!change.is_finite() && shares && asked_.as<Convolution>()) {
       EXPECT_GT(beside, 0) << "the other row of the pair is whole: keeps_rows_apart() says that it is not";
     }
     for (const auto& [of, square] : errors) expect_small(array.name, Place{of.first, of.second}, values, square);
@@ -240,7 +243,8 @@ class Properties {
     double summed = 0;
     for (const Values* inputs : {&values_, &values})
       for (std::int64_t row = 0; row < p->batch; ++row)
-        if (row == of.row || (promise_.spread == Spread::pair && share_a_pair(row, of.row, promise_.spread)))
+        if (row == of.row ||
+            (promise_.spread == Spread::shared && share_a_transform(row, of.row, promise_.shared_rows)))
           summed += summed_of(*inputs, output, {row, of.channel}, *p);
     EXPECT_LE(std::sqrt(square), bound_l2_of_kernel(*p, roundings_) * summed)
         << output << " of row " << of.row << ", channel " << of.channel;
