@@ -9,6 +9,9 @@ namespace danaus::dynamic_range {
 // |z|^2 stays below. Where a stored spectrum M exceeds 1, |z| M takes the place of |z|.
 inline constexpr int kMostExponent = 26;
 inline constexpr float kMostEnergy = 1 << kMostExponent;
+// The same of a spectrum that has a factor: of f16 samples it is below 1, of bf16 below 2.
+template <Dtype T>
+inline constexpr int kMostExponentOfFactor = T == Dtype::f16 ? kMostExponent : kMostExponent - 2;
 // What c may be: c |z| and its roundings stay below 65504.
 inline constexpr double kMostGain = 7.8;
 

@@ -15,9 +15,10 @@
 //            z[n] -= i k[n - (N - L)]. Then the real part of lo + i hi is the circular convolution
 // types      k fp32, f16 or bf16; arithmetic fp32; spectrum f16
 // scaling    by an argument, at the end; marks of frequencies, of the pair fold alone, there too. Where there are
-//            factors, each channel's also by a power of two above the sum of its taps' magnitudes, which no frequency
-//            exceeds: the factor by which the convolution multiplies again. For f16 samples filters that f16 holds
-//            have the factor 1, and each part of a channel says which energies of rows it leaves room for
+//            factors, each channel's also by a power of two near the sum of its taps' magnitudes, which no frequency
+//            exceeds: the factor by which the convolution multiplies again. Numbers are below 2 then, of f16 samples
+//            below 1. For these, filters that f16 holds have the factor 1, and each part of a channel says which
+//            energies of rows it leaves room for
 // memory     a transform's points in shared memory; at the end the first word of each is a pair of 16 bits, which are
 //            gathered in the order of the spectrum. Code is loops over few butterflies: what runs once waits for it
 // error      relative L2 at most 1e-6 before the rounding to f16
@@ -354,7 +355,7 @@ class Transform {
     constexpr int kOne = 127;
     const float sum = taps.magnitudes;
     if (sum == 0 || (a_.ranges && taps.squares >= kLeastTaps && sum <= kMostTaps)) return kOne;
-    return scaled::normal_exponent(static_cast<int>(word_of(sum) >> 23) + 1);
+    return scaled::normal_exponent(static_cast<int>(word_of(sum) >> 23) + (a_.ranges ? 1 : 0));
   }
   // Of an item that the first walk takes, before the product with the spectrum and behind it; of a silent filter any.
   DANAUS_DEVICE float least_energy(const TapSums& taps) const {

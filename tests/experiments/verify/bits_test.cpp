@@ -41,7 +41,7 @@ class WrongMachine final : public ForwardingMachine {
 
 Json bits_of_wrong(const std::shared_ptr<const Machine>& machine) {
   const Case asked = parse_case(kToken);
-  const Values values = values_of(make_inputs(*asked.as<Convolution>(), {}));
+  const Values values = make_values(asked, DataSpec{});
   return compared_bits(asked, values, machine, executor_like(machine->device()));
 }
 
