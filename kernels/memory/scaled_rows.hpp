@@ -70,46 +70,63 @@ class ScaledRows {
   DANAUS_DEVICE void load_slab(int slab, const range::RowPowers& powers, RowAt row_at) const {
     DANAUS_UNROLL_BY(1)
     for (int i = Worker::index(); i < layout.item_rows * layout.row_chunks; i += Worker::kThreads) {
-      const int row = i / layout.row_chunks, chunk = i % layout.row_chunks, n = sample_of<P>(slab, chunk);
-      const int power = powers.of(row);
-      Words<4> words{};
-      if (power > range::RowPowers::kSilent && n < a_.length) {
-        double samples[8];
-        load(place(row, a_.length), n, samples);
-        const double scale = range::double_power_of_two(power);
-        DANAUS_UNROLL
-        for (int k = 0; k < 4; ++k)
-          words[k] =
-              device::pack2(static_cast<float>(samples[2 * k] * scale), static_cast<float>(samples[2 * k + 1] * scale));
-      }
+      const int row = i / layout.row_chunks, chunk = i % layout.row_chunks;
+      float samples[8];
+      load(row, sample_of<P>(slab, chunk), powers, samples);
+      Words<4> words;
+      DANAUS_UNROLL
+      for (int k = 0; k < 4; ++k) words[k] = device::pack2(samples[2 * k], samples[2 * k + 1]);
       device::store_shared<16>(swizzled(row_at(row) + 16 * chunk), words);
     }
   }
   // And results, from f16; `factor` is what the channel's spectrum was divided by.
   template <class RowAt>
   DANAUS_DEVICE void store_slab(int slab, const range::RowPowers& powers, float factor, RowAt row_at) const {
-    const bool gated = layout.gated && a_.postgate;
     DANAUS_UNROLL_BY(1)
     for (int i = Worker::index(); i < (1 + has_second()) * layout.row_chunks; i += Worker::kThreads) {
-      const int row = i / layout.row_chunks, chunk = i % layout.row_chunks, n = sample_of<P>(slab, chunk);
-      const int power = powers.of(row);
-      const RowPlace to = place(row, a_.result_length);
-      if (n >= to.last) continue;
-      const bool counts = power > range::RowPowers::kSilent;
-      const double scale = counts ? factor * range::double_power_of_two(-power) : 0;
-      const auto result = [&](float value, float of_gate) {
-        if (power == range::RowPowers::kNotFinite) return __builtin_nanf("");
-        const double y = value * scale;
-        return static_cast<float>(gated ? y * of_gate : y);
-      };
-      Words<4> words = device::load_shared<16>(swizzled(row_at(row) + 16 * chunk));
-      const Words<4> gate = gated ? load_chunk(a_.postgate, to, n, transfer()) : Words<4>{};
+      const int row = i / layout.row_chunks, chunk = i % layout.row_chunks;
+      const Words<4> words = device::load_shared<16>(swizzled(row_at(row) + 16 * chunk));
+      float results[8];
       DANAUS_UNROLL
       for (int k = 0; k < 4; ++k)
-        words[k] = device::pack2<T>(result(device::lower_float(words[k]), device::lower_float<T>(gate[k])),
-                                    result(device::upper_float(words[k]), device::upper_float<T>(gate[k])));
-      store_chunk(a_.y, to, n, transfer(), words);
+        results[2 * k] = device::lower_float(words[k]), results[2 * k + 1] = device::upper_float(words[k]);
+      store(row, sample_of<P>(slab, chunk), powers, factor, results);
     }
+  }
+
+  DANAUS_DEVICE bool has_second() const { return layout.pair && item_.row + 1 < a_.batch; }
+
+  // The 8 samples from n on times the row's power, zero where there are none.
+  DANAUS_DEVICE void load(int row, int n, const range::RowPowers& powers, float (&samples)[8]) const {
+    DANAUS_UNROLL
+    for (float& sample : samples) sample = 0;
+    if (!powers.counts(row) || n >= a_.length) return;
+    double exact[8];
+    load(place(row, a_.length), n, exact);
+    const double scale = range::double_power_of_two(powers.of(row));
+    DANAUS_UNROLL
+    for (int k = 0; k < 8; ++k) samples[k] = static_cast<float>(exact[k] * scale);
+  }
+  // The 8 results from n on, as far as they are the row's.
+  DANAUS_DEVICE void store(int row, int n, const range::RowPowers& powers, float factor,
+                           const float (&results)[8]) const {
+    const RowPlace to = place(row, a_.result_length);
+    if (n >= to.last) return;
+    const bool gated = layout.gated && a_.postgate;
+    const int power = powers.of(row);
+    const double scale = powers.counts(row) ? factor * range::double_power_of_two(-power) : 0;
+    const auto result = [&](float value, float of_gate) {
+      if (power == range::RowPowers::kNotFinite) return __builtin_nanf("");
+      const double y = value * scale;
+      return static_cast<float>(gated ? y * of_gate : y);
+    };
+    const Words<4> gate = gated ? load_chunk(a_.postgate, to, n, transfer()) : Words<4>{};
+    Words<4> words;
+    DANAUS_UNROLL
+    for (int k = 0; k < 4; ++k)
+      words[k] = device::pack2<T>(result(results[2 * k], device::lower_float<T>(gate[k])),
+                                  result(results[2 * k + 1], device::upper_float<T>(gate[k])));
+    store_chunk(a_.y, to, n, transfer(), words);
   }
 
  private:
@@ -117,7 +134,6 @@ class ScaledRows {
   static constexpr Dtype T = layout.dtype;
   static constexpr int kWarps = Worker::kThreads / 32;
 
-  DANAUS_DEVICE bool has_second() const { return layout.pair && item_.row + 1 < a_.batch; }
   DANAUS_DEVICE Transfer transfer() const {
     return a_.transfer == Transfer::tensor || a_.transfer == Transfer::vector ? Transfer::vector : Transfer::element;
   }

@@ -36,6 +36,7 @@ class LongVariant : public Variant {
   std::vector<std::int32_t> spectrum_slots() const override;
   double spectrum_scale() const override;
   int roundings() const override;
+  bool keeps_rows_apart() const override { return true; }
   const RowLayout& rows() const override { return inner_.rows(); }
   Share share(const Load& load) const override { return inner_.share(load); }
 
@@ -83,6 +84,6 @@ std::unique_ptr<Step> make_long_convolution(const Case& asked, const Convolution
 // Of a cluster's variant.
 std::unique_ptr<Step> make_cluster_convolution(const Case& asked, const Convolution& problem,
                                                const ConvolutionArrays& arrays, const SpectrumPlace& place,
-                                               const ClusterVariant& variant);
+                                               const ClusterVariant& variant, const Device& device);
 
 }  // namespace danaus

@@ -30,6 +30,25 @@ struct LaneSquares {
   }
 };
 
+// Of two rows, what a warp has of them.
+struct Energies {
+  float first, second;
+};
+inline constexpr u32 kOnes = 0x3c003c00;
+// Squares are tiles of columns: sums down each column, of the first row in rows 0 to 7, of the second in the others.
+DANAUS_DEVICE void sum_columns(u32 first, u32 second, u32 (&columns)[2]) {
+  columns[0] = columns[1] = 0;
+  device::mma_f16acc(columns, {kOnes, 0, 0, kOnes}, {first, second});
+}
+// In every lane.
+DANAUS_DEVICE Energies energies_of(const LaneSquares& squares) {
+  u32 columns[2];
+  sum_columns(squares.of[0], squares.of[1], columns);
+  float sums[4] = {0, 0, 0, 0};
+  device::mma_f32acc<Dtype::f16>(sums, {columns[0], columns[1]}, kOnes);
+  return {sums[0], sums[2]};
+}
+
 // Why the first walk may be wrong about an item: one row is much quieter, or its energy is out of range. NaN is both.
 struct Verdict {
   bool uneven = false, out_of_range = false;
@@ -45,9 +64,8 @@ class Judge {
   DANAUS_DEVICE Judge() : weights_(weights(device::lane_index() / 4 % 2 == 1)) {}
 
   DANAUS_DEVICE Verdict judge(const LaneSquares& squares, Limits limits) const {
-    // Squares are tiles of columns: first down each column, of the first row above, of the second below; then along.
-    u32 columns[2] = {0, 0};
-    device::mma_f16acc(columns, {kOnes, 0, 0, kOnes}, {squares.of[0], squares.of[pair ? 1 : 0]});
+    u32 columns[2];
+    sum_columns(squares.of[0], squares.of[pair ? 1 : 0], columns);
     float sums[4] = {0, 0, 0, 0};  // of the first row, that times the greatest ratio, and of the second
     device::mma_f32acc<Dtype::f16>(sums, {columns[0], columns[1]}, pair ? weights_ : weights(false));
     Verdict verdict;
@@ -60,8 +78,6 @@ class Judge {
   }
 
  private:
-  static constexpr u32 kOnes = 0x3c003c00;
-
   static DANAUS_DEVICE u32 weights(bool odd) {
     const float weight = parts * (odd ? dynamic_range::kMostRatio<T> : 1);
     return device::pack2(weight, weight);
@@ -95,6 +111,7 @@ struct RowPowers {
     second = of_second > kSilent ? power + difference : of_second;
   }
   DANAUS_DEVICE int of(int row) const { return row == 0 ? first : second; }
+  DANAUS_DEVICE bool counts(int row) const { return of(row) > kSilent; }
 
  private:
   static DANAUS_DEVICE int counted(double energy) {

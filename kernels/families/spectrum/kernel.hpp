@@ -185,6 +185,25 @@ class Points {
   const SharedAddress begin_;
 };
 
+// Of taps: of their magnitudes, and of their squares.
+struct TapSums {
+  float magnitudes = 0, squares = 0;
+  DANAUS_DEVICE float add(float tap) {
+    magnitudes += fabsf(tap), squares += tap * tap;
+    device::count_fp32(3);
+    return tap;
+  }
+  DANAUS_DEVICE void add(const Words<2>& other) {
+    magnitudes += float_of(other[0]), squares += float_of(other[1]);
+    device::count_fp32(2);
+  }
+  DANAUS_DEVICE Words<2> words() const { return {word_of(magnitudes), word_of(squares)}; }
+  DANAUS_DEVICE void sum_over_warp() {
+    for (int distance = 16; distance > 0; distance /= 2)
+      add({device::shuffle_xor(word_of(magnitudes), distance), device::shuffle_xor(word_of(squares), distance)});
+  }
+};
+
 // One transform of a filter, or of a part of it.
 template <class P>
 class Transform {
@@ -209,14 +228,18 @@ class Transform {
   // the M points.
   template <class Keep>
   DANAUS_DEVICE void run(Keep keep) {
-    const TapSums sums = a_.rows ? fill_from_rows() : with_type_of_taps(a_, [&]<Dtype T>() { return fill<T>(); });
+    TapSums sums = a_.rows ? fill_from_rows() : with_type_of_taps(a_, [&]<Dtype T>() { return fill<T>(); });
+    if (a_.sums) sums = sums_of_channel();
     if (a_.factors) {
       const TapSums all = sum_of_transform(sums);
       const int exponent = exponent_of_factor(all);
       scale_ = power_of_two(254 - exponent);
       if (points_.thread() == 0 && channel_ < a_.channels) {
         if (part_ == 0) device::store_global<4>(a_.factors + channel_, {word_of(power_of_two(exponent))});
-        if (a_.ranges) device::store_global<4>(range(), {word_of(least_energy(all))});
+        if (a_.ranges && !a_.sums) device::store_global<4>(range(), {word_of(least_energy(all))});
+        if (a_.sums && channel_ % a_.rows_of_channel == 0)
+          device::store_global<8>(a_.ranges + 2 * (channel_ / a_.rows_of_channel),
+                                  {word_of(least_energy(all)), word_of(__builtin_huge_valf())});
       }
     } else {
       device::sync_block();
@@ -262,22 +285,10 @@ class Transform {
     float square = 1;
     for (int warp = 0; warp < layout.warps; ++warp)
       square = max(square, float_of(device::load_shared<4>(sum_place(warp))[0]));
-    // None of those that the first walk takes, where the factor is another than 1.
-    const float greatest = scale_ == 1 ? dynamic_range::kMostEnergy / square : 0;
-    device::store_global<4>(range() + 1, {word_of(greatest)});
+    device::store_global<4>(range() + 1, {word_of(scale_ == 1 ? dynamic_range::kMostEnergy / square : 0)});
   }
 
  private:
-  // Of taps: of their magnitudes, and of their squares.
-  struct TapSums {
-    float magnitudes = 0, squares = 0;
-    DANAUS_DEVICE float add(float tap) {
-      magnitudes += fabsf(tap), squares += tap * tap;
-      device::count_fp32(3);
-      return tap;
-    }
-  };
-
   // Returns the sums over the taps that the thread has read.
   template <Dtype T>
   DANAUS_DEVICE TapSums fill() const {
@@ -309,6 +320,15 @@ class Transform {
     });
     return sums;
   }
+  // Those of the outer pass that this thread adds.
+  DANAUS_DEVICE TapSums sums_of_channel() const {
+    TapSums sums;
+    if (channel_ >= a_.channels) return sums;
+    const long long first = static_cast<long long>(channel_ / a_.rows_of_channel) * a_.sums_of_channel;
+    for (int i = points_.thread(); i < a_.sums_of_channel; i += layout.tuning.threads)
+      sums.add(device::load_global<8>(a_.sums + 2 * (first + i)));
+    return sums;
+  }
   // Of one part of several: weighted(m, weight) gives sample m times the weight.
   template <class Weighted>
   DANAUS_DEVICE void fill_weighted(Weighted weighted) const {
@@ -333,20 +353,12 @@ class Transform {
   }
   // Over the transform's threads, between two barriers of the block.
   DANAUS_DEVICE TapSums sum_of_transform(TapSums sums) const {
-    for (int distance = 16; distance > 0; distance /= 2) {
-      sums.magnitudes += float_of(device::shuffle_xor(word_of(sums.magnitudes), distance));
-      sums.squares += float_of(device::shuffle_xor(word_of(sums.squares), distance));
-    }
-    if (device::lane_index() == 0)
-      device::store_shared<8>(sum_place(points_.thread() / 32), {word_of(sums.magnitudes), word_of(sums.squares)});
+    sums.sum_over_warp();
+    if (device::lane_index() == 0) device::store_shared<8>(sum_place(points_.thread() / 32), sums.words());
     device::sync_block();
     sums = {};
     DANAUS_UNROLL_BY(4)
-    for (int warp = 0; warp < layout.warps; ++warp) {
-      const Words<2> words = device::load_shared<8>(sum_place(warp));
-      sums.magnitudes += float_of(words[0]), sums.squares += float_of(words[1]);
-    }
-    device::count_fp32(10 + 2 * layout.warps);
+    for (int warp = 0; warp < layout.warps; ++warp) sums.add(device::load_shared<8>(sum_place(warp)));
     return sums;
   }
   // Of the power of two by which the channel's spectrum is divided.
@@ -358,8 +370,11 @@ class Transform {
     return scaled::normal_exponent(static_cast<int>(word_of(sum) >> 23) + (a_.ranges ? 1 : 0));
   }
   // Of an item that the first walk takes, before the product with the spectrum and behind it; of a silent filter any.
+  // None where the factor is another than 1.
   DANAUS_DEVICE float least_energy(const TapSums& taps) const {
-    const float points = static_cast<float>(a_.real_pairs ? 2 * layout.points : a_.parts * layout.points);
+    if (scale_ != 1) return __builtin_huge_valf();
+    float points = static_cast<float>(a_.real_pairs ? 2 * layout.points : a_.parts * layout.points);
+    if (a_.sums) points *= static_cast<float>(a_.rows_of_channel);
     return taps.squares > 0 ? points * dynamic_range::kLeastSquare / min(taps.squares, 1.f) : 0;
   }
   DANAUS_DEVICE float* range() const { return a_.ranges + 2 * (static_cast<long long>(channel_) * a_.parts + part_); }
@@ -399,9 +414,10 @@ DANAUS_DEVICE void run_whole(const Arguments& a) {
     device::count_fp32(4);
     device::store_shared<4>(at, {device::pack2<Dtype::f16>(x.re, x.im)});
   });
-  if (a.ranges) transform.note_greatest(greatest);
+  const bool has_greatest = a.ranges && !a.sums;
+  if (has_greatest) transform.note_greatest(greatest);
   device::sync_block();
-  if (a.ranges) transform.store_greatest_energy();
+  if (has_greatest) transform.store_greatest_energy();
   if (transform.channel() < a.channels) transform.gather();
 }
 
@@ -456,13 +472,22 @@ template <class P>
 DANAUS_DEVICE void run_columns(const Arguments& a) {
   const Columns<P> columns(a.size, a.roots);
   const int column = columns.column();
+  TapSums sums;
   with_type_of_taps(a, [&]<Dtype T>() {
     const Taps taps(a, columns.channel());
     columns.fill([&](int n) {
       const Complex tap = taps.template complex_at<T>(n * columns.count() + column);
+      sums.add(tap.re), sums.add(tap.im);
       return a.right_angle ? fp32::turn(n, 2 * P::layout.points) * tap : tap;
     });
   });
+  if (a.sums) {
+    constexpr int kWarps = P::layout.threads / 32;
+    sums.sum_over_warp();
+    if (device::lane_index() == 0)
+      device::store_global<8>(a.sums + 2 * (kWarps * device::block_index() + device::thread_index() / 32),
+                              sums.words());
+  }
   float* const rows = a.rows + 2 * static_cast<long long>(columns.channel()) * a.size;
   columns.transform([&](int k, Complex x) {
     const int angle = static_cast<int>(static_cast<long long>(column) * (4 * k - a.right_angle) % (4 * a.size));
