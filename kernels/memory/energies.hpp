@@ -11,15 +11,16 @@ namespace danaus::inline DANAUS_BACKEND {
 template <class P>
 inline constexpr bool has_energies = P::layout.pair || P::layout.dtype == Dtype::f16;
 
-// Of samples re, and of pairs im, that were divided by `factor`.
-template <class P>
-DANAUS_DEVICE void store_energies(float* to, const u32 (&re)[P::layout.radix][8], const u32 (&im)[P::layout.radix][8],
+// Of samples re, and of pairs im, that were divided by `factor`. Tiles are words of any number.
+template <class P, class Tiles>
+DANAUS_DEVICE void store_energies(float* to, const Tiles (&re)[P::layout.radix], const Tiles (&im)[P::layout.radix],
                                   float factor) {
+  constexpr int kWords = sizeof(Tiles) / 4;
   range::LaneSquares squares;
   DANAUS_UNROLL
   for (int nr = 0; nr < P::layout.radix; ++nr) {
     DANAUS_UNROLL
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < kWords; ++i) {
       squares.template add<0>(re[nr][i]);
       if constexpr (P::layout.pair) squares.template add<1>(im[nr][i]);
     }
@@ -35,13 +36,14 @@ DANAUS_DEVICE void store_energies(float* to, const u32 (&re)[P::layout.radix][8]
 }
 
 // NaN in their place, where a result in f16 is not finite.
-template <class P>
-DANAUS_DEVICE void note_overflow(float* to, const u32 (&re)[P::layout.radix][8], const u32 (&im)[P::layout.radix][8]) {
+template <class P, class Tiles>
+DANAUS_DEVICE void note_overflow(float* to, const Tiles (&re)[P::layout.radix], const Tiles (&im)[P::layout.radix]) {
+  constexpr int kWords = sizeof(Tiles) / 4;
   u32 sum = 0;  // of zeros, or of NaN
   DANAUS_UNROLL
   for (int nr = 0; nr < P::layout.radix; ++nr) {
     DANAUS_UNROLL
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < kWords; ++i) {
       sum = device::fma2(re[nr][i], 0, sum);
       if constexpr (P::layout.pair) sum = device::fma2(im[nr][i], 0, sum);
     }

@@ -11,8 +11,8 @@ namespace danaus::inline DANAUS_BACKEND {
 
 // Energies of a channel's items that the first walk takes. Of `several` parts (may_have_range_parts()) each says its
 // own.
-template <Dtype T, bool several>
-DANAUS_DEVICE range::Limits limits_of(const ConvolutionArguments& a, int channel) {
+template <Dtype T, bool several, class Arguments>
+DANAUS_DEVICE range::Limits limits_of(const Arguments& a, int channel) {
   range::Limits limits;
   if constexpr (T == Dtype::f16) {
     const float* ranges = a.spectrum_ranges + 2ll * a.spectrum_parts * channel;
@@ -37,10 +37,10 @@ DANAUS_DEVICE float factor_of(const ConvolutionArguments& a, int channel) {
   return a.spectrum_factors ? float_of(device::load_global<4>(a.spectrum_factors + channel)[0]) : 1;
 }
 
-template <class P, class Worker>
+template <class P, class Worker, class Arguments = ConvolutionArguments>
 class ScaledRows {
  public:
-  DANAUS_DEVICE ScaledRows(const ConvolutionArguments& a, const Item& item) : a_(a), item_(item) {}
+  DANAUS_DEVICE ScaledRows(const Arguments& a, const Item& item) : a_(a), item_(item) {}
 
   // Finds the rows' powers, or that the first walk was right about the item: then false. `factor` is what the channel's
   // spectrum was divided by. `scratch`: 8 bytes of shared memory for each warp of several.
@@ -92,6 +92,37 @@ class ScaledRows {
         results[2 * k] = device::lower_float(words[k]), results[2 * k + 1] = device::upper_float(words[k]);
       store(row, sample_of<P>(slab, chunk), powers, factor, results);
     }
+  }
+
+  // Of a row, in each of the threads that work together. `scratch` as scale() has it.
+  DANAUS_DEVICE double energy(int number, SharedAddress scratch) const {
+    const RowPlace row = place(number, a_.length);
+    double sum = 0;
+    DANAUS_UNROLL_BY(1)
+    for (int n = 8 * Worker::index(); n < a_.length; n += 8 * Worker::kThreads) {
+      double samples[8];
+      load(row, n, samples);
+      DANAUS_UNROLL
+      for (int k = 0; k < 8; ++k) sum += samples[k] * samples[k];
+    }
+    DANAUS_UNROLL_BY(1)
+    for (int mask = 1; mask < 32; mask *= 2) {
+      const DoubleWords words = words_of(sum);
+      sum += double_of({device::shuffle_xor(words.low, mask), device::shuffle_xor(words.high, mask)});
+    }
+    if constexpr (kWarps > 1) {
+      const DoubleWords own = words_of(sum);
+      if (device::lane_index() == 0) device::store_shared<8>(scratch + 8 * (Worker::index() / 32), {own.low, own.high});
+      device::sync_block();
+      sum = 0;
+      DANAUS_UNROLL_BY(1)
+      for (int warp = 0; warp < kWarps; ++warp) {
+        const Words<2> words = device::load_shared<8>(scratch + 8 * warp);
+        sum += double_of({words[0], words[1]});
+      }
+      device::sync_block();
+    }
+    return sum;
   }
 
   DANAUS_DEVICE bool has_second() const { return layout.pair && item_.row + 1 < a_.batch; }
@@ -152,38 +183,7 @@ class ScaledRows {
     for (int k = 0; k < 4; ++k)
       samples[2 * k] *= device::lower_float<T>(gate[k]), samples[2 * k + 1] *= device::upper_float<T>(gate[k]);
   }
-  // Of a row, in each of the threads that work together.
-  DANAUS_DEVICE double energy(int number, SharedAddress scratch) const {
-    const RowPlace row = place(number, a_.length);
-    double sum = 0;
-    DANAUS_UNROLL_BY(1)
-    for (int n = 8 * Worker::index(); n < a_.length; n += 8 * Worker::kThreads) {
-      double samples[8];
-      load(row, n, samples);
-      DANAUS_UNROLL
-      for (int k = 0; k < 8; ++k) sum += samples[k] * samples[k];
-    }
-    DANAUS_UNROLL_BY(1)
-    for (int mask = 1; mask < 32; mask *= 2) {
-      const DoubleWords words = words_of(sum);
-      sum += double_of({device::shuffle_xor(words.low, mask), device::shuffle_xor(words.high, mask)});
-    }
-    if constexpr (kWarps > 1) {
-      const DoubleWords own = words_of(sum);
-      if (device::lane_index() == 0) device::store_shared<8>(scratch + 8 * (Worker::index() / 32), {own.low, own.high});
-      device::sync_block();
-      sum = 0;
-      DANAUS_UNROLL_BY(1)
-      for (int warp = 0; warp < kWarps; ++warp) {
-        const Words<2> words = device::load_shared<8>(scratch + 8 * warp);
-        sum += double_of({words[0], words[1]});
-      }
-      device::sync_block();
-    }
-    return sum;
-  }
-
-  const ConvolutionArguments& a_;
+  const Arguments& a_;
   const Item item_;
 };
 

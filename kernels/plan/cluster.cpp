@@ -68,7 +68,9 @@ class ClusterConvolution final : public Step {
     launch.touches({"tables", a.tables, static_cast<std::int64_t>(constants.size_bytes()), false, true});
     launch.give(a);
     to(launch);
-    if (a.energies) to(rescaled_.launch(a, a.energies, call.workspace, room_, machine, of_rescaled));
+    if (!a.energies) return;
+    const RescaledItems::Rows rows{a.u, a.pregate, a.postgate, a.y, a.energies};
+    to(rescaled_.launch(a, a.channels, {&rows, 1}, {}, call.workspace, room_, machine, of_rescaled));
   }
 
  private:

@@ -366,7 +366,7 @@ SpectrumPlace add_spectrum(Filters& filters, const Case& asked, const Convolutio
                           aligned_words(filters.bytes / 4));
   filters.steps.push_back(make_filter_transform(asked, problem, prepared, convolution, device, {}));
   filters.bytes = prepared.bytes();
-  return {prepared.spectrum, prepared.factors};
+  return {prepared.spectrum, prepared.factors, prepared.ranges, range_parts(convolution, device)};
 }
 
 }  // namespace danaus

@@ -94,16 +94,17 @@ class LongConvolution final : public Step {
                              variant_.dtype == Dtype::f16 ? of_items : nullptr),
                         machine, of_outer));
       }
-    if (energies)
-      to(rescaled_.launch(arguments_of_rows(call, problem_, arrays_, place_, constants), energies, call.workspace,
-                          room(call.batch), machine, of_rescaled));
+    if (!energies) return;
+    const ConvolutionArguments a = arguments_of_rows(call, problem_, arrays_, place_, constants);
+    const RescaledItems::Rows rows{a.u, a.pregate, a.postgate, a.y, energies};
+    to(rescaled_.launch(a, a.channels, {&rows, 1}, {}, call.workspace, room(call.batch), machine, of_rescaled));
   }
 
  private:
   std::int64_t room(std::int64_t batch) const {
     const std::int64_t planes =
         plane_rows(variant_.fold, std::min(batch, rows_)) * channels_ * plane_bytes(numbers_);
-    return std::max(planes, rescaled_.exist() ? rescaled_.block_bytes() : 0);
+    return std::max(planes, rescaled_.block_bytes());
   }
   Launch inner_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
                       std::int64_t batch, std::int64_t first, std::int64_t count) const {

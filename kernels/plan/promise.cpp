@@ -32,32 +32,24 @@ std::int64_t taps_beyond(const Variant& v, const Case& asked) {
 
 }  // namespace
 
-// What makes all gradients at once has one power of two for a pair, and dk's sums mix its rows.
-bool keeps_rows_apart(const Variant& v, const Case& asked) {
-  if (v.keeps_rows_apart() && asked.as<Convolution>()) return true;
-  return !is_pieces(v) && v.item_rows() == 1;
-}
-
-// Gradients multiply two rows. In f16 a short filter's pregate rounds its product, and a state's kernel what it has of
-// small samples. Where bf16 samples are computed in f16, they become so by a power of two.
+// In f16 a short filter's pregate rounds its product, and a state's kernel what it has of small samples. Where bf16
+// samples are computed in f16, they become so by a power of two.
 bool takes_any_loudness(const Variant& v, const Case& asked) {
-  if (asked.as<Backward>() || asked.as<TrainingStep>() || asked.as<ShortBackward>() || asked.as<SpectralGradient>())
-    return false;
+  if (asked.as<ShortBackward>() || asked.as<SpectralGradient>()) return false;
   if (v.family == "mix" || v.keeps_rows_apart()) return true;
   if (const auto* p = asked.as<ShortConvolution>()) return v.dtype == Dtype::bf16 || !p->pregate;
   return v.dtype == Dtype::bf16;
 }
 
-Spread spread_of(const Variant& v, const Case& asked) {
+Spread spread_of(const Variant& v) {
   if (v.family == "toeplitz" || v.family == "direct") return Spread::reach;
   if (v.family == "state") return Spread::chunk;
-  return keeps_rows_apart(v, asked) ? Spread::row : Spread::shared;
+  return Spread::row;
 }
 
 Promise promise_of(const Case& asked, const Variant& v, const Device& device) {
   Promise promise;
   promise.roundings.forward = v.roundings();
-  promise.keeps_rows_apart = keeps_rows_apart(v, asked);
   promise.subnormal_roundings = takes_any_loudness(v, asked) ? 1 : kMostRoundings;
   promise.shared_rows = is_pieces(v) ? 0 : v.item_rows();
   if (const Convolution* p = convolution_of(asked)) {
@@ -71,7 +63,7 @@ Promise promise_of(const Case& asked, const Variant& v, const Device& device) {
     if (v.shared_bytes > 0)
       promise.roundings.chunk = state::choose(*state, device, state::Work::convolve).layout().tuning.chunk;
     promise.nonfinite_reach = promise.roundings.chunk;
-  } else if (spread_of(v, asked) == Spread::reach) {
+  } else if (spread_of(v) == Spread::reach) {
     promise.nonfinite_reach = taps_beyond(v, asked);
   }
   return promise;

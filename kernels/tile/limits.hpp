@@ -22,6 +22,8 @@ inline constexpr float kMostRatio = T == Dtype::f16 ? 8 : 16;
 
 // Mean square of f16 samples below which subnormal numbers inside cost more than 0.04 of the bound.
 inline constexpr float kLeastSquare = 0x1p-20f;
+// Where one kernel makes all gradients, and of dk: 0.3 of the bound, since dy is often that small.
+inline constexpr float kLeastSquareOfGradients = 0x1p-26f;
 
 // A filter without a power of two of its own: the least energy of its taps, the greatest sum of their magnitudes.
 inline constexpr float kLeastTaps = 0x1p-20f, kMostTaps = 0x1p14f;

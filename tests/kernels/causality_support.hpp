@@ -37,7 +37,7 @@ struct Property {
 };
 
 inline Property property_of(const Variant& v, const Case& asked) {
-  const Spread spread = spread_of(v, asked);
+  const Spread spread = spread_of(v);
   const Promise promise = promise_of(asked, v, Device());
   const bool keeps_bits = spread == Spread::reach || spread == Spread::chunk || v.family == "mix";
   return {keeps_bits ? Kept::bits : Kept::value, spread,
@@ -198,18 +198,15 @@ class Properties {
     const std::vector<double>& before = outputs_.find(array.name)->second;
     const Reach reach = reach_of(asked_, array.name);
     std::map<std::pair<std::int64_t, std::int64_t>, double> errors;  // squared, of rows and channels that keep a value
-    std::int64_t different = 0, reached = 0, spoiled = 0, beside = 0;
+    std::int64_t different = 0, reached = 0, spoiled = 0;
     Place first;
-    const bool shares = promise_.spread == Spread::shared;
     for (std::int64_t i = 0; i < array.size(); ++i) {
       const Place at = place_of(array, i);
       const bool is_beside = change.is_beside(at, promise_.shared_rows);
       if (change.reaches(at, reach))
         ++reached, spoiled += change.is_finite() ? !same(now[i], before[i]) : !std::isfinite(now[i]);
       if (change.reaches(at, change.is_finite() ? reach : spread(change, array.name))) continue;
-      if (is_beside && !change.is_finite() && shares) {
-        beside += !std::isfinite(now[i]);
-      } else if (is_beside || (promise_.unreached == Kept::value && change.is_of(at))) {
+      if (is_beside || (promise_.unreached == Kept::value && change.is_of(at))) {
         errors[{at.row, at.channel}] += std::pow(now[i] - before[i], 2);
       } else if (!same(now[i], before[i]) && ++different == 1) {
         first = at;
@@ -220,9 +217,6 @@ class Properties {
     EXPECT_GT(spoiled, 0) << "nothing of " << array.name << " shows the change";
     if (!change.is_finite() && promise_.spread == Spread::reach && array.name == "y") {
       EXPECT_EQ(spoiled, reached) << "elements of " << array.name << " show it, of those that a tap reaches";
-    }
-    if (!change.is_finite() && shares && asked_.as<Convolution>()) {
-      EXPECT_GT(beside, 0) << "the other row of the pair is whole: keeps_rows_apart() says that it is not";
     }
     for (const auto& [of, square] : errors) expect_small(array.name, Place{of.first, of.second}, values, square);
   }
@@ -236,16 +230,12 @@ class Properties {
     return reach;
   }
 
-  // By the bounds of both results, of all rows whose errors may show in it.
+  // By the bounds of both results.
   void expect_small(std::string_view output, const Place& of, const Values& values, double square) const {
     const Convolution* p = convolution_of(asked_);
     ASSERT_TRUE(p) << output << " keeps no bits, and has no bound";
     double summed = 0;
-    for (const Values* inputs : {&values_, &values})
-      for (std::int64_t row = 0; row < p->batch; ++row)
-        if (row == of.row ||
-            (promise_.spread == Spread::shared && share_a_transform(row, of.row, promise_.shared_rows)))
-          summed += summed_of(*inputs, output, {row, of.channel}, *p);
+    for (const Values* inputs : {&values_, &values}) summed += summed_of(*inputs, output, of, *p);
     EXPECT_LE(std::sqrt(square), bound_l2_of_kernel(*p, roundings_) * summed)
         << output << " of row " << of.row << ", channel " << of.channel;
   }
@@ -314,6 +304,8 @@ inline constexpr CausalityCase kCausalityCases[] = {
     {"correlate_chain", "fftconvgrad_f16_circular_l256_b3_h2"},
     {"correlate_exchange", "fftconvgrad_f16_causal_l1000_b3_h2"},
     {"taps", "fftconvstep_bf16_circular_l512_b3_h2"},
+    {"rescaled", "fftconv_f16_causal_l49000_b2_h1", true},
+    {"rescaled", "fftconvgrad_f16_circular_l256_b3_h2_pregate_postgate"},
 };
 
 struct TestedCase {

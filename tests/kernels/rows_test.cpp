@@ -6,7 +6,10 @@
 #include <numbers>
 #include <random>
 
+#include "kernels/plan/promise.hpp"
 #include "reference/half.hpp"
+#include "reference/judge.hpp"
+#include "tests/kernels/fields.hpp"
 #include "tests/kernels/support.hpp"
 
 namespace danaus {
@@ -247,6 +250,54 @@ INSTANTIATE_TEST_SUITE_P(Of, LongRows,
                                          "fftconv_f16_circular_l65536_k300_b1_h1",
                                          "fftconv_bf16_circular_l65536_k300_b1_h1",
                                          "fftconv_f16_causal_l65536_k300_b1_h1"),
+                         [](const auto& info) { return std::string(info.param); });
+
+// Gradients by one kernel, and each by a launch of its own: by chains, exchanges and outer passes.
+class GradientRows : public testing::TestWithParam<const char*> {
+ protected:
+  // Rows of u and dy are multiplied by powers of ten, row by row.
+  static Verdict judged(const Case& asked, std::initializer_list<int> of_u, std::initializer_list<int> of_dy,
+                        double spoiled = 0) {
+    Values values = make_values(asked, 1);
+    for (const auto& [name, powers] : {std::pair("u", of_u), std::pair("dy", of_dy)}) {
+      std::vector<double>& rows = values.at(name);
+      const auto of_batch = std::ssize(rows) / std::ssize(powers);
+      for (std::int64_t i = 0; i < std::ssize(rows); ++i)
+        rows[i] = round_to(asked.arrays().front().dtype, rows[i] * std::pow(10., powers.begin()[i / of_batch]));
+    }
+    if (spoiled != 0) values.at("dy")[5] = spoiled;
+    Plan plan(asked, executor_machine(few_blocks()));
+    auto fields = fields_of(asked, values, 0, 0);
+    std::vector<Buffer> buffers;
+    for (auto& [name, field] : fields) buffers.emplace_back(name, std::span(field.samples()));
+    plan.whole_call(buffers);
+    return verdict_on(asked, values, outputs_of(asked, fields), promise_of(asked, Device()));
+  }
+  static void expect_right(const Verdict& verdict, std::string_view name) {
+    for (const OutputVerdict& of : verdict.outputs)
+      EXPECT_TRUE(of.passed) << name << ": " << of.output << ' ' << of.clearance << ' ' << of.row.place << ' '
+                             << of.reason;
+  }
+};
+
+TEST_P(GradientRows, KeepTheirOwnBound) {
+  const Case asked = parse_case(text(GetParam(), "_b4_h2"));
+  expect_right(judged(asked, {0, 0, 0, 0}, {0, 0, 0, 0}), "alike");
+  expect_right(judged(asked, {0, -3, 0, 0}, {0, 3, 0, 0}), "crossed");
+  expect_right(judged(asked, {0, -4, 0, -4}, {-2, 2, -2, 2}), "all crossed");
+  expect_right(judged(asked, {2, 3, -3, -3}, {-5, -4, 0, 0}), "loud and quiet");
+  expect_right(judged(asked, {-5, -5, -5, -5}, {-4, -4, -4, -4}), "quiet");
+  expect_right(judged(asked, {3, 3, 3, 3}, {3, 3, 3, 3}), "loud");
+  expect_right(judged(asked, {0, 0, 0, 0}, {0, 0, 0, 0}, NAN), "NaN");
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, GradientRows,
+                         testing::Values("fftconvgrad_f16_circular_l256_pregate_postgate",
+                                         "fftconvgrad_bf16_circular_l256_pregate_postgate",
+                                         "fftconvgrad_f16_causal_l248_k300_pregate",
+                                         "fftconvgrad_f16_circular_l1024_k2000", "fftconvgrad_bf16_circular_l1536",
+                                         "fftconvgrad_bf16_circular_l2048_k30_pregate_postgate",
+                                         "fftconvgrad_f16_causal_l1000_k50_postgate"),
                          [](const auto& info) { return std::string(info.param); });
 
 std::vector<Part> parts() {

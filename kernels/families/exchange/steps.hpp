@@ -78,10 +78,11 @@ struct LiveRows {
 // bf16 samples of a unit to f16, by a power of two of its own, whose exponent is left at `exponent_at`. `beyond`: real
 // rows have an imaginary part in nr = 0.
 template <class P, bool beyond>
-DANAUS_DEVICE void narrow_unit(u32 (&re)[P::layout.radix][8], u32 (&im)[P::layout.radix][8],
-                               SharedAddress exponent_at) {
+DANAUS_DEVICE int narrow_unit(u32 (&re)[P::layout.radix][8], u32 (&im)[P::layout.radix][8],
+                              SharedAddress exponent_at) {
+  int exponent = 0;
   if constexpr (P::layout.scaled) {
-    const int exponent = scaled::narrow_all([&](auto visit) {
+    exponent = scaled::narrow_all([&](auto visit) {
       DANAUS_UNROLL
       for (int nr = 0; nr < P::layout.radix; ++nr) {
         DANAUS_UNROLL
@@ -93,6 +94,7 @@ DANAUS_DEVICE void narrow_unit(u32 (&re)[P::layout.radix][8], u32 (&im)[P::layou
     });
     if (device::lane_index() == 0) device::store_shared<4>(exponent_at, {static_cast<u32>(exponent)});
   }
+  return exponent;
 }
 
 // Which walk over a block's items: the first one, or that of items that it has noted, whose samples are f16 with powers

@@ -1,4 +1,4 @@
-// Items of long convolutions that the fast kernels have no room for.
+// Items that the fast kernels have no room for.
 #pragma once
 
 #include <memory>
@@ -18,14 +18,17 @@ struct Family {
   using Arguments = rescaled::Arguments;
   static constexpr std::size_t line_count = 1;
 
-  // Single rows of bf16 have powers of two of their own anyway.
   static constexpr Instances<Family> instances(std::size_t) {
     Instances<Family> all;
-    for (const Key& key : {Key{Dtype::f16, Fold::pair}, {Dtype::f16, Fold::right_angle}, {Dtype::bf16, Fold::pair}})
-      all.list[all.count++] = {key, Tuning{2}, kChosen, 0b111, true};
+    for (bool gradients : {false, true})
+      for (const Key& key : {Key{Dtype::f16, Fold::pair}, {Dtype::f16, Fold::right_angle}, {Dtype::bf16, Fold::pair}})
+        all.list[all.count++] = {{key.dtype, key.fold, gradients}, Tuning{2}, kChosen, 0b111, true};
     return all;
   }
 };
+
+// Single rows of bf16 have powers of two of their own anyway.
+constexpr bool is_needed(Dtype dtype, Fold fold) { return fold == Fold::pair || dtype == Dtype::f16; }
 
 // No convolution by itself.
 std::vector<std::unique_ptr<const Variant>> variants();
