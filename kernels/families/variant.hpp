@@ -7,7 +7,6 @@
 //   key_of(line, dtype, fold, gated)       fitted(key, tuning, device class): the tuning as far as there is room
 //   tuning_words(tuning)     what tells it from others of its key
 //   factors, spectrum_slots, spectrum_scale, make_tables, roundings, share
-//   kKeepsRowsApart          only of families that have it (Variant::keeps_rows_apart())
 //   takes(layout, problem)   only of families without an FFT, whose keys have size 0 and whose spectrum is the filter
 //                            itself: which cases they compute
 // Kernels whose key is `sparse` leave out blocks of a masked spectrum: Layout::live_block(vector of the spectrum).
@@ -94,8 +93,6 @@ class Variant {
   virtual int live_block(int vector) const { return vector; }
   // That a sample goes through on its way from u to y, gates aside; what bound_l2_of_kernel() takes.
   virtual int roundings() const = 0;
-  // Whether each row has a power of two of its own where it needs one (tile/range.hpp).
-  virtual bool keeps_rows_apart() const { return false; }
   // How rows lie in shared memory.
   virtual const RowLayout& rows() const = 0;
   // Of rows [B, H, L] and what a slab has of them. L must be a multiple of the grain.
@@ -156,9 +153,6 @@ class VariantOf final : public Variant {
     return vector;
   }
   int roundings() const override { return Family::roundings(layout_); }
-  bool keeps_rows_apart() const override {
-    return requires { Family::kKeepsRowsApart; };
-  }
   const RowLayout& rows() const override { return layout_; }
   Share share(const Load& load) const override { return Family::share(layout_, load); }
 

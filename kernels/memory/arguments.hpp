@@ -59,7 +59,7 @@ struct ConvolutionArguments {
   long long channel_pitch, row_pitch;
   int result_length, spectrum_parts;  // parts 0: the same range for all channels
   bool rows_apart;
-  float* energies;  // of clusters: [items, N2 / 8, 2] as an outer pass leaves them (families/outer), or null
+  float* energies;    // of clusters: [items, N2 / 8, 2] as an outer pass leaves them (families/outer), or null
   Division division;  // of the items among blocks or warps
   Transfer transfer;
 };

@@ -59,9 +59,9 @@ class ScaledRows {
     }
     // A spectrum without a factor may exceed 1: then the limit says by how much.
     const bool exceeds = limits.greatest > 0 && limits.greatest < dynamic_range::kMostEnergy;
-    powers = range::RowPowers(first, second,
-                              exceeds ? static_cast<int>(word_of(limits.greatest) >> 23) - 127
-                                      : dynamic_range::kMostExponentOfFactor<T>);
+    powers = range::RowPowers(
+        first, second,
+        exceeds ? static_cast<int>(word_of(limits.greatest) >> 23) - 127 : dynamic_range::kMostExponentOfFactor<T>);
     return true;
   }
 

@@ -69,22 +69,21 @@ constexpr std::int64_t aligned_words(std::int64_t words) {
 }
 
 // What is prepared of a case's filters, in words: a spectrum [H, N], or what is live of it; the factors [H, N1] of
-// their channels, N1 the rows of outer passes, of bf16 samples and where rows are kept apart; of f16 samples then the
-// ranges [H, R, 2], R the parts of a channel's transform; for gradients the conjugate spectrum [H, N], or that of the
-// kernel that makes all of them, last, so that a plan of the convolution alone can read what was prepared for them.
-// Without an FFT the filter.
+// their channels, N1 the rows of outer passes; of f16 samples then the ranges [H, R, 2], R the parts of a channel's
+// transform; for gradients the conjugate spectrum [H, N], or that of the kernel that makes all of them, last, so that a
+// plan of the convolution alone can read what was prepared for them. Without an FFT the filter.
 struct Prepared {
   std::int64_t spectrum = -1, factors = -1, ranges = -1, conjugate = -1;
   std::int64_t words = 0;
 
-  // Behind `before` words of others. `range_parts`: R, or 0 where rows are not kept apart.
+  // Behind `before` words of others. `range_parts`: R.
   Prepared(const Convolution& p, int size, int rows, int range_parts, bool plain, bool conjugated,
            std::int64_t before = 0)
       : words(before) {
     const auto take = [&](std::int64_t count) { return std::exchange(words, words + count); };
     if (plain) spectrum = take(p.channels * (size > 0 ? size : p.filter_length));
-    if (size > 0 && (p.dtype == Dtype::bf16 || range_parts > 0)) factors = take(p.channels * rows);
-    if (size > 0 && p.dtype == Dtype::f16 && range_parts > 0) {
+    if (size > 0) factors = take(p.channels * rows);
+    if (size > 0 && p.dtype == Dtype::f16) {
       words += words % 2;  // pairs of words are read at once
       ranges = take(2 * p.channels * range_parts);
     }

@@ -21,7 +21,6 @@ class ChunkVariant final : public Variant {
   std::vector<std::int32_t> spectrum_slots() const override { return inner_.spectrum_slots(); }
   double spectrum_scale() const override { return inner_.spectrum_scale(); }
   int roundings() const override { return inner_.roundings(); }
-  bool keeps_rows_apart() const override { return inner_.keeps_rows_apart(); }
   const RowLayout& rows() const override { return inner_.rows(); }
   Share share(const Load& load) const override { return inner_.share(load); }
 

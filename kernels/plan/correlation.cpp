@@ -276,9 +276,10 @@ class Correlation final : public Step {
       if (v) rows.push_back({u, w, dy, array(to.dpostgate), energies, false});
     }
     auto* const dk = static_cast<float*>(at(call, arrays_.dk)) + first * problem_.filter_length;
-    return rescaled_.launch(a, static_cast<int>(count), rows,
-                            RescaledItems::Taps{{u, w, nullptr, nullptr, energies}, {dy, v, nullptr, nullptr, of_dy}, dk},
-                            call.workspace, room(call.batch), machine, constants);
+    return rescaled_.launch(
+        a, static_cast<int>(count), rows,
+        RescaledItems::Taps{{u, w, nullptr, nullptr, energies}, {dy, v, nullptr, nullptr, of_dy}, dk}, call.workspace,
+        room(call.batch), machine, constants);
   }
 
   taps::Arguments taps_arguments(const Call& call, float* rows, std::int64_t first, std::int64_t count) const {

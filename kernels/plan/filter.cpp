@@ -237,8 +237,7 @@ class LongTransform final : public Step {
     } else {
       bind_spectra(call, prepared_, first * convolution_.size, first * rows_, a);
     }
-    if (prepared_.ranges >= 0)
-      a.ranges = reinterpret_cast<float*>(prepared_at(call, prepared_.ranges)) + 2 * first;
+    if (prepared_.ranges >= 0) a.ranges = reinterpret_cast<float*>(prepared_at(call, prepared_.ranges)) + 2 * first;
     give_sums(call, count, a);
     a.channels = static_cast<int>(count * rows_);
     a.size = inner_.size, a.parts = split_.parts;
@@ -297,9 +296,9 @@ class LongTransform final : public Step {
   std::string description_;
 };
 
-// Of a channel's transform, where the kernel keeps rows apart; else 0.
+// Of a channel's transform; without one 0.
 int range_parts(const Variant& variant, const Device& device) {
-  if (!variant.keeps_rows_apart()) return 0;
+  if (variant.size == 0) return 0;
   if (dynamic_cast<const LongVariant*>(&variant)) return 1;
   const int parts = spectrum::split_of(variant.wraps(), variant.size, device.block_bytes).parts;
   if (parts > 1 && !may_have_range_parts(variant.fold, variant.size))

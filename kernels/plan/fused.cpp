@@ -32,7 +32,7 @@ class FusedConvolution final : public Step {
     const std::int64_t spectrum_bytes =
         4 * p.channels * (size > 0 ? spectrum_numbers(kernel_.variant(), live_) : p.filter_length);
     ConvolutionArguments a = arguments_of_rows(call, p, arrays_, place_, constants);
-    a.rows_apart = kernel_.variant().keeps_rows_apart();
+    a.rows_apart = true;
     to(kernel_.launch(a, machine, spectrum_bytes, static_cast<std::int64_t>(constants.size_bytes())));
   }
 

@@ -62,8 +62,9 @@ class LongConvolution final : public Step {
             const LaunchTo& to) const override {
     const auto of_outer = constants.first(outer_words_), of_rescaled = constants.last(rescaled_words_);
     const auto of_inner = constants.subspan(outer_words_, constants.size() - outer_words_ - rescaled_words_);
-    auto* const energies =
-        rescaled_.exist() ? reinterpret_cast<float*>(static_cast<std::byte*>(call.workspace) + room(call.batch)) : nullptr;
+    auto* const energies = rescaled_.exist()
+                               ? reinterpret_cast<float*>(static_cast<std::byte*>(call.workspace) + room(call.batch))
+                               : nullptr;
     const int items = rescaled_.items_of_channel(call.batch);
     for (std::int64_t first = 0; first < problem_.channels; first += channels_)
       for (std::int64_t row = 0; row < call.batch; row += rows_) {
@@ -90,9 +91,9 @@ class LongConvolution final : public Step {
         };
         to(there_.launch(rows("u", arrays_.u, "pregate", arrays_.pregate, of_items), machine, of_outer));
         to(inner_launch(call, machine, of_inner, batch, first, count));
-        to(back_.launch(rows("y", arrays_.y, "postgate", arrays_.postgate,
-                             variant_.dtype == Dtype::f16 ? of_items : nullptr),
-                        machine, of_outer));
+        to(back_.launch(
+            rows("y", arrays_.y, "postgate", arrays_.postgate, variant_.dtype == Dtype::f16 ? of_items : nullptr),
+            machine, of_outer));
       }
     if (!energies) return;
     const ConvolutionArguments a = arguments_of_rows(call, problem_, arrays_, place_, constants);
@@ -102,8 +103,7 @@ class LongConvolution final : public Step {
 
  private:
   std::int64_t room(std::int64_t batch) const {
-    const std::int64_t planes =
-        plane_rows(variant_.fold, std::min(batch, rows_)) * channels_ * plane_bytes(numbers_);
+    const std::int64_t planes = plane_rows(variant_.fold, std::min(batch, rows_)) * channels_ * plane_bytes(numbers_);
     return std::max(planes, rescaled_.block_bytes());
   }
   Launch inner_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
@@ -112,7 +112,7 @@ class LongConvolution final : public Step {
     ConvolutionArguments a{};
     a.u = a.y = call.workspace;
     a.spectrum = prepared_at(call, place_.spectrum) + first * numbers_;
-    if (place_.factors >= 0)
+    if (variant_.dtype == Dtype::bf16)  // of f16 the last launch alone reads them
       a.spectrum_factors = reinterpret_cast<float*>(prepared_at(call, place_.factors)) + first * rows;
     a.tables = constants.data();
     a.spectrum_ranges =

@@ -36,7 +36,6 @@ class LongVariant : public Variant {
   std::vector<std::int32_t> spectrum_slots() const override;
   double spectrum_scale() const override;
   int roundings() const override;
-  bool keeps_rows_apart() const override { return true; }
   const RowLayout& rows() const override { return inner_.rows(); }
   Share share(const Load& load) const override { return inner_.share(load); }
 

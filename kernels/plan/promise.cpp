@@ -36,7 +36,7 @@ std::int64_t taps_beyond(const Variant& v, const Case& asked) {
 // samples are computed in f16, they become so by a power of two.
 bool takes_any_loudness(const Variant& v, const Case& asked) {
   if (asked.as<ShortBackward>() || asked.as<SpectralGradient>()) return false;
-  if (v.family == "mix" || v.keeps_rows_apart()) return true;
+  if (v.family == "mix" || (convolution_of(asked) && v.size > 0)) return true;
   if (const auto* p = asked.as<ShortConvolution>()) return v.dtype == Dtype::bf16 || !p->pregate;
   return v.dtype == Dtype::bf16;
 }

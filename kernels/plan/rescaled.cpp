@@ -82,7 +82,8 @@ Launch RescaledItems::launch(const ConvolutionArguments& of, int channels, std::
   rescaled::Arguments a{};
   a.channels = channels, a.items_of_channel = items_of_channel(of.batch), a.units = units_;
   a.points = static_cast<float*>(points), a.block_points = block_points_;
-  const std::int64_t most = std::min<std::int64_t>(concurrent_, std::int64_t{a.channels} * (taps ? 1 : a.items_of_channel));
+  const std::int64_t most =
+      std::min<std::int64_t>(concurrent_, std::int64_t{a.channels} * (taps ? 1 : a.items_of_channel));
   const std::int64_t blocks = std::clamp<std::int64_t>(bytes / block_bytes(), 1, most);
   Launch launch =
       make_launch(machine, description_, kernel(), Path::threads, blocks, layout_.threads, layout_.shared_bytes);
@@ -92,26 +93,19 @@ Launch RescaledItems::launch(const ConvolutionArguments& of, int channels, std::
     known.push_back(data);
     launch.touches({name, data, of_bytes, written, false});
   };
-  const std::int64_t row_bytes =
-      std::int64_t{2} * ((of.batch - std::int64_t{1}) * of.channels + channels) * of.length;
+  const std::int64_t row_bytes = std::int64_t{2} * ((of.batch - std::int64_t{1}) * of.channels + channels) * of.length;
   const auto arrays_of = [&](const Rows& from) {
     touch("results", from.y, row_bytes, true);
     touch("rows", from.u, row_bytes, false);
     touch("pregate", from.pregate, row_bytes, false), touch("postgate", from.postgate, row_bytes, false);
     touch("energies", from.energies, energy_bytes(channels, of.batch), false);
     const bool aligned = of.length % 8 == 0 && are_aligned({from.u, from.y, from.pregate, from.postgate});
-    return rescaled::RowArrays{from.u,
-                               from.pregate,
-                               from.postgate,
-                               from.y,
-                               of.length,
-                               std::int64_t{of.channels} * of.length,
-                               of.batch,
-                               of.length,
-                               of.length,
-                               aligned ? Transfer::vector : Transfer::element,
-                               from.energies,
-                               from.conjugate};
+    return rescaled::RowArrays{from.u,        from.pregate,
+                               from.postgate, from.y,
+                               of.length,     std::int64_t{of.channels} * of.length,
+                               of.batch,      of.length,
+                               of.length,     aligned ? Transfer::vector : Transfer::element,
+                               from.energies, from.conjugate};
   };
   for (const Rows& each : rows) a.rows[a.convolutions++] = arrays_of(each);
   touch("points", points, blocks * block_bytes(), true);

@@ -40,8 +40,8 @@ inline Property property_of(const Variant& v, const Case& asked) {
   const Spread spread = spread_of(v);
   const Promise promise = promise_of(asked, v, Device());
   const bool keeps_bits = spread == Spread::reach || spread == Spread::chunk || v.family == "mix";
-  return {keeps_bits ? Kept::bits : Kept::value, spread,
-          spread == Spread::reach ? promise.nonfinite_reach : 0, promise.shared_rows};
+  return {keeps_bits ? Kept::bits : Kept::value, spread, spread == Spread::reach ? promise.nonfinite_reach : 0,
+          promise.shared_rows};
 }
 
 // Outputs n - earlier to n + later have a tap on sample n.

@@ -83,7 +83,7 @@ TEST(LongChoice, ClustersTakeWholeLinesWithoutGates) {
 TEST(LongResult, ChunksOfChannels) {
   const Convolution problem = parse_convolution("fftconv_bf16_circular_l49152_b3_h3_pregate");
   ExecutorOptions options = few_blocks();
-  options.device.cache_bytes = 49152;  // of planes of four rows and of fp32 rows: one channel
+  options.device.cache_bytes = 49152;               // of planes of four rows and of fp32 rows: one channel
   constexpr int kEnergies = 3 * 2 * (768 / 8) * 8;  // of items of two rows, a unit is eight columns of 768
   EXPECT_EQ(Plan(problem, executor_machine(options)).workspace_bytes(3), 8 * 49152 + kEnergies);
   expect_right(problem, {}, options);

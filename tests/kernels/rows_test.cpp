@@ -198,7 +198,7 @@ class Rows : public testing::TestWithParam<Part> {
   template <class Check>
   void for_each_variant(Check check) const {
     for (const auto& v : variants())
-      if (v->compiled && v->keeps_rows_apart() && v->family == GetParam().family && v->size == GetParam().size &&
+      if (v->compiled && v->family == GetParam().family && v->size == GetParam().size &&
           (v->preferred || v->unaligned) && v->suits(0) && !v->sparse)
         check(*v);
   }
@@ -304,7 +304,7 @@ std::vector<Part> parts() {
   std::vector<Part> list;
   for (const auto& v : variants()) {
     const auto same = [&](const Part& p) { return p.family == v->family && p.size == v->size; };
-    if (v->keeps_rows_apart() && std::ranges::none_of(list, same)) list.push_back({v->family, v->size});
+    if (v->size > 0 && std::ranges::none_of(list, same)) list.push_back({v->family, v->size});
   }
   return list;
 }

@@ -16,7 +16,6 @@ struct Family {
   using Tuning = chain::Tuning;
   using Layout = chain::Layout;
   using Arguments = ConvolutionArguments;
-  static constexpr bool kKeepsRowsApart = true;
   static constexpr const auto& lines = kLines;
   static constexpr std::size_t line_count = kLines.size();
   static constexpr Instances<Family> instances(std::size_t line) { return fused_instances<Family>(line); }

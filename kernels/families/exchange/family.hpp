@@ -17,7 +17,6 @@ struct Family {
   using Tuning = exchange::Tuning;
   using Layout = exchange::Layout;
   using Arguments = ConvolutionArguments;
-  static constexpr bool kKeepsRowsApart = true;
   static constexpr const auto& lines = kLines;
   static constexpr std::size_t line_count = kLines.size();
   static constexpr Instances<Family> instances(std::size_t line) { return fused_instances<Family>(line); }

@@ -78,8 +78,7 @@ struct LiveRows {
 // bf16 samples of a unit to f16, by a power of two of its own, whose exponent is left at `exponent_at`. `beyond`: real
 // rows have an imaginary part in nr = 0.
 template <class P, bool beyond>
-DANAUS_DEVICE int narrow_unit(u32 (&re)[P::layout.radix][8], u32 (&im)[P::layout.radix][8],
-                              SharedAddress exponent_at) {
+DANAUS_DEVICE int narrow_unit(u32 (&re)[P::layout.radix][8], u32 (&im)[P::layout.radix][8], SharedAddress exponent_at) {
   int exponent = 0;
   if constexpr (P::layout.scaled) {
     exponent = scaled::narrow_all([&](auto visit) {

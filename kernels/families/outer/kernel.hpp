@@ -13,8 +13,8 @@
 // scaling    unitary up to a power of two, in the twiddle
 // memory     a block keeps its columns, and their twiddles, while items go by through a ring of tiles; a gate meets
 //            samples on their way between global and shared memory
-// range      the pass there leaves the energies of rows, the pass back in f16 what is not finite, for those items that are
-//            computed once more (families/rescaled)
+// range      the pass there leaves energies of rows, the pass back in f16 says what is not finite: families/rescaled
+//            computes doubtful items once more
 // error      counted by roundings_of_pass() each way
 // reference  reference/convolution/convolve.hpp   test   tests/kernels/outer_test.cpp
 #pragma once

@@ -145,13 +145,13 @@ class CorrelatedChannels {
     for (int b = 0; b < a_.correlated[0].batch; b += layout.item_rows) {
       double energies[2][2] = {};
       DANAUS_UNROLL_BY(1)
-      for (int row = 0; row < layout.item_rows && b + row < a_.correlated[0].batch; ++row)
-        DANAUS_UNROLL_BY(1)
-        for (int array = 0; array < 2; ++array) {
-          const double energy = Rows(a_.correlated[array], {h, b + row, 0}).energy(0, 0);
-          energies[array][row] = energy;
-          is_finite &= range::is_finite(energy);
-        }
+      for (int i = 0; i < 2 * layout.item_rows; ++i) {
+        const int row = i / 2, array = i % 2;
+        if (b + row >= a_.correlated[0].batch) break;
+        const double energy = Rows(a_.correlated[array], {h, b + row, 0}).energy(0, 0);
+        energies[array][row] = energy;
+        is_finite &= range::is_finite(energy);
+      }
       const auto is_quiet = [&](const double(&of)[2]) {
         const double sum = of[0] + of[1];
         return sum > 0 && sum < a_.least_energy;

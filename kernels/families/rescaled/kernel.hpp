@@ -101,8 +101,7 @@ class ConvolvedItems {
       rows.load(0, n, powers, re);
       if (rows.has_second()) rows.load(1, n, powers, im);
       DANAUS_UNROLL
-      for (int k = 0; k < 8; ++k)
-        points_.store(n + k, layout.pair ? Complex{re[k], im[k]} : re[k] * weight(n + k));
+      for (int k = 0; k < 8; ++k) points_.store(n + k, layout.pair ? Complex{re[k], im[k]} : re[k] * weight(n + k));
     }
     device::sync_block();
   }
@@ -123,8 +122,8 @@ class ConvolvedItems {
     }
   }
 
-  // By the channel's spectrum, to conjugate numbers. Returns what they were divided by: the greatest factor of its rows,
-  // so that no other makes them larger.
+  // By the channel's spectrum, to conjugate numbers. Returns what they were divided by: the greatest factor of its
+  // rows, so that no other makes them larger.
   DANAUS_DEVICE float multiply(int channel) const {
     const int columns = a_.stages.size / a_.outer_rows;
     const float* const factors = a_.spectrum_factors + 1ll * channel * a_.live;

@@ -63,19 +63,20 @@ struct Arguments {
   const std::uint32_t* marks;    // [M + 1] fp32 by which frequencies are multiplied, or null
   float* factors;                // [H]: what each channel's spectrum is divided by, or null: nothing
   float* ranges;                 // [H, parts, 2]: least and greatest energy of f16 items, with factors; or null
-  float* sums;  // [H, sums_of_channel, 2] of the outer pass, over taps: of magnitudes, of squares. The inner pass then
-                // has factors of channels, not of rows, and ranges [H, 2] without a greatest energy. Or null
   std::uint32_t* spectrum;       // [H, N] complex numbers: pairs of real parts, then of imaginary parts
   std::uint32_t* conjugate;      // the same of the conjugate; either may be null
   long long filter_length;       // K
   int channels, period;          // H, of the inner pass H N1; L
   int size;                      // N, of the inner pass N2
   int parts;                     // R: N = R M; of real pairs 1, where N = 2 M
-  int sums_of_channel, rows_of_channel;  // with sums; N1
   float scale;
   Dtype k_dtype;  // of the taps
   bool circular, right_angle;
   bool real_pairs;  // pair fold, two taps a point
+  // [H, sums_of_channel, 2] of the outer pass, over taps: of magnitudes, of squares. The inner pass then has factors of
+  // channels, not of their N1 rows, and ranges [H, 2] without a greatest energy. Or null.
+  float* sums;
+  int sums_of_channel, rows_of_channel;
 };
 
 }  // namespace danaus::spectrum
