@@ -52,13 +52,14 @@ RescaledItems::RescaledItems(const Convolution& problem, const Correlator& corre
       outer_rows_(1),
       live_(1),
       units_(units),
-      correlation_size_(static_cast<int>(std::bit_ceil(2 * static_cast<std::uint64_t>(problem.length)))),
+      correlation_size_(static_cast<int>(std::bit_ceil(std::max<std::uint64_t>(2 * problem.length, 8)))),
       filter_length_(problem.filter_length),
       circular_(problem.mode == Mode::circular),
       least_share_(dynamic_range::kLeastSquareOfGradients / dynamic_range::kLeastSquare),
       description_(std::move(description)) {
   block_points_ = std::int64_t{correlation_size_} + correlation_size_ / 2 + 1;  // and the sums
   if (!correlator.all) return;
+  block_points_ = std::max<std::int64_t>(block_points_, size_);
   const Variant& convolution = correlator.convolution();
   scale_ = 1 / (convolution.spectrum_scale() * size_);
   slots_ = {0};
