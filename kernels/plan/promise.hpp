@@ -10,10 +10,13 @@
 namespace danaus {
 
 // Where NaN or infinity of an input shows in outputs: `reach`, in those that its taps reach. `chunk`, in its chunk too.
-// `row`, in its row.
-enum class Spread { reach, chunk, row };
+// `row`, in its row. `pair`, in the other row of the pair too. `pieces`, perhaps in the rows beside its own.
+enum class Spread { reach, chunk, row, pair, pieces };
 
 Spread spread_of(const Variant& variant);
+
+// Whether a row errs in proportion to itself, whatever the other rows of its transform are.
+bool keeps_rows_apart(const Variant& variant);
 
 // Whether samples of any scale give outputs within their bounds, where those are in range of their type. Otherwise rows
 // are within kLoudest and kQuietest times unit noise.
