@@ -20,9 +20,9 @@ struct Comparison {
 // Up to here of what was summed over the truth, errors are relative to the truth.
 inline constexpr double kWellConditioned = 2;
 
-// `summed` is the norm that the truth would have if nothing had cancelled (judge.hpp); where it is more than
-// kWellConditioned times that of the truth, errors are relative to it; the truth may be zero throughout then, and the
-// gain's error is 0. Where both are zero, a result that is too has errors 0, and any other has infinite ones. So has a
+// `summed` is the norm that the truth would have if nothing had cancelled (judge.hpp). Errors are relative to it where
+// it is more than kWellConditioned times the norm of the truth. The truth may then be zero throughout, and the gain's
+// error is 0. Where `summed` is zero too, a result of zeros has errors of 0, and any other has infinite ones. So has a
 // NaN or an infinity on either side. Throws when the sizes differ or are 0.
 Comparison compare(std::span<const double> expected, std::span<const double> actual, double summed = 0);
 

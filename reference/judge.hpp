@@ -49,14 +49,13 @@ struct OutputTerms {
   RowOrder order;
   // Of each row the norm that it would have if nothing cancelled, and the bound on its L2 error relative to that norm.
   std::vector<double> summed, bounds;
-  // In how many samples, and at how many frequencies, each row has its errors, as far as that follows from what was
-  // summed: a gate that is a spike leaves one sample, a filter of one frequency one number. Infinite where nothing is
-  // known.
+  // In how many samples, and at how many frequencies, each row has its errors, as far as the inputs tell. A gate with
+  // one spike leaves one sample, and a filter of one frequency leaves one number. Infinite where nothing is known.
   std::vector<double> samples, frequencies;
   // Rows that read NaN or infinity. Their `summed` leaves those out.
   std::vector<bool> is_spoiled;
-  // Where rows share a transform: whether they show each other's NaN and infinities, and by how much errors of single
-  // rows may be larger, kPairExcess in pairs that are kept apart.
+  // Where rows share a transform: whether they show each other's NaN and infinities, and by what factor the error of a
+  // single row may be larger. The factor is kPairExcess in pairs that are kept apart.
   bool shares_nonfinite = false;
   double excess = 1;
   std::int64_t nonfinite_reach = kWholeRow;  // as promised (promise.hpp)

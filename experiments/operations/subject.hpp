@@ -1,6 +1,5 @@
-// What the program must know of an operation beside what reference/operation.hpp and reference/judge.hpp say of all:
-// how it is timed, and who else computes the same. A class for each kind of operation, in a file here, and a line in
-// subject.cpp.
+// What the program knows of an operation beside reference/operation.hpp and reference/judge.hpp: how it is timed, and
+// who else computes the same. Each kind of operation has a class in a file here, and a line in subject.cpp.
 #pragma once
 
 #include <cstdint>

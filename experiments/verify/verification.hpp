@@ -11,24 +11,28 @@
 
 namespace danaus {
 
-//   {"status": "passed" | "failed", "samples": how many were compared, "rel_l2", "rel_max", "snr_db", "gain_error",
-//    "bound": of the L2 error over all rows,
-//    "clearance": the share of its bound that an error takes, the largest of L2, maximum and gain, over all rows and of
-//    each row,
-//    "worst": index into the output,
-//    "row": {"place": "b=1, h=2", "error": L2, over what was summed to the row, "bound", "clearance"} of the worst row,
-//    "cancelled": what was summed over the truth, where errors are relative to the former,
-//    "truth": "direct" | "fftw",
-//    "reason": why it failed beyond its bounds, or which samples overflow}
+// The fields of a verdict:
+//   status               "passed" or "failed"
+//   samples              how many were compared
+//   rel_l2, rel_max, snr_db, gain_error
+//                        over all rows
+//   bound                of rel_l2
+//   clearance            the largest share of its bound that an error takes: L2, maximum or gain, of a row or of all
+//   worst                index into the output
+//   row                  the worst row: {"place": "b=1, h=2", "error", "bound", "clearance"}; its L2 error is relative
+//                        to what was summed to it
+//   cancelled            what was summed over the truth, where errors are relative to the former
+//   truth                "direct" or "fftw"
+//   reason               why it failed beyond its bounds, or which samples overflow
 Json verdict_row(const OutputVerdict& verdict, std::string_view truth);
 
 // Of a case, whose worst output it is: with "output" where there are several. {"status": "skipped", "reason"} where
 // nothing was compared.
 Json verdict_row(const Verdict& verdict, std::string_view truth);
 
-// What outputs are to be compared with: the direct sum where it is small enough or FFTW itself is judged, else FFTW.
-// Where the direct sum over all samples takes too long, it is over some, which `known` then says. Nothing where there
-// is none.
+// The truth that outputs are compared with. It is the direct sum where that is small enough, or where FFTW itself is
+// judged; else it is FFTW's. Where a direct sum of all samples takes too long, some are summed, and `known` says which.
+// Nothing where there is no truth.
 std::optional<Expected> expected_of(const Case& asked, const Judge& judge, const Values& inputs, const Values& outputs,
                                     bool of_fftw, KnownNumbers& known);
 Json without_truth();  // a verdict_row() that says so
@@ -42,9 +46,8 @@ struct Recording {
   std::vector<double> samples;
 };
 
-// Makes a trial: {"verify": how it is judged or, where the trial cannot be made, {"status": "skipped", "reason"}}. Of
-// outputs that are known in part only that part is compared. Of other operations than the convolution there are beside
-// it
+// Makes a trial: {"verify": its verdict, or {"status": "skipped", "reason"} where the trial cannot be made}. Outputs
+// that are known in part are compared in that part. Operations other than the convolution have besides
 //   "outputs": {name: verdict with "truth"},
 //   "adjoint": {"status", "product": <y, dy>, "error", "bound", "clearance", "worst": the output}, of Gaussian
 //   gradients

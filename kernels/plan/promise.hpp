@@ -1,5 +1,5 @@
-// What the kernels of a plan promise of outputs today, a line a family: how they round, and what rows owe to each
-// other. docs/domain.md and docs/causality.md say the same in words.
+// What the kernels of a plan promise today, a line for each family: how outputs are rounded, and how rows of one
+// transform affect each other. docs/domain.md and docs/causality.md say the same in words.
 #pragma once
 
 #include "kernels/families/variant.hpp"
@@ -9,9 +9,14 @@
 
 namespace danaus {
 
-// Where NaN or infinity of an input shows in outputs: `reach`, in those that its taps reach. `chunk`, in its chunk too.
-// `row`, in its row. `pair`, in the other row of the pair too. `pieces`, perhaps in the rows beside its own.
-enum class Spread { reach, chunk, row, pair, pieces };
+// Where a NaN or an infinity of an input shows in outputs.
+enum class Spread {
+  reach,   // where taps reach
+  chunk,   // and in the rest of its chunk
+  row,     // in its row
+  pair,    // and in the other row of the pair
+  pieces,  // and perhaps in rows beside its own
+};
 
 Spread spread_of(const Variant& variant);
 

@@ -40,8 +40,8 @@ std::vector<double> convolve_rounded(const Convolution& problem, const Inputs& i
 // are y.
 double bound_l2_of_kernel(const Convolution& problem, int roundings);
 
-// Bound on the L2 error of the gradient of the filters [H, K], relative to what was summed to it (correlated_terms()):
-// of so many roundings in f16 and one by each gate in the samples' type.
+// The bound on the L2 error of dk [H, K], relative to what was summed to it (correlated_terms()). There are so many
+// roundings in f16, and one by each gate in the samples' type.
 double bound_l2_of_correlation(const Convolution& problem, int roundings);
 
 // bound_l2_of_roundings() for the pipeline above, R = 8 p - 1: each way p matrices, p products, p - 1 twiddles and p -

@@ -128,9 +128,9 @@ OutputTerms correlated_terms(const Convolution& p, const Array& output, const In
   return terms;
 }
 
-// Two forward transforms and an inverse, in which each value is rounded about once in each of log2 N steps, and the
-// products; as a random walk, and twice that for data whose energy the filter removes (constant data lose most). A
-// prime factor above 13 is computed by a convolution of its own, which takes as many steps again.
+// Two forward transforms, the products and an inverse. A transform rounds each value about once in each of log2 N
+// steps, and roundings add like a random walk. Twice that, for data whose energy the filter removes: constant data lose
+// most. A prime factor above 13 is computed by a convolution of its own, which takes as many steps again.
 double fftw_bound(const Convolution& p) {
   constexpr std::int64_t kMostFactor = 13;  // that FFTW has code for
   const std::int64_t n = real_fft_size(p);

@@ -10,14 +10,14 @@ namespace danaus {
 Inputs inputs_of(const Values& values);
 Values values_of(Inputs inputs);
 
-// Of an output [B, H, L], after * conv(before * rows, k): a row is relative to |before rows| |k| rms(after), where a
-// convolution by FFT errs also where the row itself is small. k is what a mask leaves of it. Gates may be empty.
+// The terms of an output after * conv(before * rows, k) [B, H, L]. Errors of a row are relative to |before rows| |k|
+// rms(after), since an FFT errs also where the row itself is small. k is what a mask leaves of it. Gates may be empty.
 OutputTerms convolved_terms(const Convolution& problem, const Array& output, const std::vector<double>& rows,
                             const std::vector<double>& k, const std::vector<double>& before,
                             const std::vector<double>& after, double bound, const Promise& promise);
 
-// Of dk [H, K], whose rows are relative to the root of the sum over the batch of |w u|^2 |v dy|^2, and to the share of
-// all lags that K taps see. Rows of the batch err independently.
+// The terms of dk [H, K]. Rows of the batch err independently: errors are relative to the root of the sum over the
+// batch of |w u|^2 |v dy|^2. Of that, K taps see their share of all lags.
 OutputTerms correlated_terms(const Convolution& problem, const Array& output, const Inputs& inputs,
                              const std::vector<double>& dy, double bound, const Promise& promise);
 

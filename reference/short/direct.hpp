@@ -12,8 +12,7 @@ Values make_inputs(const ShortConvolution& problem, std::uint64_t seed = 0);
 // y, of the values that arrays() names.
 std::vector<double> short_convolution(const ShortConvolution& problem, const Values& values);
 
-// Of each sample of y the square that it would have if the terms of its sum were all at right angles: what rounding
-// errors are relative to where y is small because they cancel.
+// The sum of the squared terms of each sample of y. Rounding errors are relative to it where terms cancel.
 std::vector<double> summed_squares(const ShortConvolution& problem, const Values& values);
 
 // Of sum(y * dy): with respect to u, k and the bias, and the gates where the case has some.
@@ -21,7 +20,7 @@ struct ShortGradients {
   std::vector<double> du, dk, dbias, dpregate, dpostgate;
 };
 ShortGradients short_gradients(const ShortConvolution& problem, const Values& values);  // dy among them
-// Of each of their elements the square that it would have likewise, were its terms at right angles.
+// The sum of the squared terms of each element of the gradients.
 ShortGradients summed_gradients(const ShortConvolution& problem, const Values& values);
 
 }  // namespace danaus
