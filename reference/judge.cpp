@@ -139,8 +139,11 @@ class OutputJudge {
     const auto samples = static_cast<std::int64_t>(count);
     const double rms = scale / std::sqrt(std::min(count, terms_.samples[row]));
     const double allowed_max = bound_max(bound, samples) * std::max(largest_right, rms) + floor * bound_max(1, samples);
+    // Numbers below half of the least step all become zero, so that errors of the floor do not average out.
     const double allowed_gain =
-        few < kFewNumbers || size == 0 ? allowed : bound_gain(allowed / size, static_cast<std::int64_t>(few)) * size;
+        few < kFewNumbers || size == 0
+            ? allowed
+            : bound_gain(bound * scale / size, static_cast<std::int64_t>(few)) * size + floor * std::sqrt(count);
     const double clearance =
         std::max({share(error, allowed), share(largest, allowed_max), share(std::abs(product), allowed_gain)});
     const double relative = error == 0 ? 0 : scale > 0 ? error / scale : kInfinity;
@@ -176,7 +179,7 @@ class OutputJudge {
     verdict_.bound = l2 + of_floor;
     const double gain = few_ < kFewNumbers * static_cast<double>(rows_)
                             ? verdict_.bound * all.cancelled
-                            : bound_gain(verdict_.bound * all.cancelled, static_cast<std::int64_t>(few));
+                            : bound_gain(l2 * all.cancelled, static_cast<std::int64_t>(few)) + of_floor;
     const double of_l2 = share(all.rel_l2, verdict_.bound);
     const double of_all = std::max(of_l2, share(std::abs(all.gain_error), gain));  // largest errors are rows' own
     verdict_.clearance = std::max(of_all, verdict_.row.clearance);

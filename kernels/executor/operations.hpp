@@ -158,6 +158,7 @@ inline int block_count() { return detail::here().block_count; }
 inline int lane_index() { return thread_index() % 32; }
 inline int warp_index(const Site site = Site::current()) { return detail::warp_index(site); }
 
+inline u32 held(u32 a) { return a; }
 inline u32 shift_left(u32 a, u32 bits) { return bits < 32 ? a << bits : 0; }
 inline u32 permute_bytes(u32 a, u32 b, u32 selector) {
   ++detail::here().counters->byte_permutes;
@@ -386,10 +387,14 @@ inline u32 shuffle(u32 value, int source, const Site site = Site::current()) {
   detail::rendezvous(detail::Kind::shuffle, &request, site);
   return request.value;
 }
+inline u32 shuffle_xor(u32 value, int mask, const Site site = Site::current()) {
+  return shuffle(value, lane_index() ^ mask, site);
+}
 inline u32 max_of_warp(u32 value, const Site site = Site::current()) {
   detail::rendezvous(detail::Kind::max_of_warp, &value, site);
   return value;
 }
+inline bool any_of_warp(bool value, const Site site = Site::current()) { return max_of_warp(value, site) != 0; }
 inline void sync_warp(const Site site = Site::current()) { detail::rendezvous(detail::Kind::sync_warp, nullptr, site); }
 inline void sync_block(const Site site = Site::current()) {
   detail::rendezvous(detail::Kind::sync_block, nullptr, site);

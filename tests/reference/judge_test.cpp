@@ -250,6 +250,17 @@ TEST(Judge, RowsOfAPairAreRelativeToBothWhereTheyAreNotKeptApart) {
   EXPECT_TRUE(with_row_off(0, 0.05, all).passed);
 }
 
+// A row of numbers below half of f16's least step is rounded to zeros. No number ten times as large may be.
+TEST(Judge, RowsBelowTheLeastStepMayBeZero) {
+  for (const auto& [scale, is_right] : {std::pair(0x1p-28, true), {0x1p-22, false}}) {
+    OneCase c("fftconv_f16_circular_l1024_k1_b1_h2", {});
+    for (int n = 0; n < 1024; ++n) c.inputs.at("u")[n] = scale * (n % 7 - 3);
+    c.outputs = truth(c.asked, c.inputs);
+    std::fill_n(c.outputs.at("y").begin(), 1024, 0);
+    EXPECT_EQ(c.verdict({.roundings = {12}}).passed, is_right) << scale;
+  }
+}
+
 // Rows that read NaN show it, and no other row does.
 TEST(Judge, NanStaysInItsRow) {
   OneCase c("fftconv_f16_circular_l64_b4_h2", {});
