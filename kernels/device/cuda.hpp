@@ -640,7 +640,9 @@ DANAUS_DEVICE void wait_for_previous_grid() {
 #endif
 }
 
-DANAUS_DEVICE void sincos_pi(float x, float& sine, float& cosine) { sincospif(x, &sine, &cosine); }
+DANAUS_DEVICE float fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+DANAUS_DEVICE double fma(double a, double b, double c) { return __fma_rn(a, b, c); }
+DANAUS_DEVICE float nearest(float x) { return rintf(x); }
 DANAUS_DEVICE u32 shuffle(u32 value, int source) { return __shfl_sync(0xffffffffu, value, source); }
 DANAUS_DEVICE u32 shuffle_xor(u32 value, int mask) { return __shfl_xor_sync(0xffffffffu, value, mask); }
 DANAUS_DEVICE void sync_warp() { __syncwarp(); }

@@ -19,7 +19,8 @@
 //   max_of_warp(a)           the greatest of the warp's
 //   any_of_warp(a)           whether a lane of the warp says so
 //   shuffle(a, lane)         what another lane gives        shuffle_xor(a, mask)   the lane with these bits flipped
-//   sincos_pi(x, s, c)       sine and cosine of pi x, fp32
+//   fma(a, b, c)             a b + c, rounded once, fp32 or fp64; a * b + c rounds twice on every machine
+//   nearest(x)               the nearest integer, of two the even one, fp32
 //   mma_f16acc(a, b, c)      m16n8k16, f16 operands, accumulators rounded to f16 once an instruction
 //   mma_f32acc<T>(a, b, c)   m16n8k16, T operands, f32 accumulators; both also as m16n8k8, with two registers of a and
 //                            one of b

@@ -460,14 +460,11 @@ inline void wait_until_at_least(const u32* flag, u32 value, const Site site = Si
   detail::wait_until_at_least(flag, value, site);
 }
 
-// sin and cos of pi x, each rounded once.
-inline void sincos_pi(float x, float& sine, float& cosine) {
-  const double angle = std::numbers::pi * (x - 2 * std::nearbyint(x / 2.));
-  sine = static_cast<float>(std::sin(angle));
-  cosine = static_cast<float>(std::cos(angle));
-}
+inline float fma(float a, float b, float c) { return std::fma(a, b, c); }
+inline double fma(double a, double b, double c) { return std::fma(a, b, c); }
+inline float nearest(float x) { return std::nearbyint(x); }
 
-// fp32 arithmetic is ordinary C++; a kernel that wants it counted says how many operations it does.
+// Other arithmetic of fp32 is ordinary C++; a kernel that wants it counted says how many operations it does.
 inline void count_fp32(int operations) { detail::here().counters->fp32_operations += std::uint64_t(operations); }
 
 }  // namespace device

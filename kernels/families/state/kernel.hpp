@@ -565,8 +565,9 @@ DANAUS_DEVICE void step(const Arguments& a) {
     float y = 0;
     DANAUS_UNROLL
     for (int i = 0; i < kOfLane; ++i) {
-      x[i] = add(times(p[i], x[i]), {b[i].re * u, b[i].im * u});
-      y += c[i].re * x[i].re - c[i].im * x[i].im;
+      const Complex32 decayed = times(p[i], x[i]);
+      x[i] = {device::fma(b[i].re, u, decayed.re), device::fma(b[i].im, u, decayed.im)};
+      y = device::fma(c[i].re, x[i].re, device::fma(-c[i].im, x[i].im, y));
     }
     device::count_fp32(14 * kOfLane);
     DANAUS_UNROLL
