@@ -42,9 +42,8 @@ bool takes_any_loudness(const Variant& v, const Case& asked) {
 }
 
 Spread spread_of(const Variant& v) {
-  if (v.family == "toeplitz" || v.family == "direct") return Spread::reach;
-  if (v.family == "state") return Spread::chunk;
-  return Spread::row;
+  const bool keeps_reach = v.family == "toeplitz" || v.family == "direct" || v.family == "state";
+  return keeps_reach ? Spread::reach : Spread::row;
 }
 
 Promise promise_of(const Case& asked, const Variant& v, const Device& device) {
@@ -62,7 +61,7 @@ Promise promise_of(const Case& asked, const Variant& v, const Device& device) {
   if (const auto* state = asked.as<StateSpace>()) {  // by the recurrence one sample at a time
     if (v.shared_bytes > 0)
       promise.roundings.chunk = state::choose(*state, device, state::Work::convolve).layout().tuning.chunk;
-    promise.nonfinite_reach = promise.roundings.chunk;
+    promise.nonfinite_reach = 0;
   } else if (spread_of(v) == Spread::reach) {
     promise.nonfinite_reach = taps_beyond(v, asked);
   }

@@ -12,7 +12,6 @@ namespace danaus {
 // Where a NaN or an infinity of an input shows in outputs.
 enum class Spread {
   reach,  // where taps reach
-  chunk,  // and in the rest of its chunk
   row,    // in its row
 };
 

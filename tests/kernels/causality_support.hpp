@@ -39,7 +39,7 @@ struct Property {
 inline Property property_of(const Variant& v, const Case& asked) {
   const Spread spread = spread_of(v);
   const Promise promise = promise_of(asked, v, Device());
-  const bool keeps_bits = spread == Spread::reach || spread == Spread::chunk || v.family == "mix";
+  const bool keeps_bits = spread == Spread::reach || v.family == "mix";
   return {keeps_bits ? Kept::bits : Kept::value, spread, spread == Spread::reach ? promise.nonfinite_reach : 0,
           promise.shared_rows};
 }
@@ -205,7 +205,7 @@ class Properties {
       const bool is_beside = change.is_beside(at, promise_.shared_rows);
       if (change.reaches(at, reach))
         ++reached, spoiled += change.is_finite() ? !same(now[i], before[i]) : !std::isfinite(now[i]);
-      if (change.reaches(at, change.is_finite() ? reach : spread(change, array.name))) continue;
+      if (change.reaches(at, change.is_finite() ? reach : spread(array.name))) continue;
       if (is_beside || (promise_.unreached == Kept::value && change.is_of(at))) {
         errors[{at.row, at.channel}] += std::pow(now[i] - before[i], 2);
       } else if (!same(now[i], before[i]) && ++different == 1) {
@@ -222,10 +222,9 @@ class Properties {
   }
 
   // Where what is not finite may show, of its row and channel.
-  Reach spread(const Change& change, std::string_view output) const {
+  Reach spread(std::string_view output) const {
     Reach reach = reach_of(asked_, output);
-    if (promise_.spread > Spread::chunk) return {kAnySample, kAnySample};
-    if (promise_.spread == Spread::chunk) reach.earlier += change.first % kMostChunk;
+    if (promise_.spread > Spread::reach) return {kAnySample, kAnySample};
     (is_before_its_cause(output) ? reach.earlier : reach.later) += promise_.more;
     return reach;
   }
@@ -239,8 +238,6 @@ class Properties {
     EXPECT_LE(std::sqrt(square), bound_l2_of_kernel(*p, roundings_) * summed)
         << output << " of row " << of.row << ", channel " << of.channel;
   }
-
-  static constexpr std::int64_t kMostChunk = 64;  // samples, of a state's
 
   const Case asked_;
   const Property promise_;
@@ -286,6 +283,8 @@ inline constexpr CausalityCase kCausalityCases[] = {
     {"state", "ssmconv_f16_s10_l300_b3_h2_initial_final"},
     {"state", "ssmconv_bf16_s1_l2100_b3_h2"},
     {"state", "ssmconv_f16_s64_l300_b50_h2_final"},
+    {"state", "ssmconv_bf16_s64_l248_b64_h2"},
+    {"state", "ssmconv_f16_s200_l152_b3_h2"},
     {"state", "ssmconv_f16_s4_l20_b3_h2"},
     {"mix", "spectral_f32_tf32_complex_b20_c16x20_l32_m8_shared"},
     {"mix", "spectral_f16_complex_b3_c16x5_l64_m64_shared"},
