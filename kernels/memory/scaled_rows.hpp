@@ -103,7 +103,7 @@ class ScaledRows {
       double samples[8];
       load(row, n, samples);
       DANAUS_UNROLL
-      for (int k = 0; k < 8; ++k) sum += samples[k] * samples[k];
+      for (int k = 0; k < 8; ++k) sum = device::fma(samples[k], samples[k], sum);
     }
     DANAUS_UNROLL_BY(1)
     for (int mask = 1; mask < 32; mask *= 2) {

@@ -125,7 +125,7 @@ class Block {
   DANAUS_DEVICE bool pregate() const { return layout.gated && a_.pregate; }
   DANAUS_DEVICE bool postgate() const { return layout.gated && a_.postgate; }
   DANAUS_DEVICE bool is_enclosing() const { return !layout.pair && encloses(path_); }
-  DANAUS_DEVICE NotedItems noted() const { return {layout.notes_begin, items_.count}; }
+  DANAUS_DEVICE NotedItems noted() const { return NotedItems(layout.notes_begin, items_.count); }
 
   DANAUS_DEVICE void finish() const {
     if (noted().template has_any<layout.tuning.warps>()) Block(a_).run_again();

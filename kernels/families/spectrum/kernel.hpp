@@ -410,7 +410,7 @@ DANAUS_DEVICE void run_whole(const Arguments& a) {
   transform.run([&](int f, Complex x, SharedAddress at) {
     x = a.scale * transform.scale() * x;
     if (a.marks) x = float_of(device::load_constant<4>(a.marks + f)[0]) * x;
-    greatest = max(greatest, x.re * x.re + x.im * x.im);
+    greatest = max(greatest, device::fma(x.re, x.re, x.im * x.im));
     device::count_fp32(4);
     device::store_shared<4>(at, {device::pack2<Dtype::f16>(x.re, x.im)});
   });
