@@ -21,11 +21,11 @@ DANAUS_DEVICE void store_energies(float* to, const Tiles (&re)[P::layout.radix],
   for (int nr = 0; nr < P::layout.radix; ++nr) {
     DANAUS_UNROLL
     for (int i = 0; i < kWords; ++i) {
-      squares.template add<0>(re[nr][i]);
-      if constexpr (P::layout.pair) squares.template add<1>(im[nr][i]);
+      squares.template add<0>(re[nr][i], i);
+      if constexpr (P::layout.pair) squares.template add<1>(im[nr][i], i);
     }
   }
-  range::Energies energies = range::energies_of(squares);
+  range::Energies energies = range::energies_of<P::layout.pair>(squares);
   if constexpr (P::layout.scaled) {
     // Silence alone has none.
     const auto of = [&](float energy) { return energy > 0 ? max(energy * factor * factor, 0x1p-126f) : energy; };
@@ -39,16 +39,19 @@ DANAUS_DEVICE void store_energies(float* to, const Tiles (&re)[P::layout.radix],
 template <class P, class Tiles>
 DANAUS_DEVICE void note_overflow(float* to, const Tiles (&re)[P::layout.radix], const Tiles (&im)[P::layout.radix]) {
   constexpr int kWords = sizeof(Tiles) / 4;
-  u32 sum = 0;  // of zeros, or of NaN
+  u32 sums[4] = {};  // of zeros, or of NaN; four, since each waits for itself
   DANAUS_UNROLL
   for (int nr = 0; nr < P::layout.radix; ++nr) {
     DANAUS_UNROLL
     for (int i = 0; i < kWords; ++i) {
-      sum = device::fma2(re[nr][i], 0, sum);
-      if constexpr (P::layout.pair) sum = device::fma2(im[nr][i], 0, sum);
+      u32& of_re = sums[i % 2];
+      of_re = device::fma2(re[nr][i], 0, of_re);
+      u32& of_im = sums[2 + i % 2];
+      if constexpr (P::layout.pair) of_im = device::fma2(im[nr][i], 0, of_im);
     }
   }
-  if (device::any_of_warp((sum & 0x7fff7fffu) != 0) && device::lane_index() == 0)
+  const u32 all = sums[0] | sums[1] | sums[2] | sums[3];
+  if (device::any_of_warp((all & 0x7fff7fffu) != 0) && device::lane_index() == 0)
     device::store_global<4>(to, {word_of(__builtin_nanf(""))});
 }
 

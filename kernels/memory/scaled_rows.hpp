@@ -22,9 +22,9 @@ DANAUS_DEVICE range::Limits limits_of(const Arguments& a, int channel) {
     };
     limits = part(0);
     if constexpr (several) {
-      DANAUS_UNROLL_BY(1)
-      for (int i = 1; i < a.spectrum_parts; ++i) {
-        const range::Limits other = part(i);
+      DANAUS_UNROLL  // all are asked for at once
+      for (int i = 1; i < kMostRangeParts; ++i) {
+        const range::Limits other = part(min(i, a.spectrum_parts - 1));
         limits = {max(limits.least, other.least), min(limits.greatest, other.greatest)};
       }
     }

@@ -123,6 +123,7 @@ Launch RescaledItems::launch(const ConvolutionArguments& of, int channels, std::
   if (taps) {
     a.correlated[0] = arrays_of(taps->u), a.correlated[1] = arrays_of(taps->dy);
     a.dk = taps->dk, a.filter_length = filter_length_, a.circular = circular_;
+    a.taps_aligned = filter_length_ % 4 == 0 && are_aligned({a.dk});
     a.least_energy = static_cast<float>(size_) * dynamic_range::kLeastSquareOfGradients;
     a.correlation = stages_of(correlation_size_);
     touch("dk", a.dk, 4 * channels * filter_length_, true);

@@ -26,6 +26,6 @@ inline constexpr float kLeastSquare = 0x1p-20f;
 inline constexpr float kLeastSquareOfGradients = 0x1p-26f;
 
 // A filter without a power of two of its own: the least energy of its taps, the greatest sum of their magnitudes.
-inline constexpr float kLeastTaps = 0x1p-20f, kMostTaps = 0x1p14f;
+inline constexpr float kLeastTapEnergy = 0x1p-20f, kMostTapSum = 0x1p14f;
 
 }  // namespace danaus::dynamic_range

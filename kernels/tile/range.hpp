@@ -21,12 +21,13 @@ DANAUS_DEVICE bool leaves_range(int exponent, float factor) {
   return exponent > 1 && !(factor >= 0x1p-126f && factor <= 0x1p126f);
 }
 
-// Sums of squares of a lane's samples of two rows, as packed f16.
+// Sums of squares of a lane's samples of two rows, as packed f16; of each row two sums, since each waits for itself.
 struct LaneSquares {
-  u32 of[2] = {0, 0};
+  u32 of[2][2] = {};
   template <int row>
-  DANAUS_DEVICE void add(u32 samples) {
-    of[row] = device::fma2(samples, samples, of[row]);
+  DANAUS_DEVICE void add(u32 samples, int number) {
+    u32& sum = of[row][number % 2];
+    sum = device::fma2(samples, samples, sum);
   }
 };
 
@@ -35,18 +36,26 @@ struct Energies {
   float first, second;
 };
 inline constexpr u32 kOnes = 0x3c003c00;
-// Squares are tiles of columns: sums down each column, of the first row in rows 0 to 7, of the second in the others.
-DANAUS_DEVICE void sum_columns(u32 first, u32 second, u32 (&columns)[2]) {
+// Squares are tiles of columns: sums down each column, of the first row in rows 0 to 7, of the second in the others; of
+// a single row in all.
+template <bool pair>
+DANAUS_DEVICE void sum_columns(const LaneSquares& squares, u32 (&columns)[2]) {
+  const auto& [first, second] = squares.of;
   columns[0] = columns[1] = 0;
-  device::mma_f16acc(columns, {kOnes, 0, 0, kOnes}, {first, second});
+  if constexpr (pair)
+    device::mma_f16acc(columns, {kOnes, 0, 0, kOnes},
+                       {device::add2(first[0], first[1]), device::add2(second[0], second[1])});
+  else
+    device::mma_f16acc(columns, {kOnes, kOnes, kOnes, kOnes}, {first[0], first[1]});
 }
 // In every lane.
+template <bool pair>
 DANAUS_DEVICE Energies energies_of(const LaneSquares& squares) {
   u32 columns[2];
-  sum_columns(squares.of[0], squares.of[1], columns);
+  sum_columns<pair>(squares, columns);
   float sums[4] = {0, 0, 0, 0};
   device::mma_f32acc<Dtype::f16>(sums, {columns[0], columns[1]}, kOnes);
-  return {sums[0], sums[2]};
+  return {sums[0], pair ? sums[2] : 0};
 }
 
 // Why the first walk may be wrong about an item: one row is much quieter, or its energy is out of range. NaN is both.
@@ -58,32 +67,21 @@ struct Verdict {
 
 // Judges items by the energies of what a warp has of them, one of `parts` parts, each of which counts for all.
 template <Dtype T, bool pair, int parts>
-class Judge {
- public:
-  // Odd columns of a matrix of weights have the greatest ratio of a pair's energies besides. Each lane has one word.
-  DANAUS_DEVICE Judge() : weights_(weights(device::lane_index() / 4 % 2 == 1)) {}
-
-  DANAUS_DEVICE Verdict judge(const LaneSquares& squares, Limits limits) const {
+struct Judge {
+  static DANAUS_DEVICE Verdict judge(const LaneSquares& squares, Limits limits) {
     u32 columns[2];
-    sum_columns(squares.of[0], squares.of[pair ? 1 : 0], columns);
-    float sums[4] = {0, 0, 0, 0};  // of the first row, that times the greatest ratio, and of the second
-    device::mma_f32acc<Dtype::f16>(sums, {columns[0], columns[1]}, pair ? weights_ : weights(false));
+    sum_columns<pair>(squares, columns);
+    float sums[4] = {0, 0, 0, 0};  // of the first row in 0, of the second in 2
+    device::mma_f32acc<Dtype::f16>(sums, {columns[0], columns[1]}, device::pack2<Dtype::f16>(parts, parts));
     Verdict verdict;
-    if constexpr (pair) verdict.uneven = !(sums[0] <= sums[3] && sums[2] <= sums[1]);
+    constexpr float kMost = dynamic_range::kMostRatio<T>;
+    if constexpr (pair) verdict.uneven = !(sums[0] <= kMost * sums[2] && sums[2] <= kMost * sums[0]);
     if constexpr (T == Dtype::f16) {  // samples of bf16 have a power of two already
       const float sum = pair ? sums[0] + sums[2] : sums[0];
       verdict.out_of_range = !(sum >= limits.least && sum <= limits.greatest);
     }
     return verdict;
   }
-
- private:
-  static DANAUS_DEVICE u32 weights(bool odd) {
-    const float weight = parts * (odd ? dynamic_range::kMostRatio<T> : 1);
-    return device::pack2(weight, weight);
-  }
-
-  u32 weights_;
 };
 
 // The exponent of a positive normal number; and its number in steps of 2^-20 exponents, roughly.

@@ -263,25 +263,24 @@ class Warp {
       float factor = 1;
       if constexpr (layout.scaled)
         factor = scaled::power_of_two(exponent) * spectrum_.factor(a_.spectrum_factors, item.channel);
-      if (verdict.refuses(item.row + 1 < a_.batch) || (layout.scaled && range::leaves_range(exponent, factor)))
-        note(number);
+      noted_.note(number, verdict.refuses(item.row + 1 < a_.batch) ||
+                              (layout.scaled && range::leaves_range(exponent, factor)));
       if (has_beyond()) store_beyond(item, factor, beyond_);
       store(item, slab, factor, re, im);
       advance<P>(a_, item);
       if (++place == layout.tuning.ring) place = 0, parity ^= 1;
     }
     if (in_bulk() && leader_) device::store_wait_read<0>();  // they read this block's shared memory
-    device::sync_warp();
-    if (noted().template has_any<1>()) Warp(a_).run_again();
+    if (noted_.any() && a_.rows_apart) Warp(a_).run_again(noted_);
   }
 
   // The second walk, for an object of its own: registers that outlive the first walk would spill there.
-  DANAUS_DEVICE void run_again() {
+  DANAUS_DEVICE void run_again(NotedItems noted) {
     if (in_bulk() && leader_) device::store_wait<0>();
     device::fence_async_global();
     device::sync_warp();
     load_registers();
-    noted().template for_each<1>([&](int number) { compute_again(item_at<P>(a_, items_.first + number)); });
+    noted.for_each(items_.count, [&](int number) { compute_again(item_at<P>(a_, items_.first + number)); });
   }
 
  private:
@@ -294,9 +293,6 @@ class Warp {
 
   DANAUS_DEVICE SharedAddress slab_at(int place) const { return slabs_ + place * layout.slab_bytes; }
   DANAUS_DEVICE SharedAddress barrier_at(int place) const { return barriers_ + 8 * place; }
-  DANAUS_DEVICE NotedItems noted() const {  // of this warp
-    return {layout.notes_begin + (barriers_ - layout.barriers_begin) / layout.tuning.ring, items_.count};
-  }
   DANAUS_DEVICE bool in_bulk() const { return path_ != Path::threads; }  // by copies that the leader issues
   DANAUS_DEVICE bool pregate() const { return layout.gated && a_.pregate; }
   DANAUS_DEVICE bool postgate() const { return layout.gated && a_.postgate; }
@@ -311,7 +307,6 @@ class Warp {
         device::store_shared<16>(16 * i, device::load_constant<16>(a_.tables + 128 * layout.outer_at + 4 * i));
     if (leader_ && in_bulk())
       for (int i = 0; i < layout.tuning.ring; ++i) device::barrier_init(barrier_at(i), 1);
-    if (leader_) noted().clear(0);
     device::fence_async();
     device::sync_block();
     load_registers();
@@ -449,15 +444,12 @@ class Warp {
     for (int nr = 0; nr < r; ++nr) {
       DANAUS_UNROLL
       for (int m = 0; m < 4; ++m) {
-        squares.template add<0>(re[nr][m]);
-        if constexpr (layout.pair) squares.template add<1>(im[nr][m]);
+        squares.template add<0>(re[nr][m], m);
+        if constexpr (layout.pair) squares.template add<1>(im[nr][m], m);
       }
     }
-    if (has_beyond()) squares.template add<0>(beyond_);
-    return judge_.judge(squares, limits_of<layout.dtype, false>(a_, channel));
-  }
-  DANAUS_DEVICE void note(int number) const {
-    if (leader_ && a_.rows_apart) noted().note(0, number);
+    if (has_beyond()) squares.template add<0>(beyond_, 0);
+    return range::Judge<layout.dtype, layout.pair, 1>::judge(squares, limits_of<layout.dtype, false>(a_, channel));
   }
   DANAUS_DEVICE void compute_again(const Item& item) {
     const SharedAddress slab = slab_at(0);
@@ -566,7 +558,7 @@ class Warp {
   const SharedAddress slabs_, barriers_;  // of the warp's ring
   const ItemRange items_;
   const SharedAddress first_, pair_;  // the lane's, in a slab: matrix_address(), pair_address()
-  range::Judge<layout.dtype, layout.pair, 1> judge_;
+  NotedItems noted_;
   Constants<P> constants_;
   ChannelSpectrum<layout.tuning.spectrum, layout.rows, 2 * r, layout.size, 0, layout.marks_at> spectrum_;
   u32 live_ = 0;                       // blocks of a masked spectrum, a bit each

@@ -52,12 +52,11 @@ struct Layout : RowLayout {
   constexpr int live_block(int vector) const { return vector / 2; }  // kr
   int most_pieces = size / 4 / 2;  // it reads marks, 8 bytes of each vector of the spectrum, beside the 512 of these
 
-  // Shared memory: outer twiddles, barriers, notes, a ring of slabs for each warp. Rows of a slab: two of u, later of
+  // Shared memory: outer twiddles, barriers, a ring of slabs for each warp. Rows of a slab: two of u, later of
   // y, whatever an item has; then those of the gates.
   int outer_bytes = 512 * outer_vectors;
   int barriers_begin = outer_bytes;
-  int notes_begin = barriers_begin + 8 * tuning.warps * tuning.ring;  // 8 bytes a warp: memory/walks.hpp
-  int slabs_begin = (notes_begin + 8 * tuning.warps + 1023) / 1024 * 1024;
+  int slabs_begin = (barriers_begin + 8 * tuning.warps * tuning.ring + 1023) / 1024 * 1024;
   int pregate_row = 2, postgate_row = pregate_row + item_rows;
   int slab_bytes = (gated ? postgate_row + item_rows : 2) * row_bytes;
   int shared_bytes = slabs_begin + tuning.warps * tuning.ring * slab_bytes;

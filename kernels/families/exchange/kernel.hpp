@@ -100,9 +100,9 @@ class Block {
   DANAUS_DEVICE void run_again() {
     if (in_bulk() && leader_) device::store_wait<0>();
     device::fence_async_global();
+    const NotedItems noted = NotedItems::of_block<layout.tuning.warps>(layout.notes_begin);
     load_registers();
-    noted().template for_each<layout.tuning.warps>(
-        [&](int number) { compute_again(item_at<P>(a_, items_.first + number)); });
+    noted.for_each(items_.count, [&](int number) { compute_again(item_at<P>(a_, items_.first + number)); });
   }
 
  private:
@@ -125,10 +125,12 @@ class Block {
   DANAUS_DEVICE bool pregate() const { return layout.gated && a_.pregate; }
   DANAUS_DEVICE bool postgate() const { return layout.gated && a_.postgate; }
   DANAUS_DEVICE bool is_enclosing() const { return !layout.pair && encloses(path_); }
-  DANAUS_DEVICE NotedItems noted() const { return NotedItems(layout.notes_begin, items_.count); }
 
   DANAUS_DEVICE void finish() const {
-    if (noted().template has_any<layout.tuning.warps>()) Block(a_).run_again();
+    if (!a_.rows_apart) return;
+    noted_.share(layout.notes_begin, warp_);
+    device::sync_block();
+    if (NotedItems::any_of_block<layout.tuning.warps>(layout.notes_begin)) Block(a_).run_again();
   }
 
   // Barriers, constants.
@@ -146,7 +148,6 @@ class Block {
     if constexpr (layout.sparse)
       spectrum_.find_pieces({a_.spectrum, a_.tables},
                             [&](int i) { return spectrum_vector(i / kVectors, i % kVectors); });
-    if (device::lane_index() == 0) noted().clear(warp_);
     device::fence_async();
     device::sync_block();
     load_registers();
@@ -342,10 +343,6 @@ class Block {
     device::sync_warp();
   }
 
-  DANAUS_DEVICE void note(int number) const {
-    if (device::lane_index() == 0 && a_.rows_apart) noted().note(warp_, number);
-  }
-
   // Judges the item of which this warp has a unit.
   struct Judged {
     static constexpr bool kJudges = Block::kJudges;
@@ -353,7 +350,8 @@ class Block {
     int channel;
     range::Verdict& verdict;
     DANAUS_DEVICE void operator()(const range::LaneSquares& squares) const {
-      verdict = block.judge_.judge(squares, limits_of<layout.dtype, layout.range_parts>(block.a_, channel));
+      const range::Limits limits = limits_of<layout.dtype, layout.range_parts>(block.a_, channel);
+      verdict = range::Judge<layout.dtype, layout.pair, layout.units>::judge(squares, limits);
     }
   };
 
@@ -392,7 +390,7 @@ class Block {
       else
         transform_column<P, false, Walk::first>(a_, column, gate, constants_, there_, tail, kExponents + 4 * unit, cut,
                                                 live_rows_, judged);
-      if (verdict.refuses(item.row + 1 < a_.batch)) note(number);
+      noted_.note(number, verdict.refuses(item.row + 1 < a_.batch));
       after(j);
     });
   }
@@ -495,7 +493,7 @@ class Block {
     } else if constexpr (layout.scaled) {
       const int exponent = scale_units<P>(kExponents, unit_scales);
       factor_ = scaled::power_of_two(exponent) * spectrum_.factor(a_.spectrum_factors, channel);
-      if (range::leaves_range(exponent, factor_)) note(number);
+      noted_.note(number, range::leaves_range(exponent, factor_));
     }
     DANAUS_UNROLL
     for (int batch = 0; batch < layout.batches; ++batch) {
@@ -715,7 +713,7 @@ class Block {
   float factor_ = 0;          // of the item between steps B and A back
   int stored_ = 0;            // items whose last slabs refill() waits for
   GateRing<P> gates_;
-  range::Judge<layout.dtype, layout.pair, layout.units> judge_;
+  NotedItems noted_;
 };
 
 template <class P, Path path>

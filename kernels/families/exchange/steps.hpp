@@ -110,9 +110,9 @@ DANAUS_DEVICE void add_squares(range::LaneSquares& squares, int row, const u32 (
   DANAUS_UNROLL
   for (int i = 0; i < 8; ++i) {
     if (row == 0)
-      squares.template add<0>(tiles[i]);
+      squares.template add<0>(tiles[i], i);
     else
-      squares.template add<1>(tiles[i]);
+      squares.template add<1>(tiles[i], i);
   }
 }
 

@@ -14,14 +14,19 @@ namespace danaus::rescaled::inline DANAUS_BACKEND {
 DANAUS_DEVICE bool is_too_small(float energy) { return energy > 0 && energy < 0x1p-100f; }
 
 // Calls compute(i) for those of `count` numbers that this block has and is_doubtful(i) names. Warps look at different
-// ones first.
+// ones first, each at as many as it has teams of `team` lanes.
 template <class P, class IsDoubtful, class Compute>
-DANAUS_DEVICE void for_doubtful(int count, IsDoubtful is_doubtful, Compute compute) {
+DANAUS_DEVICE void for_doubtful(int count, int team, IsDoubtful is_doubtful, Compute compute) {
   constexpr int kWarps = P::layout.threads / 32;
   const int warp = device::warp_index(), block = device::block_index(), blocks = device::block_count();
+  const int teams = 32 / team;
   bool any = false;
   DANAUS_UNROLL_BY(1)
-  for (int i = block + blocks * warp; i < count; i += blocks * kWarps) any |= is_doubtful(i);
+  for (int first = teams * warp; block + blocks * first < count; first += teams * kWarps) {
+    const int i = block + blocks * (first + device::lane_index() / team);
+    any |= is_doubtful(min(i, count - 1));
+  }
+  any = device::any_of_warp(any);
   if (device::lane_index() == 0) device::store_shared<4>(4 * warp, {any});
   device::sync_block();
   any = false;
@@ -56,7 +61,7 @@ class CorrelatedChannels {
 
   DANAUS_DEVICE void run() const {
     for_doubtful<P>(
-        a_.channels, [&](int h) { return is_doubtful(h); }, [&](int h) { compute(h); });
+        a_.channels, 32, [&](int h) { return is_doubtful(h); }, [&](int h) { compute(h); });
   }
 
  private:
@@ -81,20 +86,23 @@ class CorrelatedChannels {
   DANAUS_DEVICE bool is_doubtful(int h) const {
     Sums sums;
     for (int item = device::lane_index(); item < a_.items_of_channel; item += 32) {
+      const long long first = 1ll * a_.units * (1ll * h * a_.items_of_channel + item);
+      float of[2][2] = {};
+      DANAUS_UNROLL_BY(4)
+      for (int unit = 0; unit < a_.units; ++unit) {
+        DANAUS_UNROLL
+        for (int array = 0; array < 2; ++array) {
+          const Words<2> words = device::load_global<8>(a_.correlated[array].energies + 2 * (first + unit));
+          of[array][0] += float_of(words[0]), of[array][1] += float_of(words[1]);
+        }
+      }
       double energies[2][2];
       DANAUS_UNROLL
       for (int array = 0; array < 2; ++array) {
-        const long long first = 1ll * a_.units * (1ll * h * a_.items_of_channel + item);
-        float of[2] = {0, 0};
-        DANAUS_UNROLL_BY(4)
-        for (int unit = 0; unit < a_.units; ++unit) {
-          const Words<2> words = device::load_global<8>(a_.correlated[array].energies + 2 * (first + unit));
-          of[0] += float_of(words[0]), of[1] += float_of(words[1]);
-        }
-        energies[array][0] = of[0], energies[array][1] = of[1];
-        const float sum = of[0] + of[1];
+        energies[array][0] = of[array][0], energies[array][1] = of[array][1];
+        const float sum = of[array][0] + of[array][1];
         sums.is_out_of_range |= !(sum < __builtin_huge_valf()) || (kHasRange && sum < a_.least_energy) ||
-                                is_too_small(of[0]) || is_too_small(of[1]);
+                                is_too_small(of[array][0]) || is_too_small(of[array][1]);
       }
       sums.add(energies[0], energies[1]);
     }
@@ -115,10 +123,18 @@ class CorrelatedChannels {
   // Sums in f16 alone overflow.
   DANAUS_DEVICE bool has_finite_taps(int h) const {
     if (!kHasRange) return true;
+    const float* const taps = a_.dk + h * a_.filter_length;
     float sum = 0;  // of zeros, or NaN
+    const long long whole = a_.taps_aligned ? a_.filter_length : 0;  // by 16 bytes
+    DANAUS_UNROLL_BY(8)
+    for (long long m = 4 * device::lane_index(); m < whole; m += 128) {
+      const Words<4> words = device::load_global<16>(taps + m);
+      DANAUS_UNROLL
+      for (int i = 0; i < 4; ++i) sum = device::fma(0.0f, float_of(words[i]), sum);
+    }
     DANAUS_UNROLL_BY(4)
-    for (long long m = device::lane_index(); m < a_.filter_length; m += 32)
-      sum += 0 * float_of(device::load_global<4>(a_.dk + h * a_.filter_length + m)[0]);
+    for (long long m = whole + device::lane_index(); m < a_.filter_length; m += 32)
+      sum = device::fma(0.0f, float_of(device::load_global<4>(taps + m)[0]), sum);
     return !device::any_of_warp(!(sum == 0));
   }
 

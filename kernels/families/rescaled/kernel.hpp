@@ -31,7 +31,7 @@ class ConvolvedItems {
 
   DANAUS_DEVICE void run() const {
     for_doubtful<P>(
-        a_.channels * a_.items_of_channel, [&](int i) { return look_at(i).is_doubtful; },
+        a_.channels * a_.items_of_channel, team(), [&](int i) { return look_at(i).is_doubtful; },
         [&](int i) { compute(i, look_at(i)); });
   }
 
@@ -49,17 +49,19 @@ class ConvolvedItems {
     return a_.least_share * limits_of<layout.dtype, false>(a_, item.channel).least;
   }
 
-  // What the fast kernels say of an item. For whole warps to call.
+  // So many lanes add an item's energies: a power of two.
+  DANAUS_DEVICE int team() const { return a_.units < 32 ? 1 : 32; }
+  // What the fast kernels say of an item, the same to a team. For whole warps to call.
   DANAUS_DEVICE Look look_at(int i) const {
     const float* const of_item = rows_.energies + 2ll * a_.units * i;
     float first = 0, second = 0;
-    DANAUS_UNROLL_BY(4)
-    for (int unit = device::lane_index(); unit < a_.units; unit += 32) {
+    DANAUS_UNROLL_BY(16)
+    for (int unit = device::lane_index() % team(); unit < a_.units; unit += team()) {
       const Words<2> words = device::load_global<8>(of_item + 2 * unit);
       first += float_of(words[0]), second += float_of(words[1]);
     }
     DANAUS_UNROLL_BY(1)
-    for (int mask = 1; mask < 32; mask *= 2) {
+    for (int mask = 1; mask < team(); mask *= 2) {
       first += float_of(device::shuffle_xor(word_of(first), mask));
       second += float_of(device::shuffle_xor(word_of(second), mask));
     }

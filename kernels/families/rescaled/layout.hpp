@@ -71,6 +71,7 @@ struct Arguments {
   RowArrays correlated[2];
   float* dk;
   long long filter_length;
+  bool taps_aligned;  // rows of dk begin at 16 bytes and are whole chunks
   bool circular;
   float least_energy;  // of an item of f16 samples
   Stages correlation;

@@ -366,7 +366,7 @@ class Transform {
     using namespace dynamic_range;
     constexpr int kOne = 127;
     const float sum = taps.magnitudes;
-    if (sum == 0 || (a_.ranges && taps.squares >= kLeastTaps && sum <= kMostTaps)) return kOne;
+    if (sum == 0 || (a_.ranges && taps.squares >= kLeastTapEnergy && sum <= kMostTapSum)) return kOne;
     return scaled::normal_exponent(static_cast<int>(word_of(sum) >> 23) + (a_.ranges ? 1 : 0));
   }
   // Of an item that the first walk takes, before the product with the spectrum and behind it; of a silent filter any.
