@@ -50,6 +50,8 @@ DANAUS_DEVICE int thread_index() { return threadIdx.x; }
 DANAUS_DEVICE int lane_index() { return threadIdx.x % 32; }
 // Broadcast: the compiler then knows that a warp's threads agree, and keeps what follows from it in uniform registers.
 DANAUS_DEVICE int warp_index() { return __shfl_sync(0xffffffffu, threadIdx.x / 32, 0); }
+// Computed here, not where it is needed.
+DANAUS_DEVICE void settle(u32& a) { asm volatile("" : "+r"(a)); }
 // What a shuffle gives is not computed again.
 DANAUS_DEVICE u32 held(u32 a) { return __shfl_sync(0xffffffffu, a, threadIdx.x % 32); }
 DANAUS_DEVICE int block_index() { return blockIdx.x; }

@@ -158,6 +158,7 @@ inline int block_count() { return detail::here().block_count; }
 inline int lane_index() { return thread_index() % 32; }
 inline int warp_index(const Site site = Site::current()) { return detail::warp_index(site); }
 
+inline void settle(u32&) {}
 inline u32 held(u32 a) { return a; }
 inline u32 shift_left(u32 a, u32 bits) { return bits < 32 ? a << bits : 0; }
 inline u32 permute_bytes(u32 a, u32 b, u32 selector) {

@@ -20,13 +20,14 @@ DANAUS_DEVICE range::Limits limits_of(const Arguments& a, int channel) {
       const Words<2> words = device::load_global<8>(ranges + 2 * i);
       return range::Limits{float_of(words[0]), float_of(words[1])};
     };
+    const auto both = [](const range::Limits& one, const range::Limits& other) {
+      return range::Limits{max(one.least, other.least), min(one.greatest, other.greatest)};
+    };
     limits = part(0);
     if constexpr (several) {
-      DANAUS_UNROLL  // all are asked for at once
-      for (int i = 1; i < kMostRangeParts; ++i) {
-        const range::Limits other = part(min(i, a.spectrum_parts - 1));
-        limits = {max(limits.least, other.least), min(limits.greatest, other.greatest)};
-      }
+      limits = both(limits, part(a.spectrum_parts - 1));  // at once: on most devices there are two
+      DANAUS_UNROLL_BY(1)
+      for (int i = 1; i < a.spectrum_parts - 1; ++i) limits = both(limits, part(i));
     }
   }
   return limits;

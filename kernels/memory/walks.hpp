@@ -3,23 +3,35 @@
 
 #include "kernels/device/operations.hpp"
 
+#if defined(__CUDACC__)
+#define DANAUS_CALLED __device__ __noinline__
+#else
+#define DANAUS_CALLED inline
+#endif
+
 namespace danaus::inline DANAUS_BACKEND {
 
-// A bit of a register for each item, and one for all whose numbers are equal modulo 32: to note takes no branch.
+// A bit for each item, and one for all whose numbers are equal modulo 32. A warp by itself has them in a register, so
+// that to note takes no branch; warps of a block, which have none to spare, in shared memory.
 class NotedItems {
  public:
   static constexpr int kBytes = 8;  // of a warp's in shared memory
 
-  DANAUS_DEVICE void note(int number, bool is_noted) {
-    bits_ |= static_cast<u32>(is_noted) << (static_cast<u32>(number) % 32);
-  }
+  DANAUS_DEVICE void note(int number, bool is_noted) { bits_ |= is_noted ? bit_of(number) : 0; }
   DANAUS_DEVICE bool any() const { return bits_ != 0; }
 
-  // For each warp of a block to call; notes stand from `begin` on.
+  // Of a block notes stand from `begin` on. For one lane of each warp to call.
+  static DANAUS_DEVICE void clear_shared(SharedAddress begin, int warp) {
+    device::store_shared<4>(begin + kBytes * warp, {0});
+  }
+  static DANAUS_DEVICE void note_shared(SharedAddress begin, int warp, int number) {
+    const SharedAddress at = begin + kBytes * warp;
+    device::store_shared<4>(at, {device::load_shared<4>(at)[0] | bit_of(number)});
+  }
   DANAUS_DEVICE void share(SharedAddress begin, int warp) const {
     if (device::lane_index() == 0) device::store_shared<4>(begin + kBytes * warp, {bits_});
   }
-  // Once all have shared theirs.
+  // Once all warps have noted theirs.
   template <int warps>
   static DANAUS_DEVICE bool any_of_block(SharedAddress begin) {
     static_assert(warps <= 32);
@@ -39,10 +51,12 @@ class NotedItems {
   DANAUS_DEVICE void for_each(int count, Visit visit) const {
     DANAUS_UNROLL_BY(1)
     for (int number = 0; number < count; ++number)
-      if (bits_ >> (static_cast<u32>(number) % 32) & 1) visit(number);
+      if (bits_ & bit_of(number)) visit(number);
   }
 
  private:
+  static DANAUS_DEVICE u32 bit_of(int number) { return 1u << (static_cast<u32>(number) % 32); }
+
   u32 bits_ = 0;
 };
 

@@ -301,9 +301,8 @@ int range_parts(const Variant& variant, const Device& device) {
   if (variant.size == 0) return 0;
   if (dynamic_cast<const LongVariant*>(&variant)) return 1;
   const int parts = spectrum::split_of(variant.wraps(), variant.size, device.block_bytes).parts;
-  const int most = may_have_range_parts(variant.fold, variant.size) ? kMostRangeParts : 1;
-  if (parts > most)
-    throw std::logic_error(text("plan: ", variant.name, " reads ranges of ", most, " parts of a channel, not ", parts));
+  if (parts > 1 && !may_have_range_parts(variant.fold, variant.size))
+    throw std::logic_error(text("plan: ", variant.name, " reads one range of a channel, not ", parts));
   return parts;
 }
 

@@ -18,7 +18,7 @@ struct Limits {
 // Of bf16 samples: whether what results are multiplied by may leave fp32's range where y does not. Of samples with the
 // least exponent, silence among them, it never does.
 DANAUS_DEVICE bool leaves_range(int exponent, float factor) {
-  return exponent > 1 && !(factor >= 0x1p-126f && factor <= 0x1p126f);
+  return (exponent > 1) & !(factor >= 0x1p-126f && factor <= 0x1p126f);
 }
 
 // Sums of squares of a lane's samples of two rows, as packed f16; of each row two sums, since each waits for itself.
@@ -46,7 +46,7 @@ DANAUS_DEVICE void sum_columns(const LaneSquares& squares, u32 (&columns)[2]) {
     device::mma_f16acc(columns, {kOnes, 0, 0, kOnes},
                        {device::add2(first[0], first[1]), device::add2(second[0], second[1])});
   else
-    device::mma_f16acc(columns, {kOnes, kOnes, kOnes, kOnes}, {first[0], first[1]});
+    device::mma_f16acc(columns, {kOnes, kOnes}, device::add2(first[0], first[1]));
 }
 // In every lane.
 template <bool pair>
@@ -62,7 +62,7 @@ DANAUS_DEVICE Energies energies_of(const LaneSquares& squares) {
 struct Verdict {
   bool uneven = false, out_of_range = false;
   // `two`: there is a second row.
-  DANAUS_DEVICE bool refuses(bool two) const { return (uneven && two) || out_of_range; }
+  DANAUS_DEVICE bool refuses(bool two) const { return (uneven & two) | out_of_range; }
 };
 
 // Judges items by the energies of what a warp has of them, one of `parts` parts, each of which counts for all.

@@ -253,17 +253,20 @@ class Warp {
       if (is_enclosing()) cut(row_place(a_, Path::enclosing, item), re);
       int exponent = 0;
       if constexpr (layout.scaled) exponent = narrow(re, im);
-      range::Verdict verdict;
-      if constexpr (kJudges) verdict = judge(item.channel, re, im);
+      const range::LaneSquares squares = squares_of(re, im);
       // A place is free once the store from it has been read: refill the one that an earlier item left.
       if (in_bulk() && leader_) device::store_wait_read<layout.lag>();
       if (path_ != Path::tensor) device::sync_warp();
       fetch();
+      range::Verdict verdict;
+      if constexpr (kJudges)  // here, where the transform's products hide what it waits for
+        verdict = range::Judge<layout.dtype, layout.pair, 1>::judge(squares,
+                                                                    limits_of<layout.dtype, false>(a_, item.channel));
       convolve(item.channel, re, im);
       float factor = 1;
       if constexpr (layout.scaled)
         factor = scaled::power_of_two(exponent) * spectrum_.factor(a_.spectrum_factors, item.channel);
-      noted_.note(number, verdict.refuses(item.row + 1 < a_.batch) ||
+      noted_.note(number, verdict.refuses(item.row + 1 < a_.batch) |
                               (layout.scaled && range::leaves_range(exponent, factor)));
       if (has_beyond()) store_beyond(item, factor, beyond_);
       store(item, slab, factor, re, im);
@@ -438,10 +441,10 @@ class Warp {
     });
   }
 
-  DANAUS_DEVICE range::Verdict judge(int channel, const Samples& re, const Samples& im) const {
+  DANAUS_DEVICE range::LaneSquares squares_of(const Samples& re, const Samples& im) const {
     range::LaneSquares squares;
     DANAUS_UNROLL
-    for (int nr = 0; nr < r; ++nr) {
+    for (int nr = 0; kJudges && nr < r; ++nr) {
       DANAUS_UNROLL
       for (int m = 0; m < 4; ++m) {
         squares.template add<0>(re[nr][m], m);
@@ -449,7 +452,7 @@ class Warp {
       }
     }
     if (has_beyond()) squares.template add<0>(beyond_, 0);
-    return range::Judge<layout.dtype, layout.pair, 1>::judge(squares, limits_of<layout.dtype, false>(a_, channel));
+    return squares;
   }
   DANAUS_DEVICE void compute_again(const Item& item) {
     const SharedAddress slab = slab_at(0);

@@ -62,6 +62,12 @@ struct Nothing {
 };
 
 // One block of the kernel. A slab's place in the ring is `place`; that of an item is the place of its first slab.
+// Of the class of a block: what comes after the first walk.
+template <class Block>
+DANAUS_CALLED void finish(const ConvolutionArguments& a) {
+  Block(a).finish();
+}
+
 template <class P, Path path>
 class Block {
  public:
@@ -84,7 +90,7 @@ class Block {
     if constexpr (path == Path::threads || path == Path::any)
       if (path_ == Path::threads) run_by_threads();
     if constexpr (path != Path::threads) {
-      if (path == Path::any && !in_bulk()) return finish();
+      if (path == Path::any && !in_bulk()) return finish_items();
       switch (layout.tuning.order) {
         case Order::in_turn: run_in_turn(); break;
         case Order::slab_by_slab: run_slab_by_slab(); break;
@@ -93,11 +99,13 @@ class Block {
       }
       if (leader_) device::store_wait_read<0>();  // they read this block's shared memory
     }
-    finish();
+    finish_items();
   }
 
-  // The second walk, for an object of its own: registers that outlive the first walk would spill there.
-  DANAUS_DEVICE void run_again() {
+  // The second walk over items that a warp has noted.
+  DANAUS_DEVICE void finish() {
+    device::sync_block();
+    if (!NotedItems::any_of_block<layout.tuning.warps>(layout.notes_begin)) return;
     if (in_bulk() && leader_) device::store_wait<0>();
     device::fence_async_global();
     const NotedItems noted = NotedItems::of_block<layout.tuning.warps>(layout.notes_begin);
@@ -126,11 +134,10 @@ class Block {
   DANAUS_DEVICE bool postgate() const { return layout.gated && a_.postgate; }
   DANAUS_DEVICE bool is_enclosing() const { return !layout.pair && encloses(path_); }
 
-  DANAUS_DEVICE void finish() const {
-    if (!a_.rows_apart) return;
-    noted_.share(layout.notes_begin, warp_);
-    device::sync_block();
-    if (NotedItems::any_of_block<layout.tuning.warps>(layout.notes_begin)) Block(a_).run_again();
+
+  // Called, not inlined: what it needs of the block would stay in registers all along.
+  DANAUS_DEVICE void finish_items() const {
+    if (a_.rows_apart) exchange::finish<Block>(a_);
   }
 
   // Barriers, constants.
@@ -148,6 +155,7 @@ class Block {
     if constexpr (layout.sparse)
       spectrum_.find_pieces({a_.spectrum, a_.tables},
                             [&](int i) { return spectrum_vector(i / kVectors, i % kVectors); });
+    if (device::lane_index() == 0) NotedItems::clear_shared(layout.notes_begin, warp_);
     device::fence_async();
     device::sync_block();
     load_registers();
@@ -343,15 +351,28 @@ class Block {
     device::sync_warp();
   }
 
-  // Judges the item of which this warp has a unit.
+  DANAUS_DEVICE void note(int number) const {
+    if (device::lane_index() == 0) NotedItems::note_shared(layout.notes_begin, warp_, number);
+  }
+
+  // Judges the item of which this warp has units: with the last of them, or each of its own power of two by itself.
   struct Judged {
     static constexpr bool kJudges = Block::kJudges;
+    static constexpr int kParts = layout.scaled ? layout.units : layout.tuning.warps;
     const Block& block;
     int channel;
+    bool is_last;
+    range::LaneSquares& squares;
     range::Verdict& verdict;
-    DANAUS_DEVICE void operator()(const range::LaneSquares& squares) const {
+    DANAUS_DEVICE void operator()() const {
+      if (!layout.scaled && !is_last) {
+        DANAUS_UNROLL
+        for (auto& row : squares.of) device::settle(row[0]), device::settle(row[1]);
+        return;
+      }
       const range::Limits limits = limits_of<layout.dtype, layout.range_parts>(block.a_, channel);
-      verdict = range::Judge<layout.dtype, layout.pair, layout.units>::judge(squares, limits);
+      verdict = range::Judge<layout.dtype, layout.pair, kParts>::judge(squares, limits);
+      squares = {};
     }
   };
 
@@ -359,6 +380,7 @@ class Block {
   template <class After>
   DANAUS_DEVICE void transform(Item item, int number, int place, u32 parity, After after) {
     const RowPlace row = is_enclosing() ? row_place(a_, Path::enclosing, item) : RowPlace{};
+    range::LaneSquares squares;
     for_each_unit([&](int j) {
       const int unit = warp_ + layout.tuning.warps * j;
       Words<4> tail{};
@@ -383,14 +405,14 @@ class Block {
       };
       const Column<P> column = column_of(place, unit);
       range::Verdict verdict;
-      const Judged judged{*this, item.channel, verdict};
+      const Judged judged{*this, item.channel, j == layout.units_per_warp - 1, squares, verdict};
       if (has_beyond(unit))
         transform_column<P, !layout.pair, Walk::first>(a_, column, gate, constants_, there_, tail,
                                                        kExponents + 4 * unit, cut, LiveRows<P>(), judged);
       else
         transform_column<P, false, Walk::first>(a_, column, gate, constants_, there_, tail, kExponents + 4 * unit, cut,
                                                 live_rows_, judged);
-      noted_.note(number, verdict.refuses(item.row + 1 < a_.batch));
+      if (verdict.refuses(item.row + 1 < a_.batch)) note(number);
       after(j);
     });
   }
@@ -493,7 +515,7 @@ class Block {
     } else if constexpr (layout.scaled) {
       const int exponent = scale_units<P>(kExponents, unit_scales);
       factor_ = scaled::power_of_two(exponent) * spectrum_.factor(a_.spectrum_factors, channel);
-      noted_.note(number, range::leaves_range(exponent, factor_));
+      if (range::leaves_range(exponent, factor_)) note(number);
     }
     DANAUS_UNROLL
     for (int batch = 0; batch < layout.batches; ++batch) {
@@ -713,7 +735,6 @@ class Block {
   float factor_ = 0;          // of the item between steps B and A back
   int stored_ = 0;            // items whose last slabs refill() waits for
   GateRing<P> gates_;
-  NotedItems noted_;
 };
 
 template <class P, Path path>

@@ -103,7 +103,6 @@ enum class Walk { first, again };
 // What becomes of the squares that a first walk sums (tile/range.hpp): here nothing.
 struct NoJudge {
   static constexpr bool kJudges = false;
-  DANAUS_DEVICE void operator()(const range::LaneSquares&) const {}
 };
 
 DANAUS_DEVICE void add_squares(range::LaneSquares& squares, int row, const u32 (&tiles)[8]) {
@@ -119,13 +118,13 @@ DANAUS_DEVICE void add_squares(range::LaneSquares& squares, int row, const u32 (
 // Step A on one unit, in place. `cut` is called with (nr, b) and words that are read, and gives them without what is
 // not the row's. `beyond`: of the unit that has the first samples, `tail` are those beyond N (RowPlace in
 // memory/rows.hpp), a chunk of them in the first lane, zeros in others. `live`: what step B reads of what
-// is written (LiveRows). judge(squares) sees those of all samples, before anything is written.
+// is written (LiveRows). Squares of all samples are added to judge.squares; then judge() is called, before anything is
+// written.
 template <class P, bool beyond, Walk walk, class Cut, class Judge>
 DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<P>& column, const Gate<P>& pregate,
                                     const Constants<P>& c, const RowTwiddles<P>& own, Words<4> tail,
                                     SharedAddress exponent_at, Cut cut, LiveRows<P> live, Judge judge) {
   u32 re[P::layout.radix][8], im[P::layout.radix][8] = {};
-  range::LaneSquares squares;
   const auto load = [&](int row, int nr, u32(&tiles)[8]) {
     Words<4> words[2];
     DANAUS_UNROLL
@@ -136,7 +135,7 @@ DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<
     }
     column.unpack(words[0], words[1], tiles);
     // Of bf16 once they are f16.
-    if constexpr (Judge::kJudges && !P::layout.scaled) add_squares(squares, row, tiles);
+    if constexpr (Judge::kJudges && !P::layout.scaled) add_squares(judge.squares, row, tiles);
   };
   DANAUS_UNROLL
   for (int nr = 0; nr < P::layout.radix; ++nr) {
@@ -145,15 +144,16 @@ DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<
   }
   if constexpr (beyond) {
     column.unpack(tail, {}, im[0]);
-    if constexpr (Judge::kJudges) add_squares(squares, 0, im[0]);
+    if constexpr (Judge::kJudges) add_squares(judge.squares, 0, im[0]);
   }
   if constexpr (walk == Walk::first) narrow_unit<P, beyond>(re, im, exponent_at);
   if constexpr (Judge::kJudges) {
     if constexpr (P::layout.scaled) {
       DANAUS_UNROLL
-      for (int nr = 0; nr < P::layout.radix; ++nr) add_squares(squares, 0, re[nr]), add_squares(squares, 1, im[nr]);
+      for (int nr = 0; nr < P::layout.radix; ++nr)
+        add_squares(judge.squares, 0, re[nr]), add_squares(judge.squares, 1, im[nr]);
     }
-    judge(squares);
+    judge();
   }
   const auto store = [&](int kr, const Complex2(&x)[8]) {
     if (!live.of_lane(kr)) return;
