@@ -64,8 +64,8 @@ struct Nothing {
 // One block of the kernel. A slab's place in the ring is `place`; that of an item is the place of its first slab.
 // Of the class of a block: what comes after the first walk.
 template <class Block>
-DANAUS_CALLED void finish(const ConvolutionArguments& a) {
-  Block(a).finish();
+DANAUS_CALLED void finish(const ConvolutionArguments& a, NotedItems noted) {
+  Block(a).finish(noted);
 }
 
 template <class P, Path path>
@@ -103,7 +103,8 @@ class Block {
   }
 
   // The second walk over items that a warp has noted.
-  DANAUS_DEVICE void finish() {
+  DANAUS_DEVICE void finish(NotedItems of_warp) {
+    of_warp.share(layout.notes_begin, warp_);
     device::sync_block();
     if (!NotedItems::any_of_block<layout.tuning.warps>(layout.notes_begin)) return;
     if (in_bulk() && leader_) device::store_wait<0>();
@@ -137,7 +138,7 @@ class Block {
 
   // Called, not inlined: what it needs of the block would stay in registers all along.
   DANAUS_DEVICE void finish_items() const {
-    if (a_.rows_apart) exchange::finish<Block>(a_);
+    if (a_.rows_apart) exchange::finish<Block>(a_, noted_);
   }
 
   // Barriers, constants.
@@ -155,7 +156,6 @@ class Block {
     if constexpr (layout.sparse)
       spectrum_.find_pieces({a_.spectrum, a_.tables},
                             [&](int i) { return spectrum_vector(i / kVectors, i % kVectors); });
-    if (device::lane_index() == 0) NotedItems::clear_shared(layout.notes_begin, warp_);
     device::fence_async();
     device::sync_block();
     load_registers();
@@ -351,10 +351,6 @@ class Block {
     device::sync_warp();
   }
 
-  DANAUS_DEVICE void note(int number) const {
-    if (device::lane_index() == 0) NotedItems::note_shared(layout.notes_begin, warp_, number);
-  }
-
   // Judges the item of which this warp has units: with the last of them, or each of its own power of two by itself.
   struct Judged {
     static constexpr bool kJudges = Block::kJudges;
@@ -412,7 +408,7 @@ class Block {
       else
         transform_column<P, false, Walk::first>(a_, column, gate, constants_, there_, tail, kExponents + 4 * unit, cut,
                                                 live_rows_, judged);
-      if (verdict.refuses(item.row + 1 < a_.batch)) note(number);
+      noted_.note(number, verdict.refuses(item.row + 1 < a_.batch));
       after(j);
     });
   }
@@ -515,7 +511,7 @@ class Block {
     } else if constexpr (layout.scaled) {
       const int exponent = scale_units<P>(kExponents, unit_scales);
       factor_ = scaled::power_of_two(exponent) * spectrum_.factor(a_.spectrum_factors, channel);
-      if (range::leaves_range(exponent, factor_)) note(number);
+      noted_.note(number, range::leaves_range(exponent, factor_));
     }
     DANAUS_UNROLL
     for (int batch = 0; batch < layout.batches; ++batch) {
@@ -735,6 +731,7 @@ class Block {
   float factor_ = 0;          // of the item between steps B and A back
   int stored_ = 0;            // items whose last slabs refill() waits for
   GateRing<P> gates_;
+  NotedItems noted_;
 };
 
 template <class P, Path path>
