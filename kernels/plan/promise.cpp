@@ -30,8 +30,8 @@ std::int64_t taps_beyond(const Variant& v, const Case& asked) {
 
 }  // namespace
 
-// In f16 a short filter's pregate rounds its product, a state's kernel what it has of small samples, and a layer's kernel
-// spectra, where a constant row of X samples is sqrt(X) times as large. Where bf16 samples are computed in f16, they
+// In f16 a short filter's pregate rounds its product, and a state's kernel what it has of small samples. A layer's
+// spectrum of a constant row of X samples is sqrt(X) times as large. Where bf16 samples are computed in f16, they
 // become so by a power of two.
 bool takes_any_loudness(const Variant& v, const Case& asked) {
   if (asked.as<ShortBackward>() || asked.as<SpectralGradient>()) return false;

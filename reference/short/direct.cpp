@@ -24,8 +24,8 @@ class Optional {
   double otherwise_;
 };
 
-// What is summed: terms themselves, or their squares. In f16 a square counts with what is lost where a kernel rounds the
-// number before it is multiplied.
+// What is summed: terms themselves, or their squares. In f16 a square counts with what is lost where a kernel rounds
+// the number before it is multiplied.
 struct Terms {
   bool squares;
   Dtype dtype;
@@ -66,7 +66,9 @@ struct Operands {
     });
     return sum;
   }
-  double gated(const Terms& terms, std::int64_t i) const { return terms.rounded(terms.of(pregate[i] * u[i]), p.pregate); }
+  double gated(const Terms& terms, std::int64_t i) const {
+    return terms.rounded(terms.of(pregate[i] * u[i]), p.pregate);
+  }
 
   const ShortConvolution& p;
   const std::vector<double>&u, &k;

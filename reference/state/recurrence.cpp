@@ -195,10 +195,10 @@ Values values_of(StateInputs inputs) {
 
 namespace {
 
-// Calls visit(square, |x|^2) before every chunk, and after the last, of a state that begins with zeros. A kernel has one
-// matrix for all chunks: an error of a number of it meets the sum of all samples a chunk apart, as they have decayed.
-// `square` is that of these products. Of a constant row, and a pole that turns m times in a chunk, it is far above what
-// noise makes of the state.
+// Calls visit(square, |x|^2) before every chunk, and after the last, of a state x that begins with zeros. A kernel has
+// one matrix for all chunks. So an error of one of its numbers meets the sum of all samples a chunk apart, as they have
+// decayed. `square` is the sum of the squares of these products. A constant row and a pole that turns m times in a
+// chunk make it far larger than noise does.
 template <class Visit>
 void for_each_chunk(Complex a, Complex b, std::span<const double> u, std::int64_t chunk, Visit visit) {
   std::vector<Complex> sums(chunk), factors(chunk);  // of a chunk's samples, the last one last
@@ -219,8 +219,8 @@ void for_each_chunk(Complex a, Complex b, std::span<const double> u, std::int64_
   visit(square, std::norm(x));
 }
 
-// Half of the squares of the real parts of A^n, n < L, where the phase turns, and all of them where the phase stays: at
-// L = 1, or of a pole at 1.
+// The sum of the squares of the real parts of A^n, n < L, in any phase. It is half of |A|^2n where the phase turns, and
+// all of it where the phase stays: at L = 1, or of a pole at 1.
 double real_gain(Complex a, std::int64_t length) {
   return (std::pow(noise_gain(a, length), 2) + coherent_gain(a, length)) / 2;
 }
@@ -253,8 +253,7 @@ std::vector<double> summed_squares(const StateSpace& p, const StateInputs& input
           of_matrices += gain * square, of_states += gain * size;
         });
       if (!p.initial) continue;
-      const double of_x =
-          std::norm(c * a * complex_at(inputs.x_initial, row * p.states + s)) * real_gain(a, p.length);
+      const double of_x = std::norm(c * a * complex_at(inputs.x_initial, row * p.states + s)) * real_gain(a, p.length);
       if (std::isfinite(of_x)) squares[row] += of_x;
     }
     const double of_noise = filter * rounded_square(p.dtype, energy(u), static_cast<double>(p.length));
@@ -278,8 +277,7 @@ std::vector<double> summed_squares_of_states(const StateSpace& p, const StateInp
         for_each_chunk(a, b, u, chunk, [&](double square, double) { last = square / (sizes[i] * sizes[i]); });
       squares[at] = std::max(of_noise, last);
       if (!p.initial) continue;
-      const double of_x =
-          std::norm(complex_at(before, at)) * std::pow(std::abs(a), 2. * static_cast<double>(p.length));
+      const double of_x = std::norm(complex_at(before, at)) * std::pow(std::abs(a), 2. * static_cast<double>(p.length));
       if (std::isfinite(of_x)) squares[at] += of_x;
     }
   }

@@ -433,8 +433,8 @@ TEST(Judge, TheRecurrencesBoundGrowsAsFarAsAStateRemembers) {
   EXPECT_EQ(judge_of(asked)->bound("x_final", by_steps.roundings), terms[1].bounds[1]);
 }
 
-// Of a constant row, and a pole that turns three times in a chunk, a chunk's errors add up as (1 + d) / (1 - d) times the
-// square of noise, d what a chunk leaves.
+// The row is constant, the pole turns three times in a chunk, and a chunk leaves d of a state. Errors' squares then add
+// up to (1 + d) / (1 - d) times those of noise.
 TEST(Judge, KnowsWhatRepeatedErrorsSumToAState) {
   const double kept = 0.999, chunk = 32, angle = 2 * std::numbers::pi * 3 / chunk, d = std::pow(kept, chunk);
   const Values inputs = {{"u", std::vector<double>(32000, 1)},

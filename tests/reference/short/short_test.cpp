@@ -120,7 +120,8 @@ TEST(ShortConvolutions, KnowWhatTheySum) {
   EXPECT_DOUBLE_EQ(y.summed_to_all(), std::sqrt(4 + 9 + 100. * (4 + 1 + 36)));
 }
 
-// What a kernel rounds to f16 and multiplies errs as if it were 2^-14 at least: gated samples, taps, sums before a gate.
+// Gated samples, taps, and sums before a gate are rounded to f16 and multiplied. They err as if they were 2^-14 at
+// least.
 TEST(ShortConvolutions, KnowWhatF16Loses) {
   const auto summed = [&](const char* token, Values gates = {}) {
     gates.insert({{"u", {0x1p-20, 0}}, {"k", {0x1p-8, 0}}});
@@ -128,7 +129,8 @@ TEST(ShortConvolutions, KnowWhatF16Loses) {
   };
   constexpr double kLost = 0x1p-28;
   EXPECT_DOUBLE_EQ(summed("shortconv_f16_causal_k2_kf16_l2_b1_h1"), 0x1p-28);
-  EXPECT_DOUBLE_EQ(summed("shortconv_f16_causal_k2_kf16_l2_b1_h1_postgate", {{"postgate", {8, 1}}}), 8 * std::sqrt(0x1p-56 + kLost));
+  EXPECT_DOUBLE_EQ(summed("shortconv_f16_causal_k2_kf16_l2_b1_h1_postgate", {{"postgate", {8, 1}}}),
+                   8 * std::sqrt(0x1p-56 + kLost));
   EXPECT_DOUBLE_EQ(summed("shortconv_f16_causal_k2_kf16_l2_b1_h1_pregate", {{"pregate", {1, 4}}}),
                    std::sqrt(0x1p-16 * (0x1p-40 + kLost)));
   EXPECT_DOUBLE_EQ(summed("shortconv_f16_causal_k2_l2_b1_h1"), std::sqrt((0x1p-16 + kLost) * 0x1p-40));
