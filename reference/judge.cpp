@@ -171,9 +171,7 @@ class OutputJudge {
     const double against = all.cancelled > 1 ? summed : norm(all_right_);
     const double least = terms_.floor * std::sqrt(static_cast<double>(compared()));
     const double of_floor = against > 0 ? least / against : 0;
-    // Errors are in proportion to what was summed, also where they are shown relative to a smaller truth.
-    const double l2 =
-        std::ranges::max(bounds_) * excess_of_few(few) * (against > 0 ? std::max(1., summed / against) : 1);
+    const double l2 = std::ranges::max(bounds_) * excess_of_few(few);
     verdict_.bound = l2 + of_floor;
     const double gain = few_ < kFewNumbers * static_cast<double>(rows_)
                             ? verdict_.bound * all.cancelled
