@@ -16,8 +16,6 @@
 namespace danaus {
 namespace {
 
-constexpr int kMostRoundings = 64;  // on the way from u to y
-
 bool is_pieces(const Variant& v) { return v.name.starts_with("pieces_"); }
 
 // Taps that a kernel has beyond those of the filter. They are zero. Gradients may be by several kernels, of which `v`
@@ -32,13 +30,14 @@ std::int64_t taps_beyond(const Variant& v, const Case& asked) {
 
 }  // namespace
 
-// In f16 a short filter's pregate rounds its product, and a state's kernel what it has of small samples. Where bf16
-// samples are computed in f16, they become so by a power of two.
+// In f16 a short filter's pregate rounds its product, and a state's kernel what it has of small samples. A layer's
+// spectrum of a constant row of X samples is sqrt(X) times as large. Where bf16 samples are computed in f16, they
+// become so by a power of two.
 bool takes_any_loudness(const Variant& v, const Case& asked) {
   if (asked.as<ShortBackward>() || asked.as<SpectralGradient>()) return false;
-  if (v.family == "mix" || (convolution_of(asked) && v.size > 0)) return true;
+  if (convolution_of(asked) && v.size > 0) return true;
   if (const auto* p = asked.as<ShortConvolution>()) return v.dtype == Dtype::bf16 || !p->pregate;
-  return v.dtype == Dtype::bf16;
+  return v.dtype != Dtype::f16;
 }
 
 Spread spread_of(const Variant& v) {
@@ -49,7 +48,6 @@ Spread spread_of(const Variant& v) {
 Promise promise_of(const Case& asked, const Variant& v, const Device& device) {
   Promise promise;
   promise.roundings.forward = v.roundings();
-  promise.subnormal_roundings = takes_any_loudness(v, asked) ? 1 : kMostRoundings;
   promise.shared_rows = is_pieces(v) ? 0 : v.item_rows();
   if (const Convolution* p = convolution_of(asked)) {
     const RoundingsOfGradients gradients =
