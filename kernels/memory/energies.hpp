@@ -16,7 +16,7 @@ template <class P, class Tiles>
 DANAUS_DEVICE void store_energies(float* to, const Tiles (&re)[P::layout.radix], const Tiles (&im)[P::layout.radix],
                                   float factor) {
   constexpr int kWords = sizeof(Tiles) / 4;
-  range::LaneSquares squares;
+  range::LaneSquares<2> squares;
   DANAUS_UNROLL
   for (int nr = 0; nr < P::layout.radix; ++nr) {
     DANAUS_UNROLL

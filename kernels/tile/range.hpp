@@ -21,13 +21,19 @@ DANAUS_DEVICE bool leaves_range(int exponent, float factor) {
   return (exponent > 1) & !(factor >= 0x1p-126f && factor <= 0x1p126f);
 }
 
-// Sums of squares of a lane's samples of two rows, as packed f16; of each row two sums, since each waits for itself.
+// Sums of squares of a lane's samples of two rows, as packed f16; of many samples two of each row, since a sum waits for
+// itself.
+template <int sums>
 struct LaneSquares {
-  u32 of[2][2] = {};
+  u32 of[2][sums] = {};
   template <int row>
   DANAUS_DEVICE void add(u32 samples, int number) {
-    u32& sum = of[row][number % 2];
+    u32& sum = of[row][number % sums];
     sum = device::fma2(samples, samples, sum);
+  }
+  DANAUS_DEVICE u32 total(int row) const {
+    if constexpr (sums == 1) return of[row][0];
+    else return device::add2(of[row][0], of[row][1]);
   }
 };
 
@@ -36,23 +42,21 @@ struct Energies {
   float first, second;
 };
 inline constexpr u32 kOnes = 0x3c003c00;
-// Squares are tiles of columns: sums down each column, of the first row in rows 0 to 7, of the second in the others; of
-// a single row in all.
-template <bool pair>
-DANAUS_DEVICE void sum_columns(const LaneSquares& squares, u32 (&columns)[2]) {
-  const auto& [first, second] = squares.of;
+// Squares are tiles of columns: sums down each column; of a pair of the first row in rows 0 to 7, less `other` times
+// those of the second, and of the second likewise in rows 8 to 15.
+template <bool pair, class Squares>
+DANAUS_DEVICE void sum_columns(const Squares& squares, u32 other, u32 (&columns)[2]) {
   columns[0] = columns[1] = 0;
   if constexpr (pair)
-    device::mma_f16acc(columns, {kOnes, 0, 0, kOnes},
-                       {device::add2(first[0], first[1]), device::add2(second[0], second[1])});
+    device::mma_f16acc(columns, {kOnes, other, other, kOnes}, {squares.total(0), squares.total(1)});
   else
-    device::mma_f16acc(columns, {kOnes, kOnes}, device::add2(first[0], first[1]));
+    device::mma_f16acc(columns, {kOnes, kOnes}, squares.total(0));
 }
 // In every lane.
-template <bool pair>
-DANAUS_DEVICE Energies energies_of(const LaneSquares& squares) {
+template <bool pair, class Squares>
+DANAUS_DEVICE Energies energies_of(const Squares& squares) {
   u32 columns[2];
-  sum_columns<pair>(squares, columns);
+  sum_columns<pair>(squares, 0, columns);
   float sums[4] = {0, 0, 0, 0};
   device::mma_f32acc<Dtype::f16>(sums, {columns[0], columns[1]}, kOnes);
   return {sums[0], pair ? sums[2] : 0};
@@ -68,14 +72,16 @@ struct Verdict {
 // Judges items by the energies of what a warp has of them, one of `parts` parts, each of which counts for all.
 template <Dtype T, bool pair, int parts>
 struct Judge {
-  static DANAUS_DEVICE Verdict judge(const LaneSquares& squares, Limits limits) {
+  template <class Squares>
+  static DANAUS_DEVICE Verdict judge(const Squares& squares, Limits limits) {
+    // Each row's energy less what it must have of the other's; their sum is that of the energies times 1 - kLeast.
+    constexpr float kLeast = 1 / dynamic_range::kMostRatio<T>, kWeight = parts / (pair ? 1 - kLeast : 1);
     u32 columns[2];
-    sum_columns<pair>(squares, columns);
+    sum_columns<pair>(squares, device::pack2(-kLeast, -kLeast), columns);
     float sums[4] = {0, 0, 0, 0};  // of the first row in 0, of the second in 2
-    device::mma_f32acc<Dtype::f16>(sums, {columns[0], columns[1]}, device::pack2<Dtype::f16>(parts, parts));
+    device::mma_f32acc<Dtype::f16>(sums, {columns[0], columns[1]}, device::pack2(kWeight, kWeight));
     Verdict verdict;
-    constexpr float kMost = dynamic_range::kMostRatio<T>;
-    if constexpr (pair) verdict.uneven = !(sums[0] <= kMost * sums[2] && sums[2] <= kMost * sums[0]);
+    if constexpr (pair) verdict.uneven = !(sums[0] >= 0 && sums[2] >= 0);
     if constexpr (T == Dtype::f16) {  // samples of bf16 have a power of two already
       const float sum = pair ? sums[0] + sums[2] : sums[0];
       verdict.out_of_range = !(sum >= limits.least && sum <= limits.greatest);

@@ -253,7 +253,7 @@ class Warp {
       if (is_enclosing()) cut(row_place(a_, Path::enclosing, item), re);
       int exponent = 0;
       if constexpr (layout.scaled) exponent = narrow(re, im);
-      const range::LaneSquares squares = squares_of(re, im);
+      const Squares squares = squares_of(re, im);
       // A place is free once the store from it has been read: refill the one that an earlier item left.
       if (in_bulk() && leader_) device::store_wait_read<layout.lag>();
       if (path_ != Path::tensor) device::sync_warp();
@@ -293,6 +293,7 @@ class Warp {
   static constexpr int r = layout.radix;
   static constexpr int kAhead = layout.tuning.ring - 1 - layout.lag;  // items that are fetched before they are needed
   using Samples = Words<4>[r];
+  using Squares = range::LaneSquares<(r > 1) + 1>;
 
   DANAUS_DEVICE SharedAddress slab_at(int place) const { return slabs_ + place * layout.slab_bytes; }
   DANAUS_DEVICE SharedAddress barrier_at(int place) const { return barriers_ + 8 * place; }
@@ -441,8 +442,8 @@ class Warp {
     });
   }
 
-  DANAUS_DEVICE range::LaneSquares squares_of(const Samples& re, const Samples& im) const {
-    range::LaneSquares squares;
+  DANAUS_DEVICE Squares squares_of(const Samples& re, const Samples& im) const {
+    Squares squares;
     DANAUS_UNROLL
     for (int nr = 0; kJudges && nr < r; ++nr) {
       DANAUS_UNROLL

@@ -358,7 +358,7 @@ class Block {
     const Block& block;
     int channel;
     bool is_last;
-    range::LaneSquares& squares;
+    range::LaneSquares<2>& squares;
     range::Verdict& verdict;
     DANAUS_DEVICE void operator()() const {
       if (!layout.scaled && !is_last) {
@@ -376,7 +376,7 @@ class Block {
   template <class After>
   DANAUS_DEVICE void transform(Item item, int number, int place, u32 parity, After after) {
     const RowPlace row = is_enclosing() ? row_place(a_, Path::enclosing, item) : RowPlace{};
-    range::LaneSquares squares;
+    range::LaneSquares<2> squares;
     for_each_unit([&](int j) {
       const int unit = warp_ + layout.tuning.warps * j;
       Words<4> tail{};

@@ -105,7 +105,7 @@ struct NoJudge {
   static constexpr bool kJudges = false;
 };
 
-DANAUS_DEVICE void add_squares(range::LaneSquares& squares, int row, const u32 (&tiles)[8]) {
+DANAUS_DEVICE void add_squares(range::LaneSquares<2>& squares, int row, const u32 (&tiles)[8]) {
   DANAUS_UNROLL
   for (int i = 0; i < 8; ++i) {
     if (row == 0)
