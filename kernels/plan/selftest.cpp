@@ -63,12 +63,14 @@ std::string digest_in_words(std::uint64_t digest) {
 std::vector<DigestedCase> read_digests(std::string_view name, std::string_view text) {
   std::vector<DigestedCase> cases;
   std::set<std::string> tokens;
+  const char* const begin = text.data();
   for (int number = 1; !text.empty(); ++number) {
     const auto end = text.find('\n');
+    const std::size_t place = text.data() - begin + std::min(text.find_first_not_of(" \t"), text.size());
     const std::string line = trimmed(text.substr(0, end));
     text.remove_prefix(end == text.npos ? text.size() : end + 1);
     if (line.empty()) continue;
-    DigestedCase of{line.substr(std::min<std::size_t>(17, line.size())), 0};
+    DigestedCase of{line.substr(std::min<std::size_t>(17, line.size())), 0, place};
     const auto [stop, error] =
         std::from_chars(line.data(), line.data() + std::min<std::size_t>(16, line.size()), of.digest, 16);
     if (error != std::errc() || stop != line.data() + 16 || line[16] != ' ' ||

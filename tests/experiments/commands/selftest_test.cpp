@@ -14,7 +14,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-const std::string kToken = "shortconv_f16_causal_k4_l100_b1_h1", kOther = "shortconv_bf16_causal_k4_l100_b1_h1";
+const std::string kToken = "shortconv_f16_causal_k4_l100_b1_h1", kOther = "fftconv_f16_causal_l100_b1_h1";
 
 std::string digest_of(const std::string& token) {
   return digest_in_words(digest_of_outputs(parse_case(token), executor_machine()));
@@ -29,12 +29,13 @@ TEST(Selftest, OfRightDigestsPassesAndOfWrongOnesFails) {
   const Ran passed = run({"selftest", "--table", table});
   EXPECT_EQ(passed.code, 0) << passed.err;
   EXPECT_EQ(passed.out, "executor (H200): 2 cases, 1 the same, 0 differ, 1 not in this build\n");
-  write_file(table, right + wrong + ' ' + kOther + '\n');
+  const std::string spelled = "fftconv_f16_causal_l100_k100_b1_h1  # K = L in words";
+  write_file(table, right + "  " + wrong + ' ' + spelled + '\n');
   const Ran failed = run({"selftest", "--table", table, "--output", mended});
   EXPECT_EQ(failed.code, 1);
   EXPECT_THAT(failed.out, AllOf(HasSubstr(kOther), HasSubstr(wrong), HasSubstr(digest_of(kOther)),
                                 HasSubstr("3 cases, 1 the same, 1 differ, 1 not in this build")));
-  EXPECT_EQ(read_file(mended), right + digest_of(kOther) + ' ' + kOther + '\n');
+  EXPECT_EQ(read_file(mended), right + "  " + digest_of(kOther) + ' ' + spelled + '\n');
   write_file(table, absent);
   EXPECT_EQ(run({"selftest", "--table", table}).code, 1) << "nothing was computed";
 }
