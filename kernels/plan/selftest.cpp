@@ -40,10 +40,10 @@ std::vector<double> canonical_values(const Array& array) {
   return values;
 }
 
-std::string trimmed(std::string_view line) {
+std::string_view trimmed(std::string_view line) {
   line = line.substr(0, line.find('#'));
   const auto begin = line.find_first_not_of(" \t\r"), end = line.find_last_not_of(" \t\r");
-  return begin == line.npos ? "" : std::string(line.substr(begin, end - begin + 1));
+  return begin == line.npos ? "" : line.substr(begin, end - begin + 1);
 }
 
 }  // namespace
@@ -66,14 +66,14 @@ std::vector<DigestedCase> read_digests(std::string_view name, std::string_view t
   const char* const begin = text.data();
   for (int number = 1; !text.empty(); ++number) {
     const auto end = text.find('\n');
-    const std::size_t place = text.data() - begin + std::min(text.find_first_not_of(" \t"), text.size());
-    const std::string line = trimmed(text.substr(0, end));
+    const std::string_view line = trimmed(text.substr(0, end));
     text.remove_prefix(end == text.npos ? text.size() : end + 1);
     if (line.empty()) continue;
-    DigestedCase of{line.substr(std::min<std::size_t>(17, line.size())), 0, place};
+    DigestedCase of{std::string(line.substr(std::min<std::size_t>(17, line.size()))), 0,
+                    static_cast<std::size_t>(line.data() - begin)};
     const auto [stop, error] =
         std::from_chars(line.data(), line.data() + std::min<std::size_t>(16, line.size()), of.digest, 16);
-    if (error != std::errc() || stop != line.data() + 16 || line[16] != ' ' ||
+    if (error != std::errc() || stop != line.data() + 16 || !line.substr(16).starts_with(' ') ||
         of.token.find_first_of(" \t") != of.token.npos)
       fail(name, " line ", number, ": '", line, "', must be a digest of 16 hexadecimal digits and a token");
     of.token = parse_case(of.token).token();

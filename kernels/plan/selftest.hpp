@@ -18,7 +18,7 @@ namespace danaus {
 struct DigestedCase {
   std::string token;
   std::uint64_t digest;
-  std::size_t place;  // of the digest in the text
+  std::size_t place = 0;  // of the digest in the text
 };
 
 // Lines of a digest of 16 hexadecimal digits and a token, the rest of a line from # on being comment. Throws

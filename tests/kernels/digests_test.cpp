@@ -75,6 +75,8 @@ TEST(DigestTable, IsReadLineByLine) {
   ASSERT_EQ(cases.size(), 1u);
   EXPECT_EQ(cases[0].token, token);
   EXPECT_EQ(cases[0].digest, 255u);
+  EXPECT_EQ(cases[0].place, 13u);
+  EXPECT_EQ(read_digests("a table", "\r 00000000000000ff " + token)[0].place, 2u);
   const auto refused = [](const std::string& text) -> std::string {
     try {
       read_digests("a table", text);
