@@ -187,7 +187,7 @@ Verdict verdict_on(const Case& asked, const Values& inputs, const Values& output
 // <y, dy> = <du, u> = <dk, k> = <dw, w> = <dpregate, pregate> = <dpostgate, postgate>, for any data: what each product
 // of an output with its input is off by. Where a bias is added behind the filter, its part of <y, dy> is <dbias, bias>,
 // and in those with u, k and pregate it is not. Errors that know nothing of that input add up as a random walk does;
-// the bound is four times its rms.
+// the bound is four times its rms. Numbers that are too small for their type may all become zero.
 struct AdjointError {
   std::string_view output;
   double error, bound;

@@ -176,10 +176,11 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   if (overlap && !(*overlap >= 1)) fail("model: overlap=", *overlap, ", must be at least 1");
   if (warp_rate && !(*warp_rate > 0)) fail("model: warp-rate=", *warp_rate, ", must be positive");
   if (wait && !(*wait >= 0)) fail("model: wait=", *wait, ", must be at least 0");
-  if (overlap || warp_rate || wait)
-    options.concurrency = {overlap.value_or(options.concurrency.overlap),
-                           warp_rate.value_or(options.concurrency.warp_rate),
-                           wait.value_or(options.concurrency.wait_us), ""};
+  if (overlap || warp_rate || wait) {
+    Concurrency& own = options.concurrency;
+    own.overlap = overlap.value_or(own.overlap), own.warp_rate = warp_rate.value_or(own.warp_rate);
+    own.wait_us = wait.value_or(own.wait_us), own.fitted_to = "";
+  }
   if (!options.measured.empty() && (overlap || warp_rate || wait))
     fail("model: ",
          overlap     ? "overlap"

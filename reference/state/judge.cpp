@@ -1,5 +1,7 @@
 #include "reference/judge.hpp"
 
+#include <numeric>
+
 #include "reference/convolution/convolve.hpp"
 #include "reference/row_terms.hpp"
 #include "reference/state/recurrence.hpp"
@@ -45,8 +47,16 @@ class StateJudge final : public Judge {
       terms.has_frequencies = name == "y";
       all.push_back(std::move(terms));
     };
-    add("y", summed_squares(p_, inputs));
-    if (p_.final) add("x_final", summed_squares_of_states(p_, inputs));
+    add("y", summed_squares(p_, inputs, promise.roundings.chunk));
+    if (!p_.final) return all;
+    const std::vector<double> of_states = summed_squares_of_states(p_, inputs, promise.roundings.chunk);
+    std::vector<double> squares, numbers;  // of rows; how many numbers of a row err, two of a state
+    for (auto of_row = of_states.begin(); of_row != of_states.end(); of_row += p_.states) {
+      squares.push_back(std::accumulate(of_row, of_row + p_.states, 0.));
+      numbers.push_back(2 * participation(std::span(of_row, of_row + p_.states)));
+    }
+    add("x_final", std::move(squares));
+    all.back().samples = std::move(numbers);
     return all;
   }
 

@@ -298,10 +298,17 @@ def prediction_row(factors, us, counted_us, n=None, mode="circular", eq2=100, ba
             "order": len(factors), "factors": factors, "asked_by_factors": asked_by_factors, "batch": batch,
             "channels": 768, "measured_us": us, "clock_mhz": 1780, "stale": stale,
             "eq2_paper": {"us": 2 * eq2, "limit": "matrix"}, "eq2_profile": {"us": eq2, "limit": "matrix"},
-            "counted": {"resources_us": {"hbm": counted_us, "l2": 0, "l1": 0, "tensor": 0, "fma": 0, "alu": 0},
-                        "schedulers_us": 0, "warps_us": 0, "waits": 0, "launch_us": 0, "overlap": 2.4, "warp_rate": 0.3,
-                        "wait_us": 0.5},
-            "notes": [], **PROVENANCE}
+            "counted": counted({"hbm": counted_us, "l2": 0, "l1": 0, "tensor": 0, "fma": 0, "alu": 0}), "notes": [],
+            **PROVENANCE}
+
+
+def counted(resources):
+    """Of one launch, whose latencies are nothing."""
+    times = {"resources_us": resources, "schedulers_us": 0, "warps_us": 0, "waits": 0, "launch_us": 0}
+    fit = {"overlap": 2.4, "half_shared": 0.1, "half_l2": 1, "half_none": 2.5, "warp_rate": 0.3, "last_wave": 0.5,
+           "wait_us": 0.5, "start_us": 0, "fill_us": 0, "phase_fill_us": 0, "follow_us": 0}
+    return {**times, "launches": [{**times, "times": 1, "blocks": 1, "meets": False, "prefetch": "shared",
+                                   "last_wave": 1, "starts": 0, "follows": False}], "fit": fit}
 
 
 def prediction_rows():

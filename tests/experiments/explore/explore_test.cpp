@@ -190,7 +190,7 @@ TEST(Savings, AreWhatIsCountedOfTheKernelThatAPlanTakes) {
     const Expense left = savings.of(masked);
     const KernelWork counted = work_of(masked);
     EXPECT_EQ(left.skips, skips);
-    EXPECT_NEAR(*left.matrix_instructions, counted.mma_f16acc, 1);
+    EXPECT_NEAR(*left.matrix_instructions, counted.mma_f16acc + counted.mma_depth8, 1);
     EXPECT_EQ(*left.matrix_instructions < *savings.dense().matrix_instructions, fewer_products);
     EXPECT_NEAR(*left.bytes, counted.hbm_bytes, 1);
     EXPECT_EQ(*left.bytes < *savings.dense().bytes, skips);

@@ -114,10 +114,26 @@ TEST(ShortConvolutions, ProductsOfGradientsWithTheInputsAreThatOfYWithDy) {
 }
 
 TEST(ShortConvolutions, KnowWhatTheySum) {
-  const ShortConvolution p = parse_short("shortconv_f16_causal_k2_l2_b1_h1_bias_postgate");
+  const ShortConvolution p = parse_short("shortconv_bf16_causal_k2_l2_b1_h1_bias_postgate");
   const Values values = {{"u", {3, 1}}, {"k", {1, -2}}, {"bias", {2}}, {"postgate", {1, 10}}};
   const OutputTerms y = judge_of(p)->terms(values, {}).front();
   EXPECT_DOUBLE_EQ(y.summed_to_all(), std::sqrt(4 + 9 + 100. * (4 + 1 + 36)));
+}
+
+// Gated samples, taps, and sums before a gate are rounded to f16 and multiplied. They err as if they were 2^-14 at
+// least.
+TEST(ShortConvolutions, KnowWhatF16Loses) {
+  const auto summed = [&](const char* token, Values gates = {}) {
+    gates.insert({{"u", {0x1p-20, 0}}, {"k", {0x1p-8, 0}}});
+    return judge_of(parse_case(token))->terms(gates, {}).front().summed_to_all();
+  };
+  constexpr double kLost = 0x1p-28;
+  EXPECT_DOUBLE_EQ(summed("shortconv_f16_causal_k2_kf16_l2_b1_h1"), 0x1p-28);
+  EXPECT_DOUBLE_EQ(summed("shortconv_f16_causal_k2_kf16_l2_b1_h1_postgate", {{"postgate", {8, 1}}}),
+                   8 * std::sqrt(0x1p-56 + kLost));
+  EXPECT_DOUBLE_EQ(summed("shortconv_f16_causal_k2_kf16_l2_b1_h1_pregate", {{"pregate", {1, 4}}}),
+                   std::sqrt(0x1p-16 * (0x1p-40 + kLost)));
+  EXPECT_DOUBLE_EQ(summed("shortconv_f16_causal_k2_l2_b1_h1"), std::sqrt((0x1p-16 + kLost) * 0x1p-40));
 }
 
 }  // namespace
