@@ -11,6 +11,7 @@
 #include "reference/basics.hpp"
 
 #define DANAUS_DEVICE __device__ __forceinline__
+#define DANAUS_CALLED __device__ __noinline__
 #define DANAUS_UNROLL _Pragma("unroll")
 #define DANAUS_PRAGMA(words) _Pragma(#words)
 #define DANAUS_UNROLL_BY(times) DANAUS_PRAGMA(unroll(times))

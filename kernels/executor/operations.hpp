@@ -15,6 +15,7 @@
 #include "reference/basics.hpp"
 
 #define DANAUS_DEVICE inline
+#define DANAUS_CALLED inline
 #define DANAUS_UNROLL
 #define DANAUS_UNROLL_BY(times)
 

@@ -3,16 +3,9 @@
 
 #include "kernels/device/operations.hpp"
 
-#if defined(__CUDACC__)
-#define DANAUS_CALLED __device__ __noinline__
-#else
-#define DANAUS_CALLED inline
-#endif
-
 namespace danaus::inline DANAUS_BACKEND {
 
-// A bit for each item, and one for all whose numbers are equal modulo 32. A warp by itself has them in a register, so
-// that to note takes no branch; warps of a block, which have none to spare, in shared memory.
+// A bit for each item, and one for all whose numbers are equal modulo 32: in a register, so that to note takes no branch.
 class NotedItems {
  public:
   static constexpr int kBytes = 8;  // of a warp's in shared memory
@@ -20,14 +13,7 @@ class NotedItems {
   DANAUS_DEVICE void note(int number, bool is_noted) { bits_ |= is_noted ? bit_of(number) : 0; }
   DANAUS_DEVICE bool any() const { return bits_ != 0; }
 
-  // Of a block notes stand from `begin` on. For one lane of each warp to call.
-  static DANAUS_DEVICE void clear_shared(SharedAddress begin, int warp) {
-    device::store_shared<4>(begin + kBytes * warp, {0});
-  }
-  static DANAUS_DEVICE void note_shared(SharedAddress begin, int warp, int number) {
-    const SharedAddress at = begin + kBytes * warp;
-    device::store_shared<4>(at, {device::load_shared<4>(at)[0] | bit_of(number)});
-  }
+  // Of a block notes stand from `begin` on.
   DANAUS_DEVICE void share(SharedAddress begin, int warp) const {
     if (device::lane_index() == 0) device::store_shared<4>(begin + kBytes * warp, {bits_});
   }

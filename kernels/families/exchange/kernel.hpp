@@ -135,7 +135,6 @@ class Block {
   DANAUS_DEVICE bool postgate() const { return layout.gated && a_.postgate; }
   DANAUS_DEVICE bool is_enclosing() const { return !layout.pair && encloses(path_); }
 
-
   // Called, not inlined: what it needs of the block would stay in registers all along.
   DANAUS_DEVICE void finish_items() const {
     if (a_.rows_apart) exchange::finish<Block>(a_, noted_);
@@ -361,11 +360,7 @@ class Block {
     range::LaneSquares<2>& squares;
     range::Verdict& verdict;
     DANAUS_DEVICE void operator()() const {
-      if (!layout.scaled && !is_last) {
-        DANAUS_UNROLL
-        for (auto& row : squares.of) device::settle(row[0]), device::settle(row[1]);
-        return;
-      }
+      if (!layout.scaled && !is_last) return;
       const range::Limits limits = limits_of<layout.dtype, layout.range_parts>(block.a_, channel);
       verdict = range::Judge<layout.dtype, layout.pair, kParts>::judge(squares, limits);
       squares = {};

@@ -13,29 +13,36 @@ namespace danaus::rescaled::inline DANAUS_BACKEND {
 // Energies that fp32 may have lost numbers of.
 DANAUS_DEVICE bool is_too_small(float energy) { return energy > 0 && energy < 0x1p-100f; }
 
-// Calls compute(i) for those of `count` numbers that this block has and is_doubtful(i) names. Warps look at different
-// ones first, each at as many as it has teams of `team` lanes.
-template <class P, class IsDoubtful, class Compute>
-DANAUS_DEVICE void for_doubtful(int count, int team, IsDoubtful is_doubtful, Compute compute) {
+// Whether is_doubtful(i) says so of those of `count` numbers that this lane looks at: all warps of the block share what
+// the block has, a warp as many at once as it has teams of `team` lanes.
+template <class P, class IsDoubtful>
+DANAUS_DEVICE bool any_doubtful(int count, int team, IsDoubtful is_doubtful) {
   constexpr int kWarps = P::layout.threads / 32;
-  const int warp = device::warp_index(), block = device::block_index(), blocks = device::block_count();
-  const int teams = 32 / team;
+  const int block = device::block_index(), blocks = device::block_count(), teams = 32 / team;
   bool any = false;
   DANAUS_UNROLL_BY(1)
-  for (int first = teams * warp; block + blocks * first < count; first += teams * kWarps) {
+  for (int first = teams * device::warp_index(); block + blocks * first < count; first += teams * kWarps) {
     const int i = block + blocks * (first + device::lane_index() / team);
     any |= is_doubtful(min(i, count - 1));
   }
+  return any;
+}
+template <class P>
+DANAUS_DEVICE bool any_of_block(bool any) {
+  constexpr int kWarps = P::layout.threads / 32;
   any = device::any_of_warp(any);
-  if (device::lane_index() == 0) device::store_shared<4>(4 * warp, {any});
+  if (device::lane_index() == 0) device::store_shared<4>(4 * device::warp_index(), {any});
   device::sync_block();
-  any = false;
-  DANAUS_UNROLL_BY(1)
-  for (int i = 0; i < kWarps; ++i) any |= device::load_shared<4>(4 * i)[0] != 0;
+  any = device::lane_index() < kWarps && device::load_shared<4>(4 * device::lane_index())[0] != 0;
   device::sync_block();
-  if (!any) return;
+  return device::any_of_warp(any);
+}
+
+// Calls compute(i) for those of `count` numbers that this block has and is_doubtful(i) names.
+template <class IsDoubtful, class Compute>
+DANAUS_DEVICE void for_doubtful(int count, IsDoubtful is_doubtful, Compute compute) {
   DANAUS_UNROLL_BY(1)
-  for (int i = block; i < count; i += blocks)
+  for (int i = device::block_index(); i < count; i += device::block_count())
     if (is_doubtful(i)) compute(i);  // all warps agree
 }
 
@@ -59,9 +66,13 @@ class CorrelatedChannels {
         sums_(a.points + 2 * (a.block_points * device::block_index() + a.correlation.size)),
         thread_(device::thread_index()) {}
 
+  // Of those of this lane.
+  DANAUS_DEVICE bool any_doubtful() const {
+    return rescaled::any_doubtful<P>(a_.channels, 32, [&](int h) { return is_doubtful(h); });
+  }
   DANAUS_DEVICE void run() const {
-    for_doubtful<P>(
-        a_.channels, 32, [&](int h) { return is_doubtful(h); }, [&](int h) { compute(h); });
+    for_doubtful(
+        a_.channels, [&](int h) { return is_doubtful(h); }, [&](int h) { compute(h); });
   }
 
  private:

@@ -29,9 +29,14 @@ class ConvolvedItems {
         points_(a.points + 2 * a.block_points * device::block_index(), a.stages),
         thread_(device::thread_index()) {}
 
+  // Of those of this lane.
+  DANAUS_DEVICE bool any_doubtful() const {
+    return rescaled::any_doubtful<P>(a_.channels * a_.items_of_channel, team(),
+                                     [&](int i) { return look_at(i).is_doubtful; });
+  }
   DANAUS_DEVICE void run() const {
-    for_doubtful<P>(
-        a_.channels * a_.items_of_channel, team(), [&](int i) { return look_at(i).is_doubtful; },
+    for_doubtful(
+        a_.channels * a_.items_of_channel, [&](int i) { return look_at(i).is_doubtful; },
         [&](int i) { compute(i, look_at(i)); });
   }
 
@@ -163,6 +168,11 @@ template <class P, Path path>
 DANAUS_DEVICE void run(const Arguments& a) {
   device::let_next_grid_begin();
   device::wait_for_previous_grid();
+  bool any = false;
+  DANAUS_UNROLL_BY(1)
+  for (int i = 0; i < a.convolutions; ++i) any |= ConvolvedItems<P>(a, a.rows[i]).any_doubtful();
+  if constexpr (P::layout.key.gradients) any |= CorrelatedChannels<P>(a).any_doubtful();
+  if (!any_of_block<P>(any)) return;
   DANAUS_UNROLL_BY(1)
   for (int i = 0; i < a.convolutions; ++i) ConvolvedItems<P>(a, a.rows[i]).run();
   if constexpr (P::layout.key.gradients) CorrelatedChannels<P>(a).run();

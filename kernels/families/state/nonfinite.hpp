@@ -12,12 +12,6 @@
 
 #include "kernels/families/state/states.hpp"
 
-#if defined(__CUDACC__)
-#define DANAUS_CALLED __device__ __noinline__
-#else
-#define DANAUS_CALLED inline
-#endif
-
 namespace danaus::state::inline DANAUS_BACKEND {
 
 // Of the class of a block: the second time, when the first is over.
