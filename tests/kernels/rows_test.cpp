@@ -252,7 +252,7 @@ INSTANTIATE_TEST_SUITE_P(Of, LongRows,
                                          "fftconv_f16_causal_l65536_k300_b1_h1"),
                          [](const auto& info) { return std::string(info.param); });
 
-// Gradients by one kernel, and each by a launch of its own: by chains, exchanges and outer passes.
+// Gradients by one kernel, and each by a launch of its own: by chains and exchanges, and by outer passes.
 class GradientRows : public testing::TestWithParam<const char*> {
  protected:
   // Rows of u and dy are multiplied by powers of ten, row by row.
@@ -290,6 +290,20 @@ TEST_P(GradientRows, KeepTheirOwnBound) {
   expect_right(judged(asked, {3, 3, 3, 3}, {3, 3, 3, 3}), "loud");
   expect_right(judged(asked, {0, 0, 0, 0}, {0, 0, 0, 0}, NAN), "NaN");
 }
+
+using GradientRowsOfOuterPasses = GradientRows;
+
+TEST_P(GradientRowsOfOuterPasses, KeepTheirOwnBound) {
+  const Case asked = parse_case(GetParam());
+  expect_right(judged(asked, {0, 0}, {0, 0}), "alike");
+  expect_right(judged(asked, {0, -3}, {0, 3}), "crossed");
+  expect_right(judged(asked, {-5, -5}, {-4, -4}), "quiet");
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, GradientRowsOfOuterPasses,
+                         testing::Values("fftconvgrad_f16_circular_l49152_k300_b2_h1",
+                                         "fftconvgrad_bf16_circular_l49152_k300_b2_h1"),
+                         [](const auto& info) { return std::string(info.param); });
 
 INSTANTIATE_TEST_SUITE_P(Of, GradientRows,
                          testing::Values("fftconvgrad_f16_circular_l256_pregate_postgate",
