@@ -30,8 +30,9 @@ DANAUS_DEVICE bool any_doubtful(int count, int team, IsDoubtful is_doubtful) {
 template <class P>
 DANAUS_DEVICE bool any_of_block(bool any) {
   constexpr int kWarps = P::layout.threads / 32;
+  const int warp = device::warp_index();
   any = device::any_of_warp(any);
-  if (device::lane_index() == 0) device::store_shared<4>(4 * device::warp_index(), {any});
+  if (device::lane_index() == 0) device::store_shared<4>(4 * warp, {any});
   device::sync_block();
   any = device::lane_index() < kWarps && device::load_shared<4>(4 * device::lane_index())[0] != 0;
   device::sync_block();
