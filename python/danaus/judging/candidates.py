@@ -129,7 +129,7 @@ class _Judge:
     # Values.
 
     def verdict(self, case, data, seed):
-        """The RowVerdict by the claimed class, a function for any other class, inputs and truth."""
+        """The Verdict by the claimed class, a function for any other class, inputs and truth."""
         values, truth = make_within_range(case, data, seed, verdicts.truth)
         reply = self.ask("call", case, values=values)
         self.slowest_s = max(self.slowest_s, reply["seconds"])

@@ -10,9 +10,9 @@ from danaus.judging.properties import Broken, Refused
 
 def _judged(judge, case, values, outputs, text):
     verdict = verdicts.judge_rows(case, values, outputs, verdicts.truth(case, values), judge.kind(case),
-                                roundings=judge.asked.roundings)
+                                  roundings=judge.asked.roundings)
     if verdict.share > 1:
-        raise Broken(f"{text}: {verdict.where} errs by {verdict.error:.2g}, bound {verdict.bound:.2g}", verdict.share)
+        raise Broken(f"{text}: {verdict}", verdict.share)
 
 
 def repeatability(judge, case, seed):
