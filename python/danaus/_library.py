@@ -97,6 +97,7 @@ _SIGNATURES = {
     "danaus_case_bytes": (c_int, [c_char_p, c_int, POINTER(Bytes)]),
     "danaus_case_layout": (c_int, [c_char_p, c_int, POINTER(c_void_p)]),
     "danaus_case_asked": (c_int, [c_char_p, POINTER(c_void_p)]),
+    "danaus_token_fields": (c_int, [c_char_p, POINTER(c_void_p)]),
     "danaus_case_masked": (c_int, [c_char_p, c_void_p, c_size_t, POINTER(c_void_p)]),
     "danaus_compute": (c_int, [c_char_p, c_char_p, POINTER(Array), c_size_t]),
     "danaus_text_data": (c_char_p, [c_void_p]),

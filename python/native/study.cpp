@@ -28,6 +28,7 @@
 #include "reference/convolution/terms.hpp"
 #include "reference/half.hpp"
 #include "reference/state/state.hpp"
+#include "reference/token.hpp"
 
 using namespace danaus;
 
@@ -174,6 +175,25 @@ Json claimed_judgement(const Case& asked, const danaus_claim& claimed, const Giv
   return verdict_row(claimed_verdict(asked, of.inputs, of.values_of_outputs(), claim, &expected), "given");
 }
 
+// The fields of a token, of which any may be missing.
+Json fields_of(std::string_view token) {
+  const Grammar& grammar = grammar_of(token);
+  const TokenFields fields(token, grammar, false);
+  const Json asked = asked_fields(token);
+  Json list = Json::array();
+  for (const TokenField& field : grammar.fields) {
+    if (!field.refused.empty()) continue;
+    const std::string name = name_in_rows(field);
+    Json of = {{"name", name}, {"kind", kind_in_rows(field)}};
+    if (field.kind == TokenField::Kind::one_of) of["values"] = field.words();
+    if (field.kind == TokenField::Kind::number) static_cast<void>(fields.number(field.name));  // throws
+    if (field.kind == TokenField::Kind::list) static_cast<void>(fields.list(field.name));
+    if (asked.contains(name)) of["value"] = asked[name];
+    list.push_back(std::move(of));
+  }
+  return {{"operation", grammar.operation}, {"fields", list}};
+}
+
 Handles<danaus_text, const std::string>& texts() {
   static auto* const kept = new Handles<danaus_text, const std::string>;
   return *kept;
@@ -263,6 +283,15 @@ danaus_status danaus_case_asked(const char* token, danaus_text** asked) {
     require("case_asked", "asked", asked);
     *asked = nullptr;
     *asked = text_of(asked_fields(parse_case(token).token()).dump());
+  });
+}
+
+danaus_status danaus_token_fields(const char* token, danaus_text** fields) {
+  return guarded([&] {
+    require("token_fields", "token", token);
+    require("token_fields", "fields", fields);
+    *fields = nullptr;
+    *fields = text_of(fields_of(token).dump());
   });
 }
 

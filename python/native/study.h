@@ -38,6 +38,12 @@ DANAUS_API danaus_status danaus_case_layout(const char* token, int device, danau
  * "asked" of a row. */
 DANAUS_API danaus_status danaus_case_asked(const char* token, danaus_text** asked);
 
+/* The fields of a token, of which any may be missing, as in fftconv_causal. One JSON object: {"operation": "fftconv",
+ * "fields": [{"name": "mode", "kind": "one_of", "values": ["causal", "circular"], "value": "causal"}, ...]}, in the
+ * order in which tokens have them. A field that the token lacks has no value. Kinds are word, one_of, number, list, and
+ * other. */
+DANAUS_API danaus_status danaus_token_fields(const char* token, danaus_text** fields);
+
 /* The token of a case of convolution under a mask, which keeps the frequencies whose kept [N] is 1 and removes those
  * whose is 0: as a file .npy of --mask. */
 DANAUS_API danaus_status danaus_case_masked(const char* token, const double* kept, size_t count, danaus_text** masked);

@@ -146,7 +146,7 @@ class Caller:
             outputs = dict(zip(names, results))
         for name, (dtype, extents, _) in expected.items():
             is_complex = case.is_complex(name)
-            allowed = (dtype, case["kf"] or dtype) if name in ("dk", "dbias") else (dtype,)
+            allowed = (dtype, case.inputs["k"][0]) if name in ("dk", "dbias") else (dtype,)
             complaint = self.adapter.complaint(outputs[name], allowed, is_complex)
             if complaint:
                 raise Wrong("outputs", f"{name} {complaint}")

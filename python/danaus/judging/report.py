@@ -38,14 +38,6 @@ CHECKS = {
 STATUSES = ("passed", "failed", "skipped")
 
 
-def _asked(token):
-    """danaus.asked(); None of a case that is the judge's alone."""
-    try:
-        return token and asked(token)
-    except ValueError:
-        return None
-
-
 class Rejected(AssertionError):
     """A candidate failed a check; report has everything."""
 
@@ -71,7 +63,7 @@ class Report:
     def add(self, check, status, text, **fields):
         row = {"schema": 1, "kind": "judge", "candidate": self.candidate, "operation": self.operation,
                "arrays": self.arrays, "check": check, "status": status, "text": text, **fields,
-               "asked": _asked(fields.get("case")), "date": self.date, "versions": self.versions}
+               "asked": asked(fields["case"]) if fields.get("case") else None, "date": self.date, "versions": self.versions}
         self.rows.append({name: value for name, value in row.items() if value is not None})
 
     @property
