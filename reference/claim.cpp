@@ -66,10 +66,10 @@ void count_all_taps(const Case& asked, const Values& inputs, std::vector<OutputT
 // How far one rounding of each side may put numbers apart.
 std::vector<double> roundings_of(Dtype dtype, const std::vector<double>& right, const std::vector<double>& made,
                                  int results) {
+  const auto size = [](double value) { return std::isfinite(value) ? std::abs(value) : 0; };
   std::vector<double> roundings;
   for (std::size_t i = 0; i < right.size() && i < made.size(); ++i)
-    roundings.push_back(results *
-                        half_ulp(dtype, std::max(std::abs(right[i]), std::isfinite(made[i]) ? std::abs(made[i]) : 0)));
+    roundings.push_back(results * half_ulp(dtype, std::max(size(right[i]), size(made[i]))));
   return roundings;
 }
 

@@ -136,8 +136,9 @@ class OutputJudge {
       errors.push_back(made[i] - right[i]);
       largest = std::max(largest, std::abs(errors.back())), largest_right = std::max(largest_right, std::abs(right[i]));
       if (!std::isfinite(errors.back())) {
-        const double value = made[i];
-        keep_worse({row, terms_.order.place(row), kInfinity, bounds_[row], kInfinity, text("a number is ", value)});
+        const std::string instead = std::isfinite(right[i]) ? "" : text(", must be ", right[i]);
+        keep_worse(
+            {row, terms_.order.place(row), kInfinity, bounds_[row], kInfinity, text("a number is ", made[i], instead)});
         return;
       }
     }

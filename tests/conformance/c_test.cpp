@@ -62,7 +62,8 @@ TEST_P(Interfaces, SayWhatAPlanHas) {
   ASSERT_EQ(danaus_case_asked(token_.c_str(), &asked), DANAUS_OK) << danaus_last_error();
   EXPECT_EQ(taken(asked), asked_fields(token_).dump());
   ASSERT_EQ(danaus_token_fields(token_.c_str(), &asked), DANAUS_OK) << danaus_last_error();
-  for (const auto& field : nlohmann::json::parse(taken(asked)).at("fields"))
+  const Json read = Json::parse(taken(asked));
+  for (const Json& field : read.at("fields"))
     if (field.contains("value")) {
       EXPECT_EQ(field.at("value"), asked_fields(token_).at(field.at("name").get<std::string>()));
     }

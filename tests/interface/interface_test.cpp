@@ -74,10 +74,11 @@ TEST(Interface, TokensMayBeUnfinishedWhereTheirFieldsAreAsked) {
     danaus_text_destroy(text);
     return words;
   };
-  EXPECT_THAT(fields("fftconv"), HasSubstr(R"({"kind":"number","name":"l"})"));
-  EXPECT_THAT(fields("fftconv_causal_l24"), HasSubstr(R"({"kind":"number","name":"l","value":24})"));
-  EXPECT_THAT(fields("fftconv_causal"), HasSubstr(R"("name":"mode","value":"causal","values":["causal","circular"])"));
-  EXPECT_THAT(fields("spectral_l20x18_shared"), HasSubstr(R"("name":"l","value":[20,18])"));
+  EXPECT_THAT(fields("fftconv"), HasSubstr(R"({"name":"l","kind":"number"})"));
+  EXPECT_THAT(fields("fftconv_causal_l24"), HasSubstr(R"({"name":"l","kind":"number","value":24})"));
+  EXPECT_THAT(fields("fftconv_causal"),
+              HasSubstr(R"("name":"mode","kind":"one_of","values":["causal","circular"],"value":"causal")"));
+  EXPECT_THAT(fields("spectral_l20x18_shared"), HasSubstr(R"("name":"l","kind":"list","value":[20,18])"));
   danaus_text* text = nullptr;
   for (const auto& [token, words] : {std::pair("conv_f32", "one of fftconv"),
                                      {"fftconv_gated", "unknown field"},

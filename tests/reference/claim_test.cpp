@@ -54,6 +54,7 @@ TEST_P(Claims, SeeOneRowByItself) {
     outputs[output] = right;
     outputs[output].back() = std::nan("");
     EXPECT_FALSE(claimed_verdict(asked_, inputs_, outputs, {Dtype::bf16}, &truth_).passed()) << output;
+    EXPECT_FALSE(claimed_verdict(asked_, inputs_, rounded_, {Dtype::bf16, 0, 2}, &outputs).passed()) << output;
   }
 }
 
