@@ -1,6 +1,7 @@
 // Verdicts by the class of arithmetic that is claimed, whatever computed the outputs.
 #include "reference/claim.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -115,7 +116,8 @@ TEST(Claim, CountsTapsThatMeetNoSample) {
     std::ranges::fill(k, 0);
     k[k.size() / 2 - 1] = k.back() = 1;
     Values outputs = truth(asked, inputs);
-    for (double& value : outputs.at("y")) EXPECT_EQ(value, 0), value = 1e-16;
+    EXPECT_THAT(outputs.at("y"), testing::Each(0));
+    for (double& value : outputs.at("y")) value = 1e-16;
     EXPECT_TRUE(claimed_verdict(asked, inputs, outputs, {Dtype::f64}).passed()) << token;
     for (double& value : outputs.at("y")) value = 1e-10;
     EXPECT_FALSE(claimed_verdict(asked, inputs, outputs, {Dtype::f64}).passed()) << token;
