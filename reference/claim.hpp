@@ -1,9 +1,9 @@
-// The verdict on outputs of any computation, by the class of arithmetic that it claims. verdict_on() of judge.hpp
-// judges kernels by their own counts of roundings.
+// The verdict on outputs of any computation, by the class of arithmetic that it claims. Kernels are judged by
+// verdict_on() of judge.hpp, by their own counts of roundings.
 //
-// Of each number the judge first forgives one rounding to its type, half a unit in the last place. What is left of a
-// row's error is within c u sqrt(R) of what was summed to the row, as of a computation by FFTs, or within u sqrt(K), as
-// of a sum of K products. So a cast inside shows, although outputs have 16 bits.
+// The judge first forgives each number one rounding to its type, half a unit in the last place. So a cast inside shows,
+// although outputs have 16 bits. The rest of a row's error is relative to what was summed to the row. Its bound has two
+// terms: c u sqrt(R) of a computation by FFTs, and u sqrt(K) of a sum of K products.
 #pragma once
 
 #include <array>
@@ -30,8 +30,8 @@ inline constexpr std::array kClaims = {
 // On the relative L2 error of a row, before its numbers are rounded to their type.
 double claimed_bound(const RowWork& work, const Claim& claim);
 
-// Of the outputs that are given. `expected` are another result, or the truth in double where that is known; without
-// it the truth is computed. Throws where an array is missing or of another size.
+// On the outputs that are given. `expected` is another result, or the truth in double. Without it the truth is
+// computed. Throws where an array is missing or of another size.
 Verdict claimed_verdict(const Case& asked, const Values& inputs, const Values& outputs, const Claim& claim,
                         const Values* expected = nullptr);
 
