@@ -27,7 +27,7 @@ Case in_double(const Case& asked) {
 }
 
 // Transforms err by all taps, also by those that never meet a sample, such as taps beyond L. So at least |rows| |k|
-// rms(gate) was summed to a row. To dk it is K / L of the sum of |u|^2 |dy|^2 over the batch, squared.
+// rms(gate) was summed to a row. Of dk the square is at least K / L of the sum of |u|^2 |dy|^2 over the batch.
 void count_all_taps(const Case& asked, const Values& inputs, std::vector<OutputTerms>& terms) {
   const std::vector<Array> arrays = asked.arrays();
   const auto k = std::ranges::find(arrays, "k", &Array::name), u = std::ranges::find(arrays, "u", &Array::name);
