@@ -210,6 +210,8 @@ class Reports(unittest.TestCase):
     def test_what_is_left_out_is_not_made(self):
         report = danaus.judge(right, "fftconv_f32", count=5, without=["threads", "memory"])
         self.assertEqual(set(judging.CHECKS) - set(report.checks), {"threads", "memory"})
+        self.assertEqual(report.checks["streams"]["status"], "skipped")
+        self.assertIn("needs a GPU", report.checks["streams"]["text"])
         self.assertEqual(set(danaus.judge(right, "fftconv_f32", count=5, only="shift").checks), {"shift"})
 
     def test_the_arithmetic_that_is_met(self):

@@ -131,5 +131,20 @@ class Candidates(unittest.TestCase):
         self.assertIn("outputs", self.failed(lambda u, k: u.view(u.shape)))
 
 
+def on_the_default_stream(u, k):
+    with torch.cuda.stream(torch.cuda.default_stream(u.device)):
+        return by_fft(u, k)
+
+
+@unittest.skipUnless(torch.cuda.is_available(), "there is no GPU")
+class Streams(unittest.TestCase):
+    def test_a_stream_that_is_ignored(self):
+        for name, failed in (("by_fft", []), ("on_the_default_stream", ["streams"])):
+            report = danaus.judge(f"{__file__}:{name}", "fftconv_f32_causal", arrays="torch", device="cuda", count=6,
+                                  only=["streams", "load", "after"])
+            self.assertEqual(report.failed, failed, report)
+            self.assertNotEqual(report.checks["streams"]["status"], "skipped")
+
+
 if __name__ == "__main__":
     unittest.main()
