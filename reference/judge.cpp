@@ -18,12 +18,20 @@ constexpr double kFewNumbers = 8;
 // An error of 0 takes nothing of its bound, not even of 0.
 double share(double error, double bound) { return error == 0 ? 0 : error / bound; }
 
+// A result with less error, by the tolerance.
+double beyond(double tolerance, double right, double made) {
+  const double error = made - right;
+  if (!std::isfinite(error)) return made;
+  return std::abs(error) <= tolerance ? right : made - std::copysign(tolerance, error);
+}
+
 // One output, row by row.
 class OutputJudge {
  public:
   OutputJudge(const OutputTerms& terms, std::span<const double> right, std::span<const double> made,
-              const std::vector<bool>* known, const JudgeOptions& options, double truth_bound)
-      : terms_(terms), right_(right), made_(made), known_(known), options_(options) {
+              const std::vector<bool>* known, std::span<const double> tolerances, const JudgeOptions& options,
+              double truth_bound)
+      : terms_(terms), right_(right), made_(made), known_(known), tolerances_(tolerances), options_(options) {
     const auto given = options.bounds.find(terms.name);
     for (double bound : terms.bounds)
       bounds_.push_back((given == options.bounds.end() ? bound : given->second) + truth_bound);
@@ -63,6 +71,7 @@ class OutputJudge {
       if (!judged[n] || !is_known(at)) continue;
       right.push_back(whole[n]), made.push_back(made_[at]), places_.push_back(at);
       accept_overflow(row, right.back(), made.back());
+      if (!tolerances_.empty()) made.back() = beyond(tolerances_[at], right.back(), made.back());
     }
     if (right.empty()) return;
     const double summed =
@@ -127,8 +136,9 @@ class OutputJudge {
       errors.push_back(made[i] - right[i]);
       largest = std::max(largest, std::abs(errors.back())), largest_right = std::max(largest_right, std::abs(right[i]));
       if (!std::isfinite(errors.back())) {
-        const double value = made[i];
-        keep_worse({row, terms_.order.place(row), kInfinity, bounds_[row], kInfinity, text("a number is ", value)});
+        const std::string instead = std::isfinite(right[i]) ? "" : text(", must be ", right[i]);
+        keep_worse(
+            {row, terms_.order.place(row), kInfinity, bounds_[row], kInfinity, text("a number is ", made[i], instead)});
         return;
       }
     }
@@ -194,6 +204,7 @@ class OutputJudge {
   const OutputTerms& terms_;
   std::span<const double> right_, made_;
   const std::vector<bool>* known_;
+  std::span<const double> tolerances_;
   const JudgeOptions& options_;
   std::vector<double> bounds_;
   std::vector<double> all_right_, all_made_;
@@ -277,7 +288,8 @@ const OutputVerdict* Verdict::worst() const {
 
 Verdict verdict_on(const Judge& judge, const Values& inputs, const Values& outputs, const Expected& expected,
                    const std::vector<OutputTerms>& terms, const JudgeOptions& options) {
-  const Values right = judge.compared(inputs, expected.outputs), made = judge.compared(inputs, outputs);
+  const Values right = judge.compared(inputs, expected.outputs), made = judge.compared(inputs, outputs),
+               tolerances = judge.compared(inputs, options.tolerances);
   Verdict verdict;
   double known = 0, all = 0;
   for (const OutputTerms& of : terms) {
@@ -289,7 +301,9 @@ Verdict verdict_on(const Judge& judge, const Values& inputs, const Values& outpu
     const std::vector<bool>* mask = some == options.known.end() ? nullptr : &some->second;
     const auto count = mask ? std::ranges::count(*mask, true) : static_cast<std::ptrdiff_t>(size);
     known += static_cast<double>(count), all += static_cast<double>(size);
-    if (count > 0) verdict.outputs.push_back(OutputJudge(of, a, b, mask, options, expected.bound).verdict());
+    if (count > 0)
+      verdict.outputs.push_back(
+          OutputJudge(of, a, b, mask, array_in(tolerances, of.name), options, expected.bound).verdict());
   }
   verdict.known = all > 0 ? known / all : 1;
   return verdict;

@@ -25,6 +25,7 @@ class ConvolutionJudge final : public Judge {
       return {{{"y", convolve(p_, inputs_of(values), Method::fftw)}}, truth(), bound_of_truth()};
     return {{{"y", convolve(p_, inputs_of(values), Method::direct)}}, name(Method::direct), direct_bound(p_)};
   }
+  RowWork work(std::string_view output, const Values&) const override { return work_of(p_, output); }
   std::string_view truth() const override { return name(Method::fftw); }
   double bound_of_truth() const override { return fftw_bound(p_); }
 

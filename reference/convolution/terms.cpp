@@ -135,6 +135,12 @@ OutputTerms correlated_terms(const Convolution& p, const Array& output, const In
   return terms;
 }
 
+RowWork work_of(const Convolution& p, std::string_view output) {
+  const std::int64_t points = p.mode == Mode::circular ? p.length : p.length + p.filter_length - 1;
+  const std::int64_t products = output == "dk" ? p.length * p.batch : std::min(p.filter_length, p.length);
+  return {4 * radix2_stages(points) + 3 + p.pregate + p.postgate, static_cast<double>(products)};
+}
+
 // Two forward transforms, the products and an inverse. A transform rounds each value about once in each of log2 N
 // steps, and roundings add like a random walk. Twice that, for data whose energy the filter removes: constant data lose
 // most. A prime factor above 13 is computed by a convolution of its own, which takes as many steps again.

@@ -22,6 +22,9 @@ OutputTerms convolved_terms(const Convolution& problem, const Array& output, con
 OutputTerms correlated_terms(const Convolution& problem, const Array& output, const Inputs& inputs,
                              const std::vector<double>& dy, double bound, const Promise& promise);
 
+// Of y, or of a gradient.
+RowWork work_of(const Convolution& problem, std::string_view output);
+
 // Bounds on the relative L2 errors of the truth itself, by FFTW and by the direct sum, and what the latter takes.
 double fftw_bound(const Convolution& problem);
 double direct_bound(const Convolution& problem);

@@ -114,4 +114,10 @@ OutputTerms weight_terms(const Spectral& p, const Array& output, const std::vect
   return terms;
 }
 
+RowWork work_of(const Spectral& p, std::string_view output) {
+  RowWork work{3, static_cast<double>(output == "dw" ? p.batch : std::max(p.inputs, p.outputs))};
+  for (int length : p.lengths) work.roundings += 4 * radix2_stages(length), work.products += length;
+  return work;
+}
+
 }  // namespace danaus

@@ -16,6 +16,12 @@ class StateJudge final : public Judge {
   double bound(std::string_view output, const Roundings& roundings) const override {
     return bound(output, roundings, static_cast<double>(p_.length));
   }
+  RowWork work(std::string_view, const Values& inputs) const override {
+    const StateInputs of = state_inputs_of(inputs);
+    RowWork work{4 * radix2_stages(2 * p_.length - 1) + 3, static_cast<double>(p_.length + p_.states)};
+    for (std::int64_t h = 0; h < p_.channels; ++h) work.steps = std::max(work.steps, remembered_samples(p_, of, h));
+    return work;
+  }
   Values compared(const Values& inputs, Values outputs) const override {
     if (const auto x = outputs.find("x_final"); x != outputs.end())
       x->second = over_sizes(p_, state_inputs_of(inputs), std::move(x->second));

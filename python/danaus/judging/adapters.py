@@ -73,6 +73,10 @@ class NumPy:
     def stream(self):
         return None
 
+    def new_stream(self):
+        """A context in which another stream of the device is current; None of the host."""
+        return None
+
     def synchronize(self):
         pass
 
@@ -154,6 +158,10 @@ class Torch:
     def stream(self):
         return self.torch.cuda.current_stream(self.device).cuda_stream if self.device.type == "cuda" else None
 
+    def new_stream(self):
+        cuda = self.torch.cuda
+        return cuda.stream(cuda.Stream(self.device)) if self.device.type == "cuda" else None
+
     def synchronize(self):
         if self.device.type == "cuda":
             self.torch.cuda.synchronize(self.device)
@@ -199,6 +207,9 @@ class CuPy(NumPy):
 
     def stream(self):
         return self.cupy.cuda.get_current_stream().ptr
+
+    def new_stream(self):
+        return self.cupy.cuda.Stream(non_blocking=True)
 
     def synchronize(self):
         self.cupy.cuda.Device().synchronize()
