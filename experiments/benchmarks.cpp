@@ -3,7 +3,7 @@
 //   build/default/danaus_benchmarks --benchmark_filter=monarch
 #include <benchmark/benchmark.h>
 
-#include "experiments/verify/candidates.hpp"
+#include "experiments/methods/candidates.hpp"
 #include "reference/convolution/data.hpp"
 
 namespace danaus {

@@ -7,16 +7,16 @@
 #include <set>
 
 #include "experiments/bench/checked_rows.hpp"
-#include "experiments/bench/device_bus.hpp"
-#include "experiments/bench/device_memory.hpp"
 #include "experiments/bench/every_row.hpp"
-#include "experiments/bench/monitor.hpp"
 #include "experiments/bench/parts.hpp"
-#include "experiments/bench/sets.hpp"
-#include "experiments/bench/statistics.hpp"
-#include "experiments/bench/stopwatch.hpp"
-#include "experiments/bench/work.hpp"
-#include "experiments/verify/execution.hpp"
+#include "experiments/methods/execution.hpp"
+#include "experiments/operations/work.hpp"
+#include "experiments/timing/device_bus.hpp"
+#include "experiments/timing/device_memory.hpp"
+#include "experiments/timing/monitor.hpp"
+#include "experiments/timing/sets.hpp"
+#include "experiments/timing/statistics.hpp"
+#include "experiments/timing/stopwatch.hpp"
 #include "kernels/cuda/machine.hpp"
 
 namespace danaus {

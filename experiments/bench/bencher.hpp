@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "experiments/bench/contenders.hpp"
-#include "experiments/bench/protocol.hpp"
 #include "experiments/cli/environment.hpp"
+#include "experiments/methods/contenders.hpp"
+#include "experiments/timing/protocol.hpp"
 
 namespace danaus {
 

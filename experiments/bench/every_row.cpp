@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "experiments/bench/as_convolution.hpp"
-#include "experiments/bench/rearranged.hpp"
+#include "experiments/methods/as_convolution.hpp"
+#include "experiments/methods/rearranged.hpp"
 #include "experiments/operations/subject.hpp"
 #include "kernels/plan/arrays.hpp"
 #include "reference/convolution/convolve.hpp"

@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "experiments/bench/sets.hpp"
 #include "experiments/cli/environment.hpp"
+#include "experiments/timing/sets.hpp"
 
 namespace danaus {
 

@@ -9,8 +9,8 @@
 #include <set>
 #include <string>
 
-#include "experiments/bench/contenders.hpp"
 #include "experiments/cli/environment.hpp"
+#include "experiments/methods/contenders.hpp"
 
 namespace danaus {
 

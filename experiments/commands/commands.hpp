@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "experiments/cli/command_line.hpp"
-#include "experiments/verify/candidates.hpp"
+#include "experiments/methods/candidates.hpp"
 
 namespace danaus {
 

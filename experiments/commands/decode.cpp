@@ -1,12 +1,12 @@
 // danaus decode: what does one position after the other take?
 #include <algorithm>
 
-#include "experiments/bench/contenders.hpp"
 #include "experiments/cli/table.hpp"
 #include "experiments/code/row_code.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
 #include "experiments/decode/decoding.hpp"
+#include "experiments/methods/contenders.hpp"
 #include "kernels/cuda/machine.hpp"
 
 namespace danaus {

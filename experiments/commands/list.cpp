@@ -4,13 +4,13 @@
 #include <map>
 #include <set>
 
-#include "experiments/bench/contenders.hpp"
 #include "experiments/bench/sweeps.hpp"
 #include "experiments/cli/table.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
 #include "experiments/count/imitation.hpp"
-#include "experiments/verify/candidates.hpp"
+#include "experiments/methods/candidates.hpp"
+#include "experiments/methods/contenders.hpp"
 #include "experiments/verify/trials.hpp"
 #include "kernels/families/taps/family.hpp"
 #include "kernels/plan/correlation.hpp"

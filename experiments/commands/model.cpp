@@ -3,7 +3,6 @@
 #include <array>
 #include <thread>
 
-#include "experiments/bench/contenders.hpp"
 #include "experiments/bench/sweeps.hpp"
 #include "experiments/cli/environment.hpp"
 #include "experiments/cli/table.hpp"
@@ -11,6 +10,7 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
 #include "experiments/count/imitation.hpp"
+#include "experiments/methods/contenders.hpp"
 #include "experiments/predict/measured_predictions.hpp"
 #include "experiments/predict/predictions.hpp"
 #include "kernels/cpu/program_work.hpp"

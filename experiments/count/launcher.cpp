@@ -1,5 +1,6 @@
-#include "experiments/bench/sets.hpp"
 #include "experiments/count/hardware.hpp"
+#include "experiments/methods/contenders.hpp"
+#include "experiments/timing/sets.hpp"
 
 namespace danaus {
 

@@ -2,6 +2,7 @@
 // who else computes the same. Each kind of operation has a class in a file here, and a line in subject.cpp.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,6 +15,9 @@
 #include "reference/truth.hpp"
 
 namespace danaus {
+
+// Memory of a device, in the order of a case's arrays().
+using DeviceArrays = std::array<void*, 12>;
 
 // Numbers of an array that lie one behind the other.
 struct Block {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "experiments/bench/contenders.hpp"
 #include "experiments/cli/environment.hpp"
+#include "experiments/methods/contenders.hpp"
 #include "model/profile.hpp"
 #include "model/roofline.hpp"
 #include "reference/convolution/convolution.hpp"

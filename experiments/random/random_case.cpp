@@ -7,7 +7,7 @@
 #include <set>
 #include <span>
 
-#include "experiments/verify/execution.hpp"
+#include "experiments/methods/execution.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/plan.hpp"

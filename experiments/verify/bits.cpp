@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "experiments/verify/execution.hpp"
+#include "experiments/methods/execution.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/device/halves.hpp"
 #include "kernels/plan/plan.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "experiments/verify/execution.hpp"
+#include "experiments/methods/execution.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "kernels/plan/plan.hpp"
 #include "reference/convolution/mask.hpp"

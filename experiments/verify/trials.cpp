@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "experiments/verify/execution.hpp"
+#include "experiments/methods/execution.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/registry.hpp"

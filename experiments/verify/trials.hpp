@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "experiments/cli/environment.hpp"
-#include "experiments/verify/candidates.hpp"
+#include "experiments/methods/candidates.hpp"
 #include "reference/convolution/convolution.hpp"
 #include "reference/convolution/data.hpp"
 

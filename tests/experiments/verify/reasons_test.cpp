@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "experiments/cli/environment.hpp"
-#include "experiments/verify/candidates.hpp"
+#include "experiments/methods/candidates.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "reference/half.hpp"
 #include "tests/experiments/support.hpp"

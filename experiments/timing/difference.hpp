@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "experiments/bench/noise.hpp"
+#include "experiments/timing/noise.hpp"
 
 namespace danaus {
 

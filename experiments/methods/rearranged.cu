@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "experiments/bench/baselines/elementwise.cuh"
-#include "experiments/bench/device_memory.hpp"
-#include "experiments/bench/rearranged.hpp"
+#include "experiments/methods/baselines/elementwise.cuh"
+#include "experiments/methods/rearranged.hpp"
+#include "experiments/timing/device_memory.hpp"
 #include "kernels/plan/arrays.hpp"
 #include "reference/bounds.hpp"
 

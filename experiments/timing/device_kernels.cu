@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "experiments/bench/device_kernels.hpp"
-#include "experiments/bench/noise.hpp"
+#include "experiments/timing/device_kernels.hpp"
+#include "experiments/timing/noise.hpp"
 #include "kernels/cuda/runtime.hpp"
 
 namespace danaus {

@@ -1,4 +1,4 @@
-#include "experiments/bench/statistics.hpp"
+#include "experiments/timing/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "experiments/bench/work.hpp"
+#include "experiments/operations/work.hpp"
 
 #include <algorithm>
 

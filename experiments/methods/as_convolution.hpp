@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "experiments/bench/contenders.hpp"
+#include "experiments/methods/contenders.hpp"
 
 namespace danaus {
 

@@ -1,4 +1,4 @@
-#include "experiments/bench/contenders.hpp"
+#include "experiments/methods/contenders.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "experiments/bench/contenders.hpp"
+#include "experiments/methods/contenders.hpp"
 
 namespace danaus {
 

@@ -1,4 +1,4 @@
-#include "experiments/bench/as_convolution.hpp"
+#include "experiments/methods/as_convolution.hpp"
 
 #include "kernels/plan/arrays.hpp"
 

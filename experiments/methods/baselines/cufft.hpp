@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "experiments/bench/device_memory.hpp"
+#include "experiments/timing/device_memory.hpp"
 
 namespace danaus {
 

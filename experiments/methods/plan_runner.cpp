@@ -1,5 +1,5 @@
 // The kernels of a plan as a contender.
-#include "experiments/bench/contenders.hpp"
+#include "experiments/methods/contenders.hpp"
 #include "kernels/plan/plan.hpp"
 #include "kernels/plan/promise.hpp"
 #include "reference/convolution/mask.hpp"

@@ -1,9 +1,9 @@
 // Makes a contender ready: the plan's kernels here, the baselines in their folder.
-#include "experiments/bench/as_convolution.hpp"
-#include "experiments/bench/baselines/baselines.hpp"
-#include "experiments/bench/device_kernels.hpp"
-#include "experiments/bench/device_memory.hpp"
+#include "experiments/methods/as_convolution.hpp"
+#include "experiments/methods/baselines/baselines.hpp"
 #include "experiments/operations/subject.hpp"
+#include "experiments/timing/device_kernels.hpp"
+#include "experiments/timing/device_memory.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "kernels/plan/arrays.hpp"
 #include "reference/state/state.hpp"

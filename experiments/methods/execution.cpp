@@ -1,4 +1,4 @@
-#include "experiments/verify/execution.hpp"
+#include "experiments/methods/execution.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,9 +1,9 @@
-#include "experiments/bench/baselines/cublas.hpp"
+#include "experiments/methods/baselines/cublas.hpp"
 
 #include <dlfcn.h>
 #include <library_types.h>
 
-#include "experiments/bench/device_memory.hpp"
+#include "experiments/timing/device_memory.hpp"
 
 namespace danaus {
 namespace {

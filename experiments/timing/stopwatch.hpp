@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "experiments/bench/device_kernels.hpp"
-#include "experiments/bench/protocol.hpp"
+#include "experiments/timing/device_kernels.hpp"
+#include "experiments/timing/protocol.hpp"
 #include "kernels/cuda/runtime.hpp"
 
 namespace danaus {

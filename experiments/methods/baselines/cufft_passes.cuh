@@ -1,8 +1,8 @@
 // A convolution by cuFFT, forward, backward or both, whatever the numbers between are.
 #pragma once
 
-#include "experiments/bench/baselines/elementwise.cuh"
-#include "experiments/bench/contenders.hpp"
+#include "experiments/methods/baselines/elementwise.cuh"
+#include "experiments/methods/contenders.hpp"
 #include "kernels/plan/arrays.hpp"
 #include "reference/step/step.hpp"
 

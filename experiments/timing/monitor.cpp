@@ -1,4 +1,4 @@
-#include "experiments/bench/monitor.hpp"
+#include "experiments/timing/monitor.hpp"
 
 #include <dlfcn.h>
 

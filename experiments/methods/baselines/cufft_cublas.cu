@@ -2,10 +2,10 @@
 // it, whole transforms back. All in fp32, products also in TF32. cuFFT's way back to real samples is defined for
 // Hermitian spectra alone, which a product with weights is not where a half has both signs of a frequency: its
 // Hermitian part is taken, whose samples are the real parts of its own.
-#include "experiments/bench/baselines/baselines.hpp"
-#include "experiments/bench/baselines/cublas.hpp"
-#include "experiments/bench/baselines/cufft.hpp"
-#include "experiments/bench/baselines/elementwise.cuh"
+#include "experiments/methods/baselines/baselines.hpp"
+#include "experiments/methods/baselines/cublas.hpp"
+#include "experiments/methods/baselines/cufft.hpp"
+#include "experiments/methods/baselines/elementwise.cuh"
 
 namespace danaus {
 namespace {

@@ -1,5 +1,5 @@
 // The floor: u copied to y by the runtime, as fast as the device copies.
-#include "experiments/bench/baselines/baselines.hpp"
+#include "experiments/methods/baselines/baselines.hpp"
 #include "kernels/cuda/runtime.hpp"
 #include "kernels/plan/arrays.hpp"
 

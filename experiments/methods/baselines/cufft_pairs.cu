@@ -2,9 +2,9 @@
 // imaginary part of the result are the two answers), C2C in place, times the filter's spectrum, C2C, unpacked. The
 // gates are part of packing and unpacking. The strongest unfused way: it moves the fewest bytes. Of gradients, spectra
 // multiplied and summed over the batch in fp32; what two rows of a pair have in common is imaginary after the way back.
-#include "experiments/bench/baselines/baselines.hpp"
-#include "experiments/bench/baselines/cufft.hpp"
-#include "experiments/bench/baselines/cufft_passes.cuh"
+#include "experiments/methods/baselines/baselines.hpp"
+#include "experiments/methods/baselines/cufft.hpp"
+#include "experiments/methods/baselines/cufft_passes.cuh"
 
 namespace danaus {
 namespace {

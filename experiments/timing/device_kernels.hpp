@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "experiments/bench/difference.hpp"
+#include "experiments/timing/difference.hpp"
 #include "kernels/plan/machine.hpp"
 #include "reference/convolution/convolution.hpp"
 

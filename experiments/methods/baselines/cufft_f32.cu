@@ -1,8 +1,8 @@
 // cuFFT in fp32: samples converted and padded, R2C, times the filter's spectrum, C2R, converted back. Gates in fp32. Of
 // gradients, spectra multiplied and summed over the batch, and C2R of the sums.
-#include "experiments/bench/baselines/baselines.hpp"
-#include "experiments/bench/baselines/cufft.hpp"
-#include "experiments/bench/baselines/cufft_passes.cuh"
+#include "experiments/methods/baselines/baselines.hpp"
+#include "experiments/methods/baselines/cufft.hpp"
+#include "experiments/methods/baselines/cufft_passes.cuh"
 
 namespace danaus {
 namespace {

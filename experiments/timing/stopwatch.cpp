@@ -1,10 +1,10 @@
-#include "experiments/bench/stopwatch.hpp"
+#include "experiments/timing/stopwatch.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <thread>
 
-#include "experiments/bench/statistics.hpp"
+#include "experiments/timing/statistics.hpp"
 
 namespace danaus {
 namespace {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "experiments/operations/subject.hpp"
 #include "kernels/plan/machine.hpp"
 #include "reference/convolution/convolution.hpp"
 #include "reference/names.hpp"
@@ -62,9 +63,6 @@ Case by_fft(Contender contender, const Case& asked, const Device& device);
 
 // Bound on the L2 error that a baseline adds to an output, relative to what was summed to it.
 double baseline_bound(Contender contender, const Case& asked, std::string_view output);
-
-// Memory of the device, in the order of the case's arrays().
-using DeviceArrays = std::array<void*, 12>;
 
 // A contender made ready for a case on a device; everything that it needs is allocated. Both calls are asynchronous.
 class Runner {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "experiments/bench/contenders.hpp"
+#include "experiments/methods/contenders.hpp"
 #include "reference/spectral/spectral.hpp"
 
 namespace danaus {

@@ -5,12 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "experiments/bench/checked_rows.hpp"
-#include "experiments/bench/contenders.hpp"
-#include "experiments/bench/device_kernels.hpp"
-#include "experiments/bench/device_memory.hpp"
-#include "experiments/bench/work.hpp"
 #include "experiments/operations/subject.hpp"
+#include "experiments/operations/work.hpp"
+#include "experiments/timing/array_noise.hpp"
+#include "experiments/timing/device_kernels.hpp"
+#include "experiments/timing/device_memory.hpp"
 #include "kernels/device/halves.hpp"
 
 namespace danaus {

@@ -1,8 +1,8 @@
-#include "experiments/verify/candidates.hpp"
+#include "experiments/methods/candidates.hpp"
 
 #include <array>
 
-#include "experiments/verify/execution.hpp"
+#include "experiments/methods/execution.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "kernels/plan/choice.hpp"
