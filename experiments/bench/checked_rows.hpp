@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "experiments/cli/environment.hpp"
-#include "experiments/methods/contenders.hpp"
+#include "experiments/methods/runner.hpp"
 #include "experiments/operations/subject.hpp"
 #include "reference/judge.hpp"
 

@@ -6,7 +6,6 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
 #include "experiments/decode/decoding.hpp"
-#include "experiments/methods/contenders.hpp"
 #include "kernels/cuda/machine.hpp"
 
 namespace danaus {

@@ -9,8 +9,7 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
 #include "experiments/count/imitation.hpp"
-#include "experiments/methods/candidates.hpp"
-#include "experiments/methods/contenders.hpp"
+#include "experiments/methods/method.hpp"
 #include "experiments/verify/trials.hpp"
 #include "kernels/families/taps/family.hpp"
 #include "kernels/plan/correlation.hpp"
@@ -37,16 +36,16 @@ struct Topic {
 Rows cases() {
   Rows rows;
   std::set<std::string> seen;
-  for (const Trial& trial : trial_sweeps().front().trials(candidates()))
+  for (const Trial& trial : trial_sweeps().front().trials(judged_methods()))
     if (seen.insert(trial.asked.token()).second) rows.push_back({trial.asked.token(), trial.group});
   return rows;
 }
 
 Rows methods() {
   Rows rows;
-  for (const Candidate& candidate : candidates())
-    rows.push_back({std::string(candidate.name), candidate.scaling ? std::string(name(*candidate.scaling)) : "",
-                    std::string(candidate.summary)});
+  for (const Method& method : judged_methods())
+    rows.push_back({std::string(method.name), method.scaling ? std::string(name(*method.scaling)) : "",
+                    std::string(method.summary)});
   return rows;
 }
 
@@ -67,7 +66,7 @@ Rows sweep_rows() {
   Rows rows;
   for (const TrialSweep& sweep : trial_sweeps())
     rows.push_back(
-        {std::string(sweep.name), std::to_string(sweep.trials(candidates()).size()), std::string(sweep.question)});
+        {std::string(sweep.name), std::to_string(sweep.trials(judged_methods()).size()), std::string(sweep.question)});
   return rows;
 }
 
@@ -231,7 +230,7 @@ const std::vector<Topic>& topics() {
       {"profiles", {{"profile"}, {"device"}}, profiles},
       {"sweeps", {{"sweep"}, {"rows", 0, right}, {"question"}}, sweep_rows},
       {"bench", {{"bench sweep"}, {"cases", 0, right}, {"question"}}, bench_rows},
-      {"timed", {{"timed method"}, {"what it is"}}, [] { return named(kContenders); }},
+      {"timed", {{"timed method"}, {"what it is"}}, [] { return named(timed_methods()); }},
       {"kernels",
        {{"kernel"},
         {"N", 0, right},

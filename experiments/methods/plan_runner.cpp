@@ -1,5 +1,5 @@
-// The kernels of a plan as a contender.
-#include "experiments/methods/contenders.hpp"
+// The kernels of a plan as a method.
+#include "experiments/methods/runner.hpp"
 #include "kernels/plan/plan.hpp"
 #include "kernels/plan/promise.hpp"
 #include "reference/convolution/mask.hpp"

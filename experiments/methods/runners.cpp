@@ -1,31 +1,43 @@
-// Makes a contender ready: the plan's kernels here, the baselines in their folder.
+// Makes a method ready: the plan's kernels here, the baselines in their folder.
 #include "experiments/methods/as_convolution.hpp"
 #include "experiments/methods/baselines/baselines.hpp"
-#include "experiments/operations/subject.hpp"
+#include "experiments/methods/method.hpp"
 #include "experiments/timing/device_kernels.hpp"
 #include "experiments/timing/device_memory.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "kernels/plan/arrays.hpp"
 #include "reference/state/state.hpp"
-#include "reference/step/step.hpp"
 
 namespace danaus {
 namespace {
 
-std::unique_ptr<Runner> of_convolution(Contender contender, const Case& by, const Device& device) {
-  switch (contender) {
-    case Contender::cufft_f32: return make_cufft_f32(by);
-    case Contender::cufft_pairs: return make_cufft_pairs(by);
-    default: return make_plan_runner(by, cuda_machine(device.ordinal));
-  }
+// What times a method that runs no plan; another baseline is one more line.
+constexpr struct {
+  std::string_view method;
+  std::unique_ptr<Runner> (*make)(const Case& by);
+} kBaselines[] = {
+    {kCopy, make_copy},
+    {"cufft_f32", make_cufft_f32},
+    {"cufft_pairs", make_cufft_pairs},
+    {"cufft_cublas_f32", [](const Case& by) { return make_cufft_cublas(*by.as<Spectral>(), false); }},
+    {"cufft_cublas_tf32", [](const Case& by) { return make_cufft_cublas(*by.as<Spectral>(), true); }},
+};
+
+std::unique_ptr<Runner> make(const Method& method, const Case& by, const Device& device) {
+  if (method.runs_plan) return make_plan_runner(by, cuda_machine(device.ordinal));
+  for (const auto& baseline : kBaselines)
+    if (baseline.method == method.name) return baseline.make(by);
+  fail("bench: method ", method.name, " has no code");
 }
 
-// Where the filter is a state-space model, its taps are made from that.
-std::unique_ptr<Runner> by_convolution(Contender contender, const Case& asked, const Device& device) {
-  const bool by_plan = contender == Contender::full_fft || contender == Contender::chunked_fft;
-  const Case by = by_plan ? by_fft(contender, asked, device) : subject_of(asked, "bench")->as_convolution();
-  auto runner = of_convolution(contender, by, device);
-  if (convolution_of(asked)) return runner;
+}  // namespace
+
+// Where the filter is a state-space model, a convolution's taps are made from that.
+std::unique_ptr<Runner> make_runner(const Method& method, const Case& asked, const Device& device) {
+  if (const auto why = obstacle(method, asked, device)) fail("bench: ", *why);
+  const Case by = method.by(method, asked, device);
+  auto runner = make(method, by, device);
+  if (by.token() == asked.token()) return runner;
   const auto* state = asked.as<StateSpace>();
   if (!state) return as_convolution(asked, by, std::move(runner));
   const std::vector<Array> arrays = asked.arrays();
@@ -38,23 +50,6 @@ std::unique_ptr<Runner> by_convolution(Contender contender, const Case& asked, c
     return taps->data();
   };
   return as_convolution(asked, by, std::move(runner), make_filter, static_cast<std::int64_t>(taps->bytes()));
-}
-
-}  // namespace
-
-std::unique_ptr<Runner> make_runner(Contender contender, const Case& asked, const Device& device) {
-  if (const auto why = obstacle(contender, asked, device)) fail("bench: ", *why);
-  switch (contender) {
-    case Contender::kernel: return make_plan_runner(asked, cuda_machine(device.ordinal));
-    case Contender::copy: return make_copy(asked);
-    case Contender::full_fft:
-    case Contender::chunked_fft:
-    case Contender::cufft_f32:
-    case Contender::cufft_pairs: return by_convolution(contender, asked, device);
-    case Contender::cufft_cublas_f32: return make_cufft_cublas(*asked.as<Spectral>(), false);
-    case Contender::cufft_cublas_tf32: return make_cufft_cublas(*asked.as<Spectral>(), true);
-  }
-  fail("bench: contender ", int(contender), " is unknown");
 }
 
 }  // namespace danaus

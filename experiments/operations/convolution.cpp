@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "experiments/operations/some_rows.hpp"
-#include "kernels/plan/choice.hpp"
 #include "reference/backward/backward.hpp"
 #include "reference/step/step.hpp"
 
@@ -38,12 +37,6 @@ class ConvolutionSubject final : public Subject {
     other.fold.reset(), other.fft_size = 0, other.factors.clear();
     if (by_baseline) other.filter = Dtype::f32;
     return of(other);
-  }
-  std::optional<std::string> obstacle(const Device& device) const override try {
-    choose(p_, device);
-    return std::nullopt;
-  } catch (const std::invalid_argument& refusal) {
-    return refusal.what();
   }
   Case as_convolution() const override { return asked_; }
 

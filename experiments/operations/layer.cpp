@@ -13,7 +13,6 @@ class LayerSubject : public Subject {
   LayerSubject(const Case& asked, const Spectral& p) : asked_(asked), p_(p) {}
 
   double filter_deviation() const override { return 1 / std::sqrt(static_cast<double>(p_.inputs)); }
-  std::optional<std::string> obstacle(const Device& device) const override { return plan_obstacle(asked_, device); }
   Case as_convolution() const override { fail("computes convolutions, no spectral layers"); }
 
  protected:

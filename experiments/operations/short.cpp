@@ -36,7 +36,6 @@ class ShortSubject final : public Subject {
     if (by_baseline) other.filter = Dtype::f32, other.channels_last = false;
     return of(other);
   }
-  std::optional<std::string> obstacle(const Device& device) const override { return plan_obstacle(asked_, device); }
   Case as_convolution() const override {
     if (p_.padding != Padding::causal) fail("computes causal convolutions, none padded as '", name(p_.padding), "'");
     if (p_.channels_last) fail("has rows [B, H, L], the case has [B, L, H]");

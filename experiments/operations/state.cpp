@@ -34,7 +34,6 @@ class StateSubject final : public Subject {
     other.chunk = 0;
     return other;
   }
-  std::optional<std::string> obstacle(const Device& device) const override { return plan_obstacle(p_, device); }
   Case as_convolution() const override {
     if (p_.initial || p_.final) fail("has no state before the first sample or after the last");
     Convolution by;

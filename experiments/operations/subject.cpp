@@ -1,6 +1,7 @@
 #include "experiments/operations/subject.hpp"
 
 #include "kernels/plan/program.hpp"
+#include "reference/convolution/mask.hpp"
 #include "reference/spectral_gradient/spectral_gradient.hpp"
 #include "reference/token.hpp"
 
@@ -12,12 +13,7 @@ std::unique_ptr<const Subject> subject_of(const Case& asked, std::string_view wh
   fail(who, ": ", asked.token(), " is of an operation that is not timed");
 }
 
-std::optional<std::string> plan_obstacle(const Case& asked, const Device& device) try {
-  make_program(asked, device);
-  return std::nullopt;
-} catch (const std::invalid_argument& refusal) {
-  return refusal.what();
-}
+void require_kernel(const Case& asked, const Device& device) { make_program(asked, device, marks_of(asked)); }
 
 Shape shape_of(const Case& asked) {
   const std::string token = asked.token();

@@ -5,8 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -45,8 +43,6 @@ class Subject {
   // What is computed, whatever was said about how; or as baselines take it, of the same values: filters in fp32,
   // samples of layers as well, rows [B, H, L].
   virtual Case however_computed(bool by_baseline) const = 0;
-  // Why no kernel computes the case on the device; nothing where one does.
-  virtual std::optional<std::string> obstacle(const Device& device) const = 0;
   // A convolution, or its gradients, with arrays of the same names that give the same outputs, for who computes such;
   // its filter may first have to be made (as_convolution.hpp). Throws std::invalid_argument where there is none.
   virtual Case as_convolution() const = 0;
@@ -55,8 +51,8 @@ class Subject {
 // Throws std::invalid_argument, which begins with `who`, for an operation that is not timed.
 std::unique_ptr<const Subject> subject_of(const Case& asked, std::string_view who);
 
-// Why no plan computes the case on the device; nothing where one does.
-std::optional<std::string> plan_obstacle(const Case& asked, const Device& device);
+// Throws std::invalid_argument where no kernel computes the case on the device.
+void require_kernel(const Case& asked, const Device& device);
 
 // What subject.cpp chooses among: null where the case is of another operation.
 std::unique_ptr<const Subject> convolution_subject(const Case& asked);

@@ -40,16 +40,16 @@ Convolution laid_out(Layout layout, std::int64_t length) {
 
 class Matrix {
  public:
-  explicit Matrix(std::span<const Candidate> candidates) : candidates_(candidates) {}
+  explicit Matrix(std::span<const Method> methods) : methods_(methods) {}
 
-  // The case, if the candidate computes such: in double for those that compute in double, else in each of `dtypes`.
+  // The case, if the method computes such: in double for those that compute in double, else in each of `dtypes`.
   void add(std::string_view group, Convolution problem, const DataSpec& data = {},
            const std::vector<Dtype>& dtypes = {Dtype::f16, Dtype::bf16}) {
-    for (const Candidate& candidate : candidates_) {
-      if (candidate.scaling == Scaling::one_side) continue;  // known to fail in fp16: the range sweep shows it
-      for (Dtype dtype : candidate.in_double ? std::vector{Dtype::f64} : dtypes) {
+    for (const Method& method : methods_) {
+      if (method.scaling == Scaling::one_side) continue;  // known to fail in fp16: the range sweep shows it
+      for (Dtype dtype : method.in_double ? std::vector{Dtype::f64} : dtypes) {
         problem.dtype = dtype;
-        if (candidate.computes(problem)) trials_.push_back({problem, data, candidate, std::string(group)});
+        if (computes(method, problem)) trials_.push_back({problem, data, method, std::string(group)});
       }
     }
   }
@@ -57,14 +57,14 @@ class Matrix {
   // A case of another operation.
   void add(std::string_view group, std::string_view token) {
     const Case asked = parse_case(token);
-    for (const Candidate& candidate : candidates_)
-      if (computes(candidate, asked)) trials_.push_back({asked, {}, candidate, std::string(group)});
+    for (const Method& method : methods_)
+      if (computes(method, asked)) trials_.push_back({asked, {}, method, std::string(group)});
   }
 
   std::vector<Trial> take() && { return std::move(trials_); }
 
  private:
-  std::span<const Candidate> candidates_;
+  std::span<const Method> methods_;
   std::vector<Trial> trials_;
 };
 
@@ -247,8 +247,8 @@ void add_short_and_state(Matrix& matrix) {
   }
 }
 
-std::vector<Trial> default_matrix(std::span<const Candidate> candidates) {
-  Matrix matrix(candidates);
+std::vector<Trial> default_matrix(std::span<const Method> methods) {
+  Matrix matrix(methods);
   add_lengths(matrix);
   add_long(matrix);
   add_orders(matrix);
@@ -275,32 +275,32 @@ Convolution sweep_case(std::int64_t length, int order, Dtype dtype) {
   return problem;
 }
 
-std::vector<Trial> error_sweep(std::span<const Candidate> candidates) {
+std::vector<Trial> error_sweep(std::span<const Method> methods) {
   std::vector<Trial> trials;
-  for (const Candidate& candidate : candidates)
-    if (candidate.scaling == Scaling::unitary)
+  for (const Method& method : methods)
+    if (method.scaling == Scaling::unitary)
       for (Dtype dtype : {Dtype::f16, Dtype::bf16, Dtype::f32})
         for (int order : {2, 3, 4})
           for (std::int64_t length = 256; length <= 65536; length *= 2)
-            trials.push_back({sweep_case(length, order, dtype), {}, candidate, "error"});
+            trials.push_back({sweep_case(length, order, dtype), {}, method, "error"});
   return trials;
 }
 
-std::vector<Trial> range_sweep(std::span<const Candidate> candidates) {
+std::vector<Trial> range_sweep(std::span<const Method> methods) {
   DataSpec data;
   data.scale = 0.02;
   std::vector<Trial> trials;
-  for (const Candidate& candidate : candidates)
-    if (candidate.scaling)
+  for (const Method& method : methods)
+    if (method.scaling)
       for (Dtype dtype : {Dtype::f16, Dtype::bf16})
         for (std::int64_t length = 256; length <= 65536; length *= 2)
-          trials.push_back({sweep_case(length, length <= 2048 ? 2 : 3, dtype), data, candidate, "range"});
+          trials.push_back({sweep_case(length, length <= 2048 ? 2 : 3, dtype), data, method, "range"});
   return trials;
 }
 
 constexpr std::array kTrialSweeps = {
     TrialSweep{"matrix",
-               "is every candidate within its bound, over lengths, folds, orders, filters, gates, masks and data?",
+               "is every method within its bound, over lengths, folds, orders, filters, gates, masks and data?",
                &default_matrix, true},
     TrialSweep{"error", "how does rounding error grow with N and order, for each type?", &error_sweep, true},
     TrialSweep{"range", "what becomes of fp16 at data scale 0.02 when 1/N sits on one side?", &range_sweep, false},
@@ -312,29 +312,29 @@ std::span<const TrialSweep> trial_sweeps() { return kTrialSweeps; }
 
 Json describe(const Trial& trial) {
   const auto* convolution = trial.asked.as<Convolution>();
-  const auto& [asked, data, candidate, group] = trial;
+  const auto& [asked, data, method, group] = trial;
   Json row = {{"case", asked.token()},
-              {"method", candidate.name},
+              {"method", method.name},
               {"data",
                {{"kind", name(data.data)},
                 {"scale", data.scale},
                 {"filter", name(data.filter)},
                 {"seed", std::to_string(convolution ? data_seed(*convolution, data) : data.seed)}}}};
-  if (candidate.scaling) row["scaling"] = name(*candidate.scaling);
-  if (candidate.name == kOnGpu) row["device"] = device_block(cuda_device());
-  if (!convolution && !candidate.machine)
-    fail("verify: method ", candidate.name, " computes convolutions; of ", asked.token(), " there are kernel and ",
+  if (method.scaling) row["scaling"] = name(*method.scaling);
+  if (method.name == kOnGpu) row["device"] = device_block(cuda_device());
+  if (!convolution && !method.machine)
+    fail("verify: method ", method.name, " computes convolutions; of ", asked.token(), " there are kernel and ",
          kOnGpu);
-  row["order"] = convolution ? candidate.planned(*convolution).factors.size()
-                             : planned_factors(asked, candidate.machine()->device()).size();
+  row["order"] = convolution ? planned_by(method, *convolution).factors.size()
+                             : planned_factors(asked, method.machine()->device()).size();
   return row;
 }
 
 std::string repeat_command(const Trial& trial) {
   std::ostringstream command;
-  command << "danaus verify --case " << trial.asked.token() << " --method " << trial.candidate.name;
+  command << "danaus verify --case " << trial.asked.token() << " --method " << trial.method.name;
   const DataSpec defaults;
-  if (trial.candidate.scaling == Scaling::one_side) command << " --scaling " << name(*trial.candidate.scaling);
+  if (trial.method.scaling == Scaling::one_side) command << " --scaling " << name(*trial.method.scaling);
   if (trial.data.data != defaults.data) command << " --data " << name(trial.data.data);
   if (trial.data.scale != defaults.scale) command << " --scale " << trial.data.scale;
   if (trial.data.filter != defaults.filter) command << " --filter " << name(trial.data.filter);

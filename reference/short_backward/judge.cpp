@@ -31,7 +31,7 @@ class ShortBackwardJudge final : public Judge {
     }
     return product;
   }
-  std::string_view truth() const override { return name(Method::direct); }
+  std::string_view truth() const override { return name(Algorithm::direct); }
   double bound_of_truth() const override { return bound_of_short_truth(p_); }
 
  private:

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "experiments/methods/contenders.hpp"
+#include "experiments/methods/cufft.hpp"
 #include "reference/spectral/spectral.hpp"
 
 namespace danaus {
