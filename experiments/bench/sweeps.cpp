@@ -10,11 +10,7 @@
 #include "kernels/plan/long.hpp"
 #include "kernels/plan/plan.hpp"
 #include "kernels/plan/registry.hpp"
-#include "reference/short_backward/short_backward.hpp"
-#include "reference/spectral/spectral.hpp"
-#include "reference/spectral_gradient/spectral_gradient.hpp"
 #include "reference/spelling.hpp"
-#include "reference/state/state.hpp"
 #include "reference/step/step.hpp"
 
 namespace danaus {
@@ -63,7 +59,7 @@ Convolution as_causal(Convolution problem) {
   return problem;
 }
 
-const Convolution kRows = rows(64, 768);
+const Convolution kRows = rows(kBatch, kChannels);
 
 std::vector<Case> fp16() { return over(kPowersOfTwo, kRows); }
 std::vector<Case> between() { return over(kBetween, kRows); }
@@ -110,9 +106,6 @@ std::vector<Case> odd_batches() {
   return joined(parts);
 }
 
-// Of a batch row of 64: 3 GB of u and y together, which a baseline in fp32 leaves room for.
-constexpr std::int64_t kLongSamples = std::int64_t{192} << 16;
-
 // Of as many channels as are so many samples.
 template <class Asked = Convolution>
 std::vector<Case> over_long(const std::vector<std::int64_t>& lengths, Convolution problem) {
@@ -158,132 +151,6 @@ std::vector<Case> steps() {
                  over<TrainingStep>(kSteps, with_gates(kRows)), over<TrainingStep>(kSteps, in_bf16(kRows)),
                  over<TrainingStep>(kShortSteps, as_causal(with_gates(kRows))),
                  over<TrainingStep>(kShortSteps, as_causal(in_bf16(kRows)))});
-}
-
-Spectral layer(std::int64_t batch, std::int64_t inputs, std::int64_t outputs, const std::vector<int>& lengths,
-               int modes) {
-  Spectral problem;
-  problem.batch = batch, problem.inputs = inputs, problem.outputs = outputs;
-  problem.lengths = lengths, problem.modes.assign(lengths.size(), modes);
-  return problem;
-}
-
-Spectral in_tf32(Spectral problem) {
-  problem.tf32 = true;
-  return problem;
-}
-
-// As TurboFNO (github.com/shixun404/TurboFNO) was timed: results/h200_fno.csv.
-Spectral turbofno_layer(std::int64_t batch, std::int64_t inputs, std::int64_t outputs,
-                        const std::vector<int>& lengths) {
-  Spectral problem = layer(batch, inputs, outputs, lengths, 64);
-  problem.complex = problem.shared = problem.channel_major = true;
-  return problem;
-}
-
-std::vector<Case> layers() {
-  struct Channels {
-    int inputs, outputs;
-  };
-  std::vector<Case> cases;
-  const auto add = [&](const std::vector<int>& lengths, const std::vector<int>& batches,
-                       const std::vector<Channels>& channels) {
-    for (const Channels& mixed : channels)
-      for (int batch : batches) cases.push_back(in_tf32(turbofno_layer(batch, mixed.inputs, mixed.outputs, lengths)));
-  };
-  for (int length : {128, 256})
-    add({length}, {1, 16, 128, 1024, 8192, 32768}, {{32, 64}, {64, 64}, {64, 128}, {128, 128}});
-  for (int length : {128, 256}) add({length, length}, {1, 16, 64, 128}, {{32, 64}, {64, 64}, {128, 128}});
-  return cases;
-}
-
-// As neural operators have them (Li et al. 2021): real samples, a matrix for each frequency, of two axes the lowest and
-// the highest.
-Spectral operator_layer(std::int64_t batch, std::int64_t channels, const std::vector<int>& lengths, int modes) {
-  Spectral problem = layer(batch, channels, channels, lengths, modes);
-  problem.two_sided = lengths.size() == 2;
-  return problem;
-}
-
-std::vector<Spectral> chosen_layers() {
-  return {turbofno_layer(1024, 64, 64, {128}),    turbofno_layer(1024, 64, 64, {256}),
-          turbofno_layer(1024, 128, 128, {128}),  turbofno_layer(16, 64, 64, {128, 128}),
-          turbofno_layer(16, 64, 64, {256, 256}), operator_layer(32, 64, {1024}, 16),
-          operator_layer(32, 64, {128, 128}, 16)};
-}
-
-std::vector<Spectral> chosen_layers_of_each_type() {
-  std::vector<Spectral> layers;
-  for (Spectral problem : chosen_layers()) {
-    layers.push_back(in_tf32(problem));
-    for (Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
-      problem.dtype = dtype;
-      layers.push_back(problem);
-    }
-  }
-  return layers;
-}
-
-std::vector<Case> layer_types() {
-  std::vector<Case> cases;
-  for (const Spectral& problem : chosen_layers_of_each_type()) cases.push_back(problem);
-  // Of operators more sizes, from one item on.
-  for (const Spectral& problem : {operator_layer(1, 64, {1024}, 16), operator_layer(256, 64, {1024}, 16),
-                                  operator_layer(256, 32, {256}, 16), operator_layer(1, 32, {64, 64}, 12),
-                                  operator_layer(20, 32, {64, 64}, 12), operator_layer(16, 32, {256, 256}, 12)})
-    cases.push_back(in_tf32(problem));
-  return cases;
-}
-
-std::vector<Case> layer_gradients() {
-  std::vector<Case> cases;
-  for (const Spectral& problem : chosen_layers_of_each_type()) cases.push_back(SpectralGradient{problem});
-  return cases;
-}
-
-// Where taps in registers, Toeplitz blocks, pieces and whole rows by FFT take over from each other.
-std::vector<Case> short_ones() {
-  std::vector<Case> cases;
-  for (Dtype dtype : {Dtype::bf16, Dtype::f16})
-    for (bool channels_last : {false, true})
-      for (std::int64_t length : {1 << 10, 1 << 13, 1 << 16})
-        for (std::int64_t taps : {2, 3, 4, 8, 16, 32, 64, 128, 256}) {
-          ShortConvolution p;
-          p.dtype = dtype, p.taps = taps, p.length = length, p.channels_last = channels_last;
-          p.batch = kRows.batch, p.channels = std::min(kRows.channels, kLongSamples / length);
-          cases.push_back(p);
-        }
-  return cases;
-}
-
-std::vector<Case> short_gradients() {
-  std::vector<Case> cases;
-  for (bool channels_last : {false, true})
-    for (std::int64_t length : {1 << 10, 1 << 13})
-      for (std::int64_t taps : {4, 16, 64, 128, 256}) {
-        ShortConvolution p;
-        p.dtype = Dtype::bf16, p.taps = taps, p.length = length, p.channels_last = channels_last;
-        p.batch = kRows.batch, p.channels = kRows.channels;
-        cases.push_back(ShortBackward{p});
-      }
-  return cases;
-}
-
-// As FlashConv was shown, against length; what other methods take does not depend on the states.
-std::vector<Case> states() {
-  std::vector<Case> cases;
-  const auto add = [&](int of_channel, std::int64_t batch, std::int64_t channels, int times) {
-    for (std::int64_t length = 1 << 8; length <= 1 << 20; length *= times) {
-      StateSpace p;
-      p.states = of_channel, p.length = length, p.batch = batch;
-      p.channels = std::min(channels, kLongSamples * kRows.batch / batch / length);
-      cases.push_back(p);
-    }
-  };
-  add(64, kRows.batch, kRows.channels, 2);
-  for (int of_channel : {1, 16, 256}) add(of_channel, kRows.batch, kRows.channels, 4);
-  add(64, 1, 4096, 4);
-  return cases;
 }
 
 // Whether a kernel of this build computes such cases on the largest devices.
@@ -370,6 +237,7 @@ std::vector<Case> sparse_long() {
   return cases;
 }
 
+// Of convolutions, their gradients and training steps.
 constexpr std::array kSweeps = {
     CaseSweep{"speed", "how fast is each method in every mode and shape below?", &speed},
     CaseSweep{"fp16", "and at B=64, H=768, circular, in powers of two?", &fp16},
@@ -389,13 +257,6 @@ constexpr std::array kSweeps = {
     CaseSweep{"step", "and a training step, and which part of it?", &steps},
     CaseSweep{"sparse", "what does it save to remove part of the spectrum?", &sparse},
     CaseSweep{"sparse-long", "and of sequences of 2M, by the paper's patterns and by rows?", &sparse_long},
-    CaseSweep{"spectral", "what does a spectral layer take?", &layers},
-    CaseSweep{"spectral-types", "and in another arithmetic, and as neural operators have it?", &layer_types},
-    CaseSweep{"spectral-gradients", "what do its gradients take?", &layer_gradients},
-    CaseSweep{"short", "how many taps are few, and which way do they go?", &short_ones},
-    CaseSweep{"short-gradients", "what do the gradients of short convolutions take?", &short_gradients},
-    CaseSweep{"state", "what does a state-space model take, and from which length on is a state cheaper than an FFT?",
-              &states},
     CaseSweep{"factorizations-fp16", "how fast is every factorization that the kernels have?", &factorizations_fp16},
     CaseSweep{"factorizations-bf16", "and in bf16?", &factorizations_bf16},
     CaseSweep{"factorizations-long", "and by outer passes, of 64K, 1M and 4M?", &factorizations_long},
@@ -403,17 +264,24 @@ constexpr std::array kSweeps = {
 
 }  // namespace
 
-std::span<const CaseSweep> case_sweeps() { return kSweeps; }
+std::span<const CaseSweep> case_sweeps() {
+  static const std::vector<CaseSweep> kAll = [] {
+    std::vector<CaseSweep> all(kSweeps.begin(), kSweeps.end());
+    for (const Study& study : studies()) all.insert(all.end(), study.sweeps.begin(), study.sweeps.end());
+    return all;
+  }();
+  return kAll;
+}
 
 std::vector<std::string> case_sweep_names() {
   std::vector<std::string> names;
-  for (const CaseSweep& sweep : kSweeps) names.emplace_back(sweep.name);
+  for (const CaseSweep& sweep : case_sweeps()) names.emplace_back(sweep.name);
   return names;
 }
 
 const CaseSweep* find_case_sweep(std::string_view name) {
-  const auto found = std::find_if(kSweeps.begin(), kSweeps.end(), [=](const CaseSweep& s) { return s.name == name; });
-  return found == kSweeps.end() ? nullptr : &*found;
+  const auto found = std::ranges::find(case_sweeps(), name, &CaseSweep::name);
+  return found == case_sweeps().end() ? nullptr : &*found;
 }
 
 const CaseSweep& case_sweep(std::string_view operation, std::string_view name) {

@@ -10,8 +10,8 @@
 #include "experiments/commands/job.hpp"
 #include "experiments/count/imitation.hpp"
 #include "experiments/methods/method.hpp"
+#include "experiments/operations/study.hpp"
 #include "experiments/verify/trials.hpp"
-#include "kernels/families/taps/family.hpp"
 #include "kernels/plan/correlation.hpp"
 #include "kernels/plan/long.hpp"
 #include "kernels/plan/named_kernel.hpp"
@@ -78,20 +78,10 @@ Rows bench_rows() {
 }
 
 // Families of the kernels that a plan for an operation may run, those that prepare among them.
-std::string families_of(std::string_view operation) {
-  if (operation == "spectral") return "mix";
-  if (operation == "spectralgrad") return "mix, correlate_mix";
-  if (operation == "ssmconv") return "state";
-  if (operation == "shortconv") return "direct, short_filter, toeplitz";
-  if (operation == "shortconvgrad") return "correlate_short, direct, short_filter, toeplitz";
-  std::set<std::string> names = {std::string(spectrum::Family::name)};
-  for (const auto& v : variants()) names.emplace(v->family);
-  for (const auto& v : long_variants()) names.emplace(v->family);
-  if (operation != "fftconv") {
-    for (const auto& c : correlators()) names.emplace(c->family);
-    names.emplace(taps::Family::name);
-  }
-  return join(std::vector(names.begin(), names.end()));
+std::string families_of(std::string_view word) {
+  const auto& all = studied_operations();
+  const auto found = std::ranges::find(all, word, &StudiedOperation::word);
+  return found == all.end() ? "" : found->families();
 }
 
 Rows operation_rows() {

@@ -5,6 +5,7 @@
 #include "experiments/operations/subject.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "kernels/plan/choice.hpp"
+#include "kernels/plan/plan.hpp"
 #include "reference/spelling.hpp"
 
 namespace danaus {

@@ -5,6 +5,7 @@
 #include "kernels/cuda/machine.hpp"
 #include "kernels/plan/chunks.hpp"
 #include "reference/judge.hpp"
+#include "reference/step/step.hpp"
 
 namespace danaus {
 namespace {

@@ -1,7 +1,12 @@
 // Spectral layers and their gradients.
+#include "reference/spectral/layer.hpp"
+
 #include <cmath>
 
 #include "experiments/operations/some_rows.hpp"
+#include "experiments/operations/study.hpp"
+#include "kernels/cpu/machine.hpp"
+#include "kernels/plan/program.hpp"
 #include "reference/spectral_gradient/spectral_gradient.hpp"
 
 namespace danaus {
@@ -14,6 +19,7 @@ class LayerSubject : public Subject {
 
   double filter_deviation() const override { return 1 / std::sqrt(static_cast<double>(p_.inputs)); }
   Case as_convolution() const override { fail("computes convolutions, no spectral layers"); }
+  Shape shape() const override { return {p_.batch, p_.inputs, p_.lengths.back()}; }
 
  protected:
   // Of an array [B, C, ...], or channel-major [C, B, ...].
@@ -71,13 +77,170 @@ class GradientSubject final : public LayerSubject {
   }
 };
 
-}  // namespace
-
 std::unique_ptr<const Subject> layer_subject(const Case& asked) {
   if (const auto* p = asked.as<Spectral>()) return std::make_unique<ForwardSubject>(asked, *p);
   if (const auto* gradient = asked.as<SpectralGradient>())
     return std::make_unique<GradientSubject>(asked, gradient->forward);
   return nullptr;
+}
+
+// What fits into the shared memory of an H200's block: others are drawn again.
+Spectral random_layer(Draw& draw) {
+  constexpr int kShortest = 16, kLongestRow = 1024, kMostChannels = 256;
+  const bool wide = draw.domain.wide;
+  const std::int64_t most_items = wide ? 3000 : 300;
+  const double most_products = wide ? 1 << 28 : 1 << 26, most_weights = wide ? 1 << 22 : 1e300;
+  for (;;) {
+    Spectral p;
+    p.dtype = draw.one_of({Dtype::f32, Dtype::f32, Dtype::f16, Dtype::bf16});
+    p.tf32 = p.dtype == Dtype::f32 && draw.from(0, 1) == 0;
+    p.complex = draw.from(0, 1) == 0, p.shared = draw.from(0, 1) == 0;
+    const bool has_two_axes = draw.from(0, 2) == 0;
+    p.two_sided = (p.complex || has_two_axes) && draw.from(0, 1) == 0;
+    p.channel_major = draw.from(0, 2) == 0, p.adjoint = draw.from(0, 2) == 0;
+    const auto channels = [&] { return wide ? draw.with_ends(kMostChannels) : draw.of_any_scale(kMostChannels); };
+    p.inputs = channels(), p.outputs = channels();
+    const int axes = has_two_axes ? 2 : 1;
+    p.lengths.clear(), p.modes.clear();
+    for (int axis = 0; axis < axes; ++axis)
+      p.lengths.push_back(
+          static_cast<int>(kShortest - 1 + draw.of_any_scale(kLongestRow / (wide ? 1 : axes) - kShortest + 1)));
+    for (int axis = 0; axis < axes; ++axis) {
+      const bool is_half = !p.complex && axis == axes - 1;
+      const int length = p.lengths[axis], most = is_half ? length / 2 + 1 : p.two_sided ? length / 2 : length;
+      p.modes.push_back(static_cast<int>(wide ? draw.with_ends(most) : draw.of_any_scale(most)));
+    }
+    const std::int64_t points = points_of_row(p), row = points * std::max(p.inputs, p.outputs);
+    p.batch = draw.of_any_scale(std::clamp<std::int64_t>(draw.domain.samples / row, 1, most_items));
+    const double along_axes = static_cast<double>(points) * p.modes.back() * (p.two_sided ? 2 : 1) +
+                              static_cast<double>(axes == 2 ? p.lengths[0] * kept_count(p) : 0);
+    const double products = static_cast<double>(p.batch * p.inputs * p.outputs * kept_count(p)) +
+                            static_cast<double>(p.batch * (p.inputs + p.outputs)) * along_axes;
+    const double weights = static_cast<double>(p.inputs * p.outputs * (p.shared ? 1 : kept_count(p)));
+    if (row > draw.domain.samples || products > most_products || weights > most_weights) continue;
+    try {
+      make_program(p, wide ? h200() : Device());
+      return p;
+    } catch (const std::invalid_argument&) {
+    }
+  }
+}
+
+SpectralGradient random_layer_gradient(Draw& draw) {
+  for (;;) {
+    SpectralGradient asked{random_layer(draw)};
+    asked.forward.adjoint = false;
+    try {
+      make_program(asked, draw.domain.wide ? h200() : Device());
+      return asked;
+    } catch (const std::invalid_argument&) {
+    }
+  }
+}
+
+Spectral layer(std::int64_t batch, std::int64_t inputs, std::int64_t outputs, const std::vector<int>& lengths,
+               int modes) {
+  Spectral problem;
+  problem.batch = batch, problem.inputs = inputs, problem.outputs = outputs;
+  problem.lengths = lengths, problem.modes.assign(lengths.size(), modes);
+  return problem;
+}
+
+Spectral in_tf32(Spectral problem) {
+  problem.tf32 = true;
+  return problem;
+}
+
+// As TurboFNO (github.com/shixun404/TurboFNO) was timed: results/h200_fno.csv.
+Spectral turbofno_layer(std::int64_t batch, std::int64_t inputs, std::int64_t outputs,
+                        const std::vector<int>& lengths) {
+  Spectral problem = layer(batch, inputs, outputs, lengths, 64);
+  problem.complex = problem.shared = problem.channel_major = true;
+  return problem;
+}
+
+std::vector<Case> layers() {
+  struct Channels {
+    int inputs, outputs;
+  };
+  std::vector<Case> cases;
+  const auto add = [&](const std::vector<int>& lengths, const std::vector<int>& batches,
+                       const std::vector<Channels>& channels) {
+    for (const Channels& mixed : channels)
+      for (int batch : batches) cases.push_back(in_tf32(turbofno_layer(batch, mixed.inputs, mixed.outputs, lengths)));
+  };
+  for (int length : {128, 256})
+    add({length}, {1, 16, 128, 1024, 8192, 32768}, {{32, 64}, {64, 64}, {64, 128}, {128, 128}});
+  for (int length : {128, 256}) add({length, length}, {1, 16, 64, 128}, {{32, 64}, {64, 64}, {128, 128}});
+  return cases;
+}
+
+// As neural operators have them (Li et al. 2021): real samples, a matrix for each frequency, of two axes the lowest and
+// the highest.
+Spectral operator_layer(std::int64_t batch, std::int64_t channels, const std::vector<int>& lengths, int modes) {
+  Spectral problem = layer(batch, channels, channels, lengths, modes);
+  problem.two_sided = lengths.size() == 2;
+  return problem;
+}
+
+std::vector<Spectral> chosen_layers() {
+  return {turbofno_layer(1024, 64, 64, {128}),    turbofno_layer(1024, 64, 64, {256}),
+          turbofno_layer(1024, 128, 128, {128}),  turbofno_layer(16, 64, 64, {128, 128}),
+          turbofno_layer(16, 64, 64, {256, 256}), operator_layer(32, 64, {1024}, 16),
+          operator_layer(32, 64, {128, 128}, 16)};
+}
+
+std::vector<Spectral> chosen_layers_of_each_type() {
+  std::vector<Spectral> layers;
+  for (Spectral problem : chosen_layers()) {
+    layers.push_back(in_tf32(problem));
+    for (Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+      problem.dtype = dtype;
+      layers.push_back(problem);
+    }
+  }
+  return layers;
+}
+
+std::vector<Case> layer_types() {
+  std::vector<Case> cases;
+  for (const Spectral& problem : chosen_layers_of_each_type()) cases.push_back(problem);
+  // Of operators more sizes, from one item on.
+  for (const Spectral& problem : {operator_layer(1, 64, {1024}, 16), operator_layer(256, 64, {1024}, 16),
+                                  operator_layer(256, 32, {256}, 16), operator_layer(1, 32, {64, 64}, 12),
+                                  operator_layer(20, 32, {64, 64}, 12), operator_layer(16, 32, {256, 256}, 12)})
+    cases.push_back(in_tf32(problem));
+  return cases;
+}
+
+std::vector<Case> layer_gradients() {
+  std::vector<Case> cases;
+  for (const Spectral& problem : chosen_layers_of_each_type()) cases.push_back(SpectralGradient{problem});
+  return cases;
+}
+
+}  // namespace
+
+Study layer_study() {
+  Study study{
+      layer_subject,
+      {{"spectral", [](Draw& draw) -> Case { return random_layer(draw); }, [] { return std::string("mix"); }, true},
+       {"spectralgrad", [](Draw& draw) -> Case { return random_layer_gradient(draw); },
+        [] { return std::string("mix, correlate_mix"); }, true}},
+      {},
+      {{"spectral", "what does a spectral layer take?", layers},
+       {"spectral-types", "and in another arithmetic, and as neural operators have it?", layer_types},
+       {"spectral-gradients", "what do its gradients take?", layer_gradients}}};
+  for (std::string_view type : {"f32_tf32", "f32", "f16", "bf16"}) {
+    study.trials.push_back(
+        {"spectral layer", tokens_of(text("spectral_", type),
+                                     {"_complex_b3_c32x64_l128_m64_shared_channelmajor", "_complex_b9_c5x19_l36_m7",
+                                      "_b2_c24x40_l96_m49_shared", "_b5_c20x33_l100_m12_adjoint"})});
+    study.trials.push_back({"its gradients", tokens_of(text("spectralgrad_", type),
+                                                       {"_complex_b19_c6x10_l64_m20_shared_channelmajor",
+                                                        "_b3_c5x7_l36_m7", "_b2_c3x4_l16x18_m4x5_twosided"})});
+  }
+  return study;
 }
 
 }  // namespace danaus

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "experiments/operations/some_rows.hpp"
+#include "experiments/operations/study.hpp"
 #include "reference/backward/backward.hpp"
 #include "reference/short_backward/short_backward.hpp"
 
@@ -47,6 +48,7 @@ class ShortSubject final : public Subject {
     by.pregate = p_.pregate, by.postgate = p_.postgate;
     return forward_ ? Case(by) : Case(Backward{by});
   }
+  Shape shape() const override { return {p_.batch, p_.channels, p_.length}; }
 
  private:
   Case of(const ShortConvolution& other) const { return forward_ ? Case(other) : Case(ShortBackward{other}); }
@@ -65,12 +67,79 @@ class ShortSubject final : public Subject {
   bool forward_;
 };
 
-}  // namespace
-
 std::unique_ptr<const Subject> short_subject(const Case& asked) {
   const auto* backward = asked.as<ShortBackward>();
   const auto* p = backward ? &backward->forward : asked.as<ShortConvolution>();
   return p ? std::make_unique<ShortSubject>(asked, *p) : nullptr;
+}
+
+// Few taps and many, rows shorter than the filter and much longer, channels fewer and more than a tile has.
+ShortConvolution random_short(Draw& draw) {
+  const std::int64_t most_channels = draw.domain.wide ? 4000 : 40, most_rows = draw.domain.wide ? 4000 : 5;
+  ShortConvolution p;
+  p.dtype = draw.one_of({Dtype::f16, Dtype::bf16});
+  p.filter = draw.one_of({Dtype::f32, Dtype::f32, p.dtype});
+  p.padding = draw.one_of({Padding::causal, Padding::same});
+  p.taps = 1 + draw.of_any_scale(kMostTaps - 1);
+  const std::int64_t samples = std::min(draw.domain.samples, draw.domain.products / p.taps);
+  p.length = draw.of_any_scale(samples);
+  p.channels = draw.of_any_scale(std::clamp<std::int64_t>(samples / p.length, 1, most_channels));
+  const std::int64_t rows = std::clamp<std::int64_t>(samples / p.length / p.channels, 1, most_rows);
+  p.batch = draw.domain.wide ? draw.of_any_scale(rows) : draw.from(1, rows);
+  p.bias = draw.from(0, 1) == 0, p.pregate = draw.from(0, 2) == 0, p.postgate = draw.from(0, 2) == 0;
+  p.channels_last = draw.from(0, 1) == 0;
+  return p;
+}
+
+// Where taps in registers, Toeplitz blocks, pieces and whole rows by FFT take over from each other.
+std::vector<Case> short_ones() {
+  std::vector<Case> cases;
+  for (Dtype dtype : {Dtype::bf16, Dtype::f16})
+    for (bool channels_last : {false, true})
+      for (std::int64_t length : {1 << 10, 1 << 13, 1 << 16})
+        for (std::int64_t taps : {2, 3, 4, 8, 16, 32, 64, 128, 256}) {
+          ShortConvolution p;
+          p.dtype = dtype, p.taps = taps, p.length = length, p.channels_last = channels_last;
+          p.batch = kBatch, p.channels = std::min(kChannels, kLongSamples / length);
+          cases.push_back(p);
+        }
+  return cases;
+}
+
+std::vector<Case> short_gradients() {
+  std::vector<Case> cases;
+  for (bool channels_last : {false, true})
+    for (std::int64_t length : {1 << 10, 1 << 13})
+      for (std::int64_t taps : {4, 16, 64, 128, 256}) {
+        ShortConvolution p;
+        p.dtype = Dtype::bf16, p.taps = taps, p.length = length, p.channels_last = channels_last;
+        p.batch = kBatch, p.channels = kChannels;
+        cases.push_back(ShortBackward{p});
+      }
+  return cases;
+}
+
+}  // namespace
+
+Study short_study() {
+  Study study{short_subject,
+              {{"shortconv", [](Draw& draw) -> Case { return random_short(draw); },
+                [] { return std::string("direct, short_filter, toeplitz"); }},
+               {"shortconvgrad", [](Draw& draw) -> Case { return ShortBackward{random_short(draw)}; },
+                [] { return std::string("correlate_short, direct, short_filter, toeplitz"); }}},
+              {},
+              {{"short", "how many taps are few, and which way do they go?", short_ones},
+               {"short-gradients", "what do the gradients of short convolutions take?", short_gradients}}};
+  // Few taps and many, whole tiles and parts of one, in both layouts.
+  for (std::string_view type : {"f16", "bf16"})
+    for (std::string_view word : {"shortconv_", "shortconvgrad_"})
+      study.trials.push_back(
+          {word == "shortconv_" ? "short convolution" : "its gradients",
+           tokens_of(text(word, type),
+                     {"_causal_k4_l1000_b2_h9", "_causal_k4_l513_b2_h10_bias_pregate_channelslast",
+                      "_same_k7_l300_b2_h3", "_causal_k64_l700_b2_h3_bias_pregate_postgate", "_same_k256_l1030_b1_h2",
+                      "_causal_k2_l1_b1_h1", "_same_k31_l290_b2_h33_postgate_channelslast"})});
+  return study;
 }
 
 }  // namespace danaus

@@ -1,5 +1,5 @@
 // What the program knows of an operation beside reference/operation.hpp and reference/judge.hpp: how it is timed, and
-// who else computes the same. Each kind of operation has a class in a file here, and a line in subject.cpp.
+// who else computes the same.
 #pragma once
 
 #include <array>
@@ -29,6 +29,11 @@ struct SomeRows {
   std::int64_t rows, of;                   // of y; of spectral layers items of the batch
 };
 
+// Sizes that cases of every operation have.
+struct Shape {
+  std::int64_t batch, channels, length;  // of spectral layers the channels of u, and the points of its last axis
+};
+
 class Subject {
  public:
   virtual ~Subject() = default;
@@ -46,6 +51,7 @@ class Subject {
   // A convolution, or its gradients, with arrays of the same names that give the same outputs, for who computes such;
   // its filter may first have to be made (as_convolution.hpp). Throws std::invalid_argument where there is none.
   virtual Case as_convolution() const = 0;
+  virtual Shape shape() const = 0;
 };
 
 // Throws std::invalid_argument, which begins with `who`, for an operation that is not timed.
@@ -54,16 +60,6 @@ std::unique_ptr<const Subject> subject_of(const Case& asked, std::string_view wh
 // Throws std::invalid_argument where no kernel computes the case on the device.
 void require_kernel(const Case& asked, const Device& device);
 
-// What subject.cpp chooses among: null where the case is of another operation.
-std::unique_ptr<const Subject> convolution_subject(const Case& asked);
-std::unique_ptr<const Subject> layer_subject(const Case& asked);
-std::unique_ptr<const Subject> short_subject(const Case& asked);
-std::unique_ptr<const Subject> state_subject(const Case& asked);
-
-// Sizes that cases of every operation have.
-struct Shape {
-  std::int64_t batch, channels, length;  // of spectral layers the channels of u, and the points of its last axis
-};
 Shape shape_of(const Case& asked);
 // The same case with another batch.
 Case with_batch(const Case& asked, std::int64_t batch);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "experiments/methods/execution.hpp"
+#include "experiments/operations/study.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/registry.hpp"
@@ -202,51 +203,6 @@ void add_kernels(Matrix& matrix) {
   for (const auto& [problem, dtypes] : splits) matrix.add("split of a kernel", problem, {}, dtypes);
 }
 
-// Small ones of each operation but the convolution itself, and those where the gated backward that came with the paper
-// returned a wrong gradient (results/h200_peers.csv): of the postgate at N = 256 and 1K, of u at 32K.
-void add_other_operations(Matrix& matrix) {
-  for (std::string_view token :
-       {"fftconvgrad_f16_circular_l256_b2_h2_pregate_postgate", "fftconvgrad_f16_circular_l1024_b2_h2_pregate_postgate",
-        "fftconvgrad_f16_circular_l32768_b2_h1_pregate_postgate",
-        "fftconvgrad_bf16_circular_l32768_b2_h1_pregate_postgate", "fftconvgrad_f16_causal_l128_b2_h2_pregate_postgate",
-        "fftconvgrad_f16_causal_l512_b2_h2_pregate_postgate", "fftconvgrad_f16_causal_l16384_b2_h1_pregate_postgate",
-        "fftconvgrad_bf16_causal_l16384_b2_h1_pregate_postgate"})
-    matrix.add("gradients, once wrong", token);
-  for (std::string_view token :
-       {"fftconvgrad_f16_causal_l1_b1_h1", "fftconvgrad_f16_circular_l512_b3_h2", "fftconvgrad_bf16_causal_l1000_b3_h2",
-        "fftconvgrad_f16_causal_l250_k40_b2_h3_pregate_postgate", "fftconvgrad_bf16_circular_l300_k700_b3_h2_postgate",
-        "fftconvgrad_f16_circular_l1001_k5_b4_h2_pregate", "fftconvgrad_f16_causal_l4096_kbf16_b2_h1",
-        "fftconvgrad_bf16_circular_l16384_b2_h1"})
-    matrix.add("gradients", token);
-  for (std::string_view token :
-       {"fftconvstep_f16_causal_l1000_b3_h2_pregate_postgate", "fftconvstep_bf16_circular_l2048_b2_h2"})
-    matrix.add("step", token);
-  for (std::string_view type : {"f32_tf32", "f32", "f16", "bf16"})
-    for (std::string_view shape : {"_complex_b3_c32x64_l128_m64_shared_channelmajor", "_complex_b9_c5x19_l36_m7",
-                                   "_b2_c24x40_l96_m49_shared", "_b5_c20x33_l100_m12_adjoint"})
-      matrix.add("spectral layer", text("spectral_", type, shape));
-  for (std::string_view type : {"f32_tf32", "f32", "f16", "bf16"})
-    for (std::string_view shape :
-         {"_complex_b19_c6x10_l64_m20_shared_channelmajor", "_b3_c5x7_l36_m7", "_b2_c3x4_l16x18_m4x5_twosided"})
-      matrix.add("its gradients", text("spectralgrad_", type, shape));
-}
-
-// Few taps and many, whole tiles and parts of one, in both layouts; states of each kernel, rows in parts, the
-// recurrence.
-void add_short_and_state(Matrix& matrix) {
-  for (std::string_view dtype : {"f16", "bf16"}) {
-    for (std::string_view shape :
-         {"_causal_k4_l1000_b2_h9", "_causal_k4_l513_b2_h10_bias_pregate_channelslast", "_same_k7_l300_b2_h3",
-          "_causal_k64_l700_b2_h3_bias_pregate_postgate", "_same_k256_l1030_b1_h2", "_causal_k2_l1_b1_h1",
-          "_same_k31_l290_b2_h33_postgate_channelslast"})
-      for (std::string_view word : {"shortconv_", "shortconvgrad_"})
-        matrix.add(word == "shortconv_" ? "short convolution" : "its gradients", text(word, dtype, shape));
-    for (std::string_view shape : {"_s64_l200_b3_h2_initial_final", "_s1_l130_b2_h1", "_s256_l96_b2_h1_final",
-                                   "_s12_l1100_b1_h2_initial_final", "_s16_l20_b3_h2_initial_final"})
-      matrix.add("state-space model", text("ssmconv_", dtype, shape));
-  }
-}
-
 std::vector<Trial> default_matrix(std::span<const Method> methods) {
   Matrix matrix(methods);
   add_lengths(matrix);
@@ -259,8 +215,9 @@ std::vector<Trial> default_matrix(std::span<const Method> methods) {
   add_last_taps(matrix);
   add_filter_types(matrix);
   add_kernels(matrix);
-  add_other_operations(matrix);
-  add_short_and_state(matrix);
+  for (const Study& study : studies())
+    for (const TrialGroup& group : study.trials)
+      for (const std::string& token : group.tokens) matrix.add(group.name, token);
   return std::move(matrix).take();
 }
 

@@ -17,6 +17,7 @@
 #include "experiments/operations/subject.hpp"
 #include "experiments/operations/work.hpp"
 #include "experiments/timing/difference.hpp"
+#include "experiments/timing/array_noise.hpp"
 #include "experiments/timing/noise.hpp"
 #include "experiments/timing/statistics.hpp"
 #include "kernels/cpu/machine.hpp"
