@@ -21,7 +21,7 @@ Case copied(const Method& method, const Case& asked, const Device&) {
 }  // namespace
 
 std::vector<Method> copy_methods() {
-  return {{.name = kCopy, .summary = "a plain copy of u to y: what reading and writing once costs", .by = copied}};
+  return {{kCopy, "a plain copy of u to y: what reading and writing once costs", copied}};
 }
 
 }  // namespace danaus

@@ -1,9 +1,8 @@
 // cuFFT: convolutions in fp32 and in 16 bits; spectral layers, whose products are cuBLAS's.
-#include "experiments/methods/cufft.hpp"
-
 #include <bit>
 
 #include "experiments/methods/method.hpp"
+#include "experiments/methods/runner.hpp"
 #include "experiments/operations/subject.hpp"
 #include "reference/bounds.hpp"
 #include "reference/dft.hpp"
@@ -76,18 +75,16 @@ double baseline_bound(Contender contender, const Case& asked, std::string_view o
 }
 
 std::vector<Method> cufft_methods() {
-  return {{.name = "cufft_f32",
-           .summary = "cuFFT in fp32, R2C and C2R, with conversions from and to 16 bits; of a step the spectrum of u "
-                      "serves both passes",
-           .by = convolution<Contender::cufft_f32>},
-          {.name = "cufft_pairs",
-           .summary = "cuFFT in 16 bits, C2C, two batch rows as one complex sequence, packing included; powers of two; "
-                      "likewise",
-           .by = convolution<Contender::cufft_pairs>},
-          {.name = "cufft_cublas_f32",
-           .summary = "spectral layers by cuFFT and cuBLAS in fp32, truncation and padding as kernels of their own",
-           .by = layer<false>},
-          {.name = "cufft_cublas_tf32", .summary = "the same with products in TF32", .by = layer<true>}};
+  return {{"cufft_f32",
+           "cuFFT in fp32, R2C and C2R, with conversions from and to 16 bits; of a step the spectrum of u serves both "
+           "passes",
+           convolution<Contender::cufft_f32>},
+          {"cufft_pairs",
+           "cuFFT in 16 bits, C2C, two batch rows as one complex sequence, packing included; powers of two; likewise",
+           convolution<Contender::cufft_pairs>},
+          {"cufft_cublas_f32",
+           "spectral layers by cuFFT and cuBLAS in fp32, truncation and padding as kernels of their own", layer<false>},
+          {"cufft_cublas_tf32", "the same with products in TF32", layer<true>}};
 }
 
 }  // namespace danaus

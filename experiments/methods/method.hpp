@@ -16,7 +16,7 @@
 namespace danaus {
 
 struct Method {
-  std::string_view name, summary;
+  std::string_view name, summary = {};
 
   // To bench, where it is timed: the case that it computes in place of the one asked, whose outputs are the same.
   // Throws std::invalid_argument, saying why, where it computes none on the device.

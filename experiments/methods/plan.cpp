@@ -40,25 +40,20 @@ Case by_fft(const Method& method, const Case& asked, const Device& device) {
 }  // namespace
 
 std::vector<Method> plan_methods() {
-  return {{.name = kPlan,
-           .summary = "the kernels that the plan chooses; verify executes them on the CPU",
-           .by = itself,
-           .runs_plan = true,
-           .usual_share = kUsualShare,
-           .machine = executor},
-          {.name = kOnGpu,
-           .summary = "the kernels of a plan on the first GPU",
-           .usual_share = kUsualShare,
-           .machine = [] { return cuda_machine(); }},
-          {.name = "full_fft",
-           .summary = "of short convolutions and state-space models, our convolution by FFTs of whole rows, with all "
-                      "taps",
-           .by = by_fft<false>,
-           .runs_plan = true},
-          {.name = "chunked_fft",
-           .summary = "of short convolutions, our convolution by FFTs of pieces of rows",
-           .by = by_fft<true>,
-           .runs_plan = true}};
+  return {
+      {.name = kPlan,
+       .summary = "the kernels that the plan chooses; verify executes them on the CPU",
+       .by = itself,
+       .runs_plan = true,
+       .usual_share = kUsualShare,
+       .machine = executor},
+      {.name = kOnGpu,
+       .summary = "the kernels of a plan on the first GPU",
+       .usual_share = kUsualShare,
+       .machine = [] { return cuda_machine(); }},
+      {"full_fft", "of short convolutions and state-space models, our convolution by FFTs of whole rows, with all taps",
+       by_fft<false>, true},
+      {"chunked_fft", "of short convolutions, our convolution by FFTs of pieces of rows", by_fft<true>, true}};
 }
 
 }  // namespace danaus

@@ -146,26 +146,22 @@ std::string families() {
 }  // namespace
 
 Study convolution_study() {
-  return {
-      convolution_subject,
-      {{"fftconv", [](Draw& draw) -> Case { return random_convolution_or_masked(draw); }, families<false>},
-       {"fftconvgrad", [](Draw& draw) -> Case { return Backward{random_convolution(draw)}; }, families<true>},
-       {"fftconvstep", [](Draw& draw) -> Case { return TrainingStep{random_convolution(draw)}; }, families<true>}},
-      // Where the gated backward that came with the paper returned a wrong gradient (results/h200_peers.csv): of the
-      // postgate at N = 256 and 1K, of u at 32K.
-      {{"gradients, once wrong",
-        tokens_of("fftconvgrad_",
-                  {"f16_circular_l256_b2_h2_pregate_postgate", "f16_circular_l1024_b2_h2_pregate_postgate",
-                   "f16_circular_l32768_b2_h1_pregate_postgate", "bf16_circular_l32768_b2_h1_pregate_postgate",
-                   "f16_causal_l128_b2_h2_pregate_postgate", "f16_causal_l512_b2_h2_pregate_postgate",
-                   "f16_causal_l16384_b2_h1_pregate_postgate", "bf16_causal_l16384_b2_h1_pregate_postgate"})},
-       {"gradients",
-        tokens_of("fftconvgrad_", {"f16_causal_l1_b1_h1", "f16_circular_l512_b3_h2", "bf16_causal_l1000_b3_h2",
-                                   "f16_causal_l250_k40_b2_h3_pregate_postgate",
-                                   "bf16_circular_l300_k700_b3_h2_postgate", "f16_circular_l1001_k5_b4_h2_pregate",
-                                   "f16_causal_l4096_kbf16_b2_h1", "bf16_circular_l16384_b2_h1"})},
-       {"step", tokens_of("fftconvstep_", {"f16_causal_l1000_b3_h2_pregate_postgate", "bf16_circular_l2048_b2_h2"})}},
-      {}};
+  return {convolution_subject,
+          {{"fftconv", [](Draw& draw) -> Case { return random_convolution_or_masked(draw); }, families<false>},
+           {"fftconvgrad", [](Draw& draw) -> Case { return Backward{random_convolution(draw)}; }, families<true>},
+           {"fftconvstep", [](Draw& draw) -> Case { return TrainingStep{random_convolution(draw)}; }, families<true>}},
+          // Where the gated backward that came with the paper returned a wrong gradient (results/h200_peers.csv): of
+          // the postgate at N = 256 and 1K, of u at 32K.
+          {{"gradients, once wrong",
+            "fftconvgrad_{f16_circular_l256_b2_h2,f16_circular_l1024_b2_h2,f16_circular_l32768_b2_h1,"
+            "bf16_circular_l32768_b2_h1,f16_causal_l128_b2_h2,f16_causal_l512_b2_h2,f16_causal_l16384_b2_h1,"
+            "bf16_causal_l16384_b2_h1}_pregate_postgate"},
+           {"gradients",
+            "fftconvgrad_{f16_causal_l1_b1_h1,f16_circular_l512_b3_h2,bf16_causal_l1000_b3_h2,"
+            "f16_causal_l250_k40_b2_h3_pregate_postgate,bf16_circular_l300_k700_b3_h2_postgate,"
+            "f16_circular_l1001_k5_b4_h2_pregate,f16_causal_l4096_kbf16_b2_h1,bf16_circular_l16384_b2_h1}"},
+           {"step", "fftconvstep_{f16_causal_l1000_b3_h2_pregate_postgate,bf16_circular_l2048_b2_h2}"}},
+          {}};
 }
 
 }  // namespace danaus

@@ -138,109 +138,40 @@ SpectralGradient random_layer_gradient(Draw& draw) {
   }
 }
 
-Spectral layer(std::int64_t batch, std::int64_t inputs, std::int64_t outputs, const std::vector<int>& lengths,
-               int modes) {
-  Spectral problem;
-  problem.batch = batch, problem.inputs = inputs, problem.outputs = outputs;
-  problem.lengths = lengths, problem.modes.assign(lengths.size(), modes);
-  return problem;
-}
-
-Spectral in_tf32(Spectral problem) {
-  problem.tf32 = true;
-  return problem;
-}
-
-// As TurboFNO (github.com/shixun404/TurboFNO) was timed: results/h200_fno.csv.
-Spectral turbofno_layer(std::int64_t batch, std::int64_t inputs, std::int64_t outputs,
-                        const std::vector<int>& lengths) {
-  Spectral problem = layer(batch, inputs, outputs, lengths, 64);
-  problem.complex = problem.shared = problem.channel_major = true;
-  return problem;
-}
-
-std::vector<Case> layers() {
-  struct Channels {
-    int inputs, outputs;
-  };
-  std::vector<Case> cases;
-  const auto add = [&](const std::vector<int>& lengths, const std::vector<int>& batches,
-                       const std::vector<Channels>& channels) {
-    for (const Channels& mixed : channels)
-      for (int batch : batches) cases.push_back(in_tf32(turbofno_layer(batch, mixed.inputs, mixed.outputs, lengths)));
-  };
-  for (int length : {128, 256})
-    add({length}, {1, 16, 128, 1024, 8192, 32768}, {{32, 64}, {64, 64}, {64, 128}, {128, 128}});
-  for (int length : {128, 256}) add({length, length}, {1, 16, 64, 128}, {{32, 64}, {64, 64}, {128, 128}});
-  return cases;
-}
-
-// As neural operators have them (Li et al. 2021): real samples, a matrix for each frequency, of two axes the lowest and
-// the highest.
-Spectral operator_layer(std::int64_t batch, std::int64_t channels, const std::vector<int>& lengths, int modes) {
-  Spectral problem = layer(batch, channels, channels, lengths, modes);
-  problem.two_sided = lengths.size() == 2;
-  return problem;
-}
-
-std::vector<Spectral> chosen_layers() {
-  return {turbofno_layer(1024, 64, 64, {128}),    turbofno_layer(1024, 64, 64, {256}),
-          turbofno_layer(1024, 128, 128, {128}),  turbofno_layer(16, 64, 64, {128, 128}),
-          turbofno_layer(16, 64, 64, {256, 256}), operator_layer(32, 64, {1024}, 16),
-          operator_layer(32, 64, {128, 128}, 16)};
-}
-
-std::vector<Spectral> chosen_layers_of_each_type() {
-  std::vector<Spectral> layers;
-  for (Spectral problem : chosen_layers()) {
-    layers.push_back(in_tf32(problem));
-    for (Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
-      problem.dtype = dtype;
-      layers.push_back(problem);
-    }
-  }
-  return layers;
-}
-
-std::vector<Case> layer_types() {
-  std::vector<Case> cases;
-  for (const Spectral& problem : chosen_layers_of_each_type()) cases.push_back(problem);
-  // Of operators more sizes, from one item on.
-  for (const Spectral& problem : {operator_layer(1, 64, {1024}, 16), operator_layer(256, 64, {1024}, 16),
-                                  operator_layer(256, 32, {256}, 16), operator_layer(1, 32, {64, 64}, 12),
-                                  operator_layer(20, 32, {64, 64}, 12), operator_layer(16, 32, {256, 256}, 12)})
-    cases.push_back(in_tf32(problem));
-  return cases;
-}
-
-std::vector<Case> layer_gradients() {
-  std::vector<Case> cases;
-  for (const Spectral& problem : chosen_layers_of_each_type()) cases.push_back(SpectralGradient{problem});
-  return cases;
-}
-
 }  // namespace
 
 Study layer_study() {
-  Study study{
+  // As TurboFNO (github.com/shixun404/TurboFNO) was timed: results/h200_fno.csv. Then as neural operators have them (Li
+  // et al. 2021): real samples, a matrix for each frequency, of two axes the lowest and the highest.
+  const std::string chosen =
+      "{complex_b1024_c64x64_l128_m64_shared_channelmajor,complex_b1024_c64x64_l256_m64_shared_channelmajor,"
+      "complex_b1024_c128x128_l128_m64_shared_channelmajor,complex_b16_c64x64_l128x128_m64x64_shared_channelmajor,"
+      "complex_b16_c64x64_l256x256_m64x64_shared_channelmajor,b32_c64x64_l1024_m16,"
+      "b32_c64x64_l128x128_m16x16_twosided}";
+  return {
       layer_subject,
       {{"spectral", [](Draw& draw) -> Case { return random_layer(draw); }, [] { return std::string("mix"); }, true},
        {"spectralgrad", [](Draw& draw) -> Case { return random_layer_gradient(draw); },
         [] { return std::string("mix, correlate_mix"); }, true}},
-      {},
-      {{"spectral", "what does a spectral layer take?", layers},
-       {"spectral-types", "and in another arithmetic, and as neural operators have it?", layer_types},
-       {"spectral-gradients", "what do its gradients take?", layer_gradients}}};
-  for (std::string_view type : {"f32_tf32", "f32", "f16", "bf16"}) {
-    study.trials.push_back(
-        {"spectral layer", tokens_of(text("spectral_", type),
-                                     {"_complex_b3_c32x64_l128_m64_shared_channelmajor", "_complex_b9_c5x19_l36_m7",
-                                      "_b2_c24x40_l96_m49_shared", "_b5_c20x33_l100_m12_adjoint"})});
-    study.trials.push_back({"its gradients", tokens_of(text("spectralgrad_", type),
-                                                       {"_complex_b19_c6x10_l64_m20_shared_channelmajor",
-                                                        "_b3_c5x7_l36_m7", "_b2_c3x4_l16x18_m4x5_twosided"})});
-  }
-  return study;
+      {{"spectral layer",
+        "spectral_{f32_tf32,f32,f16,bf16}_{complex_b3_c32x64_l128_m64_shared_channelmajor,complex_b9_c5x19_l36_m7,"
+        "b2_c24x40_l96_m49_shared,b5_c20x33_l100_m12_adjoint}"},
+       {"its gradients",
+        "spectralgrad_{f32_tf32,f32,f16,bf16}_{complex_b19_c6x10_l64_m20_shared_channelmajor,b3_c5x7_l36_m7,"
+        "b2_c3x4_l16x18_m4x5_twosided}"}},
+      {{"spectral", "what does a spectral layer take?",
+        cases_of({"spectral_f32_tf32_complex_b{1,16,128,1024,8192,32768}_c{32x64,64x64,64x128,128x128}_l{128,256}_m64_"
+                  "shared_channelmajor",
+                  "spectral_f32_tf32_complex_b{1,16,64,128}_c{32x64,64x64,128x128}_l{128x128,256x256}_m64x64_"
+                  "shared_channelmajor"})},
+       {"spectral-types", "and in another arithmetic, and as neural operators have it?",
+        cases_of({"spectral_{f32_tf32,f32,f16,bf16}_" + chosen,
+                  // Of operators more sizes, from one item on.
+                  "spectral_f32_tf32_{b1_c64x64_l1024_m16,b256_c64x64_l1024_m16,b256_c32x32_l256_m16,"
+                  "b1_c32x32_l64x64_m12x12_twosided,b20_c32x32_l64x64_m12x12_twosided,"
+                  "b16_c32x32_l256x256_m12x12_twosided}"})},
+       {"spectral-gradients", "what do its gradients take?",
+        cases_of({"spectralgrad_{f32_tf32,f32,f16,bf16}_" + chosen})}}};
 }
 
 }  // namespace danaus

@@ -91,55 +91,25 @@ ShortConvolution random_short(Draw& draw) {
   return p;
 }
 
-// Where taps in registers, Toeplitz blocks, pieces and whole rows by FFT take over from each other.
-std::vector<Case> short_ones() {
-  std::vector<Case> cases;
-  for (Dtype dtype : {Dtype::bf16, Dtype::f16})
-    for (bool channels_last : {false, true})
-      for (std::int64_t length : {1 << 10, 1 << 13, 1 << 16})
-        for (std::int64_t taps : {2, 3, 4, 8, 16, 32, 64, 128, 256}) {
-          ShortConvolution p;
-          p.dtype = dtype, p.taps = taps, p.length = length, p.channels_last = channels_last;
-          p.batch = kBatch, p.channels = std::min(kChannels, kLongSamples / length);
-          cases.push_back(p);
-        }
-  return cases;
-}
-
-std::vector<Case> short_gradients() {
-  std::vector<Case> cases;
-  for (bool channels_last : {false, true})
-    for (std::int64_t length : {1 << 10, 1 << 13})
-      for (std::int64_t taps : {4, 16, 64, 128, 256}) {
-        ShortConvolution p;
-        p.dtype = Dtype::bf16, p.taps = taps, p.length = length, p.channels_last = channels_last;
-        p.batch = kBatch, p.channels = kChannels;
-        cases.push_back(ShortBackward{p});
-      }
-  return cases;
-}
-
 }  // namespace
 
 Study short_study() {
-  Study study{short_subject,
-              {{"shortconv", [](Draw& draw) -> Case { return random_short(draw); },
-                [] { return std::string("direct, short_filter, toeplitz"); }},
-               {"shortconvgrad", [](Draw& draw) -> Case { return ShortBackward{random_short(draw)}; },
-                [] { return std::string("correlate_short, direct, short_filter, toeplitz"); }}},
-              {},
-              {{"short", "how many taps are few, and which way do they go?", short_ones},
-               {"short-gradients", "what do the gradients of short convolutions take?", short_gradients}}};
-  // Few taps and many, whole tiles and parts of one, in both layouts.
-  for (std::string_view type : {"f16", "bf16"})
-    for (std::string_view word : {"shortconv_", "shortconvgrad_"})
-      study.trials.push_back(
-          {word == "shortconv_" ? "short convolution" : "its gradients",
-           tokens_of(text(word, type),
-                     {"_causal_k4_l1000_b2_h9", "_causal_k4_l513_b2_h10_bias_pregate_channelslast",
-                      "_same_k7_l300_b2_h3", "_causal_k64_l700_b2_h3_bias_pregate_postgate", "_same_k256_l1030_b1_h2",
-                      "_causal_k2_l1_b1_h1", "_same_k31_l290_b2_h33_postgate_channelslast"})});
-  return study;
+  const std::string shapes =  // few taps and many, whole tiles and parts of one, in both layouts
+      "_{f16,bf16}_{causal_k4_l1000_b2_h9,causal_k4_l513_b2_h10_bias_pregate_channelslast,same_k7_l300_b2_h3,"
+      "causal_k64_l700_b2_h3_bias_pregate_postgate,same_k256_l1030_b1_h2,causal_k2_l1_b1_h1,"
+      "same_k31_l290_b2_h33_postgate_channelslast}";
+  return {short_subject,
+          {{"shortconv", [](Draw& draw) -> Case { return random_short(draw); },
+            [] { return std::string("direct, short_filter, toeplitz"); }},
+           {"shortconvgrad", [](Draw& draw) -> Case { return ShortBackward{random_short(draw)}; },
+            [] { return std::string("correlate_short, direct, short_filter, toeplitz"); }}},
+          {{"short convolution", "shortconv" + shapes}, {"its gradients", "shortconvgrad" + shapes}},
+          // Where taps in registers, Toeplitz blocks, pieces and whole rows by FFT take over from each other.
+          {{"short", "how many taps are few, and which way do they go?",
+            cases_of({"shortconv_{bf16,f16}_causal_k{2,3,4,8,16,32,64,128,256}_l{1024_b64_h768,8192_b64_h768,"
+                      "65536_b64_h192}{,_channelslast}"})},
+           {"short-gradients", "what do the gradients of short convolutions take?",
+            cases_of({"shortconvgrad_bf16_causal_k{4,16,64,128,256}_l{1024,8192}_b64_h768{,_channelslast}"})}}};
 }
 
 }  // namespace danaus

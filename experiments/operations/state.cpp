@@ -71,38 +71,24 @@ StateSpace random_state(Draw& draw) {
   return p;
 }
 
-// As FlashConv was shown, against length; what other methods take does not depend on the states.
-std::vector<Case> states() {
-  std::vector<Case> cases;
-  const auto add = [&](int of_channel, std::int64_t batch, std::int64_t channels, int times) {
-    for (std::int64_t length = 1 << 8; length <= 1 << 20; length *= times) {
-      StateSpace p;
-      p.states = of_channel, p.length = length, p.batch = batch;
-      p.channels = std::min(channels, kLongSamples * kBatch / batch / length);
-      cases.push_back(p);
-    }
-  };
-  add(64, kBatch, kChannels, 2);
-  for (int of_channel : {1, 16, 256}) add(of_channel, kBatch, kChannels, 4);
-  add(64, 1, 4096, 4);
-  return cases;
-}
-
 }  // namespace
 
 Study state_study() {
-  Study study{state_subject,
-              {{"ssmconv", [](Draw& draw) -> Case { return random_state(draw); }, [] { return std::string("state"); }}},
-              {},
-              {{"state", "what does a state-space model take, and from which length on is a state cheaper than an FFT?",
-                states}}};
-  // Of each kernel, rows in parts, the recurrence.
-  for (std::string_view type : {"f16", "bf16"})
-    study.trials.push_back(
-        {"state-space model",
-         tokens_of(text("ssmconv_", type), {"_s64_l200_b3_h2_initial_final", "_s1_l130_b2_h1", "_s256_l96_b2_h1_final",
-                                            "_s12_l1100_b1_h2_initial_final", "_s16_l20_b3_h2_initial_final"})});
-  return study;
+  return {state_subject,
+          {{"ssmconv", [](Draw& draw) -> Case { return random_state(draw); }, [] { return std::string("state"); }}},
+          // Of each kernel, rows in parts, the recurrence.
+          {{"state-space model",
+            "ssmconv_{f16,bf16}_{s64_l200_b3_h2_initial_final,s1_l130_b2_h1,s256_l96_b2_h1_final,"
+            "s12_l1100_b1_h2_initial_final,s16_l20_b3_h2_initial_final}"}},
+          // As FlashConv was shown, against length; what other methods take does not depend on the states.
+          {{"state", "what does a state-space model take, and from which length on is a state cheaper than an FFT?",
+            cases_of({"ssmconv_f16_s64_l{256_b64_h768,512_b64_h768,1024_b64_h768,2048_b64_h768,4096_b64_h768,"
+                      "8192_b64_h768,16384_b64_h768,32768_b64_h384,65536_b64_h192,131072_b64_h96,262144_b64_h48,"
+                      "524288_b64_h24,1048576_b64_h12}",
+                      "ssmconv_f16_s{1,16,256}_l{256_b64_h768,1024_b64_h768,4096_b64_h768,16384_b64_h768,"
+                      "65536_b64_h192,262144_b64_h48,1048576_b64_h12}",
+                      "ssmconv_f16_s64_l{256_b1_h4096,1024_b1_h4096,4096_b1_h4096,16384_b1_h4096,65536_b1_h4096,"
+                      "262144_b1_h3072,1048576_b1_h768}"})}}};
 }
 
 }  // namespace danaus

@@ -1,5 +1,7 @@
 #include "experiments/operations/study.hpp"
 
+#include "reference/token.hpp"
+
 namespace danaus {
 
 const std::vector<Study>& studies() {
@@ -16,10 +18,26 @@ const std::vector<StudiedOperation>& studied_operations() {
   return kAll;
 }
 
-std::vector<std::string> tokens_of(std::string_view head, std::initializer_list<std::string_view> tails) {
-  std::vector<std::string> tokens;
-  for (std::string_view tail : tails) tokens.push_back(text(head, tail));
-  return tokens;
+std::vector<std::string> expanded(std::string_view pattern) {
+  const std::size_t open = pattern.find('{'), close = pattern.find('}');
+  if (open == pattern.npos) return {std::string(pattern)};
+  const std::vector<std::string> ends = expanded(pattern.substr(close + 1));
+  std::vector<std::string> all;
+  for (std::size_t from = open + 1, to; from <= close; from = to + 1) {
+    to = std::min(pattern.find(',', from), close);
+    for (const std::string& end : ends)
+      all.push_back(text(pattern.substr(0, open), pattern.substr(from, to - from), end));
+  }
+  return all;
+}
+
+std::function<std::vector<Case>()> cases_of(std::vector<std::string> patterns) {
+  return [patterns = std::move(patterns)] {
+    std::vector<Case> cases;
+    for (const std::string& pattern : patterns)
+      for (const std::string& token : expanded(pattern)) cases.push_back(parse_case(token));
+    return cases;
+  };
 }
 
 }  // namespace danaus

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <random>
@@ -66,18 +67,15 @@ struct StudiedOperation {
 // Cases that danaus verify judges by default, and what they are there to vary.
 struct TrialGroup {
   std::string_view name;
-  std::vector<std::string> tokens;
+  std::string pattern;  // expanded()
 };
 
 // Cases that danaus bench times by --sweep.
 struct CaseSweep {
   std::string_view name;
   std::string_view question;
-  std::vector<Case> (*cases)();
+  std::function<std::vector<Case>()> cases;
 };
-inline constexpr std::int64_t kBatch = 64, kChannels = 768;  // of most of them
-// Of a batch row of 64: 3 GB of u and y together, which a baseline in fp32 leaves room for.
-inline constexpr std::int64_t kLongSamples = std::int64_t{192} << 16;
 
 struct Study {
   std::unique_ptr<const Subject> (*subject)(const Case& asked);  // null where the case is of another operation
@@ -89,8 +87,10 @@ struct Study {
 const std::vector<Study>& studies();
 const std::vector<StudiedOperation>& studied_operations();  // of all of them
 
-// `head` before each of `tails`.
-std::vector<std::string> tokens_of(std::string_view head, std::initializer_list<std::string_view> tails);
+// Tokens of which braces give the choices: "l{8,16}_b{1,2}" is l8_b1, l8_b2, l16_b1, l16_b2.
+std::vector<std::string> expanded(std::string_view pattern);
+// The cases of such patterns.
+std::function<std::vector<Case>()> cases_of(std::vector<std::string> patterns);
 
 // What study.cpp lists.
 Study convolution_study();

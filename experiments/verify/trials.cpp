@@ -13,30 +13,9 @@
 namespace danaus {
 namespace {
 
-struct Layout {
-  Mode mode;
-  Fold fold;
-};
-
-// Every way to put a case into complex FFTs. Causal with pair, half or plain is padded.
-constexpr std::array kLayouts = {
-    Layout{Mode::circular, Fold::plain},     Layout{Mode::circular, Fold::pair},
-    Layout{Mode::circular, Fold::half},      Layout{Mode::circular, Fold::right_angle},
-    Layout{Mode::causal, Fold::right_angle}, Layout{Mode::causal, Fold::pair},
-    Layout{Mode::causal, Fold::half},        Layout{Mode::causal, Fold::plain},
-};
-
-// The ways that a case without anything said takes.
-constexpr std::array kDefaultLayouts = {Layout{Mode::circular, Fold::pair}, Layout{Mode::causal, Fold::right_angle}};
-
-Convolution laid_out(Layout layout, std::int64_t length) {
-  Convolution problem;
-  problem.mode = layout.mode;
-  problem.fold = layout.fold;
-  problem.batch = 3;  // an odd last row
-  problem.channels = 2;
-  problem.length = problem.filter_length = length;
-  return problem;
+// With an odd last row.
+Convolution laid_out(Mode mode, Fold fold, std::int64_t length) {
+  return parse_convolution(text("fftconv_f16_", name(mode), "_l", length, "_b3_h2_", name(fold)));
 }
 
 class Matrix {
@@ -55,11 +34,17 @@ class Matrix {
     }
   }
 
-  // A case of another operation.
-  void add(std::string_view group, std::string_view token) {
-    const Case asked = parse_case(token);
-    for (const Method& method : methods_)
-      if (computes(method, asked)) trials_.push_back({asked, {}, method, std::string(group)});
+  // The cases of a pattern; of convolutions in each type.
+  void add(std::string_view group, std::string_view pattern, const DataSpec& data = {}) {
+    for (const std::string& token : expanded(pattern)) {
+      const Case asked = parse_case(token);
+      if (const auto* convolution = asked.as<Convolution>(); convolution && convolution->filter == Dtype::f32) {
+        add(group, *convolution, data);
+        continue;
+      }
+      for (const Method& method : methods_)
+        if (computes(method, asked)) trials_.push_back({asked, data, method, std::string(group)});
+    }
   }
 
   std::vector<Trial> take() && { return std::move(trials_); }
@@ -69,28 +54,58 @@ class Matrix {
   std::vector<Trial> trials_;
 };
 
-void add_lengths(Matrix& matrix) {
-  for (std::int64_t length : {1, 2, 3, 7, 16, 60, 127, 256, 1000, 1024, 1500, 4096})
-    for (Layout layout : kLayouts)
-      if (layout.mode == Mode::causal || layout.fold != Fold::half || length % 2 == 0)
-        matrix.add("length and fold", laid_out(layout, length));
+// Every way to put a case into complex FFTs. Causal with pair, half or plain is padded.
+constexpr std::string_view kFolds = "{plain,pair,half,rightangle}";
+
+void add_convolutions(Matrix& matrix) {
+  matrix.add("length and fold", text("fftconv_f16_causal_l{1,2,3,7,16,60,127,256,1000,1024,1500,4096}_b3_h2_", kFolds));
+  matrix.add("length and fold",
+             "fftconv_f16_circular_l{1,2,3,7,16,60,127,256,1000,1024,1500,4096}_b3_h2_{plain,pair,rightangle}");
+  matrix.add("length and fold", "fftconv_f16_circular_l{2,16,60,256,1000,1024,1500,4096}_b3_h2_half");
+  matrix.add("long", "fftconv_f16_circular_l{16384,65536,1048576}_b2_h1_pair");
+  matrix.add("long", "fftconv_f16_causal_l{16384,65536,100003,1048576}_b2_h1_rightangle");  // 100003 is prime
+  matrix.add("filter length",
+             text("fftconv_f16_{circular,causal}_l{128_k1,128_k17,128_k64,128_k141,1024_k1,1024_k17,1024_k512,"
+                  "1024_k1037}_b3_h2_",
+                  kFolds));
+  matrix.add("gates", "fftconv_f16_circular_l{255,1024}_b3_h2_{pregate,postgate,pregate_postgate}_pair");
+  matrix.add("gates", "fftconv_f16_causal_l{255,1024}_b3_h2_{pregate,postgate,pregate_postgate}_rightangle");
+  matrix.add("mask",
+             "fftconv_f16_{circular_l256,causal_l128}_b3_h2_n256_pair_r16x16_{keep0to20+64to100,blocks4x2hdb,"
+             "zero8x0,zero8x0literal,zero8x8,zero8x8literal,zero0x4,zero0x4literal}");
+  matrix.add("mask",
+             "fftconv_f16_{circular_l1024,causal_l512}_b3_h2_n1024_pair_{r8x8x16_zero8x4x2,"
+             "r8x4x4x8_zero4x2x2x4}{,literal}");
+  matrix.add("filter of 16 bits",
+             "fftconv_{f16_circular_l1024_kf16_b3_h2,f16_causal_l1000_k77_kbf16_b2_h3,"
+             "bf16_causal_l4096_kf16_b2_h1_pregate,bf16_circular_l700_kbf16_b1_h2}");
 }
 
-void add_long(Matrix& matrix) {
-  for (std::int64_t length : {16384, 65536, 100003, 1048576})
-    for (Layout layout : kDefaultLayouts) {
-      Convolution problem = laid_out(layout, length);
-      problem.batch = 2;
-      problem.channels = 1;
-      if (layout.mode == Mode::causal || length % 2 == 0) matrix.add("long", problem);  // 100003 is prime
-    }
+void add_data(Matrix& matrix) {
+  DataSpec spec;
+  for (DataKind data : {DataKind::gaussian, DataKind::uniform, DataKind::impulse, DataKind::constant,
+                        DataKind::heavy_tailed, DataKind::recording})
+    for (double scale : {1.0, 0.02})
+      for (FilterKind filter : {FilterKind::random, FilterKind::s4d, FilterKind::hyena}) {
+        spec.data = data, spec.scale = scale, spec.filter = filter;
+        matrix.add("data, scale, filter", "fftconv_f16_{circular_l2048_b3_h2_pair,causal_l2048_b3_h2_rightangle}",
+                   spec);
+      }
+  // y is one sample of u, or all of them in another place.
+  spec = {};
+  spec.filter = FilterKind::last_tap;
+  matrix.add("last tap",
+             "fftconv_f16_{circular_l1000_b3_h2_pair,circular_l1024_b3_h2_pair,"
+             "causal_l1000_b3_h2_rightangle,causal_l1024_b3_h2_rightangle}",
+             spec);
 }
 
 void add_orders(Matrix& matrix) {
   for (std::int64_t length : {64, 1024, 1536, 4096, 32768})
     for (int order = 1; order <= 5; ++order)
-      for (Layout layout : kDefaultLayouts) {
-        Convolution problem = laid_out(layout, length);
+      for (const bool circular : {true, false}) {
+        Convolution problem =
+            laid_out(circular ? Mode::circular : Mode::causal, circular ? Fold::pair : Fold::right_angle, length);
         problem.batch = 2;
         problem.channels = 1;
         problem.fft_size = length;
@@ -99,96 +114,13 @@ void add_orders(Matrix& matrix) {
       }
 }
 
-void add_filters(Matrix& matrix) {
-  for (std::int64_t length : {128, 1024})
-    for (std::int64_t filter_length : {std::int64_t{1}, std::int64_t{17}, length / 2, length + 13})
-      for (Layout layout : kLayouts) {
-        Convolution problem = laid_out(layout, length);
-        problem.filter_length = filter_length;
-        matrix.add("filter length", problem);
-      }
-}
-
-void add_gates(Matrix& matrix) {
-  for (std::int64_t length : {255, 1024})
-    for (bool pregate : {false, true})
-      for (bool postgate : {false, true})
-        for (Layout layout : kDefaultLayouts) {
-          if (!pregate && !postgate) continue;
-          Convolution problem = laid_out(layout, length);
-          problem.pregate = pregate;
-          problem.postgate = postgate;
-          matrix.add("gates", problem);
-        }
-}
-
-void add_masks(Matrix& matrix) {
-  const struct {
-    std::vector<int> factors, zeroed;
-  } kMasks[] = {
-      {{16, 16}, {8, 0}}, {{16, 16}, {8, 8}}, {{16, 16}, {0, 4}}, {{8, 8, 16}, {8, 4, 2}}, {{8, 4, 4, 8}, {4, 2, 2, 4}},
-  };
-  const auto add = [&](const std::vector<int>& factors, const FrequencyMask& mask) {
-    for (Mode mode : {Mode::circular, Mode::causal}) {
-      std::int64_t size = 1;
-      for (int factor : factors) size *= factor;
-      Convolution problem = laid_out({mode, Fold::pair}, mode == Mode::circular ? size : size / 2);
-      problem.fft_size = size;
-      problem.factors = factors;
-      problem.mask = mask;
-      matrix.add("mask", problem);
-    }
-  };
-  FrequencyMask bands, blocks;
-  bands.kept = {{0, 20}, {64, 100}};
-  blocks.pieces = {4, 2}, blocks.blocks = {1, 1, 0, 1, 1, 0, 1, 1};
-  add({16, 16}, bands), add({16, 16}, blocks);
-  for (const auto& [factors, zeroed] : kMasks)
-    for (MaskReading reading : {MaskReading::hermitian, MaskReading::literal}) {
-      FrequencyMask pattern;
-      pattern.zeroed = zeroed, pattern.reading = reading;
-      add(factors, pattern);
-    }
-}
-
-void add_data(Matrix& matrix) {
-  for (DataKind data : {DataKind::gaussian, DataKind::uniform, DataKind::impulse, DataKind::constant,
-                        DataKind::heavy_tailed, DataKind::recording})
-    for (double scale : {1.0, 0.02})
-      for (FilterKind filter : {FilterKind::random, FilterKind::s4d, FilterKind::hyena})
-        for (Layout layout : kDefaultLayouts) {
-          DataSpec spec;
-          spec.data = data;
-          spec.scale = scale;
-          spec.filter = filter;
-          matrix.add("data, scale, filter", laid_out(layout, 2048), spec);
-        }
-}
-
-// y is one sample of u, or all of them in another place.
-void add_last_taps(Matrix& matrix) {
-  for (std::int64_t length : {1000, 1024})
-    for (Layout layout : kDefaultLayouts) {
-      DataSpec spec;
-      spec.filter = FilterKind::last_tap;
-      matrix.add("last tap", laid_out(layout, length), spec);
-    }
-}
-
-void add_filter_types(Matrix& matrix) {
-  for (std::string_view token :
-       {"fftconv_f16_circular_l1024_kf16_b3_h2", "fftconv_f16_causal_l1000_k77_kbf16_b2_h3",
-        "fftconv_bf16_causal_l4096_kf16_b2_h1_pregate", "fftconv_bf16_circular_l700_kbf16_b1_h2"})
-    matrix.add("filter of 16 bits", token);
-}
-
 // Each kernel that a plan for the executor can choose. The right angle's rows leave some of N empty.
 void add_kernels(Matrix& matrix) {
   std::vector<std::pair<Convolution, std::vector<Dtype>>> splits;  // with the types that they have a kernel of
   for (const auto& v : variants()) {
     if (!v->compiled || v->size == 0) continue;
     const bool whole = v->wraps();
-    Convolution problem = laid_out({whole ? Mode::circular : Mode::causal, v->fold}, whole ? v->size : v->size - 3);
+    Convolution problem = laid_out(whole ? Mode::circular : Mode::causal, v->fold, whole ? v->size : v->size - 3);
     problem.dtype = v->dtype;
     problem.channels = 1;
     problem.fft_size = v->size;
@@ -205,25 +137,18 @@ void add_kernels(Matrix& matrix) {
 
 std::vector<Trial> default_matrix(std::span<const Method> methods) {
   Matrix matrix(methods);
-  add_lengths(matrix);
-  add_long(matrix);
+  add_convolutions(matrix);
   add_orders(matrix);
-  add_filters(matrix);
-  add_gates(matrix);
-  add_masks(matrix);
   add_data(matrix);
-  add_last_taps(matrix);
-  add_filter_types(matrix);
   add_kernels(matrix);
   for (const Study& study : studies())
-    for (const TrialGroup& group : study.trials)
-      for (const std::string& token : group.tokens) matrix.add(group.name, token);
+    for (const TrialGroup& group : study.trials) matrix.add(group.name, group.pattern);
   return std::move(matrix).take();
 }
 
 // Rows enough that an error is that of many thousand samples, however short the case.
 Convolution sweep_case(std::int64_t length, int order, Dtype dtype) {
-  Convolution problem = laid_out({Mode::circular, Fold::pair}, length);
+  Convolution problem = laid_out(Mode::circular, Fold::pair, length);
   problem.dtype = dtype;
   problem.batch = 2;
   problem.channels = std::max<std::int64_t>(1, 8192 / length);

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "experiments/methods/cufft.hpp"
+#include "experiments/methods/runner.hpp"
 #include "reference/spectral/spectral.hpp"
 
 namespace danaus {

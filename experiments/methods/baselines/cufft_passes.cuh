@@ -2,7 +2,7 @@
 #pragma once
 
 #include "experiments/methods/baselines/elementwise.cuh"
-#include "experiments/methods/cufft.hpp"
+#include "experiments/methods/runner.hpp"
 #include "kernels/plan/arrays.hpp"
 #include "reference/step/step.hpp"
 

@@ -11,7 +11,7 @@
 #include "experiments/bench/sweeps.hpp"
 #include "experiments/bench/timings.hpp"
 #include "experiments/methods/as_convolution.hpp"
-#include "experiments/methods/cufft.hpp"
+#include "experiments/methods/runner.hpp"
 #include "experiments/methods/execution.hpp"
 #include "experiments/methods/method.hpp"
 #include "experiments/operations/subject.hpp"
