@@ -2,14 +2,14 @@
 #include <chrono>
 #include <set>
 
-#include "experiments/bench/device_bus.hpp"
-#include "experiments/bench/device_memory.hpp"
-#include "experiments/bench/monitor.hpp"
-#include "experiments/bench/noise.hpp"
-#include "experiments/bench/statistics.hpp"
-#include "experiments/bench/stopwatch.hpp"
 #include "experiments/calibrate/calibration.hpp"
 #include "experiments/calibrate/kernels.hpp"
+#include "experiments/timing/device_bus.hpp"
+#include "experiments/timing/device_memory.hpp"
+#include "experiments/timing/monitor.hpp"
+#include "experiments/timing/noise.hpp"
+#include "experiments/timing/statistics.hpp"
+#include "experiments/timing/stopwatch.hpp"
 
 namespace danaus {
 namespace {

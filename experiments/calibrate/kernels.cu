@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
 
-#include "experiments/bench/noise.hpp"
 #include "experiments/calibrate/kernels.hpp"
+#include "experiments/timing/noise.hpp"
 #include "kernels/cuda/runtime.hpp"
 #include "kernels/device/warpgroup.hpp"
 

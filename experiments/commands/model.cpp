@@ -3,7 +3,6 @@
 #include <array>
 #include <thread>
 
-#include "experiments/bench/contenders.hpp"
 #include "experiments/bench/sweeps.hpp"
 #include "experiments/cli/environment.hpp"
 #include "experiments/cli/table.hpp"
@@ -11,6 +10,7 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
 #include "experiments/count/imitation.hpp"
+#include "experiments/methods/method.hpp"
 #include "experiments/predict/measured_predictions.hpp"
 #include "experiments/predict/predictions.hpp"
 #include "kernels/cpu/program_work.hpp"
@@ -233,7 +233,7 @@ std::vector<PredictedCase> predicted_cases(const Options& options, const std::ve
 // What the kernel was that a time is foretold of.
 Json forecast(const PredictedCase& predicted) {
   Json row = prediction(predicted);
-  row["code"] = code_of(Contender::kernel, predicted.asked, imitation(predicted.profile)).words();
+  row["code"] = code_of(timed_method(kPlan), predicted.asked, imitation(predicted.profile)).words();
   return row;
 }
 

@@ -107,7 +107,8 @@ Given given(const char* operation, const Case& asked, const danaus_array* list, 
 // Outputs in double.
 Values computed(const Case& asked, const char* method, const Values& inputs) {
   if (const auto* problem = asked.as<Convolution>())
-    return {{"y", convolve(*problem, inputs_of(inputs), parse_in(kMethods, "compute: method", std::string(method)))}};
+    return {
+        {"y", convolve(*problem, inputs_of(inputs), parse_in(kAlgorithms, "compute: method", std::string(method)))}};
   if (std::string_view(method) != kDefinition)
     fail("compute: method '", method, "', must be ", kDefinition, ", which computes ", asked.token());
   if (const auto* problem = asked.as<StateSpace>()) {
@@ -123,9 +124,9 @@ double memory_to_compute(const Case& asked) {
 }
 
 // Of a method in double whose result was rounded to the case's type.
-double bound_of(const Candidate& candidate, const Convolution& planned) {
+double bound_of(const Method& method, const Convolution& planned) {
   const double rounding = planned.dtype == Dtype::f64 ? 0 : bound_l2_of_roundings(planned.dtype, 1);
-  return candidate.bound(planned) + (candidate.in_double ? rounding : 0);
+  return method.bound(planned) + (method.in_double ? rounding : 0);
 }
 
 // How a method rounds: "kernel" as the plan's kernels do; others in double, and once to the types of outputs.
@@ -144,11 +145,11 @@ void set_terms(const Case& asked, std::string_view method, const Plan* plan, Pro
     promise.nonfinite_reach = 0;
     return;
   }
-  parse_in(kMethods, "judge: method", std::string(method));  // or says which there are
-  for (const Candidate& candidate : candidates())
-    if (candidate.name == method && candidate.in_double) {
-      const Convolution by = candidate.planned(*problem);
-      promise = promise_of_method(by), options.bounds["y"] = bound_of(candidate, by);
+  parse_in(kAlgorithms, "judge: method", std::string(method));  // or says which there are
+  for (const Method& each : judged_methods())
+    if (each.name == method && each.in_double) {
+      const Convolution by = planned_by(each, *problem);
+      promise = promise_of_method(by), options.bounds["y"] = bound_of(each, by);
     }
 }
 
@@ -158,7 +159,7 @@ Json judgement(const Case& asked, std::string_view method, const Plan* plan, con
   set_terms(asked, method, plan, promise, options);
   const Values outputs = of.values_of_outputs();
   const auto judge = judge_of(asked);
-  const auto expected = expected_of(asked, *judge, of.inputs, outputs, method == name(Method::fftw), options.known);
+  const auto expected = expected_of(asked, *judge, of.inputs, outputs, method == name(Algorithm::fftw), options.known);
   if (!expected) return without_truth();
   const std::vector<OutputTerms> terms = judge->terms(of.inputs, promise);
   return verdict_row(verdict_on(*judge, of.inputs, outputs, *expected, terms, options), expected->by);

@@ -21,7 +21,7 @@ class SpectralGradientJudge final : public Judge {
     return AdjointProduct{std::inner_product(y.begin(), y.end(), array_in(values, "dy").begin(), 0.)};
   }
   RowWork work(std::string_view output, const Values&) const override { return work_of(p_, output); }
-  std::string_view truth() const override { return name(Method::fftw); }
+  std::string_view truth() const override { return name(Algorithm::fftw); }
   double bound_of_truth() const override { return bound_of_layer_truth(p_); }
 
  private:

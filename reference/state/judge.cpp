@@ -27,7 +27,7 @@ class StateJudge final : public Judge {
       x->second = over_sizes(p_, state_inputs_of(inputs), std::move(x->second));
     return outputs;
   }
-  std::string_view truth() const override { return name(Method::direct); }
+  std::string_view truth() const override { return name(Algorithm::direct); }
   // As of a kernel whose state is in double and takes every step.
   double bound_of_truth() const override {
     return bound_l2(p_, static_cast<double>(p_.length), 1, 0) * (unit_roundoff(Dtype::f64) / 0x1p-24);

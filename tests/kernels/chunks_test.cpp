@@ -112,7 +112,8 @@ TEST(ChunkResult, EqualsTheSumAtEveryPositionOfALongerRow) {
     const ChunkVariant& variant = chunks_of(word);
     const Chunks chunks(problem, variant.inner());
     const Inputs inputs = make_inputs(problem, {});
-    const std::vector<double> y = execute_plan(problem, inputs, {}), truth = convolve(problem, inputs, Method::direct);
+    const std::vector<double> y = execute_plan(problem, inputs, {}),
+                              truth = convolve(problem, inputs, Algorithm::direct);
     double squares = 0, errors = 0, at_borders = 0;
     std::int64_t borders = 0;
     for (std::size_t i = 0; i < y.size(); ++i) squares += truth[i] * truth[i];

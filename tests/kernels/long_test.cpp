@@ -57,7 +57,7 @@ TEST(LongResult, IntegersThroughClustersComeOutExactly) {
     for (double& x : inputs.u) x = std::clamp(std::round(x), -2., 2.);
     std::fill(inputs.k.begin(), inputs.k.end(), 0.);
     for (std::int64_t n : {0, 1, 20011}) inputs.k[n] = n % 2 == 0 ? 1 : -1;
-    const std::vector<double> expected = convolve(problem, inputs, Method::fftw);
+    const std::vector<double> expected = convolve(problem, inputs, Algorithm::fftw);
     const std::vector<double> actual = execute_plan(problem, inputs, {});
     std::int64_t wrong = 0;
     for (std::size_t i = 0; i < actual.size(); ++i) wrong += std::round(actual[i]) != std::round(expected[i]);

@@ -482,7 +482,7 @@ TEST(Plan, TakesAnotherFilterAndMoves) {
   Plan moved = std::move(plan);
   moved.execute(c.buffers());
   EXPECT_EQ(
-      compare(convolve(c.problem, make_inputs(c.problem, {}), Method::fftw), host::decode(Dtype::f16, c.y)).finite,
+      compare(convolve(c.problem, make_inputs(c.problem, {}), Algorithm::fftw), host::decode(Dtype::f16, c.y)).finite,
       true);
   EXPECT_NE(c.y, std::vector<std::uint16_t>(c.y.size()));
   EXPECT_EQ(moved.description(),
@@ -608,7 +608,7 @@ TEST(Plan, AsksForPlacesBeforeAnyWorkUnlessTheCallerVouches) {
   EXPECT_EQ(machine->questions, 0);
   EXPECT_EQ(machine->launches, 5);
   EXPECT_EQ(
-      compare(convolve(c.problem, make_inputs(c.problem, {}), Method::fftw), host::decode(Dtype::f16, c.y)).finite,
+      compare(convolve(c.problem, make_inputs(c.problem, {}), Algorithm::fftw), host::decode(Dtype::f16, c.y)).finite,
       true);
   // What is not a place is checked as ever.
   const auto with = [&](std::string_view name, const Buffer& buffer) {

@@ -156,7 +156,7 @@ void expect_rows_right(const Hostile& hostile, const std::vector<double>& y, con
   for (std::int64_t row = 0; row < std::ssize(finite); ++row)
     for (double& value : hostile.at(inputs.u, row))
       if (!std::isfinite(value)) finite[row] = false, value = 0;
-  const std::vector<double> truth = convolve(p, inputs, Method::fftw);
+  const std::vector<double> truth = convolve(p, inputs, Algorithm::fftw);
   const double bound = bound_l2_of_kernel(p, v.roundings());
   const double most = p.dtype == Dtype::f16 ? 65504 : 3.38e38;
   const double floor = p.dtype == Dtype::f16 ? 0x1p-25 * std::sqrt(static_cast<double>(p.length)) : 0;

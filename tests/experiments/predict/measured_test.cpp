@@ -32,7 +32,7 @@ Json bench_row(const std::string& token, double us) {
           {"case", token},
           {"method", "kernel"},
           {"device", {{"name", "NVIDIA H200"}, {"sm", 90}, {"multiprocessors", 132}, {"l2_bytes", 62914560}}},
-          {"code", code_of(Contender::kernel, parse_case(token), imitation(load_profile("H200"))).words()},
+          {"code", code_of(timed_method(kPlan), parse_case(token), imitation(load_profile("H200"))).words()},
           {"variant", chosen_name(token)},
           {"verify", {{"status", "passed"}}},
           {"time_us", {{"burst_cold", {{"median", us}, {"clock_mhz", 1800.}}}}},
@@ -115,7 +115,7 @@ TEST_F(Measured, OtherOperationsAndSeveralLaunchesAreOfTheProgramThatTheyName) {
     Json row = bench_row("fftconv_f16_circular_l1024_b64_h768", 60);
     const Case asked = parse_case(token);
     row["case"] = token, row["variant"] = measure_program(asked, device).variant;
-    row["code"] = code_of(Contender::kernel, asked, device).words();
+    row["code"] = code_of(timed_method(kPlan), asked, device).words();
     return row;
   };
   Json other = of_program("shortconv_bf16_causal_k4_l1024_b64_h768");

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "experiments/count/imitation.hpp"
+#include "experiments/methods/execution.hpp"
 #include "experiments/random/random_case.hpp"
-#include "experiments/verify/execution.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/plan/promise.hpp"
 #include "kernels/plan/registry.hpp"
