@@ -315,9 +315,10 @@ class Caller:
         first = self.invoke(case, arrays)
         bits = {name: self.adapter.bits(array) for name, array in first.items()}
         for _ in range(calls):
-            leave_nan(self.adapter, [*arrays.values(), *first.values()])
+            between = leave_nan(self.adapter, [*arrays.values(), *first.values()])
             self._expect_same(self.invoke(case, arrays), bits, "after",
                               "has other bits after other kernels, which left NaN in memory that is free")
+            del between
         return {}
 
     def memory(self, token, values):
