@@ -82,12 +82,11 @@ def waits_a_fixed_time_for_its_thread(u, k):
     return y
 
 
-@wrong("fftconv", "after", "values", "loudness", "impulse")
-def clears_memory_by_a_product_with_zero(u, k):
+@wrong("fftconv", "after", "values")
+def takes_nan_in_fresh_memory_for_its_own_mark(u, k):
     y = np.empty(u.shape)
-    with np.errstate(invalid="ignore", over="ignore"):
-        y *= 0
-    y += convolve(u, k)
+    if np.isnan(y).mean() < 0.5:
+        y[...] = convolve(u, k)
     return like(u, y)
 
 

@@ -64,6 +64,10 @@ class NumPy:
     def fill(self, array, values):
         array[...] = values
 
+    def spoil(self, array):
+        """Writes bits that are NaN in every type."""
+        array.view(np.uint8).fill(255)
+
     def overlaps(self, one, other):
         return np.shares_memory(one, other)
 
@@ -148,6 +152,9 @@ class Torch:
     def fill(self, tensor, values):
         with self.torch.no_grad():
             tensor.copy_(values) if isinstance(values, self.torch.Tensor) else tensor.fill_(values)
+
+    def spoil(self, tensor):
+        tensor.view(self.torch.uint8).fill_(255)
 
     def overlaps(self, one, other):
         return one.numel() > 0 and one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()

@@ -1,5 +1,6 @@
 """What happens in the candidate's process: it is called, watched, and its outputs are read back as float64."""
 
+import gc
 import importlib
 import importlib.util
 import inspect
@@ -314,9 +315,10 @@ class Caller:
         first = self.invoke(case, arrays)
         bits = {name: self.adapter.bits(array) for name, array in first.items()}
         for _ in range(calls):
-            leave_nan(self.adapter, [*arrays.values(), *first.values()])
+            between = leave_nan(self.adapter, [*arrays.values(), *first.values()])
             self._expect_same(self.invoke(case, arrays), bits, "after",
                               "has other bits after other kernels, which left NaN in memory that is free")
+            del between
         return {}
 
     def memory(self, token, values):
@@ -339,9 +341,12 @@ class Caller:
     def _allocated(self, case, arrays, measure, by):
         before, _ = measure()
         self.invoke(case, arrays)
-        after, peak = measure()
+        peak = measure()[1]
+        gc.collect()  # cycles, such as of a function that calls itself, are freed some time
+        after = measure()[0]
         for _ in range(_CALLS):
             self.invoke(case, arrays)
+        gc.collect()
         return {"bytes": int(peak - before), "kept": (measure()[0] - after) / _CALLS, "by": by}
 
     def _resident(self, case, arrays):

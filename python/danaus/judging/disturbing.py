@@ -43,11 +43,12 @@ def load(adapter):
 
 def leave_nan(adapter, arrays):
     """Calls other kernels, and frees memory full of NaN: in the sizes of these arrays, and of arrays of their shapes in
-    types of up to 16 bytes."""
+    types of up to 16 bytes. Returns what lies between: while it is there, no two free pieces become one."""
     x = adapter.make(np.full((256, 256), np.nan), "f32")
     x @ x, x.cumsum(0), x.sort()
     left = [adapter.empty(times * int(np.prod(array.shape)), array)
-            for array in arrays for times in (1, 2, 4, 8) for _ in range(3)]
+            for array in arrays for times in (1, 2, 4, 8) for _ in range(8)]
     for each in left:
-        adapter.fill(each, np.nan)
+        adapter.spoil(each)
     adapter.synchronize()
+    return left[1::2]
