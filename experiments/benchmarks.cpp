@@ -6,6 +6,7 @@
 #include "experiments/methods/execution.hpp"
 #include "experiments/methods/method.hpp"
 #include "reference/convolution/data.hpp"
+#include "reference/convolution/terms.hpp"
 
 namespace danaus {
 namespace {
