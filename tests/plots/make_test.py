@@ -423,7 +423,7 @@ class MakeTest(unittest.TestCase):
     def test_refuses_an_unknown_figure_and_lists_the_known(self):
         done = self.make("figure5")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("unknown figure 'figure5', must be one of measured-error, error, range, time-over-floor, ",
+        self.assertIn("unknown figure 'figure5', must be one of measured-error, error, range, worst-rows, ",
                       done.stderr)
         listed = self.make("--list")
         self.assertEqual(listed.returncode, 0)

@@ -266,6 +266,15 @@ def counters_row():
             "blocks": 18, "quantities": quantities, **PROVENANCE}
 
 
+def row_error_rows():
+    return [{"schema": 1, "kind": "row_error", "date": "2026-11-30", "git": git, "dirty": False, "torch": "2.11.0",
+             "device": {"name": "CPU"}, "method": method, "dtype": dtype, "length": 4096, "sweep": sweep, "value": value,
+             "error": error}
+            for dtype in ("f16", "bf16") for sweep in ("partner", "offset", "scale") for value in (1.0, 1000.0)
+            for method, git, error in (("danaus", "0123456789ab", 1e-3), ("danaus", "0000456789ab", value / 1000),
+                                       ("torch.fft, fp32", "0123456789ab", 2e-4))]
+
+
 def check_row(method="tests", failed=(), stale=False):
     row = {"schema": 1, "kind": "check", "method": method, "device": {"name": "NVIDIA H200", "sm": 90,
            "multiprocessors": 132}, "driver": "580.1", "code": "stale" if stale else CODE,
@@ -410,6 +419,7 @@ def good_rows():
         "memory.jsonl": [memory_row(1024, False), memory_row(1024, True)],
         "checks.jsonl": [check_row(), check_row("memcheck")],
         "random.jsonl": [random_row(), random_row(500, 0.45)],
+        "row_errors.jsonl": row_error_rows(),
         "forecast.jsonl": [forecast_row(13, "NVIDIA H200")],
         "short.jsonl": short_rows(),
         "state.jsonl": state_rows(),
