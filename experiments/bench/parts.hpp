@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/operations/subject.hpp"
+#include "experiments/bench/contenders.hpp"
 
 namespace danaus {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "experiments/operations/work.hpp"
+#include "experiments/bench/work.hpp"
 
 namespace danaus {
 namespace {

@@ -1,7 +1,5 @@
 #include "experiments/io/rows_file.hpp"
 
-#include "experiments/io/asked_fields.hpp"
-
 namespace danaus {
 
 RowsFile::RowsFile(Console& console, const std::string& path) : console_(console), to_stdout_(path == "-") {
@@ -13,7 +11,6 @@ RowsFile::~RowsFile() = default;
 void RowsFile::append(const Json& row) {
   Json whole = {{"schema", kSchema}};
   whole.update(row);
-  if (row.contains("case")) whole["asked"] = asked_fields(row["case"].get<std::string>());
   whole.update(provenance(console_));
   lines_ += whole.dump() + '\n';
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace danaus {
 namespace {
@@ -28,12 +27,10 @@ double square_of_weight(const Spectral& p, const std::vector<double>& w, std::in
   return number[0] * number[0] + number[1] * number[1];
 }
 
-// Of the items of `channels` channels, [B, C] whatever the case's order. Spectra have the scale of the samples, so that
-// f16 loses of them what it loses of samples.
+// Of the items of `channels` channels, [B, C] whatever the case's order.
 RowEnergies item_energies(const Spectral& p, std::int64_t channels, const std::vector<double>& samples) {
   const RowOrder order{{{"b", p.batch}, {"c", channels}}, points_of_row(p) * (p.complex ? 2 : 1)};
-  RowEnergies rows = row_energies(order, samples);
-  for (double& square : rows.squares) square = rounded_square(p.dtype, square, static_cast<double>(order.length));
+  const RowEnergies rows = row_energies(order, samples);
   if (!p.channel_major) return rows;
   RowEnergies by_item = rows;
   for (std::int64_t b = 0; b < p.batch; ++b)
@@ -55,7 +52,6 @@ OutputTerms layer_terms(const Spectral& p, const Array& output, const std::vecto
   const RowEnergies items = item_energies(p, p.inputs, u);
   const std::vector<double> spectra = kept_squares(p, p.inputs, u), times = mirrored(p);
   const std::int64_t modes = kept_count(p), rows = p.batch * p.outputs;
-  const double of_results = 2 * std::accumulate(times.begin(), times.end(), 0.);  // real and imaginary parts
   const bool spoils = !is_finite(w);
   RowEnergies summed{std::vector<double>(rows), std::vector<bool>(rows, spoils)};
   std::vector<double> frequencies(rows);
@@ -74,7 +70,6 @@ OutputTerms layer_terms(const Spectral& p, const Array& output, const std::vecto
         }
       }
       if (summed.is_spoiled[row]) continue;
-      of_transforms = rounded_square(p.dtype, of_transforms, of_results);
       summed.squares[row] = std::max(of_transforms, of_products), frequencies[row] = participation(errors);
     }
   OutputTerms terms = output_terms(output, summed, bound);
@@ -112,12 +107,6 @@ OutputTerms weight_terms(const Spectral& p, const Array& output, const std::vect
   OutputTerms terms = output_terms(output, summed, bound);
   terms.frequencies = std::move(frequencies), terms.has_frequencies = false;
   return terms;
-}
-
-RowWork work_of(const Spectral& p, std::string_view output) {
-  RowWork work{3, static_cast<double>(output == "dw" ? p.batch : std::max(p.inputs, p.outputs))};
-  for (int length : p.lengths) work.roundings += 4 * radix2_stages(length), work.products += length;
-  return work;
 }
 
 }  // namespace danaus

@@ -17,7 +17,4 @@ OutputTerms layer_terms(const Spectral& problem, const Array& output, const std:
 OutputTerms weight_terms(const Spectral& problem, const Array& output, const std::vector<double>& u,
                          const std::vector<double>& dy, double bound);
 
-// Of y, du or dw.
-RowWork work_of(const Spectral& problem, std::string_view output);
-
 }  // namespace danaus

@@ -11,8 +11,7 @@ class SpectralJudge final : public Judge {
   explicit SpectralJudge(const Spectral& p) : Judge(p), p_(p) {}
 
   double bound(std::string_view, const Roundings&) const override { return bound_l2(p_); }
-  RowWork work(std::string_view output, const Values&) const override { return work_of(p_, output); }
-  std::string_view truth() const override { return name(Algorithm::fftw); }
+  std::string_view truth() const override { return name(Method::fftw); }
   double bound_of_truth() const override { return bound_of_layer_truth(p_); }
 
  private:
